@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The model of a policy, and the only place where text becomes the model and the model text.
+ * No system calls: files are read and devices asked elsewhere. The language is DESIGN.md §2.
+ */
+#ifndef RLCTL_POLICY_H
+#define RLCTL_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "rlctl_abi.h"
+
+enum prefix_kind { PREFIX_DEVICE, PREFIX_ANY, PREFIX_ADDR };
+
+struct rule {
+	uint8_t kind;     /* enum prefix_kind */
+	uint8_t action;   /* enum rl_action; RL_ACTION_COUNT where a selector names none */
+	uint8_t len;      /* PREFIX_ADDR: mapped length, 0..128; else 0 */
+	uint8_t addr[16]; /* PREFIX_ADDR: mapped, host bits zero; else zero */
+	uint32_t line;    /* where it was written, from 1; 0 when it came from the kernel */
+	struct rl_match match;
+	struct rl_limit limit; /* RL_ACTION_LIMIT only, else zero */
+	uint64_t for_ns;       /* time left to live; 0 = for ever */
+
+	/* Identity inside the kernel (compile.h); 0 while it has none. */
+	uint32_t limit_id;
+	uint32_t slot;
+	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0 = never */
+};
+
+/* Rules in canonical order (rule_compare), no two with the same identity. */
+struct policy {
+	struct rule *rules;
+	size_t count;
+	size_t capacity;
+};
+
+/* What the parser has to know of the instance that the policy is for. */
+struct policy_context {
+	uint32_t mtu; /* bytes; 1500 when there is no device */
+	bool by_dest; /* the instance goes by destination */
+	bool tc;      /* hook is ingress or egress: `over mark` is possible */
+};
+
+/* Where and why a text was refused: says what is wrong and what would be right. */
+struct policy_error {
+	uint32_t line;   /* from 1 */
+	uint32_t column; /* from 1, inside the line or one past its end */
+	char text[320];
+};
+
+/* One statement ("rule …"); an empty or comment line gives *found = false. Writes *out only on
+ * success. Returns 0, or -EINVAL with *err filled (err->line is left alone). */
+int statement_parse(const char *line, const struct policy_context *ctx, struct rule *out,
+		    bool *found, struct policy_error *err);
+
+/* As statement_parse of "rule WORDS", but the action may be left out (rule del, rule list):
+ * out->action is then RL_ACTION_COUNT. */
+int selector_parse(const char *words, const struct policy_context *ctx, struct rule *out,
+		   struct policy_error *err);
+
+/* A whole text of `size` bytes. *out must be empty; it is filled only on success, in canonical
+ * order. A later statement with the identity of an earlier one replaces it; `replaced`, if not
+ * NULL, is called for each such pair. -EINVAL with *err, or -ENOMEM. */
+int policy_parse(const char *text, size_t size, const struct policy_context *ctx,
+		 void (*replaced)(const struct rule *earlier, const struct rule *later),
+		 struct policy *out, struct policy_error *err);
+
+/* The canonical line, with the word "rule" in front; ctx decides which defaults need no word.
+ * Returns the length as snprintf does; RULE_TEXT_MAX is always enough. */
+#define RULE_TEXT_MAX 512
+int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx);
+
+/* Order: device, any, then addresses ascending with the shorter prefix first; allow, deny, limit;
+ * match; key; unit. 0 exactly when both have the same identity: allow and deny of one prefix and
+ * match are the same rule. */
+int rule_compare(const struct rule *a, const struct rule *b);
+
+/* Adds, or replaces the rule of the same identity. 0 or -ENOMEM. */
+int policy_put(struct policy *policy, const struct rule *rule);
+
+/* The rule of that identity, or NULL. */
+struct rule *policy_find(const struct policy *policy, const struct rule *identity);
+
+/* Removes every rule that the selector names: same prefix and match, and the same action, key and
+ * unit where it states an action. Returns how many. */
+size_t policy_remove(struct policy *policy, const struct rule *selector);
+
+/* Frees the rules and leaves an empty policy. */
+void policy_clear(struct policy *policy);
+
+#define policy_for_each(policy, rule) \
+	for (struct rule *rule = (policy)->rules; rule < (policy)->rules + (policy)->count; rule++)
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Numbers, amounts, durations, rates and prefixes: text to integers and back. The only file that
+ * parses numbers. Whole words only ("80abc" is an error), integers only, overflow is an error.
+ */
+#ifndef RLCTL_UNITS_H
+#define RLCTL_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rlctl_abi.h"
+
+/* Parsers return 0 or a negative errno and write their outputs only on success:
+ *   -EINVAL  the word is not of this form    -ERANGE  it is, but the number does not fit
+ */
+
+/* Decimal number, min..max inclusive. */
+int number_parse(const char *word, uint64_t min, uint64_t max, uint64_t *out);
+
+/* N UNIT, e.g. 10m, 250ms, 1hour, "1 hour" is joined by the caller; result in nanoseconds, > 0.
+ * -ERANGE above 2^62 ns. A bare number without unit is -EINVAL. */
+int duration_parse(const char *word, uint64_t *out_ns);
+
+/* N[k|m|g|ki|mi|gi][packet[s]|bit[s]|byte[s]]; bare numbers are packets. Case matters not. */
+int amount_parse(const char *word, uint64_t *out, enum rl_unit *unit);
+
+/* AMOUNT/PERIOD, Npps, Nkbit, Nmbit, Ngbit; amount > 0, period > 0. "bps" is -EPROTOTYPE, so that
+ * the caller can say which of bit and byte to choose. */
+int rate_parse(const char *word, uint64_t *amount, uint64_t *period_ns, enum rl_unit *unit);
+
+/* IPv4[/LEN] or IPv6[/LEN] into mapped form (IPv4 /n becomes /(96+n)), host bits must be zero
+ * (-EADDRNOTAVAIL when they are not; `canonical` then holds the corrected text, if not NULL).
+ * An IPv4-mapped IPv6 address (::ffff:0:0/96) is -EPROTOTYPE: it has to be written as IPv4. */
+#define PREFIX_TEXT_MAX 64
+int prefix_parse(const char *word, uint8_t addr[16], uint8_t *len, char canonical[PREFIX_TEXT_MAX]);
+
+/* Printers write canonical text that the parsers read back as the same numbers, always terminated,
+ * and return the length as snprintf does.
+ *   duration: the largest unit that divides it, e.g. 90s, 1h, 250ms
+ *   amount:   packets as plain digits; bytes and bits with the largest of k, m, g (1000) or of
+ *             ki, mi, gi (1024) that divides them, e.g. 64kibyte, 10mbit
+ *   rate:     1000/second, 100/10s, 10mbit (bits per second with k, m or g), 125kbyte/second
+ *   prefix:   203.0.113.7 (full length left out), 203.0.113.0/24, 2001:db8::/32 */
+int duration_print(char *buf, size_t size, uint64_t ns);
+int amount_print(char *buf, size_t size, uint64_t amount, enum rl_unit unit);
+int rate_print(char *buf, size_t size, uint64_t amount, uint64_t period_ns, enum rl_unit unit);
+int prefix_print(char *buf, size_t size, const uint8_t addr[16], uint8_t len);
+
+#endif
