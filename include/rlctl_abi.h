@@ -84,9 +84,8 @@ enum rl_match_flag {
 	RL_MATCH_NEW_SOURCE = 1 << 7,
 };
 
-#define RL_GROUP_MAX       8  /* rules of one prefix */
-#define RL_NEST_MAX        32 /* prefixes inside one another that a packet may fall through */
-#define RL_PREFIX_BITS     128
+#define RL_GROUP_MAX       8    /* rules of one prefix */
+#define RL_NEST_MAX        32   /* prefixes inside one another that a packet may fall through */
 #define RL_PREFIX_NONE     0xff /* rl_prefix_value.parent: only `any` is left */
 #define RL_MAPPED_BITS     96   /* an IPv4 /n is kept as an IPv6 /(96+n) */
 #define RL_SLIDING_LOG_MAX 1024
@@ -126,5 +125,119 @@ struct rl_limit {
 	__u8 pad[7];
 };
 _Static_assert(sizeof(struct rl_limit) == 64, "rl_limit");
+
+/* Both buckets as a GCRA (ATM Forum TM 4.0; RFC 2697 with one bucket): see bpf/algorithm/gcra.h.
+ * A grain is 1/16 ns. */
+#define RL_GRAIN_SHIFT 4
+struct rl_gcra {
+	__u64 capacity;   /* grains: the burst (or queue) as time; <= 2^62 */
+	__u64 cost;       /* grains << cost_shift that one packet or byte takes */
+	__u32 cost_shift; /* 0..24 */
+	__u32 cost_max;   /* packets or bytes: more than this never fits */
+};
+
+/* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
+ * the next one is built. */
+struct rl_rule {
+	__u8 action;    /* enum rl_action */
+	__u8 clock;     /* enum rl_clock: by which the limit is held */
+	__u8 key_mask4; /* limit.key_len4 + 96 */
+	__u8 pad;
+	__u32 limit_id; /* names the limit in state keys, never used twice; 0 = not a limit */
+	__u32 slot;     /* index of its counters and of its shared state */
+	__u32 pad2;
+	__u64 expires_ns; /* 0 = never */
+	struct rl_gcra gcra;
+	__u64 reserved[2];
+	struct rl_match match;
+	struct rl_limit limit;
+	__u64 reserved2[2];
+};
+_Static_assert(sizeof(struct rl_rule) == 192, "rl_rule");
+
+enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
+
+struct rl_range {
+	__u32 first; /* index into the rules array */
+	__u32 count; /* 0..RL_GROUP_MAX */
+};
+
+/* The policy as a whole: what the one slot that a swap changes leads to. */
+struct rl_policy_header {
+	__u64 generation;    /* grows by one with every swap */
+	__u32 next_limit_id; /* the first one never used */
+	__u32 half;          /* 0 or 1: which trie, and which half of the rules array */
+	__u32 prefixes;      /* entries in the trie; 0 = do not look */
+	__u32 rules;         /* used elements of the half */
+	struct rl_range any;
+	struct rl_range device;
+};
+_Static_assert(sizeof(struct rl_policy_header) == 40, "rl_policy_header");
+
+/* Key of the trie: `len` counts the bits of family and address. IPv4 stands mapped, but the family
+ * keeps ::/0 and its like from meaning IPv4 as well. */
+#define RL_FAMILY_BITS 8
+struct rl_prefix_key {
+	__u32 len;   /* RL_FAMILY_BITS + 0..128 */
+	__u8 family; /* 4 or 6 */
+	__u8 addr[16];
+	__u8 pad[3];
+};
+_Static_assert(sizeof(struct rl_prefix_key) == 24, "rl_prefix_key");
+
+/* What a prefix says: a group of rules (range.count > 0), or one allow or deny for all. */
+struct rl_prefix_value {
+	struct rl_range range;
+	__u64 expires_ns; /* of the plain verdict; 0 = never */
+	__u32 slot;       /* of the plain verdict */
+	__u8 action;      /* of the plain verdict: RL_ACTION_ALLOW or RL_ACTION_DENY */
+	__u8 parent;      /* length of the next shorter prefix that contains it, RL_PREFIX_NONE */
+	__u8 pad[2];
+};
+_Static_assert(sizeof(struct rl_prefix_value) == 24, "rl_prefix_value");
+
+/* Key of a state: a limit and what it counts by. Fields that the key kind leaves out are zero. */
+struct rl_state_key {
+	__u32 limit_id;
+	__u16 sport;
+	__u16 dport;
+	__u8 addr[16];
+};
+_Static_assert(sizeof(struct rl_state_key) == 24, "rl_state_key");
+
+struct rl_state {
+	__u64 word; /* changed by compare-and-swap only; 0 = fresh */
+};
+
+struct rl_amount {
+	__u64 packets;
+	__u64 bytes;
+};
+
+struct rl_rule_counters {
+	struct rl_amount passed;
+	struct rl_amount dropped;
+	struct rl_amount shadow;
+};
+
+enum rl_hook { RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS };
+
+/* What attach decided; read by every other command, not by the packet. */
+struct rl_instance {
+	__u32 abi_version;
+	__u32 hook;    /* enum rl_hook */
+	__u32 by_dest; /* 1: goes by destination */
+	__u32 mtu;     /* of the device at attach, bytes */
+	__u32 native;  /* 1: native mode, 0: generic */
+	__u32 ifindex;
+	__u64 since_ns;     /* CLOCK_REALTIME */
+	__u64 tick_ns;      /* length of a tick */
+	__u64 tick_base_ns; /* jiffies * tick_ns + tick_base_ns = CLOCK_MONOTONIC, late by <= 1 tick
+			     */
+	__u32 sources;      /* capacity of the state map */
+	__u32 prefixes;     /* capacity of a trie, and number of counter slots */
+	__u32 rules;        /* capacity of one half of the rules array */
+	__u32 pad;
+};
 
 #endif

@@ -37,6 +37,16 @@ struct policy {
 	size_t capacity;
 };
 
+/* Protocols that have a name: X("name", number, has ports). All others have no ports. */
+#define RULE_PROTOCOLS(X) \
+	X("tcp", 6, 1)    \
+	X("udp", 17, 1)   \
+	X("icmp", 1, 0)   \
+	X("icmp6", 58, 0) \
+	X("sctp", 132, 1) \
+	X("gre", 47, 0)   \
+	X("esp", 50, 0)
+
 /* What the parser has to know of the instance that the policy is for. */
 struct policy_context {
 	uint32_t mtu; /* bytes; 1500 when there is no device */
@@ -73,13 +83,25 @@ int policy_parse(const char *text, size_t size, const struct policy_context *ctx
 #define RULE_TEXT_MAX 512
 int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx);
 
-/* Order: device, any, then addresses ascending with the shorter prefix first; allow, deny, limit;
- * match; key; unit. 0 exactly when both have the same identity: allow and deny of one prefix and
- * match are the same rule. */
+/* Order: device, any, then addresses ascending with the shorter prefix first; allow and deny, then
+ * limits; match; key with its lengths; packets, then bytes and bits. 0 exactly when both have the
+ * same identity: allow and deny of one prefix and match are the same rule. */
 int rule_compare(const struct rule *a, const struct rule *b);
+
+/* The key that a limit of this rule counts by when it names none, and the lengths that a key has
+ * when it names none: 32,64 where the source or destination alone counts; 32,128 where both do. */
+enum rl_key_kind rule_default_key(const struct rule *rule, const struct policy_context *ctx);
+void key_default_lengths(enum rl_key_kind key, uint8_t *len4, uint8_t *len6);
 
 /* Adds, or replaces the rule of the same identity. 0 or -ENOMEM. */
 int policy_put(struct policy *policy, const struct rule *rule);
+
+/* For many rules: append them in any order (0 or -ENOMEM), then settle once; until then the policy
+ * is fit for nothing else. Of one identity the rule with the highest line stays; `replaced` as in
+ * policy_parse. */
+int policy_append(struct policy *policy, const struct rule *rule);
+void policy_settle(struct policy *policy,
+		   void (*replaced)(const struct rule *earlier, const struct rule *later));
 
 /* The rule of that identity, or NULL. */
 struct rule *policy_find(const struct policy *policy, const struct rule *identity);

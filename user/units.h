@@ -5,10 +5,20 @@
 #ifndef RLCTL_UNITS_H
 #define RLCTL_UNITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "rlctl_abi.h"
+
+#define NS_PER_US       1000ull
+#define NS_PER_MS       1000000ull
+#define NS_PER_SECOND   1000000000ull
+#define NS_PER_MINUTE   (60 * NS_PER_SECOND)
+#define NS_PER_HOUR     (60 * NS_PER_MINUTE)
+#define NS_PER_DAY      (24 * NS_PER_HOUR)
+
+#define DURATION_MAX_NS (1ull << 62)
 
 /* Parsers return 0 or a negative errno and write their outputs only on success:
  *   -EINVAL  the word is not of this form    -ERANGE  it is, but the number does not fit
@@ -21,18 +31,28 @@ int number_parse(const char *word, uint64_t min, uint64_t max, uint64_t *out);
  * -ERANGE above 2^62 ns. A bare number without unit is -EINVAL. */
 int duration_parse(const char *word, uint64_t *out_ns);
 
-/* N[k|m|g|ki|mi|gi][packet[s]|bit[s]|byte[s]]; bare numbers are packets. Case matters not. */
+/* N[k|m|g|ki|mi|gi][packet[s]|bit[s]|byte[s]]; bare numbers are packets, and zero is an amount.
+ * Case matters not. A suffix that ends in "bps" is -EPROTOTYPE, as with rates. */
 int amount_parse(const char *word, uint64_t *out, enum rl_unit *unit);
 
 /* AMOUNT/PERIOD, Npps, Nkbit, Nmbit, Ngbit; amount > 0, period > 0. "bps" is -EPROTOTYPE, so that
  * the caller can say which of bit and byte to choose. */
 int rate_parse(const char *word, uint64_t *amount, uint64_t *period_ns, enum rl_unit *unit);
 
+/* What a rate comes to within `ns` (at most DURATION_MAX_NS), rounded down; saturates. */
+uint64_t rate_amount_in(uint64_t amount, uint64_t period_ns, uint64_t ns);
+
 /* IPv4[/LEN] or IPv6[/LEN] into mapped form (IPv4 /n becomes /(96+n)), host bits must be zero
- * (-EADDRNOTAVAIL when they are not; `canonical` then holds the corrected text, if not NULL).
- * An IPv4-mapped IPv6 address (::ffff:0:0/96) is -EPROTOTYPE: it has to be written as IPv4. */
+ * (-EADDRNOTAVAIL when they are not).
+ * An IPv4-mapped IPv6 address (::ffff:0:0/96) is -EPROTOTYPE: it has to be written as IPv4.
+ * An IPv6 prefix around that range, such as ::/0, is -EDOM: in the kernel's trie it would hold
+ * IPv4 as well. With these three `canonical`, if not NULL, holds the corrected text. */
 #define PREFIX_TEXT_MAX 64
 int prefix_parse(const char *word, uint8_t addr[16], uint8_t *len, char canonical[PREFIX_TEXT_MAX]);
+
+/* Of prefixes in mapped form. */
+bool prefix_is_ipv4(const uint8_t addr[16], uint8_t len);
+bool prefix_contains(const uint8_t addr[16], uint8_t len, const uint8_t inner[16]);
 
 /* Printers write canonical text that the parsers read back as the same numbers, always terminated,
  * and return the length as snprintf does.

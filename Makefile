@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Builds rlctl, its BPF programs and its tests; everything generated stays under build/.
+# `make help` lists the targets. V=1 shows the commands, WERROR=1 makes warnings errors (as CI does).
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+SBINDIR ?= $(PREFIX)/sbin
+MANDIR  ?= $(PREFIX)/share/man
+VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),unknown)
+WERROR  ?= $(if $(filter true,$(CI)),1)
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
+CLANG      ?= clang
+LLVM_STRIP ?= llvm-strip
+BPFTOOL    ?= $(or $(shell bpftool version >/dev/null 2>&1 && echo bpftool), \
+		$(lastword $(wildcard /usr/lib/linux-tools/*/bpftool)),bpftool)
+PKG_CONFIG ?= pkg-config
+PACKAGES   := libxdp libbpf json-c libpcap
+
+CFLAGS   ?= -O2 -g
+WARNINGS := -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
+HARDEN   := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fPIE
+INCLUDES := -Iinclude -Iuser -Ibpf -Ibuild -Itests
+LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lbpf -ljson-c -lpcap) \
+	    -lelf -lz
+USER_CFLAGS  := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) $(HARDEN) \
+		$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS) $(CFLAGS)
+USER_LDFLAGS := -pie -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
+BPF_CFLAGS   := -O2 -g -target bpf -mcpu=v3 -Wall $(if $(filter-out 0,$(WERROR)),-Werror) \
+		-Iinclude -Ibpf -Itests -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
+
+objects   = $(patsubst %.c,build/%.o,$(1))
+skeletons = $(patsubst %.bpf.c,build/%.skel.h,$(notdir $(1)))
+programs  = $(patsubst %.c,build/%,$(wildcard tests/$(1)/test_*.c))
+
+BENCH_C   := $(filter-out %.bpf.c,$(wildcard tests/bench/*.c))
+COMMAND_O := $(call objects,$(wildcard user/*.c))
+SHARED_O  := $(filter-out build/user/main.o,$(COMMAND_O))
+COMMAND_S := $(call skeletons,$(wildcard bpf/*.bpf.c))
+BENCH_S   := $(call skeletons,$(wildcard tests/bench/*.bpf.c))
+TESTS     := $(call programs,unit) $(call programs,prog)
+BENCHES   := $(patsubst tests/bench/%.c,build/%,$(if $(BENCH_C),$(shell grep -lw main $(BENCH_C))))
+BENCH_O   := $(filter-out $(BENCHES:build/%=build/tests/bench/%.o),$(call objects,$(BENCH_C)))
+
+Q   := $(if $(V),,@)
+say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all tests benches check lint bench install uninstall clean help FORCE
+
+all: build/rlctl
+tests: $(TESTS)
+benches: $(BENCHES)
+
+build/rlctl: $(COMMAND_O)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $^ $(LIBS)
+
+# An archive, so that a test or bench tool takes from the command only what it calls.
+build/shared.a: $(SHARED_O)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(TESTS): %: %.o build/shared.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $(filter %.o,$^) build/shared.a $(LIBS) -lcmocka
+
+$(BENCHES): build/%: build/tests/bench/%.o $(BENCH_O) build/shared.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $(filter %.o,$^) build/shared.a $(LIBS)
+
+# Files beside the tests that are no test themselves are helpers of all tests of that folder.
+helpers = $(call objects,$(filter-out tests/$(1)/test_% %.bpf.c,$(wildcard tests/$(1)/*.c)))
+$(call programs,unit): $(call helpers,unit)
+$(call programs,prog): $(call helpers,prog)
+
+build/%.o: %.c build/.flags | build/.deps $(COMMAND_S)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(USER_CFLAGS) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
+
+$(call objects,$(wildcard tests/*/*.c)): | build/.deps-tests $(BENCH_S)
+
+define BPF_RULE
+build/%.bpf.o: $(1)/%.bpf.c build/.flags | build/.deps
+	$$(call say,BPF,$$<)
+	$$(Q)$$(CLANG) $$(BPF_CFLAGS) -I$(1) -MMD -MP -c -o $$@ $$<
+	$$(Q)$$(LLVM_STRIP) -g $$@
+endef
+$(foreach dir,bpf tests/bench,$(eval $(call BPF_RULE,$(dir))))
+
+# clang-tidy is not to judge what bpftool writes.
+build/%.skel.h: build/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)echo '/* NOLINTBEGIN */' >$@ && $(BPFTOOL) gen skeleton $< >>$@ && echo '/* NOLINTEND */' >>$@
+
+# What is missing is said up front, with the package to install; scripts/deps.sh knows the names.
+build/.deps: THINGS = --build
+build/.deps-tests: THINGS = cmocka.h
+build/.deps build/.deps-tests: scripts/deps.sh
+	@missing=$$(scripts/deps.sh --missing $(THINGS)) || \
+		{ echo "$$missing" | sed 's/^/make: /' >&2; exit 1; }
+	@mkdir -p $(@D) && touch $@
+
+# Other flags or another version rebuild what they reach.
+build/.flags: NOW = $(CC) $(USER_CFLAGS) $(CLANG) $(BPF_CFLAGS)
+build/.version: NOW = $(VERSION)
+build/.flags build/.version: FORCE | build/.deps
+	@echo '$(NOW)' | cmp -s - $@ || echo '$(NOW)' >$@
+
+VERSIONED_O := $(call objects,$(shell grep -lsw RLCTL_VERSION user/*.c))
+$(VERSIONED_O): build/.version
+$(VERSIONED_O): VERSION_FLAG = -DRLCTL_VERSION='"$(VERSION)"'
+
+check:
+	@scripts/check.sh
+
+lint: $(COMMAND_S) $(BENCH_S)
+	@scripts/lint.sh
+
+bench: all benches
+	@$(firstword $(wildcard scripts/bench.sh tests/bench/bench.sh) echo no bench script)
+
+install: all
+	install -D -m 755 build/rlctl $(DESTDIR)$(SBINDIR)/rlctl
+	for page in $(wildcard user/*.[58]); do \
+		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; done
+
+uninstall:
+	rm -f $(DESTDIR)$(SBINDIR)/rlctl
+	rm -f $(foreach s,5 8,$(patsubst user/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard user/*.$(s))))
+
+clean:
+	rm -rf build
+
+help:
+	@echo 'make            build/rlctl'
+	@echo 'make tests      the test programs      make benches   the bench tools'
+	@echo 'make check      build, lint and run all tests (as root); see scripts/check.sh'
+	@echo 'make lint       style and static analysis only'
+	@echo 'make bench      run the benchmarks (as root)'
+	@echo 'make install    PREFIX=/usr/local DESTDIR= ; make uninstall ; make clean'
+	@echo 'Variables: V=1 WERROR=1 VERSION= CC= CFLAGS= LDFLAGS= CLANG= BPFTOOL='
+
+-include $(shell find build -name '*.d' 2>/dev/null)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Counts a decided packet, per CPU. Never changes a verdict: a counter that is not there is not
+ * counted.
+ */
+#ifndef RLCTL_ACCOUNT_H
+#define RLCTL_ACCOUNT_H
+
+#include "classify.h"
+
+static __always_inline void amount_add(struct rl_amount *amount, __u32 bytes)
+{
+	amount->packets++;
+	amount->bytes += bytes;
+}
+
+static __always_inline bool reason_passes(enum rl_reason reason)
+{
+	return reason < RL_REASON_DENIED;
+}
+
+/* The rule that decided alone. */
+static __always_inline void account_slot(__u32 slot, bool passed, __u32 bytes)
+{
+	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &slot);
+
+	if (c)
+		amount_add(passed ? &c->passed : &c->dropped, bytes);
+}
+
+/* A packet that passed counts for every limit that it was held to. */
+static __always_inline void account_limits(struct decision *d)
+{
+	for (__u32 i = 0; i < DECISION_MAX && i < d->count; i++) {
+		struct rl_rule *rule = rule_at(d->rule[i]);
+		struct rl_rule_counters *c;
+
+		c = rule ? bpf_map_lookup_elem(&rule_counters, &rule->slot) : NULL;
+		if (c)
+			amount_add(d->shadowed & 1u << i ? &c->shadow : &c->passed, d->p.bytes);
+	}
+}
+
+__noinline int account(struct decision *d, int reason)
+{
+	struct rl_amount *total = bpf_map_lookup_elem(&reasons, &reason);
+
+	if (!d)
+		return 0;
+	if (total)
+		amount_add(total, d->p.bytes);
+	if (d->decided)
+		account_slot(d->slot, reason_passes(reason), d->p.bytes);
+	else
+		account_limits(d);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Generic cell rate algorithm: token bucket and leaky bucket in one 64-bit word. Pure; compiles for
+ * BPF and for the host.
+ *
+ * Source: ATM Forum TM 4.0, virtual scheduling; RFC 2697 §3 with one bucket is the same meter.
+ *
+ * The word is the theoretical arrival time: the instant at which the bucket will have drained (the
+ * tokens will be full again), in grains of 1/16 ns, modulo 2^64; 0 is a fresh bucket. With
+ * level = max(word - now, 0) a packet of cost c is admitted if level + c <= capacity, and then
+ * word = now + level + c. Tokens left = (capacity - level) / cost of one.
+ *
+ * Range: clocks that differ by less than 2^59 ns (18 years) from a state's last use compare right;
+ * capacity up to 2^62 grains (9 years). A level above the capacity (the burst was made smaller, or
+ * a state was not touched for 18 years) counts as a full bucket, so nobody waits longer than that.
+ *
+ * Precision: a packet's cost is a fixed-point number with cost_shift fraction bits. The fraction is
+ * dithered: rounded up with exactly its probability, by a multiplicative hash (Knuth, TAOCP 6.4) of
+ * the word, so whole grains neither drift nor bias: 100 million packets/s and 400 Gbit/s are held
+ * exactly in the long run, and the same packets at the same times get the same verdicts.
+ *
+ * Race: two CPUs that admit at once: one compare-and-swap wins, the other decides anew on what it
+ * left, so the sum never exceeds the bound. Who loses GCRA_TRIES times in a row is refused: it may
+ * cost that one packet, never admit one.
+ */
+#ifndef RLCTL_GCRA_H
+#define RLCTL_GCRA_H
+
+#include <stdbool.h>
+
+#include "rlctl_abi.h"
+
+#define GCRA_TRIES 16
+
+static inline __u64 gcra_now(__u64 now_ns)
+{
+	return now_ns << RL_GRAIN_SHIFT;
+}
+
+/* How full the bucket is at `now` (grains), 0..capacity. */
+static inline __u64 gcra_level(const struct rl_gcra *g, __u64 word, __u64 now)
+{
+	__s64 level = (__s64)(word - now);
+
+	if (word == 0 || level <= 0)
+		return 0;
+	return (__u64)level < g->capacity ? (__u64)level : g->capacity;
+}
+
+/* Grains that `amount` (packets or bytes, <= cost_max) takes from a bucket of this level. */
+static inline __u64 gcra_cost(const struct rl_gcra *g, __u64 amount, __u64 level_end)
+{
+	__u64 mask = (1ULL << g->cost_shift) - 1;
+	__u64 dither = (level_end * 0x9e3779b97f4a7c15ULL) >> 32 & mask;
+
+	return (amount * g->cost + dither) >> g->cost_shift;
+}
+
+/* Would a packet of `amount` be admitted at `now` (grains)? *next is the word it would leave. */
+static inline bool gcra_admits(const struct rl_gcra *g, __u64 word, __u64 now, __u64 amount,
+			       __u64 *next)
+{
+	__u64 level, cost;
+
+	if (amount > g->cost_max)
+		return false;
+	level = gcra_level(g, word, now);
+	cost = gcra_cost(g, amount, now + level);
+	if (level + cost > g->capacity)
+		return false;
+	*next = now + level + cost;
+	if (*next == 0) /* 0 is the word of a fresh bucket */
+		*next = 1;
+	return true;
+}
+
+/* Admits and takes, or refuses and changes nothing. *taken is what gcra_refund gives back. */
+static inline bool gcra_take(const struct rl_gcra *g, __u64 *word, __u64 now, __u64 amount,
+			     __u64 *taken)
+{
+	for (int i = 0; i < GCRA_TRIES; i++) {
+		__u64 old = *(volatile __u64 *)word;
+		__u64 next;
+
+		if (!gcra_admits(g, old, now, amount, &next))
+			return false;
+		if (__sync_val_compare_and_swap(word, old, next) == old) {
+			*taken = next - now - gcra_level(g, old, now);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Gives back what a take took. Whoever was refused in between was refused for one packet of debt
+ * that a moment later was not owed: at most one packet too few, never one too many. */
+static inline void gcra_refund(__u64 *word, __u64 taken)
+{
+	__sync_fetch_and_add(word, -taken);
+}
+
+#endif

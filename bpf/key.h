@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a limit counts a packet by. */
+#ifndef RLCTL_KEY_H
+#define RLCTL_KEY_H
+
+#include "packet.h"
+
+static __always_inline __u64 mask_be64(__u32 bits)
+{
+	if (bits == 0)
+		return 0;
+	return bits >= 64 ? ~0ULL : bpf_cpu_to_be64(~0ULL << (64 - bits));
+}
+
+/* *out = the first `len` bits (0..128) of addr. */
+static __always_inline void address_mask(__u8 out[16], const __u8 addr[16], __u32 len)
+{
+	const __u64 *in = (const __u64 *)addr;
+	__u64 *halves = (__u64 *)out;
+
+	halves[0] = in[0] & mask_be64(len);
+	halves[1] = in[1] & mask_be64(len > 64 ? len - 64 : 0);
+}
+
+static __always_inline void key_build(struct rl_state_key *key, const struct packet *p,
+				      const struct rl_rule *rule)
+{
+	const struct rl_limit *limit = &rule->limit;
+	__u32 len = p->flags & PACKET_IPV4 ? RL_MAPPED_BITS + limit->key_len4 : limit->key_len6;
+
+	__builtin_memset(key, 0, sizeof(*key));
+	key->limit_id = rule->limit_id;
+	address_mask(key->addr, limit->key == RL_KEY_DEST ? p->dst : p->src, len);
+	if (limit->key == RL_KEY_SOURCE_DPORT)
+		key->dport = p->dport;
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Every map of the data path. Sizes marked "at attach" are set before loading. */
+#ifndef RLCTL_MAPS_H
+#define RLCTL_MAPS_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "rlctl_abi.h"
+
+/* Inner maps are given by size: clang 14 leaves types that only they name out of the BTF. */
+struct policy_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_policy_header));
+};
+
+/* The one slot that a swap changes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct policy_inner);
+} policy SEC(".maps");
+
+/* Two halves, see rl_policy_header. No packet reads the half that is being written: a swap returns
+ * only when no packet is left that saw the policy before. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2); /* at attach */
+	__type(key, __u32);
+	__type(value, struct rl_rule);
+} rules SEC(".maps");
+
+struct trie_inner {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1); /* of the policy: prefixes */
+	__uint(key_size, sizeof(struct rl_prefix_key));
+	__uint(value_size, sizeof(struct rl_prefix_value));
+};
+
+/* One for each half of the rules. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__array(values, struct trie_inner);
+} tries SEC(".maps");
+
+/* State of every key but `rule`. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1); /* at attach: --sources */
+	__type(key, struct rl_state_key);
+	__type(value, struct rl_state);
+} sources SEC(".maps");
+
+/* State of `per rule`, by the rule's slot: an LRU could be made to forget it. */
+struct shared_state {
+	struct rl_state state;
+	__u64 pad[7]; /* a cache line each, so that rules do not slow one another */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* at attach: --prefixes */
+	__type(key, __u32);
+	__type(value, struct shared_state);
+} shared SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, RL_REASON_COUNT);
+	__type(key, __u32);
+	__type(value, struct rl_amount);
+} reasons SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1); /* at attach: --prefixes */
+	__type(key, __u32);
+	__type(value, struct rl_rule_counters);
+} rule_counters SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rl_instance);
+} instance SEC(".maps");
+
+#endif

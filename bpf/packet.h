@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From a frame to what the limits need of it. Reads headers and nothing else; DESIGN.md §4 says
+ * what is malformed. One cursor, one function per header.
+ */
+#ifndef RLCTL_PACKET_H
+#define RLCTL_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "rlctl_abi.h"
+
+#define VLAN_TAGS_MAX    2
+#define EXTENSIONS_MAX   8
+#define TRANSPORT_MAX    0x1fff /* further in, no linear part of a frame reaches */
+#define IPV4_OFFSET_MASK 0x1fff
+#define IPV4_MORE        0x2000
+#define IPV6_OFFSET_MASK 0xfff8
+#define IPV6_MORE        0x0001
+
+#define IPPROTO_MOBILITY 135
+#define IPPROTO_HIP      139
+#define IPPROTO_SHIM6    140
+
+enum packet_flag {
+	PACKET_IPV4 = 1 << 0,
+	PACKET_PORTS = 1 << 1,
+	PACKET_SYN = 1 << 2,      /* TCP with SYN and without ACK */
+	PACKET_FRAGMENT = 1 << 3, /* any, the first included */
+	PACKET_LATER = 1 << 4,    /* a fragment without the transport header */
+};
+
+struct packet {
+	__u64 precise_ns; /* the precise clock, once it was read; 0 before */
+	__u64 taken;      /* by the last limit_take, for limit_refund */
+	__u32 bytes;      /* on the wire, without FCS */
+	__u16 sport, dport;
+	__u8 flags; /* enum packet_flag */
+	__u8 proto; /* of the transport header, or the last that was reached */
+	__u8 by_dest;
+	__u8 pad;
+	__u16 transport;       /* offset of the transport header in the frame */
+	__u16 payload;         /* bytes of the IP packet from there on */
+	__u8 src[16], dst[16]; /* mapped */
+};
+
+enum parse { PARSE_IP, PARSE_NON_IP, PARSE_MALFORMED };
+
+struct vlan_header {
+	__be16 tci;
+	__be16 proto;
+};
+
+struct extension_header {
+	__u8 next;
+	__u8 len; /* in units of 8 bytes, the first not counted; AH: of 4, the first two not */
+	__u8 rest[6];
+};
+
+struct fragment_header {
+	__u8 next;
+	__u8 reserved;
+	__be16 offset;
+	__be32 id;
+};
+
+struct cursor {
+	void *pos;
+	void *end;
+	void *start;
+};
+
+/* Remembers where the cursor is, and goes on from what it remembers: through memory, so that the
+ * verifier forgets which headers were before and follows the rest once. */
+static __always_inline bool cursor_settle(struct cursor *c, struct packet *p)
+{
+	if (c->pos > c->end || c->pos - c->start > TRANSPORT_MAX)
+		return false;
+	p->transport = c->pos - c->start;
+	c->pos = c->start + (p->transport & TRANSPORT_MAX);
+	return true;
+}
+
+/* The header at the cursor, which moves past it; NULL when it is truncated. */
+#define cursor_take(c, type)                          \
+	({                                            \
+		type *header_ = (c)->pos;             \
+		if ((void *)(header_ + 1) > (c)->end) \
+			header_ = NULL;               \
+		else                                  \
+			(c)->pos = header_ + 1;       \
+		header_;                              \
+	})
+
+static __always_inline bool is_vlan(__be16 proto)
+{
+	return proto == bpf_htons(ETH_P_8021Q) || proto == bpf_htons(ETH_P_8021AD);
+}
+
+/* *proto becomes what follows Ethernet and its tags. A third tag is refused: an IP packet behind it
+ * would reach nobody's rules. */
+static __always_inline bool parse_ethernet(struct cursor *c, __be16 *proto)
+{
+	struct ethhdr *eth = cursor_take(c, struct ethhdr);
+
+	if (!eth)
+		return false;
+	*proto = eth->h_proto;
+	for (int i = 0; i < VLAN_TAGS_MAX && is_vlan(*proto); i++) {
+		struct vlan_header *tag = cursor_take(c, struct vlan_header);
+
+		if (!tag)
+			return false;
+		*proto = tag->proto;
+	}
+	return !is_vlan(*proto);
+}
+
+static __always_inline void address_map(__u8 out[16], __be32 ipv4)
+{
+	__u32 *words = (__u32 *)out;
+
+	words[0] = 0;
+	words[1] = 0;
+	words[2] = bpf_htonl(0xffff);
+	words[3] = ipv4;
+}
+
+static __always_inline bool address_is_mapped(const __u8 addr[16])
+{
+	const __u32 *words = (const __u32 *)addr;
+
+	return words[0] == 0 && words[1] == 0 && words[2] == bpf_htonl(0xffff);
+}
+
+static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 room)
+{
+	struct tcphdr *tcp = cursor_take(c, struct tcphdr);
+
+	if (!tcp || tcp->doff < 5 || tcp->doff * 4u > room)
+		return false;
+	p->sport = bpf_ntohs(tcp->source);
+	p->dport = bpf_ntohs(tcp->dest);
+	p->flags |= PACKET_PORTS;
+	if (tcp->syn && !tcp->ack)
+		p->flags |= PACKET_SYN;
+	return true;
+}
+
+static __always_inline bool parse_udp(struct cursor *c, struct packet *p, __u32 room)
+{
+	struct udphdr *udp = cursor_take(c, struct udphdr);
+	__u32 len;
+
+	if (!udp)
+		return false;
+	/* The length of a datagram in fragments is that of the whole, beyond this packet. */
+	len = bpf_ntohs(udp->len);
+	if (len < sizeof(*udp) || (len > room && !(p->flags & PACKET_FRAGMENT)))
+		return false;
+	p->sport = bpf_ntohs(udp->source);
+	p->dport = bpf_ntohs(udp->dest);
+	p->flags |= PACKET_PORTS;
+	return true;
+}
+
+struct sctp_header {
+	__be16 source, dest;
+	__be32 tag, checksum;
+};
+
+static __always_inline bool parse_sctp(struct cursor *c, struct packet *p)
+{
+	struct sctp_header *sctp = cursor_take(c, struct sctp_header);
+
+	if (!sctp)
+		return false;
+	p->sport = bpf_ntohs(sctp->source);
+	p->dport = bpf_ntohs(sctp->dest);
+	p->flags |= PACKET_PORTS;
+	return true;
+}
+
+/* ICMP and ICMPv6 alike: type, code, checksum and four bytes that every message has. */
+struct icmp_header {
+	__u8 bytes[8];
+};
+
+/* What has no ports needs no more parsing. */
+static __always_inline bool parse_transport(struct cursor *c, struct packet *p)
+{
+	__u32 room = p->payload;
+
+	if (p->flags & PACKET_LATER)
+		return true;
+	switch (p->proto) {
+	case IPPROTO_TCP:
+		return room >= sizeof(struct tcphdr) && parse_tcp(c, p, room);
+	case IPPROTO_UDP:
+		return room >= sizeof(struct udphdr) && parse_udp(c, p, room);
+	case IPPROTO_SCTP:
+		return room >= sizeof(struct sctp_header) && parse_sctp(c, p);
+	case IPPROTO_ICMP:
+	case IPPROTO_ICMPV6:
+		return room >= sizeof(struct icmp_header) && cursor_take(c, struct icmp_header);
+	}
+	return true;
+}
+
+/* Both IP parsers get in `room` the bytes of the frame from the IP header on, and leave the cursor
+ * at the transport header; false is malformed. */
+static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32 room)
+{
+	struct iphdr *ip = cursor_take(c, struct iphdr);
+	__u32 len, header, offset;
+
+	if (!ip || ip->version != 4 || ip->ihl < 5)
+		return false;
+	header = ip->ihl * 4;
+	len = bpf_ntohs(ip->tot_len);
+	if (len < header || len > room)
+		return false;
+	c->pos = (void *)ip + header;
+	offset = bpf_ntohs(ip->frag_off);
+	if (offset & (IPV4_OFFSET_MASK | IPV4_MORE))
+		p->flags |= PACKET_FRAGMENT;
+	if (offset & IPV4_OFFSET_MASK)
+		p->flags |= PACKET_LATER;
+	p->flags |= PACKET_IPV4;
+	p->proto = ip->protocol;
+	address_map(p->src, ip->saddr);
+	address_map(p->dst, ip->daddr);
+	p->payload = len - header;
+	return true;
+}
+
+static __always_inline bool is_extension(__u8 proto)
+{
+	switch (proto) {
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_ROUTING:
+	case IPPROTO_FRAGMENT:
+	case IPPROTO_DSTOPTS:
+	case IPPROTO_AH:
+	case IPPROTO_MOBILITY:
+	case IPPROTO_HIP:
+	case IPPROTO_SHIM6:
+		return true;
+	}
+	return false;
+}
+
+/* Moves past one extension header. */
+static __always_inline bool parse_extension(struct cursor *c, struct packet *p)
+{
+	struct extension_header *ext = cursor_take(c, struct extension_header);
+	__u32 len;
+
+	if (!ext)
+		return false;
+	len = ((__u32)ext->len + 1) * 8;
+	if (p->proto == IPPROTO_AH) {
+		len = ((__u32)ext->len + 2) * 4;
+	} else if (p->proto == IPPROTO_FRAGMENT) {
+		__u16 offset = bpf_ntohs(((struct fragment_header *)ext)->offset);
+
+		len = sizeof(struct fragment_header);
+		if (offset & (IPV6_OFFSET_MASK | IPV6_MORE))
+			p->flags |= PACKET_FRAGMENT;
+		if (offset & IPV6_OFFSET_MASK)
+			p->flags |= PACKET_LATER;
+	}
+	p->proto = ext->next;
+	c->pos = (void *)ext + len;
+	return cursor_settle(c, p);
+}
+
+static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32 room)
+{
+	struct ipv6hdr *ip = cursor_take(c, struct ipv6hdr);
+	__u32 payload, start, extensions;
+
+	if (!ip || ip->version != 6)
+		return false;
+	payload = bpf_ntohs(ip->payload_len);
+	if (sizeof(*ip) + payload > room)
+		return false;
+	__builtin_memcpy(p->src, &ip->saddr, 16);
+	__builtin_memcpy(p->dst, &ip->daddr, 16);
+	/* Linux drops such sources too (commit 6af1799aaf3f); here they would meet IPv4's rules. */
+	if (address_is_mapped(p->src) || address_is_mapped(p->dst))
+		return false;
+	p->proto = ip->nexthdr;
+	start = c->pos - c->start;
+	if (!cursor_settle(c, p))
+		return false;
+	for (int i = 0; i < EXTENSIONS_MAX; i++) {
+		if (!is_extension(p->proto) || p->flags & PACKET_LATER)
+			break;
+		if (!parse_extension(c, p))
+			return false;
+	}
+	extensions = p->transport - start;
+	if (extensions > payload)
+		return false;
+	p->payload = payload - extensions;
+	return true;
+}
+
+/* `bytes` is the length of the whole frame; [data, data_end) the part of it that can be read. */
+static __always_inline enum parse packet_parse(struct packet *p, void *data, void *data_end,
+					       __u32 bytes)
+{
+	struct cursor c = {.pos = data, .end = data_end, .start = data};
+	__be16 proto;
+	__u32 room;
+	bool whole;
+
+	p->bytes = bytes;
+	if (!parse_ethernet(&c, &proto))
+		return PARSE_MALFORMED;
+	room = bytes - (__u32)(c.pos - data);
+	if (proto == bpf_htons(ETH_P_IP))
+		whole = parse_ipv4(&c, p, room);
+	else if (proto == bpf_htons(ETH_P_IPV6))
+		whole = parse_ipv6(&c, p, room);
+	else
+		return PARSE_NON_IP;
+	if (!whole || !cursor_settle(&c, p))
+		return PARSE_MALFORMED;
+	return parse_transport(&c, p) ? PARSE_IP : PARSE_MALFORMED;
+}
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The entries of the data path: parse, classify, key, take, account. What each does is in the file
+ * of that name; here is only their order.
+ */
+#include "account.h"
+#include "limiter.h"
+
+const volatile bool goes_by_dest = false;
+
+static __always_inline enum rl_reason limits_decide(struct decision *d)
+{
+	switch (limits_take(d)) {
+	case OUTCOME_OVER:
+		return RL_REASON_OVER;
+	case OUTCOME_NO_ROOM:
+		return RL_REASON_NO_ROOM;
+	}
+	return d->shadowed ? RL_REASON_SHADOW : RL_REASON_WITHIN;
+}
+
+static __always_inline enum rl_reason decided_alone(struct decision *d, enum rl_reason reason)
+{
+	d->decided = 1;
+	return reason;
+}
+
+static __always_inline enum rl_reason policy_decide(struct decision *d,
+						    const struct rl_policy_header *header)
+{
+	int found = prefix_collect(d, header);
+
+	if (found == FOUND_ALLOW)
+		return decided_alone(d, RL_REASON_ALLOWED);
+	if (found == FOUND_DENY)
+		return decided_alone(d, RL_REASON_DENIED);
+	found = device_collect(d, header);
+	if (found == FOUND_DENY)
+		return decided_alone(d, RL_REASON_DENIED);
+	if (d->count)
+		return limits_decide(d);
+	return found == FOUND_ALLOW ? decided_alone(d, RL_REASON_ALLOWED) : RL_REASON_UNMATCHED;
+}
+
+static __always_inline enum rl_reason packet_decide(struct decision *d)
+{
+	struct rl_policy_header *header;
+	__u32 zero = 0;
+	void *current = bpf_map_lookup_elem(&policy, &zero);
+
+	if (!current)
+		return RL_REASON_UNMATCHED;
+	header = bpf_map_lookup_elem(current, &zero);
+	return header ? policy_decide(d, header) : RL_REASON_UNMATCHED;
+}
+
+/* The way of a packet, whatever the hook. */
+static __always_inline enum rl_reason frame_decide(struct decision *d, enum parse parse)
+{
+	enum rl_reason reason;
+
+	switch (parse) {
+	case PARSE_NON_IP:
+		reason = RL_REASON_NON_IP;
+		break;
+	case PARSE_MALFORMED:
+		reason = RL_REASON_MALFORMED;
+		break;
+	default:
+		reason = packet_decide(d);
+	}
+	account(d, reason);
+	return reason;
+}
+
+__noinline int xdp_parse(struct xdp_md *ctx, struct packet *p)
+{
+	if (!p)
+		return PARSE_MALFORMED;
+	return packet_parse(p, (void *)(long)ctx->data, (void *)(long)ctx->data_end,
+			    bpf_xdp_get_buff_len(ctx));
+}
+
+SEC("xdp.frags")
+int rlctl_xdp(struct xdp_md *ctx)
+{
+	struct decision d = {.p.by_dest = goes_by_dest};
+
+	return reason_passes(frame_decide(&d, xdp_parse(ctx, &d.p))) ? XDP_PASS : XDP_DROP;
+}
+
+char LICENSE[] SEC("license") = "GPL";

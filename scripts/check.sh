@@ -1,0 +1,205 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The whole check: dependencies, build with -Werror, lint, all tests. The last line of output is
+# always `N passed, N failed, N skipped`. The tests speak TAP; each file's output stays in build/log.
+# A file may ask for another time limit with a comment `check: timeout SECONDS` in its source.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+# The caller's environment decides nothing, but may say how to reach the network.
+if [[ -z ${RLCTL_CHECK:-} ]]; then
+	keep=(RLCTL_CHECK=1 LC_ALL=C HOME="${HOME:-/root}" TERM="${TERM:-dumb}"
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
+	for name in http_proxy https_proxy no_proxy SUDO_UID; do
+		[[ -z ${!name:-} ]] || keep+=("$name=${!name}")
+	done
+	exec env -i "${keep[@]}" bash ./scripts/check.sh "$@"
+fi
+
+LOG=build/log
+TIMEOUT=120
+passed=0 failed=0 skipped=0 tests_run=0
+refused=() # skipped though they must run here
+unit_only=0
+
+usage() {
+	cat <<-'END'
+	Usage: sudo check.sh [--unit] [NAME…]
+	  --unit   only what needs no root: build, lint and tests/unit
+	  NAME     only test files whose names contain NAME (and no lint)
+	END
+}
+
+finish() {
+	local line
+	for line in ${refused[@]+"${refused[@]}"}; do
+		echo "must not be skipped here: $line"
+	done
+	[[ $tests_run -gt 0 ]] || echo "no test ran"
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[[ $failed -eq 0 && $tests_run -gt 0 && ${#refused[@]} -eq 0 ]]
+	exit
+}
+
+child=''
+interrupted() {
+	trap '' INT TERM
+	[[ -z $child ]] || kill -TERM "$child" 2>/dev/null # timeout hands it on to the whole test
+	wait
+	failed=$((failed + 1))
+	echo interrupted
+	finish
+}
+trap interrupted INT TERM
+
+# line NAME PASSED FAILED SKIPPED SECONDS: what the terminal shows of one file.
+line() {
+	printf '%-36s %4d passed %4d failed %4d skipped %5d s\n' "$@"
+	passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+}
+
+# step NAME CMD…: something that is one test by itself.
+step() {
+	local name=$1 start=$SECONDS
+	shift
+	if "$@" >"$LOG/$name.log" 2>&1 </dev/null; then
+		line "$name" 1 0 0 $((SECONDS - start))
+		return 0
+	fi
+	line "$name" 0 1 0 $((SECONDS - start))
+	sed 's/^/    /' "$LOG/$name.log"
+	return 1
+}
+
+# count <LOG: "PASSED FAILED SKIPPED MISSING" of TAP output. cmocka 1.1 spells a skip
+# `not ok N # SKIP NAME`; MISSING are tests that a plan `1..N` promised.
+count() {
+	awk '
+	/^(not )?ok( .*)?# SKIP/ { skipped++; next }
+	/^not ok( |$)/ { failed++; next }
+	/^ok( |$)/ { passed++; next }
+	/^1\.\.[0-9]+$/ { planned += substr($0, 4) }
+	END {
+		missing = planned - passed - failed - skipped
+		print passed + 0, failed + 0, skipped + 0, (missing > 0 ? missing : 0)
+	}'
+}
+
+# skips <LOG: "NAME reason" of each skipped test, whichever way it is spelt.
+skips() {
+	sed -nE -e 's/^(not )?ok ([0-9]+ )?(- )?# SKIP *(.*)/\4/p; t' \
+		-e 's/^(not )?ok ([0-9]+ )?(- )?(.*[^ ]) *# SKIP *(.*)/\4 \5/p'
+}
+
+may_skip() { # NAME: the first word of a line of tests/may-skip
+	[[ -f tests/may-skip ]] && awk -v name="$1" '$1 == name { found = 1 } END { exit !found }' tests/may-skip
+}
+
+note_skips() { # FILE LOG
+	local skip
+	while read -r skip; do
+		may_skip "${skip%% *}" || refused+=("$1: $skip")
+	done < <(skips <"$2")
+}
+
+# Why a program's own lines are not the whole truth; nothing when they are.
+complaint() { # STATUS PASSED FAILED SKIPPED MISSING LIMIT
+	if [[ $1 -eq 124 || $1 -eq 137 ]]; then
+		echo "ended after $6 s (time limit) or killed"
+	elif [[ $5 -gt 0 ]]; then
+		echo "$5 planned tests did not report"
+	elif [[ $1 -ne 0 && $3 -eq 0 ]]; then
+		echo "exit status $1 without a failed test"
+	elif [[ $(($2 + $3 + $4)) -eq 0 ]]; then
+		echo "no TAP line"
+	fi
+}
+
+time_limit() {
+	local limit
+	limit=$(sed -nE 's/.*check: timeout ([0-9]+).*/\1/p' "$1" | head -n 1)
+	echo "${limit:-$TIMEOUT}"
+}
+
+program_of() { # SOURCE: how to run it
+	case "$1" in
+	*.sh) echo bash "$1" ;;
+	*) echo "build/${1%.c}" ;;
+	esac
+}
+
+run_file() { # SOURCE
+	local source=$1 start=$SECONDS status=0 limit name log why p f s m command
+	name=${source#tests/}
+	log=$LOG/${name%.*}.log
+	limit=$(time_limit "$source")
+	mkdir -p "${log%/*}"
+	read -ra command <<<"$(program_of "$source")"
+	tests_run=$((tests_run + 1))
+	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 "$limit" "${command[@]}" >"$log" 2>&1 </dev/null &
+	child=$! # in the background, where an interrupt reaches it
+	wait "$child" || status=$?
+	child=''
+	read -r p f s m <<<"$(count <"$log")"
+	why=$(complaint "$status" "$p" "$f" "$s" "$m" "$limit")
+	[[ -z $why ]] || f=$((f + 1))
+	line "$name" "$p" "$f" "$s" $((SECONDS - start))
+	[[ $f -eq 0 ]] || sed 's/^/    /' "$log"
+	[[ -z $why ]] || echo "    $name: $why (whole output: $log)"
+	note_skips "$name" "$log"
+}
+
+refuse_without_root() { # SOURCE
+	tests_run=$((tests_run + 1))
+	line "${1#tests/}" 0 1 0 0
+	echo "    needs root: sudo ./scripts/check.sh, or --unit for what does not"
+}
+
+test_files() {
+	find tests -mindepth 2 -maxdepth 2 \( -name 'test_*.sh' -o -path 'tests/unit/test_*.c' -o -path 'tests/prog/test_*.c' \) |
+		sort | if [[ $unit_only == 1 ]]; then grep '^tests/unit/'; else cat; fi
+}
+
+# selected NAME…: unit tests first, then those of the programs, then the rest.
+selected() {
+	local file name
+	while read -r file; do
+		[[ $# -gt 0 ]] || echo "$file"
+		for name in "$@"; do
+			[[ $file != *"$name"* ]] || { echo "$file" && break; }
+		done
+	done < <(
+		test_files | grep '^tests/unit/'
+		test_files | grep '^tests/prog/'
+		test_files | grep -vE '^tests/(unit|prog)/'
+	)
+}
+
+run_tests() {
+	local files file
+	mapfile -t files < <(selected "$@")
+	for file in ${files[@]+"${files[@]}"}; do
+		if [[ $EUID -ne 0 && $file != tests/unit/* ]]; then
+			refuse_without_root "$file"
+		else
+			run_file "$file"
+		fi
+	done
+}
+
+umask 022
+while [[ ${1:-} == -* ]]; do
+	case "$1" in
+	--unit) unit_only=1 ;;
+	-h | --help) usage && exit 0 ;;
+	*) usage >&2 && exit 2 ;;
+	esac
+	shift
+done
+
+rm -rf "$LOG" && mkdir -p "$LOG" || exit 1
+step deps ./scripts/deps.sh || finish
+[[ $# -gt 0 ]] || step lint make WERROR=1 lint
+step build make -j"$(nproc)" WERROR=1 all tests benches || finish
+run_tests "$@"
+finish

@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The only list of what rlctl needs from a distribution: probes for each thing and installs what
+# is missing. When nothing is missing it needs neither root nor network and changes nothing.
+set -euo pipefail
+export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+
+# THING is probed by its form: *.h a header, *.so.* a shared library, anything else a command.
+# thing            group  Debian            Fedora
+TABLE='
+gcc                build  gcc               gcc
+make               build  make              make
+pkg-config         build  pkg-config        pkgconf-pkg-config
+clang              build  clang             clang
+llvm-strip         build  llvm              llvm
+bpftool            build  bpftool           bpftool
+git                build  git               git
+stdlib.h           build  libc6-dev         glibc-devel
+linux/bpf.h        build  linux-libc-dev    kernel-headers
+bpf/libbpf.h       build  libbpf-dev        libbpf-devel
+xdp/libxdp.h       build  libxdp-dev        libxdp-devel
+json-c/json.h      build  libjson-c-dev     json-c-devel
+pcap/pcap.h        build  libpcap-dev       libpcap-devel
+libelf.h           build  libelf-dev        elfutils-libelf-devel
+zlib.h             build  zlib1g-dev        zlib-devel
+libbpf.so.1        run    libbpf1           libbpf
+libxdp.so.1        run    libxdp1           libxdp
+libjson-c.so.5     run    libjson-c5        json-c
+libpcap.so         run    libpcap0.8        libpcap
+libelf.so.1        run    libelf1           elfutils-libelf
+libz.so.1          run    zlib1g            zlib
+cmocka.h           test   libcmocka-dev     libcmocka-devel
+clang-format       test   clang-format      clang-tools-extra
+clang-tidy         test   clang-tidy        clang-tools-extra
+cppcheck           test   cppcheck          cppcheck
+shellcheck         test   shellcheck        ShellCheck
+ip                 test   iproute2          iproute
+tc                 test   iproute2          iproute-tc
+ping               test   iputils-ping      iputils
+hping3             test   hping3            hping3
+nmap               test   nmap              nmap
+iperf3             test   iperf3            iperf3
+ethtool            test   ethtool           ethtool
+tcpdump            test   tcpdump           tcpdump
+jq                 test   jq                jq
+ps                 test   procps            procps-ng
+nsenter            test   util-linux        util-linux
+python3            test   python3           python3
+strace             test   strace            strace
+xdp-loader         test   xdp-tools         xdp-tools
+nft                test   nftables          nftables
+iptables           test   iptables          iptables-nft
+debootstrap        test   debootstrap       debootstrap
+gnuplot            test   gnuplot-nox       gnuplot-minimal
+'
+
+usage() {
+	cat <<-'END'
+	Usage: deps.sh [--build|--run|--test]    install what is missing (of one group, else of all)
+	       deps.sh --missing [GROUP|THING…]  say what is missing; exit 1 if anything is
+	       deps.sh --which THING              the package that has THING
+	       deps.sh --list                     the whole table
+	END
+}
+
+die() {
+	echo "deps.sh: $*" >&2
+	exit 1
+}
+
+# debian, ubuntu, fedora, or what the system calls itself when it is none of these.
+distribution() {
+	local ID='' ID_LIKE=''
+	# shellcheck disable=SC1091 # the system's own file
+	[[ -r /etc/os-release ]] && . /etc/os-release
+	case " $ID $ID_LIKE " in
+	*" ubuntu "*) echo ubuntu ;;
+	*" debian "*) echo debian ;;
+	*" fedora "*) echo fedora ;;
+	*) echo "${ID:-unknown}" ;;
+	esac
+}
+
+# rows [GROUP|THING…]: the table's rows, all of them or the named ones.
+rows() {
+	local thing group debian fedora wanted=" $* "
+	while read -r thing group debian fedora; do
+		[[ -z $thing ]] && continue
+		[[ $# -eq 0 || $wanted == *" $group "* || $wanted == *" $thing "* ]] || continue
+		echo "$thing $group $debian $fedora"
+	done <<<"$TABLE"
+}
+
+package_of() { # DEBIAN FEDORA
+	case "$DISTRIBUTION" in
+	fedora) echo "$2" ;;
+	ubuntu) [[ $1 == bpftool ]] && echo linux-tools-common linux-tools-generic || echo "$1" ;;
+	*) echo "$1" ;;
+	esac
+}
+
+has_header() {
+	compgen -G "/usr/include/$1" >/dev/null || compgen -G "/usr/include/*-linux-gnu*/$1" >/dev/null ||
+		compgen -G "/usr/local/include/$1" >/dev/null
+}
+
+# Ubuntu's bpftool may be a wrapper that finds nothing for the running kernel.
+has_bpftool() {
+	bpftool version >/dev/null 2>&1 || compgen -G '/usr/lib/linux-tools/*/bpftool' >/dev/null
+}
+
+has() {
+	case "$1" in
+	*.h) has_header "$1" ;;
+	*.so*) [[ $LIBRARIES == *"$1"* ]] ;;
+	bpftool) has_bpftool ;;
+	*) command -v "$1" >/dev/null ;;
+	esac
+}
+
+# missing [GROUP|THING…]: "THING PACKAGE…" for each thing that is not there.
+missing() {
+	local thing debian fedora
+	rows "$@" | while read -r thing _ debian fedora; do
+		has "$thing" || echo "$thing $(package_of "$debian" "$fedora")"
+	done
+}
+
+report_missing() {
+	local thing package found=0
+	while read -r thing package; do
+		echo "$thing is missing: sudo ./scripts/deps.sh installs it (${DISTRIBUTION^} package $package)"
+		found=1
+	done < <(missing "$@")
+	return "$found"
+}
+
+which_package() {
+	local row
+	row=$(rows "$1")
+	[[ -n $row ]] || die "no row for $1; --list shows all"
+	read -r _ _ debian fedora <<<"$row"
+	package_of "$debian" "$fedora"
+}
+
+install_packages() {
+	case "$DISTRIBUTION" in
+	debian | ubuntu)
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get update -qq &&
+			apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@"
+		;;
+	fedora) dnf install -y -q --setopt=install_weak_deps=False "$@" ;;
+	esac
+}
+
+install_missing() {
+	local packages log
+	mapfile -t packages < <(missing "$@" | cut -d' ' -f2- | tr ' ' '\n' | sort -u)
+	[[ ${#packages[@]} -gt 0 ]] || return 0
+	case "$DISTRIBUTION" in
+	debian | ubuntu | fedora) ;;
+	*) die "no package names for '$DISTRIBUTION'; on Debian they are: ${packages[*]}" ;;
+	esac
+	[[ $EUID -eq 0 ]] || die "run with sudo to install: ${packages[*]}"
+	echo "deps.sh: installing ${packages[*]}"
+	log=$(install_packages "${packages[@]}" 2>&1 </dev/null) ||
+		die "installing failed: ${packages[*]}"$'\n'"$log"
+	hash -r
+	LIBRARIES=$(ldconfig -p)
+	report_missing "$@" >&2 || die "still missing after installing"
+}
+
+DISTRIBUTION=$(distribution)
+LIBRARIES=$(ldconfig -p 2>/dev/null || true)
+
+case "${1:-}" in
+'') install_missing ;;
+--build | --run | --test) install_missing "${1#--}" ;;
+--missing) shift && report_missing "${@#--}" ;;
+--which) which_package "${2:?--which needs a name}" ;;
+--list) rows | column -t 2>/dev/null || rows ;;
+-h | --help) usage ;;
+*) usage >&2 && exit 2 ;;
+esac

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Proves that a fresh machine can build and check the committed HEAD: installs a minimal Debian 12
+# into a temporary folder, clones the repository into it and runs commands there, in mounts and
+# process ids of its own. Packages come from where this system's own apt gets them.
+set -euo pipefail
+export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+
+usage() {
+	cat <<-'END'
+	Usage: sudo fresh-root.sh [--demo] [--keep] [--mirror URL] [COMMAND…]
+	Runs each COMMAND (default ./scripts/check.sh) by bash in the fresh clone, in order, and stops
+	at the first that fails. --demo runs ./scripts/demo.sh after them; --keep leaves the root.
+	END
+}
+
+die() {
+	echo "fresh-root.sh: $*" >&2
+	exit 1
+}
+
+SUITE=bookworm
+SOURCE=/usr/src/rlctl # the clone, as seen from inside
+
+# The first of apt's own sources that carries the suite's main component.
+find_mirror() {
+	# shellcheck disable=SC2016 # apt expands these
+	apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' |
+		awk -v suite="$SUITE" '$2 == suite && $3 == "main" && !found { print $1; found = 1 }'
+}
+
+use_apt_proxy() {
+	local proxy=''
+	eval "$(apt-config shell proxy Acquire::http::Proxy)"
+	[[ -z $proxy || $proxy == DIRECT ]] || export http_proxy="$proxy" https_proxy="$proxy"
+}
+
+# Sources, keys and ways to reach them; not the host's hooks and caches.
+copy_apt_configuration() {
+	local item
+	rm -f "$ROOT/etc/apt/sources.list"
+	for item in /etc/apt/{sources.list,sources.list.d,auth.conf,auth.conf.d,keyrings,trusted.gpg,trusted.gpg.d} \
+		/usr/share/keyrings /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
+		[[ -e $item ]] || continue
+		mkdir -p "$ROOT${item%/*}"
+		cp -rL "$item" "$ROOT${item%/*}/"
+	done
+	apt-config dump Acquire | grep -v '^Acquire::IndexTargets' >"$ROOT/etc/apt/apt.conf.d/00host"
+}
+
+make_root() {
+	echo "fresh-root.sh: installing Debian $SUITE from $MIRROR"
+	debootstrap --variant=minbase "$SUITE" "$ROOT" "$MIRROR" >"$ROOT.log" 2>&1 ||
+		{ tail -n 20 "$ROOT.log" && die "debootstrap failed"; }
+	copy_apt_configuration
+	printf '#!/bin/sh\nexit 101\n' >"$ROOT/usr/sbin/policy-rc.d" # packages start no services
+	chmod +x "$ROOT/usr/sbin/policy-rc.d"
+	git clone --quiet --no-hardlinks "file://$REPO" "$ROOT$SOURCE"
+	echo "fresh-root.sh: cloned $(git -C "$ROOT$SOURCE" describe --tags --always)"
+}
+
+mount_inside() {
+	mount --bind "$ROOT" "$ROOT" # `ip -n` wants a root that is a mount point
+	mount -t proc proc "$ROOT/proc"
+	mount -t sysfs sysfs "$ROOT/sys"
+	mount -t bpf bpf "$ROOT/sys/fs/bpf"
+	mount --rbind /dev "$ROOT/dev"
+}
+
+# Runs as process 1 of its own namespaces: whatever is left behind dies with it.
+run_inside() {
+	local command
+	mount_inside
+	for command in "$@"; do
+		echo "fresh-root.sh: $command"
+		chroot "$ROOT" /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+			TERM="${TERM:-dumb}" DEBIAN_FRONTEND=noninteractive LC_ALL=C \
+			bash -c "cd $SOURCE && $command" || die "failed: $command"
+	done
+}
+
+inside=''
+cleanup() {
+	[[ -z $inside ]] || kill -KILL "$inside" 2>/dev/null || true
+	wait 2>/dev/null
+	if [[ $keep == 1 ]]; then
+		echo "fresh-root.sh: left in $ROOT"
+	else
+		rm -rf --one-file-system "$ROOT" "$ROOT.log"
+	fi
+}
+
+main() {
+	local demo=0 commands=()
+	keep=0 MIRROR=''
+	while [[ $# -gt 0 ]]; do
+		case "$1" in
+		--demo) demo=1 ;;
+		--keep) keep=1 ;;
+		--mirror) shift && MIRROR=${1:?--mirror needs a URL} ;;
+		-h | --help) usage && exit 0 ;;
+		-*) usage >&2 && exit 2 ;;
+		*) commands+=("$1") ;;
+		esac
+		shift
+	done
+	[[ ${#commands[@]} -gt 0 ]] || commands=(./scripts/check.sh)
+	[[ $demo == 0 ]] || commands+=(./scripts/demo.sh)
+	[[ $EUID -eq 0 ]] || die "must be run as root"
+	command -v debootstrap >/dev/null || die "debootstrap is missing: sudo ./scripts/deps.sh installs it"
+	[[ -n $MIRROR ]] || MIRROR=$(find_mirror)
+	[[ -n $MIRROR ]] || die "apt has no source for Debian $SUITE; name one with --mirror URL"
+	REPO=$(cd "$(dirname "$0")/.." && pwd)
+	ROOT=$(mktemp -d)
+	chmod 755 "$ROOT"
+	trap cleanup EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	use_apt_proxy
+	make_root
+	export ROOT
+	unshare --mount --propagation private --pid --fork --kill-child "$0" --inside "${commands[@]}" &
+	inside=$!
+	wait "$inside"
+	inside=''
+	echo "fresh-root.sh: all commands passed"
+}
+
+if [[ ${1:-} == --inside ]]; then
+	shift
+	run_inside "$@"
+else
+	main "$@"
+fi

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Corners of the number parsers and printers: tables, one test per row. */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "units.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct number_row {
+	const char *name, *word;
+	uint64_t min, max;
+	int rc;
+	uint64_t value;
+} numbers[] = {
+	{"number: zero", "0", 0, 9, 0, 0},
+	{"number: leading zeros are decimal", "010", 0, 99, 0, 10},
+	{"number: largest", "18446744073709551615", 0, UINT64_MAX, 0, UINT64_MAX},
+	{"number: one past the largest", "18446744073709551616", 0, UINT64_MAX, -ERANGE, 0},
+	{"number: far past the largest", "99999999999999999999999", 0, UINT64_MAX, -ERANGE, 0},
+	{"number: at the maximum", "80", 0, 80, 0, 80},
+	{"number: above the maximum", "81", 0, 80, -ERANGE, 0},
+	{"number: below the minimum", "1", 2, 80, -ERANGE, 0},
+	{"number: followed by letters", "80abc", 0, 99, -EINVAL, 0},
+	{"number: overflow and letters", "99999999999999999999x", 0, 9, -EINVAL, 0},
+	{"number: empty", "", 0, 9, -EINVAL, 0},
+	{"number: minus", "-1", 0, 9, -EINVAL, 0},
+	{"number: plus", "+1", 0, 9, -EINVAL, 0},
+	{"number: blank", " 1", 0, 9, -EINVAL, 0},
+	{"number: hexadecimal", "0x1", 0, 9, -EINVAL, 0},
+	{"number: fraction", "1.5", 0, 9, -EINVAL, 0},
+};
+
+static const struct duration_row {
+	const char *name, *word;
+	int rc;
+	uint64_t ns;
+	const char *printed;
+} durations[] = {
+	{"duration: ns", "1ns", 0, 1, "1ns"},
+	{"duration: us", "7us", 0, 7000, "7us"},
+	{"duration: ms", "250ms", 0, 250000000, "250ms"},
+	{"duration: s", "90s", 0, 90 * NS_PER_SECOND, "90s"},
+	{"duration: sec", "1sec", 0, NS_PER_SECOND, "1s"},
+	{"duration: secs", "2secs", 0, 2 * NS_PER_SECOND, "2s"},
+	{"duration: second", "1second", 0, NS_PER_SECOND, "1s"},
+	{"duration: seconds", "60seconds", 0, NS_PER_MINUTE, "1m"},
+	{"duration: m is minutes", "10m", 0, 10 * NS_PER_MINUTE, "10m"},
+	{"duration: min", "1min", 0, NS_PER_MINUTE, "1m"},
+	{"duration: mins", "2mins", 0, 2 * NS_PER_MINUTE, "2m"},
+	{"duration: minute", "1minute", 0, NS_PER_MINUTE, "1m"},
+	{"duration: minutes", "61minutes", 0, 61 * NS_PER_MINUTE, "61m"},
+	{"duration: h", "1h", 0, NS_PER_HOUR, "1h"},
+	{"duration: hour", "1hour", 0, NS_PER_HOUR, "1h"},
+	{"duration: hours", "24hours", 0, NS_PER_DAY, "1d"},
+	{"duration: d", "7d", 0, 7 * NS_PER_DAY, "7d"},
+	{"duration: day", "1day", 0, NS_PER_DAY, "1d"},
+	{"duration: days", "2days", 0, 2 * NS_PER_DAY, "2d"},
+	{"duration: case", "2Days", 0, 2 * NS_PER_DAY, "2d"},
+	{"duration: largest", "4611686018427387904ns", 0, DURATION_MAX_NS, "4611686018427387904ns"},
+	{"duration: one past the largest", "4611686018427387905ns", -ERANGE, 0, NULL},
+	{"duration: most days", "53375d", 0, 53375 * NS_PER_DAY, "53375d"},
+	{"duration: a day too many", "53376d", -ERANGE, 0, NULL},
+	{"duration: product overflows", "18446744073709551615d", -ERANGE, 0, NULL},
+	{"duration: digits overflow", "99999999999999999999s", -ERANGE, 0, NULL},
+	{"duration: digits overflow, no unit", "99999999999999999999q", -EINVAL, 0, NULL},
+	{"duration: zero", "0s", -ERANGE, 0, NULL},
+	{"duration: bare number", "10", -EINVAL, 0, NULL},
+	{"duration: bare unit", "s", -EINVAL, 0, NULL},
+	{"duration: empty", "", -EINVAL, 0, NULL},
+	{"duration: unknown unit", "10weeks", -EINVAL, 0, NULL},
+	{"duration: plural of an abbreviation", "10hs", -EINVAL, 0, NULL},
+	{"duration: trailing", "10s1", -EINVAL, 0, NULL},
+};
+
+static const struct amount_row {
+	const char *name, *word;
+	int rc;
+	uint64_t value;
+	enum rl_unit unit;
+	const char *printed;
+} amounts[] = {
+	{"amount: bare", "200", 0, 200, RL_PACKETS, "200"},
+	{"amount: zero", "0", 0, 0, RL_PACKETS, "0"},
+	{"amount: zero bytes", "0bytes", 0, 0, RL_BYTES, "0byte"},
+	{"amount: k", "64k", 0, 64000, RL_PACKETS, "64000"},
+	{"amount: ki", "64ki", 0, 65536, RL_PACKETS, "65536"},
+	{"amount: packet", "1packet", 0, 1, RL_PACKETS, "1"},
+	{"amount: packets", "5kpackets", 0, 5000, RL_PACKETS, "5000"},
+	{"amount: bit", "10mbit", 0, 10000000, RL_BITS, "10mbit"},
+	{"amount: bits", "8bits", 0, 8, RL_BITS, "8bit"},
+	{"amount: byte", "1514byte", 0, 1514, RL_BYTES, "1514byte"},
+	{"amount: kibyte", "64kibyte", 0, 65536, RL_BYTES, "64kibyte"},
+	{"amount: mibytes", "3mibytes", 0, 3 << 20, RL_BYTES, "3mibyte"},
+	{"amount: gibit", "1gibit", 0, 1 << 30, RL_BITS, "1gibit"},
+	{"amount: gbyte", "2gbyte", 0, 2000000000, RL_BYTES, "2gbyte"},
+	{"amount: 1000 and 1024 both divide", "1024kbyte", 0, 1024000, RL_BYTES, "1000kibyte"},
+	{"amount: case", "64KiByte", 0, 65536, RL_BYTES, "64kibyte"},
+	{"amount: largest", "18446744073709551615", 0, UINT64_MAX, RL_PACKETS,
+	 "18446744073709551615"},
+	{"amount: digits overflow", "18446744073709551616", -ERANGE, 0, 0, NULL},
+	{"amount: product overflows", "18446744073709552k", -ERANGE, 0, 0, NULL},
+	{"amount: product just fits", "18446744073709551k", 0, 18446744073709551000u, RL_PACKETS,
+	 "18446744073709551000"},
+	{"amount: bps", "10bps", -EPROTOTYPE, 0, 0, NULL},
+	{"amount: Mbps", "10Mbps", -EPROTOTYPE, 0, 0, NULL},
+	{"amount: kibps", "10kibps", -EPROTOTYPE, 0, 0, NULL},
+	{"amount: b alone", "10kb", -EINVAL, 0, 0, NULL},
+	{"amount: t", "10t", -EINVAL, 0, 0, NULL},
+	{"amount: unit alone", "byte", -EINVAL, 0, 0, NULL},
+	{"amount: double plural", "10bytess", -EINVAL, 0, 0, NULL},
+	{"amount: empty", "", -EINVAL, 0, 0, NULL},
+	{"amount: negative", "-1", -EINVAL, 0, 0, NULL},
+};
+
+static const struct rate_row {
+	const char *name, *word;
+	int rc;
+	uint64_t amount, period_ns;
+	enum rl_unit unit;
+	const char *printed;
+} rates[] = {
+	{"rate: second", "1000/second", 0, 1000, NS_PER_SECOND, RL_PACKETS, "1000/second"},
+	{"rate: s", "1k/s", 0, 1000, NS_PER_SECOND, RL_PACKETS, "1000/second"},
+	{"rate: 1s", "1/1s", 0, 1, NS_PER_SECOND, RL_PACKETS, "1/second"},
+	{"rate: m is a minute", "100/m", 0, 100, NS_PER_MINUTE, RL_PACKETS, "100/minute"},
+	{"rate: hour", "100/hours", 0, 100, NS_PER_HOUR, RL_PACKETS, "100/hour"},
+	{"rate: day", "1/day", 0, 1, NS_PER_DAY, RL_PACKETS, "1/day"},
+	{"rate: many units", "100/10s", 0, 100, 10 * NS_PER_SECOND, RL_PACKETS, "100/10s"},
+	{"rate: ms", "5/ms", 0, 5, NS_PER_MS, RL_PACKETS, "5/1ms"},
+	{"rate: pps", "500pps", 0, 500, NS_PER_SECOND, RL_PACKETS, "500/second"},
+	{"rate: kbit", "1024kbit", 0, 1024000, NS_PER_SECOND, RL_BITS, "1024kbit"},
+	{"rate: mbit", "10mbit", 0, 10000000, NS_PER_SECOND, RL_BITS, "10mbit"},
+	{"rate: Gbit", "2Gbit", 0, 2000000000, NS_PER_SECOND, RL_BITS, "2gbit"},
+	{"rate: bits", "1500bit/second", 0, 1500, NS_PER_SECOND, RL_BITS, "1500bit/second"},
+	{"rate: kibit", "1kibit/s", 0, 1024, NS_PER_SECOND, RL_BITS, "1kibit/second"},
+	{"rate: bits a minute", "1mbit/min", 0, 1000000, NS_PER_MINUTE, RL_BITS, "1mbit/minute"},
+	{"rate: bytes", "125kbytes/second", 0, 125000, NS_PER_SECOND, RL_BYTES, "125kbyte/second"},
+	{"rate: zero", "0/second", -ERANGE, 0, 0, 0, NULL},
+	{"rate: zero pps", "0pps", -ERANGE, 0, 0, 0, NULL},
+	{"rate: zero period", "1/0s", -ERANGE, 0, 0, 0, NULL},
+	{"rate: amount overflows", "99999999999999999999/s", -ERANGE, 0, 0, 0, NULL},
+	{"rate: short overflows", "18446744073709551615gbit", -ERANGE, 0, 0, 0, NULL},
+	{"rate: period overflows", "1/99999999d", -ERANGE, 0, 0, 0, NULL},
+	{"rate: no period", "1000", -EINVAL, 0, 0, 0, NULL},
+	{"rate: bit without period", "1000bit", -EINVAL, 0, 0, 0, NULL},
+	{"rate: mbits without period", "1mbits", -EINVAL, 0, 0, 0, NULL},
+	{"rate: empty period", "1000/", -EINVAL, 0, 0, 0, NULL},
+	{"rate: bare period", "1000/10", -EINVAL, 0, 0, 0, NULL},
+	{"rate: empty amount", "/second", -EINVAL, 0, 0, 0, NULL},
+	{"rate: two slashes", "1/2/s", -EINVAL, 0, 0, 0, NULL},
+	{"rate: bad amount with huge period", "x/99999999d", -EINVAL, 0, 0, 0, NULL},
+	{"rate: bps", "10bps", -EPROTOTYPE, 0, 0, 0, NULL},
+	{"rate: mbps", "10mbps", -EPROTOTYPE, 0, 0, 0, NULL},
+	{"rate: bps with period", "10Mbps/s", -EPROTOTYPE, 0, 0, 0, NULL},
+	{"rate: kpps", "10kpps", -EINVAL, 0, 0, 0, NULL},
+};
+
+/* `text` is the canonical print, or what the parser says would be right. */
+static const struct prefix_row {
+	const char *name, *word;
+	int rc;
+	uint8_t len;
+	const char *text;
+} prefixes[] = {
+	{"prefix: host", "203.0.113.7", 0, 128, "203.0.113.7"},
+	{"prefix: host with length", "203.0.113.7/32", 0, 128, "203.0.113.7"},
+	{"prefix: net", "203.0.113.0/24", 0, 120, "203.0.113.0/24"},
+	{"prefix: odd length", "203.0.113.128/25", 0, 121, "203.0.113.128/25"},
+	{"prefix: all IPv4", "0.0.0.0/0", 0, 96, "0.0.0.0/0"},
+	{"prefix: IPv6 host", "2001:DB8:0::1", 0, 128, "2001:db8::1"},
+	{"prefix: IPv6 net", "2001:db8::/32", 0, 32, "2001:db8::/32"},
+	{"prefix: IPv6 odd length", "2000::/3", 0, 3, "2000::/3"},
+	{"prefix: upper half", "8000::/1", 0, 1, "8000::/1"},
+	{"prefix: v4 notation, not mapped", "::1.2.3.4", 0, 128, "::1.2.3.4"},
+	{"prefix: beside the mapped range", "::fffe:0:0/96", 0, 96, "::fffe:0:0/96"},
+	{"prefix: below the mapped range", "::/96", 0, 96, "::/96"},
+	{"prefix: host bits", "10.0.0.1/8", -EADDRNOTAVAIL, 0, "10.0.0.0/8"},
+	{"prefix: one host bit", "10.0.0.1/31", -EADDRNOTAVAIL, 0, "10.0.0.0/31"},
+	{"prefix: all host bits", "1.2.3.4/0", -EADDRNOTAVAIL, 0, "0.0.0.0/0"},
+	{"prefix: IPv6 host bits", "2001:db8::1/64", -EADDRNOTAVAIL, 0, "2001:db8::/64"},
+	{"prefix: mapped", "::ffff:1.2.3.4", -EPROTOTYPE, 0, "1.2.3.4"},
+	{"prefix: mapped, as hex", "::ffff:102:304", -EPROTOTYPE, 0, "1.2.3.4"},
+	{"prefix: mapped net with host bits", "::ffff:1.2.3.4/120", -EPROTOTYPE, 0, "1.2.3.0/24"},
+	{"prefix: whole mapped range", "::ffff:0:0/96", -EPROTOTYPE, 0, "0.0.0.0/0"},
+	{"prefix: all IPv6", "::/0", -EDOM, 0, "::/0"},
+	{"prefix: around the mapped range", "::/80", -EDOM, 0, "::/80"},
+	{"prefix: closely around it", "::fffe:0:0/95", -EDOM, 0, "::fffe:0:0/95"},
+	{"prefix: length too large", "10.0.0.0/33", -ERANGE, 0, NULL},
+	{"prefix: IPv6 length too large", "2001:db8::/129", -ERANGE, 0, NULL},
+	{"prefix: empty length", "10.0.0.0/", -EINVAL, 0, NULL},
+	{"prefix: negative length", "10.0.0.0/-1", -EINVAL, 0, NULL},
+	{"prefix: netmask", "10.0.0.0/255.0.0.0", -EINVAL, 0, NULL},
+	{"prefix: two slashes", "10.0.0.0/8/8", -EINVAL, 0, NULL},
+	{"prefix: three parts", "10.0.0", -EINVAL, 0, NULL},
+	{"prefix: leading zero", "10.0.0.010", -EINVAL, 0, NULL},
+	{"prefix: part too large", "10.0.0.256", -EINVAL, 0, NULL},
+	{"prefix: name", "localhost", -EINVAL, 0, NULL},
+	{"prefix: scope", "fe80::1%eth0", -EINVAL, 0, NULL},
+	{"prefix: empty", "", -EINVAL, 0, NULL},
+	{"prefix: long", "1111:1111:1111:1111:1111:1111:1111:1111:1111:1111:1111", -EINVAL, 0,
+	 NULL},
+};
+
+#define CANARY 0xa5a5a5a5a5a5a5a5ull
+
+static void number_test(void **state)
+{
+	const struct number_row *row = *state;
+	uint64_t value = CANARY;
+
+	assert_int_equal(number_parse(row->word, row->min, row->max, &value), row->rc);
+	assert_true(value == (row->rc ? CANARY : row->value));
+}
+
+static void duration_test(void **state)
+{
+	const struct duration_row *row = *state;
+	uint64_t ns = CANARY;
+	char text[64];
+
+	assert_int_equal(duration_parse(row->word, &ns), row->rc);
+	assert_true(ns == (row->rc ? CANARY : row->ns));
+	if (row->rc)
+		return;
+	assert_int_equal(duration_print(text, sizeof(text), ns), strlen(row->printed));
+	assert_string_equal(text, row->printed);
+}
+
+static void amount_test(void **state)
+{
+	const struct amount_row *row = *state;
+	enum rl_unit unit = RL_UNIT_COUNT;
+	uint64_t value = CANARY;
+	char text[64];
+
+	assert_int_equal(amount_parse(row->word, &value, &unit), row->rc);
+	assert_true(value == (row->rc ? CANARY : row->value));
+	assert_int_equal(unit, row->rc ? RL_UNIT_COUNT : row->unit);
+	if (row->rc)
+		return;
+	amount_print(text, sizeof(text), value, unit);
+	assert_string_equal(text, row->printed);
+}
+
+static void rate_test(void **state)
+{
+	const struct rate_row *row = *state;
+	uint64_t amount = CANARY, period = CANARY;
+	enum rl_unit unit = RL_UNIT_COUNT;
+	char text[64];
+
+	assert_int_equal(rate_parse(row->word, &amount, &period, &unit), row->rc);
+	assert_true(amount == (row->rc ? CANARY : row->amount));
+	assert_true(period == (row->rc ? CANARY : row->period_ns));
+	assert_int_equal(unit, row->rc ? RL_UNIT_COUNT : row->unit);
+	if (row->rc)
+		return;
+	rate_print(text, sizeof(text), amount, period, unit);
+	assert_string_equal(text, row->printed);
+}
+
+static void prefix_test(void **state)
+{
+	const struct prefix_row *row = *state;
+	char canonical[PREFIX_TEXT_MAX] = "", text[PREFIX_TEXT_MAX];
+	uint8_t addr[16], untouched[16], len = 0xa5;
+
+	memset(addr, 0xa5, sizeof(addr));
+	memset(untouched, 0xa5, sizeof(untouched));
+	assert_int_equal(prefix_parse(row->word, addr, &len, canonical), row->rc);
+	assert_int_equal(prefix_parse(row->word, addr, &len, NULL), row->rc);
+	if (row->rc) {
+		assert_memory_equal(addr, untouched, sizeof(addr));
+		assert_int_equal(len, 0xa5);
+		if (row->text)
+			assert_string_equal(canonical, row->text);
+		return;
+	}
+	assert_int_equal(len, row->len);
+	assert_int_equal(prefix_print(text, sizeof(text), addr, len), strlen(row->text));
+	assert_string_equal(text, row->text);
+}
+
+static void short_buffer_test(void **state)
+{
+	char text[5] = "xxxx";
+
+	(void)state;
+	assert_int_equal(rate_print(text, sizeof(text), 1000, NS_PER_SECOND, RL_PACKETS), 11);
+	assert_string_equal(text, "1000");
+	assert_int_equal(rate_print(NULL, 0, 1000, NS_PER_SECOND, RL_PACKETS), 11);
+}
+
+static void rate_amount_test(void **state)
+{
+	(void)state;
+	assert_true(rate_amount_in(1000, NS_PER_SECOND, NS_PER_SECOND / 10) == 100);
+	assert_true(rate_amount_in(9, NS_PER_SECOND, NS_PER_SECOND / 10) == 0);
+	assert_true(rate_amount_in(UINT64_MAX, 1, DURATION_MAX_NS) == UINT64_MAX);
+	assert_true(rate_amount_in(UINT64_MAX, DURATION_MAX_NS, DURATION_MAX_NS) == UINT64_MAX);
+}
+
+static void prefix_contains_test(void **state)
+{
+	uint8_t outer[16] = {0x20, 0x01, 0x0d, 0xb8}, inner[16] = {0x20, 0x01, 0x0d, 0xbf};
+
+	(void)state;
+	assert_true(prefix_contains(outer, 0, inner));
+	assert_true(prefix_contains(outer, 29, inner));
+	assert_false(prefix_contains(outer, 30, inner));
+	assert_false(prefix_contains(outer, 128, inner));
+	assert_true(prefix_contains(outer, 128, outer));
+}
+
+#define SINGLE_TESTS 3
+static struct CMUnitTest tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(durations) + ARRAY_SIZE(amounts) +
+			       ARRAY_SIZE(rates) + ARRAY_SIZE(prefixes) + SINGLE_TESTS];
+static size_t test_count;
+
+static void add(const char *name, void (*run)(void **state), const void *row)
+{
+	tests[test_count++] = (struct CMUnitTest){name, run, NULL, NULL, (void *)row};
+}
+
+#define ADD_ROWS(rows, run)                           \
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) \
+	add((rows)[i].name, run, &(rows)[i])
+
+int main(void)
+{
+	ADD_ROWS(numbers, number_test);
+	ADD_ROWS(durations, duration_test);
+	ADD_ROWS(amounts, amount_test);
+	ADD_ROWS(rates, rate_test);
+	ADD_ROWS(prefixes, prefix_test);
+	add("print: a short buffer is cut and the length told", short_buffer_test, NULL);
+	add("rate_amount_in: floor and saturation", rate_amount_test, NULL);
+	add("prefix_contains: to the bit", prefix_contains_test, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

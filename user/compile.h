@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Model to map entries and back. Pure: no system calls, time is a parameter. */
+#ifndef RLCTL_COMPILE_H
+#define RLCTL_COMPILE_H
+
+#include "policy.h"
+
+/* A policy as the maps hold it. */
+struct compiled_prefix {
+	struct rl_prefix_key key;
+	struct rl_prefix_value value;
+};
+
+struct compiled {
+	struct rl_policy_header header;
+	struct rl_rule *rules; /* header.rules of them; element 0 is half * capacity in the map */
+	struct compiled_prefix *prefixes; /* header.prefixes of them */
+	uint32_t *fresh; /* slots that were not in use before: to be zeroed before the swap */
+	size_t fresh_count;
+};
+
+/* What an instance offers and what is in force there. */
+struct compile_context {
+	uint32_t rules_max;    /* elements of one half of the rules array */
+	uint32_t prefixes_max; /* entries of a trie */
+	uint32_t slots_max;    /* counter slots */
+	uint64_t tick_ns;
+	uint64_t now_ns;                   /* CLOCK_MONOTONIC, what `for` counts from */
+	const struct policy_context *text; /* for naming a rule in an error */
+};
+
+/* Gives every rule of `next` its slot, its limit id and its expiry: those of the rule with the same
+ * identity in `current` where there is one (the limit id only if the algorithm is the same), new
+ * ones otherwise. keep_expiry: an expiry within two seconds of the current one is left as it is, so
+ * that feeding back what `show` printed changes nothing. Then fills *out for the half that is not
+ * in force. `header` is the one in force (all zero when none is).
+ * 0, -ENOMEM, or -E2BIG / -EINVAL with *err filled (err->line: the rule's, 0 if it has none). */
+int policy_compile(struct policy *next, const struct policy *current,
+		   const struct rl_policy_header *header, bool keep_expiry,
+		   const struct compile_context *ctx, struct compiled *out,
+		   struct policy_error *err);
+
+/* The model of what the maps hold; rules that have expired by ctx->now_ns are left out.
+ * 0, -ENOMEM, or -EBADMSG when the maps contradict one another. */
+int policy_decompile(const struct compiled *in, const struct compile_context *ctx,
+		     struct policy *out);
+
+void compiled_clear(struct compiled *compiled);
+
+/* The numbers that hold a bucket to a limit; fields in rlctl_abi.h, arithmetic in gcra.h. */
+void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out);
+
+/* Which clock a limit is held by: the tick clock where a burst (queue, window) spans >= 16 ticks.
+ */
+enum rl_clock clock_choose(const struct rl_limit *limit, uint64_t tick_ns);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The only door to libbpf and libxdp: instances, their pins, their maps. Every function reports its
+ * own failure once on stderr, with what to do about it, and returns a negative errno.
+ *
+ * Pins: <bpffs>/rlctl/<inode of the network namespace>/<device>-<hook>/<map>. An instance is alive
+ * while a program attached to its device uses its maps; pins without that are what a crash or a
+ * vanished device left, and attach and detach clear them away.
+ */
+#ifndef RLCTL_KERNEL_H
+#define RLCTL_KERNEL_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compile.h"
+#include "rlctl_abi.h"
+
+#define BPFFS_DEFAULT "/sys/fs/bpf"
+
+/* Where a command acts; from the global options. */
+struct target {
+	const char *bpffs;  /* BPFFS_DEFAULT unless --bpffs */
+	const char *device; /* NULL: not said */
+	int hook;           /* enum rl_hook, or -1: not said */
+};
+
+enum attach_mode { ATTACH_AUTO, ATTACH_NATIVE, ATTACH_GENERIC };
+
+struct attach_options {
+	enum attach_mode mode;
+	bool by_dest;
+	uint32_t sources;  /* capacity of the state map */
+	uint32_t prefixes; /* prefixes and counters that a policy may use */
+};
+
+#define SOURCES_DEFAULT  262144u
+#define PREFIXES_DEFAULT 16384u
+
+/* An instance whose pins are open. */
+struct instance {
+	char device[IF_NAMESIZE];
+	char path[256]; /* pin folder */
+	struct rl_instance info;
+	int lock_fd; /* folder; locked for writers */
+	int policy_fd, tries_fd, rules_fd, sources_fd, shared_fd;
+	int reasons_fd, rule_counters_fd, instance_fd;
+};
+#define INSTANCE_CLOSED                                                                           \
+	{                                                                                         \
+		.lock_fd = -1, .policy_fd = -1, .tries_fd = -1, .rules_fd = -1, .sources_fd = -1, \
+		.shared_fd = -1, .reasons_fd = -1, .rule_counters_fd = -1, .instance_fd = -1      \
+	}
+
+/* How a hook is spelled: "xdp", "ingress", "egress". */
+const char *hook_name(enum rl_hook hook);
+
+/* Attaches to target->device with a policy that is in force from the first packet (`policy` may be
+ * empty; it gets its slots here). *program_id and *native say what came of it. Nothing is left
+ * behind on failure. */
+int instance_attach(const struct target *target, const struct attach_options *options,
+		    struct policy *policy, const struct policy_context *text);
+
+/* Removes our program from the device, and pins and maps with it; other programs stay. */
+int instance_detach(const struct target *target);
+
+/* What a policy for this device has to be parsed with, before or after attach. */
+int device_context(const struct target *target, bool by_dest, struct policy_context *out);
+
+/* Opens the one instance that the target names (the only one there is where it names none).
+ * With `write` it holds the writers' lock until instance_close. */
+int instance_open(const struct target *target, bool write, struct instance *out);
+void instance_close(struct instance *instance);
+
+/* Calls `visit` for every living instance of this network namespace that the target allows, in
+ * order of name, until it returns non-zero, which is then returned. None: 0, nothing called. */
+int instance_for_each(const struct target *target,
+		      int (*visit)(struct instance *instance, void *arg), void *arg);
+
+void instance_context(const struct instance *instance, struct policy_context *out);
+
+/* The policy in force. *out must be empty. */
+int instance_policy_read(const struct instance *instance, struct policy *out);
+
+/* Puts `next` in force at once and whole. On failure the old one stays in force. `file` names the
+ * source of the rules in errors ("FILE:LINE"), NULL for a command line. */
+int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
+			  const char *file);
+
+/* Would instance_policy_write succeed? Changes nothing. */
+int instance_policy_check(const struct instance *instance, struct policy *next, const char *file);
+
+struct instance_stats {
+	struct rl_amount reasons[RL_REASON_COUNT]; /* sums over all CPUs */
+	struct policy policy;                      /* rules in force */
+	struct rl_rule_counters *rules;            /* of policy.rules[i] */
+};
+int instance_stats_read(const struct instance *instance, struct instance_stats *out);
+void instance_stats_clear(struct instance_stats *stats);
+
+struct instance_status {
+	uint32_t program_id;
+	bool native;
+	uint64_t since_ns; /* CLOCK_REALTIME */
+	uint64_t sources_used;
+	uint64_t memory_bytes; /* of all maps, as the kernel accounts it */
+};
+int instance_status_read(const struct instance *instance, struct instance_status *out);
+
+/* Enters the network namespace NAME of /run/netns, as `ip -n` does, and nothing else of it. */
+int netns_enter(const char *name);
+
+#endif
