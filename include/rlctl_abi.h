@@ -240,4 +240,10 @@ struct rl_instance {
 	__u32 pad;
 };
 
+/* Both clocks at one instant. */
+struct rl_clocks {
+	__u64 jiffies;
+	__u64 monotonic_ns;
+};
+
 #endif

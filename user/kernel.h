@@ -37,20 +37,33 @@ struct attach_options {
 #define SOURCES_DEFAULT  262144u
 #define PREFIXES_DEFAULT 16384u
 
+/* The maps of an instance, by the name of their pin. */
+#define INSTANCE_MAPS(X) \
+	X(policy)        \
+	X(tries)         \
+	X(rules)         \
+	X(sources)       \
+	X(shared)        \
+	X(reasons)       \
+	X(rule_counters) \
+	X(instance)
+
+struct instance_maps {
+#define INSTANCE_MAP_FD(name) int name;
+	INSTANCE_MAPS(INSTANCE_MAP_FD)
+#undef INSTANCE_MAP_FD
+};
+
+#define INSTANCE_PATH_MAX 256
+
 /* An instance whose pins are open. */
 struct instance {
 	char device[IF_NAMESIZE];
-	char path[256]; /* pin folder */
+	char path[INSTANCE_PATH_MAX]; /* pin folder */
 	struct rl_instance info;
-	int lock_fd; /* folder; locked for writers */
-	int policy_fd, tries_fd, rules_fd, sources_fd, shared_fd;
-	int reasons_fd, rule_counters_fd, instance_fd;
+	struct instance_maps fd;
+	int lock_fd; /* of the folder; locked for writers, -1 for readers */
 };
-#define INSTANCE_CLOSED                                                                           \
-	{                                                                                         \
-		.lock_fd = -1, .policy_fd = -1, .tries_fd = -1, .rules_fd = -1, .sources_fd = -1, \
-		.shared_fd = -1, .reasons_fd = -1, .rule_counters_fd = -1, .instance_fd = -1      \
-	}
 
 /* How a hook is spelled: "xdp", "ingress", "egress". */
 const char *hook_name(enum rl_hook hook);

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What goes to stdout (data) and stderr (talk). One description of a table serves text and JSON. */
+/* What goes to stdout (data) and stderr (talk). One description of a table serves text and JSON.
+ * Whatever is printed here is printable ASCII: everything else is escaped as \xNN. Who runs out of
+ * memory while printing ends the program with exit status 1.
+ */
 #ifndef RLCTL_OUTPUT_H
 #define RLCTL_OUTPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <json-c/json.h>
 
+#include "policy.h"
 #include "rlctl_abi.h"
 
 /* Global options that every verb may look at. */
@@ -18,5 +23,81 @@ extern int output_verbose; /* -v, -vv */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Not under -q. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* fail("PLACE:COLUMN: TEXT"), then the line of `len` bytes and a caret under err->column. Without a
+ * place: "column N: TEXT". Returns -1. */
+int fail_at(const char *place, const char *line, size_t len, const struct policy_error *err);
+
+/* What was written to stdout has arrived there; says so and returns -1 when not. */
+int output_flush(void);
+
+/* The program's end. */
+void out_of_memory(void) __attribute__((noreturn));
+
+/* ---- text, always terminated ---- */
+
+/* Printable ASCII; to be freed. */
+char *text_escape(const char *text);
+
+#define NUMBER_TEXT_MAX 64
+/* 1,234,567 whatever the locale */
+void number_print(char buf[NUMBER_TEXT_MAX], uint64_t n);
+/* 1.5 MiB */
+void size_print(char buf[NUMBER_TEXT_MAX], uint64_t bytes);
+/* CLOCK_REALTIME as ISO 8601: 2026-11-20T06:06:11Z, or with the local time zone's offset */
+void time_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns, bool local);
+
+/* The canonical line without the word "rule". */
+void rule_words(char buf[RULE_TEXT_MAX], const struct rule *rule, const struct policy_context *ctx);
+
+/* ---- tables ---- */
+
+#define TABLE_COLUMNS_MAX 32
+
+/* Cells row by row, the headings first. Zero but for `columns` and `right` it is empty. */
+struct table {
+	size_t columns; /* at most TABLE_COLUMNS_MAX */
+	uint32_t right; /* bit i: column i is right-aligned */
+	char **cells;
+	size_t count, capacity;
+};
+
+void table_cell(struct table *table, const char *text);
+void table_row(struct table *table, ...) __attribute__((sentinel)); /* texts, then NULL */
+void table_number(struct table *table, uint64_t n);
+/* To stdout, in aligned columns; the cells are gone afterwards. */
+void table_print(struct table *table);
+void table_clear(struct table *table);
+
+/* ---- JSON ---- */
+
+/* As json_object_object_add, json_object_array_add, but a missing value is out of memory. */
+void json_put(struct json_object *object, const char *key, struct json_object *value);
+void json_append(struct json_object *array, struct json_object *value);
+struct json_object *json_amount(const struct rl_amount *amount);
+/* One line on stdout; frees the document. */
+void json_print(struct json_object *document);
+
+/* ---- records: objects as JSON, a table as text, from one description */
+
+/* One call per field. `key` NULL: text only; `heading` NULL: JSON only. */
+struct report {
+	struct table headings; /* from the first record */
+	struct table cells;    /* of all records */
+	size_t records;
+	struct json_object *array;
+	struct json_object *record; /* under way; owned by the array */
+};
+
+/* The next record. `object` is what its JSON begins with, NULL for nothing; it is taken over. */
+void report_begin(struct report *report, struct json_object *object);
+void report_text(struct report *report, const char *key, const char *heading, const char *text);
+void report_number(struct report *report, const char *key, const char *heading, uint64_t n);
+void report_bytes(struct report *report, const char *key, const char *heading, uint64_t bytes);
+void report_time(struct report *report, const char *key, const char *heading, uint64_t realtime_ns);
+/* What this record has not: "-", and no key. */
+void report_none(struct report *report, const char *heading);
+/* Prints the table; under -j prints nothing and returns the array, which is then the caller's. */
+struct json_object *report_end(struct report *report);
 
 #endif

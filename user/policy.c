@@ -5,19 +5,26 @@
 #include <string.h>
 
 #include "policy.h"
+#include "units.h"
 
 static int u64_compare(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
 
+static bool is_ipv6(const struct rule *rule)
+{
+	return rule->kind == PREFIX_ADDR && !prefix_is_ipv4(rule->addr, rule->len);
+}
+
 static int prefix_compare(const struct rule *a, const struct rule *b)
 {
-	int order;
+	int order = u64_compare(a->kind, b->kind);
 
-	if (a->kind != b->kind)
-		return u64_compare(a->kind, b->kind);
-	order = memcmp(a->addr, b->addr, sizeof(a->addr));
+	if (!order)
+		order = u64_compare(is_ipv6(a), is_ipv6(b));
+	if (!order)
+		order = memcmp(a->addr, b->addr, sizeof(a->addr));
 	return order ? order : u64_compare(a->len, b->len);
 }
 

@@ -83,9 +83,9 @@ int policy_parse(const char *text, size_t size, const struct policy_context *ctx
 #define RULE_TEXT_MAX 512
 int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx);
 
-/* Order: device, any, then addresses ascending with the shorter prefix first; allow and deny, then
- * limits; match; key with its lengths; packets, then bytes and bits. 0 exactly when both have the
- * same identity: allow and deny of one prefix and match are the same rule. */
+/* Order: device, any, then IPv4 and then IPv6 addresses, ascending with the shorter prefix first;
+ * allow and deny, then limits; match; key with its lengths; packets, then bytes and bits. 0 exactly
+ * when both have the same identity: allow and deny of one prefix and match are the same rule. */
 int rule_compare(const struct rule *a, const struct rule *b);
 
 /* The key that a limit of this rule counts by when it names none, and the lengths that a key has

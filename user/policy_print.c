@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "policy.h"
+#include "policy_names.h"
 #include "units.h"
 
 #define QUANTITY_TEXT_MAX 128
@@ -13,15 +14,6 @@ struct writer {
 	size_t size;
 	size_t used; /* as snprintf counts: what did not fit included */
 };
-
-#define WORD_TEXT(name, text) text,
-static const char *const action_words[] = {RL_ACTIONS(WORD_TEXT)};
-static const char *const algorithm_words[] = {RL_ALGORITHMS(WORD_TEXT)};
-static const char *const key_words[] = {RL_KEYS(WORD_TEXT)};
-static const char *const over_words[] = {RL_OVERS(WORD_TEXT)};
-
-#define PROTOCOL_NAME(text, number, ports) [number] = text,
-static const char *const protocol_names[256] = {RULE_PROTOCOLS(PROTOCOL_NAME)};
 
 __attribute__((format(printf, 2, 3))) static void put(struct writer *w, const char *format, ...)
 {
@@ -68,8 +60,10 @@ static void put_ports(struct writer *w, const char *word, uint16_t first, uint16
 
 static void put_protocol(struct writer *w, uint8_t proto)
 {
-	if (protocol_names[proto])
-		put(w, " %s", protocol_names[proto]);
+	const struct protocol *known = protocol_by_number(proto);
+
+	if (known)
+		put(w, " %s", known->name);
 	else
 		put(w, " proto %u", proto);
 }

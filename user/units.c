@@ -176,7 +176,7 @@ static int amount_suffix_parse(const char *text, uint64_t *factor, enum rl_unit 
 
 		if (strncasecmp(text, multipliers[i].name, len))
 			continue;
-		if (!strcasecmp(text + len, "bps"))
+		if (!strcasecmp(text + len, "bps") || (len && !strcasecmp(text + len, "pps")))
 			return -EPROTOTYPE;
 		found = unit_find(text + len);
 		if (found < 0)
@@ -207,51 +207,56 @@ int amount_parse(const char *word, uint64_t *out, enum rl_unit *unit)
 	return 0;
 }
 
+/* A rate that is one word without a period. */
 static int short_rate_parse(const char *word, uint64_t *amount, enum rl_unit *unit)
 {
+	const char *name = word + strspn(word, "0123456789");
 	uint64_t value;
-	int rc = digits_take(&word, &value);
+	int rc;
 
-	if (rc == -EINVAL)
-		return rc;
 	for (size_t i = 0; i < ARRAY_SIZE(short_rates); i++) {
-		if (strcasecmp(word, short_rates[i].name))
+		if (strcasecmp(name, short_rates[i].name))
 			continue;
-		if (rc || __builtin_mul_overflow(value, short_rates[i].factor, &value))
-			return -ERANGE;
-		*amount = value;
+		rc = digits_take(&word, &value);
+		if (!rc && __builtin_mul_overflow(value, short_rates[i].factor, amount))
+			rc = -ERANGE;
 		*unit = short_rates[i].unit;
-		return 0;
+		return rc;
 	}
-	return -EINVAL;
+	rc = amount_parse(word, amount, unit);
+	return rc ? rc : -ENODATA;
 }
 
-int rate_parse(const char *word, uint64_t *amount, uint64_t *period_ns, enum rl_unit *unit)
+/* AMOUNT/PERIOD with the slash at `slash`. -EINVAL in one of the two outweighs all else. */
+static int long_rate_parse(const char *word, const char *slash, uint64_t *amount,
+			   uint64_t *period_ns, enum rl_unit *unit)
 {
-	const char *slash = strchr(word, '/');
-	size_t len = slash ? (size_t)(slash - word) : strlen(word);
-	uint64_t value, period = NS_PER_SECOND;
+	size_t len = (size_t)(slash - word);
 	char head[QUANTITY_TEXT_MAX];
-	enum rl_unit found;
-	int rc, period_rc = 0;
+	int amount_rc, period_rc;
 
 	if (len >= sizeof(head))
 		return -EINVAL;
 	memcpy(head, word, len);
 	head[len] = '\0';
-	if (slash)
-		period_rc = period_parse(slash + 1, &period);
-	rc = slash ? -EINVAL : short_rate_parse(head, &value, &found);
-	if (rc == -EINVAL) {
-		rc = amount_parse(head, &value, &found);
-		if (!slash && rc != -EPROTOTYPE)
-			return -EINVAL;
-	}
-	if (rc == -EPROTOTYPE || rc == -EINVAL)
+	amount_rc = amount_parse(head, amount, unit);
+	period_rc = period_parse(slash + 1, period_ns);
+	if (amount_rc == -EINVAL || period_rc == -EINVAL)
+		return -EINVAL;
+	return amount_rc ? amount_rc : period_rc;
+}
+
+int rate_parse(const char *word, uint64_t *amount, uint64_t *period_ns, enum rl_unit *unit)
+{
+	const char *slash = strchr(word, '/');
+	uint64_t value, period = NS_PER_SECOND;
+	enum rl_unit found;
+	int rc = slash ? long_rate_parse(word, slash, &value, &period, &found)
+		       : short_rate_parse(word, &value, &found);
+
+	if (rc)
 		return rc;
-	if (period_rc == -EINVAL)
-		return period_rc;
-	if (rc || period_rc || !value)
+	if (!value)
 		return -ERANGE;
 	*amount = value;
 	*period_ns = period;
@@ -275,6 +280,8 @@ bool prefix_contains(const uint8_t addr[16], uint8_t len, const uint8_t inner[16
 {
 	uint8_t last = len % 8 ? (uint8_t)(0xff << (8 - len % 8)) : 0;
 
+	if (prefix_is_ipv4(addr, len) != prefix_is_ipv4(inner, 128))
+		return false;
 	if (memcmp(addr, inner, len / 8))
 		return false;
 	return !last || !((addr[len / 8] ^ inner[len / 8]) & last);
@@ -334,8 +341,6 @@ int prefix_parse(const char *word, uint8_t addr[16], uint8_t *len, char canonica
 		prefix_print(canonical, PREFIX_TEXT_MAX, bytes, bits);
 	if (!ipv4 && prefix_is_ipv4(bytes, bits))
 		return -EPROTOTYPE;
-	if (!ipv4 && bits < RL_MAPPED_BITS && prefix_contains(bytes, bits, mapped_base))
-		return -EDOM;
 	if (host_bits)
 		return -EADDRNOTAVAIL;
 	memcpy(addr, bytes, sizeof(bytes));
@@ -404,7 +409,7 @@ int prefix_print(char *buf, size_t size, const uint8_t addr[16], uint8_t len)
 		inet_ntop(AF_INET, addr + RL_MAPPED_BITS / 8, text, sizeof(text));
 	else
 		inet_ntop(AF_INET6, addr, text, sizeof(text));
-	if (len == RL_PREFIX_BITS)
+	if (len == 128)
 		return snprintf(buf, size, "%s", text);
 	return snprintf(buf, size, "%s/%u", text, bits);
 }

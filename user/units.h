@@ -32,11 +32,12 @@ int number_parse(const char *word, uint64_t min, uint64_t max, uint64_t *out);
 int duration_parse(const char *word, uint64_t *out_ns);
 
 /* N[k|m|g|ki|mi|gi][packet[s]|bit[s]|byte[s]]; bare numbers are packets, and zero is an amount.
- * Case matters not. A suffix that ends in "bps" is -EPROTOTYPE, as with rates. */
+ * Case matters not. The suffixes "bps", which may be bits or bytes, and "kpps" and the like are
+ * -EPROTOTYPE, so that the caller can say what to write. */
 int amount_parse(const char *word, uint64_t *out, enum rl_unit *unit);
 
-/* AMOUNT/PERIOD, Npps, Nkbit, Nmbit, Ngbit; amount > 0, period > 0. "bps" is -EPROTOTYPE, so that
- * the caller can say which of bit and byte to choose. */
+/* AMOUNT/PERIOD, Npps, Nkbit, Nmbit, Ngbit; amount > 0, period > 0. -EPROTOTYPE as with amounts;
+ * -ENODATA for an amount without a period. */
 int rate_parse(const char *word, uint64_t *amount, uint64_t *period_ns, enum rl_unit *unit);
 
 /* What a rate comes to within `ns` (at most DURATION_MAX_NS), rounded down; saturates. */
@@ -45,12 +46,12 @@ uint64_t rate_amount_in(uint64_t amount, uint64_t period_ns, uint64_t ns);
 /* IPv4[/LEN] or IPv6[/LEN] into mapped form (IPv4 /n becomes /(96+n)), host bits must be zero
  * (-EADDRNOTAVAIL when they are not).
  * An IPv4-mapped IPv6 address (::ffff:0:0/96) is -EPROTOTYPE: it has to be written as IPv4.
- * An IPv6 prefix around that range, such as ::/0, is -EDOM: in the kernel's trie it would hold
- * IPv4 as well. With these three `canonical`, if not NULL, holds the corrected text. */
+ * With these two `canonical`, if not NULL, holds the corrected text. */
 #define PREFIX_TEXT_MAX 64
 int prefix_parse(const char *word, uint8_t addr[16], uint8_t *len, char canonical[PREFIX_TEXT_MAX]);
 
-/* Of prefixes in mapped form. */
+/* Of prefixes in mapped form, host bits zero. IPv4 is what lies inside ::ffff:0:0/96; all else is
+ * IPv6 alone: ::/0 holds no IPv4 address, though its bits are around them all. */
 bool prefix_is_ipv4(const uint8_t addr[16], uint8_t len);
 bool prefix_contains(const uint8_t addr[16], uint8_t len, const uint8_t inner[16]);
 

@@ -111,6 +111,8 @@ static const struct amount_row {
 	{"amount: bps", "10bps", -EPROTOTYPE, 0, 0, NULL},
 	{"amount: Mbps", "10Mbps", -EPROTOTYPE, 0, 0, NULL},
 	{"amount: kibps", "10kibps", -EPROTOTYPE, 0, 0, NULL},
+	{"amount: mpps", "10mpps", -EPROTOTYPE, 0, 0, NULL},
+	{"amount: pps", "10pps", -EINVAL, 0, 0, NULL},
 	{"amount: b alone", "10kb", -EINVAL, 0, 0, NULL},
 	{"amount: t", "10t", -EINVAL, 0, 0, NULL},
 	{"amount: unit alone", "byte", -EINVAL, 0, 0, NULL},
@@ -148,9 +150,10 @@ static const struct rate_row {
 	{"rate: amount overflows", "99999999999999999999/s", -ERANGE, 0, 0, 0, NULL},
 	{"rate: short overflows", "18446744073709551615gbit", -ERANGE, 0, 0, 0, NULL},
 	{"rate: period overflows", "1/99999999d", -ERANGE, 0, 0, 0, NULL},
-	{"rate: no period", "1000", -EINVAL, 0, 0, 0, NULL},
-	{"rate: bit without period", "1000bit", -EINVAL, 0, 0, 0, NULL},
-	{"rate: mbits without period", "1mbits", -EINVAL, 0, 0, 0, NULL},
+	{"rate: no period", "1000", -ENODATA, 0, 0, 0, NULL},
+	{"rate: bit without period", "1000bit", -ENODATA, 0, 0, 0, NULL},
+	{"rate: no period, overflow", "99999999999999999999", -ERANGE, 0, 0, 0, NULL},
+	{"rate: mbits without period", "1mbits", -ENODATA, 0, 0, 0, NULL},
 	{"rate: empty period", "1000/", -EINVAL, 0, 0, 0, NULL},
 	{"rate: bare period", "1000/10", -EINVAL, 0, 0, 0, NULL},
 	{"rate: empty amount", "/second", -EINVAL, 0, 0, 0, NULL},
@@ -159,7 +162,10 @@ static const struct rate_row {
 	{"rate: bps", "10bps", -EPROTOTYPE, 0, 0, 0, NULL},
 	{"rate: mbps", "10mbps", -EPROTOTYPE, 0, 0, 0, NULL},
 	{"rate: bps with period", "10Mbps/s", -EPROTOTYPE, 0, 0, 0, NULL},
-	{"rate: kpps", "10kpps", -EINVAL, 0, 0, 0, NULL},
+	{"rate: kpps", "10kpps", -EPROTOTYPE, 0, 0, 0, NULL},
+	{"rate: Mpps with period", "10Mpps/s", -EPROTOTYPE, 0, 0, 0, NULL},
+	{"rate: pps with period", "10pps/s", -EINVAL, 0, 0, 0, NULL},
+	{"rate: pps without number", "pps", -EINVAL, 0, 0, 0, NULL},
 };
 
 /* `text` is the canonical print, or what the parser says would be right. */
@@ -189,9 +195,10 @@ static const struct prefix_row {
 	{"prefix: mapped, as hex", "::ffff:102:304", -EPROTOTYPE, 0, "1.2.3.4"},
 	{"prefix: mapped net with host bits", "::ffff:1.2.3.4/120", -EPROTOTYPE, 0, "1.2.3.0/24"},
 	{"prefix: whole mapped range", "::ffff:0:0/96", -EPROTOTYPE, 0, "0.0.0.0/0"},
-	{"prefix: all IPv6", "::/0", -EDOM, 0, "::/0"},
-	{"prefix: around the mapped range", "::/80", -EDOM, 0, "::/80"},
-	{"prefix: closely around it", "::fffe:0:0/95", -EDOM, 0, "::fffe:0:0/95"},
+	{"prefix: all IPv6", "::/0", 0, 0, "::/0"},
+	{"prefix: around the mapped range", "::/80", 0, 80, "::/80"},
+	{"prefix: closely around it", "::fffe:0:0/95", 0, 95, "::fffe:0:0/95"},
+	{"prefix: around it, with host bits", "::ffff:0:0/95", -EADDRNOTAVAIL, 0, "::fffe:0:0/95"},
 	{"prefix: length too large", "10.0.0.0/33", -ERANGE, 0, NULL},
 	{"prefix: IPv6 length too large", "2001:db8::/129", -ERANGE, 0, NULL},
 	{"prefix: empty length", "10.0.0.0/", -EINVAL, 0, NULL},
@@ -319,7 +326,32 @@ static void prefix_contains_test(void **state)
 	assert_true(prefix_contains(outer, 128, outer));
 }
 
-#define SINGLE_TESTS 3
+/* Every IPv6 prefix around ::ffff:0:0/96, from ::/0 on, is read, printed and holds no IPv4. */
+static void prefix_family_test(void **state)
+{
+	static const uint8_t ipv4[16] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
+	uint8_t around[16] = {0}, addr[16], len;
+	char text[PREFIX_TEXT_MAX];
+
+	(void)state;
+	for (uint8_t bits = 0; bits < RL_MAPPED_BITS; bits++) {
+		if (bits > 80)
+			around[(bits - 1) / 8] |= 0x80 >> (bits - 1) % 8;
+		prefix_print(text, sizeof(text), around, bits);
+		assert_int_equal(prefix_parse(text, addr, &len, NULL), 0);
+		assert_memory_equal(addr, around, sizeof(addr));
+		assert_int_equal(len, bits);
+		assert_false(prefix_is_ipv4(addr, len));
+		assert_false(prefix_contains(addr, len, ipv4));
+		assert_true(prefix_contains(addr, len, around));
+	}
+	assert_int_equal(prefix_parse("0.0.0.0/0", addr, &len, NULL), 0);
+	assert_true(prefix_is_ipv4(addr, len));
+	assert_true(prefix_contains(addr, len, ipv4));
+	assert_false(prefix_contains(addr, len, around));
+}
+
+#define SINGLE_TESTS 4
 static struct CMUnitTest tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(durations) + ARRAY_SIZE(amounts) +
 			       ARRAY_SIZE(rates) + ARRAY_SIZE(prefixes) + SINGLE_TESTS];
 static size_t test_count;
@@ -343,5 +375,6 @@ int main(void)
 	add("print: a short buffer is cut and the length told", short_buffer_test, NULL);
 	add("rate_amount_in: floor and saturation", rate_amount_test, NULL);
 	add("prefix_contains: to the bit", prefix_contains_test, NULL);
+	add("prefix: IPv6 around the mapped range", prefix_family_test, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Parsing that must succeed, and the round trip: what is printed reads back as the same rule. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "policy_helpers.h"
+#include "units.h"
+
+const struct policy_context on_xdp = {.mtu = 1500};
+const struct policy_context on_tc = {.mtu = 1500, .tc = true};
+const struct policy_context on_egress = {.mtu = 1500, .tc = true, .by_dest = true};
+const struct policy_context on_jumbo = {.mtu = 9000};
+
+static void assert_same_rule(const struct rule *a, const struct rule *b)
+{
+	uint64_t most = DURATION_MAX_NS / NS_PER_SECOND;
+	uint64_t left = a->for_ns / NS_PER_SECOND + !!(a->for_ns % NS_PER_SECOND);
+
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->action, b->action);
+	assert_int_equal(a->len, b->len);
+	assert_memory_equal(a->addr, b->addr, sizeof(a->addr));
+	assert_memory_equal(&a->match, &b->match, sizeof(a->match));
+	assert_memory_equal(&a->limit, &b->limit, sizeof(a->limit));
+	assert_true((left < most ? left : most) * NS_PER_SECOND == b->for_ns);
+	assert_int_equal(rule_compare(a, b), 0);
+}
+
+struct rule must_parse(const char *line, const struct policy_context *ctx)
+{
+	struct policy_error err = {0};
+	struct rule rule;
+	bool found = false;
+
+	if (statement_parse(line, ctx, &rule, &found, &err))
+		fail_msg("%s\n%u: %s", line, err.column, err.text);
+	assert_true(found);
+	return rule;
+}
+
+void round_trip(const char *line, const struct policy_context *ctx, char printed[RULE_TEXT_MAX])
+{
+	struct rule first = must_parse(line, ctx), second;
+	char again[RULE_TEXT_MAX];
+	int len = rule_print(printed, RULE_TEXT_MAX, &first, ctx);
+
+	assert_int_equal(len, strlen(printed));
+	second = must_parse(printed, ctx);
+	assert_same_rule(&first, &second);
+	rule_print(again, sizeof(again), &second, ctx);
+	assert_string_equal(printed, again);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the tests of the policy language share: contexts, parsing that must succeed, the round trip
+ * through print, and random rules.
+ */
+#ifndef RLCTL_POLICY_HELPERS_H
+#define RLCTL_POLICY_HELPERS_H
+
+#include "policy.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+extern const struct policy_context on_xdp, on_tc, on_egress, on_jumbo;
+
+/* The rule that a line states; the test fails where it states none. */
+struct rule must_parse(const char *line, const struct policy_context *ctx);
+
+/* Parses, prints, parses again and prints again; `printed` gets the text. */
+void round_trip(const char *line, const struct policy_context *ctx, char printed[RULE_TEXT_MAX]);
+
+/* A valid statement of the grammar, and a number below `bound`: the same ones after every
+ * random_start of the same seed (not 0). */
+void random_start(uint64_t seed);
+uint64_t random_below(uint64_t bound);
+void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx);
+
+#endif

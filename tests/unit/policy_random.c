@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Random rules from the grammar, the same on every run. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "policy_helpers.h"
+#include "units.h"
+
+static uint64_t random_state;
+
+void random_start(uint64_t seed)
+{
+	random_state = seed;
+}
+
+/* xorshift64* (Vigna 2016) */
+uint64_t random_below(uint64_t bound)
+{
+	random_state ^= random_state >> 12;
+	random_state ^= random_state << 25;
+	random_state ^= random_state >> 27;
+	return (random_state * 2685821657736338717ull >> 16) % bound;
+}
+
+#define PICK(words) ((words)[random_below(ARRAY_SIZE(words))])
+
+__attribute__((format(printf, 2, 3))) static void say(char *line, const char *format, ...)
+{
+	size_t used = strlen(line);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line + used, RULE_TEXT_MAX - used, format, args);
+	va_end(args);
+}
+
+/* Of IPv6 also what begins as the mapped addresses do, from ::/0 to ::fffe:0:0/95. */
+static void say_address(char *line, bool ipv4)
+{
+	bool zeros = !random_below(4);
+	unsigned int first = ipv4 ? 96 : zeros ? 0 : 8;
+	unsigned int len = first + random_below((zeros && !ipv4 ? 96 : 129) - first);
+	char text[PREFIX_TEXT_MAX];
+	uint8_t addr[16] = {0};
+
+	if (ipv4)
+		addr[10] = addr[11] = 0xff;
+	else if (!zeros)
+		addr[0] = 0x20;
+	for (unsigned int bit = first; bit < len; bit++)
+		if (zeros && !ipv4 ? bit >= 80 : random_below(2))
+			addr[bit / 8] |= 0x80 >> bit % 8;
+	prefix_print(text, sizeof(text), addr, len);
+	say(line, " %s", text);
+}
+
+static void say_matches(char *line, bool ipv4, const struct policy_context *ctx)
+{
+	static const char *const with_ports[] = {"",      " tcp",      " udp",
+						 " sctp", " proto 17", " proto tcp"};
+	static const char *const others[] = {" gre",     " esp",      " proto gre",
+					     " proto 0", " proto 89", " proto 255"};
+	const char *protocol = random_below(4) ? PICK(with_ports) : PICK(others);
+	bool ports = protocol[0] == '\0' || !strcmp(protocol, " tcp") ||
+		     !strcmp(protocol, " udp") || !strcmp(protocol, " sctp");
+	uint64_t port = random_below(65536);
+
+	if (ports && !random_below(3))
+		say(line, " sport %" PRIu64 "-%" PRIu64, port, port + random_below(65536 - port));
+	say(line, "%s", protocol);
+	if (ports && !random_below(3))
+		say(line, " dport %" PRIu64, port);
+	if (!random_below(4)) {
+		say(line, ctx->by_dest ? " src" : " dst");
+		say_address(line, ipv4);
+	}
+	if ((!protocol[0] || !strcmp(protocol, " tcp")) && !random_below(3))
+		say(line, " syn");
+	if (!random_below(5))
+		say(line, " fragment");
+	if (!random_below(5))
+		say(line, " new-source");
+}
+
+static void say_packet_rate(char *line, uint64_t most)
+{
+	static const char *const periods[] = {"second", "s",     "min", "10s",  "5 minutes",
+					      "ms",     "100ms", "h",   "1day", "20us"};
+	const char *period = PICK(periods);
+
+	say(line, " %" PRIu64 "/%s", 1 + random_below(most), period);
+}
+
+static void say_byte_rate(char *line)
+{
+	static const char *const units[] = {"kbit",         " mbit",     "kbyte/s",
+					    "kibit/second", " mibyte/s", "mbits/minute",
+					    "kbytes/10ms",  "mbyte/hour"};
+
+	say(line, " %" PRIu64 "%s", 1 + random_below(1000), PICK(units));
+}
+
+static void say_bucket(char *line)
+{
+	static const char *const byte_sizes[] = {"kbyte", "kibyte", " kibit", "00 bytes", "00bits"};
+
+	switch (random_below(5)) {
+	case 0:
+		say(line, " token-bucket");
+		say_packet_rate(line, 1000);
+		return;
+	case 1:
+		say(line, " %" PRIu64 "/second burst %" PRIu64, 1000 + random_below(1000),
+		    1 + random_below(100000));
+		return;
+	case 2:
+		say_byte_rate(line);
+		say(line, " burst %" PRIu64 "%s", 122 + random_below(900), PICK(byte_sizes));
+		return;
+	case 3:
+		say(line, " leaky-bucket %" PRIu64 "mbit queue %" PRIu64 "ms",
+		    1 + random_below(1000), 13 + random_below(1000));
+		return;
+	default:
+		say(line, " leaky-bucket");
+		say_packet_rate(line, 1000);
+	}
+}
+
+static void say_window(char *line)
+{
+	switch (random_below(4)) {
+	case 0:
+		say(line, " fixed-window %" PRIu64 "kibyte/10s", 2 + random_below(9999));
+		return;
+	case 1:
+		say(line, " sliding-window");
+		say_packet_rate(line, 2000);
+		say(line, " slots %" PRIu64, 2 + random_below(15));
+		return;
+	case 2:
+		say(line, " sliding-log");
+		say_packet_rate(line, 1024);
+		return;
+	default:
+		say(line, " warm-up");
+		say_packet_rate(line, 1000);
+		say(line, " ramp %" PRIu64 "ms cold %" PRIu64, 1 + random_below(99999),
+		    2 + random_below(99));
+	}
+}
+
+static void say_consequences(char *line, const struct policy_context *ctx)
+{
+	static const char *const keys[] = {
+		"",          " per source",      " per dest", " per source+dport",
+		" per flow", " per source+dest", " per rule"};
+	static const char *const overs[] = {"", " over drop", " over count", " over ban 90s",
+					    " over ban 10 minutes source"};
+
+	if (random_below(3))
+		say(line, "%s", PICK(keys));
+	else
+		say(line, " per %s/%" PRIu64 ",%" PRIu64, random_below(2) ? "source" : "dest",
+		    random_below(33), random_below(129));
+	if (ctx->tc && !random_below(3))
+		say(line, " over mark %" PRIu64, random_below(1ull << 32));
+	else
+		say(line, "%s", PICK(overs));
+	if (!random_below(4))
+		say(line, " fleet");
+}
+
+void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx)
+{
+	bool ipv4 = random_below(2);
+	unsigned int action = random_below(4);
+	bool device = action > 1 && !random_below(5);
+
+	line[0] = '\0';
+	say(line, device ? "rule device" : "rule");
+	if (!device && !random_below(4))
+		say(line, " any");
+	else if (!device)
+		say_address(line, ipv4);
+	say_matches(line, ipv4, ctx);
+	if (action > 1) {
+		say(line, " limit");
+		if (random_below(2))
+			say_bucket(line);
+		else
+			say_window(line);
+		say_consequences(line, ctx);
+	} else {
+		say(line, action ? " allow" : " deny");
+	}
+	if (!random_below(4))
+		say(line, " for %" PRIu64 "ms", 1 + random_below(1ull << 40));
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Every refusal of the parser: its words and its column, for single statements, selectors, whole
+ * texts and for lines that are damaged at random.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "policy_helpers.h"
+
+/* Every refusal of the parser. */
+static const struct refusal_row {
+	const char *name, *line;
+	uint32_t column;
+	const char *text;
+	const struct policy_context *ctx;
+} refusals[] = {
+	{"no statement", "limit any", 1, "\"limit\" is not a statement", NULL},
+	{"no statement after blanks", "   ruler any", 4, "\"ruler\" is not a statement", NULL},
+	{"no prefix", "rule", 5, "\"rule\" must be followed by a prefix", NULL},
+	{"no prefix, trailing blanks", "rule  ", 7, "must be followed by a prefix", NULL},
+	{"no prefix, comment", "rule # any", 6, "must be followed by a prefix", NULL},
+	{"bad prefix", "rule all allow", 6, "\"all\" is not a prefix: write any, device", NULL},
+	{"overlong prefix",
+	 "rule "
+	 "1.2.3.4/000000000000000000000000000000000000000000000000000000000000000000000000000008",
+	 6, "...\" is not a prefix", NULL},
+	{"host bits", "rule 10.0.0.1/8 deny", 6, "write 10.0.0.0/8", NULL},
+	{"mapped", "rule ::ffff:1.2.3.4 deny", 6, "is IPv4 inside IPv6: write 1.2.3.4", NULL},
+	{"mapped, all of it", "rule ::ffff:0:0/96 deny", 6, "write 0.0.0.0/0", NULL},
+	{"mapped as match", "rule any src ::ffff:10.0.0.0/104 deny", 14, "write 10.0.0.0/8", NULL},
+	{"mapped address, short length", "rule ::ffff:0:0/95 deny", 6, "write ::fffe:0:0/95", NULL},
+	{"prefix length", "rule 10.0.0.0/33 deny", 6, "/0 to /32", NULL},
+	{"no action", "rule any", 9, "\"any\" must be followed by a match", NULL},
+	{"no action after match", "rule any tcp", 13, "\"tcp\" must be followed by a match", NULL},
+	{"unknown action", "rule any drop", 10, "\"drop\" is not a match (tcp", NULL},
+	{"case of words", "rule any DENY", 10, "\"DENY\" is not a match", NULL},
+	{"control characters", "rule any \033[2J\"\\\177", 10, "\"\\x1b[2J\\x22\\x5c\\x7f\" is",
+	 NULL},
+	{"not ASCII", "rule any \303\251", 10, "\"\\xc3\\xa9\" is not", NULL},
+	{"newline inside", "rule any\nrule any deny", 6, "\"any\\x0arule\" is not a prefix", NULL},
+	{"long words are cut", "rule any aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 10,
+	 "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...\" is not", NULL},
+	/* matches */
+	{"no protocol", "rule any proto", 15, "must be followed by a protocol", NULL},
+	{"bad protocol", "rule any proto ipip deny", 16,
+	 "\"ipip\" is not a protocol: write a number from 0 to 255, or tcp", NULL},
+	{"proto before a match", "rule any proto syn deny", 16, "\"syn\" is not a protocol", NULL},
+	{"protocol twice, behind proto", "rule any proto udp udp deny", 20, "\"udp\" repeats",
+	 NULL},
+	{"protocol too large", "rule any proto 256 deny", 16, "protocols are 0 to 255", NULL},
+	{"protocol twice", "rule any tcp udp deny", 14, "\"udp\" repeats", NULL},
+	{"protocol twice, by number", "rule any tcp proto 6 deny", 14, "\"proto\" repeats", NULL},
+	{"match twice", "rule any syn syn deny", 14, "\"syn\" repeats", NULL},
+	{"no port", "rule any dport", 15, "must be followed by a port", NULL},
+	{"bad port", "rule any dport 80abc deny", 16, "\"80abc\" is not a port", NULL},
+	{"port list", "rule any dport 80,81 deny", 16, "\"80,81\" is not a port", NULL},
+	{"half a range", "rule any dport 80- deny", 16, "\"80-\" is not a port", NULL},
+	{"port too large", "rule any sport 65536 deny", 16, "ports are 0 to 65535", NULL},
+	{"last port too large", "rule any sport 1-65536 deny", 16, "ports are 0 to 65535", NULL},
+	{"first port too large", "rule any sport 65536-2 deny", 16, "ports are 0 to 65535", NULL},
+	{"range downwards", "rule any sport 90-80 deny", 16, "write 80-90", NULL},
+	{"no address", "rule any src", 13, "must be followed by an address", NULL},
+	{"bad address", "rule any dst any deny", 14, "\"any\" is not an address", NULL},
+	{"dport with icmp", "rule any icmp dport 80 deny", 15, "\"dport\" makes no sense", NULL},
+	{"sport before gre", "rule any sport 80 gre deny", 10, "protocol 47 has no ports", NULL},
+	{"sport with proto 99", "rule any proto 99 sport 1 deny", 19, "protocol 99 has no", NULL},
+	{"syn with udp", "rule any udp syn deny", 14, "\"syn\" is a flag of tcp", NULL},
+	{"IPv6 src of IPv4 prefix", "rule 10.0.0.0/8 src 2001:db8::1 deny", 21,
+	 "\"2001:db8::1\" is IPv6 but", NULL},
+	{"IPv4 dst of IPv6 prefix", "rule 2001:db8::/32 dst 10.0.0.1 deny", 24, "is IPv4 but",
+	 NULL},
+	{"IPv6 dst by destination", "rule 10.0.0.0/8 dst 2001:db8::1 deny", 21, "is IPv6 but",
+	 &on_egress},
+	{"src and dst of two families", "rule any src 10.0.0.1 dst 2001:db8::1 deny", 27,
+	 "write both in one family", NULL},
+	{"icmp of IPv6", "rule 2001:db8::/32 icmp deny", 20, "\"icmp\" never goes with an IPv6",
+	 NULL},
+	{"icmp6 of IPv4", "rule 10.0.0.0/8 icmp6 deny", 17, "write icmp", NULL},
+	{"icmp6 of IPv4 dst", "rule any icmp6 dst 10.0.0.1 deny", 10, "never goes with", NULL},
+	{"IPv4 src of all IPv6", "rule ::/0 src 1.2.3.4 deny", 15, "\"1.2.3.4\" is IPv4 but", NULL},
+	{"IPv4 src of all IPv6 by destination", "rule ::/0 src 1.2.3.4 deny", 15, "is IPv4 but",
+	 &on_egress},
+	{"all IPv6 dst of IPv4 prefix", "rule 0.0.0.0/0 dst ::/0 deny", 20, "is IPv6 but", NULL},
+	{"all IPv6 dst of IPv4 src", "rule any src 10.0.0.1 dst ::/0 deny", 27, "is IPv6 but",
+	 NULL},
+	{"icmp of all IPv6", "rule ::/0 icmp deny", 11, "write icmp6", NULL},
+	{"icmp of all IPv6 src", "rule any src ::/0 proto icmp deny", 19, "write icmp6", NULL},
+	{"icmp6 of all IPv4", "rule 0.0.0.0/0 proto 58 deny", 16, "write icmp", NULL},
+	{"src outside the prefix", "rule 10.0.0.0/8 src 11.0.0.1 deny", 21,
+	 "the prefix is the source address", NULL},
+	{"dst outside the prefix", "rule 10.0.0.0/8 dst 11.0.0.1 deny", 21,
+	 "the prefix is the destination address", &on_egress},
+	/* actions */
+	{"device allow", "rule device allow", 13, "write \"rule any allow\"", NULL},
+	{"device deny", "rule device deny", 13, "write \"rule any deny\"", NULL},
+	{"limit word behind deny", "rule any deny burst 5", 15,
+	 "\"burst\" cannot stand behind deny", NULL},
+	{"match behind allow", "rule any allow tcp", 16, "matches stand before it", NULL},
+	{"match behind limit", "rule any limit 10/s tcp", 21, "\"tcp\" is not a word of a limit",
+	 NULL},
+	{"option twice", "rule any limit 10/s burst 5 burst 6", 29, "\"burst\" repeats", NULL},
+	{"for twice", "rule any deny for 1s for 1s", 22, "\"for\" repeats", NULL},
+	{"burst of a window", "rule any limit fixed-window 10/s burst 5", 34,
+	 "does not go with fixed-window: leave it out or write limit token-bucket", NULL},
+	{"queue of a token bucket", "rule any limit 10/s queue 5", 21, "limit leaky-bucket", NULL},
+	{"slots of a log", "rule any limit sliding-log 10/s slots 5", 33, "sliding-window", NULL},
+	{"ramp of a token bucket", "rule any limit 10/s ramp 5s", 21, "limit warm-up", NULL},
+	{"cold of a token bucket", "rule any limit 10/s cold 5", 21, "limit warm-up", NULL},
+	/* rates */
+	{"no rate", "rule any limit", 15, "\"limit\" must be followed by a rate", NULL},
+	{"no rate behind an algorithm", "rule any limit warm-up", 23, "\"warm-up\" must be", NULL},
+	{"bad rate behind an algorithm", "rule any limit warm-up fast", 24,
+	 "\"fast\" is not a rate", NULL},
+	{"bad algorithm", "rule any limit bucket 10/s", 16, "\"bucket\" is not an algorithm or",
+	 NULL},
+	{"bad rate", "rule any limit 10/fortnight", 16, "\"10/fortnight\" is not a rate", NULL},
+	{"no period", "rule any limit 1000 burst 5", 16, "write 1000/second", NULL},
+	{"no period, unit apart", "rule any limit 10 kbytes", 16, "write 10kbytes/second", NULL},
+	{"digits are never joined", "rule any limit 10 00/s", 16, "\"10\" has no period", NULL},
+	{"bps", "rule any limit 10bps", 16, "write 10bit/second or 10byte/second", NULL},
+	{"mbps apart", "rule any limit 10 mbps", 16, "write 10mbit/second or 10mbyte/second", NULL},
+	{"bps with a period", "rule any limit 10Mbps/s", 16, "10Mbit/second", NULL},
+	{"kpps", "rule any limit 10kpps", 16,
+	 "\"10kpps\" has a multiplier before pps: write 10k/second", NULL},
+	{"mpps apart", "rule any limit 1 Mpps burst 5", 16, "write 1M/second", NULL},
+	{"kpps with a period", "rule any limit 10kpps/s", 16, "write 10k/second", NULL},
+	{"bps and a bad period", "rule any limit 10mbps/x", 16, "is not a rate", NULL},
+	{"no period, overflow", "rule any limit 99999999999999999999 per flow", 16, "out of range",
+	 NULL},
+	{"no period, nothing else", "rule any limit 1000", 16, "write 1000/second", NULL},
+	{"zero rate", "rule any limit 0/s", 16, "\"0/s\" is out of range", NULL},
+	{"rate overflows", "rule any limit 99999999999999999999/s", 16, "is out of range: a rate",
+	 NULL},
+	{"too many packets", "rule any limit 281474976710657/100d", 16, "at most 2^48", NULL},
+	{"too fast in packets", "rule any limit 100000001/s", 16, "write at most 100m/second",
+	 NULL},
+	{"too fast in bits", "rule any limit 400000001kbit", 16, "write at most 400gbit", NULL},
+	{"too fast in bytes", "rule any limit 50000000001byte/s", 16, "write at most 400gbit",
+	 NULL},
+	{"too slow", "rule any limit 1/25h", 16, "write at least 1/day", NULL},
+	{"too slow for one packet", "rule any limit 1byte/60d", 16, "more than 9 years", NULL},
+	{"burst takes too long", "rule any limit 1byte/60d burst 1515byte", 32, "more than 9 years",
+	 NULL},
+	/* sizes */
+	{"no burst", "rule any limit 10/s burst", 26, "\"burst\" must be followed by an amount",
+	 NULL},
+	{"bad burst", "rule any limit 10/s burst many", 27, "\"many\" is not an amount", NULL},
+	{"burst in bps", "rule any limit 10mbit burst 10kbps", 29, "write 10kbit or 10kbyte", NULL},
+	{"burst in kpps", "rule any limit 10/s burst 1kpps", 27, "write 1k", NULL},
+	{"burst overflows", "rule any limit 10/s burst 99999999999999999999", 27, "less than 2^64",
+	 NULL},
+	{"zero burst", "rule any limit 10/s burst 0", 27, "write at least 1", NULL},
+	{"burst below the MTU", "rule any limit 1mbyte/s burst 1513byte", 31,
+	 "\"1513byte\" holds no full packet of this device: write at least 1514byte", NULL},
+	{"burst below a jumbo MTU", "rule any limit 10mbit burst 64kbit", 29,
+	 "write at least 72112bit", &on_jumbo},
+	{"burst in two words", "rule any limit 1mbyte/s burst 1 kbyte", 31,
+	 "\"1 kbyte\" holds no full packet", NULL},
+	{"burst of packets, rate of bits", "rule any limit 10mbit burst 200", 29,
+	 "counts packets but the rate counts bytes", NULL},
+	{"burst of bytes, rate of packets", "rule any limit 10/s burst 64kibyte", 27,
+	 "counts bytes but the rate counts packets", NULL},
+	{"burst of more than a day", "rule any limit 1/s burst 86401", 26, "at most 86400", NULL},
+	{"burst in bytes overflows bits", "rule any limit 1mbit burst 18446744073709551615byte", 28,
+	 "more than a day", NULL},
+	{"bad queue", "rule any limit leaky-bucket 10/s queue long", 40,
+	 "\"long\" is not an amount or a duration", NULL},
+	{"ambiguous queue", "rule any limit leaky-bucket 10/s queue 5m", 40,
+	 "write 5min or 5mpackets", NULL},
+	{"zero queue", "rule any limit leaky-bucket 10/s queue 0s", 40, "duration from 1ns", NULL},
+	{"queue below the MTU", "rule any limit leaky-bucket 1mbit queue 1ms", 41,
+	 "write at least 12112bit", NULL},
+	{"queue of more than a day", "rule any limit leaky-bucket 1mbit queue 2d", 41,
+	 "more than a day", NULL},
+	{"fixed-window below the MTU", "rule any limit fixed-window 1kbyte/s", 29,
+	 "a window of at least 1514byte", NULL},
+	{"sliding-window below the MTU", "rule any limit sliding-window 12111bit/s", 31,
+	 "a window of at least 12112bit", NULL},
+	{"too many slots", "rule any limit sliding-window 10/s slots 17", 42, "write 2 to 16",
+	 NULL},
+	{"too few slots", "rule any limit sliding-window 10/s slots 1", 42, "write 2 to 16", NULL},
+	{"bad slots", "rule any limit sliding-window 10/s slots x", 42, "number from 2 to 16",
+	 NULL},
+	{"slots below a nanosecond", "rule any limit sliding-window 1mbyte/5ns", 31, "too fast",
+	 NULL},
+	{"period below the slots", "rule any limit sliding-window 1/15ns slots 16", 31,
+	 "write 16ns or more", NULL},
+	{"log of bytes", "rule any limit sliding-log 10mbit", 28, "counts packets only", NULL},
+	{"log too long", "rule any limit sliding-log 1025/s", 28, "at most 1024", NULL},
+	{"warm-up of bytes", "rule any limit warm-up 10mbit ramp 1s", 24, "counts packets only",
+	 NULL},
+	{"warm-up without ramp", "rule any limit warm-up 10/s", 28,
+	 "\"10/s\" must be followed by a ramp", NULL},
+	{"bad ramp", "rule any limit warm-up 10/s ramp 5", 34, "\"5\" is not a duration", NULL},
+	{"cold 1", "rule any limit warm-up 10/s ramp 5s cold 1", 42, "write 2 to 100", NULL},
+	{"cold 101", "rule any limit warm-up 10/s ramp 5s cold 101", 42, "write 2 to 100", NULL},
+	/* keys, overs, for */
+	{"no key", "rule any limit 10/s per", 24, "\"per\" must be followed by a key", NULL},
+	{"bad key", "rule any limit 10/s per packet", 25, "\"packet\" is not a key", NULL},
+	{"length of a flow", "rule any limit 10/s per flow/24", 25, "takes no length: write flow",
+	 NULL},
+	{"length too large", "rule any limit 10/s per source/33", 25, "has wrong lengths", NULL},
+	{"IPv6 length too large", "rule any limit 10/s per dest/24,129", 25, "wrong lengths", NULL},
+	{"empty length", "rule any limit 10/s per source/", 25, "\"source/\" has wrong lengths",
+	 NULL},
+	{"empty IPv6 length", "rule any limit 10/s per source/24,", 25, "has wrong lengths", NULL},
+	{"no consequence", "rule any limit 10/s over", 25, "followed by a consequence", NULL},
+	{"bad consequence", "rule any limit 10/s over kill", 26, "\"kill\" is not a consequence",
+	 NULL},
+	{"ban without duration", "rule any limit 10/s over ban source", 30, "not a duration", NULL},
+	{"ban without anything", "rule any limit 10/s over ban", 29, "followed by a duration",
+	 NULL},
+	{"mark at xdp", "rule any limit 10/s over mark 1", 26, "\"mark\" needs the hook", NULL},
+	{"mark too large", "rule any limit 10/s over mark 4294967296", 31, "write 0 to 4294967295",
+	 &on_tc},
+	{"mark without number", "rule any limit 10/s over mark", 30, "a number from 0", &on_tc},
+	{"for without duration", "rule any deny for", 18, "\"for\" must be followed by a dur",
+	 NULL},
+	{"for ever", "rule any deny for 60000 days", 19, "\"60000 days\" is out of range", NULL},
+	{"for zero", "rule any deny for 0s", 19, "a duration is from 1ns", NULL},
+};
+
+static void refusal_test(void **state)
+{
+	const struct refusal_row *row = *state;
+	struct policy_error err = {.line = 77};
+	struct rule rule, untouched;
+	bool found = true;
+
+	memset(&rule, 0xa5, sizeof(rule));
+	untouched = rule;
+	assert_int_equal(
+		statement_parse(row->line, row->ctx ? row->ctx : &on_xdp, &rule, &found, &err),
+		-EINVAL);
+	if (!strstr(err.text, row->text))
+		fail_msg("said: %s", err.text);
+	assert_int_equal(err.column, row->column);
+	assert_int_equal(err.line, 77);
+	assert_memory_equal(&rule, &untouched, sizeof(rule));
+	for (const char *c = err.text; *c; c++)
+		assert_in_range(*c, ' ', '~');
+}
+
+static void long_line_test(void **state)
+{
+	char line[4096 + 2] = "rule any deny #";
+	struct policy_error err;
+	struct rule rule;
+	bool found;
+
+	(void)state;
+	memset(line + 15, 'x', sizeof(line) - 15);
+	line[4096] = '\0';
+	assert_int_equal(statement_parse(line, &on_xdp, &rule, &found, &err), 0);
+	line[4096] = 'x';
+	line[4097] = '\0';
+	assert_int_equal(statement_parse(line, &on_xdp, &rule, &found, &err), -EINVAL);
+	assert_int_equal(err.column, 4097);
+	assert_non_null(strstr(err.text, "longer than 4096 bytes"));
+}
+
+static void selector_refused_test(void **state)
+{
+	static const struct {
+		const char *words;
+		uint32_t column;
+		const char *said;
+	} rows[] = {
+		{"", 1, "there must be a prefix"},
+		{" # any", 2, "there must be a prefix"},
+		{"rule any", 1, "\"rule\" is not a prefix"},
+		{"any for 1h", 5, "\"for\" is not a match"},
+		{"any limit", 10, "must be followed by a rate"},
+	};
+	struct policy_error err;
+	struct rule rule;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(selector_parse(rows[i].words, &on_xdp, &rule, &err), -EINVAL);
+		assert_non_null(strstr(err.text, rows[i].said));
+		assert_int_equal(err.column, rows[i].column);
+	}
+}
+
+static void text_refused_test(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t size;
+		uint32_t line, column;
+		const char *said;
+	} rows[] = {
+		{"rule any deny\n\nrule any\n", 24, 3, 9, "must be followed by"},
+		{"rule any deny\r\nrule any\r\n", 25, 2, 9, "must be followed by"},
+		{"rule any deny\nrule \0any deny\n", 29, 2, 6, "NUL"},
+		{"rule any deny\n#\0\n", 17, 2, 2, "NUL"},
+		{"rule any\rdeny\n", 14, 1, 6, "\\x0d"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct policy policy = {0};
+		struct policy_error err = {0};
+
+		assert_int_equal(
+			policy_parse(rows[i].text, rows[i].size, &on_xdp, NULL, &policy, &err),
+			-EINVAL);
+		assert_null(policy.rules);
+		assert_int_equal(err.line, rows[i].line);
+		assert_int_equal(err.column, rows[i].column);
+		assert_non_null(strstr(err.text, rows[i].said));
+	}
+}
+
+/* Lines cut, doubled or overwritten at random: never accepted half, always a column inside. */
+static void damage_test(void **state)
+{
+	static const char bytes[] = " \t#/-+,.:0159mskrx\033\377\"\\";
+	char line[RULE_TEXT_MAX];
+
+	(void)state;
+	random_start(7);
+	for (unsigned int i = 0; i < 300000; i++) {
+		struct policy_error err = {0};
+		struct rule rule;
+		bool found;
+
+		random_rule(line, &on_tc);
+		for (unsigned int n = 1 + random_below(3); n; n--)
+			line[random_below(strlen(line))] = bytes[random_below(sizeof(bytes) - 1)];
+		if (!random_below(4))
+			line[1 + random_below(strlen(line) - 1)] = '\0';
+		if (!statement_parse(line, &on_tc, &rule, &found, &err))
+			continue;
+		assert_in_range(err.column, 1, strlen(line) + 1);
+		for (const char *c = err.text; *c; c++)
+			assert_in_range(*c, ' ', '~');
+	}
+}
+
+static const struct CMUnitTest singles[] = {
+	cmocka_unit_test(long_line_test),
+	cmocka_unit_test(selector_refused_test),
+	cmocka_unit_test(text_refused_test),
+	cmocka_unit_test(damage_test),
+};
+
+static struct CMUnitTest tests[ARRAY_SIZE(refusals) + ARRAY_SIZE(singles)];
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
+		tests[i] = (struct CMUnitTest){refusals[i].name, refusal_test, NULL, NULL,
+					       (void *)&refusals[i]};
+	memcpy(tests + ARRAY_SIZE(refusals), singles, sizeof(singles));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

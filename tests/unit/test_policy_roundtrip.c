@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Every production of the language with its defaults, in its canonical spelling; and that what is
+ * printed reads back as the same rule, for these and for many random rules.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "policy_helpers.h"
+
+static const struct print_row {
+	const char *name, *line, *printed;
+	const struct policy_context *ctx;
+} prints[] = {
+	/* prefixes and actions */
+	{"any allow", "rule any allow", "rule any allow", NULL},
+	{"any deny", "  rule\tany  deny  # why", "rule any deny", NULL},
+	{"comment close to a word", "rule any deny#why", "rule any deny", NULL},
+	{"LF", "rule any deny\n", "rule any deny", NULL},
+	{"CRLF", "rule any deny\r\n", "rule any deny", NULL},
+	{"IPv4", "rule 203.0.113.7 deny", "rule 203.0.113.7 deny", NULL},
+	{"IPv4 in full", "rule 203.0.113.7/32 deny", "rule 203.0.113.7 deny", NULL},
+	{"IPv4 net", "rule 203.0.113.0/24 deny", "rule 203.0.113.0/24 deny", NULL},
+	{"all IPv4", "rule 0.0.0.0/0 deny", "rule 0.0.0.0/0 deny", NULL},
+	{"IPv6", "rule 2001:DB8::1 deny", "rule 2001:db8::1 deny", NULL},
+	{"IPv6 net", "rule 2001:db8::/32 deny", "rule 2001:db8::/32 deny", NULL},
+	{"all IPv6", "rule ::/0 deny", "rule ::/0 deny", NULL},
+	{"IPv6 around the mapped range", "rule ::/80 deny", "rule ::/80 deny", NULL},
+	{"device allow with a match", "rule device tcp allow", "rule device tcp allow", NULL},
+	{"device deny with a match", "rule device fragment deny", "rule device fragment deny",
+	 NULL},
+	{"for", "rule any deny for 1h", "rule any deny for 1h", NULL},
+	{"for in two words", "rule any deny for 10 minutes", "rule any deny for 10m", NULL},
+	{"for below a second", "rule any deny for 1ms", "rule any deny for 1s", NULL},
+	{"for rounds up", "rule any deny for 1500ms", "rule any deny for 2s", NULL},
+	{"for, longest", "rule any deny for 4611686018427387904ns", "rule any deny for 4611686018s",
+	 NULL},
+	/* matches */
+	{"tcp", "rule any tcp deny", "rule any tcp deny", NULL},
+	{"udp", "rule any udp deny", "rule any udp deny", NULL},
+	{"icmp", "rule any icmp deny", "rule any icmp deny", NULL},
+	{"icmp6", "rule any icmp6 deny", "rule any icmp6 deny", NULL},
+	{"sctp", "rule any sctp deny", "rule any sctp deny", NULL},
+	{"gre", "rule any gre deny", "rule any gre deny", NULL},
+	{"esp", "rule any esp deny", "rule any esp deny", NULL},
+	{"proto with a name", "rule any proto 6 deny", "rule any tcp deny", NULL},
+	{"proto before a name", "rule any proto udp deny", "rule any udp deny", NULL},
+	{"ports of a name behind proto", "rule any sport 5 proto sctp deny",
+	 "rule any sctp sport 5 deny", NULL},
+	{"proto 0", "rule any proto 0 deny", "rule any proto 0 deny", NULL},
+	{"proto 255", "rule any proto 255 deny", "rule any proto 255 deny", NULL},
+	{"sport", "rule any sport 53 deny", "rule any sport 53 deny", NULL},
+	{"sport range", "rule any sport 0-65535 deny", "rule any sport 0-65535 deny", NULL},
+	{"dport range of one", "rule any dport 80-80 deny", "rule any dport 80 deny", NULL},
+	{"ports of proto 132", "rule any proto 132 dport 5 deny", "rule any sctp dport 5 deny",
+	 NULL},
+	{"src", "rule any src 10.0.0.0/8 deny", "rule any src 10.0.0.0/8 deny", NULL},
+	{"dst", "rule 10.0.0.1 dst 192.0.2.1 deny", "rule 10.0.0.1 dst 192.0.2.1 deny", NULL},
+	{"src inside the prefix", "rule 10.0.0.0/8 src 10.1.0.0/16 deny",
+	 "rule 10.0.0.0/8 src 10.1.0.0/16 deny", NULL},
+	{"src around the prefix", "rule 10.1.0.0/16 src 10.0.0.0/8 deny",
+	 "rule 10.1.0.0/16 src 10.0.0.0/8 deny", NULL},
+	{"src beside a destination prefix", "rule 10.0.0.0/8 src 192.0.2.1 deny",
+	 "rule 10.0.0.0/8 src 192.0.2.1 deny", &on_egress},
+	{"src of all IPv6", "rule any src ::/0 deny", "rule any src ::/0 deny", NULL},
+	{"src inside all IPv6", "rule ::/0 src 2001:db8::1 deny", "rule ::/0 src 2001:db8::1 deny",
+	 NULL},
+	{"dst around an IPv6 prefix", "rule 2001:db8::/32 dst ::/0 deny",
+	 "rule 2001:db8::/32 dst ::/0 deny", &on_egress},
+	{"icmp6 on all IPv6", "rule ::/0 icmp6 deny", "rule ::/0 icmp6 deny", NULL},
+	{"icmp6 on IPv6", "rule 2001:db8::/32 icmp6 deny", "rule 2001:db8::/32 icmp6 deny", NULL},
+	{"icmp on IPv4", "rule 10.0.0.0/8 icmp deny", "rule 10.0.0.0/8 icmp deny", NULL},
+	{"all matches, any order",
+	 "rule any new-source fragment syn dst 10.0.0.2 src 10.0.0.1 dport 80 sport 1-2 tcp deny",
+	 "rule any tcp sport 1-2 dport 80 src 10.0.0.1 dst 10.0.0.2 syn fragment new-source deny",
+	 NULL},
+	/* token-bucket */
+	{"default burst", "rule any limit 1000/second", "rule any limit 1000/second burst 100",
+	 NULL},
+	{"default burst, floor", "rule any limit 99/second", "rule any limit 99/second burst 9",
+	 NULL},
+	{"default burst, least", "rule any limit 9/second", "rule any limit 9/second burst 1",
+	 NULL},
+	{"default burst, bits", "rule any limit 10mbit", "rule any limit 10mbit burst 1mbit", NULL},
+	{"default burst, one MTU in bits", "rule any limit 1kbit",
+	 "rule any limit 1kbit burst 12176bit", NULL},
+	{"default burst, one MTU in bytes", "rule any limit 1byte/s",
+	 "rule any limit 1byte/second burst 1522byte", NULL},
+	{"default burst, jumbo", "rule any limit 1byte/s",
+	 "rule any limit 1byte/second burst 9022byte", &on_jumbo},
+	{"token-bucket by name", "rule any limit token-bucket 5/s burst 7",
+	 "rule any limit 5/second burst 7", NULL},
+	{"as users of nft write it", "rule any limit 1024 kbytes/second burst 512 kbytes",
+	 "rule any limit 1000kibyte/second burst 500kibyte", NULL},
+	{"nft packets", "rule any limit 10/second burst 5 packets per flow",
+	 "rule any limit 10/second burst 5 per flow", NULL},
+	{"period in two words", "rule any limit 10/5 minutes", "rule any limit 10/5m burst 1",
+	 NULL},
+	{"pps apart", "rule any limit 10 pps burst 5 per rule",
+	 "rule any limit 10/second burst 5 per rule", NULL},
+	{"burst in bytes of a rate in bits", "rule any limit 10mbit burst 64kibyte",
+	 "rule any limit 10mbit burst 512kibit", NULL},
+	{"burst in bits of a rate in bytes", "rule any limit 1mbyte/s burst 80kbit",
+	 "rule any limit 1mbyte/second burst 10kbyte", NULL},
+	{"burst that just holds a packet", "rule any limit 1mbyte/s burst 1514byte",
+	 "rule any limit 1mbyte/second burst 1514byte", NULL},
+	{"burst of one day", "rule any limit 1/s burst 86400",
+	 "rule any limit 1/second burst 86400", NULL},
+	{"one packet a day", "rule any limit 1/day", "rule any limit 1/day burst 1", NULL},
+	{"fastest in packets", "rule any limit 100m/s burst 1",
+	 "rule any limit 100000000/second burst 1", NULL},
+	{"fastest in bits", "rule any limit 400gbit burst 1mbit",
+	 "rule any limit 400gbit burst 1mbit", NULL},
+	{"fastest in bytes", "rule any limit 50gbyte/s burst 1mbyte",
+	 "rule any limit 50gbyte/second burst 1mbyte", NULL},
+	{"most packets", "rule any limit fixed-window 281474976710656/100d",
+	 "rule any limit fixed-window 281474976710656/100d", NULL},
+	/* leaky-bucket */
+	{"default queue", "rule any limit leaky-bucket 10/s",
+	 "rule any limit leaky-bucket 10/second queue 1", NULL},
+	{"default queue in bytes", "rule any limit leaky-bucket 10mbyte/s",
+	 "rule any limit leaky-bucket 10mbyte/second queue 1522byte", NULL},
+	{"queue as amount", "rule any limit leaky-bucket 10/s queue 20",
+	 "rule any limit leaky-bucket 10/second queue 20", NULL},
+	{"queue as duration", "rule any limit leaky-bucket 10mbit queue 20ms",
+	 "rule any limit leaky-bucket 10mbit queue 200kbit", NULL},
+	{"queue as duration, at least one packet", "rule any limit leaky-bucket 10/s queue 20 ms",
+	 "rule any limit leaky-bucket 10/second queue 1", NULL},
+	{"queue in minutes", "rule any limit leaky-bucket 10/s queue 5 minutes",
+	 "rule any limit leaky-bucket 10/second queue 3000", NULL},
+	/* windows, log, warm-up */
+	{"fixed-window", "rule any limit fixed-window 100/10s",
+	 "rule any limit fixed-window 100/10s", NULL},
+	{"fixed-window of one packet", "rule any limit fixed-window 1514byte/s",
+	 "rule any limit fixed-window 1514byte/second", NULL},
+	{"sliding-window", "rule any limit sliding-window 100/min",
+	 "rule any limit sliding-window 100/minute slots 10", NULL},
+	{"slots 2", "rule any limit sliding-window 100/min slots 2",
+	 "rule any limit sliding-window 100/minute slots 2", NULL},
+	{"slots 16", "rule any limit sliding-window 1mbyte/min slots 16",
+	 "rule any limit sliding-window 1mbyte/minute slots 16", NULL},
+	{"sliding-log", "rule any limit sliding-log 1024/s",
+	 "rule any limit sliding-log 1024/second", NULL},
+	{"warm-up", "rule any limit warm-up 100/s ramp 30s",
+	 "rule any limit warm-up 100/second ramp 30s cold 3", NULL},
+	{"cold before ramp", "rule any limit warm-up 100/s cold 100 ramp 1 min",
+	 "rule any limit warm-up 100/second ramp 1m cold 100", NULL},
+	/* keys */
+	{"per source is the default", "rule any limit 10/s per source",
+	 "rule any limit 10/second burst 1", NULL},
+	{"per source by destination", "rule any limit 10/s per source",
+	 "rule any limit 10/second burst 1 per source", &on_egress},
+	{"per dest", "rule any limit 10/s per dest", "rule any limit 10/second burst 1 per dest",
+	 NULL},
+	{"per dest by destination", "rule any limit 10/s per dest",
+	 "rule any limit 10/second burst 1", &on_egress},
+	{"default by destination", "rule any limit 10/s", "rule any limit 10/second burst 1",
+	 &on_egress},
+	{"per rule is the device's default", "rule device limit 10/s per rule",
+	 "rule device limit 10/second burst 1", &on_egress},
+	{"device per source", "rule device limit 10/s per source",
+	 "rule device limit 10/second burst 1 per source", NULL},
+	{"per source/24", "rule any limit 10/s per source/24",
+	 "rule any limit 10/second burst 1 per source/24,64", NULL},
+	{"per source/24,56", "rule any limit 10/s per source/24,56",
+	 "rule any limit 10/second burst 1 per source/24,56", NULL},
+	{"per source/32,64", "rule any limit 10/s per source/32,64",
+	 "rule any limit 10/second burst 1", NULL},
+	{"per dest/0,0", "rule any limit 10/s per dest/0,0",
+	 "rule any limit 10/second burst 1 per dest/0,0", NULL},
+	{"per source+dport", "rule any limit 10/s per source+dport",
+	 "rule any limit 10/second burst 1 per source+dport", NULL},
+	{"per source+dest", "rule any limit 10/s per source+dest",
+	 "rule any limit 10/second burst 1 per source+dest", NULL},
+	{"per flow", "rule any limit 10/s per flow", "rule any limit 10/second burst 1 per flow",
+	 NULL},
+	/* overs, fleet, for */
+	{"over drop", "rule any limit 10/s over drop", "rule any limit 10/second burst 1", NULL},
+	{"over ban", "rule any limit 10/s over ban 10 minutes",
+	 "rule any limit 10/second burst 1 over ban 10m", NULL},
+	{"over ban source", "rule any limit 10/s over ban 250ms source fleet",
+	 "rule any limit 10/second burst 1 over ban 250ms source fleet", NULL},
+	{"over count", "rule any limit 10/s over count",
+	 "rule any limit 10/second burst 1 over count", NULL},
+	{"over mark", "rule any limit 10/s over mark 4294967295",
+	 "rule any limit 10/second burst 1 over mark 4294967295", &on_tc},
+	{"over mark 0", "rule any limit 10/s over mark 0",
+	 "rule any limit 10/second burst 1 over mark 0", &on_egress},
+	{"all, any order", "rule any limit 10/s for 1d fleet over count per flow burst 3",
+	 "rule any limit 10/second burst 3 per flow over count fleet for 1d", NULL},
+};
+
+static void print_test(void **state)
+{
+	const struct print_row *row = *state;
+	char printed[RULE_TEXT_MAX];
+
+	round_trip(row->line, row->ctx ? row->ctx : &on_xdp, printed);
+	assert_string_equal(printed, row->printed);
+}
+
+static void short_buffer_test(void **state)
+{
+	struct rule rule = must_parse("rule any limit 10/s per flow", &on_xdp);
+	char text[8] = "xxxxxxx";
+
+	(void)state;
+	assert_int_equal(rule_print(text, sizeof(text), &rule, &on_xdp), 41);
+	assert_string_equal(text, "rule an");
+	assert_int_equal(rule_print(NULL, 0, &rule, &on_xdp), 41);
+}
+
+static void random_test(void **state)
+{
+	static const struct policy_context *const contexts[] = {&on_xdp, &on_tc, &on_egress};
+	char line[RULE_TEXT_MAX], printed[RULE_TEXT_MAX];
+
+	(void)state;
+	random_start(20240607);
+	for (unsigned int i = 0; i < 400000; i++) {
+		const struct policy_context *ctx = contexts[i % ARRAY_SIZE(contexts)];
+
+		random_rule(line, ctx);
+		round_trip(line, ctx, printed);
+	}
+}
+
+static const struct CMUnitTest singles[] = {
+	cmocka_unit_test(short_buffer_test),
+	cmocka_unit_test(random_test),
+};
+
+static struct CMUnitTest tests[ARRAY_SIZE(prints) + ARRAY_SIZE(singles)];
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(prints); i++)
+		tests[i] = (struct CMUnitTest){prints[i].name, print_test, NULL, NULL,
+					       (void *)&prints[i]};
+	memcpy(tests + ARRAY_SIZE(prints), singles, sizeof(singles));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Model to map entries and back. What a rule keeps across a swap is decided in inherit(); how
+ * prefixes become groups and plain verdicts in emit_*().
+ */
+#include "compile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+#define EXPIRY_SLACK_NS (2 * NS_PER_SECOND)
+
+/* A compilation under way. */
+struct build {
+	const struct compile_context *ctx;
+	struct compiled *out;
+	struct policy_error *err;
+	uint32_t base;       /* first element of the half in the rules array */
+	unsigned char *used; /* a bit for every slot that the current or the next policy has */
+	uint32_t next_slot;
+};
+
+static int refuse(struct build *b, const struct rule *rule, int error, const char *what,
+		  uint32_t most, const char *remedy)
+{
+	char text[RULE_TEXT_MAX] = "";
+
+	if (rule)
+		rule_print(text, sizeof(text), rule, b->ctx->text);
+	b->err->line = rule ? rule->line : 0;
+	b->err->column = 1;
+	snprintf(b->err->text, sizeof(b->err->text), "%.160s%s%s (at most %u): %s", text,
+		 rule ? ": " : "", what, most, remedy);
+	return error;
+}
+
+/* ---- what a rule keeps */
+
+static bool slot_taken(const struct build *b, uint32_t slot)
+{
+	return b->used[slot / 8] & 1 << slot % 8;
+}
+
+static void slot_mark(struct build *b, uint32_t slot)
+{
+	if (slot < b->ctx->slots_max)
+		b->used[slot / 8] |= 1 << slot % 8;
+}
+
+static int slot_new(struct build *b, struct rule *rule)
+{
+	while (b->next_slot < b->ctx->slots_max && slot_taken(b, b->next_slot))
+		b->next_slot++;
+	if (b->next_slot == b->ctx->slots_max)
+		return refuse(b, rule, -E2BIG, "too many rules", b->ctx->slots_max,
+			      "detach, and attach with larger --prefixes");
+	rule->slot = b->next_slot;
+	slot_mark(b, rule->slot);
+	b->out->fresh[b->out->fresh_count++] = rule->slot;
+	return 0;
+}
+
+static bool same_state(const struct rule *a, const struct rule *b)
+{
+	return a->action == RL_ACTION_LIMIT && b->action == RL_ACTION_LIMIT &&
+	       a->limit.algorithm == b->limit.algorithm;
+}
+
+static void expiry_set(struct rule *rule, const struct rule *old, bool keep, uint64_t now_ns)
+{
+	uint64_t late;
+
+	if (!rule->for_ns || rule->expires_ns)
+		return;
+	rule->expires_ns = now_ns + rule->for_ns;
+	if (!keep || !old || !old->expires_ns)
+		return;
+	late = rule->expires_ns > old->expires_ns ? rule->expires_ns - old->expires_ns
+						  : old->expires_ns - rule->expires_ns;
+	if (late <= EXPIRY_SLACK_NS)
+		rule->expires_ns = old->expires_ns;
+}
+
+static int inherit(struct build *b, struct policy *next, const struct policy *current, bool keep)
+{
+	policy_for_each (current, rule)
+		slot_mark(b, rule->slot);
+	policy_for_each (next, rule) {
+		const struct rule *old = policy_find(current, rule);
+		int ret = 0;
+
+		expiry_set(rule, old, keep, b->ctx->now_ns);
+		if (old)
+			rule->slot = old->slot;
+		else
+			ret = slot_new(b, rule);
+		if (ret)
+			return ret;
+		rule->limit_id = 0;
+		if (rule->action == RL_ACTION_LIMIT)
+			rule->limit_id = old && same_state(old, rule)
+						 ? old->limit_id
+						 : b->out->header.next_limit_id++;
+	}
+	return 0;
+}
+
+/* ---- rules to map entries */
+
+static void emit_rule(struct build *b, const struct rule *rule)
+{
+	struct rl_rule *entry = &b->out->rules[b->out->header.rules++];
+
+	*entry = (struct rl_rule){
+		.action = rule->action,
+		.limit_id = rule->limit_id,
+		.slot = rule->slot,
+		.expires_ns = rule->expires_ns,
+		.match = rule->match,
+		.limit = rule->limit,
+	};
+	if (rule->action != RL_ACTION_LIMIT)
+		return;
+	entry->clock = clock_choose(&rule->limit, b->ctx->tick_ns);
+	gcra_compile(&rule->limit, &entry->gcra);
+}
+
+/* The rules of one prefix, in the order in which the packet meets them. */
+static int emit_group(struct build *b, const struct rule *first, size_t count,
+		      struct rl_range *range)
+{
+	if (count > RL_GROUP_MAX)
+		return refuse(b, first + RL_GROUP_MAX, -E2BIG, "too many rules for one prefix",
+			      RL_GROUP_MAX, "join ports into ranges, or use a longer prefix");
+	if (b->out->header.rules + count > b->ctx->rules_max)
+		return refuse(b, first, -E2BIG, "too many rules", b->ctx->rules_max,
+			      "detach, and attach with larger --prefixes");
+	range->first = b->base + b->out->header.rules;
+	range->count = count;
+	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
+		for (const struct rule *rule = first; rule < first + count; rule++)
+			if (rule->action == action)
+				emit_rule(b, rule);
+	return 0;
+}
+
+static bool is_plain(const struct rule *rule, size_t count)
+{
+	return count == 1 && rule->action != RL_ACTION_LIMIT && !rule->match.flags;
+}
+
+static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
+{
+	struct compiled_prefix *prefix = &b->out->prefixes[b->out->header.prefixes];
+
+	if (b->out->header.prefixes == b->ctx->prefixes_max)
+		return refuse(b, rule, -E2BIG, "too many prefixes", b->ctx->prefixes_max,
+			      "detach, and attach with larger --prefixes");
+	b->out->header.prefixes++;
+	prefix->key.len = RL_FAMILY_BITS + rule->len;
+	prefix->key.family = prefix_is_ipv4(rule->addr, rule->len) ? 4 : 6;
+	memcpy(prefix->key.addr, rule->addr, sizeof(prefix->key.addr));
+	if (!is_plain(rule, count))
+		return emit_group(b, rule, count, &prefix->value.range);
+	prefix->value.action = rule->action;
+	prefix->value.expires_ns = rule->expires_ns;
+	prefix->value.slot = rule->slot;
+	return 0;
+}
+
+static bool same_prefix(const struct rule *a, const struct rule *b)
+{
+	return a->kind == b->kind && a->len == b->len && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
+static int emit(struct build *b, const struct policy *policy)
+{
+	const struct rule *end = policy->rules + policy->count;
+	const struct rule *rule = policy->rules;
+
+	while (rule < end) {
+		const struct rule *next = rule + 1;
+		int ret;
+
+		while (next < end && same_prefix(rule, next))
+			next++;
+		if (rule->kind == PREFIX_DEVICE)
+			ret = emit_group(b, rule, next - rule, &b->out->header.device);
+		else if (rule->kind == PREFIX_ANY)
+			ret = emit_group(b, rule, next - rule, &b->out->header.any);
+		else
+			ret = emit_prefix(b, rule, next - rule);
+		if (ret)
+			return ret;
+		rule = next;
+	}
+	return 0;
+}
+
+/* ---- which prefix lies around which */
+
+static bool key_contains(const struct rl_prefix_key *outer, const struct rl_prefix_key *inner)
+{
+	return outer->family == inner->family && outer->len <= inner->len &&
+	       prefix_contains(outer->addr, outer->len - RL_FAMILY_BITS, inner->addr);
+}
+
+/* Prefixes are in ascending order, shorter first, so those around the next one are on a stack. */
+static int link_parents(struct build *b)
+{
+	const struct rl_prefix_key *stack[RL_NEST_MAX];
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < b->out->header.prefixes; i++) {
+		struct compiled_prefix *prefix = &b->out->prefixes[i];
+
+		while (depth && !key_contains(stack[depth - 1], &prefix->key))
+			depth--;
+		prefix->value.parent = depth ? stack[depth - 1]->len : RL_PREFIX_NONE;
+		if (depth == RL_NEST_MAX)
+			return refuse(b, NULL, -E2BIG, "prefixes inside one another", RL_NEST_MAX,
+				      "leave out some of the prefixes around the longest one");
+		stack[depth++] = &prefix->key;
+	}
+	return 0;
+}
+
+static int build_allocate(struct build *b, const struct policy *next)
+{
+	b->out->rules = calloc(next->count + 1, sizeof(*b->out->rules));
+	b->out->prefixes = calloc(next->count + 1, sizeof(*b->out->prefixes));
+	b->out->fresh = calloc(next->count + 1, sizeof(*b->out->fresh));
+	b->used = calloc(b->ctx->slots_max / 8 + 1, 1);
+	return b->out->rules && b->out->prefixes && b->out->fresh && b->used ? 0 : -ENOMEM;
+}
+
+static void header_next(const struct rl_policy_header *current, struct rl_policy_header *next)
+{
+	*next = (struct rl_policy_header){
+		.generation = current->generation + 1,
+		.next_limit_id = current->next_limit_id ? current->next_limit_id : 1,
+		.half = !current->half,
+	};
+}
+
+int policy_compile(struct policy *next, const struct policy *current,
+		   const struct rl_policy_header *header, bool keep_expiry,
+		   const struct compile_context *ctx, struct compiled *out,
+		   struct policy_error *err)
+{
+	struct compiled result = {0};
+	struct build b = {.ctx = ctx, .out = &result, .err = err};
+	int ret;
+
+	snprintf(err->text, sizeof(err->text), "out of memory");
+	header_next(header, &result.header);
+	b.base = result.header.half * ctx->rules_max;
+	ret = build_allocate(&b, next);
+	if (!ret)
+		ret = inherit(&b, next, current, keep_expiry);
+	if (!ret)
+		ret = emit(&b, next);
+	if (!ret)
+		ret = link_parents(&b);
+	free(b.used);
+	if (ret)
+		compiled_clear(&result);
+	else
+		*out = result;
+	return ret;
+}
+
+/* ---- and back */
+
+static int recall(struct policy *out, struct rule *rule, uint64_t now_ns)
+{
+	if (rule->expires_ns && rule->expires_ns <= now_ns)
+		return 0;
+	rule->for_ns = rule->expires_ns ? rule->expires_ns - now_ns : 0;
+	return policy_append(out, rule);
+}
+
+static int recall_group(struct policy *out, const struct compiled *in,
+			const struct compile_context *ctx, const struct rl_range *range,
+			const struct rule *prefix)
+{
+	uint32_t base = in->header.half * ctx->rules_max;
+
+	if (range->count > RL_GROUP_MAX || range->first < base ||
+	    range->first - base + range->count > in->header.rules)
+		return range->count ? -EBADMSG : 0;
+	for (uint32_t i = 0; i < range->count; i++) {
+		const struct rl_rule *entry = &in->rules[range->first - base + i];
+		struct rule rule = *prefix;
+		int ret;
+
+		rule.action = entry->action;
+		rule.match = entry->match;
+		rule.limit = entry->limit;
+		rule.limit_id = entry->limit_id;
+		rule.slot = entry->slot;
+		rule.expires_ns = entry->expires_ns;
+		ret = recall(out, &rule, ctx->now_ns);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int recall_prefix(struct policy *out, const struct compiled *in,
+			 const struct compile_context *ctx, const struct compiled_prefix *prefix)
+{
+	struct rule rule = {.kind = PREFIX_ADDR};
+
+	if (prefix->key.len < RL_FAMILY_BITS || prefix->key.len > RL_FAMILY_BITS + 128)
+		return -EBADMSG;
+	rule.len = prefix->key.len - RL_FAMILY_BITS;
+	memcpy(rule.addr, prefix->key.addr, sizeof(rule.addr));
+	if (prefix->value.range.count)
+		return recall_group(out, in, ctx, &prefix->value.range, &rule);
+	rule.action = prefix->value.action;
+	rule.slot = prefix->value.slot;
+	rule.expires_ns = prefix->value.expires_ns;
+	return recall(out, &rule, ctx->now_ns);
+}
+
+int policy_decompile(const struct compiled *in, const struct compile_context *ctx,
+		     struct policy *out)
+{
+	struct rule any = {.kind = PREFIX_ANY}, device = {.kind = PREFIX_DEVICE};
+	struct policy result = {0};
+	int ret = recall_group(&result, in, ctx, &in->header.device, &device);
+
+	if (!ret)
+		ret = recall_group(&result, in, ctx, &in->header.any, &any);
+	for (uint32_t i = 0; !ret && i < in->header.prefixes; i++)
+		ret = recall_prefix(&result, in, ctx, &in->prefixes[i]);
+	if (ret) {
+		policy_clear(&result);
+		return ret;
+	}
+	policy_settle(&result, NULL);
+	*out = result;
+	return 0;
+}
+
+void compiled_clear(struct compiled *compiled)
+{
+	free(compiled->rules);
+	free(compiled->prefixes);
+	free(compiled->fresh);
+	memset(compiled, 0, sizeof(*compiled));
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Instances: which there are, and opening the one that is meant. */
+#include "kernel.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "kernel_internal.h"
+#include "output.h"
+
+const char *hook_name(enum rl_hook hook)
+{
+	static const char *const names[] = {"xdp", "ingress", "egress"};
+
+	return names[hook];
+}
+
+uint64_t clock_ns(int clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+int netns_enter(const char *name)
+{
+	char path[256];
+	int fd, ret = 0;
+
+	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..")) {
+		fail("-n %s: not a name of a network namespace", name);
+		return -EINVAL;
+	}
+	snprintf(path, sizeof(path), "/run/netns/%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET)) {
+		ret = -errno;
+		fail("-n %s: %s%s", name, strerror(-ret),
+		     ret == -ENOENT ? ": `ip netns list` shows which there are" : "");
+	}
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+int device_context(const struct target *target, bool by_dest, struct policy_context *out)
+{
+	struct ifreq request = {0};
+	int fd, ret;
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", target->device);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || strlen(target->device) >= IF_NAMESIZE || ioctl(fd, SIOCGIFMTU, &request)) {
+		ret = strlen(target->device) >= IF_NAMESIZE ? -ENODEV : -errno;
+		fail("%s: %s", target->device,
+		     ret == -ENODEV ? "no such device: `ip link` shows which there are"
+				    : strerror(-ret));
+	} else {
+		ret = 0;
+		*out = (struct policy_context){.mtu = request.ifr_mtu,
+					       .by_dest = by_dest,
+					       .tc = target->hook > RL_HOOK_XDP};
+	}
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+void instance_context(const struct instance *instance, struct policy_context *out)
+{
+	*out = (struct policy_context){.mtu = instance->info.mtu,
+				       .by_dest = instance->info.by_dest,
+				       .tc = instance->info.hook != RL_HOOK_XDP};
+}
+
+int instance_open_path(const char *path, const char *device, struct instance *out)
+{
+	struct instance result = {.lock_fd = -1};
+	uint32_t zero = 0;
+	int ret = pins_open(path, &result.fd);
+
+	if (ret)
+		return ret;
+	snprintf(result.device, sizeof(result.device), "%s", device);
+	snprintf(result.path, sizeof(result.path), "%s", path);
+	if (bpf_map_lookup_elem(result.fd.instance, &zero, &result.info))
+		ret = -errno;
+	else if (result.info.abi_version != RL_ABI_VERSION)
+		ret = -EPROTO;
+	if (ret)
+		maps_close(&result.fd);
+	else
+		*out = result;
+	return ret;
+}
+
+void instance_close(struct instance *instance)
+{
+	maps_close(&instance->fd);
+	if (instance->lock_fd >= 0)
+		close(instance->lock_fd);
+	instance->lock_fd = -1;
+}
+
+static bool is_alive(const struct instance *instance)
+{
+	struct device_program program;
+
+	return !device_program_find(instance->device, map_id(instance->fd.policy), &program);
+}
+
+/* Says why an instance could not be opened. */
+static int report_closed(const char *device, int error)
+{
+	switch (error) {
+	case -ENOENT:
+		fail("%s: nothing attached: `rlctl attach %s`", device, device);
+		break;
+	case -ESTALE:
+		fail("%s: our program is gone from the device (it was removed, or the device is a "
+		     "new one of that name): `rlctl attach %s` starts anew, `rlctl detach %s` "
+		     "clears up",
+		     device, device, device);
+		break;
+	case -EPROTO:
+		fail("%s: attached by another version of rlctl: detach with that one, or `rlctl "
+		     "detach %s`, then attach again",
+		     device, device);
+		break;
+	case -EPERM:
+	case -EACCES:
+		fail("%s: %s: rlctl needs root for this command", device, strerror(-error));
+		break;
+	default:
+		fail("%s: %s", device, strerror(-error));
+	}
+	return error;
+}
+
+static int open_at(const char *path, const char *device, bool write, struct instance *out)
+{
+	int lock = write ? pins_lock(path, false) : -1;
+	int ret = write && lock < 0 ? lock : instance_open_path(path, device, out);
+
+	if (!ret && !is_alive(out)) {
+		maps_close(&out->fd);
+		ret = -ESTALE;
+	}
+	if (!ret)
+		out->lock_fd = lock;
+	else if (lock >= 0)
+		close(lock);
+	return ret;
+}
+
+struct pin_list {
+	char root[INSTANCE_PATH_MAX];
+	struct dirent **entries;
+	int count;
+};
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int pins_list(const struct target *target, struct pin_list *out)
+{
+	int ret = pins_root(target->bpffs, out->root);
+
+	if (ret)
+		return ret;
+	out->count = scandir(out->root, &out->entries, is_visible, alphasort);
+	if (out->count >= 0 || errno == ENOENT)
+		return 0;
+	ret = -errno;
+	fail("%s: %s%s", out->root, strerror(-ret),
+	     ret == -EACCES ? ": rlctl needs root for this command" : "");
+	return ret;
+}
+
+static void pins_list_clear(struct pin_list *list)
+{
+	for (int i = 0; i < list->count; i++)
+		free(list->entries[i]);
+	if (list->count >= 0)
+		free(list->entries);
+}
+
+static bool is_meant(const struct target *target, const char *name, char device[IF_NAMESIZE],
+		     enum rl_hook *hook)
+{
+	if (!pins_name_split(name, device, hook))
+		return false;
+	if (target->device && strcmp(target->device, device))
+		return false;
+	return target->hook < 0 || target->hook == (int)*hook;
+}
+
+int instance_for_each(const struct target *target,
+		      int (*visit)(struct instance *instance, void *arg), void *arg)
+{
+	struct pin_list list = {0};
+	int ret = pins_list(target, &list);
+
+	for (int i = 0; !ret && i < list.count; i++) {
+		char device[IF_NAMESIZE], path[INSTANCE_PATH_MAX];
+		struct instance instance;
+		enum rl_hook hook;
+
+		if (!is_meant(target, list.entries[i]->d_name, device, &hook) ||
+		    pins_path(list.root, device, hook, path))
+			continue;
+		if (open_at(path, device, false, &instance))
+			continue;
+		ret = visit(&instance, arg);
+		instance_close(&instance);
+	}
+	pins_list_clear(&list);
+	return ret;
+}
+
+/* The one set of pins that is meant; *device and *hook of it. */
+static int pins_choose(const struct target *target, const struct pin_list *list,
+		       char device[IF_NAMESIZE], enum rl_hook *hook)
+{
+	int found = 0;
+
+	for (int i = 0; i < list->count; i++) {
+		char name[IF_NAMESIZE];
+		enum rl_hook at;
+
+		if (!is_meant(target, list->entries[i]->d_name, name, &at))
+			continue;
+		if (found++)
+			continue;
+		memcpy(device, name, sizeof(name));
+		*hook = at;
+	}
+	if (found == 1)
+		return 0;
+	if (found > 1) {
+		fail("there are several instances: say which with -i DEV%s (`rlctl status` lists "
+		     "them)",
+		     target->device ? " --hook HOOK" : "");
+		return -ENOTUNIQ;
+	}
+	if (target->device)
+		return report_closed(target->device, -ENOENT);
+	fail("nothing attached: `rlctl attach DEV`");
+	return -ENOENT;
+}
+
+int instance_open(const struct target *target, bool write, struct instance *out)
+{
+	char device[IF_NAMESIZE], path[INSTANCE_PATH_MAX];
+	struct pin_list list = {0};
+	enum rl_hook hook = RL_HOOK_XDP;
+	int ret = pins_list(target, &list);
+
+	if (!ret)
+		ret = pins_choose(target, &list, device, &hook);
+	if (!ret)
+		ret = pins_path(list.root, device, hook, path);
+	pins_list_clear(&list);
+	if (ret)
+		return ret;
+	ret = open_at(path, device, write, out);
+	return ret ? report_closed(device, ret) : 0;
+}

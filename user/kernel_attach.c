@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Programs on devices: attach, detach, and finding ours among others. Maps are made, pinned and
+ * given their policy before anything touches the device; attaching is the last step, so what a
+ * crash leaves is either nothing on the device, or an instance that works.
+ */
+#include <errno.h>
+#include <linux/if_link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
+
+#include "kernel_internal.h"
+#include "output.h"
+#include "probe.skel.h"
+#include "rlctl.skel.h"
+
+#define RUN_PRIORITY     10 /* before other XDP programs: they get what we let through */
+#define TICKS_TO_MEASURE 8
+
+/* ---- whose program is on the device */
+
+static bool program_uses(int fd, uint32_t wanted, uint32_t *id)
+{
+	uint32_t maps[64];
+	struct bpf_prog_info info = {.nr_map_ids = 64, .map_ids = (uint64_t)(uintptr_t)maps};
+	uint32_t size = sizeof(info);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+		return false;
+	*id = info.id;
+	for (uint32_t i = 0; i < info.nr_map_ids && i < 64; i++)
+		if (maps[i] == wanted)
+			return true;
+	return false;
+}
+
+static struct xdp_multiprog *multiprog_open(int ifindex)
+{
+	struct xdp_multiprog *mp = xdp_multiprog__get_from_ifindex(ifindex);
+
+	return libxdp_get_error(mp) ? NULL : mp;
+}
+
+/* Ours among those on the device: behind libxdp's dispatcher, or alone without one. */
+static struct xdp_program *multiprog_find(struct xdp_multiprog *mp, uint32_t wanted, uint32_t *id)
+{
+	struct xdp_program *program = NULL;
+
+	if (xdp_multiprog__is_legacy(mp)) {
+		program = xdp_multiprog__main_prog(mp);
+		return program && program_uses(xdp_program__fd(program), wanted, id) ? program
+										     : NULL;
+	}
+	while ((program = xdp_multiprog__next_prog(program, mp)))
+		if (program_uses(xdp_program__fd(program), wanted, id))
+			return program;
+	return NULL;
+}
+
+int device_program_find(const char *device, uint32_t wanted, struct device_program *out)
+{
+	int ifindex = if_nametoindex(device);
+	struct xdp_multiprog *mp = ifindex ? multiprog_open(ifindex) : NULL;
+	int ret = -ENOENT;
+
+	if (!mp)
+		return ret;
+	if (multiprog_find(mp, wanted, &out->id)) {
+		out->native = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE;
+		ret = 0;
+	}
+	xdp_multiprog__close(mp);
+	return ret;
+}
+
+/* ---- the clocks */
+
+static int clocks_read(int fd, struct rl_clocks *out)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = out, .ctx_size_in = sizeof(*out));
+
+	return bpf_prog_test_run_opts(fd, &opts);
+}
+
+/* Waits for the next tick and reads the clocks right after it. */
+static int clocks_edge(int fd, struct rl_clocks *out)
+{
+	struct rl_clocks first;
+	int ret = clocks_read(fd, &first);
+
+	do
+		ret = ret ? ret : clocks_read(fd, out);
+	while (!ret && out->jiffies == first.jiffies);
+	return ret;
+}
+
+/* A kernel's HZ, from how long its ticks took. */
+static uint64_t tick_round(uint64_t measured_ns)
+{
+	static const uint32_t known[] = {24,  32,  48,  64,  100, 128,  200,
+					 250, 256, 300, 500, 512, 1000, 1024};
+	uint64_t best = 0, error = UINT64_MAX;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		uint64_t tick = (1000000000ull + known[i] / 2) / known[i];
+		uint64_t off = tick > measured_ns ? tick - measured_ns : measured_ns - tick;
+
+		if (off < error) {
+			error = off;
+			best = tick;
+		}
+	}
+	return best;
+}
+
+/* An edge is seen late, never early, so the least offset is the truest. */
+static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
+{
+	struct probe_bpf *probe = probe_bpf__open_and_load();
+	struct rl_clocks edge[TICKS_TO_MEASURE];
+	int ret = probe ? 0 : -errno;
+
+	for (int i = 0; !ret && i < TICKS_TO_MEASURE; i++)
+		ret = clocks_edge(bpf_program__fd(probe->progs.probe_clocks), &edge[i]);
+	if (!ret) {
+		const struct rl_clocks *last = &edge[TICKS_TO_MEASURE - 1];
+
+		*tick_ns = tick_round((last->monotonic_ns - edge->monotonic_ns) /
+				      (last->jiffies - edge->jiffies));
+		*base_ns = edge->monotonic_ns - edge->jiffies * *tick_ns;
+		for (int i = 1; i < TICKS_TO_MEASURE; i++) {
+			uint64_t base = edge[i].monotonic_ns - edge[i].jiffies * *tick_ns;
+
+			if ((int64_t)(base - *base_ns) < 0)
+				*base_ns = base;
+		}
+	}
+	probe_bpf__destroy(probe);
+	return ret;
+}
+
+/* ---- the object */
+
+static int pin_paths_set(struct rlctl_bpf *skel, const char *path)
+{
+	char pin[INSTANCE_PATH_MAX + 32];
+	int ret = 0;
+
+#define PIN_ONE(name)                                     \
+	snprintf(pin, sizeof(pin), "%s/%s", path, #name); \
+	ret = ret ? ret : bpf_map__set_pin_path(skel->maps.name, pin);
+	INSTANCE_MAPS(PIN_ONE)
+#undef PIN_ONE
+	return ret;
+}
+
+/* The object as this instance needs it, not yet loaded. Opened twice: the first time makes the maps
+ * and proves that the kernel takes the program, the second, through libxdp, finds them by their
+ * pins. */
+static struct rlctl_bpf *object_open(const char *path, const struct rl_instance *info)
+{
+	struct rlctl_bpf *skel = rlctl_bpf__open();
+
+	if (!skel)
+		return NULL;
+	skel->rodata->goes_by_dest = info->by_dest;
+	skel->rodata->clock_tick_ns = info->tick_ns;
+	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
+	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
+	bpf_map__set_max_entries(skel->maps.sources, info->sources);
+	bpf_map__set_max_entries(skel->maps.shared, 2 * info->prefixes);
+	bpf_map__set_max_entries(skel->maps.rule_counters, 2 * info->prefixes);
+	if (pin_paths_set(skel, path)) {
+		rlctl_bpf__destroy(skel);
+		return NULL;
+	}
+	return skel;
+}
+
+static int maps_make(const char *path, const struct rl_instance *info)
+{
+	struct rlctl_bpf *skel = object_open(path, info);
+	uint32_t zero = 0;
+	int ret = skel ? rlctl_bpf__load(skel) : -errno;
+
+	if (!ret)
+		ret = bpf_map_update_elem(bpf_map__fd(skel->maps.instance), &zero, info, BPF_ANY);
+	rlctl_bpf__destroy(skel);
+	return ret;
+}
+
+static int xdp_attach_mode(const char *path, const struct rl_instance *info, int ifindex,
+			   enum xdp_attach_mode mode)
+{
+	struct rlctl_bpf *skel = object_open(path, info);
+	struct xdp_program *program;
+	int ret;
+
+	if (!skel)
+		return -errno;
+	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = skel->obj, .prog_name = "rlctl_xdp");
+	program = xdp_program__create(&opts);
+	ret = libxdp_get_error(program);
+	if (!ret) {
+		xdp_program__set_run_prio(program, RUN_PRIORITY);
+		ret = xdp_program__attach(program, ifindex, mode, 0);
+		xdp_program__close(program);
+	}
+	rlctl_bpf__destroy(skel);
+	return ret;
+}
+
+/* ---- attach */
+
+static const char *native_remedy(int error)
+{
+	switch (error) {
+	case -EOPNOTSUPP:
+		return "the driver has no XDP";
+	case -ERANGE:
+	case -E2BIG:
+		return "the device's MTU is too large for its driver's XDP";
+	case -EINVAL:
+		return "the driver refused it; its offloads (LRO, GRO-HW) or queue count may stand "
+		       "in the way";
+	default:
+		return strerror(-error);
+	}
+}
+
+static int report_attach(const char *device, int error)
+{
+	if (error == -EBUSY || error == -EEXIST)
+		fail("%s: another XDP program is on the device that was not put there through "
+		     "libxdp, or in another mode: `bpftool net show dev %s` names it; take it off "
+		     "first",
+		     device, device);
+	else if (error == -EPERM || error == -EACCES)
+		fail("%s: attaching was refused: %s: rlctl needs root", device, strerror(-error));
+	else
+		fail("%s: attaching failed: %s", device, native_remedy(error));
+	return error;
+}
+
+static int attach_any_mode(const char *path, struct rl_instance *info, const char *device,
+			   enum attach_mode mode)
+{
+	int ifindex = info->ifindex;
+	int ret = -EOPNOTSUPP;
+
+	if (mode != ATTACH_GENERIC)
+		ret = xdp_attach_mode(path, info, ifindex, XDP_MODE_NATIVE);
+	if (ret && ret != -EBUSY && ret != -EEXIST && mode != ATTACH_NATIVE) {
+		if (mode == ATTACH_AUTO)
+			note("%s: native mode is not possible (%s): fell back to generic mode, "
+			     "which "
+			     "sees a packet only after the kernel has allocated it",
+			     device, native_remedy(ret));
+		ret = xdp_attach_mode(path, info, ifindex, XDP_MODE_SKB);
+	}
+	return ret ? report_attach(device, ret) : 0;
+}
+
+static int info_make(const struct target *target, const struct attach_options *options,
+		     const struct policy_context *text, struct rl_instance *out)
+{
+	int ret;
+
+	*out = (struct rl_instance){
+		.abi_version = RL_ABI_VERSION,
+		.hook = RL_HOOK_XDP,
+		.by_dest = options->by_dest,
+		.mtu = text->mtu,
+		.ifindex = if_nametoindex(target->device),
+		.since_ns = clock_ns(CLOCK_REALTIME),
+		.sources = options->sources,
+		.prefixes = options->prefixes,
+		.rules = options->prefixes < RULES_MAX ? options->prefixes : RULES_MAX,
+	};
+	if (!out->ifindex) {
+		fail("%s: no such device: `ip link` shows which there are", target->device);
+		return -ENODEV;
+	}
+	ret = ticks_measure(&out->tick_ns, &out->tick_base_ns);
+	if (ret)
+		fail("%s: a BPF program could not be run: %s%s", target->device, strerror(-ret),
+		     ret == -EPERM ? ": rlctl needs root" : "");
+	return ret;
+}
+
+/* Everything but the device: maps, pins, policy. */
+static int instance_make(const char *path, const char *device, const struct rl_instance *info,
+			 struct policy *policy)
+{
+	struct instance instance;
+	int ret = maps_make(path, info);
+
+	if (ret) {
+		fail("%s: loading failed: %s%s (-v shows what the kernel said)", device,
+		     strerror(-ret),
+		     ret == -ENOMEM || ret == -E2BIG
+			     ? ": smaller --sources or --prefixes need less "
+			       "memory"
+			     : "");
+		return ret;
+	}
+	ret = instance_open_path(path, device, &instance);
+	if (ret) {
+		fail("%s: the maps just made are not there: %s", device, strerror(-ret));
+		return ret;
+	}
+	ret = instance_policy_write(&instance, policy, false, NULL);
+	instance_close(&instance);
+	return ret;
+}
+
+/* With the lock held: clears what a crash left; refuses where an instance lives. */
+static int place_clear(const char *path, const char *device)
+{
+	struct device_program program;
+	struct instance_maps maps;
+
+	if (!pins_open(path, &maps)) {
+		int ret = device_program_find(device, map_id(maps.policy), &program);
+
+		maps_close(&maps);
+		if (!ret) {
+			fail("%s: already attached (program %u): `rlctl detach %s` first", device,
+			     program.id, device);
+			return -EEXIST;
+		}
+	}
+	pins_clear(path);
+	return 0;
+}
+
+int instance_attach(const struct target *target, const struct attach_options *options,
+		    struct policy *policy, const struct policy_context *text)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	struct rl_instance info;
+	int lock, ret = pins_root(target->bpffs, root);
+
+	if (!ret)
+		ret = info_make(target, options, text, &info);
+	if (!ret)
+		ret = pins_path(root, target->device, RL_HOOK_XDP, path);
+	if (ret)
+		return ret;
+	setenv("LIBXDP_BPFFS", target->bpffs, 1);
+	lock = pins_lock(path, true);
+	if (lock < 0) {
+		fail("%s: %s", path, strerror(-lock));
+		return lock;
+	}
+	ret = place_clear(path, target->device);
+	if (ret)
+		goto out;
+	ret = instance_make(path, target->device, &info, policy);
+	if (!ret)
+		ret = attach_any_mode(path, &info, target->device, options->mode);
+	if (ret)
+		pins_remove(path);
+out:
+	close(lock);
+	return ret;
+}
+
+/* ---- detach */
+
+/* Without a dispatcher the program is taken off only if it is still the one we looked at. */
+static int legacy_detach(int ifindex, struct xdp_multiprog *mp, struct xdp_program *program)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = xdp_program__fd(program));
+	uint32_t flags = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE ? XDP_FLAGS_DRV_MODE
+									   : XDP_FLAGS_SKB_MODE;
+
+	return bpf_xdp_detach(ifindex, flags, &opts);
+}
+
+static int program_detach(const char *device, uint32_t wanted)
+{
+	int ifindex = if_nametoindex(device);
+	struct xdp_multiprog *mp = ifindex ? multiprog_open(ifindex) : NULL;
+	struct xdp_program *program;
+	uint32_t id;
+	int ret = 0;
+
+	if (!mp)
+		return 0;
+	program = multiprog_find(mp, wanted, &id);
+	if (program && xdp_multiprog__is_legacy(mp))
+		ret = legacy_detach(ifindex, mp, program);
+	else if (program)
+		ret = xdp_program__detach(program, ifindex, xdp_multiprog__attach_mode(mp), 0);
+	xdp_multiprog__close(mp);
+	return ret;
+}
+
+int instance_detach(const struct target *target)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	struct instance_maps maps;
+	int lock, ret = pins_root(target->bpffs, root);
+
+	if (!ret)
+		ret = pins_path(root, target->device, target->hook < 0 ? 0 : target->hook, path);
+	if (ret)
+		return ret;
+	setenv("LIBXDP_BPFFS", target->bpffs, 1);
+	lock = pins_lock(path, false);
+	if (lock < 0) {
+		fail("%s: %s", target->device,
+		     lock == -ENOENT ? "nothing of ours is attached there" : strerror(-lock));
+		return lock;
+	}
+	if (!pins_open(path, &maps)) {
+		ret = program_detach(target->device, map_id(maps.policy));
+		maps_close(&maps);
+	}
+	if (ret)
+		fail("%s: detaching failed: %s", target->device, strerror(-ret));
+	else
+		pins_remove(path);
+	close(lock);
+	return ret;
+}

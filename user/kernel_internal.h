@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the kernel_*.c files share; nobody else includes it. Failures are reported where noted. */
+#ifndef RLCTL_KERNEL_INTERNAL_H
+#define RLCTL_KERNEL_INTERNAL_H
+
+#include "kernel.h"
+
+/* One half of the rules array holds at most so many, whatever --prefixes says: 24 MiB a half. */
+#define RULES_MAX 131072u
+
+/* ---- kernel_pins.c: folders, locks, pinned maps */
+
+/* <bpffs>/rlctl/<netns inode>; mounts bpffs where it is missing and the mount would last.
+ * Reports. */
+int pins_root(const char *bpffs, char out[INSTANCE_PATH_MAX]);
+int pins_path(const char *root, const char *device, enum rl_hook hook, char out[INSTANCE_PATH_MAX]);
+
+/* Makes the folder if `create`, and locks it; returns its descriptor. -ENOENT without report when
+ * there is none. Two writers wait for one another. */
+int pins_lock(const char *path, bool create);
+
+/* Opens every map below path. -ENOENT without report when one is missing. */
+int pins_open(const char *path, struct instance_maps *out);
+void maps_close(struct instance_maps *maps);
+
+/* Unlinks the pins and leaves the folder. Silent. */
+void pins_clear(const char *path);
+
+/* Unlinks the pins and the folder, and the namespace's folder if it is empty then. Silent. */
+void pins_remove(const char *path);
+
+/* Takes "<device>-<hook>" apart. */
+bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *hook);
+
+uint32_t map_id(int map_fd);
+uint64_t map_memory(int map_fd);
+
+/* ---- kernel_attach.c: programs on devices */
+
+struct device_program {
+	uint32_t id;
+	bool native;
+};
+
+/* The program on the device that uses the map, or -ENOENT. Silent. */
+int device_program_find(const char *device, uint32_t map_id, struct device_program *out);
+
+/* ---- kernel.c */
+
+/* Opens the instance whose pins are at path; silent -ENOENT when they are not complete. */
+int instance_open_path(const char *path, const char *device, struct instance *out);
+
+uint64_t clock_ns(int clock);
+
+#endif

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Policies in and out of an instance's maps. The next policy is built where no packet looks, then
+ * one slot is changed: a process that dies anywhere leaves the old policy in force or the new one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel_internal.h"
+#include "output.h"
+
+#define BATCH        4096u
+#define READ_RETRIES 100
+
+static void context_of(const struct instance *instance, const struct policy_context *text,
+		       struct compile_context *out)
+{
+	*out = (struct compile_context){
+		.rules_max = instance->info.rules,
+		.prefixes_max = instance->info.prefixes,
+		.slots_max = 2 * instance->info.prefixes,
+		.tick_ns = instance->info.tick_ns,
+		.now_ns = clock_ns(CLOCK_MONOTONIC),
+		.text = text,
+	};
+}
+
+/* ---- reading */
+
+/* The map in a slot of an array of maps, or -ENOENT. */
+static int inner_open(int outer_fd, uint32_t slot)
+{
+	uint32_t id;
+	int fd;
+
+	if (bpf_map_lookup_elem(outer_fd, &slot, &id))
+		return -errno;
+	fd = bpf_map_get_fd_by_id(id);
+	return fd < 0 ? -errno : fd;
+}
+
+static int header_read(const struct instance *instance, struct rl_policy_header *out)
+{
+	int fd = inner_open(instance->fd.policy, 0);
+	uint32_t zero = 0;
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = bpf_map_lookup_elem(fd, &zero, out) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int rules_read(const struct instance *instance, struct compiled *out)
+{
+	uint32_t base = out->header.half * instance->info.rules;
+
+	out->rules = calloc(out->header.rules + 1, sizeof(*out->rules));
+	if (!out->rules)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < out->header.rules; i++) {
+		uint32_t index = base + i;
+
+		if (bpf_map_lookup_elem(instance->fd.rules, &index, &out->rules[i]))
+			return -errno;
+	}
+	return 0;
+}
+
+/* Batches of an LPM trie end with -ENOENT, as every map's do. */
+static int prefixes_read(const struct instance *instance, struct compiled *out)
+{
+	int fd = inner_open(instance->fd.tries, out->header.half);
+	struct rl_prefix_key key, *last = NULL;
+	uint32_t found = 0;
+	int ret = fd < 0 ? fd : 0;
+
+	out->prefixes = calloc(out->header.prefixes + 1, sizeof(*out->prefixes));
+	if (!out->prefixes)
+		ret = -ENOMEM;
+	while (!ret && !bpf_map_get_next_key(fd, last, &key)) {
+		if (found == out->header.prefixes) {
+			ret = -EBADMSG;
+			break;
+		}
+		out->prefixes[found].key = key;
+		if (bpf_map_lookup_elem(fd, &key, &out->prefixes[found].value))
+			ret = -errno;
+		last = &out->prefixes[found++].key;
+	}
+	if (fd >= 0)
+		close(fd);
+	return !ret && found != out->header.prefixes ? -EBADMSG : ret;
+}
+
+/* Another process may swap while this one reads: what was read then is of two policies, and is read
+ * anew. The generation tells. */
+static int compiled_read(const struct instance *instance, struct compiled *out)
+{
+	for (int i = 0; i < READ_RETRIES; i++) {
+		struct rl_policy_header after;
+		int ret = header_read(instance, &out->header);
+
+		if (ret)
+			return ret;
+		ret = rules_read(instance, out);
+		if (!ret && out->header.prefixes)
+			ret = prefixes_read(instance, out);
+		if (!header_read(instance, &after) && after.generation == out->header.generation)
+			return ret;
+		compiled_clear(out);
+	}
+	return -EAGAIN;
+}
+
+/* *header is all zero, and the policy empty, where none was written yet. */
+static int policy_read(const struct instance *instance, const struct compile_context *ctx,
+		       struct rl_policy_header *header, struct policy *out)
+{
+	struct compiled compiled = {0};
+	int ret = compiled_read(instance, &compiled);
+
+	*header = compiled.header;
+	if (ret == -ENOENT && !compiled.header.generation)
+		ret = 0;
+	else if (!ret)
+		ret = policy_decompile(&compiled, ctx, out);
+	compiled_clear(&compiled);
+	if (ret)
+		fail("%s: reading the policy in force failed: %s", instance->device,
+		     strerror(-ret));
+	return ret;
+}
+
+int instance_policy_read(const struct instance *instance, struct policy *out)
+{
+	struct rl_policy_header header;
+	struct policy_context text;
+	struct compile_context ctx;
+
+	instance_context(instance, &text);
+	context_of(instance, &text, &ctx);
+	return policy_read(instance, &ctx, &header, out);
+}
+
+/* ---- writing */
+
+/* `count` elements from arrays of keys and values, in batches. */
+static int map_fill(int fd, const void *keys, size_t key_size, const void *values,
+		    size_t value_size, uint32_t count)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+
+	for (uint32_t done = 0; done < count;) {
+		uint32_t n = count - done < BATCH ? count - done : BATCH;
+
+		if (bpf_map_update_batch(fd, (const char *)keys + done * key_size,
+					 (const char *)values + done * value_size, &n, &opts))
+			return -errno;
+		done += n;
+	}
+	return 0;
+}
+
+static int rules_write(const struct instance *instance, const struct compiled *compiled)
+{
+	uint32_t base = compiled->header.half * instance->info.rules;
+	uint32_t *keys = calloc(compiled->header.rules + 1, sizeof(*keys));
+	int ret = -ENOMEM;
+
+	if (keys) {
+		for (uint32_t i = 0; i < compiled->header.rules; i++)
+			keys[i] = base + i;
+		ret = map_fill(instance->fd.rules, keys, sizeof(*keys), compiled->rules,
+			       sizeof(*compiled->rules), compiled->header.rules);
+	}
+	free(keys);
+	return ret;
+}
+
+static int trie_fill(int fd, const struct compiled *compiled)
+{
+	uint32_t count = compiled->header.prefixes;
+	struct rl_prefix_key *keys = calloc(count, sizeof(*keys));
+	struct rl_prefix_value *values = calloc(count, sizeof(*values));
+	int ret = -ENOMEM;
+
+	if (keys && values) {
+		for (uint32_t i = 0; i < count; i++) {
+			keys[i] = compiled->prefixes[i].key;
+			values[i] = compiled->prefixes[i].value;
+		}
+		ret = map_fill(fd, keys, sizeof(*keys), values, sizeof(*values), count);
+	}
+	free(keys);
+	free(values);
+	return ret;
+}
+
+static int trie_write(const struct instance *instance, const struct compiled *compiled)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	uint32_t half = compiled->header.half;
+	int fd, ret;
+
+	if (!compiled->header.prefixes)
+		return 0;
+	fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "rlctl_trie", sizeof(struct rl_prefix_key),
+			    sizeof(struct rl_prefix_value), compiled->header.prefixes, &opts);
+	if (fd < 0)
+		return -errno;
+	ret = trie_fill(fd, compiled);
+	if (!ret && bpf_map_update_elem(instance->fd.tries, &half, &fd, BPF_ANY))
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* New slots start from zero, whoever had them before. */
+static int slots_reset(const struct instance *instance, const struct compiled *compiled)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct rl_rule_counters *zeros = cpus > 0 ? calloc(cpus, sizeof(*zeros)) : NULL;
+	uint64_t shared[8] = {0};
+	int ret = zeros ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !ret && i < compiled->fresh_count; i++) {
+		const uint32_t *slot = &compiled->fresh[i];
+
+		if (bpf_map_update_elem(instance->fd.rule_counters, slot, zeros, BPF_ANY) ||
+		    bpf_map_update_elem(instance->fd.shared, slot, shared, BPF_ANY))
+			ret = -errno;
+	}
+	free(zeros);
+	return ret;
+}
+
+/* The swap. Returns when no packet is left that saw the policy before (the kernel waits for that).
+ */
+static int header_write(const struct instance *instance, const struct rl_policy_header *header)
+{
+	uint32_t zero = 0;
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_policy", sizeof(zero), sizeof(*header),
+				1, NULL);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (bpf_map_update_elem(fd, &zero, header, BPF_ANY) ||
+	    bpf_map_update_elem(instance->fd.policy, &zero, &fd, BPF_ANY))
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+static int compiled_write(const struct instance *instance, const struct compiled *compiled)
+{
+	uint32_t old_half = !compiled->header.half;
+	int ret = rules_write(instance, compiled);
+
+	if (!ret)
+		ret = trie_write(instance, compiled);
+	if (!ret)
+		ret = slots_reset(instance, compiled);
+	if (!ret)
+		ret = header_write(instance, &compiled->header);
+	if (ret) {
+		fail("%s: writing the policy failed: %s%s; the one before stays in force",
+		     instance->device, strerror(-ret),
+		     ret == -ENOMEM ? " (no memory for its prefixes)" : "");
+		return ret;
+	}
+	bpf_map_delete_elem(instance->fd.tries, &old_half);
+	return 0;
+}
+
+static void report_compile(const struct instance *instance, const char *file,
+			   const struct policy_error *err)
+{
+	if (file && err->line)
+		fail("%s:%u:%u: %s", file, err->line, err->column, err->text);
+	else
+		fail("%s: %s", instance->device, err->text);
+}
+
+static int policy_prepare(const struct instance *instance, struct policy *next, bool keep_expiry,
+			  const char *file, struct compiled *out)
+{
+	struct rl_policy_header header = {0};
+	struct policy current = {0};
+	struct policy_context text;
+	struct compile_context ctx;
+	struct policy_error err;
+	int ret;
+
+	instance_context(instance, &text);
+	context_of(instance, &text, &ctx);
+	ret = policy_read(instance, &ctx, &header, &current);
+	if (ret)
+		return ret;
+	ret = policy_compile(next, &current, &header, keep_expiry, &ctx, out, &err);
+	if (ret)
+		report_compile(instance, file, &err);
+	policy_clear(&current);
+	return ret;
+}
+
+int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
+			  const char *file)
+{
+	struct compiled compiled = {0};
+	int ret = policy_prepare(instance, next, keep_expiry, file, &compiled);
+
+	if (!ret)
+		ret = compiled_write(instance, &compiled);
+	compiled_clear(&compiled);
+	return ret;
+}
+
+int instance_policy_check(const struct instance *instance, struct policy *next, const char *file)
+{
+	struct compiled compiled = {0};
+	int ret = policy_prepare(instance, next, true, file, &compiled);
+
+	compiled_clear(&compiled);
+	return ret;
+}

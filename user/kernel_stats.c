@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Counters and figures of an instance: sums over all CPUs of what the packets left. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel_internal.h"
+#include "output.h"
+
+/* Adds up `count` 64-bit numbers of one element over the CPUs. */
+static int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
+{
+	int cpus = libbpf_num_possible_cpus();
+	uint64_t *values = cpus > 0 ? calloc(cpus * count, sizeof(*values)) : NULL;
+	int ret = 0;
+
+	if (!values)
+		return -ENOMEM;
+	memset(out, 0, count * sizeof(*out));
+	if (bpf_map_lookup_elem(fd, &index, values))
+		ret = -errno;
+	for (size_t i = 0; !ret && i < cpus * count; i++)
+		out[i % count] += values[i];
+	free(values);
+	return ret;
+}
+
+static int rule_counters_read(const struct instance *instance, struct instance_stats *out)
+{
+	out->rules = calloc(out->policy.count + 1, sizeof(*out->rules));
+	if (!out->rules)
+		return -ENOMEM;
+	for (size_t i = 0; i < out->policy.count; i++) {
+		int ret = percpu_sum(instance->fd.rule_counters, out->policy.rules[i].slot,
+				     (uint64_t *)&out->rules[i], sizeof(*out->rules) / 8);
+
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int instance_stats_read(const struct instance *instance, struct instance_stats *out)
+{
+	struct instance_stats stats = {0};
+	int ret = instance_policy_read(instance, &stats.policy);
+
+	if (ret)
+		return ret;
+	ret = rule_counters_read(instance, &stats);
+	for (uint32_t i = 0; !ret && i < RL_REASON_COUNT; i++)
+		ret = percpu_sum(instance->fd.reasons, i, (uint64_t *)&stats.reasons[i],
+				 sizeof(stats.reasons[i]) / 8);
+	if (ret) {
+		fail("%s: reading the counters failed: %s", instance->device, strerror(-ret));
+		instance_stats_clear(&stats);
+		return ret;
+	}
+	*out = stats;
+	return 0;
+}
+
+void instance_stats_clear(struct instance_stats *stats)
+{
+	policy_clear(&stats->policy);
+	free(stats->rules);
+	memset(stats, 0, sizeof(*stats));
+}
+
+/* Entries in an LRU map; counted by looking, for the kernel keeps no figure. */
+static uint64_t map_entries(int fd)
+{
+	enum { CHUNK = 4096 };
+	struct rl_state_key *keys = calloc(CHUNK, sizeof(*keys));
+	struct rl_state *values = calloc(CHUNK, sizeof(*values));
+	uint32_t cursor, *from = NULL;
+	uint64_t entries = 0;
+	int ret = keys && values ? 0 : -1;
+
+	while (!ret) {
+		uint32_t n = CHUNK;
+
+		ret = bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL);
+		if (!ret || errno == ENOENT)
+			entries += n;
+		from = &cursor;
+	}
+	free(keys);
+	free(values);
+	return entries;
+}
+
+int instance_status_read(const struct instance *instance, struct instance_status *out)
+{
+	struct device_program program;
+	int ret = device_program_find(instance->device, map_id(instance->fd.policy), &program);
+
+	if (ret) {
+		fail("%s: the program went away while it was looked at", instance->device);
+		return ret;
+	}
+	*out = (struct instance_status){
+		.program_id = program.id,
+		.native = program.native,
+		.since_ns = instance->info.since_ns,
+		.sources_used = map_entries(instance->fd.sources),
+	};
+#define MEMORY_ADD(name) out->memory_bytes += map_memory(instance->fd.name);
+	INSTANCE_MAPS(MEMORY_ADD)
+#undef MEMORY_ADD
+	return 0;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A limit: its algorithm and rate, the defaults, and the ranges that keep every number behind the
+ * parser from overflowing (all compared in 128 bits):
+ *   rate          1..2^48 packets in a period; at most 100 million packets or 400 Gbit a second;
+ *                 at least one packet a day
+ *   burst, queue  one packet of the MTU up to a day of the rate; one packet is always allowed where
+ *                 the rate brings it back within 9 years
+ *   windows       hold at least one packet; sliding-log at most 1024; slots 2..16, 1 ns each
+ *   warm-up       cold factor 2..100
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "policy_parser.h"
+
+#define ETHERNET_BYTES              14 /* what every packet has before the MTU counts */
+#define ETHERNET_VLAN_BYTES         22 /* and with two VLAN tags */
+
+#define RATE_PACKETS_MAX            (1ull << 48)
+#define RATE_PACKETS_PER_SECOND_MAX 100000000ull
+#define RATE_BITS_PER_SECOND_MAX    400000000000ull
+#define REFILL_MAX_NS               (9 * 365 * NS_PER_DAY)
+
+static bool counts_packets(const struct rl_limit *limit)
+{
+	return limit->unit == RL_PACKETS;
+}
+
+/* One packet of the MTU with so many bytes of header, in the limit's unit. */
+static uint64_t packet_size(const struct parser *p, unsigned int header_bytes)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+	uint64_t bytes = (uint64_t)p->ctx->mtu + header_bytes;
+
+	if (counts_packets(limit))
+		return 1;
+	return limit->unit == RL_BITS ? bytes * 8 : bytes;
+}
+
+static int refuse_size(struct parser *p, struct span at, const char *why, uint64_t size)
+{
+	char text[40];
+
+	amount_print(text, sizeof(text), size, p->rule->limit.unit);
+	return refuse(p, at, "%s %s", why, text);
+}
+
+static int rate_check(struct parser *p)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+	unsigned __int128 amount = limit->amount, most;
+
+	if (counts_packets(limit) && limit->amount > RATE_PACKETS_MAX)
+		return refuse(p, p->rate_at, "counts too far: write at most 2^48 packets a period");
+	most = counts_packets(limit) ? RATE_PACKETS_PER_SECOND_MAX : RATE_BITS_PER_SECOND_MAX;
+	if (limit->unit == RL_BYTES)
+		amount *= 8;
+	if (amount * NS_PER_SECOND > most * limit->period_ns)
+		return refuse(p, p->rate_at, "is too fast: write at most %s",
+			      counts_packets(limit) ? "100m/second" : "400gbit");
+	if (counts_packets(limit) && amount * NS_PER_DAY < limit->period_ns)
+		return refuse(p, p->rate_at, "is too slow: write at least 1/day");
+	return 0;
+}
+
+static int size_check(struct parser *p, struct span at)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+	uint64_t least = packet_size(p, ETHERNET_BYTES);
+	uint64_t full = packet_size(p, ETHERNET_VLAN_BYTES);
+	uint64_t day = rate_amount_in(limit->amount, limit->period_ns, NS_PER_DAY);
+	uint64_t most = day > full ? day : full;
+
+	if (limit->size < least)
+		return refuse_size(p, at, "holds no full packet of this device: write at least",
+				   least);
+	if (limit->size > most)
+		return refuse_size(p, at, "is more than a day of the rate: write at most", most);
+	if ((unsigned __int128)limit->size * limit->period_ns >
+	    (unsigned __int128)limit->amount * REFILL_MAX_NS)
+		return refuse(p, at,
+			      "takes more than 9 years to come back at this rate: write a faster "
+			      "rate, such as 1kbyte/day");
+	return 0;
+}
+
+/* An amount in the unit of the rate; bits and bytes mix, packets and they do not. */
+static int size_convert(struct parser *p, const struct quantity *q, __u64 *out)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+
+	if (counts_packets(limit) && q->unit != RL_PACKETS)
+		return refuse(p, q->at,
+			      "counts bytes but the rate counts packets: write a number "
+			      "of packets, for example 200");
+	if (!counts_packets(limit) && q->unit == RL_PACKETS)
+		return refuse(p, q->at,
+			      "counts packets but the rate counts bytes: write a unit "
+			      "behind it, for example 64kibyte");
+	*out = q->n;
+	if (limit->unit == RL_BYTES && q->unit == RL_BITS)
+		*out = q->n / 8;
+	if (limit->unit == RL_BITS && q->unit == RL_BYTES && __builtin_mul_overflow(q->n, 8, out))
+		*out = UINT64_MAX; /* more than a day of any rate */
+	return 0;
+}
+
+int size_set(struct parser *p, const struct quantity *q)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	int rc = 0;
+
+	if (!q->is_duration) {
+		rc = size_convert(p, q, &limit->size);
+	} else {
+		limit->size = rate_amount_in(limit->amount, limit->period_ns, q->n);
+		if (!limit->size && counts_packets(limit))
+			limit->size = 1;
+	}
+	return rc ? rc : size_check(p, q->at);
+}
+
+static int parse_rate(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	struct quantity q;
+	int rc = rate_take(p, &q);
+
+	if (rc)
+		return rc;
+	limit->amount = q.n;
+	limit->period_ns = q.period_ns;
+	limit->unit = q.unit;
+	p->rate_at = q.at;
+	return rate_check(p);
+}
+
+static int bucket_finish(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	uint64_t full = packet_size(p, ETHERNET_VLAN_BYTES);
+	uint64_t tenth = rate_amount_in(limit->amount, limit->period_ns, NS_PER_SECOND / 10);
+
+	if (option_given(p, OPTION_BURST) || option_given(p, OPTION_QUEUE))
+		return 0;
+	if (limit->algorithm == RL_LEAKY_BUCKET)
+		tenth = 0;
+	limit->size = tenth > full ? tenth : full;
+	return size_check(p, p->rate_at);
+}
+
+static int window_finish(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	uint64_t least = packet_size(p, ETHERNET_BYTES);
+
+	if (limit->amount < least)
+		return refuse_size(
+			p, p->rate_at,
+			"holds no full packet of this device: write a window of at least", least);
+	if (limit->algorithm != RL_SLIDING_WINDOW)
+		return 0;
+	if (!limit->slots)
+		limit->slots = 10;
+	if (limit->period_ns < limit->slots)
+		return refuse(p, p->rate_at,
+			      "has a period too short for %u slots: write %uns or more",
+			      limit->slots, limit->slots);
+	return 0;
+}
+
+static int log_finish(struct parser *p)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+
+	if (!counts_packets(limit))
+		return refuse(p, p->rate_at,
+			      "counts bytes but sliding-log counts packets only: "
+			      "write for example 100/second, or sliding-window");
+	if (limit->amount > RL_SLIDING_LOG_MAX)
+		return refuse(p, p->rate_at,
+			      "is too much for a log: write at most %u packets a "
+			      "period, or sliding-window",
+			      RL_SLIDING_LOG_MAX);
+	return 0;
+}
+
+static int warm_up_finish(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+
+	if (!counts_packets(limit))
+		return refuse(p, p->rate_at,
+			      "counts bytes but warm-up counts packets only: write "
+			      "for example 100/second");
+	if (!option_given(p, OPTION_RAMP))
+		return expected(p, "a ramp: write for example ramp 30s");
+	if (!limit->cold)
+		limit->cold = 3;
+	return 0;
+}
+
+static int (*const limit_finish[RL_ALGORITHM_COUNT])(struct parser *p) = {
+	[RL_TOKEN_BUCKET] = bucket_finish, [RL_LEAKY_BUCKET] = bucket_finish,
+	[RL_FIXED_WINDOW] = window_finish, [RL_SLIDING_WINDOW] = window_finish,
+	[RL_SLIDING_LOG] = log_finish,     [RL_WARM_UP] = warm_up_finish,
+};
+
+int parse_limit(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	int algorithm = word_find(p, algorithm_words, ARRAY_SIZE(algorithm_words));
+	int rc;
+
+	limit->algorithm = algorithm < 0 ? RL_TOKEN_BUCKET : algorithm;
+	if (algorithm >= 0)
+		word_next(p);
+	else if (p->span.len && !isdigit((unsigned char)p->span.at[0]))
+		return expected(p, "an algorithm or a rate: write for example " RATE_EXAMPLES
+				   ", or before it leaky-bucket, fixed-window, sliding-window, "
+				   "sliding-log or warm-up");
+	rc = parse_rate(p);
+	if (!rc)
+		rc = parse_options(p);
+	if (rc)
+		return rc;
+	if (!option_given(p, OPTION_PER)) {
+		limit->key = rule_default_key(p->rule, p->ctx);
+		key_default_lengths(limit->key, &limit->key_len4, &limit->key_len6);
+	}
+	return limit_finish[limit->algorithm](p);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The words of the policy language, for those who read and those who print it. */
+#ifndef RLCTL_POLICY_NAMES_H
+#define RLCTL_POLICY_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rlctl_abi.h"
+
+/* By the enums of rlctl_abi.h. */
+extern const char *const action_words[RL_ACTION_COUNT];
+extern const char *const algorithm_words[RL_ALGORITHM_COUNT];
+extern const char *const key_words[RL_KEY_COUNT];
+extern const char *const over_words[RL_OVER_COUNT];
+
+struct protocol {
+	const char *name;
+	uint8_t number;
+	bool has_ports;
+};
+
+/* NULL where the protocol has no name in the language. */
+const struct protocol *protocol_by_name(const char *name);
+const struct protocol *protocol_by_number(uint8_t number);
+
+#endif

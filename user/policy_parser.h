@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Inside of the policy parser, for user/policy_*.c only: the cursor over the words of a statement,
+ * and what each file of the grammar offers the others. Every function that returns int returns 0,
+ * or -EINVAL with p->err filled; what ends in _take moves the cursor on success and only then.
+ */
+#ifndef RLCTL_POLICY_PARSER_H
+#define RLCTL_POLICY_PARSER_H
+
+#include "policy.h"
+#include "policy_names.h"
+#include "units.h"
+
+#define ARRAY_SIZE(a)     (sizeof(a) / sizeof((a)[0]))
+
+#define WORD_MAX          80 /* nothing in the language is longer */
+
+#define MATCH_COUNT       8
+#define MATCH_INDEX(flag) __builtin_ctz(flag)
+
+enum option_name {
+	OPTION_BURST,
+	OPTION_QUEUE,
+	OPTION_SLOTS,
+	OPTION_RAMP,
+	OPTION_COLD,
+	OPTION_PER,
+	OPTION_OVER,
+	OPTION_FLEET,
+	OPTION_FOR,
+	OPTION_COUNT,
+};
+
+/* A word as it stands in the line. Length 0: the end of the line. */
+struct span {
+	const char *at;
+	size_t len;
+};
+
+/* The cursor, and what it has seen so far. */
+struct parser {
+	const char *line;
+	const char *end; /* of the line or where its comment begins */
+	const struct policy_context *ctx;
+	struct policy_error *err;
+	struct rule *rule;
+
+	struct span span;        /* the word under the cursor */
+	struct span before;      /* the one that was taken last */
+	char word[WORD_MAX + 1]; /* its text; "" at the end, and when it is too long to be a word */
+
+	struct span rate_at;
+	struct span match_at[MATCH_COUNT];   /* by MATCH_INDEX */
+	struct span option_at[OPTION_COUNT]; /* length 0: not given */
+};
+
+/* ---- policy_words.c: words, numbers and refusals ---- */
+
+/* The cursor before the first word of a line. */
+void words_open(struct parser *p, const char *line, const char *end);
+
+void word_next(struct parser *p);
+struct span span_after(const struct parser *p, struct span span);
+
+bool word_is(const struct parser *p, const char *text);
+
+/* Which of `words` is under the cursor, or -1. */
+int word_find(const struct parser *p, const char *const *words, size_t count);
+
+/* Refuses the word `at`: "WORD FORMAT…". */
+int refuse(struct parser *p, struct span at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+int refuse_twice(struct parser *p);
+
+/* The word under the cursor is none of what may stand here, or there is none. */
+int expected(struct parser *p, const char *what);
+
+int number_take(struct parser *p, uint64_t min, uint64_t max, uint64_t *out);
+
+/* ---- policy_quantity.c: amounts, durations and rates, in one word or two ---- */
+
+#define RATE_EXAMPLES "1000/second, 10mbit or 64kibyte/second"
+
+struct quantity {
+	uint64_t n; /* amount, or nanoseconds */
+	uint64_t period_ns;
+	enum rl_unit unit;
+	bool is_duration;
+	struct span at;
+};
+
+int rate_take(struct parser *p, struct quantity *out);
+int amount_take(struct parser *p, struct quantity *out);
+int amount_or_duration_take(struct parser *p, struct quantity *out);
+int duration_take(struct parser *p, __u64 *out_ns);
+
+/* ---- policy_match.c: prefixes and matches ---- */
+
+int parse_prefix(struct parser *p);
+int parse_matches(struct parser *p);
+
+/* ---- policy_limit.c: a limit; what holds a packet and what does not ---- */
+
+int parse_limit(struct parser *p);
+
+/* `q` as size of the limit: in the unit of its rate, and neither too small nor too large. */
+int size_set(struct parser *p, const struct quantity *q);
+
+/* ---- policy_option.c: what may follow an action or a rate ---- */
+
+int parse_options(struct parser *p);
+bool option_given(const struct parser *p, enum option_name name);
+
+#endif
