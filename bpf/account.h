@@ -50,7 +50,7 @@ __noinline int account(struct decision *d, int reason)
 		amount_add(total, d->p.bytes);
 	if (d->decided)
 		account_slot(d->slot, reason_passes(reason), d->p.bytes);
-	else
+	else if (reason_passes(reason))
 		account_limits(d);
 	return 0;
 }

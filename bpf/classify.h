@@ -6,16 +6,12 @@
 #define RLCTL_CLASSIFY_H
 
 #include "clock.h"
-#include "key.h"
-#include "maps.h"
-
-#define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
+#include "state.h"
 
 /* A packet on its way to a verdict: the limits that apply, then who decided and why. */
 struct decision {
 	struct packet p;
-	__u64 taken[DECISION_MAX]; /* by each limit, to be given back if a later one refuses */
-	__u32 rule[DECISION_MAX];  /* limits that apply: indices into the rules array */
+	__u32 rule[DECISION_MAX]; /* limits that apply: indices into the rules array */
 	__u32 count;
 	__u32 shadowed; /* bit i: rule[i] would have dropped it */
 	__u32 slot;     /* counters of the one rule that decided alone (allow, deny, over) */
@@ -64,7 +60,9 @@ static __always_inline bool match_holds(const struct packet *p, const struct rl_
 		return false;
 	if (m->flags & RL_MATCH_SRC && !in_prefix(p, p->src, m->src, m->src_len))
 		return false;
-	return !(m->flags & RL_MATCH_DST) || in_prefix(p, p->dst, m->dst, m->dst_len);
+	if (m->flags & RL_MATCH_DST && !in_prefix(p, p->dst, m->dst, m->dst_len))
+		return false;
+	return !(m->flags & RL_MATCH_NEW_SOURCE) || !source_is_known(p);
 }
 
 __noinline int rule_holds(const struct packet *p, const struct rl_rule *rule)

@@ -5,6 +5,9 @@
 
 #include "packet.h"
 
+#define SOURCE_LEN4 32 /* what "source" means where nothing else is said */
+#define SOURCE_LEN6 64
+
 static __always_inline __u64 mask_be64(__u32 bits)
 {
 	if (bits == 0)
@@ -22,17 +25,43 @@ static __always_inline void address_mask(__u8 out[16], const __u8 addr[16], __u3
 	halves[1] = in[1] & mask_be64(len > 64 ? len - 64 : 0);
 }
 
+static __always_inline __u32 mapped_len(const struct packet *p, __u32 len4, __u32 len6)
+{
+	return p->flags & PACKET_IPV4 ? RL_MAPPED_BITS + len4 : len6;
+}
+
+/* Keys of two addresses have maps of their own. */
+static __always_inline bool key_is_long(const struct rl_rule *rule)
+{
+	return rule->limit.key == RL_KEY_SOURCE_DEST || rule->limit.key == RL_KEY_FLOW;
+}
+
 static __always_inline void key_build(struct rl_state_key *key, const struct packet *p,
 				      const struct rl_rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
-	__u32 len = p->flags & PACKET_IPV4 ? RL_MAPPED_BITS + limit->key_len4 : limit->key_len6;
+	__u32 len = mapped_len(p, limit->key_len4, limit->key_len6);
 
 	__builtin_memset(key, 0, sizeof(*key));
 	key->limit_id = rule->limit_id;
+	if (limit->key == RL_KEY_RULE)
+		return;
 	address_mask(key->addr, limit->key == RL_KEY_DEST ? p->dst : p->src, len);
-	if (limit->key == RL_KEY_SOURCE_DPORT)
+	if (key_is_long(rule))
+		address_mask(key->peer, p->dst, len);
+	if (limit->key == RL_KEY_SOURCE_DPORT || limit->key == RL_KEY_FLOW)
 		key->dport = p->dport;
+	if (limit->key == RL_KEY_FLOW) {
+		key->sport = p->sport;
+		key->proto = p->proto;
+	}
+}
+
+/* The source itself, under no limit. */
+static __always_inline void key_source(struct rl_state_key *key, const struct packet *p)
+{
+	__builtin_memset(key, 0, sizeof(*key));
+	address_mask(key->addr, p->src, mapped_len(p, SOURCE_LEN4, SOURCE_LEN6));
 }
 
 #endif

@@ -1,103 +1,210 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Holds a packet to its limits: finds the state of each, takes from it, gives back. Only
- * state_find and state_create know where state lives.
+/* Holds a packet to its limits: asks each, takes from each, gives back. What an algorithm does is
+ * in algorithm/, where its state lives in state.h.
  */
 #ifndef RLCTL_LIMITER_H
 #define RLCTL_LIMITER_H
 
+#include "algorithm/fixed_window.h"
 #include "algorithm/gcra.h"
+#include "algorithm/sliding_log.h"
+#include "algorithm/sliding_window.h"
+#include "algorithm/warm_up.h"
+#include "ban.h"
 #include "classify.h"
 
-enum outcome { OUTCOME_WITHIN, OUTCOME_OVER, OUTCOME_NO_ROOM };
-
-static __always_inline struct rl_state *
-state_find(const struct packet *p, const struct rl_rule *rule, struct rl_state_key *key)
-{
-	struct shared_state *state;
-
-	if (rule->limit.key != RL_KEY_RULE) {
-		key_build(key, p, rule);
-		return bpf_map_lookup_elem(&sources, key);
-	}
-	state = bpf_map_lookup_elem(&shared, &rule->slot);
-	return state ? &state->state : NULL;
-}
-
-/* A fresh state for the key that state_find did not find. Another CPU may be first: then its state
- * is the one, and what it took stands. NULL when the map has no room. */
-static __always_inline struct rl_state *state_create(const struct rl_rule *rule,
-						     const struct rl_state_key *key)
-{
-	struct rl_state fresh = {};
-
-	if (rule->limit.key == RL_KEY_RULE)
-		return NULL;
-	bpf_map_update_elem(&sources, key, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&sources, key);
-}
+enum outcome { OUTCOME_WITHIN, OUTCOME_OVER, OUTCOME_BANNED, OUTCOME_NO_ROOM };
 
 static __always_inline __u64 limit_amount(const struct packet *p, const struct rl_rule *rule)
 {
 	return rule->limit.unit == RL_PACKETS ? 1 : p->bytes;
 }
 
-/* Would the limit admit the packet? Writes nothing. enum outcome. */
+/* ---- would the limit admit it? */
+
+static __always_inline bool state_admits(const struct rl_rule *rule, const struct rl_state_key *key,
+					 __u64 now_ns, __u64 amount)
+{
+	struct rl_state fresh = {}, *state = state_find(rule, key);
+	__u64 next;
+
+	if (!state)
+		state = &fresh;
+	if (rule->limit.algorithm == RL_FIXED_WINDOW)
+		return fixed_window_admits(&rule->window, state, now_ns, amount);
+	if (rule->limit.algorithm == RL_WARM_UP)
+		return warm_up_admits(state, gcra_now(now_ns));
+	return gcra_admits(&rule->gcra, state->word, gcra_now(now_ns), amount, &next);
+}
+
+static __always_inline bool slots_admit(const struct rl_rule *rule, const struct rl_state_key *key,
+					__u64 now_ns, __u64 amount)
+{
+	struct rl_slots *slots = slots_find(key);
+
+	return slots ? sliding_window_admits(&rule->window, slots, now_ns, amount)
+		     : amount <= rule->window.amount;
+}
+
+static __always_inline bool log_admits(const struct rl_rule *rule, const struct rl_state_key *key,
+				       __u64 now_ns)
+{
+	struct rl_log *log = log_find(key);
+
+	return !log || sliding_log_admits(&rule->window, log, now_ns, log_depth);
+}
+
+/* Writes no state. enum outcome. */
 __noinline int limit_peek(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
-	struct rl_state *state;
-	__u64 now, next;
+	__u64 now_ns, amount;
+	bool admits;
 
 	if (!p || !rule)
 		return OUTCOME_NO_ROOM;
-	now = gcra_now(clock_of(p, rule));
-	state = state_find(p, rule, &key);
-	return gcra_admits(&rule->gcra, state ? state->word : 0, now, limit_amount(p, rule), &next)
-		       ? OUTCOME_WITHIN
-		       : OUTCOME_OVER;
+	key_build(&key, p, rule);
+	if (rule->limit.over == RL_OVER_BAN && ban_holds(&key))
+		return OUTCOME_BANNED;
+	amount = limit_amount(p, rule);
+	now_ns = clock_of(p, rule);
+	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
+		admits = slots_admit(rule, &key, now_ns, amount);
+	else if (rule->limit.algorithm == RL_SLIDING_LOG)
+		admits = log_admits(rule, &key, now_ns);
+	else
+		admits = state_admits(rule, &key, now_ns, amount);
+	return admits ? OUTCOME_WITHIN : OUTCOME_OVER;
+}
+
+/* ---- take */
+
+static __always_inline int state_take(struct packet *p, const struct rl_rule *rule,
+				      const struct rl_state_key *key, __u64 now_ns, __u64 amount)
+{
+	struct rl_state *state = state_find(rule, key);
+	bool taken;
+
+	if (!state)
+		state = state_create(rule, key);
+	if (!state)
+		return OUTCOME_NO_ROOM;
+	if (rule->limit.algorithm == RL_FIXED_WINDOW)
+		taken = fixed_window_take(&rule->window, state, now_ns, amount, &p->taken);
+	else if (rule->limit.algorithm == RL_WARM_UP)
+		taken = warm_up_take(&rule->warm_up, state, gcra_now(now_ns), &p->taken);
+	else
+		taken = gcra_take(&rule->gcra, &state->word, gcra_now(now_ns), amount, &p->taken);
+	return taken ? OUTCOME_WITHIN : OUTCOME_OVER;
+}
+
+static __always_inline int slots_take(struct packet *p, const struct rl_rule *rule,
+				      const struct rl_state_key *key, __u64 now_ns, __u64 amount)
+{
+	struct rl_slots *slots = slots_find(key);
+
+	if (!slots)
+		slots = slots_create(key);
+	if (!slots)
+		return OUTCOME_NO_ROOM;
+	return sliding_window_take(&rule->window, slots, now_ns, amount, &p->taken) ? OUTCOME_WITHIN
+										    : OUTCOME_OVER;
+}
+
+static __always_inline int log_take(struct packet *p, const struct rl_rule *rule,
+				    const struct rl_state_key *key, __u64 now_ns)
+{
+	struct rl_log *log = log_find(key);
+
+	if (!log)
+		log = log_create(key);
+	if (!log)
+		return OUTCOME_NO_ROOM;
+	return sliding_log_take(&rule->window, log, now_ns, log_depth, &p->taken) ? OUTCOME_WITHIN
+										  : OUTCOME_OVER;
 }
 
 /* Takes what the packet costs; p->taken is then what limit_refund gives back. enum outcome. */
 __noinline int limit_take(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
-	struct rl_state *state;
-	__u64 now, amount;
+	__u64 now_ns, amount;
 
 	if (!p || !rule)
 		return OUTCOME_NO_ROOM;
 	amount = limit_amount(p, rule);
-	if (amount > rule->gcra.cost_max)
-		return OUTCOME_OVER;
-	now = gcra_now(clock_of(p, rule));
-	state = state_find(p, rule, &key);
-	if (!state)
-		state = state_create(rule, &key);
-	if (!state)
-		return OUTCOME_NO_ROOM;
-	return gcra_take(&rule->gcra, &state->word, now, amount, &p->taken) ? OUTCOME_WITHIN
-									    : OUTCOME_OVER;
+	key_build(&key, p, rule);
+	if (rule->limit.over == RL_OVER_BAN && ban_holds(&key))
+		return OUTCOME_BANNED;
+	now_ns = clock_of(p, rule);
+	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
+		return slots_take(p, rule, &key, now_ns, amount);
+	if (rule->limit.algorithm == RL_SLIDING_LOG)
+		return log_take(p, rule, &key, now_ns);
+	return state_take(p, rule, &key, now_ns, amount);
 }
 
-/* An LRU may have given the state's memory to another key since: that key is then owed less by at
- * most the one packet given back. */
+/* ---- give back */
+
+static __always_inline void state_refund(struct packet *p, const struct rl_rule *rule,
+					 const struct rl_state_key *key)
+{
+	struct rl_state *state = state_find(rule, key);
+
+	if (!state)
+		return;
+	if (rule->limit.algorithm == RL_FIXED_WINDOW)
+		fixed_window_refund(state, p->taken);
+	else if (rule->limit.algorithm == RL_WARM_UP)
+		warm_up_refund(state, p->taken);
+	else
+		gcra_refund(&state->word, p->taken);
+}
+
+/* An LRU may have dropped the state since: what is then given back to a newer one of the same key
+ * is at most the one packet. */
 __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
-	struct rl_state *state;
+	struct rl_slots *slots;
+	struct rl_log *log;
 
 	if (!p || !rule)
 		return 0;
-	if (!p->taken)
-		return 0;
-	state = state_find(p, rule, &key);
-	if (state)
-		gcra_refund(&state->word, p->taken);
+	key_build(&key, p, rule);
+	if (rule->limit.algorithm == RL_SLIDING_WINDOW) {
+		slots = slots_find(&key);
+		if (slots)
+			sliding_window_refund(&rule->window, slots, p->taken,
+					      limit_amount(p, rule));
+	} else if (rule->limit.algorithm == RL_SLIDING_LOG) {
+		log = log_find(&key);
+		if (log)
+			sliding_log_refund(log, log_depth, p->taken);
+	} else {
+		state_refund(p, rule, &key);
+	}
 	return 0;
 }
 
+/* Bans who went over a limit that says so. */
+__noinline int limit_punish(struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_state_key key;
+
+	if (!p || !rule)
+		return 0;
+	key_build(&key, p, rule);
+	ban_start(p, rule, &key);
+	return 0;
+}
+
+/* ---- all limits of a packet */
+
 static __always_inline int refused_by(struct decision *d, const struct rl_rule *rule, int outcome)
 {
+	if (outcome == OUTCOME_OVER && rule->limit.over == RL_OVER_BAN)
+		limit_punish(&d->p, rule);
 	d->slot = rule->slot;
 	d->decided = 1;
 	return outcome;
@@ -121,13 +228,14 @@ __noinline int limits_peek(struct decision *d)
 	return OUTCOME_WITHIN;
 }
 
-static __always_inline void limits_refund(struct decision *d, __u32 count)
+static __always_inline void limits_refund(struct decision *d, const struct taken *taken,
+					  __u32 count)
 {
 	for (__u32 i = 0; i < DECISION_MAX && i < count; i++) {
 		struct rl_rule *rule = rule_at(d->rule[i]);
 
-		d->p.taken = d->taken[i];
-		if (rule)
+		d->p.taken = taken->by[i];
+		if (rule && !(d->shadowed & 1u << i))
 			limit_refund(&d->p, rule);
 	}
 }
@@ -135,17 +243,17 @@ static __always_inline void limits_refund(struct decision *d, __u32 count)
 /* Takes from one limit after the other; when one refuses, gives back what the others took. */
 __noinline int limits_charge(struct decision *d)
 {
+	struct taken *taken = only(&scratch);
 	int outcome = OUTCOME_WITHIN;
 	__u32 i;
 
-	if (!d)
+	if (!d || !taken)
 		return OUTCOME_NO_ROOM;
 	for (i = 0; i < DECISION_MAX && i < d->count; i++) {
 		struct rl_rule *rule = rule_at(d->rule[i]);
 
-		d->p.taken = 0;
 		outcome = rule ? limit_take(&d->p, rule) : OUTCOME_WITHIN;
-		d->taken[i] = d->p.taken;
+		taken->by[i] = d->p.taken;
 		if (rule && outcome != OUTCOME_WITHIN) {
 			if (rule->limit.over != RL_OVER_SHADOW) {
 				outcome = refused_by(d, rule, outcome);
@@ -156,7 +264,7 @@ __noinline int limits_charge(struct decision *d)
 		}
 	}
 	if (outcome != OUTCOME_WITHIN)
-		limits_refund(d, i);
+		limits_refund(d, taken, i);
 	return outcome;
 }
 

@@ -49,18 +49,78 @@ struct {
 	__array(values, struct trie_inner);
 } tries SEC(".maps");
 
-/* State of every key but `rule`. */
+/* State. With --table cpu the LRU maps are LRU_PERCPU_HASH (set at attach): each CPU then has its
+ * own entry of a key, and rules carry a CPU's share of their rate. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1); /* at attach: --sources */
-	__type(key, struct rl_state_key);
-	__type(value, struct rl_state);
+	__uint(key_size, RL_SHORT_KEY);
+	__uint(value_size, sizeof(struct rl_state));
 } sources SEC(".maps");
+
+/* Maps that only some policies need are made when one first does. */
+struct flows_inner {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(struct rl_state_key));
+	__uint(value_size, sizeof(struct rl_state));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct flows_inner);
+} flows SEC(".maps");
+
+struct windows_inner {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(struct rl_state_key));
+	__uint(value_size, sizeof(struct rl_slots));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct windows_inner);
+} windows SEC(".maps");
+
+struct logs_inner {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(struct rl_state_key));
+	__uint(value_size, RL_LOG_SIZE(RL_SLIDING_LOG_MAX));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct logs_inner);
+} logs SEC(".maps");
+
+/* One element, all zero: a fresh state of any size, for those larger than a stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, RL_LOG_SIZE(RL_SLIDING_LOG_MAX)); /* at attach */
+} fresh SEC(".maps");
+
+/* Who is banned until when; of their own, so that strangers push nobody out. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1); /* at attach */
+	__type(key, struct rl_state_key);
+	__type(value, __u64);
+} bans SEC(".maps");
 
 /* State of `per rule`, by the rule's slot: an LRU could be made to forget it. */
 struct shared_state {
 	struct rl_state state;
-	__u64 pad[7]; /* a cache line each, so that rules do not slow one another */
+	__u64 pad[6]; /* a cache line each, so that rules do not slow one another */
 };
 
 struct {
@@ -69,6 +129,21 @@ struct {
 	__type(key, __u32);
 	__type(value, struct shared_state);
 } shared SEC(".maps");
+
+#define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
+
+/* What each limit of the packet at hand took, to be given back if a later one refuses. Here because
+ * the stack has no room for it. */
+struct taken {
+	__u64 by[DECISION_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct taken);
+} scratch SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

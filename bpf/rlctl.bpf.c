@@ -12,6 +12,8 @@ static __always_inline enum rl_reason limits_decide(struct decision *d)
 	switch (limits_take(d)) {
 	case OUTCOME_OVER:
 		return RL_REASON_OVER;
+	case OUTCOME_BANNED:
+		return RL_REASON_BANNED;
 	case OUTCOME_NO_ROOM:
 		return RL_REASON_NO_ROOM;
 	}
@@ -31,6 +33,8 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 
 	if (found == FOUND_ALLOW)
 		return decided_alone(d, RL_REASON_ALLOWED);
+	if (header->uses & RL_USE_SOURCE_BANS && source_is_banned(&d->p))
+		return RL_REASON_BANNED;
 	if (found == FOUND_DENY)
 		return decided_alone(d, RL_REASON_DENIED);
 	found = device_collect(d, header);
@@ -44,13 +48,19 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 static __always_inline enum rl_reason packet_decide(struct decision *d)
 {
 	struct rl_policy_header *header;
+	enum rl_reason reason;
 	__u32 zero = 0;
 	void *current = bpf_map_lookup_elem(&policy, &zero);
 
 	if (!current)
 		return RL_REASON_UNMATCHED;
 	header = bpf_map_lookup_elem(current, &zero);
-	return header ? policy_decide(d, header) : RL_REASON_UNMATCHED;
+	if (!header)
+		return RL_REASON_UNMATCHED;
+	reason = policy_decide(d, header);
+	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))
+		source_remember(&d->p);
+	return reason;
 }
 
 /* The way of a packet, whatever the hook. */

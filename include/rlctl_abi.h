@@ -136,22 +136,46 @@ struct rl_gcra {
 	__u32 cost_max;   /* packets or bytes: more than this never fits */
 };
 
+/* Fixed window, sliding window and sliding log: bpf/algorithm/ has a file for each. */
+struct rl_window {
+	__u64 amount;      /* N: packets or bytes in a window */
+	__u64 period_ns;   /* P */
+	__u32 slots;       /* sliding-window: 2..16 */
+	__u32 amount_bits; /* sliding-window: N < 2^amount_bits */
+};
+
+/* Warm-up, see bpf/algorithm/warm_up.h. Permits are in 2^-16, times in grains. */
+struct rl_warm_up {
+	__u64 max;
+	__u64 threshold;
+	__u64 stable;
+	__u64 ramp;
+	__u64 refill; /* permits in a grain, << refill_shift */
+	__u64 climb;  /* of twice the permits above the threshold >> climb_drop, << climb_shift */
+	__u8 refill_shift;
+	__u8 climb_shift;
+	__u8 climb_drop;
+	__u8 pad[5];
+};
+_Static_assert(sizeof(struct rl_warm_up) == 56, "rl_warm_up");
+
 /* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
  * the next one is built. */
 struct rl_rule {
-	__u8 action;    /* enum rl_action */
-	__u8 clock;     /* enum rl_clock: by which the limit is held */
-	__u8 key_mask4; /* limit.key_len4 + 96 */
-	__u8 pad;
+	__u8 action; /* enum rl_action */
+	__u8 clock;  /* enum rl_clock: by which the limit is held */
+	__u8 pad[2];
 	__u32 limit_id; /* names the limit in state keys, never used twice; 0 = not a limit */
 	__u32 slot;     /* index of its counters and of its shared state */
 	__u32 pad2;
 	__u64 expires_ns; /* 0 = never */
-	struct rl_gcra gcra;
-	__u64 reserved[2];
+	union {           /* the numbers of limit.algorithm */
+		struct rl_gcra gcra;
+		struct rl_window window;
+		struct rl_warm_up warm_up;
+	};
 	struct rl_match match;
 	struct rl_limit limit;
-	__u64 reserved2[2];
 };
 _Static_assert(sizeof(struct rl_rule) == 192, "rl_rule");
 
@@ -162,6 +186,15 @@ struct rl_range {
 	__u32 count; /* 0..RL_GROUP_MAX */
 };
 
+/* What a policy needs that most do not. */
+enum rl_policy_use {
+	RL_USE_SOURCE_BANS = 1 << 0, /* a limit has `over ban … source` */
+	RL_USE_NEW_SOURCE = 1 << 1,  /* a rule matches `new-source` */
+	RL_USE_FLOWS = 1 << 2,       /* a key of two addresses */
+	RL_USE_WINDOWS = 1 << 3,     /* sliding-window */
+	RL_USE_LOGS = 1 << 4,        /* sliding-log */
+};
+
 /* The policy as a whole: what the one slot that a swap changes leads to. */
 struct rl_policy_header {
 	__u64 generation;    /* grows by one with every swap */
@@ -169,10 +202,12 @@ struct rl_policy_header {
 	__u32 half;          /* 0 or 1: which trie, and which half of the rules array */
 	__u32 prefixes;      /* entries in the trie; 0 = do not look */
 	__u32 rules;         /* used elements of the half */
+	__u32 uses;          /* enum rl_policy_use */
+	__u32 pad;
 	struct rl_range any;
 	struct rl_range device;
 };
-_Static_assert(sizeof(struct rl_policy_header) == 40, "rl_policy_header");
+_Static_assert(sizeof(struct rl_policy_header) == 48, "rl_policy_header");
 
 /* Key of the trie: `len` counts the bits of family and address. IPv4 stands mapped, but the family
  * keeps ::/0 and its like from meaning IPv4 as well. */
@@ -196,18 +231,39 @@ struct rl_prefix_value {
 };
 _Static_assert(sizeof(struct rl_prefix_value) == 24, "rl_prefix_value");
 
-/* Key of a state: a limit and what it counts by. Fields that the key kind leaves out are zero. */
+/* Key of a state: a limit and what it counts by. Fields that the key kind leaves out are zero. Maps
+ * for keys of one address take only its first RL_SHORT_KEY bytes. limit_id 0 is no limit: the
+ * source itself, in `sources` as one that is known, in `bans` as one that is banned altogether. */
+#define RL_SHORT_KEY 24
 struct rl_state_key {
 	__u32 limit_id;
 	__u16 sport;
 	__u16 dport;
 	__u8 addr[16];
+	__u8 peer[16]; /* source+dest, flow: the destination */
+	__u8 proto;    /* flow */
+	__u8 pad[7];
 };
-_Static_assert(sizeof(struct rl_state_key) == 24, "rl_state_key");
+_Static_assert(sizeof(struct rl_state_key) == 48, "rl_state_key");
+_Static_assert(__builtin_offsetof(struct rl_state_key, peer) == RL_SHORT_KEY, "short key");
 
+/* All zero is a fresh state. What the words mean is the algorithm's. */
 struct rl_state {
-	__u64 word; /* changed by compare-and-swap only; 0 = fresh */
+	__u64 word; /* decides; changed by compare-and-swap only */
+	__u64 aux;
 };
+
+#define RL_SLOTS_MAX 16
+struct rl_slots {
+	__u64 word[RL_SLOTS_MAX];
+};
+
+/* The ring's size is the instance's log depth, a power of two up to RL_SLIDING_LOG_MAX. */
+struct rl_log {
+	__u64 head;
+	__u64 time[];
+};
+#define RL_LOG_SIZE(depth) (8 + 8 * (depth))
 
 struct rl_amount {
 	__u64 packets;
@@ -219,6 +275,9 @@ struct rl_rule_counters {
 	struct rl_amount dropped;
 	struct rl_amount shadow;
 };
+
+/* attach --table: where state lives. */
+enum rl_table { RL_TABLE_LRU, RL_TABLE_CPU };
 
 enum rl_hook { RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS };
 
@@ -237,7 +296,9 @@ struct rl_instance {
 	__u32 sources;      /* capacity of the state map */
 	__u32 prefixes;     /* capacity of a trie, and number of counter slots */
 	__u32 rules;        /* capacity of one half of the rules array */
-	__u32 pad;
+	__u32 bans;         /* capacity of the ban map */
+	__u32 table;        /* enum rl_table */
+	__u32 log_depth;    /* a power of two */
 };
 
 /* Both clocks at one instant. */

@@ -109,10 +109,30 @@ static int inherit(struct build *b, struct policy *next, const struct policy *cu
 
 /* ---- rules to map entries */
 
+/* What the packet or the instance has to do more because of this rule. */
+static uint32_t rule_uses(const struct rule *rule)
+{
+	const struct rl_limit *limit = &rule->limit;
+	uint32_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;
+
+	if (rule->action != RL_ACTION_LIMIT)
+		return uses;
+	if (limit->over == RL_OVER_BAN && limit->ban_source)
+		uses |= RL_USE_SOURCE_BANS;
+	if (limit->algorithm == RL_SLIDING_WINDOW)
+		uses |= RL_USE_WINDOWS;
+	else if (limit->algorithm == RL_SLIDING_LOG)
+		uses |= RL_USE_LOGS;
+	else if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
+		uses |= RL_USE_FLOWS;
+	return uses;
+}
+
 static void emit_rule(struct build *b, const struct rule *rule)
 {
 	struct rl_rule *entry = &b->out->rules[b->out->header.rules++];
 
+	b->out->header.uses |= rule_uses(rule);
 	*entry = (struct rl_rule){
 		.action = rule->action,
 		.limit_id = rule->limit_id,
@@ -123,8 +143,19 @@ static void emit_rule(struct build *b, const struct rule *rule)
 	};
 	if (rule->action != RL_ACTION_LIMIT)
 		return;
-	entry->clock = clock_choose(&rule->limit, b->ctx->tick_ns);
-	gcra_compile(&rule->limit, &entry->gcra);
+	numbers_compile(&rule->limit, b->ctx, entry);
+}
+
+/* What the language has and this instance has not. */
+static int check_rule(struct build *b, const struct rule *rule)
+{
+	if (rule->limit.fleet)
+		return refuse(b, rule, -EOPNOTSUPP, "fleet limits in this version", 0,
+			      "leave out the word fleet");
+	if (rule->limit.algorithm == RL_SLIDING_LOG && rule->limit.amount > b->ctx->log_max)
+		return refuse(b, rule, -E2BIG, "packets in a sliding-log", b->ctx->log_max,
+			      "detach, and attach with larger --log-depth");
+	return 0;
 }
 
 /* The rules of one prefix, in the order in which the packet meets them. */
@@ -137,6 +168,12 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 	if (b->out->header.rules + count > b->ctx->rules_max)
 		return refuse(b, first, -E2BIG, "too many rules", b->ctx->rules_max,
 			      "detach, and attach with larger --prefixes");
+	for (const struct rule *rule = first; rule < first + count; rule++) {
+		int ret = check_rule(b, rule);
+
+		if (ret)
+			return ret;
+	}
 	range->first = b->base + b->out->header.rules;
 	range->count = count;
 	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)

@@ -25,7 +25,9 @@ struct compile_context {
 	uint32_t prefixes_max; /* entries of a trie */
 	uint32_t slots_max;    /* counter slots */
 	uint64_t tick_ns;
-	uint64_t now_ns;                   /* CLOCK_MONOTONIC, what `for` counts from */
+	uint32_t share;   /* CPUs that share a rate: more than 1 with --table cpu */
+	uint32_t log_max; /* N of a sliding-log */
+	uint64_t now_ns;  /* CLOCK_MONOTONIC, what `for` counts from */
 	const struct policy_context *text; /* for naming a rule in an error */
 };
 
@@ -47,8 +49,13 @@ int policy_decompile(const struct compiled *in, const struct compile_context *ct
 
 void compiled_clear(struct compiled *compiled);
 
-/* The numbers that hold a bucket to a limit; fields in rlctl_abi.h, arithmetic in gcra.h. */
+/* The numbers that hold a packet to a limit; fields in rlctl_abi.h, arithmetic in bpf/algorithm/.
+ * numbers_compile chooses the clock and the one that the algorithm needs. */
 void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out);
+void window_compile(const struct rl_limit *limit, struct rl_window *out);
+void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *out);
+void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+		     struct rl_rule *out);
 
 /* Which clock a limit is held by: the tick clock where a burst (queue, window) spans >= 16 ticks.
  */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
 
 #include "kernel_internal.h"
 #include "output.h"
@@ -24,6 +27,32 @@ const char *hook_name(enum rl_hook hook)
 	static const char *const names[] = {"xdp", "ingress", "egress"};
 
 	return names[hook];
+}
+
+const char *table_name(enum rl_table table)
+{
+	static const char *const names[] = {"lru", "cpu"};
+
+	return names[table];
+}
+
+static int talk_level = -1;
+
+static int libbpf_talk(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return (int)level <= talk_level ? vfprintf(stderr, format, args) : 0;
+}
+
+static int libxdp_talk(enum libxdp_print_level level, const char *format, va_list args)
+{
+	return (int)level <= talk_level ? vfprintf(stderr, format, args) : 0;
+}
+
+void kernel_talk(int verbose)
+{
+	talk_level = verbose > 1 ? LIBBPF_DEBUG : verbose ? LIBBPF_INFO : -1;
+	libbpf_set_print(libbpf_talk);
+	libxdp_set_print(libxdp_talk);
 }
 
 uint64_t clock_ns(int clock)

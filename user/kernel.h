@@ -32,8 +32,11 @@ struct attach_options {
 	bool by_dest;
 	uint32_t sources;  /* capacity of the state map */
 	uint32_t prefixes; /* prefixes and counters that a policy may use */
+	enum rl_table table;
+	uint32_t log_depth; /* a power of two, 2..RL_SLIDING_LOG_MAX: the N of a sliding-log */
 };
 
+#define RULES_MAX        131072u /* rules with matches or limits, whatever --prefixes says */
 #define SOURCES_DEFAULT  262144u
 #define PREFIXES_DEFAULT 16384u
 
@@ -43,6 +46,10 @@ struct attach_options {
 	X(tries)         \
 	X(rules)         \
 	X(sources)       \
+	X(flows)         \
+	X(windows)       \
+	X(logs)          \
+	X(bans)          \
 	X(shared)        \
 	X(reasons)       \
 	X(rule_counters) \
@@ -65,8 +72,15 @@ struct instance {
 	int lock_fd; /* of the folder; locked for writers, -1 for readers */
 };
 
+/* What the libraries and the kernel say goes to stderr only with -v (everything with -vv). To be
+ * called once the options are known. */
+void kernel_talk(int verbose);
+
 /* How a hook is spelled: "xdp", "ingress", "egress". */
 const char *hook_name(enum rl_hook hook);
+
+/* How --table is spelled: "lru", "cpu". */
+const char *table_name(enum rl_table table);
 
 /* Attaches to target->device with a policy that is in force from the first packet (`policy` may be
  * empty; it gets its slots here). *program_id and *native say what came of it. Nothing is left

@@ -145,49 +145,17 @@ static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
 	return ret;
 }
 
-/* ---- the object */
-
-static int pin_paths_set(struct rlctl_bpf *skel, const char *path)
-{
-	char pin[INSTANCE_PATH_MAX + 32];
-	int ret = 0;
-
-#define PIN_ONE(name)                                     \
-	snprintf(pin, sizeof(pin), "%s/%s", path, #name); \
-	ret = ret ? ret : bpf_map__set_pin_path(skel->maps.name, pin);
-	INSTANCE_MAPS(PIN_ONE)
-#undef PIN_ONE
-	return ret;
-}
-
-/* The object as this instance needs it, not yet loaded. Opened twice: the first time makes the maps
- * and proves that the kernel takes the program, the second, through libxdp, finds them by their
- * pins. */
-static struct rlctl_bpf *object_open(const char *path, const struct rl_instance *info)
-{
-	struct rlctl_bpf *skel = rlctl_bpf__open();
-
-	if (!skel)
-		return NULL;
-	skel->rodata->goes_by_dest = info->by_dest;
-	skel->rodata->clock_tick_ns = info->tick_ns;
-	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
-	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
-	bpf_map__set_max_entries(skel->maps.sources, info->sources);
-	bpf_map__set_max_entries(skel->maps.shared, 2 * info->prefixes);
-	bpf_map__set_max_entries(skel->maps.rule_counters, 2 * info->prefixes);
-	if (pin_paths_set(skel, path)) {
-		rlctl_bpf__destroy(skel);
-		return NULL;
-	}
-	return skel;
-}
+/* ---- the object, opened twice: the first time makes the maps and proves that the kernel takes the
+ * program, the second, through libxdp, finds them by their pins */
 
 static int maps_make(const char *path, const struct rl_instance *info)
 {
-	struct rlctl_bpf *skel = object_open(path, info);
+	struct rlctl_bpf *skel = object_open(info);
 	uint32_t zero = 0;
-	int ret = skel ? rlctl_bpf__load(skel) : -errno;
+	int ret = skel ? object_pin_paths(skel, path) : -errno;
+
+	if (!ret)
+		ret = rlctl_bpf__load(skel);
 
 	if (!ret)
 		ret = bpf_map_update_elem(bpf_map__fd(skel->maps.instance), &zero, info, BPF_ANY);
@@ -198,12 +166,17 @@ static int maps_make(const char *path, const struct rl_instance *info)
 static int xdp_attach_mode(const char *path, const struct rl_instance *info, int ifindex,
 			   enum xdp_attach_mode mode)
 {
-	struct rlctl_bpf *skel = object_open(path, info);
+	struct rlctl_bpf *skel = object_open(info);
 	struct xdp_program *program;
 	int ret;
 
 	if (!skel)
 		return -errno;
+	ret = object_pin_paths(skel, path);
+	if (ret) {
+		rlctl_bpf__destroy(skel);
+		return ret;
+	}
 	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = skel->obj, .prog_name = "rlctl_xdp");
 	program = xdp_program__create(&opts);
 	ret = libxdp_get_error(program);
@@ -281,8 +254,10 @@ static int info_make(const struct target *target, const struct attach_options *o
 		.since_ns = clock_ns(CLOCK_REALTIME),
 		.sources = options->sources,
 		.prefixes = options->prefixes,
-		.rules = options->prefixes < RULES_MAX ? options->prefixes : RULES_MAX,
+		.table = options->table,
+		.log_depth = options->log_depth,
 	};
+	instance_sizes(out);
 	if (!out->ifindex) {
 		fail("%s: no such device: `ip link` shows which there are", target->device);
 		return -ENODEV;

@@ -5,9 +5,6 @@
 
 #include "kernel.h"
 
-/* One half of the rules array holds at most so many, whatever --prefixes says: 24 MiB a half. */
-#define RULES_MAX 131072u
-
 /* ---- kernel_pins.c: folders, locks, pinned maps */
 
 /* <bpffs>/rlctl/<netns inode>; mounts bpffs where it is missing and the mount would last.
@@ -18,6 +15,9 @@ int pins_path(const char *root, const char *device, enum rl_hook hook, char out[
 /* Makes the folder if `create`, and locks it; returns its descriptor. -ENOENT without report when
  * there is none. Two writers wait for one another. */
 int pins_lock(const char *path, bool create);
+
+/* The map in a slot of an array of maps, or -ENOENT. */
+int inner_open(int outer_fd, uint32_t slot);
 
 /* Opens every map below path. -ENOENT without report when one is missing. */
 int pins_open(const char *path, struct instance_maps *out);
@@ -34,6 +34,20 @@ bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *h
 
 uint32_t map_id(int map_fd);
 uint64_t map_memory(int map_fd);
+
+/* ---- kernel_object.c: the BPF object and its maps */
+
+struct rlctl_bpf;
+
+/* The object sized for this instance, open and not yet loaded; NULL with errno. */
+struct rlctl_bpf *object_open(const struct rl_instance *info);
+int object_pin_paths(struct rlctl_bpf *skel, const char *path);
+
+/* How large what an instance does not say itself becomes. */
+void instance_sizes(struct rl_instance *info);
+
+/* Makes the maps that a policy uses and that are not there yet. enum rl_policy_use. */
+int policy_maps_make(const struct instance *instance, uint32_t uses);
 
 /* ---- kernel_attach.c: programs on devices */
 

@@ -236,6 +236,17 @@ void pins_remove(const char *path)
 	rmdir(parent); /* fails while another instance is in there, as it should */
 }
 
+int inner_open(int outer_fd, uint32_t slot)
+{
+	uint32_t id;
+	int fd;
+
+	if (bpf_map_lookup_elem(outer_fd, &slot, &id))
+		return -errno;
+	fd = bpf_map_get_fd_by_id(id);
+	return fd < 0 ? -errno : fd;
+}
+
 uint32_t map_id(int map_fd)
 {
 	struct bpf_map_info info = {0};

@@ -25,24 +25,14 @@ static void context_of(const struct instance *instance, const struct policy_cont
 		.prefixes_max = instance->info.prefixes,
 		.slots_max = 2 * instance->info.prefixes,
 		.tick_ns = instance->info.tick_ns,
+		.share = instance->info.table == RL_TABLE_CPU ? libbpf_num_possible_cpus() : 1,
+		.log_max = instance->info.log_depth,
 		.now_ns = clock_ns(CLOCK_MONOTONIC),
 		.text = text,
 	};
 }
 
 /* ---- reading */
-
-/* The map in a slot of an array of maps, or -ENOENT. */
-static int inner_open(int outer_fd, uint32_t slot)
-{
-	uint32_t id;
-	int fd;
-
-	if (bpf_map_lookup_elem(outer_fd, &slot, &id))
-		return -errno;
-	fd = bpf_map_get_fd_by_id(id);
-	return fd < 0 ? -errno : fd;
-}
 
 static int header_read(const struct instance *instance, struct rl_policy_header *out)
 {
@@ -262,8 +252,10 @@ static int header_write(const struct instance *instance, const struct rl_policy_
 static int compiled_write(const struct instance *instance, const struct compiled *compiled)
 {
 	uint32_t old_half = !compiled->header.half;
-	int ret = rules_write(instance, compiled);
+	int ret = policy_maps_make(instance, compiled->header.uses);
 
+	if (!ret)
+		ret = rules_write(instance, compiled);
 	if (!ret)
 		ret = trie_write(instance, compiled);
 	if (!ret)

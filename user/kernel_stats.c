@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -70,12 +71,13 @@ void instance_stats_clear(struct instance_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 }
 
-/* Entries in an LRU map; counted by looking, for the kernel keeps no figure. */
+/* Entries in a hash map; counted by looking, for the kernel keeps no figure. */
 static uint64_t map_entries(int fd)
 {
 	enum { CHUNK = 4096 };
+	int cpus = libbpf_num_possible_cpus();
 	struct rl_state_key *keys = calloc(CHUNK, sizeof(*keys));
-	struct rl_state *values = calloc(CHUNK, sizeof(*values));
+	struct rl_state *values = cpus > 0 ? calloc((size_t)CHUNK * cpus, sizeof(*values)) : NULL;
 	uint32_t cursor, *from = NULL;
 	uint64_t entries = 0;
 	int ret = keys && values ? 0 : -1;
@@ -93,6 +95,30 @@ static uint64_t map_entries(int fd)
 	return entries;
 }
 
+/* What a map and the maps in its slots take. */
+static uint64_t map_memory_whole(int fd)
+{
+	uint64_t bytes = map_memory(fd);
+
+	for (uint32_t slot = 0; slot < 2; slot++) {
+		int inner = inner_open(fd, slot);
+
+		if (inner < 0)
+			continue;
+		bytes += map_memory(inner);
+		close(inner);
+	}
+	return bytes;
+}
+
+static bool is_outer(int fd)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+
+	return !bpf_obj_get_info_by_fd(fd, &info, &size) && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS;
+}
+
 int instance_status_read(const struct instance *instance, struct instance_status *out)
 {
 	struct device_program program;
@@ -108,7 +134,9 @@ int instance_status_read(const struct instance *instance, struct instance_status
 		.since_ns = instance->info.since_ns,
 		.sources_used = map_entries(instance->fd.sources),
 	};
-#define MEMORY_ADD(name) out->memory_bytes += map_memory(instance->fd.name);
+#define MEMORY_ADD(name)                                                                       \
+	out->memory_bytes += is_outer(instance->fd.name) ? map_memory_whole(instance->fd.name) \
+							 : map_memory(instance->fd.name);
 	INSTANCE_MAPS(MEMORY_ADD)
 #undef MEMORY_ADD
 	return 0;

@@ -46,7 +46,8 @@ static inline __u64 gcra_level(const struct rl_gcra *g, __u64 word, __u64 now)
 	return (__u64)level < g->capacity ? (__u64)level : g->capacity;
 }
 
-/* Grains that `amount` (packets or bytes, <= cost_max) takes from a bucket of this level. */
+/* Grains that `amount` (packets or bytes, <= cost_max) takes from a bucket of
+ * this level. */
 static inline __u64 gcra_cost(const struct rl_gcra *g, __u64 amount, __u64 level_end)
 {
 	__u64 mask = (1ULL << g->cost_shift) - 1;

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Sliding log. Pure; compiles for BPF and for the host.
+ *
+ * Source: the sorted-set recipe of Redis (ZREMRANGEBYSCORE + ZCARD), made O(1): fewer than N
+ * packets were admitted in (t - P, t] exactly if the N-th last admission is P or more ago, or never
+ * was.
+ *
+ * State: a ring of RL_LOG_DEPTH times of admission (+ 1, 0 = none) and its head, the number of
+ * admissions so far. An admission is the compare-and-swap of the head's place from the value of a
+ * lap before, which is P or more ago, to now; then whoever comes first moves the head on. N and P
+ * may change while a state lives.
+ *
+ * Range: N up to the depth; P up to 2^62 ns; any clock value.
+ *
+ * Race: none that admits too much. For places j and j + N hold times P or more apart, so of N + 1
+ * times in one window two would be of one residue modulo N, and those are P or more apart: no
+ * window of length P ever holds more than N, whatever order CPUs came in. A CPU that finds the
+ * head's place taken moves the head on and looks again; after SLIDING_LOG_TRIES it refuses.
+ */
+#ifndef RLCTL_SLIDING_LOG_H
+#define RLCTL_SLIDING_LOG_H
+
+#include <stdbool.h>
+
+#include "rlctl_abi.h"
+
+#define SLIDING_LOG_TRIES 8
+
+/* Was the admission kept in `entry` less than P before now (or after it, by another CPU)? */
+static inline bool sliding_log_recent(const struct rl_window *w, __u64 entry, __u64 now)
+{
+	return entry && (__s64)(now + 1 - entry) < (__s64)w->period_ns;
+}
+
+/* depth: a power of two, the size of the ring. */
+static inline __u64 *sliding_log_place(struct rl_log *log, __u64 index, __u32 depth)
+{
+	return &log->time[index & (depth - 1)];
+}
+
+static inline bool sliding_log_admits(const struct rl_window *w, struct rl_log *log, __u64 now,
+				      __u32 depth)
+{
+	__u64 head = *(volatile __u64 *)&log->head;
+
+	return !sliding_log_recent(
+		w, *(volatile __u64 *)sliding_log_place(log, head - w->amount, depth), now);
+}
+
+/* Admits and takes, or refuses and changes nothing. *taken is what sliding_log_refund needs. */
+static inline bool sliding_log_take(const struct rl_window *w, struct rl_log *log, __u64 now,
+				    __u32 depth, __u64 *taken)
+{
+	for (int i = 0; i < SLIDING_LOG_TRIES; i++) {
+		__u64 head = *(volatile __u64 *)&log->head;
+		__u64 *place = sliding_log_place(log, head, depth);
+		__u64 old = *(volatile __u64 *)place;
+		bool won = false;
+
+		if (sliding_log_recent(
+			    w, *(volatile __u64 *)sliding_log_place(log, head - w->amount, depth),
+			    now))
+			return false;
+		if (!sliding_log_recent(w, old, now))
+			won = __sync_val_compare_and_swap(place, old, now + 1) == old;
+		__sync_val_compare_and_swap(&log->head, head, head + 1);
+		if (won) {
+			*taken = head;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Forgets the admission; its place stays in the count until it leaves the window. */
+static inline void sliding_log_refund(struct rl_log *log, __u32 depth, __u64 taken)
+{
+	*(volatile __u64 *)sliding_log_place(log, taken, depth) = 0;
+}
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Sliding window of slots. Pure; compiles for BPF and for the host.
+ *
+ * Source: Sentinel's LeapArray (alibaba/Sentinel, slots/statistic/base): time is cut into slots of
+ * P/slots, aligned to the clock; a packet of cost c is admitted if what was admitted in the current
+ * slot and the slots - 1 before it, + c, is <= N.
+ *
+ * State: a ring of 16 words, one a slot: the slot's number above amount_bits of its sum. A word
+ * with another number is worth nothing, so slots need no clearing. 0 is a slot never used (numbers
+ * are kept + 1).
+ *
+ * Range: N < 2^amount_bits; numbers wrap after 2^(64 - amount_bits) slots: 266 days at 400 Gbit/s
+ * with 16 slots, 29 years at 10 Gbit/s.
+ *
+ * Race: CPUs on two sides of a slot's edge change two words. Each looks at the whole sum once more
+ * after it has added, and takes its packet back if that is above N: of two that were both too
+ * many, at least one sees the other. Never above N; at an edge it may cost a packet per CPU.
+ */
+#ifndef RLCTL_SLIDING_WINDOW_H
+#define RLCTL_SLIDING_WINDOW_H
+
+#include <stdbool.h>
+
+#include "rlctl_abi.h"
+
+#define SLIDING_WINDOW_TRIES 8
+
+/* floor(now * slots / P), for any now. */
+static inline __u64 sliding_window_slot(const struct rl_window *w, __u64 now)
+{
+	return now / w->period_ns * w->slots + now % w->period_ns * w->slots / w->period_ns;
+}
+
+/* The number of a slot as its word holds it, never 0. */
+static inline __u64 sliding_window_number(const struct rl_window *w, __u64 slot)
+{
+	return (slot + 1) << w->amount_bits;
+}
+
+static inline __u64 *sliding_window_word(struct rl_slots *s, __u64 slot)
+{
+	return &s->word[slot & (RL_SLOTS_MAX - 1)];
+}
+
+static inline __u64 sliding_window_part(const struct rl_window *w, struct rl_slots *s, __u64 slot)
+{
+	__u64 word = *(volatile __u64 *)sliding_window_word(s, slot);
+	__u64 mask = (1ULL << w->amount_bits) - 1;
+
+	return (word & ~mask) == sliding_window_number(w, slot) ? word & mask : 0;
+}
+
+/* What was admitted in `slot` and the slots - 1 before it. */
+static inline __u64 sliding_window_sum(const struct rl_window *w, struct rl_slots *s, __u64 slot)
+{
+	__u64 sum = 0;
+
+	for (__u32 i = 0; i < RL_SLOTS_MAX; i++)
+		if (i < w->slots)
+			sum += sliding_window_part(w, s, slot - i);
+	return sum;
+}
+
+static inline bool sliding_window_admits(const struct rl_window *w, struct rl_slots *s, __u64 now,
+					 __u64 amount)
+{
+	return amount <= w->amount &&
+	       sliding_window_sum(w, s, sliding_window_slot(w, now)) <= w->amount - amount;
+}
+
+/* Gives back, unless the slot's word is another's by now. `taken` is the slot. */
+static inline void sliding_window_refund(const struct rl_window *w, struct rl_slots *s, __u64 taken,
+					 __u64 amount)
+{
+	__u64 *word = sliding_window_word(s, taken);
+
+	for (int i = 0; i < SLIDING_WINDOW_TRIES; i++) {
+		__u64 old = *(volatile __u64 *)word;
+
+		if (sliding_window_part(w, s, taken) < amount)
+			return;
+		if (__sync_val_compare_and_swap(word, old, old - amount) == old)
+			return;
+	}
+}
+
+/* Admits and takes, or refuses and changes nothing. *taken is the slot it went into. */
+static inline bool sliding_window_take(const struct rl_window *w, struct rl_slots *s, __u64 now,
+				       __u64 amount, __u64 *taken)
+{
+	__u64 slot = sliding_window_slot(w, now);
+	__u64 *word = sliding_window_word(s, slot);
+
+	for (int i = 0; i < SLIDING_WINDOW_TRIES; i++) {
+		__u64 old = *(volatile __u64 *)word;
+		__u64 part = sliding_window_part(w, s, slot);
+		__u64 next = sliding_window_number(w, slot) + part + amount;
+
+		if (!sliding_window_admits(w, s, now, amount))
+			return false;
+		if (__sync_val_compare_and_swap(word, old, next) != old)
+			continue;
+		*taken = slot;
+		if (sliding_window_sum(w, s, slot) <= w->amount)
+			return true;
+		sliding_window_refund(w, s, slot, amount);
+		return false;
+	}
+	return false;
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Warm-up. Pure; compiles for BPF and for the host.
+ *
+ * Source: Guava's SmoothRateLimiter.SmoothWarmingUp (com.google.common.util.concurrent), without
+ * its waiting: what would have to wait is refused. stable interval s = P/N, cold interval F·s,
+ * threshold = ramp/(2s), max = threshold + 2·ramp/(s + F·s), slope = (F·s - s)/(max - threshold). A
+ * packet is admitted if next <= t; then stored = min(max, stored + (t - next)·max/ramp), next = t,
+ * and one permit is paid for: k = min(1, stored) of it from the store, those above the threshold at
+ * the area under the slope, all else at s. That is s + slope·(above - ka/2)·ka with ka = min(above,
+ * k).
+ *
+ * State: word is `next` in grains of 1/16 ns modulo 2^64 (0 = fresh: cold, next = now), aux the
+ * stored permits in units of 2^-16.
+ *
+ * Range: as gcra.h; ramp up to a day of 100 million packets/s. Precision: s is rounded to a grain,
+ * 0.3 % at 100 million packets/s, nothing at 1/day.
+ *
+ * Race: an admission is the compare-and-swap of `next`, so two CPUs never share a permit. The
+ * winner writes the store after it; whoever is admitted s later and reads the one before pays for
+ * one permit at the wrong height.
+ */
+#ifndef RLCTL_WARM_UP_H
+#define RLCTL_WARM_UP_H
+
+#include <stdbool.h>
+
+#include "rlctl_abi.h"
+
+#define WARM_UP_TRIES 4
+#define WARM_UP_ONE   (1ULL << 16) /* a permit */
+
+/* Permits stored at `now` (grains), in 2^-16. */
+static inline __u64 warm_up_stored(const struct rl_warm_up *w, const struct rl_state *s, __u64 word,
+				   __u64 now)
+{
+	__u64 idle = now - word, stored = *(volatile __u64 *)&s->aux;
+
+	if (word == 0 || idle >= w->ramp)
+		return w->max;
+	stored += idle * w->refill >> w->refill_shift;
+	return stored < w->max ? stored : w->max;
+}
+
+/* Grains that the permit costs with so many stored: s, and the climb above the threshold. */
+static inline __u64 warm_up_cost(const struct rl_warm_up *w, __u64 stored)
+{
+	__u64 above = stored > w->threshold ? stored - w->threshold : 0;
+	__u64 ka = above < WARM_UP_ONE ? above : WARM_UP_ONE;
+	__u64 climb = ((2 * above - ka) >> w->climb_drop) * w->climb >> w->climb_shift;
+
+	return w->stable + (climb < 1ULL << 46 ? climb * ka >> 16 : (climb >> 16) * ka);
+}
+
+static inline bool warm_up_admits(const struct rl_state *s, __u64 now)
+{
+	__u64 word = *(volatile __u64 *)&s->word;
+
+	return word == 0 || (__s64)(now - word) >= 0;
+}
+
+/* Admits and takes, or refuses and changes nothing. *taken is what warm_up_refund gives back. */
+static inline bool warm_up_take(const struct rl_warm_up *w, struct rl_state *s, __u64 now,
+				__u64 *taken)
+{
+	for (int i = 0; i < WARM_UP_TRIES; i++) {
+		__u64 word = *(volatile __u64 *)&s->word;
+		__u64 stored, cost, next;
+
+		if (word && (__s64)(now - word) < 0)
+			return false;
+		stored = warm_up_stored(w, s, word, now);
+		cost = warm_up_cost(w, stored);
+		next = now + cost ? now + cost : 1;
+		if (__sync_val_compare_and_swap(&s->word, word, next) != word)
+			continue;
+		*(volatile __u64 *)&s->aux = stored > WARM_UP_ONE ? stored - WARM_UP_ONE : 0;
+		*taken = cost;
+		return true;
+	}
+	return false;
+}
+
+/* Lets the next packet come at once; the permit goes back to the store. */
+static inline void warm_up_refund(struct rl_state *s, __u64 taken)
+{
+	__sync_fetch_and_add(&s->word, -taken);
+	__sync_fetch_and_add(&s->aux, WARM_UP_ONE);
+}
+
+#endif

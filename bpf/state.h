@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where state lives: the only file that knows. A find that returns NULL is a fresh state; a create
+ * that does is a map without room. Creating is BPF_NOEXIST and another look: when another CPU was
+ * first, its state is the one, and what it took stands.
+ */
+#ifndef RLCTL_STATE_H
+#define RLCTL_STATE_H
+
+#include "key.h"
+#include "maps.h"
+
+const volatile __u32 log_depth = RL_SLIDING_LOG_MAX; /* a power of two; set at attach */
+
+/* The one element of an array, or the one map of an array of maps. */
+static __always_inline void *only(void *array)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(array, &zero);
+}
+
+/* Token bucket, leaky bucket, fixed window and warm-up. */
+static __always_inline struct rl_state *state_find(const struct rl_rule *rule,
+						   const struct rl_state_key *key)
+{
+	struct shared_state *state;
+	void *map;
+
+	if (rule->limit.key == RL_KEY_RULE) {
+		state = bpf_map_lookup_elem(&shared, &rule->slot);
+		return state ? &state->state : NULL;
+	}
+	if (!key_is_long(rule))
+		return bpf_map_lookup_elem(&sources, key);
+	map = only(&flows);
+	return map ? bpf_map_lookup_elem(map, key) : NULL;
+}
+
+static __always_inline struct rl_state *state_create(const struct rl_rule *rule,
+						     const struct rl_state_key *key)
+{
+	struct rl_state none = {};
+	void *map;
+
+	if (rule->limit.key == RL_KEY_RULE)
+		return NULL;
+	if (!key_is_long(rule)) {
+		bpf_map_update_elem(&sources, key, &none, BPF_NOEXIST);
+		return bpf_map_lookup_elem(&sources, key);
+	}
+	map = only(&flows);
+	if (!map)
+		return NULL;
+	bpf_map_update_elem(map, key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+/* Sliding windows, of any key. */
+static __always_inline struct rl_slots *slots_find(const struct rl_state_key *key)
+{
+	void *map = only(&windows);
+
+	return map ? bpf_map_lookup_elem(map, key) : NULL;
+}
+
+static __always_inline struct rl_slots *slots_create(const struct rl_state_key *key)
+{
+	void *map = only(&windows), *zeros = only(&fresh);
+
+	if (!map || !zeros)
+		return NULL;
+	bpf_map_update_elem(map, key, zeros, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+/* Sliding logs, of any key. */
+static __always_inline struct rl_log *log_find(const struct rl_state_key *key)
+{
+	void *map = only(&logs);
+
+	return map ? bpf_map_lookup_elem(map, key) : NULL;
+}
+
+static __always_inline struct rl_log *log_create(const struct rl_state_key *key)
+{
+	void *map = only(&logs), *zeros = only(&fresh);
+
+	if (!map || !zeros)
+		return NULL;
+	bpf_map_update_elem(map, key, zeros, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+/* Is the packet's source known: did a packet of it pass before? */
+static __always_inline bool source_is_known(const struct packet *p)
+{
+	struct rl_state_key key;
+
+	key_source(&key, p);
+	return bpf_map_lookup_elem(&sources, &key);
+}
+
+static __always_inline void source_remember(const struct packet *p)
+{
+	struct rl_state none = {};
+	struct rl_state_key key;
+
+	key_source(&key, p);
+	bpf_map_update_elem(&sources, &key, &none, BPF_NOEXIST);
+}
+
+#endif

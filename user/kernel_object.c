@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The BPF object and its maps: how large each is, and those that are made only when a policy needs
+ * them.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel_internal.h"
+#include "output.h"
+#include "rlctl.skel.h"
+
+#define BANS_LEAST      4096u
+#define LOGS_BYTES      (64u << 20) /* sliding logs are large: as many as fit in this */
+#define LRU_LEAST_A_CPU 256u        /* an LRU keeps 128 free entries on every CPU */
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t most(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+void instance_sizes(struct rl_instance *info)
+{
+	info->rules = least(info->prefixes, RULES_MAX);
+	info->bans = most(info->sources / 4, BANS_LEAST);
+}
+
+static enum bpf_map_type lru_type(const struct rl_instance *info)
+{
+	return info->table == RL_TABLE_CPU ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_LRU_HASH;
+}
+
+struct rlctl_bpf *object_open(const struct rl_instance *info)
+{
+	struct rlctl_bpf *skel = rlctl_bpf__open();
+
+	if (!skel)
+		return NULL;
+	skel->rodata->goes_by_dest = info->by_dest;
+	skel->rodata->clock_tick_ns = info->tick_ns;
+	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
+	skel->rodata->log_depth = info->log_depth;
+	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
+	bpf_map__set_max_entries(skel->maps.sources, info->sources);
+	bpf_map__set_max_entries(skel->maps.bans, info->bans);
+	bpf_map__set_max_entries(skel->maps.shared, 2 * info->prefixes);
+	bpf_map__set_max_entries(skel->maps.rule_counters, 2 * info->prefixes);
+	bpf_map__set_value_size(skel->maps.fresh, RL_LOG_SIZE(info->log_depth));
+	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), RL_LOG_SIZE(info->log_depth));
+	bpf_map__set_type(skel->maps.sources, lru_type(info));
+	bpf_map__set_type(bpf_map__inner_map(skel->maps.flows), lru_type(info));
+	bpf_map__set_type(bpf_map__inner_map(skel->maps.windows), lru_type(info));
+	bpf_map__set_type(bpf_map__inner_map(skel->maps.logs), lru_type(info));
+	return skel;
+}
+
+int object_pin_paths(struct rlctl_bpf *skel, const char *path)
+{
+	char pin[INSTANCE_PATH_MAX + 32];
+	int ret = 0;
+
+#define PIN_ONE(name)                                     \
+	snprintf(pin, sizeof(pin), "%s/%s", path, #name); \
+	ret = ret ? ret : bpf_map__set_pin_path(skel->maps.name, pin);
+	INSTANCE_MAPS(PIN_ONE)
+#undef PIN_ONE
+	return ret;
+}
+
+/* Puts an LRU map of this kind into the outer map's slot, if there is none. */
+static int inner_make(const struct instance *instance, int outer, const char *name,
+		      uint32_t value_size, uint32_t entries)
+{
+	uint32_t zero = 0;
+	int ret = 0, fd = inner_open(outer, 0);
+
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	fd = bpf_map_create(lru_type(&instance->info), name, sizeof(struct rl_state_key),
+			    value_size, entries, NULL);
+	if (fd < 0)
+		return -errno;
+	if (bpf_map_update_elem(outer, &zero, &fd, BPF_ANY))
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+int policy_maps_make(const struct instance *instance, uint32_t uses)
+{
+	const struct rl_instance *info = &instance->info;
+	int cpus = libbpf_num_possible_cpus();
+	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
+	uint32_t logs = most(least(info->sources, LOGS_BYTES / log_size), LRU_LEAST_A_CPU * cpus);
+	int ret = 0;
+
+	if (uses & RL_USE_FLOWS)
+		ret = inner_make(instance, instance->fd.flows, "rlctl_flows",
+				 sizeof(struct rl_state), info->sources);
+	if (!ret && uses & RL_USE_WINDOWS)
+		ret = inner_make(instance, instance->fd.windows, "rlctl_windows",
+				 sizeof(struct rl_slots), info->sources);
+	if (!ret && uses & RL_USE_LOGS)
+		ret = inner_make(instance, instance->fd.logs, "rlctl_logs", log_size, logs);
+	return ret;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From a limit as written to the numbers that hold it, and to the clock that they are held by. The
+ * arithmetic they feed is in bpf/algorithm/; ranges are those the parser lets through.
+ */
+#include "compile.h"
+
+#include <string.h>
+
+#include "units.h"
+
+#define TICKS_MIN          16 /* a tick clock may be late by one tick in so many */
+#define COST_SHIFT_MAX     24
+#define AMOUNT_MAX         0xfffffu /* bytes of one packet, GSO included, stay below 1 MiB */
+#define PACKET_BYTES_SMALL 64
+#define ETHERNET_MAX       22 /* header with two VLAN tags */
+
+typedef unsigned __int128 u128;
+
+static uint64_t root(uint64_t n)
+{
+	uint64_t r = 0;
+
+	for (uint64_t bit = 1ull << 31; bit; bit >>= 1)
+		if ((r | bit) * (r | bit) <= n)
+			r |= bit;
+	return r;
+}
+
+/* Rounding by dither lets the costs of a whole burst add up to a little more than the burst is
+ * worth: by at most one grain a packet, and by a few square roots where there are many. */
+static uint64_t dither_slack(const struct rl_limit *limit, uint64_t burst)
+{
+	uint64_t packets = limit->unit == RL_PACKETS ? burst : burst / PACKET_BYTES_SMALL + 1;
+
+	return packets <= 256 ? packets : 256 + 4 * root(packets);
+}
+
+/* What one packet or byte takes, in grains << shift, rounded to nearest. */
+static u128 cost_of(u128 grains, uint64_t amount, uint32_t shift)
+{
+	return ((grains << shift) + amount / 2) / amount;
+}
+
+void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out)
+{
+	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
+	uint64_t burst = limit->size / bits; /* packets or bytes */
+	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
+	u128 capacity = period * limit->size / limit->amount;
+	uint32_t most = burst < AMOUNT_MAX ? burst : AMOUNT_MAX;
+	uint32_t shift = COST_SHIFT_MAX;
+	u128 cost;
+
+	while (shift && (cost_of(period * bits, limit->amount, shift) + 1) * most >> 63)
+		shift--;
+	cost = cost_of(period * bits, limit->amount, shift);
+	if (cost & ((1ull << shift) - 1) || (period * bits << shift) % limit->amount)
+		capacity += dither_slack(limit, burst);
+	out->capacity = capacity < 1ull << 62 ? capacity : 1ull << 62;
+	out->cost = cost;
+	out->cost_shift = shift;
+	out->cost_max = most;
+}
+
+void window_compile(const struct rl_limit *limit, struct rl_window *out)
+{
+	uint64_t amount = limit->amount / (limit->unit == RL_BITS ? 8 : 1);
+
+	*out = (struct rl_window){
+		.amount = amount,
+		.period_ns = limit->period_ns,
+		.slots = limit->slots,
+		.amount_bits = 64 - __builtin_clzll(amount),
+	};
+}
+
+/* The largest shift (at most `most`) with which value << shift stays below 2^bits. */
+static uint32_t shift_below(u128 value, uint32_t bits, uint32_t most)
+{
+	uint32_t shift = 0;
+
+	while (shift < most && !(value << (shift + 1) >> bits))
+		shift++;
+	return shift;
+}
+
+/* Formulas and names: bpf/algorithm/warm_up.h. In permits and nanoseconds:
+ * threshold = ramp N/(2P), max = threshold + 2 ramp N/(P (1 + F)). */
+void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *w)
+{
+	u128 ramp_permits = ((u128)limit->ramp_ns * limit->amount << 16) / limit->period_ns;
+	u128 stable = cost_of((u128)limit->period_ns << RL_GRAIN_SHIFT, limit->amount, 0);
+	u128 climb = stable * (limit->cold - 1); /* at max */
+	u128 twice;
+
+	*w = (struct rl_warm_up){
+		.threshold = ramp_permits / 2,
+		.max = ramp_permits / 2 + 2 * ramp_permits / (1 + limit->cold),
+		.stable = stable,
+		.ramp = limit->ramp_ns << RL_GRAIN_SHIFT,
+	};
+	w->refill_shift = shift_below(w->max, 62, 40);
+	w->refill = ((u128)w->max << w->refill_shift) / w->ramp;
+	twice = 2 * (u128)(w->max - w->threshold);
+	while (twice >> w->climb_drop >> 30)
+		w->climb_drop++;
+	twice >>= w->climb_drop;
+	w->climb_shift = shift_below(climb, 62, 60);
+	w->climb = twice ? (climb << w->climb_shift) / twice : 0;
+}
+
+/* Each of `share` CPUs holds its part of the rate, but always what lets one packet in. */
+static struct rl_limit limit_share(const struct rl_limit *limit, const struct compile_context *ctx)
+{
+	uint64_t bytes = (ctx->text->mtu + ETHERNET_MAX) * (limit->unit == RL_BITS ? 8ull : 1ull);
+	uint64_t least = limit->unit == RL_PACKETS ? 1 : bytes;
+	struct rl_limit part = *limit;
+
+	if (ctx->share <= 1 || limit->key == RL_KEY_RULE)
+		return part;
+	part.size = limit->size / ctx->share;
+	if (part.size < least)
+		part.size = least < limit->size ? least : limit->size;
+	if (limit->algorithm == RL_FIXED_WINDOW || limit->algorithm == RL_SLIDING_WINDOW ||
+	    limit->algorithm == RL_SLIDING_LOG) {
+		part.amount = limit->amount / ctx->share;
+		if (part.amount < least)
+			part.amount = least < limit->amount ? least : limit->amount;
+	} else {
+		part.period_ns = limit->period_ns * ctx->share;
+	}
+	return part;
+}
+
+void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+		     struct rl_rule *out)
+{
+	struct rl_limit part = limit_share(limit, ctx);
+
+	out->clock = clock_choose(limit, ctx->tick_ns);
+	switch (limit->algorithm) {
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		gcra_compile(&part, &out->gcra);
+		break;
+	case RL_WARM_UP:
+		warm_up_compile(&part, &out->warm_up);
+		break;
+	default:
+		window_compile(&part, &out->window);
+		break;
+	}
+}
+
+/* How long what a limit remembers lasts: the time that a tick has to be short against. */
+static uint64_t limit_span_ns(const struct rl_limit *limit)
+{
+	u128 span = 0;
+
+	switch (limit->algorithm) {
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		span = (u128)limit->size * limit->period_ns / limit->amount;
+		break;
+	case RL_FIXED_WINDOW:
+		span = limit->period_ns;
+		break;
+	case RL_SLIDING_WINDOW:
+		span = limit->period_ns / limit->slots;
+		break;
+	default: /* sliding-log and warm-up are always held by the precise clock */
+		break;
+	}
+	return span < UINT64_MAX ? (uint64_t)span : UINT64_MAX;
+}
+
+enum rl_clock clock_choose(const struct rl_limit *limit, uint64_t tick_ns)
+{
+	return limit_span_ns(limit) / TICKS_MIN >= tick_ns ? RL_CLOCK_TICK : RL_CLOCK_PRECISE;
+}
