@@ -92,9 +92,12 @@ struct report {
 /* The next record. `object` is what its JSON begins with, NULL for nothing; it is taken over. */
 void report_begin(struct report *report, struct json_object *object);
 void report_text(struct report *report, const char *key, const char *heading, const char *text);
+void report_id(struct report *report, const char *key, const char *heading, uint64_t id);
 void report_number(struct report *report, const char *key, const char *heading, uint64_t n);
 void report_bytes(struct report *report, const char *key, const char *heading, uint64_t bytes);
 void report_time(struct report *report, const char *key, const char *heading, uint64_t realtime_ns);
+/* JSON only; the value is taken over. */
+void report_value(struct report *report, const char *key, struct json_object *value);
 /* What this record has not: "-", and no key. */
 void report_none(struct report *report, const char *heading);
 /* Prints the table; under -j prints nothing and returns the array, which is then the caller's. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables and JSON documents on stdout, and records, which are either. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +81,8 @@ void table_print(struct table *table)
 
 	for (size_t i = 0; i < table->columns; i++)
 		widths[i] = column_width(table, i);
-	for (size_t i = 0; i + table->columns <= table->count; i += table->columns)
+	for (size_t i = 0; table->columns && i + table->columns <= table->count;
+	     i += table->columns)
 		row_print(table, i, widths);
 	table_clear(table);
 }
@@ -157,7 +159,7 @@ static void report_cell(struct report *report, const char *heading, const char *
 	table_cell(&report->cells, text);
 }
 
-static void report_json(struct report *report, const char *key, struct json_object *value)
+void report_value(struct report *report, const char *key, struct json_object *value)
 {
 	if (key && output_json)
 		json_put(report->record, key, value);
@@ -168,7 +170,17 @@ static void report_json(struct report *report, const char *key, struct json_obje
 void report_text(struct report *report, const char *key, const char *heading, const char *text)
 {
 	report_cell(report, heading, text, false);
-	report_json(report, key, json_object_new_string(text));
+	report_value(report, key, json_object_new_string(text));
+}
+
+/* A number that only names something: no separators. */
+void report_id(struct report *report, const char *key, const char *heading, uint64_t id)
+{
+	char text[NUMBER_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%" PRIu64, id);
+	report_cell(report, heading, text, true);
+	report_value(report, key, json_object_new_uint64(id));
 }
 
 void report_number(struct report *report, const char *key, const char *heading, uint64_t n)
@@ -177,7 +189,7 @@ void report_number(struct report *report, const char *key, const char *heading, 
 
 	number_print(text, n);
 	report_cell(report, heading, text, true);
-	report_json(report, key, json_object_new_uint64(n));
+	report_value(report, key, json_object_new_uint64(n));
 }
 
 void report_bytes(struct report *report, const char *key, const char *heading, uint64_t bytes)
@@ -186,7 +198,7 @@ void report_bytes(struct report *report, const char *key, const char *heading, u
 
 	size_print(text, bytes);
 	report_cell(report, heading, text, true);
-	report_json(report, key, json_object_new_uint64(bytes));
+	report_value(report, key, json_object_new_uint64(bytes));
 }
 
 void report_time(struct report *report, const char *key, const char *heading, uint64_t realtime_ns)
@@ -196,7 +208,7 @@ void report_time(struct report *report, const char *key, const char *heading, ui
 	time_print(local, realtime_ns, true);
 	time_print(utc, realtime_ns, false);
 	report_cell(report, heading, local, false);
-	report_json(report, key, json_object_new_string(utc));
+	report_value(report, key, json_object_new_string(utc));
 }
 
 void report_none(struct report *report, const char *heading)

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A command line taken apart: options, which may stand anywhere, the verb, its words. */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "units.h"
+
+#define LONG_BASE 256 /* of getopt's values: long options lie above all letters */
+
+_Static_assert(SOURCES_DEFAULT == 262144 && PREFIXES_DEFAULT == 16384, "COMMAND_OPTIONS says so");
+
+#define OPTION_ROW(name_, long_, letter_, argument_, help_) {long_, letter_, argument_, help_},
+const struct option_row option_rows[OPTION_COUNT] = {COMMAND_OPTIONS(OPTION_ROW)};
+
+int wrong(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		out_of_memory();
+	va_end(args);
+	fail("%s", text);
+	free(text);
+	return WRONG_WORDS;
+}
+
+char *words_join(const char *first, char *const *words, int count)
+{
+	size_t size = strlen(first) + 1;
+	char *joined, *end;
+
+	for (int i = 0; i < count; i++)
+		size += strlen(words[i]) + 1;
+	joined = malloc(size);
+	if (!joined)
+		out_of_memory();
+	end = stpcpy(joined, first);
+	for (int i = 0; i < count; i++) {
+		if (end != joined)
+			*end++ = ' ';
+		end = stpcpy(end, words[i]);
+	}
+	return joined;
+}
+
+/* ---- options ---- */
+
+struct getopt_tables {
+	char letters[2 + 2 * OPTION_COUNT + 1];
+	struct option longs[OPTION_COUNT + 1];
+};
+
+static void tables_fill(struct getopt_tables *out)
+{
+	char *at = stpcpy(out->letters, "-:"); /* words in their place, no messages of its own */
+
+	memset(out->longs, 0, sizeof(out->longs));
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		const struct option_row *row = &option_rows[i];
+		bool optional = row->argument && row->argument[0] == '[';
+
+		out->longs[i].name = row->name;
+		out->longs[i].val = LONG_BASE + i;
+		out->longs[i].has_arg = optional        ? optional_argument
+					: row->argument ? required_argument
+							: no_argument;
+		if (!row->letter)
+			continue;
+		*at++ = row->letter;
+		if (row->argument)
+			*at++ = ':';
+	}
+	*at = '\0';
+}
+
+static int option_of(int value)
+{
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (value == LONG_BASE + i || (value == option_rows[i].letter && value))
+			return i;
+	return -1;
+}
+
+static int option_unknown(const char *word, int letter)
+{
+	struct hint hint = {0};
+	size_t len = strcspn(word, "=");
+	char name[64];
+
+	if (letter)
+		return wrong("-%c: no such option; `rlctl --help` lists them", letter);
+	snprintf(name, sizeof(name), "%.*s", (int)len - 2, word + 2);
+	hint.word = name;
+	for (int i = 0; i < OPTION_COUNT; i++)
+		hint_offer(&hint, option_rows[i].name);
+	if (hint.best)
+		return wrong("%.*s: no such option, did you mean --%s?", (int)len, word, hint.best);
+	return wrong("%.*s: no such option; `rlctl --help` lists them", (int)len, word);
+}
+
+/* What getopt refused: value is ':' where an argument is missing, else '?'. */
+static int option_refused(int value, const char *word)
+{
+	int option = optopt ? option_of(optopt) : -1;
+
+	if (option < 0)
+		return option_unknown(word, optopt);
+	if (value == ':')
+		return wrong("--%s needs %s behind it", option_rows[option].name,
+			     option_rows[option].argument);
+	return wrong("--%s takes no argument", option_rows[option].name);
+}
+
+/* Number of the word among "A|B|C", or -1. */
+static int choice_find(const char *choices, const char *word)
+{
+	size_t len = strlen(word);
+	int number = 0;
+
+	for (const char *at = choices;; number++) {
+		const char *bar = strchrnul(at, '|');
+
+		if (len == (size_t)(bar - at) && !memcmp(at, word, len))
+			return number;
+		if (!*bar)
+			return -1;
+		at = bar + 1;
+	}
+}
+
+/* An argument that may be left out is a word of its own only where it is a number. */
+static const char *optional_argument_take(char **argv)
+{
+	return argv[optind] && isdigit((unsigned char)argv[optind][0]) ? argv[optind++] : "";
+}
+
+static int option_take(struct command *command, int option, const char *argument)
+{
+	const struct option_row *row = &option_rows[option];
+	int choice;
+
+	if (option == OPTION_VERBOSE)
+		output_verbose++;
+	if (row->argument && command->arguments[option])
+		return wrong("--%s is given twice: leave one out", row->name);
+	command->arguments[option] = argument;
+	if (!row->argument || !strchr(row->argument, '|'))
+		return 0;
+	choice = choice_find(row->argument, argument);
+	if (choice < 0)
+		return wrong("--%s '%s': write one of %s", row->name, argument, row->argument);
+	command->choices[option] = choice;
+	return 0;
+}
+
+static void globals_set(struct command *command)
+{
+	output_json = option_given(command, OPTION_JSON);
+	output_quiet = option_given(command, OPTION_QUIET);
+	command->target.device = command->arguments[OPTION_INTERFACE];
+	command->target.hook =
+		option_given(command, OPTION_HOOK) ? command->choices[OPTION_HOOK] : -1;
+	command->target.bpffs = option_given(command, OPTION_BPFFS)
+					? command->arguments[OPTION_BPFFS]
+					: BPFFS_DEFAULT;
+}
+
+int command_parse(int argc, char **argv, struct command *out)
+{
+	struct getopt_tables tables;
+	int value, rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	out->words = argv; /* words move to the front, options are behind the cursor by then */
+	tables_fill(&tables);
+	while (!rc && (value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
+		int option = option_of(value);
+
+		if (value == 1)
+			argv[out->word_count++] = optarg;
+		else if (option < 0)
+			rc = option_refused(value, argv[optind - 1]);
+		else if (optarg || !option_rows[option].argument)
+			rc = option_take(out, option, optarg ? optarg : "");
+		else
+			rc = option_take(out, option, optional_argument_take(argv));
+	}
+	while (!rc && optind < argc)
+		argv[out->word_count++] = argv[optind++];
+	globals_set(out);
+	return rc;
+}
+
+int option_number(const struct command *command, enum option_id option, uint32_t max,
+		  uint32_t usual, uint32_t *out)
+{
+	const char *word = command->arguments[option];
+	uint64_t number;
+
+	bool optional = option_rows[option].argument[0] == '[';
+
+	if (!word || (optional && !*word))
+		number = usual;
+	else if (number_parse(word, 1, max, &number))
+		return wrong("--%s '%s': write a number from 1 to %" PRIu32,
+			     option_rows[option].name, word, max);
+	*out = (uint32_t)number;
+	return 0;
+}
+
+/* ---- the verb ---- */
+
+bool verb_begins(const struct verb *verb, const char *word)
+{
+	size_t len = strcspn(word, " "); /* a blank is in no word of a name */
+
+	return !word[len] && !strncmp(verb->name, word, len) &&
+	       (!verb->name[len] || verb->name[len] == ' ');
+}
+
+static bool verb_is(const struct verb *verb, char *const *words, int count)
+{
+	const char *second = strchr(verb->name, ' ');
+
+	if (!verb_begins(verb, words[0]))
+		return false;
+	return !second || (count > 1 && !strcmp(second + 1, words[1]));
+}
+
+const struct verb *verb_find(char *const *words, int count, int *used)
+{
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		if (!verb_is(verb, words, count))
+			continue;
+		*used = strchr(verb->name, ' ') ? 2 : 1;
+		return verb;
+	}
+	return NULL;
+}
+
+static int options_check(const struct command *command)
+{
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (command->arguments[i] && !(command->verb->options & 1ull << i))
+			return wrong("%s: --%s makes no sense here; `rlctl help %s` lists what "
+				     "does",
+				     command->verb->name, option_rows[i].name, command->verb->name);
+	return 0;
+}
+
+/* What the kernel takes for a device's name. */
+static bool is_device_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!len || len >= IF_NAMESIZE || !strcmp(name, ".") || !strcmp(name, ".."))
+		return false;
+	for (; *name; name++)
+		if (*name == '/' || *name == ':' || isspace((unsigned char)*name))
+			return false;
+	return true;
+}
+
+/* The device from its option or from the first word. */
+static int device_check(struct command *command)
+{
+	const struct verb *verb = command->verb;
+
+	if (verb->device != DEVICE_NO && command->word_count) {
+		if (command->target.device)
+			return wrong("%s: the device is named twice, by -i and by '%s': leave one "
+				     "out",
+				     verb->name, command->words[0]);
+		command->target.device = command->words[0];
+		command->words++;
+		command->word_count--;
+	}
+	if (verb->device == DEVICE_MUST && !command->target.device)
+		return wrong("%s: which device? `rlctl %s DEV`", verb->name, verb->name);
+	if (command->target.device && !is_device_name(command->target.device))
+		return wrong("'%s' is not a device's name; `ip link` shows which there are",
+			     command->target.device);
+	return 0;
+}
+
+static int words_check(const struct command *command)
+{
+	const struct verb *verb = command->verb;
+
+	if (command->word_count < verb->words_min)
+		return wrong("%s: words are missing: `rlctl %s %s`", verb->name, verb->name,
+			     verb->words);
+	if (verb->words_max >= 0 && command->word_count > verb->words_max)
+		return wrong("%s: '%s' is a word too many: `rlctl %s%s%s`", verb->name,
+			     command->words[verb->words_max], verb->name, *verb->words ? " " : "",
+			     verb->words);
+	return 0;
+}
+
+int command_resolve(struct command *command)
+{
+	int used, rc;
+
+	command->verb = verb_find(command->words, command->word_count, &used);
+	if (!command->verb)
+		return verb_unknown(command->words, command->word_count);
+	command->words += used;
+	command->word_count -= used;
+	rc = options_check(command);
+	if (!rc)
+		rc = device_check(command);
+	return rc ? rc : words_check(command);
+}

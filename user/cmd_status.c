@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl status: what is attached where. JSON is that of stats and more. */
+#include "cmd.h"
+#include "output_stats.h"
+
+static void report_sources(struct report *report, const struct instance *instance,
+			   const struct instance_status *status)
+{
+	struct json_object *sources = json_object_new_object();
+	char used[NUMBER_TEXT_MAX], capacity[NUMBER_TEXT_MAX], text[2 * NUMBER_TEXT_MAX + 8];
+
+	number_print(used, status->sources_used);
+	number_print(capacity, instance->info.sources);
+	snprintf(text, sizeof(text), "%s / %s", used, capacity);
+	json_put(sources, "used", json_object_new_uint64(status->sources_used));
+	json_put(sources, "capacity", json_object_new_uint64(instance->info.sources));
+	report_text(report, NULL, "sources", text);
+	report_value(report, "sources", sources);
+}
+
+static void report_instance(struct report *report, const struct instance *instance,
+			    const struct instance_status *status,
+			    const struct instance_stats *stats)
+{
+	report_begin(report, json_stats(instance, stats));
+	report_text(report, NULL, "device", instance->device);
+	report_text(report, NULL, "hook", hook_name(instance->info.hook));
+	report_text(report, "mode", "mode", status->native ? "native" : "generic");
+	report_id(report, "program_id", "program", status->program_id);
+	report_time(report, "since", "since", status->since_ns);
+	report_number(report, NULL, "rules", stats->policy.count);
+	report_text(report, "table", NULL, table_name(instance->info.table));
+	report_sources(report, instance, status);
+	report_bytes(report, "memory_bytes", "memory", status->memory_bytes);
+}
+
+static int visit(struct instance *instance, void *arg)
+{
+	struct instance_status status;
+	struct instance_stats stats;
+	int rc = instance_status_read(instance, &status);
+
+	if (rc)
+		return rc;
+	rc = instance_stats_read(instance, &stats);
+	if (rc)
+		return rc;
+	report_instance(arg, instance, &status, &stats);
+	instance_stats_clear(&stats);
+	return 0;
+}
+
+int nothing_attached(const struct target *target)
+{
+	struct instance instance;
+
+	if (!target->device) {
+		note("nothing attached");
+		return 0;
+	}
+	if (!instance_open(target, false, &instance)) { /* says what is to do */
+		instance_close(&instance);
+		fail("%s: attached only now: try again", target->device);
+	}
+	return -1;
+}
+
+int cmd_status(const struct command *command)
+{
+	struct report report = {0};
+	struct json_object *array;
+	int rc = instance_for_each(&command->target, visit, &report);
+
+	if (!rc && !report.records)
+		rc = nothing_attached(&command->target);
+	array = report_end(&report);
+	if (!rc && output_json)
+		json_print(array);
+	else
+		json_object_put(array);
+	return rc;
+}

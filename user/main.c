@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of verbs, and dispatch. Exit status: 0 done, 1 failed, 2 wrong words. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+#define RULE_MORE                                                        \
+	"The words are those of a policy file's line behind \"rule\":\n" \
+	"  any|device|ADDRESS[/LEN] [MATCH ...] allow|deny|limit RATE ... [for DURATION]\n"
+
+const struct verb verbs[] = {
+	{
+		.name = "attach",
+		.words = "DEV",
+		.summary = "Put a limiter on a device",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(MODE) | OPTION_BIT(BY) |
+			   OPTION_BIT(POLICY) | OPTION_BIT(TABLE) | OPTION_BIT(SOURCES) |
+			   OPTION_BIT(PREFIXES) | OPTION_BIT(LOG_DEPTH),
+		.device = DEVICE_MUST,
+		.run = cmd_attach,
+	},
+	{
+		.name = "detach",
+		.words = "DEV",
+		.summary = "Take our limiter, and nothing else, off a device",
+		.options = OPTIONS_INSTANCE,
+		.device = DEVICE_MUST,
+		.run = cmd_detach,
+	},
+	{
+		.name = "status",
+		.words = "[DEV]",
+		.summary = "Show what is attached where",
+		.options = OPTIONS_INSTANCE,
+		.device = DEVICE_MAY,
+		.run = cmd_status,
+	},
+	{
+		.name = "rule add",
+		.words = "PREFIX [MATCH] ACTION",
+		.summary = "Add a rule; it replaces one of the same prefix and match",
+		.more = RULE_MORE,
+		.options = OPTIONS_INSTANCE,
+		.words_min = 1,
+		.words_max = -1,
+		.run = cmd_rule_add,
+	},
+	{
+		.name = "rule del",
+		.words = "PREFIX [MATCH] [ACTION]",
+		.summary = "Remove the rules of this prefix and match",
+		.more = RULE_MORE,
+		.options = OPTIONS_INSTANCE,
+		.words_min = 1,
+		.words_max = -1,
+		.run = cmd_rule_del,
+	},
+	{
+		.name = "rule get",
+		.words = "ADDRESS",
+		.summary = "Show the rules that would decide for an address",
+		.options = OPTIONS_INSTANCE,
+		.words_min = 1,
+		.words_max = 1,
+		.run = cmd_rule_get,
+	},
+	{
+		.name = "rule list",
+		.words = "[PREFIX [MATCH]]",
+		.summary = "Show all rules or those of a prefix; -v says more of each",
+		.options = OPTIONS_INSTANCE,
+		.words_max = -1,
+		.run = cmd_rule_list,
+	},
+	{
+		.name = "rule flush",
+		.words = "",
+		.summary = "Remove all rules",
+		.options = OPTIONS_INSTANCE,
+		.run = cmd_rule_flush,
+	},
+	{
+		.name = "apply",
+		.words = "FILE|-",
+		.summary = "Put a whole policy in force, at once",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(CHECK),
+		.words_min = 1,
+		.words_max = 1,
+		.run = cmd_apply,
+	},
+	{
+		.name = "show",
+		.words = "[DEV]",
+		.summary = "Print the policy as apply reads it",
+		.options = OPTIONS_INSTANCE,
+		.device = DEVICE_MAY,
+		.run = cmd_show,
+	},
+	{
+		.name = "stats",
+		.words = "[DEV]",
+		.summary = "Count what passed and what was dropped, by reason and rule",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH),
+		.device = DEVICE_MAY,
+		.run = cmd_stats,
+	},
+	{
+		.name = "help",
+		.words = "[VERB]",
+		.summary = "Show this, or the help of a verb",
+		.options = OPTIONS_COMMON,
+		.words_max = -1,
+		.run = cmd_help,
+	},
+	{0},
+};
+
+/* Where a standard stream is closed, the next file opened would take its place and be written to.
+ */
+static void streams_secure(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+			_exit(EXIT_FAILURE);
+}
+
+static int dispatch(struct command *command)
+{
+	const char *netns = command->arguments[OPTION_NETNS];
+	int rc;
+
+	if (option_given(command, OPTION_VERSION)) {
+		puts("rlctl " RLCTL_VERSION);
+		return 0;
+	}
+	if (option_given(command, OPTION_HELP))
+		return help_print(command->words, command->word_count);
+	if (!command->word_count) {
+		usage_print(stderr);
+		return WRONG_WORDS;
+	}
+	kernel_talk(output_verbose);
+	rc = command_resolve(command);
+	if (!rc && netns)
+		rc = netns_enter(netns);
+	return rc ? rc : command->verb->run(command);
+}
+
+int main(int argc, char **argv)
+{
+	struct command command;
+	int rc;
+
+	streams_secure();
+	signal(SIGPIPE, SIG_IGN); /* so that a write says what is wrong */
+	rc = command_parse(argc, argv, &command);
+	if (!rc)
+		rc = dispatch(&command);
+	if (!rc && output_flush())
+		rc = -1;
+	return rc < 0 ? EXIT_FAILURE : rc;
+}
