@@ -84,6 +84,8 @@ int cmd_rule_flush(const struct command *command);
 int cmd_apply(const struct command *command);
 int cmd_show(const struct command *command);
 int cmd_stats(const struct command *command);
+int cmd_source_show(const struct command *command);
+int cmd_source_forgive(const struct command *command);
 
 /* No instance is what the target names: that is 0 and a note where it names no device, else -1 and
  * what is to do about it. */

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "allowance.h"
 #include "compile.h"
 #include "rlctl_abi.h"
 
@@ -133,6 +134,24 @@ struct instance_status {
 	uint64_t memory_bytes; /* of all maps, as the kernel accounts it */
 };
 int instance_status_read(const struct instance *instance, struct instance_status *out);
+
+/* What is remembered of one address under one limit. */
+struct source_entry {
+	struct rl_state_key key;
+	const struct rule *rule; /* of the policy; NULL: banned from everything */
+	bool has_state;
+	struct allowance allowance; /* while has_state */
+	uint64_t ban_ns;            /* time left; 0: not banned */
+};
+
+/* Everything that is remembered of the address (mapped). The entries, to be freed, point into the
+ * policy. Looks through all maps: 0.1 s for a million entries. */
+int instance_source_read(const struct instance *instance, const struct policy *policy,
+			 const uint8_t addr[16], struct source_entry **out, size_t *count);
+
+/* Forgets these states and bans; what is shared with everybody (per rule) stays. */
+int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
+			    size_t count);
 
 /* Enters the network namespace NAME of /run/netns, as `ip -n` does, and nothing else of it. */
 int netns_enter(const char *name);

@@ -59,6 +59,12 @@ struct device_program {
 /* The program on the device that uses the map, or -ENOENT. Silent. */
 int device_program_find(const char *device, uint32_t map_id, struct device_program *out);
 
+/* ---- kernel_policy.c */
+
+/* What a policy for this instance is compiled with, now. */
+void instance_compile_context(const struct instance *instance, const struct policy_context *text,
+			      struct compile_context *out);
+
 /* ---- kernel.c */
 
 /* Opens the instance whose pins are at path; silent -ENOENT when they are not complete. */

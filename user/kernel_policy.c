@@ -17,8 +17,8 @@
 #define BATCH        4096u
 #define READ_RETRIES 100
 
-static void context_of(const struct instance *instance, const struct policy_context *text,
-		       struct compile_context *out)
+void instance_compile_context(const struct instance *instance, const struct policy_context *text,
+			      struct compile_context *out)
 {
 	*out = (struct compile_context){
 		.rules_max = instance->info.rules,
@@ -135,7 +135,7 @@ int instance_policy_read(const struct instance *instance, struct policy *out)
 	struct compile_context ctx;
 
 	instance_context(instance, &text);
-	context_of(instance, &text, &ctx);
+	instance_compile_context(instance, &text, &ctx);
 	return policy_read(instance, &ctx, &header, out);
 }
 
@@ -292,7 +292,7 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 	int ret;
 
 	instance_context(instance, &text);
-	context_of(instance, &text, &ctx);
+	instance_compile_context(instance, &text, &ctx);
 	ret = policy_read(instance, &ctx, &header, &current);
 	if (ret)
 		return ret;

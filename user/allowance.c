@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a state still allows. */
+#include "allowance.h"
+
+#include "algorithm/fixed_window.h"
+#include "algorithm/gcra.h"
+#include "algorithm/sliding_log.h"
+#include "algorithm/sliding_window.h"
+#include "algorithm/warm_up.h"
+
+static __u64 grains_to_ns(__u64 grains)
+{
+	return (grains + (1 << RL_GRAIN_SHIFT) - 1) >> RL_GRAIN_SHIFT;
+}
+
+static struct allowance of_bucket(const struct rl_rule *rule, const struct rl_state *state,
+				  __u64 now_ns)
+{
+	const struct rl_gcra *g = &rule->gcra;
+	__u64 size = rule->limit.size / (rule->limit.unit == RL_BITS ? 8 : 1);
+	__u64 level = gcra_level(g, state->word, gcra_now(now_ns));
+	__u64 one = (g->cost >> g->cost_shift) + 1;
+	unsigned __int128 room = (unsigned __int128)(g->capacity - level) << g->cost_shift;
+	struct allowance a = {.remaining = g->cost ? room / g->cost : 0};
+
+	if (a.remaining > size)
+		a.remaining = size;
+	if (!a.remaining && level + one > g->capacity)
+		a.wait_ns = grains_to_ns(level + one - g->capacity);
+	return a;
+}
+
+static struct allowance of_fixed_window(const struct rl_rule *rule, const struct rl_state *state,
+					__u64 now_ns)
+{
+	const struct rl_window *w = &rule->window;
+	struct allowance a = {.remaining = w->amount - fixed_window_sum(w, state, now_ns)};
+
+	if (!a.remaining)
+		a.wait_ns = state->aux - 1 + w->period_ns - now_ns;
+	return a;
+}
+
+static struct allowance of_sliding_window(const struct rl_rule *rule, struct rl_slots *slots,
+					  __u64 now_ns)
+{
+	const struct rl_window *w = &rule->window;
+	__u64 slot = sliding_window_slot(w, now_ns);
+	struct allowance a = {.remaining = w->amount - sliding_window_sum(w, slots, slot)};
+
+	/* The first slot ahead at which the oldest of what counts now no longer does. */
+	for (__u32 ahead = 1; !a.remaining && !a.wait_ns && ahead <= w->slots; ahead++)
+		if (sliding_window_sum(w, slots, slot + ahead) < w->amount)
+			a.wait_ns = (slot + ahead) / w->slots * w->period_ns +
+				    (slot + ahead) % w->slots * w->period_ns / w->slots - now_ns;
+	return a;
+}
+
+static struct allowance of_sliding_log(const struct rl_rule *rule, struct rl_log *log, __u64 now_ns,
+				       __u32 depth)
+{
+	const struct rl_window *w = &rule->window;
+	struct allowance a = {.remaining = w->amount};
+
+	for (__u64 i = 1; i <= w->amount; i++)
+		if (sliding_log_recent(w, *sliding_log_place(log, log->head - i, depth), now_ns))
+			a.remaining--;
+	if (!a.remaining)
+		a.wait_ns = *sliding_log_place(log, log->head - w->amount, depth) - 1 +
+			    w->period_ns - now_ns;
+	return a;
+}
+
+static struct allowance of_warm_up(const struct rl_state *state, __u64 now_ns)
+{
+	struct allowance a = {.remaining = warm_up_admits(state, gcra_now(now_ns))};
+
+	if (!a.remaining)
+		a.wait_ns = grains_to_ns(state->word - gcra_now(now_ns));
+	return a;
+}
+
+struct allowance allowance_of(const struct rl_rule *rule, const void *state, __u64 now_ns,
+			      __u32 log_depth)
+{
+	switch (rule->limit.algorithm) {
+	case RL_FIXED_WINDOW:
+		return of_fixed_window(rule, state, now_ns);
+	case RL_SLIDING_WINDOW:
+		return of_sliding_window(rule, (struct rl_slots *)state, now_ns);
+	case RL_SLIDING_LOG:
+		return of_sliding_log(rule, (struct rl_log *)state, now_ns, log_depth);
+	case RL_WARM_UP:
+		return of_warm_up(state, now_ns);
+	default:
+		return of_bucket(rule, state, now_ns);
+	}
+}

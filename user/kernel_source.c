@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the maps remember of one address: states under every limit, and bans. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "allowance.h"
+#include "kernel_internal.h"
+#include "output.h"
+#include "units.h"
+
+#define CHUNK 4096u
+
+/* A walk through all maps that hold keys. */
+struct search {
+	const struct instance *instance;
+	const struct policy *policy;
+	struct compile_context ctx;
+	const uint8_t *addr;
+	bool ipv4;
+	struct source_entry *entries;
+	size_t count;
+};
+
+static int entry_append(struct search *s, const struct source_entry *entry)
+{
+	struct source_entry *more = reallocarray(s->entries, s->count + 1, sizeof(*s->entries));
+
+	if (!more)
+		return -ENOMEM;
+	s->entries = more;
+	s->entries[s->count++] = *entry;
+	return 0;
+}
+
+static const struct rule *rule_of(const struct search *s, uint32_t limit_id)
+{
+	policy_for_each (s->policy, rule)
+		if (rule->limit_id == limit_id && limit_id)
+			return rule;
+	return NULL;
+}
+
+/* Does a state's key count packets of the address? As bpf/key.h made it. One of the rule counts
+ * everybody's. */
+static bool key_is_of(const struct search *s, const struct rl_state_key *key,
+		      const struct rule *rule)
+{
+	uint32_t len4 = rule ? rule->limit.key_len4 : 32, len6 = rule ? rule->limit.key_len6 : 64;
+
+	if (rule && rule->limit.key == RL_KEY_RULE)
+		return true;
+	return prefix_contains(key->addr, s->ipv4 ? RL_MAPPED_BITS + len4 : len6, s->addr);
+}
+
+/* Allowances of the CPUs that hold a share add up; who waits, waits for the first. */
+static struct allowance allowance_sum(const struct search *s, const struct rule *rule,
+				      const char *values, size_t value_size, int parts)
+{
+	struct allowance sum = {.wait_ns = UINT64_MAX};
+	struct rl_rule numbers = {.limit = rule->limit};
+	uint64_t now_ns = s->ctx.now_ns;
+
+	numbers_compile(&rule->limit, &s->ctx, &numbers);
+	for (int i = 0; i < parts; i++) {
+		struct allowance a = allowance_of(&numbers, values + i * value_size, now_ns,
+						  s->instance->info.log_depth);
+
+		sum.remaining += a.remaining;
+		sum.wait_ns = a.wait_ns < sum.wait_ns ? a.wait_ns : sum.wait_ns;
+	}
+	return sum;
+}
+
+static int state_found(struct search *s, const struct rl_state_key *key, const void *values,
+		       size_t value_size, int parts)
+{
+	const struct rule *rule = rule_of(s, key->limit_id);
+	struct source_entry entry = {.key = *key, .rule = rule, .has_state = true};
+
+	if (!rule || !key_is_of(s, key, rule))
+		return 0;
+	entry.allowance = allowance_sum(s, rule, values, value_size, parts);
+	return entry_append(s, &entry);
+}
+
+static struct source_entry *entry_find(struct search *s, const struct rl_state_key *key)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (!memcmp(&s->entries[i].key, key, sizeof(*key)))
+			return &s->entries[i];
+	return NULL;
+}
+
+static int ban_found(struct search *s, const struct rl_state_key *key, const void *values,
+		     size_t value_size __attribute__((unused)), int parts __attribute__((unused)))
+{
+	const struct rule *rule = rule_of(s, key->limit_id);
+	struct source_entry *known, entry = {.key = *key, .rule = rule};
+	uint64_t until = *(const uint64_t *)values;
+
+	if ((key->limit_id && !rule) || !key_is_of(s, key, rule) || until <= s->ctx.now_ns)
+		return 0;
+	entry.ban_ns = until - s->ctx.now_ns;
+	known = entry_find(s, key);
+	if (known)
+		known->ban_ns = entry.ban_ns;
+	return known ? 0 : entry_append(s, &entry);
+}
+
+/* Calls `found` for every entry of a hash map; keys shorter than rl_state_key are filled up. */
+static int map_walk(struct search *s, int fd, size_t key_size, size_t value_size, int parts,
+		    int (*found)(struct search *, const struct rl_state_key *, const void *, size_t,
+				 int))
+{
+	uint32_t chunk = value_size > 1024 ? CHUNK / 16 : CHUNK, n, cursor, *from = NULL;
+	char *keys = calloc(chunk, key_size), *values = calloc(chunk, value_size * parts);
+	int ret = keys && values ? 0 : -ENOMEM, end = 0;
+
+	while (!ret && !end) {
+		n = chunk;
+		if (bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL)) {
+			end = errno == ENOENT;
+			ret = end ? 0 : -errno;
+		}
+		for (uint32_t i = 0; !ret && i < n; i++) {
+			struct rl_state_key key = {0};
+
+			memcpy(&key, keys + i * key_size, key_size);
+			ret = found(s, &key, values + i * value_size * parts, value_size, parts);
+		}
+		from = &cursor;
+	}
+	free(keys);
+	free(values);
+	return ret;
+}
+
+static int inner_walk(struct search *s, int outer, size_t value_size, int parts)
+{
+	int fd = inner_open(outer, 0), ret;
+
+	if (fd < 0)
+		return 0;
+	ret = map_walk(s, fd, sizeof(struct rl_state_key), value_size, parts, state_found);
+	close(fd);
+	return ret;
+}
+
+/* States of rules, in the map where they are by slot. */
+static int shared_walk(struct search *s)
+{
+	struct shared_state {
+		struct rl_state state;
+		uint64_t pad[6];
+	} value;
+	int ret = 0;
+
+	policy_for_each (s->policy, rule) {
+		struct rl_state_key key = {.limit_id = rule->limit_id};
+
+		if (rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE ||
+		    rule->limit.algorithm == RL_SLIDING_WINDOW ||
+		    rule->limit.algorithm == RL_SLIDING_LOG)
+			continue;
+		if (bpf_map_lookup_elem(s->instance->fd.shared, &rule->slot, &value))
+			return -errno;
+		ret = ret ? ret : state_found(s, &key, &value.state, sizeof(value.state), 1);
+	}
+	return ret;
+}
+
+/* In the order of the policy, bans from everything first. */
+static int entry_compare(const void *a, const void *b)
+{
+	const struct source_entry *x = a, *y = b;
+
+	if (x->rule != y->rule)
+		return x->rule < y->rule ? -1 : 1;
+	return memcmp(&x->key, &y->key, sizeof(x->key));
+}
+
+static int search_all(struct search *s)
+{
+	const struct instance_maps *fd = &s->instance->fd;
+	int parts = s->ctx.share;
+	int ret =
+		map_walk(s, fd->sources, RL_SHORT_KEY, sizeof(struct rl_state), parts, state_found);
+
+	if (!ret)
+		ret = inner_walk(s, fd->flows, sizeof(struct rl_state), parts);
+	if (!ret)
+		ret = inner_walk(s, fd->windows, sizeof(struct rl_slots), parts);
+	if (!ret)
+		ret = inner_walk(s, fd->logs, RL_LOG_SIZE(s->instance->info.log_depth), parts);
+	if (!ret)
+		ret = shared_walk(s);
+	if (!ret)
+		ret = map_walk(s, fd->bans, sizeof(struct rl_state_key), sizeof(uint64_t), 1,
+			       ban_found);
+	return ret;
+}
+
+int instance_source_read(const struct instance *instance, const struct policy *policy,
+			 const uint8_t addr[16], struct source_entry **out, size_t *count)
+{
+	struct policy_context text;
+	struct search s = {.instance = instance, .policy = policy, .addr = addr};
+	int ret;
+
+	instance_context(instance, &text);
+	instance_compile_context(instance, &text, &s.ctx);
+	s.ipv4 = prefix_is_ipv4(addr, 128);
+	ret = search_all(&s);
+	if (ret) {
+		free(s.entries);
+		fail("%s: reading the states failed: %s", instance->device, strerror(-ret));
+		return ret;
+	}
+	if (s.count)
+		qsort(s.entries, s.count, sizeof(*s.entries), entry_compare);
+	*out = s.entries;
+	*count = s.count;
+	return 0;
+}
+
+/* The map that holds the states of a limit. */
+static int state_map_open(const struct instance *instance, const struct rule *rule)
+{
+	const struct rl_limit *limit = &rule->limit;
+
+	if (limit->algorithm == RL_SLIDING_WINDOW)
+		return inner_open(instance->fd.windows, 0);
+	if (limit->algorithm == RL_SLIDING_LOG)
+		return inner_open(instance->fd.logs, 0);
+	if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
+		return inner_open(instance->fd.flows, 0);
+	return dup(instance->fd.sources);
+}
+
+int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
+			    size_t count)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct source_entry *entry = &entries[i];
+		int fd = -1;
+
+		if (entry->rule && entry->rule->limit.key == RL_KEY_RULE)
+			continue; /* everybody's */
+		if (entry->has_state)
+			fd = state_map_open(instance, entry->rule);
+		if (fd >= 0 && bpf_map_delete_elem(fd, &entry->key) && errno != ENOENT)
+			ret = -errno;
+		if (fd >= 0)
+			close(fd);
+		if (bpf_map_delete_elem(instance->fd.bans, &entry->key) && errno != ENOENT)
+			ret = -errno;
+	}
+	if (ret)
+		fail("%s: clearing the states failed: %s", instance->device, strerror(-ret));
+	return ret;
+}
