@@ -12,6 +12,7 @@
 #include "algorithm/warm_up.h"
 #include "ban.h"
 #include "classify.h"
+#include "lease.h"
 
 enum outcome { OUTCOME_WITHIN, OUTCOME_OVER, OUTCOME_BANNED, OUTCOME_NO_ROOM };
 
@@ -26,8 +27,11 @@ static __always_inline bool state_admits(const struct rl_rule *rule, const struc
 					 __u64 now_ns, __u64 amount)
 {
 	struct rl_state fresh = {}, *state = state_find(rule, key);
+	struct lease *lease = lease_find(rule);
 	__u64 next;
 
+	if (lease && lease_covers(rule, lease, now_ns, amount))
+		return true;
 	if (!state)
 		state = &fresh;
 	if (rule->limit.algorithm == RL_FIXED_WINDOW)
@@ -83,12 +87,16 @@ static __always_inline int state_take(struct packet *p, const struct rl_rule *ru
 				      const struct rl_state_key *key, __u64 now_ns, __u64 amount)
 {
 	struct rl_state *state = state_find(rule, key);
+	struct lease *lease = lease_find(rule);
 	bool taken;
 
 	if (!state)
 		state = state_create(rule, key);
 	if (!state)
 		return OUTCOME_NO_ROOM;
+	p->taken = 0;
+	if (lease && lease_take(rule, lease, state, now_ns, amount))
+		return OUTCOME_WITHIN;
 	if (rule->limit.algorithm == RL_FIXED_WINDOW)
 		taken = fixed_window_take(&rule->window, state, now_ns, amount, &p->taken);
 	else if (rule->limit.algorithm == RL_WARM_UP)
@@ -150,8 +158,11 @@ static __always_inline void state_refund(struct packet *p, const struct rl_rule 
 					 const struct rl_state_key *key)
 {
 	struct rl_state *state = state_find(rule, key);
+	struct lease *lease = lease_find(rule);
 
-	if (!state)
+	if (lease && !p->taken)
+		lease->left += limit_amount(p, rule);
+	if (!state || !p->taken)
 		return;
 	if (rule->limit.algorithm == RL_FIXED_WINDOW)
 		fixed_window_refund(state, p->taken);

@@ -130,6 +130,21 @@ struct {
 	__type(value, struct shared_state);
 } shared SEC(".maps");
 
+/* What this CPU holds of a shared bucket, by the rule's slot: lease.h. */
+struct lease {
+	__u32 limit_id;
+	__u32 pad;
+	__u64 left; /* packets or bytes */
+	__u64 since_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1); /* at attach, as shared */
+	__type(key, __u32);
+	__type(value, struct lease);
+} leases SEC(".maps");
+
 #define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
 
 /* What each limit of the packet at hand took, to be given back if a later one refuses. Here because

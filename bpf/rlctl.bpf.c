@@ -7,6 +7,10 @@
 
 const volatile bool goes_by_dest = false;
 
+/* With clock_injected: what simulate says of a frame and is told of it. Dead code elsewhere. */
+volatile __u32 simulated_bytes = 0;  /* its length, where only its beginning is run; 0: all is */
+volatile __u32 simulated_reason = 0; /* enum rl_reason */
+
 static __always_inline enum rl_reason limits_decide(struct decision *d)
 {
 	switch (limits_take(d)) {
@@ -79,7 +83,16 @@ static __always_inline enum rl_reason frame_decide(struct decision *d, enum pars
 		reason = packet_decide(d);
 	}
 	account(d, reason);
+	if (clock_injected)
+		simulated_reason = reason;
 	return reason;
+}
+
+static __always_inline __u32 xdp_bytes(struct xdp_md *ctx)
+{
+	if (clock_injected && simulated_bytes)
+		return simulated_bytes;
+	return bpf_xdp_get_buff_len(ctx);
 }
 
 __noinline int xdp_parse(struct xdp_md *ctx, struct packet *p)
@@ -87,7 +100,7 @@ __noinline int xdp_parse(struct xdp_md *ctx, struct packet *p)
 	if (!p)
 		return PARSE_MALFORMED;
 	return packet_parse(p, (void *)(long)ctx->data, (void *)(long)ctx->data_end,
-			    bpf_xdp_get_buff_len(ctx));
+			    xdp_bytes(ctx));
 }
 
 SEC("xdp.frags")

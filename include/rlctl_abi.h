@@ -167,7 +167,7 @@ struct rl_rule {
 	__u8 pad[2];
 	__u32 limit_id; /* names the limit in state keys, never used twice; 0 = not a limit */
 	__u32 slot;     /* index of its counters and of its shared state */
-	__u32 pad2;
+	__u32 lease; /* packets or bytes that a CPU takes at once from a shared bucket; 0 = none */
 	__u64 expires_ns; /* 0 = never */
 	union {           /* the numbers of limit.algorithm */
 		struct rl_gcra gcra;
@@ -299,6 +299,7 @@ struct rl_instance {
 	__u32 bans;         /* capacity of the ban map */
 	__u32 table;        /* enum rl_table */
 	__u32 log_depth;    /* a power of two */
+	__u32 cpus;         /* that run the program; 1: nothing is shared between CPUs */
 };
 
 /* Both clocks at one instant. */

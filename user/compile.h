@@ -25,9 +25,10 @@ struct compile_context {
 	uint32_t prefixes_max; /* entries of a trie */
 	uint32_t slots_max;    /* counter slots */
 	uint64_t tick_ns;
-	uint32_t share;   /* CPUs that share a rate: more than 1 with --table cpu */
-	uint32_t log_max; /* N of a sliding-log */
-	uint64_t now_ns;  /* CLOCK_MONOTONIC, what `for` counts from */
+	uint32_t cpus;                     /* that may take from a shared bucket; 1: no leases */
+	bool share;                        /* each CPU holds its share of every rate: --table cpu */
+	uint32_t log_max;                  /* N of a sliding-log */
+	uint64_t now_ns;                   /* CLOCK_MONOTONIC, what `for` counts from */
 	const struct policy_context *text; /* for naming a rule in an error */
 };
 

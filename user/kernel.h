@@ -52,6 +52,7 @@ struct attach_options {
 	X(logs)          \
 	X(bans)          \
 	X(shared)        \
+	X(leases)        \
 	X(reasons)       \
 	X(rule_counters) \
 	X(instance)
@@ -71,6 +72,8 @@ struct instance {
 	struct rl_instance info;
 	struct instance_maps fd;
 	int lock_fd; /* of the folder; locked for writers, -1 for readers */
+	bool clock_injected; /* simulate: the time is now_ns, not CLOCK_MONOTONIC */
+	uint64_t now_ns;
 };
 
 /* What the libraries and the kernel say goes to stderr only with -v (everything with -vv). To be
@@ -152,6 +155,24 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 /* Forgets these states and bans; what is shared with everybody (per rule) stays. */
 int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
 			    size_t count);
+
+/* The program and maps of an instance that is on no device and has no pins; both its clocks stand
+ * at the time of the packet that is run. */
+struct simulation;
+struct captured; /* capture.h */
+
+/* `policy` is in force from now_ns; `file` as in instance_policy_write. */
+int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
+		    struct simulation **out);
+void simulation_close(struct simulation *simulation); /* NULL is allowed */
+
+/* What became of the packet. */
+int simulation_run(struct simulation *simulation, const struct captured *packet,
+		   enum rl_reason *out);
+
+/* Its instance, and what it counted, rules that have expired meanwhile included. */
+const struct instance *simulation_instance(const struct simulation *simulation);
+int simulation_stats_read(const struct simulation *simulation, struct instance_stats *out);
 
 /* Enters the network namespace NAME of /run/netns, as `ip -n` does, and nothing else of it. */
 int netns_enter(const char *name);

@@ -256,6 +256,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 		.prefixes = options->prefixes,
 		.table = options->table,
 		.log_depth = options->log_depth,
+		.cpus = libbpf_num_possible_cpus(),
 	};
 	instance_sizes(out);
 	if (!out->ifindex) {

@@ -52,6 +52,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	bpf_map__set_max_entries(skel->maps.sources, info->sources);
 	bpf_map__set_max_entries(skel->maps.bans, info->bans);
 	bpf_map__set_max_entries(skel->maps.shared, 2 * info->prefixes);
+	bpf_map__set_max_entries(skel->maps.leases, 2 * info->prefixes);
 	bpf_map__set_max_entries(skel->maps.rule_counters, 2 * info->prefixes);
 	bpf_map__set_value_size(skel->maps.fresh, RL_LOG_SIZE(info->log_depth));
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), RL_LOG_SIZE(info->log_depth));

@@ -25,9 +25,10 @@ void instance_compile_context(const struct instance *instance, const struct poli
 		.prefixes_max = instance->info.prefixes,
 		.slots_max = 2 * instance->info.prefixes,
 		.tick_ns = instance->info.tick_ns,
-		.share = instance->info.table == RL_TABLE_CPU ? libbpf_num_possible_cpus() : 1,
+		.cpus = instance->info.cpus,
+		.share = instance->info.table == RL_TABLE_CPU,
 		.log_max = instance->info.log_depth,
-		.now_ns = clock_ns(CLOCK_MONOTONIC),
+		.now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC),
 		.text = text,
 	};
 }

@@ -188,7 +188,7 @@ static int entry_compare(const void *a, const void *b)
 static int search_all(struct search *s)
 {
 	const struct instance_maps *fd = &s->instance->fd;
-	int parts = s->ctx.share;
+	int parts = s->ctx.share ? libbpf_num_possible_cpus() : 1;
 	int ret =
 		map_walk(s, fd->sources, RL_SHORT_KEY, sizeof(struct rl_state), parts, state_found);
 

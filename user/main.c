@@ -109,6 +109,15 @@ const struct verb verbs[] = {
 		.run = cmd_stats,
 	},
 	{
+		.name = "simulate",
+		.words = "POLICY PCAP",
+		.summary = "Run a policy over a capture; touches no device",
+		.options = OPTIONS_COMMON | OPTION_BIT(VERDICTS),
+		.words_min = 2,
+		.words_max = 2,
+		.run = cmd_simulate,
+	},
+	{
 		.name = "source show",
 		.words = "ADDRESS",
 		.summary = "Show what is remembered of an address: states, allowances, bans",

@@ -12,6 +12,8 @@
 #define COST_SHIFT_MAX     24
 #define AMOUNT_MAX         0xfffffu /* bytes of one packet, GSO included, stay below 1 MiB */
 #define PACKET_BYTES_SMALL 64
+#define LEASE_US           50
+#define LEASE_PART         64
 #define ETHERNET_MAX       22 /* header with two VLAN tags */
 
 typedef unsigned __int128 u128;
@@ -116,20 +118,41 @@ static struct rl_limit limit_share(const struct rl_limit *limit, const struct co
 	uint64_t least = limit->unit == RL_PACKETS ? 1 : bytes;
 	struct rl_limit part = *limit;
 
-	if (ctx->share <= 1 || limit->key == RL_KEY_RULE)
+	if (!ctx->share || limit->key == RL_KEY_RULE)
 		return part;
-	part.size = limit->size / ctx->share;
+	part.size = limit->size / ctx->cpus;
 	if (part.size < least)
 		part.size = least < limit->size ? least : limit->size;
 	if (limit->algorithm == RL_FIXED_WINDOW || limit->algorithm == RL_SLIDING_WINDOW ||
 	    limit->algorithm == RL_SLIDING_LOG) {
-		part.amount = limit->amount / ctx->share;
+		part.amount = limit->amount / ctx->cpus;
 		if (part.amount < least)
 			part.amount = least < limit->amount ? least : limit->amount;
 	} else {
-		part.period_ns = limit->period_ns * ctx->share;
+		part.period_ns = limit->period_ns * ctx->cpus;
 	}
 	return part;
+}
+
+/* A lease is LEASE_US of the rate, but all CPUs' together at most a part of the burst: that much
+ * is taken off the shared bucket. Where it would be a packet or less there is none. */
+static void lease_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+			  struct rl_rule *out)
+{
+	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
+	uint64_t least = limit->unit == RL_PACKETS ? 2 : 2 * (ctx->text->mtu + ETHERNET_MAX);
+	uint64_t lease =
+		rate_amount_in(limit->amount, limit->period_ns, LEASE_US * NS_PER_US) / bits;
+	uint64_t most = limit->size / bits / ctx->cpus / LEASE_PART;
+
+	if (limit->key != RL_KEY_RULE || ctx->cpus < 2)
+		return;
+	lease = lease < most ? lease : most;
+	lease = lease < out->gcra.cost_max ? lease : out->gcra.cost_max;
+	if (lease < least)
+		return;
+	out->lease = lease;
+	out->gcra.capacity -= (u128)lease * ctx->cpus * out->gcra.cost >> out->gcra.cost_shift;
 }
 
 void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
@@ -142,6 +165,7 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 		gcra_compile(&part, &out->gcra);
+		lease_compile(limit, ctx, out);
 		break;
 	case RL_WARM_UP:
 		warm_up_compile(&part, &out->warm_up);

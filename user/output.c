@@ -55,6 +55,21 @@ void out_of_memory(void)
 	exit(EXIT_FAILURE);
 }
 
+static bool status_shown;
+
+void status_show(const char *text)
+{
+	fprintf(stderr, "\r%s\033[K", text);
+	status_shown = true;
+}
+
+void status_clear(void)
+{
+	if (status_shown)
+		fputs("\r\033[K", stderr);
+	status_shown = false;
+}
+
 __attribute__((format(printf, 1, 0))) static void say(const char *format, va_list args)
 {
 	char *text = NULL;
@@ -62,6 +77,7 @@ __attribute__((format(printf, 1, 0))) static void say(const char *format, va_lis
 	if (vasprintf(&text, format, args) < 0)
 		out_of_memory();
 	flockfile(stderr);
+	status_clear();
 	fputs("rlctl: ", stderr);
 	for (const char *c = text; *c; c++)
 		put_escaped(stderr, *c);

@@ -28,6 +28,11 @@ void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * place: "column N: TEXT". Returns -1. */
 int fail_at(const char *place, const char *line, size_t len, const struct policy_error *err);
 
+/* A line on stderr, which has to be a terminal, that the next one, a message or status_clear()
+ * takes away again. */
+void status_show(const char *text);
+void status_clear(void);
+
 /* What was written to stdout has arrived there; says so and returns -1 when not. */
 int output_flush(void);
 

@@ -7,10 +7,7 @@
 #include "units.h"
 
 #define REASON_ROW(name_, text_, passes_) {text_, passes_},
-static const struct reason_row {
-	const char *text;
-	bool passes;
-} reasons[RL_REASON_COUNT] = {RL_REASONS(REASON_ROW)};
+const struct reason_row reason_rows[RL_REASON_COUNT] = {RL_REASONS(REASON_ROW)};
 
 struct json_object *json_instance(const struct instance *instance)
 {
@@ -33,7 +30,7 @@ static struct rl_amount reasons_sum(const struct instance_stats *stats, bool pas
 	struct rl_amount sum = {0};
 
 	for (int i = 0; i < RL_REASON_COUNT; i++)
-		if (reasons[i].passes == passes)
+		if (reason_rows[i].passes == passes)
 			amount_add(&sum, &stats->reasons[i]);
 	return sum;
 }
@@ -54,9 +51,9 @@ static struct json_object *json_rule(const struct rule *rule, const struct polic
 	return object;
 }
 
-struct json_object *json_stats(const struct instance *instance, const struct instance_stats *stats)
+void json_put_stats(struct json_object *object, const struct instance *instance,
+		    const struct instance_stats *stats)
 {
-	struct json_object *object = json_instance(instance);
 	struct json_object *by_reason = json_object_new_object();
 	struct json_object *rules = json_object_new_array();
 	struct rl_amount passed = reasons_sum(stats, true), dropped = reasons_sum(stats, false);
@@ -64,13 +61,20 @@ struct json_object *json_stats(const struct instance *instance, const struct ins
 
 	instance_context(instance, &ctx);
 	for (int i = 0; i < RL_REASON_COUNT; i++)
-		json_put(by_reason, reasons[i].text, json_amount(&stats->reasons[i]));
+		json_put(by_reason, reason_rows[i].text, json_amount(&stats->reasons[i]));
 	for (size_t i = 0; i < stats->policy.count; i++)
 		json_append(rules, json_rule(&stats->policy.rules[i], &ctx, &stats->rules[i]));
 	json_put(object, "passed", json_amount(&passed));
 	json_put(object, "dropped", json_amount(&dropped));
 	json_put(object, "reasons", by_reason);
 	json_put(object, "rules", rules);
+}
+
+struct json_object *json_stats(const struct instance *instance, const struct instance_stats *stats)
+{
+	struct json_object *object = json_instance(instance);
+
+	json_put_stats(object, instance, stats);
 	return object;
 }
 
@@ -122,7 +126,7 @@ static void reason_row(struct table *table, const struct reading *reading, int r
 
 	if (!now->packets)
 		return;
-	snprintf(name, sizeof(name), "  %s", reasons[reason].text);
+	snprintf(name, sizeof(name), "  %s", reason_rows[reason].text);
 	table_cell(table, name);
 	amount_cells(table, reading, now,
 		     reading->before ? &reading->before->reasons[reason] : &none);
@@ -138,7 +142,7 @@ static void verdict_rows(struct table *table, const struct reading *reading, boo
 	table_cell(table, passes ? "passed" : "dropped");
 	amount_cells(table, reading, &now, &before);
 	for (int i = 0; i < RL_REASON_COUNT; i++)
-		if (reasons[i].passes == passes)
+		if (reason_rows[i].passes == passes)
 			reason_row(table, reading, i);
 }
 
@@ -201,19 +205,32 @@ static void rules_table(const struct reading *reading, const struct policy_conte
 	table_print(&table);
 }
 
+static void tables_print(const struct instance *instance, const struct reading *reading)
+{
+	struct policy_context ctx;
+
+	instance_context(instance, &ctx);
+	reasons_table(reading);
+	if (!reading->now->policy.count)
+		return;
+	putchar('\n');
+	rules_table(reading, &ctx);
+}
+
+void stats_print_sums(const struct instance *instance, const struct instance_stats *stats)
+{
+	const struct reading reading = {.now = stats};
+
+	tables_print(instance, &reading);
+}
+
 void stats_print(const struct instance *instance, const struct instance_stats *stats,
 		 const struct instance_stats *before, uint64_t elapsed_ns)
 {
-	struct reading reading = {.now = stats, .before = before, .elapsed_ns = elapsed_ns};
+	const struct reading reading = {.now = stats, .before = before, .elapsed_ns = elapsed_ns};
 	char *device = text_escape(instance->device);
-	struct policy_context ctx;
 
 	printf("%s %s\n", device, hook_name(instance->info.hook));
 	free(device);
-	reasons_table(&reading);
-	instance_context(instance, &ctx);
-	if (stats->policy.count) {
-		putchar('\n');
-		rules_table(&reading, &ctx);
-	}
+	tables_print(instance, &reading);
 }

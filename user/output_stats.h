@@ -6,15 +6,29 @@
 #include "kernel.h"
 #include "output.h"
 
+/* How a reason is spelled, and whether the packet passes. */
+struct reason_row {
+	const char *text;
+	bool passes;
+};
+extern const struct reason_row reason_rows[RL_REASON_COUNT];
+
 /* {"device","hook"} */
 struct json_object *json_instance(const struct instance *instance);
 
 /* What `stats -j` has of an instance; `status -j` has it and more. */
 struct json_object *json_stats(const struct instance *instance, const struct instance_stats *stats);
 
+/* Only the counters: {"passed","dropped","reasons","rules"}. */
+void json_put_stats(struct json_object *object, const struct instance *instance,
+		    const struct instance_stats *stats);
+
 /* Tables of totals, reasons and rules. `before`, if not NULL, was read `elapsed_ns` earlier: then
  * rates per second stand beside the counts. */
 void stats_print(const struct instance *instance, const struct instance_stats *stats,
 		 const struct instance_stats *before, uint64_t elapsed_ns);
+
+/* Only the tables, without the line that names the instance. */
+void stats_print_sums(const struct instance *instance, const struct instance_stats *stats);
 
 #endif
