@@ -8,6 +8,8 @@
 #include "cmd_rule.h"
 #include "units.h"
 
+#define WHY_MAX 160
+
 struct search {
 	const struct session *session;
 	uint8_t addr[16];
@@ -116,6 +118,70 @@ static struct json_object *json_address(const uint8_t addr[16])
 	return object;
 }
 
+/* ---- why a rule is in the list ---- */
+
+static bool same_prefix_kind(const struct rule *a, const struct rule *b)
+{
+	return a->kind == b->kind && a->len == b->len;
+}
+
+/* Which packets come to the rule. `first` is the first rule found. */
+static const char *asked_when(const struct rule *first, const struct rule *rule)
+{
+	if (rule->kind == PREFIX_DEVICE)
+		return "for what the rules before do not allow or deny";
+	if (same_prefix_kind(first, rule))
+		return rule->kind == PREFIX_ANY ? "no prefix holds the address, any decides"
+						: "longest prefix that holds the address";
+	return "where no rule of a longer prefix matches";
+}
+
+static const char *what_it_does(const struct rule *rule)
+{
+	bool matches = rule->match.flags;
+
+	switch (rule->action) {
+	case RL_ACTION_ALLOW:
+		return matches ? "passes what matches, no limit counts it" : "passes everything";
+	case RL_ACTION_DENY:
+		return matches ? "drops what matches" : "drops everything";
+	default:
+		return matches ? "limits what matches" : "limits everything";
+	}
+}
+
+static void why_print(char out[WHY_MAX], const struct rule *first, const struct rule *rule)
+{
+	snprintf(out, WHY_MAX, "%s: %s%s", asked_when(first, rule), what_it_does(rule),
+		 rule->for_ns ? ", until it expires" : "");
+}
+
+/* As policy lines with the reason as their comment, or as JSON with the reason as "why". */
+static void found_print(const struct search *search, struct json_object *document)
+{
+	struct json_object *rules = json_object_new_array();
+	char words[RULE_TEXT_MAX], why[WHY_MAX];
+
+	policy_for_each (&search->found, rule) {
+		struct json_object *object = json_object_new_object();
+
+		rule_words(words, rule, &search->session->ctx);
+		why_print(why, search->found.rules, rule);
+		json_put(object, "rule", json_object_new_string(words));
+		json_put(object, "why", json_object_new_string(why));
+		json_append(rules, object);
+		if (!output_json)
+			printf("%s\t# %s\n", words, why);
+	}
+	if (!search->found.count && !output_json)
+		note("no rule: its packets pass (unmatched)");
+	json_put(document, "rules", rules);
+	if (output_json)
+		json_print(document);
+	else
+		json_object_put(document);
+}
+
 int cmd_rule_get(const struct command *command)
 {
 	struct search search = {0};
@@ -128,7 +194,10 @@ int cmd_rule_get(const struct command *command)
 		return rc;
 	search.session = &session;
 	search_all(&search);
-	rules_print(&session, &search.found, json_address(search.addr));
+	if (output_verbose && !output_json)
+		rules_print(&session, &search.found, json_address(search.addr));
+	else
+		found_print(&search, json_address(search.addr));
 	policy_clear(&search.found);
 	session_close(&session);
 	return 0;

@@ -40,6 +40,7 @@ static enum bpf_map_type lru_type(const struct rl_instance *info)
 
 struct rlctl_bpf *object_open(const struct rl_instance *info)
 {
+	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
 	struct rlctl_bpf *skel = rlctl_bpf__open();
 
 	if (!skel)
@@ -54,8 +55,8 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	bpf_map__set_max_entries(skel->maps.shared, 2 * info->prefixes);
 	bpf_map__set_max_entries(skel->maps.leases, 2 * info->prefixes);
 	bpf_map__set_max_entries(skel->maps.rule_counters, 2 * info->prefixes);
-	bpf_map__set_value_size(skel->maps.fresh, RL_LOG_SIZE(info->log_depth));
-	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), RL_LOG_SIZE(info->log_depth));
+	bpf_map__set_value_size(skel->maps.fresh, most(log_size, sizeof(struct rl_slots)));
+	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
 	bpf_map__set_type(skel->maps.sources, lru_type(info));
 	bpf_map__set_type(bpf_map__inner_map(skel->maps.flows), lru_type(info));
 	bpf_map__set_type(bpf_map__inner_map(skel->maps.windows), lru_type(info));
