@@ -38,6 +38,7 @@ static __always_inline bool state_admits(const struct rl_rule *rule, const struc
 		return fixed_window_admits(&rule->window, state, now_ns, amount);
 	if (rule->limit.algorithm == RL_WARM_UP)
 		return warm_up_admits(state, gcra_now(now_ns));
+	gcra_settle(&rule->gcra, &state->word, gcra_now(now_ns));
 	return gcra_admits(&rule->gcra, state->word, gcra_now(now_ns), amount, &next);
 }
 
@@ -58,7 +59,7 @@ static __always_inline bool log_admits(const struct rl_rule *rule, const struct 
 	return !log || sliding_log_admits(&rule->window, log, now_ns, log_depth);
 }
 
-/* Writes no state. enum outcome. */
+/* Writes no state, but that a bucket is settled after its numbers changed. enum outcome. */
 __noinline int limit_peek(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;

@@ -14,7 +14,7 @@
  * a state was not touched for 18 years) counts as a full bucket, so nobody waits longer than that.
  *
  * Precision: a packet's cost is a fixed-point number with cost_shift fraction bits. The fraction is
- * dithered: rounded up with exactly its probability, by a multiplicative hash (Knuth, TAOCP 6.4) of
+ * dithered: rounded up with its probability, by a multiplicative hash (Knuth, TAOCP 6.4) of
  * the word, so whole grains neither drift nor bias: 100 million packets/s and 400 Gbit/s are held
  * exactly in the long run, and the same packets at the same times get the same verdicts.
  *
@@ -29,7 +29,8 @@
 
 #include "rlctl_abi.h"
 
-#define GCRA_TRIES 16
+#define GCRA_TRIES  16
+#define GCRA_SETTLE (1ULL << 34) /* grains: about a second */
 
 static inline __u64 gcra_now(__u64 now_ns)
 {
@@ -46,14 +47,30 @@ static inline __u64 gcra_level(const struct rl_gcra *g, __u64 word, __u64 now)
 	return (__u64)level < g->capacity ? (__u64)level : g->capacity;
 }
 
+/* Brings back a word that lies further ahead than any bucket of these numbers can be full: the rate
+ * was raised or the burst lowered since, and what was owed under the old numbers must not be waited
+ * for. Generous, so that a CPU whose clock reading is old never mistakes a full bucket for that. */
+static inline void gcra_settle(const struct rl_gcra *g, __u64 *word, __u64 now)
+{
+	__u64 old = *(volatile __u64 *)word;
+	__s64 level = (__s64)(old - now);
+
+	if (old && level > 0 && (__u64)level > 2 * g->capacity + GCRA_SETTLE)
+		__sync_val_compare_and_swap(word, old, now + g->capacity);
+}
+
 /* Grains that `amount` (packets or bytes, <= cost_max) takes from a bucket of
  * this level. */
 static inline __u64 gcra_cost(const struct rl_gcra *g, __u64 amount, __u64 level_end)
 {
 	__u64 mask = (1ULL << g->cost_shift) - 1;
-	__u64 dither = (level_end * 0x9e3779b97f4a7c15ULL) >> 32 & mask;
+	__u64 hash = level_end * 0x9e3779b97f4a7c15ULL;
 
-	return (amount * g->cost + dither) >> g->cost_shift;
+	/* Twice: the next word depends on this choice, and one multiplication would let the two
+	 * fall into step. */
+	hash ^= hash >> 32;
+	hash *= 0x9e3779b97f4a7c15ULL;
+	return (amount * g->cost + (hash >> 32 & mask)) >> g->cost_shift;
 }
 
 /* Would a packet of `amount` be admitted at `now` (grains)? *next is the word it would leave. */
@@ -78,6 +95,7 @@ static inline bool gcra_admits(const struct rl_gcra *g, __u64 word, __u64 now, _
 static inline bool gcra_take(const struct rl_gcra *g, __u64 *word, __u64 now, __u64 amount,
 			     __u64 *taken)
 {
+	gcra_settle(g, word, now);
 	for (int i = 0; i < GCRA_TRIES; i++) {
 		__u64 old = *(volatile __u64 *)word;
 		__u64 next;

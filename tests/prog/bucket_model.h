@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* DESIGN.md §3's token bucket in exact numbers, slow and obvious: what the data path is judged by.
+ *
+ * What was taken and has not come back is counted in fractions of a grain, 1/N of one where N is
+ * the AMOUNT of the rate: a packet (byte, bit) then is a whole number of them (the period in
+ * grains), and so is what comes back in a grain (N). 128 bits hold the largest of both.
+ */
+#ifndef TESTS_BUCKET_MODEL_H
+#define TESTS_BUCKET_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rlctl_abi.h"
+
+typedef unsigned __int128 u128;
+typedef __int128 i128;
+
+struct bucket_model {
+	u128 capacity; /* the burst */
+	u128 unit;     /* one packet, or one byte */
+	uint64_t amount;
+	u128 debt;
+	uint64_t last_ns;
+};
+
+static inline struct bucket_model bucket_model(const struct rl_limit *limit)
+{
+	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
+
+	return (struct bucket_model){
+		.capacity = period * limit->size,
+		.unit = limit->unit == RL_BITS ? period * 8 : period,
+		.amount = limit->amount,
+	};
+}
+
+/* Lets time pass; it does not go backwards. */
+static inline void bucket_model_wait(struct bucket_model *m, uint64_t now_ns)
+{
+	u128 back = ((u128)(now_ns - m->last_ns) << RL_GRAIN_SHIFT) * m->amount;
+
+	m->debt = m->debt > back ? m->debt - back : 0;
+	m->last_ns = now_ns;
+}
+
+/* What would be left; negative: too little is there. */
+static inline i128 bucket_model_left(const struct bucket_model *m, uint64_t count)
+{
+	return (i128)(m->capacity - m->debt) - (i128)(m->unit * count);
+}
+
+static inline void bucket_model_take(struct bucket_model *m, uint64_t count)
+{
+	m->debt += m->unit * count;
+}
+
+/* Is a cost a whole number of grains? Then nothing is rounded, and verdicts are equal. */
+static inline bool bucket_model_exact(const struct bucket_model *m)
+{
+	return m->unit % m->amount == 0;
+}
+
+/* How far, in grains, the costs of n packets may lie from their exact sum where they are dithered:
+ * a grain each; where there are many, eight times the deviation (half a grain) of their sum. */
+static inline uint64_t dither_bound(uint64_t n)
+{
+	uint64_t root = 0;
+
+	if (n <= 256)
+		return n;
+	for (uint64_t bit = 1ull << 31; bit; bit >>= 1)
+		if ((root | bit) * (root | bit) <= n)
+			root |= bit;
+	return 256 + 4 * root;
+}
+
+#endif

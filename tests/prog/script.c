@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One function for each kind of step of script.h. */
+#include "script.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+#define STEP_MAX 1024
+
+static uint64_t now_ns = NS_PER_DAY;
+
+static char *trim(char *text)
+{
+	char *end = text + strlen(text);
+
+	while (*text == ' ')
+		text++;
+	while (end > text && end[-1] == ' ')
+		*--end = '\0';
+	return text;
+}
+
+/* Cuts the step at the last of these characters; returns what was behind it. */
+static char *split(char *step, char at)
+{
+	char *mark = strrchr(step, at);
+
+	if (!mark) {
+		fail_msg("\"%s\": no %c", step, at);
+		return step;
+	}
+	*mark = '\0';
+	return trim(mark + 1);
+}
+
+static uint64_t duration_of(const char *word)
+{
+	uint64_t ns = 0;
+
+	if (strcmp(word, "0") != 0 && duration_parse(word, &ns))
+		fail_msg("\"%s\" is no duration", word);
+	return ns;
+}
+
+static void step_policy(struct bed *bed, char *rules)
+{
+	char text[2 * STEP_MAX] = "", *rest = NULL;
+
+	for (char *r = strtok_r(rules, ";", &rest); r; r = strtok_r(NULL, ";", &rest)) {
+		size_t used = strlen(text);
+
+		if (*trim(r))
+			snprintf(text + used, sizeof(text) - used, "rule %s\n", trim(r));
+	}
+	bed_policy(bed, text);
+}
+
+static void step_expiry(struct bed *bed, char *step)
+{
+	char *offset = strrchr(step, ' ');
+	uint64_t ns, expires_ns;
+
+	if (!offset) {
+		fail_msg("\"%s\": no offset", step);
+		return;
+	}
+	*offset++ = '\0';
+	expires_ns = bed_rule(bed, trim(step)).expires_ns;
+	assert_true(expires_ns != 0);
+	ns = duration_of(offset + 1);
+	now_ns = *offset == '-' ? expires_ns - ns : expires_ns + ns;
+	bed_clock(bed, now_ns);
+}
+
+static void step_counters(struct bed *bed, char *step)
+{
+	char *numbers = split(step, ':');
+	struct rl_rule_counters counters = bed_counters(bed, trim(step));
+	char found[80];
+
+	snprintf(found, sizeof(found), "%llu %llu %llu", counters.passed.packets,
+		 counters.dropped.packets, counters.shadow.packets);
+	if (strcmp(found, numbers) != 0)
+		fail_msg("\"%s\" has counted %s, not %s", trim(step), found, numbers);
+}
+
+static void step_frames(struct bed *bed, char *step)
+{
+	char *reason = split(step, ':'), *words = step, *star = strchr(step, '*');
+	unsigned long count = 1;
+
+	if (star) {
+		count = strtoul(step, NULL, 10);
+		words = star + 1;
+	}
+	for (unsigned long i = 0; i < count; i++) {
+		enum rl_reason found = bed_run_words(bed, words);
+
+		if (strcmp(reason_name(found), reason) != 0)
+			fail_msg("\"%s\", number %lu: %s, not %s", trim(words), i + 1,
+				 reason_name(found), reason);
+	}
+}
+
+static void step_run(struct bed *bed, char *step)
+{
+	switch (*step) {
+	case '=':
+		step_policy(bed, step + 1);
+		return;
+	case '+':
+		now_ns += duration_of(trim(step + 1));
+		bed_clock(bed, now_ns);
+		return;
+	case '@':
+		step_expiry(bed, step + 1);
+		return;
+	case '#':
+		step_counters(bed, step + 1);
+		return;
+	}
+	step_frames(bed, step);
+}
+
+void script_run(struct bed *bed, const char *script)
+{
+	char text[4 * STEP_MAX], *rest = NULL;
+
+	assert_true((size_t)snprintf(text, sizeof(text), "%s", script) < sizeof(text));
+	for (char *step = strtok_r(text, "|", &rest); step; step = strtok_r(NULL, "|", &rest))
+		step_run(bed, trim(step));
+}
+
+void script_reset(struct bed *bed)
+{
+	bed_policy(bed, "");
+	now_ns += NS_PER_DAY;
+	bed_clock(bed, now_ns);
+}

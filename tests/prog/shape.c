@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One function for each word of shape.h. */
+#include "shape.h"
+
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void give_up(const char *word)
+{
+	fprintf(stderr, "shape: %s makes no sense here\n", word);
+	exit(2);
+}
+
+static void *shape_grow(struct shape *s, uint32_t bytes)
+{
+	uint8_t *at = s->bytes + s->size;
+
+	if (bytes > SHAPE_BYTES_MAX - s->size)
+		give_up("so much");
+	memset(at, 0, bytes);
+	s->size += bytes;
+	return at;
+}
+
+static void put_be16(uint8_t *at, uint32_t value)
+{
+	at[0] = value >> 8;
+	at[1] = value;
+}
+
+static uint32_t get_be16(const uint8_t *at)
+{
+	return at[0] << 8 | at[1];
+}
+
+static uint32_t number(const char *arg)
+{
+	return arg ? strtoul(arg, NULL, 0) : 0;
+}
+
+/* Says in the header before what the next one is. */
+static void shape_announce(struct shape *s, uint32_t type)
+{
+	if (s->next_bytes == 2)
+		put_be16(s->bytes + s->next_at, type);
+	else
+		s->bytes[s->next_at] = type;
+}
+
+static void shape_next(struct shape *s, uint32_t at, uint32_t bytes)
+{
+	s->next_at = at;
+	s->next_bytes = bytes;
+}
+
+/* ---- Ethernet */
+
+static void shape_ethernet(struct shape *s)
+{
+	static const uint8_t macs[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2};
+
+	memcpy(shape_grow(s, ETH_HLEN), macs, sizeof(macs));
+	shape_next(s, 2 * ETH_ALEN, 2);
+}
+
+static void add_vlan(struct shape *s, const char *arg, uint32_t type)
+{
+	uint8_t *tag;
+
+	shape_announce(s, type);
+	tag = shape_grow(s, 4);
+	put_be16(tag, arg ? number(arg) : 7);
+	shape_next(s, s->size - 2, 2);
+}
+
+static void add_type(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	shape_announce(s, number(arg));
+}
+
+/* ---- IP */
+
+static void put_address(int family, const char *text, void *out)
+{
+	if (inet_pton(family, text, out) != 1)
+		give_up(text);
+}
+
+static void put_addresses(int family, const char *arg, void *src, void *dst)
+{
+	char text[2 * INET6_ADDRSTRLEN] = "";
+	char *arrow;
+
+	snprintf(text, sizeof(text), "%s", arg ? arg : "");
+	arrow = strchr(text, '>');
+	if (arrow)
+		*arrow++ = '\0';
+	put_address(family, *text ? text : family == AF_INET ? "192.0.2.1" : "2001:db8::1", src);
+	put_address(family,
+		    arrow               ? arrow
+		    : family == AF_INET ? "198.51.100.1"
+					: "2001:db8:1::1",
+		    dst);
+}
+
+static void add_ip4(struct shape *s, const char *arg, uint32_t unused)
+{
+	struct iphdr ip = {.version = 4, .ihl = 5, .ttl = 64};
+
+	(void)unused;
+	shape_announce(s, ETH_P_IP);
+	s->ip_at = s->size;
+	s->ip_bytes = sizeof(ip);
+	put_addresses(AF_INET, arg, &ip.saddr, &ip.daddr);
+	memcpy(shape_grow(s, sizeof(ip)), &ip, sizeof(ip));
+	shape_next(s, s->ip_at + offsetof(struct iphdr, protocol), 1);
+}
+
+static void add_options(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	memset(shape_grow(s, number(arg)), 1, number(arg)); /* no-operation */
+	s->ip_bytes += number(arg);
+	s->bytes[s->ip_at] += number(arg) / 4;
+}
+
+static void add_ip6(struct shape *s, const char *arg, uint32_t unused)
+{
+	struct ipv6hdr ip = {.version = 6, .hop_limit = 64};
+
+	(void)unused;
+	shape_announce(s, ETH_P_IPV6);
+	s->ip_at = s->size;
+	s->ip_bytes = sizeof(ip);
+	put_addresses(AF_INET6, arg, &ip.saddr, &ip.daddr);
+	memcpy(shape_grow(s, sizeof(ip)), &ip, sizeof(ip));
+	shape_next(s, s->ip_at + offsetof(struct ipv6hdr, nexthdr), 1);
+}
+
+static void add_extension(struct shape *s, const char *arg, uint32_t proto)
+{
+	uint32_t more = number(arg);
+	uint8_t *header;
+
+	shape_announce(s, proto);
+	header = shape_grow(s, proto == IPPROTO_AH ? 8 + 4 * more : 8 + 8 * more);
+	header[1] = more;
+	shape_next(s, header - s->bytes, 1);
+}
+
+/* Offsets are in bytes. */
+static void add_fragment(struct shape *s, const char *arg, uint32_t unused)
+{
+	uint32_t offset = number(arg);
+	bool more = arg && strchr(arg, '+');
+	uint8_t *header;
+
+	(void)unused;
+	if (s->bytes[s->ip_at] >> 4 == 4) {
+		put_be16(s->bytes + s->ip_at + 6, offset / 8 | (more ? 0x2000 : 0));
+		return;
+	}
+	shape_announce(s, IPPROTO_FRAGMENT);
+	header = shape_grow(s, 8);
+	put_be16(header + 2, (offset & ~7u) | more);
+	shape_next(s, header - s->bytes, 1);
+}
+
+static void set_df(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)arg;
+	(void)unused;
+	s->bytes[s->ip_at + 6] |= 0x40;
+}
+
+/* ---- what IP carries */
+
+static void put_ports(uint8_t *at, const char *arg)
+{
+	const char *arrow = arg ? strchr(arg, '>') : NULL;
+
+	put_be16(at, arg && *arg != '>' ? number(arg) : 1000);
+	put_be16(at + 2, arrow ? number(arrow + 1) : 2000);
+}
+
+enum { FLAG_SYN = 1, FLAG_ACK = 2 };
+
+static void add_tcp(struct shape *s, const char *arg, uint32_t flags)
+{
+	struct tcphdr tcp = {.doff = 5, .syn = !!(flags & FLAG_SYN), .ack = !!(flags & FLAG_ACK)};
+
+	shape_announce(s, IPPROTO_TCP);
+	s->tcp_at = s->size;
+	memcpy(shape_grow(s, sizeof(tcp)), &tcp, sizeof(tcp));
+	put_ports(s->bytes + s->tcp_at, arg);
+}
+
+static void add_udp(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	shape_announce(s, IPPROTO_UDP);
+	s->udp_at = s->size;
+	put_ports(shape_grow(s, sizeof(struct udphdr)), arg);
+}
+
+static void add_sctp(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	shape_announce(s, IPPROTO_SCTP);
+	put_ports(shape_grow(s, 12), arg);
+}
+
+static void add_proto(struct shape *s, const char *arg, uint32_t proto)
+{
+	shape_announce(s, arg ? number(arg) : proto);
+	shape_grow(s, 8);
+}
+
+static void add_data(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	memset(shape_grow(s, number(arg)), 0xda, number(arg));
+}
+
+/* ---- lengths, right and wrong */
+
+static uint8_t *ip_length_at(struct shape *s)
+{
+	return s->bytes + s->ip_at + (s->bytes[s->ip_at] >> 4 == 6 ? 4 : 2);
+}
+
+static void shape_end(struct shape *s)
+{
+	uint32_t bytes = s->size - s->ip_at;
+
+	s->end = s->size;
+	if (s->udp_at)
+		put_be16(s->bytes + s->udp_at + 4, s->size - s->udp_at);
+	if (s->ip_bytes)
+		put_be16(ip_length_at(s),
+			 s->bytes[s->ip_at] >> 4 == 6 ? bytes - s->ip_bytes : bytes);
+}
+
+static void set_version(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	s->bytes[s->ip_at] = (s->bytes[s->ip_at] & 0x0f) | number(arg) << 4;
+}
+
+static void set_ihl(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	s->bytes[s->ip_at] = (s->bytes[s->ip_at] & 0xf0) | number(arg);
+}
+
+static void set_length(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	put_be16(ip_length_at(s), number(arg));
+}
+
+static void add_length(struct shape *s, const char *arg, uint32_t sign)
+{
+	put_be16(ip_length_at(s), get_be16(ip_length_at(s)) + sign * number(arg));
+}
+
+static void set_udplen(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	put_be16(s->bytes + s->udp_at + 4, number(arg));
+}
+
+static void set_doff(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	s->bytes[s->tcp_at + 12] = number(arg) << 4;
+}
+
+static void set_size(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	if (number(arg) > s->size)
+		give_up("cut");
+	s->size = number(arg);
+}
+
+/* ---- words */
+
+static const struct word {
+	const char *name;
+	void (*add)(struct shape *s, const char *arg, uint32_t detail);
+	uint32_t detail;
+	bool late; /* after the lengths */
+} words[] = {
+	{"8021q", add_vlan, ETH_P_8021Q, false},
+	{"8021ad", add_vlan, ETH_P_8021AD, false},
+	{"type", add_type, 0, false},
+	{"ip4", add_ip4, 0, false},
+	{"options", add_options, 0, false},
+	{"ip6", add_ip6, 0, false},
+	{"hop", add_extension, IPPROTO_HOPOPTS, false},
+	{"routing", add_extension, IPPROTO_ROUTING, false},
+	{"dst", add_extension, IPPROTO_DSTOPTS, false},
+	{"ah", add_extension, IPPROTO_AH, false},
+	{"mobility", add_extension, 135, false},
+	{"hip", add_extension, 139, false},
+	{"shim6", add_extension, 140, false},
+	{"frag", add_fragment, 0, false},
+	{"df", set_df, 0, false},
+	{"tcp", add_tcp, FLAG_ACK, false},
+	{"syn", add_tcp, FLAG_SYN, false},
+	{"synack", add_tcp, FLAG_SYN | FLAG_ACK, false},
+	{"udp", add_udp, 0, false},
+	{"sctp", add_sctp, 0, false},
+	{"icmp", add_proto, IPPROTO_ICMP, false},
+	{"icmp6", add_proto, IPPROTO_ICMPV6, false},
+	{"gre", add_proto, IPPROTO_GRE, false},
+	{"esp", add_proto, IPPROTO_ESP, false},
+	{"proto", add_proto, 0, false},
+	{"data", add_data, 0, false},
+	{"version", set_version, 0, true},
+	{"ihl", set_ihl, 0, true},
+	{"length", set_length, 0, true},
+	{"longer", add_length, 1, true},
+	{"shorter", add_length, -1u, true},
+	{"udplen", set_udplen, 0, true},
+	{"doff", set_doff, 0, true},
+	{"pad", add_data, 0, true},
+	{"cut", set_size, 0, true},
+};
+
+static const struct word *word_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(words[i].name, name))
+			return &words[i];
+	give_up(name);
+	return NULL;
+}
+
+void shape_build(struct shape *s, const char *text)
+{
+	char copy[512], *rest = NULL;
+
+	s->size = s->next_at = s->next_bytes = s->end = 0;
+	s->ip_at = s->ip_bytes = s->udp_at = s->tcp_at = 0;
+	shape_ethernet(s);
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
+		char *arg = strchr(w, '=');
+		const struct word *word;
+
+		if (arg)
+			*arg++ = '\0';
+		word = word_find(w);
+		if (word->late && !s->end)
+			shape_end(s);
+		word->add(s, arg, word->detail);
+	}
+	if (!s->end)
+		shape_end(s);
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What takes more than a script: the deepest nest, an instance that goes by destination, a state
+ * map that is full, two CPUs at once.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "script.h"
+#include "units.h"
+
+static struct bed *bed;
+
+/* As deep as prefixes may lie inside one another: `shortest` for the shortest, what does not match
+ * for all others, then `last`. */
+static void nest_policy(bool ip4, const char *shortest, const char *last)
+{
+	uint8_t first = ip4 ? RL_MAPPED_BITS : 0, addr[16] = {0};
+	char text[RL_NEST_MAX * 80] = "", prefix[PREFIX_TEXT_MAX];
+
+	if (ip4)
+		addr[10] = addr[11] = 0xff;
+	for (uint8_t len = 1; len <= RL_NEST_MAX; len++) {
+		size_t used = strlen(text);
+		uint8_t bit = first + len - 1;
+
+		addr[bit / 8] |= 0x80 >> bit % 8;
+		prefix_print(prefix, sizeof(prefix), addr, first + len);
+		snprintf(text + used, sizeof(text) - used, "rule %s %s\n", prefix,
+			 len == 1 ? shortest : "tcp deny");
+	}
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s\n", last);
+	bed_policy(bed, text);
+}
+
+static void nest_test(void **state)
+{
+	static const char *const frames[] = {"ip6=ffff:ffff:: udp", "ip4=255.255.255.255 udp"};
+
+	(void)state;
+	for (int ip4 = 0; ip4 < 2; ip4++) {
+		nest_policy(ip4, "tcp deny", "");
+		bed_expect(bed, "nothing", frames[ip4], RL_REASON_UNMATCHED);
+		nest_policy(ip4, "tcp deny", "rule any udp deny");
+		bed_expect(bed, "any", frames[ip4], RL_REASON_DENIED);
+		nest_policy(ip4, "udp allow", "rule any udp deny");
+		bed_expect(bed, "the shortest", frames[ip4], RL_REASON_ALLOWED);
+	}
+}
+
+/* ---- by destination */
+
+static const struct row {
+	const char *name, *script;
+} by_dest[] = {
+	{"by destination: prefix",
+	 "= 198.51.100.1 deny; 2001:db8:1::/64 allow | ip4 udp : denied | "
+	 "ip4=198.51.100.1>192.0.2.1 udp : unmatched | ip6 udp : allowed | "
+	 "ip6=2001:db8:1::1>::1 udp : unmatched"},
+	{"by destination: default key",
+	 "= any limit 1/h burst 1 | ip4 udp : within | ip4=9.9.9.9 udp : over | "
+	 "ip4=192.0.2.1>9.9.9.9 "
+	 "udp : within | ip6 udp : within | ip6=::1>2001:db8:1::ffff udp : over"},
+	{"by destination: per source", "= any limit 1/h burst 1 per source | ip4 udp : within | "
+				       "ip4=192.0.2.1>9.9.9.9 udp : over | "
+				       "ip4=192.0.2.2 udp : within"},
+	{"by destination: matches",
+	 "= 198.51.100.0/24 src 192.0.2.1 deny; any dst 198.51.100.2 allow | ip4 udp : denied | "
+	 "ip4=192.0.2.2>198.51.100.1 udp : unmatched | ip4=192.0.2.2>198.51.100.2 udp : allowed"},
+};
+
+static void by_dest_test(void **state)
+{
+	static const struct bed_options options = {.by_dest = true};
+	const struct row *row = *state;
+	struct bed *own = bed_open(&options);
+
+	assert_non_null(own);
+	bed_expect(own, "before any policy", "ip4 udp", RL_REASON_UNMATCHED);
+	script_reset(own);
+	script_run(own, row->script);
+	bed_close(own);
+}
+
+/* ---- more sources than there is room for */
+
+static void source_set(struct shape *shape, uint32_t source)
+{
+	memcpy(shape->bytes + shape->ip_at + 12, &source, sizeof(source));
+}
+
+/* Every stranger is held like anyone else. Who sends all the time is not forgotten among them: the
+ * burst, once or (an LRU is no exact one) a few times in 100,000 packets. */
+static void full_test(void **state)
+{
+	static const struct bed_options options = {.sources = 1024};
+	struct bed *own = bed_open(&options);
+	uint32_t within = 0;
+	struct shape shape;
+
+	(void)state;
+	assert_non_null(own);
+	bed_policy(own, "rule any limit 1/h burst 2");
+	shape_build(&shape, "ip4 udp");
+	for (uint32_t i = 0; i < 50000; i++) {
+		source_set(&shape, 0x01000000 + i);
+		assert_int_equal(bed_run(own, &shape), RL_REASON_WITHIN);
+		source_set(&shape, 0xffffffff);
+		within += bed_run(own, &shape) == RL_REASON_WITHIN;
+	}
+	assert_true(within >= 2 && within <= 20);
+	assert_true(bed_states(own) <= 1024);
+	for (uint32_t i = 0; i < 3; i++) {
+		source_set(&shape, 0x02000000);
+		assert_int_equal(bed_run(own, &shape), i < 2 ? RL_REASON_WITHIN : RL_REASON_OVER);
+	}
+	bed_close(own);
+}
+
+/* ---- two CPUs at once */
+
+#define RACE_PACKETS 200000
+#define RACE_BURST   50000
+
+static void *race_run(void *unused)
+{
+	struct shape shape;
+
+	(void)unused;
+	shape_build(&shape, "ip4 udp");
+	bed_repeat(bed, &shape, RACE_PACKETS);
+	return NULL;
+}
+
+static uint64_t race_pair(const char *policy)
+{
+	struct rl_amount before[RL_REASON_COUNT], after[RL_REASON_COUNT];
+	pthread_t second;
+
+	script_reset(bed);
+	bed_policy(bed, policy);
+	bed_reasons(bed, before);
+	assert_int_equal(pthread_create(&second, NULL, race_run, NULL), 0);
+	race_run(NULL);
+	assert_int_equal(pthread_join(second, NULL), 0);
+	bed_reasons(bed, after);
+	bed_resync(bed);
+	assert_int_equal(after[RL_REASON_WITHIN].packets - before[RL_REASON_WITHIN].packets +
+				 after[RL_REASON_OVER].packets - before[RL_REASON_OVER].packets,
+			 2 * RACE_PACKETS);
+	return after[RL_REASON_WITHIN].packets - before[RL_REASON_WITHIN].packets;
+}
+
+/* Time stands: what is admitted is the burst, not one more. Who loses the race for the word too
+ * often is refused, so with fewer packets than that it could be less, but not with so many. */
+static void race_test(void **state)
+{
+	const char *policy = *state;
+
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(race_pair(policy), RACE_BURST);
+}
+
+/* What the first limit took for packets that the second refused is given back, to the packet. */
+static void race_refund_test(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(race_pair("rule any limit 1/s burst 50100; rule any limit 1/s "
+					   "burst 50000 per rule"),
+				 RACE_BURST);
+		script_run(bed, "= any limit 1/s burst 50100 | 100 * ip4 udp : within | ip4 udp : "
+				"over");
+	}
+}
+
+/* ---- leases: a shared bucket at a high rate */
+
+#define LEASED "limit 1m/second burst 50000"
+
+static uint32_t admitted_of(const struct shape *shape, uint32_t offers)
+{
+	uint32_t admitted = 0;
+
+	for (uint32_t i = 0; i < offers; i++)
+		admitted += bed_run(bed, shape) == RL_REASON_WITHIN;
+	return admitted;
+}
+
+/* Never above the burst, and below it by at most a 64th that other CPUs may hold. */
+static void lease_race_test(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		uint64_t admitted = race_pair("rule device " LEASED);
+
+		assert_true(admitted <= RACE_BURST);
+		assert_true(admitted >= RACE_BURST - RACE_BURST / 64 - 2);
+	}
+}
+
+/* From one CPU over 50 ms: the burst and the rate, not above, and the rate within a 1000th. */
+static void lease_rate_test(void **state)
+{
+	uint64_t start_ns = 400 * NS_PER_DAY, admitted = 0;
+	struct shape shape;
+
+	(void)state;
+	shape_build(&shape, "ip4 udp");
+	bed_policy(bed, "");
+	bed_policy(bed, "rule device limit 1m/second burst 5000");
+	for (uint32_t us = 0; us <= 50000; us++) {
+		bed_clock(bed, start_ns + us * NS_PER_US);
+		admitted += admitted_of(&shape, 2);
+		assert_true(admitted <= 5000 + us);
+	}
+	assert_true(admitted >= 50000 + 5000 - 5000 / 64 - 50);
+}
+
+/* What a lease or a bucket gave for packets that another limit refused is given back to it. */
+static void lease_refund_test(void **state)
+{
+	uint32_t admitted, left;
+	struct shape shape;
+
+	(void)state;
+	shape_build(&shape, "ip4 udp");
+	admitted = race_pair("rule any limit 1/s burst 60000; rule device " LEASED);
+	bed_policy(bed, "rule any limit 1/s burst 60000");
+	assert_int_equal(admitted + admitted_of(&shape, 60000 - RACE_BURST + 2000), 60000);
+	admitted = race_pair("rule any limit 1m/second burst 51000 per rule; rule device limit 1/s "
+			     "burst 50000");
+	assert_int_equal(admitted, RACE_BURST);
+	bed_policy(bed, "rule any limit 1m/second burst 51000 per rule");
+	left = admitted_of(&shape, 2000);
+	assert_true(left <= 1000 && left + 51000 / 64 + 2 >= 1000);
+}
+
+static const struct CMUnitTest singles[] = {
+	cmocka_unit_test(nest_test),
+	cmocka_unit_test(full_test),
+	{"race for one source", race_test, NULL, NULL, (void *)"rule any limit 1/s burst 50000"},
+	{"race for a shared state", race_test, NULL, NULL,
+	 (void *)"rule device limit 1/s burst 50000"},
+	cmocka_unit_test(race_refund_test),
+	cmocka_unit_test(lease_race_test),
+	cmocka_unit_test(lease_rate_test),
+	cmocka_unit_test(lease_refund_test),
+};
+
+static int set_up(void **state)
+{
+	static const struct bed_options defaults;
+
+	(void)state;
+	bed = bed_open(&defaults);
+	return bed ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	bed_close(bed);
+	return 0;
+}
+
+static struct CMUnitTest tests[ARRAY_SIZE(by_dest) + ARRAY_SIZE(singles)];
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(by_dest); i++)
+		tests[i] = (struct CMUnitTest){by_dest[i].name, by_dest_test, NULL, NULL,
+					       (void *)&by_dest[i]};
+	memcpy(tests + ARRAY_SIZE(by_dest), singles, sizeof(singles));
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

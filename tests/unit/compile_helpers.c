@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Policies from text to compiled, and compiled to text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "compile_helpers.h"
+#include "policy_helpers.h"
+#include "units.h"
+
+const struct compile_context roomy = {
+	.rules_max = 1000,
+	.prefixes_max = 1000,
+	.slots_max = 2000,
+	.tick_ns = 4 * NS_PER_MS,
+	.cpus = 1,
+	.log_max = RL_SLIDING_LOG_MAX,
+	.now_ns = 2 * NS_PER_HOUR,
+	.text = &on_xdp,
+};
+
+struct policy must_parse_policy(const char *text)
+{
+	struct policy_error err = {0};
+	struct policy policy = {0};
+	char *lines = strdup(text);
+
+	assert_non_null(lines);
+	for (char *c = lines; *c; c++)
+		if (*c == ';')
+			*c = '\n';
+	if (policy_parse(lines, strlen(lines), &on_xdp, NULL, &policy, &err))
+		fail_msg("%s\n%u:%u: %s", text, err.line, err.column, err.text);
+	free(lines);
+	return policy;
+}
+
+void must_compile(struct policy *next, const struct force *force, bool keep, struct compiled *out)
+{
+	struct policy_error err = {0};
+
+	if (policy_compile(next, &force->policy, &force->header, keep, &force->ctx, out, &err))
+		fail_msg("line %u: %s", err.line, err.text);
+	assert_layout(out, &force->ctx);
+}
+
+void force_put(struct force *force, const char *text, bool keep)
+{
+	struct policy next = must_parse_policy(text), back = {0};
+	struct compiled compiled;
+
+	must_compile(&next, force, keep, &compiled);
+	assert_int_equal(policy_decompile(&compiled, &force->ctx, &back), 0);
+	policy_clear(&next);
+	policy_clear(&force->policy);
+	force->policy = back;
+	force->header = compiled.header;
+	compiled_clear(&compiled);
+}
+
+void force_clear(struct force *force)
+{
+	policy_clear(&force->policy);
+}
+
+const struct rule *force_find(const struct force *force, const char *line)
+{
+	struct rule identity = must_parse(line, &on_xdp);
+	const struct rule *rule = policy_find(&force->policy, &identity);
+
+	if (!rule)
+		fail_msg("not in force: %s", line);
+	return rule;
+}
+
+/* Ranges follow one another in whatever order; what they hold is all that was compiled. */
+static void assert_range(const struct compiled *compiled, const struct rl_range *range,
+			 uint32_t base, unsigned char *seen)
+{
+	assert_true(range->count <= RL_GROUP_MAX);
+	for (uint32_t i = 0; i < range->count; i++) {
+		uint32_t at = range->first + i - base;
+
+		assert_true(at < compiled->header.rules);
+		assert_false(seen[at]);
+		seen[at] = 1;
+	}
+}
+
+void assert_layout(const struct compiled *compiled, const struct compile_context *ctx)
+{
+	uint32_t base = compiled->header.half * ctx->rules_max;
+	unsigned char *seen = calloc(compiled->header.rules + 1, 1);
+
+	assert_non_null(seen);
+	assert_true(compiled->header.half <= 1);
+	assert_true(compiled->header.rules <= ctx->rules_max);
+	assert_true(compiled->header.prefixes <= ctx->prefixes_max);
+	assert_range(compiled, &compiled->header.any, base, seen);
+	assert_range(compiled, &compiled->header.device, base, seen);
+	for (uint32_t i = 0; i < compiled->header.prefixes; i++)
+		assert_range(compiled, &compiled->prefixes[i].value.range, base, seen);
+	assert_null(memchr(seen, 0, compiled->header.rules));
+	for (uint32_t i = 0; i < compiled->header.rules; i++) {
+		const struct rl_rule *rule = &compiled->rules[i];
+		struct rl_rule expected = {0};
+
+		assert_true(rule->slot < ctx->slots_max);
+		assert_int_equal(rule->action == RL_ACTION_LIMIT, rule->limit_id != 0);
+		if (rule->action == RL_ACTION_LIMIT)
+			numbers_compile(&rule->limit, ctx, &expected);
+		assert_int_equal(rule->clock, expected.clock);
+		assert_int_equal(rule->lease, expected.lease);
+		assert_memory_equal(&rule->warm_up, &expected.warm_up, sizeof(expected.warm_up));
+	}
+	free(seen);
+}
+
+/* ---- text */
+
+__attribute__((format(printf, 2, 3))) static void say(char *out, const char *format, ...)
+{
+	size_t used = strlen(out);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(out + used, DUMP_MAX - used, format, args);
+	va_end(args);
+}
+
+static void say_group(char *out, const struct compiled *compiled, const struct compile_context *ctx,
+		      const struct rl_range *range)
+{
+	static const char *const names[] = {"allow", "deny", "limit"};
+	uint32_t first = range->first - compiled->header.half * ctx->rules_max;
+
+	for (uint32_t i = 0; i < range->count; i++)
+		say(out, "%s%s", i ? " " : "[", names[compiled->rules[first + i].action]);
+	say(out, "]");
+}
+
+static void say_prefix(char *out, const struct compiled *compiled,
+		       const struct compile_context *ctx, const struct compiled_prefix *prefix)
+{
+	uint8_t len = prefix->key.len - RL_FAMILY_BITS;
+	char text[PREFIX_TEXT_MAX];
+
+	prefix_print(text, sizeof(text), prefix->key.addr, len);
+	assert_int_equal(prefix->key.family, prefix_is_ipv4(prefix->key.addr, len) ? 4 : 6);
+	say(out, "%s%s", *out ? " " : "", text);
+	if (prefix->value.parent != RL_PREFIX_NONE)
+		say(out, "^%u",
+		    prefix->value.parent - RL_FAMILY_BITS -
+			    (prefix->key.family == 4 ? RL_MAPPED_BITS : 0));
+	if (prefix->value.range.count)
+		say_group(out, compiled, ctx, &prefix->value.range);
+	else
+		say(out, " %s", prefix->value.action == RL_ACTION_ALLOW ? "allow" : "deny");
+}
+
+void compiled_dump(const struct compiled *compiled, const struct compile_context *ctx,
+		   char out[DUMP_MAX])
+{
+	out[0] = '\0';
+	if (compiled->header.device.count) {
+		say(out, "device");
+		say_group(out, compiled, ctx, &compiled->header.device);
+	}
+	if (compiled->header.any.count) {
+		say(out, "%sany", *out ? " " : "");
+		say_group(out, compiled, ctx, &compiled->header.any);
+	}
+	for (uint32_t i = 0; i < compiled->header.prefixes; i++)
+		say_prefix(out, compiled, ctx, &compiled->prefixes[i]);
+}

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From a policy to map entries and back: groups, plain verdicts, parents; what does not fit; which
+ * clock. What a rule keeps across swaps is in test_compile_swap.c.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "compile_helpers.h"
+#include "policy_helpers.h"
+#include "units.h"
+
+/* ---- what becomes of a policy */
+
+static const struct layout_row {
+	const char *name, *policy, *dump;
+} layouts[] = {
+	{"nothing", "", ""},
+	{"any deny", "rule any deny", "any[deny]"},
+	{"device deny", "rule device udp deny", "device[deny]"},
+	{"any and device", "rule any limit 9/s; rule device limit 99/s",
+	 "device[limit] any[limit]"},
+	{"a plain deny", "rule 203.0.113.7 deny", "203.0.113.7 deny"},
+	{"a plain allow", "rule 2001:db8::/32 allow", "2001:db8::/32 allow"},
+	{"a lone limit is a group", "rule 203.0.113.7 limit 9/s", "203.0.113.7[limit]"},
+	{"a lone deny with a match is a group", "rule 203.0.113.7 udp deny", "203.0.113.7[deny]"},
+	{"deny beside a match is a group", "rule 10.0.0.0/8 deny; rule 10.0.0.0/8 tcp allow",
+	 "10.0.0.0/8[allow deny]"},
+	{"allow, deny, limit, as written",
+	 "rule any tcp allow; rule any udp deny; rule any limit 9/s", "any[allow deny limit]"},
+	{"allow, deny, limit, written the other way",
+	 "rule any limit 9/s; rule any udp deny; rule any tcp allow", "any[allow deny limit]"},
+	{"allow, deny, limit, mixed",
+	 "rule any udp deny; rule any limit 9/s; rule any syn allow; rule any limit 1mbit; "
+	 "rule any gre deny; rule any tcp allow",
+	 "any[allow allow deny deny limit limit]"},
+	{"eight",
+	 "rule any proto 0 deny; rule any proto 1 deny; rule any proto 2 deny; rule any "
+	 "proto 3 deny; rule any proto 4 deny; rule any proto 5 deny; rule any proto 6 "
+	 "deny; rule any proto 7 deny",
+	 "any[deny deny deny deny deny deny deny deny]"},
+	{"side by side: no parent", "rule 10.0.0.0/8 deny; rule 11.0.0.0/8 deny",
+	 "10.0.0.0/8 deny 11.0.0.0/8 deny"},
+	{"parent", "rule 10.1.0.0/16 allow; rule 10.0.0.0/8 deny",
+	 "10.0.0.0/8 deny 10.1.0.0/16^8 allow"},
+	{"the nearest parent",
+	 "rule 10.0.0.0/8 deny; rule 10.1.0.0/16 allow; rule 10.1.2.0/24 deny",
+	 "10.0.0.0/8 deny 10.1.0.0/16^8 allow 10.1.2.0/24^16 deny"},
+	{"back to the outer one",
+	 "rule 10.0.0.0/8 deny; rule 10.1.0.0/16 deny; rule 10.1.2.3 deny; rule 10.2.0.0/16 deny; "
+	 "rule 12.0.0.0/8 deny",
+	 "10.0.0.0/8 deny 10.1.0.0/16^8 deny 10.1.2.3^16 deny 10.2.0.0/16^8 deny 12.0.0.0/8 deny"},
+	{"all IPv4 around", "rule 0.0.0.0/0 limit 9/s; rule 10.1.2.3 deny",
+	 "0.0.0.0/0[limit] 10.1.2.3^0 deny"},
+	{"all IPv6 around", "rule ::/0 limit 9/s; rule 2001:db8::1 deny",
+	 "::/0[limit] 2001:db8::1^0 deny"},
+	{"all IPv6 is not around IPv4", "rule ::/0 deny; rule 10.0.0.0/8 deny",
+	 "10.0.0.0/8 deny ::/0 deny"},
+	{"nor is what lies around the mapped range",
+	 "rule ::/0 deny; rule ::/80 deny; rule 0.0.0.0/0 deny; rule 10.0.0.0/8 deny",
+	 "0.0.0.0/0 deny 10.0.0.0/8^0 deny ::/0 deny ::/80^0 deny"},
+	{"the same bits, both families", "rule 0.0.0.0/0 deny; rule ::/96 deny; rule ::/0 allow",
+	 "0.0.0.0/0 deny ::/0 allow ::/96^0 deny"},
+	{"the last address", "rule 255.255.255.255 deny; rule 255.255.255.254/31 allow",
+	 "255.255.255.254/31 allow 255.255.255.255^31 deny"},
+	{"the first address", "rule 0.0.0.0 deny; rule 0.0.0.0/0 allow; rule 0.0.0.0/1 deny",
+	 "0.0.0.0/0 allow 0.0.0.0/1^0 deny 0.0.0.0^1 deny"},
+};
+
+static void layout_test(void **state)
+{
+	const struct layout_row *row = *state;
+	struct force force = {.ctx = roomy};
+	struct policy policy = must_parse_policy(row->policy);
+	struct compiled compiled;
+	char dump[DUMP_MAX];
+
+	for (uint32_t generation = 0; generation < 3; generation++) {
+		must_compile(&policy, &force, false, &compiled);
+		compiled_dump(&compiled, &roomy, dump);
+		assert_string_equal(dump, row->dump);
+		assert_true(compiled.header.generation == generation + 1);
+		assert_true(compiled.header.half == !force.header.half);
+		force.header = compiled.header;
+		compiled_clear(&compiled);
+	}
+	policy_clear(&policy);
+}
+
+/* ---- there and back */
+
+static void assert_same_policy(const struct policy *a, const struct policy *b)
+{
+	assert_int_equal(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++) {
+		struct rule expected = a->rules[i], *found = &b->rules[i];
+
+		assert_int_equal(expected.kind, found->kind);
+		assert_int_equal(expected.action, found->action);
+		assert_int_equal(expected.len, found->len);
+		assert_memory_equal(expected.addr, found->addr, sizeof(expected.addr));
+		assert_memory_equal(&expected.match, &found->match, sizeof(expected.match));
+		assert_memory_equal(&expected.limit, &found->limit, sizeof(expected.limit));
+		assert_true(expected.for_ns == found->for_ns);
+		assert_true(expected.expires_ns == found->expires_ns);
+		assert_int_equal(expected.slot, found->slot);
+		assert_int_equal(expected.limit_id, found->limit_id);
+	}
+}
+
+static bool group_fits(const struct policy *policy)
+{
+	for (size_t i = RL_GROUP_MAX; i < policy->count; i++) {
+		const struct rule *first = &policy->rules[i - RL_GROUP_MAX];
+		const struct rule *rule = &policy->rules[i];
+
+		if (first->kind == rule->kind && first->len == rule->len &&
+		    !memcmp(first->addr, rule->addr, sizeof(rule->addr)))
+			return false;
+	}
+	return true;
+}
+
+static struct policy random_policy(void)
+{
+	size_t most = 1 + random_below(25);
+	struct policy policy = {0};
+	char line[RULE_TEXT_MAX];
+
+	while (policy.count < most) {
+		struct rule rule;
+
+		random_rule(line, &on_xdp);
+		rule = must_parse(line, &on_xdp);
+		rule.limit.fleet = 0; /* not yet */
+		assert_int_equal(policy_put(&policy, &rule), 0);
+	}
+	return policy;
+}
+
+static void identity_test(void **state)
+{
+	unsigned int compiled_count = 0;
+
+	(void)state;
+	random_start(20240612);
+	for (unsigned int i = 0; i < 20000; i++) {
+		struct policy policy = random_policy(), back = {0}, none = {0};
+		struct rl_policy_header header = {.half = random_below(2), .generation = i};
+		struct compiled compiled = {0};
+		struct policy_error err;
+		int ret = policy_compile(&policy, &none, &header, false, &roomy, &compiled, &err);
+
+		assert_int_equal(ret, group_fits(&policy) ? 0 : -E2BIG);
+		if (!ret) {
+			assert_layout(&compiled, &roomy);
+			assert_int_equal(policy_decompile(&compiled, &roomy, &back), 0);
+			assert_same_policy(&policy, &back);
+			compiled_count++;
+		}
+		compiled_clear(&compiled);
+		policy_clear(&policy);
+		policy_clear(&back);
+	}
+	assert_true(compiled_count > 10000);
+}
+
+/* Maps that contradict one another are no policy. */
+static void bad_maps_test(void **state)
+{
+	struct policy policy = must_parse_policy("rule 10.0.0.0/8 limit 9/s; rule any udp deny");
+	struct force force = {.ctx = roomy};
+	struct policy out = {0};
+	struct compiled good;
+
+	(void)state;
+	must_compile(&policy, &force, false, &good);
+	struct rl_range *const ranges[] = {&good.header.any, &good.prefixes[0].value.range};
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+		static const struct rl_range wrong[] = {
+			{0, 1}, {999, 1}, {1002, 1}, {1000, 3}, {1001, 2}, {1000, 9}, {-1u, 2},
+		};
+		struct rl_range right = *ranges[i];
+
+		for (size_t k = 0; k < ARRAY_SIZE(wrong); k++) {
+			*ranges[i] = wrong[k];
+			assert_int_equal(policy_decompile(&good, &roomy, &out), -EBADMSG);
+			assert_null(out.rules);
+		}
+		*ranges[i] = right;
+	}
+	good.prefixes[0].key.len = RL_FAMILY_BITS - 1;
+	assert_int_equal(policy_decompile(&good, &roomy, &out), -EBADMSG);
+	good.prefixes[0].key.len = RL_FAMILY_BITS + 129;
+	assert_int_equal(policy_decompile(&good, &roomy, &out), -EBADMSG);
+	compiled_clear(&good);
+	policy_clear(&policy);
+}
+
+/* ---- what does not fit */
+
+/* `count` times the line, %u counting from 0. */
+static char *repeat(const char *line, unsigned int count)
+{
+	char *text = calloc(count + 1, 128);
+
+	assert_non_null(text);
+	for (unsigned int i = 0; i < count; i++) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, 127, line, i);
+		text[strlen(text)] = '\n'; /* calloc: a terminator follows */
+	}
+	return text;
+}
+
+/* Prefixes inside one another, the shortest first: IPv4 /1 to /32, and 33 of IPv6. */
+static char *nest(unsigned int family, unsigned int count)
+{
+	char *text = calloc(count + 1, 128);
+
+	assert_non_null(text);
+	for (unsigned int i = 0; i < count; i++) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, 128, "rule %s/%u deny\n",
+			 family == 4 ? "0.0.0.0" : "2000::", i + (family == 4 ? 0 : 3));
+	}
+	return text;
+}
+
+static int compile_text(const char *text, const struct compile_context *ctx,
+			struct policy_error *err)
+{
+	const struct rl_policy_header header = {0};
+	struct policy policy = must_parse_policy(text), none = {0};
+	struct compiled compiled = {0};
+	int ret = policy_compile(&policy, &none, &header, false, ctx, &compiled, err);
+
+	if (ret)
+		assert_null(compiled.rules);
+	else
+		assert_layout(&compiled, ctx);
+	compiled_clear(&compiled);
+	policy_clear(&policy);
+	return ret;
+}
+
+static const struct fit_row {
+	const char *name, *line; /* repeated; NULL: nested prefixes of the family */
+	unsigned int family, fits;
+	struct compile_context ctx; /* 0: roomy's */
+	unsigned int refused_line;  /* 0: the error names no line */
+	const char *says;
+} fits[] = {
+	{"rules of any", "rule any proto %u deny", 0, 8, {0}, 9, "too many rules for one prefix"},
+	{"rules of device",
+	 "rule device proto %u deny",
+	 0,
+	 8,
+	 {0},
+	 9,
+	 "for one prefix (at most 8)"},
+	{"rules of a prefix", "rule 10.0.0.1 dport %u deny", 0, 8, {0}, 9, "10.0.0.1 dport 8 deny"},
+	{"nested IPv4 prefixes", NULL, 4, 32, {0}, 0, "inside one another (at most 32)"},
+	{"nested IPv6 prefixes", NULL, 6, 32, {0}, 0, "inside one another (at most 32)"},
+	{"prefixes", "rule 10.0.0.%u deny", 0, 5, {.prefixes_max = 5}, 6, "--prefixes"},
+	{"rules", "rule 10.0.0.%u limit 9/s", 0, 7, {.rules_max = 7}, 8, "--prefixes"},
+	{"rules of one group", "rule any proto %u deny", 0, 3, {.rules_max = 3}, 1, "(at most 3)"},
+	{"slots", "rule 10.0.0.%u deny", 0, 6, {.slots_max = 6}, 7, "--prefixes"},
+};
+
+static void fit_test(void **state)
+{
+	const struct fit_row *row = *state;
+	struct compile_context ctx = roomy;
+
+	ctx.rules_max = row->ctx.rules_max ? row->ctx.rules_max : ctx.rules_max;
+	ctx.prefixes_max = row->ctx.prefixes_max ? row->ctx.prefixes_max : ctx.prefixes_max;
+	ctx.slots_max = row->ctx.slots_max ? row->ctx.slots_max : ctx.slots_max;
+	for (unsigned int more = 0; more < 2; more++) {
+		unsigned int count = row->fits + more;
+		char *text = row->line ? repeat(row->line, count) : nest(row->family, count);
+		struct policy_error err = {.line = 77};
+
+		assert_int_equal(compile_text(text, &ctx, &err), more ? -E2BIG : 0);
+		free(text);
+		if (!more)
+			continue;
+		assert_int_equal(err.line, row->refused_line);
+		if (!strstr(err.text, row->says))
+			fail_msg("\"%s\" does not say \"%s\"", err.text, row->says);
+	}
+}
+
+/* ---- which clock */
+
+static const struct clock_row {
+	const char *name, *limit;
+	uint64_t tick_ns;
+	enum rl_clock clock;
+} clocks[] = {
+	{"burst of 64 ms, 4 ms ticks", "1000/s burst 64", 4000000, RL_CLOCK_TICK},
+	{"burst of 63 ms", "1000/s burst 63", 4000000, RL_CLOCK_PRECISE},
+	{"burst of 64 ms, 10 ms ticks", "1000/s burst 64", 10000000, RL_CLOCK_PRECISE},
+	{"burst of 160 ms, 10 ms ticks", "1000/s burst 160", 10000000, RL_CLOCK_TICK},
+	{"burst of 16 ms, 1 ms ticks", "1000/s burst 16", 1000000, RL_CLOCK_TICK},
+	{"one packet a day", "1/day", 10000000, RL_CLOCK_TICK},
+	{"a packet short", "1000000000/10s burst 6399999", 4000000, RL_CLOCK_PRECISE},
+	{"none short", "1000000000/10s burst 6400000", 4000000, RL_CLOCK_TICK},
+	{"bits", "8mbit burst 64kbyte", 4000000, RL_CLOCK_TICK},
+	{"fewer bits", "8mbit burst 63999byte", 4000000, RL_CLOCK_PRECISE},
+	{"bytes", "1mbyte/s burst 64kbyte", 4000000, RL_CLOCK_TICK},
+	{"queue", "leaky-bucket 1000/s queue 64ms", 4000000, RL_CLOCK_TICK},
+	{"short queue", "leaky-bucket 1000/s queue 63ms", 4000000, RL_CLOCK_PRECISE},
+	{"window", "fixed-window 9/64ms", 4000000, RL_CLOCK_TICK},
+	{"short window", "fixed-window 9/63999999ns", 4000000, RL_CLOCK_PRECISE},
+	{"slots", "sliding-window 9/640ms", 4000000, RL_CLOCK_TICK},
+	{"short slots", "sliding-window 9/640ms slots 11", 4000000, RL_CLOCK_PRECISE},
+	{"sliding-log", "sliding-log 9/day", 1000000, RL_CLOCK_PRECISE},
+	{"warm-up", "warm-up 9/minute ramp 1h", 1000000, RL_CLOCK_PRECISE},
+};
+
+static void clock_test(void **state)
+{
+	const struct clock_row *row = *state;
+	char line[RULE_TEXT_MAX];
+	struct rule rule;
+
+	snprintf(line, sizeof(line), "rule any limit %s", row->limit);
+	rule = must_parse(line, &on_xdp);
+	assert_int_equal(clock_choose(&rule.limit, row->tick_ns), row->clock);
+}
+
+/* ---- leases */
+
+/* What all CPUs may hold is small, and taken off the shared bucket: together they are the burst. */
+static void lease_test(void **state)
+{
+	static const char *const shared[] = {
+		"1m/s burst 50000", "100m/s", "97000003/s",           "1m/s burst 256",
+		"10/s burst 1",     "1gbit",  "400gbit burst 1mbyte", "100k/s burst 4096"};
+	static const uint32_t cpus[] = {1, 2, 8, 64, 1024};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(shared) * ARRAY_SIZE(cpus); i++) {
+		struct compile_context ctx = roomy;
+		struct rl_rule with = {0}, without = {0};
+		char line[RULE_TEXT_MAX];
+		struct rule rule;
+		uint64_t units;
+
+		snprintf(line, sizeof(line), "rule device limit %s", shared[i / ARRAY_SIZE(cpus)]);
+		rule = must_parse(line, &on_xdp);
+		numbers_compile(&rule.limit, &ctx, &without);
+		ctx.cpus = cpus[i % ARRAY_SIZE(cpus)];
+		numbers_compile(&rule.limit, &ctx, &with);
+		units = (uint64_t)with.lease * ctx.cpus;
+		assert_true(ctx.cpus > 1 || with.lease == 0);
+		assert_true(units * (rule.limit.unit == RL_BITS ? 8 : 1) * 64 <= rule.limit.size);
+		assert_true(with.gcra.capacity + (units * with.gcra.cost >> with.gcra.cost_shift) ==
+			    without.gcra.capacity);
+		rule.limit.key = RL_KEY_SOURCE;
+		with.lease = 0;
+		numbers_compile(&rule.limit, &ctx, &with);
+		assert_int_equal(with.lease, 0);
+	}
+}
+
+static const struct CMUnitTest singles[] = {
+	cmocka_unit_test(identity_test),
+	cmocka_unit_test(bad_maps_test),
+	cmocka_unit_test(lease_test),
+};
+
+static struct CMUnitTest
+	tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(clocks) + ARRAY_SIZE(singles)];
+
+int main(void)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+		tests[count++] = (struct CMUnitTest){layouts[i].name, layout_test, NULL, NULL,
+						     (void *)&layouts[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(fits); i++)
+		tests[count++] =
+			(struct CMUnitTest){fits[i].name, fit_test, NULL, NULL, (void *)&fits[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++)
+		tests[count++] = (struct CMUnitTest){clocks[i].name, clock_test, NULL, NULL,
+						     (void *)&clocks[i]};
+	memcpy(tests + count, singles, sizeof(singles));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Numbers as text, escaping, the caret under a refused word, aligned tables: one test per row. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h" /* before cmocka, which makes a macro of the name fail */
+
+#include <cmocka.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define TEN           "0123456789"
+#define FIFTY         TEN TEN TEN TEN TEN
+#define BLANKS_75     "                         " FIFTY_BLANKS
+#define FIFTY_BLANKS  "                                                  "
+
+static const struct number_row {
+	const char *name;
+	void (*print)(char buf[NUMBER_TEXT_MAX], uint64_t n);
+	uint64_t n;
+	const char *text;
+} numbers[] = {
+	{"number: zero", number_print, 0, "0"},
+	{"number: three digits", number_print, 999, "999"},
+	{"number: four digits", number_print, 1000, "1,000"},
+	{"number: six digits", number_print, 123456, "123,456"},
+	{"number: seven digits", number_print, 1234567, "1,234,567"},
+	{"number: largest", number_print, UINT64_MAX, "18,446,744,073,709,551,615"},
+	{"size: zero", size_print, 0, "0 B"},
+	{"size: below a KiB", size_print, 1023, "1023 B"},
+	{"size: a KiB", size_print, 1024, "1.0 KiB"},
+	{"size: tenths are cut", size_print, 1024 + 1023, "1.9 KiB"},
+	{"size: below a MiB", size_print, 1024 * 1024 - 1, "1023.9 KiB"},
+	{"size: a MiB and a half", size_print, 3 << 19, "1.5 MiB"},
+	{"size: a GiB", size_print, 1 << 30, "1.0 GiB"},
+	{"size: largest", size_print, UINT64_MAX, "16777215.9 TiB"},
+};
+
+static void number_test(void **state)
+{
+	const struct number_row *row = *state;
+	char text[NUMBER_TEXT_MAX];
+
+	row->print(text, row->n);
+	assert_string_equal(text, row->text);
+}
+
+static const struct escape_row {
+	const char *name, *text, *escaped;
+} escapes[] = {
+	{"escape: nothing", "", ""},
+	{"escape: plain", "eth0 ~", "eth0 ~"},
+	{"escape: a terminal's sequence", "a\x1b[31mb", "a\\x1b[31mb"},
+	{"escape: line feed and delete", "\n\x7f", "\\x0a\\x7f"},
+	{"escape: a C1 control in UTF-8", "\xc2\x9b", "\\xc2\\x9b"},
+};
+
+static void escape_test(void **state)
+{
+	const struct escape_row *row = *state;
+	char *text = text_escape(row->text);
+
+	assert_string_equal(text, row->escaped);
+	free(text);
+}
+
+static const struct caret_row {
+	const char *name, *place, *line;
+	uint32_t column;
+	const char *text;
+} carets[] = {
+	{"caret: first column", NULL, "fo", 1, "rlctl: column 1: wrong\n  fo\n  ^\n"},
+	{"caret: one past the end", NULL, "fo", 3, "rlctl: column 3: wrong\n  fo\n    ^\n"},
+	{"caret: far past the end", NULL, "fo", 99, "rlctl: column 99: wrong\n  fo\n    ^\n"},
+	{"caret: empty line", NULL, "", 1, "rlctl: column 1: wrong\n  \n  ^\n"},
+	{"caret: place", "a:7", "x yz", 3, "rlctl: a:7:3: wrong\n  x yz\n    ^\n"},
+	{"caret: place with controls", "\x1b:7", "x", 1, "rlctl: \\x1b:7:1: wrong\n  x\n  ^\n"},
+	{"caret: a tab is one column", "a:1", "x\tyz", 3, "rlctl: a:1:3: wrong\n  x yz\n    ^\n"},
+	{"caret: escapes before it", "a:1", "\x1b yz", 3,
+	 "rlctl: a:1:3: wrong\n  \\x1b yz\n       ^\n"},
+	{"caret: cut at the end", "a:1", "x" FIFTY, 1,
+	 "rlctl: a:1:1: wrong\n  x" TEN TEN "012345678...\n  ^\n"},
+	{"caret: cut at the front", "a:1", FIFTY FIFTY "x", 101,
+	 "rlctl: a:1:101: wrong\n  ..." FIFTY TEN TEN "x\n" BLANKS_75 "^\n"},
+};
+
+static void caret_test(void **state)
+{
+	const struct caret_row *row = *state;
+	struct policy_error err = {.column = row->column, .text = "wrong"};
+	FILE *terminal = stderr;
+	char *text = NULL;
+	size_t size;
+
+	stderr = open_memstream(&text, &size);
+	assert_non_null(stderr);
+	assert_int_equal(fail_at(row->place, row->line, strlen(row->line), &err), -1);
+	fclose(stderr);
+	stderr = terminal;
+	assert_string_equal(text, row->text);
+	free(text);
+}
+
+/* What `print` leaves on stdout; to be freed. */
+static char *output_of(void (*print)(void))
+{
+	FILE *terminal = stdout;
+	char *text = NULL;
+	size_t size;
+
+	stdout = open_memstream(&text, &size);
+	assert_non_null(stdout);
+	print();
+	fclose(stdout);
+	stdout = terminal;
+	return text;
+}
+
+static void two_records(void)
+{
+	struct report report = {0};
+	struct json_object *array;
+
+	report_begin(&report, NULL);
+	report_text(&report, "name", "name", "a\x1b");
+	report_none(&report, "count");
+	report_id(&report, "id", NULL, 1234);
+	report_text(&report, NULL, "last", "as long as it likes");
+	report_begin(&report, NULL);
+	report_text(&report, "name", "name", "abcdef");
+	report_number(&report, "count", "count", 12345678);
+	report_text(&report, NULL, "last", "short");
+	array = report_end(&report);
+	if (output_json)
+		json_print(array);
+}
+
+static void report_text_test(void **state)
+{
+	char *text = output_of(two_records);
+
+	(void)state;
+	assert_string_equal(text, "name         count  last\n"
+				  "a\\x1b            -  as long as it likes\n"
+				  "abcdef  12,345,678  short\n");
+	free(text);
+}
+
+static void report_json_test(void **state)
+{
+	char *text;
+
+	(void)state;
+	output_json = true;
+	text = output_of(two_records);
+	output_json = false;
+	assert_string_equal(text, "[{\"name\":\"a\\u001b\",\"id\":1234},"
+				  "{\"name\":\"abcdef\",\"count\":12345678}]\n");
+	free(text);
+}
+
+static void no_records(void)
+{
+	struct report report = {0};
+
+	json_object_put(report_end(&report));
+}
+
+static void report_empty_test(void **state)
+{
+	char *text = output_of(no_records);
+
+	(void)state;
+	assert_string_equal(text, "");
+	free(text);
+}
+
+static void json_amount_test(void **state)
+{
+	const struct rl_amount amount = {.packets = UINT64_MAX, .bytes = 1};
+	struct json_object *object = json_amount(&amount);
+
+	(void)state;
+	assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
+			    "{\"packets\":18446744073709551615,\"bytes\":1}");
+	json_object_put(object);
+}
+
+static void time_test(void **state)
+{
+	char text[NUMBER_TEXT_MAX];
+
+	(void)state;
+	setenv("TZ", "XST-5:30", 1);
+	time_print(text, 1795156791999999999ull, false);
+	assert_string_equal(text, "2026-11-20T06:39:51Z");
+	time_print(text, 1795156791999999999ull, true);
+	assert_string_equal(text, "2026-11-20T12:09:51+05:30");
+}
+
+#define SINGLE_TESTS 5
+static struct CMUnitTest
+	tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(escapes) + ARRAY_SIZE(carets) + SINGLE_TESTS];
+static size_t test_count;
+
+static void add(const char *name, void (*run)(void **state), const void *row)
+{
+	tests[test_count++] = (struct CMUnitTest){name, run, NULL, NULL, (void *)row};
+}
+
+#define ADD_ROWS(rows, run)                           \
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) \
+	add((rows)[i].name, run, &(rows)[i])
+
+int main(void)
+{
+	ADD_ROWS(numbers, number_test);
+	ADD_ROWS(escapes, escape_test);
+	ADD_ROWS(carets, caret_test);
+	add("report: text", report_text_test, NULL);
+	add("report: JSON of the same", report_json_test, NULL);
+	add("report: no records", report_empty_test, NULL);
+	add("json_amount: 64 bits are exact", json_amount_test, NULL);
+	add("time: UTC and local", time_test, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
