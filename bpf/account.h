@@ -30,17 +30,20 @@ static __always_inline void account_slot(__u32 slot, bool passed, __u32 bytes)
 /* A packet that passed counts for every limit that it was held to. */
 static __always_inline void account_limits(struct decision *d)
 {
-	for (__u32 i = 0; i < DECISION_MAX && i < d->count; i++) {
-		struct rl_rule *rule = rule_at(d->rule[i]);
+	for (__u32 i = 0; i < DECISION_MAX && d->picked >> i; i++) {
+		struct rl_rule *rule;
 		struct rl_rule_counters *c;
 
+		if (!(d->picked & 1u << i))
+			continue;
+		rule = picked_rule(d, i);
 		c = rule ? bpf_map_lookup_elem(&rule_counters, &rule->slot) : NULL;
 		if (c)
 			amount_add(d->shadowed & 1u << i ? &c->shadow : &c->passed, d->p.bytes);
 	}
 }
 
-__noinline int account(struct decision *d, int reason)
+static __always_inline int account(struct decision *d, int reason)
 {
 	struct rl_amount *total = bpf_map_lookup_elem(&reasons, &reason);
 

@@ -6,20 +6,19 @@
 #define RLCTL_CLASSIFY_H
 
 #include "clock.h"
+#include "prefix_cache.h"
 #include "state.h"
 
-/* A packet on its way to a verdict: the limits that apply, then who decided and why. */
+/* A packet on its way to a verdict: the limits that apply, then who decided and why. Bits of
+ * `picked` are rules of the prefix's group (0..7) and of the device's (8..15). */
 struct decision {
 	struct packet p;
-	__u32 rule[DECISION_MAX]; /* limits that apply: indices into the rules array */
-	__u32 count;
-	__u32 shadowed; /* bit i: rule[i] would have dropped it */
+	__u32 first[2]; /* where the two groups begin in the rules array */
+	__u32 picked;
+	__u32 shadowed; /* bits: would have dropped it */
 	__u32 slot;     /* counters of the one rule that decided alone (allow, deny, over) */
 	__u32 decided;  /* 1: slot is valid */
 };
-
-/* The functions that are not inlined are where the verifier stops: it follows each once, and not
- * every way through one combined with every way through the next. */
 
 enum found { FOUND_NONE, FOUND_ALLOW, FOUND_DENY, FOUND_LIMITS };
 
@@ -77,9 +76,15 @@ static __always_inline struct rl_rule *rule_at(__u32 index)
 	return bpf_map_lookup_elem(&rules, &index);
 }
 
+/* The rule of bit i of `picked`, 0..DECISION_MAX - 1. */
+static __always_inline struct rl_rule *picked_rule(const struct decision *d, __u32 i)
+{
+	return rule_at(i < RL_GROUP_MAX ? d->first[0] + i : d->first[1] + i - RL_GROUP_MAX);
+}
+
 /* Rules of a group stand in the order allow, deny, limit, so the first that holds decides, and
- * where it is a limit all others that hold apply too. enum found. */
-__noinline int group_collect(struct decision *d, __u32 first, __u32 count)
+ * where it is a limit all others that hold apply too. `base` is their first bit. enum found. */
+__noinline int group_walk(struct decision *d, __u32 first, __u32 count, __u32 base)
 {
 	int found = FOUND_NONE;
 
@@ -91,7 +96,7 @@ __noinline int group_collect(struct decision *d, __u32 first, __u32 count)
 		if (!rule || !rule_holds(&d->p, rule))
 			continue;
 		if (rule->action == RL_ACTION_LIMIT) {
-			d->rule[d->count++ & (DECISION_MAX - 1)] = first + i;
+			d->picked |= 1u << ((base + i) & (DECISION_MAX - 1));
 			found = FOUND_LIMITS;
 		} else if (found == FOUND_NONE) {
 			d->slot = rule->slot;
@@ -101,35 +106,59 @@ __noinline int group_collect(struct decision *d, __u32 first, __u32 count)
 	return found;
 }
 
-/* A plain allow or deny for a whole prefix. */
-static __always_inline int plain_collect(struct decision *d, const struct rl_prefix_value *value)
+/* group: 0 for the prefix's, 1 for the device's. */
+static __always_inline int group_collect(struct decision *d, const struct rl_range *range,
+					 __u32 group)
 {
-	if (is_expired(value->expires_ns))
+	if (!range->count)
 		return FOUND_NONE;
-	d->slot = value->slot;
-	return value->action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
+	d->first[group] = range->first;
+	if (!range->all)
+		return group_walk(d, range->first, range->count, group * RL_GROUP_MAX);
+	d->picked |= ((1u << range->count) - 1) << group * RL_GROUP_MAX;
+	return FOUND_LIMITS;
 }
 
-/* From the longest prefix towards shorter ones, until one has a rule that holds. enum found. */
-__noinline int trie_collect(struct decision *d, __u32 half)
+static __always_inline int plain_collect(struct decision *d, __u32 slot, __u32 action)
 {
-	struct rl_prefix_key key = {.len = RL_FAMILY_BITS + 128};
+	d->slot = slot;
+	return action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
+}
+
+static __always_inline int value_collect(struct decision *d, const struct rl_prefix_value *value)
+{
+	if (value->range.count)
+		return group_collect(d, &value->range, 0);
+	if (is_expired(value->expires_ns))
+		return FOUND_NONE;
+	return plain_collect(d, value->slot, value->action);
+}
+
+static __always_inline void prefix_key(struct rl_prefix_key *key, const struct packet *p, __u32 len)
+{
+	__builtin_memset(key, 0, sizeof(*key));
+	key->len = len;
+	key->family = p->flags & PACKET_IPV4 ? 4 : 6;
+	__builtin_memcpy(key->addr, p->by_dest ? p->dst : p->src, sizeof(key->addr));
+}
+
+/* From the longest prefix of at most `len` bits towards shorter ones, until one has a rule that
+ * holds. enum found. */
+__noinline int trie_collect(struct decision *d, __u32 half, __u32 len)
+{
 	void *trie = bpf_map_lookup_elem(&tries, &half);
+	struct rl_prefix_key key;
 
 	if (!d || !trie)
 		return FOUND_NONE;
-	key.family = d->p.flags & PACKET_IPV4 ? 4 : 6;
-	__builtin_memcpy(key.addr, d->p.by_dest ? d->p.dst : d->p.src, sizeof(key.addr));
+	prefix_key(&key, &d->p, len);
 	for (int depth = 0; depth < RL_NEST_MAX; depth++) {
 		struct rl_prefix_value *value = bpf_map_lookup_elem(trie, &key);
 		int found;
 
 		if (!value)
 			return FOUND_NONE;
-		if (value->range.count)
-			found = group_collect(d, value->range.first, value->range.count);
-		else
-			found = plain_collect(d, value);
+		found = value_collect(d, value);
 		if (found != FOUND_NONE || value->parent == RL_PREFIX_NONE)
 			return found;
 		key.len = value->parent;
@@ -137,21 +166,71 @@ __noinline int trie_collect(struct decision *d, __u32 half)
 	return FOUND_NONE;
 }
 
+/* Asks the trie for the address's longest prefix and keeps the answer, if it can be kept. */
+__noinline int cache_miss(struct decision *d, __u32 half, __u64 tag)
+{
+	void *trie = bpf_map_lookup_elem(&tries, &half);
+	struct prefix_answer answer = {.action = NO_PREFIX};
+	struct cache_set *set = cache_set_of(tag);
+	struct rl_prefix_value *value;
+	struct rl_prefix_key key;
+
+	if (!d || !trie || !set)
+		return 0;
+	prefix_key(&key, &d->p, RL_FAMILY_BITS + 128);
+	value = bpf_map_lookup_elem(trie, &key);
+	if (value && value->expires_ns)
+		return 0;
+	if (value) {
+		answer.first = value->range.count ? value->range.first : value->slot;
+		answer.count = value->range.count;
+		answer.all = value->range.all;
+		answer.action = value->action;
+		answer.parent = value->parent;
+	}
+	cache_put(set, tag, *(__u64 *)&answer);
+	return 0;
+}
+
+static __always_inline int answer_collect(struct decision *d, __u64 word, __u32 half)
+{
+	struct prefix_answer answer = *(struct prefix_answer *)&word;
+	struct rl_range range = {.first = answer.first, .count = answer.count, .all = answer.all};
+	int found;
+
+	if (!answer.count && answer.action == NO_PREFIX)
+		return FOUND_NONE;
+	if (!answer.count)
+		return plain_collect(d, answer.first, answer.action);
+	found = group_collect(d, &range, 0);
+	if (found != FOUND_NONE || answer.parent == RL_PREFIX_NONE)
+		return found;
+	return trie_collect(d, half, answer.parent);
+}
+
 /* The rules of the packet's prefix, or of `any` where no prefix has one that holds. */
 static __always_inline int prefix_collect(struct decision *d, const struct rl_policy_header *header)
 {
-	int found = header->prefixes ? trie_collect(d, header->half) : FOUND_NONE;
+	int found = FOUND_NONE;
 
-	if (found != FOUND_NONE || !header->any.count)
-		return found;
-	return group_collect(d, header->any.first, header->any.count);
+	if (header->prefixes) {
+		__u64 tag = cache_tag(&d->p, header->generation);
+		struct cache_set *set = cache_set_of(tag);
+		__u64 answer = set ? cache_find(set, tag) : 0;
+
+		if (answer) {
+			found = answer_collect(d, answer, header->half);
+		} else {
+			found = trie_collect(d, header->half, RL_FAMILY_BITS + 128);
+			cache_miss(d, header->half, tag);
+		}
+	}
+	return found != FOUND_NONE ? found : group_collect(d, &header->any, 0);
 }
 
 static __always_inline int device_collect(struct decision *d, const struct rl_policy_header *header)
 {
-	if (!header->device.count)
-		return FOUND_NONE;
-	return group_collect(d, header->device.first, header->device.count);
+	return group_collect(d, &header->device, 1);
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include "algorithm/warm_up.h"
 #include "ban.h"
 #include "classify.h"
+#include "hot.h"
 #include "lease.h"
 
 enum outcome { OUTCOME_WITHIN, OUTCOME_OVER, OUTCOME_BANNED, OUTCOME_NO_ROOM };
@@ -60,7 +61,7 @@ static __always_inline bool log_admits(const struct rl_rule *rule, const struct 
 }
 
 /* Writes no state, but that a bucket is settled after its numbers changed. enum outcome. */
-__noinline int limit_peek(struct packet *p, const struct rl_rule *rule)
+__noinline int limit_peek_slow(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
 	__u64 now_ns, amount;
@@ -73,13 +74,25 @@ __noinline int limit_peek(struct packet *p, const struct rl_rule *rule)
 		return OUTCOME_BANNED;
 	amount = limit_amount(p, rule);
 	now_ns = clock_of(p, rule);
-	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
+	if (rule->hot)
+		admits = hot_admits(p, rule, gcra_now(now_ns), amount);
+	else if (rule->limit.algorithm == RL_SLIDING_WINDOW)
 		admits = slots_admit(rule, &key, now_ns, amount);
 	else if (rule->limit.algorithm == RL_SLIDING_LOG)
 		admits = log_admits(rule, &key, now_ns);
 	else
 		admits = state_admits(rule, &key, now_ns, amount);
 	return admits ? OUTCOME_WITHIN : OUTCOME_OVER;
+}
+
+/* The common case without a call: a bucket in the hot table, no bans. */
+static __always_inline int limit_peek(struct packet *p, const struct rl_rule *rule)
+{
+	if (!rule->hot || rule->limit.over == RL_OVER_BAN)
+		return limit_peek_slow(p, rule);
+	return hot_admits(p, rule, gcra_now(clock_of(p, rule)), limit_amount(p, rule))
+		       ? OUTCOME_WITHIN
+		       : OUTCOME_OVER;
 }
 
 /* ---- take */
@@ -146,6 +159,8 @@ __noinline int limit_take(struct packet *p, const struct rl_rule *rule)
 	if (rule->limit.over == RL_OVER_BAN && ban_holds(&key))
 		return OUTCOME_BANNED;
 	now_ns = clock_of(p, rule);
+	if (rule->hot)
+		return hot_take(p, rule, gcra_now(now_ns), amount) ? OUTCOME_WITHIN : OUTCOME_OVER;
 	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
 		return slots_take(p, rule, &key, now_ns, amount);
 	if (rule->limit.algorithm == RL_SLIDING_LOG)
@@ -183,6 +198,10 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 
 	if (!p || !rule)
 		return 0;
+	if (rule->hot) {
+		hot_refund(p, rule);
+		return 0;
+	}
 	key_build(&key, p, rule);
 	if (rule->limit.algorithm == RL_SLIDING_WINDOW) {
 		slots = slots_find(&key);
@@ -223,14 +242,15 @@ static __always_inline int refused_by(struct decision *d, const struct rl_rule *
 }
 
 /* Would every limit admit it? enum outcome. */
-__noinline int limits_peek(struct decision *d)
+static __always_inline int limits_peek(struct decision *d)
 {
-	if (!d)
-		return OUTCOME_NO_ROOM;
-	for (__u32 i = 0; i < DECISION_MAX && i < d->count; i++) {
-		struct rl_rule *rule = rule_at(d->rule[i]);
+	for (__u32 i = 0; i < DECISION_MAX && d->picked >> i; i++) {
+		struct rl_rule *rule;
 		int outcome;
 
+		if (!(d->picked & 1u << i))
+			continue;
+		rule = picked_rule(d, i);
 		if (!rule || rule->limit.over == RL_OVER_SHADOW)
 			continue;
 		outcome = limit_peek(&d->p, rule);
@@ -244,10 +264,10 @@ static __always_inline void limits_refund(struct decision *d, const struct taken
 					  __u32 count)
 {
 	for (__u32 i = 0; i < DECISION_MAX && i < count; i++) {
-		struct rl_rule *rule = rule_at(d->rule[i]);
+		struct rl_rule *rule = picked_rule(d, i);
 
 		d->p.taken = taken->by[i];
-		if (rule && !(d->shadowed & 1u << i))
+		if (rule && d->picked & ~d->shadowed & 1u << i)
 			limit_refund(&d->p, rule);
 	}
 }
@@ -261,12 +281,14 @@ __noinline int limits_charge(struct decision *d)
 
 	if (!d || !taken)
 		return OUTCOME_NO_ROOM;
-	for (i = 0; i < DECISION_MAX && i < d->count; i++) {
-		struct rl_rule *rule = rule_at(d->rule[i]);
+	for (i = 0; i < DECISION_MAX && d->picked >> i; i++) {
+		struct rl_rule *rule = picked_rule(d, i);
 
-		outcome = rule ? limit_take(&d->p, rule) : OUTCOME_WITHIN;
+		if (!rule || !(d->picked & 1u << i))
+			continue;
+		outcome = limit_take(&d->p, rule);
 		taken->by[i] = d->p.taken;
-		if (rule && outcome != OUTCOME_WITHIN) {
+		if (outcome != OUTCOME_WITHIN) {
 			if (rule->limit.over != RL_OVER_SHADOW) {
 				outcome = refused_by(d, rule, outcome);
 				break;
@@ -280,12 +302,12 @@ __noinline int limits_charge(struct decision *d)
 	return outcome;
 }
 
-/* Takes from every limit, or from none. Several limits are all asked before one is taken from, so
- * that a packet which the second refuses has written nothing in the first. Between the two another
- * CPU may spend what this packet was promised: limits_charge then gives back. */
+/* Takes from every limit, or from none. All are asked before one is taken from, so that a packet
+ * that is refused has written nothing. Between the two another CPU may spend what this packet was
+ * promised: limits_charge then gives back. */
 static __always_inline int limits_take(struct decision *d)
 {
-	int outcome = d->count > 1 ? limits_peek(d) : OUTCOME_WITHIN;
+	int outcome = limits_peek(d);
 
 	return outcome == OUTCOME_WITHIN ? limits_charge(d) : outcome;
 }

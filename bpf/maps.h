@@ -58,6 +58,46 @@ struct {
 	__uint(value_size, sizeof(struct rl_state));
 } sources SEC(".maps");
 
+/* Mappable, because the kernel then begins the elements at a page: a set is one cache line. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* at attach: a power of two */
+	__type(key, __u32);
+	__type(value, struct rl_hot_set);
+} hot SEC(".maps");
+
+/* What the hot table had no room for, by fingerprint. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1); /* at attach */
+	__type(key, __u64);
+	__type(value, __u64);
+} spilled SEC(".maps");
+
+/* Answers of the trie: prefix_cache.h. */
+struct cache_set {
+	struct {
+		__u64 tag;
+		__u64 answer;
+	} way[RL_HOT_WAYS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* at attach, as hot */
+	__type(key, __u32);
+	__type(value, struct cache_set);
+} prefix_cache SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, RL_PRESSURE_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} pressure SEC(".maps");
+
 /* Maps that only some policies need are made when one first does. */
 struct flows_inner {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -6,6 +6,7 @@
 #include "limiter.h"
 
 const volatile bool goes_by_dest = false;
+const volatile bool frames_in_pieces = true; /* the device's MTU is larger than a page holds */
 
 /* With clock_injected: what simulate says of a frame and is told of it. Dead code elsewhere. */
 volatile __u32 simulated_bytes = 0;  /* its length, where only its beginning is run; 0: all is */
@@ -44,7 +45,7 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 	found = device_collect(d, header);
 	if (found == FOUND_DENY)
 		return decided_alone(d, RL_REASON_DENIED);
-	if (d->count)
+	if (d->picked)
 		return limits_decide(d);
 	return found == FOUND_ALLOW ? decided_alone(d, RL_REASON_ALLOWED) : RL_REASON_UNMATCHED;
 }
@@ -95,12 +96,26 @@ static __always_inline __u32 xdp_bytes(struct xdp_md *ctx)
 	return bpf_xdp_get_buff_len(ctx);
 }
 
-__noinline int xdp_parse(struct xdp_md *ctx, struct packet *p)
+/* With the length of all fragments, which costs a call. */
+__noinline int xdp_parse_whole(struct xdp_md *ctx, struct packet *p)
 {
 	if (!p)
 		return PARSE_MALFORMED;
+	p->flags = 0;
 	return packet_parse(p, (void *)(long)ctx->data, (void *)(long)ctx->data_end,
 			    xdp_bytes(ctx));
+}
+
+/* A frame of one piece is as long as its readable part. Where that seems too short for what its
+ * headers say, or where the device's frames may come in pieces, the whole length is asked for. */
+static __always_inline int xdp_parse(struct xdp_md *ctx, struct packet *p)
+{
+	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
+	int parse = PARSE_MALFORMED;
+
+	if (!frames_in_pieces && !clock_injected)
+		parse = packet_parse(p, data, data_end, data_end - data);
+	return parse == PARSE_MALFORMED ? xdp_parse_whole(ctx, p) : parse;
 }
 
 SEC("xdp.frags")

@@ -164,7 +164,8 @@ _Static_assert(sizeof(struct rl_warm_up) == 56, "rl_warm_up");
 struct rl_rule {
 	__u8 action; /* enum rl_action */
 	__u8 clock;  /* enum rl_clock: by which the limit is held */
-	__u8 pad[2];
+	__u8 hot;    /* 1: its state is in the hot table */
+	__u8 pad;
 	__u32 limit_id; /* names the limit in state keys, never used twice; 0 = not a limit */
 	__u32 slot;     /* index of its counters and of its shared state */
 	__u32 lease; /* packets or bytes that a CPU takes at once from a shared bucket; 0 = none */
@@ -174,16 +175,21 @@ struct rl_rule {
 		struct rl_window window;
 		struct rl_warm_up warm_up;
 	};
+	__u64 mask6[2]; /* limit.key_len6 as the halves of an address, in network order */
+	__u64 mask4;    /* limit.key_len4, of the second half of a mapped address */
+	__u64 pad2;
 	struct rl_match match;
 	struct rl_limit limit;
 };
-_Static_assert(sizeof(struct rl_rule) == 192, "rl_rule");
+_Static_assert(sizeof(struct rl_rule) == 224, "rl_rule");
 
 enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
 
 struct rl_range {
 	__u32 first; /* index into the rules array */
-	__u32 count; /* 0..RL_GROUP_MAX */
+	__u8 count;  /* 0..RL_GROUP_MAX */
+	__u8 all;    /* 1: limits only, all without match or expiry: none needs to be asked */
+	__u8 pad[2];
 };
 
 /* What a policy needs that most do not. */
@@ -277,7 +283,26 @@ struct rl_rule_counters {
 };
 
 /* attach --table: where state lives. */
-enum rl_table { RL_TABLE_LRU, RL_TABLE_CPU };
+enum rl_table { RL_TABLE_HOT, RL_TABLE_LRU, RL_TABLE_CPU };
+
+/* The hot table, see bpf/hot.h: a set is a cache line. */
+#define RL_HOT_WAYS 4
+struct rl_hot_slot {
+	__u64 fingerprint; /* with flags in its low bits; 0 = never used */
+	__u64 word;        /* of a bucket */
+};
+struct rl_hot_set {
+	struct rl_hot_slot slot[RL_HOT_WAYS];
+};
+_Static_assert(sizeof(struct rl_hot_set) == 64, "a cache line");
+
+/* How hard the hot table is pressed; sums since attach. */
+enum rl_pressure {
+	RL_PRESSURE_STRANGERS,
+	RL_PRESSURE_EVICTIONS,
+	RL_PRESSURE_SPILLS,
+	RL_PRESSURE_COUNT
+};
 
 enum rl_hook { RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS };
 
@@ -300,6 +325,9 @@ struct rl_instance {
 	__u32 table;        /* enum rl_table */
 	__u32 log_depth;    /* a power of two */
 	__u32 cpus;         /* that run the program; 1: nothing is shared between CPUs */
+	__u32 cache_sets;   /* of the prefix cache, a power of two */
+	__u32 hot_sets;     /* of the hot table, a power of two; 0: there is none */
+	__u64 hot_seed[2];  /* of its hash */
 };
 
 /* Both clocks at one instant. */

@@ -8,9 +8,9 @@
 
 /* Numbers of the choices in COMMAND_OPTIONS that are named here. */
 enum { BY_DEST = 1 };
-enum { TABLE_HOT, TABLE_LRU, TABLE_CPU };
 
 _Static_assert(ATTACH_AUTO == 0 && ATTACH_NATIVE == 1 && ATTACH_GENERIC == 2, "--mode");
+_Static_assert(RL_TABLE_HOT == 0 && RL_TABLE_LRU == 1 && RL_TABLE_CPU == 2, "--table");
 _Static_assert(RL_HOOK_XDP == 0 && RL_HOOK_INGRESS == 1 && RL_HOOK_EGRESS == 2, "--hook");
 
 /* The ring of a sliding log is indexed by a mask. */
@@ -29,7 +29,7 @@ static int options_take(const struct command *command, struct attach_options *ou
 
 	out->mode = command->choices[OPTION_MODE];
 	out->by_dest = command->choices[OPTION_BY] == BY_DEST;
-	out->table = command->choices[OPTION_TABLE] == TABLE_CPU ? RL_TABLE_CPU : RL_TABLE_LRU;
+	out->table = command->choices[OPTION_TABLE];
 	rc = option_number(command, OPTION_SOURCES, CAPACITY_MAX, SOURCES_DEFAULT, &out->sources);
 	if (!rc)
 		rc = option_number(command, OPTION_PREFIXES, CAPACITY_MAX, PREFIXES_DEFAULT,
@@ -67,8 +67,6 @@ static int version_check(const struct command *command)
 	if (command->target.hook > RL_HOOK_XDP)
 		return fail("--hook %s is not in this version, only xdp is",
 			    command->arguments[OPTION_HOOK]);
-	if (option_given(command, OPTION_TABLE) && command->choices[OPTION_TABLE] == TABLE_HOT)
-		return fail("--table hot is not in this version, only lru and cpu are");
 	return 0;
 }
 

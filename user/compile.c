@@ -176,6 +176,10 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 	}
 	range->first = b->base + b->out->header.rules;
 	range->count = count;
+	range->all = 1;
+	for (const struct rule *rule = first; rule < first + count; rule++)
+		if (rule->action != RL_ACTION_LIMIT || rule->match.flags || rule->expires_ns)
+			range->all = 0;
 	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
 		for (const struct rule *rule = first; rule < first + count; rule++)
 			if (rule->action == action)

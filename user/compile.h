@@ -27,6 +27,7 @@ struct compile_context {
 	uint64_t tick_ns;
 	uint32_t cpus;                     /* that may take from a shared bucket; 1: no leases */
 	bool share;                        /* each CPU holds its share of every rate: --table cpu */
+	bool hot;                          /* buckets are in the hot table */
 	uint32_t log_max;                  /* N of a sliding-log */
 	uint64_t now_ns;                   /* CLOCK_MONOTONIC, what `for` counts from */
 	const struct policy_context *text; /* for naming a rule in an error */

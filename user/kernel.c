@@ -31,7 +31,7 @@ const char *hook_name(enum rl_hook hook)
 
 const char *table_name(enum rl_table table)
 {
-	static const char *const names[] = {"lru", "cpu"};
+	static const char *const names[] = {"hot", "lru", "cpu"};
 
 	return names[table];
 }

@@ -47,6 +47,10 @@ struct attach_options {
 	X(tries)         \
 	X(rules)         \
 	X(sources)       \
+	X(hot)           \
+	X(spilled)       \
+	X(prefix_cache)  \
+	X(pressure)      \
 	X(flows)         \
 	X(windows)       \
 	X(logs)          \
@@ -71,7 +75,7 @@ struct instance {
 	char path[INSTANCE_PATH_MAX]; /* pin folder */
 	struct rl_instance info;
 	struct instance_maps fd;
-	int lock_fd; /* of the folder; locked for writers, -1 for readers */
+	int lock_fd;         /* of the folder; locked for writers, -1 for readers */
 	bool clock_injected; /* simulate: the time is now_ns, not CLOCK_MONOTONIC */
 	uint64_t now_ns;
 };

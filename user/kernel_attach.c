@@ -7,6 +7,7 @@
 #include <linux/if_link.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -259,6 +260,10 @@ static int info_make(const struct target *target, const struct attach_options *o
 		.cpus = libbpf_num_possible_cpus(),
 	};
 	instance_sizes(out);
+	if (getrandom(out->hot_seed, sizeof(out->hot_seed), 0) != sizeof(out->hot_seed)) {
+		fail("no random seed: %s", strerror(errno));
+		return -EIO;
+	}
 	if (!out->ifindex) {
 		fail("%s: no such device: `ip link` shows which there are", target->device);
 		return -ENODEV;

@@ -59,6 +59,27 @@ struct device_program {
 /* The program on the device that uses the map, or -ENOENT. Silent. */
 int device_program_find(const char *device, uint32_t map_id, struct device_program *out);
 
+/* ---- kernel_hot.c: the hot table. Silent. */
+
+struct hot_table {
+	const struct instance *instance;
+	struct rl_hot_set *sets;
+	size_t size;
+};
+
+int hot_open(const struct instance *instance, struct hot_table *out);
+void hot_close(struct hot_table *table);
+
+/* Calls `found` for every state of the address under the limit whose numbers these are, until it
+ * returns non-zero. Keys of two addresses cannot be found from one. */
+int hot_visit(const struct hot_table *table, const struct rl_rule *numbers, const uint8_t addr[16],
+	      bool ipv4, int (*found)(void *arg, uint16_t dport, uint64_t word), void *arg);
+void hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
+		const uint8_t addr[16], bool ipv4, uint16_t dport);
+
+/* Slots that still owe something. */
+uint64_t hot_live(const struct hot_table *table, uint64_t now_ns);
+
 /* ---- kernel_policy.c */
 
 /* What a policy for this instance is compiled with, now. */

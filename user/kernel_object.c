@@ -13,6 +13,7 @@
 #include "output.h"
 #include "rlctl.skel.h"
 
+#define ONE_PIECE       2048u /* bytes of MTU that every driver has in one buffer */
 #define BANS_LEAST      4096u
 #define LOGS_BYTES      (64u << 20) /* sliding logs are large: as many as fit in this */
 #define LRU_LEAST_A_CPU 256u        /* an LRU keeps 128 free entries on every CPU */
@@ -30,6 +31,9 @@ static uint32_t most(uint32_t a, uint32_t b)
 void instance_sizes(struct rl_instance *info)
 {
 	info->rules = least(info->prefixes, RULES_MAX);
+	for (info->cache_sets = 1; info->cache_sets * RL_HOT_WAYS < info->sources;)
+		info->cache_sets *= 2;
+	info->hot_sets = info->table == RL_TABLE_HOT ? info->cache_sets : 1;
 	info->bans = most(info->sources / 4, BANS_LEAST);
 }
 
@@ -45,9 +49,17 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 
 	if (!skel)
 		return NULL;
+	skel->rodata->frames_in_pieces = info->mtu > ONE_PIECE;
 	skel->rodata->goes_by_dest = info->by_dest;
 	skel->rodata->clock_tick_ns = info->tick_ns;
 	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
+	skel->rodata->hot_seed[0] = info->hot_seed[0];
+	skel->rodata->hot_seed[1] = info->hot_seed[1];
+	skel->rodata->cache_mask = info->cache_sets - 1;
+	skel->rodata->hot_mask = info->hot_sets - 1;
+	bpf_map__set_max_entries(skel->maps.hot, info->hot_sets);
+	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
+	bpf_map__set_max_entries(skel->maps.spilled, info->bans);
 	skel->rodata->log_depth = info->log_depth;
 	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
 	bpf_map__set_max_entries(skel->maps.sources, info->sources);

@@ -58,15 +58,23 @@ static bool key_is_of(const struct search *s, const struct rl_state_key *key,
 	return prefix_contains(key->addr, s->ipv4 ? RL_MAPPED_BITS + len4 : len6, s->addr);
 }
 
+/* The rule as the packets see it. */
+static struct rl_rule rule_numbers(const struct search *s, const struct rule *rule)
+{
+	struct rl_rule numbers = {.limit_id = rule->limit_id, .limit = rule->limit};
+
+	numbers_compile(&rule->limit, &s->ctx, &numbers);
+	return numbers;
+}
+
 /* Allowances of the CPUs that hold a share add up; who waits, waits for the first. */
 static struct allowance allowance_sum(const struct search *s, const struct rule *rule,
 				      const char *values, size_t value_size, int parts)
 {
 	struct allowance sum = {.wait_ns = UINT64_MAX};
-	struct rl_rule numbers = {.limit = rule->limit};
+	struct rl_rule numbers = rule_numbers(s, rule);
 	uint64_t now_ns = s->ctx.now_ns;
 
-	numbers_compile(&rule->limit, &s->ctx, &numbers);
 	for (int i = 0; i < parts; i++) {
 		struct allowance a = allowance_of(&numbers, values + i * value_size, now_ns,
 						  s->instance->info.log_depth);
@@ -175,6 +183,46 @@ static int shared_walk(struct search *s)
 	return ret;
 }
 
+/* A bucket in the hot table. */
+struct hot_search {
+	struct search *s;
+	const struct rule *rule;
+};
+
+static int hot_found(void *arg, uint16_t dport, uint64_t word)
+{
+	const struct hot_search *h = arg;
+	const struct rl_limit *limit = &h->rule->limit;
+	struct rl_state state = {.word = word};
+	struct rl_state_key key = {.limit_id = h->rule->limit_id, .dport = dport};
+
+	prefix_mask(key.addr, h->s->addr,
+		    h->s->ipv4 ? RL_MAPPED_BITS + limit->key_len4 : limit->key_len6);
+	return state_found(h->s, &key, &state, sizeof(state), 1);
+}
+
+static int hot_walk(struct search *s)
+{
+	struct hot_table table;
+	int ret = hot_open(s->instance, &table);
+
+	if (ret)
+		return ret;
+	policy_for_each (s->policy, rule) {
+		struct hot_search h = {.s = s, .rule = rule};
+		struct rl_rule numbers;
+
+		if (ret || rule->action != RL_ACTION_LIMIT)
+			continue;
+		numbers = rule_numbers(s, rule);
+		if (numbers.hot && rule->limit.key != RL_KEY_SOURCE_DEST &&
+		    rule->limit.key != RL_KEY_FLOW)
+			ret = hot_visit(&table, &numbers, s->addr, s->ipv4, hot_found, &h);
+	}
+	hot_close(&table);
+	return ret;
+}
+
 /* In the order of the policy, bans from everything first. */
 static int entry_compare(const void *a, const void *b)
 {
@@ -198,6 +246,8 @@ static int search_all(struct search *s)
 		ret = inner_walk(s, fd->windows, sizeof(struct rl_slots), parts);
 	if (!ret)
 		ret = inner_walk(s, fd->logs, RL_LOG_SIZE(s->instance->info.log_depth), parts);
+	if (!ret && s->ctx.hot)
+		ret = hot_walk(s);
 	if (!ret)
 		ret = shared_walk(s);
 	if (!ret)
@@ -243,27 +293,48 @@ static int state_map_open(const struct instance *instance, const struct rule *ru
 	return dup(instance->fd.sources);
 }
 
+/* One entry, wherever it is. */
+static int entry_forget(struct search *s, const struct hot_table *table,
+			const struct source_entry *entry)
+{
+	struct rl_rule numbers = {0};
+	int fd, ret = 0;
+
+	if (entry->rule && entry->rule->limit.key == RL_KEY_RULE)
+		return 0; /* everybody's */
+	if (bpf_map_delete_elem(s->instance->fd.bans, &entry->key) && errno != ENOENT)
+		ret = -errno;
+	if (!entry->has_state)
+		return ret;
+	numbers = rule_numbers(s, entry->rule);
+	if (numbers.hot) {
+		hot_forget(table, &numbers, entry->key.addr, prefix_is_ipv4(entry->key.addr, 128),
+			   entry->key.dport);
+		return ret;
+	}
+	fd = state_map_open(s->instance, entry->rule);
+	if (fd >= 0 && bpf_map_delete_elem(fd, &entry->key) && errno != ENOENT)
+		ret = -errno;
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
 int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
 			    size_t count)
 {
-	int ret = 0;
+	struct search s = {.instance = instance};
+	struct policy_context text;
+	struct hot_table table = {0};
+	int ret = hot_open(instance, &table);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct source_entry *entry = &entries[i];
-		int fd = -1;
-
-		if (entry->rule && entry->rule->limit.key == RL_KEY_RULE)
-			continue; /* everybody's */
-		if (entry->has_state)
-			fd = state_map_open(instance, entry->rule);
-		if (fd >= 0 && bpf_map_delete_elem(fd, &entry->key) && errno != ENOENT)
-			ret = -errno;
-		if (fd >= 0)
-			close(fd);
-		if (bpf_map_delete_elem(instance->fd.bans, &entry->key) && errno != ENOENT)
-			ret = -errno;
-	}
+	instance_context(instance, &text);
+	instance_compile_context(instance, &text, &s.ctx);
+	for (size_t i = 0; !ret && i < count; i++)
+		ret = entry_forget(&s, &table, &entries[i]);
 	if (ret)
 		fail("%s: clearing the states failed: %s", instance->device, strerror(-ret));
+	if (table.sets)
+		hot_close(&table);
 	return ret;
 }

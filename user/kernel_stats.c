@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -121,6 +122,7 @@ static bool is_outer(int fd)
 
 int instance_status_read(const struct instance *instance, struct instance_status *out)
 {
+	struct hot_table table;
 	struct device_program program;
 	int ret = device_program_find(instance->device, map_id(instance->fd.policy), &program);
 
@@ -134,6 +136,10 @@ int instance_status_read(const struct instance *instance, struct instance_status
 		.since_ns = instance->info.since_ns,
 		.sources_used = map_entries(instance->fd.sources),
 	};
+	if (!hot_open(instance, &table)) {
+		out->sources_used += hot_live(&table, clock_ns(CLOCK_MONOTONIC));
+		hot_close(&table);
+	}
 #define MEMORY_ADD(name)                                                                       \
 	out->memory_bytes += is_outer(instance->fd.name) ? map_memory_whole(instance->fd.name) \
 							 : map_memory(instance->fd.name);

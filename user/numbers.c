@@ -4,6 +4,7 @@
  */
 #include "compile.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "units.h"
@@ -155,16 +156,30 @@ static void lease_compile(const struct rl_limit *limit, const struct compile_con
 	out->gcra.capacity -= (u128)lease * ctx->cpus * out->gcra.cost >> out->gcra.cost_shift;
 }
 
+static uint64_t mask_be64(uint32_t bits)
+{
+	return bits ? htobe64(~0ull << (bits < 64 ? 64 - bits : 0)) : 0;
+}
+
+static void masks_compile(const struct rl_limit *limit, struct rl_rule *out)
+{
+	out->mask4 = mask_be64(RL_MAPPED_BITS - 64 + limit->key_len4);
+	out->mask6[0] = mask_be64(limit->key_len6);
+	out->mask6[1] = limit->key_len6 > 64 ? mask_be64(limit->key_len6 - 64) : 0;
+}
+
 void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
 		     struct rl_rule *out)
 {
 	struct rl_limit part = limit_share(limit, ctx);
 
 	out->clock = clock_choose(limit, ctx->tick_ns);
+	masks_compile(limit, out);
 	switch (limit->algorithm) {
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 		gcra_compile(&part, &out->gcra);
+		out->hot = ctx->hot && limit->key != RL_KEY_RULE;
 		lease_compile(limit, ctx, out);
 		break;
 	case RL_WARM_UP:

@@ -301,6 +301,12 @@ static bool host_bits_clear(uint8_t addr[16], uint8_t len)
 	return any;
 }
 
+void prefix_mask(uint8_t out[16], const uint8_t addr[16], uint8_t len)
+{
+	memcpy(out, addr, 16);
+	host_bits_clear(out, len);
+}
+
 /* ADDR[/LEN] without any judgement; *len in mapped form. */
 static int prefix_read(const char *word, uint8_t addr[16], uint8_t *len, bool *ipv4)
 {

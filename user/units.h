@@ -53,6 +53,7 @@ int prefix_parse(const char *word, uint8_t addr[16], uint8_t *len, char canonica
 /* Of prefixes in mapped form, host bits zero. IPv4 is what lies inside ::ffff:0:0/96; all else is
  * IPv6 alone: ::/0 holds no IPv4 address, though its bits are around them all. */
 bool prefix_is_ipv4(const uint8_t addr[16], uint8_t len);
+void prefix_mask(uint8_t out[16], const uint8_t addr[16], uint8_t len);
 bool prefix_contains(const uint8_t addr[16], uint8_t len, const uint8_t inner[16]);
 
 /* Printers write canonical text that the parsers read back as the same numbers, always terminated,

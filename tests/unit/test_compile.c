@@ -183,7 +183,10 @@ static void bad_maps_test(void **state)
 	struct rl_range *const ranges[] = {&good.header.any, &good.prefixes[0].value.range};
 	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
 		static const struct rl_range wrong[] = {
-			{0, 1}, {999, 1}, {1002, 1}, {1000, 3}, {1001, 2}, {1000, 9}, {-1u, 2},
+			{.first = 0, .count = 1},    {.first = 999, .count = 1},
+			{.first = 1002, .count = 1}, {.first = 1000, .count = 3},
+			{.first = 1001, .count = 2}, {.first = 1000, .count = 9},
+			{.first = -1u, .count = 2},
 		};
 		struct rl_range right = *ranges[i];
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where the hot table keeps a key: pure, so that the command line finds what the packets left.
+ * A keyed mix of 128 bits with the multiplications and shifts of MurmurHash3's finalizer (A.
+ * Appleby); the seed is drawn at attach, so that nobody can send sources that meet in one set.
+ */
+#ifndef RLCTL_HOT_HASH_H
+#define RLCTL_HOT_HASH_H
+
+#include "rlctl_abi.h"
+
+#define HOT_AGAIN   1ULL /* in a fingerprint: the key came back */
+#define HOT_SPILLED 2ULL /* in the first fingerprint of a set: look into `spilled` on a miss */
+#define HOT_FLAGS   3ULL
+
+/* Where a key is looked for. */
+struct hot_key {
+	__u64 fingerprint; /* flags zero */
+	__u32 set;
+};
+
+static inline __u64 hot_hash(const volatile __u64 seed[2], __u64 high, __u64 low)
+{
+	__u64 h = (high ^ seed[0]) * 0xff51afd7ed558ccdULL;
+
+	h = (h ^ h >> 32 ^ low ^ seed[1]) * 0xc4ceb9fe1a85ec53ULL;
+	h = (h ^ h >> 33) * 0xff51afd7ed558ccdULL;
+	return h ^ h >> 32;
+}
+
+/* The part of a fingerprint that one address does not give: the limit, and ports where they count.
+ */
+static inline __u64 hot_rest(__u32 limit_id, __u16 sport, __u16 dport)
+{
+	return ((__u64)sport << 48 | (__u64)dport << 32 | limit_id) * 0x9e3779b97f4a7c15ULL;
+}
+
+/* address: hot_hash of it. Four limits of an address share its set, the next four the next. */
+static inline struct hot_key hot_key_of(__u64 address, __u64 rest, __u32 limit_id, __u32 mask)
+{
+	return (struct hot_key){
+		.fingerprint = (address ^ rest) & ~HOT_FLAGS,
+		.set = ((__u32)(address >> 8) + limit_id / RL_HOT_WAYS) & mask,
+	};
+}
+
+#endif

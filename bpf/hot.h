@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The hot table: a set-associative cache of bucket states in a plain array, one cache line a set,
+ * so that a stranger costs one line and no insertion into an LRU.
+ *
+ * A slot is a fingerprint of limit and key, and the bucket's word (algorithm/gcra.h). All states of
+ * one address are in one set: the address chooses it, hashed with a seed drawn at attach.
+ * Fingerprints have 62 bits; two keys that share one share a bucket, once in 2^60 or so pairs of a
+ * set.
+ *
+ * A slot whose time has passed is a fresh bucket: taking it for another key loses nothing. Where
+ * all four still owe, the one that owes the shortest goes: seen once, it is forgotten (one packet
+ * of debt); seen again, it is spilled into an LRU by its fingerprint, and the set remembers that
+ * something was, so that a miss looks there only then.
+ *
+ * Races: a slot is taken over by a compare-and-swap of its fingerprint and then of its word. Who
+ * still holds it for the former key charges at most one packet to the new one. Two CPUs that
+ * miss the same key at once may take a slot each: one packet of debt is then kept twice or lost.
+ */
+#ifndef RLCTL_HOT_H
+#define RLCTL_HOT_H
+
+#include "algorithm/gcra.h"
+#include "algorithm/hot_hash.h"
+#include "key.h"
+#include "maps.h"
+
+const volatile __u64 hot_seed[2] = {0}; /* drawn at attach */
+const volatile __u32 hot_mask = 0;      /* sets - 1 */
+
+/* The destination's part of a fingerprint, for keys of two addresses. */
+static __always_inline __u64 hot_peer(const struct packet *p, const struct rl_rule *rule)
+{
+	const __u64 *peer = (const __u64 *)p->dst;
+	bool ipv4 = p->flags & PACKET_IPV4;
+	__u64 h = hot_hash(hot_seed, ipv4 ? 0 : peer[0] & rule->mask6[0],
+			   peer[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
+
+	return rule->limit.key == RL_KEY_FLOW ? h + ((__u64)p->proto << 32) : h;
+}
+
+static __always_inline struct hot_key hot_key_build(const struct packet *p,
+						    const struct rl_rule *rule)
+{
+	__u8 kind = rule->limit.key;
+	const __u64 *addr = (const __u64 *)(kind == RL_KEY_DEST ? p->dst : p->src);
+	bool ports = kind == RL_KEY_SOURCE_DPORT || kind == RL_KEY_FLOW;
+	bool ipv4 = p->flags & PACKET_IPV4;
+	__u64 address = hot_hash(hot_seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
+				 addr[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
+	__u64 rest =
+		hot_rest(rule->limit_id, kind == RL_KEY_FLOW ? p->sport : 0, ports ? p->dport : 0);
+
+	if (key_is_long(rule))
+		rest ^= hot_peer(p, rule);
+	return hot_key_of(address, rest, rule->limit_id, hot_mask);
+}
+
+static __always_inline struct rl_hot_slot *hot_match(struct rl_hot_set *set, __u64 fingerprint)
+{
+#pragma unroll
+	for (int i = 0; i < RL_HOT_WAYS; i++)
+		if ((set->slot[i].fingerprint & ~HOT_FLAGS) == fingerprint)
+			return &set->slot[i];
+	return NULL;
+}
+
+static __always_inline void pressure_count(__u32 what)
+{
+	__u64 *count = bpf_map_lookup_elem(&pressure, &what);
+
+	if (count)
+		++*count;
+}
+
+/* What a slot still owes at `now` (grains). */
+static __always_inline __u64 hot_debt(const struct rl_hot_slot *slot, __u64 now)
+{
+	__s64 debt = slot->word - now;
+
+	return slot->word && debt > 0 ? debt : 0;
+}
+
+/* The slot that can best be spared. */
+static __always_inline struct rl_hot_slot *hot_victim(struct rl_hot_set *set, __u64 now)
+{
+	struct rl_hot_slot *victim = &set->slot[0];
+	__u64 least = hot_debt(victim, now);
+
+#pragma unroll
+	for (int i = 1; i < RL_HOT_WAYS; i++) {
+		__u64 debt = hot_debt(&set->slot[i], now);
+
+		if (debt < least) {
+			least = debt;
+			victim = &set->slot[i];
+		}
+	}
+	return victim;
+}
+
+/* Lets a victim go that still owes. */
+static __always_inline void hot_evict(struct rl_hot_set *set, __u64 fingerprint, __u64 word)
+{
+	__u64 key = fingerprint & ~HOT_FLAGS;
+
+	pressure_count(RL_PRESSURE_EVICTIONS);
+	if (!(fingerprint & HOT_AGAIN))
+		return;
+	pressure_count(RL_PRESSURE_SPILLS);
+	bpf_map_update_elem(&spilled, &key, &word, BPF_ANY);
+	__sync_fetch_and_or(&set->slot[0].fingerprint, HOT_SPILLED);
+}
+
+/* The word of a key that is in no slot. */
+static __always_inline __u64 hot_recall(struct rl_hot_set *set, __u64 fingerprint)
+{
+	__u64 *word;
+
+	if (!(set->slot[0].fingerprint & HOT_SPILLED))
+		return 0;
+	word = bpf_map_lookup_elem(&spilled, &fingerprint);
+	return word ? *word : 0;
+}
+
+/* Gives the key a slot with this word. */
+static __always_inline void hot_insert(struct rl_hot_set *set, __u64 fingerprint, __u64 word,
+				       __u64 now)
+{
+	struct rl_hot_slot *victim = hot_victim(set, now);
+	__u64 old = victim->fingerprint, old_word = victim->word;
+
+	if (hot_debt(victim, now))
+		hot_evict(set, old, old_word);
+	old = victim->fingerprint; /* hot_evict may have set a flag in it */
+	if (__sync_val_compare_and_swap(&victim->fingerprint, old,
+					fingerprint | (old & HOT_SPILLED)) == old)
+		__sync_val_compare_and_swap(&victim->word, old_word, word);
+}
+
+/* enum outcome of a bucket in the hot table; writes nothing. */
+static __always_inline bool hot_admits(const struct packet *p, const struct rl_rule *rule,
+				       __u64 now, __u64 amount)
+{
+	struct hot_key key = hot_key_build(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot;
+	__u64 next;
+
+	if (!set)
+		return false;
+	slot = hot_match(set, key.fingerprint);
+	if (!slot)
+		return gcra_admits(&rule->gcra, hot_recall(set, key.fingerprint), now, amount,
+				   &next);
+	if (gcra_admits(&rule->gcra, slot->word, now, amount, &next))
+		return true;
+	gcra_settle(&rule->gcra, &slot->word, now);
+	return false;
+}
+
+/* Takes from the key's bucket; a key that is in no slot gets one. */
+static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rule, __u64 now,
+				     __u64 amount)
+{
+	struct hot_key key = hot_key_build(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot;
+	__u64 word, next;
+
+	if (!set)
+		return false;
+	slot = hot_match(set, key.fingerprint);
+	if (slot) {
+		if (!gcra_take(&rule->gcra, &slot->word, now, amount, &p->taken))
+			return false;
+		if (!(slot->fingerprint & HOT_AGAIN))
+			__sync_fetch_and_or(&slot->fingerprint, HOT_AGAIN);
+		return true;
+	}
+	word = hot_recall(set, key.fingerprint);
+	if (!gcra_admits(&rule->gcra, word, now, amount, &next))
+		return false;
+	pressure_count(RL_PRESSURE_STRANGERS);
+	p->taken = next - now - gcra_level(&rule->gcra, word, now);
+	hot_insert(set, key.fingerprint, next, now);
+	return true;
+}
+
+static __always_inline void hot_refund(struct packet *p, const struct rl_rule *rule)
+{
+	struct hot_key key = hot_key_build(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+
+	if (slot)
+		gcra_refund(&slot->word, p->taken);
+}
+
+#endif

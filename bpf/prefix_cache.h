@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the trie answered for an address, kept in front of it: a set-associative cache, one line a
+ * set. The tag mixes the address with the policy's generation, so that a swap leaves nothing valid.
+ * A value that expires is not kept.
+ *
+ * Races: two words are not written at once. The tag is cleared before the answer is written and set
+ * after it, and a reader looks at the tag before and after the answer.
+ */
+#ifndef RLCTL_PREFIX_CACHE_H
+#define RLCTL_PREFIX_CACHE_H
+
+#include "hot.h"
+
+const volatile __u32 cache_mask = 0; /* sets - 1 */
+
+/* A prefix's value in one word; NO_PREFIX: there is none for the address. */
+struct prefix_answer {
+	__u32 first; /* of the group, or the plain verdict's slot */
+	__u8 count;
+	__u8 all;
+	__u8 action; /* of the plain verdict, or NO_PREFIX */
+	__u8 parent;
+};
+#define NO_PREFIX 0xff
+
+static __always_inline __u64 cache_tag(const struct packet *p, __u64 generation)
+{
+	const __u64 *addr = (const __u64 *)(p->by_dest ? p->dst : p->src);
+	__u64 tag = hot_hash(hot_seed, addr[0] + generation, addr[1]);
+
+	return tag ? tag : 1;
+}
+
+static __always_inline struct cache_set *cache_set_of(__u64 tag)
+{
+	__u32 set = tag >> 8 & cache_mask;
+
+	return bpf_map_lookup_elem(&prefix_cache, &set);
+}
+
+/* Answers 0 when the address is not in the cache. */
+static __always_inline __u64 cache_find(const struct cache_set *set, __u64 tag)
+{
+#pragma unroll
+	for (int i = 0; i < RL_HOT_WAYS; i++) {
+		const volatile __u64 *way = (const volatile __u64 *)&set->way[i];
+		__u64 answer;
+
+		if (way[0] != tag)
+			continue;
+		answer = way[1];
+		return way[0] == tag ? answer : 0;
+	}
+	return 0;
+}
+
+static __always_inline void cache_put(struct cache_set *set, __u64 tag, __u64 answer)
+{
+	volatile __u64 *way = (volatile __u64 *)&set->way[tag & (RL_HOT_WAYS - 1)];
+
+	way[0] = 0;
+	way[1] = answer;
+	way[0] = tag;
+}
+
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Captures through libpcap, which reads both formats, either byte order, and scales all time stamps
+ * to nanoseconds.
+ */
+#include "capture.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <pcap/pcap.h>
+
+#include "output.h"
+#include "units.h"
+
+#define BUFFER_BYTES (1u << 18)
+#define SECONDS_MAX  (INT64_MAX / (int64_t)NS_PER_SECOND)
+
+static char buffer[BUFFER_BYTES]; /* of the one capture that is open */
+
+static uint64_t file_size(FILE *file)
+{
+	struct stat st;
+
+	return !fstat(fileno(file), &st) && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}
+
+static int link_type_check(const struct capture *capture)
+{
+	int type = pcap_datalink(capture->pcap);
+	const char *name = pcap_datalink_val_to_name(type);
+
+	if (type == DLT_EN10MB)
+		return 0;
+	return fail("%s: its link type is %s (%d): only Ethernet can be run; capture on an "
+		    "Ethernet device, and not on `any`",
+		    capture->name, name ? name : "unknown", type);
+}
+
+int capture_open(const char *path, struct capture *out)
+{
+	bool is_stdin = !strcmp(path, "-");
+	struct capture capture = {.name = is_stdin ? "stdin" : path};
+	FILE *file = is_stdin ? stdin : fopen(path, "re");
+	char error[PCAP_ERRBUF_SIZE];
+
+	if (!file)
+		return fail("%s: %s", path, strerror(errno));
+	capture.size = file_size(file);
+	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
+	capture.pcap =
+		pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, error);
+	if (!capture.pcap) {
+		if (!is_stdin)
+			fclose(file);
+		return fail("%s: not a capture that can be read: %s", capture.name, error);
+	}
+	if (link_type_check(&capture)) {
+		capture_close(&capture);
+		return -1;
+	}
+	*out = capture;
+	return 0;
+}
+
+void capture_close(struct capture *capture)
+{
+	if (capture->pcap)
+		pcap_close(capture->pcap);
+	memset(capture, 0, sizeof(*capture));
+}
+
+/* libpcap takes the 32 unsigned bits that pcap has for the seconds as signed: 2038 and later would
+ * lie before 1970. */
+static int time_read(const struct capture *capture, const struct timeval *stamp, uint64_t *out)
+{
+	int64_t seconds = stamp->tv_sec, ns = stamp->tv_usec;
+
+	if (seconds < 0 && seconds >= INT32_MIN)
+		seconds = (uint32_t)seconds;
+	if (seconds < 0 || seconds >= SECONDS_MAX || ns < 0 || ns >= (int64_t)NS_PER_SECOND)
+		return fail("%s: packet %" PRIu64 ": its time stamp is no time: %" PRId64
+			    " s and %" PRId64 " ns",
+			    capture->name, capture->packets, seconds, ns);
+	*out = (uint64_t)seconds * NS_PER_SECOND + (uint64_t)ns;
+	return 0;
+}
+
+int capture_next(struct capture *capture, struct captured *out)
+{
+	struct pcap_pkthdr *header;
+	const u_char *data;
+	int ret = pcap_next_ex(capture->pcap, &header, &data);
+
+	if (ret == PCAP_ERROR_BREAK) /* the end */
+		return 0;
+	capture->packets++;
+	if (ret != 1)
+		return fail("%s: packet %" PRIu64 ": %s", capture->name, capture->packets,
+			    pcap_geterr(capture->pcap));
+	if (time_read(capture, &header->ts, &out->time_ns))
+		return -1;
+	out->data = data;
+	out->size = header->caplen;
+	out->bytes = header->len > header->caplen ? header->len : header->caplen;
+	return 1;
+}
+
+int capture_permille(const struct capture *capture)
+{
+	FILE *file = pcap_file(capture->pcap);
+	off_t at = file && capture->size ? ftello(file) : -1;
+
+	if (at < 0)
+		return -1;
+	return (uint64_t)at < capture->size ? (int)((uint64_t)at * 1000 / capture->size) : 1000;
+}

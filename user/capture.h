@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Captures, read packet by packet through libpcap: pcap and pcapng of Ethernet frames. Every
+ * function says on stderr what went wrong, with the packet's number where it is one packet.
+ */
+#ifndef RLCTL_CAPTURE_H
+#define RLCTL_CAPTURE_H
+
+#include <stdint.h>
+
+struct pcap;
+
+struct capture {
+	const char *name; /* as messages show it */
+	struct pcap *pcap;
+	uint64_t packets; /* read so far */
+	uint64_t size;    /* of the file in bytes; 0: not known (a pipe) */
+};
+
+struct captured {
+	uint64_t time_ns;    /* since 1970 */
+	const uint8_t *data; /* valid until the next one is read */
+	uint32_t size;       /* bytes at data */
+	uint32_t bytes;      /* of the frame on the wire, without FCS; >= size */
+};
+
+/* "-" is standard input. 0 or -1. The path must live as long as the capture. One at a time. */
+int capture_open(const char *path, struct capture *out);
+void capture_close(struct capture *capture);
+
+/* 1: *out is the next packet; 0: there is none; -1. */
+int capture_next(struct capture *capture, struct captured *out);
+
+/* How much of the file has been read, 0..1000; -1: not known. */
+int capture_permille(const struct capture *capture);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The hot table from user space: it holds fingerprints, so what is remembered of an address is
+ * found by computing where it would be.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+
+#include "algorithm/gcra.h"
+#include "algorithm/hot_hash.h"
+#include "kernel_internal.h"
+
+int hot_open(const struct instance *instance, struct hot_table *out)
+{
+	size_t size = instance->info.hot_sets * sizeof(struct rl_hot_set);
+	void *sets = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, instance->fd.hot, 0);
+
+	if (sets == MAP_FAILED)
+		return -errno;
+	*out = (struct hot_table){.instance = instance, .sets = sets, .size = size};
+	return 0;
+}
+
+void hot_close(struct hot_table *table)
+{
+	munmap(table->sets, table->size);
+}
+
+/* The hash of an address as the limit sees it; numbers carries its masks. */
+static uint64_t address_hash(const struct hot_table *table, const struct rl_rule *numbers,
+			     const uint8_t addr[16], bool ipv4)
+{
+	uint64_t half[2];
+
+	memcpy(half, addr, sizeof(half));
+	return hot_hash(table->instance->info.hot_seed, ipv4 ? 0 : half[0] & numbers->mask6[0],
+			half[1] & (ipv4 ? numbers->mask4 : numbers->mask6[1]));
+}
+
+static struct rl_hot_slot *slot_find(const struct hot_table *table, const struct hot_key *key)
+{
+	struct rl_hot_set *set = &table->sets[key->set];
+
+	for (int i = 0; i < RL_HOT_WAYS; i++)
+		if ((set->slot[i].fingerprint & ~HOT_FLAGS) == key->fingerprint)
+			return &set->slot[i];
+	return NULL;
+}
+
+static struct hot_key key_of(const struct hot_table *table, const struct rl_rule *numbers,
+			     uint64_t address, uint16_t dport)
+{
+	return hot_key_of(address, hot_rest(numbers->limit_id, 0, dport), numbers->limit_id,
+			  table->instance->info.hot_sets - 1);
+}
+
+int hot_visit(const struct hot_table *table, const struct rl_rule *numbers, const uint8_t addr[16],
+	      bool ipv4, int (*found)(void *arg, uint16_t dport, uint64_t word), void *arg)
+{
+	uint64_t address = address_hash(table, numbers, addr, ipv4);
+	uint32_t ports = numbers->limit.key == RL_KEY_SOURCE_DPORT ? 65536 : 1;
+	int ret = 0;
+
+	for (uint32_t port = 0; !ret && port < ports; port++) {
+		struct hot_key key = key_of(table, numbers, address, port);
+		struct rl_hot_slot *slot = slot_find(table, &key);
+		uint64_t word = 0;
+
+		if (slot)
+			word = slot->word;
+		else if (table->sets[key.set].slot[0].fingerprint & HOT_SPILLED)
+			bpf_map_lookup_elem(table->instance->fd.spilled, &key.fingerprint, &word);
+		if (word)
+			ret = found(arg, port, word);
+	}
+	return ret;
+}
+
+void hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
+		const uint8_t addr[16], bool ipv4, uint16_t dport)
+{
+	struct hot_key key =
+		key_of(table, numbers, address_hash(table, numbers, addr, ipv4), dport);
+	struct rl_hot_slot *slot = slot_find(table, &key);
+
+	if (slot)
+		__atomic_store_n(&slot->word, 0, __ATOMIC_RELAXED);
+	bpf_map_delete_elem(table->instance->fd.spilled, &key.fingerprint);
+}
+
+uint64_t hot_live(const struct hot_table *table, uint64_t now_ns)
+{
+	uint64_t live = 0, now = gcra_now(now_ns);
+
+	for (uint32_t i = 0; i < table->instance->info.hot_sets; i++)
+		for (int way = 0; way < RL_HOT_WAYS; way++) {
+			uint64_t word = table->sets[i].slot[way].word;
+
+			live += word && (int64_t)(word - now) > 0;
+		}
+	return live;
+}

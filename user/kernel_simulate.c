@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The program on no device: packets go in through BPF_PROG_TEST_RUN, the time and the reason
+ * through the program's mapped variables, so that a packet costs one system call.
+ */
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "capture.h"
+#include "kernel_internal.h"
+#include "output.h"
+#include "rlctl.skel.h"
+#include "units.h"
+
+#define MTU           1500u
+#define SOURCES       (1u << 20) /* 120 MB */
+#define TICK_ASSUMED  (4 * NS_PER_MS)
+#define LOG_DEPTH_MIN 16u /* smaller would save nothing */
+
+/* How much of a frame is handed over: what is linear of it in a test run with pages of 4 KiB. The
+ * program cannot look further, and longer frames than 70 KB would be refused. */
+#define RUN_BYTES 3520u
+
+struct simulation {
+	struct rlctl_bpf *skel;
+	struct instance instance;
+	int program_fd;
+	struct rl_amount headless; /* frames without an Ethernet header: the kernel runs none */
+};
+
+/* The smallest ring that holds the policy's sliding logs, so that as many as possible fit. */
+static uint32_t log_depth(const struct policy *policy)
+{
+	uint32_t depth = LOG_DEPTH_MIN;
+
+	policy_for_each (policy, rule)
+		while (rule->limit.algorithm == RL_SLIDING_LOG && depth < rule->limit.amount &&
+		       depth < RL_SLIDING_LOG_MAX)
+			depth *= 2;
+	return depth;
+}
+
+static struct rl_instance info_make(const struct policy *policy)
+{
+	struct rl_instance info = {
+		.abi_version = RL_ABI_VERSION,
+		.hook = RL_HOOK_XDP,
+		.mtu = MTU,
+		.tick_ns = TICK_ASSUMED,
+		.sources = SOURCES,
+		.prefixes = policy->count + 1,
+		.table = RL_TABLE_LRU,
+		.log_depth = log_depth(policy),
+		.cpus = 1,
+	};
+
+	instance_sizes(&info);
+	return info;
+}
+
+static int object_load(struct simulation *s)
+{
+	int ret;
+
+	s->skel = object_open(&s->instance.info);
+	if (!s->skel)
+		return -errno;
+	s->skel->rodata->clock_injected = true;
+	ret = rlctl_bpf__load(s->skel);
+	if (ret)
+		return ret;
+#define TAKE_FD(name) s->instance.fd.name = bpf_map__fd(s->skel->maps.name);
+	INSTANCE_MAPS(TAKE_FD)
+#undef TAKE_FD
+	s->program_fd = bpf_program__fd(s->skel->progs.rlctl_xdp);
+	return 0;
+}
+
+static void report_load(int error)
+{
+	if (error == -EPERM)
+		fail("simulate: running a BPF program was refused: %s: it needs root, though it "
+		     "touches no device",
+		     strerror(-error));
+	else
+		fail("simulate: loading the BPF program failed: %s (-v shows what the kernel said)",
+		     strerror(-error));
+}
+
+/* An LRU keeps its free entries by CPU: which of them it would forget, should there be more than
+ * fit, is to be the same on every run. */
+static void cpu_stay(void)
+{
+	cpu_set_t set;
+	int cpu = sched_getcpu();
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
+		    struct simulation **out)
+{
+	struct simulation *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		out_of_memory();
+	s->instance = (struct instance){
+		.device = "simulate",
+		.info = info_make(policy),
+		.lock_fd = -1,
+		.clock_injected = true,
+		.now_ns = now_ns,
+	};
+	cpu_stay();
+	ret = object_load(s);
+	if (ret)
+		report_load(ret);
+	else
+		ret = instance_policy_write(&s->instance, policy, false, file);
+	if (ret)
+		simulation_close(s);
+	else
+		*out = s;
+	return ret;
+}
+
+void simulation_close(struct simulation *s)
+{
+	if (s)
+		rlctl_bpf__destroy(s->skel);
+	free(s);
+}
+
+int simulation_run(struct simulation *s, const struct captured *packet, enum rl_reason *out)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet->data,
+		    .data_size_in = packet->size < RUN_BYTES ? packet->size : RUN_BYTES);
+	int ret;
+
+	if (packet->size < ETH_HLEN) {
+		s->headless.packets++;
+		s->headless.bytes += packet->bytes;
+		*out = RL_REASON_MALFORMED;
+		return 0;
+	}
+	s->skel->bss->clock_now_ns = packet->time_ns;
+	s->skel->bss->simulated_bytes = packet->bytes;
+	ret = bpf_prog_test_run_opts(s->program_fd, &opts);
+	if (ret)
+		fail("simulate: running the BPF program failed: %s%s", strerror(-ret),
+		     ret == -EPERM ? ": it needs root" : "");
+	else
+		*out = s->skel->bss->simulated_reason;
+	return ret;
+}
+
+const struct instance *simulation_instance(const struct simulation *s)
+{
+	return &s->instance;
+}
+
+int simulation_stats_read(const struct simulation *s, struct instance_stats *out)
+{
+	int ret = instance_stats_read(&s->instance, out);
+
+	if (!ret) {
+		out->reasons[RL_REASON_MALFORMED].packets += s->headless.packets;
+		out->reasons[RL_REASON_MALFORMED].bytes += s->headless.bytes;
+	}
+	return ret;
+}
