@@ -38,7 +38,7 @@ static __always_inline bool state_admits(const struct rl_rule *rule, const struc
 	if (rule->limit.algorithm == RL_FIXED_WINDOW)
 		return fixed_window_admits(&rule->window, state, now_ns, amount);
 	if (rule->limit.algorithm == RL_WARM_UP)
-		return warm_up_admits(state, gcra_now(now_ns));
+		return warm_up_admits(&rule->warm_up, state, gcra_now(now_ns));
 	gcra_settle(&rule->gcra, &state->word, gcra_now(now_ns));
 	return gcra_admits(&rule->gcra, state->word, gcra_now(now_ns), amount, &next);
 }

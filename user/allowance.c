@@ -71,9 +71,10 @@ static struct allowance of_sliding_log(const struct rl_rule *rule, struct rl_log
 	return a;
 }
 
-static struct allowance of_warm_up(const struct rl_state *state, __u64 now_ns)
+static struct allowance of_warm_up(const struct rl_rule *rule, const struct rl_state *state,
+				   __u64 now_ns)
 {
-	struct allowance a = {.remaining = warm_up_admits(state, gcra_now(now_ns))};
+	struct allowance a = {.remaining = warm_up_admits(&rule->warm_up, state, gcra_now(now_ns))};
 
 	if (!a.remaining)
 		a.wait_ns = grains_to_ns(state->word - gcra_now(now_ns));
@@ -91,7 +92,7 @@ struct allowance allowance_of(const struct rl_rule *rule, const void *state, __u
 	case RL_SLIDING_LOG:
 		return of_sliding_log(rule, (struct rl_log *)state, now_ns, log_depth);
 	case RL_WARM_UP:
-		return of_warm_up(state, now_ns);
+		return of_warm_up(rule, state, now_ns);
 	default:
 		return of_bucket(rule, state, now_ns);
 	}

@@ -62,10 +62,14 @@ static int slot_new(struct build *b, struct rule *rule)
 	return 0;
 }
 
+/* Slots of another length mean another time: such a state is of no use to the new limit. */
 static bool same_state(const struct rule *a, const struct rule *b)
 {
-	return a->action == RL_ACTION_LIMIT && b->action == RL_ACTION_LIMIT &&
-	       a->limit.algorithm == b->limit.algorithm;
+	if (a->action != RL_ACTION_LIMIT || b->action != RL_ACTION_LIMIT ||
+	    a->limit.algorithm != b->limit.algorithm)
+		return false;
+	return a->limit.algorithm != RL_SLIDING_WINDOW ||
+	       (a->limit.slots == b->limit.slots && a->limit.period_ns == b->limit.period_ns);
 }
 
 static void expiry_set(struct rule *rule, const struct rule *old, bool keep, uint64_t now_ns)

@@ -65,6 +65,19 @@ void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out)
 	out->cost_max = most;
 }
 
+/* The numbers of slots get the bits that 2^52 ns (52 days) of them need, the sums all others: that
+ * does not depend on N, so when only N is changed the sums still stand. Enough for N up to 50 bytes
+ * a nanosecond, and at most 52. */
+static uint32_t sum_bits(const struct rl_limit *limit, uint64_t amount)
+{
+	u128 numbers = ((u128)limit->slots << 52) / limit->period_ns;
+	uint32_t least = 64 - __builtin_clzll(amount), bits = 52;
+
+	while (bits > least && numbers >> (64 - bits))
+		bits--;
+	return bits;
+}
+
 void window_compile(const struct rl_limit *limit, struct rl_window *out)
 {
 	uint64_t amount = limit->amount / (limit->unit == RL_BITS ? 8 : 1);
@@ -73,7 +86,7 @@ void window_compile(const struct rl_limit *limit, struct rl_window *out)
 		.amount = amount,
 		.period_ns = limit->period_ns,
 		.slots = limit->slots,
-		.amount_bits = 64 - __builtin_clzll(amount),
+		.amount_bits = sum_bits(limit, amount),
 	};
 }
 
@@ -102,7 +115,7 @@ void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *w)
 		.stable = stable,
 		.ramp = limit->ramp_ns << RL_GRAIN_SHIFT,
 	};
-	w->refill_shift = shift_below(w->max, 62, 40);
+	w->refill_shift = shift_below(w->max, 62, 62);
 	w->refill = ((u128)w->max << w->refill_shift) / w->ramp;
 	twice = 2 * (u128)(w->max - w->threshold);
 	while (twice >> w->climb_drop >> 30)

@@ -19,6 +19,9 @@
 #define RATE_PACKETS_MAX            (1ull << 48)
 #define RATE_PACKETS_PER_SECOND_MAX 100000000ull
 #define RATE_BITS_PER_SECOND_MAX    400000000000ull
+#define WINDOW_AMOUNT_MAX           ((1ull << 52) - 1)
+#define SLOTS_PERIOD_MAX_NS         (1ull << 59) /* 16 of it still fit 64 bits */
+#define RAMP_MAX_NS                 NS_PER_DAY
 #define REFILL_MAX_NS               (9 * 365 * NS_PER_DAY)
 
 static bool counts_packets(const struct rl_limit *limit)
@@ -158,8 +161,13 @@ static int window_finish(struct parser *p)
 		return refuse_size(
 			p, p->rate_at,
 			"holds no full packet of this device: write a window of at least", least);
+	if (limit->amount / (limit->unit == RL_BITS ? 8 : 1) > WINDOW_AMOUNT_MAX)
+		return refuse(p, p->rate_at,
+			      "counts too far: write less than 2^52 packets or bytes a period");
 	if (limit->algorithm != RL_SLIDING_WINDOW)
 		return 0;
+	if (limit->period_ns > SLOTS_PERIOD_MAX_NS)
+		return refuse(p, p->rate_at, "has too long a period: write at most 6000d");
 	if (!limit->slots)
 		limit->slots = 10;
 	if (limit->period_ns < limit->slots)
@@ -195,6 +203,8 @@ static int warm_up_finish(struct parser *p)
 			      "for example 100/second");
 	if (!option_given(p, OPTION_RAMP))
 		return expected(p, "a ramp: write for example ramp 30s");
+	if (limit->ramp_ns > RAMP_MAX_NS)
+		return refuse(p, p->rate_at, "has too long a ramp: write at most ramp 1d");
 	if (!limit->cold)
 		limit->cold = 3;
 	return 0;

@@ -76,11 +76,14 @@ static inline bool fixed_window_take(const struct rl_window *w, struct rl_state 
 	if (amount > w->amount)
 		return false;
 	for (int i = 0; i < FIXED_WINDOW_TRIES; i++) {
-		__u64 tag, old, sum;
+		__u64 aux, tag, old, sum;
 
 		fixed_window_open(w, s, now);
-		tag = fixed_window_tag(*(volatile __u64 *)&s->aux);
+		aux = *(volatile __u64 *)&s->aux;
+		tag = fixed_window_tag(aux);
 		old = *(volatile __u64 *)&s->word;
+		if (*(volatile __u64 *)&s->aux != aux)
+			continue; /* old may be the next window's, which is not to be wiped */
 		sum = (old & ~FIXED_WINDOW_MASK) == tag ? old & FIXED_WINDOW_MASK : 0;
 		if (sum > w->amount - amount)
 			return false;

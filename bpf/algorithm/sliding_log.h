@@ -75,7 +75,9 @@ static inline bool sliding_log_take(const struct rl_window *w, struct rl_log *lo
 /* Forgets the admission; its place stays in the count until it leaves the window. */
 static inline void sliding_log_refund(struct rl_log *log, __u32 depth, __u64 taken)
 {
-	*(volatile __u64 *)sliding_log_place(log, taken, depth) = 0;
+	__u64 before = *(volatile __u64 *)sliding_log_place(log, taken - 1, depth);
+
+	*(volatile __u64 *)sliding_log_place(log, taken, depth) = depth > 1 ? before : 0;
 }
 
 #endif

@@ -9,12 +9,14 @@
  * with another number is worth nothing, so slots need no clearing. 0 is a slot never used (numbers
  * are kept + 1).
  *
- * Range: N < 2^amount_bits; numbers wrap after 2^(64 - amount_bits) slots: 266 days at 400 Gbit/s
- * with 16 slots, 29 years at 10 Gbit/s.
+ * Range: N < 2^52, P < 2^59 ns. The bits of a word are shared out by P and slots alone (numbers.c),
+ * so that a changed N finds the sums of the old one; slot numbers come round again after 52 days or
+ * more, and a state that was left alone for just that long may be refused for up to one P.
  *
- * Race: CPUs on two sides of a slot's edge change two words. Each looks at the whole sum once more
- * after it has added, and takes its packet back if that is above N: of two that were both too
- * many, at least one sees the other. Never above N; at an edge it may cost a packet per CPU.
+ * Race: CPUs on two sides of a slot's edge. One that finds the next slot begun counts in that; each
+ * looks at the whole sum once more after it has added, and takes its packet back if that is above N
+ * or the next slot has begun meanwhile. Never above N while clocks differ by less than a slot; at
+ * an edge it may cost a packet per CPU.
  */
 #ifndef RLCTL_SLIDING_WINDOW_H
 #define RLCTL_SLIDING_WINDOW_H
@@ -84,27 +86,40 @@ static inline void sliding_window_refund(const struct rl_window *w, struct rl_sl
 	}
 }
 
+/* Has a CPU whose clock is a little ahead begun this slot? */
+static inline bool sliding_window_begun(const struct rl_window *w, struct rl_slots *s, __u64 slot)
+{
+	return *(volatile __u64 *)sliding_window_word(s, slot) >> w->amount_bits ==
+	       sliding_window_number(w, slot) >> w->amount_bits;
+}
+
 /* Admits and takes, or refuses and changes nothing. *taken is the slot it went into. */
 static inline bool sliding_window_take(const struct rl_window *w, struct rl_slots *s, __u64 now,
 				       __u64 amount, __u64 *taken)
 {
+	__u64 mask = (1ULL << w->amount_bits) - 1;
 	__u64 slot = sliding_window_slot(w, now);
-	__u64 *word = sliding_window_word(s, slot);
 
-	for (int i = 0; i < SLIDING_WINDOW_TRIES; i++) {
-		__u64 old = *(volatile __u64 *)word;
-		__u64 part = sliding_window_part(w, s, slot);
-		__u64 next = sliding_window_number(w, slot) + part + amount;
-
-		if (!sliding_window_admits(w, s, now, amount))
-			return false;
-		if (__sync_val_compare_and_swap(word, old, next) != old)
-			continue;
-		*taken = slot;
-		if (sliding_window_sum(w, s, slot) <= w->amount)
-			return true;
-		sliding_window_refund(w, s, slot, amount);
+	if (amount > w->amount)
 		return false;
+	for (int i = 0; i < SLIDING_WINDOW_TRIES; i++) {
+		__u64 *word, old, number;
+
+		slot += sliding_window_begun(w, s, slot + 1);
+		word = sliding_window_word(s, slot);
+		number = sliding_window_number(w, slot);
+		old = *(volatile __u64 *)word;
+		if (sliding_window_sum(w, s, slot) > w->amount - amount)
+			return false;
+		if (__sync_val_compare_and_swap(
+			    word, old, ((old & ~mask) == number ? old : number) + amount) != old)
+			continue;
+		if (sliding_window_sum(w, s, slot) <= w->amount &&
+		    !sliding_window_begun(w, s, slot + 1)) {
+			*taken = slot;
+			return true;
+		}
+		sliding_window_refund(w, s, slot, amount);
 	}
 	return false;
 }

@@ -26,14 +26,16 @@
 
 #include "rlctl_abi.h"
 
-#define WARM_UP_TRIES 4
-#define WARM_UP_ONE   (1ULL << 16) /* a permit */
+#define WARM_UP_TRIES  4
+#define WARM_UP_SECOND (1000000000ULL << RL_GRAIN_SHIFT)
+#define WARM_UP_ONE    (1ULL << 16) /* a permit */
 
 /* Permits stored at `now` (grains), in 2^-16. */
 static inline __u64 warm_up_stored(const struct rl_warm_up *w, const struct rl_state *s, __u64 word,
 				   __u64 now)
 {
-	__u64 idle = now - word, stored = *(volatile __u64 *)&s->aux;
+	__u64 idle = (__s64)(now - word) > 0 ? now - word : 0;
+	__u64 stored = *(volatile __u64 *)&s->aux;
 
 	if (word == 0 || idle >= w->ramp)
 		return w->max;
@@ -51,11 +53,20 @@ static inline __u64 warm_up_cost(const struct rl_warm_up *w, __u64 stored)
 	return w->stable + (climb < 1ULL << 46 ? climb * ka >> 16 : (climb >> 16) * ka);
 }
 
-static inline bool warm_up_admits(const struct rl_state *s, __u64 now)
+/* Is `next` still to come? Further ahead than this limit's cold interval, and a second for clocks
+ * that differ, it is another's: the rate was changed since, and it counts as now. */
+static inline bool warm_up_waits(const struct rl_warm_up *w, __u64 word, __u64 now)
 {
-	__u64 word = *(volatile __u64 *)&s->word;
+	__u64 wait = word - now;
 
-	return word == 0 || (__s64)(now - word) >= 0;
+	if (word == 0 || (__s64)wait <= 0)
+		return false;
+	return wait <= warm_up_cost(w, w->max) + WARM_UP_SECOND;
+}
+
+static inline bool warm_up_admits(const struct rl_warm_up *w, const struct rl_state *s, __u64 now)
+{
+	return !warm_up_waits(w, *(volatile __u64 *)&s->word, now);
 }
 
 /* Admits and takes, or refuses and changes nothing. *taken is what warm_up_refund gives back. */
@@ -66,7 +77,7 @@ static inline bool warm_up_take(const struct rl_warm_up *w, struct rl_state *s, 
 		__u64 word = *(volatile __u64 *)&s->word;
 		__u64 stored, cost, next;
 
-		if (word && (__s64)(now - word) < 0)
+		if (warm_up_waits(w, word, now))
 			return false;
 		stored = warm_up_stored(w, s, word, now);
 		cost = warm_up_cost(w, stored);
@@ -74,7 +85,7 @@ static inline bool warm_up_take(const struct rl_warm_up *w, struct rl_state *s, 
 		if (__sync_val_compare_and_swap(&s->word, word, next) != word)
 			continue;
 		*(volatile __u64 *)&s->aux = stored > WARM_UP_ONE ? stored - WARM_UP_ONE : 0;
-		*taken = cost;
+		*taken = next - now;
 		return true;
 	}
 	return false;

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The data path's warm-up against Guava's formulas in long double: each step from one and the same
+ * state to within grains, whole runs to within the stated 1 % of the rate, the shape of the ramp
+ * from cold, what comes back, and the corners of the range.
+ */
+#include "models.h"
+
+#include "algorithm/warm_up.h"
+
+#define GRAINS    16.0L
+#define PERMIT    65536.0L
+#define TOLERANCE 0.01L
+
+struct warm_pair {
+	struct rl_limit limit;
+	struct rl_warm_up numbers;
+	struct rl_state state;
+	struct warm_model model;
+	uint64_t start_ns;
+};
+
+static void warm_start(struct warm_pair *p, const struct rl_limit *limit, uint64_t now_ns)
+{
+	*p = (struct warm_pair){
+		.limit = *limit, .model = warm_model(limit, now_ns), .start_ns = now_ns};
+	warm_up_compile(limit, &p->numbers);
+}
+
+/* The state's `next`, in nanoseconds since the start. */
+static long double warm_next(const struct warm_pair *p)
+{
+	return (__s64)(p->state.word - gcra_now(p->start_ns)) / GRAINS;
+}
+
+/* The first whole nanosecond at which a packet is admitted. */
+static uint64_t warm_due_ns(const struct warm_pair *p)
+{
+	__s64 grains = p->state.word - gcra_now(p->start_ns);
+
+	return p->state.word == 0 || grains < 0 ? p->start_ns : p->start_ns + (grains + 15) / 16;
+}
+
+static bool warm_take(struct warm_pair *p, uint64_t now_ns)
+{
+	struct rl_state before = p->state;
+	__u64 taken;
+
+	if (warm_up_take(&p->numbers, &p->state, gcra_now(now_ns), &taken))
+		return true;
+	assert_memory_equal(&before, &p->state, sizeof(before));
+	return false;
+}
+
+static bool warm_admits(const struct warm_pair *p, __u64 now)
+{
+	return warm_up_admits(&p->numbers, &p->state, now);
+}
+
+static void assert_near(const char *what, long double is, long double should, long double tolerance)
+{
+	if (is - should > tolerance || should - is > tolerance)
+		fail_msg("%s: %.4Lf, not %.4Lf within %.4Lf", what, is, should, tolerance);
+}
+
+/* ---- each step from the same state */
+
+static void step_check(struct warm_pair *p, uint64_t now_ns)
+{
+	struct warm_model *m = &p->model;
+	long double cost, rounded, off; /* the store may be off by so much */
+	bool should;
+
+	if (p->state.word) {
+		m->next = warm_next(p);
+		m->stored = p->state.aux / PERMIT;
+	}
+	off = (now_ns - p->start_ns - m->next) * m->refill;
+	off = 4 / PERMIT + (off < m->max ? TOLERANCE * off : 0);
+	should = warm_model_admits(m, now_ns);
+	assert_true(warm_admits(p, gcra_now(now_ns)) == should);
+	assert_true(warm_take(p, now_ns) == should);
+	if (!should)
+		return;
+	warm_model_take(m, now_ns);
+	cost = m->next - (now_ns - p->start_ns);
+	rounded = cost * (1e-6L + 0.5L / GRAINS / m->stable); /* s to a grain */
+	assert_near("next", warm_next(p), m->next, 2 / GRAINS + rounded + m->slope * off);
+	assert_near("stored", p->state.aux / PERMIT, m->stored, off);
+}
+
+static uint64_t warm_wait(const struct warm_pair *p, uint64_t now_ns)
+{
+	uint64_t due = warm_due_ns(p), left = due > now_ns ? due - now_ns : 0;
+	uint64_t step = p->limit.period_ns / p->limit.amount;
+
+	switch (random_below(16)) {
+	case 0:
+		return 0;
+	case 1:
+		return left ? left - 1 : 0;
+	case 2:
+		return left + random_below(p->limit.ramp_ns + 1);
+	case 3:
+		return random_below(8) ? left + step
+				       : left + p->limit.ramp_ns - 1 + random_below(3);
+	case 4:
+		return random_below(64) ? 1 : NS_PER_HOUR * random_below(30);
+	case 5:
+		return left + random_below(8 * step + 1);
+	case 6:
+		return random_below(step + 2);
+	default:
+		return left;
+	}
+}
+
+/* `next` may be 100 days ahead: then so may the clock be, but not past what the header promises. */
+static void step_walk(const struct rl_limit *limit, uint64_t start_ns, unsigned int steps)
+{
+	uint64_t now_ns = start_ns;
+	struct warm_pair p;
+
+	warm_start(&p, limit, start_ns);
+	for (unsigned int i = 0; i < steps; i++) {
+		step_check(&p, now_ns);
+		now_ns += warm_wait(&p, now_ns);
+		if (now_ns - p.start_ns > 1ull << 55) {
+			now_ns = start_ns;
+			warm_start(&p, limit, start_ns);
+		}
+	}
+}
+
+static const char *const rates[] = {
+	"warm-up 1/day ramp 1ns",
+	"warm-up 1/day ramp 30s",
+	"warm-up 1/day ramp 1d cold 2",
+	"warm-up 1/day ramp 1d cold 100",
+	"warm-up 3/second ramp 1ms",
+	"warm-up 3/second ramp 10s",
+	"warm-up 3/second ramp 1d cold 50",
+	"warm-up 7/13s ramp 1h cold 2",
+	"warm-up 333/second ramp 1ms cold 100",
+	"warm-up 1000/second ramp 5s",
+	"warm-up 1000/second ramp 1d cold 100",
+	"warm-up 1m/second ramp 1d cold 2",
+	"warm-up 14880952/second ramp 100ns",
+	"warm-up 97000003/second ramp 2s cold 10",
+	"warm-up 100m/second ramp 1ms",
+	"warm-up 100m/second ramp 1d cold 100",
+};
+
+static void step_test(void **state)
+{
+	struct rl_limit limit = limit_of(*state);
+
+	random_start(20240731);
+	for (size_t i = 0; i < CLOCKS; i++)
+		step_walk(&limit, clocks[i], 20000);
+}
+
+static void random_test(void **state)
+{
+	char line[RATE_TEXT_MAX], text[RATE_TEXT_MAX + 64];
+
+	(void)state;
+	random_start(20240732);
+	for (int i = 0; i < 5000; i++) {
+		uint64_t ramp_ns = 1 + random_below(1ull << random_below(47));
+		struct rl_limit limit;
+
+		random_rate(line, sizeof(line), "warm-up", true, 1ull << 48);
+		snprintf(text, sizeof(text), "%s ramp %lluns cold %llu", line,
+			 (unsigned long long)(ramp_ns < NS_PER_DAY ? ramp_ns : NS_PER_DAY),
+			 (unsigned long long)(2 + random_below(99)));
+		limit = limit_of(text);
+		step_walk(&limit, clocks[i % CLOCKS], 300);
+	}
+}
+
+/* ---- whole runs, each with its own state */
+
+/* Now twice what the rate is, now a pause, and no eye on when the next one is due. */
+static uint64_t demand_wait(const struct rl_limit *limit)
+{
+	uint64_t step = limit->period_ns / limit->amount;
+
+	switch (random_below(4096)) {
+	case 0:
+		return random_below(2 * limit->ramp_ns);
+	case 1:
+		return random_below(100 * step);
+	default:
+		return random_below(step + 2);
+	}
+}
+
+static void whole_test(void **state)
+{
+	struct rl_limit limit = limit_of(*state);
+	uint64_t now_ns = NS_PER_DAY, admitted = 0, should = 0;
+	struct warm_pair p;
+
+	random_start(20240733);
+	warm_start(&p, &limit, now_ns);
+	for (int i = 0; i < 500000 && now_ns < 1ull << 55; i++) {
+		should += warm_model_admits(&p.model, now_ns);
+		if (warm_model_admits(&p.model, now_ns))
+			warm_model_take(&p.model, now_ns);
+		admitted += warm_take(&p, now_ns);
+		assert_near("admitted", admitted, should, TOLERANCE * should + 2);
+		now_ns += demand_wait(&limit);
+	}
+	assert_true(should > 100);
+}
+
+/* ---- the ramp from cold under constant demand, and the rate that it ends at */
+
+static const char *const ramps[] = {
+	"warm-up 3/second ramp 1h",
+	"warm-up 3/second ramp 1d cold 100",
+	"warm-up 7/13s ramp 1d cold 10",
+	"warm-up 1000/second ramp 1s cold 2",
+	"warm-up 1000/second ramp 100s",
+	"warm-up 1000/second ramp 1000s cold 100",
+	"warm-up 333333/second ramp 3s cold 5",
+	"warm-up 1m/second ramp 2s",
+	"warm-up 14880952/second ramp 100ms cold 7",
+	"warm-up 97000003/second ramp 10ms cold 100",
+	"warm-up 100m/second ramp 10ms",
+};
+
+/* Offers at every instant, to the grain; how many are admitted until `end`. */
+static uint64_t warm_demand(struct warm_pair *p, __u64 *now, __u64 end)
+{
+	uint64_t admitted = 0;
+	__u64 taken;
+
+	for (; (__s64)(end - *now) > 0; *now = p->state.word, admitted++) {
+		assert_true(warm_up_take(&p->numbers, &p->state, *now, &taken));
+		assert_false(warm_admits(p, p->state.word - 1));
+	}
+	return admitted;
+}
+
+static void ramp_test(void **state)
+{
+	struct rl_limit limit = limit_of(*state);
+	__u64 now = gcra_now(1790000000123456789ull), ramp = gcra_now(limit.ramp_ns);
+	long double should;
+	uint64_t admitted;
+	struct warm_pair p;
+
+	warm_start(&p, &limit, 0);
+	should = p.model.max - p.model.threshold;
+	admitted = warm_demand(&p, &now, now + ramp);
+	assert_near("in the ramp", admitted, should, TOLERANCE * should + 1);
+	should = limit.ramp_ns / p.model.stable;
+	admitted = warm_demand(&p, &now, now + ramp);
+	assert_near("after it", admitted, should, TOLERANCE * should + 1);
+}
+
+/* ---- refund */
+
+/* The next packet is admitted at once, and pays what the one given back did. */
+static void refund_test(void **state)
+{
+	struct rl_limit limit = limit_of(*state);
+	uint64_t now_ns = 12345;
+	struct warm_pair p;
+
+	random_start(20240734);
+	warm_start(&p, &limit, now_ns);
+	for (int i = 0; i < 20000 && now_ns < 1ull << 55; i++) {
+		__u64 taken, again;
+
+		now_ns += warm_wait(&p, now_ns);
+		if (!warm_up_take(&p.numbers, &p.state, gcra_now(now_ns), &taken))
+			continue;
+		warm_up_refund(&p.state, taken);
+		assert_true(warm_admits(&p, gcra_now(now_ns)));
+		assert_true(warm_up_take(&p.numbers, &p.state, gcra_now(now_ns), &again));
+		if (p.numbers.threshold >= WARM_UP_ONE)
+			assert_true(again == taken);
+	}
+}
+
+/* 0 stays the word of the fresh, and what is taken then is what comes back. */
+static void zero_test(void **state)
+{
+	struct rl_limit limit = limit_of("warm-up 10/second ramp 1s");
+	struct warm_pair p;
+	__u64 taken = 0, now;
+
+	(void)state;
+	warm_start(&p, &limit, 0);
+	now = -warm_up_cost(&p.numbers, p.numbers.max);
+	assert_true(warm_up_take(&p.numbers, &p.state, now, &taken));
+	assert_true(p.state.word != 0);
+	warm_up_refund(&p.state, taken);
+	assert_true(warm_admits(&p, now));
+}
+
+/* ---- another rate on an old state, which it acts on at once */
+
+static void change_test(void **state)
+{
+	struct rl_limit before = limit_of("warm-up 1/day ramp 1d cold 100");
+	struct rl_limit after = limit_of("warm-up 1000/second ramp 1s");
+	uint64_t now_ns = NS_PER_DAY, admitted = 0;
+	struct warm_pair p;
+
+	(void)state;
+	warm_start(&p, &before, now_ns);
+	assert_true(warm_take(&p, now_ns));
+	warm_up_compile(&after, &p.numbers);
+	for (int i = 0; i < 20000; i++, now_ns += NS_PER_MS)
+		admitted += warm_take(&p, now_ns);
+	if (admitted < 15000)
+		fail_msg("%llu admitted in 20 s at 1000 a second", (unsigned long long)admitted);
+}
+
+/* ---- what the parser lets through is held; what could not be held is refused there */
+
+static void range_test(void **state)
+{
+	static const char *const corners[] = {
+		"warm-up 1/day ramp 1152921504606846976ns", /* 2^60: no grain is left */
+		"warm-up 1/day ramp 4611686018427387904ns",
+		"warm-up 1/day ramp 30000d cold 100",
+		"warm-up 100m/second ramp 40d",
+		"warm-up 100m/second ramp 2d cold 2",
+		"warm-up 53000/4611686018427387904ns ramp 1d",
+	};
+	struct rl_limit limit;
+
+	(void)state;
+	random_start(20240735);
+	for (size_t i = 0; i < ARRAY_SIZE(corners); i++) {
+		if (!limit_parse(corners[i], &limit))
+			continue;
+		if (limit.ramp_ns >> 59 ||
+		    warm_model(&limit, 0).max * PERMIT >= (long double)(1ull << 62))
+			fail_msg("%s overflows", corners[i]);
+		step_walk(&limit, clocks[i % CLOCKS], 2000);
+	}
+}
+
+/* ---- */
+
+static const struct CMUnitTest singles[] = {
+	cmocka_unit_test(random_test),
+	cmocka_unit_test(zero_test),
+	cmocka_unit_test(change_test),
+	cmocka_unit_test(range_test),
+};
+
+static const struct {
+	const char *name;
+	CMUnitTestFunction test;
+} rated[] = {{"every step", step_test}, {"whole run", whole_test}, {"refund", refund_test}};
+
+#define RATED (ARRAY_SIZE(rated) * ARRAY_SIZE(rates))
+
+static struct CMUnitTest tests[RATED + ARRAY_SIZE(ramps) + ARRAY_SIZE(singles)];
+static char names[RATED][96];
+
+int main(void)
+{
+	size_t count = 0;
+
+	for (; count < RATED; count++) {
+		size_t which = count / ARRAY_SIZE(rates), row = count % ARRAY_SIZE(rates);
+
+		snprintf(names[count], sizeof(names[count]), "%s, %s", rated[which].name,
+			 rates[row]);
+		tests[count] = (struct CMUnitTest){names[count], rated[which].test, NULL, NULL,
+						   (void *)rates[row]};
+	}
+	count += tests_of(tests + count, ramps, ARRAY_SIZE(ramps), ramp_test);
+	memcpy(tests + count, singles, sizeof(singles));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
