@@ -197,6 +197,12 @@ static const struct refusal_row {
 	{"warm-up without ramp", "rule any limit warm-up 10/s", 28,
 	 "\"10/s\" must be followed by a ramp", NULL},
 	{"bad ramp", "rule any limit warm-up 10/s ramp 5", 34, "\"5\" is not a duration", NULL},
+	{"ramp beyond a day", "rule any limit warm-up 10/s ramp 2d", 24, "write at most ramp 1d",
+	 NULL},
+	{"window beyond 2^52", "rule any limit fixed-window 5000000000000000byte/2d", 29,
+	 "less than 2^52", NULL},
+	{"slots beyond 2^59 ns", "rule any limit sliding-window 30000/25000d slots 16", 31,
+	 "write at most 6000d", NULL},
 	{"cold 1", "rule any limit warm-up 10/s ramp 5s cold 1", 42, "write 2 to 100", NULL},
 	{"cold 101", "rule any limit warm-up 10/s ramp 5s cold 101", 42, "write 2 to 100", NULL},
 	/* keys, overs, for */
