@@ -21,6 +21,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_hash.h"
+#include "clock.h"
 #include "key.h"
 #include "maps.h"
 
@@ -184,6 +185,78 @@ static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rul
 	p->taken = next - now - gcra_level(&rule->gcra, word, now);
 	hot_insert(set, key.fingerprint, next, now);
 	return true;
+}
+
+/* ---- refusals: limits whose state is in an LRU say until when a key is refused for certain, so
+ * that refusing it again costs one line and no look-up there */
+
+static __always_inline struct hot_key hot_refusal_key(const struct packet *p,
+						      const struct rl_rule *rule)
+{
+	struct hot_key key = hot_key_build(p, rule);
+
+	key.fingerprint ^= rule->generation * HOT_GENERATION & ~HOT_FLAGS;
+	return key;
+}
+
+static __always_inline bool hot_refuses(const struct packet *p, const struct rl_rule *rule,
+					__u64 now)
+{
+	struct hot_key key = hot_refusal_key(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+
+	return slot && hot_debt(slot, now);
+}
+
+static __always_inline void hot_refuse(const struct packet *p, const struct rl_rule *rule,
+				       __u64 now, __u64 until)
+{
+	struct hot_key key = hot_refusal_key(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+
+	if (slot)
+		slot->word = until;
+	else if (set)
+		hot_insert(set, key.fingerprint, until, now);
+}
+
+/* ---- sources that are known: a slot under no limit, whose word is until when */
+
+#define KNOWN_GRAINS         (300ULL * 1000000000 << RL_GRAIN_SHIFT)
+#define KNOWN_REFRESH_GRAINS (1ULL * 1000000000 << RL_GRAIN_SHIFT)
+
+static __always_inline struct hot_key hot_source_key(const struct packet *p)
+{
+	const __u64 *addr = (const __u64 *)p->src;
+	bool ipv4 = p->flags & PACKET_IPV4;
+	__u64 address = hot_hash(hot_seed, ipv4 ? 0 : addr[0], ipv4 ? addr[1] : 0);
+
+	return hot_key_of(address, 0, 0, hot_mask);
+}
+
+static __always_inline bool hot_source_is_known(const struct packet *p)
+{
+	struct hot_key key = hot_source_key(p);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+
+	return slot && hot_debt(slot, gcra_now(clock_tick()));
+}
+
+/* Written at most once a second for each source. Who was heard last is kept longest. */
+static __always_inline void hot_source_remember(const struct packet *p)
+{
+	struct hot_key key = hot_source_key(p);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	__u64 now = gcra_now(clock_tick());
+	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+
+	if (slot && hot_debt(slot, now) < KNOWN_GRAINS - KNOWN_REFRESH_GRAINS)
+		slot->word = now + KNOWN_GRAINS;
+	else if (set && !slot)
+		hot_insert(set, key.fingerprint, now + KNOWN_GRAINS, now);
 }
 
 static __always_inline void hot_refund(struct packet *p, const struct rl_rule *rule)

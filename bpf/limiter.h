@@ -24,8 +24,9 @@ static __always_inline __u64 limit_amount(const struct packet *p, const struct r
 
 /* ---- would the limit admit it? */
 
+/* *until_ns, here and below: until when a refused key is refused for certain, if that is known. */
 static __always_inline bool state_admits(const struct rl_rule *rule, const struct rl_state_key *key,
-					 __u64 now_ns, __u64 amount)
+					 __u64 now_ns, __u64 amount, __u64 *until_ns)
 {
 	struct rl_state fresh = {}, *state = state_find(rule, key);
 	struct lease *lease = lease_find(rule);
@@ -35,8 +36,10 @@ static __always_inline bool state_admits(const struct rl_rule *rule, const struc
 		return true;
 	if (!state)
 		state = &fresh;
-	if (rule->limit.algorithm == RL_FIXED_WINDOW)
+	if (rule->limit.algorithm == RL_FIXED_WINDOW) {
+		*until_ns = fixed_window_end(&rule->window, state);
 		return fixed_window_admits(&rule->window, state, now_ns, amount);
+	}
 	if (rule->limit.algorithm == RL_WARM_UP)
 		return warm_up_admits(&rule->warm_up, state, gcra_now(now_ns));
 	gcra_settle(&rule->gcra, &state->word, gcra_now(now_ns));
@@ -44,27 +47,33 @@ static __always_inline bool state_admits(const struct rl_rule *rule, const struc
 }
 
 static __always_inline bool slots_admit(const struct rl_rule *rule, const struct rl_state_key *key,
-					__u64 now_ns, __u64 amount)
+					__u64 now_ns, __u64 amount, __u64 *until_ns)
 {
+	const struct rl_window *w = &rule->window;
 	struct rl_slots *slots = slots_find(key);
 
-	return slots ? sliding_window_admits(&rule->window, slots, now_ns, amount)
-		     : amount <= rule->window.amount;
+	if (!slots || sliding_window_admits(w, slots, now_ns, amount))
+		return amount <= w->amount;
+	*until_ns = sliding_window_end(w, slots, sliding_window_slot(w, now_ns));
+	return false;
 }
 
 static __always_inline bool log_admits(const struct rl_rule *rule, const struct rl_state_key *key,
-				       __u64 now_ns)
+				       __u64 now_ns, __u64 *until_ns)
 {
 	struct rl_log *log = log_find(key);
 
-	return !log || sliding_log_admits(&rule->window, log, now_ns, log_depth);
+	if (!log || sliding_log_admits(&rule->window, log, now_ns, log_depth))
+		return true;
+	*until_ns = sliding_log_end(&rule->window, log, log_depth);
+	return false;
 }
 
 /* Writes no state, but that a bucket is settled after its numbers changed. enum outcome. */
 __noinline int limit_peek_slow(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
-	__u64 now_ns, amount;
+	__u64 now_ns, amount, until_ns = 0;
 	bool admits;
 
 	if (!p || !rule)
@@ -74,25 +83,31 @@ __noinline int limit_peek_slow(struct packet *p, const struct rl_rule *rule)
 		return OUTCOME_BANNED;
 	amount = limit_amount(p, rule);
 	now_ns = clock_of(p, rule);
-	if (rule->hot)
+	if (rule->hot == RL_HOT_BUCKET)
 		admits = hot_admits(p, rule, gcra_now(now_ns), amount);
 	else if (rule->limit.algorithm == RL_SLIDING_WINDOW)
-		admits = slots_admit(rule, &key, now_ns, amount);
+		admits = slots_admit(rule, &key, now_ns, amount, &until_ns);
 	else if (rule->limit.algorithm == RL_SLIDING_LOG)
-		admits = log_admits(rule, &key, now_ns);
+		admits = log_admits(rule, &key, now_ns, &until_ns);
 	else
-		admits = state_admits(rule, &key, now_ns, amount);
+		admits = state_admits(rule, &key, now_ns, amount, &until_ns);
+	if (!admits && until_ns && rule->hot == RL_HOT_REFUSAL)
+		hot_refuse(p, rule, gcra_now(now_ns), gcra_now(until_ns));
 	return admits ? OUTCOME_WITHIN : OUTCOME_OVER;
 }
 
-/* The common case without a call: a bucket in the hot table, no bans. */
+/* The common cases without a call: a bucket in the hot table, and a refusal that is known. */
 static __always_inline int limit_peek(struct packet *p, const struct rl_rule *rule)
 {
+	__u64 now;
+
 	if (!rule->hot || rule->limit.over == RL_OVER_BAN)
 		return limit_peek_slow(p, rule);
-	return hot_admits(p, rule, gcra_now(clock_of(p, rule)), limit_amount(p, rule))
-		       ? OUTCOME_WITHIN
-		       : OUTCOME_OVER;
+	now = gcra_now(clock_of(p, rule));
+	if (rule->hot == RL_HOT_BUCKET)
+		return hot_admits(p, rule, now, limit_amount(p, rule)) ? OUTCOME_WITHIN
+								       : OUTCOME_OVER;
+	return hot_refuses(p, rule, now) ? OUTCOME_OVER : limit_peek_slow(p, rule);
 }
 
 /* ---- take */
@@ -159,7 +174,7 @@ __noinline int limit_take(struct packet *p, const struct rl_rule *rule)
 	if (rule->limit.over == RL_OVER_BAN && ban_holds(&key))
 		return OUTCOME_BANNED;
 	now_ns = clock_of(p, rule);
-	if (rule->hot)
+	if (rule->hot == RL_HOT_BUCKET)
 		return hot_take(p, rule, gcra_now(now_ns), amount) ? OUTCOME_WITHIN : OUTCOME_OVER;
 	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
 		return slots_take(p, rule, &key, now_ns, amount);
@@ -198,7 +213,7 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 
 	if (!p || !rule)
 		return 0;
-	if (rule->hot) {
+	if (rule->hot == RL_HOT_BUCKET) {
 		hot_refund(p, rule);
 		return 0;
 	}

@@ -6,7 +6,7 @@
 #ifndef RLCTL_STATE_H
 #define RLCTL_STATE_H
 
-#include "key.h"
+#include "hot.h"
 #include "maps.h"
 
 const volatile __u32 log_depth = RL_SLIDING_LOG_MAX; /* a power of two; set at attach */
@@ -96,6 +96,8 @@ static __always_inline bool source_is_known(const struct packet *p)
 {
 	struct rl_state_key key;
 
+	if (hot_mask)
+		return hot_source_is_known(p);
 	key_source(&key, p);
 	return bpf_map_lookup_elem(&sources, &key);
 }
@@ -105,6 +107,8 @@ static __always_inline void source_remember(const struct packet *p)
 	struct rl_state none = {};
 	struct rl_state_key key;
 
+	if (hot_mask)
+		return hot_source_remember(p);
 	key_source(&key, p);
 	bpf_map_update_elem(&sources, &key, &none, BPF_NOEXIST);
 }

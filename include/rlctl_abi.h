@@ -164,7 +164,7 @@ _Static_assert(sizeof(struct rl_warm_up) == 56, "rl_warm_up");
 struct rl_rule {
 	__u8 action; /* enum rl_action */
 	__u8 clock;  /* enum rl_clock: by which the limit is held */
-	__u8 hot;    /* 1: its state is in the hot table */
+	__u8 hot;    /* enum rl_hot_use */
 	__u8 pad;
 	__u32 limit_id; /* names the limit in state keys, never used twice; 0 = not a limit */
 	__u32 slot;     /* index of its counters and of its shared state */
@@ -175,13 +175,17 @@ struct rl_rule {
 		struct rl_window window;
 		struct rl_warm_up warm_up;
 	};
-	__u64 mask6[2]; /* limit.key_len6 as the halves of an address, in network order */
-	__u64 mask4;    /* limit.key_len4, of the second half of a mapped address */
-	__u64 pad2;
+	__u64 mask6[2];   /* limit.key_len6 as the halves of an address, in network order */
+	__u64 mask4;      /* limit.key_len4, of the second half of a mapped address */
+	__u64 generation; /* of the policy: refusals of another are void */
 	struct rl_match match;
 	struct rl_limit limit;
 };
 _Static_assert(sizeof(struct rl_rule) == 224, "rl_rule");
+
+/* What a limit keeps in the hot table: nothing; its bucket; or, for states that are larger than a
+ * word, until when a key is refused for certain. */
+enum rl_hot_use { RL_HOT_NONE, RL_HOT_BUCKET, RL_HOT_REFUSAL };
 
 enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
 

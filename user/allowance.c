@@ -37,7 +37,7 @@ static struct allowance of_fixed_window(const struct rl_rule *rule, const struct
 	struct allowance a = {.remaining = w->amount - fixed_window_sum(w, state, now_ns)};
 
 	if (!a.remaining)
-		a.wait_ns = state->aux - 1 + w->period_ns - now_ns;
+		a.wait_ns = fixed_window_end(w, state) - now_ns;
 	return a;
 }
 
@@ -48,11 +48,8 @@ static struct allowance of_sliding_window(const struct rl_rule *rule, struct rl_
 	__u64 slot = sliding_window_slot(w, now_ns);
 	struct allowance a = {.remaining = w->amount - sliding_window_sum(w, slots, slot)};
 
-	/* The first slot ahead at which the oldest of what counts now no longer does. */
-	for (__u32 ahead = 1; !a.remaining && !a.wait_ns && ahead <= w->slots; ahead++)
-		if (sliding_window_sum(w, slots, slot + ahead) < w->amount)
-			a.wait_ns = (slot + ahead) / w->slots * w->period_ns +
-				    (slot + ahead) % w->slots * w->period_ns / w->slots - now_ns;
+	if (!a.remaining)
+		a.wait_ns = sliding_window_end(w, slots, slot) - now_ns;
 	return a;
 }
 
@@ -66,8 +63,7 @@ static struct allowance of_sliding_log(const struct rl_rule *rule, struct rl_log
 		if (sliding_log_recent(w, *sliding_log_place(log, log->head - i, depth), now_ns))
 			a.remaining--;
 	if (!a.remaining)
-		a.wait_ns = *sliding_log_place(log, log->head - w->amount, depth) - 1 +
-			    w->period_ns - now_ns;
+		a.wait_ns = sliding_log_end(w, log, depth) - now_ns;
 	return a;
 }
 

@@ -148,6 +148,7 @@ static void emit_rule(struct build *b, const struct rule *rule)
 	if (rule->action != RL_ACTION_LIMIT)
 		return;
 	numbers_compile(&rule->limit, b->ctx, entry);
+	entry->generation = b->out->header.generation;
 }
 
 /* What the language has and this instance has not. */

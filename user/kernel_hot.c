@@ -11,6 +11,7 @@
 #include "algorithm/gcra.h"
 #include "algorithm/hot_hash.h"
 #include "kernel_internal.h"
+#include "units.h"
 
 int hot_open(const struct instance *instance, struct hot_table *out)
 {
@@ -39,6 +40,24 @@ static uint64_t address_hash(const struct hot_table *table, const struct rl_rule
 			half[1] & (ipv4 ? numbers->mask4 : numbers->mask6[1]));
 }
 
+/* As bpf/hot.h makes it of a packet. */
+static struct hot_key key_of(const struct hot_table *table, const struct rl_rule *numbers,
+			     const struct rl_state_key *key)
+{
+	bool ipv4 = prefix_is_ipv4(key->addr, 128);
+	uint64_t rest = hot_rest(numbers->limit_id, key->sport, key->dport);
+	struct hot_key hot;
+
+	if (numbers->limit.key == RL_KEY_SOURCE_DEST || numbers->limit.key == RL_KEY_FLOW)
+		rest ^= address_hash(table, numbers, key->peer, ipv4) +
+			((uint64_t)key->proto << 32);
+	hot = hot_key_of(address_hash(table, numbers, key->addr, ipv4), rest, numbers->limit_id,
+			 table->instance->info.hot_sets - 1);
+	if (numbers->hot == RL_HOT_REFUSAL)
+		hot.fingerprint ^= numbers->generation * HOT_GENERATION & ~HOT_FLAGS;
+	return hot;
+}
+
 static struct rl_hot_slot *slot_find(const struct hot_table *table, const struct hot_key *key)
 {
 	struct rl_hot_set *set = &table->sets[key->set];
@@ -49,45 +68,41 @@ static struct rl_hot_slot *slot_find(const struct hot_table *table, const struct
 	return NULL;
 }
 
-static struct hot_key key_of(const struct hot_table *table, const struct rl_rule *numbers,
-			     uint64_t address, uint16_t dport)
+int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
+	      const struct rl_state_key *any_port,
+	      int (*found)(void *arg, const struct rl_state_key *key, uint64_t word), void *arg)
 {
-	return hot_key_of(address, hot_rest(numbers->limit_id, 0, dport), numbers->limit_id,
-			  table->instance->info.hot_sets - 1);
-}
-
-int hot_visit(const struct hot_table *table, const struct rl_rule *numbers, const uint8_t addr[16],
-	      bool ipv4, int (*found)(void *arg, uint16_t dport, uint64_t word), void *arg)
-{
-	uint64_t address = address_hash(table, numbers, addr, ipv4);
 	uint32_t ports = numbers->limit.key == RL_KEY_SOURCE_DPORT ? 65536 : 1;
+	struct rl_state_key key = *any_port;
 	int ret = 0;
 
 	for (uint32_t port = 0; !ret && port < ports; port++) {
-		struct hot_key key = key_of(table, numbers, address, port);
-		struct rl_hot_slot *slot = slot_find(table, &key);
+		struct hot_key hot;
+		struct rl_hot_slot *slot;
 		uint64_t word = 0;
 
+		key.dport = port;
+		hot = key_of(table, numbers, &key);
+		slot = slot_find(table, &hot);
 		if (slot)
 			word = slot->word;
-		else if (table->sets[key.set].slot[0].fingerprint & HOT_SPILLED)
-			bpf_map_lookup_elem(table->instance->fd.spilled, &key.fingerprint, &word);
+		else if (table->sets[hot.set].slot[0].fingerprint & HOT_SPILLED)
+			bpf_map_lookup_elem(table->instance->fd.spilled, &hot.fingerprint, &word);
 		if (word)
-			ret = found(arg, port, word);
+			ret = found(arg, &key, word);
 	}
 	return ret;
 }
 
 void hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
-		const uint8_t addr[16], bool ipv4, uint16_t dport)
+		const struct rl_state_key *key)
 {
-	struct hot_key key =
-		key_of(table, numbers, address_hash(table, numbers, addr, ipv4), dport);
-	struct rl_hot_slot *slot = slot_find(table, &key);
+	struct hot_key hot = key_of(table, numbers, key);
+	struct rl_hot_slot *slot = slot_find(table, &hot);
 
 	if (slot)
 		__atomic_store_n(&slot->word, 0, __ATOMIC_RELAXED);
-	bpf_map_delete_elem(table->instance->fd.spilled, &key.fingerprint);
+	bpf_map_delete_elem(table->instance->fd.spilled, &hot.fingerprint);
 }
 
 uint64_t hot_live(const struct hot_table *table, uint64_t now_ns)

@@ -70,12 +70,15 @@ struct hot_table {
 int hot_open(const struct instance *instance, struct hot_table *out);
 void hot_close(struct hot_table *table);
 
-/* Calls `found` for every state of the address under the limit whose numbers these are, until it
- * returns non-zero. Keys of two addresses cannot be found from one. */
-int hot_visit(const struct hot_table *table, const struct rl_rule *numbers, const uint8_t addr[16],
-	      bool ipv4, int (*found)(void *arg, uint16_t dport, uint64_t word), void *arg);
+/* Calls `found` for every bucket that `key` has under the limit whose numbers these are, whatever
+ * its destination port where that counts, until it returns non-zero. */
+int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
+	      const struct rl_state_key *key,
+	      int (*found)(void *arg, const struct rl_state_key *key, uint64_t word), void *arg);
+
+/* The key's bucket, or its refusal, is as if it had never been. */
 void hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
-		const uint8_t addr[16], bool ipv4, uint16_t dport);
+		const struct rl_state_key *key);
 
 /* Slots that still owe something. */
 uint64_t hot_live(const struct hot_table *table, uint64_t now_ns);
@@ -85,6 +88,9 @@ uint64_t hot_live(const struct hot_table *table, uint64_t now_ns);
 /* What a policy for this instance is compiled with, now. */
 void instance_compile_context(const struct instance *instance, const struct policy_context *text,
 			      struct compile_context *out);
+
+/* Of the policy in force; 0 when there is none. */
+uint64_t instance_generation(const struct instance *instance);
 
 /* ---- kernel.c */
 

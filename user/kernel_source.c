@@ -25,6 +25,7 @@ struct search {
 	bool ipv4;
 	struct source_entry *entries;
 	size_t count;
+	uint64_t generation;
 };
 
 static int entry_append(struct search *s, const struct source_entry *entry)
@@ -184,21 +185,22 @@ static int shared_walk(struct search *s)
 }
 
 /* A bucket in the hot table. */
-struct hot_search {
-	struct search *s;
-	const struct rule *rule;
-};
-
-static int hot_found(void *arg, uint16_t dport, uint64_t word)
+static int hot_found(void *arg, const struct rl_state_key *key, uint64_t word)
 {
-	const struct hot_search *h = arg;
-	const struct rl_limit *limit = &h->rule->limit;
 	struct rl_state state = {.word = word};
-	struct rl_state_key key = {.limit_id = h->rule->limit_id, .dport = dport};
 
-	prefix_mask(key.addr, h->s->addr,
-		    h->s->ipv4 ? RL_MAPPED_BITS + limit->key_len4 : limit->key_len6);
-	return state_found(h->s, &key, &state, sizeof(state), 1);
+	return state_found(arg, key, &state, sizeof(state), 1);
+}
+
+/* The key of the address under a limit, ports aside. */
+static struct rl_state_key key_made(const struct search *s, const struct rule *rule)
+{
+	const struct rl_limit *limit = &rule->limit;
+	struct rl_state_key key = {.limit_id = rule->limit_id};
+
+	prefix_mask(key.addr, s->addr,
+		    s->ipv4 ? RL_MAPPED_BITS + limit->key_len4 : limit->key_len6);
+	return key;
 }
 
 static int hot_walk(struct search *s)
@@ -209,15 +211,16 @@ static int hot_walk(struct search *s)
 	if (ret)
 		return ret;
 	policy_for_each (s->policy, rule) {
-		struct hot_search h = {.s = s, .rule = rule};
+		struct rl_state_key key;
 		struct rl_rule numbers;
 
 		if (ret || rule->action != RL_ACTION_LIMIT)
 			continue;
 		numbers = rule_numbers(s, rule);
-		if (numbers.hot && rule->limit.key != RL_KEY_SOURCE_DEST &&
+		key = key_made(s, rule);
+		if (numbers.hot == RL_HOT_BUCKET && rule->limit.key != RL_KEY_SOURCE_DEST &&
 		    rule->limit.key != RL_KEY_FLOW)
-			ret = hot_visit(&table, &numbers, s->addr, s->ipv4, hot_found, &h);
+			ret = hot_visit(&table, &numbers, &key, hot_found, s);
 	}
 	hot_close(&table);
 	return ret;
@@ -307,11 +310,11 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 	if (!entry->has_state)
 		return ret;
 	numbers = rule_numbers(s, entry->rule);
-	if (numbers.hot) {
-		hot_forget(table, &numbers, entry->key.addr, prefix_is_ipv4(entry->key.addr, 128),
-			   entry->key.dport);
+	numbers.generation = s->generation;
+	if (numbers.hot)
+		hot_forget(table, &numbers, &entry->key);
+	if (numbers.hot == RL_HOT_BUCKET)
 		return ret;
-	}
 	fd = state_map_open(s->instance, entry->rule);
 	if (fd >= 0 && bpf_map_delete_elem(fd, &entry->key) && errno != ENOENT)
 		ret = -errno;
@@ -323,7 +326,7 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
 			    size_t count)
 {
-	struct search s = {.instance = instance};
+	struct search s = {.instance = instance, .generation = instance_generation(instance)};
 	struct policy_context text;
 	struct hot_table table = {0};
 	int ret = hot_open(instance, &table);

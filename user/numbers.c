@@ -181,6 +181,19 @@ static void masks_compile(const struct rl_limit *limit, struct rl_rule *out)
 	out->mask6[1] = limit->key_len6 > 64 ? mask_be64(limit->key_len6 - 64) : 0;
 }
 
+static enum rl_hot_use hot_choose(const struct rl_limit *limit, const struct compile_context *ctx)
+{
+	if (!ctx->hot || limit->key == RL_KEY_RULE)
+		return RL_HOT_NONE;
+	if (limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET)
+		return RL_HOT_BUCKET;
+	/* A smaller packet may still fit where a larger one is refused; a warm-up is cheap to ask.
+	 */
+	if (limit->unit != RL_PACKETS || limit->algorithm == RL_WARM_UP)
+		return RL_HOT_NONE;
+	return RL_HOT_REFUSAL;
+}
+
 void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
 		     struct rl_rule *out)
 {
@@ -188,11 +201,11 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 
 	out->clock = clock_choose(limit, ctx->tick_ns);
 	masks_compile(limit, out);
+	out->hot = hot_choose(limit, ctx);
 	switch (limit->algorithm) {
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 		gcra_compile(&part, &out->gcra);
-		out->hot = ctx->hot && limit->key != RL_KEY_RULE;
 		lease_compile(limit, ctx, out);
 		break;
 	case RL_WARM_UP:

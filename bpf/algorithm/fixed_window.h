@@ -56,6 +56,12 @@ static inline bool fixed_window_admits(const struct rl_window *w, const struct r
 	return amount <= w->amount && fixed_window_sum(w, s, now) <= w->amount - amount;
 }
 
+/* When the window in s is over: a full one refuses every packet until then. Nanoseconds. */
+static inline __u64 fixed_window_end(const struct rl_window *w, const struct rl_state *s)
+{
+	return *(volatile __u64 *)&s->aux - 1 + w->period_ns;
+}
+
 /* Starts the window of `now` if the one in s is over. */
 static inline void fixed_window_open(const struct rl_window *w, struct rl_state *s, __u64 now)
 {

@@ -12,6 +12,9 @@
 #define HOT_SPILLED 2ULL /* in the first fingerprint of a set: look into `spilled` on a miss */
 #define HOT_FLAGS   3ULL
 
+#define HOT_GENERATION \
+	0xd6e8feb86659fd93ULL /* odd: spreads a policy's generation over a fingerprint */
+
 /* Where a key is looked for. */
 struct hot_key {
 	__u64 fingerprint; /* flags zero */

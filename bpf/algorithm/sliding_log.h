@@ -47,6 +47,15 @@ static inline bool sliding_log_admits(const struct rl_window *w, struct rl_log *
 		w, *(volatile __u64 *)sliding_log_place(log, head - w->amount, depth), now);
 }
 
+/* When the N-th last admission, which refuses now, leaves the window. Nanoseconds. */
+static inline __u64 sliding_log_end(const struct rl_window *w, struct rl_log *log, __u32 depth)
+{
+	__u64 head = *(volatile __u64 *)&log->head;
+
+	return *(volatile __u64 *)sliding_log_place(log, head - w->amount, depth) - 1 +
+	       w->period_ns;
+}
+
 /* Admits and takes, or refuses and changes nothing. *taken is what sliding_log_refund needs. */
 static inline bool sliding_log_take(const struct rl_window *w, struct rl_log *log, __u64 now,
 				    __u32 depth, __u64 *taken)

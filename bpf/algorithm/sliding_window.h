@@ -63,6 +63,24 @@ static inline __u64 sliding_window_sum(const struct rl_window *w, struct rl_slot
 	return sum;
 }
 
+/* When a slot begins, rounded up. */
+static inline __u64 sliding_window_begin(const struct rl_window *w, __u64 slot)
+{
+	return slot / w->slots * w->period_ns +
+	       (slot % w->slots * w->period_ns + w->slots - 1) / w->slots;
+}
+
+/* When the oldest slot that counts in `slot` leaves the window: a full one refuses until then. */
+static inline __u64 sliding_window_end(const struct rl_window *w, struct rl_slots *s, __u64 slot)
+{
+	__u64 oldest = slot;
+
+	for (__u32 i = 1; i < RL_SLOTS_MAX; i++)
+		if (i < w->slots && sliding_window_part(w, s, slot - i))
+			oldest = slot - i;
+	return sliding_window_begin(w, oldest + w->slots);
+}
+
 static inline bool sliding_window_admits(const struct rl_window *w, struct rl_slots *s, __u64 now,
 					 __u64 amount)
 {
