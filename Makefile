@@ -25,7 +25,7 @@ WARNINGS := -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
 HARDEN   := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fPIE
 INCLUDES := -Iinclude -Iuser -Ibpf -Ibuild -Itests
 LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lbpf -ljson-c -lpcap) \
-	    -lelf -lz
+	    -lelf -lm -lz
 USER_CFLAGS  := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) $(HARDEN) \
 		$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS) $(CFLAGS)
 USER_LDFLAGS := -pie -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)

@@ -300,13 +300,15 @@ struct rl_hot_set {
 };
 _Static_assert(sizeof(struct rl_hot_set) == 64, "a cache line");
 
-/* How hard the hot table is pressed; sums since attach. */
-enum rl_pressure {
-	RL_PRESSURE_STRANGERS,
-	RL_PRESSURE_EVICTIONS,
-	RL_PRESSURE_SPILLS,
-	RL_PRESSURE_COUNT
-};
+/* How hard the hot table is pressed; sums since attach. Strangers: keys that got a slot. Evictions:
+ * slots taken from keys that still owed. Spills: those of them that had come back, kept in an LRU.
+ */
+#define RL_PRESSURES(X)           \
+	X(STRANGERS, "strangers") \
+	X(EVICTIONS, "evictions") \
+	X(SPILLS, "spills")
+#define RL_PRESSURE_ENUM(name, text) RL_ENUM(RL_PRESSURE_, name)
+enum rl_pressure { RL_PRESSURES(RL_PRESSURE_ENUM) RL_PRESSURE_COUNT };
 
 enum rl_hook { RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS };
 

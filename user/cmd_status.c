@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl status: what is attached where. JSON is that of stats and more. */
+#include <math.h>
+
 #include "cmd.h"
 #include "output_stats.h"
 
@@ -18,6 +20,35 @@ static void report_sources(struct report *report, const struct instance *instanc
 	report_value(report, "sources", sources);
 }
 
+/* The chance that a new key finds all ways of its set live, at the load of now: keys fall into sets
+ * as a Poisson process. */
+static double eviction_odds(const struct instance_stats *stats)
+{
+	double load = (double)stats->hot_live * RL_HOT_WAYS / stats->hot_slots;
+	double term = exp(-load), fewer = 0;
+
+	for (int live = 0; live < RL_HOT_WAYS; live++) {
+		fewer += term;
+		term *= load / (live + 1);
+	}
+	return fewer < 1 ? 1 - fewer : 0;
+}
+
+static void report_odds(struct report *report, const struct instance_stats *stats)
+{
+	char text[NUMBER_TEXT_MAX];
+	double odds;
+
+	if (!stats->hot_slots) {
+		report_none(report, "eviction");
+		return;
+	}
+	odds = eviction_odds(stats);
+	snprintf(text, sizeof(text), "%.4f %%", odds * 100);
+	report_text(report, NULL, "eviction", text);
+	report_value(report, "eviction_odds", json_object_new_double(odds));
+}
+
 static void report_instance(struct report *report, const struct instance *instance,
 			    const struct instance_status *status,
 			    const struct instance_stats *stats)
@@ -29,8 +60,9 @@ static void report_instance(struct report *report, const struct instance *instan
 	report_id(report, "program_id", "program", status->program_id);
 	report_time(report, "since", "since", status->since_ns);
 	report_number(report, NULL, "rules", stats->policy.count);
-	report_text(report, "table", NULL, table_name(instance->info.table));
+	report_text(report, "table", "table", table_name(instance->info.table));
 	report_sources(report, instance, status);
+	report_odds(report, stats);
 	report_bytes(report, "memory_bytes", "memory", status->memory_bytes);
 }
 

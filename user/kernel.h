@@ -129,6 +129,9 @@ struct instance_stats {
 	struct rl_amount reasons[RL_REASON_COUNT]; /* sums over all CPUs */
 	struct policy policy;                      /* rules in force */
 	struct rl_rule_counters *rules;            /* of policy.rules[i] */
+	uint64_t pressure[RL_PRESSURE_COUNT];
+	uint64_t hot_live;  /* slots of the hot table that still owe */
+	uint64_t hot_slots; /* all of them; 0: there is no hot table */
 };
 int instance_stats_read(const struct instance *instance, struct instance_stats *out);
 void instance_stats_clear(struct instance_stats *stats);

@@ -45,6 +45,26 @@ static int rule_counters_read(const struct instance *instance, struct instance_s
 	return 0;
 }
 
+/* How hard the hot table is pressed, where there is one. */
+static int pressure_read(const struct instance *instance, struct instance_stats *out)
+{
+	struct hot_table table;
+	int ret = 0;
+
+	if (instance->info.table != RL_TABLE_HOT || instance->clock_injected)
+		return 0;
+	for (uint32_t i = 0; !ret && i < RL_PRESSURE_COUNT; i++)
+		ret = percpu_sum(instance->fd.pressure, i, &out->pressure[i], 1);
+	if (!ret)
+		ret = hot_open(instance, &table);
+	if (ret)
+		return ret;
+	out->hot_slots = (uint64_t)instance->info.hot_sets * RL_HOT_WAYS;
+	out->hot_live = hot_live(&table, clock_ns(CLOCK_MONOTONIC));
+	hot_close(&table);
+	return 0;
+}
+
 int instance_stats_read(const struct instance *instance, struct instance_stats *out)
 {
 	struct instance_stats stats = {0};
@@ -56,6 +76,8 @@ int instance_stats_read(const struct instance *instance, struct instance_stats *
 	for (uint32_t i = 0; !ret && i < RL_REASON_COUNT; i++)
 		ret = percpu_sum(instance->fd.reasons, i, (uint64_t *)&stats.reasons[i],
 				 sizeof(stats.reasons[i]) / 8);
+	if (!ret)
+		ret = pressure_read(instance, &stats);
 	if (ret) {
 		fail("%s: reading the counters failed: %s", instance->device, strerror(-ret));
 		instance_stats_clear(&stats);

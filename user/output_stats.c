@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Counters of an instance as JSON, which is a contract (DESIGN.md §5), and as tables. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,11 +71,27 @@ void json_put_stats(struct json_object *object, const struct instance *instance,
 	json_put(object, "rules", rules);
 }
 
+#define PRESSURE_NAME(name_, text_) text_,
+static const char *const pressure_names[RL_PRESSURE_COUNT] = {RL_PRESSURES(PRESSURE_NAME)};
+
+static struct json_object *json_pressure(const struct instance_stats *stats)
+{
+	struct json_object *object = json_object_new_object();
+
+	for (int i = 0; i < RL_PRESSURE_COUNT; i++)
+		json_put(object, pressure_names[i], json_object_new_uint64(stats->pressure[i]));
+	json_put(object, "slots_live", json_object_new_uint64(stats->hot_live));
+	json_put(object, "slots", json_object_new_uint64(stats->hot_slots));
+	return object;
+}
+
 struct json_object *json_stats(const struct instance *instance, const struct instance_stats *stats)
 {
 	struct json_object *object = json_instance(instance);
 
 	json_put_stats(object, instance, stats);
+	if (stats->hot_slots)
+		json_put(object, "pressure", json_pressure(stats));
 	return object;
 }
 
@@ -224,6 +241,30 @@ void stats_print_sums(const struct instance *instance, const struct instance_sta
 	tables_print(instance, &reading);
 }
 
+/* One line: counts, with --watch a second's, and how full the hot table is. */
+static void pressure_print(const struct reading *reading)
+{
+	uint64_t ms = reading->before ? reading->elapsed_ns / NS_PER_MS : 0;
+	const struct instance_stats *now = reading->now;
+	char text[NUMBER_TEXT_MAX];
+
+	if (!now->hot_slots)
+		return;
+	printf("\npressure:");
+	for (int i = 0; i < RL_PRESSURE_COUNT; i++) {
+		uint64_t n = now->pressure[i];
+
+		if (ms)
+			n = (n - reading->before->pressure[i]) * 1000 / ms;
+		number_print(text, n);
+		printf(" %s%s %s,", text, reading->before ? "/s" : "", pressure_names[i]);
+	}
+	number_print(text, now->hot_slots);
+	printf(" table %" PRIu64 ".%" PRIu64 " %% of %s live\n",
+	       now->hot_live * 100 / now->hot_slots, now->hot_live * 1000 / now->hot_slots % 10,
+	       text);
+}
+
 void stats_print(const struct instance *instance, const struct instance_stats *stats,
 		 const struct instance_stats *before, uint64_t elapsed_ns)
 {
@@ -233,4 +274,5 @@ void stats_print(const struct instance *instance, const struct instance_stats *s
 	printf("%s %s\n", device, hook_name(instance->info.hook));
 	free(device);
 	tables_print(instance, &reading);
+	pressure_print(&reading);
 }
