@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The demonstration that strangers run first: it succeeds from any directory, and leaves nothing
+# behind, also when it is ended in the middle. check: timeout 180
+. "$(dirname "$0")/../lib.sh"
+RUNNING='' # the demo's pid
+# The library kills without warning, and the demo could not clean up after itself.
+trap 'status=$?; demo_stop; (exit "$status"); _cleanup' EXIT
+
+# demo_start: the demo in the background, from another directory; its namespace's inode in INODE.
+demo_start() {
+	: >"$TMP/bg"
+	bg bash -c "cd / && exec '$TOP/scripts/demo.sh'"
+	DEMO=$BG_PID RUNNING=$BG_PID
+	eventually 100 demo_is_there_or_gone
+	INODE=$(stat -L -c %i "/run/netns/rlctl-demo-$DEMO-host") || _say "no namespace: $(<"$TMP/bg")"
+}
+
+demo_is_there_or_gone() { [[ -e /run/netns/rlctl-demo-$DEMO-host ]] || ! kill -0 "$DEMO"; }
+
+demo_stop() { [[ -z $RUNNING ]] || { kill -TERM "$RUNNING" && wait "$RUNNING"; } 2>/dev/null; }
+
+# demo_ends STATUS: what it printed is shown when it is another.
+demo_ends() {
+	local status=0
+	wait "$RUNNING" || status=$?
+	RUNNING=''
+	[[ $status -eq $1 ]] || _say "exit status $status, wanted $1: $(<"$TMP/bg")"
+}
+
+demo_runs() { demo_start && demo_ends 0; }
+
+demo_says() { grep -qF "$1" "$TMP/bg"; }
+
+demo_is_ended() { # in the flood that is limited
+	demo_start && eventually 60 demo_says 'rlctl rule add any' && sleep 2 &&
+		test -d "$BPFFS/rlctl/$INODE" && kill -TERM "$RUNNING" && demo_ends 143
+}
+
+# nothing_left: no namespace, no pin, and no process that keeps the namespace alive.
+nothing_left() {
+	local left
+	left=$(
+		ip netns list | grep -F "rlctl-demo-$DEMO-"
+		ls -d "$BPFFS/rlctl/$INODE" 2>/dev/null
+		find /proc/[0-9]*/ns/net -maxdepth 0 -lname "net:\[$INODE\]" 2>/dev/null
+	)
+	is "$left" ''
+}
+
+needs_root() {
+	has 'needs root' expect_status 1 setpriv --reuid=65534 bash -s <"$TOP/scripts/demo.sh"
+}
+
+t "runs to its end, and what it claims is true" demo_runs
+t "left nothing behind" nothing_left
+t "ended in the middle of the flood, says so by its status" demo_is_ended
+t "ended in the middle, left nothing behind" nothing_left
+t "says that it needs root" needs_root
