@@ -29,7 +29,9 @@ LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lb
 USER_CFLAGS  := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) $(HARDEN) \
 		$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS) $(CFLAGS)
 USER_LDFLAGS := -pie -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
+# Block placement lets a loop's end fall through to its head, which kernels as old as 6.1 refuse.
 BPF_CFLAGS   := -O2 -g -target bpf -mcpu=v3 -Wall $(if $(filter-out 0,$(WERROR)),-Werror) \
+		-mllvm -disable-block-placement \
 		-Iinclude -Ibpf -Itests -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
 
 objects   = $(patsubst %.c,build/%.o,$(1))

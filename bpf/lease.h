@@ -18,7 +18,9 @@
 
 static __always_inline struct lease *lease_find(const struct rl_rule *rule)
 {
-	return rule->lease ? bpf_map_lookup_elem(&leases, &rule->slot) : NULL;
+	__u32 slot = rule->slot;
+
+	return rule->lease ? bpf_map_lookup_elem(&leases, &slot) : NULL;
 }
 
 static __always_inline bool lease_covers(const struct rl_rule *rule, const struct lease *lease,

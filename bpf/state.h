@@ -23,11 +23,12 @@ static __always_inline void *only(void *array)
 static __always_inline struct rl_state *state_find(const struct rl_rule *rule,
 						   const struct rl_state_key *key)
 {
+	__u32 slot = rule->slot; /* before 6.2 a key must be on the stack */
 	struct shared_state *state;
 	void *map;
 
 	if (rule->limit.key == RL_KEY_RULE) {
-		state = bpf_map_lookup_elem(&shared, &rule->slot);
+		state = bpf_map_lookup_elem(&shared, &slot);
 		return state ? &state->state : NULL;
 	}
 	if (!key_is_long(rule))

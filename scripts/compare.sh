@@ -78,9 +78,9 @@ set grid
 names = "${names[*]}"
 set title "steady: 300/s against 100/second"
 plot 100 * x title "100/second" lc rgb "gray" dt 2, \
-     for [n in names] "$work/steady.".n using 1:2 with lines lw 2 title n
+     for [i = 1:words(names)] "$work/steady.".word(names, i) using 1:2 with lines lw 2 lc i title word(names, i)
 set title "edge: 1000/s from 0.8 to 1.2 s"
 set xrange [0.7:1.3]
-plot for [n in names] "$work/edge.".n using 1:2 with lines lw 2 title n
+plot for [i = 1:words(names)] "$work/edge.".word(names, i) using 1:2 with lines lw 2 lc i title word(names, i)
 GNUPLOT
 echo "drawn: docs/compare.svg"

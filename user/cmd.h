@@ -29,7 +29,7 @@
 	X(MODE, "mode", 0, "auto|native|generic", "auto falls back to generic, and says so")  \
 	X(BY, "by", 0, "source|dest", "the address that prefixes mean; source")               \
 	X(POLICY, "policy", 0, "FILE", "the policy to start with; - is standard input")       \
-	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; lru")                       \
+	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; hot")                       \
 	X(SOURCES, "sources", 0, "N", "how many states are kept at most; 262144")             \
 	X(PREFIXES, "prefixes", 0, "N", "how many prefixes a policy may have; 16384")         \
 	X(LOG_DEPTH, "log-depth", 0, "N", "the largest N of a sliding-log; 1024")             \

@@ -36,6 +36,17 @@ static int refuse(struct build *b, const struct rule *rule, int error, const cha
 	return error;
 }
 
+static int refuse_plain(struct build *b, const struct rule *rule, int error, const char *what)
+{
+	char text[RULE_TEXT_MAX] = "";
+
+	rule_print(text, sizeof(text), rule, b->ctx->text);
+	b->err->line = rule->line;
+	b->err->column = 1;
+	snprintf(b->err->text, sizeof(b->err->text), "%.160s: %s", text, what);
+	return error;
+}
+
 /* ---- what a rule keeps */
 
 static bool slot_taken(const struct build *b, uint32_t slot)
@@ -155,8 +166,9 @@ static void emit_rule(struct build *b, const struct rule *rule)
 static int check_rule(struct build *b, const struct rule *rule)
 {
 	if (rule->limit.fleet)
-		return refuse(b, rule, -EOPNOTSUPP, "fleet limits in this version", 0,
-			      "leave out the word fleet");
+		return refuse_plain(
+			b, rule, -EOPNOTSUPP,
+			"fleet limits are not in this version: leave out the word fleet");
 	if (rule->limit.algorithm == RL_SLIDING_LOG && rule->limit.amount > b->ctx->log_max)
 		return refuse(b, rule, -E2BIG, "packets in a sliding-log", b->ctx->log_max,
 			      "detach, and attach with larger --log-depth");

@@ -28,18 +28,19 @@
 #define FIXED_WINDOW_SHIFT 52
 #define FIXED_WINDOW_MASK  ((1ULL << FIXED_WINDOW_SHIFT) - 1)
 
-static inline __u64 fixed_window_tag(__u64 aux)
+static __always_inline __u64 fixed_window_tag(__u64 aux)
 {
 	return aux << FIXED_WINDOW_SHIFT;
 }
 
-static inline bool fixed_window_is_over(const struct rl_window *w, __u64 aux, __u64 now)
+static __always_inline bool fixed_window_is_over(const struct rl_window *w, __u64 aux, __u64 now)
 {
 	return aux == 0 || (__s64)(now + 1 - aux) >= (__s64)w->period_ns;
 }
 
 /* What was admitted so far in the window that `now` is in; 0 when it would start the next. */
-static inline __u64 fixed_window_sum(const struct rl_window *w, const struct rl_state *s, __u64 now)
+static __always_inline __u64 fixed_window_sum(const struct rl_window *w, const struct rl_state *s,
+					      __u64 now)
 {
 	__u64 aux = *(volatile __u64 *)&s->aux, word = *(volatile __u64 *)&s->word;
 
@@ -50,20 +51,21 @@ static inline __u64 fixed_window_sum(const struct rl_window *w, const struct rl_
 		       : 0;
 }
 
-static inline bool fixed_window_admits(const struct rl_window *w, const struct rl_state *s,
-				       __u64 now, __u64 amount)
+static __always_inline bool fixed_window_admits(const struct rl_window *w, const struct rl_state *s,
+						__u64 now, __u64 amount)
 {
 	return amount <= w->amount && fixed_window_sum(w, s, now) <= w->amount - amount;
 }
 
 /* When the window in s is over: a full one refuses every packet until then. Nanoseconds. */
-static inline __u64 fixed_window_end(const struct rl_window *w, const struct rl_state *s)
+static __always_inline __u64 fixed_window_end(const struct rl_window *w, const struct rl_state *s)
 {
 	return *(volatile __u64 *)&s->aux - 1 + w->period_ns;
 }
 
 /* Starts the window of `now` if the one in s is over. */
-static inline void fixed_window_open(const struct rl_window *w, struct rl_state *s, __u64 now)
+static __always_inline void fixed_window_open(const struct rl_window *w, struct rl_state *s,
+					      __u64 now)
 {
 	__u64 aux = *(volatile __u64 *)&s->aux;
 	__u64 next = now + 1;
@@ -76,8 +78,8 @@ static inline void fixed_window_open(const struct rl_window *w, struct rl_state 
 }
 
 /* Admits and takes, or refuses and changes nothing. *taken is what fixed_window_refund needs. */
-static inline bool fixed_window_take(const struct rl_window *w, struct rl_state *s, __u64 now,
-				     __u64 amount, __u64 *taken)
+static __always_inline bool fixed_window_take(const struct rl_window *w, struct rl_state *s,
+					      __u64 now, __u64 amount, __u64 *taken)
 {
 	if (amount > w->amount)
 		return false;
@@ -102,7 +104,7 @@ static inline bool fixed_window_take(const struct rl_window *w, struct rl_state 
 }
 
 /* Gives back, unless the window is over by now. */
-static inline void fixed_window_refund(struct rl_state *s, __u64 taken)
+static __always_inline void fixed_window_refund(struct rl_state *s, __u64 taken)
 {
 	__u64 amount = taken & FIXED_WINDOW_MASK, tag = taken & ~FIXED_WINDOW_MASK;
 

@@ -32,13 +32,13 @@
 #define GCRA_TRIES  16
 #define GCRA_SETTLE (1ULL << 34) /* grains: about a second */
 
-static inline __u64 gcra_now(__u64 now_ns)
+static __always_inline __u64 gcra_now(__u64 now_ns)
 {
 	return now_ns << RL_GRAIN_SHIFT;
 }
 
 /* How full the bucket is at `now` (grains), 0..capacity. */
-static inline __u64 gcra_level(const struct rl_gcra *g, __u64 word, __u64 now)
+static __always_inline __u64 gcra_level(const struct rl_gcra *g, __u64 word, __u64 now)
 {
 	__s64 level = (__s64)(word - now);
 
@@ -50,7 +50,7 @@ static inline __u64 gcra_level(const struct rl_gcra *g, __u64 word, __u64 now)
 /* Brings back a word that lies further ahead than any bucket of these numbers can be full: the rate
  * was raised or the burst lowered since, and what was owed under the old numbers must not be waited
  * for. Generous, so that a CPU whose clock reading is old never mistakes a full bucket for that. */
-static inline void gcra_settle(const struct rl_gcra *g, __u64 *word, __u64 now)
+static __always_inline void gcra_settle(const struct rl_gcra *g, __u64 *word, __u64 now)
 {
 	__u64 old = *(volatile __u64 *)word;
 	__s64 level = (__s64)(old - now);
@@ -61,7 +61,7 @@ static inline void gcra_settle(const struct rl_gcra *g, __u64 *word, __u64 now)
 
 /* Grains that `amount` (packets or bytes, <= cost_max) takes from a bucket of
  * this level. */
-static inline __u64 gcra_cost(const struct rl_gcra *g, __u64 amount, __u64 level_end)
+static __always_inline __u64 gcra_cost(const struct rl_gcra *g, __u64 amount, __u64 level_end)
 {
 	__u64 mask = (1ULL << g->cost_shift) - 1;
 	__u64 hash = level_end * 0x9e3779b97f4a7c15ULL;
@@ -74,8 +74,8 @@ static inline __u64 gcra_cost(const struct rl_gcra *g, __u64 amount, __u64 level
 }
 
 /* Would a packet of `amount` be admitted at `now` (grains)? *next is the word it would leave. */
-static inline bool gcra_admits(const struct rl_gcra *g, __u64 word, __u64 now, __u64 amount,
-			       __u64 *next)
+static __always_inline bool gcra_admits(const struct rl_gcra *g, __u64 word, __u64 now,
+					__u64 amount, __u64 *next)
 {
 	__u64 level, cost;
 
@@ -92,8 +92,8 @@ static inline bool gcra_admits(const struct rl_gcra *g, __u64 word, __u64 now, _
 }
 
 /* Admits and takes, or refuses and changes nothing. *taken is what gcra_refund gives back. */
-static inline bool gcra_take(const struct rl_gcra *g, __u64 *word, __u64 now, __u64 amount,
-			     __u64 *taken)
+static __always_inline bool gcra_take(const struct rl_gcra *g, __u64 *word, __u64 now, __u64 amount,
+				      __u64 *taken)
 {
 	gcra_settle(g, word, now);
 	for (int i = 0; i < GCRA_TRIES; i++) {
@@ -112,7 +112,7 @@ static inline bool gcra_take(const struct rl_gcra *g, __u64 *word, __u64 now, __
 
 /* Gives back what a take took. Whoever was refused in between was refused for one packet of debt
  * that a moment later was not owed: at most one packet too few, never one too many. */
-static inline void gcra_refund(__u64 *word, __u64 taken)
+static __always_inline void gcra_refund(__u64 *word, __u64 taken)
 {
 	__sync_fetch_and_add(word, -taken);
 }

@@ -21,7 +21,7 @@ struct hot_key {
 	__u32 set;
 };
 
-static inline __u64 hot_hash(const volatile __u64 seed[2], __u64 high, __u64 low)
+static __always_inline __u64 hot_hash(const volatile __u64 seed[2], __u64 high, __u64 low)
 {
 	__u64 h = (high ^ seed[0]) * 0xff51afd7ed558ccdULL;
 
@@ -32,13 +32,14 @@ static inline __u64 hot_hash(const volatile __u64 seed[2], __u64 high, __u64 low
 
 /* The part of a fingerprint that one address does not give: the limit, and ports where they count.
  */
-static inline __u64 hot_rest(__u32 limit_id, __u16 sport, __u16 dport)
+static __always_inline __u64 hot_rest(__u32 limit_id, __u16 sport, __u16 dport)
 {
 	return ((__u64)sport << 48 | (__u64)dport << 32 | limit_id) * 0x9e3779b97f4a7c15ULL;
 }
 
 /* address: hot_hash of it. Four limits of an address share its set, the next four the next. */
-static inline struct hot_key hot_key_of(__u64 address, __u64 rest, __u32 limit_id, __u32 mask)
+static __always_inline struct hot_key hot_key_of(__u64 address, __u64 rest, __u32 limit_id,
+						 __u32 mask)
 {
 	return (struct hot_key){
 		.fingerprint = (address ^ rest) & ~HOT_FLAGS,

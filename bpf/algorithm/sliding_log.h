@@ -27,19 +27,19 @@
 #define SLIDING_LOG_TRIES 8
 
 /* Was the admission kept in `entry` less than P before now (or after it, by another CPU)? */
-static inline bool sliding_log_recent(const struct rl_window *w, __u64 entry, __u64 now)
+static __always_inline bool sliding_log_recent(const struct rl_window *w, __u64 entry, __u64 now)
 {
 	return entry && (__s64)(now + 1 - entry) < (__s64)w->period_ns;
 }
 
 /* depth: a power of two, the size of the ring. */
-static inline __u64 *sliding_log_place(struct rl_log *log, __u64 index, __u32 depth)
+static __always_inline __u64 *sliding_log_place(struct rl_log *log, __u64 index, __u32 depth)
 {
 	return &log->time[index & (depth - 1)];
 }
 
-static inline bool sliding_log_admits(const struct rl_window *w, struct rl_log *log, __u64 now,
-				      __u32 depth)
+static __always_inline bool sliding_log_admits(const struct rl_window *w, struct rl_log *log,
+					       __u64 now, __u32 depth)
 {
 	__u64 head = *(volatile __u64 *)&log->head;
 
@@ -48,7 +48,8 @@ static inline bool sliding_log_admits(const struct rl_window *w, struct rl_log *
 }
 
 /* When the N-th last admission, which refuses now, leaves the window. Nanoseconds. */
-static inline __u64 sliding_log_end(const struct rl_window *w, struct rl_log *log, __u32 depth)
+static __always_inline __u64 sliding_log_end(const struct rl_window *w, struct rl_log *log,
+					     __u32 depth)
 {
 	__u64 head = *(volatile __u64 *)&log->head;
 
@@ -57,8 +58,8 @@ static inline __u64 sliding_log_end(const struct rl_window *w, struct rl_log *lo
 }
 
 /* Admits and takes, or refuses and changes nothing. *taken is what sliding_log_refund needs. */
-static inline bool sliding_log_take(const struct rl_window *w, struct rl_log *log, __u64 now,
-				    __u32 depth, __u64 *taken)
+static __always_inline bool sliding_log_take(const struct rl_window *w, struct rl_log *log,
+					     __u64 now, __u32 depth, __u64 *taken)
 {
 	for (int i = 0; i < SLIDING_LOG_TRIES; i++) {
 		__u64 head = *(volatile __u64 *)&log->head;
@@ -82,7 +83,7 @@ static inline bool sliding_log_take(const struct rl_window *w, struct rl_log *lo
 }
 
 /* Forgets the admission; its place stays in the count until it leaves the window. */
-static inline void sliding_log_refund(struct rl_log *log, __u32 depth, __u64 taken)
+static __always_inline void sliding_log_refund(struct rl_log *log, __u32 depth, __u64 taken)
 {
 	__u64 before = *(volatile __u64 *)sliding_log_place(log, taken - 1, depth);
 

@@ -28,23 +28,24 @@
 #define SLIDING_WINDOW_TRIES 8
 
 /* floor(now * slots / P), for any now. */
-static inline __u64 sliding_window_slot(const struct rl_window *w, __u64 now)
+static __always_inline __u64 sliding_window_slot(const struct rl_window *w, __u64 now)
 {
 	return now / w->period_ns * w->slots + now % w->period_ns * w->slots / w->period_ns;
 }
 
 /* The number of a slot as its word holds it, never 0. */
-static inline __u64 sliding_window_number(const struct rl_window *w, __u64 slot)
+static __always_inline __u64 sliding_window_number(const struct rl_window *w, __u64 slot)
 {
 	return (slot + 1) << w->amount_bits;
 }
 
-static inline __u64 *sliding_window_word(struct rl_slots *s, __u64 slot)
+static __always_inline __u64 *sliding_window_word(struct rl_slots *s, __u64 slot)
 {
 	return &s->word[slot & (RL_SLOTS_MAX - 1)];
 }
 
-static inline __u64 sliding_window_part(const struct rl_window *w, struct rl_slots *s, __u64 slot)
+static __always_inline __u64 sliding_window_part(const struct rl_window *w, struct rl_slots *s,
+						 __u64 slot)
 {
 	__u64 word = *(volatile __u64 *)sliding_window_word(s, slot);
 	__u64 mask = (1ULL << w->amount_bits) - 1;
@@ -53,7 +54,8 @@ static inline __u64 sliding_window_part(const struct rl_window *w, struct rl_slo
 }
 
 /* What was admitted in `slot` and the slots - 1 before it. */
-static inline __u64 sliding_window_sum(const struct rl_window *w, struct rl_slots *s, __u64 slot)
+static __always_inline __u64 sliding_window_sum(const struct rl_window *w, struct rl_slots *s,
+						__u64 slot)
 {
 	__u64 sum = 0;
 
@@ -64,14 +66,15 @@ static inline __u64 sliding_window_sum(const struct rl_window *w, struct rl_slot
 }
 
 /* When a slot begins, rounded up. */
-static inline __u64 sliding_window_begin(const struct rl_window *w, __u64 slot)
+static __always_inline __u64 sliding_window_begin(const struct rl_window *w, __u64 slot)
 {
 	return slot / w->slots * w->period_ns +
 	       (slot % w->slots * w->period_ns + w->slots - 1) / w->slots;
 }
 
 /* When the oldest slot that counts in `slot` leaves the window: a full one refuses until then. */
-static inline __u64 sliding_window_end(const struct rl_window *w, struct rl_slots *s, __u64 slot)
+static __always_inline __u64 sliding_window_end(const struct rl_window *w, struct rl_slots *s,
+						__u64 slot)
 {
 	__u64 oldest = slot;
 
@@ -81,16 +84,16 @@ static inline __u64 sliding_window_end(const struct rl_window *w, struct rl_slot
 	return sliding_window_begin(w, oldest + w->slots);
 }
 
-static inline bool sliding_window_admits(const struct rl_window *w, struct rl_slots *s, __u64 now,
-					 __u64 amount)
+static __always_inline bool sliding_window_admits(const struct rl_window *w, struct rl_slots *s,
+						  __u64 now, __u64 amount)
 {
 	return amount <= w->amount &&
 	       sliding_window_sum(w, s, sliding_window_slot(w, now)) <= w->amount - amount;
 }
 
 /* Gives back, unless the slot's word is another's by now. `taken` is the slot. */
-static inline void sliding_window_refund(const struct rl_window *w, struct rl_slots *s, __u64 taken,
-					 __u64 amount)
+static __always_inline void sliding_window_refund(const struct rl_window *w, struct rl_slots *s,
+						  __u64 taken, __u64 amount)
 {
 	__u64 *word = sliding_window_word(s, taken);
 
@@ -105,41 +108,50 @@ static inline void sliding_window_refund(const struct rl_window *w, struct rl_sl
 }
 
 /* Has a CPU whose clock is a little ahead begun this slot? */
-static inline bool sliding_window_begun(const struct rl_window *w, struct rl_slots *s, __u64 slot)
+static __always_inline bool sliding_window_begun(const struct rl_window *w, struct rl_slots *s,
+						 __u64 slot)
 {
 	return *(volatile __u64 *)sliding_window_word(s, slot) >> w->amount_bits ==
 	       sliding_window_number(w, slot) >> w->amount_bits;
 }
 
-/* Admits and takes, or refuses and changes nothing. *taken is the slot it went into. */
-static inline bool sliding_window_take(const struct rl_window *w, struct rl_slots *s, __u64 now,
-				       __u64 amount, __u64 *taken)
+enum sliding_window_try { SLIDING_WINDOW_AGAIN, SLIDING_WINDOW_TAKEN, SLIDING_WINDOW_REFUSED };
+
+/* Adds the packet to `slot`, looks at the sum once more, and takes it back if that is too much or
+ * the next slot has begun. */
+static __always_inline enum sliding_window_try
+sliding_window_add(const struct rl_window *w, struct rl_slots *s, __u64 slot, __u64 amount)
 {
-	__u64 mask = (1ULL << w->amount_bits) - 1;
+	__u64 mask = (1ULL << w->amount_bits) - 1, number = sliding_window_number(w, slot);
+	__u64 *word = sliding_window_word(s, slot);
+	__u64 old = *(volatile __u64 *)word;
+	__u64 next = ((old & ~mask) == number ? old : number) + amount;
+
+	if (sliding_window_sum(w, s, slot) > w->amount - amount)
+		return SLIDING_WINDOW_REFUSED;
+	if (__sync_val_compare_and_swap(word, old, next) != old)
+		return SLIDING_WINDOW_AGAIN;
+	if (sliding_window_sum(w, s, slot) <= w->amount && !sliding_window_begun(w, s, slot + 1))
+		return SLIDING_WINDOW_TAKEN;
+	sliding_window_refund(w, s, slot, amount);
+	return SLIDING_WINDOW_AGAIN;
+}
+
+/* Admits and takes, or refuses and changes nothing. *taken is the slot it went into. */
+static __always_inline bool sliding_window_take(const struct rl_window *w, struct rl_slots *s,
+						__u64 now, __u64 amount, __u64 *taken)
+{
+	enum sliding_window_try result = SLIDING_WINDOW_AGAIN;
 	__u64 slot = sliding_window_slot(w, now);
 
 	if (amount > w->amount)
 		return false;
-	for (int i = 0; i < SLIDING_WINDOW_TRIES; i++) {
-		__u64 *word, old, number;
-
+	for (int i = 0; i < SLIDING_WINDOW_TRIES && result == SLIDING_WINDOW_AGAIN; i++) {
 		slot += sliding_window_begun(w, s, slot + 1);
-		word = sliding_window_word(s, slot);
-		number = sliding_window_number(w, slot);
-		old = *(volatile __u64 *)word;
-		if (sliding_window_sum(w, s, slot) > w->amount - amount)
-			return false;
-		if (__sync_val_compare_and_swap(
-			    word, old, ((old & ~mask) == number ? old : number) + amount) != old)
-			continue;
-		if (sliding_window_sum(w, s, slot) <= w->amount &&
-		    !sliding_window_begun(w, s, slot + 1)) {
-			*taken = slot;
-			return true;
-		}
-		sliding_window_refund(w, s, slot, amount);
+		result = sliding_window_add(w, s, slot, amount);
 	}
-	return false;
+	*taken = slot;
+	return result == SLIDING_WINDOW_TAKEN;
 }
 
 #endif

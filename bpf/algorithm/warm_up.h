@@ -31,8 +31,8 @@
 #define WARM_UP_ONE    (1ULL << 16) /* a permit */
 
 /* Permits stored at `now` (grains), in 2^-16. */
-static inline __u64 warm_up_stored(const struct rl_warm_up *w, const struct rl_state *s, __u64 word,
-				   __u64 now)
+static __always_inline __u64 warm_up_stored(const struct rl_warm_up *w, const struct rl_state *s,
+					    __u64 word, __u64 now)
 {
 	__u64 idle = (__s64)(now - word) > 0 ? now - word : 0;
 	__u64 stored = *(volatile __u64 *)&s->aux;
@@ -44,7 +44,7 @@ static inline __u64 warm_up_stored(const struct rl_warm_up *w, const struct rl_s
 }
 
 /* Grains that the permit costs with so many stored: s, and the climb above the threshold. */
-static inline __u64 warm_up_cost(const struct rl_warm_up *w, __u64 stored)
+static __always_inline __u64 warm_up_cost(const struct rl_warm_up *w, __u64 stored)
 {
 	__u64 above = stored > w->threshold ? stored - w->threshold : 0;
 	__u64 ka = above < WARM_UP_ONE ? above : WARM_UP_ONE;
@@ -55,7 +55,7 @@ static inline __u64 warm_up_cost(const struct rl_warm_up *w, __u64 stored)
 
 /* Is `next` still to come? Further ahead than this limit's cold interval, and a second for clocks
  * that differ, it is another's: the rate was changed since, and it counts as now. */
-static inline bool warm_up_waits(const struct rl_warm_up *w, __u64 word, __u64 now)
+static __always_inline bool warm_up_waits(const struct rl_warm_up *w, __u64 word, __u64 now)
 {
 	__u64 wait = word - now;
 
@@ -64,14 +64,15 @@ static inline bool warm_up_waits(const struct rl_warm_up *w, __u64 word, __u64 n
 	return wait <= warm_up_cost(w, w->max) + WARM_UP_SECOND;
 }
 
-static inline bool warm_up_admits(const struct rl_warm_up *w, const struct rl_state *s, __u64 now)
+static __always_inline bool warm_up_admits(const struct rl_warm_up *w, const struct rl_state *s,
+					   __u64 now)
 {
 	return !warm_up_waits(w, *(volatile __u64 *)&s->word, now);
 }
 
 /* Admits and takes, or refuses and changes nothing. *taken is what warm_up_refund gives back. */
-static inline bool warm_up_take(const struct rl_warm_up *w, struct rl_state *s, __u64 now,
-				__u64 *taken)
+static __always_inline bool warm_up_take(const struct rl_warm_up *w, struct rl_state *s, __u64 now,
+					 __u64 *taken)
 {
 	for (int i = 0; i < WARM_UP_TRIES; i++) {
 		__u64 word = *(volatile __u64 *)&s->word;
@@ -92,7 +93,7 @@ static inline bool warm_up_take(const struct rl_warm_up *w, struct rl_state *s, 
 }
 
 /* Lets the next packet come at once; the permit goes back to the store. */
-static inline void warm_up_refund(struct rl_state *s, __u64 taken)
+static __always_inline void warm_up_refund(struct rl_state *s, __u64 taken)
 {
 	__sync_fetch_and_add(&s->word, -taken);
 	__sync_fetch_and_add(&s->aux, WARM_UP_ONE);

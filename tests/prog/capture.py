@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Writes a capture to standard output, from lines on standard input:
+
+    TIME KIND [SOURCE] [size=N] [cap=N] [dport=N] [vlan] [times=N] [every=SECONDS]
+
+TIME is SECONDS[.FRACTION]; KIND udp, udp6, arp or junk; size is that of the whole frame, cap how
+much of it was captured. Options: us or ns, big (endian), ng (pcapng), link=N (link type).
+"""
+import ipaddress
+import struct
+import sys
+from decimal import Decimal
+
+SECOND = 10**9
+
+
+def udp_header(words, room):
+    return struct.pack('>HHHH', 1000, int(words['dport']), room, 0)
+
+
+def udp(words, size):
+    """Of what is longer than an IP packet can be, the end belongs to no packet."""
+    room = max(min(size - 14, 65535), 28)
+    head = struct.pack('>BBHHHBBH', 0x45, 0, room, 0, 0, 64, 17, 0)
+    head += ipaddress.ip_address(words['source']).packed + bytes([192, 0, 2, 1])
+    return 0x800, head + udp_header(words, room - 20)
+
+
+def udp6(words, size):
+    room = max(min(size - 54, 65535), 8)
+    head = struct.pack('>IHBB', 6 << 28, room, 17, 64)
+    head += ipaddress.ip_address(words['source']).packed + ipaddress.ip_address('2001:db8::1').packed
+    return 0x86DD, head + udp_header(words, room)
+
+
+KINDS = {'udp': udp, 'udp6': udp6, 'arp': lambda words, size: (0x806, bytes(28)),
+         'junk': lambda words, size: (0x800, b'\xff' * 20)}
+
+
+def frame(words):
+    size = int(words['size'])
+    tag = struct.pack('>HH', 0x8100, 7) if words.get('vlan') else b''
+    ethertype, body = KINDS[words['kind']](words, size - len(tag))
+    whole = bytes(12) + tag + struct.pack('>H', ethertype) + body
+    return (whole + bytes(max(size - len(whole), 0)))[:size]
+
+
+def packets(lines):
+    for line in lines:
+        words = {'size': '80', 'dport': '53', 'times': '1', 'every': '0'}
+        fields = line.split()
+        if not fields:
+            continue
+        for field in fields[2:]:
+            name, equals, value = field.partition('=')
+            if equals:
+                words[name] = value
+            elif name == 'vlan':
+                words[name] = name
+            else:
+                words['source'] = name
+        words['kind'] = fields[1]
+        time, step = (int(Decimal(s) * SECOND) for s in (fields[0], words['every']))
+        whole = frame(words)
+        for i in range(int(words['times'])):
+            yield time + i * step, whole[:int(words.get('cap', len(whole)))], len(whole)
+
+
+def pcap(out, order, ns, link, lines):
+    out.write(struct.pack(order + 'IHHiIII', 0xA1B23C4D if ns else 0xA1B2C3D4, 2, 4, 0, 0, 262144, link))
+    for time, data, size in packets(lines):
+        seconds, fraction = divmod(time, SECOND)
+        out.write(struct.pack(order + 'IIII', seconds, fraction // (1 if ns else 1000), len(data), size) + data)
+
+
+def block(order, kind, body):
+    body += bytes(-len(body) % 4)
+    return struct.pack(order + 'II', kind, len(body) + 12) + body + struct.pack(order + 'I', len(body) + 12)
+
+
+def pcapng(out, order, ns, link, lines):
+    out.write(block(order, 0x0A0D0D0A, struct.pack(order + 'IHHq', 0x1A2B3C4D, 1, 0, -1)))
+    resolution = struct.pack(order + 'HHB3xHH', 9, 1, 9 if ns else 6, 0, 0)
+    out.write(block(order, 1, struct.pack(order + 'HHI', link, 0, 262144) + resolution))
+    for time, data, size in packets(lines):
+        ticks = time // (1 if ns else 1000)
+        head = struct.pack(order + 'IIIII', 0, ticks >> 32, ticks & 0xFFFFFFFF, len(data), size)
+        out.write(block(order, 6, head + data))
+
+
+def main():
+    options = sys.argv[1:]
+    link = next((int(o[5:]) for o in options if o.startswith('link=')), 1)
+    write = pcapng if 'ng' in options else pcap
+    write(sys.stdout.buffer, '>' if 'big' in options else '<', 'us' not in options, link, sys.stdin)
+
+
+main()

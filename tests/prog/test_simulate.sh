@@ -1,0 +1,371 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# rlctl simulate: captures of every kind, exact verdicts over the capture's time, errors.
+# shellcheck source=../lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+# capture NAME OPTION… <LINES: makes $TMP/NAME; what the lines mean is in capture.py.
+capture() { python3 "$HERE/capture.py" "${@:2}" >"$TMP/$1"; }
+
+# simulate POLICY NAME ARG…: POLICY is text with ; for line ends.
+simulate() { tr ';' '\n' <<<"$1" | "$RLCTL" simulate - "$TMP/$2" "${@:3}"; }
+
+# verdicts_are POLICY NAME WANTED: WANTED is `VERDICT REASON` of all packets, joined by commas.
+verdicts_are() {
+	local got
+	got=$(simulate "$1" "$2" --verdicts | cut -d ' ' -f 3- | paste -sd ,) || return
+	is "$got" "$3"
+}
+
+# sum_is POLICY NAME FILTER WANTED
+sum_is() { is "$(simulate "$1" "$2" -j | json "$3")" "$4"; }
+
+# fails_with TEXT CMD…: exit 1, this text on stderr, nothing on stdout.
+fails_with() {
+	local text=$1 status=0 output
+	shift
+	output=$("$@" 2>&1 >"$TMP/stdout") || status=$?
+	is "$status" 1 && is "$(cat "$TMP/stdout")" '' || return
+	[[ $output == *"$text"* ]] || _say "no '$text' in: $output"
+}
+
+ALL='rule any limit 1000/second'
+
+# ---- formats
+
+formats() {
+	local option lines='5 udp 192.0.2.1
+		6.123456 udp 192.0.2.1'
+	for option in us 'us big' ns 'ns big' 'us ng' 'us ng big' 'ns ng' 'ns ng big'; do
+		# shellcheck disable=SC2086 # several options
+		capture formats $option <<<"$lines" || return
+		is "$(simulate "$ALL" formats --verdicts)" $'1 5.000000000 pass within\n2 6.123456000 pass within' ||
+			_say "format: $option" || return
+	done
+}
+
+nanoseconds() {
+	local option
+	for option in '' ng; do
+		# shellcheck disable=SC2086 # an option or none
+		capture ns ns $option <<<'4000000000.123456789 udp 192.0.2.1' || return
+		is "$(simulate "$ALL" ns --verdicts)" '1 4000000000.123456789 pass within' || return
+	done
+}
+
+from_pipe() { simulate "$ALL" two --verdicts >"$TMP/a" && "$RLCTL" simulate "$TMP/policy" - --verdicts < <(cat "$TMP/two") >"$TMP/b" && cmp "$TMP/a" "$TMP/b"; }
+
+frames() {
+	capture frames <<-'END'
+		1 udp 192.0.2.1
+		2 udp 192.0.2.1 vlan
+		3 udp6 2001:db8::2
+		4 arp
+		5 junk
+	END
+	verdicts_are 'rule 192.0.2.0/24 deny; rule 2001:db8::/32 allow' frames \
+		'drop denied,drop denied,pass allowed,pass non-ip,drop malformed'
+}
+
+# ---- lengths
+
+short_frames() {
+	capture short <<-'END'
+		1 udp 192.0.2.1 size=0
+		2 udp 192.0.2.1 size=1
+		3 udp 192.0.2.1 size=13
+		4 arp size=14
+		5 udp 192.0.2.1
+	END
+	verdicts_are "$ALL" short 'drop malformed,drop malformed,drop malformed,pass non-ip,pass within' &&
+		sum_is "$ALL" short '[.packets, .passed.packets, .dropped.packets, .dropped.bytes] | join(" ")' '5 2 3 14' &&
+		sum_is "$ALL" short '.reasons.malformed.packets' 3
+}
+
+LONG='.passed | "\(.packets) \(.bytes)"'
+
+long_frames() {
+	capture long <<-'END'
+		1 udp 192.0.2.1 size=3520
+		2 udp 192.0.2.1 size=3521
+		3 udp 192.0.2.1 size=9014
+		4 udp 192.0.2.1 size=65549
+		5 udp 192.0.2.1 size=73153
+		6 udp 192.0.2.1 size=200000
+	END
+	verdicts_are "$ALL" long "$(yes 'pass within' | head -n 6 | paste -sd ,)" &&
+		sum_is "$ALL" long "$LONG" "6 $((3520 + 3521 + 9014 + 65549 + 73153 + 200000))"
+}
+
+# What the capture left out of a frame counts all the same.
+snaplen() {
+	capture snap <<-'END'
+		1 udp 192.0.2.1 size=1514 cap=64
+		1 udp 192.0.2.1 size=1514 cap=64
+		1 udp 192.0.2.1 size=9014 cap=96
+	END
+	verdicts_are 'rule any limit 3100byte/minute burst 3100byte' snap 'pass within,pass within,drop over' &&
+		sum_is "$ALL" snap "$LONG" '3 12042'
+}
+
+cut_headers() {
+	capture cut <<-'END'
+		1 udp 192.0.2.1 cap=12
+		2 udp 192.0.2.1 cap=30
+		3 udp 192.0.2.1 cap=42
+	END
+	verdicts_are "$ALL" cut 'drop malformed,drop malformed,pass within' &&
+		has '2 packets were captured without all of their headers' simulate "$ALL" cut --verdicts &&
+		is "$(simulate "$ALL" cut -q 2>&1 >/dev/null)" ''
+}
+
+# ---- time
+
+# 10/second with a burst of 5, 20 packets 50 ms apart: 5 + 0.05 s × 10/s × 19 = 14.5 tokens.
+bucket() {
+	capture bucket <<<'1780000000 udp 192.0.2.1 times=20 every=0.05'
+	sum_is 'rule any limit 10/second burst 5' bucket '.passed.packets' 14
+}
+
+bucket_to_the_nanosecond() {
+	capture exact <<-'END'
+		1780000000.000000000 udp 192.0.2.1
+		1780000000.999999999 udp 192.0.2.1
+		1780000001.000000000 udp 192.0.2.1
+		1780000001.000000000 udp 192.0.2.2
+	END
+	verdicts_are 'rule any limit 1/second burst 1' exact 'pass within,drop over,pass within,pass within'
+}
+
+# A gap of hours fills the bucket, and no more than that; one of years too.
+gaps() {
+	capture gaps <<-'END'
+		1000000000 udp 192.0.2.1 times=3
+		1000007200 udp 192.0.2.1 times=3
+		1000014400.25 udp 192.0.2.1 times=1
+		1300000000 udp 192.0.2.1 times=3
+	END
+	local p='pass within' o='drop over'
+	verdicts_are 'rule any limit 1/hour burst 2' gaps "$p,$p,$o,$p,$p,$o,$p,$p,$p,$o"
+}
+
+algorithms() {
+	local limit
+	capture hourly <<<'1780000000 udp 192.0.2.1 times=60 every=120'
+	for limit in 'fixed-window 10/hour' 'sliding-log 10/hour' 'sliding-window 10/hour' \
+		'leaky-bucket 10/hour queue 5' 'warm-up 10/hour ramp 1h'; do
+		between "$(simulate "rule any limit $limit" hourly -j | json .passed.packets)" 5 25 || _say "$limit" || return
+	done
+	sum_is 'rule any limit fixed-window 10/hour' hourly .passed.packets 20 &&
+		sum_is 'rule any limit sliding-log 10/hour' hourly .passed.packets 20
+}
+
+many_in_log() {
+	capture log <<<'1780000000 udp 192.0.2.1 times=2000 every=0.0001'
+	sum_is 'rule any limit sliding-log 1024/minute' log .passed.packets 1024
+}
+
+# `for` counts from the first packet, by the capture's time, whatever the time is now.
+expiry() {
+	local first
+	for first in 0 86400 1780000000 4200000000; do
+		capture expiry <<<"$first udp 192.0.2.1 times=12 every=1"
+		sum_is 'rule any deny for 10s' expiry .dropped.packets 10 || _say "first packet at $first" || return
+		sum_is 'rule any deny for 10s' expiry '.rules[0].rule' 'any deny for 10s' || return
+		sum_is 'rule any deny for 10s' expiry '.rules[0].dropped.packets' 10 || return
+		sum_is 'rule 192.0.2.0/24 deny for 3s;rule 192.0.0.0/16 udp deny for 5s' expiry '.rules | map(.dropped.packets) | join(" ")' '2 3' || return
+	done
+}
+
+ban() {
+	capture ban <<<'1780000000 udp 192.0.2.1 times=10 every=1'
+	local p='pass within' o='drop over' b='drop banned'
+	verdicts_are 'rule any limit 1/minute burst 2 over ban 5s' ban "$p,$p,$o,$b,$b,$b,$b,$o,$b,$b"
+}
+
+# As on a CPU whose clock is behind: nothing is refilled, nothing breaks.
+backwards() {
+	capture back <<-'END'
+		1780000010 udp 192.0.2.1
+		1780000000 udp 192.0.2.1
+		1780000011 udp 192.0.2.1
+	END
+	verdicts_are 'rule any limit 1/second burst 1' back 'pass within,drop over,pass within' &&
+		has '2 1780000000.000000000 drop over' simulate 'rule any limit 1/second burst 1' back --verdicts
+}
+
+# ---- what is printed
+
+shape() {
+	local policy='rule 192.0.2.0/24 deny; rule any limit 1/second burst 1; rule 198.51.100.0/24 udp limit 1/second burst 1 over count'
+	capture shape <<-'END'
+		1 udp 192.0.2.1
+		1 udp 203.0.113.1 times=3
+		1 udp 198.51.100.1 times=2
+		1 arp
+	END
+	is "$(simulate "$policy" shape -j | jq -c 'keys')" '["dropped","packets","passed","reasons","rules"]' &&
+		sum_is "$policy" shape '.packets == .passed.packets + .dropped.packets' true &&
+		sum_is "$policy" shape '[.reasons[].packets] | add == 7' true &&
+		sum_is "$policy" shape '.reasons | [.within, .denied, .over, .shadow, ."non-ip"] | map(.packets) | join(" ")' '2 1 2 1 1' &&
+		sum_is "$policy" shape '.rules | map(select(.rule | startswith("192.0.2"))) | .[0].dropped.packets' 1 &&
+		sum_is "$policy" shape '.rules | map(select(.shadow.packets > 0)) | .[0].rule | startswith("198.51.100.0/24 udp")' true &&
+		has '7 packets' simulate "$policy" shape && has 'denied' simulate "$policy" shape
+}
+
+empty_capture() {
+	capture empty </dev/null
+	sum_is "$ALL" empty '[.packets, .passed.packets, .dropped.packets] | join(" ")' '0 0 0' &&
+		is "$(simulate "$ALL" empty --verdicts)" '' && has '0 packets' simulate "$ALL" empty
+}
+
+no_policy() { capture one <<<'1 udp 192.0.2.1' && verdicts_are '# none' one 'pass unmatched'; }
+
+same_twice() {
+	local policy='rule any limit 3/second burst 2;rule any udp limit 2kbyte/second burst 2000byte;rule device limit 500/second burst 50'
+	python3 -c 'for i in range(5000): print(1780000000 + i / 1000, "udp", f"10.0.{i * 7 % 13}.{i * 31 % 97}", f"size={60 + i % 1400}")' |
+		capture same
+	simulate "$policy" same --verdicts >"$TMP/a" && simulate "$policy" same --verdicts >"$TMP/b" && cmp "$TMP/a" "$TMP/b" &&
+		is "$(wc -l <"$TMP/a")" 5000 && between "$(grep -c drop "$TMP/a")" 100 4900 &&
+		sum_is "$policy" same .dropped.packets "$(grep -c drop "$TMP/a")"
+}
+
+# ---- errors
+
+wrong_link() {
+	capture link link=113 <<<'1 udp 192.0.2.1'
+	fails_with 'LINUX_SLL (113): only Ethernet' simulate "$ALL" link
+}
+
+garbage() {
+	echo 'this is no capture at all, is it' >"$TMP/garbage"
+	: >"$TMP/nothing"
+	fails_with "$TMP/garbage: not a capture" simulate "$ALL" garbage &&
+		fails_with "$TMP/nothing: not a capture" simulate "$ALL" nothing &&
+		fails_with "$TMP/absent: No such file" simulate "$ALL" absent &&
+		fails_with 'Is a directory' simulate "$ALL" .
+}
+
+# truncated OPTION…: the third packet is incomplete, in its head or in its data.
+truncated() {
+	local cut size
+	capture whole "$@" <<<'1 udp 192.0.2.1 times=3'
+	size=$(stat -c %s "$TMP/whole")
+	for cut in 10 90; do
+		head -c $((size - cut)) "$TMP/whole" >"$TMP/truncated"
+		fails_with 'truncated: packet 3: ' simulate "$ALL" truncated -j || return
+		is "$(simulate "$ALL" truncated --verdicts 2>/dev/null | wc -l)" 2 || return
+	done
+}
+
+# A file of two packets whose second has the fraction of a second that is given, in hex.
+bad_time() {
+	capture time ns <<<'1 udp 192.0.2.1 times=2'
+	printf '\x00\xca\x9a\x3b' | dd of="$TMP/time" bs=1 seek=$((24 + 16 + 80 + 4)) conv=notrunc status=none
+	fails_with "time: packet 2: its time stamp is no time" simulate "$ALL" time
+}
+
+# A length that no packet has.
+bad_length() {
+	capture length <<<'1 udp 192.0.2.1 times=2'
+	printf '\xff\xff\xff\x7f' | dd of="$TMP/length" bs=1 seek=$((24 + 16 + 80 + 8)) conv=notrunc status=none
+	fails_with "length: packet 2: " simulate "$ALL" length
+}
+
+policy_errors() {
+	fails_with 'stdin:2:' simulate 'rule any allow;rule any limit 0/second' two &&
+		fails_with 'stdin:1:' simulate 'rule any limit 5/second over mark 1' two &&
+		fails_with 'No such file' "$RLCTL" simulate "$TMP/absent" "$TMP/two"
+}
+
+words() {
+	expect_status 2 "$RLCTL" simulate && expect_status 2 "$RLCTL" simulate a && expect_status 2 "$RLCTL" simulate a b c &&
+		expect_status 2 "$RLCTL" simulate - - && expect_status 2 "$RLCTL" simulate -i lo "$TMP/policy" "$TMP/two"
+}
+
+no_privilege() {
+	chmod 755 "$TMP"
+	fails_with 'needs root' setpriv --reuid=65534 --regid=65534 --clear-groups "$RLCTL" simulate "$TMP/policy" "$TMP/two"
+}
+
+full_disk() { fails_to_write /dev/full; }
+fails_to_write() {
+	local status=0
+	simulate "$ALL" two --verdicts >"$1" 2>"$TMP/stderr" || status=$?
+	is "$status" 1 && grep -q 'standard output' "$TMP/stderr"
+}
+
+# No socket, no mount, no pin, nothing attached: strace sees all that could.
+no_traces() {
+	strace -f -o "$TMP/calls" -e trace=bpf,socket,mount,ioctl "$RLCTL" simulate "$TMP/policy" "$TMP/two" >/dev/null || return
+	grep -q BPF_PROG_TEST_RUN "$TMP/calls" || _say 'strace saw nothing' || return
+	! grep -E 'OBJ_PIN|OBJ_GET|LINK_CREATE|PROG_ATTACH|socket\(|mount\(|SIOC' "$TMP/calls"
+}
+
+# ---- progress
+
+# on_terminal COMMAND: what a terminal shows of it.
+on_terminal() { python3 -c 'import pty, sys; pty.spawn(["sh", "-c", sys.argv[1]])' "$1" </dev/null; }
+
+# The second packet takes its time.
+slow_capture() { head -c 130 "$TMP/two" && sleep 1.5 && tail -c +131 "$TMP/two"; }
+
+bar() {
+	local run="$RLCTL simulate $TMP/policy"
+	mkfifo "$TMP/pipe"
+	slow_capture >"$TMP/pipe" &
+	has $'\r2 packets' on_terminal "$run - <$TMP/pipe >/dev/null" || return
+	slow_capture >"$TMP/pipe" &
+	is "$(on_terminal "$run -q - <$TMP/pipe >/dev/null")" '' || return
+	slow_capture >"$TMP/pipe" &
+	is "$("$RLCTL" simulate "$TMP/policy" - 2>&1 >/dev/null <"$TMP/pipe")" '' &&
+		is "$(on_terminal "$run $TMP/two >/dev/null")" ''
+}
+
+bar_of_file() {
+	python3 - "$TMP/two" >"$TMP/big" <<-'END'
+		import sys
+		data = open(sys.argv[1], 'rb').read()
+		sys.stdout.buffer.write(data[:24] + data[24:120] * 2000000)
+	END
+	has '[####' on_terminal "$RLCTL simulate $TMP/policy $TMP/big >/dev/null"
+}
+
+echo "$ALL" >"$TMP/policy"
+capture two <<<'1 udp 192.0.2.1 times=2'
+
+t 'both formats, both precisions, both byte orders' formats
+t 'nanoseconds, and times after 2038' nanoseconds
+t 'a capture from a pipe' from_pipe
+t 'VLAN, IPv6, ARP, junk' frames
+t 'frames too short to run' short_frames
+t 'frames too long to run' long_frames
+t 'frames captured in part count in full' snaplen
+t 'headers that were not captured' cut_headers
+t 'a token bucket over the capture' bucket
+t 'a token bucket to the nanosecond' bucket_to_the_nanosecond
+t 'gaps of hours and years' gaps
+t 'every algorithm by the time of the capture' algorithms
+t 'a sliding log of the largest N' many_in_log
+t 'expiry by the time of the capture' expiry
+t 'bans by the time of the capture' ban
+t 'time that goes backwards' backwards
+t 'JSON, table, counts' shape
+t 'an empty capture' empty_capture
+t 'an empty policy' no_policy
+t 'two runs say the same' same_twice
+t 'another link type' wrong_link
+t 'files that are no captures' garbage
+t 'a truncated pcap' truncated ns
+t 'a truncated pcapng' truncated ng
+t 'a time stamp that is none' bad_time
+t 'a length that is none' bad_length
+t 'errors in the policy' policy_errors
+t 'wrong words' words
+t 'without privilege' no_privilege
+t 'a full disk' full_disk
+t 'nothing is left behind' no_traces
+t 'progress of a pipe' bar
+t 'progress of a file' bar_of_file
