@@ -47,12 +47,19 @@ rl() {
 }
 
 # ns_pins A: the folder of the pins that belong to namespace A.
-ns_pins() { echo "$BPFFS/rlctl/$(stat -L -c %i "/run/netns/$(ns "$1")")"; }
+ns_pins() {
+	local inode
+	inode=$(stat -L -c %i "/run/netns/$(ns "$1")") && echo "$BPFFS/rlctl/$inode"
+}
 
-# veth_pair A B: two new namespaces joined by a cable: veth-A 10.77.0.1 fd77::1, veth-B .2 ::2.
+# veth_pair A B [QUEUES]: two new namespaces joined by a cable: veth-A 10.77.0.1 fd77::1, veth-B .2
+# ::2.
 veth_pair() {
+	local queues="numtxqueues ${3:-1} numrxqueues ${3:-1}"
 	ns_new "$1" "$2" || return
-	ip -n "$(ns "$1")" link add "veth-$1" type veth peer name "veth-$2" netns "$(ns "$2")" || return
+	# shellcheck disable=SC2086 # queues is several words
+	ip -n "$(ns "$1")" link add "veth-$1" $queues type veth peer name "veth-$2" $queues \
+		netns "$(ns "$2")" || return
 	_veth_up "$1" 1 && _veth_up "$2" 2
 }
 
@@ -78,6 +85,37 @@ _neighbour() {
 	done
 }
 
+# ns_mute A: namespace A says nothing by itself (no IPv6, hence no MLD or router solicitation), so
+# that what arrives from it is only what a test sends.
+ns_mute() {
+	in_ns "$1" sysctl -qw net.ipv6.conf.all.disable_ipv6=1
+}
+
+# flood A ARG…: the generator in A on veth-A; prints its JSON. Nothing else is to hold it up.
+flood() { in_ns "$1" nice -n -15 "$TOP/build/flood" -i "veth-$1" -j "${@:2}"; }
+
+# serve A: an iperf3 server in A until the test ends.
+serve() {
+	bg in_ns "$1" iperf3 --server
+	eventually 5 _listens "$1"
+}
+
+_listens() { in_ns "$1" ss -Hltn 'sport = :5201' | grep -q 5201; }
+
+# stat_of A FILTER: FILTER of the counters of the one instance in namespace A (.passed.packets).
+stat_of() { rl "$1" stats -j | json ".[0] | $2"; }
+
+# rule_stat A RULE FILTER: FILTER of the counters of the rule whose line begins with RULE.
+rule_stat() {
+	rl "$1" stats -j | json --arg rule "$2" ".[0].rules[] | select(.rule | startswith(\$rule)) | $3"
+}
+
+# counter A NAME: a figure of A's network stack, as nstat names it (IpInReceives).
+counter() { in_ns "$1" nstat -azsj "$2" | json ".kernel.$2"; }
+
+# xdp_program A DEV: the id of the XDP program on a device, nothing where there is none.
+xdp_program() { ip -n "$(ns "$1")" -j link show "$2" | jq -r '.[0].xdp.prog.id // empty'; }
+
 # bg CMD…: runs CMD until the test ends (its pid is BG_PID). Its output goes to $TMP/bg.
 bg() {
 	set -m # a process group of its own, so that all of it can be ended
@@ -99,11 +137,12 @@ _end_jobs() {
 }
 
 _cleanup() {
-	local status=$? name
+	local status=$? name pins
 	trap - EXIT INT TERM
 	_end_jobs 2>/dev/null # bash would report each one killed
 	for name in ${_namespaces[@]+"${_namespaces[@]}"}; do
-		rm -rf "$(ns_pins "$name")"
+		pins=$(ns_pins "$name" 2>/dev/null) || continue # the test took the namespace away
+		rm -rf "$pins"
 		ip netns del "$(ns "$name")"
 	done
 	rm -rf "$TMP"
@@ -159,6 +198,29 @@ is() { [[ $1 == "$2" ]] || _say "got '$1', wanted '$2'"; }
 # between GOT LOW HIGH: integers, both ends included.
 between() { [[ $1 =~ ^-?[0-9]+$ && $1 -ge $2 && $1 -le $3 ]] || _say "got '$1', wanted $2..$3"; }
 
+# admitted GOT RATE BURST SECONDS [PART]: under overload a limit of RATE per second let through burst +
+# rate × time: to a PARTth of the rate (100), and never more but for one tick, here of the slowest
+# kernel (HZ=100). 2: it was less, as when the machine kept the sender waiting for longer than the
+# burst lasts.
+admitted() {
+	local ms low
+	ms=$(jq -n "$4 * 1000 | round")
+	low=$(($3 + $2 * ms / 1000 - $2 * ms / 1000 / ${5:-100}))
+	[[ $1 -ge $low ]] || { _say "got $1, wanted $low at least" || return 2; }
+	between "$1" "$low" $(($3 + $2 * (ms + 10) / 1000))
+}
+
+# patiently CMD…: again, three times at most, while CMD returns 2.
+patiently() {
+	local n status
+	for n in 1 2 3; do
+		status=0
+		"$@" || status=$?
+		[[ $status -eq 2 ]] || break
+	done
+	return "$status"
+}
+
 # has TEXT CMD…: CMD succeeds and its output (both streams) contains TEXT.
 has() {
 	local text=$1 output
@@ -167,12 +229,12 @@ has() {
 	[[ $output == *"$text"* ]] || _say "no '$text' in: $output"
 }
 
-# eventually SECONDS CMD…: CMD succeeds within that time.
+# eventually SECONDS CMD…: CMD succeeds within that time. Only its last output is shown.
 eventually() {
 	local end=$((SECONDS + $1))
 	shift
-	until "$@"; do
-		[[ $SECONDS -lt $end ]] || _say "still fails: $*" || return
+	until "$@" >"$TMP/eventually" 2>&1; do
+		[[ $SECONDS -lt $end ]] || _say "$(<"$TMP/eventually")"$'\n'"still fails: $*" || return
 		sleep 0.1
 	done
 }
