@@ -224,17 +224,21 @@ static int trie_write(const struct instance *instance, const struct compiled *co
 /* New slots start from zero, whoever had them before. */
 static int slots_reset(const struct instance *instance, const struct compiled *compiled)
 {
-	int cpus = libbpf_num_possible_cpus();
-	struct rl_rule_counters *zeros = cpus > 0 ? calloc(cpus, sizeof(*zeros)) : NULL;
-	uint64_t shared[8] = {0};
+	size_t counters = sizeof(struct rl_rule_counters) * libbpf_num_possible_cpus();
+	size_t state = 64; /* shared_state of bpf/maps.h */
+	void *zeros = calloc(BATCH, counters > state ? counters : state);
 	int ret = zeros ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !ret && i < compiled->fresh_count; i++) {
-		const uint32_t *slot = &compiled->fresh[i];
+	for (size_t done = 0; !ret && done < compiled->fresh_count; done += BATCH) {
+		const uint32_t *slots = compiled->fresh + done;
+		size_t left = compiled->fresh_count - done;
+		uint32_t count = left < BATCH ? left : BATCH;
 
-		if (bpf_map_update_elem(instance->fd.rule_counters, slot, zeros, BPF_ANY) ||
-		    bpf_map_update_elem(instance->fd.shared, slot, shared, BPF_ANY))
-			ret = -errno;
+		ret = map_fill(instance->fd.rule_counters, slots, sizeof(*slots), zeros, counters,
+			       count);
+		if (!ret)
+			ret = map_fill(instance->fd.shared, slots, sizeof(*slots), zeros, state,
+				       count);
 	}
 	free(zeros);
 	return ret;
