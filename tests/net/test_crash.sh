@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# kill -9 in the middle of anything: the policy is the old or the new one, the next command works, an
+# instance is whole or gone, and nothing is left behind. The moments of the kills are spread evenly
+# over the time that the command takes, and a little beyond.
+source "$(dirname "$0")/../lib.sh"
+
+KILLS=50
+
+# span CMD…: how long CMD takes, the longest of three times, in milliseconds; UNDO is run after each.
+span() {
+	local n start ms longest=1
+	for n in 1 2 3; do
+		start=$(date +%s%N)
+		"$@" >/dev/null || return
+		ms=$((($(date +%s%N) - start) / 1000000))
+		[[ $ms -le $longest ]] || longest=$ms
+		"$UNDO" || return
+	done >&2
+	echo "$longest"
+}
+nothing() { :; }
+UNDO=nothing
+
+# kill_at NUMBER SPAN CMD…: starts CMD and kills it at that part of the time. True if it was killed.
+kill_at() {
+	local pid status=0
+	"${@:3}" >/dev/null &
+	pid=$!
+	sleep "$(jq -n "$1 * $2 * 1.1 / $KILLS / 1000")"
+	kill -KILL "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null || status=$?
+	[[ $status -eq 137 ]]
+}
+
+# rlctl itself is to be killed, not a function around it.
+apply() { exec "$RLCTL" -n "$(ns B)" apply "$1"; }
+attach() { exec "$RLCTL" -n "$(ns B)" attach veth-B --policy "$TMP/x"; }
+detach() { exec "$RLCTL" -n "$(ns B)" detach veth-B; }
+rule_add() { exec "$RLCTL" -n "$(ns B)" rule add 192.0.2.1 deny; }
+
+in_subshell() { ("$@"); }
+
+maps_gone() { # ID…
+	local id
+	for id in "$@"; do
+		! bpftool map show id "$id" 2>/dev/null || return
+	done
+}
+
+maps() { bpftool -j prog show id "$(xdp_program B veth-B)" | json '.map_ids | join(" ")'; }
+
+# tries: inner tries of our policies, which alone have that many entries.
+tries() { bpftool -j map show | jq '[.[] | select(.name == "rlctl_trie" and .max_entries == 1237)] | length'; }
+few_tries() { between "$(tries)" 1 2; }
+no_tries() { is "$(tries)" 0; }
+
+policy() { # NAME NUMBER: 1237 rules that differ by the number
+	seq -f "rule 10.$2.%.0f.0/24 limit $2/second burst 1" 0 255 >"$TMP/$1"
+	seq -f "rule fd78:$2:%.0f::/48 deny" 1000 1980 >>"$TMP/$1"
+}
+
+# ---- apply
+
+judge_apply() {
+	rl B show >"$TMP/shown" || return
+	if ! cmp -s "$TMP/shown" "$TMP/x" && ! cmp -s "$TMP/shown" "$TMP/y"; then
+		echo 'neither policy:' && head -n 5 "$TMP/shown"
+		return 1
+	fi
+	rl B rule add 192.0.2.9 deny && rl B rule del 192.0.2.9
+}
+
+test_apply() {
+	local n ms killed=0 old=0 next
+	rl B attach veth-B && for n in x y; do
+		rl B apply "$TMP/$n" && rl B show >"$TMP/$n" || return
+	done
+	ms=$(span in_subshell apply "$TMP/y") || return
+	for ((n = 0; n < KILLS; n++)); do
+		if ((n % 2)); then next=y; else next=x; fi
+		! kill_at "$n" "$ms" apply "$TMP/$next" || killed=$((killed + 1))
+		judge_apply || return
+		cmp -s "$TMP/shown" "$TMP/$next" || old=$((old + 1))
+	done
+	echo "$killed killed in $ms ms, $old of them left the old policy"
+	[[ $killed -ge 10 && $old -gt 0 ]] && few_tries && rl B apply "$TMP/y" &&
+		eventually 10 is_one_trie
+}
+is_one_trie() { is "$(tries)" 1; }
+
+test_apply_state() {
+	local n ms before
+	rl B apply - <<<'rule 10.78.0.0/16 limit 1/hour burst 10' &&
+		flood A --count 100 --src 10.78.1.1 || return
+	eventually 5 spent && before=$(rl B stats -j) && rl B show >"$TMP/same" || return
+	ms=$(span in_subshell apply "$TMP/same") || return
+	for ((n = 0; n < 20; n++)); do
+		kill_at $((n * KILLS / 20)) "$ms" apply "$TMP/same"
+	done
+	is "$(rl B stats -j)" "$before" && flood A --count 100 --src 10.78.1.1 && eventually 5 spent_again
+}
+spent() { is "$(rule_stat B 10.78.0.0/16 '"\(.passed.packets) \(.dropped.packets)"')" '10 90'; }
+spent_again() { is "$(rule_stat B 10.78.0.0/16 '"\(.passed.packets) \(.dropped.packets)"')" '10 190'; }
+
+test_rule_add() {
+	local n ms
+	rl B rule flush && ms=$(span in_subshell rule_add) || return
+	for ((n = 0; n < 20; n++)); do
+		rl B rule flush && { kill_at $((n * KILLS / 20)) "$ms" rule_add || true; } || return
+		[[ -z $(rl B show) ]] || is "$(rl B show)" 'rule 192.0.2.1 deny' || return
+	done
+}
+
+test_detach_leaves_nothing() {
+	local ids
+	read -ra ids <<<"$(maps)" && rl B detach veth-B && eventually 10 maps_gone "${ids[@]}" &&
+		eventually 10 no_tries
+}
+
+# ---- attach and detach
+
+whole() { # the instance on the device is that of attach
+	is "$(rl B status -j | json '.[0].program_id')" "$(xdp_program B veth-B)" &&
+		cmp "$TMP/x" <(rl B show) && rl B rule add 192.0.2.9 deny
+}
+
+gone() { [[ -z $(xdp_program B veth-B) && ! -e $(ns_pins B) ]]; }
+
+detach_quietly() { rl B detach veth-B; }
+
+# Killed anywhere, attach leaves an instance that works, or nothing on the device; what it left half
+# made stands in nobody's way.
+test_attach() {
+	local n ms killed=0
+	UNDO=detach_quietly
+	ms=$(span in_subshell attach) || return
+	for ((n = 0; n < 10; n++)); do
+		! kill_at $((n * KILLS / 10)) "$ms" attach || killed=$((killed + 1))
+		if [[ -n $(xdp_program B veth-B) ]]; then
+			whole || return
+		else
+			is "$(rl B status -j)" '[]' && rl B attach veth-B --policy "$TMP/x" &&
+				whole || return
+		fi
+		rl B detach veth-B && gone || return
+	done
+	[[ $killed -ge 5 ]] && eventually 10 no_tries
+}
+
+# Half made, and then detached: the same.
+test_attach_then_detach() {
+	local n ms
+	UNDO=detach_quietly
+	ms=$(span in_subshell attach) || return
+	for ((n = 0; n < 6; n++)); do
+		kill_at $((n * KILLS / 6)) "$ms" attach
+		[[ ! -e $(ns_pins B)/veth-B-xdp ]] || rl B detach veth-B || return
+		[[ -z $(xdp_program B veth-B) && ! -e $(ns_pins B)/veth-B-xdp ]] || return
+	done
+	eventually 10 no_tries
+}
+
+attach_quietly() { rl B attach veth-B --policy "$TMP/x"; }
+
+test_detach() {
+	local n ms
+	UNDO=attach_quietly
+	attach_quietly && ms=$(span in_subshell detach) || return
+	for ((n = 0; n < 10; n++)); do
+		[[ -n $(xdp_program B veth-B) ]] || attach_quietly || return
+		kill_at $((n * KILLS / 10)) "$ms" detach
+		[[ -z $(xdp_program B veth-B) ]] || whole || return
+		[[ ! -e $(ns_pins B)/veth-B-xdp ]] || rl B detach veth-B || return
+		[[ -z $(xdp_program B veth-B) && ! -e $(ns_pins B)/veth-B-xdp ]] || return
+	done
+	eventually 10 no_tries
+}
+
+veth_pair A B && veth_quiet A B && policy x 1 && policy y 2 || exit 1
+t 'apply' test_apply
+t 'apply keeps the state' test_apply_state
+t 'rule add' test_rule_add
+t 'then detach leaves nothing' test_detach_leaves_nothing
+rl B attach veth-B --policy "$TMP/x" && rl B show >"$TMP/x" && rl B detach veth-B # as show prints it
+t 'attach' test_attach
+t 'attach, then detach' test_attach_then_detach
+t 'detach' test_detach

@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What else happens to a device: programs of others before and after ours, ours taken off by others,
+# a device that vanished or came back under its name, a namespace that went with it.
+source "$(dirname "$0")/../lib.sh"
+
+ALIEN=$TOP/build/receiver.bpf.o
+
+pins() { [[ -e $(ns_pins B)/veth-B-xdp ]]; }
+no_pins() { [[ ! -e $(ns_pins B) ]]; }
+
+device_free() { is "$(xdp_program B veth-B)" ''; }
+
+link_xdp() { in_ns B ip link set dev veth-B "$@"; }
+
+# instance_new: attached, with a rule; OURS are its maps.
+instance_new() {
+	rl B attach veth-B && rl B rule add any deny || return
+	read -ra OURS <<<"$(bpftool -j prog show id "$(xdp_program B veth-B)" | json '.map_ids | join(" ")')"
+}
+
+maps_gone() { # ID…
+	local id
+	for id in "$@"; do
+		! bpftool map show id "$id" 2>/dev/null || return
+	done
+}
+
+program_gone() { ! bpftool prog show id "$1" 2>/dev/null; }
+
+# ---- programs of others
+
+# stands_against ID ARG…: attach is refused clearly, with every mode, and ID stays.
+stands_against() {
+	local id=$1 mode
+	for mode in auto native generic; do
+		has 'another XDP program is on the device' expect_status 1 rl B attach veth-B --mode "$mode" || return
+		is "$(xdp_program B veth-B)" "$id" && no_pins || return
+	done
+}
+
+test_alien() { # xdp|xdpgeneric|xdpdrv, as ip names it
+	local id
+	link_xdp "$1" obj "$ALIEN" sec xdp && id=$(xdp_program B veth-B) && [[ -n $id ]] &&
+		stands_against "$id" && has nothing expect_status 1 rl B detach veth-B &&
+		is "$(xdp_program B veth-B)" "$id" && link_xdp "$1" off &&
+		rl B attach veth-B && rl B detach veth-B && no_pins
+}
+
+# A program that hangs on a link, as modern ones do.
+test_alien_link() {
+	local id
+	bg in_ns B "$TOP/build/receiver" -i veth-B --pass
+	eventually 5 grep -q attached "$TMP/bg" && id=$(xdp_program B veth-B) &&
+		stands_against "$id" || return
+	kill -TERM -- "-$BG_PID"
+	eventually 5 device_free && rl B attach veth-B && rl B detach veth-B && no_pins
+}
+
+# Ours was taken off by force: every verb says so, and what others put there since is theirs.
+test_replaced() {
+	local id
+	instance_new && link_xdp xdp off && link_xdp xdp obj "$ALIEN" sec xdp &&
+		id=$(xdp_program B veth-B) || return
+	has 'gone from the device' expect_status 1 rl B show -i veth-B &&
+		has 'gone from the device' expect_status 1 rl B rule add any deny -i veth-B &&
+		is "$(rl B status -j)" '[]' && is "$(rl B stats -j)" '[]' || return
+	has 'another XDP program' expect_status 1 rl B attach veth-B &&
+		is "$(xdp_program B veth-B)" "$id" || return
+	rl B detach veth-B || true # attach may have cleared up what was left
+	is "$(xdp_program B veth-B)" "$id" && no_pins && eventually 10 maps_gone "${OURS[@]}" &&
+		link_xdp xdp off
+}
+
+# The same, and detach comes first.
+test_detach_after_replaced() {
+	local id
+	rl B attach veth-B && link_xdp xdp off && link_xdp xdp obj "$ALIEN" sec xdp &&
+		id=$(xdp_program B veth-B) && rl B detach veth-B &&
+		is "$(xdp_program B veth-B)" "$id" && no_pins && link_xdp xdp off
+}
+
+# Taken off, and nothing else came: attach starts anew, with none of the old rules.
+test_removed() {
+	instance_new && link_xdp xdp off && rl B attach veth-B && is "$(rl B show)" '' &&
+		eventually 10 maps_gone "${OURS[@]}" && rl B detach veth-B && no_pins
+}
+
+# ---- devices
+
+cable_new() {
+	ip -n "$(ns A)" link add veth-A type veth peer name veth-B netns "$(ns B)" &&
+		ip -n "$(ns A)" link set veth-A up && ip -n "$(ns B)" link set veth-B up
+}
+
+cable_cut() { ip -n "$(ns A)" link del veth-A; }
+
+test_vanished() {
+	instance_new && cable_cut && is "$(rl B status -j)" '[]' && expect_status 1 rl B show -i veth-B &&
+		expect_status 1 rl B attach veth-B && rl B detach veth-B && no_pins &&
+		eventually 10 maps_gone "${OURS[@]}" && cable_new
+}
+
+# The new device has neither our program nor our rules, and nobody believes it has.
+test_came_back() {
+	instance_new && cable_cut && cable_new || return
+	is "$(rl B status -j)" '[]' && has 'gone from the device' expect_status 1 rl B show &&
+		rl B attach veth-B && is "$(rl B show)" '' &&
+		is "$(rl B status -j | json '.[0].rules | length')" 0 &&
+		eventually 10 maps_gone "${OURS[@]}" && rl B detach veth-B && no_pins
+}
+
+test_came_back_detach() {
+	local id
+	rl B attach veth-B && cable_cut && cable_new && link_xdp xdp obj "$ALIEN" sec xdp &&
+		id=$(xdp_program B veth-B) && rl B detach veth-B && is "$(xdp_program B veth-B)" "$id" &&
+		no_pins && link_xdp xdp off
+}
+
+# Under another name the device keeps its program; it is found there or said to be lost, and the
+# pins of the old name do not stand in the way for good.
+test_renamed() {
+	local status=0
+	rl B attach veth-B && ip -n "$(ns B)" link set veth-B name other || return
+	is "$(rl B status -j | json 'length <= 1')" true || status=1
+	ip -n "$(ns B)" link set other name veth-B || return
+	rl B detach veth-B && is "$(xdp_program B veth-B)" '' && no_pins && return "$status"
+}
+
+# The kernel gives the number of a dead namespace to the next one: what its pins say is not true there.
+test_namespace_deleted() {
+	local pins program
+	ns_new C && device_new && rl C attach veth-C && rl C rule add any deny || return
+	pins=$(ns_pins C) program=$(xdp_program C veth-C)
+	ip netns del "$(ns C)" && eventually 10 program_gone "$program" || return
+	ns_new C && device_new || return
+	is "$(rl C status -j)" '[]' && rl C attach veth-C && is "$(rl C show)" '' &&
+		rl C detach veth-C || return
+	[[ $pins == "$(ns_pins C)" ]] || is_number_free "${pins##*/}" || return 0 # already another's
+	rm -rf "${pins:?}"
+}
+is_number_free() { ! stat -L -c %i /run/netns/* | grep -qx "$1"; }
+device_new() { ip -n "$(ns C)" link add veth-C type veth peer name veth-D; }
+
+veth_pair A B && veth_quiet A B || exit 1
+t 'a program of another, as the driver likes' test_alien xdp
+t 'a program of another, native' test_alien xdpdrv
+t 'a program of another, generic' test_alien xdpgeneric
+t 'a program of another, on a link' test_alien_link
+t 'ours was replaced' test_replaced
+t 'detach leaves what came after ours' test_detach_after_replaced
+t 'ours was removed' test_removed
+t 'a device that vanished' test_vanished
+t 'a device that came back' test_came_back
+t 'a device that came back with a program of another' test_came_back_detach
+t 'a device renamed and back' test_renamed
+t 'a namespace that was deleted' test_namespace_deleted

@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The policy of a living instance by the command line: rule add, del, get, list, flush, apply, show;
+# what is wrong changes nothing and says where it is wrong. The language itself is tested in tests/unit.
+source "$(dirname "$0")/../lib.sh"
+
+empty() { rl B rule flush && is "$(rl B show)" ''; }
+
+# unchanged STATUS CMD…: CMD ends with STATUS and the policy is what it was.
+unchanged() {
+	local before after status=$1
+	shift
+	before=$(rl B show) && expect_status "$status" "$@" && after=$(rl B show) && is "$after" "$before"
+}
+
+# ---- add and show
+
+# shows LINE WORD…: what becomes of the words of a rule.
+shows() {
+	local line=$1
+	shift
+	empty && rl B rule add "$@" && is "$(rl B show)" "rule $line" && rl B show | rl B apply - &&
+		is "$(rl B show)" "rule $line"
+}
+
+test_spelling() {
+	shows '192.0.2.7 deny' 192.0.2.7 deny && shows '192.0.2.0/24 allow' 192.0.2.0/24 allow &&
+		shows '2001:db8::/32 deny' 2001:DB8:0::/32 deny &&
+		shows 'any tcp dport 22 syn limit 3/minute burst 5' any tcp syn dport 22 limit 3/m burst 5 &&
+		shows 'any udp deny' any proto 17 deny &&
+		shows 'any udp sport 53 dport 1024-65535 deny' any udp sport 53 dport 1024-65535 deny &&
+		shows '192.0.2.0/24 limit 100/second burst 10 per rule' 192.0.2.0/24 limit token-bucket 100pps per rule &&
+		shows 'device limit 100/second burst 10' device limit 100/s per rule
+}
+
+test_replace() {
+	empty && rl B rule add 192.0.2.1 limit 10/second burst 5 &&
+		rl B rule add 192.0.2.1 limit 20/second burst 7 &&
+		is "$(rl B show)" 'rule 192.0.2.1 limit 20/second burst 7' &&
+		rl B rule add 192.0.2.1 udp deny && rl B rule add 192.0.2.1 udp allow &&
+		is "$(rl B show | sort | paste -sd';')" \
+			'rule 192.0.2.1 limit 20/second burst 7;rule 192.0.2.1 udp allow'
+}
+
+# Another unit or another key is another rule.
+test_beside() {
+	empty && rl B rule add any limit 10/second && rl B rule add any limit 1mbit &&
+		rl B rule add any limit 10/second per rule && is "$(rl B show | wc -l)" 3
+}
+
+test_del() {
+	empty && rl B apply - <<-'END' || return
+	rule 192.0.2.1 deny
+	rule 192.0.2.1 udp dport 53 limit 5/second
+	rule 192.0.2.0/24 deny
+	END
+	unchanged 1 rl B rule del 192.0.2.9 && unchanged 1 rl B rule del 192.0.2.1 tcp &&
+		rl B rule del 192.0.2.1 udp dport 53 && is "$(rl B show | wc -l)" 2 &&
+		rl B rule del 192.0.2.1 && is "$(rl B show)" 'rule 192.0.2.0/24 deny' &&
+		rl B rule del 192.0.2.0/24 deny && is "$(rl B show)" ''
+}
+
+# ---- get and list
+
+# decides ADDRESS: the rules that do, without remarks, joined by ;
+decides() { rl B rule get "$1" | sed 's/[[:space:]]*#.*//' | paste -sd';'; }
+
+test_get() {
+	empty && rl B apply - <<-'END' || return
+	rule any limit 5/second burst 1
+	rule device limit 1000/second burst 100
+	rule 192.0.2.0/24 deny
+	rule 192.0.2.7 udp allow
+	rule 2001:db8::/32 allow
+	END
+	is "$(decides 192.0.2.7)" '192.0.2.7 udp allow;192.0.2.0/24 deny' &&
+		is "$(decides 192.0.2.8)" '192.0.2.0/24 deny' &&
+		is "$(decides 2001:db8::9)" '2001:db8::/32 allow' &&
+		is "$(decides 198.51.100.1)" \
+			'any limit 5/second burst 1;device limit 1000/second burst 100' &&
+		is "$(rl B rule get 192.0.2.8 -j | json '.rules | length')" 1 &&
+		expect_status 2 rl B rule get && expect_status 2 rl B rule get 192.0.2.0/24
+}
+
+test_list() {
+	is "$(rl B rule list | sort)" "$(rl B show | sed 's/^rule //' | sort)" &&
+		is "$(rl B rule list 192.0.2.0/24)" '192.0.2.0/24 deny' &&
+		is "$(rl B rule list -j | json '.rules | length')" 5 &&
+		is "$(rl B rule list -j | json '[.rules[] | select(.clock)] | length')" 2 &&
+		has tick rl B rule list -v
+}
+
+# ---- apply
+
+test_apply_file() {
+	printf '# mine\n\nrule 192.0.2.1 deny # that one\nrule any limit 7/second burst 3\n' >"$TMP/p"
+	empty && rl B apply "$TMP/p" && is "$(rl B show | sort | paste -sd';')" \
+		'rule 192.0.2.1 deny;rule any limit 7/second burst 3' && rl B apply /dev/null &&
+			is "$(rl B show)" ''
+}
+
+# A whole policy replaces a whole policy.
+test_apply_replaces() {
+	rl B apply - <<<'rule 192.0.2.1 deny' && rl B apply - <<<'rule 192.0.2.2 deny' &&
+		is "$(rl B show)" 'rule 192.0.2.2 deny'
+}
+
+test_apply_bad() {
+	printf 'rule any deny\nrule 192.0.2.2 allow  never\n' >"$TMP/bad"
+	rl B apply - <<<'rule 192.0.2.1 deny' || return
+	has "$TMP/bad:2:23:" unchanged 1 rl B apply "$TMP/bad" && unchanged 1 rl B apply "$TMP/nosuch" &&
+		unchanged 1 rl B apply "$TMP" && unchanged 1 rl B apply - <<<'limit 5/second' &&
+		printf 'rule any deny\0\n' | unchanged 1 rl B apply - && unchanged 2 rl B apply
+}
+
+# More than --prefixes fit is refused, and the old policy stays.
+test_apply_too_many() {
+	seq -f 'rule 10.1.%.0f.1 deny' 0 200 >"$TMP/many"
+	rl B apply - <<<'rule 192.0.2.1 deny' && has 'prefixes' unchanged 1 rl B apply "$TMP/many"
+}
+
+test_apply_most() {
+	seq -f 'rule 10.1.%.0f.1 deny' 0 99 >"$TMP/most"
+	rl B apply "$TMP/most" && is "$(rl B show | wc -l)" 100 &&
+		is "$(rl B show | sort)" "$(sort "$TMP/most")"
+}
+
+test_check() {
+	printf 'rule any deny\n' >"$TMP/good" && printf 'rule any dny\n' >"$TMP/bad" || return
+	unchanged 0 rl B apply --check "$TMP/good" && unchanged 1 rl B apply --check "$TMP/bad" &&
+		expect_status 0 unprivileged apply --check - <"$TMP/good" &&
+		expect_status 1 unprivileged apply --check - <"$TMP/bad"
+}
+
+# unprivileged ARG…: rlctl as nobody, in no namespace of ours; the command may lie where only root comes.
+unprivileged() {
+	install -m 755 "$RLCTL" /tmp/"$_prefix-rlctl" || return
+	setpriv --reuid=65534 --regid=65534 --clear-groups -- /tmp/"$_prefix-rlctl" "$@"
+	local status=$?
+	rm -f /tmp/"$_prefix-rlctl"
+	return "$status"
+}
+
+test_unprivileged() {
+	has root expect_status 1 unprivileged rule add any deny &&
+		has root expect_status 1 unprivileged attach lo
+}
+
+# ---- wrong words
+
+test_words() {
+	rl B apply - <<<'rule 192.0.2.1 deny' || return
+	unchanged 2 rl B rule add && unchanged 2 rl B rule add any &&
+		unchanged 2 rl B rule add any limit &&
+		unchanged 2 rl B rule add 300.0.0.1 deny &&
+		unchanged 2 rl B rule add any limit 0/second &&
+		unchanged 2 rl B rule add any limit 10bps &&
+		unchanged 2 rl B rule add any limit 99999999999999999999/s &&
+		unchanged 2 rl B rule add any limit 1mbit burst 100byte &&
+		unchanged 2 rl B rule add any dport 80 deny deny &&
+		unchanged 2 rl B rule frob any && unchanged 2 rl B rule flush any &&
+		unchanged 2 rl B show veth-B lo &&
+		has 'bit' unchanged 2 rl B rule add any limit 10bps
+}
+
+test_interface() {
+	unchanged 0 rl B show -i veth-B && unchanged 1 rl B show -i lo &&
+		unchanged 1 rl B rule add any deny -i lo &&
+		unchanged 1 rl B rule add any deny --hook egress && unchanged 2 rl B rule add any deny -i
+}
+
+veth_pair A B && veth_quiet A B && rl B attach veth-B --prefixes 100 || exit 1
+t 'rules as show spells them' test_spelling
+t 'a rule replaces that of its prefix and match' test_replace
+t 'rules beside each other' test_beside
+t 'rule del' test_del
+t 'rule get' test_get
+t 'rule list' test_list
+t 'apply a file' test_apply_file
+t 'apply replaces the whole policy' test_apply_replaces
+t 'a bad file changes nothing' test_apply_bad
+t 'too many prefixes change nothing' test_apply_too_many
+t 'as many prefixes as fit' test_apply_most
+t 'apply --check' test_check
+t 'without root' test_unprivileged
+t 'wrong words change nothing' test_words
+t 'which instance' test_interface

@@ -1,0 +1,166 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Several rlctl at once on one instance: no change is lost, no reader and no packet sees half a
+# policy, a held lock keeps writers waiting and nobody else; two that attach or detach at once.
+source "$(dirname "$0")/../lib.sh"
+
+WRITERS=8
+RULES=12 # of each writer
+
+rule_of() { echo "10.$1.$2.0/24"; }
+
+# writer N: adds its rules, deletes every other one, and replaces the rest twice.
+writer() {
+	local i
+	for ((i = 0; i < RULES; i++)); do
+		rl B rule add "$(rule_of "$1" "$i")" limit 10/second || return
+	done
+	for ((i = 0; i < RULES; i++)); do
+		if ((i % 2)); then
+			rl B rule del "$(rule_of "$1" "$i")" || return
+		else
+			rl B rule add "$(rule_of "$1" "$i")" limit 20/second burst 2 || return
+		fi
+	done
+}
+
+# parallel COUNT CMD…: CMD 1, CMD 2, … at once; fails when one fails.
+parallel() {
+	local count=$1 n pids=() status=0
+	shift
+	for ((n = 1; n <= count; n++)); do
+		"$@" "$n" &
+		pids+=($!)
+	done
+	for n in "${pids[@]}"; do
+		wait "$n" || status=1
+	done
+	return "$status"
+}
+
+wanted_rules() {
+	local n i
+	for ((n = 1; n <= WRITERS; n++)); do
+		for ((i = 0; i < RULES; i += 2)); do
+			echo "rule $(rule_of "$n" "$i") limit 20/second burst 2"
+		done
+	done
+}
+
+test_writers() {
+	rl B rule flush && bg read_until_stopped sane && parallel "$WRITERS" writer || return
+	readers_end && is "$(rl B show | sort)" "$(wanted_rules | sort)"
+}
+
+# ---- readers
+
+# read_until_stopped JUDGE: reads all the while; the first thing that JUDGE dislikes ends it.
+read_until_stopped() {
+	rm -f "$TMP/stop" "$TMP/bad"
+	until [[ -e $TMP/stop ]]; do
+		if ! rl B show >"$TMP/shown" || ! "$1" "$TMP/shown" || ! is "$(rl B stats -j | json length)" 1; then
+			cp "$TMP/shown" "$TMP/bad"
+			return 1
+		fi
+		echo read >>"$TMP/reads"
+	done
+}
+
+readers_end() {
+	touch "$TMP/stop"
+	wait "$BG_PID" || { echo 'a reader saw this:' && head -n 20 "$TMP/bad" "$TMP/bg"; } || return
+	[[ ! -e $TMP/bad && $(wc -l <"$TMP/reads") -ge 10 ]]
+}
+
+# What show prints is a policy.
+sane() { "$RLCTL" apply --check "$1"; }
+
+one_of_two() { cmp -s "$1" "$TMP/x" || cmp -s "$1" "$TMP/y"; }
+
+# policy NAME NETWORK: some hundred rules, as show prints them.
+policy() {
+	seq -f "rule $2.%.0f.0/24 limit 10/second burst 1" 0 250 >"$TMP/$1" && rl B apply "$TMP/$1" &&
+		rl B show >"$TMP/$1"
+}
+
+# Every reader sees one of the two, whole, while they are swapped.
+test_swaps() {
+	local n
+	policy x 10.1 && policy y 10.2 && rm -f "$TMP/reads" && bg read_until_stopped one_of_two || return
+	for ((n = 0; n < 100; n++)); do
+		rl B apply "$TMP/x" && rl B apply "$TMP/y" || return
+	done
+	readers_end && cmp "$TMP/y" <(rl B show)
+}
+
+# Both policies deny these packets, each by a rule of its own: none may pass while they are swapped.
+test_no_gap() {
+	local n passed
+	printf 'rule 10.78.0.0/16 deny\nrule any allow\n' >"$TMP/x"
+	printf 'rule 10.78.0.0/17 deny\nrule 10.78.128.0/17 deny\n' >"$TMP/y"
+	rl B apply "$TMP/x" && bg flood A --seconds 30 --rate 200000 --src 10.78.0.0/16 || return
+	eventually 5 denied 1000 && passed=$(stat_of B .passed.packets) || return
+	for ((n = 0; n < 50; n++)); do
+		rl B apply "$TMP/x" && rl B apply "$TMP/y" || return
+	done
+	kill -TERM -- "-$BG_PID"
+	is "$(stat_of B .passed.packets)" "$passed"
+}
+denied() { [[ $(stat_of B .reasons.denied.packets) -gt $1 ]]; }
+
+# ---- the lock
+
+# Writers wait for whoever holds the lock of the instance; readers do not.
+test_lock() {
+	local holder writer
+	rl B rule flush && bg flock "$(ns_pins B)/veth-B-xdp" sleep 600 && holder=$BG_PID &&
+		eventually 5 locked || return
+	bg rl B rule add 192.0.2.1 deny && writer=$BG_PID || return
+	expect_status 124 timeout 1 "$RLCTL" -n "$(ns B)" rule add 192.0.2.2 deny &&
+		is "$(timeout 5 "$RLCTL" -n "$(ns B)" show)" '' &&
+		timeout 5 "$RLCTL" -n "$(ns B)" stats || return
+	kill -KILL -- "-$holder"
+	wait "$writer" && is "$(rl B show)" 'rule 192.0.2.1 deny'
+}
+locked() { ! flock -n "$(ns_pins B)/veth-B-xdp" true; }
+
+# ---- attach and detach at once
+
+attach_once() { rl B attach veth-B && echo "$1" >>"$TMP/attached"; }
+detach_once() { rl B detach veth-B && echo "$1" >>"$TMP/detached"; }
+
+test_attach_at_once() {
+	rl B detach veth-B && ! parallel 6 attach_once && is "$(wc -l <"$TMP/attached")" 1 &&
+		rl B rule add 192.0.2.1 deny &&
+		is "$(rl B status -j | json '.[0].program_id')" "$(xdp_program B veth-B)" || return
+	! parallel 6 detach_once && is "$(wc -l <"$TMP/detached")" 1 && is "$(xdp_program B veth-B)" '' &&
+		[[ ! -e $(ns_pins B) ]]
+}
+
+churn() {
+	local i
+	for ((i = 0; i < 6; i++)); do
+		if (($1 % 2)); then rl B attach veth-B; else rl B detach veth-B; fi
+		rl B rule add "192.0.2.$1" deny
+	done
+	true
+}
+
+# Whatever happened, in the end there is a whole instance or none.
+test_churn() {
+	parallel 6 churn
+	if [[ -n $(xdp_program B veth-B) ]]; then
+		is "$(rl B status -j | json '.[0].program_id')" "$(xdp_program B veth-B)" &&
+			rl B rule add any deny && rl B detach veth-B || return
+	fi
+	is "$(xdp_program B veth-B)" '' && [[ ! -e $(ns_pins B) ]] && rl B attach veth-B &&
+		rl B detach veth-B
+}
+
+veth_pair A B && veth_quiet A B && ns_mute A && rl B attach veth-B || exit 1
+t 'eight writers and a reader' test_writers
+t 'readers of policies that are swapped' test_swaps
+t 'packets between two policies' test_no_gap
+t 'the lock' test_lock
+t 'attach and detach, six at once' test_attach_at_once
+t 'attach and detach against each other' test_churn
