@@ -8,7 +8,7 @@
 
 #include "packet.h"
 
-const volatile __u64 clock_tick_ns = 4000000; /* measured at attach */
+const volatile __u64 clock_tick_ns = 4000000; /* set at attach */
 const volatile __u64 clock_tick_base_ns = 0;
 const volatile bool clock_injected = false;
 volatile __u64 clock_now_ns = 0;

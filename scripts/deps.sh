@@ -48,6 +48,7 @@ nsenter            test   util-linux        util-linux
 python3            test   python3           python3
 strace             test   strace            strace
 xdp-loader         test   xdp-tools         xdp-tools
+xdp-filter         test   xdp-tools         xdp-tools
 nft                test   nftables          nftables
 iptables           test   iptables          iptables-nft
 debootstrap        test   debootstrap       debootstrap

@@ -22,7 +22,8 @@
 #include "rlctl.skel.h"
 
 #define RUN_PRIORITY     10 /* before other XDP programs: they get what we let through */
-#define TICKS_TO_MEASURE 8
+#define TICKS_TO_MEASURE 4
+#define EDGE_GAP_NS      20000 /* reading the clocks twice takes a few microseconds */
 
 /* ---- whose program is on the device */
 
@@ -89,58 +90,47 @@ static int clocks_read(int fd, struct rl_clocks *out)
 	return bpf_prog_test_run_opts(fd, &opts);
 }
 
-/* Waits for the next tick and reads the clocks right after it. */
+/* Waits for the next tick and reads the clocks right after it. A tick during which this process did
+ * not run is not that: another one is waited for, with ever more patience on slow machines. */
 static int clocks_edge(int fd, struct rl_clocks *out)
 {
-	struct rl_clocks first;
-	int ret = clocks_read(fd, &first);
+	uint64_t gap_ns = EDGE_GAP_NS;
+	int ret = clocks_read(fd, out);
 
-	do
-		ret = ret ? ret : clocks_read(fd, out);
-	while (!ret && out->jiffies == first.jiffies);
+	while (!ret) {
+		struct rl_clocks before = *out;
+
+		ret = clocks_read(fd, out);
+		if (out->jiffies == before.jiffies)
+			continue;
+		if (out->monotonic_ns - before.monotonic_ns <= gap_ns)
+			break;
+		gap_ns *= 2;
+	}
 	return ret;
 }
 
-/* A kernel's HZ, from how long its ticks took. */
-static uint64_t tick_round(uint64_t measured_ns)
-{
-	static const uint32_t known[] = {24,  32,  48,  64,  100, 128,  200,
-					 250, 256, 300, 500, 512, 1000, 1024};
-	uint64_t best = 0, error = UINT64_MAX;
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		uint64_t tick = (1000000000ull + known[i] / 2) / known[i];
-		uint64_t off = tick > measured_ns ? tick - measured_ns : measured_ns - tick;
-
-		if (off < error) {
-			error = off;
-			best = tick;
-		}
-	}
-	return best;
-}
-
-/* An edge is seen late, never early, so the least offset is the truest. */
+/* The length of a tick is the resolution of the coarse clock, which ticks with jiffies. The offset:
+ * an edge is seen late, never early, so the least one is the truest. */
 static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
 {
 	struct probe_bpf *probe = probe_bpf__open_and_load();
-	struct rl_clocks edge[TICKS_TO_MEASURE];
+	struct timespec tick;
+	struct rl_clocks edge;
 	int ret = probe ? 0 : -errno;
 
-	for (int i = 0; !ret && i < TICKS_TO_MEASURE; i++)
-		ret = clocks_edge(bpf_program__fd(probe->progs.probe_clocks), &edge[i]);
-	if (!ret) {
-		const struct rl_clocks *last = &edge[TICKS_TO_MEASURE - 1];
+	if (!ret && clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
+		ret = -errno;
+	for (int i = 0; !ret && i < TICKS_TO_MEASURE; i++) {
+		uint64_t base;
 
-		*tick_ns = tick_round((last->monotonic_ns - edge->monotonic_ns) /
-				      (last->jiffies - edge->jiffies));
-		*base_ns = edge->monotonic_ns - edge->jiffies * *tick_ns;
-		for (int i = 1; i < TICKS_TO_MEASURE; i++) {
-			uint64_t base = edge[i].monotonic_ns - edge[i].jiffies * *tick_ns;
-
-			if ((int64_t)(base - *base_ns) < 0)
-				*base_ns = base;
-		}
+		ret = clocks_edge(bpf_program__fd(probe->progs.probe_clocks), &edge);
+		if (ret)
+			break;
+		*tick_ns = tick.tv_sec * 1000000000ull + tick.tv_nsec;
+		base = edge.monotonic_ns - edge.jiffies * *tick_ns;
+		if (!i || (int64_t)(base - *base_ns) < 0)
+			*base_ns = base;
 	}
 	probe_bpf__destroy(probe);
 	return ret;
