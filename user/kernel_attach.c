@@ -29,7 +29,7 @@
 
 static bool program_uses(int fd, uint32_t wanted, uint32_t *id)
 {
-	uint32_t maps[64];
+	uint32_t maps[64] = {0};
 	struct bpf_prog_info info = {.nr_map_ids = 64, .map_ids = (uint64_t)(uintptr_t)maps};
 	uint32_t size = sizeof(info);
 

@@ -126,5 +126,9 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 				 sizeof(struct rl_slots), info->sources);
 	if (!ret && uses & RL_USE_LOGS)
 		ret = inner_make(instance, instance->fd.logs, "rlctl_logs", log_size, logs);
+	if (!ret && uses & RL_USE_LOGS && logs < info->sources && !instance->clock_injected)
+		note("%s: at a log depth of %u there is room for the sliding logs of %u sources; "
+		     "attach with a smaller --log-depth for more",
+		     instance->device, info->log_depth, logs);
 	return ret;
 }

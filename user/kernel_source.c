@@ -307,7 +307,7 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 		return 0; /* everybody's */
 	if (bpf_map_delete_elem(s->instance->fd.bans, &entry->key) && errno != ENOENT)
 		ret = -errno;
-	if (!entry->has_state)
+	if (!entry->has_state || !entry->rule)
 		return ret;
 	numbers = rule_numbers(s, entry->rule);
 	numbers.generation = s->generation;

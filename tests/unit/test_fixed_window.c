@@ -80,7 +80,7 @@ static void fixed_walk(const struct rl_limit *limit, uint64_t start_ns, unsigned
 {
 	struct trace t = trace_start(limit, start_ns);
 	struct fixed_pair p;
-	__u64 taken;
+	__u64 taken = 0;
 
 	fixed_start(&p, limit);
 	for (unsigned int i = 0; i < steps; i++) {

@@ -67,7 +67,7 @@ static void slots_walk(const struct rl_limit *limit, uint64_t start_ns, unsigned
 {
 	struct trace t = trace_start(limit, start_ns);
 	struct slots_pair p;
-	__u64 taken;
+	__u64 taken = 0;
 
 	slots_start(&p, limit);
 	for (unsigned int i = 0; i < steps; i++) {
@@ -246,7 +246,7 @@ static void late_refund_test(void **state)
 {
 	struct rl_limit limit = limit_of("sliding-window 10/s slots 10");
 	struct slots_pair p;
-	__u64 old, taken;
+	__u64 old = 0, taken = 0;
 
 	(void)state;
 	slots_start(&p, &limit);

@@ -167,12 +167,13 @@ static void random_test(void **state)
 	random_start(20240732);
 	for (int i = 0; i < 5000; i++) {
 		uint64_t ramp_ns = 1 + random_below(1ull << random_below(47));
+		uint64_t cold = 2 + random_below(99);
 		struct rl_limit limit;
 
 		random_rate(line, sizeof(line), "warm-up", true, 1ull << 48);
 		snprintf(text, sizeof(text), "%s ramp %lluns cold %llu", line,
 			 (unsigned long long)(ramp_ns < NS_PER_DAY ? ramp_ns : NS_PER_DAY),
-			 (unsigned long long)(2 + random_below(99)));
+			 (unsigned long long)cold);
 		limit = limit_of(text);
 		step_walk(&limit, clocks[i % CLOCKS], 300);
 	}
