@@ -89,7 +89,7 @@ int object_pin_paths(struct rlctl_bpf *skel, const char *path)
 	return ret;
 }
 
-/* Puts an LRU map of this kind into the outer map's slot, if there is none. */
+/* Puts an LRU map of this kind into the outer map's slot, if there is none. 1 when it made one. */
 static int inner_make(const struct instance *instance, int outer, const char *name,
 		      uint32_t value_size, uint32_t entries)
 {
@@ -107,7 +107,7 @@ static int inner_make(const struct instance *instance, int outer, const char *na
 	if (bpf_map_update_elem(outer, &zero, &fd, BPF_ANY))
 		ret = -errno;
 	close(fd);
-	return ret;
+	return ret ? ret : 1;
 }
 
 int policy_maps_make(const struct instance *instance, uint32_t uses)
@@ -121,14 +121,15 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 	if (uses & RL_USE_FLOWS)
 		ret = inner_make(instance, instance->fd.flows, "rlctl_flows",
 				 sizeof(struct rl_state), info->sources);
-	if (!ret && uses & RL_USE_WINDOWS)
+	if (ret >= 0 && uses & RL_USE_WINDOWS)
 		ret = inner_make(instance, instance->fd.windows, "rlctl_windows",
 				 sizeof(struct rl_slots), info->sources);
-	if (!ret && uses & RL_USE_LOGS)
-		ret = inner_make(instance, instance->fd.logs, "rlctl_logs", log_size, logs);
-	if (!ret && uses & RL_USE_LOGS && logs < info->sources && !instance->clock_injected)
+	if (ret < 0 || !(uses & RL_USE_LOGS))
+		return ret < 0 ? ret : 0;
+	ret = inner_make(instance, instance->fd.logs, "rlctl_logs", log_size, logs);
+	if (ret > 0 && logs < info->sources && !instance->clock_injected)
 		note("%s: at a log depth of %u there is room for the sliding logs of %u sources; "
 		     "attach with a smaller --log-depth for more",
 		     instance->device, info->log_depth, logs);
-	return ret;
+	return ret < 0 ? ret : 0;
 }

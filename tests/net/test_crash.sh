@@ -7,27 +7,28 @@ source "$(dirname "$0")/../lib.sh"
 
 KILLS=50
 
-# span CMD…: how long CMD takes, the longest of three times, in milliseconds; UNDO is run after each.
+# span CMD…: how long CMD takes, the shortest of three times, in milliseconds; UNDO is run after each.
 span() {
-	local n start ms longest=1
+	local n start ms shortest=60000
 	for n in 1 2 3; do
 		start=$(date +%s%N)
 		"$@" >/dev/null || return
-		ms=$((($(date +%s%N) - start) / 1000000))
-		[[ $ms -le $longest ]] || longest=$ms
+		ms=$((($(date +%s%N) - start) / 1000000 + 1))
+		[[ $ms -ge $shortest ]] || shortest=$ms
 		"$UNDO" || return
 	done >&2
-	echo "$longest"
+	echo "$shortest"
 }
 nothing() { :; }
 UNDO=nothing
 
 # kill_at NUMBER SPAN CMD…: starts CMD and kills it at that part of the time. True if it was killed.
 kill_at() {
-	local pid status=0
+	local pid delay status=0
+	delay=$(jq -n "$1 * $2 * 1.2 / $KILLS / 1000") || return
 	"${@:3}" >/dev/null &
 	pid=$!
-	sleep "$(jq -n "$1 * $2 * 1.1 / $KILLS / 1000")"
+	sleep "$delay"
 	kill -KILL "$pid" 2>/dev/null
 	wait "$pid" 2>/dev/null || status=$?
 	[[ $status -eq 137 ]]
