@@ -2,10 +2,10 @@
 /* The hot table: a set-associative cache of bucket states in a plain array, one cache line a set,
  * so that a stranger costs one line and no insertion into an LRU.
  *
- * A slot is a fingerprint of limit and key, and the bucket's word (algorithm/gcra.h). All states of
- * one address are in one set: the address chooses it, hashed with a seed drawn at attach.
- * Fingerprints have 62 bits; two keys that share one share a bucket, once in 2^60 or so pairs of a
- * set.
+ * A slot is a fingerprint of limit and key, and the bucket's word (algorithm/gcra.h). The address
+ * chooses the set, hashed with a seed drawn at attach, and so do ports and a second address where
+ * the key has them. Fingerprints have 62 bits, of which those that chose the set tell keys of one
+ * set apart no more: two of them share a bucket once in 2^46 pairs of a table of 65536 sets.
  *
  * A slot whose time has passed is a fresh bucket: taking it for another key loses nothing. Where
  * all four still owe, the one that owes the shortest goes: seen once, it is forgotten (one packet
@@ -13,7 +13,8 @@
  * something was, so that a miss looks there only then.
  *
  * Races: a slot is taken over by a compare-and-swap of its fingerprint and then of its word. Who
- * still holds it for the former key charges at most one packet to the new one. Two CPUs that
+ * still holds it for the former key charges at most one packet to the new one, and what it took
+ * between the two steps is forgotten. Two CPUs that
  * miss the same key at once may take a slot each: one packet of debt is then kept twice or lost.
  */
 #ifndef RLCTL_HOT_H
@@ -53,6 +54,8 @@ static __always_inline struct hot_key hot_key_build(const struct packet *p,
 
 	if (key_is_long(rule))
 		rest ^= hot_peer(p, rule);
+	if (ports || key_is_long(rule))
+		address = hot_hash(hot_seed, address, rest);
 	return hot_key_of(address, rest, rule->limit_id, hot_mask);
 }
 
@@ -113,14 +116,18 @@ static __always_inline void hot_evict(struct rl_hot_set *set, __u64 fingerprint,
 }
 
 /* The word of a key that is in no slot. */
-static __always_inline __u64 hot_recall(struct rl_hot_set *set, __u64 fingerprint)
+static __always_inline __u64 hot_recall(struct rl_hot_set *set, __u64 fingerprint,
+					const struct rl_rule *rule, __u64 now)
 {
 	__u64 *word;
 
 	if (!(set->slot[0].fingerprint & HOT_SPILLED))
 		return 0;
 	word = bpf_map_lookup_elem(&spilled, &fingerprint);
-	return word ? *word : 0;
+	if (!word)
+		return 0;
+	gcra_settle(&rule->gcra, word, now);
+	return *word;
 }
 
 /* Gives the key a slot with this word. */
@@ -128,17 +135,41 @@ static __always_inline void hot_insert(struct rl_hot_set *set, __u64 fingerprint
 				       __u64 now)
 {
 	struct rl_hot_slot *victim = hot_victim(set, now);
-	__u64 old = victim->fingerprint, old_word = victim->word;
+	__u64 old = victim->fingerprint, flagged;
 
 	if (hot_debt(victim, now))
-		hot_evict(set, old, old_word);
-	old = victim->fingerprint; /* hot_evict may have set a flag in it */
-	if (__sync_val_compare_and_swap(&victim->fingerprint, old,
-					fingerprint | (old & HOT_SPILLED)) == old)
-		__sync_val_compare_and_swap(&victim->word, old_word, word);
+		hot_evict(set, old, victim->word);
+	flagged = victim->fingerprint; /* hot_evict may have set the hint in it */
+	if ((flagged ^ old) & ~HOT_SPILLED)
+		return; /* another CPU has just used it, or given it to another key */
+	if (__sync_val_compare_and_swap(&victim->fingerprint, flagged,
+					fingerprint | (flagged & HOT_SPILLED)) == flagged)
+		*(volatile __u64 *)&victim->word = word;
 }
 
-/* enum outcome of a bucket in the hot table; writes nothing. */
+/* The key was seen more than once. */
+static __always_inline void hot_mark(struct rl_hot_slot *slot)
+{
+	if (!(slot->fingerprint & HOT_AGAIN))
+		__sync_fetch_and_or(&slot->fingerprint, HOT_AGAIN);
+}
+
+/* Is the slot still the key's? Asked after its word was read: where it is, so was the word. */
+static __always_inline bool hot_is(const struct rl_hot_slot *slot, __u64 fingerprint)
+{
+	return (*(const volatile __u64 *)&slot->fingerprint & ~HOT_FLAGS) == fingerprint;
+}
+
+/* Sets the word of a key's slot, unless that is another key's by now. */
+static __always_inline void hot_set(struct rl_hot_slot *slot, __u64 fingerprint, __u64 word)
+{
+	__u64 old = *(volatile __u64 *)&slot->word;
+
+	if (hot_is(slot, fingerprint))
+		__sync_val_compare_and_swap(&slot->word, old, word);
+}
+
+/* Would a bucket in the hot table admit it? Takes nothing. */
 static __always_inline bool hot_admits(const struct packet *p, const struct rl_rule *rule,
 				       __u64 now, __u64 amount)
 {
@@ -150,12 +181,13 @@ static __always_inline bool hot_admits(const struct packet *p, const struct rl_r
 	if (!set)
 		return false;
 	slot = hot_match(set, key.fingerprint);
-	if (!slot)
-		return gcra_admits(&rule->gcra, hot_recall(set, key.fingerprint), now, amount,
-				   &next);
-	if (gcra_admits(&rule->gcra, slot->word, now, amount, &next))
+	if (slot && gcra_admits(&rule->gcra, *(volatile __u64 *)&slot->word, now, amount, &next))
 		return true;
+	if (!slot || !hot_is(slot, key.fingerprint))
+		return gcra_admits(&rule->gcra, hot_recall(set, key.fingerprint, rule, now), now,
+				   amount, &next);
 	gcra_settle(&rule->gcra, &slot->word, now);
+	hot_mark(slot);
 	return false;
 }
 
@@ -171,18 +203,19 @@ static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rul
 	if (!set)
 		return false;
 	slot = hot_match(set, key.fingerprint);
-	if (slot) {
-		if (!gcra_take(&rule->gcra, &slot->word, now, amount, &p->taken))
-			return false;
-		if (!(slot->fingerprint & HOT_AGAIN))
-			__sync_fetch_and_or(&slot->fingerprint, HOT_AGAIN);
+	if (slot && gcra_take(&rule->gcra, &slot->word, now, amount, &p->taken)) {
+		hot_mark(slot);
 		return true;
 	}
-	word = hot_recall(set, key.fingerprint);
+	if (slot && hot_is(slot, key.fingerprint))
+		return false;
+	word = hot_recall(set, key.fingerprint, rule, now);
 	if (!gcra_admits(&rule->gcra, word, now, amount, &next))
 		return false;
 	pressure_count(RL_PRESSURE_STRANGERS);
 	p->taken = next - now - gcra_level(&rule->gcra, word, now);
+	if (gcra_level(&rule->gcra, word, now))
+		key.fingerprint |= HOT_AGAIN; /* it was, before it was spilled */
 	hot_insert(set, key.fingerprint, next, now);
 	return true;
 }
@@ -217,7 +250,7 @@ static __always_inline void hot_refuse(const struct packet *p, const struct rl_r
 	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
 
 	if (slot)
-		slot->word = until;
+		hot_set(slot, key.fingerprint, until);
 	else if (set)
 		hot_insert(set, key.fingerprint, until, now);
 }
@@ -254,7 +287,7 @@ static __always_inline void hot_source_remember(const struct packet *p)
 	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
 
 	if (slot && hot_debt(slot, now) < KNOWN_GRAINS - KNOWN_REFRESH_GRAINS)
-		slot->word = now + KNOWN_GRAINS;
+		hot_set(slot, key.fingerprint, now + KNOWN_GRAINS);
 	else if (set && !slot)
 		hot_insert(set, key.fingerprint, now + KNOWN_GRAINS, now);
 }

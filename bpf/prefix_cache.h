@@ -3,8 +3,8 @@
  * set. The tag mixes the address with the policy's generation, so that a swap leaves nothing valid.
  * A value that expires is not kept.
  *
- * Races: two words are not written at once. The tag is cleared before the answer is written and set
- * after it, and a reader looks at the tag before and after the answer.
+ * Races: two words are not written at once. The first holds the tag xor the answer (R. Hyatt's
+ * lockless hashing), so that words of two writers belong to nobody's tag.
  */
 #ifndef RLCTL_PREFIX_CACHE_H
 #define RLCTL_PREFIX_CACHE_H
@@ -26,7 +26,7 @@ struct prefix_answer {
 static __always_inline __u64 cache_tag(const struct packet *p, __u64 generation)
 {
 	const __u64 *addr = (const __u64 *)(p->by_dest ? p->dst : p->src);
-	__u64 tag = hot_hash(hot_seed, addr[0] + generation, addr[1]);
+	__u64 tag = hot_hash(hot_seed, addr[0], addr[1]) ^ generation * HOT_GENERATION;
 
 	return tag ? tag : 1;
 }
@@ -44,12 +44,10 @@ static __always_inline __u64 cache_find(const struct cache_set *set, __u64 tag)
 #pragma unroll
 	for (int i = 0; i < RL_HOT_WAYS; i++) {
 		const volatile __u64 *way = (const volatile __u64 *)&set->way[i];
-		__u64 answer;
+		__u64 answer = way[1];
 
-		if (way[0] != tag)
-			continue;
-		answer = way[1];
-		return way[0] == tag ? answer : 0;
+		if ((way[0] ^ answer) == tag)
+			return answer;
 	}
 	return 0;
 }
@@ -58,9 +56,8 @@ static __always_inline void cache_put(struct cache_set *set, __u64 tag, __u64 an
 {
 	volatile __u64 *way = (volatile __u64 *)&set->way[tag & (RL_HOT_WAYS - 1)];
 
-	way[0] = 0;
 	way[1] = answer;
-	way[0] = tag;
+	way[0] = tag ^ answer;
 }
 
 #endif

@@ -46,13 +46,16 @@ static struct hot_key key_of(const struct hot_table *table, const struct rl_rule
 {
 	bool ipv4 = prefix_is_ipv4(key->addr, 128);
 	uint64_t rest = hot_rest(numbers->limit_id, key->sport, key->dport);
+	uint64_t address = address_hash(table, numbers, key->addr, ipv4);
+	enum rl_key_kind kind = numbers->limit.key;
 	struct hot_key hot;
 
-	if (numbers->limit.key == RL_KEY_SOURCE_DEST || numbers->limit.key == RL_KEY_FLOW)
+	if (kind == RL_KEY_SOURCE_DEST || kind == RL_KEY_FLOW)
 		rest ^= address_hash(table, numbers, key->peer, ipv4) +
 			((uint64_t)key->proto << 32);
-	hot = hot_key_of(address_hash(table, numbers, key->addr, ipv4), rest, numbers->limit_id,
-			 table->instance->info.hot_sets - 1);
+	if (kind != RL_KEY_SOURCE && kind != RL_KEY_DEST)
+		address = hot_hash(table->instance->info.hot_seed, address, rest);
+	hot = hot_key_of(address, rest, numbers->limit_id, table->instance->info.hot_sets - 1);
 	if (numbers->hot == RL_HOT_REFUSAL)
 		hot.fingerprint ^= numbers->generation * HOT_GENERATION & ~HOT_FLAGS;
 	return hot;

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "algorithm/gcra.h"
 #include "allowance.h"
 #include "kernel_internal.h"
 #include "output.h"
@@ -192,6 +193,20 @@ static int hot_found(void *arg, const struct rl_state_key *key, uint64_t word)
 	return state_found(arg, key, &state, sizeof(state), 1);
 }
 
+/* A refusal whose state the LRU has forgotten. */
+static int refusal_found(void *arg, const struct rl_state_key *key, uint64_t word)
+{
+	struct search *s = arg;
+	struct source_entry entry = {
+		.key = *key, .rule = rule_of(s, key->limit_id), .has_state = true};
+	int64_t left = word - gcra_now(s->ctx.now_ns);
+
+	if (left <= 0 || entry_find(s, key))
+		return 0;
+	entry.allowance.wait_ns = left >> RL_GRAIN_SHIFT;
+	return entry_append(s, &entry);
+}
+
 /* The key of the address under a limit, ports aside. */
 static struct rl_state_key key_made(const struct search *s, const struct rule *rule)
 {
@@ -218,9 +233,12 @@ static int hot_walk(struct search *s)
 			continue;
 		numbers = rule_numbers(s, rule);
 		key = key_made(s, rule);
-		if (numbers.hot == RL_HOT_BUCKET && rule->limit.key != RL_KEY_SOURCE_DEST &&
+		numbers.generation = s->generation;
+		if (numbers.hot && rule->limit.key != RL_KEY_SOURCE_DEST &&
 		    rule->limit.key != RL_KEY_FLOW)
-			ret = hot_visit(&table, &numbers, &key, hot_found, s);
+			ret = hot_visit(&table, &numbers, &key,
+					numbers.hot == RL_HOT_BUCKET ? hot_found : refusal_found,
+					s);
 	}
 	hot_close(&table);
 	return ret;
@@ -263,7 +281,10 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 			 const uint8_t addr[16], struct source_entry **out, size_t *count)
 {
 	struct policy_context text;
-	struct search s = {.instance = instance, .policy = policy, .addr = addr};
+	struct search s = {.instance = instance,
+			   .policy = policy,
+			   .addr = addr,
+			   .generation = instance_generation(instance)};
 	int ret;
 
 	instance_context(instance, &text);
@@ -311,15 +332,17 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 		return ret;
 	numbers = rule_numbers(s, entry->rule);
 	numbers.generation = s->generation;
-	if (numbers.hot)
+	if (numbers.hot == RL_HOT_BUCKET) {
 		hot_forget(table, &numbers, &entry->key);
-	if (numbers.hot == RL_HOT_BUCKET)
 		return ret;
+	}
 	fd = state_map_open(s->instance, entry->rule);
 	if (fd >= 0 && bpf_map_delete_elem(fd, &entry->key) && errno != ENOENT)
 		ret = -errno;
 	if (fd >= 0)
 		close(fd);
+	if (numbers.hot) /* after the state, from which a packet would make it anew */
+		hot_forget(table, &numbers, &entry->key);
 	return ret;
 }
 

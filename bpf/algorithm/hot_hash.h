@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where the hot table keeps a key: pure, so that the command line finds what the packets left.
- * A keyed mix of 128 bits with the multiplications and shifts of MurmurHash3's finalizer (A.
- * Appleby); the seed is drawn at attach, so that nobody can send sources that meet in one set.
+ * A keyed mix of 128 bits, at the end with the multiplications and shifts of MurmurHash3's
+ * finalizer (A. Appleby); the seed is drawn at attach, so that nobody can send sources that meet in
+ * one set.
  */
 #ifndef RLCTL_HOT_HASH_H
 #define RLCTL_HOT_HASH_H
@@ -21,11 +22,16 @@ struct hot_key {
 	__u32 set;
 };
 
+/* What `high` becomes is multiplied by secrets twice before it meets `low`: with constants, a
+ * chosen difference of the one would cancel one of the other under every seed. `low` is folded
+ * before it is multiplied, because hosts of one net differ only in its upper bits. */
 static __always_inline __u64 hot_hash(const volatile __u64 seed[2], __u64 high, __u64 low)
 {
-	__u64 h = (high ^ seed[0]) * 0xff51afd7ed558ccdULL;
+	__u64 h = (high ^ seed[0]) * (seed[1] | 1);
 
-	h = (h ^ h >> 32 ^ low ^ seed[1]) * 0xc4ceb9fe1a85ec53ULL;
+	h = (h ^ h >> 32) * (seed[0] | 1);
+	h ^= h >> 32 ^ low ^ seed[1];
+	h = (h ^ h >> 32) * 0xc4ceb9fe1a85ec53ULL;
 	h = (h ^ h >> 33) * 0xff51afd7ed558ccdULL;
 	return h ^ h >> 32;
 }
@@ -37,7 +43,9 @@ static __always_inline __u64 hot_rest(__u32 limit_id, __u16 sport, __u16 dport)
 	return ((__u64)sport << 48 | (__u64)dport << 32 | limit_id) * 0x9e3779b97f4a7c15ULL;
 }
 
-/* address: hot_hash of it. Four limits of an address share its set, the next four the next. */
+/* address: hot_hash of it; where a key has more than an address, of that and of the rest, because
+ * one source may have many such keys. Four limits of an address share its set, the next four the
+ * next. */
 static __always_inline struct hot_key hot_key_of(__u64 address, __u64 rest, __u32 limit_id,
 						 __u32 mask)
 {

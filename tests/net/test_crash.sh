@@ -25,7 +25,7 @@ UNDO=nothing
 # kill_at NUMBER SPAN CMD…: starts CMD and kills it at that part of the time. True if it was killed.
 kill_at() {
 	local pid delay status=0
-	delay=$(jq -n "$1 * $2 * 1.2 / $KILLS / 1000") || return
+	delay=$(jq -n "$1 * $2 * 1.3 / $KILLS / 1000") || return
 	"${@:3}" >/dev/null &
 	pid=$!
 	sleep "$delay"
@@ -136,8 +136,8 @@ test_attach() {
 	local n ms killed=0
 	UNDO=detach_quietly
 	ms=$(span in_subshell attach) || return
-	for ((n = 0; n < 10; n++)); do
-		! kill_at $((n * KILLS / 10)) "$ms" attach || killed=$((killed + 1))
+	for ((n = 0; n < 8; n++)); do
+		! kill_at $((n * KILLS / 8)) "$ms" attach || killed=$((killed + 1))
 		if [[ -n $(xdp_program B veth-B) ]]; then
 			whole || return
 		else
@@ -146,7 +146,7 @@ test_attach() {
 		fi
 		rl B detach veth-B && gone || return
 	done
-	[[ $killed -ge 5 ]] && eventually 10 no_tries
+	[[ $killed -ge 3 ]] && eventually 10 no_tries
 }
 
 # Half made, and then detached: the same.
@@ -154,8 +154,8 @@ test_attach_then_detach() {
 	local n ms
 	UNDO=detach_quietly
 	ms=$(span in_subshell attach) || return
-	for ((n = 0; n < 6; n++)); do
-		kill_at $((n * KILLS / 6)) "$ms" attach
+	for ((n = 0; n < 4; n++)); do
+		kill_at $((n * KILLS / 4)) "$ms" attach
 		[[ ! -e $(ns_pins B)/veth-B-xdp ]] || rl B detach veth-B || return
 		[[ -z $(xdp_program B veth-B) && ! -e $(ns_pins B)/veth-B-xdp ]] || return
 	done
@@ -168,9 +168,9 @@ test_detach() {
 	local n ms
 	UNDO=attach_quietly
 	attach_quietly && ms=$(span in_subshell detach) || return
-	for ((n = 0; n < 10; n++)); do
+	for ((n = 0; n < 8; n++)); do
 		[[ -n $(xdp_program B veth-B) ]] || attach_quietly || return
-		kill_at $((n * KILLS / 10)) "$ms" detach
+		kill_at $((n * KILLS / 8)) "$ms" detach
 		[[ -z $(xdp_program B veth-B) ]] || whole || return
 		[[ ! -e $(ns_pins B)/veth-B-xdp ]] || rl B detach veth-B || return
 		[[ -z $(xdp_program B veth-B) && ! -e $(ns_pins B)/veth-B-xdp ]] || return

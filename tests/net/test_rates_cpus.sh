@@ -33,7 +33,7 @@ if [[ $(nproc) -lt 2 ]]; then
 	exit 0
 fi
 veth_pair A B 2 && veth_quiet A B && ns_mute A && rl B attach veth-B || exit 1
-t 'one source on two CPUs' patiently hammer '10.78.0.0/16 limit 100k/second burst 10k' 10.78.0.1 10000
-t 'one rule on two CPUs' patiently hammer '10.78.0.0/16 limit 100k/second burst 10k per rule' 10.78.0.0/24 10000
+t 'one source on two CPUs' patiently hammer '10.78.0.0/16 limit 100k/second burst 50k' 10.78.0.1 50000
+t 'one rule on two CPUs' patiently hammer '10.78.0.0/16 limit 100k/second burst 50k per rule' 10.78.0.0/24 50000
 t 'a short burst on two CPUs' patiently hammer '10.78.0.0/16 limit 100k/second burst 5000 per rule' 10.78.0.0/24 5000
 t 'counters of two CPUs' test_counters

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One set of the hot table, slot by slot: who is let go when a fifth source comes, what is kept of
+ * it, when the LRU behind is asked, and what a changed policy or a pardon does to all that.
+ *
+ * The table has four sets; sources that share one are found by computing it (rig_neighbours).
+ */
+#include <bpf/bpf.h>
+
+#include "rig.h"
+#include "units.h"
+
+#define CROWD 16
+
+static struct rig *rig;
+static struct rl_rule numbers; /* of the first rule */
+static uint8_t crowd[CROWD][16];
+
+/* A policy of one limit, and sources of one set under it. */
+static void crowd_meet(const char *rules)
+{
+	rig_policy(rig, rules);
+	numbers = rig_numbers(rig, 0);
+	rig_neighbours(rig, &numbers, 0, crowd, CROWD);
+}
+
+static void wait_ns(uint64_t ns)
+{
+	rig_clock(rig, rig->now_ns + ns);
+}
+
+/* Sources first..last send so many packets each, a second apart; all are within. */
+static void crowd_send(int first, int last, uint32_t packets)
+{
+	for (int i = first; i <= last; i++) {
+		assert_int_equal(rig_within(rig, crowd[i], packets), packets);
+		wait_ns(NS_PER_SECOND);
+	}
+}
+
+static struct rl_hot_slot *slot_of(int who)
+{
+	return rig_slot(rig, &numbers, crowd[who]);
+}
+
+static bool hint_is_set(void)
+{
+	struct hot_key key = rig_key(rig, &numbers, crowd[0]);
+
+	return rig->table.sets[key.set].slot[0].fingerprint & HOT_SPILLED;
+}
+
+static uint64_t spilled_word(int who)
+{
+	struct hot_key key = rig_key(rig, &numbers, crowd[who]);
+	uint64_t word = 0;
+
+	bpf_map_lookup_elem(rig->instance.fd.spilled, &key.fingerprint, &word);
+	return word;
+}
+
+/* ---- eviction */
+
+static void idle_test(void **state)
+{
+	(void)state;
+	crowd_meet("any limit 1/s burst 4");
+	crowd_send(0, 3, 4);
+	wait_ns(4 * NS_PER_SECOND);
+	crowd_send(4, 7, 4);
+	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
+	wait_ns(4 * NS_PER_SECOND);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(rig_within(rig, crowd[i], 9), 4);
+	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
+	assert_false(hint_is_set());
+}
+
+/* To the nanosecond: a word that is now is one that has passed. */
+static void idle_edge_test(void **state)
+{
+	(void)state;
+	crowd_meet("any limit 1/h burst 1");
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(rig_within(rig, crowd[i], 1), 1);
+	wait_ns(NS_PER_HOUR - 1);
+	assert_int_equal(rig_within(rig, crowd[0], 1), 0);
+	wait_ns(1);
+	assert_int_equal(rig_within(rig, crowd[4], 1), 1);
+	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
+}
+
+static void four_fit_test(void **state)
+{
+	(void)state;
+	crowd_meet("any limit 1/h burst 4");
+	for (int round = 0; round < 4; round++)
+		crowd_send(0, 3, 1);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(rig_within(rig, crowd[i], 5), 0);
+	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
+	assert_int_equal(rig_pressure(rig, RL_PRESSURE_STRANGERS), 4);
+}
+
+/* The one that owes the shortest, seen once: one packet of debt is forgotten. */
+static void once_seen_test(void **state)
+{
+	(void)state;
+	crowd_meet("any limit 1/h burst 4");
+	crowd_send(0, 4, 1);
+	assert_null(slot_of(0));
+	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 1);
+	assert_int_equal(rig_pressure(rig, RL_PRESSURE_SPILLS), 0);
+	assert_false(hint_is_set());
+	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+}
+
+/* One that came back is spilled, and is held to what it owes before it has a slot again, and when
+ * it has one. */
+static void came_back_test(void **state)
+{
+	uint64_t start_ns = rig->now_ns;
+
+	(void)state;
+	crowd_meet("any limit 1/h burst 4");
+	crowd_send(0, 4, 4);
+	assert_null(slot_of(0));
+	assert_int_equal(rig_pressure(rig, RL_PRESSURE_SPILLS), 1);
+	assert_true(hint_is_set());
+	for (uint64_t hour = 1; hour < 4; hour++) {
+		rig_clock(rig, start_ns + hour * NS_PER_HOUR - 1);
+		assert_int_equal(rig_within(rig, crowd[0], 9), 0);
+		wait_ns(1);
+		assert_int_equal(rig_within(rig, crowd[0], 9), 1);
+		assert_non_null(slot_of(0));
+	}
+}
+
+/* Who was spilled once came back: let go again, it is spilled again. */
+static void came_back_twice_test(void **state)
+{
+	uint32_t within;
+
+	(void)state;
+	crowd_meet("any limit 1/h burst 8");
+	within = rig_within(rig, crowd[0], 4);
+	crowd_send(1, 4, 8);
+	assert_null(slot_of(0));
+	for (int i = 0; i < 8; i++) {
+		within += rig_within(rig, crowd[0], 1);
+		crowd_send(5 + i, 5 + i, 8);
+		assert_null(slot_of(0));
+	}
+	assert_int_equal(within, 8);
+}
+
+/* Coming back and being refused is coming back. */
+static void came_back_refused_test(void **state)
+{
+	(void)state;
+	crowd_meet("any limit 1/h burst 1");
+	assert_int_equal(rig_within(rig, crowd[0], 9), 1);
+	wait_ns(1);
+	crowd_send(1, 4, 1);
+	assert_null(slot_of(0));
+	assert_int_equal(rig_within(rig, crowd[0], 9), 0);
+}
+
+/* ---- the hint */
+
+static void hint_test(void **state)
+{
+	struct hot_key key;
+	uint64_t word;
+
+	(void)state;
+	crowd_meet("any limit 1/h burst 2");
+	key = rig_key(rig, &numbers, crowd[0]);
+	word = (rig->now_ns + 9 * NS_PER_HOUR) << RL_GRAIN_SHIFT;
+	assert_int_equal(bpf_map_update_elem(rig->instance.fd.spilled, &key.fingerprint, &word, 0),
+			 0);
+	assert_int_equal(rig_within(rig, crowd[0], 1), 1); /* no hint: nobody looks */
+	rig->table.sets[key.set].slot[0].fingerprint |= HOT_SPILLED;
+	assert_int_equal(rig_within(rig, crowd[0], 1), 1); /* no miss: nobody looks */
+	rig->table.sets[key.set] = (struct rl_hot_set){0};
+	rig->table.sets[key.set].slot[0].fingerprint = HOT_SPILLED;
+	assert_int_equal(rig_within(rig, crowd[0], 1), 0);
+	assert_int_equal(rig_within(rig, crowd[1], 9), 2);
+	assert_true(hint_is_set());
+}
+
+/* The hint stays while others take over the slot that it stands in. */
+static void hint_stays_test(void **state)
+{
+	(void)state;
+	crowd_meet("any limit 1/h burst 4");
+	crowd_send(0, 4, 4);
+	for (int i = 5; i < CROWD; i++) {
+		crowd_send(i, i, 4);
+		assert_true(hint_is_set());
+	}
+	for (int i = 0; i < CROWD; i++)
+		assert_int_equal(rig_within(rig, crowd[i], 9), 0);
+}
+
+/* ---- another policy */
+
+/* What a spilled one owed under the old rate is not waited for under the new one. */
+static void faster_test(void **state)
+{
+	(void)state;
+	crowd_meet("any limit 1/h burst 9");
+	crowd_send(0, 4, 9);
+	assert_true(spilled_word(0) != 0);
+	rig_policy(rig, "any limit 1/s burst 9");
+	assert_int_equal(rig_within(rig, crowd[0], 1), 0);
+	wait_ns(18 * NS_PER_SECOND);
+	assert_true(rig_within(rig, crowd[0], 1) == 1);
+}
+
+static void other_limit_test(void **state)
+{
+	(void)state;
+	crowd_meet("any limit 1/h burst 4");
+	crowd_send(0, 5, 4);
+	rig_policy(rig, "any limit leaky-bucket 1/h queue 4");
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(rig_within(rig, crowd[i], 9), 4);
+}
+
+/* ---- forgiven */
+
+static void forgive_slot_test(void **state)
+{
+	(void)state;
+	crowd_meet("any limit 1/h burst 4");
+	crowd_send(0, 1, 4);
+	assert_int_equal(rig_forgive(rig, crowd[0]), 1);
+	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+	assert_int_equal(rig_within(rig, crowd[1], 9), 0);
+}
+
+static void forgive_spilled_test(void **state)
+{
+	(void)state;
+	crowd_meet("any limit 1/h burst 4");
+	crowd_send(0, 4, 4);
+	assert_true(spilled_word(0) != 0);
+	assert_int_equal(rig_forgive(rig, crowd[0]), 1);
+	assert_true(spilled_word(0) == 0);
+	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+}
+
+static const char *const forgiven[] = {
+	"any limit 1/h burst 4",
+	"any limit 1/h burst 4 per source+dport",
+	"any limit 1/h burst 4 per source/16",
+	"any limit fixed-window 4/h",
+	"any limit sliding-window 4/h",
+	"any limit sliding-log 4/h",
+	"any limit fixed-window 4/h per source+dport",
+	"any limit sliding-log 4/h per source+dest",
+};
+
+static void forgive_test(void **state)
+{
+	rig_policy(rig, *state);
+	address_ip4(crowd[0], 1);
+	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+	assert_int_equal(rig_forgive(rig, crowd[0]), 1);
+	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+}
+
+/* The LRU may have forgotten the log: the refusal in the hot table is then all there is. */
+static void forgive_refusal_alone_test(void **state)
+{
+	uint8_t other[16];
+
+	(void)state;
+	rig_policy(rig, "any limit sliding-log 4/h");
+	address_ip4(crowd[0], 1);
+	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+	for (uint32_t i = 2; i < 5000; i++) {
+		address_ip4(other, i);
+		rig_run_from(rig, other);
+	}
+	rig_forgive(rig, crowd[0]);
+	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+}
+
+/* A refusal belongs to the policy that it was given under: a larger N acts at once. */
+static void raise_test(void **state)
+{
+	static const char *const forms[] = {"fixed-window %u/h", "sliding-window %u/h",
+					    "sliding-log %u/h"};
+	char rule[80], words[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		address_ip4(crowd[0], 1 + i);
+		for (uint32_t n = 4; n <= 20; n += 4) {
+			snprintf(words, sizeof(words), forms[i], n);
+			snprintf(rule, sizeof(rule), "any limit %s", words);
+			rig_policy(rig, rule);
+			assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+		}
+	}
+}
+
+/* ---- keys of more than an address */
+
+static const struct cycle {
+	const char *name, *rule;
+	bool dest;
+} cycles[] = {
+	{"one source to many ports", "any limit 1/h burst 1 per source+dport", false},
+	{"one source with many flows", "any limit 1/h burst 1 per flow", false},
+	{"one source to many destinations", "any limit 1/h burst 1 per source+dest", true},
+};
+
+/* No key gets in more often for the company of others of the same source. */
+static void cycle_test(void **state)
+{
+	static const struct rig_options options = {.sources = 4096};
+	const struct cycle *cycle = *state;
+	struct rig *own = rig_open(&options);
+	uint32_t within = 0;
+	struct frame frame;
+	uint8_t dest[16];
+
+	assert_non_null(own);
+	rig_policy(own, cycle->rule);
+	frame_build(&frame, "ip4 udp");
+	for (uint32_t i = 0; i < 160; i++) {
+		address_ip4(dest, cycle->dest ? i % 16 : 0);
+		frame_dest(&frame, dest);
+		frame_ports(&frame, 9, cycle->dest ? 9 : 1 + i % 16);
+		within += rig_run(own, &frame) == RL_REASON_WITHIN;
+	}
+	rig_close(own);
+	assert_int_equal(within, 16);
+}
+
+/* Source and destination are not one another: A to B is no B to A, A to A no C to C. */
+static void swapped_test(void **state)
+{
+	static const int ends[][2] = {{0, 1}, {1, 0}, {0, 0}, {1, 1}, {2, 2}};
+	struct frame frame;
+
+	(void)state;
+	crowd_meet("any limit 1/h burst 1 per source+dest");
+	frame_build(&frame, "ip4 udp");
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		frame_source(&frame, crowd[ends[i][0]]);
+		frame_dest(&frame, crowd[ends[i][1]]);
+		assert_int_equal(rig_run(rig, &frame), RL_REASON_WITHIN);
+	}
+}
+
+/* ---- */
+
+static const struct CMUnitTest singles[] = {
+	{"idle ones go for nothing", idle_test, NULL, NULL, NULL},
+	{"idle to the nanosecond", idle_edge_test, NULL, NULL, NULL},
+	{"four fit", four_fit_test, NULL, NULL, NULL},
+	{"seen once: one packet forgotten", once_seen_test, NULL, NULL, NULL},
+	{"came back: spilled and reloaded", came_back_test, NULL, NULL, NULL},
+	{"came back twice: spilled twice", came_back_twice_test, NULL, NULL, NULL},
+	{"came back and was refused: spilled", came_back_refused_test, NULL, NULL, NULL},
+	{"the LRU is asked on a miss with a hint", hint_test, NULL, NULL, NULL},
+	{"the hint stays", hint_stays_test, NULL, NULL, NULL},
+	{"a faster rate acts on spilled ones", faster_test, NULL, NULL, NULL},
+	{"another algorithm begins anew", other_limit_test, NULL, NULL, NULL},
+	{"forgiven in a slot", forgive_slot_test, NULL, NULL, NULL},
+	{"forgiven and spilled", forgive_spilled_test, NULL, NULL, NULL},
+	{"forgiven when only the refusal is left", forgive_refusal_alone_test, NULL, NULL, NULL},
+	{"a larger N acts at once", raise_test, NULL, NULL, NULL},
+	{"directions are told apart", swapped_test, NULL, NULL, NULL},
+};
+
+static int set_up(void **state)
+{
+	static const struct rig_options options = {.sources = 16};
+
+	(void)state;
+	rig = rig_open(&options);
+	return rig ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rig_close(rig);
+	rig = NULL;
+	return 0;
+}
+
+static struct CMUnitTest tests[ARRAY_SIZE(singles) + ARRAY_SIZE(forgiven) + ARRAY_SIZE(cycles)];
+
+int main(void)
+{
+	struct CMUnitTest *next = tests;
+
+	for (size_t i = 0; i < ARRAY_SIZE(singles); i++)
+		*next++ = (struct CMUnitTest){singles[i].name, singles[i].test_func, set_up,
+					      tear_down, NULL};
+	for (size_t i = 0; i < ARRAY_SIZE(forgiven); i++)
+		*next++ = (struct CMUnitTest){forgiven[i], forgive_test, set_up, tear_down,
+					      (void *)forgiven[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(cycles); i++)
+		*next++ = (struct CMUnitTest){cycles[i].name, cycle_test, NULL, NULL,
+					      (void *)&cycles[i]};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The hot table fuller than it is large: nobody gets in more than was promised, nobody is refused
+ * for what he does not owe, and sources that are known stay known among strangers.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bucket_model.h"
+#include "rig.h"
+#include "units.h"
+
+/* ---- occupancy */
+
+#define BURST  3
+#define ROUNDS 5
+
+static const struct filling {
+	const char *name;
+	uint32_t sources, percent, fit_least;
+} fillings[] = {
+	{"filled to 50 %", 4096, 50, 1500},
+	{"filled to 100 %", 4096, 100, 1500},
+	{"filled to 400 %", 65536, 400, 10},
+};
+
+/* `ways` sources to a set at most: those have a slot each, and their verdicts are the model's. The
+ * others get what they are promised, and whatever was forgotten of them. */
+static void filling_judge(struct rig *rig, uint32_t count, uint8_t *crowded, uint32_t fit_least)
+{
+	struct rl_rule numbers = rig_numbers(rig, 0);
+	uint8_t *within = calloc(count + 1, 1);
+	uint8_t addr[16];
+	uint32_t fit = 0;
+
+	assert_non_null(within);
+	for (uint32_t round = 0; round < ROUNDS; round++)
+		for (uint32_t i = 0; i < count; i++) {
+			address_ip4(addr, i);
+			within[i] += rig_within(rig, addr, 1);
+			assert_true(round >= BURST || within[i] == round + 1);
+		}
+	for (uint32_t i = 0; i < count; i++) {
+		address_ip4(addr, i);
+		if (crowded[rig_key(rig, &numbers, addr).set] > RL_HOT_WAYS)
+			continue;
+		fit++;
+		assert_int_equal(within[i], BURST);
+	}
+	assert_true(fit >= fit_least);
+	free(within);
+}
+
+static void filling_test(void **state)
+{
+	const struct filling *filling = *state;
+	struct rig_options options = {.sources = filling->sources, .seed = {77, 99}};
+	struct rig *rig = rig_open(&options);
+	uint32_t count = (uint64_t)filling->sources * filling->percent / 100;
+	struct rl_rule numbers;
+	uint8_t *crowded, addr[16];
+
+	assert_non_null(rig);
+	rig_policy(rig, "any limit 1/h burst 3");
+	numbers = rig_numbers(rig, 0);
+	crowded = calloc(rig->instance.info.hot_sets, 1);
+	assert_non_null(crowded);
+	for (uint32_t i = 0; i < count; i++) {
+		uint8_t *set;
+
+		address_ip4(addr, i);
+		set = &crowded[rig_key(rig, &numbers, addr).set];
+		*set += *set < 255;
+	}
+	filling_judge(rig, count, crowded, filling->fit_least);
+	free(crowded);
+	rig_close(rig);
+}
+
+/* ---- one source among many */
+
+#define TURNS 400
+#define FLOOD 1000
+
+static const struct crush {
+	const char *name, *rules;
+} crushes[] = {
+	{"strangers under the same limit", "any limit 100/s burst 50"},
+	{"strangers that owe longer",
+	 "192.0.2.1 limit 100/s burst 50; 10.0.0.0/8 limit 1/h burst 1"},
+	{"strangers that owe longer, a slow limit",
+	 "192.0.2.1 limit 1/s burst 50; 10.0.0.0/8 limit 1/h burst 1"},
+	{"strangers under several limits",
+	 "192.0.2.1 limit 100/s burst 50; 10.0.0.0/8 limit 1/h burst 1; 10.0.0.0/8 limit 1/d burst "
+	 "1 per dest; device limit 10m/s burst 1000 per source"},
+};
+
+struct victim {
+	struct rig *rig;
+	struct rl_rule numbers;
+	struct bucket_model model; /* of all that got in */
+	uint8_t addr[16];
+	uint32_t within, forgotten;
+	uint64_t seed;
+};
+
+/* Refused is only who owes: the model, in which all stands that ever got in, refuses as well. */
+static void victim_send(struct victim *v)
+{
+	bucket_model_wait(&v->model, v->rig->now_ns);
+	if (rig_within(v->rig, v->addr, 1)) {
+		bucket_model_take(&v->model, 1);
+		v->within++;
+	} else {
+		assert_true(bucket_model_left(&v->model, 1) < 0);
+	}
+}
+
+/* Strangers, and what becomes of the slot: a packet's debt may be forgotten where it went while it
+ * owed and had been seen once. */
+static void victim_crush(struct victim *v)
+{
+	struct rl_hot_slot *slot = rig_slot(v->rig, &v->numbers, v->addr);
+	bool once = slot && !(slot->fingerprint & HOT_AGAIN);
+	uint8_t addr[16];
+
+	for (int i = 0; i < FLOOD; i++) {
+		address_ip4(addr, random_of(&v->seed, 1u << 24));
+		rig_run_from(v->rig, addr);
+	}
+	v->forgotten += once && !rig_slot(v->rig, &v->numbers, v->addr);
+}
+
+/* The rule of the victim's prefix: `any` and addresses come before and after `device`. */
+static struct rl_rule victim_numbers(struct rig *rig, const char *rules)
+{
+	return rig_numbers(rig, strstr(rules, "10.0.0.0/8 ") ? strstr(rules, "device") ? 3 : 1 : 0);
+}
+
+static void crush_test(void **state)
+{
+	static const struct rig_options options = {.sources = 1024, .seed = {5, 6}};
+	static const uint8_t addr[16] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
+	const struct crush *crush = *state;
+	struct victim v = {.rig = rig_open(&options), .seed = 4711};
+	uint64_t start_ns;
+
+	assert_non_null(v.rig);
+	memcpy(v.addr, addr, sizeof(addr));
+	rig_policy(v.rig, crush->rules);
+	v.numbers = victim_numbers(v.rig, crush->rules);
+	assert_int_equal(v.numbers.limit.size, 50);
+	v.model = bucket_model(&v.numbers.limit);
+	v.model.last_ns = start_ns = v.rig->now_ns;
+	for (int turn = 0; turn < TURNS; turn++) {
+		uint32_t packets = random_of(&v.seed, 6);
+		uint64_t most;
+
+		rig_clock(v.rig, v.rig->now_ns + random_of(&v.seed, 30) * NS_PER_MS);
+		for (uint32_t i = 0; i < packets; i++)
+			victim_send(&v);
+		most = v.numbers.limit.size + (v.rig->now_ns - start_ns) * v.numbers.limit.amount /
+						      v.numbers.limit.period_ns;
+		assert_true(v.within <= most + v.forgotten);
+		victim_crush(&v);
+	}
+	rig_close(v.rig);
+}
+
+/* ---- known sources */
+
+#define KNOWN_SECONDS 30
+#define CAP           20
+
+static const char *const known_rules[] = {
+	"any limit 100/s burst 10; device new-source limit 20/s burst 20",
+	"any limit 100/s burst 10; any new-source limit 20/s burst 20 per rule",
+	"any limit 100/s burst 10; any limit 8mbit burst 20kbyte; device new-source limit 20/s "
+	"burst 20",
+};
+
+struct town {
+	struct rig *rig;
+	uint32_t strangers, strangers_in;
+};
+
+static void town_flood(struct town *town, uint32_t packets)
+{
+	uint8_t addr[16];
+
+	for (uint32_t i = 0; i < packets; i++) {
+		address_ip4(addr, town->strangers++);
+		town->strangers_in += rig_run_from(town->rig, addr) == RL_REASON_WITHIN;
+	}
+}
+
+/* Eight known sources, each at half its limit, 5000 strangers a second: no packet of the known is
+ * lost, and strangers get in as the cap says. */
+static void known_test(void **state)
+{
+	static const struct rig_options options = {.sources = 1024, .seed = {1, 2}};
+	struct town town = {.rig = rig_open(&options)};
+	uint8_t known[16] = {[10] = 0xff, 0xff, 192, 0, 2, 0};
+
+	assert_non_null(town.rig);
+	rig_policy(town.rig, *state);
+	for (int i = 0; i < 8; i++, known[15]++)
+		assert_int_equal(rig_within(town.rig, known, 1), 1);
+	rig_clock(town.rig, town.rig->now_ns + NS_PER_SECOND);
+	for (int turn = 0; turn < 50 * KNOWN_SECONDS; turn++) {
+		town_flood(&town, 100);
+		known[15] = 0;
+		for (int i = 0; i < 8; i++, known[15]++)
+			assert_int_equal(rig_within(town.rig, known, 1), 1);
+		rig_clock(town.rig, town.rig->now_ns + 20 * NS_PER_MS);
+	}
+	assert_true(town.strangers_in <= CAP + CAP * KNOWN_SECONDS);
+	assert_true(town.strangers_in >= CAP * KNOWN_SECONDS);
+	rig_close(town.rig);
+}
+
+/* ---- */
+
+static struct CMUnitTest
+	tests[ARRAY_SIZE(fillings) + ARRAY_SIZE(crushes) + ARRAY_SIZE(known_rules)];
+
+int main(void)
+{
+	struct CMUnitTest *next = tests;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fillings); i++)
+		*next++ = (struct CMUnitTest){fillings[i].name, filling_test, NULL, NULL,
+					      (void *)&fillings[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(crushes); i++)
+		*next++ = (struct CMUnitTest){crushes[i].name, crush_test, NULL, NULL,
+					      (void *)&crushes[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(known_rules); i++)
+		*next++ = (struct CMUnitTest){known_rules[i], known_test, NULL, NULL,
+					      (void *)known_rules[i]};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

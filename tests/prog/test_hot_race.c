@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Two CPUs in one set of the hot table at once: a source, and strangers that owe longer and push it
+ * out; a pardon while its packets go on.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "rig.h"
+#include "units.h"
+
+#define STRANGERS 60000 /* of each CPU */
+#define BURST     600
+#define PACKETS   3 /* of the source, for each stranger */
+
+/* What one CPU does, and what came of it. */
+struct runner {
+	struct rig *rig;
+	uint8_t (*strangers)[16];
+	int cpu;
+	uint32_t within, strangers_in;
+};
+
+static const uint8_t source[16] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
+
+/* The counters of a CPU are exact only if no other thread runs there. */
+static void cpu_take(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void *runner_run(void *arg)
+{
+	struct runner *r = arg;
+	struct frame frame;
+
+	cpu_take(r->cpu);
+	frame_build(&frame, "ip4 udp");
+	for (uint32_t i = 0; i < STRANGERS; i++) {
+		frame_source(&frame, source);
+		for (int n = 0; n < PACKETS; n++)
+			r->within += rig_passes(r->rig, &frame);
+		frame_source(&frame, r->strangers[i]);
+		r->strangers_in += rig_passes(r->rig, &frame);
+	}
+	return NULL;
+}
+
+/* Strangers of the source's set, which is returned. */
+static uint32_t strangers_find(struct rig *rig, uint8_t (*out)[16], uint32_t count)
+{
+	struct rl_rule first = rig_numbers(rig, 0), second = rig_numbers(rig, 1);
+	bool ours_first = first.limit.size > second.limit.size;
+	uint32_t set = rig_key(rig, ours_first ? &first : &second, source).set;
+	struct rl_rule theirs = ours_first ? second : first;
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; found < count; i++) {
+		assert_true(i < 1u << 24);
+		address_ip4(out[found], i);
+		found += rig_key(rig, &theirs, out[found]).set == set;
+	}
+	return set;
+}
+
+/* Time stands. The source gets in its burst, and at most one packet for each time that it was given
+ * a slot: strangers, who send one packet each, get theirs, for the first sight of a key is a fresh
+ * state, so all other slots that were given out were the source's. */
+static void crush_test(void **state)
+{
+	static const struct rig_options options = {.sources = 64, .seed = {8, 9}};
+	static uint8_t strangers[2 * STRANGERS][16];
+	struct runner one = {.rig = rig_open(&options), .cpu = 0, .strangers = strangers};
+	struct runner two = {.rig = one.rig, .cpu = 1, .strangers = strangers + STRANGERS};
+	uint64_t inserted;
+	pthread_t second;
+
+	(void)state;
+	assert_non_null(one.rig);
+	rig_policy(one.rig, "192.0.2.1 limit 1/m burst 600; 10.0.0.0/8 limit 2/d burst 2");
+	strangers_find(one.rig, strangers, 2 * STRANGERS);
+	assert_int_equal(pthread_create(&second, NULL, runner_run, &two), 0);
+	runner_run(&one);
+	assert_int_equal(pthread_join(second, NULL), 0);
+	inserted = rig_pressure(one.rig, RL_PRESSURE_STRANGERS);
+	rig_close(one.rig);
+	assert_int_equal(one.strangers_in + two.strangers_in, 2 * STRANGERS);
+	assert_true(one.within + two.within >= BURST);
+	assert_true(one.within + two.within <= BURST + (inserted - 2 * STRANGERS));
+	assert_true(one.within + two.within < 2 * PACKETS * STRANGERS / 2);
+}
+
+/* ---- forgiven under fire */
+
+#define PARDONS 100
+#define ALLOWED 4
+
+struct fire {
+	struct rig *rig;
+	atomic_bool over;
+	atomic_uint within;
+};
+
+static void *fire_run(void *arg)
+{
+	struct fire *fire = arg;
+	struct frame frame;
+
+	cpu_take(1);
+	frame_build(&frame, "ip4 udp");
+	frame_source(&frame, source);
+	while (!fire->over)
+		fire->within += rig_passes(fire->rig, &frame);
+	return NULL;
+}
+
+static bool within_reaches(struct fire *fire, uint32_t wanted)
+{
+	for (int i = 0; i < 200 && fire->within < wanted; i++)
+		usleep(1000);
+	return fire->within >= wanted;
+}
+
+static const char *const fire_rules[] = {
+	"any limit fixed-window 4/h",
+	"any limit sliding-window 4/h",
+	"any limit sliding-log 4/h",
+	"any limit 1/h burst 4",
+};
+
+/* A pardon lets in as many as the limit allows, though packets that are refused never pause. One
+ * that was looking at the old state all the while may undo it, which is rare. */
+static void pardon_test(void **state)
+{
+	static const struct rig_options options = {.sources = 4096, .seed = {8, 9}};
+	struct fire fire = {.rig = rig_open(&options)};
+	uint32_t acted = 0;
+	pthread_t second;
+
+	assert_non_null(fire.rig);
+	cpu_take(0);
+	rig_policy(fire.rig, *state);
+	assert_int_equal(pthread_create(&second, NULL, fire_run, &fire), 0);
+	assert_true(within_reaches(&fire, ALLOWED));
+	for (uint32_t i = 0; i < PARDONS && i - acted <= PARDONS / 10; i++) {
+		uint32_t before = fire.within;
+
+		rig_forgive(fire.rig, source);
+		acted += within_reaches(&fire, before + ALLOWED);
+	}
+	fire.over = true;
+	assert_int_equal(pthread_join(second, NULL), 0);
+	rig_close(fire.rig);
+	assert_true(acted >= PARDONS * 9 / 10);
+}
+
+/* ---- a newcomer starts fresh */
+
+#define NEWCOMERS 60000
+#define OWED      18000 /* five hours */
+
+static uint32_t refusals(struct rig *rig, const uint8_t addr[16], uint32_t packets)
+{
+	static struct frame frame;
+	uint32_t refused = 0;
+
+	if (!frame.shape.size)
+		frame_build(&frame, "ip4 udp");
+	frame_source(&frame, addr);
+	for (uint32_t i = 0; i < packets; i++)
+		refused += !rig_passes(rig, &frame);
+	return refused;
+}
+
+/* Three slots of the set are taken for days. In the fourth is the source, which owes hours, or the
+ * latest newcomer. What the source takes while the slot is taken from it may become a packet of the
+ * newcomer's debt, who may send three and sends two; what the source owes must not. */
+static void newcomer_test(void **state)
+{
+	static const struct rig_options options = {.sources = 64, .seed = {8, 9}};
+	static uint8_t newcomers[NEWCOMERS][16];
+	struct fire fire = {.rig = rig_open(&options)};
+	struct rl_hot_set *set;
+	uint32_t refused = 0;
+	pthread_t second;
+
+	(void)state;
+	assert_non_null(fire.rig);
+	cpu_take(0);
+	rig_policy(fire.rig, "192.0.2.1 limit 1/s burst 86400; 10.0.0.0/8 limit 1/m burst 3");
+	set = &fire.rig->table.sets[strangers_find(fire.rig, newcomers, NEWCOMERS)];
+	for (int i = 0; i < 3; i++)
+		set->slot[i] = (struct rl_hot_slot){4 + 4 * i, (fire.rig->now_ns + 9 * NS_PER_DAY)
+								       << RL_GRAIN_SHIFT};
+	assert_int_equal(rig_within(fire.rig, source, OWED), OWED);
+	assert_int_equal(pthread_create(&second, NULL, fire_run, &fire), 0);
+	for (uint32_t i = 0; i < NEWCOMERS; i++)
+		refused += refusals(fire.rig, newcomers[i], 2);
+	fire.over = true;
+	assert_int_equal(pthread_join(second, NULL), 0);
+	rig_close(fire.rig);
+	assert_int_equal(refused, 0);
+}
+
+/* ---- */
+
+static struct CMUnitTest tests[2 + ARRAY_SIZE(fire_rules)] = {
+	{"a source among strangers, on two CPUs", crush_test, NULL, NULL, NULL},
+	{"a newcomer starts fresh", newcomer_test, NULL, NULL, NULL},
+};
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fire_rules); i++)
+		tests[2 + i] = (struct CMUnitTest){fire_rules[i], pardon_test, NULL, NULL,
+						   (void *)fire_rules[i]};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
