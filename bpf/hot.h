@@ -255,6 +255,17 @@ static __always_inline void hot_refuse(const struct packet *p, const struct rl_r
 		hot_insert(set, key.fingerprint, until, now);
 }
 
+/* Something was given back: what was refused for certain is to be asked again. */
+static __always_inline void hot_pardon(const struct packet *p, const struct rl_rule *rule)
+{
+	struct hot_key key = hot_refusal_key(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+
+	if (slot)
+		__sync_fetch_and_and(&slot->word, 0);
+}
+
 /* ---- sources that are known: a slot under no limit, whose word is until when */
 
 #define KNOWN_GRAINS         (300ULL * 1000000000 << RL_GRAIN_SHIFT)

@@ -15,6 +15,8 @@
 #include "hot.h"
 #include "lease.h"
 
+#define REFUSAL_NS 1000000000ULL /* longer ones would keep a slot though nobody asks any more */
+
 enum outcome { OUTCOME_WITHIN, OUTCOME_OVER, OUTCOME_BANNED, OUTCOME_NO_ROOM };
 
 static __always_inline __u64 limit_amount(const struct packet *p, const struct rl_rule *rule)
@@ -69,6 +71,31 @@ static __always_inline bool log_admits(const struct rl_rule *rule, const struct 
 	return false;
 }
 
+/* Of a limit whose state is not in the hot table. */
+static __always_inline bool lru_admits(const struct rl_rule *rule, const struct rl_state_key *key,
+				       __u64 now_ns, __u64 amount, __u64 *until_ns)
+{
+	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
+		return slots_admit(rule, key, now_ns, amount, until_ns);
+	if (rule->limit.algorithm == RL_SLIDING_LOG)
+		return log_admits(rule, key, now_ns, until_ns);
+	return state_admits(rule, key, now_ns, amount, until_ns);
+}
+
+/* Remembers that the key is refused until then. The limit is asked once more: another CPU may have
+ * given back, and found no refusal yet that it could take away. */
+static __always_inline void refusal_keep(struct packet *p, const struct rl_rule *rule,
+					 const struct rl_state_key *key, __u64 now_ns, __u64 amount,
+					 __u64 until_ns)
+{
+	if ((__s64)(until_ns - now_ns) > (__s64)REFUSAL_NS)
+		until_ns = now_ns + REFUSAL_NS;
+	hot_refuse(p, rule, gcra_now(now_ns), gcra_now(until_ns));
+	__sync_fetch_and_add(&p->taken, 0); /* a barrier between the two */
+	if (lru_admits(rule, key, now_ns, amount, &until_ns))
+		hot_pardon(p, rule);
+}
+
 /* Writes no state, but that a bucket is settled after its numbers changed. enum outcome. */
 __noinline int limit_peek_slow(struct packet *p, const struct rl_rule *rule)
 {
@@ -85,14 +112,10 @@ __noinline int limit_peek_slow(struct packet *p, const struct rl_rule *rule)
 	now_ns = clock_of(p, rule);
 	if (rule->hot == RL_HOT_BUCKET)
 		admits = hot_admits(p, rule, gcra_now(now_ns), amount);
-	else if (rule->limit.algorithm == RL_SLIDING_WINDOW)
-		admits = slots_admit(rule, &key, now_ns, amount, &until_ns);
-	else if (rule->limit.algorithm == RL_SLIDING_LOG)
-		admits = log_admits(rule, &key, now_ns, &until_ns);
 	else
-		admits = state_admits(rule, &key, now_ns, amount, &until_ns);
+		admits = lru_admits(rule, &key, now_ns, amount, &until_ns);
 	if (!admits && until_ns && rule->hot == RL_HOT_REFUSAL)
-		hot_refuse(p, rule, gcra_now(now_ns), gcra_now(until_ns));
+		refusal_keep(p, rule, &key, now_ns, amount, until_ns);
 	return admits ? OUTCOME_WITHIN : OUTCOME_OVER;
 }
 
@@ -226,10 +249,12 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 	} else if (rule->limit.algorithm == RL_SLIDING_LOG) {
 		log = log_find(&key);
 		if (log)
-			sliding_log_refund(log, log_depth, p->taken);
+			sliding_log_refund(&rule->window, log, log_depth, p->taken);
 	} else {
 		state_refund(p, rule, &key);
 	}
+	if (rule->hot == RL_HOT_REFUSAL)
+		hot_pardon(p, rule);
 	return 0;
 }
 

@@ -56,6 +56,41 @@ static void lookup_close(struct lookup *lookup)
 	instance_close(&lookup->instance);
 }
 
+/* The hot table holds fingerprints: of keys of two addresses, one alone finds none. */
+static bool has_unlisted(const struct lookup *lookup)
+{
+	if (lookup->instance.info.table != RL_TABLE_HOT)
+		return false;
+	policy_for_each (&lookup->policy, rule)
+		if (rule->action == RL_ACTION_LIMIT &&
+		    (rule->limit.key == RL_KEY_SOURCE_DEST || rule->limit.key == RL_KEY_FLOW) &&
+		    (rule->limit.algorithm == RL_TOKEN_BUCKET ||
+		     rule->limit.algorithm == RL_LEAKY_BUCKET))
+			return true;
+	return false;
+}
+
+static void note_unlisted(const struct lookup *lookup)
+{
+	if (has_unlisted(lookup))
+		note("%s: buckets per source+dest and per flow are not listed in the hot table "
+		     "(attach --table lru lists them)",
+		     lookup->instance.device);
+}
+
+/* Those that are of this address, and not everybody's. */
+static size_t count_own(const struct lookup *lookup)
+{
+	size_t own = 0;
+
+	for (size_t i = 0; i < lookup->count; i++) {
+		const struct rule *rule = lookup->entries[i].rule;
+
+		own += !rule || rule->limit.key != RL_KEY_RULE;
+	}
+	return own;
+}
+
 /* ---- keys in words */
 
 /* The bits of the key's address that count, under this limit. */
@@ -158,8 +193,10 @@ int cmd_source_show(const struct command *command)
 	for (size_t i = 0; i < lookup.count; i++)
 		entry_report(&report, &lookup, &lookup.entries[i]);
 	if (!lookup.count && !output_json)
-		note("%s: nothing is remembered of %s: all its limits are fresh",
-		     lookup.instance.device, command->words[0]);
+		note("%s: nothing is remembered of %s%s", lookup.instance.device, command->words[0],
+		     has_unlisted(&lookup) ? "" : ": all its limits are fresh");
+	if (!output_json)
+		note_unlisted(&lookup);
 	entries = report_end(&report);
 	if (output_json) {
 		document = json_instance(&lookup.instance);
@@ -185,11 +222,12 @@ int cmd_source_forgive(const struct command *command)
 	if (!rc && output_json) {
 		document = json_instance(&lookup.instance);
 		json_put(document, "address", json_object_new_string(command->words[0]));
-		json_put(document, "forgiven", json_object_new_uint64(lookup.count));
+		json_put(document, "forgiven", json_object_new_uint64(count_own(&lookup)));
 		json_print(document);
 	} else if (!rc) {
 		note("%s: %zu states and bans of %s forgotten", lookup.instance.device,
-		     lookup.count, command->words[0]);
+		     count_own(&lookup), command->words[0]);
+		note_unlisted(&lookup);
 	}
 	lookup_close(&lookup);
 	return rc;

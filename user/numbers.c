@@ -125,6 +125,14 @@ void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *w)
 	w->climb = twice ? (climb << w->climb_shift) / twice : 0;
 }
 
+/* Does every CPU have a state of its own under this limit? Words of rules are in an array that all
+ * share, their windows and logs are not. */
+static bool is_shared_out(const struct rl_limit *limit, const struct compile_context *ctx)
+{
+	return ctx->share && (limit->key != RL_KEY_RULE || limit->algorithm == RL_SLIDING_WINDOW ||
+			      limit->algorithm == RL_SLIDING_LOG);
+}
+
 /* Each of `share` CPUs holds its part of the rate, but always what lets one packet in. */
 static struct rl_limit limit_share(const struct rl_limit *limit, const struct compile_context *ctx)
 {
@@ -132,7 +140,7 @@ static struct rl_limit limit_share(const struct rl_limit *limit, const struct co
 	uint64_t least = limit->unit == RL_PACKETS ? 1 : bytes;
 	struct rl_limit part = *limit;
 
-	if (!ctx->share || limit->key == RL_KEY_RULE)
+	if (!is_shared_out(limit, ctx))
 		return part;
 	part.size = limit->size / ctx->cpus;
 	if (part.size < least)

@@ -82,12 +82,64 @@ static __always_inline bool sliding_log_take(const struct rl_window *w, struct r
 	return false;
 }
 
-/* Forgets the admission; its place stays in the count until it leaves the window. */
-static __always_inline void sliding_log_refund(struct rl_log *log, __u32 depth, __u64 taken)
+/* Gives back the admission in the newest place, or moves the newest into the place of `taken`;
+ * false: another CPU was first. *hole is the place that is free then. */
+static __always_inline bool sliding_log_shrink(struct rl_log *log, __u32 depth, __u64 head,
+					       __u64 *hole)
 {
-	__u64 before = *(volatile __u64 *)sliding_log_place(log, taken - 1, depth);
+	__u64 *newest = sliding_log_place(log, head - 1, depth);
+	__u64 time = *(volatile __u64 *)newest;
 
-	*(volatile __u64 *)sliding_log_place(log, taken, depth) = depth > 1 ? before : 0;
+	if (head - 1 != *hole) {
+		if (!time || __sync_val_compare_and_swap(newest, time, 0) != time)
+			return false;
+		*(volatile __u64 *)sliding_log_place(log, *hole, depth) = time;
+		*hole = head - 1;
+	} else {
+		*(volatile __u64 *)newest = 0;
+	}
+	return __sync_val_compare_and_swap(&log->head, head, head - 1) == head;
+}
+
+/* May an admission of another place, at entry - 1, stand in this one, where `least` stood? Its
+ * clock may be a little behind; then what stands N places before has to be P before it too. */
+static __always_inline bool sliding_log_fits(const struct rl_window *w, struct rl_log *log,
+					     __u32 depth, __u64 place, __u64 entry, __u64 least)
+{
+	if ((__s64)(entry - least) >= 0)
+		return true;
+	return w->amount < depth &&
+	       !sliding_log_recent(
+		       w, *(volatile __u64 *)sliding_log_place(log, place - w->amount, depth),
+		       entry - 1);
+}
+
+/* Gives back. What other CPUs admitted since stays: their newest takes the free place, so that only
+ * the newest place is ever empty and the head goes back over it. Where that cannot be (so much was
+ * admitted since that the place counts for others, or all tries were lost) the packet stays in the
+ * count until the one before it leaves the window. */
+static __always_inline void sliding_log_refund(const struct rl_window *w, struct rl_log *log,
+					       __u32 depth, __u64 taken)
+{
+	__u64 least = *(volatile __u64 *)sliding_log_place(log, taken, depth), hole = taken;
+
+	for (int i = 0; i < SLIDING_LOG_TRIES; i++) {
+		__u64 head = *(volatile __u64 *)&log->head;
+		__u64 newest = *(volatile __u64 *)sliding_log_place(log, head - 1, depth);
+
+		if ((__s64)(head - hole) <= 0) {
+			*(volatile __u64 *)sliding_log_place(log, hole, depth) = 0;
+			return; /* it is not counted yet */
+		}
+		if (head - hole > w->amount ||
+		    (newest && !sliding_log_fits(w, log, depth, hole, newest, least)))
+			break;
+		if (sliding_log_shrink(log, depth, head, &hole))
+			return;
+	}
+	if (depth > 1)
+		*(volatile __u64 *)sliding_log_place(log, hole, depth) =
+			*(volatile __u64 *)sliding_log_place(log, hole - 1, depth);
 }
 
 #endif

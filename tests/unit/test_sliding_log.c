@@ -202,7 +202,7 @@ static void refund_offer(struct log_pair *p, uint64_t now_ns)
 	if (random_below(3))
 		log_model_take(&p->model, now_ns);
 	else
-		sliding_log_refund(&p->state, p->depth, taken);
+		sliding_log_refund(&p->window, &p->state, p->depth, taken);
 }
 
 static void refund_test(void **state)
@@ -240,7 +240,7 @@ static void refund_alone_test(void **state)
 			uint64_t now_ns = 5 + n * NS_PER_SECOND;
 
 			assert_true(sliding_log_take(&p.window, &p.state, now_ns, p.depth, &taken));
-			sliding_log_refund(&p.state, p.depth, taken);
+			sliding_log_refund(&p.window, &p.state, p.depth, taken);
 			assert_true(sliding_log_take(&p.window, &p.state, now_ns, p.depth, &taken));
 			assert_false(
 				sliding_log_take(&p.window, &p.state, now_ns, p.depth, &taken));
