@@ -27,7 +27,7 @@
 
 /* ---- whose program is on the device */
 
-static bool program_uses(int fd, uint32_t wanted, uint32_t *id)
+bool program_uses(int fd, uint32_t wanted, uint32_t *id)
 {
 	uint32_t maps[64] = {0};
 	struct bpf_prog_info info = {.nr_map_ids = 64, .map_ids = (uint64_t)(uintptr_t)maps};
@@ -325,6 +325,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 	if (ret)
 		return ret;
 	setenv("LIBXDP_BPFFS", target->bpffs, 1);
+	pins_sweep(root);
 	lock = pins_lock(path, true);
 	if (lock < 0) {
 		fail("%s: %s", path, strerror(-lock));
@@ -385,6 +386,7 @@ int instance_detach(const struct target *target)
 	if (ret)
 		return ret;
 	setenv("LIBXDP_BPFFS", target->bpffs, 1);
+	pins_sweep(root);
 	lock = pins_lock(path, false);
 	if (lock < 0) {
 		fail("%s: %s", target->device,

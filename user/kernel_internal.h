@@ -56,6 +56,14 @@ struct device_program {
 	bool native;
 };
 
+/* Does the program behind fd use the map? Then *id is the program's. */
+bool program_uses(int fd, uint32_t wanted, uint32_t *id);
+
+/* ---- kernel_sweep.c */
+
+/* Clears the pins of namespaces that are gone; `root` is this namespace's folder. Silent. */
+void pins_sweep(const char *root);
+
 /* The program on the device that uses the map, or -ENOENT. Silent. */
 int device_program_find(const char *device, uint32_t map_id, struct device_program *out);
 
@@ -93,6 +101,8 @@ void instance_compile_context(const struct instance *instance, const struct poli
 uint64_t instance_generation(const struct instance *instance);
 
 /* ---- kernel.c */
+
+extern bool netns_entered; /* by netns_enter: the namespace was named, not found */
 
 /* Opens the instance whose pins are at path; silent -ENOENT when they are not complete. */
 int instance_open_path(const char *path, const char *device, struct instance *out);

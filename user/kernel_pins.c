@@ -35,7 +35,7 @@ static bool same_namespace(const char *a, const char *b)
 /* `ip netns exec` mounts a new /sys for the command; a bpffs mounted there would end with it. */
 static bool in_netns_exec(void)
 {
-	return !same_namespace("/proc/self/ns/mnt", "/proc/1/ns/mnt") &&
+	return !netns_entered && !same_namespace("/proc/self/ns/mnt", "/proc/1/ns/mnt") &&
 	       !same_namespace("/proc/self/ns/net", "/proc/1/ns/net");
 }
 

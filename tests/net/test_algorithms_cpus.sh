@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Two CPUs, one key, each algorithm at full speed: never more than its definition allows for the time
+# that it took, and one tick where the tick clock is used; and no less than 0.99 of that. By source in
+# both tables, and by rule, whose state is the same in both.
+#
+# A warm-up has no memory of what it might have let through: where the machine keeps both senders
+# waiting for longer than its interval, its definition allows less. Hence a long one, and 0.9.
+source "$(dirname "$0")/../lib.sh"
+
+# attach TABLE
+attach() {
+	[[ -z $(xdp_program B veth-B) ]] || rl B detach veth-B || return
+	rl B attach veth-B --table "$1"
+}
+
+declare -A LIMIT=(
+	[token]='20000/second burst 2000'
+	[leaky]='leaky-bucket 20000/second queue 2000'
+	[fixed]='fixed-window 12000/600ms'
+	[slots]='sliding-window 12000/600ms'
+	[log]='sliding-log 600/600ms'
+	[warm]='warm-up 100/second ramp 1s'
+)
+TICK=0.01 # of the slowest kernel
+
+# allowed ALGORITHM SECONDS: what the limit admits under overload. Windows and logs let N through
+# whenever one begins; 600 ms divide two seconds so that none ends near them. Slots are aligned to the
+# clock, so the first may be shorter. From cold, half the rate is let through while it ramps.
+allowed() {
+	local formula
+	case $1 in
+	token | leaky) formula="2000 + 20000 * $2" ;;
+	fixed) formula="12000 * (1 + ($2 / 0.6 | floor))" ;;
+	slots) formula="12000 * (1 + (($2 + 0.06) / 0.6 | floor))" ;;
+	log) formula="600 * (1 + ($2 / 0.6 | floor))" ;;
+	warm) formula="1 + 100 / 2 + 100 * ($2 - 1)" ;;
+	esac
+	jq -n "$formula | floor"
+}
+
+# hammer ALGORITHM [per rule]: status 2 where too little passed, as when the machine made the senders
+# wait.
+hammer() {
+	local result seconds passed most part=99
+	[[ $1 != warm ]] || part=90
+	rl B rule flush && rl B rule add any limit "${LIMIT[$1]}" "${@:2}" || return 1
+	result=$(flood A --seconds 2 --threads 2 --src 10.78.0.1) && echo "$result" || return 1
+	seconds=$(json .seconds <<<"$result") && passed=$(stat_of B .reasons.within.packets) || return 1
+	passed=$((passed - BEFORE)) && BEFORE=$((BEFORE + passed))
+	most=$(allowed "$1" "$(jq -n "$seconds + $TICK")") && echo "$passed passed, $most may" || return 1
+	[[ $passed -le $most && $(json .sent <<<"$result") -ge $((4 * passed)) ]] || return 1
+	[[ $passed -ge $(($(allowed "$1" "$seconds") * part / 100)) ]] || return 2
+}
+
+if [[ $(nproc) -lt 2 ]]; then
+	skip 'two CPUs and one key' 'needs two CPUs'
+	exit 0
+fi
+veth_pair A B 2 && veth_quiet A B && ns_mute A || exit 1
+for table in hot lru; do
+	attach "$table" || exit 1
+	BEFORE=0
+	for algorithm in token leaky fixed slots log warm; do
+		t "$table: ${LIMIT[$algorithm]}" patiently hammer "$algorithm"
+	done
+done
+for algorithm in token leaky fixed slots log warm; do
+	t "${LIMIT[$algorithm]} per rule" patiently hammer "$algorithm" per rule
+done
