@@ -12,6 +12,7 @@
 #define HOT_AGAIN   1ULL /* in a fingerprint: the key came back */
 #define HOT_SPILLED 2ULL /* in the first fingerprint of a set: look into `spilled` on a miss */
 #define HOT_FLAGS   3ULL
+#define HOT_NOBODY  (~HOT_FLAGS) /* the fingerprint of a slot that is changing hands */
 
 #define HOT_GENERATION \
 	0xd6e8feb86659fd93ULL /* odd: spreads a policy's generation over a fingerprint */

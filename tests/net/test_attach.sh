@@ -131,7 +131,7 @@ test_tick() {
 	for ((cpu = 0; cpu < $(nproc); cpu++)); do
 		bg sh -c 'while :; do :; done' && busy+=("-$BG_PID")
 	done
-	for ((n = 0; n < 4 && status == 0; n++)); do
+	for ((n = 0; n < 10 && status == 0; n++)); do
 		tick_is "$wanted" || status=1
 	done
 	kill -KILL -- "${busy[@]}"
