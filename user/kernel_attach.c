@@ -136,8 +136,8 @@ static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
 	return ret;
 }
 
-/* ---- the object, opened twice: the first time makes the maps and proves that the kernel takes the
- * program, the second, through libxdp, finds them by their pins */
+/* ---- the object, opened twice: the first time makes the maps alone, the second, through libxdp,
+ * finds them by their pins */
 
 static int maps_make(const char *path, const struct rl_instance *info)
 {
@@ -146,10 +146,23 @@ static int maps_make(const char *path, const struct rl_instance *info)
 	int ret = skel ? object_pin_paths(skel, path) : -errno;
 
 	if (!ret)
+		ret = bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
+	if (!ret)
 		ret = rlctl_bpf__load(skel);
-
 	if (!ret)
 		ret = bpf_map_update_elem(bpf_map__fd(skel->maps.instance), &zero, info, BPF_ANY);
+	rlctl_bpf__destroy(skel);
+	return ret;
+}
+
+/* Does the kernel take the program at all? Asked where attaching failed, to tell why. */
+static int program_try(const char *path, const struct rl_instance *info)
+{
+	struct rlctl_bpf *skel = object_open(info);
+	int ret = skel ? object_pin_paths(skel, path) : -errno;
+
+	if (!ret)
+		ret = rlctl_bpf__load(skel);
 	rlctl_bpf__destroy(skel);
 	return ret;
 }
@@ -212,6 +225,15 @@ static int report_attach(const char *device, int error)
 	return error;
 }
 
+static int report_load(const char *device, int error)
+{
+	fail("%s: loading failed: %s%s (-v shows what the kernel said)", device, strerror(-error),
+	     error == -ENOMEM || error == -E2BIG
+		     ? ": smaller --sources or --prefixes need less memory"
+		     : "");
+	return error;
+}
+
 static int attach_any_mode(const char *path, struct rl_instance *info, const char *device,
 			   enum attach_mode mode)
 {
@@ -220,6 +242,12 @@ static int attach_any_mode(const char *path, struct rl_instance *info, const cha
 
 	if (mode != ATTACH_GENERIC)
 		ret = xdp_attach_mode(path, info, ifindex, XDP_MODE_NATIVE);
+	if (ret && mode != ATTACH_GENERIC) {
+		int refused = program_try(path, info);
+
+		if (refused)
+			return report_load(device, refused);
+	}
 	if (ret && ret != -EBUSY && ret != -EEXIST && mode != ATTACH_NATIVE) {
 		if (mode == ATTACH_AUTO)
 			note("%s: native mode is not possible (%s): fell back to generic mode, "
@@ -272,15 +300,8 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 	struct instance instance;
 	int ret = maps_make(path, info);
 
-	if (ret) {
-		fail("%s: loading failed: %s%s (-v shows what the kernel said)", device,
-		     strerror(-ret),
-		     ret == -ENOMEM || ret == -E2BIG
-			     ? ": smaller --sources or --prefixes need less "
-			       "memory"
-			     : "");
-		return ret;
-	}
+	if (ret)
+		return report_load(device, ret);
 	ret = instance_open_path(path, device, &instance);
 	if (ret) {
 		fail("%s: the maps just made are not there: %s", device, strerror(-ret));
