@@ -9,16 +9,45 @@
 #include "prefix_cache.h"
 #include "state.h"
 
+#define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
+
 /* A packet on its way to a verdict: the limits that apply, then who decided and why. Bits of
  * `picked` are rules of the prefix's group (0..7) and of the device's (8..15). */
 struct decision {
 	struct packet p;
 	__u32 first[2]; /* where the two groups begin in the rules array */
 	__u32 picked;
-	__u32 shadowed; /* bits: would have dropped it */
-	__u32 slot;     /* counters of the one rule that decided alone (allow, deny, over) */
-	__u32 decided;  /* 1: slot is valid */
+	__u32 shadowed;            /* bits: would have dropped it */
+	__u32 slot;                /* counters of the one rule that decided alone (allow, deny, over) */
+	__u32 decided;             /* 1: slot is valid */
+	__u64 taken[DECISION_MAX]; /* by each limit, to be given back if a later one refuses */
 };
+
+/* The packet that this CPU is at: programs run to their end, and the stack has no room for it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct decision);
+} at_hand SEC(".maps");
+
+static __always_inline struct decision *decision_begin(bool by_dest)
+{
+	struct decision *d = only(&at_hand);
+
+	if (!d)
+		return NULL;
+	d->p.precise_ns = 0;
+	d->p.sport = 0;
+	d->p.dport = 0;
+	d->p.flags = 0;
+	d->p.proto = 0;
+	d->p.by_dest = by_dest;
+	d->picked = 0;
+	d->shadowed = 0;
+	d->decided = 0;
+	return d;
+}
 
 enum found { FOUND_NONE, FOUND_ALLOW, FOUND_DENY, FOUND_LIMITS };
 

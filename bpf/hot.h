@@ -40,32 +40,76 @@ static __always_inline __u64 hot_peer(const struct packet *p, const struct rl_ru
 	return rule->limit.key == RL_KEY_FLOW ? h + ((__u64)p->proto << 32) : h;
 }
 
+/* An address by the lengths that "source" and "dest" have where nothing else is said. */
+static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16])
+{
+	bool ipv4 = p->flags & PACKET_IPV4;
+
+	return hot_hash_word(hot_seed, ipv4, ((const __u64 *)addr)[ipv4]);
+}
+
+/* Done early, so that the set of the address is on its way from memory while the packet's rules are
+ * looked for. */
+static __always_inline void hot_expect(struct packet *p)
+{
+	struct rl_hot_set *set;
+	struct hot_key key;
+
+	p->home_hash = hot_word(p, p->by_dest ? p->dst : p->src);
+	key = hot_key_of(p->home_hash, 0, 0, hot_mask);
+	set = bpf_map_lookup_elem(&hot, &key.set);
+	if (set)
+		*(volatile __u64 *)set;
+}
+
+static __always_inline __u64 hot_address(const struct packet *p, const struct rl_rule *rule)
+{
+	bool dest = rule->flags & RL_RULE_DEST, ipv4 = p->flags & PACKET_IPV4;
+	const __u64 *addr = (const __u64 *)(dest ? p->dst : p->src);
+
+	if (!(rule->flags & RL_RULE_WHOLE))
+		return hot_hash(hot_seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
+				addr[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
+	return dest == p->by_dest ? p->home_hash : hot_word(p, (const __u8 *)addr);
+}
+
 static __always_inline struct hot_key hot_key_build(const struct packet *p,
 						    const struct rl_rule *rule)
 {
-	__u8 kind = rule->limit.key;
-	const __u64 *addr = (const __u64 *)(kind == RL_KEY_DEST ? p->dst : p->src);
-	bool ports = kind == RL_KEY_SOURCE_DPORT || kind == RL_KEY_FLOW;
-	bool ipv4 = p->flags & PACKET_IPV4;
-	__u64 address = hot_hash(hot_seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
-				 addr[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
-	__u64 rest =
-		hot_rest(rule->limit_id, kind == RL_KEY_FLOW ? p->sport : 0, ports ? p->dport : 0);
+	__u64 address = hot_address(p, rule), rest = hot_rest(rule->limit_id, 0, 0);
 
-	if (key_is_long(rule))
-		rest ^= hot_peer(p, rule);
-	if (ports || key_is_long(rule))
+	if (!(rule->flags & RL_RULE_SIMPLE)) {
+		__u8 kind = rule->limit.key;
+
+		rest = hot_rest(rule->limit_id, kind == RL_KEY_FLOW ? p->sport : 0,
+				kind != RL_KEY_SOURCE_DEST ? p->dport : 0);
+		if (key_is_long(rule))
+			rest ^= hot_peer(p, rule);
 		address = hot_hash(hot_seed, address, rest);
-	return hot_key_of(address, rest, rule->limit_id, hot_mask);
+	}
+	return hot_key_of(address, rest, rule->flags >> RL_RULE_LANE_SHIFT, hot_mask);
+}
+
+/* 1 if the slot is of this fingerprint, else 0; without a branch, for which of the ways it will be
+ * nobody can guess. The barriers keep the compiler from making branches of it. */
+static __always_inline __u64 hot_is_way(const struct rl_hot_set *set, int way, __u64 fingerprint)
+{
+	__u64 differs = (set->slot[way].fingerprint ^ fingerprint) >> HOT_FLAG_BITS;
+
+	barrier_var(differs);
+	return (differs - 1) >> 63;
 }
 
 static __always_inline struct rl_hot_slot *hot_match(struct rl_hot_set *set, __u64 fingerprint)
 {
-#pragma unroll
-	for (int i = 0; i < RL_HOT_WAYS; i++)
-		if ((set->slot[i].fingerprint & ~HOT_FLAGS) == fingerprint)
-			return &set->slot[i];
-	return NULL;
+	__u64 first = hot_is_way(set, 0, fingerprint), second = hot_is_way(set, 1, fingerprint);
+	__u64 third = hot_is_way(set, 2, fingerprint), fourth = hot_is_way(set, 3, fingerprint);
+	__u64 way = second | third << 1 | fourth * 3;
+
+	barrier_var(way);
+	if (!(first | way))
+		return NULL;
+	return &set->slot[way & (RL_HOT_WAYS - 1)];
 }
 
 static __always_inline void pressure_count(__u32 what)
@@ -76,26 +120,32 @@ static __always_inline void pressure_count(__u32 what)
 		++*count;
 }
 
-/* What a slot still owes at `now` (grains). */
-static __always_inline __u64 hot_debt(const struct rl_hot_slot *slot, __u64 now)
+/* What a word still owes at `now` (grains). */
+static __always_inline __u64 hot_debt(__u64 word, __u64 now)
 {
-	__s64 debt = slot->word - now;
+	__s64 debt = word - now;
 
-	return slot->word && debt > 0 ? debt : 0;
+	return word && debt > 0 ? debt : 0;
+}
+
+/* What it would cost to lose a slot: of a refusal nothing, it is found out again. */
+static __always_inline __u64 hot_worth(const struct rl_hot_slot *slot, __u64 now)
+{
+	return slot->fingerprint & HOT_REFUSED ? 0 : hot_debt(slot->word, now);
 }
 
 /* The slot that can best be spared. */
 static __always_inline struct rl_hot_slot *hot_victim(struct rl_hot_set *set, __u64 now)
 {
 	struct rl_hot_slot *victim = &set->slot[0];
-	__u64 least = hot_debt(victim, now);
+	__u64 least = hot_worth(victim, now);
 
 #pragma unroll
 	for (int i = 1; i < RL_HOT_WAYS; i++) {
-		__u64 debt = hot_debt(&set->slot[i], now);
+		__u64 worth = hot_worth(&set->slot[i], now);
 
-		if (debt < least) {
-			least = debt;
+		if (worth < least) {
+			least = worth;
 			victim = &set->slot[i];
 		}
 	}
@@ -115,13 +165,19 @@ static __always_inline void hot_evict(struct rl_hot_set *set, __u64 fingerprint,
 	__sync_fetch_and_or(&set->slot[0].fingerprint, HOT_SPILLED);
 }
 
+/* Is something of this set in an LRU? */
+static __always_inline bool hot_has_spilled(const struct rl_hot_set *set)
+{
+	return set->slot[0].fingerprint & HOT_SPILLED;
+}
+
 /* The word of a key that is in no slot. */
 static __always_inline __u64 hot_recall(struct rl_hot_set *set, __u64 fingerprint,
 					const struct rl_rule *rule, __u64 now)
 {
 	__u64 *word;
 
-	if (!(set->slot[0].fingerprint & HOT_SPILLED))
+	if (!hot_has_spilled(set))
 		return 0;
 	word = bpf_map_lookup_elem(&spilled, &fingerprint);
 	if (!word)
@@ -137,13 +193,13 @@ static __always_inline void hot_insert(struct rl_hot_set *set, __u64 fingerprint
 {
 	struct rl_hot_slot *victim = hot_victim(set, now);
 	__u64 old = *(volatile __u64 *)&victim->fingerprint, flagged;
-	struct rl_hot_slot was = {.word = *(volatile __u64 *)&victim->word};
+	__u64 word_before = *(volatile __u64 *)&victim->word;
 
 	flagged = *(volatile __u64 *)&victim->fingerprint;
 	if ((flagged ^ old) & ~HOT_SPILLED || (old & ~HOT_FLAGS) == HOT_NOBODY)
 		return; /* another CPU has just used it, or is giving it to another key */
-	if (hot_debt(&was, now))
-		hot_evict(set, old, was.word);
+	if (!(old & HOT_REFUSED) && hot_debt(word_before, now))
+		hot_evict(set, old, word_before);
 	flagged = *(volatile __u64 *)&victim->fingerprint; /* with the hint, if it has one now */
 	if ((flagged ^ old) & ~HOT_SPILLED ||
 	    __sync_val_compare_and_swap(&victim->fingerprint, flagged,
@@ -226,52 +282,6 @@ static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rul
 	return true;
 }
 
-/* ---- refusals: limits whose state is in an LRU say until when a key is refused for certain, so
- * that refusing it again costs one line and no look-up there */
-
-static __always_inline struct hot_key hot_refusal_key(const struct packet *p,
-						      const struct rl_rule *rule)
-{
-	struct hot_key key = hot_key_build(p, rule);
-
-	key.fingerprint ^= rule->generation * HOT_GENERATION & ~HOT_FLAGS;
-	return key;
-}
-
-static __always_inline bool hot_refuses(const struct packet *p, const struct rl_rule *rule,
-					__u64 now)
-{
-	struct hot_key key = hot_refusal_key(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
-
-	return slot && hot_debt(slot, now);
-}
-
-static __always_inline void hot_refuse(const struct packet *p, const struct rl_rule *rule,
-				       __u64 now, __u64 until)
-{
-	struct hot_key key = hot_refusal_key(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
-
-	if (slot)
-		hot_set(slot, key.fingerprint, until);
-	else if (set)
-		hot_insert(set, key.fingerprint, until, now);
-}
-
-/* Something was given back: what was refused for certain is to be asked again. */
-static __always_inline void hot_pardon(const struct packet *p, const struct rl_rule *rule)
-{
-	struct hot_key key = hot_refusal_key(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
-
-	if (slot)
-		__sync_fetch_and_and(&slot->word, 0);
-}
-
 /* ---- sources that are known: a slot under no limit, whose word is until when */
 
 #define KNOWN_GRAINS         (300ULL * 1000000000 << RL_GRAIN_SHIFT)
@@ -279,11 +289,7 @@ static __always_inline void hot_pardon(const struct packet *p, const struct rl_r
 
 static __always_inline struct hot_key hot_source_key(const struct packet *p)
 {
-	const __u64 *addr = (const __u64 *)p->src;
-	bool ipv4 = p->flags & PACKET_IPV4;
-	__u64 address = hot_hash(hot_seed, ipv4 ? 0 : addr[0], ipv4 ? addr[1] : 0);
-
-	return hot_key_of(address, 0, 0, hot_mask);
+	return hot_key_of(p->by_dest ? hot_word(p, p->src) : p->home_hash, 0, 0, hot_mask);
 }
 
 static __always_inline bool hot_source_is_known(const struct packet *p)
@@ -292,7 +298,7 @@ static __always_inline bool hot_source_is_known(const struct packet *p)
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
 	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
 
-	return slot && hot_debt(slot, gcra_now(clock_tick()));
+	return slot && hot_debt(slot->word, gcra_now(clock_tick()));
 }
 
 /* Written at most once a second for each source. Who was heard last is kept longest. */
@@ -303,7 +309,7 @@ static __always_inline void hot_source_remember(const struct packet *p)
 	__u64 now = gcra_now(clock_tick());
 	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
 
-	if (slot && hot_debt(slot, now) < KNOWN_GRAINS - KNOWN_REFRESH_GRAINS)
+	if (slot && hot_debt(slot->word, now) < KNOWN_GRAINS - KNOWN_REFRESH_GRAINS)
 		hot_set(slot, key.fingerprint, now + KNOWN_GRAINS);
 	else if (set && !slot)
 		hot_insert(set, key.fingerprint, now + KNOWN_GRAINS, now);

@@ -12,16 +12,14 @@
 #include "algorithm/warm_up.h"
 #include "ban.h"
 #include "classify.h"
-#include "hot.h"
 #include "lease.h"
-
-#define REFUSAL_NS 1000000000ULL /* longer ones would keep a slot though nobody asks any more */
+#include "newcomer.h"
 
 enum outcome { OUTCOME_WITHIN, OUTCOME_OVER, OUTCOME_BANNED, OUTCOME_NO_ROOM };
 
 static __always_inline __u64 limit_amount(const struct packet *p, const struct rl_rule *rule)
 {
-	return rule->limit.unit == RL_PACKETS ? 1 : p->bytes;
+	return rule->flags & RL_RULE_BYTES ? p->bytes : 1;
 }
 
 /* ---- would the limit admit it? */
@@ -31,19 +29,18 @@ static __always_inline bool state_admits(const struct rl_rule *rule, const struc
 					 __u64 now_ns, __u64 amount, __u64 *until_ns)
 {
 	struct rl_state fresh = {}, *state = state_find(rule, key);
-	struct lease *lease = lease_find(rule);
 	__u64 next;
 
-	if (lease && lease_covers(rule, lease, now_ns, amount))
-		return true;
 	if (!state)
 		state = &fresh;
 	if (rule->limit.algorithm == RL_FIXED_WINDOW) {
 		*until_ns = fixed_window_end(&rule->window, state);
 		return fixed_window_admits(&rule->window, state, now_ns, amount);
 	}
-	if (rule->limit.algorithm == RL_WARM_UP)
+	if (rule->limit.algorithm == RL_WARM_UP) {
+		*until_ns = state->word >> RL_GRAIN_SHIFT;
 		return warm_up_admits(&rule->warm_up, state, gcra_now(now_ns));
+	}
 	gcra_settle(&rule->gcra, &state->word, gcra_now(now_ns));
 	return gcra_admits(&rule->gcra, state->word, gcra_now(now_ns), amount, &next);
 }
@@ -71,152 +68,278 @@ static __always_inline bool log_admits(const struct rl_rule *rule, const struct 
 	return false;
 }
 
-/* Of a limit whose state is not in the hot table. */
-static __always_inline bool lru_admits(const struct rl_rule *rule, const struct rl_state_key *key,
-				       __u64 now_ns, __u64 amount, __u64 *until_ns)
-{
-	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
-		return slots_admit(rule, key, now_ns, amount, until_ns);
-	if (rule->limit.algorithm == RL_SLIDING_LOG)
-		return log_admits(rule, key, now_ns, until_ns);
-	return state_admits(rule, key, now_ns, amount, until_ns);
-}
-
-/* Remembers that the key is refused until then. The limit is asked once more: another CPU may have
- * given back, and found no refusal yet that it could take away. */
-static __always_inline void refusal_keep(struct packet *p, const struct rl_rule *rule,
-					 const struct rl_state_key *key, __u64 now_ns, __u64 amount,
-					 __u64 until_ns)
-{
-	if ((__s64)(until_ns - now_ns) > (__s64)REFUSAL_NS)
-		until_ns = now_ns + REFUSAL_NS;
-	hot_refuse(p, rule, gcra_now(now_ns), gcra_now(until_ns));
-	__sync_fetch_and_add(&p->taken, 0); /* a barrier between the two */
-	if (lru_admits(rule, key, now_ns, amount, &until_ns))
-		hot_pardon(p, rule);
-}
-
-/* Writes no state, but that a bucket is settled after its numbers changed. enum outcome. */
-__noinline int limit_peek_slow(struct packet *p, const struct rl_rule *rule)
+/* Of a limit whose state is in an LRU. */
+__noinline int lru_admits(struct packet *p, const struct rl_rule *rule, __u64 now_ns,
+			  __u64 *until_ns)
 {
 	struct rl_state_key key;
-	__u64 now_ns, amount, until_ns = 0;
-	bool admits;
+	__u64 amount;
 
-	if (!p || !rule)
-		return OUTCOME_NO_ROOM;
+	if (!p || !rule || !until_ns)
+		return 0;
 	key_build(&key, p, rule);
-	if (rule->limit.over == RL_OVER_BAN && ban_holds(&key))
-		return OUTCOME_BANNED;
 	amount = limit_amount(p, rule);
-	now_ns = clock_of(p, rule);
-	if (rule->hot == RL_HOT_BUCKET)
-		admits = hot_admits(p, rule, gcra_now(now_ns), amount);
-	else
-		admits = lru_admits(rule, &key, now_ns, amount, &until_ns);
-	if (!admits && until_ns && rule->hot == RL_HOT_REFUSAL)
-		refusal_keep(p, rule, &key, now_ns, amount, until_ns);
-	return admits ? OUTCOME_WITHIN : OUTCOME_OVER;
+	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
+		return slots_admit(rule, &key, now_ns, amount, until_ns);
+	if (rule->limit.algorithm == RL_SLIDING_LOG)
+		return log_admits(rule, &key, now_ns, until_ns);
+	return state_admits(rule, &key, now_ns, amount, until_ns);
 }
 
-/* The common cases without a call: a bucket in the hot table, and a refusal that is known. */
+/* Of a bucket that a rule's packets share. */
+static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_ns, __u64 amount)
+{
+	struct lease *lease = lease_find(rule);
+	struct rl_state *state;
+	__u64 next;
+
+	if (lease && lease_covers(rule, lease, now_ns, amount))
+		return true;
+	state = shared_find(rule);
+	if (!state)
+		return false;
+	gcra_settle(&rule->gcra, &state->word, gcra_now(now_ns));
+	return gcra_admits(&rule->gcra, *(volatile __u64 *)&state->word, gcra_now(now_ns), amount,
+			   &next);
+}
+
+/* Asks the LRU. A newcomer that it refuses is refused until then without being looked up. The limit
+ * is asked once more: another CPU may have given back, and found no refusal yet that it could take
+ * away. */
+__noinline int lru_peek(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+{
+	__u64 until_ns = 0;
+
+	if (!p || !rule)
+		return 0;
+	if (lru_admits(p, rule, now_ns, &until_ns))
+		return 1;
+	if (rule->place != RL_PLACE_NEWCOMER || rule->flags & RL_RULE_BYTES || !until_ns)
+		return 0;
+	refusal_put(p, rule, now_ns, until_ns);
+	__sync_fetch_and_add(&p->taken, 0); /* a barrier between the two */
+	if (lru_admits(p, rule, now_ns, &until_ns))
+		refusal_pardon(p, rule);
+	return 0;
+}
+
+static __always_inline bool limit_admits(struct packet *p, const struct rl_rule *rule)
+{
+	__u64 now_ns = clock_of(p, rule), amount = limit_amount(p, rule);
+	int newcomer;
+
+	if (rule->place == RL_PLACE_HOT)
+		return hot_admits(p, rule, gcra_now(now_ns), amount);
+	if (rule->place == RL_PLACE_SHARED)
+		return shared_admits(rule, now_ns, amount);
+	if (rule->place == RL_PLACE_NEWCOMER) {
+		newcomer = newcomer_peek(p, rule, gcra_now(now_ns));
+		if (newcomer != NEWCOMER_ASK)
+			return newcomer == NEWCOMER_WITHIN;
+	}
+	return lru_peek(p, rule, now_ns);
+}
+
+/* Is the key banned under this limit? */
+__noinline int limit_bans(struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_state_key key;
+
+	if (!p || !rule)
+		return 0;
+	key_build(&key, p, rule);
+	return ban_holds(&key);
+}
+
+/* Takes nothing; writes no state but a bucket's that is settled after its numbers changed, and what
+ * the hot table knows of refusals. enum outcome. */
 static __always_inline int limit_peek(struct packet *p, const struct rl_rule *rule)
 {
-	__u64 now;
-
-	if (!rule->hot || rule->limit.over == RL_OVER_BAN)
-		return limit_peek_slow(p, rule);
-	now = gcra_now(clock_of(p, rule));
-	if (rule->hot == RL_HOT_BUCKET)
-		return hot_admits(p, rule, now, limit_amount(p, rule)) ? OUTCOME_WITHIN
-								       : OUTCOME_OVER;
-	return hot_refuses(p, rule, now) ? OUTCOME_OVER : limit_peek_slow(p, rule);
+	if (rule->flags & RL_RULE_BAN && limit_bans(p, rule))
+		return OUTCOME_BANNED;
+	return limit_admits(p, rule) ? OUTCOME_WITHIN : OUTCOME_OVER;
 }
 
 /* ---- take */
 
-static __always_inline int state_take(struct packet *p, const struct rl_rule *rule,
-				      const struct rl_state_key *key, __u64 now_ns, __u64 amount)
+static __always_inline int shared_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns,
+				       __u64 amount)
 {
-	struct rl_state *state = state_find(rule, key);
+	struct rl_state *state = shared_find(rule);
 	struct lease *lease = lease_find(rule);
-	bool taken;
 
-	if (!state)
-		state = state_create(rule, key);
 	if (!state)
 		return OUTCOME_NO_ROOM;
 	p->taken = 0;
 	if (lease && lease_take(rule, lease, state, now_ns, amount))
 		return OUTCOME_WITHIN;
+	return gcra_take(&rule->gcra, &state->word, gcra_now(now_ns), amount, &p->taken)
+		       ? OUTCOME_WITHIN
+		       : OUTCOME_OVER;
+}
+
+/* From states in an LRU, which are made where there are none. enum outcome. */
+
+__noinline int state_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+{
+	struct rl_state_key key;
+	struct rl_state *state;
+	bool taken;
+
+	if (!p || !rule)
+		return OUTCOME_NO_ROOM;
+	key_build(&key, p, rule);
+	state = state_find(rule, &key);
+	if (!state)
+		state = state_create(rule, &key);
+	if (!state)
+		return OUTCOME_NO_ROOM;
 	if (rule->limit.algorithm == RL_FIXED_WINDOW)
-		taken = fixed_window_take(&rule->window, state, now_ns, amount, &p->taken);
+		taken = fixed_window_take(&rule->window, state, now_ns, limit_amount(p, rule),
+					  &p->taken);
 	else if (rule->limit.algorithm == RL_WARM_UP)
 		taken = warm_up_take(&rule->warm_up, state, gcra_now(now_ns), &p->taken);
 	else
-		taken = gcra_take(&rule->gcra, &state->word, gcra_now(now_ns), amount, &p->taken);
+		taken = gcra_take(&rule->gcra, &state->word, gcra_now(now_ns),
+				  limit_amount(p, rule), &p->taken);
 	return taken ? OUTCOME_WITHIN : OUTCOME_OVER;
 }
 
-static __always_inline int slots_take(struct packet *p, const struct rl_rule *rule,
-				      const struct rl_state_key *key, __u64 now_ns, __u64 amount)
+__noinline int slots_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
-	struct rl_slots *slots = slots_find(key);
+	struct rl_state_key key;
+	struct rl_slots *slots;
 
+	if (!p || !rule)
+		return OUTCOME_NO_ROOM;
+	key_build(&key, p, rule);
+	slots = slots_find(&key);
 	if (!slots)
-		slots = slots_create(key);
+		slots = slots_create(&key);
 	if (!slots)
 		return OUTCOME_NO_ROOM;
-	return sliding_window_take(&rule->window, slots, now_ns, amount, &p->taken) ? OUTCOME_WITHIN
-										    : OUTCOME_OVER;
+	return sliding_window_take(&rule->window, slots, now_ns, limit_amount(p, rule), &p->taken)
+		       ? OUTCOME_WITHIN
+		       : OUTCOME_OVER;
 }
 
-static __always_inline int log_take(struct packet *p, const struct rl_rule *rule,
-				    const struct rl_state_key *key, __u64 now_ns)
+__noinline int log_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
-	struct rl_log *log = log_find(key);
+	struct rl_state_key key;
+	struct rl_log *log;
 
+	if (!p || !rule)
+		return OUTCOME_NO_ROOM;
+	key_build(&key, p, rule);
+	log = log_find(&key);
 	if (!log)
-		log = log_create(key);
+		log = log_create(&key);
 	if (!log)
 		return OUTCOME_NO_ROOM;
 	return sliding_log_take(&rule->window, log, now_ns, log_depth, &p->taken) ? OUTCOME_WITHIN
 										  : OUTCOME_OVER;
 }
 
+static __always_inline int lru_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+{
+	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
+		return slots_take(p, rule, now_ns);
+	if (rule->limit.algorithm == RL_SLIDING_LOG)
+		return log_take(p, rule, now_ns);
+	return state_take(p, rule, now_ns);
+}
+
+__noinline int lru_holds(struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_state_key key;
+
+	if (!p || !rule)
+		return 0;
+	key_build(&key, p, rule);
+	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
+		return slots_find(&key) != NULL;
+	if (rule->limit.algorithm == RL_SLIDING_LOG)
+		return log_find(&key) != NULL;
+	return state_find(rule, &key) != NULL;
+}
+
+__noinline int limit_take_hot(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+{
+	if (!p || !rule)
+		return OUTCOME_NO_ROOM;
+	return hot_take(p, rule, gcra_now(now_ns), limit_amount(p, rule)) ? OUTCOME_WITHIN
+									  : OUTCOME_OVER;
+}
+
+/* What the hot table says of a newcomer; p->taken is since when, if the LRU is to hear of it. */
+__noinline int limit_take_newcomer(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+{
+	if (!p || !rule)
+		return NEWCOMER_REFUSED;
+	return newcomer_take(p, rule, now_ns);
+}
+
+__noinline int limit_enter_newcomer(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+{
+	if (!p || !rule)
+		return NEWCOMER_REFUSED;
+	return newcomer_enter(p, rule, now_ns);
+}
+
+static __always_inline int limit_take_big(struct packet *p, const struct rl_rule *rule,
+					  __u64 now_ns)
+{
+	int newcomer = limit_take_newcomer(p, rule, now_ns);
+
+	if (newcomer == NEWCOMER_ASK && p->taken)
+		lru_take(p, rule, p->taken);
+	else if (newcomer == NEWCOMER_ASK && !lru_holds(p, rule))
+		newcomer = limit_enter_newcomer(p, rule, now_ns);
+	if (newcomer == NEWCOMER_ASK)
+		return lru_take(p, rule, now_ns);
+	return newcomer == NEWCOMER_WITHIN ? OUTCOME_WITHIN : OUTCOME_OVER;
+}
+
 /* Takes what the packet costs; p->taken is then what limit_refund gives back. enum outcome. */
 __noinline int limit_take(struct packet *p, const struct rl_rule *rule)
 {
-	struct rl_state_key key;
-	__u64 now_ns, amount;
+	__u64 now_ns;
 
 	if (!p || !rule)
 		return OUTCOME_NO_ROOM;
-	amount = limit_amount(p, rule);
-	key_build(&key, p, rule);
-	if (rule->limit.over == RL_OVER_BAN && ban_holds(&key))
+	if (rule->flags & RL_RULE_BAN && limit_bans(p, rule))
 		return OUTCOME_BANNED;
 	now_ns = clock_of(p, rule);
-	if (rule->hot == RL_HOT_BUCKET)
-		return hot_take(p, rule, gcra_now(now_ns), amount) ? OUTCOME_WITHIN : OUTCOME_OVER;
-	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
-		return slots_take(p, rule, &key, now_ns, amount);
-	if (rule->limit.algorithm == RL_SLIDING_LOG)
-		return log_take(p, rule, &key, now_ns);
-	return state_take(p, rule, &key, now_ns, amount);
+	switch (rule->place) {
+	case RL_PLACE_HOT:
+		return limit_take_hot(p, rule, now_ns);
+	case RL_PLACE_SHARED:
+		return shared_take(p, rule, now_ns, limit_amount(p, rule));
+	case RL_PLACE_NEWCOMER:
+		return limit_take_big(p, rule, now_ns);
+	}
+	return lru_take(p, rule, now_ns);
 }
 
 /* ---- give back */
+
+static __always_inline void shared_refund(const struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_state *state = shared_find(rule);
+	struct lease *lease = lease_find(rule);
+
+	if (lease && !p->taken)
+		lease->left += limit_amount(p, rule);
+	if (state && p->taken)
+		gcra_refund(&state->word, p->taken);
+}
 
 static __always_inline void state_refund(struct packet *p, const struct rl_rule *rule,
 					 const struct rl_state_key *key)
 {
 	struct rl_state *state = state_find(rule, key);
-	struct lease *lease = lease_find(rule);
 
-	if (lease && !p->taken)
-		lease->left += limit_amount(p, rule);
-	if (!state || !p->taken)
+	if (!state)
 		return;
 	if (rule->limit.algorithm == RL_FIXED_WINDOW)
 		fixed_window_refund(state, p->taken);
@@ -228,7 +351,7 @@ static __always_inline void state_refund(struct packet *p, const struct rl_rule 
 
 /* An LRU may have dropped the state since: what is then given back to a newer one of the same key
  * is at most the one packet. */
-__noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
+__noinline int lru_refund(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
 	struct rl_slots *slots;
@@ -236,10 +359,6 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 
 	if (!p || !rule)
 		return 0;
-	if (rule->hot == RL_HOT_BUCKET) {
-		hot_refund(p, rule);
-		return 0;
-	}
 	key_build(&key, p, rule);
 	if (rule->limit.algorithm == RL_SLIDING_WINDOW) {
 		slots = slots_find(&key);
@@ -253,8 +372,23 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 	} else {
 		state_refund(p, rule, &key);
 	}
-	if (rule->hot == RL_HOT_REFUSAL)
-		hot_pardon(p, rule);
+	return 0;
+}
+
+__noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
+{
+	if (!p || !rule)
+		return 0;
+	if (rule->place == RL_PLACE_HOT) {
+		hot_refund(p, rule);
+	} else if (rule->place == RL_PLACE_SHARED) {
+		shared_refund(p, rule);
+	} else if (rule->place == RL_PLACE_LRU) {
+		lru_refund(p, rule);
+	} else if (!newcomer_refund(p, rule)) {
+		lru_refund(p, rule);
+		refusal_pardon(p, rule);
+	}
 	return 0;
 }
 
@@ -274,7 +408,7 @@ __noinline int limit_punish(struct packet *p, const struct rl_rule *rule)
 
 static __always_inline int refused_by(struct decision *d, const struct rl_rule *rule, int outcome)
 {
-	if (outcome == OUTCOME_OVER && rule->limit.over == RL_OVER_BAN)
+	if (outcome == OUTCOME_OVER && rule->flags & RL_RULE_BAN)
 		limit_punish(&d->p, rule);
 	d->slot = rule->slot;
 	d->decided = 1;
@@ -291,7 +425,7 @@ static __always_inline int limits_peek(struct decision *d)
 		if (!(d->picked & 1u << i))
 			continue;
 		rule = picked_rule(d, i);
-		if (!rule || rule->limit.over == RL_OVER_SHADOW)
+		if (!rule || rule->flags & RL_RULE_SHADOW)
 			continue;
 		outcome = limit_peek(&d->p, rule);
 		if (outcome != OUTCOME_WITHIN)
@@ -300,13 +434,12 @@ static __always_inline int limits_peek(struct decision *d)
 	return OUTCOME_WITHIN;
 }
 
-static __always_inline void limits_refund(struct decision *d, const struct taken *taken,
-					  __u32 count)
+static __always_inline void limits_refund(struct decision *d, __u32 count)
 {
 	for (__u32 i = 0; i < DECISION_MAX && i < count; i++) {
 		struct rl_rule *rule = picked_rule(d, i);
 
-		d->p.taken = taken->by[i];
+		d->p.taken = d->taken[i];
 		if (rule && d->picked & ~d->shadowed & 1u << i)
 			limit_refund(&d->p, rule);
 	}
@@ -315,11 +448,10 @@ static __always_inline void limits_refund(struct decision *d, const struct taken
 /* Takes from one limit after the other; when one refuses, gives back what the others took. */
 __noinline int limits_charge(struct decision *d)
 {
-	struct taken *taken = only(&scratch);
 	int outcome = OUTCOME_WITHIN;
 	__u32 i;
 
-	if (!d || !taken)
+	if (!d)
 		return OUTCOME_NO_ROOM;
 	for (i = 0; i < DECISION_MAX && d->picked >> i; i++) {
 		struct rl_rule *rule = picked_rule(d, i);
@@ -327,9 +459,9 @@ __noinline int limits_charge(struct decision *d)
 		if (!rule || !(d->picked & 1u << i))
 			continue;
 		outcome = limit_take(&d->p, rule);
-		taken->by[i] = d->p.taken;
+		d->taken[i] = d->p.taken;
 		if (outcome != OUTCOME_WITHIN) {
-			if (rule->limit.over != RL_OVER_SHADOW) {
+			if (!(rule->flags & RL_RULE_SHADOW)) {
 				outcome = refused_by(d, rule, outcome);
 				break;
 			}
@@ -338,7 +470,7 @@ __noinline int limits_charge(struct decision *d)
 		}
 	}
 	if (outcome != OUTCOME_WITHIN)
-		limits_refund(d, taken, i);
+		limits_refund(d, i);
 	return outcome;
 }
 

@@ -28,7 +28,8 @@ struct {
  * only when no packet is left that saw the policy before. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2); /* at attach */
+	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: a rule begins at a cache line */
+	__uint(max_entries, 2);            /* at attach */
 	__type(key, __u32);
 	__type(value, struct rl_rule);
 } rules SEC(".maps");
@@ -97,6 +98,14 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } pressure SEC(".maps");
+
+/* When this CPU may make the next state of a newcomer: newcomer.h. Nanoseconds. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} creations SEC(".maps");
 
 /* Maps that only some policies need are made when one first does. */
 struct flows_inner {
@@ -184,21 +193,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct lease);
 } leases SEC(".maps");
-
-#define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
-
-/* What each limit of the packet at hand took, to be given back if a later one refuses. Here because
- * the stack has no room for it. */
-struct taken {
-	__u64 by[DECISION_MAX];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct taken);
-} scratch SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

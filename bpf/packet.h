@@ -41,6 +41,7 @@ enum packet_flag {
 struct packet {
 	__u64 precise_ns; /* the precise clock, once it was read; 0 before */
 	__u64 taken;      /* by the last limit_take, for limit_refund */
+	__u64 home_hash;  /* of the address that the instance goes by: hot.h */
 	__u32 bytes;      /* on the wire, without FCS */
 	__u16 sport, dport;
 	__u8 flags; /* enum packet_flag */
@@ -124,14 +125,22 @@ static __always_inline bool parse_ethernet(struct cursor *c, __be16 *proto)
 	return !is_vlan(*proto);
 }
 
+static __always_inline __u64 mapped_half(__be32 ipv4)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return (__u64)ipv4 << 32 | bpf_htonl(0xffff);
+#else
+	return 0xffffULL << 32 | ipv4;
+#endif
+}
+
+/* Written in halves, as it is read: a processor waits where a load spans two younger stores. */
 static __always_inline void address_map(__u8 out[16], __be32 ipv4)
 {
-	__u32 *words = (__u32 *)out;
+	__u64 *halves = (__u64 *)out;
 
-	words[0] = 0;
-	words[1] = 0;
-	words[2] = bpf_htonl(0xffff);
-	words[3] = ipv4;
+	halves[0] = 0;
+	halves[1] = mapped_half(ipv4);
 }
 
 static __always_inline bool address_is_mapped(const __u8 addr[16])

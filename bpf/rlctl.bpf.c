@@ -62,6 +62,8 @@ static __always_inline enum rl_reason packet_decide(struct decision *d)
 	header = bpf_map_lookup_elem(current, &zero);
 	if (!header)
 		return RL_REASON_UNMATCHED;
+	if (hot_mask)
+		hot_expect(&d->p);
 	reason = policy_decide(d, header);
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))
 		source_remember(&d->p);
@@ -121,9 +123,11 @@ static __always_inline int xdp_parse(struct xdp_md *ctx, struct packet *p)
 SEC("xdp.frags")
 int rlctl_xdp(struct xdp_md *ctx)
 {
-	struct decision d = {.p.by_dest = goes_by_dest};
+	struct decision *d = decision_begin(goes_by_dest);
 
-	return reason_passes(frame_decide(&d, xdp_parse(ctx, &d.p))) ? XDP_PASS : XDP_DROP;
+	if (!d) /* cannot be */
+		return XDP_DROP;
+	return reason_passes(frame_decide(d, xdp_parse(ctx, &d->p))) ? XDP_PASS : XDP_DROP;
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -19,18 +19,23 @@ static __always_inline void *only(void *array)
 	return bpf_map_lookup_elem(array, &zero);
 }
 
+/* Of a rule. */
+static __always_inline struct rl_state *shared_find(const struct rl_rule *rule)
+{
+	__u32 slot = rule->slot; /* before 6.2 a key must be on the stack */
+	struct shared_state *state = bpf_map_lookup_elem(&shared, &slot);
+
+	return state ? &state->state : NULL;
+}
+
 /* Token bucket, leaky bucket, fixed window and warm-up. */
 static __always_inline struct rl_state *state_find(const struct rl_rule *rule,
 						   const struct rl_state_key *key)
 {
-	__u32 slot = rule->slot; /* before 6.2 a key must be on the stack */
-	struct shared_state *state;
 	void *map;
 
-	if (rule->limit.key == RL_KEY_RULE) {
-		state = bpf_map_lookup_elem(&shared, &slot);
-		return state ? &state->state : NULL;
-	}
+	if (rule->limit.key == RL_KEY_RULE)
+		return shared_find(rule);
 	if (!key_is_long(rule))
 		return bpf_map_lookup_elem(&sources, key);
 	map = only(&flows);

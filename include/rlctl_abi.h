@@ -159,33 +159,55 @@ struct rl_warm_up {
 };
 _Static_assert(sizeof(struct rl_warm_up) == 56, "rl_warm_up");
 
+/* A key whose state would be larger than a word, while the hot table holds it: bpf/newcomer.h. In
+ * grains. */
+struct rl_newcomer {
+	__u64 span; /* how long one admitted packet matters */
+	__u64 wait; /* from the first to the second */
+	__u64 pace; /* from one to the next, where no state can be made */
+};
+
+/* Of a rule's limit, what the packet asks in the first cache line. */
+enum rl_rule_flag {
+	RL_RULE_SIMPLE = 1 << 0, /* the key is one address */
+	RL_RULE_WHOLE = 1 << 1,  /* of the key's first address 32 and 64 bits count */
+	RL_RULE_DEST = 1 << 2,   /* the key's first address is the destination */
+	RL_RULE_BYTES = 1 << 3,
+	RL_RULE_SHADOW = 1 << 4,
+	RL_RULE_BAN = 1 << 5,
+};
+#define RL_RULE_LANE_SHIFT 6 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
+#define RL_LANES           4 /* neighbouring sets of the hot table that an address's limits share */
+
 /* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
- * the next one is built. */
+ * the next one is built. Most packets need no more of it than its first cache line. */
 struct rl_rule {
 	__u8 action; /* enum rl_action */
 	__u8 clock;  /* enum rl_clock: by which the limit is held */
-	__u8 hot;    /* enum rl_hot_use */
-	__u8 pad;
+	__u8 place;  /* enum rl_place */
+	__u8 flags;  /* enum rl_rule_flag, and the lane */
 	__u32 limit_id; /* names the limit in state keys, never used twice; 0 = not a limit */
 	__u32 slot;     /* index of its counters and of its shared state */
 	__u32 lease; /* packets or bytes that a CPU takes at once from a shared bucket; 0 = none */
+	__u64 generation; /* of the policy: refusals of another are void */
 	__u64 expires_ns; /* 0 = never */
 	union {           /* the numbers of limit.algorithm */
 		struct rl_gcra gcra;
 		struct rl_window window;
 		struct rl_warm_up warm_up;
 	};
-	__u64 mask6[2];   /* limit.key_len6 as the halves of an address, in network order */
-	__u64 mask4;      /* limit.key_len4, of the second half of a mapped address */
-	__u64 generation; /* of the policy: refusals of another are void */
+	struct rl_newcomer newcomer;
+	__u64 mask6[2]; /* limit.key_len6 as the halves of an address, in network order */
+	__u64 mask4;    /* limit.key_len4, of the second half of a mapped address */
 	struct rl_match match;
 	struct rl_limit limit;
+	__u64 pad;
 };
-_Static_assert(sizeof(struct rl_rule) == 224, "rl_rule");
+_Static_assert(sizeof(struct rl_rule) == 256, "rl_rule: four cache lines");
 
-/* What a limit keeps in the hot table: nothing; its bucket; or, for states that are larger than a
- * word, until when a key is refused for certain. */
-enum rl_hot_use { RL_HOT_NONE, RL_HOT_BUCKET, RL_HOT_REFUSAL };
+/* Where a limit's state is looked for first: in an LRU; as a bucket in the hot table; as a newcomer
+ * there, for states that are larger than a word; as the one bucket of a rule. */
+enum rl_place { RL_PLACE_LRU, RL_PLACE_HOT, RL_PLACE_NEWCOMER, RL_PLACE_SHARED };
 
 enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
 

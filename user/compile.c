@@ -107,6 +107,7 @@ static int inherit(struct build *b, struct policy *next, const struct policy *cu
 		int ret = 0;
 
 		expiry_set(rule, old, keep, b->ctx->now_ns);
+		rule->lane = old ? old->lane : RL_LANES;
 		if (old)
 			rule->slot = old->slot;
 		else
@@ -120,6 +121,44 @@ static int inherit(struct build *b, struct policy *next, const struct policy *cu
 						 : b->out->header.next_limit_id++;
 	}
 	return 0;
+}
+
+static bool same_prefix(const struct rule *a, const struct rule *b)
+{
+	return a->kind == b->kind && a->len == b->len && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
+/* Rules of one prefix that are new take the first lane with room; those of `device` begin in the
+ * middle, because they meet those of every prefix. */
+static void group_lanes(struct rule *first, const struct rule *end)
+{
+	uint8_t begin = first->kind == PREFIX_DEVICE ? RL_LANES / 2 : 0;
+	uint32_t used[RL_LANES] = {0};
+
+	for (struct rule *rule = first; rule < end; rule++)
+		if (rule->lane < RL_LANES)
+			used[rule->lane]++;
+	for (struct rule *rule = first; rule < end; rule++) {
+		uint8_t lane = begin;
+
+		if (rule->lane < RL_LANES)
+			continue;
+		while (used[lane] >= RL_HOT_WAYS)
+			lane = (lane + 1) % RL_LANES;
+		rule->lane = lane;
+		used[lane]++;
+	}
+}
+
+static void lanes_choose(struct policy *next)
+{
+	struct rule *end = next->rules + next->count;
+
+	for (struct rule *rule = next->rules, *first = rule; rule < end; first = rule) {
+		while (rule < end && same_prefix(rule, first))
+			rule++;
+		group_lanes(first, rule);
+	}
 }
 
 /* ---- rules to map entries */
@@ -159,6 +198,7 @@ static void emit_rule(struct build *b, const struct rule *rule)
 	if (rule->action != RL_ACTION_LIMIT)
 		return;
 	numbers_compile(&rule->limit, b->ctx, entry);
+	entry->flags |= rule->lane << RL_RULE_LANE_SHIFT;
 	entry->generation = b->out->header.generation;
 }
 
@@ -226,11 +266,6 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 	prefix->value.expires_ns = rule->expires_ns;
 	prefix->value.slot = rule->slot;
 	return 0;
-}
-
-static bool same_prefix(const struct rule *a, const struct rule *b)
-{
-	return a->kind == b->kind && a->len == b->len && !memcmp(a->addr, b->addr, sizeof(a->addr));
 }
 
 static int emit(struct build *b, const struct policy *policy)
@@ -319,6 +354,8 @@ int policy_compile(struct policy *next, const struct policy *current,
 	if (!ret)
 		ret = inherit(&b, next, current, keep_expiry);
 	if (!ret)
+		lanes_choose(next);
+	if (!ret)
 		ret = emit(&b, next);
 	if (!ret)
 		ret = link_parents(&b);
@@ -359,6 +396,7 @@ static int recall_group(struct policy *out, const struct compiled *in,
 		rule.limit = entry->limit;
 		rule.limit_id = entry->limit_id;
 		rule.slot = entry->slot;
+		rule.lane = entry->flags >> RL_RULE_LANE_SHIFT;
 		rule.expires_ns = entry->expires_ns;
 		ret = recall(out, &rule, ctx->now_ns);
 		if (ret)

@@ -31,11 +31,13 @@ void hot_close(struct hot_table *table)
 
 /* The hash of an address as the limit sees it; numbers carries its masks. */
 static uint64_t address_hash(const struct hot_table *table, const struct rl_rule *numbers,
-			     const uint8_t addr[16], bool ipv4)
+			     const uint8_t addr[16], bool ipv4, bool whole)
 {
 	uint64_t half[2];
 
 	memcpy(half, addr, sizeof(half));
+	if (whole)
+		return hot_hash_word(table->instance->info.hot_seed, ipv4, half[ipv4]);
 	return hot_hash(table->instance->info.hot_seed, ipv4 ? 0 : half[0] & numbers->mask6[0],
 			half[1] & (ipv4 ? numbers->mask4 : numbers->mask6[1]));
 }
@@ -46,18 +48,18 @@ static struct hot_key key_of(const struct hot_table *table, const struct rl_rule
 {
 	bool ipv4 = prefix_is_ipv4(key->addr, 128);
 	uint64_t rest = hot_rest(numbers->limit_id, key->sport, key->dport);
-	uint64_t address = address_hash(table, numbers, key->addr, ipv4);
+	uint64_t address = address_hash(table, numbers, key->addr, ipv4,
+					numbers->flags & RL_RULE_WHOLE);
 	enum rl_key_kind kind = numbers->limit.key;
 	struct hot_key hot;
 
 	if (kind == RL_KEY_SOURCE_DEST || kind == RL_KEY_FLOW)
-		rest ^= address_hash(table, numbers, key->peer, ipv4) +
+		rest ^= address_hash(table, numbers, key->peer, ipv4, false) +
 			((uint64_t)key->proto << 32);
 	if (kind != RL_KEY_SOURCE && kind != RL_KEY_DEST)
 		address = hot_hash(table->instance->info.hot_seed, address, rest);
-	hot = hot_key_of(address, rest, numbers->limit_id, table->instance->info.hot_sets - 1);
-	if (numbers->hot == RL_HOT_REFUSAL)
-		hot.fingerprint ^= numbers->generation * HOT_GENERATION & ~HOT_FLAGS;
+	hot = hot_key_of(address, rest, numbers->flags >> RL_RULE_LANE_SHIFT,
+			 table->instance->info.hot_sets - 1);
 	return hot;
 }
 
@@ -73,26 +75,29 @@ static struct rl_hot_slot *slot_find(const struct hot_table *table, const struct
 
 int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	      const struct rl_state_key *any_port,
-	      int (*found)(void *arg, const struct rl_state_key *key, uint64_t word), void *arg)
+	      int (*found)(void *arg, const struct rl_state_key *key,
+			   const struct rl_hot_slot *slot),
+	      void *arg)
 {
 	uint32_t ports = numbers->limit.key == RL_KEY_SOURCE_DPORT ? 65536 : 1;
 	struct rl_state_key key = *any_port;
 	int ret = 0;
 
 	for (uint32_t port = 0; !ret && port < ports; port++) {
+		struct rl_hot_slot *slot, copy = {0};
 		struct hot_key hot;
-		struct rl_hot_slot *slot;
-		uint64_t word = 0;
 
 		key.dport = port;
 		hot = key_of(table, numbers, &key);
 		slot = slot_find(table, &hot);
 		if (slot)
-			word = slot->word;
-		else if (table->sets[hot.set].slot[0].fingerprint & HOT_SPILLED)
-			bpf_map_lookup_elem(table->instance->fd.spilled, &hot.fingerprint, &word);
-		if (word)
-			ret = found(arg, &key, word);
+			copy = *slot;
+		else if (table->sets[hot.set].slot[0].fingerprint & HOT_SPILLED &&
+			 !bpf_map_lookup_elem(table->instance->fd.spilled, &hot.fingerprint,
+					      &copy.word))
+			copy.fingerprint = hot.fingerprint | HOT_AGAIN;
+		if (copy.word)
+			ret = found(arg, &key, &copy);
 	}
 	return ret;
 }

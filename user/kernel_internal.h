@@ -78,13 +78,15 @@ struct hot_table {
 int hot_open(const struct instance *instance, struct hot_table *out);
 void hot_close(struct hot_table *table);
 
-/* Calls `found` for every bucket that `key` has under the limit whose numbers these are, whatever
+/* Calls `found` for every slot, its flags included, that `key` has under the limit whose numbers these are, whatever
  * its destination port where that counts, until it returns non-zero. */
 int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	      const struct rl_state_key *key,
-	      int (*found)(void *arg, const struct rl_state_key *key, uint64_t word), void *arg);
+	      int (*found)(void *arg, const struct rl_state_key *key,
+			   const struct rl_hot_slot *slot),
+	      void *arg);
 
-/* The key's bucket, or its refusal, is as if it had never been. */
+/* The key's slot is as if it had never been. */
 void hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 		const struct rl_state_key *key);
 
@@ -96,9 +98,6 @@ uint64_t hot_live(const struct hot_table *table, uint64_t now_ns);
 /* What a policy for this instance is compiled with, now. */
 void instance_compile_context(const struct instance *instance, const struct policy_context *text,
 			      struct compile_context *out);
-
-/* Of the policy in force; 0 when there is none. */
-uint64_t instance_generation(const struct instance *instance);
 
 /* ---- kernel.c */
 

@@ -12,10 +12,12 @@
 #include "kernel_internal.h"
 #include "output.h"
 #include "rlctl.skel.h"
+#include "units.h"
 
 #define ONE_PIECE       2048u /* bytes of MTU that every driver has in one buffer */
 #define BANS_LEAST      4096u
 #define LOGS_BYTES      (64u << 20) /* sliding logs are large: as many as fit in this */
+#define CREATION_TURN_NS (4 * NS_PER_SECOND) /* in which newcomers may fill an LRU anew */
 #define LRU_LEAST_A_CPU 256u        /* an LRU keeps 128 free entries on every CPU */
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -61,6 +63,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
 	bpf_map__set_max_entries(skel->maps.spilled, info->bans);
 	skel->rodata->log_depth = info->log_depth;
+	skel->rodata->creation_ns = CREATION_TURN_NS * info->cpus / info->sources + 1;
 	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
 	bpf_map__set_max_entries(skel->maps.sources, info->sources);
 	bpf_map__set_max_entries(skel->maps.bans, info->bans);

@@ -10,6 +10,7 @@
 #include <bpf/libbpf.h>
 
 #include "algorithm/gcra.h"
+#include "algorithm/hot_hash.h"
 #include "allowance.h"
 #include "kernel_internal.h"
 #include "output.h"
@@ -26,7 +27,6 @@ struct search {
 	bool ipv4;
 	struct source_entry *entries;
 	size_t count;
-	uint64_t generation;
 };
 
 static int entry_append(struct search *s, const struct source_entry *entry)
@@ -66,6 +66,7 @@ static struct rl_rule rule_numbers(const struct search *s, const struct rule *ru
 	struct rl_rule numbers = {.limit_id = rule->limit_id, .limit = rule->limit};
 
 	numbers_compile(&rule->limit, &s->ctx, &numbers);
+	numbers.flags |= rule->lane << RL_RULE_LANE_SHIFT;
 	return numbers;
 }
 
@@ -186,24 +187,25 @@ static int shared_walk(struct search *s)
 }
 
 /* A bucket in the hot table. */
-static int hot_found(void *arg, const struct rl_state_key *key, uint64_t word)
+static int hot_found(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
 {
-	struct rl_state state = {.word = word};
+	struct rl_state state = {.word = slot->word};
 
 	return state_found(arg, key, &state, sizeof(state), 1);
 }
 
-/* A refusal whose state the LRU has forgotten. */
-static int refusal_found(void *arg, const struct rl_state_key *key, uint64_t word)
+/* A newcomer; of a refusal the LRU has told already. */
+static int newcomer_found(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
 {
 	struct search *s = arg;
 	struct source_entry entry = {
 		.key = *key, .rule = rule_of(s, key->limit_id), .has_state = true};
-	int64_t left = word - gcra_now(s->ctx.now_ns);
+	struct rl_rule numbers = rule_numbers(s, entry.rule);
 
-	if (left <= 0 || entry_find(s, key))
+	if (slot->fingerprint & HOT_REFUSED ||
+	    (int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
 		return 0;
-	entry.allowance.wait_ns = left >> RL_GRAIN_SHIFT;
+	entry.allowance = allowance_of_newcomer(&numbers, slot, s->ctx.now_ns);
 	return entry_append(s, &entry);
 }
 
@@ -233,11 +235,12 @@ static int hot_walk(struct search *s)
 			continue;
 		numbers = rule_numbers(s, rule);
 		key = key_made(s, rule);
-		numbers.generation = s->generation;
-		if (numbers.hot && rule->limit.key != RL_KEY_SOURCE_DEST &&
+		if (numbers.place != RL_PLACE_HOT && numbers.place != RL_PLACE_NEWCOMER)
+			continue;
+		if (rule->limit.key != RL_KEY_SOURCE_DEST &&
 		    rule->limit.key != RL_KEY_FLOW)
 			ret = hot_visit(&table, &numbers, &key,
-					numbers.hot == RL_HOT_BUCKET ? hot_found : refusal_found,
+					numbers.place == RL_PLACE_HOT ? hot_found : newcomer_found,
 					s);
 	}
 	hot_close(&table);
@@ -283,8 +286,7 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 	struct policy_context text;
 	struct search s = {.instance = instance,
 			   .policy = policy,
-			   .addr = addr,
-			   .generation = instance_generation(instance)};
+			   .addr = addr};
 	int ret;
 
 	instance_context(instance, &text);
@@ -331,8 +333,7 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 	if (!entry->has_state || !entry->rule)
 		return ret;
 	numbers = rule_numbers(s, entry->rule);
-	numbers.generation = s->generation;
-	if (numbers.hot == RL_HOT_BUCKET) {
+	if (numbers.place == RL_PLACE_HOT) {
 		hot_forget(table, &numbers, &entry->key);
 		return ret;
 	}
@@ -341,7 +342,7 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 		ret = -errno;
 	if (fd >= 0)
 		close(fd);
-	if (numbers.hot) /* after the state, from which a packet would make it anew */
+	if (numbers.place == RL_PLACE_NEWCOMER) /* after the state, from which a packet would make it anew */
 		hot_forget(table, &numbers, &entry->key);
 	return ret;
 }
@@ -349,7 +350,7 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
 			    size_t count)
 {
-	struct search s = {.instance = instance, .generation = instance_generation(instance)};
+	struct search s = {.instance = instance};
 	struct policy_context text;
 	struct hot_table table = {0};
 	int ret = hot_open(instance, &table);

@@ -7,6 +7,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "algorithm/warm_up.h"
 #include "units.h"
 
 #define TICKS_MIN          16 /* a tick clock may be late by one tick in so many */
@@ -189,17 +190,46 @@ static void masks_compile(const struct rl_limit *limit, struct rl_rule *out)
 	out->mask6[1] = limit->key_len6 > 64 ? mask_be64(limit->key_len6 - 64) : 0;
 }
 
-static enum rl_hot_use hot_choose(const struct rl_limit *limit, const struct compile_context *ctx)
+static bool is_bucket(const struct rl_limit *limit)
 {
-	if (!ctx->hot || limit->key == RL_KEY_RULE)
-		return RL_HOT_NONE;
-	if (limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET)
-		return RL_HOT_BUCKET;
-	/* A smaller packet may still fit where a larger one is refused; a warm-up is cheap to ask.
-	 */
-	if (limit->unit != RL_PACKETS || limit->algorithm == RL_WARM_UP)
-		return RL_HOT_NONE;
-	return RL_HOT_REFUSAL;
+	return limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET;
+}
+
+static enum rl_place place_choose(const struct rl_limit *limit, const struct compile_context *ctx)
+{
+	if (limit->key == RL_KEY_RULE)
+		return is_bucket(limit) ? RL_PLACE_SHARED : RL_PLACE_LRU;
+	if (!ctx->hot)
+		return RL_PLACE_LRU;
+	return is_bucket(limit) ? RL_PLACE_HOT : RL_PLACE_NEWCOMER;
+}
+
+/* Meanings: rl_newcomer. In bytes a packet is as long as the device's MTU allows. */
+static void newcomer_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+			     struct rl_rule *out)
+{
+	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
+	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
+	uint64_t packet = limit->unit == RL_PACKETS ? 1 : (ctx->text->mtu + ETHERNET_MAX) * bits;
+	struct rl_newcomer *n = &out->newcomer;
+
+	n->pace = (period * packet + limit->amount - 1) / limit->amount;
+	n->span = period;
+	n->wait = limit->amount == 1 ? n->span : 0;
+	if (limit->algorithm == RL_WARM_UP) {
+		n->wait = warm_up_cost(&out->warm_up, out->warm_up.max);
+		n->span = out->warm_up.ramp + n->wait;
+	}
+}
+
+static uint8_t flags_of(const struct rl_limit *limit)
+{
+	return (limit->key == RL_KEY_SOURCE || limit->key == RL_KEY_DEST ? RL_RULE_SIMPLE : 0) |
+	       (limit->key_len4 == 32 && limit->key_len6 == 64 ? RL_RULE_WHOLE : 0) |
+	       (limit->key == RL_KEY_DEST ? RL_RULE_DEST : 0) |
+	       (limit->unit != RL_PACKETS ? RL_RULE_BYTES : 0) |
+	       (limit->over == RL_OVER_SHADOW ? RL_RULE_SHADOW : 0) |
+	       (limit->over == RL_OVER_BAN ? RL_RULE_BAN : 0);
 }
 
 void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
@@ -209,7 +239,8 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 
 	out->clock = clock_choose(limit, ctx->tick_ns);
 	masks_compile(limit, out);
-	out->hot = hot_choose(limit, ctx);
+	out->place = place_choose(limit, ctx);
+	out->flags = flags_of(limit);
 	switch (limit->algorithm) {
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
@@ -223,6 +254,8 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 		window_compile(&part, &out->window);
 		break;
 	}
+	if (out->place == RL_PLACE_NEWCOMER)
+		newcomer_compile(limit, ctx, out);
 }
 
 /* How long what a limit remembers lasts: the time that a tick has to be short against. */

@@ -82,6 +82,8 @@ static __always_inline bool gcra_admits(const struct rl_gcra *g, __u64 word, __u
 	if (amount > g->cost_max)
 		return false;
 	level = gcra_level(g, word, now);
+	if (level + (amount * g->cost >> g->cost_shift) > g->capacity)
+		return false; /* however the dither falls */
 	cost = gcra_cost(g, amount, now + level);
 	if (level + cost > g->capacity)
 		return false;

@@ -7,15 +7,18 @@
 #ifndef RLCTL_HOT_HASH_H
 #define RLCTL_HOT_HASH_H
 
+#include <stdbool.h>
+
 #include "rlctl_abi.h"
 
-#define HOT_AGAIN   1ULL /* in a fingerprint: the key came back */
-#define HOT_SPILLED 2ULL /* in the first fingerprint of a set: look into `spilled` on a miss */
-#define HOT_FLAGS   3ULL
-#define HOT_NOBODY  (~HOT_FLAGS) /* the fingerprint of a slot that is changing hands */
+#define HOT_AGAIN     1ULL /* in a fingerprint: the key came back */
+#define HOT_SPILLED   2ULL /* in the first fingerprint of a set: on a miss look into the LRUs */
+#define HOT_REFUSED   4ULL /* in a fingerprint: the word is no debt, but a refusal (newcomer.h) */
+#define HOT_FLAG_BITS 3
+#define HOT_FLAGS     ((1ULL << HOT_FLAG_BITS) - 1)
+#define HOT_NOBODY    (~HOT_FLAGS) /* the fingerprint of a slot that is changing hands */
 
-#define HOT_GENERATION \
-	0xd6e8feb86659fd93ULL /* odd: spreads a policy's generation over a fingerprint */
+#define HOT_GENERATION 0xd6e8feb86659fd93ULL /* odd: spreads a policy's generation over a tag */
 
 /* Where a key is looked for. */
 struct hot_key {
@@ -37,6 +40,17 @@ static __always_inline __u64 hot_hash(const volatile __u64 seed[2], __u64 high, 
 	return h ^ h >> 32;
 }
 
+/* The same for one word, as most keys have it: an IPv4 address or an IPv6 network. The families take
+ * the seeds the other way round, so that a network that looks like an address is none. */
+static __always_inline __u64 hot_hash_word(const volatile __u64 seed[2], bool ipv4, __u64 word)
+{
+	__u64 h = (word ^ seed[ipv4]) * (seed[!ipv4] | 1);
+
+	h = (h ^ h >> 32) * 0xc4ceb9fe1a85ec53ULL;
+	h = (h ^ h >> 33) * 0xff51afd7ed558ccdULL;
+	return h ^ h >> 32;
+}
+
 /* The part of a fingerprint that one address does not give: the limit, and ports where they count.
  */
 static __always_inline __u64 hot_rest(__u32 limit_id, __u16 sport, __u16 dport)
@@ -45,14 +59,12 @@ static __always_inline __u64 hot_rest(__u32 limit_id, __u16 sport, __u16 dport)
 }
 
 /* address: hot_hash of it; where a key has more than an address, of that and of the rest, because
- * one source may have many such keys. Four limits of an address share its set, the next four the
- * next. */
-static __always_inline struct hot_key hot_key_of(__u64 address, __u64 rest, __u32 limit_id,
-						 __u32 mask)
+ * one source may have many such keys. Four limits of an address share a set, which is their lane. */
+static __always_inline struct hot_key hot_key_of(__u64 address, __u64 rest, __u32 lane, __u32 mask)
 {
 	return (struct hot_key){
 		.fingerprint = (address ^ rest) & ~HOT_FLAGS,
-		.set = ((__u32)(address >> 8) + limit_id / RL_HOT_WAYS) & mask,
+		.set = ((__u32)(address >> 8) ^ lane) & mask,
 	};
 }
 

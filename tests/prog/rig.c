@@ -214,7 +214,7 @@ struct rl_rule rig_numbers(struct rig *rig, uint32_t index)
 	struct policy_context text;
 	struct compile_context ctx;
 	struct policy policy = {0};
-	struct rl_rule numbers = {.generation = instance_generation(&rig->instance)};
+	struct rl_rule numbers = {0};
 
 	assert_int_equal(instance_policy_read(&rig->instance, &policy), 0);
 	assert_true(index < policy.count);
@@ -223,6 +223,7 @@ struct rl_rule rig_numbers(struct rig *rig, uint32_t index)
 	numbers.limit = policy.rules[index].limit;
 	numbers.limit_id = policy.rules[index].limit_id;
 	numbers_compile(&numbers.limit, &ctx, &numbers);
+	numbers.flags |= policy.rules[index].lane << RL_RULE_LANE_SHIFT;
 	policy_clear(&policy);
 	return numbers;
 }
@@ -235,10 +236,13 @@ struct hot_key rig_key(struct rig *rig, const struct rl_rule *numbers, const uin
 	uint64_t hash;
 
 	memcpy(half, addr, sizeof(half));
-	hash = hot_hash(info->hot_seed, ipv4 ? 0 : half[0] & numbers->mask6[0],
-			half[1] & (ipv4 ? numbers->mask4 : numbers->mask6[1]));
-	return hot_key_of(hash, hot_rest(numbers->limit_id, 0, 0), numbers->limit_id,
-			  info->hot_sets - 1);
+	if (numbers->flags & RL_RULE_WHOLE)
+		hash = hot_hash_word(info->hot_seed, ipv4, half[ipv4]);
+	else
+		hash = hot_hash(info->hot_seed, ipv4 ? 0 : half[0] & numbers->mask6[0],
+				half[1] & (ipv4 ? numbers->mask4 : numbers->mask6[1]));
+	return hot_key_of(hash, hot_rest(numbers->limit_id, 0, 0),
+			  numbers->flags >> RL_RULE_LANE_SHIFT, info->hot_sets - 1);
 }
 
 struct rl_hot_slot *rig_slot(struct rig *rig, const struct rl_rule *numbers, const uint8_t addr[16])

@@ -301,6 +301,7 @@ static void raise_test(void **state)
 			snprintf(words, sizeof(words), forms[i], n);
 			snprintf(rule, sizeof(rule), "any limit %s", words);
 			rig_policy(rig, rule);
+			wait_ns(NS_PER_SECOND); /* for another state may then be made */
 			assert_int_equal(rig_within(rig, crowd[0], 9), 4);
 		}
 	}

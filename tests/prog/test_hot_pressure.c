@@ -20,7 +20,7 @@ static const struct filling {
 } fillings[] = {
 	{"filled to 50 %", 4096, 50, 1500},
 	{"filled to 100 %", 4096, 100, 1500},
-	{"filled to 400 %", 65536, 400, 10},
+	{"filled to 300 %", 65536, 300, 100},
 };
 
 /* `ways` sources to a set at most: those have a slot each, and their verdicts are the model's. The

@@ -4,6 +4,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -96,19 +97,34 @@ static struct address networks_of_providers(uint32_t n)
 static const struct crowd {
 	const char *name;
 	struct address (*address)(uint32_t n);
+	bool hosts; /* of one IPv6 network: where networks count, they are one */
 } crowds[] = {
-	{"IPv4 hosts in a row", hosts_in_a_row},
-	{"one IPv4 host of each net", one_host_of_each_net},
-	{"every sixteenth IPv4 host", every_sixteenth},
-	{"random IPv4 hosts", random_hosts},
-	{"IPv6 networks in a row", networks_in_a_row},
-	{"IPv6 hosts of one network", hosts_of_a_network},
-	{"IPv6 networks far apart", networks_of_providers},
+	{"IPv4 hosts in a row", hosts_in_a_row, false},
+	{"one IPv4 host of each net", one_host_of_each_net, false},
+	{"every sixteenth IPv4 host", every_sixteenth, false},
+	{"random IPv4 hosts", random_hosts, false},
+	{"IPv6 networks in a row", networks_in_a_row, false},
+	{"IPv6 hosts of one network", hosts_of_a_network, true},
+	{"IPv6 networks far apart", networks_of_providers, false},
 };
 
-static struct hot_key key_of(const __u64 seed[2], struct address a, __u32 limit, __u32 sets)
+/* As most keys are hashed: an IPv4 address, or the network of an IPv6 address. */
+static __u64 hash_of_word(const __u64 seed[2], struct address a)
 {
-	return hot_key_of(hot_hash(seed, a.high, a.low), hot_rest(limit, 0, 0), limit, sets - 1);
+	return hot_hash_word(seed, !a.high, a.high ? a.high : a.low);
+}
+
+static __u64 hash_of_all(const __u64 seed[2], struct address a)
+{
+	return hot_hash(seed, a.high, a.low);
+}
+
+static __u64 (*hash)(const __u64 seed[2], struct address a) = hash_of_all;
+
+static struct hot_key key_of(const __u64 seed[2], struct address a, __u32 limit, __u32 lane,
+			     __u32 sets)
+{
+	return hot_key_of(hash(seed, a), hot_rest(limit, 0, 0), lane, sets - 1);
 }
 
 static void seed_draw(__u64 seed[2])
@@ -153,7 +169,7 @@ static void even_test(void **arg)
 		seed_draw(seed);
 		memset(used, 0, sets * sizeof(*used));
 		for (uint32_t n = 0; n < keys; n++)
-			used[key_of(seed, crowd->address(n), 1, sets).set]++;
+			used[key_of(seed, crowd->address(n), 1, 0, sets).set]++;
 		assert_even(used, sets, keys);
 	}
 	free(used);
@@ -203,46 +219,44 @@ static void unequal_test(void **arg)
 		for (size_t c = 0; c < ARRAY_SIZE(crowds) && count < KEYS; c++) {
 			__u32 limit = 1 + c; /* some addresses are in two crowds */
 
+			if (hash == hash_of_word && crowds[c].hosts)
+				continue;
 			prints[count++] =
-				key_of(seed, crowds[c].address(n), limit, 65536).fingerprint;
+				key_of(seed, crowds[c].address(n), limit, 0, 65536).fingerprint;
 		}
 	assert_int_equal(equal_pairs(prints, KEYS), 0);
 	free(prints);
 }
 
-/* What one address has under 64 limits, and under the refusals of 64 policies each; every
- * destination port. */
+/* What one address has under a million limits; every destination port. */
 static void unequal_rest_test(void **arg)
 {
-	uint32_t count = 0, most = 64 * 64 + 64 + 65536;
+	uint32_t count = 0, limits = 1 << 20, most = limits + 65536;
 	__u64 *rests = malloc(most * sizeof(*rests));
 
 	(void)arg;
 	assert_non_null(rests);
-	for (uint32_t limit = 0; limit < 64; limit++) {
+	for (uint32_t limit = 0; limit < limits; limit++)
 		rests[count++] = hot_rest(limit, 0, 0) & ~HOT_FLAGS;
-		for (uint64_t generation = 1; generation <= 64; generation++)
-			rests[count++] =
-				(hot_rest(limit, 0, 0) ^ generation * HOT_GENERATION) & ~HOT_FLAGS;
-	}
 	for (uint32_t port = 1; port < 65536; port++)
 		rests[count++] = hot_rest(1, 0, port) & ~HOT_FLAGS;
 	assert_int_equal(equal_pairs(rests, count), 0);
 	free(rests);
 }
 
-/* Neighbouring sets take the limits of one address, four each. */
-static void limits_test(void **arg)
+/* Lanes are neighbouring sets. */
+static void lanes_test(void **arg)
 {
 	__u64 seed[2] = {1, 2};
 
 	(void)arg;
-	for (__u32 limit = 0; limit < 16; limit++) {
-		struct hot_key first = key_of(seed, ip4(0x01020304), 0, 1024);
-		struct hot_key key = key_of(seed, ip4(0x01020304), limit, 1024);
+	for (__u32 lane = 0; lane < RL_LANES; lane++) {
+		struct hot_key first = key_of(seed, ip4(0x01020304), 7, 0, 1024);
+		struct hot_key key = key_of(seed, ip4(0x01020304), 7, lane, 1024);
 
-		assert_int_equal(key.set, (first.set + limit / RL_HOT_WAYS) & 1023);
+		assert_int_equal(key.set, first.set ^ lane);
 		assert_int_equal(key.fingerprint & HOT_FLAGS, 0);
+		assert_true(key.fingerprint == first.fingerprint);
 	}
 }
 
@@ -267,10 +281,10 @@ static void gang_test(void **arg)
 		for (uint32_t n = 0; found < GANG; n++) {
 			struct address a = random_hosts(n);
 
-			if (key_of(guesses[g], a, 1, SETS).set)
+			if (key_of(guesses[g], a, 1, 0, SETS).set)
 				continue;
 			found++;
-			used[key_of(seed, a, 1, SETS).set]++;
+			used[key_of(seed, a, 1, 0, SETS).set]++;
 		}
 		assert_even(used, SETS, GANG);
 	}
@@ -312,8 +326,8 @@ static uint32_t companions(uint32_t difference, uint32_t tries)
 		__u64 seed[2];
 
 		seed_draw(seed);
-		shared += key_of(seed, ip4(host), 1, SETS).set ==
-			  key_of(seed, ip4(host ^ difference), 1, SETS).set;
+		shared += key_of(seed, ip4(host), 1, 0, SETS).set ==
+			  key_of(seed, ip4(host ^ difference), 1, 0, SETS).set;
 	}
 	return shared;
 }
@@ -327,19 +341,45 @@ static void companions_test(void **arg)
 			assert_true(companions(1u << a | 1u << b, 4 * SETS) < 40);
 }
 
-static struct CMUnitTest tests[ARRAY_SIZE(crowds) + 6] = {
+/* An IPv6 network that looks like a mapped IPv4 address is not taken for it. */
+static void families_test(void **arg)
+{
+	(void)arg;
+	for (int i = 0; i < 1000; i++) {
+		__u64 seed[2], word = ip4(random_next()).low;
+
+		seed_draw(seed);
+		assert_true(hot_hash_word(seed, true, word) != hot_hash_word(seed, false, word));
+	}
+}
+
+static const struct CMUnitTest tests[] = {
 	{"10 million fingerprints differ", unequal_test, NULL, NULL, NULL},
-	{"limits, refusals and ports differ", unequal_rest_test, NULL, NULL, NULL},
-	{"four limits to a set", limits_test, NULL, NULL, NULL},
+	{"limits and ports differ", unequal_rest_test, NULL, NULL, NULL},
+	{"lanes are neighbouring sets", lanes_test, NULL, NULL, NULL},
 	{"those that met under another seed", gang_test, NULL, NULL, NULL},
-	{"no address has a twin", twins_test, NULL, NULL, NULL},
 	{"no two addresses keep company", companions_test, NULL, NULL, NULL},
+	{"no address has a twin", twins_test, NULL, NULL, NULL}, /* these two of one hash alone */
+	{"families differ", families_test, NULL, NULL, NULL},
 };
+
+static int run(const char *name, __u64 (*of)(const __u64 seed[2], struct address a), size_t last)
+{
+	struct CMUnitTest some[ARRAY_SIZE(crowds) + ARRAY_SIZE(tests)];
+	size_t count = 0;
+
+	hash = of;
+	for (size_t i = 0; i < ARRAY_SIZE(crowds); i++)
+		if (of == hash_of_all || !crowds[i].hosts)
+			some[count++] = (struct CMUnitTest){crowds[i].name, even_test, NULL, NULL,
+							    (void *)&crowds[i]};
+	memcpy(some + count, tests, 5 * sizeof(*tests));
+	count += 5;
+	some[count++] = tests[last];
+	return _cmocka_run_group_tests(name, some, count, NULL, NULL);
+}
 
 int main(void)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(crowds); i++)
-		tests[6 + i] = (struct CMUnitTest){crowds[i].name, even_test, NULL, NULL,
-						   (void *)&crowds[i]};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run("two words", hash_of_all, 5) + run("one word", hash_of_word, 6);
 }

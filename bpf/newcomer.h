@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Newcomers: keys of limits whose state is larger than a word. Until such a key comes back, the hot
+ * table remembers its one packet, so that strangers make no state; then its state is made in an
+ * LRU, and what it took is entered there. Only so many are made in a second: beyond that the hot
+ * table holds the key to a packet each `pace`, the limit's rate, until it has been silent for long
+ * enough to be fresh again.
+ *
+ * A slot's word is until when its last packet matters, which also says when that was. With HOT_AGAIN
+ * it is one that is paced. With HOT_REFUSED the state is in the LRU, and the word is until when the
+ * limit refuses the key for certain, so that a flood costs one line and no look-up there: rounded
+ * down by 4 us, with the policy's generation in the low bits, because other numbers void it.
+ *
+ * Bound: what a paced key had before it was paced counts no more: at most one packet. Of limits in
+ * bytes a first packet's length is not remembered, so that their states are made at once.
+ *
+ * Races: two CPUs that see a key come back at once: one of them enters what it took. A packet that
+ * another CPU lets in meanwhile, before the state is there, is entered too, after it was counted: the
+ * limit's bound holds but for that packet.
+ */
+#ifndef RLCTL_NEWCOMER_H
+#define RLCTL_NEWCOMER_H
+
+#include "algorithm/sliding_window.h"
+#include "hot.h"
+#include "state.h"
+
+#define REFUSAL_NS       1000000000ULL /* longer ones would keep a slot though nobody asks any more */
+#define REFUSAL_MASK     0xffffULL     /* of a refusal's word: the generation */
+#define CREATION_SAVE_NS 1000000000ULL /* creations not used for so long may come at once */
+
+const volatile __u64 creation_ns = 1000; /* from one creation to the next, of each CPU; at attach */
+
+enum newcomer { NEWCOMER_REFUSED, NEWCOMER_WITHIN, NEWCOMER_ASK };
+
+static __always_inline bool creation_allowed(void)
+{
+	__u64 *next = only(&creations), now_ns = clock_tick();
+
+	if (!next)
+		return false;
+	if ((__s64)(*next - now_ns) < 0)
+		*next = now_ns;
+	if (*next - now_ns > CREATION_SAVE_NS)
+		return false;
+	*next += creation_ns;
+	return true;
+}
+
+static __always_inline __u64 refusal_word(const struct rl_rule *rule, __u64 until)
+{
+	return (until & ~REFUSAL_MASK) | (rule->generation & REFUSAL_MASK);
+}
+
+static __always_inline bool refusal_holds(const struct rl_rule *rule, __u64 word, __u64 now)
+{
+	return hot_debt(word, now) && !((word ^ rule->generation) & REFUSAL_MASK);
+}
+
+/* May a key that the hot table holds have another packet? */
+static __always_inline bool newcomer_may(const struct rl_rule *rule, __u64 fingerprint, __u64 word,
+					 __u64 now)
+{
+	__u64 debt = hot_debt(word, now);
+	__u64 least = fingerprint & HOT_AGAIN ? rule->newcomer.pace : rule->newcomer.wait;
+
+	return !debt || rule->newcomer.span - debt >= least;
+}
+
+/* Writes nothing. NEWCOMER_ASK: the LRU knows. enum newcomer. */
+static __always_inline int newcomer_peek(const struct packet *p, const struct rl_rule *rule,
+					 __u64 now)
+{
+	struct hot_key key = hot_key_build(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot;
+	__u64 word, fingerprint;
+
+	if (!set)
+		return NEWCOMER_ASK;
+	slot = hot_match(set, key.fingerprint);
+	if (!slot)
+		return hot_has_spilled(set) || rule->flags & RL_RULE_BYTES ? NEWCOMER_ASK
+									  : NEWCOMER_WITHIN;
+	word = *(volatile __u64 *)&slot->word;
+	fingerprint = *(volatile __u64 *)&slot->fingerprint;
+	if ((fingerprint & ~HOT_FLAGS) != key.fingerprint)
+		return NEWCOMER_ASK;
+	if (fingerprint & HOT_REFUSED)
+		return refusal_holds(rule, word, now) ? NEWCOMER_REFUSED : NEWCOMER_ASK;
+	return newcomer_may(rule, fingerprint, word, now) ? NEWCOMER_WITHIN : NEWCOMER_REFUSED;
+}
+
+/* When the first packet of a key no longer matters. */
+static __always_inline __u64 newcomer_until(const struct rl_rule *rule, __u64 now_ns)
+{
+	const struct rl_window *w = &rule->window;
+
+	if (rule->limit.algorithm != RL_SLIDING_WINDOW)
+		return gcra_now(now_ns) + rule->newcomer.span;
+	return gcra_now(sliding_window_begin(w, sliding_window_slot(w, now_ns) + w->slots));
+}
+
+/* When it came, in nanoseconds; in a sliding window, the beginning of the slot that it is in. */
+static __always_inline __u64 newcomer_since(const struct rl_rule *rule, __u64 word)
+{
+	const struct rl_window *w = &rule->window;
+
+	if (rule->limit.algorithm != RL_SLIDING_WINDOW)
+		return (word - rule->newcomer.span) >> RL_GRAIN_SHIFT;
+	return sliding_window_begin(w, sliding_window_slot(w, word >> RL_GRAIN_SHIFT) - w->slots);
+}
+
+/* Sets the word, unless another CPU was first: then that one took. */
+static __always_inline int newcomer_set(struct rl_hot_slot *slot, __u64 word, __u64 next)
+{
+	return __sync_val_compare_and_swap(&slot->word, word, next) == word ? NEWCOMER_WITHIN
+									    : NEWCOMER_REFUSED;
+}
+
+/* The key came back: hands it over to the LRU. Answers when it took its packet, to the CPU that is the
+ * first to. */
+static __always_inline __u64 newcomer_promote(const struct rl_rule *rule, struct rl_hot_set *set,
+					      struct rl_hot_slot *slot, __u64 word)
+{
+	__u64 old;
+
+	__sync_fetch_and_or(&set->slot[0].fingerprint, HOT_SPILLED);
+	old = __sync_fetch_and_or(&slot->fingerprint, HOT_REFUSED);
+	return old & HOT_REFUSED ? 0 : newcomer_since(rule, word);
+}
+
+/* Takes from a slot that holds the key. enum newcomer. */
+static __always_inline int newcomer_again(struct packet *p, const struct rl_rule *rule,
+					  struct rl_hot_set *set, struct rl_hot_slot *slot,
+					  __u64 now_ns)
+{
+	__u64 fingerprint = *(volatile __u64 *)&slot->fingerprint, now = gcra_now(now_ns);
+	__u64 word = *(volatile __u64 *)&slot->word, debt = hot_debt(word, now);
+
+	if (fingerprint & HOT_REFUSED)
+		return NEWCOMER_ASK;
+	if (!newcomer_may(rule, fingerprint, word, now))
+		return NEWCOMER_REFUSED;
+	if (!debt) {
+		__sync_fetch_and_and(&slot->fingerprint, ~HOT_AGAIN);
+		return newcomer_set(slot, word, newcomer_until(rule, now_ns));
+	}
+	if (!(fingerprint & HOT_AGAIN)) {
+		if (creation_allowed()) {
+			p->taken = newcomer_promote(rule, set, slot, word);
+			return NEWCOMER_ASK;
+		}
+		if (rule->newcomer.span - debt < rule->newcomer.pace)
+			return NEWCOMER_REFUSED;
+		hot_mark(slot);
+	}
+	return newcomer_set(slot, word, now + rule->newcomer.span);
+}
+
+/* NEWCOMER_ASK: the LRU holds the key, or may. p->taken: when it took a packet that is to be entered
+ * there first, in nanoseconds; else 0. enum newcomer. */
+static __always_inline int newcomer_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+{
+	struct hot_key key = hot_key_build(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+
+	p->taken = 0;
+	if (slot)
+		return newcomer_again(p, rule, set, slot, now_ns);
+	if (!set || hot_has_spilled(set) || rule->flags & RL_RULE_BYTES)
+		return NEWCOMER_ASK;
+	pressure_count(RL_PRESSURE_STRANGERS);
+	hot_insert(set, key.fingerprint, newcomer_until(rule, now_ns), gcra_now(now_ns));
+	return NEWCOMER_WITHIN;
+}
+
+/* For a key that no LRU holds: its first packet, or in bytes, where that is not remembered, a paced
+ * one if no state may be made. NEWCOMER_ASK: a state may be made. enum newcomer. */
+static __always_inline int newcomer_enter(const struct packet *p, const struct rl_rule *rule,
+					  __u64 now_ns)
+{
+	struct hot_key key = hot_key_build(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	bool bytes = rule->flags & RL_RULE_BYTES;
+	__u64 now = gcra_now(now_ns), *paced;
+	struct rl_hot_slot *slot;
+
+	if (!set || (bytes && creation_allowed()))
+		return NEWCOMER_ASK;
+	paced = hot_has_spilled(set) ? bpf_map_lookup_elem(&spilled, &key.fingerprint) : NULL;
+	if (paced && !newcomer_may(rule, HOT_AGAIN, *paced, now))
+		return NEWCOMER_REFUSED;
+	pressure_count(RL_PRESSURE_STRANGERS);
+	slot = hot_match(set, key.fingerprint);
+	if (slot) { /* a refusal, of a state that the LRU has let go */
+		__sync_fetch_and_and(&slot->fingerprint, ~HOT_REFUSED);
+		if (bytes)
+			hot_mark(slot);
+		hot_set(slot, key.fingerprint, newcomer_until(rule, now_ns));
+	} else {
+		hot_insert(set, key.fingerprint | (bytes || paced ? HOT_AGAIN : 0),
+			   newcomer_until(rule, now_ns), now);
+	}
+	return NEWCOMER_WITHIN;
+}
+
+/* Gives back what newcomer_take took, unless the LRU has it by now. */
+static __always_inline bool newcomer_refund(const struct packet *p, const struct rl_rule *rule)
+{
+	struct hot_key key = hot_key_build(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+	__u64 fingerprint = slot ? *(volatile __u64 *)&slot->fingerprint : HOT_REFUSED;
+
+	if (fingerprint & HOT_REFUSED)
+		return false;
+	if (fingerprint & HOT_AGAIN)
+		gcra_refund(&slot->word, rule->newcomer.pace);
+	else
+		__sync_fetch_and_and(&slot->word, 0);
+	return true;
+}
+
+/* ---- refusals */
+
+static __always_inline void refusal_put(const struct packet *p, const struct rl_rule *rule,
+					__u64 now_ns, __u64 until_ns)
+{
+	struct hot_key key = hot_key_build(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+	__u64 word;
+
+	if ((__s64)(until_ns - now_ns) > (__s64)REFUSAL_NS)
+		until_ns = now_ns + REFUSAL_NS;
+	word = refusal_word(rule, gcra_now(until_ns));
+	if (slot && slot->fingerprint & HOT_REFUSED)
+		hot_set(slot, key.fingerprint, word);
+	else if (set && !slot)
+		hot_insert(set, key.fingerprint | HOT_REFUSED, word, gcra_now(now_ns));
+}
+
+/* Something was given back: what was refused for certain is to be asked again. */
+static __always_inline void refusal_pardon(const struct packet *p, const struct rl_rule *rule)
+{
+	struct hot_key key = hot_key_build(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+
+	if (slot && slot->fingerprint & HOT_REFUSED)
+		__sync_fetch_and_and(&slot->word, 0);
+}
+
+#endif
