@@ -142,8 +142,10 @@ static __always_inline int group_collect(struct decision *d, const struct rl_ran
 	if (!range->count)
 		return FOUND_NONE;
 	d->first[group] = range->first;
-	if (!range->all)
+	if (range->asks == RL_ASKS_EACH)
 		return group_walk(d, range->first, range->count, group * RL_GROUP_MAX);
+	if (range->asks == RL_ASKS_NEW_SOURCE && source_is_known(&d->p))
+		return FOUND_NONE;
 	d->picked |= ((1u << range->count) - 1) << group * RL_GROUP_MAX;
 	return FOUND_LIMITS;
 }
@@ -195,8 +197,9 @@ __noinline int trie_collect(struct decision *d, __u32 half, __u32 len)
 	return FOUND_NONE;
 }
 
-/* Asks the trie for the address's longest prefix and keeps the answer, if it can be kept. */
-__noinline int cache_miss(struct decision *d, __u32 half, __u64 tag)
+/* Asks the trie for the address's longest prefix, and keeps the answer unless it expires. 0 where
+ * nothing can be kept. */
+__noinline __u64 cache_miss(struct decision *d, __u32 half, __u64 tag)
 {
 	void *trie = bpf_map_lookup_elem(&tries, &half);
 	struct prefix_answer answer = {.action = NO_PREFIX};
@@ -213,18 +216,18 @@ __noinline int cache_miss(struct decision *d, __u32 half, __u64 tag)
 	if (value) {
 		answer.first = value->range.count ? value->range.first : value->slot;
 		answer.count = value->range.count;
-		answer.all = value->range.all;
+		answer.asks = value->range.asks;
 		answer.action = value->action;
 		answer.parent = value->parent;
 	}
 	cache_put(set, tag, *(__u64 *)&answer);
-	return 0;
+	return *(__u64 *)&answer;
 }
 
 static __always_inline int answer_collect(struct decision *d, __u64 word, __u32 half)
 {
 	struct prefix_answer answer = *(struct prefix_answer *)&word;
-	struct rl_range range = {.first = answer.first, .count = answer.count, .all = answer.all};
+	struct rl_range range = {.first = answer.first, .count = answer.count, .asks = answer.asks};
 	int found;
 
 	if (!answer.count && answer.action == NO_PREFIX)
@@ -247,12 +250,10 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 		struct cache_set *set = cache_set_of(tag);
 		__u64 answer = set ? cache_find(set, tag) : 0;
 
-		if (answer) {
-			found = answer_collect(d, answer, header->half);
-		} else {
-			found = trie_collect(d, header->half, RL_FAMILY_BITS + 128);
-			cache_miss(d, header->half, tag);
-		}
+		if (!answer)
+			answer = cache_miss(d, header->half, tag);
+		found = answer ? answer_collect(d, answer, header->half)
+			       : trie_collect(d, header->half, RL_FAMILY_BITS + 128);
 	}
 	return found != FOUND_NONE ? found : group_collect(d, &header->any, 0);
 }

@@ -48,14 +48,16 @@ static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16
 	return hot_hash_word(hot_seed, ipv4, ((const __u64 *)addr)[ipv4]);
 }
 
-/* Done early, so that the set of the address is on its way from memory while the packet's rules are
- * looked for. */
+/* Hashes the address that the instance goes by. Done early, so that its set is on its way from memory
+ * while the packet's rules are looked for. */
 static __always_inline void hot_expect(struct packet *p)
 {
 	struct rl_hot_set *set;
 	struct hot_key key;
 
 	p->home_hash = hot_word(p, p->by_dest ? p->dst : p->src);
+	if (!hot_mask)
+		return;
 	key = hot_key_of(p->home_hash, 0, 0, hot_mask);
 	set = bpf_map_lookup_elem(&hot, &key.set);
 	if (set)

@@ -17,7 +17,7 @@ const volatile __u32 cache_mask = 0; /* sets - 1 */
 struct prefix_answer {
 	__u32 first; /* of the group, or the plain verdict's slot */
 	__u8 count;
-	__u8 all;
+	__u8 asks;
 	__u8 action; /* of the plain verdict, or NO_PREFIX */
 	__u8 parent;
 };
@@ -26,7 +26,8 @@ struct prefix_answer {
 static __always_inline __u64 cache_tag(const struct packet *p, __u64 generation)
 {
 	const __u64 *addr = (const __u64 *)(p->by_dest ? p->dst : p->src);
-	__u64 tag = hot_hash(hot_seed, addr[0], addr[1]) ^ generation * HOT_GENERATION;
+	__u64 hash = p->flags & PACKET_IPV4 ? p->home_hash : hot_hash(hot_seed, addr[0], addr[1]);
+	__u64 tag = hash ^ generation * HOT_GENERATION;
 
 	return tag ? tag : 1;
 }
@@ -38,26 +39,33 @@ static __always_inline struct cache_set *cache_set_of(__u64 tag)
 	return bpf_map_lookup_elem(&prefix_cache, &set);
 }
 
+/* The answer if the way is of this tag, else 0; without a branch, as hot_is_way. */
+static __always_inline __u64 cache_way(const struct cache_set *set, int i, __u64 tag)
+{
+	const volatile __u64 *way = (const volatile __u64 *)&set->way[i];
+	__u64 answer = way[1], differs = way[0] ^ answer ^ tag;
+
+	barrier_var(differs);
+	return answer & (((differs | -differs) >> 63) - 1);
+}
+
 /* Answers 0 when the address is not in the cache. */
 static __always_inline __u64 cache_find(const struct cache_set *set, __u64 tag)
 {
-#pragma unroll
-	for (int i = 0; i < RL_HOT_WAYS; i++) {
-		const volatile __u64 *way = (const volatile __u64 *)&set->way[i];
-		__u64 answer = way[1];
-
-		if ((way[0] ^ answer) == tag)
-			return answer;
-	}
-	return 0;
+	return cache_way(set, 0, tag) | cache_way(set, 1, tag) | cache_way(set, 2, tag) |
+	       cache_way(set, 3, tag);
 }
 
+/* The newest is the first; the oldest is forgotten. */
 static __always_inline void cache_put(struct cache_set *set, __u64 tag, __u64 answer)
 {
-	volatile __u64 *way = (volatile __u64 *)&set->way[tag & (RL_HOT_WAYS - 1)];
+	volatile __u64 *word = (volatile __u64 *)set;
 
-	way[1] = answer;
-	way[0] = tag ^ answer;
+#pragma unroll
+	for (int i = 2 * RL_HOT_WAYS - 1; i > 1; i--)
+		word[i] = word[i - 2];
+	word[1] = answer;
+	word[0] = tag ^ answer;
 }
 
 #endif

@@ -211,10 +211,14 @@ enum rl_place { RL_PLACE_LRU, RL_PLACE_HOT, RL_PLACE_NEWCOMER, RL_PLACE_SHARED }
 
 enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
 
+/* Which of a range's rules hold is asked of each; or all are limits without expiry, and hold for every
+ * packet, or for every packet of a source that is not known. */
+enum rl_asks { RL_ASKS_EACH, RL_ASKS_NONE, RL_ASKS_NEW_SOURCE };
+
 struct rl_range {
 	__u32 first; /* index into the rules array */
 	__u8 count;  /* 0..RL_GROUP_MAX */
-	__u8 all;    /* 1: limits only, all without match or expiry: none needs to be asked */
+	__u8 asks;   /* enum rl_asks */
 	__u8 pad[2];
 };
 

@@ -215,6 +215,17 @@ static int check_rule(struct build *b, const struct rule *rule)
 	return 0;
 }
 
+static enum rl_asks asks_of(const struct rule *first, size_t count)
+{
+	for (const struct rule *rule = first; rule < first + count; rule++)
+		if (rule->action != RL_ACTION_LIMIT || rule->expires_ns ||
+		    rule->match.flags != first->match.flags)
+			return RL_ASKS_EACH;
+	if (first->match.flags == RL_MATCH_NEW_SOURCE)
+		return RL_ASKS_NEW_SOURCE;
+	return first->match.flags ? RL_ASKS_EACH : RL_ASKS_NONE;
+}
+
 /* The rules of one prefix, in the order in which the packet meets them. */
 static int emit_group(struct build *b, const struct rule *first, size_t count,
 		      struct rl_range *range)
@@ -233,10 +244,7 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 	}
 	range->first = b->base + b->out->header.rules;
 	range->count = count;
-	range->all = 1;
-	for (const struct rule *rule = first; rule < first + count; rule++)
-		if (rule->action != RL_ACTION_LIMIT || rule->match.flags || rule->expires_ns)
-			range->all = 0;
+	range->asks = asks_of(first, count);
 	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
 		for (const struct rule *rule = first; rule < first + count; rule++)
 			if (rule->action == action)
