@@ -17,9 +17,9 @@ struct decision {
 	struct packet p;
 	__u32 first[2]; /* where the two groups begin in the rules array */
 	__u32 picked;
-	__u32 shadowed;            /* bits: would have dropped it */
-	__u32 slot;                /* counters of the one rule that decided alone (allow, deny, over) */
-	__u32 decided;             /* 1: slot is valid */
+	__u32 shadowed; /* bits: would have dropped it */
+	__u32 slot;     /* counters of the one rule that decided alone (allow, deny, over) */
+	__u32 decided;  /* 1: slot is valid */
 	__u64 taken[DECISION_MAX]; /* by each limit, to be given back if a later one refuses */
 };
 

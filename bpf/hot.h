@@ -48,8 +48,8 @@ static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16
 	return hot_hash_word(hot_seed, ipv4, ((const __u64 *)addr)[ipv4]);
 }
 
-/* Hashes the address that the instance goes by. Done early, so that its set is on its way from memory
- * while the packet's rules are looked for. */
+/* Hashes the address that the instance goes by. Done early, so that its set is on its way from
+ * memory while the packet's rules are looked for. */
 static __always_inline void hot_expect(struct packet *p)
 {
 	struct rl_hot_set *set;

@@ -5,17 +5,18 @@
  * table holds the key to a packet each `pace`, the limit's rate, until it has been silent for long
  * enough to be fresh again.
  *
- * A slot's word is until when its last packet matters, which also says when that was. With HOT_AGAIN
- * it is one that is paced. With HOT_REFUSED the state is in the LRU, and the word is until when the
- * limit refuses the key for certain, so that a flood costs one line and no look-up there: rounded
- * down by 4 us, with the policy's generation in the low bits, because other numbers void it.
+ * A slot's word is until when its last packet matters, which also says when that was. With
+ * HOT_AGAIN it is one that is paced. With HOT_REFUSED the state is in the LRU, and the word is
+ * until when the limit refuses the key for certain, so that a flood costs one line and no look-up
+ * there: rounded down by 4 us, with the policy's generation in the low bits, because other numbers
+ * void it.
  *
  * Bound: what a paced key had before it was paced counts no more: at most one packet. Of limits in
  * bytes a first packet's length is not remembered, so that their states are made at once.
  *
  * Races: two CPUs that see a key come back at once: one of them enters what it took. A packet that
- * another CPU lets in meanwhile, before the state is there, is entered too, after it was counted: the
- * limit's bound holds but for that packet.
+ * another CPU lets in meanwhile, before the state is there, is entered too, after it was counted:
+ * the limit's bound holds but for that packet.
  */
 #ifndef RLCTL_NEWCOMER_H
 #define RLCTL_NEWCOMER_H
@@ -80,7 +81,7 @@ static __always_inline int newcomer_peek(const struct packet *p, const struct rl
 	slot = hot_match(set, key.fingerprint);
 	if (!slot)
 		return hot_has_spilled(set) || rule->flags & RL_RULE_BYTES ? NEWCOMER_ASK
-									  : NEWCOMER_WITHIN;
+									   : NEWCOMER_WITHIN;
 	word = *(volatile __u64 *)&slot->word;
 	fingerprint = *(volatile __u64 *)&slot->fingerprint;
 	if ((fingerprint & ~HOT_FLAGS) != key.fingerprint)
@@ -117,8 +118,8 @@ static __always_inline int newcomer_set(struct rl_hot_slot *slot, __u64 word, __
 									    : NEWCOMER_REFUSED;
 }
 
-/* The key came back: hands it over to the LRU. Answers when it took its packet, to the CPU that is the
- * first to. */
+/* The key came back: hands it over to the LRU. Answers when it took its packet, to the CPU that is
+ * the first to. */
 static __always_inline __u64 newcomer_promote(const struct rl_rule *rule, struct rl_hot_set *set,
 					      struct rl_hot_slot *slot, __u64 word)
 {
@@ -157,8 +158,8 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 	return newcomer_set(slot, word, now + rule->newcomer.span);
 }
 
-/* NEWCOMER_ASK: the LRU holds the key, or may. p->taken: when it took a packet that is to be entered
- * there first, in nanoseconds; else 0. enum newcomer. */
+/* NEWCOMER_ASK: the LRU holds the key, or may. p->taken: when it took a packet that is to be
+ * entered there first, in nanoseconds; else 0. enum newcomer. */
 static __always_inline int newcomer_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
 	struct hot_key key = hot_key_build(p, rule);

@@ -182,10 +182,10 @@ enum rl_rule_flag {
 /* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
  * the next one is built. Most packets need no more of it than its first cache line. */
 struct rl_rule {
-	__u8 action; /* enum rl_action */
-	__u8 clock;  /* enum rl_clock: by which the limit is held */
-	__u8 place;  /* enum rl_place */
-	__u8 flags;  /* enum rl_rule_flag, and the lane */
+	__u8 action;    /* enum rl_action */
+	__u8 clock;     /* enum rl_clock: by which the limit is held */
+	__u8 place;     /* enum rl_place */
+	__u8 flags;     /* enum rl_rule_flag, and the lane */
 	__u32 limit_id; /* names the limit in state keys, never used twice; 0 = not a limit */
 	__u32 slot;     /* index of its counters and of its shared state */
 	__u32 lease; /* packets or bytes that a CPU takes at once from a shared bucket; 0 = none */
@@ -211,8 +211,8 @@ enum rl_place { RL_PLACE_LRU, RL_PLACE_HOT, RL_PLACE_NEWCOMER, RL_PLACE_SHARED }
 
 enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
 
-/* Which of a range's rules hold is asked of each; or all are limits without expiry, and hold for every
- * packet, or for every packet of a source that is not known. */
+/* Which of a range's rules hold is asked of each; or all are limits without expiry, and hold for
+ * every packet, or for every packet of a source that is not known. */
 enum rl_asks { RL_ASKS_EACH, RL_ASKS_NONE, RL_ASKS_NEW_SOURCE };
 
 struct rl_range {

@@ -78,8 +78,8 @@ struct hot_table {
 int hot_open(const struct instance *instance, struct hot_table *out);
 void hot_close(struct hot_table *table);
 
-/* Calls `found` for every slot, its flags included, that `key` has under the limit whose numbers these are, whatever
- * its destination port where that counts, until it returns non-zero. */
+/* Calls `found` for every slot, its flags included, that `key` has under the limit whose numbers
+ * these are, whatever its destination port where that counts, until it returns non-zero. */
 int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	      const struct rl_state_key *key,
 	      int (*found)(void *arg, const struct rl_state_key *key,

@@ -14,11 +14,11 @@
 #include "rlctl.skel.h"
 #include "units.h"
 
-#define ONE_PIECE       2048u /* bytes of MTU that every driver has in one buffer */
-#define BANS_LEAST      4096u
-#define LOGS_BYTES      (64u << 20) /* sliding logs are large: as many as fit in this */
+#define ONE_PIECE        2048u /* bytes of MTU that every driver has in one buffer */
+#define BANS_LEAST       4096u
+#define LOGS_BYTES       (64u << 20)         /* sliding logs are large: as many as fit in this */
 #define CREATION_TURN_NS (4 * NS_PER_SECOND) /* in which newcomers may fill an LRU anew */
-#define LRU_LEAST_A_CPU 256u        /* an LRU keeps 128 free entries on every CPU */
+#define LRU_LEAST_A_CPU  256u                /* an LRU keeps 128 free entries on every CPU */
 
 static uint32_t least(uint32_t a, uint32_t b)
 {

@@ -202,8 +202,7 @@ static int newcomer_found(void *arg, const struct rl_state_key *key, const struc
 		.key = *key, .rule = rule_of(s, key->limit_id), .has_state = true};
 	struct rl_rule numbers = rule_numbers(s, entry.rule);
 
-	if (slot->fingerprint & HOT_REFUSED ||
-	    (int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
+	if (slot->fingerprint & HOT_REFUSED || (int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
 		return 0;
 	entry.allowance = allowance_of_newcomer(&numbers, slot, s->ctx.now_ns);
 	return entry_append(s, &entry);
@@ -237,8 +236,7 @@ static int hot_walk(struct search *s)
 		key = key_made(s, rule);
 		if (numbers.place != RL_PLACE_HOT && numbers.place != RL_PLACE_NEWCOMER)
 			continue;
-		if (rule->limit.key != RL_KEY_SOURCE_DEST &&
-		    rule->limit.key != RL_KEY_FLOW)
+		if (rule->limit.key != RL_KEY_SOURCE_DEST && rule->limit.key != RL_KEY_FLOW)
 			ret = hot_visit(&table, &numbers, &key,
 					numbers.place == RL_PLACE_HOT ? hot_found : newcomer_found,
 					s);
@@ -284,9 +282,7 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 			 const uint8_t addr[16], struct source_entry **out, size_t *count)
 {
 	struct policy_context text;
-	struct search s = {.instance = instance,
-			   .policy = policy,
-			   .addr = addr};
+	struct search s = {.instance = instance, .policy = policy, .addr = addr};
 	int ret;
 
 	instance_context(instance, &text);
@@ -342,7 +338,8 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 		ret = -errno;
 	if (fd >= 0)
 		close(fd);
-	if (numbers.place == RL_PLACE_NEWCOMER) /* after the state, from which a packet would make it anew */
+	if (numbers.place ==
+	    RL_PLACE_NEWCOMER) /* after the state, from which a packet would make it anew */
 		hot_forget(table, &numbers, &entry->key);
 	return ret;
 }

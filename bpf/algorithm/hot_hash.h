@@ -11,12 +11,12 @@
 
 #include "rlctl_abi.h"
 
-#define HOT_AGAIN     1ULL /* in a fingerprint: the key came back */
-#define HOT_SPILLED   2ULL /* in the first fingerprint of a set: on a miss look into the LRUs */
-#define HOT_REFUSED   4ULL /* in a fingerprint: the word is no debt, but a refusal (newcomer.h) */
-#define HOT_FLAG_BITS 3
-#define HOT_FLAGS     ((1ULL << HOT_FLAG_BITS) - 1)
-#define HOT_NOBODY    (~HOT_FLAGS) /* the fingerprint of a slot that is changing hands */
+#define HOT_AGAIN      1ULL /* in a fingerprint: the key came back */
+#define HOT_SPILLED    2ULL /* in the first fingerprint of a set: on a miss look into the LRUs */
+#define HOT_REFUSED    4ULL /* in a fingerprint: the word is no debt, but a refusal (newcomer.h) */
+#define HOT_FLAG_BITS  3
+#define HOT_FLAGS      ((1ULL << HOT_FLAG_BITS) - 1)
+#define HOT_NOBODY     (~HOT_FLAGS) /* the fingerprint of a slot that is changing hands */
 
 #define HOT_GENERATION 0xd6e8feb86659fd93ULL /* odd: spreads a policy's generation over a tag */
 
@@ -40,8 +40,8 @@ static __always_inline __u64 hot_hash(const volatile __u64 seed[2], __u64 high, 
 	return h ^ h >> 32;
 }
 
-/* The same for one word, as most keys have it: an IPv4 address or an IPv6 network. The families take
- * the seeds the other way round, so that a network that looks like an address is none. */
+/* The same for one word, as most keys have it: an IPv4 address or an IPv6 network. The families
+ * take the seeds the other way round, so that a network that looks like an address is none. */
 static __always_inline __u64 hot_hash_word(const volatile __u64 seed[2], bool ipv4, __u64 word)
 {
 	__u64 h = (word ^ seed[ipv4]) * (seed[!ipv4] | 1);
@@ -59,7 +59,8 @@ static __always_inline __u64 hot_rest(__u32 limit_id, __u16 sport, __u16 dport)
 }
 
 /* address: hot_hash of it; where a key has more than an address, of that and of the rest, because
- * one source may have many such keys. Four limits of an address share a set, which is their lane. */
+ * one source may have many such keys. Four limits of an address share a set, which is their lane.
+ */
 static __always_inline struct hot_key hot_key_of(__u64 address, __u64 rest, __u32 lane, __u32 mask)
 {
 	return (struct hot_key){
