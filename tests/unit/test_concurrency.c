@@ -134,8 +134,9 @@ static void log_bound(const struct contest *c, size_t count)
 			fail_msg("%llu in less than a period", c->limit.amount + 1);
 }
 
-/* Two windows of one tag do not follow one another, and begin a multiple of 4096 ns apart: what is P
- * and the doubt about the time from the first of one is another's, if the doubt is small enough. */
+/* Two windows of one tag do not follow one another, and begin a multiple of 4096 ns apart: what is
+ * P and the doubt about the time from the first of one is another's, if the doubt is small enough.
+ */
 static void fixed_bound(const struct contest *c, size_t count)
 {
 	static struct {
