@@ -143,8 +143,11 @@ static int maps_make(const char *path, const struct rl_instance *info)
 {
 	struct rlctl_bpf *skel = object_open(info);
 	uint32_t zero = 0;
-	int ret = skel ? object_pin_paths(skel, path) : -errno;
+	int ret;
 
+	if (!skel)
+		return -errno;
+	ret = object_pin_paths(skel, path);
 	if (!ret)
 		ret = bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
 	if (!ret)
@@ -159,8 +162,11 @@ static int maps_make(const char *path, const struct rl_instance *info)
 static int program_try(const char *path, const struct rl_instance *info)
 {
 	struct rlctl_bpf *skel = object_open(info);
-	int ret = skel ? object_pin_paths(skel, path) : -errno;
+	int ret;
 
+	if (!skel)
+		return -errno;
+	ret = object_pin_paths(skel, path);
 	if (!ret)
 		ret = rlctl_bpf__load(skel);
 	rlctl_bpf__destroy(skel);
