@@ -248,8 +248,10 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 	if (header->prefixes) {
 		__u64 tag = cache_tag(&d->p, header->generation);
 		struct cache_set *set = cache_set_of(tag);
-		__u64 answer = set ? cache_find(set, tag) : 0;
+		__u64 answer;
 
+		hot_expect(&d->p);
+		answer = set ? cache_find(set, tag) : 0;
 		if (!answer)
 			answer = cache_miss(d, header->half, tag);
 		found = answer ? answer_collect(d, answer, header->half)

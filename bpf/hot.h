@@ -48,17 +48,12 @@ static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16
 	return hot_hash_word(hot_seed, ipv4, ((const __u64 *)addr)[ipv4]);
 }
 
-/* Hashes the address that the instance goes by. Done early, so that its set is on its way from
- * memory while the packet's rules are looked for. */
-static __always_inline void hot_expect(struct packet *p)
+/* So that the set of the address is on its way from memory while its prefix is looked for. */
+static __always_inline void hot_expect(const struct packet *p)
 {
+	struct hot_key key = hot_key_of(p->home_hash, 0, 0, hot_mask);
 	struct rl_hot_set *set;
-	struct hot_key key;
 
-	p->home_hash = hot_word(p, p->by_dest ? p->dst : p->src);
-	if (!hot_mask)
-		return;
-	key = hot_key_of(p->home_hash, 0, 0, hot_mask);
 	set = bpf_map_lookup_elem(&hot, &key.set);
 	if (set)
 		*(volatile __u64 *)set;
@@ -240,19 +235,23 @@ static __always_inline bool hot_admits(const struct packet *p, const struct rl_r
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
 	struct rl_hot_slot *slot;
-	__u64 next;
+	__u64 word, next;
 
 	if (!set)
 		return false;
 	slot = hot_match(set, key.fingerprint);
-	if (slot && gcra_admits(&rule->gcra, *(volatile __u64 *)&slot->word, now, amount, &next))
-		return true;
-	if (!slot || !hot_is(slot, key.fingerprint))
-		return gcra_admits(&rule->gcra, hot_recall(set, key.fingerprint, rule, now), now,
-				   amount, &next);
-	gcra_settle(&rule->gcra, &slot->word, now);
-	hot_mark(slot);
-	return false;
+	if (slot) {
+		word = *(volatile __u64 *)&slot->word;
+		if (gcra_admits(&rule->gcra, word, now, amount, &next))
+			return true;
+		if (hot_is(slot, key.fingerprint)) {
+			gcra_settle_from(&rule->gcra, &slot->word, word, now);
+			hot_mark(slot);
+			return false;
+		}
+	}
+	return gcra_admits(&rule->gcra, hot_recall(set, key.fingerprint, rule, now), now, amount,
+			   &next);
 }
 
 /* Takes from the key's bucket; a key that is in no slot gets one. */

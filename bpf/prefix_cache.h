@@ -45,8 +45,9 @@ static __always_inline __u64 cache_way(const struct cache_set *set, int i, __u64
 	const volatile __u64 *way = (const volatile __u64 *)&set->way[i];
 	__u64 answer = way[1], differs = way[0] ^ answer ^ tag;
 
+	differs = (differs | -differs) >> 63; /* 0 or 1 */
 	barrier_var(differs);
-	return answer & (((differs | -differs) >> 63) - 1);
+	return answer & (differs - 1);
 }
 
 /* Answers 0 when the address is not in the cache. */

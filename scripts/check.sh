@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 # The caller's environment decides nothing, but may say how to reach the network.
 if [[ -z ${RLCTL_CHECK:-} ]]; then
-	keep=(RLCTL_CHECK=1 LC_ALL=C HOME="${HOME:-/root}" TERM="${TERM:-dumb}"
+	keep=(RLCTL_CHECK=1 LC_ALL=C PYTHONDONTWRITEBYTECODE=1 HOME="${HOME:-/root}" TERM="${TERM:-dumb}"
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
 	for name in http_proxy https_proxy no_proxy SUDO_UID; do
 		[[ -z ${!name:-} ]] || keep+=("$name=${!name}")

@@ -50,13 +50,18 @@ static __always_inline __u64 gcra_level(const struct rl_gcra *g, __u64 word, __u
 /* Brings back a word that lies further ahead than any bucket of these numbers can be full: the rate
  * was raised or the burst lowered since, and what was owed under the old numbers must not be waited
  * for. Generous, so that a CPU whose clock reading is old never mistakes a full bucket for that. */
-static __always_inline void gcra_settle(const struct rl_gcra *g, __u64 *word, __u64 now)
+static __always_inline void gcra_settle_from(const struct rl_gcra *g, __u64 *word, __u64 old,
+					     __u64 now)
 {
-	__u64 old = *(volatile __u64 *)word;
 	__s64 level = (__s64)(old - now);
 
 	if (old && level > 0 && (__u64)level > 2 * g->capacity + GCRA_SETTLE)
 		__sync_val_compare_and_swap(word, old, now + g->capacity);
+}
+
+static __always_inline void gcra_settle(const struct rl_gcra *g, __u64 *word, __u64 now)
+{
+	gcra_settle_from(g, word, *(volatile __u64 *)word, now);
 }
 
 /* Grains that `amount` (packets or bytes, <= cost_max) takes from a bucket of

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Keys of limits whose state is larger than a word: strangers make none, who comes back gets one
+ * that knows what it took, and beyond the budget of creations a key is held to the limit's rate.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "rig.h"
+#include "units.h"
+
+#define STRANGERS 2000
+#define SOURCES   4096u /* a quarter of so many states may be made in a second */
+
+static const struct row {
+	const char *limit;
+	uint32_t n;    /* packets in a second, when they come at once */
+	uint32_t most; /* packets in within_ms, however they come */
+	uint32_t within_ms;
+} rows[] = {
+	{"fixed-window 5/s", 5, 10, 1000}, /* across the edge of two windows */
+	{"sliding-window 5/s", 5, 5, 900}, /* but for a slot */
+	{"sliding-window 5/s slots 2", 5, 5, 500},
+	{"sliding-log 5/s", 5, 5, 1000},
+	{"fixed-window 1/s", 1, 2, 1000},
+	{"sliding-log 1/s", 1, 1, 1000},
+	{"fixed-window 5/s per source+dport", 5, 10, 1000},
+	{"sliding-log 5/s per flow", 5, 5, 1000},
+};
+
+static struct rig *begin(uint32_t sources, const char *limit)
+{
+	struct rig_options options = {.sources = sources, .seed = {21, 34}};
+	struct rig *rig = rig_open(&options);
+	char rule[128];
+
+	assert_non_null(rig);
+	snprintf(rule, sizeof(rule), "any limit %s", limit);
+	rig_policy(rig, rule);
+	return rig;
+}
+
+/* ---- how many states there are in the LRUs */
+
+static uint32_t map_count(int fd)
+{
+	struct rl_state_key key;
+	uint32_t count = 0;
+	void *from = NULL;
+
+	while (!bpf_map_get_next_key(fd, from, &key)) {
+		from = &key;
+		count++;
+	}
+	return count;
+}
+
+static uint32_t inner_count(int outer)
+{
+	int fd = inner_open(outer, 0);
+	uint32_t count;
+
+	if (fd < 0)
+		return 0;
+	count = map_count(fd);
+	close(fd);
+	return count;
+}
+
+static uint32_t states(const struct rig *rig)
+{
+	const struct instance_maps *fd = &rig->instance.fd;
+
+	return map_count(fd->sources) + inner_count(fd->flows) + inner_count(fd->windows) +
+	       inner_count(fd->logs);
+}
+
+/* ---- */
+
+static void stranger_test(void **state)
+{
+	const struct row *row = *state;
+	struct rig *rig = begin(SOURCES, row->limit);
+	uint8_t addr[16];
+
+	for (uint32_t i = 0; i < STRANGERS; i++) {
+		address_ip4(addr, i);
+		assert_int_equal(rig_within(rig, addr, 1), 1);
+	}
+	assert_int_equal(states(rig), 0);
+	rig_close(rig);
+}
+
+/* Two packets make a state, unless the second is refused; all that the limit admits is counted. */
+static void back_test(void **state)
+{
+	const struct row *row = *state;
+	struct rig *rig = begin(SOURCES, row->limit);
+	uint8_t addr[16];
+
+	for (uint32_t i = 0; i < 100; i++) {
+		address_ip4(addr, i);
+		assert_int_equal(rig_within(rig, addr, 1), 1);
+		rig_clock(rig, rig->now_ns + NS_PER_MS);
+		assert_int_equal(rig_within(rig, addr, 9), row->n - 1);
+		assert_int_equal(states(rig), row->n > 1 ? i + 1 : 0);
+	}
+	rig_clock(rig, rig->now_ns + NS_PER_SECOND);
+	for (uint32_t i = 0; i < 100; i++) {
+		address_ip4(addr, i);
+		assert_int_equal(rig_within(rig, addr, 9), row->n);
+	}
+	rig_close(rig);
+}
+
+/* Strangers who come back at once spend the budget: whoever comes then is held to a packet each
+ * fifth of a second, until he has been silent or the strangers have gone. */
+static void budget_test(void **state)
+{
+	const struct row *row = *state;
+	struct rig *rig = begin(SOURCES, row->limit);
+	uint32_t stranger = 1000, got[4] = {0};
+	uint8_t addr[16], who[16];
+
+	address_ip4(who, 1);
+	for (uint32_t ms = 0; ms < 4000; ms++) {
+		if (ms == 3000) /* no strangers any more */
+			rig_clock(rig, rig->now_ns + 2 * NS_PER_SECOND);
+		rig_clock(rig, rig->now_ns + NS_PER_MS);
+		for (int i = 0; i < (ms ? 2 : 1500) && ms < 3000; i++) {
+			address_ip4(addr, stranger++);
+			rig_within(rig, addr, 2);
+		}
+		got[ms / 1000] += rig_within(rig, who, 1);
+	}
+	for (int second = 0; second < 3; second++)
+		assert_in_range(got[second], row->n > 1 ? 4 : 1,
+				row->n + (row->within_ms < 1000)); /* a slot more */
+	assert_in_range(got[3], row->n, row->n + (row->within_ms < 1000));
+	assert_true(states(rig) <= 4 * SOURCES / 4 / rig->instance.info.cpus + 1);
+	rig_close(rig);
+}
+
+/* However sources come, go and come back, none gets in more than its limit admits, but for a packet
+ * where the hot table had no room or the budget was spent. */
+static void bound_test(void **state)
+{
+	const struct row *row = *state;
+	struct rig *rig = begin(64, row->limit);
+	uint64_t seed = 99, times[64] = {0};
+	uint32_t most = row->most + 1, next = 0;
+	uint8_t addr[16];
+
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t who = random_of(&seed, 24);
+
+		rig_clock(rig, rig->now_ns + random_of(&seed, 4) * NS_PER_MS);
+		address_ip4(addr, who);
+		if (!rig_within(rig, addr, 1) || who)
+			continue;
+		assert_true(next < most ||
+			    rig->now_ns - times[(next - most) % 64] >= row->within_ms * NS_PER_MS);
+		times[next++ % 64] = rig->now_ns;
+	}
+	assert_true(next > 20);
+	rig_close(rig);
+}
+
+/* A warm-up's second packet waits for the cold interval, and the third for what is left of it. */
+static void warm_up_test(void **state)
+{
+	struct rig *rig = begin(SOURCES, "warm-up 10/second ramp 10s cold 3");
+	uint8_t addr[16];
+
+	(void)state;
+	address_ip4(addr, 1);
+	assert_int_equal(rig_within(rig, addr, 3), 1);
+	rig_clock(rig, rig->now_ns + 297 * NS_PER_MS);
+	assert_int_equal(rig_within(rig, addr, 3), 0);
+	assert_int_equal(states(rig), 0);
+	rig_clock(rig, rig->now_ns + 2 * NS_PER_MS);
+	assert_int_equal(rig_within(rig, addr, 3), 1);
+	assert_int_equal(states(rig), 1);
+	rig_clock(rig, rig->now_ns + 280 * NS_PER_MS);
+	assert_int_equal(rig_within(rig, addr, 3), 0);
+	rig_clock(rig, rig->now_ns + 20 * NS_PER_MS);
+	assert_int_equal(rig_within(rig, addr, 3), 1);
+	rig_close(rig);
+}
+
+/* ---- */
+
+static const struct {
+	const char *name;
+	void (*run)(void **state);
+} kinds[] = {
+	{"strangers make no state", stranger_test},
+	{"who comes back is known", back_test},
+	{"beyond the budget", budget_test},
+	{"never more than the limit", bound_test},
+};
+
+int main(void)
+{
+	struct CMUnitTest tests[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows) + 1];
+	static char names[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows)][96];
+	size_t count = 0;
+
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
+		for (size_t r = 0; r < ARRAY_SIZE(rows); r++, count++) {
+			snprintf(names[count], sizeof(names[count]), "%s: %s", kinds[k].name,
+				 rows[r].limit);
+			tests[count] = (struct CMUnitTest){names[count], kinds[k].run, NULL, NULL,
+							   (void *)&rows[r]};
+		}
+	tests[count] = (struct CMUnitTest){"warm-up", warm_up_test, NULL, NULL, NULL};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
