@@ -12,7 +12,12 @@
 
 #include "rlctl_abi.h"
 
-enum prefix_kind { PREFIX_DEVICE, PREFIX_ANY, PREFIX_ADDR };
+/* Prefixes that are words. */
+#define RULE_PREFIXES(X)    \
+	X(DEVICE, "device") \
+	X(ANY, "any")
+#define RULE_PREFIX_ENUM(name, text) RL_ENUM(PREFIX_, name)
+enum prefix_kind { RULE_PREFIXES(RULE_PREFIX_ENUM) PREFIX_ADDR };
 
 struct rule {
 	uint8_t kind;     /* enum prefix_kind */

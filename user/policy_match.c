@@ -35,10 +35,11 @@ static int address_take(struct parser *p, const char *what, uint8_t addr[16], ui
 
 int parse_prefix(struct parser *p)
 {
+	int word = word_find(p, prefix_words, ARRAY_SIZE(prefix_words));
 	struct rule *rule = p->rule;
 
-	if (word_is(p, "any") || word_is(p, "device")) {
-		rule->kind = word_is(p, "any") ? PREFIX_ANY : PREFIX_DEVICE;
+	if (word >= 0) {
+		rule->kind = word;
 		word_next(p);
 		return 0;
 	}
@@ -137,11 +138,8 @@ static const struct match {
 	unsigned int flag;
 	int (*parse)(struct parser *p); /* what follows the name; NULL: nothing does */
 } matches[] = {
-	{"proto", RL_MATCH_PROTO, match_protocol}, {"sport", RL_MATCH_SPORT, match_sport},
-	{"dport", RL_MATCH_DPORT, match_dport},    {"src", RL_MATCH_SRC, match_src},
-	{"dst", RL_MATCH_DST, match_dst},          {"syn", RL_MATCH_SYN, NULL},
-	{"fragment", RL_MATCH_FRAGMENT, NULL},     {"new-source", RL_MATCH_NEW_SOURCE, NULL},
-};
+#define MATCH_ROW(flag, name, parse) {name, RL_MATCH_##flag, parse},
+	PARSER_MATCHES(MATCH_ROW)};
 
 /* The name of a protocol is short for "proto" and the name. */
 static const struct match *match_find(const struct parser *p)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The words of the policy language, from the tables of rlctl_abi.h and policy.h. */
+/* The words of the policy language, from the tables that define it. */
 #include <stddef.h>
 #include <string.h>
 
-#include "policy.h"
-#include "policy_names.h"
+#include "policy_parser.h"
 
-#define WORD(name, text) text,
+#define WORD(name, text, ...) text,
+const char *const prefix_words[] = {RULE_PREFIXES(WORD)};
 const char *const action_words[] = {RL_ACTIONS(WORD)};
 const char *const algorithm_words[] = {RL_ALGORITHMS(WORD)};
 const char *const key_words[] = {RL_KEYS(WORD)};
@@ -15,11 +15,9 @@ const char *const over_words[] = {RL_OVERS(WORD)};
 #define PROTOCOL(name, number, has_ports) {name, number, has_ports},
 static const struct protocol protocols[] = {RULE_PROTOCOLS(PROTOCOL)};
 
-#define PROTOCOL_COUNT (sizeof(protocols) / sizeof(protocols[0]))
-
 const struct protocol *protocol_by_name(const char *name)
 {
-	for (size_t i = 0; i < PROTOCOL_COUNT; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++)
 		if (!strcmp(name, protocols[i].name))
 			return &protocols[i];
 	return NULL;
@@ -27,8 +25,19 @@ const struct protocol *protocol_by_name(const char *name)
 
 const struct protocol *protocol_by_number(uint8_t number)
 {
-	for (size_t i = 0; i < PROTOCOL_COUNT; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++)
 		if (protocols[i].number == number)
 			return &protocols[i];
 	return NULL;
+}
+
+#define PROTOCOL_WORD(name, number, has_ports) name,
+/* "rule", which begins a statement, is a key too. */
+static const char *const all_words[] = {
+	RULE_PREFIXES(WORD) RULE_PROTOCOLS(PROTOCOL_WORD) PARSER_MATCHES(WORD) RL_ACTIONS(WORD)
+		RL_ALGORITHMS(WORD) PARSER_OPTIONS(WORD) RL_KEYS(WORD) RL_OVERS(WORD)};
+
+const char *policy_word(size_t index)
+{
+	return index < ARRAY_SIZE(all_words) ? all_words[index] : NULL;
 }

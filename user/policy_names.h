@@ -4,11 +4,14 @@
 #define RLCTL_POLICY_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "policy.h"
 #include "rlctl_abi.h"
 
-/* By the enums of rlctl_abi.h. */
+/* By the enums of policy.h and rlctl_abi.h. */
+extern const char *const prefix_words[PREFIX_ADDR];
 extern const char *const action_words[RL_ACTION_COUNT];
 extern const char *const algorithm_words[RL_ALGORITHM_COUNT];
 extern const char *const key_words[RL_KEY_COUNT];
@@ -23,5 +26,8 @@ struct protocol {
 /* NULL where the protocol has no name in the language. */
 const struct protocol *protocol_by_name(const char *name);
 const struct protocol *protocol_by_number(uint8_t number);
+
+/* Every word of the language but numbers and units, one after the other; NULL behind the last. */
+const char *policy_word(size_t index);
 
 #endif

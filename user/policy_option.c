@@ -146,23 +146,13 @@ static int option_for(struct parser *p)
 	return rc;
 }
 
-enum { ANY_LIMIT = RL_ALGORITHM_COUNT, ANY_ACTION };
-
 static const struct option {
 	const char *name;
 	int algorithm; /* the only one it is for, or one of the above */
 	int (*parse)(struct parser *p);
 } options[OPTION_COUNT] = {
-	[OPTION_BURST] = {"burst", RL_TOKEN_BUCKET, option_burst},
-	[OPTION_QUEUE] = {"queue", RL_LEAKY_BUCKET, option_queue},
-	[OPTION_SLOTS] = {"slots", RL_SLIDING_WINDOW, option_slots},
-	[OPTION_RAMP] = {"ramp", RL_WARM_UP, option_ramp},
-	[OPTION_COLD] = {"cold", RL_WARM_UP, option_cold},
-	[OPTION_PER] = {"per", ANY_LIMIT, option_per},
-	[OPTION_OVER] = {"over", ANY_LIMIT, option_over},
-	[OPTION_FLEET] = {"fleet", ANY_LIMIT, option_fleet},
-	[OPTION_FOR] = {"for", ANY_ACTION, option_for},
-};
+#define OPTION_ROW(name, text, algorithm, parse) {text, algorithm, option_##parse},
+	PARSER_OPTIONS(OPTION_ROW)};
 
 bool option_given(const struct parser *p, enum option_name name)
 {

@@ -17,18 +17,33 @@
 #define MATCH_COUNT       8
 #define MATCH_INDEX(flag) __builtin_ctz(flag)
 
-enum option_name {
-	OPTION_BURST,
-	OPTION_QUEUE,
-	OPTION_SLOTS,
-	OPTION_RAMP,
-	OPTION_COLD,
-	OPTION_PER,
-	OPTION_OVER,
-	OPTION_FLEET,
-	OPTION_FOR,
-	OPTION_COUNT,
-};
+/* The words that begin a match: X(flag, "word", what parses that which follows it or NULL). */
+#define PARSER_MATCHES(X)                 \
+	X(PROTO, "proto", match_protocol) \
+	X(SPORT, "sport", match_sport)    \
+	X(DPORT, "dport", match_dport)    \
+	X(SRC, "src", match_src)          \
+	X(DST, "dst", match_dst)          \
+	X(SYN, "syn", NULL)               \
+	X(FRAGMENT, "fragment", NULL)     \
+	X(NEW_SOURCE, "new-source", NULL)
+
+/* What may follow an action: X(NAME, "word", the only algorithm that it is for, what parses the
+ * rest). */
+#define PARSER_OPTIONS(X)                           \
+	X(BURST, "burst", RL_TOKEN_BUCKET, burst)   \
+	X(QUEUE, "queue", RL_LEAKY_BUCKET, queue)   \
+	X(SLOTS, "slots", RL_SLIDING_WINDOW, slots) \
+	X(RAMP, "ramp", RL_WARM_UP, ramp)           \
+	X(COLD, "cold", RL_WARM_UP, cold)           \
+	X(PER, "per", ANY_LIMIT, per)               \
+	X(OVER, "over", ANY_LIMIT, over)            \
+	X(FLEET, "fleet", ANY_LIMIT, fleet)         \
+	X(FOR, "for", ANY_ACTION, for)
+#define PARSER_OPTION_ENUM(name, ...) OPTION_##name,
+enum option_name { PARSER_OPTIONS(PARSER_OPTION_ENUM) OPTION_COUNT };
+
+enum { ANY_LIMIT = RL_ALGORITHM_COUNT, ANY_ACTION };
 
 /* A word as it stands in the line. Length 0: the end of the line. */
 struct span {

@@ -154,7 +154,7 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 	if (rule->kind == PREFIX_ADDR)
 		put_prefix(&w, "rule ", rule->addr, rule->len);
 	else
-		put(&w, "rule %s", rule->kind == PREFIX_ANY ? "any" : "device");
+		put(&w, "rule %s", prefix_words[rule->kind]);
 	put_match(&w, &rule->match);
 	if (rule->action < RL_ACTION_COUNT)
 		put(&w, " %s", action_words[rule->action]);

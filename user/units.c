@@ -419,3 +419,17 @@ int prefix_print(char *buf, size_t size, const uint8_t addr[16], uint8_t len)
 		return snprintf(buf, size, "%s", text);
 	return snprintf(buf, size, "%s/%u", text, bits);
 }
+
+const char *unit_word(size_t index)
+{
+	if (index < ARRAY_SIZE(time_units))
+		return time_units[index].name;
+	index -= ARRAY_SIZE(time_units);
+	if (index < ARRAY_SIZE(multipliers) - 1) /* without the last, which is no word */
+		return multipliers[index].name;
+	index -= ARRAY_SIZE(multipliers) - 1;
+	if (index < ARRAY_SIZE(unit_names))
+		return unit_names[index];
+	index -= ARRAY_SIZE(unit_names);
+	return index < ARRAY_SIZE(short_rates) ? short_rates[index].name : NULL;
+}

@@ -68,4 +68,8 @@ int amount_print(char *buf, size_t size, uint64_t amount, enum rl_unit unit);
 int rate_print(char *buf, size_t size, uint64_t amount, uint64_t period_ns, enum rl_unit unit);
 int prefix_print(char *buf, size_t size, const uint8_t addr[16], uint8_t len);
 
+/* Every word of a quantity: time units, multipliers, what an amount counts, rates without a period;
+ * one after the other, NULL behind the last. */
+const char *unit_word(size_t index);
+
 #endif
