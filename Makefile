@@ -6,6 +6,8 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR  ?= $(PREFIX)/share/man
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),unknown)
 WERROR  ?= $(if $(filter true,$(CI)),1)
 
@@ -131,9 +133,11 @@ install: all
 	install -D -m 755 build/rlctl $(DESTDIR)$(SBINDIR)/rlctl
 	for page in $(wildcard user/*.[58]); do \
 		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; done
+	build/rlctl completion bash | install -D -m 644 /dev/stdin $(DESTDIR)$(BASHDIR)/rlctl
+	build/rlctl completion zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(ZSHDIR)/_rlctl
 
 uninstall:
-	rm -f $(DESTDIR)$(SBINDIR)/rlctl
+	rm -f $(DESTDIR)$(SBINDIR)/rlctl $(DESTDIR)$(BASHDIR)/rlctl $(DESTDIR)$(ZSHDIR)/_rlctl
 	rm -f $(foreach s,5 8,$(patsubst user/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard user/*.$(s))))
 
 clean:

@@ -34,6 +34,8 @@ clang-format       test   clang-format      clang-tools-extra
 clang-tidy         test   clang-tidy        clang-tools-extra
 cppcheck           test   cppcheck          cppcheck
 shellcheck         test   shellcheck        ShellCheck
+mandoc             test   mandoc            mandoc
+zsh                test   zsh               zsh
 ip                 test   iproute2          iproute
 tc                 test   iproute2          iproute-tc
 ping               test   iputils-ping      iputils

@@ -67,6 +67,7 @@ struct verb {
 	uint64_t options; /* OPTION_BITs */
 	enum device_word device;
 	int words_min, words_max;
+	bool hidden;                               /* for programs: not in the usage */
 	int (*run)(const struct command *command); /* 0, below 0: failed, WRONG_WORDS */
 };
 
@@ -88,6 +89,8 @@ int cmd_stats(const struct command *command);
 int cmd_simulate(const struct command *command);
 int cmd_source_show(const struct command *command);
 int cmd_source_forgive(const struct command *command);
+int cmd_complete(const struct command *command);
+int cmd_completion(const struct command *command);
 
 /* No instance is what the target names: that is 0 and a note where it names no device, else -1 and
  * what is to do about it. */
@@ -103,7 +106,8 @@ struct option_row {
 };
 extern const struct option_row option_rows[OPTION_COUNT];
 
-/* Takes options and words apart; the verb is not looked at. 0 or WRONG_WORDS. */
+/* Takes options and words apart; the verb is not looked at. 0 or WRONG_WORDS. May be called again.
+ */
 int command_parse(int argc, char **argv, struct command *out);
 
 /* Finds the verb and checks that everything else goes with it. 0 or WRONG_WORDS. */
@@ -111,6 +115,11 @@ int command_resolve(struct command *command);
 
 /* The verb of these words and how many of them name it; NULL when there is none. */
 const struct verb *verb_find(char *const *words, int count, int *used);
+
+/* The option of that long name, of which only the first `len` bytes are looked at, or of that
+ * letter; -1 when there is none. */
+int option_by_name(const char *name, size_t len);
+int option_by_letter(char letter);
 
 /* Whether the verb's name begins with this whole word. */
 bool verb_begins(const struct verb *verb, const char *word);

@@ -104,7 +104,8 @@ int verb_unknown(char *const *words, int count)
 
 		if (verb_begins(verb, words[0]))
 			return family_unknown(words, count);
-		hint_offer(&hint, second ? second + 1 : verb->name);
+		if (!verb->hidden)
+			hint_offer(&hint, second ? second + 1 : verb->name);
 		if (hint.best != before)
 			best = verb;
 	}
@@ -144,7 +145,8 @@ void usage_print(FILE *file)
 {
 	fputs("Usage: rlctl [OPTION ...] VERB [WORD ...]\n\n", file);
 	for (const struct verb *verb = verbs; verb->name; verb++)
-		verb_line_print(file, verb);
+		if (!verb->hidden)
+			verb_line_print(file, verb);
 	fputs("\nOptions may stand anywhere; `rlctl help VERB` shows those of a verb:\n", file);
 	options_print(file, OPTIONS_INSTANCE);
 }

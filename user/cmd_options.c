@@ -81,12 +81,25 @@ static void tables_fill(struct getopt_tables *out)
 	*at = '\0';
 }
 
-static int option_of(int value)
+int option_by_name(const char *name, size_t len)
 {
 	for (int i = 0; i < OPTION_COUNT; i++)
-		if (value == LONG_BASE + i || (value == option_rows[i].letter && value))
+		if (strlen(option_rows[i].name) == len && !memcmp(name, option_rows[i].name, len))
 			return i;
 	return -1;
+}
+
+int option_by_letter(char letter)
+{
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (letter && letter == option_rows[i].letter)
+			return i;
+	return -1;
+}
+
+static int option_of(int value)
+{
+	return value < LONG_BASE ? option_by_letter(value) : value - LONG_BASE;
 }
 
 static int option_unknown(const char *word, int letter)
@@ -181,6 +194,7 @@ int command_parse(int argc, char **argv, struct command *out)
 	memset(out, 0, sizeof(*out));
 	out->words = argv; /* words move to the front, options are behind the cursor by then */
 	tables_fill(&tables);
+	optind = 0; /* a new start */
 	while (!rc && (value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
 		int option = option_of(value);
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl completion bash|zsh: the script that makes a shell complete our words. It knows no word
+ * itself but asks `rlctl complete`, so that it is right for whatever version it finds.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd.h"
+
+/* COMP_WORDS are cut at every : and =, so the line is what is looked at; what is replied takes the
+ * place of the part behind the last of these. */
+static const char bash[] =
+	"# rlctl(8) completion for bash; `rlctl completion bash` printed it.\n"
+	"_rlctl() {\n"
+	"	local line=${COMP_LINE:0:COMP_POINT} word cut words=()\n"
+	"	read -ra words <<<\"$line\"\n"
+	"	[[ $line != *[[:blank:]] ]] || words+=('')\n"
+	"	[[ -n $line ]] || words=(\"${COMP_WORDS[@]:0:COMP_CWORD+1}\")\n"
+	"	word=${words[${#words[@]}-1]}\n"
+	"	cut=${word%\"${word##*[:=]}\"}\n"
+	"	COMPREPLY=()\n"
+	"	while IFS=$'\\t' read -r word _; do\n"
+	"		if [[ $word == '<files>' ]]; then\n"
+	"			word=${words[${#words[@]}-1]}\n"
+	"			mapfile -t COMPREPLY < <(compgen -f -- \"${word#\"$cut\"}\")\n"
+	"			compopt -o filenames 2>/dev/null\n"
+	"			return 0\n"
+	"		fi\n"
+	"		COMPREPLY+=(\"${word#\"$cut\"}\")\n"
+	"	done < <(\"${1:-rlctl}\" complete -- \"${words[@]:1}\" 2>/dev/null)\n"
+	"}\n"
+	"complete -F _rlctl rlctl\n";
+
+static const char zsh[] =
+	"#compdef rlctl\n"
+	"# rlctl(8) completion for zsh; `rlctl completion zsh` printed it.\n"
+	"_rlctl() {\n"
+	"	local -a replies described\n"
+	"	local reply word\n"
+	"	replies=(\"${(@f)$(\"${words[1]}\" complete -- "
+	"\"${(@)words[2,CURRENT-1]}\" \"$PREFIX\" 2>/dev/null)}\")\n"
+	"	[[ -n ${replies[1]} ]] || return 1\n"
+	"	if [[ ${replies[1]} == '<files>' ]]; then\n"
+	"		[[ $PREFIX != --*=* ]] || compset -P '*='\n"
+	"		_files\n"
+	"		return\n"
+	"	fi\n"
+	"	for reply in \"${(@)replies}\"; do\n"
+	"		word=${reply%%$'\\t'*}\n"
+	"		described+=(\"${word//:/\\\\:}${${reply:${#word}}/$'\\t'/:}\")\n"
+	"	done\n"
+	"	_describe rlctl described\n"
+	"}\n"
+	"if [[ ${funcstack[1]} == _rlctl ]]; then\n"
+	"	_rlctl \"$@\"\n"
+	"else\n"
+	"	compdef _rlctl rlctl\n"
+	"fi\n";
+
+int cmd_completion(const struct command *command)
+{
+	const char *shell = command->words[0];
+
+	if (!strcmp(shell, "bash"))
+		fputs(bash, stdout);
+	else if (!strcmp(shell, "zsh"))
+		fputs(zsh, stdout);
+	else
+		return wrong("completion: '%s' is no shell that is known here: write bash or zsh",
+			     shell);
+	return 0;
+}
