@@ -7,10 +7,11 @@
 
 #include "cmd.h"
 
-#define NEAR_MAX       2  /* letters that a word may be wrong by */
-#define HINT_WORD_MAX  32 /* nothing in the tables is longer */
-#define SYNOPSIS_WIDTH 31
-#define OPTION_WIDTH   30
+#define NEAR_MAX      2  /* letters that a word may be wrong by */
+#define HINT_WORD_MAX 32 /* nothing in the tables is longer */
+#define VERB_WIDTH    32
+#define OPTION_WIDTH  30
+#define SCREEN_WIDTH  80
 
 /* ---- near words ---- */
 
@@ -138,7 +139,7 @@ static void verb_line_print(FILE *file, const struct verb *verb)
 	char left[80];
 
 	snprintf(left, sizeof(left), "%s%s%s", verb->name, *verb->words ? " " : "", verb->words);
-	fprintf(file, "  %-*s  %s\n", SYNOPSIS_WIDTH, left, verb->summary);
+	fprintf(file, "  %-*s  %s\n", VERB_WIDTH, left, verb->summary);
 }
 
 void usage_print(FILE *file)
@@ -151,10 +152,31 @@ void usage_print(FILE *file)
 	options_print(file, OPTIONS_INSTANCE);
 }
 
+/* The verb with its words and the options that not every verb has: what the manual page says. */
+static void synopsis_print(const struct verb *verb)
+{
+	int column =
+		printf("Usage: rlctl %s%s%s", verb->name, *verb->words ? " " : "", verb->words);
+	char word[80];
+
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		const struct option_row *row = &option_rows[i];
+		int len;
+
+		if (!(verb->options & ~OPTIONS_INSTANCE & 1ull << i))
+			continue;
+		len = snprintf(word, sizeof(word), "[--%s%s%s]", row->name,
+			       row->argument ? " " : "", row->argument ? row->argument : "");
+		if (column + 1 + len > SCREEN_WIDTH)
+			column = printf("\n            ") - 1;
+		column += printf(" %s", word);
+	}
+	printf("\n%s.\n", verb->summary);
+}
+
 static void verb_print(const struct verb *verb)
 {
-	printf("Usage: rlctl %s%s%s [OPTION ...]\n%s.\n", verb->name, *verb->words ? " " : "",
-	       verb->words, verb->summary);
+	synopsis_print(verb);
 	if (verb->more)
 		printf("\n%s", verb->more);
 	puts("\nOptions:");
