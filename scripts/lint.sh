@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Style and static analysis of every C file and script; needs the skeletons that `make lint` builds.
-# Runs all linters before it fails, so that one run shows everything.
+# Style and static analysis of every C file, script and manual page; needs the skeletons that `make
+# lint` builds. Runs all linters before it fails, so that one run shows everything.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."
 
-./scripts/deps.sh --missing clang-format clang-tidy cppcheck shellcheck >&2 || exit 1
+./scripts/deps.sh --missing clang-format clang-tidy cppcheck shellcheck mandoc >&2 || exit 1
 
 mapfile -t c_files < <(find include bpf user tests -name '*.[ch]' ! -name 'vmlinux*.h' | sort)
 mapfile -t host_files < <(printf '%s\n' "${c_files[@]}" | grep -E '^(user|tests)/.*\.c$' | grep -v '\.bpf\.c$')
@@ -62,6 +62,7 @@ export -f tidy_one
 [[ ${#c_files[@]} -eq 0 ]] || run clang-format clang-format --dry-run -Werror "${c_files[@]}"
 # SC2317: functions handed to a runner by name look unreachable to it.
 run shellcheck shellcheck --external-sources --source-path=SCRIPTDIR --exclude=SC2317 "${scripts[@]}"
+run mandoc mandoc -Tlint -Wwarning user/*.[58]
 if [[ ${#host_files[@]} -gt 0 ]]; then
 	run cppcheck lint_cppcheck
 	run clang-tidy lint_tidy

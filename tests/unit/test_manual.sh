@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The manual pages say what is true: synopses are those of `rlctl help`, every verb and option has
+# its place, and every policy that rlctl-policy.5 shows is accepted, or refused for the reason shown.
+# That no word of the language is missing there is in tests/unit/test_manual_words.c.
+source "$(dirname "$0")/../lib.sh"
+
+COMMAND=$TOP/user/rlctl.8
+POLICY=$TOP/user/rlctl-policy.5
+
+check_policy() { "$RLCTL" apply --check "$1"; }
+
+# ---- rlctl.8 and the table of verbs
+
+# The verbs of the table, one on a line. The first word of a family has no meaning by itself.
+verbs() {
+	local first meaning
+	while IFS=$'\t' read -r first meaning; do
+		if [[ -n $meaning ]]; then
+			echo "$first"
+		else
+			"$RLCTL" complete -- "$first" '' | cut -f1 | sed "s/^/$first /"
+		fi
+	done < <("$RLCTL" complete -- '')
+}
+
+# The synopses of the page, one on a line, choices without blanks as the table has them.
+mandoc -Tascii -Owidth=1000 "$COMMAND" | col -bx | sed -n '/^SYNOPSIS/,/^DESCRIPTION/p' |
+	sed -n 's/^ *\(rlctl .*\)/\1/p' | sed 's/ | /|/g' >"$TMP/synopses"
+
+# help_synopsis WORD…: what help says, in one line.
+help_synopsis() {
+	"$RLCTL" help "$@" | awk '
+		NR > 1 && !/^ / { done = 1 }
+		!done { sub(/^Usage: /, ""); sub(/^ +/, ""); text = text (text ? " " : "") $0 }
+		END { print text }'
+}
+
+test_synopsis() { # VERB
+	local wanted
+	# shellcheck disable=SC2086 # a verb may be two words
+	wanted=$(help_synopsis $1) && [[ $wanted == "rlctl $1"* ]] || _say "no synopsis: $wanted" || return
+	grep -qFx -- "$wanted" "$TMP/synopses" || _say "not in the page's synopsis: $wanted"
+}
+
+test_usage() {
+	is "$("$RLCTL" help | sed -n '1s/^Usage: //p')" "$(head -n 1 "$TMP/synopses")"
+}
+
+# No synopsis of a verb that there is not: as many as there are verbs, and the usage.
+test_no_other_synopsis() { is "$(wc -l <"$TMP/synopses")" "$(($(verbs | wc -l) + 1))"; }
+
+test_described() { # VERB
+	grep -qE "^\.It Cm $1( |$)" "$COMMAND" || _say "no item '.It Cm $1'"
+}
+
+test_option() { # OPTION, by its long name
+	grep -qE "^\.It Fl (. , -|-)${1#--}( |$)" "$COMMAND" || _say "no item '.It Fl -${1#--}'"
+}
+
+options() {
+	local verb
+	"$RLCTL" complete -- -- | cut -f1
+	while read -r verb; do
+		# shellcheck disable=SC2086 # a verb may be two words
+		"$RLCTL" complete -- $verb -- | cut -f1
+	done < <(verbs)
+}
+
+t 'rlctl.8: synopsis of the whole' test_usage
+t 'rlctl.8: no synopsis too many' test_no_other_synopsis
+while read -r verb; do
+	t "rlctl.8: synopsis of $verb" test_synopsis "$verb"
+	t "rlctl.8: $verb is described" test_described "$verb"
+done < <(verbs)
+while read -r option; do
+	t "rlctl.8: $option is described" test_option "$option"
+done < <(options | sort -u)
+
+# ---- policies that the pages show
+
+# Every display of PAGE that begins with .Bd -literal and has rules, as $TMP/PAGE.N
+displays() { # PAGE
+	awk -v to="$TMP/$(basename "$1")" '
+	/^\.Bd -literal/ { inside = !/-compact/; text = ""; next }
+	/^\.Ed/ { if (inside && text ~ /^rule /) printf "%s", text > (to "." ++n); inside = 0; next }
+	inside { text = text $0 "\n" }' "$1"
+}
+
+displays "$POLICY"
+displays "$COMMAND"
+for file in "$TMP"/rlctl*.[58].*; do
+	t "${file##*/}: $(head -n 1 "$file")" check_policy "$file"
+done
+
+# The one-line examples.
+grep -h '^\.Dl rule ' "$POLICY" | sed 's/^\.Dl //' >"$TMP/lines"
+while read -r line; do
+	t "rlctl-policy.5: $line" check_policy <(echo "$line")
+done <"$TMP/lines"
+
+# refused LINE # REASON: refused, and the message says so.
+test_refused() {
+	local reason=${1#*# }
+	expect_status 1 "$RLCTL" apply --check <(echo "$1") 2>"$TMP/refused" || return
+	grep -qF -- "$reason" "$TMP/refused" || _say "no '$reason' in: $(<"$TMP/refused")"
+}
+
+awk '/^\.Bd -literal -compact/ { on = 1; next } /^\.Ed/ { on = 0 } on' "$POLICY" >"$TMP/refusals"
+while read -r line; do
+	t "rlctl-policy.5 refused: $line" test_refused "$line"
+done <"$TMP/refusals"
+
+# So that a change of markup does not leave the tests without rows.
+test_examples_found() {
+	between "$(find "$TMP" -name 'rlctl-policy.5.*' | wc -l)" 8 100 &&
+		between "$(wc -l <"$TMP/lines")" 30 1000 && between "$(wc -l <"$TMP/refusals")" 20 1000
+}
+t 'rlctl-policy.5: the examples are found' test_examples_found
+
+# ---- installed
+
+test_install() {
+	local file
+	make -s -C "$TOP" -o build/rlctl install DESTDIR="$TMP/root" PREFIX=/usr || return
+	for file in sbin/rlctl share/man/man8/rlctl.8 share/man/man5/rlctl-policy.5 \
+		share/bash-completion/completions/rlctl share/zsh/site-functions/_rlctl; do
+		[[ -s $TMP/root/usr/$file ]] || _say "$file is missing" || return
+	done
+	cmp "$TMP/root/usr/share/zsh/site-functions/_rlctl" <("$RLCTL" completion zsh) &&
+		make -s -C "$TOP" uninstall DESTDIR="$TMP/root" PREFIX=/usr &&
+		is "$(find "$TMP/root" -type f)" ''
+}
+t 'make install puts pages and completions in their places' test_install

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Every word of the policy language stands in user/rlctl-policy.5 as one that is typed (behind Cm):
+ * one test per word. Run from the top folder.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy_names.h"
+#include "units.h"
+
+#include <cmocka.h>
+
+#define PAGE      "user/rlctl-policy.5"
+#define WORDS_MAX 256
+#define PAGE_MAX  (1 << 18)
+
+static char page[PAGE_MAX];
+
+/* A macro's name: an upper and a lower case letter. */
+static bool is_macro(const char *word)
+{
+	return strlen(word) == 2 && word[0] >= 'A' && word[0] <= 'Z' && word[1] >= 'a' &&
+	       word[1] <= 'z';
+}
+
+/* Whether a line of the page has the word behind Cm. `line` is cut up. */
+static bool line_has(char *line, const char *wanted)
+{
+	bool typed = false;
+	char *word;
+
+	if (*line++ != '.')
+		return false;
+	while ((word = strsep(&line, " "))) {
+		if (is_macro(word))
+			typed = !strcmp(word, "Cm");
+		else if (typed && !strcmp(word, wanted))
+			return true;
+	}
+	return false;
+}
+
+static void word_test(void **state)
+{
+	char *copy = strdup(page), *rest = copy, *line;
+	bool found = false;
+
+	assert_non_null(copy);
+	while (!found && (line = strsep(&rest, "\n")))
+		found = *line && line_has(line, *state);
+	free(copy);
+	if (!found)
+		fail_msg("%s: '%s' stands nowhere behind .Cm", PAGE, (char *)*state);
+}
+
+static int page_read(void **state)
+{
+	FILE *file = fopen(PAGE, "r");
+	size_t size = file ? fread(page, 1, sizeof(page) - 1, file) : 0;
+
+	(void)state;
+	if (file)
+		fclose(file);
+	return size ? 0 : -1;
+}
+
+static size_t tests_add(struct CMUnitTest *tests, size_t count, const char *(*word_of)(size_t))
+{
+	const char *word;
+
+	for (size_t i = 0; (word = word_of(i)); i++)
+		tests[count++] = (struct CMUnitTest){
+			.name = word, .test_func = word_test, .initial_state = (void *)word};
+	return count;
+}
+
+int main(void)
+{
+	static struct CMUnitTest tests[WORDS_MAX];
+	size_t count = tests_add(tests, 0, policy_word);
+
+	count = tests_add(tests, count, unit_word);
+	return _cmocka_run_group_tests("manual words", tests, count, page_read, NULL);
+}
