@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What iptables-save and ip6tables-save print. hashlimit and limit are token buckets that are full at
+first; a bucket of bytes holds a second of the rate, and at first its burst besides."""
+import re
+import shlex
+
+from .chains import Chains, Rule, chains_convert
+from .model import ESTABLISHED, Left, Limit, Match, check_separate, network_of
+
+RECEIVING = ("PREROUTING", "INPUT", "FORWARD")
+PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "gre": 47, "esp": 50, "icmp6": 58, "icmpv6": 58,
+             "ipv6-icmp": 58, "sctp": 132}
+TARGETS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "drop", "RETURN": "leave", "LOG": "log",
+           "NFLOG": "log", "ULOG": "log"}
+PERIODS = {"s": "second", "m": "minute", "h": "hour", "d": "day"}
+FIELDS = {"srcip": "saddr", "dstip": "daddr", "srcport": "sport", "dstport": "dport"}
+
+
+def ports_of(text):
+    found = re.fullmatch(r"(\d*)(?:([:-])(\d*))?", text)
+    if not found or not text:
+        raise Left(f"port '{text}' is no number")
+    first = int(found[1] or 0)
+    return first, int(found[3] or 65535) if found[2] else first
+
+
+def protocol_of(text):
+    if not text.isdigit() and text not in PROTOCOLS:
+        raise Left(f"protocol {text} is not known here")
+    return int(text) if text.isdigit() else PROTOCOLS[text]
+
+
+def bytes_of(text):
+    found = re.fullmatch(r"(\d+)([kmg]?)b?", text)
+    if not found:
+        raise Left(f"'{text}' is no amount of bytes")
+    return int(found[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[found[2]]
+
+
+# Words with one argument that a policy can say: field of Match, and how it is read.
+SIMPLE = {}
+for _words, _field, _read in ((("-s", "--source"), "src", network_of), (("-d", "--destination"), "dst", network_of),
+                              (("-p", "--protocol"), "proto", protocol_of),
+                              (("-i", "--in-interface"), "device", str),
+                              (("--sport", "--source-port"), "sport", ports_of),
+                              (("--dport", "--destination-port"), "dport", ports_of)):
+    SIMPLE.update({word: (_field, _read) for word in _words})
+
+
+class Line:
+    """The words behind -A CHAIN, one after the other, into a rule."""
+    def __init__(self, words, place, family):
+        self.words, self.family = words, family
+        self.match = Match(family=family)
+        self.rule = Rule(place, [self.match])
+        self.ports = {}  # of multiport: sport or dport to ranges
+        self.options = {}  # of hashlimit or limit
+        self.other = []
+
+    def take(self):
+        return self.words.pop(0) if self.words else ""
+
+    def read(self):
+        while self.words:
+            negated = self.words[0] == "!" and bool(self.take())
+            word = self.take()
+            if negated or not self.word(word):
+                argument = [] if not self.words or self.words[0][0] in "-!" else [self.take()]
+                self.other.append(" ".join(["not"] * bool(negated) + [word.lstrip("-")] + argument))
+        self.rule.matches = [self.match.copy(other=tuple(self.other))]
+        for name, ranges in self.ports.items():
+            self.rule.matches = [m.copy(**{name: r}) for m in self.rule.matches for r in ranges]
+        if self.options:
+            self.rule.limit = self.limit()
+            self.rule.above = "above" in self.options
+            check_separate(self.rule.matches, self.rule.limit)
+
+    def word(self, word):
+        """False where a policy has nothing like it."""
+        if word in ("-m", "--match"):
+            self.take()
+        elif word in ("-j", "--jump", "-g", "--goto"):
+            target = self.take()
+            self.rule.target = TARGETS.get(target, f"jump {target}")
+            self.words.clear()  # the rest is the target's
+        elif word == "--comment":
+            self.rule.remark = " ".join(self.take().split())
+        elif word in SIMPLE:
+            field, read = SIMPLE[word]
+            self.match = self.match.copy(**{field: read(self.take())})
+        elif word in ("--sports", "--dports"):
+            self.ports[word[2:-1]] = [ports_of(p) for p in self.take().split(",")]
+        elif word == "--syn":
+            self.match = self.match.copy(syn=True)
+        elif word == "--tcp-flags":
+            self.flags(self.take(), self.take())
+        elif word in ("--state", "--ctstate"):
+            self.state(set(self.take().split(",")))
+        else:
+            return self.limit_word(word)
+        return True
+
+    def flags(self, mask, flags):
+        if flags == "SYN" and {"SYN", "ACK"} <= set(mask.split(",")) <= {"SYN", "ACK", "FIN", "RST"}:
+            self.match = self.match.copy(syn=True)
+        else:
+            self.other.append(f"tcp-flags {mask} {flags}")
+
+    def state(self, names):
+        """A new TCP connection begins with SYN."""
+        if names == {"NEW"} and self.match.proto == 6:
+            self.match = self.match.copy(syn=True)
+        else:
+            self.other.append("state NEW" if "NEW" in names else ESTABLISHED)
+
+    def limit_word(self, word):
+        found = re.fullmatch(r"--(?:hashlimit|limit)-?(.*)", word)
+        if not found:
+            return False
+        name = found[1] or "upto"
+        self.options[name] = "" if name == "rate-match" else self.take()
+        return True
+
+    def limit(self):
+        if "rate-match" in self.options:
+            raise Left("compares with the rate of an interval (rate-match): that is no bucket")
+        text = self.options.get("above") or self.options.get("upto") or "3/hour"
+        found = re.fullmatch(r"(\d+)(?:([kmg]?b))?(?:/(s|m|h|d)\w*)?", text)
+        if not found:
+            raise Left(f"has a rate that is not known here: {text}")
+        burst, amount, period = self.options.get("burst"), int(found[1]), PERIODS[found[3] or "s"]
+        common = {"fields": frozenset(FIELDS[f] for f in self.options.get("mode", "").split(",") if f in FIELDS),
+                  "masks": tuple(int(self.options[m]) if m in self.options else None for m in ("srcmask", "dstmask")),
+                  "table": self.options.get("name") and f"{self.family} {self.options['name']}"}
+        if not found[2]:
+            return Limit(amount, period, int(burst or 5), False, **common)
+        amount = bytes_of(found[1] + found[2])
+        return Limit(amount, period, amount + (bytes_of(burst) if burst else 0), True, **common)
+
+
+def line_read(chains, place, family, text, policy):
+    words = shlex.split(text)
+    line = Line(words[2:], place, family)
+    target = re.search(r" (?:-j|-g) (\S+)", text)
+    try:
+        line.read()
+        if line.rule.limit and target and target[1] == "REJECT":
+            policy.note("REJECT answers what it drops, a policy says nothing")
+    except Left as why:
+        limits = re.search(r" -m (hashlimit|limit) ", text)
+        line.rule = Rule(place, [line.match.copy(other=("words that could not be read",))],
+                         target=target and TARGETS.get(target[1], f"jump {target[1]}"), left=str(why) if limits else "")
+    chains.rules.setdefault(words[1], []).append(line.rule)
+
+
+def read(policy, text, device):
+    family, tables, chains = 4, [], Chains()
+    for number, line in enumerate(text.splitlines(), 1):
+        line = re.sub(r"^\[\d+:\d+\] ", "", line.strip())
+        if line.startswith("# Generated by"):
+            family = 6 if "ip6tables" in line else 4
+        elif line.startswith("*"):
+            chains = Chains()
+            tables.append(chains)
+        elif line.startswith(":"):
+            name, default = line[1:].split()[:2]
+            if default != "-":
+                chains.hooks.append((name, family, name in RECEIVING, "drop" if default == "DROP" else "accept", None))
+        elif line.startswith("-A "):
+            line_read(chains, f"line {number}", family, line, policy)
+    chains_convert(policy, tables, device)

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What `nft -j list ruleset` prints: limits of rules, and of the elements of sets and meters. A limit is
+a token bucket that is full at first; of bytes it holds the burst besides what the rate gives in its
+period."""
+import ipaddress
+import json
+
+from .chains import Chains, Rule, chains_convert
+from .model import ESTABLISHED, Left, Limit, Match, check_separate, network_of
+
+FAMILIES = {"ip": 4, "ip6": 6, "inet": None, "netdev": None}
+RECEIVING = ("input", "forward", "prerouting", "ingress")
+PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "gre": 47, "esp": 50, "icmpv6": 58, "ipv6-icmp": 58, "sctp": 132}
+ADDRESSES = {"saddr": "src", "daddr": "dst"}
+VERDICTS = {"accept": "accept", "drop": "drop", "reject": "drop", "return": "leave", "queue": "leave"}
+PERIODS = {"second": "second", "minute": "minute", "hour": "hour", "day": "day", "week": "7d"}
+BYTES = {"bytes": 1, "kbytes": 1 << 10, "mbytes": 1 << 20, "gbytes": 1 << 30}
+IGNORED = ("counter", "comment", "notrack", "mangle")
+
+
+def as_list(value):
+    if isinstance(value, dict) and ("set" in value or "|" in value):
+        value = value.get("set") or value["|"]
+    return value if isinstance(value, list) else [value]
+
+
+def bits_of(mask):
+    """How many bits a netmask leaves."""
+    bits = bin(int(ipaddress.ip_address(mask)))[2:]
+    if "01" in bits or len(bits) not in (32, 128):
+        raise Left(f"'{mask}' is no netmask")
+    return bits.count("1")
+
+
+class Reader:
+    """One rule's expressions, in their order, into a Rule."""
+    def __init__(self, ruleset, table, place, comment):
+        self.ruleset, self.table = ruleset, table
+        self.rule = Rule(place, [Match(family=FAMILIES[table[0]])], remark=" ".join(comment.split()))
+        self.other, self.states = [], None
+
+    def read(self, expressions):
+        for expression in expressions:
+            for name, value in expression.items():
+                self.expression(name, value)
+        if self.states:
+            self.state_finish()
+        self.rule.matches = [m.copy(other=m.other + tuple(self.other)) for m in self.rule.matches]
+        if self.rule.limit:
+            check_separate(self.rule.matches, self.rule.limit)
+
+    def expression(self, name, value):
+        if name == "match":
+            if self.rule.limit:
+                raise Left("counts packets before it has matched them: turn the words round")
+            self.match(value)
+        elif name == "limit":
+            self.limit(value, frozenset(), (None, None), None)
+        elif name in ("set", "meter"):
+            self.element(name, value)
+        elif name in VERDICTS:
+            self.rule.target = VERDICTS[name]
+        elif name in ("jump", "goto"):
+            self.rule.target = "jump " + value["target"]
+        elif name == "log":
+            self.rule.target = "log"
+        elif name == "vmap":
+            self.vmap(value)
+        elif name == "xt":
+            raise Left("was made by iptables: give what iptables-save prints")
+        elif name not in IGNORED:
+            self.other.append(name)
+
+    # ---- matches
+
+    def narrow(self, **values):
+        """Every match so far with each of the values: {field: [value, …]}"""
+        for field, choices in values.items():
+            self.rule.matches = [m.copy(**{field: c}) for m in self.rule.matches for c in choices]
+
+    def family_set(self, family):
+        if family and all(m.family not in (None, family) for m in self.rule.matches):
+            raise Left("matches no packet: of another family")
+        if family:
+            self.narrow(family=[family])
+
+    def match(self, match):
+        left, right = match["left"], match["right"]
+        payload, meta = left.get("payload", {}), left.get("meta", {}).get("key")
+        if match["op"] not in ("==", "in"):
+            self.other.append(f"not {self.name_of(left)}")
+        elif "ct" in left and left["ct"]["key"] == "state":
+            self.states = set(as_list(right))
+        elif meta in ("iifname", "iif"):
+            self.narrow(device=as_list(right))
+        elif meta == "nfproto":
+            self.family_set({"ipv4": 4, "ipv6": 6}[right])
+        elif meta in ("l4proto", "protocol") or payload.get("field") in ("protocol", "nexthdr"):
+            self.protocols(left, right, meta)
+        elif payload.get("field") in ADDRESSES and payload["protocol"] in ("ip", "ip6"):
+            self.family_set(FAMILIES[payload["protocol"]])
+            self.narrow(**{ADDRESSES[payload["field"]]: [self.network(v) for v in self.values(right)]})
+        elif payload.get("field") in ("sport", "dport"):
+            self.transport(payload["protocol"])
+            self.narrow(**{payload["field"]: [self.ports(v) for v in self.values(right)]})
+        elif not self.flags(match["op"], left, right):
+            self.transport(payload.get("protocol"))
+            self.other.append(self.name_of(left))
+
+    def name_of(self, left):
+        if "payload" in left:
+            return f"{left['payload'].get('protocol', '')} {left['payload'].get('field', 'bytes')}".strip()
+        kind = next(iter(left))
+        return f"{kind} {left[kind].get('key', '')}".strip() if isinstance(left[kind], dict) else "what is computed"
+
+    def transport(self, protocol):
+        """tcp dport and the like are of that protocol."""
+        if protocol in PROTOCOLS:
+            self.narrow(proto=[PROTOCOLS[protocol]])
+
+    def protocols(self, left, right, meta):
+        if meta == "protocol":
+            return self.family_set({"ip": 4, "ip6": 6}.get(right))
+        if not meta:
+            self.family_set(FAMILIES[left["payload"]["protocol"]])
+        names = as_list(right)
+        if not all(isinstance(n, int) or n in PROTOCOLS for n in names):
+            return self.other.append(self.name_of(left))
+        return self.narrow(proto=[n if isinstance(n, int) else PROTOCOLS[n] for n in names])
+
+    def values(self, right):
+        """What a match compares with, one by one; the elements where it is a set by name."""
+        if not isinstance(right, str) or not right.startswith("@"):
+            return as_list(right)
+        found = self.ruleset.sets.get(self.table + (right[1:],), {})
+        if not found.get("elem") or {"timeout", "dynamic"} & set(found.get("flags", ())):
+            raise Left(f"matches by the set {right}, whose elements come and go")
+        return [e["elem"]["val"] if isinstance(e, dict) and "elem" in e else e for e in found["elem"]]
+
+    def network(self, value):
+        if isinstance(value, dict) and "prefix" in value:
+            value = f"{value['prefix']['addr']}/{value['prefix']['len']}"
+        if not isinstance(value, str):
+            raise Left("matches by a range of addresses: a policy has prefixes")
+        return network_of(value)
+
+    def ports(self, value):
+        first, last = value["range"] if isinstance(value, dict) and "range" in value else (value, value)
+        if not isinstance(first, int):
+            raise Left(f"port '{first}' is no number: give `nft -nj list ruleset`")
+        return first, last
+
+    def flags(self, how, left, right):
+        """TCP with SYN and without ACK. `tcp flags syn` alone holds answers too."""
+        if "&" not in left or left["&"][0].get("payload", {}).get("field") != "flags":
+            return False
+        mask = set(as_list(left["&"][1]))
+        if how != "==" or as_list(right) != ["syn"] or not {"syn", "ack"} <= mask <= {"syn", "ack", "fin", "rst"}:
+            return False
+        self.narrow(proto=[6], syn=[True])
+        return True
+
+    def state_finish(self):
+        if self.states == {"new"} and all(m.proto == 6 for m in self.rule.matches):
+            self.narrow(syn=[True])
+        else:
+            self.other.append("state new" if "new" in self.states else ESTABLISHED)
+
+    def vmap(self, value):
+        """ct state vmap { established : accept, … }: only that is understood."""
+        verdicts = {key: next(iter(verdict)) for key, verdict in value["data"]["set"] if isinstance(key, str)} \
+            if isinstance(value["data"], dict) and "ct" in value["key"] else {}
+        past = {key for key, verdict in verdicts.items() if verdict != "drop"}
+        self.rule.target = "accept"
+        self.other.append(ESTABLISHED if verdicts and "new" not in past else "a map of verdicts")
+
+    # ---- limits
+
+    def element(self, kind, value):
+        """add @SET { KEY limit … }, and a meter."""
+        limits = [s["limit"] for s in as_list(value.get("stmt", [])) if "limit" in s]
+        if not limits:
+            raise Left(f"adds to the set {value.get('set')}: a policy bans with `over ban`, write it by hand")
+        key = value["key"] if kind == "meter" else value["elem"]
+        key = key.get("elem", {}).get("val", key) if isinstance(key, dict) else key
+        masks, fields = {"saddr": None, "daddr": None}, set()
+        for part in key["concat"] if "concat" in key else [key]:
+            field, bits = self.key_field(part)
+            fields.add(field)
+            if field in masks:
+                masks[field] = bits
+        self.limit(limits[0], frozenset(fields), tuple(masks.values()), value.get("set") or "@" + value["name"])
+
+    def key_field(self, part):
+        """Field and bits of a part of a key; ip saddr says that only IPv4 is counted."""
+        bits = None
+        if "&" in part:
+            part, bits = part["&"][0], bits_of(part["&"][1])
+        payload = part.get("payload", {})
+        if part.get("meta", {}).get("key") == "l4proto":
+            return "proto", None
+        if payload.get("field") in ADDRESSES and payload["protocol"] in ("ip", "ip6"):
+            self.family_set(FAMILIES[payload["protocol"]])
+            return payload["field"], bits
+        if payload.get("field") in ("sport", "dport") and bits is None:
+            self.transport(payload["protocol"])
+            return payload["field"], None
+        raise Left(f"counts by {self.name_of(part)}: no key of a policy does")
+
+    def limit(self, limit, fields, masks, table):
+        if self.rule.limit:
+            raise Left("has two limits: write each as a rule")
+        if isinstance(limit, str):
+            table, limit = f"limit {limit}", self.ruleset.limits.get(self.table + (limit,))
+        if not limit or limit["per"] not in PERIODS:
+            raise Left("has a limit that is not known here")
+        self.rule.above = bool(limit.get("inv"))
+        unit = limit.get("rate_unit", "packets")
+        amount, burst = limit["rate"], limit.get("burst", 5)
+        if unit != "packets":
+            amount *= BYTES[unit]
+            burst = amount + limit.get("burst", 0) * BYTES[limit.get("burst_unit", "bytes")]
+        self.rule.limit = Limit(amount, PERIODS[limit["per"]], burst or 5, unit != "packets", fields, masks,
+                                table=table and " ".join(self.table + (table,)))
+
+
+class Ruleset:
+    def __init__(self, objects):
+        self.sets, self.limits, self.tables = {}, {}, {}
+        for entry in objects:
+            for kind, value in entry.items():
+                where = (value.get("family"), value.get("table"))
+                if kind in ("set", "map"):
+                    self.sets[where + (value["name"],)] = value
+                elif kind == "limit":
+                    self.limits[where + (value["name"],)] = value
+                elif kind == "chain":
+                    self.chain(where, value)
+
+    def chain(self, where, value):
+        chains = self.tables.setdefault(where, Chains())
+        if value.get("hook"):
+            chains.hooks.append((value["name"], FAMILIES.get(where[0]), value["hook"] in RECEIVING,
+                                 value.get("policy", "accept"), value.get("dev")))
+
+    def rule(self, policy, value):
+        where = (value["family"], value["table"])
+        place = f"{where[0]} {where[1]} {value['chain']} handle {value['handle']}"
+        limits = "limit" in json.dumps(value["expr"])
+        if where[0] not in FAMILIES:
+            return limits and policy.leave(place, f"is for the family {where[0]}: a policy is for IP")
+        reader = Reader(self, where, place, value.get("comment", ""))
+        try:
+            reader.read(value["expr"])
+            if reader.rule.limit and any("reject" in e for e in value["expr"]):
+                policy.note("reject answers what it drops, a policy says nothing")
+        except Left as why:
+            reader.rule.matches = [m.copy(other=("words that could not be read",)) for m in reader.rule.matches]
+            reader.rule.limit, reader.rule.left = None, str(why) if limits else ""
+            targets = [n for e in value["expr"] for n in e if n in VERDICTS]
+            reader.rule.target = VERDICTS[targets[0]] if targets else "leave"
+        return self.tables[where].rules.setdefault(value["chain"], []).append(reader.rule)
+
+
+def read(policy, text, device):
+    objects = json.loads(text)["nftables"]
+    ruleset = Ruleset(objects)
+    for entry in objects:
+        if "rule" in entry:
+            ruleset.rule(policy, entry["rule"])
+    chains_convert(policy, ruleset.tables.values(), device)

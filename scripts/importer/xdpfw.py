@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The configuration of XDP-Firewall, in libconfig's syntax. Its filters are asked in their order, the
+first that matches decides; a rate matches a source that has sent so many packets, of any kind, since its
+second began. What is dropped by a filter blocks the source for its block_time, from everything."""
+import ipaddress
+import re
+
+from .model import Left, Limit, Match, Step, network_of
+from .policy import steps_convert
+
+TOKEN = re.compile(r"""(?P<skip>\s+|\#[^\n]*|//[^\n]*|/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\])*")|
+    (?P<number>[-+]?(?:0[xX][0-9a-fA-F]+|\d+(?![.\w])|\d+L{1,2}))|(?P<name>@?[A-Za-z*][-\w*]*)|(?P<sign>[=:;,{}()\[\]])""",
+                   re.S | re.X)
+OLD = {"srcip": "src_ip", "dstip": "dst_ip", "srcip6": "src_ip6", "dstip6": "dst_ip6", "blocktime": "block_time",
+       "pps": "ip_pps", "bps": "ip_bps"}
+RATES = {"ip_pps": ("saddr",), "ip_bps": ("saddr",), "flow_pps": ("saddr", "sport", "proto"),
+         "flow_bps": ("saddr", "sport", "proto")}
+PROTOCOLS = {"tcp": 6, "udp": 17}
+KNOWN = {"enabled", "action", "block_time", "log", "src_ip", "dst_ip", "src_ip6", "dst_ip6", "tcp_enabled",
+         "udp_enabled", "icmp_enabled", "tcp_sport", "tcp_dport", "udp_sport", "udp_dport", "tcp_syn", "tcp_ack",
+         *RATES}
+
+
+# ---- libconfig
+
+class Config:
+    """Settings, groups as dicts, lists and arrays as lists; a group knows its line as "\\0line"."""
+    def __init__(self, text):
+        self.tokens, at = [], 0
+        while at < len(text):
+            found = TOKEN.match(text, at)
+            line = text.count("\n", 0, at) + 1
+            if not found:
+                raise Left(f"line {line}: '{text[at:].split()[0][:20]}' is not of libconfig's syntax")
+            if found.lastgroup != "skip":
+                self.tokens.append((found.lastgroup, found[0], line))
+            at = found.end()
+        self.tokens.append(("end", "the end", text.count("\n") + 1))
+
+    def peek(self):
+        return self.tokens[0][1] if self.tokens[0][0] == "sign" else None
+
+    def take(self, *kinds):
+        kind, text, line = self.tokens[0]
+        if kind not in kinds and text not in kinds:
+            raise Left(f"line {line}: {text} is not expected here")
+        self.tokens.pop(0)
+        return text
+
+    def settings(self, end):
+        line = self.tokens[0][2]
+        group = {}
+        while self.tokens[0][1] != end:
+            name = self.take("name")
+            if name.startswith("@"):
+                raise Left(f"line {line}: {name}: give the files one by one")
+            self.take("=", ":")
+            group[name] = self.value()
+            while self.peek() in (";", ","):
+                self.take("sign")
+        self.take(end)
+        return {**group, "\0line": line}
+
+    def value(self):
+        sign, line = self.peek(), self.tokens[0][2]
+        if sign == "{":
+            self.take("{")
+            return {**self.settings("}"), "\0line": line}
+        if sign in ("(", "["):
+            return self.items(self.take("sign"))
+        text = self.take("string", "number", "name")
+        if text.startswith('"'):
+            while self.tokens[0][0] == "string":
+                text = text[:-1] + self.take("string")[1:]
+            return re.sub(r"\\(.)", r"\1", text[1:-1])
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        try:
+            return int(text.rstrip("L"), 0)
+        except ValueError:
+            raise Left(f"line {line}: {text} is no value") from None
+
+    def items(self, sign):
+        end = {"(": ")", "[": "]"}[sign]
+        items = []
+        while self.peek() != end:
+            items.append(self.value())
+            if self.peek() == ",":
+                self.take(",")
+        self.take(end)
+        return items
+
+
+# ---- filters
+
+def ports_of(value):
+    found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(value))
+    if not found:
+        raise Left(f"port '{value}' is neither a number nor a range")
+    return int(found[1]), int(found[2] or found[1])
+
+
+class Filter:
+    def __init__(self, policy, settings):
+        self.policy = policy
+        self.settings = {OLD.get(name, name): value for name, value in settings.items()}
+        self.place = f"line {settings[chr(0) + 'line']}"
+        self.limits = [name for name in RATES if name in self.settings]
+
+    def get(self, name, usual=None):
+        return self.settings.get(name, usual)
+
+    def step(self):
+        matches = self.matches()
+        if self.get("action") not in (0, 1):
+            raise Left("has no action that is known here: 0 drops, 1 allows")
+        if self.get("action") == 1:
+            if self.limits:
+                raise Left("allows what is over a rate: a policy can only drop that")
+            return Step(self.place, "accept", matches)
+        if self.limits:
+            return Step(self.place, "above", matches, self.limit(matches))
+        self.check_block(matches)
+        return Step(self.place, "drop", matches)
+
+    def check_block(self, matches):
+        """`deny` bans nobody; where it is for everything of a source, it need not."""
+        if self.get("block_time", 1) and any(m != Match(family=m.family, src=m.src) for m in matches):
+            text = f"a source that is dropped is not blocked from everything for {self.get('block_time', 1)} s"
+            if "block_time" in self.settings:
+                self.policy.leave(self.place, f"block_time: {text}, a deny bans nobody")
+            else:
+                self.policy.note(f"{self.place}: {text}")
+
+    def matches(self):
+        unknown = [n for n in self.settings if n not in KNOWN and n[0] != "\0"]
+        if unknown:
+            raise Left(f"matches by {unknown[0]}: a policy cannot")
+        match = Match(syn=self.syn())
+        chosen = [name for name in ("tcp", "udp", "icmp") if self.get(f"{name}_enabled")]
+        if chosen and chosen[0] != "icmp":  # the first of them decides, as in xdpfw
+            match = match.copy(proto=PROTOCOLS[chosen[0]])
+            for side in ("sport", "dport"):
+                if f"{chosen[0]}_{side}" in self.settings:
+                    match = match.copy(**{side: ports_of(self.get(f"{chosen[0]}_{side}"))})
+        if not chosen:
+            self.policy.note("xdpfw looks at TCP, UDP and ICMP only, a policy at every protocol")
+        return [m for f in self.families() for m in self.protocols(f, match, chosen)]
+
+    def protocols(self, family, match, chosen):
+        """ICMP has another number in IPv6."""
+        match = match.copy(**family)
+        if chosen[:1] != ["icmp"]:
+            return [match]
+        return [match.copy(proto={4: 1, 6: 58}[f], family=match.family) for f in (4, 6) if match.family in (None, f)]
+
+    def families(self):
+        """The addresses, of one family where there are any."""
+        found = []
+        for family, end in ((4, ""), (6, "6")):
+            sides = {side: network_of(self.get(f"{side}_ip{end}")) for side in ("src", "dst")
+                     if self.get(f"{side}_ip{end}")}
+            if sides:
+                found.append({"family": family, **sides})
+        return found or [{}]
+
+    def syn(self):
+        if not self.get("tcp_enabled") or not ("tcp_syn" in self.settings or "tcp_ack" in self.settings):
+            return False
+        if self.get("tcp_syn") is not True or self.get("tcp_ack") is True:
+            raise Left("matches by flags of TCP other than SYN without ACK: a policy cannot")
+        if "tcp_ack" not in self.settings:
+            self.policy.note(f"{self.place}: tcp_syn holds answers (SYN and ACK) too, `syn` does not")
+        return True
+
+    def limit(self, matches):
+        if len(self.limits) > 1:
+            raise Left(f"drops what is over both {self.limits[0]} and {self.limits[1]}: limits of a policy drop what "
+                       "is over any")
+        name, block = self.limits[0], self.get("block_time", 1)
+        fields = set(RATES[name])
+        if "sport" in fields:
+            if any(not m.dport or m.dport[0] != m.dport[1] for m in matches):
+                raise Left(f"{name} counts by source address and port: a policy's `flow` counts by destination too")
+            self.policy.note(f"{self.place}: {name} counts what goes to all addresses of this host together, "
+                             "`flow` each")
+            fields |= {"daddr", "dport"}
+        if any(m != Match(family=m.family) for m in matches):
+            self.policy.note(f"{self.place}: {name} counts all packets of a source, a policy those that match")
+        return Limit(self.get(name), "second", None, name.endswith("bps"), frozenset(fields),
+                     over=f"ban {block}s source" if block else "")
+
+
+def ranges_read(policy, config, steps):
+    """Networks that are dropped before any filter is asked."""
+    for name in ("ip_drop_ranges", "ip_range_drop"):
+        for text in config.get(name, ()):
+            try:
+                network = network_of(text)
+                steps.append(Step(f"{name} {text}", "drop", [Match(family=network.version, src=network)]))
+            except Left as why:
+                policy.leave(f"{name}", why)
+
+
+def read(policy, text, device):
+    config = Config(text).settings("the end")
+    steps = []
+    devices = config.get("interface", [])
+    devices = devices if isinstance(devices, list) else [devices]
+    if device and devices and device not in devices:
+        raise Left(f"is for {', '.join(devices)}, not for {device}")
+    ranges_read(policy, config, steps)
+    for settings in config.get("filters", ()):
+        entry = Filter(policy, settings)
+        if entry.get("enabled") is False:
+            continue
+        try:
+            steps.append(entry.step())
+        except Left as why:
+            policy.leave(entry.place, why)
+            if entry.get("action") == 1:
+                steps.append(Step(entry.place, "leave", [Match(other=("a filter that was left out",))]))
+    steps_convert(policy, steps, "accept")

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# scripts/import reads what iptables-save and `nft -j list ruleset` of this machine print of rules that
+# the kernel took; the rows of each format are in tests/unit/import_rows.py.
+source "$(dirname "$0")/../lib.sh"
+
+export RLCTL
+
+# converted WANTED CMD…: the rules that become of what CMD prints in B, sorted; all is carried over.
+converted() {
+	local wanted=$1
+	shift
+	in_ns B "$@" >"$TMP/printed" && "$TOP/scripts/import" "$TMP/printed" >"$TMP/policy" || return
+	is "$(sed 's/\t#.*//' "$TMP/policy" | sort)" "$(sort <<<"$wanted")" && "$RLCTL" apply --check "$TMP/policy"
+}
+
+add() { in_ns B "${TOOL:-iptables}" -A "$@"; }
+
+test_iptables() {
+	local over='-m hashlimit --hashlimit-above' by='--hashlimit-mode srcip'
+	# shellcheck disable=SC2086 # words
+	add INPUT -i lo -j ACCEPT && add INPUT -s 192.0.2.7 -j ACCEPT &&
+		add INPUT -p udp --dport 53 $over 1000/sec --hashlimit-burst 2000 $by --hashlimit-srcmask 24 \
+			--hashlimit-name dns -j DROP &&
+		add INPUT -p tcp --syn $over 50/min --hashlimit-burst 100 $by,dstport --hashlimit-name syn -j REJECT &&
+		add INPUT -p icmp $over 512kb/s --hashlimit-burst 1mb $by --hashlimit-name ping -j DROP &&
+		add INPUT -p sctp -m hashlimit --hashlimit-upto 7/hour --hashlimit-name all -j ACCEPT &&
+		add INPUT -p sctp -j DROP || return
+	converted "$(cat <<-'END'
+		rule 192.0.2.7 allow
+		rule 0.0.0.0/0 udp dport 53 limit 1000/second burst 2000 per source/24
+		rule 0.0.0.0/0 tcp syn limit 50/minute burst 100 per source+dport
+		rule 0.0.0.0/0 icmp limit 512kibyte/second burst 1536kibyte
+		rule 0.0.0.0/0 sctp limit 7/hour burst 5 per rule
+		END
+	)" iptables-save
+}
+
+test_counters() { converted "$(sed 's/\t#.*//' "$TMP/policy")" iptables-save -c; }
+
+test_ip6tables() {
+	# shellcheck disable=SC2034 # of add
+	local TOOL=ip6tables
+	add INPUT -p udp -m hashlimit --hashlimit-above 10/sec --hashlimit-mode srcip --hashlimit-srcmask 64 \
+		--hashlimit-name six -j DROP &&
+		converted 'rule ::/0 udp limit 10/second burst 5' ip6tables-save
+}
+
+test_nft() {
+	in_ns B nft flush ruleset && in_ns B nft -f - <<-'END' || return
+	table inet filter {
+		set flood { type ipv4_addr; flags dynamic; timeout 10s; size 128000; }
+		set nets { type ipv4_addr; flags dynamic; size 1000; }
+		set both { type ipv4_addr . inet_service; flags dynamic; size 1000; }
+		set friends { type ipv4_addr; flags interval; elements = { 192.0.2.1, 198.51.100.0/24 } }
+		limit slow { rate 400/minute burst 10 packets }
+		chain input {
+			type filter hook input priority 0; policy drop;
+			iifname "lo" accept
+			ip saddr @friends accept
+			udp dport 53 add @flood { ip saddr limit rate over 1000/second burst 2000 packets } counter drop
+			udp dport 54 update @nets { ip saddr and 255.255.255.0 limit rate over 1024 kbytes/second burst 512 kbytes } drop
+			tcp flags & (syn | ack) == syn add @both { ip saddr . tcp dport limit rate over 5/second } drop comment "opens"
+			meta l4proto icmpv6 meter six size 1024 { ip6 saddr and ffff:ffff:ffff:ffff:: limit rate over 5/second } drop
+			udp dport 1000-2000 limit rate over 10 mbytes/second drop
+			meta l4proto sctp jump more
+		}
+		chain more {
+			limit name "slow" accept
+			drop
+		}
+	}
+	END
+	converted "$(cat <<-'END'
+		rule 192.0.2.1 allow
+		rule 198.51.100.0/24 allow
+		rule any udp dport 53 src 0.0.0.0/0 limit 1000/second burst 2000
+		rule any udp dport 54 src 0.0.0.0/0 limit 1mibyte/second burst 1536kibyte per source/24
+		rule any tcp src 0.0.0.0/0 syn limit 5/second burst 5 per source+dport
+		rule any icmp6 src ::/0 limit 5/second burst 5
+		rule any udp dport 1000-2000 limit 10mibyte/second burst 10mibyte per rule
+		rule any sctp limit 400/minute burst 10 per rule
+		END
+	)" nft -j list ruleset
+}
+
+test_comment() { grep -q '# inet filter input handle [0-9]*: opens$' "$TMP/policy"; }
+
+# As `nft -j` shows rules that iptables-nft made: their limits are left out, and why is said.
+test_nft_of_iptables() {
+	in_ns B nft flush ruleset && add INPUT -m hashlimit --hashlimit-above 9/sec --hashlimit-name x -j DROP || return
+	in_ns B nft -j list ruleset >"$TMP/printed"
+	expect_status 1 "$TOP/scripts/import" "$TMP/printed" 2>"$TMP/said" && grep -q 'give what iptables-save prints' "$TMP/said"
+}
+
+test_in_force() {
+	veth_pair C D && rl D attach veth-D && in_ns B nft flush ruleset &&
+		add INPUT -p udp -m hashlimit --hashlimit-above 10/hour --hashlimit-mode srcip --hashlimit-name y -j DROP &&
+		in_ns B iptables-save | "$TOP/scripts/import" | rl D apply - &&
+		is "$(rl D show)" 'rule 0.0.0.0/0 udp limit 10/hour burst 5'
+}
+
+ns_new B || exit 1
+if in_ns B iptables -nL INPUT >/dev/null 2>&1 && in_ns B iptables --version | grep -q nf_tables; then
+	t 'iptables-save' test_iptables
+	t 'iptables-save with counters' test_counters
+	t 'ip6tables-save' test_ip6tables
+	t 'nft shows rules of iptables' test_nft_of_iptables
+	t 'a policy that was converted is put in force' test_in_force
+else
+	skip 'iptables-save' 'no iptables-nft here'
+fi
+if in_ns B nft list ruleset >/dev/null 2>&1; then
+	t 'nft -j list ruleset' test_nft
+	t 'nft: the comment of a rule' test_comment
+else
+	skip 'nft -j list ruleset' 'no nft here'
+fi
