@@ -1,0 +1,68 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What those who run test files source: reading TAP, one line per file on the terminal, and the sum
+# as the last line.
+
+passed=0 failed=0 skipped=0 tests_run=0
+refused=() # skipped though they must run here
+
+# line NAME PASSED FAILED SKIPPED SECONDS: what the terminal shows of one file.
+line() {
+	printf '%-36s %4d passed %4d failed %4d skipped %5d s\n' "$@"
+	passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+}
+
+# count <LOG: "PASSED FAILED SKIPPED MISSING" of TAP output. cmocka 1.1 spells a skip
+# `not ok N # SKIP NAME`; MISSING are tests that a plan `1..N` promised.
+count() {
+	awk '
+	/^(not )?ok( .*)?# SKIP/ { skipped++; next }
+	/^not ok( |$)/ { failed++; next }
+	/^ok( |$)/ { passed++; next }
+	/^1\.\.[0-9]+$/ { planned += substr($0, 4) }
+	END {
+		missing = planned - passed - failed - skipped
+		print passed + 0, failed + 0, skipped + 0, (missing > 0 ? missing : 0)
+	}'
+}
+
+# skips <LOG: "NAME reason" of each skipped test, whichever way it is spelt.
+skips() {
+	sed -nE -e 's/^(not )?ok ([0-9]+ )?(- )?# SKIP *(.*)/\4/p; t' \
+		-e 's/^(not )?ok ([0-9]+ )?(- )?(.*[^ ]) *# SKIP *(.*)/\4 \5/p'
+}
+
+may_skip() { # NAME: the first word of a line of tests/may-skip
+	[[ -f tests/may-skip ]] && awk -v name="$1" '$1 == name { found = 1 } END { exit !found }' tests/may-skip
+}
+
+note_skips() { # FILE LOG
+	local skip
+	while read -r skip; do
+		may_skip "${skip%% *}" || refused+=("$1: $skip")
+	done < <(skips <"$2")
+}
+
+# Why a program's own lines are not the whole truth; nothing when they are.
+complaint() { # STATUS PASSED FAILED SKIPPED MISSING LIMIT
+	if [[ $1 -eq 124 || $1 -eq 137 ]]; then
+		echo "ended after $6 s (time limit) or killed"
+	elif [[ $5 -gt 0 ]]; then
+		echo "$5 planned tests did not report"
+	elif [[ $1 -ne 0 && $3 -eq 0 ]]; then
+		echo "exit status $1 without a failed test"
+	elif [[ $(($2 + $3 + $4)) -eq 0 ]]; then
+		echo "no TAP line"
+	fi
+}
+
+finish() {
+	local line
+	for line in ${refused[@]+"${refused[@]}"}; do
+		echo "must not be skipped here: $line"
+	done
+	[[ $tests_run -gt 0 ]] || echo "no test ran"
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[[ $failed -eq 0 && $tests_run -gt 0 && ${#refused[@]} -eq 0 ]]
+	exit
+}
