@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The whole check: dependencies, build with -Werror, lint, all tests. The last line of output is
 # always `N passed, N failed, N skipped`. The tests speak TAP; each file's output stays in build/log.
-# A file may ask for another time limit with a comment `check: timeout SECONDS` in its source.
+# As many at once as there are processors; a file may ask for another time limit with a comment
+# `check: timeout SECONDS` in its source, and for the whole machine with `check: alone`.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -29,10 +30,12 @@ usage() {
 	END
 }
 
-child=''
+# What is running: by process id, its source, when it began, and its time limit.
+declare -A source_of=() began_at=() limit_of=()
+
 interrupted() {
 	trap '' INT TERM
-	[[ -z $child ]] || kill -TERM "$child" 2>/dev/null # timeout hands it on to the whole test
+	[[ ${#source_of[@]} -eq 0 ]] || kill -TERM "${!source_of[@]}" 2>/dev/null # timeout hands it on
 	wait
 	failed=$((failed + 1))
 	echo interrupted
@@ -66,26 +69,46 @@ program_of() { # SOURCE: how to run it
 	esac
 }
 
-run_file() { # SOURCE
-	local source=$1 start=$SECONDS status=0 limit name log why p f s m command
-	name=${source#tests/}
-	log=$LOG/${name%.*}.log
-	limit=$(time_limit "$source")
+log_of() { # SOURCE
+	local name=${1#tests/}
+	echo "$LOG/${name%.*}.log"
+}
+
+# launch SOURCE: in the background, where an interrupt reaches it.
+launch() {
+	local log command limit
+	log=$(log_of "$1") limit=$(time_limit "$1")
 	mkdir -p "${log%/*}"
-	read -ra command <<<"$(program_of "$source")"
+	read -ra command <<<"$(program_of "$1")"
 	tests_run=$((tests_run + 1))
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 "$limit" "${command[@]}" >"$log" 2>&1 </dev/null &
-	child=$! # in the background, where an interrupt reaches it
-	wait "$child" || status=$?
-	child=''
+	source_of[$!]=$1 began_at[$!]=$SECONDS limit_of[$!]=$limit
+}
+
+# collect: waits for the next one that ends, and tells.
+collect() {
+	local pid status=0 name log why p f s m
+	wait -n -p pid "${!source_of[@]}" || status=$?
+	name=${source_of[$pid]#tests/} log=$(log_of "${source_of[$pid]}")
 	read -r p f s m <<<"$(count <"$log")"
-	why=$(complaint "$status" "$p" "$f" "$s" "$m" "$limit")
+	why=$(complaint "$status" "$p" "$f" "$s" "$m" "${limit_of[$pid]}")
 	[[ -z $why ]] || f=$((f + 1))
-	line "$name" "$p" "$f" "$s" $((SECONDS - start))
+	line "$name" "$p" "$f" "$s" $((SECONDS - began_at[$pid]))
 	[[ $f -eq 0 ]] || sed 's/^/    /' "$log"
 	[[ -z $why ]] || echo "    $name: $why (whole output: $log)"
 	note_skips "$name" "$log"
+	unset "source_of[$pid]"
 }
+
+# collect_to N: until no more than N are running.
+collect_to() {
+	while [[ ${#source_of[@]} -gt $1 ]]; do
+		collect
+	done
+}
+
+# What floods, or times both processors, says so and has the machine for itself, after all others.
+is_alone() { grep -q 'check: alone' "$1"; }
 
 refuse_without_root() { # SOURCE
 	tests_run=$((tests_run + 1))
@@ -113,16 +136,27 @@ selected() {
 	)
 }
 
-run_tests() {
-	local files file
-	mapfile -t files < <(selected "$@")
-	for file in ${files[@]+"${files[@]}"}; do
+# run_some N FILE…: N at once.
+run_some() {
+	local file
+	for file in "${@:2}"; do
 		if [[ $EUID -ne 0 && $file != tests/unit/* ]]; then
 			refuse_without_root "$file"
 		else
-			run_file "$file"
+			collect_to $(($1 - 1))
+			launch "$file"
 		fi
 	done
+	collect_to 0
+}
+
+run_tests() {
+	local file together=() alone=()
+	while read -r file; do
+		if is_alone "$file"; then alone+=("$file"); else together+=("$file"); fi
+	done < <(selected "$@")
+	run_some "$(nproc)" ${together[@]+"${together[@]}"}
+	run_some 1 ${alone[@]+"${alone[@]}"}
 }
 
 umask 022

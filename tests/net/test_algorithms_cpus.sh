@@ -3,6 +3,7 @@
 # Two CPUs, one key, each algorithm at full speed: never more than its definition allows for the time
 # that it took, and one tick where the tick clock is used; and no less than 0.99 of that. By source in
 # both tables, and by rule, whose state is the same in both.
+# check: alone
 #
 # A warm-up has no memory of what it might have let through: where the machine keeps both senders
 # waiting for longer than its interval, its definition allows less. Hence a long one, and 0.9.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The demonstration that strangers run first: it succeeds from any directory, and leaves nothing
-# behind, also when it is ended in the middle. check: timeout 180
+# behind, also when it is ended in the middle. check: timeout 180 check: alone
 . "$(dirname "$0")/../lib.sh"
 RUNNING='' # the demo's pid
 # The library kills without warning, and the demo could not clean up after itself.

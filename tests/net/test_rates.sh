@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Under overload a limit admits burst + rate × time: within 1 % of the rate over some seconds, and
-# never more but for one tick. Times are those that the senders measured.
+# never more but for one tick. Times are those that the senders measured. check: alone
 source "$(dirname "$0")/../lib.sh"
 
 # one_rule RULE: the whole policy, with fresh state and counters.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Two CPUs in one set of the hot table at once: a source, and strangers that owe longer and push it
  * out; a pardon while its packets go on.
+ *
+ * check: alone
  */
 #include <pthread.h>
 #include <sched.h>

@@ -4,6 +4,8 @@
  * the one admits over time is the same whether or not the other refuses packets in between. Then
  * the same where two CPUs race for the other's every packet, so that what was taken has to be given
  * back.
+ *
+ * check: alone
  */
 #include "stand.h"
 

@@ -4,6 +4,8 @@
  *
  * The clock is a counter that both advance. None may run ahead of what the other read last by more
  * than `lead_ns`, as CPUs that took the time and were late; one may read it `lag_ns` in the past.
+ *
+ * check: alone
  */
 #include <pthread.h>
 #include <sched.h>
