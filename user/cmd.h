@@ -35,6 +35,7 @@
 	X(LOG_DEPTH, "log-depth", 0, "N", "the largest N of a sliding-log; 1024")             \
 	X(CHECK, "check", 0, NULL, "only look for errors; needs no privilege")                \
 	X(WATCH, "watch", 0, "[S]", "again every S seconds, with rates; 1")                   \
+	X(PROMETHEUS, "prometheus", 0, NULL, "in Prometheus' text format")                    \
 	X(VERDICTS, "verdicts", 0, NULL, "a line for every packet instead of sums")
 #define COMMAND_OPTION_ENUM(name, ...) OPTION_##name,
 enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl stats: what passed and what was dropped, once or again and again. */
+/* rlctl stats: what passed and what was dropped, once or again and again, or for Prometheus. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 
 #include "cmd.h"
 #include "output_stats.h"
+#include "prometheus.h"
 #include "units.h"
 
 #define SECONDS_MAX 86400u
@@ -25,14 +26,6 @@ struct readings {
 	size_t count;
 };
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 static void readings_clear(struct readings *readings)
 {
 	for (size_t i = 0; i < readings->count; i++)
@@ -44,7 +37,7 @@ static void readings_clear(struct readings *readings)
 static int visit(struct instance *instance, void *arg)
 {
 	struct readings *readings = arg;
-	struct reading reading = {.instance = *instance, .at_ns = monotonic_ns()};
+	struct reading reading = {.instance = *instance, .at_ns = clock_ns(CLOCK_MONOTONIC)};
 	int rc = instance_stats_read(instance, &reading.stats);
 
 	if (rc)
@@ -141,7 +134,7 @@ static int frame(const struct target *target, struct readings *before)
 /* Until the next picture is due. True when the user wants to end. */
 static bool wait_until(const sigset_t *signals, uint64_t due_ns)
 {
-	uint64_t now = monotonic_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	uint64_t left = due_ns > now ? due_ns - now : 0;
 	struct timespec rest = {
 		.tv_sec = (time_t)(left / NS_PER_SECOND),
@@ -158,7 +151,7 @@ static bool wait_until(const sigset_t *signals, uint64_t due_ns)
 static int stats_watch(const struct target *target, uint32_t seconds)
 {
 	struct readings last = {0};
-	uint64_t due = monotonic_ns();
+	uint64_t due = clock_ns(CLOCK_MONOTONIC);
 	bool seen = false;
 	sigset_t signals;
 	int rc;
@@ -182,6 +175,22 @@ static int stats_watch(const struct target *target, uint32_t seconds)
 	return rc;
 }
 
+/* What could be read is printed also where something could not: the document says how much. */
+static int stats_prometheus(const struct target *target)
+{
+	struct scrape scrape = {0};
+	int rc = scrape_read(target, &scrape);
+
+	if (!rc && !scrape.count && !scrape.errors)
+		rc = nothing_attached(target);
+	if (!rc) {
+		scrape_print(stdout, &scrape);
+		rc = scrape.errors ? -1 : 0;
+	}
+	scrape_clear(&scrape);
+	return rc;
+}
+
 int cmd_stats(const struct command *command)
 {
 	uint32_t seconds;
@@ -189,6 +198,13 @@ int cmd_stats(const struct command *command)
 
 	if (rc)
 		return rc;
+	if (option_given(command, OPTION_PROMETHEUS)) {
+		if (output_json || option_given(command, OPTION_WATCH))
+			return wrong("stats: --prometheus is a format of its own, of one moment: "
+				     "leave %s out",
+				     output_json ? "--json" : "--watch");
+		return stats_prometheus(&command->target);
+	}
 	if (option_given(command, OPTION_WATCH))
 		return stats_watch(&command->target, seconds);
 	return stats_once(&command->target);

@@ -181,6 +181,8 @@ int simulation_run(struct simulation *simulation, const struct captured *packet,
 const struct instance *simulation_instance(const struct simulation *simulation);
 int simulation_stats_read(const struct simulation *simulation, struct instance_stats *out);
 
+uint64_t clock_ns(int clock); /* CLOCK_MONOTONIC or CLOCK_REALTIME */
+
 /* Enters the network namespace NAME of /run/netns, as `ip -n` does, and nothing else of it. */
 int netns_enter(const char *name);
 

@@ -106,6 +106,4 @@ extern bool netns_entered; /* by netns_enter: the namespace was named, not found
 /* Opens the instance whose pins are at path; silent -ENOENT when they are not complete. */
 int instance_open_path(const char *path, const char *device, struct instance *out);
 
-uint64_t clock_ns(int clock);
-
 #endif

@@ -104,7 +104,7 @@ const struct verb verbs[] = {
 		.name = "stats",
 		.words = "[DEV]",
 		.summary = "Count what passed and what was dropped, by reason and rule",
-		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH),
+		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH) | OPTION_BIT(PROMETHEUS),
 		.device = DEVICE_MAY,
 		.run = cmd_stats,
 	},

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The document for Prometheus, of instances that exist in memory only: one test per row. What
+ * promtool says of real ones is in tests/net/test_metrics.sh.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prometheus.h" /* before cmocka, which makes a macro of the name fail */
+
+#include <cmocka.h>
+
+#include "policy_helpers.h"
+
+/* ---- two instances: one with rules and a hot table, one with a name that needs escaping */
+
+static const char rules[] = "rule any limit 1000/second burst 20\n"
+			    "rule any udp limit 1mbit over count for 10m\n"
+			    "rule 192.0.2.0/24 deny for 1h\n";
+
+static void scraped_fill(struct scraped *out, const char *device, const char *text)
+{
+	struct policy_error err;
+
+	memset(out, 0, sizeof(*out));
+	snprintf(out->instance.device, sizeof(out->instance.device), "%s", device);
+	out->instance.info.mtu = 1500;
+	out->instance.info.sources = 4096;
+	assert_int_equal(policy_parse(text, strlen(text), &on_xdp, NULL, &out->stats.policy, &err),
+			 0);
+	out->stats.rules = calloc(out->stats.policy.count + 1, sizeof(*out->stats.rules));
+	assert_non_null(out->stats.rules);
+}
+
+static void hot_fill(struct scraped *scraped)
+{
+	scraped->status.native = true;
+	scraped->status.program_id = 1234567;
+	scraped->status.since_ns = 1795156791000000042ull;
+	scraped->status.memory_bytes = UINT64_MAX;
+	scraped->status.sources_used = 17;
+	scraped->stats.reasons[RL_REASON_WITHIN] = (struct rl_amount){3, 180};
+	scraped->stats.reasons[RL_REASON_OVER] = (struct rl_amount){UINT64_MAX, 7};
+	scraped->stats.rules[0].passed = (struct rl_amount){1, 2};
+	scraped->stats.rules[0].dropped = (struct rl_amount){3, 4};
+	scraped->stats.rules[1].shadow = (struct rl_amount){5, 6};
+	scraped->stats.pressure[RL_PRESSURE_EVICTIONS] = 8;
+	scraped->stats.hot_slots = 4096;
+	scraped->stats.hot_live = 9;
+}
+
+static char *document_of(const struct scrape *scrape)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	assert_non_null(file);
+	scrape_print(file, scrape);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(strlen(text), size);
+	return text;
+}
+
+static char *document;
+
+static int document_make(void **state)
+{
+	static struct scraped items[2];
+	const struct scrape scrape = {items, ARRAY_SIZE(items), 1, 1000000003};
+
+	(void)state;
+	scraped_fill(&items[0], "eth0", rules);
+	hot_fill(&items[0]);
+	scraped_fill(&items[1], "q\"\\\n\xc3", "rule any allow\n");
+	items[1].instance.info.table = RL_TABLE_LRU;
+	document = document_of(&scrape);
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
+		instance_stats_clear(&items[i].stats);
+	return 0;
+}
+
+static int document_free(void **state)
+{
+	(void)state;
+	free(document);
+	return 0;
+}
+
+#define ETH0  "{device=\"eth0\",hook=\"xdp\""
+#define ODD   "{device=\"q\\\"\\\\\\\\x0a\\\\xc3\",hook=\"xdp\""
+#define LIMIT "any limit 1000/second burst 20"
+#define COUNT "any udp limit 1mbit burst 100kbit over count"
+
+static const struct line_row {
+	const char *name, *line;
+	int times;
+} lines[] = {
+	{"info: hot, native",
+	 "rlctl_instance_info" ETH0 ",mode=\"native\",table=\"hot\",program_id=\"1234567\"} 1", 1},
+	{"info: lru, generic",
+	 "rlctl_instance_info" ODD ",mode=\"generic\",table=\"lru\",program_id=\"0\"} 1", 1},
+	{"time of attach, exact", "rlctl_attached_timestamp_seconds" ETH0 "} 1795156791.000000042",
+	 1},
+	{"passed packets", "rlctl_passed_packets_total" ETH0 ",reason=\"within\"} 3", 1},
+	{"passed bytes", "rlctl_passed_bytes_total" ETH0 ",reason=\"within\"} 180", 1},
+	{"dropped packets, 64 bits",
+	 "rlctl_dropped_packets_total" ETH0 ",reason=\"over\"} 18446744073709551615", 1},
+	{"dropped bytes", "rlctl_dropped_bytes_total" ETH0 ",reason=\"over\"} 7", 1},
+	{"zero is there", "rlctl_dropped_packets_total" ODD ",reason=\"no-room\"} 0", 1},
+	{"what passes is not dropped", "rlctl_dropped_packets_total" ETH0 ",reason=\"within\"} 3",
+	 0},
+	{"rule: passed packets", "rlctl_rule_passed_packets_total" ETH0 ",rule=\"" LIMIT "\"} 1",
+	 1},
+	{"rule: passed bytes", "rlctl_rule_passed_bytes_total" ETH0 ",rule=\"" LIMIT "\"} 2", 1},
+	{"rule: dropped packets", "rlctl_rule_dropped_packets_total" ETH0 ",rule=\"" LIMIT "\"} 3",
+	 1},
+	{"rule: dropped bytes", "rlctl_rule_dropped_bytes_total" ETH0 ",rule=\"" LIMIT "\"} 4", 1},
+	{"rule: shadow packets, without the time left",
+	 "rlctl_rule_shadow_packets_total" ETH0 ",rule=\"" COUNT "\"} 5", 1},
+	{"rule: shadow bytes", "rlctl_rule_shadow_bytes_total" ETH0 ",rule=\"" COUNT "\"} 6", 1},
+	{"rule: deny, without the time left",
+	 "rlctl_rule_dropped_packets_total" ETH0 ",rule=\"192.0.2.0/24 deny\"} 0", 1},
+	{"rules", "rlctl_rules" ETH0 "} 3", 1},
+	{"rules: all are listed", "rlctl_rules_unlisted" ETH0 "} 0", 1},
+	{"sources", "rlctl_sources_used" ETH0 "} 17", 1},
+	{"capacity", "rlctl_sources_capacity" ETH0 "} 4096", 1},
+	{"hot table: live", "rlctl_hot_slots_live" ETH0 "} 9", 1},
+	{"hot table: slots", "rlctl_hot_slots" ETH0 "} 4096", 1},
+	{"hot table: evictions", "rlctl_hot_evictions_total" ETH0 "} 8", 1},
+	{"no hot table, no slots", "rlctl_hot_slots" ODD "} 0", 0},
+	{"no hot table, no evictions", "rlctl_hot_evictions_total" ODD "} 0", 0},
+	{"memory", "rlctl_memory_bytes" ETH0 "} 18446744073709551615", 1},
+	{"errors", "rlctl_scrape_errors 1", 1},
+	{"duration", "rlctl_scrape_duration_seconds 1.000000003", 1},
+	{"one head for both", "# TYPE rlctl_passed_packets_total counter", 1},
+	{"gauge", "# TYPE rlctl_sources_used gauge", 1},
+};
+
+/* How often the whole line stands in the text. */
+static int lines_count(const char *text, const char *line)
+{
+	size_t len = strlen(line);
+	int found = 0;
+
+	for (; *text; text = strchr(text, '\n') + 1)
+		found += !strncmp(text, line, len) && text[len] == '\n';
+	return found;
+}
+
+static void line_test(void **state)
+{
+	const struct line_row *row = *state;
+
+	if (lines_count(document, row->line) != row->times)
+		fail_msg("wanted %d times: %s\nin:\n%s", row->times, row->line, document);
+}
+
+/* ---- no instance, too many rules */
+
+static void nothing_test(void **state)
+{
+	const struct scrape scrape = {0};
+	char *text = document_of(&scrape);
+
+	(void)state;
+	assert_int_equal(lines_count(text, "rlctl_scrape_errors 0"), 1);
+	assert_null(strstr(text, "rlctl_rules"));
+	free(text);
+}
+
+#define TOO_MANY (PROMETHEUS_RULES_MAX + 2)
+#define LINE_MAX sizeof("rule 10.255.255 deny\n")
+
+/* Denies, and behind them in the policy's order a limit. */
+static char *rules_many(void)
+{
+	char *text = malloc(TOO_MANY * LINE_MAX + sizeof(rules)), *at = text;
+
+	assert_non_null(text);
+	for (uint32_t i = 0; i < TOO_MANY; i++)
+		at += sprintf(at, "rule 10.0.%u.%u deny\n", i >> 8, i & 255);
+	sprintf(at, "rule 192.0.2.1 limit 1/second\n");
+	return text;
+}
+
+static void many_test(void **state)
+{
+	char *many = rules_many(), *text;
+	struct scraped item;
+	const struct scrape scrape = {.items = &item, .count = 1};
+	int listed = 0;
+
+	(void)state;
+	scraped_fill(&item, "eth0", many);
+	text = document_of(&scrape);
+	for (char *at = text; (at = strstr(at, "\nrlctl_rule_passed_bytes_total{")); at++)
+		listed++;
+	assert_int_equal(listed, PROMETHEUS_RULES_MAX);
+	assert_int_equal(lines_count(text, "rlctl_rules" ETH0 "} 10003"), 1);
+	assert_int_equal(lines_count(text, "rlctl_rules_unlisted" ETH0 "} 3"), 1);
+	assert_int_equal(lines_count(text, "rlctl_rule_passed_bytes_total" ETH0
+					   ",rule=\"192.0.2.1 limit 1/second burst 1\"} 0"),
+			 1);
+	instance_stats_clear(&item.stats);
+	free(text);
+	free(many);
+}
+
+#define SINGLE_TESTS 2
+static struct CMUnitTest tests[ARRAY_SIZE(lines) + SINGLE_TESTS];
+static size_t test_count;
+
+static void add(const char *name, void (*run)(void **state), const void *row)
+{
+	tests[test_count++] = (struct CMUnitTest){name, run, NULL, NULL, (void *)row};
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		add(lines[i].name, line_test, &lines[i]);
+	add("nothing attached", nothing_test, NULL);
+	add("more rules than are listed", many_test, NULL);
+	return cmocka_run_group_tests(tests, document_make, document_free);
+}
