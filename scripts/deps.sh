@@ -21,12 +21,14 @@ bpf/libbpf.h       build  libbpf-dev        libbpf-devel
 xdp/libxdp.h       build  libxdp-dev        libxdp-devel
 json-c/json.h      build  libjson-c-dev     json-c-devel
 pcap/pcap.h        build  libpcap-dev       libpcap-devel
+microhttpd.h       build  libmicrohttpd-dev libmicrohttpd-devel
 libelf.h           build  libelf-dev        elfutils-libelf-devel
 zlib.h             build  zlib1g-dev        zlib-devel
 libbpf.so.1        run    libbpf1           libbpf
 libxdp.so.1        run    libxdp1           libxdp
 libjson-c.so.5     run    libjson-c5        json-c
 libpcap.so         run    libpcap0.8        libpcap
+libmicrohttpd.so.12 run   libmicrohttpd12   libmicrohttpd
 libelf.so.1        run    libelf1           elfutils-libelf
 libz.so.1          run    zlib1g            zlib
 cmocka.h           test   libcmocka-dev     libcmocka-devel

@@ -36,6 +36,7 @@
 	X(CHECK, "check", 0, NULL, "only look for errors; needs no privilege")                \
 	X(WATCH, "watch", 0, "[S]", "again every S seconds, with rates; 1")                   \
 	X(PROMETHEUS, "prometheus", 0, NULL, "in Prometheus' text format")                    \
+	X(LISTEN, "listen", 0, "ADDRESS:PORT", "where to serve; 127.0.0.1:9754")              \
 	X(VERDICTS, "verdicts", 0, NULL, "a line for every packet instead of sums")
 #define COMMAND_OPTION_ENUM(name, ...) OPTION_##name,
 enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };
@@ -87,6 +88,7 @@ int cmd_rule_flush(const struct command *command);
 int cmd_apply(const struct command *command);
 int cmd_show(const struct command *command);
 int cmd_stats(const struct command *command);
+int cmd_exporter(const struct command *command);
 int cmd_simulate(const struct command *command);
 int cmd_source_show(const struct command *command);
 int cmd_source_forgive(const struct command *command);

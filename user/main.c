@@ -109,6 +109,13 @@ const struct verb verbs[] = {
 		.run = cmd_stats,
 	},
 	{
+		.name = "exporter",
+		.words = "",
+		.summary = "Serve the counters to Prometheus, by HTTP",
+		.options = (OPTIONS_COMMON & ~OPTION_BIT(JSON)) | OPTION_BIT(LISTEN),
+		.run = cmd_exporter,
+	},
+	{
 		.name = "simulate",
 		.words = "POLICY PCAP",
 		.summary = "Run a policy over a capture; touches no device",
