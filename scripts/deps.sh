@@ -45,6 +45,9 @@ hping3             test   hping3            hping3
 nmap               test   nmap              nmap
 iperf3             test   iperf3            iperf3
 ethtool            test   ethtool           ethtool
+curl               test   curl              curl
+prometheus         test   prometheus        golang-github-prometheus
+promtool           test   prometheus        golang-github-prometheus
 tcpdump            test   tcpdump           tcpdump
 jq                 test   jq                jq
 ps                 test   procps            procps-ng
@@ -148,13 +151,24 @@ which_package() {
 	package_of "$debian" "$fedora"
 }
 
+# Debian starts a package's service when it installs it, and at every boot. Wanted are commands: a
+# policy-rc.d says no for as long as this takes (one that is there is the administrator's), and what
+# was new is disabled. Neither needs an init system, so it is the same in a chroot.
+install_debian() {
+	local policy=/usr/sbin/policy-rc.d
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get update -qq || return
+	if [[ ! -e $policy && ! -L $policy ]]; then
+		trap 'rm -f /usr/sbin/policy-rc.d' EXIT # of the subshell that this runs in
+		printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy || return
+	fi
+	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" || return
+	[[ " $* " != *' prometheus '* ]] || update-rc.d prometheus disable
+}
+
 install_packages() {
 	case "$DISTRIBUTION" in
-	debian | ubuntu)
-		export DEBIAN_FRONTEND=noninteractive
-		apt-get update -qq &&
-			apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@"
-		;;
+	debian | ubuntu) install_debian "$@" ;;
 	fedora) dnf install -y -q --setopt=install_weak_deps=False "$@" ;;
 	esac
 }
