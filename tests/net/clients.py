@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Clients of an HTTP server that are many, or slow; exit status 0 when all went as it should.
+
+many ADDRESS PORT N   N at once ask for /metrics; each gets the whole document
+slow ADDRESS PORT N   N that send a byte of a request now and then; says "connected", and ends when
+                      the server has ended every one of them
+"""
+import socket
+import sys
+import time
+
+REQUEST = b"GET /metrics HTTP/1.1\r\nHost: rlctl\r\n\r\n"
+END = b"\nrlctl_scrape_duration_seconds "
+DRIP_S = 0.2
+
+
+def connect(address, port, count):
+    return [socket.create_connection((address, port), timeout=60) for _ in range(count)]
+
+
+def answer(client):
+    parts = []
+    while part := client.recv(65536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def many(clients):
+    for client in clients:
+        client.sendall(REQUEST)
+    wrong = [text for text in map(answer, clients) if not text.startswith(b"HTTP/1.1 200 ") or END not in text]
+    if wrong:
+        sys.exit(f"{len(wrong)} of {len(clients)} wrong, as {wrong[0][:200]}")
+
+
+def slow(clients):
+    """Each speaks on as often as it is heard; the request's head has no end."""
+    head = REQUEST[:-2] + b"X-Slow: " + b"x" * 4096
+    print("connected", flush=True)
+    for byte in head:
+        alive = []
+        for client in clients:
+            try:
+                client.send(bytes([byte]))
+                alive.append(client)
+            except ConnectionError:
+                pass  # ended
+        clients = alive
+        if not clients:
+            return
+        time.sleep(DRIP_S)
+    sys.exit(f"{len(clients)} were never ended")
+
+
+def main():
+    what, address, port, count = sys.argv[1:]
+    {"many": many, "slow": slow}[what](connect(address, int(port), int(count)))
+
+
+main()

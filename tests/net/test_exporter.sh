@@ -1,0 +1,206 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The exporter: what it answers, clients that are slow or many, devices that come and go, how it
+# ends, addresses that it cannot have, and a Prometheus server that scrapes it.
+source "$(dirname "$0")/../lib.sh"
+
+URL=http://127.0.0.1:9754
+
+# get [ARG…] URL: the answer, its head included.
+get() { in_ns B curl --silent --show-error --include --max-time 60 "$@"; }
+
+body() { in_ns B curl --silent --fail --max-time 60 "$@"; }
+
+# bg_in_b NAME CMD…: in the background in B; what it says is in $TMP/NAME, and BG_PID is its own.
+bg_in_b() {
+	local says=$TMP/$1
+	shift
+	rm -f "$says"
+	# shellcheck disable=SC2016 # the inner shell's
+	bg nsenter --net="/run/netns/$(ns B)" sh -c 'says=$1 && shift && exec "$@" >"$says" 2>&1' _ "$says" "$@"
+}
+
+# exporter ARG…: one in B until the test ends; EXPORTER is its pid.
+exporter() {
+	bg_in_b says "$RLCTL" exporter "$@"
+	EXPORTER=$BG_PID
+	eventually 10 grep -q /metrics "$TMP/says"
+}
+
+# ---- answers
+
+answers() { # WANTED-STATUS TEXT ARG…
+	local wanted=$1 text=$2 head
+	head=$(get "${@:3}") || return
+	[[ $head == "HTTP/1.1 $wanted "* && $head == *"$text"* ]] || _say "wanted $wanted and '$text' in: $head"
+}
+
+# The figures are those of stats --prometheus, but for the time that the reading took.
+test_same_document() {
+	body $URL/metrics >"$TMP/served" && rl B stats --prometheus >"$TMP/printed" &&
+		promtool check metrics <"$TMP/served" && diff <(figures <"$TMP/served") <(figures <"$TMP/printed")
+}
+figures() { grep -v '^rlctl_scrape_duration_seconds '; }
+
+# What is no request is refused or cut off, and the next one is answered.
+test_garbage() { # TEXT
+	# shellcheck disable=SC2016 # the inner shell's
+	! in_ns B timeout 60 bash -c 'exec 3<>/dev/tcp/127.0.0.1/9754 && printf "$1" >&3; cat <&3' _ "$1" |
+		grep ' 200 ' && [[ ${PIPESTATUS[0]} -ne 124 ]] && answers 200 rlctl_build_info $URL/metrics
+}
+
+# Devices come and go, here one whose name is hard on text formats.
+ODD="q\"\\"
+test_comes() {
+	local text
+	ip -n "$(ns B)" link add "$ODD" type veth peer name 'x{},=' && rl B attach "$ODD" --quiet || return
+	text=$(body $URL/metrics) && promtool check metrics <<<"$text" &&
+		[[ $text == *'rlctl_rules{device="q\"\\",hook="xdp"} 0'* ]]
+}
+test_goes() { rl B detach "$ODD" && ! body $URL/metrics | grep 'device="q'; }
+
+# ---- clients
+
+test_many() { in_ns B python3 "$TOP/tests/net/clients.py" many 127.0.0.1 9754 100; }
+
+of_process() { awk -v name="$2:" '$1 == name { print $2 }' "/proc/$1/status"; }
+
+test_no_growth() {
+	local memory files
+	test_many && memory=$(of_process "$EXPORTER" VmRSS) && files=$(open_files "$EXPORTER") || return
+	test_many && test_many && between "$(of_process "$EXPORTER" VmRSS)" 1 $((memory + 1024)) &&
+		eventually 10 files_are 1 "$files"
+}
+open_files() { find "/proc/$1/fd" -type l | wc -l; }
+files_are() { between "$(open_files "$EXPORTER")" "$1" "$2"; }
+
+# More slow clients than there are places; a scrape gets in as soon as their time is over.
+slow_start() {
+	exporter --listen '[::1]:9755' || return
+	bg_in_b slow python3 "$TOP/tests/net/clients.py" slow ::1 9755 40
+	eventually 20 grep -q connected "$TMP/slow"
+}
+# Ten more than there are places are open at most: its own.
+test_slow_bounded() { eventually 10 files_are 32 42; }
+test_slow() {
+	body 'http://[::1]:9755/metrics' | grep -q '^rlctl_scrape_duration_seconds'
+}
+
+# ---- start and end
+
+refuses() { # STATUS TEXT ADDRESS
+	has "$2" expect_status "$1" rl B exporter --listen "$3"
+}
+
+test_ends() { # SIGNAL
+	exporter --listen 127.0.0.1:0 || return
+	answers 200 rlctl_build_info "$(grep -oE 'http://127.0.0.1:[0-9]+/metrics' "$TMP/says")" || return
+	kill "-$1" "$EXPORTER" && wait "$EXPORTER"
+}
+
+# A client that is in the middle of its request does not keep it from ending.
+test_ends_busy() {
+	exporter --listen 127.0.0.1:9756 || return
+	bg_in_b client bash -c 'exec 3<>/dev/tcp/127.0.0.1/9756 && printf "GET /m" >&3 && echo sent && cat <&3'
+	eventually 10 grep -q sent "$TMP/client" && answers 200 rlctl http://127.0.0.1:9756/ && kill -TERM "$EXPORTER" && wait "$EXPORTER"
+}
+
+test_both_families() {
+	exporter --listen '[::]:9757' && answers 200 /metrics http://127.0.0.1:9757/ &&
+		answers 200 /metrics 'http://[::1]:9757/'
+}
+
+# ---- a Prometheus server
+
+prometheus_start() {
+	cat >"$TMP/prometheus.yml" <<-END
+		global: {scrape_interval: 1s, evaluation_interval: 1s}
+		rule_files: [$TOP/scripts/alerts.yml]
+		scrape_configs:
+		  - job_name: rlctl
+		    static_configs: [{targets: ["127.0.0.1:9754"]}]
+	END
+	promtool check config "$TMP/prometheus.yml" || return
+	bg_in_b prometheus prometheus --config.file="$TMP/prometheus.yml" --storage.tsdb.path="$TMP/tsdb" \
+		--web.listen-address=127.0.0.1:9090 --log.level=warn
+	PROMETHEUS=$BG_PID
+	eventually 30 body http://127.0.0.1:9090/-/ready
+}
+
+# query PROMQL FILTER: the answer's result through jq.
+query() {
+	body --get --data-urlencode "query=$1" http://127.0.0.1:9090/api/v1/query |
+		json ".status == \"success\" and (.data.result | $2)"
+}
+
+test_series() {
+	eventually 20 query 'up{job="rlctl"} == 1' 'length == 1' &&
+		eventually 20 query 'rlctl_rules' 'any(.[]; .metric.device == "q\"\\")' &&
+		eventually 20 query 'rlctl_rule_dropped_packets_total{rule="10.78.0.0/16 deny"}' '.[0].value[1] == "40"' &&
+		eventually 20 query 'sum by (reason) (rlctl_dropped_packets_total{device="veth-B"}) > 0' \
+			'length == 1 and .[0].metric.reason == "denied" and .[0].value[1] == "40"'
+}
+
+# What the dashboard asks is understood, with its variables as a user would leave them.
+test_dashboard() {
+	local expression
+	while read -r expression; do
+		expression=${expression//\$__rate_interval/1m} expression=${expression//\$instance/.*}
+		query "${expression//\$device/.*}" 'type == "array"' || _say "$expression" || return
+	done < <(jq -er '.panels[].targets[].expr' "$TOP/scripts/grafana.json")
+}
+
+healthy() {
+	body http://127.0.0.1:9090/api/v1/rules |
+		json '[.data.groups[].rules[].health] | length > 5 and all(. == "ok")'
+}
+
+test_prometheus_ends() { kill -TERM "$PROMETHEUS" && wait "$PROMETHEUS"; }
+
+veth_pair A B && ns_mute A && in_ns B sysctl -qw net.ipv6.conf.veth-B.disable_ipv6=1 || exit
+rl B attach veth-B --policy - <<<'rule 10.78.0.0/16 deny' || exit
+t 'slow clients come' slow_start
+t 'slow clients are bounded' test_slow_bounded
+t 'starts' exporter || exit
+t 'Prometheus starts' prometheus_start
+t 'the document of stats' test_same_document
+t 'its type' answers 200 'Content-Type: text/plain; version=0.0.4; charset=utf-8' $URL/metrics
+t 'a query string' answers 200 rlctl_build_info "$URL/metrics?collect[]=a"
+t 'HEAD' answers 200 'Content-Length: ' --head $URL/metrics
+t 'the root names /metrics' answers 200 'at /metrics' $URL/
+t 'another path' answers 404 'at /metrics' $URL/metric
+t 'a path below' answers 404 'at /metrics' $URL/metrics/
+t 'POST' answers 405 'Allow: GET, HEAD' --data a=b $URL/metrics
+t 'DELETE' answers 405 'Allow: GET, HEAD' --request DELETE $URL/
+t 'no HTTP' test_garbage 'nonsense\r\n\r\n'
+t 'a head that is too long' test_garbage "GET /metrics?$(printf '%020000d' 0) HTTP/1.1\r\n\r\n"
+t 'a device comes' test_comes
+t 'many clients' test_many
+t 'it does not grow' test_no_growth
+t 'both families' test_both_families
+t 'port 0, ends on TERM' test_ends TERM
+t 'port 0, ends on INT' test_ends INT
+t 'ends while a client speaks' test_ends_busy
+while IFS='|' read -r name status text address; do
+	t "$name" refuses "$status" "$text" "$address"
+done <<'END'
+busy|1|Address already in use: `ss -ltnp` shows|127.0.0.1:9754
+not ours|1|`ip address` shows|192.0.2.1:9754
+no port|2|write ADDRESS:PORT|127.0.0.1
+no address|2|write ADDRESS:PORT|:9754
+port too large|2|write ADDRESS:PORT|127.0.0.1:65536
+port is no number|2|write ADDRESS:PORT|127.0.0.1:http
+a name|2|write ADDRESS:PORT|localhost:9754
+IPv6 without brackets|2|write ADDRESS:PORT|::1:9754
+IPv4 in brackets|2|write ADDRESS:PORT|[127.0.0.1]:9754
+bracket left open|2|write ADDRESS:PORT|[::1:9754
+nothing|2|write ADDRESS:PORT|
+END
+t 'no JSON' has 'makes no sense here' expect_status 2 rl B exporter -j
+flood A --count 40 --src 10.78.1.1 >/dev/null || exit
+t 'Prometheus has the series' test_series
+t 'Prometheus understands the dashboard' test_dashboard
+t 'Prometheus evaluates the alerts' eventually 20 healthy
+t 'a device goes' test_goes
+t 'Prometheus ends' test_prometheus_ends
+t 'slow clients keep nobody out' test_slow
