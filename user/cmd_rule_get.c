@@ -6,87 +6,10 @@
 #include <string.h>
 
 #include "cmd_rule.h"
+#include "decide.h"
 #include "units.h"
 
 #define WHY_MAX 160
-
-struct search {
-	const struct session *session;
-	uint8_t addr[16];
-	struct policy found;
-	bool settled; /* no shorter prefix can decide */
-	bool limited; /* some packets are held to limits */
-};
-
-static bool is_unconditional(const struct rule *rule)
-{
-	return !rule->match.flags && !rule->for_ns;
-}
-
-/* A rule whose `src` (or `dst`, where the instance goes by that) is not this address. */
-static bool is_of_another(const struct search *search, const struct rule *rule)
-{
-	const struct rl_match *match = &rule->match;
-
-	if (search->session->ctx.by_dest)
-		return match->flags & RL_MATCH_DST &&
-		       !prefix_contains(match->dst, match->dst_len, search->addr);
-	return match->flags & RL_MATCH_SRC &&
-	       !prefix_contains(match->src, match->src_len, search->addr);
-}
-
-static bool of_prefix(const struct rule *rule, enum prefix_kind kind, int len,
-		      const struct search *search)
-{
-	if (rule->kind != kind || is_of_another(search, rule))
-		return false;
-	return kind != PREFIX_ADDR ||
-	       (rule->len == len && prefix_contains(rule->addr, rule->len, search->addr));
-}
-
-/* The rules of one prefix: allow before deny before limits, and an unconditional one keeps those
- * behind it from ever being asked. */
-static void search_prefix(struct search *search, enum prefix_kind kind, int len)
-{
-	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT && !search->settled;
-	     action++) {
-		bool settled = false;
-
-		policy_for_each (&search->session->policy, rule) {
-			if (rule->action != action || !of_prefix(rule, kind, len, search))
-				continue;
-			rules_append(&search->found, rule);
-			search->limited |= action == RL_ACTION_LIMIT;
-			settled |= is_unconditional(rule);
-		}
-		search->settled = settled;
-	}
-}
-
-/* Prefixes around the address, as bits of their lengths. */
-static void lengths_find(const struct search *search, bool lengths[129])
-{
-	policy_for_each (&search->session->policy, rule)
-		if (rule->kind == PREFIX_ADDR &&
-		    prefix_contains(rule->addr, rule->len, search->addr))
-			lengths[rule->len] = true;
-}
-
-static void search_all(struct search *search)
-{
-	bool lengths[129] = {false};
-
-	lengths_find(search, lengths);
-	for (int len = 128; len >= 0 && !search->settled; len--)
-		if (lengths[len])
-			search_prefix(search, PREFIX_ADDR, len);
-	if (!search->settled)
-		search_prefix(search, PREFIX_ANY, 0);
-	if (search->settled && !search->limited)
-		return; /* what is allowed or denied does not come to the device's rules */
-	search->settled = false;
-	search_prefix(search, PREFIX_DEVICE, 0);
-}
 
 static int address_parse(const char *word, uint8_t addr[16])
 {
@@ -157,23 +80,24 @@ static void why_print(char out[WHY_MAX], const struct rule *first, const struct 
 }
 
 /* As policy lines with the reason as their comment, or as JSON with the reason as "why". */
-static void found_print(const struct search *search, struct json_object *document)
+static void found_print(const struct session *session, const struct policy *found,
+			struct json_object *document)
 {
 	struct json_object *rules = json_object_new_array();
 	char words[RULE_TEXT_MAX], why[WHY_MAX];
 
-	policy_for_each (&search->found, rule) {
+	policy_for_each (found, rule) {
 		struct json_object *object = json_object_new_object();
 
-		rule_words(words, rule, &search->session->ctx);
-		why_print(why, search->found.rules, rule);
+		rule_words(words, rule, &session->ctx);
+		why_print(why, found->rules, rule);
 		json_put(object, "rule", json_object_new_string(words));
 		json_put(object, "why", json_object_new_string(why));
 		json_append(rules, object);
 		if (!output_json)
 			printf("%s\t# %s\n", words, why);
 	}
-	if (!search->found.count && !output_json)
+	if (!found->count && !output_json)
 		note("no rule: its packets pass (unmatched)");
 	json_put(document, "rules", rules);
 	if (output_json)
@@ -184,21 +108,23 @@ static void found_print(const struct search *search, struct json_object *documen
 
 int cmd_rule_get(const struct command *command)
 {
-	struct search search = {0};
+	struct policy found = {0};
+	struct asked asked = {0};
 	struct session session;
-	int rc = address_parse(command->words[0], search.addr);
+	int rc = address_parse(command->words[0], asked.addr);
 
 	if (!rc)
 		rc = session_open(command, false, &session);
 	if (rc)
 		return rc;
-	search.session = &session;
-	search_all(&search);
+	asked.by_dest = session.ctx.by_dest;
+	if (rules_decide(&session.policy, &asked, &found))
+		out_of_memory();
 	if (output_verbose && !output_json)
-		rules_print(&session, &search.found, json_address(search.addr));
+		rules_print(&session, &found, json_address(asked.addr));
 	else
-		found_print(&search, json_address(search.addr));
-	policy_clear(&search.found);
+		found_print(&session, &found, json_address(asked.addr));
+	policy_clear(&found);
 	session_close(&session);
 	return 0;
 }
