@@ -76,6 +76,7 @@ struct instance {
 	struct rl_instance info;
 	struct instance_maps fd;
 	int lock_fd;         /* of the folder; locked for writers, -1 for readers */
+	bool on_trial;       /* by this process itself: it may write its policy */
 	bool clock_injected; /* simulate: the time is now_ns, not CLOCK_MONOTONIC */
 	uint64_t now_ns;
 };

@@ -99,6 +99,18 @@ uint64_t hot_live(const struct hot_table *table, uint64_t now_ns);
 void instance_compile_context(const struct instance *instance, const struct policy_context *text,
 			      struct compile_context *out);
 
+/* Puts a policy that was in force before in force again: its rules, which have their identities,
+ * find the states and counters that they left. */
+int instance_policy_restore(const struct instance *instance, const struct policy *before);
+
+/* ---- kernel_trial.c */
+
+/* 0, or reports that a trial runs that is not this process's and returns -EBUSY. */
+int trial_refuse(const struct instance *instance);
+
+/* Removes what a trial keeps among the pins. Silent. */
+void trial_clear(const char *path);
+
 /* ---- kernel.c */
 
 extern bool netns_entered; /* by netns_enter: the namespace was named, not found */

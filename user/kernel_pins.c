@@ -219,6 +219,7 @@ void pins_clear(const char *path)
 
 	if (!dir)
 		return;
+	trial_clear(path);
 	while ((entry = readdir(dir)))
 		if (entry->d_name[0] != '.')
 			unlinkat(dirfd(dir), entry->d_name, 0);

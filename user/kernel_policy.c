@@ -313,11 +313,50 @@ int instance_policy_write(const struct instance *instance, struct policy *next, 
 			  const char *file)
 {
 	struct compiled compiled = {0};
-	int ret = policy_prepare(instance, next, keep_expiry, file, &compiled);
+	int ret = trial_refuse(instance);
 
+	if (!ret)
+		ret = policy_prepare(instance, next, keep_expiry, file, &compiled);
 	if (!ret)
 		ret = compiled_write(instance, &compiled);
 	compiled_clear(&compiled);
+	return ret;
+}
+
+static int policy_copy(const struct policy *from, struct policy *out)
+{
+	int ret = 0;
+
+	policy_for_each (from, rule)
+		ret = ret ? ret : policy_append(out, rule);
+	return ret;
+}
+
+/* Its slots are still its own: those of the policy in force were not given to others when the next
+ * one came, and limit ids are never used twice. */
+int instance_policy_restore(const struct instance *instance, const struct policy *before)
+{
+	struct rl_policy_header header = {0};
+	struct policy next = {0};
+	struct compiled compiled = {0};
+	struct policy_context text;
+	struct compile_context ctx;
+	struct policy_error err;
+	int ret = policy_copy(before, &next);
+
+	instance_context(instance, &text);
+	instance_compile_context(instance, &text, &ctx);
+	if (!ret)
+		ret = header_read(instance, &header);
+	if (!ret)
+		ret = policy_compile(&next, before, &header, true, &ctx, &compiled, &err);
+	if (ret)
+		fail("%s: the policy before could not be restored: %s", instance->device,
+		     strerror(-ret));
+	else
+		ret = compiled_write(instance, &compiled);
+	compiled_clear(&compiled);
+	policy_clear(&next);
 	return ret;
 }
 

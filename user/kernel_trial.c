@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Trials of policies: a folder among the pins that is locked while somebody attends to the trial,
+ * and in it a map that says what was decided. All decisions are made under the writers' lock.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "kernel_internal.h"
+#include "kernel_trial.h"
+#include "output.h"
+#include "units.h"
+
+#define TRIAL_PATH_MAX (INSTANCE_PATH_MAX + 16)
+
+struct trial_record {
+	uint64_t deadline_ns; /* CLOCK_BOOTTIME: time asleep counts */
+	uint64_t state;       /* enum trial_state */
+};
+
+static void folder_path(const char *pins, char out[TRIAL_PATH_MAX])
+{
+	snprintf(out, TRIAL_PATH_MAX, "%s/trial", pins);
+}
+
+static void record_path(const char *pins, char out[TRIAL_PATH_MAX])
+{
+	snprintf(out, TRIAL_PATH_MAX, "%s/trial/state", pins);
+}
+
+static int record_read(int fd, struct trial_record *out)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(fd, &zero, out) ? -errno : 0;
+}
+
+static int record_write(int fd, const struct trial_record *record)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(fd, &zero, record, BPF_ANY) ? -errno : 0;
+}
+
+void trial_clear(const char *path)
+{
+	char name[TRIAL_PATH_MAX];
+
+	record_path(path, name);
+	unlink(name);
+	folder_path(path, name);
+	rmdir(name);
+}
+
+/* ---- seen from outside */
+
+/* Is there a folder, and does anybody hold it? Asking shares the lock, so that two who ask do not
+ * take one another for a trial. */
+static bool is_attended(const char *pins)
+{
+	char path[TRIAL_PATH_MAX];
+	bool held;
+	int fd;
+
+	folder_path(pins, path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return false;
+	held = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	close(fd);
+	return held;
+}
+
+/* The record of the trial that runs: its descriptor, or -ENOENT. */
+static int record_open(const char *pins, struct trial_record *out)
+{
+	char path[TRIAL_PATH_MAX];
+	int fd;
+
+	if (!is_attended(pins))
+		return -ENOENT;
+	record_path(pins, path);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return -ENOENT;
+	if (!record_read(fd, out) && out->state == TRIAL_RUNS)
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+bool instance_trial_left(const struct instance *instance, uint64_t *left_ns)
+{
+	uint64_t now = clock_ns(CLOCK_BOOTTIME);
+	struct trial_record record;
+	int fd = record_open(instance->path, &record);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	*left_ns = record.deadline_ns > now ? record.deadline_ns - now : 0;
+	return true;
+}
+
+bool instance_trial_stale(const struct instance *instance)
+{
+	char path[TRIAL_PATH_MAX];
+
+	folder_path(instance->path, path);
+	return !access(path, F_OK) && !is_attended(instance->path);
+}
+
+int trial_refuse(const struct instance *instance)
+{
+	uint64_t left_ns;
+
+	if (instance->on_trial || !instance_trial_left(instance, &left_ns))
+		return 0;
+	fail("%s: a policy is on trial there for another %ju s: `rlctl confirm -i %s` keeps it, or "
+	     "wait until it is undone; then try again",
+	     instance->device, (uintmax_t)((left_ns + NS_PER_SECOND - 1) / NS_PER_SECOND),
+	     instance->device);
+	return -EBUSY;
+}
+
+int instance_trial_keep(const struct instance *instance)
+{
+	struct trial_record record;
+	int ret, fd = record_open(instance->path, &record);
+
+	if (fd < 0) {
+		fail("%s: no policy is on trial: there is nothing to confirm", instance->device);
+		return fd;
+	}
+	record.state = TRIAL_KEPT;
+	ret = record_write(fd, &record);
+	close(fd);
+	if (ret)
+		fail("%s: %s", instance->device, strerror(-ret));
+	else
+		trial_clear(instance->path);
+	return ret;
+}
+
+/* ---- by those who attend to it */
+
+static int folder_make(const char *pins)
+{
+	char path[TRIAL_PATH_MAX];
+	int fd;
+
+	trial_clear(pins); /* what a crash left */
+	folder_path(pins, path);
+	if (mkdir(path, 0700))
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || flock(fd, LOCK_EX)) {
+		int error = errno;
+
+		if (fd >= 0)
+			close(fd);
+		return -error;
+	}
+	return fd;
+}
+
+static int record_make(const char *pins, const struct trial_record *record)
+{
+	char path[TRIAL_PATH_MAX];
+	int ret, fd;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_trial", sizeof(uint32_t), sizeof(*record), 1,
+			    NULL);
+	if (fd < 0)
+		return -errno;
+	record_path(pins, path);
+	ret = record_write(fd, record);
+	if (!ret && bpf_obj_pin(fd, path))
+		ret = -errno;
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+int trial_begin(struct instance *instance, uint64_t duration_ns, struct trial *out)
+{
+	struct trial trial = {.folder_fd = -1, .state_fd = -1};
+	struct trial_record record = {.state = TRIAL_RUNS};
+	int ret = trial_refuse(instance);
+
+	if (ret)
+		return ret;
+	ret = instance_policy_read(instance, &trial.before);
+	if (ret)
+		return ret;
+	trial.deadline_ns = record.deadline_ns = clock_ns(CLOCK_BOOTTIME) + duration_ns;
+	ret = trial.folder_fd = folder_make(instance->path);
+	if (ret >= 0)
+		ret = trial.state_fd = record_make(instance->path, &record);
+	if (ret < 0) {
+		fail("%s: the trial could not begin: %s", instance->device, strerror(-ret));
+		trial_clear(instance->path);
+		if (trial.folder_fd >= 0)
+			close(trial.folder_fd);
+		policy_clear(&trial.before);
+		return ret;
+	}
+	instance->on_trial = true;
+	trial.instance = instance;
+	*out = trial;
+	return 0;
+}
+
+void trial_unlock(struct trial *trial)
+{
+	if (trial->instance->lock_fd >= 0)
+		close(trial->instance->lock_fd);
+	trial->instance->lock_fd = -1;
+}
+
+static bool is_still_there(const struct trial *trial)
+{
+	struct stat opened, named;
+	char path[TRIAL_PATH_MAX];
+
+	folder_path(trial->instance->path, path);
+	return !fstat(trial->folder_fd, &opened) && !lstat(path, &named) &&
+	       opened.st_ino == named.st_ino;
+}
+
+enum trial_state trial_look(const struct trial *trial)
+{
+	bool there = is_still_there(trial); /* first: what decides writes before it removes */
+	struct trial_record record;
+
+	if (record_read(trial->state_fd, &record))
+		return TRIAL_GONE;
+	return record.state == TRIAL_RUNS && !there ? TRIAL_GONE : (enum trial_state)record.state;
+}
+
+int trial_end(struct trial *trial, bool keep)
+{
+	struct trial_record record = {.deadline_ns = trial->deadline_ns};
+	int lock, ret = trial_look(trial);
+
+	if (ret != TRIAL_RUNS)
+		return ret;
+	lock = pins_lock(trial->instance->path, false);
+	ret = trial_look(trial);
+	if (lock < 0 && ret == TRIAL_RUNS)
+		ret = lock;
+	if (ret != TRIAL_RUNS)
+		goto out;
+	if (!keep)
+		ret = instance_policy_restore(trial->instance, &trial->before);
+	if (ret < 0)
+		goto out;
+	ret = record.state = keep ? TRIAL_KEPT : TRIAL_UNDONE;
+	record_write(trial->state_fd, &record);
+	trial_clear(trial->instance->path);
+out:
+	if (lock >= 0)
+		close(lock);
+	return ret;
+}
+
+void trial_close(struct trial *trial)
+{
+	policy_clear(&trial->before);
+	close(trial->state_fd);
+	close(trial->folder_fd);
+}
