@@ -34,6 +34,8 @@
 	X(PREFIXES, "prefixes", 0, "N", "how many prefixes a policy may have; 16384")         \
 	X(LOG_DEPTH, "log-depth", 0, "N", "the largest N of a sliding-log; 1024")             \
 	X(CHECK, "check", 0, NULL, "only look for errors; needs no privilege")                \
+	X(TRY, "try", 0, "DURATION", "undo it unless it is confirmed within that time")       \
+	X(YES, "yes", 'y', NULL, "do not ask where it may lock you out")                      \
 	X(WATCH, "watch", 0, "[S]", "again every S seconds, with rates; 1")                   \
 	X(PROMETHEUS, "prometheus", 0, NULL, "in Prometheus' text format")                    \
 	X(LISTEN, "listen", 0, "ADDRESS:PORT", "where to serve; 127.0.0.1:9754")              \
@@ -86,6 +88,7 @@ int cmd_rule_get(const struct command *command);
 int cmd_rule_list(const struct command *command);
 int cmd_rule_flush(const struct command *command);
 int cmd_apply(const struct command *command);
+int cmd_confirm(const struct command *command);
 int cmd_show(const struct command *command);
 int cmd_stats(const struct command *command);
 int cmd_exporter(const struct command *command);
@@ -94,6 +97,11 @@ int cmd_source_show(const struct command *command);
 int cmd_source_forgive(const struct command *command);
 int cmd_complete(const struct command *command);
 int cmd_completion(const struct command *command);
+
+/* Puts `next` in force on an instance that is open for writing, and takes it back unless it is
+ * confirmed in time. The writers' lock is given away meanwhile. 0: confirmed. */
+int policy_try(struct instance *instance, struct policy *next, const char *file,
+	       uint64_t duration_ns); /* cmd_try.c */
 
 /* No instance is what the target names: that is 0 and a note where it names no device, else -1 and
  * what is to do about it. */

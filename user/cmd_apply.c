@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl apply: a whole policy in force at once, or with --check only looked at. The file is read
- * before the instance is locked, so that a slow pipe keeps nobody waiting.
+/* rlctl apply: a whole policy in force at once, with --try on trial, with --check only looked at.
+ * The file is read before the instance is locked, so that a slow pipe keeps nobody waiting.
  */
 #include <limits.h>
 #include <net/if.h>
 #include <unistd.h>
 
 #include "cmd.h"
+#include "guard.h"
+#include "units.h"
 
 static void say_count(const struct policy *policy)
 {
@@ -70,35 +72,100 @@ static int check_file(const struct target *target, const struct policy_file *fil
 	return rc;
 }
 
-/* ---- for good ---- */
+/* ---- for good, or on trial ---- */
 
-static int apply_file(const struct target *target, const struct policy_file *file,
-		      struct policy *policy)
+#define TRY_MIN_NS NS_PER_SECOND
+#define TRY_MAX_NS NS_PER_DAY
+
+struct apply {
+	const struct target *target;
+	const struct policy_file *file;
+	struct guard guard;
+	uint64_t try_ns; /* 0: for good */
+};
+
+static int policy_guard(struct apply *apply, const struct instance *instance,
+			const struct policy *next, const struct policy_context *ctx)
+{
+	struct policy current = {0};
+	int rc;
+
+	if (!apply->guard.wanted)
+		return 0;
+	rc = instance_policy_read(instance, &current);
+	if (!rc)
+		rc = guard_pass(&apply->guard, &current, next, ctx);
+	policy_clear(&current);
+	return rc;
+}
+
+static int policy_put_in_force(const struct apply *apply, struct instance *instance,
+			       struct policy *policy)
+{
+	if (apply->try_ns)
+		return policy_try(instance, policy, apply->file->name, apply->try_ns);
+	return instance_policy_write(instance, policy, true, apply->file->name);
+}
+
+/* 0, below 0, or GUARD_ASKS. */
+static int apply_file(struct apply *apply, struct policy *policy)
 {
 	struct policy_context ctx;
 	struct instance instance;
-	int rc = instance_open(target, true, &instance);
+	int rc = instance_open(apply->target, true, &instance);
 
 	if (rc)
 		return rc;
+	policy_clear(policy);
 	instance_context(&instance, &ctx);
-	rc = policy_file_parse(file, &ctx, policy);
+	rc = policy_file_parse(apply->file, &ctx, policy);
 	if (!rc)
-		rc = instance_policy_write(&instance, policy, true, file->name);
+		rc = policy_guard(apply, &instance, policy, &ctx);
+	if (!rc)
+		rc = policy_put_in_force(apply, &instance, policy);
 	instance_close(&instance);
 	return rc;
 }
 
+static int apply_guarded(struct apply *apply, struct policy *policy)
+{
+	int rc = apply_file(apply, policy);
+
+	if (rc != GUARD_ASKS)
+		return rc;
+	rc = guard_ask(&apply->guard);
+	return rc ? rc : apply_file(apply, policy);
+}
+
+static int try_take(const struct command *command, uint64_t *out_ns)
+{
+	const char *word = command->arguments[OPTION_TRY];
+
+	*out_ns = 0;
+	if (!word)
+		return 0;
+	if (option_given(command, OPTION_CHECK))
+		return wrong("--check and --try: one only looks, the other acts: leave one out");
+	if (duration_parse(word, out_ns) || *out_ns < TRY_MIN_NS || *out_ns > TRY_MAX_NS)
+		return wrong("--try '%s': write a time from 1s to 1d, such as 30s or 5m", word);
+	return 0;
+}
+
 int cmd_apply(const struct command *command)
 {
+	struct apply apply = {.target = &command->target};
 	struct policy policy = {0};
 	struct policy_file file;
-	int rc = policy_file_read(command->words[0], &file);
+	int rc = try_take(command, &apply.try_ns);
 
+	if (!rc)
+		rc = policy_file_read(command->words[0], &file);
 	if (rc)
 		return rc;
+	apply.file = &file;
+	guard_start(&apply.guard, apply.try_ns || option_given(command, OPTION_YES));
 	rc = option_given(command, OPTION_CHECK) ? check_file(&command->target, &file, &policy)
-						 : apply_file(&command->target, &file, &policy);
+						 : apply_guarded(&apply, &policy);
 	if (!rc)
 		say_count(&policy);
 	policy_clear(&policy);

@@ -3,6 +3,7 @@
  * device is touched.
  */
 #include "cmd.h"
+#include "guard.h"
 
 #define CAPACITY_MAX 16777216u
 
@@ -61,6 +62,17 @@ static int policy_take(const struct command *command, const struct attach_option
 	return rc;
 }
 
+static int policy_guard(const struct command *command, const struct policy *policy,
+			const struct policy_context *ctx)
+{
+	struct guard guard;
+	int rc;
+
+	guard_start(&guard, option_given(command, OPTION_YES));
+	rc = guard_pass(&guard, NULL, policy, ctx);
+	return rc == GUARD_ASKS ? guard_ask(&guard) : rc;
+}
+
 /* What is in the language of the command line but not yet in this version. */
 static int version_check(const struct command *command)
 {
@@ -86,6 +98,8 @@ int cmd_attach(const struct command *command)
 	rc = device_context(&target, options.by_dest, &ctx);
 	if (!rc)
 		rc = policy_take(command, &options, &ctx, &policy);
+	if (!rc)
+		rc = policy_guard(command, &policy, &ctx);
 	if (!rc)
 		rc = instance_attach(&target, &options, &policy, &ctx);
 	policy_clear(&policy);

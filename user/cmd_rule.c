@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd_rule.h"
+#include "guard.h"
 #include "output_stats.h"
 #include "units.h"
 
@@ -147,21 +148,57 @@ void rules_append(struct policy *list, const struct rule *rule)
 
 /* ---- add, del, flush ---- */
 
-int cmd_rule_add(const struct command *command)
+/* Changes the policy that was read. 0, or what went wrong, and has said it. */
+typedef int (*change_fn)(const struct command *command, struct session *session);
+
+/* One change under the lock. 0, what went wrong, or GUARD_ASKS. */
+static int change_once(const struct command *command, change_fn change, struct guard *guard)
 {
+	struct policy before = {0};
 	struct session session;
-	struct rule rule;
 	int rc = session_open(command, true, &session);
 
 	if (rc)
 		return rc;
-	rc = words_parse(command, &session.ctx, false, &rule);
-	if (!rc && policy_put(&session.policy, &rule))
-		out_of_memory();
+	if (guard->wanted)
+		policy_for_each (&session.policy, rule)
+			rules_append(&before, rule);
+	rc = change(command, &session);
+	if (!rc)
+		rc = guard_pass(guard, &before, &session.policy, &session.ctx);
 	if (!rc)
 		rc = instance_policy_write(&session.instance, &session.policy, false, NULL);
+	policy_clear(&before);
 	session_close(&session);
 	return rc;
+}
+
+static int change_guarded(const struct command *command, change_fn change)
+{
+	struct guard guard;
+	int rc;
+
+	guard_start(&guard, option_given(command, OPTION_YES));
+	rc = change_once(command, change, &guard);
+	if (rc != GUARD_ASKS)
+		return rc;
+	rc = guard_ask(&guard);
+	return rc ? rc : change_once(command, change, &guard);
+}
+
+static int rule_put(const struct command *command, struct session *session)
+{
+	struct rule rule;
+	int rc = words_parse(command, &session->ctx, false, &rule);
+
+	if (!rc && policy_put(&session->policy, &rule))
+		out_of_memory();
+	return rc;
+}
+
+int cmd_rule_add(const struct command *command)
+{
+	return change_guarded(command, rule_put);
 }
 
 static bool same_prefix(const struct rule *a, const struct rule *b)
@@ -189,21 +226,19 @@ static int report_missing(const struct session *session, const struct rule *sele
 	return -ENOENT;
 }
 
+static int rule_remove(const struct command *command, struct session *session)
+{
+	struct rule selector;
+	int rc = words_parse(command, &session->ctx, true, &selector);
+
+	if (!rc && !policy_remove(&session->policy, &selector))
+		rc = report_missing(session, &selector);
+	return rc;
+}
+
 int cmd_rule_del(const struct command *command)
 {
-	struct session session;
-	struct rule selector;
-	int rc = session_open(command, true, &session);
-
-	if (rc)
-		return rc;
-	rc = words_parse(command, &session.ctx, true, &selector);
-	if (!rc && !policy_remove(&session.policy, &selector))
-		rc = report_missing(&session, &selector);
-	if (!rc)
-		rc = instance_policy_write(&session.instance, &session.policy, false, NULL);
-	session_close(&session);
-	return rc;
+	return change_guarded(command, rule_remove);
 }
 
 int cmd_rule_flush(const struct command *command)

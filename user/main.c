@@ -17,7 +17,7 @@ const struct verb verbs[] = {
 		.name = "attach",
 		.words = "DEV",
 		.summary = "Put a limiter on a device",
-		.options = OPTIONS_INSTANCE | OPTION_BIT(MODE) | OPTION_BIT(BY) |
+		.options = OPTIONS_INSTANCE | OPTION_BIT(YES) | OPTION_BIT(MODE) | OPTION_BIT(BY) |
 			   OPTION_BIT(POLICY) | OPTION_BIT(TABLE) | OPTION_BIT(SOURCES) |
 			   OPTION_BIT(PREFIXES) | OPTION_BIT(LOG_DEPTH),
 		.device = DEVICE_MUST,
@@ -44,7 +44,7 @@ const struct verb verbs[] = {
 		.words = "PREFIX [MATCH] ACTION",
 		.summary = "Add a rule; it replaces one of the same prefix and match",
 		.more = RULE_MORE,
-		.options = OPTIONS_INSTANCE,
+		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
 		.words_min = 1,
 		.words_max = -1,
 		.run = cmd_rule_add,
@@ -54,7 +54,7 @@ const struct verb verbs[] = {
 		.words = "PREFIX [MATCH] [ACTION]",
 		.summary = "Remove the rules of this prefix and match",
 		.more = RULE_MORE,
-		.options = OPTIONS_INSTANCE,
+		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
 		.words_min = 1,
 		.words_max = -1,
 		.run = cmd_rule_del,
@@ -87,10 +87,18 @@ const struct verb verbs[] = {
 		.name = "apply",
 		.words = "FILE|-",
 		.summary = "Put a whole policy in force, at once",
-		.options = OPTIONS_INSTANCE | OPTION_BIT(CHECK),
+		.options = OPTIONS_INSTANCE | OPTION_BIT(CHECK) | OPTION_BIT(TRY) | OPTION_BIT(YES),
 		.words_min = 1,
 		.words_max = 1,
 		.run = cmd_apply,
+	},
+	{
+		.name = "confirm",
+		.words = "[DEV]",
+		.summary = "Keep the policy that is on trial",
+		.options = OPTIONS_INSTANCE,
+		.device = DEVICE_MAY,
+		.run = cmd_confirm,
 	},
 	{
 		.name = "show",

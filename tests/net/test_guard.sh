@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The lockout guard: a policy that would cut the SSH session it is applied from is asked for on a
+# terminal and refused without one. Which policies do is tested in tests/unit.
+source "$(dirname "$0")/../lib.sh"
+
+SESSION='203.0.113.7 50000 10.77.0.2 22'
+SESSION6='2001:db8::7 50000 fd77::2 22'
+
+# ssh_rl CONNECTION ARG…: rlctl in B as sshd in B would have started it.
+ssh_rl() {
+	local connection=$1
+	shift
+	in_ns B env SSH_CONNECTION="$connection" "$RLCTL" "$@"
+}
+
+start() { rl B apply - <<<"${1:-}"; }
+policy() { printf '%s\n' "$1" >"$TMP/policy"; }
+shows() { is "$(rl B show)" "$1"; }
+
+# ---- without a terminal
+
+# refuses CONNECTION ADDRESS ARG…: says what is the matter and what to do, and changes nothing.
+refuses() {
+	local before connection=$1 address=$2
+	shift 2
+	before=$(rl B show) && has "$address" expect_status 1 ssh_rl "$connection" "$@" &&
+		has 'may lock you out' expect_status 1 ssh_rl "$connection" "$@" &&
+		has ' --yes ' expect_status 1 ssh_rl "$connection" "$@" && shows "$before"
+}
+
+test_apply() {
+	start 'rule 192.0.2.1 deny' && policy 'rule any deny' &&
+		refuses "$SESSION" 203.0.113.7 apply "$TMP/policy" &&
+		refuses "$SESSION6" 2001:db8::7 apply "$TMP/policy" &&
+		ssh_rl "$SESSION" apply - <<<$'rule any deny\nrule 203.0.113.7 allow'
+}
+
+test_rule_add() {
+	start && refuses "$SESSION" 203.0.113.7 rule add 203.0.113.0/24 tcp dport 22 deny &&
+		refuses "$SESSION" 203.0.113.7 rule add any limit 9/second &&
+		ssh_rl "$SESSION" rule add any limit 10/second &&
+		ssh_rl "$SESSION" rule add 203.0.113.0/24 udp deny
+}
+
+test_rule_del() {
+	start $'rule any deny\nrule 203.0.113.7 allow' &&
+		refuses "$SESSION" 203.0.113.7 rule del 203.0.113.7 && ssh_rl "$SESSION" rule flush
+}
+
+test_attach() {
+	local status=0
+	policy 'rule any deny'
+	rl B detach veth-B && has 'lock you out' expect_status 1 \
+		ssh_rl "$SESSION" attach veth-B --policy "$TMP/policy" &&
+		is "$(xdp_program B veth-B)" '' &&
+		ssh_rl "$SESSION" attach veth-B --policy "$TMP/policy" --yes || status=1
+	rl B detach veth-B
+	rl B attach veth-B && return "$status"
+}
+
+# There the server's own address is what rules mean.
+test_by_dest() {
+	local status=0
+	rl B detach veth-B && rl B attach veth-B --by dest || return
+	refuses "$SESSION" 10.77.0.2 rule add 10.77.0.2 deny &&
+		ssh_rl "$SESSION" rule add 203.0.113.7 deny || status=1
+	rl B detach veth-B && rl B attach veth-B && return "$status"
+}
+
+test_yes() {
+	start && policy 'rule any deny' && has 'lock you out' ssh_rl "$SESSION" apply --yes "$TMP/policy" &&
+		shows 'rule any deny' && start && ssh_rl "$SESSION" rule add -y any deny &&
+		ssh_rl "$SESSION" rule del -y any
+}
+
+# What does not get worse is not asked for.
+test_as_before() {
+	start 'rule any deny' && policy $'rule any deny\nrule 192.0.2.1 allow' &&
+		ssh_rl "$SESSION" apply "$TMP/policy" && ssh_rl "$SESSION" rule add 203.0.113.7 deny &&
+		ssh_rl "$SESSION" rule add 192.0.2.2 deny
+}
+
+test_try() {
+	start && policy 'rule any deny' &&
+		has 'lock you out' expect_status 1 ssh_rl "$SESSION" apply --try 1s "$TMP/policy" && shows ''
+}
+
+test_check() { policy 'rule any deny' && ssh_rl "$SESSION" apply --check "$TMP/policy"; }
+
+# ---- where the session is found
+
+test_client_only() {
+	start && policy 'rule any deny' && has 203.0.113.7 expect_status 1 \
+		in_ns B env SSH_CLIENT='203.0.113.7 50000 22' "$RLCTL" apply "$TMP/policy"
+}
+
+# without_environment CMD…: below a process that has it, as sudo runs things.
+without_environment() {
+	env SSH_CONNECTION="$SESSION" bash -c 'env -i "$@"; exit $?' _ "$@"
+}
+
+test_below_sudo() {
+	start && policy 'rule any deny' &&
+		has 203.0.113.7 expect_status 1 in_ns B bash -c "$(declare -f without_environment)
+			SESSION='$SESSION' without_environment '$RLCTL' apply '$TMP/policy'; exit \$?"
+}
+
+# A session of the host is not cut by what happens in another network namespace.
+test_other_namespace() {
+	start && policy 'rule any deny' &&
+		without_environment "$RLCTL" -n "$(ns B)" apply "$TMP/policy" && shows 'rule any deny' &&
+		start && SSH_CONNECTION=$SESSION bash -c '"$@"; exit $?' _ \
+			"$RLCTL" -n "$(ns B)" apply "$TMP/policy" && shows 'rule any deny'
+}
+
+test_no_session() { start && rl B rule add any deny && shows 'rule any deny'; }
+
+test_pipe() { start && ssh_rl 'UNKNOWN 65535 UNKNOWN 65535' rule add any deny; }
+
+# ---- on a terminal
+
+# asks STATUS KEYS POLICY: what becomes of `any deny` when the question is answered by KEYS.
+asks() {
+	start && policy 'rule any deny' &&
+		expect_status "$1" in_ns B env SSH_CONNECTION="$SESSION" python3 "$TOP/tests/terminal.py" \
+			'go on? [y/N]' "$2" -- "$RLCTL" apply "$TMP/policy" && shows "$3"
+}
+
+# While it asks nobody is kept waiting; what was agreed to is done then.
+test_others_meanwhile() {
+	start && policy 'rule any deny' &&
+		in_ns B env SSH_CONNECTION="$SESSION" timeout 20 python3 "$TOP/tests/terminal.py" \
+			'go on?' "RUN timeout 10 '$RLCTL' -n '$(ns B)' rule add 192.0.2.1 deny" '' 'y\n' \
+			-- "$RLCTL" rule add any deny && shows $'rule any deny\nrule 192.0.2.1 deny'
+}
+
+veth_pair A B && rl B attach veth-B || exit 1
+t 'apply' test_apply
+t 'rule add' test_rule_add
+t 'rule del' test_rule_del
+t 'attach --policy' test_attach
+t 'by destination' test_by_dest
+t '--yes' test_yes
+t 'no worse than before' test_as_before
+t '--try only warns' test_try
+t '--check only looks' test_check
+t 'SSH_CLIENT' test_client_only
+t 'below sudo' test_below_sudo
+t 'another network namespace' test_other_namespace
+t 'no session' test_no_session
+t 'a session without addresses' test_pipe
+t 'asked: y' asks 0 'y\n' 'rule any deny'
+t 'asked: yes' asks 0 'yes\n' 'rule any deny'
+t 'asked: n' asks 1 'n\n' ''
+t 'asked: Enter' asks 1 '\n' ''
+t 'asked: interrupt' asks 130 '\x03' ''
+t 'other writers while it asks' test_others_meanwhile

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl apply --try: a policy on trial. Two processes attend to it: this one, which has the
+ * terminal, and a watcher in a session of its own. Each takes the policy back when the time is
+ * over, and the watcher also when this one is gone, killed or with its terminal: only a kill of
+ * both leaves the policy in force. Whoever comes first decides; the other one sees it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "kernel_trial.h"
+#include "terminal.h"
+#include "units.h"
+
+#define LOOK_MS 100 /* how soon a `confirm` from elsewhere is seen */
+#define IN_TIME "not confirmed in time"
+
+/* What this process waits for. */
+struct attendance {
+	struct trial trial;
+	struct terminal terminal;
+	int signals; /* signalfd */
+	pid_t watcher;
+	int line; /* to the watcher: it ends when this process ends, however that happens */
+	char last[80];
+};
+
+static uint64_t left_ns(const struct trial *trial)
+{
+	struct timespec now;
+	uint64_t now_ns;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	now_ns = (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+	return trial->deadline_ns > now_ns ? trial->deadline_ns - now_ns : 0;
+}
+
+/* Milliseconds to wait for something to happen, at most `most`. */
+static int patience_ms(const struct trial *trial, int most)
+{
+	uint64_t left_ms = left_ns(trial) / NS_PER_MS + 1;
+
+	return left_ms < (uint64_t)most ? (int)left_ms : most;
+}
+
+/* Signals that end a trial arrive here and nowhere else, in the watcher as well. */
+static int signals_open(void)
+{
+	const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		sigaddset(&set, ending[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGTTOU, SIG_IGN); /* a terminal that is gone or another's is left in peace */
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* ---- the watcher */
+
+static void streams_leave(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+}
+
+__attribute__((noreturn)) static void watch(struct attendance *a, int line)
+{
+	struct pollfd fds[] = {{.fd = line, .events = POLLIN},
+			       {.fd = a->signals, .events = POLLIN}};
+
+	setsid();
+	if (chdir("/"))
+		_exit(EXIT_FAILURE);
+	streams_leave();
+	trial_unlock(&a->trial);
+	send(line, "", 1, MSG_NOSIGNAL);
+	while (left_ns(&a->trial) && poll(fds, 2, patience_ms(&a->trial, 1000)) <= 0)
+		;
+	trial_end(&a->trial, false);
+	_exit(EXIT_SUCCESS);
+}
+
+/* Returns when the watcher is beyond the reach of what befalls this process. 0 or -1. */
+static int watcher_start(struct attendance *a)
+{
+	int line[2];
+	char ready;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line))
+		return fail("the trial could not begin: %s", strerror(errno));
+	a->watcher = fork();
+	if (!a->watcher) {
+		close(line[0]);
+		watch(a, line[1]);
+	}
+	close(line[1]);
+	a->line = line[0];
+	if (a->watcher > 0 && recv(a->line, &ready, 1, 0) == 1)
+		return 0;
+	return fail("the trial could not begin: no process could be started to watch it");
+}
+
+static void watcher_end(const struct attendance *a)
+{
+	if (a->line >= 0)
+		close(a->line);
+	if (a->watcher > 0)
+		waitpid(a->watcher, NULL, 0);
+}
+
+/* ---- this process */
+
+static void status_draw(struct attendance *a)
+{
+	char line[sizeof(a->last)];
+	uint64_t seconds = (left_ns(&a->trial) + NS_PER_SECOND - 1) / NS_PER_SECOND;
+
+	snprintf(line, sizeof(line), "on trial: y or Enter keeps it, n undoes it; %ju s left ",
+		 (uintmax_t)seconds);
+	if (a->terminal.fd < 0 || !strcmp(line, a->last))
+		return;
+	status_show(line);
+	memcpy(a->last, line, sizeof(line));
+}
+
+/* What the terminal says: 'y', 'n', or 0 for nothing of that kind. One that is gone says n. */
+static char key_read(int fd)
+{
+	char key;
+
+	if (read(fd, &key, 1) != 1)
+		return 'n';
+	if (strchr("yY\r\n", key))
+		return 'y';
+	return strchr("nNqQ", key) ? 'n' : 0;
+}
+
+/* Why the trial is to end now, or NULL; *keep where that is the wish. */
+static const char *wish(struct attendance *a, bool *keep)
+{
+	struct pollfd fds[] = {{.fd = a->signals, .events = POLLIN},
+			       {.fd = a->terminal.fd, .events = POLLIN}};
+	char key;
+
+	*keep = false;
+	if (!left_ns(&a->trial))
+		return IN_TIME;
+	if (poll(fds, 2, patience_ms(&a->trial, LOOK_MS)) <= 0)
+		return NULL;
+	if (fds[0].revents)
+		return "interrupted";
+	key = key_read(a->terminal.fd);
+	*keep = key == 'y';
+	return key ? "refused" : NULL;
+}
+
+/* Until something is decided. The state, or a negative errno. */
+static int attend(struct attendance *a, const char **why)
+{
+	int state;
+
+	*why = IN_TIME; /* as the watcher would have it */
+	while ((state = trial_look(&a->trial)) == TRIAL_RUNS) {
+		const char *reason;
+		bool keep;
+
+		status_draw(a);
+		reason = wish(a, &keep);
+		if (!reason)
+			continue;
+		*why = reason;
+		return trial_end(&a->trial, keep);
+	}
+	return state;
+}
+
+static int say_end(const struct trial *trial, int state, const char *why)
+{
+	const char *device = trial->instance->device;
+
+	status_clear();
+	switch (state) {
+	case TRIAL_KEPT:
+		note("%s: the policy is confirmed and stays", device);
+		return 0;
+	case TRIAL_UNDONE:
+		return fail("%s: %s: the policy before is in force again", device, why);
+	case TRIAL_GONE:
+		return fail("%s: the limiter was taken off the device, and the trial ended with it",
+			    device);
+	default:
+		return -1; /* has been said */
+	}
+}
+
+static int trial_run(struct attendance *a, uint64_t duration_ns)
+{
+	char text[NUMBER_TEXT_MAX];
+	const char *why;
+	int state;
+
+	duration_print(text, sizeof(text), duration_ns);
+	note("%s: the policy is on trial for %s: `rlctl confirm -i %s` keeps it, else the one "
+	     "before "
+	     "comes back",
+	     a->trial.instance->device, text, a->trial.instance->device);
+	if (terminal_open(&a->terminal))
+		terminal_keys(&a->terminal);
+	state = attend(a, &why);
+	terminal_close(&a->terminal);
+	return say_end(&a->trial, state, why);
+}
+
+int policy_try(struct instance *instance, struct policy *next, const char *file,
+	       uint64_t duration_ns)
+{
+	struct attendance a = {.terminal.fd = -1, .line = -1, .signals = signals_open()};
+	int rc = trial_begin(instance, duration_ns, &a.trial);
+
+	if (rc)
+		return rc;
+	rc = watcher_start(&a);
+	if (!rc)
+		rc = instance_policy_write(instance, next, true, file);
+	trial_unlock(&a.trial);
+	if (rc)
+		trial_end(&a.trial, true); /* nothing was changed, nothing is to be undone */
+	else
+		rc = trial_run(&a, duration_ns);
+	watcher_end(&a);
+	trial_close(&a.trial);
+	return rc;
+}
