@@ -15,6 +15,7 @@
 
 #include <bpf/bpf.h>
 
+#include "kernel_doctor.h"
 #include "kernel_internal.h"
 #include "output.h"
 
@@ -37,6 +38,16 @@ static bool in_netns_exec(void)
 {
 	return !netns_entered && !same_namespace("/proc/self/ns/mnt", "/proc/1/ns/mnt") &&
 	       !same_namespace("/proc/self/ns/net", "/proc/1/ns/net");
+}
+
+bool bpffs_mounted(const char *bpffs)
+{
+	return is_bpffs(bpffs);
+}
+
+bool bpffs_hidden(void)
+{
+	return in_netns_exec();
 }
 
 static int bpffs_ensure(const char *bpffs)

@@ -3,11 +3,15 @@
  * more. Their maps are used by no loaded program, which shows from everywhere.
  */
 #include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "kernel_doctor.h"
 #include "kernel_internal.h"
 
 /* Does any program in the kernel use the map? */
@@ -72,6 +76,86 @@ void pins_sweep(const char *root)
 		snprintf(path, sizeof(path), "%s/%.24s", all, entry->d_name);
 		if (entry->d_name[0] != '.' && strcmp(path, root))
 			namespace_sweep(path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* ---- what doctor sees of it */
+
+struct leftovers {
+	void (*visit)(const char *path, const char *device, void *arg);
+	void *arg;
+};
+
+/* Another process is at work there: what is half made may become whole. */
+static bool is_busy(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	bool busy = fd < 0 || flock(fd, LOCK_SH | LOCK_NB);
+
+	if (fd >= 0)
+		close(fd);
+	return busy;
+}
+
+static bool is_left_over(const char *path, const char *device)
+{
+	struct device_program program;
+	struct instance_maps maps;
+	bool lives;
+
+	if (is_busy(path))
+		return false;
+	if (pins_open(path, &maps))
+		return true;
+	lives = device ? !device_program_find(device, map_id(maps.policy), &program)
+		       : is_used(map_id(maps.policy));
+	maps_close(&maps);
+	return !lives;
+}
+
+/* All instances below the folder of a namespace. */
+static void leftovers_in(const char *folder, bool of_this_namespace, const struct leftovers *left)
+{
+	char path[2 * INSTANCE_PATH_MAX], device[IF_NAMESIZE];
+	struct dirent *entry;
+	enum rl_hook hook;
+	DIR *dir = opendir(folder);
+
+	while (dir && (entry = readdir(dir))) {
+		const char *name = NULL;
+
+		if (!pins_name_split(entry->d_name, device, &hook))
+			continue;
+		if (of_this_namespace)
+			name = device;
+		if (snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
+			    INSTANCE_PATH_MAX &&
+		    is_left_over(path, name))
+			left->visit(path, name, left->arg);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void pins_leftovers(const char *bpffs,
+		    void (*visit)(const char *path, const char *device, void *arg), void *arg)
+{
+	const struct leftovers left = {visit, arg};
+	char root[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 32];
+	struct dirent *entry;
+	DIR *dir;
+
+	if (!bpffs_mounted(bpffs) || pins_root(bpffs, root))
+		return;
+	leftovers_in(root, true, &left);
+	snprintf(folder, sizeof(folder), "%s/rlctl", bpffs);
+	dir = opendir(folder);
+	while (dir && (entry = readdir(dir))) {
+		snprintf(folder, sizeof(folder), "%.200s/rlctl/%.24s", bpffs, entry->d_name);
+		if (entry->d_name[0] != '.' && strcmp(folder, root) != 0)
+			leftovers_in(folder, false, &left);
 	}
 	if (dir)
 		closedir(dir);

@@ -151,6 +151,14 @@ const struct verb verbs[] = {
 		.run = cmd_source_forgive,
 	},
 	{
+		.name = "doctor",
+		.words = "[DEV]",
+		.summary = "Look for what may be wrong, and say what mends it",
+		.options = OPTIONS_COMMON | OPTION_BIT(INTERFACE),
+		.device = DEVICE_MAY,
+		.run = cmd_doctor,
+	},
+	{
 		.name = "completion",
 		.words = "bash|zsh",
 		.summary = "Print what makes a shell complete our words",

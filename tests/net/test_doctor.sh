@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# doctor: every condition that can be brought about in a namespace, what is said of it, in text and in
+# JSON, and the exit status. It changes nothing.
+source "$(dirname "$0")/../lib.sh"
+
+ALIEN=$TOP/build/receiver.bpf.o
+DEVICE=veth-B
+
+# look STATUS [ARG…]: the findings of doctor in B, into $TMP/found.
+look() {
+	local status=$1
+	shift
+	expect_status "$status" rl B doctor -j "$@" >"$TMP/found"
+}
+
+# facts STATUS CMD…: the same by a process that may not load programs, which takes far less time; what
+# does not need privilege is found all the same.
+facts() {
+	local status=$1
+	shift
+	expect_status "$status" in_ns B setpriv --bounding-set -sys_admin -- "$RLCTL" doctor -j "$@" >"$TMP/found"
+}
+
+# found CHECK RESULT [TEXT]: every finding of CHECK is RESULT, and one says TEXT.
+found() {
+	jq -e --arg check "$1" --arg result "$2" --arg text "${3:-}" '
+		[.[] | select(.check == $check)] | length > 0 and all(.[]; .result == $result) and
+		any(.[]; "\(.what) \(.remedy)" | contains($text))' "$TMP/found" ||
+		_say "$(jq -c --arg check "$1" '.[] | select(.check == $check)' "$TMP/found")"
+}
+
+link_xdp() { in_ns B ip link set dev "$DEVICE" "$@"; }
+
+# ---- what is well
+
+CHECKS=(privilege kernel features program jit btf memlock bpffs leftovers link native programs mode
+	instances trial mtu queues gro lro gro-hw vlan drops)
+
+test_well() {
+	local check
+	look 0 "$DEVICE" && found features ok all && found program ok && found jit ok on || return
+	for check in "${CHECKS[@]}"; do
+		found "$check" ok || return
+	done
+	is "$(json 'map(.check) | join(" ")' <"$TMP/found")" "${CHECKS[*]}"
+}
+
+# In native mode GRO comes later, and does no harm.
+test_attached() {
+	in_ns B ethtool -K veth-B gro on && rl B attach veth-B && look 0 && found programs ok ours &&
+		found mode ok native && found gro ok 'on, behind' && found instances ok 1 &&
+		is "$(jq -r 'map(.device // empty) | unique[]' "$TMP/found")" veth-B && rl B detach veth-B
+}
+
+# Without a device and with nothing attached: all but loopback.
+test_all_devices() {
+	ip -n "$(ns B)" link add other type veth peer name other-end && facts 1 &&
+		is "$(jq -r 'map(.device // empty) | unique | join(" ")' "$TMP/found")" \
+			'other other-end veth-B' && ip -n "$(ns B)" link del other
+}
+
+# ---- what is not
+
+test_generic() {
+	in_ns B ethtool -K veth-B gro on && rl B attach veth-B --mode generic && look 0 &&
+		found mode warn '--mode native' && found gro warn 'ethtool -K veth-B gro off' &&
+		in_ns B ethtool -K veth-B gro off && rl B detach veth-B && facts 1 "$DEVICE" &&
+		found gro ok off
+}
+
+test_no_native() { facts 1 lo && found native warn && found gro warn; }
+
+test_alien() {
+	link_xdp xdp obj "$ALIEN" sec xdp && look 1 "$DEVICE" && found programs fail 'xdp off' &&
+		link_xdp xdp off
+}
+
+test_mtu_changed() {
+	rl B attach veth-B && link_xdp mtu 9000 && look 0 && found mtu warn 'rlctl detach veth-B' &&
+		rl B detach veth-B && facts 1 "$DEVICE" && found mtu ok 9000 && link_xdp mtu 1500
+}
+
+test_down() {
+	link_xdp down && facts 1 "$DEVICE" && found link warn 'ip link set dev veth-B up' && link_xdp up
+}
+
+# As many queues as there are CPUs, where the device could have them.
+test_queues() {
+	local wanted=ok
+	[[ $(getconf _NPROCESSORS_ONLN) -lt 2 ]] || wanted=warn
+	ip -n "$(ns B)" link add wide numrxqueues 2 numtxqueues 2 type veth peer name wide-end \
+		numrxqueues 2 numtxqueues 2 && in_ns B ethtool -L wide rx 1 tx 1 && facts 1 wide &&
+		found queues "$wanted" && in_ns B ethtool -L wide rx 2 && facts 1 wide &&
+		found queues ok && ip -n "$(ns B)" link del wide
+}
+
+# A veth whose peer sends into more queues than it has.
+test_native_queues() {
+	ip -n "$(ns B)" link add narrow numrxqueues 1 numtxqueues 1 type veth peer name narrow-end \
+		numrxqueues 2 numtxqueues 2 && facts 1 narrow && found native warn 'ethtool -L narrow rx' &&
+		ip -n "$(ns B)" link del narrow
+}
+
+test_trial() {
+	echo 'rule 192.0.2.1 deny' >"$TMP/policy"
+	rl B attach veth-B && bg "$RLCTL" -n "$(ns B)" apply --try 60s "$TMP/policy" &&
+		eventually 5 on_trial && look 0 && found trial warn 'rlctl confirm -i veth-B' || return
+	kill -KILL "$(pgrep -P "$BG_PID")" "$BG_PID" && eventually 5 unattended && look 0 &&
+		found trial warn 'ended with its processes' && rl B detach veth-B
+}
+on_trial() { is "$(rl B show)" 'rule 192.0.2.1 deny'; }
+unattended() { flock -n "$(ns_pins B)/veth-B-xdp/trial" true; }
+
+# ---- leftovers
+
+# A program that was removed by force, and a device where attach was killed half way.
+test_left_over() {
+	rl B attach veth-B && link_xdp xdp off && mkdir "$(ns_pins B)/lo-xdp" && look 0 &&
+		found leftovers warn 'rlctl detach veth-B' && found leftovers warn 'rlctl detach lo' &&
+		rl B detach veth-B && rl B detach lo && look 0 && found leftovers ok
+}
+
+# Somebody is at work there.
+test_in_work() {
+	mkdir -p "$(ns_pins B)/veth-B-xdp" && bg flock "$(ns_pins B)/veth-B-xdp" sleep 60 &&
+		eventually 5 locked && look 0 && found leftovers ok || return
+	kill -KILL -- "-$BG_PID" && rl B detach veth-B
+}
+locked() { ! flock -n "$(ns_pins B)/veth-B-xdp" true; }
+
+# ---- the machine
+
+test_no_bpffs() {
+	mkdir "$TMP/folder" && look 0 --bpffs "$TMP/folder" && found bpffs warn 'mount -t bpf' &&
+		! mountpoint -q "$TMP/folder" && facts 1 --bpffs "$TMP/nosuch" && found bpffs fail
+}
+
+test_netns_exec() {
+	expect_status 1 ip netns exec "$(ns B)" "$RLCTL" doctor -j >"$TMP/found" && found bpffs fail 'rlctl -n NAME'
+}
+
+test_unprivileged() {
+	install -m 755 "$RLCTL" /tmp/"$_prefix-rlctl" || return
+	expect_status 1 setpriv --reuid=65534 --regid=65534 --clear-groups -- \
+		/tmp/"$_prefix-rlctl" doctor lo -j >"$TMP/found"
+	local status=$?
+	rm -f /tmp/"$_prefix-rlctl"
+	[[ $status -eq 0 ]] && found privilege fail sudo && found program warn 'needs privilege' &&
+		found features warn 'needs privilege'
+}
+
+# ---- how it is said
+
+test_json() {
+	facts 1 "$DEVICE" && jq -se 'length == 1 and (.[0] | type == "array" and all(.[];
+		(.check | type == "string") and (.what | length > 0) and (.why | length > 0) and
+		(.result | IN("ok", "warn", "fail")) and (.result != "ok" and (.remedy | length > 0) or
+		.result == "ok" and .remedy == null)))' "$TMP/found"
+}
+
+# The same findings in the same words, and what mends them.
+test_text() {
+	link_xdp down && look 0 "$DEVICE" && rl B doctor "$DEVICE" >"$TMP/text" && link_xdp up || return
+	is "$(grep -cE '^(ok|warn|fail) ' "$TMP/text")" "$(json length <"$TMP/found")" &&
+		is "$(awk '/^(ok|warn|fail) / { print $1, $3 }' "$TMP/text")" \
+			"$(jq -r '.[] | "\(.result) \(.check)"' "$TMP/found")" &&
+		is "$(sed -n 's/^ *do:  //p' "$TMP/text")" "$(jq -r '.[].remedy // empty' "$TMP/found")" && ! coloured
+}
+
+coloured() { grep -q $'\033' "$TMP/text"; }
+
+test_colours() {
+	TERM=xterm on_terminal && coloured && TERM=xterm NO_COLOR=1 on_terminal && ! coloured &&
+		TERM=dumb on_terminal && ! coloured
+}
+on_terminal() {
+	expect_status 1 python3 "$TOP/tests/terminal.py" -- \
+		setpriv --bounding-set -sys_admin -- "$RLCTL" doctor lo >"$TMP/text"
+}
+
+test_words() {
+	has 'no such device' expect_status 1 rl B doctor nosuch && is "$(rl B doctor nosuch 2>&1 | wc -l)" 1 &&
+		is "$(rl B doctor nosuch -j 2>/dev/null)" '' && expect_status 2 rl B doctor veth-B lo &&
+		expect_status 2 rl B doctor a/b && expect_status 0 rl B doctor --help
+}
+
+veth_pair A B || exit 1
+t 'all is well' test_well
+t 'attached' test_attached
+t 'all devices' test_all_devices
+t 'attached in generic mode, and GRO' test_generic
+t 'no native XDP' test_no_native
+t 'a program of another' test_alien
+t 'an MTU that was changed' test_mtu_changed
+t 'a device that is down' test_down
+t 'queues' test_queues
+t 'queues in the way of native XDP' test_native_queues
+t 'a trial' test_trial
+t 'left over' test_left_over
+t 'not left over: somebody is at work' test_in_work
+t 'no bpffs' test_no_bpffs
+t 'inside ip netns exec' test_netns_exec
+t 'without privilege' test_unprivileged
+t 'JSON' test_json
+t 'text' test_text
+t 'colours' test_colours
+t 'words' test_words

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* doctor's checks of a device: what stands in the way of native XDP and of exact counts. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "doctor.h"
+#include "kernel_trial.h"
+
+/* A page without the headroom and the tail that XDP wants, and without the frame's header. */
+#define MTU_IN_ONE_PIECE 3498u
+
+/* Drivers with native XDP, for kernels that do not tell: a likelihood, and said to be one. */
+static const char *const native_drivers[] = {
+	"atlantic",      "bnxt_en",   "cpsw", "dpaa2-eth", "ena",        "enetc",
+	"gve",           "hv_netvsc", "i40e", "ice",       "igb",        "igc",
+	"ixgbe",         "ixgbevf",   "mana", "mlx4_en",   "mlx5_core",  "mvneta",
+	"mvpp2",         "nfp",       "qede", "r8152",     "sfc",        "stmmac",
+	"thunder-nicvf", "tsnep",     "tun",  "veth",      "virtio_net", "vmxnet3",
+};
+
+static const char *driver_of(const struct device_facts *facts)
+{
+	return *facts->driver ? facts->driver : "its driver, which has no name,";
+}
+
+static bool driver_likely(const struct device_facts *facts)
+{
+	for (size_t i = 0; i < sizeof(native_drivers) / sizeof(native_drivers[0]); i++)
+		if (!strcmp(facts->driver, native_drivers[i]))
+			return true;
+	return false;
+}
+
+static bool native_possible(const struct device_facts *facts)
+{
+	return facts->xdp_known ? facts->xdp_features & XDP_FEATURE_BASIC : driver_likely(facts);
+}
+
+/* Does (or would) our program run behind the kernel's receive path? */
+static bool is_generic(const struct doctor *doctor)
+{
+	return doctor->instance ? !doctor->status.native : !native_possible(doctor->facts);
+}
+
+void check_link(struct doctor *doctor)
+{
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "ip link set dev %s up", doctor->facts->name);
+	doctor_finds(doctor, doctor->facts->up ? HEALTH_OK : HEALTH_WARN,
+		     doctor->facts->up ? NULL : remedy, doctor->facts->up ? "up" : "down");
+}
+
+/* ---- XDP */
+
+/* A veth has it only while no queue of its peer sends into a queue that is not there. */
+static void native_remedy(const struct device_facts *facts, char out[REMEDY_MAX])
+{
+	if (!strcmp(facts->driver, "veth"))
+		snprintf(out, REMEDY_MAX, "ethtool -L %s rx N, N the peer's transmit queues",
+			 facts->name);
+	else
+		snprintf(out, REMEDY_MAX, "rlctl attach %s --mode generic, or another device",
+			 facts->name);
+}
+
+void check_native(struct doctor *doctor)
+{
+	const struct device_facts *facts = doctor->facts;
+	char remedy[REMEDY_MAX];
+
+	native_remedy(facts, remedy);
+	if (facts->xdp_known && native_possible(facts))
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s has native XDP%s", driver_of(facts),
+			     facts->xdp_features & XDP_FEATURE_RX_SG ? ", of frames in pieces too"
+								     : "");
+	else if (facts->xdp_known)
+		doctor_finds(doctor, HEALTH_WARN, remedy, "%s has no native XDP as it is set up",
+			     driver_of(facts));
+	else if (native_possible(facts))
+		doctor_finds(doctor, HEALTH_OK, NULL,
+			     "%s likely has native XDP; this kernel does not tell",
+			     driver_of(facts));
+	else
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "%s is not known to have native XDP; this kernel does not tell",
+			     driver_of(facts));
+}
+
+static bool is_ours(const struct doctor *doctor, const struct device_xdp_program *program)
+{
+	return doctor->instance && program->id == doctor->status.program_id;
+}
+
+static void report_program(struct doctor *doctor, const struct device_xdp_program *program)
+{
+	const char *device = doctor->facts->name;
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy),
+		 "bpftool net show dev %s tells whose it is; ip link set dev %s xdp off", device,
+		 device);
+	if (is_ours(doctor, program))
+		doctor_finds(doctor, HEALTH_OK, NULL, "ours (%u)%s", program->id,
+			     doctor->programs.dispatcher ? ", behind libxdp's dispatcher"
+							 : ", alone");
+	else if (doctor->programs.dispatcher)
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s (%u), through libxdp: ours can join it",
+			     program->name, program->id);
+	else
+		doctor_finds(doctor, HEALTH_FAIL, remedy,
+			     "%s (%u) is not ours and not there through libxdp: attach is refused",
+			     program->name, program->id);
+}
+
+void check_programs(struct doctor *doctor)
+{
+	const struct device_programs *programs = &doctor->programs;
+
+	if (doctor->programs_error) {
+		doctor_finds(doctor, HEALTH_WARN,
+			     doctor->privileged ? "bpftool net show" : "sudo rlctl doctor",
+			     "not known: %s", strerror(-doctor->programs_error));
+		return;
+	}
+	for (size_t i = 0; i < programs->count; i++)
+		report_program(doctor, &programs->list[i]);
+	if (!programs->count)
+		doctor_finds(doctor, HEALTH_OK, NULL, "no XDP program");
+}
+
+void check_mode(struct doctor *doctor)
+{
+	const char *device = doctor->facts->name;
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy),
+		 "rlctl show %s >policy; rlctl detach %s; rlctl attach %s --mode native --policy "
+		 "policy",
+		 device, device, device);
+	if (!doctor->instance)
+		doctor_finds(doctor, HEALTH_OK, NULL, "nothing of ours is attached");
+	else if (doctor->status.native)
+		doctor_finds(doctor, HEALTH_OK, NULL, "attached in native mode");
+	else if (native_possible(doctor->facts))
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "attached in generic mode, though native is possible");
+	else
+		doctor_finds(doctor, HEALTH_WARN, "see `native`",
+			     "attached in generic mode: native is not possible");
+}
+
+/* ---- ours */
+
+void check_instances(struct doctor *doctor)
+{
+	const char *device = doctor->facts->name;
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "rlctl detach %s --hook HOOK", device);
+	if (doctor->instances > 1)
+		doctor_finds(doctor, HEALTH_WARN, remedy, "%zu on this device", doctor->instances);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "%zu on this device", doctor->instances);
+}
+
+void check_trial(struct doctor *doctor)
+{
+	char remedy[REMEDY_MAX];
+	uint64_t left_ns;
+
+	snprintf(remedy, sizeof(remedy), "rlctl confirm -i %s", doctor->facts->name);
+	if (!doctor->instance)
+		doctor_finds(doctor, HEALTH_OK, NULL, "none");
+	else if (instance_trial_left(doctor->instance, &left_ns))
+		doctor_finds(doctor, HEALTH_WARN, remedy, "undone in %" PRIu64 " s",
+			     left_ns / 1000000000);
+	else if (instance_trial_stale(doctor->instance))
+		doctor_finds(doctor, HEALTH_WARN, "rlctl show, and apply what is right",
+			     "one ended with its processes: its policy stayed in force");
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "none");
+}
+
+/* ---- what packets look like */
+
+void check_mtu(struct doctor *doctor)
+{
+	const struct device_facts *facts = doctor->facts;
+	bool pieces = facts->xdp_features & XDP_FEATURE_RX_SG;
+	const char *device = facts->name;
+	char remedy[REMEDY_MAX];
+
+	if (doctor->instance && doctor->instance->info.mtu != facts->mtu) {
+		snprintf(remedy, sizeof(remedy),
+			 "rlctl show %s >policy; rlctl detach %s; rlctl attach %s --policy policy",
+			 device, device, device);
+		doctor_finds(doctor, HEALTH_WARN, remedy, "%u, but it was %u at attach", facts->mtu,
+			     doctor->instance->info.mtu);
+	} else if (facts->mtu > MTU_IN_ONE_PIECE && native_possible(facts) && !pieces) {
+		snprintf(remedy, sizeof(remedy), "ip link set dev %s mtu %u", device,
+			 MTU_IN_ONE_PIECE);
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "%u: %s for native XDP, whose frames have to lie in one page",
+			     facts->mtu, facts->xdp_known ? "too large" : "likely too large");
+	} else {
+		doctor_finds(doctor, HEALTH_OK, NULL, "%u", facts->mtu);
+	}
+}
+
+void check_queues(struct doctor *doctor)
+{
+	const struct device_queues *queues = &doctor->facts->queues;
+	uint32_t cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	uint32_t wanted = queues->most < cpus ? queues->most : cpus;
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "ethtool -L %s %s %u", doctor->facts->name,
+		 queues->combined ? "combined" : "rx", wanted);
+	if (queues->now < wanted)
+		doctor_finds(doctor, HEALTH_WARN, remedy, "%u to receive, for %u CPUs; %u possible",
+			     queues->now, cpus, queues->most);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "%u to receive, for %u CPUs%s", queues->now,
+			     cpus, queues->now < cpus ? "; it has no more" : "");
+}
+
+static void offload_check(struct doctor *doctor, enum device_offload offload, bool bad,
+			  const char *on)
+{
+	static const char *const names[OFFLOAD_COUNT] = {"gro", "lro", "rx-gro-hw", "rxvlan"};
+	bool active = doctor->facts->on[offload];
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "ethtool -K %s %s off", doctor->facts->name,
+		 names[offload]);
+	if (!active)
+		doctor_finds(doctor, HEALTH_OK, NULL, "off");
+	else
+		doctor_finds(doctor, bad ? HEALTH_WARN : HEALTH_OK, bad ? remedy : NULL, "on%s",
+			     on);
+}
+
+/* Native XDP runs before it, generic XDP behind it. */
+void check_gro(struct doctor *doctor)
+{
+	if (is_generic(doctor))
+		offload_check(doctor, OFFLOAD_GRO, true, ", and generic XDP runs behind it");
+	else
+		offload_check(doctor, OFFLOAD_GRO, false, ", behind native XDP");
+}
+
+void check_lro(struct doctor *doctor)
+{
+	offload_check(doctor, OFFLOAD_LRO, true, "");
+}
+
+void check_gro_hw(struct doctor *doctor)
+{
+	offload_check(doctor, OFFLOAD_GRO_HW, true, "");
+}
+
+/* No rule matches tags, so nothing but the bytes of the tag is missed. */
+void check_vlan(struct doctor *doctor)
+{
+	offload_check(doctor, OFFLOAD_RX_VLAN, false,
+		      ": limits in bytes count a tagged packet without its 4 bytes");
+}
+
+void check_drops(struct doctor *doctor)
+{
+	const struct device_facts *facts = doctor->facts;
+	char remedy[REMEDY_MAX];
+
+	if (facts->ring.now < facts->ring.most)
+		snprintf(remedy, sizeof(remedy), "ethtool -G %s rx %u", facts->name,
+			 facts->ring.most);
+	else
+		snprintf(remedy, sizeof(remedy), "spread its queues over more CPUs (see `queues`)");
+	if (facts->missed || facts->overruns)
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "%" PRIu64 " missed, %" PRIu64 " overruns since the device is there",
+			     facts->missed, facts->overruns);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "none lost by the device");
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* doctor's checks of the machine: what the kernel and this process can do. */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "doctor.h"
+
+#define KERNEL_MAJOR 6 /* the oldest that rlctl is tested on */
+#define KERNEL_MINOR 1
+#define BTF_PATH     "/sys/kernel/btf/vmlinux"
+#define AS_ROOT      "sudo rlctl doctor"
+
+/* What cannot be asked is not guessed at. */
+static bool not_asked(struct doctor *doctor)
+{
+	if (!doctor->privileged)
+		doctor_finds(doctor, HEALTH_WARN, AS_ROOT, "not known: asking needs privilege");
+	return !doctor->privileged;
+}
+
+static bool has_capability(const struct __user_cap_data_struct *data, int capability)
+{
+	return data[capability / 32].effective & 1u << capability % 32;
+}
+
+/* CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON, and finding maps by their numbers needs it. */
+void check_privilege(struct doctor *doctor)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+	bool admin, net;
+
+	syscall(SYS_capget, &header, data);
+	admin = has_capability(data, CAP_SYS_ADMIN);
+	net = has_capability(data, CAP_NET_ADMIN);
+	doctor->privileged = admin && net;
+	if (doctor->privileged)
+		doctor_finds(doctor, HEALTH_OK, NULL, "CAP_SYS_ADMIN and CAP_NET_ADMIN");
+	else
+		doctor_finds(doctor, HEALTH_FAIL, AS_ROOT, "this process has not%s%s",
+			     admin ? "" : " CAP_SYS_ADMIN", net ? "" : " CAP_NET_ADMIN");
+}
+
+void check_kernel(struct doctor *doctor)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+	bool old;
+
+	uname(&name);
+	old = sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < KERNEL_MAJOR ||
+	      (major == KERNEL_MAJOR && minor < KERNEL_MINOR);
+	doctor_finds(doctor, old ? HEALTH_WARN : HEALTH_OK,
+		     old ? "install a newer kernel, if anything below fails" : NULL, "Linux %s",
+		     name.release);
+}
+
+/* ---- features */
+
+static void lacks(const char *kind, const char *name, void *arg)
+{
+	doctor_finds(arg, HEALTH_FAIL, "install a kernel of 6.1 or later",
+		     "the kernel has no %s %s", kind, name);
+}
+
+void check_features(struct doctor *doctor)
+{
+	size_t failed = doctor->failed;
+	int count;
+
+	if (not_asked(doctor))
+		return;
+	count = kernel_features(lacks, doctor, &doctor->tried);
+	if (count < 0)
+		doctor_finds(doctor, HEALTH_FAIL, NULL, "the programs cannot be opened: %s",
+			     strerror(-count));
+	else if (failed == doctor->failed)
+		doctor_finds(doctor, HEALTH_OK, NULL, "all %d that the programs use", count);
+}
+
+void check_program(struct doctor *doctor)
+{
+	if (not_asked(doctor))
+		return;
+	if (doctor->tried.error)
+		doctor_finds(doctor, HEALTH_FAIL, "rlctl -vv doctor shows what the kernel said",
+			     "the kernel refused it: %s", strerror(-doctor->tried.error));
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "the kernel takes it");
+}
+
+void check_jit(struct doctor *doctor)
+{
+	if (not_asked(doctor))
+		return;
+	if (doctor->tried.error)
+		doctor_finds(doctor, HEALTH_WARN, "mend what `program` says first",
+			     "not known: no program could be loaded");
+	else if (doctor->tried.jited)
+		doctor_finds(doctor, HEALTH_OK, NULL, "on: the program was compiled");
+	else
+		doctor_finds(doctor, HEALTH_WARN, "sysctl -w net.core.bpf_jit_enable=1",
+			     "off: the program is interpreted");
+}
+
+void check_btf(struct doctor *doctor)
+{
+	if (!access(BTF_PATH, F_OK))
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s", BTF_PATH);
+	else
+		doctor_finds(doctor, HEALTH_WARN,
+			     "use a kernel with CONFIG_DEBUG_INFO_BTF, or no other XDP program",
+			     "no %s: ours is alone on its device", BTF_PATH);
+}
+
+/* ---- memory and pins */
+
+void check_memlock(struct doctor *doctor)
+{
+	struct rlimit limit = {0};
+
+	if (not_asked(doctor))
+		return;
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	if (!kernel_counts_memlock())
+		doctor_finds(doctor, HEALTH_OK, NULL, "this kernel does not count maps by it");
+	else if (limit.rlim_cur == RLIM_INFINITY)
+		doctor_finds(doctor, HEALTH_OK, NULL, "unlimited");
+	else
+		doctor_finds(doctor, HEALTH_WARN, "ulimit -l unlimited",
+			     "%" PRIu64 " KiB, and this kernel counts maps by it",
+			     (uint64_t)limit.rlim_cur / 1024);
+}
+
+void check_bpffs(struct doctor *doctor)
+{
+	const char *bpffs = doctor->target->bpffs;
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "mount -t bpf bpf %s", bpffs);
+	if (bpffs_mounted(bpffs))
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s", bpffs);
+	else if (bpffs_hidden())
+		doctor_finds(doctor, HEALTH_FAIL, "leave `ip netns exec`, and use rlctl -n NAME",
+			     "%s is not a bpffs: `ip netns exec` hides the machine's", bpffs);
+	else if (access(bpffs, F_OK))
+		doctor_finds(doctor, HEALTH_FAIL, "name a folder that exists with --bpffs DIR",
+			     "%s: %s", bpffs, strerror(errno));
+	else
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "%s is not a bpffs: the next command that acts mounts one", bpffs);
+}
+
+struct heap {
+	struct doctor *doctor;
+	size_t count;
+};
+
+static void left_over(const char *path, const char *device, void *arg)
+{
+	struct heap *heap = arg;
+	char remedy[REMEDY_MAX];
+
+	heap->count++;
+	if (device)
+		snprintf(remedy, sizeof(remedy), "rlctl detach %s", device);
+	else /* of a namespace that is gone, or where the device's pins were */
+		snprintf(remedy, sizeof(remedy), "rm -r %s", path);
+	doctor_finds(heap->doctor, HEALTH_WARN, remedy, "%s: no program uses these maps", path);
+}
+
+void check_leftovers(struct doctor *doctor)
+{
+	struct heap heap = {.doctor = doctor};
+
+	if (not_asked(doctor))
+		return;
+	pins_leftovers(doctor->target->bpffs, left_over, &heap);
+	if (!heap.count)
+		doctor_finds(doctor, HEALTH_OK, NULL, "none");
+}

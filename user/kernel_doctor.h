@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What `doctor` asks of the kernel through libbpf and libxdp. Silent, and changes nothing. */
+#ifndef RLCTL_KERNEL_DOCTOR_H
+#define RLCTL_KERNEL_DOCTOR_H
+
+#include "kernel.h"
+
+/* Tries the program, which attaches nothing, then asks the kernel for every map type, program type
+ * and helper that it uses, and calls `lacks` for each that is not there. How many were asked for,
+ * or a negative errno. */
+struct program_tried {
+	int error; /* of loading it; 0: the kernel takes it */
+	bool jited;
+};
+typedef void (*kernel_lacks_fn)(const char *kind, const char *name, void *arg);
+int kernel_features(kernel_lacks_fn lacks, void *arg, struct program_tried *tried);
+
+/* Are maps charged to RLIMIT_MEMLOCK (before Linux 5.11)? */
+bool kernel_counts_memlock(void);
+
+#define DEVICE_PROGRAMS_MAX 16
+struct device_xdp_program {
+	uint32_t id;
+	char name[64];
+};
+struct device_programs {
+	bool native, dispatcher; /* dispatcher: put there by libxdp, and others may join */
+	size_t count;
+	struct device_xdp_program list[DEVICE_PROGRAMS_MAX];
+};
+int device_programs_read(int ifindex, struct device_programs *out);
+
+/* Is there a bpffs, and is it that of `ip netns exec`, which hides the machine's? Mounts nothing.
+ */
+bool bpffs_mounted(const char *bpffs);
+bool bpffs_hidden(void);
+
+/* Pins that belong to nothing any more: calls `visit` with the path and, where it is of this
+ * namespace, the device. Not those that another process is at work on. */
+void pins_leftovers(const char *bpffs,
+		    void (*visit)(const char *path, const char *device, void *arg), void *arg);
+
+#endif
