@@ -65,12 +65,35 @@ static struct xdp_program *multiprog_find(struct xdp_multiprog *mp, uint32_t wan
 	return NULL;
 }
 
+/* A program that is alone on the device, which needs no libxdp: its look at one such (1.3.1) leaves
+ * a descriptor open each time. */
+static bool lone_program_find(int ifindex, uint32_t wanted, struct device_program *out)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	bool found;
+	int fd;
+
+	if (bpf_xdp_query(ifindex, 0, &query) || !query.prog_id)
+		return false;
+	fd = bpf_prog_get_fd_by_id(query.prog_id);
+	found = program_uses(fd, wanted, &out->id);
+	out->native = query.attach_mode == XDP_ATTACHED_DRV;
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
 int device_program_find(const char *device, uint32_t wanted, struct device_program *out)
 {
 	int ifindex = if_nametoindex(device);
-	struct xdp_multiprog *mp = ifindex ? multiprog_open(ifindex) : NULL;
+	struct xdp_multiprog *mp;
 	int ret = -ENOENT;
 
+	if (!ifindex)
+		return ret;
+	if (lone_program_find(ifindex, wanted, out))
+		return 0;
+	mp = multiprog_open(ifindex);
 	if (!mp)
 		return ret;
 	if (multiprog_find(mp, wanted, &out->id)) {

@@ -169,6 +169,15 @@ test_interface() {
 		unchanged 1 rl B rule add any deny --hook egress && unchanged 2 rl B rule add any deny -i
 }
 
+# Every second it looks anew at what is attached, and lets go of all that it opened for that.
+test_watch() {
+	local before
+	bg "$RLCTL" -n "$(ns B)" stats --watch 1
+	eventually 9 told 2 && before=$(descriptors) && eventually 9 told 4 && is "$(descriptors)" "$before"
+}
+told() { [[ $(grep -c unmatched "$TMP/bg") -ge $1 ]]; }
+descriptors() { find "/proc/$BG_PID/fd" -mindepth 1 | wc -l; }
+
 veth_pair A B && veth_quiet A B && rl B attach veth-B --prefixes 100 || exit 1
 t 'rules as show spells them' test_spelling
 t 'a rule replaces that of its prefix and match' test_replace
@@ -185,3 +194,4 @@ t 'apply --check' test_check
 t 'without root' test_unprivileged
 t 'wrong words change nothing' test_words
 t 'which instance' test_interface
+t 'stats --watch leaves nothing open' test_watch
