@@ -33,6 +33,7 @@
 	X(SOURCES, "sources", 0, "N", "how many states are kept at most; 262144")             \
 	X(PREFIXES, "prefixes", 0, "N", "how many prefixes a policy may have; 16384")         \
 	X(LOG_DEPTH, "log-depth", 0, "N", "the largest N of a sliding-log; 1024")             \
+	X(OR_APPLY, "or-apply", 0, NULL, "where attached already, only apply the policy")     \
 	X(CHECK, "check", 0, NULL, "only look for errors; needs no privilege")                \
 	X(TRY, "try", 0, "DURATION", "undo it unless it is confirmed within that time")       \
 	X(YES, "yes", 'y', NULL, "do not ask where it may lock you out")                      \

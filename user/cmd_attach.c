@@ -82,12 +82,39 @@ static int version_check(const struct command *command)
 	return 0;
 }
 
+/* ---- --or-apply: what a service's start is to do */
+
+static int found_set(struct instance *instance, void *arg)
+{
+	(void)instance;
+	*(bool *)arg = true;
+	return 0;
+}
+
+/* The instance keeps its state and its options; it gets the policy, if one is named. */
+static int policy_apply(const struct command *command, const struct target *target)
+{
+	char *words[] = {(char *)command->arguments[OPTION_POLICY]};
+	struct command apply = *command;
+	int rc;
+
+	apply.target = *target;
+	apply.words = words;
+	apply.word_count = 1;
+	rc = words[0] ? cmd_apply(&apply) : 0;
+	if (!rc)
+		note("%s: attached already, and stays as it is%s", target->device,
+		     words[0] ? "; the policy was applied" : "");
+	return rc;
+}
+
 int cmd_attach(const struct command *command)
 {
 	struct target target = command->target;
 	struct attach_options options;
 	struct policy_context ctx;
 	struct policy policy = {0};
+	bool found = false;
 	int rc = options_take(command, &options);
 
 	if (!rc)
@@ -95,7 +122,12 @@ int cmd_attach(const struct command *command)
 	if (rc)
 		return rc;
 	target.hook = RL_HOOK_XDP;
-	rc = device_context(&target, options.by_dest, &ctx);
+	if (option_given(command, OPTION_OR_APPLY))
+		rc = instance_for_each(&target, found_set, &found);
+	if (found)
+		return policy_apply(command, &target);
+	if (!rc)
+		rc = device_context(&target, options.by_dest, &ctx);
 	if (!rc)
 		rc = policy_take(command, &options, &ctx, &policy);
 	if (!rc)

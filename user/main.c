@@ -19,7 +19,7 @@ const struct verb verbs[] = {
 		.summary = "Put a limiter on a device",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(YES) | OPTION_BIT(MODE) | OPTION_BIT(BY) |
 			   OPTION_BIT(POLICY) | OPTION_BIT(TABLE) | OPTION_BIT(SOURCES) |
-			   OPTION_BIT(PREFIXES) | OPTION_BIT(LOG_DEPTH),
+			   OPTION_BIT(PREFIXES) | OPTION_BIT(LOG_DEPTH) | OPTION_BIT(OR_APPLY),
 		.device = DEVICE_MUST,
 		.run = cmd_attach,
 	},
