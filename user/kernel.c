@@ -146,11 +146,22 @@ void instance_close(struct instance *instance)
 	instance->lock_fd = -1;
 }
 
-static bool is_alive(const struct instance *instance)
+/* -ESTALE where the maps are there and the program is not on the device. */
+static int program_check(const struct instance *instance)
 {
 	struct device_program program;
+	int ret = device_program_find(instance->device, map_id(instance->fd.policy), &program);
 
-	return !device_program_find(instance->device, map_id(instance->fd.policy), &program);
+	return ret == -ENOENT ? -ESTALE : ret;
+}
+
+/* Where maps are missing: -EPROTO if the program is there, as that of a version with other maps. */
+static int version_check(const char *path, const char *device)
+{
+	struct device_program program;
+	int ret = pins_program_find(path, device, &program);
+
+	return ret ? ret : -EPROTO;
 }
 
 /* Says why an instance could not be opened. */
@@ -186,9 +197,12 @@ static int open_at(const char *path, const char *device, bool write, struct inst
 	int lock = write ? pins_lock(path, false) : -1;
 	int ret = write && lock < 0 ? lock : instance_open_path(path, device, out);
 
-	if (!ret && !is_alive(out)) {
-		maps_close(&out->fd);
-		ret = -ESTALE;
+	if (!ret) {
+		ret = program_check(out);
+		if (ret)
+			maps_close(&out->fd);
+	} else if (ret == -ENOENT) {
+		ret = version_check(path, device);
 	}
 	if (!ret)
 		out->lock_fd = lock;
@@ -255,8 +269,13 @@ int instance_for_each(const struct target *target,
 		if (!is_meant(target, list.entries[i]->d_name, device, &hook) ||
 		    pins_path(list.root, device, hook, path))
 			continue;
-		if (open_at(path, device, false, &instance))
+		ret = open_at(path, device, false, &instance);
+		if (ret == -EPROTO)
+			report_closed(device, ret);
+		if (ret) {
+			ret = 0; /* those that can be looked at count */
 			continue;
+		}
 		ret = visit(&instance, arg);
 		instance_close(&instance);
 	}

@@ -42,11 +42,16 @@ bool program_uses(int fd, uint32_t wanted, uint32_t *id)
 	return false;
 }
 
-static struct xdp_multiprog *multiprog_open(int ifindex)
+/* What is on the device: -ENOENT when nothing is, another error where it could not be asked. */
+static int multiprog_open(const char *device, struct xdp_multiprog **out)
 {
-	struct xdp_multiprog *mp = xdp_multiprog__get_from_ifindex(ifindex);
+	int ifindex = if_nametoindex(device);
+	struct xdp_multiprog *mp = ifindex ? xdp_multiprog__get_from_ifindex(ifindex) : NULL;
+	int ret = mp ? libxdp_get_error(mp) : -ENOENT;
 
-	return libxdp_get_error(mp) ? NULL : mp;
+	if (!ret)
+		*out = mp;
+	return ret;
 }
 
 /* Ours among those on the device: behind libxdp's dispatcher, or alone without one. */
@@ -85,23 +90,28 @@ static bool lone_program_find(int ifindex, uint32_t wanted, struct device_progra
 
 int device_program_find(const char *device, uint32_t wanted, struct device_program *out)
 {
-	int ifindex = if_nametoindex(device);
 	struct xdp_multiprog *mp;
-	int ret = -ENOENT;
+	int ret;
 
-	if (!ifindex)
-		return ret;
-	if (lone_program_find(ifindex, wanted, out))
+	if (lone_program_find(if_nametoindex(device), wanted, out))
 		return 0;
-	mp = multiprog_open(ifindex);
-	if (!mp)
+	ret = multiprog_open(device, &mp);
+	if (ret)
 		return ret;
-	if (multiprog_find(mp, wanted, &out->id)) {
+	if (multiprog_find(mp, wanted, &out->id))
 		out->native = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE;
-		ret = 0;
-	}
+	else
+		ret = -ENOENT;
 	xdp_multiprog__close(mp);
 	return ret;
+}
+
+int pins_program_find(const char *path, const char *device, struct device_program *out)
+{
+	uint32_t policy;
+	int ret = pins_policy_id(path, &policy);
+
+	return ret ? ret : device_program_find(device, policy, out);
 }
 
 /* ---- the clocks */
@@ -345,18 +355,15 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 static int place_clear(const char *path, const char *device)
 {
 	struct device_program program;
-	struct instance_maps maps;
+	int ret = pins_program_find(path, device, &program);
 
-	if (!pins_open(path, &maps)) {
-		int ret = device_program_find(device, map_id(maps.policy), &program);
-
-		maps_close(&maps);
-		if (!ret) {
-			fail("%s: already attached (program %u): `rlctl detach %s` first", device,
-			     program.id, device);
-			return -EEXIST;
-		}
+	if (!ret) {
+		fail("%s: already attached (program %u): `rlctl detach %s` first", device,
+		     program.id, device);
+		return -EEXIST;
 	}
+	if (ret != -ENOENT)
+		return report_attach(device, ret);
 	pins_clear(path);
 	return 0;
 }
@@ -409,13 +416,13 @@ static int legacy_detach(int ifindex, struct xdp_multiprog *mp, struct xdp_progr
 static int program_detach(const char *device, uint32_t wanted)
 {
 	int ifindex = if_nametoindex(device);
-	struct xdp_multiprog *mp = ifindex ? multiprog_open(ifindex) : NULL;
+	struct xdp_multiprog *mp;
 	struct xdp_program *program;
 	uint32_t id;
-	int ret = 0;
+	int ret = multiprog_open(device, &mp);
 
-	if (!mp)
-		return 0;
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
 	program = multiprog_find(mp, wanted, &id);
 	if (program && xdp_multiprog__is_legacy(mp))
 		ret = legacy_detach(ifindex, mp, program);
@@ -428,7 +435,7 @@ static int program_detach(const char *device, uint32_t wanted)
 int instance_detach(const struct target *target)
 {
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
-	struct instance_maps maps;
+	uint32_t policy;
 	int lock, ret = pins_root(target->bpffs, root);
 
 	if (!ret)
@@ -443,12 +450,14 @@ int instance_detach(const struct target *target)
 		     lock == -ENOENT ? "nothing of ours is attached there" : strerror(-lock));
 		return lock;
 	}
-	if (!pins_open(path, &maps)) {
-		ret = program_detach(target->device, map_id(maps.policy));
-		maps_close(&maps);
-	}
+	ret = pins_policy_id(path, &policy);
+	if (!ret)
+		ret = program_detach(target->device, policy);
+	if (ret == -ENOENT)
+		ret = 0; /* half made, and never on the device */
 	if (ret)
-		fail("%s: detaching failed: %s", target->device, strerror(-ret));
+		fail("%s: detaching failed: %s%s", target->device, strerror(-ret),
+		     ret == -EPERM ? ": rlctl needs root" : "");
 	else
 		pins_remove(path);
 	close(lock);

@@ -21,6 +21,10 @@ int inner_open(int outer_fd, uint32_t slot);
 
 /* Opens every map below path. -ENOENT without report when one is missing. */
 int pins_open(const char *path, struct instance_maps *out);
+
+/* The id of the policy's map, by which an instance of any version is known. -ENOENT without report
+ * when it is not there. */
+int pins_policy_id(const char *path, uint32_t *out);
 void maps_close(struct instance_maps *maps);
 
 /* Unlinks the pins and leaves the folder. Silent. */
@@ -64,8 +68,11 @@ bool program_uses(int fd, uint32_t wanted, uint32_t *id);
 /* Clears the pins of namespaces that are gone; `root` is this namespace's folder. Silent. */
 void pins_sweep(const char *root);
 
-/* The program on the device that uses the map, or -ENOENT. Silent. */
+/* The program on the device that uses the map; -ENOENT when there is none, another error where the
+ * device could not be asked. Silent. */
 int device_program_find(const char *device, uint32_t map_id, struct device_program *out);
+/* The same for the instance, of whatever version, whose pins are below path. */
+int pins_program_find(const char *path, const char *device, struct device_program *out);
 
 /* ---- kernel_hot.c: the hot table. Silent. */
 

@@ -213,6 +213,17 @@ int pins_open(const char *path, struct instance_maps *out)
 	return ret;
 }
 
+int pins_policy_id(const char *path, uint32_t *out)
+{
+	int fd = pin_open(path, "policy");
+
+	if (fd < 0)
+		return fd;
+	*out = map_id(fd);
+	close(fd);
+	return 0;
+}
+
 void maps_close(struct instance_maps *maps)
 {
 #define CLOSE_ONE(name)            \

@@ -3,6 +3,7 @@
  * more. Their maps are used by no loaded program, which shows from everywhere.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "kernel_doctor.h"
 #include "kernel_internal.h"
 
-/* Does any program in the kernel use the map? */
+/* Does any program in the kernel use the map? Where that may not be asked, one may. */
 static bool is_used(uint32_t map)
 {
 	uint32_t id = 0, found;
@@ -28,7 +29,7 @@ static bool is_used(uint32_t map)
 		if (used)
 			return true;
 	}
-	return false;
+	return errno != ENOENT;
 }
 
 /* One instance's folder. An attach that is under way holds the lock; it is waited for. */
@@ -109,7 +110,7 @@ static bool is_left_over(const char *path, const char *device)
 		return false;
 	if (pins_open(path, &maps))
 		return true;
-	lives = device ? !device_program_find(device, map_id(maps.policy), &program)
+	lives = device ? device_program_find(device, map_id(maps.policy), &program) != -ENOENT
 		       : is_used(map_id(maps.policy));
 	maps_close(&maps);
 	return !lives;

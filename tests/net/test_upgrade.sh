@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A command meets what another call of it left: attach --or-apply.
+# A command meets what another call or another version of it left: attach --or-apply, maps that this
+# version does not know or miss, and a caller without the privilege to tell whose program is there.
 source "$(dirname "$0")/../lib.sh"
 
 program() { xdp_program B veth-B; }
@@ -44,8 +45,57 @@ test_or_apply_no_policy() {
 		attached_as "$id" && is "$(rl B show)" 'rule any tcp deny'
 }
 
+# ---- other versions
+
+# A version that has one map less, as this one sees it.
+without_a_map() { rm "$(ns_pins B)/veth-B-xdp/leases"; }
+
+# Another number in the first field of the instance.
+with_another_abi() {
+	local pin value
+	pin=$(ns_pins B)/veth-B-xdp/instance
+	read -ra value <<<"$(bpftool -j map dump pinned "$pin" |
+		json '.[0].value | map(sub("0x"; "")) | .[0] = "ff" | join(" ")')"
+	bpftool map update pinned "$pin" key hex 00 00 00 00 value hex "${value[@]}"
+}
+
+# What runs goes on and is not mistaken for nothing; detach takes it off, and attach works again.
+test_other_version() { # HOW
+	local id verb
+	echo 'rule any allow' >"$TMP/policy"
+	rl B attach veth-B && id=$(program) && "$1" || return
+	for verb in show stats "apply $TMP/policy" 'rule add any deny'; do
+		# shellcheck disable=SC2086 # words
+		has 'another version' expect_status 1 rl B -i veth-B $verb || return
+	done
+	has 'another version' rl B status && has 'detach veth-B' expect_status 1 rl B attach veth-B &&
+		expect_status 1 or_apply --policy "$TMP/policy" && attached_as "$id" &&
+		rl B detach veth-B && is "$(program)" '' && [[ ! -e $(ns_pins B) ]]
+}
+
+# ---- privileges
+
+weak() { # CMD…: in B, without CAP_SYS_ADMIN
+	in_ns B setpriv --inh-caps=-all --bounding-set=-all,+bpf,+net_admin,+perfmon "$RLCTL" "$@"
+}
+
+# Who may not ask the kernel whose program it is takes nothing for gone: neither here nor in A.
+test_no_privilege() {
+	local id verb
+	rl A attach veth-A && rl B attach veth-B && id=$(program) || return
+	for verb in 'status veth-B' show 'attach veth-B' 'detach veth-B'; do
+		# shellcheck disable=SC2086 # words
+		has 'needs root' expect_status 1 weak $verb || return
+	done
+	attached_as "$id" && rl A show && rl B show && rl A detach veth-A && rl B detach veth-B
+}
+
 veth_pair A B && veth_quiet A B || exit 1
 t '--or-apply attaches where nothing is' test_or_apply_attaches
 t '--or-apply keeps program, state and counters' test_or_apply_keeps
 t '--or-apply with a bad policy changes nothing' test_or_apply_bad_policy
 t '--or-apply without a policy changes nothing' test_or_apply_no_policy
+rl B detach veth-B || exit 1
+t 'a version with other maps' test_other_version without_a_map
+t 'a version with another ABI' test_other_version with_another_abi
+t 'without the privilege nothing is taken for gone' test_no_privilege
