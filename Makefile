@@ -8,7 +8,12 @@ SBINDIR ?= $(PREFIX)/sbin
 MANDIR  ?= $(PREFIX)/share/man
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
-VERSION ?= $(or $(shell git describe --tags --always --dirty 2>/dev/null),unknown)
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSCONFDIR ?= /etc
+# The one place of the version; what git has behind it says which commit.
+RELEASE := $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
+COMMIT  := $(shell git describe --always --dirty --exclude='*' 2>/dev/null)
+VERSION ?= $(RELEASE)$(if $(COMMIT),+$(COMMIT))
 WERROR  ?= $(if $(filter true,$(CI)),1)
 
 ifeq ($(origin CC),default)
@@ -130,16 +135,24 @@ lint: $(COMMAND_S) $(BENCH_S)
 bench: all benches
 	@$(firstword $(wildcard scripts/bench.sh tests/bench/bench.sh) echo no bench script)
 
+UNITS    := $(notdir $(wildcard systemd/*.service))
+UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's, /etc/rlctl/, $(SYSCONFDIR)/rlctl/,'
+
 install: all
 	install -D -m 755 build/rlctl $(DESTDIR)$(SBINDIR)/rlctl
 	for page in $(wildcard user/*.[58]); do \
 		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; done
 	build/rlctl completion bash | install -D -m 644 /dev/stdin $(DESTDIR)$(BASHDIR)/rlctl
 	build/rlctl completion zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(ZSHDIR)/_rlctl
+	install -D -m 644 packaging/example.policy $(DESTDIR)$(SYSCONFDIR)/rlctl/example.policy
+	install -d $(DESTDIR)$(UNITDIR)
+	for unit in $(UNITS); do $(UNIT_SED) systemd/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && \
+		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/rlctl $(DESTDIR)$(BASHDIR)/rlctl $(DESTDIR)$(ZSHDIR)/_rlctl
 	rm -f $(foreach s,5 8,$(patsubst user/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard user/*.$(s))))
+	rm -f $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(DESTDIR)$(SYSCONFDIR)/rlctl/example.policy
 
 clean:
 	rm -rf build
