@@ -60,7 +60,7 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests benches check lint bench install uninstall clean help FORCE
+.PHONY: all tests benches check lint bench install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
 tests: $(TESTS)
@@ -154,6 +154,9 @@ uninstall:
 	rm -f $(foreach s,5 8,$(patsubst user/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard user/*.$(s))))
 	rm -f $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(DESTDIR)$(SYSCONFDIR)/rlctl/example.policy
 
+deb rpm:
+	@scripts/package.sh $@ $(RELEASE)
+
 clean:
 	rm -rf build
 
@@ -164,6 +167,7 @@ help:
 	@echo 'make lint       style and static analysis only'
 	@echo 'make bench      run the benchmarks (as root)'
 	@echo 'make install    PREFIX=/usr/local DESTDIR= ; make uninstall ; make clean'
+	@echo 'make deb        a package for Debian, in build/      make rpm   one for Fedora'
 	@echo 'Variables: V=1 WERROR=1 VERSION= CC= CFLAGS= LDFLAGS= CLANG= BPFTOOL='
 
 -include $(shell find build -name '*.d' 2>/dev/null)

@@ -5,7 +5,8 @@
 set -euo pipefail
 export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 
-# THING is probed by its form: *.h a header, *.so.* a shared library, anything else a command.
+# THING is probed by its form: *.h a header, *.so.* a shared library, anything else a command. Where
+# the package is "-" that distribution does without.
 # thing            group  Debian            Fedora
 TABLE='
 gcc                build  gcc               gcc
@@ -60,6 +61,13 @@ nft                test   nftables          nftables
 iptables           test   iptables          iptables-nft
 debootstrap        test   debootstrap       debootstrap
 gnuplot            test   gnuplot-nox       gnuplot-minimal
+systemd-analyze    test   systemd           systemd
+dpkg-buildpackage  test   dpkg-dev          -
+dh                 test   debhelper         -
+lintian            test   lintian           -
+rpmbuild           test   rpm               rpm-build
+rpmlint            test   rpmlint           rpmlint
+cpio               test   cpio              cpio
 '
 
 usage() {
@@ -128,9 +136,10 @@ has() {
 
 # missing [GROUP|THING…]: "THING PACKAGE…" for each thing that is not there.
 missing() {
-	local thing debian fedora
+	local thing debian fedora package
 	rows "$@" | while read -r thing _ debian fedora; do
-		has "$thing" || echo "$thing $(package_of "$debian" "$fedora")"
+		package=$(package_of "$debian" "$fedora")
+		[[ $package == - ]] || has "$thing" || echo "$thing $package"
 	done
 }
 

@@ -10,7 +10,8 @@ cd "$(dirname "$0")/.."
 
 mapfile -t c_files < <(find include bpf user tests -name '*.[ch]' ! -name 'vmlinux*.h' | sort)
 mapfile -t host_files < <(printf '%s\n' "${c_files[@]}" | grep -E '^(user|tests)/.*\.c$' | grep -v '\.bpf\.c$')
-mapfile -t scripts < <(find scripts tests -name '*.sh' | sort && echo .ci/run)
+mapfile -t scripts < <(find scripts tests debian -name '*.sh' -o -name '*.prerm' -o -name '*.postrm' | sort &&
+	echo .ci/run)
 INCLUDES='-Iinclude -Iuser -Ibpf -Itests -Ibuild -isystem /usr/include/json-c'
 failed=0
 
