@@ -62,6 +62,7 @@ iptables           test   iptables          iptables-nft
 debootstrap        test   debootstrap       debootstrap
 gnuplot            test   gnuplot-nox       gnuplot-minimal
 systemd-analyze    test   systemd           systemd
+udevadm            test   udev              systemd-udev
 dpkg-buildpackage  test   dpkg-dev          -
 dh                 test   debhelper         -
 lintian            test   lintian           -

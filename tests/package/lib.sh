@@ -1,55 +1,64 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the tests of the packages share: a root of their own, the unit's lines, what a package is to
-# hold and to need. Namespaces A and B are made by the test.
+# What the tests of the packages share: a system of its own that runs systemd in network namespace B,
+# and what a package is to hold and to need.
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 cd "$TOP" || exit 1
 
-ROOT=$TMP/root
 # shellcheck disable=SC2034 # for the tests
 VERSION=$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
+# shellcheck disable=SC2034
+UNIT='rlctl@veth\x2dB.service' # as systemd-escape writes it
 
-# ---- the root
+# ---- the system
 
-root_new() {
-	bg unshare --mount --propagation private bash tests/package/root.sh "$TMP"
-	ROOT_PID=$BG_PID
-	eventually 10 test -e "$TMP/ready" || { cat "$TMP/bg" && return 1; }
-	in_mounts rm -f "$ROOT/var/lib/man-db/auto-update" # its trigger takes seconds
-	in_mounts rm -f "$ROOT/usr/sbin/policy-rc.d"       # the packages' scripts are to do all they do
-	in_mounts mkdir -p "$ROOT/run/systemd/system"      # as where systemd runs; nobody answers
+boot() {
+	bg nsenter --net="/run/netns/$(ns B)" unshare --mount --propagation private \
+		bash tests/package/boot.sh "$TMP" "$_prefix"
+	eventually 20 _booted "$BG_PID" || { cat "$TMP/bg" && return 1; }
+	in_root udevadm trigger --action=add /sys/class/net/veth-B # it was there before udev
+	in_root udevadm settle
 }
 
-in_mounts() { nsenter --target "$ROOT_PID" --mount "$@"; }
+_booted() {
+	SYSTEM=$(ps -o pid= --ppid "$1" | tr -d ' ') && [[ -n $SYSTEM ]] && in_root systemctl is-active test.target
+}
 
-# in_root CMD…: in the root and in namespace B.
+# in_root CMD…: as root of that system.
 in_root() {
-	nsenter --target "$ROOT_PID" --mount --net="/run/netns/$(ns B)" \
-		chroot "$ROOT" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@" </dev/null
+	nsenter --all --target "$SYSTEM" \
+		timeout 30 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
 }
 
-# What was changed in the root, but for what dpkg, rpm and systemd's helper remember.
+# Ends the system; its cgroups outlive it.
+halt() {
+	kill -KILL "$SYSTEM" && wait 2>/dev/null
+	# shellcheck disable=SC2016 # for the inner shell
+	unshare --mount bash -c 'mkdir "$1/cgroups" && mount -t cgroup2 cgroup2 "$1/cgroups" &&
+		find "$1/cgroups" -depth -path "*/$2*" -type d -exec rmdir {} +' _ "$TMP" "$_prefix"
+}
+
+# What was changed in it, but for what dpkg, rpm and systemd's helper remember.
 changed() {
-	in_mounts find "$TMP/disk/upper" -mindepth 1 ! -type d -printf '/%P\n' |
+	in_root find /run/changed -mindepth 1 ! -type d -printf '/%P\n' |
 		grep -vE '^/(var/lib/(dpkg|systemd)|var/log|var/cache|root/.rpmdb|etc/ld.so.cache)' | sort
 }
 
-# put FILE <TEXT
-put() { in_mounts tee "$ROOT$1" >/dev/null; }
+# put FILE <CONTENT
+put() { in_root tee "$1" >/dev/null; }
 
 program() { xdp_program B veth-B; }
 
 installed() { in_root rlctl "$@"; }
 
-# unit KEY: runs that line of the unit in $UNIT for veth-B, with the unit's capabilities.
+# unit VERB: systemctl on the unit of veth-B; says what rlctl said where it fails.
 unit() {
-	local line words caps
-	line=$(in_root sed -n "s/^$1=//p" "$UNIT") && [[ -n $line ]] || return
-	line=${line// \$ATTACH_OPTIONS/}
-	read -ra words <<<"${line//%[iI]/veth-B}"
-	caps=$(in_root sed -n 's/^CapabilityBoundingSet=//p' "$UNIT" | sed 's/CAP_/+/g; s/ /,/g')
-	in_root setpriv --no-new-privs --inh-caps=-all --bounding-set="-all,${caps,,}" "${words[@]}"
+	in_root systemctl "$1" "$UNIT" && return
+	in_root tail -n 5 /run/rlctl.log
+	return 1
 }
+
+unit_is() { is "$(in_root systemctl is-active "$UNIT")" "$1"; }
 
 # ---- what a package holds and needs
 

@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The Debian package: what it holds, lintian, and its life in a root of its own: installed, started
-# with the unit's own words and no more privilege than the unit has, upgraded, removed, purged.
+# The Debian package: what it holds, lintian, and its life in a system of its own: installed, started
+# by systemd as the unit says, upgraded, removed, purged.
 source "$(dirname "$0")/lib.sh"
-
-UNIT=$(pkg-config --variable=systemdsystemunitdir systemd || echo /usr/lib/systemd/system)/rlctl@.service
 
 # ---- the package
 
@@ -23,13 +21,13 @@ test_build_depends() {
 
 test_holds_all() {
 	dpkg-deb -x "$DEB" "$TMP/deb" && holds_all "$TMP/deb" &&
-		[[ -x $TMP/deb/usr/sbin/rlctl && -f $TMP/deb$UNIT && -f $TMP/deb/etc/rlctl/example.policy ]]
+		[[ -x $TMP/deb/usr/sbin/rlctl && -f $TMP/deb/etc/rlctl/example.policy ]]
 }
 
 # ---- its life
 
 test_install() {
-	in_mounts cp "$DEB" "$ROOT/root/rlctl.deb" && in_root dpkg -i /root/rlctl.deb &&
+	put /root/rlctl.deb <"$DEB" && in_root dpkg -i /root/rlctl.deb &&
 		is "$(installed --version)" "rlctl $VERSION" && installed apply --check /etc/rlctl/example.policy
 }
 
@@ -40,65 +38,85 @@ test_verify() {
 
 # 0.1 above what they have: a directive lost is noticed.
 test_security() {
-	in_root systemd-analyze security --offline=true --threshold=22 rlctl@veth0.service &&
-		in_root systemd-analyze security --offline=true --threshold=21 rlctl-exporter.service
+	in_root systemd-analyze security --offline=true --threshold=24 rlctl@veth0.service &&
+		in_root systemd-analyze security --offline=true --threshold=22 rlctl-exporter.service
+}
+
+# Without the policy nothing is attached.
+test_no_policy() {
+	expect_fail unit start && is "$(program)" '' && has veth-B.policy in_root cat /run/rlctl.log
 }
 
 test_start() {
-	in_mounts cp "$ROOT/etc/rlctl/example.policy" "$ROOT/etc/rlctl/veth-B.policy" && unit ExecStart &&
+	in_root cp /etc/rlctl/example.policy /etc/rlctl/veth-B.policy && unit start && unit_is active &&
 		[[ -n $(program) ]] && between "$(installed show | wc -l)" 10 100
-}
-
-test_start_again() {
-	local id
-	id=$(program) && unit ExecStart && is "$(program)" "$id"
 }
 
 test_reload() {
 	local id
-	id=$(program) && echo 'rule any deny' | put /etc/rlctl/veth-B.policy && unit ExecReload &&
+	id=$(program) && echo 'rule any deny' | put /etc/rlctl/veth-B.policy && unit reload &&
 		is "$(installed show)" 'rule any deny' && is "$(program)" "$id"
 }
 
 test_reload_error() {
-	echo 'rule any dany' | put /etc/rlctl/veth-B.policy && has dany expect_status 1 unit ExecReload &&
-		is "$(installed show)" 'rule any deny'
+	echo 'rule any dany' | put /etc/rlctl/veth-B.policy && has dany expect_fail unit reload &&
+		is "$(installed show)" 'rule any deny' && unit_is active
 }
 
 # The next version of the package, with another example.
 next_version() {
 	dpkg-deb -R "$DEB" "$TMP/next" && sed -i "s/^Version: .*/Version: $VERSION+next/" "$TMP/next/DEBIAN/control" &&
 		echo '# more' >>"$TMP/next/etc/rlctl/example.policy" && dpkg-deb -b "$TMP/next" "$TMP/next.deb" &&
-		in_mounts cp "$TMP/next.deb" "$ROOT/root/rlctl.deb"
+		put /root/rlctl.deb <"$TMP/next.deb"
 }
 
 test_upgrade() {
 	local id
-	echo 'rule 192.0.2.1 deny' | put /etc/rlctl/veth-B.policy && unit ExecReload && id=$(program) &&
+	echo 'rule 192.0.2.1 deny' | put /etc/rlctl/veth-B.policy && unit reload && id=$(program) &&
 		echo 'rule any allow' | put /etc/rlctl/example.policy && next_version &&
 		in_root dpkg --force-confold -i /root/rlctl.deb || return
-	is "$(in_root dpkg-query -W rlctl | cut -f 2)" "$VERSION+next" && is "$(program)" "$id" &&
+	is "$(in_root dpkg-query -W rlctl | cut -f 2)" "$VERSION+next" && is "$(program)" "$id" && unit_is active &&
 		is "$(installed show)" 'rule 192.0.2.1 deny' &&
 		is "$(in_root cat /etc/rlctl/veth-B.policy)" 'rule 192.0.2.1 deny' &&
 		is "$(in_root cat /etc/rlctl/example.policy)" 'rule any allow'
 }
 
 test_stop() {
-	unit ExecStop && is "$(program)" '' && [[ ! -e $(ns_pins B) ]]
+	unit stop && is "$(program)" '' && [[ -z $(in_root find /sys/fs/bpf -name 'veth*') ]]
 }
 
-# Instances of this network namespace go, those of another one stay; so does the configuration.
+# What was attached by hand stays, with its state, and gets the policy.
+test_start_attached() {
+	local id
+	installed attach veth-B && id=$(program) && unit start && is "$(program)" "$id" &&
+		is "$(installed show)" 'rule 192.0.2.1 deny'
+}
+
+# The device goes and takes the unit along; one of that name that comes is limited again.
+test_device() {
+	in_root systemctl enable "$UNIT" && in_ns B ip link del veth-B && eventually 10 unit_is inactive &&
+		in_ns B ip link add veth-B type veth peer name veth-C && eventually 10 unit_is active &&
+		is "$(installed show)" 'rule 192.0.2.1 deny'
+}
+
+exporter_listens() { in_ns B ss -Hltnp | grep -q '"rlctl"'; }
+
+# Within its sandbox, and again after an upgrade of the package.
+test_exporter() {
+	in_root systemctl start rlctl-exporter && eventually 10 exporter_listens &&
+		in_root dpkg --force-confold -i /root/rlctl.deb && eventually 10 exporter_listens
+}
+
+# By the unit and by hand: all in this network namespace, not in another. Configuration stays.
 test_remove() {
-	rl A attach veth-A && installed attach lo --mode generic && in_root dpkg --remove rlctl || return
-	is "$(xdp_program B lo)" '' && [[ ! -e $(ns_pins B) ]] && rl A show && rl A detach veth-A &&
-		in_root test ! -e /usr/sbin/rlctl -a -e /etc/rlctl/example.policy
+	rl A attach lo --mode generic && installed attach lo --mode generic && in_root dpkg --remove rlctl || return
+	is "$(program)$(xdp_program B lo)" '' && is "$(in_root find /sys/fs/bpf -mindepth 2)" '' && rl A show &&
+		rl A detach lo && in_root test ! -e /usr/sbin/rlctl -a -e /etc/rlctl/example.policy
 }
 
 # What `systemctl enable` made goes too, the administrator's policy stays: nothing else is left.
 test_purge() {
-	in_root dpkg -i /root/rlctl.deb && in_root systemctl --root=/ enable rlctl@veth-B rlctl-exporter &&
-		[[ $(changed) == *.device.wants/rlctl@veth-B.service* ]] && in_root dpkg --purge rlctl &&
-		in_mounts rm "$ROOT/root/rlctl.deb" || return
+	[[ $(changed) == *".device.wants/$UNIT"* ]] && in_root dpkg --purge rlctl && in_root rm /root/rlctl.deb || return
 	is "$(comm -13 "$TMP/before" <(changed))" /etc/rlctl/veth-B.policy
 }
 
@@ -111,15 +129,19 @@ t 'lintian' test_lintian
 t 'NEWS is of this version' test_news
 t 'Build-Depends are those of deps.sh' test_build_depends
 t 'all that make install installs is in it' test_holds_all
-veth_pair A B && root_new && in_root dpkg --purge rlctl 2>"$TMP/purge" && changed >"$TMP/before" || exit 1
+veth_pair A B && boot && in_root dpkg --purge rlctl 2>"$TMP/purge" && changed >"$TMP/before" || exit 1
 t 'install' test_install || exit 1
 t 'systemd-analyze verify' test_verify
 t 'systemd-analyze security' test_security
+t 'start without a policy attaches nothing' test_no_policy
 t 'start attaches, with the policy' test_start
-t 'start again keeps what is attached' test_start_again
 t 'reload applies' test_reload
 t 'reload with an error changes nothing' test_reload_error
 t 'upgrade keeps limits and configuration' test_upgrade
 t 'stop detaches' test_stop
+t 'start keeps what is attached' test_start_attached
+t 'the unit goes and comes with its device' test_device
+! installed help exporter >"$TMP/help" 2>&1 || t 'the exporter runs' test_exporter
 t 'remove detaches, and keeps the configuration' test_remove
 t 'purge leaves only what it did not bring' test_purge
+halt
