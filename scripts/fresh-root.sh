@@ -9,8 +9,11 @@ export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 usage() {
 	cat <<-'END'
 	Usage: sudo fresh-root.sh [--demo] [--keep] [--mirror URL] [COMMAND…]
+	       sudo fresh-root.sh --package [--keep] [--mirror URL]
 	Runs each COMMAND (default ./scripts/check.sh) by bash in the fresh clone, in order, and stops
 	at the first that fails. --demo runs ./scripts/demo.sh after them; --keep leaves the root.
+	--package builds the package here (make deb) and lets apt install it there, where nothing else
+	is; then attaches, applies the example and detaches on a veth, upgrades, removes and purges.
 	END
 }
 
@@ -21,6 +24,19 @@ die() {
 
 SUITE=bookworm
 SOURCE=/usr/src/rlctl # the clone, as seen from inside
+# What --package runs. apt-get takes the dependencies from the mirror, as a user's does; rlctl runs in
+# a network namespace with nothing but a veth.
+RLCTL='nsenter --net=/run/veth rlctl'
+# shellcheck disable=SC2016 # for the inner shell
+PACKAGE_COMMANDS=(
+	'apt-get update -qq && apt-get install -y -qq --no-install-recommends /root/rlctl.deb'
+	"$RLCTL --version && $RLCTL apply --check /etc/rlctl/example.policy"
+	"$RLCTL attach veth0 --policy /etc/rlctl/example.policy && $RLCTL status && $RLCTL stats"
+	"echo 'rule any deny' >/etc/rlctl/veth0.policy && $RLCTL attach veth0 --or-apply --policy /etc/rlctl/veth0.policy"
+	"apt-get install -y -qq --reinstall /root/rlctl.deb && $RLCTL show | grep -x 'rule any deny'"
+	"$RLCTL detach veth0 && apt-get purge -y -qq rlctl"
+	'[[ $(find /etc/rlctl -type f) == /etc/rlctl/veth0.policy && ! -e /usr/sbin/rlctl ]]'
+)
 
 # The first of apt's own sources that carries the suite's main component.
 find_mirror() {
@@ -48,6 +64,19 @@ copy_apt_configuration() {
 	apt-config dump Acquire | grep -v '^Acquire::IndexTargets' >"$ROOT/etc/apt/apt.conf.d/00host"
 }
 
+package_put() {
+	local deb
+	deb=$(make -s -C "$REPO" deb) || die "the package could not be built"
+	cp "$REPO/$deb" "$ROOT/root/rlctl.deb"
+}
+
+# shellcheck disable=SC2016 # for the inner shell
+veth_make() {
+	touch "$ROOT/run/veth"
+	unshare --net bash -c 'ip link add veth0 type veth peer name veth1 && ip link set veth0 up &&
+		mount --bind /proc/self/ns/net "$1"' _ "$ROOT/run/veth"
+}
+
 make_root() {
 	echo "fresh-root.sh: installing Debian $SUITE from $MIRROR"
 	debootstrap --variant=minbase "$SUITE" "$ROOT" "$MIRROR" >"$ROOT.log" 2>&1 ||
@@ -65,6 +94,7 @@ mount_inside() {
 	mount -t sysfs sysfs "$ROOT/sys"
 	mount -t bpf bpf "$ROOT/sys/fs/bpf"
 	mount --rbind /dev "$ROOT/dev"
+	[[ ! -e $ROOT/root/rlctl.deb ]] || veth_make
 }
 
 # Runs as process 1 of its own namespaces: whatever is left behind dies with it.
@@ -91,11 +121,12 @@ cleanup() {
 }
 
 main() {
-	local demo=0 commands=()
+	local demo=0 package=0 commands=()
 	keep=0 MIRROR=''
 	while [[ $# -gt 0 ]]; do
 		case "$1" in
 		--demo) demo=1 ;;
+		--package) package=1 ;;
 		--keep) keep=1 ;;
 		--mirror) shift && MIRROR=${1:?--mirror needs a URL} ;;
 		-h | --help) usage && exit 0 ;;
@@ -104,6 +135,7 @@ main() {
 		esac
 		shift
 	done
+	[[ $package == 0 ]] || commands+=("${PACKAGE_COMMANDS[@]}")
 	[[ ${#commands[@]} -gt 0 ]] || commands=(./scripts/check.sh)
 	[[ $demo == 0 ]] || commands+=(./scripts/demo.sh)
 	[[ $EUID -eq 0 ]] || die "must be run as root"
@@ -118,6 +150,7 @@ main() {
 	trap 'exit 143' TERM
 	use_apt_proxy
 	make_root
+	[[ $package == 0 ]] || package_put
 	export ROOT
 	unshare --mount --propagation private --pid --fork --kill-child "$0" --inside "${commands[@]}" &
 	inside=$!
