@@ -4,8 +4,8 @@
  *
  * A slot is a fingerprint of limit and key, and the bucket's word (algorithm/gcra.h). The address
  * chooses the set, hashed with a seed drawn at attach, and so do ports and a second address where
- * the key has them. Fingerprints have 62 bits, of which those that chose the set tell keys of one
- * set apart no more: two of them share a bucket once in 2^46 pairs of a table of 65536 sets.
+ * the key has them. Fingerprints have 61 bits, of which those that chose the set tell keys of one
+ * set apart no more: two of them share a bucket once in 2^45 pairs of a table of 65536 sets.
  *
  * A slot whose time has passed is a fresh bucket: taking it for another key loses nothing. Where
  * all four still owe, the one that owes the shortest goes: seen once, it is forgotten (one packet
@@ -14,8 +14,8 @@
  *
  * Races: a slot is taken over by a compare-and-swap of its fingerprint and then of its word. Who
  * still holds it for the former key charges at most one packet to the new one, and what it took
- * between the two steps is forgotten. Two CPUs that
- * miss the same key at once may take a slot each: one packet of debt is then kept twice or lost.
+ * between the two steps is forgotten. Two CPUs that miss the same key at once may take a slot each:
+ * one packet of debt is then kept twice or lost.
  */
 #ifndef RLCTL_HOT_H
 #define RLCTL_HOT_H

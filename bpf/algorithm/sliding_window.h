@@ -49,8 +49,10 @@ static __always_inline __u64 sliding_window_part(const struct rl_window *w, stru
 {
 	__u64 word = *(volatile __u64 *)sliding_window_word(s, slot);
 	__u64 mask = (1ULL << w->amount_bits) - 1;
+	__u64 differs = (word ^ sliding_window_number(w, slot)) >> w->amount_bits;
 
-	return (word & ~mask) == sliding_window_number(w, slot) ? word & mask : 0;
+	asm("" : "+r"(differs)); /* no branch: the verifier would follow both sides of all slots */
+	return word & mask & -((differs - 1) >> 63);
 }
 
 /* What was admitted in `slot` and the slots - 1 before it. */
