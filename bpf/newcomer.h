@@ -142,6 +142,8 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 		return NEWCOMER_ASK;
 	if (!newcomer_may(rule, fingerprint, word, now))
 		return NEWCOMER_REFUSED;
+	if (!debt && rule->flags & RL_RULE_BYTES)
+		return NEWCOMER_ASK;
 	if (!debt) {
 		__sync_fetch_and_and(&slot->fingerprint, ~HOT_AGAIN);
 		return newcomer_set(slot, word, newcomer_until(rule, now_ns));
@@ -184,25 +186,28 @@ static __always_inline int newcomer_enter(const struct packet *p, const struct r
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
 	bool bytes = rule->flags & RL_RULE_BYTES;
-	__u64 now = gcra_now(now_ns), *paced;
+	__u64 now = gcra_now(now_ns), until = now + rule->newcomer.span, *spilt;
 	struct rl_hot_slot *slot;
+	bool paced;
 
 	if (!set || (bytes && creation_allowed()))
 		return NEWCOMER_ASK;
-	paced = hot_has_spilled(set) ? bpf_map_lookup_elem(&spilled, &key.fingerprint) : NULL;
-	if (paced && !newcomer_may(rule, HOT_AGAIN, *paced, now))
+	spilt = hot_has_spilled(set) ? bpf_map_lookup_elem(&spilled, &key.fingerprint) : NULL;
+	paced = bytes || (spilt && hot_debt(*spilt, now));
+	if (spilt && !newcomer_may(rule, HOT_AGAIN, *spilt, now))
 		return NEWCOMER_REFUSED;
+	if (!paced)
+		until = newcomer_until(rule, now_ns);
 	pressure_count(RL_PRESSURE_STRANGERS);
 	slot = hot_match(set, key.fingerprint);
-	if (slot) { /* a refusal, of a state that the LRU has let go */
-		__sync_fetch_and_and(&slot->fingerprint, ~HOT_REFUSED);
-		if (bytes)
-			hot_mark(slot);
-		hot_set(slot, key.fingerprint, newcomer_until(rule, now_ns));
-	} else {
-		hot_insert(set, key.fingerprint | (bytes || paced ? HOT_AGAIN : 0),
-			   newcomer_until(rule, now_ns), now);
+	if (!slot) {
+		hot_insert(set, key.fingerprint | (paced ? HOT_AGAIN : 0), until, now);
+		return NEWCOMER_WITHIN;
 	}
+	__sync_fetch_and_and(&slot->fingerprint, ~HOT_REFUSED); /* of a state the LRU has let go */
+	if (paced)
+		hot_mark(slot);
+	hot_set(slot, key.fingerprint, until);
 	return NEWCOMER_WITHIN;
 }
 

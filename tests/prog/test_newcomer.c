@@ -2,7 +2,7 @@
 /* Keys of limits whose state is larger than a word: strangers make none, who comes back gets one
  * that knows what it took, and beyond the budget of creations a key is held to the limit's rate.
  */
-#include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -191,6 +191,41 @@ static void warm_up_test(void **state)
 	rig_close(rig);
 }
 
+/* In bytes a first packet's length is not remembered: the state is made at once, within the budget;
+ * beyond it a packet is let in whenever the longest one would have been paid for. */
+static void bytes_test(void **state)
+{
+	struct rig *rig = begin(SOURCES, "fixed-window 6000byte/s"); /* of 42 bytes: 142 */
+	uint32_t within, got[2] = {0};
+	uint8_t addr[16];
+
+	(void)state;
+	address_ip4(addr, 1);
+	within = rig_within(rig, addr, 300);
+	assert_in_range(within, 50, 142);
+	assert_int_equal(states(rig), 1);
+	for (uint32_t i = 1000; i < 4000; i++) { /* they spend the budget */
+		address_ip4(addr, i);
+		rig_within(rig, addr, 1);
+	}
+	address_ip4(addr, 2);
+	for (uint32_t ms = 0; ms < 2000; ms++) {
+		got[ms / 1000] += rig_within(rig, addr, 2);
+		for (uint32_t i = 0; i < 2; i++) {
+			uint8_t other[16];
+
+			address_ip4(other, 10000 + 2 * ms + i);
+			rig_within(rig, other, 1);
+		}
+		rig_clock(rig, rig->now_ns + NS_PER_MS);
+	}
+	assert_in_range(got[0], 3, 4); /* 6000 bytes hold so many full packets */
+	assert_in_range(got[1], 3, 4);
+	rig_clock(rig, rig->now_ns + 3 * NS_PER_SECOND);
+	assert_int_equal(rig_within(rig, addr, 300), within);
+	rig_close(rig);
+}
+
 /* ---- */
 
 static const struct {
@@ -203,12 +238,23 @@ static const struct {
 	{"never more than the limit", bound_test},
 };
 
+/* The budget is each CPU's. */
+static void cpu_keep(void)
+{
+	cpu_set_t cpu;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(sched_getcpu(), &cpu);
+	sched_setaffinity(0, sizeof(cpu), &cpu);
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows) + 1];
+	struct CMUnitTest tests[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows) + 2];
 	static char names[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows)][96];
 	size_t count = 0;
 
+	cpu_keep();
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
 		for (size_t r = 0; r < ARRAY_SIZE(rows); r++, count++) {
 			snprintf(names[count], sizeof(names[count]), "%s: %s", kinds[k].name,
@@ -216,6 +262,7 @@ int main(void)
 			tests[count] = (struct CMUnitTest){names[count], kinds[k].run, NULL, NULL,
 							   (void *)&rows[r]};
 		}
-	tests[count] = (struct CMUnitTest){"warm-up", warm_up_test, NULL, NULL, NULL};
+	tests[count++] = (struct CMUnitTest){"warm-up", warm_up_test, NULL, NULL, NULL};
+	tests[count] = (struct CMUnitTest){"in bytes", bytes_test, NULL, NULL, NULL};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
