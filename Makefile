@@ -60,7 +60,7 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests benches check lint bench install uninstall deb rpm clean help FORCE
+.PHONY: all tests benches check check-vm lint bench install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
 tests: $(TESTS)
@@ -129,6 +129,9 @@ $(VERSIONED_O): VERSION_FLAG = -DRLCTL_VERSION='"$(VERSION)"'
 check:
 	@scripts/check.sh
 
+check-vm: all tests benches
+	@tests/vm/run.sh
+
 lint: $(COMMAND_S) $(BENCH_S)
 	@scripts/lint.sh
 
@@ -164,6 +167,7 @@ help:
 	@echo 'make            build/rlctl'
 	@echo 'make tests      the test programs      make benches   the bench tools'
 	@echo 'make check      build, lint and run all tests (as root); see scripts/check.sh'
+	@echo 'make check-vm   tests on other kernels under qemu; see tests/vm/run.sh --help'
 	@echo 'make lint       style and static analysis only'
 	@echo 'make bench      run the benchmarks (as root)'
 	@echo 'make install    PREFIX=/usr/local DESTDIR= ; make uninstall ; make clean'

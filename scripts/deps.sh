@@ -5,8 +5,8 @@
 set -euo pipefail
 export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 
-# THING is probed by its form: *.h a header, *.so.* a shared library, anything else a command. Where
-# the package is "-" that distribution does without.
+# THING is probed by its form: *.h a header, *.so.* a shared library, *.gpg a keyring, anything else a
+# command. Where the package is "-" that distribution does without.
 # thing            group  Debian            Fedora
 TABLE='
 gcc                build  gcc               gcc
@@ -69,6 +69,13 @@ lintian            test   lintian           -
 rpmbuild           test   rpm               rpm-build
 rpmlint            test   rpmlint           rpmlint
 cpio               test   cpio              cpio
+qemu-system-x86_64 test   qemu-system-x86   qemu-system-x86-core
+busybox            test   busybox-static    busybox
+depmod             test   kmod              kmod
+xz                 test   xz-utils          xz
+apt-get            test   apt               apt
+dpkg-deb           test   dpkg              dpkg
+debian-archive-keyring.gpg test debian-archive-keyring debian-keyring
 '
 
 usage() {
@@ -130,6 +137,7 @@ has() {
 	case "$1" in
 	*.h) has_header "$1" ;;
 	*.so*) [[ $LIBRARIES == *"$1"* ]] ;;
+	*.gpg) [[ -r /usr/share/keyrings/$1 ]] ;;
 	bpftool) has_bpftool ;;
 	*) command -v "$1" >/dev/null ;;
 	esac
