@@ -215,4 +215,24 @@ struct {
 	__type(value, struct rl_instance);
 } instance SEC(".maps");
 
+/* Of those who watch: watch.h. */
+struct ring_inner {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* of a watcher: as its rate needs */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, RL_WATCHERS);
+	__type(key, __u32);
+	__array(values, struct ring_inner);
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2 * RL_WATCHERS); /* streams */
+	__type(key, __u32);
+	__type(value, struct rl_watch_count);
+} watch_counts SEC(".maps");
+
 #endif

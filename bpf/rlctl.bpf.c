@@ -4,6 +4,7 @@
  */
 #include "account.h"
 #include "limiter.h"
+#include "watch.h"
 
 const volatile bool goes_by_dest = false;
 const volatile bool frames_in_pieces = true; /* the device's MTU is larger than a page holds */
@@ -123,10 +124,14 @@ SEC("xdp.frags")
 int rlctl_xdp(struct xdp_md *ctx)
 {
 	struct decision *d = decision_begin(goes_by_dest);
+	enum rl_reason reason;
 
 	if (!d) /* cannot be */
 		return XDP_DROP;
-	return reason_passes(frame_decide(d, xdp_parse(ctx, &d->p))) ? XDP_PASS : XDP_DROP;
+	reason = frame_decide(d, xdp_parse(ctx, &d->p));
+	if (is_watched())
+		packet_watch(ctx, d, reason);
+	return reason_passes(reason) ? XDP_PASS : XDP_DROP;
 }
 
 char LICENSE[] SEC("license") = "GPL";

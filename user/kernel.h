@@ -59,7 +59,10 @@ struct attach_options {
 	X(leases)        \
 	X(reasons)       \
 	X(rule_counters) \
-	X(instance)
+	X(instance)      \
+	X(data_watch)    \
+	X(rings)         \
+	X(watch_counts)
 
 struct instance_maps {
 #define INSTANCE_MAP_FD(name) int name;
