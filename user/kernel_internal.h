@@ -100,6 +100,11 @@ void hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 /* Slots that still owe something. */
 uint64_t hot_live(const struct hot_table *table, uint64_t now_ns);
 
+/* ---- kernel_stats.c */
+
+/* Adds up `count` 64-bit numbers of one element over the CPUs. Silent. */
+int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count);
+
 /* ---- kernel_policy.c */
 
 /* What a policy for this instance is compiled with, now. */

@@ -12,8 +12,7 @@
 #include "kernel_internal.h"
 #include "output.h"
 
-/* Adds up `count` 64-bit numbers of one element over the CPUs. */
-static int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
+int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
 {
 	int cpus = libbpf_num_possible_cpus();
 	uint64_t *values = cpus > 0 ? calloc(cpus * count, sizeof(*values)) : NULL;

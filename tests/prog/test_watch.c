@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Watching (bpf/watch.h, user/kernel_watch.c) on the real program, on no device, with a clock that
+ * stands until it is set: what samples say, that their weights add up to the packets that there
+ * were, that the budget holds, that sources get the share they have, filters, places, expiry.
+ */
+#include "output.h" /* before cmocka.h, which has a macro fail() */
+
+#include "rig.h"
+
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel_watch.h"
+#include "rlctl.skel.h"
+#include "stand.h"
+#include "units.h"
+
+#define DROPS                                                                     \
+	(1u << RL_REASON_DENIED | 1u << RL_REASON_OVER | 1u << RL_REASON_BANNED | \
+	 1u << RL_REASON_MALFORMED | 1u << RL_REASON_NO_ROOM)
+#define EVERYTHING  ((1u << RL_REASON_COUNT) - 1)
+#define SAMPLES_MAX 20000
+
+static struct rig *rig;
+static uint64_t now_ns = NS_PER_DAY;
+
+/* What one watch has handed over. */
+struct seen {
+	struct rl_sample samples[SAMPLES_MAX];
+	size_t count;
+	uint64_t stands_for;
+};
+static struct seen seen, seen_too;
+
+static int take(void *arg, const struct rl_sample *sample)
+{
+	struct seen *s = arg;
+
+	assert_true(s->count < SAMPLES_MAX);
+	s->samples[s->count++] = *sample;
+	s->stands_for += sample->stands_for;
+	return 0;
+}
+
+static void wait_ns(uint64_t ns)
+{
+	now_ns += ns;
+	rig_clock(rig, now_ns);
+}
+
+static struct watch *watch_new(uint32_t reasons, uint32_t rate)
+{
+	const struct watch_options options = {
+		.reasons = reasons, .rate = rate, .slot = RL_WATCH_ANY};
+	struct watch *watch = NULL;
+
+	memset(&seen, 0, sizeof(seen));
+	memset(&seen_too, 0, sizeof(seen_too));
+	assert_int_equal(watch_open(&rig->instance, &options, &watch), 0);
+	return watch;
+}
+
+static void poll_into(struct watch *watch, struct seen *into)
+{
+	assert_int_equal(watch_poll(watch, take, into), 0);
+}
+
+/* Repeated by the kernel only where that is worth its waiting for RCU. */
+static void run(const char *words, uint32_t times)
+{
+	static struct shape shape;
+	uint32_t once = times < 100000 ? 1 : times;
+
+	shape_build(&shape, words);
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = shape.bytes, .data_size_in = shape.size,
+		    .repeat = once);
+	for (uint32_t i = 0; i < times; i += once)
+		assert_int_equal(bpf_prog_test_run_opts(rig->program_fd, &opts), 0);
+}
+
+static struct watch_figures figures_of(const struct watch *watch)
+{
+	struct watch_figures figures;
+
+	assert_int_equal(watch_figures(watch, &figures), 0);
+	return figures;
+}
+
+static int fresh(void **state)
+{
+	(void)state;
+	wait_ns(NS_PER_DAY);
+	rig_policy(rig, "any deny");
+	return 0;
+}
+
+/* ---- what a sample says */
+
+static const struct saying {
+	const char *name, *rules, *words;
+	struct rl_sample says; /* of its fields, those that are checked for every row */
+	const char *src, *dst; /* NULL: none */
+} sayings[] = {
+	{"udp",
+	 "any deny",
+	 "ip4=10.1.2.3>10.9.8.7 udp=1000>53 data=100",
+	 {.reason = RL_REASON_DENIED,
+	  .bytes = 142,
+	  .kept = 142,
+	  .sport = 1000,
+	  .dport = 53,
+	  .has_ports = 1,
+	  .proto = 17},
+	 "10.1.2.3",
+	 "10.9.8.7"},
+	{"tcp, IPv6, a tag",
+	 "any deny",
+	 "8021q ip6=2001:db8::5>2001:db8::6 syn=7>80",
+	 {.reason = RL_REASON_DENIED,
+	  .bytes = 78,
+	  .kept = 78,
+	  .sport = 7,
+	  .dport = 80,
+	  .has_ports = 1,
+	  .proto = 6},
+	 "2001:db8::5",
+	 "2001:db8::6"},
+	{"icmp has no ports",
+	 "any deny",
+	 "ip4=10.1.2.3>10.9.8.7 icmp",
+	 {.reason = RL_REASON_DENIED, .bytes = 42, .kept = 42, .proto = 1},
+	 "10.1.2.3",
+	 "10.9.8.7"},
+	{"longer than what is kept",
+	 "any limit 1/hour burst 1",
+	 "ip4=10.1.2.3>10.9.8.7 udp data=1300",
+	 {.reason = RL_REASON_WITHIN,
+	  .bytes = 1342,
+	  .kept = RL_FRAME_KEPT,
+	  .sport = 1000,
+	  .dport = 2000,
+	  .has_ports = 1,
+	  .proto = 17},
+	 "10.1.2.3",
+	 "10.9.8.7"},
+	{"no rule",
+	 "10.0.0.0/8 deny",
+	 "ip4=11.1.2.3>10.9.8.7 udp",
+	 {.reason = RL_REASON_UNMATCHED,
+	  .bytes = 42,
+	  .kept = 42,
+	  .sport = 1000,
+	  .dport = 2000,
+	  .has_ports = 1,
+	  .proto = 17},
+	 "11.1.2.3",
+	 "10.9.8.7"},
+	{"not IP",
+	 "any deny",
+	 "type=0x0806 data=28",
+	 {.reason = RL_REASON_NON_IP, .bytes = 42, .kept = 42},
+	 NULL,
+	 NULL},
+	{"malformed",
+	 "any deny",
+	 "ip4 udp ihl=4",
+	 {.reason = RL_REASON_MALFORMED, .bytes = 42, .kept = 42},
+	 NULL,
+	 NULL},
+};
+
+static void address_check(const uint8_t addr[16], const char *text)
+{
+	uint8_t wanted[16], len;
+
+	assert_int_equal(prefix_parse(text, wanted, &len, NULL), 0);
+	assert_memory_equal(addr, wanted, sizeof(wanted));
+}
+
+static void saying_check(const struct saying *row, const struct rl_sample *sample)
+{
+	static struct shape shape;
+
+	shape_build(&shape, row->words);
+	assert_int_equal(sample->reason, row->says.reason);
+	assert_int_equal(sample->bytes, row->says.bytes);
+	assert_int_equal(sample->kept, row->says.kept);
+	assert_memory_equal(sample->frame, shape.bytes, sample->kept);
+	assert_int_equal(sample->time_ns, now_ns);
+	assert_int_equal(sample->stands_for, 1);
+	if (!row->src)
+		return;
+	assert_int_equal(sample->proto, row->says.proto);
+	assert_int_equal(sample->has_ports, row->says.has_ports);
+	assert_int_equal(sample->sport, row->says.sport);
+	assert_int_equal(sample->dport, row->says.dport);
+	address_check(sample->src, row->src);
+	address_check(sample->dst, row->dst);
+}
+
+static void says_what_was(void **state)
+{
+	const struct saying *row = *state;
+	struct watch *watch;
+
+	rig_policy(rig, row->rules);
+	watch = watch_new(EVERYTHING, 100);
+	run(row->words, 1);
+	poll_into(watch, &seen);
+	assert_int_equal(seen.count, 1);
+	saying_check(row, &seen.samples[0]);
+	watch_close(watch);
+}
+
+/* The rule that decided; of several limits that let it pass, the first. */
+static void says_which_rule(void **state)
+{
+	static const char *const words[] = {"ip4=10.0.0.1 udp", "ip4=11.0.0.1 udp",
+					    "ip4=11.0.0.1 udp", "ip4=12.0.0.1 udp"};
+	static const int wanted[] = {1, 2, 2, 0}; /* in the order of the policy: device is first */
+	struct policy policy = {0};
+	struct watch *watch;
+
+	(void)state;
+	rig_policy(rig, "10.0.0.0/8 deny;11.0.0.0/8 limit 1/hour burst 1;"
+			"device limit 1k/second burst 100");
+	assert_int_equal(instance_policy_read(&rig->instance, &policy), 0);
+	watch = watch_new(EVERYTHING, 100);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		run(words[i], 1);
+	poll_into(watch, &seen);
+	assert_int_equal(seen.count, ARRAY_SIZE(words));
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		assert_int_equal(seen.samples[i].slot, policy.rules[wanted[i]].slot);
+	watch_close(watch);
+	policy_clear(&policy);
+}
+
+/* ---- how many, and for how many */
+
+/* So many windows of so many packets each, evenly in time. */
+static void flood(struct watch *watch, uint32_t windows, uint32_t packets)
+{
+	for (uint32_t i = 0; i < windows * 10; i++) {
+		run("ip4=10.0.0.1 udp", packets / 10);
+		poll_into(watch, &seen);
+		wait_ns(10 * NS_PER_MS);
+	}
+}
+
+static const struct load {
+	const char *name;
+	uint32_t rate, windows, packets;
+	uint32_t least; /* samples that there are at least */
+} loads[] = {
+	{"all of few", 1000, 20, 50, 1000},
+	{"more than the budget", 1000, 20, 300, 1000},
+	{"a flood", 1000, 20, 10000, 1000},
+	{"a flood, one a second", 1, 100, 500, 3},
+};
+
+static void weights_add_up(void **state)
+{
+	const struct load *load = *state;
+	struct watch *watch = watch_new(DROPS, load->rate);
+	uint64_t packets = (uint64_t)load->windows * load->packets;
+	uint64_t waiting;
+
+	flood(watch, load->windows, load->packets);
+	assert_int_equal(figures_of(watch).packets[0], packets);
+	assert_int_equal(figures_of(watch).packets[1], 0);
+	assert_int_equal(figures_of(watch).lost, 0);
+	/* windows are a tenth of a second, and the rate is also held in the one that is under way
+	 */
+	assert_in_range(seen.count, load->least, load->rate * (load->windows + 10) / 10);
+	waiting = packets - seen.stands_for;
+	assert_in_range(waiting, 0, 2 * packets / load->least);
+	watch_close(watch);
+}
+
+/* A flood that begins at once spends no more than a window's budget, and what it stands for is all.
+ */
+static void onset_is_held(void **state)
+{
+	struct watch *watch = watch_new(DROPS, 1000);
+
+	(void)state;
+	run("ip4=10.0.0.1 udp", 1);
+	wait_ns(NS_PER_MS);
+	run("ip4=10.0.0.1 udp", 1000000);
+	poll_into(watch, &seen);
+	assert_in_range(seen.count, 75, 100);
+	wait_ns(100 * NS_PER_MS);
+	run("ip4=10.0.0.1 udp", 1000000);
+	poll_into(watch, &seen);
+	assert_in_range(seen.count, 110, 200);
+	assert_in_range(seen.stands_for, 1500000, 2000001);
+	watch_close(watch);
+}
+
+/* Every tenth packet is of another source: of samples taken each n-th it might get all or none. */
+static void shares_are_kept(void **state)
+{
+	struct watch *watch = watch_new(DROPS, 1000);
+	uint64_t rare = 0;
+
+	(void)state;
+	for (int i = 0; i < 5000; i++) {
+		for (int j = 0; j < 10; j++) {
+			run("ip4=10.0.0.1 udp", 9);
+			run("ip4=10.0.0.2 udp", 1);
+		}
+		poll_into(watch, &seen);
+		wait_ns(2 * NS_PER_MS);
+	}
+	for (size_t i = 0; i < seen.count; i++)
+		rare += seen.samples[i].src[15] == 2 ? seen.samples[i].stands_for : 0;
+	assert_in_range(rare * 1000 / seen.stands_for, 80, 120);
+	watch_close(watch);
+}
+
+/* A flood of drops takes none of the samples of what passes. */
+static void verdicts_have_their_own(void **state)
+{
+	uint64_t passed = 0;
+	struct watch *watch;
+
+	(void)state;
+	rig_policy(rig, "10.0.0.1 deny");
+	watch = watch_new(EVERYTHING, 1000);
+	for (int i = 0; i < 20; i++) {
+		run("ip4=10.0.0.1 udp", 10000);
+		run("ip4=10.0.0.2 udp", 5);
+		wait_ns(100 * NS_PER_MS);
+		poll_into(watch, &seen);
+	}
+	for (size_t i = 0; i < seen.count; i++)
+		passed += seen.samples[i].reason == RL_REASON_UNMATCHED;
+	assert_int_equal(passed, 100);
+	watch_close(watch);
+}
+
+/* Nobody reads: the ring takes what it holds, and what is lost is counted, not forgotten. */
+static void lost_is_counted(void **state)
+{
+	struct watch *watch = watch_new(DROPS, 1);
+	struct watch_figures figures;
+	uint32_t taken = 0;
+
+	(void)state;
+	rig->skel->data_watch->watch_board.watcher[0].stream[0].budget = 1000000;
+	rig->skel->data_watch->watch_board.watcher[0].stream[0].target = 1000000;
+	run("ip4=10.0.0.1 udp", 1000);
+	figures = figures_of(watch);
+	assert_int_equal(figures.packets[0], 1000);
+	assert_true(figures.lost > 0);
+	poll_into(watch, &seen);
+	taken = seen.count;
+	assert_int_equal(taken + figures.lost, 1000);
+	run("ip4=10.0.0.1 udp", 1);
+	poll_into(watch, &seen);
+	assert_int_equal(seen.count, taken + 1);
+	assert_int_equal(seen.samples[taken].stands_for, figures.lost + 1);
+	watch_close(watch);
+}
+
+/* ---- filters */
+
+static const struct filter {
+	const char *name, *prefix, *rule;
+	uint32_t reasons;
+	const char *words;
+	bool shown;
+} filters[] = {
+	{"a reason", NULL, NULL, 1u << RL_REASON_DENIED, "ip4=10.0.0.1 udp", true},
+	{"another reason", NULL, NULL, 1u << RL_REASON_DENIED, "ip4=11.0.0.1 udp", false},
+	{"what passes", NULL, NULL, EVERYTHING & ~DROPS, "ip4=11.0.0.1 udp", true},
+	{"from the prefix", "10.0.0.0/24", NULL, DROPS, "ip4=10.0.0.1 udp", true},
+	{"to the prefix", "10.7.0.0/16", NULL, DROPS, "ip4=10.0.0.1>10.7.0.1 udp", true},
+	{"outside the prefix", "10.0.1.0/24", NULL, DROPS, "ip4=10.0.0.1 udp", false},
+	{"an address", "10.0.0.1", NULL, DROPS, "ip4=10.0.0.1 udp", true},
+	{"all of IPv4", "0.0.0.0/0", NULL, DROPS, "ip4=10.0.0.1 udp", true},
+	{"an IPv6 prefix", "2001:db8::/48", NULL, DROPS, "ip6=2001:db8::9>2001:db9::1 udp", true},
+	{"outside the IPv6 prefix", "2001:db8:9::/48", NULL, DROPS, "ip6=2001:db8::9 udp", false},
+	{"IPv6 is not IPv4", "::/0", NULL, EVERYTHING, "ip4=10.0.0.1 udp", false},
+	{"IPv4 is not IPv6", "0.0.0.0/0", NULL, EVERYTHING, "ip6 udp", false},
+	{"no address", "0.0.0.0/0", NULL, EVERYTHING, "type=0x0806 data=28", false},
+	{"the rule", NULL, "10.0.0.0/8 deny", EVERYTHING, "ip4=10.0.0.1 udp", true},
+	{"another rule", NULL, "2001:db8::/32 deny", EVERYTHING, "ip4=10.0.0.1 udp", false},
+	{"a limit that lets pass", NULL, "any udp limit 1k/second per source", EVERYTHING,
+	 "ip4=11.0.0.1 udp", true},
+	{"the second of its limits", NULL, "any limit 2k/second per source", EVERYTHING,
+	 "ip4=11.0.0.1 udp", true},
+	{"not of this packet's limits", NULL, "any udp limit 1k/second per source", EVERYTHING,
+	 "ip4=11.0.0.1 tcp", false},
+};
+
+static uint32_t slot_of(const char *text)
+{
+	struct policy policy = {0};
+	struct policy_error err;
+	struct policy_context ctx;
+	const struct rule *found;
+	struct rule rule;
+	uint32_t slot;
+
+	instance_context(&rig->instance, &ctx);
+	assert_int_equal(selector_parse(text, &ctx, &rule, &err), 0);
+	assert_int_equal(instance_policy_read(&rig->instance, &policy), 0);
+	found = policy_find(&policy, &rule);
+	assert_non_null(found);
+	slot = found ? found->slot : 0;
+	policy_clear(&policy);
+	return slot;
+}
+
+static void shows_what_was_asked(void **state)
+{
+	const struct filter *row = *state;
+	struct watch_options options = {.reasons = row->reasons, .rate = 100, .slot = RL_WATCH_ANY};
+	struct watch *watch;
+
+	rig_policy(rig, "10.0.0.0/8 deny;2001:db8::/32 deny;any udp limit 1k/second per source;"
+			"any limit 2k/second per source");
+	if (row->prefix) {
+		options.has_prefix = true;
+		assert_int_equal(prefix_parse(row->prefix, options.addr, &options.len, NULL), 0);
+	}
+	if (row->rule)
+		options.slot = slot_of(row->rule);
+	memset(&seen, 0, sizeof(seen));
+	assert_int_equal(watch_open(&rig->instance, &options, &watch), 0);
+	run(row->words, 1);
+	poll_into(watch, &seen);
+	assert_int_equal(seen.count, row->shown);
+	assert_int_equal(figures_of(watch).packets[0] + figures_of(watch).packets[1], row->shown);
+	watch_close(watch);
+}
+
+/* ---- places */
+
+static uint32_t is_on(void)
+{
+	return rig->skel->data_watch->watch_board.on;
+}
+
+/* Each has samples of its own, and there is no place for a fifth. */
+static void watchers_share_nothing(void **state)
+{
+	const struct watch_options options = {.reasons = DROPS, .rate = 100, .slot = RL_WATCH_ANY};
+	struct watch *watches[RL_WATCHERS], *more = NULL;
+
+	(void)state;
+	for (int i = 0; i < RL_WATCHERS; i++)
+		watches[i] = watch_new(DROPS, 100);
+	assert_int_equal(watch_open(&rig->instance, &options, &more), -EBUSY);
+	assert_null(more);
+	run("ip4=10.0.0.1 udp", 5);
+	for (int i = 0; i < RL_WATCHERS; i++) {
+		memset(&seen, 0, sizeof(seen));
+		poll_into(watches[i], &seen);
+		assert_int_equal(seen.count, 5);
+	}
+	watch_close(watches[1]);
+	more = watch_new(DROPS, 100); /* in its place, and with counts from zero */
+	run("ip4=10.0.0.1 udp", 2);
+	poll_into(more, &seen);
+	assert_int_equal(seen.count, 2);
+	assert_int_equal(figures_of(more).packets[0], 2);
+	poll_into(watches[0], &seen_too);
+	assert_int_equal(seen_too.count, 2);
+	watch_close(more);
+	for (int i = 0; i < RL_WATCHERS; i++)
+		if (i != 1)
+			watch_close(watches[i]);
+}
+
+/* Who does not renew is seen no more after three seconds, and the next packet turns it off. */
+static void dead_watchers_end(void **state)
+{
+	struct watch *dead = watch_new(DROPS, 100), *next;
+
+	(void)state;
+	run("ip4=10.0.0.1 udp", 1);
+	assert_int_equal(is_on(), 1);
+	assert_int_equal(figures_of(dead).packets[0], 1);
+	wait_ns(2900 * NS_PER_MS);
+	run("ip4=10.0.0.1 udp", 1);
+	assert_int_equal(figures_of(dead).packets[0], 2);
+	assert_int_equal(is_on(), 1);
+	wait_ns(200 * NS_PER_MS);
+	run("ip4=10.0.0.1 udp", 1);
+	assert_int_equal(is_on(), 0);
+	run("ip4=10.0.0.1 udp", 1);
+	assert_int_equal(figures_of(dead).packets[0], 2);
+	next = watch_new(DROPS, 100); /* takes its place */
+	run("ip4=10.0.0.1 udp", 1);
+	poll_into(next, &seen);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(watch_poll(dead, take, &seen_too), -ESTALE);
+	assert_int_equal(seen_too.count, 2); /* its own, from before */
+	watch_close(dead);
+	assert_int_equal(is_on(), 1);
+	run("ip4=10.0.0.1 udp", 1);
+	poll_into(next, &seen);
+	assert_int_equal(seen.count, 2);
+	watch_close(next);
+}
+
+static void renewed_watchers_stay(void **state)
+{
+	struct watch *watch = watch_new(DROPS, 100);
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		run("ip4=10.0.0.1 udp", 1);
+		poll_into(watch, &seen);
+		wait_ns(NS_PER_SECOND);
+	}
+	assert_int_equal(seen.count, 10);
+	watch_close(watch);
+	run("ip4=10.0.0.1 udp", 1);
+	assert_int_equal(is_on(), 0);
+}
+
+/* Held up for long, and nobody took the place: it goes on. */
+static void late_watchers_return(void **state)
+{
+	struct watch *watch = watch_new(DROPS, 100);
+
+	(void)state;
+	wait_ns(10 * NS_PER_SECOND);
+	run("ip4=10.0.0.1 udp", 1);
+	assert_int_equal(is_on(), 0);
+	poll_into(watch, &seen);
+	assert_int_equal(is_on(), 1);
+	run("ip4=10.0.0.1 udp", 1);
+	poll_into(watch, &seen);
+	assert_int_equal(seen.count, 1);
+	watch_close(watch);
+}
+
+static void nobody_is_told_nothing(void **state)
+{
+	uint64_t sum[sizeof(struct rl_watch_count) / 8];
+	struct watch *watch = watch_new(EVERYTHING, 100);
+
+	(void)state;
+	watch_close(watch);
+	run("ip4=10.0.0.1 udp", 10);
+	assert_int_equal(is_on(), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(percpu_sum(rig->instance.fd.watch_counts, i, sum, ARRAY_SIZE(sum)),
+				 0);
+		assert_int_equal(sum[0], 0);
+	}
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[ARRAY_SIZE(sayings) + ARRAY_SIZE(loads) + ARRAY_SIZE(filters) + 20];
+	const struct CMUnitTest others[] = {
+		cmocka_unit_test_setup(says_which_rule, fresh),
+		cmocka_unit_test_setup(onset_is_held, fresh),
+		cmocka_unit_test_setup(shares_are_kept, fresh),
+		cmocka_unit_test_setup(verdicts_have_their_own, fresh),
+		cmocka_unit_test_setup(lost_is_counted, fresh),
+		cmocka_unit_test_setup(watchers_share_nothing, fresh),
+		cmocka_unit_test_setup(dead_watchers_end, fresh),
+		cmocka_unit_test_setup(renewed_watchers_stay, fresh),
+		cmocka_unit_test_setup(late_watchers_return, fresh),
+		cmocka_unit_test_setup(nobody_is_told_nothing, fresh),
+	};
+	size_t n = 0;
+
+	output_quiet = true;
+	cpu_stay(0);
+	rig = rig_open(&(struct rig_options){.table = RL_TABLE_HOT, .seed = {1, 2}});
+	if (!rig)
+		return 1;
+#define ROWS(table, function)                                             \
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)                    \
+		tests[n++] = (struct CMUnitTest){.name = (table)[i].name, \
+						 .test_func = (function), \
+						 .setup_func = fresh,     \
+						 .initial_state = (void *)&(table)[i]};
+	ROWS(sayings, says_what_was)
+	ROWS(loads, weights_add_up)
+	ROWS(filters, shows_what_was_asked)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		tests[n++] = others[i];
+	n = (size_t)_cmocka_run_group_tests("watch", tests, n, NULL, NULL);
+	rig_close(rig);
+	return (int)n;
+}
