@@ -40,7 +40,16 @@
 	X(WATCH, "watch", 0, "[S]", "again every S seconds, with rates; 1")                   \
 	X(PROMETHEUS, "prometheus", 0, NULL, "in Prometheus' text format")                    \
 	X(LISTEN, "listen", 0, "ADDRESS:PORT", "where to serve; 127.0.0.1:9754")              \
-	X(VERDICTS, "verdicts", 0, NULL, "a line for every packet instead of sums")
+	X(VERDICTS, "verdicts", 0, NULL, "a line for every packet instead of sums")           \
+	X(PASSED, "passed", 0, NULL, "packets that pass as well")                             \
+	X(RATE, "rate", 0, "N", "packets shown a second at most; 100")                        \
+	X(PREFIX, "prefix", 0, "PREFIX", "only packets from or to these addresses")           \
+	X(REASON, "reason", 0, "REASONS", "only these, apart by commas: over,banned")         \
+	X(RULE, "rule", 0, "RULE", "only packets that this rule decided; words in quotes")    \
+	X(WRITE, "write", 'w', "FILE", "a capture of them instead; - is standard output")     \
+	X(PACKETS, "count", 0, "N", "end after so many packets")                              \
+	X(SECONDS, "seconds", 0, "S", "end after so many seconds")                            \
+	X(ONCE, "once", 0, NULL, "one picture as plain text")
 #define COMMAND_OPTION_ENUM(name, ...) OPTION_##name,
 enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };
 
@@ -95,6 +104,7 @@ int cmd_show(const struct command *command);
 int cmd_stats(const struct command *command);
 int cmd_exporter(const struct command *command);
 int cmd_simulate(const struct command *command);
+int cmd_monitor(const struct command *command);
 int cmd_source_show(const struct command *command);
 int cmd_source_forgive(const struct command *command);
 int cmd_complete(const struct command *command);

@@ -121,6 +121,9 @@ void instance_context(const struct instance *instance, struct policy_context *ou
 /* The policy in force. *out must be empty. */
 int instance_policy_read(const struct instance *instance, struct policy *out);
 
+/* Grows with every policy that comes into force; 0: none did, or it cannot be read. */
+uint64_t instance_generation(const struct instance *instance);
+
 /* Puts `next` in force at once and whole. On failure the old one stays in force. `file` names the
  * source of the rules in errors ("FILE:LINE"), NULL for a command line. */
 int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,

@@ -49,6 +49,13 @@ static int header_read(const struct instance *instance, struct rl_policy_header 
 	return ret;
 }
 
+uint64_t instance_generation(const struct instance *instance)
+{
+	struct rl_policy_header header;
+
+	return header_read(instance, &header) ? 0 : header.generation;
+}
+
 static int rules_read(const struct instance *instance, struct compiled *out)
 {
 	uint32_t base = out->header.half * instance->info.rules;

@@ -124,6 +124,16 @@ const struct verb verbs[] = {
 		.run = cmd_exporter,
 	},
 	{
+		.name = "monitor",
+		.words = "[DEV]",
+		.summary = "Show packets as they are dropped, or write them to a capture",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(PASSED) | OPTION_BIT(RATE) |
+			   OPTION_BIT(PREFIX) | OPTION_BIT(REASON) | OPTION_BIT(RULE) |
+			   OPTION_BIT(WRITE) | OPTION_BIT(PACKETS) | OPTION_BIT(SECONDS),
+		.device = DEVICE_MAY,
+		.run = cmd_monitor,
+	},
+	{
 		.name = "simulate",
 		.words = "POLICY PCAP",
 		.summary = "Run a policy over a capture; touches no device",

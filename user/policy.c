@@ -207,6 +207,21 @@ static bool selector_names(const struct rule *selector, const struct rule *rule)
 	return selector->action == rule->action && !rule_compare(selector, rule);
 }
 
+const struct rule *policy_select(const struct policy *policy, const struct rule *selector,
+				 size_t *count)
+{
+	const struct rule *first = NULL;
+
+	*count = 0;
+	policy_for_each (policy, rule) {
+		if (prefix_compare(rule, selector) || !selector_names(selector, rule))
+			continue;
+		if (!(*count)++)
+			first = rule;
+	}
+	return first;
+}
+
 size_t policy_remove(struct policy *policy, const struct rule *selector)
 {
 	size_t first = lower_bound(policy, selector, prefix_compare);

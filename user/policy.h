@@ -112,6 +112,10 @@ void policy_settle(struct policy *policy,
 /* The rule of that identity, or NULL. */
 struct rule *policy_find(const struct policy *policy, const struct rule *identity);
 
+/* The first rule that the selector names, as policy_remove would; *count: how many it names. */
+const struct rule *policy_select(const struct policy *policy, const struct rule *selector,
+				 size_t *count);
+
 /* Removes every rule that the selector names: same prefix and match, and the same action, key and
  * unit where it states an action. Returns how many. */
 size_t policy_remove(struct policy *policy, const struct rule *selector);
