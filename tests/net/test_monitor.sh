@@ -1,0 +1,236 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# rlctl monitor on a live veth: what its lines say is what was sent, the rate holds under a flood and
+# the figures add up, captures can be read, filters filter, each watcher has its own samples, and
+# whatever its end is, watching ends with it.
+source "$(dirname "$0")/../lib.sh"
+
+policy() {
+	cat <<-'END'
+	rule 10.78.0.0/16 deny
+	rule fd78::/32 deny
+	rule 10.79.0.0/16 limit 1/hour burst 3
+	rule 10.80.0.0/16 allow
+	END
+}
+
+# begin NAME ARG…: a monitor in the background until the test ends; lines in $TMP/NAME, the rest in
+# $TMP/NAME.err. Packets have been seen to be watched when it returns.
+begin() {
+	local name=$1
+	shift
+	: >"$TMP/$name"
+	bg bash -c 'out=$1; shift; exec "$@" >"$out" 2>"$out.err"' - "$TMP/$name" "$RLCTL" -n "$(ns B)" monitor "$@"
+	MONITOR=$BG_PID
+}
+
+# sent ARG…: one frame.
+sent() { flood A --count "${COUNT:-1}" "$@"; }
+
+# reported NAME ARG…: sends a frame until the monitor has said something of it.
+reported() {
+	local name=$1
+	shift
+	sent "$@" >&2 && [[ -s $TMP/$name ]]
+}
+
+is_on() { # 0|1
+	local on
+	on=$(bpftool -j map dump pinned "$(ns_pins B)/veth-B-xdp/data_watch" | jq -r \
+		'.[0].formatted.value[".data.watch"][0].watch_board.on')
+	is "$on" "$1"
+}
+
+gone() { ! kill -0 "$1" 2>/dev/null; }
+
+# says FILTER MONITOR-ARGS -- FLOOD-ARG…: the first frame's line, by jq.
+says() {
+	local filter=$1 args=()
+	shift
+	while [[ $1 != -- ]]; do
+		args+=("$1")
+		shift
+	done
+	shift
+	begin says -j --count 1 "${args[@]}"
+	eventually 10 reported says "$@" && eventually 5 gone "$MONITOR" || return
+	cat "$TMP/says" "$TMP/says.err" >&2
+	json -s "length == 1 and (.[0] | $filter)" <"$TMP/says"
+}
+
+test_fields() {
+	local now
+	now=$(date +%s)
+	t 'a denied packet' says '.verdict == "drop" and .reason == "denied" and .protocol == "udp" and
+		.source == "10.78.1.2" and .sport == 1234 and .destination == "10.77.0.2" and .dport == 53 and
+		.bytes == 900 and .stands_for >= 1 and .rule == "10.78.0.0/16 deny"' -- \
+		--src 10.78.1.2 --sport 1234 --dport 53 --size 900
+	t 'IPv6' says '.source == "fd78::9" and .destination == "fd77::2" and .protocol == "tcp" and
+		.rule == "fd78::/32 deny"' -- --src fd78::9 --proto tcp-syn
+	t 'no ports' says '.protocol == "icmp" and (has("sport") or has("dport") | not)' -- --src 10.78.1.2 --proto icmp
+	t 'a limit' says '.reason == "over" and (.rule | startswith("10.79.0.0/16 limit 1/hour burst 3"))' -- --src 10.79.1.2
+	t 'a packet that passes' says '.verdict == "pass" and .reason == "allowed" and .rule == "10.80.0.0/16 allow"' \
+		--passed -- --src 10.80.1.2
+	t 'a packet that no rule speaks of' says '.reason == "unmatched" and (has("rule") | not)' --passed -- --src 10.81.1.2
+	t 'the time' says "(.time[:19] + \"Z\" | fromdate) >= $now - 1 and
+		(.time[:19] + \"Z\" | fromdate) <= now + 1" -- --src 10.78.1.2
+	begin line --count 1 && eventually 10 reported line --src 10.78.1.2 --sport 7
+	t 'a line for people' grep -qE '^[0-9:.]{15} drop denied    udp   10\.78\.1\.2:7 -> 10\.77\.0\.2:9 60 bytes, one of [0-9]+, rule 10\.78\.0\.0/16 deny$' "$TMP/line"
+}
+
+# ---- how many
+
+# A flood at full speed: never more than the rate, and what was shown, skipped and lost is all.
+test_rate() {
+	local lines figures
+	begin rate -j --rate 200 --seconds 3
+	flood A --seconds 2 --src 10.78.0.0/16 >&2 && eventually 10 gone "$MONITOR" || return
+	cat "$TMP/rate.err"
+	lines=$(wc -l <"$TMP/rate")
+	figures=$(tr -d , <"$TMP/rate.err" | sed -nE \
+		's/.*: ([0-9]+) packets shown in .* of ([0-9]+) dropped and 0 passed; ([0-9]+) not sampled .*200\) ([0-9]+) lost.*/\1 \2 \3 \4/p')
+	read -r shown dropped skipped lost <<<"$figures"
+	is "$shown" "$lines" && is $((shown + skipped + lost)) "$dropped" && between "$lines" 100 $((200 * 3 + 20)) &&
+		[[ $dropped -gt 100000 ]] || return
+	between "$(jq -s 'map(.stands_for) | add' <"$TMP/rate")" $((dropped / 2)) "$dropped"
+}
+
+# ---- captures
+
+# Frames longer than what is kept of them: their lengths and times are true all the same.
+test_capture() {
+	local result
+	begin none -w "$TMP/pcap" --count 50 && eventually 10 is_on 1 &&
+		flood A --count 20000 --rate 20000 --src 10.78.0.0/16 --size 1000 >&2 && eventually 10 gone "$MONITOR" || return
+	is "$(tcpdump -nr "$TMP/pcap" 2>"$TMP/err" | grep -c '10.78.*> 10.77.0.2.9: UDP, length 958')" 50 &&
+		has 'snapshot length 256' cat "$TMP/err" || return
+	policy >"$TMP/policy"
+	result=$(rlctl_simulate "$TMP/policy" "$TMP/pcap") || return
+	is "$(json '.dropped | [.packets, .bytes] | join(" ")' <<<"$result")" '50 50000' &&
+		between "$(tcpdump -tt -nr "$TMP/pcap" -c 1 2>/dev/null | cut -d. -f1)" "$(($(date +%s) - 60))" "$(date +%s)"
+}
+
+rlctl_simulate() { "$RLCTL" simulate -j "$@"; }
+
+test_pipe() {
+	flood A --seconds 1 --rate 10000 --src 10.78.0.0/16 >&2 &
+	rl B monitor -w - | tcpdump -nr - -c 5 >"$TMP/pipe" 2>/dev/null # ends with its reader
+	wait $!
+	is "$(grep -c UDP "$TMP/pipe")" 5
+}
+
+# ---- filters
+
+# only FILTER ARG…: with this option only such packets are shown, of a mix.
+only() {
+	local filter=$1 i
+	shift
+	begin only -j --passed "$@" && eventually 10 is_on 1 || return
+	COUNT=5
+	for i in 10.78.1.2 10.78.1.3 10.79.1.2 10.80.1.2 fd78::9; do
+		sent --src "$i" >&2 || return
+	done
+	unset COUNT
+	eventually 5 json -s "length >= 5 and all(.[]; $filter)" <"$TMP/only"
+	local status=$?
+	kill -INT "$MONITOR" && eventually 5 gone "$MONITOR" && return "$status"
+}
+
+test_filters() {
+	t 'a prefix' only '.source == "10.78.1.2"' --prefix 10.78.1.2
+	t 'a prefix of the other side' only '.destination == "10.77.0.2"' --prefix 10.77.0.0/24
+	t 'an IPv6 prefix' only '.source == "fd78::9"' --prefix fd78::/64
+	t 'a reason' only '.reason == "allowed"' --reason allowed
+	t 'two reasons' only '.reason == "allowed" or .reason == "over"' --reason over,allowed
+	t 'a rule' only '.rule == "10.78.0.0/16 deny"' --rule '10.78.0.0/16 deny'
+	t 'a rule by its prefix' only '.rule == "10.80.0.0/16 allow"' --rule 10.80.0.0/16
+}
+
+# ---- several, and their ends
+
+test_own_samples() {
+	local i
+	for i in 1 2; do
+		begin "own$i" -j --prefix "10.78.1.$i" || return
+	done
+	COUNT=5
+	for i in 1 2; do
+		eventually 10 reported "own$i" --src "10.78.1.$i" || return
+	done
+	unset COUNT
+	json -s 'all(.[]; .source == "10.78.1.1")' <"$TMP/own1" && json -s 'all(.[]; .source == "10.78.1.2")' <"$TMP/own2" || return
+	begin own3 && begin own4 && eventually 5 has '4 others watch already' fifth && end_all
+}
+
+fifth() { ! rl B monitor --seconds 1; }
+
+end_all() {
+	local pid
+	for pid in "${_jobs[@]}"; do
+		kill -INT "$pid" 2>/dev/null
+	done
+	for pid in "${_jobs[@]}"; do
+		eventually 5 gone "$pid" || return
+	done
+}
+
+test_interrupt() {
+	local status=0
+	begin int -j && eventually 10 reported int --src 10.78.1.2 && kill -INT "$MONITOR" || return
+	wait "$MONITOR" || status=$?
+	is "$status" 0 && has 'packets shown' cat "$TMP/int.err" && json -s 'length >= 1' <"$TMP/int" &&
+		eventually 5 off_with_packets
+}
+
+# Killed, it cannot switch anything off: its place is void after three seconds.
+test_killed() {
+	begin killed && eventually 10 is_on 1 && kill -KILL "$MONITOR" && is_on 1 && eventually 10 off_with_packets
+}
+
+off_with_packets() { sent --src 10.78.1.2 >&2 && is_on 0; }
+
+test_detached() {
+	local status=0
+	begin detached && eventually 10 is_on 1 && rl B detach veth-B || return
+	wait "$MONITOR" || status=$?
+	is "$status" 0 && has 'no longer attached' cat "$TMP/detached.err" && rl B attach veth-B --policy "$TMP/policy"
+}
+
+test_new_policy() {
+	begin anew -j --count 1 --prefix 10.82.1.1 && eventually 10 is_on 1 && rl B rule add 10.82.0.0/16 deny &&
+		eventually 10 reported anew --src 10.82.1.1 && is "$(json .rule <"$TMP/anew")" '10.82.0.0/16 deny'
+}
+
+test_wrong_words() {
+	t 'no such reason' expect_status 2 rl B monitor --reason dropped
+	t 'host bits' expect_status 2 rl B monitor --prefix 10.0.0.1/8
+	t 'no such rule' expect_status 1 rl B monitor --rule '10.99.0.0/16 deny'
+	t 'no rule at all' expect_status 2 rl B monitor --rule 'nonsense deny'
+	t 'rate 0' expect_status 2 rl B monitor --rate 0
+	t 'a capture in JSON' expect_status 2 rl B monitor -j -w "$TMP/x"
+	t 'a capture that cannot be made' expect_status 1 rl B monitor -w "$TMP/none/x"
+	t 'a capture for a terminal' expect_status 0 on_terminal
+}
+
+on_terminal() {
+	python3 - "$RLCTL" -n "$(ns B)" monitor -w - --seconds 1 <<-'END' | grep -q 'not for a terminal'
+	import pty, sys
+	sys.exit(pty.spawn(sys.argv[1:]) == 0)
+	END
+}
+
+veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K veth-B gro on &&
+	policy >"$TMP/policy" && rl B attach veth-B --policy "$TMP/policy" || exit 1
+# the limit of 10.79.0.0/16 is spent, so that the next one is over
+COUNT=3 sent --src 10.79.1.2 >/dev/null
+test_fields
+t 'the rate holds under a flood' test_rate
+t 'a capture' test_capture
+t 'a capture into a pipe' test_pipe
+test_filters
+t 'each watcher has its own samples' test_own_samples
+t 'SIGINT ends it with a summary' test_interrupt
+t 'killed, watching ends by itself' test_killed
+t 'a rule that is added meanwhile' test_new_policy
+t 'it ends with the instance' test_detached
+test_wrong_words
