@@ -25,14 +25,14 @@ LLVM_STRIP ?= llvm-strip
 BPFTOOL    ?= $(or $(shell bpftool version >/dev/null 2>&1 && echo bpftool), \
 		$(lastword $(wildcard /usr/lib/linux-tools/*/bpftool)),bpftool)
 PKG_CONFIG ?= pkg-config
-PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd
+PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw
 
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
 HARDEN   := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fPIE
 INCLUDES := -Iinclude -Iuser -Ibpf -Ibuild -Itests
 LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lbpf -ljson-c -lpcap \
-	    -lmicrohttpd) \
+	    -lmicrohttpd -lncursesw -ltinfo) \
 	    -lelf -lm -lz
 USER_CFLAGS  := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) $(HARDEN) \
 		$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS) $(CFLAGS)

@@ -23,6 +23,7 @@ xdp/libxdp.h       build  libxdp-dev        libxdp-devel
 json-c/json.h      build  libjson-c-dev     json-c-devel
 pcap/pcap.h        build  libpcap-dev       libpcap-devel
 microhttpd.h       build  libmicrohttpd-dev libmicrohttpd-devel
+curses.h           build  libncurses-dev    ncurses-devel
 libelf.h           build  libelf-dev        elfutils-libelf-devel
 zlib.h             build  zlib1g-dev        zlib-devel
 libbpf.so.1        run    libbpf1           libbpf
@@ -30,6 +31,7 @@ libxdp.so.1        run    libxdp1           libxdp
 libjson-c.so.5     run    libjson-c5        json-c
 libpcap.so         run    libpcap0.8        libpcap
 libmicrohttpd.so.12 run   libmicrohttpd12   libmicrohttpd
+libncursesw.so.6   run    libncursesw6      ncurses-libs
 libelf.so.1        run    libelf1           elfutils-libelf
 libz.so.1          run    zlib1g            zlib
 cmocka.h           test   libcmocka-dev     libcmocka-devel
@@ -55,6 +57,7 @@ ps                 test   procps            procps-ng
 nsenter            test   util-linux        util-linux
 python3            test   python3           python3
 strace             test   strace            strace
+tmux               test   tmux              tmux
 xdp-loader         test   xdp-tools         xdp-tools
 xdp-filter         test   xdp-tools         xdp-tools
 nft                test   nftables          nftables

@@ -105,6 +105,7 @@ int cmd_stats(const struct command *command);
 int cmd_exporter(const struct command *command);
 int cmd_simulate(const struct command *command);
 int cmd_monitor(const struct command *command);
+int cmd_top(const struct command *command);
 int cmd_source_show(const struct command *command);
 int cmd_source_forgive(const struct command *command);
 int cmd_complete(const struct command *command);

@@ -143,6 +143,9 @@ struct instance_stats {
 int instance_stats_read(const struct instance *instance, struct instance_stats *out);
 void instance_stats_clear(struct instance_stats *stats);
 
+/* Only the sums by reason. */
+int instance_reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT]);
+
 struct instance_status {
 	uint32_t program_id;
 	bool native;
@@ -165,6 +168,12 @@ struct source_entry {
  * policy. Looks through all maps: 0.1 s for a million entries. */
 int instance_source_read(const struct instance *instance, const struct policy *policy,
 			 const uint8_t addr[16], struct source_entry **out, size_t *count);
+
+/* What the rule remembers of a packet's key, and for how long the packet's source is banned; looks
+ * only there. Silent. */
+int instance_packet_look(const struct instance *instance, const struct policy *policy,
+			 const struct rule *rule, const struct rl_sample *packet,
+			 struct source_entry *out);
 
 /* Forgets these states and bans; what is shared with everybody (per rule) stays. */
 int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,

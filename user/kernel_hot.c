@@ -73,6 +73,23 @@ static struct rl_hot_slot *slot_find(const struct hot_table *table, const struct
 	return NULL;
 }
 
+int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
+	     const struct rl_state_key *key,
+	     int (*found)(void *arg, const struct rl_state_key *key,
+			  const struct rl_hot_slot *slot),
+	     void *arg)
+{
+	struct hot_key hot = key_of(table, numbers, key);
+	struct rl_hot_slot *slot = slot_find(table, &hot), copy = {0};
+
+	if (slot)
+		copy = *slot;
+	else if (table->sets[hot.set].slot[0].fingerprint & HOT_SPILLED &&
+		 !bpf_map_lookup_elem(table->instance->fd.spilled, &hot.fingerprint, &copy.word))
+		copy.fingerprint = hot.fingerprint | HOT_AGAIN;
+	return copy.word ? found(arg, key, &copy) : 0;
+}
+
 int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	      const struct rl_state_key *any_port,
 	      int (*found)(void *arg, const struct rl_state_key *key,
@@ -84,20 +101,8 @@ int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	int ret = 0;
 
 	for (uint32_t port = 0; !ret && port < ports; port++) {
-		struct rl_hot_slot *slot, copy = {0};
-		struct hot_key hot;
-
 		key.dport = port;
-		hot = key_of(table, numbers, &key);
-		slot = slot_find(table, &hot);
-		if (slot)
-			copy = *slot;
-		else if (table->sets[hot.set].slot[0].fingerprint & HOT_SPILLED &&
-			 !bpf_map_lookup_elem(table->instance->fd.spilled, &hot.fingerprint,
-					      &copy.word))
-			copy.fingerprint = hot.fingerprint | HOT_AGAIN;
-		if (copy.word)
-			ret = found(arg, &key, &copy);
+		ret = hot_look(table, numbers, &key, found, arg);
 	}
 	return ret;
 }

@@ -93,6 +93,13 @@ int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 			   const struct rl_hot_slot *slot),
 	      void *arg);
 
+/* As hot_visit, of this key alone, which may be one of two addresses. */
+int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
+	     const struct rl_state_key *key,
+	     int (*found)(void *arg, const struct rl_state_key *key,
+			  const struct rl_hot_slot *slot),
+	     void *arg);
+
 /* The key's slot is as if it had never been. */
 void hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 		const struct rl_state_key *key);

@@ -315,6 +315,115 @@ static int state_map_open(const struct instance *instance, const struct rule *ru
 	return dup(instance->fd.sources);
 }
 
+/* ---- one packet's key */
+
+/* As bpf/key.h makes it. */
+static struct rl_state_key key_of_packet(const struct search *s, const struct rule *rule,
+					 const struct rl_sample *packet)
+{
+	const struct rl_limit *limit = &rule->limit;
+	uint8_t len = s->ipv4 ? RL_MAPPED_BITS + limit->key_len4 : limit->key_len6;
+	struct rl_state_key key = {.limit_id = rule->limit_id};
+
+	if (limit->key == RL_KEY_RULE)
+		return key;
+	prefix_mask(key.addr, limit->key == RL_KEY_DEST ? packet->dst : packet->src, len);
+	if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
+		prefix_mask(key.peer, packet->dst, len);
+	if (limit->key == RL_KEY_SOURCE_DPORT || limit->key == RL_KEY_FLOW)
+		key.dport = packet->dport;
+	if (limit->key == RL_KEY_FLOW) {
+		key.sport = packet->sport;
+		key.proto = packet->proto;
+	}
+	return key;
+}
+
+/* Looks in the map of the limit's states. */
+static int state_look(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+{
+	int parts = s->ctx.share ? libbpf_num_possible_cpus() : 1, fd, ret = 0;
+	size_t size = sizeof(struct rl_state);
+	void *values;
+
+	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
+		size = sizeof(struct rl_slots);
+	if (rule->limit.algorithm == RL_SLIDING_LOG)
+		size = RL_LOG_SIZE(s->instance->info.log_depth);
+	fd = state_map_open(s->instance, rule);
+	values = fd < 0 ? NULL : calloc(parts, size);
+	if (values && !bpf_map_lookup_elem(fd, key, values))
+		ret = state_found(s, key, values, size, parts);
+	free(values);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static int limit_look(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+{
+	struct rl_rule numbers = rule_numbers(s, rule);
+	struct hot_table table;
+	int ret;
+
+	if (rule->limit.key == RL_KEY_RULE)
+		return 0; /* everybody's */
+	if (numbers.place == RL_PLACE_HOT || numbers.place == RL_PLACE_NEWCOMER) {
+		ret = hot_open(s->instance, &table);
+		if (ret)
+			return ret;
+		ret = hot_look(&table, &numbers, key,
+			       numbers.place == RL_PLACE_HOT ? hot_found : newcomer_found, s);
+		hot_close(&table);
+		if (ret || s->count || numbers.place == RL_PLACE_HOT)
+			return ret;
+	}
+	return state_look(s, rule, key);
+}
+
+/* Of this key, or of its source altogether. */
+static uint64_t ban_look(const struct search *s, const struct rl_state_key *key)
+{
+	struct rl_state_key source = {0};
+	uint64_t until = 0, until_source = 0;
+
+	prefix_mask(source.addr, s->addr, s->ipv4 ? 128 : 64);
+	bpf_map_lookup_elem(s->instance->fd.bans, key, &until);
+	bpf_map_lookup_elem(s->instance->fd.bans, &source, &until_source);
+	if (until < until_source)
+		until = until_source;
+	return until > s->ctx.now_ns ? until - s->ctx.now_ns : 0;
+}
+
+int instance_packet_look(const struct instance *instance, const struct policy *policy,
+			 const struct rule *rule, const struct rl_sample *packet,
+			 struct source_entry *out)
+{
+	bool dest = rule->limit.key == RL_KEY_DEST;
+	struct search s = {.instance = instance,
+			   .policy = policy,
+			   .addr = dest ? packet->dst : packet->src,
+			   .ipv4 = prefix_is_ipv4(packet->src, 128)};
+	struct policy_context text;
+	int ret = 0;
+
+	instance_context(instance, &text);
+	instance_compile_context(instance, &text, &s.ctx);
+	*out = (struct source_entry){.rule = rule};
+	if (rule->action == RL_ACTION_LIMIT) {
+		out->key = key_of_packet(&s, rule, packet);
+		ret = limit_look(&s, rule, &out->key);
+	}
+	if (!ret && s.count)
+		*out = s.entries[0];
+	s.addr = packet->src;
+	out->ban_ns = ban_look(&s, &out->key);
+	free(s.entries);
+	return ret;
+}
+
+/* ---- forgiving */
+
 /* One entry, wherever it is. */
 static int entry_forget(struct search *s, const struct hot_table *table,
 			const struct source_entry *entry)

@@ -64,6 +64,24 @@ static int pressure_read(const struct instance *instance, struct instance_stats 
 	return 0;
 }
 
+static int reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT])
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < RL_REASON_COUNT; i++)
+		ret = percpu_sum(instance->fd.reasons, i, (uint64_t *)&out[i], sizeof(out[i]) / 8);
+	return ret;
+}
+
+int instance_reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT])
+{
+	int ret = reasons_read(instance, out);
+
+	if (ret)
+		fail("%s: reading the counters failed: %s", instance->device, strerror(-ret));
+	return ret;
+}
+
 int instance_stats_read(const struct instance *instance, struct instance_stats *out)
 {
 	struct instance_stats stats = {0};
@@ -72,9 +90,8 @@ int instance_stats_read(const struct instance *instance, struct instance_stats *
 	if (ret)
 		return ret;
 	ret = rule_counters_read(instance, &stats);
-	for (uint32_t i = 0; !ret && i < RL_REASON_COUNT; i++)
-		ret = percpu_sum(instance->fd.reasons, i, (uint64_t *)&stats.reasons[i],
-				 sizeof(stats.reasons[i]) / 8);
+	if (!ret)
+		ret = reasons_read(instance, stats.reasons);
 	if (!ret)
 		ret = pressure_read(instance, &stats);
 	if (ret) {

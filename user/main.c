@@ -124,6 +124,15 @@ const struct verb verbs[] = {
 		.run = cmd_exporter,
 	},
 	{
+		.name = "top",
+		.words = "[DEV]",
+		.summary = "Show who is dropped and passed most, live; --once and -j print it",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(ONCE) | OPTION_BIT(PREFIX) |
+			   OPTION_BIT(RATE) | OPTION_BIT(SECONDS),
+		.device = DEVICE_MAY,
+		.run = cmd_top,
+	},
+	{
 		.name = "monitor",
 		.words = "[DEV]",
 		.summary = "Show packets as they are dropped, or write them to a capture",

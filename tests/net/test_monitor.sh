@@ -20,11 +20,14 @@ begin() {
 	local name=$1
 	shift
 	: >"$TMP/$name"
-	bg bash -c 'out=$1; shift; exec "$@" >"$out" 2>"$out.err"' - "$TMP/$name" "$RLCTL" -n "$(ns B)" monitor "$@"
+	bg into "$TMP/$name" "$RLCTL" -n "$(ns B)" monitor "$@"
 	MONITOR=$BG_PID
 }
 
-# sent ARG…: one frame.
+# into FILE CMD…: becomes CMD.
+into() { exec "${@:2}" >"$1" 2>"$1.err"; }
+
+# sent ARG…: COUNT frames, or one.
 sent() { flood A --count "${COUNT:-1}" "$@"; }
 
 # reported NAME ARG…: sends a frame until the monitor has said something of it.
