@@ -21,6 +21,7 @@
 #include <curses.h>
 
 #define TURN_NS   NS_PER_SECOND
+#define FIRST_NS  (300 * NS_PER_MS)
 #define WAIT_MS   100 /* the ring holds two seconds */
 #define ROWS_MORE 5   /* lines that are no rows: four on top, the headings below them */
 #define KEYS      "q quit  d/p/b/a sort  / filter  space pause  up/down select  f forgive"
@@ -380,7 +381,7 @@ static void wait_for_keys(struct screen *s, int signals)
 
 static int screen_run(struct screen *s, int signals)
 {
-	uint64_t next_ns = monotonic_ns() + TURN_NS;
+	uint64_t next_ns = monotonic_ns() + FIRST_NS;
 	int ret = 0;
 
 	while (!ret && !s->ends) {

@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# rlctl top against known traffic: one picture as text and as JSON, and the live one in a terminal:
+# sort, filter, pause, forgive, resize, colours, its end.
+source "$(dirname "$0")/../lib.sh"
+
+SECONDS_MAX=60 # of the traffic; it ends with the test
+
+policy() {
+	cat <<-'END'
+	rule 10.78.0.0/16 deny
+	rule 10.79.0.0/16 limit 100/second burst 100
+	rule 10.80.0.0/16 limit 1/hour burst 2 over ban 10m
+	rule fd78::/32 limit 1/hour burst 5
+	END
+}
+
+# stream RATE ARG…: traffic until the test ends.
+stream() { bg flood A --seconds "$SECONDS_MAX" --rate "$1" "${@:2}"; }
+
+picture() { rl B top -j "$@"; }
+
+# within FACTOR GOT WANTED
+within() { between "$2" $(($3 / $1)) $(($3 * $1)); }
+
+# source_of ADDRESS FILTER <PICTURE
+source_of() { json ".sources[] | select(.source == \"$1\") | $2"; }
+
+test_picture() {
+	local p
+	p=$(picture) || return
+	echo "$p"
+	is "$(json '[.sources[].source] | join(" ")' <<<"$p")" '10.78.0.1 10.79.0.2 10.80.0.3 fd78::/64' || return
+	# what the generator sent, and what it came to: the machine may be slow
+	within 3 "$(json .dropped.packets_per_second <<<"$p")" 24000 &&
+		within 3 "$(source_of 10.78.0.1 .dropped.packets_per_second <<<"$p")" 20000 &&
+		within 3 "$(source_of 10.79.0.2 .dropped.packets_per_second <<<"$p")" 3000 &&
+		within 3 "$(source_of 10.79.0.2 .dropped.bits_per_second <<<"$p")" $((3000 * 8000)) &&
+		within 2 "$(source_of 10.79.0.2 .passed.packets_per_second <<<"$p")" 100 &&
+		within 2 "$(json .passed.packets_per_second <<<"$p")" 100 || return
+	is "$(source_of 10.78.0.1 .rule <<<"$p")" '10.78.0.0/16 deny' &&
+		is "$(source_of fd78::/64 '"\(.remaining) \(.unit)"' <<<"$p")" '0 packets' &&
+		between "$(source_of fd78::/64 '.wait_ns / 1000000000 | floor' <<<"$p")" 3300 3600 &&
+		between "$(source_of 10.80.0.3 '.ban_ns / 1000000000 | floor' <<<"$p")" 500 600 &&
+		json '[.sources[] | select(has("ban_ns"))] | length == 1' <<<"$p"
+}
+
+test_text() {
+	local text
+	text=$(rl B top --once) || return
+	echo "$text"
+	is "$(sed -n 5p <<<"$text" | tr -s ' ')" 'source dropped/s bit/s passed/s bit/s remaining banned for rule' &&
+		[[ $(sed -n 6p <<<"$text") == 10.78.0.1\ *10.78.0.0/16\ deny ]] &&
+		! grep -q '[^[:print:]]' <<<"$text"
+}
+
+test_prefix() {
+	local p
+	p=$(picture --prefix 10.79.0.0/16) && is "$(json '.sources | length' <<<"$p")" 1 &&
+		is "$(json '.sources[0].source' <<<"$p")" 10.79.0.2
+}
+
+# Both have all their samples.
+test_beside_monitor() {
+	local lines
+	rl B monitor -j --seconds 2 --rate 100 --prefix 10.79.0.2 >"$TMP/lines" &
+	picture >"$TMP/picture" && wait $! && json '.sources | length == 4' <"$TMP/picture" || return
+	lines=$(wc -l <"$TMP/lines")
+	between "$lines" 50 220 && json -s 'all(.[]; .source == "10.79.0.2")' <"$TMP/lines"
+}
+
+test_quiet_device() {
+	rl B top -j --prefix 10.99.0.0/16 | json '.sources == []'
+}
+
+# ---- in a terminal
+
+TMUX_NAME="rlctl-top-$$"
+_tmux() { env -u TMUX tmux -L "$TMUX_NAME" -f /dev/null "$@"; }
+
+# live [ENV]: top in a terminal of 110 by 24; what it ends with is its last line.
+live() {
+	_tmux kill-server 2>/dev/null
+	_tmux new-session -d -x 110 -y 24 "env TERM=screen-256color LANG=C.UTF-8 LC_ALL=C.UTF-8 ${1:-A=1} $RLCTL -n $(ns B) top; echo ended \$?; sleep 60"
+	eventually 10 screen_has 'fd78::/64'
+}
+
+screen() { _tmux capture-pane -p; }
+screen_has() { screen | grep -qE -- "$1" || { screen && return 1; }; }
+screen_lacks() { ! screen | grep -qE -- "$1" || { screen && return 1; }; }
+press() { _tmux send-keys "$@"; }
+
+# column N LINE: the N-th word of a line.
+first_source() { screen | awk '/^source/ { getline; print $1 }'; }
+first_is() { is "$(first_source)" "$1"; }
+
+test_sort() {
+	live && first_is 10.78.0.1 && press b && eventually 5 first_is 10.79.0.2 && screen_has 'by bits' &&
+		press a && eventually 5 screen_has 'by address' && first_is 10.78.0.1 &&
+		press p && eventually 5 screen_has 'by passed' && eventually 5 first_is 10.79.0.2 &&
+		press d && eventually 5 first_is 10.78.0.1
+}
+
+test_filter() {
+	press / && eventually 5 screen_has 'only sources in' && press -l 10.79.0.0/16 && press Enter &&
+		eventually 5 first_is 10.79.0.2 && screen_has 'in 10.79.0.0/16' && screen_lacks '10\.78\.0\.1' &&
+		press / && press -l nonsense && press Enter && eventually 5 screen_has "'nonsense': write an IPv4" &&
+		screen_has 'in 10.79.0.0/16' && press / && press Escape && press / && press Enter &&
+		eventually 5 first_is 10.78.0.1
+}
+
+head_line() { screen | sed -n 2,9p; }
+moves() { [[ $(head_line) != "$1" ]]; }
+
+test_pause() {
+	local before
+	press Space && eventually 5 screen_has PAUSED && before=$(head_line) || return
+	# another watcher meanwhile looks on for a second, which is when the picture would change
+	picture >"$TMP/picture" && is "$(head_line)" "$before" && press Space && eventually 5 screen_lacks PAUSED &&
+		eventually 5 moves "$before"
+}
+
+banned_passed() { rule_stat B 10.80.0.0/16 .passed.packets; }
+
+test_forgive() {
+	is "$(banned_passed)" 2 && press a && press Down && press Down &&
+		press f && eventually 5 screen_has 'Forget the states and bans of 10.80.0.3\? \[y/N\]' &&
+		press n && eventually 5 screen_lacks Forget && is "$(banned_passed)" 2 &&
+		press f && eventually 5 screen_has 'Forget .* 10.80.0.3' && press y &&
+		eventually 5 screen_has '10.80.0.3 is forgiven' && eventually 5 forgiven
+}
+forgiven() { is "$(banned_passed)" 4; }
+is_banned() { is "$(banned_passed)" 2; }
+
+test_resize() {
+	press a && _tmux resize-window -x 50 -y 9 && eventually 5 narrow && _tmux resize-window -x 30 -y 2 &&
+		eventually 5 tiny && _tmux resize-window -x 110 -y 24 && eventually 5 screen_has 'fd78::/64 .*limit 1/hour burst 5'
+}
+narrow() { screen_has '^source' && screen_has 10.78.0.1 && is "$(screen | wc -l)" 9 && screen_has '^q quit'; }
+tiny() { is "$(screen | wc -l)" 2 && screen_has '^q quit'; }
+
+test_quit() { press q && eventually 5 screen_has 'ended 0' && screen_lacks '^source'; }
+
+test_interrupted() { live && press C-c && eventually 5 screen_has 'ended 0'; }
+
+coloured() { _tmux capture-pane -p -e | grep -q $'\e\\[3[13]m'; }
+
+test_colours() {
+	live && eventually 5 coloured && live NO_COLOR=1 && ! coloured && press q && eventually 5 screen_has 'ended 0'
+}
+
+test_detached() {
+	live && rl B detach veth-B && eventually 5 screen_has 'no longer attached' && screen_has 'ended 0'
+}
+
+test_no_terminal() { has 'this is no terminal' refused; }
+refused() { ! rl B top </dev/null; }
+
+cleanup() {
+	_tmux kill-server 2>/dev/null
+	_cleanup
+}
+trap cleanup EXIT
+
+veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K veth-B gro on &&
+	policy >"$TMP/policy" && rl B attach veth-B --policy "$TMP/policy" || exit 1
+t 'nobody sends' test_quiet_device
+stream 20000 --src 10.78.0.1
+stream 3000 --src 10.79.0.2 --size 1000
+stream 300 --src 10.80.0.3
+stream 100 --src fd78::1
+eventually 5 is_banned || exit 1
+t 'a picture as JSON' test_picture
+t 'a picture as text' test_text
+t 'a prefix' test_prefix
+t 'beside a monitor' test_beside_monitor
+t 'no terminal' test_no_terminal
+t 'no such prefix' expect_status 2 rl B top -j --prefix 10.0.0.1/8
+t 'seconds without once' expect_status 2 rl B top --seconds 3
+t 'sort' test_sort
+t 'filter' test_filter
+t 'pause' test_pause
+t 'forgive' test_forgive
+t 'resize' test_resize
+t 'quit' test_quit
+t 'SIGINT' test_interrupted
+t 'colours' test_colours
+t 'it ends with the instance' test_detached
