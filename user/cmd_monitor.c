@@ -52,14 +52,12 @@ static int reason_find(const char *word, size_t len)
 
 static int reason_unknown(const char *word, size_t len)
 {
-	char names[256] = "";
+#define REASON_WORD(name, text, passes) " " text
+	static const char names[] = RL_REASONS(REASON_WORD);
+#undef REASON_WORD
 
-	for (int i = 0; i < RL_REASON_COUNT; i++) {
-		strcat(names, i ? ", " : "");
-		strcat(names, reason_rows[i].text);
-	}
-	return wrong("--reason '%.*s': write one or several of %s, apart by commas", (int)len, word,
-		     names);
+	return wrong("--reason '%.*s': write one or several of these, apart by commas:%s", (int)len,
+		     word, names);
 }
 
 /* Every reason that drops, with --passed all; or those that are named. */
