@@ -155,15 +155,19 @@ static __always_inline void sample_packet(struct rl_sample *sample, const struct
 	__builtin_memcpy(sample->dst, p->dst, sizeof(sample->dst));
 }
 
+/* The bounds are asked for one by one, in a form that Linux 6.1 learns them from. */
 static __always_inline void sample_frame(struct rl_sample *sample, struct xdp_md *ctx)
 {
 	__u64 kept = bpf_xdp_get_buff_len(ctx);
 
+	sample->kept = 0;
+	if (kept < ETH_HLEN) /* cannot be */
+		return;
+	barrier_var(kept);
 	if (kept > RL_FRAME_KEPT)
 		kept = RL_FRAME_KEPT;
 	barrier_var(kept);
-	sample->kept = 0;
-	if (kept && kept <= RL_FRAME_KEPT && !bpf_xdp_load_bytes(ctx, 0, sample->frame, kept))
+	if (!bpf_xdp_load_bytes(ctx, 0, sample->frame, kept))
 		sample->kept = kept;
 }
 
