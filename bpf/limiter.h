@@ -292,7 +292,7 @@ static __always_inline int limit_take_big(struct packet *p, const struct rl_rule
 	int newcomer = limit_take_newcomer(p, rule, now_ns);
 
 	if (newcomer == NEWCOMER_ASK && p->taken)
-		lru_take(p, rule, p->taken);
+		lru_take(p, rule, p->taken - 1);
 	else if (newcomer == NEWCOMER_ASK && !lru_holds(p, rule))
 		newcomer = limit_enter_newcomer(p, rule, now_ns);
 	if (newcomer == NEWCOMER_ASK)

@@ -118,8 +118,8 @@ static __always_inline int newcomer_set(struct rl_hot_slot *slot, __u64 word, __
 									    : NEWCOMER_REFUSED;
 }
 
-/* The key came back: hands it over to the LRU. Answers when it took its packet, to the CPU that is
- * the first to. */
+/* The key came back: hands it over to the LRU. Answers when it took its packet, + 1, to the CPU
+ * that is the first to. */
 static __always_inline __u64 newcomer_promote(const struct rl_rule *rule, struct rl_hot_set *set,
 					      struct rl_hot_slot *slot, __u64 word)
 {
@@ -127,7 +127,7 @@ static __always_inline __u64 newcomer_promote(const struct rl_rule *rule, struct
 
 	__sync_fetch_and_or(&set->slot[0].fingerprint, HOT_SPILLED);
 	old = __sync_fetch_and_or(&slot->fingerprint, HOT_REFUSED);
-	return old & HOT_REFUSED ? 0 : newcomer_since(rule, word);
+	return old & HOT_REFUSED ? 0 : newcomer_since(rule, word) + 1;
 }
 
 /* Takes from a slot that holds the key. enum newcomer. */
@@ -161,7 +161,7 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 }
 
 /* NEWCOMER_ASK: the LRU holds the key, or may. p->taken: when it took a packet that is to be
- * entered there first, in nanoseconds; else 0. enum newcomer. */
+ * entered there first, in nanoseconds + 1; else 0. enum newcomer. */
 static __always_inline int newcomer_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
 	struct hot_key key = hot_key_build(p, rule);

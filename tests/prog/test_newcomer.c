@@ -95,12 +95,12 @@ static void stranger_test(void **state)
 }
 
 /* Two packets make a state, unless the second is refused; all that the limit admits is counted. */
-static void back_test(void **state)
+static void back_from(const struct row *row, uint64_t start_ns)
 {
-	const struct row *row = *state;
 	struct rig *rig = begin(SOURCES, row->limit);
 	uint8_t addr[16];
 
+	rig_clock(rig, start_ns);
 	for (uint32_t i = 0; i < 100; i++) {
 		address_ip4(addr, i);
 		assert_int_equal(rig_within(rig, addr, 1), 1);
@@ -114,6 +114,17 @@ static void back_test(void **state)
 		assert_int_equal(rig_within(rig, addr, 9), row->n);
 	}
 	rig_close(rig);
+}
+
+static void back_test(void **state)
+{
+	back_from(*state, NS_PER_DAY);
+}
+
+/* In the first window since the machine started. */
+static void boot_test(void **state)
+{
+	back_from(*state, 0);
 }
 
 /* Strangers who come back at once spend the budget: whoever comes then is held to a packet each
@@ -234,6 +245,7 @@ static const struct {
 } kinds[] = {
 	{"strangers make no state", stranger_test},
 	{"who comes back is known", back_test},
+	{"who comes back, right after the start", boot_test},
 	{"beyond the budget", budget_test},
 	{"never more than the limit", bound_test},
 };
