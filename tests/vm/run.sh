@@ -66,7 +66,8 @@ make_initrd() { # FOLDER KERNEL-FILES
 # boot KERNEL SUITE: $WORK/KERNEL/results is what the guest says, errors why there is no guest.
 boot() {
 	local folder=$WORK/$1 files guest
-	files=$(tests/vm/fetch.sh "$2") && make_initrd "$folder" "$files" || return
+	files=$(tests/vm/fetch.sh "$2") || { touch "$folder/unreachable" && return 1; }
+	make_initrd "$folder" "$files" || return
 	read -ra guest <<<"$GUEST"
 	exec timeout --foreground "$GUEST_SECONDS" qemu-system-x86_64 "${guest[@]}" \
 		-kernel "$files/vmlinuz" -initrd "$folder/initrd" \
@@ -141,10 +142,27 @@ no_guest() {
 	cat "$WORK/$1/errors" "$WORK/$1/console" 2>/dev/null | tail -n 30 | tr -d '\r' | sed "s/^/$mark/"
 }
 
+# no_kernel KERNEL: it is in no cache, and the mirror does not answer or has no such suite.
+no_kernel() {
+	local reason
+	reason="kernel-$1 cannot be had: $(tail -n 1 "$WORK/$1/errors")"
+	tests_run=$((tests_run + 1))
+	if [[ $tap == 1 ]]; then
+		echo "ok # SKIP $reason"
+		return
+	fi
+	line "$1" 0 0 1 0
+	may_skip "kernel-$1" || refused+=("vm $reason")
+}
+
 report() { # KERNEL
 	local folder=$WORK/$1 file status limit seconds _
 	mkdir -p "$LOG/$1"
 	cp "$folder"/{errors,console,results} "$LOG/$1/" 2>/dev/null
+	if [[ -e $folder/unreachable ]]; then
+		no_kernel "$1"
+		return
+	fi
 	if ! grep -q '^#### kernel' "$folder/results" 2>/dev/null; then
 		no_guest "$1"
 		return
