@@ -11,7 +11,7 @@ source scripts/tap.sh
 LOG=build/vm
 MATRIX=tests/vm/matrix
 TEST_SECONDS=240 # of the guest's time
-GUEST_SECONDS=1500
+GUEST_SECONDS=3600
 # The guest's time is the number of instructions it ran (-icount), so that no load of this machine makes
 # a test late, and waiting takes no time.
 GUEST='-accel tcg -icount shift=1,sleep=off -m 1536 -smp 1 -display none -nodefaults -no-user-config -no-reboot'
