@@ -7,10 +7,10 @@
 
 #include "classify.h"
 
-static __always_inline void amount_add(struct rl_amount *amount, __u32 bytes)
+static __always_inline void amount_add(struct rl_amount *amount, const struct packet *p)
 {
-	amount->packets++;
-	amount->bytes += bytes;
+	amount->packets += packet_count(p);
+	amount->bytes += p->bytes;
 }
 
 static __always_inline bool reason_passes(enum rl_reason reason)
@@ -19,12 +19,12 @@ static __always_inline bool reason_passes(enum rl_reason reason)
 }
 
 /* The rule that decided alone. */
-static __always_inline void account_slot(__u32 slot, bool passed, __u32 bytes)
+static __always_inline void account_slot(__u32 slot, bool passed, const struct packet *p)
 {
 	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &slot);
 
 	if (c)
-		amount_add(passed ? &c->passed : &c->dropped, bytes);
+		amount_add(passed ? &c->passed : &c->dropped, p);
 }
 
 /* A packet that passed counts for every limit that it was held to. */
@@ -39,7 +39,7 @@ static __always_inline void account_limits(struct decision *d)
 		rule = picked_rule(d, i);
 		c = rule ? bpf_map_lookup_elem(&rule_counters, &rule->slot) : NULL;
 		if (c)
-			amount_add(d->shadowed & 1u << i ? &c->shadow : &c->passed, d->p.bytes);
+			amount_add(d->shadowed & 1u << i ? &c->shadow : &c->passed, &d->p);
 	}
 }
 
@@ -50,9 +50,9 @@ static __always_inline int account(struct decision *d, int reason)
 	if (!d)
 		return 0;
 	if (total)
-		amount_add(total, d->p.bytes);
+		amount_add(total, &d->p);
 	if (d->decided)
-		account_slot(d->slot, reason_passes(reason), d->p.bytes);
+		account_slot(d->slot, reason_passes(reason), &d->p);
 	else if (reason_passes(reason))
 		account_limits(d);
 	return 0;

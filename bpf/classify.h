@@ -38,6 +38,8 @@ static __always_inline struct decision *decision_begin(bool by_dest)
 	if (!d)
 		return NULL;
 	d->p.precise_ns = 0;
+	if (frames_are_skbs)
+		d->p.wait = 0;
 	d->p.sport = 0;
 	d->p.dport = 0;
 	d->p.flags = 0;

@@ -25,6 +25,7 @@
 #include "clock.h"
 #include "key.h"
 #include "maps.h"
+#include "pace.h"
 
 const volatile __u64 hot_seed[2] = {0}; /* drawn at attach */
 const volatile __u32 hot_mask = 0;      /* sets - 1 */
@@ -261,12 +262,12 @@ static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rul
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
 	struct rl_hot_slot *slot;
-	__u64 word, next;
+	__u64 word, next, level;
 
 	if (!set)
 		return false;
 	slot = hot_match(set, key.fingerprint);
-	if (slot && gcra_take(&rule->gcra, &slot->word, now, amount, &p->taken)) {
+	if (slot && bucket_take(p, rule, &slot->word, now, amount)) {
 		hot_mark(slot);
 		return true;
 	}
@@ -276,8 +277,10 @@ static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rul
 	if (!gcra_admits(&rule->gcra, word, now, amount, &next))
 		return false;
 	pressure_count(RL_PRESSURE_STRANGERS);
-	p->taken = next - now - gcra_level(&rule->gcra, word, now);
-	if (gcra_level(&rule->gcra, word, now))
+	level = gcra_level(&rule->gcra, word, now);
+	p->taken = next - now - level;
+	packet_hold(p, rule, level);
+	if (level)
 		key.fingerprint |= HOT_AGAIN; /* it was, before it was spilled */
 	hot_insert(set, key.fingerprint, next, now);
 	return true;

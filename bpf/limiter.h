@@ -7,19 +7,18 @@
 
 #include "algorithm/fixed_window.h"
 #include "algorithm/gcra.h"
-#include "algorithm/sliding_log.h"
 #include "algorithm/sliding_window.h"
 #include "algorithm/warm_up.h"
 #include "ban.h"
 #include "classify.h"
 #include "lease.h"
+#include "log.h"
 #include "newcomer.h"
-
-enum outcome { OUTCOME_WITHIN, OUTCOME_OVER, OUTCOME_BANNED, OUTCOME_NO_ROOM };
+#include "outcome.h"
 
 static __always_inline __u64 limit_amount(const struct packet *p, const struct rl_rule *rule)
 {
-	return rule->flags & RL_RULE_BYTES ? p->bytes : 1;
+	return rule->flags & RL_RULE_BYTES ? p->bytes : packet_count(p);
 }
 
 /* ---- would the limit admit it? */
@@ -57,17 +56,6 @@ static __always_inline bool slots_admit(const struct rl_rule *rule, const struct
 	return false;
 }
 
-static __always_inline bool log_admits(const struct rl_rule *rule, const struct rl_state_key *key,
-				       __u64 now_ns, __u64 *until_ns)
-{
-	struct rl_log *log = log_find(key);
-
-	if (!log || sliding_log_admits(&rule->window, log, now_ns, log_depth))
-		return true;
-	*until_ns = sliding_log_end(&rule->window, log, log_depth);
-	return false;
-}
-
 /* Of a limit whose state is in an LRU. */
 __noinline int lru_admits(struct packet *p, const struct rl_rule *rule, __u64 now_ns,
 			  __u64 *until_ns)
@@ -82,7 +70,7 @@ __noinline int lru_admits(struct packet *p, const struct rl_rule *rule, __u64 no
 	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
 		return slots_admit(rule, &key, now_ns, amount, until_ns);
 	if (rule->limit.algorithm == RL_SLIDING_LOG)
-		return log_admits(rule, &key, now_ns, until_ns);
+		return log_admits(rule, &key, now_ns, amount, until_ns);
 	return state_admits(rule, &key, now_ns, amount, until_ns);
 }
 
@@ -114,7 +102,7 @@ __noinline int lru_peek(struct packet *p, const struct rl_rule *rule, __u64 now_
 		return 0;
 	if (lru_admits(p, rule, now_ns, &until_ns))
 		return 1;
-	if (rule->place != RL_PLACE_NEWCOMER || rule->flags & RL_RULE_BYTES || !until_ns)
+	if (rule->place != RL_PLACE_NEWCOMER || !costs_one(p, rule) || !until_ns)
 		return 0;
 	refusal_put(p, rule, now_ns, until_ns);
 	__sync_fetch_and_add(&p->taken, 0); /* a barrier between the two */
@@ -173,9 +161,8 @@ static __always_inline int shared_take(struct packet *p, const struct rl_rule *r
 	p->taken = 0;
 	if (lease && lease_take(rule, lease, state, now_ns, amount))
 		return OUTCOME_WITHIN;
-	return gcra_take(&rule->gcra, &state->word, gcra_now(now_ns), amount, &p->taken)
-		       ? OUTCOME_WITHIN
-		       : OUTCOME_OVER;
+	return bucket_take(p, rule, &state->word, gcra_now(now_ns), amount) ? OUTCOME_WITHIN
+									    : OUTCOME_OVER;
 }
 
 /* From states in an LRU, which are made where there are none. enum outcome. */
@@ -198,10 +185,10 @@ __noinline int state_take(struct packet *p, const struct rl_rule *rule, __u64 no
 		taken = fixed_window_take(&rule->window, state, now_ns, limit_amount(p, rule),
 					  &p->taken);
 	else if (rule->limit.algorithm == RL_WARM_UP)
-		taken = warm_up_take(&rule->warm_up, state, gcra_now(now_ns), &p->taken);
+		taken = warm_up_take(&rule->warm_up, state, gcra_now(now_ns), packet_count(p),
+				     &p->taken);
 	else
-		taken = gcra_take(&rule->gcra, &state->word, gcra_now(now_ns),
-				  limit_amount(p, rule), &p->taken);
+		taken = bucket_take(p, rule, &state->word, gcra_now(now_ns), limit_amount(p, rule));
 	return taken ? OUTCOME_WITHIN : OUTCOME_OVER;
 }
 
@@ -223,30 +210,27 @@ __noinline int slots_take(struct packet *p, const struct rl_rule *rule, __u64 no
 		       : OUTCOME_OVER;
 }
 
-__noinline int log_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
-{
-	struct rl_state_key key;
-	struct rl_log *log;
-
-	if (!p || !rule)
-		return OUTCOME_NO_ROOM;
-	key_build(&key, p, rule);
-	log = log_find(&key);
-	if (!log)
-		log = log_create(&key);
-	if (!log)
-		return OUTCOME_NO_ROOM;
-	return sliding_log_take(&rule->window, log, now_ns, log_depth, &p->taken) ? OUTCOME_WITHIN
-										  : OUTCOME_OVER;
-}
-
 static __always_inline int lru_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
 	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
 		return slots_take(p, rule, now_ns);
+	if (rule->limit.algorithm == RL_SLIDING_LOG && packet_count(p) > 1)
+		return log_take_many(p, rule, now_ns);
 	if (rule->limit.algorithm == RL_SLIDING_LOG)
 		return log_take(p, rule, now_ns);
 	return state_take(p, rule, now_ns);
+}
+
+/* Enters a packet that came before, at since_ns: of a limit in packets it was one. */
+static __always_inline void lru_enter(struct packet *p, const struct rl_rule *rule, __u64 since_ns)
+{
+	__u32 segments = p->segments;
+
+	if (frames_are_skbs)
+		p->segments = 1;
+	lru_take(p, rule, since_ns);
+	if (frames_are_skbs)
+		p->segments = segments;
 }
 
 __noinline int lru_holds(struct packet *p, const struct rl_rule *rule)
@@ -292,7 +276,7 @@ static __always_inline int limit_take_big(struct packet *p, const struct rl_rule
 	int newcomer = limit_take_newcomer(p, rule, now_ns);
 
 	if (newcomer == NEWCOMER_ASK && p->taken)
-		lru_take(p, rule, p->taken - 1);
+		lru_enter(p, rule, p->taken - 1);
 	else if (newcomer == NEWCOMER_ASK && !lru_holds(p, rule))
 		newcomer = limit_enter_newcomer(p, rule, now_ns);
 	if (newcomer == NEWCOMER_ASK)
@@ -344,7 +328,7 @@ static __always_inline void state_refund(struct packet *p, const struct rl_rule 
 	if (rule->limit.algorithm == RL_FIXED_WINDOW)
 		fixed_window_refund(state, p->taken);
 	else if (rule->limit.algorithm == RL_WARM_UP)
-		warm_up_refund(state, p->taken);
+		warm_up_refund(state, p->taken, packet_count(p));
 	else
 		gcra_refund(&state->word, p->taken);
 }
@@ -355,20 +339,19 @@ __noinline int lru_refund(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
 	struct rl_slots *slots;
-	struct rl_log *log;
 
 	if (!p || !rule)
 		return 0;
+	if (rule->limit.algorithm == RL_SLIDING_LOG) {
+		log_refund(p, rule, packet_count(p));
+		return 0;
+	}
 	key_build(&key, p, rule);
 	if (rule->limit.algorithm == RL_SLIDING_WINDOW) {
 		slots = slots_find(&key);
 		if (slots)
 			sliding_window_refund(&rule->window, slots, p->taken,
 					      limit_amount(p, rule));
-	} else if (rule->limit.algorithm == RL_SLIDING_LOG) {
-		log = log_find(&key);
-		if (log)
-			sliding_log_refund(&rule->window, log, log_depth, p->taken);
 	} else {
 		state_refund(p, rule, &key);
 	}

@@ -57,14 +57,48 @@ static __always_inline bool refusal_holds(const struct rl_rule *rule, __u64 word
 	return hot_debt(word, now) && !((word ^ rule->generation) & REFUSAL_MASK);
 }
 
+/* Is it what a word can remember: one packet of a limit in packets? */
+static __always_inline bool costs_one(const struct packet *p, const struct rl_rule *rule)
+{
+	return !(rule->flags & RL_RULE_BYTES) && packet_count(p) == 1;
+}
+
+/* Several packets of a limit in packets: a state is made for them at once, as of one in bytes; but
+ * here others of the key are looked for in the hot table, which has to know. */
+static __always_inline bool is_several(const struct packet *p, const struct rl_rule *rule)
+{
+	return !(rule->flags & RL_RULE_BYTES) && packet_count(p) > 1;
+}
+
+/* Has a key that is paced waited for long enough? */
+static __always_inline bool newcomer_paced(const struct packet *p, const struct rl_rule *rule,
+					   __u64 debt)
+{
+	__u64 waited = rule->newcomer.span - debt;
+
+	return (frames_are_skbs ? waited / packet_count(p) : waited) >= rule->newcomer.pace;
+}
+
 /* May a key that the hot table holds have another packet? */
-static __always_inline bool newcomer_may(const struct rl_rule *rule, __u64 fingerprint, __u64 word,
-					 __u64 now)
+static __always_inline bool newcomer_may(const struct packet *p, const struct rl_rule *rule,
+					 __u64 fingerprint, __u64 word, __u64 now)
 {
 	__u64 debt = hot_debt(word, now);
-	__u64 least = fingerprint & HOT_AGAIN ? rule->newcomer.pace : rule->newcomer.wait;
 
-	return !debt || rule->newcomer.span - debt >= least;
+	if (!debt)
+		return true;
+	if (fingerprint & HOT_AGAIN)
+		return newcomer_paced(p, rule, debt);
+	return rule->newcomer.span - debt >= rule->newcomer.wait;
+}
+
+/* Could a fresh state hold it? A packet of the device's MTU always fits, several may not. */
+static __always_inline bool newcomer_fits(const struct packet *p, const struct rl_rule *rule)
+{
+	__u64 amount = rule->flags & RL_RULE_BYTES ? p->bytes : packet_count(p);
+
+	return !frames_are_skbs || rule->limit.algorithm == RL_WARM_UP ||
+	       amount <= rule->window.amount;
 }
 
 /* Writes nothing. NEWCOMER_ASK: the LRU knows. enum newcomer. */
@@ -80,15 +114,14 @@ static __always_inline int newcomer_peek(const struct packet *p, const struct rl
 		return NEWCOMER_ASK;
 	slot = hot_match(set, key.fingerprint);
 	if (!slot)
-		return hot_has_spilled(set) || rule->flags & RL_RULE_BYTES ? NEWCOMER_ASK
-									   : NEWCOMER_WITHIN;
+		return hot_has_spilled(set) || !costs_one(p, rule) ? NEWCOMER_ASK : NEWCOMER_WITHIN;
 	word = *(volatile __u64 *)&slot->word;
 	fingerprint = *(volatile __u64 *)&slot->fingerprint;
 	if ((fingerprint & ~HOT_FLAGS) != key.fingerprint)
 		return NEWCOMER_ASK;
 	if (fingerprint & HOT_REFUSED)
 		return refusal_holds(rule, word, now) ? NEWCOMER_REFUSED : NEWCOMER_ASK;
-	return newcomer_may(rule, fingerprint, word, now) ? NEWCOMER_WITHIN : NEWCOMER_REFUSED;
+	return newcomer_may(p, rule, fingerprint, word, now) ? NEWCOMER_WITHIN : NEWCOMER_REFUSED;
 }
 
 /* When the first packet of a key no longer matters. */
@@ -140,10 +173,14 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 
 	if (fingerprint & HOT_REFUSED)
 		return NEWCOMER_ASK;
-	if (!newcomer_may(rule, fingerprint, word, now))
+	if (!newcomer_may(p, rule, fingerprint, word, now))
 		return NEWCOMER_REFUSED;
 	if (!debt && rule->flags & RL_RULE_BYTES)
 		return NEWCOMER_ASK;
+	if (!debt && is_several(p, rule)) {
+		newcomer_promote(rule, set, slot, word); /* with nothing to enter */
+		return NEWCOMER_ASK;
+	}
 	if (!debt) {
 		__sync_fetch_and_and(&slot->fingerprint, ~HOT_AGAIN);
 		return newcomer_set(slot, word, newcomer_until(rule, now_ns));
@@ -153,7 +190,7 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 			p->taken = newcomer_promote(rule, set, slot, word);
 			return NEWCOMER_ASK;
 		}
-		if (rule->newcomer.span - debt < rule->newcomer.pace)
+		if (!newcomer_paced(p, rule, debt))
 			return NEWCOMER_REFUSED;
 		hot_mark(slot);
 	}
@@ -171,7 +208,7 @@ static __always_inline int newcomer_take(struct packet *p, const struct rl_rule 
 	p->taken = 0;
 	if (slot)
 		return newcomer_again(p, rule, set, slot, now_ns);
-	if (!set || hot_has_spilled(set) || rule->flags & RL_RULE_BYTES)
+	if (!set || hot_has_spilled(set) || !costs_one(p, rule))
 		return NEWCOMER_ASK;
 	pressure_count(RL_PRESSURE_STRANGERS);
 	hot_insert(set, key.fingerprint, newcomer_until(rule, now_ns), gcra_now(now_ns));
@@ -185,16 +222,19 @@ static __always_inline int newcomer_enter(const struct packet *p, const struct r
 {
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	bool bytes = rule->flags & RL_RULE_BYTES;
+	bool bytes = !costs_one(p, rule); /* or several packets: not remembered either */
 	__u64 now = gcra_now(now_ns), until = now + rule->newcomer.span, *spilt;
 	struct rl_hot_slot *slot;
 	bool paced;
 
-	if (!set || (bytes && creation_allowed()))
+	if (!set || (bytes && creation_allowed())) {
+		if (set && is_several(p, rule))
+			__sync_fetch_and_or(&set->slot[0].fingerprint, HOT_SPILLED);
 		return NEWCOMER_ASK;
+	}
 	spilt = hot_has_spilled(set) ? bpf_map_lookup_elem(&spilled, &key.fingerprint) : NULL;
 	paced = bytes || (spilt && hot_debt(*spilt, now));
-	if (spilt && !newcomer_may(rule, HOT_AGAIN, *spilt, now))
+	if (!newcomer_fits(p, rule) || (spilt && !newcomer_may(p, rule, HOT_AGAIN, *spilt, now)))
 		return NEWCOMER_REFUSED;
 	if (!paced)
 		until = newcomer_until(rule, now_ns);

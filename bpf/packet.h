@@ -21,6 +21,7 @@
 #define VLAN_TAGS_MAX    2
 #define EXTENSIONS_MAX   8
 #define TRANSPORT_MAX    0x1fff /* further in, no linear part of a frame reaches */
+#define PACKET_BYTES_MAX 0xffff /* that an IP header can say */
 #define IPV4_OFFSET_MASK 0x1fff
 #define IPV4_MORE        0x2000
 #define IPV6_OFFSET_MASK 0xfff8
@@ -38,11 +39,16 @@ enum packet_flag {
 	PACKET_LATER = 1 << 4,    /* a fragment without the transport header */
 };
 
+const volatile bool frames_are_skbs = false; /* hook ingress or egress */
+
 struct packet {
 	__u64 precise_ns; /* the precise clock, once it was read; 0 before */
 	__u64 taken;      /* by the last limit_take, for limit_refund */
 	__u64 home_hash;  /* of the address that the instance goes by: hot.h */
+	__u64 wait;       /* grains until it may leave: the longest that a limit asks for */
 	__u32 bytes;      /* on the wire, without FCS */
+	__u32 segments;   /* of an skb: packets on the wire */
+	__u32 headers;    /* of an skb: bytes of headers that each of them has */
 	__u16 sport, dport;
 	__u8 flags; /* enum packet_flag */
 	__u8 proto; /* of the transport header, or the last that was reached */
@@ -52,6 +58,12 @@ struct packet {
 	__u16 payload;         /* bytes of the IP packet from there on */
 	__u8 src[16], dst[16]; /* mapped */
 };
+
+/* How many packets it is on the wire. */
+static __always_inline __u32 packet_count(const struct packet *p)
+{
+	return frames_are_skbs ? p->segments : 1;
+}
 
 enum parse { PARSE_IP, PARSE_NON_IP, PARSE_MALFORMED };
 
@@ -106,16 +118,16 @@ static __always_inline bool is_vlan(__be16 proto)
 	return proto == bpf_htons(ETH_P_8021Q) || proto == bpf_htons(ETH_P_8021AD);
 }
 
-/* *proto becomes what follows Ethernet and its tags. A third tag is refused: an IP packet behind it
- * would reach nobody's rules. */
-static __always_inline bool parse_ethernet(struct cursor *c, __be16 *proto)
+/* *proto becomes what follows Ethernet and its tags, of which `tags` are not in the frame. A third
+ * tag is refused: an IP packet behind it would reach nobody's rules. */
+static __always_inline bool parse_ethernet(struct cursor *c, __be16 *proto, int tags)
 {
 	struct ethhdr *eth = cursor_take(c, struct ethhdr);
 
 	if (!eth)
 		return false;
 	*proto = eth->h_proto;
-	for (int i = 0; i < VLAN_TAGS_MAX && is_vlan(*proto); i++) {
+	for (int i = 0; i < VLAN_TAGS_MAX && i + tags < VLAN_TAGS_MAX && is_vlan(*proto); i++) {
 		struct vlan_header *tag = cursor_take(c, struct vlan_header);
 
 		if (!tag)
@@ -156,6 +168,8 @@ static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 
 
 	if (!tcp || tcp->doff < 5 || tcp->doff * 4u > room)
 		return false;
+	if (frames_are_skbs)
+		p->headers += tcp->doff * 4u;
 	p->sport = bpf_ntohs(tcp->source);
 	p->dport = bpf_ntohs(tcp->dest);
 	p->flags |= PACKET_PORTS;
@@ -175,6 +189,8 @@ static __always_inline bool parse_udp(struct cursor *c, struct packet *p, __u32 
 	len = bpf_ntohs(udp->len);
 	if (len < sizeof(*udp) || (len > room && !(p->flags & PACKET_FRAGMENT)))
 		return false;
+	if (frames_are_skbs)
+		p->headers += sizeof(*udp);
 	p->sport = bpf_ntohs(udp->source);
 	p->dport = bpf_ntohs(udp->dest);
 	p->flags |= PACKET_PORTS;
@@ -208,6 +224,8 @@ static __always_inline bool parse_transport(struct cursor *c, struct packet *p)
 {
 	__u32 room = p->payload;
 
+	if (frames_are_skbs)
+		p->headers = p->transport;
 	if (p->flags & PACKET_LATER)
 		return true;
 	switch (p->proto) {
@@ -224,6 +242,18 @@ static __always_inline bool parse_transport(struct cursor *c, struct packet *p)
 	return true;
 }
 
+/* A frame larger than an IP packet's length can say is an skb of many segments (BIG TCP), which
+ * says 0. */
+static __always_inline bool is_big(__u32 room)
+{
+	return frames_are_skbs && room > PACKET_BYTES_MAX;
+}
+
+static __always_inline __u16 payload_of(__u32 len)
+{
+	return frames_are_skbs && len > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : len;
+}
+
 /* Both IP parsers get in `room` the bytes of the frame from the IP header on, and leave the cursor
  * at the transport header; false is malformed. */
 static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32 room)
@@ -235,6 +265,11 @@ static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32
 		return false;
 	header = ip->ihl * 4;
 	len = bpf_ntohs(ip->tot_len);
+	if (!len) { /* apart from the other lengths, or the verifier of 6.1 loses its way */
+		if (!is_big(room))
+			return false;
+		len = room;
+	}
 	if (len < header || len > room)
 		return false;
 	c->pos = (void *)ip + header;
@@ -247,7 +282,7 @@ static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32
 	p->proto = ip->protocol;
 	address_map(p->src, ip->saddr);
 	address_map(p->dst, ip->daddr);
-	p->payload = len - header;
+	p->payload = payload_of(len - header);
 	return true;
 }
 
@@ -300,6 +335,8 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 	if (!ip || ip->version != 6)
 		return false;
 	payload = bpf_ntohs(ip->payload_len);
+	if (!payload && is_big(room - sizeof(*ip)))
+		payload = room - sizeof(*ip);
 	if (sizeof(*ip) + payload > room)
 		return false;
 	__builtin_memcpy(p->src, &ip->saddr, 16);
@@ -320,32 +357,39 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 	extensions = p->transport - start;
 	if (extensions > payload)
 		return false;
-	p->payload = payload - extensions;
+	p->payload = payload_of(payload - extensions);
 	return true;
 }
 
-/* `bytes` is the length of the whole frame; [data, data_end) the part of it that can be read. */
+/* From the IP header on, where the cursor is. */
+static __always_inline enum parse packet_parse_ip(struct packet *p, struct cursor *c, __be16 proto,
+						  __u32 room)
+{
+	bool whole;
+
+	if (proto == bpf_htons(ETH_P_IP))
+		whole = parse_ipv4(c, p, room);
+	else if (proto == bpf_htons(ETH_P_IPV6))
+		whole = parse_ipv6(c, p, room);
+	else
+		return PARSE_NON_IP;
+	if (!whole || !cursor_settle(c, p))
+		return PARSE_MALFORMED;
+	return parse_transport(c, p) ? PARSE_IP : PARSE_MALFORMED;
+}
+
+/* `bytes` is the length of the whole frame; [data, data_end) the part of it that can be read;
+ * `tags` are VLAN tags that were taken out of it. */
 static __always_inline enum parse packet_parse(struct packet *p, void *data, void *data_end,
-					       __u32 bytes)
+					       __u32 bytes, int tags)
 {
 	struct cursor c = {.pos = data, .end = data_end, .start = data};
 	__be16 proto;
-	__u32 room;
-	bool whole;
 
 	p->bytes = bytes;
-	if (!parse_ethernet(&c, &proto))
+	if (!parse_ethernet(&c, &proto, tags))
 		return PARSE_MALFORMED;
-	room = bytes - (__u32)(c.pos - data);
-	if (proto == bpf_htons(ETH_P_IP))
-		whole = parse_ipv4(&c, p, room);
-	else if (proto == bpf_htons(ETH_P_IPV6))
-		whole = parse_ipv6(&c, p, room);
-	else
-		return PARSE_NON_IP;
-	if (!whole || !cursor_settle(&c, p))
-		return PARSE_MALFORMED;
-	return parse_transport(&c, p) ? PARSE_IP : PARSE_MALFORMED;
+	return packet_parse_ip(p, &c, proto, bytes - (__u32)(c.pos - data));
 }
 
 #endif

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The entries of the data path: parse, classify, key, take, account. What each does is in the file
- * of that name; here is only their order.
+ * of that name; here is only their order. Only the program of the instance's hook is loaded.
  */
+#include <linux/pkt_cls.h>
+
 #include "account.h"
 #include "limiter.h"
+#include "skb.h"
 #include "watch.h"
 
 const volatile bool goes_by_dest = false;
@@ -104,8 +107,8 @@ __noinline int xdp_parse_whole(struct xdp_md *ctx, struct packet *p)
 	if (!p)
 		return PARSE_MALFORMED;
 	p->flags = 0;
-	return packet_parse(p, (void *)(long)ctx->data, (void *)(long)ctx->data_end,
-			    xdp_bytes(ctx));
+	return packet_parse(p, (void *)(long)ctx->data, (void *)(long)ctx->data_end, xdp_bytes(ctx),
+			    0);
 }
 
 /* A frame of one piece is as long as its readable part. Where that seems too short for what its
@@ -116,7 +119,7 @@ static __always_inline int xdp_parse(struct xdp_md *ctx, struct packet *p)
 	int parse = PARSE_MALFORMED;
 
 	if (!frames_in_pieces && !clock_injected)
-		parse = packet_parse(p, data, data_end, data_end - data);
+		parse = packet_parse(p, data, data_end, data_end - data, 0);
 	return parse == PARSE_MALFORMED ? xdp_parse_whole(ctx, p) : parse;
 }
 
@@ -130,8 +133,28 @@ int rlctl_xdp(struct xdp_md *ctx)
 		return XDP_DROP;
 	reason = frame_decide(d, xdp_parse(ctx, &d->p));
 	if (is_watched())
-		packet_watch(ctx, d, reason);
+		xdp_watch(ctx, d, reason);
 	return reason_passes(reason) ? XDP_PASS : XDP_DROP;
+}
+
+/* What passes goes on to the filters of others. */
+SEC("tc")
+int rlctl_tc(struct __sk_buff *skb)
+{
+	struct decision *d = decision_begin(goes_by_dest);
+	enum rl_reason reason;
+
+	if (!d) /* cannot be */
+		return TC_ACT_SHOT;
+	reason = frame_decide(d, skb_parse(skb, &d->p));
+	if (is_watched())
+		skb_watch(skb, d, reason);
+	if (!reason_passes(reason))
+		return TC_ACT_SHOT;
+	skb_mark(skb, d);
+	if (paces)
+		skb_delay(skb, &d->p);
+	return TC_ACT_UNSPEC;
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -156,9 +156,9 @@ static __always_inline void sample_packet(struct rl_sample *sample, const struct
 }
 
 /* The bounds are asked for one by one, in a form that Linux 6.1 learns them from. */
-static __always_inline void sample_frame(struct rl_sample *sample, struct xdp_md *ctx)
+static __always_inline void sample_frame(struct rl_sample *sample, void *ctx, bool skb)
 {
-	__u64 kept = bpf_xdp_get_buff_len(ctx);
+	__u64 kept = skb ? ((struct __sk_buff *)ctx)->len : bpf_xdp_get_buff_len(ctx);
 
 	sample->kept = 0;
 	if (kept < ETH_HLEN) /* cannot be */
@@ -167,36 +167,56 @@ static __always_inline void sample_frame(struct rl_sample *sample, struct xdp_md
 	if (kept > RL_FRAME_KEPT)
 		kept = RL_FRAME_KEPT;
 	barrier_var(kept);
-	if (!bpf_xdp_load_bytes(ctx, 0, sample->frame, kept))
+	if (!(skb ? bpf_skb_load_bytes(ctx, 0, sample->frame, kept)
+		  : bpf_xdp_load_bytes(ctx, 0, sample->frame, kept)))
 		sample->kept = kept;
 }
 
 /* False where the ring has no room. */
-__noinline int sample_put(struct xdp_md *ctx, struct decision *d, int reason, __u32 watcher,
-			  __u64 stands_for)
+static __always_inline bool sample_put(void *ctx, bool skb, struct decision *d, int reason,
+				       __u32 watcher, __u64 stands_for)
 {
 	void *ring = bpf_map_lookup_elem(&rings, &watcher);
 	struct rl_sample *sample;
 
 	if (!ring || !d)
-		return 0;
+		return false;
 	sample = bpf_ringbuf_reserve(ring, sizeof(*sample), 0);
 	if (!sample)
-		return 0;
+		return false;
 	sample->time_ns = clock_precise(&d->p);
 	sample->stands_for = stands_for;
 	sample->slot = decision_slot(d);
 	sample->reason = reason;
 	__builtin_memset(sample->pad, 0, sizeof(sample->pad));
 	sample_packet(sample, &d->p);
-	sample_frame(sample, ctx);
+	sample_frame(sample, ctx, skb);
 	bpf_ringbuf_submit(sample, 0);
-	return 1;
+	return true;
 }
 
-__noinline int watcher_see(struct xdp_md *ctx, struct decision *d, int reason, __u32 i)
+__noinline int xdp_sample(struct xdp_md *ctx, struct decision *d, int reason, __u32 watcher,
+			  __u64 stands_for)
 {
-	__u32 passed = reason_passes(reason), stream = 2 * i + passed;
+	return sample_put(ctx, false, d, reason, watcher, stands_for);
+}
+
+__noinline int skb_sample(struct __sk_buff *skb, struct decision *d, int reason, __u32 watcher,
+			  __u64 stands_for)
+{
+	return sample_put(skb, true, d, reason, watcher, stands_for);
+}
+
+static __always_inline struct rl_watch_count *watch_count_of(__u32 watcher, int reason)
+{
+	__u32 stream = 2 * watcher + reason_passes(reason);
+
+	return bpf_map_lookup_elem(&watch_counts, &stream);
+}
+
+/* For how many packets this one is to stand as a sample; 0: it is none. */
+__noinline __u64 watcher_asks(struct decision *d, int reason, __u32 i)
+{
 	struct rl_watch_count *count;
 	struct rl_watcher *w;
 
@@ -205,18 +225,32 @@ __noinline int watcher_see(struct xdp_md *ctx, struct decision *d, int reason, _
 	w = &watch_board.watcher[i];
 	if (!watcher_wants(w, d, reason))
 		return 0;
-	count = bpf_map_lookup_elem(&watch_counts, &stream);
-	if (!count || !stream_take(&w->stream[passed], count, clock_tick()))
+	count = watch_count_of(i, reason);
+	if (!count || !stream_take(&w->stream[reason_passes(reason)], count, clock_tick()))
 		return 0;
-	if (sample_put(ctx, d, reason, i, count->waiting))
+	return count->waiting;
+}
+
+static __always_inline void watcher_see(void *ctx, bool skb, struct decision *d, int reason,
+					__u32 i)
+{
+	__u64 stands_for = watcher_asks(d, reason, i);
+	struct rl_watch_count *count;
+
+	if (!stands_for)
+		return;
+	count = watch_count_of(i, reason);
+	if (!count)
+		return;
+	if (skb ? skb_sample(ctx, d, reason, i, stands_for)
+		: xdp_sample(ctx, d, reason, i, stands_for))
 		count->waiting = 0;
 	else
 		count->lost++;
-	return 0;
 }
 
 /* Shows the packet to all who watch. */
-__noinline int packet_watch(struct xdp_md *ctx, struct decision *d, int reason)
+static __always_inline int packet_watch(void *ctx, bool skb, struct decision *d, int reason)
 {
 	__u64 now_ns = clock_tick();
 	bool anybody = false;
@@ -226,12 +260,22 @@ __noinline int packet_watch(struct xdp_md *ctx, struct decision *d, int reason)
 	for (__u32 i = 0; i < RL_WATCHERS; i++) {
 		if (*(volatile __u64 *)&watch_board.watcher[i].until_ns <= now_ns)
 			continue;
-		watcher_see(ctx, d, reason, i);
+		watcher_see(ctx, skb, d, reason, i);
 		anybody = true;
 	}
 	if (!anybody)
 		watch_board.on = 0;
 	return 0;
+}
+
+__noinline int xdp_watch(struct xdp_md *ctx, struct decision *d, int reason)
+{
+	return packet_watch(ctx, false, d, reason);
+}
+
+__noinline int skb_watch(struct __sk_buff *skb, struct decision *d, int reason)
+{
+	return packet_watch(skb, true, d, reason);
 }
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <linux/types.h>
 
-#define RL_ABI_VERSION 1u
+#define RL_ABI_VERSION 2u
 
 /* Every enum below comes from one table: RL_X(NAME, "spelling"). */
 #define RL_ENUM(prefix, name, ...) prefix##name,
@@ -155,7 +155,9 @@ struct rl_warm_up {
 	__u8 refill_shift;
 	__u8 climb_shift;
 	__u8 climb_drop;
-	__u8 pad[5];
+	__u8 pad;
+	__u16 most; /* permits that one packet may cost: 1, or more where it may be several */
+	__u8 pad2[2];
 };
 _Static_assert(sizeof(struct rl_warm_up) == 56, "rl_warm_up");
 
@@ -173,7 +175,7 @@ enum rl_rule_flag {
 	RL_RULE_WHOLE = 1 << 1,  /* of the key's first address 32 and 64 bits count */
 	RL_RULE_DEST = 1 << 2,   /* the key's first address is the destination */
 	RL_RULE_BYTES = 1 << 3,
-	RL_RULE_SHADOW = 1 << 4,
+	RL_RULE_SHADOW = 1 << 4, /* what is over it passes: it is counted, or marked */
 	RL_RULE_BAN = 1 << 5,
 };
 #define RL_RULE_LANE_SHIFT 6 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
@@ -405,6 +407,8 @@ _Static_assert(sizeof(struct rl_sample) == 328, "rl_sample");
 
 enum rl_hook { RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS };
 
+#define RL_ROOT_OPTIONS_MAX 256 /* of a qdisc, as the kernel told them */
+
 /* What attach decided; read by every other command, not by the packet. */
 struct rl_instance {
 	__u32 abi_version;
@@ -427,6 +431,13 @@ struct rl_instance {
 	__u32 cache_sets;   /* of the prefix cache, a power of two */
 	__u32 hot_sets;     /* of the hot table, a power of two; 0: there is none */
 	__u64 hot_seed[2];  /* of its hash */
+	__u32 raw_ip;       /* 1: the device's packets have no Ethernet header */
+	__u32 made_clsact;  /* 1: the device's clsact is ours to take away */
+	__u32 put_fq;       /* 1: so is its fq, and what was there is to come back */
+	__u32 root_size; /* bytes of root_options; root_handle 0: the kernel's default was there */
+	__u32 root_handle;
+	char root_kind[16];
+	__u8 root_options[RL_ROOT_OPTIONS_MAX];
 };
 
 /* Both clocks at one instant. */

@@ -61,9 +61,10 @@ static int words_parse(const struct command *command, const struct policy_contex
 
 static const char *clock_name(const struct session *session, const struct rule *rule)
 {
-	return clock_choose(&rule->limit, session->instance.info.tick_ns) == RL_CLOCK_TICK
-		       ? "tick"
-		       : "precise";
+	const struct rl_instance *info = &session->instance.info;
+
+	return clock_choose(&rule->limit, info->hook, info->tick_ns) == RL_CLOCK_TICK ? "tick"
+										      : "precise";
 }
 
 static void prefix_words(char buf[PREFIX_TEXT_MAX], const struct rule *rule)

@@ -25,9 +25,10 @@ struct compile_context {
 	uint32_t prefixes_max; /* entries of a trie */
 	uint32_t slots_max;    /* counter slots */
 	uint64_t tick_ns;
-	uint32_t cpus;                     /* that may take from a shared bucket; 1: no leases */
-	bool share;                        /* each CPU holds its share of every rate: --table cpu */
-	bool hot;                          /* buckets are in the hot table */
+	uint32_t cpus; /* that may take from a shared bucket; 1: no leases */
+	bool share;    /* each CPU holds its share of every rate: --table cpu */
+	bool hot;      /* buckets are in the hot table */
+	enum rl_hook hook;
 	uint32_t log_max;                  /* N of a sliding-log */
 	uint64_t now_ns;                   /* CLOCK_MONOTONIC, what `for` counts from */
 	const struct policy_context *text; /* for naming a rule in an error */
@@ -59,8 +60,13 @@ void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *out);
 void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
 		     struct rl_rule *out);
 
-/* Which clock a limit is held by: the tick clock where a burst (queue, window) spans >= 16 ticks.
+/* Is it a queue at egress, a leaky bucket that holds packets up until they may leave? Elsewhere,
+ * and where what is over it passes, it only measures. */
+bool limit_paces(const struct rl_limit *limit, enum rl_hook hook);
+
+/* Which clock a limit is held by: the precise one where it paces, else the tick clock where a burst
+ * (queue, window) spans >= 16 ticks.
  */
-enum rl_clock clock_choose(const struct rl_limit *limit, uint64_t tick_ns);
+enum rl_clock clock_choose(const struct rl_limit *limit, enum rl_hook hook, uint64_t tick_ns);
 
 #endif

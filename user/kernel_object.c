@@ -53,6 +53,11 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 		return NULL;
 	skel->rodata->frames_in_pieces = info->mtu > ONE_PIECE;
 	skel->rodata->goes_by_dest = info->by_dest;
+	skel->rodata->frames_are_skbs = info->hook != RL_HOOK_XDP;
+	skel->rodata->frames_have_ethernet = !info->raw_ip;
+	skel->rodata->paces = info->hook == RL_HOOK_EGRESS;
+	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->hook == RL_HOOK_XDP);
+	bpf_program__set_autoload(skel->progs.rlctl_tc, info->hook != RL_HOOK_XDP);
 	skel->rodata->clock_tick_ns = info->tick_ns;
 	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
 	skel->rodata->hot_seed[0] = info->hot_seed[0];

@@ -115,6 +115,7 @@ void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *w)
 		.max = ramp_permits / 2 + 2 * ramp_permits / (1 + limit->cold),
 		.stable = stable,
 		.ramp = limit->ramp_ns << RL_GRAIN_SHIFT,
+		.most = 1,
 	};
 	w->refill_shift = shift_below(w->max, 62, 62);
 	w->refill = ((u128)w->max << w->refill_shift) / w->ramp;
@@ -222,13 +223,19 @@ static void newcomer_compile(const struct rl_limit *limit, const struct compile_
 	}
 }
 
+/* Does what exceeds the limit pass all the same? */
+static bool passes_over(const struct rl_limit *limit)
+{
+	return limit->over == RL_OVER_SHADOW || limit->over == RL_OVER_MARK;
+}
+
 static uint8_t flags_of(const struct rl_limit *limit)
 {
 	return (limit->key == RL_KEY_SOURCE || limit->key == RL_KEY_DEST ? RL_RULE_SIMPLE : 0) |
 	       (limit->key_len4 == 32 && limit->key_len6 == 64 ? RL_RULE_WHOLE : 0) |
 	       (limit->key == RL_KEY_DEST ? RL_RULE_DEST : 0) |
 	       (limit->unit != RL_PACKETS ? RL_RULE_BYTES : 0) |
-	       (limit->over == RL_OVER_SHADOW ? RL_RULE_SHADOW : 0) |
+	       (passes_over(limit) ? RL_RULE_SHADOW : 0) |
 	       (limit->over == RL_OVER_BAN ? RL_RULE_BAN : 0);
 }
 
@@ -237,7 +244,7 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 {
 	struct rl_limit part = limit_share(limit, ctx);
 
-	out->clock = clock_choose(limit, ctx->tick_ns);
+	out->clock = clock_choose(limit, ctx->hook, ctx->tick_ns);
 	masks_compile(limit, out);
 	out->place = place_choose(limit, ctx);
 	out->flags = flags_of(limit);
@@ -245,10 +252,13 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 		gcra_compile(&part, &out->gcra);
-		lease_compile(limit, ctx, out);
+		if (!limit_paces(limit, ctx->hook)) /* of a lease nobody knows when it may leave */
+			lease_compile(limit, ctx, out);
 		break;
 	case RL_WARM_UP:
 		warm_up_compile(&part, &out->warm_up);
+		if (ctx->hook != RL_HOOK_XDP)
+			out->warm_up.most = WARM_UP_MOST;
 		break;
 	default:
 		window_compile(&part, &out->window);
@@ -280,7 +290,14 @@ static uint64_t limit_span_ns(const struct rl_limit *limit)
 	return span < UINT64_MAX ? (uint64_t)span : UINT64_MAX;
 }
 
-enum rl_clock clock_choose(const struct rl_limit *limit, uint64_t tick_ns)
+bool limit_paces(const struct rl_limit *limit, enum rl_hook hook)
 {
+	return hook == RL_HOOK_EGRESS && limit->algorithm == RL_LEAKY_BUCKET && !passes_over(limit);
+}
+
+enum rl_clock clock_choose(const struct rl_limit *limit, enum rl_hook hook, uint64_t tick_ns)
+{
+	if (limit_paces(limit, hook))
+		return RL_CLOCK_PRECISE;
 	return limit_span_ns(limit) / TICKS_MIN >= tick_ns ? RL_CLOCK_TICK : RL_CLOCK_PRECISE;
 }

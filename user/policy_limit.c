@@ -13,8 +13,9 @@
 
 #include "policy_parser.h"
 
-#define ETHERNET_BYTES              14 /* what every packet has before the MTU counts */
-#define ETHERNET_VLAN_BYTES         22 /* and with two VLAN tags */
+#define ETHERNET_BYTES              14    /* what every packet has before the MTU counts */
+#define ETHERNET_VLAN_BYTES         22    /* and with two VLAN tags */
+#define SEGMENTS_BYTES              73728 /* the most that tc is handed at once: 64 KB, many headers */
 
 #define RATE_PACKETS_MAX            (1ull << 48)
 #define RATE_PACKETS_PER_SECOND_MAX 100000000ull
@@ -138,10 +139,25 @@ static int parse_rate(struct parser *p)
 	return rate_check(p);
 }
 
+/* What a bucket holds at least where nothing is said: a packet, and at tc the packets that the
+ * kernel keeps as one (GSO, GRO), which would else never fit; but no more than a day of the rate.
+ */
+static uint64_t least_default(const struct parser *p)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+	uint64_t full = packet_size(p, ETHERNET_VLAN_BYTES);
+	uint64_t segments = SEGMENTS_BYTES * (limit->unit == RL_BITS ? 8ull : 1ull);
+
+	if (!p->ctx->tc || counts_packets(limit) || segments < full ||
+	    rate_amount_in(limit->amount, limit->period_ns, NS_PER_DAY) < segments)
+		return full;
+	return segments;
+}
+
 static int bucket_finish(struct parser *p)
 {
 	struct rl_limit *limit = &p->rule->limit;
-	uint64_t full = packet_size(p, ETHERNET_VLAN_BYTES);
+	uint64_t full = least_default(p);
 	uint64_t tenth = rate_amount_in(limit->amount, limit->period_ns, NS_PER_SECOND / 10);
 
 	if (option_given(p, OPTION_BURST) || option_given(p, OPTION_QUEUE))

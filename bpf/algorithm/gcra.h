@@ -98,9 +98,10 @@ static __always_inline bool gcra_admits(const struct rl_gcra *g, __u64 word, __u
 	return true;
 }
 
-/* Admits and takes, or refuses and changes nothing. *taken is what gcra_refund gives back. */
-static __always_inline bool gcra_take(const struct rl_gcra *g, __u64 *word, __u64 now, __u64 amount,
-				      __u64 *taken)
+/* Admits and takes, or refuses and changes nothing. *taken is what gcra_refund gives back, *level
+ * what was in the bucket before: how long a queue of this rate holds the packet up. Grains. */
+static __always_inline bool gcra_queue(const struct rl_gcra *g, __u64 *word, __u64 now,
+				       __u64 amount, __u64 *taken, __u64 *level)
 {
 	gcra_settle(g, word, now);
 	for (int i = 0; i < GCRA_TRIES; i++) {
@@ -110,11 +111,20 @@ static __always_inline bool gcra_take(const struct rl_gcra *g, __u64 *word, __u6
 		if (!gcra_admits(g, old, now, amount, &next))
 			return false;
 		if (__sync_val_compare_and_swap(word, old, next) == old) {
-			*taken = next - now - gcra_level(g, old, now);
+			*level = gcra_level(g, old, now);
+			*taken = next - now - *level;
 			return true;
 		}
 	}
 	return false;
+}
+
+static __always_inline bool gcra_take(const struct rl_gcra *g, __u64 *word, __u64 now, __u64 amount,
+				      __u64 *taken)
+{
+	__u64 level;
+
+	return gcra_queue(g, word, now, amount, taken, &level);
 }
 
 /* Gives back what a take took. Whoever was refused in between was refused for one packet of debt

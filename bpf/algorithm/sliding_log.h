@@ -38,13 +38,14 @@ static __always_inline __u64 *sliding_log_place(struct rl_log *log, __u64 index,
 	return &log->time[index & (depth - 1)];
 }
 
+/* Would `count` packets be admitted at once, 1..N? */
 static __always_inline bool sliding_log_admits(const struct rl_window *w, struct rl_log *log,
-					       __u64 now, __u32 depth)
+					       __u64 now, __u32 depth, __u64 count)
 {
-	__u64 head = *(volatile __u64 *)&log->head;
+	__u64 last = *(volatile __u64 *)&log->head + count - 1;
 
 	return !sliding_log_recent(
-		w, *(volatile __u64 *)sliding_log_place(log, head - w->amount, depth), now);
+		w, *(volatile __u64 *)sliding_log_place(log, last - w->amount, depth), now);
 }
 
 /* When the N-th last admission, which refuses now, leaves the window. Nanoseconds. */

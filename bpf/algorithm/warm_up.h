@@ -12,8 +12,11 @@
  * State: word is `next` in grains of 1/16 ns modulo 2^64 (0 = fresh: cold, next = now), aux the
  * stored permits in units of 2^-16.
  *
- * Range: as gcra.h; ramp up to a day of 100 million packets/s. Precision: s is rounded to a grain,
- * 0.3 % at 100 million packets/s, nothing at 1/day.
+ * A packet that is n on the wire pays for n permits, as Guava's acquire(n), and may come when one
+ * may.
+ *
+ * Range: as gcra.h; n up to `most`, more is refused; ramp up to a day of 100 million
+ * packets/s. Precision: s is rounded to a grain, 0.3 % at 100 million packets/s, nothing at 1/day.
  *
  * Race: an admission is the compare-and-swap of `next`, so two CPUs never share a permit. The
  * winner writes the store after it; whoever is admitted s later and reads the one before pays for
@@ -29,6 +32,8 @@
 #define WARM_UP_TRIES  4
 #define WARM_UP_SECOND (1000000000ULL << RL_GRAIN_SHIFT)
 #define WARM_UP_ONE    (1ULL << 16) /* a permit */
+#define WARM_UP_MOST   2048 /* permits for one packet, where it can be several on the wire */
+#define WARM_UP_DEAR   (1ULL << 61) /* grains: four years, more than a packet costs */
 
 /* Permits stored at `now` (grains), in 2^-16. */
 static __always_inline __u64 warm_up_stored(const struct rl_warm_up *w, const struct rl_state *s,
@@ -43,25 +48,42 @@ static __always_inline __u64 warm_up_stored(const struct rl_warm_up *w, const st
 	return stored < w->max ? stored : w->max;
 }
 
-/* Grains that the permit costs with so many stored: s, and the climb above the threshold. */
-static __always_inline __u64 warm_up_cost(const struct rl_warm_up *w, __u64 stored)
+/* The part of a packet's cost that lies above the threshold, of which it takes ka permits. */
+static __always_inline __u64 warm_up_rise(__u64 climb, __u64 ka)
 {
-	__u64 above = stored > w->threshold ? stored - w->threshold : 0;
-	__u64 ka = above < WARM_UP_ONE ? above : WARM_UP_ONE;
-	__u64 climb = ((2 * above - ka) >> w->climb_drop) * w->climb >> w->climb_shift;
-
-	return w->stable + (climb < 1ULL << 46 ? climb * ka >> 16 : (climb >> 16) * ka);
+	if (ka <= WARM_UP_ONE)
+		return climb < 1ULL << 46 ? climb * ka >> 16 : (climb >> 16) * ka;
+	if (climb < 1ULL << 36)
+		return climb * ka >> 16;
+	return climb < 1ULL << 50 ? (climb >> 16) * ka : WARM_UP_DEAR;
 }
 
-/* Is `next` still to come? Further ahead than this limit's cold interval, and a second for clocks
- * that differ, it is another's: the rate was changed since, and it counts as now. */
+/* Grains that so many permits (1..WARM_UP_MOST) cost with so many stored: s each, and the climb
+ * above the threshold. */
+static __always_inline __u64 warm_up_cost_of(const struct rl_warm_up *w, __u64 stored,
+					     __u64 permits)
+{
+	__u64 above = stored > w->threshold ? stored - w->threshold : 0;
+	__u64 ka = above < permits * WARM_UP_ONE ? above : permits * WARM_UP_ONE;
+	__u64 climb = ((2 * above - ka) >> w->climb_drop) * w->climb >> w->climb_shift;
+
+	return w->stable * permits + warm_up_rise(climb, ka);
+}
+
+static __always_inline __u64 warm_up_cost(const struct rl_warm_up *w, __u64 stored)
+{
+	return warm_up_cost_of(w, stored, 1);
+}
+
+/* Is `next` still to come? Further ahead than a packet of so many permits costs, and a second for
+ * clocks that differ, it is another's: the rate was changed since, and it counts as now. */
 static __always_inline bool warm_up_waits(const struct rl_warm_up *w, __u64 word, __u64 now)
 {
 	__u64 wait = word - now;
 
 	if (word == 0 || (__s64)wait <= 0)
 		return false;
-	return wait <= warm_up_cost(w, w->max) + WARM_UP_SECOND;
+	return wait <= warm_up_cost_of(w, w->max, w->most) + WARM_UP_SECOND;
 }
 
 static __always_inline bool warm_up_admits(const struct rl_warm_up *w, const struct rl_state *s,
@@ -72,8 +94,10 @@ static __always_inline bool warm_up_admits(const struct rl_warm_up *w, const str
 
 /* Admits and takes, or refuses and changes nothing. *taken is what warm_up_refund gives back. */
 static __always_inline bool warm_up_take(const struct rl_warm_up *w, struct rl_state *s, __u64 now,
-					 __u64 *taken)
+					 __u64 permits, __u64 *taken)
 {
+	if (permits > w->most)
+		return false;
 	for (int i = 0; i < WARM_UP_TRIES; i++) {
 		__u64 word = *(volatile __u64 *)&s->word;
 		__u64 stored, cost, next;
@@ -81,22 +105,23 @@ static __always_inline bool warm_up_take(const struct rl_warm_up *w, struct rl_s
 		if (warm_up_waits(w, word, now))
 			return false;
 		stored = warm_up_stored(w, s, word, now);
-		cost = warm_up_cost(w, stored);
+		cost = warm_up_cost_of(w, stored, permits);
 		next = now + cost ? now + cost : 1;
 		if (__sync_val_compare_and_swap(&s->word, word, next) != word)
 			continue;
-		*(volatile __u64 *)&s->aux = stored > WARM_UP_ONE ? stored - WARM_UP_ONE : 0;
+		*(volatile __u64 *)&s->aux =
+			stored > permits * WARM_UP_ONE ? stored - permits * WARM_UP_ONE : 0;
 		*taken = next - now;
 		return true;
 	}
 	return false;
 }
 
-/* Lets the next packet come at once; the permit goes back to the store. */
-static __always_inline void warm_up_refund(struct rl_state *s, __u64 taken)
+/* Lets the next packet come at once; the permits go back to the store. */
+static __always_inline void warm_up_refund(struct rl_state *s, __u64 taken, __u64 permits)
 {
 	__sync_fetch_and_add(&s->word, -taken);
-	__sync_fetch_and_add(&s->aux, WARM_UP_ONE);
+	__sync_fetch_and_add(&s->aux, permits * WARM_UP_ONE);
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include "bed.h"
 
 #include <errno.h>
+#include <linux/pkt_cls.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ struct bed {
 	struct rlctl_bpf *skel;
 	struct instance instance;
 	struct rl_amount seen[RL_REASON_COUNT]; /* by bed_run */
-	int program_fd;
+	int program_fd, entry_fd;
 	int cpus;
 };
 
@@ -57,6 +58,7 @@ static struct rl_instance info_of(const struct bed_options *options)
 {
 	struct rl_instance info = {
 		.abi_version = RL_ABI_VERSION,
+		.hook = options->hook,
 		.by_dest = options->by_dest,
 		.mtu = 1500,
 		.tick_ns = 4 * NS_PER_MS,
@@ -102,7 +104,9 @@ struct bed *bed_open(const struct bed_options *options)
 #define TAKE_FD(map) bed->instance.fd.map = bpf_map__fd(bed->skel->maps.map);
 	INSTANCE_MAPS(TAKE_FD)
 #undef TAKE_FD
-	bed->program_fd = bpf_program__fd(bed->skel->progs.rlctl_xdp);
+	bed->program_fd = bpf_program__fd(options->hook == RL_HOOK_XDP ? bed->skel->progs.rlctl_xdp
+								       : bed->skel->progs.rlctl_tc);
+	bed->entry_fd = bed->program_fd;
 	bed_clock(bed, NS_PER_DAY);
 	return bed;
 }
@@ -157,8 +161,8 @@ void bed_reasons(struct bed *bed, struct rl_amount out[RL_REASON_COUNT])
 	}
 }
 
-/* What the counters say of the one packet since they were last read. */
-static enum rl_reason reason_since(struct bed *bed, uint32_t bytes)
+/* What the counters say of the one frame since they were last read. */
+static enum rl_reason reason_since(struct bed *bed, uint64_t packets, uint64_t bytes)
 {
 	enum rl_reason reason = RL_REASON_COUNT;
 	struct rl_amount now[RL_REASON_COUNT];
@@ -168,7 +172,7 @@ static enum rl_reason reason_since(struct bed *bed, uint32_t bytes)
 		if (!memcmp(&now[i], &bed->seen[i], sizeof(now[i])))
 			continue;
 		assert_int_equal(reason, RL_REASON_COUNT);
-		assert_int_equal(now[i].packets - bed->seen[i].packets, 1);
+		assert_int_equal(now[i].packets - bed->seen[i].packets, packets);
 		assert_int_equal(now[i].bytes - bed->seen[i].bytes, bytes);
 		reason = i;
 	}
@@ -177,16 +181,49 @@ static enum rl_reason reason_since(struct bed *bed, uint32_t bytes)
 	return reason;
 }
 
+static uint32_t verdict_of(const struct bed *bed, enum rl_reason reason)
+{
+	if (bed->instance.info.hook == RL_HOOK_XDP)
+		return reason_is_pass(reason) ? XDP_PASS : XDP_DROP;
+	return (uint32_t)(reason_is_pass(reason) ? TC_ACT_UNSPEC : TC_ACT_SHOT);
+}
+
 enum rl_reason bed_run(struct bed *bed, const struct shape *shape)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = shape->bytes, .data_size_in = shape->size);
 	enum rl_reason reason;
 
-	if (bpf_prog_test_run_opts(bed->program_fd, &opts))
+	if (bpf_prog_test_run_opts(bed->entry_fd, &opts))
 		fail_msg("BPF_PROG_TEST_RUN of %u bytes: %s", shape->size, strerror(errno));
-	reason = reason_since(bed, shape->size);
-	assert_int_equal(opts.retval, reason_is_pass(reason) ? XDP_PASS : XDP_DROP);
+	reason = reason_since(bed, 1, shape->size);
+	assert_int_equal(opts.retval, verdict_of(bed, reason));
 	return reason;
+}
+
+enum rl_reason bed_run_skb(struct bed *bed, const struct shape *shape, struct __sk_buff *skb,
+			   uint64_t packets, uint64_t bytes)
+{
+	struct __sk_buff before = *skb;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = shape->bytes, .data_size_in = shape->size,
+		    .ctx_in = &before, .ctx_size_in = sizeof(before), .ctx_out = skb,
+		    .ctx_size_out = sizeof(*skb));
+	enum rl_reason reason;
+
+	if (bpf_prog_test_run_opts(bed->entry_fd, &opts))
+		fail_msg("BPF_PROG_TEST_RUN of %u bytes: %s", shape->size, strerror(errno));
+	reason = reason_since(bed, packets, bytes);
+	assert_int_equal(opts.retval, verdict_of(bed, reason));
+	return reason;
+}
+
+void bed_enter_by(struct bed *bed, int program_fd)
+{
+	bed->entry_fd = program_fd;
+}
+
+int bed_program(const struct bed *bed)
+{
+	return bed->program_fd;
 }
 
 void bed_resync(struct bed *bed)
@@ -199,7 +236,7 @@ void bed_repeat(struct bed *bed, const struct shape *shape, uint32_t times)
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = shape->bytes, .data_size_in = shape->size,
 		    .repeat = times);
 
-	if (bpf_prog_test_run_opts(bed->program_fd, &opts))
+	if (bpf_prog_test_run_opts(bed->entry_fd, &opts))
 		fail_msg("BPF_PROG_TEST_RUN, repeated: %s", strerror(errno));
 }
 

@@ -21,6 +21,7 @@ struct bed;
 struct bed_options {
 	uint32_t sources, prefixes; /* 0: 4096, 128 */
 	bool by_dest;
+	enum rl_hook hook;
 };
 
 /* NULL, and a line on stderr, where the program cannot be loaded. */
@@ -36,6 +37,16 @@ void bed_clock(struct bed *bed, uint64_t now_ns);
 /* Runs the frame, and checks what holds for each: one packet and all its bytes more under one
  * reason, and the verdict that goes with that. */
 enum rl_reason bed_run(struct bed *bed, const struct shape *shape);
+
+/* The same for an skb, of hooks ingress and egress: in *skb goes what it is besides its data, and
+ * what became of it comes out. It has to count as so many packets and bytes. */
+struct __sk_buff;
+enum rl_reason bed_run_skb(struct bed *bed, const struct shape *shape, struct __sk_buff *skb,
+			   uint64_t packets, uint64_t bytes);
+
+/* Another program to run instead, that runs this one; the program's own descriptor. */
+void bed_enter_by(struct bed *bed, int program_fd);
+int bed_program(const struct bed *bed);
 
 /* Runs it so many times in one call, and checks nothing: threads may. bed_resync comes before the
  * next bed_run then. */

@@ -1,12 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* DESIGN.md §4: what is seen of a packet, and what is malformed. Each row is a frame and what is
- * known of it; every frame meets every policy below, and is denied by those whose fact it has.
+ * known of it; every frame meets every policy below, and is denied by those whose fact it has. It
+ * is the same at xdp and at ingress.
  */
 #include <string.h>
 
 #include "bed.h"
 
-static struct bed *bed;
+#define SKB_BYTES_MAX 3500 /* longer ones are refused by the kernel's test run */
+
+static struct bed *xdp, *tc;
+
+static void policy_set(const char *text)
+{
+	bed_policy(xdp, text);
+	bed_policy(tc, text);
+}
+
+/* The kernel's test run takes no skb without the IP header that its Ethernet type speaks of. */
+static bool runs_as_skb(const struct shape *shape)
+{
+	uint32_t type = shape->bytes[12] << 8 | shape->bytes[13];
+	uint32_t least = type == 0x0800 ? 34 : type == 0x86dd ? 54 : 15;
+
+	return shape->size >= least && shape->size <= SKB_BYTES_MAX;
+}
+
+static enum rl_reason run(const struct shape *shape)
+{
+	enum rl_reason reason = bed_run(xdp, shape);
+
+	if (runs_as_skb(shape) && bed_run(tc, shape) != reason)
+		fail_msg("%u bytes differ at ingress", shape->size);
+	return reason;
+}
+
+static enum rl_reason run_words(const char *words)
+{
+	static struct shape shape;
+
+	shape_build(&shape, words);
+	return run(&shape);
+}
 
 /* "" is never denied, "any" always. */
 static const struct table {
@@ -221,25 +256,27 @@ static enum rl_reason found[ARRAY_SIZE(rows)][ARRAY_SIZE(tables)];
 
 static int run_all(void **state)
 {
-	static const struct bed_options defaults;
+	static const struct bed_options at_xdp, at_tc = {.hook = RL_HOOK_INGRESS};
 
 	(void)state;
-	bed = bed_open(&defaults);
-	if (!bed)
+	xdp = bed_open(&at_xdp);
+	tc = bed_open(&at_tc);
+	if (!xdp || !tc)
 		return -1;
 	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
-		bed_policy(bed, tables[t].policy);
+		policy_set(tables[t].policy);
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-			found[i][t] = bed_run_words(bed, rows[i].words);
+			found[i][t] = run_words(rows[i].words);
 	}
-	bed_policy(bed, "rule any deny");
+	policy_set("rule any deny");
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	bed_close(bed);
+	bed_close(xdp);
+	bed_close(tc);
 	return 0;
 }
 
@@ -311,7 +348,7 @@ static void cut_test(void **state)
 	if (end > 2500)
 		end = 300; /* the rest of a jumbo frame is all alike */
 	for (shape.size = 14; shape.size < end; shape.size++) {
-		enum rl_reason reason = bed_run(bed, &shape);
+		enum rl_reason reason = run(&shape);
 
 		if (reason != RL_REASON_MALFORMED)
 			fail_msg("\"%s cut=%u\" is %s", row->words, shape.size,
@@ -365,7 +402,7 @@ static void short_test(void **state)
 		enum rl_reason reason;
 
 		put_length(&shape);
-		reason = bed_run(bed, &shape);
+		reason = run(&shape);
 		if (reason != (enough ? RL_REASON_DENIED : RL_REASON_MALFORMED))
 			fail_msg("%u bytes of \"%s\" are %s", shape.size, row->words,
 				 reason_name(reason));
@@ -422,7 +459,7 @@ static void mutation_test(void **state)
 			shape.bytes[12 + random_below(70)] = random_below(256);
 		if (!random_below(4))
 			shape.size = 14 + random_below(shape.size - 13);
-		reason = bed_run(bed, &shape);
+		reason = run(&shape);
 		if (reason != RL_REASON_DENIED && reason != RL_REASON_MALFORMED)
 			assert_true(reason == RL_REASON_NON_IP && may_pass(&shape));
 	}

@@ -337,7 +337,7 @@ static void clock_test(void **state)
 
 	snprintf(line, sizeof(line), "rule any limit %s", row->limit);
 	rule = must_parse(line, &on_xdp);
-	assert_int_equal(clock_choose(&rule.limit, row->tick_ns), row->clock);
+	assert_int_equal(clock_choose(&rule.limit, RL_HOOK_XDP, row->tick_ns), row->clock);
 }
 
 /* ---- leases */

@@ -79,7 +79,7 @@ static bool contest_take(struct contest *c, uint64_t now_ns, uint64_t amount, __
 	case RL_SLIDING_LOG:
 		return sliding_log_take(&c->window, &c->log, now_ns, LOG_MAX, taken);
 	case RL_WARM_UP:
-		return warm_up_take(&c->warm_up, &c->state, gcra_now(now_ns), taken);
+		return warm_up_take(&c->warm_up, &c->state, gcra_now(now_ns), 1, taken);
 	default:
 		return gcra_take(&c->gcra, &c->state.word, gcra_now(now_ns), amount, taken);
 	}

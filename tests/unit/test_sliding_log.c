@@ -44,7 +44,7 @@ static bool log_offer(struct log_pair *p, uint64_t now_ns, __u64 *taken)
 
 	if (!should)
 		memcpy(before, p->bytes, RL_LOG_SIZE(p->depth));
-	assert_true(sliding_log_admits(&p->window, &p->state, now_ns, p->depth) == should);
+	assert_true(sliding_log_admits(&p->window, &p->state, now_ns, p->depth, 1) == should);
 	if (sliding_log_take(&p->window, &p->state, now_ns, p->depth, taken) != should)
 		fail_msg("%llu/%llu at %llu: %s wrongly", p->window.amount, p->window.period_ns,
 			 (unsigned long long)now_ns, should ? "refused" : "admitted");

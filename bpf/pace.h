@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* At egress a leaky bucket is a queue: a packet that it admits leaves when what stood in the bucket
+ * before it has leaked. The qdisc fq keeps it until then (earliest departure time: C. Sanghi et
+ * al., Carousel, SIGCOMM 2017; Linux commit 80b14dee2bea). A bucket whose consequence drops nothing
+ * holds nothing up either.
+ */
+#ifndef RLCTL_PACE_H
+#define RLCTL_PACE_H
+
+#include "algorithm/gcra.h"
+#include "packet.h"
+
+const volatile bool paces = false; /* hook egress */
+
+static __always_inline bool rule_paces(const struct rl_rule *rule)
+{
+	return rule->limit.algorithm == RL_LEAKY_BUCKET && !(rule->flags & RL_RULE_SHADOW);
+}
+
+/* Under several buckets the latest departure counts. */
+static __always_inline void packet_hold(struct packet *p, const struct rl_rule *rule, __u64 level)
+{
+	if (paces && level > p->wait && rule_paces(rule))
+		p->wait = level;
+}
+
+/* Takes from the bucket of this word; p->taken is what is to be given back. */
+static __always_inline bool bucket_take(struct packet *p, const struct rl_rule *rule, __u64 *word,
+					__u64 now, __u64 amount)
+{
+	__u64 level;
+
+	if (!gcra_queue(&rule->gcra, word, now, amount, &p->taken, &level))
+		return false;
+	packet_hold(p, rule, level);
+	return true;
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A frame as tc hands it over, an skb: a VLAN tag may be beside it, headers may lie outside of what
+ * can be read, and it may be several packets on the wire (GSO, GRO), each with its own headers.
+ */
+#ifndef RLCTL_SKB_H
+#define RLCTL_SKB_H
+
+#include "classify.h"
+#include "pace.h"
+
+const volatile bool frames_have_ethernet = true; /* else they begin with IP */
+
+/* Of what can be read. */
+__noinline int skb_parse_linear(struct __sk_buff *skb, struct packet *p)
+{
+	void *data = (void *)(long)skb->data, *data_end = (void *)(long)skb->data_end;
+	struct cursor c = {.pos = data, .end = data_end, .start = data};
+
+	if (!p)
+		return PARSE_MALFORMED;
+	p->flags = 0;
+	p->headers = 0;
+	if (frames_have_ethernet)
+		return packet_parse(p, data, data_end, skb->len, skb->vlan_present != 0);
+	return packet_parse_ip(p, &c, skb->protocol, skb->len);
+}
+
+/* The kernel moves the headers to where they can be read. */
+static __always_inline int skb_parse_pulled(struct __sk_buff *skb, struct packet *p)
+{
+	__u32 reach = skb->len < TRANSPORT_MAX ? skb->len : TRANSPORT_MAX;
+
+	return bpf_skb_pull_data(skb, reach) ? PARSE_MALFORMED : skb_parse_linear(skb, p);
+}
+
+static __always_inline bool skb_is_linear(const struct __sk_buff *skb)
+{
+	void *data = (void *)(long)skb->data, *data_end = (void *)(long)skb->data_end;
+
+	return data_end - data >= skb->len;
+}
+
+/* What it is on the wire. A machine's guests do not say how many segments they send, only how
+ * large; of tunnels the kernel knows more headers than were parsed, and may say so in wire_len. */
+static __always_inline void skb_measure(struct __sk_buff *skb, struct packet *p)
+{
+	__u32 size = skb->gso_size, segments = skb->gso_segs, bytes = skb->len;
+
+	if (size && !segments && bytes > p->headers)
+		segments = (bytes - p->headers + size - 1) / size;
+	if (!size || !segments)
+		segments = 1;
+	bytes += (segments - 1) * p->headers;
+	if (segments > 1 && skb->wire_len > bytes)
+		bytes = skb->wire_len;
+	if (skb->vlan_present)
+		bytes += segments * sizeof(struct vlan_header);
+	p->segments = segments;
+	p->bytes = bytes;
+}
+
+static __always_inline int skb_parse(struct __sk_buff *skb, struct packet *p)
+{
+	int parse = skb_parse_linear(skb, p);
+
+	if (parse == PARSE_MALFORMED && !skb_is_linear(skb))
+		parse = skb_parse_pulled(skb, p);
+	skb_measure(skb, p);
+	return parse;
+}
+
+/* ---- what becomes of one that passes */
+
+/* Of several limits that it is over, the last says. */
+static __always_inline void skb_mark(struct __sk_buff *skb, const struct decision *d)
+{
+	for (__u32 i = 0; i < DECISION_MAX && d->shadowed >> i; i++) {
+		struct rl_rule *rule = d->shadowed & 1u << i ? picked_rule(d, i) : NULL;
+
+		if (rule && rule->limit.over == RL_OVER_MARK)
+			skb->mark = rule->limit.mark;
+	}
+}
+
+/* The departure that the socket asked for stays where it is later. The helper refuses packets whose
+ * VLAN tag is in the data. */
+static __always_inline void skb_delay(struct __sk_buff *skb, struct packet *p)
+{
+	__u64 departs_ns = clock_precise(p) + (p->wait >> RL_GRAIN_SHIFT);
+
+	if (!p->wait || skb->tstamp >= departs_ns)
+		return;
+	if (bpf_skb_set_tstamp(skb, departs_ns, BPF_SKB_TSTAMP_DELIVERY_MONO))
+		skb->tstamp = departs_ns;
+}
+
+#endif

@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What only the program of ingress and egress meets: skbs that are several packets on the wire,
+ * VLAN tags beside the data, marks, and at egress departure times. What it has in common with xdp
+ * is in the other files; headers outside of the linear part are in tests/net/test_tc.sh.
+ */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "bed.h"
+#include "units.h"
+
+#define NOW   NS_PER_DAY
+#define ETHER 14
+#define IP4   20
+#define IP6   40
+#define TCP   20
+#define UDP   8
+
+static struct bed *ingress, *egress;
+
+/* ---- what an skb counts */
+
+static const struct measure_row {
+	const char *name, *words;
+	uint32_t gso_size, gso_segs, wire_len;
+	uint32_t packets, headers; /* expected; headers of each packet but the first, in bytes */
+} measures[] = {
+	{"no segments", "ip4 tcp data=2800", 0, 0, 0, 1, 0},
+	{"four segments", "ip4 tcp data=2800", 700, 4, 0, 4, ETHER + IP4 + TCP},
+	{"a short one at the end", "ip4 tcp data=2801", 700, 5, 0, 5, ETHER + IP4 + TCP},
+	{"not said how many", "ip4 tcp data=2800", 700, 0, 0, 4, ETHER + IP4 + TCP},
+	{"not said how many, a short one", "ip4 tcp data=2801", 700, 0, 0, 5, ETHER + IP4 + TCP},
+	{"one segment", "ip4 tcp data=700", 700, 1, 0, 1, 0},
+	{"not said that it is one", "ip4 tcp data=700", 700, 0, 0, 1, 0},
+	{"many", "ip4 tcp data=3000", 10, 300, 0, 300, ETHER + IP4 + TCP},
+	{"TCP options", "ip4 tcp data=2812 doff=8", 700, 4, 0, 4, ETHER + IP4 + 32},
+	{"IPv4 options", "ip4 options=8 tcp data=2800", 700, 4, 0, 4, ETHER + IP4 + 8 + TCP},
+	{"IPv6", "ip6 tcp data=2800", 700, 4, 0, 4, ETHER + IP6 + TCP},
+	{"IPv6 extensions", "ip6 hop dst=1 tcp data=2800", 700, 0, 0, 4, ETHER + IP6 + 24 + TCP},
+	{"a tag in the data", "8021q ip4 tcp data=2800", 700, 4, 0, 4, ETHER + 4 + IP4 + TCP},
+	{"UDP", "ip4 udp data=2800", 700, 4, 0, 4, ETHER + IP4 + UDP},
+	{"UDP over IPv6", "ip6 udp data=2800", 700, 0, 0, 4, ETHER + IP6 + UDP},
+	{"the kernel knows more headers", "ip4 gre data=2800", 700, 4, 2842 + 3 * 90, 4, 90},
+	{"a tunnel that says no more", "ip4 gre data=2800", 700, 4, 0, 4, ETHER + IP4},
+	{"wire_len of one packet", "ip4 tcp data=2800", 0, 0, 3500, 1, 0},
+	{"malformed", "ip4 tcp data=2800 longer=1", 700, 4, 0, 4, 0},
+	{"not IP", "type=0x88cc data=2800", 700, 4, 0, 4, 0},
+};
+
+static void measure_test(void **state)
+{
+	const struct measure_row *row = *state;
+	struct __sk_buff skb = {
+		.gso_size = row->gso_size, .gso_segs = row->gso_segs, .wire_len = row->wire_len};
+	struct shape shape;
+
+	bed_policy(ingress, "");
+	shape_build(&shape, row->words);
+	bed_run_skb(ingress, &shape, &skb, row->packets,
+		    shape.size + (row->packets - 1) * row->headers);
+}
+
+/* ---- limits of packets */
+
+#define SINGLE "ip4 tcp"
+#define MANY   "ip4 tcp data=2800"
+
+static enum rl_reason run_segments(struct bed *bed, uint32_t segments)
+{
+	struct __sk_buff skb = {.gso_size = segments > 1 ? 2800 / segments : 0,
+				.gso_segs = segments > 1 ? segments : 0};
+	struct shape shape;
+
+	shape_build(&shape, segments > 1 ? MANY : SINGLE);
+	return bed_run_skb(bed, &shape, &skb, segments, shape.size + (segments - 1) * 54);
+}
+
+/* Segments of one skb after the other; + is within, - over. All limits hold ten packets. */
+static const char *const sequences[] = {
+	"4+ 4+ 4- 1+ 1+ 1-", "1+ 4+ 4+ 4- 1+ 1-", "4+ 1+ 4+ 2- 1+ 1-",
+	"11- 10+ 1-",        "1+ 10- 9+ 1-",      "2+ 8+ 2- 1-",
+};
+static const char *const limits[] = {
+	"limit 24/d burst 10",
+	"limit leaky-bucket 24/d queue 10",
+	"limit fixed-window 10/12h",
+	"limit sliding-window 10/12h",
+	"limit sliding-log 10/12h",
+	"limit 24/d burst 10 per rule",
+	"limit sliding-log 10/12h per rule",
+	"limit sliding-window 10/12h per flow",
+};
+
+static void sequence_check(const char *limit, const char *sequence)
+{
+	char rule[80];
+
+	snprintf(rule, sizeof(rule), "rule any %s", limit);
+	bed_policy(ingress, "");
+	bed_policy(ingress, rule);
+	for (const char *at = sequence; *at; at += strspn(at, " ")) {
+		char *end;
+		uint32_t segments = strtoul(at, &end, 10);
+		enum rl_reason reason = run_segments(ingress, segments);
+
+		if (reason != (*end == '+' ? RL_REASON_WITHIN : RL_REASON_OVER))
+			fail_msg("%s: %s: at \"%s\" it is %s", limit, sequence, at,
+				 reason_name(reason));
+		at = end + 1;
+	}
+}
+
+static void sequence_test(void **state)
+{
+	const char *const *limit = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sequences); i++)
+		sequence_check(*limit, sequences[i]);
+}
+
+/* What a later limit refuses costs the earlier one nothing. */
+static void refund_test(void **state)
+{
+	const char *const *limit = *state;
+	char rules[160];
+
+	snprintf(rules, sizeof(rules),
+		 "rule any %s; rule device udp deny; rule device limit 24/d burst 8", *limit);
+	bed_policy(ingress, "");
+	bed_policy(ingress, rules);
+	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
+	assert_int_equal(run_segments(ingress, 2), RL_REASON_WITHIN);
+	assert_int_equal(run_segments(ingress, 4), RL_REASON_OVER);
+	snprintf(rules, sizeof(rules), "rule any %s", *limit);
+	bed_policy(ingress, rules);
+	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
+	assert_int_equal(run_segments(ingress, 1), RL_REASON_OVER);
+}
+
+/* Cold, ten a second: a permit costs from 0.1 to 0.3 s, four of them four times that. */
+static void warm_up_test(void **state)
+{
+	(void)state;
+	bed_policy(ingress, "");
+	bed_policy(ingress, "rule any limit warm-up 10/s ramp 10s");
+	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
+	bed_clock(ingress, NOW + 1100 * NS_PER_MS);
+	assert_int_equal(run_segments(ingress, 1), RL_REASON_OVER);
+	bed_clock(ingress, NOW + 1200 * NS_PER_MS);
+	assert_int_equal(run_segments(ingress, 1), RL_REASON_WITHIN);
+	bed_clock(ingress, NOW + 1400 * NS_PER_MS);
+	assert_int_equal(run_segments(ingress, 1), RL_REASON_OVER);
+	bed_clock(ingress, NOW + 1500 * NS_PER_MS);
+	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
+	bed_clock(ingress, NOW);
+}
+
+/* A limit in bytes counts each packet's headers: 2854 and three times 54. */
+static void bytes_test(void **state)
+{
+	(void)state;
+	bed_policy(ingress, "");
+	bed_policy(ingress, "rule any limit 1byte/s burst 6086byte");
+	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
+	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
+	assert_int_equal(run_segments(ingress, 1), RL_REASON_WITHIN);
+	assert_int_equal(run_segments(ingress, 1), RL_REASON_OVER);
+}
+
+/* ---- tags beside the data: pushed by another program, which then runs ours */
+
+static int programs; /* as long as this is open the program finds ours in it */
+
+static int pusher_load(const struct bed *bed, uint16_t proto)
+{
+	int zero = 0, ours = bed_program(bed), fd;
+	struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 1},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = htons(proto)},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3, .imm = 5},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_skb_vlan_push},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 6},
+		{.code = BPF_LD | BPF_DW | BPF_IMM,
+		 .dst_reg = 2,
+		 .src_reg = BPF_PSEUDO_MAP_FD,
+		 .imm = programs},
+		{0},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_tail_call},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+
+	fd = bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "pusher", "GPL", insns, ARRAY_SIZE(insns),
+			   NULL);
+	assert_true(fd >= 0);
+	assert_int_equal(bpf_map_update_elem(programs, &zero, &ours, BPF_ANY), 0);
+	return fd;
+}
+
+static const struct tag_row {
+	const char *name;
+	uint16_t proto;
+	const char *words;
+	uint32_t gso_size;
+	enum rl_reason reason;
+	uint32_t packets, more; /* bytes besides the data's */
+} tags[] = {
+	{"802.1Q", 0x8100, "ip4 udp", 0, RL_REASON_DENIED, 1, 4},
+	{"802.1ad", 0x88a8, "ip4 udp", 0, RL_REASON_DENIED, 1, 4},
+	{"802.1ad, 802.1Q in the data", 0x88a8, "8021q ip6 udp", 0, RL_REASON_DENIED, 1, 4},
+	{"three tags", 0x88a8, "8021q 8021q ip4 udp", 0, RL_REASON_MALFORMED, 1, 4},
+	{"not IP", 0x8100, "type=0x806 data=46", 0, RL_REASON_NON_IP, 1, 4},
+	{"segments", 0x8100, "ip4 udp data=2800", 700, RL_REASON_DENIED, 4, 3 * 42 + 4 * 4},
+};
+
+static void tag_test(void **state)
+{
+	const struct tag_row *row = *state;
+	struct __sk_buff skb = {.gso_size = row->gso_size};
+	struct shape shape;
+	int pusher;
+
+	bed_policy(ingress, "rule any udp dport 2000 deny");
+	programs = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "programs", 4, 4, 1, NULL);
+	assert_true(programs >= 0);
+	pusher = pusher_load(ingress, row->proto);
+	bed_enter_by(ingress, pusher);
+	shape_build(&shape, row->words);
+	assert_int_equal(bed_run_skb(ingress, &shape, &skb, row->packets, shape.size + row->more),
+			 row->reason);
+	bed_enter_by(ingress, bed_program(ingress));
+	close(pusher);
+	close(programs);
+}
+
+/* ---- marks */
+
+static uint32_t mark_of(const char *words, uint32_t before, enum rl_reason reason)
+{
+	struct __sk_buff skb = {.mark = before};
+	struct shape shape;
+
+	shape_build(&shape, words);
+	assert_int_equal(bed_run_skb(ingress, &shape, &skb, 1, shape.size), reason);
+	return skb.mark;
+}
+
+static void mark_test(void **state)
+{
+	struct rl_rule_counters counters;
+
+	(void)state;
+	bed_policy(ingress, "");
+	bed_policy(ingress, "rule any udp limit 1/d burst 1 over mark 4294967295");
+	assert_int_equal(mark_of("ip4 udp", 9, RL_REASON_WITHIN), 9);
+	assert_int_equal(mark_of("ip4 udp", 9, RL_REASON_SHADOW), 4294967295);
+	assert_int_equal(mark_of("ip4 tcp", 9, RL_REASON_UNMATCHED), 9);
+	counters = bed_counters(ingress, "any udp limit 1/d");
+	assert_int_equal(counters.passed.packets, 1);
+	assert_int_equal(counters.shadow.packets, 1);
+	assert_int_equal(counters.dropped.packets, 0);
+}
+
+/* The last of them; and what only counts marks nothing. */
+static void marks_test(void **state)
+{
+	(void)state;
+	bed_policy(ingress, "");
+	bed_policy(ingress, "rule any limit 1/d burst 1 over mark 5; "
+			    "rule any limit 1/d burst 1 per flow over count; "
+			    "rule device limit 24/d burst 2 over mark 7");
+	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_WITHIN), 0);
+	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_SHADOW), 5);
+	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_SHADOW), 7);
+}
+
+static void mark_drop_test(void **state)
+{
+	(void)state;
+	bed_policy(ingress, "");
+	bed_policy(ingress,
+		   "rule any limit 1/d burst 1 over mark 5; rule device limit 1/d burst 1");
+	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_WITHIN), 0);
+	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_OVER), 0);
+}
+
+/* ---- departure times: what leaves when, in microseconds after the packets came all at once */
+
+#define KEPT (-1) /* not told: what it was before, nothing */
+#define OVER (-2)
+
+static const struct pace_row {
+	const char *name, *policy, *words;
+	uint32_t segments;
+	int64_t asked; /* by its socket */
+	int64_t departs[6];
+} paces_of[] = {
+	{"one after the other",
+	 "rule any limit leaky-bucket 1000/s queue 5",
+	 "ip4 udp",
+	 1,
+	 KEPT,
+	 {KEPT, 1000, 2000, 3000, 4000, OVER}},
+	{"IPv6",
+	 "rule any limit leaky-bucket 1000/s queue 3",
+	 "ip6 tcp",
+	 1,
+	 KEPT,
+	 {KEPT, 1000, 2000, OVER}},
+	{"a tag in the data",
+	 "rule any limit leaky-bucket 1000/s queue 3",
+	 "8021q ip4 udp",
+	 1,
+	 KEPT,
+	 {KEPT, 1000, 2000, OVER}},
+	{"segments",
+	 "rule any limit leaky-bucket 1000/s queue 10",
+	 MANY,
+	 4,
+	 KEPT,
+	 {KEPT, 4000, OVER}},
+	{"bytes: 60 of 60000 a second",
+	 "rule any limit leaky-bucket 60kbyte/s queue 3kbyte",
+	 "ip4 udp data=18",
+	 1,
+	 KEPT,
+	 {KEPT, 1000, 2000, 3000, 4000, 5000}},
+	{"of all the rule's packets",
+	 "rule any limit leaky-bucket 1000/s queue 5 per rule",
+	 "ip4 udp",
+	 1,
+	 KEPT,
+	 {KEPT, 1000, 2000, 3000, 4000, OVER}},
+	{"where a CPU else leases",
+	 "rule device limit leaky-bucket 1m/s queue 100000",
+	 "ip4 udp",
+	 1,
+	 KEPT,
+	 {KEPT, 1, 2, 3, 4, 5}},
+	{"two buckets, the later counts",
+	 "rule any limit leaky-bucket 1000/s queue 5; rule device limit leaky-bucket 100/s queue 3",
+	 "ip4 udp",
+	 1,
+	 KEPT,
+	 {KEPT, 10000, 20000, OVER, OVER, OVER}},
+	{"the socket asked for earlier",
+	 "rule any limit leaky-bucket 1000/s queue 5",
+	 "ip4 udp",
+	 1,
+	 500,
+	 {500, 1000, 2000, 3000}},
+	{"the socket asked for later",
+	 "rule any limit leaky-bucket 1000/s queue 5",
+	 "ip4 udp",
+	 1,
+	 2500,
+	 {2500, 2500, 2500, 3000}},
+	{"over count holds nothing up",
+	 "rule any limit leaky-bucket 1000/s queue 2 over count",
+	 "ip4 udp",
+	 1,
+	 KEPT,
+	 {KEPT, KEPT, KEPT, KEPT}},
+	{"over mark holds nothing up",
+	 "rule any limit leaky-bucket 1000/s queue 2 over mark 1",
+	 "ip4 udp",
+	 1,
+	 KEPT,
+	 {KEPT, KEPT, KEPT, KEPT}},
+	{"over ban does",
+	 "rule any limit leaky-bucket 1000/s queue 2 over ban 1h",
+	 "ip4 udp",
+	 1,
+	 KEPT,
+	 {KEPT, 1000}},
+	{"other buckets do not",
+	 "rule any limit 1000/s burst 3",
+	 "ip4 udp",
+	 1,
+	 KEPT,
+	 {KEPT, KEPT, KEPT, OVER}},
+};
+
+static bool is_over(enum rl_reason reason)
+{
+	return reason == RL_REASON_OVER || reason == RL_REASON_BANNED;
+}
+
+static void pace_check(const struct pace_row *row, const struct shape *shape, int64_t expected)
+{
+	uint64_t asked_ns = row->asked == KEPT ? 0 : NOW + row->asked * NS_PER_US;
+	struct __sk_buff skb = {.tstamp = asked_ns,
+				.gso_size = row->segments > 1 ? 2800 / row->segments : 0};
+	enum rl_reason reason = bed_run_skb(egress, shape, &skb, row->segments,
+					    shape->size + (row->segments - 1) * 54);
+
+	assert_int_equal(is_over(reason), expected == OVER);
+	if (expected != OVER)
+		assert_int_equal(skb.tstamp,
+				 expected == KEPT ? asked_ns : NOW + expected * NS_PER_US);
+}
+
+static void pace_test(void **state)
+{
+	const struct pace_row *row = *state;
+	struct shape shape;
+
+	bed_policy(egress, "");
+	bed_policy(egress, row->policy);
+	shape_build(&shape, row->words);
+	for (size_t i = 0; i < ARRAY_SIZE(row->departs) && row->departs[i]; i++)
+		pace_check(row, &shape, row->departs[i]);
+}
+
+/* What has leaked is waited for no more. */
+static void leak_test(void **state)
+{
+	struct __sk_buff skb = {0};
+	struct shape shape;
+
+	(void)state;
+	bed_policy(egress, "");
+	bed_policy(egress, "rule any limit leaky-bucket 1000/s queue 5");
+	shape_build(&shape, "ip4 udp");
+	for (int i = 0; i < 5; i++) {
+		skb.tstamp = 0;
+		bed_run_skb(egress, &shape, &skb, 1, shape.size);
+	}
+	bed_clock(egress, NOW + 2500 * NS_PER_US);
+	skb.tstamp = 0;
+	assert_int_equal(bed_run_skb(egress, &shape, &skb, 1, shape.size), RL_REASON_WITHIN);
+	assert_int_equal(skb.tstamp, NOW + 5000 * NS_PER_US);
+	bed_clock(egress, NOW + NS_PER_SECOND);
+	skb.tstamp = 0;
+	bed_run_skb(egress, &shape, &skb, 1, shape.size);
+	assert_int_equal(skb.tstamp, 0);
+	bed_clock(egress, NOW);
+}
+
+/* A refused packet holds nothing up, also where the bucket that paces had taken before. */
+static void refused_test(void **state)
+{
+	struct __sk_buff skb = {0};
+	struct shape shape;
+
+	(void)state;
+	bed_policy(egress, "");
+	bed_policy(egress, "rule any limit leaky-bucket 1000/s queue 5; "
+			   "rule any limit 24/d burst 2 per rule");
+	shape_build(&shape, "ip4 udp");
+	for (int i = 0; i < 4; i++)
+		bed_run_skb(egress, &shape, &skb, 1, shape.size);
+	bed_policy(egress, "rule any limit leaky-bucket 1000/s queue 5");
+	skb.tstamp = 0;
+	bed_run_skb(egress, &shape, &skb, 1, shape.size);
+	assert_int_equal(skb.tstamp, NOW + 2000 * NS_PER_US);
+}
+
+/* At ingress the same rule is a meter. */
+static void meter_test(void **state)
+{
+	struct shape shape;
+
+	(void)state;
+	bed_policy(ingress, "");
+	bed_policy(ingress, "rule any limit leaky-bucket 1000/s queue 3");
+	shape_build(&shape, "ip4 udp");
+	for (int i = 0; i < 4; i++) {
+		struct __sk_buff skb = {0};
+		enum rl_reason reason = bed_run_skb(ingress, &shape, &skb, 1, shape.size);
+
+		assert_int_equal(reason, i < 3 ? RL_REASON_WITHIN : RL_REASON_OVER);
+		assert_int_equal(skb.tstamp, 0);
+	}
+}
+
+/* ---- */
+
+static int set_up(void **state)
+{
+	static const struct bed_options in = {.hook = RL_HOOK_INGRESS};
+	static const struct bed_options out = {.hook = RL_HOOK_EGRESS, .by_dest = true};
+
+	(void)state;
+	ingress = bed_open(&in);
+	egress = bed_open(&out);
+	return ingress && egress ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	bed_close(ingress);
+	bed_close(egress);
+	return 0;
+}
+
+static const struct CMUnitTest others[] = {
+	cmocka_unit_test(warm_up_test),   cmocka_unit_test(bytes_test),
+	cmocka_unit_test(mark_test),      cmocka_unit_test(marks_test),
+	cmocka_unit_test(mark_drop_test), cmocka_unit_test(leak_test),
+	cmocka_unit_test(refused_test),   cmocka_unit_test(meter_test),
+};
+
+#define TESTS_MAX                                                                                  \
+	(ARRAY_SIZE(measures) + 2 * ARRAY_SIZE(limits) + ARRAY_SIZE(tags) + ARRAY_SIZE(paces_of) + \
+	 ARRAY_SIZE(others))
+static struct CMUnitTest tests[TESTS_MAX];
+static char names[TESTS_MAX][96];
+
+static size_t add_test(size_t count, const char *group, const char *name, CMUnitTestFunction test,
+		       const void *row)
+{
+	snprintf(names[count], sizeof(names[count]), "%s: %s", group, name);
+	tests[count] = (struct CMUnitTest){names[count], test, NULL, NULL, (void *)row};
+	return count + 1;
+}
+
+int main(void)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(measures); i++)
+		count = add_test(count, "counts", measures[i].name, measure_test, &measures[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		count = add_test(count, "segments", limits[i], sequence_test, &limits[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		count = add_test(count, "given back", limits[i], refund_test, &limits[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++)
+		count = add_test(count, "tag beside", tags[i].name, tag_test, &tags[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(paces_of); i++)
+		count = add_test(count, "departs", paces_of[i].name, pace_test, &paces_of[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		tests[count++] = others[i];
+	return _cmocka_run_group_tests("skb", tests, count, set_up, tear_down);
+}
