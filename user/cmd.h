@@ -18,7 +18,7 @@
  */
 #define COMMAND_OPTIONS(X)                                                                    \
 	X(INTERFACE, "interface", 'i', "DEV", "the device; not needed while one is attached") \
-	X(HOOK, "hook", 0, "xdp|ingress|egress", "the hook of the device")                    \
+	X(HOOK, "hook", 0, "xdp|ingress|egress", "the hook of the device; attach: xdp")       \
 	X(JSON, "json", 'j', NULL, "data as one JSON document")                               \
 	X(NETNS, "netns", 'n', "NAME", "act in this network namespace")                       \
 	X(BPFFS, "bpffs", 0, "DIR", "the bpffs that holds the pins; " BPFFS_DEFAULT)          \
@@ -27,12 +27,13 @@
 	X(VERSION, "version", 0, NULL, "print the version")                                   \
 	X(HELP, "help", 'h', NULL, "print this help")                                         \
 	X(MODE, "mode", 0, "auto|native|generic", "auto falls back to generic, and says so")  \
-	X(BY, "by", 0, "source|dest", "the address that prefixes mean; source")               \
+	X(BY, "by", 0, "source|dest", "the address that prefixes mean; dest at egress")       \
 	X(POLICY, "policy", 0, "FILE", "the policy to start with; - is standard input")       \
 	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; hot")                       \
 	X(SOURCES, "sources", 0, "N", "how many states are kept at most; 262144")             \
 	X(PREFIXES, "prefixes", 0, "N", "how many prefixes a policy may have; 16384")         \
 	X(LOG_DEPTH, "log-depth", 0, "N", "the largest N of a sliding-log; 1024")             \
+	X(FQ, "fq", 0, NULL, "egress: put the qdisc fq there, for leaky-bucket")              \
 	X(OR_APPLY, "or-apply", 0, NULL, "where attached already, only apply the policy")     \
 	X(CHECK, "check", 0, NULL, "only look for errors; needs no privilege")                \
 	X(TRY, "try", 0, "DURATION", "undo it unless it is confirmed within that time")       \
@@ -68,6 +69,7 @@ struct command {
 	int word_count;
 	const char *arguments[OPTION_COUNT]; /* NULL: not given; "" where there is none */
 	int choices[OPTION_COUNT];           /* for arguments A|B|C: which; 0 when not given */
+	unsigned int hooks;                  /* bits: every --hook that was given */
 };
 
 /* Whether the first word behind the verb is a device. */
@@ -80,6 +82,7 @@ struct verb {
 	const char *more; /* of its help, or NULL */
 	uint64_t options; /* OPTION_BITs */
 	enum device_word device;
+	bool hooks; /* --hook may be given several times */
 	int words_min, words_max;
 	bool hidden;                               /* for programs: not in the usage */
 	int (*run)(const struct command *command); /* 0, below 0: failed, WRONG_WORDS */

@@ -47,11 +47,13 @@ static bool may_look(const struct target *target)
 
 static int check_alone(const struct target *target, struct check *check)
 {
-	struct policy_context ctx = {.mtu = 1500, .tc = target->hook > RL_HOOK_XDP};
+	bool by_dest = target->hook == RL_HOOK_EGRESS;
+	struct policy_context ctx = {
+		.mtu = 1500, .by_dest = by_dest, .tc = target->hook > RL_HOOK_XDP};
 	int rc = 0;
 
 	if (target->device && if_nametoindex(target->device))
-		rc = device_context(target, false, &ctx);
+		rc = device_context(target, by_dest, &ctx);
 	if (!rc)
 		rc = policy_file_parse(check->file, &ctx, check->policy);
 	return rc ? rc : policy_file_check(check->file, &ctx, PREFIXES_DEFAULT, check->policy);

@@ -5,6 +5,8 @@
 #include "cmd.h"
 #include "guard.h"
 
+#include <string.h>
+
 #define CAPACITY_MAX 16777216u
 
 /* Numbers of the choices in COMMAND_OPTIONS that are named here. */
@@ -29,7 +31,7 @@ static int options_take(const struct command *command, struct attach_options *ou
 	int rc;
 
 	out->mode = command->choices[OPTION_MODE];
-	out->by_dest = command->choices[OPTION_BY] == BY_DEST;
+	out->fq = option_given(command, OPTION_FQ);
 	out->table = command->choices[OPTION_TABLE];
 	rc = option_number(command, OPTION_SOURCES, CAPACITY_MAX, SOURCES_DEFAULT, &out->sources);
 	if (!rc)
@@ -43,97 +45,158 @@ static int options_take(const struct command *command, struct attach_options *ou
 	return rc;
 }
 
-static int policy_take(const struct command *command, const struct attach_options *options,
-		       const struct policy_context *ctx, struct policy *out)
+/* Options that only one hook has. */
+static int hooks_check(const struct command *command, unsigned int hooks)
 {
-	const char *path = command->arguments[OPTION_POLICY];
-	struct policy_file file;
-	int rc;
-
-	if (!path)
-		return 0;
-	rc = policy_file_read(path, &file);
-	if (rc)
-		return rc;
-	rc = policy_file_parse(&file, ctx, out);
-	if (!rc)
-		rc = policy_file_check(&file, ctx, options->prefixes, out);
-	policy_file_clear(&file);
-	return rc;
+	if (option_given(command, OPTION_MODE) && !(hooks & 1u << RL_HOOK_XDP))
+		return wrong("attach: --mode is of --hook xdp: leave it out");
+	if (option_given(command, OPTION_FQ) && !(hooks & 1u << RL_HOOK_EGRESS))
+		return wrong("attach: --fq is of --hook egress: leave it out or add that");
+	return 0;
 }
 
-static int policy_guard(const struct command *command, const struct policy *policy,
-			const struct policy_context *ctx)
+/* ---- one instance for each hook */
+
+struct plan {
+	struct target target;
+	struct attach_options options;
+	struct policy_context ctx;
+	struct policy policy;
+	bool wanted;
+};
+
+static int policy_guard(const struct command *command, const struct plan *plan)
 {
 	struct guard guard;
 	int rc;
 
 	guard_start(&guard, option_given(command, OPTION_YES));
-	rc = guard_pass(&guard, NULL, policy, ctx);
+	rc = guard_pass(&guard, NULL, &plan->policy, &plan->ctx);
 	return rc == GUARD_ASKS ? guard_ask(&guard) : rc;
 }
 
-/* What is in the language of the command line but not yet in this version. */
-static int version_check(const struct command *command)
+static int policy_take(const struct policy_file *file, struct plan *plan)
 {
-	if (command->target.hook > RL_HOOK_XDP)
-		return fail("--hook %s is not in this version, only xdp is",
-			    command->arguments[OPTION_HOOK]);
+	int rc = policy_file_parse(file, &plan->ctx, &plan->policy);
+
+	return rc ? rc : policy_file_check(file, &plan->ctx, plan->options.prefixes, &plan->policy);
+}
+
+static int plan_make(const struct command *command, const struct attach_options *options,
+		     enum rl_hook hook, const struct policy_file *file, struct plan *out)
+{
+	out->target = command->target;
+	out->target.hook = hook;
+	out->options = *options;
+	out->options.by_dest = option_given(command, OPTION_BY)
+				       ? command->choices[OPTION_BY] == BY_DEST
+				       : hook == RL_HOOK_EGRESS;
+	out->options.fq = options->fq && hook == RL_HOOK_EGRESS;
+	out->wanted = true;
+	if (device_context(&out->target, out->options.by_dest, &out->ctx))
+		return -1;
+	if (file && policy_take(file, out))
+		return -1;
+	return policy_guard(command, out);
+}
+
+/* All or none. */
+static int plans_attach(struct plan *plans)
+{
+	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++) {
+		struct plan *plan = &plans[hook];
+
+		if (!plan->wanted)
+			continue;
+		if (!instance_attach(&plan->target, &plan->options, &plan->policy, &plan->ctx))
+			continue;
+		while (--hook >= RL_HOOK_XDP)
+			if (plans[hook].wanted)
+				instance_detach(&plans[hook].target);
+		return -1;
+	}
 	return 0;
+}
+
+static int hooks_attach(const struct command *command, const struct attach_options *options,
+			unsigned int hooks, const struct policy_file *file)
+{
+	struct plan plans[RL_HOOK_EGRESS + 1] = {0};
+	int rc = 0;
+
+	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++)
+		if (hooks & 1u << hook)
+			rc = plan_make(command, options, hook, file, &plans[hook]);
+	if (!rc)
+		rc = plans_attach(plans);
+	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++)
+		policy_clear(&plans[hook].policy);
+	return rc;
 }
 
 /* ---- --or-apply: what a service's start is to do */
 
-static int found_set(struct instance *instance, void *arg)
+static int found_add(struct instance *instance, void *arg)
 {
-	(void)instance;
-	*(bool *)arg = true;
+	*(unsigned int *)arg |= 1u << instance->info.hook;
 	return 0;
 }
 
 /* The instance keeps its state and its options; it gets the policy, if one is named. */
-static int policy_apply(const struct command *command, const struct target *target)
+static int policy_apply(const struct command *command, enum rl_hook hook)
 {
 	char *words[] = {(char *)command->arguments[OPTION_POLICY]};
 	struct command apply = *command;
 	int rc;
 
-	apply.target = *target;
+	apply.target.hook = hook;
 	apply.words = words;
 	apply.word_count = 1;
 	rc = words[0] ? cmd_apply(&apply) : 0;
 	if (!rc)
-		note("%s: attached already, and stays as it is%s", target->device,
+		note("%s: attached already, and stays as it is%s", apply.target.device,
 		     words[0] ? "; the policy was applied" : "");
+	return rc;
+}
+
+/* Takes from *hooks those that are attached already. */
+static int found_apply(const struct command *command, unsigned int *hooks)
+{
+	const char *path = command->arguments[OPTION_POLICY];
+	struct target any = {
+		.bpffs = command->target.bpffs, .device = command->target.device, .hook = -1};
+	unsigned int found = 0;
+	int rc = instance_for_each(&any, found_add, &found);
+
+	found &= *hooks;
+	if (found && *hooks & (*hooks - 1) && path && !strcmp(path, "-"))
+		return wrong("attach: standard input can be read only once: name a file for "
+			     "--policy, or one --hook");
+	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++)
+		if (found & 1u << hook)
+			rc = policy_apply(command, hook);
+	*hooks &= ~found;
 	return rc;
 }
 
 int cmd_attach(const struct command *command)
 {
-	struct target target = command->target;
+	unsigned int hooks = command->hooks ? command->hooks : 1u << RL_HOOK_XDP;
+	const char *path = command->arguments[OPTION_POLICY];
 	struct attach_options options;
-	struct policy_context ctx;
-	struct policy policy = {0};
-	bool found = false;
+	struct policy_file file;
 	int rc = options_take(command, &options);
 
 	if (!rc)
-		rc = version_check(command);
-	if (rc)
+		rc = hooks_check(command, hooks);
+	if (!rc && option_given(command, OPTION_OR_APPLY))
+		rc = found_apply(command, &hooks);
+	if (rc || !hooks)
 		return rc;
-	target.hook = RL_HOOK_XDP;
-	if (option_given(command, OPTION_OR_APPLY))
-		rc = instance_for_each(&target, found_set, &found);
-	if (found)
-		return policy_apply(command, &target);
-	if (!rc)
-		rc = device_context(&target, options.by_dest, &ctx);
-	if (!rc)
-		rc = policy_take(command, &options, &ctx, &policy);
-	if (!rc)
-		rc = policy_guard(command, &policy, &ctx);
-	if (!rc)
-		rc = instance_attach(&target, &options, &policy, &ctx);
-	policy_clear(&policy);
+	if (path && policy_file_read(path, &file))
+		return -1;
+	rc = hooks_attach(command, &options, hooks, path ? &file : NULL);
+	if (path)
+		policy_file_clear(&file);
 	return rc;
 }

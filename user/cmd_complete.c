@@ -205,7 +205,9 @@ static void context_ask(const struct completion *c, struct policy_context *out)
 	const struct target *target = &c->command.target;
 	struct instance instance;
 
-	*out = (struct policy_context){.mtu = 1500, .tc = target->hook > RL_HOOK_XDP};
+	*out = (struct policy_context){.mtu = 1500,
+				       .by_dest = target->hook == RL_HOOK_EGRESS,
+				       .tc = target->hook > RL_HOOK_XDP};
 	if (instance_open(target, false, &instance))
 		return;
 	instance_context(&instance, out);

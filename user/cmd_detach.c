@@ -4,5 +4,13 @@
 
 int cmd_detach(const struct command *command)
 {
-	return instance_detach(&command->target);
+	struct target target = command->target;
+	int rc = 0;
+
+	if (!command->hooks)
+		return instance_detach(&target);
+	for (target.hook = RL_HOOK_XDP; target.hook <= RL_HOOK_EGRESS; target.hook++)
+		if (command->hooks & 1u << target.hook && instance_detach(&target))
+			rc = -1;
+	return rc;
 }

@@ -162,7 +162,7 @@ static int option_take(struct command *command, int option, const char *argument
 
 	if (option == OPTION_VERBOSE)
 		output_verbose++;
-	if (row->argument && command->arguments[option])
+	if (row->argument && command->arguments[option] && option != OPTION_HOOK)
 		return wrong("--%s is given twice: leave one out", row->name);
 	command->arguments[option] = argument;
 	if (!row->argument || !strchr(row->argument, '|'))
@@ -171,6 +171,8 @@ static int option_take(struct command *command, int option, const char *argument
 	if (choice < 0)
 		return wrong("--%s '%s': write one of %s", row->name, argument, row->argument);
 	command->choices[option] = choice;
+	if (option == OPTION_HOOK)
+		command->hooks |= 1u << choice;
 	return 0;
 }
 
@@ -267,6 +269,8 @@ static int options_check(const struct command *command)
 			return wrong("%s: --%s makes no sense here; `rlctl help %s` lists what "
 				     "does",
 				     command->verb->name, option_rows[i].name, command->verb->name);
+	if (command->hooks & (command->hooks - 1) && !command->verb->hooks)
+		return wrong("%s: takes one --hook: leave one out", command->verb->name);
 	return 0;
 }
 

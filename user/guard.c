@@ -77,10 +77,9 @@ bool verdict_worse(const struct verdict *next, const struct verdict *current)
 
 /* ---- the guard */
 
-static void guard_words(struct guard *guard, const struct verdict *verdict,
-			const struct policy_context *ctx)
+static void guard_words(struct guard *guard, const struct flow *session,
+			const struct verdict *verdict, const struct policy_context *ctx)
 {
-	const struct flow *session = &guard->session;
 	char rule[RULE_TEXT_MAX], addr[PREFIX_TEXT_MAX];
 
 	rule_words(rule, &verdict->rule, ctx);
@@ -103,21 +102,34 @@ void guard_start(struct guard *guard, bool only_warns)
 	guard->wanted = ssh_session_find(&guard->session);
 }
 
+/* What the machine answers. */
+static struct flow flow_reversed(const struct flow *flow)
+{
+	struct flow out = {.dst_known = true, .sport = flow->dport, .dport = flow->sport};
+
+	memcpy(out.src, flow->dst, sizeof(out.src));
+	memcpy(out.dst, flow->src, sizeof(out.dst));
+	return out;
+}
+
 int guard_pass(struct guard *guard, const struct policy *current, const struct policy *next,
 	       const struct policy_context *ctx)
 {
 	const struct policy nothing = {0};
 	const struct flow *session = &guard->session;
+	struct flow seen = ctx->leaving ? flow_reversed(session) : *session;
 	struct verdict before, after;
 
-	if (!guard->wanted || guard->agreed || (ctx->by_dest && !session->dst_known))
+	if (!guard->wanted || guard->agreed)
 		return 0;
-	if (verdict_find(current ? current : &nothing, ctx->by_dest, session, &before) ||
-	    verdict_find(next, ctx->by_dest, session, &after))
+	if ((ctx->by_dest || ctx->leaving) && !session->dst_known)
+		return 0;
+	if (verdict_find(current ? current : &nothing, ctx->by_dest, &seen, &before) ||
+	    verdict_find(next, ctx->by_dest, &seen, &after))
 		out_of_memory();
 	if (!verdict_worse(&after, &before))
 		return 0;
-	guard_words(guard, &after, ctx);
+	guard_words(guard, &seen, &after, ctx);
 	if (!guard->only_warns)
 		return GUARD_ASKS;
 	note("%s", guard->question);

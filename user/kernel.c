@@ -103,7 +103,8 @@ int device_context(const struct target *target, bool by_dest, struct policy_cont
 		ret = 0;
 		*out = (struct policy_context){.mtu = request.ifr_mtu,
 					       .by_dest = by_dest,
-					       .tc = target->hook > RL_HOOK_XDP};
+					       .tc = target->hook > RL_HOOK_XDP,
+					       .leaving = target->hook == RL_HOOK_EGRESS};
 	}
 	if (fd >= 0)
 		close(fd);
@@ -114,7 +115,8 @@ void instance_context(const struct instance *instance, struct policy_context *ou
 {
 	*out = (struct policy_context){.mtu = instance->info.mtu,
 				       .by_dest = instance->info.by_dest,
-				       .tc = instance->info.hook != RL_HOOK_XDP};
+				       .tc = instance->info.hook != RL_HOOK_XDP,
+				       .leaving = instance->info.hook == RL_HOOK_EGRESS};
 }
 
 int instance_open_path(const char *path, const char *device, struct instance *out)
@@ -150,16 +152,17 @@ void instance_close(struct instance *instance)
 static int program_check(const struct instance *instance)
 {
 	struct device_program program;
-	int ret = device_program_find(instance->device, map_id(instance->fd.policy), &program);
+	int ret = device_program_find(instance->device, instance->info.hook,
+				      map_id(instance->fd.policy), &program);
 
 	return ret == -ENOENT ? -ESTALE : ret;
 }
 
 /* Where maps are missing: -EPROTO if the program is there, as that of a version with other maps. */
-static int version_check(const char *path, const char *device)
+static int version_check(const char *path, const char *device, enum rl_hook hook)
 {
 	struct device_program program;
-	int ret = pins_program_find(path, device, &program);
+	int ret = pins_program_find(path, device, hook, &program);
 
 	return ret ? ret : -EPROTO;
 }
@@ -192,7 +195,8 @@ static int report_closed(const char *device, int error)
 	return error;
 }
 
-static int open_at(const char *path, const char *device, bool write, struct instance *out)
+static int open_at(const char *path, const char *device, enum rl_hook hook, bool write,
+		   struct instance *out)
 {
 	int lock = write ? pins_lock(path, false) : -1;
 	int ret = write && lock < 0 ? lock : instance_open_path(path, device, out);
@@ -202,7 +206,7 @@ static int open_at(const char *path, const char *device, bool write, struct inst
 		if (ret)
 			maps_close(&out->fd);
 	} else if (ret == -ENOENT) {
-		ret = version_check(path, device);
+		ret = version_check(path, device, hook);
 	}
 	if (!ret)
 		out->lock_fd = lock;
@@ -269,7 +273,7 @@ int instance_for_each(const struct target *target,
 		if (!is_meant(target, list.entries[i]->d_name, device, &hook) ||
 		    pins_path(list.root, device, hook, path))
 			continue;
-		ret = open_at(path, device, false, &instance);
+		ret = open_at(path, device, hook, false, &instance);
 		if (ret == -EPROTO)
 			report_closed(device, ret);
 		if (ret) {
@@ -328,6 +332,6 @@ int instance_open(const struct target *target, bool write, struct instance *out)
 	pins_list_clear(&list);
 	if (ret)
 		return ret;
-	ret = open_at(path, device, write, out);
+	ret = open_at(path, device, hook, write, out);
 	return ret ? report_closed(device, ret) : 0;
 }

@@ -31,6 +31,7 @@ enum attach_mode { ATTACH_AUTO, ATTACH_NATIVE, ATTACH_GENERIC };
 struct attach_options {
 	enum attach_mode mode;
 	bool by_dest;
+	bool fq;           /* egress: put the qdisc fq there */
 	uint32_t sources;  /* capacity of the state map */
 	uint32_t prefixes; /* prefixes and counters that a policy may use */
 	enum rl_table table;
@@ -94,13 +95,14 @@ const char *hook_name(enum rl_hook hook);
 /* How --table is spelled: "lru", "cpu". */
 const char *table_name(enum rl_table table);
 
-/* Attaches to target->device with a policy that is in force from the first packet (`policy` may be
- * empty; it gets its slots here). *program_id and *native say what came of it. Nothing is left
- * behind on failure. */
+/* Attaches to the hook of target->device, both of which are named, with a policy that is in force
+ * from the first packet (`policy` may be empty; it gets its slots here). *program_id and *native
+ * say what came of it. Nothing is left behind on failure. */
 int instance_attach(const struct target *target, const struct attach_options *options,
 		    struct policy *policy, const struct policy_context *text);
 
-/* Removes our program from the device, and pins and maps with it; other programs stay. */
+/* Removes our program from the hook, or where none is named from the only one there is on the
+ * device, and pins and maps with it; other programs stay. */
 int instance_detach(const struct target *target);
 
 /* What a policy for this device has to be parsed with, before or after attach. */

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Programs on devices: attach, detach, and finding ours among others. Maps are made, pinned and
- * given their policy before anything touches the device; attaching is the last step, so what a
- * crash leaves is either nothing on the device, or an instance that works.
+/* Attach and detach, whatever the hook. Maps are made, pinned and given their policy before
+ * anything touches the device; attaching is the last step, so what a crash leaves is either nothing
+ * on the device, or an instance that works. What else tc needs of the device is in kernel_qdisc.c.
  */
 #include <errno.h>
-#include <linux/if_link.h>
+#include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <xdp/libxdp.h>
 
 #include "kernel_internal.h"
 #include "output.h"
 #include "probe.skel.h"
 #include "rlctl.skel.h"
 
-#define RUN_PRIORITY     10 /* before other XDP programs: they get what we let through */
 #define TICKS_TO_MEASURE 4
+#define ARPHRD_IP6GRE    823   /* of linux/if_arp.h, which glibc's does not know */
 #define EDGE_GAP_NS      20000 /* reading the clocks twice takes a few microseconds */
 
 /* ---- whose program is on the device */
@@ -42,76 +42,26 @@ bool program_uses(int fd, uint32_t wanted, uint32_t *id)
 	return false;
 }
 
-/* What is on the device: -ENOENT when nothing is, another error where it could not be asked. */
-static int multiprog_open(const char *device, struct xdp_multiprog **out)
+int device_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
+			struct device_program *out)
 {
-	int ifindex = if_nametoindex(device);
-	struct xdp_multiprog *mp = ifindex ? xdp_multiprog__get_from_ifindex(ifindex) : NULL;
-	int ret = mp ? libxdp_get_error(mp) : -ENOENT;
-
-	if (!ret)
-		*out = mp;
-	return ret;
+	return hook == RL_HOOK_XDP ? xdp_program_find(device, wanted, out)
+				   : tc_program_find(device, hook, wanted, out);
 }
 
-/* Ours among those on the device: behind libxdp's dispatcher, or alone without one. */
-static struct xdp_program *multiprog_find(struct xdp_multiprog *mp, uint32_t wanted, uint32_t *id)
-{
-	struct xdp_program *program = NULL;
-
-	if (xdp_multiprog__is_legacy(mp)) {
-		program = xdp_multiprog__main_prog(mp);
-		return program && program_uses(xdp_program__fd(program), wanted, id) ? program
-										     : NULL;
-	}
-	while ((program = xdp_multiprog__next_prog(program, mp)))
-		if (program_uses(xdp_program__fd(program), wanted, id))
-			return program;
-	return NULL;
-}
-
-/* A program that is alone on the device, which needs no libxdp: its look at one such (1.3.1) leaves
- * a descriptor open each time. */
-static bool lone_program_find(int ifindex, uint32_t wanted, struct device_program *out)
-{
-	LIBBPF_OPTS(bpf_xdp_query_opts, query);
-	bool found;
-	int fd;
-
-	if (bpf_xdp_query(ifindex, 0, &query) || !query.prog_id)
-		return false;
-	fd = bpf_prog_get_fd_by_id(query.prog_id);
-	found = program_uses(fd, wanted, &out->id);
-	out->native = query.attach_mode == XDP_ATTACHED_DRV;
-	if (fd >= 0)
-		close(fd);
-	return found;
-}
-
-int device_program_find(const char *device, uint32_t wanted, struct device_program *out)
-{
-	struct xdp_multiprog *mp;
-	int ret;
-
-	if (lone_program_find(if_nametoindex(device), wanted, out))
-		return 0;
-	ret = multiprog_open(device, &mp);
-	if (ret)
-		return ret;
-	if (multiprog_find(mp, wanted, &out->id))
-		out->native = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE;
-	else
-		ret = -ENOENT;
-	xdp_multiprog__close(mp);
-	return ret;
-}
-
-int pins_program_find(const char *path, const char *device, struct device_program *out)
+int pins_program_find(const char *path, const char *device, enum rl_hook hook,
+		      struct device_program *out)
 {
 	uint32_t policy;
 	int ret = pins_policy_id(path, &policy);
 
-	return ret ? ret : device_program_find(device, policy, out);
+	return ret ? ret : device_program_find(device, hook, policy, out);
+}
+
+static int program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
+{
+	return hook == RL_HOOK_XDP ? xdp_program_detach(device, wanted)
+				   : tc_program_detach(device, hook, wanted);
 }
 
 /* ---- the clocks */
@@ -169,7 +119,7 @@ static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
 	return ret;
 }
 
-/* ---- the object, opened twice: the first time makes the maps alone, the second, through libxdp,
+/* ---- the object, opened twice: the first time makes the maps alone, the second, with the program,
  * finds them by their pins */
 
 static int maps_make(const char *path, const struct rl_instance *info)
@@ -181,8 +131,8 @@ static int maps_make(const char *path, const struct rl_instance *info)
 	if (!skel)
 		return -errno;
 	ret = object_pin_paths(skel, path);
-	if (!ret)
-		ret = bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
+	bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
+	bpf_program__set_autoload(skel->progs.rlctl_tc, false);
 	if (!ret)
 		ret = rlctl_bpf__load(skel);
 	if (!ret)
@@ -191,80 +141,9 @@ static int maps_make(const char *path, const struct rl_instance *info)
 	return ret;
 }
 
-/* Does the kernel take the program at all? Asked where attaching failed, to tell why. */
-static int program_try(const char *path, const struct rl_instance *info)
-{
-	struct rlctl_bpf *skel = object_open(info);
-	int ret;
-
-	if (!skel)
-		return -errno;
-	ret = object_pin_paths(skel, path);
-	if (!ret)
-		ret = rlctl_bpf__load(skel);
-	rlctl_bpf__destroy(skel);
-	return ret;
-}
-
-static int xdp_attach_mode(const char *path, const struct rl_instance *info, int ifindex,
-			   enum xdp_attach_mode mode)
-{
-	struct rlctl_bpf *skel = object_open(info);
-	struct xdp_program *program;
-	int ret;
-
-	if (!skel)
-		return -errno;
-	ret = object_pin_paths(skel, path);
-	if (ret) {
-		rlctl_bpf__destroy(skel);
-		return ret;
-	}
-	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = skel->obj, .prog_name = "rlctl_xdp");
-	program = xdp_program__create(&opts);
-	ret = libxdp_get_error(program);
-	if (!ret) {
-		xdp_program__set_run_prio(program, RUN_PRIORITY);
-		ret = xdp_program__attach(program, ifindex, mode, 0);
-		xdp_program__close(program);
-	}
-	rlctl_bpf__destroy(skel);
-	return ret;
-}
-
 /* ---- attach */
 
-static const char *native_remedy(int error)
-{
-	switch (error) {
-	case -EOPNOTSUPP:
-		return "the driver has no XDP";
-	case -ERANGE:
-	case -E2BIG:
-		return "the device's MTU is too large for its driver's XDP";
-	case -EINVAL:
-		return "the driver refused it; its offloads (LRO, GRO-HW) or queue count may stand "
-		       "in the way";
-	default:
-		return strerror(-error);
-	}
-}
-
-static int report_attach(const char *device, int error)
-{
-	if (error == -EBUSY || error == -EEXIST)
-		fail("%s: another XDP program is on the device that was not put there through "
-		     "libxdp, or in another mode: `bpftool net show dev %s` names it; take it off "
-		     "first",
-		     device, device);
-	else if (error == -EPERM || error == -EACCES)
-		fail("%s: attaching was refused: %s: rlctl needs root", device, strerror(-error));
-	else
-		fail("%s: attaching failed: %s", device, native_remedy(error));
-	return error;
-}
-
-static int report_load(const char *device, int error)
+int report_load(const char *device, int error)
 {
 	fail("%s: loading failed: %s%s (-v shows what the kernel said)", device, strerror(-error),
 	     error == -ENOMEM || error == -E2BIG
@@ -273,29 +152,40 @@ static int report_load(const char *device, int error)
 	return error;
 }
 
-static int attach_any_mode(const char *path, struct rl_instance *info, const char *device,
-			   enum attach_mode mode)
+/* Some devices have no Ethernet header in front of IP (tunnels, WireGuard), others what only they
+ * know. */
+static int link_check(const char *device, struct rl_instance *info)
 {
-	int ifindex = info->ifindex;
-	int ret = -EOPNOTSUPP;
+	struct ifreq request = {0};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret = 0;
 
-	if (mode != ATTACH_GENERIC)
-		ret = xdp_attach_mode(path, info, ifindex, XDP_MODE_NATIVE);
-	if (ret && mode != ATTACH_GENERIC) {
-		int refused = program_try(path, info);
-
-		if (refused)
-			return report_load(device, refused);
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", device);
+	if (fd < 0 || ioctl(fd, SIOCGIFHWADDR, &request))
+		ret = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (ret) {
+		fail("%s: %s", device, strerror(-ret));
+		return ret;
 	}
-	if (ret && ret != -EBUSY && ret != -EEXIST && mode != ATTACH_NATIVE) {
-		if (mode == ATTACH_AUTO)
-			note("%s: native mode is not possible (%s): fell back to generic mode, "
-			     "which "
-			     "sees a packet only after the kernel has allocated it",
-			     device, native_remedy(ret));
-		ret = xdp_attach_mode(path, info, ifindex, XDP_MODE_SKB);
+	switch (request.ifr_hwaddr.sa_family) {
+	case ARPHRD_ETHER:
+	case ARPHRD_LOOPBACK:
+		return 0;
+	case ARPHRD_NONE:
+	case ARPHRD_RAWIP:
+	case ARPHRD_PPP:
+	case ARPHRD_TUNNEL:
+	case ARPHRD_TUNNEL6:
+	case ARPHRD_SIT:
+	case ARPHRD_IPGRE:
+	case ARPHRD_IP6GRE:
+		info->raw_ip = 1;
+		return 0;
 	}
-	return ret ? report_attach(device, ret) : 0;
+	fail("%s: its packets begin with neither Ethernet nor IP, which --hook %s needs", device,
+	     hook_name(info->hook));
+	return -EOPNOTSUPP;
 }
 
 static int info_make(const struct target *target, const struct attach_options *options,
@@ -305,7 +195,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 
 	*out = (struct rl_instance){
 		.abi_version = RL_ABI_VERSION,
-		.hook = RL_HOOK_XDP,
+		.hook = target->hook,
 		.by_dest = options->by_dest,
 		.mtu = text->mtu,
 		.ifindex = if_nametoindex(target->device),
@@ -325,6 +215,11 @@ static int info_make(const struct target *target, const struct attach_options *o
 		fail("%s: no such device: `ip link` shows which there are", target->device);
 		return -ENODEV;
 	}
+	ret = target->hook == RL_HOOK_XDP ? 0 : link_check(target->device, out);
+	if (!ret && options->fq)
+		ret = fq_prepare(target->device, out);
+	if (ret)
+		return ret;
 	ret = ticks_measure(&out->tick_ns, &out->tick_base_ns);
 	if (ret)
 		fail("%s: a BPF program could not be run: %s%s", target->device, strerror(-ret),
@@ -332,7 +227,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 	return ret;
 }
 
-/* Everything but the device: maps, pins, policy. */
+/* Everything but the program: maps, pins, --fq, policy. */
 static int instance_make(const char *path, const char *device, const struct rl_instance *info,
 			 struct policy *policy)
 {
@@ -346,26 +241,65 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 		fail("%s: the maps just made are not there: %s", device, strerror(-ret));
 		return ret;
 	}
-	ret = instance_policy_write(&instance, policy, false, NULL);
+	ret = fq_put(device, info);
+	if (!ret)
+		ret = instance_policy_write(&instance, policy, false, NULL);
 	instance_close(&instance);
 	return ret;
 }
 
-/* With the lock held: clears what a crash left; refuses where an instance lives. */
-static int place_clear(const char *path, const char *device)
+/* Clears the pins of an instance without a program, and takes its qdiscs off the device. Both under
+ * the lock of the hooks, so that an instance that is handed clsact will look after it. */
+static void instance_leave(const char *root, const char *path, const char *device)
 {
+	struct instance instance;
+	int lock = pins_lock(root, true);
+
+	if (!instance_open_path(path, device, &instance)) {
+		qdiscs_restore(root, device, &instance.info);
+		instance_close(&instance);
+	}
+	pins_clear(path);
+	if (lock >= 0)
+		close(lock);
+}
+
+/* With the lock held: clears what a crash left; refuses where an instance lives. */
+static int place_clear(const char *root, const char *path, const struct target *target)
+{
+	const char *device = target->device;
 	struct device_program program;
-	int ret = pins_program_find(path, device, &program);
+	int ret = pins_program_find(path, device, target->hook, &program);
 
 	if (!ret) {
-		fail("%s: already attached (program %u): `rlctl detach %s` first", device,
-		     program.id, device);
+		fail("%s: already attached (program %u): `rlctl detach %s%s%s` first", device,
+		     program.id, device, target->hook ? " --hook " : "",
+		     target->hook ? hook_name(target->hook) : "");
 		return -EEXIST;
 	}
 	if (ret != -ENOENT)
-		return report_attach(device, ret);
-	pins_clear(path);
+		return target->hook == RL_HOOK_XDP ? xdp_report(device, ret)
+						   : tc_report(device, ret);
+	instance_leave(root, path, device);
 	return 0;
+}
+
+/* With the lock held, on a free place. */
+static int instance_put(const char *root, const char *path, const struct target *target,
+			const struct attach_options *options, struct rl_instance *info,
+			struct policy *policy)
+{
+	int ret = instance_make(path, target->device, info, policy);
+
+	if (!ret && target->hook == RL_HOOK_XDP)
+		ret = xdp_program_attach(path, info, target->device, options->mode);
+	else if (!ret)
+		ret = tc_program_attach(root, path, info, target->device);
+	if (!ret)
+		return 0;
+	instance_leave(root, path, target->device);
+	pins_remove(path);
+	return ret;
 }
 
 int instance_attach(const struct target *target, const struct attach_options *options,
@@ -376,9 +310,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 	int lock, ret = pins_root(target->bpffs, root);
 
 	if (!ret)
-		ret = info_make(target, options, text, &info);
-	if (!ret)
-		ret = pins_path(root, target->device, RL_HOOK_XDP, path);
+		ret = pins_path(root, target->device, target->hook, path);
 	if (ret)
 		return ret;
 	setenv("LIBXDP_BPFFS", target->bpffs, 1);
@@ -388,78 +320,86 @@ int instance_attach(const struct target *target, const struct attach_options *op
 		fail("%s: %s", path, strerror(-lock));
 		return lock;
 	}
-	ret = place_clear(path, target->device);
-	if (ret)
-		goto out;
-	ret = instance_make(path, target->device, &info, policy);
-	if (!ret)
-		ret = attach_any_mode(path, &info, target->device, options->mode);
-	if (ret)
-		pins_remove(path);
-out:
+	ret = place_clear(root, path, target);
+	if (!ret) {
+		ret = info_make(target, options, text, &info);
+		if (!ret)
+			ret = instance_put(root, path, target, options, &info, policy);
+		else
+			pins_remove(path);
+	}
 	close(lock);
 	return ret;
 }
 
 /* ---- detach */
 
-/* Without a dispatcher the program is taken off only if it is still the one we looked at. */
-static int legacy_detach(int ifindex, struct xdp_multiprog *mp, struct xdp_program *program)
+/* Which hooks of the device have pins, as bits. */
+static unsigned int hooks_pinned(const char *root, const char *device)
 {
-	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = xdp_program__fd(program));
-	uint32_t flags = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE ? XDP_FLAGS_DRV_MODE
-									   : XDP_FLAGS_SKB_MODE;
+	unsigned int hooks = 0;
 
-	return bpf_xdp_detach(ifindex, flags, &opts);
+	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++) {
+		char path[INSTANCE_PATH_MAX];
+
+		if (!pins_path(root, device, hook, path) && !access(path, F_OK))
+			hooks |= 1u << hook;
+	}
+	return hooks;
 }
 
-static int program_detach(const char *device, uint32_t wanted)
+/* The hook that is named, or the only one; where there is none, any. */
+static int hook_choose(const char *root, const struct target *target, enum rl_hook *out)
 {
-	int ifindex = if_nametoindex(device);
-	struct xdp_multiprog *mp;
-	struct xdp_program *program;
-	uint32_t id;
-	int ret = multiprog_open(device, &mp);
+	unsigned int hooks = hooks_pinned(root, target->device);
 
-	if (ret)
-		return ret == -ENOENT ? 0 : ret;
-	program = multiprog_find(mp, wanted, &id);
-	if (program && xdp_multiprog__is_legacy(mp))
-		ret = legacy_detach(ifindex, mp, program);
-	else if (program)
-		ret = xdp_program__detach(program, ifindex, xdp_multiprog__attach_mode(mp), 0);
-	xdp_multiprog__close(mp);
-	return ret;
+	*out = target->hook >= 0 ? target->hook : hooks ? __builtin_ctz(hooks) : RL_HOOK_XDP;
+	if (target->hook >= 0 || !(hooks & (hooks - 1)))
+		return 0;
+	fail("%s: has several instances: say which with --hook (`rlctl status %s` lists them)",
+	     target->device, target->device);
+	return -ENOTUNIQ;
+}
+
+static int place_detach(const char *root, const char *path, const char *device, enum rl_hook hook)
+{
+	uint32_t policy;
+	int ret = pins_policy_id(path, &policy);
+
+	if (!ret)
+		ret = program_detach(device, hook, policy);
+	if (ret && ret != -ENOENT) { /* half made, and never on the device */
+		fail("%s: detaching failed: %s%s", device, strerror(-ret),
+		     ret == -EPERM ? ": rlctl needs root" : "");
+		return ret;
+	}
+	instance_leave(root, path, device);
+	pins_remove(path);
+	return 0;
 }
 
 int instance_detach(const struct target *target)
 {
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
-	uint32_t policy;
 	int lock, ret = pins_root(target->bpffs, root);
+	enum rl_hook hook;
 
-	if (!ret)
-		ret = pins_path(root, target->device, target->hook < 0 ? 0 : target->hook, path);
 	if (ret)
 		return ret;
 	setenv("LIBXDP_BPFFS", target->bpffs, 1);
 	pins_sweep(root);
+	ret = hook_choose(root, target, &hook);
+	if (!ret)
+		ret = pins_path(root, target->device, hook, path);
+	if (ret)
+		return ret;
 	lock = pins_lock(path, false);
 	if (lock < 0) {
 		fail("%s: %s", target->device,
 		     lock == -ENOENT ? "nothing of ours is attached there" : strerror(-lock));
 		return lock;
 	}
-	ret = pins_policy_id(path, &policy);
-	if (!ret)
-		ret = program_detach(target->device, policy);
-	if (ret == -ENOENT)
-		ret = 0; /* half made, and never on the device */
-	if (ret)
-		fail("%s: detaching failed: %s%s", target->device, strerror(-ret),
-		     ret == -EPERM ? ": rlctl needs root" : "");
-	else
-		pins_remove(path);
+	ret = place_detach(root, path, target->device, hook);
 	close(lock);
 	return ret;
 }

@@ -53,26 +53,83 @@ void instance_sizes(struct rl_instance *info);
 /* Makes the maps that a policy uses and that are not there yet. enum rl_policy_use. */
 int policy_maps_make(const struct instance *instance, uint32_t uses);
 
-/* ---- kernel_attach.c: programs on devices */
+/* ---- kernel_attach.c: programs on devices, whatever the hook */
 
 struct device_program {
 	uint32_t id;
-	bool native;
+	bool native;               /* xdp */
+	uint32_t priority, handle; /* of tc's filter */
 };
 
 /* Does the program behind fd use the map? Then *id is the program's. */
 bool program_uses(int fd, uint32_t wanted, uint32_t *id);
 
+/* The program on the hook that uses the map; -ENOENT when there is none, another error where the
+ * device could not be asked. Silent. */
+int device_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
+			struct device_program *out);
+/* The same for the instance, of whatever version, whose pins are below path. */
+int pins_program_find(const char *path, const char *device, enum rl_hook hook,
+		      struct device_program *out);
+
+/* fail(): the kernel did not take the maps or the program. Returns the error. */
+int report_load(const char *device, int error);
+
+/* ---- kernel_xdp.c, kernel_tc.c: the same for one kind of hook. Attaching is the last step, and
+ * reports; detaching where nothing of ours is does nothing. */
+
+int xdp_program_find(const char *device, uint32_t map_id, struct device_program *out);
+int xdp_program_attach(const char *path, const struct rl_instance *info, const char *device,
+		       enum attach_mode mode);
+int xdp_program_detach(const char *device, uint32_t map_id);
+/* fail(): why attaching failed. Returns the error. */
+int xdp_report(const char *device, int error);
+int tc_report(const char *device, int error);
+
+/* Sets info->made_clsact, in the map too, where that is so. */
+int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
+		      const char *device);
+int tc_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
+		    struct device_program *out);
+int tc_program_detach(const char *device, enum rl_hook hook, uint32_t map_id);
+
+/* Are there any, ours or of others, or could they not be asked for? */
+bool tc_filters_on(int ifindex, enum rl_hook hook);
+
+/* ---- kernel_qdisc.c */
+
+struct qdiscs {
+	int ifindex;
+	bool clsact, ingress;
+	uint32_t children, fq_children; /* of the root */
+	uint32_t root_handle;           /* its major number 0: the kernel's default */
+	uint32_t root_size;
+	bool root_fits; /* all options are here */
+	char root_kind[16];
+	uint8_t root_options[RL_ROOT_OPTIONS_MAX];
+};
+
+/* Silent. */
+int qdiscs_read(int ifindex, struct qdiscs *out);
+bool qdiscs_have_fq(const struct qdiscs *qdiscs);
+
+/* --fq: remembers in *info what is there. Reports. */
+int fq_prepare(const char *device, struct rl_instance *info);
+/* Puts it there if fq_prepare found that it should. Reports. */
+int fq_put(const char *device, const struct rl_instance *info);
+/* Says so where the policy wants fq and there is none. */
+void fq_miss(const struct instance *instance, const struct policy *policy);
+
+/* With the lock of `root` held, here and below. Reports only what is no plain errno. */
+int clsact_make(const char *device, struct rl_instance *info, int info_fd);
+/* Takes away what the instance made and nobody else uses; another device of that name is left
+ * alone. */
+void qdiscs_restore(const char *root, const char *device, const struct rl_instance *info);
+
 /* ---- kernel_sweep.c */
 
 /* Clears the pins of namespaces that are gone; `root` is this namespace's folder. Silent. */
 void pins_sweep(const char *root);
-
-/* The program on the device that uses the map; -ENOENT when there is none, another error where the
- * device could not be asked. Silent. */
-int device_program_find(const char *device, uint32_t map_id, struct device_program *out);
-/* The same for the instance, of whatever version, whose pins are below path. */
-int pins_program_find(const char *path, const char *device, struct device_program *out);
 
 /* ---- kernel_hot.c: the hot table. Silent. */
 

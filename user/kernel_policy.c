@@ -327,6 +327,8 @@ int instance_policy_write(const struct instance *instance, struct policy *next, 
 		ret = policy_prepare(instance, next, keep_expiry, file, &compiled);
 	if (!ret)
 		ret = compiled_write(instance, &compiled);
+	if (!ret && instance->info.hook == RL_HOOK_EGRESS && !instance->clock_injected)
+		fq_miss(instance, next);
 	compiled_clear(&compiled);
 	return ret;
 }

@@ -81,7 +81,7 @@ static int object_load(struct simulation *s)
 	return 0;
 }
 
-static void report_load(int error)
+static void report_refusal(int error)
 {
 	if (error == -EPERM)
 		fail("simulate: running a BPF program was refused: %s: it needs root, though it "
@@ -124,7 +124,7 @@ int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
 	cpu_stay();
 	ret = object_load(s);
 	if (ret)
-		report_load(ret);
+		report_refusal(ret);
 	else
 		ret = instance_policy_write(&s->instance, policy, false, file);
 	if (ret)

@@ -162,7 +162,8 @@ int instance_status_read(const struct instance *instance, struct instance_status
 {
 	struct hot_table table;
 	struct device_program program;
-	int ret = device_program_find(instance->device, map_id(instance->fd.policy), &program);
+	int ret = device_program_find(instance->device, instance->info.hook,
+				      map_id(instance->fd.policy), &program);
 
 	if (ret) {
 		fail("%s: the program went away while it was looked at", instance->device);

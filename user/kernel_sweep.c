@@ -100,7 +100,7 @@ static bool is_busy(const char *path)
 	return busy;
 }
 
-static bool is_left_over(const char *path, const char *device)
+static bool is_left_over(const char *path, const char *device, enum rl_hook hook)
 {
 	struct device_program program;
 	struct instance_maps maps;
@@ -110,7 +110,7 @@ static bool is_left_over(const char *path, const char *device)
 		return false;
 	if (pins_open(path, &maps))
 		return true;
-	lives = device ? device_program_find(device, map_id(maps.policy), &program) != -ENOENT
+	lives = device ? device_program_find(device, hook, map_id(maps.policy), &program) != -ENOENT
 		       : is_used(map_id(maps.policy));
 	maps_close(&maps);
 	return !lives;
@@ -133,7 +133,7 @@ static void leftovers_in(const char *folder, bool of_this_namespace, const struc
 			name = device;
 		if (snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
 			    INSTANCE_PATH_MAX &&
-		    is_left_over(path, name))
+		    is_left_over(path, name, hook))
 			left->visit(path, name, left->arg);
 	}
 	if (dir)

@@ -19,8 +19,10 @@ const struct verb verbs[] = {
 		.summary = "Put a limiter on a device",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(YES) | OPTION_BIT(MODE) | OPTION_BIT(BY) |
 			   OPTION_BIT(POLICY) | OPTION_BIT(TABLE) | OPTION_BIT(SOURCES) |
-			   OPTION_BIT(PREFIXES) | OPTION_BIT(LOG_DEPTH) | OPTION_BIT(OR_APPLY),
+			   OPTION_BIT(PREFIXES) | OPTION_BIT(LOG_DEPTH) | OPTION_BIT(FQ) |
+			   OPTION_BIT(OR_APPLY),
 		.device = DEVICE_MUST,
+		.hooks = true,
 		.run = cmd_attach,
 	},
 	{
@@ -29,6 +31,7 @@ const struct verb verbs[] = {
 		.summary = "Take our limiter, and nothing else, off a device",
 		.options = OPTIONS_INSTANCE,
 		.device = DEVICE_MUST,
+		.hooks = true,
 		.run = cmd_detach,
 	},
 	{

@@ -58,6 +58,7 @@ struct policy_context {
 	uint32_t mtu; /* bytes; 1500 when there is no device */
 	bool by_dest; /* the instance goes by destination */
 	bool tc;      /* hook is ingress or egress: `over mark` is possible */
+	bool leaving; /* hook is egress: the packets are those that the machine sends */
 };
 
 /* Where and why a text was refused: says what is wrong and what would be right. */

@@ -1,0 +1,240 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Hooks ingress and egress: attach and detach leave no trace, also beside filters of others and after a
+# crash; several hooks of one device; marks; headers outside of an skb's linear part.
+source "$(dirname "$0")/../lib.sh"
+
+OTHER=$TOP/build/filter.bpf.o
+
+qdiscs() { tc -n "$(ns B)" qdisc show dev veth-B; }
+filters() { tc -n "$(ns B)" filter show dev veth-B "$1"; }
+traceless() { is "$(qdiscs)" "$BEFORE" && [[ ! -e $(ns_pins B) ]]; }
+
+# ---- life
+
+test_life() { # HOOK
+	rl B attach veth-B --hook "$1" && has 'rlctl_tc' filters "$1" || return
+	rl B status -j | json ".[0] | .hook == \"$1\" and .mode == \"tc\" and .program_id > 0" || return
+	is "$(ls "$(ns_pins B)")" "veth-B-$1" || return
+	has 'already attached' expect_status 1 rl B attach veth-B --hook "$1" || return
+	rl B detach veth-B --hook "$1" && traceless
+}
+
+# Who came first leaves first, who leaves last takes clsact away; no hook is disturbed by the others.
+test_several() {
+	local hook
+	rl B attach veth-B --hook ingress && rl B attach veth-B --hook egress --hook xdp || return
+	is "$(rl B status -j | json 'map(.hook) | join(" ")')" 'egress ingress xdp' || return
+	has 'say which' expect_status 1 rl B show || return
+	has 'say which' expect_status 1 rl B detach veth-B || return
+	for hook in xdp ingress egress; do
+		rl B rule add -i veth-B --hook "$hook" any udp deny || return
+		is "$(rl B show -i veth-B --hook "$hook")" 'rule any udp deny' || return
+		is "$(rl B stats veth-B --hook "$hook" -j | json '.[0].hook')" "$hook" || return
+	done
+	rl B apply -i veth-B --hook egress - <<<'' && is "$(rl B show -i veth-B --hook egress)" '' || return
+	for hook in ingress xdp egress; do
+		has 'device' rl B status veth-B && rl B detach veth-B --hook "$hook" || return
+	done
+	traceless
+}
+
+# One that cannot be attached takes those that were with it.
+test_all_or_none() {
+	rl B attach veth-B --hook egress || return
+	has 'already attached' expect_status 1 rl B attach veth-B --hook ingress --hook egress || return
+	is "$(rl B status -j | json 'map(.hook) | join(" ")')" egress &&
+		rl B detach veth-B && traceless
+}
+
+test_words() {
+	echo 'rule any limit 1/second over mark 5' >"$TMP/mark"
+	expect_status 2 rl B attach veth-B --hook ingress --mode native &&
+		expect_status 2 rl B attach veth-B --hook ingress --fq &&
+		expect_status 2 rl B show -i veth-B --hook ingress --hook egress &&
+		has 'needs the hook' expect_status 1 rl B attach veth-B --hook ingress --hook xdp --policy "$TMP/mark" &&
+		expect_status 1 rl B attach nosuch --hook egress &&
+		has 'nothing' expect_status 1 rl B detach veth-B --hook egress && traceless
+}
+
+test_two_at_once() {
+	local hook
+	for hook in ingress egress egress; do
+		rl B attach veth-B --hook "$hook" >>"$TMP/two" 2>&1 &
+	done
+	wait
+	is "$(rl B status -j | json 'map(.hook) | join(" ")')" 'egress ingress' || return
+	rl B detach veth-B --hook ingress &
+	rl B detach veth-B --hook egress && wait && traceless
+}
+
+# ---- what goes by which address
+
+# answers N: so many of five echo requests to B come back.
+answers() {
+	local got
+	got=$(in_ns A ping -q -c 5 -i 0.01 -W 0.3 10.77.0.2 | sed -nE 's/.* ([0-9]+) received.*/\1/p')
+	is "$got" "$1"
+}
+
+# A is the source of what comes in, and the destination of what goes out.
+test_address() { # HOOK BY...
+	local hook=$1
+	shift
+	rl B attach veth-B --hook "$hook" "$@" && rl B rule add 10.77.0.1 limit 1/hour burst 3 || return
+	answers 3 && is "$(stat_of B .reasons.over.packets)" 2 &&
+		is "$(stat_of B .dropped.bytes)" 196 && rl B detach veth-B && traceless
+}
+test_other_address() { # HOOK BY
+	rl B attach veth-B --hook "$1" --by "$2" && rl B rule add 10.77.0.1 deny || return
+	answers 5 && rl B detach veth-B && traceless
+}
+
+# ---- filters of others
+
+other_on() { # HOOK PRIORITY
+	[[ $(qdiscs) == *clsact* ]] || tc -n "$(ns B)" qdisc add dev veth-B clsact || return
+	tc -n "$(ns B)" filter add dev veth-B "$1" prio "$2" protocol all bpf da obj "$OTHER" sec tc
+}
+other_off() { tc -n "$(ns B)" filter del dev veth-B "$1" prio "$2"; }
+other_seen() { bpftool -j map dump name filter_seen | json '[.. | .formatted? | .value? // empty] | max'; }
+
+# Ours drops two of five; a filter before it sees all, one behind it three.
+test_beside() { # HOOK PRIORITY FIRST SEEN
+	local hook=$1 priority=$2
+	if [[ $3 == ours ]]; then
+		rl B attach veth-B --hook "$hook" && other_on "$hook" "$priority"
+	else
+		other_on "$hook" "$priority" && rl B attach veth-B --hook "$hook"
+	fi || return
+	rl B rule add any icmp limit 1/hour burst 3 && answers 3 && is "$(other_seen)" "$4" || return
+	rl B detach veth-B && is "$(filters "$hook" | grep -c 'filter_count')" 1 &&
+		answers 5 && other_off "$hook" "$priority" || return
+	[[ $3 == ours ]] && has clsact qdiscs # it was in use when ours left
+	tc -n "$(ns B)" qdisc del dev veth-B clsact
+	traceless
+}
+
+# The first of others takes what ours would have liked.
+test_priority_taken() {
+	other_on ingress 10 && rl B attach veth-B --hook ingress && has 'pref 9 ' filters ingress &&
+		rl B detach veth-B && other_off ingress 10 && tc -n "$(ns B)" qdisc del dev veth-B clsact &&
+		traceless
+}
+
+# Another filter leaves first.
+test_other_leaves() {
+	rl B attach veth-B --hook egress && other_on egress 3 && other_off egress 3 && answers 5 &&
+		rl B detach veth-B && traceless
+}
+
+# The older qdisc has the same place; it knows ingress alone.
+test_ingress_qdisc() {
+	tc -n "$(ns B)" qdisc add dev veth-B ingress || return
+	has 'qdisc ingress' expect_status 1 rl B attach veth-B --hook egress || return
+	rl B attach veth-B --hook ingress && rl B rule add any icmp deny && answers 0 && rl B detach veth-B &&
+		has 'qdisc ingress' qdiscs && tc -n "$(ns B)" qdisc del dev veth-B ingress && traceless
+}
+
+# ---- taken away, crashed, vanished
+
+test_removed() {
+	rl B attach veth-B --hook ingress && tc -n "$(ns B)" qdisc del dev veth-B clsact || return
+	is "$(rl B status -j)" '[]' && has 'gone from the device' expect_status 1 rl B show -i veth-B || return
+	rl B attach veth-B --hook ingress && rl B detach veth-B && traceless
+}
+
+test_vanished() {
+	rl B attach veth-B --hook ingress --hook egress && ip -n "$(ns A)" link del veth-A || return
+	is "$(rl B status -j)" '[]' && rl B detach veth-B --hook ingress &&
+		rl B detach veth-B --hook egress && [[ ! -e $(ns_pins B) ]] || return
+	ip -n "$(ns A)" link add veth-A type veth peer name veth-B netns "$(ns B)" &&
+		cable_up A 1 && cable_up B 2 
+}
+cable_up() { # NAME N: as veth_pair, of IPv4 alone
+	ip -n "$(ns "$1")" addr add "10.77.0.$2/24" dev "veth-$1" && ip -n "$(ns "$1")" link set "veth-$1" up
+}
+
+# crash_at CALLS: attach ends right before that many netlink messages were sent.
+crash_at() {
+	strace -f -o /dev/null -e trace=sendto,sendmsg -e inject=sendto:signal=KILL:when="$1" \
+		"$RLCTL" -n "$(ns B)" attach veth-B --hook egress
+}
+
+# Whatever was left, the next attach works, and detach leaves nothing.
+test_crash() {
+	local n status
+	for n in 2 3 4 5 6 7 8; do
+		status=0
+		crash_at "$n" || status=$?
+		[[ $status -ne 0 ]] || rl B detach veth-B || return
+		rl B attach veth-B --hook egress && rl B detach veth-B && traceless || _say "after $n" || return
+		[[ $status -ne 0 ]] || return 0
+	done
+}
+
+# ---- marks, and what is not linear
+
+test_mark() {
+	rl B attach veth-B --hook ingress && rl B rule add any icmp limit 1/hour burst 3 over mark 42 || return
+	in_ns B nft -f - <<-'END' || return
+	table inet seen {
+		counter marked {}
+		chain in { type filter hook input priority 0; meta mark 42 counter name marked; }
+	}
+	END
+	answers 5 && is "$(rule_stat B 'any icmp' '"\(.passed.packets) \(.shadow.packets)"')" '3 2' || return
+	is "$(in_ns B nft -j list counter inet seen marked | json '.nftables[] | .counter // empty | .packets')" 2 &&
+		in_ns B nft flush ruleset && rl B detach veth-B && traceless
+}
+
+# A frame of 5000 bytes whose headers the sender's own program has put into pages: of the skb only
+# Ethernet's header is linear.
+test_pulled() {
+	local status=0
+	ip -n "$(ns A)" link set veth-A mtu 9000 && ip -n "$(ns B)" link set veth-B mtu 9000 || return
+	rl A attach veth-A --hook egress && rl A rule add any udp dport 7 deny || return
+	in_ns A python3 "$TOP/tests/net/paged.py" veth-A 3 || status=1
+	is "$(rule_stat A 'any udp' '"\(.dropped.packets) \(.dropped.bytes)"')" '3 15000' || status=1
+	is "$(stat_of A .reasons.malformed.packets)" 0 || status=1
+	rl A detach veth-A && return "$status"
+}
+
+# A device without Ethernet: what comes in is IP at once, and so is what goes out.
+test_tunnel() {
+	local n
+	n=$(ns B)
+	ip -n "$n" tuntap add dev tun-B mode tun && ip -n "$n" addr add 10.99.0.1/24 dev tun-B &&
+		ip -n "$n" link set tun-B up && rl B attach tun-B --hook ingress --hook egress || return
+	rl B rule add -i tun-B --hook ingress 10.99.0.2 udp dport 7 limit 1/hour burst 3 &&
+		rl B rule add -i tun-B --hook egress 10.99.0.2 icmp deny &&
+		in_ns B python3 "$TOP/tests/net/tunnel.py" tun-B 5 || return
+	rl B stats
+	is "$(rl B stats -j --hook ingress | json '.[0] | "\(.passed.packets) \(.dropped.packets) \(.dropped.bytes)"')" \
+		'3 2 256' || return
+	# what it answers: nobody listens on port 7; each quotes 128 bytes behind 28 of its own
+	is "$(rl B stats -j --hook egress | json '.[0].reasons.denied | "\(.packets) \(.bytes)"')" '3 468' &&
+		rl B detach tun-B --hook ingress --hook egress && ip -n "$n" link del tun-B && traceless
+}
+
+veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B || exit 1
+BEFORE=$(qdiscs)
+t 'attach and detach, ingress' test_life ingress
+t 'several hooks' test_several
+t 'all of the hooks or none' test_all_or_none
+t 'wrong words' test_words
+t 'two at once' test_two_at_once
+t 'ingress goes by source' test_address ingress
+t 'egress goes by destination' test_address egress
+t 'egress by source' test_other_address egress source
+t 'behind another filter, ingress' test_beside ingress 1 other 5
+t 'before another filter, egress' test_beside egress 20 other 3
+t 'the priority is taken' test_priority_taken
+t 'another filter leaves first' test_other_leaves
+t 'the qdisc ingress' test_ingress_qdisc
+t 'taken off by force' test_removed
+t 'a device that vanished' test_vanished
+t 'a crash between any two steps' test_crash
+t 'over mark' test_mark
+t 'a device without Ethernet' test_tunnel
+t 'headers that are not linear' test_pulled

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""tunnel.py DEV COUNT: COUNT UDP packets of 128 bytes come from 10.99.0.2 to 10.99.0.1 through the tun
+device DEV, as from the other end of a tunnel."""
+import fcntl
+import os
+import socket
+import struct
+import sys
+
+TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
+
+
+def checksum(header):
+    total = sum(struct.unpack("!10H", header))
+    return ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
+
+
+def packet():
+    def header(check):
+        return struct.pack("!BBHHHBBH4s4s", 0x45, 0, 128, 0, 0, 64, 17, check,
+                           socket.inet_aton("10.99.0.2"), socket.inet_aton("10.99.0.1"))
+    return header(checksum(header(0))) + struct.pack("!HHHH", 1000, 7, 108, 0) + bytes(100)
+
+
+def main():
+    tun = os.open("/dev/net/tun", os.O_RDWR)
+    fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH22x", sys.argv[1].encode(), IFF_TUN | IFF_NO_PI))
+    for _ in range(int(sys.argv[2])):
+        os.write(tun, packet())
+
+
+main()

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* XDP programs on devices, through libxdp: attach, detach, and finding ours among others. */
+#include <errno.h>
+#include <linux/if_link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
+
+#include "kernel_internal.h"
+#include "output.h"
+#include "rlctl.skel.h"
+
+#define RUN_PRIORITY 10 /* before other XDP programs: they get what we let through */
+
+/* ---- whose program is on the device */
+
+/* What is on the device: -ENOENT when nothing is, another error where it could not be asked. */
+static int multiprog_open(const char *device, struct xdp_multiprog **out)
+{
+	int ifindex = if_nametoindex(device);
+	struct xdp_multiprog *mp = ifindex ? xdp_multiprog__get_from_ifindex(ifindex) : NULL;
+	int ret = mp ? libxdp_get_error(mp) : -ENOENT;
+
+	if (!ret)
+		*out = mp;
+	return ret;
+}
+
+/* Ours among those on the device: behind libxdp's dispatcher, or alone without one. */
+static struct xdp_program *multiprog_find(struct xdp_multiprog *mp, uint32_t wanted, uint32_t *id)
+{
+	struct xdp_program *program = NULL;
+
+	if (xdp_multiprog__is_legacy(mp)) {
+		program = xdp_multiprog__main_prog(mp);
+		return program && program_uses(xdp_program__fd(program), wanted, id) ? program
+										     : NULL;
+	}
+	while ((program = xdp_multiprog__next_prog(program, mp)))
+		if (program_uses(xdp_program__fd(program), wanted, id))
+			return program;
+	return NULL;
+}
+
+/* A program that is alone on the device, which needs no libxdp: its look at one such (1.3.1) leaves
+ * a descriptor open each time. */
+static bool lone_program_find(int ifindex, uint32_t wanted, struct device_program *out)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	bool found;
+	int fd;
+
+	if (bpf_xdp_query(ifindex, 0, &query) || !query.prog_id)
+		return false;
+	fd = bpf_prog_get_fd_by_id(query.prog_id);
+	found = program_uses(fd, wanted, &out->id);
+	out->native = query.attach_mode == XDP_ATTACHED_DRV;
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+int xdp_program_find(const char *device, uint32_t wanted, struct device_program *out)
+{
+	struct xdp_multiprog *mp;
+	int ret;
+
+	if (lone_program_find(if_nametoindex(device), wanted, out))
+		return 0;
+	ret = multiprog_open(device, &mp);
+	if (ret)
+		return ret;
+	if (multiprog_find(mp, wanted, &out->id))
+		out->native = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE;
+	else
+		ret = -ENOENT;
+	xdp_multiprog__close(mp);
+	return ret;
+}
+
+/* ---- attach */
+
+/* Does the kernel take the program at all? Asked where attaching failed, to tell why. */
+static int program_try(const char *path, const struct rl_instance *info)
+{
+	struct rlctl_bpf *skel = object_open(info);
+	int ret;
+
+	if (!skel)
+		return -errno;
+	ret = object_pin_paths(skel, path);
+	if (!ret)
+		ret = rlctl_bpf__load(skel);
+	rlctl_bpf__destroy(skel);
+	return ret;
+}
+
+static int xdp_attach_mode(const char *path, const struct rl_instance *info, int ifindex,
+			   enum xdp_attach_mode mode)
+{
+	struct rlctl_bpf *skel = object_open(info);
+	struct xdp_program *program;
+	int ret;
+
+	if (!skel)
+		return -errno;
+	ret = object_pin_paths(skel, path);
+	if (ret) {
+		rlctl_bpf__destroy(skel);
+		return ret;
+	}
+	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = skel->obj, .prog_name = "rlctl_xdp");
+	program = xdp_program__create(&opts);
+	ret = libxdp_get_error(program);
+	if (!ret) {
+		xdp_program__set_run_prio(program, RUN_PRIORITY);
+		ret = xdp_program__attach(program, ifindex, mode, 0);
+		xdp_program__close(program);
+	}
+	rlctl_bpf__destroy(skel);
+	return ret;
+}
+
+static const char *native_remedy(int error)
+{
+	switch (error) {
+	case -EOPNOTSUPP:
+		return "the driver has no XDP";
+	case -ERANGE:
+	case -E2BIG:
+		return "the device's MTU is too large for its driver's XDP";
+	case -EINVAL:
+		return "the driver refused it; its offloads (LRO, GRO-HW) or queue count may stand "
+		       "in the way";
+	default:
+		return strerror(-error);
+	}
+}
+
+int xdp_report(const char *device, int error)
+{
+	if (error == -EBUSY || error == -EEXIST)
+		fail("%s: another XDP program is on the device that was not put there through "
+		     "libxdp, or in another mode: `bpftool net show dev %s` names it; take it off "
+		     "first",
+		     device, device);
+	else if (error == -EPERM || error == -EACCES)
+		fail("%s: attaching was refused: %s: rlctl needs root", device, strerror(-error));
+	else
+		fail("%s: attaching failed: %s", device, native_remedy(error));
+	return error;
+}
+
+int xdp_program_attach(const char *path, const struct rl_instance *info, const char *device,
+		       enum attach_mode mode)
+{
+	int ifindex = info->ifindex;
+	int ret = -EOPNOTSUPP;
+
+	if (mode != ATTACH_GENERIC)
+		ret = xdp_attach_mode(path, info, ifindex, XDP_MODE_NATIVE);
+	if (ret && mode != ATTACH_GENERIC) {
+		int refused = program_try(path, info);
+
+		if (refused)
+			return report_load(device, refused);
+	}
+	if (ret && ret != -EBUSY && ret != -EEXIST && mode != ATTACH_NATIVE) {
+		if (mode == ATTACH_AUTO)
+			note("%s: native mode is not possible (%s): fell back to generic mode, "
+			     "which "
+			     "sees a packet only after the kernel has allocated it",
+			     device, native_remedy(ret));
+		ret = xdp_attach_mode(path, info, ifindex, XDP_MODE_SKB);
+	}
+	return ret ? xdp_report(device, ret) : 0;
+}
+
+/* ---- detach */
+
+/* Without a dispatcher the program is taken off only if it is still the one we looked at. */
+static int legacy_detach(int ifindex, struct xdp_multiprog *mp, struct xdp_program *program)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = xdp_program__fd(program));
+	uint32_t flags = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE ? XDP_FLAGS_DRV_MODE
+									   : XDP_FLAGS_SKB_MODE;
+
+	return bpf_xdp_detach(ifindex, flags, &opts);
+}
+
+int xdp_program_detach(const char *device, uint32_t wanted)
+{
+	int ifindex = if_nametoindex(device);
+	struct xdp_multiprog *mp;
+	struct xdp_program *program;
+	uint32_t id;
+	int ret = multiprog_open(device, &mp);
+
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	program = multiprog_find(mp, wanted, &id);
+	if (program && xdp_multiprog__is_legacy(mp))
+		ret = legacy_detach(ifindex, mp, program);
+	else if (program)
+		ret = xdp_program__detach(program, ifindex, xdp_multiprog__attach_mode(mp), 0);
+	xdp_multiprog__close(mp);
+	return ret;
+}
