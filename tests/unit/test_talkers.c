@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Who sends how much, from samples. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "talkers.h"
+#include "units.h"
+
+static struct talkers talkers;
+
+static int fresh(void **state)
+{
+	(void)state;
+	talkers_clear(&talkers);
+	return 0;
+}
+
+static struct rl_sample sample_of(const char *source, uint64_t stands_for, uint32_t bytes)
+{
+	struct rl_sample sample = {.stands_for = stands_for, .bytes = bytes};
+	uint8_t len;
+
+	assert_int_equal(prefix_parse(source, sample.src, &len, NULL), 0);
+	return sample;
+}
+
+static void add(const char *source, uint64_t stands_for, bool passed)
+{
+	struct rl_sample sample = sample_of(source, stands_for, 100);
+
+	talkers_add(&talkers, &sample, true, passed);
+}
+
+static const struct talker *find(const char *source)
+{
+	struct rl_sample wanted = sample_of(source, 0, 0);
+
+	for (size_t i = 0; i < talkers.count; i++)
+		if (!memcmp(talkers.items[i].addr, wanted.src, sizeof(wanted.src)))
+			return &talkers.items[i];
+	return NULL;
+}
+
+static void weights_are_summed(void **state)
+{
+	(void)state;
+	add("10.0.0.1", 7, false);
+	add("10.0.0.1", 5, false);
+	add("10.0.0.1", 3, true);
+	add("10.0.0.2", 1, true);
+	assert_int_equal(talkers.count, 2);
+	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).packets, 12);
+	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).bytes, 1200);
+	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_PASSED).packets, 3);
+	assert_int_equal(talkers_sum(&talkers, TALKER_PASSED).packets, 4);
+}
+
+static void a_64_is_one_source(void **state)
+{
+	(void)state;
+	add("2001:db8::1", 1, false);
+	add("2001:db8::ffff:1", 1, false);
+	add("2001:db8:0:1::1", 1, false);
+	assert_int_equal(talkers.count, 2);
+	assert_int_equal(talker_sum(find("2001:db8::"), TALKER_DROPPED).packets, 2);
+}
+
+/* Non-IP frames are part of all, and of no source. */
+static void without_address(void **state)
+{
+	struct rl_sample sample = sample_of("10.0.0.1", 9, 60);
+
+	(void)state;
+	talkers_add(&talkers, &sample, false, true);
+	assert_int_equal(talkers.count, 0);
+	assert_int_equal(talkers_sum(&talkers, TALKER_PASSED).packets, 9);
+}
+
+/* A packet that was dropped says more of a source than one that passed. */
+static void the_last_dropped_is_kept(void **state)
+{
+	struct rl_sample passed = sample_of("10.0.0.1", 1, 100);
+	struct rl_sample dropped = sample_of("10.0.0.1", 1, 100);
+
+	(void)state;
+	passed.slot = 1;
+	dropped.slot = 2;
+	talkers_add(&talkers, &passed, true, true);
+	assert_int_equal(talkers.items[0].last.slot, 1);
+	talkers_add(&talkers, &dropped, true, false);
+	talkers_add(&talkers, &passed, true, true);
+	assert_int_equal(talkers.items[0].last.slot, 2);
+}
+
+static void the_silent_are_forgotten(void **state)
+{
+	(void)state;
+	add("10.0.0.1", 1, false);
+	for (int i = 1; i < TALKER_SLICES; i++) {
+		talkers_turn(&talkers);
+		add("10.0.0.2", 1, false);
+		assert_int_equal(talkers.count, 2);
+	}
+	talkers_turn(&talkers);
+	assert_int_equal(talkers.count, 1);
+	assert_null(find("10.0.0.1"));
+	assert_int_equal(talker_sum(find("10.0.0.2"), TALKER_DROPPED).packets, TALKER_SLICES - 1);
+	assert_int_equal(talkers_sum(&talkers, TALKER_DROPPED).packets, TALKER_SLICES - 1);
+}
+
+static void many_sources(void **state)
+{
+	char source[32];
+
+	(void)state;
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < 20000; i++) {
+			snprintf(source, sizeof(source), "10.%d.%d.1", i / 200, i % 200);
+			add(source, (uint64_t)i + 1, false);
+		}
+	assert_int_equal(talkers.count, 20000);
+	for (int i = 0; i < 20000; i++)
+		assert_int_equal(talker_sum(&talkers.items[i], TALKER_DROPPED).packets,
+				 2 * (i + 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(weights_are_summed, fresh),
+		cmocka_unit_test_setup(a_64_is_one_source, fresh),
+		cmocka_unit_test_setup(without_address, fresh),
+		cmocka_unit_test_setup(the_last_dropped_is_kept, fresh),
+		cmocka_unit_test_setup(the_silent_are_forgotten, fresh),
+		cmocka_unit_test_setup(many_sources, fresh),
+	};
+	int failed = cmocka_run_group_tests_name("talkers", tests, NULL, NULL);
+
+	talkers_clear(&talkers);
+	return failed;
+}
