@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a network namespace leaves when it is deleted: pins that nobody inside it can reach any
- * more. Their maps are used by no loaded program, which shows from everywhere.
+ * more. Their maps are used by no loaded program, which shows from everywhere. What a living one
+ * has is its own affair: what looks left over there may be half made, or is still to be told of.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -64,6 +67,52 @@ static void namespace_sweep(const char *path)
 		closedir(dir);
 }
 
+/* Is the namespace the one of a process? */
+static bool process_is_in(const char *inode)
+{
+	char path[280], link[64], wanted[64];
+	struct dirent *entry;
+	DIR *dir = opendir("/proc");
+	bool found = !dir;
+
+	snprintf(wanted, sizeof(wanted), "net:[%.24s]", inode);
+	while (!found && (entry = readdir(dir))) {
+		ssize_t size;
+
+		snprintf(path, sizeof(path), "/proc/%s/ns/net", entry->d_name);
+		size = readlink(path, link, sizeof(link) - 1);
+		if (size < 0)
+			continue;
+		link[size] = '\0';
+		found = !strcmp(link, wanted);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Has the namespace a name, as `ip netns` gives them? */
+static bool netns_is_named(const char *inode)
+{
+	struct dirent *entry;
+	DIR *dir = opendir("/run/netns");
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		char path[300], number[24];
+		struct stat netns;
+
+		snprintf(path, sizeof(path), "/run/netns/%s", entry->d_name);
+		if (stat(path, &netns))
+			continue;
+		snprintf(number, sizeof(number), "%ju", (uintmax_t)netns.st_ino);
+		found = !strcmp(number, inode);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
 void pins_sweep(const char *root)
 {
 	char all[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX + 32];
@@ -75,7 +124,8 @@ void pins_sweep(const char *root)
 	dir = opendir(all);
 	while (dir && (entry = readdir(dir))) {
 		snprintf(path, sizeof(path), "%s/%.24s", all, entry->d_name);
-		if (entry->d_name[0] != '.' && strcmp(path, root))
+		if (entry->d_name[0] != '.' && strcmp(path, root) &&
+		    !netns_is_named(entry->d_name) && !process_is_in(entry->d_name))
 			namespace_sweep(path);
 	}
 	if (dir)
