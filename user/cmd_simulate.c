@@ -79,7 +79,7 @@ static int packet_run(struct run *run, const struct captured *packet)
 			return output_flush();
 	}
 	if (progress_due(&run->progress))
-		progress_draw(run->capture.packets, capture_permille(&run->capture));
+		progress_draw(run->capture.packets, "packets", capture_permille(&run->capture));
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "kernel_internal.h"
 #include "output.h"
+#include "progress.h"
 
 #define BATCH        4096u
 #define READ_RETRIES 100
@@ -189,15 +190,21 @@ static int trie_fill(int fd, const struct compiled *compiled)
 	uint32_t count = compiled->header.prefixes;
 	struct rl_prefix_key *keys = calloc(count, sizeof(*keys));
 	struct rl_prefix_value *values = calloc(count, sizeof(*values));
-	int ret = -ENOMEM;
+	int ret = keys && values ? 0 : -ENOMEM;
+	struct progress progress;
 
-	if (keys && values) {
-		for (uint32_t i = 0; i < count; i++) {
-			keys[i] = compiled->prefixes[i].key;
-			values[i] = compiled->prefixes[i].value;
-		}
-		ret = map_fill(fd, keys, sizeof(*keys), values, sizeof(*values), count);
+	for (uint32_t i = 0; !ret && i < count; i++) {
+		keys[i] = compiled->prefixes[i].key;
+		values[i] = compiled->prefixes[i].value;
 	}
+	progress_begin(&progress);
+	for (uint32_t done = 0; !ret && done < count; done += BATCH) {
+		ret = map_fill(fd, keys + done, sizeof(*keys), values + done, sizeof(*values),
+			       count - done < BATCH ? count - done : BATCH);
+		if (progress_due(&progress))
+			progress_draw(done, "prefixes", (uint64_t)done * 1000 / count);
+	}
+	progress_end();
 	free(keys);
 	free(values);
 	return ret;

@@ -42,18 +42,18 @@ bool progress_due(struct progress *progress)
 	return true;
 }
 
-void progress_draw(uint64_t packets, int permille)
+void progress_draw(uint64_t done, const char *noun, int permille)
 {
 	char count[NUMBER_TEXT_MAX], bar[BAR_WIDTH + 1] = "", line[160];
 	int filled = permille * BAR_WIDTH / 1000;
 
-	number_print(count, packets);
+	number_print(count, done);
 	if (permille < 0) {
-		snprintf(line, sizeof(line), "%s packets", count);
+		snprintf(line, sizeof(line), "%s %s", count, noun);
 	} else {
 		memset(bar, '#', (size_t)filled);
-		snprintf(line, sizeof(line), "[%-*s] %3d %%  %s packets", BAR_WIDTH, bar,
-			 permille / 10, count);
+		snprintf(line, sizeof(line), "[%-*s] %3d %%  %s %s", BAR_WIDTH, bar, permille / 10,
+			 count, noun);
 	}
 	status_show(line);
 }
