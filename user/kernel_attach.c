@@ -259,6 +259,7 @@ static void instance_leave(const char *root, const char *path, const char *devic
 		qdiscs_restore(root, device, &instance.info);
 		instance_close(&instance);
 	}
+	xdp_remains_clear(path);
 	pins_clear(path);
 	if (lock >= 0)
 		close(lock);
@@ -317,7 +318,8 @@ int instance_attach(const struct target *target, const struct attach_options *op
 	pins_sweep(root);
 	lock = pins_lock(path, true);
 	if (lock < 0) {
-		fail("%s: %s", path, strerror(-lock));
+		fail("%s: %s%s", path, strerror(-lock),
+		     lock == -EACCES || lock == -EPERM ? ": rlctl needs root" : "");
 		return lock;
 	}
 	ret = place_clear(root, path, target);

@@ -82,6 +82,9 @@ int xdp_program_find(const char *device, uint32_t map_id, struct device_program 
 int xdp_program_attach(const char *path, const struct rl_instance *info, const char *device,
 		       enum attach_mode mode);
 int xdp_program_detach(const char *device, uint32_t map_id);
+
+/* With no program of the instance on its device any more: clears what libxdp pinned of it. */
+void xdp_remains_clear(const char *path);
 /* fail(): why attaching failed. Returns the error. */
 int xdp_report(const char *device, int error);
 int tc_report(const char *device, int error);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* XDP programs on devices, through libxdp: attach, detach, and finding ours among others. */
+#include <dirent.h>
 #include <errno.h>
 #include <linux/if_link.h>
 #include <string.h>
@@ -208,4 +209,67 @@ int xdp_program_detach(const char *device, uint32_t wanted)
 		ret = xdp_program__detach(program, ifindex, xdp_multiprog__attach_mode(mp), 0);
 	xdp_multiprog__close(mp);
 	return ret;
+}
+
+/* ---- what a dispatcher leaves that was taken off the device by force, or went with it: libxdp's
+ * pins, which keep the programs behind it loaded, and ours has all of our maps */
+
+static bool pin_uses(const char *path, uint32_t wanted)
+{
+	int fd = bpf_obj_get(path);
+	uint32_t id;
+	bool uses = program_uses(fd, wanted, &id);
+
+	if (fd >= 0)
+		close(fd);
+	return uses;
+}
+
+/* Calls for each pin of a dispatcher's folder, until one answers true. */
+static bool pins_any(const char *folder, bool (*is)(const char *path, uint32_t wanted),
+		     uint32_t wanted)
+{
+	char path[INSTANCE_PATH_MAX + 544];
+	struct dirent *entry;
+	DIR *dir = opendir(folder);
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		found = entry->d_name[0] != '.' && is(path, wanted);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static bool pin_remove(const char *path, uint32_t wanted __attribute__((unused)))
+{
+	unlink(path);
+	return false;
+}
+
+void xdp_remains_clear(const char *path)
+{
+	char all[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 280];
+	struct dirent *entry;
+	uint32_t policy;
+	DIR *dir;
+
+	if (pins_policy_id(path, &policy))
+		return;
+	snprintf(all, sizeof(all), "%s", path);
+	for (int i = 0; i < 3; i++) /* rlctl/NETNS/DEVICE-HOOK */
+		*strrchr(all, '/') = '\0';
+	snprintf(folder, sizeof(folder), "%s/xdp", all);
+	dir = opendir(folder);
+	while (dir && (entry = readdir(dir))) {
+		snprintf(folder, sizeof(folder), "%s/xdp/%s", all, entry->d_name);
+		if (strncmp(entry->d_name, "dispatch-", 9) || !pins_any(folder, pin_uses, policy))
+			continue;
+		pins_any(folder, pin_remove, 0);
+		rmdir(folder);
+	}
+	if (dir)
+		closedir(dir);
 }

@@ -175,7 +175,7 @@ test_watch() {
 	bg "$RLCTL" -n "$(ns B)" stats --watch 1
 	eventually 9 told 2 && before=$(descriptors) && eventually 9 told 4 && is "$(descriptors)" "$before"
 }
-told() { [[ $(grep -c unmatched "$TMP/bg") -ge $1 ]]; }
+told() { [[ $(grep -c "veth-B xdp" "$TMP/bg") -ge $1 ]]; }
 descriptors() { find "/proc/$BG_PID/fd" -mindepth 1 | wc -l; }
 
 veth_pair A B && veth_quiet A B && rl B attach veth-B --prefixes 100 || exit 1

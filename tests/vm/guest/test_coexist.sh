@@ -81,8 +81,9 @@ test_filter_leaves() { filter unload veth-B && ours_stayed && eventually 5 answe
 test_forced() {
 	in_ns B ip link set dev veth-B xdp off && is "$(rl B status -j)" '[]' &&
 		has 'gone from the device' expect_status 1 rl B show -i veth-B || return
-	rm -rf "$BPFFS"/xdp/dispatch-* # what libxdp had pinned of it
+	rl B detach veth-B && is "$(dispatchers)" '' # what libxdp had pinned of it is gone as well
 }
+dispatchers() { find "$BPFFS/xdp" -name 'dispatch-*' 2>/dev/null; }
 
 test_ours_joins() {
 	alien_on 5 && filter_on && rl B attach veth-B && is "$(rl B show)" '' || return
