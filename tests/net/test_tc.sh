@@ -168,6 +168,7 @@ test_crash() {
 		status=0
 		crash_at "$n" || status=$?
 		[[ $status -ne 0 ]] || rl B detach veth-B || return
+		rl A attach lo --hook ingress && rl A detach lo || return # clears up what is of nobody
 		rl B attach veth-B --hook egress && rl B detach veth-B && traceless || _say "after $n" || return
 		[[ $status -ne 0 ]] || return 0
 	done

@@ -4,16 +4,18 @@
 # same numbers, to the packet and the byte; skbs of many segments included.
 source "$(dirname "$0")/../lib.sh"
 
+COUNT=${COUNT:-200000}
+
 # ---- ingress: single packets, from the generator
 
 policy() {
 	cat <<-'END'
 	rule 10.78.0.0/18 deny
 	rule 10.78.64.0/18 allow
-	rule 10.78.128.0/18 limit 10/second burst 5
+	rule 10.78.128.0/18 limit 1/day burst 1
 	rule fd78::/50 deny
 	rule fd78:0:0:4000::/50 allow
-	rule fd78:0:0:8000::/50 limit 10/second burst 5
+	rule fd78:0:0:8000::/50 limit 1/day burst 1
 	END
 }
 
@@ -23,7 +25,7 @@ test_ingress() { # SOURCES SIZE COUNTER
 	local result sent before passed
 	policy >"$TMP/policy"
 	rl B attach veth-B --hook ingress --policy "$TMP/policy" && before=$(counter B "$3") || return
-	result=$(flood A --count 200000 --src "$1" --size "$2") && sent=$(json .sent <<<"$result") &&
+	result=$(flood A --count "$COUNT" --src "$1" --size "$2") && sent=$(json .sent <<<"$result") &&
 		eventually 10 decided "$sent" || return
 	rl B stats
 	passed=$(stat_of B .passed.packets)
