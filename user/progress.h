@@ -16,8 +16,8 @@ void progress_begin(struct progress *progress);
 /* Is the bar to be drawn (again)? Costs next to nothing. */
 bool progress_due(struct progress *progress);
 
-/* `done` of what the noun names, in the plural. permille < 0: the end is not known, only the count is
- * shown. */
+/* `done` of what the noun names, in the plural. permille < 0: the end is not known, only the count
+ * is shown. */
 void progress_draw(uint64_t done, const char *noun, int permille);
 void progress_end(void);
 

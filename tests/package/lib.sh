@@ -64,7 +64,7 @@ unit_is() { is "$(in_root systemctl is-active "$UNIT")" "$1"; }
 
 # holds_all DIR: the unpacked package has all that `make install` installs, whoever adds to it.
 holds_all() {
-	make install DESTDIR="$TMP/dest" PREFIX=/usr || return
+	make -o build/rlctl install DESTDIR="$TMP/dest" PREFIX=/usr || return # others use it now
 	diff <(_names "$TMP/dest") <(_names "$1")
 }
 
