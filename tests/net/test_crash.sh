@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # kill -9 in the middle of anything: the policy is the old or the new one, the next command works, an
 # instance is whole or gone, and nothing is left behind. The moments of the kills are spread evenly
-# over the time that the command takes, and a little beyond. check: alone
+# over the time that the command takes, and a little beyond.
 source "$(dirname "$0")/../lib.sh"
 
 KILLS=50

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # doctor: every condition that can be brought about in a namespace, what is said of it, in text and in
-# JSON, and the exit status. It changes nothing. check: alone
+# JSON, and the exit status. It changes nothing.
 source "$(dirname "$0")/../lib.sh"
 
 ALIEN=$TOP/build/receiver.bpf.o

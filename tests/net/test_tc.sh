@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Hooks ingress and egress: attach and detach leave no trace, also beside filters of others and after a
-# crash; several hooks of one device; marks; headers outside of an skb's linear part. check: alone
+# crash; several hooks of one device; marks; headers outside of an skb's linear part.
 source "$(dirname "$0")/../lib.sh"
 
 OTHER=$TOP/build/filter.bpf.o
