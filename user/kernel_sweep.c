@@ -114,6 +114,11 @@ static bool netns_is_named(const char *inode)
 	return found;
 }
 
+static bool netns_lives(const char *inode)
+{
+	return netns_is_named(inode) || process_is_in(inode);
+}
+
 void pins_sweep(const char *root)
 {
 	char all[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX + 32];
@@ -125,8 +130,7 @@ void pins_sweep(const char *root)
 	dir = opendir(all);
 	while (dir && (entry = readdir(dir))) {
 		snprintf(path, sizeof(path), "%s/%.24s", all, entry->d_name);
-		if (entry->d_name[0] != '.' && strcmp(path, root) &&
-		    !netns_is_named(entry->d_name) && !process_is_in(entry->d_name))
+		if (entry->d_name[0] != '.' && strcmp(path, root) && !netns_lives(entry->d_name))
 			namespace_sweep(path);
 	}
 	if (dir)
@@ -206,7 +210,8 @@ void pins_leftovers(const char *bpffs,
 	dir = opendir(folder);
 	while (dir && (entry = readdir(dir))) {
 		snprintf(folder, sizeof(folder), "%.200s/rlctl/%.24s", bpffs, entry->d_name);
-		if (entry->d_name[0] != '.' && strcmp(folder, root) != 0)
+		if (entry->d_name[0] != '.' && strcmp(folder, root) != 0 &&
+		    !netns_lives(entry->d_name))
 			leftovers_in(folder, false, &left);
 	}
 	if (dir)
