@@ -26,7 +26,7 @@ _booted() {
 
 # in_root CMD…: as root of that system.
 in_root() {
-	nsenter --all --target "$SYSTEM" \
+	nsenter --all --root --wd --target "$SYSTEM" \
 		timeout 30 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "$@"
 }
 
