@@ -252,7 +252,8 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 		struct cache_set *set = cache_set_of(tag);
 		__u64 answer;
 
-		hot_expect(&d->p);
+		if (hot_mask)
+			hot_expect(&d->p);
 		answer = set ? cache_find(set, tag) : 0;
 		if (!answer)
 			answer = cache_miss(d, header->half, tag);

@@ -66,7 +66,8 @@ static __always_inline enum rl_reason packet_decide(struct decision *d)
 	header = bpf_map_lookup_elem(current, &zero);
 	if (!header)
 		return RL_REASON_UNMATCHED;
-	d->p.home_hash = hot_word(&d->p, d->p.by_dest ? d->p.dst : d->p.src);
+	if (hot_mask || header->prefixes)
+		d->p.home_hash = hot_word(&d->p, d->p.by_dest ? d->p.dst : d->p.src);
 	reason = policy_decide(d, header);
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))
 		source_remember(&d->p);
