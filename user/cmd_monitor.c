@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "kernel_watch.h"
 #include "output_stats.h"
 #include "sample.h"
+#include "terminal.h"
 #include "units.h"
 
 #define RATE_USUAL  100u
@@ -155,18 +155,6 @@ static int drain(struct monitor *m)
 	if (m->writer ? capture_flush(m->writer) : output_flush())
 		return -EIO;
 	return ret;
-}
-
-static int signals_open(void)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
 /* Until there is something to do. True: somebody asked for the end, or nobody reads any more. */

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,7 +27,7 @@
 struct attendance {
 	struct trial trial;
 	struct terminal terminal;
-	int signals; /* signalfd */
+	int signals; /* signals_open() */
 	pid_t watcher;
 	int line; /* to the watcher: it ends when this process ends, however that happens */
 	char last[80];
@@ -53,17 +52,10 @@ static int patience_ms(const struct trial *trial, int most)
 }
 
 /* Signals that end a trial arrive here and nowhere else, in the watcher as well. */
-static int signals_open(void)
+static int endings_open(void)
 {
-	const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
-		sigaddset(&set, ending[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGTTOU, SIG_IGN); /* a terminal that is gone or another's is left in peace */
-	return signalfd(-1, &set, SFD_CLOEXEC);
+	return signals_open();
 }
 
 /* ---- the watcher */
@@ -227,7 +219,7 @@ static int trial_run(struct attendance *a, uint64_t duration_ns)
 int policy_try(struct instance *instance, struct policy *next, const char *file,
 	       uint64_t duration_ns)
 {
-	struct attendance a = {.terminal.fd = -1, .line = -1, .signals = signals_open()};
+	struct attendance a = {.terminal.fd = -1, .line = -1, .signals = endings_open()};
 	int rc = trial_begin(instance, duration_ns, &a.trial);
 
 	if (rc)

@@ -3,8 +3,10 @@
 #include "terminal.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "output.h"
@@ -67,4 +69,17 @@ void terminal_keys(struct terminal *terminal)
 	keys.c_cc[VMIN] = 1;
 	keys.c_cc[VTIME] = 0;
 	tcsetattr(terminal->fd, TCSAFLUSH, &keys);
+}
+
+int signals_open(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	return signalfd(-1, &signals, SFD_CLOEXEC);
 }

@@ -26,4 +26,8 @@ bool terminal_ask(struct terminal *terminal, const char *text);
 /* Keys come one by one and unseen until terminal_close; those pressed before are forgotten. */
 void terminal_keys(struct terminal *terminal);
 
+/* A descriptor that SIGINT, SIGTERM, SIGHUP and SIGQUIT make readable, which then do nothing else;
+ * -1 and errno. */
+int signals_open(void);
+
 #endif

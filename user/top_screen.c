@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "terminal.h"
 #include "top.h"
 #include "units.h"
 
@@ -355,18 +355,6 @@ static void keys_take(struct screen *s)
 
 /* ---- the loop */
 
-static int signals_open(void)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	return signalfd(-1, &signals, SFD_CLOEXEC);
-}
-
 static void wait_for_keys(struct screen *s, int signals)
 {
 	struct pollfd fds[] = {
@@ -400,9 +388,7 @@ static int screen_run(struct screen *s, int signals)
 
 static void colours_make(struct screen *s)
 {
-	const char *no_color = getenv("NO_COLOR");
-
-	s->colours = !(no_color && *no_color) && has_colors() && start_color() == OK;
+	s->colours = colours_wanted(stdout) && has_colors() && start_color() == OK;
 	if (!s->colours)
 		return;
 	use_default_colors();
