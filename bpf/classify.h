@@ -31,7 +31,7 @@ struct {
 	__type(value, struct decision);
 } at_hand SEC(".maps");
 
-static __always_inline struct decision *decision_begin(bool by_dest)
+static __always_inline struct decision *decision_begin(void)
 {
 	struct decision *d = only(&at_hand);
 
@@ -44,7 +44,6 @@ static __always_inline struct decision *decision_begin(bool by_dest)
 	d->p.dport = 0;
 	d->p.flags = 0;
 	d->p.proto = 0;
-	d->p.by_dest = by_dest;
 	d->picked = 0;
 	d->shadowed = 0;
 	d->decided = 0;
@@ -172,7 +171,7 @@ static __always_inline void prefix_key(struct rl_prefix_key *key, const struct p
 	__builtin_memset(key, 0, sizeof(*key));
 	key->len = len;
 	key->family = p->flags & PACKET_IPV4 ? 4 : 6;
-	__builtin_memcpy(key->addr, p->by_dest ? p->dst : p->src, sizeof(key->addr));
+	__builtin_memcpy(key->addr, packet_home(p), sizeof(key->addr));
 }
 
 /* From the longest prefix of at most `len` bits towards shorter ones, until one has a rule that

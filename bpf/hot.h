@@ -44,9 +44,13 @@ static __always_inline __u64 hot_peer(const struct packet *p, const struct rl_ru
 /* An address by the lengths that "source" and "dest" have where nothing else is said. */
 static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16])
 {
-	bool ipv4 = p->flags & PACKET_IPV4;
+	__u64 word = ((const __u64 *)addr)[1];
 
-	return hot_hash_word(hot_seed, ipv4, ((const __u64 *)addr)[ipv4]);
+	if (p->flags & PACKET_IPV4) {
+		barrier_var(word); /* a branch, which costs less than to choose without one */
+		return hot_hash_word(hot_seed, true, word);
+	}
+	return hot_hash_word(hot_seed, false, ((const __u64 *)addr)[0]);
 }
 
 /* So that the set of the address is on its way from memory while its prefix is looked for. */
@@ -62,13 +66,16 @@ static __always_inline void hot_expect(const struct packet *p)
 
 static __always_inline __u64 hot_address(const struct packet *p, const struct rl_rule *rule)
 {
-	bool dest = rule->flags & RL_RULE_DEST, ipv4 = p->flags & PACKET_IPV4;
-	const __u64 *addr = (const __u64 *)(dest ? p->dst : p->src);
+	const __u64 *addr;
+	bool ipv4;
 
-	if (!(rule->flags & RL_RULE_WHOLE))
-		return hot_hash(hot_seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
-				addr[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
-	return dest == p->by_dest ? p->home_hash : hot_word(p, (const __u8 *)addr);
+	if (rule->flags & RL_RULE_HOME)
+		return p->home_hash;
+	barrier_var(p); /* or what follows is begun before, for nothing */
+	addr = (const __u64 *)(rule->flags & RL_RULE_DEST ? p->dst : p->src);
+	ipv4 = p->flags & PACKET_IPV4;
+	return hot_hash(hot_seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
+			addr[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
 }
 
 static __always_inline struct hot_key hot_key_build(const struct packet *p,
@@ -293,7 +300,7 @@ static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rul
 
 static __always_inline struct hot_key hot_source_key(const struct packet *p)
 {
-	return hot_key_of(p->by_dest ? hot_word(p, p->src) : p->home_hash, 0, 0, hot_mask);
+	return hot_key_of(goes_by_dest ? hot_word(p, p->src) : p->home_hash, 0, 0, hot_mask);
 }
 
 static __always_inline bool hot_source_is_known(const struct packet *p)

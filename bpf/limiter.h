@@ -401,12 +401,15 @@ static __always_inline int refused_by(struct decision *d, const struct rl_rule *
 /* Would every limit admit it? enum outcome. */
 static __always_inline int limits_peek(struct decision *d)
 {
-	for (__u32 i = 0; i < DECISION_MAX && d->picked >> i; i++) {
+	__u32 left = d->picked;
+
+	for (__u32 i = 0; i < DECISION_MAX && left; i++, left >>= 1) {
 		struct rl_rule *rule;
 		int outcome;
 
-		if (!(d->picked & 1u << i))
+		if (!(left & 1))
 			continue;
+		barrier_var(d); /* or addresses in it are computed before the loop, for nothing */
 		rule = picked_rule(d, i);
 		if (!rule || rule->flags & RL_RULE_SHADOW)
 			continue;

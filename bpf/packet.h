@@ -40,24 +40,32 @@ enum packet_flag {
 };
 
 const volatile bool frames_are_skbs = false; /* hook ingress or egress */
+const volatile bool goes_by_dest = false;
 
+/* What most packets need comes first, in one cache line. */
 struct packet {
 	__u64 precise_ns; /* the precise clock, once it was read; 0 before */
-	__u64 taken;      /* by the last limit_take, for limit_refund */
-	__u64 home_hash;  /* of the address that the instance goes by: hot.h */
-	__u64 wait;       /* grains until it may leave: the longest that a limit asks for */
-	__u32 bytes;      /* on the wire, without FCS */
-	__u32 segments;   /* of an skb: packets on the wire */
-	__u32 headers;    /* of an skb: bytes of headers that each of them has */
 	__u16 sport, dport;
 	__u8 flags; /* enum packet_flag */
 	__u8 proto; /* of the transport header, or the last that was reached */
-	__u8 by_dest;
-	__u8 pad;
-	__u16 transport;       /* offset of the transport header in the frame */
-	__u16 payload;         /* bytes of the IP packet from there on */
-	__u8 src[16], dst[16]; /* mapped */
+	__u8 pad[2];
+	__u8 src[16];    /* mapped */
+	__u64 home_hash; /* of the address that the instance goes by: hot.h */
+	__u64 taken;     /* by the last limit_take, for limit_refund */
+	__u32 bytes;     /* on the wire, without FCS */
+	__u16 transport; /* offset of the transport header in the frame */
+	__u16 payload;   /* bytes of the IP packet from there on */
+	__u8 dst[16];
+	__u64 wait;     /* grains until it may leave: the longest that a limit asks for */
+	__u32 segments; /* of an skb: packets on the wire */
+	__u32 headers;  /* of an skb: bytes of headers that each of them has */
 };
+
+/* The address that the instance goes by. */
+static __always_inline const __u8 *packet_home(const struct packet *p)
+{
+	return goes_by_dest ? p->dst : p->src;
+}
 
 /* How many packets it is on the wire. */
 static __always_inline __u32 packet_count(const struct packet *p)
@@ -66,6 +74,12 @@ static __always_inline __u32 packet_count(const struct packet *p)
 }
 
 enum parse { PARSE_IP, PARSE_NON_IP, PARSE_MALFORMED };
+
+/* struct ethhdr is packed, and would be read byte by byte. */
+struct ethernet_header {
+	__u16 dest[3], source[3];
+	__be16 proto;
+};
 
 struct vlan_header {
 	__be16 tci;
@@ -122,11 +136,13 @@ static __always_inline bool is_vlan(__be16 proto)
  * tag is refused: an IP packet behind it would reach nobody's rules. */
 static __always_inline bool parse_ethernet(struct cursor *c, __be16 *proto, int tags)
 {
-	struct ethhdr *eth = cursor_take(c, struct ethhdr);
+	struct ethernet_header *eth = cursor_take(c, struct ethernet_header);
 
 	if (!eth)
 		return false;
-	*proto = eth->h_proto;
+	*proto = eth->proto;
+	if (!is_vlan(*proto))
+		return true;
 	for (int i = 0; i < VLAN_TAGS_MAX && i + tags < VLAN_TAGS_MAX && is_vlan(*proto); i++) {
 		struct vlan_header *tag = cursor_take(c, struct vlan_header);
 
@@ -155,11 +171,27 @@ static __always_inline void address_map(__u8 out[16], __be32 ipv4)
 	halves[1] = mapped_half(ipv4);
 }
 
+static __always_inline __u64 half_of(__be32 first, __be32 second)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return (__u64)second << 32 | first;
+#else
+	return (__u64)first << 32 | second;
+#endif
+}
+
+static __always_inline void address_copy(__u8 out[16], const struct in6_addr *in)
+{
+	const __be32 *words = in->s6_addr32;
+	__u64 *halves = (__u64 *)out;
+
+	halves[0] = half_of(words[0], words[1]);
+	halves[1] = half_of(words[2], words[3]);
+}
+
 static __always_inline bool address_is_mapped(const __u8 addr[16])
 {
-	const __u32 *words = (const __u32 *)addr;
-
-	return words[0] == 0 && words[1] == 0 && words[2] == bpf_htonl(0xffff);
+	return *(const __u64 *)addr == 0 && ((const __u32 *)addr)[2] == bpf_htonl(0xffff);
 }
 
 static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 room)
@@ -251,7 +283,9 @@ static __always_inline bool is_big(__u32 room)
 
 static __always_inline __u16 payload_of(__u32 len)
 {
-	return frames_are_skbs && len > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : len;
+	if (!frames_are_skbs)
+		return len;
+	return len > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : len;
 }
 
 /* Both IP parsers get in `room` the bytes of the frame from the IP header on, and leave the cursor
@@ -259,7 +293,7 @@ static __always_inline __u16 payload_of(__u32 len)
 static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32 room)
 {
 	struct iphdr *ip = cursor_take(c, struct iphdr);
-	__u32 len, header, offset;
+	__u32 len, header;
 
 	if (!ip || ip->version != 4 || ip->ihl < 5)
 		return false;
@@ -273,12 +307,11 @@ static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32
 	if (len < header || len > room)
 		return false;
 	c->pos = (void *)ip + header;
-	offset = bpf_ntohs(ip->frag_off);
-	if (offset & (IPV4_OFFSET_MASK | IPV4_MORE))
+	p->flags = PACKET_IPV4;
+	if (ip->frag_off & bpf_htons(IPV4_OFFSET_MASK | IPV4_MORE))
 		p->flags |= PACKET_FRAGMENT;
-	if (offset & IPV4_OFFSET_MASK)
+	if (ip->frag_off & bpf_htons(IPV4_OFFSET_MASK))
 		p->flags |= PACKET_LATER;
-	p->flags |= PACKET_IPV4;
 	p->proto = ip->protocol;
 	address_map(p->src, ip->saddr);
 	address_map(p->dst, ip->daddr);
@@ -339,8 +372,8 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 		payload = room - sizeof(*ip);
 	if (sizeof(*ip) + payload > room)
 		return false;
-	__builtin_memcpy(p->src, &ip->saddr, 16);
-	__builtin_memcpy(p->dst, &ip->daddr, 16);
+	address_copy(p->src, &ip->saddr);
+	address_copy(p->dst, &ip->daddr);
 	/* Linux drops such sources too (commit 6af1799aaf3f); here they would meet IPv4's rules. */
 	if (address_is_mapped(p->src) || address_is_mapped(p->dst))
 		return false;

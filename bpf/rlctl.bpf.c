@@ -9,7 +9,6 @@
 #include "skb.h"
 #include "watch.h"
 
-const volatile bool goes_by_dest = false;
 const volatile bool frames_in_pieces = true; /* the device's MTU is larger than a page holds */
 
 /* With clock_injected: what simulate says of a frame and is told of it. Dead code elsewhere. */
@@ -67,7 +66,7 @@ static __always_inline enum rl_reason packet_decide(struct decision *d)
 	if (!header)
 		return RL_REASON_UNMATCHED;
 	if (hot_mask || header->prefixes)
-		d->p.home_hash = hot_word(&d->p, d->p.by_dest ? d->p.dst : d->p.src);
+		d->p.home_hash = hot_word(&d->p, packet_home(&d->p));
 	reason = policy_decide(d, header);
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))
 		source_remember(&d->p);
@@ -127,7 +126,7 @@ static __always_inline int xdp_parse(struct xdp_md *ctx, struct packet *p)
 SEC("xdp.frags")
 int rlctl_xdp(struct xdp_md *ctx)
 {
-	struct decision *d = decision_begin(goes_by_dest);
+	struct decision *d = decision_begin();
 	enum rl_reason reason;
 
 	if (!d) /* cannot be */
@@ -142,7 +141,7 @@ int rlctl_xdp(struct xdp_md *ctx)
 SEC("tc")
 int rlctl_tc(struct __sk_buff *skb)
 {
-	struct decision *d = decision_begin(goes_by_dest);
+	struct decision *d = decision_begin();
 	enum rl_reason reason;
 
 	if (!d) /* cannot be */

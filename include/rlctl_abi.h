@@ -9,7 +9,7 @@
 
 #include <linux/types.h>
 
-#define RL_ABI_VERSION 2u
+#define RL_ABI_VERSION 3u
 
 /* Every enum below comes from one table: RL_X(NAME, "spelling"). */
 #define RL_ENUM(prefix, name, ...) prefix##name,
@@ -172,7 +172,7 @@ struct rl_newcomer {
 /* Of a rule's limit, what the packet asks in the first cache line. */
 enum rl_rule_flag {
 	RL_RULE_SIMPLE = 1 << 0, /* the key is one address */
-	RL_RULE_WHOLE = 1 << 1,  /* of the key's first address 32 and 64 bits count */
+	RL_RULE_HOME = 1 << 1,   /* its first address is what the instance goes by: /32 and /64 */
 	RL_RULE_DEST = 1 << 2,   /* the key's first address is the destination */
 	RL_RULE_BYTES = 1 << 3,
 	RL_RULE_SHADOW = 1 << 4, /* what is over it passes: it is counted, or marked */

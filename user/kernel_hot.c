@@ -49,7 +49,7 @@ static struct hot_key key_of(const struct hot_table *table, const struct rl_rule
 	bool ipv4 = prefix_is_ipv4(key->addr, 128);
 	uint64_t rest = hot_rest(numbers->limit_id, key->sport, key->dport);
 	uint64_t address =
-		address_hash(table, numbers, key->addr, ipv4, numbers->flags & RL_RULE_WHOLE);
+		address_hash(table, numbers, key->addr, ipv4, numbers->flags & RL_RULE_HOME);
 	enum rl_key_kind kind = numbers->limit.key;
 	struct hot_key hot;
 

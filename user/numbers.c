@@ -229,10 +229,17 @@ static bool passes_over(const struct rl_limit *limit)
 	return limit->over == RL_OVER_SHADOW || limit->over == RL_OVER_MARK;
 }
 
-static uint8_t flags_of(const struct rl_limit *limit)
+/* Is the key's first address the one that the instance goes by, and counts as one of those does? */
+static bool is_home(const struct rl_limit *limit, const struct compile_context *ctx)
+{
+	return limit->key_len4 == 32 && limit->key_len6 == 64 &&
+	       (limit->key == RL_KEY_DEST) == ctx->text->by_dest;
+}
+
+static uint8_t flags_of(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	return (limit->key == RL_KEY_SOURCE || limit->key == RL_KEY_DEST ? RL_RULE_SIMPLE : 0) |
-	       (limit->key_len4 == 32 && limit->key_len6 == 64 ? RL_RULE_WHOLE : 0) |
+	       (is_home(limit, ctx) ? RL_RULE_HOME : 0) |
 	       (limit->key == RL_KEY_DEST ? RL_RULE_DEST : 0) |
 	       (limit->unit != RL_PACKETS ? RL_RULE_BYTES : 0) |
 	       (passes_over(limit) ? RL_RULE_SHADOW : 0) |
@@ -247,7 +254,7 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 	out->clock = clock_choose(limit, ctx->hook, ctx->tick_ns);
 	masks_compile(limit, out);
 	out->place = place_choose(limit, ctx);
-	out->flags = flags_of(limit);
+	out->flags = flags_of(limit, ctx);
 	switch (limit->algorithm) {
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:

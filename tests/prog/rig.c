@@ -236,7 +236,7 @@ struct hot_key rig_key(struct rig *rig, const struct rl_rule *numbers, const uin
 	uint64_t hash;
 
 	memcpy(half, addr, sizeof(half));
-	if (numbers->flags & RL_RULE_WHOLE)
+	if (numbers->flags & RL_RULE_HOME)
 		hash = hot_hash_word(info->hot_seed, ipv4, half[ipv4]);
 	else
 		hash = hot_hash(info->hot_seed, ipv4 ? 0 : half[0] & numbers->mask6[0],
