@@ -203,10 +203,11 @@ __noinline int trie_collect(struct decision *d, __u32 half, __u32 len)
 __noinline __u64 cache_miss(struct decision *d, __u32 half, __u64 tag)
 {
 	void *trie = bpf_map_lookup_elem(&tries, &half);
-	struct prefix_answer answer = {.action = NO_PREFIX};
+	__u64 answer = NO_PREFIX << ANSWER_ACTION;
 	struct cache_set *set = cache_set_of(tag);
 	struct rl_prefix_value *value;
 	struct rl_prefix_key key;
+	struct rl_rule *rule;
 
 	if (!d || !trie || !set)
 		return 0;
@@ -215,30 +216,42 @@ __noinline __u64 cache_miss(struct decision *d, __u32 half, __u64 tag)
 	if (value && value->expires_ns)
 		return 0;
 	if (value) {
-		answer.first = value->range.count ? value->range.first : value->slot;
-		answer.count = value->range.count;
-		answer.asks = value->range.asks;
-		answer.action = value->action;
-		answer.parent = value->parent;
+		rule = rule_at(value->range.first);
+		answer = answer_make(value, rule ? rule->slot : 0);
 	}
-	cache_put(set, tag, *(__u64 *)&answer);
-	return *(__u64 *)&answer;
+	cache_put(set, tag, answer);
+	return answer;
+}
+
+/* So that the counters of the rule that may decide come from memory together with the rule. */
+static __always_inline void counters_expect(__u32 slot)
+{
+	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &slot);
+
+	if (c)
+		*(volatile __u64 *)&c->dropped.packets;
 }
 
 static __always_inline int answer_collect(struct decision *d, __u64 word, __u32 half)
 {
-	struct prefix_answer answer = *(struct prefix_answer *)&word;
-	struct rl_range range = {.first = answer.first, .count = answer.count, .asks = answer.asks};
+	__u32 action = word >> ANSWER_ACTION & 3;
+	__u8 parent = word;
+	struct rl_range range = {
+		.first = word >> ANSWER_FIRST & ANSWER_24_BITS,
+		.count = word >> ANSWER_COUNT & 0xf,
+		.asks = word >> ANSWER_ASKS & 3,
+	};
 	int found;
 
-	if (!answer.count && answer.action == NO_PREFIX)
+	if (!range.count && action == NO_PREFIX)
 		return FOUND_NONE;
-	if (!answer.count)
-		return plain_collect(d, answer.first, answer.action);
+	if (!range.count)
+		return plain_collect(d, word >> ANSWER_FIRST, action);
+	counters_expect(word >> ANSWER_SLOT);
 	found = group_collect(d, &range, 0);
-	if (found != FOUND_NONE || answer.parent == RL_PREFIX_NONE)
+	if (found != FOUND_NONE || parent == RL_PREFIX_NONE)
 		return found;
-	return trie_collect(d, half, answer.parent);
+	return trie_collect(d, half, parent);
 }
 
 /* The rules of the packet's prefix, or of `any` where no prefix has one that holds. */

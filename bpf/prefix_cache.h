@@ -13,15 +13,29 @@
 
 const volatile __u32 cache_mask = 0; /* sets - 1 */
 
-/* A prefix's value in one word; NO_PREFIX: there is none for the address. */
-struct prefix_answer {
-	__u32 first; /* of the group, or the plain verdict's slot */
-	__u8 count;
-	__u8 asks;
-	__u8 action; /* of the plain verdict, or NO_PREFIX */
-	__u8 parent;
-};
-#define NO_PREFIX 0xff
+/* A prefix's value in one word. From the low bits on: parent 8, count 4, asks 2, action 2 (of the
+ * plain verdict, or NO_PREFIX: there is none for the address), and then of a group where it begins
+ * and its first rule's slot, 24 each, or the plain verdict's slot. */
+#define NO_PREFIX      3
+#define ANSWER_COUNT   8
+#define ANSWER_ASKS    12
+#define ANSWER_ACTION  14
+#define ANSWER_FIRST   16
+#define ANSWER_SLOT    40
+#define ANSWER_24_BITS 0xffffffULL
+
+_Static_assert(RL_GROUP_MAX < 1 << (ANSWER_ASKS - ANSWER_COUNT), "a count");
+
+static __always_inline __u64 answer_make(const struct rl_prefix_value *value, __u32 slot)
+{
+	__u64 word = value->parent | value->range.count << ANSWER_COUNT |
+		     value->range.asks << ANSWER_ASKS | value->action << ANSWER_ACTION;
+
+	if (!value->range.count)
+		return word | (__u64)value->slot << ANSWER_FIRST;
+	return word | (value->range.first & ANSWER_24_BITS) << ANSWER_FIRST |
+	       (__u64)slot << ANSWER_SLOT;
+}
 
 static __always_inline __u64 cache_tag(const struct packet *p, __u64 generation)
 {
@@ -45,9 +59,9 @@ static __always_inline __u64 cache_way(const struct cache_set *set, int i, __u64
 	const volatile __u64 *way = (const volatile __u64 *)&set->way[i];
 	__u64 answer = way[1], differs = way[0] ^ answer ^ tag;
 
-	differs = (differs | -differs) >> 63; /* 0 or 1 */
+	differs >>= 1;
 	barrier_var(differs);
-	return answer & (differs - 1);
+	return answer & -((differs - 1) >> 63);
 }
 
 /* Answers 0 when the address is not in the cache. */

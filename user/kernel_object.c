@@ -32,6 +32,7 @@ static uint32_t most(uint32_t a, uint32_t b)
 
 void instance_sizes(struct rl_instance *info)
 {
+	_Static_assert(2 * RULES_MAX <= 1 << 24, "an index fits bpf/prefix_cache.h");
 	info->rules = least(info->prefixes, RULES_MAX);
 	for (info->cache_sets = 1; info->cache_sets * RL_HOT_WAYS < info->sources;)
 		info->cache_sets *= 2;
