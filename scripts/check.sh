@@ -3,7 +3,8 @@
 # The whole check: dependencies, build with -Werror, lint, all tests. The last line of output is
 # always `N passed, N failed, N skipped`. The tests speak TAP; each file's output stays in build/log.
 # As many at once as there are processors; a file may ask for another time limit with a comment
-# `check: timeout SECONDS` in its source, and for the whole machine with `check: alone`.
+# `check: timeout SECONDS` in its source, for the whole machine with `check: alone`, and, if it lasts
+# long and does little, for a place beside all others with `check: beside`.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -109,6 +110,7 @@ collect_to() {
 
 # What floods, or times both processors, says so and has the machine for itself, after all others.
 is_alone() { grep -q 'check: alone' "$1"; }
+is_beside() { grep -q 'check: beside' "$1"; }
 
 refuse_without_root() { # SOURCE
 	tests_run=$((tests_run + 1))
@@ -136,26 +138,39 @@ selected() {
 	)
 }
 
+begin() { # SOURCE
+	if [[ $EUID -ne 0 && $1 != tests/unit/* ]]; then
+		refuse_without_root "$1"
+	else
+		launch "$1"
+	fi
+}
+
 # run_some N FILE…: N at once.
 run_some() {
 	local file
 	for file in "${@:2}"; do
-		if [[ $EUID -ne 0 && $file != tests/unit/* ]]; then
-			refuse_without_root "$file"
-		else
-			collect_to $(($1 - 1))
-			launch "$file"
-		fi
+		collect_to $(($1 - 1))
+		begin "$file"
 	done
 	collect_to 0
 }
 
 run_tests() {
-	local file together=() alone=()
+	local file together=() alone=() beside=()
 	while read -r file; do
-		if is_alone "$file"; then alone+=("$file"); else together+=("$file"); fi
+		if is_alone "$file"; then
+			alone+=("$file")
+		elif is_beside "$file"; then
+			beside+=("$file")
+		else
+			together+=("$file")
+		fi
 	done < <(selected "$@")
-	run_some "$(nproc)" ${together[@]+"${together[@]}"}
+	for file in ${beside[@]+"${beside[@]}"}; do
+		begin "$file"
+	done
+	run_some $(($(nproc) + ${#beside[@]})) ${together[@]+"${together[@]}"}
 	run_some 1 ${alone[@]+"${alone[@]}"}
 }
 

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Long life under a flood: every second another policy and a look at everything, sources that come and
+# go, watchers that stay. At the end the counters are the generator's total to the packet, nothing has
+# grown, and the policy in force is the last. SOAK_S=1800 tests/net/test_soak.sh for half an hour.
+# check: beside
+# check: timeout 480
+source "$(dirname "$0")/../lib.sh"
+
+SOAK_S=${SOAK_S:-300}
+RATE=10000 # packets per second
+PORT=
+
+# policy_of N: the policy of the N-th second; each kind of state, and prefixes that come and go.
+policy_of() {
+	case $(($1 % 4)) in
+	0) printf 'rule any limit 100/second burst 20\nrule device limit 1000000/second\n' ;;
+	1) printf 'rule any limit sliding-window 20/second\nrule 10.64.0.0/16 limit sliding-log 50/second\n' ;;
+	2)
+		echo 'rule any limit warm-up 100/second ramp 1s'
+		printf 'rule 10.64.%d.0/24 limit 10/second burst 5 over ban 1s\n' {0..199}
+		;;
+	3) printf 'rule any limit fixed-window 10/second\nrule 10.65.0.0/16 deny\nrule 10.66.0.0/16 allow\n' ;;
+	esac
+}
+
+# watch NAME CMD…: runs until the end, and is one of those that may not grow.
+declare -A WATCHERS=()
+watch() {
+	bg in_ns B "$RLCTL" "${@:2}"
+	WATCHERS[$1]=$BG_PID
+}
+
+exporter_listens() {
+	PORT=$(in_ns B ss -Hltnp | sed -n 's/.*127\.0\.0\.1:\([0-9]*\).*"rlctl".*/\1/p' | head -n 1)
+	[[ -n $PORT ]]
+}
+
+# size_of PID: descriptors, and resident memory that is its own, in KiB.
+size_of() {
+	local fds=(/proc/"$1"/fd/*)
+	echo "${#fds[@]} $(awk '/^RssAnon/ { print $2 }' "/proc/$1/status")"
+}
+
+# sizes: a line for each watcher, and what the pinned maps take, under the policy of second 0.
+sizes() {
+	local name pin
+	rl B apply - < <(policy_of 0) >&2 || return
+	for name in "${!WATCHERS[@]}"; do
+		echo "$name $(size_of "${WATCHERS[$name]}")" || return
+	done
+	for pin in "$(ns_pins B)"/*/*; do
+		bpftool -j map show pinned "$pin" 2>/dev/null
+	done | jq -s '[.[].bytes_memlock | tonumber] | "maps \(length) \(add / 1024 | floor)"' -r
+}
+
+# look CMD…: what it prints is not of interest, unless it is an error.
+look() { rl B "$@" >/dev/null; }
+
+# one_second N
+one_second() {
+	rl B -q apply - < <(policy_of "$1") && look stats -j && look top --once -j && look source forgive 10.64.0.7 &&
+		is "$(rl B show | wc -l)" "$(policy_of "$1" | wc -l)" &&
+		in_ns B curl -fsS "http://127.0.0.1:$PORT/metrics" -o /dev/null
+}
+
+# One after the other: two at once would count each other's frames.
+floods() {
+	local source
+	for source in 10.64.0.0/26 fd78::/58 10.64.0.0/14 fd78:1::/48; do
+		flood A --seconds $((SOAK_S / 4)) --rate "$RATE" --batch 16 --src "$source" --sport 0 >>"$TMP/floods" || return
+	done
+}
+
+flooding() { kill -0 "$FLOODS" 2>/dev/null; }
+
+test_soak() {
+	local second=0 next=$EPOCHREALTIME begin=$SECONDS
+	bg floods
+	FLOODS=$BG_PID
+	while flooding; do
+		one_second $((++second)) >"$TMP/second" 2>&1 || { cat "$TMP/second" && return 1; }
+		if [[ ! -e $TMP/sizes-early && $((SECONDS - begin)) -ge $((SOAK_S / 5)) ]]; then
+			sizes >"$TMP/sizes-early" || return
+		fi
+		next=$(jq -n "[$next + 1, now] | max")
+		sleep "$(jq -n "[$next - now, 0] | max")"
+	done
+	wait "$FLOODS" && echo "$second policies" && [[ $second -ge $((SOAK_S / 20)) ]] || return
+	sizes >"$TMP/sizes-late"
+}
+
+test_counters() {
+	local sent
+	sent=$(jq -s 'if all(.exact) then map(.sent) | add else null end' "$TMP/floods") &&
+		rl B stats -j | jq -c '.[0].reasons | map_values(.packets)' && cat "$TMP/floods" &&
+		is "$(stat_of B '.passed.packets + .dropped.packets')" "$sent" &&
+		[[ $sent -gt $((RATE * SOAK_S / 2)) ]]
+}
+
+# Descriptors and maps are as many; memory is within what allocators keep.
+test_sizes() {
+	local name early_fds early_kib late_fds late_kib
+	sort "$TMP/sizes-early" >"$TMP/early" && sort "$TMP/sizes-late" >"$TMP/late" || return
+	paste -d ' ' "$TMP/early" "$TMP/late" && [[ $(wc -l <"$TMP/early") -eq $((${#WATCHERS[@]} + 1)) ]] || return
+	while read -r name early_fds early_kib _ late_fds late_kib; do
+		is "$name ${late_fds:-}" "$name $early_fds" && between "$late_kib" 1 $((early_kib + 512)) || return
+	done < <(join "$TMP/early" "$TMP/late" | awk '{ print $1, $2, $3, "-", $4, $5 }')
+}
+
+test_alive() {
+	local name
+	for name in "${!WATCHERS[@]}"; do
+		kill -0 "${WATCHERS[$name]}" || return
+	done
+}
+
+veth_pair A B && veth_quiet A B && ns_mute A && rl B -q attach veth-B --table hot || exit 1
+watch exporter exporter --listen 127.0.0.1:0
+watch monitor monitor --rate 10 -j
+watch stats stats --watch 1 -j
+eventually 10 exporter_listens || exit 1
+t "$SOAK_S seconds under flood, with an apply in each" test_soak
+t 'counters add up to the packet' test_counters
+t 'nothing has grown' test_sizes
+t 'who watched still does' test_alive
+t 'nothing is left over' has 'leftovers  none' rl B doctor
