@@ -37,6 +37,7 @@ void pins_remove(const char *path);
 bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *hook);
 
 uint32_t map_id(int map_fd);
+uint32_t map_value_size(int map_fd);
 uint64_t map_memory(int map_fd);
 
 /* ---- kernel_object.c: the BPF object and its maps */

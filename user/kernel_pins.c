@@ -278,6 +278,14 @@ uint32_t map_id(int map_fd)
 	return bpf_obj_get_info_by_fd(map_fd, &info, &size) ? 0 : info.id;
 }
 
+uint32_t map_value_size(int map_fd)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(map_fd, &info, &size) ? 0 : info.value_size;
+}
+
 uint64_t map_memory(int map_fd)
 {
 	char path[64], line[128];

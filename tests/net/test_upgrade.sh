@@ -59,6 +59,13 @@ with_another_abi() {
 	bpftool map update pinned "$pin" key hex 00 00 00 00 value hex "${value[@]}"
 }
 
+# The kernel writes all of it to whoever reads it.
+with_a_larger_instance() {
+	local pin
+	pin=$(ns_pins B)/veth-B-xdp/instance
+	rm "$pin" && bpftool map create "$pin" type array key 4 value 65536 entries 1 name instance
+}
+
 # What runs goes on and is not mistaken for nothing; detach takes it off, and attach works again.
 test_other_version() { # HOW
 	local id verb
@@ -98,4 +105,5 @@ t '--or-apply without a policy changes nothing' test_or_apply_no_policy
 rl B detach veth-B || exit 1
 t 'a version with other maps' test_other_version without_a_map
 t 'a version with another ABI' test_other_version with_another_abi
+t 'a version with a larger instance' test_other_version with_a_larger_instance
 t 'without the privilege nothing is taken for gone' test_no_privilege
