@@ -35,6 +35,7 @@
 	X(LOG_DEPTH, "log-depth", 0, "N", "the largest N of a sliding-log; 1024")             \
 	X(FQ, "fq", 0, NULL, "egress: put the qdisc fq there, for leaky-bucket")              \
 	X(OR_APPLY, "or-apply", 0, NULL, "where attached already, only apply the policy")     \
+	X(REPLACE, "replace", 0, NULL, "swap the program for this build's; the rest stays")   \
 	X(CHECK, "check", 0, NULL, "only look for errors; needs no privilege")                \
 	X(TRY, "try", 0, "DURATION", "undo it unless it is confirmed within that time")       \
 	X(YES, "yes", 'y', NULL, "do not ask where it may lock you out")                      \
@@ -113,6 +114,10 @@ int cmd_source_show(const struct command *command);
 int cmd_source_forgive(const struct command *command);
 int cmd_complete(const struct command *command);
 int cmd_completion(const struct command *command);
+
+/* attach --replace, with what else was asked for. 0, -1 or WRONG_WORDS. */
+int attach_replace(const struct command *command,
+		   const struct attach_options *asked); /* cmd_replace.c */
 
 /* Puts `next` in force on an instance that is open for writing, and takes it back unless it is
  * confirmed in time. The writers' lock is given away meanwhile. 0: confirmed. */

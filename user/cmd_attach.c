@@ -189,6 +189,8 @@ int cmd_attach(const struct command *command)
 
 	if (!rc)
 		rc = hooks_check(command, hooks);
+	if (!rc && option_given(command, OPTION_REPLACE))
+		return attach_replace(command, &options);
 	if (!rc && option_given(command, OPTION_OR_APPLY))
 		rc = found_apply(command, &hooks);
 	if (rc || !hooks)

@@ -91,7 +91,23 @@ void check_native(struct doctor *doctor)
 
 static bool is_ours(const struct doctor *doctor, const struct device_xdp_program *program)
 {
-	return doctor->instance && program->id == doctor->status.program_id;
+	return doctor->instance && instance_runs(doctor->instance, program->id);
+}
+
+static void report_ours(struct doctor *doctor, const struct device_xdp_program *program)
+{
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
+	if (program->id == doctor->status.program_id)
+		doctor_finds(doctor, HEALTH_OK, NULL, "ours (%u)%s", program->id,
+			     doctor->programs.dispatcher ? ", behind libxdp's dispatcher"
+							 : ", alone");
+	else
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "ours a second time (%u), as a --replace that was interrupted leaves "
+			     "it: a packet is charged twice",
+			     program->id);
 }
 
 static void report_program(struct doctor *doctor, const struct device_xdp_program *program)
@@ -103,9 +119,7 @@ static void report_program(struct doctor *doctor, const struct device_xdp_progra
 		 "bpftool net show dev %s tells whose it is; ip link set dev %s xdp off", device,
 		 device);
 	if (is_ours(doctor, program))
-		doctor_finds(doctor, HEALTH_OK, NULL, "ours (%u)%s", program->id,
-			     doctor->programs.dispatcher ? ", behind libxdp's dispatcher"
-							 : ", alone");
+		report_ours(doctor, program);
 	else if (doctor->programs.dispatcher)
 		doctor_finds(doctor, HEALTH_OK, NULL, "%s (%u), through libxdp: ours can join it",
 			     program->name, program->id);

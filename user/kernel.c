@@ -171,7 +171,7 @@ static int version_check(const char *path, const char *device, enum rl_hook hook
 }
 
 /* Says why an instance could not be opened. */
-static int report_closed(const char *device, int error)
+int report_closed(const char *device, int error)
 {
 	switch (error) {
 	case -ENOENT:
@@ -198,8 +198,8 @@ static int report_closed(const char *device, int error)
 	return error;
 }
 
-static int open_at(const char *path, const char *device, enum rl_hook hook, bool write,
-		   struct instance *out)
+int instance_open_at(const char *path, const char *device, enum rl_hook hook, bool write,
+		     struct instance *out)
 {
 	int lock = write ? pins_lock(path, false) : -1;
 	int ret = write && lock < 0 ? lock : instance_open_path(path, device, out);
@@ -276,7 +276,7 @@ int instance_for_each(const struct target *target,
 		if (!is_meant(target, list.entries[i]->d_name, device, &hook) ||
 		    pins_path(list.root, device, hook, path))
 			continue;
-		ret = open_at(path, device, hook, false, &instance);
+		ret = instance_open_at(path, device, hook, false, &instance);
 		if (ret == -EPROTO)
 			report_closed(device, ret);
 		if (ret) {
@@ -335,6 +335,6 @@ int instance_open(const struct target *target, bool write, struct instance *out)
 	pins_list_clear(&list);
 	if (ret)
 		return ret;
-	ret = open_at(path, device, hook, write, out);
+	ret = instance_open_at(path, device, hook, write, out);
 	return ret ? report_closed(device, ret) : 0;
 }

@@ -105,6 +105,19 @@ int instance_attach(const struct target *target, const struct attach_options *op
  * device, and pins and maps with it; other programs stay. */
 int instance_detach(const struct target *target);
 
+/* Which hooks of target->device have an instance, of whatever version, or what is left of one;
+ * bits.
+ */
+int instance_hooks(const struct target *target, unsigned int *out);
+
+/* Opens the instance on the hook of target->device, both of which are named, to be replaced: as
+ * instance_open for writing, with words of its own. */
+int instance_replace_open(const struct target *target, struct instance *out);
+
+/* Swaps its program for that of this build. Policy, state, counters and what attach decided stay;
+ * no packet passes meanwhile that neither program saw. */
+int instance_replace(const struct instance *instance);
+
 /* What a policy for this device has to be parsed with, before or after attach. */
 int device_context(const struct target *target, bool by_dest, struct policy_context *out);
 

@@ -259,7 +259,7 @@ static void instance_leave(const char *root, const char *path, const char *devic
 		qdiscs_restore(root, device, &instance.info);
 		instance_close(&instance);
 	}
-	xdp_remains_clear(path);
+	xdp_remains_clear(path, 0);
 	pins_clear(path);
 	if (lock >= 0)
 		close(lock);
@@ -348,6 +348,16 @@ static unsigned int hooks_pinned(const char *root, const char *device)
 			hooks |= 1u << hook;
 	}
 	return hooks;
+}
+
+int instance_hooks(const struct target *target, unsigned int *out)
+{
+	char root[INSTANCE_PATH_MAX];
+	int ret = pins_root(target->bpffs, root);
+
+	if (!ret)
+		*out = hooks_pinned(root, target->device);
+	return ret;
 }
 
 /* The hook that is named, or the only one; where there is none, any. */

@@ -171,3 +171,14 @@ int device_programs_read(int ifindex, struct device_programs *out)
 	xdp_multiprog__close(mp);
 	return 0;
 }
+
+bool instance_runs(const struct instance *instance, uint32_t program_id)
+{
+	int fd = bpf_prog_get_fd_by_id(program_id);
+	uint32_t id;
+	bool runs = program_uses(fd, map_id(instance->fd.policy), &id);
+
+	if (fd >= 0)
+		close(fd);
+	return runs;
+}

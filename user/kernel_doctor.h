@@ -30,6 +30,11 @@ struct device_programs {
 };
 int device_programs_read(int ifindex, struct device_programs *out);
 
+/* Is the program of that id one of the instance's? There are two where replacing it was
+ * interrupted.
+ */
+bool instance_runs(const struct instance *instance, uint32_t program_id);
+
 /* Is there a bpffs, and is it that of `ip netns exec`, which hides the machine's? Mounts nothing.
  */
 bool bpffs_mounted(const char *bpffs);

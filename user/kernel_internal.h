@@ -48,6 +48,9 @@ struct rlctl_bpf;
 struct rlctl_bpf *object_open(const struct rl_instance *info);
 int object_pin_paths(struct rlctl_bpf *skel, const char *path);
 
+/* The program of the instance's hook in the kernel, with the maps that are pinned below path. */
+int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out);
+
 /* How large what an instance does not say itself becomes. */
 void instance_sizes(struct rl_instance *info);
 
@@ -84,8 +87,14 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 		       enum attach_mode mode);
 int xdp_program_detach(const char *device, uint32_t map_id);
 
-/* With no program of the instance on its device any more: clears what libxdp pinned of it. */
-void xdp_remains_clear(const char *path);
+/* The program on the hook, which uses the map, is replaced by that of this build, and at no moment
+ * is neither there. Reports. */
+int xdp_program_replace(const struct instance *instance, uint32_t map_id);
+int tc_program_replace(const struct instance *instance, uint32_t map_id);
+
+/* Clears what libxdp pinned of the instance for dispatchers other than the one that lives, 0 when
+ * none is on the device. */
+void xdp_remains_clear(const char *path, uint32_t living);
 /* fail(): why attaching failed. Returns the error. */
 int xdp_report(const char *device, int error);
 int tc_report(const char *device, int error);
@@ -197,5 +206,11 @@ extern bool netns_entered; /* by netns_enter: the namespace was named, not found
 
 /* Opens the instance whose pins are at path; silent -ENOENT when they are not complete. */
 int instance_open_path(const char *path, const char *device, struct instance *out);
+
+/* The same, as instance_open does it, of one that lives. Silent: -ENOENT, -ESTALE where its program
+ * is gone, -EPROTO where it is of another version; what report_closed says. */
+int instance_open_at(const char *path, const char *device, enum rl_hook hook, bool write,
+		     struct instance *out);
+int report_closed(const char *device, int error);
 
 #endif

@@ -98,6 +98,23 @@ int object_pin_paths(struct rlctl_bpf *skel, const char *path)
 	return ret;
 }
 
+int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out)
+{
+	struct rlctl_bpf *skel = object_open(info);
+	int ret;
+
+	if (!skel)
+		return -errno;
+	ret = object_pin_paths(skel, path);
+	if (!ret)
+		ret = rlctl_bpf__load(skel);
+	if (ret)
+		rlctl_bpf__destroy(skel);
+	else
+		*out = skel;
+	return ret;
+}
+
 /* Puts an LRU map of this kind into the outer map's slot, if there is none. 1 when it made one. */
 static int inner_make(const struct instance *instance, int outer, const char *name,
 		      uint32_t value_size, uint32_t entries)

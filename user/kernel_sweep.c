@@ -44,7 +44,7 @@ static void instance_sweep(const char *path)
 
 	if (lock < 0)
 		return;
-	xdp_remains_clear(path);
+	xdp_remains_clear(path, 0);
 	if (!pins_open(path, &maps)) {
 		used = is_used(map_id(maps.policy));
 		maps_close(&maps);

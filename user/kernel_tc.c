@@ -155,18 +155,11 @@ static int filter_add(struct rlctl_bpf *skel, const struct rl_instance *info)
 int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
 		      const char *device)
 {
-	struct rlctl_bpf *skel = object_open(info);
-	int lock, ret;
+	struct rlctl_bpf *skel;
+	int lock, ret = object_load_pinned(path, info, &skel);
 
-	if (!skel)
-		return report_load(device, -errno);
-	ret = object_pin_paths(skel, path);
-	if (!ret)
-		ret = rlctl_bpf__load(skel);
-	if (ret) {
-		rlctl_bpf__destroy(skel);
+	if (ret)
 		return report_load(device, ret);
-	}
 	lock = pins_lock(root, true); /* the other hook's clsact is this one's */
 	ret = lock < 0 ? lock : clsact_make(device, info, bpf_map__fd(skel->maps.instance));
 	if (!ret)
@@ -193,4 +186,26 @@ int tc_program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
 	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = program.handle, .priority = program.priority);
 	ret = bpf_tc_detach(&where, &opts);
 	return ret == -ENODEV || ret == -ENOENT ? 0 : ret;
+}
+
+/* ---- replace: the filter stays, with its handle and its priority, and gets another program */
+
+int tc_program_replace(const struct instance *instance, uint32_t wanted)
+{
+	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = if_nametoindex(instance->device),
+		    .attach_point = point_of(instance->info.hook));
+	struct device_program old;
+	struct rlctl_bpf *skel;
+	int ret = tc_program_find(instance->device, instance->info.hook, wanted, &old);
+
+	if (ret)
+		return tc_report(instance->device, ret);
+	ret = object_load_pinned(instance->path, &instance->info, &skel);
+	if (ret)
+		return report_load(instance->device, ret);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = bpf_program__fd(skel->progs.rlctl_tc),
+		    .handle = old.handle, .priority = old.priority, .flags = BPF_TC_F_REPLACE);
+	ret = bpf_tc_attach(&where, &opts);
+	rlctl_bpf__destroy(skel);
+	return ret ? tc_report(instance->device, ret) : 0;
 }

@@ -14,7 +14,8 @@
 #include "output.h"
 #include "rlctl.skel.h"
 
-#define RUN_PRIORITY 10 /* before other XDP programs: they get what we let through */
+#define RUN_PRIORITY   10 /* before other XDP programs: they get what we let through */
+#define DISPATCHED_MAX 16 /* libxdp's dispatcher takes 10 */
 
 /* ---- whose program is on the device */
 
@@ -30,6 +31,17 @@ static int multiprog_open(const char *device, struct xdp_multiprog **out)
 	return ret;
 }
 
+/* Ours, and that of the id unless it is 0: then it becomes the program's. */
+static bool is_ours(const struct xdp_program *program, uint32_t wanted, uint32_t *id)
+{
+	uint32_t found;
+
+	if (!program_uses(xdp_program__fd(program), wanted, &found) || (*id && *id != found))
+		return false;
+	*id = found;
+	return true;
+}
+
 /* Ours among those on the device: behind libxdp's dispatcher, or alone without one. */
 static struct xdp_program *multiprog_find(struct xdp_multiprog *mp, uint32_t wanted, uint32_t *id)
 {
@@ -37,11 +49,10 @@ static struct xdp_program *multiprog_find(struct xdp_multiprog *mp, uint32_t wan
 
 	if (xdp_multiprog__is_legacy(mp)) {
 		program = xdp_multiprog__main_prog(mp);
-		return program && program_uses(xdp_program__fd(program), wanted, id) ? program
-										     : NULL;
+		return program && is_ours(program, wanted, id) ? program : NULL;
 	}
 	while ((program = xdp_multiprog__next_prog(program, mp)))
-		if (program_uses(xdp_program__fd(program), wanted, id))
+		if (is_ours(program, wanted, id))
 			return program;
 	return NULL;
 }
@@ -74,6 +85,7 @@ int xdp_program_find(const char *device, uint32_t wanted, struct device_program 
 	ret = multiprog_open(device, &mp);
 	if (ret)
 		return ret;
+	out->id = 0; /* any */
 	if (multiprog_find(mp, wanted, &out->id))
 		out->native = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE;
 	else
@@ -87,15 +99,11 @@ int xdp_program_find(const char *device, uint32_t wanted, struct device_program 
 /* Does the kernel take the program at all? Asked where attaching failed, to tell why. */
 static int program_try(const char *path, const struct rl_instance *info)
 {
-	struct rlctl_bpf *skel = object_open(info);
-	int ret;
+	struct rlctl_bpf *skel;
+	int ret = object_load_pinned(path, info, &skel);
 
-	if (!skel)
-		return -errno;
-	ret = object_pin_paths(skel, path);
 	if (!ret)
-		ret = rlctl_bpf__load(skel);
-	rlctl_bpf__destroy(skel);
+		rlctl_bpf__destroy(skel);
 	return ret;
 }
 
@@ -192,23 +200,137 @@ static int legacy_detach(int ifindex, struct xdp_multiprog *mp, struct xdp_progr
 	return bpf_xdp_detach(ifindex, flags, &opts);
 }
 
-int xdp_program_detach(const char *device, uint32_t wanted)
+/* One of ours, that of the id unless it is 0; 1 when there is none. */
+static int one_detach(const char *device, uint32_t wanted, uint32_t id)
 {
 	int ifindex = if_nametoindex(device);
 	struct xdp_multiprog *mp;
 	struct xdp_program *program;
-	uint32_t id;
 	int ret = multiprog_open(device, &mp);
 
 	if (ret)
-		return ret == -ENOENT ? 0 : ret;
+		return ret == -ENOENT ? 1 : ret;
 	program = multiprog_find(mp, wanted, &id);
-	if (program && xdp_multiprog__is_legacy(mp))
+	if (!program)
+		ret = 1;
+	else if (xdp_multiprog__is_legacy(mp))
 		ret = legacy_detach(ifindex, mp, program);
-	else if (program)
+	else
 		ret = xdp_program__detach(program, ifindex, xdp_multiprog__attach_mode(mp), 0);
 	xdp_multiprog__close(mp);
 	return ret;
+}
+
+/* All of ours: there are two where replacing one was interrupted. */
+int xdp_program_detach(const char *device, uint32_t wanted)
+{
+	int ret;
+
+	do
+		ret = one_detach(device, wanted, 0);
+	while (!ret);
+	return ret > 0 ? 0 : ret;
+}
+
+/* ---- replace */
+
+/* Alone on the device: the kernel puts one in the place of the other, if it is still that one. */
+static int lone_replace(const struct instance *instance, int ifindex,
+			const struct device_program *old)
+{
+	uint32_t flags = old->native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE;
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = bpf_prog_get_fd_by_id(old->id));
+	struct rlctl_bpf *skel;
+	int ret;
+
+	if (opts.old_prog_fd < 0)
+		return xdp_report(instance->device, -errno);
+	ret = object_load_pinned(instance->path, &instance->info, &skel);
+	if (ret) {
+		close(opts.old_prog_fd);
+		return report_load(instance->device, ret);
+	}
+	ret = bpf_xdp_attach(ifindex, bpf_program__fd(skel->progs.rlctl_xdp),
+			     flags | XDP_FLAGS_REPLACE, &opts);
+	rlctl_bpf__destroy(skel);
+	close(opts.old_prog_fd);
+	return ret ? xdp_report(instance->device, ret) : 0;
+}
+
+struct dispatched {
+	enum xdp_attach_mode mode;
+	uint32_t ids[DISPATCHED_MAX]; /* ours */
+	int count;
+};
+
+static int dispatched_read(const char *device, uint32_t wanted, struct dispatched *out)
+{
+	struct xdp_program *program = NULL;
+	struct xdp_multiprog *mp;
+	int ret = multiprog_open(device, &mp);
+
+	if (ret)
+		return ret;
+	*out = (struct dispatched){.mode = xdp_multiprog__attach_mode(mp)};
+	while (out->count < DISPATCHED_MAX && (program = xdp_multiprog__next_prog(program, mp))) {
+		uint32_t id = 0;
+
+		if (is_ours(program, wanted, &id))
+			out->ids[out->count++] = id;
+	}
+	xdp_multiprog__close(mp);
+	return 0;
+}
+
+static int dispatched_add(const struct instance *instance, int ifindex, enum xdp_attach_mode mode)
+{
+	int ret = xdp_attach_mode(instance->path, &instance->info, ifindex, mode);
+	int refused = ret ? program_try(instance->path, &instance->info) : 0;
+
+	if (refused)
+		return report_load(instance->device, refused);
+	return ret ? xdp_report(instance->device, ret) : 0;
+}
+
+static uint32_t dispatcher_id(int ifindex)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+
+	return bpf_xdp_query(ifindex, 0, &query) ? 0 : query.prog_id;
+}
+
+/* Behind the dispatcher: the new one comes beside the old one, which then leaves. Meanwhile a
+ * packet that both let through is charged twice. */
+static int dispatched_replace(const struct instance *instance, int ifindex, uint32_t wanted)
+{
+	const char *device = instance->device;
+	struct dispatched old;
+	int ret = dispatched_read(device, wanted, &old);
+
+	if (ret)
+		return xdp_report(device, ret);
+	ret = dispatched_add(instance, ifindex, old.mode);
+	if (ret)
+		return ret;
+	for (int i = 0; ret >= 0 && i < old.count; i++)
+		ret = one_detach(device, wanted, old.ids[i]);
+	xdp_remains_clear(instance->path, dispatcher_id(ifindex));
+	if (ret >= 0) /* 1: somebody else took it off */
+		return 0;
+	fail("%s: the program before could not be taken off: %s: it runs beside the new one, and a "
+	     "packet is charged twice: `rlctl attach %s --replace` again",
+	     device, strerror(-ret), device);
+	return ret;
+}
+
+int xdp_program_replace(const struct instance *instance, uint32_t wanted)
+{
+	int ifindex = if_nametoindex(instance->device);
+	struct device_program old;
+
+	if (lone_program_find(ifindex, wanted, &old))
+		return lone_replace(instance, ifindex, &old);
+	return dispatched_replace(instance, ifindex, wanted);
 }
 
 /* ---- what a dispatcher leaves that was taken off the device by force, or went with it: libxdp's
@@ -249,27 +371,40 @@ static bool pin_remove(const char *path, uint32_t wanted __attribute__((unused))
 	return false;
 }
 
-void xdp_remains_clear(const char *path)
+/* Of a dispatcher other than this one. */
+static bool is_remains(const char *name, uint32_t living)
 {
-	char all[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 280];
+	uint32_t ifindex, id;
+
+	return sscanf(name, "dispatch-%u-%u", &ifindex, &id) == 2 && id != living;
+}
+
+void xdp_remains_clear(const char *path, uint32_t living)
+{
+	char all[INSTANCE_PATH_MAX + 8], folder[INSTANCE_PATH_MAX + 280];
 	struct dirent *entry;
 	uint32_t policy;
+	int lock;
 	DIR *dir;
 
 	if (pins_policy_id(path, &policy))
 		return;
-	snprintf(all, sizeof(all), "%s", path);
+	snprintf(all, INSTANCE_PATH_MAX, "%s", path);
 	for (int i = 0; i < 3; i++) /* rlctl/NETNS/DEVICE-HOOK */
 		*strrchr(all, '/') = '\0';
-	snprintf(folder, sizeof(folder), "%s/xdp", all);
-	dir = opendir(folder);
+	strcat(all, "/xdp");
+	lock = pins_lock(all,
+			 false); /* as libxdp does, which pins a dispatcher before it is used */
+	dir = opendir(all);
 	while (dir && (entry = readdir(dir))) {
-		snprintf(folder, sizeof(folder), "%s/xdp/%s", all, entry->d_name);
-		if (strncmp(entry->d_name, "dispatch-", 9) || !pins_any(folder, pin_uses, policy))
+		snprintf(folder, sizeof(folder), "%s/%s", all, entry->d_name);
+		if (!is_remains(entry->d_name, living) || !pins_any(folder, pin_uses, policy))
 			continue;
 		pins_any(folder, pin_remove, 0);
 		rmdir(folder);
 	}
 	if (dir)
 		closedir(dir);
+	if (lock >= 0)
+		close(lock);
 }

@@ -20,7 +20,7 @@ const struct verb verbs[] = {
 		.options = OPTIONS_INSTANCE | OPTION_BIT(YES) | OPTION_BIT(MODE) | OPTION_BIT(BY) |
 			   OPTION_BIT(POLICY) | OPTION_BIT(TABLE) | OPTION_BIT(SOURCES) |
 			   OPTION_BIT(PREFIXES) | OPTION_BIT(LOG_DEPTH) | OPTION_BIT(FQ) |
-			   OPTION_BIT(OR_APPLY),
+			   OPTION_BIT(OR_APPLY) | OPTION_BIT(REPLACE),
 		.device = DEVICE_MUST,
 		.hooks = true,
 		.run = cmd_attach,

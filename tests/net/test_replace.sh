@@ -1,0 +1,221 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# attach --replace: another program in the place of the one that runs. No packet escapes meanwhile; policy,
+# state, counters and options stay; what cannot be kept is refused; a crash leaves the one or the other.
+# Behind libxdp's dispatcher it is tested in tests/vm.
+source "$(dirname "$0")/../lib.sh"
+
+HOOK=xdp # of the instance, on veth-B
+
+program() { rl B status -j --hook "$HOOK" | json '.[0].program_id'; }
+replace() { rl B attach veth-B --hook "$HOOK" --replace "$@"; }
+no_pins() { [[ ! -e $(ns_pins B) ]]; }
+
+unloaded() { ! bpftool prog show id "$1" >/dev/null 2>&1; }
+
+# ---- under flood
+
+SWAPS=3
+
+flooding() { # what arrives at B, or is to leave it, without an end
+	case $HOOK in
+	egress) bg in_ns B python3 "$TOP/tests/net/datagrams.py" 10.77.0.1 1000000000 10 ;;
+	*) bg in_ns A "$TOP/build/flood" -i veth-A --seconds 60 --rate 50000 --src 10.78.0.0/16 ;;
+	esac
+}
+
+# arrived: what came to who is to be protected: B's own stack, or A at egress.
+arrived() {
+	case $HOOK in
+	egress) counter A IpInReceives ;;
+	*) counter B IpInReceives ;;
+	esac
+}
+
+denied() { stat_of B .reasons.denied.packets; }
+denied_more() { [[ $(denied) -gt $1 ]]; }
+
+# Between any two swaps packets were denied, so that the flood was there at each.
+test_flood() { # HOOK ATTACH-OPTION…
+	local n before first id seen
+	HOOK=$1
+	echo 'rule any deny' >"$TMP/policy"
+	rl B attach veth-B --hook "$@" --policy "$TMP/policy" && first=$(arrived) && flooding || return
+	id=$(program) && seen=$(denied) || return
+	for ((n = 0; n < SWAPS; n++)); do
+		eventually 10 denied_more $((seen + 500)) && before=$(denied) && replace && seen=$(denied) || return
+		[[ $seen -ge $before ]] || _say "counted $before, then $seen" || return
+	done
+	eventually 10 denied_more $((seen + 500)) && kill -TERM -- "-$BG_PID" || return
+	[[ $(program) -ne $id ]] && eventually 5 unloaded "$id" && is "$(arrived)" "$first" &&
+		rl B detach veth-B --hook "$HOOK" && no_pins
+}
+
+# ---- what stays
+
+PINGS=3
+
+# pings N: so many of PINGS are answered.
+pings() {
+	is "$(in_ns A ping -q -c $PINGS -i 0.01 -W 0.3 10.77.0.2 | sed -nE 's/.* ([0-9]+) received.*/\1/p')" "$1"
+}
+
+# kept: counters, rules and options; the time that a rule has left differs.
+kept() {
+	rl B stats -j | jq '.[0] | .rules |= map(.rule |= sub(" for .*"; " for a while"))' &&
+		rl B status -j | json '.[0] | .device, .hook, .mode, .since, .table, .sources'
+}
+
+# A limit that is spent stays spent, a ban holds, a rule expires when it would have.
+test_stays() { # HOOK ATTACH-OPTION…
+	local before id said
+	HOOK=$1
+	rl B attach veth-B --hook "$@" --sources 1000 --table lru && rl B apply - <<-'END' || return
+	rule 10.77.0.1 icmp limit sliding-window 2/day
+	rule any udp limit 1/hour burst 1 over ban 1h
+	rule 192.0.2.1 deny for 1d
+	END
+	pings 2 && kept >"$TMP/before" && id=$(program) || return
+	said=$(replace 2>&1) && is "$said" "rlctl: veth-B: program $id at $HOOK replaced by $(program); $KEPT" &&
+		kept >"$TMP/after" && diff "$TMP/before" "$TMP/after" || return
+	[[ $(program) -ne $id ]] && pings 0 && is "$(stat_of B .reasons.over.packets)" 4 &&
+		rl B rule flush && pings 3 && rl B detach veth-B && no_pins && eventually 5 unloaded "$id"
+}
+KEPT='policy, state and counters stay'
+
+# All instances of the device where no hook is named, and filters keep their places; where one cannot be
+# replaced, none is.
+test_several() {
+	local before id
+	HOOK=xdp
+	rl B attach veth-B --hook xdp --hook ingress --hook egress && before=$(places) || return
+	rl B attach veth-B --replace 2>"$TMP/said" && is "$(grep -c replaced "$TMP/said")" 3 && is "$(places)" "$before" &&
+		rl B attach veth-B --replace --hook ingress 2>"$TMP/said" && is "$(grep -c replaced "$TMP/said")" 1 || return
+	id=$(program) && put_aside egress leases && has 'by that version' expect_status 1 rl B attach veth-B --replace &&
+		is "$(program)" "$id" && put_back egress leases && rl B detach veth-B --hook xdp &&
+		rl B detach veth-B --hook ingress && rl B detach veth-B --hook egress && no_pins
+}
+places() { tc -n "$(ns B)" filter show dev veth-B ingress | grep -o 'pref.*handle [^ ]*'; }
+
+# The pin of a map, out of the way and back.
+put_aside() { mv "$(ns_pins B)/veth-B-$1/$2" "$BPFFS/$(ns "$2")"; }
+put_back() { rm -f "$(ns_pins B)/veth-B-$1/$2" && mv "$BPFFS/$(ns "$2")" "$(ns_pins B)/veth-B-$1/$2"; }
+
+# ---- refused
+
+# refused STATUS TEXT OPTION…: and everything is as it was.
+refused() {
+	local id status=$1 text=$2
+	id=$(program) && has "$text" expect_status "$status" replace "${@:3}" && is "$(program)" "$id" &&
+		is "$(rl B show)" 'rule any tcp deny'
+}
+
+refusing() {
+	HOOK=xdp
+	rl B attach veth-B --mode generic --log-depth 100 && rl B rule add any tcp deny && echo >"$TMP/policy"
+}
+
+test_options() {
+	refused 1 'attached with --table hot, which --replace keeps' --table cpu &&
+		refused 1 'attached with --by source' --by dest &&
+		refused 1 'attached with --mode generic' --mode native &&
+		refused 1 'attached with --sources 262144' --sources 1000 &&
+		refused 1 'attached with --prefixes 16384' --prefixes 1000 &&
+		refused 1 'attached with --log-depth 128' --log-depth 200 &&
+		refused 2 'keeps the policy' --policy "$TMP/policy" &&
+		refused 2 'leave one out' --or-apply && refused 2 '--fq is of --hook egress' --fq || return
+	replace --table hot --by source --mode generic --sources 262144 --prefixes 16384 --log-depth 100 &&
+		is "$(rl B show)" 'rule any tcp deny' && is "$(rl B status -j | json '.[0].mode')" generic
+}
+
+test_nothing() {
+	has 'nothing to replace on veth-A: attach without --replace' expect_status 1 rl A attach veth-A --replace &&
+		has 'nothing to replace' expect_status 1 rl B attach nosuch --replace &&
+		has 'nothing to replace on veth-B --hook egress' expect_status 1 rl B attach veth-B --hook egress --replace
+}
+
+# A map of another layout in the place of one of ours; what runs goes on.
+test_layout() { # PIN MAP-WORD…
+	local id status=0
+	id=$(program) && put_aside xdp "$1" || return
+	[[ $# -eq 1 ]] || bpftool map create "$(ns_pins B)/veth-B-xdp/$1" name other key 4 "${@:2}" || return
+	has 'rlctl attach veth-B --policy FILE' expect_status 1 replace && is "$(xdp_program B veth-B)" "$id" || status=1
+	put_back xdp "$1" && is "$(program)" "$id" && is "$(rl B show)" 'rule any tcp deny' && return "$status"
+}
+
+# The same of a map in a map.
+test_layout_slot() {
+	local slot outer status=0
+	slot=$BPFFS/$(ns slot) outer=$(ns_pins B)/veth-B-xdp/tries
+	bpftool map create "$slot" name other type lpm_trie key 24 value 32 entries 10 flags 1 && put_aside xdp tries &&
+		bpftool map create "$outer" name other type array_of_maps key 4 value 4 entries 2 inner_map pinned "$slot" &&
+		bpftool map update pinned "$outer" key 0 0 0 0 value pinned "$slot" && rm "$slot" || return
+	has 'by that version' expect_status 1 replace || status=1
+	put_back xdp tries && replace && return "$status"
+}
+
+test_gone() {
+	ip -n "$(ns B)" link set dev veth-B xdpgeneric off &&
+		has 'gone from the device' expect_status 1 replace && rl B detach veth-B && no_pins
+}
+
+# ---- crashes
+
+# replace_killed CALL N: kill -9 at the Nth such system call. True if there was one.
+replace_killed() {
+	local status=0
+	strace -o /dev/null -e "trace=$1" -e "inject=$1:signal=KILL:when=$2" \
+		"$RLCTL" -n "$(ns B)" attach veth-B --hook "$HOOK" --replace || status=$?
+	echo "$1 $2: $status"
+	[[ $status -ne 0 ]]
+}
+
+# The instance is one that works, with one program, its rules and its counters.
+whole() {
+	is "$(rl B status -j | json length)" 1 && is "$(program)" "$(on_device)" && is "$(rl B show)" 'rule any icmp deny' &&
+		is "$(stat_of B .reasons.denied.packets)" "$DENIED" && pings 0 && DENIED=$((DENIED + 3))
+}
+on_device() {
+	case $HOOK in
+	xdp) xdp_program B veth-B ;;
+	*) tc -n "$(ns B)" filter show dev veth-B "$HOOK" | sed -nE 's/.* id ([0-9]+) .*/\1/p' ;;
+	esac
+}
+
+# Before each message to the kernel, the one that swaps among them, and now and then while maps and
+# program are prepared.
+test_crash() { # HOOK
+	local call n step killed=0
+	HOOK=$1 DENIED=0
+	rl B attach veth-B --hook "$HOOK" && rl B rule add any icmp deny && whole || return
+	for call in sendto bpf; do
+		[[ $call == bpf ]] && step=60 || step=1
+		for ((n = 1; n < 400; n += step)); do
+			replace_killed "$call" "$n" || break
+			killed=$((killed + 1))
+		done
+		whole || return
+	done
+	echo "$killed killed" && [[ $killed -ge 6 ]] && rl B detach veth-B --hook "$HOOK" && no_pins
+}
+
+veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K veth-B gro on || exit 1
+t 'no packet escapes, native' test_flood xdp --mode native
+t 'no packet escapes, generic' test_flood xdp --mode generic
+t 'no packet escapes, ingress' test_flood ingress
+t 'no packet escapes, egress' test_flood egress
+t 'what stays, native' test_stays xdp --mode native
+t 'what stays, ingress' test_stays ingress
+t 'several hooks' test_several
+refusing || exit 1
+t 'options that contradict' test_options
+t 'nothing to replace' test_nothing
+t 'a map whose values are larger' test_layout reasons type percpu_array value 24 entries 10
+t 'a map with more elements' test_layout pressure type percpu_array value 8 entries 4
+t 'a map of another type' test_layout pressure type array value 8 entries 3
+t 'a map that is missing' test_layout leases
+t 'an instance that is larger' test_layout instance type array value 4096 entries 1
+t 'a map in a map that is larger' test_layout_slot
+t 'a program that is gone' test_gone
+t 'killed anywhere, xdp' test_crash xdp
+t 'killed anywhere, egress' test_crash egress

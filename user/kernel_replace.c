@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* attach --replace: another program takes the place of the one that runs, with the maps that are
+ * there. What the program was told at attach (seed, clock, sizes) it is told again out of the
+ * instance, and nothing is written: a crash leaves the one program or the other. Maps that this
+ * build lays out otherwise are refused before anything is touched.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel_internal.h"
+#include "output.h"
+#include "rlctl.skel.h"
+
+#define SLOTS_MAX RL_WATCHERS /* of an array of maps */
+
+_Static_assert(SLOTS_MAX >= 2, "tries has two");
+
+/* ---- is the instance there, and of this layout? */
+
+static int report_layout(const char *device, enum rl_hook hook)
+{
+	const char *at = hook ? hook_name(hook) : "", *option = hook ? " --hook " : "";
+
+	fail("%s: attached by a version of rlctl that lays out its maps otherwise, so state and "
+	     "counters cannot be kept: `rlctl show -i %s%s%s >FILE` by that version, `rlctl detach "
+	     "%s%s%s`, then `rlctl attach %s%s%s --policy FILE`",
+	     device, device, option, at, device, option, at, device, option, at);
+	return -EPROTO;
+}
+
+static int map_info_read(int fd, struct bpf_map_info *out)
+{
+	uint32_t size = sizeof(*out);
+
+	memset(out, 0, sizeof(*out));
+	return bpf_obj_get_info_by_fd(fd, out, &size) ? -errno : 0;
+}
+
+static bool map_agrees(const struct bpf_map *wanted, const struct bpf_map_info *there)
+{
+	return bpf_map__type(wanted) == there->type &&
+	       bpf_map__key_size(wanted) == there->key_size &&
+	       bpf_map__value_size(wanted) == there->value_size;
+}
+
+/* The maps in an outer map's slots, whose number of entries is their own. */
+static bool slots_agree(const struct bpf_map *wanted, int outer)
+{
+	bool agree = true;
+
+	for (uint32_t slot = 0; agree && slot < SLOTS_MAX; slot++) {
+		struct bpf_map_info there;
+		int fd = inner_open(outer, slot);
+
+		if (fd < 0)
+			continue;
+		agree = !map_info_read(fd, &there) && map_agrees(wanted, &there);
+		close(fd);
+	}
+	return agree;
+}
+
+static bool pin_agrees(const struct bpf_map *wanted, int fd)
+{
+	struct bpf_map_info there;
+
+	if (map_info_read(fd, &there) || !map_agrees(wanted, &there) ||
+	    bpf_map__max_entries(wanted) != there.max_entries ||
+	    bpf_map__map_flags(wanted) != there.map_flags)
+		return false;
+	return !bpf_map__inner_map((struct bpf_map *)wanted) ||
+	       slots_agree(bpf_map__inner_map((struct bpf_map *)wanted), fd);
+}
+
+static int layout_check(const struct instance *instance)
+{
+	struct rlctl_bpf *skel = object_open(&instance->info);
+	bool agree = true;
+
+	if (!skel)
+		return report_load(instance->device, -errno);
+#define PIN_CHECK(name) agree = agree && pin_agrees(skel->maps.name, instance->fd.name);
+	INSTANCE_MAPS(PIN_CHECK)
+#undef PIN_CHECK
+	rlctl_bpf__destroy(skel);
+	return agree ? 0 : report_layout(instance->device, instance->info.hook);
+}
+
+static int report_nothing(const char *device, enum rl_hook hook)
+{
+	fail("nothing to replace on %s%s%s: attach without --replace", device,
+	     hook ? " --hook " : "", hook ? hook_name(hook) : "");
+	return -ENOENT;
+}
+
+int instance_replace_open(const struct target *target, struct instance *out)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	int ret = pins_root(target->bpffs, root);
+
+	if (!ret)
+		ret = pins_path(root, target->device, target->hook, path);
+	if (ret)
+		return ret;
+	setenv("LIBXDP_BPFFS", target->bpffs, 1);
+	ret = instance_open_at(path, target->device, target->hook, true, out);
+	if (ret == -EPROTO)
+		return report_layout(target->device, target->hook);
+	if (ret == -ENOENT)
+		return report_nothing(target->device, target->hook);
+	if (ret)
+		return report_closed(target->device, ret);
+	ret = layout_check(out);
+	if (ret)
+		instance_close(out);
+	return ret;
+}
+
+/* ---- the deed */
+
+static uint32_t program_id(const struct instance *instance)
+{
+	struct device_program program;
+
+	return device_program_find(instance->device, instance->info.hook,
+				   map_id(instance->fd.policy), &program)
+		       ? 0
+		       : program.id;
+}
+
+int instance_replace(const struct instance *instance)
+{
+	uint32_t policy = map_id(instance->fd.policy), before = program_id(instance);
+	int ret = instance->info.hook == RL_HOOK_XDP ? xdp_program_replace(instance, policy)
+						     : tc_program_replace(instance, policy);
+
+	if (!ret)
+		note("%s: program %u at %s replaced by %u; policy, state and counters stay",
+		     instance->device, before, hook_name(instance->info.hook),
+		     program_id(instance));
+	return ret;
+}
