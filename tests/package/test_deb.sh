@@ -74,7 +74,7 @@ test_upgrade() {
 	local id
 	echo 'rule 192.0.2.1 deny' | put /etc/rlctl/veth-B.policy && unit reload && id=$(program) &&
 		echo 'rule any allow' | put /etc/rlctl/example.policy && next_version &&
-		in_root dpkg --force-confold -i /root/rlctl.deb || return
+		has "'rlctl attach DEV --replace'" in_root dpkg --force-confold -i /root/rlctl.deb || return
 	is "$(in_root dpkg-query -W rlctl | cut -f 2)" "$VERSION+next" && is "$(program)" "$id" && unit_is active &&
 		is "$(installed show)" 'rule 192.0.2.1 deny' &&
 		is "$(in_root cat /etc/rlctl/veth-B.policy)" 'rule 192.0.2.1 deny' &&
