@@ -10,11 +10,10 @@
 #include <unistd.h>
 
 #include "doctor.h"
+#include "refusal.h"
 
-#define KERNEL_MAJOR 6 /* the oldest that rlctl is tested on */
-#define KERNEL_MINOR 1
-#define BTF_PATH     "/sys/kernel/btf/vmlinux"
-#define AS_ROOT      "sudo rlctl doctor"
+#define BTF_PATH "/sys/kernel/btf/vmlinux"
+#define AS_ROOT  "sudo rlctl doctor"
 
 /* What cannot be asked is not guessed at. */
 static bool not_asked(struct doctor *doctor)
@@ -49,13 +48,11 @@ void check_privilege(struct doctor *doctor)
 
 void check_kernel(struct doctor *doctor)
 {
-	unsigned int major = 0, minor = 0;
 	struct utsname name;
 	bool old;
 
 	uname(&name);
-	old = sscanf(name.release, "%u.%u", &major, &minor) != 2 || major < KERNEL_MAJOR ||
-	      (major == KERNEL_MAJOR && minor < KERNEL_MINOR);
+	old = release_is_before(name.release, KERNEL_OLDEST);
 	doctor_finds(doctor, old ? HEALTH_WARN : HEALTH_OK,
 		     old ? "install a newer kernel, if anything below fails" : NULL, "Linux %s",
 		     name.release);
@@ -65,8 +62,11 @@ void check_kernel(struct doctor *doctor)
 
 static void lacks(const char *kind, const char *name, void *arg)
 {
-	doctor_finds(arg, HEALTH_FAIL, "install a kernel of 6.1 or later",
-		     "the kernel has no %s %s", kind, name);
+	const char *since = lack_since(&(struct lack){kind, name});
+
+	doctor_finds(arg, HEALTH_FAIL, "install a kernel of " KERNEL_OLDEST " or later",
+		     "the kernel has no %s %s%s%s", kind, name,
+		     since ? ", which came with Linux " : "", since ? since : "");
 }
 
 void check_features(struct doctor *doctor)

@@ -10,12 +10,14 @@
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "kernel_doctor.h"
 #include "kernel_internal.h"
 #include "output.h"
 #include "probe.skel.h"
@@ -143,12 +145,26 @@ static int maps_make(const char *path, const struct rl_instance *info)
 
 /* ---- attach */
 
-int report_load(const char *device, int error)
+static void lack_note(const char *kind, const char *name, void *arg)
 {
-	fail("%s: loading failed: %s%s (-v shows what the kernel said)", device, strerror(-error),
-	     error == -ENOMEM || error == -E2BIG
-		     ? ": smaller --sources or --prefixes need less memory"
-		     : "");
+	struct refusal *refusal = arg;
+
+	if (refusal->count < LACKS_MAX)
+		refusal->lacks[refusal->count++] = (struct lack){kind, name};
+}
+
+int report_refused(const char *device, const struct rl_instance *info, enum refused what, int error)
+{
+	struct refusal refusal = {.what = what, .hook = info->hook, .error = error};
+	char words[REFUSAL_MAX];
+	struct utsname kernel;
+
+	uname(&kernel);
+	refusal.release = kernel.release;
+	if (error != -ENOMEM && error != -EPERM && error != -ENOSYS)
+		kernel_lacks(info, lack_note, &refusal);
+	refusal_words(&refusal, words);
+	fail("%s: %s", device, words);
 	return error;
 }
 
@@ -221,10 +237,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 	if (ret)
 		return ret;
 	ret = ticks_measure(&out->tick_ns, &out->tick_base_ns);
-	if (ret)
-		fail("%s: a BPF program could not be run: %s%s", target->device, strerror(-ret),
-		     ret == -EPERM ? ": rlctl needs root" : "");
-	return ret;
+	return ret ? report_refused(target->device, out, REFUSED_PROGRAM, ret) : 0;
 }
 
 /* Everything but the program: maps, pins, --fq, policy. */
@@ -235,7 +248,7 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 	int ret = maps_make(path, info);
 
 	if (ret)
-		return report_load(device, ret);
+		return report_refused(device, info, REFUSED_MAPS, ret);
 	ret = instance_open_path(path, device, &instance);
 	if (ret) {
 		fail("%s: the maps just made are not there: %s", device, strerror(-ret));

@@ -30,9 +30,11 @@ static const char *helper_name(uint32_t id)
 	return id < sizeof(names) / sizeof(names[0]) ? names[id] : "that is newer than rlctl";
 }
 
-static struct rlctl_bpf *tried_open(void)
+static struct rlctl_bpf *tried_open(enum rl_hook hook, enum rl_table table)
 {
-	struct rl_instance info = {.sources = TRIED_SOURCES,
+	struct rl_instance info = {.hook = hook,
+				   .table = table,
+				   .sources = TRIED_SOURCES,
 				   .prefixes = TRIED_PREFIXES,
 				   .log_depth = 2,
 				   .tick_ns = 1,
@@ -103,7 +105,7 @@ static void program_try(struct rlctl_bpf *skel, struct program_tried *out)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
-	int ret = rlctl_bpf__load(skel);
+	int ret = rlctl_bpf__load(skel); /* it brings the functions of a program together */
 
 	if (!ret && bpf_obj_get_info_by_fd(bpf_program__fd(skel->progs.rlctl_xdp), &info, &size))
 		ret = -errno;
@@ -111,26 +113,48 @@ static void program_try(struct rlctl_bpf *skel, struct program_tried *out)
 	out->jited = info.jited_prog_len;
 }
 
+static int program_probe(const struct bpf_program *program, kernel_lacks_fn lacks, void *arg)
+{
+	enum bpf_prog_type type = bpf_program__type(program);
+
+	if (libbpf_probe_bpf_prog_type(type, NULL) == 0)
+		lacks("program type", libbpf_bpf_prog_type_str(type), arg);
+	return 1 + helpers_probe(program, lacks, arg);
+}
+
 int kernel_features(kernel_lacks_fn lacks, void *arg, struct program_tried *tried)
 {
-	struct rlctl_bpf *skel = tried_open();
+	struct rlctl_bpf *skel = tried_open(RL_HOOK_XDP, RL_TABLE_HOT);
 	struct bpf_program *program;
 	int count;
 
 	if (!skel)
 		return -errno;
 	count = maps_probe(skel->obj, lacks, arg);
-	program_try(skel, tried); /* it brings the functions of a program together */
-	bpf_object__for_each_program(program, skel->obj)
-	{
-		enum bpf_prog_type type = bpf_program__type(program);
-
-		if (libbpf_probe_bpf_prog_type(type, NULL) == 0)
-			lacks("program type", libbpf_bpf_prog_type_str(type), arg);
-		count += 1 + helpers_probe(program, lacks, arg);
-	}
+	program_try(skel, tried);
+	bpf_object__for_each_program(program, skel->obj) count +=
+		program_probe(program, lacks, arg);
 	rlctl_bpf__destroy(skel);
 	return count;
+}
+
+void kernel_lacks(const struct rl_instance *info, kernel_lacks_fn lacks, void *arg)
+{
+	libbpf_print_fn_t talk = libbpf_set_print(NULL); /* it was said already */
+	struct rlctl_bpf *skel = tried_open(info->hook, info->table);
+	struct program_tried tried;
+	struct bpf_program *program;
+
+	if (skel) {
+		maps_probe(skel->obj, lacks, arg);
+		program_try(skel, &tried);
+		bpf_object__for_each_program(program, skel->obj) if (bpf_program__autoload(program))
+			program_probe(program, lacks, arg);
+	}
+	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL) == 0)
+		lacks("program type", libbpf_bpf_prog_type_str(BPF_PROG_TYPE_SYSCALL), arg);
+	rlctl_bpf__destroy(skel);
+	libbpf_set_print(talk);
 }
 
 /* The first kernel that charges maps to control groups has this helper. */

@@ -15,6 +15,9 @@ struct program_tried {
 typedef void (*kernel_lacks_fn)(const char *kind, const char *name, void *arg);
 int kernel_features(kernel_lacks_fn lacks, void *arg, struct program_tried *tried);
 
+/* The same of what such an instance needs, with its hook and its table; its program is tried. */
+void kernel_lacks(const struct rl_instance *info, kernel_lacks_fn lacks, void *arg);
+
 /* Are maps charged to RLIMIT_MEMLOCK (before Linux 5.11)? */
 bool kernel_counts_memlock(void);
 

@@ -4,6 +4,7 @@
 #define RLCTL_KERNEL_INTERNAL_H
 
 #include "kernel.h"
+#include "refusal.h"
 
 /* ---- kernel_pins.c: folders, locks, pinned maps */
 
@@ -76,8 +77,10 @@ int device_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
 int pins_program_find(const char *path, const char *device, enum rl_hook hook,
 		      struct device_program *out);
 
-/* fail(): the kernel did not take the maps or the program. Returns the error. */
-int report_load(const char *device, int error);
+/* fail(): the kernel did not take the instance's maps, or its program; and why, as far as it can be
+ * found out. Returns the error. */
+int report_refused(const char *device, const struct rl_instance *info, enum refused what,
+		   int error);
 
 /* ---- kernel_xdp.c, kernel_tc.c: the same for one kind of hook. Attaching is the last step, and
  * reports; detaching where nothing of ours is does nothing. */

@@ -50,6 +50,19 @@ bool bpffs_hidden(void)
 	return in_netns_exec();
 }
 
+static const char *mount_remedy(int error)
+{
+	switch (error) {
+	case EPERM:
+		return " (rlctl needs root for this command)";
+	case ENODEV:
+		return ": this kernel is built without BPF (CONFIG_BPF_SYSCALL): use one that has "
+		       "it, as distributions build it";
+	default:
+		return ": `mount -t bpf bpf DIR`, then --bpffs DIR";
+	}
+}
+
 static int bpffs_ensure(const char *bpffs)
 {
 	if (is_bpffs(bpffs))
@@ -64,9 +77,7 @@ static int bpffs_ensure(const char *bpffs)
 		int error = errno;
 
 		fail("%s is not a bpffs, and mounting one there failed: %s%s", bpffs,
-		     strerror(error),
-		     error == EPERM ? " (rlctl needs root for this command)"
-				    : ": `mount -t bpf bpf DIR`, then --bpffs DIR");
+		     strerror(error), mount_remedy(error));
 		return -error;
 	}
 	return 0;

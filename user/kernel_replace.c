@@ -83,7 +83,7 @@ static int layout_check(const struct instance *instance)
 	bool agree = true;
 
 	if (!skel)
-		return report_load(instance->device, -errno);
+		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, -errno);
 #define PIN_CHECK(name) agree = agree && pin_agrees(skel->maps.name, instance->fd.name);
 	INSTANCE_MAPS(PIN_CHECK)
 #undef PIN_CHECK

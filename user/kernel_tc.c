@@ -159,7 +159,7 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 	int lock, ret = object_load_pinned(path, info, &skel);
 
 	if (ret)
-		return report_load(device, ret);
+		return report_refused(device, info, REFUSED_PROGRAM, ret);
 	lock = pins_lock(root, true); /* the other hook's clsact is this one's */
 	ret = lock < 0 ? lock : clsact_make(device, info, bpf_map__fd(skel->maps.instance));
 	if (!ret)
@@ -202,7 +202,7 @@ int tc_program_replace(const struct instance *instance, uint32_t wanted)
 		return tc_report(instance->device, ret);
 	ret = object_load_pinned(instance->path, &instance->info, &skel);
 	if (ret)
-		return report_load(instance->device, ret);
+		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, ret);
 	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = bpf_program__fd(skel->progs.rlctl_tc),
 		    .handle = old.handle, .priority = old.priority, .flags = BPF_TC_F_REPLACE);
 	ret = bpf_tc_attach(&where, &opts);

@@ -175,7 +175,7 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 		int refused = program_try(path, info);
 
 		if (refused)
-			return report_load(device, refused);
+			return report_refused(device, info, REFUSED_PROGRAM, refused);
 	}
 	if (ret && ret != -EBUSY && ret != -EEXIST && mode != ATTACH_NATIVE) {
 		if (mode == ATTACH_AUTO)
@@ -248,7 +248,7 @@ static int lone_replace(const struct instance *instance, int ifindex,
 	ret = object_load_pinned(instance->path, &instance->info, &skel);
 	if (ret) {
 		close(opts.old_prog_fd);
-		return report_load(instance->device, ret);
+		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, ret);
 	}
 	ret = bpf_xdp_attach(ifindex, bpf_program__fd(skel->progs.rlctl_xdp),
 			     flags | XDP_FLAGS_REPLACE, &opts);
@@ -288,7 +288,7 @@ static int dispatched_add(const struct instance *instance, int ifindex, enum xdp
 	int refused = ret ? program_try(instance->path, &instance->info) : 0;
 
 	if (refused)
-		return report_load(instance->device, refused);
+		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, refused);
 	return ret ? xdp_report(instance->device, ret) : 0;
 }
 

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A kernel that does not take what attach brings, played by strace: one line in words, and what the kernel and
+# libbpf said only with -v. Which words is in tests/unit/test_refusal.c.
+source "$(dirname "$0")/../lib.sh"
+
+FIRST=4 # of the system calls bpf() that fail: those before only look for what is there
+
+# refused FAULT WORD…: what rlctl says in B while bpf() fails as strace's FAULT says.
+refused() {
+	expect_status 1 strace -o /dev/null -e trace=bpf -e "inject=bpf:$1" "$RLCTL" -n "$(ns B)" "${@:2}" 2>&1
+}
+
+# says TEXT FAULT WORD…: one line, and nothing is left or changed.
+says() {
+	local said
+	said=$(refused "${@:2}") && has "$1" echo "$said" || return
+	is "$(wc -l <<<"$said") ${said%%: *}" '1 rlctl' && is "$(rl B status -j | json 'map(.program_id) | @json')" "$PROGRAMS"
+}
+
+test_attach() { # TEXT ERROR ARG…
+	PROGRAMS='[]'
+	says "$1" "error=$2:when=$FIRST+" attach veth-B "${@:3}" && [[ ! -e $(ns_pins B) ]]
+}
+
+# The program is loaded at a call that is always the same when another is replaced, twice: libbpf asks again
+# for the verifier's words.
+instance_new() {
+	rl B attach veth-B --hook ingress && strace -o "$TMP/calls" -e trace=bpf "$RLCTL" -n "$(ns B)" attach veth-B --replace || return
+	LOAD=$(grep -n 'PROG_LOAD.*rlctl_tc' "$TMP/calls" | cut -d: -f1) && PROGRAMS=$(rl B status -j | json 'map(.program_id) | @json')
+}
+
+test_program() { # TEXT ERROR
+	says "$1" "error=$2:when=$LOAD..$((LOAD + 1))" attach veth-B --replace
+}
+
+test_feature() { # TEXT ERROR: after that nothing can be had
+	says "$1" "error=$2:when=$LOAD+" attach veth-B --replace
+}
+
+test_verbose() {
+	local said
+	said=$(refused "error=EACCES:when=$LOAD..$((LOAD + 1))" attach veth-B --replace -v) && has 'libbpf: prog' echo "$said" &&
+		has 'refused the program' echo "$said"
+}
+
+veth_pair A B || exit 1
+t 'a kernel without BPF' test_attach 'is built without BPF' ENOSYS
+t 'no privilege' test_attach 'rlctl needs root' EPERM
+t 'a kernel without our kind of program' test_attach 'no program type syscall (since Linux 5.14' EINVAL --hook egress
+instance_new || exit 1
+t 'the verifier refuses' test_program 'refused the program (Permission denied)' EACCES
+t 'the verifier gives up' test_program 'as too long' E2BIG
+t 'a kernel without maps' test_feature 'no map type ringbuf (since Linux 5.8' EINVAL
+t 'with -v all is said' test_verbose

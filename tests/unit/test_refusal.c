@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is said where the kernel took no map or no program: one test per row, by what the line
+ * holds. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/libbpf.h>
+#include <cmocka.h>
+
+#include "refusal.h"
+#include "rlctl.skel.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- words */
+
+#define TOO_OLD ": use Linux 6.1 or later"
+
+static const struct words_row {
+	const char *name;
+	struct refusal refusal;
+	const char *words;
+} rows[] = {
+	{"words: a helper that is newer",
+	 {.what = REFUSED_PROGRAM,
+	  .error = -EINVAL,
+	  .release = "5.15.0-91-generic",
+	  .lacks = {{"helper", "xdp_load_bytes"}},
+	  .count = 1},
+	 "Linux 5.15.0-91-generic has no helper xdp_load_bytes (since Linux 5.18): --hook ingress "
+	 "does without it, or use Linux 6.1 or later, as distributions build it"},
+	{"words: two that the same hook does without",
+	 {.what = REFUSED_PROGRAM,
+	  .error = -EINVAL,
+	  .release = "5.15",
+	  .lacks = {{"helper", "xdp_load_bytes"}, {"helper", "xdp_get_buff_len"}},
+	  .count = 2},
+	 "Linux 5.15 has no helper xdp_load_bytes (since Linux 5.18), no helper xdp_get_buff_len "
+	 "(since Linux 5.18): --hook ingress does without it, or use Linux 6.1 or later, as "
+	 "distributions build it"},
+	{"words: two that no hook does without",
+	 {.what = REFUSED_PROGRAM,
+	  .error = -EINVAL,
+	  .release = "5.4.0",
+	  .lacks = {{"helper", "xdp_load_bytes"}, {"map type", "ringbuf"}},
+	  .count = 2},
+	 "Linux 5.4.0 has no helper xdp_load_bytes (since Linux 5.18), no map type ringbuf (since "
+	 "Linux 5.8): use Linux 6.1 or later, as distributions build it"},
+	{"words: at egress",
+	 {.what = REFUSED_PROGRAM,
+	  .hook = RL_HOOK_EGRESS,
+	  .error = -EINVAL,
+	  .release = "5.17.0",
+	  .lacks = {{"helper", "skb_set_tstamp"}},
+	  .count = 1},
+	 "Linux 5.17.0 has no helper skb_set_tstamp (since Linux 5.18): --hook ingress and --hook "
+	 "xdp do without it, or use Linux 6.1 or later, as distributions build it"},
+	{"words: new enough, but left out",
+	 {.what = REFUSED_MAPS,
+	  .error = -EINVAL,
+	  .release = "6.12.1",
+	  .lacks = {{"map type", "lru_percpu_hash"}},
+	  .count = 1},
+	 "Linux 6.12.1 has no map type lru_percpu_hash (since Linux 4.10, but this one is built "
+	 "without): --table hot does without it, or use Linux 6.1 or later, as distributions build "
+	 "it"},
+	{"words: nothing that we know",
+	 {.what = REFUSED_MAPS,
+	  .error = -EINVAL,
+	  .release = "6.12.1",
+	  .lacks = {{"helper", "that is newer than rlctl"}},
+	  .count = 1},
+	 "Linux 6.12.1 has no helper that is newer than rlctl: use Linux 6.1 or later, as "
+	 "distributions build it"},
+	{"words: the verifier of an old kernel",
+	 {.what = REFUSED_PROGRAM, .error = -EACCES, .release = "5.19.17"},
+	 "the verifier of Linux 5.19.17 refused the program (Permission denied)" TOO_OLD},
+	{"words: too long for an old kernel",
+	 {.what = REFUSED_PROGRAM, .error = -E2BIG, .release = "5.19.17"},
+	 "the verifier of Linux 5.19.17 gave the program up as too long" TOO_OLD},
+	{"words: the verifier of a new kernel, xdp",
+	 {.what = REFUSED_PROGRAM, .error = -EINVAL, .release = "6.1.0"},
+	 "the verifier of Linux 6.1.0 refused the program (Invalid argument): --hook ingress may "
+	 "do; please report it with what -v shows"},
+	{"words: the verifier of a new kernel, ingress",
+	 {.what = REFUSED_PROGRAM, .hook = RL_HOOK_INGRESS, .error = -EINVAL, .release = "6.1.0"},
+	 "the verifier of Linux 6.1.0 refused the program (Invalid argument): please report it "
+	 "with "
+	 "what -v shows"},
+	{"words: no memory",
+	 {.what = REFUSED_MAPS, .error = -ENOMEM, .release = "6.1.0"},
+	 "its maps could not be made: Cannot allocate memory: smaller --sources or --prefixes need "
+	 "less memory"},
+	{"words: maps, and nobody knows why",
+	 {.what = REFUSED_MAPS, .error = -EIO, .release = "6.1.0"},
+	 "its maps could not be made: Input/output error (-v shows what the kernel said)"},
+	{"words: no privilege",
+	 {.what = REFUSED_MAPS, .error = -EPERM, .release = "6.1.0"},
+	 "the kernel allows no BPF here (Operation not permitted): rlctl needs root"},
+	{"words: no privilege, or no locked memory",
+	 {.what = REFUSED_MAPS, .error = -EPERM, .release = "5.10.0"},
+	 "the kernel allows no BPF here (Operation not permitted): rlctl needs root, and before "
+	 "Linux 5.11 `ulimit -l unlimited`"},
+	{"words: no BPF",
+	 {.what = REFUSED_PROGRAM, .error = -ENOSYS, .release = "6.1.0"},
+	 "Linux 6.1.0 is built without BPF (CONFIG_BPF_SYSCALL): use one that has it, as "
+	 "distributions build it"},
+};
+
+static void words_test(void **state)
+{
+	const struct words_row *row = *state;
+	char words[REFUSAL_MAX];
+
+	refusal_words(&row->refusal, words);
+	assert_string_equal(words, row->words);
+}
+
+/* However much is missing, the line fits. */
+static void words_many(void **state)
+{
+	struct refusal refusal = {.error = -EINVAL, .release = "4.0", .count = LACKS_MAX};
+	char long_name[500], words[REFUSAL_MAX];
+
+	(void)state;
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	for (size_t i = 0; i < LACKS_MAX; i++)
+		refusal.lacks[i] = (struct lack){"helper", long_name};
+	refusal_words(&refusal, words);
+	assert_int_equal(strlen(words), REFUSAL_MAX - 1);
+}
+
+/* ---- releases */
+
+static const struct release_row {
+	const char *name, *release, *version;
+	bool before;
+} releases[] = {
+	{"release: older by the minor", "6.0.19", "6.1", true},
+	{"release: the same", "6.1.0-56-cloud-amd64", "6.1", false},
+	{"release: newer by the minor, in two digits", "6.12.3", "6.2", false},
+	{"release: older by the major", "5.19", "6.1", true},
+	{"release: newer by the major", "7.0-rc1", "6.1", false},
+	{"release: minor in two digits", "5.4.0", "5.18", true},
+};
+
+static void release_test(void **state)
+{
+	const struct release_row *row = *state;
+
+	assert_int_equal(release_is_before(row->release, row->version), row->before);
+}
+
+/* ---- the table knows what our programs use, as far as the object tells without being loaded */
+
+static void type_known(const char *kind, const char *name)
+{
+	struct lack lack = {kind, name};
+
+	if (!lack_since(&lack))
+		fail_msg("no row for %s %s", kind, name);
+}
+
+static void table_complete(void **state)
+{
+	struct rlctl_bpf *skel = rlctl_bpf__open();
+	struct bpf_program *program;
+	struct bpf_map *map;
+
+	(void)state;
+	assert_non_null(skel);
+	bpf_object__for_each_map(map, skel->obj)
+	{
+		type_known("map type", libbpf_bpf_map_type_str(bpf_map__type(map)));
+		if (bpf_map__inner_map(map))
+			type_known("map type",
+				   libbpf_bpf_map_type_str(bpf_map__type(bpf_map__inner_map(map))));
+	}
+	bpf_object__for_each_program(program, skel->obj)
+		type_known("program type", libbpf_bpf_prog_type_str(bpf_program__type(program)));
+	rlctl_bpf__destroy(skel);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[ARRAY_SIZE(rows) + ARRAY_SIZE(releases) + 2];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		tests[n++] =
+			(struct CMUnitTest){rows[i].name, words_test, NULL, NULL, (void *)&rows[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(releases); i++)
+		tests[n++] = (struct CMUnitTest){releases[i].name, release_test, NULL, NULL,
+						 (void *)&releases[i]};
+	tests[n++] =
+		(struct CMUnitTest){"words: too many for a line", words_many, NULL, NULL, NULL};
+	tests[n++] = (struct CMUnitTest){"the table is complete", table_complete, NULL, NULL, NULL};
+	return cmocka_run_group_tests_name("refusal", tests, NULL, NULL);
+}
