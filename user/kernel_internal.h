@@ -8,8 +8,8 @@
 
 /* ---- kernel_pins.c: folders, locks, pinned maps */
 
-/* <bpffs>/rlctl/<netns inode>; mounts bpffs where it is missing and the mount would last.
- * Reports. */
+/* <bpffs>/rlctl/<netns inode>; mounts bpffs where it is missing and the mount would last. Pins of a
+ * device that was renamed follow it. Reports. */
 int pins_root(const char *bpffs, char out[INSTANCE_PATH_MAX]);
 int pins_path(const char *root, const char *device, enum rl_hook hook, char out[INSTANCE_PATH_MAX]);
 
@@ -180,6 +180,11 @@ void hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 /* Slots that still owe something. */
 uint64_t hot_live(const struct hot_table *table, uint64_t now_ns);
 
+/* ---- kernel_rename.c */
+
+/* Pins of devices that have another name by now get that name; says so. */
+void pins_follow(const char *root);
+
 /* ---- kernel_stats.c */
 
 /* Adds up `count` 64-bit numbers of one element over the CPUs. Silent. */
@@ -199,6 +204,9 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 
 /* 0, or reports that a trial runs that is not this process's and returns -EBUSY. */
 int trial_refuse(const struct instance *instance);
+
+/* Does anybody attend to a trial of the instance whose pins are at path? */
+bool trial_runs(const char *path);
 
 /* Removes what a trial keeps among the pins. Silent. */
 void trial_clear(const char *path);

@@ -100,6 +100,7 @@ int pins_root(const char *bpffs, char out[INSTANCE_PATH_MAX])
 		fail("--bpffs %s: the path is too long", bpffs);
 		return -ENAMETOOLONG;
 	}
+	pins_follow(out);
 	return 0;
 }
 

@@ -63,7 +63,7 @@ void trial_clear(const char *path)
 
 /* Is there a folder, and does anybody hold it? Asking shares the lock, so that two who ask do not
  * take one another for a trial. */
-static bool is_attended(const char *pins)
+bool trial_runs(const char *pins)
 {
 	char path[TRIAL_PATH_MAX];
 	bool held;
@@ -84,7 +84,7 @@ static int record_open(const char *pins, struct trial_record *out)
 	char path[TRIAL_PATH_MAX];
 	int fd;
 
-	if (!is_attended(pins))
+	if (!trial_runs(pins))
 		return -ENOENT;
 	record_path(pins, path);
 	fd = bpf_obj_get(path);
@@ -114,7 +114,7 @@ bool instance_trial_stale(const struct instance *instance)
 	char path[TRIAL_PATH_MAX];
 
 	folder_path(instance->path, path);
-	return !access(path, F_OK) && !is_attended(instance->path);
+	return !access(path, F_OK) && !trial_runs(instance->path);
 }
 
 int trial_refuse(const struct instance *instance)

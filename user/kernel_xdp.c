@@ -65,7 +65,8 @@ static bool lone_program_find(int ifindex, uint32_t wanted, struct device_progra
 	bool found;
 	int fd;
 
-	if (bpf_xdp_query(ifindex, 0, &query) || !query.prog_id)
+	/* Asked for 0 the kernel tells of any device. */
+	if (!ifindex || bpf_xdp_query(ifindex, 0, &query) || !query.prog_id)
 		return false;
 	fd = bpf_prog_get_fd_by_id(query.prog_id);
 	found = program_uses(fd, wanted, &out->id);
