@@ -184,7 +184,9 @@ static void table_complete(void **state)
 				   libbpf_bpf_map_type_str(bpf_map__type(bpf_map__inner_map(map))));
 	}
 	bpf_object__for_each_program(program, skel->obj)
+	{
 		type_known("program type", libbpf_bpf_prog_type_str(bpf_program__type(program)));
+	}
 	rlctl_bpf__destroy(skel);
 }
 
