@@ -382,7 +382,7 @@ static bool is_remains(const char *name, uint32_t living)
 
 void xdp_remains_clear(const char *path, uint32_t living)
 {
-	char all[INSTANCE_PATH_MAX + 8], folder[INSTANCE_PATH_MAX + 280];
+	char bpffs[INSTANCE_PATH_MAX], all[INSTANCE_PATH_MAX + 8], folder[INSTANCE_PATH_MAX + 280];
 	struct dirent *entry;
 	uint32_t policy;
 	int lock;
@@ -390,12 +390,12 @@ void xdp_remains_clear(const char *path, uint32_t living)
 
 	if (pins_policy_id(path, &policy))
 		return;
-	snprintf(all, INSTANCE_PATH_MAX, "%s", path);
+	snprintf(bpffs, sizeof(bpffs), "%s", path);
 	for (int i = 0; i < 3; i++) /* rlctl/NETNS/DEVICE-HOOK */
-		*strrchr(all, '/') = '\0';
-	strcat(all, "/xdp");
-	lock = pins_lock(all,
-			 false); /* as libxdp does, which pins a dispatcher before it is used */
+		*strrchr(bpffs, '/') = '\0';
+	snprintf(all, sizeof(all), "%s/xdp", bpffs);
+	/* As libxdp does, which pins a dispatcher before it is used. */
+	lock = pins_lock(all, false);
 	dir = opendir(all);
 	while (dir && (entry = readdir(dir))) {
 		snprintf(folder, sizeof(folder), "%s/%s", all, entry->d_name);
