@@ -225,11 +225,10 @@ static int one_detach(const char *device, uint32_t wanted, uint32_t id)
 /* All of ours: there are two where replacing one was interrupted. */
 int xdp_program_detach(const char *device, uint32_t wanted)
 {
-	int ret;
+	int ret = 0;
 
-	do
+	for (int i = 0; !ret && i < DISPATCHED_MAX; i++)
 		ret = one_detach(device, wanted, 0);
-	while (!ret);
 	return ret > 0 ? 0 : ret;
 }
 
@@ -310,6 +309,8 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 
 	if (ret)
 		return xdp_report(device, ret);
+	if (!old.count) /* somebody was faster */
+		return report_closed(device, -ESTALE);
 	ret = dispatched_add(instance, ifindex, old.mode);
 	if (ret)
 		return ret;
