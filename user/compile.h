@@ -65,7 +65,7 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 bool limit_paces(const struct rl_limit *limit, enum rl_hook hook);
 
 /* Which clock a limit is held by: the precise one where it paces, else the tick clock where a burst
- * (queue, window) spans >= 16 ticks.
+ * (queue, window) spans >= 16 ticks, or the interval of a warm-up 128.
  */
 enum rl_clock clock_choose(const struct rl_limit *limit, enum rl_hook hook, uint64_t tick_ns);
 
