@@ -152,12 +152,12 @@ static void group_lanes(struct rule *first, const struct rule *end)
 
 static void lanes_choose(struct policy *next)
 {
-	struct rule *end = next->rules + next->count;
+	struct rule *rules = next->rules;
 
-	for (struct rule *rule = next->rules, *first = rule; rule < end; first = rule) {
-		while (rule < end && same_prefix(rule, first))
-			rule++;
-		group_lanes(first, rule);
+	for (size_t i = 0, first = 0; i < next->count; first = i) {
+		while (i < next->count && same_prefix(&rules[i], &rules[first]))
+			i++;
+		group_lanes(&rules[first], &rules[i]);
 	}
 }
 
@@ -278,24 +278,21 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 
 static int emit(struct build *b, const struct policy *policy)
 {
-	const struct rule *end = policy->rules + policy->count;
-	const struct rule *rule = policy->rules;
-
-	while (rule < end) {
-		const struct rule *next = rule + 1;
+	for (size_t i = 0, count; i < policy->count; i += count) {
+		const struct rule *rule = &policy->rules[i];
 		int ret;
 
-		while (next < end && same_prefix(rule, next))
-			next++;
+		for (count = 1; i + count < policy->count; count++)
+			if (!same_prefix(rule, rule + count))
+				break;
 		if (rule->kind == PREFIX_DEVICE)
-			ret = emit_group(b, rule, next - rule, &b->out->header.device);
+			ret = emit_group(b, rule, count, &b->out->header.device);
 		else if (rule->kind == PREFIX_ANY)
-			ret = emit_group(b, rule, next - rule, &b->out->header.any);
+			ret = emit_group(b, rule, count, &b->out->header.any);
 		else
-			ret = emit_prefix(b, rule, next - rule);
+			ret = emit_prefix(b, rule, count);
 		if (ret)
 			return ret;
-		rule = next;
 	}
 	return 0;
 }

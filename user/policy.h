@@ -124,7 +124,9 @@ size_t policy_remove(struct policy *policy, const struct rule *selector);
 /* Frees the rules and leaves an empty policy. */
 void policy_clear(struct policy *policy);
 
-#define policy_for_each(policy, rule) \
-	for (struct rule *rule = (policy)->rules; rule < (policy)->rules + (policy)->count; rule++)
+/* An empty policy may have no array, and C adds nothing to NULL. */
+#define policy_for_each(policy, rule)             \
+	for (struct rule *rule = (policy)->rules; \
+	     rule && rule < (policy)->rules + (policy)->count; rule++)
 
 #endif

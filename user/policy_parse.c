@@ -126,7 +126,7 @@ int selector_parse(const char *words, const struct policy_context *ctx, struct r
 static int lines_parse(const char *text, size_t size, const struct policy_context *ctx,
 		       struct policy *policy, struct policy_error *err)
 {
-	const char *end = text + size;
+	const char *end = size ? text + size : text;
 	uint32_t number = 0;
 
 	for (const char *line = text, *next; line < end; line = next) {
