@@ -65,7 +65,7 @@ struct policy_context {
 struct policy_error {
 	uint32_t line;   /* from 1 */
 	uint32_t column; /* from 1, inside the line or one past its end */
-	char text[320];
+	char text[512];  /* enough for every message: 40 bytes of a word, escaped */
 };
 
 /* One statement ("rule …"); an empty or comment line gives *found = false. Writes *out only on

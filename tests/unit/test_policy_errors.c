@@ -45,6 +45,10 @@ static const struct refusal_row {
 	{"newline inside", "rule any\nrule any deny", 6, "\"any\\x0arule\" is not a prefix", NULL},
 	{"long words are cut", "rule any aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 10,
 	 "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...\" is not", NULL},
+	{"the longest message is whole",
+	 "rule any limit "
+	 "\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1",
+	 16, "sliding-window, sliding-log or warm-up", NULL},
 	/* matches */
 	{"no protocol", "rule any proto", 15, "must be followed by a protocol", NULL},
 	{"bad protocol", "rule any proto ipip deny", 16,
