@@ -34,8 +34,9 @@ INCLUDES := -Iinclude -Iuser -Ibpf -Ibuild -Itests
 LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lbpf -ljson-c -lpcap \
 	    -lmicrohttpd -lncursesw -ltinfo) \
 	    -lelf -lm -lz
-USER_CFLAGS  := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) $(HARDEN) \
-		$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS) $(CFLAGS)
+USER_FLAGS   := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) \
+		$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)
+USER_CFLAGS  := $(USER_FLAGS) $(HARDEN) $(CFLAGS)
 USER_LDFLAGS := -pie -Wl,-z,relro,-z,now $(CFLAGS) $(LDFLAGS)
 # Block placement lets a loop's end fall through to its head, which kernels as old as 6.1 refuse.
 BPF_CFLAGS   := -O2 -g -target bpf -mcpu=v3 -Wall $(if $(filter-out 0,$(WERROR)),-Werror) \
@@ -52,6 +53,8 @@ SHARED_O  := $(filter-out build/user/main.o,$(COMMAND_O))
 COMMAND_S := $(call skeletons,$(wildcard bpf/*.bpf.c))
 BENCH_S   := $(call skeletons,$(wildcard tests/bench/*.bpf.c))
 TESTS     := $(call programs,unit) $(call programs,prog)
+SANE_TESTS:= $(patsubst build/%,build/sane/%,$(call programs,unit))
+FUZZERS   := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES   := $(patsubst tests/bench/%.c,build/%,$(if $(BENCH_C),$(shell grep -lw main $(BENCH_C))))
 BENCH_O   := $(filter-out $(BENCHES:build/%=build/tests/bench/%.o),$(call objects,$(BENCH_C)))
 
@@ -60,10 +63,10 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests benches check check-vm lint bench install uninstall deb rpm clean help FORCE
+.PHONY: all tests benches check check-vm lint fuzz bench install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
-tests: $(TESTS)
+tests: $(TESTS) $(SANE_TESTS) $(FUZZERS)
 benches: $(BENCHES)
 
 build/rlctl: $(COMMAND_O)
@@ -88,6 +91,32 @@ helpers = $(call objects,$(filter-out tests/$(1)/test_% %.bpf.c,$(wildcard tests
 $(call programs,unit): $(call helpers,unit)
 $(call programs,prog): $(call helpers,prog)
 
+# The same once more under ASan and UBSan, which clang brings: unit tests, and fuzz targets with what
+# libFuzzer needs. A target is a file tests/fuzz/fuzz_NAME.c; what it defines itself it does not
+# take from the command, so that it can stand in for the kernel.
+SANE     := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
+SANE_C   := -Wno-gnu -DSANITIZED -O1 -gline-tables-only -fno-omit-frame-pointer $(SANE)
+SANE_O   := $(SHARED_O:build/%=build/sane/%)
+
+build/sane/%.o: %.c build/.flags | build/.deps build/.deps-tests $(COMMAND_S)
+	$(call say,SANE,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(USER_FLAGS) $(SANE_C) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
+
+build/sane/shared.a: $(SANE_O)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(SANE_TESTS): %: %.o build/sane/shared.a
+	$(call say,LD,$@)
+	$(Q)$(CLANG) $(SANE) -o $@ $(filter %.o,$^) build/sane/shared.a $(LIBS) -lcmocka
+$(SANE_TESTS): $(patsubst build/%,build/sane/%,$(call helpers,unit))
+
+$(FUZZERS): build/fuzz/%: build/sane/tests/fuzz/%.o build/sane/shared.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(SANE) -fsanitize=fuzzer -o $@ $(filter %.o,$^) build/sane/shared.a $(LIBS)
+
 build/%.o: %.c build/.flags | build/.deps $(COMMAND_S)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
@@ -110,7 +139,7 @@ build/%.skel.h: build/%.bpf.o
 
 # What is missing is said up front, with the package to install; scripts/deps.sh knows the names.
 build/.deps: THINGS = --build
-build/.deps-tests: THINGS = cmocka.h
+build/.deps-tests: THINGS = cmocka.h libclang_rt.fuzzer.a
 build/.deps build/.deps-tests: scripts/deps.sh
 	@missing=$$(scripts/deps.sh --missing $(THINGS)) || \
 		{ echo "$$missing" | sed 's/^/make: /' >&2; exit 1; }
@@ -122,7 +151,8 @@ build/.version: NOW = $(VERSION)
 build/.flags build/.version: FORCE | build/.deps
 	@echo '$(NOW)' | cmp -s - $@ || echo '$(NOW)' >$@
 
-VERSIONED_O := $(call objects,$(shell grep -lsw RLCTL_VERSION user/*.c))
+VERSIONED_C := $(shell grep -lsw RLCTL_VERSION user/*.c)
+VERSIONED_O := $(VERSIONED_C:%.c=build/%.o) $(VERSIONED_C:%.c=build/sane/%.o)
 $(VERSIONED_O): build/.version
 $(VERSIONED_O): VERSION_FLAG = -DRLCTL_VERSION='"$(VERSION)"'
 
@@ -134,6 +164,10 @@ check-vm: all tests benches
 
 lint: $(COMMAND_S) $(BENCH_S)
 	@scripts/lint.sh
+
+FUZZ_S ?= 60
+fuzz: $(FUZZERS)
+	@tests/fuzz/run.sh $(FUZZ_S) $(FUZZ)
 
 bench: all benches
 	@$(firstword $(wildcard scripts/bench.sh tests/bench/bench.sh) echo no bench script)
@@ -169,6 +203,7 @@ help:
 	@echo 'make check      build, lint and run all tests (as root); see scripts/check.sh'
 	@echo 'make check-vm   tests on other kernels under qemu; see tests/vm/run.sh --help'
 	@echo 'make lint       style and static analysis only'
+	@echo 'make fuzz       the fuzz targets, FUZZ_S=60 seconds each; FUZZ=NAME for one of them'
 	@echo 'make bench      run the benchmarks (as root)'
 	@echo 'make install    PREFIX=/usr/local DESTDIR= ; make uninstall ; make clean'
 	@echo 'make deb        a package for Debian, in build/      make rpm   one for Fedora'

@@ -5,8 +5,8 @@
 set -euo pipefail
 export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 
-# THING is probed by its form: *.h a header, *.so.* a shared library, *.gpg a keyring, anything else a
-# command. Where the package is "-" that distribution does without.
+# THING is probed by its form: *.h a header, *.so.* a shared library, *.gpg a keyring, *.a what clang
+# links to, anything else a command. Where the package is "-" that distribution does without.
 # thing            group  Debian            Fedora
 TABLE='
 gcc                build  gcc               gcc
@@ -35,6 +35,8 @@ libncursesw.so.6   run    libncursesw6      ncurses-libs
 libelf.so.1        run    libelf1           elfutils-libelf
 libz.so.1          run    zlib1g            zlib
 cmocka.h           test   libcmocka-dev     libcmocka-devel
+libclang_rt.fuzzer.a test libclang-rt-dev   compiler-rt
+valgrind           test   valgrind          valgrind
 clang-format       test   clang-format      clang-tools-extra
 clang-tidy         test   clang-tidy        clang-tools-extra
 cppcheck           test   cppcheck          cppcheck
@@ -136,8 +138,14 @@ has_bpftool() {
 	bpftool version >/dev/null 2>&1 || compgen -G '/usr/lib/linux-tools/*/bpftool' >/dev/null
 }
 
+# libclang_rt.NAME.a, or with the processor's name in it, below clang's own folder.
+has_runtime() {
+	compgen -G "$(clang -print-resource-dir 2>/dev/null)/lib/*/${1%.a}*.a" >/dev/null
+}
+
 has() {
 	case "$1" in
+	*.a) has_runtime "$1" ;;
 	*.h) has_header "$1" ;;
 	*.so*) [[ $LIBRARIES == *"$1"* ]] ;;
 	*.gpg) [[ -r /usr/share/keyrings/$1 ]] ;;

@@ -17,8 +17,9 @@
 #include "algorithm/sliding_log.h"
 #include "algorithm/sliding_window.h"
 #include "algorithm/warm_up.h"
+#include "turns.h"
 
-#define OFFERS  500000
+#define OFFERS  TURNS(500000)
 #define LOG_MAX 1024
 #define IDLE    UINT64_MAX
 

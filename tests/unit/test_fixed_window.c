@@ -8,6 +8,7 @@
 #include "models.h"
 
 #include "algorithm/fixed_window.h"
+#include "turns.h"
 
 #define TAG(ns) (((ns) + 1) & 0xfff)
 
@@ -118,7 +119,7 @@ static void walk_test(void **state)
 
 	random_start(20240701);
 	for (size_t i = 0; i < CLOCKS; i++)
-		fixed_walk(&limit, clocks[i], 200000);
+		fixed_walk(&limit, clocks[i], TURNS(200000));
 }
 
 /* Offers without end: what is admitted from the first packet of a window to its end. */

@@ -3,6 +3,7 @@
  * under long overload, bursts at one instant, refunds.
  */
 #include "gcra_pair.h"
+#include "turns.h"
 
 #define YEAR_NS (365 * NS_PER_DAY)
 
@@ -39,7 +40,7 @@ static void walk_test(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		limit.size = sizes[i];
 		for (size_t k = 0; k < ARRAY_SIZE(clocks); k++)
-			walk(&limit, clocks[k], 15000);
+			walk(&limit, clocks[k], TURNS(15000));
 	}
 }
 
@@ -125,7 +126,7 @@ static void burst_test(void **state)
 	uint64_t day = rate_amount_in(limit.amount, limit.period_ns, NS_PER_DAY);
 
 	random_start(20240609);
-	for (limit.size = 1; limit.size <= 300 && limit.size <= day; limit.size++)
+	for (limit.size = 1; limit.size <= TURNS(300) && limit.size <= day; limit.size++)
 		burst_check(&limit, limit.size);
 	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
 		limit.size = more[i];

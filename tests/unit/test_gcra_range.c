@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "gcra_pair.h"
+#include "turns.h"
 
 /* ---- another rate or burst on an old state */
 
@@ -150,7 +151,7 @@ struct contest {
 	uint64_t admitted[2];
 };
 
-#define CONTEST_OFFERS 10000000
+#define CONTEST_OFFERS TURNS(10000000)
 
 static void *contest_run(struct contest *c, int who)
 {

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "algorithm/hot_hash.h"
+#include "turns.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -177,7 +178,7 @@ static void even_test(void **arg)
 
 /* ---- fingerprints differ */
 
-#define KEYS 10000000u
+#define KEYS TURNS(10000000u)
 
 /* The adjacent equal ones of many words, by radix sort. */
 static uint32_t equal_pairs(__u64 *words, uint32_t count)

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "policy_helpers.h"
+#include "turns.h"
 #include "units.h"
 
 static void empty_test(void **state)
@@ -153,7 +154,7 @@ static void text_empty_test(void **state)
 /* A line per rule, at random places and with every tenth twice. */
 static void million_test(void **state)
 {
-	const uint32_t lines = 1000000;
+	const uint32_t lines = TURNS(1000000);
 	char *text = malloc((size_t)lines * 64);
 	struct policy policy = {0};
 	struct policy_error err = {0};

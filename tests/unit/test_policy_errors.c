@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "policy_helpers.h"
+#include "turns.h"
 
 /* Every refusal of the parser. */
 static const struct refusal_row {
@@ -336,7 +337,7 @@ static void damage_test(void **state)
 
 	(void)state;
 	random_start(7);
-	for (unsigned int i = 0; i < 300000; i++) {
+	for (unsigned int i = 0; i < TURNS(300000); i++) {
 		struct policy_error err = {0};
 		struct rule rule;
 		bool found;

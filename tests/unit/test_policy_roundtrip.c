@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "policy_helpers.h"
+#include "turns.h"
 
 static const struct print_row {
 	const char *name, *line, *printed;
@@ -220,7 +221,7 @@ static void random_test(void **state)
 
 	(void)state;
 	random_start(20240607);
-	for (unsigned int i = 0; i < 400000; i++) {
+	for (unsigned int i = 0; i < TURNS(400000); i++) {
 		const struct policy_context *ctx = contexts[i % ARRAY_SIZE(contexts)];
 
 		random_rule(line, ctx);

@@ -6,6 +6,7 @@
 #include "models.h"
 
 #include "algorithm/sliding_log.h"
+#include "turns.h"
 
 struct log_pair {
 	struct rl_window window;
@@ -95,7 +96,7 @@ static void walk_test(void **state)
 	random_start(20240721);
 	for (size_t i = 0; i < CLOCKS; i++)
 		log_walk(&limit, depth_of(&limit, i % 4), clocks[i],
-			 limit.amount > 100 ? 30000 : 100000);
+			 TURNS(limit.amount > 100 ? 30000 : 100000));
 }
 
 static void random_test(void **state)
@@ -104,7 +105,7 @@ static void random_test(void **state)
 
 	(void)state;
 	random_start(20240722);
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < TURNS(2000); i++) {
 		struct rl_limit limit;
 
 		random_rate(line, sizeof(line), "sliding-log", true, RL_SLIDING_LOG_MAX);
@@ -154,7 +155,7 @@ static void change_test(void **state)
 	random_start(20240723);
 	t.rush_most = 300;
 	log_start(&p, &limit, 256);
-	for (int i = 0; i < 1000000; i++) {
+	for (int i = 0; i < TURNS(1000000); i++) {
 		log_offer(&p, t.now_ns, &taken);
 		trace_wait(&t, log_edge(&p, t.now_ns));
 		if (random_below(200))
@@ -214,7 +215,7 @@ static void refund_test(void **state)
 
 	random_start(20240724);
 	log_start(&p, &limit, row->depth);
-	for (int i = 0; i < 100000; i++) {
+	for (int i = 0; i < TURNS(100000); i++) {
 		refund_offer(&p, t.now_ns);
 		trace_wait(&t, log_edge(&p, t.now_ns));
 		if (!row->changes || random_below(20))

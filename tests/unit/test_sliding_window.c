@@ -5,6 +5,7 @@
 #include "models.h"
 
 #include "algorithm/sliding_window.h"
+#include "turns.h"
 
 struct slots_pair {
 	struct rl_limit limit;
@@ -106,7 +107,7 @@ static void walk_test(void **state)
 
 	random_start(20240711);
 	for (size_t i = 0; i < CLOCKS; i++)
-		slots_walk(&limit, clocks[i], 100000);
+		slots_walk(&limit, clocks[i], TURNS(100000));
 }
 
 static void random_test(void **state)
@@ -115,7 +116,7 @@ static void random_test(void **state)
 
 	(void)state;
 	random_start(20240712);
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < TURNS(3000); i++) {
 		struct rl_limit limit;
 		int slots = 2 + i % 15;
 
@@ -137,7 +138,7 @@ static void edge_test(void **state)
 
 		limit.slots = slots;
 		slots_start(&p, &limit);
-		for (uint64_t slot = 0; slot < 100000; slot += 1 + slot % 40) {
+		for (uint64_t slot = 0; slot < TURNS(100000); slot += 1 + slot % 40) {
 			uint64_t first = (slot * limit.period_ns + slots - 1) / slots;
 			uint64_t free = ((slot + slots) * limit.period_ns + slots - 1) / slots;
 

@@ -6,6 +6,7 @@
 #include "models.h"
 
 #include "algorithm/warm_up.h"
+#include "turns.h"
 
 #define GRAINS    16.0L
 #define PERMIT    65536.0L
@@ -156,7 +157,7 @@ static void step_test(void **state)
 
 	random_start(20240731);
 	for (size_t i = 0; i < CLOCKS; i++)
-		step_walk(&limit, clocks[i], 20000);
+		step_walk(&limit, clocks[i], TURNS(20000));
 }
 
 static void random_test(void **state)
@@ -204,7 +205,7 @@ static void whole_test(void **state)
 
 	random_start(20240733);
 	warm_start(&p, &limit, now_ns);
-	for (int i = 0; i < 500000 && now_ns < 1ull << 55; i++) {
+	for (int i = 0; i < TURNS(500000) && now_ns < 1ull << 55; i++) {
 		should += warm_model_admits(&p.model, now_ns);
 		if (warm_model_admits(&p.model, now_ns))
 			warm_model_take(&p.model, now_ns);
