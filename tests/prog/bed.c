@@ -133,7 +133,7 @@ void bed_policy(struct bed *bed, const char *text)
 			*c = '\n';
 	instance_context(&bed->instance, &ctx);
 	if (policy_parse(lines, strlen(lines), &ctx, NULL, &policy, &err))
-		fail_msg("%s\n%u:%u: %s", text, err.line, err.column, err.text);
+		fail_msg("%u:%u: %s\n%s", err.line, err.column, err.text, text);
 	free(lines);
 	assert_int_equal(instance_policy_write(&bed->instance, &policy, true, "policy"), 0);
 	policy_clear(&policy);

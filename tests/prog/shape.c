@@ -8,7 +8,6 @@
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
 #include <linux/udp.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -369,4 +368,14 @@ void shape_build(struct shape *s, const char *text)
 	}
 	if (!s->end)
 		shape_end(s);
+}
+
+#define SKB_BYTES_MAX 3500
+
+bool shape_runs_as_skb(const struct shape *shape)
+{
+	uint32_t type = get_be16(shape->bytes + 2 * ETH_ALEN);
+	uint32_t least = type == ETH_P_IP ? 34 : type == ETH_P_IPV6 ? 54 : 15;
+
+	return shape->size >= least && shape->size <= SKB_BYTES_MAX;
 }

@@ -19,6 +19,7 @@
 #ifndef TESTS_SHAPE_H
 #define TESTS_SHAPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SHAPE_BYTES_MAX 20000
@@ -34,5 +35,9 @@ struct shape {
 
 /* Ends the program, naming the word, where the text is wrong. */
 void shape_build(struct shape *shape, const char *words);
+
+/* The kernel's test run takes no skb without the IP header that its Ethernet type speaks of, and
+ * none that is longer than a page leaves room for. */
+bool shape_runs_as_skb(const struct shape *shape);
 
 #endif

@@ -7,8 +7,6 @@
 
 #include "bed.h"
 
-#define SKB_BYTES_MAX 3500 /* longer ones are refused by the kernel's test run */
-
 static struct bed *xdp, *tc;
 
 static void policy_set(const char *text)
@@ -17,20 +15,11 @@ static void policy_set(const char *text)
 	bed_policy(tc, text);
 }
 
-/* The kernel's test run takes no skb without the IP header that its Ethernet type speaks of. */
-static bool runs_as_skb(const struct shape *shape)
-{
-	uint32_t type = shape->bytes[12] << 8 | shape->bytes[13];
-	uint32_t least = type == 0x0800 ? 34 : type == 0x86dd ? 54 : 15;
-
-	return shape->size >= least && shape->size <= SKB_BYTES_MAX;
-}
-
 static enum rl_reason run(const struct shape *shape)
 {
 	enum rl_reason reason = bed_run(xdp, shape);
 
-	if (runs_as_skb(shape) && bed_run(tc, shape) != reason)
+	if (shape_runs_as_skb(shape) && bed_run(tc, shape) != reason)
 		fail_msg("%u bytes differ at ingress", shape->size);
 	return reason;
 }
