@@ -318,13 +318,10 @@ static void serve(struct exporter *exporter, const sigset_t *waiting)
 }
 
 /* Takes the socket over. */
-static int exporter_run(struct exporter *exporter, int fd)
+static int daemon_start(struct exporter *exporter, int fd)
 {
-	sigset_t waiting;
-
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
 		exporter->clients[i].fd = -1;
-	signals_prepare(&waiting);
 	exporter->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL, 0, NULL, NULL, answer, exporter, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CLIENTS_MAX,
@@ -332,6 +329,16 @@ static int exporter_run(struct exporter *exporter, int fd)
 		client_notice, exporter, MHD_OPTION_END);
 	if (!exporter->daemon)
 		return fail("the HTTP server does not start: %s", strerror(errno));
+	return 0;
+}
+
+static int exporter_run(struct exporter *exporter, int fd)
+{
+	sigset_t waiting;
+
+	signals_prepare(&waiting);
+	if (daemon_start(exporter, fd))
+		return -1;
 	serve(exporter, &waiting);
 	MHD_stop_daemon(exporter->daemon);
 	return 0;

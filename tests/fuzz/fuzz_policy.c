@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The policy language. What parses prints, and what was printed is the same policy, also by way of
+ * the map entries; what does not has an error with a column inside its line. The first byte says
+ * what kind of instance the policy is for.
+ */
+#include "fuzz.h"
+
+#include <errno.h>
+
+#include "compile.h"
+#include "policy.h"
+#include "units.h"
+
+static const struct policy_context contexts[] = {
+	{.mtu = 1500},
+	{.mtu = 1500, .tc = true},
+	{.mtu = 1500, .tc = true, .by_dest = true, .leaving = true},
+	{.mtu = 9000},
+};
+
+static size_t line_length(const char *text, size_t size, uint32_t number)
+{
+	const char *end = text + size, *newline;
+
+	while ((newline = memchr(text, '\n', end - text)) && --number)
+		text = newline + 1;
+	require(newline || number <= 1);
+	return (newline ? newline : end) - text;
+}
+
+static void error_check(const struct policy_error *err, const char *text, size_t size)
+{
+	require(err->line >= 1);
+	require(err->column >= 1);
+	require(err->column <= line_length(text, size, err->line) + 1);
+	require(fuzz_is_plain(err->text));
+	require(strlen(err->text) + 1 < sizeof(err->text)); /* nothing was cut off */
+}
+
+/* As text, to be freed. What is left of a rule's life is told in whole seconds. */
+static char *policy_text(const struct policy *policy, const struct policy_context *ctx)
+{
+	char *text = malloc(policy->count * RULE_TEXT_MAX + 1), *at = text;
+
+	require(text);
+	*text = '\0';
+	policy_for_each (policy, rule) {
+		char line[RULE_TEXT_MAX];
+		int len = rule_print(line, sizeof(line), rule, ctx);
+
+		require(len > 0 && len < RULE_TEXT_MAX && (size_t)len == strlen(line));
+		require(fuzz_is_plain(line));
+		memcpy(at, line, len);
+		at[len] = '\n';
+		at += len + 1;
+		*at = '\0';
+	}
+	return text;
+}
+
+static uint64_t seconds_left(const struct rule *rule)
+{
+	uint64_t seconds = rule->for_ns / NS_PER_SECOND + !!(rule->for_ns % NS_PER_SECOND);
+	uint64_t most = DURATION_MAX_NS / NS_PER_SECOND;
+
+	return seconds < most ? seconds : most;
+}
+
+static void same_check(const struct policy *a, const struct policy *b)
+{
+	require(a->count == b->count);
+	for (size_t i = 0; i < a->count; i++) {
+		const struct rule *left = &a->rules[i], *right = &b->rules[i];
+
+		require(!rule_compare(left, right));
+		require(left->action == right->action);
+		require(!memcmp(&left->match, &right->match, sizeof(left->match)));
+		require(!memcmp(&left->limit, &right->limit, sizeof(left->limit)));
+		require(seconds_left(left) == seconds_left(right));
+	}
+}
+
+static void print_check(const struct policy *policy, const struct policy_context *ctx)
+{
+	char *text = policy_text(policy, ctx), *again;
+	struct policy_error err = {0};
+	struct policy second = {0};
+
+	require(!policy_parse(text, strlen(text), ctx, NULL, &second, &err));
+	same_check(policy, &second);
+	again = policy_text(&second, ctx);
+	require(!strcmp(text, again));
+	free(again);
+	free(text);
+	policy_clear(&second);
+}
+
+/* What the maps would hold is the same policy once more. */
+static void compile_check(struct policy *policy, const struct policy_context *ctx)
+{
+	const struct compile_context context = {
+		.rules_max = 64,
+		.prefixes_max = 64,
+		.slots_max = 128,
+		.tick_ns = 4 * NS_PER_MS,
+		.cpus = 2,
+		.hot = true,
+		.hook = !ctx->tc       ? RL_HOOK_XDP
+			: ctx->leaving ? RL_HOOK_EGRESS
+				       : RL_HOOK_INGRESS,
+		.log_max = RL_SLIDING_LOG_MAX,
+		.now_ns = NS_PER_DAY,
+		.text = ctx,
+	};
+	const struct rl_policy_header nothing = {.next_limit_id = 1};
+	const struct policy empty = {0};
+	struct compiled compiled = {0};
+	struct policy_error err = {0};
+	struct policy back = {0};
+
+	if (policy_compile(policy, &empty, &nothing, false, &context, &compiled, &err)) {
+		require(fuzz_is_plain(err.text));
+	} else {
+		require(!policy_decompile(&compiled, &context, &back));
+		same_check(policy, &back);
+	}
+	compiled_clear(&compiled);
+	policy_clear(&back);
+}
+
+/* One statement by itself, as the command line has it. */
+static void selector_check(const char *text, const struct policy_context *ctx)
+{
+	struct policy_error err = {0};
+	struct rule rule;
+
+	if (selector_parse(text, ctx, &rule, &err)) {
+		require(err.column >= 1 && err.column <= strlen(text) + 1);
+		require(fuzz_is_plain(err.text));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct policy_context *ctx;
+	struct policy policy = {0};
+	struct policy_error err = {0};
+	char *text, *words;
+
+	if (!size)
+		return 0;
+	ctx = &contexts[data[0] % ARRAY_COUNT(contexts)];
+	text = (char *)fuzz_copy(data + 1, size - 1);
+	words = fuzz_string(data + 1, size - 1);
+	if (policy_parse(text, size - 1, ctx, NULL, &policy, &err)) {
+		error_check(&err, text, size - 1);
+	} else {
+		print_check(&policy, ctx);
+		compile_check(&policy, ctx);
+	}
+	selector_check(words, ctx);
+	policy_clear(&policy);
+	free(words);
+	free(text);
+	return 0;
+}
