@@ -165,7 +165,7 @@ t() {
 	fi
 	_failed=$((_failed + 1))
 	echo "not ok $name"
-	echo "# command: $*"
+	echo "# command:$(printf ' %q' "$@")"
 	sed 's/^/# /' "$TMP/out"
 	return 1
 }

@@ -39,10 +39,20 @@ static bool offered_add(struct completion *c, const char *text)
 	return true;
 }
 
-/* Once, and if it begins as the word does. */
+/* A device may have any name; shells show words as they are, to a terminal. */
+static bool is_printable(const char *text)
+{
+	while (*text > ' ' && *text <= '~')
+		text++;
+	return !*text;
+}
+
+/* Once, if it begins as the word does, and if it can be shown. */
 static void offer(struct completion *c, const char *text, const char *meaning)
 {
-	if (strncmp(text, c->word, strlen(c->word)) || !offered_add(c, text))
+	if (strncmp(text, c->word, strlen(c->word)) || !is_printable(text))
+		return;
+	if (!offered_add(c, text))
 		return;
 	printf("%.*s%s%s%s\n", c->before_len, c->before, text, meaning ? "\t" : "",
 	       meaning ? meaning : "");

@@ -40,12 +40,12 @@ static int talk_level = -1;
 
 static int libbpf_talk(enum libbpf_print_level level, const char *format, va_list args)
 {
-	return (int)level <= talk_level ? vfprintf(stderr, format, args) : 0;
+	return (int)level <= talk_level ? talk(format, args) : 0;
 }
 
 static int libxdp_talk(enum libxdp_print_level level, const char *format, va_list args)
 {
-	return (int)level <= talk_level ? vfprintf(stderr, format, args) : 0;
+	return (int)level <= talk_level ? talk(format, args) : 0;
 }
 
 void kernel_talk(int verbose)

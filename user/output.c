@@ -86,6 +86,23 @@ __attribute__((format(printf, 1, 0))) static void say(const char *format, va_lis
 	free(text);
 }
 
+int talk(const char *format, va_list args)
+{
+	char *text = NULL;
+	int len = vasprintf(&text, format, args);
+
+	if (len < 0)
+		out_of_memory();
+	for (const char *c = text; *c; c++) {
+		if (*c == '\n' || *c == '\t')
+			putc(*c, stderr);
+		else
+			put_escaped(stderr, *c);
+	}
+	free(text);
+	return len;
+}
+
 int fail(const char *format, ...)
 {
 	va_list args;

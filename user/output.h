@@ -6,6 +6,7 @@
 #ifndef RLCTL_OUTPUT_H
 #define RLCTL_OUTPUT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,9 @@ extern int output_verbose; /* -v, -vv */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Not under -q. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* What a library has to say, on stderr; it may be several lines. */
+int talk(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* fail("PLACE:COLUMN: TEXT"), then the line of `len` bytes and a caret under err->column. Without a
  * place: "column N: TEXT". Returns -1. */
@@ -80,7 +84,7 @@ void table_clear(struct table *table);
 void json_put(struct json_object *object, const char *key, struct json_object *value);
 void json_append(struct json_object *array, struct json_object *value);
 struct json_object *json_amount(const struct rl_amount *amount);
-/* One line on stdout; frees the document. */
+/* One line of ASCII on stdout; frees the document. */
 void json_print(struct json_object *document);
 
 /* ---- records: objects as JSON, a table as text, from one description */

@@ -119,6 +119,57 @@ struct json_object *json_amount(const struct rl_amount *amount)
 	return object;
 }
 
+/* The character of UTF-8 that begins there; its length, or 0 where none does. */
+static size_t utf8_take(const char *text, uint32_t *out)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	unsigned char lead = text[0];
+	size_t len = lead >= 0xf8 ? 0 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 0;
+	uint32_t code = len ? lead & 0x7fu >> len : 0;
+
+	for (size_t i = 1; i < len; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (text[i] & 0x3f);
+	}
+	if (!len || code < least[len] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+		return 0;
+	*out = code;
+	return len;
+}
+
+static void json_character(uint32_t code)
+{
+	if (code > 0xffff) {
+		printf("\\u%04x", 0xd7c0 + (code >> 10));
+		code = 0xdc00 + (code & 0x3ff);
+	}
+	printf("\\u%04x", code);
+}
+
+/* json-c escapes what is below a blank. Of the rest only strings can hold more than ASCII: it is
+ * escaped as JSON does, and bytes that are no text as everywhere, as \xNN. */
+static void json_put_text(const char *text)
+{
+	while (*text) {
+		size_t plain = 0, len;
+		uint32_t code = 0x7f;
+
+		while (text[plain] > 0 && text[plain] < 0x7f)
+			plain++;
+		fwrite(text, 1, plain, stdout);
+		text += plain;
+		if (!*text)
+			break;
+		len = *text == 0x7f ? 1 : utf8_take(text, &code);
+		if (len)
+			json_character(code);
+		else
+			printf("\\\\x%02x", (unsigned char)*text);
+		text += len ? len : 1;
+	}
+}
+
 void json_print(struct json_object *document)
 {
 	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
@@ -126,7 +177,8 @@ void json_print(struct json_object *document)
 
 	if (!text)
 		out_of_memory();
-	puts(text);
+	json_put_text(text);
+	putchar('\n');
 	json_object_put(document);
 }
 

@@ -83,7 +83,7 @@ static bool take(int fd, char *answer, size_t *len)
 }
 
 /* What was answered is in `answer`. */
-static void talk(const uint8_t *data, size_t size, char *answer, size_t *len)
+static void converse(const uint8_t *data, size_t size, char *answer, size_t *len)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	size_t piece = data[0] & ~CLOSES ? data[0] & ~CLOSES : size;
@@ -163,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	address_check(text);
 	free(text);
 	close(free_fd);
-	talk(data, size, answer, &len);
+	converse(data, size, answer, &len);
 	answer[len] = '\0';
 	answer_check(answer, len);
 	for (size_t i = 0; i < CLIENTS_MAX; i++)

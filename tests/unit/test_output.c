@@ -56,6 +56,13 @@ static const struct escape_row {
 	{"escape: a terminal's sequence", "a\x1b[31mb", "a\\x1b[31mb"},
 	{"escape: line feed and delete", "\n\x7f", "\\x0a\\x7f"},
 	{"escape: a C1 control in UTF-8", "\xc2\x9b", "\\xc2\\x9b"},
+	{"escape: a C1 control as a byte",
+	 "\x9b"
+	 "2J",
+	 "\\x9b2J"},
+	{"escape: carriage return", "a\rb", "a\\x0db"},
+	{"escape: right to left", "\xe2\x80\xae", "\\xe2\\x80\\xae"},
+	{"escape: no UTF-8", "\xc3(\xff", "\\xc3(\\xff"},
 };
 
 static void escape_test(void **state)
@@ -66,6 +73,34 @@ static void escape_test(void **state)
 	assert_string_equal(text, row->escaped);
 	free(text);
 }
+
+/* Strings of JSON: ASCII, and what a reader makes of them. */
+static const struct json_row {
+	const char *name, *text, *json;
+} jsons[] = {
+	{"JSON: plain", "eth0 ~/\"\\", "\"eth0 ~/\\\"\\\\\""},
+	{"JSON: below a blank", "\x1b[2J\r\n", "\"\\u001b[2J\\r\\n\""},
+	{"JSON: delete", "\x7f", "\"\\u007f\""},
+	{"JSON: a C1 control in UTF-8", "\xc2\x9b", "\"\\u009b\""},
+	{"JSON: a C1 control as a byte",
+	 "\x9b"
+	 "2J",
+	 "\"\\\\x9b2J\""},
+	{"JSON: a letter", "\xc3\xa9t\xc3\xa9", "\"\\u00e9t\\u00e9\""},
+	{"JSON: right to left",
+	 "a\xe2\x80\xae"
+	 "b",
+	 "\"a\\u202eb\""},
+	{"JSON: beyond 16 bits", "\xf0\x9f\x90\x8c", "\"\\ud83d\\udc0c\""},
+	{"JSON: the last character", "\xf4\x8f\xbf\xbf", "\"\\udbff\\udfff\""},
+	{"JSON: beyond the last", "\xf4\x90\x80\x80", "\"\\\\xf4\\\\x90\\\\x80\\\\x80\""},
+	{"JSON: five bytes", "\xf9\x90\x80\x80\x80", "\"\\\\xf9\\\\x90\\\\x80\\\\x80\\\\x80\""},
+	{"JSON: half of a pair", "\xed\xa0\x80", "\"\\\\xed\\\\xa0\\\\x80\""},
+	{"JSON: longer than need be", "\xc0\x9b\xe0\x82\x9b",
+	 "\"\\\\xc0\\\\x9b\\\\xe0\\\\x82\\\\x9b\""},
+	{"JSON: cut off", "\xe2\x80", "\"\\\\xe2\\\\x80\""},
+	{"JSON: no UTF-8", "\xff(\xc3(", "\"\\\\xff(\\\\xc3(\""},
+};
 
 static const struct caret_row {
 	const char *name, *place, *line;
@@ -81,6 +116,8 @@ static const struct caret_row {
 	{"caret: a tab is one column", "a:1", "x\tyz", 3, "rlctl: a:1:3: wrong\n  x yz\n    ^\n"},
 	{"caret: escapes before it", "a:1", "\x1b yz", 3,
 	 "rlctl: a:1:3: wrong\n  \\x1b yz\n       ^\n"},
+	{"caret: C1, carriage return, right to left", "a:1", "\x9b\r\xe2\x80\xae!", 6,
+	 "rlctl: a:1:6: wrong\n  \\x9b\\x0d\\xe2\\x80\\xae!\n                      ^\n"},
 	{"caret: cut at the end", "a:1", "x" FIFTY, 1,
 	 "rlctl: a:1:1: wrong\n  x" TEN TEN "012345678...\n  ^\n"},
 	{"caret: cut at the front", "a:1", FIFTY FIFTY "x", 101,
@@ -117,6 +154,52 @@ static char *output_of(void (*print)(void))
 	fclose(stdout);
 	stdout = terminal;
 	return text;
+}
+
+static const char *json_text;
+
+static void print_json(void)
+{
+	json_print(json_object_new_string(json_text));
+}
+
+static void json_test(void **state)
+{
+	const struct json_row *row = *state;
+	char *text;
+
+	json_text = row->text;
+	text = output_of(print_json);
+	assert_int_equal(text[strlen(text) - 1], '\n');
+	text[strlen(text) - 1] = '\0';
+	assert_string_equal(text, row->json);
+	free(text);
+}
+
+static void say_much(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	talk(format, args);
+	va_end(args);
+}
+
+/* What libraries say goes to stderr, line by line. */
+static void talk_test(void **state)
+{
+	FILE *terminal = stderr;
+	char *text = NULL;
+	size_t size;
+
+	(void)state;
+	stderr = open_memstream(&text, &size);
+	assert_non_null(stderr);
+	say_much("libbpf: '%s'\n\tfound\n", "\x1b]0;\r\x9b");
+	fclose(stderr);
+	stderr = terminal;
+	assert_string_equal(text, "libbpf: '\\x1b]0;\\x0d\\x9b'\n\tfound\n");
+	free(text);
 }
 
 static void two_records(void)
@@ -201,9 +284,9 @@ static void time_test(void **state)
 	assert_string_equal(text, "2026-11-20T12:09:51+05:30");
 }
 
-#define SINGLE_TESTS 5
-static struct CMUnitTest
-	tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(escapes) + ARRAY_SIZE(carets) + SINGLE_TESTS];
+#define SINGLE_TESTS 6
+static struct CMUnitTest tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(escapes) + ARRAY_SIZE(jsons) +
+			       ARRAY_SIZE(carets) + SINGLE_TESTS];
 static size_t test_count;
 
 static void add(const char *name, void (*run)(void **state), const void *row)
@@ -219,7 +302,9 @@ int main(void)
 {
 	ADD_ROWS(numbers, number_test);
 	ADD_ROWS(escapes, escape_test);
+	ADD_ROWS(jsons, json_test);
 	ADD_ROWS(carets, caret_test);
+	add("talk: what libraries say", talk_test, NULL);
 	add("report: text", report_text_test, NULL);
 	add("report: JSON of the same", report_json_test, NULL);
 	add("report: no records", report_empty_test, NULL);
