@@ -101,7 +101,7 @@ static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
 {
 	struct probe_bpf *probe = probe_bpf__open_and_load();
 	struct timespec tick;
-	struct rl_clocks edge;
+	struct rl_clocks edge = {0};
 	int ret = probe ? 0 : -errno;
 
 	if (!ret && clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
