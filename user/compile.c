@@ -128,6 +128,19 @@ static bool same_prefix(const struct rule *a, const struct rule *b)
 	return a->kind == b->kind && a->len == b->len && !memcmp(a->addr, b->addr, sizeof(a->addr));
 }
 
+/* The first from `begin` on. Where there is none the prefix has more rules than it may have, which
+ * is for emit_group to say. */
+static uint8_t lane_with_room(const uint32_t used[RL_LANES], uint8_t begin)
+{
+	for (uint8_t i = 0; i < RL_LANES; i++) {
+		uint8_t lane = (begin + i) % RL_LANES;
+
+		if (used[lane] < RL_HOT_WAYS)
+			return lane;
+	}
+	return begin;
+}
+
 /* Rules of one prefix that are new take the first lane with room; those of `device` begin in the
  * middle, because they meet those of every prefix. */
 static void group_lanes(struct rule *first, const struct rule *end)
@@ -139,14 +152,10 @@ static void group_lanes(struct rule *first, const struct rule *end)
 		if (rule->lane < RL_LANES)
 			used[rule->lane]++;
 	for (struct rule *rule = first; rule < end; rule++) {
-		uint8_t lane = begin;
-
 		if (rule->lane < RL_LANES)
 			continue;
-		while (used[lane] >= RL_HOT_WAYS)
-			lane = (lane + 1) % RL_LANES;
-		rule->lane = lane;
-		used[lane]++;
+		rule->lane = lane_with_room(used, begin);
+		used[rule->lane]++;
 	}
 }
 

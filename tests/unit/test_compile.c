@@ -301,6 +301,18 @@ static void fit_test(void **state)
 	}
 }
 
+/* More than the lanes have room for are refused as one too many is. */
+static void crowd_test(void **state)
+{
+	char *text = repeat("rule any dport %u limit 5/second", 1000);
+	struct policy_error err = {0};
+
+	(void)state;
+	assert_int_equal(compile_text(text, &roomy, &err), -E2BIG);
+	assert_int_equal(err.line, RL_GROUP_MAX + 1);
+	free(text);
+}
+
 /* ---- which clock */
 
 static const struct clock_row {
@@ -380,6 +392,7 @@ static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(identity_test),
 	cmocka_unit_test(bad_maps_test),
 	cmocka_unit_test(lease_test),
+	cmocka_unit_test(crowd_test),
 };
 
 static struct CMUnitTest
