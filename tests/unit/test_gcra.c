@@ -129,7 +129,7 @@ static void burst_test(void **state)
 	for (limit.size = 1; limit.size <= TURNS(300) && limit.size <= day; limit.size++)
 		burst_check(&limit, limit.size);
 	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
-		limit.size = more[i];
+		limit.size = TURNS(more[i]);
 		if (limit.size <= day)
 			burst_check(&limit, limit.size);
 	}
@@ -145,7 +145,7 @@ static void refund_test(void **state)
 
 	random_start(20240610);
 	pair_start(&p, &limit, NS_PER_DAY);
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < TURNS(20000); i++) {
 		uint64_t now, level;
 
 		pair_wait(&p, random_wait(&p, 100));
