@@ -78,7 +78,8 @@ __attribute__((noreturn)) static void watch(struct attendance *a, int line)
 		_exit(EXIT_FAILURE);
 	streams_leave();
 	trial_unlock(&a->trial);
-	send(line, "", 1, MSG_NOSIGNAL);
+	if (send(line, "", 1, MSG_NOSIGNAL) != 1)
+		_exit(EXIT_FAILURE); /* that is waited for with the lock in hand */
 	while (left_ns(&a->trial) && poll(fds, 2, patience_ms(&a->trial, 1000)) <= 0)
 		;
 	trial_end(&a->trial, false);
