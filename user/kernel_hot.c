@@ -107,15 +107,16 @@ int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	return ret;
 }
 
-void hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
-		const struct rl_state_key *key)
+int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
+	       const struct rl_state_key *key)
 {
 	struct hot_key hot = key_of(table, numbers, key);
 	struct rl_hot_slot *slot = slot_find(table, &hot);
+	int ret = bpf_map_delete_elem(table->instance->fd.spilled, &hot.fingerprint);
 
 	if (slot)
 		__atomic_store_n(&slot->word, 0, __ATOMIC_RELAXED);
-	bpf_map_delete_elem(table->instance->fd.spilled, &hot.fingerprint);
+	return ret == -ENOENT ? 0 : ret;
 }
 
 uint64_t hot_live(const struct hot_table *table, uint64_t now_ns)

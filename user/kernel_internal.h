@@ -174,8 +174,8 @@ int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
 	     void *arg);
 
 /* The key's slot is as if it had never been. */
-void hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
-		const struct rl_state_key *key);
+int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
+	       const struct rl_state_key *key);
 
 /* Slots that still owe something. */
 uint64_t hot_live(const struct hot_table *table, uint64_t now_ns);

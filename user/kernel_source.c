@@ -157,7 +157,7 @@ static int inner_walk(struct search *s, int outer, size_t value_size, int parts)
 	int fd = inner_open(outer, 0), ret;
 
 	if (fd < 0)
-		return 0;
+		return fd == -ENOENT ? 0 : fd;
 	ret = map_walk(s, fd, sizeof(struct rl_state_key), value_size, parts, state_found);
 	close(fd);
 	return ret;
@@ -305,6 +305,7 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 static int state_map_open(const struct instance *instance, const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
+	int fd;
 
 	if (limit->algorithm == RL_SLIDING_WINDOW)
 		return inner_open(instance->fd.windows, 0);
@@ -312,7 +313,8 @@ static int state_map_open(const struct instance *instance, const struct rule *ru
 		return inner_open(instance->fd.logs, 0);
 	if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
 		return inner_open(instance->fd.flows, 0);
-	return dup(instance->fd.sources);
+	fd = dup(instance->fd.sources);
+	return fd < 0 ? -errno : fd;
 }
 
 /* ---- one packet's key */
@@ -351,13 +353,15 @@ static int state_look(struct search *s, const struct rule *rule, const struct rl
 	if (rule->limit.algorithm == RL_SLIDING_LOG)
 		size = RL_LOG_SIZE(s->instance->info.log_depth);
 	fd = state_map_open(s->instance, rule);
-	values = fd < 0 ? NULL : calloc(parts, size);
-	if (values && !bpf_map_lookup_elem(fd, key, values))
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	values = calloc(parts, size);
+	ret = values ? bpf_map_lookup_elem(fd, key, values) : -ENOMEM;
+	if (!ret)
 		ret = state_found(s, key, values, size, parts);
 	free(values);
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	close(fd);
+	return ret == -ENOENT ? 0 : ret;
 }
 
 static int limit_look(struct search *s, const struct rule *rule, const struct rl_state_key *key)
@@ -424,12 +428,25 @@ int instance_packet_look(const struct instance *instance, const struct policy *p
 
 /* ---- forgiving */
 
+/* In the map of the limit's states. */
+static int state_forget(const struct instance *instance, const struct source_entry *entry)
+{
+	int fd = state_map_open(instance, entry->rule), ret = 0;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	if (bpf_map_delete_elem(fd, &entry->key) && errno != ENOENT)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
 /* One entry, wherever it is. */
 static int entry_forget(struct search *s, const struct hot_table *table,
 			const struct source_entry *entry)
 {
 	struct rl_rule numbers = {0};
-	int fd, ret = 0;
+	int ret = 0;
 
 	if (entry->rule && entry->rule->limit.key == RL_KEY_RULE)
 		return 0; /* everybody's */
@@ -438,18 +455,12 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 	if (!entry->has_state || !entry->rule)
 		return ret;
 	numbers = rule_numbers(s, entry->rule);
-	if (numbers.place == RL_PLACE_HOT) {
-		hot_forget(table, &numbers, &entry->key);
-		return ret;
-	}
-	fd = state_map_open(s->instance, entry->rule);
-	if (fd >= 0 && bpf_map_delete_elem(fd, &entry->key) && errno != ENOENT)
-		ret = -errno;
-	if (fd >= 0)
-		close(fd);
-	if (numbers.place ==
-	    RL_PLACE_NEWCOMER) /* after the state, from which a packet would make it anew */
-		hot_forget(table, &numbers, &entry->key);
+	if (numbers.place == RL_PLACE_HOT)
+		return ret ? ret : hot_forget(table, &numbers, &entry->key);
+	ret = ret ? ret : state_forget(s->instance, entry);
+	if (!ret && numbers.place == RL_PLACE_NEWCOMER)
+		/* after the state, from which a packet would make it anew */
+		ret = hot_forget(table, &numbers, &entry->key);
 	return ret;
 }
 
