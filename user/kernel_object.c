@@ -122,10 +122,10 @@ static int inner_make(const struct instance *instance, int outer, const char *na
 	uint32_t zero = 0;
 	int ret = 0, fd = inner_open(outer, 0);
 
-	if (fd >= 0) {
+	if (fd >= 0)
 		close(fd);
-		return 0;
-	}
+	if (fd != -ENOENT)
+		return fd < 0 ? fd : 0;
 	fd = bpf_map_create(lru_type(&instance->info), name, sizeof(struct rl_state_key),
 			    value_size, entries, NULL);
 	if (fd < 0)
