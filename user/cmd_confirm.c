@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl confirm: the policy on trial stays. Where no device is named it is that of the one trial.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "cmd.h"
@@ -17,8 +18,13 @@ static int visit(struct instance *instance, void *arg)
 	struct trials *trials = arg;
 	uint64_t left_ns;
 
-	if (!instance_trial_left(instance, &left_ns))
+	int ret = instance_trial_left(instance, &left_ns);
+
+	if (ret == -ENOENT)
 		return 0;
+	if (ret)
+		return fail("%s: whether a policy is on trial cannot be seen: %s", instance->device,
+			    strerror(-ret));
 	trials->count++;
 	memcpy(trials->device, instance->device, sizeof(trials->device));
 	trials->hook = instance->info.hook;

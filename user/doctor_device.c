@@ -188,7 +188,7 @@ void check_trial(struct doctor *doctor)
 	snprintf(remedy, sizeof(remedy), "rlctl confirm -i %s", doctor->facts->name);
 	if (!doctor->instance)
 		doctor_finds(doctor, HEALTH_OK, NULL, "none");
-	else if (instance_trial_left(doctor->instance, &left_ns))
+	else if (!instance_trial_left(doctor->instance, &left_ns))
 		doctor_finds(doctor, HEALTH_WARN, remedy, "undone in %" PRIu64 " s",
 			     left_ns / 1000000000);
 	else if (instance_trial_stale(doctor->instance))

@@ -205,8 +205,9 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 /* 0, or reports that a trial runs that is not this process's and returns -EBUSY. */
 int trial_refuse(const struct instance *instance);
 
-/* Does anybody attend to a trial of the instance whose pins are at path? */
-bool trial_runs(const char *path);
+/* Does somebody attend to a trial of the instance? 0, -ENOENT where not, or another error. Silent.
+ */
+int trial_check(const char *path);
 
 /* Removes what a trial keeps among the pins. Silent. */
 void trial_clear(const char *path);

@@ -49,7 +49,7 @@ static void pins_rename(const char *root, const char *path, const char *device, 
 	if (lock < 0)
 		return;
 	if (is_renamed(path, device, hook, now) && !pins_path(root, now, hook, to) &&
-	    !trial_runs(path) && !rename(path, to))
+	    trial_check(path) == -ENOENT && !rename(path, to))
 		note("%s: is called %s now, and so is its instance at %s", device, now,
 		     hook_name(hook));
 	close(lock);

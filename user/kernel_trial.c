@@ -61,52 +61,52 @@ void trial_clear(const char *path)
 
 /* ---- seen from outside */
 
-/* Is there a folder, and does anybody hold it? Asking shares the lock, so that two who ask do not
- * take one another for a trial. */
-bool trial_runs(const char *pins)
+/* 0 where there is a folder and somebody holds it, -ENOENT where not. Asking shares the lock, so
+ * that two who ask do not take one another for a trial. */
+int trial_check(const char *pins)
 {
 	char path[TRIAL_PATH_MAX];
-	bool held;
-	int fd;
+	int fd, ret;
 
 	folder_path(pins, path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
-		return false;
-	held = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+		return -errno;
+	ret = flock(fd, LOCK_SH | LOCK_NB) ? -errno : -ENOENT;
 	close(fd);
-	return held;
+	return ret == -EWOULDBLOCK ? 0 : ret;
 }
 
 /* The record of the trial that runs: its descriptor, or -ENOENT. */
 static int record_open(const char *pins, struct trial_record *out)
 {
 	char path[TRIAL_PATH_MAX];
-	int fd;
+	int fd, ret = trial_check(pins);
 
-	if (!trial_runs(pins))
-		return -ENOENT;
+	if (ret)
+		return ret;
 	record_path(pins, path);
 	fd = bpf_obj_get(path);
 	if (fd < 0)
-		return -ENOENT;
-	if (!record_read(fd, out) && out->state == TRIAL_RUNS)
+		return fd;
+	ret = record_read(fd, out);
+	if (!ret && out->state == TRIAL_RUNS)
 		return fd;
 	close(fd);
-	return -ENOENT;
+	return ret ? ret : -ENOENT;
 }
 
-bool instance_trial_left(const struct instance *instance, uint64_t *left_ns)
+int instance_trial_left(const struct instance *instance, uint64_t *left_ns)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 	struct trial_record record;
 	int fd = record_open(instance->path, &record);
 
 	if (fd < 0)
-		return false;
+		return fd;
 	close(fd);
 	*left_ns = record.deadline_ns > now ? record.deadline_ns - now : 0;
-	return true;
+	return 0;
 }
 
 bool instance_trial_stale(const struct instance *instance)
@@ -114,15 +114,21 @@ bool instance_trial_stale(const struct instance *instance)
 	char path[TRIAL_PATH_MAX];
 
 	folder_path(instance->path, path);
-	return !access(path, F_OK) && !trial_runs(instance->path);
+	return !access(path, F_OK) && trial_check(instance->path) == -ENOENT;
 }
 
 int trial_refuse(const struct instance *instance)
 {
 	uint64_t left_ns;
+	int ret = instance->on_trial ? -ENOENT : instance_trial_left(instance, &left_ns);
 
-	if (instance->on_trial || !instance_trial_left(instance, &left_ns))
+	if (ret == -ENOENT)
 		return 0;
+	if (ret) {
+		fail("%s: whether a policy is on trial cannot be seen: %s", instance->device,
+		     strerror(-ret));
+		return ret;
+	}
 	fail("%s: a policy is on trial there for another %ju s: `rlctl confirm -i %s` keeps it, or "
 	     "wait until it is undone; then try again",
 	     instance->device, (uintmax_t)((left_ns + NS_PER_SECOND - 1) / NS_PER_SECOND),
@@ -135,15 +141,17 @@ int instance_trial_keep(const struct instance *instance)
 	struct trial_record record;
 	int ret, fd = record_open(instance->path, &record);
 
-	if (fd < 0) {
+	if (fd == -ENOENT)
 		fail("%s: no policy is on trial: there is nothing to confirm", instance->device);
+	else if (fd < 0)
+		fail("%s: confirming failed: %s", instance->device, strerror(-fd));
+	if (fd < 0)
 		return fd;
-	}
 	record.state = TRIAL_KEPT;
 	ret = record_write(fd, &record);
 	close(fd);
 	if (ret)
-		fail("%s: %s", instance->device, strerror(-ret));
+		fail("%s: confirming failed: %s", instance->device, strerror(-ret));
 	else
 		trial_clear(instance->path);
 	return ret;
@@ -242,7 +250,7 @@ enum trial_state trial_look(const struct trial *trial)
 	struct trial_record record;
 
 	if (record_read(trial->state_fd, &record))
-		return TRIAL_GONE;
+		return TRIAL_RUNS; /* for all that is known */
 	return record.state == TRIAL_RUNS && !there ? TRIAL_GONE : (enum trial_state)record.state;
 }
 

@@ -37,8 +37,10 @@ void trial_close(struct trial *trial);
 /* Keeps what is on trial on an instance that is open for writing. */
 int instance_trial_keep(const struct instance *instance);
 
-/* How long the trial still has; false where none runs. */
-bool instance_trial_left(const struct instance *instance, uint64_t *left_ns);
+/* How long the trial still has; -ENOENT where none runs, another error where nobody can know.
+ * Silent.
+ */
+int instance_trial_left(const struct instance *instance, uint64_t *left_ns);
 
 /* Did the processes of a trial end without a decision? */
 bool instance_trial_stale(const struct instance *instance);
