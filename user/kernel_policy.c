@@ -80,12 +80,12 @@ static int prefixes_read(const struct instance *instance, struct compiled *out)
 	int fd = inner_open(instance->fd.tries, out->header.half);
 	struct rl_prefix_key key, *last = NULL;
 	uint32_t found = 0;
-	int ret = fd < 0 ? fd : 0;
+	int ret = fd < 0 ? fd : 0, next = 0;
 
 	out->prefixes = calloc(out->header.prefixes + 1, sizeof(*out->prefixes));
 	if (!out->prefixes)
 		ret = -ENOMEM;
-	while (!ret && !bpf_map_get_next_key(fd, last, &key)) {
+	while (!ret && !(next = bpf_map_get_next_key(fd, last, &key))) {
 		if (found == out->header.prefixes) {
 			ret = -EBADMSG;
 			break;
@@ -97,7 +97,9 @@ static int prefixes_read(const struct instance *instance, struct compiled *out)
 	}
 	if (fd >= 0)
 		close(fd);
-	return !ret && found != out->header.prefixes ? -EBADMSG : ret;
+	if (ret || next != -ENOENT)
+		return ret ? ret : next;
+	return found != out->header.prefixes ? -EBADMSG : 0;
 }
 
 /* Another process may swap while this one reads: what was read then is of two policies, and is read
