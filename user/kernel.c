@@ -155,8 +155,7 @@ void instance_close(struct instance *instance)
 static int program_check(const struct instance *instance)
 {
 	struct device_program program;
-	int ret = device_program_find(instance->device, instance->info.hook,
-				      map_id(instance->fd.policy), &program);
+	int ret = instance_program_find(instance, &program);
 
 	return ret == -ENOENT ? -ESTALE : ret;
 }
@@ -193,7 +192,7 @@ int report_closed(const char *device, int error)
 		fail("%s: %s: rlctl needs root for this command", device, strerror(-error));
 		break;
 	default:
-		fail("%s: %s", device, strerror(-error));
+		fail("%s: opening the instance failed: %s", device, strerror(-error));
 	}
 	return error;
 }
@@ -262,11 +261,21 @@ static bool is_meant(const struct target *target, const char *name, char device[
 	return target->hook < 0 || target->hook == (int)*hook;
 }
 
+/* One of several that could not be opened. An error that makes the whole incomplete, or what was
+ * there of that kind: what is gone is none, and another version's was never ours to look at. */
+static int open_failed(const char *device, int error, int before)
+{
+	if (error == -ENOENT || error == -ESTALE)
+		return before;
+	report_closed(device, error);
+	return error == -EPROTO ? before : error;
+}
+
 int instance_for_each(const struct target *target,
 		      int (*visit)(struct instance *instance, void *arg), void *arg)
 {
 	struct pin_list list = {0};
-	int ret = pins_list(target, &list);
+	int ret = pins_list(target, &list), unseen = 0;
 
 	for (int i = 0; !ret && i < list.count; i++) {
 		char device[IF_NAMESIZE], path[INSTANCE_PATH_MAX];
@@ -277,17 +286,16 @@ int instance_for_each(const struct target *target,
 		    pins_path(list.root, device, hook, path))
 			continue;
 		ret = instance_open_at(path, device, hook, false, &instance);
-		if (ret == -EPROTO)
-			report_closed(device, ret);
 		if (ret) {
-			ret = 0; /* those that can be looked at count */
+			unseen = open_failed(device, ret, unseen);
+			ret = 0; /* those that can be looked at come first */
 			continue;
 		}
 		ret = visit(&instance, arg);
 		instance_close(&instance);
 	}
 	pins_list_clear(&list);
-	return ret;
+	return ret ? ret : unseen;
 }
 
 /* The one set of pins that is meant; *device and *hook of it. */

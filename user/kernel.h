@@ -127,7 +127,8 @@ int instance_open(const struct target *target, bool write, struct instance *out)
 void instance_close(struct instance *instance);
 
 /* Calls `visit` for every living instance of this network namespace that the target allows, in
- * order of name, until it returns non-zero, which is then returned. None: 0, nothing called. */
+ * order of name, until it returns non-zero, which is then returned. None: 0, nothing called. One
+ * that could not be opened is reported, and the error returned when all others were visited. */
 int instance_for_each(const struct target *target,
 		      int (*visit)(struct instance *instance, void *arg), void *arg);
 

@@ -29,19 +29,28 @@
 
 /* ---- whose program is on the device */
 
-bool program_uses(int fd, uint32_t wanted, uint32_t *id)
+int program_uses(int fd, uint32_t wanted, uint32_t *id)
 {
 	uint32_t maps[64] = {0};
 	struct bpf_prog_info info = {.nr_map_ids = 64, .map_ids = (uint64_t)(uintptr_t)maps};
 	uint32_t size = sizeof(info);
 
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
-		return false;
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return -errno;
 	*id = info.id;
 	for (uint32_t i = 0; i < info.nr_map_ids && i < 64; i++)
 		if (maps[i] == wanted)
-			return true;
-	return false;
+			return 1;
+	return 0;
+}
+
+int device_index(const char *device)
+{
+	int ifindex = if_nametoindex(device);
+
+	return ifindex ? ifindex : -errno;
 }
 
 int device_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
@@ -49,6 +58,14 @@ int device_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
 {
 	return hook == RL_HOOK_XDP ? xdp_program_find(device, wanted, out)
 				   : tc_program_find(device, hook, wanted, out);
+}
+
+int instance_program_find(const struct instance *instance, struct device_program *out)
+{
+	uint32_t policy;
+	int ret = map_id(instance->fd.policy, &policy);
+
+	return ret ? ret : device_program_find(instance->device, instance->info.hook, policy, out);
 }
 
 int pins_program_find(const char *path, const char *device, enum rl_hook hook,
@@ -207,14 +224,14 @@ static int link_check(const char *device, struct rl_instance *info)
 static int info_make(const struct target *target, const struct attach_options *options,
 		     const struct policy_context *text, struct rl_instance *out)
 {
-	int ret;
+	int ifindex = device_index(target->device), ret;
 
 	*out = (struct rl_instance){
 		.abi_version = RL_ABI_VERSION,
 		.hook = target->hook,
 		.by_dest = options->by_dest,
 		.mtu = text->mtu,
-		.ifindex = if_nametoindex(target->device),
+		.ifindex = ifindex < 0 ? 0 : ifindex,
 		.since_ns = clock_ns(CLOCK_REALTIME),
 		.sources = options->sources,
 		.prefixes = options->prefixes,
@@ -227,9 +244,11 @@ static int info_make(const struct target *target, const struct attach_options *o
 		fail("no random seed: %s", strerror(errno));
 		return -EIO;
 	}
-	if (!out->ifindex) {
-		fail("%s: no such device: `ip link` shows which there are", target->device);
-		return -ENODEV;
+	if (ifindex < 0) {
+		fail("%s: %s", target->device,
+		     ifindex == -ENODEV ? "no such device: `ip link` shows which there are"
+					: strerror(-ifindex));
+		return ifindex;
 	}
 	ret = target->hook == RL_HOOK_XDP ? 0 : link_check(target->device, out);
 	if (!ret && options->fq)
@@ -261,21 +280,28 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 	return ret;
 }
 
-/* Clears the pins of an instance without a program, and takes its qdiscs off the device. Both under
- * the lock of the hooks, so that an instance that is handed clsact will look after it. */
-static void instance_leave(const char *root, const char *path, const char *device)
+/* Takes the qdiscs of an instance without a program off the device and then clears its pins: while
+ * these are there detach can be told again. Both under the lock of the hooks, so that an instance
+ * that is handed clsact will look after it. Silent. */
+static int instance_leave(const char *root, const char *path, const char *device)
 {
 	struct instance instance;
-	int lock = pins_lock(root, true);
+	int lock = pins_lock(root, true), ret;
 
-	if (!instance_open_path(path, device, &instance)) {
-		qdiscs_restore(root, device, &instance.info);
+	if (lock < 0)
+		return lock;
+	ret = instance_open_path(path, device, &instance);
+	if (!ret) {
+		ret = qdiscs_restore(root, device, &instance.info);
 		instance_close(&instance);
+	} else if (ret == -ENOENT || ret == -EPROTO) {
+		ret = 0; /* half made, or of another version */
 	}
 	xdp_remains_clear(path, 0);
-	pins_clear(path);
-	if (lock >= 0)
-		close(lock);
+	if (!ret)
+		ret = pins_clear(path);
+	close(lock);
+	return ret;
 }
 
 /* With the lock held: clears what a crash left; refuses where an instance lives. */
@@ -294,8 +320,22 @@ static int place_clear(const char *root, const char *path, const struct target *
 	if (ret != -ENOENT)
 		return target->hook == RL_HOOK_XDP ? xdp_report(device, ret)
 						   : tc_report(device, ret);
-	instance_leave(root, path, device);
-	return 0;
+	ret = instance_leave(root, path, device);
+	if (ret)
+		fail("%s: what is left of an attach before could not be cleared: %s", device,
+		     strerror(-ret));
+	return ret;
+}
+
+/* Attaching may have failed after the kernel had done it, as where its answer was lost. */
+static void instance_take_back(const char *root, const char *path, const struct target *target)
+{
+	uint32_t policy;
+
+	if (!pins_policy_id(path, &policy))
+		program_detach(target->device, target->hook, policy);
+	instance_leave(root, path, target->device);
+	pins_remove(path);
 }
 
 /* With the lock held, on a free place. */
@@ -309,10 +349,8 @@ static int instance_put(const char *root, const char *path, const struct target 
 		ret = xdp_program_attach(path, info, target->device, options->mode);
 	else if (!ret)
 		ret = tc_program_attach(root, path, info, target->device);
-	if (!ret)
-		return 0;
-	instance_leave(root, path, target->device);
-	pins_remove(path);
+	if (ret)
+		instance_take_back(root, path, target);
 	return ret;
 }
 
@@ -398,9 +436,13 @@ static int place_detach(const char *root, const char *path, const char *device, 
 		     ret == -EPERM ? ": rlctl needs root" : "");
 		return ret;
 	}
-	instance_leave(root, path, device);
-	pins_remove(path);
-	return 0;
+	ret = instance_leave(root, path, device);
+	if (!ret)
+		ret = pins_remove(path);
+	if (ret)
+		fail("%s: detached, but clearing up failed: %s: `rlctl detach %s --hook %s` again",
+		     device, strerror(-ret), device, hook_name(hook));
+	return ret;
 }
 
 int instance_detach(const struct target *target)

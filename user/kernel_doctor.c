@@ -199,8 +199,8 @@ int device_programs_read(int ifindex, struct device_programs *out)
 bool instance_runs(const struct instance *instance, uint32_t program_id)
 {
 	int fd = bpf_prog_get_fd_by_id(program_id);
-	uint32_t id;
-	bool runs = program_uses(fd, map_id(instance->fd.policy), &id);
+	uint32_t id, policy;
+	bool runs = !map_id(instance->fd.policy, &policy) && program_uses(fd, policy, &id) > 0;
 
 	if (fd >= 0)
 		close(fd);

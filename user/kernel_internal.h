@@ -28,18 +28,20 @@ int pins_open(const char *path, struct instance_maps *out);
 int pins_policy_id(const char *path, uint32_t *out);
 void maps_close(struct instance_maps *maps);
 
-/* Unlinks the pins and leaves the folder. Silent. */
-void pins_clear(const char *path);
+/* Unlinks the pins and leaves the folder; what is not there is no error. Silent. */
+int pins_clear(const char *path);
 
 /* Unlinks the pins and the folder, and the namespace's folder if it is empty then. Silent. */
-void pins_remove(const char *path);
+int pins_remove(const char *path);
 
 /* Takes "<device>-<hook>" apart. */
 bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *hook);
 
-uint32_t map_id(int map_fd);
+/* Silent. */
+int map_id(int map_fd, uint32_t *out);
 uint32_t map_value_size(int map_fd);
-uint64_t map_memory(int map_fd);
+/* Adds what the kernel accounts for the map. Silent. */
+int map_memory_add(int map_fd, uint64_t *sum);
 
 /* ---- kernel_object.c: the BPF object and its maps */
 
@@ -66,13 +68,20 @@ struct device_program {
 	uint32_t priority, handle; /* of tc's filter */
 };
 
-/* Does the program behind fd use the map? Then *id is the program's. */
-bool program_uses(int fd, uint32_t wanted, uint32_t *id);
+/* Does the program behind fd use the map? 1 where it does, and *id is the program's; 0 where it
+ * does not, or fd is -ENOENT; another negative errno, also that in place of fd, where nobody knows.
+ */
+int program_uses(int fd, uint32_t wanted, uint32_t *id);
+
+/* The number of the device, -ENODEV where there is none of that name, another error where it could
+ * not be asked for. */
+int device_index(const char *device);
 
 /* The program on the hook that uses the map; -ENOENT when there is none, another error where the
  * device could not be asked. Silent. */
 int device_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
 			struct device_program *out);
+int instance_program_find(const struct instance *instance, struct device_program *out);
 /* The same for the instance, of whatever version, whose pins are below path. */
 int pins_program_find(const char *path, const char *device, enum rl_hook hook,
 		      struct device_program *out);
@@ -109,8 +118,8 @@ int tc_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
 		    struct device_program *out);
 int tc_program_detach(const char *device, enum rl_hook hook, uint32_t map_id);
 
-/* Are there any, ours or of others, or could they not be asked for? */
-bool tc_filters_on(int ifindex, enum rl_hook hook);
+/* How many there are, ours or of others. Silent. */
+int tc_filters_on(int ifindex, enum rl_hook hook);
 
 /* ---- kernel_qdisc.c */
 
@@ -139,8 +148,8 @@ void fq_miss(const struct instance *instance, const struct policy *policy);
 /* With the lock of `root` held, here and below. Reports only what is no plain errno. */
 int clsact_make(const char *device, struct rl_instance *info, int info_fd);
 /* Takes away what the instance made and nobody else uses; another device of that name is left
- * alone. */
-void qdiscs_restore(const char *root, const char *device, const struct rl_instance *info);
+ * alone. An error where trying again may help. */
+int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info);
 
 /* ---- kernel_sweep.c */
 

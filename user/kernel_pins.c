@@ -227,13 +227,13 @@ int pins_open(const char *path, struct instance_maps *out)
 
 int pins_policy_id(const char *path, uint32_t *out)
 {
-	int fd = pin_open(path, "policy");
+	int fd = pin_open(path, "policy"), ret;
 
 	if (fd < 0)
 		return fd;
-	*out = map_id(fd);
+	ret = map_id(fd, out);
 	close(fd);
-	return 0;
+	return ret;
 }
 
 void maps_close(struct instance_maps *maps)
@@ -246,29 +246,43 @@ void maps_close(struct instance_maps *maps)
 #undef CLOSE_ONE
 }
 
-void pins_clear(const char *path)
+static int files_unlink(DIR *dir)
 {
 	struct dirent *entry;
-	DIR *dir = opendir(path);
+	int ret = 0;
 
-	if (!dir)
-		return;
-	trial_clear(path);
-	while ((entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			unlinkat(dirfd(dir), entry->d_name, 0);
-	closedir(dir);
+	for (errno = 0; (entry = readdir(dir)); errno = 0)
+		if (entry->d_name[0] != '.' && unlinkat(dirfd(dir), entry->d_name, 0))
+			ret = -errno;
+	return ret ? ret : -errno;
 }
 
-void pins_remove(const char *path)
+int pins_clear(const char *path)
+{
+	DIR *dir = opendir(path);
+	int ret;
+
+	if (!dir)
+		return errno == ENOENT ? 0 : -errno;
+	trial_clear(path);
+	ret = files_unlink(dir);
+	closedir(dir);
+	return ret;
+}
+
+int pins_remove(const char *path)
 {
 	char parent[INSTANCE_PATH_MAX];
+	int ret = pins_clear(path);
 
-	pins_clear(path);
-	rmdir(path);
+	if (!ret && rmdir(path) && errno != ENOENT)
+		ret = -errno;
 	snprintf(parent, sizeof(parent), "%s", path);
 	*strrchr(parent, '/') = '\0';
-	rmdir(parent); /* fails while another instance is in there, as it should */
+	/* Not while another instance is in there. */
+	if (!ret && rmdir(parent) && errno != ENOTEMPTY && errno != ENOENT)
+		ret = -errno;
+	return ret;
 }
 
 int inner_open(int outer_fd, uint32_t slot)
@@ -282,12 +296,15 @@ int inner_open(int outer_fd, uint32_t slot)
 	return fd < 0 ? -errno : fd;
 }
 
-uint32_t map_id(int map_fd)
+int map_id(int map_fd, uint32_t *out)
 {
 	struct bpf_map_info info = {0};
 	uint32_t size = sizeof(info);
 
-	return bpf_obj_get_info_by_fd(map_fd, &info, &size) ? 0 : info.id;
+	if (bpf_obj_get_info_by_fd(map_fd, &info, &size))
+		return -errno;
+	*out = info.id;
+	return 0;
 }
 
 uint32_t map_value_size(int map_fd)
@@ -298,7 +315,7 @@ uint32_t map_value_size(int map_fd)
 	return bpf_obj_get_info_by_fd(map_fd, &info, &size) ? 0 : info.value_size;
 }
 
-uint64_t map_memory(int map_fd)
+int map_memory_add(int map_fd, uint64_t *sum)
 {
 	char path[64], line[128];
 	uint64_t bytes = 0;
@@ -307,10 +324,11 @@ uint64_t map_memory(int map_fd)
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", map_fd);
 	file = fopen(path, "re");
 	if (!file)
-		return 0;
+		return -errno;
 	while (fgets(line, sizeof(line), file))
 		if (sscanf(line, "memlock: %" SCNu64, &bytes) == 1)
 			break;
 	fclose(file);
-	return bytes;
+	*sum += bytes;
+	return 0;
 }

@@ -170,17 +170,19 @@ static int root_restore(const struct rl_instance *info)
 	return tc_request_send(&request, NULL, NULL);
 }
 
-static void fq_take_away(const char *device, const struct rl_instance *info)
+/* What the kernel does not put back now it will not put back later either. */
+static int fq_take_away(const char *device, const struct rl_instance *info)
 {
 	struct qdiscs there;
 	int ret = qdiscs_read(info->ifindex, &there);
 
 	if (ret || there.root_handle != FQ_HANDLE || strcmp(there.root_kind, "fq"))
-		return;
+		return ret;
 	ret = root_restore(info);
 	if (ret)
 		note("%s: its qdisc %s could not be put back: %s", device, info->root_kind,
 		     strerror(-ret));
+	return 0;
 }
 
 void fq_miss(const struct instance *instance, const struct policy *policy)
@@ -234,8 +236,8 @@ int clsact_make(const char *device, struct rl_instance *info, int info_fd)
 	return info_write(info_fd, info);
 }
 
-/* The other hook's instance, if there is one, is to take clsact away. */
-static bool clsact_hand_over(const char *root, const char *device, const struct rl_instance *info)
+/* The other hook's instance is to take clsact away. -ENOENT where there is none. */
+static int clsact_hand_over(const char *root, const char *device, const struct rl_instance *info)
 {
 	enum rl_hook other = info->hook == RL_HOOK_INGRESS ? RL_HOOK_EGRESS : RL_HOOK_INGRESS;
 	char path[INSTANCE_PATH_MAX];
@@ -245,35 +247,45 @@ static bool clsact_hand_over(const char *root, const char *device, const struct 
 	if (!ret)
 		ret = instance_open_path(path, device, &instance);
 	if (ret)
-		return false;
+		return ret == -EPROTO ? -ENOENT : ret;
 	if (instance.info.ifindex != info->ifindex) {
-		ret = -ENODEV;
+		ret = -ENOENT;
 	} else {
 		instance.info.made_clsact = 1;
 		ret = info_write(instance.fd.instance, &instance.info);
 	}
 	maps_close(&instance.fd);
-	return !ret;
+	return ret;
 }
 
 /* Between the look and the deed somebody else may hang a filter on it: clsact then goes with it. */
-static void clsact_take_away(const char *root, const char *device, const struct rl_instance *info)
+static int clsact_take_away(const char *root, const char *device, const struct rl_instance *info)
 {
 	LIBBPF_OPTS(bpf_tc_hook, clsact, .ifindex = info->ifindex,
 		    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+	int ret = clsact_hand_over(root, device, info);
 
-	if (clsact_hand_over(root, device, info) || tc_filters_on(info->ifindex, RL_HOOK_INGRESS) ||
-	    tc_filters_on(info->ifindex, RL_HOOK_EGRESS))
-		return;
-	bpf_tc_hook_destroy(&clsact);
+	if (ret != -ENOENT)
+		return ret;
+	ret = tc_filters_on(info->ifindex, RL_HOOK_INGRESS);
+	if (!ret)
+		ret = tc_filters_on(info->ifindex, RL_HOOK_EGRESS);
+	if (!ret)
+		ret = bpf_tc_hook_destroy(&clsact);
+	if (ret > 0 || ret == -EINVAL || ret == -ENOENT || ret == -ENODEV)
+		return 0; /* others need it, or it is gone */
+	return ret;
 }
 
-void qdiscs_restore(const char *root, const char *device, const struct rl_instance *info)
+int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info)
 {
-	if (info->hook == RL_HOOK_XDP || if_nametoindex(device) != info->ifindex)
-		return;
+	int ifindex = info->hook == RL_HOOK_XDP ? -ENODEV : device_index(device), ret = 0;
+
+	if (ifindex != (int)info->ifindex)
+		return ifindex == -ENODEV || ifindex > 0 ? 0 : ifindex;
 	if (info->put_fq)
-		fq_take_away(device, info);
-	if (info->made_clsact)
-		clsact_take_away(root, device, info);
+		ret = fq_take_away(device, info);
+	if (!ret && info->made_clsact)
+		ret = clsact_take_away(root, device, info);
+	return ret;
 }

@@ -127,18 +127,20 @@ static uint32_t program_id(const struct instance *instance)
 {
 	struct device_program program;
 
-	return device_program_find(instance->device, instance->info.hook,
-				   map_id(instance->fd.policy), &program)
-		       ? 0
-		       : program.id;
+	return instance_program_find(instance, &program) ? 0 : program.id;
 }
 
 int instance_replace(const struct instance *instance)
 {
-	uint32_t policy = map_id(instance->fd.policy), before = program_id(instance);
-	int ret = instance->info.hook == RL_HOOK_XDP ? xdp_program_replace(instance, policy)
-						     : tc_program_replace(instance, policy);
+	uint32_t policy, before = program_id(instance);
+	int ret = map_id(instance->fd.policy, &policy);
 
+	if (ret) {
+		fail("%s: replacing failed: %s", instance->device, strerror(-ret));
+		return ret;
+	}
+	ret = instance->info.hook == RL_HOOK_XDP ? xdp_program_replace(instance, policy)
+						 : tc_program_replace(instance, policy);
 	if (!ret)
 		note("%s: program %u at %s replaced by %u; policy, state and counters stay",
 		     instance->device, before, hook_name(instance->info.hook),

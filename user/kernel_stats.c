@@ -19,7 +19,7 @@ int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
 	int ret = 0;
 
 	if (!values)
-		return -ENOMEM;
+		return cpus < 0 ? cpus : -ENOMEM;
 	memset(out, 0, count * sizeof(*out));
 	if (bpf_map_lookup_elem(fd, &index, values))
 		ret = -errno;
@@ -111,7 +111,7 @@ void instance_stats_clear(struct instance_stats *stats)
 }
 
 /* Entries in a hash map; counted by looking, for the kernel keeps no figure. */
-static uint64_t map_entries(int fd)
+static int map_entries(int fd, uint64_t *out)
 {
 	enum { CHUNK = 4096 };
 	int cpus = libbpf_num_possible_cpus();
@@ -119,70 +119,87 @@ static uint64_t map_entries(int fd)
 	struct rl_state *values = cpus > 0 ? calloc((size_t)CHUNK * cpus, sizeof(*values)) : NULL;
 	uint32_t cursor, *from = NULL;
 	uint64_t entries = 0;
-	int ret = keys && values ? 0 : -1;
+	int ret = keys && values ? 0 : -ENOMEM;
 
 	while (!ret) {
 		uint32_t n = CHUNK;
 
 		ret = bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL);
-		if (!ret || errno == ENOENT)
+		if (!ret || ret == -ENOENT)
 			entries += n;
 		from = &cursor;
 	}
 	free(keys);
 	free(values);
-	return entries;
+	*out = entries;
+	return ret == -ENOENT ? 0 : ret;
 }
 
-/* What a map and the maps in its slots take. */
-static uint64_t map_memory_whole(int fd)
+/* Adds what the maps in the slots of an array of maps take. */
+static int slots_memory_add(int fd, uint32_t slots, uint64_t *bytes)
 {
-	uint64_t bytes = map_memory(fd);
+	int ret = 0;
 
-	for (uint32_t slot = 0; slot < 2; slot++) {
+	for (uint32_t slot = 0; !ret && slot < slots; slot++) {
 		int inner = inner_open(fd, slot);
 
+		ret = inner == -ENOENT ? 0 : inner;
 		if (inner < 0)
 			continue;
-		bytes += map_memory(inner);
+		ret = map_memory_add(inner, bytes);
 		close(inner);
 	}
-	return bytes;
+	return ret;
 }
 
-static bool is_outer(int fd)
+static int memory_add(int fd, uint64_t *bytes)
 {
 	struct bpf_map_info info = {0};
 	uint32_t size = sizeof(info);
+	int ret = map_memory_add(fd, bytes);
 
-	return !bpf_obj_get_info_by_fd(fd, &info, &size) && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS;
+	if (!ret && bpf_obj_get_info_by_fd(fd, &info, &size))
+		ret = -errno;
+	if (!ret && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
+		ret = slots_memory_add(fd, info.max_entries, bytes);
+	return ret;
+}
+
+static int sources_used(const struct instance *instance, uint64_t *out)
+{
+	struct hot_table table;
+	int ret = map_entries(instance->fd.sources, out);
+
+	if (!ret)
+		ret = hot_open(instance, &table);
+	if (ret)
+		return ret;
+	*out += hot_live(&table, clock_ns(CLOCK_MONOTONIC));
+	hot_close(&table);
+	return 0;
 }
 
 int instance_status_read(const struct instance *instance, struct instance_status *out)
 {
-	struct hot_table table;
+	struct instance_status status = {.since_ns = instance->info.since_ns};
 	struct device_program program;
-	int ret = device_program_find(instance->device, instance->info.hook,
-				      map_id(instance->fd.policy), &program);
+	int ret = instance_program_find(instance, &program);
 
-	if (ret) {
+	if (ret == -ENOENT) {
 		fail("%s: the program went away while it was looked at", instance->device);
 		return ret;
 	}
-	*out = (struct instance_status){
-		.program_id = program.id,
-		.native = program.native,
-		.since_ns = instance->info.since_ns,
-		.sources_used = map_entries(instance->fd.sources),
-	};
-	if (!hot_open(instance, &table)) {
-		out->sources_used += hot_live(&table, clock_ns(CLOCK_MONOTONIC));
-		hot_close(&table);
-	}
-#define MEMORY_ADD(name)                                                                       \
-	out->memory_bytes += is_outer(instance->fd.name) ? map_memory_whole(instance->fd.name) \
-							 : map_memory(instance->fd.name);
+	if (!ret)
+		ret = sources_used(instance, &status.sources_used);
+#define MEMORY_ADD(name) ret = ret ? ret : memory_add(instance->fd.name, &status.memory_bytes);
 	INSTANCE_MAPS(MEMORY_ADD)
 #undef MEMORY_ADD
+	if (ret) {
+		fail("%s: reading its figures failed: %s", instance->device, strerror(-ret));
+		return ret;
+	}
+	status.program_id = program.id;
+	status.native = program.native;
+	*out = status;
 	return 0;
 }

@@ -25,7 +25,7 @@ static bool is_used(uint32_t map)
 
 	while (!bpf_prog_get_next_id(id, &id)) {
 		int fd = bpf_prog_get_fd_by_id(id);
-		bool used = program_uses(fd, map, &found);
+		bool used = program_uses(fd, map, &found) != 0;
 
 		if (fd >= 0)
 			close(fd);
@@ -39,17 +39,14 @@ static bool is_used(uint32_t map)
 static void instance_sweep(const char *path)
 {
 	int lock = pins_lock(path, false);
-	struct instance_maps maps;
-	bool used = true;
+	uint32_t policy;
+	int ret;
 
 	if (lock < 0)
 		return;
 	xdp_remains_clear(path, 0);
-	if (!pins_open(path, &maps)) {
-		used = is_used(map_id(maps.policy));
-		maps_close(&maps);
-	}
-	if (!used)
+	ret = pins_policy_id(path, &policy); /* -ENOENT: half made, or half removed */
+	if (ret == -ENOENT || (!ret && !is_used(policy)))
 		pins_remove(path);
 	close(lock);
 }
@@ -159,16 +156,20 @@ static bool is_left_over(const char *path, const char *device, enum rl_hook hook
 {
 	struct device_program program;
 	struct instance_maps maps;
-	bool lives;
+	uint32_t policy;
+	int ret;
 
 	if (is_busy(path))
 		return false;
-	if (pins_open(path, &maps))
-		return true;
-	lives = device ? device_program_find(device, hook, map_id(maps.policy), &program) != -ENOENT
-		       : is_used(map_id(maps.policy));
+	ret = pins_open(path, &maps);
+	if (ret)
+		return ret == -ENOENT;
+	ret = map_id(maps.policy, &policy);
 	maps_close(&maps);
-	return !lives;
+	if (ret)
+		return false;
+	return device ? device_program_find(device, hook, policy, &program) == -ENOENT
+		      : !is_used(policy);
 }
 
 /* All instances below the folder of a namespace. */

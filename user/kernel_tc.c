@@ -42,11 +42,12 @@ static int filter_count(const struct nlmsghdr *message, void *arg)
 	return 0;
 }
 
-bool tc_filters_on(int ifindex, enum rl_hook hook)
+int tc_filters_on(int ifindex, enum rl_hook hook)
 {
 	uint32_t count = 0;
+	int ret = filters_read(ifindex, hook, filter_count, &count);
 
-	return filters_read(ifindex, hook, filter_count, &count) || count;
+	return ret ? ret : (int)count;
 }
 
 /* Which of the priorities up to PRIORITY have filters. */
@@ -76,7 +77,7 @@ struct search {
 	struct device_program *out;
 };
 
-/* 1 where it is ours. */
+/* As program_uses. */
 static int filter_match(const struct nlmsghdr *message, void *arg)
 {
 	const struct rtattr *options = tc_attribute(message, TCA_OPTIONS);
@@ -84,33 +85,33 @@ static int filter_match(const struct nlmsghdr *message, void *arg)
 	const struct rtattr *kind = tc_attribute(message, TCA_KIND);
 	const struct tcmsg *tc = NLMSG_DATA(message);
 	struct search *search = arg;
-	bool ours;
-	int fd;
+	int fd, ret;
 
 	if (message->nlmsg_type != RTM_NEWTFILTER || !id || RTA_PAYLOAD(id) != sizeof(uint32_t) ||
 	    !kind || strncmp(RTA_DATA(kind), "bpf", RTA_PAYLOAD(kind)) != 0)
 		return 0;
 	fd = bpf_prog_get_fd_by_id(*(uint32_t *)RTA_DATA(id));
-	ours = program_uses(fd, search->wanted, &search->out->id);
+	ret = program_uses(fd, search->wanted, &search->out->id);
 	if (fd >= 0)
 		close(fd);
 	search->out->priority = TC_H_MAJ(tc->tcm_info) >> 16;
 	search->out->handle = tc->tcm_handle;
-	return ours;
+	return ret;
 }
 
 int tc_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
 		    struct device_program *out)
 {
-	int ifindex = if_nametoindex(device), ret;
+	int ifindex = device_index(device), ret;
 	struct search search = {.wanted = wanted, .out = out};
 
-	if (!ifindex)
-		return -ENOENT;
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? -ENOENT : ifindex;
 	ret = filters_read(ifindex, hook, filter_match, &search);
 	if (ret > 0)
 		return 0;
-	return ret && ret != -EINVAL ? ret : -ENOENT; /* EINVAL: there is no clsact */
+	/* EINVAL: there is no clsact; ENODEV: no device any more. */
+	return ret && ret != -EINVAL && ret != -ENODEV ? ret : -ENOENT;
 }
 
 /* ---- attach */

@@ -277,9 +277,7 @@ static int place_renew(struct watch *watch)
 
 	if (watch->until_ns - LEASE_NS + RENEW_NS > now_ns)
 		return 0;
-	if (!instance->clock_injected &&
-	    device_program_find(instance->device, instance->info.hook, map_id(instance->fd.policy),
-				&program)) {
+	if (!instance->clock_injected && instance_program_find(instance, &program) == -ENOENT) {
 		note("%s: no longer attached", instance->device);
 		return -ENODEV;
 	}

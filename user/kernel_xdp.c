@@ -14,83 +14,110 @@
 #include "output.h"
 #include "rlctl.skel.h"
 
+#define DISPATCHER     "xdp_dispatcher" /* as libxdp calls it */
 #define RUN_PRIORITY   10 /* before other XDP programs: they get what we let through */
 #define DISPATCHED_MAX 16 /* libxdp's dispatcher takes 10 */
 
 /* ---- whose program is on the device */
 
-/* What is on the device: -ENOENT when nothing is, another error where it could not be asked. */
-static int multiprog_open(const char *device, struct xdp_multiprog **out)
-{
-	int ifindex = if_nametoindex(device);
-	struct xdp_multiprog *mp = ifindex ? xdp_multiprog__get_from_ifindex(ifindex) : NULL;
-	int ret = mp ? libxdp_get_error(mp) : -ENOENT;
-
-	if (!ret)
-		*out = mp;
-	return ret;
-}
-
-/* Ours, and that of the id unless it is 0: then it becomes the program's. */
-static bool is_ours(const struct xdp_program *program, uint32_t wanted, uint32_t *id)
-{
-	uint32_t found;
-
-	if (!program_uses(xdp_program__fd(program), wanted, &found) || (*id && *id != found))
-		return false;
-	*id = found;
-	return true;
-}
-
-/* Ours among those on the device: behind libxdp's dispatcher, or alone without one. */
-static struct xdp_program *multiprog_find(struct xdp_multiprog *mp, uint32_t wanted, uint32_t *id)
-{
-	struct xdp_program *program = NULL;
-
-	if (xdp_multiprog__is_legacy(mp)) {
-		program = xdp_multiprog__main_prog(mp);
-		return program && is_ours(program, wanted, id) ? program : NULL;
-	}
-	while ((program = xdp_multiprog__next_prog(program, mp)))
-		if (is_ours(program, wanted, id))
-			return program;
-	return NULL;
-}
-
 /* A program that is alone on the device, which needs no libxdp: its look at one such (1.3.1) leaves
- * a descriptor open each time. */
-static bool lone_program_find(int ifindex, uint32_t wanted, struct device_program *out)
+ * a descriptor open each time. As program_uses. */
+static int lone_program_find(int ifindex, uint32_t wanted, struct device_program *out)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
-	bool found;
-	int fd;
+	int fd, ret = bpf_xdp_query(ifindex, 0, &query);
 
-	/* Asked for 0 the kernel tells of any device. */
-	if (!ifindex || bpf_xdp_query(ifindex, 0, &query) || !query.prog_id)
-		return false;
+	if (ret || !query.prog_id)
+		return ret == -ENODEV ? 0 : ret;
 	fd = bpf_prog_get_fd_by_id(query.prog_id);
-	found = program_uses(fd, wanted, &out->id);
+	ret = program_uses(fd, wanted, &out->id);
 	out->native = query.attach_mode == XDP_ATTACHED_DRV;
 	if (fd >= 0)
 		close(fd);
-	return found;
+	return ret;
+}
+
+/* Or could it not be asked for? */
+static bool has_dispatcher(int ifindex)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int fd, ret = bpf_xdp_query(ifindex, 0, &query);
+
+	if (ret || !query.prog_id)
+		return ret && ret != -ENODEV;
+	fd = bpf_prog_get_fd_by_id(query.prog_id);
+	if (fd < 0)
+		return fd != -ENOENT;
+	ret = bpf_obj_get_info_by_fd(fd, &info, &size);
+	close(fd);
+	return ret || !strcmp(info.name, DISPATCHER);
+}
+
+/* libxdp's dispatcher: -ENOENT when there is none. What libxdp fails to learn of one it takes for
+ * absent, or for a program like any other. */
+static int multiprog_open(int ifindex, struct xdp_multiprog **out)
+{
+	struct xdp_multiprog *mp = xdp_multiprog__get_from_ifindex(ifindex);
+	int ret = libxdp_get_error(mp);
+
+	if (!ret && !xdp_multiprog__is_legacy(mp)) {
+		*out = mp;
+		return 0;
+	}
+	if (!ret)
+		xdp_multiprog__close(mp);
+	if (ret && ret != -ENOENT)
+		return ret;
+	return has_dispatcher(ifindex) ? -EAGAIN : -ENOENT;
+}
+
+/* Ours, and that of the id unless it is 0: then it becomes the program's. As program_uses. */
+static int is_ours(const struct xdp_program *program, uint32_t wanted, uint32_t *id)
+{
+	uint32_t found;
+	int ret = program_uses(xdp_program__fd(program), wanted, &found);
+
+	if (ret <= 0 || (*id && *id != found))
+		return ret < 0 ? ret : 0;
+	*id = found;
+	return 1;
+}
+
+/* Ours among those behind the dispatcher; -ENOENT when none is. */
+static int multiprog_find(struct xdp_multiprog *mp, uint32_t wanted, uint32_t *id,
+			  struct xdp_program **out)
+{
+	struct xdp_program *program = NULL;
+
+	while ((program = xdp_multiprog__next_prog(program, mp))) {
+		int ret = is_ours(program, wanted, id);
+
+		*out = program;
+		if (ret)
+			return ret < 0 ? ret : 0;
+	}
+	return -ENOENT;
 }
 
 int xdp_program_find(const char *device, uint32_t wanted, struct device_program *out)
 {
+	int ifindex = device_index(device), ret;
+	struct xdp_program *program;
 	struct xdp_multiprog *mp;
-	int ret;
 
-	if (lone_program_find(if_nametoindex(device), wanted, out))
-		return 0;
-	ret = multiprog_open(device, &mp);
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? -ENOENT : ifindex;
+	ret = lone_program_find(ifindex, wanted, out);
+	if (ret)
+		return ret < 0 ? ret : 0;
+	ret = multiprog_open(ifindex, &mp);
 	if (ret)
 		return ret;
 	out->id = 0; /* any */
-	if (multiprog_find(mp, wanted, &out->id))
-		out->native = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE;
-	else
-		ret = -ENOENT;
+	ret = multiprog_find(mp, wanted, &out->id, &program);
+	out->native = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE;
 	xdp_multiprog__close(mp);
 	return ret;
 }
@@ -192,34 +219,52 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 /* ---- detach */
 
 /* Without a dispatcher the program is taken off only if it is still the one we looked at. */
-static int legacy_detach(int ifindex, struct xdp_multiprog *mp, struct xdp_program *program)
+static int lone_program_detach(int ifindex, const struct device_program *program)
 {
-	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = xdp_program__fd(program));
-	uint32_t flags = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE ? XDP_FLAGS_DRV_MODE
-									   : XDP_FLAGS_SKB_MODE;
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+	int ret, fd = bpf_prog_get_fd_by_id(program->id);
 
-	return bpf_xdp_detach(ifindex, flags, &opts);
+	if (fd < 0)
+		return fd;
+	opts.old_prog_fd = fd;
+	ret = bpf_xdp_detach(ifindex, program->native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE,
+			     &opts);
+	close(fd);
+	return ret;
 }
 
 /* One of ours, that of the id unless it is 0; 1 when there is none. */
-static int one_detach(const char *device, uint32_t wanted, uint32_t id)
+static int one_dispatched_detach(int ifindex, uint32_t wanted, uint32_t id)
 {
-	int ifindex = if_nametoindex(device);
-	struct xdp_multiprog *mp;
 	struct xdp_program *program;
-	int ret = multiprog_open(device, &mp);
+	struct xdp_multiprog *mp;
+	int ret = multiprog_open(ifindex, &mp);
 
 	if (ret)
 		return ret == -ENOENT ? 1 : ret;
-	program = multiprog_find(mp, wanted, &id);
-	if (!program)
-		ret = 1;
-	else if (xdp_multiprog__is_legacy(mp))
-		ret = legacy_detach(ifindex, mp, program);
-	else
+	ret = multiprog_find(mp, wanted, &id, &program);
+	if (!ret)
 		ret = xdp_program__detach(program, ifindex, xdp_multiprog__attach_mode(mp), 0);
+	else if (ret == -ENOENT)
+		ret = 1;
 	xdp_multiprog__close(mp);
 	return ret;
+}
+
+/* The same, behind a dispatcher or alone. */
+static int one_detach(const char *device, uint32_t wanted, uint32_t id)
+{
+	int ifindex = device_index(device), ret;
+	struct device_program program = {0};
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? 1 : ifindex;
+	ret = lone_program_find(ifindex, wanted, &program);
+	if (!ret)
+		return one_dispatched_detach(ifindex, wanted, id);
+	if (ret < 0)
+		return ret;
+	return id && id != program.id ? 1 : lone_program_detach(ifindex, &program);
 }
 
 /* All of ours: there are two where replacing one was interrupted. */
@@ -267,7 +312,8 @@ static int dispatched_read(const char *device, uint32_t wanted, struct dispatche
 {
 	struct xdp_program *program = NULL;
 	struct xdp_multiprog *mp;
-	int ret = multiprog_open(device, &mp);
+	int ifindex = device_index(device);
+	int ret = ifindex < 0 ? ifindex : multiprog_open(ifindex, &mp);
 
 	if (ret)
 		return ret;
@@ -275,7 +321,7 @@ static int dispatched_read(const char *device, uint32_t wanted, struct dispatche
 	while (out->count < DISPATCHED_MAX && (program = xdp_multiprog__next_prog(program, mp))) {
 		uint32_t id = 0;
 
-		if (is_ours(program, wanted, &id))
+		if (is_ours(program, wanted, &id) > 0)
 			out->ids[out->count++] = id;
 	}
 	xdp_multiprog__close(mp);
@@ -327,10 +373,14 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 
 int xdp_program_replace(const struct instance *instance, uint32_t wanted)
 {
-	int ifindex = if_nametoindex(instance->device);
-	struct device_program old;
+	int ifindex = device_index(instance->device), ret = ifindex;
+	struct device_program old = {0};
 
-	if (lone_program_find(ifindex, wanted, &old))
+	if (ifindex > 0)
+		ret = lone_program_find(ifindex, wanted, &old);
+	if (ret < 0)
+		return xdp_report(instance->device, ret);
+	if (ret)
 		return lone_replace(instance, ifindex, &old);
 	return dispatched_replace(instance, ifindex, wanted);
 }
@@ -342,7 +392,7 @@ static bool pin_uses(const char *path, uint32_t wanted)
 {
 	int fd = bpf_obj_get(path);
 	uint32_t id;
-	bool uses = program_uses(fd, wanted, &id);
+	bool uses = program_uses(fd, wanted, &id) > 0;
 
 	if (fd >= 0)
 		close(fd);
