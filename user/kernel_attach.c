@@ -93,10 +93,10 @@ static int clocks_read(int fd, struct rl_clocks *out)
 }
 
 /* Waits for the next tick and reads the clocks right after it. A tick during which this process did
- * not run is not that: another one is waited for, with ever more patience on slow machines. */
-static int clocks_edge(int fd, struct rl_clocks *out)
+ * not run is not that: another one is waited for, with ever more patience on slow machines and busy
+ * ones, where it is at ticks that others get to run. */
+static int clocks_edge(int fd, uint64_t *gap_ns, struct rl_clocks *out)
 {
-	uint64_t gap_ns = EDGE_GAP_NS;
 	int ret = clocks_read(fd, out);
 
 	while (!ret) {
@@ -105,9 +105,9 @@ static int clocks_edge(int fd, struct rl_clocks *out)
 		ret = clocks_read(fd, out);
 		if (out->jiffies == before.jiffies)
 			continue;
-		if (out->monotonic_ns - before.monotonic_ns <= gap_ns)
+		if (out->monotonic_ns - before.monotonic_ns <= *gap_ns)
 			break;
-		gap_ns *= 2;
+		*gap_ns *= 2;
 	}
 	return ret;
 }
@@ -117,6 +117,7 @@ static int clocks_edge(int fd, struct rl_clocks *out)
 static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
 {
 	struct probe_bpf *probe = probe_bpf__open_and_load();
+	uint64_t gap_ns = EDGE_GAP_NS;
 	struct timespec tick;
 	struct rl_clocks edge = {0};
 	int ret = probe ? 0 : -errno;
@@ -126,7 +127,7 @@ static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
 	for (int i = 0; !ret && i < TICKS_TO_MEASURE; i++) {
 		uint64_t base;
 
-		ret = clocks_edge(bpf_program__fd(probe->progs.probe_clocks), &edge);
+		ret = clocks_edge(bpf_program__fd(probe->progs.probe_clocks), &gap_ns, &edge);
 		if (ret)
 			break;
 		*tick_ns = tick.tv_sec * 1000000000ull + tick.tv_nsec;
