@@ -375,7 +375,9 @@ int instance_attach(const struct target *target, const struct attach_options *op
 		return lock;
 	}
 	ret = place_clear(root, path, target);
-	if (!ret) {
+	if (ret) {
+		folders_leave(path);
+	} else {
 		ret = info_make(target, options, text, &info);
 		if (!ret)
 			ret = instance_put(root, path, target, options, &info, policy);

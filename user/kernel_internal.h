@@ -31,6 +31,9 @@ void maps_close(struct instance_maps *maps);
 /* Unlinks the pins and leaves the folder; what is not there is no error. Silent. */
 int pins_clear(const char *path);
 
+/* Removes the folder, which is locked, and the namespace's if they are empty. Silent. */
+int folders_leave(const char *path);
+
 /* Unlinks the pins and the folder, and the namespace's folder if it is empty then. Silent. */
 int pins_remove(const char *path);
 

@@ -154,6 +154,15 @@ static int folders_make(const char *path)
 	}
 }
 
+static int parent_leave(const char *path)
+{
+	char parent[INSTANCE_PATH_MAX];
+
+	snprintf(parent, sizeof(parent), "%s", path);
+	*strrchr(parent, '/') = '\0';
+	return rmdir(parent) && errno != ENOTEMPTY && errno != ENOENT ? -errno : 0;
+}
+
 static bool still_there(int fd, const char *path)
 {
 	struct stat opened, named;
@@ -170,8 +179,10 @@ int pins_lock(const char *path, bool create)
 		/* Another detach may take a folder on the way away again. */
 		if (ret == -ENOENT)
 			continue;
-		if (ret)
+		if (ret) {
+			parent_leave(path);
 			return ret;
+		}
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		if (fd < 0 && errno == ENOENT && create)
 			continue;
@@ -270,19 +281,18 @@ int pins_clear(const char *path)
 	return ret;
 }
 
+int folders_leave(const char *path)
+{
+	if (rmdir(path) && errno != ENOENT)
+		return -errno;
+	return parent_leave(path); /* not while another instance is in there */
+}
+
 int pins_remove(const char *path)
 {
-	char parent[INSTANCE_PATH_MAX];
 	int ret = pins_clear(path);
 
-	if (!ret && rmdir(path) && errno != ENOENT)
-		ret = -errno;
-	snprintf(parent, sizeof(parent), "%s", path);
-	*strrchr(parent, '/') = '\0';
-	/* Not while another instance is in there. */
-	if (!ret && rmdir(parent) && errno != ENOTEMPTY && errno != ENOENT)
-		ret = -errno;
-	return ret;
+	return ret ? ret : folders_leave(path);
 }
 
 int inner_open(int outer_fd, uint32_t slot)
