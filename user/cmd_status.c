@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl status: what is attached where. JSON is that of stats and more. */
+#include <errno.h>
 #include <math.h>
 
 #include "cmd.h"
@@ -80,7 +81,7 @@ static int visit(struct instance *instance, void *arg)
 	int rc = instance_status_read(instance, &status);
 
 	if (rc)
-		return rc;
+		return rc == -ENOENT ? 0 : rc; /* it is gone, the others are not */
 	rc = instance_stats_read(instance, &stats);
 	if (rc)
 		return rc;
