@@ -25,14 +25,35 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define COMMON_CALLS(X)                                                                        \
-	X(bpf)                                                                                 \
-	X(openat)                                                                              \
-	X(mmap) X(brk) X(socket) X(socketpair) X(ioctl) X(flock) X(clone) X(sendmsg) X(sendto) \
-		X(recvmsg) X(recvfrom) X(getrandom) X(renameat) X(renameat2) X(unlinkat)       \
-			X(mkdirat) X(mount) X(getdents64)
+#define COMMON_CALLS(X) \
+	X(bpf)          \
+	X(openat)       \
+	X(mmap)         \
+	X(brk)          \
+	X(socket)       \
+	X(socketpair)   \
+	X(ioctl)        \
+	X(flock)        \
+	X(clone)        \
+	X(sendmsg)      \
+	X(sendto)       \
+	X(recvmsg)      \
+	X(recvfrom)     \
+	X(getrandom)    \
+	X(renameat)     \
+	X(renameat2)    \
+	X(unlinkat)     \
+	X(mkdirat)      \
+	X(mount)        \
+	X(getdents64)
 #ifdef __NR_unlink /* older architectures have both kinds */
-#define OLDER_CALLS(X) X(open) X(rename) X(unlink) X(rmdir) X(mkdir) X(fork)
+#define OLDER_CALLS(X) \
+	X(open)        \
+	X(rename)      \
+	X(unlink)      \
+	X(rmdir)       \
+	X(mkdir)       \
+	X(fork)
 #else
 #define OLDER_CALLS(X)
 #endif
