@@ -281,6 +281,9 @@ class Detach(Row):
 class Living(Row):
     """A command for an instance that is there."""
 
+    def begun(self, bed):
+        """After it ran once without a fault."""
+
     def mend(self, bed):
         if not bed.is_attached():
             bed.scrub()
@@ -335,6 +338,31 @@ class Read(Living):
         need(bed.shows() == bed.old, "another policy")
 
 
+def states(bed):
+    """What is remembered of the source of the flood: the rules."""
+    return [state["rule"]
+            for state in json.loads(bed.ok("source", "show", "10.9.1.1", "-j"))["states"]]
+
+
+class Kept(Write):
+    """What the rules know of a source outlives the command."""
+
+    def begin(self, bed):
+        super().begin(bed)
+        bed.flood("10.9.1.1")
+        need(len(states(bed)) == 2, f"remembers {states(bed)}")
+
+    def prepare(self, bed):
+        """Another policy would forget it."""
+        shown = bed.shows()
+        if shown != OLD:
+            bed.ok("apply", "-i", bed.device, "-", given=OLD)
+
+    def judge(self, bed, run, killed):
+        super().judge(bed, run, killed)
+        need(len(states(bed)) == 2, f"only remembers {states(bed)}")
+
+
 class Forgive(Living):
     def __init__(self, name, **more):
         super().__init__(name, "source", "forgive", "10.9.1.1", **more)
@@ -346,13 +374,10 @@ class Forgive(Living):
     def prepare(self, bed):
         bed.ok("source", "forgive", "10.9.1.1")
         bed.flood("10.9.1.1")
-        need(self.states(bed) == 2, f"remembers {self.states(bed)}")
-
-    def states(self, bed):
-        return len(json.loads(bed.ok("source", "show", "10.9.1.1", "-j"))["states"])
+        need(len(states(bed)) == 2, f"remembers {states(bed)}")
 
     def judge(self, bed, run, killed):
-        need(run.status or not self.states(bed), f"still remembers {self.states(bed)}")
+        need(run.status or not states(bed), f"still remembers {states(bed)}")
 
 
 class Try(Write):
@@ -387,9 +412,8 @@ class Try(Write):
         super().end(bed)
 
 
-class Confirm(Write):
-    def __init__(self, name, **more):
-        super().__init__(name, "confirm", "-i", "DEVICE", **more)
+class DuringTrial(Write):
+    """A command while a policy is on trial, which is kept afterwards."""
 
     def begin(self, bed):
         self.mend(bed)
@@ -402,11 +426,17 @@ class Confirm(Write):
             pass
 
     def judge(self, bed, run, killed):
+        need("no policy is on trial" not in run.err, str(run))
+        need(bed.shows() == self.shown, "another policy")
         if run.status:
             bed.run("confirm", "-i", bed.device)
         trial = bed.finish(bed.trial)
         need(trial.status == 0, f"the trial: {trial}")
         super().judge(bed, Run(0, "", ""), False)
+
+    def begun(self, bed):
+        bed.run("confirm", "-i", bed.device)
+        bed.finish(bed.trial)
 
     def end(self, bed):
         super().prepare(bed)
@@ -456,7 +486,11 @@ ROWS = [
     Read("top --once", "top", "--once", same=first_word, errors=6, kills=1),
     Try("apply --try, confirmed", "5s", True, found=["sendto", "flock"]),
     Try("apply --try, undone", "1s", False, errors=6, kills=2, status=1),
-    Confirm("confirm", errors=4, found=[OBJ_GET, "flock"]),
+    DuringTrial("confirm", "confirm", "-i", "DEVICE", errors=4, found=[OBJ_GET, "flock"]),
+    DuringTrial("rule add, during a trial", "rule", "add", "192.0.2.7", "deny", errors=4, kills=2,
+                status=1, found=[OBJ_GET, "flock"]),
+    Kept("apply, the state", "apply", "-", given=OLD + "rule 192.0.2.3 deny\n", errors=4, kills=2,
+         found=[MAP_BY_ID]),
     Read("stats without memory", "stats", errors=5, kills=0, only="mmap,brk", after=True),
     Write("apply without memory", "apply", "-", given=NEW, errors=5, kills=0, only="mmap,brk",
           after=True),
@@ -499,7 +533,7 @@ def judge_words(run, killed, nth):
         return
     need(run.status == 1, str(run))
     need(run.err.startswith("rlctl: "), f"no message: {run}")
-    for nonsense in ("Success", "(null)", "Unknown error", "Segmentation"):
+    for nonsense in ("Success", "(null)", "Unknown error", "Bad message"):
         need(nonsense not in run.err, str(run))
 
 
@@ -532,6 +566,7 @@ def setup(bed, row):
         row.begin(bed)
     elif isinstance(row, Write):
         row.shown = bed.shows()
+        row.begun(bed)
     return calls
 
 
