@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Drives commands of rlctl while one of their system calls fails, or kills them there, and judges
-what is left: the old policy or the new one, whole; a message; no pin, program, qdisc, map or process
-more than before; and that the next command works. Prints TAP.
+what is left: the old policy or the new one, whole; a message; no pin, program, qdisc, map or
+process more than before; and that the next command works. Prints TAP.
 
 faults.py NAMESPACE DEVICE BPFFS RLCTL INJECT [ROW…]
 FLOOD is the command that sends packets to the device.
@@ -403,7 +403,8 @@ class Try(Write):
         if self.confirm and (killed or "has ended" in run.err):
             wanted = [self.shown, bed.old]
         need(shown in wanted, f"in force is: {shown}")
-        need(not any("/trial" in pin for pin in bed.pins()) or killed or run.status, "a trial is left")
+        trial = any("/trial" in pin for pin in bed.pins())
+        need(not trial or killed or run.status, "a trial is left")
         bed.ok("rule", "add", "-i", bed.device, "192.0.2.99", "deny")
         bed.ok("rule", "del", "-i", bed.device, "192.0.2.99")
 

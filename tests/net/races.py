@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Eight writers and eight readers of one instance, under flood, while other devices come and go; then
-two trials at once. No reader sees half a policy, no counter goes back, every packet is counted, and
-nothing is left. Prints TAP.
+"""Eight writers and eight readers of one instance, under flood, while other devices come and go;
+then two trials at once. No reader sees half a policy, no counter goes back, every packet is
+counted, and nothing is left. Prints TAP.
 
 races.py NAMESPACE DEVICE BPFFS RLCTL INJECT; FLOOD as in faults.py; RACES_S: for how long."""
 
@@ -165,7 +165,8 @@ class Crowd:
 def test_crowd(bed):
     bed.attach(policy(0))
     flood = subprocess.Popen([*bed.flood_words, "--threads", "2", "--seconds", str(SECONDS),
-                              "--rate", RATE, "--src", "10.78.0.0/19"], stdout=subprocess.PIPE, text=True)
+                              "--rate", RATE, "--src", "10.78.0.0/19"],
+                             stdout=subprocess.PIPE, text=True)
     crowd = Crowd(bed)
     crowd.run()
     sent = json.loads(flood.communicate()[0])
