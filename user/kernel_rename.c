@@ -2,8 +2,8 @@
 /* Devices that were called something else when they got their instance: the pins follow, so that
  * every verb finds it under the name of now. The device's number, which stays, says which it is.
  */
-#include <errno.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
