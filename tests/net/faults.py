@@ -481,6 +481,7 @@ ROWS = [
     Write("apply", "apply", "-", given=NEW, errors=8, kills=4),
     Write("attach --or-apply", "attach", "DEVICE", "--or-apply", *SIZES, "--policy", "-", given=NEW,
           errors=6),
+    Kept("attach --replace", "attach", "DEVICE", "--replace", errors=6, found=[GET_INFO, "sendto"]),
     Read("apply --check", "apply", "-i", "DEVICE", "--check", "-", given=NEW, errors=6),
     Read("show", "show", found=["bpf 4"]),
     Read("show as JSON", "show", "-j"),
