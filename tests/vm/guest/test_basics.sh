@@ -67,11 +67,6 @@ test_detach() {
 	[[ ${#maps[@]} -gt 0 ]] && rl B detach veth-B && nothing_left B veth-B && eventually 10 maps_gone "${maps[@]}"
 }
 
-test_generic() {
-	rl B attach veth-B --mode generic && is "$(rl B status -j | json '.[0].mode')" generic &&
-		passes 10 '1/hour burst 10' && rl B detach veth-B && nothing_left B veth-B
-}
-
 veth_pair A B && veth_quiet A B && ns_mute A && in_ns B ethtool -K veth-B gro on || exit 1
 t 'attach behind the dispatcher' test_attach
 t 'exact counts, IPv4' test_exact 4
@@ -84,4 +79,3 @@ t 'sliding log' passes 10 'sliding-log 10/day'
 t 'warm-up' passes 1 'warm-up 10/hour ramp 1h'
 t 'bytes' passes 10 '10kbyte/day burst 6kbyte' --size 600
 t 'detach leaves nothing' test_detach
-t 'generic mode' test_generic
