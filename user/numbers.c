@@ -291,8 +291,7 @@ static uint64_t limit_span_ns(const struct rl_limit *limit)
 	case RL_SLIDING_WINDOW:
 		span = limit->period_ns / limit->slots;
 		break;
-	case RL_WARM_UP: /* each packet may wait for the next tick: with 128 in the interval, 0.8 %
-			  */
+	case RL_WARM_UP: /* each packet may wait for a tick: with 128 in the interval, 0.8 % */
 		span = limit->period_ns / limit->amount / (128 / TICKS_MIN);
 		break;
 	default: /* a sliding-log is always held by the precise clock */
