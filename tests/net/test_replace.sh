@@ -15,12 +15,12 @@ unloaded() { ! bpftool prog show id "$1" >/dev/null 2>&1; }
 
 # ---- under flood
 
-SWAPS=3
+SWAPS=2
 
 flooding() { # what arrives at B, or is to leave it, without an end
 	case $HOOK in
 	egress) bg in_ns B python3 "$TOP/tests/net/datagrams.py" 10.77.0.1 1000000000 10 ;;
-	*) bg in_ns A "$TOP/build/flood" -i veth-A --seconds 60 --rate 50000 --src 10.78.0.0/16 ;;
+	*) bg in_ns A "$TOP/build/flood" -i veth-A --seconds 60 --rate 20000 --src 10.78.0.0/16 ;;
 	esac
 }
 
@@ -189,7 +189,7 @@ test_crash() { # HOOK
 	HOOK=$1 DENIED=0
 	rl B attach veth-B --hook "$HOOK" && rl B rule add any icmp deny && whole || return
 	for call in sendto bpf; do
-		[[ $call == bpf ]] && step=60 || step=1
+		[[ $call == bpf ]] && step=120 || step=1
 		for ((n = 1; n < 400; n += step)); do
 			replace_killed "$call" "$n" || break
 			killed=$((killed + 1))
