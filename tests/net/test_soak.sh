@@ -68,7 +68,7 @@ one_second() {
 floods() {
 	local source
 	for source in 10.64.0.0/26 fd78::/58 10.64.0.0/14 fd78:1::/48; do
-		flood A --seconds $((SOAK_S / 4)) --rate "$RATE" --batch 16 --src "$source" --sport 0 >>"$TMP/floods" || return
+		flood A --seconds $((SOAK_S / 4)) --rate "$RATE" --batch 16 --src "$source" --sport 0 >>"$TMP/floods" 2>>"$TMP/floods.err" || return
 	done
 }
 
@@ -86,7 +86,8 @@ test_soak() {
 		next=$(jq -n "[$next + 1, now] | max")
 		sleep "$(jq -n "[$next - now, 0] | max")"
 	done
-	wait "$FLOODS" && echo "$second policies" && [[ $second -ge $((SOAK_S / 20)) ]] || return
+	wait "$FLOODS" || { echo "the flood ended with $?" && cat "$TMP/floods.err" && return 1; }
+	echo "$second policies" && [[ $second -ge $((SOAK_S / 20)) ]] || return
 	sizes >"$TMP/sizes-late"
 }
 
