@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The whole check: dependencies, build with -Werror, lint, all tests. The last line of output is
 # always `N passed, N failed, N skipped`. The tests speak TAP; each file's output stays in build/log.
-# As many at once as there are processors; a file may ask for another time limit with a comment
-# `check: timeout SECONDS` in its source, for the whole machine with `check: alone`, and, if it lasts
-# long and does little, for a place beside all others with `check: beside`.
+# One more at once than there are processors, for many wait. A file may ask for another time limit with
+# a comment `check: timeout SECONDS` in its source, for the whole machine with `check: alone`, and, if
+# it lasts long and does little, for a place beside all others with `check: beside`.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -22,6 +22,7 @@ LOG=build/log
 TIMEOUT=120
 source scripts/tap.sh
 unit_only=0
+TOGETHER=() ALONE=() BESIDE=()
 
 usage() {
 	cat <<-'END'
@@ -156,22 +157,30 @@ run_some() {
 	collect_to 0
 }
 
-run_tests() {
-	local file together=() alone=() beside=()
+# sort_tests NAME…: into TOGETHER, ALONE and BESIDE.
+sort_tests() {
+	local file
 	while read -r file; do
 		if is_alone "$file"; then
-			alone+=("$file")
+			ALONE+=("$file")
 		elif is_beside "$file"; then
-			beside+=("$file")
+			BESIDE+=("$file")
 		else
-			together+=("$file")
+			TOGETHER+=("$file")
 		fi
 	done < <(selected "$@")
-	for file in ${beside[@]+"${beside[@]}"}; do
+}
+
+begin_beside() {
+	local file
+	for file in ${BESIDE[@]+"${BESIDE[@]}"}; do
 		begin "$file"
 	done
-	run_some $(($(nproc) + ${#beside[@]})) ${together[@]+"${together[@]}"}
-	run_some 1 ${alone[@]+"${alone[@]}"}
+}
+
+run_tests() {
+	run_some $(($(nproc) + 1 + ${#BESIDE[@]})) ${TOGETHER[@]+"${TOGETHER[@]}"}
+	run_some 1 ${ALONE[@]+"${ALONE[@]}"}
 }
 
 umask 022
@@ -186,7 +195,9 @@ done
 
 rm -rf "$LOG" && mkdir -p "$LOG" || exit 1
 step deps ./scripts/deps.sh || finish
-[[ $# -gt 0 ]] || step lint make WERROR=1 lint
 step build make -j"$(nproc)" WERROR=1 all tests benches || finish
-run_tests "$@"
+sort_tests "$@"
+begin_beside
+[[ $# -gt 0 ]] || step lint make WERROR=1 lint
+run_tests
 finish

@@ -72,7 +72,7 @@ static void rows_policy(void)
 		snprintf(prefix, sizeof(prefix), "10.%zu.0.0/16", row);
 		for (const char *c = rows[row].rules; *c; c++)
 			if (*c == '~')
-				used += strlen(strcpy(rules + used, prefix));
+				used += snprintf(rules + used, sizeof(rules) - used, "%s", prefix);
 			else
 				rules[used++] = *c;
 		rules[used++] = ';';
