@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a limit counts a packet by. */
+/* What a limit counts a packet by, and as how much. */
 #ifndef RLCTL_KEY_H
 #define RLCTL_KEY_H
 
@@ -55,6 +55,11 @@ static __always_inline void key_build(struct rl_state_key *key, const struct pac
 		key->sport = p->sport;
 		key->proto = p->proto;
 	}
+}
+
+static __always_inline __u64 limit_amount(const struct packet *p, const struct rl_rule *rule)
+{
+	return rule->flags & RL_RULE_BYTES ? p->bytes : packet_count(p);
 }
 
 /* The source itself, under no limit. */

@@ -11,15 +11,11 @@
 #include "algorithm/warm_up.h"
 #include "ban.h"
 #include "classify.h"
+#include "fleet.h"
 #include "lease.h"
 #include "log.h"
 #include "newcomer.h"
 #include "outcome.h"
-
-static __always_inline __u64 limit_amount(const struct packet *p, const struct rl_rule *rule)
-{
-	return rule->flags & RL_RULE_BYTES ? p->bytes : packet_count(p);
-}
 
 /* ---- would the limit admit it? */
 
@@ -98,7 +94,7 @@ __noinline int lru_peek(struct packet *p, const struct rl_rule *rule, __u64 now_
 {
 	__u64 until_ns = 0;
 
-	if (!p || !rule)
+	if (!p || !rule || (rule->place == RL_PLACE_FLEET && !fleet_admits(p, rule)))
 		return 0;
 	if (lru_admits(p, rule, now_ns, &until_ns))
 		return 1;
@@ -182,8 +178,7 @@ __noinline int state_take(struct packet *p, const struct rl_rule *rule, __u64 no
 	if (!state)
 		return OUTCOME_NO_ROOM;
 	if (rule->limit.algorithm == RL_FIXED_WINDOW)
-		taken = fixed_window_take(&rule->window, state, now_ns, limit_amount(p, rule),
-					  &p->taken);
+		taken = window_take(&rule->window, state, now_ns, limit_amount(p, rule), &p->taken);
 	else if (rule->limit.algorithm == RL_WARM_UP)
 		taken = warm_up_take(&rule->warm_up, state, gcra_now(now_ns), packet_count(p),
 				     &p->taken);
@@ -284,6 +279,23 @@ static __always_inline int limit_take_big(struct packet *p, const struct rl_rule
 	return newcomer == NEWCOMER_WITHIN ? OUTCOME_WITHIN : OUTCOME_OVER;
 }
 
+/* From the fleet, then from the ordinary state, which holds the whole limit. */
+static __always_inline int limit_take_fleet(struct packet *p, const struct rl_rule *rule,
+					    __u64 now_ns)
+{
+	__u64 amount = limit_amount(p, rule);
+	int outcome = fleet_take(p, rule, amount);
+
+	if (outcome == FLEET_OWN)
+		return fleet_window_take(p, rule, amount) ? OUTCOME_WITHIN : OUTCOME_OVER;
+	if (outcome != FLEET_WITHIN)
+		return OUTCOME_OVER;
+	outcome = lru_take(p, rule, now_ns);
+	if (outcome != OUTCOME_WITHIN)
+		fleet_refund(p, rule, amount);
+	return outcome;
+}
+
 /* Takes what the packet costs; p->taken is then what limit_refund gives back. enum outcome. */
 __noinline int limit_take(struct packet *p, const struct rl_rule *rule)
 {
@@ -301,6 +313,8 @@ __noinline int limit_take(struct packet *p, const struct rl_rule *rule)
 		return shared_take(p, rule, now_ns, limit_amount(p, rule));
 	case RL_PLACE_NEWCOMER:
 		return limit_take_big(p, rule, now_ns);
+	case RL_PLACE_FLEET:
+		return limit_take_fleet(p, rule, now_ns);
 	}
 	return lru_take(p, rule, now_ns);
 }
@@ -367,6 +381,9 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 	} else if (rule->place == RL_PLACE_SHARED) {
 		shared_refund(p, rule);
 	} else if (rule->place == RL_PLACE_LRU) {
+		lru_refund(p, rule);
+	} else if (rule->place == RL_PLACE_FLEET) {
+		fleet_refund(p, rule, limit_amount(p, rule));
 		lru_refund(p, rule);
 	} else if (!newcomer_refund(p, rule)) {
 		lru_refund(p, rule);

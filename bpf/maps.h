@@ -150,6 +150,58 @@ struct {
 	__array(values, struct logs_inner);
 } logs SEC(".maps");
 
+/* Of limits that a fleet shares: fleet.h. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, RL_FLEET_LIMITS);
+	__type(key, __u32);
+	__type(value, struct rl_fleet_limit);
+} fleet_limits SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, RL_FLEET_GRANTS);
+	__type(key, struct rl_state_key);
+	__type(value, struct rl_fleet_grant);
+} fleet_grants SEC(".maps");
+
+struct fleet_keys_inner {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(struct rl_state_key));
+	__uint(value_size, sizeof(struct rl_fleet_key));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct fleet_keys_inner);
+} fleet_keys SEC(".maps");
+
+/* Keys that want a lease, as struct rl_state_key. */
+struct fleet_events_inner {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct fleet_events_inner);
+} fleet_events SEC(".maps");
+
+/* Not for packets: what the agent says of itself. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rl_fleet_session);
+} fleet_session SEC(".maps");
+
 /* One element, all zero: a fresh state of any size, for those larger than a stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

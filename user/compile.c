@@ -180,6 +180,8 @@ static uint32_t rule_uses(const struct rule *rule)
 
 	if (rule->action != RL_ACTION_LIMIT)
 		return uses;
+	if (limit->fleet)
+		uses |= RL_USE_FLEET;
 	if (limit->over == RL_OVER_BAN && limit->ban_source)
 		uses |= RL_USE_SOURCE_BANS;
 	if (limit->algorithm == RL_SLIDING_WINDOW)
@@ -214,10 +216,14 @@ static void emit_rule(struct build *b, const struct rule *rule)
 /* What the language has and this instance has not. */
 static int check_rule(struct build *b, const struct rule *rule)
 {
-	if (rule->limit.fleet)
-		return refuse_plain(
-			b, rule, -EOPNOTSUPP,
-			"fleet limits are not in this version: leave out the word fleet");
+	if (rule->limit.fleet && b->ctx->share)
+		return refuse_plain(b, rule, -EOPNOTSUPP,
+				    "a fleet limit is one for all CPUs: detach, and attach with "
+				    "--table hot or lru");
+	if (rule->limit.fleet && rule->limit.algorithm == RL_FIXED_WINDOW &&
+	    rule->limit.period_ns < NS_PER_SECOND)
+		return refuse_plain(b, rule, -EOPNOTSUPP,
+				    "the windows of a fleet are a second long at least");
 	if (rule->limit.algorithm == RL_SLIDING_LOG && rule->limit.amount > b->ctx->log_max)
 		return refuse(b, rule, -E2BIG, "packets in a sliding-log", b->ctx->log_max,
 			      "detach, and attach with larger --log-depth");

@@ -58,6 +58,11 @@ struct attach_options {
 	X(bans)          \
 	X(shared)        \
 	X(leases)        \
+	X(fleet_limits)  \
+	X(fleet_grants)  \
+	X(fleet_keys)    \
+	X(fleet_events)  \
+	X(fleet_session) \
 	X(reasons)       \
 	X(rule_counters) \
 	X(instance)      \

@@ -14,11 +14,12 @@
 #include "rlctl.skel.h"
 #include "units.h"
 
-#define ONE_PIECE        2048u /* bytes of MTU that every driver has in one buffer */
-#define BANS_LEAST       4096u
-#define LOGS_BYTES       (64u << 20)         /* sliding logs are large: as many as fit in this */
-#define CREATION_TURN_NS (4 * NS_PER_SECOND) /* in which newcomers may fill an LRU anew */
-#define LRU_LEAST_A_CPU  256u                /* an LRU keeps 128 free entries on every CPU */
+#define ONE_PIECE          2048u /* bytes of MTU that every driver has in one buffer */
+#define BANS_LEAST         4096u
+#define LOGS_BYTES         (64u << 20)         /* sliding logs are large: as many as fit in this */
+#define CREATION_TURN_NS   (4 * NS_PER_SECOND) /* in which newcomers may fill an LRU anew */
+#define FLEET_EVENTS_BYTES (1u << 20)          /* 18,000 keys a tick */
+#define LRU_LEAST_A_CPU    256u                /* an LRU keeps 128 free entries on every CPU */
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
@@ -115,9 +116,9 @@ int object_load_pinned(const char *path, const struct rl_instance *info, struct 
 	return ret;
 }
 
-/* Puts an LRU map of this kind into the outer map's slot, if there is none. 1 when it made one. */
-static int inner_make(const struct instance *instance, int outer, const char *name,
-		      uint32_t value_size, uint32_t entries)
+/* Puts a map of this kind into the outer map's slot, if there is none. 1 when it made one. */
+static int inner_make_typed(int outer, enum bpf_map_type type, const char *name, uint32_t key_size,
+			    uint32_t value_size, uint32_t entries)
 {
 	uint32_t zero = 0;
 	int ret = 0, fd = inner_open(outer, 0);
@@ -126,14 +127,31 @@ static int inner_make(const struct instance *instance, int outer, const char *na
 		close(fd);
 	if (fd != -ENOENT)
 		return fd < 0 ? fd : 0;
-	fd = bpf_map_create(lru_type(&instance->info), name, sizeof(struct rl_state_key),
-			    value_size, entries, NULL);
+	fd = bpf_map_create(type, name, key_size, value_size, entries, NULL);
 	if (fd < 0)
 		return -errno;
 	if (bpf_map_update_elem(outer, &zero, &fd, BPF_ANY))
 		ret = -errno;
 	close(fd);
 	return ret ? ret : 1;
+}
+
+static int inner_make(const struct instance *instance, int outer, const char *name,
+		      uint32_t value_size, uint32_t entries)
+{
+	return inner_make_typed(outer, lru_type(&instance->info), name, sizeof(struct rl_state_key),
+				value_size, entries);
+}
+
+static int fleet_maps_make(const struct instance *instance)
+{
+	int ret = inner_make_typed(instance->fd.fleet_keys, BPF_MAP_TYPE_LRU_HASH, "rlctl_fleet",
+				   sizeof(struct rl_state_key), sizeof(struct rl_fleet_key),
+				   instance->info.sources);
+
+	return ret < 0 ? ret
+		       : inner_make_typed(instance->fd.fleet_events, BPF_MAP_TYPE_RINGBUF,
+					  "rlctl_events", 0, 0, FLEET_EVENTS_BYTES);
 }
 
 int policy_maps_make(const struct instance *instance, uint32_t uses)
@@ -144,7 +162,9 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 	uint32_t logs = most(least(info->sources, LOGS_BYTES / log_size), LRU_LEAST_A_CPU * cpus);
 	int ret = 0;
 
-	if (uses & RL_USE_FLOWS)
+	if (uses & RL_USE_FLEET)
+		ret = fleet_maps_make(instance);
+	if (ret >= 0 && uses & RL_USE_FLOWS)
 		ret = inner_make(instance, instance->fd.flows, "rlctl_flows",
 				 sizeof(struct rl_state), info->sources);
 	if (ret >= 0 && uses & RL_USE_WINDOWS)

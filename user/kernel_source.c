@@ -428,10 +428,10 @@ int instance_packet_look(const struct instance *instance, const struct policy *p
 
 /* ---- forgiving */
 
-/* In the map of the limit's states. */
-static int state_forget(const struct instance *instance, const struct source_entry *entry)
+/* In the map behind fd, which is closed; a map that was never made has nothing to forget. */
+static int map_forget(int fd, const struct source_entry *entry)
 {
-	int fd = state_map_open(instance, entry->rule), ret = 0;
+	int ret = 0;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
@@ -457,7 +457,9 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 	numbers = rule_numbers(s, entry->rule);
 	if (numbers.place == RL_PLACE_HOT)
 		return ret ? ret : hot_forget(table, &numbers, &entry->key);
-	ret = ret ? ret : state_forget(s->instance, entry);
+	ret = ret ? ret : map_forget(state_map_open(s->instance, entry->rule), entry);
+	if (!ret && entry->rule->limit.fleet)
+		ret = map_forget(inner_open(s->instance->fd.fleet_keys, 0), entry);
 	if (!ret && numbers.place == RL_PLACE_NEWCOMER)
 		/* after the state, from which a packet would make it anew */
 		ret = hot_forget(table, &numbers, &entry->key);

@@ -169,7 +169,7 @@ static void lease_compile(const struct rl_limit *limit, const struct compile_con
 		rate_amount_in(limit->amount, limit->period_ns, LEASE_US * NS_PER_US) / bits;
 	uint64_t most = limit->size / bits / ctx->cpus / LEASE_PART;
 
-	if (limit->key != RL_KEY_RULE || ctx->cpus < 2)
+	if (limit->key != RL_KEY_RULE || limit->fleet || ctx->cpus < 2)
 		return;
 	lease = lease < most ? lease : most;
 	lease = lease < out->gcra.cost_max ? lease : out->gcra.cost_max;
@@ -198,6 +198,8 @@ static bool is_bucket(const struct rl_limit *limit)
 
 static enum rl_place place_choose(const struct rl_limit *limit, const struct compile_context *ctx)
 {
+	if (limit->fleet)
+		return RL_PLACE_FLEET;
 	if (limit->key == RL_KEY_RULE)
 		return is_bucket(limit) ? RL_PLACE_SHARED : RL_PLACE_LRU;
 	if (!ctx->hot)

@@ -137,7 +137,6 @@ static struct policy random_policy(void)
 
 		random_rule(line, &on_xdp);
 		rule = must_parse(line, &on_xdp);
-		rule.limit.fleet = 0; /* not yet */
 		assert_int_equal(policy_put(&policy, &rule), 0);
 	}
 	return policy;

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a member of a fleet may let through of a limit that all members share. The agent (user/
+ * fleet_agent.c) moves quotas; packets never wait for it.
+ *
+ * A key has a bucket as in algorithm/gcra.h, but on a clock of its own that counts what the key has
+ * earned: grains, not nanoseconds. That clock is the limit's (the part of its rate that every
+ * member has for every key, or all that it has while it is alone) plus the key's lease, a rate for
+ * a time. So a bucket stays exact while rates come and go. Both are records that only the agent
+ * writes and that end by themselves: when the agent dies, leases end, and the limit's clock goes on
+ * with the rate for a member alone.
+ *
+ * A fixed window has leased amounts instead: `word` counts what was spent of the lease of the
+ * window that is in its upper bits. What is not leased is held to the cap by the limit's own
+ * window.
+ *
+ * The limit's ordinary state, with the whole rate, is asked and charged as well (limiter.h), so
+ * nothing that the agent writes lets through more than the whole limit.
+ *
+ * Caps move without making tokens: who writes one that is larger by d sets the clock back by d, and
+ * ahead by d when it becomes smaller. What ends by itself is kept alike.
+ *
+ * Race: CPUs read the clock at different instants: a bucket is wrong by what is earned in between.
+ */
+#ifndef RLCTL_FLEET_H
+#define RLCTL_FLEET_H
+
+#include "algorithm/fixed_window.h"
+#include "algorithm/fleet_clock.h"
+#include "clock.h"
+#include "key.h"
+#include "state.h"
+
+#define FLEET_ASK_NS 10000000ULL /* a key asks again at the earliest */
+#define FLEET_TRIES  4
+
+/* OWN: a window has no lease that covers it; what the member has without one is to be asked. */
+enum fleet { FLEET_OVER, FLEET_WITHIN, FLEET_OWN };
+#define FLEET_HEAVY (1 << 8)
+
+static __always_inline __u64 fleet_cost(const struct rl_rule *rule, __u64 amount)
+{
+	return amount << (rule->flags & RL_RULE_BYTES ? RL_FLEET_BYTE_SHIFT
+						      : RL_FLEET_PACKET_SHIFT);
+}
+
+/* What is spent of the cap; a word that lies far ahead is of a clock that was set back. */
+static __always_inline __u64 fleet_level(const struct fleet_clock *clock, struct rl_fleet_key *key)
+{
+	__u64 old = *(volatile __u64 *)&key->word;
+	__s64 level = (__s64)(old - clock->grains);
+
+	if (!old || level <= 0)
+		return 0;
+	if ((__u64)level > 2 * clock->cap)
+		__sync_val_compare_and_swap(&key->word, old, clock->grains + clock->cap);
+	return level;
+}
+
+static __always_inline struct rl_fleet_key *fleet_key_find(const struct rl_state_key *key)
+{
+	void *map = only(&fleet_keys);
+
+	return map ? bpf_map_lookup_elem(map, key) : NULL;
+}
+
+static __always_inline struct rl_fleet_key *fleet_key_create(const struct rl_state_key *key)
+{
+	struct rl_fleet_key none = {};
+	void *map = only(&fleet_keys);
+
+	if (!map)
+		return NULL;
+	bpf_map_update_elem(map, key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(map, key);
+}
+
+/* Tells the agent of the key, at most once in FLEET_ASK_NS. */
+__noinline int fleet_ask(struct rl_state_key *key, struct rl_fleet_key *state, __u64 now_ns)
+{
+	void *events;
+	__u64 old;
+
+	if (!key || !state)
+		return 0;
+	old = *(volatile __u64 *)&state->asked_ns;
+	if (now_ns - old < FLEET_ASK_NS ||
+	    __sync_val_compare_and_swap(&state->asked_ns, old, now_ns) != old)
+		return 0;
+	events = only(&fleet_events);
+	if (events)
+		bpf_ringbuf_output(events, key, sizeof(*key), BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* fleet_clock_of, of its own so that it is verified once. `grant` may be NULL. */
+__noinline int fleet_clock_read(const struct rl_fleet_limit *limit,
+				const struct rl_fleet_grant *grant, __u64 now_ns,
+				struct fleet_clock *out)
+{
+	if (!limit || !out)
+		return 0;
+	*out = fleet_clock_of(limit, grant, now_ns);
+	return 0;
+}
+
+/* Keys that never used more than half of what a member has for each are of no interest. */
+static __always_inline bool fleet_is_heavy(const struct fleet_clock *clock, __u64 level, __u64 cost)
+{
+	return clock->cap >= 4 * cost && level > clock->cap / 2;
+}
+
+/* ---- fixed windows */
+
+static __always_inline bool fleet_lease_holds(const struct rl_fleet_grant *grant, __u64 now_ns)
+{
+	return grant && now_ns < grant->until_ns;
+}
+
+static __always_inline __u64 fleet_spent(const struct rl_fleet_grant *grant, __u64 word)
+{
+	return (word ^ grant->since_ns << RL_FLEET_SPENT_BITS) >> RL_FLEET_SPENT_BITS
+		       ? 0
+		       : word << (64 - RL_FLEET_SPENT_BITS) >> (64 - RL_FLEET_SPENT_BITS);
+}
+
+static __always_inline bool fleet_lease_covers(const struct rl_fleet_grant *grant,
+					       const struct rl_fleet_key *key, __u64 now_ns,
+					       __u64 amount)
+{
+	return fleet_lease_holds(grant, now_ns) && key &&
+	       fleet_spent(grant, *(volatile __u64 *)&key->word) + amount <= grant->phase.grains;
+}
+
+__noinline int fleet_lease_take(const struct rl_fleet_grant *grant, struct rl_fleet_key *key,
+				__u64 now_ns, __u64 amount)
+{
+	if (!grant || !key)
+		return 0;
+	for (int i = 0; i < FLEET_TRIES && fleet_lease_covers(grant, key, now_ns, amount); i++) {
+		__u64 old = *(volatile __u64 *)&key->word, spent = fleet_spent(grant, old) + amount;
+
+		if (spent > grant->phase.grains)
+			return false;
+		if (__sync_val_compare_and_swap(
+			    &key->word, old, grant->since_ns << RL_FLEET_SPENT_BITS | spent) == old)
+			return true;
+	}
+	return false;
+}
+
+/* The limit's window, as large as what is not leased. */
+static __always_inline struct rl_window
+fleet_window(const struct rl_rule *rule, const struct rl_fleet_limit *limit, __u64 now_ns)
+{
+	struct rl_window window = rule->window;
+
+	window.amount = limit->phase[fleet_is_alone(limit, now_ns)].cap;
+	return window;
+}
+
+static __always_inline bool fleet_window_admits(const struct rl_rule *rule,
+						const struct rl_fleet_limit *limit,
+						const struct rl_state_key *key, __u64 now_ns,
+						__u64 amount)
+{
+	struct rl_window window = fleet_window(rule, limit, now_ns);
+	struct rl_state fresh = {}, *state = state_find(rule, key);
+
+	return fixed_window_admits(&window, state ? state : &fresh, now_ns, amount);
+}
+
+/* ---- for limiter.h */
+
+static __always_inline struct rl_fleet_limit *fleet_limit_find(const struct rl_rule *rule)
+{
+	__u32 id = rule->limit_id;
+
+	return bpf_map_lookup_elem(&fleet_limits, &id);
+}
+
+/* Would the fleet's part of a limit admit it? A limit of no fleet is held by its ordinary state. */
+__noinline int fleet_admits(struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_fleet_limit *limit;
+	struct rl_fleet_grant *grant;
+	struct rl_fleet_key *state;
+	struct fleet_clock clock = {};
+	struct rl_state_key key;
+	__u64 now_ns, amount;
+	bool within;
+
+	if (!p || !rule)
+		return 0;
+	limit = fleet_limit_find(rule);
+	if (!limit)
+		return 1;
+	amount = limit_amount(p, rule);
+	now_ns = clock_precise(p);
+	key_build(&key, p, rule);
+	grant = bpf_map_lookup_elem(&fleet_grants, &key);
+	state = fleet_key_find(&key);
+	if (rule->limit.algorithm == RL_FIXED_WINDOW) {
+		within = fleet_lease_covers(grant, state, now_ns, amount) ||
+			 fleet_window_admits(rule, limit, &key, now_ns, amount);
+	} else {
+		fleet_clock_read(limit, grant, now_ns, &clock);
+		within = (state ? fleet_level(&clock, state) : 0) + fleet_cost(rule, amount) <=
+			 clock.cap;
+	}
+	if (within)
+		return 1;
+	if (!state)
+		state = fleet_key_create(&key);
+	if (!state)
+		return 0;
+	state->refused += amount;
+	fleet_ask(&key, state, now_ns);
+	return 0;
+}
+
+/* enum fleet; FLEET_HEAVY where the key is. `cost` in grains. */
+__noinline int fleet_bucket_take(const struct fleet_clock *clock, struct rl_fleet_key *state,
+				 __u64 cost)
+{
+	if (!clock || !state)
+		return FLEET_OVER;
+
+	for (int i = 0; i < FLEET_TRIES; i++) {
+		__u64 old = *(volatile __u64 *)&state->word, level = fleet_level(clock, state);
+		__u64 next = clock->grains + level + cost;
+
+		if (level + cost > clock->cap)
+			return FLEET_OVER;
+		if (__sync_val_compare_and_swap(&state->word, old, next ?: 1) == old)
+			return fleet_is_heavy(clock, level + cost, cost)
+				       ? FLEET_WITHIN | FLEET_HEAVY
+				       : FLEET_WITHIN;
+	}
+	return FLEET_OVER;
+}
+
+/* enum fleet. */
+__noinline int fleet_take(struct packet *p, const struct rl_rule *rule, __u64 amount)
+{
+	struct rl_fleet_limit *limit;
+	struct rl_fleet_grant *grant;
+	struct rl_fleet_key *state;
+	struct fleet_clock clock = {};
+	struct rl_state_key key;
+	int taken = FLEET_WITHIN;
+	bool heavy = false;
+	__u64 now_ns;
+
+	if (!p || !rule)
+		return FLEET_OVER;
+	limit = fleet_limit_find(rule);
+	if (!limit)
+		return FLEET_WITHIN;
+	now_ns = clock_precise(p);
+	key_build(&key, p, rule);
+	grant = bpf_map_lookup_elem(&fleet_grants, &key);
+	state = fleet_key_find(&key);
+	if (!state)
+		state = fleet_key_create(&key);
+	if (!state)
+		return FLEET_OVER;
+	if (rule->limit.algorithm != RL_FIXED_WINDOW) {
+		fleet_clock_read(limit, grant, now_ns, &clock);
+		taken = fleet_bucket_take(&clock, state, fleet_cost(rule, amount));
+	} else if (!fleet_lease_take(grant, state, now_ns, amount)) {
+		taken = FLEET_OWN | FLEET_HEAVY;
+	}
+	heavy = taken & FLEET_HEAVY;
+	taken &= ~FLEET_HEAVY;
+	if (taken == FLEET_WITHIN)
+		state->used += amount;
+	if (heavy)
+		fleet_ask(&key, state, now_ns);
+	return taken;
+}
+
+/* fixed_window_take, of its own so that it is verified once. */
+__noinline int window_take(const struct rl_window *window, struct rl_state *state, __u64 now_ns,
+			   __u64 amount, __u64 *taken)
+{
+	return window && state && taken && fixed_window_take(window, state, now_ns, amount, taken);
+}
+
+/* From the limit's ordinary window, up to what a member has of it without a lease. */
+__noinline int fleet_window_take(struct packet *p, const struct rl_rule *rule, __u64 amount)
+{
+	struct rl_fleet_limit *limit;
+	struct rl_fleet_key *counts;
+	struct rl_window window;
+	struct rl_state_key key;
+	struct rl_state *state;
+	__u64 now_ns;
+
+	if (!p || !rule)
+		return 0;
+	limit = fleet_limit_find(rule);
+	if (!limit)
+		return 0;
+	now_ns = clock_precise(p);
+	window = fleet_window(rule, limit, now_ns);
+	key_build(&key, p, rule);
+	state = state_find(rule, &key);
+	if (!state)
+		state = state_create(rule, &key);
+	if (!state || !window_take(&window, state, now_ns, amount, &p->taken))
+		return 0;
+	counts = fleet_key_find(&key);
+	if (counts)
+		counts->used += amount;
+	return 1;
+}
+
+/* Gives back to the bucket. A window's lease is not given back: that costs one packet of it. */
+__noinline int fleet_refund(struct packet *p, const struct rl_rule *rule, __u64 amount)
+{
+	struct rl_fleet_key *state;
+	struct rl_state_key key;
+
+	if (!p || !rule || rule->limit.algorithm == RL_FIXED_WINDOW || !fleet_limit_find(rule))
+		return 0;
+	key_build(&key, p, rule);
+	state = fleet_key_find(&key);
+	if (state)
+		__sync_fetch_and_add(&state->word, -fleet_cost(rule, amount));
+	return 0;
+}
+
+#endif
