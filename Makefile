@@ -25,14 +25,14 @@ LLVM_STRIP ?= llvm-strip
 BPFTOOL    ?= $(or $(shell bpftool version >/dev/null 2>&1 && echo bpftool), \
 		$(lastword $(wildcard /usr/lib/linux-tools/*/bpftool)),bpftool)
 PKG_CONFIG ?= pkg-config
-PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw
+PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis
 
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
 HARDEN   := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fPIE
 INCLUDES := -Iinclude -Iuser -Ibpf -Ibuild -Itests
 LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lbpf -ljson-c -lpcap \
-	    -lmicrohttpd -lncursesw -ltinfo) \
+	    -lmicrohttpd -lncursesw -ltinfo -lhiredis) \
 	    -lelf -lm -lz
 USER_FLAGS   := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) \
 		$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)
@@ -63,7 +63,7 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests benches check check-vm lint fuzz bench install uninstall deb rpm clean help FORCE
+.PHONY: all tests benches check check-vm lint fuzz bench bench-fleet install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
 tests: $(TESTS) $(SANE_TESTS) $(FUZZERS)
@@ -172,6 +172,9 @@ fuzz: $(FUZZERS)
 bench: all benches
 	@$(firstword $(wildcard scripts/bench.sh tests/bench/bench.sh) echo no bench script)
 
+bench-fleet: all benches
+	@tests/bench/fleet.sh
+
 UNITS    := $(notdir $(wildcard systemd/*.service))
 UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's, /etc/rlctl/, $(SYSCONFDIR)/rlctl/,'
 
@@ -205,6 +208,7 @@ help:
 	@echo 'make lint       style and static analysis only'
 	@echo 'make fuzz       the fuzz targets, FUZZ_S=60 seconds each; FUZZ=NAME for one of them'
 	@echo 'make bench      run the benchmarks (as root)'
+	@echo 'make bench-fleet  a fleet of eight members on this machine (as root)'
 	@echo 'make install    PREFIX=/usr/local DESTDIR= ; make uninstall ; make clean'
 	@echo 'make deb        a package for Debian, in build/      make rpm   one for Fedora'
 	@echo 'Variables: V=1 WERROR=1 VERSION= CC= CFLAGS= LDFLAGS= CLANG= BPFTOOL='

@@ -6,7 +6,8 @@ set -euo pipefail
 export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 
 # THING is probed by its form: *.h a header, *.so.* a shared library, *.gpg a keyring, *.a what clang
-# links to, anything else a command. Where the package is "-" that distribution does without.
+# links to, anything else a command. Where the package is "-" that distribution does without. A library
+# whose package has another name in every release comes with the package for building.
 # thing            group  Debian            Fedora
 TABLE='
 gcc                build  gcc               gcc
@@ -24,6 +25,7 @@ json-c/json.h      build  libjson-c-dev     json-c-devel
 pcap/pcap.h        build  libpcap-dev       libpcap-devel
 microhttpd.h       build  libmicrohttpd-dev libmicrohttpd-devel
 curses.h           build  libncurses-dev    ncurses-devel
+hiredis/hiredis.h  build  libhiredis-dev    hiredis-devel
 libelf.h           build  libelf-dev        elfutils-libelf-devel
 zlib.h             build  zlib1g-dev        zlib-devel
 libbpf.so.1        run    libbpf1           libbpf
@@ -32,6 +34,7 @@ libjson-c.so.5     run    libjson-c5        json-c
 libpcap.so         run    libpcap0.8        libpcap
 libmicrohttpd.so.12 run   libmicrohttpd12   libmicrohttpd
 libncursesw.so.6   run    libncursesw6      ncurses-libs
+libhiredis.so      run    libhiredis-dev    hiredis
 libelf.so.1        run    libelf1           elfutils-libelf
 libz.so.1          run    zlib1g            zlib
 cmocka.h           test   libcmocka-dev     libcmocka-devel
@@ -65,6 +68,8 @@ xdp-filter         test   xdp-tools         xdp-tools
 nft                test   nftables          nftables
 iptables           test   iptables          iptables-nft
 debootstrap        test   debootstrap       debootstrap
+redis-server       test   redis-server      redis
+redis-cli          test   redis-tools       redis
 gnuplot            test   gnuplot-nox       gnuplot-minimal
 systemd-analyze    test   systemd           systemd
 udevadm            test   udev              systemd-udev
@@ -184,7 +189,7 @@ which_package() {
 # policy-rc.d says no for as long as this takes (one that is there is the administrator's), and what
 # was new is disabled. Neither needs an init system, so it is the same in a chroot.
 install_debian() {
-	local policy=/usr/sbin/policy-rc.d
+	local policy=/usr/sbin/policy-rc.d service
 	export DEBIAN_FRONTEND=noninteractive
 	apt-get update -qq || return
 	if [[ ! -e $policy && ! -L $policy ]]; then
@@ -192,7 +197,9 @@ install_debian() {
 		printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy || return
 	fi
 	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" || return
-	[[ " $* " != *' prometheus '* ]] || update-rc.d prometheus disable
+	for service in prometheus redis-server; do
+		[[ " $* " != *" $service "* ]] || update-rc.d "$service" disable || return
+	done
 }
 
 install_packages() {

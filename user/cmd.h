@@ -51,7 +51,11 @@
 	X(WRITE, "write", 'w', "FILE", "a capture of them instead; - is standard output")     \
 	X(PACKETS, "count", 0, "N", "end after so many packets")                              \
 	X(SECONDS, "seconds", 0, "S", "end after so many seconds")                            \
-	X(ONCE, "once", 0, NULL, "one picture as plain text")
+	X(ONCE, "once", 0, NULL, "one picture as plain text")                                 \
+	X(REDIS, "redis", 0, "URL", "where the fleet meets; @FILE holds the URL")             \
+	X(NAME, "name", 0, "FLEET", "the fleet's name")                                       \
+	X(NODE, "node", 0, "NAME", "this member's name; HOST:DEV")                            \
+	X(INTERVAL, "interval", 0, "TIME", "how often quotas move; 50ms")
 #define COMMAND_OPTION_ENUM(name, ...) OPTION_##name,
 enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };
 
@@ -123,6 +127,9 @@ int attach_replace(const struct command *command,
  * confirmed in time. The writers' lock is given away meanwhile. 0: confirmed. */
 int policy_try(struct instance *instance, struct policy *next, const char *file,
 	       uint64_t duration_ns); /* cmd_try.c */
+int cmd_fleet_join(const struct command *command);
+int cmd_fleet_status(const struct command *command);
+int cmd_fleet_leave(const struct command *command);
 
 /* No instance is what the target names: that is 0 and a note where it names no device, else -1 and
  * what is to do about it. */

@@ -12,6 +12,12 @@
 	"The words are those of a policy file's line behind \"rule\":\n" \
 	"  any|device|ADDRESS[/LEN] [MATCH ...] allow|deny|limit RATE ... [for DURATION]\n"
 
+#define FLEET_MORE                                                                               \
+	"URL is redis://HOST[:PORT][/DB], unix:///PATH[?db=DB] or\n"                             \
+	"  redis+sentinel://HOST[:PORT],.../MASTER[/DB]. With [USER]:PASSWORD@ before HOST it\n" \
+	"  stands in a file (--redis @FILE) or in RLCTL_REDIS_URL; or the password alone in\n"   \
+	"  RLCTL_REDIS_PASSWORD.\n"
+
 const struct verb verbs[] = {
 	{
 		.name = "attach",
@@ -171,6 +177,29 @@ const struct verb verbs[] = {
 		.words_min = 1,
 		.words_max = 1,
 		.run = cmd_source_forgive,
+	},
+	{
+		.name = "fleet join",
+		.words = "",
+		.summary = "Share the limits with the word fleet; runs until it is ended",
+		.more = FLEET_MORE,
+		.options = OPTIONS_INSTANCE | OPTION_BIT(REDIS) | OPTION_BIT(NAME) |
+			   OPTION_BIT(NODE) | OPTION_BIT(INTERVAL),
+		.run = cmd_fleet_join,
+	},
+	{
+		.name = "fleet status",
+		.words = "",
+		.summary = "Show members, leases and whether limits are shared now",
+		.options = OPTIONS_INSTANCE,
+		.run = cmd_fleet_status,
+	},
+	{
+		.name = "fleet leave",
+		.words = "",
+		.summary = "End the agent; every limit then holds whole and alone",
+		.options = OPTIONS_INSTANCE,
+		.run = cmd_fleet_leave,
 	},
 	{
 		.name = "doctor",

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where a fleet's Redis is. Pure: text to struct.
+ *   redis://[[USER]:PASSWORD@]HOST[:PORT][/DB]      rediss://… (TLS)
+ *   unix://[[USER]:PASSWORD@]/PATH[?db=DB]
+ *   redis+sentinel://[[USER]:PASSWORD@]HOST[:PORT],…/MASTER[/DB]
+ */
+#ifndef RLCTL_FLEET_URL_H
+#define RLCTL_FLEET_URL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FLEET_TEXT_MAX  256
+#define FLEET_HOSTS_MAX 8
+
+enum fleet_scheme { FLEET_TCP, FLEET_TLS, FLEET_UNIX, FLEET_SENTINEL };
+
+struct fleet_host {
+	char name[FLEET_TEXT_MAX];
+	uint16_t port;
+};
+
+struct fleet_url {
+	enum fleet_scheme scheme;
+	char user[FLEET_TEXT_MAX]; /* "": none */
+	char password[FLEET_TEXT_MAX];
+	struct fleet_host hosts[FLEET_HOSTS_MAX];
+	int host_count;
+	char path[FLEET_TEXT_MAX]; /* of a unix socket */
+	char master[FLEET_TEXT_MAX];
+	uint32_t db;
+};
+
+/* NULL, or what is wrong with it and what would be right. Never says the password. */
+const char *fleet_url_parse(const char *text, struct fleet_url *out);
+
+#endif

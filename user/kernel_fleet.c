@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A fleet's maps: leases and limits for the packets, keys and events from them. */
+#include "kernel_fleet.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel_internal.h"
+#include "output.h"
+
+uint64_t fleet_now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+bool instance_is_there(const struct instance *instance)
+{
+	char pin[INSTANCE_PATH_MAX + 32];
+	uint32_t id, ours;
+	int fd, ret;
+
+	snprintf(pin, sizeof(pin), "%s/policy", instance->path);
+	fd = bpf_obj_get(pin);
+	if (fd < 0)
+		return false;
+	ret = map_id(fd, &id);
+	close(fd);
+	return !ret && !map_id(instance->fd.policy, &ours) && id == ours;
+}
+
+int fleet_maps_open(const struct instance *instance,
+		    int (*wanted)(void *arg, void *key, size_t size), void *arg,
+		    struct fleet_maps *out)
+{
+	struct fleet_maps maps = {.instance = instance};
+
+	maps.generation = instance_generation(instance);
+	maps.keys = inner_open(instance->fd.fleet_keys, 0);
+	maps.events = inner_open(instance->fd.fleet_events, 0);
+	if (maps.events >= 0)
+		maps.ring = ring_buffer__new(maps.events, wanted, arg, NULL);
+	if ((maps.keys < 0 && maps.keys != -ENOENT) || (maps.events >= 0 && !maps.ring)) {
+		int ret = maps.ring ? maps.keys : -errno;
+
+		fail("%s: opening the fleet's maps failed: %s", instance->device, strerror(-ret));
+		fleet_maps_close(&maps);
+		return ret;
+	}
+	*out = maps;
+	return 0;
+}
+
+void fleet_maps_close(struct fleet_maps *maps)
+{
+	ring_buffer__free(maps->ring);
+	if (maps->keys >= 0)
+		close(maps->keys);
+	if (maps->events >= 0)
+		close(maps->events);
+	maps->ring = NULL;
+	maps->keys = maps->events = -1;
+}
+
+void fleet_events_take(struct fleet_maps *maps)
+{
+	if (maps->ring)
+		ring_buffer__consume(maps->ring);
+}
+
+int fleet_limit_read(const struct instance *instance, uint32_t id, struct rl_fleet_limit *out)
+{
+	return bpf_map_lookup_elem(instance->fd.fleet_limits, &id, out) ? -errno : 0;
+}
+
+int fleet_limit_write(const struct instance *instance, uint32_t id,
+		      const struct rl_fleet_limit *limit)
+{
+	return bpf_map_update_elem(instance->fd.fleet_limits, &id, limit, BPF_ANY) ? -errno : 0;
+}
+
+void fleet_limit_remove(const struct instance *instance, uint32_t id)
+{
+	bpf_map_delete_elem(instance->fd.fleet_limits, &id);
+}
+
+int fleet_grant_write(const struct instance *instance, const struct rl_state_key *key,
+		      const struct rl_fleet_grant *grant)
+{
+	return bpf_map_update_elem(instance->fd.fleet_grants, key, grant, BPF_ANY) ? -errno : 0;
+}
+
+void fleet_grant_remove(const struct instance *instance, const struct rl_state_key *key)
+{
+	bpf_map_delete_elem(instance->fd.fleet_grants, key);
+}
+
+int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key,
+		   struct rl_fleet_key *out)
+{
+	if (maps->keys < 0)
+		return -ENOENT;
+	return bpf_map_lookup_elem(maps->keys, key, out) ? -errno : 0;
+}
+
+/* From the beginning again and again: what is removed is no cursor any more. */
+static void map_empty(int fd, void *key)
+{
+	while (!bpf_map_get_next_key(fd, NULL, key))
+		if (bpf_map_delete_elem(fd, key))
+			return;
+}
+
+void fleet_clear(const struct instance *instance, bool limits)
+{
+	struct rl_state_key key;
+	uint32_t id;
+
+	map_empty(instance->fd.fleet_grants, &key);
+	if (limits)
+		map_empty(instance->fd.fleet_limits, &id);
+}
+
+int fleet_session_read(const struct instance *instance, struct rl_fleet_session *out)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_lookup_elem(instance->fd.fleet_session, &zero, out) ? -errno : 0;
+}
+
+int fleet_session_write(const struct instance *instance, const struct rl_fleet_session *session)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(instance->fd.fleet_session, &zero, session, BPF_ANY) ? -errno
+											: 0;
+}
+
+/* CAP_BPF for the maps, CAP_SYS_ADMIN because a policy that is swapped in is found by its map's id,
+ * CAP_DAC_OVERRIDE for pins that another user made. */
+int privileges_drop(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {0}, now[2] = {0};
+	static const int kept[] = {CAP_BPF, CAP_SYS_ADMIN, CAP_DAC_OVERRIDE};
+
+	if (syscall(SYS_capget, &header, now))
+		return -errno;
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		data[kept[i] / 32].permitted |= now[kept[i] / 32].permitted & 1u << kept[i] % 32;
+	data[0].effective = data[0].permitted;
+	data[1].effective = data[1].permitted;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &header, data))
+		return -errno;
+	return 0;
+}
