@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A fleet of three members: one limit of 1000 packets a second, wherever the packets arrive; without
+# Redis, without an agent, and with a Redis that lies.
+source "$(dirname "$0")/fleet.sh"
+
+RULE='any limit 1000/second burst 100 fleet'
+N=3
+
+# ---- words
+
+words() { # STATUS TEXT WORD…: refused with that status and text
+	local status=$1 text=$2 got=0
+	shift 2
+	RLCTL_REDIS_URL='' RLCTL_REDIS_PASSWORD='' "$RLCTL" "$@" >"$TMP/words" 2>&1 || got=$?
+	is "$got" "$status" && has "$text" cat "$TMP/words"
+}
+
+test_words() {
+	echo 'redis://:geheim@127.0.0.1:1/0' >"$TMP/url"
+	words 2 'which fleet?' fleet join --redis redis://127.0.0.1 &&
+		words 2 'everybody could read a password' fleet join --redis redis://:geheim@h --name f &&
+		! grep -q geheim "$TMP/words" &&
+		words 2 'hiredis with TLS' fleet join --redis rediss://h --name f &&
+		words 2 'write redis://HOST' fleet join --redis http://h --name f &&
+		words 2 '5ms to 500ms' fleet join --redis redis://h --name f --interval 1s &&
+		words 2 'letters, digits' fleet join --redis redis://h --name 'a b' &&
+		words 1 'nothing attached' -n "$(ns S)" fleet join --redis "@$TMP/url" --name f
+}
+
+# ---- sums
+
+# measure SECONDS PPS MEMBER…: samples into $TMP/samples, once these have been loaded for a while.
+measure() {
+	local seconds=$1 pps=$2 m
+	shift 2
+	for m in "$@"; do
+		load "$m" "$pps" 20
+	done
+	sleep 0.8 # so long it may take until each has its part
+	meter "$seconds" >"$TMP/samples"
+	unload
+}
+
+# sum LOW SECONDS PPS MEMBER…: the mean is LOW at least; no second has more than rate and burst.
+sum() {
+	local low=$1 mean
+	shift
+	measure "$@" || return
+	mean=$(mean 0 100 <"$TMP/samples")
+	[[ $mean -ge $low ]] || { cat "$TMP/samples" && return 2; } # the machine may have been busy
+	between "$mean" "$low" 1050 && between "$(most <"$TMP/samples")" "$low" 1100
+}
+
+test_alone_without_agent() {
+	local result
+	policy "$RULE" && result=$(in_ns S nice -n -15 "$TOP/build/flood" -i s-m1 -j --rate 20000 --seconds 1 --src 10.9.0.1) &&
+		admitted "$(passed)" 1000 100 "$(json .seconds <<<"$result")"
+}
+
+test_join() {
+	each join && eventually 10 together $N && has m1 rl m2 fleet status -j &&
+		expect_fail rl m1 fleet join --redis "unix://$REDIS/socket" --name f --node other &&
+		is "$(rl m1 fleet status -j | json '.[0].limits[0].identity')" "$(rl m2 fleet status -j | json '.[0].limits[0].identity')"
+}
+
+# A flood of strangers, a packet each, does not reach Redis.
+test_strangers() {
+	redis config resetstat && in_ns S "$TOP/build/flood" -i s-m1 --count 16384 --src 10.64.0.0/18 --sequential &&
+		sleep 0.3 && is "$(redis keys 'rlctl:{f}:*:*')" ''
+}
+
+# ---- failures
+
+local_mode() { fleet_is "$1" '.mode == "local"'; }
+shared_mode() { fleet_is "$1" '.mode == "shared"'; }
+
+# Redis dies under load, and comes back empty: neither gap nor burst.
+test_redis_dies() {
+	local m meter
+	for m in "${MEMBERS[@]}"; do
+		load "$m" 800 20
+	done
+	sleep 0.8
+	meter 3.5 >"$TMP/samples" &
+	meter=$!
+	sleep 0.5 && kill -KILL "$REDIS_PID" && eventually 5 each local_mode && sleep 0.5 && redis_start &&
+		eventually 5 each shared_mode && wait "$meter" && unload &&
+		between "$(mean 0 100 <"$TMP/samples")" 800 1100 && between "$(most <"$TMP/samples")" 800 1200
+}
+
+# Its part is what a member has without its agent; then the others share without it.
+test_agent_dies() {
+	local before
+	kill -KILL "${AGENT[m3]}" && eventually 4 local_mode m3 && before=$(stat_of m3 .passed.packets) &&
+		in_ns S "$TOP/build/flood" -i s-m3 -j --rate 5000 --seconds 1 --src 10.9.0.1 &&
+		between $(($(stat_of m3 .passed.packets) - before)) 310 400 &&
+		eventually 4 _together 2 m1 && join m3 && eventually 10 together "$N"
+}
+
+test_stop() {
+	redis client pause 600 ALL && eventually 2 local_mode m1 && eventually 5 shared_mode m1
+}
+
+# ---- fixed window
+
+# policy_known RULE: in force, and the agents have seen it.
+policy_known() { policy "$1" && eventually 5 each limit_shared; }
+limit_shared() { fleet_is "$1" '.limits[0].shared'; }
+
+test_fixed_window() {
+	policy_known 'any limit fixed-window 1000/minute fleet' && measure 1 3000 "${MEMBERS[@]}" &&
+		between "$(passed)" 950 1000
+}
+
+# ---- who lies
+
+# Any share, any window, any number of members: never more than the limit.
+test_liar() {
+	local result before
+	bg python3 "$TOP/tests/net/liar.py" "$TMP/liar"
+	eventually 5 test -S "$TMP/liar" && each _leave && policy "$RULE" &&
+		URL="unix://$TMP/liar" join m1 && eventually 5 shared_mode m1 && before=$(stat_of m1 .passed.packets) &&
+		result=$(in_ns S nice -n -15 "$TOP/build/flood" -i s-m1 -j --rate 20000 --seconds 1 --src 10.9.0.1) &&
+		between $(($(stat_of m1 .passed.packets) - before)) 100 \
+			"$(json '.seconds * 1000 + 115 | round' <<<"$result")"
+}
+
+_leave() { rl "$1" fleet leave; }
+
+test_leave() {
+	local result before
+	rl m1 fleet leave && eventually 5 agent_gone m1 && before=$(stat_of m1 .passed.packets) &&
+		result=$(in_ns S nice -n -15 "$TOP/build/flood" -i s-m1 -j --rate 20000 --seconds 1 --src 10.9.0.2) &&
+		admitted $(($(stat_of m1 .passed.packets) - before)) 1000 100 "$(json .seconds <<<"$result")" 4
+}
+agent_gone() { ! kill -0 "${AGENT[$1]}" 2>/dev/null; }
+
+redis_start && for ((i = 1; i <= N; i++)); do
+	member "m$i" || exit 1
+done
+t 'words that are refused' test_words
+t 'without an agent a member holds alone' patiently test_alone_without_agent
+t 'members find one another' test_join
+t 'strangers do not reach Redis' test_strangers
+t 'all members loaded' patiently sum 950 1.3 600 "${MEMBERS[@]}"
+t 'one member loaded' patiently sum 950 1.3 3000 m2
+t 'Redis dies and comes back' test_redis_dies
+t 'Redis is slow' test_stop
+t 'an agent dies' test_agent_dies
+t 'a fixed window is one for all' test_fixed_window
+t 'Redis lies' test_liar
+t 'leave' test_leave

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where a fleet's Redis is: what is understood, and what is refused in which words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fleet_url.h"
+
+struct row {
+	const char *name, *text;
+	struct fleet_url url;
+};
+
+static const struct row good[] = {
+	{"host", "redis://h", {.hosts = {{"h", 6379}}, .host_count = 1}},
+	{"port and database", "redis://h:1/15", {.hosts = {{"h", 1}}, .host_count = 1, .db = 15}},
+	{"slash alone", "redis://h/", {.hosts = {{"h", 6379}}, .host_count = 1}},
+	{"IPv6", "redis://[::1]:7", {.hosts = {{"::1", 7}}, .host_count = 1}},
+	{"IPv6 without port", "redis://[fd00::1]", {.hosts = {{"fd00::1", 6379}}, .host_count = 1}},
+	{"password", "redis://:p@h", {.password = "p", .hosts = {{"h", 6379}}, .host_count = 1}},
+	{"user, password with signs",
+	 "redis://u:a%40b:%2f@h",
+	 {.user = "u", .password = "a@b:/", .hosts = {{"h", 6379}}, .host_count = 1}},
+	{"TLS", "rediss://h", {.scheme = FLEET_TLS, .hosts = {{"h", 6379}}, .host_count = 1}},
+	{"socket", "unix:///run/r.sock", {.scheme = FLEET_UNIX, .path = "/run/r.sock"}},
+	{"socket, password and database",
+	 "unix://:p@/r?db=3",
+	 {.scheme = FLEET_UNIX, .password = "p", .path = "/r", .db = 3}},
+	{"sentinels",
+	 "redis+sentinel://a,b:2,[::3]/m/4",
+	 {.scheme = FLEET_SENTINEL,
+	  .hosts = {{"a", 26379}, {"b", 2}, {"::3", 26379}},
+	  .host_count = 3,
+	  .master = "m",
+	  .db = 4}},
+};
+
+static const struct {
+	const char *name, *text, *says;
+} bad[] = {
+	{"nothing", "", "redis://HOST"},
+	{"another scheme", "http://h", "redis://HOST"},
+	{"no host", "redis://", "redis://HOST"},
+	{"port only", "redis://:1", "redis://HOST"},
+	{"port 0", "redis://h:0", "1 to 65535"},
+	{"port too large", "redis://h:65536", "1 to 65535"},
+	{"port with rest", "redis://h:1x", "1 to 65535"},
+	{"database is no number", "redis://h/a", "a number"},
+	{"several hosts", "redis://a,b", "sentinel"},
+	{"sentinel without master", "redis+sentinel://a", "MASTER"},
+	{"sentinel with an empty host", "redis+sentinel://a,,b/m", "redis://HOST"},
+	{"nine sentinels", "redis+sentinel://a,a,a,a,a,a,a,a,a/m", "at most 8"},
+	{"socket without path", "unix://r", "unix:///PATH"},
+	{"socket with another option", "unix:///r?x=1", "?db=N"},
+	{"user alone", "redis://u@h", ":PASSWORD"},
+	{"percent", "redis://:a%4@h", "%25"},
+	{"open bracket", "redis://[::1", "[ADDRESS]"},
+};
+
+static void good_test(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		struct fleet_url url;
+		const char *wrong = fleet_url_parse(good[i].text, &url);
+
+		if (wrong)
+			fail_msg("%s: %s", good[i].name, wrong);
+		if (memcmp(&url.hosts, &good[i].url.hosts, sizeof(url.hosts)) != 0 ||
+		    url.host_count != good[i].url.host_count || url.scheme != good[i].url.scheme ||
+		    url.db != good[i].url.db || strcmp(url.user, good[i].url.user) ||
+		    strcmp(url.path, good[i].url.path) ||
+		    strcmp(url.password, good[i].url.password) ||
+		    strcmp(url.master, good[i].url.master))
+			fail_msg("%s: something else came out", good[i].name);
+	}
+}
+
+static void bad_test(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct fleet_url url = {.db = 77};
+		const char *wrong = fleet_url_parse(bad[i].text, &url);
+
+		if (!wrong || !strstr(wrong, bad[i].says) || url.db != 77)
+			fail_msg("%s: %s", bad[i].name, wrong ? wrong : "accepted");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_test),
+		cmocka_unit_test(bad_test),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
