@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""How far a fleet's sum is from its limit, against the interval, the number of members and the skew
+of the load, without machines: fleet-simulate.py [SVG] prints a table and draws docs/fleet.svg.
+
+The model is that of user/fleet_lease.c and user/fleet_scripts.c: members ask once in an interval for
+1.25 times what their packets wanted, Redis splits 95 % of the limit, reserves before it grants and
+takes back only what is said to be free; the other 5 % every member has without asking. The load is
+1.5 times the limit. `skew` 0: every member has as much of it; 1: one member has it all. Every two
+seconds the load moves: the members change places. Error: what was not let through of the limit, in
+the mean; never is more let through, by construction, which is checked.
+"""
+import random
+import subprocess
+import sys
+
+OWN, LEASED, HEADROOM = 0.05, 0.95, 1.25
+CHECK, RETRY, SMOOTH = 0.25, 0.1, 0.15
+SECONDS, MOVE, LOAD = 40, 2.0, 1.5
+
+
+class Member:
+    def __init__(self):
+        self.held = self.reserved = self.want = self.wish = self.demand = 0.0
+        self.next = self.backoff = self.seen = 0.0
+
+    def check(self, now, offered, own):
+        """What it will ask for, and whether it asks now: share_check()."""
+        weight = (now - self.seen) / (now - self.seen + SMOOTH)
+        if offered > self.demand:
+            weight = max(weight, 0.5)
+        self.demand += (offered - self.demand) * weight
+        self.seen = now
+        refused = offered > self.held + own
+        want = max(0.0, self.demand - own) * HEADROOM
+        if refused:
+            want = max(want, self.held * HEADROOM + 0.001)
+        self.want = min(LEASED, want) if offered else 0.0
+        if self.want * 1.125 < self.held:
+            self.held = self.want
+        return self.held != self.reserved or self.want > self.held * (1 if refused else 1.25)
+
+    def take(self, now, granted, part, interval):
+        self.reserved, self.held, self.wish = max(granted, self.held), granted, self.want
+        if granted >= self.want:
+            self.backoff, wait = 0.0, CHECK
+        else:
+            self.backoff = min(2 * self.backoff or interval, RETRY if granted < part else CHECK)
+            wait = interval if self.held < self.reserved else self.backoff
+        self.next = now + max(wait, interval)
+
+
+def ask(members, member):
+    """The script RATE."""
+    others = sum(m.reserved for m in members if m is not member)
+    wishes = sum(m.wish for m in members if m is not member) + member.want
+    part = member.want if wishes <= LEASED else LEASED * member.want / wishes
+    return max(0.0, min(part, LEASED - others)), part
+
+
+def shares(count, skew, turn):
+    """Each member's part of the load: the first has `skew` and its even part of the rest."""
+    even = (1 - skew) / count
+    return [even + (skew if (i + turn) % count == 0 else 0) for i in range(count)]
+
+
+def error_of(count, interval, skew, seed=1):
+    """What was lost of the limit, as a part of it."""
+    dice, members, passed, step = random.Random(seed), [], 0.0, interval / 2
+    for _ in range(count):
+        member = Member()
+        member.next = dice.random() * interval
+        members.append(member)
+    for tick in range(int(SECONDS / step)):
+        now = tick * step
+        offered = [LOAD * s for s in shares(count, skew, int(now / MOVE))]
+        for member, one in zip(members, offered):
+            if member.next <= now:
+                if member.check(now, one, OWN / count):
+                    member.take(now, *ask(members, member), interval)
+                else:
+                    member.next = now + CHECK
+            elif one > member.held + OWN / count and not member.backoff:
+                member.next = min(member.next, now + interval)  # an event
+        rates = [min(one, m.held + OWN / count) for m, one in zip(members, offered)]
+        assert sum(rates) <= 1 + 1e-9, "more than the limit"
+        passed += sum(rates) * step
+    return 1 - passed / SECONDS
+
+
+SERIES = [
+    ("interval, ms", "8 members", [10, 20, 50, 100, 200, 500],
+     lambda x, skew: error_of(8, x / 1000, skew)),
+    ("members", "50 ms", [2, 4, 8, 16, 32, 64, 128], lambda x, skew: error_of(x, 0.05, skew)),
+]
+SKEWS = [0.0, 0.5, 1.0]
+
+
+def plot(blocks, path):
+    """Two panels by gnuplot."""
+    script = ['set terminal svg size 960,380 font "sans-serif,12" background "white"',
+              f'set output "{path}"', "set multiplot layout 1,2", "set logscale x",
+              "set grid ytics lc rgb '#dddddd'", "set border 3", "set tics nomirror",
+              "set yrange [0:*]", 'set ylabel "limit not used, %"', "set key top left"]
+    for (label, what, points, _), rows in zip(SERIES, blocks):
+        script += [f'set xlabel "{label}"', f'set title "{what}; the load moves every 2 s"',
+                   "set xtics (" + ",".join(str(p) for p in points) + ")",
+                   "plot " + ", ".join(f'"-" with linespoints lw 2 pt 7 title "skew {s:g}"'
+                                       for s in SKEWS)]
+        for column in range(len(SKEWS)):
+            script += [f"{row[0]} {row[column + 1] * 100}" for row in rows] + ["e"]
+    subprocess.run(["gnuplot"], input="\n".join(script), text=True, check=True)
+
+
+def main():
+    blocks = []
+    for label, what, points, error in SERIES:
+        print(f"{what}: {label:14}" + "".join(f"   skew {s:3.1f}" for s in SKEWS))
+        rows = [[x] + [error(x, s) for s in SKEWS] for x in points]
+        for row in rows:
+            print(f"{row[0]:>{len(what) + 16}}" + "".join(f" {e * 100:8.2f} %" for e in row[1:]))
+        blocks.append(rows)
+    plot(blocks, sys.argv[1] if len(sys.argv) > 1 else "docs/fleet.svg")
+
+
+main()
