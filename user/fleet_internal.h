@@ -74,8 +74,9 @@ struct fleet_entry {
 /* What the agent goes by. */
 struct fleet_pace {
 	uint64_t interval_ns;
-	uint64_t check_ns; /* how often a key that has what it may is looked at */
-	uint64_t retry_ns; /* and one that others owe something, at least */
+	uint64_t check_ns;    /* how often a key that has what it may is looked at */
+	uint64_t retry_ns;    /* and one that others owe something, at least */
+	uint64_t patience_ns; /* with Redis */
 	uint32_t members;
 };
 
@@ -97,6 +98,26 @@ bool fleet_entry_is_idle(const struct fleet_entry *e, uint64_t now_ns);
 
 /* As one that was never asked for; what the kernel has is not touched. */
 void fleet_entry_reset(struct fleet_entry *e);
+
+/* ---- fleet_batch.c: the questions of one tick */
+
+enum fleet_askings { FLEET_SHARES, FLEET_WINDOWS, FLEET_ASKINGS };
+
+struct fleet_asking {
+	struct fleet_entry **entries;
+	size_t count;
+};
+
+struct fleet_asker {
+	struct fleet_link *link;
+	const char *fleet;
+	const struct fleet_maps *maps;
+	const struct fleet_pace *pace;
+};
+
+/* Asks, and does what the answers say. 0, or -1 with the reason: the link is of no use then. */
+int fleet_ask(const struct fleet_asker *asker, enum fleet_askings kind,
+	      const struct fleet_asking *ask, char wrong[LINK_WRONG_MAX]);
 
 /* ---- fleet_table.c: all keys */
 

@@ -205,6 +205,11 @@ void link_close(struct fleet_link *link)
 	link->redis = NULL;
 }
 
+void link_timeout(struct fleet_link *link, uint64_t timeout_ns)
+{
+	redisSetTimeout(link->redis, timeval_of(timeout_ns));
+}
+
 int link_call(struct fleet_link *link, enum fleet_script script, int count, const char **words,
 	      size_t *lengths)
 {

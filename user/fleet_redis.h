@@ -32,6 +32,9 @@ int link_open(const struct fleet_url *url, uint64_t timeout_ns, struct fleet_lin
 	      char wrong[LINK_WRONG_MAX]);
 void link_close(struct fleet_link *link);
 
+/* How long link_answer waits from now on. */
+void link_timeout(struct fleet_link *link, uint64_t timeout_ns);
+
 /* A call of a script; it leaves with the next link_answer. Words begin behind EVALSHA and the sha:
  * the number of keys, the keys, the arguments. The first two of `words` are filled in here. */
 int link_call(struct fleet_link *link, enum fleet_script script, int count, const char **words,

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The agent of one member, and what its parts do: fleet_agent.c is the loop, fleet_policy.c follows
+ * the instance's policy.
+ */
+#ifndef RLCTL_FLEET_AGENT_H
+#define RLCTL_FLEET_AGENT_H
+
+#include "fleet_internal.h"
+
+struct agent {
+	const struct instance *instance;
+	const struct fleet_options *options;
+	struct fleet_maps maps;
+	struct fleet_link link;
+	struct fleet_table table;
+	struct fleet_limit *limits;
+	size_t limit_count;
+	struct fleet_entry **due; /* KEYS_MAX of them */
+	struct fleet_asking ask[FLEET_ASKINGS];
+	size_t most; /* keys of the next tick */
+	struct fleet_pace pace;
+	struct rl_fleet_session session;
+	char token[17];
+	uint64_t random;
+	uint64_t beat_ns, policy_ns, limits_ns, retry_ns, backoff_ns, shed_ns;
+	uint64_t timely_ns; /* when Redis last answered in time */
+	bool was_shared;    /* once */
+	bool ending;
+	char keys[3][RL_FLEET_NAME + 40]; /* of the beat */
+};
+
+/* ---- fleet_policy.c */
+
+/* Tells the kernel what the member has of every limit now. */
+void agent_limits_write(struct agent *a, uint64_t now_ns);
+
+/* Maps and limits of the policy that is in force now. 0, or negative; reports. */
+int agent_policy_take(struct agent *a);
+
+/* Takes a policy that is new. 0, or -1 when the instance is gone; reports. */
+int agent_policy_watch(struct agent *a, uint64_t now_ns);
+
+#endif
