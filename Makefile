@@ -176,7 +176,7 @@ bench-fleet: all benches
 	@tests/bench/fleet.sh
 
 UNITS    := $(notdir $(wildcard systemd/*.service))
-UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's, /etc/rlctl/, $(SYSCONFDIR)/rlctl/,'
+UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's,\([ =]\)/etc/rlctl/,\1$(SYSCONFDIR)/rlctl/,'
 
 install: all
 	install -D -m 755 build/rlctl $(DESTDIR)$(SBINDIR)/rlctl

@@ -33,12 +33,13 @@ test_install() {
 
 # An error in a unit's words, a command that is not there.
 test_verify() {
-	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-exporter.service
+	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-fleet@f.service rlctl-exporter.service
 }
 
 # 0.1 above what they have: a directive lost is noticed.
 test_security() {
 	in_root systemd-analyze security --offline=true --threshold=24 rlctl@veth0.service &&
+		in_root systemd-analyze security --offline=true --threshold=24 rlctl-fleet@f.service &&
 		in_root systemd-analyze security --offline=true --threshold=22 rlctl-exporter.service
 }
 
@@ -107,6 +108,15 @@ test_exporter() {
 		in_root dpkg --force-confold -i /root/rlctl.deb && eventually 10 exporter_listens
 }
 
+# The fleet's agent too, without any Redis: it reads and writes its maps, and goes when it is told.
+test_fleet() {
+	echo 'RLCTL_REDIS_URL=redis://127.0.0.1:1' | in_root tee /etc/rlctl/fleet-f.env >/dev/null
+	in_root systemctl start rlctl-fleet@f && eventually 10 fleet_is_alive true &&
+		installed fleet leave && eventually 10 fleet_is_gone && in_root rm /etc/rlctl/fleet-f.env
+}
+fleet_is_alive() { is "$(installed fleet status -j | json '.[0].alive, .[0].mode' | paste -sd' ')" "$1 local"; }
+fleet_is_gone() { is "$(in_root systemctl show -P ActiveState rlctl-fleet@f)" inactive; }
+
 # By the unit and by hand: all in this network namespace, not in another. Configuration stays.
 test_remove() {
 	rl A attach lo --mode generic && installed attach lo --mode generic && in_root dpkg --remove rlctl || return
@@ -142,6 +152,7 @@ t 'stop detaches' test_stop
 t 'start keeps what is attached' test_start_attached
 t 'the unit goes and comes with its device' test_device
 ! installed help exporter >"$TMP/help" 2>&1 || t 'the exporter runs' test_exporter
+t 'the fleet agent runs' test_fleet
 t 'remove detaches, and keeps the configuration' test_remove
 t 'purge leaves only what it did not bring' test_purge
 halt
