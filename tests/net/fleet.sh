@@ -5,23 +5,26 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 REDIS=$TMP/redis
+ns_new S && ns_mute S || exit 1
 MEMBERS=() LOADS=()
+FIRST=(nice -n -15) # as the senders: on machines of their own none would wait for another
 # shellcheck disable=SC2034 # for those who source this
 declare -A AGENT=() # member: pid of its agent
 
-# redis_start: and waits until it answers. Never the system's service, port or files.
-redis_start() {
+# redis_start: and waits until it answers. Never the system's service, port or files. In a namespace
+# of its own it may have a port as well.
+redis_start() { redis_run --port 0; }
+redis_run() { # OPTION…
 	mkdir -p "$REDIS"
-	bg redis-server --port 0 --unixsocket "$REDIS/socket" --dir "$REDIS" --save '' --appendonly no
-	# shellcheck disable=SC2034
-	REDIS_PID=$BG_PID
+	bg in_ns S "${FIRST[@]}" redis-server --unixsocket "$REDIS/socket" --dir "$REDIS" --save '' --appendonly no "$@"
 	eventually 10 redis ping
+	# shellcheck disable=SC2034
+	REDIS_PID=$(redis info server | sed -n 's/^process_id:\([0-9]*\).*/\1/p')
 }
 redis() { redis-cli -s "$REDIS/socket" "$@"; }
 
 # member NAME: a namespace with a device that limits, cabled to S, where the senders are.
 member() {
-	[[ ${#MEMBERS[@]} -gt 0 ]] || { ns_new S && ns_mute S; } || return
 	ns_new "$1" && ns_mute "$1" || return
 	ip -n "$(ns S)" link add "s-$1" type veth peer name "d-$1" netns "$(ns "$1")" &&
 		ip -n "$(ns S)" link set "s-$1" addrgenmode none up &&
@@ -32,7 +35,7 @@ member() {
 
 # join NAME OPTION…: its agent, until the test ends.
 join() {
-	bg "$RLCTL" -n "$(ns "$1")" fleet join --redis "${URL:-unix://$REDIS/socket}" --name f --node "$1" "${@:2}"
+	bg "${FIRST[@]}" "$RLCTL" -n "$(ns "$1")" fleet join --redis "${URL:-unix://$REDIS/socket}" --name f --node "$1" "${@:2}"
 	# shellcheck disable=SC2034
 	AGENT[$1]=$BG_PID
 }
@@ -60,7 +63,7 @@ _together() { fleet_is "$2" ".mode == \"shared\" and .member_count == $1"; }
 load() {
 	local source=(--src 10.9.0.1)
 	[[ $# -eq 3 ]] || source=("${@:4}")
-	bg in_ns S nice -n -15 "$TOP/build/flood" -i "s-$1" -j --rate "$2" --seconds "$3" --cpu "${CPU:-0}" "${source[@]}"
+	bg in_ns S "${FIRST[@]}" "$TOP/build/flood" -i "s-$1" -j --rate "$2" --seconds "$3" --cpu "${CPU:-0}" "${source[@]}"
 	LOADS+=("$BG_PID")
 }
 unload() {

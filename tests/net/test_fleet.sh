@@ -42,19 +42,23 @@ measure() {
 	unload
 }
 
-# sum LOW SECONDS PPS MEMBER…: the mean is LOW at least; no second has more than rate and burst.
-sum() {
-	local low=$1 mean
-	shift
-	measure "$@" || return
+# judge LOW MOST: the samples' mean is LOW at least (2: it was not, as where the machine kept somebody
+# waiting), and no second has more than MOST.
+judge() {
+	local mean
 	mean=$(mean 0 100 <"$TMP/samples")
-	[[ $mean -ge $low ]] || { cat "$TMP/samples" && return 2; } # the machine may have been busy
-	between "$mean" "$low" 1050 && between "$(most <"$TMP/samples")" "$low" 1100
+	[[ $mean -ge $1 ]] || { _say "only $mean a second: $(paste -sd' ' <"$TMP/samples")" || return 2; }
+	between "$mean" "$1" 1100 && between "$(most <"$TMP/samples")" "$1" "$2"
+}
+
+# sum LOW SECONDS PPS MEMBER…: as judge; no second has more than rate and burst.
+sum() {
+	measure "${@:2}" && judge "$1" 1110
 }
 
 test_alone_without_agent() {
 	local result
-	policy "$RULE" && result=$(in_ns S nice -n -15 "$TOP/build/flood" -i s-m1 -j --rate 20000 --seconds 1 --src 10.9.0.1) &&
+	policy "$RULE" && result=$(in_ns S "${FIRST[@]}" "$TOP/build/flood" -i s-m1 -j --rate 20000 --seconds 1 --src 10.9.0.1) &&
 		admitted "$(passed)" 1000 100 "$(json .seconds <<<"$result")"
 }
 
@@ -85,21 +89,28 @@ test_redis_dies() {
 	meter 3.5 >"$TMP/samples" &
 	meter=$!
 	sleep 0.5 && kill -KILL "$REDIS_PID" && eventually 5 each local_mode && sleep 0.5 && redis_start &&
-		eventually 5 each shared_mode && wait "$meter" && unload &&
-		between "$(mean 0 100 <"$TMP/samples")" 800 1100 && between "$(most <"$TMP/samples")" 800 1200
+		eventually 5 each shared_mode && wait "$meter" && unload && judge 800 1200
+}
+
+# third MEMBER: of one address it admits a third of the limit, and of its burst.
+third() {
+	local result before
+	before=$(stat_of "$1" .passed.packets) && result=$(flooded "$1" "10.9.1.$((++address))") &&
+		admitted $(($(stat_of "$1" .passed.packets) - before)) 333 33 "$(json .seconds <<<"$result")" 10
+}
+address=0
+flooded() { # MEMBER SOURCE: for a second
+	in_ns S "${FIRST[@]}" "$TOP/build/flood" -i "s-$1" -j --rate 20000 --seconds 1 --src "$2"
 }
 
 # Its part is what a member has without its agent; then the others share without it.
 test_agent_dies() {
-	local before
-	kill -KILL "${AGENT[m3]}" && eventually 4 local_mode m3 && before=$(stat_of m3 .passed.packets) &&
-		in_ns S "$TOP/build/flood" -i s-m3 -j --rate 5000 --seconds 1 --src 10.9.0.1 &&
-		between $(($(stat_of m3 .passed.packets) - before)) 310 400 &&
+	kill -KILL "${AGENT[m3]}" && eventually 4 local_mode m3 && patiently third m3 &&
 		eventually 4 _together 2 m1 && join m3 && eventually 10 together "$N"
 }
 
 test_stop() {
-	redis client pause 600 ALL && eventually 2 local_mode m1 && eventually 5 shared_mode m1
+	redis client pause 1500 ALL && eventually 2 local_mode m1 && eventually 5 shared_mode m1
 }
 
 # ---- fixed window
@@ -113,6 +124,15 @@ test_fixed_window() {
 		between "$(passed)" 950 1000
 }
 
+# ---- a cluster's node: keys of one slot alone, or it refuses the call
+
+test_cluster() {
+	each _leave && kill -KILL "$REDIS_PID" && eventually 5 expect_fail redis ping && redis_run --cluster-enabled yes --port 6379 --bind 127.0.0.1 &&
+		redis cluster addslotsrange 0 16383 && eventually 10 cluster_is_up && policy "$RULE" && each join && eventually 10 together "$N" &&
+		load m1 3000 20 && eventually 5 has 'rlctl:{f}:' redis keys '*:10.9.0.1' && unload && each shared_mode
+}
+cluster_is_up() { redis cluster info | grep -q cluster_state:ok; }
+
 # ---- who lies
 
 # Any share, any window, any number of members: never more than the limit.
@@ -121,7 +141,7 @@ test_liar() {
 	bg python3 "$TOP/tests/net/liar.py" "$TMP/liar"
 	eventually 5 test -S "$TMP/liar" && each _leave && policy "$RULE" &&
 		URL="unix://$TMP/liar" join m1 && eventually 5 shared_mode m1 && before=$(stat_of m1 .passed.packets) &&
-		result=$(in_ns S nice -n -15 "$TOP/build/flood" -i s-m1 -j --rate 20000 --seconds 1 --src 10.9.0.1) &&
+		result=$(in_ns S "${FIRST[@]}" "$TOP/build/flood" -i s-m1 -j --rate 20000 --seconds 1 --src 10.9.0.1) &&
 		between $(($(stat_of m1 .passed.packets) - before)) 100 \
 			"$(json '.seconds * 1000 + 115 | round' <<<"$result")"
 }
@@ -129,10 +149,12 @@ test_liar() {
 _leave() { rl "$1" fleet leave; }
 
 test_leave() {
+	rl m1 fleet leave && eventually 5 agent_gone m1 && patiently whole m1
+}
+whole() {
 	local result before
-	rl m1 fleet leave && eventually 5 agent_gone m1 && before=$(stat_of m1 .passed.packets) &&
-		result=$(in_ns S nice -n -15 "$TOP/build/flood" -i s-m1 -j --rate 20000 --seconds 1 --src 10.9.0.2) &&
-		admitted $(($(stat_of m1 .passed.packets) - before)) 1000 100 "$(json .seconds <<<"$result")" 4
+	before=$(stat_of "$1" .passed.packets) && result=$(flooded "$1" "10.9.1.$((++address))") &&
+		admitted $(($(stat_of "$1" .passed.packets) - before)) 1000 100 "$(json .seconds <<<"$result")" 4
 }
 agent_gone() { ! kill -0 "${AGENT[$1]}" 2>/dev/null; }
 
@@ -145,9 +167,10 @@ t 'members find one another' test_join
 t 'strangers do not reach Redis' test_strangers
 t 'all members loaded' patiently sum 950 1.3 600 "${MEMBERS[@]}"
 t 'one member loaded' patiently sum 950 1.3 3000 m2
-t 'Redis dies and comes back' test_redis_dies
+t 'Redis dies and comes back' patiently test_redis_dies
 t 'Redis is slow' test_stop
 t 'an agent dies' test_agent_dies
 t 'a fixed window is one for all' test_fixed_window
+t 'a node of a cluster' test_cluster
 t 'Redis lies' test_liar
 t 'leave' test_leave

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* check: timeout 60
+ * Whole fleets in a time that the test makes: the scripts in a real Redis, and the arithmetic of
+ * agents and data path, run for seconds of that time under loads that are even, alone, moved, or
+ * at random, with members that die and a Redis that goes. In no stretch of time may the members
+ * let through more in sum than the limit and its stated bound; and not less than 95 % of it where
+ * the algorithm is exact. The machine's load has no part in what comes out.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "algorithm/fixed_window.h"
+#include "algorithm/fleet_take.h"
+#include "fleet_internal.h"
+#include "policy_helpers.h"
+#include "units.h"
+
+#define MEMBERS    8
+#define STEP_NS    (NS_PER_MS / 2)
+#define BEGIN_NS   (1000 * NS_PER_SECOND)
+#define PASSES_MAX 100000
+#define RATE       1000               /* of every limit here, packets a second */
+#define BYTES      64                 /* of a packet */
+#define DEAD_NS    (2500 * NS_PER_MS) /* as BEAT: then a member is not counted any more */
+
+static uint64_t now_ns;
+
+/* ---- Redis, whose clock is ours */
+
+static char folder[] = "/tmp/rlctl-fleet.XXXXXX";
+static pid_t server;
+static struct fleet_link redis_link;
+
+/* In `text` each `from` becomes `to`. */
+static void replace(char *text, size_t size, const char *from, const char *to)
+{
+	char *at = text;
+
+	while ((at = strstr(at, from))) {
+		size_t rest = strlen(at + strlen(from)) + 1;
+
+		assert_true((size_t)(at - text) + strlen(to) + rest < size);
+		memmove(at + strlen(to), at + strlen(from), rest);
+		memcpy(at, to, strlen(to));
+		at += strlen(to);
+	}
+}
+
+/* Nothing may expire while the machine keeps us waiting: the scripts know by themselves what is
+ * over. */
+static void script_load(enum fleet_script script)
+{
+	char text[4096];
+	redisReply *reply;
+
+	snprintf(text, sizeof(text), "%s", fleet_scripts[script]);
+	replace(text, sizeof(text), "redis.call('TIME')", "cjson.decode(redis.call('GET', 'now'))");
+	replace(text, sizeof(text), "'PX', 3000)", "'PX', 3000000)");
+	replace(text, sizeof(text), "'PX', lasts)", "'PX', 3000000)");
+	reply = redisCommand(redis_link.redis, "SCRIPT LOAD %s", text);
+	assert_non_null(reply);
+	assert_int_equal(reply->type, REDIS_REPLY_STRING);
+	snprintf(redis_link.sha[script], LINK_SHA_MAX, "%s", reply->str);
+	freeReplyObject(reply);
+}
+
+static int redis_start(void **state)
+{
+	char path[64];
+
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/socket", folder);
+	server = fork();
+	if (!server) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (freopen("/dev/null", "w", stdout))
+			execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", path,
+			       "--save", "", "--appendonly", "no", "--dir", folder, NULL);
+		_exit(127);
+	}
+	for (int i = 0; i < 1000 && !redis_link.redis; i++) {
+		usleep(20000);
+		redis_link.redis = redisConnectUnix(path);
+		if (redis_link.redis->err) {
+			redisFree(redis_link.redis);
+			redis_link.redis = NULL;
+		}
+	}
+	if (!redis_link.redis)
+		return -1;
+	script_load(SCRIPT_RATE);
+	script_load(SCRIPT_WINDOW);
+	return 0;
+}
+
+static int redis_stop(void **state)
+{
+	char path[64];
+
+	(void)state;
+	if (redis_link.redis)
+		redisFree(redis_link.redis);
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	snprintf(path, sizeof(path), "%s/socket", folder);
+	unlink(path);
+	return rmdir(folder);
+}
+
+static void redis_tell(const char *format, ...)
+{
+	va_list args;
+	redisReply *reply;
+
+	va_start(args, format);
+	reply = redisvCommand(redis_link.redis, format, args);
+	va_end(args);
+	assert_non_null(reply);
+	assert_int_equal(reply->type, REDIS_REPLY_STATUS);
+	freeReplyObject(reply);
+}
+
+/* ---- one member: its kernel, and its agent */
+
+struct member {
+	struct fleet_limit limit;
+	struct fleet_maps maps;
+	struct fleet_pace pace;
+	struct fleet_entry entry;
+	bool known, has_grant; /* the agent has the key; the kernel has a grant */
+	struct rl_fleet_grant grant;
+	struct rl_fleet_key key;
+	struct rl_state window;
+	uint64_t tick_ns, limits_ns, asked_ns;
+	bool asked, dead, shared;
+	uint64_t amount; /* of a packet */
+	double offered;  /* packets that are to come yet */
+};
+
+static struct member members[MEMBERS];
+static struct rl_window window_numbers;
+
+/* What kernel_fleet.c does in a kernel. */
+uint64_t fleet_now_ns(void)
+{
+	return now_ns;
+}
+
+int fleet_grant_write(const struct instance *instance, const struct rl_state_key *key,
+		      const struct rl_fleet_grant *grant)
+{
+	struct member *m = (struct member *)instance;
+
+	(void)key;
+	m->grant = *grant;
+	m->has_grant = true;
+	return 0;
+}
+
+int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key,
+		   struct rl_fleet_key *out)
+{
+	(void)key;
+	*out = ((struct member *)maps->instance)->key;
+	return 0;
+}
+
+static int bucket_take(struct member *m, const struct rl_fleet_grant *grant)
+{
+	struct fleet_clock clock = fleet_clock_of(&m->limit.record, grant, now_ns);
+
+	return fleet_bucket_charge(&clock, &m->key, m->amount << m->limit.shift);
+}
+
+static int window_take(struct member *m, const struct rl_fleet_grant *grant)
+{
+	struct rl_window own = window_numbers;
+	__u64 taken;
+
+	if (grant && fleet_lease_charge(grant, &m->key, now_ns, 1))
+		return FLEET_WITHIN;
+	own.amount = m->limit.record.phase[fleet_is_alone(&m->limit.record, now_ns)].cap;
+	return fixed_window_take(&own, &m->window, now_ns, 1, &taken) ? FLEET_WITHIN | FLEET_HEAVY
+								      : FLEET_OVER;
+}
+
+/* As fleet_admits() and fleet_take() in bpf/fleet.h. */
+static bool packet_passes(struct member *m)
+{
+	const struct rl_fleet_grant *grant = m->has_grant ? &m->grant : NULL;
+	int taken = m->limit.window ? window_take(m, grant) : bucket_take(m, grant);
+	bool passes = (taken & ~FLEET_HEAVY) == FLEET_WITHIN;
+
+	*(passes ? &m->key.used : &m->key.refused) += m->amount;
+	if ((!passes || taken & FLEET_HEAVY) && now_ns - m->asked_ns >= 10 * NS_PER_MS) {
+		m->asked_ns = now_ns;
+		m->asked = true;
+	}
+	return passes;
+}
+
+/* As the agent's tick: fleet_policy.c and fleet_agent.c. */
+static void member_tick(struct member *m)
+{
+	const struct fleet_asker asker = {&redis_link, "f", &m->maps, &m->pace};
+	struct fleet_entry *entry = &m->entry;
+	struct fleet_asking ask = {&entry, 1};
+	char wrong[LINK_WRONG_MAX] = "";
+
+	if (m->asked && !m->known) {
+		*entry = (struct fleet_entry){.limit = &m->limit, .name = "k"};
+		fleet_entry_reset(entry);
+		m->known = true;
+	} else if (m->asked && !entry->backoff_ns && !m->limit.window) {
+		entry->next_ns = 0;
+	}
+	m->asked = false;
+	if (m->shared && m->known && entry->next_ns <= now_ns &&
+	    fleet_entry_check(entry, &m->maps, &m->pace, now_ns) &&
+	    fleet_ask(&asker, m->limit.window ? FLEET_WINDOWS : FLEET_SHARES, &ask, wrong))
+		fail_msg("%s", wrong);
+	if (now_ns - m->limits_ns >= 100 * NS_PER_MS) {
+		m->limits_ns = now_ns;
+		fleet_limit_next(&m->limit, m->pace.members, m->shared, now_ns);
+	}
+}
+
+static void member_lose(struct member *m)
+{
+	m->shared = false;
+	m->has_grant = false;
+	fleet_entry_reset(&m->entry);
+	m->limits_ns = 0;
+}
+
+/* ---- loads: of the limit's rate, what a member is sent at a time since the beginning */
+
+static double load_even(int member, double s)
+{
+	(void)member, (void)s;
+	return 1;
+}
+
+static double load_alone(int member, double s)
+{
+	(void)s;
+	return member == 3 ? 3 : 0;
+}
+
+static double load_moved(int member, double s)
+{
+	return member == (s < 4 ? 1 : 2) ? 3 : 0;
+}
+
+/* All at the first member until that dies, then at the second. */
+static double load_dying(int member, double s)
+{
+	return member == (s < 2 ? 0 : 1) ? 3 : 0;
+}
+
+/* Another one for every half second and member, from nothing to twice the limit; splitmix64 by S.
+ * Vigna. */
+static double load_random(int member, double s)
+{
+	uint64_t x = ((uint64_t)(s * 2) * MEMBERS + member + 1) * 0x9e3779b97f4a7c15ull;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	x ^= x >> 31;
+	return x % 3 ? 0 : (double)(x >> 8 & 255) / 128;
+}
+
+/* ---- what is judged */
+
+struct result {
+	uint64_t passes[PASSES_MAX]; /* when */
+	size_t count;
+};
+
+/* The most packets that any stretch of time had beyond what the rate gives for it. */
+static double excess(const struct result *r, double per_ns)
+{
+	double least = 0, most = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		double level = (double)i - per_ns * (double)(r->passes[i] - BEGIN_NS);
+
+		least = !i || level < least ? level : least;
+		most = level + 1 - least > most ? level + 1 - least : most;
+	}
+	return most;
+}
+
+/* Packets a second. */
+static double mean(const struct result *r, double from, double to)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		double s = (double)(r->passes[i] - BEGIN_NS) / NS_PER_SECOND;
+
+		count += s >= from && s < to;
+	}
+	return (double)count / (to - from);
+}
+
+/* Most in a window that begins with a packet and lasts so long, one after the other. */
+static size_t window_most(const struct result *r, uint64_t period_ns)
+{
+	size_t most = 0, begin = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->passes[i] - r->passes[begin] >= period_ns)
+			begin = i;
+		most = i - begin + 1 > most ? i - begin + 1 : most;
+	}
+	return most;
+}
+
+/* ---- runs */
+
+struct run {
+	const char *name, *rule;
+	double (*load)(int member, double s);
+	double from, to, least, most; /* the mean in that time, of the rate */
+	double extra;                 /* of the rate: what the bound may be exceeded by */
+	double death_s;               /* when the agent of member 0 dies, if it does */
+	double gone_s, back_s;        /* when Redis is gone, if it is */
+	uint64_t interval_ms;         /* 0: 50 */
+};
+
+#define BUCKET "rule any limit 1000/second burst 100 fleet"
+#define OCTETS "rule any limit 512kbit burst 60kbyte fleet"
+#define LEAKY  "rule any limit leaky-bucket 1000/second queue 100 fleet"
+#define FIXED  "rule any limit fixed-window 2000/2s fleet"
+#define SLIDE  "rule any limit sliding-window 1000/second fleet"
+#define LOG    "rule any limit sliding-log 1000/second fleet"
+#define WARM   "rule any limit warm-up 1000/second ramp 1s fleet"
+
+/* NAME, LIMIT, LOAD, the mean from one second TO another is AT LEAST and AT MOST that part of it.
+ */
+#define RUN(text, line, sent, a, b, low, high, ...)                                                \
+	{                                                                                          \
+		.name = text, .rule = line, .load = load_##sent, .from = a, .to = b, .least = low, \
+		.most = high, ##__VA_ARGS__                                                        \
+	}
+
+static const struct run runs[] = {
+	RUN("token bucket, all loaded", BUCKET, even, 1, 8, .95, 1.02),
+	RUN("token bucket, one loaded", BUCKET, alone, 1, 8, .95, 1.02),
+	RUN("token bucket, the load moves", BUCKET, moved, 5, 8, .95, 1.02),
+	RUN("token bucket, loads at random", BUCKET, random, 0, 8, .6, 1.02),
+	RUN("token bucket, long interval", BUCKET, even, 2, 8, .95, 1.02, .interval_ms = 500),
+	RUN("token bucket, short interval", BUCKET, even, 1, 8, .95, 1.02, .interval_ms = 10),
+	RUN("bytes, all loaded", OCTETS, even, 1, 8, .95, 1.02),
+	RUN("bytes, loads at random", OCTETS, random, 0, 8, .6, 1.02),
+	RUN("leaky bucket, all loaded", LEAKY, even, 1, 8, .95, 1.02),
+	RUN("leaky bucket, one loaded", LEAKY, alone, 1, 8, .95, 1.02),
+	RUN("leaky bucket, the load moves", LEAKY, moved, 5, 8, .95, 1.02),
+	RUN("leaky bucket, loads at random", LEAKY, random, 0, 8, .6, 1.02),
+	RUN("fixed window, all loaded", FIXED, even, 0, 8, .93, 1.02),
+	RUN("fixed window, one loaded", FIXED, alone, 0, 8, .93, 1.02),
+	RUN("fixed window, loads at random", FIXED, random, 0, 8, .6, 1.02),
+	RUN("sliding window, all loaded", SLIDE, even, 1, 8, .9, 1.1),
+	RUN("sliding window, loads at random", SLIDE, random, 0, 8, .6, 1.1),
+	RUN("sliding log, all loaded", LOG, even, 1, 8, .9, 1.1),
+	RUN("sliding log, loads at random", LOG, random, 0, 8, .6, 1.1),
+	RUN("warm-up, all loaded", WARM, even, 1, 8, .9, 1.1),
+	RUN("warm-up, loads at random", WARM, random, 0, 8, .6, 1.1),
+	RUN("an agent dies: its kernel keeps its part, the others have it as well after 3 s",
+	    BUCKET, even, 5, 9, 1.1, 1.02 + 1. / MEMBERS, .extra = 1. / MEMBERS, .death_s = 2),
+	RUN("a machine dies: its share is back after 3 s", BUCKET, dying, 5, 9, .95, 1.02,
+	    .death_s = 2),
+	RUN("Redis is gone and back, loads at random", BUCKET, random, 0, 8, .5, 1.02, .gone_s = 2,
+	    .back_s = 4),
+	RUN("Redis is gone", BUCKET, even, 3, 5, .95, 1.02, .gone_s = 2, .back_s = 99),
+	RUN("Redis is gone and back", BUCKET, even, 2, 8, .8, 1.02, .gone_s = 2, .back_s = 4),
+};
+
+static void members_make(const struct run *run)
+{
+	static const struct policy_context context = {.mtu = 1500};
+	struct rule rule = must_parse(run->rule, &context);
+	uint64_t interval_ns = (run->interval_ms ? run->interval_ms : 50) * NS_PER_MS;
+
+	memset(members, 0, sizeof(members));
+	window_numbers =
+		(struct rl_window){.amount = rule.limit.amount, .period_ns = rule.limit.period_ns};
+	for (int i = 0; i < MEMBERS; i++) {
+		struct member *m = &members[i];
+
+		fleet_limit_make(&rule, 1500, false, &m->limit);
+		m->amount = rule.limit.unit == RL_PACKETS ? 1 : BYTES;
+		m->maps.instance = (const struct instance *)m;
+		m->pace = (struct fleet_pace){.interval_ns = interval_ns,
+					      .check_ns = 250 * NS_PER_MS,
+					      .retry_ns = 100 * NS_PER_MS,
+					      .patience_ns = 60 * NS_PER_SECOND,
+					      .members = MEMBERS};
+		m->tick_ns = BEGIN_NS + interval_ns * i / MEMBERS;
+		m->shared = true;
+		fleet_limit_next(&m->limit, MEMBERS, true, now_ns);
+	}
+}
+
+/* What happens at this time. */
+static void run_events(const struct run *run, double s)
+{
+	for (int i = 0; i < MEMBERS; i++) {
+		struct member *m = &members[i];
+		bool gone = run->gone_s > 0 && s >= run->gone_s && s < run->back_s;
+
+		if (run->death_s > 0 && s >= run->death_s && i == 0)
+			m->dead = true;
+		if (run->death_s > 0 && s >= run->death_s + (double)DEAD_NS / NS_PER_SECOND)
+			m->pace.members = MEMBERS - 1;
+		if (gone && m->shared)
+			member_lose(m);
+		m->shared = !gone;
+	}
+}
+
+static void run_step(const struct run *run, struct result *result)
+{
+	double s = (double)(now_ns - BEGIN_NS) / NS_PER_SECOND;
+
+	run_events(run, s);
+	for (int i = 0; i < MEMBERS; i++) {
+		struct member *m = &members[i];
+
+		for (m->offered += run->load(i, s) * RATE * STEP_NS / NS_PER_SECOND;
+		     m->offered >= 1; m->offered--)
+			if (packet_passes(m) && result->count < PASSES_MAX)
+				result->passes[result->count++] = now_ns;
+		if (m->dead || now_ns < m->tick_ns)
+			continue;
+		redis_tell("SET now [%llu,%llu]", (unsigned long long)(now_ns / NS_PER_SECOND),
+			   (unsigned long long)(now_ns % NS_PER_SECOND / NS_PER_US));
+		member_tick(m);
+		m->tick_ns += m->pace.interval_ns;
+	}
+}
+
+static void judge(const struct run *run, const struct result *r)
+{
+	const struct fleet_limit *limit = &members[1].limit;
+	double amount = (double)members[1].amount, over;
+	double bound = (double)(limit->burst + fleet_limit_overshoot(limit, MEMBERS)) / amount + 1;
+	double got = mean(r, run->from, run->to) / RATE;
+
+	if (limit->window) {
+		bound = (double)limit->rule.limit.amount;
+		over = (double)window_most(r, limit->rule.limit.period_ns);
+	} else {
+		over = excess(r, limit->per_ns / amount * (1 + run->extra));
+	}
+	print_message("# %5.3f of the limit; %g beyond the rate, bound %g\n", got, over, bound);
+	if (got < run->least || got > run->most)
+		fail_msg("%s: %.3f of the limit, wanted %.3f to %.3f", run->name, got, run->least,
+			 run->most);
+	if (over > bound)
+		fail_msg("%s: %g beyond the rate, the bound is %g", run->name, over, bound);
+}
+
+static void fleet_run_test(void **state)
+{
+	static struct result result;
+	const struct run *run = *state;
+
+	now_ns = BEGIN_NS;
+	result.count = 0;
+	redis_tell("FLUSHALL");
+	members_make(run);
+	for (; now_ns < BEGIN_NS + 9 * NS_PER_SECOND; now_ns += STEP_NS)
+		run_step(run, &result);
+	judge(run, &result);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[sizeof(runs) / sizeof(runs[0])];
+
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
+		tests[i] = (struct CMUnitTest){
+			.name = runs[i].name,
+			.test_func = fleet_run_test,
+			.initial_state = (void *)&runs[i],
+		};
+	return cmocka_run_group_tests(tests, redis_start, redis_stop);
+}
