@@ -25,7 +25,8 @@ LLVM_STRIP ?= llvm-strip
 BPFTOOL    ?= $(or $(shell bpftool version >/dev/null 2>&1 && echo bpftool), \
 		$(lastword $(wildcard /usr/lib/linux-tools/*/bpftool)),bpftool)
 PKG_CONFIG ?= pkg-config
-PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis
+PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis \
+	      $(shell $(PKG_CONFIG) --exists hiredis_ssl openssl 2>/dev/null && echo hiredis_ssl openssl)
 
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)

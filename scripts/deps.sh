@@ -26,6 +26,7 @@ pcap/pcap.h        build  libpcap-dev       libpcap-devel
 microhttpd.h       build  libmicrohttpd-dev libmicrohttpd-devel
 curses.h           build  libncurses-dev    ncurses-devel
 hiredis/hiredis.h  build  libhiredis-dev    hiredis-devel
+openssl/ssl.h      build  libssl-dev        openssl-devel
 libelf.h           build  libelf-dev        elfutils-libelf-devel
 zlib.h             build  zlib1g-dev        zlib-devel
 libbpf.so.1        run    libbpf1           libbpf
@@ -70,6 +71,7 @@ iptables           test   iptables          iptables-nft
 debootstrap        test   debootstrap       debootstrap
 redis-server       test   redis-server      redis
 redis-cli          test   redis-tools       redis
+openssl            test   openssl           openssl
 gnuplot            test   gnuplot-nox       gnuplot-minimal
 systemd-analyze    test   systemd           systemd
 udevadm            test   udev              systemd-udev

@@ -11,6 +11,7 @@
 
 #include "cmd.h"
 #include "fleet_internal.h"
+#include "fleet_tls.h"
 #include "units.h"
 
 #define URL_MAX      1024
@@ -62,9 +63,8 @@ static int url_take(const struct command *command, struct fleet_url *out)
 		return wrong("RLCTL_REDIS_PASSWORD is too long");
 	if (password)
 		snprintf(out->password, sizeof(out->password), "%s", password);
-	if (out->scheme == FLEET_TLS)
-		return wrong("--redis: rediss:// needs a hiredis with TLS, which this rlctl was "
-			     "built without: use redis:// through a tunnel, or unix://");
+	if (out->scheme == FLEET_TLS && !fleet_tls_is_there())
+		return wrong("--redis: " FLEET_TLS_NONE);
 	return 0;
 }
 

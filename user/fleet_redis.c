@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "fleet_tls.h"
 #include "units.h"
 
 static int wrong_say(char wrong[LINK_WRONG_MAX], const char *format, ...)
@@ -170,20 +171,31 @@ static int master_find(const struct fleet_url *url, uint64_t timeout_ns, struct 
 	return ret;
 }
 
+static int tls_begin(struct fleet_link *link, const struct fleet_host *host,
+		     char wrong[LINK_WRONG_MAX])
+{
+	const char *trouble_with = fleet_tls_begin(link->redis, host->name);
+
+	if (!trouble_with)
+		return 0;
+	wrong_say(wrong, "%s:%u: %s", host->name, host->port, trouble_with);
+	link_close(link);
+	return -1;
+}
+
 int link_open(const struct fleet_url *url, uint64_t timeout_ns, struct fleet_link *out,
 	      char wrong[LINK_WRONG_MAX])
 {
 	struct fleet_host host = url->hosts[0];
 	struct fleet_link link = {0};
 
-	if (url->scheme == FLEET_TLS)
-		return wrong_say(wrong, "this rlctl was built with a hiredis without TLS: use "
-					"redis:// through a tunnel (stunnel), or unix://");
 	if (url->scheme == FLEET_SENTINEL && master_find(url, timeout_ns, &host, wrong))
 		return -1;
 	link.redis =
 		connect_to(&host, url->scheme == FLEET_UNIX ? url->path : NULL, timeout_ns, wrong);
 	if (!link.redis)
+		return -1;
+	if (url->scheme == FLEET_TLS && tls_begin(&link, &host, wrong))
 		return -1;
 	if (url->scheme == FLEET_UNIX)
 		snprintf(link.server, sizeof(link.server), "%s", url->path);
