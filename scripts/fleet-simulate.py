@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""How far a fleet's sum is from its limit, against the interval, the number of members and the skew
-of the load, without machines: fleet-simulate.py [SVG] prints a table and draws docs/fleet.svg.
+"""How far a fleet's sum is from its limit, against the interval, the number of members, the part that
+is split without asking, and the skew of the load, without machines: fleet-simulate.py [SVG] prints a
+table and draws docs/fleet.svg.
 
 The model is that of user/fleet_lease.c and user/fleet_scripts.c: members ask once in an interval for
 1.25 times what their packets wanted, Redis splits 95 % of the limit, reserves before it grants and
-takes back only what is said to be free; the other 5 % every member has without asking. The load is
+takes back only what is said to be free; the other 5 % is split without asking. The load is
 1.5 times the limit. `skew` 0: every member has as much of it; 1: one member has it all. Every two
 seconds the load moves: the members change places. Error: what was not let through of the limit, in
 the mean; never is more let through, by construction, which is checked.
@@ -14,7 +15,7 @@ import random
 import subprocess
 import sys
 
-OWN, LEASED, HEADROOM = 0.05, 0.95, 1.25
+OWN, HEADROOM = 0.05, 1.25
 CHECK, RETRY, SMOOTH = 0.25, 0.1, 0.15
 SECONDS, MOVE, LOAD = 40, 2.0, 1.5
 
@@ -24,7 +25,7 @@ class Member:
         self.held = self.reserved = self.want = self.wish = self.demand = 0.0
         self.next = self.backoff = self.seen = 0.0
 
-    def check(self, now, offered, own):
+    def check(self, now, offered, own, leased):
         """What it will ask for, and whether it asks now: share_check()."""
         weight = (now - self.seen) / (now - self.seen + SMOOTH)
         if offered > self.demand:
@@ -35,8 +36,8 @@ class Member:
         want = max(0.0, self.demand - own) * HEADROOM
         if refused:
             want = max(want, self.held * HEADROOM + 0.001)
-        self.want = min(LEASED, want) if offered else 0.0
-        if self.want * 1.125 < self.held:
+        self.want = min(leased, want) if offered else 0.0
+        if self.want * 1.5 < self.held:
             self.held = self.want
         return self.held != self.reserved or self.want > self.held * (1 if refused else 1.25)
 
@@ -50,12 +51,12 @@ class Member:
         self.next = now + max(wait, interval)
 
 
-def ask(members, member):
+def ask(members, member, leased):
     """The script RATE."""
     others = sum(m.reserved for m in members if m is not member)
     wishes = sum(m.wish for m in members if m is not member) + member.want
-    part = member.want if wishes <= LEASED else LEASED * member.want / wishes
-    return max(0.0, min(part, LEASED - others)), part
+    part = member.want if wishes <= leased else leased * member.want / wishes
+    return max(0.0, min(part, leased - others)), part
 
 
 def shares(count, skew, turn):
@@ -64,9 +65,10 @@ def shares(count, skew, turn):
     return [even + (skew if (i + turn) % count == 0 else 0) for i in range(count)]
 
 
-def error_of(count, interval, skew, seed=1):
+def error_of(count, interval, skew, part=OWN, seed=1):
     """What was lost of the limit, as a part of it."""
     dice, members, passed, step = random.Random(seed), [], 0.0, interval / 2
+    own, leased = part / count, 1 - part
     for _ in range(count):
         member = Member()
         member.next = dice.random() * interval
@@ -76,13 +78,13 @@ def error_of(count, interval, skew, seed=1):
         offered = [LOAD * s for s in shares(count, skew, int(now / MOVE))]
         for member, one in zip(members, offered):
             if member.next <= now:
-                if member.check(now, one, OWN / count):
-                    member.take(now, *ask(members, member), interval)
+                if member.check(now, one, own, leased):
+                    member.take(now, *ask(members, member, leased), interval)
                 else:
                     member.next = now + CHECK
-            elif one > member.held + OWN / count and not member.backoff:
+            elif one > member.held + own and not member.backoff:
                 member.next = min(member.next, now + interval)  # an event
-        rates = [min(one, m.held + OWN / count) for m, one in zip(members, offered)]
+        rates = [min(one, m.held + own) for m, one in zip(members, offered)]
         assert sum(rates) <= 1 + 1e-9, "more than the limit"
         passed += sum(rates) * step
     return 1 - passed / SECONDS
@@ -92,14 +94,16 @@ SERIES = [
     ("interval, ms", "8 members", [10, 20, 50, 100, 200, 500],
      lambda x, skew: error_of(8, x / 1000, skew)),
     ("members", "50 ms", [2, 4, 8, 16, 32, 64, 128], lambda x, skew: error_of(x, 0.05, skew)),
+    ("split unasked, %", "8 members, 50 ms", [1, 2, 5, 10, 25, 50],
+     lambda x, skew: error_of(8, 0.05, skew, x / 100)),
 ]
 SKEWS = [0.0, 0.5, 1.0]
 
 
 def plot(blocks, path):
-    """Two panels by gnuplot."""
-    script = ['set terminal svg size 960,380 font "sans-serif,12" background "white"',
-              f'set output "{path}"', "set multiplot layout 1,2", "set logscale x",
+    """Panels by gnuplot."""
+    script = ['set terminal svg size 1200,380 font "sans-serif,12" background "white"',
+              f'set output "{path}"', "set multiplot layout 1,3", "set logscale x",
               "set grid ytics lc rgb '#dddddd'", "set border 3", "set tics nomirror",
               "set yrange [0:*]", 'set ylabel "limit not used, %"', "set key top left"]
     for (label, what, points, _), rows in zip(SERIES, blocks):
@@ -115,10 +119,10 @@ def plot(blocks, path):
 def main():
     blocks = []
     for label, what, points, error in SERIES:
-        print(f"{what}: {label:14}" + "".join(f"   skew {s:3.1f}" for s in SKEWS))
+        print(f"{what}: {label:18}" + "".join(f"   skew {s:3.1f}" for s in SKEWS))
         rows = [[x] + [error(x, s) for s in SKEWS] for x in points]
         for row in rows:
-            print(f"{row[0]:>{len(what) + 16}}" + "".join(f" {e * 100:8.2f} %" for e in row[1:]))
+            print(f"{row[0]:>{len(what) + 20}}" + "".join(f" {e * 100:8.2f} %" for e in row[1:]))
         blocks.append(rows)
     plot(blocks, sys.argv[1] if len(sys.argv) > 1 else "docs/fleet.svg")
 

@@ -155,6 +155,19 @@ static int by_demand(const void *a, const void *b)
 	return dx < dy ? 1 : dx > dy ? -1 : 0;
 }
 
+void agent_shed(struct agent *a, size_t count, const char *why)
+{
+	uint64_t now_ns = fleet_now_ns();
+
+	a->session.shed += count;
+	a->shedding += count;
+	if (now_ns - a->shed_ns < SHED_SAY_NS)
+		return;
+	note("%s: %llu keys %s", a->instance->device, (unsigned long long)a->shedding, why);
+	a->shed_ns = now_ns;
+	a->shedding = 0;
+}
+
 /* Those that are to be looked at: the heaviest of them, where there are too many. */
 static size_t due_choose(struct agent *a, uint64_t now_ns)
 {
@@ -166,12 +179,7 @@ static size_t due_choose(struct agent *a, uint64_t now_ns)
 	if (count <= a->most)
 		return count;
 	qsort(a->due, count, sizeof(struct fleet_entry *), by_demand);
-	a->session.shed += count - a->most;
-	if (now_ns - a->shed_ns > SHED_SAY_NS && a->most != KEYS_USUAL) {
-		a->shed_ns = now_ns;
-		note("%s: %zu keys want a lease at once: %zu have to wait for the next tick",
-		     a->instance->device, count, count - a->most);
-	}
+	agent_shed(a, count - a->most, "have to wait: there are too many for one interval");
 	return a->most;
 }
 

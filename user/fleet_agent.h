@@ -24,10 +24,16 @@ struct agent {
 	uint64_t random;
 	uint64_t beat_ns, policy_ns, limits_ns, retry_ns, backoff_ns, shed_ns;
 	uint64_t timely_ns; /* when Redis last answered in time */
+	uint64_t shedding;  /* keys since that was last said */
 	bool was_shared;    /* once */
 	bool ending;
 	char keys[3][RL_FLEET_NAME + 40]; /* of the beat */
 };
+
+/* ---- fleet_agent.c */
+
+/* So many keys have to go without a lease, or to wait; says so, but not always. */
+void agent_shed(struct agent *a, size_t count, const char *why);
 
 /* ---- fleet_policy.c */
 

@@ -84,7 +84,7 @@ static int key_wanted(void *arg, void *data, size_t size)
 	entry = fleet_table_find(&a->table, key);
 	limit = entry ? NULL : limit_find(a, key->limit_id);
 	if (!entry && limit && !fleet_table_add(&a->table, key, limit))
-		a->session.shed++;
+		agent_shed(a, 1, "have no lease: there are too many");
 	if (entry && !entry->backoff_ns && !entry->limit->window)
 		entry->next_ns = 0; /* wants more than it asked for last */
 	return 0;

@@ -22,15 +22,15 @@ redis_tls() { # OPTION…
 agent() {
 	echo "$1" >"$TMP/url"
 	bg env SSL_CERT_FILE="$2" "${FIRST[@]}" "$RLCTL" -n "$(ns m1)" fleet join --redis "@$TMP/url" --name f --node m1
-	AGENT=$BG_PID
+	JOINED=$BG_PID
 }
-agent_end() { kill -TERM -- "-$AGENT" && eventually 5 no_agent; }
+agent_end() { kill -TERM -- "-$JOINED" && eventually 5 no_agent; }
 no_agent() { is "$(rl m1 fleet status -j | json length)" 0; }
 mode() { fleet_is m1 ".mode == \"$1\""; }
 
 # Nothing that anybody may read has the password: words of processes, what the agent said, its maps.
 silent() {
-	! tr '\0' ' ' <"/proc/$AGENT/cmdline" | grep -q "$SECRET" && ! grep -rq "$SECRET" "$TMP"/bg* 2>/dev/null &&
+	! tr '\0' ' ' <"/proc/$JOINED/cmdline" | grep -q "$SECRET" && ! grep -rq "$SECRET" "$TMP"/bg* 2>/dev/null &&
 		! rl m1 fleet status -j | grep -q "$SECRET"
 }
 
