@@ -20,6 +20,7 @@
 
 #define RETRY_LEAST_NS (100 * NS_PER_MS)
 #define RETRY_MOST_NS  (2 * NS_PER_SECOND)
+#define STEADY_NS      (5 * NS_PER_SECOND) /* so long shared: the next loss is another one */
 #define CONNECT_NS     (300 * NS_PER_MS)
 #define PATIENCE_NS    (500 * NS_PER_MS)
 #define ANSWER_NS      (300 * NS_PER_MS) /* no answer at all; at least two intervals */
@@ -37,10 +38,10 @@
 
 static void shared_begin(struct agent *a)
 {
-	a->backoff_ns = 0;
 	if (a->session.shared)
 		return;
 	a->session.shared = 1;
+	a->begin_ns = fleet_now_ns();
 	a->was_shared = true;
 	snprintf(a->session.server, sizeof(a->session.server), "%.63s", a->link.server);
 	note("%s: fleet %s at %s, as %s: %u member%s", a->instance->device, a->options->fleet,
@@ -65,7 +66,7 @@ static void shared_end(struct agent *a, uint64_t now_ns, const char *why)
 	a->backoff_ns = a->backoff_ns ? 2 * a->backoff_ns : RETRY_LEAST_NS;
 	if (a->backoff_ns > RETRY_MOST_NS)
 		a->backoff_ns = RETRY_MOST_NS;
-	a->retry_ns = now_ns + a->backoff_ns / 2 + random_below(a, a->backoff_ns);
+	a->retry_ns = now_ns + a->backoff_ns / 2 + random_below(a, a->backoff_ns / 2);
 	if (a->session.shared) {
 		a->session.lost++;
 		fail("%s: fleet %s: %s; limits are held alone, to 1/%u of each, until Redis is "
@@ -127,21 +128,38 @@ static int beat(struct agent *a, bool leave, char wrong[LINK_WRONG_MAX])
 	return ret;
 }
 
+static int slow_say(const struct agent *a, uint64_t lag_ns, char wrong[LINK_WRONG_MAX])
+{
+	snprintf(wrong, LINK_WRONG_MAX, "%s: answers take longer than two intervals (%llu ms)",
+		 a->link.server, (unsigned long long)lag_ns / NS_PER_MS);
+	return -1;
+}
+
+/* A connection, and an answer in time. */
+static int redis_greet(struct agent *a, char wrong[LINK_WRONG_MAX])
+{
+	uint64_t least_ns = 2 * a->pace.interval_ns, sent_ns;
+
+	if (link_open(&a->options->url, CONNECT_NS, &a->link, wrong))
+		return -1;
+	link_timeout(&a->link, least_ns > ANSWER_NS ? least_ns : ANSWER_NS);
+	sent_ns = fleet_now_ns();
+	if (beat(a, false, wrong))
+		return -1;
+	a->beat_ns = a->timely_ns = fleet_now_ns();
+	return a->beat_ns - sent_ns > least_ns ? slow_say(a, a->beat_ns - sent_ns, wrong) : 0;
+}
+
 static void redis_connect(struct agent *a, uint64_t now_ns)
 {
 	char wrong[LINK_WRONG_MAX];
 
 	if (a->link.redis || now_ns < a->retry_ns)
 		return;
-	if (link_open(&a->options->url, CONNECT_NS, &a->link, wrong) || beat(a, false, wrong)) {
+	if (redis_greet(a, wrong))
 		shared_end(a, fleet_now_ns(), wrong);
-		return;
-	}
-	link_timeout(&a->link,
-		     2 * a->pace.interval_ns > ANSWER_NS ? 2 * a->pace.interval_ns : ANSWER_NS);
-	a->timely_ns = fleet_now_ns();
-	a->beat_ns = fleet_now_ns();
-	shared_begin(a);
+	else
+		shared_begin(a);
 }
 
 /* ---- keys */
@@ -232,11 +250,11 @@ static int answered(struct agent *a, uint64_t sent_ns, char wrong[LINK_WRONG_MAX
 	a->session.lag_ns = now_ns - sent_ns;
 	if (a->session.lag_ns <= 2 * a->pace.interval_ns)
 		a->timely_ns = now_ns;
+	if (now_ns - a->begin_ns > STEADY_NS)
+		a->backoff_ns = 0;
 	if (now_ns - a->timely_ns <= a->pace.patience_ns)
 		return 0;
-	snprintf(wrong, LINK_WRONG_MAX, "%s: answers take longer than two intervals (%llu ms)",
-		 a->link.server, (unsigned long long)a->session.lag_ns / NS_PER_MS);
-	return -1;
+	return slow_say(a, a->session.lag_ns, wrong);
 }
 
 static void redis_exchange(struct agent *a, uint64_t now_ns)

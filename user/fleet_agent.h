@@ -23,6 +23,7 @@ struct agent {
 	char token[17];
 	uint64_t random;
 	uint64_t beat_ns, policy_ns, limits_ns, retry_ns, backoff_ns, shed_ns;
+	uint64_t begin_ns;  /* of sharing */
 	uint64_t timely_ns; /* when Redis last answered in time */
 	uint64_t shedding;  /* keys since that was last said */
 	bool was_shared;    /* once */

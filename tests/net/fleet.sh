@@ -69,7 +69,7 @@ load() {
 unload() {
 	local pid
 	for pid in ${LOADS[@]+"${LOADS[@]}"}; do
-		kill -KILL -- "-$pid"
+		kill -KILL -- "-$pid" && wait "$pid"
 	done 2>/dev/null
 	LOADS=()
 }

@@ -27,33 +27,33 @@
 #include "units.h"
 
 #define MEMBERS    8
-#define STEP_NS    (NS_PER_MS / 2)
+#define STEP_NS    500000ull
 #define BEGIN_NS   (1000 * NS_PER_SECOND)
 #define PASSES_MAX 100000
-#define RATE       1000               /* of every limit here, packets a second */
-#define BYTES      64                 /* of a packet */
+#define RATE       1000 /* of every limit here, packets a second */
+#define BYTES      64   /* of a packet */
+#define SCRIPT_MAX 4096
 #define DEAD_NS    (2500 * NS_PER_MS) /* as BEAT: then a member is not counted any more */
 
 static uint64_t now_ns;
 
 /* ---- Redis, whose clock is ours */
 
-static char folder[] = "/tmp/rlctl-fleet.XXXXXX";
+static char folder[] = "/tmp/rlctl-fleet.XXXXXX", path[64];
 static pid_t server;
 static struct fleet_link redis_link;
 
 /* In `text` each `from` becomes `to`. */
-static void replace(char *text, size_t size, const char *from, const char *to)
+static void replace(char text[SCRIPT_MAX], const char *from, const char *to)
 {
 	char *at = text;
 
 	while ((at = strstr(at, from))) {
-		size_t rest = strlen(at + strlen(from)) + 1;
+		char rest[SCRIPT_MAX];
 
-		assert_true((size_t)(at - text) + strlen(to) + rest < size);
-		memmove(at + strlen(to), at + strlen(from), rest);
-		memcpy(at, to, strlen(to));
-		at += strlen(to);
+		assert_true(strlen(text) + strlen(to) < SCRIPT_MAX);
+		snprintf(rest, sizeof(rest), "%s", at + strlen(from));
+		at += snprintf(at, text + SCRIPT_MAX - at, "%s%s", to, rest) - (int)strlen(rest);
 	}
 }
 
@@ -61,13 +61,13 @@ static void replace(char *text, size_t size, const char *from, const char *to)
  * over. */
 static void script_load(enum fleet_script script)
 {
-	char text[4096];
+	char text[SCRIPT_MAX];
 	redisReply *reply;
 
 	snprintf(text, sizeof(text), "%s", fleet_scripts[script]);
-	replace(text, sizeof(text), "redis.call('TIME')", "cjson.decode(redis.call('GET', 'now'))");
-	replace(text, sizeof(text), "'PX', 3000)", "'PX', 3000000)");
-	replace(text, sizeof(text), "'PX', lasts)", "'PX', 3000000)");
+	replace(text, "redis.call('TIME')", "cjson.decode(redis.call('GET', 'now'))");
+	replace(text, "'PX', 3000)", "'PX', 3000000)");
+	replace(text, "'PX', lasts)", "'PX', 3000000)");
 	reply = redisCommand(redis_link.redis, "SCRIPT LOAD %s", text);
 	assert_non_null(reply);
 	assert_int_equal(reply->type, REDIS_REPLY_STRING);
@@ -77,8 +77,6 @@ static void script_load(enum fleet_script script)
 
 static int redis_start(void **state)
 {
-	char path[64];
-
 	(void)state;
 	if (!mkdtemp(folder))
 		return -1;
@@ -108,14 +106,11 @@ static int redis_start(void **state)
 
 static int redis_stop(void **state)
 {
-	char path[64];
-
 	(void)state;
 	if (redis_link.redis)
 		redisFree(redis_link.redis);
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
-	snprintf(path, sizeof(path), "%s/socket", folder);
 	unlink(path);
 	return rmdir(folder);
 }
@@ -441,7 +436,7 @@ static void run_step(const struct run *run, struct result *result)
 	for (int i = 0; i < MEMBERS; i++) {
 		struct member *m = &members[i];
 
-		for (m->offered += run->load(i, s) * RATE * STEP_NS / NS_PER_SECOND;
+		for (m->offered += run->load(i, s) * RATE * (double)STEP_NS / NS_PER_SECOND;
 		     m->offered >= 1; m->offered--)
 			if (packet_passes(m) && result->count < PASSES_MAX)
 				result->passes[result->count++] = now_ns;
