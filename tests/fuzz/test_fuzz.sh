@@ -6,7 +6,7 @@
 source "$(dirname "$0")/../lib.sh"
 
 # Those that go through files and sockets are slow.
-declare -A RUNS=([capture]=8000 [exporter]=3000)
+declare -A RUNS=([capture]=8000 [exporter]=3000 [redis]=8000)
 RUNS_USUAL=40000
 
 # Inputs that were learnt go where nobody keeps them.

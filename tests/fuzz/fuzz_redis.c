@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a Redis may answer to a fleet's agent, whatever it is asked: the input is all that one
+ * connection ever sends, to the greeting and to the questions of a tick. No answer is larger than
+ * what may be believed, and every reason of a failure is a text. As the text of a URL the input
+ * is tried as well.
+ *
+ * The first byte says how many keys are asked for, and whether there is a password.
+ */
+#include "fuzz.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "fleet_internal.h"
+#include "units.h"
+
+#define KEYS      7
+#define PASSWORD  0x80
+#define PERIOD_NS (10 * NS_PER_SECOND)
+
+static struct fleet_url url = {.scheme = FLEET_UNIX, .host_count = 1};
+static int listener;
+static sem_t served;           /* a connection is over */
+static const uint8_t *answers; /* set before it is made */
+static size_t answers_size;
+
+/* ---- in the place of the leases and their maps */
+
+uint64_t fleet_now_ns(void)
+{
+	return NS_PER_DAY;
+}
+
+uint64_t fleet_limit_leased(const struct fleet_limit *limit)
+{
+	(void)limit;
+	return 1000;
+}
+
+void fleet_entry_grant(struct fleet_entry *e, const struct fleet_maps *maps,
+		       const struct fleet_pace *pace, uint32_t share, uint32_t part,
+		       uint32_t second, uint64_t sent_ns)
+{
+	(void)e, (void)maps, (void)pace, (void)part, (void)second, (void)sent_ns;
+	require(share < 1u << 20);
+}
+
+void fleet_entry_window(struct fleet_entry *e, const struct fleet_maps *maps,
+			const struct fleet_pace *pace, uint64_t lease, uint64_t lasts_ns,
+			int64_t start, uint64_t sent_ns)
+{
+	(void)e, (void)maps, (void)pace, (void)sent_ns;
+	require(lease <= INT64_MAX && lasts_ns <= PERIOD_NS && start >= 0);
+}
+
+/* ---- the server: one connection after the other, and the same bytes whatever it hears */
+
+static void *serve(void *unused)
+{
+	static char heard[65536];
+
+	(void)unused;
+	for (;;) {
+		int fd = accept(listener, NULL, NULL);
+
+		require(fd >= 0);
+		require(send(fd, answers, answers_size, MSG_NOSIGNAL) >= 0 || errno == EPIPE ||
+			errno == ECONNRESET);
+		shutdown(fd, SHUT_WR);
+		while (read(fd, heard, sizeof(heard)) > 0)
+			;
+		close(fd);
+		sem_post(&served);
+	}
+	return NULL;
+}
+
+static void place_leave(void)
+{
+	unlink(url.path);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	struct sockaddr_un place = {.sun_family = AF_UNIX};
+	pthread_t thread;
+
+	(void)argc, (void)argv;
+	snprintf(url.path, sizeof(url.path), "/tmp/fuzz-redis-%d", (int)getpid());
+	snprintf(place.sun_path, sizeof(place.sun_path), "%s", url.path);
+	atexit(place_leave);
+	require(!sem_init(&served, 0, 0));
+	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	require(!bind(listener, (struct sockaddr *)&place, sizeof(place)) && !listen(listener, 8));
+	require(!pthread_create(&thread, NULL, serve, NULL));
+	return 0;
+}
+
+/* ---- */
+
+static void questions_ask(struct fleet_link *link, size_t count)
+{
+	const struct fleet_pace pace = {.patience_ns = NS_PER_SECOND, .members = 2};
+	const struct fleet_asker asker = {.link = link, .fleet = "fuzz", .pace = &pace};
+	const struct fleet_limit limit = {.rule.limit.period_ns = PERIOD_NS, .packet = 1};
+	struct fleet_entry entries[KEYS] = {0}, *asked[KEYS];
+	const struct fleet_asking asking = {.entries = asked, .count = count};
+	char wrong[LINK_WRONG_MAX] = "";
+	int ret = 0;
+
+	for (size_t i = 0; i < KEYS; i++) {
+		entries[i].limit = &limit;
+		asked[i] = &entries[i];
+	}
+	for (int kind = 0; !ret && kind < FLEET_ASKINGS; kind++)
+		ret = fleet_ask(&asker, kind, &asking, wrong);
+	require(!ret || strnlen(wrong, sizeof(wrong)) < sizeof(wrong));
+}
+
+static void url_check(const char *text)
+{
+	struct fleet_url parsed = {0};
+	const char *wrong = fleet_url_parse(text, &parsed);
+
+	if (wrong)
+		require(fuzz_is_plain(wrong));
+	else
+		require(parsed.host_count <= FLEET_HOSTS_MAX);
+}
+
+/* hiredis 0.14 makes room for as many elements as an answer claims to have, and has no bound for
+ * it: gigabytes, that nobody touches. */
+static bool claims_much(const char *text)
+{
+	for (const char *at = text; (at = strchr(at, '*')); at++)
+		if (strspn(at + 1, "0123456789+-") > 6)
+			return true;
+	return false;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char wrong[LINK_WRONG_MAX] = "", *text;
+	struct fleet_link link;
+	bool much;
+
+	if (!size || memchr(data, '\0', size)) /* text, so that all of it is looked at below */
+		return 0;
+	text = fuzz_string(data + 1, size - 1);
+	url_check(text);
+	much = claims_much(text);
+	free(text);
+	if (much)
+		return 0;
+	answers = data + 1;
+	answers_size = size - 1;
+	snprintf(url.password, sizeof(url.password), "%s", data[0] & PASSWORD ? "secret" : "");
+	if (link_open(&url, NS_PER_SECOND, &link, wrong)) {
+		require(*wrong && strnlen(wrong, sizeof(wrong)) < sizeof(wrong));
+	} else {
+		questions_ask(&link, data[0] % KEYS + 1);
+		link_close(&link);
+	}
+	while (sem_wait(&served)) /* libFuzzer has a timer */
+		;
+	return 0;
+}
