@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Long life under a flood: every second another policy and a look at everything, sources that come and
-# go, watchers that stay. At the end the counters are the generator's total to the packet, nothing has
-# grown, and the policy in force is the last. SOAK_S=1800 tests/net/test_soak.sh for half an hour.
+# Long life under a flood: every second another policy, and looks at everything; sources that come and
+# go, watchers and a fleet's agent that stay, a member that joins and leaves. At the end the counters are
+# the generator's total to the packet, nothing has grown, and the policy in force is the last.
+# SOAK_S=1800 tests/net/test_soak.sh for half an hour.
 # check: beside
 # check: timeout 480
-source "$(dirname "$0")/../lib.sh"
+source "$(dirname "$0")/fleet.sh"
 
 SOAK_S=${SOAK_S:-300}
 RATE=10000 # packets per second
@@ -14,7 +15,10 @@ PORT=
 # policy_of N: the policy of the N-th second; each kind of state, and prefixes that come and go.
 policy_of() {
 	case $(($1 % 4)) in
-	0) printf 'rule any limit 100/second burst 20\nrule device limit 1000000/second\n' ;;
+	0)
+		printf 'rule any limit 100/second burst 20\nrule device limit 1000000/second\n'
+		echo 'rule 10.64.0.0/28 limit 200/second burst 50 fleet'
+		;;
 	1) printf 'rule any limit sliding-window 20/second\nrule 10.64.0.0/16 limit sliding-log 50/second\n' ;;
 	2)
 		echo 'rule any limit warm-up 100/second ramp 1s'
@@ -57,11 +61,21 @@ sizes() {
 # look CMD…: what it prints is not of interest, unless it is an error.
 look() { rl B "$@" >/dev/null; }
 
-# one_second N
+# one_second N: all others look in each fourth.
 one_second() {
-	rl B -q apply - < <(policy_of "$1") && look stats -j && look top --once -j && look source forgive 10.64.0.7 &&
+	rl B -q apply - < <(policy_of "$1") && neighbour "$1" || return
+	[[ $(($1 / 4 % 4)) -eq $(($1 % 4)) ]] || return 0 # each kind of policy is looked at
+	look stats -j && look top --once -j && look source forgive 10.64.0.7 && look fleet status -j &&
 		is "$(rl B show | wc -l)" "$(policy_of "$1" | wc -l)" &&
 		in_ns B curl -fsS "http://127.0.0.1:$PORT/metrics" -o /dev/null
+}
+
+# neighbour N: the other member comes and goes.
+neighbour() {
+	case $(($1 % 20)) in
+	5) join C ;;
+	15) rl C -q fleet leave ;;
+	esac
 }
 
 # One after the other: two at once would count each other's frames.
@@ -120,9 +134,12 @@ veth_pair A B && veth_quiet A B && ns_mute A && rl B -q attach veth-B --table ho
 watch exporter exporter --listen 127.0.0.1:0
 watch monitor monitor --rate 10 -j
 watch stats stats --watch 1 -j
-eventually 10 exporter_listens || exit 1
+redis_start && member C && rl C -q rule add 10.64.0.0/28 limit 200/second burst 50 fleet && join B || exit 1
+WATCHERS[fleet]=${AGENT[B]}
+eventually 10 exporter_listens && eventually 10 fleet_is B '.mode == "shared"' || exit 1
 t "$SOAK_S seconds under flood, with an apply in each" test_soak
 t 'counters add up to the packet' test_counters
 t 'nothing has grown' test_sizes
 t 'who watched still does' test_alive
+t 'the fleet is shared' fleet_is B '.mode == "shared"'
 t 'nothing is left over' has 'leftovers  none' rl B doctor
