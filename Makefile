@@ -25,7 +25,7 @@ LLVM_STRIP ?= llvm-strip
 BPFTOOL    ?= $(or $(shell bpftool version >/dev/null 2>&1 && echo bpftool), \
 		$(lastword $(wildcard /usr/lib/linux-tools/*/bpftool)),bpftool)
 PKG_CONFIG ?= pkg-config
-PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis \
+PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis libcap \
 	      $(shell $(PKG_CONFIG) --exists hiredis_ssl openssl 2>/dev/null && echo hiredis_ssl openssl)
 
 CFLAGS   ?= -O2 -g
@@ -33,7 +33,7 @@ WARNINGS := -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
 HARDEN   := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fPIE
 INCLUDES := -Iinclude -Iuser -Ibpf -Ibuild -Itests
 LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lbpf -ljson-c -lpcap \
-	    -lmicrohttpd -lncursesw -ltinfo -lhiredis) \
+	    -lmicrohttpd -lncursesw -ltinfo -lhiredis -lcap) \
 	    -lelf -lm -lz
 USER_FLAGS   := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) \
 		$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)

@@ -27,6 +27,7 @@ microhttpd.h       build  libmicrohttpd-dev libmicrohttpd-devel
 curses.h           build  libncurses-dev    ncurses-devel
 hiredis/hiredis.h  build  libhiredis-dev    hiredis-devel
 openssl/ssl.h      build  libssl-dev        openssl-devel
+sys/capability.h   build  libcap-dev        libcap-devel
 libelf.h           build  libelf-dev        elfutils-libelf-devel
 zlib.h             build  zlib1g-dev        zlib-devel
 libbpf.so.1        run    libbpf1           libbpf
@@ -36,6 +37,7 @@ libpcap.so         run    libpcap0.8        libpcap
 libmicrohttpd.so.12 run   libmicrohttpd12   libmicrohttpd
 libncursesw.so.6   run    libncursesw6      ncurses-libs
 libhiredis.so      run    libhiredis-dev    hiredis
+libcap.so.2        run    libcap2           libcap
 libelf.so.1        run    libelf1           elfutils-libelf
 libz.so.1          run    zlib1g            zlib
 cmocka.h           test   libcmocka-dev     libcmocka-devel
@@ -61,6 +63,8 @@ tcpdump            test   tcpdump           tcpdump
 jq                 test   jq                jq
 ps                 test   procps            procps-ng
 nsenter            test   util-linux        util-linux
+capsh              test   libcap2-bin       libcap
+setpriv            test   util-linux        util-linux
 python3            test   python3           python3
 strace             test   strace            strace
 tmux               test   tmux              tmux
