@@ -114,7 +114,7 @@ static int member_run(const struct command *command, struct fleet_options option
 	char usual[RL_FLEET_NAME + IF_NAMESIZE + 2], host[RL_FLEET_NAME - IF_NAMESIZE] = "";
 	struct rl_fleet_session session;
 	struct instance instance;
-	int rc = instance_open(&command->target, false, &instance);
+	int rc = instance_open_shared(&command->target, &instance);
 
 	if (rc)
 		return rc;
@@ -286,7 +286,7 @@ int cmd_fleet_leave(const struct command *command)
 {
 	struct rl_fleet_session session = {0};
 	struct instance instance;
-	int rc = instance_open(&command->target, false, &instance);
+	int rc = instance_open_shared(&command->target, &instance);
 
 	if (rc)
 		return rc;

@@ -255,7 +255,7 @@ int cmd_monitor(const struct command *command)
 		return ret;
 	m.count = option_given(command, OPTION_PACKETS) ? count : UINT64_MAX;
 	m.end_ns = option_given(command, OPTION_SECONDS) ? seconds * NS_PER_SECOND : 0;
-	ret = instance_open(&command->target, false, &m.instance);
+	ret = instance_open_shared(&command->target, &m.instance);
 	if (ret)
 		return ret;
 	rule_book_init(&m.book, &m.instance);

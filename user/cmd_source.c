@@ -29,12 +29,13 @@ static int address_take(const char *word, uint8_t addr[16])
 	return 0;
 }
 
-static int lookup_open(const struct command *command, struct lookup *out)
+static int lookup_open(const struct command *command, bool write, struct lookup *out)
 {
 	int rc = address_take(command->words[0], out->addr);
 
 	if (!rc)
-		rc = instance_open(&command->target, false, &out->instance);
+		rc = write ? instance_open_shared(&command->target, &out->instance)
+			   : instance_open(&command->target, false, &out->instance);
 	if (rc)
 		return rc;
 	instance_context(&out->instance, &out->ctx);
@@ -186,7 +187,7 @@ int cmd_source_show(const struct command *command)
 	struct lookup lookup = {0};
 	struct report report = {0};
 	struct json_object *entries, *document;
-	int rc = lookup_open(command, &lookup);
+	int rc = lookup_open(command, false, &lookup);
 
 	if (rc)
 		return rc;
@@ -214,7 +215,7 @@ int cmd_source_forgive(const struct command *command)
 {
 	struct lookup lookup = {0};
 	struct json_object *document;
-	int rc = lookup_open(command, &lookup);
+	int rc = lookup_open(command, true, &lookup);
 
 	if (rc)
 		return rc;

@@ -162,7 +162,7 @@ int cmd_top(const struct command *command)
 		ret = fail("top: this is no terminal: --once prints one picture, -j as JSON");
 	if (ret)
 		return ret;
-	ret = instance_open(&command->target, false, &instance);
+	ret = instance_open_shared(&command->target, &instance);
 	if (ret)
 		return ret;
 	ret = top_open(&instance, rate, &top);

@@ -153,8 +153,8 @@ void check_bpffs(struct doctor *doctor)
 		doctor_finds(doctor, HEALTH_FAIL, "name a folder that exists with --bpffs DIR",
 			     "%s: %s", bpffs, strerror(errno));
 	else
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "%s is not a bpffs: the next command that acts mounts one", bpffs);
+		doctor_finds(doctor, HEALTH_WARN, remedy, "%s is not a bpffs: attach mounts one",
+			     bpffs);
 }
 
 struct heap {

@@ -119,11 +119,11 @@ void instance_context(const struct instance *instance, struct policy_context *ou
 				       .leaving = instance->info.hook == RL_HOOK_EGRESS};
 }
 
-int instance_open_path(const char *path, const char *device, struct instance *out)
+int instance_open_path(const char *path, const char *device, bool write, struct instance *out)
 {
-	struct instance result = {.lock_fd = -1};
+	struct instance result = {.lock_fd = -1, .read_only = !write};
 	uint32_t zero = 0;
-	int ret = pins_open(path, &result.fd);
+	int ret = pins_open(path, write, &result.fd);
 
 	if (ret)
 		return ret;
@@ -155,8 +155,10 @@ void instance_close(struct instance *instance)
 static int program_check(const struct instance *instance)
 {
 	struct device_program program;
-	int ret = instance_program_find(instance, &program);
+	int ret = program_note_check(instance->path);
 
+	if (!ret)
+		ret = instance_program_find(instance, &program);
 	return ret == -ENOENT ? -ESTALE : ret;
 }
 
@@ -167,6 +169,25 @@ static int version_check(const char *path, const char *device, enum rl_hook hook
 	int ret = pins_program_find(path, device, hook, &program);
 
 	return ret ? ret : -EPROTO;
+}
+
+/* What to do about an error with a path among the pins. */
+const char *pins_remedy(int error)
+{
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		return ": this command needs root; to read also suffices the group that `attach "
+		       "--group` named";
+	case -ELOOP:
+	case -ENOTDIR:
+		return ": a symbolic link is not followed there: look who put it in, and remove it";
+	case -PINS_FOREIGN:
+		return ": the folder rlctl of this bpffs belongs to another user, or others may "
+		       "write to it: look who made it, and remove it";
+	default:
+		return "";
+	}
 }
 
 /* Says why an instance could not be opened. */
@@ -187,21 +208,20 @@ int report_closed(const char *device, int error)
 		     "detach %s`, then attach again",
 		     device, device);
 		break;
-	case -EPERM:
-	case -EACCES:
-		fail("%s: %s: rlctl needs root for this command", device, strerror(-error));
-		break;
 	default:
-		fail("%s: opening the instance failed: %s", device, strerror(-error));
+		fail("%s: opening the instance failed: %s%s", device, strerror(-error),
+		     pins_remedy(error));
 	}
 	return error;
 }
 
-int instance_open_at(const char *path, const char *device, enum rl_hook hook, bool write,
+int instance_open_at(const char *path, const char *device, enum rl_hook hook, enum use use,
 		     struct instance *out)
 {
-	int lock = write ? pins_lock(path, false) : -1;
-	int ret = write && lock < 0 ? lock : instance_open_path(path, device, out);
+	int lock = use == USE_WRITE ? pins_lock(path, false) : -1;
+	int ret = use == USE_WRITE && lock < 0
+			  ? lock
+			  : instance_open_path(path, device, use != USE_READ, out);
 
 	if (!ret) {
 		ret = program_check(out);
@@ -230,16 +250,19 @@ static int is_visible(const struct dirent *entry)
 
 static int pins_list(const struct target *target, struct pin_list *out)
 {
-	int ret = pins_root(target->bpffs, out->root);
+	int folder, ret = pins_root(target->bpffs, false, out->root);
 
 	if (ret)
 		return ret;
-	out->count = scandir(out->root, &out->entries, is_visible, alphasort);
-	if (out->count >= 0 || errno == ENOENT)
+	folder = ret = pins_folder_open(out->root);
+	if (folder >= 0) {
+		out->count = scandirat(folder, ".", &out->entries, is_visible, alphasort);
+		ret = out->count < 0 ? -errno : 0;
+		close(folder);
+	}
+	if (!ret || ret == -ENOENT)
 		return 0;
-	ret = -errno;
-	fail("%s: %s%s", out->root, strerror(-ret),
-	     ret == -EACCES ? ": rlctl needs root for this command" : "");
+	fail("%s: %s%s", out->root, strerror(-ret), pins_remedy(ret));
 	return ret;
 }
 
@@ -275,7 +298,8 @@ int instance_for_each(const struct target *target,
 		      int (*visit)(struct instance *instance, void *arg), void *arg)
 {
 	struct pin_list list = {0};
-	int ret = pins_list(target, &list), unseen = 0;
+	int ret = pins_list(target, &list), unseen = 0, refused = 0;
+	bool visited = false;
 
 	for (int i = 0; !ret && i < list.count; i++) {
 		char device[IF_NAMESIZE], path[INSTANCE_PATH_MAX];
@@ -285,17 +309,22 @@ int instance_for_each(const struct target *target,
 		if (!is_meant(target, list.entries[i]->d_name, device, &hook) ||
 		    pins_path(list.root, device, hook, path))
 			continue;
-		ret = instance_open_at(path, device, hook, false, &instance);
+		ret = instance_open_at(path, device, hook, USE_READ, &instance);
 		if (ret) {
-			unseen = open_failed(device, ret, unseen);
+			int *kept = ret == -EACCES ? &refused : &unseen;
+
+			*kept = open_failed(device, ret, *kept);
 			ret = 0; /* those that can be looked at come first */
 			continue;
 		}
 		ret = visit(&instance, arg);
+		visited = true;
 		instance_close(&instance);
 	}
 	pins_list_clear(&list);
-	return ret ? ret : unseen;
+	if (!ret)
+		ret = unseen;
+	return !ret && !visited ? refused : ret;
 }
 
 /* The one set of pins that is meant; *device and *hook of it. */
@@ -329,7 +358,7 @@ static int pins_choose(const struct target *target, const struct pin_list *list,
 	return -ENOENT;
 }
 
-int instance_open(const struct target *target, bool write, struct instance *out)
+static int open_for(const struct target *target, enum use use, struct instance *out)
 {
 	char device[IF_NAMESIZE], path[INSTANCE_PATH_MAX];
 	struct pin_list list = {0};
@@ -343,6 +372,16 @@ int instance_open(const struct target *target, bool write, struct instance *out)
 	pins_list_clear(&list);
 	if (ret)
 		return ret;
-	ret = instance_open_at(path, device, hook, write, out);
+	ret = instance_open_at(path, device, hook, use, out);
 	return ret ? report_closed(device, ret) : 0;
+}
+
+int instance_open(const struct target *target, bool write, struct instance *out)
+{
+	return open_for(target, write ? USE_WRITE : USE_READ, out);
+}
+
+int instance_open_shared(const struct target *target, struct instance *out)
+{
+	return open_for(target, USE_SHARED, out);
 }

@@ -12,6 +12,7 @@
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "allowance.h"
 #include "compile.h"
@@ -36,6 +37,8 @@ struct attach_options {
 	uint32_t prefixes; /* prefixes and counters that a policy may use */
 	enum rl_table table;
 	uint32_t log_depth; /* a power of two, 2..RL_SLIDING_LOG_MAX: the N of a sliding-log */
+	bool has_group;
+	gid_t group; /* whose members may read the instance */
 };
 
 #define RULES_MAX        131072u /* rules with matches or limits, whatever --prefixes says */
@@ -85,6 +88,7 @@ struct instance {
 	struct rl_instance info;
 	struct instance_maps fd;
 	int lock_fd;         /* of the folder; locked for writers, -1 for readers */
+	bool read_only;      /* its maps are open for reading */
 	bool on_trial;       /* by this process itself: it may write its policy */
 	bool clock_injected; /* simulate: the time is now_ns, not CLOCK_MONOTONIC */
 	uint64_t now_ns;
@@ -126,9 +130,11 @@ int instance_replace(const struct instance *instance);
 /* What a policy for this device has to be parsed with, before or after attach. */
 int device_context(const struct target *target, bool by_dest, struct policy_context *out);
 
-/* Opens the one instance that the target names (the only one there is where it names none).
- * With `write` it holds the writers' lock until instance_close. */
+/* Opens the one instance that the target names (the only one there is where it names none), to
+ * read. With `write` also to write, and it holds the writers' lock until instance_close. */
 int instance_open(const struct target *target, bool write, struct instance *out);
+/* To write what needs no lock: places of watchers, states. */
+int instance_open_shared(const struct target *target, struct instance *out);
 void instance_close(struct instance *instance);
 
 /* Calls `visit` for every living instance of this network namespace that the target allows, in
@@ -138,6 +144,11 @@ int instance_for_each(const struct target *target,
 		      int (*visit)(struct instance *instance, void *arg), void *arg);
 
 void instance_context(const struct instance *instance, struct policy_context *out);
+
+/* The group whose members may read the instance; -ENOENT where there is none. Silent. */
+int instance_group(const struct instance *instance, gid_t *out);
+/* From now on it is this one. */
+int instance_group_set(const struct instance *instance, gid_t group);
 
 /* The policy in force. *out must be empty. */
 int instance_policy_read(const struct instance *instance, struct policy *out);

@@ -20,6 +20,7 @@
 #include "kernel_doctor.h"
 #include "kernel_internal.h"
 #include "output.h"
+#include "privilege.h"
 #include "probe.skel.h"
 #include "rlctl.skel.h"
 
@@ -60,21 +61,32 @@ int device_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
 				   : tc_program_find(device, hook, wanted, out);
 }
 
-int instance_program_find(const struct instance *instance, struct device_program *out)
-{
-	uint32_t policy;
-	int ret = map_id(instance->fd.policy, &policy);
-
-	return ret ? ret : device_program_find(instance->device, instance->info.hook, policy, out);
-}
-
 int pins_program_find(const char *path, const char *device, enum rl_hook hook,
 		      struct device_program *out)
 {
 	uint32_t policy;
 	int ret = pins_policy_id(path, &policy);
 
-	return ret ? ret : device_program_find(device, hook, policy, out);
+	if (ret)
+		return ret;
+	if (!privilege_held(PRIVILEGE_SYS_ADMIN))
+		return program_noted(path, device, hook, out);
+	return device_program_find(device, hook, policy, out);
+}
+
+/* Another one may have been attached in its place since it was opened. */
+int instance_program_find(const struct instance *instance, struct device_program *out)
+{
+	uint32_t policy, pinned;
+	int ret = map_id(instance->fd.policy, &policy);
+
+	if (!ret)
+		ret = pins_policy_id(instance->path, &pinned);
+	if (ret)
+		return ret;
+	if (policy != pinned)
+		return -ENOENT;
+	return pins_program_find(instance->path, instance->device, instance->info.hook, out);
 }
 
 static int program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
@@ -262,14 +274,20 @@ static int info_make(const struct target *target, const struct attach_options *o
 
 /* Everything but the program: maps, pins, --fq, policy. */
 static int instance_make(const char *path, const char *device, const struct rl_instance *info,
-			 struct policy *policy)
+			 const struct attach_options *options, struct policy *policy)
 {
 	struct instance instance;
-	int ret = maps_make(path, info);
+	int ret = program_note_make(path); /* first: a whole instance has it */
 
+	if (!ret)
+		ret = maps_make(path, info);
 	if (ret)
 		return report_refused(device, info, REFUSED_MAPS, ret);
-	ret = instance_open_path(path, device, &instance);
+	if (options->has_group)
+		ret = group_give(path, device, options->group);
+	if (ret)
+		return ret;
+	ret = instance_open_path(path, device, true, &instance);
 	if (ret) {
 		fail("%s: the maps just made are not there: %s", device, strerror(-ret));
 		return ret;
@@ -291,12 +309,12 @@ static int instance_leave(const char *root, const char *path, const char *device
 
 	if (lock < 0)
 		return lock;
-	ret = instance_open_path(path, device, &instance);
+	ret = instance_open_path(path, device, true, &instance);
 	if (!ret) {
 		ret = qdiscs_restore(root, device, &instance.info);
 		instance_close(&instance);
-	} else if (ret == -ENOENT || ret == -EPROTO) {
-		ret = 0; /* half made, or of another version */
+	} else if (ret == -ENOENT || ret == -EPROTO || ret == -ELOOP) {
+		ret = 0; /* half made, of another version, or a link is in a pin's place */
 	}
 	xdp_remains_clear(path, 0);
 	if (!ret)
@@ -344,7 +362,7 @@ static int instance_put(const char *root, const char *path, const struct target 
 			const struct attach_options *options, struct rl_instance *info,
 			struct policy *policy)
 {
-	int ret = instance_make(path, target->device, info, policy);
+	int ret = instance_make(path, target->device, info, options, policy);
 
 	if (!ret && target->hook == RL_HOOK_XDP)
 		ret = xdp_program_attach(path, info, target->device, options->mode);
@@ -360,7 +378,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 {
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
 	struct rl_instance info;
-	int lock, ret = pins_root(target->bpffs, root);
+	int lock, ret = pins_root(target->bpffs, true, root);
 
 	if (!ret)
 		ret = pins_path(root, target->device, target->hook, path);
@@ -370,8 +388,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 	pins_sweep(root);
 	lock = pins_lock(path, true);
 	if (lock < 0) {
-		fail("%s: %s%s", path, strerror(-lock),
-		     lock == -EACCES || lock == -EPERM ? ": rlctl needs root" : "");
+		fail("%s: %s%s", path, strerror(-lock), pins_remedy(lock));
 		return lock;
 	}
 	ret = place_clear(root, path, target);
@@ -407,7 +424,7 @@ static unsigned int hooks_pinned(const char *root, const char *device)
 int instance_hooks(const struct target *target, unsigned int *out)
 {
 	char root[INSTANCE_PATH_MAX];
-	int ret = pins_root(target->bpffs, root);
+	int ret = pins_root(target->bpffs, false, root);
 
 	if (!ret)
 		*out = hooks_pinned(root, target->device);
@@ -436,7 +453,7 @@ static int place_detach(const char *root, const char *path, const char *device, 
 		ret = program_detach(device, hook, policy);
 	if (ret && ret != -ENOENT) { /* half made, and never on the device */
 		fail("%s: detaching failed: %s%s", device, strerror(-ret),
-		     ret == -EPERM ? ": rlctl needs root" : "");
+		     ret == -EPERM ? ": that needs root" : "");
 		return ret;
 	}
 	ret = instance_leave(root, path, device);
@@ -451,7 +468,7 @@ static int place_detach(const char *root, const char *path, const char *device, 
 int instance_detach(const struct target *target)
 {
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
-	int lock, ret = pins_root(target->bpffs, root);
+	int lock, ret = pins_root(target->bpffs, false, root);
 	enum rl_hook hook;
 
 	if (ret)
@@ -465,8 +482,9 @@ int instance_detach(const struct target *target)
 		return ret;
 	lock = pins_lock(path, false);
 	if (lock < 0) {
-		fail("%s: %s", target->device,
-		     lock == -ENOENT ? "nothing of ours is attached there" : strerror(-lock));
+		fail("%s: %s%s", target->device,
+		     lock == -ENOENT ? "nothing of ours is attached there" : strerror(-lock),
+		     pins_remedy(lock));
 		return lock;
 	}
 	ret = place_detach(root, path, target->device, hook);

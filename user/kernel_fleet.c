@@ -25,17 +25,10 @@ uint64_t fleet_now_ns(void)
 
 bool instance_is_there(const struct instance *instance)
 {
-	char pin[INSTANCE_PATH_MAX + 32];
 	uint32_t id, ours;
-	int fd, ret;
 
-	snprintf(pin, sizeof(pin), "%s/policy", instance->path);
-	fd = bpf_obj_get(pin);
-	if (fd < 0)
-		return false;
-	ret = map_id(fd, &id);
-	close(fd);
-	return !ret && !map_id(instance->fd.policy, &ours) && id == ours;
+	return !pins_policy_id(instance->path, &id) && !map_id(instance->fd.policy, &ours) &&
+	       id == ours;
 }
 
 int fleet_maps_open(const struct instance *instance,
@@ -45,8 +38,8 @@ int fleet_maps_open(const struct instance *instance,
 	struct fleet_maps maps = {.instance = instance};
 
 	maps.generation = instance_generation(instance);
-	maps.keys = inner_open(instance->fd.fleet_keys, 0);
-	maps.events = inner_open(instance->fd.fleet_events, 0);
+	maps.keys = inner_open(instance, instance->fd.fleet_keys, 0);
+	maps.events = inner_open(instance, instance->fd.fleet_events, 0);
 	if (maps.events >= 0)
 		maps.ring = ring_buffer__new(maps.events, wanted, arg, NULL);
 	if ((maps.keys < 0 && maps.keys != -ENOENT) || (maps.events >= 0 && !maps.ring)) {

@@ -13,11 +13,17 @@
 #include "kernel_internal.h"
 #include "units.h"
 
+#define FETCH 1024 /* sets at once */
+
+/* The kernel maps no map whose descriptor is for reading alone: its sets are fetched then. */
 int hot_open(const struct instance *instance, struct hot_table *out)
 {
 	size_t size = instance->info.hot_sets * sizeof(struct rl_hot_set);
-	void *sets = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, instance->fd.hot, 0);
+	int may = PROT_READ | (instance->read_only ? 0 : PROT_WRITE);
+	void *sets = mmap(NULL, size, may, MAP_SHARED, instance->fd.hot, 0);
 
+	if (sets == MAP_FAILED && instance->read_only)
+		sets = NULL;
 	if (sets == MAP_FAILED)
 		return -errno;
 	*out = (struct hot_table){.instance = instance, .sets = sets, .size = size};
@@ -26,7 +32,17 @@ int hot_open(const struct instance *instance, struct hot_table *out)
 
 void hot_close(struct hot_table *table)
 {
-	munmap(table->sets, table->size);
+	if (table->sets)
+		munmap(table->sets, table->size);
+}
+
+/* As the packets see it, or a copy. NULL where it cannot be read. */
+static struct rl_hot_set *set_of(const struct hot_table *table, uint32_t index,
+				 struct rl_hot_set *copy)
+{
+	if (table->sets)
+		return &table->sets[index];
+	return bpf_map_lookup_elem(table->instance->fd.hot, &index, copy) ? NULL : copy;
 }
 
 /* The hash of an address as the limit sees it; numbers carries its masks. */
@@ -63,11 +79,9 @@ static struct hot_key key_of(const struct hot_table *table, const struct rl_rule
 	return hot;
 }
 
-static struct rl_hot_slot *slot_find(const struct hot_table *table, const struct hot_key *key)
+static struct rl_hot_slot *slot_find(struct rl_hot_set *set, const struct hot_key *key)
 {
-	struct rl_hot_set *set = &table->sets[key->set];
-
-	for (int i = 0; i < RL_HOT_WAYS; i++)
+	for (int i = 0; set && i < RL_HOT_WAYS; i++)
 		if ((set->slot[i].fingerprint & ~HOT_FLAGS) == key->fingerprint)
 			return &set->slot[i];
 	return NULL;
@@ -80,11 +94,14 @@ int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
 	     void *arg)
 {
 	struct hot_key hot = key_of(table, numbers, key);
-	struct rl_hot_slot *slot = slot_find(table, &hot), copy = {0};
+	struct rl_hot_set fetched, *set = set_of(table, hot.set, &fetched);
+	struct rl_hot_slot *slot = slot_find(set, &hot), copy = {0};
 
+	if (!set)
+		return -errno;
 	if (slot)
 		copy = *slot;
-	else if (table->sets[hot.set].slot[0].fingerprint & HOT_SPILLED &&
+	else if (set->slot[0].fingerprint & HOT_SPILLED &&
 		 !bpf_map_lookup_elem(table->instance->fd.spilled, &hot.fingerprint, &copy.word))
 		copy.fingerprint = hot.fingerprint | HOT_AGAIN;
 	return copy.word ? found(arg, key, &copy) : 0;
@@ -111,7 +128,7 @@ int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 	       const struct rl_state_key *key)
 {
 	struct hot_key hot = key_of(table, numbers, key);
-	struct rl_hot_slot *slot = slot_find(table, &hot);
+	struct rl_hot_slot *slot = slot_find(&table->sets[hot.set], &hot);
 	int ret = bpf_map_delete_elem(table->instance->fd.spilled, &hot.fingerprint);
 
 	if (slot)
@@ -119,15 +136,44 @@ int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 	return ret == -ENOENT ? 0 : ret;
 }
 
-uint64_t hot_live(const struct hot_table *table, uint64_t now_ns)
+static uint64_t sets_live(const struct rl_hot_set *sets, uint32_t count, uint64_t now)
 {
-	uint64_t live = 0, now = gcra_now(now_ns);
+	uint64_t live = 0;
 
-	for (uint32_t i = 0; i < table->instance->info.hot_sets; i++)
+	for (uint32_t i = 0; i < count; i++)
 		for (int way = 0; way < RL_HOT_WAYS; way++) {
-			uint64_t word = table->sets[i].slot[way].word;
+			uint64_t word = sets[i].slot[way].word;
 
 			live += word && (int64_t)(word - now) > 0;
 		}
 	return live;
+}
+
+/* The kernel fetches them in batches, the last of which ends with -ENOENT. */
+static int sets_live_fetched(int fd, uint64_t now, uint64_t *live)
+{
+	static struct rl_hot_set sets[FETCH];
+	uint32_t keys[FETCH], cursor, *from = NULL;
+	int ret = 0;
+
+	while (!ret) {
+		uint32_t n = FETCH;
+
+		ret = bpf_map_lookup_batch(fd, from, &cursor, keys, sets, &n, NULL);
+		if (!ret || ret == -ENOENT)
+			*live += sets_live(sets, n, now);
+		from = &cursor;
+	}
+	return ret == -ENOENT ? 0 : ret;
+}
+
+int hot_live(const struct hot_table *table, uint64_t now_ns, uint64_t *out)
+{
+	uint64_t now = gcra_now(now_ns);
+
+	*out = 0;
+	if (!table->sets)
+		return sets_live_fetched(table->instance->fd.hot, now, out);
+	*out = sets_live(table->sets, table->instance->info.hot_sets, now);
+	return 0;
 }

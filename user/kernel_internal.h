@@ -3,25 +3,43 @@
 #ifndef RLCTL_KERNEL_INTERNAL_H
 #define RLCTL_KERNEL_INTERNAL_H
 
+#include <dirent.h>
+#include <errno.h>
+
 #include "kernel.h"
 #include "refusal.h"
 
 /* ---- kernel_pins.c: folders, locks, pinned maps */
 
-/* <bpffs>/rlctl/<netns inode>; mounts bpffs where it is missing and the mount would last. Pins of a
- * device that was renamed follow it. Reports. */
-int pins_root(const char *bpffs, char out[INSTANCE_PATH_MAX]);
+/* <bpffs>/rlctl/<netns inode>; with `make` mounts bpffs where it is missing and the mount would
+ * last. Pins of a device that was renamed follow it. Reports. */
+int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX]);
 int pins_path(const char *root, const char *device, enum rl_hook hook, char out[INSTANCE_PATH_MAX]);
+
+/* What to do about that error with a path; empty where nothing is known. */
+const char *pins_remedy(int error);
+
+#define PINS_FOREIGN                                                                \
+	EKEYREJECTED /* the folder of all pins is not root's, nor this user's alone \
+		      */
+
+/* The folder's descriptor. Here and below nothing is reached by way of a symbolic link: -ELOOP. */
+int pins_folder_open(const char *path);
+/* The same, to list it. */
+int pins_dir_open(const char *path, DIR **out);
+
+/* The map, or what else is pinned there; read-only but for `write`. */
+int pin_open(int folder, const char *name, bool write);
+int pin_open_at(const char *path, const char *name, bool write);
 
 /* Makes the folder if `create`, and locks it; returns its descriptor. -ENOENT without report when
  * there is none. Two writers wait for one another. */
 int pins_lock(const char *path, bool create);
 
-/* The map in a slot of an array of maps, or -ENOENT. */
-int inner_open(int outer_fd, uint32_t slot);
-
-/* Opens every map below path. -ENOENT without report when one is missing. */
-int pins_open(const char *path, struct instance_maps *out);
+/* Opens every map below path, read-only but for `write`. -ENOENT without report when one is
+ * missing.
+ */
+int pins_open(const char *path, bool write, struct instance_maps *out);
 
 /* The id of the policy's map, by which an instance of any version is known. -ENOENT without report
  * when it is not there. */
@@ -40,11 +58,43 @@ int pins_remove(const char *path);
 /* Takes "<device>-<hook>" apart. */
 bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *hook);
 
-/* Silent. */
+/* ---- kernel_map.c. Silent. */
+
 int map_id(int map_fd, uint32_t *out);
 uint32_t map_value_size(int map_fd);
-/* Adds what the kernel accounts for the map. Silent. */
+/* Adds what the kernel accounts for the map. */
 int map_memory_add(int map_fd, uint64_t *sum);
+
+/* ---- kernel_inner.c: maps in the slots of maps, and their pins. Silent. */
+
+/* The map in a slot of an array of maps, or -ENOENT; -ESTALE: the instance was detached. */
+int inner_open(const struct instance *instance, int outer_fd, uint32_t slot);
+/* Puts a map into a slot in place of the one that is there, or leaves that one there. */
+int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd);
+void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot);
+/* Unpins what the slots do not name: a writer was killed. For writers. */
+void inner_tidy(const struct instance *instance);
+
+/* ---- kernel_note.c: which program is ours, for who may not ask the kernel. Silent. */
+
+int program_note_make(const char *path);
+/* -EPROTO: an instance of another version, which noted nothing. */
+int program_note_check(const char *path);
+/* A program's number, 0 where it cannot be asked for. */
+uint32_t program_id(int fd);
+int program_note_write(const char *path, const struct rl_instance *info, uint32_t program);
+
+struct device_program;
+/* As device_program_find, as far as netlink and the note tell. */
+int program_noted(const char *path, const char *device, enum rl_hook hook,
+		  struct device_program *out);
+
+/* ---- kernel_group.c */
+
+/* The folder and all in it may be read by the group. Reports. */
+int group_give(const char *path, const char *device, gid_t group);
+/* A new pin or folder in it is given what the folder says. Silent. */
+int group_take(const char *path, const char *name);
 
 /* ---- kernel_object.c: the BPF object and its maps */
 
@@ -84,10 +134,12 @@ int device_index(const char *device);
  * device could not be asked. Silent. */
 int device_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
 			struct device_program *out);
-int instance_program_find(const struct instance *instance, struct device_program *out);
-/* The same for the instance, of whatever version, whose pins are below path. */
+/* The same for the instance, of whatever version, whose pins are below path; by what attach noted
+ * where the kernel may not be asked. */
 int pins_program_find(const char *path, const char *device, enum rl_hook hook,
 		      struct device_program *out);
+/* -ENOENT also where another one has taken the place of this one. */
+int instance_program_find(const struct instance *instance, struct device_program *out);
 
 /* fail(): the kernel did not take the instance's maps, or its program; and why, as far as it can be
  * found out. Returns the error. */
@@ -120,6 +172,9 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 int tc_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
 		    struct device_program *out);
 int tc_program_detach(const char *device, enum rl_hook hook, uint32_t map_id);
+/* The filter that has the program of that number, which 0 is not known. */
+int tc_program_noted(const char *device, enum rl_hook hook, uint32_t program,
+		     struct device_program *out);
 
 /* How many there are, ours or of others. Silent. */
 int tc_filters_on(int ifindex, enum rl_hook hook);
@@ -163,7 +218,7 @@ void pins_sweep(const char *root);
 
 struct hot_table {
 	const struct instance *instance;
-	struct rl_hot_set *sets;
+	struct rl_hot_set *sets; /* NULL where the map is open for reading alone */
 	size_t size;
 };
 
@@ -190,7 +245,7 @@ int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 	       const struct rl_state_key *key);
 
 /* Slots that still owe something. */
-uint64_t hot_live(const struct hot_table *table, uint64_t now_ns);
+int hot_live(const struct hot_table *table, uint64_t now_ns, uint64_t *out);
 
 /* ---- kernel_rename.c */
 
@@ -226,14 +281,17 @@ void trial_clear(const char *path);
 
 /* ---- kernel.c */
 
+/* What is done with an instance: USE_WRITE alone takes the writers' lock. */
+enum use { USE_READ, USE_SHARED, USE_WRITE };
+
 extern bool netns_entered; /* by netns_enter: the namespace was named, not found */
 
 /* Opens the instance whose pins are at path; silent -ENOENT when they are not complete. */
-int instance_open_path(const char *path, const char *device, struct instance *out);
+int instance_open_path(const char *path, const char *device, bool write, struct instance *out);
 
 /* The same, as instance_open does it, of one that lives. Silent: -ENOENT, -ESTALE where its program
  * is gone, -EPROTO where it is of another version; what report_closed says. */
-int instance_open_at(const char *path, const char *device, enum rl_hook hook, bool write,
+int instance_open_at(const char *path, const char *device, enum rl_hook hook, enum use use,
 		     struct instance *out);
 int report_closed(const char *device, int error);
 

@@ -117,11 +117,11 @@ int object_load_pinned(const char *path, const struct rl_instance *info, struct 
 }
 
 /* Puts a map of this kind into the outer map's slot, if there is none. 1 when it made one. */
-static int inner_make_typed(int outer, enum bpf_map_type type, const char *name, uint32_t key_size,
-			    uint32_t value_size, uint32_t entries)
+static int inner_make_typed(const struct instance *instance, int outer, enum bpf_map_type type,
+			    const char *name, uint32_t key_size, uint32_t value_size,
+			    uint32_t entries)
 {
-	uint32_t zero = 0;
-	int ret = 0, fd = inner_open(outer, 0);
+	int ret, fd = inner_open(instance, outer, 0);
 
 	if (fd >= 0)
 		close(fd);
@@ -130,8 +130,7 @@ static int inner_make_typed(int outer, enum bpf_map_type type, const char *name,
 	fd = bpf_map_create(type, name, key_size, value_size, entries, NULL);
 	if (fd < 0)
 		return -errno;
-	if (bpf_map_update_elem(outer, &zero, &fd, BPF_ANY))
-		ret = -errno;
+	ret = inner_put(instance, outer, 0, fd);
 	close(fd);
 	return ret ? ret : 1;
 }
@@ -139,18 +138,18 @@ static int inner_make_typed(int outer, enum bpf_map_type type, const char *name,
 static int inner_make(const struct instance *instance, int outer, const char *name,
 		      uint32_t value_size, uint32_t entries)
 {
-	return inner_make_typed(outer, lru_type(&instance->info), name, sizeof(struct rl_state_key),
-				value_size, entries);
+	return inner_make_typed(instance, outer, lru_type(&instance->info), name,
+				sizeof(struct rl_state_key), value_size, entries);
 }
 
 static int fleet_maps_make(const struct instance *instance)
 {
-	int ret = inner_make_typed(instance->fd.fleet_keys, BPF_MAP_TYPE_LRU_HASH, "rlctl_fleet",
-				   sizeof(struct rl_state_key), sizeof(struct rl_fleet_key),
-				   instance->info.sources);
+	int ret = inner_make_typed(instance, instance->fd.fleet_keys, BPF_MAP_TYPE_LRU_HASH,
+				   "rlctl_fleet", sizeof(struct rl_state_key),
+				   sizeof(struct rl_fleet_key), instance->info.sources);
 
 	return ret < 0 ? ret
-		       : inner_make_typed(instance->fd.fleet_events, BPF_MAP_TYPE_RINGBUF,
+		       : inner_make_typed(instance, instance->fd.fleet_events, BPF_MAP_TYPE_RINGBUF,
 					  "rlctl_events", 0, 0, FLEET_EVENTS_BYTES);
 }
 

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +17,8 @@
 #include "kernel_doctor.h"
 #include "kernel_internal.h"
 #include "output.h"
+
+#define PINS_FOLDER "rlctl" /* of the bpffs */
 
 static bool is_bpffs(const char *path)
 {
@@ -83,10 +84,21 @@ static int bpffs_ensure(const char *bpffs)
 	return 0;
 }
 
-int pins_root(const char *bpffs, char out[INSTANCE_PATH_MAX])
+/* Who only looks mounts nothing: where there is no bpffs, nothing is attached. */
+static int bpffs_look(const char *bpffs)
+{
+	if (is_bpffs(bpffs) || (!in_netns_exec() && !access(bpffs, F_OK)))
+		return 0;
+	if (in_netns_exec())
+		return bpffs_ensure(bpffs);
+	fail("%s: no such folder: --bpffs names the bpffs where the instances are", bpffs);
+	return -ENOENT;
+}
+
+int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX])
 {
 	struct stat netns;
-	int ret = bpffs_ensure(bpffs);
+	int ret = make ? bpffs_ensure(bpffs) : bpffs_look(bpffs);
 
 	if (ret)
 		return ret;
@@ -95,8 +107,8 @@ int pins_root(const char *bpffs, char out[INSTANCE_PATH_MAX])
 		fail("/proc/self/ns/net: %s: is /proc mounted?", strerror(-ret));
 		return ret;
 	}
-	if (snprintf(out, INSTANCE_PATH_MAX, "%s/rlctl/%ju", bpffs, (uintmax_t)netns.st_ino) >=
-	    INSTANCE_PATH_MAX - 64) {
+	if (snprintf(out, INSTANCE_PATH_MAX, "%s/" PINS_FOLDER "/%ju", bpffs,
+		     (uintmax_t)netns.st_ino) >= INSTANCE_PATH_MAX - 64) {
 		fail("--bpffs %s: the path is too long", bpffs);
 		return -ENAMETOOLONG;
 	}
@@ -137,21 +149,148 @@ bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *h
 	return false;
 }
 
+/* ---- opening, never by way of a symbolic link */
+
+/* Where the path leaves the bpffs: at its last "/rlctl/". */
+static const char *below_bpffs(const char *path, char bpffs[INSTANCE_PATH_MAX])
+{
+	const char *found = NULL;
+
+	for (const char *at = path; (at = strstr(at, "/" PINS_FOLDER "/")); at++)
+		found = at;
+	if (!found)
+		return NULL;
+	snprintf(bpffs, INSTANCE_PATH_MAX, "%.*s", (int)(found - path), path);
+	return found + 1;
+}
+
+/* A symbolic link is -ENOTDIR in place of a folder, and -ELOOP in place of a pin. */
+static int open_one(int folder, const char *name, int flags)
+{
+	int fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
+	struct stat entry;
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = fstat(fd, &entry) ? -errno : S_ISLNK(entry.st_mode) ? -ELOOP : 0;
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+/* The path below the folder, part by part: openat2() does it at once, but services that may make no
+ * set-user-ID files (RestrictSUIDSGID=) have none. */
+static int open_below(int folder, const char *path, int flags)
+{
+	char rest[INSTANCE_PATH_MAX], *next = NULL;
+	int at = folder;
+
+	snprintf(rest, sizeof(rest), "%s", path);
+	for (char *name = strtok_r(rest, "/", &next); name && at >= 0;) {
+		char *after = strtok_r(NULL, "/", &next);
+		int fd = open_one(at, name, after ? O_PATH | O_DIRECTORY : flags);
+
+		if (at != folder)
+			close(at);
+		at = fd;
+		name = after;
+	}
+	return at;
+}
+
+static int bpffs_open(const char *path, const char **below)
+{
+	char bpffs[INSTANCE_PATH_MAX];
+	int fd;
+
+	*below = below_bpffs(path, bpffs);
+	if (!*below)
+		return -EINVAL;
+	fd = open(*bpffs ? bpffs : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A bpffs may be everybody's, as /tmp is: who made the folder first has put into it what he likes.
+ */
+static int owner_check(int bpffs)
+{
+	int fd = open_below(bpffs, PINS_FOLDER, O_PATH | O_DIRECTORY), ret = fd < 0 ? fd : 0;
+	struct stat folder;
+
+	if (!ret && fstat(fd, &folder))
+		ret = -errno;
+	else if (!ret && ((folder.st_uid && folder.st_uid != geteuid()) ||
+			  folder.st_mode & (S_IWGRP | S_IWOTH)))
+		ret = -PINS_FOREIGN;
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+int pins_folder_open(const char *path)
+{
+	const char *below;
+	int fd, bpffs = bpffs_open(path, &below);
+
+	if (bpffs < 0)
+		return bpffs;
+	fd = owner_check(bpffs);
+	if (!fd)
+		fd = open_below(bpffs, below, O_RDONLY | O_DIRECTORY);
+	close(bpffs);
+	return fd;
+}
+
+int pins_dir_open(const char *path, DIR **out)
+{
+	int ret, folder = pins_folder_open(path);
+
+	if (folder < 0)
+		return folder;
+	*out = fdopendir(folder);
+	if (*out)
+		return 0;
+	ret = -errno;
+	close(folder);
+	return ret;
+}
+
 /* Makes every folder of path below bpffs, which exists. */
 static int folders_make(const char *path)
 {
-	char part[INSTANCE_PATH_MAX];
+	char rest[INSTANCE_PATH_MAX], *next = NULL;
+	const char *below;
+	int fd = bpffs_open(path, &below);
 
-	for (const char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
-		size_t len = slash ? (size_t)(slash - path) : strlen(path);
+	if (fd < 0)
+		return fd;
+	snprintf(rest, sizeof(rest), "%s", below);
+	for (char *name = strtok_r(rest, "/", &next); name; name = strtok_r(NULL, "/", &next)) {
+		int folder;
 
-		memcpy(part, path, len);
-		part[len] = '\0';
-		if (mkdir(part, 0700) && errno != EEXIST)
-			return -errno;
-		if (!slash)
-			return 0;
+		bool first = name == rest;
+
+		if (mkdirat(fd, name, 0700) && errno != EEXIST)
+			folder = -errno;
+		else
+			folder = first ? owner_check(fd) : 0;
+		if (!folder)
+			folder = open_below(fd, name, O_PATH | O_DIRECTORY);
+		close(fd);
+		if (folder < 0)
+			return folder;
+		fd = folder;
 	}
+	close(fd);
+	return 0;
+}
+
+/* Something is planted in the way: nothing behind it is ours to take away. */
+static bool is_barred(int error)
+{
+	return error == -ELOOP || error == -ENOTDIR || error == -PINS_FOREIGN;
 }
 
 static int parent_leave(const char *path)
@@ -180,14 +319,15 @@ int pins_lock(const char *path, bool create)
 		if (ret == -ENOENT)
 			continue;
 		if (ret) {
-			parent_leave(path);
+			if (!is_barred(ret))
+				parent_leave(path);
 			return ret;
 		}
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-		if (fd < 0 && errno == ENOENT && create)
+		fd = pins_folder_open(path);
+		if (fd == -ENOENT && create)
 			continue;
 		if (fd < 0)
-			return -errno;
+			return fd;
 		while ((ret = flock(fd, LOCK_EX)) && errno == EINTR)
 			;
 		if (ret) {
@@ -204,31 +344,65 @@ int pins_lock(const char *path, bool create)
 	}
 }
 
-static int pin_open(const char *path, const char *name)
+/* The kernel follows links where a pin is named: it is named by a descriptor instead. */
+int pin_open(int folder, const char *name, bool write)
 {
-	char pin[INSTANCE_PATH_MAX + 32];
-	int fd;
+	LIBBPF_OPTS(bpf_obj_get_opts, opts, .file_flags = write ? 0 : BPF_F_RDONLY);
+	char path[32];
+	int fd, pin = open_below(folder, name, O_PATH);
 
-	snprintf(pin, sizeof(pin), "%s/%s", path, name);
-	fd = bpf_obj_get(pin);
-	return fd < 0 ? -errno : fd;
+	if (pin < 0)
+		return pin;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pin);
+	fd = bpf_obj_get_opts(path, &opts);
+	if (fd < 0)
+		fd = -errno;
+	close(pin);
+	return fd;
 }
 
-int pins_open(const char *path, struct instance_maps *out)
+int pin_open_at(const char *path, const char *name, bool write)
 {
+	int fd, folder = pins_folder_open(path);
+
+	if (folder < 0)
+		return folder;
+	fd = pin_open(folder, name, write);
+	close(folder);
+	return fd;
+}
+
+/* Who only reads takes the hot table in whole, which the kernel maps only for who might write:
+ * where that is allowed, it is opened so, and mapped read-only. */
+static int hot_pin_open(int folder)
+{
+	int fd = pin_open(folder, "hot", true);
+
+	return fd == -EACCES || fd == -EROFS ? pin_open(folder, "hot", false) : fd;
+}
+
+int pins_open(const char *path, bool write, struct instance_maps *out)
+{
+	int folder = pins_folder_open(path), ret = folder < 0 ? folder : 0;
 	struct instance_maps maps;
-	int ret = 0;
 
 #define OPEN_NONE(name) maps.name = -1;
 	INSTANCE_MAPS(OPEN_NONE)
 #undef OPEN_NONE
-#define OPEN_ONE(name)                               \
-	if (!ret) {                                  \
-		maps.name = pin_open(path, #name);   \
-		ret = maps.name < 0 ? maps.name : 0; \
+#define OPEN_ONE(name)                                      \
+	if (!ret) {                                         \
+		maps.name = pin_open(folder, #name, write); \
+		ret = maps.name < 0 ? maps.name : 0;        \
 	}
 	INSTANCE_MAPS(OPEN_ONE)
 #undef OPEN_ONE
+	if (!ret && !write) {
+		close(maps.hot);
+		ret = maps.hot = hot_pin_open(folder);
+		ret = ret < 0 ? ret : 0;
+	}
+	if (folder >= 0)
+		close(folder);
 	if (ret)
 		maps_close(&maps);
 	else
@@ -238,7 +412,7 @@ int pins_open(const char *path, struct instance_maps *out)
 
 int pins_policy_id(const char *path, uint32_t *out)
 {
-	int fd = pin_open(path, "policy"), ret;
+	int fd = pin_open_at(path, "policy", false), ret;
 
 	if (fd < 0)
 		return fd;
@@ -270,11 +444,11 @@ static int files_unlink(DIR *dir)
 
 int pins_clear(const char *path)
 {
-	DIR *dir = opendir(path);
-	int ret;
+	DIR *dir;
+	int ret = pins_dir_open(path, &dir);
 
-	if (!dir)
-		return errno == ENOENT ? 0 : -errno;
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
 	trial_clear(path);
 	ret = files_unlink(dir);
 	closedir(dir);
@@ -293,52 +467,4 @@ int pins_remove(const char *path)
 	int ret = pins_clear(path);
 
 	return ret ? ret : folders_leave(path);
-}
-
-int inner_open(int outer_fd, uint32_t slot)
-{
-	uint32_t id;
-	int fd;
-
-	if (bpf_map_lookup_elem(outer_fd, &slot, &id))
-		return -errno;
-	fd = bpf_map_get_fd_by_id(id);
-	return fd < 0 ? -errno : fd;
-}
-
-int map_id(int map_fd, uint32_t *out)
-{
-	struct bpf_map_info info = {0};
-	uint32_t size = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(map_fd, &info, &size))
-		return -errno;
-	*out = info.id;
-	return 0;
-}
-
-uint32_t map_value_size(int map_fd)
-{
-	struct bpf_map_info info = {0};
-	uint32_t size = sizeof(info);
-
-	return bpf_obj_get_info_by_fd(map_fd, &info, &size) ? 0 : info.value_size;
-}
-
-int map_memory_add(int map_fd, uint64_t *sum)
-{
-	char path[64], line[128];
-	uint64_t bytes = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", map_fd);
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "memlock: %" SCNu64, &bytes) == 1)
-			break;
-	fclose(file);
-	*sum += bytes;
-	return 0;
 }

@@ -40,7 +40,7 @@ void instance_compile_context(const struct instance *instance, const struct poli
 
 static int header_read(const struct instance *instance, struct rl_policy_header *out)
 {
-	int fd = inner_open(instance->fd.policy, 0);
+	int fd = inner_open(instance, instance->fd.policy, 0);
 	uint32_t zero = 0;
 	int ret;
 
@@ -77,7 +77,7 @@ static int rules_read(const struct instance *instance, struct compiled *out)
 /* Batches of an LPM trie end with -ENOENT, as every map's do. */
 static int prefixes_read(const struct instance *instance, struct compiled *out)
 {
-	int fd = inner_open(instance->fd.tries, out->header.half);
+	int fd = inner_open(instance, instance->fd.tries, out->header.half);
 	struct rl_prefix_key key, *last = NULL;
 	uint32_t found = 0;
 	int ret = fd < 0 ? fd : 0, next = 0;
@@ -122,6 +122,17 @@ static int compiled_read(const struct instance *instance, struct compiled *out)
 	return -EAGAIN;
 }
 
+static void report_unread(const struct instance *instance, int error)
+{
+	const char *why = strerror(-error);
+
+	if (error == -ESTALE)
+		why = "it was detached meanwhile";
+	else if (error == -EPERM)
+		why = "a pin of it was removed: `rlctl detach`, then attach again";
+	fail("%s: reading the policy in force failed: %s", instance->device, why);
+}
+
 /* *header is all zero, and the policy empty, where none was written yet. */
 static int policy_read(const struct instance *instance, const struct compile_context *ctx,
 		       struct rl_policy_header *header, struct policy *out)
@@ -136,8 +147,7 @@ static int policy_read(const struct instance *instance, const struct compile_con
 		ret = policy_decompile(&compiled, ctx, out);
 	compiled_clear(&compiled);
 	if (ret)
-		fail("%s: reading the policy in force failed: %s", instance->device,
-		     strerror(-ret));
+		report_unread(instance, ret);
 	return ret;
 }
 
@@ -225,8 +235,8 @@ static int trie_write(const struct instance *instance, const struct compiled *co
 	if (fd < 0)
 		return -errno;
 	ret = trie_fill(fd, compiled);
-	if (!ret && bpf_map_update_elem(instance->fd.tries, &half, &fd, BPF_ANY))
-		ret = -errno;
+	if (!ret)
+		ret = inner_put(instance, instance->fd.tries, half, fd);
 	close(fd);
 	return ret;
 }
@@ -265,9 +275,10 @@ static int header_write(const struct instance *instance, const struct rl_policy_
 
 	if (fd < 0)
 		return -errno;
-	if (bpf_map_update_elem(fd, &zero, header, BPF_ANY) ||
-	    bpf_map_update_elem(instance->fd.policy, &zero, &fd, BPF_ANY))
+	if (bpf_map_update_elem(fd, &zero, header, BPF_ANY))
 		ret = -errno;
+	else
+		ret = inner_put(instance, instance->fd.policy, 0, fd);
 	close(fd);
 	return ret;
 }
@@ -275,8 +286,10 @@ static int header_write(const struct instance *instance, const struct rl_policy_
 static int compiled_write(const struct instance *instance, const struct compiled *compiled)
 {
 	uint32_t old_half = !compiled->header.half;
-	int ret = policy_maps_make(instance, compiled->header.uses);
+	int ret;
 
+	inner_tidy(instance);
+	ret = policy_maps_make(instance, compiled->header.uses);
 	if (!ret)
 		ret = rules_write(instance, compiled);
 	if (!ret)
@@ -291,7 +304,7 @@ static int compiled_write(const struct instance *instance, const struct compiled
 		     ret == -ENOMEM ? " (no memory for its prefixes)" : "");
 		return ret;
 	}
-	bpf_map_delete_elem(instance->fd.tries, &old_half);
+	inner_drop(instance, instance->fd.tries, old_half);
 	return 0;
 }
 

@@ -245,7 +245,7 @@ static int clsact_hand_over(const char *root, const char *device, const struct r
 	int ret = pins_path(root, device, other, path);
 
 	if (!ret)
-		ret = instance_open_path(path, device, &instance);
+		ret = instance_open_path(path, device, true, &instance);
 	if (ret)
 		return ret == -EPROTO ? -ENOENT : ret;
 	if (instance.info.ifindex != info->ifindex) {

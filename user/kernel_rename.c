@@ -15,13 +15,10 @@
 
 static bool info_read(const char *path, struct rl_instance *out)
 {
-	char pin[INSTANCE_PATH_MAX + 16];
 	uint32_t zero = 0;
+	int fd = pin_open_at(path, "instance", false);
 	bool read;
-	int fd;
 
-	snprintf(pin, sizeof(pin), "%s/instance", path);
-	fd = bpf_obj_get(pin);
 	read = fd >= 0 && map_value_size(fd) == sizeof(*out) &&
 	       !bpf_map_lookup_elem(fd, &zero, out) && out->abi_version == RL_ABI_VERSION;
 	if (fd >= 0)

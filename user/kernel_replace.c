@@ -49,13 +49,13 @@ static bool map_agrees(const struct bpf_map *wanted, const struct bpf_map_info *
 }
 
 /* The maps in an outer map's slots, whose number of entries is their own. */
-static bool slots_agree(const struct bpf_map *wanted, int outer)
+static bool slots_agree(const struct instance *instance, const struct bpf_map *wanted, int outer)
 {
 	bool agree = true;
 
 	for (uint32_t slot = 0; agree && slot < SLOTS_MAX; slot++) {
 		struct bpf_map_info there;
-		int fd = inner_open(outer, slot);
+		int fd = inner_open(instance, outer, slot);
 
 		if (fd < 0)
 			continue;
@@ -65,7 +65,7 @@ static bool slots_agree(const struct bpf_map *wanted, int outer)
 	return agree;
 }
 
-static bool pin_agrees(const struct bpf_map *wanted, int fd)
+static bool pin_agrees(const struct instance *instance, const struct bpf_map *wanted, int fd)
 {
 	struct bpf_map_info there;
 
@@ -74,7 +74,7 @@ static bool pin_agrees(const struct bpf_map *wanted, int fd)
 	    bpf_map__map_flags(wanted) != there.map_flags)
 		return false;
 	return !bpf_map__inner_map((struct bpf_map *)wanted) ||
-	       slots_agree(bpf_map__inner_map((struct bpf_map *)wanted), fd);
+	       slots_agree(instance, bpf_map__inner_map((struct bpf_map *)wanted), fd);
 }
 
 static int layout_check(const struct instance *instance)
@@ -84,7 +84,7 @@ static int layout_check(const struct instance *instance)
 
 	if (!skel)
 		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, -errno);
-#define PIN_CHECK(name) agree = agree && pin_agrees(skel->maps.name, instance->fd.name);
+#define PIN_CHECK(name) agree = agree && pin_agrees(instance, skel->maps.name, instance->fd.name);
 	INSTANCE_MAPS(PIN_CHECK)
 #undef PIN_CHECK
 	rlctl_bpf__destroy(skel);
@@ -101,14 +101,14 @@ static int report_nothing(const char *device, enum rl_hook hook)
 int instance_replace_open(const struct target *target, struct instance *out)
 {
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
-	int ret = pins_root(target->bpffs, root);
+	int ret = pins_root(target->bpffs, false, root);
 
 	if (!ret)
 		ret = pins_path(root, target->device, target->hook, path);
 	if (ret)
 		return ret;
 	setenv("LIBXDP_BPFFS", target->bpffs, 1);
-	ret = instance_open_at(path, target->device, target->hook, true, out);
+	ret = instance_open_at(path, target->device, target->hook, USE_WRITE, out);
 	if (ret == -EPROTO)
 		return report_layout(target->device, target->hook);
 	if (ret == -ENOENT)
@@ -123,7 +123,7 @@ int instance_replace_open(const struct target *target, struct instance *out)
 
 /* ---- the deed */
 
-static uint32_t program_id(const struct instance *instance)
+static uint32_t program_number(const struct instance *instance)
 {
 	struct device_program program;
 
@@ -132,18 +132,21 @@ static uint32_t program_id(const struct instance *instance)
 
 int instance_replace(const struct instance *instance)
 {
-	uint32_t policy, before = program_id(instance);
+	uint32_t policy, before = program_number(instance);
 	int ret = map_id(instance->fd.policy, &policy);
 
+	if (!ret) /* meanwhile: whatever is there */
+		ret = program_note_write(instance->path, &instance->info, 0);
 	if (ret) {
 		fail("%s: replacing failed: %s", instance->device, strerror(-ret));
 		return ret;
 	}
 	ret = instance->info.hook == RL_HOOK_XDP ? xdp_program_replace(instance, policy)
 						 : tc_program_replace(instance, policy);
+	program_note_write(instance->path, &instance->info, program_number(instance));
 	if (!ret)
 		note("%s: program %u at %s replaced by %u; policy, state and counters stay",
 		     instance->device, before, hook_name(instance->info.hook),
-		     program_id(instance));
+		     program_number(instance));
 	return ret;
 }

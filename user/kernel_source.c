@@ -154,7 +154,7 @@ static int map_walk(struct search *s, int fd, size_t key_size, size_t value_size
 
 static int inner_walk(struct search *s, int outer, size_t value_size, int parts)
 {
-	int fd = inner_open(outer, 0), ret;
+	int fd = inner_open(s->instance, outer, 0), ret;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
@@ -308,11 +308,11 @@ static int state_map_open(const struct instance *instance, const struct rule *ru
 	int fd;
 
 	if (limit->algorithm == RL_SLIDING_WINDOW)
-		return inner_open(instance->fd.windows, 0);
+		return inner_open(instance, instance->fd.windows, 0);
 	if (limit->algorithm == RL_SLIDING_LOG)
-		return inner_open(instance->fd.logs, 0);
+		return inner_open(instance, instance->fd.logs, 0);
 	if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
-		return inner_open(instance->fd.flows, 0);
+		return inner_open(instance, instance->fd.flows, 0);
 	fd = dup(instance->fd.sources);
 	return fd < 0 ? -errno : fd;
 }
@@ -459,7 +459,7 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 		return ret ? ret : hot_forget(table, &numbers, &entry->key);
 	ret = ret ? ret : map_forget(state_map_open(s->instance, entry->rule), entry);
 	if (!ret && entry->rule->limit.fleet)
-		ret = map_forget(inner_open(s->instance->fd.fleet_keys, 0), entry);
+		ret = map_forget(inner_open(s->instance, s->instance->fd.fleet_keys, 0), entry);
 	if (!ret && numbers.place == RL_PLACE_NEWCOMER)
 		/* after the state, from which a packet would make it anew */
 		ret = hot_forget(table, &numbers, &entry->key);

@@ -59,9 +59,9 @@ static int pressure_read(const struct instance *instance, struct instance_stats 
 	if (ret)
 		return ret;
 	out->hot_slots = (uint64_t)instance->info.hot_sets * RL_HOT_WAYS;
-	out->hot_live = hot_live(&table, clock_ns(CLOCK_MONOTONIC));
+	ret = hot_live(&table, clock_ns(CLOCK_MONOTONIC), &out->hot_live);
 	hot_close(&table);
-	return 0;
+	return ret;
 }
 
 static int reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT])
@@ -136,12 +136,13 @@ static int map_entries(int fd, uint64_t *out)
 }
 
 /* Adds what the maps in the slots of an array of maps take. */
-static int slots_memory_add(int fd, uint32_t slots, uint64_t *bytes)
+static int slots_memory_add(const struct instance *instance, int fd, uint32_t slots,
+			    uint64_t *bytes)
 {
 	int ret = 0;
 
 	for (uint32_t slot = 0; !ret && slot < slots; slot++) {
-		int inner = inner_open(fd, slot);
+		int inner = inner_open(instance, fd, slot);
 
 		ret = inner == -ENOENT ? 0 : inner;
 		if (inner < 0)
@@ -152,7 +153,7 @@ static int slots_memory_add(int fd, uint32_t slots, uint64_t *bytes)
 	return ret;
 }
 
-static int memory_add(int fd, uint64_t *bytes)
+static int memory_add(const struct instance *instance, int fd, uint64_t *bytes)
 {
 	struct bpf_map_info info = {0};
 	uint32_t size = sizeof(info);
@@ -161,22 +162,24 @@ static int memory_add(int fd, uint64_t *bytes)
 	if (!ret && bpf_obj_get_info_by_fd(fd, &info, &size))
 		ret = -errno;
 	if (!ret && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
-		ret = slots_memory_add(fd, info.max_entries, bytes);
+		ret = slots_memory_add(instance, fd, info.max_entries, bytes);
 	return ret;
 }
 
 static int sources_used(const struct instance *instance, uint64_t *out)
 {
 	struct hot_table table;
+	uint64_t live;
 	int ret = map_entries(instance->fd.sources, out);
 
 	if (!ret)
 		ret = hot_open(instance, &table);
 	if (ret)
 		return ret;
-	*out += hot_live(&table, clock_ns(CLOCK_MONOTONIC));
+	ret = hot_live(&table, clock_ns(CLOCK_MONOTONIC), &live);
+	*out += live;
 	hot_close(&table);
-	return 0;
+	return ret;
 }
 
 int instance_status_read(const struct instance *instance, struct instance_status *out)
@@ -191,7 +194,8 @@ int instance_status_read(const struct instance *instance, struct instance_status
 	}
 	if (!ret)
 		ret = sources_used(instance, &status.sources_used);
-#define MEMORY_ADD(name) ret = ret ? ret : memory_add(instance->fd.name, &status.memory_bytes);
+#define MEMORY_ADD(name) \
+	ret = ret ? ret : memory_add(instance, instance->fd.name, &status.memory_bytes);
 	INSTANCE_MAPS(MEMORY_ADD)
 #undef MEMORY_ADD
 	if (ret) {

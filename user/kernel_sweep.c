@@ -144,7 +144,7 @@ struct leftovers {
 /* Another process is at work there: what is half made may become whole. */
 static bool is_busy(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = pins_folder_open(path);
 	bool busy = fd < 0 || flock(fd, LOCK_SH | LOCK_NB);
 
 	if (fd >= 0)
@@ -161,7 +161,7 @@ static bool is_left_over(const char *path, const char *device, enum rl_hook hook
 
 	if (is_busy(path))
 		return false;
-	ret = pins_open(path, &maps);
+	ret = pins_open(path, false, &maps);
 	if (ret)
 		return ret == -ENOENT;
 	ret = map_id(maps.policy, &policy);
@@ -204,7 +204,7 @@ void pins_leftovers(const char *bpffs,
 	struct dirent *entry;
 	DIR *dir;
 
-	if (!bpffs_mounted(bpffs) || pins_root(bpffs, root))
+	if (!bpffs_mounted(bpffs) || pins_root(bpffs, false, root))
 		return;
 	leftovers_in(root, true, &left);
 	snprintf(folder, sizeof(folder), "%s/rlctl", bpffs);

@@ -73,11 +73,27 @@ static uint32_t priority_choose(int ifindex, enum rl_hook hook)
 }
 
 struct search {
-	uint32_t wanted; /* a map */
+	uint32_t wanted;  /* a map */
+	uint32_t program; /* or, where that is not 0, this very one */
 	struct device_program *out;
 };
 
-/* As program_uses. */
+/* Is the program of that number ours? As program_uses. */
+static int search_fits(const struct search *search, uint32_t program)
+{
+	int fd, ret;
+
+	search->out->id = program;
+	if (search->program)
+		return program == search->program;
+	fd = bpf_prog_get_fd_by_id(program);
+	ret = program_uses(fd, search->wanted, &search->out->id);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* 1 where it is ours. */
 static int filter_match(const struct nlmsghdr *message, void *arg)
 {
 	const struct rtattr *options = tc_attribute(message, TCA_OPTIONS);
@@ -85,33 +101,43 @@ static int filter_match(const struct nlmsghdr *message, void *arg)
 	const struct rtattr *kind = tc_attribute(message, TCA_KIND);
 	const struct tcmsg *tc = NLMSG_DATA(message);
 	struct search *search = arg;
-	int fd, ret;
 
 	if (message->nlmsg_type != RTM_NEWTFILTER || !id || RTA_PAYLOAD(id) != sizeof(uint32_t) ||
 	    !kind || strncmp(RTA_DATA(kind), "bpf", RTA_PAYLOAD(kind)) != 0)
 		return 0;
-	fd = bpf_prog_get_fd_by_id(*(uint32_t *)RTA_DATA(id));
-	ret = program_uses(fd, search->wanted, &search->out->id);
-	if (fd >= 0)
-		close(fd);
 	search->out->priority = TC_H_MAJ(tc->tcm_info) >> 16;
 	search->out->handle = tc->tcm_handle;
-	return ret;
+	return search_fits(search, *(uint32_t *)RTA_DATA(id));
+}
+
+static int filter_search(const char *device, enum rl_hook hook, struct search *search)
+{
+	int ifindex = device_index(device), ret;
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? -ENOENT : ifindex;
+	ret = filters_read(ifindex, hook, filter_match, search);
+	if (ret > 0)
+		return 0;
+	/* EINVAL: there is no clsact; ENODEV: no device any more. */
+	return ret && ret != -EINVAL && ret != -ENODEV ? ret : -ENOENT;
 }
 
 int tc_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
 		    struct device_program *out)
 {
-	int ifindex = device_index(device), ret;
 	struct search search = {.wanted = wanted, .out = out};
 
-	if (ifindex < 0)
-		return ifindex == -ENODEV ? -ENOENT : ifindex;
-	ret = filters_read(ifindex, hook, filter_match, &search);
-	if (ret > 0)
-		return 0;
-	/* EINVAL: there is no clsact; ENODEV: no device any more. */
-	return ret && ret != -EINVAL && ret != -ENODEV ? ret : -ENOENT;
+	return filter_search(device, hook, &search);
+}
+
+/* Where attach was killed before it noted a number, none is ours for sure. */
+int tc_program_noted(const char *device, enum rl_hook hook, uint32_t program,
+		     struct device_program *out)
+{
+	struct search search = {.program = program, .out = out};
+
+	return program ? filter_search(device, hook, &search) : -EPERM;
 }
 
 /* ---- attach */
@@ -126,7 +152,7 @@ int tc_report(const char *device, int error)
 	switch (error) {
 	case -EPERM:
 	case -EACCES:
-		fail("%s: attaching was refused: %s: rlctl needs root", device, strerror(-error));
+		fail("%s: attaching was refused: %s: that needs root", device, strerror(-error));
 		break;
 	case -ENOENT:
 	case -EOPNOTSUPP:
@@ -165,6 +191,9 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 	ret = lock < 0 ? lock : clsact_make(device, info, bpf_map__fd(skel->maps.instance));
 	if (!ret)
 		ret = filter_add(skel, info);
+	if (!ret)
+		ret = program_note_write(path, info,
+					 program_id(bpf_program__fd(skel->progs.rlctl_tc)));
 	if (lock >= 0)
 		close(lock);
 	rlctl_bpf__destroy(skel);

@@ -68,25 +68,27 @@ int trial_check(const char *pins)
 	char path[TRIAL_PATH_MAX];
 	int fd, ret;
 
+	if (!*pins)
+		return -ENOENT; /* a simulation */
 	folder_path(pins, path);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	fd = pins_folder_open(path);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	ret = flock(fd, LOCK_SH | LOCK_NB) ? -errno : -ENOENT;
 	close(fd);
 	return ret == -EWOULDBLOCK ? 0 : ret;
 }
 
 /* The record of the trial that runs: its descriptor, or -ENOENT. */
-static int record_open(const char *pins, struct trial_record *out)
+static int record_open(const char *pins, bool write, struct trial_record *out)
 {
 	char path[TRIAL_PATH_MAX];
 	int fd, ret = trial_check(pins);
 
 	if (ret)
 		return ret;
-	record_path(pins, path);
-	fd = bpf_obj_get(path);
+	folder_path(pins, path);
+	fd = pin_open_at(path, "state", write);
 	if (fd < 0)
 		return fd;
 	ret = record_read(fd, out);
@@ -100,7 +102,7 @@ int instance_trial_left(const struct instance *instance, uint64_t *left_ns)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 	struct trial_record record;
-	int fd = record_open(instance->path, &record);
+	int fd = record_open(instance->path, false, &record);
 
 	if (fd < 0)
 		return fd;
@@ -139,7 +141,7 @@ int trial_refuse(const struct instance *instance)
 int instance_trial_keep(const struct instance *instance)
 {
 	struct trial_record record;
-	int ret, fd = record_open(instance->path, &record);
+	int ret, fd = record_open(instance->path, true, &record);
 
 	if (fd == -ENOENT)
 		fail("%s: no policy is on trial: there is nothing to confirm", instance->device);
@@ -168,12 +170,13 @@ static int folder_make(const char *pins)
 	folder_path(pins, path);
 	if (mkdir(path, 0700))
 		return -errno;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 || flock(fd, LOCK_EX)) {
+	fd = group_take(pins, "trial");
+	if (!fd)
+		fd = pins_folder_open(path);
+	if (fd >= 0 && flock(fd, LOCK_EX)) {
 		int error = errno;
 
-		if (fd >= 0)
-			close(fd);
+		close(fd);
 		return -error;
 	}
 	return fd;
@@ -192,6 +195,8 @@ static int record_make(const char *pins, const struct trial_record *record)
 	ret = record_write(fd, record);
 	if (!ret && bpf_obj_pin(fd, path))
 		ret = -errno;
+	if (!ret)
+		ret = group_take(pins, "trial/state");
 	if (!ret)
 		return fd;
 	close(fd);

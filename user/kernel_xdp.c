@@ -155,6 +155,8 @@ static int xdp_attach_mode(const char *path, const struct rl_instance *info, int
 	if (!ret) {
 		xdp_program__set_run_prio(program, RUN_PRIORITY);
 		ret = xdp_program__attach(program, ifindex, mode, 0);
+		if (!ret)
+			program_note_write(path, info, program_id(xdp_program__fd(program)));
 		xdp_program__close(program);
 	}
 	rlctl_bpf__destroy(skel);
@@ -185,7 +187,7 @@ int xdp_report(const char *device, int error)
 		     "first",
 		     device, device);
 	else if (error == -EPERM || error == -EACCES)
-		fail("%s: attaching was refused: %s: rlctl needs root", device, strerror(-error));
+		fail("%s: attaching was refused: %s: that needs root", device, strerror(-error));
 	else
 		fail("%s: attaching failed: %s", device, native_remedy(error));
 	return error;

@@ -23,7 +23,7 @@ static int visit(struct instance *instance, void *arg)
 	if (!ret)
 		ret = instance_stats_read(instance, &now.stats);
 	if (ret) {
-		scrape->errors += ret != -ENOENT; /* else it is gone */
+		scrape->errors += ret != -ENOENT && ret != -ESTALE; /* else it is gone */
 		return 0;
 	}
 	scrape->items = reallocarray(scrape->items, scrape->count + 1, sizeof(now));

@@ -34,8 +34,8 @@ int rule_book_refresh(struct rule_book *book)
 	struct policy policy = {0};
 	int ret;
 
-	if (book->read && generation == book->generation)
-		return 0;
+	if (book->read && (!generation || generation == book->generation))
+		return 0; /* 0: it is being detached, which the watch will say */
 	ret = instance_policy_read(book->instance, &policy);
 	if (ret)
 		return ret;

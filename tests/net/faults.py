@@ -467,7 +467,7 @@ def first_word(out):
     return out.split()[:1]
 
 
-OBJ_GET, GET_INFO, MAP_BY_ID, MAP_DELETE = "bpf 7", "bpf 15", "bpf 14", "bpf 3"
+OBJ_GET, GET_INFO, MAP_DELETE = "bpf 7", "bpf 15", "bpf 3"
 
 ROWS = [
     Attach("attach", errors=6, kills=3, found=["flock"]),
@@ -490,9 +490,9 @@ ROWS = [
     Read("stats for Prometheus", "stats", "--prometheus", same=without_numbers),
     Read("rule list", "rule", "list"),
     Read("rule get", "rule", "get", "10.9.1.1"),
-    Read("status", "status", found=[GET_INFO, MAP_BY_ID, "openat"]),
-    Read("source show", "source", "show", "10.9.1.1", "-j", same=without_waits, found=[MAP_BY_ID]),
-    Forgive("source forgive", found=[MAP_BY_ID, MAP_DELETE]),
+    Read("status", "status", found=[GET_INFO, OBJ_GET, "openat"]),
+    Read("source show", "source", "show", "10.9.1.1", "-j", same=without_waits, found=[OBJ_GET, "openat"]),
+    Forgive("source forgive", found=[OBJ_GET, MAP_DELETE]),
     Read("top --once", "top", "--once", same=first_word, errors=4, kills=1),
     Try("apply --try, confirmed", "5s", True, found=["sendto", "flock"]),
     Try("apply --try, undone", "1s", False, errors=6, kills=2, status=1),
@@ -500,7 +500,7 @@ ROWS = [
     DuringTrial("rule add, during a trial", "rule", "add", "192.0.2.7", "deny", errors=4, kills=2,
                 status=1, found=[OBJ_GET, "flock"]),
     Kept("apply, the state", "apply", "-", given=OLD + "rule 192.0.2.3 deny\n", errors=4, kills=2,
-         found=[MAP_BY_ID]),
+         found=[OBJ_GET, "openat"]),
     Read("stats without memory", "stats", errors=5, kills=0, only="mmap,brk", after=True),
     Write("apply without memory", "apply", "-", given=NEW, errors=5, kills=0, only="mmap,brk",
           after=True),

@@ -58,9 +58,9 @@ static uint32_t map_count(int fd)
 	return count;
 }
 
-static uint32_t inner_count(int outer)
+static uint32_t inner_count(const struct rig *rig, int outer)
 {
-	int fd = inner_open(outer, 0);
+	int fd = inner_open(&rig->instance, outer, 0);
 	uint32_t count;
 
 	if (fd < 0)
@@ -74,8 +74,8 @@ static uint32_t states(const struct rig *rig)
 {
 	const struct instance_maps *fd = &rig->instance.fd;
 
-	return map_count(fd->sources) + inner_count(fd->flows) + inner_count(fd->windows) +
-	       inner_count(fd->logs);
+	return map_count(fd->sources) + inner_count(rig, fd->flows) +
+	       inner_count(rig, fd->windows) + inner_count(rig, fd->logs);
 }
 
 /* ---- */

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What attach notes of its program: a small map of its own among the pins. The kernel names
+ * programs by numbers, and only CAP_SYS_ADMIN may look behind them; with the note, whoever may read
+ * the pins can tell whether the program that a device names is ours.
+ */
+#include <errno.h>
+#include <linux/if_link.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "kernel_internal.h"
+
+#define NOTE_PIN "program"
+
+/* All zero while attach is under way, or where it was killed before it could write; a number that
+ * could not be asked for is 0, too. */
+struct program_note {
+	uint32_t program;
+	uint32_t on_device; /* xdp: what the device names, the program or a dispatcher before it */
+};
+
+int program_note_make(const char *path)
+{
+	char pin[INSTANCE_PATH_MAX + 32];
+	int ret = 0, fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_program", sizeof(uint32_t),
+					 sizeof(struct program_note), 1, NULL);
+
+	if (fd < 0)
+		return -errno;
+	snprintf(pin, sizeof(pin), "%s/" NOTE_PIN, path);
+	if (bpf_obj_pin(fd, pin))
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+uint32_t program_id(int fd)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &size) ? 0 : info.id;
+}
+
+int program_note_write(const char *path, const struct rl_instance *info, uint32_t program)
+{
+	struct program_note note = {.program = program, .on_device = program};
+	int fd = pin_open_at(path, NOTE_PIN, true), ret;
+	uint32_t zero = 0;
+
+	if (fd < 0)
+		return fd;
+	if (info->hook == RL_HOOK_XDP && bpf_xdp_query_id(info->ifindex, 0, &note.on_device))
+		note.on_device = 0;
+	ret = bpf_map_update_elem(fd, &zero, &note, BPF_ANY) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int note_read(const char *path, struct program_note *out)
+{
+	uint32_t zero = 0;
+	int fd = pin_open_at(path, NOTE_PIN, false), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = bpf_map_lookup_elem(fd, &zero, out) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/* The note is the last pin that goes: where the others are still there, none was made. */
+static int noted(const char *path, struct program_note *out)
+{
+	int ret = note_read(path, out);
+	uint32_t policy;
+
+	if (ret != -ENOENT)
+		return ret;
+	ret = pins_policy_id(path, &policy);
+	return ret ? ret : -EPROTO;
+}
+
+int program_note_check(const char *path)
+{
+	struct program_note note;
+
+	return noted(path, &note);
+}
+
+/* Behind a dispatcher that others have exchanged since, or where nothing could be noted, any
+ * program may be ours: what lives is not called gone. */
+static bool may_be_ours(const struct program_note *note, uint32_t on_device)
+{
+	return on_device &&
+	       (on_device == note->on_device || note->on_device != note->program || !note->program);
+}
+
+static int xdp_noted(const char *device, const struct program_note *note,
+		     struct device_program *out)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	int ifindex = device_index(device);
+	int ret = ifindex < 0 ? ifindex : bpf_xdp_query(ifindex, 0, &query);
+
+	if (ret)
+		return ret == -ENODEV ? -ENOENT : ret;
+	if (!may_be_ours(note, query.prog_id))
+		return -ENOENT;
+	*out = (struct device_program){.id = note->program,
+				       .native = query.attach_mode == XDP_ATTACHED_DRV};
+	return 0;
+}
+
+int program_noted(const char *path, const char *device, enum rl_hook hook,
+		  struct device_program *out)
+{
+	struct program_note note;
+	int ret = noted(path, &note);
+
+	if (ret)
+		return ret;
+	if (hook == RL_HOOK_XDP)
+		return xdp_noted(device, &note, out);
+	return tc_program_noted(device, hook, note.program, out);
+}
