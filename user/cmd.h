@@ -12,6 +12,7 @@
 #include "kernel.h"
 #include "output.h"
 #include "policy.h"
+#include "privilege.h"
 
 /* Every option of every verb: X(NAME, "long", letter or 0, argument or NULL, "what it says").
  * Words joined by | are the only arguments there are, the first has number 0; [X] may be left out.
@@ -87,7 +88,10 @@ struct verb {
 	const char *more; /* of its help, or NULL */
 	uint64_t options; /* OPTION_BITs */
 	enum device_word device;
-	bool hooks; /* --hook may be given several times */
+	bool hooks;          /* --hook may be given several times */
+	uint32_t needs;      /* PRIVILEGE_BITs: without one of them it is refused */
+	uint32_t uses;       /* what it keeps besides, where it is there */
+	uint64_t needs_none; /* OPTION_BITs: with one of these it needs nothing */
 	int words_min, words_max;
 	bool hidden;                               /* for programs: not in the usage */
 	int (*run)(const struct command *command); /* 0, below 0: failed, WRONG_WORDS */

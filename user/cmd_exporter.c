@@ -90,7 +90,7 @@ static const char *listen_remedy(int error)
 	case EADDRNOTAVAIL:
 		return ": this machine does not have the address; `ip address` shows which it has";
 	case EACCES:
-		return ": ports below 1024 need root";
+		return ": ports below 1024 need CAP_NET_BIND_SERVICE, as root has it";
 	default:
 		return "";
 	}
@@ -368,5 +368,9 @@ int cmd_exporter(const struct command *command)
 	if (!reading_check(&command->target))
 		fd = listen_open(text, address);
 	freeaddrinfo(address);
+	if (fd >= 0 && privileges_drop()) {
+		close(fd);
+		fd = -1;
+	}
 	return fd < 0 ? -1 : exporter_run(&exporter, fd);
 }

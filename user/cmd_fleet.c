@@ -125,8 +125,6 @@ static int member_run(const struct command *command, struct fleet_options option
 	if (!fleet_session_read(&instance, &session) && is_alive(&session))
 		rc = fail("%s: is in fleet %s already (process %u): `rlctl fleet leave` first",
 			  instance.device, session.fleet, session.pid);
-	if (!rc && privileges_drop())
-		rc = fail("giving up privileges failed");
 	if (!rc)
 		rc = fleet_run(&instance, &options);
 	instance_close(&instance);

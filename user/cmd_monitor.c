@@ -226,6 +226,8 @@ static int monitor_run(const struct command *command, struct monitor *m)
 		ret = capture_create(path, RL_FRAME_KEPT, &m->writer);
 	if (!ret)
 		ret = watch_open(&m->instance, &m->options, &m->watch);
+	if (!ret)
+		ret = privileges_drop();
 	if (!ret) {
 		ret = watch_packets(m);
 		summary(m);

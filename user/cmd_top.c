@@ -166,6 +166,10 @@ int cmd_top(const struct command *command)
 	if (ret)
 		return ret;
 	ret = top_open(&instance, rate, &top);
+	if (!ret && privileges_drop()) {
+		top_close(&top);
+		ret = -1;
+	}
 	if (!ret) {
 		top.has_filter = options.has_filter;
 		top.filter_len = options.filter_len;

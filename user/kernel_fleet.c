@@ -3,12 +3,9 @@
 #include "kernel_fleet.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -136,23 +133,4 @@ int fleet_session_write(const struct instance *instance, const struct rl_fleet_s
 
 	return bpf_map_update_elem(instance->fd.fleet_session, &zero, session, BPF_ANY) ? -errno
 											: 0;
-}
-
-/* CAP_BPF for the maps, CAP_SYS_ADMIN because a policy that is swapped in is found by its map's id,
- * CAP_DAC_OVERRIDE for pins that another user made. */
-int privileges_drop(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {0}, now[2] = {0};
-	static const int kept[] = {CAP_BPF, CAP_SYS_ADMIN, CAP_DAC_OVERRIDE};
-
-	if (syscall(SYS_capget, &header, now))
-		return -errno;
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-		data[kept[i] / 32].permitted |= now[kept[i] / 32].permitted & 1u << kept[i] % 32;
-	data[0].effective = data[0].permitted;
-	data[1].effective = data[1].permitted;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_capset, &header, data))
-		return -errno;
-	return 0;
 }

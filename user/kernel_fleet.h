@@ -49,7 +49,4 @@ int fleet_session_write(const struct instance *instance, const struct rl_fleet_s
 /* CLOCK_MONOTONIC, as packets see it. */
 uint64_t fleet_now_ns(void);
 
-/* Gives up every privilege that the maps do not need. 0 or a negative errno. */
-int privileges_drop(void);
-
 #endif

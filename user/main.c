@@ -18,6 +18,11 @@
 	"  stands in a file (--redis @FILE) or in RLCTL_REDIS_URL; or the password alone in\n"   \
 	"  RLCTL_REDIS_PASSWORD.\n"
 
+#define PRIVILEGES_LOAD (PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON))
+/* To look for the SSH session in the environment of others' processes, and to read files of users.
+ */
+#define PRIVILEGES_GUARD (PRIVILEGE_BIT(SYS_PTRACE) | PRIVILEGE_BIT(DAC_READ_SEARCH))
+
 const struct verb verbs[] = {
 	{
 		.name = "attach",
@@ -29,6 +34,8 @@ const struct verb verbs[] = {
 			   OPTION_BIT(OR_APPLY) | OPTION_BIT(REPLACE),
 		.device = DEVICE_MUST,
 		.hooks = true,
+		.needs = PRIVILEGES_LOAD,
+		.uses = PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.run = cmd_attach,
 	},
 	{
@@ -38,6 +45,8 @@ const struct verb verbs[] = {
 		.options = OPTIONS_INSTANCE,
 		.device = DEVICE_MUST,
 		.hooks = true,
+		.needs = PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(SYS_ADMIN),
+		.uses = PRIVILEGE_BIT(SYS_PTRACE),
 		.run = cmd_detach,
 	},
 	{
@@ -56,6 +65,8 @@ const struct verb verbs[] = {
 		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
 		.words_min = 1,
 		.words_max = -1,
+		.needs = PRIVILEGE_BIT(BPF),
+		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.run = cmd_rule_add,
 	},
 	{
@@ -66,6 +77,8 @@ const struct verb verbs[] = {
 		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
 		.words_min = 1,
 		.words_max = -1,
+		.needs = PRIVILEGE_BIT(BPF),
+		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.run = cmd_rule_del,
 	},
 	{
@@ -90,6 +103,8 @@ const struct verb verbs[] = {
 		.words = "",
 		.summary = "Remove all rules",
 		.options = OPTIONS_INSTANCE,
+		.needs = PRIVILEGE_BIT(BPF),
+		.uses = PRIVILEGE_BIT(CHOWN),
 		.run = cmd_rule_flush,
 	},
 	{
@@ -99,6 +114,9 @@ const struct verb verbs[] = {
 		.options = OPTIONS_INSTANCE | OPTION_BIT(CHECK) | OPTION_BIT(TRY) | OPTION_BIT(YES),
 		.words_min = 1,
 		.words_max = 1,
+		.needs = PRIVILEGE_BIT(BPF),
+		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.needs_none = OPTION_BIT(CHECK),
 		.run = cmd_apply,
 	},
 	{
@@ -130,6 +148,7 @@ const struct verb verbs[] = {
 		.words = "",
 		.summary = "Serve the counters to Prometheus, by HTTP",
 		.options = (OPTIONS_COMMON & ~OPTION_BIT(JSON)) | OPTION_BIT(LISTEN),
+		.uses = PRIVILEGE_BIT(NET_BIND_SERVICE),
 		.run = cmd_exporter,
 	},
 	{
@@ -139,6 +158,7 @@ const struct verb verbs[] = {
 		.options = OPTIONS_INSTANCE | OPTION_BIT(ONCE) | OPTION_BIT(PREFIX) |
 			   OPTION_BIT(RATE) | OPTION_BIT(SECONDS),
 		.device = DEVICE_MAY,
+		.needs = PRIVILEGE_BIT(BPF),
 		.run = cmd_top,
 	},
 	{
@@ -149,6 +169,8 @@ const struct verb verbs[] = {
 			   OPTION_BIT(PREFIX) | OPTION_BIT(REASON) | OPTION_BIT(RULE) |
 			   OPTION_BIT(WRITE) | OPTION_BIT(PACKETS) | OPTION_BIT(SECONDS),
 		.device = DEVICE_MAY,
+		.needs = PRIVILEGE_BIT(BPF),
+		.uses = PRIVILEGE_BIT(DAC_OVERRIDE),
 		.run = cmd_monitor,
 	},
 	{
@@ -158,6 +180,8 @@ const struct verb verbs[] = {
 		.options = OPTIONS_COMMON | OPTION_BIT(VERDICTS),
 		.words_min = 2,
 		.words_max = 2,
+		.needs = PRIVILEGES_LOAD,
+		.uses = PRIVILEGE_BIT(DAC_READ_SEARCH),
 		.run = cmd_simulate,
 	},
 	{
@@ -185,6 +209,7 @@ const struct verb verbs[] = {
 		.more = FLEET_MORE,
 		.options = OPTIONS_INSTANCE | OPTION_BIT(REDIS) | OPTION_BIT(NAME) |
 			   OPTION_BIT(NODE) | OPTION_BIT(INTERVAL),
+		.uses = PRIVILEGE_BIT(DAC_OVERRIDE), /* for a socket of the Redis' user */
 		.run = cmd_fleet_join,
 	},
 	{
@@ -207,6 +232,7 @@ const struct verb verbs[] = {
 		.summary = "Look for what may be wrong, and say what mends it",
 		.options = OPTIONS_COMMON | OPTION_BIT(INTERFACE),
 		.device = DEVICE_MAY,
+		.uses = PRIVILEGES_LOAD | PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGE_BIT(SYS_PTRACE),
 		.run = cmd_doctor,
 	},
 	{
@@ -224,6 +250,7 @@ const struct verb verbs[] = {
 		.summary = "Print what may stand in place of the last word",
 		.options = OPTIONS_COMMON,
 		.words_max = -1,
+		.uses = PRIVILEGE_BIT(SYS_ADMIN),
 		.run = cmd_complete,
 		.hidden = true,
 	},
@@ -247,9 +274,32 @@ static void streams_secure(void)
 			_exit(EXIT_FAILURE);
 }
 
-static int dispatch(struct command *command)
+static uint64_t options_given(const struct command *command)
+{
+	uint64_t given = 0;
+
+	for (int i = 0; i < OPTION_COUNT; i++)
+		given |= option_given(command, i) ? 1ull << i : 0;
+	return given;
+}
+
+/* The verb's row is all that is left, and CAP_SYS_ADMIN until the namespace is entered. */
+static int privileges_settle(const struct command *command)
 {
 	const char *netns = command->arguments[OPTION_NETNS];
+	const struct verb *verb = command->verb;
+	uint32_t needs = verb->needs_none & options_given(command) ? 0 : verb->needs;
+	uint32_t enter = netns ? PRIVILEGE_BIT(SYS_ADMIN) : 0;
+	int rc = privileges_keep(verb->name, needs | enter, verb->uses);
+
+	if (rc || !netns)
+		return rc;
+	rc = netns_enter(netns);
+	return rc ? rc : privileges_keep(verb->name, needs, verb->uses);
+}
+
+static int dispatch(struct command *command)
+{
 	int rc;
 
 	if (option_given(command, OPTION_VERSION)) {
@@ -264,8 +314,8 @@ static int dispatch(struct command *command)
 	}
 	kernel_talk(output_verbose);
 	rc = command_resolve(command);
-	if (!rc && netns)
-		rc = netns_enter(netns);
+	if (!rc)
+		rc = privileges_settle(command);
 	return rc ? rc : command->verb->run(command);
 }
 

@@ -50,6 +50,9 @@ test_or_apply_no_policy() {
 # A version that has one map less, as this one sees it.
 without_a_map() { rm "$(ns_pins B)/veth-B-xdp/leases"; }
 
+# One that noted nothing of its program.
+without_a_note() { rm "$(ns_pins B)/veth-B-xdp/program"; }
+
 # Another number in the first field of the instance.
 with_another_abi() {
 	local pin value
@@ -86,15 +89,13 @@ weak() { # CMD…: in B, without CAP_SYS_ADMIN
 	in_ns B setpriv --inh-caps=-all --bounding-set=-all,+bpf,+net_admin,+perfmon "$RLCTL" "$@"
 }
 
-# Who may not ask the kernel whose program it is takes nothing for gone: neither here nor in A.
+# Who may not ask the kernel whose program it is takes nothing for gone, neither here nor in A, and goes
+# by what attach noted.
 test_no_privilege() {
-	local id verb
+	local id
 	rl A attach veth-A && rl B attach veth-B && id=$(program) || return
-	for verb in 'status veth-B' show 'attach veth-B' 'detach veth-B'; do
-		# shellcheck disable=SC2086 # words
-		has 'needs root' expect_status 1 weak $verb || return
-	done
-	attached_as "$id" && rl A show && rl B show && rl A detach veth-A && rl B detach veth-B
+	has 'already attached' expect_status 1 weak attach veth-B && has 'lacks CAP_SYS_ADMIN' expect_status 1 weak detach veth-B &&
+		is "$(weak status veth-B -j | json '.[0].program_id')" "$id" && weak show && attached_as "$id" && rl A show && rl B show && rl A detach veth-A && rl B detach veth-B
 }
 
 veth_pair A B && veth_quiet A B || exit 1
@@ -104,6 +105,7 @@ t '--or-apply with a bad policy changes nothing' test_or_apply_bad_policy
 t '--or-apply without a policy changes nothing' test_or_apply_no_policy
 rl B detach veth-B || exit 1
 t 'a version with other maps' test_other_version without_a_map
+t 'a version without a note' test_other_version without_a_note
 t 'a version with another ABI' test_other_version with_another_abi
 t 'a version with a larger instance' test_other_version with_a_larger_instance
 t 'without the privilege nothing is taken for gone' test_no_privilege

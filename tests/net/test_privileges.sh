@@ -1,0 +1,207 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Capabilities: every verb works with those that its row in rlctl.8 says, and names the one that is
+# taken away, with nothing changed. What is not in the row is given up at start, everything once a verb
+# that goes on has opened what it reads. Capabilities of the file do as well as root.
+source "$(dirname "$0")/../lib.sh"
+
+declare -A NUMBER=([CHOWN]=0 [DAC_OVERRIDE]=1 [DAC_READ_SEARCH]=2 [NET_BIND_SERVICE]=10 [NET_ADMIN]=12
+	[SYS_PTRACE]=19 [SYS_ADMIN]=21 [PERFMON]=38 [BPF]=39)
+
+# row VERB COLUMN: of the table in the manual page, without CAP_.
+row() {
+	awk -F ' Ta ' -v verb="$1" -v column="$2" '/^\.Ss Capabilities/ { here = 1 }
+		here && $1 == ".It Cm " verb { print $column; found = 1; exit } END { exit !found }' \
+		"$TOP/user/rlctl.8" | sed 's/^-$//'
+}
+
+# with CAPABILITIES CMD…: in B, as root that has no others.
+with() {
+	local names=$1 set=-all name
+	shift
+	for name in $names; do
+		set+=,+${name,,}
+	done
+	in_ns B setpriv --inh-caps=-all --bounding-set="$set" "$@"
+}
+
+without() { # NAME NAMES: these but that one
+	local name
+	for name in $2; do
+		[[ $name == "$1" ]] || echo "$name"
+	done | paste -sd ' '
+}
+
+# ---- the table
+
+# What each verb is tried with, and how what it changed is undone.
+declare -A WORDS=(
+	[attach]='attach veth-B --sources 1024' [detach]='detach veth-B' [status]=status ['rule add']='rule add 192.0.2.1 deny'
+	['rule del']='rule del any limit 9/second' ['rule get']='rule get 192.0.2.1' ['rule list']='rule list'
+	['rule flush']='rule flush' [apply]="apply $TMP/policy" [confirm]=confirm [doctor]=doctor [show]=show
+	[stats]=stats [exporter]='exporter --listen 127.0.0.1:9754' [top]='top --once' [monitor]='monitor --seconds 1'
+	[simulate]="simulate $TMP/policy $TMP/pcap" ['source show']='source show 10.77.0.1'
+	['source forgive']='source forgive 10.77.0.1' ['fleet join']='fleet join --name f --redis unix:///nowhere'
+	['fleet status']='fleet status' ['fleet leave']='fleet leave' [completion]='completion bash' [help]=help
+)
+POLICY='rule any limit 9/second burst 9'
+
+attach() { rl B attach veth-B --sources 1024 --policy "$TMP/policy"; }
+
+# begin VERB: what the verb finds.
+begin() {
+	if [[ $1 == attach ]]; then
+		[[ -z $(xdp_program B veth-B) ]] || rl B detach veth-B
+	elif [[ -z $(xdp_program B veth-B) ]]; then
+		attach
+	else
+		rl B apply "$TMP/policy"
+	fi
+}
+
+state() {
+	echo "program $(xdp_program B veth-B)"
+	rl B show 2>/dev/null || true
+}
+
+run_verb() { # NAMES VERB
+	local words=${WORDS[$2]}
+	case "$2" in
+	confirm)
+		bg in_ns B "$RLCTL" apply --try 1m "$TMP/policy"
+		eventually 10 on_trial || return
+		;;
+	exporter)
+		bg with "$1" "$RLCTL" exporter --listen 127.0.0.1:9754
+		eventually 10 in_ns B curl -sf -o /dev/null http://127.0.0.1:9754/metrics || return
+		return
+		;;
+	'fleet join')
+		# shellcheck disable=SC2086 # words
+		bg with "$1" "$RLCTL" $words
+		eventually 10 has ' f ' rl B fleet status && rl B fleet leave
+		return
+		;;
+	esac
+	# shellcheck disable=SC2086 # words
+	with "$1" "$RLCTL" $words
+}
+on_trial() { ! rl B rule add 192.0.2.9 deny 2>"$TMP/trial" && grep -q 'on trial' "$TMP/trial"; }
+
+# Of doctor only that it looks: it says what it could not.
+test_verb() { # VERB
+	local needs name status=0
+	needs=$(row "$1" 2) && begin "$1" || return
+	run_verb "$needs" "$1" || status=$?
+	[[ $1 == doctor && $status -eq 1 ]] || is "$status" 0 || return
+	[[ $needs ]] || return 0
+	begin "$1" && state >"$TMP/before" || return
+	for name in $needs; do
+		has "lacks CAP_$name" expect_status 1 run_verb "$(without "$name" "$needs")" "$1" || return
+	done
+	state >"$TMP/after" && diff "$TMP/before" "$TMP/after"
+}
+
+# Every verb of the usage has a row, and none is too many.
+test_rows() {
+	diff <("$RLCTL" --help | sed -nE 's/^  ([a-z]+( (add|del|get|list|flush|show|forgive|join|status|leave))?) .*/\1/p' | sort -u) \
+		<(printf '%s\n' "${!WORDS[@]}" | sort) &&
+		for verb in "${!WORDS[@]}"; do row "$verb" 3 >/dev/null || _say "$verb" || return; done
+}
+
+test_netns() {
+	begin show && with SYS_ADMIN "$RLCTL" -n "$(ns B)" show &&
+		has 'lacks CAP_SYS_ADMIN' expect_status 1 with 'BPF NET_ADMIN PERFMON' "$RLCTL" -n "$(ns B)" show
+}
+
+# CAP_SYS_ADMIN is CAP_BPF and CAP_PERFMON as well, as the kernel has it.
+test_admin() {
+	begin attach && with 'SYS_ADMIN NET_ADMIN' "$RLCTL" attach veth-B && with SYS_ADMIN "$RLCTL" rule add any deny &&
+		with 'SYS_ADMIN NET_ADMIN' "$RLCTL" detach veth-B
+}
+
+# ---- what is left of them
+
+# capabilities PID: of all sets but the bounding one, which nothing can be taken from any more.
+capabilities() {
+	awk '/^Cap(Inh|Prm|Eff|Amb):/ { print $2 } /^NoNewPrivs:/ { print $2 }' "/proc/$1/status" | paste -sd ' '
+}
+
+mask() { # NAMES: as /proc has it
+	local sum=0 name
+	for name in $1; do
+		sum=$((sum | 1 << NUMBER[$name]))
+	done
+	printf '%016x' "$sum"
+}
+
+NONE=0000000000000000
+has_only() { # PID NAMES
+	is "$(capabilities "$1")" "$NONE $(mask "$2") $(mask "$2") $NONE 1"
+}
+
+# into FILE CMD…: becomes CMD, in B.
+into() { exec nsenter --net="/run/netns/$(ns B)" "${@:2}" >"$1" 2>&1; }
+
+# A trial waits; it needs what it writes the old policy with.
+test_left_of_row() {
+	begin apply && bg into "$TMP/try" "$RLCTL" apply --try 1m "$TMP/policy" || return
+	eventually 10 grep -q 'on trial' "$TMP/try" && has_only "$BG_PID" "$(row apply 2) $(row apply 3)" && rl B confirm
+}
+
+listens() { in_ns B curl -sf http://127.0.0.1:"$1"/metrics; }
+
+# Instances that come later, and policies, are read without any.
+test_left_of_exporter() {
+	begin attach && bg into "$TMP/exporter" "$RLCTL" exporter --listen 127.0.0.1:955 || return
+	eventually 10 listens 955 >/dev/null && has_only "$BG_PID" '' && attach &&
+		listens 955 | grep -q '^rlctl_rules{device="veth-B",hook="xdp"} 1' && rl B rule add 192.0.2.1 deny &&
+		listens 955 | grep -q '^rlctl_rules{device="veth-B",hook="xdp"} 2'
+}
+
+sees() { # FILE WORDS: of a packet sent now
+	ping_b && grep -q "$2" "$1"
+}
+ping_b() { in_ns A ping -qc 1 -W 0.1 10.77.0.2 >"$TMP/ping" || true; }
+
+# It goes on reading the policy, which changes meanwhile, and its place lasts longer than a lease.
+test_left_of_monitor() {
+	begin monitor && rl B rule add 10.77.0.0/24 deny && bg into "$TMP/monitor" "$RLCTL" monitor || return
+	eventually 10 sees "$TMP/monitor" '10.77.0.0/24 deny' && has_only "$BG_PID" '' &&
+		rl B rule add 10.77.0.1 deny && eventually 10 sees "$TMP/monitor" '10.77.0.1 deny'
+}
+
+test_left_of_top() {
+	bg into "$TMP/top" "$RLCTL" top --once --seconds 20
+	eventually 10 has_only "$BG_PID" ''
+}
+
+# ---- capabilities of the file
+
+# Somebody who is not root attaches with his own pins; root's are not his.
+test_file() {
+	local caps=cap_bpf,cap_net_admin,cap_perfmon mine=("$TMP/rlctl" --bpffs "$TMP/bpf")
+	begin attach && chmod 711 "$TMP" && cp "$RLCTL" "$TMP/rlctl" && mkdir "$TMP/bpf" &&
+		mount -t bpf bpf "$TMP/bpf" && chown 65534 "$TMP/bpf" || return
+	setcap "$caps+ep" "$TMP/rlctl" && somebody "${mine[@]}" attach veth-B && somebody "${mine[@]}" rule add any deny &&
+		is "$(somebody "${mine[@]}" show)" 'rule any deny' && somebody "${mine[@]}" stats &&
+		has 'lacks CAP_SYS_ADMIN' expect_status 1 somebody "${mine[@]}" detach veth-B &&
+		setcap cap_sys_admin,cap_net_admin+ep "$TMP/rlctl" && somebody "${mine[@]}" detach veth-B
+}
+somebody() { in_ns B setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+unmount() { ! mountpoint -q "$TMP/bpf" || umount "$TMP/bpf"; }
+
+veth_pair A B && echo "$POLICY" >"$TMP/policy" || exit 1
+python3 "$TOP/tests/prog/capture.py" >"$TMP/pcap" <<<'1 udp 192.0.2.1' || exit 1
+t 'every verb has a row' test_rows
+for verb in "${!WORDS[@]}"; do
+	t "$verb" test_verb "$verb"
+done
+t '-n' test_netns
+t 'CAP_SYS_ADMIN stands for two' test_admin
+t 'left: the row' test_left_of_row
+t 'left: nothing of the exporter' test_left_of_exporter
+t 'left: nothing of monitor' test_left_of_monitor
+t 'left: nothing of top' test_left_of_top
+t 'capabilities of the file' test_file
+unmount
