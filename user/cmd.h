@@ -35,6 +35,7 @@
 	X(PREFIXES, "prefixes", 0, "N", "how many prefixes a policy may have; 16384")         \
 	X(LOG_DEPTH, "log-depth", 0, "N", "the largest N of a sliding-log; 1024")             \
 	X(FQ, "fq", 0, NULL, "egress: put the qdisc fq there, for leaky-bucket")              \
+	X(GROUP, "group", 0, "GROUP", "whose members may read it: show, stats, status, ...")  \
 	X(OR_APPLY, "or-apply", 0, NULL, "where attached already, only apply the policy")     \
 	X(REPLACE, "replace", 0, NULL, "swap the program for this build's; the rest stays")   \
 	X(CHECK, "check", 0, NULL, "only look for errors; needs no privilege")                \

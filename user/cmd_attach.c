@@ -5,7 +5,10 @@
 #include "cmd.h"
 #include "guard.h"
 
+#include <grp.h>
 #include <string.h>
+
+#include "units.h"
 
 #define CAPACITY_MAX 16777216u
 
@@ -26,9 +29,34 @@ static uint32_t power_of_two(uint32_t least)
 	return power;
 }
 
+/* By its name or its number. */
+static int group_take(const struct command *command, struct attach_options *out)
+{
+	const char *word = command->arguments[OPTION_GROUP];
+	const struct group *group;
+	uint64_t number;
+
+	out->has_group = word;
+	if (!word)
+		return 0;
+	group = getgrnam(word);
+	if (group)
+		out->group = group->gr_gid;
+	else if (number_parse(word, 0, UINT32_MAX - 1, &number))
+		return wrong("--group '%s': no such group: write a name that `getent group` lists, "
+			     "or a number",
+			     word);
+	else
+		out->group = (gid_t)number;
+	return 0;
+}
+
 static int options_take(const struct command *command, struct attach_options *out)
 {
-	int rc;
+	int rc = group_take(command, out);
+
+	if (rc)
+		return rc;
 
 	out->mode = command->choices[OPTION_MODE];
 	out->fq = option_given(command, OPTION_FQ);
@@ -136,10 +164,21 @@ static int hooks_attach(const struct command *command, const struct attach_optio
 
 /* ---- --or-apply: what a service's start is to do */
 
+struct found {
+	const struct attach_options *options;
+	unsigned int wanted, hooks; /* as bits */
+};
+
+/* The group is the only option that one which stays can be given. */
 static int found_add(struct instance *instance, void *arg)
 {
-	*(unsigned int *)arg |= 1u << instance->info.hook;
-	return 0;
+	struct found *found = arg;
+	unsigned int hook = 1u << instance->info.hook;
+
+	found->hooks |= hook;
+	if (!found->options->has_group || !(found->wanted & hook))
+		return 0;
+	return instance_group_set(instance, found->options->group);
 }
 
 /* The instance keeps its state and its options; it gets the policy, if one is named. */
@@ -160,15 +199,16 @@ static int policy_apply(const struct command *command, enum rl_hook hook)
 }
 
 /* Takes from *hooks those that are attached already. */
-static int found_apply(const struct command *command, unsigned int *hooks)
+static int found_apply(const struct command *command, const struct attach_options *options,
+		       unsigned int *hooks)
 {
 	const char *path = command->arguments[OPTION_POLICY];
 	struct target any = {
 		.bpffs = command->target.bpffs, .device = command->target.device, .hook = -1};
-	unsigned int found = 0;
-	int rc = instance_for_each(&any, found_add, &found);
+	struct found there = {.options = options, .wanted = *hooks};
+	int rc = instance_for_each(&any, found_add, &there);
+	unsigned int found = there.hooks & *hooks;
 
-	found &= *hooks;
 	if (found && *hooks & (*hooks - 1) && path && !strcmp(path, "-"))
 		return wrong("attach: standard input can be read only once: name a file for "
 			     "--policy, or one --hook");
@@ -192,7 +232,7 @@ int cmd_attach(const struct command *command)
 	if (!rc && option_given(command, OPTION_REPLACE))
 		return attach_replace(command, &options);
 	if (!rc && option_given(command, OPTION_OR_APPLY))
-		rc = found_apply(command, &hooks);
+		rc = found_apply(command, &options, &hooks);
 	if (rc || !hooks)
 		return rc;
 	if (path && policy_file_read(path, &file))

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl status: what is attached where. JSON is that of stats and more. */
 #include <errno.h>
+#include <grp.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cmd.h"
 #include "output_stats.h"
@@ -57,10 +60,40 @@ static const char *mode_of(const struct instance *instance, const struct instanc
 	return status->native ? "native" : "generic";
 }
 
-static void report_instance(struct report *report, const struct instance *instance,
-			    const struct instance_status *status,
-			    const struct instance_stats *stats)
+struct found {
+	struct instance instance; /* closed by now */
+	struct instance_status status;
+	struct instance_stats stats;
+	bool has_group;
+	gid_t group;
+};
+
+struct found_all {
+	struct found *items;
+	size_t count;
+	bool groups; /* any has one */
+};
+
+/* Who may read it besides root, where that is anybody. */
+static void report_group(struct report *report, const struct found *found)
 {
+	struct group *group = found->has_group ? getgrgid(found->group) : NULL;
+	char number[NUMBER_TEXT_MAX];
+
+	if (!found->has_group) {
+		report_none(report, "group");
+		return;
+	}
+	snprintf(number, sizeof(number), "%u", (unsigned int)found->group);
+	report_text(report, "group", "group", group ? group->gr_name : number);
+}
+
+static void report_instance(struct report *report, const struct found *found, bool groups)
+{
+	const struct instance *instance = &found->instance;
+	const struct instance_status *status = &found->status;
+	const struct instance_stats *stats = &found->stats;
+
 	report_begin(report, json_stats(instance, stats));
 	report_text(report, NULL, "device", instance->device);
 	report_text(report, NULL, "hook", hook_name(instance->info.hook));
@@ -72,22 +105,46 @@ static void report_instance(struct report *report, const struct instance *instan
 	report_sources(report, instance, status);
 	report_odds(report, stats);
 	report_bytes(report, "memory_bytes", "memory", status->memory_bytes);
+	if (groups)
+		report_group(report, found);
+}
+
+static int found_read(const struct instance *instance, struct found *out)
+{
+	int rc = instance_group(instance, &out->group);
+
+	out->instance = *instance;
+	out->has_group = !rc;
+	if (rc && rc != -ENOENT)
+		return fail("%s: its group could not be asked for: %s", instance->device,
+			    strerror(-rc));
+	rc = instance_status_read(instance, &out->status);
+	return rc ? rc : instance_stats_read(instance, &out->stats);
 }
 
 static int visit(struct instance *instance, void *arg)
 {
-	struct instance_status status;
-	struct instance_stats stats;
-	int rc = instance_status_read(instance, &status);
+	struct found_all *all = arg;
+	struct found found = {0};
+	int rc = found_read(instance, &found);
 
 	if (rc)
-		return rc == -ENOENT ? 0 : rc; /* it is gone, the others are not */
-	rc = instance_stats_read(instance, &stats);
-	if (rc)
-		return rc;
-	report_instance(arg, instance, &status, &stats);
-	instance_stats_clear(&stats);
+		return rc == -ENOENT || rc == -ESTALE ? 0 : rc; /* it is gone, the others are not */
+	all->items = reallocarray(all->items, all->count + 1, sizeof(found));
+	if (!all->items)
+		out_of_memory();
+	all->items[all->count++] = found;
+	all->groups = all->groups || found.has_group;
 	return 0;
+}
+
+static void found_report(struct found_all *all, struct report *report)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		report_instance(report, &all->items[i], all->groups);
+		instance_stats_clear(&all->items[i].stats);
+	}
+	free(all->items);
 }
 
 int nothing_attached(const struct target *target)
@@ -108,9 +165,11 @@ int nothing_attached(const struct target *target)
 int cmd_status(const struct command *command)
 {
 	struct report report = {0};
+	struct found_all all = {0};
 	struct json_object *array;
-	int rc = instance_for_each(&command->target, visit, &report);
+	int rc = instance_for_each(&command->target, visit, &all);
 
+	found_report(&all, &report);
 	if (!rc && !report.records)
 		rc = nothing_attached(&command->target);
 	array = report_end(&report);

@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# attach --group: its members read an instance and change nothing of it, whatever becomes of its
+# policy; all others see nothing. What is planted among the pins is not followed.
+source "$(dirname "$0")/../lib.sh"
+
+GROUP=54321
+NAMED=$(getent group | awk -F: '$3 && $3 < 60000 { name = $1 ":" $3 } END { print name }')
+
+# as GID CMD…: in B, as somebody who has nothing but this group.
+as() { in_ns B setpriv --reuid=54321 --regid="$1" --clear-groups --inh-caps=-all "${@:2}"; }
+member() { as $GROUP "$RLCTL" "$@"; }
+stranger() { as 54322 "$RLCTL" "$@"; }
+
+pins() { echo "$(ns_pins B)/veth-B-xdp"; }
+
+attach() { rl B attach veth-B --sources 1024 --group $GROUP --policy "$TMP/policy" "$@"; }
+
+# Every kind of state, so that every kind of map is read.
+policy() {
+	cat <<-'END'
+	rule any limit 1000/second burst 1000
+	rule 10.77.0.0/24 icmp limit sliding-window 100/hour
+	rule 10.77.0.0/24 udp limit sliding-log 100/hour
+	rule 10.77.0.0/24 tcp limit 100/hour burst 100 per flow
+	rule 192.0.2.0/24 deny
+	END
+}
+
+# ---- reading
+
+# They see what root sees.
+same() { # ARG…
+	local mine
+	mine=$(member "$@") && [[ -n $mine ]] && is "$mine" "$(rl B "$@")"
+}
+test_same() {
+	in_ns A ping -qc 3 -i 0.01 10.77.0.2 >&2
+	t 'show' same show
+	t 'stats' eventually 10 same stats
+	t 'status' same status
+	t 'status as JSON' same status -j
+	t 'rule list' same rule list -v
+	t 'rule get' same rule get 10.77.0.1
+	t 'source show' has '97' member source show 10.77.0.1
+	t 'stats --prometheus' has 'rlctl_passed_packets_total{device="veth-B"' member stats --prometheus
+	t 'apply --check' member apply --check -i veth-B "$TMP/policy"
+}
+
+test_exporter() {
+	bg as $GROUP "$RLCTL" exporter --listen 127.0.0.1:9754
+	eventually 10 served
+}
+served() { in_ns B curl -sf http://127.0.0.1:9754/metrics | grep '^rlctl_rules{device="veth-B"'; }
+
+test_stranger() { # VERB…
+	has 'Permission denied' expect_status 1 stranger "$@"
+}
+
+test_status_says() { # NAME
+	has "$1" rl B status && is "$(rl B status -j | json '.[0].group')" "$1"
+}
+
+# ---- not writing
+
+refused() { # TEXT ARG…
+	has "$1" expect_status 1 member "${@:2}" && is "$(rl B show)" "$(<"$TMP/shown")"
+}
+
+# By the kernel: neither a value of a map nor a pin.
+refused_by_kernel() {
+	local pin
+	for pin in "$(pins)"/*; do
+		! as $GROUP bpftool map update pinned "$pin" key hex 00 00 00 00 value hex 00 || return
+		! as $GROUP rm "$pin" 2>/dev/null || _say "removed $pin" || return
+	done
+	! as $GROUP touch "$(pins)/x" && is "$(rl B show)" "$(<"$TMP/shown")"
+}
+
+# ---- what stays
+
+readable() { # what stands among the pins is the group's, and it reads the policy in force
+	[[ -z $(find "$(pins)" ! -group $GROUP -o -perm /027 ! -type d) ]] && same show && eventually 10 same stats
+}
+
+test_apply() { # each half, and the maps that a policy needs
+	rl B rule add 198.51.100.1 deny && readable && rl B rule add 198.51.100.2 deny && readable &&
+		rl B apply "$TMP/policy" && readable
+}
+
+test_trial() {
+	echo 'rule any deny' >"$TMP/other" && bg into_trial "$TMP/other" || return
+	eventually 10 same_as 'rule any deny' && readable && has 'needs root' expect_status 1 member confirm -i veth-B &&
+		kill -TERM "$BG_PID" && eventually 10 same_as "$(<"$TMP/shown")" && readable
+}
+into_trial() { exec "$RLCTL" -n "$(ns B)" apply --try 1m "$1"; }
+same_as() { is "$(member show)" "$1"; }
+
+# What a change that was cut short has pinned goes with the next one.
+test_tidied() {
+	local stray
+	stray=$(pins)/map-1
+	bpftool map create "$stray" type array key 4 value 4 entries 1 name stray && same show &&
+		rl B apply "$TMP/policy" && readable && [[ ! -e $stray ]]
+}
+
+# Pins that somebody removed are missed, in words; what to do about it works.
+test_removed() {
+	rm "$(pins)"/map-* && has 'a pin of it was removed' expect_status 1 rl B show &&
+		has 'a pin of it was removed' expect_status 1 rl B rule add any deny && rl B detach veth-B && attach && readable
+}
+
+test_or_apply() {
+	local number=${NAMED#*:}
+	attach --or-apply && readable && rl B attach veth-B --or-apply --group "${NAMED%:*}" &&
+		test_status_says "${NAMED%:*}" && as "$number" "$RLCTL" show && has 'Permission denied' expect_status 1 member show
+}
+
+test_without() { # again, and without
+	rl B detach veth-B && rl B attach veth-B && has 'Permission denied' expect_status 1 member show &&
+		is "$(rl B status -j | json '.[0] | has("group") | not')" true && is "$(stat -c %a "$(pins)")" 700 &&
+		rl B detach veth-B
+}
+
+test_no_group() { has 'getent group' expect_status 2 rl B attach veth-B --group "$1"; }
+
+# ---- planted
+
+bpf() { rl B --bpffs "$TMP/bpf" "$@"; }
+inode() { stat -Lc %i "/run/netns/$(ns B)"; }
+planted_refused() { # TEXT
+	has "$1" expect_status 1 bpf attach veth-B && is "$(xdp_program B veth-B)" '' && [[ -z $(ls -A "$TMP/bpf/elsewhere") ]]
+}
+
+# link WHERE: one stands there, and leads elsewhere.
+link_planted() {
+	mkdir -p "$TMP/bpf/elsewhere" "$(dirname "$TMP/bpf/$1")" && ln -s "$TMP/bpf/elsewhere" "$TMP/bpf/$1" &&
+		planted_refused 'symbolic link' && rm "$TMP/bpf/$1" && rm -rf "$TMP/bpf/rlctl"
+}
+
+# In a bpffs that is everybody's somebody has made the folder first, or it is open to all.
+folder_planted() { # OWNER MODE
+	mkdir -p "$TMP/bpf/rlctl" && chown "$1" "$TMP/bpf/rlctl" && chmod "$2" "$TMP/bpf/rlctl" &&
+		planted_refused 'another user' && rmdir "$TMP/bpf/rlctl"
+}
+
+pin_planted() {
+	local pin verb
+	bpf attach veth-B && pin=$TMP/bpf/rlctl/$(inode)/veth-B-xdp/reasons && mv "$pin" "$TMP/bpf/reasons" &&
+		ln -s "$TMP/bpf/reasons" "$pin" || return
+	for verb in show stats 'rule add any deny'; do
+		# shellcheck disable=SC2086 # words
+		has 'symbolic link' expect_status 1 bpf $verb || return
+	done
+	has 'symbolic link' expect_status 1 bpf status && bpf detach veth-B && is "$(xdp_program B veth-B)" ''
+}
+
+veth_pair A B && policy >"$TMP/policy" && attach && rl B show >"$TMP/shown" || exit 1
+chmod 711 "$TMP" && chmod 644 "$TMP/policy" && mkdir "$TMP/bpf" && mount -t bpf -o mode=1777 bpf "$TMP/bpf" || exit 1
+trap 'umount "$TMP/bpf"; _cleanup' EXIT
+test_same
+t 'exporter' test_exporter
+for verb in show stats status 'rule list' 'source show 192.0.2.1'; do
+	# shellcheck disable=SC2086 # words
+	t "a stranger: $verb" test_stranger $verb
+done
+t 'status names the group' test_status_says $GROUP
+t 'rule add' refused 'lacks CAP_BPF' rule add any deny
+t 'apply' refused 'lacks CAP_BPF' apply "$TMP/policy"
+t 'source forgive' refused 'needs root' source forgive 10.77.0.1
+t 'top' refused 'lacks CAP_BPF' top --once
+t 'monitor' refused 'lacks CAP_BPF' monitor
+t 'detach' refused 'lacks CAP_NET_ADMIN' detach veth-B
+t 'another program' refused_by_kernel
+t 'kept over changes' test_apply
+t 'kept over a trial' test_trial
+t 'what was cut short is tidied up' test_tidied
+t 'pins that were removed' test_removed
+t 'kept by --or-apply, and changed by it' test_or_apply
+t 'attached again without' test_without
+t 'no such group' test_no_group nosuchgroup
+t 'no such number' test_no_group 4294967295
+t 'a link in place of rlctl' link_planted rlctl
+t "a link in place of the namespace's folder" link_planted "rlctl/$(inode)"
+t 'a link in place of the lock' link_planted "rlctl/$(inode)/veth-B-xdp"
+t 'a folder that is somebody else'\''s' folder_planted 54321 700
+t 'a folder that is everybody'\''s' folder_planted 0 777
+t 'a link in place of a pin' pin_planted
