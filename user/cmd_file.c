@@ -7,12 +7,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cmd.h"
 #include "units.h"
 
+#define MEM_MAJOR      1 /* of the kernel's devices.txt */
+#define MEM_NULL       3
 #define FILE_MAX_BYTES (1ull << 30)
 #define TICK_ASSUMED   (4 * NS_PER_MS) /* decides no error, only which clock holds a limit */
 
@@ -52,15 +56,63 @@ static int descriptor_read(int fd, struct policy_file *file)
 	return 0;
 }
 
+/* A link may show anything that this process can read: one that is neither root's, nor the
+ * caller's, nor of the file's owner is not followed. The link is looked at last: nobody can put one
+ * of these in the place of his own. */
+static int link_check(const char *path, int fd)
+{
+	struct stat link, file;
+
+	if (fstat(fd, &file) || lstat(path, &link))
+		return fail("%s: %s", path, strerror(errno));
+	if (!S_ISLNK(link.st_mode) || !link.st_uid || link.st_uid == geteuid() ||
+	    link.st_uid == file.st_uid)
+		return 0;
+	return fail("%s: a symbolic link of another user (uid %u) to what is not his: name the "
+		    "file itself",
+		    path, (unsigned int)link.st_uid);
+}
+
+/* Pipes and terminals end, and so does /dev/null; other devices are no policies. */
+static int kind_check(const char *path, int fd)
+{
+	struct stat file;
+
+	if (fstat(fd, &file))
+		return fail("%s: %s", path, strerror(errno));
+	if (S_ISBLK(file.st_mode) ||
+	    (S_ISCHR(file.st_mode) && !isatty(fd) && file.st_rdev != makedev(MEM_MAJOR, MEM_NULL)))
+		return fail("%s: a device: name a file, or - for standard input", path);
+	if (S_ISREG(file.st_mode) && file.st_mode & S_IWOTH)
+		note("%s: everybody may write to this policy: `chmod o-w %s`", path, path);
+	return 0;
+}
+
+/* The descriptor, or -1; says what went wrong. */
+static int policy_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool is_link = fd < 0 && errno == ELOOP;
+
+	if (is_link)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail("%s: %s", path, strerror(errno));
+	if ((!is_link || !link_check(path, fd)) && !kind_check(path, fd))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 int policy_file_read(const char *path, struct policy_file *out)
 {
 	bool is_stdin = !strcmp(path, "-");
 	struct policy_file file = {.name = is_stdin ? "stdin" : path};
-	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	int fd = is_stdin ? STDIN_FILENO : policy_open(path);
 	int rc;
 
 	if (fd < 0)
-		return fail("%s: %s", path, strerror(errno));
+		return -1;
 	rc = descriptor_read(fd, &file);
 	if (!is_stdin)
 		close(fd);

@@ -155,6 +155,23 @@ pin_planted() {
 	has 'symbolic link' expect_status 1 bpf status && bpf detach veth-B && is "$(xdp_program B veth-B)" ''
 }
 
+# ---- policies
+
+foreign_link() { # the link is somebody's, the file root's
+	mkdir "$TMP/theirs" && ln -s "$TMP/secret" "$TMP/theirs/link" && chown -h 54321 "$TMP/theirs/link" &&
+		echo 'rule secret' >"$TMP/secret" && has 'symbolic link of another user' expect_status 1 rl B apply --check "$TMP/theirs/link"
+}
+own_links() { # the caller's, and one to the link's owner's file
+	ln -s "$TMP/policy" "$TMP/link" && rl B apply --check "$TMP/link" && cp "$TMP/policy" "$TMP/theirs/policy" &&
+		chown 54321 "$TMP/theirs/policy" && ln -sf "$TMP/theirs/policy" "$TMP/theirs/link" && chown -h 54321 "$TMP/theirs/link" &&
+		rl B apply --check "$TMP/theirs/link"
+}
+open_file() { cp "$TMP/policy" "$TMP/open" && chmod 666 "$TMP/open" && has 'chmod o-w' rl B apply --check "$TMP/open"; }
+devices() {
+	has 'a device' expect_status 1 rl B apply --check /dev/zero && rl B apply --check /dev/null &&
+		rl B apply --check <(cat "$TMP/policy") && rl B apply --check /dev/stdin <"$TMP/policy"
+}
+
 veth_pair A B && policy >"$TMP/policy" && attach && rl B show >"$TMP/shown" || exit 1
 chmod 711 "$TMP" && chmod 644 "$TMP/policy" && mkdir "$TMP/bpf" && mount -t bpf -o mode=1777 bpf "$TMP/bpf" || exit 1
 trap 'umount "$TMP/bpf"; _cleanup' EXIT
@@ -186,3 +203,7 @@ t 'a link in place of the lock' link_planted "rlctl/$(inode)/veth-B-xdp"
 t 'a folder that is somebody else'\''s' folder_planted 54321 700
 t 'a folder that is everybody'\''s' folder_planted 0 777
 t 'a link in place of a pin' pin_planted
+t 'a policy: a link of somebody else' foreign_link
+t 'a policy: own links' own_links
+t 'a policy that all may write to' open_file
+t 'a policy that is a device' devices
