@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sources chosen by who knows all but the seed: those that meet in one set of the hot table, and of
+ * the cache in front of the trie, under seed 0. An instance of that seed would let them put one
+ * another out; under a drawn seed they are scattered like any others.
+ */
+#include <bpf/bpf.h>
+#include <sys/random.h>
+
+#include "rig.h"
+#include "stand.h"
+#include "units.h"
+
+#define CROWD   64
+#define SOURCES 4096 /* 1024 sets of four */
+
+/* Five of 64 in one of 1024 sets by chance: one run in 140,000. */
+#define BY_CHANCE 2
+
+static struct rig *known, *drawn;
+
+/* The first alone has answers of the trie to keep. */
+static const struct row {
+	const char *name, *rules;
+	bool ipv6, cached;
+} rows[] = {
+	{"IPv4 behind a prefix", "10.0.0.0/8 limit 1/h burst 4", false, true},
+	{"IPv4", "any limit 1/h burst 4", false, false},
+	{"IPv6", "any limit leaky-bucket 1/h queue 4", true, false},
+	{"a window", "any limit fixed-window 4/h", false, false},
+};
+
+static struct rig *rig_of(uint64_t first, uint64_t second)
+{
+	return rig_open(&(struct rig_options){
+		.sources = SOURCES, .table = RL_TABLE_HOT, .seed = {first, second}});
+}
+
+/* What the attacker computes: the first so many addresses of set 0. */
+static void crowd_choose(struct rig *rig, const struct row *row, uint8_t (*out)[16])
+{
+	struct rl_rule numbers = rig_numbers(rig, 0);
+	uint32_t found = 0;
+
+	for (uint32_t i = 1; found < CROWD; i++) {
+		if (row->ipv6)
+			address_ip6(out[found], i, 1);
+		else
+			address_ip4(out[found], i);
+		found += rig_key(rig, &numbers, out[found]).set == 0;
+	}
+}
+
+/* How many were put out that still owed. */
+static uint64_t crowd_send(struct rig *rig, const struct row *row, uint8_t (*crowd)[16])
+{
+	uint64_t before = rig_pressure(rig, RL_PRESSURE_EVICTIONS);
+	struct frame frame;
+
+	frame_build(&frame, row->ipv6 ? "ip6 udp" : "ip4 udp");
+	for (uint32_t i = 0; i < CROWD; i++) {
+		frame_source(&frame, crowd[i]);
+		assert_int_equal(rig_run(rig, &frame), RL_REASON_WITHIN);
+	}
+	return rig_pressure(rig, RL_PRESSURE_EVICTIONS) - before;
+}
+
+/* Answers of the trie that are still there. */
+static uint32_t cached(const struct rig *rig)
+{
+	uint64_t set[RL_HOT_WAYS][2];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < rig->instance.info.cache_sets; i++) {
+		assert_int_equal(bpf_map_lookup_elem(rig->instance.fd.prefix_cache, &i, set), 0);
+		for (int way = 0; way < RL_HOT_WAYS; way++)
+			count += set[way][0] || set[way][1];
+	}
+	return count;
+}
+
+static void policies_put(const struct row *row)
+{
+	struct rig *both[] = {known, drawn};
+
+	for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
+		rig_clock(both[i], both[i]->now_ns + NS_PER_DAY); /* nobody owes any more */
+		rig_policy(both[i], row->rules);
+	}
+}
+
+static void meet_test(void **state)
+{
+	const struct row *row = *state;
+	uint8_t crowd[CROWD][16];
+
+	policies_put(row);
+	crowd_choose(known, row, crowd);
+	assert_int_equal(crowd_send(known, row, crowd), CROWD - RL_HOT_WAYS);
+	assert_in_range(crowd_send(drawn, row, crowd), 0, BY_CHANCE);
+	if (!row->cached)
+		return;
+	assert_int_equal(cached(known), RL_HOT_WAYS);
+	assert_in_range(cached(drawn), CROWD - BY_CHANCE, CROWD);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[ARRAY_SIZE(rows)];
+	uint64_t seed[2];
+	int failed;
+
+	cpu_stay(0);
+	if (getrandom(seed, sizeof(seed), 0) != sizeof(seed))
+		return 1;
+	known = rig_of(0, 0);
+	drawn = known ? rig_of(seed[0], seed[1]) : NULL;
+	if (!drawn)
+		return 1;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		tests[i] = (struct CMUnitTest){.name = rows[i].name,
+					       .test_func = meet_test,
+					       .initial_state = (void *)&rows[i]};
+	failed = _cmocka_run_group_tests("chosen sources", tests, ARRAY_SIZE(rows), NULL, NULL);
+	rig_close(known);
+	rig_close(drawn);
+	return failed;
+}
