@@ -71,6 +71,11 @@ test_no_growth() {
 	test_many && test_many && between "$(of_process "$EXPORTER" VmRSS)" 1 $((memory + 1024)) &&
 		eventually 10 files_are 1 "$files"
 }
+test_thousand() {
+	bg_in_b thousand python3 "$TOP/tests/net/clients.py" root 127.0.0.1 9754 1000
+	wait "$BG_PID" || _say "$(<"$TMP/thousand")" || return
+	files_are 1 42 && answers 200 rlctl_build_info $URL/metrics
+}
 open_files() { find "/proc/$1/fd" -type l | wc -l; }
 files_are() { between "$(open_files "$EXPORTER")" "$1" "$2"; }
 
@@ -80,10 +85,25 @@ slow_start() {
 	bg_in_b slow python3 "$TOP/tests/net/clients.py" slow ::1 9755 40
 	eventually 20 grep -q connected "$TMP/slow"
 }
+# So is what they do not read, and what does not fit into the socket then.
+unread_start() {
+	local sizes
+	sizes=$(in_ns B sysctl -n net.ipv4.tcp_wmem) && in_ns B sysctl -qw net.ipv4.tcp_wmem='4096 4096 4096' &&
+		seq -f 'rule 10.79.%.0f.0/24 deny' 0 255 | rl B apply - && exporter --listen '[::1]:9758' || return
+	bg_in_b unread python3 "$TOP/tests/net/clients.py" unread ::1 9758 40
+	eventually 20 grep -q connected "$TMP/unread" && eventually 10 all_wait &&
+		in_ns B sysctl -qw net.ipv4.tcp_wmem="$sizes" || return
+	rl B apply - <<<'rule 10.78.0.0/16 deny'
+}
+# Its sockets: while it reads an instance it has that one's maps open, too.
+all_wait() {
+	between "$(in_ns B ss -Htn state established 'sport = :9758' | awk '$2 > 0' | wc -l)" 32 40 && between "$(find "/proc/$EXPORTER/fd" -lname 'socket:*' | wc -l)" 32 37
+}
+
 # Ten more than there are places are open at most: its own.
 test_slow_bounded() { eventually 10 files_are 32 42; }
-test_slow() {
-	body 'http://[::1]:9755/metrics' | grep -q '^rlctl_scrape_duration_seconds'
+test_slow() { # PORT
+	body "http://[::1]:$1/metrics" | grep -q '^rlctl_scrape_duration_seconds'
 }
 
 # ---- start and end
@@ -161,6 +181,7 @@ veth_pair A B && ns_mute A && in_ns B sysctl -qw net.ipv6.conf.veth-B.disable_ip
 rl B attach veth-B --policy - <<<'rule 10.78.0.0/16 deny' || exit
 t 'slow clients come' slow_start
 t 'slow clients are bounded' test_slow_bounded
+t 'clients that never read are bounded' unread_start
 t 'starts' exporter || exit
 t 'Prometheus starts' prometheus_start
 t 'the document of stats' test_same_document
@@ -177,6 +198,7 @@ t 'a head that is too long' test_garbage "GET /metrics?$(printf '%020000d' 0) HT
 t 'a device comes' test_comes
 t 'many clients' test_many
 t 'it does not grow' test_no_growth
+t 'a thousand at once' test_thousand
 t 'both families' test_both_families
 t 'port 0, ends on TERM' test_ends TERM
 t 'port 0, ends on INT' test_ends INT
@@ -203,4 +225,5 @@ t 'Prometheus understands the dashboard' test_dashboard
 t 'Prometheus evaluates the alerts' eventually 20 healthy
 t 'a device goes' test_goes
 t 'Prometheus ends' test_prometheus_ends
-t 'slow clients keep nobody out' test_slow
+t 'slow clients keep nobody out' test_slow 9755
+t 'clients that never read keep nobody out' test_slow 9758
