@@ -39,8 +39,8 @@ test_verify() {
 # 0.1 above what they have: a directive lost is noticed.
 test_security() {
 	in_root systemd-analyze security --offline=true --threshold=24 rlctl@veth0.service &&
-		in_root systemd-analyze security --offline=true --threshold=24 rlctl-fleet@f.service &&
-		in_root systemd-analyze security --offline=true --threshold=22 rlctl-exporter.service
+		in_root systemd-analyze security --offline=true --threshold=22 rlctl-fleet@f.service &&
+		in_root systemd-analyze security --offline=true --threshold=20 rlctl-exporter.service
 }
 
 # Without the policy nothing is attached.
