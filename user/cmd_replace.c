@@ -97,8 +97,11 @@ static int hooks_replace(const struct command *command, const struct attach_opti
 		rc = instance_take(command, asked, hook, &instances[count]);
 		count += !rc;
 	}
-	for (int i = 0; !rc && i < count; i++)
+	for (int i = 0; !rc && i < count; i++) {
 		rc = instance_replace(&instances[i]);
+		if (!rc && asked->has_group)
+			rc = instance_group_set(&instances[i], asked->group);
+	}
 	while (count--)
 		instance_close(&instances[count]);
 	return rc;

@@ -116,6 +116,11 @@ test_or_apply() {
 		test_status_says "${NAMED%:*}" && as "$number" "$RLCTL" show && has 'Permission denied' expect_status 1 member show
 }
 
+test_replace() {
+	rl B attach veth-B --replace && as "${NAMED#*:}" "$RLCTL" show &&
+		rl B attach veth-B --replace --group $GROUP && readable
+}
+
 test_without() { # again, and without
 	rl B detach veth-B && rl B attach veth-B && has 'Permission denied' expect_status 1 member show &&
 		is "$(rl B status -j | json '.[0] | has("group") | not')" true && is "$(stat -c %a "$(pins)")" 700 &&
@@ -194,6 +199,7 @@ t 'kept over a trial' test_trial
 t 'what was cut short is tidied up' test_tidied
 t 'pins that were removed' test_removed
 t 'kept by --or-apply, and changed by it' test_or_apply
+t 'kept by --replace, and changed by it' test_replace
 t 'attached again without' test_without
 t 'no such group' test_no_group nosuchgroup
 t 'no such number' test_no_group 4294967295
