@@ -47,7 +47,7 @@ judge() {
 	local mean
 	mean=$(mean 0 100 <"$TMP/samples")
 	[[ $mean -ge $1 ]] || { _say "only $mean a second: $(paste -sd' ' <"$TMP/samples")" || return 2; }
-	between "$mean" "$1" 1100 && between "$(most <"$TMP/samples")" "$1" "$2"
+	between "$mean" "$1" 1100 && between "$(most <"$TMP/samples")" 1 "$2"
 }
 
 # sum LOW SECONDS PPS MEMBER…: as judge; no second has more than rate and burst.
