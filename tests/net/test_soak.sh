@@ -31,7 +31,7 @@ policy_of() {
 # watch NAME CMD…: runs until the end, and is one of those that may not grow.
 declare -A WATCHERS=()
 watch() {
-	bg in_ns B "$RLCTL" "${@:2}"
+	bg "$RLCTL" -n "$(ns B)" "${@:2}" # itself, not a shell that waits for it
 	WATCHERS[$1]=$BG_PID
 }
 
@@ -49,7 +49,7 @@ size_of() {
 # sizes: a line for each watcher, and what the pinned maps take, under the policy of second 0.
 sizes() {
 	local name pin
-	rl B apply - < <(policy_of 0) >&2 || return
+	policy_of 0 | rl B apply - >&2 || return
 	for name in "${!WATCHERS[@]}"; do
 		echo "$name $(size_of "${WATCHERS[$name]}")" || return
 	done
@@ -63,7 +63,7 @@ look() { rl B "$@" >/dev/null; }
 
 # one_second N: all others look in each fourth.
 one_second() {
-	rl B -q apply - < <(policy_of "$1") && neighbour "$1" || return
+	policy_of "$1" | rl B -q apply - && neighbour "$1" || return
 	[[ $(($1 / 4 % 4)) -eq $(($1 % 4)) ]] || return 0 # each kind of policy is looked at
 	look stats -j && look top --once -j && look source forgive 10.64.0.7 && look fleet status -j &&
 		is "$(rl B show | wc -l)" "$(policy_of "$1" | wc -l)" &&
@@ -88,6 +88,7 @@ floods() {
 
 flooding() { kill -0 "$FLOODS" 2>/dev/null; }
 
+# No process substitution in the loop: over hours bash confuses its children, whose ids come again.
 test_soak() {
 	local second=0 next=$EPOCHREALTIME begin=$SECONDS
 	bg floods
@@ -115,12 +116,14 @@ test_counters() {
 
 # Descriptors and maps are as many; memory is within what allocators keep.
 test_sizes() {
-	local name early_fds early_kib late_fds late_kib
+	local name fds kib name_late fds_late kib_late rows=0
 	sort "$TMP/sizes-early" >"$TMP/early" && sort "$TMP/sizes-late" >"$TMP/late" || return
-	paste -d ' ' "$TMP/early" "$TMP/late" && [[ $(wc -l <"$TMP/early") -eq $((${#WATCHERS[@]} + 1)) ]] || return
-	while read -r name early_fds early_kib _ late_fds late_kib; do
-		is "$name ${late_fds:-}" "$name $early_fds" && between "$late_kib" 1 $((early_kib + 512)) || return
-	done < <(join "$TMP/early" "$TMP/late" | awk '{ print $1, $2, $3, "-", $4, $5 }')
+	paste -d ' ' "$TMP/early" "$TMP/late" | tee "$TMP/sizes"
+	while read -r name fds kib name_late fds_late kib_late; do
+		is "$name_late $fds_late" "$name $fds" && between "$kib_late" 1 $((kib + 512)) || return
+		rows=$((rows + 1))
+	done <"$TMP/sizes"
+	is "$rows" $((${#WATCHERS[@]} + 1))
 }
 
 test_alive() {
