@@ -130,11 +130,10 @@ int instance_open_path(const char *path, const char *device, bool write, struct 
 	snprintf(result.device, sizeof(result.device), "%s", device);
 	snprintf(result.path, sizeof(result.path), "%s", path);
 	/* The kernel writes a value of the map's size, whatever is there to take it. */
-	if (map_value_size(result.fd.instance) != sizeof(result.info))
-		ret = -EPROTO;
-	else if (bpf_map_lookup_elem(result.fd.instance, &zero, &result.info))
+	ret = map_value_check(result.fd.instance, sizeof(result.info));
+	if (!ret && bpf_map_lookup_elem(result.fd.instance, &zero, &result.info))
 		ret = -errno;
-	else if (result.info.abi_version != RL_ABI_VERSION)
+	if (!ret && result.info.abi_version != RL_ABI_VERSION)
 		ret = -EPROTO;
 	if (ret)
 		maps_close(&result.fd);

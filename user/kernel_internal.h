@@ -61,7 +61,8 @@ bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *h
 /* ---- kernel_map.c. Silent. */
 
 int map_id(int map_fd, uint32_t *out);
-uint32_t map_value_size(int map_fd);
+/* -EPROTO where the map's values have another size. */
+int map_value_check(int map_fd, size_t size);
 /* Adds what the kernel accounts for the map. */
 int map_memory_add(int map_fd, uint64_t *sum);
 

@@ -19,12 +19,14 @@ int map_id(int map_fd, uint32_t *out)
 	return 0;
 }
 
-uint32_t map_value_size(int map_fd)
+int map_value_check(int map_fd, size_t size)
 {
 	struct bpf_map_info info = {0};
-	uint32_t size = sizeof(info);
+	uint32_t info_size = sizeof(info);
 
-	return bpf_obj_get_info_by_fd(map_fd, &info, &size) ? 0 : info.value_size;
+	if (bpf_obj_get_info_by_fd(map_fd, &info, &info_size))
+		return -errno;
+	return info.value_size == size ? 0 : -EPROTO;
 }
 
 int map_memory_add(int map_fd, uint64_t *sum)

@@ -19,7 +19,7 @@ static bool info_read(const char *path, struct rl_instance *out)
 	int fd = pin_open_at(path, "instance", false);
 	bool read;
 
-	read = fd >= 0 && map_value_size(fd) == sizeof(*out) &&
+	read = fd >= 0 && !map_value_check(fd, sizeof(*out)) &&
 	       !bpf_map_lookup_elem(fd, &zero, out) && out->abi_version == RL_ABI_VERSION;
 	if (fd >= 0)
 		close(fd);
