@@ -349,12 +349,14 @@ static void wait_for(struct agent *a, int signals, uint64_t until_ns)
 static int signals_open(void)
 {
 	sigset_t set;
+	int fd;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? fail("signals cannot be waited for: %s", strerror(errno)) : fd;
 }
 
 /* Told to leave, the limits hold whole and alone; else to the member's part, until it is back. */

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fleet_agent.h"
 #include "output.h"
@@ -33,7 +34,7 @@ static int limits_make(struct agent *a, const struct policy *policy)
 	a->limits = calloc(policy->count + 1, sizeof(*a->limits));
 	a->limit_count = 0;
 	if (!a->limits)
-		return -ENOMEM;
+		return fail("out of memory");
 	policy_for_each (policy, rule) {
 		struct fleet_limit *limit = &a->limits[a->limit_count];
 
@@ -119,10 +120,16 @@ int agent_policy_take(struct agent *a)
 
 int agent_policy_watch(struct agent *a, uint64_t now_ns)
 {
+	int ret;
+
 	if (now_ns - a->policy_ns < POLICY_NS)
 		return 0;
 	a->policy_ns = now_ns;
-	if (!instance_is_there(a->instance))
+	ret = instance_is_there(a->instance);
+	if (ret && ret != -ENOENT)
+		return fail("%s: looking for its pins failed: %s", a->instance->device,
+			    strerror(-ret));
+	if (ret)
 		return fail("%s: detached: `rlctl attach %s`, then join again", a->instance->device,
 			    a->instance->device);
 	if (instance_generation(a->instance) == a->maps.generation)

@@ -20,12 +20,16 @@ uint64_t fleet_now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-bool instance_is_there(const struct instance *instance)
+int instance_is_there(const struct instance *instance)
 {
-	uint32_t id, ours;
+	uint32_t id = 0, ours = 0;
+	int ret = pins_policy_id(instance->path, &id);
 
-	return !pins_policy_id(instance->path, &id) && !map_id(instance->fd.policy, &ours) &&
-	       id == ours;
+	if (!ret)
+		ret = map_id(instance->fd.policy, &ours);
+	if (!ret && id != ours)
+		ret = -ENOENT;
+	return ret;
 }
 
 int fleet_maps_open(const struct instance *instance,
@@ -33,15 +37,19 @@ int fleet_maps_open(const struct instance *instance,
 		    struct fleet_maps *out)
 {
 	struct fleet_maps maps = {.instance = instance};
+	int ret;
 
 	maps.generation = instance_generation(instance);
 	maps.keys = inner_open(instance, instance->fd.fleet_keys, 0);
 	maps.events = inner_open(instance, instance->fd.fleet_events, 0);
 	if (maps.events >= 0)
 		maps.ring = ring_buffer__new(maps.events, wanted, arg, NULL);
-	if ((maps.keys < 0 && maps.keys != -ENOENT) || (maps.events >= 0 && !maps.ring)) {
-		int ret = maps.ring ? maps.keys : -errno;
-
+	ret = maps.events >= 0 && !maps.ring ? -errno : 0;
+	if (!ret && maps.keys < 0 && maps.keys != -ENOENT)
+		ret = maps.keys;
+	if (!ret && maps.events < 0 && maps.events != -ENOENT)
+		ret = maps.events;
+	if (ret) {
 		fail("%s: opening the fleet's maps failed: %s", instance->device, strerror(-ret));
 		fleet_maps_close(&maps);
 		return ret;

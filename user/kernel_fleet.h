@@ -23,8 +23,8 @@ int fleet_maps_open(const struct instance *instance,
 		    struct fleet_maps *out);
 void fleet_maps_close(struct fleet_maps *maps);
 
-/* Whether the pins are still those that were opened. */
-bool instance_is_there(const struct instance *instance);
+/* 0: the pins are still those that were opened; -ENOENT: they are not. */
+int instance_is_there(const struct instance *instance);
 
 void fleet_events_take(struct fleet_maps *maps);
 
