@@ -18,7 +18,7 @@
 #define INTERVAL_MIN (5 * NS_PER_MS)
 #define INTERVAL_MAX (500 * NS_PER_MS)
 #define INTERVAL     (50 * NS_PER_MS)
-#define ALIVE_NS     (2 * NS_PER_SECOND) /* an agent says so more often */
+#define STEP_NS      (100 * NS_PER_MS)
 #define LEAVE_TRIES  30
 
 /* ---- join */
@@ -104,15 +104,44 @@ static int interval_take(const struct command *command, struct fleet_options *ou
 	return 0;
 }
 
-static bool is_alive(const struct rl_fleet_session *session)
+static int session_read(const struct instance *instance, struct rl_fleet_session *out)
 {
-	return session->since_ns && fleet_now_ns() - session->updated_ns < ALIVE_NS;
+	int ret = fleet_session_read(instance, out);
+
+	return ret ? fail("%s: reading its fleet failed: %s", instance->device, strerror(-ret)) : 0;
+}
+
+static void step_wait(void)
+{
+	const struct timespec span = {.tv_nsec = STEP_NS};
+
+	nanosleep(&span, NULL);
+}
+
+/* One instance, one agent. One that was killed seems to be alive for a while: it says so no more.
+ */
+static int agent_is_alone(const struct instance *instance)
+{
+	struct rl_fleet_session session;
+	uint64_t said_ns = 0;
+
+	for (;;) {
+		if (session_read(instance, &session))
+			return -1;
+		if (!fleet_session_is_alive(&session))
+			return 0;
+		if (said_ns && session.updated_ns != said_ns)
+			return fail("%s: is in fleet %s already (process %u): `rlctl fleet leave` "
+				    "first",
+				    instance->device, session.fleet, session.pid);
+		said_ns = session.updated_ns;
+		step_wait();
+	}
 }
 
 static int member_run(const struct command *command, struct fleet_options options)
 {
 	char usual[RL_FLEET_NAME + IF_NAMESIZE + 2], host[RL_FLEET_NAME - IF_NAMESIZE] = "";
-	struct rl_fleet_session session;
 	struct instance instance;
 	int rc = instance_open_shared(&command->target, &instance);
 
@@ -122,9 +151,7 @@ static int member_run(const struct command *command, struct fleet_options option
 	snprintf(usual, sizeof(usual), "%s:%s", host, instance.device);
 	if (!options.node)
 		options.node = usual;
-	if (!fleet_session_read(&instance, &session) && is_alive(&session))
-		rc = fail("%s: is in fleet %s already (process %u): `rlctl fleet leave` first",
-			  instance.device, session.fleet, session.pid);
+	rc = agent_is_alone(&instance);
 	if (!rc)
 		rc = fleet_run(&instance, &options);
 	instance_close(&instance);
@@ -222,7 +249,7 @@ static void report_member(struct report *report, const struct instance *instance
 	report_text(report, "fleet", "fleet", session->fleet);
 	report_text(report, "node", "node", session->node);
 	report_text(report, "mode", "mode",
-		    is_alive(session) && session->shared ? "shared" : "local");
+		    fleet_session_is_alive(session) && session->shared ? "shared" : "local");
 	report_text(report, "server", "server", *session->server ? session->server : "-");
 	report_id(report, "member_count", "members", session->members);
 	report_value(report, "members", members_json(session));
@@ -234,7 +261,7 @@ static void report_member(struct report *report, const struct instance *instance
 	report_value(report, "limits", limits);
 	report_number(report, "lost", "lost", session->lost);
 	report_number(report, "shed", "shed", session->shed);
-	report_value(report, "alive", json_object_new_boolean(is_alive(session)));
+	report_value(report, "alive", json_object_new_boolean(fleet_session_is_alive(session)));
 	report_time(report, "since", "since", session->since_ns);
 }
 
@@ -270,14 +297,14 @@ static int leave_ask(const struct instance *instance, struct rl_fleet_session *s
 {
 	const struct timespec span = {.tv_nsec = 100 * NS_PER_MS};
 
-	for (int i = 0; i < LEAVE_TRIES && session->since_ns && is_alive(session); i++) {
+	for (int i = 0; i < LEAVE_TRIES && session->since_ns && fleet_session_is_alive(session); i++) {
 		session->leave = 1;
 		fleet_session_write(instance, session);
 		nanosleep(&span, NULL);
 		if (fleet_session_read(instance, session))
 			return -1;
 	}
-	return session->since_ns && is_alive(session) ? -1 : 0;
+	return session->since_ns && fleet_session_is_alive(session) ? -1 : 0;
 }
 
 int cmd_fleet_leave(const struct command *command)

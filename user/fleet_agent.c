@@ -284,17 +284,32 @@ static void redis_exchange(struct agent *a, uint64_t now_ns)
 
 /* ---- the loop */
 
-/* What the maps tell others of it, and what they tell it. */
-static void session_exchange(struct agent *a, uint64_t now_ns)
+/* What others have written there. Of two agents that came at once, or of one that was stopped for
+ * long and another, the one that wrote last stays: a word that is not one's own is the other's. */
+static int session_hear(struct agent *a)
 {
 	struct rl_fleet_session other;
 
-	if (now_ns - a->session.updated_ns < LIMITS_NS)
-		return;
-	if (!fleet_session_read(a->instance, &other) && other.leave) {
-		a->session.leave = 1;
-		a->ending = true;
+	if (fleet_session_read(a->instance, &other))
+		return 0; /* the next time */
+	if (other.since_ns == a->session.since_ns) {
+		a->session.leave = other.leave;
+		a->ending = a->ending || other.leave;
+		return 0;
 	}
+	a->replaced = fleet_session_is_alive(&other);
+	return a->replaced ? fail("%s: is in fleet %s by another agent (process %u): this one ends",
+				  a->instance->device, other.fleet, other.pid)
+			   : 0;
+}
+
+/* What the maps tell others of it, and what they tell it. */
+static int session_exchange(struct agent *a, uint64_t now_ns)
+{
+	if (now_ns - a->session.updated_ns < LIMITS_NS)
+		return 0;
+	if (session_hear(a))
+		return -1;
 	a->session.updated_ns = now_ns;
 	a->session.leases = 0;
 	for (size_t i = 0; i < a->table.count; i++)
@@ -303,6 +318,7 @@ static void session_exchange(struct agent *a, uint64_t now_ns)
 				      a->table.entries[i].grant.until_ns > now_ns);
 	fleet_session_write(a->instance, &a->session);
 	idle_remove(a, now_ns);
+	return 0;
 }
 
 static void pace_set(struct agent *a)
@@ -327,8 +343,7 @@ static int tick(struct agent *a)
 	now_ns = fleet_now_ns();
 	if (now_ns - a->limits_ns >= LIMITS_NS)
 		agent_limits_write(a, now_ns);
-	session_exchange(a, now_ns);
-	return 0;
+	return session_exchange(a, now_ns);
 }
 
 /* Until the next tick, or a signal. */
@@ -428,6 +443,7 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 			 .patience_ns = PATIENCE_NS},
 	};
 	int signals = signals_open(), ret = signals < 0 ? -1 : 0;
+	bool begun;
 	uint64_t next_ns;
 	struct timespec now;
 
@@ -437,6 +453,7 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 	agent.session.since_ns = now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 	if (!ret)
 		ret = agent_begin(&agent);
+	begun = !ret;
 	next_ns = fleet_now_ns() - (ret ? 0 : random_below(&agent, options->interval_ns));
 	while (!ret && !agent.ending) {
 		ret = tick(&agent);
@@ -444,8 +461,9 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 		if (!ret && !agent.ending)
 			wait_for(&agent, signals, next_ns);
 	}
-	if (!ret)
+	if (begun && !agent.replaced)
 		agent_end(&agent);
+	link_close(&agent.link);
 	agent_free(&agent);
 	if (signals >= 0)
 		close(signals);

@@ -28,6 +28,7 @@ struct agent {
 	uint64_t shedding;  /* keys since that was last said */
 	bool was_shared;    /* once */
 	bool ending;
+	bool replaced;                    /* another agent has the instance */
 	char keys[3][RL_FLEET_NAME + 40]; /* of the beat */
 };
 

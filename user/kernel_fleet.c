@@ -142,3 +142,8 @@ int fleet_session_write(const struct instance *instance, const struct rl_fleet_s
 	return bpf_map_update_elem(instance->fd.fleet_session, &zero, session, BPF_ANY) ? -errno
 											: 0;
 }
+
+bool fleet_session_is_alive(const struct rl_fleet_session *session)
+{
+	return session->since_ns && fleet_now_ns() - session->updated_ns < FLEET_ALIVE_NS;
+}

@@ -46,6 +46,10 @@ void fleet_clear(const struct instance *instance, bool limits);
 int fleet_session_read(const struct instance *instance, struct rl_fleet_session *out);
 int fleet_session_write(const struct instance *instance, const struct rl_fleet_session *session);
 
+/* Whether its agent has said so lately; it does every 0.1 s, or when Redis has answered or not. */
+#define FLEET_ALIVE_NS (2000ull * 1000 * 1000)
+bool fleet_session_is_alive(const struct rl_fleet_session *session);
+
 /* CLOCK_MONOTONIC, as packets see it. */
 uint64_t fleet_now_ns(void);
 
