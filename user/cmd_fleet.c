@@ -182,40 +182,62 @@ static struct json_object *members_json(const struct rl_fleet_session *session)
 }
 
 /* The agent has seen the limit, and Redis is there. */
-static bool is_shared(const struct instance *instance, const struct rule *rule)
+static int shared_read(const struct instance *instance, const struct rule *rule, bool *out)
 {
-	struct rl_fleet_limit record;
+	struct rl_fleet_limit record = {0};
+	int ret = fleet_limit_read(instance, rule->limit_id, &record);
 
-	return !fleet_limit_read(instance, rule->limit_id, &record) &&
-	       fleet_now_ns() < record.until_ns;
+	*out = fleet_now_ns() < record.until_ns;
+	return ret == -ENOENT ? 0 : ret;
 }
 
 /* By how much the sum of all members may exceed what the rule says. */
+static struct json_object *limit_json(const struct instance *instance, const struct rule *rule,
+				      const struct policy_context *ctx, uint32_t members)
+{
+	struct json_object *one;
+	struct fleet_limit limit;
+	char words[RULE_TEXT_MAX];
+	bool shared;
+	int ret = shared_read(instance, rule, &shared);
+
+	if (ret) {
+		fail("%s: reading a limit's part failed: %s", instance->device, strerror(-ret));
+		return NULL;
+	}
+	fleet_limit_make(rule, instance->info.mtu, instance->info.by_dest, &limit);
+	rule_words(words, rule, ctx);
+	one = json_object_new_object();
+	json_put(one, "rule", json_object_new_string(words));
+	json_put(one, "identity", json_object_new_string(limit.identity));
+	json_put(one, "shared", json_object_new_boolean(shared));
+	json_put(one, "overshoot", json_object_new_uint64(fleet_limit_overshoot(&limit, members)));
+	return one;
+}
+
+/* NULL: what it takes cannot be read; reports. */
 static struct json_object *limits_json(const struct instance *instance,
 				       const struct rl_fleet_session *session)
 {
-	struct json_object *array = json_object_new_array();
 	struct policy policy = {0};
 	struct policy_context ctx;
+	struct json_object *array;
 
 	instance_context(instance, &ctx);
 	if (instance_policy_read(instance, &policy))
-		return array;
+		return NULL;
+	array = json_object_new_array();
 	policy_for_each (&policy, rule) {
 		struct json_object *one;
-		struct fleet_limit limit;
-		char words[RULE_TEXT_MAX];
 
 		if (rule->action != RL_ACTION_LIMIT || !rule->limit.fleet)
 			continue;
-		fleet_limit_make(rule, instance->info.mtu, instance->info.by_dest, &limit);
-		rule_words(words, rule, &ctx);
-		one = json_object_new_object();
-		json_put(one, "rule", json_object_new_string(words));
-		json_put(one, "identity", json_object_new_string(limit.identity));
-		json_put(one, "shared", json_object_new_boolean(is_shared(instance, rule)));
-		json_put(one, "overshoot",
-			 json_object_new_uint64(fleet_limit_overshoot(&limit, session->members)));
+		one = limit_json(instance, rule, &ctx, session->members);
+		if (!one) {
+			json_object_put(array);
+			array = NULL;
+			break;
+		}
 		json_append(array, one);
 	}
 	policy_clear(&policy);
@@ -237,17 +259,20 @@ static uint64_t overshoot_most(struct json_object *limits)
 	return most;
 }
 
-static void report_member(struct report *report, const struct instance *instance,
-			  const struct rl_fleet_session *session)
+static int report_member(struct report *report, const struct instance *instance,
+			 const struct rl_fleet_session *session)
 {
 	struct json_object *limits = limits_json(instance, session);
 	char lag[NUMBER_TEXT_MAX];
 
+	if (!limits)
+		return -1;
 	report_begin(report, NULL);
 	report_text(report, "device", "device", instance->device);
 	report_text(report, "hook", "hook", hook_name(instance->info.hook));
 	report_text(report, "fleet", "fleet", session->fleet);
 	report_text(report, "node", "node", session->node);
+	report_value(report, "pid", json_object_new_uint64(session->pid));
 	report_text(report, "mode", "mode",
 		    fleet_session_is_alive(session) && session->shared ? "shared" : "local");
 	report_text(report, "server", "server", *session->server ? session->server : "-");
@@ -263,15 +288,16 @@ static void report_member(struct report *report, const struct instance *instance
 	report_number(report, "shed", "shed", session->shed);
 	report_value(report, "alive", json_object_new_boolean(fleet_session_is_alive(session)));
 	report_time(report, "since", "since", session->since_ns);
+	return 0;
 }
 
 static int visit(struct instance *instance, void *arg)
 {
 	struct rl_fleet_session session;
 
-	if (!fleet_session_read(instance, &session) && session.since_ns)
-		report_member(arg, instance, &session);
-	return 0;
+	if (session_read(instance, &session))
+		return -1;
+	return session.since_ns ? report_member(arg, instance, &session) : 0;
 }
 
 int cmd_fleet_status(const struct command *command)
