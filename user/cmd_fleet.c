@@ -319,36 +319,50 @@ int cmd_fleet_status(const struct command *command)
 /* ---- leave */
 
 /* Waits for the agent to go by itself. */
-static int leave_ask(const struct instance *instance, struct rl_fleet_session *session)
+static int leave_ask(const struct instance *instance)
 {
-	const struct timespec span = {.tv_nsec = 100 * NS_PER_MS};
+	struct rl_fleet_session session;
+	int ret = session_read(instance, &session);
 
-	for (int i = 0; i < LEAVE_TRIES && session->since_ns && fleet_session_is_alive(session); i++) {
-		session->leave = 1;
-		fleet_session_write(instance, session);
-		nanosleep(&span, NULL);
-		if (fleet_session_read(instance, session))
-			return -1;
+	for (int i = 0; !ret && i < LEAVE_TRIES && fleet_session_is_alive(&session); i++) {
+		session.leave = 1;
+		ret = fleet_session_write(instance, &session);
+		if (ret)
+			return fail("%s: telling the agent failed: %s", instance->device,
+				    strerror(-ret));
+		step_wait();
+		ret = session_read(instance, &session);
 	}
-	return session->since_ns && fleet_session_is_alive(session) ? -1 : 0;
+	if (ret || !fleet_session_is_alive(&session))
+		return ret;
+	return fail("%s: the agent (process %u) does not leave: end it, then again",
+		    instance->device, session.pid);
+}
+
+/* The limits hold whole and alone. */
+static int leave_clear(const struct instance *instance)
+{
+	const struct rl_fleet_session none = {0};
+	int ret = fleet_session_write(instance, &none);
+	int also = fleet_clear(instance, true);
+
+	if (!ret)
+		ret = also;
+	return ret ? fail("%s: the agent has left, but clearing its part failed: %s; again, please",
+			  instance->device, strerror(-ret))
+		   : 0;
 }
 
 int cmd_fleet_leave(const struct command *command)
 {
-	struct rl_fleet_session session = {0};
 	struct instance instance;
 	int rc = instance_open_shared(&command->target, &instance);
 
 	if (rc)
 		return rc;
-	if (!fleet_session_read(&instance, &session) && leave_ask(&instance, &session)) {
-		rc = fail("%s: the agent (process %u) does not leave: end it, then again",
-			  instance.device, session.pid);
-	} else {
-		memset(&session, 0, sizeof(session));
-		fleet_session_write(&instance, &session);
-		fleet_clear(&instance, true);
-	}
+	rc = leave_ask(&instance);
+	if (!rc)
+		rc = leave_clear(&instance);
 	instance_close(&instance);
 	return rc;
 }

@@ -111,21 +111,23 @@ int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key
 }
 
 /* From the beginning again and again: what is removed is no cursor any more. */
-static void map_empty(int fd, void *key)
+static int map_empty(int fd, void *key)
 {
 	while (!bpf_map_get_next_key(fd, NULL, key))
-		if (bpf_map_delete_elem(fd, key))
-			return;
+		if (bpf_map_delete_elem(fd, key) && errno != ENOENT)
+			return -errno;
+	return errno == ENOENT ? 0 : -errno;
 }
 
-void fleet_clear(const struct instance *instance, bool limits)
+int fleet_clear(const struct instance *instance, bool limits)
 {
 	struct rl_state_key key;
 	uint32_t id;
 
-	map_empty(instance->fd.fleet_grants, &key);
-	if (limits)
-		map_empty(instance->fd.fleet_limits, &id);
+	int ret = map_empty(instance->fd.fleet_grants, &key);
+	int also = limits ? map_empty(instance->fd.fleet_limits, &id) : 0;
+
+	return ret ? ret : also;
 }
 
 int fleet_session_read(const struct instance *instance, struct rl_fleet_session *out)

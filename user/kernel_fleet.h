@@ -40,7 +40,7 @@ int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key
 
 /* Whatever an agent left: leases; with `limits` also the limits' records, which then hold whole and
  * alone. */
-void fleet_clear(const struct instance *instance, bool limits);
+int fleet_clear(const struct instance *instance, bool limits);
 
 /* *out is all zero where no agent was yet. */
 int fleet_session_read(const struct instance *instance, struct rl_fleet_session *out);
