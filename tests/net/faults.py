@@ -13,179 +13,14 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
-import tempfile
 import time
 
+from bed import NEW, OLD, SIZES, Bad, Bed, Run, need
+from fleet_bed import Fleet, children, eventually
+
 ERRORS = ["EPERM", "ENOMEM", "ENOSPC", "E2BIG", "EBUSY", "EINTR"]
-PREFIXES = 1000 + os.getpid() % 9000  # by which our maps are known
-SIZES = ["--sources", "1031", "--prefixes", str(PREFIXES)]
-PATIENCE_S = 60  # a command that takes longer hangs
-
-OLD = """\
-rule 10.9.1.0/24 limit 10/hour burst 3
-rule 10.9.1.0/24 udp limit sliding-window 5/hour over ban 1d
-rule 192.0.2.1 deny
-rule fd77::/64 allow
-"""
-NEW = """\
-rule 10.9.2.0/24 limit sliding-window 20/second
-rule 10.9.3.0/24 limit 20/second burst 3 per flow
-rule 192.0.2.2 deny
-rule device limit 1000k/second burst 5k
-"""
-
-
 TC_HOOKS = ["--hook", "ingress", "--hook", "egress"] + ["--fq"] * ("FQ" in os.environ)
-
-
-class Bad(Exception):
-    pass
-
-
-def need(condition, text):
-    if not condition:
-        raise Bad(text)
-
-
-class Run:
-    """What came of a command."""
-
-    def __init__(self, status, out, err):
-        self.status, self.out, self.err = status, out, err
-
-    def __str__(self):
-        return f"exit {self.status}, said: {self.err.strip() or 'nothing'}"
-
-
-class Bed:
-    def __init__(self, namespace, device, bpffs, rlctl, inject):
-        self.namespace, self.device, self.bpffs = namespace, device, bpffs
-        self.rlctl, self.inject = rlctl, inject
-        self.flood_words = os.environ["FLOOD"].split()
-        self.messages = {}
-
-    # ---- running
-
-    def words(self, *words):
-        return [self.rlctl, "-n", self.namespace, "--bpffs", self.bpffs, *words]
-
-    def start(self, *words, given=None, before=()):
-        process = subprocess.Popen([*before, *self.words(*words)], text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, start_new_session=True)
-        process.stdin.write(given or "")
-        try:
-            process.stdin.close()
-        except BrokenPipeError:
-            pass
-        process.stdin = None
-        return process
-
-    def finish(self, process):
-        try:
-            out, err = process.communicate(timeout=PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise Bad(f"hangs: {' '.join(process.args)}") from None
-        return Run(process.returncode, out, err)
-
-    def run(self, *words, given=None, before=()):
-        return self.finish(self.start(*words, given=given, before=before))
-
-    def flood(self, source):
-        subprocess.run([*self.flood_words, "--count", "20", "--src", source], check=True,
-                       capture_output=True)
-
-    def ok(self, *words, given=None):
-        run = self.run(*words, given=given)
-        need(run.status == 0, f"{' '.join(words)}: {run}")
-        return run.out
-
-    def injected(self, row, nth, error):
-        """Runs the row's command with this fault. Its Run says which call it was, and how many."""
-        with tempfile.NamedTemporaryFile("r") as trace:
-            before = [self.inject, "-t", trace.name, "-n", f"{nth}{'+' if row.after else ''}",
-                      "-e", error, *(["-o", row.only] if row.only else [])]
-            run = row.attend(self, self.start(*row.words, given=row.given, before=before))
-            lines = trace.read().splitlines() or ["0"]
-        chosen = [line for line in lines if line.endswith(" chosen")]
-        run.chosen = " ".join(chosen[0].split()[1:-1]) if chosen else "not reached"
-        run.calls = lines[:-1]
-        return run
-
-    def calls(self, row):
-        """The calls that the command makes when nothing fails: "NUMBER NAME ARGUMENT"."""
-        run = self.injected(row, 0, "KILL")
-        need(run.status == row.status, f"without a fault: {run}")
-        row.normal = run
-        return run.calls
-
-    # ---- what there is
-
-    def pins(self):
-        """Everything below bpffs, but for the folders that are never taken away."""
-        found = []
-        for folder, folders, files in os.walk(self.bpffs):
-            where = os.path.relpath(folder, self.bpffs)
-            found += [os.path.join(where, name) for name in folders + files]
-        lasting = ("./rlctl", "./xdp", "./maps.debug", "./progs.debug")
-        return sorted(name for name in found if name not in lasting)
-
-    def links(self):
-        def ask(*words):
-            return subprocess.run(words, capture_output=True, text=True, check=True).stdout
-
-        link = json.loads(ask("ip", "-n", self.namespace, "-j", "link", "show", self.device))[0]
-        hooks = [link.get("xdp", {}).get("mode")]
-        hooks.append(ask("tc", "-n", self.namespace, "qdisc", "show", "dev", self.device))
-        for hook in "ingress", "egress":
-            hooks.append(ask("tc", "-n", self.namespace, "filter", "show", "dev", self.device,
-                             hook))
-        return [entry for entry in hooks if entry]
-
-    def maps(self):
-        """How many there are of a size that nobody else's have."""
-        maps = json.loads(subprocess.run(["bpftool", "-j", "map", "show"], capture_output=True,
-                                         text=True, check=True).stdout)
-        return sum(entry.get("max_entries") == 2 * PREFIXES for entry in maps)
-
-    def is_attached(self):
-        return self.run("show", "-i", self.device).status == 0
-
-    def shows(self):
-        return self.ok("show", "-i", self.device)
-
-    # ---- bringing about
-
-    def attach(self, policy=OLD, hooks=()):
-        self.ok("attach", self.device, *hooks, *SIZES, "--policy", "-", given=policy)
-
-    def bare(self):
-        """Nothing on the device, nothing below bpffs."""
-        for hook in "xdp", "ingress", "egress":
-            self.run("detach", self.device, "--hook", hook)
-
-    def scrub(self):
-        """With other means than rlctl, where it did not do its work."""
-        self.bare()
-        for words in (["ip", "-n", self.namespace, "link", "set", self.device, "xdp", "off"],
-                      ["ip", "-n", self.namespace, "link", "set", self.device, "xdpgeneric", "off"],
-                      ["tc", "-n", self.namespace, "qdisc", "del", "dev", self.device, "clsact"],
-                      ["find", self.bpffs, "-mindepth", "2", "-delete"]):
-            subprocess.run(words, capture_output=True, check=False)
-
-    def folders_remove(self):
-        """Without pins, as where rmdir failed, they are no harm: the next instance uses them."""
-        for pin in reversed(self.pins()):
-            path = os.path.join(self.bpffs, pin)
-            if os.path.isdir(path) and not os.listdir(path):
-                os.rmdir(path)
-
-    def is_clean(self):
-        need(self.pins() == [], f"pins are left: {self.pins()}")
-        need(self.links() == self.clean_links, f"left on the device: {self.links()}")
 
 
 # ---- rows: what is run, from what state, and how it is judged
@@ -451,6 +286,135 @@ class DuringTrial(Write):
         super().prepare(bed)
 
 
+FLEET_BURST = 4
+FLEET = f"""\
+rule 10.9.0.0/16 limit 10/hour burst {FLEET_BURST} fleet
+rule 192.0.2.1 deny
+"""
+
+
+class Member(Living):
+    """A command for a member of a fleet, or one that makes it one."""
+
+    sources = 0  # each of them has its own limit
+
+    def begin(self, bed):
+        if not bed.fleet:
+            bed.fleet = Fleet(bed)
+        self.mend(bed)
+        self.before = bed.pins()
+
+    def mend(self, bed):
+        if bed.agent:
+            bed.fleet.terminate(bed.agent)
+            bed.agent = None
+        super().mend(bed)
+        bed.ok("fleet", "leave", "-i", bed.device)
+        bed.ok("apply", "-i", bed.device, "-", given=FLEET)
+        bed.old = bed.shows()
+
+    def member_begin(self, bed):
+        if not bed.agent:
+            bed.agent = bed.fleet.join()
+
+    def member_end(self, bed):
+        agent, bed.agent = bed.agent, None
+        run = bed.fleet.terminate(agent)
+        need(run.status == 0, f"the agent: {run}")
+        need(bed.fleet.status() == [], f"left: {bed.fleet.status()}")
+
+    def source_next(self):
+        Member.sources += 1
+        self.source = f"10.9.{1 + Member.sources // 250}.{1 + Member.sources % 250}"
+
+    def passed(self, bed):
+        """Of what a flood of the source sends."""
+        def count():
+            return json.loads(bed.ok("stats", "-j"))[0]["rules"][0]["passed"]["packets"]
+
+        before = count()
+        bed.flood(self.source)
+        return count() - before
+
+    def judge_policy(self, bed):
+        need(bed.shows() == bed.old, f"in force is: {bed.shows()}")
+        need(bed.pins() == self.before, f"pins: {bed.pins()}")
+
+    def end(self, bed):
+        self.mend(bed)
+        bed.ok("apply", "-i", bed.device, "-", given=OLD)
+
+
+class Join(Member):
+    """An agent, until it shares, and then until it is told to end."""
+
+    def begin(self, bed):
+        super().begin(bed)
+        self.words = bed.fleet.words()
+
+    def prepare(self, bed):
+        self.source_next()
+        self.spent = 0
+
+    def attend(self, bed, process):
+        bed.fleet.wait(process)
+        if process.poll() is None:
+            self.spent = self.passed(bed)
+            for pid in children(process):
+                os.kill(pid, signal.SIGTERM)
+        return bed.finish(process)
+
+    def judge(self, bed, run, killed):
+        self.judge_policy(bed)
+        self.spent += self.passed(bed)
+        need(1 <= self.spent <= FLEET_BURST, f"let {self.spent} packets through")
+        self.member_begin(bed)
+        self.spent += self.passed(bed)
+        self.member_end(bed)
+        need(self.spent <= FLEET_BURST, f"let {self.spent} packets through with the next agent")
+
+
+class Leave(Member):
+    def __init__(self, **more):
+        super().__init__("fleet leave", "fleet", "leave", "-i", "DEVICE", **more)
+
+    def prepare(self, bed):
+        self.member_begin(bed)
+
+    def judge(self, bed, run, killed):
+        if run.status:
+            again = bed.run("fleet", "leave", "-i", bed.device)
+            need(again.status == 0, f"again: {again}")
+        eventually(lambda: bed.agent.poll() is not None, "the agent is still there")
+        self.member_end(bed)
+        self.judge_policy(bed)
+        self.source_next()
+        passed = self.passed(bed)
+        need(passed == FLEET_BURST, f"not whole: {passed} of {FLEET_BURST} packets")
+
+    def begun(self, bed):
+        self.judge(bed, Run(0, "", ""), False)
+
+
+class MemberStatus(Member):
+    def __init__(self, name, *more_words, **more):
+        super().__init__(name, "fleet", "status", *more_words, **more)
+
+    def prepare(self, bed):
+        self.member_begin(bed)
+
+    def judge(self, bed, run, killed):
+        self.judge_policy(bed)
+        if run.status == 0:
+            wanted = [without_moments(self.normal.out),
+                      without_moments(bed.ok(*self.words))]  # Redis may be late meanwhile
+            need(without_moments(run.out) in wanted, f"prints: {run.out}")
+
+
+def without_moments(out):
+    return re.sub(r'("lag_ns":|"leases":|lag +|leases +)[0-9.]+', "", out)
+
+
 def without_waits(out):
     document = json.loads(out)
     for state in document["states"]:
@@ -468,6 +432,7 @@ def first_word(out):
 
 
 OBJ_GET, GET_INFO, MAP_DELETE = "bpf 7", "bpf 15", "bpf 3"
+LOOKUP, UPDATE = "bpf 1", "bpf 2"
 
 ROWS = [
     Attach("attach", errors=6, kills=3, found=["flock"]),
@@ -499,6 +464,9 @@ ROWS = [
     DuringTrial("confirm", "confirm", "-i", "DEVICE", errors=4, found=[OBJ_GET, "flock"]),
     DuringTrial("rule add, during a trial", "rule", "add", "192.0.2.7", "deny", errors=4, kills=2,
                 status=1, found=[OBJ_GET, "flock"]),
+    Join("fleet join", errors=6, kills=3, found=[GET_INFO, OBJ_GET]),
+    MemberStatus("fleet status", "-j", errors=2, kills=1, found=[GET_INFO, LOOKUP, OBJ_GET]),
+    Leave(errors=3, kills=2, found=[LOOKUP, UPDATE]),
     Kept("apply, the state", "apply", "-", given=OLD + "rule 192.0.2.3 deny\n", errors=4, kills=2,
          found=[OBJ_GET, "openat"]),
     Read("stats without memory", "stats", errors=5, kills=0, only="mmap,brk", after=True),
@@ -526,7 +494,7 @@ def found(row, calls):
     """Of each kind of call the first one, one in the middle, and the last one."""
     for kind in row.found:
         like = [nth for nth, call in enumerate(calls, 1)
-                if call.split(" ", 1)[1].startswith(kind)]
+                if f"{call} ".split(" ", 1)[1].startswith(f"{kind} ")]
         need(like, f"makes no call {kind}")
         yield from sorted({like[0], like[len(like) // 2], like[-1]})
 
@@ -581,6 +549,8 @@ def setup(bed, row):
         row.prepare(bed)
         row.shown = bed.ok("show", "-i", bed.device, "--hook", row.hooks[0])
         row.begin(bed)
+    elif isinstance(row, Leave):
+        row.begun(bed)
     elif isinstance(row, Write):
         row.shown = bed.shows()
         row.begun(bed)
@@ -632,6 +602,8 @@ def main(words):
         print(f"# {time.monotonic() - begun:.1f} s, {len(findings)} findings", flush=True)
         for finding in findings:
             print("\n".join("# " + line for line in finding.splitlines()), flush=True)
+    if bed.fleet:
+        bed.fleet.end()
     bed.bare()
     left = settle(bed, start)
     print("not ok" if left else "ok", "no map is left", left or "")

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from faults import Bad, Bed, need
+from bed import Bad, Bed, need
 
 SECONDS = int(os.environ.get("RACES_S", "8"))
 RATE = os.environ.get("RACES_RATE", "20000")  # of the flood
