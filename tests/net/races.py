@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Eight writers and eight readers of one instance, under flood, while other devices come and go;
-then two trials at once. No reader sees half a policy, no counter goes back, every packet is
+"""Eight writers and nine readers of one instance, a member of a fleet whose agents come and go, under
+flood, while other devices come and go; then two trials at once. No reader sees half a policy, no counter goes back, every packet is
 counted, and nothing is left. Prints TAP.
 
 races.py NAMESPACE DEVICE BPFFS RLCTL INJECT; FLOOD as in faults.py; RACES_S: for how long."""
@@ -15,6 +15,7 @@ import threading
 import time
 
 from bed import Bad, Bed, need
+from fleet_bed import Fleet, eventually
 
 SECONDS = int(os.environ.get("RACES_S", "8"))
 RATE = os.environ.get("RACES_RATE", "20000")  # of the flood
@@ -24,16 +25,20 @@ ALWAYS = "10.78.0.0/24"  # a rule of every policy, so that its counters go on
 
 def policy(kind):
     """One that says in each of its rules which one it is."""
-    return "".join(f"rule 10.78.{n}.0/24 limit {1000 + kind}/second burst {10 + kind}\n"
-                   for n in range(20 + kind))
+    return "".join(f"rule 10.78.{n}.0/24 limit {1000 + kind}/second burst {10 + kind}"
+                   f"{' fleet' * (n % 2)}\n" for n in range(20 + kind))
+
+
+def judge_kinds(lines):
+    kinds = {int(re.search(r"limit (\d+)/second", line)[1]) - 1000 for line in lines}
+    need(len(kinds) == 1, f"of several policies: {sorted(kinds)}")
+    return kinds.pop()
 
 
 def judge_lines(lines):
     """The rules of a whole policy; what single rules were added does not matter."""
     ours = [line for line in lines if "10.78." in line]
-    kinds = {int(re.search(r"limit (\d+)/second", line)[1]) - 1000 for line in ours}
-    need(len(kinds) == 1, f"of several policies: {sorted(kinds)}")
-    need(len(ours) == 20 + kinds.pop(), f"{len(ours)} rules: {lines}")
+    need(len(ours) == 20 + judge_kinds(ours), f"{len(ours)} rules: {lines}")
 
 
 def amount(entry):
@@ -101,12 +106,37 @@ def status(bed, _number, _):
     need(own(bed, bed.ok("status", "-j"))["program_id"] > 0, "no program")
 
 
+def fleet_status(bed, _number, _):
+    for member in json.loads(bed.ok("fleet", "status", "-j")):
+        need((member["device"], member["fleet"]) == (bed.device, "f"), f"of another: {member}")
+        judge_kinds(limit["rule"] for limit in member["limits"])
+
+
 def top(bed, _number, _):
     json.loads(bed.ok("top", "-i", bed.device, "-j"))
 
 
 def monitor(bed, _number, _):
     bed.ok("monitor", bed.device, "--count", "3", "--seconds", "1")
+
+
+# ---- agents that come and go
+
+
+def agent(bed, _number, seen):
+    """It is ended, killed or told to leave; as long as it is there no other one joins."""
+    turns = seen["turns"] = seen.get("turns", 0) + 1
+    process = bed.fleet.join()
+    other = bed.run(*bed.fleet.words("b"))
+    need(other.status == 1 and "is in fleet f already" in other.err, f"another agent: {other}")
+    if turns % 3 == 0:
+        process.kill()
+        bed.finish(process)
+        return
+    if turns % 3 == 1:
+        bed.ok("fleet", "leave", "-i", bed.device)
+    run = bed.fleet.terminate(process)
+    need(run.status == 0, f"the agent: {run}")
 
 
 # ---- devices that come and go
@@ -135,7 +165,8 @@ def churn(bed, number, _):
 
 
 WRITERS = [apply] * KINDS + [add_and_delete] * 2 + [forgive]
-READERS = [show, rule_list, stats, stats, prometheus, status, top, monitor]
+READERS = [show, rule_list, stats, stats, prometheus, status, fleet_status, top, monitor]
+AGENTS = [agent]
 CHURN = [churn] * 2
 
 
@@ -155,7 +186,7 @@ class Crowd:
 
     def run(self):
         crowd = [threading.Thread(target=self.work, args=(turn, number))
-                 for turns in (WRITERS, READERS, CHURN) for number, turn in enumerate(turns)]
+                 for turns in (WRITERS, READERS, AGENTS, CHURN) for number, turn in enumerate(turns)]
         for thread in crowd:
             thread.start()
         for thread in crowd:
@@ -172,7 +203,7 @@ def test_crowd(bed):
     sent = json.loads(flood.communicate()[0])
     print("#", crowd.turns, sent)
     need(not crowd.bad, "\n".join(crowd.bad))
-    need(len(crowd.turns) == len(set(WRITERS + READERS + CHURN)), "somebody had no turn")
+    need(len(crowd.turns) == len(set(WRITERS + READERS + AGENTS + CHURN)), "somebody had no turn")
     settled(lambda: amount(own(bed, bed.ok("stats", "-j"))), sent["sent"])
     need(all(f"gone{number}-" not in pin for number in range(len(CHURN)) for pin in bed.pins()),
          f"left: {bed.pins()}")
@@ -203,7 +234,24 @@ def test_trials(bed):
         need(bed.shows().splitlines() == policy(kept[0] if kept else 0).splitlines(), bed.shows())
 
 
+def test_agents(bed):
+    """Of several that join at once one stays, and the others say why they do not."""
+    for _ in range(3):
+        agents = [bed.fleet.start(node) for node in "abc"]
+        eventually(lambda: sum(one.poll() is None for one in agents) == 1, "more than one stays")
+        staying = next(one for one in agents if one.poll() is None)
+        bed.fleet.wait(staying)
+        need(staying.poll() is None, "none stays")
+        for one in agents:
+            run = bed.fleet.terminate(one)
+            words = "already", "another agent"
+            need(run.status == 0 if one is staying else any(word in run.err for word in words),
+                 f"{run}")
+        need(bed.fleet.status() == [], f"left: {bed.fleet.status()}")
+
+
 def test_left(bed):
+    bed.fleet.end()
     bed.ok("detach", bed.device)
     bed.is_clean()
     settled(bed.maps, 0)
@@ -211,8 +259,8 @@ def test_left(bed):
 
 def main(words):
     bed, failed = Bed(*words), 0
-    bed.clean_links = bed.links()
-    for test in test_crowd, test_trials, test_left:
+    bed.clean_links, bed.fleet = bed.links(), Fleet(bed)
+    for test in test_crowd, test_agents, test_trials, test_left:
         try:
             test(bed)
             print("ok", test.__name__, flush=True)
