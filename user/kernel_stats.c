@@ -161,7 +161,8 @@ static int memory_add(const struct instance *instance, int fd, uint64_t *bytes)
 
 	if (!ret && bpf_obj_get_info_by_fd(fd, &info, &size))
 		ret = -errno;
-	if (!ret && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
+	/* The rings are their watchers', who alone can open them. */
+	if (!ret && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS && fd != instance->fd.rings)
 		ret = slots_memory_add(instance, fd, info.max_entries, bytes);
 	return ret;
 }

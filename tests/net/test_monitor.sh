@@ -185,6 +185,17 @@ test_interrupt() {
 		eventually 5 off_with_packets
 }
 
+# A watcher's ring has no pin, and who reads has no capability to open it by its number.
+test_readers() {
+	local verb
+	begin readers && eventually 10 is_on 1 || return
+	for verb in status stats 'stats --prometheus' doctor show; do
+		# shellcheck disable=SC2086 # several words
+		rl B $verb >"$TMP/readers.out" || { cat "$TMP/readers.out" && _say "$verb" || return; }
+	done
+	kill -INT "$MONITOR" && wait "$MONITOR" && eventually 5 off_with_packets
+}
+
 # Killed, it cannot switch anything off: its place is void after three seconds.
 test_killed() {
 	begin killed && eventually 10 is_on 1 && kill -KILL "$MONITOR" && is_on 1 && eventually 10 off_with_packets
@@ -233,6 +244,7 @@ t 'a capture into a pipe' test_pipe
 test_filters
 t 'each watcher has its own samples' test_own_samples
 t 'SIGINT ends it with a summary' test_interrupt
+t 'others read meanwhile' test_readers
 t 'killed, watching ends by itself' test_killed
 t 'a rule that is added meanwhile' test_new_policy
 t 'it ends with the instance' test_detached
