@@ -418,13 +418,11 @@ static __always_inline int refused_by(struct decision *d, const struct rl_rule *
 /* Would every limit admit it? enum outcome. */
 static __always_inline int limits_peek(struct decision *d)
 {
-	__u32 left = d->picked;
-
-	for (__u32 i = 0; i < DECISION_MAX && left; i++, left >>= 1) {
+	for (__u32 i = 0; i < DECISION_MAX && d->picked >> i; i++) {
 		struct rl_rule *rule;
 		int outcome;
 
-		if (!(left & 1))
+		if (!(d->picked & 1u << i))
 			continue;
 		barrier_var(d); /* or addresses in it are computed before the loop, for nothing */
 		rule = picked_rule(d, i);

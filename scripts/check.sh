@@ -26,8 +26,9 @@ TOGETHER=() ALONE=() BESIDE=()
 
 usage() {
 	cat <<-'END'
-	Usage: sudo check.sh [--unit] [NAME…]
+	Usage: sudo check.sh [--unit] [--slow] [NAME…]
 	  --unit   only what needs no root: build, lint and tests/unit
+	  --slow   the soak lasts for five minutes
 	  NAME     only test files whose names contain NAME (and no lint)
 	END
 }
@@ -187,6 +188,7 @@ umask 022
 while [[ ${1:-} == -* ]]; do
 	case "$1" in
 	--unit) unit_only=1 ;;
+	--slow) export SLOW=1 ;;
 	-h | --help) usage && exit 0 ;;
 	*) usage >&2 && exit 2 ;;
 	esac

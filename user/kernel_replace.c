@@ -143,7 +143,8 @@ int instance_replace(const struct instance *instance)
 	}
 	ret = instance->info.hook == RL_HOOK_XDP ? xdp_program_replace(instance, policy)
 						 : tc_program_replace(instance, policy);
-	program_note_write(instance->path, &instance->info, program_number(instance));
+	program_note_write(instance->path, &instance->info,
+			   ret ? before : program_number(instance));
 	if (!ret)
 		note("%s: program %u at %s replaced by %u; policy, state and counters stay",
 		     instance->device, before, hook_name(instance->info.hook),

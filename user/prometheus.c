@@ -40,6 +40,10 @@ int scrape_read(const struct target *target, struct scrape *out)
 	int ret = instance_for_each(target, visit, &scrape);
 
 	scrape.duration_ns = clock_ns(CLOCK_MONOTONIC) - start;
+	if (ret && scrape.count) { /* one could not be opened, which was reported */
+		scrape.errors++;
+		ret = 0;
+	}
 	if (ret)
 		scrape_clear(&scrape);
 	else

@@ -14,6 +14,7 @@
 /* X(kind, name as libbpf spells it, since, what to use instead of a newer kernel) */
 #define FEATURES(X)                                      \
 	X("map type", "array", "3.19", NULL)             \
+	X("map type", "hash", "3.19", NULL)              \
 	X("map type", "percpu_array", "4.6", NULL)       \
 	X("map type", "lru_hash", "4.10", NULL)          \
 	X("map type", "lru_percpu_hash", "4.10", TABLE)  \
@@ -31,6 +32,7 @@
 	X("helper", "skb_load_bytes", "4.5", OTHER)      \
 	X("helper", "skb_pull_data", "4.9", OTHER)       \
 	X("helper", "jiffies64", "5.6", NULL)            \
+	X("helper", "ringbuf_output", "5.8", NULL)       \
 	X("helper", "ringbuf_reserve", "5.8", NULL)      \
 	X("helper", "ringbuf_submit", "5.8", NULL)       \
 	X("helper", "xdp_get_buff_len", "5.18", INGRESS) \

@@ -34,8 +34,9 @@ test_program() { # TEXT ERROR
 	says "$1" "error=$2:when=$LOAD..$((LOAD + 1))" attach veth-B --replace
 }
 
-test_feature() { # TEXT ERROR: after that nothing can be had
-	says "$1" "error=$2:when=$LOAD+" attach veth-B --replace
+# The load and what is asked of the kernel then.
+test_feature() { # TEXT ERROR
+	says "$1" "error=$2:when=$LOAD..$((LOAD + 16))" attach veth-B --replace
 }
 
 test_verbose() {
@@ -47,7 +48,7 @@ test_verbose() {
 veth_pair A B || exit 1
 t 'a kernel without BPF' test_attach 'is built without BPF' ENOSYS
 t 'no privilege' test_attach 'rlctl needs root' EPERM
-t 'a kernel without our kind of program' test_attach 'no program type syscall (since Linux 5.14' EINVAL --hook egress
+t 'a kernel without our kind of program' test_attach 'no program type sched_cls (since Linux 4.1' EINVAL --hook egress
 instance_new || exit 1
 t 'the verifier refuses' test_program 'refused the program (Permission denied)' EACCES
 t 'the verifier gives up' test_program 'as too long' E2BIG

@@ -3,12 +3,12 @@
 # Long life under a flood: every second another policy, and looks at everything; sources that come and
 # go, watchers and a fleet's agent that stay, a member that joins and leaves. At the end the counters are
 # the generator's total to the packet, nothing has grown, and the policy in force is the last.
-# SOAK_S=1800 tests/net/test_soak.sh for half an hour.
+# A minute; five of them in `check.sh --slow`; SOAK_S=1800 tests/net/test_soak.sh for half an hour.
 # check: beside
 # check: timeout 480
 source "$(dirname "$0")/fleet.sh"
 
-SOAK_S=${SOAK_S:-300}
+SOAK_S=${SOAK_S:-$([[ ${SLOW:-} ]] && echo 300 || echo 60)}
 RATE=10000 # packets per second
 PORT=
 
