@@ -44,6 +44,8 @@ static __always_inline struct decision *decision_begin(void)
 	d->p.dport = 0;
 	d->p.flags = 0;
 	d->p.proto = 0;
+	d->p.steady = 0;
+	d->p.pad = 0;
 	d->picked = 0;
 	d->shadowed = 0;
 	d->decided = 0;
@@ -247,6 +249,8 @@ static __always_inline int answer_collect(struct decision *d, __u64 word, __u32 
 		return FOUND_NONE;
 	if (!range.count)
 		return plain_collect(d, word >> ANSWER_FIRST, action);
+	if (range.asks != RL_ASKS_NONE)
+		d->p.steady = 0;
 	counters_expect(word >> ANSWER_SLOT);
 	found = group_collect(d, &range, 0);
 	if (found != FOUND_NONE || parent == RL_PREFIX_NONE)
@@ -269,6 +273,8 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 		answer = set ? cache_find(set, tag) : 0;
 		if (!answer)
 			answer = cache_miss(d, header->half, tag);
+		if (!answer)
+			d->p.steady = 0;
 		found = answer ? answer_collect(d, answer, header->half)
 			       : trie_collect(d, header->half, RL_FAMILY_BITS + 128);
 	}

@@ -193,10 +193,9 @@ static __always_inline __u64 hot_recall(struct rl_hot_set *set, __u64 fingerprin
 
 /* Gives the key a slot with this word. The slot is nobody's while it changes hands, so that a word
  * is always read with the fingerprint that it belongs to. */
-static __always_inline void hot_insert(struct rl_hot_set *set, __u64 fingerprint, __u64 word,
-				       __u64 now)
+static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot *victim,
+				     __u64 fingerprint, __u64 word, __u64 now)
 {
-	struct rl_hot_slot *victim = hot_victim(set, now);
 	__u64 old = *(volatile __u64 *)&victim->fingerprint, flagged;
 	__u64 word_before = *(volatile __u64 *)&victim->word;
 
@@ -212,6 +211,13 @@ static __always_inline void hot_insert(struct rl_hot_set *set, __u64 fingerprint
 		return;
 	*(volatile __u64 *)&victim->word = word;
 	__sync_fetch_and_add(&victim->fingerprint, fingerprint - HOT_NOBODY); /* keeps the hint */
+}
+
+/* The one that can best be spared. */
+static __always_inline void hot_insert(struct rl_hot_set *set, __u64 fingerprint, __u64 word,
+				       __u64 now)
+{
+	hot_give(set, hot_victim(set, now), fingerprint, word, now);
 }
 
 /* The key was seen more than once. */
@@ -278,8 +284,10 @@ static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rul
 		hot_mark(slot);
 		return true;
 	}
-	if (slot && hot_is(slot, key.fingerprint))
+	if (slot && hot_is(slot, key.fingerprint)) {
+		hot_mark(slot);
 		return false;
+	}
 	word = hot_recall(set, key.fingerprint, rule, now);
 	if (!gcra_admits(&rule->gcra, word, now, amount, &next))
 		return false;

@@ -16,6 +16,7 @@
 #include "log.h"
 #include "newcomer.h"
 #include "outcome.h"
+#include "standing.h"
 
 /* ---- would the limit admit it? */
 
@@ -87,6 +88,15 @@ static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_
 			   &next);
 }
 
+/* Something was given back: what was refused for certain is to be asked again. */
+static __always_inline void limit_pardon(struct packet *p, const struct rl_rule *rule)
+{
+	if (rule->place == RL_PLACE_NEWCOMER)
+		refusal_pardon(p, rule);
+	if (rule->flags & RL_RULE_STANDS)
+		standing_end(p, rule);
+}
+
 /* Asks the LRU. A newcomer that it refuses is refused until then without being looked up. The limit
  * is asked once more: another CPU may have given back, and found no refusal yet that it could take
  * away. */
@@ -103,7 +113,7 @@ __noinline int lru_peek(struct packet *p, const struct rl_rule *rule, __u64 now_
 	refusal_put(p, rule, now_ns, until_ns);
 	__sync_fetch_and_add(&p->taken, 0); /* a barrier between the two */
 	if (lru_admits(p, rule, now_ns, &until_ns))
-		refusal_pardon(p, rule);
+		limit_pardon(p, rule);
 	return 0;
 }
 
@@ -387,20 +397,24 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 		lru_refund(p, rule);
 	} else if (!newcomer_refund(p, rule)) {
 		lru_refund(p, rule);
-		refusal_pardon(p, rule);
 	}
+	limit_pardon(p, rule);
 	return 0;
 }
 
-/* Bans who went over a limit that says so. */
-__noinline int limit_punish(struct packet *p, const struct rl_rule *rule)
+/* What follows from a refusal: a ban, if the limit says so, or that it stands, if it may. */
+__noinline int limit_refused(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
 
 	if (!p || !rule)
 		return 0;
-	key_build(&key, p, rule);
-	ban_start(p, rule, &key);
+	if (rule->flags & RL_RULE_BAN) {
+		key_build(&key, p, rule);
+		ban_start(p, rule, &key);
+	} else if (packet_count(p) == 1) {
+		standing_keep(p, rule, gcra_now(clock_tick()));
+	}
 	return 0;
 }
 
@@ -408,8 +422,11 @@ __noinline int limit_punish(struct packet *p, const struct rl_rule *rule)
 
 static __always_inline int refused_by(struct decision *d, const struct rl_rule *rule, int outcome)
 {
-	if (outcome == OUTCOME_OVER && rule->flags & RL_RULE_BAN)
-		limit_punish(&d->p, rule);
+	bool matters = rule->flags & RL_RULE_BAN ||
+		       (rule->flags & RL_RULE_STANDS && standing_has_room(&d->p));
+
+	if (outcome == OUTCOME_OVER && matters)
+		limit_refused(&d->p, rule);
 	d->slot = rule->slot;
 	d->decided = 1;
 	return outcome;
@@ -429,6 +446,7 @@ static __always_inline int limits_peek(struct decision *d)
 		if (!rule || rule->flags & RL_RULE_SHADOW)
 			continue;
 		outcome = limit_peek(&d->p, rule);
+		barrier_var(outcome);
 		if (outcome != OUTCOME_WITHIN)
 			return refused_by(d, rule, outcome);
 	}
@@ -475,13 +493,32 @@ __noinline int limits_charge(struct decision *d)
 	return outcome;
 }
 
+/* A bucket that is the packet's only limit is taken from at once: nothing else could refuse it. */
+static __always_inline int alone_take(struct decision *d, const struct rl_rule *rule)
+{
+	__u64 now_ns = clock_of(&d->p, rule);
+
+	if (hot_take(&d->p, rule, gcra_now(now_ns), limit_amount(&d->p, rule)))
+		return OUTCOME_WITHIN;
+	return refused_by(d, rule, OUTCOME_OVER);
+}
+
+static __always_inline bool is_alone(const struct rl_rule *rule)
+{
+	return rule->place == RL_PLACE_HOT && !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN));
+}
+
 /* Takes from every limit, or from none. All are asked before one is taken from, so that a packet
  * that is refused has written nothing. Between the two another CPU may spend what this packet was
  * promised: limits_charge then gives back. */
 static __always_inline int limits_take(struct decision *d)
 {
-	int outcome = limits_peek(d);
+	struct rl_rule *first = d->picked == 1 ? picked_rule(d, 0) : NULL;
+	int outcome;
 
+	if (first && is_alone(first))
+		return alone_take(d, first);
+	outcome = limits_peek(d);
 	return outcome == OUTCOME_WITHIN ? limits_charge(d) : outcome;
 }
 

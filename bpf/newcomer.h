@@ -270,6 +270,18 @@ static __always_inline bool newcomer_refund(const struct packet *p, const struct
 
 /* ---- refusals */
 
+/* The first instant at which a key that is refused may be admitted; not after `now`: its slot does
+ * not say. */
+static __always_inline __u64 newcomer_until_may(const struct rl_rule *rule, __u64 fingerprint,
+						__u64 word, __u64 now)
+{
+	const struct rl_newcomer *n = &rule->newcomer;
+
+	if (fingerprint & HOT_REFUSED)
+		return refusal_holds(rule, word, now) ? word & ~REFUSAL_MASK : now;
+	return word - n->span + (fingerprint & HOT_AGAIN ? n->pace : n->wait);
+}
+
 static __always_inline void refusal_put(const struct packet *p, const struct rl_rule *rule,
 					__u64 now_ns, __u64 until_ns)
 {
@@ -287,7 +299,6 @@ static __always_inline void refusal_put(const struct packet *p, const struct rl_
 		hot_insert(set, key.fingerprint | HOT_REFUSED, word, gcra_now(now_ns));
 }
 
-/* Something was given back: what was refused for certain is to be asked again. */
 static __always_inline void refusal_pardon(const struct packet *p, const struct rl_rule *rule)
 {
 	struct hot_key key = hot_key_build(p, rule);

@@ -46,9 +46,10 @@ const volatile bool goes_by_dest = false;
 struct packet {
 	__u64 precise_ns; /* the precise clock, once it was read; 0 before */
 	__u16 sport, dport;
-	__u8 flags; /* enum packet_flag */
-	__u8 proto; /* of the transport header, or the last that was reached */
-	__u8 pad[2];
+	__u8 flags;  /* enum packet_flag */
+	__u8 proto;  /* of the transport header, or the last that was reached */
+	__u8 steady; /* 1: every packet of this address meets the same limit first: standing.h */
+	__u8 pad;
 	__u8 src[16];    /* mapped */
 	__u64 home_hash; /* of the address that the instance goes by: hot.h */
 	__u64 taken;     /* by the last limit_take, for limit_refund */

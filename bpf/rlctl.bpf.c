@@ -53,6 +53,20 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 	return found == FOUND_ALLOW ? decided_alone(d, RL_REASON_ALLOWED) : RL_REASON_UNMATCHED;
 }
 
+/* Then d->slot is the rule's. */
+static __always_inline bool refusal_stands(struct decision *d,
+					   const struct rl_policy_header *header)
+{
+	__u64 refusal;
+
+	if (!hot_mask || !standing_may(&d->p, header->uses))
+		return false;
+	d->p.steady = 1;
+	refusal = standing_find(&d->p, header->generation);
+	d->slot = standing_slot(refusal);
+	return refusal;
+}
+
 static __always_inline enum rl_reason packet_decide(struct decision *d)
 {
 	struct rl_policy_header *header;
@@ -67,6 +81,8 @@ static __always_inline enum rl_reason packet_decide(struct decision *d)
 		return RL_REASON_UNMATCHED;
 	if (hot_mask || header->prefixes)
 		d->p.home_hash = hot_word(&d->p, packet_home(&d->p));
+	if (refusal_stands(d, header))
+		return decided_alone(d, RL_REASON_OVER);
 	reason = policy_decide(d, header);
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))
 		source_remember(&d->p);

@@ -9,7 +9,7 @@
 
 #include <linux/types.h>
 
-#define RL_ABI_VERSION 3u
+#define RL_ABI_VERSION 4u
 
 /* Every enum below comes from one table: RL_X(NAME, "spelling"). */
 #define RL_ENUM(prefix, name, ...) prefix##name,
@@ -177,19 +177,22 @@ enum rl_rule_flag {
 	RL_RULE_BYTES = 1 << 3,
 	RL_RULE_SHADOW = 1 << 4, /* what is over it passes: it is counted, or marked */
 	RL_RULE_BAN = 1 << 5,
+	RL_RULE_STANDS = 1 << 6, /* what it refuses may stand: bpf/standing.h */
 };
-#define RL_RULE_LANE_SHIFT 6 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
-#define RL_LANES           4 /* neighbouring sets of the hot table that an address's limits share */
+#define RL_RULE_LANE_SHIFT    14 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
+#define RL_LANES              4 /* neighbouring sets of the hot table that an address's limits share */
+
+#define RL_STANDING_SLOT_BITS 22 /* of a rule whose refusals may stand */
 
 /* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
  * the next one is built. Most packets need no more of it than its first cache line. */
 struct rl_rule {
-	__u8 action;    /* enum rl_action */
-	__u8 clock;     /* enum rl_clock: by which the limit is held */
-	__u8 place;     /* enum rl_place */
-	__u8 flags;     /* enum rl_rule_flag, and the lane */
-	__u32 limit_id; /* names the limit in state keys, never used twice; 0 = not a limit */
-	__u32 slot;     /* index of its counters and of its shared state */
+	__u8 action : 4; /* enum rl_action */
+	__u8 clock : 4;  /* enum rl_clock: by which the limit is held */
+	__u8 place;      /* enum rl_place */
+	__u16 flags;     /* enum rl_rule_flag, and the lane */
+	__u32 limit_id;  /* names the limit in state keys, never used twice; 0 = not a limit */
+	__u32 slot;      /* index of its counters and of its shared state */
 	__u32 lease; /* packets or bytes that a CPU takes at once from a shared bucket; 0 = none */
 	__u64 generation; /* of the policy: refusals of another are void */
 	__u64 expires_ns; /* 0 = never */
@@ -233,6 +236,8 @@ enum rl_policy_use {
 	RL_USE_WINDOWS = 1 << 3,     /* sliding-window */
 	RL_USE_LOGS = 1 << 4,        /* sliding-log */
 	RL_USE_FLEET = 1 << 5,       /* a limit with the word fleet */
+	RL_USE_STANDING4 = 1 << 6,   /* refusals of IPv4 addresses may stand: bpf/standing.h */
+	RL_USE_STANDING6 = 1 << 7,   /* and those of IPv6 networks */
 };
 
 /* The policy as a whole: what the one slot that a swap changes leads to. */

@@ -10,6 +10,7 @@
 
 #include "units.h"
 
+#define HOME_LEN6       64 /* what an instance goes by: numbers.c, is_home */
 #define EXPIRY_SLACK_NS (2 * NS_PER_SECOND)
 
 /* A compilation under way. */
@@ -312,6 +313,47 @@ static int emit(struct build *b, const struct policy *policy)
 	return 0;
 }
 
+/* Refusals of what rules may stand (bpf/standing.h): those of the first that a group's packets
+ * meet, if nothing that comes before it can drop or count a packet in its place. */
+static bool rule_stands(const struct rl_rule *rule)
+{
+	return rule->clock == RL_CLOCK_TICK && rule->flags & RL_RULE_SIMPLE &&
+	       rule->flags & RL_RULE_HOME &&
+	       !(rule->flags & (RL_RULE_BYTES | RL_RULE_SHADOW | RL_RULE_BAN)) &&
+	       (rule->place == RL_PLACE_HOT || rule->place == RL_PLACE_NEWCOMER) &&
+	       rule->slot >> RL_STANDING_SLOT_BITS == 0;
+}
+
+static void group_stands(struct build *b, const struct rl_range *range)
+{
+	struct rl_rule *rule;
+
+	if (!range->count || range->asks != RL_ASKS_NONE)
+		return;
+	rule = &b->out->rules[range->first - b->base];
+	if (!rule_stands(rule))
+		return;
+	rule->flags |= RL_RULE_STANDS;
+	b->out->header.uses |= RL_USE_STANDING4 | RL_USE_STANDING6;
+}
+
+/* A network's addresses are told apart by IPv6 prefixes that are longer. */
+static void standing_choose(struct build *b)
+{
+	struct rl_policy_header *header = &b->out->header;
+
+	if (header->uses & RL_USE_SOURCE_BANS ||
+	    (header->device.count && header->device.asks == RL_ASKS_EACH))
+		return;
+	group_stands(b, &header->any);
+	for (uint32_t i = 0; i < header->prefixes; i++)
+		group_stands(b, &b->out->prefixes[i].value.range);
+	for (uint32_t i = 0; i < header->prefixes; i++)
+		if (b->out->prefixes[i].key.family == 6 &&
+		    b->out->prefixes[i].key.len > RL_FAMILY_BITS + HOME_LEN6)
+			header->uses &= ~RL_USE_STANDING6;
+}
+
 /* ---- which prefix lies around which */
 
 static bool key_contains(const struct rl_prefix_key *outer, const struct rl_prefix_key *inner)
@@ -379,6 +421,8 @@ int policy_compile(struct policy *next, const struct policy *current,
 		ret = emit(&b, next);
 	if (!ret)
 		ret = link_parents(&b);
+	if (!ret)
+		standing_choose(&b);
 	free(b.used);
 	if (ret)
 		compiled_clear(&result);

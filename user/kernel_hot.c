@@ -10,6 +10,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_hash.h"
+#include "algorithm/standing_word.h"
 #include "kernel_internal.h"
 #include "units.h"
 
@@ -87,6 +88,36 @@ static struct rl_hot_slot *slot_find(struct rl_hot_set *set, const struct hot_ke
 	return NULL;
 }
 
+/* The refusal that stands for the address, if one does: bpf/standing.h. */
+static struct rl_hot_slot *standing_find(const struct hot_table *table,
+					 const struct rl_rule *numbers,
+					 const struct rl_state_key *key, struct rl_hot_set *copy)
+{
+	bool ipv4 = prefix_is_ipv4(key->addr, 128);
+	struct hot_key hot;
+
+	if (!(numbers->flags & RL_RULE_SIMPLE) || !(numbers->flags & RL_RULE_HOME))
+		return NULL;
+	hot = hot_standing_key(address_hash(table, numbers, key->addr, ipv4, true),
+			       instance_generation(table->instance),
+			       table->instance->info.hot_sets - 1);
+	return slot_find(set_of(table, hot.set, copy), &hot);
+}
+
+/* The word of a bucket that is gone, whose refusal still stands; 0 if none does. */
+static uint64_t standing_recall(const struct hot_table *table, const struct rl_rule *numbers,
+				const struct rl_state_key *key)
+{
+	struct rl_hot_set copy;
+	struct rl_hot_slot *slot = standing_find(table, numbers, key, &copy);
+
+	if (!slot || !slot->word || numbers->place != RL_PLACE_HOT ||
+	    standing_slot(slot->word) != numbers->slot)
+		return 0;
+	return slot->word + numbers->gcra.capacity -
+	       (numbers->gcra.cost >> numbers->gcra.cost_shift);
+}
+
 int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
 	     const struct rl_state_key *key,
 	     int (*found)(void *arg, const struct rl_state_key *key,
@@ -99,11 +130,13 @@ int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
 
 	if (!set)
 		return -errno;
-	if (slot)
+	if (slot && slot->word)
 		copy = *slot;
 	else if (set->slot[0].fingerprint & HOT_SPILLED &&
 		 !bpf_map_lookup_elem(table->instance->fd.spilled, &hot.fingerprint, &copy.word))
 		copy.fingerprint = hot.fingerprint | HOT_AGAIN;
+	else
+		copy.word = standing_recall(table, numbers, key);
 	return copy.word ? found(arg, key, &copy) : 0;
 }
 
@@ -132,7 +165,11 @@ int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 	int ret = bpf_map_delete_elem(table->instance->fd.spilled, &hot.fingerprint);
 
 	if (slot)
-		__atomic_store_n(&slot->word, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&slot->word, 0, __ATOMIC_SEQ_CST);
+	/* After what it was made of, or a packet would make it anew. */
+	slot = standing_find(table, numbers, key, NULL);
+	if (slot)
+		__atomic_store_n(&slot->word, 0, __ATOMIC_SEQ_CST);
 	return ret == -ENOENT ? 0 : ret;
 }
 
@@ -142,9 +179,10 @@ static uint64_t sets_live(const struct rl_hot_set *sets, uint32_t count, uint64_
 
 	for (uint32_t i = 0; i < count; i++)
 		for (int way = 0; way < RL_HOT_WAYS; way++) {
-			uint64_t word = sets[i].slot[way].word;
+			const struct rl_hot_slot *slot = &sets[i].slot[way];
 
-			live += word && (int64_t)(word - now) > 0;
+			live += slot->word && (int64_t)(slot->word - now) > 0 &&
+				!(slot->fingerprint & HOT_REFUSED);
 		}
 	return live;
 }

@@ -238,7 +238,7 @@ static bool is_home(const struct rl_limit *limit, const struct compile_context *
 	       (limit->key == RL_KEY_DEST) == ctx->text->by_dest;
 }
 
-static uint8_t flags_of(const struct rl_limit *limit, const struct compile_context *ctx)
+static uint16_t flags_of(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	return (limit->key == RL_KEY_SOURCE || limit->key == RL_KEY_DEST ? RL_RULE_SIMPLE : 0) |
 	       (is_home(limit, ctx) ? RL_RULE_HOME : 0) |

@@ -98,6 +98,13 @@ static __always_inline bool gcra_admits(const struct rl_gcra *g, __u64 word, __u
 	return true;
 }
 
+/* The first instant (grains) at which a bucket of this word admits a packet of 1, if nobody takes
+ * from it or gives back before. */
+static __always_inline __u64 gcra_until(const struct rl_gcra *g, __u64 word)
+{
+	return word + gcra_cost(g, 1, word) - g->capacity;
+}
+
 /* Admits and takes, or refuses and changes nothing. *taken is what gcra_refund gives back, *level
  * what was in the bucket before: how long a queue of this rate holds the packet up. Grains. */
 static __always_inline bool gcra_queue(const struct rl_gcra *g, __u64 *word, __u64 now,

@@ -153,11 +153,10 @@ static void came_back_twice_test(void **state)
 	assert_int_equal(within, 8);
 }
 
-/* Coming back and being refused is coming back. */
+/* Coming back and being refused is coming back, whether or not the refusal may stand. */
 static void came_back_refused_test(void **state)
 {
-	(void)state;
-	crowd_meet("any limit 1/h burst 1");
+	crowd_meet(*state);
 	assert_int_equal(rig_within(rig, crowd[0], 9), 1);
 	wait_ns(1);
 	crowd_send(1, 4, 1);
@@ -366,7 +365,10 @@ static const struct CMUnitTest singles[] = {
 	{"seen once: one packet forgotten", once_seen_test, NULL, NULL, NULL},
 	{"came back: spilled and reloaded", came_back_test, NULL, NULL, NULL},
 	{"came back twice: spilled twice", came_back_twice_test, NULL, NULL, NULL},
-	{"came back and was refused: spilled", came_back_refused_test, NULL, NULL, NULL},
+	{"came back and was refused: spilled", came_back_refused_test, NULL, NULL,
+	 "any limit 1/h burst 1"},
+	{"came back and was refused, which does not stand: spilled", came_back_refused_test, NULL,
+	 NULL, "any limit 1/h burst 1; 192.0.2.9 limit 1/h over ban 1s source"},
 	{"the LRU is asked on a miss with a hint", hint_test, NULL, NULL, NULL},
 	{"the hint stays", hint_stays_test, NULL, NULL, NULL},
 	{"a faster rate acts on spilled ones", faster_test, NULL, NULL, NULL},
@@ -403,7 +405,7 @@ int main(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(singles); i++)
 		*next++ = (struct CMUnitTest){singles[i].name, singles[i].test_func, set_up,
-					      tear_down, NULL};
+					      tear_down, singles[i].initial_state};
 	for (size_t i = 0; i < ARRAY_SIZE(forgiven); i++)
 		*next++ = (struct CMUnitTest){forgiven[i], forgive_test, set_up, tear_down,
 					      (void *)forgiven[i]};

@@ -51,6 +51,18 @@ static const struct row {
 	 "limit "
 	 "fixed-window 99/10s per source over ban 1s source",
 	 50, 1, 1, 2 * NS_PER_MS, FEW},
+	{"refusals stand beside conditions",
+	 "any limit 9/s burst 3; 10.0.0.0/24 udp dport 1-2 limit 5/s burst 2; 10.0.1.0/24 limit "
+	 "7/s burst 4; 2001:db8::/48 limit 8/s burst 3; 2001:db8:0:40::/58 tcp deny",
+	 200, 1, 4, NS_PER_MS, MANY},
+	{"refusals stand, and a host's prefix is longer",
+	 "any limit 5/s burst 3; 2001:db8::2 allow; 2001:db8:0:40::1 udp deny; 10.0.0.1 allow", 40,
+	 1, 1, 4 * NS_PER_MS, FEW},
+	{"refusals stand before the device's limits",
+	 "any limit 9/s burst 3; any limit 7/s burst 4 per dest; device limit 100/s burst 9", 60,
+	 30, 1, 2 * NS_PER_MS, MANY},
+	{"the device denies some", "any limit 9/s burst 3; device tcp deny", 40, 1, 1,
+	 4 * NS_PER_MS, FEW},
 	{"known and new sources", "any limit 50/s burst 5; device new-source limit 1/s burst 9",
 	 300, 1, 1, NS_PER_MS, FEW},
 	{"sixteen limits",

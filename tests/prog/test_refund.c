@@ -142,14 +142,14 @@ static void race_run(void)
 		pthread_join(racers[i].thread, NULL);
 }
 
-/* What of the source's allowance is left, towards destinations that let all pass. */
-static void remainder_spend(void)
+/* From the source, towards destinations that let all pass. */
+static void alone_spend(unsigned int packets)
 {
 	struct pair pair = {.by_source = true};
 	struct shape shape;
 	char words[80];
 
-	for (unsigned int i = 0; i < ALLOWANCE + 9; i++) {
+	for (unsigned int i = 0; i < packets; i++) {
 		packet_of(words, sizeof(words), &pair, i + 1);
 		shape_build(&shape, words);
 		stand_repeat(stand, &shape, 1);
@@ -170,9 +170,10 @@ static void race_test(void **state)
 	}
 	snprintf(rules, sizeof(rules), "any limit %s;any limit 500000/s burst 1 per dest", limit);
 	stand_policy(stand, rules);
+	alone_spend(2); /* or two CPUs that meet a new key may each take for it: bpf/hot.h */
 	race_run();
 	raced = stand_passed(stand) - before;
-	remainder_spend();
+	alone_spend(ALLOWANCE + 9);
 	passed = stand_passed(stand) - before;
 	print_message("# %s: %llu in the race, %llu in all\n", limit, (unsigned long long)raced,
 		      (unsigned long long)passed);

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Refusals that stand (bpf/standing.h): which do; that none outlives what it was made of, nor is
+ * given to a packet that another rule decides; that they take no room from anybody. That verdicts
+ * are the same with and without them is in test_hot_differential.c and test_bucket.c.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithm/standing_word.h"
+#include "rig.h"
+#include "script.h"
+#include "units.h"
+
+/* ---- what another rule decides; each frame twice, so that a refusal stands where it may */
+
+static const struct row {
+	const char *name, *script;
+} rows[] = {
+	{"counted for the rule",
+	 "= any limit 1/h burst 2 | 2 * ip4 udp : within | 9 * ip4 udp : over | # any limit 1/h "
+	 "burst 2 : 2 9 0"},
+	{"counted for the rule of the prefix", "= any limit 1/h burst 9; 192.0.0.0/16 limit 1/h "
+					       "burst 2; 192.0.2.9 limit 1/h burst 1 | 2 * "
+					       "ip4 udp : within | 9 * ip4 udp : over | "
+					       "ip4=192.0.2.9 udp : within | 4 * ip4=192.0.2.9 udp "
+					       ": over | # 192.0.0.0/16 limit 1/h burst 2 : 2 9 0 "
+					       "| # 192.0.2.9 limit 1/h burst 1 : 1 4 0"},
+	{"until the very nanosecond",
+	 "= any limit 1/h burst 1 | ip4 udp : within | 2 * ip4 udp : over | + 59m | 2 * ip4 udp : "
+	 "over | + 59999999us | 2 * ip4 udp : over | + 999ns | 2 * ip4 udp : over | + 1ns | ip4 "
+	 "udp "
+	 ": within | 2 * ip4 udp : over"},
+	{"a condition at a longer prefix",
+	 "= 192.0.2.1 udp limit 1/h burst 2; any limit 1/h burst 1 | ip4 tcp : within | 3 * ip4 "
+	 "tcp "
+	 ": over | 2 * ip4 udp : within | 3 * ip4 udp : over | 3 * ip4 tcp : over | # 192.0.2.1 "
+	 "udp "
+	 "limit 1/h burst 2 : 2 3 0 | # any limit 1/h burst 1 : 1 6 0"},
+	{"a condition at a longer prefix, a limit at the next",
+	 "= 192.0.2.1 udp allow; 192.0.2.0/24 limit 1/h burst 1 | ip4 tcp : within | 3 * ip4 tcp : "
+	 "over | 3 * ip4 udp : allowed"},
+	{"a condition in the same group",
+	 "= any udp allow; any limit 1/h burst 1 | ip4 tcp : within | 3 * ip4 tcp : over | 3 * ip4 "
+	 "udp : allowed"},
+	{"a new source's limit", "= any new-source limit 1/h burst 1 per rule; any limit 1/h burst "
+				 "3 | ip4 udp : within | 2 * "
+				 "ip4 udp : within | 3 * ip4 udp : over"},
+	{"what the device denies", "= any limit 1/h burst 1; device tcp deny | ip4 udp : within | "
+				   "3 * ip4 udp : over | ip4 tcp "
+				   ": denied"},
+	{"who is banned", "= any limit 1/h burst 1; any tcp limit 1/h burst 1 over ban 1m source | "
+			  "ip4 udp : within | 2 "
+			  "* ip4 udp : over | 2 * ip4 tcp : over"},
+	{"who is banned from everything",
+	 "= any limit 1/h burst 1 over ban 1h; 192.0.2.9 limit 1/h over ban 1m source | ip4 udp : "
+	 "within | ip4 udp : over | 2 * ip4 udp : banned"},
+	{"small packets after large ones", "= any limit 1514byte/h burst 1514byte | ip4 udp "
+					   "data=900 : within | 2 * ip4 udp data=900 : "
+					   "over | ip4 udp data=100 : within"},
+	{"ports of their own", "= any limit 1/h burst 1 per source+dport | ip4 udp=1>53 : within | "
+			       "2 * ip4 udp=1>53 : over | "
+			       "ip4 udp=1>54 : within"},
+	{"networks of other lengths", "= any limit 1/h burst 1 per source/24,48 | ip4 udp : within "
+				      "| 2 * ip4=192.0.2.7 udp : over | "
+				      "ip4=192.0.3.7 udp : within"},
+	{"what is only counted",
+	 "= any limit 1/h burst 1 over count | ip4 udp : within | 3 * ip4 udp : shadow"},
+	{"a limit that is only counted comes first",
+	 "= any limit 1/h burst 1 over count; any limit 1/h burst 2 per dest | ip4 udp : within | "
+	 "ip4 udp "
+	 ": shadow | 3 * ip4 udp : over"},
+	{"a limit that expires",
+	 "= any limit 1/h burst 1; 192.0.2.1 limit 1/h burst 2 for 9m | 2 * ip4 udp : within | 2 * "
+	 "ip4 "
+	 "udp : over | @ 192.0.2.1 limit 1/h burst 2 +0 | ip4 udp : within | 2 * ip4 udp : over"},
+	{"a verdict that expires gives way to one",
+	 "= any limit 1/d burst 1; 192.0.2.1 allow for 1h | 2 * ip4 udp : allowed | @ 192.0.2.1 "
+	 "allow "
+	 "+0 | ip4 udp : within | 2 * ip4 udp : over"},
+	{"another policy", "= any limit 1/h burst 1 | ip4 udp : within | 2 * ip4 udp : over | = "
+			   "any limit 1/h burst 2 | "
+			   "ip4 udp : within | 2 * ip4 udp : over | = any allow | ip4 udp : "
+			   "allowed | = any limit 1/h "
+			   "burst 2; 192.0.2.0/24 deny | ip4 udp : denied"},
+	{"the host's prefix, of the network's",
+	 "= 2001:db8::1 allow; any limit 1/h burst 1 | ip6=2001:db8::2 udp : within | 2 * "
+	 "ip6=2001:db8::2 udp : over | 2 * ip6 udp : allowed"},
+	{"one of the network's hosts for all",
+	 "= 2001:db8::/64 limit 1/h burst 1 | ip6=2001:db8::2 udp : within | 2 * ip6=2001:db8::2 "
+	 "udp : "
+	 "over | 2 * ip6 udp : over | ip6=2001:db8:0:1::1 udp : unmatched"},
+	{"the other family",
+	 "= any limit 1/h burst 1 | ip4 udp : within | 2 * ip4 udp : over | ip6 "
+	 "udp : within | 2 * ip6 udp : over"},
+	{"windows, logs, warm-up",
+	 "= any limit fixed-window 2/h | 2 * ip4 udp : within | 3 * ip4 udp : over | = any limit "
+	 "sliding-window 2/h | 2 * ip4 udp : within | 3 * ip4 udp : over | + 70m | 2 * ip4 udp : "
+	 "within | 2 * ip4 udp : over | = any limit sliding-log 1/h | ip4 udp : within | 2 * ip4 "
+	 "udp : "
+	 "over | + 59m | 2 * ip4 udp : over | + 1m | ip4 udp : within | 2 * ip4 udp : over"},
+};
+
+static void row_test(void **state)
+{
+	static const struct bed_options defaults;
+	const struct row *row = *state;
+	struct bed *bed = bed_open(&defaults);
+
+	assert_non_null(bed);
+	script_run(bed, row->script);
+	bed_close(bed);
+}
+
+/* ---- in the table */
+
+static struct rig *rig;
+static uint8_t addr[16];
+
+/* Of the address; NULL: none stands. */
+static struct rl_hot_slot *standing(void)
+{
+	const struct rl_instance *info = &rig->instance.info;
+	bool ipv4 = prefix_is_ipv4(addr, 128);
+	struct rl_hot_set *set;
+	struct hot_key key;
+	uint64_t half[2];
+
+	memcpy(half, addr, sizeof(half));
+	key = hot_standing_key(hot_hash_word(info->hot_seed, ipv4, half[ipv4]),
+			       instance_generation(&rig->instance), info->hot_sets - 1);
+	set = &rig->table.sets[key.set];
+	for (int i = 0; i < RL_HOT_WAYS; i++)
+		if ((set->slot[i].fingerprint & ~HOT_FLAGS) == key.fingerprint && set->slot[i].word)
+			return &set->slot[i];
+	return NULL;
+}
+
+static const struct stands_row {
+	const char *rules;
+	bool stands4, stands6;
+} stands_rows[] = {
+	{"any limit 1/h burst 1", true, true},
+	{"any limit leaky-bucket 1/h queue 1", true, true},
+	{"any limit fixed-window 1/h", true, true},
+	{"any limit sliding-window 1/h", true, true},
+	{"any limit 1/h burst 1; device limit 9/h burst 9", true, true},
+	{"any limit 1/h burst 1; any limit 9/h", true, true},
+	{"any limit 1/h burst 1; device new-source limit 9/h burst 9", true, true},
+	{"any limit 1/h burst 1; 10.0.0.0/8 limit 1/h burst 1; 2001:db8::/32 limit 1/h burst 1",
+	 true, true},
+	{"any limit 1/h burst 1; 2001:db8:9::1 deny", true, false},
+	{"any limit 1/h burst 1; 10.0.0.1 udp dport 7 deny", false, true},
+	{"any limit 1/h burst 1; any tcp limit 1/h", false, false},
+	{"any limit 1/h burst 1; device tcp deny", false, false},
+	{"any limit 1/h burst 1; 192.0.2.1 limit 1/h over ban 1s source", false, false},
+	{"any limit 1/h burst 1 over ban 1s", false, false},
+	{"any limit 1514byte/h burst 1514byte", false, false},
+	{"any limit 1/h burst 1 per source/24,48", false, false},
+	{"any limit 1/h burst 1 per dest", false, false},
+	{"any limit 1/h burst 1 for 2h", false, false},
+	{"any limit 1000/s burst 1", false, false}, /* by the precise clock */
+};
+
+static void stands_test(void **state)
+{
+	const struct stands_row *row = *state;
+	static struct frame frames[2];
+
+	rig_policy(rig, row->rules);
+	for (int ip4 = 0; ip4 < 2; ip4++) {
+		frame_build(&frames[ip4], ip4 ? "ip4 udp" : "ip6 udp");
+		if (ip4)
+			address_ip4(addr, 1);
+		else
+			address_ip6(addr, 0, 1);
+		frame_source(&frames[ip4], addr);
+		for (int i = 0; i < 4; i++)
+			rig_run(rig, &frames[ip4]);
+		if ((standing() != NULL) != (ip4 ? row->stands4 : row->stands6))
+			fail_msg("%s: IPv%d", row->rules, ip4 ? 4 : 6);
+	}
+}
+
+/* The packets are answered by it: without its bucket the source is still refused, and is shown. */
+static void answers_test(void **state)
+{
+	struct rl_rule numbers;
+	struct rl_hot_slot *slot;
+
+	(void)state;
+	rig_policy(rig, "any limit 1/h burst 1");
+	numbers = rig_numbers(rig, 0);
+	address_ip4(addr, 1);
+	assert_int_equal(rig_within(rig, addr, 3), 1);
+	slot = rig_slot(rig, &numbers, addr);
+	assert_non_null(slot);
+	slot->word = 0;
+	assert_int_equal(rig_within(rig, addr, 3), 0);
+	assert_int_equal(rig_forgive(rig, addr), 1);
+	assert_null(standing());
+	assert_int_equal(rig_within(rig, addr, 3), 1);
+}
+
+/* Sources of the set that refusals of the crowd's go to fill it, then more come. */
+static void room_test(void **state)
+{
+	uint8_t crowd[6][16];
+	struct rl_rule numbers;
+
+	(void)state;
+	rig_policy(rig, "any limit 1/h burst 1");
+	numbers = rig_numbers(rig, 0);
+	rig_neighbours(rig, &numbers, 0, crowd, 1);
+	memcpy(addr, crowd[0], sizeof(addr));
+	for (uint32_t i = 1 << 16, found = 1; found < 5; i++) {
+		struct hot_key mine = rig_key(rig, &numbers, addr), key;
+
+		address_ip4(crowd[found], i);
+		key = rig_key(rig, &numbers, crowd[found]);
+		found += key.set == (mine.set ^ 1); /* four that fill the neighbour */
+	}
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(rig_within(rig, crowd[i], 1), 1);
+	assert_int_equal(rig_within(rig, addr, 2), 1);
+	assert_non_null(standing());
+	assert_int_equal(rig_within(rig, crowd[4], 1), 1); /* takes the place */
+	assert_null(standing());
+	assert_int_equal(rig_within(rig, addr, 3), 0);
+	assert_null(standing());
+	for (int i = 1; i < 5; i++)
+		assert_int_equal(rig_within(rig, crowd[i], 1), 0);
+	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
+}
+
+static int rig_begin(void **state)
+{
+	struct rig_options options = {.seed = {5, 8}};
+
+	(void)state;
+	rig = rig_open(&options);
+	return rig ? 0 : -1;
+}
+
+static int rig_end(void **state)
+{
+	(void)state;
+	rig_close(rig);
+	return 0;
+}
+
+static struct CMUnitTest in_rig(const char *name, CMUnitTestFunction run, const void *row)
+{
+	return (struct CMUnitTest){name, run, rig_begin, rig_end, (void *)row};
+}
+
+int main(void)
+{
+	static struct CMUnitTest tests[ARRAY_SIZE(rows) + ARRAY_SIZE(stands_rows) + 2];
+	struct CMUnitTest *next = tests;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		*next++ = (struct CMUnitTest){rows[i].name, row_test, NULL, NULL, (void *)&rows[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(stands_rows); i++)
+		*next++ = in_rig(stands_rows[i].rules, stands_test, &stands_rows[i]);
+	*next++ = in_rig("it answers, is shown, and is forgiven", answers_test, NULL);
+	*next++ = in_rig("it takes no room from anybody", room_test, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
