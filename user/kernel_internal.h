@@ -173,7 +173,7 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 int tc_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
 		    struct device_program *out);
 int tc_program_detach(const char *device, enum rl_hook hook, uint32_t map_id);
-/* The filter that has the program of that number, which 0 is not known. */
+/* The filter that has the program of that number; 0, not known: one that is called like ours. */
 int tc_program_noted(const char *device, enum rl_hook hook, uint32_t program,
 		     struct device_program *out);
 

@@ -132,7 +132,7 @@ static uint32_t program_number(const struct instance *instance)
 
 int instance_replace(const struct instance *instance)
 {
-	uint32_t policy, before = program_number(instance);
+	uint32_t policy, now, before = program_number(instance);
 	int ret = map_id(instance->fd.policy, &policy);
 
 	if (!ret) /* meanwhile: whatever is there */
@@ -143,11 +143,10 @@ int instance_replace(const struct instance *instance)
 	}
 	ret = instance->info.hook == RL_HOOK_XDP ? xdp_program_replace(instance, policy)
 						 : tc_program_replace(instance, policy);
-	program_note_write(instance->path, &instance->info,
-			   ret ? before : program_number(instance));
+	now = ret ? before : program_number(instance);
+	program_note_write(instance->path, &instance->info, now);
 	if (!ret)
 		note("%s: program %u at %s replaced by %u; policy, state and counters stay",
-		     instance->device, before, hook_name(instance->info.hook),
-		     program_number(instance));
+		     instance->device, before, hook_name(instance->info.hook), now);
 	return ret;
 }

@@ -75,15 +75,16 @@ static uint32_t priority_choose(int ifindex, enum rl_hook hook)
 struct search {
 	uint32_t wanted;  /* a map */
 	uint32_t program; /* or, where that is not 0, this very one */
+	bool by_name;     /* or one that is called like ours */
 	struct device_program *out;
 };
 
-/* Is the program of that number ours? As program_uses. */
-static int search_fits(const struct search *search, uint32_t program)
+/* Is the program of the number in *out ours? As program_uses. */
+static int search_fits(const struct search *search)
 {
+	uint32_t program = search->out->id;
 	int fd, ret;
 
-	search->out->id = program;
 	if (search->program)
 		return program == search->program;
 	fd = bpf_prog_get_fd_by_id(program);
@@ -91,6 +92,16 @@ static int search_fits(const struct search *search, uint32_t program)
 	if (fd >= 0)
 		close(fd);
 	return ret;
+}
+
+/* As libbpf calls a filter: after its program, with the number behind it. */
+static bool is_named_like_ours(const struct rtattr *options)
+{
+	static const char ours[] = "rlctl_tc:";
+	const struct rtattr *name = tc_attribute_in(options, TCA_BPF_NAME);
+
+	return name && RTA_PAYLOAD(name) >= sizeof(ours) &&
+	       !strncmp(RTA_DATA(name), ours, sizeof(ours) - 1);
 }
 
 /* 1 where it is ours. */
@@ -107,7 +118,8 @@ static int filter_match(const struct nlmsghdr *message, void *arg)
 		return 0;
 	search->out->priority = TC_H_MAJ(tc->tcm_info) >> 16;
 	search->out->handle = tc->tcm_handle;
-	return search_fits(search, *(uint32_t *)RTA_DATA(id));
+	search->out->id = *(uint32_t *)RTA_DATA(id);
+	return search->by_name ? is_named_like_ours(options) : search_fits(search);
 }
 
 static int filter_search(const char *device, enum rl_hook hook, struct search *search)
@@ -131,13 +143,14 @@ int tc_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
 	return filter_search(device, hook, &search);
 }
 
-/* Where attach was killed before it noted a number, none is ours for sure. */
+/* While one replaces another, and where none could be noted, any that is called like ours may be
+ * it: what lives is not called gone. */
 int tc_program_noted(const char *device, enum rl_hook hook, uint32_t program,
 		     struct device_program *out)
 {
-	struct search search = {.program = program, .out = out};
+	struct search search = {.program = program, .by_name = !program, .out = out};
 
-	return program ? filter_search(device, hook, &search) : -EPERM;
+	return filter_search(device, hook, &search);
 }
 
 /* ---- attach */
@@ -169,20 +182,25 @@ int tc_report(const char *device, int error)
 	return error;
 }
 
-static int filter_add(struct rlctl_bpf *skel, const struct rl_instance *info)
+/* The kernel's answer has the program's number: nothing more can fail before that is known. */
+static int filter_add(struct rlctl_bpf *skel, const struct rl_instance *info, uint32_t *program)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = info->ifindex,
 		    .attach_point = point_of(info->hook));
 	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = bpf_program__fd(skel->progs.rlctl_tc),
 		    .priority = priority_choose(info->ifindex, info->hook));
+	int ret = bpf_tc_attach(&hook, &opts);
 
-	return bpf_tc_attach(&hook, &opts);
+	if (!ret)
+		*program = opts.prog_id;
+	return ret;
 }
 
 int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
 		      const char *device)
 {
 	struct rlctl_bpf *skel;
+	uint32_t program;
 	int lock, ret = object_load_pinned(path, info, &skel);
 
 	if (ret)
@@ -190,10 +208,9 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 	lock = pins_lock(root, true); /* the other hook's clsact is this one's */
 	ret = lock < 0 ? lock : clsact_make(device, info, bpf_map__fd(skel->maps.instance));
 	if (!ret)
-		ret = filter_add(skel, info);
+		ret = filter_add(skel, info, &program);
 	if (!ret)
-		ret = program_note_write(path, info,
-					 program_id(bpf_program__fd(skel->progs.rlctl_tc)));
+		ret = program_note_write(path, info, program);
 	if (lock >= 0)
 		close(lock);
 	rlctl_bpf__destroy(skel);

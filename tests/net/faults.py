@@ -28,11 +28,12 @@ TC_HOOKS = ["--hook", "ingress", "--hook", "egress"] + ["--fq"] * ("FQ" in os.en
 
 class Row:
     def __init__(self, name, *words, errors=10, kills=3, given=None, status=0, only=None,
-                 after=False, found=()):
+                 after=False, found=(), last=()):
         self.name, self.words, self.errors, self.kills = name, list(words), errors, kills
         self.given, self.status = given, status
         self.only, self.after = only, after  # these calls alone; and all further ones
         self.found = found  # calls whose failure was once not noticed: always tried
+        self.last = last  # the last one of these alone was not
 
     def attend(self, bed, process):
         return bed.finish(process)
@@ -124,13 +125,15 @@ class Detach(Row):
 class Living(Row):
     """A command for an instance that is there."""
 
+    hooks = ()
+
     def begun(self, bed):
         """After it ran once without a fault."""
 
     def mend(self, bed):
         if not bed.is_attached():
             bed.scrub()
-            bed.attach(OLD)
+            bed.attach(OLD, self.hooks)
             bed.old = bed.shows()
 
 
@@ -157,6 +160,16 @@ class Write(Living):
     def end(self, bed):
         self.prepare(bed)
         self.shown = bed.shows()
+
+
+class WriteAtTc(Write):
+    """The same at another hook, from where nothing is attached."""
+
+    hooks = ("--hook", "ingress")
+
+    def end(self, bed):
+        super().end(bed)
+        bed.bare()
 
 
 class Read(Living):
@@ -437,9 +450,11 @@ LOOKUP, UPDATE = "bpf 1", "bpf 2"
 ROWS = [
     Attach("attach", errors=3, kills=2, found=["flock"]),
     Attach("attach, generic", "--mode", "generic", errors=1, kills=1),
-    Attach("attach, tc", *TC_HOOKS, errors=1, kills=1),
+    Attach("attach, tc", *TC_HOOKS, errors=1, kills=1, last=[GET_INFO]),
     Detach("detach", errors=0, kills=1, found=[GET_INFO, "ioctl", "unlinkat"]),
     Detach("detach, tc", "ingress", "egress", errors=0, kills=0, found=[OBJ_GET]),
+    WriteAtTc("attach --replace, tc", "attach", "DEVICE", *WriteAtTc.hooks, "--replace", errors=0,
+              kills=0, last=[UPDATE]),
     Write("rule add", "rule", "add", "192.0.2.7", "deny", errors=5, kills=2),
     Write("rule del", "rule", "del", "192.0.2.1", "deny", errors=3, kills=2),
     Write("rule flush", "rule", "flush", errors=3, kills=2),
@@ -492,12 +507,13 @@ BTF_LOAD = "bpf 18"
 
 
 def found(row, calls):
-    """Of each kind of call the first one, one in the middle, and the last one."""
-    for kind in row.found:
+    """Of each kind of call the first one, one in the middle, and the last one, or that alone."""
+    for kind in [*row.found, *row.last]:
         like = [nth for nth, call in enumerate(calls, 1)
                 if f"{call} ".split(" ", 1)[1].startswith(f"{kind} ")]
         need(like, f"makes no call {kind}")
-        yield from sorted({like[0], like[len(like) // 2], like[-1]})
+        some = {like[-1]} if kind in row.last else {like[0], like[len(like) // 2], like[-1]}
+        yield from sorted(some)
 
 
 def plan(row, calls):
@@ -592,6 +608,7 @@ def run_row(bed, row):
 def main(words):
     bed = Bed(*words[:5])
     bed.clean_links = bed.links()
+    os.mkdir(os.path.join(bed.bpffs, "rlctl"), 0o700)  # else the first attach makes it
     wanted, failed, start = words[5:], 0, bed.maps()
     for row in ROWS:
         if wanted and row.name not in wanted:
