@@ -64,35 +64,44 @@ static __always_inline void hot_expect(const struct packet *p)
 		*(volatile __u64 *)set;
 }
 
-static __always_inline __u64 hot_address(const struct packet *p, const struct rl_rule *rule)
+/* Of other keys than the address that the instance goes by, apart, for it has many ways. Answers
+ * the hash, and leaves the fingerprint's rest in p->key_rest. */
+__noinline __u64 hot_other_key(struct packet *p, const struct rl_rule *rule)
 {
 	const __u64 *addr;
+	__u64 address;
 	bool ipv4;
+	__u8 kind;
 
-	if (rule->flags & RL_RULE_HOME)
-		return p->home_hash;
-	barrier_var(p); /* or what follows is begun before, for nothing */
+	if (!p || !rule)
+		return 0;
 	addr = (const __u64 *)(rule->flags & RL_RULE_DEST ? p->dst : p->src);
 	ipv4 = p->flags & PACKET_IPV4;
-	return hot_hash(hot_seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
-			addr[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
+	address = p->home_hash;
+	if (!(rule->flags & RL_RULE_HOME))
+		address = hot_hash(hot_seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
+				   addr[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
+	p->key_rest = hot_rest(rule->limit_id, 0, 0);
+	if (rule->flags & RL_RULE_SIMPLE)
+		return address;
+	kind = rule->limit.key;
+	p->key_rest = hot_rest(rule->limit_id, kind == RL_KEY_FLOW ? p->sport : 0,
+			       kind != RL_KEY_SOURCE_DEST ? p->dport : 0);
+	if (key_is_long(rule))
+		p->key_rest ^= hot_peer(p, rule);
+	return hot_hash(hot_seed, address, p->key_rest);
 }
 
-static __always_inline struct hot_key hot_key_build(const struct packet *p,
-						    const struct rl_rule *rule)
+static __always_inline struct hot_key hot_key_build(struct packet *p, const struct rl_rule *rule)
 {
-	__u64 address = hot_address(p, rule), rest = hot_rest(rule->limit_id, 0, 0);
+	__u16 flags = rule->flags, common = RL_RULE_SIMPLE | RL_RULE_HOME;
+	__u64 address = p->home_hash, rest = hot_rest(rule->limit_id, 0, 0);
 
-	if (!(rule->flags & RL_RULE_SIMPLE)) {
-		__u8 kind = rule->limit.key;
-
-		rest = hot_rest(rule->limit_id, kind == RL_KEY_FLOW ? p->sport : 0,
-				kind != RL_KEY_SOURCE_DEST ? p->dport : 0);
-		if (key_is_long(rule))
-			rest ^= hot_peer(p, rule);
-		address = hot_hash(hot_seed, address, rest);
+	if ((flags & common) != common) {
+		address = hot_other_key(p, rule);
+		rest = p->key_rest;
 	}
-	return hot_key_of(address, rest, rule->flags >> RL_RULE_LANE_SHIFT, hot_mask);
+	return hot_key_of(address, rest, flags >> RL_RULE_LANE_SHIFT, hot_mask);
 }
 
 /* 1 if the slot is of this fingerprint, else 0; without a branch, for which of the ways it will be
@@ -243,8 +252,8 @@ static __always_inline void hot_set(struct rl_hot_slot *slot, __u64 fingerprint,
 }
 
 /* Would a bucket in the hot table admit it? Takes nothing. */
-static __always_inline bool hot_admits(const struct packet *p, const struct rl_rule *rule,
-				       __u64 now, __u64 amount)
+static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *rule, __u64 now,
+				       __u64 amount)
 {
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);

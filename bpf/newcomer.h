@@ -102,8 +102,7 @@ static __always_inline bool newcomer_fits(const struct packet *p, const struct r
 }
 
 /* Writes nothing. NEWCOMER_ASK: the LRU knows. enum newcomer. */
-static __always_inline int newcomer_peek(const struct packet *p, const struct rl_rule *rule,
-					 __u64 now)
+static __always_inline int newcomer_peek(struct packet *p, const struct rl_rule *rule, __u64 now)
 {
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
@@ -217,7 +216,7 @@ static __always_inline int newcomer_take(struct packet *p, const struct rl_rule 
 
 /* For a key that no LRU holds: its first packet, or in bytes, where that is not remembered, a paced
  * one if no state may be made. NEWCOMER_ASK: a state may be made. enum newcomer. */
-static __always_inline int newcomer_enter(const struct packet *p, const struct rl_rule *rule,
+static __always_inline int newcomer_enter(struct packet *p, const struct rl_rule *rule,
 					  __u64 now_ns)
 {
 	struct hot_key key = hot_key_build(p, rule);
@@ -252,7 +251,7 @@ static __always_inline int newcomer_enter(const struct packet *p, const struct r
 }
 
 /* Gives back what newcomer_take took, unless the LRU has it by now. */
-static __always_inline bool newcomer_refund(const struct packet *p, const struct rl_rule *rule)
+static __always_inline bool newcomer_refund(struct packet *p, const struct rl_rule *rule)
 {
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
@@ -282,8 +281,8 @@ static __always_inline __u64 newcomer_until_may(const struct rl_rule *rule, __u6
 	return word - n->span + (fingerprint & HOT_AGAIN ? n->pace : n->wait);
 }
 
-static __always_inline void refusal_put(const struct packet *p, const struct rl_rule *rule,
-					__u64 now_ns, __u64 until_ns)
+static __always_inline void refusal_put(struct packet *p, const struct rl_rule *rule, __u64 now_ns,
+					__u64 until_ns)
 {
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
@@ -299,7 +298,7 @@ static __always_inline void refusal_put(const struct packet *p, const struct rl_
 		hot_insert(set, key.fingerprint | HOT_REFUSED, word, gcra_now(now_ns));
 }
 
-static __always_inline void refusal_pardon(const struct packet *p, const struct rl_rule *rule)
+static __always_inline void refusal_pardon(struct packet *p, const struct rl_rule *rule)
 {
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
