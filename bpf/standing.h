@@ -9,7 +9,8 @@
  * wants one. Whose refusals may stand is said when a policy is compiled (compile.c: rule_stands);
  * that this packet met no condition on its way is seen here (packet.steady).
  *
- * Only of limits that go by the tick clock, which gives all packets of a tick the same answer.
+ * Of limits that go by the tick clock, which gives all packets of a tick the same answer. A sliding
+ * log goes by the precise one: its refusals end two ticks early, because a tick may be late.
  *
  * Races: a bucket that is given back admits earlier. Who gives back does so first and then takes
  * the refusal away; who refuses looks at the bucket once more afterwards.
@@ -83,7 +84,8 @@ __noinline int standing_put(struct packet *p, const struct rl_rule *rule, __u64 
 		slot = standing_idle(set, now);
 	if (!slot)
 		return 0;
-	word = standing_word(until, now, !clock_injected, rule->slot);
+	word = standing_word(until, now, rule->clock == RL_CLOCK_TICK && !clock_injected,
+			     rule->slot);
 	if (hot_is(slot, key.fingerprint))
 		hot_set(slot, key.fingerprint, word);
 	else
@@ -130,6 +132,8 @@ static __always_inline void standing_keep(struct packet *p, const struct rl_rule
 		return;
 	word = *(volatile __u64 *)&slot->word;
 	until = standing_until(rule, slot, word, now);
+	if (rule->clock == RL_CLOCK_PRECISE)
+		until -= 2 * gcra_now(clock_tick_ns);
 	if ((__s64)(until - now) <= 0)
 		return;
 	standing_put(p, rule, until, now);

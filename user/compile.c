@@ -315,10 +315,13 @@ static int emit(struct build *b, const struct policy *policy)
 
 /* Refusals of what rules may stand (bpf/standing.h): those of the first that a group's packets
  * meet, if nothing that comes before it can drop or count a packet in its place. */
-static bool rule_stands(const struct rl_rule *rule)
+static bool rule_stands(const struct build *b, const struct rl_rule *rule)
 {
-	return rule->clock == RL_CLOCK_TICK && rule->flags & RL_RULE_SIMPLE &&
-	       rule->flags & RL_RULE_HOME &&
+	bool slow =
+		rule->clock == RL_CLOCK_TICK || (rule->limit.algorithm == RL_SLIDING_LOG &&
+						 rule->window.period_ns / 16 >= b->ctx->tick_ns);
+
+	return slow && rule->flags & RL_RULE_SIMPLE && rule->flags & RL_RULE_HOME &&
 	       !(rule->flags & (RL_RULE_BYTES | RL_RULE_SHADOW | RL_RULE_BAN)) &&
 	       (rule->place == RL_PLACE_HOT || rule->place == RL_PLACE_NEWCOMER) &&
 	       rule->slot >> RL_STANDING_SLOT_BITS == 0;
@@ -331,7 +334,7 @@ static void group_stands(struct build *b, const struct rl_range *range)
 	if (!range->count || range->asks != RL_ASKS_NONE)
 		return;
 	rule = &b->out->rules[range->first - b->base];
-	if (!rule_stands(rule))
+	if (!rule_stands(b, rule))
 		return;
 	rule->flags |= RL_RULE_STANDS;
 	b->out->header.uses |= RL_USE_STANDING4 | RL_USE_STANDING6;

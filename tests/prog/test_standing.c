@@ -143,6 +143,8 @@ static const struct stands_row {
 	{"any limit leaky-bucket 1/h queue 1", true, true},
 	{"any limit fixed-window 1/h", true, true},
 	{"any limit sliding-window 1/h", true, true},
+	{"any limit sliding-log 1/h", true, true},
+	{"any limit sliding-log 1/7ms", false, false}, /* over before two ticks are */
 	{"any limit 1/h burst 1; device limit 9/h burst 9", true, true},
 	{"any limit 1/h burst 1; any limit 9/h", true, true},
 	{"any limit 1/h burst 1; device new-source limit 9/h burst 9", true, true},
