@@ -12,10 +12,10 @@
  * of debt); seen again, it is spilled into an LRU by its fingerprint, and the set remembers that
  * something was, so that a miss looks there only then.
  *
- * Races: a slot is taken over by a compare-and-swap of its fingerprint and then of its word. Who
- * still holds it for the former key charges at most one packet to the new one, and what it took
- * between the two steps is forgotten. Two CPUs that miss the same key at once may take a slot each:
- * one packet of debt is then kept twice or lost.
+ * Races: a slot is taken over by a compare-and-swap of its fingerprint, and then has another word.
+ * Who still holds it for the former key reads the word and then asks whose it is, so that it
+ * exchanges no other key's; what it takes between the two steps is forgotten. Two CPUs that miss
+ * the same key at once may take a slot each: one packet of debt is then kept twice or lost.
  */
 #ifndef RLCTL_HOT_H
 #define RLCTL_HOT_H
@@ -201,9 +201,9 @@ static __always_inline __u64 hot_recall(struct rl_hot_set *set, __u64 fingerprin
 }
 
 /* Gives the key a slot with this word. The slot is nobody's while it changes hands, so that a word
- * is always read with the fingerprint that it belongs to. */
+ * is always read with the fingerprint that it belongs to. idle: only if nobody owes there. */
 static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot *victim,
-				     __u64 fingerprint, __u64 word, __u64 now)
+				     __u64 fingerprint, __u64 word, __u64 now, bool idle)
 {
 	__u64 old = *(volatile __u64 *)&victim->fingerprint, flagged;
 	__u64 word_before = *(volatile __u64 *)&victim->word;
@@ -211,6 +211,8 @@ static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot 
 	flagged = *(volatile __u64 *)&victim->fingerprint;
 	if ((flagged ^ old) & ~HOT_SPILLED || (old & ~HOT_FLAGS) == HOT_NOBODY)
 		return; /* another CPU has just used it, or is giving it to another key */
+	if (idle && hot_debt(word_before, now))
+		return;
 	if (!(old & HOT_REFUSED) && hot_debt(word_before, now))
 		hot_evict(set, old, word_before);
 	flagged = *(volatile __u64 *)&victim->fingerprint; /* with the hint, if it has one now */
@@ -226,7 +228,7 @@ static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot 
 static __always_inline void hot_insert(struct rl_hot_set *set, __u64 fingerprint, __u64 word,
 				       __u64 now)
 {
-	hot_give(set, hot_victim(set, now), fingerprint, word, now);
+	hot_give(set, hot_victim(set, now), fingerprint, word, now, false);
 }
 
 /* The key was seen more than once. */
@@ -249,6 +251,30 @@ static __always_inline void hot_set(struct rl_hot_slot *slot, __u64 fingerprint,
 
 	if (hot_is(slot, fingerprint))
 		__sync_val_compare_and_swap(&slot->word, old, word);
+}
+
+/* Takes so much off the word of a key's slot, if it is the key's. */
+static __always_inline void hot_return(struct rl_hot_slot *slot, __u64 fingerprint, __u64 taken)
+{
+	for (int i = 0; i < GCRA_TRIES; i++) {
+		__u64 old = *(volatile __u64 *)&slot->word;
+
+		if (!hot_is(slot, fingerprint) ||
+		    __sync_val_compare_and_swap(&slot->word, old, old - taken) == old)
+			return;
+	}
+}
+
+/* All of it. */
+static __always_inline void hot_clear(struct rl_hot_slot *slot, __u64 fingerprint)
+{
+	for (int i = 0; i < GCRA_TRIES; i++) {
+		__u64 old = *(volatile __u64 *)&slot->word;
+
+		if (!hot_is(slot, fingerprint) ||
+		    __sync_val_compare_and_swap(&slot->word, old, 0) == old)
+			return;
+	}
 }
 
 /* Would a bucket in the hot table admit it? Takes nothing. */
@@ -277,6 +303,29 @@ static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *r
 			   &next);
 }
 
+/* bucket_take from a slot as long as it is the key's; GCRA_LOST: it no longer is. */
+static __always_inline enum gcra_tried hot_slot_take(struct packet *p, const struct rl_rule *rule,
+						     struct rl_hot_slot *slot, __u64 fingerprint,
+						     __u64 now, __u64 amount)
+{
+	__u64 level;
+
+	for (int i = 0; i < GCRA_TRIES; i++) {
+		__u64 old = *(volatile __u64 *)&slot->word;
+		enum gcra_tried tried;
+
+		if (!hot_is(slot, fingerprint))
+			return GCRA_LOST;
+		gcra_settle_from(&rule->gcra, &slot->word, old, now);
+		tried = gcra_try(&rule->gcra, &slot->word, old, now, amount, &p->taken, &level);
+		if (tried == GCRA_TAKEN)
+			packet_hold(p, rule, level);
+		if (tried != GCRA_LOST)
+			return tried;
+	}
+	return GCRA_REFUSED;
+}
+
 /* Takes from the key's bucket; a key that is in no slot gets one. */
 static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rule, __u64 now,
 				     __u64 amount)
@@ -285,17 +334,15 @@ static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rul
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
 	struct rl_hot_slot *slot;
 	__u64 word, next, level;
+	enum gcra_tried tried;
 
 	if (!set)
 		return false;
 	slot = hot_match(set, key.fingerprint);
-	if (slot && bucket_take(p, rule, &slot->word, now, amount)) {
+	tried = slot ? hot_slot_take(p, rule, slot, key.fingerprint, now, amount) : GCRA_LOST;
+	if (tried != GCRA_LOST) {
 		hot_mark(slot);
-		return true;
-	}
-	if (slot && hot_is(slot, key.fingerprint)) {
-		hot_mark(slot);
-		return false;
+		return tried == GCRA_TAKEN;
 	}
 	word = hot_recall(set, key.fingerprint, rule, now);
 	if (!gcra_admits(&rule->gcra, word, now, amount, &next))
@@ -350,7 +397,7 @@ static __always_inline void hot_refund(struct packet *p, const struct rl_rule *r
 	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
 
 	if (slot)
-		gcra_refund(&slot->word, p->taken);
+		hot_return(slot, key.fingerprint, p->taken);
 }
 
 #endif

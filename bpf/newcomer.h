@@ -165,12 +165,12 @@ static __always_inline __u64 newcomer_promote(const struct rl_rule *rule, struct
 /* Takes from a slot that holds the key. enum newcomer. */
 static __always_inline int newcomer_again(struct packet *p, const struct rl_rule *rule,
 					  struct rl_hot_set *set, struct rl_hot_slot *slot,
-					  __u64 now_ns)
+					  __u64 key, __u64 now_ns)
 {
-	__u64 fingerprint = *(volatile __u64 *)&slot->fingerprint, now = gcra_now(now_ns);
-	__u64 word = *(volatile __u64 *)&slot->word, debt = hot_debt(word, now);
+	__u64 word = *(volatile __u64 *)&slot->word, now = gcra_now(now_ns);
+	__u64 fingerprint = *(volatile __u64 *)&slot->fingerprint, debt = hot_debt(word, now);
 
-	if (fingerprint & HOT_REFUSED)
+	if (fingerprint & HOT_REFUSED || (fingerprint & ~HOT_FLAGS) != key)
 		return NEWCOMER_ASK;
 	if (!newcomer_may(p, rule, fingerprint, word, now))
 		return NEWCOMER_REFUSED;
@@ -206,7 +206,7 @@ static __always_inline int newcomer_take(struct packet *p, const struct rl_rule 
 
 	p->taken = 0;
 	if (slot)
-		return newcomer_again(p, rule, set, slot, now_ns);
+		return newcomer_again(p, rule, set, slot, key.fingerprint, now_ns);
 	if (!set || hot_has_spilled(set) || !costs_one(p, rule))
 		return NEWCOMER_ASK;
 	pressure_count(RL_PRESSURE_STRANGERS);
@@ -261,9 +261,9 @@ static __always_inline bool newcomer_refund(struct packet *p, const struct rl_ru
 	if (fingerprint & HOT_REFUSED)
 		return false;
 	if (fingerprint & HOT_AGAIN)
-		gcra_refund(&slot->word, rule->newcomer.pace);
+		hot_return(slot, key.fingerprint, rule->newcomer.pace);
 	else
-		__sync_fetch_and_and(&slot->word, 0);
+		hot_clear(slot, key.fingerprint);
 	return true;
 }
 
@@ -305,7 +305,7 @@ static __always_inline void refusal_pardon(struct packet *p, const struct rl_rul
 	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
 
 	if (slot && slot->fingerprint & HOT_REFUSED)
-		__sync_fetch_and_and(&slot->word, 0);
+		hot_clear(slot, key.fingerprint);
 }
 
 #endif

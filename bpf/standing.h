@@ -21,6 +21,10 @@
 #include "algorithm/standing_word.h"
 #include "newcomer.h"
 
+/* So that what two CPUs do at once is never for longer, nor a way kept when nobody asks any more.
+ */
+#define STANDING_MOST (1000000000ULL << RL_GRAIN_SHIFT)
+
 static __always_inline struct hot_key standing_key(const struct packet *p, __u64 generation)
 {
 	return hot_standing_key(p->home_hash, generation, hot_mask);
@@ -38,12 +42,13 @@ static __always_inline __u64 standing_find(const struct packet *p, __u64 generat
 	struct hot_key key = standing_key(p, generation);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
 	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
-	__u64 word;
+	__u64 word, debt;
 
 	if (!slot)
 		return 0;
 	word = *(volatile __u64 *)&slot->word;
-	if (!hot_debt(word, gcra_now(clock_tick())) || !hot_is(slot, key.fingerprint))
+	debt = hot_debt(word, gcra_now(clock_tick()));
+	if (!debt || debt > 2 * STANDING_MOST || !hot_is(slot, key.fingerprint))
 		return 0;
 	return word;
 }
@@ -79,24 +84,24 @@ __noinline int standing_put(struct packet *p, const struct rl_rule *rule, __u64 
 		return 0;
 	key = standing_key(p, rule->generation);
 	set = bpf_map_lookup_elem(&hot, &key.set);
-	slot = set ? hot_match(set, key.fingerprint) : NULL;
-	if (set && !slot)
-		slot = standing_idle(set, now);
-	if (!slot)
+	if (!set)
 		return 0;
 	word = standing_word(until, now, rule->clock == RL_CLOCK_TICK && !clock_injected,
 			     rule->slot);
-	if (hot_is(slot, key.fingerprint))
+	slot = hot_match(set, key.fingerprint);
+	if (slot) {
 		hot_set(slot, key.fingerprint, word);
-	else
-		hot_give(set, slot, key.fingerprint | HOT_REFUSED, word, now);
+		return 0;
+	}
+	slot = standing_idle(set, now);
+	if (slot)
+		hot_give(set, slot, key.fingerprint | HOT_REFUSED, word, now, true);
 	return 0;
 }
 
-/* What was refused for certain is to be asked again. */
+/* What was refused for certain is to be asked again. Two CPUs may have taken a way each. */
 __noinline int standing_end(struct packet *p, const struct rl_rule *rule)
 {
-	struct rl_hot_slot *slot;
 	struct rl_hot_set *set;
 	struct hot_key key;
 
@@ -104,9 +109,8 @@ __noinline int standing_end(struct packet *p, const struct rl_rule *rule)
 		return 0;
 	key = standing_key(p, rule->generation);
 	set = bpf_map_lookup_elem(&hot, &key.set);
-	slot = set ? hot_match(set, key.fingerprint) : NULL;
-	if (slot)
-		__sync_fetch_and_and(&slot->word, 0);
+	for (int i = 0; set && i < RL_HOT_WAYS; i++)
+		hot_clear(&set->slot[i], key.fingerprint);
 	return 0;
 }
 
@@ -136,8 +140,10 @@ static __always_inline void standing_keep(struct packet *p, const struct rl_rule
 		until -= 2 * gcra_now(clock_tick_ns);
 	if ((__s64)(until - now) <= 0)
 		return;
+	if (until - now > STANDING_MOST)
+		until = now + STANDING_MOST;
 	standing_put(p, rule, until, now);
-	__sync_fetch_and_add(&slot->word, 0); /* a barrier between the two */
+	__sync_fetch_and_add(&p->taken, 0); /* a barrier between the two */
 	if (*(volatile __u64 *)&slot->word != word || !hot_is(slot, key.fingerprint))
 		standing_end(p, rule);
 }

@@ -10,7 +10,6 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_hash.h"
-#include "algorithm/standing_word.h"
 #include "kernel_internal.h"
 #include "units.h"
 
@@ -88,36 +87,6 @@ static struct rl_hot_slot *slot_find(struct rl_hot_set *set, const struct hot_ke
 	return NULL;
 }
 
-/* The refusal that stands for the address, if one does: bpf/standing.h. */
-static struct rl_hot_slot *standing_find(const struct hot_table *table,
-					 const struct rl_rule *numbers,
-					 const struct rl_state_key *key, struct rl_hot_set *copy)
-{
-	bool ipv4 = prefix_is_ipv4(key->addr, 128);
-	struct hot_key hot;
-
-	if (!(numbers->flags & RL_RULE_SIMPLE) || !(numbers->flags & RL_RULE_HOME))
-		return NULL;
-	hot = hot_standing_key(address_hash(table, numbers, key->addr, ipv4, true),
-			       instance_generation(table->instance),
-			       table->instance->info.hot_sets - 1);
-	return slot_find(set_of(table, hot.set, copy), &hot);
-}
-
-/* The word of a bucket that is gone, whose refusal still stands; 0 if none does. */
-static uint64_t standing_recall(const struct hot_table *table, const struct rl_rule *numbers,
-				const struct rl_state_key *key)
-{
-	struct rl_hot_set copy;
-	struct rl_hot_slot *slot = standing_find(table, numbers, key, &copy);
-
-	if (!slot || !slot->word || numbers->place != RL_PLACE_HOT ||
-	    standing_slot(slot->word) != numbers->slot)
-		return 0;
-	return slot->word + numbers->gcra.capacity -
-	       (numbers->gcra.cost >> numbers->gcra.cost_shift);
-}
-
 int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
 	     const struct rl_state_key *key,
 	     int (*found)(void *arg, const struct rl_state_key *key,
@@ -130,13 +99,11 @@ int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
 
 	if (!set)
 		return -errno;
-	if (slot && slot->word)
+	if (slot)
 		copy = *slot;
 	else if (set->slot[0].fingerprint & HOT_SPILLED &&
 		 !bpf_map_lookup_elem(table->instance->fd.spilled, &hot.fingerprint, &copy.word))
 		copy.fingerprint = hot.fingerprint | HOT_AGAIN;
-	else
-		copy.word = standing_recall(table, numbers, key);
 	return copy.word ? found(arg, key, &copy) : 0;
 }
 
@@ -157,6 +124,34 @@ int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	return ret;
 }
 
+/* As a packet does it: the word is read before it is asked whose it is. */
+static void slot_clear(struct rl_hot_slot *slot, uint64_t fingerprint)
+{
+	__u64 word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
+
+	while ((__atomic_load_n(&slot->fingerprint, __ATOMIC_SEQ_CST) & ~HOT_FLAGS) == fingerprint)
+		if (__atomic_compare_exchange_n(&slot->word, &word, 0, false, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST))
+			return;
+}
+
+/* The refusals that stand for the address: bpf/standing.h. Called when what they were made of is
+ * gone, or a packet would make one anew. */
+static void standing_forget(const struct hot_table *table, const struct rl_rule *numbers,
+			    const struct rl_state_key *key)
+{
+	bool ipv4 = prefix_is_ipv4(key->addr, 128);
+	struct hot_key hot;
+
+	if (!(numbers->flags & RL_RULE_HOME))
+		return;
+	hot = hot_standing_key(address_hash(table, numbers, key->addr, ipv4, true),
+			       instance_generation(table->instance),
+			       table->instance->info.hot_sets - 1);
+	for (int i = 0; i < RL_HOT_WAYS; i++)
+		slot_clear(&table->sets[hot.set].slot[i], hot.fingerprint);
+}
+
 int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 	       const struct rl_state_key *key)
 {
@@ -165,11 +160,8 @@ int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 	int ret = bpf_map_delete_elem(table->instance->fd.spilled, &hot.fingerprint);
 
 	if (slot)
-		__atomic_store_n(&slot->word, 0, __ATOMIC_SEQ_CST);
-	/* After what it was made of, or a packet would make it anew. */
-	slot = standing_find(table, numbers, key, NULL);
-	if (slot)
-		__atomic_store_n(&slot->word, 0, __ATOMIC_SEQ_CST);
+		slot_clear(slot, hot.fingerprint);
+	standing_forget(table, numbers, key);
 	return ret == -ENOENT ? 0 : ret;
 }
 

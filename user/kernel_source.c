@@ -63,8 +63,7 @@ static bool key_is_of(const struct search *s, const struct rl_state_key *key,
 /* The rule as the packets see it. */
 static struct rl_rule rule_numbers(const struct search *s, const struct rule *rule)
 {
-	struct rl_rule numbers = {
-		.limit_id = rule->limit_id, .slot = rule->slot, .limit = rule->limit};
+	struct rl_rule numbers = {.limit_id = rule->limit_id, .limit = rule->limit};
 
 	numbers_compile(&rule->limit, &s->ctx, &numbers);
 	numbers.flags |= rule->lane << RL_RULE_LANE_SHIFT;

@@ -105,6 +105,23 @@ static __always_inline __u64 gcra_until(const struct rl_gcra *g, __u64 word)
 	return word + gcra_cost(g, 1, word) - g->capacity;
 }
 
+/* One attempt on a word that was `old` when it was read. GCRA_LOST: another CPU was quicker. */
+enum gcra_tried { GCRA_REFUSED, GCRA_TAKEN, GCRA_LOST };
+
+static __always_inline enum gcra_tried gcra_try(const struct rl_gcra *g, __u64 *word, __u64 old,
+						__u64 now, __u64 amount, __u64 *taken, __u64 *level)
+{
+	__u64 next;
+
+	if (!gcra_admits(g, old, now, amount, &next))
+		return GCRA_REFUSED;
+	if (__sync_val_compare_and_swap(word, old, next) != old)
+		return GCRA_LOST;
+	*level = gcra_level(g, old, now);
+	*taken = next - now - *level;
+	return GCRA_TAKEN;
+}
+
 /* Admits and takes, or refuses and changes nothing. *taken is what gcra_refund gives back, *level
  * what was in the bucket before: how long a queue of this rate holds the packet up. Grains. */
 static __always_inline bool gcra_queue(const struct rl_gcra *g, __u64 *word, __u64 now,
@@ -113,15 +130,10 @@ static __always_inline bool gcra_queue(const struct rl_gcra *g, __u64 *word, __u
 	gcra_settle(g, word, now);
 	for (int i = 0; i < GCRA_TRIES; i++) {
 		__u64 old = *(volatile __u64 *)word;
-		__u64 next;
+		enum gcra_tried tried = gcra_try(g, word, old, now, amount, taken, level);
 
-		if (!gcra_admits(g, old, now, amount, &next))
-			return false;
-		if (__sync_val_compare_and_swap(word, old, next) == old) {
-			*level = gcra_level(g, old, now);
-			*taken = next - now - *level;
-			return true;
-		}
+		if (tried != GCRA_LOST)
+			return tried == GCRA_TAKEN;
 	}
 	return false;
 }
