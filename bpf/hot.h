@@ -64,26 +64,28 @@ static __always_inline void hot_expect(const struct packet *p)
 		*(volatile __u64 *)set;
 }
 
-/* Of other keys than the address that the instance goes by, apart, for it has many ways. Answers
- * the hash, and leaves the fingerprint's rest in p->key_rest. */
-__noinline __u64 hot_other_key(struct packet *p, const struct rl_rule *rule)
+static __always_inline __u64 hot_address(const struct packet *p, const struct rl_rule *rule)
 {
 	const __u64 *addr;
-	__u64 address;
 	bool ipv4;
+
+	if (rule->flags & RL_RULE_HOME)
+		return p->home_hash;
+	barrier_var(p); /* or what follows is begun before, for nothing */
+	addr = (const __u64 *)(rule->flags & RL_RULE_DEST ? p->dst : p->src);
+	ipv4 = p->flags & PACKET_IPV4;
+	return hot_hash(hot_seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
+			addr[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
+}
+
+/* Of a key of more than an address, apart, for there are many. Answers its hash, and leaves the
+ * fingerprint's rest in p->key_rest. */
+__noinline __u64 hot_long_key(struct packet *p, const struct rl_rule *rule, __u64 address)
+{
 	__u8 kind;
 
 	if (!p || !rule)
 		return 0;
-	addr = (const __u64 *)(rule->flags & RL_RULE_DEST ? p->dst : p->src);
-	ipv4 = p->flags & PACKET_IPV4;
-	address = p->home_hash;
-	if (!(rule->flags & RL_RULE_HOME))
-		address = hot_hash(hot_seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
-				   addr[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
-	p->key_rest = hot_rest(rule->limit_id, 0, 0);
-	if (rule->flags & RL_RULE_SIMPLE)
-		return address;
 	kind = rule->limit.key;
 	p->key_rest = hot_rest(rule->limit_id, kind == RL_KEY_FLOW ? p->sport : 0,
 			       kind != RL_KEY_SOURCE_DEST ? p->dport : 0);
@@ -94,14 +96,13 @@ __noinline __u64 hot_other_key(struct packet *p, const struct rl_rule *rule)
 
 static __always_inline struct hot_key hot_key_build(struct packet *p, const struct rl_rule *rule)
 {
-	__u16 flags = rule->flags, common = RL_RULE_SIMPLE | RL_RULE_HOME;
-	__u64 address = p->home_hash, rest = hot_rest(rule->limit_id, 0, 0);
+	__u64 address = hot_address(p, rule), rest = hot_rest(rule->limit_id, 0, 0);
 
-	if ((flags & common) != common) {
-		address = hot_other_key(p, rule);
+	if (!(rule->flags & RL_RULE_SIMPLE)) {
+		address = hot_long_key(p, rule, address);
 		rest = p->key_rest;
 	}
-	return hot_key_of(address, rest, flags >> RL_RULE_LANE_SHIFT, hot_mask);
+	return hot_key_of(address, rest, rule->flags >> RL_RULE_LANE_SHIFT, hot_mask);
 }
 
 /* 1 if the slot is of this fingerprint, else 0; without a branch, for which of the ways it will be

@@ -57,7 +57,7 @@ struct packet {
 	__u16 transport; /* offset of the transport header in the frame */
 	__u16 payload;   /* bytes of the IP packet from there on */
 	__u8 dst[16];
-	__u64 key_rest; /* by hot_other_key */
+	__u64 key_rest; /* by hot_long_key */
 	__u64 wait;     /* grains until it may leave: the longest that a limit asks for */
 	__u32 segments; /* of an skb: packets on the wire */
 	__u32 headers;  /* of an skb: bytes of headers that each of them has */
