@@ -156,12 +156,16 @@ static __always_inline int limit_peek(struct packet *p, const struct rl_rule *ru
 
 /* ---- take */
 
-static __always_inline int shared_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns,
-				       __u64 amount)
+/* Apart, so that limit_take, from which the longest chains of calls go on, needs no stack. */
+__noinline int shared_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns, __u64 amount)
 {
-	struct rl_state *state = shared_find(rule);
-	struct lease *lease = lease_find(rule);
+	struct rl_state *state;
+	struct lease *lease;
 
+	if (!p || !rule)
+		return OUTCOME_NO_ROOM;
+	state = shared_find(rule);
+	lease = lease_find(rule);
 	if (!state)
 		return OUTCOME_NO_ROOM;
 	p->taken = 0;
