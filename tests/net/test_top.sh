@@ -76,12 +76,14 @@ test_quiet_device() {
 
 # ---- in a terminal
 
-TMUX_NAME="rlctl-top-$$"
-_tmux() { env -u TMUX tmux -L "$TMUX_NAME" -f /dev/null "$@"; }
+TERMINALS=0
+_tmux() { env -u TMUX tmux -S "$TMP/tmux-$TERMINALS" -f /dev/null "$@"; }
 
-# live [ENV]: top in a terminal of 110 by 24; what it ends with is its last line.
+# live [ENV]: top in a terminal of 110 by 24; what it ends with is its last line. A server of its own,
+# for the one before may still be about to end.
 live() {
 	_tmux kill-server 2>/dev/null
+	TERMINALS=$((TERMINALS + 1))
 	_tmux new-session -d -x 110 -y 24 "env TERM=screen-256color LANG=C.UTF-8 LC_ALL=C.UTF-8 ${1:-A=1} $RLCTL -n $(ns B) top; echo ended \$?; sleep 60"
 	eventually 10 screen_has 'fd78::/64'
 }
