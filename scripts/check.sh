@@ -3,8 +3,9 @@
 # The whole check: dependencies, build with -Werror, lint, all tests. The last line of output is
 # always `N passed, N failed, N skipped`. The tests speak TAP; each file's output stays in build/log.
 # One more at once than there are processors, for many wait. A file may ask for another time limit with
-# a comment `check: timeout SECONDS` in its source, for the whole machine with `check: alone`, and, if
-# it lasts long and does little, for a place beside all others with `check: beside`.
+# a comment `check: timeout SECONDS` in its source, for a processor of its own with `check: processor`,
+# for the whole machine with `check: alone`, and, if it lasts long and does little, for a place beside
+# all others with `check: beside`.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -22,7 +23,7 @@ LOG=build/log
 TIMEOUT=120
 source scripts/tap.sh
 unit_only=0
-TOGETHER=() ALONE=() BESIDE=()
+TOGETHER=() PROCESSOR=() ALONE=() BESIDE=()
 
 usage() {
 	cat <<-'END'
@@ -110,9 +111,7 @@ collect_to() {
 	done
 }
 
-# What floods, or times both processors, says so and has the machine for itself, after all others.
-is_alone() { grep -q 'check: alone' "$1"; }
-is_beside() { grep -q 'check: beside' "$1"; }
+asks_for() { grep -q "check: $1" "$2"; } # KIND SOURCE
 
 refuse_without_root() { # SOURCE
 	tests_run=$((tests_run + 1))
@@ -158,13 +157,15 @@ run_some() {
 	collect_to 0
 }
 
-# sort_tests NAME…: into TOGETHER, ALONE and BESIDE.
+# sort_tests NAME…: into TOGETHER, PROCESSOR, ALONE and BESIDE.
 sort_tests() {
 	local file
 	while read -r file; do
-		if is_alone "$file"; then
+		if asks_for alone "$file"; then
 			ALONE+=("$file")
-		elif is_beside "$file"; then
+		elif asks_for processor "$file"; then
+			PROCESSOR+=("$file")
+		elif asks_for beside "$file"; then
 			BESIDE+=("$file")
 		else
 			TOGETHER+=("$file")
@@ -179,8 +180,10 @@ begin_beside() {
 	done
 }
 
+# What is timed comes after all others: what sends at a pace, then what floods or needs both processors.
 run_tests() {
 	run_some $(($(nproc) + 1 + ${#BESIDE[@]})) ${TOGETHER[@]+"${TOGETHER[@]}"}
+	run_some "$(nproc)" ${PROCESSOR[@]+"${PROCESSOR[@]}"}
 	run_some 1 ${ALONE[@]+"${ALONE[@]}"}
 }
 

@@ -48,41 +48,47 @@ TIDY_CHECKS+=',-clang-analyzer-optin.performance.Padding,-clang-analyzer-core.un
 TIDY_CHECKS+=',-clang-analyzer-core.UndefinedBinaryOperatorResult'
 TIDY_CHECKS+=',-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling'
 
-tidy_one() { # FILE: quiet unless it finds something
-	local output includes
-	read -ra includes <<<"$INCLUDES"
-	output=$(clang-tidy --quiet --checks="$TIDY_CHECKS" --warnings-as-errors='*' "$1" -- -std=gnu11 \
-		-D_GNU_SOURCE -DRLCTL_VERSION='""' "${includes[@]}" 2>&1) || { echo "$output" && return 1; }
+# each FUNCTION FILE…: as many at once as there are processors.
+each() {
+	# shellcheck disable=SC2016 # for the inner shell
+	printf '%s\0' "${@:2}" | xargs -0 -n 1 -P "$(nproc)" bash -c '"$0" "$1"' "$1"
 }
 
-lint_tidy() {
-	# shellcheck disable=SC2016 # for the inner shell
-	printf '%s\0' "${host_files[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'tidy_one "$1"' _
+# quiet COMMAND…: shown only where it fails, as a whole.
+quiet() {
+	local output
+	output=$("$@" 2>&1) || { echo "$output" && return 1; }
+}
+
+# SC2317: functions handed to a runner by name look unreachable to it.
+shellcheck_one() { quiet shellcheck --external-sources --source-path=SCRIPTDIR --exclude=SC2317 "$1"; }
+
+# The unit tests go without the analyzer, for they run under the sanitizers, which see more.
+tidy_one() {
+	local includes checks=$TIDY_CHECKS
+	read -ra includes <<<"$INCLUDES"
+	[[ $1 != tests/unit/* ]] || checks+=',-clang-analyzer-*'
+	quiet clang-tidy --quiet --checks="$checks" --warnings-as-errors='*' "$1" -- -std=gnu11 \
+		-D_GNU_SOURCE -DRLCTL_VERSION='""' "${includes[@]}"
 }
 
 # gcc's analyzer, over the command alone. Off: leaks, for gcc 12 loses sight of what an array of
 # pointers owns; valgrind and the sanitizers look for those.
-analyze_one() { # FILE
+analyze_one() {
 	local includes
 	read -ra includes <<<"$INCLUDES"
-	gcc -fanalyzer -Wno-analyzer-malloc-leak -Werror -std=gnu11 -D_GNU_SOURCE -DRLCTL_VERSION='""' -O2 \
+	quiet gcc -fanalyzer -Wno-analyzer-malloc-leak -Werror -std=gnu11 -D_GNU_SOURCE -DRLCTL_VERSION='""' -O2 \
 		"${includes[@]}" -c -o /dev/null "$1"
 }
-
-lint_analyzer() {
-	# shellcheck disable=SC2016 # for the inner shell
-	printf '%s\0' user/*.c | xargs -0 -n 1 -P "$(nproc)" bash -c 'analyze_one "$1"' _
-}
 export TIDY_CHECKS INCLUDES
-export -f tidy_one analyze_one
+export -f quiet shellcheck_one tidy_one analyze_one
 
 [[ ${#c_files[@]} -eq 0 ]] || run clang-format clang-format --dry-run -Werror "${c_files[@]}"
-# SC2317: functions handed to a runner by name look unreachable to it.
-run shellcheck shellcheck --external-sources --source-path=SCRIPTDIR --exclude=SC2317 "${scripts[@]}"
+run shellcheck each shellcheck_one "${scripts[@]}"
 run mandoc mandoc -Tlint -Wwarning user/*.[58]
 if [[ ${#host_files[@]} -gt 0 ]]; then
 	run cppcheck lint_cppcheck
-	run clang-tidy lint_tidy
-	run analyzer lint_analyzer
+	run clang-tidy each tidy_one "${host_files[@]}"
+	run analyzer each analyze_one user/*.c
 fi
 exit "$failed"

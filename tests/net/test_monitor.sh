@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # rlctl monitor on a live veth: what its lines say is what was sent, the rate holds under a flood and
 # the figures add up, captures can be read, filters filter, each watcher has its own samples, and
-# whatever its end is, watching ends with it. check: alone
+# whatever its end is, watching ends with it. check: processor
 source "$(dirname "$0")/../lib.sh"
 
 policy() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Rates as real sockets see them: iperf3 over UDP and TCP, which offer more than a limit admits. Its
-# control connection is TCP, so that a rule for UDP leaves it alone. check: alone
+# control connection is TCP, so that a rule for UDP leaves it alone. check: processor
 source "$(dirname "$0")/../lib.sh"
 
 # one_rule PREFIX RULE: the whole policy, with fresh state and counters.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Limits in bytes at egress as real sockets see them: iperf3 over UDP and TCP, which offer more than a
-# limit admits, gets what that allows. Its control connection is TCP and small. check: alone
+# limit admits, gets what that allows. Its control connection is TCP and small. check: processor
 source "$(dirname "$0")/../lib.sh"
 
 # one_rule PREFIX RULE: the whole policy, with fresh state and counters.

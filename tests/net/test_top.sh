@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # rlctl top against known traffic: one picture as text and as JSON, and the live one in a terminal:
-# sort, filter, pause, forgive, resize, colours, its end. check: alone
+# sort, filter, pause, forgive, resize, colours, its end. check: processor
 source "$(dirname "$0")/../lib.sh"
 
 SECONDS_MAX=60 # of the traffic; it ends with the test
