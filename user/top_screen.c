@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "terminal.h"
@@ -183,8 +184,19 @@ static void draw_foot(const struct screen *s)
 	curs_set(s->mode == MODE_FILTER);
 }
 
+/* Also where the signal that says so was lost: what is drawn for another size is never readable. */
+static void size_follow(void)
+{
+	struct winsize size;
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col &&
+	    is_term_resized(size.ws_row, size.ws_col))
+		resizeterm(size.ws_row, size.ws_col);
+}
+
 static void draw(struct screen *s)
 {
+	size_follow();
 	if (s->selected >= s->top->count)
 		s->selected = s->top->count ? s->top->count - 1 : 0;
 	if (s->selected < s->first)
