@@ -12,10 +12,11 @@
 #define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
 
 /* A packet on its way to a verdict: the limits that apply, then who decided and why. Bits of
- * `picked` are rules of the prefix's group (0..7) and of the device's (8..15). */
+ * `picked` are rules of the prefix's group, from 0 on, and then of the device's. */
 struct decision {
 	struct packet p;
-	__u32 first[2]; /* where the two groups begin in the rules array */
+	__u32 first[2]; /* where the two groups begin in the rules array, less their first bit */
+	__u32 second;   /* the first bit of the device's */
 	__u32 picked;
 	__u32 shadowed; /* bits: would have dropped it */
 	__u32 slot;     /* counters of the one rule that decided alone (allow, deny, over) */
@@ -46,6 +47,7 @@ static __always_inline struct decision *decision_begin(void)
 	d->p.proto = 0;
 	d->p.steady = 0;
 	d->p.pad = 0;
+	d->second = 0;
 	d->picked = 0;
 	d->shadowed = 0;
 	d->decided = 0;
@@ -111,7 +113,7 @@ static __always_inline struct rl_rule *rule_at(__u32 index)
 /* The rule of bit i of `picked`, 0..DECISION_MAX - 1. */
 static __always_inline struct rl_rule *picked_rule(const struct decision *d, __u32 i)
 {
-	return rule_at(i < RL_GROUP_MAX ? d->first[0] + i : d->first[1] + i - RL_GROUP_MAX);
+	return rule_at((i < d->second ? d->first[0] : d->first[1]) + i);
 }
 
 /* Rules of a group stand in the order allow, deny, limit, so the first that holds decides, and
@@ -142,14 +144,18 @@ __noinline int group_walk(struct decision *d, __u32 first, __u32 count, __u32 ba
 static __always_inline int group_collect(struct decision *d, const struct rl_range *range,
 					 __u32 group)
 {
+	__u32 base = group ? d->second : 0;
+
 	if (!range->count)
 		return FOUND_NONE;
-	d->first[group] = range->first;
+	d->first[group] = range->first - base;
+	if (!group)
+		d->second = range->count;
 	if (range->asks == RL_ASKS_EACH)
-		return group_walk(d, range->first, range->count, group * RL_GROUP_MAX);
+		return group_walk(d, range->first, range->count, base);
 	if (range->asks == RL_ASKS_NEW_SOURCE && source_is_known(&d->p))
 		return FOUND_NONE;
-	d->picked |= ((1u << range->count) - 1) << group * RL_GROUP_MAX;
+	d->picked |= ((1u << range->count) - 1) << base;
 	return FOUND_LIMITS;
 }
 

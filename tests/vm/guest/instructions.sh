@@ -21,6 +21,9 @@ attach drop-prefix <<<"$DROP"$'\n''rule 10.0.0.0/8 limit 1/second burst 1'
 attach drop-window <<<'rule any limit sliding-window 1/second'
 attach drop-device <<<'rule device limit 1/second burst 1'
 attach drop-new <<<"$DROP"$'\n''rule device new-source limit 10000/second burst 1000'
+attach stranger <<<'rule any limit 100m/second burst 100m'$'\n''rule device new-source limit 1/day burst 1'
+ip link set a-stranger up && ip link set b-stranger up && # another one has had what strangers may
+	build/flood -i a-stranger --count 10 --src 10.99.0.1 --rate 100 >/dev/null || exit 1
 attach deny <<<'rule any deny'
 attach pass <<<'rule any limit 100m/second burst 100m'
 attach unmatched <<<''
