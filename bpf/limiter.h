@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Holds a packet to its limits: asks each, takes from each, gives back. What an algorithm does is
- * in algorithm/, where its state lives in state.h.
+/* Holds a packet to a limit: asks, takes, gives back. What an algorithm does is in algorithm/,
+ * where its state lives in state.h; all limits of a packet: charge.h.
  */
 #ifndef RLCTL_LIMITER_H
 #define RLCTL_LIMITER_H
@@ -10,7 +10,6 @@
 #include "algorithm/sliding_window.h"
 #include "algorithm/warm_up.h"
 #include "ban.h"
-#include "classify.h"
 #include "fleet.h"
 #include "lease.h"
 #include "log.h"
@@ -420,110 +419,6 @@ __noinline int limit_refused(struct packet *p, const struct rl_rule *rule)
 		standing_keep(p, rule, gcra_now(clock_tick()));
 	}
 	return 0;
-}
-
-/* ---- all limits of a packet */
-
-static __always_inline int refused_by(struct decision *d, const struct rl_rule *rule, int outcome)
-{
-	bool matters = rule->flags & RL_RULE_BAN ||
-		       (rule->flags & RL_RULE_STANDS && standing_has_room(&d->p));
-
-	if (outcome == OUTCOME_OVER && matters)
-		limit_refused(&d->p, rule);
-	d->slot = rule->slot;
-	d->decided = 1;
-	return outcome;
-}
-
-/* Would every limit admit it? enum outcome. */
-static __always_inline int limits_peek(struct decision *d)
-{
-	for (__u32 i = 0; i < DECISION_MAX && d->picked >> i; i++) {
-		struct rl_rule *rule;
-		int outcome;
-
-		if (!(d->picked & 1u << i))
-			continue;
-		barrier_var(d); /* or addresses in it are computed before the loop, for nothing */
-		rule = picked_rule(d, i);
-		if (!rule || rule->flags & RL_RULE_SHADOW)
-			continue;
-		outcome = limit_peek(&d->p, rule);
-		barrier_var(outcome);
-		if (outcome != OUTCOME_WITHIN)
-			return refused_by(d, rule, outcome);
-	}
-	return OUTCOME_WITHIN;
-}
-
-static __always_inline void limits_refund(struct decision *d, __u32 count)
-{
-	for (__u32 i = 0; i < DECISION_MAX && i < count; i++) {
-		struct rl_rule *rule = picked_rule(d, i);
-
-		d->p.taken = d->taken[i];
-		if (rule && d->picked & ~d->shadowed & 1u << i)
-			limit_refund(&d->p, rule);
-	}
-}
-
-/* Takes from one limit after the other; when one refuses, gives back what the others took. */
-__noinline int limits_charge(struct decision *d)
-{
-	int outcome = OUTCOME_WITHIN;
-	__u32 i;
-
-	if (!d)
-		return OUTCOME_NO_ROOM;
-	for (i = 0; i < DECISION_MAX && d->picked >> i; i++) {
-		struct rl_rule *rule = picked_rule(d, i);
-
-		if (!rule || !(d->picked & 1u << i))
-			continue;
-		outcome = limit_take(&d->p, rule);
-		d->taken[i] = d->p.taken;
-		if (outcome != OUTCOME_WITHIN) {
-			if (!(rule->flags & RL_RULE_SHADOW)) {
-				outcome = refused_by(d, rule, outcome);
-				break;
-			}
-			d->shadowed |= 1u << i;
-			outcome = OUTCOME_WITHIN;
-		}
-	}
-	if (outcome != OUTCOME_WITHIN)
-		limits_refund(d, i);
-	return outcome;
-}
-
-/* A bucket that is the packet's only limit is taken from at once: nothing else could refuse it. */
-static __always_inline int alone_take(struct decision *d, const struct rl_rule *rule)
-{
-	__u64 now_ns = clock_of(&d->p, rule);
-
-	if (hot_take(&d->p, rule, gcra_now(now_ns), limit_amount(&d->p, rule)))
-		return OUTCOME_WITHIN;
-	return refused_by(d, rule, OUTCOME_OVER);
-}
-
-static __always_inline bool is_alone(const struct rl_rule *rule)
-{
-	return rule->place == RL_PLACE_HOT && !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN));
-}
-
-/* Takes from every limit, or from none. All are asked before one is taken from, so that a packet
- * that is refused has written nothing. Between the two another CPU may spend what this packet was
- * promised: limits_charge then gives back. */
-static __always_inline int limits_take(struct decision *d)
-{
-	struct rl_rule *first = d->picked == 1 ? picked_rule(d, 0) : NULL;
-	int outcome;
-
-	if (first && is_alone(first))
-		return alone_take(d, first);
-	outcome = limits_peek(d);
-	return outcome == OUTCOME_WITHIN ? limits_charge(d) : outcome;
 }
 
 #endif

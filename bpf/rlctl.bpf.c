@@ -5,7 +5,7 @@
 #include <linux/pkt_cls.h>
 
 #include "account.h"
-#include "limiter.h"
+#include "charge.h"
 #include "skb.h"
 #include "watch.h"
 
