@@ -122,7 +122,7 @@ throughput() {
 cpus() {
 	local n
 	for n in 1 65536; do
-		section_cpus "$n" bare hot
+		section_cpus "$n" bare floor hot
 	done
 }
 
