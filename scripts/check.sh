@@ -157,7 +157,8 @@ run_some() {
 	collect_to 0
 }
 
-# sort_tests NAME…: into TOGETHER, PROCESSOR, ALONE and BESIDE.
+# sort_tests NAME…: into TOGETHER, PROCESSOR, ALONE and BESIDE. What asks for more time begins first, so
+# that nothing long is left over at the end.
 sort_tests() {
 	local file
 	while read -r file; do
@@ -167,6 +168,8 @@ sort_tests() {
 			PROCESSOR+=("$file")
 		elif asks_for beside "$file"; then
 			BESIDE+=("$file")
+		elif asks_for timeout "$file"; then
+			TOGETHER=("$file" ${TOGETHER[@]+"${TOGETHER[@]}"})
 		else
 			TOGETHER+=("$file")
 		fi
