@@ -10,6 +10,7 @@
 #include "bed.h"
 #include "bucket_model.h"
 #include "compile.h"
+#include "random.h"
 #include "units.h"
 
 #define PACKETS 9000 /* of each limit */
@@ -43,10 +44,7 @@ static uint64_t random_below(uint64_t bound)
 {
 	static uint64_t seed = 20240615;
 
-	seed ^= seed >> 12;
-	seed ^= seed << 25;
-	seed ^= seed >> 27;
-	return (seed * 2685821657736338717ull >> 16) % bound;
+	return random_under(&seed, bound);
 }
 
 /* A source as the model sees it. */

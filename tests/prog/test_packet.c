@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bed.h"
+#include "random.h"
 
 static struct bed *xdp, *tc;
 
@@ -404,10 +405,7 @@ static uint32_t random_below(uint32_t bound)
 {
 	static uint64_t seed = 20240614;
 
-	seed ^= seed >> 12;
-	seed ^= seed << 25;
-	seed ^= seed >> 27;
-	return (seed * 2685821657736338717ull >> 33) % bound;
+	return random_under(&seed, bound);
 }
 
 static uint32_t type_at(const struct shape *shape, uint32_t at)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "policy_helpers.h"
+#include "random.h"
 #include "units.h"
 
 static uint64_t random_state;
@@ -14,13 +15,9 @@ void random_start(uint64_t seed)
 	random_state = seed;
 }
 
-/* xorshift64* (Vigna 2016) */
 uint64_t random_below(uint64_t bound)
 {
-	random_state ^= random_state >> 12;
-	random_state ^= random_state << 25;
-	random_state ^= random_state >> 27;
-	return (random_state * 2685821657736338717ull >> 16) % bound;
+	return random_under(&random_state, bound);
 }
 
 #define PICK(words) ((words)[random_below(ARRAY_SIZE(words))])

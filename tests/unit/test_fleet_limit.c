@@ -15,24 +15,22 @@
 #include "algorithm/fleet_clock.h"
 #include "fleet_internal.h"
 #include "policy_helpers.h"
+#include "random.h"
 #include "units.h"
 
-static uint64_t random_next(void)
+static uint64_t any(void)
 {
-	static uint64_t x = 88172645463325252ull; /* xorshift64, G. Marsaglia 2003 */
+	static uint64_t seed_state = 88172645463325252ull;
 
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return x;
+	return random_next(&seed_state);
 }
 
 static void earned_test(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 1000000; i++) {
-		uint64_t ns = random_next() >> (random_next() % 64);
-		uint64_t rate = random_next() >> (random_next() % 64);
+		uint64_t ns = any() >> (any() % 64);
+		uint64_t rate = any() >> (any() % 64);
 		uint64_t wanted = (uint64_t)((unsigned __int128)ns * rate >> RL_FLEET_RATE_SHIFT);
 
 		if (fleet_earned(ns, rate) != wanted)
@@ -77,9 +75,9 @@ static void tokens_test(void **state)
 		int64_t before;
 		uint64_t bound;
 
-		now_ns += random_next() % (2 * NS_PER_MS);
+		now_ns += any() % (2 * NS_PER_MS);
 		before = tokens_of(&limit, word, now_ns);
-		fleet_limit_next(&limit, 1 + random_next() % 9, random_next() % 2, now_ns);
+		fleet_limit_next(&limit, 1 + any() % 9, any() % 2, now_ns);
 		if (tokens_of(&limit, word, now_ns) > before + 1)
 			fail_msg("step %d makes tokens", i);
 		bound = fleet_earned(now_ns - start_ns, fleet_limit_rate(&limit, SHARE_ALL));

@@ -13,18 +13,16 @@
 #include <cmocka.h>
 
 #include "algorithm/hot_hash.h"
+#include "random.h"
 #include "turns.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-static uint64_t state = 20250711;
+static uint64_t seed_state = 20250711;
 
-static uint64_t random_next(void)
+static uint64_t any(void)
 {
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return state * 2685821657736338717ull;
+	return random_next(&seed_state);
 }
 
 /* An address as two words of memory, IPv4 mapped; the upper word of IPv4 is not hashed. */
@@ -130,8 +128,8 @@ static struct hot_key key_of(const __u64 seed[2], struct address a, __u32 limit,
 
 static void seed_draw(__u64 seed[2])
 {
-	seed[0] = random_next();
-	seed[1] = random_next();
+	seed[0] = any();
+	seed[1] = any();
 }
 
 /* ---- sets are used evenly */
@@ -297,7 +295,7 @@ static uint32_t meetings(__u64 high, __u64 low)
 	uint32_t met = 0;
 
 	for (int i = 0; i < 64; i++) {
-		__u64 seed[2], a = random_next(), b = random_next();
+		__u64 seed[2], a = any(), b = any();
 
 		seed_draw(seed);
 		met += hot_hash(seed, a, b) == hot_hash(seed, a ^ high, b ^ low);
@@ -323,7 +321,7 @@ static uint32_t companions(uint32_t difference, uint32_t tries)
 	uint32_t shared = 0;
 
 	for (uint32_t i = 0; i < tries; i++) {
-		uint32_t host = random_next();
+		uint32_t host = any();
 		__u64 seed[2];
 
 		seed_draw(seed);
@@ -347,7 +345,7 @@ static void families_test(void **arg)
 {
 	(void)arg;
 	for (int i = 0; i < 1000; i++) {
-		__u64 seed[2], word = ip4(random_next()).low;
+		__u64 seed[2], word = ip4(any()).low;
 
 		seed_draw(seed);
 		assert_true(hot_hash_word(seed, true, word) != hot_hash_word(seed, false, word));

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "algorithm/standing_word.h"
+#include "random.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define MS            (1000000ull << RL_GRAIN_SHIFT)
@@ -18,14 +19,11 @@
 #define TRIES         20000
 #define TICKS         40
 
-static uint64_t state = 20261120;
+static uint64_t seed_state = 20261120;
 
-static uint64_t random_next(void)
+static uint64_t any(void)
 {
-	state ^= state >> 12;
-	state ^= state << 25;
-	state ^= state >> 27;
-	return state * 2685821657736338717ull;
+	return random_next(&seed_state);
 }
 
 /* As a packet asks. */
@@ -44,9 +42,9 @@ static void tick_test(void **unused)
 	(void)unused;
 	for (uint32_t i = 0; i < TRIES; i++) {
 		uint64_t tick = ticks[i % ARRAY_SIZE(ticks)];
-		uint64_t now = begins[random_next() % ARRAY_SIZE(begins)] + random_next() % MS;
-		uint64_t until = now + 1 + random_next() % (TICKS * tick);
-		uint64_t word = standing_word(until, now, true, random_next() & SLOT_MAX);
+		uint64_t now = begins[any() % ARRAY_SIZE(begins)] + any() % MS;
+		uint64_t until = now + 1 + any() % (TICKS * tick);
+		uint64_t word = standing_word(until, now, true, any() & SLOT_MAX);
 
 		assert_true(is_refused(word, now));
 		for (uint64_t at = now; at - now < (TICKS + 2) * tick; at += tick) {
@@ -66,9 +64,9 @@ static void any_time_test(void **unused)
 {
 	(void)unused;
 	for (uint32_t i = 0; i < TRIES; i++) {
-		uint64_t now = begins[random_next() % ARRAY_SIZE(begins)] + random_next() % MS;
-		uint64_t until = now + 1 + random_next() % (i % 2 ? MS : 1ull << 60);
-		uint64_t word = standing_word(until, now, false, random_next() & SLOT_MAX);
+		uint64_t now = begins[any() % ARRAY_SIZE(begins)] + any() % MS;
+		uint64_t until = now + 1 + any() % (i % 2 ? MS : 1ull << 60);
+		uint64_t word = standing_word(until, now, false, any() & SLOT_MAX);
 
 		assert_false(is_refused(word, until));
 		assert_true(until - word < MS * 53 / 100);
