@@ -236,9 +236,10 @@ has() {
 	[[ $output == *"$text"* ]] || _say "no '$text' in: $output"
 }
 
-# eventually SECONDS CMD…: CMD succeeds within that time. Only its last output is shown.
+# eventually SECONDS CMD…: CMD succeeds within that time, which is what an idle machine needs at most; a
+# busy one is given three times as much. Only its last output is shown.
 eventually() {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + 3 * $1))
 	shift
 	until "$@" >"$TMP/eventually" 2>&1; do
 		[[ $SECONDS -lt $end ]] || _say "$(<"$TMP/eventually")"$'\n'"still fails: $*" || return

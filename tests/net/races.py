@@ -176,8 +176,9 @@ class Crowd:
         self.end = time.monotonic() + SECONDS
 
     def work(self, turn, number):
+        """Until the time is over; everybody has a turn, however slow the machine is."""
         seen = {}
-        while time.monotonic() < self.end and not self.bad:
+        while not self.bad and (time.monotonic() < self.end or turn.__name__ not in self.turns):
             try:
                 turn(self.bed, number, seen)
                 self.turns[turn.__name__] = self.turns.get(turn.__name__, 0) + 1
@@ -203,7 +204,6 @@ def test_crowd(bed):
     sent = json.loads(flood.communicate()[0])
     print("#", crowd.turns, sent)
     need(not crowd.bad, "\n".join(crowd.bad))
-    need(len(crowd.turns) == len(set(WRITERS + READERS + AGENTS + CHURN)), "somebody had no turn")
     settled(lambda: amount(own(bed, bed.ok("stats", "-j"))), sent["sent"])
     need(all(f"gone{number}-" not in pin for number in range(len(CHURN)) for pin in bed.pins()),
          f"left: {bed.pins()}")

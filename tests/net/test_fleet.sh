@@ -116,7 +116,7 @@ test_slow() {
 }
 
 test_stop() {
-	redis client pause 1500 ALL && eventually 2 local_mode m1 && eventually 5 shared_mode m1
+	redis client pause 3000 ALL && eventually 2 local_mode m1 && eventually 5 shared_mode m1
 }
 
 # ---- fixed window

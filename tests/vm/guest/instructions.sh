@@ -26,6 +26,7 @@ ip link set a-stranger up && ip link set b-stranger up && # another one has had 
 	build/flood -i a-stranger --count 10 --src 10.99.0.1 --rate 100 >/dev/null || exit 1
 attach deny <<<'rule any deny'
 attach pass <<<'rule any limit 100m/second burst 100m'
+attach pass-device <<<'rule any limit 100m/second burst 100m'$'\n''rule device limit 100m/second burst 100m'
 attach unmatched <<<''
 build/floor --run --rounds 3 "${!NAME_OF[@]}" | while read -r _ id instructions _; do
 	echo "${NAME_OF[$id]:-$id} $instructions"
