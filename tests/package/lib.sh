@@ -16,12 +16,15 @@ boot() {
 	bg nsenter --net="/run/netns/$(ns B)" unshare --mount --propagation private \
 		bash tests/package/boot.sh "$TMP" "$_prefix"
 	eventually 20 _booted "$BG_PID" || { cat "$TMP/bg" && return 1; }
-	in_root udevadm trigger --action=add /sys/class/net/veth-B # it was there before udev
-	in_root udevadm settle
+	in_root udevadm trigger --action=add /sys/class/net/veth-B && # it was there before udev
+		in_root udevadm settle
 }
 
+# By the word: in a chroot that has not become a system yet, systemctl ignores what it is asked, with
+# status 0.
 _booted() {
-	SYSTEM=$(ps -o pid= --ppid "$1" | tr -d ' ') && [[ -n $SYSTEM ]] && in_root systemctl is-active test.target
+	SYSTEM=$(ps -o pid= --ppid "$1" | tr -d ' ') && [[ -n $SYSTEM ]] &&
+		is "$(in_root systemctl is-active test.target)" active
 }
 
 # in_root CMD…: as root of that system.
