@@ -28,19 +28,23 @@ static __always_inline void account_slot(__u32 slot, bool passed, const struct p
 }
 
 /* A packet that passed counts for every limit that it was held to. */
-static __always_inline void account_limits(struct decision *d)
+static __always_inline void account_limit(struct decision *d, __u32 i)
 {
-	for (__u32 i = 0; i < DECISION_MAX && d->picked >> i; i++) {
-		struct rl_rule *rule;
-		struct rl_rule_counters *c;
+	struct rl_rule *rule = picked_rule(d, i);
+	struct rl_rule_counters *c = rule ? bpf_map_lookup_elem(&rule_counters, &rule->slot) : NULL;
 
-		if (!(d->picked & 1u << i))
-			continue;
-		rule = picked_rule(d, i);
-		c = rule ? bpf_map_lookup_elem(&rule_counters, &rule->slot) : NULL;
-		if (c)
-			amount_add(d->shadowed & 1u << i ? &c->shadow : &c->passed, &d->p);
-	}
+	if (c)
+		amount_add(d->shadowed & 1u << i ? &c->shadow : &c->passed, &d->p);
+}
+
+__noinline int account_limits(struct decision *d)
+{
+	if (!d)
+		return 0;
+	for (__u32 i = 0; i < DECISION_MAX && d->picked >> i; i++)
+		if (d->picked & 1u << i)
+			account_limit(d, i);
+	return 0;
 }
 
 static __always_inline int account(struct decision *d, int reason)
@@ -53,7 +57,9 @@ static __always_inline int account(struct decision *d, int reason)
 		amount_add(total, &d->p);
 	if (d->decided)
 		account_slot(d->slot, reason_passes(reason), &d->p);
-	else if (reason_passes(reason))
+	else if (reason_passes(reason) && d->picked == 1)
+		account_limit(d, 0);
+	else if (reason_passes(reason) && d->picked)
 		account_limits(d);
 	return 0;
 }

@@ -39,8 +39,10 @@ static __always_inline int limits_peek(struct decision *d)
 	return OUTCOME_WITHIN;
 }
 
-static __always_inline void limits_refund(struct decision *d, __u32 count)
+__noinline int limits_refund(struct decision *d, __u32 count)
 {
+	if (!d)
+		return 0;
 	for (__u32 i = 0; i < DECISION_MAX && i < count; i++) {
 		struct rl_rule *rule = picked_rule(d, i);
 
@@ -48,6 +50,7 @@ static __always_inline void limits_refund(struct decision *d, __u32 count)
 		if (rule && d->picked & ~d->shadowed & 1u << i)
 			limit_refund(&d->p, rule);
 	}
+	return 0;
 }
 
 /* Takes from one limit after the other; when one refuses, gives back what the others took. */

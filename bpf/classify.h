@@ -165,8 +165,10 @@ static __always_inline int plain_collect(struct decision *d, __u32 slot, __u32 a
 	return action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
 }
 
-static __always_inline int value_collect(struct decision *d, const struct rl_prefix_value *value)
+__noinline int value_collect(struct decision *d, const struct rl_prefix_value *value)
 {
+	if (!d || !value)
+		return FOUND_NONE;
 	if (value->range.count)
 		return group_collect(d, &value->range, 0);
 	if (is_expired(value->expires_ns))

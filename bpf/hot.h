@@ -202,9 +202,9 @@ static __always_inline __u64 hot_recall(struct rl_hot_set *set, __u64 fingerprin
 }
 
 /* Gives the key a slot with this word. The slot is nobody's while it changes hands, so that a word
- * is always read with the fingerprint that it belongs to. idle: only if nobody owes there. */
+ * is always read with the fingerprint that it belongs to. */
 static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot *victim,
-				     __u64 fingerprint, __u64 word, __u64 now, bool idle)
+				     __u64 fingerprint, __u64 word, __u64 now)
 {
 	__u64 old = *(volatile __u64 *)&victim->fingerprint, flagged;
 	__u64 word_before = *(volatile __u64 *)&victim->word;
@@ -212,8 +212,6 @@ static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot 
 	flagged = *(volatile __u64 *)&victim->fingerprint;
 	if ((flagged ^ old) & ~HOT_SPILLED || (old & ~HOT_FLAGS) == HOT_NOBODY)
 		return; /* another CPU has just used it, or is giving it to another key */
-	if (idle && hot_debt(word_before, now))
-		return;
 	if (!(old & HOT_REFUSED) && hot_debt(word_before, now))
 		hot_evict(set, old, word_before);
 	flagged = *(volatile __u64 *)&victim->fingerprint; /* with the hint, if it has one now */
@@ -229,7 +227,7 @@ static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot 
 static __always_inline void hot_insert(struct rl_hot_set *set, __u64 fingerprint, __u64 word,
 				       __u64 now)
 {
-	hot_give(set, hot_victim(set, now), fingerprint, word, now, false);
+	hot_give(set, hot_victim(set, now), fingerprint, word, now);
 }
 
 /* The key was seen more than once. */
@@ -304,27 +302,52 @@ static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *r
 			   &next);
 }
 
-/* bucket_take from a slot as long as it is the key's; GCRA_LOST: it no longer is. */
-static __always_inline enum gcra_tried hot_slot_take(struct packet *p, const struct rl_rule *rule,
-						     struct rl_hot_slot *slot, __u64 fingerprint,
-						     __u64 now, __u64 amount)
+/* One attempt of bucket_take from a slot that is the key's. */
+static __always_inline enum gcra_tried hot_slot_try(struct packet *p, const struct rl_rule *rule,
+						    struct rl_hot_slot *slot, __u64 now,
+						    __u64 amount, __u64 old)
 {
+	enum gcra_tried tried;
 	__u64 level;
 
-	for (int i = 0; i < GCRA_TRIES; i++) {
+	gcra_settle_from(&rule->gcra, &slot->word, old, now);
+	tried = gcra_try(&rule->gcra, &slot->word, old, now, amount, &p->taken, &level);
+	if (tried == GCRA_TAKEN)
+		packet_hold(p, rule, level);
+	return tried;
+}
+
+/* The others, after another CPU was quicker. GCRA_LOST: it no longer is the key's. */
+__noinline int hot_slot_retry(struct packet *p, const struct rl_rule *rule,
+			      struct rl_hot_slot *slot, __u64 fingerprint, __u64 now)
+{
+	if (!p || !rule || !slot)
+		return GCRA_REFUSED;
+	for (int i = 1; i < GCRA_TRIES; i++) {
 		__u64 old = *(volatile __u64 *)&slot->word;
 		enum gcra_tried tried;
 
 		if (!hot_is(slot, fingerprint))
 			return GCRA_LOST;
-		gcra_settle_from(&rule->gcra, &slot->word, old, now);
-		tried = gcra_try(&rule->gcra, &slot->word, old, now, amount, &p->taken, &level);
-		if (tried == GCRA_TAKEN)
-			packet_hold(p, rule, level);
+		tried = hot_slot_try(p, rule, slot, now, limit_amount(p, rule), old);
 		if (tried != GCRA_LOST)
 			return tried;
 	}
 	return GCRA_REFUSED;
+}
+
+/* GCRA_LOST: the slot is not the key's. */
+static __always_inline enum gcra_tried hot_slot_take(struct packet *p, const struct rl_rule *rule,
+						     struct rl_hot_slot *slot, __u64 fingerprint,
+						     __u64 now, __u64 amount)
+{
+	__u64 old = *(volatile __u64 *)&slot->word;
+	enum gcra_tried tried;
+
+	if (!hot_is(slot, fingerprint))
+		return GCRA_LOST;
+	tried = hot_slot_try(p, rule, slot, now, amount, old);
+	return tried == GCRA_LOST ? hot_slot_retry(p, rule, slot, fingerprint, now) : tried;
 }
 
 /* Takes from the key's bucket; a key that is in no slot gets one. */

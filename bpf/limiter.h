@@ -416,7 +416,7 @@ __noinline int limit_refused(struct packet *p, const struct rl_rule *rule)
 		key_build(&key, p, rule);
 		ban_start(p, rule, &key);
 	} else if (packet_count(p) == 1) {
-		standing_keep(p, rule, gcra_now(clock_tick()));
+		standing_keep(p, rule);
 	}
 	return 0;
 }

@@ -68,6 +68,19 @@ struct {
 	__type(value, struct rl_hot_set);
 } hot SEC(".maps");
 
+/* Refusals that stand: standing.h. */
+struct refusal_set {
+	__u64 word[RL_REFUSAL_WAYS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
+	__uint(max_entries, 1);            /* at attach: a power of two */
+	__type(key, __u32);
+	__type(value, struct refusal_set);
+} refusals SEC(".maps");
+
 /* What the hot table had no room for, by fingerprint. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -24,12 +24,15 @@ static __always_inline void packet_hold(struct packet *p, const struct rl_rule *
 		p->wait = level;
 }
 
-/* Takes from the bucket of this word; p->taken is what is to be given back. */
-static __always_inline bool bucket_take(struct packet *p, const struct rl_rule *rule, __u64 *word,
-					__u64 now, __u64 amount)
+/* Takes from the bucket of this word; p->taken is what is to be given back. Apart, as is whatever
+ * tries repeatedly: the verifier goes through all the tries, here once, else for all that call. */
+__noinline int bucket_take(struct packet *p, const struct rl_rule *rule, __u64 *word, __u64 now,
+			   __u64 amount)
 {
 	__u64 level;
 
+	if (!p || !rule || !word)
+		return false;
 	if (!gcra_queue(&rule->gcra, word, now, amount, &p->taken, &level))
 		return false;
 	packet_hold(p, rule, level);

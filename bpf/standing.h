@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Refusals that stand: of an address that its first limit refuses for certain until some time,
- * whatever the packet. In a flood most packets end here: they cost one line of the hot table, and
- * no look-up of prefix, rule or bucket.
+ * whatever the packet. In a flood most packets end here: they cost half a cache line, and no
+ * look-up of prefix, rule or bucket.
  *
- * It is a slot of the hot table with HOT_REFUSED. Its fingerprint is the address under the policy's
- * generation, so that a swap leaves none; its word is until when, and by which rule's counters
- * (algorithm/standing_word.h). It takes no slot from anybody who owes, and gives its own to whoever
- * wants one. Whose refusals may stand is said when a policy is compiled (compile.c: rule_stands);
- * that this packet met no condition on its way is seen here (packet.steady).
+ * They are words of eight bytes (algorithm/standing_word.h), four to a set, in a map of their own:
+ * a mebibyte by default, so that they stay in a core's own cache whatever else wants the shared
+ * one. A word is of the address under the policy's generation, so that a swap leaves none. It takes
+ * the place of none that still holds; who finds no room is refused by the bucket. Whose refusals
+ * may stand is said when a policy is compiled (compile.c: rule_stands); that this packet met no
+ * condition on its way is seen here (packet.steady).
+ *
+ * Two addresses of one set are taken for one, for a second at most, once in 2^34 such pairs.
  *
  * Of limits that go by the tick clock, which gives all packets of a tick the same answer. A sliding
  * log goes by the precise one: its refusals end two ticks early, because a tick may be late.
  *
- * Races: a bucket that is given back admits earlier. Who gives back does so first and then takes
- * the refusal away; who refuses looks at the bucket once more afterwards.
+ * Races: a word is written as a whole; of two CPUs that write one the later is kept. A bucket that
+ * is given back admits earlier. Who gives back does so first and then takes the refusal away; who
+ * refuses looks at the bucket once more afterwards.
  */
 #ifndef RLCTL_STANDING_H
 #define RLCTL_STANDING_H
@@ -21,14 +25,7 @@
 #include "algorithm/standing_word.h"
 #include "newcomer.h"
 
-/* So that what two CPUs do at once is never for longer, nor a way kept when nobody asks any more.
- */
-#define STANDING_MOST (1000000000ULL << RL_GRAIN_SHIFT)
-
-static __always_inline struct hot_key standing_key(const struct packet *p, __u64 generation)
-{
-	return hot_standing_key(p->home_hash, generation, hot_mask);
-}
+const volatile __u32 refusal_mask = 0; /* sets - 1; set at attach */
 
 /* Is the address of those that a refusal can stand for? */
 static __always_inline bool standing_may(const struct packet *p, __u32 uses)
@@ -36,81 +33,104 @@ static __always_inline bool standing_may(const struct packet *p, __u32 uses)
 	return uses & (p->flags & PACKET_IPV4 ? RL_USE_STANDING4 : RL_USE_STANDING6);
 }
 
+/* *time: now_ns, as the set goes by it. */
+static __always_inline struct refusal_set *refusal_set_of(const struct packet *p, __u64 now_ns,
+							  __u64 *time)
+{
+	__u32 index = standing_set(p->home_hash, refusal_mask);
+
+	*time = standing_time(now_ns, index);
+	return bpf_map_lookup_elem(&refusals, &index);
+}
+
+/* 1 if the way is the owner's, else 0; without a branch, as hot_is_way. */
+static __always_inline __u64 refusal_is_way(const struct refusal_set *set, int way, __u64 owner)
+{
+	__u64 differs = (set->word[way] ^ owner) >> STANDING_OWNER_SHIFT;
+
+	barrier_var(differs);
+	return (differs - 1) >> 63;
+}
+
 /* The word of the refusal that stands; 0: none does. */
 static __always_inline __u64 standing_find(const struct packet *p, __u64 generation)
 {
-	struct hot_key key = standing_key(p, generation);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
-	__u64 word, debt;
+	__u64 owner, second, third, fourth, way, word, time;
+	struct refusal_set *set = refusal_set_of(p, clock_tick(), &time);
 
-	if (!slot)
+	if (!set)
 		return 0;
-	word = *(volatile __u64 *)&slot->word;
-	debt = hot_debt(word, gcra_now(clock_tick()));
-	if (!debt || debt > 2 * STANDING_MOST || !hot_is(slot, key.fingerprint))
+	owner = standing_owner(p->home_hash, generation, time);
+	second = refusal_is_way(set, 1, owner);
+	third = refusal_is_way(set, 2, owner);
+	fourth = refusal_is_way(set, 3, owner);
+	way = second | third << 1 | fourth * 3;
+	barrier_var(way);
+	word = *(volatile __u64 *)&set->word[way & (RL_REFUSAL_WAYS - 1)];
+	if (!standing_is_of(word, owner) || standing_unit(time) >= standing_end_unit(word))
 		return 0;
 	return word;
-}
-
-/* A way that holds nothing any more; buckets take the first ones. */
-static __always_inline struct rl_hot_slot *standing_idle(struct rl_hot_set *set, __u64 now)
-{
-#pragma unroll
-	for (int i = RL_HOT_WAYS - 1; i >= 0; i--)
-		if (!hot_debt(set->slot[i].word, now))
-			return &set->slot[i];
-	return NULL;
 }
 
 /* Is there room for a refusal? Asked first, because where there is none there will be none for
  * long. */
 static __always_inline bool standing_has_room(const struct packet *p)
 {
-	struct hot_key key = standing_key(p, 0);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	__u64 time;
+	struct refusal_set *set = refusal_set_of(p, clock_tick(), &time);
 
-	return p->steady && set && standing_idle(set, gcra_now(clock_tick()));
+	if (!p->steady || !set)
+		return false;
+#pragma unroll
+	for (int i = 0; i < RL_REFUSAL_WAYS; i++)
+		if (standing_is_idle(set->word[i], time))
+			return true;
+	return false;
 }
 
-__noinline int standing_put(struct packet *p, const struct rl_rule *rule, __u64 until, __u64 now)
+__noinline int standing_put(struct packet *p, const struct rl_rule *rule, __u64 left_ns,
+			    __u64 now_ns)
 {
-	struct rl_hot_slot *slot;
-	struct rl_hot_set *set;
-	struct hot_key key;
-	__u64 word;
+	__u64 tick_ns = rule && rule->clock == RL_CLOCK_TICK && !clock_injected ? clock_tick_ns : 0;
+	struct refusal_set *set;
+	__u64 owner, word, time;
+	int way = -1;
 
 	if (!p || !rule)
 		return 0;
-	key = standing_key(p, rule->generation);
-	set = bpf_map_lookup_elem(&hot, &key.set);
-	if (!set)
+	set = refusal_set_of(p, now_ns, &time);
+	owner = standing_owner(p->home_hash, rule->generation, time);
+	word = standing_word(owner, time, time + left_ns, tick_ns, rule->slot);
+	if (!set || !word)
 		return 0;
-	word = standing_word(until, now, rule->clock == RL_CLOCK_TICK && !clock_injected,
-			     rule->slot);
-	slot = hot_match(set, key.fingerprint);
-	if (slot) {
-		hot_set(slot, key.fingerprint, word);
-		return 0;
+	for (int i = 0; i < RL_REFUSAL_WAYS; i++) {
+		__u64 old = *(volatile __u64 *)&set->word[i];
+
+		if (standing_is_of(old, owner)) { /* the one that has just ended */
+			way = i;
+			break;
+		}
+		if (way < 0 && standing_is_idle(old, time))
+			way = i;
 	}
-	slot = standing_idle(set, now);
-	if (slot)
-		hot_give(set, slot, key.fingerprint | HOT_REFUSED, word, now, true);
+	if (way >= 0)
+		*(volatile __u64 *)&set->word[way & (RL_REFUSAL_WAYS - 1)] = word;
 	return 0;
 }
 
 /* What was refused for certain is to be asked again. Two CPUs may have taken a way each. */
 __noinline int standing_end(struct packet *p, const struct rl_rule *rule)
 {
-	struct rl_hot_set *set;
-	struct hot_key key;
+	struct refusal_set *set;
+	__u64 owner, time;
 
 	if (!p || !rule)
 		return 0;
-	key = standing_key(p, rule->generation);
-	set = bpf_map_lookup_elem(&hot, &key.set);
-	for (int i = 0; set && i < RL_HOT_WAYS; i++)
-		hot_clear(&set->slot[i], key.fingerprint);
+	set = refusal_set_of(p, clock_tick(), &time);
+	owner = standing_owner(p->home_hash, rule->generation, time);
+	for (int i = 0; set && i < RL_REFUSAL_WAYS; i++)
+		if (standing_is_of(*(volatile __u64 *)&set->word[i], owner))
+			*(volatile __u64 *)&set->word[i] = 0;
 	return 0;
 }
 
@@ -125,12 +145,12 @@ static __always_inline __u64 standing_until(const struct rl_rule *rule,
 }
 
 /* The limit has just refused the packet: lets that stand. */
-static __always_inline void standing_keep(struct packet *p, const struct rl_rule *rule, __u64 now)
+static __always_inline void standing_keep(struct packet *p, const struct rl_rule *rule)
 {
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
 	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
-	__u64 word, until;
+	__u64 now_ns = clock_tick(), now = gcra_now(now_ns), word, until;
 
 	if (!slot)
 		return;
@@ -140,9 +160,7 @@ static __always_inline void standing_keep(struct packet *p, const struct rl_rule
 		until -= 2 * gcra_now(clock_tick_ns);
 	if ((__s64)(until - now) <= 0)
 		return;
-	if (until - now > STANDING_MOST)
-		until = now + STANDING_MOST;
-	standing_put(p, rule, until, now);
+	standing_put(p, rule, (until - now) >> RL_GRAIN_SHIFT, now_ns);
 	__sync_fetch_and_add(&p->taken, 0); /* a barrier between the two */
 	if (*(volatile __u64 *)&slot->word != word || !hot_is(slot, key.fingerprint))
 		standing_end(p, rule);

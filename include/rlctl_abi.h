@@ -9,7 +9,7 @@
 
 #include <linux/types.h>
 
-#define RL_ABI_VERSION 4u
+#define RL_ABI_VERSION 5u
 
 /* Every enum below comes from one table: RL_X(NAME, "spelling"). */
 #define RL_ENUM(prefix, name, ...) prefix##name,
@@ -182,7 +182,8 @@ enum rl_rule_flag {
 #define RL_RULE_LANE_SHIFT    14 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
 #define RL_LANES              4 /* neighbouring sets of the hot table that an address's limits share */
 
-#define RL_STANDING_SLOT_BITS 22 /* of a rule whose refusals may stand */
+#define RL_STANDING_SLOT_BITS 18 /* of a rule whose refusals may stand */
+#define RL_REFUSAL_WAYS       4  /* refusals in a set of theirs, half a cache line */
 
 /* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
  * the next one is built. Most packets need no more of it than its first cache line. */

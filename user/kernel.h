@@ -53,6 +53,7 @@ struct attach_options {
 	X(sources)       \
 	X(hot)           \
 	X(spilled)       \
+	X(refusals)      \
 	X(prefix_cache)  \
 	X(pressure)      \
 	X(flows)         \

@@ -9,7 +9,7 @@
 #include <bpf/bpf.h>
 
 #include "algorithm/gcra.h"
-#include "algorithm/hot_hash.h"
+#include "algorithm/standing_word.h"
 #include "kernel_internal.h"
 #include "units.h"
 
@@ -135,21 +135,21 @@ static void slot_clear(struct rl_hot_slot *slot, uint64_t fingerprint)
 			return;
 }
 
-/* The refusals that stand for the address: bpf/standing.h. Called when what they were made of is
- * gone, or a packet would make one anew. */
-static void standing_forget(const struct hot_table *table, const struct rl_rule *numbers,
-			    const struct rl_state_key *key)
+/* The refusals that stand for the address, and with them those of its set: packets make what is
+ * true of them anew. bpf/standing.h. Called when what they were made of is gone. */
+static int standing_forget(const struct hot_table *table, const struct rl_rule *numbers,
+			   const struct rl_state_key *key)
 {
+	const struct instance *instance = table->instance;
 	bool ipv4 = prefix_is_ipv4(key->addr, 128);
-	struct hot_key hot;
+	static const uint64_t none[RL_REFUSAL_WAYS];
+	uint32_t set;
 
 	if (!(numbers->flags & RL_RULE_HOME))
-		return;
-	hot = hot_standing_key(address_hash(table, numbers, key->addr, ipv4, true),
-			       instance_generation(table->instance),
-			       table->instance->info.hot_sets - 1);
-	for (int i = 0; i < RL_HOT_WAYS; i++)
-		slot_clear(&table->sets[hot.set].slot[i], hot.fingerprint);
+		return 0;
+	set = standing_set(address_hash(table, numbers, key->addr, ipv4, true),
+			   refusal_sets(&instance->info) - 1);
+	return bpf_map_update_elem(instance->fd.refusals, &set, none, BPF_ANY);
 }
 
 int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
@@ -161,8 +161,8 @@ int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 
 	if (slot)
 		slot_clear(slot, hot.fingerprint);
-	standing_forget(table, numbers, key);
-	return ret == -ENOENT ? 0 : ret;
+	ret = ret == -ENOENT ? 0 : ret;
+	return ret ?: standing_forget(table, numbers, key);
 }
 
 static uint64_t sets_live(const struct rl_hot_set *sets, uint32_t count, uint64_t now)

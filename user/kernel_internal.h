@@ -217,6 +217,12 @@ void pins_sweep(const char *root);
 
 /* ---- kernel_hot.c: the hot table. Silent. */
 
+/* Refusals that stand: one for two sources. */
+static inline uint32_t refusal_sets(const struct rl_instance *info)
+{
+	return info->hot_sets > 1 ? info->hot_sets / 2 : 1;
+}
+
 struct hot_table {
 	const struct instance *instance;
 	struct rl_hot_set *sets; /* NULL where the map is open for reading alone */

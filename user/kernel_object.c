@@ -67,6 +67,8 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	skel->rodata->cache_mask = info->cache_sets - 1;
 	skel->rodata->hot_mask = info->hot_sets - 1;
 	bpf_map__set_max_entries(skel->maps.hot, info->hot_sets);
+	skel->rodata->refusal_mask = refusal_sets(info) - 1;
+	bpf_map__set_max_entries(skel->maps.refusals, refusal_sets(info));
 	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
 	bpf_map__set_max_entries(skel->maps.spilled, info->bans);
 	skel->rodata->log_depth = info->log_depth;

@@ -69,11 +69,4 @@ static __always_inline struct hot_key hot_key_of(__u64 address, __u64 rest, __u3
 	};
 }
 
-/* Of a refusal that stands (standing.h). address: hot_hash_word of it. Beside the set of the
- * bucket, so that four addresses that share that have room for theirs. */
-static __always_inline struct hot_key hot_standing_key(__u64 address, __u64 generation, __u32 mask)
-{
-	return hot_key_of(address, generation * HOT_GENERATION, 1, mask);
-}
-
 #endif

@@ -1,34 +1,95 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Until when a refusal stands, and by which rule's counters, in one word that compares like a time.
- * Pure; compiles for BPF and for the host.
+/* A refusal that stands, in one word: whose, until when, and by which rule's counters. Pure;
+ * compiles for BPF and for the host.
  *
- * Times are grains. The low bits are the counters' slot, so that the word is up to 0.52 ms early;
- * but of a clock that only tells ticks (of 0.6 ms or more) it is at least until the next one.
+ * Time is cut into epochs of 1.07 s, and those into 1024 units of 1.05 ms. Bits, from the top: 34
+ * of the address's hash, mixed with the policy's generation and the epoch, so that another policy
+ * or another epoch has none; 2 of the epoch, by which words of former ones are known to be idle;
+ * 10: the first unit that it does not cover; 18 of the counters' slot. 0 is nobody's. All times are
+ * those of standing_time.
  */
 #ifndef RLCTL_STANDING_WORD_H
 #define RLCTL_STANDING_WORD_H
 
 #include <stdbool.h>
 
+#include "hot_hash.h"
 #include "rlctl_abi.h"
 
-#define STANDING_GRAINS (1ULL << RL_STANDING_SLOT_BITS) /* 0.26 ms */
-#define STANDING_SLOT   (STANDING_GRAINS - 1)
+#define STANDING_UNIT_SHIFT  20 /* of nanoseconds */
+#define STANDING_EPOCH_SHIFT 30
+#define STANDING_UNITS       (1U << (STANDING_EPOCH_SHIFT - STANDING_UNIT_SHIFT))
+#define STANDING_OWNER_SHIFT (RL_STANDING_SLOT_BITS + STANDING_EPOCH_SHIFT - STANDING_UNIT_SHIFT)
+#define STANDING_TAG_SHIFT   (STANDING_OWNER_SHIFT + 2)
 
-/* The word of what is refused at every time before `until`, which is later than `now`. It is
- * refused while the word is later than the time, as of every bucket's word. */
-static __always_inline __u64 standing_word(__u64 until, __u64 now, bool ticks, __u32 slot)
+/* Where the words of an address are. mask: sets - 1. Up to 2^22 sets the tag has none of the bits
+ * that chose the set. */
+static __always_inline __u32 standing_set(__u64 address, __u32 mask)
 {
-	__u64 early = until - STANDING_GRAINS, next = now + STANDING_GRAINS;
+	return (__u32)(address >> 8) & mask;
+}
 
-	if (ticks && (__s64)(early - next) < 0)
-		early = next;
-	return (early & ~STANDING_SLOT) | slot;
+/* The time that words of this set go by: epochs of different sets begin at different times, so that
+ * not all refusals end at once. */
+static __always_inline __u64 standing_time(__u64 now_ns, __u32 set)
+{
+	return now_ns + ((__u64)(set & (STANDING_UNITS - 1)) << STANDING_UNIT_SHIFT);
+}
+
+static __always_inline __u32 standing_unit(__u64 now_ns)
+{
+	return now_ns >> STANDING_UNIT_SHIFT & (STANDING_UNITS - 1);
+}
+
+/* The upper bits of a word of this address at this time. address: hot_hash_word of it. */
+static __always_inline __u64 standing_owner(__u64 address, __u64 generation, __u64 now_ns)
+{
+	__u64 epoch = now_ns >> STANDING_EPOCH_SHIFT;
+	__u64 tag = address ^ generation * HOT_GENERATION ^ epoch * 0x9e3779b97f4a7c15ULL;
+
+	tag = tag >> STANDING_TAG_SHIFT << STANDING_TAG_SHIFT;
+	return tag | (epoch & 3) << STANDING_OWNER_SHIFT;
+}
+
+static __always_inline bool standing_is_of(__u64 word, __u64 owner)
+{
+	return (word ^ owner) >> STANDING_OWNER_SHIFT == 0;
+}
+
+/* The first unit that it does not cover. */
+static __always_inline __u32 standing_end_unit(__u64 word)
+{
+	return word >> RL_STANDING_SLOT_BITS & (STANDING_UNITS - 1);
 }
 
 static __always_inline __u32 standing_slot(__u64 word)
 {
-	return word & STANDING_SLOT;
+	return word & ((1U << RL_STANDING_SLOT_BITS) - 1);
+}
+
+/* Does it hold nothing any more, whosever it is? */
+static __always_inline bool standing_is_idle(__u64 word, __u64 now_ns)
+{
+	return ((word >> STANDING_OWNER_SHIFT ^ now_ns >> STANDING_EPOCH_SHIFT) & 3) ||
+	       standing_end_unit(word) <= standing_unit(now_ns);
+}
+
+/* What is refused at every time before until_ns, which is later than now_ns, by a clock that only
+ * tells ticks of tick_ns, or by any (0). The word of owner; 0 where that is too short to be kept.
+ */
+static __always_inline __u64 standing_word(__u64 owner, __u64 now_ns, __u64 until_ns, __u64 tick_ns,
+					   __u32 slot)
+{
+	__u64 left = (until_ns >> STANDING_UNIT_SHIFT) - (now_ns >> STANDING_UNIT_SHIFT);
+	__u64 end = standing_unit(now_ns) + left;
+
+	if (!left && tick_ns >> STANDING_UNIT_SHIFT)
+		end++; /* of the next tick it is too early to tell */
+	if (left >= STANDING_UNITS || end >= STANDING_UNITS)
+		end = STANDING_UNITS - 1;
+	if (end <= standing_unit(now_ns))
+		return 0;
+	return owner | end << RL_STANDING_SLOT_BITS | slot;
 }
 
 #endif

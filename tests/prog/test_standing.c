@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <bpf/bpf.h>
+
 #include "algorithm/standing_word.h"
 #include "rig.h"
 #include "script.h"
@@ -131,23 +133,55 @@ static void row_test(void **state)
 static struct rig *rig;
 static uint8_t addr[16];
 
-/* Of the address; NULL: none stands. */
-static struct rl_hot_slot *standing(void)
+static uint64_t address_hash(const uint8_t of[16])
 {
-	const struct rl_instance *info = &rig->instance.info;
-	bool ipv4 = prefix_is_ipv4(addr, 128);
-	struct rl_hot_set *set;
-	struct hot_key key;
+	bool ipv4 = prefix_is_ipv4(of, 128);
 	uint64_t half[2];
 
-	memcpy(half, addr, sizeof(half));
-	key = hot_standing_key(hot_hash_word(info->hot_seed, ipv4, half[ipv4]),
-			       instance_generation(&rig->instance), info->hot_sets - 1);
-	set = &rig->table.sets[key.set];
-	for (int i = 0; i < RL_HOT_WAYS; i++)
-		if ((set->slot[i].fingerprint & ~HOT_FLAGS) == key.fingerprint && set->slot[i].word)
-			return &set->slot[i];
-	return NULL;
+	memcpy(half, of, sizeof(half));
+	return hot_hash_word(rig->instance.info.hot_seed, ipv4, half[ipv4]);
+}
+
+static uint32_t set_of(const uint8_t of[16])
+{
+	return standing_set(address_hash(of), refusal_sets(&rig->instance.info) - 1);
+}
+
+static void set_read(uint64_t words[RL_REFUSAL_WAYS])
+{
+	uint32_t set = set_of(addr);
+
+	assert_int_equal(bpf_map_lookup_elem(rig->instance.fd.refusals, &set, words), 0);
+}
+
+static void set_write(const uint64_t words[RL_REFUSAL_WAYS])
+{
+	uint32_t set = set_of(addr);
+
+	assert_int_equal(bpf_map_update_elem(rig->instance.fd.refusals, &set, words, BPF_ANY), 0);
+}
+
+/* How many stand for the address. */
+static int standing(void)
+{
+	uint64_t words[RL_REFUSAL_WAYS], generation = instance_generation(&rig->instance);
+	uint64_t time = standing_time(rig->now_ns, set_of(addr));
+	uint64_t owner = standing_owner(address_hash(addr), generation, time);
+	int found = 0;
+
+	set_read(words);
+	for (int i = 0; i < RL_REFUSAL_WAYS; i++)
+		found += standing_is_of(words[i], owner) && !standing_is_idle(words[i], time);
+	return found;
+}
+
+/* So that the address's set has a whole epoch before it. */
+static void epoch_begin(void)
+{
+	uint64_t time = standing_time(rig->now_ns, set_of(addr));
+
+	rig_clock(rig, rig->now_ns + (1ull << STANDING_EPOCH_SHIFT) -
+			       (time & ((1ull << STANDING_EPOCH_SHIFT) - 1)));
 }
 
 static const struct stands_row {
@@ -192,14 +226,15 @@ static void stands_test(void **state)
 		else
 			address_ip6(addr, 0, 1);
 		frame_source(&frames[ip4], addr);
+		epoch_begin();
 		for (int i = 0; i < 4; i++)
 			rig_run(rig, &frames[ip4]);
-		if ((standing() != NULL) != (ip4 ? row->stands4 : row->stands6))
+		if ((standing() == 1) != (ip4 ? row->stands4 : row->stands6))
 			fail_msg("%s: IPv%d", row->rules, ip4 ? 4 : 6);
 	}
 }
 
-/* The packets are answered by it, not by the bucket; for a second, then the bucket is asked again.
+/* The packets are answered by it, not by the bucket; for an epoch, then the bucket is asked again.
  */
 static void answers_test(void **state)
 {
@@ -210,75 +245,110 @@ static void answers_test(void **state)
 	rig_policy(rig, "any limit 1/h burst 1");
 	numbers = rig_numbers(rig, 0);
 	address_ip4(addr, 1);
+	epoch_begin();
 	assert_int_equal(rig_within(rig, addr, 3), 1);
 	slot = rig_slot(rig, &numbers, addr);
 	assert_non_null(slot);
 	slot->word = 0;
 	assert_int_equal(rig_within(rig, addr, 3), 0);
-	rig_clock(rig, rig->now_ns + NS_PER_SECOND);
+	rig_clock(rig, rig->now_ns + (1ull << STANDING_EPOCH_SHIFT));
 	assert_int_equal(rig_within(rig, addr, 3), 1);
-	assert_non_null(standing());
+	assert_int_equal(standing(), 1);
 }
 
 /* Also where two CPUs have made one each. */
 static void forgiven_test(void **state)
 {
-	struct rl_hot_slot *slot, *twin;
+	uint64_t words[RL_REFUSAL_WAYS];
 
 	(void)state;
 	rig_policy(rig, "any limit 1/h burst 1");
 	address_ip4(addr, 1);
+	epoch_begin();
 	assert_int_equal(rig_within(rig, addr, 3), 1);
-	slot = standing();
-	assert_non_null(slot);
-	twin = slot - 1; /* refusals are put into the last ways first */
-	*twin = *slot;
+	set_read(words);
+	words[RL_REFUSAL_WAYS - 1] = words[0];
+	set_write(words);
+	assert_int_equal(standing(), 2);
 	assert_int_equal(rig_forgive(rig, addr), 1);
-	assert_null(standing());
-	assert_int_equal(twin->word, 0);
+	assert_int_equal(standing(), 0);
 	assert_int_equal(rig_within(rig, addr, 3), 1);
 }
 
-/* What is not a second's is not believed. */
-static void wrong_word_test(void **state)
+/* One that has ended is renewed where it stood, though another place before that is free by now: of
+ * two the first would not be found. */
+static void renewed_test(void **state)
 {
+	uint64_t words[RL_REFUSAL_WAYS];
+
 	(void)state;
-	rig_policy(rig, "any limit 10/s burst 1");
+	rig_policy(rig, "any limit 10/s burst 2");
 	address_ip4(addr, 1);
-	assert_int_equal(rig_within(rig, addr, 3), 1);
-	standing()->word += 3 * (NS_PER_SECOND << RL_GRAIN_SHIFT);
+	epoch_begin();
+	assert_int_equal(rig_within(rig, addr, 4), 2);
+	assert_int_equal(standing(), 1);
+	set_read(words);
+	words[RL_REFUSAL_WAYS - 1] = words[0];
+	words[0] = 0;
+	set_write(words);
 	rig_clock(rig, rig->now_ns + NS_PER_SECOND / 10);
-	assert_int_equal(rig_within(rig, addr, 3), 1);
+	assert_int_equal(standing(), 0);
+	assert_int_equal(rig_within(rig, addr, 4), 1);
+	assert_int_equal(standing(), 1);
+	set_read(words);
+	assert_int_equal(words[0], 0);
 }
 
-/* Sources of the set that refusals of the crowd's go to fill it, then more come. */
-static void room_test(void **state)
+/* What is left of an epoch is nobody's in the next ones, not even where its number's last bits come
+ * again. */
+static void epochs_test(void **state)
 {
-	uint8_t crowd[6][16];
+	struct rl_hot_slot *slot;
 	struct rl_rule numbers;
+	uint64_t words[RL_REFUSAL_WAYS];
 
 	(void)state;
 	rig_policy(rig, "any limit 1/h burst 1");
 	numbers = rig_numbers(rig, 0);
-	rig_neighbours(rig, &numbers, 0, crowd, 1);
-	memcpy(addr, crowd[0], sizeof(addr));
-	for (uint32_t i = 1 << 16, found = 1; found < 5; i++) {
-		struct hot_key mine = rig_key(rig, &numbers, addr), key;
-
-		address_ip4(crowd[found], i);
-		key = rig_key(rig, &numbers, crowd[found]);
-		found += key.set == (mine.set ^ 1); /* four that fill the neighbour */
-	}
-	for (int i = 1; i < 4; i++)
-		assert_int_equal(rig_within(rig, crowd[i], 1), 1);
+	address_ip4(addr, 1);
+	epoch_begin();
 	assert_int_equal(rig_within(rig, addr, 2), 1);
-	assert_non_null(standing());
-	assert_int_equal(rig_within(rig, crowd[4], 1), 1); /* takes the place */
-	assert_null(standing());
+	assert_int_equal(standing(), 1);
+	set_read(words);
+	for (int i = 1; i <= 64; i++) {
+		slot = rig_slot(rig, &numbers, addr);
+		assert_non_null(slot);
+		slot->word = 0;
+		rig_clock(rig, rig->now_ns + (1ull << STANDING_EPOCH_SHIFT));
+		assert_int_equal(rig_within(rig, addr, 1), 1);
+		set_write(words);
+	}
+}
+
+/* Sources of one set, one more than it holds: the last is refused by its bucket, and nobody's
+ * refusal goes. */
+static void room_test(void **state)
+{
+	uint8_t crowd[RL_REFUSAL_WAYS + 1][16];
+
+	(void)state;
+	rig_policy(rig, "any limit 1/h burst 1");
+	address_ip4(addr, 1);
+	epoch_begin();
+	for (uint32_t i = 1, found = 0; found < RL_REFUSAL_WAYS + 1; i++) {
+		address_ip4(crowd[found], i);
+		found += set_of(crowd[found]) == set_of(addr);
+	}
+	for (int i = 0; i < RL_REFUSAL_WAYS + 1; i++)
+		assert_int_equal(rig_within(rig, crowd[i], 2), 1);
+	for (int i = 0; i < RL_REFUSAL_WAYS + 1; i++) {
+		memcpy(addr, crowd[i], sizeof(addr));
+		assert_int_equal(standing(), i < RL_REFUSAL_WAYS);
+		assert_int_equal(rig_within(rig, addr, 3), 0);
+	}
+	rig_clock(rig, rig->now_ns + (1ull << STANDING_EPOCH_SHIFT));
 	assert_int_equal(rig_within(rig, addr, 3), 0);
-	assert_null(standing());
-	for (int i = 1; i < 5; i++)
-		assert_int_equal(rig_within(rig, crowd[i], 1), 0);
+	assert_int_equal(standing(), 1); /* there is room again */
 	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
 }
 
@@ -302,9 +372,10 @@ int main(void)
 {
 	static struct CMUnitTest scripts[ARRAY_SIZE(rows)], stands[ARRAY_SIZE(stands_rows)];
 	const struct CMUnitTest others[] = {
-		{"it answers for a second", answers_test, rig_begin, rig_end, NULL},
+		{"it answers for an epoch", answers_test, rig_begin, rig_end, NULL},
 		{"it is forgiven", forgiven_test, rig_begin, rig_end, NULL},
-		{"it is not believed for longer", wrong_word_test, rig_begin, rig_end, NULL},
+		{"it is renewed in its place", renewed_test, rig_begin, rig_end, NULL},
+		{"it is nobody's in another epoch", epochs_test, rig_begin, rig_end, NULL},
 		{"it takes no room from anybody", room_test, rig_begin, rig_end, NULL},
 	};
 	int failed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two CPUs and one set of the hot table: while the one makes a refusal that stands, the other takes
- * from a bucket that has just become idle, whose slot it is to be. Neither's word is taken for the
- * other's, and nobody who owes loses a slot.
+/* Two CPUs and one set of refusals: while the one refuses a source of its own rule, the other
+ * refuses another by another rule. Each word is one of theirs as a whole: whose, until when and by
+ * which rule.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -9,16 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <bpf/bpf.h>
+
 #include "algorithm/standing_word.h"
 #include "rig.h"
 #include "units.h"
 
 #define ROUNDS 30000
 #define SPIN   1200 /* turns of a loop by which one is later than the other, at most */
-#define SECOND (NS_PER_SECOND << RL_GRAIN_SHIFT)
 
-/* A's limit is the faster: refused for a second at most. B's, charged to it, would be six. */
-#define POLICY "10.0.0.0/8 limit 10/m burst 10; 192.0.0.0/8 limit 1/s burst 1"
+/* A's is refused for six seconds, B's for a tenth of one. */
+#define POLICY "10.0.0.0/8 limit 10/s burst 2; 192.0.0.0/8 limit 10/m burst 1"
+enum { SLOT_B, SLOT_A }; /* in the policy's order */
 
 static struct rig *rig;
 static struct frame frame_a, frame_b;
@@ -49,98 +51,97 @@ static void *run_b(void *arg)
 	return NULL;
 }
 
-/* Sources whose refusals go to that set. */
-static void address_of_set(uint32_t set, uint32_t *from, uint8_t out[16], struct hot_key *key)
+struct source {
+	uint8_t addr[16];
+	uint64_t hash;
+};
+
+/* The next one of NET/8 whose refusals go to that set. */
+static struct source source_of_set(uint8_t net, uint32_t set, uint32_t *from)
 {
 	const struct rl_instance *info = &rig->instance.info;
-	uint64_t generation = instance_generation(&rig->instance), half[2];
+	struct source out;
+	uint64_t half[2];
 
 	do {
-		uint8_t addr[16] = {[10] = 0xff, 0xff, 192, *from >> 16, *from >> 8, *from};
+		uint8_t addr[16] = {[10] = 0xff, 0xff, net, *from >> 16, *from >> 8, *from};
 
 		++*from;
 		memcpy(half, addr, sizeof(half));
-		*key = hot_standing_key(hot_hash_word(info->hot_seed, true, half[1]), generation,
-					info->hot_sets - 1);
-		memcpy(out, addr, sizeof(addr));
-	} while (key->set != set);
+		memcpy(out.addr, addr, sizeof(addr));
+		out.hash = hot_hash_word(info->hot_seed, true, half[1]);
+	} while (standing_set(out.hash, refusal_sets(info) - 1) != set);
+	return out;
 }
 
-/* Two ways owe for long, one is B's and idle, one is free. */
-static void set_prepare(struct rl_hot_set *set, const struct hot_key *b)
+/* How many words are the source's, of those that hold; each is of its rule, and true. */
+static uint32_t words_of(const uint64_t words[RL_REFUSAL_WAYS], const struct source *source,
+			 uint32_t slot, uint64_t most_ns)
 {
-	uint64_t now = rig->now_ns << RL_GRAIN_SHIFT;
+	uint32_t set = standing_set(source->hash, refusal_sets(&rig->instance.info) - 1);
+	uint64_t time = standing_time(rig->now_ns, set);
+	uint64_t owner = standing_owner(source->hash, instance_generation(&rig->instance), time);
+	uint32_t found = 0;
 
-	set->slot[0] = (struct rl_hot_slot){0};
-	set->slot[1] = (struct rl_hot_slot){b->fingerprint, now - 5};
-	for (int way = 2; way < RL_HOT_WAYS; way++)
-		set->slot[way] = (struct rl_hot_slot){(uint64_t)way << 40, now + (SECOND << 20)};
-}
-
-/* 1: A's refusal stands. */
-static int set_judge(const struct rl_hot_set *set, const struct hot_key *a)
-{
-	uint64_t now = rig->now_ns << RL_GRAIN_SHIFT;
-	int stands = 0;
-
-	for (int way = 0; way < RL_HOT_WAYS; way++) {
-		uint64_t word = set->slot[way].word;
-
-		if ((set->slot[way].fingerprint & ~HOT_FLAGS) != a->fingerprint ||
-		    (int64_t)(word - now) <= 0)
+	for (int i = 0; i < RL_REFUSAL_WAYS; i++) {
+		if (!standing_is_of(words[i], owner) || standing_is_idle(words[i], time))
 			continue;
-		stands = 1;
-		assert_true(word - now <= SECOND);
-		assert_true(standing_slot(word) <= 1); /* the policy's rules */
+		found++;
+		assert_int_equal(standing_slot(words[i]), slot);
+		assert_true(standing_end_unit(words[i]) - standing_unit(time) <= most_ns >>
+			    STANDING_UNIT_SHIFT);
 	}
-	for (int way = 2; way < RL_HOT_WAYS; way++)
-		assert_true(set->slot[way].fingerprint >> 40 == (uint64_t)way);
-	return stands;
+	return found;
 }
 
 static void race_test(void **state)
 {
 	struct rig_options options = {.seed = {5, 8}, .sources = 64};
-	uint32_t from = 0, stood = 0;
-	struct rl_rule numbers;
-	struct hot_key a, b;
-	uint8_t addr[16];
+	uint32_t from_a = 1, from_b = 1, stood = 0;
+	uint64_t words[RL_REFUSAL_WAYS];
 	pthread_t thread;
 
 	(void)state;
 	rig = rig_open(&options);
 	assert_non_null(rig);
 	rig_policy(rig, POLICY);
-	numbers = rig_numbers(rig, 0);
 	frame_build(&frame_a, "ip4 udp");
 	frame_build(&frame_b, "ip4 udp");
-	address_ip4(addr, 1);
-	frame_source(&frame_b, addr);
-	b = rig_key(rig, &numbers, addr);
 	cpu_stay(0);
 	assert_int_equal(pthread_create(&thread, NULL, run_b, NULL), 0);
 	for (uint32_t i = 1; i <= ROUNDS; i++) {
-		struct rl_hot_set *set = &rig->table.sets[b.set];
+		uint32_t set = i % refusal_sets(&rig->instance.info), own, others;
+		struct source a = source_of_set(192, set, &from_a);
+		struct source b = source_of_set(10, set, &from_b);
 
-		address_of_set(b.set, &from, addr, &a);
-		rig_clock(rig, rig->now_ns + 180 * NS_PER_SECOND);
-		set_prepare(set, &b);
-		frame_source(&frame_a, addr);
+		memset(words, 0, sizeof(words));
+		bpf_map_update_elem(rig->instance.fd.refusals, &set, words, BPF_ANY);
+		/* none of those before owes, and the epoch has time left */
+		rig_clock(rig,
+			  (((rig->now_ns >> STANDING_EPOCH_SHIFT) + 13) << STANDING_EPOCH_SHIFT) -
+				  standing_time(0, set));
+		frame_source(&frame_a, a.addr);
+		frame_source(&frame_b, b.addr);
 		rig_passes(rig, &frame_a);
+		rig_passes(rig, &frame_b);
+		rig_passes(rig, &frame_b);
 		b_is_done = false;
 		round_of_b = i;
 		for (volatile uint32_t spin = i % SPIN; spin; spin--)
 			;
-		rig_passes(rig, &frame_a);
+		assert_int_equal(rig_passes(rig, &frame_a), 0);
 		while (!b_is_done)
 			;
-		stood += set_judge(set, &a);
+		assert_int_equal(bpf_map_lookup_elem(rig->instance.fd.refusals, &set, words), 0);
+		own = words_of(words, &a, SLOT_A, 6 * NS_PER_SECOND);
+		others = words_of(words, &b, SLOT_B, 100000000);
+		assert_true(own <= 1 && others <= 1 && own + others >= 1);
+		stood += own + others;
 	}
 	ended = true;
 	pthread_join(thread, NULL);
-	print_message("# %u of %u refusals stood\n", stood, ROUNDS);
-	assert_true(stood > ROUNDS / 2);
-	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
+	print_message("# %u of %u refusals stood\n", stood, 2 * ROUNDS);
+	assert_true(stood > ROUNDS);
 	rig_close(rig);
 }
 
@@ -148,7 +149,7 @@ int main(void)
 {
 	cpu_set_t usable;
 	const struct CMUnitTest tests[] = {
-		{"a refusal is made where another takes", race_test, NULL, NULL, NULL},
+		{"two refusals are made at once", race_test, NULL, NULL, NULL},
 	};
 
 	if (sched_getaffinity(0, sizeof(usable), &usable) || CPU_COUNT(&usable) < 2) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Until when a refusal stands: never longer than it is true, whatever the clock, and of a clock
- * that tells ticks at every tick at which it is true, but for those within half a millisecond of
- * its end.
+/* A refusal's word: never longer than it is true, whatever the clock; of a clock that tells ticks
+ * of more than a unit, at every tick at which it is true but for those within a unit of its end;
+ * nobody else's, and nothing in another epoch or under another policy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,9 @@
 #include "random.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define MS            (1000000ull << RL_GRAIN_SHIFT)
+#define MS            1000000ull
+#define UNIT          (1ull << STANDING_UNIT_SHIFT)
+#define EPOCH         (1ull << STANDING_EPOCH_SHIFT)
 #define SLOT_MAX      ((1u << RL_STANDING_SLOT_BITS) - 1)
 #define TRIES         20000
 #define TICKS         40
@@ -27,13 +29,19 @@ static uint64_t any(void)
 }
 
 /* As a packet asks. */
-static bool is_refused(uint64_t word, uint64_t now)
+static bool is_refused(uint64_t word, uint64_t address, uint64_t generation, uint64_t now)
 {
-	return (int64_t)(word - now) > 0;
+	return standing_is_of(word, standing_owner(address, generation, now)) &&
+	       standing_unit(now) < standing_end_unit(word);
+}
+
+static uint64_t word_of(uint64_t address, uint64_t now, uint64_t until, uint64_t tick)
+{
+	return standing_word(standing_owner(address, 1, now), now, until, tick, any() & SLOT_MAX);
 }
 
 static const uint64_t begins[] = {MS, 1ull << 32, (1ull << 63) - 9 * MS, 0 - 9 * MS, 0 - MS / 2};
-static const uint64_t ticks[] = {MS, 2 * MS, 4 * MS, 10 * MS}; /* HZ 1000, 500, 250, 100 */
+static const uint64_t ticks[] = {2 * MS, 4 * MS, 10 * MS}; /* HZ 500, 250, 100 */
 
 static void tick_test(void **unused)
 {
@@ -41,20 +49,20 @@ static void tick_test(void **unused)
 
 	(void)unused;
 	for (uint32_t i = 0; i < TRIES; i++) {
-		uint64_t tick = ticks[i % ARRAY_SIZE(ticks)];
-		uint64_t now = begins[any() % ARRAY_SIZE(begins)] + any() % MS;
-		uint64_t until = now + 1 + any() % (TICKS * tick);
-		uint64_t word = standing_word(until, now, true, any() & SLOT_MAX);
+		uint64_t tick = ticks[i % ARRAY_SIZE(ticks)], address = any();
+		uint64_t now = begins[any() % ARRAY_SIZE(begins)] + any() % (3 * EPOCH);
+		uint64_t left = 1 + any() % (TICKS * tick), word;
 
-		assert_true(is_refused(word, now));
-		for (uint64_t at = now; at - now < (TICKS + 2) * tick; at += tick) {
-			bool truly = is_refused(until, at);
+		word = word_of(address, now, now + left, tick);
+		for (uint64_t at = 0; at < (TICKS + 2) * tick; at += tick) {
+			bool refused = is_refused(word, address, 1, now + at);
 
-			if (is_refused(word, at))
-				assert_true(truly);
-			else if (truly)
-				assert_true(until - at < MS * 53 / 100);
-			lost += truly && !is_refused(word, at);
+			if (refused)
+				assert_true(at < left);
+			else if (at < left) /* it ends with its epoch, a unit early */
+				assert_true(left - at < UNIT || (now + at) / EPOCH != now / EPOCH ||
+					    standing_unit(now + at) == STANDING_UNITS - 1);
+			lost += at < left && !refused;
 		}
 	}
 	assert_true(lost > 0); /* or the second half was not tried */
@@ -64,23 +72,63 @@ static void any_time_test(void **unused)
 {
 	(void)unused;
 	for (uint32_t i = 0; i < TRIES; i++) {
-		uint64_t now = begins[any() % ARRAY_SIZE(begins)] + any() % MS;
-		uint64_t until = now + 1 + any() % (i % 2 ? MS : 1ull << 60);
-		uint64_t word = standing_word(until, now, false, any() & SLOT_MAX);
+		uint64_t now = begins[any() % ARRAY_SIZE(begins)] + any() % (3 * EPOCH);
+		uint64_t address = any(), left = 1 + any() % (i % 2 ? 4 * UNIT : 1ull << 60);
+		uint64_t word = word_of(address, now, now + left, i % 3 ? 0 : MS);
 
-		assert_false(is_refused(word, until));
-		assert_true(until - word < MS * 53 / 100);
+		assert_false(is_refused(word, address, 1, now + left));
+		assert_false(is_refused(word, address, 1, now + left + any() % EPOCH));
+		assert_true(!word || is_refused(word, address, 1, now));
+		assert_int_equal(word && standing_is_idle(word, now), 0);
 	}
+}
+
+static void owner_test(void **unused)
+{
+	(void)unused;
+	for (uint32_t i = 0; i < TRIES; i++) {
+		uint64_t address = any(), other = address ^ 1ull << (STANDING_TAG_SHIFT + i % 34);
+		uint64_t now = any() >> 1 | EPOCH / 2; /* so that the next unit is of its epoch */
+		uint64_t word = word_of(address, now & ~(EPOCH / 2), now + EPOCH / 4, 0);
+
+		now &= ~(EPOCH / 2);
+		assert_true(is_refused(word, address, 1, now));
+		assert_false(is_refused(word, other, 1, now));
+		assert_false(is_refused(word, address, 2 + i, now));
+		assert_false(is_refused(word, address, 1, now + (1 + i) * EPOCH));
+		assert_true(standing_is_idle(word, now + (1 + i % 3) * EPOCH));
+		assert_false(is_refused(0, address, 1, now));
+		assert_true(standing_is_idle(0, now));
+	}
+}
+
+/* Not all refusals end at once; what an epoch is cut into stays. */
+static void epochs_test(void **unused)
+{
+	uint64_t now = any() >> 1;
+	uint32_t at_an_end = 0;
+
+	(void)unused;
+	for (uint32_t set = 0; set < 4 * STANDING_UNITS; set++) {
+		uint64_t time = standing_time(now, set);
+
+		at_an_end += standing_unit(time) == STANDING_UNITS - 1;
+		assert_int_equal(time % UNIT, now % UNIT);
+		assert_int_equal(standing_time(now + EPOCH, set), time + EPOCH);
+	}
+	assert_int_equal(at_an_end, 4);
 }
 
 static void slot_test(void **unused)
 {
 	(void)unused;
 	for (uint32_t slot = 0; slot <= SLOT_MAX; slot += 1 + slot / 3) {
-		assert_int_equal(standing_slot(standing_word(9 * MS, MS, true, slot)), slot);
-		assert_int_equal(standing_slot(standing_word(9 * MS, MS, false, slot)), slot);
+		assert_int_equal(standing_slot(standing_word(~0ull << STANDING_OWNER_SHIFT, MS,
+							     9 * MS, 0, slot)),
+				 slot);
+		assert_int_equal(standing_slot(standing_word(0, MS, MS + 1, 4 * MS, slot)), slot);
 	}
-	assert_int_equal(standing_slot(standing_word(9 * MS, MS, true, SLOT_MAX)), SLOT_MAX);
+	assert_int_equal(standing_slot(standing_word(0, MS, 9 * MS, 0, SLOT_MAX)), SLOT_MAX);
 }
 
 int main(void)
@@ -88,6 +136,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		{"by ticks", tick_test, NULL, NULL, NULL},
 		{"at any time", any_time_test, NULL, NULL, NULL},
+		{"not all end at once", epochs_test, NULL, NULL, NULL},
+		{"whose it is", owner_test, NULL, NULL, NULL},
 		{"the counters' slot", slot_test, NULL, NULL, NULL},
 	};
 
