@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How many of evenly spaced packets each algorithm admits by its definition: the reference that
+"""How many packets that came when they came each algorithm admits by its definition: the reference that
 admitted packets are compared with. Written from the definitions alone; knows nothing of rlctl."""
 
 import sys
+from bisect import bisect_right
 from collections import deque
-from math import ceil
+from functools import lru_cache
+from itertools import accumulate
+from math import ceil, inf
 
 EPSILON = 1e-9
+WINDOW_S = 0.16  # floods of 1.2 s end in the middle of one
 
 
 class Bucket:
@@ -91,25 +95,68 @@ class WarmUp:
 
 def models(rate):
     """{algorithm: (the words of its policy, its model)} for a limit of RATE per second."""
-    burst, window = max(1, rate // 100), max(1, rate // 5)
+    burst, window = max(1, rate // 100), max(1, int(rate * WINDOW_S))
+    per = f"{window}/{int(1000 * WINDOW_S)}ms"
     return {
         "token-bucket": (f"token-bucket {rate}/second burst {burst}", lambda: Bucket(rate, burst)),
         "leaky-bucket": (f"leaky-bucket {rate}/second queue {burst}", lambda: Bucket(rate, burst)),
-        "fixed-window": (f"fixed-window {window}/200ms", lambda: FixedWindow(window, 0.2)),
-        "sliding-window": (f"sliding-window {window}/200ms slots 10", lambda: SlidingWindow(window, 0.2, 10)),
-        "sliding-log": (f"sliding-log {window}/200ms", lambda: SlidingLog(window, 0.2)),
+        "fixed-window": (f"fixed-window {per}", lambda: FixedWindow(window, WINDOW_S)),
+        "sliding-window": (f"sliding-window {per} slots 10", lambda: SlidingWindow(window, WINDOW_S, 10)),
+        "sliding-log": (f"sliding-log {per}", lambda: SlidingLog(window, WINDOW_S)),
         "warm-up": (f"warm-up {rate}/second ramp 500ms", lambda: WarmUp(rate, 0.5)),
         "burst 1": (f"token-bucket {rate}/second burst 1", lambda: Bucket(rate, 1)),
     }
 
 
-def allowed(name, rate, sent, seconds):
-    """Of SENT packets, one every SECONDS/SENT."""
-    model, gap, k, admitted = models(rate)[name][1](), seconds / sent, 0, 0
-    while k < sent:
-        model.admit(k * gap)
+@lru_cache(maxsize=None)
+def frames_of(path):
+    """Of a file of `flood --timeline`: when its lines begin, in seconds, and how many frames came before each."""
+    with open(path) as f:
+        grains = [tuple(map(int, line.split())) for line in f]
+    return grains, [begin * 1e-9 for begin, _, _ in grains], list(accumulate((n for _, _, n in grains), initial=0))
+
+
+class Timeline:
+    """When one CPU sent the packets of a source that is the NUMBER-th of SOURCES, sent in turns: by the file
+    of `flood --timeline`, whose frames are taken for evenly spaced within each of its lines."""
+
+    def __init__(self, path, sources, number):
+        self.grains, self.begins, self.before = frames_of(path)
+        self.sources, self.number = sources, number
+
+    def time(self, k):
+        """Of its k-th packet, in seconds; infinite if there are not so many."""
+        frame = k * self.sources + self.number
+        if frame >= self.before[-1]:
+            return inf
+        i = bisect_right(self.before, frame) - 1
+        begin, end, frames = self.grains[i]
+        return (begin + (frame - self.before[i]) * (end - begin) / frames) * 1e-9
+
+    def first_from(self, t):
+        """The number of its first packet at `t` or later."""
+        i = bisect_right(self.begins, t) - 1
+        if i < 0:
+            return 0
+        begin, end, frames = self.grains[i]
+        frame = self.before[i] + min(1.0, (t * 1e9 - begin) / (end - begin)) * frames
+        return max(0, ceil((frame - self.number) / self.sources - EPSILON))
+
+
+def allowed(name, rate, timelines):
+    """How many of the packets of a source the algorithm NAME admits, at a limit of RATE per second."""
+    model, admitted = models(rate)[name][1](), 0
+    due = [[line.time(0), 0, line] for line in timelines]  # its next packet
+    while (first := min(due, key=lambda d: d[0]))[0] < inf:
+        t, k, line = first
+        model.admit(t)
         admitted += 1
-        k = max(k + 1, ceil((model.earliest() - EPSILON) / gap))
+        first[:2] = line.time(k + 1), k + 1
+        earliest = model.earliest() - EPSILON
+        for d in due:
+            if d[0] < earliest:
+                k = d[2].first_from(earliest)
+                d[:2] = d[2].time(k), k
     return admitted
 
 

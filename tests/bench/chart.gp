@@ -18,8 +18,8 @@ set style data histogram
 set style histogram cluster gap 1
 set style fill solid 0.9
 set boxwidth 0.9
-colors = "#999999 #1b6ca8 #5fa8d3 #a3cfe8 #d95f02 #e7a977"
-plot for [i = 2:7] dir."/bars" using i:xtic(1) title columnheader(i) lc rgb word(colors, i - 1)
+colors = "#999999 #1b6ca8 #5fa8d3 #a3cfe8 #d95f02 #e7a977 #f3d9c0"
+plot for [i = 2:8] dir."/bars" using i:xtic(1) title columnheader(i) lc rgb word(colors, i - 1)
 
 unset xtics
 set xtics nomirror

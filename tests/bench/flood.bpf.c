@@ -36,6 +36,20 @@ const volatile __u32 source_at, port_at;
 __u64 position, random_state;
 __u64 made;
 
+/* With grain_ns: how many frames were made in each so many nanoseconds from timeline_begin_ns on
+ * (CLOCK_MONOTONIC), and how many after its end. */
+const volatile __u32 grain_ns;
+const volatile __u64 timeline_begin_ns;
+__u64 untimed;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* flood.c makes it longer where it is wanted */
+	__type(key, __u32);
+	__type(value, __u64);
+} timeline SEC(".maps");
+
 static __always_inline __u64 random_next(void)
 {
 	/* splitmix64, Sebastiano Vigna, public domain */
@@ -105,6 +119,17 @@ static __always_inline __u16 port_write(void *data)
 	return *port;
 }
 
+static __always_inline void timeline_count(void)
+{
+	__u32 grain = (bpf_ktime_get_ns() - timeline_begin_ns) / grain_ns;
+	__u64 *frames = bpf_map_lookup_elem(&timeline, &grain);
+
+	if (frames)
+		++*frames;
+	else
+		untimed++;
+}
+
 SEC("xdp")
 int flood_frame(struct xdp_md *ctx)
 {
@@ -123,6 +148,8 @@ int flood_frame(struct xdp_md *ctx)
 	if (l4_check_at) /* 0 would mean "no checksum" to UDP; 0xffff is the same number to all */
 		*(__u16 *)(data + l4_check_at) = sum_fold(sum + l4_sum) ?: 0xffff;
 	made++;
+	if (grain_ns)
+		timeline_count();
 	return bpf_redirect(target_ifindex, 0);
 }
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
+#include <sys/mman.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
@@ -22,6 +23,8 @@ enum { LOOPBACK_IFINDEX = 1 };
 #define SETTLE_NS  UINT64_C(1000000000)
 #define POLL_NS    UINT64_C(5000000)
 #define NS_PER_S   UINT64_C(1000000000)
+#define GRAIN_NS   UINT32_C(8192)
+#define GRAINS     (UINT32_C(1) << 20) /* 8.6 s */
 
 struct worker {
 	struct flood_bpf *skel;
@@ -29,7 +32,7 @@ struct worker {
 	const struct frame *frame;
 	pthread_t thread;
 	uint64_t index, quota, rate; /* quota 0: until the time is up */
-	uint64_t start_ns;
+	uint64_t start_ns, timeline_ns;
 	int scratch_netns, scratch_link; /* see scratch_attach() */
 	int err;
 };
@@ -180,6 +183,52 @@ static void frame_set(struct flood_bpf__rodata *ro, const struct worker *w)
 	ro->l4_sum = f->l4_sum;
 }
 
+/* ---- when frames were made */
+
+static int timeline_set(struct worker *w)
+{
+	if (!w->o->timeline)
+		return 0;
+	w->skel->rodata->grain_ns = GRAIN_NS;
+	w->skel->rodata->timeline_begin_ns = w->timeline_ns = now_ns();
+	return bpf_map__set_max_entries(w->skel->maps.timeline, GRAINS);
+}
+
+static void grains_print(FILE *to, const uint64_t *frames, uint64_t from_ns)
+{
+	for (uint32_t i = 0; i < GRAINS; i++, from_ns += GRAIN_NS)
+		if (frames[i])
+			fprintf(to, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", from_ns,
+				from_ns + GRAIN_NS, frames[i]);
+}
+
+static int timeline_write(const struct worker *w)
+{
+	const char *path = w->o->timeline;
+	const uint64_t *frames;
+	FILE *to;
+	int err;
+
+	if (!path)
+		return 0;
+	if (w->skel->bss->untimed)
+		return failed(path, "it took longer than a timeline holds", -EOVERFLOW);
+	frames = mmap(NULL, GRAINS * sizeof(*frames), PROT_READ, MAP_SHARED,
+		      bpf_map__fd(w->skel->maps.timeline), 0);
+	if (frames == MAP_FAILED)
+		return failed(path, "cannot read the timeline", -errno);
+	to = fopen(path, "we");
+	if (!to)
+		return failed(path, "cannot write it", -errno);
+	grains_print(to, frames, w->timeline_ns);
+	err = ferror(to) ? -EIO : 0;
+	if (fclose(to) && !err)
+		err = -errno;
+	return err ? failed(path, "cannot write it", err) : 0;
+}
+
+/* ---- workers */
+
 /*
  * A test run puts its program into the XDP dispatcher and takes it out again, and both times the
  * kernel waits for a grace period, some 15 ms in all. A program that is in use elsewhere stays in.
@@ -217,7 +266,7 @@ static int worker_load(struct worker *w)
 		return failed(w->o->dev, "cannot open the frame maker", -errno);
 	frame_set(w->skel->rodata, w);
 	source_set(w->skel->rodata, w->skel->bss, w);
-	err = flood_bpf__load(w->skel) ?: scratch_attach(w);
+	err = timeline_set(w) ?: flood_bpf__load(w->skel) ?: scratch_attach(w);
 	return err ? failed(w->o->dev, "cannot load the frame maker", err) : 0;
 }
 
@@ -437,7 +486,7 @@ int main(int argc, char **argv)
 	sigaction(SIGTERM, &act, NULL);
 	frame_build(&frame, &o.spec);
 	workers_set(workers, &o, &frame);
-	err = flood(workers, &o, &result);
+	err = flood(workers, &o, &result) ?: timeline_write(&workers[0]);
 	for (uint64_t i = 0; i < o.threads; i++)
 		flood_bpf__destroy(workers[i].skel);
 	if (err)

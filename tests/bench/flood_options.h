@@ -21,7 +21,7 @@ enum { FAILED = 1, WRONG_WORDS = 2 };
 enum { THREADS_MAX = 64, BATCH_MAX = 256 };
 
 struct options {
-	const char *dev;
+	const char *dev, *timeline;
 	struct frame_spec spec;
 	uint8_t src[16];
 	int src_family, dst_family;
@@ -53,6 +53,8 @@ static const char *const usage =
 	"      --cpu N          stay on CPU N, further threads on those after it (by default on\n"
 	"                       the CPU it starts on, several threads on CPU 0 and after)\n"
 	"      --batch N        frames for each flush, 1 to 256 (64)\n"
+	"      --timeline FILE  when how many frames were made, by one thread, for 8 s at most:\n"
+	"                       lines \"FROM TO FRAMES\", in nanoseconds of CLOCK_MONOTONIC\n"
 	"  -j, --json           {\"sent\",\"failed\",\"seconds\",\"pps\",\"exact\"}\n"
 	"  -h, --help           this text\n"
 	"sent: taken by the peer; failed: refused, as by a full ring; exact: false if the "
@@ -75,7 +77,8 @@ enum {
 	OPT_DMAC,
 	OPT_CPU,
 	OPT_THREADS,
-	OPT_BATCH
+	OPT_BATCH,
+	OPT_TIMELINE
 };
 
 static const struct option long_options[] = {
@@ -96,6 +99,7 @@ static const struct option long_options[] = {
 	{"cpu", required_argument, NULL, OPT_CPU},
 	{"threads", required_argument, NULL, OPT_THREADS},
 	{"batch", required_argument, NULL, OPT_BATCH},
+	{"timeline", required_argument, NULL, OPT_TIMELINE},
 	{"json", no_argument, NULL, 'j'},
 	{"help", no_argument, NULL, 'h'},
 	{},
@@ -235,6 +239,9 @@ static void option_parse(struct options *o, int c)
 	case OPT_BATCH:
 		o->batch = number_parse("--batch", optarg, 1, BATCH_MAX);
 		break;
+	case OPT_TIMELINE:
+		o->timeline = optarg;
+		break;
 	default:
 		frame_option_parse(o, c);
 	}
@@ -272,6 +279,8 @@ static void options_complete(struct options *o)
 		wrong_words("--threads", "more than there are frames per second to send");
 	if ((o->cpu < 0 ? 0 : o->cpu) + (int)o->threads > get_nprocs_conf())
 		wrong_words("--cpu", "this machine has fewer CPUs");
+	if (o->timeline && o->threads > 1)
+		wrong_words("--timeline", "of one thread only");
 	addresses_complete(o);
 	if (!o->spec.size)
 		o->spec.size = frame_bytes_min(&o->spec);

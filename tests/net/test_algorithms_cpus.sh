@@ -18,24 +18,24 @@ attach() {
 declare -A LIMIT=(
 	[token]='20000/second burst 2000'
 	[leaky]='leaky-bucket 20000/second queue 2000'
-	[fixed]='fixed-window 12000/600ms'
-	[slots]='sliding-window 12000/600ms'
-	[log]='sliding-log 600/600ms'
-	[warm]='warm-up 100/second ramp 1s'
+	[fixed]='fixed-window 9000/450ms'
+	[slots]='sliding-window 9000/450ms'
+	[log]='sliding-log 450/450ms'
+	[warm]='warm-up 100/second ramp 500ms'
 )
 TICK=0.01 # of the slowest kernel
 
 # allowed ALGORITHM SECONDS: what the limit admits under overload. Windows and logs let N through
-# whenever one begins; 600 ms divide two seconds so that none ends near them. Slots are aligned to the
-# clock, so the first may be shorter. From cold, half the rate is let through while it ramps.
+# whenever one begins; of 450 ms none ends near one second. Slots are aligned to the clock, so the first
+# may be shorter. From cold, half the rate is let through while it ramps.
 allowed() {
 	local formula
 	case $1 in
 	token | leaky) formula="2000 + 20000 * $2" ;;
-	fixed) formula="12000 * (1 + ($2 / 0.6 | floor))" ;;
-	slots) formula="12000 * (1 + (($2 + 0.06) / 0.6 | floor))" ;;
-	log) formula="600 * (1 + ($2 / 0.6 | floor))" ;;
-	warm) formula="1 + 100 / 2 + 100 * ($2 - 1)" ;;
+	fixed) formula="9000 * (1 + ($2 / 0.45 | floor))" ;;
+	slots) formula="9000 * (1 + (($2 + 0.045) / 0.45 | floor))" ;;
+	log) formula="450 * (1 + ($2 / 0.45 | floor))" ;;
+	warm) formula="1 + 100 / 4 + 100 * ($2 - 0.5)" ;;
 	esac
 	jq -n "$formula | floor"
 }
@@ -46,7 +46,7 @@ hammer() {
 	local result seconds passed most part=99
 	[[ $1 != warm ]] || part=90
 	rl B rule flush && rl B rule add any limit "${LIMIT[$1]}" "${@:2}" || return 1
-	result=$(flood A --seconds 2 --threads 2 --src 10.78.0.1) && echo "$result" || return 1
+	result=$(flood A --seconds 1 --threads 2 --src 10.78.0.1) && echo "$result" || return 1
 	seconds=$(json .seconds <<<"$result") && passed=$(stat_of B .reasons.within.packets) || return 1
 	passed=$((passed - BEFORE)) && BEFORE=$((BEFORE + passed))
 	most=$(allowed "$1" "$(jq -n "$seconds + $TICK")") && echo "$passed passed, $most may" || return 1

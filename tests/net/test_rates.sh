@@ -7,11 +7,11 @@ source "$(dirname "$0")/../lib.sh"
 # one_rule RULE: the whole policy, with fresh state and counters.
 one_rule() { rl B rule flush && rl B apply - <<<"rule $1" && rl B show; }
 
-# hold RULE UNIT RATE BURST SOURCES FLOOD-ARG…: flood for three seconds.
+# hold RULE UNIT RATE BURST SOURCES FLOOD-ARG…: flood for two seconds.
 hold() {
 	local rule=$1 unit=$2 rate=$3 burst=$4 sources=$5 result
 	shift 5
-	one_rule "$rule" && result=$(flood A --seconds 3 "$@") && echo "$result" && rl B stats || return 1
+	one_rule "$rule" && result=$(flood A --seconds 2 "$@") && echo "$result" && rl B stats || return 1
 	admitted "$(rule_stat B "${rule%% *}" ".passed.$unit")" $((rate * sources)) $((burst * sources)) \
 		"$(json .seconds <<<"$result")" || return # 2 where the sender was too slow
 	[[ $(rule_stat B "${rule%% *}" .dropped.packets) -gt 0 ]]
