@@ -63,10 +63,12 @@ quiet() {
 # SC2317: functions handed to a runner by name look unreachable to it.
 shellcheck_one() { quiet shellcheck --external-sources --source-path=SCRIPTDIR --exclude=SC2317 "$1"; }
 
-# The unit tests go without the analyzer, for they run under the sanitizers, which see more.
+# The unit tests go without the analyzer, for they run under the sanitizers, which see more. In the rest
+# it stops at 20,000 states of a function, not 225,000: a fifth of the time, and as many planted bugs found.
+NODES='-Xclang -analyzer-config -Xclang max-nodes=20000'
 tidy_one() {
 	local includes checks=$TIDY_CHECKS
-	read -ra includes <<<"$INCLUDES"
+	read -ra includes <<<"$INCLUDES $NODES"
 	[[ $1 != tests/unit/* ]] || checks+=',-clang-analyzer-*'
 	quiet clang-tidy --quiet --checks="$checks" --warnings-as-errors='*' "$1" -- -std=gnu11 \
 		-D_GNU_SOURCE -DRLCTL_VERSION='""' "${includes[@]}"
@@ -80,7 +82,7 @@ analyze_one() {
 	quiet gcc -fanalyzer -Wno-analyzer-malloc-leak -Werror -std=gnu11 -D_GNU_SOURCE -DRLCTL_VERSION='""' -O2 \
 		"${includes[@]}" -c -o /dev/null "$1"
 }
-export TIDY_CHECKS INCLUDES
+export TIDY_CHECKS INCLUDES NODES
 export -f quiet shellcheck_one tidy_one analyze_one
 
 [[ ${#c_files[@]} -eq 0 ]] || run clang-format clang-format --dry-run -Werror "${c_files[@]}"
