@@ -15,8 +15,8 @@
 
 #define NOTE_PIN "program"
 
-/* All zero while attach is under way, or where it was killed before it could write; a number that
- * could not be asked for is 0, too. */
+/* All zero while attach is under way, or where it was killed before it could write: then what the
+ * device names is taken for the program. A number that could not be asked for is 0, too. */
 struct program_note {
 	uint32_t program;
 	uint32_t on_device; /* xdp: what the device names, the program or a dispatcher before it */
@@ -110,7 +110,7 @@ static int xdp_noted(const char *device, const struct program_note *note,
 		return ret == -ENODEV ? -ENOENT : ret;
 	if (!may_be_ours(note, query.prog_id))
 		return -ENOENT;
-	*out = (struct device_program){.id = note->program,
+	*out = (struct device_program){.id = note->program ?: query.prog_id,
 				       .native = query.attach_mode == XDP_ATTACHED_DRV};
 	return 0;
 }

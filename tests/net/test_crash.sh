@@ -149,6 +149,12 @@ test_attach() {
 	[[ $killed -ge 3 ]] && eventually 10 no_tries
 }
 
+# Killed between the program and the note of its number, which is all zero then.
+test_not_noted() {
+	attach_quietly && bpftool map update pinned "$(ns_pins B)/veth-B-xdp/program" key hex 00 00 00 00 \
+		value hex 00 00 00 00 00 00 00 00 && whole && rl B detach veth-B && gone
+}
+
 # Half made, and then detached: the same.
 test_attach_then_detach() {
 	local n ms
@@ -185,5 +191,6 @@ t 'rule add' test_rule_add
 t 'then detach leaves nothing' test_detach_leaves_nothing
 rl B attach veth-B --policy "$TMP/x" && rl B show >"$TMP/x" && rl B detach veth-B # as show prints it
 t 'attach' test_attach
+t 'attach, not noted' test_not_noted
 t 'attach, then detach' test_attach_then_detach
 t 'detach' test_detach
