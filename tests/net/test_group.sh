@@ -91,8 +91,9 @@ test_apply() { # each half, and the maps that a policy needs
 test_trial() {
 	echo 'rule any deny' >"$TMP/other" && bg into_trial "$TMP/other" || return
 	eventually 10 same_as 'rule any deny' && readable && has 'needs root' expect_status 1 member confirm -i veth-B &&
-		kill -TERM "$BG_PID" && eventually 10 same_as "$(<"$TMP/shown")" && readable
+		kill -TERM "$BG_PID" && eventually 10 same_as "$(<"$TMP/shown")" && eventually 10 gone "$BG_PID" && readable
 }
+gone() { ! kill -0 "$1" 2>/dev/null; }
 into_trial() { exec "$RLCTL" -n "$(ns B)" apply --try 1m "$1"; }
 same_as() { is "$(member show)" "$1"; }
 
