@@ -184,14 +184,26 @@ static __always_inline void prefix_key(struct rl_prefix_key *key, const struct p
 	__builtin_memcpy(key->addr, packet_home(p), sizeof(key->addr));
 }
 
+/* Of the packet's family, the shortest prefix that the trie may hold. */
+static __always_inline __u8 shortest_of(const struct packet *p,
+					const struct rl_policy_header *header)
+{
+	return p->flags & PACKET_IPV4 ? header->shortest4 : header->shortest6;
+}
+
 /* From the longest prefix of at most `len` bits towards shorter ones, until one has a rule that
  * holds. enum found. */
-__noinline int trie_collect(struct decision *d, __u32 half, __u32 len)
+__noinline int trie_collect(struct decision *d, const struct rl_policy_header *header, __u32 len)
 {
-	void *trie = bpf_map_lookup_elem(&tries, &half);
 	struct rl_prefix_key key;
+	__u32 half;
+	void *trie;
 
-	if (!d || !trie)
+	if (!d || !header)
+		return FOUND_NONE;
+	half = header->half;
+	trie = bpf_map_lookup_elem(&tries, &half);
+	if (!trie)
 		return FOUND_NONE;
 	prefix_key(&key, &d->p, len);
 	for (int depth = 0; depth < RL_NEST_MAX; depth++) {
@@ -201,34 +213,50 @@ __noinline int trie_collect(struct decision *d, __u32 half, __u32 len)
 		if (!value)
 			return FOUND_NONE;
 		found = value_collect(d, value);
-		if (found != FOUND_NONE || value->parent == RL_PREFIX_NONE)
+		if (found != FOUND_NONE || value->len <= shortest_of(&d->p, header))
 			return found;
-		key.len = value->parent;
+		key.len = value->len - 1;
 	}
 	return FOUND_NONE;
 }
 
+/* The answer for an address whose longest prefix has this value. */
+static __always_inline __u64 answer_of(void *trie, struct rl_prefix_key *key,
+				       const struct rl_prefix_value *value, __u8 shortest)
+{
+	const struct rl_rule *rule = rule_at(value->range.first);
+	const struct rl_prefix_value *outer = NULL;
+
+	if (value->range.count && value->len > shortest) {
+		key->len = value->len - 1;
+		outer = bpf_map_lookup_elem(trie, key);
+	}
+	return answer_make(value, rule ? rule->slot : 0, outer ? outer->len : NO_OUTER);
+}
+
 /* Asks the trie for the address's longest prefix, and keeps the answer unless it expires. 0 where
  * nothing can be kept. */
-__noinline __u64 cache_miss(struct decision *d, __u32 half, __u64 tag)
+__noinline __u64 cache_miss(struct decision *d, const struct rl_policy_header *header, __u64 tag)
 {
-	void *trie = bpf_map_lookup_elem(&tries, &half);
 	__u64 answer = NO_PREFIX << ANSWER_ACTION;
 	struct cache_set *set = cache_set_of(tag);
 	struct rl_prefix_value *value;
 	struct rl_prefix_key key;
-	struct rl_rule *rule;
+	__u32 half;
+	void *trie;
 
-	if (!d || !trie || !set)
+	if (!d || !header || !set)
+		return 0;
+	half = header->half;
+	trie = bpf_map_lookup_elem(&tries, &half);
+	if (!trie)
 		return 0;
 	prefix_key(&key, &d->p, RL_FAMILY_BITS + 128);
 	value = bpf_map_lookup_elem(trie, &key);
 	if (value && value->expires_ns)
 		return 0;
-	if (value) {
-		rule = rule_at(value->range.first);
-		answer = answer_make(value, rule ? rule->slot : 0);
-	}
+	if (value)
+		answer = answer_of(trie, &key, value, shortest_of(&d->p, header));
 	cache_put(set, tag, answer);
 	return answer;
 }
@@ -242,10 +270,11 @@ static __always_inline void counters_expect(__u32 slot)
 		*(volatile __u64 *)&c->dropped.packets;
 }
 
-static __always_inline int answer_collect(struct decision *d, __u64 word, __u32 half)
+static __always_inline int answer_collect(struct decision *d, __u64 word,
+					  const struct rl_policy_header *header)
 {
 	__u32 action = word >> ANSWER_ACTION & 3;
-	__u8 parent = word;
+	__u8 outer = word;
 	struct rl_range range = {
 		.first = word >> ANSWER_FIRST & ANSWER_24_BITS,
 		.count = word >> ANSWER_COUNT & 0xf,
@@ -261,9 +290,9 @@ static __always_inline int answer_collect(struct decision *d, __u64 word, __u32 
 		d->p.steady = 0;
 	counters_expect(word >> ANSWER_SLOT);
 	found = group_collect(d, &range, 0);
-	if (found != FOUND_NONE || parent == RL_PREFIX_NONE)
+	if (found != FOUND_NONE || outer == NO_OUTER)
 		return found;
-	return trie_collect(d, half, parent);
+	return trie_collect(d, header, outer);
 }
 
 /* The rules of the packet's prefix, or of `any` where no prefix has one that holds. */
@@ -280,11 +309,11 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 			hot_expect(&d->p);
 		answer = set ? cache_find(set, tag) : 0;
 		if (!answer)
-			answer = cache_miss(d, header->half, tag);
+			answer = cache_miss(d, header, tag);
 		if (!answer)
 			d->p.steady = 0;
-		found = answer ? answer_collect(d, answer, header->half)
-			       : trie_collect(d, header->half, RL_FAMILY_BITS + 128);
+		found = answer ? answer_collect(d, answer, header)
+			       : trie_collect(d, header, RL_FAMILY_BITS + 128);
 	}
 	return found != FOUND_NONE ? found : group_collect(d, &header->any, 0);
 }

@@ -11,6 +11,7 @@
 /* Inner maps are given by size: clang 14 leaves types that only they name out of the BTF. */
 struct policy_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* rl_policy_header: written in place */
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(struct rl_policy_header));
@@ -37,7 +38,7 @@ struct {
 struct trie_inner {
 	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1); /* of the policy: prefixes */
+	__uint(max_entries, 1); /* of the policy: room for --prefixes */
 	__uint(key_size, sizeof(struct rl_prefix_key));
 	__uint(value_size, sizeof(struct rl_prefix_value));
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the trie answered for an address, kept in front of it: a set-associative cache, one line a
- * set. The tag mixes the address with the policy's generation, so that a swap leaves nothing valid.
- * A value that expires is not kept.
+ * set. The tag mixes the address with the policy's generation, so that a change leaves nothing
+ * valid. A value that expires is not kept.
  *
  * Races: two words are not written at once. The first holds the tag xor the answer (R. Hyatt's
  * lockless hashing), so that words of two writers belong to nobody's tag.
@@ -13,9 +13,11 @@
 
 const volatile __u32 cache_mask = 0; /* sets - 1 */
 
-/* A prefix's value in one word. From the low bits on: parent 8, count 4, asks 2, action 2 (of the
- * plain verdict, or NO_PREFIX: there is none for the address), and then of a group where it begins
- * and its first rule's slot, 24 each, or the plain verdict's slot. */
+/* A prefix's value in one word. From the low bits on: 8 of the length of the next shorter prefix
+ * around the address (NO_OUTER: there is none), count 4, asks 2, action 2 (of the plain verdict, or
+ * NO_PREFIX: there is none for the address), and then of a group where it begins and its first
+ * rule's slot, 24 each, or the plain verdict's slot. */
+#define NO_OUTER       0
 #define NO_PREFIX      3
 #define ANSWER_COUNT   8
 #define ANSWER_ASKS    12
@@ -26,10 +28,11 @@ const volatile __u32 cache_mask = 0; /* sets - 1 */
 
 _Static_assert(RL_GROUP_MAX < 1 << (ANSWER_ASKS - ANSWER_COUNT), "a count");
 
-static __always_inline __u64 answer_make(const struct rl_prefix_value *value, __u32 slot)
+static __always_inline __u64 answer_make(const struct rl_prefix_value *value, __u32 slot,
+					 __u8 outer)
 {
-	__u64 word = value->parent | value->range.count << ANSWER_COUNT |
-		     value->range.asks << ANSWER_ASKS | value->action << ANSWER_ACTION;
+	__u64 word = outer | value->range.count << ANSWER_COUNT | value->range.asks << ANSWER_ASKS |
+		     value->action << ANSWER_ACTION;
 
 	if (!value->range.count)
 		return word | (__u64)value->slot << ANSWER_FIRST;

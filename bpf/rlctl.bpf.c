@@ -62,7 +62,8 @@ static __always_inline bool refusal_stands(struct decision *d,
 	if (!hot_mask || !standing_may(&d->p, header->uses))
 		return false;
 	d->p.steady = 1;
-	refusal = standing_find(&d->p, header->generation);
+	d->p.generation = header->generation;
+	refusal = standing_find(&d->p);
 	d->slot = standing_slot(refusal);
 	return refusal;
 }

@@ -5,10 +5,10 @@
  *
  * They are words of eight bytes (algorithm/standing_word.h), four to a set, in a map of their own:
  * a mebibyte by default, so that they stay in a core's own cache whatever else wants the shared
- * one. A word is of the address under the policy's generation, so that a swap leaves none. It takes
- * the place of none that still holds; who finds no room is refused by the bucket. Whose refusals
- * may stand is said when a policy is compiled (compile.c: rule_stands); that this packet met no
- * condition on its way is seen here (packet.steady).
+ * one. A word is of the address under the policy's generation, so that a change leaves none. It
+ * takes the place of none that still holds; who finds no room is refused by the bucket. Whose
+ * refusals may stand is said when a policy is compiled (compile.c: rule_stands); that this packet
+ * met no condition on its way is seen here (packet.steady).
  *
  * Two addresses of one set are taken for one, for a second at most, once in 2^34 such pairs.
  *
@@ -53,14 +53,14 @@ static __always_inline __u64 refusal_is_way(const struct refusal_set *set, int w
 }
 
 /* The word of the refusal that stands; 0: none does. */
-static __always_inline __u64 standing_find(const struct packet *p, __u64 generation)
+static __always_inline __u64 standing_find(const struct packet *p)
 {
 	__u64 owner, second, third, fourth, way, word, time;
 	struct refusal_set *set = refusal_set_of(p, clock_tick(), &time);
 
 	if (!set)
 		return 0;
-	owner = standing_owner(p->home_hash, generation, time);
+	owner = standing_owner(p->home_hash, p->generation, time);
 	second = refusal_is_way(set, 1, owner);
 	third = refusal_is_way(set, 2, owner);
 	fourth = refusal_is_way(set, 3, owner);
@@ -99,7 +99,7 @@ __noinline int standing_put(struct packet *p, const struct rl_rule *rule, __u64 
 	if (!p || !rule)
 		return 0;
 	set = refusal_set_of(p, now_ns, &time);
-	owner = standing_owner(p->home_hash, rule->generation, time);
+	owner = standing_owner(p->home_hash, p->generation, time);
 	word = standing_word(owner, time, time + left_ns, tick_ns, rule->slot);
 	if (!set || !word)
 		return 0;
@@ -127,7 +127,7 @@ __noinline int standing_end(struct packet *p, const struct rl_rule *rule)
 	if (!p || !rule)
 		return 0;
 	set = refusal_set_of(p, clock_tick(), &time);
-	owner = standing_owner(p->home_hash, rule->generation, time);
+	owner = standing_owner(p->home_hash, p->generation, time);
 	for (int i = 0; set && i < RL_REFUSAL_WAYS; i++)
 		if (standing_is_of(*(volatile __u64 *)&set->word[i], owner))
 			*(volatile __u64 *)&set->word[i] = 0;

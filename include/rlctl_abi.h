@@ -86,7 +86,7 @@ enum rl_match_flag {
 
 #define RL_GROUP_MAX       8    /* rules of one prefix */
 #define RL_NEST_MAX        32   /* prefixes inside one another that a packet may fall through */
-#define RL_PREFIX_NONE     0xff /* rl_prefix_value.parent: only `any` is left */
+#define RL_LENGTH_NONE     0xff /* rl_policy_header.shortest4, shortest6: no prefix of the family */
 #define RL_MAPPED_BITS     96   /* an IPv4 /n is kept as an IPv6 /(96+n) */
 #define RL_SLIDING_LOG_MAX 1024
 
@@ -195,7 +195,7 @@ struct rl_rule {
 	__u32 limit_id;  /* names the limit in state keys, never used twice; 0 = not a limit */
 	__u32 slot;      /* index of its counters and of its shared state */
 	__u32 lease; /* packets or bytes that a CPU takes at once from a shared bucket; 0 = none */
-	__u64 generation; /* of the policy: refusals of another are void */
+	__u64 generation; /* of the policy that brought it: refusals of other numbers are void */
 	__u64 expires_ns; /* 0 = never */
 	union {           /* the numbers of limit.algorithm */
 		struct rl_gcra gcra;
@@ -241,19 +241,28 @@ enum rl_policy_use {
 	RL_USE_STANDING6 = 1 << 7,   /* and those of IPv6 networks */
 };
 
-/* The policy as a whole: what the one slot that a swap changes leads to. */
+/* The policy as a whole: what the one slot that a swap changes leads to. Where one prefix changes,
+ * the trie's element is exchanged and the header is written in place, field by field: the counts
+ * and lengths never say less than what the trie holds, but may say more. */
 struct rl_policy_header {
-	__u64 generation;    /* grows by one with every swap */
+	__u64 generation;    /* grows by one with every change */
 	__u32 next_limit_id; /* the first one never used */
 	__u32 half;          /* 0 or 1: which trie, and which half of the rules array */
 	__u32 prefixes;      /* entries in the trie; 0 = do not look */
 	__u32 rules;         /* used elements of the half */
 	__u32 uses;          /* enum rl_policy_use */
-	__u32 pad;
+	__u8 shortest4;      /* key length of the shortest IPv4 prefix in the trie */
+	__u8 shortest6;      /* and of the shortest IPv6 prefix */
+	__u8 pad[2];
 	struct rl_range any;
 	struct rl_range device;
+	/* what packets do not read */
+	__u64 written;   /* generation of the last policy that was written as a whole */
+	__u32 next_slot; /* the first one that nothing uses, nor anything behind it */
+	__u32 pad2;
+	__u64 lengths[2][3]; /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
 };
-_Static_assert(sizeof(struct rl_policy_header) == 48, "rl_policy_header");
+_Static_assert(sizeof(struct rl_policy_header) == 112, "rl_policy_header");
 
 /* Key of the trie: `len` counts the bits of family and address. IPv4 stands mapped, but the family
  * keeps ::/0 and its like from meaning IPv4 as well. */
@@ -272,7 +281,7 @@ struct rl_prefix_value {
 	__u64 expires_ns; /* of the plain verdict; 0 = never */
 	__u32 slot;       /* of the plain verdict */
 	__u8 action;      /* of the plain verdict: RL_ACTION_ALLOW or RL_ACTION_DENY */
-	__u8 parent;      /* length of the next shorter prefix that contains it, RL_PREFIX_NONE */
+	__u8 len;         /* its own, as in its key */
 	__u8 pad[2];
 };
 _Static_assert(sizeof(struct rl_prefix_value) == 24, "rl_prefix_value");

@@ -135,7 +135,7 @@ static void offer_addresses(struct completion *c)
 	struct session session;
 	char text[PREFIX_TEXT_MAX];
 
-	if (session_open(&c->command, false, &session))
+	if (session_read(&c->command, &session))
 		return;
 	policy_for_each (&session.policy, rule) {
 		if (rule->kind != PREFIX_ADDR)
@@ -165,7 +165,7 @@ static void offer_present(struct completion *c)
 	struct session session;
 	char line[RULE_TEXT_MAX];
 
-	if (session_open(&c->command, false, &session))
+	if (session_read(&c->command, &session))
 		return;
 	policy_for_each (&session.policy, rule) {
 		const char *word;

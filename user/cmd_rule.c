@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl rule add|del|get|list|flush: single rules of the policy in force. Each change reads the
- * whole policy under the writers' lock and puts the next one in force at once.
+ * rules of its prefix under the writers' lock and puts the next ones in force at once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +16,17 @@ int session_open(const struct command *command, bool write, struct session *out)
 	int rc = instance_open(&command->target, write, &out->instance);
 
 	memset(&out->policy, 0, sizeof(out->policy));
+	if (!rc)
+		instance_context(&out->instance, &out->ctx);
+	return rc;
+}
+
+int session_read(const struct command *command, struct session *out)
+{
+	int rc = session_open(command, false, out);
+
 	if (rc)
 		return rc;
-	instance_context(&out->instance, &out->ctx);
 	rc = instance_policy_read(&out->instance, &out->policy);
 	if (rc)
 		instance_close(&out->instance);
@@ -149,57 +157,83 @@ void rules_append(struct policy *list, const struct rule *rule)
 
 /* ---- add, del, flush ---- */
 
-/* Changes the policy that was read. 0, or what went wrong, and has said it. */
-typedef int (*change_fn)(const struct command *command, struct session *session);
+/* Changes the rules of the prefix that `words` names, which were read. 0, or what went wrong, and
+ * has said it. */
+typedef int (*change_fn)(struct session *session, const struct rule *words);
+
+/* The guard compares what can decide for the session's address, before and after. */
+static int change_guard(const struct session *session, const struct rule *words,
+			struct guard *guard)
+{
+	struct policy before = {0}, after = {0};
+	uint8_t addr[16];
+	int rc;
+
+	if (!guard_address(guard, &session->ctx, addr))
+		return 0;
+	rc = instance_address_read(&session->instance, addr, &before);
+	policy_for_each (&before, rule)
+		rules_append(&after, rule);
+	if (!rc && policy_prefix_put(&after, words, &session->policy))
+		out_of_memory();
+	if (!rc)
+		rc = guard_pass(guard, &before, &after, &session->ctx);
+	policy_clear(&before);
+	policy_clear(&after);
+	return rc;
+}
+
+struct change {
+	change_fn make;
+	bool selects; /* the words may leave out the action */
+	struct guard guard;
+};
 
 /* One change under the lock. 0, what went wrong, or GUARD_ASKS. */
-static int change_once(const struct command *command, change_fn change, struct guard *guard)
+static int change_once(const struct command *command, struct change *change)
 {
-	struct policy before = {0};
 	struct session session;
+	struct rule words;
 	int rc = session_open(command, true, &session);
 
 	if (rc)
 		return rc;
-	if (guard->wanted)
-		policy_for_each (&session.policy, rule)
-			rules_append(&before, rule);
-	rc = change(command, &session);
+	rc = words_parse(command, &session.ctx, change->selects, &words);
 	if (!rc)
-		rc = guard_pass(guard, &before, &session.policy, &session.ctx);
+		rc = instance_prefix_read(&session.instance, &words, &session.policy);
 	if (!rc)
-		rc = instance_policy_write(&session.instance, &session.policy, false, NULL);
-	policy_clear(&before);
+		rc = change->make(&session, &words);
+	if (!rc)
+		rc = change_guard(&session, &words, &change->guard);
+	if (!rc)
+		rc = instance_prefix_write(&session.instance, &words, &session.policy);
 	session_close(&session);
 	return rc;
 }
 
-static int change_guarded(const struct command *command, change_fn change)
+static int change_guarded(const struct command *command, change_fn make, bool selects)
 {
-	struct guard guard;
+	struct change change = {.make = make, .selects = selects};
 	int rc;
 
-	guard_start(&guard, option_given(command, OPTION_YES));
-	rc = change_once(command, change, &guard);
+	guard_start(&change.guard, option_given(command, OPTION_YES));
+	rc = change_once(command, &change);
 	if (rc != GUARD_ASKS)
 		return rc;
-	rc = guard_ask(&guard);
-	return rc ? rc : change_once(command, change, &guard);
+	rc = guard_ask(&change.guard);
+	return rc ? rc : change_once(command, &change);
 }
 
-static int rule_put(const struct command *command, struct session *session)
+static int rule_put(struct session *session, const struct rule *words)
 {
-	struct rule rule;
-	int rc = words_parse(command, &session->ctx, false, &rule);
-
-	if (!rc && policy_put(&session->policy, &rule))
+	if (policy_put(&session->policy, words))
 		out_of_memory();
-	return rc;
+	return 0;
 }
 
 int cmd_rule_add(const struct command *command)
 {
-	return change_guarded(command, rule_put);
+	return change_guarded(command, rule_put, false);
 }
 
 static bool same_prefix(const struct rule *a, const struct rule *b)
@@ -227,19 +261,14 @@ static int report_missing(const struct session *session, const struct rule *sele
 	return -ENOENT;
 }
 
-static int rule_remove(const struct command *command, struct session *session)
+static int rule_remove(struct session *session, const struct rule *words)
 {
-	struct rule selector;
-	int rc = words_parse(command, &session->ctx, true, &selector);
-
-	if (!rc && !policy_remove(&session->policy, &selector))
-		rc = report_missing(session, &selector);
-	return rc;
+	return policy_remove(&session->policy, words) ? 0 : report_missing(session, words);
 }
 
 int cmd_rule_del(const struct command *command)
 {
-	return change_guarded(command, rule_remove);
+	return change_guarded(command, rule_remove, true);
 }
 
 int cmd_rule_flush(const struct command *command)
@@ -274,7 +303,7 @@ int cmd_rule_list(const struct command *command)
 	struct policy selected = {0};
 	struct session session;
 	struct rule selector;
-	int rc = session_open(command, false, &session);
+	int rc = session_read(command, &session);
 
 	if (rc)
 		return rc;

@@ -5,15 +5,18 @@
 
 #include "cmd.h"
 
-/* An instance, its policy and how to read and print its rules. */
+/* An instance, rules of it that were read, and how to read and print rules. */
 struct session {
 	struct instance instance;
 	struct policy policy;
 	struct policy_context ctx;
 };
 
-/* 0 or a negative errno, and has said why; with `write` the instance is locked until the close. */
+/* 0 or a negative errno, and has said why; with `write` the instance is locked until the close. No
+ * rule is read yet. */
 int session_open(const struct command *command, bool write, struct session *out);
+/* The same, to read, with the whole policy. */
+int session_read(const struct command *command, struct session *out);
 void session_close(struct session *session);
 
 /* A rule into a list that has an order of its own. */

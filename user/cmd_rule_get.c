@@ -118,13 +118,14 @@ int cmd_rule_get(const struct command *command)
 	if (rc)
 		return rc;
 	asked.by_dest = session.ctx.by_dest;
-	if (rules_decide(&session.policy, &asked, &found))
+	rc = instance_address_read(&session.instance, asked.addr, &session.policy);
+	if (!rc && rules_decide(&session.policy, &asked, &found))
 		out_of_memory();
-	if (output_verbose && !output_json)
+	if (!rc && output_verbose && !output_json)
 		rules_print(&session, &found, json_address(asked.addr));
-	else
+	else if (!rc)
 		found_print(&session, &found, json_address(asked.addr));
 	policy_clear(&found);
 	session_close(&session);
-	return 0;
+	return rc;
 }

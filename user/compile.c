@@ -18,9 +18,10 @@ struct build {
 	const struct compile_context *ctx;
 	struct compiled *out;
 	struct policy_error *err;
-	uint32_t base;       /* first element of the half in the rules array */
+	uint32_t base;       /* where out->rules begin in the rules array */
 	unsigned char *used; /* a bit for every slot that the current or the next policy has */
 	uint32_t next_slot;
+	uint32_t slots_end; /* behind the last slot of both policies */
 };
 
 static int refuse(struct build *b, const struct rule *rule, int error, const char *what,
@@ -57,8 +58,11 @@ static bool slot_taken(const struct build *b, uint32_t slot)
 
 static void slot_mark(struct build *b, uint32_t slot)
 {
-	if (slot < b->ctx->slots_max)
-		b->used[slot / 8] |= 1 << slot % 8;
+	if (slot >= b->ctx->slots_max)
+		return;
+	b->used[slot / 8] |= 1 << slot % 8;
+	if (slot >= b->slots_end)
+		b->slots_end = slot + 1;
 }
 
 static int slot_new(struct build *b, struct rule *rule)
@@ -196,7 +200,7 @@ static uint32_t rule_uses(const struct rule *rule)
 
 static void emit_rule(struct build *b, const struct rule *rule)
 {
-	struct rl_rule *entry = &b->out->rules[b->out->header.rules++];
+	struct rl_rule *entry = &b->out->rules[b->out->rule_count++];
 
 	b->out->header.uses |= rule_uses(rule);
 	*entry = (struct rl_rule){
@@ -249,7 +253,7 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 	if (count > RL_GROUP_MAX)
 		return refuse(b, first + RL_GROUP_MAX, -E2BIG, "too many rules for one prefix",
 			      RL_GROUP_MAX, "join ports into ranges, or use a longer prefix");
-	if (b->out->header.rules + count > b->ctx->rules_max)
+	if (b->out->first_rule + b->out->rule_count + count > b->ctx->rules_max)
 		return refuse(b, first, -E2BIG, "too many rules", b->ctx->rules_max,
 			      "detach, and attach with larger --prefixes");
 	for (const struct rule *rule = first; rule < first + count; rule++) {
@@ -258,7 +262,7 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 		if (ret)
 			return ret;
 	}
-	range->first = b->base + b->out->header.rules;
+	range->first = b->base + b->out->rule_count;
 	range->count = count;
 	range->asks = asks_of(first, count);
 	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
@@ -268,22 +272,57 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 	return 0;
 }
 
+/* ---- which lengths prefixes have */
+
+static __u64 *family_lengths(struct rl_policy_header *header, const struct rule *prefix)
+{
+	return header->lengths[!prefix_is_ipv4(prefix->addr, prefix->len)];
+}
+
+static void length_note(struct rl_policy_header *header, const struct rule *prefix)
+{
+	bool ipv4 = prefix_is_ipv4(prefix->addr, prefix->len);
+	uint8_t *shortest = ipv4 ? &header->shortest4 : &header->shortest6;
+
+	family_lengths(header, prefix)[prefix->len / 64] |= 1ull << prefix->len % 64;
+	if (RL_FAMILY_BITS + prefix->len < *shortest)
+		*shortest = RL_FAMILY_BITS + prefix->len;
+}
+
+/* So many prefixes of a family may lie inside one another, at most. */
+static int nesting_bound(const __u64 lengths[3])
+{
+	return __builtin_popcountll(lengths[0]) + __builtin_popcountll(lengths[1]) +
+	       __builtin_popcountll(lengths[2]);
+}
+
 static bool is_plain(const struct rule *rule, size_t count)
 {
 	return count == 1 && rule->action != RL_ACTION_LIMIT && !rule->match.flags;
 }
 
+void prefix_key_compile(const struct rule *prefix, struct rl_prefix_key *out)
+{
+	*out = (struct rl_prefix_key){
+		.len = RL_FAMILY_BITS + prefix->len,
+		.family = prefix_is_ipv4(prefix->addr, prefix->len) ? 4 : 6,
+	};
+	memcpy(out->addr, prefix->addr, sizeof(out->addr));
+}
+
+/* The prefixes that the trie has are those that are written, and that stay. */
 static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 {
-	struct compiled_prefix *prefix = &b->out->prefixes[b->out->header.prefixes];
+	struct compiled_prefix *prefix = &b->out->prefixes[b->out->prefix_count];
 
 	if (b->out->header.prefixes == b->ctx->prefixes_max)
 		return refuse(b, rule, -E2BIG, "too many prefixes", b->ctx->prefixes_max,
 			      "detach, and attach with larger --prefixes");
 	b->out->header.prefixes++;
-	prefix->key.len = RL_FAMILY_BITS + rule->len;
-	prefix->key.family = prefix_is_ipv4(rule->addr, rule->len) ? 4 : 6;
-	memcpy(prefix->key.addr, rule->addr, sizeof(prefix->key.addr));
+	b->out->prefix_count++;
+	prefix_key_compile(rule, &prefix->key);
+	prefix->value.len = prefix->key.len;
+	length_note(&b->out->header, rule);
 	if (!is_plain(rule, count))
 		return emit_group(b, rule, count, &prefix->value.range);
 	prefix->value.action = rule->action;
@@ -331,8 +370,8 @@ static void group_stands(struct build *b, const struct rl_range *range)
 {
 	struct rl_rule *rule;
 
-	if (!range->count || range->asks != RL_ASKS_NONE)
-		return;
+	if (!range->count || range->asks != RL_ASKS_NONE || range->first < b->base)
+		return; /* below b->base: it stays as it is */
 	rule = &b->out->rules[range->first - b->base];
 	if (!rule_stands(b, rule))
 		return;
@@ -340,21 +379,25 @@ static void group_stands(struct build *b, const struct rl_range *range)
 	b->out->header.uses |= RL_USE_STANDING4 | RL_USE_STANDING6;
 }
 
+static bool device_asks_each(const struct rl_policy_header *header)
+{
+	return header->device.count && header->device.asks == RL_ASKS_EACH;
+}
+
 /* A network's addresses are told apart by IPv6 prefixes that are longer. */
 static void standing_choose(struct build *b)
 {
 	struct rl_policy_header *header = &b->out->header;
+	const __u64 *longer = &header->lengths[1][1]; /* 64 and more, 128 */
 
-	if (header->uses & RL_USE_SOURCE_BANS ||
-	    (header->device.count && header->device.asks == RL_ASKS_EACH))
+	if (header->uses & RL_USE_SOURCE_BANS || device_asks_each(header))
 		return;
 	group_stands(b, &header->any);
-	for (uint32_t i = 0; i < header->prefixes; i++)
+	for (uint32_t i = 0; i < b->out->prefix_count; i++)
 		group_stands(b, &b->out->prefixes[i].value.range);
-	for (uint32_t i = 0; i < header->prefixes; i++)
-		if (b->out->prefixes[i].key.family == 6 &&
-		    b->out->prefixes[i].key.len > RL_FAMILY_BITS + HOME_LEN6)
-			header->uses &= ~RL_USE_STANDING6;
+	_Static_assert(HOME_LEN6 == 64, "the lengths that are longer");
+	if (longer[0] & ~1ull || longer[1])
+		header->uses &= ~RL_USE_STANDING6;
 }
 
 /* ---- which prefix lies around which */
@@ -366,21 +409,20 @@ static bool key_contains(const struct rl_prefix_key *outer, const struct rl_pref
 }
 
 /* Prefixes are in ascending order, shorter first, so those around the next one are on a stack. */
-static int link_parents(struct build *b)
+static int check_nesting(struct build *b)
 {
 	const struct rl_prefix_key *stack[RL_NEST_MAX];
 	uint32_t depth = 0;
 
-	for (uint32_t i = 0; i < b->out->header.prefixes; i++) {
-		struct compiled_prefix *prefix = &b->out->prefixes[i];
+	for (uint32_t i = 0; i < b->out->prefix_count; i++) {
+		const struct rl_prefix_key *key = &b->out->prefixes[i].key;
 
-		while (depth && !key_contains(stack[depth - 1], &prefix->key))
+		while (depth && !key_contains(stack[depth - 1], key))
 			depth--;
-		prefix->value.parent = depth ? stack[depth - 1]->len : RL_PREFIX_NONE;
 		if (depth == RL_NEST_MAX)
 			return refuse(b, NULL, -E2BIG, "prefixes inside one another", RL_NEST_MAX,
 				      "leave out some of the prefixes around the longest one");
-		stack[depth++] = &prefix->key;
+		stack[depth++] = key;
 	}
 	return 0;
 }
@@ -400,7 +442,39 @@ static void header_next(const struct rl_policy_header *current, struct rl_policy
 		.generation = current->generation + 1,
 		.next_limit_id = current->next_limit_id ? current->next_limit_id : 1,
 		.half = !current->half,
+		.shortest4 = RL_LENGTH_NONE,
+		.shortest6 = RL_LENGTH_NONE,
+		.written = current->generation + 1,
 	};
+}
+
+static void header_end(struct build *b)
+{
+	struct rl_policy_header *header = &b->out->header;
+
+	header->rules = b->out->first_rule + b->out->rule_count;
+	if (b->slots_end > header->next_slot)
+		header->next_slot = b->slots_end;
+}
+
+/* What both ways to compile have in common. */
+static int build(struct build *b, struct policy *next, const struct policy *current,
+		 bool keep_expiry)
+{
+	int ret = build_allocate(b, next);
+
+	if (!ret)
+		ret = inherit(b, next, current, keep_expiry);
+	if (!ret)
+		lanes_choose(next);
+	if (!ret)
+		ret = emit(b, next);
+	if (!ret) {
+		standing_choose(b);
+		header_end(b);
+	}
+	free(b->used);
+	return ret;
 }
 
 int policy_compile(struct policy *next, const struct policy *current,
@@ -415,18 +489,58 @@ int policy_compile(struct policy *next, const struct policy *current,
 	snprintf(err->text, sizeof(err->text), "out of memory");
 	header_next(header, &result.header);
 	b.base = result.header.half * ctx->rules_max;
-	ret = build_allocate(&b, next);
+	ret = build(&b, next, current, keep_expiry);
 	if (!ret)
-		ret = inherit(&b, next, current, keep_expiry);
-	if (!ret)
-		lanes_choose(next);
-	if (!ret)
-		ret = emit(&b, next);
-	if (!ret)
-		ret = link_parents(&b);
-	if (!ret)
-		standing_choose(&b);
-	free(b.used);
+		ret = check_nesting(&b);
+	if (ret)
+		compiled_clear(&result);
+	else
+		*out = result;
+	return ret;
+}
+
+/* ---- one prefix in place */
+
+/* Does what the others rely on stay as it is? */
+static bool stays_in_place(const struct rl_policy_header *before,
+			   const struct rl_policy_header *after)
+{
+	return !(after->uses & ~before->uses & RL_USE_SOURCE_BANS) &&
+	       device_asks_each(before) == device_asks_each(after) &&
+	       nesting_bound(after->lengths[0]) <= RL_NEST_MAX &&
+	       nesting_bound(after->lengths[1]) <= RL_NEST_MAX;
+}
+
+static void prefix_take_out(const struct rule *prefix, bool in_trie,
+			    struct rl_policy_header *header)
+{
+	if (prefix->kind == PREFIX_ANY)
+		header->any = (struct rl_range){0};
+	else if (prefix->kind == PREFIX_DEVICE)
+		header->device = (struct rl_range){0};
+	else if (in_trie)
+		header->prefixes--;
+}
+
+int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
+		   const struct policy *current, const struct rl_policy_header *header,
+		   const struct compile_context *ctx, struct compiled *out,
+		   struct policy_error *err)
+{
+	struct compiled result = {.header = *header, .first_rule = header->rules};
+	struct build b = {.ctx = ctx, .out = &result, .err = err};
+	int ret;
+
+	if (prefix->kind == PREFIX_ADDR && !header->prefixes)
+		return -EAGAIN; /* there is no trie */
+	snprintf(err->text, sizeof(err->text), "out of memory");
+	b.base = header->half * ctx->rules_max + header->rules;
+	b.next_slot = header->next_slot;
+	result.header.generation++;
+	prefix_take_out(prefix, in_trie, &result.header);
+	ret = build(&b, next, current, false);
+	if (ret == -E2BIG || (!ret && !stays_in_place(header, &result.header)))
+		ret = -EAGAIN; /* that of the whole policy says why, or finds room */
 	if (ret)
 		compiled_clear(&result);
 	else

@@ -13,8 +13,11 @@ struct compiled_prefix {
 
 struct compiled {
 	struct rl_policy_header header;
-	struct rl_rule *rules; /* header.rules of them; element 0 is half * capacity in the map */
-	struct compiled_prefix *prefixes; /* header.prefixes of them */
+	struct rl_rule *rules; /* element 0 is half * capacity + first_rule in the map */
+	uint32_t first_rule;   /* not 0 where one prefix changes: behind the rules that stay */
+	uint32_t rule_count;
+	struct compiled_prefix *prefixes;
+	uint32_t prefix_count;
 	uint32_t *fresh; /* slots that were not in use before: to be zeroed before the swap */
 	size_t fresh_count;
 };
@@ -45,10 +48,31 @@ int policy_compile(struct policy *next, const struct policy *current,
 		   const struct compile_context *ctx, struct compiled *out,
 		   struct policy_error *err);
 
+/* The same for the rules of one prefix, which become `next` and were `current`; every other rule in
+ * force stays where it is. *out has the rules to be written behind them, the header as it becomes,
+ * and the prefix with its new value; neither where `next` is empty or the prefix is a word.
+ * in_trie: the trie has the prefix, if only with rules that have expired. Also -EAGAIN: only the
+ * whole policy can be written, because there is no room left behind its rules or because the change
+ * concerns how others are held. */
+int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
+		   const struct policy *current, const struct rl_policy_header *header,
+		   const struct compile_context *ctx, struct compiled *out,
+		   struct policy_error *err);
+
+/* The key of a prefix in the trie. */
+void prefix_key_compile(const struct rule *prefix, struct rl_prefix_key *out);
+
 /* The model of what the maps hold; rules that have expired by ctx->now_ns are left out.
  * 0, -ENOMEM, or -EBADMSG when the maps contradict one another. */
 int policy_decompile(const struct compiled *in, const struct compile_context *ctx,
 		     struct policy *out);
+
+/* Appends the rules of one range, which are `count` entries, or of one prefix of the trie, whose
+ * entries are those of its range. policy_settle() is to follow. 0, -ENOMEM or -EBADMSG. */
+int range_decompile(const struct rule *prefix, const struct rl_rule *entries, uint32_t count,
+		    uint64_t now_ns, struct policy *out);
+int prefix_decompile(const struct compiled_prefix *prefix, const struct rl_rule *entries,
+		     uint64_t now_ns, struct policy *out);
 
 void compiled_clear(struct compiled *compiled);
 

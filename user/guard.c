@@ -112,17 +112,36 @@ static struct flow flow_reversed(const struct flow *flow)
 	return out;
 }
 
+/* Does the guard judge at all? The session as packets of the instance have it. */
+static bool guard_sees(const struct guard *guard, const struct policy_context *ctx,
+		       struct flow *seen)
+{
+	const struct flow *session = &guard->session;
+
+	if (!guard->wanted || guard->agreed)
+		return false;
+	*seen = ctx->leaving ? flow_reversed(session) : *session;
+	return session->dst_known || !(ctx->by_dest || ctx->leaving);
+}
+
+bool guard_address(const struct guard *guard, const struct policy_context *ctx, uint8_t addr[16])
+{
+	struct flow seen;
+
+	if (!guard_sees(guard, ctx, &seen))
+		return false;
+	memcpy(addr, ctx->by_dest ? seen.dst : seen.src, 16);
+	return true;
+}
+
 int guard_pass(struct guard *guard, const struct policy *current, const struct policy *next,
 	       const struct policy_context *ctx)
 {
 	const struct policy nothing = {0};
-	const struct flow *session = &guard->session;
-	struct flow seen = ctx->leaving ? flow_reversed(session) : *session;
 	struct verdict before, after;
+	struct flow seen;
 
-	if (!guard->wanted || guard->agreed)
-		return 0;
-	if ((ctx->by_dest || ctx->leaving) && !session->dst_known)
+	if (!guard_sees(guard, ctx, &seen))
 		return 0;
 	if (verdict_find(current ? current : &nothing, ctx->by_dest, &seen, &before) ||
 	    verdict_find(next, ctx->by_dest, &seen, &after))

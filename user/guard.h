@@ -32,6 +32,11 @@ struct guard {
 
 void guard_start(struct guard *guard, bool only_warns);
 
+/* Whether the guard has a say for an instance of this context, and the address (mapped) that the
+ * session's packets meet rules by: only rules of prefixes around it, of `any` and of `device`
+ * matter to guard_pass. */
+bool guard_address(const struct guard *guard, const struct policy_context *ctx, uint8_t addr[16]);
+
 /* Whether `next` may take the place of `current` (NULL: nothing). 0, or GUARD_ASKS: guard_ask() is
  * to be called once no lock is held, and if that is 0 everything is to be tried again. */
 #define GUARD_ASKS 1

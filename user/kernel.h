@@ -162,6 +162,21 @@ uint64_t instance_generation(const struct instance *instance);
 int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
 			  const char *file);
 
+/* The rules of one prefix, which is that of the rule; none: 0, and *out stays empty, as it must be.
+ * What this and the next two cost does not grow with the policy. */
+int instance_prefix_read(const struct instance *instance, const struct rule *prefix,
+			 struct policy *out);
+
+/* Puts `next`, which are rules of that prefix or none, in force in place of all rules of the
+ * prefix. A packet meets the rules before or after, never a part. Where there is no room left
+ * beside the policy it is written anew, as a whole. */
+int instance_prefix_write(const struct instance *instance, const struct rule *prefix,
+			  struct policy *next);
+
+/* Those of all prefixes around the address (mapped), of `any` and of `device`. */
+int instance_address_read(const struct instance *instance, const uint8_t addr[16],
+			  struct policy *out);
+
 /* Would instance_policy_write succeed? Changes nothing. */
 int instance_policy_check(const struct instance *instance, struct policy *next, const char *file);
 

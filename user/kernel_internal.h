@@ -266,6 +266,21 @@ int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count);
 
 /* ---- kernel_policy.c */
 
+/* The policy's header; -ENOENT where none was written yet. Silent. */
+int policy_header_read(const struct instance *instance, struct rl_policy_header *out);
+
+/* Puts a header in force. Returns when no packet is left that saw the one before. Silent. */
+int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header);
+
+/* Writes the rules where no packet looks yet, and makes the maps that they need. Silent. */
+int compiled_rules_write(const struct instance *instance, const struct compiled *compiled);
+
+/* fail(): why the policy could not be read, written or compiled. */
+void report_unread(const struct instance *instance, int error);
+int report_unwritten(const struct instance *instance, int error);
+void report_compile(const struct instance *instance, const char *file,
+		    const struct policy_error *err);
+
 /* What a policy for this instance is compiled with, now. */
 void instance_compile_context(const struct instance *instance, const struct policy_context *text,
 			      struct compile_context *out);

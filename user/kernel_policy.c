@@ -38,7 +38,7 @@ void instance_compile_context(const struct instance *instance, const struct poli
 
 /* ---- reading */
 
-static int header_read(const struct instance *instance, struct rl_policy_header *out)
+int policy_header_read(const struct instance *instance, struct rl_policy_header *out)
 {
 	int fd = inner_open(instance, instance->fd.policy, 0);
 	uint32_t zero = 0;
@@ -55,7 +55,7 @@ uint64_t instance_generation(const struct instance *instance)
 {
 	struct rl_policy_header header;
 
-	return header_read(instance, &header) ? 0 : header.generation;
+	return policy_header_read(instance, &header) ? 0 : header.generation;
 }
 
 static int rules_read(const struct instance *instance, struct compiled *out)
@@ -65,64 +65,91 @@ static int rules_read(const struct instance *instance, struct compiled *out)
 	out->rules = calloc(out->header.rules + 1, sizeof(*out->rules));
 	if (!out->rules)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < out->header.rules; i++) {
-		uint32_t index = base + i;
+	for (; out->rule_count < out->header.rules; out->rule_count++) {
+		uint32_t index = base + out->rule_count;
 
-		if (bpf_map_lookup_elem(instance->fd.rules, &index, &out->rules[i]))
+		if (bpf_map_lookup_elem(instance->fd.rules, &index, &out->rules[out->rule_count]))
 			return -errno;
 	}
 	return 0;
 }
 
-/* Batches of an LPM trie end with -ENOENT, as every map's do. */
+/* Room for one more. */
+static int prefixes_reserve(struct compiled *out, size_t *capacity)
+{
+	size_t more = *capacity ? 2 * *capacity : out->header.prefixes + 1;
+	struct compiled_prefix *prefixes;
+
+	if (out->prefix_count < *capacity)
+		return 0;
+	prefixes = reallocarray(out->prefixes, more, sizeof(*prefixes));
+	if (!prefixes)
+		return -ENOMEM;
+	out->prefixes = prefixes;
+	*capacity = more;
+	return 0;
+}
+
 static int prefixes_read(const struct instance *instance, struct compiled *out)
 {
 	int fd = inner_open(instance, instance->fd.tries, out->header.half);
 	struct rl_prefix_key key, *last = NULL;
-	uint32_t found = 0;
 	int ret = fd < 0 ? fd : 0, next = 0;
+	size_t capacity = 0;
 
-	out->prefixes = calloc(out->header.prefixes + 1, sizeof(*out->prefixes));
-	if (!out->prefixes)
-		ret = -ENOMEM;
 	while (!ret && !(next = bpf_map_get_next_key(fd, last, &key))) {
-		if (found == out->header.prefixes) {
-			ret = -EBADMSG;
+		struct compiled_prefix *prefix;
+
+		ret = prefixes_reserve(out, &capacity);
+		if (ret)
 			break;
-		}
-		out->prefixes[found].key = key;
-		if (bpf_map_lookup_elem(fd, &key, &out->prefixes[found].value))
+		prefix = &out->prefixes[out->prefix_count];
+		prefix->key = key;
+		last = &prefix->key;
+		if (!bpf_map_lookup_elem(fd, &key, &prefix->value))
+			out->prefix_count++;
+		else if (errno != ENOENT) /* another process has just removed it */
 			ret = -errno;
-		last = &out->prefixes[found++].key;
 	}
 	if (fd >= 0)
 		close(fd);
-	if (ret || next != -ENOENT)
-		return ret ? ret : next;
-	return found != out->header.prefixes ? -EBADMSG : 0;
+	return ret || next == -ENOENT ? ret : next;
 }
 
-/* Another process may swap while this one reads: what was read then is of two policies, and is read
- * anew. The generation tells. */
+/* The prefixes come before the rules: one that has just changed has its new rules, which are there
+ * before it, behind those of the header that was read first. */
+static int compiled_read_once(const struct instance *instance, struct compiled *out)
+{
+	uint64_t written = out->header.written;
+	int ret = out->header.prefixes ? prefixes_read(instance, out) : 0;
+
+	if (!ret)
+		ret = policy_header_read(instance, &out->header);
+	if (!ret && out->header.written != written)
+		ret = -EAGAIN;
+	return ret ? ret : rules_read(instance, out);
+}
+
+/* Another process may write a whole policy while this one reads: what was read then is of two
+ * policies, and is read anew. Single prefixes may change meanwhile. */
 static int compiled_read(const struct instance *instance, struct compiled *out)
 {
 	for (int i = 0; i < READ_RETRIES; i++) {
-		struct rl_policy_header after;
-		int ret = header_read(instance, &out->header);
+		struct rl_policy_header before = {0}, after;
+		int ret = policy_header_read(instance, &before);
 
+		out->header = before;
 		if (ret)
 			return ret;
-		ret = rules_read(instance, out);
-		if (!ret && out->header.prefixes)
-			ret = prefixes_read(instance, out);
-		if (!header_read(instance, &after) && after.generation == out->header.generation)
+		ret = compiled_read_once(instance, out);
+		if (!policy_header_read(instance, &after) && after.written == before.written)
 			return ret;
 		compiled_clear(out);
 	}
 	return -EAGAIN;
 }
 
-static void report_unread(const struct instance *instance, int error)
+void report_unread(const struct instance *instance, int error)
 {
 	const char *why = strerror(-error);
 
@@ -183,15 +210,15 @@ static int map_fill(int fd, const void *keys, size_t key_size, const void *value
 
 static int rules_write(const struct instance *instance, const struct compiled *compiled)
 {
-	uint32_t base = compiled->header.half * instance->info.rules;
-	uint32_t *keys = calloc(compiled->header.rules + 1, sizeof(*keys));
+	uint32_t base = compiled->header.half * instance->info.rules + compiled->first_rule;
+	uint32_t *keys = calloc(compiled->rule_count + 1, sizeof(*keys));
 	int ret = -ENOMEM;
 
 	if (keys) {
-		for (uint32_t i = 0; i < compiled->header.rules; i++)
+		for (uint32_t i = 0; i < compiled->rule_count; i++)
 			keys[i] = base + i;
 		ret = map_fill(instance->fd.rules, keys, sizeof(*keys), compiled->rules,
-			       sizeof(*compiled->rules), compiled->header.rules);
+			       sizeof(*compiled->rules), compiled->rule_count);
 	}
 	free(keys);
 	return ret;
@@ -199,7 +226,7 @@ static int rules_write(const struct instance *instance, const struct compiled *c
 
 static int trie_fill(int fd, const struct compiled *compiled)
 {
-	uint32_t count = compiled->header.prefixes;
+	uint32_t count = compiled->prefix_count;
 	struct rl_prefix_key *keys = calloc(count, sizeof(*keys));
 	struct rl_prefix_value *values = calloc(count, sizeof(*values));
 	int ret = keys && values ? 0 : -ENOMEM;
@@ -228,10 +255,10 @@ static int trie_write(const struct instance *instance, const struct compiled *co
 	uint32_t half = compiled->header.half;
 	int fd, ret;
 
-	if (!compiled->header.prefixes)
+	if (!compiled->prefix_count)
 		return 0;
 	fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "rlctl_trie", sizeof(struct rl_prefix_key),
-			    sizeof(struct rl_prefix_value), compiled->header.prefixes, &opts);
+			    sizeof(struct rl_prefix_value), instance->info.prefixes, &opts);
 	if (fd < 0)
 		return -errno;
 	ret = trie_fill(fd, compiled);
@@ -266,11 +293,12 @@ static int slots_reset(const struct instance *instance, const struct compiled *c
 
 /* The swap. Returns when no packet is left that saw the policy before (the kernel waits for that).
  */
-static int header_write(const struct instance *instance, const struct rl_policy_header *header)
+int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header)
 {
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	uint32_t zero = 0;
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_policy", sizeof(zero), sizeof(*header),
-				1, NULL);
+				1, &opts);
 	int ret = 0;
 
 	if (fd < 0)
@@ -283,33 +311,41 @@ static int header_write(const struct instance *instance, const struct rl_policy_
 	return ret;
 }
 
+int report_unwritten(const struct instance *instance, int error)
+{
+	fail("%s: writing the policy failed: %s%s; the one before stays in force", instance->device,
+	     strerror(-error), error == -ENOMEM ? " (no memory for its prefixes)" : "");
+	return error;
+}
+
+int compiled_rules_write(const struct instance *instance, const struct compiled *compiled)
+{
+	int ret = policy_maps_make(instance, compiled->header.uses);
+
+	if (!ret)
+		ret = rules_write(instance, compiled);
+	return ret ? ret : slots_reset(instance, compiled);
+}
+
 static int compiled_write(const struct instance *instance, const struct compiled *compiled)
 {
 	uint32_t old_half = !compiled->header.half;
 	int ret;
 
 	inner_tidy(instance);
-	ret = policy_maps_make(instance, compiled->header.uses);
-	if (!ret)
-		ret = rules_write(instance, compiled);
+	ret = compiled_rules_write(instance, compiled);
 	if (!ret)
 		ret = trie_write(instance, compiled);
 	if (!ret)
-		ret = slots_reset(instance, compiled);
-	if (!ret)
-		ret = header_write(instance, &compiled->header);
-	if (ret) {
-		fail("%s: writing the policy failed: %s%s; the one before stays in force",
-		     instance->device, strerror(-ret),
-		     ret == -ENOMEM ? " (no memory for its prefixes)" : "");
-		return ret;
-	}
+		ret = policy_header_swap(instance, &compiled->header);
+	if (ret)
+		return report_unwritten(instance, ret);
 	inner_drop(instance, instance->fd.tries, old_half);
 	return 0;
 }
 
-static void report_compile(const struct instance *instance, const char *file,
-			   const struct policy_error *err)
+void report_compile(const struct instance *instance, const char *file,
+		    const struct policy_error *err)
 {
 	if (file && err->line)
 		fail("%s:%u:%u: %s", file, err->line, err->column, err->text);
@@ -379,7 +415,7 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	instance_context(instance, &text);
 	instance_compile_context(instance, &text, &ctx);
 	if (!ret)
-		ret = header_read(instance, &header);
+		ret = policy_header_read(instance, &header);
 	if (!ret)
 		ret = policy_compile(&next, before, &header, true, &ctx, &compiled, &err);
 	if (ret)

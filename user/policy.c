@@ -237,6 +237,22 @@ size_t policy_remove(struct policy *policy, const struct rule *selector)
 	return last - kept;
 }
 
+int policy_prefix_put(struct policy *policy, const struct rule *prefix, const struct policy *rules)
+{
+	size_t first = lower_bound(policy, prefix, prefix_compare), last = first;
+	int ret = 0;
+
+	while (last < policy->count && !prefix_compare(&policy->rules[last], prefix))
+		last++;
+	if (last > first)
+		memmove(&policy->rules[first], &policy->rules[last],
+			(policy->count - last) * sizeof(*policy->rules));
+	policy->count -= last - first;
+	policy_for_each (rules, rule)
+		ret = ret ? ret : policy_put(policy, rule);
+	return ret;
+}
+
 void policy_clear(struct policy *policy)
 {
 	free(policy->rules);

@@ -121,6 +121,9 @@ const struct rule *policy_select(const struct policy *policy, const struct rule 
  * unit where it states an action. Returns how many. */
 size_t policy_remove(struct policy *policy, const struct rule *selector);
 
+/* All rules of the prefix that `prefix` has become those of `rules`. 0 or -ENOMEM. */
+int policy_prefix_put(struct policy *policy, const struct rule *prefix, const struct policy *rules);
+
 /* Frees the rules and leaves an empty policy. */
 void policy_clear(struct policy *policy);
 

@@ -169,6 +169,33 @@ test_interface() {
 		unchanged 1 rl B rule add any deny --hook egress && unchanged 2 rl B rule add any deny -i
 }
 
+# calls WORD…: how many system calls the command makes.
+calls() { strace -f -o "$TMP/calls" "$RLCTL" -n "$(ns B)" "$@" && wc -l <"$TMP/calls"; }
+
+# What a rule costs does not grow with the policy around it: changes of one prefix, of any and of the
+# device take as many system calls beside 10,000 prefixes as beside one.
+test_beside_many() {
+	local words few many
+	local -a changes=('rule add 192.0.2.1 deny for 1h' 'rule add 192.0.2.1 allow' 'rule add 192.0.2.0/24 limit 5/s'
+		'rule add 192.0.0.0/8 udp deny' 'rule get 192.0.2.1' 'rule del 192.0.2.1' 'rule del 192.0.2.0/24'
+		'rule add any limit 9/s' 'rule add device limit 9/s' 'rule del 192.0.0.0/8 udp')
+	rl B detach veth-B && rl B attach veth-B && rl B apply - <<<'rule 10.0.0.1 deny' || return
+	for words in "${changes[@]}"; do
+		# shellcheck disable=SC2086 # several words
+		calls $words || return
+	done >"$TMP/few"
+	seq -f 'rule 10.0.%.0f.0/24 deny' 0 255 >"$TMP/many" &&
+		seq -f 'rule fd78:%.0f::/48 limit 5/second' 1000 9999 >>"$TMP/many" && rl B apply "$TMP/many" || return
+	for words in "${changes[@]}"; do
+		# shellcheck disable=SC2086 # several words
+		calls $words || return
+	done >"$TMP/many"
+	while read -r few <&3 && read -r many <&4; do
+		between "$many" 50 $((few + 20)) || return
+	done 3< <(grep -E '^[0-9]+$' "$TMP/few") 4< <(grep -E '^[0-9]+$' "$TMP/many")
+	is "$(grep -cE '^[0-9]+$' "$TMP/many")" "${#changes[@]}"
+}
+
 # Every second it looks anew at what is attached, and lets go of all that it opened for that.
 test_watch() {
 	local before
@@ -194,4 +221,5 @@ t 'apply --check' test_check
 t 'without root' test_unprivileged
 t 'wrong words change nothing' test_words
 t 'which instance' test_interface
+t 'one rule beside many' test_beside_many
 t 'stats --watch leaves nothing open' test_watch

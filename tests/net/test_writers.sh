@@ -5,7 +5,7 @@
 source "$(dirname "$0")/../lib.sh"
 
 WRITERS=8
-RULES=12 # of each writer
+RULES=20 # of each writer
 
 rule_of() { echo "10.$1.$2.0/24"; }
 
@@ -106,6 +106,26 @@ test_no_gap() {
 	kill -TERM -- "-$BG_PID"
 	is "$(stat_of B .passed.packets)" "$passed"
 }
+
+# The same where single prefixes change beside 3,000 others: these packets are denied by the prefix
+# itself, by one around it or by one inside it, and at no moment by none. Addresses are in the cache and
+# not: the flood has 65,536.
+test_no_gap_in_place() {
+	local n passed
+	seq -f 'rule 10.79.%.0f.0/24 deny' 0 255 >"$TMP/x" && seq -f 'rule fd78:%.0f::/48 deny' 1000 3999 >>"$TMP/x"
+	printf 'rule any allow\nrule 10.78.0.0/16 deny\n' >>"$TMP/x"
+	rl B apply "$TMP/x" && bg flood A --seconds 30 --rate 200000 --src 10.78.0.0/16 || return
+	eventually 5 denied 1000 && passed=$(stat_of B .passed.packets) || return
+	for ((n = 0; n < 12; n++)); do
+		rl B rule add 10.78.0.0/17 deny && rl B rule add 10.78.0.0/16 udp deny &&
+			rl B rule add 10.78.128.0/17 udp deny && rl B rule add 10.76.0.0/14 deny &&
+			rl B rule del 10.78.0.0/16 deny && rl B rule del 10.78.0.0/16 udp &&
+			rl B rule add 10.78.0.0/16 deny && rl B rule del 10.76.0.0/14 &&
+			rl B rule del 10.78.0.0/17 && rl B rule del 10.78.128.0/17 udp || return
+	done
+	kill -TERM -- "-$BG_PID"
+	is "$(stat_of B .passed.packets)" "$passed" && rl B show >"$TMP/y" && is "$(sort "$TMP/x")" "$(sort "$TMP/y")"
+}
 denied() { [[ $(stat_of B .reasons.denied.packets) -gt $1 ]]; }
 
 # ---- the lock
@@ -161,6 +181,7 @@ veth_pair A B && veth_quiet A B && ns_mute A && rl B attach veth-B || exit 1
 t 'eight writers and a reader' test_writers
 t 'readers of policies that are swapped' test_swaps
 t 'packets between two policies' test_no_gap
+t 'packets while prefixes change in place' test_no_gap_in_place
 t 'the lock' test_lock
 t 'attach and detach, six at once' test_attach_at_once
 t 'attach and detach against each other' test_churn

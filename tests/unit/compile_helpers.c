@@ -85,7 +85,7 @@ static void assert_range(const struct compiled *compiled, const struct rl_range 
 	for (uint32_t i = 0; i < range->count; i++) {
 		uint32_t at = range->first + i - base;
 
-		assert_true(at < compiled->header.rules);
+		assert_true(at < compiled->rule_count);
 		assert_false(seen[at]);
 		seen[at] = 1;
 	}
@@ -94,18 +94,27 @@ static void assert_range(const struct compiled *compiled, const struct rl_range 
 void assert_layout(const struct compiled *compiled, const struct compile_context *ctx)
 {
 	uint32_t base = compiled->header.half * ctx->rules_max;
-	unsigned char *seen = calloc(compiled->header.rules + 1, 1);
+	unsigned char *seen = calloc(compiled->rule_count + 1, 1);
 
 	assert_non_null(seen);
 	assert_true(compiled->header.half <= 1);
+	assert_int_equal(compiled->header.rules, compiled->rule_count);
 	assert_true(compiled->header.rules <= ctx->rules_max);
+	assert_int_equal(compiled->header.prefixes, compiled->prefix_count);
 	assert_true(compiled->header.prefixes <= ctx->prefixes_max);
 	assert_range(compiled, &compiled->header.any, base, seen);
 	assert_range(compiled, &compiled->header.device, base, seen);
-	for (uint32_t i = 0; i < compiled->header.prefixes; i++)
-		assert_range(compiled, &compiled->prefixes[i].value.range, base, seen);
-	assert_null(memchr(seen, 0, compiled->header.rules));
-	for (uint32_t i = 0; i < compiled->header.rules; i++) {
+	for (uint32_t i = 0; i < compiled->prefix_count; i++) {
+		const struct compiled_prefix *prefix = &compiled->prefixes[i];
+		const struct rl_policy_header *header = &compiled->header;
+
+		assert_int_equal(prefix->value.len, prefix->key.len);
+		assert_true(prefix->key.len >=
+			    (prefix->key.family == 4 ? header->shortest4 : header->shortest6));
+		assert_range(compiled, &prefix->value.range, base, seen);
+	}
+	assert_null(memchr(seen, 0, compiled->rule_count));
+	for (uint32_t i = 0; i < compiled->rule_count; i++) {
 		const struct rl_rule *rule = &compiled->rules[i];
 		struct rl_rule expected = {0};
 
@@ -152,10 +161,6 @@ static void say_prefix(char *out, const struct compiled *compiled,
 	prefix_print(text, sizeof(text), prefix->key.addr, len);
 	assert_int_equal(prefix->key.family, prefix_is_ipv4(prefix->key.addr, len) ? 4 : 6);
 	say(out, "%s%s", *out ? " " : "", text);
-	if (prefix->value.parent != RL_PREFIX_NONE)
-		say(out, "^%u",
-		    prefix->value.parent - RL_FAMILY_BITS -
-			    (prefix->key.family == 4 ? RL_MAPPED_BITS : 0));
 	if (prefix->value.range.count)
 		say_group(out, compiled, ctx, &prefix->value.range);
 	else

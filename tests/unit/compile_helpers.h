@@ -34,7 +34,7 @@ const struct rule *force_find(const struct force *force, const char *line);
 /* Everything where it should be: ranges inside the half in force, side by side, all used. */
 void assert_layout(const struct compiled *compiled, const struct compile_context *ctx);
 
-/* `device[…] any[…] PREFIX^PARENT action` or `[action action …]`, in the order of the maps. */
+/* `device[…] any[…] PREFIX action` or `[action action …]`, in the order of the maps. */
 #define DUMP_MAX 4096
 void compiled_dump(const struct compiled *compiled, const struct compile_context *ctx,
 		   char out[DUMP_MAX]);

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One prefix changes in place: maps that are written as kernel_prefix.c writes them hold, after
+ * every change, the policy that a whole compilation of the same rules holds; and nothing that is in
+ * force is overwritten on the way.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "compile_helpers.h"
+#include "policy_helpers.h"
+#include "units.h"
+
+#define RULES_ROOM    130
+#define PREFIXES_ROOM 80
+
+/* The maps of an instance that is not there. */
+struct maps {
+	struct compile_context ctx;
+	struct rl_policy_header header;
+	struct rl_rule rules[2 * RULES_ROOM];
+	struct compiled_prefix trie[PREFIXES_ROOM + 1];
+	uint32_t trie_count;
+};
+
+static struct maps maps_make(void)
+{
+	struct maps maps = {.ctx = roomy};
+
+	maps.ctx.rules_max = RULES_ROOM;
+	maps.ctx.prefixes_max = PREFIXES_ROOM;
+	maps.ctx.slots_max = 2 * PREFIXES_ROOM;
+	maps.ctx.hot = true;
+	return maps;
+}
+
+static struct policy maps_policy(const struct maps *maps)
+{
+	struct compiled compiled = {
+		.header = maps->header,
+		.rules = (struct rl_rule *)&maps->rules[maps->header.half * RULES_ROOM],
+		.rule_count = maps->header.rules,
+		.prefixes = (struct compiled_prefix *)maps->trie,
+		.prefix_count = maps->trie_count,
+	};
+	struct policy policy = {0};
+
+	assert_int_equal(policy_decompile(&compiled, &maps->ctx, &policy), 0);
+	return policy;
+}
+
+static void rules_write(struct maps *maps, const struct compiled *compiled)
+{
+	uint32_t first = compiled->header.half * RULES_ROOM + compiled->first_rule;
+
+	assert_true(compiled->first_rule + compiled->rule_count <= RULES_ROOM);
+	if (compiled->rule_count)
+		memcpy(&maps->rules[first], compiled->rules,
+		       compiled->rule_count * sizeof(*compiled->rules));
+}
+
+static void whole_put(struct maps *maps, struct policy *next)
+{
+	struct policy current = maps_policy(maps);
+	struct policy_error err = {0};
+	struct compiled compiled;
+
+	if (policy_compile(next, &current, &maps->header, false, &maps->ctx, &compiled, &err))
+		fail_msg("%s", err.text);
+	rules_write(maps, &compiled);
+	maps->trie_count = compiled.prefix_count;
+	if (compiled.prefix_count)
+		memcpy(maps->trie, compiled.prefixes,
+		       compiled.prefix_count * sizeof(*compiled.prefixes));
+	maps->header = compiled.header;
+	compiled_clear(&compiled);
+	policy_clear(&current);
+}
+
+static struct compiled_prefix *trie_find(struct maps *maps, const struct rl_prefix_key *key)
+{
+	for (uint32_t i = 0; i < maps->trie_count; i++)
+		if (!memcmp(&maps->trie[i].key, key, sizeof(*key)))
+			return &maps->trie[i];
+	return NULL;
+}
+
+static void trie_put(struct maps *maps, const struct rl_prefix_key *key,
+		     const struct compiled *compiled)
+{
+	struct compiled_prefix *at = trie_find(maps, key);
+
+	if (!compiled->prefix_count && at)
+		*at = maps->trie[--maps->trie_count];
+	if (!compiled->prefix_count)
+		return;
+	assert_memory_equal(&compiled->prefixes[0].key, key, sizeof(*key));
+	if (!at)
+		at = &maps->trie[maps->trie_count++];
+	assert_true(maps->trie_count <= PREFIXES_ROOM);
+	*at = compiled->prefixes[0];
+}
+
+static struct policy prefix_rules(const struct policy *policy, const struct rule *prefix)
+{
+	struct policy rules = {0};
+
+	policy_for_each (policy, rule)
+		if (rule->kind == prefix->kind && rule->len == prefix->len &&
+		    !memcmp(rule->addr, prefix->addr, sizeof(rule->addr)))
+			assert_int_equal(policy_append(&rules, rule), 0);
+	return rules;
+}
+
+/* Does the header say of each prefix in the trie at least what is so? */
+static void check_header(struct maps *maps)
+{
+	struct rl_policy_header *header = &maps->header;
+
+	assert_int_equal(header->prefixes, maps->trie_count);
+	for (uint32_t i = 0; i < maps->trie_count; i++) {
+		const struct rl_prefix_key *key = &maps->trie[i].key;
+		uint32_t len = key->len - RL_FAMILY_BITS;
+
+		assert_int_equal(maps->trie[i].value.len, key->len);
+		assert_true(key->len >= (key->family == 4 ? header->shortest4 : header->shortest6));
+		assert_true(header->lengths[key->family == 6][len / 64] >> len % 64 & 1);
+	}
+}
+
+/* Flags that concern other rules must not come or go in place. */
+static void check_uses(struct maps *maps, const struct policy *policy)
+{
+	struct policy copy = {0}, none = {0};
+	struct policy_error err;
+	struct compiled whole;
+
+	policy_for_each (policy, rule)
+		assert_int_equal(policy_append(&copy, rule), 0);
+	assert_int_equal(
+		policy_compile(&copy, &none, &maps->header, false, &maps->ctx, &whole, &err), 0);
+	assert_int_equal(
+		whole.header.uses & ~maps->header.uses & ~(RL_USE_STANDING4 | RL_USE_STANDING6), 0);
+	if (!(whole.header.uses & RL_USE_STANDING6) && whole.header.uses & RL_USE_STANDING4)
+		assert_int_equal(maps->header.uses & RL_USE_STANDING6, 0);
+	if (whole.header.uses & RL_USE_SOURCE_BANS)
+		for (uint32_t i = 0; i < maps->header.rules; i++)
+			assert_int_equal(maps->rules[maps->header.half * RULES_ROOM + i].flags &
+						 RL_RULE_STANDS,
+					 0);
+	compiled_clear(&whole);
+	policy_clear(&copy);
+}
+
+/* One change, in place where that can be. True if it was. */
+static bool change(struct maps *maps, const struct rule *prefix, struct policy *next)
+{
+	struct policy policy = maps_policy(maps), current = prefix_rules(&policy, prefix);
+	struct rl_rule before[2 * RULES_ROOM];
+	struct compiled compiled = {0};
+	struct rl_prefix_key key = {0};
+	struct policy_error err;
+	bool in_trie = false;
+	int ret;
+
+	if (prefix->kind == PREFIX_ADDR) {
+		prefix_key_compile(prefix, &key);
+		in_trie = trie_find(maps, &key);
+	}
+	ret = prefix_compile(prefix, in_trie, next, &current, &maps->header, &maps->ctx, &compiled,
+			     &err);
+	assert_true(!ret || ret == -EAGAIN);
+	memcpy(before, maps->rules, sizeof(before));
+	if (!ret) {
+		rules_write(maps, &compiled);
+		assert_memory_equal(&before[maps->header.half * RULES_ROOM],
+				    &maps->rules[maps->header.half * RULES_ROOM],
+				    maps->header.rules * sizeof(before[0]));
+		if (prefix->kind == PREFIX_ADDR)
+			trie_put(maps, &key, &compiled);
+		maps->header = compiled.header;
+	} else {
+		assert_int_equal(policy_prefix_put(&policy, prefix, next), 0);
+		whole_put(maps, &policy);
+	}
+	compiled_clear(&compiled);
+	policy_clear(&current);
+	policy_clear(&policy);
+	return !ret;
+}
+
+static const char *const prefixes[] = {
+	"any",      "device",       "10.0.0.0/8",    "10.1.0.0/16",  "10.1.2.3",
+	"10.1.2.4", "0.0.0.0/0",    "2001:db8::/32", "2001:db8::1",  "2001:db8:1::/64",
+	"::/0",     "192.0.2.0/24", "198.51.100.7",  "198.51.100.8", "2001:db8:1::1/128",
+};
+static const char *const actions[] = {
+	"allow",
+	"deny",
+	"deny for 1h",
+	"limit 9/s",
+	"udp limit 9/s",
+	"tcp deny",
+	"limit leaky-bucket 5/s",
+	"limit 1mbit",
+	"limit sliding-window 9/s",
+	"new-source limit 9/s",
+	"limit 60/m burst 60",
+	"udp limit 9/s over ban 1m source",
+};
+
+static struct rule random_pick(void)
+{
+	char line[RULE_TEXT_MAX];
+	const char *prefix = prefixes[random_below(ARRAY_SIZE(prefixes))];
+
+	do
+		snprintf(line, sizeof(line), "rule %s %s", prefix,
+			 actions[random_below(ARRAY_SIZE(actions))]);
+	while (!strncmp(line, "rule device", 11) && !strstr(line, "limit"));
+	return must_parse(line, &on_xdp);
+}
+
+static void assert_same(const struct policy *a, const struct policy *b)
+{
+	assert_int_equal(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++) {
+		assert_int_equal(rule_compare(&a->rules[i], &b->rules[i]), 0);
+		assert_int_equal(a->rules[i].action, b->rules[i].action);
+		assert_memory_equal(&a->rules[i].limit, &b->rules[i].limit,
+				    sizeof(a->rules[i].limit));
+		assert_true(a->rules[i].expires_ns == b->rules[i].expires_ns);
+		for (size_t k = 0; k < i; k++)
+			assert_int_not_equal(b->rules[k].slot, b->rules[i].slot);
+	}
+}
+
+/* What a rule had that is in force before and after: counters, state, lane. */
+static void check_kept(const struct policy *before, const struct policy *after)
+{
+	policy_for_each (after, rule) {
+		const struct rule *old = policy_find(before, rule);
+
+		if (!old)
+			continue;
+		assert_int_equal(rule->slot, old->slot);
+		if (old->action == RL_ACTION_LIMIT && rule->action == RL_ACTION_LIMIT &&
+		    old->limit.algorithm == rule->limit.algorithm)
+			assert_int_equal(rule->limit_id, old->limit_id);
+	}
+}
+
+static void one_change(struct maps *maps, unsigned int *in_place)
+{
+	struct policy model = maps_policy(maps), after, next;
+	struct policy before = maps_policy(maps);
+	struct rule rule = random_pick();
+	uint64_t generation = maps->header.generation;
+
+	next = prefix_rules(&model, &rule);
+	if (random_below(3))
+		assert_int_equal(policy_put(&next, &rule), 0);
+	else
+		policy_remove(&next, &rule);
+	if (next.count > RL_GROUP_MAX || (random_below(60) == 0))
+		policy_clear(&next);
+	*in_place += change(maps, &rule, &next);
+	for (size_t i = 0; i < next.count; i++)
+		if (next.rules[i].for_ns && !next.rules[i].expires_ns)
+			next.rules[i].expires_ns = maps->ctx.now_ns + next.rules[i].for_ns;
+	assert_int_equal(maps->header.generation, generation + 1);
+	assert_int_equal(policy_prefix_put(&model, &rule, &next), 0);
+	after = maps_policy(maps);
+	assert_same(&model, &after);
+	check_kept(&before, &after);
+	check_header(maps);
+	check_uses(maps, &after);
+	policy_clear(&next);
+	policy_clear(&model);
+	policy_clear(&before);
+	policy_clear(&after);
+}
+
+static void changes_test(void **state)
+{
+	struct maps maps = maps_make();
+	unsigned int in_place = 0, count = 20000;
+
+	(void)state;
+	random_start(20261122);
+	for (unsigned int i = 0; i < count; i++) {
+		struct policy flushed = {0};
+
+		if (random_below(200) == 0)
+			whole_put(&maps, &flushed);
+		maps.ctx.now_ns += random_below(NS_PER_MINUTE);
+		one_change(&maps, &in_place);
+	}
+	assert_true(in_place > count / 2);
+	assert_true(in_place < count);
+}
+
+/* ---- what can and what cannot be changed in place */
+
+static const struct place_row {
+	const char *name, *policy, *rule;
+	bool in_place;
+} places[] = {
+	{"a deny beside others", "10.0.0.0/8 deny; rule 11.0.0.0/8 deny", "12.0.0.1 deny", true},
+	{"a deny around others", "10.1.0.0/16 deny; rule 10.2.0.0/16 deny", "10.0.0.0/8 deny",
+	 true},
+	{"a limit in place of a deny", "10.0.0.0/8 deny", "10.0.0.0/8 limit 9/s", true},
+	{"any", "10.0.0.0/8 deny; rule any limit 9/s", "any limit 8/s", true},
+	{"the device's limit", "10.0.0.0/8 deny; rule device limit 9/s", "device limit 8/s", true},
+	{"the first window", "10.0.0.0/8 deny", "10.0.0.1 limit sliding-window 9/s", true},
+	{"the first prefix", "any deny", "10.0.0.0/8 deny", false},
+	{"the first ban of sources", "10.0.0.0/8 deny; rule any limit 9/s",
+	 "10.0.0.1 limit 9/s over ban 1h source", false},
+	{"another ban of sources", "10.0.0.0/8 limit 9/s over ban 1h source; rule any limit 9/s",
+	 "10.0.0.1 limit 9/s over ban 1h source", true},
+	{"a device rule that not every packet meets", "10.0.0.0/8 deny; rule device limit 9/s",
+	 "device udp limit 9/s", false},
+};
+
+static void place_test(void **state)
+{
+	const struct place_row *row = *state;
+	struct maps maps = maps_make();
+	char text[RULE_TEXT_MAX];
+	struct policy policy, next = {0};
+	struct rule rule;
+
+	snprintf(text, sizeof(text), "rule %s", row->policy);
+	policy = must_parse_policy(text);
+	whole_put(&maps, &policy);
+	snprintf(text, sizeof(text), "rule %s", row->rule);
+	rule = must_parse(text, &on_xdp);
+	assert_int_equal(policy_put(&next, &rule), 0);
+	assert_int_equal(change(&maps, &rule, &next), row->in_place);
+	policy_clear(&policy);
+	policy_clear(&next);
+}
+
+/* A full half, or slots that are all given, take the whole policy, which finds room. */
+static void room_test(void **state)
+{
+	struct policy policy = must_parse_policy("rule 10.0.0.0/8 deny; rule 11.0.0.0/8 deny");
+	struct rule rule = must_parse("rule 10.0.0.0/8 limit 9/s", &on_xdp);
+	struct maps maps = maps_make();
+	unsigned int in_place = 0;
+
+	(void)state;
+	whole_put(&maps, &policy);
+	for (unsigned int i = 0; i < 3 * RULES_ROOM; i++) {
+		struct policy next = {0};
+
+		assert_int_equal(policy_put(&next, &rule), 0);
+		in_place += change(&maps, &rule, &next);
+		assert_true(maps.header.rules <= RULES_ROOM);
+		policy_clear(&next);
+	}
+	assert_true(in_place >= 3 * RULES_ROOM - 3);
+	assert_true(in_place < 3 * RULES_ROOM);
+	policy_clear(&policy);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[ARRAY_SIZE(places) + 2];
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		tests[count++] = (struct CMUnitTest){
+			.name = places[i].name,
+			.test_func = place_test,
+			.initial_state = (void *)&places[i],
+		};
+	tests[count++] = (struct CMUnitTest)cmocka_unit_test(room_test);
+	tests[count++] = (struct CMUnitTest)cmocka_unit_test(changes_test);
+	return cmocka_run_group_tests_name("compile_prefix", tests, NULL, NULL);
+}
