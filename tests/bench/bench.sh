@@ -323,6 +323,15 @@ apply_back() {
 	record back "$2" "$3" "$1" $(((${EPOCHREALTIME/./} - from) / 1000))
 }
 
+# rule_timed ROUND N: one rule, ten times over, beside N prefixes; microseconds for each.
+rule_timed() {
+	local from=${EPOCHREALTIME/./} n
+	for n in {1..10}; do
+		on_0 "$RLCTL" -n "$(ns B)" rule add -i b-big "192.0.2.$n" deny for 1h || die 'cannot add a rule'
+	done
+	record rule "$2" deny "$1" $(((${EPOCHREALTIME/./} - from) / 10))
+}
+
 applies() {
 	local round n action
 	say 'apply under flood'
@@ -338,7 +347,9 @@ applies() {
 	for round in 1 2 3; do
 		apply_timed "$round" 100000 limit
 		apply_back "$round" 100000 limit
+		rule_timed "$round" 2
 		apply_timed "$round" 100000 deny
+		rule_timed "$round" 100000
 		apply_back "$round" 100000 deny
 	done
 	apply_timed 1 1000000 deny

@@ -152,6 +152,9 @@ def others(report, raw):
         report.add("ping gap", n, label, "ms", series(rounds, 1))
         if (case, action) in raw["back"]:
             report.add("apply", n, f"{label}, back to one rule", "ms", series(raw["back"][case, action]))
+    few, many = ([us / 1000 for us in series(raw["rule"][n, "deny"])] for n in ("2", "100000"))
+    report.add("rule add", 2, "one deny", "ms", few)
+    report.add("rule add", 100000, "one deny", "ms", many, "that beside 2", few, most=3)
 
 
 TITLES = {
@@ -162,6 +165,7 @@ TITLES = {
     "admit": ("a packet that is admitted, less an empty program's", "limits"),
     "accuracy": ("accuracy: admitted of allowed", "overload"),
     "innocent": ("a known source at half its limit among 16 million at full speed", "packets"),
+    "rule add": ("rule add, live under flood", "prefixes beside it"),
     "apply": ("apply, live under flood", "prefixes"), "ping gap": ("the longest gap of a 1 kHz ping meanwhile", "prefixes"),
 }
 
