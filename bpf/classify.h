@@ -19,8 +19,8 @@ struct decision {
 	__u32 second;   /* the first bit of the device's */
 	__u32 picked;
 	__u32 shadowed; /* bits: would have dropped it */
+	__u32 decided;  /* 1: slot is valid; beside shadowed, so that one store zeroes both */
 	__u32 slot;     /* counters of the one rule that decided alone (allow, deny, over) */
-	__u32 decided;  /* 1: slot is valid */
 	__u64 taken[DECISION_MAX]; /* by each limit, to be given back if a later one refuses */
 };
 
