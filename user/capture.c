@@ -4,20 +4,25 @@
  */
 #include "capture.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/if_ether.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include <pcap/pcap.h>
 
+#include "capture_link.h"
 #include "output.h"
 #include "units.h"
 
 #define BUFFER_BYTES (1u << 18)
 #define SECONDS_MAX  (INT64_MAX / (int64_t)NS_PER_SECOND)
 
-static char buffer[BUFFER_BYTES]; /* of the one capture that is open */
+/* Of the one capture that is open. libpcap takes no packet for longer than 256 KiB. */
+static char buffer[BUFFER_BYTES];
+static uint8_t frame[ETH_HLEN + BUFFER_BYTES];
 
 static uint64_t file_size(FILE *file)
 {
@@ -28,14 +33,13 @@ static uint64_t file_size(FILE *file)
 
 static int link_type_check(const struct capture *capture)
 {
-	int type = pcap_datalink(capture->pcap);
-	const char *name = pcap_datalink_val_to_name(type);
+	const char *name = pcap_datalink_val_to_name(capture->link);
 
-	if (type == DLT_EN10MB)
+	if (capture->link == DLT_EN10MB || link_is_known(capture->link))
 		return 0;
-	return fail("%s: its link type is %s (%d): only Ethernet can be run; capture on an "
-		    "Ethernet device, and not on `any`",
-		    capture->name, name ? name : "unknown", type);
+	return fail("%s: its link type is %s (%d), which cannot be run (" LINK_TYPES_READ
+		    " can): capture on an Ethernet device, or on `any`",
+		    capture->name, name ? name : "unknown", capture->link);
 }
 
 int capture_open(const char *path, struct capture *out)
@@ -56,6 +60,7 @@ int capture_open(const char *path, struct capture *out)
 			fclose(file);
 		return fail("%s: not a capture that can be read: %s", capture.name, error);
 	}
+	capture.link = pcap_datalink(capture.pcap);
 	if (link_type_check(&capture)) {
 		capture_close(&capture);
 		return -1;
@@ -87,6 +92,31 @@ static int time_read(const struct capture *capture, const struct timeval *stamp,
 	return 0;
 }
 
+/* The packet behind an Ethernet header; nothing of it where the capture lacks a part of its link
+ * header. */
+static void frame_make(int link, struct captured *packet)
+{
+	struct ethhdr ethernet = {0};
+	struct link_header header;
+	bool is_whole = link_header_read(link, packet->data, packet->size, &header);
+	uint32_t size;
+
+	packet->bytes = packet->bytes > header.bytes ? packet->bytes - header.bytes : 0;
+	if (__builtin_add_overflow(packet->bytes, ETH_HLEN, &packet->bytes))
+		packet->bytes = UINT32_MAX; /* the file may say anything */
+	if (!is_whole) {
+		packet->size = 0;
+		return;
+	}
+	size = packet->size - header.bytes;
+	size = size < BUFFER_BYTES ? size : BUFFER_BYTES;
+	ethernet.h_proto = htons(header.ethertype);
+	memcpy(frame, &ethernet, ETH_HLEN);
+	memcpy(frame + ETH_HLEN, packet->data + header.bytes, size);
+	packet->data = frame;
+	packet->size = ETH_HLEN + size;
+}
+
 int capture_next(struct capture *capture, struct captured *out)
 {
 	struct pcap_pkthdr *header;
@@ -104,6 +134,8 @@ int capture_next(struct capture *capture, struct captured *out)
 	out->data = data;
 	out->size = header->caplen;
 	out->bytes = header->len > header->caplen ? header->len : header->caplen;
+	if (capture->link != DLT_EN10MB)
+		frame_make(capture->link, out);
 	return 1;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Captures, read packet by packet through libpcap: pcap and pcapng of Ethernet frames. Every
- * function says on stderr what went wrong, with the packet's number where it is one packet.
+/* Captures, read packet by packet through libpcap: pcap and pcapng. Packets of other link types
+ * than Ethernet get an Ethernet header in place of their own, with no addresses, and count with the
+ * length that this makes. Every function says on stderr what went wrong, with the packet's number
+ * where it is one packet.
  */
 #ifndef RLCTL_CAPTURE_H
 #define RLCTL_CAPTURE_H
@@ -12,6 +14,7 @@ struct pcap;
 struct capture {
 	const char *name; /* as messages show it */
 	struct pcap *pcap;
+	int link;         /* DLT_* */
 	uint64_t packets; /* read so far */
 	uint64_t size;    /* of the file in bytes; 0: not known (a pipe) */
 };
@@ -20,7 +23,7 @@ struct captured {
 	uint64_t time_ns;    /* since 1970 */
 	const uint8_t *data; /* valid until the next one is read */
 	uint32_t size;       /* bytes at data */
-	uint32_t bytes;      /* of the frame on the wire, without FCS; >= size */
+	uint32_t bytes;      /* of the Ethernet frame on the wire, without FCS; >= size */
 };
 
 /* "-" is standard input. 0 or -1. The path must live as long as the capture. One at a time. */

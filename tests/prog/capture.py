@@ -5,7 +5,8 @@
     TIME KIND [SOURCE] [size=N] [cap=N] [dport=N] [vlan] [times=N] [every=SECONDS]
 
 TIME is SECONDS[.FRACTION]; KIND udp, udp6, arp or junk; size is that of the whole frame, cap how
-much of it was captured. Options: us or ns, big (endian), ng (pcapng), link=N (link type).
+much of it was captured. Options: us or ns, big (endian), ng (pcapng), link=N (Ethernet frames under
+that link type) or link=NAME of LINKS (what is behind the Ethernet header, behind that link's).
 """
 import ipaddress
 import struct
@@ -46,7 +47,42 @@ def frame(words):
     return (whole + bytes(max(size - len(whole), 0)))[:size]
 
 
-def packets(lines):
+def family(order, inet6):
+    return lambda kind: struct.pack(order + 'I', {0x800: 2, 0x86DD: inet6}.get(kind, 99))
+
+
+def ppp(before, short=False):
+    def head(kind):
+        number = {0x800: 0x21, 0x86DD: 0x57}.get(kind, 0xC021)
+        return before + (bytes([number]) if short and number < 256 else struct.pack('>H', number))
+    return head
+
+
+def nothing(kind):
+    return b''
+
+
+# Name: link type, and the header of a packet of that EtherType.
+LINKS = {
+    'sll': (113, lambda kind: struct.pack('>HHH8sH', 0, 1, 6, bytes(8), kind)),
+    'sll2': (276, lambda kind: struct.pack('>HHIHBB8s', kind, 0, 2, 1, 0, 6, bytes(8))),
+    'raw': (101, nothing), 'ipv4': (228, nothing), 'ipv6': (229, nothing),
+    'null': (0, family('<', 30)), 'loop': (108, family('>', 24)),
+    'ppp': (9, ppp(b'')), 'ppp-hdlc': (9, ppp(b'\xff\x03')), 'ppp-hdlc-short': (9, ppp(b'\xff\x03', True)),
+    'ppp-cisco': (50, lambda kind: struct.pack('>HH', 0x0F00, kind)),
+    'pppoe': (51, ppp(struct.pack('>BBHH', 0x11, 0, 7, 60))),
+}
+
+
+def relink(link, whole):
+    """The frame under that link type, and how much longer it is."""
+    if link not in LINKS:
+        return whole, 0
+    header = LINKS[link][1](struct.unpack('>H', whole[12:14])[0])
+    return header + whole[14:], len(header) - 14
+
+
+def packets(link, lines):
     for line in lines:
         words = {'size': '80', 'dport': '53', 'times': '1', 'every': '0'}
         fields = line.split()
@@ -63,13 +99,19 @@ def packets(lines):
         words['kind'] = fields[1]
         time, step = (int(Decimal(s) * SECOND) for s in (fields[0], words['every']))
         whole = frame(words)
+        cap = int(words.get('cap', len(whole)))
+        whole, longer = relink(link, whole)
         for i in range(int(words['times'])):
-            yield time + i * step, whole[:int(words.get('cap', len(whole)))], len(whole)
+            yield time + i * step, whole[:max(cap + longer, 0)], len(whole)
+
+
+def link_type(link):
+    return LINKS[link][0] if link in LINKS else int(link)
 
 
 def pcap(out, order, ns, link, lines):
-    out.write(struct.pack(order + 'IHHiIII', 0xA1B23C4D if ns else 0xA1B2C3D4, 2, 4, 0, 0, 262144, link))
-    for time, data, size in packets(lines):
+    out.write(struct.pack(order + 'IHHiIII', 0xA1B23C4D if ns else 0xA1B2C3D4, 2, 4, 0, 0, 262144, link_type(link)))
+    for time, data, size in packets(link, lines):
         seconds, fraction = divmod(time, SECOND)
         out.write(struct.pack(order + 'IIII', seconds, fraction // (1 if ns else 1000), len(data), size) + data)
 
@@ -82,8 +124,8 @@ def block(order, kind, body):
 def pcapng(out, order, ns, link, lines):
     out.write(block(order, 0x0A0D0D0A, struct.pack(order + 'IHHq', 0x1A2B3C4D, 1, 0, -1)))
     resolution = struct.pack(order + 'HHB3xHH', 9, 1, 9 if ns else 6, 0, 0)
-    out.write(block(order, 1, struct.pack(order + 'HHI', link, 0, 262144) + resolution))
-    for time, data, size in packets(lines):
+    out.write(block(order, 1, struct.pack(order + 'HHI', link_type(link), 0, 262144) + resolution))
+    for time, data, size in packets(link, lines):
         ticks = time // (1 if ns else 1000)
         head = struct.pack(order + 'IIIII', 0, ticks >> 32, ticks & 0xFFFFFFFF, len(data), size)
         out.write(block(order, 6, head + data))
@@ -91,7 +133,7 @@ def pcapng(out, order, ns, link, lines):
 
 def main():
     options = sys.argv[1:]
-    link = next((int(o[5:]) for o in options if o.startswith('link=')), 1)
+    link = next((o[5:] for o in options if o.startswith('link=')), '1')
     write = pcapng if 'ng' in options else pcap
     write(sys.stdout.buffer, '>' if 'big' in options else '<', 'us' not in options, link, sys.stdin)
 

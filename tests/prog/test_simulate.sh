@@ -69,6 +69,86 @@ frames() {
 		'drop denied,drop denied,pass allowed,pass non-ip,drop malformed'
 }
 
+# ---- link types
+
+# Of all sizes and kinds; `all` has what only Ethernet and Linux' cooked captures have besides.
+cat >"$TMP/ip" <<'END'
+1 udp 192.0.2.1 size=60
+1 udp 192.0.2.1 size=1514
+1 udp 192.0.2.2 size=1514 dport=80
+2 udp6 2001:db8::2 size=80
+2 udp6 2001:db8::2 size=400
+3 junk
+3 udp 192.0.2.1 size=1514 cap=60
+4 udp 192.0.2.1 size=1514 cap=30
+5 udp 192.0.2.1 size=200000
+END
+cat "$TMP/ip" - >"$TMP/all" <<'END'
+6 udp 192.0.2.1 vlan
+6 udp6 2001:db8::2 vlan
+7 arp
+END
+grep -v udp6 "$TMP/ip" >"$TMP/ipv4"
+grep udp6 "$TMP/ip" >"$TMP/ipv6"
+LINK_POLICY='rule any limit 2000byte/minute burst 2000byte;rule any udp dport 80 limit 1/second;rule 2001:db8::/32 limit 1/minute burst 1'
+
+# linked LINK LINES ARG: what simulate says of the packets of that file.
+linked() {
+	capture linked "link=$1" <"$TMP/$2" && simulate "$LINK_POLICY" linked "$3"
+}
+
+# as_ethernet LINK LINES ARG: the same as under Ethernet.
+as_ethernet() {
+	local wanted=$TMP/$2$3
+	[[ -s $wanted ]] || linked 1 "$2" "$3" >"$wanted" || return
+	diff "$wanted" <(linked "$@")
+}
+
+# Under Ethernet no two of the limits and no two sizes are mistaken for each other.
+told_apart() {
+	capture ethernet <"$TMP/all"
+	local p='pass within' o='drop over' m='drop malformed'
+	verdicts_are "$LINK_POLICY" ethernet "$p,$p,$p,$p,$o,$m,$o,$m,$o,$p,$o,pass non-ip"
+}
+
+# What is neither IPv4 nor IPv6 passes, as ARP does under Ethernet; a header that was not captured in
+# full makes no packet. CAP bytes of the Ethernet frame are as many behind the link header: of 13 its
+# last byte is missing.
+odd_links() {
+	capture odd "link=$1" <<-'END'
+		1 arp
+		2 udp 192.0.2.1 cap=13
+		3 udp 192.0.2.1 cap=0
+	END
+	verdicts_are "$ALL" odd 'pass non-ip,drop malformed,drop malformed' 2>"$TMP/stderr" &&
+		has '2 packets were captured without all of their headers' cat "$TMP/stderr"
+}
+cut_counts() {
+	capture cut link=sll <<<'1 udp 192.0.2.1 cap=13'
+	sum_is "$ALL" cut .dropped.bytes 80
+}
+empty_raw() {
+	capture empty_raw link=raw <<<'1 udp 192.0.2.1 size=14'
+	verdicts_are "$ALL" empty_raw 'drop malformed' && sum_is "$ALL" empty_raw .dropped.bytes 14
+}
+
+# The file says 2^32 - 1 bytes, to which nothing can be added.
+longest_raw() {
+	capture longest link=raw <<<'1 udp 192.0.2.1'
+	printf '\xff\xff\xff\xff' | dd of="$TMP/longest" bs=1 seek=$((24 + 12)) conv=notrunc status=none
+	verdicts_are "$ALL" longest 'pass within' && sum_is "$ALL" longest .passed.bytes 4294967295
+}
+
+# 4 as the version of an IPv6 packet, and 6 of an IPv4 one.
+wrong_version() {
+	local i
+	capture four link=ipv4 <<<'1 udp6 2001:db8::2'
+	capture six link=ipv6 <<<'1 udp 192.0.2.1'
+	for i in four six; do
+		verdicts_are "$ALL" $i 'drop malformed' || return
+	done
+}
+
 # ---- lengths
 
 short_frames() {
@@ -235,8 +315,8 @@ same_twice() {
 # ---- errors
 
 wrong_link() {
-	capture link link=113 <<<'1 udp 192.0.2.1'
-	fails_with 'LINUX_SLL (113): only Ethernet' simulate "$ALL" link
+	capture link link=105 <<<'1 udp 192.0.2.1'
+	fails_with 'IEEE802_11 (105), which cannot be run (EN10MB, LINUX_SLL,' simulate "$ALL" link
 }
 
 garbage() {
@@ -352,6 +432,22 @@ t 'both formats, both precisions, both byte orders' formats
 t 'nanoseconds, and times after 2038' nanoseconds
 t 'a capture from a pipe' from_pipe
 t 'VLAN, IPv6, ARP, junk' frames
+t 'packets of which each verdict differs' told_apart
+t 'link type: sll' as_ethernet sll all --verdicts
+t 'link type: sll2' as_ethernet sll2 all --verdicts
+for link in raw null loop ppp ppp-hdlc-short ppp-cisco pppoe; do
+	t "link type: $link" as_ethernet $link ip --verdicts
+done
+t 'link type: ipv4' as_ethernet ipv4 ipv4 --verdicts
+t 'link type: ipv6' as_ethernet ipv6 ipv6 --verdicts
+t 'sums behind sll' as_ethernet sll all -j
+for link in sll2 ppp-hdlc; do
+	t "odd packets behind $link" odd_links $link
+done
+t 'a packet whose link header was cut counts in full' cut_counts
+t 'a raw packet of no bytes' empty_raw
+t 'a raw packet of the greatest length' longest_raw
+t 'IP of another version than the link says' wrong_version
 t 'frames too short to run' short_frames
 t 'frames too long to run' long_frames
 t 'frames captured in part count in full' snaplen
