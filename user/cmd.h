@@ -217,6 +217,13 @@ void policy_file_clear(struct policy_file *file);
 int policy_file_parse(const struct policy_file *file, const struct policy_context *ctx,
 		      struct policy *out);
 
+/* note("FILE:LINE: warning: TEXT"); `file` may be NULL, and a rule without a line has no place. */
+void warning_note(const struct rule *rule, const char *text, void *file);
+
+/* What is seldom meant in a policy that is about to be put in force. */
+void policy_warnings_note(const char *file, const struct policy *policy,
+			  const struct policy_context *ctx);
+
 /* Whether a new instance of that capacity could hold the policy. 0 or -1; says why not. */
 int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,
 		      uint32_t prefixes, struct policy *policy);

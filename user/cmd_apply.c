@@ -21,18 +21,18 @@ static void say_count(const struct policy *policy)
 struct check {
 	const struct policy_file *file;
 	struct policy *policy;
+	struct policy_context ctx;
 	bool found; /* an instance that could be asked */
 };
 
 static int check_against(struct instance *instance, void *arg)
 {
 	struct check *check = arg;
-	struct policy_context ctx;
 	int rc;
 
-	instance_context(instance, &ctx);
+	instance_context(instance, &check->ctx);
 	check->found = true;
-	rc = policy_file_parse(check->file, &ctx, check->policy);
+	rc = policy_file_parse(check->file, &check->ctx, check->policy);
 	return rc ? rc : instance_policy_check(instance, check->policy, check->file->name);
 }
 
@@ -48,15 +48,18 @@ static bool may_look(const struct target *target)
 static int check_alone(const struct target *target, struct check *check)
 {
 	bool by_dest = target->hook == RL_HOOK_EGRESS;
-	struct policy_context ctx = {
-		.mtu = 1500, .by_dest = by_dest, .tc = target->hook > RL_HOOK_XDP};
+	struct policy_context *ctx = &check->ctx;
 	int rc = 0;
 
+	*ctx = (struct policy_context){.mtu = 1500,
+				       .by_dest = by_dest,
+				       .tc = target->hook > RL_HOOK_XDP,
+				       .leaving = target->hook == RL_HOOK_EGRESS};
 	if (target->device && if_nametoindex(target->device))
-		rc = device_context(target, by_dest, &ctx);
+		rc = device_context(target, by_dest, ctx);
 	if (!rc)
-		rc = policy_file_parse(check->file, &ctx, check->policy);
-	return rc ? rc : policy_file_check(check->file, &ctx, PREFIXES_DEFAULT, check->policy);
+		rc = policy_file_parse(check->file, ctx, check->policy);
+	return rc ? rc : policy_file_check(check->file, ctx, PREFIXES_DEFAULT, check->policy);
 }
 
 /* By the instance on the device where one is named and can be looked at, else by the device, else
@@ -71,6 +74,8 @@ static int check_file(const struct target *target, const struct policy_file *fil
 		rc = instance_for_each(target, check_against, &check);
 	if (!rc && !check.found)
 		rc = check_alone(target, &check);
+	if (!rc)
+		policy_warnings_note(file->name, policy, &check.ctx);
 	return rc;
 }
 
@@ -123,6 +128,8 @@ static int apply_file(struct apply *apply, struct policy *policy)
 	rc = policy_file_parse(apply->file, &ctx, policy);
 	if (!rc)
 		rc = policy_guard(apply, &instance, policy, &ctx);
+	if (!rc)
+		policy_warnings_note(apply->file->name, policy, &ctx);
 	if (!rc)
 		rc = policy_put_in_force(apply, &instance, policy);
 	instance_close(&instance);

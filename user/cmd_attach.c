@@ -146,6 +146,17 @@ static int plans_attach(struct plan *plans)
 	return 0;
 }
 
+/* Once, though a policy may be for several hooks. */
+static void plans_warn(const struct plan *plans, const struct policy_file *file)
+{
+	int hook = RL_HOOK_XDP;
+
+	while (hook < RL_HOOK_EGRESS && !plans[hook].wanted)
+		hook++;
+	if (file)
+		policy_warnings_note(file->name, &plans[hook].policy, &plans[hook].ctx);
+}
+
 static int hooks_attach(const struct command *command, const struct attach_options *options,
 			unsigned int hooks, const struct policy_file *file)
 {
@@ -155,8 +166,10 @@ static int hooks_attach(const struct command *command, const struct attach_optio
 	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++)
 		if (hooks & 1u << hook)
 			rc = plan_make(command, options, hook, file, &plans[hook]);
-	if (!rc)
+	if (!rc) {
+		plans_warn(plans, file);
 		rc = plans_attach(plans);
+	}
 	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++)
 		policy_clear(&plans[hook].policy);
 	return rc;

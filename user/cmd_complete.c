@@ -217,7 +217,8 @@ static void context_ask(const struct completion *c, struct policy_context *out)
 
 	*out = (struct policy_context){.mtu = 1500,
 				       .by_dest = target->hook == RL_HOOK_EGRESS,
-				       .tc = target->hook > RL_HOOK_XDP};
+				       .tc = target->hook > RL_HOOK_XDP,
+				       .leaving = target->hook == RL_HOOK_EGRESS};
 	if (instance_open(target, false, &instance))
 		return;
 	instance_context(&instance, out);

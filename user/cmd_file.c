@@ -183,6 +183,20 @@ int policy_file_parse(const struct policy_file *file, const struct policy_contex
 	return rc ? refuse(file, &err) : 0;
 }
 
+void warning_note(const struct rule *rule, const char *text, void *file)
+{
+	if (file && rule->line)
+		note("%s:%" PRIu32 ": warning: %s", (const char *)file, rule->line, text);
+	else
+		note("warning: %s", text);
+}
+
+void policy_warnings_note(const char *file, const struct policy *policy,
+			  const struct policy_context *ctx)
+{
+	policy_warn(policy, ctx, warning_note, (void *)file);
+}
+
 static uint64_t monotonic_ns(void)
 {
 	struct timespec now;

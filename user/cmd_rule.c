@@ -194,6 +194,7 @@ static int change_once(const struct command *command, struct change *change)
 {
 	struct session session;
 	struct rule words;
+	const struct policy added = {.rules = &words, .count = 1};
 	int rc = session_open(command, true, &session);
 
 	if (rc)
@@ -207,6 +208,8 @@ static int change_once(const struct command *command, struct change *change)
 		rc = change_guard(&session, &words, &change->guard);
 	if (!rc)
 		rc = instance_prefix_write(&session.instance, &words, &session.policy);
+	if (!rc && !change->selects)
+		policy_warnings_note(NULL, &added, &session.ctx);
 	session_close(&session);
 	return rc;
 }

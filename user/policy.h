@@ -74,7 +74,8 @@ int statement_parse(const char *line, const struct policy_context *ctx, struct r
 		    bool *found, struct policy_error *err);
 
 /* As statement_parse of "rule WORDS", but the action may be left out (rule del, rule list):
- * out->action is then RL_ACTION_COUNT. */
+ * out->action is then RL_ACTION_COUNT. Bans that a statement may not have are taken, for an older
+ * version may have put them in force. */
 int selector_parse(const char *words, const struct policy_context *ctx, struct rule *out,
 		   struct policy_error *err);
 
@@ -84,6 +85,12 @@ int selector_parse(const char *words, const struct policy_context *ctx, struct r
 int policy_parse(const char *text, size_t size, const struct policy_context *ctx,
 		 void (*replaced)(const struct rule *earlier, const struct rule *later),
 		 struct policy *out, struct policy_error *err);
+
+/* What is allowed and seldom meant: calls `warn` with a sentence for each rule and each such thing,
+ * in canonical order. */
+typedef void (*policy_warn_fn)(const struct rule *rule, const char *text, void *arg);
+void policy_warn(const struct policy *policy, const struct policy_context *ctx, policy_warn_fn warn,
+		 void *arg);
 
 /* The canonical line, with the word "rule" in front; ctx decides which defaults need no word.
  * Returns the length as snprintf does; RULE_TEXT_MAX is always enough. */

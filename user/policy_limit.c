@@ -254,5 +254,6 @@ int parse_limit(struct parser *p)
 		limit->key = rule_default_key(p->rule, p->ctx);
 		key_default_lengths(limit->key, &limit->key_len4, &limit->key_len6);
 	}
-	return limit_finish[limit->algorithm](p);
+	rc = limit_finish[limit->algorithm](p);
+	return rc ? rc : ban_check(p);
 }

@@ -97,6 +97,11 @@ static int over_ban(struct parser *p)
 
 	if (rc || !word_is(p, "source"))
 		return rc;
+	if (p->ctx->leaving && !p->is_selector)
+		return refuse(
+			p, p->span,
+			"is this machine itself at the hook egress: leave it out, and the key "
+			"of the limit is banned");
 	p->rule->limit.ban_source = 1;
 	word_next(p);
 	return 0;

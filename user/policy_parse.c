@@ -29,7 +29,7 @@ static int parse_action(struct parser *p)
 	return action == RL_ACTION_LIMIT ? parse_limit(p) : parse_options(p);
 }
 
-static int parse_rule(struct parser *p, bool selector)
+static int parse_rule(struct parser *p)
 {
 	int rc = parse_prefix(p);
 
@@ -37,7 +37,7 @@ static int parse_rule(struct parser *p, bool selector)
 		rc = parse_matches(p);
 	if (rc)
 		return rc;
-	if (selector && !p->span.len) {
+	if (p->is_selector && !p->span.len) {
 		p->rule->action = RL_ACTION_COUNT;
 		return 0;
 	}
@@ -84,7 +84,7 @@ static int line_parse(const char *line, size_t len, const struct policy_context 
 		return expected(&p, "a statement: every line begins with the word rule, as in "
 				    "\"rule any limit 1000/second\"");
 	word_next(&p);
-	rc = parse_rule(&p, false);
+	rc = parse_rule(&p);
 	if (rc)
 		return rc;
 	*out = rule;
@@ -112,11 +112,11 @@ int selector_parse(const char *words, const struct policy_context *ctx, struct r
 		   struct policy_error *err)
 {
 	struct rule rule = {0};
-	struct parser p = {.ctx = ctx, .err = err, .rule = &rule};
+	struct parser p = {.ctx = ctx, .err = err, .rule = &rule, .is_selector = true};
 	int rc = line_open(&p, words, line_length(words, strlen(words)));
 
 	if (!rc)
-		rc = parse_rule(&p, true);
+		rc = parse_rule(&p);
 	if (!rc)
 		*out = rule;
 	return rc;

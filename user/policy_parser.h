@@ -58,6 +58,7 @@ struct parser {
 	const struct policy_context *ctx;
 	struct policy_error *err;
 	struct rule *rule;
+	bool is_selector; /* names a rule that there may be: what is refused today among them */
 
 	struct span span;        /* the word under the cursor */
 	struct span before;      /* the one that was taken last */
@@ -119,6 +120,11 @@ int parse_limit(struct parser *p);
 
 /* `q` as size of the limit: in the unit of its rate, and neither too small nor too large. */
 int size_set(struct parser *p, const struct quantity *q);
+
+/* ---- policy_ban.c ---- */
+
+/* What a whole limit bans. */
+int ban_check(struct parser *p);
 
 /* ---- policy_option.c: what may follow an action or a rate ---- */
 

@@ -80,6 +80,14 @@ static void same_check(const struct policy *a, const struct policy *b)
 	}
 }
 
+static void warning_check(const struct rule *rule, const char *text, void *arg)
+{
+	const struct policy *policy = arg;
+
+	require(rule >= policy->rules && rule < policy->rules + policy->count);
+	require(rule->limit.ban_ns && fuzz_is_plain(text));
+}
+
 static void print_check(const struct policy *policy, const struct policy_context *ctx)
 {
 	char *text = policy_text(policy, ctx), *again;
@@ -156,6 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		error_check(&err, text, size - 1);
 	} else {
 		print_check(&policy, ctx);
+		policy_warn(&policy, ctx, warning_check, &policy);
 		compile_check(&policy, ctx);
 	}
 	selector_check(words, ctx);

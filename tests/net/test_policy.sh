@@ -146,6 +146,48 @@ test_unprivileged() {
 		has root expect_status 1 unprivileged attach lo
 }
 
+# ---- what is seldom meant
+
+# warns WANTED CMD…: CMD succeeds and its warnings on standard error, without their text, are these.
+warns() {
+	local wanted=$1 stderr
+	shift
+	stderr=$("$@" 2>&1 >/dev/null) || _say "$stderr" || return
+	is "$(sed -n 's/^rlctl: \(.*warning: \)\(.*forge\|.*innocents\).*/\1/p' <<<"$stderr" | paste -sd,)" "$wanted"
+}
+
+test_warns() {
+	cat >"$TMP/bans" <<-'END'
+	rule any limit 1000/second
+	rule any tcp syn limit 50/second over ban 10m
+
+	rule any tcp dport 25 limit 500/second over ban 10m
+	rule device udp limit 5000/second over ban 10m source
+	END
+	# in canonical order: device before any
+	local wanted="$TMP/bans:5: warning: ,$TMP/bans:5: warning: ,$TMP/bans:2: warning: "
+	warns "$wanted" rl B apply "$TMP/bans" && warns "$wanted" rl B apply --check "$TMP/bans" &&
+		warns "$wanted" "$RLCTL" apply --check "$TMP/bans" && warns '' rl B apply -q "$TMP/bans" &&
+		warns "$wanted" rl B attach veth-B --hook ingress --policy "$TMP/bans" && rl B detach veth-B --hook ingress &&
+		warns '' rl B attach veth-B --hook ingress -q --policy "$TMP/bans" && rl B detach veth-B --hook ingress
+}
+
+# Only of the rule that is added, whatever else is in force.
+test_warns_rule() {
+	empty && warns 'warning: ' rl B rule add any udp limit 9/second over ban 1m &&
+		warns '' rl B rule add any tcp limit 9/second over ban 1m && warns '' rl B rule del any udp &&
+		warns '' rl B -q rule add any udp limit 9/second over ban 1m
+}
+
+# Where the packets are those that the machine sends.
+test_egress_ban() {
+	local file=$TMP/egress
+	echo 'rule any limit 9/second over ban 1m source' >"$file"
+	has "$file:1:37: \"source\" is this machine itself" expect_status 1 "$RLCTL" apply --check --hook egress "$file" &&
+		has 'is this machine itself' expect_status 1 rl B attach veth-B --hook egress --policy "$file" &&
+		expect_status 0 "$RLCTL" apply --check --hook ingress "$file"
+}
+
 # ---- wrong words
 
 test_words() {
@@ -159,7 +201,8 @@ test_words() {
 		unchanged 2 rl B rule add any limit 1mbit burst 100byte &&
 		unchanged 2 rl B rule add any dport 80 deny deny &&
 		unchanged 2 rl B rule frob any && unchanged 2 rl B rule flush any &&
-		unchanged 2 rl B show veth-B lo &&
+		unchanged 2 rl B show veth-B lo && unchanged 2 rl B rule add device limit 9/second over ban 1m &&
+		has 'write per source, or over drop' unchanged 2 rl B rule add any limit 9/second per rule over ban 1m &&
 		has 'bit' unchanged 2 rl B rule add any limit 10bps
 }
 
@@ -219,6 +262,9 @@ t 'too many prefixes change nothing' test_apply_too_many
 t 'as many prefixes as fit' test_apply_most
 t 'apply --check' test_check
 t 'without root' test_unprivileged
+t 'warnings of a policy' test_warns
+t 'warnings of a rule' test_warns_rule
+t 'a ban of what the machine sends' test_egress_ban
 t 'wrong words change nothing' test_words
 t 'which instance' test_interface
 t 'one rule beside many' test_beside_many

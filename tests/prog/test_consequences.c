@@ -47,9 +47,9 @@ static const struct row rows[] = {
 			    "| ip4 udp=1>2 : over | ip4 udp=1>2 : banned | ip4 udp=2>2 : within | "
 			    "ip4 tcp=1>2 : within"},
 	{"a ban of a rule bans all that it matches",
-	 "= any udp limit 1/h burst 1 per rule over ban 10m | ip4 udp : within | ip4=9.9.9.9 udp : "
-	 "over | 2 * ip6 udp : banned | ip4 tcp : unmatched | + 10m | ip6 udp : over | ip4 udp : "
-	 "banned"},
+	 "= 192.0.2.1 udp limit 1/h burst 1 per rule over ban 10m | ip4 udp=1 : within | ip4 udp=2 "
+	 ": over | 2 * ip4 udp=3 : banned | ip4 tcp : unmatched | + 10m | ip4 udp=4 : over | ip4 "
+	 "udp=5 : banned"},
 	{"a ban by a device rule",
 	 "= 192.0.2.0/24 allow; device limit 1/h burst 1 per source over ban 10m | 3 * ip4 udp : "
 	 "allowed | ip4=9.9.9.9 udp : within | ip4=9.9.9.9 udp : over | ip4=9.9.9.9 udp : banned | "

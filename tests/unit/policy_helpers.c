@@ -12,7 +12,7 @@
 
 const struct policy_context on_xdp = {.mtu = 1500};
 const struct policy_context on_tc = {.mtu = 1500, .tc = true};
-const struct policy_context on_egress = {.mtu = 1500, .tc = true, .by_dest = true};
+const struct policy_context on_egress = {.mtu = 1500, .tc = true, .by_dest = true, .leaving = true};
 const struct policy_context on_jumbo = {.mtu = 9000};
 
 static void assert_same_rule(const struct rule *a, const struct rule *b)

@@ -148,14 +148,33 @@ static void say_window(char *line)
 	}
 }
 
+/* Only keys of which not everybody is one, unless it is the source that is banned. */
+static void say_ban(char *line, const struct policy_context *ctx)
+{
+	static const char *const keys[] = {
+		" per source",       " per flow",       " per source+dport", " per source+dest",
+		" per source/24,56", " per dest/16,48", " per dest"};
+	static const char *const shared[] = {"", " per rule", " per source/0,64"};
+
+	if (ctx->leaving || random_below(2))
+		say(line, "%s over ban 90s", PICK(keys));
+	else if (random_below(2))
+		say(line, "%s over ban 10 minutes source", PICK(keys));
+	else
+		say(line, "%s over ban 10 minutes source", PICK(shared));
+}
+
 static void say_consequences(char *line, const struct policy_context *ctx)
 {
 	static const char *const keys[] = {
 		"",          " per source",      " per dest", " per source+dport",
 		" per flow", " per source+dest", " per rule"};
-	static const char *const overs[] = {"", " over drop", " over count", " over ban 90s",
-					    " over ban 10 minutes source"};
+	static const char *const overs[] = {"", " over drop", " over count"};
 
+	if (!random_below(3)) {
+		say_ban(line, ctx);
+		return;
+	}
 	if (random_below(3))
 		say(line, "%s", PICK(keys));
 	else

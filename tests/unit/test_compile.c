@@ -387,11 +387,49 @@ static void lease_test(void **state)
 	}
 }
 
+/* Bans that no statement may say any more, in force since an older version: they are read, printed
+ * and kept when another rule is added. */
+static void old_bans_test(void **state)
+{
+	static const char *const lines[] = {
+		"rule device limit 10/second burst 1 over ban 1h",
+		"rule any udp limit 10/second burst 1 per rule over ban 1h",
+		"rule any limit 10/second burst 1 over ban 1h source",
+	};
+	struct policy policy = {0}, back = {0};
+	struct force force = {.ctx = roomy};
+	struct policy_error err;
+	struct compiled compiled;
+	char text[RULE_TEXT_MAX];
+
+	(void)state;
+	force.ctx.text = &on_egress;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		struct rule rule;
+		bool found;
+
+		assert_int_equal(statement_parse(lines[i], &on_egress, &rule, &found, &err),
+				 -EINVAL);
+		assert_int_equal(selector_parse(strchr(lines[i], ' ') + 1, &on_egress, &rule, &err),
+				 0);
+		assert_int_equal(policy_put(&policy, &rule), 0);
+	}
+	must_compile(&policy, &force, false, &compiled);
+	assert_int_equal(policy_decompile(&compiled, &force.ctx, &back), 0);
+	assert_same_policy(&policy, &back);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		rule_print(text, sizeof(text), &back.rules[i], &on_egress);
+		assert_string_equal(text, lines[i == 0 ? 0 : 3 - i]);
+	}
+	compiled_clear(&compiled);
+	policy_clear(&policy);
+	policy_clear(&back);
+}
+
 static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(identity_test),
-	cmocka_unit_test(bad_maps_test),
-	cmocka_unit_test(lease_test),
-	cmocka_unit_test(crowd_test),
+	cmocka_unit_test(identity_test), cmocka_unit_test(bad_maps_test),
+	cmocka_unit_test(lease_test),    cmocka_unit_test(crowd_test),
+	cmocka_unit_test(old_bans_test),
 };
 
 static struct CMUnitTest

@@ -308,7 +308,7 @@ static void remove_test(void **state)
 		{"any limit 99gbit over count", 1},
 		{"any", 2},
 		{"10.0.0.1", 2},
-		{"device", 1},
+		{"device limit 1/s over ban 1h", 1}, /* which no statement may say */
 	};
 	struct policy policy = {0};
 
@@ -341,6 +341,98 @@ static void selector_test(void **state)
 	assert_string_equal(text, "rule 10.0.0.0/8 tcp");
 	assert_int_equal(selector_parse("any deny for 1h", &on_xdp, &rule, &err), 0);
 	assert_int_equal(rule.action, RL_ACTION_DENY);
+	assert_int_equal(
+		selector_parse("any limit 1/s over ban 1h source", &on_egress, &rule, &err), 0);
+	assert_int_equal(rule.limit.ban_source, 1);
+}
+
+/* ---- warnings */
+
+#define FORGED   "a packet alone can forge"
+#define INNOCENT "innocents too"
+
+static const struct warn_row {
+	const char *line;
+	const char *said[2];
+} warn_rows[] = {
+	{"rule any limit 9/s over ban 1h", {FORGED}},
+	{"rule any tcp syn limit 9/s over ban 1h", {FORGED}},
+	{"rule any tcp dport 22 syn limit sliding-log 6/minute over ban 1h source", {FORGED}},
+	{"rule any udp dport 53 limit 9/s over ban 1h", {FORGED}},
+	{"rule any icmp limit 9/s over ban 1h", {FORGED}},
+	{"rule 2001:db8::/32 icmp6 limit 9/s over ban 1h", {FORGED}},
+	{"rule any proto 89 limit 9/s over ban 1h", {FORGED}},
+	{"rule any fragment limit 9/s over ban 1h", {FORGED}},
+	{"rule 192.0.2.7 udp limit 9/s over ban 1h", {FORGED}},
+	{"rule any tcp limit 900/s over ban 1h", {NULL}},
+	{"rule any tcp dport 25 limit 900/s over ban 1h source", {NULL}},
+	{"rule any tcp syn limit 9/s over drop", {NULL}},
+	{"rule any udp limit 9/s over count", {NULL}},
+	{"rule any udp deny", {NULL}},
+	{"rule device udp limit 9/s over ban 1h source", {INNOCENT, FORGED}},
+	{"rule device tcp limit 9/s over ban 1h source", {INNOCENT}},
+	{"rule device tcp limit 9/s per source over ban 1h source", {NULL}},
+	{"rule any tcp limit 9/s per rule over ban 1h source", {INNOCENT}},
+	{"rule any tcp limit 9/s per source/0,64 over ban 1h source", {INNOCENT}},
+	{"rule 192.0.2.0/24 tcp limit 9/s per source/24,0 over ban 1h source", {NULL}},
+	{"rule 2001:db8::/32 tcp limit 9/s per source/0,64 over ban 1h source", {NULL}},
+	{"rule any tcp limit 9/s per dest over ban 1h source", {INNOCENT}},
+	{"rule any tcp limit 9/s per dest over ban 1h", {NULL}},
+	{"rule 192.0.2.7 tcp limit 9/s per rule over ban 1h source", {NULL}},
+	{"rule 192.0.2.7 tcp limit 9/s per rule over ban 1h", {NULL}},
+	{"rule 2001:db8::/64 tcp limit 9/s per rule over ban 1h", {NULL}},
+};
+
+struct warnings {
+	const struct warn_row *row;
+	size_t count;
+};
+
+static void warning_note(const struct rule *rule, const char *text, void *arg)
+{
+	struct warnings *warnings = arg;
+	const char *wanted = warnings->count < 2 ? warnings->row->said[warnings->count] : NULL;
+
+	assert_int_equal(rule->line, 2);
+	if (!wanted || !strstr(text, wanted))
+		fail_msg("%s: said: %s", warnings->row->line, text);
+	warnings->count++;
+}
+
+static size_t warnings_count(const struct warn_row *row, const struct policy_context *ctx)
+{
+	struct warnings warnings = {.row = row};
+	struct policy policy = {0};
+	struct policy_error err;
+	char text[RULE_TEXT_MAX];
+	int len = snprintf(text, sizeof(text), "rule any deny\n%s\n", row->line);
+
+	assert_int_equal(policy_parse(text, len, ctx, NULL, &policy, &err), 0);
+	policy_warn(&policy, ctx, warning_note, &warnings);
+	policy_clear(&policy);
+	return warnings.count;
+}
+
+static void warn_test(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(warn_rows); i++) {
+		const struct warn_row *row = &warn_rows[i];
+
+		print_message("# %s\n", row->line);
+		assert_int_equal(warnings_count(row, &on_xdp), !!row->said[0] + !!row->said[1]);
+	}
+}
+
+/* Where the rules' prefixes are destinations, an address of ours is sent to by everybody. */
+static void warn_by_dest_test(void **state)
+{
+	static const struct warn_row row = {
+		"rule 192.0.2.7 tcp limit 9/s per rule over ban 1h source", {INNOCENT}};
+	static const struct policy_context by_dest = {.mtu = 1500, .by_dest = true};
+
+	(void)state;
+	assert_int_equal(warnings_count(&row, &by_dest), 1);
 }
 
 int main(void)
@@ -352,6 +444,7 @@ int main(void)
 		cmocka_unit_test(million_test),  cmocka_unit_test(identity_test),
 		cmocka_unit_test(order_test),    cmocka_unit_test(put_find_test),
 		cmocka_unit_test(remove_test),   cmocka_unit_test(selector_test),
+		cmocka_unit_test(warn_test),     cmocka_unit_test(warn_by_dest_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
