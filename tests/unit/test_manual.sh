@@ -118,6 +118,22 @@ test_examples_found() {
 }
 t 'rlctl-policy.5: the examples are found' test_examples_found
 
+# ---- the policies that are shipped elsewhere
+
+# The rules of README's displays, and those of its commands, without remarks.
+awk '/^```/ { inside = !inside; next } inside && /^rule /' "$TOP/README.md" >"$TMP/readme"
+sed -n 's/^sudo rlctl rule add \([^#]*\).*/rule \1/p' "$TOP/README.md" >"$TMP/readme.commands"
+for file in "$TMP/readme" "$TMP/readme.commands" "$TOP/packaging/example.policy"; do
+	t "${file##*/} is accepted" check_policy "$file"
+done
+
+# There is no match yet that a packet alone cannot forge.
+test_no_ban() {
+	between "$(wc -l <"$TMP/readme")" 5 100 && between "$(wc -l <"$TMP/readme.commands")" 2 100 || return
+	! sed 's/#.*//' "$TMP"/readme* "$TMP"/rlctl*.[58].* "$TMP/lines" "$TOP/packaging/example.policy" | grep 'over ban'
+}
+t 'no shipped example bans' test_no_ban
+
 # ---- installed
 
 test_install() {
