@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl exporter: the document of prometheus.c by HTTP. One thread and a bounded number of clients,
- * each with one request and a bounded time; who comes when all places are taken waits for one.
+ * each with one request and a bounded time; who comes when all places are taken waits for one. One
+ * document serves all scrapes of a second.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,13 +23,14 @@
 #include "prometheus.h"
 #include "units.h"
 
-#define LISTEN_DEFAULT "127.0.0.1:9754"
-#define CLIENTS_MAX    32
-#define CLIENT_TIME_NS (10 * NS_PER_SECOND) /* for a request and its answer */
-#define REQUEST_MEMORY ((size_t)16 * 1024)  /* that the head of a request may take */
-#define SERVE_PAUSE_MS 1000                 /* how often clients' times are looked at */
+#define LISTEN_DEFAULT   "127.0.0.1:9754"
+#define CLIENTS_MAX      32
+#define CLIENT_TIME_NS   (10 * NS_PER_SECOND) /* for a request and its answer */
+#define DOCUMENT_TIME_NS NS_PER_SECOND
+#define REQUEST_MEMORY   ((size_t)16 * 1024) /* that the head of a request may take */
+#define SERVE_PAUSE_MS   1000                /* how often clients' times are looked at */
 
-#define TEXT_TYPE      "text/plain; charset=utf-8"
+#define TEXT_TYPE        "text/plain; charset=utf-8"
 
 /* A client's connection, for as long as it lasts. */
 struct client {
@@ -36,9 +38,17 @@ struct client {
 	uint64_t since_ns;
 };
 
+/* What every scrape is answered until a time; no response: nothing yet. */
+struct document {
+	unsigned int status;
+	struct MHD_Response *response;
+	uint64_t until_ns;
+};
+
 struct exporter {
 	const struct target *target;
 	struct MHD_Daemon *daemon;
+	struct document document;
 	struct client clients[CLIENTS_MAX];
 };
 
@@ -135,30 +145,36 @@ static int listen_open(const char *text, const struct addrinfo *address)
 
 /* ---- answers ---- */
 
-/* Takes the response over, NULL where there is none. One request is all that a connection is for.
- */
-static enum MHD_Result answer_send(struct MHD_Connection *connection, unsigned int status,
-				   const char *type, struct MHD_Response *response)
+/* The same response, or NULL. One request is all that a connection is for. */
+static struct MHD_Response *response_head(struct MHD_Response *response, const char *type)
 {
-	enum MHD_Result result;
+	if (response) {
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	}
+	return response;
+}
 
-	if (!response)
-		return MHD_NO;
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
-	return result;
+static struct MHD_Response *text_make(const char *text)
+{
+	return response_head(
+		MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_PERSISTENT),
+		TEXT_TYPE);
 }
 
 static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned int status,
 				   const char *text)
 {
-	return answer_send(connection, status, TEXT_TYPE,
-			   MHD_create_response_from_buffer(strlen(text), (void *)text,
-							   MHD_RESPMEM_PERSISTENT));
+	struct MHD_Response *response = text_make(text);
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
 }
 
 static void __attribute__((noreturn)) document_write(const struct target *target, int fd)
@@ -198,19 +214,52 @@ static void clients_wait(struct exporter *exporter, uint64_t ns)
 		exporter->clients[i].since_ns += ns;
 }
 
-static enum MHD_Result answer_metrics(struct MHD_Connection *connection, struct exporter *exporter)
+static void document_clear(struct document *document)
 {
-	uint64_t start = clock_ns(CLOCK_MONOTONIC);
-	int fd = document_make(exporter->target);
+	if (document->response)
+		MHD_destroy_response(document->response); /* once nobody is sent it any more */
+	*document = (struct document){0};
+}
+
+static void document_set(struct document *document, int fd)
+{
 	struct stat file;
 
-	clients_wait(exporter, clock_ns(CLOCK_MONOTONIC) - start);
-	if (fd < 0 || fstat(fd, &file))
-		return answer_text(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
-				   "the instances cannot be read; what the exporter wrote to its "
-				   "standard error says why\n");
-	return answer_send(connection, MHD_HTTP_OK, PROMETHEUS_TYPE,
-			   MHD_create_response_from_fd(file.st_size, fd));
+	if (fd >= 0 && !fstat(fd, &file)) {
+		document->status = MHD_HTTP_OK;
+		document->response = response_head(MHD_create_response_from_fd(file.st_size, fd),
+						   PROMETHEUS_TYPE);
+		return;
+	}
+	document->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+	document->response = text_make("the instances cannot be read; what the exporter wrote to "
+				       "its standard error says why\n");
+}
+
+/* For a second, and where reading takes longer for as long again: however many scrape, half of the
+ * time is left for others. */
+static void document_renew(struct exporter *exporter)
+{
+	struct document *document = &exporter->document;
+	uint64_t start = clock_ns(CLOCK_MONOTONIC), spent;
+
+	if (document->response && start < document->until_ns)
+		return;
+	document_clear(document);
+	document_set(document, document_make(exporter->target));
+	spent = clock_ns(CLOCK_MONOTONIC) - start;
+	document->until_ns = start + (2 * spent > DOCUMENT_TIME_NS ? 2 * spent : DOCUMENT_TIME_NS);
+	clients_wait(exporter, spent);
+}
+
+static enum MHD_Result answer_metrics(struct MHD_Connection *connection, struct exporter *exporter)
+{
+	const struct document *document = &exporter->document;
+
+	document_renew(exporter);
+	if (!document->response)
+		return MHD_NO;
+	return MHD_queue_response(connection, document->status, document->response);
 }
 
 static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, const char *url,
@@ -341,6 +390,7 @@ static int exporter_run(struct exporter *exporter, int fd)
 		return -1;
 	serve(exporter, &waiting);
 	MHD_stop_daemon(exporter->daemon);
+	document_clear(&exporter->document);
 	return 0;
 }
 

@@ -168,6 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	answer_check(answer, len);
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
 		require(exporter.clients[i].fd < 0);
+	document_clear(&exporter.document); /* which is open from one scrape to the next */
 	require(dup(0) == free_fd && !close(free_fd));
 	return 0;
 }

@@ -42,6 +42,23 @@ test_same_document() {
 }
 figures() { grep -v '^rlctl_scrape_duration_seconds '; }
 
+# Fifty scrapes, by what the reading of each document took: a second is answered by one of them, and
+# the time by a document of its own.
+test_one_for_a_second() {
+	local urls start=${EPOCHREALTIME/./} documents
+	urls=$(yes $URL/metrics | head -n 50)
+	# shellcheck disable=SC2086 # several addresses
+	body $urls | grep '^rlctl_scrape_duration_seconds ' >"$TMP/documents"
+	documents=$(sort -u "$TMP/documents" | wc -l)
+	is "$(wc -l <"$TMP/documents")" 50 &&
+		between "$documents" 1 $(((${EPOCHREALTIME/./} - start) / 1000000 + 2))
+}
+test_next_second() {
+	local first
+	first=$(body $URL/metrics | grep '^rlctl_scrape_duration_seconds ') && sleep 1.1 &&
+		[[ $(body $URL/metrics | grep '^rlctl_scrape_duration_seconds ') != "$first" ]]
+}
+
 # What is no request is refused or cut off, and the next one is answered.
 test_garbage() { # TEXT
 	# shellcheck disable=SC2016 # the inner shell's
@@ -54,10 +71,11 @@ ODD="q\"\\"
 test_comes() {
 	local text
 	ip -n "$(ns B)" link add "$ODD" type veth peer name 'x{},=' && rl B attach "$ODD" --quiet || return
-	text=$(body $URL/metrics) && promtool check metrics <<<"$text" &&
-		[[ $text == *'rlctl_rules{device="q\"\\",hook="xdp"} 0'* ]]
+	eventually 5 has_odd && promtool check metrics <"$TMP/odd"
 }
-test_goes() { rl B detach "$ODD" && ! body $URL/metrics | grep 'device="q'; }
+has_odd() { body $URL/metrics >"$TMP/odd" && grep -F 'rlctl_rules{device="q\"\\",hook="xdp"} 0' "$TMP/odd"; }
+test_goes() { rl B detach "$ODD" && eventually 5 has_no_odd; }
+has_no_odd() { body $URL/metrics >"$TMP/odd" && ! grep 'device="q' "$TMP/odd"; }
 
 # ---- clients
 
@@ -186,6 +204,8 @@ t 'starts' exporter || exit
 t 'Prometheus starts' prometheus_start
 t 'the document of stats' test_same_document
 t 'its type' answers 200 'Content-Type: text/plain; version=0.0.4; charset=utf-8' $URL/metrics
+t 'one document for a second' test_one_for_a_second
+t 'another for the next second' test_next_second
 t 'a query string' answers 200 rlctl_build_info "$URL/metrics?collect[]=a"
 t 'HEAD' answers 200 'Content-Length: ' --head $URL/metrics
 t 'the root names /metrics' answers 200 'at /metrics' $URL/

@@ -67,6 +67,12 @@ options() {
 	done < <(verbs)
 }
 
+# What rlctl-fleet.8 says of the agent is its row in the table of rlctl.8, which test_privileges.sh runs.
+test_fleet_capabilities() {
+	is "$(grep -o 'CAP_[A-Z_]*' "$TOP/user/rlctl-fleet.8" | paste -sd ' ')" \
+		"$(sed -n 's/^\.It Cm fleet join Ta - Ta /CAP_/p' "$COMMAND" | sed 's/ / CAP_/g')"
+}
+
 t 'rlctl.8: synopsis of the whole' test_usage
 t 'rlctl.8: no synopsis too many' test_no_other_synopsis
 while read -r verb; do
@@ -76,6 +82,8 @@ done < <(verbs)
 while read -r option; do
 	t "rlctl.8: $option is described" test_option "$option"
 done < <(options | sort -u)
+
+t 'rlctl-fleet.8: capabilities of the agent' test_fleet_capabilities
 
 # ---- policies that the pages show
 
