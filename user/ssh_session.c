@@ -131,14 +131,15 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-static bool in_this_netns(pid_t pid)
+/* Where that cannot be asked it is not: better one question too many than a session that is cut. */
+static bool in_other_netns(pid_t pid)
 {
 	struct stat mine, other;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
 	return !stat("/proc/self/ns/net", &mine) && !stat(path, &other) &&
-	       mine.st_ino == other.st_ino;
+	       mine.st_ino != other.st_ino;
 }
 
 bool ssh_session_find(struct flow *out)
@@ -159,5 +160,5 @@ bool ssh_session_find(struct flow *out)
 		if (!strcmp(above, text))
 			session = pid;
 	}
-	return in_this_netns(session) && !ssh_session_parse(text, out);
+	return !in_other_netns(session) && !ssh_session_parse(text, out);
 }

@@ -106,6 +106,14 @@ test_below_sudo() {
 			SESSION='$SESSION' without_environment '$RLCTL' apply '$TMP/policy'; exit \$?"
 }
 
+# Where the session's namespace cannot be looked at, it may be this one.
+test_unknown_namespace() {
+	start && policy 'rule any deny' &&
+		has 203.0.113.7 expect_status 1 in_ns B env SSH_CONNECTION="$SESSION" bash -c '
+			env -i strace -qq -o "$1" -P "/proc/$$/ns/net" -e inject=newfstatat:error=EACCES "${@:2}"
+			exit $?' _ "$TMP/strace" "$RLCTL" apply "$TMP/policy" && grep -q EACCES "$TMP/strace"
+}
+
 # A session of the host is not cut by what happens in another network namespace.
 test_other_namespace() {
 	start && policy 'rule any deny' &&
@@ -148,6 +156,7 @@ t '--check only looks' test_check
 t 'SSH_CLIENT' test_client_only
 t 'below sudo' test_below_sudo
 t 'another network namespace' test_other_namespace
+t 'a network namespace that cannot be asked' test_unknown_namespace
 t 'no session' test_no_session
 t 'a session without addresses' test_pipe
 t 'asked: y' asks 0 'y\n' 'rule any deny'
