@@ -123,6 +123,12 @@ counter() { in_ns "$1" nstat -azsj "$2" | json ".kernel.$2"; }
 # xdp_program A DEV: the id of the XDP program on a device, nothing where there is none.
 xdp_program() { ip -n "$(ns "$1")" -j link show "$2" | jq -r '.[0].xdp.prog.id // empty'; }
 
+# on_machine: the test runs on the machine itself, and not in a container.
+on_machine() {
+	[[ $(readlink /proc/self/ns/pid) == 'pid:[4026531836]' ]] &&
+		grep -q "^$(awk '$5 == "/" { id = $1 } END { print id }' /proc/self/mountinfo) " /proc/1/mountinfo
+}
+
 # bg CMD…: runs CMD until the test ends (its pid is BG_PID). Its output goes to $TMP/bg.
 bg() {
 	set -m # a process group of its own, so that all of it can be ended

@@ -144,17 +144,30 @@ void check_bpffs(struct doctor *doctor)
 	char remedy[REMEDY_MAX];
 
 	snprintf(remedy, sizeof(remedy), "mount -t bpf bpf %s", bpffs);
-	if (bpffs_mounted(bpffs))
+	switch (bpffs_look(bpffs)) {
+	case BPFFS_MOUNTED:
 		doctor_finds(doctor, HEALTH_OK, NULL, "%s", bpffs);
-	else if (bpffs_hidden())
-		doctor_finds(doctor, HEALTH_FAIL, "leave `ip netns exec`, and use rlctl -n NAME",
-			     "%s is not a bpffs: `ip netns exec` hides the machine's", bpffs);
-	else if (access(bpffs, F_OK))
-		doctor_finds(doctor, HEALTH_FAIL, "name a folder that exists with --bpffs DIR",
-			     "%s: %s", bpffs, strerror(errno));
-	else
+		break;
+	case BPFFS_ABSENT:
 		doctor_finds(doctor, HEALTH_WARN, remedy, "%s is not a bpffs: attach mounts one",
 			     bpffs);
+		break;
+	case BPFFS_WOULD_END:
+		snprintf(remedy, sizeof(remedy),
+			 "mount bpffs on the host and pass it in with -v %s:%s", bpffs, bpffs);
+		doctor_finds(doctor, HEALTH_FAIL, remedy,
+			     "%s is not a bpffs, and a mount made here may end before the limiter",
+			     bpffs);
+		break;
+	case BPFFS_HIDDEN:
+		doctor_finds(doctor, HEALTH_FAIL, "leave `ip netns exec`, and use rlctl -n NAME",
+			     "%s is not a bpffs: `ip netns exec` hides the machine's", bpffs);
+		break;
+	case BPFFS_NO_FOLDER:
+		doctor_finds(doctor, HEALTH_FAIL, "name a folder that exists with --bpffs DIR",
+			     "%s: %s", bpffs, strerror(ENOENT));
+		break;
+	}
 }
 
 struct heap {

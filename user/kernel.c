@@ -63,8 +63,6 @@ uint64_t clock_ns(int clock)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-bool netns_entered;
-
 int netns_enter(const char *name)
 {
 	char path[256];
@@ -83,7 +81,6 @@ int netns_enter(const char *name)
 	}
 	if (fd >= 0)
 		close(fd);
-	netns_entered = !ret;
 	return ret;
 }
 

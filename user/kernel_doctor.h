@@ -38,10 +38,16 @@ int device_programs_read(int ifindex, struct device_programs *out);
  */
 bool instance_runs(const struct instance *instance, uint32_t program_id);
 
-/* Is there a bpffs, and is it that of `ip netns exec`, which hides the machine's? Mounts nothing.
- */
+/* Is there a bpffs, and if not, what would attach do about it? Mounts nothing. */
+enum bpffs_state {
+	BPFFS_MOUNTED,
+	BPFFS_ABSENT,    /* attach mounts one */
+	BPFFS_WOULD_END, /* attach mounts none: the mount namespace may end before the limiter */
+	BPFFS_HIDDEN,    /* by `ip netns exec` */
+	BPFFS_NO_FOLDER
+};
+enum bpffs_state bpffs_look(const char *bpffs);
 bool bpffs_mounted(const char *bpffs);
-bool bpffs_hidden(void);
 
 /* Pins that belong to nothing any more: calls `visit` with the path and, where it is of this
  * namespace, the device. Not those that another process is at work on. */

@@ -9,10 +9,17 @@
 #include "kernel.h"
 #include "refusal.h"
 
+/* ---- kernel_bpffs.c */
+
+/* 0 where a bpffs is mounted; with `make` mounts one where there is none and the mount would
+ * outlast this command. Without, no bpffs is no error where none is hidden: nothing is attached.
+ * Reports. */
+int bpffs_ensure(const char *bpffs, bool make);
+
 /* ---- kernel_pins.c: folders, locks, pinned maps */
 
-/* <bpffs>/rlctl/<netns inode>; with `make` mounts bpffs where it is missing and the mount would
- * last. Pins of a device that was renamed follow it. Reports. */
+/* <bpffs>/rlctl/<netns inode>, of a bpffs that is ensured. Pins of a device that was renamed follow
+ * it. Reports. */
 int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX]);
 int pins_path(const char *root, const char *device, enum rl_hook hook, char out[INSTANCE_PATH_MAX]);
 
@@ -305,8 +312,6 @@ void trial_clear(const char *path);
 
 /* What is done with an instance: USE_WRITE alone takes the writers' lock. */
 enum use { USE_READ, USE_SHARED, USE_WRITE };
-
-extern bool netns_entered; /* by netns_enter: the namespace was named, not found */
 
 /* Opens the instance whose pins are at path; silent -ENOENT when they are not complete. */
 int instance_open_path(const char *path, const char *device, bool write, struct instance *out);

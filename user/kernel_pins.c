@@ -3,102 +3,23 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
-#include "kernel_doctor.h"
 #include "kernel_internal.h"
 #include "output.h"
 
 #define PINS_FOLDER "rlctl" /* of the bpffs */
 
-static bool is_bpffs(const char *path)
-{
-	struct statfs fs;
-
-	return !statfs(path, &fs) && fs.f_type == BPF_FS_MAGIC;
-}
-
-static bool same_namespace(const char *a, const char *b)
-{
-	struct stat sa, sb;
-
-	return !stat(a, &sa) && !stat(b, &sb) && sa.st_ino == sb.st_ino;
-}
-
-/* `ip netns exec` mounts a new /sys for the command; a bpffs mounted there would end with it. */
-static bool in_netns_exec(void)
-{
-	return !netns_entered && !same_namespace("/proc/self/ns/mnt", "/proc/1/ns/mnt") &&
-	       !same_namespace("/proc/self/ns/net", "/proc/1/ns/net");
-}
-
-bool bpffs_mounted(const char *bpffs)
-{
-	return is_bpffs(bpffs);
-}
-
-bool bpffs_hidden(void)
-{
-	return in_netns_exec();
-}
-
-static const char *mount_remedy(int error)
-{
-	switch (error) {
-	case EPERM:
-		return " (rlctl needs root for this command)";
-	case ENODEV:
-		return ": this kernel is built without BPF (CONFIG_BPF_SYSCALL): use one that has "
-		       "it, as distributions build it";
-	default:
-		return ": `mount -t bpf bpf DIR`, then --bpffs DIR";
-	}
-}
-
-static int bpffs_ensure(const char *bpffs)
-{
-	if (is_bpffs(bpffs))
-		return 0;
-	if (in_netns_exec()) {
-		fail("%s is not a bpffs inside this mount namespace: leave `ip netns exec`, and "
-		     "name the namespace with `rlctl -n NAME` instead",
-		     bpffs);
-		return -ENODEV;
-	}
-	if (mount("bpf", bpffs, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700")) {
-		int error = errno;
-
-		fail("%s is not a bpffs, and mounting one there failed: %s%s", bpffs,
-		     strerror(error), mount_remedy(error));
-		return -error;
-	}
-	return 0;
-}
-
-/* Who only looks mounts nothing: where there is no bpffs, nothing is attached. */
-static int bpffs_look(const char *bpffs)
-{
-	if (is_bpffs(bpffs) || (!in_netns_exec() && !access(bpffs, F_OK)))
-		return 0;
-	if (in_netns_exec())
-		return bpffs_ensure(bpffs);
-	fail("%s: no such folder: --bpffs names the bpffs where the instances are", bpffs);
-	return -ENOENT;
-}
-
 int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX])
 {
 	struct stat netns;
-	int ret = make ? bpffs_ensure(bpffs) : bpffs_look(bpffs);
+	int ret = bpffs_ensure(bpffs, make);
 
 	if (ret)
 		return ret;

@@ -135,7 +135,9 @@ locked() { ! flock -n "$(ns_pins B)/veth-B-xdp" true; }
 # ---- the machine
 
 test_no_bpffs() {
-	mkdir "$TMP/folder" && look 0 --bpffs "$TMP/folder" && found bpffs warn 'mount -t bpf' &&
+	local status=0 finding=(warn 'mount -t bpf')
+	on_machine || status=1 finding=(fail 'mount bpffs on the host')
+	mkdir "$TMP/folder" && look "$status" --bpffs "$TMP/folder" && found bpffs "${finding[@]}" &&
 		! mountpoint -q "$TMP/folder" && facts 1 --bpffs "$TMP/nosuch" && found bpffs fail
 }
 

@@ -108,6 +108,7 @@ test_below_sudo() {
 
 # Where the session's namespace cannot be looked at, it may be this one.
 test_unknown_namespace() {
+	# shellcheck disable=SC2016 # for the inner shell
 	start && policy 'rule any deny' &&
 		has 203.0.113.7 expect_status 1 in_ns B env SSH_CONNECTION="$SESSION" bash -c '
 			env -i strace -qq -o "$1" -P "/proc/$$/ns/net" -e inject=newfstatat:error=EACCES "${@:2}"

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The first run: no bpffs is mounted, root may not look at other processes. Attach mounts
+# a bpffs where the mount lasts, and nowhere else. (The first run of the demo is in test_demo.sh.)
+source "$(dirname "$0")/../lib.sh"
+
+REFUSAL="mount bpffs on the host and pass it in with -v $TMP/bpf:$TMP/bpf"
+
+# attach CMD…: an attach whose bpffs is missing, by CMD and without CAP_SYS_PTRACE.
+attach() {
+	"$@" setpriv --inh-caps=-all --bounding-set=-sys_ptrace \
+		nsenter --net="/run/netns/$(ns B)" "$RLCTL" --bpffs "$TMP/bpf" attach veth-B
+}
+
+at_work() { rl B --bpffs "$TMP/bpf" status -j | json '.[0].device == "veth-B"'; }
+off() { rl B --bpffs "$TMP/bpf" detach veth-B && umount "$TMP/bpf"; }
+nothing_done() { is "$(xdp_program B veth-B)" '' && ! mountpoint -q "$TMP/bpf"; }
+refuses() { has "$REFUSAL" expect_status 1 "$@" && nothing_done; }
+
+# ---- where it lasts
+
+test_machine() {
+	on_machine || { refuses attach && return; }
+	attach && at_work && off && nothing_done
+}
+
+test_named() { # by -n, which asks the same
+	on_machine || { refuses rl B --bpffs "$TMP/bpf" attach veth-B && return; }
+	rl B --bpffs "$TMP/bpf" attach veth-B && at_work && off
+}
+
+# A mount namespace that ends, but hands on what is mounted in it.
+test_propagates() {
+	local status=0
+	on_machine || return 0
+	mount --bind "$TMP/shared" "$TMP/shared" && mount --make-shared "$TMP/shared" || return
+	TMP=$TMP/shared attach unshare --mount --propagation unchanged &&
+		TMP=$TMP/shared at_work && TMP=$TMP/shared off || status=1
+	umount "$TMP/shared" && return "$status"
+}
+
+# A container whose process 1 is an init. (It is one by its name.)
+test_booted() {
+	cp "$(type -P bash)" "$TMP/systemd" &&
+		unshare --mount --pid --fork --mount-proc "$TMP/systemd" -c \
+			"$(declare -f attach ns at_work off rl json); $(declare -p TMP RLCTL _prefix)
+			attach && at_work && off"
+}
+
+# ---- where it may end
+
+test_ends() { refuses attach "$@"; }
+test_ends_named() { refuses unshare --mount "$RLCTL" -n "$(ns B)" --bpffs "$TMP/bpf" attach veth-B; }
+
+# As a service with PrivateMounts sees them: what is mounted outside arrives, and not the other way.
+test_private_mounts() {
+	local status=0
+	mount --bind "$TMP/shared" "$TMP/shared" && mount --make-shared "$TMP/shared" || return
+	has "$REFUSAL" expect_status 1 unshare --mount --propagation slave "$RLCTL" -n "$(ns B)" \
+		--bpffs "$TMP/bpf" attach veth-B || status=1
+	umount "$TMP/shared" && return "$status"
+}
+
+# /proc may hide process 1.
+test_hidden() {
+	# shellcheck disable=SC2016 # for the inner shell
+	refuses attach unshare --mount bash -c 'mount -t proc -o hidepid=invisible proc /proc && exec "$@"' _
+}
+
+# In `ip netns exec` it is still that which is said.
+test_netns_exec() {
+	# shellcheck disable=SC2016 # as it is said
+	has 'leave `ip netns exec`' expect_status 1 setpriv --inh-caps=-all --bounding-set=-sys_ptrace \
+		ip netns exec "$(ns B)" "$RLCTL" --bpffs "$TMP/bpf" attach veth-B && nothing_done
+}
+
+# ---- a bpffs that is there is taken, wherever it is
+
+test_there() {
+	# shellcheck disable=SC2016 # for the inner shell
+	in_ns B unshare --mount bash -c 'mount -t bpf bpf "$1" && shift && "$@" attach veth-B &&
+		"$@" rule add any deny && "$@" detach veth-B' _ "$TMP/bpf" "$RLCTL" --bpffs "$TMP/bpf"
+}
+
+# Who only looks is not asked where a mount would last.
+test_look() {
+	has 'nothing attached' expect_status 1 unshare --mount "$RLCTL" -n "$(ns B)" --bpffs "$TMP/bpf" show &&
+		nothing_done
+}
+
+test_doctor() {
+	expect_status 1 unshare --mount "$RLCTL" -n "$(ns B)" --bpffs "$TMP/bpf" doctor -j >"$TMP/doctor"
+	is "$(json '.[] | select(.check == "bpffs") | .result + " " + .remedy' "$TMP/doctor")" "fail $REFUSAL"
+}
+
+mounts_leave() { umount -q "$TMP/bpf" "$TMP/shared/bpf" "$TMP/shared"; } # where a row failed
+trap 'status=$?; mounts_leave; (exit "$status"); _cleanup' EXIT
+
+veth_pair A B && mkdir -p "$TMP/bpf" "$TMP/shared/bpf" || exit 1
+t 'on the machine' test_machine
+t 'by -n' test_named
+t 'a mount that propagates' test_propagates
+t 'a container that was booted' test_booted
+t 'ends: unshare --mount' test_ends unshare --mount
+t 'ends: unshare --mount, and -n' test_ends_named
+t 'ends: process 1 of a container' test_ends unshare --mount --pid --fork --mount-proc
+# shellcheck disable=SC2016 # for the inner shell
+t 'ends: a shell in a container' test_ends unshare --mount --pid --fork --mount-proc sh -c '"$@"; exit $?' _
+t 'ends: PrivateMounts' test_private_mounts
+t 'ends: process 1 is hidden' test_hidden
+t 'ip netns exec' test_netns_exec
+t 'a bpffs that is there' test_there
+t 'who only looks' test_look
+t 'doctor' test_doctor
