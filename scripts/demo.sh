@@ -3,9 +3,11 @@
 # Shows rlctl at work: two namespaces joined by a cable, a service with a well-behaved client, and
 # a flood, without and with the limiter. Touches nothing outside these namespaces and removes them.
 set -euo pipefail
-# Of the terminal only: everything below runs in the C locale.
+export PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+# The terminal's, for what is drawn there: everything that is run has the C locale.
 [[ ${LC_ALL:-${LC_CTYPE:-${LANG:-}}} =~ [Uu][Tt][Ff]-?8 ]] && utf8=1 || utf8=0
-export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/root.sh"
 
 HOST=rlctl-demo-$$-host   # has the server and the limiter, on veth-host
 WORLD=rlctl-demo-$$-world # has the client and the flood, behind veth-world
@@ -16,9 +18,10 @@ BAR=40
 
 usage() {
 	cat <<-'END'
-	Usage: sudo demo.sh
+	Usage: demo.sh
 	Builds rlctl if need be, floods a server in a namespace of its own, first without the limiter
 	and then with it, and shows what became of the packets. Exit 0 if all went as it should.
+	It needs root, and calls itself by sudo where it is not.
 	END
 }
 
@@ -94,6 +97,14 @@ cleanup() {
 	done
 	[[ -z $TMP ]] || rm -rf "$TMP"
 	exit "$status"
+}
+
+# rlctl mounts a bpffs where none is, but neither in a namespace of mounts that may end before the limiter
+# (a container's), nor is the demo to leave one on the machine: it gets one that ends with it.
+own_bpffs() {
+	[[ $(stat -f -c %T /sys/fs/bpf 2>/dev/null) != bpf_fs ]] || return 0
+	# shellcheck disable=SC2016 # for the inner shell
+	exec unshare --mount --propagation private bash -c 'mount -t bpf bpf /sys/fs/bpf && exec "$@"' _ "$0" "$@"
 }
 
 # In a namespace; not `ip netns exec`, which hides /sys/fs/bpf.
@@ -364,7 +375,9 @@ main() {
 	-h | --help) usage && exit 0 ;;
 	*) usage >&2 && exit 2 ;;
 	esac
-	[[ $EUID -eq 0 ]] || die "needs root, for network namespaces and BPF: sudo ./scripts/demo.sh"
+	as_root "$0" "$@"
+	own_bpffs "$@"
+	export LC_ALL=C
 	cd "$(dirname "${BASH_SOURCE[0]}")/.."
 	trap cleanup EXIT
 	trap 'exit 129' HUP

@@ -4,6 +4,9 @@
 # is missing. When nothing is missing it needs neither root nor network and changes nothing.
 set -euo pipefail
 export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+ARGUMENTS=("$@")
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/root.sh"
 
 # THING is probed by its form: *.h a header, *.so.* a shared library, *.gpg a keyring, *.a what clang
 # links to, anything else a command. Where the package is "-" that distribution does without. A library
@@ -96,7 +99,8 @@ debian-archive-keyring.gpg test debian-archive-keyring debian-keyring
 
 usage() {
 	cat <<-'END'
-	Usage: deps.sh [--build|--run|--test]    install what is missing (of one group, else of all)
+	Usage: deps.sh [--build|--run|--test]    install what is missing (of one group, else of all), by
+	                                          sudo where this is not root
 	       deps.sh --missing [GROUP|THING…]  say what is missing; exit 1 if anything is
 	       deps.sh --which THING              the package that has THING
 	       deps.sh --list                     the whole table
@@ -177,7 +181,7 @@ missing() {
 report_missing() {
 	local thing package found=0
 	while read -r thing package; do
-		echo "$thing is missing: sudo ./scripts/deps.sh installs it (${DISTRIBUTION^} package $package)"
+		echo "$thing is missing: ./scripts/deps.sh installs it (${DISTRIBUTION^} package $package)"
 		found=1
 	done < <(missing "$@")
 	return "$found"
@@ -223,7 +227,7 @@ install_missing() {
 	debian | ubuntu | fedora) ;;
 	*) die "no package names for '$DISTRIBUTION'; on Debian they are: ${packages[*]}" ;;
 	esac
-	[[ $EUID -eq 0 ]] || die "run with sudo to install: ${packages[*]}"
+	as_root "$0" ${ARGUMENTS[@]+"${ARGUMENTS[@]}"} || die "not installed: ${packages[*]}"
 	echo "deps.sh: installing ${packages[*]}"
 	log=$(install_packages "${packages[@]}" 2>&1 </dev/null) ||
 		die "installing failed: ${packages[*]}"$'\n'"$log"

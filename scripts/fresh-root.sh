@@ -5,11 +5,13 @@
 # process ids of its own. Packages come from where this system's own apt gets them.
 set -euo pipefail
 export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/root.sh"
 
 usage() {
 	cat <<-'END'
-	Usage: sudo fresh-root.sh [--demo] [--keep] [--mirror URL] [COMMAND…]
-	       sudo fresh-root.sh --package [--keep] [--mirror URL]
+	Usage: fresh-root.sh [--demo] [--keep] [--mirror URL] [COMMAND…]
+	       fresh-root.sh --package [--keep] [--mirror URL]
 	Runs each COMMAND (default ./scripts/check.sh) by bash in the fresh clone, in order, and stops
 	at the first that fails. --demo runs ./scripts/demo.sh after them; --keep leaves the root.
 	--package builds the package here (make deb) and lets apt install it there, where nothing else
@@ -25,12 +27,14 @@ die() {
 SUITE=bookworm
 SOURCE=/usr/src/rlctl # the clone, as seen from inside
 # What --package runs. apt-get takes the dependencies from the mirror, as a user's does; rlctl runs in
-# a network namespace with nothing but a veth.
+# a network namespace with nothing but a veth. Mounts end with the root, as with a container: attach
+# mounts no bpffs there, and who means it does.
 RLCTL='nsenter --net=/run/veth rlctl'
 # shellcheck disable=SC2016 # for the inner shell
 PACKAGE_COMMANDS=(
 	'apt-get update -qq && apt-get install -y -qq --no-install-recommends /root/rlctl.deb'
 	"$RLCTL --version && $RLCTL apply --check /etc/rlctl/example.policy"
+	"! $RLCTL attach veth0 && mount -t bpf bpf /sys/fs/bpf"
 	"$RLCTL attach veth0 --policy /etc/rlctl/example.policy && $RLCTL status && $RLCTL stats"
 	"echo 'rule any deny' >/etc/rlctl/veth0.policy && $RLCTL attach veth0 --or-apply --policy /etc/rlctl/veth0.policy"
 	"apt-get install -y -qq --reinstall /root/rlctl.deb && $RLCTL show | grep -x 'rule any deny'"
@@ -92,7 +96,6 @@ mount_inside() {
 	mount --bind "$ROOT" "$ROOT" # `ip -n` wants a root that is a mount point
 	mount -t proc proc "$ROOT/proc"
 	mount -t sysfs sysfs "$ROOT/sys"
-	mount -t bpf bpf "$ROOT/sys/fs/bpf"
 	mount --rbind /dev "$ROOT/dev"
 	[[ ! -e $ROOT/root/rlctl.deb ]] || veth_make
 }
@@ -121,7 +124,7 @@ cleanup() {
 }
 
 main() {
-	local demo=0 package=0 commands=()
+	local demo=0 package=0 commands=() given=("$@")
 	keep=0 MIRROR=''
 	while [[ $# -gt 0 ]]; do
 		case "$1" in
@@ -138,8 +141,8 @@ main() {
 	[[ $package == 0 ]] || commands+=("${PACKAGE_COMMANDS[@]}")
 	[[ ${#commands[@]} -gt 0 ]] || commands=(./scripts/check.sh)
 	[[ $demo == 0 ]] || commands+=(./scripts/demo.sh)
-	[[ $EUID -eq 0 ]] || die "must be run as root"
-	command -v debootstrap >/dev/null || die "debootstrap is missing: sudo ./scripts/deps.sh installs it"
+	as_root "$0" ${given[@]+"${given[@]}"}
+	command -v debootstrap >/dev/null || die "debootstrap is missing: ./scripts/deps.sh installs it"
 	[[ -n $MIRROR ]] || MIRROR=$(find_mirror)
 	[[ -n $MIRROR ]] || die "apt has no source for Debian $SUITE; name one with --mirror URL"
 	REPO=$(cd "$(dirname "$0")/.." && pwd)

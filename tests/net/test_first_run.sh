@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The first run: no bpffs is mounted, root may not look at other processes. Attach mounts
-# a bpffs where the mount lasts, and nowhere else. (The first run of the demo is in test_demo.sh.)
+# The first run: no bpffs is mounted, root may not look at other processes, sudo is there or not. Attach
+# mounts a bpffs where the mount lasts, and nowhere else. (The first run of the demo is in test_demo.sh.)
 source "$(dirname "$0")/../lib.sh"
 
 REFUSAL="mount bpffs on the host and pass it in with -v $TMP/bpf:$TMP/bpf"
@@ -93,10 +93,37 @@ test_doctor() {
 	is "$(json '.[] | select(.check == "bpffs") | .result + " " + .remedy' "$TMP/doctor")" "fail $REFUSAL"
 }
 
+# ---- root
+
+# by_user SUDO SCRIPT…: a user runs a script where sudo is there, and only tells what it was to run, or not.
+# tmux is missing there, for deps.sh.
+by_user() {
+	# shellcheck disable=SC2016 # for the inner shell
+	unshare --mount bash -c '
+		mount --bind /usr/bin "$2/bin" && mount -t tmpfs -o mode=755 tmpfs /usr/bin || exit 100
+		"$2/bin/ln" -s "$2"/bin/* /usr/bin/ && rm -f /usr/bin/sudo /usr/bin/tmux && cd "$2" || exit 100
+		[[ $1 == no ]] || { printf "#!/bin/sh\necho \"as root: \$*\"\n" >/usr/bin/sudo && chmod 755 /usr/bin/sudo; }
+		exec setpriv --reuid=65534 --regid=65534 --clear-groups env -i https_proxy="$3" \
+			PATH=/usr/local/bin:/usr/bin:/bin "${@:4}"' _ "$1" "$TMP/tree" "${PROXY:-}" "${@:2}"
+}
+
+test_sudo() { # SCRIPT ARG…
+	has "as root: $*" by_user yes "$@" && PROXY=http://10.0.0.1 has "as root: env https_proxy=http://10.0.0.1 $*" \
+		by_user yes "$@"
+}
+
+test_no_sudo() { # SCRIPT ARG…
+	has "sudo is not installed: run it as root, by su -c '$*'" expect_status 1 by_user no "$@"
+}
+
+test_check_without_root() {
+	is "$(by_user no ./scripts/check.sh 2>/dev/null | tail -n 1)" '0 passed, 1 failed, 0 skipped'
+}
+
 mounts_leave() { umount -q "$TMP/bpf" "$TMP/shared/bpf" "$TMP/shared"; } # where a row failed
 trap 'status=$?; mounts_leave; (exit "$status"); _cleanup' EXIT
 
-veth_pair A B && mkdir -p "$TMP/bpf" "$TMP/shared/bpf" || exit 1
+veth_pair A B && mkdir -p "$TMP/bpf" "$TMP/shared/bpf" "$TMP/tree/bin" && cp -r "$TOP/scripts" "$TMP/tree" && chmod 755 "$TMP" || exit 1
 t 'on the machine' test_machine
 t 'by -n' test_named
 t 'a mount that propagates' test_propagates
@@ -112,3 +139,9 @@ t 'ip netns exec' test_netns_exec
 t 'a bpffs that is there' test_there
 t 'who only looks' test_look
 t 'doctor' test_doctor
+for words in './scripts/demo.sh' './scripts/check.sh units' './scripts/deps.sh --test'; do
+	read -ra words <<<"$words"
+	t "by sudo: ${words[*]}" test_sudo "${words[@]}"
+	t "without sudo: ${words[*]}" test_no_sudo "${words[@]}"
+done
+t 'the last line of a check without root' test_check_without_root

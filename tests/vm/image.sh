@@ -44,7 +44,7 @@ put_libraries() {
 put_tools() {
 	local tool path files=()
 	for tool in $TOOLS; do
-		path=$(command -v "$tool") || die "$tool is missing: sudo ./scripts/deps.sh"
+		path=$(command -v "$tool") || die "$tool is missing: ./scripts/deps.sh"
 		[[ $path == /* ]] || path=$(type -P "$tool") # a builtin of this shell
 		files+=("$path")
 	done
