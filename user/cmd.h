@@ -128,10 +128,20 @@ int cmd_completion(const struct command *command);
 int attach_replace(const struct command *command,
 		   const struct attach_options *asked); /* cmd_replace.c */
 
+/* ---- cmd_try.c */
+
+/* The time of --try, 0 where it is not given. 0 or WRONG_WORDS. */
+int try_take(const struct command *command, uint64_t *out_ns);
+
 /* Puts `next` in force on an instance that is open for writing, and takes it back unless it is
  * confirmed in time. The writers' lock is given away meanwhile. 0: confirmed. */
 int policy_try(struct instance *instance, struct policy *next, const char *file,
-	       uint64_t duration_ns); /* cmd_try.c */
+	       uint64_t duration_ns);
+
+/* As instance_attach, and detaches unless it is confirmed in time. 0: confirmed. */
+int limiter_try(const struct target *target, const struct attach_options *options,
+		struct policy *policy, const struct policy_context *text, uint64_t duration_ns);
+
 int cmd_fleet_join(const struct command *command);
 int cmd_fleet_status(const struct command *command);
 int cmd_fleet_leave(const struct command *command);

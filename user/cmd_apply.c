@@ -81,9 +81,6 @@ static int check_file(const struct target *target, const struct policy_file *fil
 
 /* ---- for good, or on trial ---- */
 
-#define TRY_MIN_NS NS_PER_SECOND
-#define TRY_MAX_NS NS_PER_DAY
-
 struct apply {
 	const struct target *target;
 	const struct policy_file *file;
@@ -146,20 +143,6 @@ static int apply_guarded(struct apply *apply, struct policy *policy)
 	return rc ? rc : apply_file(apply, policy);
 }
 
-static int try_take(const struct command *command, uint64_t *out_ns)
-{
-	const char *word = command->arguments[OPTION_TRY];
-
-	*out_ns = 0;
-	if (!word)
-		return 0;
-	if (option_given(command, OPTION_CHECK))
-		return wrong("--check and --try: one only looks, the other acts: leave one out");
-	if (duration_parse(word, out_ns) || *out_ns < TRY_MIN_NS || *out_ns > TRY_MAX_NS)
-		return wrong("--try '%s': write a time from 1s to 1d, such as 30s or 5m", word);
-	return 0;
-}
-
 int cmd_apply(const struct command *command)
 {
 	struct apply apply = {.target = &command->target};
@@ -167,6 +150,8 @@ int cmd_apply(const struct command *command)
 	struct policy_file file;
 	int rc = try_take(command, &apply.try_ns);
 
+	if (!rc && apply.try_ns && option_given(command, OPTION_CHECK))
+		return wrong("--check and --try: one only looks, the other acts: leave one out");
 	if (!rc)
 		rc = policy_file_read(command->words[0], &file);
 	if (rc)

@@ -83,6 +83,19 @@ static int hooks_check(const struct command *command, unsigned int hooks)
 	return 0;
 }
 
+static int try_check(const struct command *command, unsigned int hooks)
+{
+	uint64_t duration_ns;
+
+	if (!option_given(command, OPTION_TRY))
+		return 0;
+	if (option_given(command, OPTION_REPLACE))
+		return wrong("attach: --replace leaves nothing to go back to: leave --try out");
+	if (hooks & (hooks - 1))
+		return wrong("attach: --try is of one --hook: attach one after the other");
+	return try_take(command, &duration_ns);
+}
+
 /* ---- one instance for each hook */
 
 struct plan {
@@ -90,6 +103,7 @@ struct plan {
 	struct attach_options options;
 	struct policy_context ctx;
 	struct policy policy;
+	uint64_t try_ns; /* 0: for good */
 	bool wanted;
 };
 
@@ -98,7 +112,7 @@ static int policy_guard(const struct command *command, const struct plan *plan)
 	struct guard guard;
 	int rc;
 
-	guard_start(&guard, option_given(command, OPTION_YES));
+	guard_start(&guard, plan->try_ns || option_given(command, OPTION_YES));
 	rc = guard_pass(&guard, NULL, &plan->policy, &plan->ctx);
 	return rc == GUARD_ASKS ? guard_ask(&guard) : rc;
 }
@@ -121,11 +135,21 @@ static int plan_make(const struct command *command, const struct attach_options 
 				       : hook == RL_HOOK_EGRESS;
 	out->options.fq = options->fq && hook == RL_HOOK_EGRESS;
 	out->wanted = true;
+	if (try_take(command, &out->try_ns))
+		return WRONG_WORDS;
 	if (device_context(&out->target, out->options.by_dest, &out->ctx))
 		return -1;
 	if (file && policy_take(file, out))
 		return -1;
 	return policy_guard(command, out);
+}
+
+static int plan_attach(struct plan *plan)
+{
+	if (plan->try_ns)
+		return limiter_try(&plan->target, &plan->options, &plan->policy, &plan->ctx,
+				   plan->try_ns);
+	return instance_attach(&plan->target, &plan->options, &plan->policy, &plan->ctx);
 }
 
 /* All or none. */
@@ -136,7 +160,7 @@ static int plans_attach(struct plan *plans)
 
 		if (!plan->wanted)
 			continue;
-		if (!instance_attach(&plan->target, &plan->options, &plan->policy, &plan->ctx))
+		if (!plan_attach(plan))
 			continue;
 		while (--hook >= RL_HOOK_XDP)
 			if (plans[hook].wanted)
@@ -236,12 +260,14 @@ int cmd_attach(const struct command *command)
 {
 	unsigned int hooks = command->hooks ? command->hooks : 1u << RL_HOOK_XDP;
 	const char *path = command->arguments[OPTION_POLICY];
-	struct attach_options options;
+	struct attach_options options = {0};
 	struct policy_file file;
 	int rc = options_take(command, &options);
 
 	if (!rc)
 		rc = hooks_check(command, hooks);
+	if (!rc)
+		rc = try_check(command, hooks);
 	if (!rc && option_given(command, OPTION_REPLACE))
 		return attach_replace(command, &options);
 	if (!rc && option_given(command, OPTION_OR_APPLY))

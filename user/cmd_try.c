@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl apply --try: a policy on trial. Two processes attend to it: this one, which has the
- * terminal, and a watcher in a session of its own. Each takes the policy back when the time is
- * over, and the watcher also when this one is gone, killed or with its terminal: only a kill of
- * both leaves the policy in force. Whoever comes first decides; the other one sees it.
+/* --try of apply and attach: a policy or a limiter on trial. Two processes attend to it: this one,
+ * which has the terminal, and a watcher in a session of its own. Each takes it back when the time
+ * is over, and the watcher also when this one is gone, killed or with its terminal: only a kill of
+ * both leaves it in force. Whoever comes first decides; the other one sees it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +20,15 @@
 #include "terminal.h"
 #include "units.h"
 
-#define LOOK_MS 100 /* how soon a `confirm` from elsewhere is seen */
-#define IN_TIME "not confirmed in time"
+#define TRY_MIN_NS NS_PER_SECOND
+#define TRY_MAX_NS NS_PER_DAY
+#define LOOK_MS    100 /* how soon a `confirm` from elsewhere is seen */
+#define IN_TIME    "not confirmed in time"
 
 /* What this process waits for. */
 struct attendance {
+	uint64_t duration_ns;
+	bool begun; /* the trial */
 	struct trial trial;
 	struct terminal terminal;
 	int signals; /* signals_open() */
@@ -182,15 +186,17 @@ static int attend(struct attendance *a, const char **why)
 
 static int say_end(const struct trial *trial, int state, const char *why)
 {
-	const char *device = trial->instance->device;
+	const char *device = trial->device;
 
 	status_clear();
 	switch (state) {
 	case TRIAL_KEPT:
-		note("%s: the policy is confirmed and stays", device);
+		note("%s: the %s is confirmed and stays", device, trial_of_name(trial->of));
 		return 0;
 	case TRIAL_UNDONE:
-		return fail("%s: %s: the policy before is in force again", device, why);
+		return fail("%s: %s: the %s", device, why,
+			    trial->of == TRIAL_OF_LIMITER ? "limiter is off again"
+							  : "policy before is in force again");
 	case TRIAL_GONE:
 		return fail("%s: the limiter was taken off the device, and the trial ended with it",
 			    device);
@@ -199,17 +205,17 @@ static int say_end(const struct trial *trial, int state, const char *why)
 	}
 }
 
-static int trial_run(struct attendance *a, uint64_t duration_ns)
+static int trial_run(struct attendance *a)
 {
+	bool limiter = a->trial.of == TRIAL_OF_LIMITER;
+	const char *device = a->trial.device, *why;
 	char text[NUMBER_TEXT_MAX];
-	const char *why;
 	int state;
 
-	duration_print(text, sizeof(text), duration_ns);
-	note("%s: the policy is on trial for %s: `rlctl confirm -i %s` keeps it, else the one "
-	     "before "
-	     "comes back",
-	     a->trial.instance->device, text, a->trial.instance->device);
+	duration_print(text, sizeof(text), a->duration_ns);
+	note("%s: the %s is on trial for %s: `rlctl confirm -i %s` keeps it, else %s", device,
+	     trial_of_name(a->trial.of), text, device,
+	     limiter ? "it is taken off again" : "the one before comes back");
 	if (terminal_open(&a->terminal))
 		terminal_keys(&a->terminal);
 	state = attend(a, &why);
@@ -217,11 +223,33 @@ static int trial_run(struct attendance *a, uint64_t duration_ns)
 	return say_end(&a->trial, state, why);
 }
 
+static struct attendance attendance(uint64_t duration_ns)
+{
+	return (struct attendance){.duration_ns = duration_ns,
+				   .terminal.fd = -1,
+				   .line = -1,
+				   .signals = endings_open()};
+}
+
+/* ---- for others */
+
+int try_take(const struct command *command, uint64_t *out_ns)
+{
+	const char *word = command->arguments[OPTION_TRY];
+
+	*out_ns = 0;
+	if (!word)
+		return 0;
+	if (duration_parse(word, out_ns) || *out_ns < TRY_MIN_NS || *out_ns > TRY_MAX_NS)
+		return wrong("--try '%s': write a time from 1s to 1d, such as 30s or 5m", word);
+	return 0;
+}
+
 int policy_try(struct instance *instance, struct policy *next, const char *file,
 	       uint64_t duration_ns)
 {
-	struct attendance a = {.terminal.fd = -1, .line = -1, .signals = endings_open()};
-	int rc = trial_begin(instance, duration_ns, &a.trial);
+	struct attendance a = attendance(duration_ns);
+	int rc = policy_trial_begin(instance, duration_ns, &a.trial);
 
 	if (rc)
 		return rc;
@@ -232,8 +260,44 @@ int policy_try(struct instance *instance, struct policy *next, const char *file,
 	if (rc)
 		trial_end(&a.trial, true); /* nothing was changed, nothing is to be undone */
 	else
-		rc = trial_run(&a, duration_ns);
+		rc = trial_run(&a);
 	watcher_end(&a);
+	trial_close(&a.trial);
+	return rc;
+}
+
+/* Before the program is on the device there is who takes it off again. */
+static int limiter_ready(const struct place *place, void *arg)
+{
+	struct attendance *a = arg;
+	int rc = limiter_trial_begin(place, a->duration_ns, &a->trial);
+
+	if (rc)
+		return rc;
+	a->begun = true;
+	return watcher_start(a);
+}
+
+int limiter_try(const struct target *target, const struct attach_options *options,
+		struct policy *policy, const struct policy_context *text, uint64_t duration_ns)
+{
+	struct attach_options on_trial = *options;
+	struct attendance a;
+	int rc;
+
+	if (!privilege_held(PRIVILEGE_SYS_ADMIN))
+		return fail("attach --try: this process lacks CAP_SYS_ADMIN, which it takes to get "
+			    "the limiter off again: run it as root");
+	a = attendance(duration_ns);
+	on_trial.ready = limiter_ready;
+	on_trial.ready_arg = &a;
+	rc = instance_attach(target, &on_trial, policy, text);
+	a.trial.lock_fd = NULL; /* attach had it */
+	if (!rc)
+		rc = trial_run(&a);
+	if (!a.begun)
+		return rc;
+	watcher_end(&a); /* where attach failed it has taken everything back */
 	trial_close(&a.trial);
 	return rc;
 }

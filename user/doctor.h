@@ -28,7 +28,7 @@
 	X(programs, "programs", "a device has one XDP program, or several only through libxdp") \
 	X(mode, "mode", "generic mode costs most of the speed")                                 \
 	X(instances, "instances", "two limiters on one device each count the same packets")     \
-	X(trial, "trial", "a policy on trial is undone unless it is confirmed")                 \
+	X(trial, "trial", "what is on trial is undone unless it is confirmed")                  \
 	X(mtu, "mtu", "native XDP needs frames that fit the driver's buffers")                  \
 	X(queues, "queues", "each queue is served by one CPU: fewer queues leave CPUs idle")    \
 	X(gro, "gro", "packets merged before XDP count as one packet")                          \

@@ -183,17 +183,17 @@ void check_instances(struct doctor *doctor)
 void check_trial(struct doctor *doctor)
 {
 	char remedy[REMEDY_MAX];
-	uint64_t left_ns;
+	struct trial_left left;
 
 	snprintf(remedy, sizeof(remedy), "rlctl confirm -i %s", doctor->facts->name);
 	if (!doctor->instance)
 		doctor_finds(doctor, HEALTH_OK, NULL, "none");
-	else if (!instance_trial_left(doctor->instance, &left_ns))
+	else if (!instance_trial_left(doctor->instance, &left))
 		doctor_finds(doctor, HEALTH_WARN, remedy, "undone in %" PRIu64 " s",
-			     left_ns / 1000000000);
+			     left.ns / 1000000000);
 	else if (instance_trial_stale(doctor->instance))
 		doctor_finds(doctor, HEALTH_WARN, "rlctl show, and apply what is right",
-			     "one ended with its processes: its policy stayed in force");
+			     "one ended with its processes: what was tried stayed in force");
 	else
 		doctor_finds(doctor, HEALTH_OK, NULL, "none");
 }

@@ -29,6 +29,15 @@ struct target {
 
 enum attach_mode { ATTACH_AUTO, ATTACH_NATIVE, ATTACH_GENERIC };
 
+/* Where a limiter is being put: pins, policy and all are there, its program is not on the device.
+ */
+struct place {
+	const char *path, *device;
+	enum rl_hook hook;
+	uint32_t ifindex;
+	int *lock_fd; /* the writers' lock */
+};
+
 struct attach_options {
 	enum attach_mode mode;
 	bool by_dest;
@@ -39,6 +48,9 @@ struct attach_options {
 	uint32_t log_depth; /* a power of two, 2..RL_SLIDING_LOG_MAX: the N of a sliding-log */
 	bool has_group;
 	gid_t group; /* whose members may read the instance */
+	/* Called before the program is put on the device; an error takes all back. May be NULL. */
+	int (*ready)(const struct place *place, void *arg);
+	void *ready_arg;
 };
 
 #define RULES_MAX        131072u /* rules with matches or limits, whatever --prefixes says */

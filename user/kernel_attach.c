@@ -358,12 +358,15 @@ static void instance_take_back(const char *root, const char *path, const struct 
 }
 
 /* With the lock held, on a free place. */
-static int instance_put(const char *root, const char *path, const struct target *target,
+static int instance_put(const char *root, const struct place *place, const struct target *target,
 			const struct attach_options *options, struct rl_instance *info,
 			struct policy *policy)
 {
+	const char *path = place->path;
 	int ret = instance_make(path, target->device, info, options, policy);
 
+	if (!ret && options->ready)
+		ret = options->ready(place, options->ready_arg);
 	if (!ret && target->hook == RL_HOOK_XDP)
 		ret = xdp_program_attach(path, info, target->device, options->mode);
 	else if (!ret)
@@ -377,6 +380,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 		    struct policy *policy, const struct policy_context *text)
 {
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	struct place place = {.path = path, .device = target->device, .hook = target->hook};
 	struct rl_instance info;
 	int lock, ret = pins_root(target->bpffs, true, root);
 
@@ -396,8 +400,10 @@ int instance_attach(const struct target *target, const struct attach_options *op
 		folders_leave(path);
 	} else {
 		ret = info_make(target, options, text, &info);
+		place.ifindex = info.ifindex;
+		place.lock_fd = &lock;
 		if (!ret)
-			ret = instance_put(root, path, target, options, &info, policy);
+			ret = instance_put(root, &place, target, options, &info, policy);
 		else
 			pins_remove(path);
 	}
@@ -444,18 +450,27 @@ static int hook_choose(const char *root, const struct target *target, enum rl_ho
 	return -ENOTUNIQ;
 }
 
-static int place_detach(const char *root, const char *path, const char *device, enum rl_hook hook)
+int place_program_detach(const char *path, const char *device, enum rl_hook hook)
 {
 	uint32_t policy;
 	int ret = pins_policy_id(path, &policy);
 
 	if (!ret)
 		ret = program_detach(device, hook, policy);
-	if (ret && ret != -ENOENT) { /* half made, and never on the device */
-		fail("%s: detaching failed: %s%s", device, strerror(-ret),
-		     ret == -EPERM ? ": that needs root" : "");
-		return ret;
-	}
+	if (!ret || ret == -ENOENT) /* half made, and never on the device */
+		return 0;
+	fail("%s: detaching failed: %s%s", device, strerror(-ret),
+	     ret == -EPERM ? ": that needs root" : "");
+	return ret;
+}
+
+int place_vacate(const char *path, const char *device, enum rl_hook hook)
+{
+	char root[INSTANCE_PATH_MAX];
+	int ret;
+
+	snprintf(root, sizeof(root), "%s", path);
+	*strrchr(root, '/') = '\0';
 	ret = instance_leave(root, path, device);
 	if (!ret)
 		ret = pins_remove(path);
@@ -487,7 +502,9 @@ int instance_detach(const struct target *target)
 		     pins_remedy(lock));
 		return lock;
 	}
-	ret = place_detach(root, path, target->device, hook);
+	ret = place_program_detach(path, target->device, hook);
+	if (!ret)
+		ret = place_vacate(path, target->device, hook);
 	close(lock);
 	return ret;
 }

@@ -123,6 +123,11 @@ int policy_maps_make(const struct instance *instance, uint32_t uses);
 
 /* ---- kernel_attach.c: programs on devices, whatever the hook */
 
+/* Detach in two steps, with the writers' lock held: takes the program off the device, then what it
+ * needed there and the pins. Report. */
+int place_program_detach(const char *path, const char *device, enum rl_hook hook);
+int place_vacate(const char *path, const char *device, enum rl_hook hook);
+
 struct device_program {
 	uint32_t id;
 	bool native;               /* xdp */

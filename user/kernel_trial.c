@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Trials of policies: a folder among the pins that is locked while somebody attends to the trial,
+/* Trials: a folder among the pins that is locked while somebody attends to the trial,
  * and in it a map that says what was decided. All decisions are made under the writers' lock.
  */
 #include <errno.h>
@@ -22,8 +22,14 @@
 
 struct trial_record {
 	uint64_t deadline_ns; /* CLOCK_BOOTTIME: time asleep counts */
-	uint64_t state;       /* enum trial_state */
+	uint32_t state;       /* enum trial_state */
+	uint32_t of;          /* enum trial_of */
 };
+
+const char *trial_of_name(enum trial_of of)
+{
+	return of == TRIAL_OF_LIMITER ? "limiter" : "policy";
+}
 
 static void folder_path(const char *pins, char out[TRIAL_PATH_MAX])
 {
@@ -98,7 +104,7 @@ static int record_open(const char *pins, bool write, struct trial_record *out)
 	return ret ? ret : -ENOENT;
 }
 
-int instance_trial_left(const struct instance *instance, uint64_t *left_ns)
+int instance_trial_left(const struct instance *instance, struct trial_left *out)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME);
 	struct trial_record record;
@@ -107,7 +113,8 @@ int instance_trial_left(const struct instance *instance, uint64_t *left_ns)
 	if (fd < 0)
 		return fd;
 	close(fd);
-	*left_ns = record.deadline_ns > now ? record.deadline_ns - now : 0;
+	out->of = record.of;
+	out->ns = record.deadline_ns > now ? record.deadline_ns - now : 0;
 	return 0;
 }
 
@@ -121,34 +128,35 @@ bool instance_trial_stale(const struct instance *instance)
 
 int trial_refuse(const struct instance *instance)
 {
-	uint64_t left_ns;
-	int ret = instance->on_trial ? -ENOENT : instance_trial_left(instance, &left_ns);
+	struct trial_left left;
+	int ret = instance->on_trial ? -ENOENT : instance_trial_left(instance, &left);
 
 	if (ret == -ENOENT)
 		return 0;
 	if (ret) {
-		fail("%s: whether a policy is on trial cannot be seen: %s", instance->device,
+		fail("%s: whether something is on trial cannot be seen: %s", instance->device,
 		     strerror(-ret));
 		return ret;
 	}
-	fail("%s: a policy is on trial there for another %ju s: `rlctl confirm -i %s` keeps it, or "
+	fail("%s: a %s is on trial there for another %ju s: `rlctl confirm -i %s` keeps it, or "
 	     "wait until it is undone; then try again",
-	     instance->device, (uintmax_t)((left_ns + NS_PER_SECOND - 1) / NS_PER_SECOND),
-	     instance->device);
+	     instance->device, trial_of_name(left.of),
+	     (uintmax_t)((left.ns + NS_PER_SECOND - 1) / NS_PER_SECOND), instance->device);
 	return -EBUSY;
 }
 
-int instance_trial_keep(const struct instance *instance)
+int instance_trial_keep(const struct instance *instance, enum trial_of *of)
 {
 	struct trial_record record;
 	int ret, fd = record_open(instance->path, true, &record);
 
 	if (fd == -ENOENT)
-		fail("%s: no policy is on trial: there is nothing to confirm", instance->device);
+		fail("%s: nothing is on trial: there is nothing to confirm", instance->device);
 	else if (fd < 0)
 		fail("%s: confirming failed: %s", instance->device, strerror(-fd));
 	if (fd < 0)
 		return fd;
+	*of = record.of;
 	record.state = TRIAL_KEPT;
 	ret = record_write(fd, &record);
 	close(fd);
@@ -203,26 +211,54 @@ static int record_make(const char *pins, const struct trial_record *record)
 	return ret;
 }
 
-int trial_begin(struct instance *instance, uint64_t duration_ns, struct trial *out)
+/* Makes the folder and the record of what `trial` says. Reports. */
+static int trial_begin(struct trial *trial, uint64_t duration_ns)
 {
-	struct trial trial = {.folder_fd = -1, .state_fd = -1};
-	struct trial_record record = {.state = TRIAL_RUNS};
+	struct trial_record record = {.state = TRIAL_RUNS, .of = trial->of};
+	int ret;
+
+	trial->deadline_ns = record.deadline_ns = clock_ns(CLOCK_BOOTTIME) + duration_ns;
+	ret = trial->folder_fd = folder_make(trial->path);
+	if (ret >= 0)
+		ret = trial->state_fd = record_make(trial->path, &record);
+	if (ret >= 0)
+		return 0;
+	fail("%s: the trial could not begin: %s", trial->device, strerror(-ret));
+	trial_clear(trial->path);
+	if (trial->folder_fd >= 0)
+		close(trial->folder_fd);
+	return ret;
+}
+
+static struct trial trial_at(enum trial_of of, const struct place *place)
+{
+	struct trial trial = {.of = of,
+			      .hook = place->hook,
+			      .ifindex = place->ifindex,
+			      .lock_fd = place->lock_fd,
+			      .folder_fd = -1,
+			      .state_fd = -1};
+
+	snprintf(trial.device, sizeof(trial.device), "%s", place->device);
+	snprintf(trial.path, sizeof(trial.path), "%s", place->path);
+	return trial;
+}
+
+int policy_trial_begin(struct instance *instance, uint64_t duration_ns, struct trial *out)
+{
+	const struct place place = {.path = instance->path,
+				    .device = instance->device,
+				    .hook = instance->info.hook,
+				    .ifindex = instance->info.ifindex,
+				    .lock_fd = &instance->lock_fd};
+	struct trial trial = trial_at(TRIAL_OF_POLICY, &place);
 	int ret = trial_refuse(instance);
 
-	if (ret)
-		return ret;
-	ret = instance_policy_read(instance, &trial.before);
-	if (ret)
-		return ret;
-	trial.deadline_ns = record.deadline_ns = clock_ns(CLOCK_BOOTTIME) + duration_ns;
-	ret = trial.folder_fd = folder_make(instance->path);
-	if (ret >= 0)
-		ret = trial.state_fd = record_make(instance->path, &record);
-	if (ret < 0) {
-		fail("%s: the trial could not begin: %s", instance->device, strerror(-ret));
-		trial_clear(instance->path);
-		if (trial.folder_fd >= 0)
-			close(trial.folder_fd);
+	if (!ret)
+		ret = instance_policy_read(instance, &trial.before);
+	if (!ret)
+		ret = trial_begin(&trial, duration_ns);
+	if (ret) {
 		policy_clear(&trial.before);
 		return ret;
 	}
@@ -232,11 +268,21 @@ int trial_begin(struct instance *instance, uint64_t duration_ns, struct trial *o
 	return 0;
 }
 
+int limiter_trial_begin(const struct place *place, uint64_t duration_ns, struct trial *out)
+{
+	struct trial trial = trial_at(TRIAL_OF_LIMITER, place);
+	int ret = trial_begin(&trial, duration_ns);
+
+	if (!ret)
+		*out = trial;
+	return ret;
+}
+
 void trial_unlock(struct trial *trial)
 {
-	if (trial->instance->lock_fd >= 0)
-		close(trial->instance->lock_fd);
-	trial->instance->lock_fd = -1;
+	if (*trial->lock_fd >= 0)
+		close(*trial->lock_fd);
+	*trial->lock_fd = -1;
 }
 
 static bool is_still_there(const struct trial *trial)
@@ -244,7 +290,7 @@ static bool is_still_there(const struct trial *trial)
 	struct stat opened, named;
 	char path[TRIAL_PATH_MAX];
 
-	folder_path(trial->instance->path, path);
+	folder_path(trial->path, path);
 	return !fstat(trial->folder_fd, &opened) && !lstat(path, &named) &&
 	       opened.st_ino == named.st_ino;
 }
@@ -259,26 +305,52 @@ enum trial_state trial_look(const struct trial *trial)
 	return record.state == TRIAL_RUNS && !there ? TRIAL_GONE : (enum trial_state)record.state;
 }
 
+/* The device may have got another name meanwhile: its pins follow when the trial is over. */
+static const char *device_now(const struct trial *trial, char name[IF_NAMESIZE])
+{
+	return if_indextoname(trial->ifindex, name) ? name : trial->device;
+}
+
+static int trial_undo(const struct trial *trial)
+{
+	char name[IF_NAMESIZE];
+
+	if (trial->of == TRIAL_OF_POLICY)
+		return instance_policy_restore(trial->instance, &trial->before);
+	return place_program_detach(trial->path, device_now(trial, name), trial->hook);
+}
+
+/* What was decided is known to all by now. */
+static void trial_leave(const struct trial *trial, enum trial_state decided)
+{
+	char name[IF_NAMESIZE];
+
+	if (trial->of == TRIAL_OF_LIMITER && decided == TRIAL_UNDONE)
+		place_vacate(trial->path, device_now(trial, name), trial->hook);
+	else
+		trial_clear(trial->path);
+}
+
 int trial_end(struct trial *trial, bool keep)
 {
-	struct trial_record record = {.deadline_ns = trial->deadline_ns};
+	struct trial_record record = {.deadline_ns = trial->deadline_ns, .of = trial->of};
 	int lock, ret = trial_look(trial);
 
 	if (ret != TRIAL_RUNS)
 		return ret;
-	lock = pins_lock(trial->instance->path, false);
+	lock = pins_lock(trial->path, false);
 	ret = trial_look(trial);
 	if (lock < 0 && ret == TRIAL_RUNS)
 		ret = lock;
 	if (ret != TRIAL_RUNS)
 		goto out;
 	if (!keep)
-		ret = instance_policy_restore(trial->instance, &trial->before);
+		ret = trial_undo(trial);
 	if (ret < 0)
 		goto out;
 	ret = record.state = keep ? TRIAL_KEPT : TRIAL_UNDONE;
 	record_write(trial->state_fd, &record);
-	trial_clear(trial->instance->path);
+	trial_leave(trial, ret);
 out:
 	if (lock >= 0)
 		close(lock);

@@ -31,7 +31,8 @@ const struct verb verbs[] = {
 		.options = OPTIONS_INSTANCE | OPTION_BIT(YES) | OPTION_BIT(MODE) | OPTION_BIT(BY) |
 			   OPTION_BIT(POLICY) | OPTION_BIT(TABLE) | OPTION_BIT(SOURCES) |
 			   OPTION_BIT(PREFIXES) | OPTION_BIT(LOG_DEPTH) | OPTION_BIT(FQ) |
-			   OPTION_BIT(GROUP) | OPTION_BIT(OR_APPLY) | OPTION_BIT(REPLACE),
+			   OPTION_BIT(GROUP) | OPTION_BIT(OR_APPLY) | OPTION_BIT(REPLACE) |
+			   OPTION_BIT(TRY),
 		.device = DEVICE_MUST,
 		.hooks = true,
 		.needs = PRIVILEGES_LOAD,
@@ -122,7 +123,7 @@ const struct verb verbs[] = {
 	{
 		.name = "confirm",
 		.words = "[DEV]",
-		.summary = "Keep the policy that is on trial",
+		.summary = "Keep the policy or the limiter that is on trial",
 		.options = OPTIONS_INSTANCE,
 		.device = DEVICE_MAY,
 		.run = cmd_confirm,

@@ -283,7 +283,7 @@ class DuringTrial(Write):
             pass
 
     def judge(self, bed, run, killed):
-        need("no policy is on trial" not in run.err, str(run))
+        need("nothing is on trial" not in run.err, str(run))
         need(bed.shows() == self.shown, "another policy")
         if run.status:
             bed.run("confirm", "-i", bed.device)

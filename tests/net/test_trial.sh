@@ -40,8 +40,8 @@ test_time_over() {
 }
 
 test_no_trial() {
-	has 'no policy is on trial' expect_status 1 rl B confirm &&
-		has 'no policy is on trial' expect_status 1 rl B confirm -i veth-B &&
+	has 'nothing is on trial' expect_status 1 rl B confirm &&
+		has 'nothing is on trial' expect_status 1 rl B confirm -i veth-B &&
 		has 'nothing attached' expect_status 1 rl B confirm -i lo
 }
 
@@ -122,7 +122,7 @@ test_watcher_ended() { # as at a shutdown of the session's service
 test_both_killed() {
 	apply_try 60s && kill -KILL "$WATCHER" "$TRIAL" && eventually 5 gone "$WATCHER" &&
 		expect_status 137 wait "$TRIAL" && shows "$NEW" &&
-		has 'no policy is on trial' expect_status 1 rl B confirm &&
+		has 'nothing is on trial' expect_status 1 rl B confirm &&
 		rl B rule add 192.0.2.9 deny && rl B rule del 192.0.2.9 &&
 		expect_status 1 rl B apply --try 1s - <<<"$OLD" && shows "$NEW" && free
 }
