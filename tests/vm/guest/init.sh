@@ -10,7 +10,6 @@ make_system() {
 	mount -t proc proc /proc
 	mount -t sysfs sysfs /sys
 	mount -t devtmpfs dev /dev
-	mount -t bpf bpf /sys/fs/bpf
 	mount -t tmpfs run /run
 	mkdir -p /run/netns
 	ip link set lo up
@@ -30,10 +29,10 @@ program_of() { # FILE: how to run it
 	esac
 }
 
-# run LIMIT FILE: no file finds what another left pinned.
+# run LIMIT FILE: no file finds what another left pinned, nor a bpffs: as the first run after a boot.
 run() {
 	local limit=$1 file=$2 start=$SECONDS command
-	rm -rf /sys/fs/bpf/*
+	umount /sys/fs/bpf 2>/dev/null || rm -rf /sys/fs/bpf/*
 	read -ra command <<<"$(program_of "$file")"
 	echo "#### begin $file"
 	timeout -k 5 "$limit" "${command[@]}" </dev/null

@@ -4,6 +4,12 @@
 # every algorithm to its definition, and be left as it was.
 source "$(dirname "$0")/guest.sh"
 
+# There is no bpffs yet: attach mounts one, for this is the machine. The watcher takes the limiter off again.
+test_try() {
+	! mountpoint -q "$BPFFS" && has 'the limiter is off again' expect_status 1 in_ns B "$RLCTL" attach veth-B --try 1s &&
+		mountpoint -q "$BPFFS" && nothing_left B veth-B
+}
+
 test_attach() {
 	rl B attach veth-B --mode native && dispatched B veth-B || return
 	is "$(names B veth-B)" rlctl_xdp && is "$(rl B status -j | json '.[0].mode')" native &&
@@ -68,6 +74,7 @@ test_detach() {
 }
 
 veth_pair A B && veth_quiet A B && ns_mute A && in_ns B ethtool -K veth-B gro on || exit 1
+t 'the first attach, on trial' test_try
 t 'attach behind the dispatcher' test_attach
 t 'exact counts, IPv4' test_exact 4
 t 'exact counts, IPv6' test_exact 6
