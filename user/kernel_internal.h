@@ -131,7 +131,8 @@ int place_vacate(const char *path, const char *device, enum rl_hook hook);
 struct device_program {
 	uint32_t id;
 	bool native;               /* xdp */
-	uint32_t priority, handle; /* of tc's filter */
+	uint32_t link;             /* tcx; 0: a filter of clsact, or xdp */
+	uint32_t priority, handle; /* of the filter */
 };
 
 /* Does the program behind fd use the map? 1 where it does, and *id is the program's; 0 where it
@@ -184,9 +185,12 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 		      const char *device);
 int tc_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
 		    struct device_program *out);
+/* How many of ours are there: two where replacing one was interrupted. */
+uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t map_id);
 int tc_program_detach(const char *device, enum rl_hook hook, uint32_t map_id);
-/* The filter that has the program of that number; 0, not known: one that is called like ours. */
-int tc_program_noted(const char *device, enum rl_hook hook, uint32_t program,
+/* The program on the link among the pins, or the filter that has the program of that number; 0, not
+ * known: one that is called like ours. */
+int tc_program_noted(const char *path, const char *device, enum rl_hook hook, uint32_t program,
 		     struct device_program *out);
 
 /* How many there are, ours or of others. Silent. */
@@ -270,6 +274,8 @@ int hot_live(const struct hot_table *table, uint64_t now_ns, uint64_t *out);
 
 /* Pins of devices that have another name by now get that name; says so. */
 void pins_follow(const char *root);
+/* What attach wrote of an instance of this version. Silent. */
+bool instance_info_read(const char *path, struct rl_instance *out);
 
 /* ---- kernel_stats.c */
 

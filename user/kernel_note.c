@@ -125,5 +125,5 @@ int program_noted(const char *path, const char *device, enum rl_hook hook,
 		return ret;
 	if (hook == RL_HOOK_XDP)
 		return xdp_noted(device, &note, out);
-	return tc_program_noted(device, hook, note.program, out);
+	return tc_program_noted(path, device, hook, note.program, out);
 }

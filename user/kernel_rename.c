@@ -13,7 +13,7 @@
 #include "kernel_internal.h"
 #include "output.h"
 
-static bool info_read(const char *path, struct rl_instance *out)
+bool instance_info_read(const char *path, struct rl_instance *out)
 {
 	uint32_t zero = 0;
 	int fd = pin_open_at(path, "instance", false);
@@ -33,7 +33,7 @@ static bool is_renamed(const char *path, const char *device, enum rl_hook hook,
 	struct device_program program;
 	struct rl_instance info;
 
-	return info_read(path, &info) && if_nametoindex(device) != info.ifindex &&
+	return instance_info_read(path, &info) && if_nametoindex(device) != info.ifindex &&
 	       if_indextoname(info.ifindex, now) && !pins_program_find(path, now, hook, &program);
 }
 

@@ -17,6 +17,7 @@
 
 #include "kernel_doctor.h"
 #include "kernel_internal.h"
+#include "kernel_tcx.h"
 
 /* Does any program in the kernel use the map? Where that may not be asked, one may. */
 static bool is_used(uint32_t map)
@@ -46,7 +47,7 @@ static void instance_sweep(const char *path)
 		return;
 	xdp_remains_clear(path, 0);
 	ret = pins_policy_id(path, &policy); /* -ENOENT: half made, or half removed */
-	if (ret == -ENOENT || (!ret && !is_used(policy)))
+	if (ret == -ENOENT || (!ret && (tcx_link_is_dead(path) || !is_used(policy))))
 		pins_remove(path);
 	close(lock);
 }
@@ -169,7 +170,7 @@ static bool is_left_over(const char *path, const char *device, enum rl_hook hook
 	if (ret)
 		return false;
 	return device ? device_program_find(device, hook, policy, &program) == -ENOENT
-		      : !is_used(policy);
+		      : tcx_link_is_dead(path) || !is_used(policy);
 }
 
 /* All instances below the folder of a namespace. */

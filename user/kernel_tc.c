@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tc programs on devices, by clsact and cls_bpf in direct action: attach, detach, and finding ours
- * among the filters of others. A packet that we let through goes on to the filters behind ours.
+/* tc programs on devices: attach, detach, replace, and finding ours among those of others. By tcx
+ * where the kernel has it (kernel_tcx.c), else by clsact and cls_bpf in direct action, which is
+ * here. A packet that we let through goes on to the programs and filters behind ours.
  */
 #include <errno.h>
 #include <linux/pkt_cls.h>
@@ -12,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "kernel_internal.h"
+#include "kernel_tcx.h"
 #include "netlink_tc.h"
 #include "output.h"
 #include "rlctl.skel.h"
@@ -24,7 +26,7 @@
 
 static uint32_t parent_of(enum rl_hook hook)
 {
-	return TC_H_MAKE(TC_H_CLSACT, hook == RL_HOOK_INGRESS ? TC_H_MIN_INGRESS : TC_H_MIN_EGRESS);
+	return TC_H_MAKE(TC_H_CLSACT, hook == RL_HOOK_EGRESS ? TC_H_MIN_EGRESS : TC_H_MIN_INGRESS);
 }
 
 static int filters_read(int ifindex, enum rl_hook hook,
@@ -122,42 +124,66 @@ static int filter_match(const struct nlmsghdr *message, void *arg)
 	return search->by_name ? is_named_like_ours(options) : search_fits(search);
 }
 
-static int filter_search(const char *device, enum rl_hook hook, struct search *search)
+static int filter_search(int ifindex, enum rl_hook hook, struct search *search)
 {
-	int ifindex = device_index(device), ret;
+	int ret = filters_read(ifindex, hook, filter_match, search);
 
-	if (ifindex < 0)
-		return ifindex == -ENODEV ? -ENOENT : ifindex;
-	ret = filters_read(ifindex, hook, filter_match, search);
 	if (ret > 0)
 		return 0;
 	/* EINVAL: there is no clsact; ENODEV: no device any more. */
 	return ret && ret != -EINVAL && ret != -ENODEV ? ret : -ENOENT;
 }
 
-int tc_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
-		    struct device_program *out)
+static int filter_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct device_program *out)
 {
 	struct search search = {.wanted = wanted, .out = out};
 
-	return filter_search(device, hook, &search);
+	*out = (struct device_program){0};
+	return filter_search(ifindex, hook, &search);
+}
+
+int tc_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
+		    struct device_program *out)
+{
+	int ifindex = device_index(device), ret;
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? -ENOENT : ifindex;
+	ret = tcx_program_find(ifindex, hook, wanted, out);
+	return ret == -ENOENT ? filter_find(ifindex, hook, wanted, out) : ret;
+}
+
+uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t wanted)
+{
+	int ifindex = device_index(device);
+	struct device_program filter;
+
+	if (ifindex < 0)
+		return 0;
+	return tcx_program_count(ifindex, hook, wanted) +
+	       !filter_find(ifindex, hook, wanted, &filter);
 }
 
 /* While one replaces another, and where none could be noted, any that is called like ours may be
  * it: what lives is not called gone. */
-int tc_program_noted(const char *device, enum rl_hook hook, uint32_t program,
+int tc_program_noted(const char *path, const char *device, enum rl_hook hook, uint32_t program,
 		     struct device_program *out)
 {
 	struct search search = {.program = program, .by_name = !program, .out = out};
+	int ifindex = device_index(device), ret;
 
-	return filter_search(device, hook, &search);
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? -ENOENT : ifindex;
+	*out = (struct device_program){0};
+	ret = filter_search(ifindex, hook, &search);
+	return ret == -ENOENT ? tcx_program_noted(path, ifindex, hook, program, out) : ret;
 }
 
 /* ---- attach */
 
 static enum bpf_tc_attach_point point_of(enum rl_hook hook)
 {
-	return hook == RL_HOOK_INGRESS ? BPF_TC_INGRESS : BPF_TC_EGRESS;
+	return hook == RL_HOOK_EGRESS ? BPF_TC_EGRESS : BPF_TC_INGRESS;
 }
 
 int tc_report(const char *device, int error)
@@ -169,8 +195,8 @@ int tc_report(const char *device, int error)
 		break;
 	case -ENOENT:
 	case -EOPNOTSUPP:
-		fail("%s: the kernel has no clsact or no cls_bpf: `modprobe -a sch_ingress "
-		     "cls_bpf`",
+		fail("%s: the kernel has neither tcx (Linux 6.6) nor clsact and cls_bpf: `modprobe "
+		     "-a sch_ingress cls_bpf`",
 		     device);
 		break;
 	case -ENODEV:
@@ -196,23 +222,49 @@ static int filter_add(struct rlctl_bpf *skel, const struct rl_instance *info, ui
 	return ret;
 }
 
+static int filter_attach(const char *root, struct rl_instance *info, const char *device,
+			 struct rlctl_bpf *skel, uint32_t *program)
+{
+	int lock = pins_lock(root, true); /* the other hook's clsact is this one's */
+	int ret = lock < 0 ? lock : clsact_make(device, info, bpf_map__fd(skel->maps.instance));
+
+	if (!ret)
+		ret = filter_add(skel, info, program);
+	if (lock >= 0)
+		close(lock);
+	return ret;
+}
+
+/* Packets come to the filters of clsact only if every program of tcx hands them on. */
+static void tcx_miss(const char *device, const struct rl_instance *info)
+{
+	struct tcx_row row;
+
+	if (!tcx_read(info->ifindex, info->hook, &row) && row.count)
+		note("%s: %u tcx programs stand before ours, which had to become a filter of "
+		     "clsact: packets that one of them passes, drops or redirects are not limited; "
+		     "`rlctl doctor %s` names them",
+		     device, row.count, device);
+}
+
 int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
 		      const char *device)
 {
 	struct rlctl_bpf *skel;
 	uint32_t program;
-	int lock, ret = object_load_pinned(path, info, &skel);
+	int ret = object_load_pinned(path, info, &skel);
 
 	if (ret)
 		return report_refused(device, info, REFUSED_PROGRAM, ret);
-	lock = pins_lock(root, true); /* the other hook's clsact is this one's */
-	ret = lock < 0 ? lock : clsact_make(device, info, bpf_map__fd(skel->maps.instance));
-	if (!ret)
-		ret = filter_add(skel, info, &program);
+	ret = tcx_program_attach(path, info->ifindex, info->hook,
+				 bpf_program__fd(skel->progs.rlctl_tc), &program);
+	if (ret == -EOPNOTSUPP) {
+		ret = filter_attach(root, info, device, skel, &program);
+		if (!ret)
+			tcx_miss(device, info);
+	}
 	if (!ret)
 		ret = program_note_write(path, info, program);
-	if (lock >= 0)
-		close(lock);
 	rlctl_bpf__destroy(skel);
 	return ret && ret != -EEXIST ? tc_report(device, ret) : ret;
 }
@@ -221,12 +273,11 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 
 /* Between the look and the deed somebody may have put another filter in its place; handles are not
  * used again so soon. */
-int tc_program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
+static int filter_detach(int ifindex, enum rl_hook hook, uint32_t wanted)
 {
-	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = if_nametoindex(device),
-		    .attach_point = point_of(hook));
+	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = ifindex, .attach_point = point_of(hook));
 	struct device_program program;
-	int ret = tc_program_find(device, hook, wanted, &program);
+	int ret = filter_find(ifindex, hook, wanted, &program);
 
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
@@ -235,24 +286,61 @@ int tc_program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
 	return ret == -ENODEV || ret == -ENOENT ? 0 : ret;
 }
 
-/* ---- replace: the filter stays, with its handle and its priority, and gets another program */
+/* Both ways: there are two where replacing one was interrupted. */
+int tc_program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
+{
+	int ifindex = device_index(device), ret;
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? 0 : ifindex;
+	ret = tcx_program_detach(ifindex, hook, wanted);
+	return ret ? ret : filter_detach(ifindex, hook, wanted);
+}
+
+/* ---- replace */
+
+/* The filter stays, with its handle and its priority, and gets another program. */
+static int filter_replace(int ifindex, enum rl_hook hook, const struct device_program *old,
+			  int program_fd)
+{
+	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = ifindex, .attach_point = point_of(hook));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd, .handle = old->handle,
+		    .priority = old->priority, .flags = BPF_TC_F_REPLACE);
+
+	return bpf_tc_attach(&where, &opts);
+}
+
+/* By tcx also where a filter was before, which leaves when the other is there. */
+static int program_put(const struct instance *instance, int ifindex, uint32_t wanted,
+		       const struct device_program *old, int program_fd)
+{
+	enum rl_hook hook = instance->info.hook;
+	int ret = tcx_program_replace(instance->path, ifindex, hook, program_fd, wanted);
+
+	if (!ret)
+		return filter_detach(ifindex, hook, wanted);
+	if (ret != -EOPNOTSUPP || old->link)
+		return ret;
+	ret = filter_replace(ifindex, hook, old, program_fd);
+	if (!ret)
+		tcx_miss(instance->device, &instance->info);
+	return ret;
+}
 
 int tc_program_replace(const struct instance *instance, uint32_t wanted)
 {
-	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = if_nametoindex(instance->device),
-		    .attach_point = point_of(instance->info.hook));
+	int ifindex = device_index(instance->device), ret = ifindex;
 	struct device_program old;
 	struct rlctl_bpf *skel;
-	int ret = tc_program_find(instance->device, instance->info.hook, wanted, &old);
 
+	if (ifindex > 0)
+		ret = tc_program_find(instance->device, instance->info.hook, wanted, &old);
 	if (ret)
 		return tc_report(instance->device, ret);
 	ret = object_load_pinned(instance->path, &instance->info, &skel);
 	if (ret)
 		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, ret);
-	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = bpf_program__fd(skel->progs.rlctl_tc),
-		    .handle = old.handle, .priority = old.priority, .flags = BPF_TC_F_REPLACE);
-	ret = bpf_tc_attach(&where, &opts);
+	ret = program_put(instance, ifindex, wanted, &old, bpf_program__fd(skel->progs.rlctl_tc));
 	rlctl_bpf__destroy(skel);
 	return ret ? tc_report(instance->device, ret) : 0;
 }

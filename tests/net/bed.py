@@ -9,6 +9,7 @@ import tempfile
 
 PREFIXES = 1000 + os.getpid() % 9000  # by which our maps are known
 SIZES = ["--sources", "1031", "--prefixes", str(PREFIXES)]
+TCX = os.path.join(os.path.dirname(__file__), "../../build/tcx")
 PATIENCE_S = 60  # a command that takes longer hangs
 
 OLD = """\
@@ -129,7 +130,13 @@ class Bed:
         for hook in "ingress", "egress":
             hooks.append(ask("tc", "-n", self.namespace, "filter", "show", "dev", self.device,
                              hook))
+            hooks.append(self.tcx(hook))
         return [entry for entry in hooks if entry]
+
+    def tcx(self, hook):
+        """The programs there; none where the kernel has no tcx."""
+        return subprocess.run(["nsenter", f"--net=/run/netns/{self.namespace}", TCX, self.device,
+                               hook, "list"], capture_output=True, text=True, check=False).stdout
 
     def maps(self):
         """How many there are of a size that nobody else's have."""

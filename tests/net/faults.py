@@ -5,7 +5,7 @@ what is left: the old policy or the new one, whole; a message; no pin, program, 
 process more than before; and that the next command works. Prints TAP.
 
 faults.py NAMESPACE DEVICE BPFFS RLCTL INJECT [ROW…]
-FLOOD is the command that sends packets to the device.
+FLOOD is the command that sends packets to the device. TCX and FQ are set where the kernel has them.
 FAULTS=all tries every call with every error, FAULTS=each every call with one of them; without it a
 stride that is the same every time. FAULTS_LIST=1 also prints every message that was seen."""
 
@@ -446,15 +446,19 @@ def first_word(out):
 
 OBJ_GET, GET_INFO, MAP_DELETE = "bpf 7", "bpf 15", "bpf 3"
 LOOKUP, UPDATE = "bpf 1", "bpf 2"
+# Of tcx, where the kernel has it: BPF_LINK_CREATE, BPF_OBJ_PIN; BPF_LINK_DETACH; BPF_LINK_UPDATE.
+TCX_ATTACH, TCX_DETACH, TCX_REPLACE = (["bpf 28", "bpf 6"], ["bpf 34"], ["bpf 29"]) \
+    if "TCX" in os.environ else ([], [], [])
 
 ROWS = [
     Attach("attach", errors=3, kills=2, found=["flock"]),
     Attach("attach, generic", "--mode", "generic", errors=1, kills=1),
-    Attach("attach, tc", *TC_HOOKS, errors=1, kills=1, last=[GET_INFO]),
+    Attach("attach, tc", *TC_HOOKS, errors=1, kills=1,
+           last=[GET_INFO] + TCX_ATTACH),
     Detach("detach", errors=0, kills=1, found=[GET_INFO, "ioctl", "unlinkat"]),
-    Detach("detach, tc", "ingress", "egress", errors=0, kills=0, found=[OBJ_GET]),
+    Detach("detach, tc", "ingress", "egress", errors=0, kills=0, found=[OBJ_GET], last=TCX_DETACH),
     WriteAtTc("attach --replace, tc", "attach", "DEVICE", *WriteAtTc.hooks, "--replace", errors=0,
-              kills=0, last=[UPDATE]),
+              kills=0, last=[*TCX_REPLACE, UPDATE]),
     Write("rule add", "rule", "add", "192.0.2.7", "deny", errors=5, kills=2),
     Write("rule del", "rule", "del", "192.0.2.1", "deny", errors=3, kills=2),
     Write("rule flush", "rule", "flush", errors=3, kills=2),

@@ -12,6 +12,7 @@ veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && mkdir "$TMP/bpffs" 
 FLOOD="nsenter --net=/run/netns/$(ns A) $TOP/build/flood -i veth-A -j"
 export FLOOD
 if has_fq 2>/dev/null; then export FQ=1; fi
+if in_ns B "$TOP/build/tcx" veth-B ingress list 2>/dev/null; then export TCX=1; fi
 # shellcheck disable=SC2016 # the words are those of the inner shell
 unshare --mount sh -c 'mount -t bpf bpf "$0" && exec "$@"' "$TMP/bpffs" \
 	python3 "$TOP/tests/net/faults.py" "$(ns B)" veth-B "$TMP/bpffs" "$RLCTL" "$TOP/build/inject" "$@"

@@ -128,6 +128,14 @@ test_without() { # again, and without
 		rl B detach veth-B
 }
 
+# At tc's hooks the program may hang on a pinned link: who could open it could take the program off.
+test_tc() {
+	local pin
+	pin=$(ns_pins B)/veth-B-egress/link
+	rl B attach veth-B --hook egress --group $GROUP && same status -j && rl B attach veth-B --replace --group $GROUP &&
+		same status -j && ! as $GROUP bpftool link detach pinned "$pin" && same status -j && rl B detach veth-B
+}
+
 test_no_group() { has 'getent group' expect_status 2 rl B attach veth-B --group "$1"; }
 
 # ---- planted
@@ -202,6 +210,7 @@ t 'pins that were removed' test_removed
 t 'kept by --or-apply, and changed by it' test_or_apply
 t 'kept by --replace, and changed by it' test_replace
 t 'attached again without' test_without
+t 'a program at tc' test_tc
 t 'no such group' test_no_group nosuchgroup
 t 'no such number' test_no_group 4294967295
 t 'a link in place of rlctl' link_planted rlctl

@@ -6,6 +6,13 @@
 source "$(dirname "$0")/../lib.sh"
 
 HOOK=xdp # of the instance, on veth-B
+RLCTL_NOW=$RLCTL
+
+# older CMD…: with an rlctl that finds no tcx, as on a kernel before 6.6.
+older() {
+	printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$TOP/build/older" "$RLCTL_NOW" >"$TMP/older" && chmod +x "$TMP/older"
+	RLCTL=$TMP/older "$@"
+}
 
 program() { rl B status -j --hook "$HOOK" | json '.[0].program_id'; }
 replace() { rl B attach veth-B --hook "$HOOK" --replace "$@"; }
@@ -35,12 +42,27 @@ arrived() {
 denied() { stat_of B .reasons.denied.packets; }
 denied_more() { [[ $(denied) -gt $1 ]]; }
 
+attach_denying() {
+	echo 'rule any deny' >"$TMP/policy"
+	rl B attach veth-B --hook "$@" --policy "$TMP/policy"
+}
+
 # Between any two swaps packets were denied, so that the flood was there at each.
 test_flood() { # HOOK ATTACH-OPTION…
-	local n before first id seen
 	HOOK=$1
-	echo 'rule any deny' >"$TMP/policy"
-	rl B attach veth-B --hook "$@" --policy "$TMP/policy" && first=$(arrived) && flooding || return
+	attach_denying "$@" && flood_swaps
+}
+
+# From a filter of clsact to tcx, and then in its place.
+test_flood_moves() { # HOOK
+	HOOK=$1
+	older attach_denying "$1" && [[ -n $(filters) ]] && flood_swaps && is "$(filters)" ''
+}
+filters() { tc -n "$(ns B)" filter show dev veth-B "$HOOK" 2>/dev/null; }
+
+flood_swaps() {
+	local n before first id seen
+	first=$(arrived) && flooding || return
 	id=$(program) && seen=$(denied) || return
 	for ((n = 0; n < SWAPS; n++)); do
 		eventually 10 denied_more $((seen + 500)) && before=$(denied) && replace && seen=$(denied) || return
@@ -83,7 +105,7 @@ test_stays() { # HOOK ATTACH-OPTION…
 }
 KEPT='policy, state and counters stay'
 
-# All instances of the device where no hook is named, and filters keep their places; where one cannot be
+# All instances of the device where no hook is named, and programs keep their places; where one cannot be
 # replaced, none is.
 test_several() {
 	local before id
@@ -95,7 +117,10 @@ test_several() {
 		is "$(program)" "$id" && put_back egress leases && rl B detach veth-B --hook xdp &&
 		rl B detach veth-B --hook ingress && rl B detach veth-B --hook egress && no_pins
 }
-places() { tc -n "$(ns B)" filter show dev veth-B ingress | grep -o 'pref.*handle [^ ]*'; }
+places() {
+	tc -n "$(ns B)" filter show dev veth-B ingress | grep -o 'pref.*handle [^ ]*'
+	stat -c %i "$(ns_pins B)/veth-B-ingress/link" # as long as the link of tcx is the same one
+}
 
 # The pin of a map, out of the way and back.
 put_aside() { mv "$(ns_pins B)/veth-B-$1/$2" "$BPFFS/$(ns "$2")"; }
@@ -178,12 +203,14 @@ whole() {
 on_device() {
 	case $HOOK in
 	xdp) xdp_program B veth-B ;;
-	*) tc -n "$(ns B)" filter show dev veth-B "$HOOK" | sed -nE 's/.* id ([0-9]+) .*/\1/p' ;;
+	*) tcx list | cut -d ' ' -f 1 && filters | sed -nE 's/.* id ([0-9]+) .*/\1/p' ;;
 	esac
 }
 
-# Before each message to the kernel, the one that swaps among them, and now and then while maps and
-# program are prepared.
+tcx() { in_ns B "$TOP/build/tcx" veth-B "$HOOK" "$@"; }
+
+# Before each message to the kernel, the one that swaps among them, now and then while maps and program are
+# prepared, and at each call from the one that swaps them at tcx.
 test_crash() { # HOOK
 	local call n step killed=0
 	HOOK=$1 DENIED=0
@@ -196,14 +223,42 @@ test_crash() { # HOOK
 		done
 		whole || return
 	done
+	[[ $HOOK == xdp || $RLCTL != "$RLCTL_NOW" ]] || ! tcx list || crash_swaps || return
 	echo "$killed killed" && [[ $killed -ge 6 ]] && rl B detach veth-B --hook "$HOOK" && no_pins
 }
+
+crash_swaps() {
+	local n first
+	strace -o "$TMP/calls" -e trace=bpf "$RLCTL" -n "$(ns B)" attach veth-B --hook "$HOOK" --replace &&
+		first=$(grep -n BPF_LINK_UPDATE "$TMP/calls" | cut -d : -f 1) || return
+	for ((n = first; n < first + 4; n++)); do
+		replace_killed bpf "$n" && whole && killed=$((killed + 1)) || return
+	done
+}
+
+# Another one stands before ours, so that the new program comes beside the old one: killed before that one
+# leaves, both are there, and the next command mends it.
+test_crash_between() { # detach|replace
+	HOOK=ingress DENIED=0
+	rl B attach veth-B --hook ingress && rl B rule add any icmp deny && tcx next-first && replace_killed renameat 2 || return
+	is "$(tcx_names)" 'rlctl_tc alien_next rlctl_tc' && pings 0 && is "$(rl B status -j | json length)" 1 || return
+	if [[ $1 == replace ]]; then
+		replace && is "$(tcx_names)" 'rlctl_tc alien_next' && is "$(program)" "$(on_device | head -n 1)" && pings 0 || return
+	fi
+	rl B detach veth-B && is "$(tcx_names)" alien_next && tcx clear && no_pins && pings 3
+}
+tcx_names() { tcx list | cut -d ' ' -f 2 | paste -sd ' '; }
 
 veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K veth-B gro on || exit 1
 t 'no packet escapes, native' test_flood xdp --mode native
 t 'no packet escapes, generic' test_flood xdp --mode generic
 t 'no packet escapes, ingress' test_flood ingress
 t 'no packet escapes, egress' test_flood egress
+t 'no packet escapes, ingress, clsact' older test_flood ingress
+if tcx list >/dev/null 2>&1; then
+	t 'no packet escapes, ingress, from clsact to tcx' test_flood_moves ingress
+	t 'no packet escapes, egress, from clsact to tcx' test_flood_moves egress
+fi
 t 'what stays, native' test_stays xdp --mode native
 t 'what stays, ingress' test_stays ingress
 t 'several hooks' test_several
@@ -219,3 +274,8 @@ t 'a map in a map that is larger' test_layout_slot
 t 'a program that is gone' test_gone
 t 'killed anywhere, xdp' test_crash xdp
 t 'killed anywhere, egress' test_crash egress
+t 'killed anywhere, egress, clsact' older test_crash egress
+if tcx list >/dev/null 2>&1; then
+	t 'killed while both are there, then replaced' test_crash_between replace
+	t 'killed while both are there, then detached' test_crash_between detach
+fi

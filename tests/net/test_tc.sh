@@ -1,19 +1,36 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Hooks ingress and egress: attach and detach leave no trace, also beside filters of others and after a
-# crash; several hooks of one device; marks; headers outside of an skb's linear part.
+# Hooks ingress and egress, by tcx and by clsact: attach and detach leave no trace, also beside filters of
+# others and after a crash; several hooks of one device; marks; headers outside of an skb's linear part.
+# Programs of others at tcx are in test_tcx.sh.
 source "$(dirname "$0")/../lib.sh"
 
 OTHER=$TOP/build/filter.bpf.o
+WAY=tcx # or clsact, which is what kernels before 6.6 have
+
+# by WAY CMD…
+by() {
+	local WAY=$1 RLCTL=$RLCTL
+	if [[ $WAY == clsact ]]; then
+		printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$TOP/build/older" "$RLCTL" >"$TMP/clsact" && chmod +x "$TMP/clsact"
+		RLCTL=$TMP/clsact
+	fi
+	"${@:2}"
+}
 
 qdiscs() { tc -n "$(ns B)" qdisc show dev veth-B; }
 filters() { tc -n "$(ns B)" filter show dev veth-B "$1"; }
-traceless() { is "$(qdiscs)" "$BEFORE" && [[ ! -e $(ns_pins B) ]]; }
+tcx() { in_ns B "$TOP/build/tcx" veth-B "$1" list; }
+programs() { if [[ $WAY == tcx ]]; then tcx "$1"; else filters "$1"; fi; }
+traceless() {
+	is "$(qdiscs)" "$BEFORE" && is "$(tcx ingress 2>/dev/null)$(tcx egress 2>/dev/null)" '' && [[ ! -e $(ns_pins B) ]]
+}
 
 # ---- life
 
 test_life() { # HOOK
-	rl B attach veth-B --hook "$1" && has 'rlctl_tc' filters "$1" || return
+	rl B attach veth-B --hook "$1" && has 'rlctl_tc' programs "$1" || return
+	[[ $WAY == clsact ]] || is "$(qdiscs)" "$BEFORE" || return
 	rl B status -j | json ".[0] | .hook == \"$1\" and .mode == \"tc\" and .program_id > 0" || return
 	is "$(ls "$(ns_pins B)")" "veth-B-$1" || return
 	has 'already attached' expect_status 1 rl B attach veth-B --hook "$1" || return
@@ -99,7 +116,7 @@ other_on() { # HOOK PRIORITY
 other_off() { tc -n "$(ns B)" filter del dev veth-B "$1" prio "$2"; }
 other_seen() { bpftool -j map dump name filter_seen | json '[.. | .formatted? | .value? // empty] | max'; }
 
-# Ours drops two of five; a filter before it sees all, one behind it three.
+# Ours drops two of five; a filter before it sees all, one behind it three, as all do by tcx.
 test_beside() { # HOOK PRIORITY FIRST SEEN
 	local hook=$1 priority=$2
 	if [[ $3 == ours ]]; then
@@ -138,8 +155,14 @@ test_ingress_qdisc() {
 
 # ---- taken away, crashed, vanished
 
+take_off() {
+	case $WAY in
+	tcx) bpftool link detach pinned "$(ns_pins B)/veth-B-ingress/link" ;;
+	clsact) tc -n "$(ns B)" qdisc del dev veth-B clsact ;;
+	esac
+}
 test_removed() {
-	rl B attach veth-B --hook ingress && tc -n "$(ns B)" qdisc del dev veth-B clsact || return
+	rl B attach veth-B --hook ingress && take_off || return
 	is "$(rl B status -j)" '[]' && has 'gone from the device' expect_status 1 rl B show -i veth-B || return
 	rl B attach veth-B --hook ingress && rl B detach veth-B && traceless
 }
@@ -155,23 +178,31 @@ cable_up() { # NAME N: as veth_pair, of IPv4 alone
 	ip -n "$(ns "$1")" addr add "10.77.0.$2/24" dev "veth-$1" && ip -n "$(ns "$1")" link set "veth-$1" up
 }
 
-# crash_at CALLS: attach ends right before that many netlink messages were sent.
-crash_at() {
-	strace -f -o /dev/null -e trace=sendto,sendmsg -e inject=sendto:signal=KILL:when="$1" \
-		"$RLCTL" -n "$(ns B)" attach veth-B --hook egress
+attach_egress() { "$RLCTL" -n "$(ns B)" attach veth-B --hook egress; }
+
+# crash_at NUMBER: attach ends right before that call, bpf or sendto.
+crash_at() { "$TOP/build/inject" -o bpf,sendto -t "$TMP/calls" -n "$1" -e KILL "$RLCTL" -n "$(ns B)" attach veth-B --hook egress; }
+
+# The numbers of the calls by which the loaded program gets onto the hook, and is noted.
+crash_points() {
+	local calls='/ (sendto .*|bpf 2)$/' # BPF_MAP_UPDATE_ELEM
+	[[ $WAY == clsact ]] || calls='/ bpf (28|15|6|2)$/' # BPF_LINK_CREATE, BPF_OBJ_GET_INFO_BY_FD, BPF_OBJ_PIN
+	awk '/ bpf (5|35)$/ { points = "" } # BPF_PROG_LOAD, BPF_PROG_BIND_MAP
+		'"$calls"' { points = points " " $1 }
+		END { print points }' "$TMP/calls"
 }
 
 # Whatever was left, the next attach works, and detach leaves nothing.
 test_crash() {
-	local n status
-	for n in 2 3 4 5 6 7 8; do
-		status=0
-		crash_at "$n" || status=$?
-		[[ $status -ne 0 ]] || rl B detach veth-B || return
-		rl A attach lo --hook ingress && rl A detach lo || return # clears up what is of nobody
-		rl B attach veth-B --hook egress && rl B detach veth-B && traceless || _say "after $n" || return
-		[[ $status -ne 0 ]] || return 0
+	local point points killed=0
+	crash_at 0 && rl B detach veth-B && read -ra points <<<"$(crash_points)" || return
+	for point in "${points[@]}"; do
+		crash_at "$point" && rl B detach veth-B || killed=$((killed + 1))
+		[[ -z $(programs egress) ]] || rl B detach veth-B || return
+		has nothing expect_status 1 rl A detach lo || return # clears up what is of nobody
+		attach_egress && rl B detach veth-B && traceless || _say "after $point" || return
 	done
+	echo "$killed of ${#points[@]} killed" && [[ $killed -ge 4 ]]
 }
 
 # ---- marks, and what is not linear
@@ -220,22 +251,31 @@ test_tunnel() {
 
 veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B || exit 1
 BEFORE=$(qdiscs)
-t 'attach and detach, ingress' test_life ingress
-t 'several hooks' test_several
-t 'all of the hooks or none' test_all_or_none
+WAYS='tcx clsact'
+tcx ingress >/dev/null 2>&1 || WAYS=clsact WAY=clsact
+for WAY in $WAYS; do
+	t "attach and detach, ingress, $WAY" by "$WAY" test_life ingress
+	t "several hooks, $WAY" by "$WAY" test_several
+	t "all of the hooks or none, $WAY" by "$WAY" test_all_or_none
+	t "two at once, $WAY" by "$WAY" test_two_at_once
+	t "taken off by force, $WAY" by "$WAY" test_removed
+	t "a device that vanished, $WAY" by "$WAY" test_vanished
+	t "a crash between any two steps, $WAY" by "$WAY" test_crash
+done
+WAY=${WAYS%% *}
 t 'wrong words' test_words
-t 'two at once' test_two_at_once
 t 'ingress goes by source' test_address ingress
 t 'egress goes by destination' test_address egress
 t 'egress by source' test_other_address egress source
-t 'behind another filter, ingress' test_beside ingress 1 other 5
-t 'before another filter, egress' test_beside egress 20 other 3
-t 'the priority is taken' test_priority_taken
-t 'another filter leaves first' test_other_leaves
-t 'the qdisc ingress' test_ingress_qdisc
-t 'taken off by force' test_removed
-t 'a device that vanished' test_vanished
-t 'a crash between any two steps' test_crash
+t 'ingress goes by source, clsact' by clsact test_address ingress
+t 'egress goes by destination, clsact' by clsact test_address egress
+[[ $WAY == clsact ]] || t 'before any filter, tcx' test_beside ingress 1 other 3
+t 'behind another filter, ingress' by clsact test_beside ingress 1 other 5
+t 'before another filter, egress' by clsact test_beside egress 20 other 3
+t 'the priority is taken' by clsact test_priority_taken
+t 'another filter leaves first' by clsact test_other_leaves
+t 'the qdisc ingress' by clsact test_ingress_qdisc
 t 'over mark' test_mark
+t 'over mark, clsact' by clsact test_mark
 t 'a device without Ethernet' test_tunnel
 t 'headers that are not linear' test_pulled

@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# tcx: where the kernel has it (Linux 6.6 and later) the programs of tc's hooks hang there, before those of
+# others and before the filters of clsact; they live and go with their instance. Where it has none they are
+# filters of clsact, for which test_tc.sh has the rows.
+source "$(dirname "$0")/../lib.sh"
+
+ALIEN=$TOP/build/filter.bpf.o
+
+tcx() { in_ns B "$TOP/build/tcx" veth-B "$@"; }
+row() { tcx "$1" list | cut -d ' ' -f 2 | paste -sd ' '; } # HOOK: the names in their order
+row_is() { is "$(row "$1")" "$2"; }
+seen() { bpftool -j map dump name "$1" | json '[.. | .formatted? | .value? // empty] | max'; }
+
+qdiscs() { tc -n "$(ns B)" qdisc show dev veth-B; }
+filters() { tc -n "$(ns B)" filter show dev veth-B "$1"; }
+traceless() { is "$(qdiscs)" "$BEFORE" && [[ ! -e $(ns_pins B) ]]; }
+tcx_traceless() { traceless && row_is "$1" ''; }
+
+# older ARG…: rlctl in B as on a kernel without tcx.
+older() { "$TOP/build/older" "$RLCTL" -n "$(ns B)" "$@"; }
+
+# answers N: so many of five echo requests to B come back.
+answers() {
+	local got
+	got=$(in_ns A ping -q -c 5 -i 0.01 -W 0.3 10.77.0.2 | sed -nE 's/.* ([0-9]+) received.*/\1/p')
+	is "$got" "$1"
+}
+limit() { rl B rule add any icmp limit 1/hour burst 3; }
+
+# ---- where it stands
+
+# By the kernel's version, so that nothing falls back unnoticed.
+test_place() { # HOOK
+	local release
+	IFS=.- read -ra release <<<"$(uname -r)"
+	rl B attach veth-B --hook "$1" && limit && answers 3 || return
+	if [[ ${release[0]} -gt 6 || (${release[0]} -eq 6 && ${release[1]} -ge 6) ]]; then
+		row_is "$1" rlctl_tc && is "$(qdiscs)" "$BEFORE" && is "$(filters "$1")" '' || return
+	else
+		has rlctl_tc filters "$1" || return
+	fi
+	rl B detach veth-B && traceless
+}
+
+# ---- programs of others
+
+# One that lets packets past all others stands there already.
+test_pass() { # HOOK
+	tcx "$1" pass && rl B attach veth-B --hook "$1" && row_is "$1" 'rlctl_tc alien_pass' && limit &&
+		answers 3 && is "$(seen tcx_seen)" 3 && rl B detach veth-B && row_is "$1" alien_pass &&
+		answers 5 && tcx "$1" clear && tcx_traceless "$1"
+}
+
+# What ours lets through goes on to the next program, and then to the filters of clsact.
+test_next() { # HOOK
+	tcx "$1" next && tc -n "$(ns B)" qdisc add dev veth-B clsact &&
+		tc -n "$(ns B)" filter add dev veth-B "$1" protocol all bpf da obj "$ALIEN" sec tc &&
+		rl B attach veth-B --hook "$1" && limit && answers 3 || return
+	is "$(seen tcx_seen)" 3 && is "$(seen filter_seen)" 3 && rl B detach veth-B && has clsact qdiscs &&
+		tc -n "$(ns B)" qdisc del dev veth-B clsact && tcx "$1" clear && tcx_traceless "$1"
+}
+
+# Another one that came later has put itself before ours: --replace mends it.
+test_overtaken() {
+	rl B attach veth-B --hook ingress && limit && tcx ingress pass-first && answers 5 || return
+	rl B attach veth-B --replace && row_is ingress 'rlctl_tc alien_pass' && answers 3 &&
+		rl B detach veth-B && tcx ingress clear && tcx_traceless ingress
+}
+
+# The kernel takes 63 on a hook: ours becomes a filter, which attach says.
+test_full() {
+	tcx ingress fill && has '63 tcx programs stand before ours' rl B attach veth-B --hook ingress &&
+		has rlctl_tc filters ingress && limit && answers 3 &&
+		has '63 tcx programs' rl B attach veth-B --replace && tcx ingress clear || return
+	rl B attach veth-B --replace && row_is ingress rlctl_tc && is "$(filters ingress)" '' && answers 0 &&
+		rl B detach veth-B && tcx_traceless ingress
+}
+
+# In a full row ours stays where it is.
+test_full_behind() {
+	local id
+	rl B attach veth-B --hook ingress && limit && tcx ingress next-first && tcx ingress fill &&
+		id=$(rl B status -j | json '.[0].program_id') && rl B attach veth-B --replace || return
+	[[ $(rl B status -j | json '.[0].program_id') -ne $id ]] && answers 3 &&
+		is "$(row ingress | grep -o rlctl_tc | wc -l)" 1 && is "$(row ingress | cut -d ' ' -f 2)" rlctl_tc &&
+		rl B detach veth-B && tcx ingress clear && tcx_traceless ingress
+}
+
+# ---- instances of a version that knew clsact alone
+
+test_old_detached() {
+	older attach veth-B --hook ingress && has rlctl_tc filters ingress && limit && answers 3 &&
+		is "$(rl B status -j | json '.[0].hook')" ingress && tcx ingress pass && answers 5 || return
+	rl B detach veth-B && tcx ingress clear && tcx_traceless ingress
+}
+
+# The limit that is spent stays spent.
+test_old_replaced() {
+	older attach veth-B --hook egress && limit && answers 3 && tcx egress pass && answers 5 &&
+		rl B attach veth-B --replace && row_is egress 'rlctl_tc alien_pass' && is "$(filters egress)" '' || return
+	answers 0 && is "$(stat_of B .reasons.over.packets)" 7 && rl B detach veth-B && tcx egress clear &&
+		tcx_traceless egress
+}
+
+# ---- what becomes of the device
+
+test_renamed() {
+	rl B attach veth-B --hook ingress && limit && ip -n "$(ns B)" link set veth-B name other &&
+		is "$(rl B status -j | json '.[0].device')" other && answers 3 && rl B attach other --replace &&
+		answers 0 && rl B detach other && ip -n "$(ns B)" link set other name veth-B && tcx_traceless ingress
+}
+
+loaded() { bpftool prog show id "$1" >/dev/null 2>&1; }
+unloaded() { ! loaded "$1"; }
+device_new() { ip -n "$(ns "$1")" link add "$2" type veth peer name "$2-end" && ip -n "$(ns "$1")" link set "$2" up; }
+
+# A pinned link keeps its program loaded when its device is gone.
+test_came_back() {
+	local id
+	device_new B gone && rl B attach gone --hook ingress && rl B rule add any deny &&
+		id=$(rl B status -j | json '.[0].program_id') && ip -n "$(ns B)" link del gone || return
+	is "$(rl B status -j)" '[]' && device_new B gone && is "$(rl B status -j)" '[]' &&
+		has 'gone from the device' expect_status 1 rl B show -i gone || return
+	rl B attach gone --hook ingress && is "$(rl B show)" '' && eventually 5 unloaded "$id" &&
+		rl B detach gone && ip -n "$(ns B)" link del gone && traceless
+}
+
+# Others find what it left, though its program is loaded still.
+test_namespace_deleted() {
+	local id pins
+	ns_new C && device_new C gone && rl C attach gone --hook egress && pins=$(ns_pins C) &&
+		id=$(rl C status -j | json '.[0].program_id') && ip netns del "$(ns C)" && eventually 5 left_over &&
+		loaded "$id" && rl B attach veth-B --hook egress && rl B detach veth-B && [[ ! -e $pins ]] && eventually 5 unloaded "$id"
+}
+left_over() { rl B doctor veth-B -j | json 'any(.[]; .check == "leftovers" and (.what | contains("gone-egress")))'; }
+
+# It stays on the device in another namespace, from where detach takes it off.
+test_moved() {
+	ns_new D && device_new B wanders && rl B attach wanders --hook ingress &&
+		ip -n "$(ns B)" link set wanders netns "$(ns D)" || return
+	is "$(in_ns D "$TOP/build/tcx" wanders ingress list | cut -d ' ' -f 2)" rlctl_tc && is "$(rl B status -j)" '[]' &&
+		rl B detach wanders && eventually 5 is_bare && traceless
+}
+is_bare() { is "$(in_ns D "$TOP/build/tcx" wanders ingress list)" ''; }
+
+test_forced() {
+	rl B attach veth-B --hook ingress && bpftool link detach pinned "$(ns_pins B)/veth-B-ingress/link" &&
+		row_is ingress '' && is "$(rl B status -j)" '[]' &&
+		has 'gone from the device' expect_status 1 rl B show -i veth-B || return
+	rl B attach veth-B --hook ingress && rl B detach veth-B && tcx_traceless ingress
+}
+
+veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B || exit 1
+BEFORE=$(qdiscs)
+t 'by tcx where the kernel has it, ingress' test_place ingress
+t 'by tcx where the kernel has it, egress' test_place egress
+tcx ingress list >/dev/null 2>&1 || exit 0
+t 'before one that passes, ingress' test_pass ingress
+t 'before one that passes, egress' test_pass egress
+t 'what comes next, ingress' test_next ingress
+t 'what comes next, egress' test_next egress
+t 'one that came before ours later' test_overtaken
+t 'no room' test_full
+t 'no room before it' test_full_behind
+t 'an instance on clsact is detached' test_old_detached
+t 'an instance on clsact is replaced' test_old_replaced
+t 'a device that was renamed' test_renamed
+t 'a device that came back' test_came_back
+t 'a namespace that was deleted' test_namespace_deleted
+t 'a device that moved' test_moved
+t 'taken off by force' test_forced
