@@ -97,9 +97,7 @@ static void checks_run(struct doctor *doctor, const struct check_row *rows, size
 
 /* ---- devices */
 
-/* Instances are looked for only where that changes nothing and cannot fail for want of privilege.
- */
-static bool may_look(const struct doctor *doctor)
+bool doctor_may_look(const struct doctor *doctor)
 {
 	return doctor->privileged && bpffs_mounted(doctor->target->bpffs);
 }
@@ -135,10 +133,10 @@ static int device_examine(const char *name, void *arg)
 	doctor->programs_error = device_programs_read(facts.ifindex, &doctor->programs);
 	doctor->instance = NULL;
 	doctor->instances = 0;
-	if (may_look(doctor))
+	if (doctor_may_look(doctor))
 		instance_for_each(&target, instance_count, &doctor->instances);
 	target.hook = RL_HOOK_XDP;
-	if (may_look(doctor))
+	if (doctor_may_look(doctor))
 		rc = instance_for_each(&target, instance_examine, doctor);
 	if (!rc && !doctor->instance)
 		checks_run(doctor, device_checks, sizeof(device_checks) / sizeof(device_checks[0]));
@@ -174,7 +172,7 @@ static int devices_examine(struct doctor *doctor)
 
 	if (doctor->target->device)
 		return device_examine(doctor->target->device, doctor);
-	if (may_look(doctor))
+	if (doctor_may_look(doctor))
 		rc = instance_for_each(&all, name_note, &names);
 	for (size_t i = 0; !rc && i < names.count; i++)
 		rc = device_examine(names.list[i], doctor);

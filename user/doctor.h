@@ -27,6 +27,7 @@
 	X(native, "native", "native XDP drops a packet before the kernel has allocated it")     \
 	X(programs, "programs", "a device has one XDP program, or several only through libxdp") \
 	X(mode, "mode", "generic mode costs most of the speed")                                 \
+	X(tcx, "tcx", "what a tcx program before ours passes or drops never comes to ours")     \
 	X(instances, "instances", "two limiters on one device each count the same packets")     \
 	X(trial, "trial", "what is on trial is undone unless it is confirmed")                  \
 	X(mtu, "mtu", "native XDP needs frames that fit the driver's buffers")                  \
@@ -71,6 +72,10 @@ struct doctor {
 /* What the running check found, and the command that mends it, or NULL. */
 void doctor_finds(struct doctor *doctor, enum health health, const char *remedy, const char *format,
 		  ...) __attribute__((format(printf, 4, 5)));
+
+/* Instances are looked for only where that changes nothing and cannot fail for want of privilege.
+ */
+bool doctor_may_look(const struct doctor *doctor);
 
 #define CHECK_DECLARE(name, ...) void check_##name(struct doctor *doctor);
 MACHINE_CHECKS(CHECK_DECLARE)

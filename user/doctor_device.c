@@ -166,6 +166,79 @@ void check_mode(struct doctor *doctor)
 			     "attached in generic mode: native is not possible");
 }
 
+/* ---- tcx */
+
+/* Names of the first programs, as many as fit. */
+static void tcx_names(const struct device_tcx *tcx, uint32_t count, char *out, size_t size)
+{
+	size_t used = 0;
+
+	*out = '\0';
+	for (uint32_t i = 0; i < count && used + 48 < size; i++)
+		used += snprintf(out + used, size - used, "%s%.24s (%u)", i ? ", " : "",
+				 *tcx->list[i].name ? tcx->list[i].name : "program",
+				 tcx->list[i].id);
+	if (used + 48 >= size)
+		snprintf(out + used, size - used, ", ...");
+}
+
+static void tcx_report_ours(struct doctor *doctor, const char *hook, const struct device_tcx *tcx)
+{
+	char remedy[REMEDY_MAX], names[256];
+
+	tcx_names(tcx, tcx->before, names, sizeof(names));
+	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace puts ours first%s",
+		 doctor->facts->name,
+		 tcx->count < DEVICE_TCX_MAX ? "" : ", after one of the others was taken off");
+	if (tcx->before)
+		doctor_finds(
+			doctor, HEALTH_WARN, remedy,
+			"%s: %s before ours (%u), which gets only what they hand on (TCX_NEXT)",
+			hook, names, tcx->ours);
+	else if (tcx->twice)
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "%s: ours a second time, as a --replace that was interrupted leaves "
+			     "it: a packet is charged twice",
+			     hook);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s: nothing before ours (%u)", hook,
+			     tcx->ours);
+}
+
+static void tcx_report(struct doctor *doctor, const char *hook, const struct device_tcx *tcx)
+{
+	char names[256];
+
+	if (tcx->ours) {
+		tcx_report_ours(doctor, hook, tcx);
+		return;
+	}
+	tcx_names(tcx, tcx->count, names, sizeof(names));
+	doctor_finds(doctor, HEALTH_OK, NULL, "%s: %s%s", hook, tcx->count ? names : "no program",
+		     tcx->count ? ": ours would come first" : "");
+}
+
+void check_tcx(struct doctor *doctor)
+{
+	const char *bpffs = doctor_may_look(doctor) ? doctor->target->bpffs : NULL;
+
+	for (int hook = RL_HOOK_INGRESS; hook <= RL_HOOK_EGRESS; hook++) {
+		struct device_tcx tcx;
+		int ret = device_tcx_read(bpffs, doctor->facts->name, hook, &tcx);
+
+		if (ret == -EOPNOTSUPP)
+			doctor_finds(doctor, HEALTH_OK, NULL,
+				     "%s: none in this kernel (since Linux 6.6): ours are filters "
+				     "of clsact",
+				     hook_name(hook));
+		else if (ret)
+			doctor_finds(doctor, HEALTH_WARN, "sudo rlctl doctor", "%s: not known: %s",
+				     hook_name(hook), strerror(-ret));
+		else
+			tcx_report(doctor, hook_name(hook), &tcx);
+	}
+}
+
 /* ---- ours */
 
 void check_instances(struct doctor *doctor)

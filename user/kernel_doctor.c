@@ -13,6 +13,7 @@
 
 #include "kernel_doctor.h"
 #include "kernel_internal.h"
+#include "kernel_tcx.h"
 #include "rlctl.skel.h"
 
 #define TRIED_SOURCES  1024 /* of the object that is only tried */
@@ -193,6 +194,58 @@ int device_programs_read(int ifindex, struct device_programs *out)
 	while (out->dispatcher && (program = xdp_multiprog__next_prog(program, mp)))
 		program_note(out, program);
 	xdp_multiprog__close(mp);
+	return 0;
+}
+
+static void tcx_name(uint32_t id, struct device_xdp_program *out)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(id);
+
+	*out = (struct device_xdp_program){.id = id};
+	if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
+		snprintf(out->name, sizeof(out->name), "%s", info.name);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Of any of the device's instances: one whose hook is xdp may have its program at tc's ingress. */
+static void tc_ours_read(const char *bpffs, const char *device, enum rl_hook hook,
+			 struct device_tcx *out)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	struct device_program ours;
+	uint32_t policy;
+
+	if (!bpffs || pins_root(bpffs, false, root))
+		return;
+	for (int at = RL_HOOK_XDP; at <= RL_HOOK_EGRESS && !out->ours; at++) {
+		if (pins_path(root, device, at, path) || pins_policy_id(path, &policy) ||
+		    tc_program_find(device, hook, policy, &ours))
+			continue;
+		out->ours = ours.id;
+		out->twice = tc_program_count(device, hook, policy) > 1;
+	}
+}
+
+int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
+		    struct device_tcx *out)
+{
+	struct tcx_row row;
+	int ret = tcx_read(device_index(device), hook, &row);
+
+	*out = (struct device_tcx){0};
+	if (ret)
+		return ret;
+	_Static_assert(DEVICE_TCX_MAX == TCX_PROGRAMS_MAX, "all fit");
+	while (out->count < row.count) {
+		tcx_name(row.programs[out->count], &out->list[out->count]);
+		out->count++;
+	}
+	tc_ours_read(bpffs, device, hook, out);
+	while (out->ours && out->before < row.count && row.programs[out->before] != out->ours)
+		out->before++;
 	return 0;
 }
 

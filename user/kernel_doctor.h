@@ -33,6 +33,20 @@ struct device_programs {
 };
 int device_programs_read(int ifindex, struct device_programs *out);
 
+/* The tcx programs on one of tc's hooks, in the order in which packets come to them, and how many
+ * of them come before ours: all where ours is a filter of clsact, none where it is not there. bpffs
+ * NULL: ours is not looked for. -EOPNOTSUPP: the kernel has no tcx. */
+#define DEVICE_TCX_MAX 63
+struct device_tcx {
+	uint32_t ours; /* its number; 0: not there */
+	bool twice;    /* replacing ours was interrupted */
+	uint32_t before;
+	uint32_t count;
+	struct device_xdp_program list[DEVICE_TCX_MAX];
+};
+int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
+		    struct device_tcx *out);
+
 /* Is the program of that id one of the instance's? There are two where replacing it was
  * interrupted.
  */

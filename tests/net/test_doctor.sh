@@ -37,7 +37,7 @@ link_xdp() { in_ns B ip link set dev "$DEVICE" "$@"; }
 
 # ---- what is well
 
-CHECKS=(privilege kernel features program jit btf memlock bpffs leftovers link native programs mode
+CHECKS=(privilege kernel features program jit btf memlock bpffs leftovers link native programs mode tcx tcx
 	instances trial mtu queues gro lro gro-hw vlan drops)
 
 test_well() {

@@ -241,7 +241,7 @@ crash_swaps() {
 test_crash_between() { # detach|replace
 	HOOK=ingress DENIED=0
 	rl B attach veth-B --hook ingress && rl B rule add any icmp deny && tcx next-first && replace_killed renameat 2 || return
-	is "$(tcx_names)" 'rlctl_tc alien_next rlctl_tc' && pings 0 && is "$(rl B status -j | json length)" 1 || return
+	is "$(tcx_names)" 'rlctl_tc alien_next rlctl_tc' && has 'ours a second time' rl B doctor veth-B && pings 0 && is "$(rl B status -j | json length)" 1 || return
 	if [[ $1 == replace ]]; then
 		replace && is "$(tcx_names)" 'rlctl_tc alien_next' && is "$(program)" "$(on_device | head -n 1)" && pings 0 || return
 	fi

@@ -61,17 +61,25 @@ test_next() { # HOOK
 		tc -n "$(ns B)" qdisc del dev veth-B clsact && tcx "$1" clear && tcx_traceless "$1"
 }
 
-# Another one that came later has put itself before ours: --replace mends it.
-test_overtaken() {
-	rl B attach veth-B --hook ingress && limit && tcx ingress pass-first && answers 5 || return
-	rl B attach veth-B --replace && row_is ingress 'rlctl_tc alien_pass' && answers 3 &&
-		rl B detach veth-B && tcx ingress clear && tcx_traceless ingress
+# doctor: what it finds of tcx, into $TMP/found; says HOOK RESULT TEXT is of that.
+doctor() { rl B doctor veth-B -j | jq 'map(select(.check == "tcx"))' >"$TMP/found"; }
+says() {
+	jq -e --arg at "$1: " --arg result "$2" --arg text "$3" 'map(select(.what | startswith($at))) | length == 1 and
+		(.[0] | .result == $result and ("\(.what) \(.remedy)" | contains($text)))' "$TMP/found" || _say "$(<"$TMP/found")"
 }
 
-# The kernel takes 63 on a hook: ours becomes a filter, which attach says.
+# Another one that came later has put itself before ours: doctor says so, and --replace mends it.
+test_overtaken() {
+	rl B attach veth-B --hook ingress && limit && tcx ingress pass-first && answers 5 && doctor || return
+	says ingress warn alien_pass && says ingress warn 'rlctl attach veth-B --replace' && says egress ok 'no program' || return
+	rl B attach veth-B --replace && row_is ingress 'rlctl_tc alien_pass' && answers 3 && doctor &&
+		says ingress ok 'nothing before ours' && rl B detach veth-B && tcx ingress clear && tcx_traceless ingress
+}
+
+# The kernel takes 63 on a hook: ours becomes a filter, which attach and doctor say.
 test_full() {
 	tcx ingress fill && has '63 tcx programs stand before ours' rl B attach veth-B --hook ingress &&
-		has rlctl_tc filters ingress && limit && answers 3 &&
+		has rlctl_tc filters ingress && limit && answers 3 && doctor && says ingress warn 'after one of the others' &&
 		has '63 tcx programs' rl B attach veth-B --replace && tcx ingress clear || return
 	rl B attach veth-B --replace && row_is ingress rlctl_tc && is "$(filters ingress)" '' && answers 0 &&
 		rl B detach veth-B && tcx_traceless ingress
@@ -92,7 +100,7 @@ test_full_behind() {
 test_old_detached() {
 	older attach veth-B --hook ingress && has rlctl_tc filters ingress && limit && answers 3 &&
 		is "$(rl B status -j | json '.[0].hook')" ingress && tcx ingress pass && answers 5 || return
-	rl B detach veth-B && tcx ingress clear && tcx_traceless ingress
+	doctor && says ingress warn alien_pass && rl B detach veth-B && tcx ingress clear && tcx_traceless ingress
 }
 
 # The limit that is spent stays spent.
