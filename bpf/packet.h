@@ -384,12 +384,10 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 	start = c->pos - c->start;
 	if (!cursor_settle(c, p))
 		return false;
-	for (int i = 0; i < EXTENSIONS_MAX; i++) {
-		if (!is_extension(p->proto) || p->flags & PACKET_LATER)
-			break;
-		if (!parse_extension(c, p))
+	/* Linux delivers longer chains, behind which no rule would see protocol or ports. */
+	for (int i = 0; is_extension(p->proto) && !(p->flags & PACKET_LATER); i++)
+		if (i == EXTENSIONS_MAX || !parse_extension(c, p))
 			return false;
-	}
 	extensions = p->transport - start;
 	if (extensions > payload)
 		return false;

@@ -197,10 +197,18 @@ static const struct packet_row {
 	{"six", "ip6 hop dst routing frag=0 ah dst udp", V6 "udp ports"},
 	{"seven", "ip6 hop dst routing frag=0+ ah=3 dst mobility udp", V6 "udp ports fragment"},
 	{"eight", "ip6 hop dst routing frag=0 ah dst hip shim6 udp", V6 "udp ports"},
-	{"nine", "ip6 hop dst routing frag=0 ah dst hip shim6 dst udp", V6 "proto60"},
-	{"nine of a kind", "ip6 dst dst dst dst dst dst dst dst dst syn", V6 "proto60"},
-	{"ten", "ip6 dst dst dst dst dst dst dst dst hop dst udp", V6 "proto0"},
-	{"first fragment then nine", "ip6 frag=0+ dst dst dst dst dst dst dst dst udp",
+	{"nine", "ip6 hop dst routing frag=0 ah dst hip shim6 dst udp", "malformed"},
+	{"nine of a kind", "ip6 dst dst dst dst dst dst dst dst dst syn", "malformed"},
+	{"nine and nothing behind", "ip6 dst dst dst dst dst dst dst dst dst proto=59",
+	 "malformed"},
+	{"ten", "ip6 dst dst dst dst dst dst dst dst hop dst udp", "malformed"},
+	{"eight, then a first fragment", "ip6 dst dst dst dst dst dst dst dst frag=0+ syn",
+	 "malformed"},
+	{"first fragment, then eight", "ip6 frag=0+ dst dst dst dst dst dst dst dst udp",
+	 "malformed"},
+	{"first fragment, then seven", "ip6 frag=0+ dst dst dst dst dst dst dst udp",
+	 V6 "udp ports fragment"},
+	{"seven, then a later fragment", "ip6 dst dst dst dst dst dst dst frag=8 dst udp",
 	 V6 "proto60 fragment"},
 	{"extensions alone", "ip6 hop proto=59", V6},
 
@@ -366,7 +374,7 @@ static const struct short_row {
 	{"extensions", "ip6 hop=2 dst=1 routing ah=4 mobility hip shim6 frag=0+ udp", 0},
 	{"extensions and an unknown protocol", "ip6 hop=2 dst=1 ah=4 esp", 8},
 	{"later IPv6 fragment", "ip6 hop frag=8 tcp", 20},
-	{"nine extensions", "ip6 dst dst dst dst dst dst dst dst dst udp", 16},
+	{"eight extensions", "ip6 dst dst dst dst dst dst dst dst udp", 0},
 };
 
 static void put_length(struct shape *shape)
