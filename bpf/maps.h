@@ -224,6 +224,16 @@ struct {
 	__uint(value_size, RL_LOG_SIZE(RL_SLIDING_LOG_MAX)); /* at attach */
 } fresh SEC(".maps");
 
+/* A copy of headers that cannot be read where they lie: xdp.h, skb.h. */
+const volatile __u32 headers_reach = RL_HEADERS_REACH; /* or RL_HEADERS_REACH_SMALL; at attach */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, RL_HEADERS_SIZE(RL_HEADERS_REACH)); /* at attach */
+} headers SEC(".maps");
+
 /* Who is banned until when; of their own, so that strangers push nobody out. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -20,8 +20,8 @@
 
 #define VLAN_TAGS_MAX    2
 #define EXTENSIONS_MAX   8
-#define TRANSPORT_MAX    0x1fff /* further in, no linear part of a frame reaches */
-#define PACKET_BYTES_MAX 0xffff /* that an IP header can say */
+#define TRANSPORT_MAX    RL_HEADERS_REACH /* further in, no linear part of a frame reaches */
+#define PACKET_BYTES_MAX 0xffff           /* that an IP header can say */
 #define IPV4_OFFSET_MASK 0x1fff
 #define IPV4_MORE        0x2000
 #define IPV6_OFFSET_MASK 0xfff8
@@ -106,16 +106,17 @@ struct cursor {
 	void *pos;
 	void *end;
 	void *start;
+	__u32 reach; /* no transport header begins further in; 2^n - 1 */
 };
 
 /* Remembers where the cursor is, and goes on from what it remembers: through memory, so that the
  * verifier forgets which headers were before and follows the rest once. */
 static __always_inline bool cursor_settle(struct cursor *c, struct packet *p)
 {
-	if (c->pos > c->end || c->pos - c->start > TRANSPORT_MAX)
+	if (c->pos > c->end || c->pos - c->start > c->reach)
 		return false;
 	p->transport = c->pos - c->start;
-	c->pos = c->start + (p->transport & TRANSPORT_MAX);
+	c->pos = c->start + (p->transport & c->reach);
 	return true;
 }
 
@@ -412,18 +413,24 @@ static __always_inline enum parse packet_parse_ip(struct packet *p, struct curso
 	return parse_transport(c, p) ? PARSE_IP : PARSE_MALFORMED;
 }
 
-/* `bytes` is the length of the whole frame; [data, data_end) the part of it that can be read;
- * `tags` are VLAN tags that were taken out of it. */
-static __always_inline enum parse packet_parse(struct packet *p, void *data, void *data_end,
-					       __u32 bytes, int tags)
+static __always_inline enum parse packet_parse_within(struct packet *p, void *data, void *data_end,
+						      __u32 bytes, int tags, __u32 reach)
 {
-	struct cursor c = {.pos = data, .end = data_end, .start = data};
+	struct cursor c = {.pos = data, .end = data_end, .start = data, .reach = reach};
 	__be16 proto;
 
 	p->bytes = bytes;
 	if (!parse_ethernet(&c, &proto, tags))
 		return PARSE_MALFORMED;
 	return packet_parse_ip(p, &c, proto, bytes - (__u32)(c.pos - data));
+}
+
+/* `bytes` is the length of the whole frame; [data, data_end) the part of it that can be read;
+ * `tags` are VLAN tags that were taken out of it. */
+static __always_inline enum parse packet_parse(struct packet *p, void *data, void *data_end,
+					       __u32 bytes, int tags)
+{
+	return packet_parse_within(p, data, data_end, bytes, tags, TRANSPORT_MAX);
 }
 
 #endif

@@ -8,11 +8,9 @@
 #include "charge.h"
 #include "skb.h"
 #include "watch.h"
+#include "xdp.h"
 
-const volatile bool frames_in_pieces = true; /* the device's MTU is larger than a page holds */
-
-/* With clock_injected: what simulate says of a frame and is told of it. Dead code elsewhere. */
-volatile __u32 simulated_bytes = 0;  /* its length, where only its beginning is run; 0: all is */
+/* With clock_injected: what simulate is told of a frame. Dead code elsewhere. */
 volatile __u32 simulated_reason = 0; /* enum rl_reason */
 
 static __always_inline enum rl_reason limits_decide(struct decision *d)
@@ -109,35 +107,6 @@ static __always_inline enum rl_reason frame_decide(struct decision *d, enum pars
 	if (clock_injected)
 		simulated_reason = reason;
 	return reason;
-}
-
-static __always_inline __u32 xdp_bytes(struct xdp_md *ctx)
-{
-	if (clock_injected && simulated_bytes)
-		return simulated_bytes;
-	return bpf_xdp_get_buff_len(ctx);
-}
-
-/* With the length of all fragments, which costs a call. */
-__noinline int xdp_parse_whole(struct xdp_md *ctx, struct packet *p)
-{
-	if (!p)
-		return PARSE_MALFORMED;
-	p->flags = 0;
-	return packet_parse(p, (void *)(long)ctx->data, (void *)(long)ctx->data_end, xdp_bytes(ctx),
-			    0);
-}
-
-/* A frame of one piece is as long as its readable part. Where that seems too short for what its
- * headers say, or where the device's frames may come in pieces, the whole length is asked for. */
-static __always_inline int xdp_parse(struct xdp_md *ctx, struct packet *p)
-{
-	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
-	int parse = PARSE_MALFORMED;
-
-	if (!frames_in_pieces && !clock_injected)
-		parse = packet_parse(p, data, data_end, data_end - data, 0);
-	return parse == PARSE_MALFORMED ? xdp_parse_whole(ctx, p) : parse;
 }
 
 SEC("xdp.frags")

@@ -14,7 +14,7 @@ const volatile bool frames_have_ethernet = true; /* else they begin with IP */
 __noinline int skb_parse_linear(struct __sk_buff *skb, struct packet *p)
 {
 	void *data = (void *)(long)skb->data, *data_end = (void *)(long)skb->data_end;
-	struct cursor c = {.pos = data, .end = data_end, .start = data};
+	struct cursor c = {.pos = data, .end = data_end, .start = data, .reach = TRANSPORT_MAX};
 
 	if (!p)
 		return PARSE_MALFORMED;

@@ -483,6 +483,12 @@ struct rl_fleet_session {
 	char member[RL_FLEET_MEMBERS][RL_FLEET_NAME];
 };
 
+/* How far into a frame its transport header may begin, 2^n - 1; the smaller one for copies on a
+ * device whose frames fit a page. Such a copy has room for the transport header too. */
+#define RL_HEADERS_REACH       0x1fff
+#define RL_HEADERS_REACH_SMALL 0x1ff
+#define RL_HEADERS_SIZE(reach) ((reach) + 1 + 64)
+
 enum rl_hook { RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS };
 
 #define RL_ROOT_OPTIONS_MAX 256 /* of a qdisc, as the kernel told them */

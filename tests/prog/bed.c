@@ -11,6 +11,7 @@
 #include <bpf/libbpf.h>
 
 #include "kernel_internal.h"
+#include "pieces.h"
 #include "rlctl.skel.h"
 #include "units.h"
 
@@ -60,7 +61,7 @@ static struct rl_instance info_of(const struct bed_options *options)
 		.abi_version = RL_ABI_VERSION,
 		.hook = options->hook,
 		.by_dest = options->by_dest,
-		.mtu = 1500,
+		.mtu = options->mtu ? options->mtu : 1500,
 		.tick_ns = 4 * NS_PER_MS,
 		.sources = options->sources ? options->sources : 4096,
 		.prefixes = options->prefixes ? options->prefixes : 128,
@@ -198,6 +199,21 @@ enum rl_reason bed_run(struct bed *bed, const struct shape *shape)
 	reason = reason_since(bed, 1, shape->size);
 	assert_int_equal(opts.retval, verdict_of(bed, reason));
 	return reason;
+}
+
+bool bed_run_pieces(struct bed *bed, const struct shape *shape, uint32_t linear,
+		    enum rl_reason *reason)
+{
+	int verdict = pieces_run(bed->entry_fd, shape, linear);
+
+	if (verdict == -ENOTSUP)
+		return false;
+	if (verdict < 0)
+		fail_msg("BPF_PROG_TEST_RUN of %u bytes in pieces: %s", shape->size,
+			 strerror(-verdict));
+	*reason = reason_since(bed, 1, shape->size);
+	assert_int_equal(verdict, verdict_of(bed, *reason));
+	return true;
 }
 
 enum rl_reason bed_run_skb(struct bed *bed, const struct shape *shape, struct __sk_buff *skb,

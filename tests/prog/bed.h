@@ -20,6 +20,7 @@ struct bed;
 
 struct bed_options {
 	uint32_t sources, prefixes; /* 0: 4096, 128 */
+	uint32_t mtu;               /* 0: 1500 */
 	bool by_dest;
 	enum rl_hook hook;
 };
@@ -37,6 +38,11 @@ void bed_clock(struct bed *bed, uint64_t now_ns);
 /* Runs the frame, and checks what holds for each: one packet and all its bytes more under one
  * reason, and the verdict that goes with that. */
 enum rl_reason bed_run(struct bed *bed, const struct shape *shape);
+
+/* The same for a frame in pieces, at hook xdp: so many bytes can be read in place. False, and
+ * nothing was run, where the kernel's test run makes no such frames. */
+bool bed_run_pieces(struct bed *bed, const struct shape *shape, uint32_t linear,
+		    enum rl_reason *reason);
 
 /* The same for an skb, of hooks ingress and egress: in *skb goes what it is besides its data, and
  * what became of it comes out. It has to count as so many packets and bytes. */

@@ -1,36 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* DESIGN.md §4: what is seen of a packet, and what is malformed. Each row is a frame and what is
  * known of it; every frame meets every policy below, and is denied by those whose fact it has. It
- * is the same at xdp and at ingress.
+ * is the same at xdp and at ingress, and of a frame in pieces, however little of it is linear.
  */
+#include <linux/if_ether.h>
 #include <string.h>
 
 #include "bed.h"
 #include "random.h"
 
-static struct bed *xdp, *tc;
+static struct bed *xdp, *tc, *jumbo; /* jumbo: xdp on a device whose frames come in pieces */
+
+static const uint32_t linears[] = {34, ETH_HLEN, 0};
+static size_t linear_count; /* of them, that this kernel's test run makes */
 
 static void policy_set(const char *text)
 {
 	bed_policy(xdp, text);
 	bed_policy(tc, text);
+	bed_policy(jumbo, text);
+}
+
+static enum rl_reason run_pieces(const struct shape *shape, uint32_t linear)
+{
+	enum rl_reason reason = RL_REASON_COUNT;
+
+	assert_true(bed_run_pieces(jumbo, shape, linear, &reason));
+	return reason;
 }
 
 static enum rl_reason run(const struct shape *shape)
 {
 	enum rl_reason reason = bed_run(xdp, shape);
+	uint32_t linear = linears[shape->size % linear_count];
 
 	if (shape_runs_as_skb(shape) && bed_run(tc, shape) != reason)
 		fail_msg("%u bytes differ at ingress", shape->size);
+	if (run_pieces(shape, linear) != reason)
+		fail_msg("%u bytes differ in pieces, %u of them linear", shape->size, linear);
 	return reason;
-}
-
-static enum rl_reason run_words(const char *words)
-{
-	static struct shape shape;
-
-	shape_build(&shape, words);
-	return run(&shape);
 }
 
 /* "" is never denied, "any" always. */
@@ -251,20 +259,48 @@ static const struct packet_row {
 
 /* What came out: filled once for each policy, since a swap takes long. */
 static enum rl_reason found[ARRAY_SIZE(rows)][ARRAY_SIZE(tables)];
+static enum rl_reason found_pieces[ARRAY_SIZE(linears)][ARRAY_SIZE(rows)][ARRAY_SIZE(tables)];
+
+static void run_row(size_t i, size_t t)
+{
+	static struct shape shape;
+
+	shape_build(&shape, rows[i].words);
+	found[i][t] = bed_run(xdp, &shape);
+	if (shape_runs_as_skb(&shape) && bed_run(tc, &shape) != found[i][t])
+		fail_msg("\"%s\" differs at ingress", rows[i].words);
+	for (size_t n = 0; n < linear_count; n++)
+		found_pieces[n][i][t] = run_pieces(&shape, linears[n]);
+}
+
+/* A frame without a linear part is the last, and not for every kernel. */
+static void linears_count(void)
+{
+	static struct shape shape;
+	enum rl_reason reason;
+
+	shape_build(&shape, "ip4 udp");
+	linear_count = ARRAY_SIZE(linears);
+	if (!bed_run_pieces(jumbo, &shape, 0, &reason))
+		linear_count--;
+}
 
 static int run_all(void **state)
 {
 	static const struct bed_options at_xdp, at_tc = {.hook = RL_HOOK_INGRESS};
+	static const struct bed_options with_jumbo = {.mtu = 9000};
 
 	(void)state;
 	xdp = bed_open(&at_xdp);
 	tc = bed_open(&at_tc);
-	if (!xdp || !tc)
+	jumbo = bed_open(&with_jumbo);
+	if (!xdp || !tc || !jumbo)
 		return -1;
+	linears_count();
 	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
 		policy_set(tables[t].policy);
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-			found[i][t] = run_words(rows[i].words);
+			run_row(i, t);
 	}
 	policy_set("rule any deny");
 	return 0;
@@ -275,6 +311,7 @@ static int tear_down(void **state)
 	(void)state;
 	bed_close(xdp);
 	bed_close(tc);
+	bed_close(jumbo);
 	return 0;
 }
 
@@ -302,20 +339,39 @@ static enum rl_reason expected_of(const struct packet_row *row, const struct tab
 	return RL_REASON_UNMATCHED;
 }
 
-static void row_test(void **state)
+static size_t row_judge(const struct packet_row *row, const enum rl_reason reasons[],
+			const char *where)
 {
-	const struct packet_row *row = *state;
 	size_t wrong = 0;
 
 	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
-		enum rl_reason reason = found[row - rows][t];
 		enum rl_reason expected = expected_of(row, &tables[t]);
 
-		if (reason == expected)
+		if (reasons[t] == expected)
 			continue;
-		print_error("\"%s\" under \"%s\" is %s, not %s\n", row->words, tables[t].policy,
-			    reason_name(reason), reason_name(expected));
+		print_error("\"%s\"%s under \"%s\" is %s, not %s\n", row->words, where,
+			    tables[t].policy, reason_name(reasons[t]), reason_name(expected));
 		wrong++;
+	}
+	return wrong;
+}
+
+static void row_test(void **state)
+{
+	const struct packet_row *row = *state;
+
+	assert_int_equal(row_judge(row, found[row - rows], ""), 0);
+}
+
+static void pieces_test(void **state)
+{
+	const struct packet_row *row = *state;
+	size_t wrong = 0;
+	char where[32];
+
+	for (size_t n = 0; n < linear_count; n++) {
+		snprintf(where, sizeof(where), ", %u bytes linear,", linears[n]);
+		wrong += row_judge(row, found_pieces[n][row - rows], where);
 	}
 	assert_int_equal(wrong, 0);
 }
@@ -351,6 +407,34 @@ static void cut_test(void **state)
 		if (reason != RL_REASON_MALFORMED)
 			fail_msg("\"%s cut=%u\" is %s", row->words, shape.size,
 				 reason_name(reason));
+	}
+}
+
+/* Where frames fit a page copies are short: they hold all headers but for long extensions. */
+static void small_test(void **state)
+{
+	static const struct {
+		const char *words;
+		enum rl_reason reason;
+	} frames[] = {
+		{"ip4 udp", RL_REASON_DENIED},
+		{"8021ad 8021q ip4 options=40 syn data=1000", RL_REASON_DENIED},
+		{"8021ad 8021q ip6 hop dst routing frag=0 ah=4 dst hip=9 shim6 udp",
+		 RL_REASON_DENIED},
+		{"ip6 dst=55 tcp", RL_REASON_DENIED},
+		{"ip6 dst=56 tcp", RL_REASON_DENIED},
+		{"ip6 dst=57 tcp", RL_REASON_MALFORMED}, /* at 518 of 511 */
+	};
+	static struct shape shape;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
+		enum rl_reason reason = RL_REASON_COUNT;
+
+		shape_build(&shape, frames[i].words);
+		assert_true(bed_run_pieces(xdp, &shape, ETH_HLEN, &reason));
+		if (reason != frames[i].reason)
+			fail_msg("\"%s\" is %s", frames[i].words, reason_name(reason));
 	}
 }
 
@@ -460,7 +544,7 @@ static void mutation_test(void **state)
 	}
 }
 
-static struct CMUnitTest tests[2 * ARRAY_SIZE(rows) + ARRAY_SIZE(shorts) + 1];
+static struct CMUnitTest tests[3 * ARRAY_SIZE(rows) + ARRAY_SIZE(shorts) + 2];
 static char names[ARRAY_SIZE(tests)][80];
 
 static size_t add_test(size_t count, const char *group, const char *name, CMUnitTestFunction test,
@@ -478,10 +562,13 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		count = add_test(count, "", rows[i].name, row_test, &rows[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		count = add_test(count, "pieces: ", rows[i].name, pieces_test, &rows[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strcmp(rows[i].facts, "malformed") != 0)
 			count = add_test(count, "cut: ", rows[i].name, cut_test, &rows[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(shorts); i++)
 		count = add_test(count, "short: ", shorts[i].name, short_test, &shorts[i]);
+	count = add_test(count, "", "pieces of a small frame", small_test, NULL);
 	count = add_test(count, "", "no shape escapes", mutation_test, NULL);
 	return _cmocka_run_group_tests("packet", tests, count, run_all, tear_down);
 }

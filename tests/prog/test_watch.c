@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 
 #include "kernel_watch.h"
+#include "pieces.h"
 #include "rlctl.skel.h"
 #include "stand.h"
 #include "units.h"
@@ -115,6 +116,8 @@ static int fresh_deny(void **state)
 
 /* ---- what a sample says */
 
+#define SAYING_IN_PIECES "in pieces" /* with a linear part of an Ethernet header */
+
 static const struct saying {
 	const char *name, *rules, *words;
 	struct rl_sample says; /* of its fields, those that are checked for every row */
@@ -180,6 +183,18 @@ static const struct saying {
 	 {.reason = RL_REASON_NON_IP, .bytes = 42, .kept = 42},
 	 NULL,
 	 NULL},
+	{SAYING_IN_PIECES,
+	 "any deny",
+	 "ip4=10.1.2.3>10.9.8.7 udp=1000>53 data=1300",
+	 {.reason = RL_REASON_DENIED,
+	  .bytes = 1342,
+	  .kept = RL_FRAME_KEPT,
+	  .sport = 1000,
+	  .dport = 53,
+	  .has_ports = 1,
+	  .proto = 17},
+	 "10.1.2.3",
+	 "10.9.8.7"},
 	{"malformed",
 	 "any deny",
 	 "ip4 udp ihl=4",
@@ -217,6 +232,18 @@ static void saying_check(const struct saying *row, const struct rl_sample *sampl
 	address_check(sample->dst, row->dst);
 }
 
+static void run_saying(const struct saying *row)
+{
+	static struct shape shape;
+
+	if (strcmp(row->name, SAYING_IN_PIECES) != 0) {
+		run(row->words, 1);
+		return;
+	}
+	shape_build(&shape, row->words);
+	assert_true(pieces_run(rig->program_fd, &shape, ETH_HLEN) >= 0);
+}
+
 static void says_what_was(void **state)
 {
 	const struct saying *row = *state;
@@ -224,7 +251,7 @@ static void says_what_was(void **state)
 
 	policy_of(row->rules);
 	watch = watch_new(EVERYTHING, 100);
-	run(row->words, 1);
+	run_saying(row);
 	poll_into(watch, &seen);
 	assert_int_equal(seen.count, 1);
 	saying_check(row, &seen.samples[0]);
