@@ -28,7 +28,7 @@ enum { REPEAT = 1000000, KEYS_MAX = 131072 };
 struct options {
 	const char *dev;
 	uint64_t keys, rounds;
-	bool run;
+	bool run, ipv6, icmp;
 };
 
 static const char *const usage =
@@ -41,6 +41,8 @@ static const char *const usage =
 	"  -i, --interface DEV  where to attach, natively\n"
 	"      --keys N         sources 10.0.0.0 and after that are in the map (256)\n"
 	"      --rounds N       how often each is measured (5)\n"
+	"      --ipv6           the packet is an IPv6 one, from 2001:db8::1\n"
+	"      --icmp           it is an echo request, not UDP\n"
 	"  -h, --help           this text\n"
 	"Says \"floor: DEV: attached\" on stderr once the program is in place.\n";
 
@@ -49,6 +51,8 @@ static const struct option long_options[] = {
 	{"keys", required_argument, NULL, 'k'},
 	{"rounds", required_argument, NULL, 'n'},
 	{"run", no_argument, NULL, 'r'},
+	{"ipv6", no_argument, NULL, '6'},
+	{"icmp", no_argument, NULL, 'e'},
 	{"help", no_argument, NULL, 'h'},
 	{},
 };
@@ -89,6 +93,12 @@ static struct options options_parse(int argc, char **argv)
 			break;
 		case 'r':
 			o.run = true;
+			break;
+		case '6':
+			o.ipv6 = true;
+			break;
+		case 'e':
+			o.icmp = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -145,14 +155,19 @@ static uint64_t now_ns(void)
 }
 
 /* A packet from FIRST_SOURCE. Its checksums are not those of this source: no program asks. */
-static void packet_build(struct frame *frame)
+static void packet_build(const struct options *o, struct frame *frame)
 {
-	struct frame_spec spec = {.sport = 40000, .dport = 9, .size = FRAME_BYTES_MIN};
+	struct frame_spec spec = {.ipv6 = o->ipv6, .sport = 40000, .dport = 9};
 	uint32_t source = htonl(FIRST_SOURCE);
 
-	inet_pton(AF_INET, "10.77.0.2", spec.dst);
+	spec.proto = o->icmp ? FRAME_ICMP : FRAME_UDP;
+	spec.size = frame_bytes_min(&spec);
+	inet_pton(o->ipv6 ? AF_INET6 : AF_INET, o->ipv6 ? "fd77::2" : "10.77.0.2", spec.dst);
 	frame_build(frame, &spec);
-	memcpy(frame->bytes + frame->source_at, &source, sizeof(source));
+	if (o->ipv6)
+		inet_pton(AF_INET6, "2001:db8::1", frame->bytes + frame->source_at);
+	else
+		memcpy(frame->bytes + frame->source_at, &source, sizeof(source));
 }
 
 static int program_time(const struct frame *frame, uint64_t round, const char *name, int program)
@@ -184,7 +199,7 @@ static int run(const struct options *o, const struct floor_bpf *skel, char **ids
 	static struct frame frame;
 	int err = 0;
 
-	packet_build(&frame);
+	packet_build(o, &frame);
 	for (uint64_t round = 1; round <= o->rounds && !err; round++) {
 		err = program_time(&frame, round, "empty",
 				   bpf_program__fd(skel->progs.floor_empty));

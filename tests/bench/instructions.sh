@@ -13,10 +13,10 @@ trap 'rm -rf "$work"' EXIT
 files=$(tests/vm/fetch.sh "${KERNEL:-sid}")
 tests/vm/image.sh programs "$work/programs"
 tests/vm/image.sh modules "$files" "$work/modules"
-echo '600 tests/vm/guest/instructions.sh' >"$work/list"
+echo '1200 tests/vm/guest/instructions.sh' >"$work/list"
 (cd "$work" && echo list | cpio --quiet -o -H newc >list.cpio)
 cat "$work/programs" "$work/modules" "$work/list.cpio" >"$work/initrd"
-timeout --foreground 600 qemu-system-x86_64 -accel tcg -icount shift=0,sleep=off -m 1536 -smp 1 \
+timeout --foreground 1200 qemu-system-x86_64 -accel tcg -icount shift=0,sleep=off -m 1536 -smp 1 \
 	-display none -nodefaults -no-user-config -no-reboot -kernel "$files/vmlinuz" -initrd "$work/initrd" \
 	-append 'console=ttyS0 quiet panic=-1 mitigations=off' -serial "file:$work/console" -serial "file:$work/results"
 grep -q '^#### end tests/vm/guest/instructions.sh 0 ' "$work/results" || {
@@ -24,4 +24,4 @@ grep -q '^#### end tests/vm/guest/instructions.sh 0 ' "$work/results" || {
 	exit 1
 }
 tr -d '\r' <"$work/results" | awk '/^#### kernel/ { print "instructions a packet, Linux " $3 }
-	!/^####/ { printf "  %-12s %5d\n", $1, $2 }'
+	!/^####/ { printf "  %-17s %5d\n", $1, $2 }'

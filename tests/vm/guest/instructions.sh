@@ -28,7 +28,14 @@ attach deny <<<'rule any deny'
 attach pass <<<'rule any limit 100m/second burst 100m'
 attach pass-device <<<'rule any limit 100m/second burst 100m'$'\n''rule device limit 100m/second burst 100m'
 attach unmatched <<<''
-build/floor --run --rounds 3 "${!NAME_OF[@]}" | while read -r _ id instructions _; do
-	echo "${NAME_OF[$id]:-$id} $instructions"
-done | sort -k1,1 -k2,2n | awk '!seen[$1]++ { cost[$1] = $2 }
-	END { for (name in cost) if (name != "empty") printf "%s %d\n", name, cost[name] - cost["empty"] + 0.5 }' | sort -k2n
+# measure SUFFIX FLOOR-OPTION…
+measure() {
+	local suffix=$1
+	shift
+	build/floor --run --rounds 3 "$@" "${!NAME_OF[@]}" | while read -r _ id instructions _; do
+		echo "${NAME_OF[$id]:-$id} $instructions"
+	done | sort -k1,1 -k2,2n | awk -v suffix="$suffix" '!seen[$1]++ { cost[$1] = $2 }
+		END { for (name in cost) if (name != "empty")
+			printf "%s%s %d\n", name, suffix, cost[name] - cost["empty"] + 0.5 }' | sort -k2n
+}
+measure '' && measure -ipv6 --ipv6 && measure -icmp6 --ipv6 --icmp
