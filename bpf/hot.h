@@ -33,10 +33,7 @@ const volatile __u32 hot_mask = 0;      /* sets - 1 */
 /* The destination's part of a fingerprint, for keys of two addresses. */
 static __always_inline __u64 hot_peer(const struct packet *p, const struct rl_rule *rule)
 {
-	const __u64 *peer = (const __u64 *)p->dst;
-	bool ipv4 = p->flags & PACKET_IPV4;
-	__u64 h = hot_hash(hot_seed, ipv4 ? 0 : peer[0] & rule->mask6[0],
-			   peer[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
+	__u64 h = hot_hash_masked(hot_seed, p->flags & PACKET_IPV4, (const __u64 *)p->dst, rule);
 
 	return rule->limit.key == RL_KEY_FLOW ? h + ((__u64)p->proto << 32) : h;
 }
@@ -50,7 +47,7 @@ static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16
 		barrier_var(word); /* a branch, which costs less than to choose without one */
 		return hot_hash_word(hot_seed, true, word);
 	}
-	return hot_hash_word(hot_seed, false, ((const __u64 *)addr)[0]);
+	return hot_hash_address(hot_seed, false, (const __u64 *)addr);
 }
 
 /* So that the set of the address is on its way from memory while its prefix is looked for. */
@@ -67,15 +64,12 @@ static __always_inline void hot_expect(const struct packet *p)
 static __always_inline __u64 hot_address(const struct packet *p, const struct rl_rule *rule)
 {
 	const __u64 *addr;
-	bool ipv4;
 
 	if (rule->flags & RL_RULE_HOME)
 		return p->home_hash;
 	barrier_var(p); /* or what follows is begun before, for nothing */
 	addr = (const __u64 *)(rule->flags & RL_RULE_DEST ? p->dst : p->src);
-	ipv4 = p->flags & PACKET_IPV4;
-	return hot_hash(hot_seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
-			addr[1] & (ipv4 ? rule->mask4 : rule->mask6[1]));
+	return hot_hash_masked(hot_seed, p->flags & PACKET_IPV4, addr, rule);
 }
 
 /* Of a key of more than an address, apart, for there are many. Answers its hash, and leaves the

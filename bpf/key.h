@@ -3,10 +3,11 @@
 #ifndef RLCTL_KEY_H
 #define RLCTL_KEY_H
 
+#include "algorithm/key_len.h"
 #include "packet.h"
 
 #define SOURCE_LEN4 32 /* what "source" means where nothing else is said */
-#define SOURCE_LEN6 64
+#define SOURCE_LEN6 KEY_LEN6_USUAL
 
 static __always_inline __u64 mask_be64(__u32 bits)
 {
@@ -25,9 +26,13 @@ static __always_inline void address_mask(__u8 out[16], const __u8 addr[16], __u3
 	halves[1] = in[1] & mask_be64(len > 64 ? len - 64 : 0);
 }
 
-static __always_inline __u32 mapped_len(const struct packet *p, __u32 len4, __u32 len6)
+/* How much of the packet's address a key counts. */
+static __always_inline __u32 address_len(const struct packet *p, const __u8 addr[16], __u32 len4,
+					 __u32 len6)
 {
-	return p->flags & PACKET_IPV4 ? RL_MAPPED_BITS + len4 : len6;
+	if (p->flags & PACKET_IPV4)
+		return RL_MAPPED_BITS + len4;
+	return key_len6_of((const __u64 *)addr, len6);
 }
 
 /* Keys of two addresses have maps of their own. */
@@ -40,15 +45,16 @@ static __always_inline void key_build(struct rl_state_key *key, const struct pac
 				      const struct rl_rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
-	__u32 len = mapped_len(p, limit->key_len4, limit->key_len6);
+	const __u8 *addr = limit->key == RL_KEY_DEST ? p->dst : p->src;
 
 	__builtin_memset(key, 0, sizeof(*key));
 	key->limit_id = rule->limit_id;
 	if (limit->key == RL_KEY_RULE)
 		return;
-	address_mask(key->addr, limit->key == RL_KEY_DEST ? p->dst : p->src, len);
+	address_mask(key->addr, addr, address_len(p, addr, limit->key_len4, limit->key_len6));
 	if (key_is_long(rule))
-		address_mask(key->peer, p->dst, len);
+		address_mask(key->peer, p->dst,
+			     address_len(p, p->dst, limit->key_len4, limit->key_len6));
 	if (limit->key == RL_KEY_SOURCE_DPORT || limit->key == RL_KEY_FLOW)
 		key->dport = p->dport;
 	if (limit->key == RL_KEY_FLOW) {
@@ -66,7 +72,7 @@ static __always_inline __u64 limit_amount(const struct packet *p, const struct r
 static __always_inline void key_source(struct rl_state_key *key, const struct packet *p)
 {
 	__builtin_memset(key, 0, sizeof(*key));
-	address_mask(key->addr, p->src, mapped_len(p, SOURCE_LEN4, SOURCE_LEN6));
+	address_mask(key->addr, p->src, address_len(p, p->src, SOURCE_LEN4, SOURCE_LEN6));
 }
 
 #endif

@@ -95,22 +95,23 @@ static size_t count_own(const struct lookup *lookup)
 /* ---- keys in words */
 
 /* The bits of the key's address that count, under this limit. */
-static uint8_t key_len(const struct source_entry *entry, bool ipv4)
+static uint8_t key_len(const struct source_entry *entry, const uint8_t addr[16])
 {
 	if (!entry->rule)
-		return ipv4 ? 128 : 64;
-	return ipv4 ? RL_MAPPED_BITS + entry->rule->limit.key_len4 : entry->rule->limit.key_len6;
+		return key_bits(addr, 32, 64);
+	return key_bits(addr, entry->rule->limit.key_len4, entry->rule->limit.key_len6);
 }
 
 /* 10.0.0.0/24, 10.0.0.1 port 53, 10.0.0.1 to 10.0.0.2, tcp 10.0.0.1:5 to 10.0.0.2:80. */
-static void key_print(char *out, size_t size, const struct source_entry *entry, bool ipv4)
+static void key_print(char *out, size_t size, const struct source_entry *entry,
+		      const uint8_t of[16])
 {
 	enum rl_key_kind kind = entry->rule ? entry->rule->limit.key : RL_KEY_SOURCE;
 	const struct rl_state_key *key = &entry->key;
 	char addr[PREFIX_TEXT_MAX], peer[PREFIX_TEXT_MAX];
 
-	prefix_print(addr, sizeof(addr), key->addr, key_len(entry, ipv4));
-	prefix_print(peer, sizeof(peer), key->peer, key_len(entry, ipv4));
+	prefix_print(addr, sizeof(addr), key->addr, key_len(entry, of));
+	prefix_print(peer, sizeof(peer), key->peer, key_len(entry, key->peer));
 	if (kind == RL_KEY_RULE)
 		snprintf(out, size, "all");
 	else if (kind == RL_KEY_SOURCE_DPORT)
@@ -174,7 +175,7 @@ static void entry_report(struct report *report, const struct lookup *lookup,
 
 	if (entry->rule)
 		rule_words(rule, entry->rule, &lookup->ctx);
-	key_print(key, sizeof(key), entry, prefix_is_ipv4(lookup->addr, 128));
+	key_print(key, sizeof(key), entry, lookup->addr);
 	report_begin(report, NULL);
 	report_text(report, "key", "key", key);
 	entry_allowance(report, entry);

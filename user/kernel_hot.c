@@ -49,13 +49,12 @@ static struct rl_hot_set *set_of(const struct hot_table *table, uint32_t index,
 static uint64_t address_hash(const struct hot_table *table, const struct rl_rule *numbers,
 			     const uint8_t addr[16], bool ipv4, bool whole)
 {
-	uint64_t half[2];
+	__u64 half[2];
 
 	memcpy(half, addr, sizeof(half));
 	if (whole)
-		return hot_hash_word(table->instance->info.hot_seed, ipv4, half[ipv4]);
-	return hot_hash(table->instance->info.hot_seed, ipv4 ? 0 : half[0] & numbers->mask6[0],
-			half[1] & (ipv4 ? numbers->mask4 : numbers->mask6[1]));
+		return hot_hash_address(table->instance->info.hot_seed, ipv4, half);
+	return hot_hash_masked(table->instance->info.hot_seed, ipv4, half, numbers);
 }
 
 /* As bpf/hot.h makes it of a packet. */

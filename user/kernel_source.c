@@ -57,7 +57,7 @@ static bool key_is_of(const struct search *s, const struct rl_state_key *key,
 
 	if (rule && rule->limit.key == RL_KEY_RULE)
 		return true;
-	return prefix_contains(key->addr, s->ipv4 ? RL_MAPPED_BITS + len4 : len6, s->addr);
+	return prefix_contains(key->addr, key_bits(s->addr, len4, len6), s->addr);
 }
 
 /* The rule as the packets see it. */
@@ -214,8 +214,7 @@ static struct rl_state_key key_made(const struct search *s, const struct rule *r
 	const struct rl_limit *limit = &rule->limit;
 	struct rl_state_key key = {.limit_id = rule->limit_id};
 
-	prefix_mask(key.addr, s->addr,
-		    s->ipv4 ? RL_MAPPED_BITS + limit->key_len4 : limit->key_len6);
+	prefix_mask(key.addr, s->addr, key_bits(s->addr, limit->key_len4, limit->key_len6));
 	return key;
 }
 
@@ -324,14 +323,14 @@ static struct rl_state_key key_of_packet(const struct search *s, const struct ru
 					 const struct rl_sample *packet)
 {
 	const struct rl_limit *limit = &rule->limit;
-	uint8_t len = s->ipv4 ? RL_MAPPED_BITS + limit->key_len4 : limit->key_len6;
 	struct rl_state_key key = {.limit_id = rule->limit_id};
 
 	if (limit->key == RL_KEY_RULE)
 		return key;
-	prefix_mask(key.addr, limit->key == RL_KEY_DEST ? packet->dst : packet->src, len);
+	prefix_mask(key.addr, s->addr, key_bits(s->addr, limit->key_len4, limit->key_len6));
 	if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
-		prefix_mask(key.peer, packet->dst, len);
+		prefix_mask(key.peer, packet->dst,
+			    key_bits(packet->dst, limit->key_len4, limit->key_len6));
 	if (limit->key == RL_KEY_SOURCE_DPORT || limit->key == RL_KEY_FLOW)
 		key.dport = packet->dport;
 	if (limit->key == RL_KEY_FLOW) {
@@ -391,7 +390,7 @@ static uint64_t ban_look(const struct search *s, const struct rl_state_key *key)
 	struct rl_state_key source = {0};
 	uint64_t until = 0, until_source = 0;
 
-	prefix_mask(source.addr, s->addr, s->ipv4 ? 128 : 64);
+	prefix_mask(source.addr, s->addr, key_bits(s->addr, 32, 64));
 	bpf_map_lookup_elem(s->instance->fd.bans, key, &until);
 	bpf_map_lookup_elem(s->instance->fd.bans, &source, &until_source);
 	if (until < until_source)

@@ -70,7 +70,7 @@ static struct talker *talker_of(struct talkers *talkers, const uint8_t source[16
 	uint8_t addr[16];
 	uint32_t at;
 
-	prefix_mask(addr, source, prefix_is_ipv4(source, 128) ? 128 : 64);
+	prefix_mask(addr, source, key_bits(source, 32, 64));
 	at = talkers->index_size ? *index_find(talkers, addr) : 0;
 	return at ? &talkers->items[at - 1] : talker_new(talkers, addr);
 }

@@ -284,8 +284,7 @@ void top_cell(const struct top *top, const struct top_row *row, int column, char
 {
 	switch (column) {
 	case 0:
-		prefix_print(out, TOP_TEXT_MAX, row->addr,
-			     prefix_is_ipv4(row->addr, 128) ? 128 : 64);
+		prefix_print(out, TOP_TEXT_MAX, row->addr, key_bits(row->addr, 32, 64));
 		return;
 	case 5:
 		remaining_print(out, &row->state);

@@ -12,6 +12,8 @@
 
 #include "units.h"
 
+#include "algorithm/key_len.h"
+
 /* No word of the language that holds a number is longer. */
 #define QUANTITY_TEXT_MAX 128
 
@@ -305,6 +307,16 @@ void prefix_mask(uint8_t out[16], const uint8_t addr[16], uint8_t len)
 {
 	memcpy(out, addr, 16);
 	host_bits_clear(out, len);
+}
+
+uint8_t key_bits(const uint8_t addr[16], uint8_t len4, uint8_t len6)
+{
+	__u64 half[2];
+
+	if (prefix_is_ipv4(addr, 128))
+		return RL_MAPPED_BITS + len4;
+	memcpy(half, addr, sizeof(half));
+	return key_len6_of(half, len6);
 }
 
 /* ADDR[/LEN] without any judgement; *len in mapped form. */

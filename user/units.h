@@ -54,6 +54,10 @@ int prefix_parse(const char *word, uint8_t addr[16], uint8_t *len, char canonica
  * IPv6 alone: ::/0 holds no IPv4 address, though its bits are around them all. */
 bool prefix_is_ipv4(const uint8_t addr[16], uint8_t len);
 void prefix_mask(uint8_t out[16], const uint8_t addr[16], uint8_t len);
+
+/* How many bits of a mapped address a key counts, of which its limit says so many for each family:
+ * bpf/algorithm/key_len.h. */
+uint8_t key_bits(const uint8_t addr[16], uint8_t len4, uint8_t len6);
 bool prefix_contains(const uint8_t addr[16], uint8_t len, const uint8_t inner[16]);
 
 /* Printers write canonical text that the parsers read back as the same numbers, always terminated,

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "key_len.h"
 #include "rlctl_abi.h"
 
 #define HOT_AGAIN      1ULL /* in a fingerprint: the key came back */
@@ -49,6 +50,25 @@ static __always_inline __u64 hot_hash_word(const volatile __u64 seed[2], bool ip
 	h = (h ^ h >> 32) * 0xc4ceb9fe1a85ec53ULL;
 	h = (h ^ h >> 33) * 0xff51afd7ed558ccdULL;
 	return h ^ h >> 32;
+}
+
+/* An address, mapped, by the lengths that keys have where nothing else is said. */
+static __always_inline __u64 hot_hash_address(const volatile __u64 seed[2], bool ipv4,
+					      const __u64 addr[2])
+{
+	if (ipv4)
+		return hot_hash_word(seed, true, addr[1]);
+	if (address_is_alone(addr))
+		return hot_hash(seed, addr[0], addr[1]);
+	return hot_hash_word(seed, false, addr[0]);
+}
+
+/* An address by the lengths of a limit. */
+static __always_inline __u64 hot_hash_masked(const volatile __u64 seed[2], bool ipv4,
+					     const __u64 addr[2], const struct rl_rule *rule)
+{
+	return hot_hash(seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
+			addr[1] & key_low_mask(rule, ipv4, addr));
 }
 
 /* The part of a fingerprint that one address does not give: the limit, and ports where they count.

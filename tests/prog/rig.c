@@ -232,15 +232,14 @@ struct hot_key rig_key(struct rig *rig, const struct rl_rule *numbers, const uin
 {
 	const struct rl_instance *info = &rig->instance.info;
 	bool ipv4 = prefix_is_ipv4(addr, 128);
-	uint64_t half[2];
+	__u64 half[2];
 	uint64_t hash;
 
 	memcpy(half, addr, sizeof(half));
 	if (numbers->flags & RL_RULE_HOME)
-		hash = hot_hash_word(info->hot_seed, ipv4, half[ipv4]);
+		hash = hot_hash_address(info->hot_seed, ipv4, half);
 	else
-		hash = hot_hash(info->hot_seed, ipv4 ? 0 : half[0] & numbers->mask6[0],
-				half[1] & (ipv4 ? numbers->mask4 : numbers->mask6[1]));
+		hash = hot_hash_masked(info->hot_seed, ipv4, half, numbers);
 	return hot_key_of(hash, hot_rest(numbers->limit_id, 0, 0),
 			  numbers->flags >> RL_RULE_LANE_SHIFT, info->hot_sets - 1);
 }
