@@ -27,6 +27,9 @@
 #define IPV6_OFFSET_MASK 0xfff8
 #define IPV6_MORE        0x0001
 
+#define ND_FIRST         133 /* types of ICMPv6 */
+#define ND_LAST          137
+
 #define IPPROTO_MOBILITY 135
 #define IPPROTO_HIP      139
 #define IPPROTO_SHIM6    140
@@ -37,6 +40,7 @@ enum packet_flag {
 	PACKET_SYN = 1 << 2,      /* TCP with SYN and without ACK */
 	PACKET_FRAGMENT = 1 << 3, /* any, the first included */
 	PACKET_LATER = 1 << 4,    /* a fragment without the transport header */
+	PACKET_EXTENDED = 1 << 5, /* IPv6 with extension headers */
 };
 
 const volatile bool frames_are_skbs = false; /* hook ingress or egress */
@@ -76,7 +80,8 @@ static __always_inline __u32 packet_count(const struct packet *p)
 	return frames_are_skbs ? p->segments : 1;
 }
 
-enum parse { PARSE_IP, PARSE_NON_IP, PARSE_MALFORMED };
+/* ND_TYPE: IP with an ICMPv6 type of neighbour discovery; neighbour.h tells whether it is that. */
+enum parse { PARSE_IP, PARSE_NON_IP, PARSE_MALFORMED, PARSE_ND_TYPE, PARSE_NEIGHBOUR };
 
 /* struct ethhdr is packed, and would be read byte by byte. */
 struct ethernet_header {
@@ -255,27 +260,43 @@ struct icmp_header {
 	__u8 bytes[8];
 };
 
+static __always_inline enum parse parse_icmpv6(struct cursor *c)
+{
+	struct icmp_header *icmp = cursor_take(c, struct icmp_header);
+
+	if (!icmp)
+		return PARSE_MALFORMED;
+	return icmp->bytes[0] >= ND_FIRST && icmp->bytes[0] <= ND_LAST ? PARSE_ND_TYPE : PARSE_IP;
+}
+
+static __always_inline enum parse parsed(bool whole)
+{
+	return whole ? PARSE_IP : PARSE_MALFORMED;
+}
+
 /* What has no ports needs no more parsing. */
-static __always_inline bool parse_transport(struct cursor *c, struct packet *p)
+static __always_inline enum parse parse_transport(struct cursor *c, struct packet *p)
 {
 	__u32 room = p->payload;
 
 	if (frames_are_skbs)
 		p->headers = p->transport;
 	if (p->flags & PACKET_LATER)
-		return true;
+		return PARSE_IP;
 	switch (p->proto) {
 	case IPPROTO_TCP:
-		return room >= sizeof(struct tcphdr) && parse_tcp(c, p, room);
+		return parsed(room >= sizeof(struct tcphdr) && parse_tcp(c, p, room));
 	case IPPROTO_UDP:
-		return room >= sizeof(struct udphdr) && parse_udp(c, p, room);
+		return parsed(room >= sizeof(struct udphdr) && parse_udp(c, p, room));
 	case IPPROTO_SCTP:
-		return room >= sizeof(struct sctp_header) && parse_sctp(c, p);
+		return parsed(room >= sizeof(struct sctp_header) && parse_sctp(c, p));
 	case IPPROTO_ICMP:
+		return parsed(room >= sizeof(struct icmp_header) &&
+			      cursor_take(c, struct icmp_header));
 	case IPPROTO_ICMPV6:
-		return room >= sizeof(struct icmp_header) && cursor_take(c, struct icmp_header);
+		return room >= sizeof(struct icmp_header) ? parse_icmpv6(c) : PARSE_MALFORMED;
 	}
-	return true;
+	return PARSE_IP;
 }
 
 /* A frame larger than an IP packet's length can say is an skb of many segments (BIG TCP), which
@@ -359,6 +380,7 @@ static __always_inline bool parse_extension(struct cursor *c, struct packet *p)
 		if (offset & IPV6_OFFSET_MASK)
 			p->flags |= PACKET_LATER;
 	}
+	p->flags |= PACKET_EXTENDED;
 	p->proto = ext->next;
 	c->pos = (void *)ext + len;
 	return cursor_settle(c, p);
@@ -410,7 +432,7 @@ static __always_inline enum parse packet_parse_ip(struct packet *p, struct curso
 		return PARSE_NON_IP;
 	if (!whole || !cursor_settle(c, p))
 		return PARSE_MALFORMED;
-	return parse_transport(c, p) ? PARSE_IP : PARSE_MALFORMED;
+	return parse_transport(c, p);
 }
 
 static __always_inline enum parse packet_parse_within(struct packet *p, void *data, void *data_end,

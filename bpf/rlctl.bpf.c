@@ -66,16 +66,27 @@ static __always_inline bool refusal_stands(struct decision *d,
 	return refusal;
 }
 
+static __always_inline struct rl_policy_header *policy_header(void)
+{
+	void *current = only(&policy);
+
+	return current ? only(current) : NULL;
+}
+
+/* Neighbour discovery passes every policy but one that names it: a flood that keeps a limit empty
+ * would end IPv6 on the link. */
+static __always_inline bool neighbours_pass(void)
+{
+	struct rl_policy_header *header = policy_header();
+
+	return !header || !(header->uses & RL_USE_NEIGHBOURS);
+}
+
 static __always_inline enum rl_reason packet_decide(struct decision *d)
 {
-	struct rl_policy_header *header;
+	struct rl_policy_header *header = policy_header();
 	enum rl_reason reason;
-	__u32 zero = 0;
-	void *current = bpf_map_lookup_elem(&policy, &zero);
 
-	if (!current)
-		return RL_REASON_UNMATCHED;
-	header = bpf_map_lookup_elem(current, &zero);
 	if (!header)
 		return RL_REASON_UNMATCHED;
 	if (hot_mask || header->prefixes)
@@ -100,6 +111,11 @@ static __always_inline enum rl_reason frame_decide(struct decision *d, enum pars
 	case PARSE_MALFORMED:
 		reason = RL_REASON_MALFORMED;
 		break;
+	case PARSE_NEIGHBOUR:
+		if (neighbours_pass()) {
+			reason = RL_REASON_ALLOWED;
+			break;
+		} /* fall through */
 	default:
 		reason = packet_decide(d);
 	}

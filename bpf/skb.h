@@ -6,6 +6,7 @@
 #define RLCTL_SKB_H
 
 #include "classify.h"
+#include "neighbour.h"
 #include "pace.h"
 
 const volatile bool frames_have_ethernet = true; /* else they begin with IP */
@@ -59,12 +60,29 @@ static __always_inline void skb_measure(struct __sk_buff *skb, struct packet *p)
 	p->bytes = bytes;
 }
 
+/* As xdp_parse_neighbour. */
+__noinline int skb_parse_neighbour(struct __sk_buff *skb, struct packet *p)
+{
+	struct neighbour_message m = {};
+	__u32 at;
+
+	if (!p || !neighbour_message_may(p))
+		return PARSE_IP;
+	at = p->transport - sizeof(struct ipv6hdr);
+	if (neighbour_has_target(p) ? bpf_skb_load_bytes(skb, at, &m, sizeof(m))
+				    : bpf_skb_load_bytes(skb, at, &m, MESSAGE_LEAST))
+		return PARSE_IP;
+	return neighbour_message_holds(&m, p->payload) ? PARSE_NEIGHBOUR : PARSE_IP;
+}
+
 static __always_inline int skb_parse(struct __sk_buff *skb, struct packet *p)
 {
 	int parse = skb_parse_linear(skb, p);
 
 	if (parse == PARSE_MALFORMED && !skb_is_linear(skb))
 		parse = skb_parse_pulled(skb, p);
+	if (parse == PARSE_ND_TYPE)
+		parse = skb_parse_neighbour(skb, p);
 	skb_measure(skb, p);
 	return parse;
 }

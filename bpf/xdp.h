@@ -7,6 +7,7 @@
 #define RLCTL_XDP_H
 
 #include "maps.h"
+#include "neighbour.h"
 #include "packet.h"
 #include "state.h"
 
@@ -69,6 +70,21 @@ __noinline int xdp_parse_pieces(struct xdp_md *ctx, struct packet *p)
 	return parse;
 }
 
+/* Is it neighbour discovery? PARSE_NEIGHBOUR, else PARSE_IP. */
+__noinline int xdp_parse_neighbour(struct xdp_md *ctx, struct packet *p)
+{
+	struct neighbour_message m = {};
+	__u32 at;
+
+	if (!p || !neighbour_message_may(p))
+		return PARSE_IP;
+	at = p->transport - sizeof(struct ipv6hdr);
+	if (neighbour_has_target(p) ? bpf_xdp_load_bytes(ctx, at, &m, sizeof(m))
+				    : bpf_xdp_load_bytes(ctx, at, &m, MESSAGE_LEAST))
+		return PARSE_IP;
+	return neighbour_message_holds(&m, p->payload) ? PARSE_NEIGHBOUR : PARSE_IP;
+}
+
 /* A frame of one piece is as long as its readable part. Where that seems too short for what its
  * headers say, or where the device's frames may come in pieces, the whole length is asked for. */
 static __always_inline int xdp_parse(struct xdp_md *ctx, struct packet *p)
@@ -80,7 +96,9 @@ static __always_inline int xdp_parse(struct xdp_md *ctx, struct packet *p)
 		parse = packet_parse(p, data, data_end, data_end - data, 0);
 	if (parse == PARSE_MALFORMED)
 		parse = xdp_parse_whole(ctx, p);
-	return parse == PARSE_MALFORMED ? xdp_parse_pieces(ctx, p) : parse;
+	if (parse == PARSE_MALFORMED)
+		parse = xdp_parse_pieces(ctx, p);
+	return parse == PARSE_ND_TYPE ? xdp_parse_neighbour(ctx, p) : parse;
 }
 
 #endif

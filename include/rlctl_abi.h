@@ -239,6 +239,7 @@ enum rl_policy_use {
 	RL_USE_FLEET = 1 << 5,       /* a limit with the word fleet */
 	RL_USE_STANDING4 = 1 << 6,   /* refusals of IPv4 addresses may stand: bpf/standing.h */
 	RL_USE_STANDING6 = 1 << 7,   /* and those of IPv6 networks */
+	RL_USE_NEIGHBOURS = 1 << 8,  /* neighbour discovery is held to it: bpf/neighbour.h */
 };
 
 /* The policy as a whole: what the one slot that a swap changes leads to. Where one prefix changes,

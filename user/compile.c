@@ -5,6 +5,7 @@
 #include "compile.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,12 +178,29 @@ static void lanes_choose(struct policy *next)
 
 /* ---- rules to map entries */
 
+static bool is_link_local_prefix(const struct rule *rule)
+{
+	static const uint8_t link_local[16] = {0xfe, 0x80};
+
+	return rule->kind == PREFIX_ADDR && rule->len == 10 &&
+	       !memcmp(rule->addr, link_local, sizeof(link_local));
+}
+
+/* Does the rule name ICMPv6 for fe80::/10, and thereby neighbour discovery? */
+static bool rule_means_neighbours(const struct rule *rule)
+{
+	return is_link_local_prefix(rule) && rule->match.flags & RL_MATCH_PROTO &&
+	       rule->match.proto == IPPROTO_ICMPV6;
+}
+
 /* What the packet or the instance has to do more because of this rule. */
 static uint32_t rule_uses(const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
 	uint32_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;
 
+	if (rule_means_neighbours(rule))
+		uses |= RL_USE_NEIGHBOURS;
 	if (rule->action != RL_ACTION_LIMIT)
 		return uses;
 	if (limit->fleet)
@@ -533,6 +551,9 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 
 	if (prefix->kind == PREFIX_ADDR && !header->prefixes)
 		return -EAGAIN; /* there is no trie */
+	if (is_link_local_prefix(prefix))
+		return -EAGAIN; /* packets of other prefixes may be held to it: neighbour discovery
+				 */
 	snprintf(err->text, sizeof(err->text), "out of memory");
 	b.base = header->half * ctx->rules_max + header->rules;
 	b.next_slot = header->next_slot;

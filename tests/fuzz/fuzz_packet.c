@@ -43,8 +43,12 @@ static enum parse parse(const uint8_t *data, const struct view *view, struct pac
 	memset(out, 0, sizeof(*out));
 	parse = packet_parse(out, frame, frame + view->readable, view->bytes, view->tags);
 	fuzz_frame_free(frame);
-	require(parse == PARSE_IP || parse == PARSE_NON_IP || parse == PARSE_MALFORMED);
 	require(out->bytes == view->bytes);
+	if (parse == PARSE_ND_TYPE) {
+		require(out->proto == IPPROTO_ICMPV6 && !(out->flags & PACKET_LATER));
+		return PARSE_IP;
+	}
+	require(parse == PARSE_IP || parse == PARSE_NON_IP || parse == PARSE_MALFORMED);
 	return parse;
 }
 

@@ -225,6 +225,35 @@ static void add_proto(struct shape *s, const char *arg, uint32_t proto)
 	shape_grow(s, 8);
 }
 
+static void set_hops(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	s->bytes[s->ip_at + offsetof(struct ipv6hdr, hop_limit)] = number(arg);
+}
+
+static void set_code(struct shape *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	s->bytes[s->nd_at + 1] = number(arg);
+}
+
+/* detail: the type, and the flags of an advertisement. */
+static void add_neighbour(struct shape *s, const char *arg, uint32_t detail)
+{
+	static const uint8_t sizes[] = {8, 16, 24, 24, 40};
+	uint8_t type = detail;
+	uint8_t *message;
+
+	shape_announce(s, IPPROTO_ICMPV6);
+	set_hops(s, "255", 0);
+	s->nd_at = s->size;
+	message = shape_grow(s, sizes[type - 133]);
+	message[0] = type;
+	message[4] = detail >> 8;
+	if (arg)
+		put_address(AF_INET6, arg, message + 8);
+}
+
 static void add_data(struct shape *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
@@ -326,6 +355,12 @@ static const struct word {
 	{"gre", add_proto, IPPROTO_GRE, false},
 	{"esp", add_proto, IPPROTO_ESP, false},
 	{"proto", add_proto, 0, false},
+	{"rs", add_neighbour, 133, false},
+	{"ra", add_neighbour, 134, false},
+	{"ns", add_neighbour, 135, false},
+	{"na", add_neighbour, 136, false},
+	{"answer", add_neighbour, 0x4000 | 136, false},
+	{"redirect", add_neighbour, 137, false},
 	{"data", add_data, 0, false},
 	{"version", set_version, 0, true},
 	{"ihl", set_ihl, 0, true},
@@ -334,6 +369,8 @@ static const struct word {
 	{"shorter", add_length, -1u, true},
 	{"udplen", set_udplen, 0, true},
 	{"doff", set_doff, 0, true},
+	{"hops", set_hops, 0, true},
+	{"code", set_code, 0, true},
 	{"pad", add_data, 0, true},
 	{"cut", set_size, 0, true},
 };
@@ -352,7 +389,7 @@ void shape_build(struct shape *s, const char *text)
 	char copy[512], *rest = NULL;
 
 	s->size = s->next_at = s->next_bytes = s->end = 0;
-	s->ip_at = s->ip_bytes = s->udp_at = s->tcp_at = 0;
+	s->ip_at = s->ip_bytes = s->udp_at = s->tcp_at = s->nd_at = 0;
 	shape_ethernet(s);
 	snprintf(copy, sizeof(copy), "%s", text);
 	for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {

@@ -9,11 +9,11 @@
  *   (ah: 4 * N)            frag=OFFSET[+]: ip6's fragment header, of ip4 the fields; + more follow
  *   tcp udp sctp [=SPORT>DPORT]  syn  synack      ports 1000>2000
  *   icmp icmp6 gre esp     proto=N       8 bytes of protocol N
- *   type=N                 the EtherType of what is not IP
- *   data=N                 N bytes
- * Lengths are right by now. What follows makes them wrong, or adds what they do not count:
- *   version=N ihl=N length=N (of ip4 in total, of ip6 behind the header)  longer=N  shorter=N
- *   udplen=N  doff=N
+ *   rs ra ns=TARGET na=TARGET answer=TARGET redirect   neighbour discovery, with a hop limit of
+ * 255; an answer is a solicited advertisement type=N                 the EtherType of what is not
+ * IP data=N                 N bytes Lengths are right by now. What follows makes them wrong, or
+ * adds what they do not count: version=N ihl=N length=N (of ip4 in total, of ip6 behind the header)
+ * longer=N  shorter=N udplen=N  doff=N  hops=N (the hop limit)  code=N (of neighbour discovery)
  *   pad=N                  N bytes behind the IP packet         cut=N   only N bytes of the frame
  */
 #ifndef TESTS_SHAPE_H
@@ -27,10 +27,10 @@
 struct shape {
 	uint8_t bytes[SHAPE_BYTES_MAX];
 	uint32_t size;
-	uint32_t next_at, next_bytes; /* where the type of the next header stands */
-	uint32_t ip_at, ip_bytes;     /* 0 bytes: none; with options, without extensions */
-	uint32_t udp_at, tcp_at;      /* 0: none */
-	uint32_t end;                 /* of what the lengths count */
+	uint32_t next_at, next_bytes;   /* where the type of the next header stands */
+	uint32_t ip_at, ip_bytes;       /* 0 bytes: none; with options, without extensions */
+	uint32_t udp_at, tcp_at, nd_at; /* 0: none */
+	uint32_t end;                   /* of what the lengths count */
 };
 
 /* Ends the program, naming the word, where the text is wrong. */

@@ -78,7 +78,7 @@ static const struct table {
 #define V6 "6 src6 dst6 "
 
 static const struct packet_row {
-	const char *name, *words, *facts; /* facts: or "malformed", or "non-ip" */
+	const char *name, *words, *facts; /* facts: or a reason that every policy gives */
 } rows[] = {
 	{"IPv4 UDP", "ip4 udp data=10", V4 "udp ports"},
 	{"IPv4 UDP, empty", "ip4 udp", V4 "udp ports"},
@@ -234,6 +234,53 @@ static const struct packet_row {
 	{"IPv6 atomic fragment of a false UDP length", "ip6 frag=0 udp udplen=9", "malformed"},
 	{"IPv6 fragment in a fragment", "ip6 frag=0 frag=8 udp", V6 "udp fragment"},
 
+	{"RS", "ip6=fe80::1>ff02::2 rs", "allowed"},
+	{"RS with an option", "ip6=fe80::1>ff02::2 rs data=8", "allowed"},
+	{"RS of one without an address", "ip6=::>ff02::2 rs", "allowed"},
+	{"RS of fe80::/10's end", "ip6=febf:ffff::1>ff02::2 rs", "allowed"},
+	{"RS from beyond fe80::/10", "ip6=fec0::1>ff02::2 rs", "6 icmp6"},
+	{"RS of a global address", "ip6=2001:db8::1>ff02::2 rs", "6 icmp6 src6"},
+	{"RA", "ip6=fe80::1>ff02::1 ra data=32", "allowed"},
+	{"RA of a global address", "ip6=2001:db8::9>ff02::1 ra", "6 icmp6"},
+	{"RA of 15 bytes", "ip6=fe80::1>ff02::1 ra length=15", "6 icmp6"},
+	{"NS", "ip6=fe80::1>ff02::1:ff02:304 ns=fe80::102:304 data=8", "allowed"},
+	{"NS of DAD", "ip6=::>ff02::1:ff02:304 ns=2001:db8::102:304 data=8", "allowed"},
+	{"NS of DAD to another group", "ip6=::>ff02::1:ff02:305 ns=2001:db8::102:304", "6 icmp6"},
+	{"NS of a global address", "ip6=2001:db8::9>ff02::1:ff02:304 ns=2001:db8::102:304",
+	 "allowed"},
+	{"NS of a global address to its target", "ip6=2001:db8::9>2001:db8::5 ns=2001:db8::5",
+	 "allowed"},
+	{"NS of a global address to another", "ip6=2001:db8::9>2001:db8::6 ns=2001:db8::5",
+	 "6 icmp6"},
+	{"NS of a global address to all", "ip6=2001:db8::9>ff02::1 ns=2001:db8::5", "6 icmp6"},
+	{"NS of a link-local address to another", "ip6=fe80::1>2001:db8::6 ns=2001:db8::5",
+	 "allowed"},
+	{"NS of 23 bytes", "ip6=fe80::1>ff02::1 ns=fe80::5 length=23", "6 icmp6"},
+	{"NA", "ip6=fe80::1>ff02::1 na=2001:db8::5", "allowed"},
+	{"NA of a global address", "ip6=2001:db8::5>ff02::1 na=2001:db8::5", "allowed"},
+	{"NA of a global address for another", "ip6=2001:db8::9>ff02::1 na=2001:db8::5", "6 icmp6"},
+	{"NA for another to one", "ip6=2001:db8::9>2001:db8::6 na=2001:db8::5", "6 icmp6"},
+	{"NA that answers for another", "ip6=2001:db8::9>2001:db8::6 answer=2001:db8::5",
+	 "allowed"},
+	{"NA that answers all", "ip6=2001:db8::9>ff02::1 answer=2001:db8::5", "6 icmp6"},
+	{"redirect", "ip6=fe80::1>2001:db8::6 redirect", "allowed"},
+	{"redirect of a global address", "ip6=2001:db8::9>2001:db8::6 redirect", "6 icmp6"},
+	{"redirect of 39 bytes", "ip6=fe80::1>2001:db8::6 redirect length=39", "6 icmp6"},
+	{"NS, tagged", "8021q ip6=fe80::1>ff02::1:ff02:304 ns=fe80::102:304", "allowed"},
+	{"NS, tagged twice", "8021ad 8021q ip6=fe80::1>ff02::1:ff02:304 ns=fe80::102:304",
+	 "allowed"},
+	{"RS from afar", "ip6=fe80::1>ff02::2 rs hops=254", "6 icmp6"},
+	{"RA from afar", "ip6=fe80::1>ff02::1 ra hops=64", "6 icmp6"},
+	{"NS from afar", "ip6=fe80::1>ff02::1:ff02:304 ns=fe80::102:304 hops=0", "6 icmp6"},
+	{"NA from afar", "ip6=fe80::1>ff02::1 na=fe80::1 hops=254", "6 icmp6"},
+	{"NS of code 1", "ip6=fe80::1>ff02::1:ff02:304 ns=fe80::102:304 code=1", "6 icmp6"},
+	{"NS behind an extension", "ip6=fe80::1>fe80::5 dst ns=fe80::5", "6 icmp6"},
+	{"NS in an atomic fragment", "ip6=fe80::1>fe80::5 frag=0 ns=fe80::5", "6 icmp6"},
+	{"NS in a first fragment", "ip6=fe80::1>fe80::5 frag=0+ ns=fe80::5", "6 icmp6 fragment"},
+	{"NS in a later fragment", "ip6=fe80::1>fe80::5 frag=8 ns=fe80::5", "6 icmp6 fragment"},
+	{"echo of a hop limit of 255", "ip6=fe80::1>fe80::5 icmp6 data=32 hops=255", "6 icmp6"},
+	{"ICMPv6 in IPv4", "ip4 proto=58 data=32", V4 "icmp6"},
+
 	{"ARP", "type=0x806 data=46", "non-ip"},
 	{"ARP, tagged", "8021q type=0x806 data=46", "non-ip"},
 	{"LLDP", "type=0x88cc data=46", "non-ip"},
@@ -327,7 +374,8 @@ static bool has_fact(const char *facts, const char *fact)
 
 static bool is_parsed(const struct packet_row *row)
 {
-	return strcmp(row->facts, "malformed") != 0 && strcmp(row->facts, "non-ip") != 0;
+	return strcmp(row->facts, "malformed") != 0 && strcmp(row->facts, "non-ip") != 0 &&
+	       strcmp(row->facts, "allowed") != 0;
 }
 
 static enum rl_reason expected_of(const struct packet_row *row, const struct table *table)
@@ -408,6 +456,22 @@ static void cut_test(void **state)
 			fail_msg("\"%s cut=%u\" is %s", row->words, shape.size,
 				 reason_name(reason));
 	}
+}
+
+/* An extension header that looks like the IPv6 header of neighbour discovery, from afar. */
+static void forged_test(void **state)
+{
+	struct shape shape;
+	uint8_t *extension;
+
+	(void)state;
+	shape_build(&shape, "ip6=2001:db8::9>2001:db8:1::1 dst=4 ns=fe80::5 hops=64");
+	extension = shape.bytes + shape.ip_at + shape.ip_bytes;
+	extension[6] = 58;
+	extension[7] = 255;
+	extension[8] = 0xfe;
+	extension[9] = 0x80;
+	assert_int_equal(run(&shape), RL_REASON_DENIED);
 }
 
 /* Where frames fit a page copies are short: they hold all headers but for long extensions. */
@@ -510,13 +574,30 @@ static bool is_tag(uint32_t type)
 	return type == 0x8100 || type == 0x88a8;
 }
 
-/* What may pass is what is not IP, behind two tags at most. */
-static bool may_pass(const struct shape *shape)
+static uint32_t type_place(const struct shape *shape)
 {
 	uint32_t at = 12;
 
 	for (int tags = 0; tags < 2 && is_tag(type_at(shape, at)); tags++)
 		at += 4;
+	return at;
+}
+
+/* Neighbour discovery: ICMPv6 of its types right behind an IPv6 header with a hop limit of 255. */
+static bool may_be_allowed(const struct shape *shape)
+{
+	uint32_t at = type_place(shape);
+	const uint8_t *ip = shape->bytes + at + 2;
+
+	return type_at(shape, at) == 0x86dd && at + 2 + 48 <= shape->size && ip[6] == 58 &&
+	       ip[7] == 255 && ip[40] >= 133 && ip[40] <= 137 && !ip[41];
+}
+
+/* What may pass is what is not IP, behind two tags at most. */
+static bool may_pass(const struct shape *shape)
+{
+	uint32_t at = type_place(shape);
+
 	return at + 2 <= shape->size && !is_tag(type_at(shape, at)) &&
 	       type_at(shape, at) != 0x0800 && type_at(shape, at) != 0x86dd;
 }
@@ -539,12 +620,14 @@ static void mutation_test(void **state)
 		if (!random_below(4))
 			shape.size = 14 + random_below(shape.size - 13);
 		reason = run(&shape);
-		if (reason != RL_REASON_DENIED && reason != RL_REASON_MALFORMED)
+		if (reason == RL_REASON_ALLOWED)
+			assert_true(may_be_allowed(&shape));
+		else if (reason != RL_REASON_DENIED && reason != RL_REASON_MALFORMED)
 			assert_true(reason == RL_REASON_NON_IP && may_pass(&shape));
 	}
 }
 
-static struct CMUnitTest tests[3 * ARRAY_SIZE(rows) + ARRAY_SIZE(shorts) + 2];
+static struct CMUnitTest tests[3 * ARRAY_SIZE(rows) + ARRAY_SIZE(shorts) + 3];
 static char names[ARRAY_SIZE(tests)][80];
 
 static size_t add_test(size_t count, const char *group, const char *name, CMUnitTestFunction test,
@@ -569,6 +652,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(shorts); i++)
 		count = add_test(count, "short: ", shorts[i].name, short_test, &shorts[i]);
 	count = add_test(count, "", "pieces of a small frame", small_test, NULL);
+	count = add_test(count, "", "forged neighbour discovery", forged_test, NULL);
 	count = add_test(count, "", "no shape escapes", mutation_test, NULL);
 	return _cmocka_run_group_tests("packet", tests, count, run_all, tear_down);
 }

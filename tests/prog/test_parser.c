@@ -24,7 +24,7 @@
 
 /* What a program's loader chooses once is chosen here for every frame. */
 #define const
-#include "packet.h"
+#include "neighbour.h"
 #undef const
 
 #define BATCH     200 /* frames that a policy speaks of */
@@ -60,6 +60,8 @@ static const char *const kinds[] = {
 	"ip6=%s udp data=10",
 	"ip6=%s syn",
 	"ip6=%s icmp6",
+	"ip6=%s>ff02::1:ff00:1 ns=2001:db8::1",
+	"ip6=%s>ff02::1 na=2001:db8::1",
 	"ip6=%s esp",
 	"ip6=%s hop dst=1 routing udp",
 	"ip6=%s ah=1 mobility hip shim6 synack",
@@ -132,12 +134,27 @@ struct seen {
 	struct packet packet;
 };
 
+/* As the program loads it from the frame. */
+static enum parse host_parse_neighbour(struct seen *s)
+{
+	struct neighbour_message m = {0};
+	struct packet *p = &s->packet;
+
+	if (!neighbour_message_may(p))
+		return PARSE_IP;
+	memcpy(&m, s->shape.bytes + p->transport - sizeof(struct ipv6hdr),
+	       neighbour_has_target(p) ? sizeof(m) : MESSAGE_LEAST);
+	return neighbour_message_holds(&m, p->payload) ? PARSE_NEIGHBOUR : PARSE_IP;
+}
+
 static void host_parse(struct seen *s, bool as_skb)
 {
 	frames_are_skbs = as_skb;
 	memset(&s->packet, 0, sizeof(s->packet));
 	s->parse = packet_parse(&s->packet, s->shape.bytes, s->shape.bytes + s->shape.size,
 				s->shape.size, 0);
+	if (s->parse == PARSE_ND_TYPE)
+		s->parse = host_parse_neighbour(s);
 }
 
 /* At xdp and at tc alike, but for what only skbs count. */
@@ -272,6 +289,8 @@ static enum rl_reason expected_of(const struct batch *b, const struct seen *s)
 		return RL_REASON_NON_IP;
 	if (s->parse == PARSE_MALFORMED)
 		return RL_REASON_MALFORMED;
+	if (s->parse == PARSE_NEIGHBOUR)
+		return RL_REASON_ALLOWED;
 	for (size_t i = 0; i < b->rule_count; i++)
 		if (rule_matches(&b->rules[i], &s->packet))
 			return RL_REASON_DENIED;
@@ -324,7 +343,8 @@ static void parser_test(void **state)
 {
 	static struct batch batch;
 	static const enum rl_reason common[] = {RL_REASON_DENIED, RL_REASON_UNMATCHED,
-						RL_REASON_MALFORMED, RL_REASON_NON_IP};
+						RL_REASON_MALFORMED, RL_REASON_NON_IP,
+						RL_REASON_ALLOWED};
 	unsigned long batches = by_hand("RLCTL_BATCHES", BATCHES);
 	size_t reasons[RL_REASON_COUNT] = {0};
 

@@ -133,6 +133,68 @@ static const struct row {
 	 ": over | + 1s | ip4 udp : within | + 1s | ip4 udp : over | # device limit 1mbit per dest "
 	 ": 2 0 0 | # device limit 1/s per source+dport : 2 9 0 | # any limit 1/h : 2 1 0"},
 
+	/* neighbour discovery; addresses that count by themselves */
+	{"neighbour discovery passes limits",
+	 "= any icmp6 limit 1/h burst 1; any limit 1/h burst 1; device limit 1/h burst 1 | "
+	 "9 * ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed | ip6=fe80::1 udp : within | "
+	 "ip6=fe80::1 udp : over | ip6 icmp6 : over | "
+	 "9 * ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed"},
+	{"neighbour discovery of who stands refused",
+	 "= any limit 1/h burst 1 | ip6=fe80::1 udp : within | 9 * ip6=fe80::1 udp : over | "
+	 "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : "
+	 "allowed | ip6=fe80::1 icmp6 : over"},
+	{"neighbour discovery passes bans and denials",
+	 "= any limit 1/h burst 1 over ban 1h source; fe80::/10 deny; any icmp6 deny | "
+	 "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed | "
+	 "ip6=fe80::1 udp : denied | ip6 icmp6 : denied"},
+	{"neighbour discovery is not of a longer prefix, another protocol or family",
+	 "= fe80::/64 icmp6 deny; fe80::1 icmp6 deny; fe80::/9 icmp6 deny; fe80::/10 udp deny; "
+	 "::/0 icmp6 deny | "
+	 "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed | ip6=fe80::1 icmp6 : denied"},
+	{"neighbour discovery denied by name",
+	 "= fe80::/10 icmp6 deny | ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : denied | "
+	 "ip6=::>ff02::1:ff00:2 ns=fe80::2 : unmatched | "
+	 "= any icmp6 deny | ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed"},
+	{"neighbour discovery limited by name, each neighbour for itself",
+	 "= fe80::/10 proto 58 limit 1/h burst 2 | 2 * ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : "
+	 "within | ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : over | "
+	 "ip6=fe80::9>ff02::1:ff00:2 ns=fe80::2 : within | # fe80::/10 icmp6 limit 1/h : 3 1 0"},
+	{"neighbours count one by one",
+	 "= any limit 1/h burst 1 | ip6=fe80::1 udp : within | 2 * ip6=fe80::1 udp : over | "
+	 "ip6=fe80::2 udp : within | ip6=febf::1 udp : within | ip6=febf::2 udp : within | "
+	 "ip6=febf::2 udp : over"},
+	{"beside fe80::/10 networks count", "= any limit 1/h burst 1 | ip6=fec0::1 udp : within | "
+					    "ip6=fec0::2 udp : over | ip6=fe7f::1 "
+					    "udp : within | ip6=fe7f::2 udp : over"},
+	{"behind a NAT64 addresses count one by one",
+	 "= any limit 1/h burst 1 | ip6=64:ff9b::192.0.2.1 udp : within | ip6=64:ff9b::192.0.2.1 "
+	 "udp "
+	 ": over | ip6=64:ff9b::192.0.2.2 udp : within"},
+	{"beside 64:ff9b::/96 networks count",
+	 "= any limit 1/h burst 1 | ip6=64:ff9b:1::1 udp : within | ip6=64:ff9b:1::2 udp : over | "
+	 "ip6=64:ff9b::1:0:1 udp : within | ip6=64:ff9b::2:0:1 udp : over"},
+	{"neighbours by a length that is written",
+	 "= any limit 1/h burst 1 per source/32,56; device limit 1/h burst 3 per source/24,128 | "
+	 "ip6=fe80::1 udp : within | ip6=fe80::2 udp : over"},
+	{"neighbours by source/24, whose other length is the usual one",
+	 "= any limit 1/h burst 1 per source/24 | ip6=fe80::1 udp : within | ip6=fe80::1 udp : "
+	 "over | "
+	 "ip6=fe80::2 udp : within | ip6=2001:db8::1 udp : within | ip6=2001:db8::2 udp : over"},
+	{"neighbours per destination and per port",
+	 "= any limit 1/h burst 1 per dest; any limit 1/h burst 1 per source+dport | "
+	 "ip6=fe80::1>fe80::9 udp : within | ip6=fe80::2>fe80::8 udp : within | "
+	 "ip6=fe80::1>fe80::9 udp=1>7 : over | ip6=fe80::1>fe80::7 udp : over | "
+	 "ip6=fe80::1>fe80::7 udp=1>7 : within"},
+	{"a ban of a neighbour is no other's",
+	 "= any tcp limit 1/h burst 1 over ban 1h source | ip6=fe80::1 tcp : within | ip6=fe80::1 "
+	 "tcp : over | "
+	 "ip6=fe80::1 udp : banned | ip6=fe80::2 udp : unmatched | ip6=fe80::1>ff02::1:ff00:2 "
+	 "ns=fe80::2 : allowed"},
+	{"a new neighbour is new",
+	 "= device new-source limit 1/h burst 2 | ip6=fe80::1 udp : within | ip6=fe80::1 udp : "
+	 "unmatched | "
+	 "ip6=fe80::2 udp : within | ip6=fe80::3 udp : over | ip6=fe80::2 udp : unmatched"},
+
 	/* amounts */
 	{"bytes are the frame's",
 	 "= any limit 1kbyte/h burst 3028byte | 50 * ip4 udp data=18 : within | ip4 udp : over"},
