@@ -517,6 +517,7 @@ struct rl_instance {
 	__u32 hot_sets;     /* of the hot table, a power of two; 0: there is none */
 	__u64 hot_seed[2];  /* of its hash */
 	__u32 raw_ip;       /* 1: the device's packets have no Ethernet header */
+	__u32 outer_ip;     /* 1: but there may be the headers of a tunnel before them */
 	__u32 made_clsact;  /* 1: the device's clsact is ours to take away */
 	__u32 put_fq;       /* 1: so is its fq, and what was there is to come back */
 	__u32 root_size; /* bytes of root_options; root_handle 0: the kernel's default was there */

@@ -224,9 +224,12 @@ static int link_check(const char *device, struct rl_instance *info)
 	case ARPHRD_TUNNEL:
 	case ARPHRD_TUNNEL6:
 	case ARPHRD_SIT:
+		info->raw_ip = 1;
+		return 0;
 	case ARPHRD_IPGRE:
 	case ARPHRD_IP6GRE:
 		info->raw_ip = 1;
+		info->outer_ip = 1;
 		return 0;
 	}
 	fail("%s: its packets begin with neither Ethernet nor IP, which --hook %s needs", device,

@@ -46,14 +46,15 @@ static enum bpf_map_type lru_type(const struct rl_instance *info)
 	return info->table == RL_TABLE_CPU ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_LRU_HASH;
 }
 
-/* Only frames of XDP may have headers outside of what can be read in place. */
+/* Only XDP and GRE devices may have headers outside of what can be read in place. */
 static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
 	uint32_t reach = info->mtu > ONE_PIECE ? RL_HEADERS_REACH : RL_HEADERS_REACH_SMALL;
 
 	skel->rodata->headers_reach = reach;
 	bpf_map__set_value_size(skel->maps.headers, RL_HEADERS_SIZE(reach));
-	bpf_map__set_autocreate(skel->maps.headers, info->hook == RL_HOOK_XDP);
+	bpf_map__set_autocreate(skel->maps.headers, info->hook == RL_HOOK_XDP || info->outer_ip);
+	skel->rodata->frames_have_outer = info->outer_ip;
 }
 
 struct rlctl_bpf *object_open(const struct rl_instance *info)

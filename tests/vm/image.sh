@@ -26,7 +26,8 @@ mount nice nproc nsenter nstat ping ps readlink rm sed sleep sort ss stat sysctl
 umount wc paste xargs xdp-filter xdp-loader'
 
 # Loaded at boot with what they need, for nothing in the guest loads them by need.
-MODULES='veth dummy 8021q bridge bonding sch_ingress sch_fq cls_bpf cls_matchall act_bpf act_gact act_police'
+MODULES='veth dummy 8021q bridge bonding sch_ingress sch_fq cls_bpf cls_matchall act_bpf act_gact act_police
+ip_gre ip6_gre'
 
 # put FILE…: into the root, at the path it has here.
 put() { cp -L --parents -t "$ROOT" "$@"; }
