@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The checks of `rlctl doctor`: each looks at one thing and says what it found. A check is a row of
- * MACHINE_CHECKS or DEVICE_CHECKS and a function check_NAME() in doctor_machine.c or
- * doctor_device.c.
+ * MACHINE_CHECKS or DEVICE_CHECKS and a function check_NAME() in doctor_machine.c, doctor_device.c
+ * or doctor_frames.c.
  */
 #ifndef RLCTL_DOCTOR_H
 #define RLCTL_DOCTOR_H
@@ -37,6 +37,7 @@
 	X(gro_hw, "gro-hw",                                                                     \
 	  "packets merged before XDP count as one, and drivers refuse "                         \
 	  "native XDP")                                                                         \
+	X(carriers, "carriers", "no limit applies to the IP packets in PPPoE and MPLS frames")  \
 	X(vlan, "vlan", "a tag that hardware takes off is not in the packet XDP sees")          \
 	X(drops, "drops", "what the device loses itself no rule decides about")
 

@@ -233,7 +233,8 @@ const struct verb verbs[] = {
 		.summary = "Look for what may be wrong, and say what mends it",
 		.options = OPTIONS_COMMON | OPTION_BIT(INTERFACE),
 		.device = DEVICE_MAY,
-		.uses = PRIVILEGES_LOAD | PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGE_BIT(SYS_PTRACE),
+		.uses = PRIVILEGES_LOAD | PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGE_BIT(SYS_PTRACE) |
+			PRIVILEGE_BIT(NET_RAW),
 		.run = cmd_doctor,
 	},
 	{

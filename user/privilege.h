@@ -19,7 +19,8 @@
 	X(DAC_READ_SEARCH)  /* read files of users */                                   \
 	X(DAC_OVERRIDE)     /* write to folders of users */                             \
 	X(CHOWN)            /* give pins to a group */                                  \
-	X(NET_BIND_SERVICE) /* listen at a port below 1024 */
+	X(NET_BIND_SERVICE) /* listen at a port below 1024 */                           \
+	X(NET_RAW)          /* see which frames come in */
 
 enum privilege {
 #define PRIVILEGE_ID(name) PRIVILEGE_##name,

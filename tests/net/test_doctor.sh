@@ -38,7 +38,7 @@ link_xdp() { in_ns B ip link set dev "$DEVICE" "$@"; }
 # ---- what is well
 
 CHECKS=(privilege kernel features program jit btf memlock bpffs leftovers link native programs mode tcx tcx
-	instances trial mtu queues gro lro gro-hw vlan drops)
+	instances trial mtu queues gro lro gro-hw carriers vlan drops)
 
 test_well() {
 	local check
@@ -114,6 +114,28 @@ test_trial() {
 }
 on_trial() { is "$(rl B show)" 'rule 192.0.2.1 deny'; }
 unattended() { flock -n "$(ns_pins B)/veth-B-xdp/trial" true; }
+
+# carrier ETHERTYPE: frames of it come in until the test ends.
+carrier() {
+	[[ -z ${CARRIER:-} ]] || kill -KILL -- "-$CARRIER"
+	bg in_ns A python3 -c 'import socket, sys, time
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(("veth-A", 0))
+while True:
+    out.send(b"\2" * 12 + bytes.fromhex(sys.argv[1]) + bytes(46))
+    time.sleep(0.02)' "$1"
+	CARRIER=$BG_PID
+}
+
+test_carriers() {
+	in_ns B ethtool -K veth-B gro on && rl B attach veth-B && look 0 veth-B && found carriers ok || return
+	carrier 0806 && eventually 5 counted_non_ip && look 0 veth-B && found carriers ok 'none within' || return
+	carrier 8864 && look 0 veth-B && found carriers warn 'PPPoE sessions pass' || return
+	carrier 810000078847 && look 0 veth-B && found carriers warn 'MPLS pass' || return
+	kill -KILL -- "-$CARRIER" && look 0 veth-B && found carriers ok 'none within' && rl B detach veth-B || return
+	carrier 8864 && look 0 veth-B && found carriers ok 'nothing of ours' && kill -KILL -- "-$CARRIER"
+}
+counted_non_ip() { stat_of B '.reasons["non-ip"].packets > 0'; }
 
 # ---- leftovers
 
@@ -202,6 +224,7 @@ t 'a device that is down' test_down
 t 'queues' test_queues
 t 'queues in the way of native XDP' test_native_queues
 t 'a trial' test_trial
+t 'PPPoE and MPLS' test_carriers
 t 'left over' test_left_over
 t 'not left over: somebody is at work' test_in_work
 t 'no bpffs' test_no_bpffs
