@@ -532,4 +532,7 @@ struct rl_clocks {
 	__u64 monotonic_ns;
 };
 
+/* Is there a network namespace of that inode number? */
+enum rl_netns { RL_NETNS_UNKNOWN, RL_NETNS_NONE, RL_NETNS_LISTED };
+
 #endif

@@ -175,17 +175,21 @@ struct heap {
 	size_t count;
 };
 
-static void left_over(const char *path, const char *device, void *arg)
+static void left_over(const char *path, const char *device, enum rl_hook hook, void *arg)
 {
 	struct heap *heap = arg;
 	char remedy[REMEDY_MAX];
 
 	heap->count++;
 	if (device)
-		snprintf(remedy, sizeof(remedy), "rlctl detach %s", device);
-	else /* of a namespace that is gone, or where the device's pins were */
-		snprintf(remedy, sizeof(remedy), "rm -r %s", path);
-	doctor_finds(heap->doctor, HEALTH_WARN, remedy, "%s: no program uses these maps", path);
+		snprintf(remedy, sizeof(remedy), "rlctl detach %s --hook %s", device,
+			 hook_name(hook));
+	else
+		snprintf(remedy, sizeof(remedy), "attach or detach on any device clears it");
+	doctor_finds(heap->doctor, HEALTH_WARN, remedy,
+		     device ? "%s: no program on the device uses these maps"
+			    : "%s: the namespace is gone",
+		     path);
 }
 
 void check_leftovers(struct doctor *doctor)

@@ -319,7 +319,7 @@ static int instance_leave(const char *root, const char *path, const char *device
 	} else if (ret == -ENOENT || ret == -EPROTO || ret == -ELOOP) {
 		ret = 0; /* half made, of another version, or a link is in a pin's place */
 	}
-	xdp_remains_clear(path, 0);
+	xdp_remains_clear(path);
 	if (!ret)
 		ret = pins_clear(path);
 	close(lock);

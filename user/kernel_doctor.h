@@ -66,6 +66,8 @@ bool bpffs_mounted(const char *bpffs);
 /* Pins that belong to nothing any more: calls `visit` with the path and, where it is of this
  * namespace, the device. Not those that another process is at work on. */
 void pins_leftovers(const char *bpffs,
-		    void (*visit)(const char *path, const char *device, void *arg), void *arg);
+		    void (*visit)(const char *path, const char *device, enum rl_hook hook,
+				  void *arg),
+		    void *arg);
 
 #endif

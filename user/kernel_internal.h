@@ -173,9 +173,6 @@ int xdp_program_detach(const char *device, uint32_t map_id);
 int xdp_program_replace(const struct instance *instance, uint32_t map_id);
 int tc_program_replace(const struct instance *instance, uint32_t map_id);
 
-/* Clears what libxdp pinned of the instance for dispatchers other than the one that lives, 0 when
- * none is on the device. */
-void xdp_remains_clear(const char *path, uint32_t living);
 /* fail(): why attaching failed. Returns the error. */
 int xdp_report(const char *device, int error);
 int tc_report(const char *device, int error);
@@ -225,6 +222,26 @@ int clsact_make(const char *device, struct rl_instance *info, int info_fd);
 /* Takes away what the instance made and nobody else uses; another device of that name is left
  * alone. An error where trying again may help. */
 int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info);
+
+/* ---- kernel_liveness.c: is it still held? Silent; whatever cannot be asked lives. */
+
+struct liveness { /* all zero at first */
+	struct liveness_bpf *skel;
+	bool asked;
+};
+void liveness_close(struct liveness *liveness);
+
+/* No network namespace has that inode number. */
+bool netns_is_gone(struct liveness *liveness, uint32_t inode);
+/* Has the program more references than those that are known? */
+bool program_is_held(struct liveness *liveness, uint32_t program, uint32_t known);
+
+/* ---- kernel_remains.c: libxdp's pins of dispatchers that nothing else holds. Silent. */
+
+/* How many dispatchers have the instance's program behind them; with `clear` their pins go, and the
+ * programs some time later. */
+int xdp_remains(struct liveness *liveness, const char *path, bool clear);
+void xdp_remains_clear(const char *path);
 
 /* ---- kernel_sweep.c */
 

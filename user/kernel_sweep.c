@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a network namespace leaves when it is deleted: pins that nobody inside it can reach any
- * more. Their maps are used by no loaded program, which shows from everywhere. What a living one
- * has is its own affair: what looks left over there may be half made, or is still to be told of.
+/* Pins of network namespaces that were deleted, which nobody can reach from inside any more. Their
+ * maps are used by no program that anything but pins holds: that shows from everywhere, and is
+ * asked first. The pins of a living namespace are its own affair: they may be half made, or their
+ * loss is still to be told.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -18,6 +20,9 @@
 #include "kernel_doctor.h"
 #include "kernel_internal.h"
 #include "kernel_tcx.h"
+
+#define UNLOAD_WAIT_US 10000 /* a program goes an RCU grace period after its pin */
+#define UNLOAD_WAITS   100
 
 /* Does any program in the kernel use the map? Where that may not be asked, one may. */
 static bool is_used(uint32_t map)
@@ -36,90 +41,71 @@ static bool is_used(uint32_t map)
 	return errno != ENOENT;
 }
 
+/* Its maps are used by no program, or by programs that only pins hold: those of dispatchers, and
+ * that of a link whose device is gone. */
+static bool is_idle(struct liveness *liveness, const char *path)
+{
+	uint32_t policy;
+	int ret = pins_policy_id(path, &policy);
+
+	if (ret) /* -ENOENT: half made, or half removed */
+		return ret == -ENOENT;
+	return tcx_link_is_dead(path) || !is_used(policy) || xdp_remains(liveness, path, false);
+}
+
+/* A namespace's folder is called after its inode number. */
+static bool is_of_gone_netns(struct liveness *liveness, const char *name)
+{
+	char *end;
+	unsigned long inode = strtoul(name, &end, 10);
+
+	return end != name && !*end && inode <= UINT32_MAX && netns_is_gone(liveness, inode);
+}
+
+/* Clears the pins of dispatchers, and waits for the programs to go with them. */
+static void remains_clear(struct liveness *liveness, const char *path)
+{
+	uint32_t policy;
+
+	if (!xdp_remains(liveness, path, true) || pins_policy_id(path, &policy))
+		return;
+	for (int i = 0; i < UNLOAD_WAITS && is_used(policy); i++)
+		usleep(UNLOAD_WAIT_US);
+}
+
 /* One instance's folder. An attach that is under way holds the lock; it is waited for. */
-static void instance_sweep(const char *path)
+static void instance_sweep(struct liveness *liveness, const char *path)
 {
 	int lock = pins_lock(path, false);
-	uint32_t policy;
-	int ret;
 
 	if (lock < 0)
 		return;
-	xdp_remains_clear(path, 0);
-	ret = pins_policy_id(path, &policy); /* -ENOENT: half made, or half removed */
-	if (ret == -ENOENT || (!ret && (tcx_link_is_dead(path) || !is_used(policy))))
+	remains_clear(liveness, path);
+	if (is_idle(liveness, path))
 		pins_remove(path);
 	close(lock);
 }
 
-static void namespace_sweep(const char *path)
+static void namespace_sweep(struct liveness *liveness, const char *folder, const char *netns)
 {
-	char instance[INSTANCE_PATH_MAX + 32];
+	char path[INSTANCE_PATH_MAX + 32];
 	struct dirent *entry;
-	DIR *dir = opendir(path);
+	DIR *dir = opendir(folder);
 
 	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && snprintf(instance, sizeof(instance), "%s/%s", path,
-							entry->d_name) < INSTANCE_PATH_MAX)
-			instance_sweep(instance);
+		if (entry->d_name[0] != '.' &&
+		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
+			    INSTANCE_PATH_MAX &&
+		    is_idle(liveness, path) && is_of_gone_netns(liveness, netns))
+			instance_sweep(liveness, path);
 	if (dir)
 		closedir(dir);
-}
-
-/* Is the namespace the one of a process? */
-static bool process_is_in(const char *inode)
-{
-	char path[280], link[64], wanted[64];
-	struct dirent *entry;
-	DIR *dir = opendir("/proc");
-	bool found = !dir;
-
-	snprintf(wanted, sizeof(wanted), "net:[%.24s]", inode);
-	while (!found && (entry = readdir(dir))) {
-		ssize_t size;
-
-		snprintf(path, sizeof(path), "/proc/%s/ns/net", entry->d_name);
-		size = readlink(path, link, sizeof(link) - 1);
-		if (size < 0)
-			continue;
-		link[size] = '\0';
-		found = !strcmp(link, wanted);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
-/* Has the namespace a name, as `ip netns` gives them? */
-static bool netns_is_named(const char *inode)
-{
-	struct dirent *entry;
-	DIR *dir = opendir("/run/netns");
-	bool found = false;
-
-	while (dir && !found && (entry = readdir(dir))) {
-		char path[300], number[24];
-		struct stat netns;
-
-		snprintf(path, sizeof(path), "/run/netns/%s", entry->d_name);
-		if (stat(path, &netns))
-			continue;
-		snprintf(number, sizeof(number), "%ju", (uintmax_t)netns.st_ino);
-		found = !strcmp(number, inode);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
-static bool netns_lives(const char *inode)
-{
-	return netns_is_named(inode) || process_is_in(inode);
 }
 
 void pins_sweep(const char *root)
 {
-	char all[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX + 32];
+	char all[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 32];
+	struct liveness liveness = {0};
 	struct dirent *entry;
 	DIR *dir;
 
@@ -127,18 +113,20 @@ void pins_sweep(const char *root)
 	*strrchr(all, '/') = '\0';
 	dir = opendir(all);
 	while (dir && (entry = readdir(dir))) {
-		snprintf(path, sizeof(path), "%s/%.24s", all, entry->d_name);
-		if (entry->d_name[0] != '.' && strcmp(path, root) && !netns_lives(entry->d_name))
-			namespace_sweep(path);
+		snprintf(folder, sizeof(folder), "%s/%.24s", all, entry->d_name);
+		if (entry->d_name[0] != '.' && strcmp(folder, root))
+			namespace_sweep(&liveness, folder, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
+	liveness_close(&liveness);
 }
 
 /* ---- what doctor sees of it */
 
 struct leftovers {
-	void (*visit)(const char *path, const char *device, void *arg);
+	struct liveness liveness;
+	void (*visit)(const char *path, const char *device, enum rl_hook hook, void *arg);
 	void *arg;
 };
 
@@ -153,28 +141,23 @@ static bool is_busy(const char *path)
 	return busy;
 }
 
+/* In this namespace: the device has no program of the instance. */
 static bool is_left_over(const char *path, const char *device, enum rl_hook hook)
 {
 	struct device_program program;
 	struct instance_maps maps;
 	uint32_t policy;
-	int ret;
+	int ret = pins_open(path, false, &maps);
 
-	if (is_busy(path))
-		return false;
-	ret = pins_open(path, false, &maps);
 	if (ret)
 		return ret == -ENOENT;
 	ret = map_id(maps.policy, &policy);
 	maps_close(&maps);
-	if (ret)
-		return false;
-	return device ? device_program_find(device, hook, policy, &program) == -ENOENT
-		      : tcx_link_is_dead(path) || !is_used(policy);
+	return !ret && device_program_find(device, hook, policy, &program) == -ENOENT;
 }
 
-/* All instances below the folder of a namespace. */
-static void leftovers_in(const char *folder, bool of_this_namespace, const struct leftovers *left)
+/* All instances below the folder of a namespace; netns is NULL for this one. */
+static void leftovers_in(const char *folder, const char *netns, struct leftovers *left)
 {
 	char path[2 * INSTANCE_PATH_MAX], device[IF_NAMESIZE];
 	struct dirent *entry;
@@ -182,40 +165,42 @@ static void leftovers_in(const char *folder, bool of_this_namespace, const struc
 	DIR *dir = opendir(folder);
 
 	while (dir && (entry = readdir(dir))) {
-		const char *name = NULL;
-
-		if (!pins_name_split(entry->d_name, device, &hook))
+		if (!pins_name_split(entry->d_name, device, &hook) ||
+		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >=
+			    INSTANCE_PATH_MAX ||
+		    is_busy(path))
 			continue;
-		if (of_this_namespace)
-			name = device;
-		if (snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
-			    INSTANCE_PATH_MAX &&
-		    is_left_over(path, name, hook))
-			left->visit(path, name, left->arg);
+		if (!netns && is_left_over(path, device, hook))
+			left->visit(path, device, hook, left->arg);
+		else if (netns && is_idle(&left->liveness, path) &&
+			 is_of_gone_netns(&left->liveness, netns))
+			left->visit(path, NULL, hook, left->arg);
 	}
 	if (dir)
 		closedir(dir);
 }
 
 void pins_leftovers(const char *bpffs,
-		    void (*visit)(const char *path, const char *device, void *arg), void *arg)
+		    void (*visit)(const char *path, const char *device, enum rl_hook hook,
+				  void *arg),
+		    void *arg)
 {
-	const struct leftovers left = {visit, arg};
+	struct leftovers left = {.visit = visit, .arg = arg};
 	char root[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 32];
 	struct dirent *entry;
 	DIR *dir;
 
 	if (!bpffs_mounted(bpffs) || pins_root(bpffs, false, root))
 		return;
-	leftovers_in(root, true, &left);
+	leftovers_in(root, NULL, &left);
 	snprintf(folder, sizeof(folder), "%s/rlctl", bpffs);
 	dir = opendir(folder);
 	while (dir && (entry = readdir(dir))) {
 		snprintf(folder, sizeof(folder), "%.200s/rlctl/%.24s", bpffs, entry->d_name);
-		if (entry->d_name[0] != '.' && strcmp(folder, root) != 0 &&
-		    !netns_lives(entry->d_name))
-			leftovers_in(folder, false, &left);
+		if (entry->d_name[0] != '.' && strcmp(folder, root) != 0)
+			leftovers_in(folder, entry->d_name, &left);
 	}
 	if (dir)
 		closedir(dir);
+	liveness_close(&left.liveness);
 }

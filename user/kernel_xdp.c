@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* XDP programs on devices, through libxdp: attach, detach, and finding ours among others. */
-#include <dirent.h>
 #include <errno.h>
 #include <linux/if_link.h>
 #include <string.h>
@@ -340,13 +339,6 @@ static int dispatched_add(const struct instance *instance, int ifindex, enum xdp
 	return ret ? xdp_report(instance->device, ret) : 0;
 }
 
-static uint32_t dispatcher_id(int ifindex)
-{
-	LIBBPF_OPTS(bpf_xdp_query_opts, query);
-
-	return bpf_xdp_query(ifindex, 0, &query) ? 0 : query.prog_id;
-}
-
 /* Behind the dispatcher: the new one comes beside the old one, which then leaves. Meanwhile a
  * packet that both let through is charged twice. */
 static int dispatched_replace(const struct instance *instance, int ifindex, uint32_t wanted)
@@ -364,7 +356,7 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 		return ret;
 	for (int i = 0; ret >= 0 && i < old.count; i++)
 		ret = one_detach(device, wanted, old.ids[i]);
-	xdp_remains_clear(instance->path, dispatcher_id(ifindex));
+	xdp_remains_clear(instance->path);
 	if (ret >= 0) /* 1: somebody else took it off */
 		return 0;
 	fail("%s: the program before could not be taken off: %s: it runs beside the new one, and a "
@@ -385,80 +377,4 @@ int xdp_program_replace(const struct instance *instance, uint32_t wanted)
 	if (ret)
 		return lone_replace(instance, ifindex, &old);
 	return dispatched_replace(instance, ifindex, wanted);
-}
-
-/* ---- what a dispatcher leaves that was taken off the device by force, or went with it: libxdp's
- * pins, which keep the programs behind it loaded, and ours has all of our maps */
-
-static bool pin_uses(const char *path, uint32_t wanted)
-{
-	int fd = bpf_obj_get(path);
-	uint32_t id;
-	bool uses = program_uses(fd, wanted, &id) > 0;
-
-	if (fd >= 0)
-		close(fd);
-	return uses;
-}
-
-/* Calls for each pin of a dispatcher's folder, until one answers true. */
-static bool pins_any(const char *folder, bool (*is)(const char *path, uint32_t wanted),
-		     uint32_t wanted)
-{
-	char path[INSTANCE_PATH_MAX + 544];
-	struct dirent *entry;
-	DIR *dir = opendir(folder);
-	bool found = false;
-
-	while (dir && !found && (entry = readdir(dir))) {
-		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		found = entry->d_name[0] != '.' && is(path, wanted);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
-static bool pin_remove(const char *path, uint32_t wanted __attribute__((unused)))
-{
-	unlink(path);
-	return false;
-}
-
-/* Of a dispatcher other than this one. */
-static bool is_remains(const char *name, uint32_t living)
-{
-	uint32_t ifindex, id;
-
-	return sscanf(name, "dispatch-%u-%u", &ifindex, &id) == 2 && id != living;
-}
-
-void xdp_remains_clear(const char *path, uint32_t living)
-{
-	char bpffs[INSTANCE_PATH_MAX], all[INSTANCE_PATH_MAX + 8], folder[INSTANCE_PATH_MAX + 280];
-	struct dirent *entry;
-	uint32_t policy;
-	int lock;
-	DIR *dir;
-
-	if (pins_policy_id(path, &policy))
-		return;
-	snprintf(bpffs, sizeof(bpffs), "%s", path);
-	for (int i = 0; i < 3; i++) /* rlctl/NETNS/DEVICE-HOOK */
-		*strrchr(bpffs, '/') = '\0';
-	snprintf(all, sizeof(all), "%s/xdp", bpffs);
-	/* As libxdp does, which pins a dispatcher before it is used. */
-	lock = pins_lock(all, false);
-	dir = opendir(all);
-	while (dir && (entry = readdir(dir))) {
-		snprintf(folder, sizeof(folder), "%s/%s", all, entry->d_name);
-		if (!is_remains(entry->d_name, living) || !pins_any(folder, pin_uses, policy))
-			continue;
-		pins_any(folder, pin_remove, 0);
-		rmdir(folder);
-	}
-	if (dir)
-		closedir(dir);
-	if (lock >= 0)
-		close(lock);
 }

@@ -22,8 +22,8 @@ cd "$(dirname "$0")/../.."
 
 # Busybox stands in for the rest.
 TOOLS='bash awk basename bpftool cat cmp cp cut dirname env ethtool find grep head ip jq kill ls mkdir mktemp
-mount nice nproc nsenter nstat ping ps readlink rm sed sleep sort ss stat sysctl tail tc timeout touch tr
-umount wc paste xargs xdp-filter xdp-loader'
+flock mount nice nproc nsenter nstat ping ps readlink rm sed sleep sort ss stat sysctl tail tc timeout touch tr
+setpriv umount wc paste xargs xdp-filter xdp-loader'
 
 # Loaded at boot with what they need, for nothing in the guest loads them by need.
 MODULES='veth dummy 8021q bridge bonding sch_ingress sch_fq cls_bpf cls_matchall act_bpf act_gact act_police
