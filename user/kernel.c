@@ -187,17 +187,19 @@ const char *pins_remedy(int error)
 }
 
 /* Says why an instance could not be opened. */
-int report_closed(const char *device, int error)
+int report_closed(const char *device, enum rl_hook hook, int error)
 {
+	const char *option = hook ? " --hook " : "", *at = hook ? hook_name(hook) : "";
+
 	switch (error) {
 	case -ENOENT:
 		fail("%s: nothing attached: `rlctl attach %s`", device, device);
 		break;
 	case -ESTALE:
 		fail("%s: our program is gone from the device (it was removed, or the device is a "
-		     "new one of that name): `rlctl attach %s` starts anew, `rlctl detach %s` "
-		     "clears up",
-		     device, device, device);
+		     "new one of that name): `rlctl attach %s%s%s` starts anew, `rlctl detach %s "
+		     "--hook %s` clears up",
+		     device, device, option, at, device, hook_name(hook));
 		break;
 	case -EPROTO:
 		fail("%s: attached by another version of rlctl: detach with that one, or `rlctl "
@@ -282,11 +284,11 @@ static bool is_meant(const struct target *target, const char *name, char device[
 
 /* One of several that could not be opened. An error that makes the whole incomplete, or what was
  * there of that kind: what is gone is none, and another version's was never ours to look at. */
-static int open_failed(const char *device, int error, int before)
+static int open_failed(const char *device, enum rl_hook hook, int error, int before)
 {
 	if (error == -ENOENT || error == -ESTALE)
 		return before;
-	report_closed(device, error);
+	report_closed(device, hook, error);
 	return error == -EPROTO ? before : error;
 }
 
@@ -309,7 +311,7 @@ int instance_for_each(const struct target *target,
 		if (ret) {
 			int *kept = ret == -EACCES ? &refused : &unseen;
 
-			*kept = open_failed(device, ret, *kept);
+			*kept = open_failed(device, hook, ret, *kept);
 			ret = 0; /* those that can be looked at come first */
 			continue;
 		}
@@ -323,53 +325,70 @@ int instance_for_each(const struct target *target,
 	return !ret && !visited ? refused : ret;
 }
 
-/* The one set of pins that is meant; *device and *hook of it. */
-static int pins_choose(const struct target *target, const struct pin_list *list,
-		       char device[IF_NAMESIZE], enum rl_hook *hook)
+/* The one of those that are meant that is taken. */
+struct choice {
+	char device[IF_NAMESIZE];
+	enum rl_hook hook;
+	int meant, living;
+};
+
+/* The first that lives, or the first. One that is alone is taken unasked. */
+static void choice_add(const char *root, const char *device, enum rl_hook hook, bool alone,
+		       struct choice *choice)
 {
-	int found = 0;
+	bool lives = alone || instance_lives(root, device, hook);
 
-	for (int i = 0; i < list->count; i++) {
-		char name[IF_NAMESIZE];
-		enum rl_hook at;
-
-		if (!is_meant(target, list->entries[i]->d_name, name, &at))
-			continue;
-		if (found++)
-			continue;
-		memcpy(device, name, sizeof(name));
-		*hook = at;
+	if (!choice->meant || (lives && !choice->living)) {
+		memcpy(choice->device, device, sizeof(choice->device));
+		choice->hook = hook;
 	}
-	if (found == 1)
-		return 0;
-	if (found > 1) {
+	choice->meant++;
+	choice->living += lives;
+}
+
+/* The one set of pins that is meant: what is left of others that are dead does not count. */
+static int pins_choose(const struct target *target, const struct pin_list *list,
+		       struct choice *choice)
+{
+	char device[IF_NAMESIZE];
+	enum rl_hook hook;
+	int meant = 0;
+
+	for (int i = 0; i < list->count; i++)
+		meant += is_meant(target, list->entries[i]->d_name, device, &hook);
+	for (int i = 0; i < list->count; i++)
+		if (is_meant(target, list->entries[i]->d_name, device, &hook))
+			choice_add(list->root, device, hook, meant == 1, choice);
+	if (choice->living > 1) {
 		fail("there are several instances: say which with -i DEV%s (`rlctl status` lists "
 		     "them)",
 		     target->device ? " --hook HOOK" : "");
 		return -ENOTUNIQ;
 	}
+	if (choice->meant)
+		return 0;
 	if (target->device)
-		return report_closed(target->device, -ENOENT);
+		return report_closed(target->device, RL_HOOK_XDP, -ENOENT);
 	fail("nothing attached: `rlctl attach DEV`");
 	return -ENOENT;
 }
 
 static int open_for(const struct target *target, enum use use, struct instance *out)
 {
-	char device[IF_NAMESIZE], path[INSTANCE_PATH_MAX];
+	char path[INSTANCE_PATH_MAX];
 	struct pin_list list = {0};
-	enum rl_hook hook = RL_HOOK_XDP;
+	struct choice choice = {.hook = RL_HOOK_XDP};
 	int ret = pins_list(target, &list);
 
 	if (!ret)
-		ret = pins_choose(target, &list, device, &hook);
+		ret = pins_choose(target, &list, &choice);
 	if (!ret)
-		ret = pins_path(list.root, device, hook, path);
+		ret = pins_path(list.root, choice.device, choice.hook, path);
 	pins_list_clear(&list);
 	if (ret)
 		return ret;
-	ret = instance_open_at(path, device, hook, use, out);
-	return ret ? report_closed(device, ret) : 0;
+	ret = instance_open_at(path, choice.device, choice.hook, use, out);
+	return ret ? report_closed(choice.device, choice.hook, ret) : 0;
 }
 
 int instance_open(const struct target *target, bool write, struct instance *out)

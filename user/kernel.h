@@ -123,13 +123,13 @@ const char *table_name(enum rl_table table);
 int instance_attach(const struct target *target, const struct attach_options *options,
 		    struct policy *policy, const struct policy_context *text);
 
-/* Removes our program from the hook, or where none is named from the only one there is on the
- * device, and pins and maps with it; other programs stay. */
+/* Removes our program from the hook, or where none is named from the only one that has one on the
+ * device, and pins and maps with it; other programs stay. Where none is named, also what is left of
+ * others. */
 int instance_detach(const struct target *target);
 
-/* Which hooks of target->device have an instance, of whatever version, or what is left of one;
- * bits.
- */
+/* Which hooks of target->device have an instance, of whatever version, that lives; where none does,
+ * which have what is left of one. Bits. */
 int instance_hooks(const struct target *target, unsigned int *out);
 
 /* Opens the instance on the hook of target->device, both of which are named, to be replaced: as

@@ -302,10 +302,9 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 	return ret;
 }
 
-/* Takes the qdiscs of an instance without a program off the device and then clears its pins: while
- * these are there detach can be told again. Both under the lock of the hooks, so that an instance
- * that is handed clsact will look after it. Silent. */
-static int instance_leave(const char *root, const char *path, const char *device)
+/* While the pins are there detach can be told again. Both under the lock of the hooks, so that an
+ * instance that is handed clsact will look after it. */
+int instance_leave(const char *root, const char *path, const char *device)
 {
 	struct instance instance;
 	int lock = pins_lock(root, true), ret;
@@ -393,6 +392,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 		return ret;
 	setenv("LIBXDP_BPFFS", target->bpffs, 1);
 	pins_sweep(root);
+	hooks_clear(root, target->device, target->hook);
 	lock = pins_lock(path, true);
 	if (lock < 0) {
 		fail("%s: %s%s", path, strerror(-lock), pins_remedy(lock));
@@ -415,43 +415,6 @@ int instance_attach(const struct target *target, const struct attach_options *op
 }
 
 /* ---- detach */
-
-/* Which hooks of the device have pins, as bits. */
-static unsigned int hooks_pinned(const char *root, const char *device)
-{
-	unsigned int hooks = 0;
-
-	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++) {
-		char path[INSTANCE_PATH_MAX];
-
-		if (!pins_path(root, device, hook, path) && !access(path, F_OK))
-			hooks |= 1u << hook;
-	}
-	return hooks;
-}
-
-int instance_hooks(const struct target *target, unsigned int *out)
-{
-	char root[INSTANCE_PATH_MAX];
-	int ret = pins_root(target->bpffs, false, root);
-
-	if (!ret)
-		*out = hooks_pinned(root, target->device);
-	return ret;
-}
-
-/* The hook that is named, or the only one; where there is none, any. */
-static int hook_choose(const char *root, const struct target *target, enum rl_hook *out)
-{
-	unsigned int hooks = hooks_pinned(root, target->device);
-
-	*out = target->hook >= 0 ? target->hook : hooks ? __builtin_ctz(hooks) : RL_HOOK_XDP;
-	if (target->hook >= 0 || !(hooks & (hooks - 1)))
-		return 0;
-	fail("%s: has several instances: say which with --hook (`rlctl status %s` lists them)",
-	     target->device, target->device);
-	return -ENOTUNIQ;
-}
 
 int place_program_detach(const char *path, const char *device, enum rl_hook hook)
 {
@@ -509,5 +472,7 @@ int instance_detach(const struct target *target)
 	if (!ret)
 		ret = place_vacate(path, target->device, hook);
 	close(lock);
+	if (target->hook < 0)
+		hooks_clear(root, target->device, hook);
 	return ret;
 }

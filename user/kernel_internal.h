@@ -155,10 +155,27 @@ int pins_program_find(const char *path, const char *device, enum rl_hook hook,
 /* -ENOENT also where another one has taken the place of this one. */
 int instance_program_find(const struct instance *instance, struct device_program *out);
 
+/* Takes the qdiscs of an instance without a program off the device and then clears its pins, whose
+ * lock is held. Silent. */
+int instance_leave(const char *root, const char *path, const char *device);
+
 /* fail(): the kernel did not take the instance's maps, or its program; and why, as far as it can be
  * found out. Returns the error. */
 int report_refused(const char *device, const struct rl_instance *info, enum refused what,
 		   int error);
+
+/* ---- kernel_hooks.c: which hooks of a device have an instance */
+
+/* Are there pins, and is their program on the device, as far as can be told? */
+bool instance_lives(const char *root, const char *device, enum rl_hook hook);
+
+/* The hook that is named, or the only one that lives; where none does, any that has pins. Reports.
+ */
+int hook_choose(const char *root, const struct target *target, enum rl_hook *out);
+
+/* Clears pins at the device's hooks, but for one, whose program is gone. With no lock held, for an
+ * attach or a detach may be under way there. Silent. */
+void hooks_clear(const char *root, const char *device, enum rl_hook except);
 
 /* ---- kernel_xdp.c, kernel_tc.c: the same for one kind of hook. Attaching is the last step, and
  * reports; detaching where nothing of ours is does nothing. */
@@ -348,6 +365,6 @@ int instance_open_path(const char *path, const char *device, bool write, struct 
  * is gone, -EPROTO where it is of another version; what report_closed says. */
 int instance_open_at(const char *path, const char *device, enum rl_hook hook, enum use use,
 		     struct instance *out);
-int report_closed(const char *device, int error);
+int report_closed(const char *device, enum rl_hook hook, int error);
 
 #endif

@@ -114,7 +114,7 @@ int instance_replace_open(const struct target *target, struct instance *out)
 	if (ret == -ENOENT)
 		return report_nothing(target->device, target->hook);
 	if (ret)
-		return report_closed(target->device, ret);
+		return report_closed(target->device, target->hook, ret);
 	ret = layout_check(out);
 	if (ret)
 		instance_close(out);

@@ -350,7 +350,7 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 	if (ret)
 		return xdp_report(device, ret);
 	if (!old.count) /* somebody was faster */
-		return report_closed(device, -ESTALE);
+		return report_closed(device, RL_HOOK_XDP, -ESTALE);
 	ret = dispatched_add(instance, ifindex, old.mode);
 	if (ret)
 		return ret;

@@ -117,6 +117,49 @@ test_came_back_detach() {
 		no_pins && link_xdp xdp off
 }
 
+# ---- several hooks: only what lives counts
+
+one_instance() { # HOOK
+	is "$(rl B status -j | json 'map(.hook) | join(" ")')" "$1" && rl B rule add -i veth-B any udp deny &&
+		is "$(rl B show -i veth-B)" 'rule any udp deny' && rl B rule list && rl B rule del -i veth-B any udp deny
+}
+
+# The device was attached to, vanished and came back: attach at another hook clears what is left.
+test_came_back_hook() {
+	rl B attach veth-B && cable_cut && cable_new && rl B attach veth-B --hook ingress && one_instance ingress &&
+		[[ ! -e $(ns_pins B)/veth-B-xdp ]] && rl B detach veth-B && no_pins
+}
+
+# The one at xdp dies: every verb goes on with the other one, of which alone doctor says nothing.
+test_one_dies() {
+	rl B attach veth-B --hook xdp --hook ingress && link_xdp xdp off && one_instance ingress &&
+		rl B attach veth-B --replace && has 'detach veth-B --hook xdp' rl B doctor &&
+		has 'detach veth-B --hook xdp' expect_status 1 rl B show -i veth-B --hook xdp && one_instance ingress &&
+		rl B detach veth-B && no_pins
+}
+
+# One on another device, which vanished.
+test_other_dies() {
+	ip -n "$(ns B)" link add other type veth peer name other-end && rl B attach other && rl B attach veth-B &&
+		ip -n "$(ns B)" link del other && rl B rule add any deny && is "$(rl B show)" 'rule any deny' &&
+		rl B detach veth-B && rl B detach other && no_pins
+}
+
+test_all_die() {
+	rl B attach veth-B --hook xdp --hook ingress && cable_cut && cable_new &&
+		has 'gone from the device' expect_status 1 rl B show -i veth-B && rl B detach veth-B && no_pins
+}
+
+test_two_live() {
+	local verb
+	rl B attach veth-B --hook ingress --hook egress || return
+	for verb in 'show -i' detach; do
+		# shellcheck disable=SC2086 # words
+		has 'several instances' expect_status 1 rl B $verb veth-B || return
+	done
+	rl B detach veth-B --hook ingress && rl B detach veth-B && no_pins
+}
+
 # Under another name the device keeps its program; it is found there or said to be lost, and the
 # pins of the old name do not stand in the way for good.
 test_renamed() {
@@ -182,6 +225,11 @@ t 'ours was removed' test_removed
 t 'a device that vanished' test_vanished
 t 'a device that came back' test_came_back
 t 'a device that came back with a program of another' test_came_back_detach
+t 'a device that came back, at another hook' test_came_back_hook
+t 'one of two hooks dies' test_one_dies
+t 'one of two devices dies' test_other_dies
+t 'all hooks die' test_all_die
+t 'two hooks live' test_two_live
 t 'a device renamed and back' test_renamed
 t 'a namespace that was deleted' test_namespace_deleted
 t 'a namespace without a name' test_namespace_unnamed
