@@ -6,9 +6,10 @@ source "$(dirname "$0")/guest.sh"
 
 # There is no bpffs yet: attach mounts one, for this is the machine. The watcher takes the limiter off again.
 test_try() {
-	! mountpoint -q "$BPFFS" && has 'the limiter is off again' expect_status 1 in_ns B "$RLCTL" attach veth-B --try 1s &&
-		mountpoint -q "$BPFFS" && nothing_left B veth-B
+	! is_mounted && has 'the limiter is off again' expect_status 1 in_ns B "$RLCTL" attach veth-B --try 1s &&
+		is_mounted && nothing_left B veth-B
 }
+is_mounted() { grep -q " $BPFFS bpf " /proc/mounts; }
 
 test_attach() {
 	rl B attach veth-B --mode native && dispatched B veth-B || return
