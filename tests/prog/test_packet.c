@@ -316,7 +316,7 @@ static void run_row(size_t i, size_t t)
 	found[i][t] = bed_run(xdp, &shape);
 	if (shape_runs_as_skb(&shape) && bed_run(tc, &shape) != found[i][t])
 		fail_msg("\"%s\" differs at ingress", rows[i].words);
-	for (size_t n = 0; n < linear_count; n++)
+	for (size_t n = 0; n < ARRAY_SIZE(linears) && n < linear_count; n++)
 		found_pieces[n][i][t] = run_pieces(&shape, linears[n]);
 }
 
@@ -417,7 +417,7 @@ static void pieces_test(void **state)
 	size_t wrong = 0;
 	char where[32];
 
-	for (size_t n = 0; n < linear_count; n++) {
+	for (size_t n = 0; n < ARRAY_SIZE(linears) && n < linear_count; n++) {
 		snprintf(where, sizeof(where), ", %u bytes linear,", linears[n]);
 		wrong += row_judge(row, found_pieces[n][row - rows], where);
 	}
