@@ -47,7 +47,6 @@ const struct verb verbs[] = {
 		.device = DEVICE_MUST,
 		.hooks = true,
 		.needs = PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(SYS_ADMIN),
-		.uses = PRIVILEGE_BIT(SYS_PTRACE),
 		.run = cmd_detach,
 	},
 	{
@@ -233,8 +232,7 @@ const struct verb verbs[] = {
 		.summary = "Look for what may be wrong, and say what mends it",
 		.options = OPTIONS_COMMON | OPTION_BIT(INTERFACE),
 		.device = DEVICE_MAY,
-		.uses = PRIVILEGES_LOAD | PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGE_BIT(SYS_PTRACE) |
-			PRIVILEGE_BIT(NET_RAW),
+		.uses = PRIVILEGES_LOAD | PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGE_BIT(NET_RAW),
 		.run = cmd_doctor,
 	},
 	{
