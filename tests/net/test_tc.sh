@@ -114,7 +114,11 @@ other_on() { # HOOK PRIORITY
 	tc -n "$(ns B)" filter add dev veth-B "$1" prio "$2" protocol all bpf da obj "$OTHER" sec tc
 }
 other_off() { tc -n "$(ns B)" filter del dev veth-B "$1" prio "$2"; }
-other_seen() { bpftool -j map dump name filter_seen | json '[.. | .formatted? | .value? // empty] | max'; }
+other_seen() { # HOOK: in the one map of its program
+	local id
+	id=$(filters "$1" | sed -nE 's/.* id ([0-9]+) name filter_count .*/\1/p') &&
+		bpftool -j prog show id "$id" | json '.map_ids[0]' | xargs bpftool -j map dump id | json '.[0].formatted.value'
+}
 
 # Ours drops two of five; a filter before it sees all, one behind it three, as all do by tcx.
 test_beside() { # HOOK PRIORITY FIRST SEEN
@@ -124,7 +128,7 @@ test_beside() { # HOOK PRIORITY FIRST SEEN
 	else
 		other_on "$hook" "$priority" && rl B attach veth-B --hook "$hook"
 	fi || return
-	rl B rule add any icmp limit 1/hour burst 3 && answers 3 && is "$(other_seen)" "$4" || return
+	rl B rule add any icmp limit 1/hour burst 3 && answers 3 && is "$(other_seen "$hook")" "$4" || return
 	rl B detach veth-B && is "$(filters "$hook" | grep -c 'filter_count')" 1 &&
 		answers 5 && other_off "$hook" "$priority" || return
 	[[ $3 == ours ]] && has clsact qdiscs # it was in use when ours left

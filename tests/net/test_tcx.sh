@@ -10,7 +10,11 @@ ALIEN=$TOP/build/filter.bpf.o
 tcx() { in_ns B "$TOP/build/tcx" veth-B "$@"; }
 row() { tcx "$1" list | cut -d ' ' -f 2 | paste -sd ' '; } # HOOK: the names in their order
 row_is() { is "$(row "$1")" "$2"; }
-seen() { bpftool -j map dump name "$1" | json '[.. | .formatted? | .value? // empty] | max'; }
+
+# What the program of another has counted, in the one map that it has.
+seen() { bpftool -j prog show id "$1" | json '.map_ids[0]' | xargs bpftool -j map dump id | json '.[0].formatted.value'; }
+alien_seen() { seen "$(tcx "$1" list | awk '$2 ~ "^alien" { print $1 }')"; }
+filter_seen() { seen "$(filters "$1" | sed -nE 's/.* id ([0-9]+) name filter_count .*/\1/p')"; }
 
 qdiscs() { tc -n "$(ns B)" qdisc show dev veth-B; }
 filters() { tc -n "$(ns B)" filter show dev veth-B "$1"; }
@@ -48,7 +52,7 @@ test_place() { # HOOK
 # One that lets packets past all others stands there already.
 test_pass() { # HOOK
 	tcx "$1" pass && rl B attach veth-B --hook "$1" && row_is "$1" 'rlctl_tc alien_pass' && limit &&
-		answers 3 && is "$(seen tcx_seen)" 3 && rl B detach veth-B && row_is "$1" alien_pass &&
+		answers 3 && is "$(alien_seen "$1")" 3 && rl B detach veth-B && row_is "$1" alien_pass &&
 		answers 5 && tcx "$1" clear && tcx_traceless "$1"
 }
 
@@ -57,7 +61,7 @@ test_next() { # HOOK
 	tcx "$1" next && tc -n "$(ns B)" qdisc add dev veth-B clsact &&
 		tc -n "$(ns B)" filter add dev veth-B "$1" protocol all bpf da obj "$ALIEN" sec tc &&
 		rl B attach veth-B --hook "$1" && limit && answers 3 || return
-	is "$(seen tcx_seen)" 3 && is "$(seen filter_seen)" 3 && rl B detach veth-B && has clsact qdiscs &&
+	is "$(alien_seen "$1")" 3 && is "$(filter_seen "$1")" 3 && rl B detach veth-B && has clsact qdiscs &&
 		tc -n "$(ns B)" qdisc del dev veth-B clsact && tcx "$1" clear && tcx_traceless "$1"
 }
 
@@ -133,14 +137,23 @@ test_came_back() {
 		rl B detach gone && ip -n "$(ns B)" link del gone && traceless
 }
 
-# What it left is found, though its program is loaded still, and cleared: tests beside this one do so, too.
+# What it left is found, though its program is loaded still, and cleared; in a bpffs of its own, which no
+# test beside this one clears.
 test_namespace_deleted() {
-	local id pins
-	ns_new C && device_new C gone && rl C attach gone --hook egress && pins=$(ns_pins C) &&
-		id=$(rl C status -j | json '.[0].program_id') && ip netns del "$(ns C)" && eventually 5 left_over "$pins" &&
-		rl B attach veth-B --hook egress && rl B detach veth-B && [[ ! -e $pins ]] && eventually 5 unloaded "$id"
+	local status=0
+	mkdir "$TMP/bpf" && mount -t bpf bpf "$TMP/bpf" || return
+	left_and_cleared || status=1
+	umount "$TMP/bpf" && return "$status"
 }
-left_over() { [[ ! -e $1 ]] || rl B doctor veth-B -j | json 'any(.[]; .check == "leftovers" and (.what | contains("gone-egress")))'; }
+left_and_cleared() {
+	local id pins
+	ns_new C && device_new C gone && own C attach gone --hook egress && pins=$TMP/bpf/rlctl/$(basename "$(ns_pins C)") &&
+		id=$(own C status -j | json '.[0].program_id') && ip netns del "$(ns C)" && eventually 5 left_over || return
+	[[ -e $pins/gone-egress/link ]] && ! unloaded "$id" && own B attach veth-B --hook egress &&
+		own B detach veth-B && [[ ! -e $pins ]] && eventually 5 unloaded "$id"
+}
+own() { rl "$1" --bpffs "$TMP/bpf" "${@:2}"; }
+left_over() { own B doctor veth-B -j | json 'any(.[]; .check == "leftovers" and (.what | contains("gone-egress")))'; }
 
 # It stays on the device in another namespace, from where detach takes it off.
 test_moved() {
