@@ -19,7 +19,7 @@ struct capture_writer {
 	pcap_dumper_t *dumper;
 };
 
-int capture_create(const char *path, uint32_t kept, struct capture_writer **out)
+int capture_create(const char *path, uint32_t kept, bool ethernet, struct capture_writer **out)
 {
 	bool is_stdout = !strcmp(path, "-");
 	struct capture_writer *writer;
@@ -31,8 +31,8 @@ int capture_create(const char *path, uint32_t kept, struct capture_writer **out)
 	if (!writer)
 		out_of_memory();
 	writer->name = is_stdout ? "standard output" : path;
-	writer->pcap = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, (int)kept,
-							    PCAP_TSTAMP_PRECISION_NANO);
+	writer->pcap = pcap_open_dead_with_tstamp_precision(ethernet ? DLT_EN10MB : DLT_RAW,
+							    (int)kept, PCAP_TSTAMP_PRECISION_NANO);
 	if (!writer->pcap)
 		out_of_memory();
 	writer->dumper = pcap_dump_open(writer->pcap, path);

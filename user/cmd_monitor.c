@@ -223,7 +223,7 @@ static int monitor_run(const struct command *command, struct monitor *m)
 	if (!ret)
 		ret = rule_option(command, m);
 	if (!ret && path)
-		ret = capture_create(path, RL_FRAME_KEPT, &m->writer);
+		ret = capture_create(path, RL_FRAME_KEPT, !m->instance.info.raw_ip, &m->writer);
 	if (!ret)
 		ret = watch_open(&m->instance, &m->options, &m->watch);
 	if (!ret)

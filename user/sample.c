@@ -140,7 +140,7 @@ static void mac_print(char out[MAC_TEXT_MAX], const uint8_t mac[6])
 		 mac[4], mac[5]);
 }
 
-/* Of what is no IP packet, or a broken one: Ethernet, which is always there. */
+/* Of what is no IP packet, or a broken one: Ethernet, where the device has it. */
 static void put_ethernet(struct json_object *object, const struct rl_sample *sample)
 {
 	char words[16], source[MAC_TEXT_MAX], dest[MAC_TEXT_MAX];
@@ -183,7 +183,7 @@ void sample_print(const struct rl_sample *sample, uint64_t realtime_ns,
 		put_protocol(object, sample);
 		put_end(object, sample, true);
 		put_end(object, sample, false);
-	} else {
+	} else if (!book->instance->info.raw_ip) {
 		put_ethernet(object, sample);
 	}
 	put(object, "bytes", json_object_new_uint64(sample->bytes), " %" PRIu32 " bytes",
