@@ -492,6 +492,10 @@ struct rl_fleet_session {
 
 enum rl_hook { RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS };
 
+/* Which program stands at the hook. At ingress and egress it is tc's, at xdp in mode tc as well: at
+ * ingress, where the device runs no XDP that would limit. */
+enum rl_mode { RL_MODE_NATIVE, RL_MODE_GENERIC, RL_MODE_TC };
+
 #define RL_ROOT_OPTIONS_MAX 256 /* of a qdisc, as the kernel told them */
 
 /* What attach decided; read by every other command, not by the packet. */
@@ -500,7 +504,7 @@ struct rl_instance {
 	__u32 hook;    /* enum rl_hook */
 	__u32 by_dest; /* 1: goes by destination */
 	__u32 mtu;     /* of the device at attach, bytes */
-	__u32 native;  /* 1: native mode, 0: generic */
+	__u32 mode;    /* enum rl_mode */
 	__u32 ifindex;
 	__u64 since_ns;     /* CLOCK_REALTIME */
 	__u64 tick_ns;      /* length of a tick */

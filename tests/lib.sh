@@ -79,6 +79,10 @@ _mld_at_once() {
 		"net.ipv6.conf.$2.mldv2_unsolicited_report_interval=1"
 }
 
+# no_native A B: veth-B of veth_pair A B 2 runs no native XDP any more, for its peer sends into more
+# queues than it has.
+no_native() { in_ns "$2" ethtool -L "veth-$2" rx 1; }
+
 # veth_quiet A B: fixed neighbours, so that no ARP or neighbour discovery disturbs exact counts.
 veth_quiet() {
 	_neighbour "$1" "$2" 2 && _neighbour "$2" "$1" 1

@@ -27,7 +27,7 @@
 	X(VERBOSE, "verbose", 'v', NULL, "say more")                                          \
 	X(VERSION, "version", 0, NULL, "print the version")                                   \
 	X(HELP, "help", 'h', NULL, "print this help")                                         \
-	X(MODE, "mode", 0, "auto|native|generic", "auto falls back to generic, and says so")  \
+	X(MODE, "mode", 0, "auto|native|generic", "auto falls back to tc, and says so")       \
 	X(BY, "by", 0, "source|dest", "the address that prefixes mean; dest at egress")       \
 	X(POLICY, "policy", 0, "FILE", "the policy to start with; - is standard input")       \
 	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; hot")                       \
@@ -226,6 +226,10 @@ void policy_file_clear(struct policy_file *file);
 /* Its rules. 0 or -1; says what went wrong and where, and which rule replaces which. */
 int policy_file_parse(const struct policy_file *file, const struct policy_context *ctx,
 		      struct policy *out);
+
+/* The same in another context, without telling again which rule replaces which. */
+int policy_file_parse_again(const struct policy_file *file, const struct policy_context *ctx,
+			    struct policy *out);
 
 /* note("FILE:LINE: warning: TEXT"); `file` may be NULL, and a rule without a line has no place. */
 void warning_note(const struct rule *rule, const char *text, void *file);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl attach: everything that can be wrong with the words and the policy is found before the
- * device is touched.
+ * device is touched; but for `over mark` under --mode auto, which hangs on the mode that comes of
+ * it.
  */
 #include "cmd.h"
 #include "guard.h"
@@ -102,6 +103,7 @@ struct plan {
 	struct target target;
 	struct attach_options options;
 	struct policy_context ctx;
+	const struct policy_file *file; /* NULL: no policy */
 	struct policy policy;
 	uint64_t try_ns; /* 0: for good */
 	bool wanted;
@@ -117,11 +119,32 @@ static int policy_guard(const struct command *command, const struct plan *plan)
 	return rc == GUARD_ASKS ? guard_ask(&guard) : rc;
 }
 
-static int policy_take(const struct policy_file *file, struct plan *plan)
+static int policy_take(struct plan *plan)
 {
-	int rc = policy_file_parse(file, &plan->ctx, &plan->policy);
+	int rc = policy_file_parse(plan->file, &plan->ctx, &plan->policy);
 
-	return rc ? rc : policy_file_check(file, &plan->ctx, plan->options.prefixes, &plan->policy);
+	return rc ? rc
+		  : policy_file_check(plan->file, &plan->ctx, plan->options.prefixes,
+				      &plan->policy);
+}
+
+/* Merged packets want larger bursts where none is written. */
+static int policy_take_again(struct plan *plan)
+{
+	policy_clear(&plan->policy);
+	return plan->file ? policy_file_parse_again(plan->file, &plan->ctx, &plan->policy) : 0;
+}
+
+static int context_take(struct plan *plan)
+{
+	enum attach_mode *mode = &plan->options.mode;
+	int rc = attach_mode_choose(&plan->target, mode);
+
+	if (!rc)
+		rc = device_context(&plan->target, plan->options.by_dest, &plan->ctx);
+	plan->ctx.may_be_tc = *mode == ATTACH_AUTO;
+	plan->ctx.generic = *mode == ATTACH_GENERIC;
+	return rc;
 }
 
 static int plan_make(const struct command *command, const struct attach_options *options,
@@ -134,22 +157,35 @@ static int plan_make(const struct command *command, const struct attach_options 
 				       ? command->choices[OPTION_BY] == BY_DEST
 				       : hook == RL_HOOK_EGRESS;
 	out->options.fq = options->fq && hook == RL_HOOK_EGRESS;
+	out->file = file;
 	out->wanted = true;
 	if (try_take(command, &out->try_ns))
 		return WRONG_WORDS;
-	if (device_context(&out->target, out->options.by_dest, &out->ctx))
+	if (context_take(out))
 		return -1;
-	if (file && policy_take(file, out))
+	if (file && policy_take(out))
 		return -1;
 	return policy_guard(command, out);
 }
 
-static int plan_attach(struct plan *plan)
+static int plan_put(struct plan *plan)
 {
 	if (plan->try_ns)
 		return limiter_try(&plan->target, &plan->options, &plan->policy, &plan->ctx,
 				   plan->try_ns);
 	return instance_attach(&plan->target, &plan->options, &plan->policy, &plan->ctx);
+}
+
+static int plan_attach(struct plan *plan)
+{
+	int rc = plan_put(plan);
+
+	if (rc != ATTACH_FALLS_BACK)
+		return rc;
+	plan->options.mode = ATTACH_TC;
+	plan->ctx.tc = true;
+	rc = policy_take_again(plan);
+	return rc ? rc : plan_put(plan);
 }
 
 /* All or none. */

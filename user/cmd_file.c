@@ -170,17 +170,30 @@ static void replaced(const struct rule *earlier, const struct rule *later)
 	     replaced_file, later->line, earlier->line);
 }
 
-int policy_file_parse(const struct policy_file *file, const struct policy_context *ctx,
-		      struct policy *out)
+static int parse(const struct policy_file *file, const struct policy_context *ctx,
+		 void (*tell)(const struct rule *earlier, const struct rule *later),
+		 struct policy *out)
 {
 	struct policy_error err = {0};
 	int rc;
 
 	replaced_file = file->name;
-	rc = policy_parse(file->text, file->size, ctx, replaced, out, &err);
+	rc = policy_parse(file->text, file->size, ctx, tell, out, &err);
 	if (rc == -ENOMEM)
 		return fail("%s: out of memory", file->name);
 	return rc ? refuse(file, &err) : 0;
+}
+
+int policy_file_parse(const struct policy_file *file, const struct policy_context *ctx,
+		      struct policy *out)
+{
+	return parse(file, ctx, replaced, out);
+}
+
+int policy_file_parse_again(const struct policy_file *file, const struct policy_context *ctx,
+			    struct policy *out)
+{
+	return parse(file, ctx, NULL, out);
 }
 
 void warning_note(const struct rule *rule, const char *text, void *file)

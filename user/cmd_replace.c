@@ -56,15 +56,20 @@ static int mode_check(const struct command *command, const struct attach_options
 		      const struct instance *instance)
 {
 	struct instance_status status;
-	struct kept mode = {.option = OPTION_MODE};
+	enum rl_mode mode = asked->mode == ATTACH_NATIVE ? RL_MODE_NATIVE : RL_MODE_GENERIC;
 
 	if (asked->mode == ATTACH_AUTO || instance->info.hook != RL_HOOK_XDP)
 		return 0;
 	if (instance_status_read(instance, &status))
 		return -1;
-	mode.same = status.native == (asked->mode == ATTACH_NATIVE);
-	mode.has = status.native ? "native" : "generic";
-	return contradicts(instance, command, &mode);
+	if (status.mode != RL_MODE_TC)
+		return contradicts(instance, command,
+				   &(struct kept){.option = OPTION_MODE,
+						  .same = status.mode == mode,
+						  .has = mode_name(status.mode)});
+	return fail("%s: attached in mode tc, which --replace keeps: leave --mode out, or `rlctl "
+		    "detach %s` and attach anew",
+		    instance->device, instance->device);
 }
 
 static int instance_take(const struct command *command, const struct attach_options *asked,

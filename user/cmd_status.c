@@ -53,13 +53,6 @@ static void report_odds(struct report *report, const struct instance_stats *stat
 	report_value(report, "eviction_odds", json_object_new_double(odds));
 }
 
-static const char *mode_of(const struct instance *instance, const struct instance_status *status)
-{
-	if (instance->info.hook != RL_HOOK_XDP)
-		return "tc";
-	return status->native ? "native" : "generic";
-}
-
 struct found {
 	struct instance instance; /* closed by now */
 	struct instance_status status;
@@ -97,7 +90,7 @@ static void report_instance(struct report *report, const struct found *found, bo
 	report_begin(report, json_stats(instance, stats));
 	report_text(report, NULL, "device", instance->device);
 	report_text(report, NULL, "hook", hook_name(instance->info.hook));
-	report_text(report, "mode", "mode", mode_of(instance, status));
+	report_text(report, "mode", "mode", mode_name(status->mode));
 	report_id(report, "program_id", "program", status->program_id);
 	report_time(report, "since", "since", status->since_ns);
 	report_number(report, NULL, "rules", stats->policy.count);

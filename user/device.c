@@ -102,15 +102,25 @@ static void offloads_read(int fd, struct device_facts *out)
 	free(bits);
 }
 
-int device_facts_read(const char *name, struct device_facts *out)
+int device_link_facts(const char *name, struct device_facts *out)
 {
 	struct device_facts facts = {.ifindex = (int)if_nametoindex(name)};
-	int ret, fd;
+	int ret;
 
 	if (!facts.ifindex)
 		return -ENODEV;
 	snprintf(facts.name, sizeof(facts.name), "%s", name);
 	ret = device_link_read(&facts);
+	if (!ret)
+		*out = facts;
+	return ret;
+}
+
+int device_facts_read(const char *name, struct device_facts *out)
+{
+	struct device_facts facts;
+	int ret = device_link_facts(name, &facts), fd;
+
 	fd = ret ? -1 : socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return ret ? ret : -errno;

@@ -22,6 +22,16 @@ enum device_offload { DEVICE_OFFLOADS(DEVICE_OFFLOAD_ENUM) OFFLOAD_COUNT };
 #define XDP_FEATURE_BASIC (1ull << 0)
 #define XDP_FEATURE_RX_SG (1ull << 5) /* frames in several pieces */
 
+/* What its packets begin with. Tunnels, WireGuard and the like have no Ethernet header in front of
+ * IP; others have what only they know. */
+enum device_link { LINK_ETHERNET, LINK_IP, LINK_GRE, LINK_OTHER };
+
+/* With IP, behind the tunnel's own header or without it. */
+static inline bool link_has_ip(enum device_link link)
+{
+	return link == LINK_IP || link == LINK_GRE;
+}
+
 struct device_queues {
 	uint32_t now, most; /* that receive; most 0: not known */
 	bool combined;      /* they also send: ethtool -L DEV combined N */
@@ -36,6 +46,7 @@ struct device_facts {
 	int ifindex;
 	uint32_t mtu;
 	bool up, is_loopback;
+	enum device_link link;
 	char driver[32]; /* empty where it has no name */
 	bool xdp_known;  /* the kernel tells xdp_features: since 6.3 */
 	uint64_t xdp_features;
@@ -45,7 +56,11 @@ struct device_facts {
 	uint64_t missed, overruns; /* lost before any program saw them, since the device is there */
 };
 
-/* 0 or a negative errno. Silent. */
+/* Only what netlink says of its link: number, MTU, flags, queues, losses and what its packets begin
+ * with. 0 or a negative errno. Silent. */
+int device_link_facts(const char *name, struct device_facts *out);
+
+/* All of it. 0 or a negative errno. Silent. */
 int device_facts_read(const char *name, struct device_facts *out);
 
 /* Calls `visit` for every device but loopback ones until it returns non-zero, which is returned. */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <linux/genetlink.h>
+#include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -115,6 +116,27 @@ static void losses_read(const struct answer *answer, struct device_facts *facts)
 	facts->overruns = stats.rx_over_errors + stats.rx_fifo_errors;
 }
 
+static enum device_link link_type(uint16_t type)
+{
+	switch (type) {
+	case ARPHRD_ETHER:
+	case ARPHRD_LOOPBACK:
+		return LINK_ETHERNET;
+	case ARPHRD_NONE:
+	case ARPHRD_RAWIP:
+	case ARPHRD_PPP:
+	case ARPHRD_TUNNEL:
+	case ARPHRD_TUNNEL6:
+	case ARPHRD_SIT:
+		return LINK_IP;
+	case ARPHRD_IPGRE:
+	case ARPHRD_IP6GRE:
+		return LINK_GRE;
+	default:
+		return LINK_OTHER;
+	}
+}
+
 int device_link_read(struct device_facts *facts)
 {
 	const struct ifinfomsg wanted = {.ifi_index = facts->ifindex};
@@ -131,6 +153,7 @@ int device_link_read(struct device_facts *facts)
 	link = NLMSG_DATA((struct nlmsghdr *)answer.bytes);
 	facts->up = link->ifi_flags & IFF_UP;
 	facts->is_loopback = link->ifi_flags & IFF_LOOPBACK;
+	facts->link = link_type(link->ifi_type);
 	data = attribute_find(&answer, sizeof(wanted), IFLA_MTU, sizeof(facts->mtu));
 	if (data)
 		memcpy(&facts->mtu, data, sizeof(facts->mtu));

@@ -26,7 +26,7 @@
 	X(link, "link", "no packets come in over a device that is down")                        \
 	X(native, "native", "native XDP drops a packet before the kernel has allocated it")     \
 	X(programs, "programs", "a device has one XDP program, or several only through libxdp") \
-	X(mode, "mode", "generic mode costs most of the speed")                                 \
+	X(mode, "mode", "every mode but native costs most of the speed")                        \
 	X(tcx, "tcx", "what a tcx program before ours passes or drops never comes to ours")     \
 	X(instances, "instances", "two limiters on one device each count the same packets")     \
 	X(trial, "trial", "what is on trial is undone unless it is confirmed")                  \

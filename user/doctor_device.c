@@ -35,13 +35,17 @@ static bool driver_likely(const struct device_facts *facts)
 
 static bool native_possible(const struct device_facts *facts)
 {
+	if (facts->link != LINK_ETHERNET)
+		return false;
 	return facts->xdp_known ? facts->xdp_features & XDP_FEATURE_BASIC : driver_likely(facts);
 }
 
-/* Does (or would) our program run behind the kernel's receive path? */
-static bool is_generic(const struct doctor *doctor)
+/* The mode that our program has, or would have. */
+static enum rl_mode mode_of(const struct doctor *doctor)
 {
-	return doctor->instance ? !doctor->status.native : !native_possible(doctor->facts);
+	if (doctor->instance)
+		return doctor->status.mode;
+	return native_possible(doctor->facts) ? RL_MODE_NATIVE : RL_MODE_TC;
 }
 
 void check_link(struct doctor *doctor)
@@ -62,8 +66,19 @@ static void native_remedy(const struct device_facts *facts, char out[REMEDY_MAX]
 		snprintf(out, REMEDY_MAX, "ethtool -L %s rx N, N the peer's transmit queues",
 			 facts->name);
 	else
-		snprintf(out, REMEDY_MAX, "rlctl attach %s --mode generic, or another device",
-			 facts->name);
+		snprintf(out, REMEDY_MAX,
+			 "another device, or `rlctl attach %s`, which takes mode tc", facts->name);
+}
+
+/* Tunnels: whatever the driver can do, rlctl parses their packets at tc only. */
+static void check_no_ethernet(struct doctor *doctor)
+{
+	if (link_has_ip(doctor->facts->link))
+		doctor_finds(doctor, HEALTH_OK, NULL,
+			     "not for packets without an Ethernet header: attach takes mode tc");
+	else
+		doctor_finds(doctor, HEALTH_WARN, "attach to another device",
+			     "its packets begin with neither Ethernet nor IP: attach is refused");
 }
 
 void check_native(struct doctor *doctor)
@@ -72,7 +87,9 @@ void check_native(struct doctor *doctor)
 	char remedy[REMEDY_MAX];
 
 	native_remedy(facts, remedy);
-	if (facts->xdp_known && native_possible(facts))
+	if (facts->link != LINK_ETHERNET)
+		check_no_ethernet(doctor);
+	else if (facts->xdp_known && native_possible(facts))
 		doctor_finds(doctor, HEALTH_OK, NULL, "%s has native XDP%s", driver_of(facts),
 			     facts->xdp_features & XDP_FEATURE_RX_SG ? ", of frames in pieces too"
 								     : "");
@@ -147,23 +164,27 @@ void check_programs(struct doctor *doctor)
 
 void check_mode(struct doctor *doctor)
 {
-	const char *device = doctor->facts->name;
+	const char *device = doctor->facts->name, *mode = mode_name(doctor->status.mode);
+	bool native = native_possible(doctor->facts);
 	char remedy[REMEDY_MAX];
 
 	snprintf(remedy, sizeof(remedy),
-		 "rlctl show %s >policy; rlctl detach %s; rlctl attach %s --mode native --policy "
-		 "policy",
-		 device, device, device);
+		 "rlctl show %s >policy; rlctl detach %s; rlctl attach %s %s--policy policy",
+		 device, device, device, native ? "--mode native " : "");
 	if (!doctor->instance)
 		doctor_finds(doctor, HEALTH_OK, NULL, "nothing of ours is attached");
-	else if (doctor->status.native)
-		doctor_finds(doctor, HEALTH_OK, NULL, "attached in native mode");
-	else if (native_possible(doctor->facts))
+	else if (doctor->status.mode == RL_MODE_NATIVE || link_has_ip(doctor->facts->link))
+		doctor_finds(doctor, HEALTH_OK, NULL, "attached in mode %s", mode);
+	else if (native)
 		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "attached in generic mode, though native is possible");
+			     "attached in mode %s, though native is possible", mode);
+	else if (doctor->status.mode == RL_MODE_GENERIC)
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "attached in mode generic, where packets that come merged count as "
+			     "one: mode tc counts each");
 	else
 		doctor_finds(doctor, HEALTH_WARN, "see `native`",
-			     "attached in generic mode: native is not possible");
+			     "attached in mode tc: native is not possible");
 }
 
 /* ---- tcx */
@@ -330,13 +351,17 @@ static void offload_check(struct doctor *doctor, enum device_offload offload, bo
 			     on);
 }
 
-/* Native XDP runs before it, generic XDP behind it. */
+/* Native XDP runs before it and tc behind it; a device with a generic program merges nothing
+ * itself. */
 void check_gro(struct doctor *doctor)
 {
-	if (is_generic(doctor))
-		offload_check(doctor, OFFLOAD_GRO, true, ", and generic XDP runs behind it");
-	else
-		offload_check(doctor, OFFLOAD_GRO, false, ", behind native XDP");
+	static const char *const on[] = {
+		[RL_MODE_NATIVE] = ", behind native XDP",
+		[RL_MODE_GENERIC] = ", but not while generic XDP is attached",
+		[RL_MODE_TC] = ", and tc counts what it has merged",
+	};
+
+	offload_check(doctor, OFFLOAD_GRO, false, on[mode_of(doctor)]);
 }
 
 void check_lro(struct doctor *doctor)

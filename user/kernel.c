@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +25,13 @@ const char *hook_name(enum rl_hook hook)
 	static const char *const names[] = {"xdp", "ingress", "egress"};
 
 	return names[hook];
+}
+
+const char *mode_name(enum rl_mode mode)
+{
+	static const char *const names[] = {"native", "generic", "tc"};
+
+	return names[mode];
 }
 
 const char *table_name(enum rl_table table)
@@ -84,35 +89,12 @@ int netns_enter(const char *name)
 	return ret;
 }
 
-int device_context(const struct target *target, bool by_dest, struct policy_context *out)
-{
-	struct ifreq request = {0};
-	int fd, ret;
-
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", target->device);
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || strlen(target->device) >= IF_NAMESIZE || ioctl(fd, SIOCGIFMTU, &request)) {
-		ret = strlen(target->device) >= IF_NAMESIZE ? -ENODEV : -errno;
-		fail("%s: %s", target->device,
-		     ret == -ENODEV ? "no such device: `ip link` shows which there are"
-				    : strerror(-ret));
-	} else {
-		ret = 0;
-		*out = (struct policy_context){.mtu = request.ifr_mtu,
-					       .by_dest = by_dest,
-					       .tc = target->hook > RL_HOOK_XDP,
-					       .leaving = target->hook == RL_HOOK_EGRESS};
-	}
-	if (fd >= 0)
-		close(fd);
-	return ret;
-}
-
 void instance_context(const struct instance *instance, struct policy_context *out)
 {
 	*out = (struct policy_context){.mtu = instance->info.mtu,
 				       .by_dest = instance->info.by_dest,
-				       .tc = instance->info.hook != RL_HOOK_XDP,
+				       .tc = instance->info.mode == RL_MODE_TC,
+				       .generic = instance->info.mode == RL_MODE_GENERIC,
 				       .leaving = instance->info.hook == RL_HOOK_EGRESS};
 }
 

@@ -27,7 +27,9 @@ struct target {
 	int hook;           /* enum rl_hook, or -1: not said */
 };
 
-enum attach_mode { ATTACH_AUTO, ATTACH_NATIVE, ATTACH_GENERIC };
+/* ATTACH_AUTO tries native mode. ATTACH_TC is no word of --mode: it is what the hooks of tc have,
+ * and what auto comes to. */
+enum attach_mode { ATTACH_AUTO, ATTACH_NATIVE, ATTACH_GENERIC, ATTACH_TC };
 
 /* Where a limiter is being put: pins, policy and all are there, its program is not on the device.
  */
@@ -114,12 +116,22 @@ void kernel_talk(int verbose);
 /* How a hook is spelled: "xdp", "ingress", "egress". */
 const char *hook_name(enum rl_hook hook);
 
+/* How a mode is spelled: "native", "generic", "tc". */
+const char *mode_name(enum rl_mode mode);
+
 /* How --table is spelled: "lru", "cpu". */
 const char *table_name(enum rl_table table);
 
+/* What --mode comes to on this device, as far as its kind of link tells: *mode becomes ATTACH_TC at
+ * the hooks of tc, and at xdp where auto finds no Ethernet. Reports that, and what is not possible.
+ */
+int attach_mode_choose(const struct target *target, enum attach_mode *mode);
+
 /* Attaches to the hook of target->device, both of which are named, with a policy that is in force
- * from the first packet (`policy` may be empty; it gets its slots here). *program_id and *native
- * say what came of it. Nothing is left behind on failure. */
+ * from the first packet (`policy` may be empty; it gets its slots here). ATTACH_FALLS_BACK where
+ * ATTACH_AUTO finds native mode not possible, which is said: call again, with ATTACH_TC and a
+ * policy that was parsed for it. Nothing is left behind on failure. */
+#define ATTACH_FALLS_BACK 1
 int instance_attach(const struct target *target, const struct attach_options *options,
 		    struct policy *policy, const struct policy_context *text);
 
@@ -208,7 +220,7 @@ int instance_reasons_read(const struct instance *instance, struct rl_amount out[
 
 struct instance_status {
 	uint32_t program_id;
-	bool native;
+	enum rl_mode mode;
 	uint64_t since_ns; /* CLOCK_REALTIME */
 	uint64_t sources_used;
 	uint64_t memory_bytes; /* of all maps, as the kernel accounts it */

@@ -4,12 +4,9 @@
  * on the device, or an instance that works. What else tc needs of the device is in kernel_qdisc.c.
  */
 #include <errno.h>
-#include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +14,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "device.h"
 #include "kernel_doctor.h"
 #include "kernel_internal.h"
 #include "output.h"
@@ -25,7 +23,6 @@
 #include "rlctl.skel.h"
 
 #define TICKS_TO_MEASURE 4
-#define ARPHRD_IP6GRE    823   /* of linux/if_arp.h, which glibc's does not know */
 #define EDGE_GAP_NS      20000 /* reading the clocks twice takes a few microseconds */
 
 /* ---- whose program is on the device */
@@ -57,8 +54,14 @@ int device_index(const char *device)
 int device_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
 			struct device_program *out)
 {
-	return hook == RL_HOOK_XDP ? xdp_program_find(device, wanted, out)
-				   : tc_program_find(device, hook, wanted, out);
+	bool at_xdp = hook == RL_HOOK_XDP;
+	int ret = at_xdp ? xdp_program_find(device, wanted, out) : -ENOENT;
+
+	if (ret != -ENOENT)
+		return ret;
+	ret = tc_program_find(device, at_xdp ? RL_HOOK_INGRESS : hook, wanted, out);
+	out->mode = RL_MODE_TC;
+	return ret;
 }
 
 int pins_program_find(const char *path, const char *device, enum rl_hook hook,
@@ -91,8 +94,10 @@ int instance_program_find(const struct instance *instance, struct device_program
 
 static int program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
 {
-	return hook == RL_HOOK_XDP ? xdp_program_detach(device, wanted)
-				   : tc_program_detach(device, hook, wanted);
+	bool at_xdp = hook == RL_HOOK_XDP;
+	int ret = at_xdp ? xdp_program_detach(device, wanted) : 0;
+
+	return ret ? ret : tc_program_detach(device, at_xdp ? RL_HOOK_INGRESS : hook, wanted);
 }
 
 /* ---- the clocks */
@@ -173,7 +178,7 @@ static int maps_make(const char *path, const struct rl_instance *info)
 	return ret;
 }
 
-/* ---- attach */
+/* ---- what the kernel refuses */
 
 static void lack_note(const char *kind, const char *name, void *arg)
 {
@@ -185,7 +190,11 @@ static void lack_note(const char *kind, const char *name, void *arg)
 
 int report_refused(const char *device, const struct rl_instance *info, enum refused what, int error)
 {
-	struct refusal refusal = {.what = what, .hook = info->hook, .error = error};
+	struct refusal refusal = {
+		.what = what,
+		.hook = info->mode == RL_MODE_TC ? tc_hook(info) : RL_HOOK_XDP,
+		.error = error,
+	};
 	char words[REFUSAL_MAX];
 	struct utsname kernel;
 
@@ -198,56 +207,23 @@ int report_refused(const char *device, const struct rl_instance *info, enum refu
 	return error;
 }
 
-/* Some devices have no Ethernet header in front of IP (tunnels, WireGuard), others what only they
- * know. */
-static int link_check(const char *device, struct rl_instance *info)
-{
-	struct ifreq request = {0};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret = 0;
-
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", device);
-	if (fd < 0 || ioctl(fd, SIOCGIFHWADDR, &request))
-		ret = -errno;
-	if (fd >= 0)
-		close(fd);
-	if (ret) {
-		fail("%s: %s", device, strerror(-ret));
-		return ret;
-	}
-	switch (request.ifr_hwaddr.sa_family) {
-	case ARPHRD_ETHER:
-	case ARPHRD_LOOPBACK:
-		return 0;
-	case ARPHRD_NONE:
-	case ARPHRD_RAWIP:
-	case ARPHRD_PPP:
-	case ARPHRD_TUNNEL:
-	case ARPHRD_TUNNEL6:
-	case ARPHRD_SIT:
-		info->raw_ip = 1;
-		return 0;
-	case ARPHRD_IPGRE:
-	case ARPHRD_IP6GRE:
-		info->raw_ip = 1;
-		info->outer_ip = 1;
-		return 0;
-	}
-	fail("%s: its packets begin with neither Ethernet nor IP, which --hook %s needs", device,
-	     hook_name(info->hook));
-	return -EOPNOTSUPP;
-}
+/* ---- attach */
 
 static int info_make(const struct target *target, const struct attach_options *options,
 		     const struct policy_context *text, struct rl_instance *out)
 {
-	int ifindex = device_index(target->device), ret;
+	struct device_facts facts = {0};
+	int ret = device_link_ask(target->device, &facts);
 
 	*out = (struct rl_instance){
 		.abi_version = RL_ABI_VERSION,
 		.hook = target->hook,
+		.mode = attach_mode_program(options->mode),
 		.by_dest = options->by_dest,
 		.mtu = text->mtu,
-		.ifindex = ifindex < 0 ? 0 : ifindex,
+		.ifindex = facts.ifindex,
+		.raw_ip = link_has_ip(facts.link),
+		.outer_ip = facts.link == LINK_GRE,
 		.since_ns = clock_ns(CLOCK_REALTIME),
 		.sources = options->sources,
 		.prefixes = options->prefixes,
@@ -260,13 +236,6 @@ static int info_make(const struct target *target, const struct attach_options *o
 		fail("no random seed: %s", strerror(errno));
 		return -EIO;
 	}
-	if (ifindex < 0) {
-		fail("%s: %s", target->device,
-		     ifindex == -ENODEV ? "no such device: `ip link` shows which there are"
-					: strerror(-ifindex));
-		return ifindex;
-	}
-	ret = target->hook == RL_HOOK_XDP ? 0 : link_check(target->device, out);
 	if (!ret && options->fq)
 		ret = fq_prepare(target->device, out);
 	if (ret)
@@ -280,7 +249,7 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 			 const struct attach_options *options, struct policy *policy)
 {
 	struct instance instance;
-	int ret = program_note_make(path); /* first: a whole instance has it */
+	int ret = program_note_make(path, info); /* first: a whole instance has it */
 
 	if (!ret)
 		ret = maps_make(path, info);
@@ -369,10 +338,12 @@ static int instance_put(const char *root, const struct place *place, const struc
 
 	if (!ret && options->ready)
 		ret = options->ready(place, options->ready_arg);
-	if (!ret && target->hook == RL_HOOK_XDP)
+	if (!ret && info->mode != RL_MODE_TC)
 		ret = xdp_program_attach(path, info, target->device, options->mode);
 	else if (!ret)
 		ret = tc_program_attach(root, path, info, target->device);
+	if (!ret)
+		ret = marks_check(target->device, info, policy);
 	if (ret)
 		instance_take_back(root, path, target);
 	return ret;

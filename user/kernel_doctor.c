@@ -31,9 +31,10 @@ static const char *helper_name(uint32_t id)
 	return id < sizeof(names) / sizeof(names[0]) ? names[id] : "that is newer than rlctl";
 }
 
-static struct rlctl_bpf *tried_open(enum rl_hook hook, enum rl_table table)
+static struct rlctl_bpf *tried_open(enum rl_hook hook, enum rl_mode mode, enum rl_table table)
 {
 	struct rl_instance info = {.hook = hook,
+				   .mode = mode,
 				   .table = table,
 				   .sources = TRIED_SOURCES,
 				   .prefixes = TRIED_PREFIXES,
@@ -125,7 +126,7 @@ static int program_probe(const struct bpf_program *program, kernel_lacks_fn lack
 
 int kernel_features(kernel_lacks_fn lacks, void *arg, struct program_tried *tried)
 {
-	struct rlctl_bpf *skel = tried_open(RL_HOOK_XDP, RL_TABLE_HOT);
+	struct rlctl_bpf *skel = tried_open(RL_HOOK_XDP, RL_MODE_NATIVE, RL_TABLE_HOT);
 	struct bpf_program *program;
 	int count;
 
@@ -142,7 +143,7 @@ int kernel_features(kernel_lacks_fn lacks, void *arg, struct program_tried *trie
 void kernel_lacks(const struct rl_instance *info, kernel_lacks_fn lacks, void *arg)
 {
 	libbpf_print_fn_t talk = libbpf_set_print(NULL); /* it was said already */
-	struct rlctl_bpf *skel = tried_open(info->hook, info->table);
+	struct rlctl_bpf *skel = tried_open(info->hook, info->mode, info->table);
 	struct program_tried tried;
 	struct bpf_program *program;
 

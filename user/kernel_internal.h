@@ -85,7 +85,7 @@ void inner_tidy(const struct instance *instance);
 
 /* ---- kernel_note.c: which program is ours, for who may not ask the kernel. Silent. */
 
-int program_note_make(const char *path);
+int program_note_make(const char *path, const struct rl_instance *info);
 /* -EPROTO: an instance of another version, which noted nothing. */
 int program_note_check(const char *path);
 /* A program's number, 0 where it cannot be asked for. */
@@ -130,7 +130,7 @@ int place_vacate(const char *path, const char *device, enum rl_hook hook);
 
 struct device_program {
 	uint32_t id;
-	bool native;               /* xdp */
+	enum rl_mode mode;
 	uint32_t link;             /* tcx; 0: a filter of clsact, or xdp */
 	uint32_t priority, handle; /* of the filter */
 };
@@ -144,8 +144,14 @@ int program_uses(int fd, uint32_t wanted, uint32_t *id);
  * not be asked for. */
 int device_index(const char *device);
 
-/* The program on the hook that uses the map; -ENOENT when there is none, another error where the
- * device could not be asked. Silent. */
+/* The hook at which the instance's program stands when it is tc's. */
+static inline enum rl_hook tc_hook(const struct rl_instance *info)
+{
+	return info->hook == RL_HOOK_EGRESS ? RL_HOOK_EGRESS : RL_HOOK_INGRESS;
+}
+
+/* The program of the hook, in whatever mode, that uses the map; -ENOENT when there is none, another
+ * error where the device could not be asked. Silent. */
 int device_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
 			struct device_program *out);
 /* The same for the instance, of whatever version, whose pins are below path; by what attach noted
@@ -177,10 +183,23 @@ int hook_choose(const char *root, const struct target *target, enum rl_hook *out
  * attach or a detach may be under way there. Silent. */
 void hooks_clear(const char *root, const char *device, enum rl_hook except);
 
+/* ---- kernel_mode.c */
+
+struct device_facts;
+/* As device_link_facts; reports. */
+int device_link_ask(const char *device, struct device_facts *out);
+
+/* The mode that is tried for it. */
+enum rl_mode attach_mode_program(enum attach_mode mode);
+
+/* Where the policy marks packets, which only tc's program can: reports. */
+int marks_check(const char *device, const struct rl_instance *info, const struct policy *policy);
+
 /* ---- kernel_xdp.c, kernel_tc.c: the same for one kind of hook. Attaching is the last step, and
  * reports; detaching where nothing of ours is does nothing. */
 
 int xdp_program_find(const char *device, uint32_t map_id, struct device_program *out);
+/* ATTACH_FALLS_BACK as instance_attach. */
 int xdp_program_attach(const char *path, const struct rl_instance *info, const char *device,
 		       enum attach_mode mode);
 int xdp_program_detach(const char *device, uint32_t map_id);

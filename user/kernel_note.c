@@ -15,23 +15,34 @@
 
 #define NOTE_PIN "program"
 
-/* All zero while attach is under way, or where it was killed before it could write: then what the
- * device names is taken for the program. A number that could not be asked for is 0, too. */
+/* The numbers are zero while attach is under way, or where it was killed before it could write:
+ * then what the device names is taken for the program. A number that could not be asked for is 0,
+ * too. */
 struct program_note {
 	uint32_t program;
 	uint32_t on_device; /* xdp: what the device names, the program or a dispatcher before it */
+	uint32_t mode;      /* enum rl_mode */
 };
 
-int program_note_make(const char *path)
+static int note_put(int fd, const struct program_note *note)
 {
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(fd, &zero, note, BPF_ANY) ? -errno : 0;
+}
+
+int program_note_make(const char *path, const struct rl_instance *info)
+{
+	struct program_note note = {.mode = info->mode};
 	char pin[INSTANCE_PATH_MAX + 32];
-	int ret = 0, fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_program", sizeof(uint32_t),
-					 sizeof(struct program_note), 1, NULL);
+	int ret, fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_program", sizeof(uint32_t),
+				     sizeof(struct program_note), 1, NULL);
 
 	if (fd < 0)
 		return -errno;
 	snprintf(pin, sizeof(pin), "%s/" NOTE_PIN, path);
-	if (bpf_obj_pin(fd, pin))
+	ret = note_put(fd, &note);
+	if (!ret && bpf_obj_pin(fd, pin))
 		ret = -errno;
 	close(fd);
 	return ret;
@@ -47,15 +58,14 @@ uint32_t program_id(int fd)
 
 int program_note_write(const char *path, const struct rl_instance *info, uint32_t program)
 {
-	struct program_note note = {.program = program, .on_device = program};
+	struct program_note note = {.program = program, .on_device = program, .mode = info->mode};
 	int fd = pin_open_at(path, NOTE_PIN, true), ret;
-	uint32_t zero = 0;
 
 	if (fd < 0)
 		return fd;
-	if (info->hook == RL_HOOK_XDP && bpf_xdp_query_id(info->ifindex, 0, &note.on_device))
+	if (info->mode != RL_MODE_TC && bpf_xdp_query_id(info->ifindex, 0, &note.on_device))
 		note.on_device = 0;
-	ret = bpf_map_update_elem(fd, &zero, &note, BPF_ANY) ? -errno : 0;
+	ret = note_put(fd, &note);
 	close(fd);
 	return ret;
 }
@@ -67,6 +77,7 @@ static int note_read(const char *path, struct program_note *out)
 
 	if (fd < 0)
 		return fd;
+	*out = (struct program_note){0}; /* other versions noted less */
 	ret = bpf_map_lookup_elem(fd, &zero, out) ? -errno : 0;
 	close(fd);
 	return ret;
@@ -110,8 +121,9 @@ static int xdp_noted(const char *device, const struct program_note *note,
 		return ret == -ENODEV ? -ENOENT : ret;
 	if (!may_be_ours(note, query.prog_id))
 		return -ENOENT;
-	*out = (struct device_program){.id = note->program ?: query.prog_id,
-				       .native = query.attach_mode == XDP_ATTACHED_DRV};
+	*out = (struct device_program){
+		.id = note->program ?: query.prog_id,
+		.mode = query.attach_mode == XDP_ATTACHED_DRV ? RL_MODE_NATIVE : RL_MODE_GENERIC};
 	return 0;
 }
 
@@ -123,7 +135,9 @@ int program_noted(const char *path, const char *device, enum rl_hook hook,
 
 	if (ret)
 		return ret;
-	if (hook == RL_HOOK_XDP)
+	if (hook == RL_HOOK_XDP && note.mode != RL_MODE_TC)
 		return xdp_noted(device, &note, out);
-	return tc_program_noted(path, device, hook, note.program, out);
+	ret = tc_program_noted(path, device, hook, note.program, out);
+	out->mode = RL_MODE_TC;
+	return ret;
 }

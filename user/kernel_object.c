@@ -53,7 +53,7 @@ static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 
 	skel->rodata->headers_reach = reach;
 	bpf_map__set_value_size(skel->maps.headers, RL_HEADERS_SIZE(reach));
-	bpf_map__set_autocreate(skel->maps.headers, info->hook == RL_HOOK_XDP || info->outer_ip);
+	bpf_map__set_autocreate(skel->maps.headers, info->mode != RL_MODE_TC || info->outer_ip);
 	skel->rodata->frames_have_outer = info->outer_ip;
 }
 
@@ -67,11 +67,11 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	skel->rodata->frames_in_pieces = info->mtu > ONE_PIECE;
 	headers_size(skel, info);
 	skel->rodata->goes_by_dest = info->by_dest;
-	skel->rodata->frames_are_skbs = info->hook != RL_HOOK_XDP;
+	skel->rodata->frames_are_skbs = info->mode == RL_MODE_TC;
 	skel->rodata->frames_have_ethernet = !info->raw_ip;
 	skel->rodata->paces = info->hook == RL_HOOK_EGRESS;
-	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->hook == RL_HOOK_XDP);
-	bpf_program__set_autoload(skel->progs.rlctl_tc, info->hook != RL_HOOK_XDP);
+	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);
+	bpf_program__set_autoload(skel->progs.rlctl_tc, info->mode == RL_MODE_TC);
 	skel->rodata->clock_tick_ns = info->tick_ns;
 	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
 	skel->rodata->hot_seed[0] = info->hot_seed[0];

@@ -202,7 +202,7 @@ void fq_miss(const struct instance *instance, const struct policy *policy)
 	     device, device);
 }
 
-/* ---- clsact, which both hooks of a device share */
+/* ---- clsact, which all instances in mode tc of a device share */
 
 static int info_write(int map_fd, const struct rl_instance *info)
 {
@@ -218,7 +218,7 @@ int clsact_make(const char *device, struct rl_instance *info, int info_fd)
 	struct qdiscs there;
 	int ret = qdiscs_read(info->ifindex, &there);
 
-	if (ret || there.clsact || (there.ingress && info->hook == RL_HOOK_INGRESS))
+	if (ret || there.clsact || (there.ingress && info->hook != RL_HOOK_EGRESS))
 		return ret;
 	if (there.ingress) {
 		fail("%s: has the qdisc ingress, which knows no egress: where its filters can be "
@@ -236,25 +236,36 @@ int clsact_make(const char *device, struct rl_instance *info, int info_fd)
 	return info_write(info_fd, info);
 }
 
-/* The other hook's instance is to take clsact away. -ENOENT where there is none. */
-static int clsact_hand_over(const char *root, const char *device, const struct rl_instance *info)
+/* The instance of that hook is to take clsact away. -ENOENT where there is none that needs it. */
+static int clsact_give(const char *root, const char *device, enum rl_hook hook,
+		       const struct rl_instance *info)
 {
-	enum rl_hook other = info->hook == RL_HOOK_INGRESS ? RL_HOOK_EGRESS : RL_HOOK_INGRESS;
 	char path[INSTANCE_PATH_MAX];
 	struct instance instance;
-	int ret = pins_path(root, device, other, path);
+	int ret = pins_path(root, device, hook, path);
 
 	if (!ret)
 		ret = instance_open_path(path, device, true, &instance);
 	if (ret)
 		return ret == -EPROTO ? -ENOENT : ret;
-	if (instance.info.ifindex != info->ifindex) {
+	if (instance.info.ifindex != info->ifindex || instance.info.mode != RL_MODE_TC) {
 		ret = -ENOENT;
 	} else {
 		instance.info.made_clsact = 1;
 		ret = info_write(instance.fd.instance, &instance.info);
 	}
 	maps_close(&instance.fd);
+	return ret;
+}
+
+/* Another instance of the device is to. */
+static int clsact_hand_over(const char *root, const char *device, const struct rl_instance *info)
+{
+	int ret = -ENOENT;
+
+	for (int hook = RL_HOOK_XDP; ret == -ENOENT && hook <= RL_HOOK_EGRESS; hook++)
+		if (hook != (int)info->hook)
+			ret = clsact_give(root, device, hook, info);
 	return ret;
 }
 
@@ -279,7 +290,7 @@ static int clsact_take_away(const char *root, const char *device, const struct r
 
 int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info)
 {
-	int ifindex = info->hook == RL_HOOK_XDP ? -ENODEV : device_index(device), ret = 0;
+	int ifindex = info->mode == RL_MODE_TC ? device_index(device) : -ENODEV, ret = 0;
 
 	if (ifindex != (int)info->ifindex)
 		return ifindex == -ENODEV || ifindex > 0 ? 0 : ifindex;

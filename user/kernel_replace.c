@@ -141,8 +141,8 @@ int instance_replace(const struct instance *instance)
 		fail("%s: replacing failed: %s", instance->device, strerror(-ret));
 		return ret;
 	}
-	ret = instance->info.hook == RL_HOOK_XDP ? xdp_program_replace(instance, policy)
-						 : tc_program_replace(instance, policy);
+	ret = instance->info.mode == RL_MODE_TC ? tc_program_replace(instance, policy)
+						: xdp_program_replace(instance, policy);
 	now = ret ? before : program_number(instance);
 	program_note_write(instance->path, &instance->info, now);
 	if (!ret)

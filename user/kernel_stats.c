@@ -204,7 +204,7 @@ int instance_status_read(const struct instance *instance, struct instance_status
 		return ret;
 	}
 	status.program_id = program.id;
-	status.native = program.native;
+	status.mode = program.mode;
 	*out = status;
 	return 0;
 }

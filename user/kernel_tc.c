@@ -18,9 +18,10 @@
 #include "output.h"
 #include "rlctl.skel.h"
 
-#define PRIORITY                                                                         \
-	10u /* or the nearest before it that nobody has: before the filters that tc adds \
-	     */
+/* Or the nearest before it that nobody has: before the filters that tc adds; and what stands for
+ * xdp before our own at ingress. */
+#define PRIORITY     10u
+#define PRIORITY_XDP 5u
 
 /* ---- filters on a hook */
 
@@ -64,11 +65,11 @@ static int priority_note(const struct nlmsghdr *message, void *arg)
 }
 
 /* Where all are in use the kernel chooses: 0. */
-static uint32_t priority_choose(int ifindex, enum rl_hook hook)
+static uint32_t priority_choose(const struct rl_instance *info)
 {
-	uint32_t used = 0, priority = PRIORITY;
+	uint32_t used = 0, priority = info->hook == RL_HOOK_XDP ? PRIORITY_XDP : PRIORITY;
 
-	filters_read(ifindex, hook, priority_note, &used);
+	filters_read(info->ifindex, tc_hook(info), priority_note, &used);
 	while (priority && used & 1u << priority)
 		priority--;
 	return priority;
@@ -212,9 +213,9 @@ int tc_report(const char *device, int error)
 static int filter_add(struct rlctl_bpf *skel, const struct rl_instance *info, uint32_t *program)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = info->ifindex,
-		    .attach_point = point_of(info->hook));
+		    .attach_point = point_of(tc_hook(info)));
 	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = bpf_program__fd(skel->progs.rlctl_tc),
-		    .priority = priority_choose(info->ifindex, info->hook));
+		    .priority = priority_choose(info));
 	int ret = bpf_tc_attach(&hook, &opts);
 
 	if (!ret)

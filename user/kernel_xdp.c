@@ -30,7 +30,7 @@ static int lone_program_find(int ifindex, uint32_t wanted, struct device_program
 		return ret == -ENODEV ? 0 : ret;
 	fd = bpf_prog_get_fd_by_id(query.prog_id);
 	ret = program_uses(fd, wanted, &out->id);
-	out->native = query.attach_mode == XDP_ATTACHED_DRV;
+	out->mode = query.attach_mode == XDP_ATTACHED_DRV ? RL_MODE_NATIVE : RL_MODE_GENERIC;
 	if (fd >= 0)
 		close(fd);
 	return ret;
@@ -116,7 +116,8 @@ int xdp_program_find(const char *device, uint32_t wanted, struct device_program 
 		return ret;
 	out->id = 0; /* any */
 	ret = multiprog_find(mp, wanted, &out->id, &program);
-	out->native = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE;
+	out->mode = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE ? RL_MODE_NATIVE
+								      : RL_MODE_GENERIC;
 	xdp_multiprog__close(mp);
 	return ret;
 }
@@ -170,6 +171,8 @@ static const char *native_remedy(int error)
 	case -ERANGE:
 	case -E2BIG:
 		return "the device's MTU is too large for its driver's XDP";
+	case -ENOSPC:
+		return "the device has too few queues for its driver's XDP";
 	case -EINVAL:
 		return "the driver refused it; its offloads (LRO, GRO-HW) or queue count may stand "
 		       "in the way";
@@ -192,32 +195,43 @@ int xdp_report(const char *device, int error)
 	return error;
 }
 
+/* Would tc's program come in where this one did not? */
+static bool may_fall_back(int error)
+{
+	return error != -EBUSY && error != -EEXIST && error != -EPERM && error != -EACCES &&
+	       error != -ENODEV;
+}
+
 int xdp_program_attach(const char *path, const struct rl_instance *info, const char *device,
 		       enum attach_mode mode)
 {
-	int ifindex = info->ifindex;
-	int ret = -EOPNOTSUPP;
+	bool generic = info->mode == RL_MODE_GENERIC;
+	int ret = xdp_attach_mode(path, info, info->ifindex,
+				  generic ? XDP_MODE_SKB : XDP_MODE_NATIVE);
+	int refused = ret ? program_try(path, info) : 0;
 
-	if (mode != ATTACH_GENERIC)
-		ret = xdp_attach_mode(path, info, ifindex, XDP_MODE_NATIVE);
-	if (ret && mode != ATTACH_GENERIC) {
-		int refused = program_try(path, info);
-
-		if (refused)
-			return report_refused(device, info, REFUSED_PROGRAM, refused);
-	}
-	if (ret && ret != -EBUSY && ret != -EEXIST && mode != ATTACH_NATIVE) {
-		if (mode == ATTACH_AUTO)
-			note("%s: native mode is not possible (%s): fell back to generic mode, "
-			     "which "
-			     "sees a packet only after the kernel has allocated it",
-			     device, native_remedy(ret));
-		ret = xdp_attach_mode(path, info, ifindex, XDP_MODE_SKB);
+	if (refused)
+		return report_refused(device, info, REFUSED_PROGRAM, refused);
+	if (!ret && generic)
+		note("%s: generic mode takes packets that come merged (by GRO below a bridge or a "
+		     "VLAN, by the offloads of a veth's or a virtual device's other side) for one: "
+		     "a limit in packets lets 64 times as much pass; --mode auto counts each",
+		     device);
+	if (ret && mode == ATTACH_AUTO && may_fall_back(ret)) {
+		note("%s: native XDP is not possible (%s): falls back to mode tc, whose program "
+		     "at ingress sees a packet only after the kernel has allocated it",
+		     device, native_remedy(ret));
+		return ATTACH_FALLS_BACK;
 	}
 	return ret ? xdp_report(device, ret) : 0;
 }
 
 /* ---- detach */
+
+static uint32_t flags_of(const struct device_program *program)
+{
+	return program->mode == RL_MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE;
+}
 
 /* Without a dispatcher the program is taken off only if it is still the one we looked at. */
 static int lone_program_detach(int ifindex, const struct device_program *program)
@@ -228,8 +242,7 @@ static int lone_program_detach(int ifindex, const struct device_program *program
 	if (fd < 0)
 		return fd;
 	opts.old_prog_fd = fd;
-	ret = bpf_xdp_detach(ifindex, program->native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE,
-			     &opts);
+	ret = bpf_xdp_detach(ifindex, flags_of(program), &opts);
 	close(fd);
 	return ret;
 }
@@ -284,7 +297,6 @@ int xdp_program_detach(const char *device, uint32_t wanted)
 static int lone_replace(const struct instance *instance, int ifindex,
 			const struct device_program *old)
 {
-	uint32_t flags = old->native ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE;
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = bpf_prog_get_fd_by_id(old->id));
 	struct rlctl_bpf *skel;
 	int ret;
@@ -297,7 +309,7 @@ static int lone_replace(const struct instance *instance, int ifindex,
 		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, ret);
 	}
 	ret = bpf_xdp_attach(ifindex, bpf_program__fd(skel->progs.rlctl_xdp),
-			     flags | XDP_FLAGS_REPLACE, &opts);
+			     flags_of(old) | XDP_FLAGS_REPLACE, &opts);
 	rlctl_bpf__destroy(skel);
 	close(opts.old_prog_fd);
 	return ret ? xdp_report(instance->device, ret) : 0;

@@ -266,7 +266,7 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 		break;
 	case RL_WARM_UP:
 		warm_up_compile(&part, &out->warm_up);
-		if (ctx->hook != RL_HOOK_XDP)
+		if (ctx->text->tc)
 			out->warm_up.most = WARM_UP_MOST;
 		break;
 	default:

@@ -55,10 +55,12 @@ struct policy {
 
 /* What the parser has to know of the instance that the policy is for. */
 struct policy_context {
-	uint32_t mtu; /* bytes; 1500 when there is no device */
-	bool by_dest; /* the instance goes by destination */
-	bool tc;      /* hook is ingress or egress: `over mark` is possible */
-	bool leaving; /* hook is egress: the packets are those that the machine sends */
+	uint32_t mtu;   /* bytes; 1500 when there is no device */
+	bool by_dest;   /* the instance goes by destination */
+	bool tc;        /* mode is tc: `over mark` is possible, and packets may come merged */
+	bool generic;   /* mode is generic: packets may come merged */
+	bool may_be_tc; /* `over mark` is taken, and refused where the mode does not become tc */
+	bool leaving;   /* hook is egress: the packets are those that the machine sends */
 };
 
 /* Where and why a text was refused: says what is wrong and what would be right. */

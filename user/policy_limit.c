@@ -139,16 +139,18 @@ static int parse_rate(struct parser *p)
 	return rate_check(p);
 }
 
-/* What a bucket holds at least where nothing is said: a packet, and at tc the packets that the
- * kernel keeps as one (GSO, GRO), which would else never fit; but no more than a day of the rate.
+/* What a bucket holds at least where nothing is said: a packet, and where the program comes behind
+ * GRO the packets that the kernel keeps as one, which would else never fit; but no more than a day
+ * of the rate.
  */
 static uint64_t least_default(const struct parser *p)
 {
 	const struct rl_limit *limit = &p->rule->limit;
 	uint64_t full = packet_size(p, ETHERNET_VLAN_BYTES);
 	uint64_t segments = SEGMENTS_BYTES * (limit->unit == RL_BITS ? 8ull : 1ull);
+	bool merged = p->ctx->tc || p->ctx->generic;
 
-	if (!p->ctx->tc || counts_packets(limit) || segments < full ||
+	if (!merged || counts_packets(limit) || segments < full ||
 	    rate_amount_in(limit->amount, limit->period_ns, NS_PER_DAY) < segments)
 		return full;
 	return segments;

@@ -112,7 +112,7 @@ static int over_mark(struct parser *p)
 	uint64_t mark;
 	int rc;
 
-	if (!p->ctx->tc)
+	if (!p->ctx->tc && !p->ctx->may_be_tc)
 		return refuse(p, p->before,
 			      "needs the hook ingress or egress, at xdp a packet has "
 			      "no mark: write over drop or over count");

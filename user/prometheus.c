@@ -161,7 +161,7 @@ static void info_sample(struct page *page, const struct scraped *scraped)
 
 	snprintf(id, sizeof(id), "%" PRIu32, scraped->status.program_id);
 	sample_begin(page, scraped);
-	sample_label(page, "mode", scraped->status.native ? "native" : "generic");
+	sample_label(page, "mode", mode_name(scraped->status.mode));
 	sample_label(page, "table", table_name(scraped->instance.info.table));
 	sample_label(page, "program_id", id);
 	sample_end(page, 1);

@@ -67,12 +67,23 @@ test_all_devices() {
 
 test_generic() {
 	in_ns B ethtool -K veth-B gro on && rl B attach veth-B --mode generic && look 0 &&
-		found mode warn '--mode native' && found gro warn 'ethtool -K veth-B gro off' &&
+		found mode warn '--mode native' && found gro ok 'not while generic XDP' &&
 		in_ns B ethtool -K veth-B gro off && rl B detach veth-B && facts 1 "$DEVICE" &&
 		found gro ok off
 }
 
-test_no_native() { facts 1 lo && found native warn && found gro warn; }
+test_no_native() {
+	facts 1 lo && found native warn 'takes mode tc' && found gro ok 'tc counts' || return
+	rl B attach lo && look 0 lo && found mode warn 'native is not possible' && rl B detach lo &&
+		rl B attach lo --mode generic && look 0 lo && found mode warn 'attach lo --policy policy' && rl B detach lo
+}
+
+# Where there is nothing to mend.
+test_no_ethernet() {
+	ip -n "$(ns B)" tuntap add dev tun-B mode tun && facts 1 tun-B && found native ok 'mode tc' &&
+		rl B attach tun-B && look 0 tun-B && found mode ok 'mode tc' && rl B detach tun-B &&
+		ip -n "$(ns B)" link del tun-B
+}
 
 test_alien() {
 	link_xdp xdp obj "$ALIEN" sec xdp && look 1 "$DEVICE" && found programs fail 'xdp off' &&
@@ -218,6 +229,7 @@ t 'attached' test_attached
 t 'all devices' test_all_devices
 t 'attached in generic mode, and GRO' test_generic
 t 'no native XDP' test_no_native
+t 'no Ethernet' test_no_ethernet
 t 'a program of another' test_alien
 t 'an MTU that was changed' test_mtu_changed
 t 'a device that is down' test_down

@@ -60,6 +60,7 @@ static struct rl_instance info_of(const struct bed_options *options)
 	struct rl_instance info = {
 		.abi_version = RL_ABI_VERSION,
 		.hook = options->hook,
+		.mode = options->hook == RL_HOOK_XDP ? RL_MODE_NATIVE : RL_MODE_TC,
 		.by_dest = options->by_dest,
 		.mtu = options->mtu ? options->mtu : 1500,
 		.tick_ns = 4 * NS_PER_MS,

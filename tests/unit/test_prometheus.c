@@ -37,7 +37,7 @@ static void scraped_fill(struct scraped *out, const char *device, const char *te
 
 static void hot_fill(struct scraped *scraped)
 {
-	scraped->status.native = true;
+	scraped->status.mode = RL_MODE_NATIVE;
 	scraped->status.program_id = 1234567;
 	scraped->status.since_ns = 1795156791000000042ull;
 	scraped->status.memory_bytes = UINT64_MAX;
@@ -77,6 +77,7 @@ static int document_make(void **state)
 	hot_fill(&items[0]);
 	scraped_fill(&items[1], "q\"\\\n\xc3", "rule any allow\n");
 	items[1].instance.info.table = RL_TABLE_LRU;
+	items[1].status.mode = RL_MODE_TC;
 	document = document_of(&scrape);
 	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
 		instance_stats_clear(&items[i].stats);
@@ -101,8 +102,8 @@ static const struct line_row {
 } lines[] = {
 	{"info: hot, native",
 	 "rlctl_instance_info" ETH0 ",mode=\"native\",table=\"hot\",program_id=\"1234567\"} 1", 1},
-	{"info: lru, generic",
-	 "rlctl_instance_info" ODD ",mode=\"generic\",table=\"lru\",program_id=\"0\"} 1", 1},
+	{"info: lru, tc at xdp",
+	 "rlctl_instance_info" ODD ",mode=\"tc\",table=\"lru\",program_id=\"0\"} 1", 1},
 	{"time of attach, exact", "rlctl_attached_timestamp_seconds" ETH0 "} 1795156791.000000042",
 	 1},
 	{"passed packets", "rlctl_passed_packets_total" ETH0 ",reason=\"within\"} 3", 1},

@@ -158,7 +158,7 @@ test_port() { # KIND [ARG…]
 test_upper() { # MODE KIND [ARG…]
 	local status=0 mode=$1
 	shift
-	upper_new "$@" && rl B attach upper --mode "$mode" && is "$(rl B status -j | json '.[0].mode')" "$mode" || return
+	upper_new "$@" && rl B attach upper && is "$(rl B status -j | json '.[0].mode')" "$mode" || return
 	held 10.77.0.2 || status=1
 	rl B detach upper && nothing_left B upper && upper_del && return "$status"
 }
@@ -181,5 +181,5 @@ t 'ours comes between theirs' test_ours_joins
 t 'ours leaves' test_ours_leaves
 t 'a program without libxdp, native' test_foreign xdpdrv native
 t 'a program without libxdp, generic' test_foreign xdpgeneric generic
-t 'on a bridge' test_upper generic bridge
+t 'on a bridge' test_upper tc bridge
 t 'on a bond' test_upper native bond mode active-backup
