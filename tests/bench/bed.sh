@@ -67,6 +67,18 @@ limiter() {
 
 limiter_on() { rl B -q attach "b-$1" --mode native "${@:2}" || die "cannot attach rlctl for $1"; }
 
+# limiter_in MODE CANDIDATE POLICY: at xdp, but not in native mode; tc's program takes its place where the
+# device has fewer queues than its peer sends into. Without GRO a veth gives what is sent from an XDP
+# program to native XDP only.
+limiter_in() {
+	local option=(--mode "$1")
+	cable "$2" B
+	in_ns B ethtool -K "b-$2" gro on || die "no GRO on b-$2"
+	[[ $1 != tc ]] || { in_ns B ethtool -L "b-$2" rx 1 && option=(); } || die "b-$2 keeps its queues"
+	rl B -q attach "b-$2" "${option[@]}" --policy - <<<"$3" || die "cannot attach rlctl for $2"
+	[[ $(rl B status "b-$2" -j | json '.[0].mode') == "$1" ]] || die "$2 is not in mode $1"
+}
+
 # policy CANDIDATE TEXT: another policy on a limiter, with fresh state.
 policy() {
 	if ! rl B -q rule flush -i "b-$1" || ! rl B -q apply -i "b-$1" - <<<"$2"; then

@@ -99,10 +99,20 @@ candidates_setup() {
 	for name in "${!ALGORITHM[@]}"; do
 		limiter "$name" "rule any limit ${ALGORITHM[$name]}" --log-depth 2 # for there is one in a log
 	done
+	if [[ $QUEUES -gt 1 ]]; then
+		limiter_in generic generic "$ONE"
+		limiter_in tc mode-tc "$ONE"
+	fi
 	peers_setup
 }
 
 # ---- sections
+
+# Where the driver has no XDP: tc's program at ingress, beside the generic XDP that it takes the place of.
+modes() {
+	section modes 4 1 hot generic mode-tc
+	section modes 4 65536 hot generic mode-tc
+}
 
 throughput() {
 	local name
@@ -111,6 +121,7 @@ throughput() {
 	section flood4 4 4096 bare hot lru cpu
 	section flood4 4 65536 bare floor hot lru cpu window log warm-up "${PEERS[@]}"
 	[[ $CPUS -lt 2 ]] || cpus
+	[[ $QUEUES -lt 2 ]] || modes
 	for name in 1 256 65536; do
 		section flood6 6 "$name" bare hot lru cpu
 	done

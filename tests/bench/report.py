@@ -77,6 +77,14 @@ def floods(report, raw, section):
             report.add("times a peer", n, f"hot / {name}", "packets/s", hot, name, rates, TIMES_PEER.get(n))
 
 
+def modes(report, raw):
+    """Behind the allocation of the packet: generic XDP to native, tc's program to generic XDP."""
+    for (case, name), rounds in raw["modes"].items():
+        base = {"generic": "hot", "mode-tc": "generic"}.get(name)
+        report.add("modes", int(case), name, "packets/s", series(rounds), base,
+                   series(raw["modes"][case, base]) if base else None)
+
+
 def families(report, raw):
     """IPv6's share of its bare drop, in terms of IPv4's."""
     for (case, name), _ in raw["flood6"].items():
@@ -158,7 +166,7 @@ def others(report, raw):
 
 
 TITLES = {
-    "flood4": ("flood, IPv4", "sources"), "flood6": ("flood, IPv6", "sources"),
+    "flood4": ("flood, IPv4", "sources"), "flood6": ("flood, IPv6", "sources"), "modes": ("modes of hook xdp", "sources"),
     "times a peer": ("rlctl beside its peers", "sources"), "IPv6 to IPv4": ("IPv6 beside IPv4", "sources"),
     "two CPUs": ("one of two busy receive queues beside it alone", "sources"),
     "prefixes": ("prefixes in the policy, 65,536 sources", "prefixes"),
@@ -251,6 +259,7 @@ def main():
     raw, report = read(raw_path), Report()
     for section in ("flood4", "flood6"):
         floods(report, raw, section)
+    modes(report, raw)
     families(report, raw)
     prefixes(report, raw)
     cpus(report, raw)
