@@ -19,6 +19,8 @@
 
 #ifndef BPF_F_BEFORE
 #define BPF_F_BEFORE (1u << 3)
+#define BPF_F_AFTER  (1u << 4)
+#define BPF_F_ID     (1u << 5)
 #endif
 
 struct tcx_query { /* union bpf_attr, query */
@@ -122,10 +124,30 @@ static int link_read(int fd, struct tcx_link *out)
 	return bpf_obj_get_info_by_fd(fd, out, &size) ? -errno : 0;
 }
 
-/* The link with the program, before all others on the hook; it lasts as long as its descriptor. */
-static int link_make(int ifindex, enum rl_hook hook, int program_fd)
+/* The program that stands at ingress for the device's instance at xdp, which comes before that of
+ * ingress itself; 0: there is none. `path` is that of the latter. */
+static uint32_t xdp_stand_in(const char *path, int ifindex, enum rl_hook hook)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = BPF_F_BEFORE);
+	int folder = (int)(strlen(path) - strlen(hook_name(RL_HOOK_INGRESS)));
+	struct device_program program;
+	char xdp[INSTANCE_PATH_MAX];
+	uint32_t policy;
+
+	if (hook != RL_HOOK_INGRESS || folder < 0 || strcmp(path + folder, hook_name(hook)) != 0)
+		return 0;
+	snprintf(xdp, sizeof(xdp), "%.*s%s", folder, path, hook_name(RL_HOOK_XDP));
+	if (pins_policy_id(xdp, &policy) || tcx_program_find(ifindex, hook, policy, &program))
+		return 0;
+	return program.id;
+}
+
+/* The link with the program, before all others on the hook, or right behind the program `after`; it
+ * lasts as long as its descriptor. libbpf's target_btf_id is where the kernel reads the number of
+ * the program that the flags speak of. */
+static int link_make(int ifindex, enum rl_hook hook, int program_fd, uint32_t after)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts,
+		    .flags = after ? BPF_F_AFTER | BPF_F_ID : BPF_F_BEFORE, .target_btf_id = after);
 	struct tcx_row row;
 	int fd, ret = tcx_read(ifindex, hook, &row); /* EINVAL can mean this or that: ask first */
 
@@ -148,7 +170,7 @@ static int link_pin(int fd, const char *path, const char *name)
 int tcx_program_attach(const char *path, int ifindex, enum rl_hook hook, int program_fd,
 		       uint32_t *program)
 {
-	int ret, fd = link_make(ifindex, hook, program_fd);
+	int ret, fd = link_make(ifindex, hook, program_fd, xdp_stand_in(path, ifindex, hook));
 	struct tcx_link link;
 
 	if (fd < 0)
@@ -277,7 +299,8 @@ static int next_settle(const char *path)
 	return ret;
 }
 
-/* Before all others, beside the old one: meanwhile a packet is charged twice, and none escapes. */
+/* Before all others but the stand-in of xdp, beside the old one: meanwhile a packet is charged
+ * twice, and none escapes. */
 static int link_put_before(const char *path, int ifindex, enum rl_hook hook, int program_fd,
 			   uint32_t *id)
 {
@@ -286,7 +309,7 @@ static int link_put_before(const char *path, int ifindex, enum rl_hook hook, int
 
 	if (ret)
 		return ret;
-	fd = link_make(ifindex, hook, program_fd);
+	fd = link_make(ifindex, hook, program_fd, xdp_stand_in(path, ifindex, hook));
 	if (fd < 0)
 		return fd;
 	ret = link_read(fd, &link);
@@ -308,22 +331,32 @@ static uint32_t place_find(const struct tcx_row *row, uint32_t wanted)
 	return place;
 }
 
+/* The place that ours is to have: the first, or behind the stand-in of xdp. */
+static uint32_t place_wanted(const struct tcx_row *row, uint32_t stand_in)
+{
+	for (uint32_t i = 0; stand_in && i < row->count; i++)
+		if (row->programs[i] == stand_in)
+			return i + 1;
+	return 0;
+}
+
 int tcx_program_replace(const char *path, int ifindex, enum rl_hook hook, int program_fd,
 			uint32_t wanted)
 {
 	struct device_program old = {0};
-	uint32_t place, link = 0;
+	uint32_t place, best, link = 0;
 	struct tcx_row row;
 	int ret = tcx_read(ifindex, hook, &row);
 
 	if (ret)
 		return ret;
 	place = place_find(&row, wanted);
+	best = place_wanted(&row, xdp_stand_in(path, ifindex, hook));
 	if (place < row.count)
 		program_take(&row, place, &old);
-	if (place || !row.count)
+	if (place != best || place == row.count)
 		ret = link_put_before(path, ifindex, hook, program_fd, &link);
-	if (old.link && (!place || ret == -EOPNOTSUPP)) { /* no room: it stays where it is */
+	if (old.link && (place == best || ret == -EOPNOTSUPP)) { /* no room: it stays where it is */
 		ret = link_update(&old, program_fd);
 		link = old.link;
 	}
