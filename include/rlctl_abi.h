@@ -516,14 +516,15 @@ struct rl_instance {
 	__u32 bans;         /* capacity of the ban map */
 	__u32 table;        /* enum rl_table */
 	__u32 log_depth;    /* a power of two */
-	__u32 cpus;         /* that run the program; 1: nothing is shared between CPUs */
+	__u32 cpus;         /* online at attach; 1: nothing is shared between CPUs */
 	__u32 cache_sets;   /* of the prefix cache, a power of two */
 	__u32 hot_sets;     /* of the hot table, a power of two; 0: there is none */
-	__u64 hot_seed[2];  /* of its hash */
-	__u32 raw_ip;       /* 1: the device's packets have no Ethernet header */
-	__u32 outer_ip;     /* 1: but there may be the headers of a tunnel before them */
-	__u32 made_clsact;  /* 1: the device's clsact is ours to take away */
-	__u32 put_fq;       /* 1: so is its fq, and what was there is to come back */
+	__u32 possible_cpus; /* that may come online, these among them */
+	__u64 hot_seed[2];   /* of its hash */
+	__u32 raw_ip;        /* 1: the device's packets have no Ethernet header */
+	__u32 outer_ip;      /* 1: but there may be the headers of a tunnel before them */
+	__u32 made_clsact;   /* 1: the device's clsact is ours to take away */
+	__u32 put_fq;        /* 1: so is its fq, and what was there is to come back */
 	__u32 root_size; /* bytes of root_options; root_handle 0: the kernel's default was there */
 	__u32 root_handle;
 	char root_kind[16];

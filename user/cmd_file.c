@@ -227,6 +227,7 @@ int policy_file_check(const struct policy_file *file, const struct policy_contex
 		.slots_max = 2 * prefixes,
 		.tick_ns = TICK_ASSUMED,
 		.cpus = 1,
+		.possible_cpus = 1,
 		.log_max = RL_SLIDING_LOG_MAX,
 		.now_ns = monotonic_ns(),
 		.text = ctx,

@@ -53,6 +53,24 @@ static void report_odds(struct report *report, const struct instance_stats *stat
 	report_value(report, "eviction_odds", json_object_new_double(odds));
 }
 
+/* The kernel keeps per-CPU values for every CPU that it could bring online. */
+static void report_cpus(struct report *report, const struct rl_instance *info,
+			const struct instance_status *status, bool shown)
+{
+	struct json_object *cpus = json_object_new_object();
+	char text[2 * NUMBER_TEXT_MAX], each[NUMBER_TEXT_MAX];
+
+	json_put(cpus, "online", json_object_new_uint64(info->cpus));
+	json_put(cpus, "possible", json_object_new_uint64(info->possible_cpus));
+	json_put(cpus, "memory_bytes", json_object_new_uint64(status->cpu_bytes));
+	report_value(report, "cpus", cpus);
+	if (!shown)
+		return;
+	size_print(each, status->cpu_bytes);
+	snprintf(text, sizeof(text), "%u online, %u x %s", info->cpus, info->possible_cpus, each);
+	report_text(report, NULL, "of it by CPU", text);
+}
+
 struct found {
 	struct instance instance; /* closed by now */
 	struct instance_status status;
@@ -65,6 +83,7 @@ struct found_all {
 	struct found *items;
 	size_t count;
 	bool groups; /* any has one */
+	bool cpus;   /* any keeps values for CPUs that are not online */
 };
 
 /* Who may read it besides root, where that is anybody. */
@@ -81,7 +100,8 @@ static void report_group(struct report *report, const struct found *found)
 	report_text(report, "group", "group", group ? group->gr_name : number);
 }
 
-static void report_instance(struct report *report, const struct found *found, bool groups)
+static void report_instance(struct report *report, const struct found *found,
+			    const struct found_all *all)
 {
 	const struct instance *instance = &found->instance;
 	const struct instance_status *status = &found->status;
@@ -98,7 +118,8 @@ static void report_instance(struct report *report, const struct found *found, bo
 	report_sources(report, instance, status);
 	report_odds(report, stats);
 	report_bytes(report, "memory_bytes", "memory", status->memory_bytes);
-	if (groups)
+	report_cpus(report, &instance->info, status, all->cpus);
+	if (all->groups)
 		report_group(report, found);
 }
 
@@ -128,13 +149,14 @@ static int visit(struct instance *instance, void *arg)
 		out_of_memory();
 	all->items[all->count++] = found;
 	all->groups = all->groups || found.has_group;
+	all->cpus = all->cpus || instance->info.possible_cpus > instance->info.cpus;
 	return 0;
 }
 
 static void found_report(struct found_all *all, struct report *report)
 {
 	for (size_t i = 0; i < all->count; i++) {
-		report_instance(report, &all->items[i], all->groups);
+		report_instance(report, &all->items[i], all);
 		instance_stats_clear(&all->items[i].stats);
 	}
 	free(all->items);

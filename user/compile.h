@@ -28,9 +28,10 @@ struct compile_context {
 	uint32_t prefixes_max; /* entries of a trie */
 	uint32_t slots_max;    /* counter slots */
 	uint64_t tick_ns;
-	uint32_t cpus; /* that may take from a shared bucket; 1: no leases */
-	bool share;    /* each CPU holds its share of every rate: --table cpu */
-	bool hot;      /* buckets are in the hot table */
+	uint32_t cpus;          /* online: each holds its share; 1: no leases */
+	uint32_t possible_cpus; /* that may hold a lease once they are online; >= cpus */
+	bool share;             /* each CPU holds its share of every rate: --table cpu */
+	bool hot;               /* buckets are in the hot table */
 	enum rl_hook hook;
 	uint32_t log_max;                  /* N of a sliding-log */
 	uint64_t now_ns;                   /* CLOCK_MONOTONIC, what `for` counts from */

@@ -18,6 +18,7 @@
 	X(program, "program", "the kernel has to take the program before it can be attached")  \
 	X(jit, "jit", "an interpreted program takes several times as long for each packet")    \
 	X(btf, "btf", "libxdp needs it to let several XDP programs share a device")            \
+	X(cpus, "cpus", "counters are kept for every CPU that the kernel could bring online")  \
 	X(memlock, "memlock", "kernels before 5.11 charge maps to the limit of locked memory") \
 	X(bpffs, "bpffs", "state lives in maps that are pinned there")                         \
 	X(leftovers, "leftovers", "pins that belong to nothing keep their maps' memory")
@@ -29,6 +30,7 @@
 	X(mode, "mode", "every mode but native costs most of the speed")                        \
 	X(tcx, "tcx", "what a tcx program before ours passes or drops never comes to ours")     \
 	X(instances, "instances", "two limiters on one device each count the same packets")     \
+	X(shares, "shares", "rates and budgets are shared out among the CPUs of attach")        \
 	X(trial, "trial", "what is on trial is undone unless it is confirmed")                  \
 	X(mtu, "mtu", "native XDP needs frames that fit the driver's buffers")                  \
 	X(queues, "queues", "each queue is served by one CPU: fewer queues leave CPUs idle")    \

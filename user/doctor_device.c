@@ -274,6 +274,21 @@ void check_instances(struct doctor *doctor)
 		doctor_finds(doctor, HEALTH_OK, NULL, "%zu on this device", doctor->instances);
 }
 
+/* CPUs that came or went since. */
+void check_shares(struct doctor *doctor)
+{
+	const struct rl_instance *info = doctor->instance ? &doctor->instance->info : NULL;
+	char remedy[REMEDY_MAX];
+	struct cpu_facts cpus;
+
+	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
+	if (info && !cpus_read(&cpus) && cpus.online != info->cpus)
+		doctor_finds(doctor, HEALTH_WARN, remedy, "shared out among %u CPUs; online now: %u",
+			     info->cpus, cpus.online);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "none, or among the CPUs that are online");
+}
+
 void check_trial(struct doctor *doctor)
 {
 	char remedy[REMEDY_MAX];

@@ -121,6 +121,37 @@ void check_btf(struct doctor *doctor)
 
 /* ---- memory and pins */
 
+#define SPARE_BYTES (16u << 20) /* that CPUs which are not there may take without a word */
+
+void check_cpus(struct doctor *doctor)
+{
+	struct cpu_facts cpus;
+	char each[NUMBER_TEXT_MAX], spare[NUMBER_TEXT_MAX], remedy[REMEDY_MAX];
+	int ret = cpus_read(&cpus);
+	uint64_t bytes;
+
+	if (ret) {
+		doctor_finds(doctor, HEALTH_FAIL, "mount -t sysfs sysfs /sys",
+			     "how many there are is not known: %s", strerror(-ret));
+		return;
+	}
+	if (cpus.online == cpus.possible) {
+		doctor_finds(doctor, HEALTH_OK, NULL, "%u, all online", cpus.online);
+		return;
+	}
+	bytes = cpus.bytes * (cpus.possible - cpus.online);
+	size_print(each, cpus.bytes);
+	size_print(spare, bytes);
+	snprintf(remedy, sizeof(remedy),
+		 "possible_cpus=%u on the kernel's command line, if no CPU is ever added",
+		 cpus.online);
+	doctor_finds(doctor, bytes < SPARE_BYTES ? HEALTH_OK : HEALTH_WARN,
+		     bytes < SPARE_BYTES ? NULL : remedy,
+		     "%u online of %u possible: an instance takes %s for each, %s of it for "
+		     "those that are not online",
+		     cpus.online, cpus.possible, each, spare);
+}
+
 void check_memlock(struct doctor *doctor)
 {
 	struct rlimit limit = {0};

@@ -149,8 +149,9 @@ int instance_hooks(const struct target *target, unsigned int *out);
 int instance_replace_open(const struct target *target, struct instance *out);
 
 /* Swaps its program for that of this build. Policy, state, counters and what attach decided stay;
- * no packet passes meanwhile that neither program saw. */
-int instance_replace(const struct instance *instance);
+ * no packet passes meanwhile that neither program saw. Rates and budgets are shared out anew among
+ * the CPUs that are online now. */
+int instance_replace(struct instance *instance);
 
 /* What a policy for this device has to be parsed with, before or after attach. */
 int device_context(const struct target *target, bool by_dest, struct policy_context *out);
@@ -224,6 +225,7 @@ struct instance_status {
 	uint64_t since_ns; /* CLOCK_REALTIME */
 	uint64_t sources_used;
 	uint64_t memory_bytes; /* of all maps, as the kernel accounts it */
+	uint64_t cpu_bytes;    /* of these for each possible CPU */
 };
 int instance_status_read(const struct instance *instance, struct instance_status *out);
 

@@ -213,8 +213,15 @@ static int info_make(const struct target *target, const struct attach_options *o
 		     const struct policy_context *text, struct rl_instance *out)
 {
 	struct device_facts facts = {0};
-	int ret = device_link_ask(target->device, &facts);
+	int ret = device_link_ask(target->device, &facts), possible = cpus_possible();
 
+	if (!ret && possible < 0) {
+		fail("how many CPUs there may be is not known: %s: is /sys mounted?",
+		     strerror(-possible));
+		ret = possible;
+	}
+	if (ret)
+		return ret;
 	*out = (struct rl_instance){
 		.abi_version = RL_ABI_VERSION,
 		.hook = target->hook,
@@ -229,14 +236,15 @@ static int info_make(const struct target *target, const struct attach_options *o
 		.prefixes = options->prefixes,
 		.table = options->table,
 		.log_depth = options->log_depth,
-		.cpus = libbpf_num_possible_cpus(),
+		.cpus = cpus_online(),
+		.possible_cpus = possible,
 	};
 	instance_sizes(out);
 	if (getrandom(out->hot_seed, sizeof(out->hot_seed), 0) != sizeof(out->hot_seed)) {
 		fail("no random seed: %s", strerror(errno));
 		return -EIO;
 	}
-	if (!ret && options->fq)
+	if (options->fq)
 		ret = fq_prepare(target->device, out);
 	if (ret)
 		return ret;

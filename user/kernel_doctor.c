@@ -41,10 +41,46 @@ static struct rlctl_bpf *tried_open(enum rl_hook hook, enum rl_mode mode, enum r
 				   .log_depth = 2,
 				   .tick_ns = 1,
 				   .mtu = 1500,
-				   .cpus = 1};
+				   .cpus = 1,
+				   .possible_cpus = 1};
 
 	instance_sizes(&info);
 	return object_open(&info);
+}
+
+static uint64_t cpu_bytes(const struct bpf_object *object)
+{
+	struct bpf_map *map;
+	uint64_t bytes = 0;
+
+	bpf_object__for_each_map(map, object)
+	{
+		bytes += map_cpu_bytes(bpf_map__type(map), bpf_map__value_size(map),
+				       bpf_map__max_entries(map));
+	}
+	return bytes;
+}
+
+int cpus_read(struct cpu_facts *out)
+{
+	struct rl_instance info = {.sources = SOURCES_DEFAULT,
+				   .prefixes = PREFIXES_DEFAULT,
+				   .log_depth = RL_SLIDING_LOG_MAX,
+				   .cpus = 1,
+				   .possible_cpus = 1};
+	int online = cpus_online(), possible = cpus_possible();
+	struct rlctl_bpf *skel;
+
+	if (possible < 0)
+		return possible;
+	instance_sizes(&info);
+	skel = object_open(&info);
+	if (!skel)
+		return -errno;
+	*out = (struct cpu_facts){
+		.online = online, .possible = possible, .bytes = cpu_bytes(skel->obj)};
+	rlctl_bpf__destroy(skel);
+	return 0;
 }
 
 /* ---- features */

@@ -21,6 +21,13 @@ void kernel_lacks(const struct rl_instance *info, kernel_lacks_fn lacks, void *a
 /* Are maps charged to RLIMIT_MEMLOCK (before Linux 5.11)? */
 bool kernel_counts_memlock(void);
 
+/* The machine's CPUs, and what each possible one takes of an instance of the usual size. */
+struct cpu_facts {
+	uint32_t online, possible;
+	uint64_t bytes;
+};
+int cpus_read(struct cpu_facts *out);
+
 #define DEVICE_PROGRAMS_MAX 16
 struct device_xdp_program {
 	uint32_t id;

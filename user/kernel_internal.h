@@ -73,6 +73,14 @@ int map_value_check(int map_fd, size_t size);
 /* Adds what the kernel accounts for the map. */
 int map_memory_add(int map_fd, uint64_t *sum);
 
+/* ---- kernel_cpus.c. Silent. */
+
+/* At least 1, or a negative errno. */
+int cpus_possible(void);
+int cpus_online(void);
+/* What each possible CPU takes of a map; 0 where the map is not per CPU. */
+uint64_t map_cpu_bytes(uint32_t type, uint32_t value_size, uint32_t entries);
+
 /* ---- kernel_inner.c: maps in the slots of maps, and their pins. Silent. */
 
 /* The map in a slot of an array of maps, or -ENOENT; -ESTALE: the instance was detached. */

@@ -170,9 +170,9 @@ static int fleet_maps_make(const struct instance *instance)
 int policy_maps_make(const struct instance *instance, uint32_t uses)
 {
 	const struct rl_instance *info = &instance->info;
-	int cpus = libbpf_num_possible_cpus();
 	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
-	uint32_t logs = most(least(info->sources, LOGS_BYTES / log_size), LRU_LEAST_A_CPU * cpus);
+	uint32_t logs =
+		most(least(info->sources, LOGS_BYTES / log_size), LRU_LEAST_A_CPU * info->cpus);
 	int ret = 0;
 
 	if (uses & RL_USE_FLEET)

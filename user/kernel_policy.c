@@ -27,6 +27,7 @@ void instance_compile_context(const struct instance *instance, const struct poli
 		.slots_max = 2 * instance->info.prefixes,
 		.tick_ns = instance->info.tick_ns,
 		.cpus = instance->info.cpus,
+		.possible_cpus = instance->info.possible_cpus,
 		.share = instance->info.table == RL_TABLE_CPU,
 		.hot = instance->info.table == RL_TABLE_HOT,
 		.hook = instance->info.hook,
@@ -271,10 +272,11 @@ static int trie_write(const struct instance *instance, const struct compiled *co
 /* New slots start from zero, whoever had them before. */
 static int slots_reset(const struct instance *instance, const struct compiled *compiled)
 {
-	size_t counters = sizeof(struct rl_rule_counters) * libbpf_num_possible_cpus();
+	int cpus = cpus_possible();
+	size_t counters = sizeof(struct rl_rule_counters) * (cpus > 0 ? cpus : 0);
 	size_t state = 64; /* shared_state of bpf/maps.h */
 	void *zeros = calloc(BATCH, counters > state ? counters : state);
-	int ret = zeros ? 0 : -ENOMEM;
+	int ret = cpus < 0 ? cpus : zeros ? 0 : -ENOMEM;
 
 	for (size_t done = 0; !ret && done < compiled->fresh_count; done += BATCH) {
 		const uint32_t *slots = compiled->fresh + done;

@@ -130,11 +130,46 @@ static uint32_t program_number(const struct instance *instance)
 	return instance_program_find(instance, &program) ? 0 : program.id;
 }
 
-int instance_replace(const struct instance *instance)
+static int info_write(struct instance *instance, const struct rl_instance *info)
+{
+	uint32_t zero = 0;
+	int ret = bpf_map_update_elem(instance->fd.instance, &zero, info, BPF_ANY) ? -errno : 0;
+
+	if (ret)
+		fail("%s: replacing failed: %s", instance->device, strerror(-ret));
+	else
+		instance->info = *info;
+	return ret;
+}
+
+/* The rules' shares first: who is killed in between finds the old number, and does it again. While
+ * a policy is on trial the shares stay as they are. */
+static int shares_renew(struct instance *instance)
+{
+	struct instance renewed = *instance;
+	struct policy policy = {0};
+	int ret, online = cpus_online();
+
+	if (online < 0 || (uint32_t)online == instance->info.cpus || !trial_check(instance->path))
+		return 0;
+	renewed.info.cpus = online;
+	ret = instance_policy_read(instance, &policy);
+	if (!ret)
+		ret = instance_policy_write(&renewed, &policy, true, NULL);
+	policy_clear(&policy);
+	if (!ret)
+		ret = info_write(instance, &renewed.info);
+	return ret;
+}
+
+int instance_replace(struct instance *instance)
 {
 	uint32_t policy, now, before = program_number(instance);
-	int ret = map_id(instance->fd.policy, &policy);
+	int ret = shares_renew(instance);
 
+	if (ret)
+		return ret;
+	ret = map_id(instance->fd.policy, &policy);
 	if (!ret) /* meanwhile: whatever is there */
 		ret = program_note_write(instance->path, &instance->info, 0);
 	if (ret) {

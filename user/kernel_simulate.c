@@ -57,6 +57,7 @@ static struct rl_instance info_make(const struct policy *policy)
 		.table = RL_TABLE_LRU, /* the hot table may forget a packet of debt */
 		.log_depth = log_depth(policy),
 		.cpus = 1,
+		.possible_cpus = 1,
 	};
 
 	instance_sizes(&info);

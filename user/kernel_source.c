@@ -70,18 +70,29 @@ static struct rl_rule rule_numbers(const struct search *s, const struct rule *ru
 	return numbers;
 }
 
-/* Allowances of the CPUs that hold a share add up; who waits, waits for the first. */
+static bool is_fresh(const char *value, size_t size)
+{
+	return !*value && !memcmp(value, value + 1, size - 1);
+}
+
+/* Allowances of the CPUs that hold a share add up; who waits, waits for the first. A CPU that was
+ * never online has a fresh state, too, and no share: as many fresh ones count as CPUs are left. */
 static struct allowance allowance_sum(const struct search *s, const struct rule *rule,
 				      const char *values, size_t value_size, int parts)
 {
 	struct allowance sum = {.wait_ns = UINT64_MAX};
 	struct rl_rule numbers = rule_numbers(s, rule);
 	uint64_t now_ns = s->ctx.now_ns;
+	int left = parts > 1 ? (int)s->ctx.cpus : 1;
 
+	for (int i = 0; i < parts; i++)
+		left -= parts > 1 && !is_fresh(values + i * value_size, value_size);
 	for (int i = 0; i < parts; i++) {
 		struct allowance a = allowance_of(&numbers, values + i * value_size, now_ns,
 						  s->instance->info.log_depth);
 
+		if (is_fresh(values + i * value_size, value_size) && left-- <= 0)
+			continue;
 		sum.remaining += a.remaining;
 		sum.wait_ns = a.wait_ns < sum.wait_ns ? a.wait_ns : sum.wait_ns;
 	}
@@ -122,6 +133,12 @@ static int ban_found(struct search *s, const struct rl_state_key *key, const voi
 	if (known)
 		known->ban_ns = entry.ban_ns;
 	return known ? 0 : entry_append(s, &entry);
+}
+
+/* How many values a key has: one for each CPU that may ever be online, or one for all. */
+static int parts_of(const struct search *s)
+{
+	return s->ctx.share ? (int)s->ctx.possible_cpus : 1;
 }
 
 /* Calls `found` for every entry of a hash map; keys shorter than rl_state_key are filled up. */
@@ -257,7 +274,7 @@ static int entry_compare(const void *a, const void *b)
 static int search_all(struct search *s)
 {
 	const struct instance_maps *fd = &s->instance->fd;
-	int parts = s->ctx.share ? libbpf_num_possible_cpus() : 1;
+	int parts = parts_of(s);
 	int ret =
 		map_walk(s, fd->sources, RL_SHORT_KEY, sizeof(struct rl_state), parts, state_found);
 
@@ -343,7 +360,7 @@ static struct rl_state_key key_of_packet(const struct search *s, const struct ru
 /* Looks in the map of the limit's states. */
 static int state_look(struct search *s, const struct rule *rule, const struct rl_state_key *key)
 {
-	int parts = s->ctx.share ? libbpf_num_possible_cpus() : 1, fd, ret = 0;
+	int parts = parts_of(s), fd, ret = 0;
 	size_t size = sizeof(struct rl_state);
 	void *values;
 

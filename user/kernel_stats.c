@@ -14,7 +14,7 @@
 
 int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
 {
-	int cpus = libbpf_num_possible_cpus();
+	int cpus = cpus_possible();
 	uint64_t *values = cpus > 0 ? calloc(cpus * count, sizeof(*values)) : NULL;
 	int ret = 0;
 
@@ -114,12 +114,12 @@ void instance_stats_clear(struct instance_stats *stats)
 static int map_entries(int fd, uint64_t *out)
 {
 	enum { CHUNK = 4096 };
-	int cpus = libbpf_num_possible_cpus();
+	int cpus = cpus_possible();
 	struct rl_state_key *keys = calloc(CHUNK, sizeof(*keys));
 	struct rl_state *values = cpus > 0 ? calloc((size_t)CHUNK * cpus, sizeof(*values)) : NULL;
 	uint32_t cursor, *from = NULL;
 	uint64_t entries = 0;
-	int ret = keys && values ? 0 : -ENOMEM;
+	int ret = cpus < 0 ? cpus : keys && values ? 0 : -ENOMEM;
 
 	while (!ret) {
 		uint32_t n = CHUNK;
@@ -135,9 +135,21 @@ static int map_entries(int fd, uint64_t *out)
 	return ret == -ENOENT ? 0 : ret;
 }
 
+/* Adds what the map takes, in all and for each CPU. */
+static int one_memory_add(int fd, struct instance_status *out)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return -errno;
+	out->cpu_bytes += map_cpu_bytes(info.type, info.value_size, info.max_entries);
+	return map_memory_add(fd, &out->memory_bytes);
+}
+
 /* Adds what the maps in the slots of an array of maps take. */
 static int slots_memory_add(const struct instance *instance, int fd, uint32_t slots,
-			    uint64_t *bytes)
+			    struct instance_status *out)
 {
 	int ret = 0;
 
@@ -147,23 +159,23 @@ static int slots_memory_add(const struct instance *instance, int fd, uint32_t sl
 		ret = inner == -ENOENT ? 0 : inner;
 		if (inner < 0)
 			continue;
-		ret = map_memory_add(inner, bytes);
+		ret = one_memory_add(inner, out);
 		close(inner);
 	}
 	return ret;
 }
 
-static int memory_add(const struct instance *instance, int fd, uint64_t *bytes)
+static int memory_add(const struct instance *instance, int fd, struct instance_status *out)
 {
 	struct bpf_map_info info = {0};
 	uint32_t size = sizeof(info);
-	int ret = map_memory_add(fd, bytes);
+	int ret = one_memory_add(fd, out);
 
 	if (!ret && bpf_obj_get_info_by_fd(fd, &info, &size))
 		ret = -errno;
 	/* The rings are their watchers', who alone can open them. */
 	if (!ret && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS && fd != instance->fd.rings)
-		ret = slots_memory_add(instance, fd, info.max_entries, bytes);
+		ret = slots_memory_add(instance, fd, info.max_entries, out);
 	return ret;
 }
 
@@ -195,8 +207,7 @@ int instance_status_read(const struct instance *instance, struct instance_status
 	}
 	if (!ret)
 		ret = sources_used(instance, &status.sources_used);
-#define MEMORY_ADD(name) \
-	ret = ret ? ret : memory_add(instance, instance->fd.name, &status.memory_bytes);
+#define MEMORY_ADD(name) ret = ret ? ret : memory_add(instance, instance->fd.name, &status);
 	INSTANCE_MAPS(MEMORY_ADD)
 #undef MEMORY_ADD
 	if (ret) {

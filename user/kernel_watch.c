@@ -128,9 +128,9 @@ static int ring_make(struct watch *watch, uint32_t rate)
 
 static int counts_reset(struct watch *watch)
 {
-	size_t size = sizeof(struct rl_watch_count) * libbpf_num_possible_cpus();
-	void *zeros = calloc(1, size);
-	int ret = zeros ? 0 : -ENOMEM;
+	int cpus = cpus_possible();
+	void *zeros = cpus > 0 ? calloc(cpus, sizeof(struct rl_watch_count)) : NULL;
+	int ret = cpus < 0 ? cpus : zeros ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !ret && i < 2; i++) {
 		uint32_t stream = 2 * place_index(watch) + i;

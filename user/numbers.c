@@ -159,7 +159,8 @@ static struct rl_limit limit_share(const struct rl_limit *limit, const struct co
 }
 
 /* A lease is LEASE_US of the rate, but all CPUs' together at most a part of the burst: that much
- * is taken off the shared bucket. Where it would be a packet or less there is none. */
+ * is taken off the shared bucket, also for CPUs that may come online later, so that the limit holds
+ * then too. Where it would be a packet or less there is none. */
 static void lease_compile(const struct rl_limit *limit, const struct compile_context *ctx,
 			  struct rl_rule *out)
 {
@@ -167,7 +168,7 @@ static void lease_compile(const struct rl_limit *limit, const struct compile_con
 	uint64_t least = limit->unit == RL_PACKETS ? 2 : 2 * (ctx->text->mtu + ETHERNET_MAX);
 	uint64_t lease =
 		rate_amount_in(limit->amount, limit->period_ns, LEASE_US * NS_PER_US) / bits;
-	uint64_t most = limit->size / bits / ctx->cpus / LEASE_PART;
+	uint64_t most = limit->size / bits / ctx->possible_cpus / LEASE_PART;
 
 	if (limit->key != RL_KEY_RULE || limit->fleet || ctx->cpus < 2)
 		return;
@@ -176,7 +177,8 @@ static void lease_compile(const struct rl_limit *limit, const struct compile_con
 	if (lease < least)
 		return;
 	out->lease = lease;
-	out->gcra.capacity -= (u128)lease * ctx->cpus * out->gcra.cost >> out->gcra.cost_shift;
+	out->gcra.capacity -=
+		(u128)lease * ctx->possible_cpus * out->gcra.cost >> out->gcra.cost_shift;
 }
 
 static uint64_t mask_be64(uint32_t bits)

@@ -116,6 +116,41 @@ int number_parse(const char *word, uint64_t min, uint64_t max, uint64_t *out)
 	return 0;
 }
 
+/* From first to last, which is first itself where there is no "-". */
+static int range_take(const char **text, uint32_t *count)
+{
+	uint64_t first, last;
+	int rc = digits_take(text, &first);
+
+	last = first;
+	if (!rc && **text == '-') {
+		++*text;
+		rc = digits_take(text, &last);
+	}
+	if (rc || last < first)
+		return rc ? rc : -EINVAL;
+	if (last > UINT32_MAX || last - first >= UINT32_MAX - *count)
+		return -ERANGE;
+	*count += last - first + 1;
+	return 0;
+}
+
+int list_count(const char *list, uint32_t *out)
+{
+	uint32_t count = 0;
+	int rc = range_take(&list, &count);
+
+	while (!rc && *list == ',') {
+		list++;
+		rc = range_take(&list, &count);
+	}
+	if (!rc && *list && strcmp(list, "\n") != 0)
+		rc = -EINVAL;
+	if (!rc)
+		*out = count;
+	return rc;
+}
+
 static const struct scale *time_unit_find(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(time_units); i++)

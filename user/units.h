@@ -27,6 +27,9 @@
 /* Decimal number, min..max inclusive. */
 int number_parse(const char *word, uint64_t min, uint64_t max, uint64_t *out);
 
+/* How many numbers a list of ranges names, as the kernel writes sets of CPUs: "0-3,8\n" is 5. */
+int list_count(const char *list, uint32_t *out);
+
 /* N UNIT, e.g. 10m, 250ms, 1hour, "1 hour" is joined by the caller; result in nanoseconds, > 0.
  * -ERANGE above 2^62 ns. A bare number without unit is -EINVAL. */
 int duration_parse(const char *word, uint64_t *out_ns);

@@ -112,6 +112,7 @@ static void compile_check(struct policy *policy, const struct policy_context *ct
 		.slots_max = 128,
 		.tick_ns = 4 * NS_PER_MS,
 		.cpus = 2,
+		.possible_cpus = 2,
 		.hot = true,
 		.hook = !ctx->tc       ? RL_HOOK_XDP
 			: ctx->leaving ? RL_HOOK_EGRESS

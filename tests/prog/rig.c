@@ -29,6 +29,7 @@ static struct rl_instance info_of(const struct rig_options *options)
 		.table = options->table,
 		.log_depth = 64,
 		.cpus = libbpf_num_possible_cpus(),
+		.possible_cpus = libbpf_num_possible_cpus(),
 		.hot_seed = {options->seed[0], options->seed[1]},
 	};
 

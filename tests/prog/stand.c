@@ -33,6 +33,7 @@ static struct rl_instance info_of(enum rl_table table)
 		.prefixes = 128,
 		.log_depth = RL_SLIDING_LOG_MAX,
 		.cpus = libbpf_num_possible_cpus(),
+		.possible_cpus = libbpf_num_possible_cpus(),
 	};
 
 	instance_sizes(&info);

@@ -18,6 +18,7 @@ const struct compile_context roomy = {
 	.slots_max = 2000,
 	.tick_ns = 4 * NS_PER_MS,
 	.cpus = 1,
+	.possible_cpus = 1,
 	.log_max = RL_SLIDING_LOG_MAX,
 	.now_ns = 2 * NS_PER_HOUR,
 	.text = &on_xdp,

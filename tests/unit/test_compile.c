@@ -354,7 +354,8 @@ static void clock_test(void **state)
 
 /* ---- leases */
 
-/* What all CPUs may hold is small, and taken off the shared bucket: together they are the burst. */
+/* What all CPUs may hold is small, and taken off the shared bucket: together they are the burst,
+ * also once every CPU that is possible has come online. */
 static void lease_test(void **state)
 {
 	static const char *const shared[] = {
@@ -374,8 +375,9 @@ static void lease_test(void **state)
 		rule = must_parse(line, &on_xdp);
 		numbers_compile(&rule.limit, &ctx, &without);
 		ctx.cpus = cpus[i % ARRAY_SIZE(cpus)];
+		ctx.possible_cpus = ctx.cpus << i % 3;
 		numbers_compile(&rule.limit, &ctx, &with);
-		units = (uint64_t)with.lease * ctx.cpus;
+		units = (uint64_t)with.lease * ctx.possible_cpus;
 		assert_true(ctx.cpus > 1 || with.lease == 0);
 		assert_true(units * (rule.limit.unit == RL_BITS ? 8 : 1) * 64 <= rule.limit.size);
 		assert_true(with.gcra.capacity + (units * with.gcra.cost >> with.gcra.cost_shift) ==
@@ -426,14 +428,50 @@ static void old_bans_test(void **state)
 	policy_clear(&back);
 }
 
+/* ---- --table cpu: shares */
+
+static const struct share_row {
+	const char *name, *limit;
+	uint32_t cpus, possible;
+	uint64_t period_ns; /* that one packet or byte takes on each CPU */
+	uint64_t amount;    /* of a window on each CPU; 0: a bucket */
+} shares[] = {
+	{"share: all possible CPUs are online", "1000/s burst 100", 4, 4, 4 * NS_PER_MS, 0},
+	{"share: 2 online of 128", "1000/s burst 100", 2, 128, 2 * NS_PER_MS, 0},
+	{"share: 1 online of 128", "1000/s burst 100", 1, 128, NS_PER_MS, 0},
+	{"share: a window, 2 online of 128", "fixed-window 1000/s", 2, 128, 0, 500},
+	{"share: a log, 2 online of 128", "sliding-log 1000/s", 2, 128, 0, 500},
+};
+
+static void share_test(void **state)
+{
+	const struct share_row *row = *state;
+	struct compile_context ctx = roomy;
+	char line[RULE_TEXT_MAX];
+	struct rl_rule out = {0};
+	struct rule rule;
+
+	snprintf(line, sizeof(line), "rule any limit %s", row->limit);
+	rule = must_parse(line, &on_xdp);
+	ctx.share = true;
+	ctx.cpus = row->cpus;
+	ctx.possible_cpus = row->possible;
+	numbers_compile(&rule.limit, &ctx, &out);
+	if (row->amount)
+		assert_int_equal(out.window.amount, row->amount);
+	else
+		assert_int_equal(out.gcra.cost >> out.gcra.cost_shift,
+				 row->period_ns << RL_GRAIN_SHIFT);
+}
+
 static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(identity_test), cmocka_unit_test(bad_maps_test),
 	cmocka_unit_test(lease_test),    cmocka_unit_test(crowd_test),
 	cmocka_unit_test(old_bans_test),
 };
 
-static struct CMUnitTest
-	tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(clocks) + ARRAY_SIZE(singles)];
+static struct CMUnitTest tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(clocks) +
+			       ARRAY_SIZE(shares) + ARRAY_SIZE(singles)];
 
 int main(void)
 {
@@ -448,6 +486,9 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++)
 		tests[count++] = (struct CMUnitTest){clocks[i].name, clock_test, NULL, NULL,
 						     (void *)&clocks[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++)
+		tests[count++] = (struct CMUnitTest){shares[i].name, share_test, NULL, NULL,
+						     (void *)&shares[i]};
 	memcpy(tests + count, singles, sizeof(singles));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

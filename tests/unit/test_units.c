@@ -168,6 +168,25 @@ static const struct rate_row {
 	{"rate: pps without number", "pps", -EINVAL, 0, 0, 0, NULL},
 };
 
+static const struct list_row {
+	const char *name, *list;
+	int rc;
+	uint32_t count;
+} lists[] = {
+	{"list: one", "0\n", 0, 1},
+	{"list: a range", "0-127\n", 0, 128},
+	{"list: ranges and numbers", "0-1,4,8-10\n", 0, 6},
+	{"list: without a newline", "0-1,7", 0, 3},
+	{"list: empty", "\n", -EINVAL, 0},
+	{"list: nothing", "", -EINVAL, 0},
+	{"list: backwards", "4-1\n", -EINVAL, 0},
+	{"list: ends with a comma", "0,\n", -EINVAL, 0},
+	{"list: ends with a dash", "0-\n", -EINVAL, 0},
+	{"list: something behind", "0-1 2\n", -EINVAL, 0},
+	{"list: too many", "0-4294967295\n", -ERANGE, 0},
+	{"list: overflow", "99999999999999999999\n", -ERANGE, 0},
+};
+
 /* `text` is the canonical print, or what the parser says would be right. */
 static const struct prefix_row {
 	const char *name, *word;
@@ -224,6 +243,15 @@ static void number_test(void **state)
 
 	assert_int_equal(number_parse(row->word, row->min, row->max, &value), row->rc);
 	assert_true(value == (row->rc ? CANARY : row->value));
+}
+
+static void list_test(void **state)
+{
+	const struct list_row *row = *state;
+	uint32_t count = 0xa5;
+
+	assert_int_equal(list_count(row->list, &count), row->rc);
+	assert_int_equal(count, row->rc ? 0xa5 : row->count);
 }
 
 static void duration_test(void **state)
@@ -353,7 +381,8 @@ static void prefix_family_test(void **state)
 
 #define SINGLE_TESTS 4
 static struct CMUnitTest tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(durations) + ARRAY_SIZE(amounts) +
-			       ARRAY_SIZE(rates) + ARRAY_SIZE(prefixes) + SINGLE_TESTS];
+			       ARRAY_SIZE(rates) + ARRAY_SIZE(prefixes) + ARRAY_SIZE(lists) +
+			       SINGLE_TESTS];
 static size_t test_count;
 
 static void add(const char *name, void (*run)(void **state), const void *row)
@@ -372,6 +401,7 @@ int main(void)
 	ADD_ROWS(amounts, amount_test);
 	ADD_ROWS(rates, rate_test);
 	ADD_ROWS(prefixes, prefix_test);
+	ADD_ROWS(lists, list_test);
 	add("print: a short buffer is cut and the length told", short_buffer_test, NULL);
 	add("rate_amount_in: floor and saturation", rate_amount_test, NULL);
 	add("prefix_contains: to the bit", prefix_contains_test, NULL);

@@ -12,27 +12,28 @@ LOG=build/vm
 MATRIX=tests/vm/matrix
 TEST_SECONDS=240 # of the guest's time
 GUEST_SECONDS=3600
+GUEST='-accel tcg -m 1536 -display none -nodefaults -no-user-config -no-reboot'
 # The guest's time is the number of instructions it ran (-icount), so that no load of this machine makes
-# a test late, and waiting takes no time.
-GUEST='-accel tcg -icount shift=1,sleep=off -m 1536 -smp 1 -display none -nodefaults -no-user-config -no-reboot'
+# a test late, and waiting takes no time. With several processors not every kernel boots so.
+ONE_CPU='-icount shift=1,sleep=off -smp 1'
 NEEDS='qemu-system-x86_64 busybox cpio depmod xz jq ip nsenter bpftool ethtool xdp-loader xdp-filter'
 
 usage() {
 	cat <<-'END'
 	Usage: run.sh [--tap] [--kernel NAME]… [--test NAME]…
 	  --tap          print what the tests say, each name with its kernel
-	  --kernel NAME  6.1, 6.12, sid (all)
+	  --kernel NAME  6.1, 6.12, sid, cpus (all)
 	  --test NAME    only test files whose names contain NAME
 	END
 }
 
 # ---- the matrix
 
-kernels() { # "NAME SUITE" of each that is wanted
-	local kind name suite
-	while read -r kind name suite; do
+kernels() { # "NAME SUITE OPTION…" of each that is wanted
+	local kind name rest
+	while read -r kind name rest; do
 		[[ $kind == kernel ]] || continue
-		[[ ${#only_kernels[@]} -eq 0 || " ${only_kernels[*]} " == *" $name "* ]] && echo "$name $suite"
+		[[ ${#only_kernels[@]} -eq 0 || " ${only_kernels[*]} " == *" $name "* ]] && echo "$name $rest"
 	done <"$MATRIX"
 }
 
@@ -45,12 +46,12 @@ wanted() { # FILE
 	return 1
 }
 
-# tests_on KERNEL: "SECONDS FILE" of each test, as the guest reads it.
+# tests_on KERNEL [OPTION…]: "SECONDS FILE" of each test, as the guest reads it.
 tests_on() {
 	local kind file where
 	while read -r kind file where; do
 		[[ $kind == test ]] || continue
-		[[ $where == all || ",$where," == *",$1,"* ]] || continue
+		[[ $where == all && $# -eq 1 || ",$where," == *",$1,"* ]] || continue
 		wanted "$file" && echo "$TEST_SECONDS tests/$file"
 	done <"$MATRIX"
 }
@@ -63,12 +64,14 @@ make_initrd() { # FOLDER KERNEL-FILES
 		cat "$WORK/programs" "$1/modules" "$1/list.cpio" >"$1/initrd"
 }
 
-# boot KERNEL SUITE: $WORK/KERNEL/results is what the guest says, errors why there is no guest.
+# boot KERNEL SUITE [OPTION…]: $WORK/KERNEL/results is what the guest says, errors why there is no guest.
 boot() {
 	local folder=$WORK/$1 files guest
 	files=$(tests/vm/fetch.sh "$2") || { touch "$folder/unreachable" && return 1; }
 	make_initrd "$folder" "$files" || return
-	read -ra guest <<<"$GUEST"
+	guest=("${@:3}")
+	[[ $# -gt 2 ]] || read -ra guest <<<"$ONE_CPU"
+	read -ra guest <<<"$GUEST ${guest[*]}"
 	exec timeout --foreground "$GUEST_SECONDS" qemu-system-x86_64 "${guest[@]}" \
 		-kernel "$files/vmlinuz" -initrd "$folder/initrd" \
 		-append 'console=ttyS0 quiet panic=-1 mitigations=off' \
@@ -78,11 +81,13 @@ boot() {
 declare -A guests=()
 start_guests() {
 	local kernel suite
-	while read -r kernel suite; do
+	local -a options
+	while read -r kernel suite options; do
+		read -ra options <<<"$options"
 		mkdir -p "$WORK/$kernel"
-		tests_on "$kernel" >"$WORK/$kernel/list"
+		tests_on "$kernel" ${options[@]+"${options[@]}"} >"$WORK/$kernel/list"
 		[[ -s $WORK/$kernel/list ]] || continue
-		boot "$kernel" "$suite" >"$WORK/$kernel/errors" 2>&1 </dev/null &
+		boot "$kernel" "$suite" ${options[@]+"${options[@]}"} >"$WORK/$kernel/errors" 2>&1 </dev/null &
 		guests[$kernel]=$!
 	done < <(kernels)
 }
