@@ -234,13 +234,35 @@ struct {
 	__uint(value_size, RL_HEADERS_SIZE(RL_HEADERS_REACH)); /* at attach */
 } headers SEC(".maps");
 
-/* Who is banned until when; of their own, so that strangers push nobody out. */
+/* Bans and their seats, in maps that push nothing out. */
+struct bans_inner {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(struct rl_state_key));
+	__uint(value_size, sizeof(struct rl_ban));
+};
+
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1); /* at attach */
-	__type(key, struct rl_state_key);
-	__type(value, __u64);
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct bans_inner);
 } bans SEC(".maps");
+
+struct ban_seats_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_INNER_MAP); /* of any size */
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_ban_seat));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ban_seats_inner);
+} ban_seats SEC(".maps");
 
 /* State of `per rule`, by the rule's slot: an LRU could be made to forget it. */
 struct shared_state {

@@ -240,6 +240,7 @@ enum rl_policy_use {
 	RL_USE_STANDING4 = 1 << 6,   /* refusals of IPv4 addresses may stand: bpf/standing.h */
 	RL_USE_STANDING6 = 1 << 7,   /* and those of IPv6 networks */
 	RL_USE_NEIGHBOURS = 1 << 8,  /* neighbour discovery is held to it: bpf/neighbour.h */
+	RL_USE_BANS = 1 << 9,        /* a limit has `over ban` */
 };
 
 /* The policy as a whole: what the one slot that a swap changes leads to. Where one prefix changes,
@@ -314,6 +315,21 @@ struct rl_slots {
 	__u64 word[RL_SLOTS_MAX];
 };
 
+/* Bans, by key. Each has a seat, and a seat is given to another only when its ban is over:
+ * bpf/ban.h. Element 0 of the seats is none: its until_ns counts the seats that were looked at, and
+ * key.limit_id is how many there are. */
+struct rl_ban {
+	__u64 until_ns; /* CLOCK_MONOTONIC */
+	__u32 seat;     /* 1.. */
+	__u32 pad;
+};
+struct rl_ban_seat {
+	__u64 until_ns; /* 0: free */
+	struct rl_state_key key;
+	__u64 pad;
+};
+_Static_assert(sizeof(struct rl_ban_seat) == 64, "a cache line");
+
 /* The ring's size is the instance's log depth, a power of two up to RL_SLIDING_LOG_MAX. */
 struct rl_log {
 	__u64 head;
@@ -346,13 +362,17 @@ struct rl_hot_set {
 };
 _Static_assert(sizeof(struct rl_hot_set) == 64, "a cache line");
 
-/* How hard the hot table is pressed; sums since attach. Strangers: keys that got a slot. Evictions:
- * slots taken from keys that still owed. Spills: those of them that had come back, kept in an LRU.
- */
-#define RL_PRESSURES(X)           \
+/* How hard tables are pressed; sums since attach. The hot table: strangers are keys that got a
+ * slot; evictions: slots taken from keys that still owed; spills: those of them that had come back,
+ * kept in an LRU. Bans: those that could not begin, because all seats that were looked at were
+ * taken. */
+#define RL_HOT_PRESSURES(X)       \
 	X(STRANGERS, "strangers") \
 	X(EVICTIONS, "evictions") \
 	X(SPILLS, "spills")
+#define RL_PRESSURES(X)     \
+	RL_HOT_PRESSURES(X) \
+	X(BANS_REFUSED, "bans_refused")
 #define RL_PRESSURE_ENUM(name, text) RL_ENUM(RL_PRESSURE_, name)
 enum rl_pressure { RL_PRESSURES(RL_PRESSURE_ENUM) RL_PRESSURE_COUNT };
 

@@ -33,6 +33,7 @@
 	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; hot")                       \
 	X(SOURCES, "sources", 0, "N", "how many states are kept at most; 262144")             \
 	X(PREFIXES, "prefixes", 0, "N", "how many prefixes a policy may have; 16384")         \
+	X(BANS, "bans", 0, "N", "how many bans may be in force at once; 65536")               \
 	X(LOG_DEPTH, "log-depth", 0, "N", "the largest N of a sliding-log; 1024")             \
 	X(FQ, "fq", 0, NULL, "egress: put the qdisc fq there, for leaky-bucket")              \
 	X(GROUP, "group", 0, "GROUP", "whose members may read it: show, stats, status, ...")  \

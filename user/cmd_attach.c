@@ -67,6 +67,8 @@ static int options_take(const struct command *command, struct attach_options *ou
 		rc = option_number(command, OPTION_PREFIXES, CAPACITY_MAX, PREFIXES_DEFAULT,
 				   &out->prefixes);
 	if (!rc)
+		rc = option_number(command, OPTION_BANS, CAPACITY_MAX, BANS_DEFAULT, &out->bans);
+	if (!rc)
 		rc = option_number(command, OPTION_LOG_DEPTH, RL_SLIDING_LOG_MAX,
 				   RL_SLIDING_LOG_MAX, &out->log_depth);
 	if (!rc)

@@ -13,7 +13,8 @@
 
 #define LONG_BASE 256 /* of getopt's values: long options lie above all letters */
 
-_Static_assert(SOURCES_DEFAULT == 262144 && PREFIXES_DEFAULT == 16384, "COMMAND_OPTIONS says so");
+_Static_assert(SOURCES_DEFAULT == 262144 && PREFIXES_DEFAULT == 16384 && BANS_DEFAULT == 65536,
+	       "COMMAND_OPTIONS says so");
 
 #define OPTION_ROW(name_, long_, letter_, argument_, help_) {long_, letter_, argument_, help_},
 const struct option_row option_rows[OPTION_COUNT] = {COMMAND_OPTIONS(OPTION_ROW)};

@@ -24,6 +24,17 @@ static void report_sources(struct report *report, const struct instance *instanc
 	report_value(report, "sources", sources);
 }
 
+/* JSON only: most policies ban nobody. */
+static void report_bans(struct report *report, const struct instance *instance,
+			const struct instance_status *status)
+{
+	struct json_object *bans = json_object_new_object();
+
+	json_put(bans, "used", json_object_new_uint64(status->bans_used));
+	json_put(bans, "capacity", json_object_new_uint64(instance->info.bans));
+	report_value(report, "bans", bans);
+}
+
 /* The chance that a new key finds all ways of its set live, at the load of now: keys fall into sets
  * as a Poisson process. */
 static double eviction_odds(const struct instance_stats *stats)
@@ -116,6 +127,7 @@ static void report_instance(struct report *report, const struct found *found,
 	report_number(report, NULL, "rules", stats->policy.count);
 	report_text(report, "table", "table", table_name(instance->info.table));
 	report_sources(report, instance, status);
+	report_bans(report, instance, status);
 	report_odds(report, stats);
 	report_bytes(report, "memory_bytes", "memory", status->memory_bytes);
 	report_cpus(report, &instance->info, status, all->cpus);

@@ -205,8 +205,8 @@ static uint32_t rule_uses(const struct rule *rule)
 		return uses;
 	if (limit->fleet)
 		uses |= RL_USE_FLEET;
-	if (limit->over == RL_OVER_BAN && limit->ban_source)
-		uses |= RL_USE_SOURCE_BANS;
+	if (limit->over == RL_OVER_BAN)
+		uses |= RL_USE_BANS | (limit->ban_source ? RL_USE_SOURCE_BANS : 0);
 	if (limit->algorithm == RL_SLIDING_WINDOW)
 		uses |= RL_USE_WINDOWS;
 	else if (limit->algorithm == RL_SLIDING_LOG)

@@ -283,8 +283,8 @@ void check_shares(struct doctor *doctor)
 
 	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
 	if (info && !cpus_read(&cpus) && cpus.online != info->cpus)
-		doctor_finds(doctor, HEALTH_WARN, remedy, "shared out among %u CPUs; online now: %u",
-			     info->cpus, cpus.online);
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "shared out among %u CPUs; online now: %u", info->cpus, cpus.online);
 	else
 		doctor_finds(doctor, HEALTH_OK, NULL, "none, or among the CPUs that are online");
 }

@@ -46,6 +46,7 @@ struct attach_options {
 	bool fq;           /* egress: put the qdisc fq there */
 	uint32_t sources;  /* capacity of the state map */
 	uint32_t prefixes; /* prefixes and counters that a policy may use */
+	uint32_t bans;     /* that may be in force at once */
 	enum rl_table table;
 	uint32_t log_depth; /* a power of two, 2..RL_SLIDING_LOG_MAX: the N of a sliding-log */
 	bool has_group;
@@ -58,6 +59,7 @@ struct attach_options {
 #define RULES_MAX        131072u /* rules with matches or limits, whatever --prefixes says */
 #define SOURCES_DEFAULT  262144u
 #define PREFIXES_DEFAULT 16384u
+#define BANS_DEFAULT     65536u
 
 /* The maps of an instance, by the name of their pin. */
 #define INSTANCE_MAPS(X) \
@@ -74,6 +76,7 @@ struct attach_options {
 	X(windows)       \
 	X(logs)          \
 	X(bans)          \
+	X(ban_seats)     \
 	X(shared)        \
 	X(leases)        \
 	X(fleet_limits)  \
@@ -224,6 +227,7 @@ struct instance_status {
 	enum rl_mode mode;
 	uint64_t since_ns; /* CLOCK_REALTIME */
 	uint64_t sources_used;
+	uint64_t bans_used; /* kept; those that are over among them until another takes the place */
 	uint64_t memory_bytes; /* of all maps, as the kernel accounts it */
 	uint64_t cpu_bytes;    /* of these for each possible CPU */
 };

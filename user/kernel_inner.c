@@ -17,7 +17,7 @@
 #include "kernel_internal.h"
 
 #define PIN_PREFIX "map-"
-#define SLOTS_MAX  8  /* of all outer maps whose maps are pinned */
+#define SLOTS_MAX  10 /* of all outer maps whose maps are pinned */
 #define KEPT_MAX   16 /* without pins */
 
 /* The number in the slot, 0 where there is none. */
@@ -202,8 +202,9 @@ static int slots_read(const struct instance *instance, uint32_t out[SLOTS_MAX])
 		int outer;
 		uint32_t slot;
 	} slots[] = {
-		{fd->policy, 0},  {fd->tries, 0}, {fd->tries, 1},      {fd->flows, 0},
-		{fd->windows, 0}, {fd->logs, 0},  {fd->fleet_keys, 0}, {fd->fleet_events, 0},
+		{fd->policy, 0},  {fd->tries, 0},     {fd->tries, 1},      {fd->flows, 0},
+		{fd->windows, 0}, {fd->logs, 0},      {fd->fleet_keys, 0}, {fd->fleet_events, 0},
+		{fd->bans, 0},    {fd->ban_seats, 0},
 	};
 	int count = 0;
 

@@ -73,6 +73,17 @@ int map_value_check(int map_fd, size_t size);
 /* Adds what the kernel accounts for the map. */
 int map_memory_add(int map_fd, uint64_t *sum);
 
+/* ---- kernel_bans.c. Silent. */
+
+/* The maps of bans, if they are not there. */
+int bans_make(const struct instance *instance);
+/* Puts larger ones in their place, if they are there, with all that is in force. Meanwhile, for
+ * some milliseconds, no ban begins. */
+int bans_grow(const struct instance *instance, uint32_t count);
+/* When the key's ban ends; 0: it has none. */
+uint64_t ban_until(const struct instance *instance, const struct rl_state_key *key);
+int ban_forget(const struct instance *instance, const struct rl_state_key *key);
+
 /* ---- kernel_cpus.c. Silent. */
 
 /* At least 1, or a negative errno. */

@@ -15,7 +15,7 @@
 #include "units.h"
 
 #define ONE_PIECE          2048u /* bytes of MTU that every driver has in one buffer */
-#define BANS_LEAST         4096u
+#define SPILLED_LEAST      4096u
 #define LOGS_BYTES         (64u << 20)         /* sliding logs are large: as many as fit in this */
 #define CREATION_TURN_NS   (4 * NS_PER_SECOND) /* in which newcomers may fill an LRU anew */
 #define FLEET_EVENTS_BYTES (1u << 20)          /* 18,000 keys a tick */
@@ -38,7 +38,8 @@ void instance_sizes(struct rl_instance *info)
 	for (info->cache_sets = 1; info->cache_sets * RL_HOT_WAYS < info->sources;)
 		info->cache_sets *= 2;
 	info->hot_sets = info->table == RL_TABLE_HOT ? info->cache_sets : 1;
-	info->bans = most(info->sources / 4, BANS_LEAST);
+	if (!info->bans)
+		info->bans = BANS_DEFAULT;
 }
 
 static enum bpf_map_type lru_type(const struct rl_instance *info)
@@ -82,12 +83,11 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	skel->rodata->refusal_mask = refusal_sets(info) - 1;
 	bpf_map__set_max_entries(skel->maps.refusals, refusal_sets(info));
 	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
-	bpf_map__set_max_entries(skel->maps.spilled, info->bans);
+	bpf_map__set_max_entries(skel->maps.spilled, most(info->sources / 4, SPILLED_LEAST));
 	skel->rodata->log_depth = info->log_depth;
 	skel->rodata->creation_ns = CREATION_TURN_NS * info->cpus / info->sources + 1;
 	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
 	bpf_map__set_max_entries(skel->maps.sources, info->sources);
-	bpf_map__set_max_entries(skel->maps.bans, info->bans);
 	bpf_map__set_max_entries(skel->maps.shared, 2 * info->prefixes);
 	bpf_map__set_max_entries(skel->maps.leases, 2 * info->prefixes);
 	bpf_map__set_max_entries(skel->maps.rule_counters, 2 * info->prefixes);
@@ -175,7 +175,9 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 		most(least(info->sources, LOGS_BYTES / log_size), LRU_LEAST_A_CPU * info->cpus);
 	int ret = 0;
 
-	if (uses & RL_USE_FLEET)
+	if (uses & RL_USE_BANS)
+		ret = bans_make(instance);
+	if (ret >= 0 && uses & RL_USE_FLEET)
 		ret = fleet_maps_make(instance);
 	if (ret >= 0 && uses & RL_USE_FLOWS)
 		ret = inner_make(instance, instance->fd.flows, "rlctl_flows",

@@ -124,7 +124,7 @@ static int ban_found(struct search *s, const struct rl_state_key *key, const voi
 {
 	const struct rule *rule = rule_of(s, key->limit_id);
 	struct source_entry *known, entry = {.key = *key, .rule = rule};
-	uint64_t until = *(const uint64_t *)values;
+	uint64_t until = ((const struct rl_ban *)values)->until_ns;
 
 	if ((key->limit_id && !rule) || !key_is_of(s, key, rule) || until <= s->ctx.now_ns)
 		return 0;
@@ -169,13 +169,15 @@ static int map_walk(struct search *s, int fd, size_t key_size, size_t value_size
 	return ret;
 }
 
-static int inner_walk(struct search *s, int outer, size_t value_size, int parts)
+static int inner_walk(struct search *s, int outer, size_t value_size, int parts,
+		      int (*found)(struct search *, const struct rl_state_key *, const void *,
+				   size_t, int))
 {
 	int fd = inner_open(s->instance, outer, 0), ret;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	ret = map_walk(s, fd, sizeof(struct rl_state_key), value_size, parts, state_found);
+	ret = map_walk(s, fd, sizeof(struct rl_state_key), value_size, parts, found);
 	close(fd);
 	return ret;
 }
@@ -279,18 +281,18 @@ static int search_all(struct search *s)
 		map_walk(s, fd->sources, RL_SHORT_KEY, sizeof(struct rl_state), parts, state_found);
 
 	if (!ret)
-		ret = inner_walk(s, fd->flows, sizeof(struct rl_state), parts);
+		ret = inner_walk(s, fd->flows, sizeof(struct rl_state), parts, state_found);
 	if (!ret)
-		ret = inner_walk(s, fd->windows, sizeof(struct rl_slots), parts);
+		ret = inner_walk(s, fd->windows, sizeof(struct rl_slots), parts, state_found);
 	if (!ret)
-		ret = inner_walk(s, fd->logs, RL_LOG_SIZE(s->instance->info.log_depth), parts);
+		ret = inner_walk(s, fd->logs, RL_LOG_SIZE(s->instance->info.log_depth), parts,
+				 state_found);
 	if (!ret && s->ctx.hot)
 		ret = hot_walk(s);
 	if (!ret)
 		ret = shared_walk(s);
 	if (!ret)
-		ret = map_walk(s, fd->bans, sizeof(struct rl_state_key), sizeof(uint64_t), 1,
-			       ban_found);
+		ret = inner_walk(s, fd->bans, sizeof(struct rl_ban), 1, ban_found);
 	return ret;
 }
 
@@ -405,11 +407,10 @@ static int limit_look(struct search *s, const struct rule *rule, const struct rl
 static uint64_t ban_look(const struct search *s, const struct rl_state_key *key)
 {
 	struct rl_state_key source = {0};
-	uint64_t until = 0, until_source = 0;
+	uint64_t until = ban_until(s->instance, key), until_source;
 
 	prefix_mask(source.addr, s->addr, key_bits(s->addr, 32, 64));
-	bpf_map_lookup_elem(s->instance->fd.bans, key, &until);
-	bpf_map_lookup_elem(s->instance->fd.bans, &source, &until_source);
+	until_source = ban_until(s->instance, &source);
 	if (until < until_source)
 		until = until_source;
 	return until > s->ctx.now_ns ? until - s->ctx.now_ns : 0;
@@ -462,12 +463,11 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 			const struct source_entry *entry)
 {
 	struct rl_rule numbers = {0};
-	int ret = 0;
+	int ret;
 
 	if (entry->rule && entry->rule->limit.key == RL_KEY_RULE)
 		return 0; /* everybody's */
-	if (bpf_map_delete_elem(s->instance->fd.bans, &entry->key) && errno != ENOENT)
-		ret = -errno;
+	ret = ban_forget(s->instance, &entry->key);
 	if (!entry->has_state || !entry->rule)
 		return ret;
 	numbers = rule_numbers(s, entry->rule);

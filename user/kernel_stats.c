@@ -44,18 +44,19 @@ static int rule_counters_read(const struct instance *instance, struct instance_s
 	return 0;
 }
 
-/* How hard the hot table is pressed, where there is one. */
+/* How hard the bans are pressed, and the hot table, where there is one. */
 static int pressure_read(const struct instance *instance, struct instance_stats *out)
 {
 	struct hot_table table;
 	int ret = 0;
 
-	if (instance->info.table != RL_TABLE_HOT || instance->clock_injected)
+	if (instance->clock_injected)
 		return 0;
 	for (uint32_t i = 0; !ret && i < RL_PRESSURE_COUNT; i++)
 		ret = percpu_sum(instance->fd.pressure, i, &out->pressure[i], 1);
-	if (!ret)
-		ret = hot_open(instance, &table);
+	if (ret || instance->info.table != RL_TABLE_HOT)
+		return ret;
+	ret = hot_open(instance, &table);
 	if (ret)
 		return ret;
 	out->hot_slots = (uint64_t)instance->info.hot_sets * RL_HOT_WAYS;
@@ -195,6 +196,17 @@ static int sources_used(const struct instance *instance, uint64_t *out)
 	return ret;
 }
 
+static int bans_used(const struct instance *instance, uint64_t *out)
+{
+	int ret, fd = inner_open(instance, instance->fd.bans, 0);
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	ret = map_entries(fd, out);
+	close(fd);
+	return ret;
+}
+
 int instance_status_read(const struct instance *instance, struct instance_status *out)
 {
 	struct instance_status status = {.since_ns = instance->info.since_ns};
@@ -207,6 +219,8 @@ int instance_status_read(const struct instance *instance, struct instance_status
 	}
 	if (!ret)
 		ret = sources_used(instance, &status.sources_used);
+	if (!ret)
+		ret = bans_used(instance, &status.bans_used);
 #define MEMORY_ADD(name) ret = ret ? ret : memory_add(instance, instance->fd.name, &status);
 	INSTANCE_MAPS(MEMORY_ADD)
 #undef MEMORY_ADD

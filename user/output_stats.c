@@ -74,12 +74,20 @@ void json_put_stats(struct json_object *object, const struct instance *instance,
 #define PRESSURE_NAME(name_, text_) text_,
 static const char *const pressure_names[RL_PRESSURE_COUNT] = {RL_PRESSURES(PRESSURE_NAME)};
 
+/* Where there is no hot table only the bans are pressed. */
+static int first_pressure(const struct instance_stats *stats)
+{
+	return stats->hot_slots ? 0 : RL_PRESSURE_BANS_REFUSED;
+}
+
 static struct json_object *json_pressure(const struct instance_stats *stats)
 {
 	struct json_object *object = json_object_new_object();
 
-	for (int i = 0; i < RL_PRESSURE_COUNT; i++)
+	for (int i = first_pressure(stats); i < RL_PRESSURE_COUNT; i++)
 		json_put(object, pressure_names[i], json_object_new_uint64(stats->pressure[i]));
+	if (!stats->hot_slots)
+		return object;
 	json_put(object, "slots_live", json_object_new_uint64(stats->hot_live));
 	json_put(object, "slots", json_object_new_uint64(stats->hot_slots));
 	return object;
@@ -90,8 +98,7 @@ struct json_object *json_stats(const struct instance *instance, const struct ins
 	struct json_object *object = json_instance(instance);
 
 	json_put_stats(object, instance, stats);
-	if (stats->hot_slots)
-		json_put(object, "pressure", json_pressure(stats));
+	json_put(object, "pressure", json_pressure(stats));
 	return object;
 }
 
@@ -241,26 +248,29 @@ void stats_print_sums(const struct instance *instance, const struct instance_sta
 	tables_print(instance, &reading);
 }
 
-/* One line: counts, with --watch a second's, and how full the hot table is. */
+/* One line: counts, with --watch a second's, and how full the hot table is, if there is one. */
 static void pressure_print(const struct reading *reading)
 {
 	uint64_t ms = reading->before ? reading->elapsed_ns / NS_PER_MS : 0;
 	const struct instance_stats *now = reading->now;
 	char text[NUMBER_TEXT_MAX];
 
-	if (!now->hot_slots)
-		return;
 	printf("\npressure:");
-	for (int i = 0; i < RL_PRESSURE_COUNT; i++) {
+	for (int i = first_pressure(now); i < RL_PRESSURE_COUNT; i++) {
 		uint64_t n = now->pressure[i];
 
 		if (ms)
 			n = (n - reading->before->pressure[i]) * 1000 / ms;
 		number_print(text, n);
-		printf(" %s%s %s,", text, reading->before ? "/s" : "", pressure_names[i]);
+		printf("%s %s%s %s", i > first_pressure(now) ? "," : "", text,
+		       reading->before ? "/s" : "", pressure_names[i]);
+	}
+	if (!now->hot_slots) {
+		putchar('\n');
+		return;
 	}
 	number_print(text, now->hot_slots);
-	printf(" table %" PRIu64 ".%" PRIu64 " %% of %s live\n",
+	printf(", table %" PRIu64 ".%" PRIu64 " %% of %s live\n",
 	       now->hot_live * 100 / now->hot_slots, now->hot_live * 1000 / now->hot_slots % 10,
 	       text);
 }

@@ -148,6 +148,12 @@ static void capacity_sample(struct page *page, const struct scraped *scraped)
 	sample_end(page, scraped->instance.info.sources);
 }
 
+static void bans_capacity_sample(struct page *page, const struct scraped *scraped)
+{
+	sample_begin(page, scraped);
+	sample_end(page, scraped->instance.info.bans);
+}
+
 static void since_sample(struct page *page, const struct scraped *scraped)
 {
 	sample_begin(page, scraped);
@@ -278,10 +284,16 @@ static const struct metric metrics[] = {
 		"rlctl_sources_capacity", "gauge", "States that can be kept.", capacity_sample, 0},
 	GAUGE("rlctl_hot_slots_live", stats.hot_live, hot_sample,
 	      "Slots of the hot table whose keys still owe something.")
-		GAUGE("rlctl_hot_slots", stats.hot_slots, hot_sample, "Slots of the hot table.")
-			RL_PRESSURES(PRESSURE)
-				GAUGE("rlctl_memory_bytes", status.memory_bytes, number_sample,
-				      "Memory of all maps, as the kernel accounts it.")};
+		GAUGE("rlctl_hot_slots", stats.hot_slots, hot_sample,
+		      "Slots of the hot table.") RL_HOT_PRESSURES(PRESSURE){
+			"rlctl_bans_refused_total", "counter",
+			"Bans that could not begin: there was no room for them.", number_sample,
+			offsetof(struct scraped, stats.pressure[RL_PRESSURE_BANS_REFUSED])},
+	GAUGE("rlctl_bans_used", status.bans_used, number_sample,
+	      "Bans that are kept."){"rlctl_bans_capacity", "gauge",
+				     "Bans that can be in force at once.", bans_capacity_sample, 0},
+	GAUGE("rlctl_memory_bytes", status.memory_bytes, number_sample,
+	      "Memory of all maps, as the kernel accounts it.")};
 
 static void head_print(FILE *file, const char *name, const char *help)
 {

@@ -266,8 +266,8 @@ refusing || exit 1
 t 'options that contradict' test_options
 t 'nothing to replace' test_nothing
 t 'a map whose values are larger' test_layout reasons type percpu_array value 24 entries 10
-t 'a map with more elements' test_layout pressure type percpu_array value 8 entries 4
-t 'a map of another type' test_layout pressure type array value 8 entries 3
+t 'a map with more elements' test_layout pressure type percpu_array value 8 entries 5
+t 'a map of another type' test_layout pressure type array value 8 entries 4
 t 'a map that is missing' test_layout leases
 t 'an instance that is larger' test_layout instance type array value 4096 entries 1
 t 'a map in a map that is larger' test_layout_slot

@@ -26,6 +26,7 @@ static struct rl_instance info_of(const struct rig_options *options)
 		.tick_ns = 4 * NS_PER_MS,
 		.sources = options->sources ? options->sources : 4096,
 		.prefixes = 4096,
+		.bans = options->bans,
 		.table = options->table,
 		.log_depth = 64,
 		.cpus = libbpf_num_possible_cpus(),

@@ -11,6 +11,7 @@
 
 struct rig_options {
 	uint32_t sources; /* 0: 4096 */
+	uint32_t bans;    /* 0: the usual */
 	enum rl_table table;
 	uint64_t seed[2];
 	bool by_dest;
