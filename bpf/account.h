@@ -18,13 +18,37 @@ static __always_inline bool reason_passes(enum rl_reason reason)
 	return reason < RL_REASON_DENIED;
 }
 
-/* The rule that decided alone. */
-static __always_inline void account_slot(__u32 slot, bool passed, const struct packet *p)
+/* Where the counters are in a chunk: apart, and by what is at hand anyway, so that others
+ * pay nothing for it. */
+__noinline int account_slot_chunk(struct decision *d, __u32 passed)
 {
-	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &slot);
+	struct rl_rule_counters *c = d ? chunk_find(&counters_chunks, d->slot) : NULL;
 
 	if (c)
-		amount_add(passed ? &c->passed : &c->dropped, p);
+		amount_add(passed ? &c->passed : &c->dropped, &d->p);
+	return 0;
+}
+
+__noinline int account_limit_chunk(struct decision *d, __u32 i)
+{
+	struct rl_rule *rule = d ? picked_rule(d, i) : NULL;
+	struct rl_rule_counters *c = rule ? chunk_find(&counters_chunks, rule->slot) : NULL;
+
+	if (c)
+		amount_add(d->shadowed & 1u << (i & (DECISION_MAX - 1)) ? &c->shadow : &c->passed,
+			   &d->p);
+	return 0;
+}
+
+/* The rule that decided alone. */
+static __always_inline void account_slot(struct decision *d, bool passed)
+{
+	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &d->slot);
+
+	if (__builtin_expect(c != NULL, 1))
+		amount_add(passed ? &c->passed : &c->dropped, &d->p);
+	else
+		account_slot_chunk(d, passed);
 }
 
 /* A packet that passed counts for every limit that it was held to. */
@@ -33,8 +57,10 @@ static __always_inline void account_limit(struct decision *d, __u32 i)
 	struct rl_rule *rule = picked_rule(d, i);
 	struct rl_rule_counters *c = rule ? bpf_map_lookup_elem(&rule_counters, &rule->slot) : NULL;
 
-	if (c)
+	if (__builtin_expect(c != NULL, 1))
 		amount_add(d->shadowed & 1u << i ? &c->shadow : &c->passed, &d->p);
+	else
+		account_limit_chunk(d, i);
 }
 
 __noinline int account_limits(struct decision *d)
@@ -56,7 +82,7 @@ static __always_inline int account(struct decision *d, int reason)
 	if (total)
 		amount_add(total, &d->p);
 	if (d->decided)
-		account_slot(d->slot, reason_passes(reason), &d->p);
+		account_slot(d, reason_passes(reason));
 	else if (reason_passes(reason) && d->picked == 1)
 		account_limit(d, 0);
 	else if (reason_passes(reason) && d->picked)

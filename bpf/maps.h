@@ -272,10 +272,25 @@ struct shared_state {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* at attach: --prefixes */
+	__uint(max_entries, 1); /* at attach */
 	__type(key, __u32);
 	__type(value, struct shared_state);
 } shared SEC(".maps");
+
+/* All of one size, which the kernel compiles into the look-up. */
+struct shared_chunk {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RL_CHUNK_SLOTS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct shared_state));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, RL_CHUNKS);
+	__type(key, __u32);
+	__array(values, struct shared_chunk);
+} shared_chunks SEC(".maps");
 
 /* What this CPU holds of a shared bucket, by the rule's slot: lease.h. */
 struct lease {
@@ -301,10 +316,24 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* at attach: --prefixes */
+	__uint(max_entries, 1); /* at attach, as shared */
 	__type(key, __u32);
 	__type(value, struct rl_rule_counters);
 } rule_counters SEC(".maps");
+
+struct counters_chunk {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, RL_CHUNK_SLOTS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_rule_counters));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, RL_CHUNKS);
+	__type(key, __u32);
+	__array(values, struct counters_chunk);
+} counters_chunks SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -342,6 +342,13 @@ struct rl_amount {
 	__u64 bytes;
 };
 
+/* Counters and shared states lie in an array by slot, as far as that goes, and further ones in
+ * chunks of this many slots, which are made when a policy needs them. Chunk 0 begins with slot 0.
+ */
+#define RL_CHUNK_SHIFT 12
+#define RL_CHUNK_SLOTS (1u << RL_CHUNK_SHIFT)
+#define RL_CHUNKS      8192u
+
 struct rl_rule_counters {
 	struct rl_amount passed;
 	struct rl_amount dropped;
@@ -531,7 +538,8 @@ struct rl_instance {
 	__u64 tick_base_ns; /* jiffies * tick_ns + tick_base_ns = CLOCK_MONOTONIC, late by <= 1 tick
 			     */
 	__u32 sources;      /* capacity of the state map */
-	__u32 prefixes;     /* capacity of a trie, and number of counter slots */
+	__u32 prefixes;     /* that a policy may have; half as many as counter slots */
+	__u32 slots;        /* that are not in chunks, and may have leases */
 	__u32 rules;        /* capacity of one half of the rules array */
 	__u32 bans;         /* capacity of the ban map */
 	__u32 table;        /* enum rl_table */

@@ -32,7 +32,7 @@
 	X(POLICY, "policy", 0, "FILE", "the policy to start with; - is standard input")       \
 	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; hot")                       \
 	X(SOURCES, "sources", 0, "N", "how many states are kept at most; 262144")             \
-	X(PREFIXES, "prefixes", 0, "N", "how many prefixes a policy may have; 16384")         \
+	X(PREFIXES, "prefixes", 0, "N", "how many prefixes a policy may have; 262144")        \
 	X(BANS, "bans", 0, "N", "how many bans may be in force at once; 65536")               \
 	X(LOG_DEPTH, "log-depth", 0, "N", "the largest N of a sliding-log; 1024")             \
 	X(FQ, "fq", 0, NULL, "egress: put the qdisc fq there, for leaky-bucket")              \
@@ -241,6 +241,6 @@ void policy_warnings_note(const char *file, const struct policy *policy,
 
 /* Whether a new instance of that capacity could hold the policy. 0 or -1; says why not. */
 int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,
-		      uint32_t prefixes, struct policy *policy);
+		      uint32_t prefixes, uint32_t rules, struct policy *policy);
 
 #endif

@@ -59,7 +59,9 @@ static int check_alone(const struct target *target, struct check *check)
 		rc = device_context(target, by_dest, ctx);
 	if (!rc)
 		rc = policy_file_parse(check->file, ctx, check->policy);
-	return rc ? rc : policy_file_check(check->file, ctx, PREFIXES_DEFAULT, check->policy);
+	return rc ? rc
+		  : policy_file_check(check->file, ctx, PREFIXES_DEFAULT, RULES_DEFAULT,
+				      check->policy);
 }
 
 /* By the instance on the device where one is named and can be looked at, else by the device, else

@@ -66,6 +66,7 @@ static int options_take(const struct command *command, struct attach_options *ou
 	if (!rc)
 		rc = option_number(command, OPTION_PREFIXES, CAPACITY_MAX, PREFIXES_DEFAULT,
 				   &out->prefixes);
+	out->rules = option_given(command, OPTION_PREFIXES) ? out->prefixes : RULES_DEFAULT;
 	if (!rc)
 		rc = option_number(command, OPTION_BANS, CAPACITY_MAX, BANS_DEFAULT, &out->bans);
 	if (!rc)
@@ -127,7 +128,7 @@ static int policy_take(struct plan *plan)
 
 	return rc ? rc
 		  : policy_file_check(plan->file, &plan->ctx, plan->options.prefixes,
-				      &plan->policy);
+				      plan->options.rules, &plan->policy);
 }
 
 /* Merged packets want larger bursts where none is written. */

@@ -219,12 +219,13 @@ static uint64_t monotonic_ns(void)
 }
 
 int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,
-		      uint32_t prefixes, struct policy *policy)
+		      uint32_t prefixes, uint32_t rules, struct policy *policy)
 {
 	const struct compile_context context = {
-		.rules_max = prefixes < RULES_MAX ? prefixes : RULES_MAX,
+		.rules_max = rules < RULES_MAX ? rules : RULES_MAX,
 		.prefixes_max = prefixes,
 		.slots_max = 2 * prefixes,
+		.leases_max = 2 * prefixes,
 		.tick_ns = TICK_ASSUMED,
 		.cpus = 1,
 		.possible_cpus = 1,

@@ -13,7 +13,7 @@
 
 #define LONG_BASE 256 /* of getopt's values: long options lie above all letters */
 
-_Static_assert(SOURCES_DEFAULT == 262144 && PREFIXES_DEFAULT == 16384 && BANS_DEFAULT == 65536,
+_Static_assert(SOURCES_DEFAULT == 262144 && PREFIXES_DEFAULT == 262144 && BANS_DEFAULT == 65536,
 	       "COMMAND_OPTIONS says so");
 
 #define OPTION_ROW(name_, long_, letter_, argument_, help_) {long_, letter_, argument_, help_},

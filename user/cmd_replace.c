@@ -9,7 +9,11 @@ struct kept {
 	enum option_id option;
 	bool same;
 	const char *has;
+	const char *why; /* what --replace does with it */
 };
+
+#define KEEPS  "keeps"
+#define RAISES "can only raise"
 
 static const char *source_or_dest(bool by_dest)
 {
@@ -23,24 +27,24 @@ static int contradicts(const struct instance *instance, const struct command *co
 
 	if (!option_given(command, kept->option) || kept->same)
 		return 0;
-	return fail("%s: attached with --%s %s, which --replace keeps: leave --%s out, or `rlctl "
+	return fail("%s: attached with --%s %s, which --replace %s: leave --%s out, or `rlctl "
 		    "detach %s` and attach anew",
-		    instance->device, name, kept->has, name, instance->device);
+		    instance->device, name, kept->has, kept->why, name, instance->device);
 }
 
 static int options_check(const struct command *command, const struct attach_options *asked,
 			 const struct instance *instance)
 {
 	const struct rl_instance *info = &instance->info;
-	char sources[16], prefixes[16], log_depth[16], bans[32];
+	char sources[16], prefixes[16], log_depth[16], bans[16];
 	bool by_dest = command->choices[OPTION_BY];
 	const struct kept rows[] = {
-		{OPTION_TABLE, asked->table == info->table, table_name(info->table)},
-		{OPTION_BY, by_dest == info->by_dest, source_or_dest(info->by_dest)},
-		{OPTION_SOURCES, asked->sources == info->sources, sources},
-		{OPTION_PREFIXES, asked->prefixes == info->prefixes, prefixes},
-		{OPTION_LOG_DEPTH, asked->log_depth == info->log_depth, log_depth},
-		{OPTION_BANS, asked->bans >= info->bans, bans},
+		{OPTION_TABLE, asked->table == info->table, table_name(info->table), KEEPS},
+		{OPTION_BY, by_dest == info->by_dest, source_or_dest(info->by_dest), KEEPS},
+		{OPTION_SOURCES, asked->sources == info->sources, sources, KEEPS},
+		{OPTION_PREFIXES, asked->prefixes >= info->prefixes, prefixes, RAISES},
+		{OPTION_LOG_DEPTH, asked->log_depth == info->log_depth, log_depth, KEEPS},
+		{OPTION_BANS, asked->bans >= info->bans, bans, RAISES},
 	};
 
 	snprintf(sources, sizeof(sources), "%u", info->sources);
@@ -68,7 +72,8 @@ static int mode_check(const struct command *command, const struct attach_options
 		return contradicts(instance, command,
 				   &(struct kept){.option = OPTION_MODE,
 						  .same = status.mode == mode,
-						  .has = mode_name(status.mode)});
+						  .has = mode_name(status.mode),
+						  .why = KEEPS});
 	return fail("%s: attached in mode tc, which --replace keeps: leave --mode out, or `rlctl "
 		    "detach %s` and attach anew",
 		    instance->device, instance->device);
@@ -95,6 +100,10 @@ static int instance_take(const struct command *command, const struct attach_opti
 static int hooks_replace(const struct command *command, const struct attach_options *asked,
 			 unsigned int hooks)
 {
+	const struct sizes wanted = {
+		.prefixes = option_given(command, OPTION_PREFIXES) ? asked->prefixes : 0,
+		.bans = option_given(command, OPTION_BANS) ? asked->bans : 0,
+	};
 	struct instance instances[RL_HOOK_EGRESS + 1];
 	int rc = 0, count = 0;
 
@@ -105,7 +114,7 @@ static int hooks_replace(const struct command *command, const struct attach_opti
 		count += !rc;
 	}
 	for (int i = 0; !rc && i < count; i++) {
-		rc = instance_replace(&instances[i]);
+		rc = instance_replace(&instances[i], &wanted);
 		if (!rc && asked->has_group)
 			rc = instance_group_set(&instances[i], asked->group);
 	}

@@ -57,6 +57,14 @@ static bool slot_taken(const struct build *b, uint32_t slot)
 	return b->used[slot / 8] & 1 << slot % 8;
 }
 
+static void shared_reach(struct build *b, const struct rule *rule)
+{
+	bool shared = rule->action == RL_ACTION_LIMIT && rule->limit.key == RL_KEY_RULE;
+
+	if (shared && rule->slot >= b->out->shared_end)
+		b->out->shared_end = rule->slot + 1;
+}
+
 static void slot_mark(struct build *b, uint32_t slot)
 {
 	if (slot >= b->ctx->slots_max)
@@ -72,7 +80,7 @@ static int slot_new(struct build *b, struct rule *rule)
 		b->next_slot++;
 	if (b->next_slot == b->ctx->slots_max)
 		return refuse(b, rule, -E2BIG, "too many rules", b->ctx->slots_max,
-			      "detach, and attach with larger --prefixes");
+			      "`attach --replace` with larger --prefixes makes room");
 	rule->slot = b->next_slot;
 	slot_mark(b, rule->slot);
 	b->out->fresh[b->out->fresh_count++] = rule->slot;
@@ -106,8 +114,10 @@ static void expiry_set(struct rule *rule, const struct rule *old, bool keep, uin
 
 static int inherit(struct build *b, struct policy *next, const struct policy *current, bool keep)
 {
-	policy_for_each (current, rule)
+	policy_for_each (current, rule) {
 		slot_mark(b, rule->slot);
+		shared_reach(b, rule);
+	}
 	policy_for_each (next, rule) {
 		const struct rule *old = policy_find(current, rule);
 		int ret = 0;
@@ -120,6 +130,7 @@ static int inherit(struct build *b, struct policy *next, const struct policy *cu
 			ret = slot_new(b, rule);
 		if (ret)
 			return ret;
+		shared_reach(b, rule);
 		rule->limit_id = 0;
 		if (rule->action == RL_ACTION_LIMIT)
 			rule->limit_id = old && same_state(old, rule)
@@ -272,8 +283,8 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 		return refuse(b, first + RL_GROUP_MAX, -E2BIG, "too many rules for one prefix",
 			      RL_GROUP_MAX, "join ports into ranges, or use a longer prefix");
 	if (b->out->first_rule + b->out->rule_count + count > b->ctx->rules_max)
-		return refuse(b, first, -E2BIG, "too many rules", b->ctx->rules_max,
-			      "detach, and attach with larger --prefixes");
+		return refuse(b, first, -E2BIG, "too many limits and rules with matches",
+			      b->ctx->rules_max, "detach, and attach with larger --prefixes");
 	for (const struct rule *rule = first; rule < first + count; rule++) {
 		int ret = check_rule(b, rule);
 
@@ -335,7 +346,7 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 
 	if (b->out->header.prefixes == b->ctx->prefixes_max)
 		return refuse(b, rule, -E2BIG, "too many prefixes", b->ctx->prefixes_max,
-			      "detach, and attach with larger --prefixes");
+			      "`attach --replace` with larger --prefixes makes room");
 	b->out->header.prefixes++;
 	b->out->prefix_count++;
 	prefix_key_compile(rule, &prefix->key);
@@ -529,6 +540,17 @@ static bool stays_in_place(const struct rl_policy_header *before,
 	       nesting_bound(after->lengths[1]) <= RL_NEST_MAX;
 }
 
+/* Slots are given in ascending order until the whole policy is written, which begins anew with
+ * those that are free. Where they would fill another chunk although most are, that is due. */
+static bool slots_thin_out(const struct rl_policy_header *header, const struct policy *next,
+			   const struct compile_context *ctx)
+{
+	uint32_t end = header->next_slot + next->count;
+
+	return end > ctx->leases_max && end / 2 > header->prefixes + header->rules &&
+	       (header->next_slot - 1) >> RL_CHUNK_SHIFT != (end - 1) >> RL_CHUNK_SHIFT;
+}
+
 static void prefix_take_out(const struct rule *prefix, bool in_trie,
 			    struct rl_policy_header *header)
 {
@@ -554,6 +576,8 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 	if (is_link_local_prefix(prefix))
 		return -EAGAIN; /* packets of other prefixes may be held to it: neighbour discovery
 				 */
+	if (slots_thin_out(header, next, ctx))
+		return -EAGAIN;
 	snprintf(err->text, sizeof(err->text), "out of memory");
 	b.base = header->half * ctx->rules_max + header->rules;
 	b.next_slot = header->next_slot;

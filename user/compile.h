@@ -20,6 +20,8 @@ struct compiled {
 	uint32_t prefix_count;
 	uint32_t *fresh; /* slots that were not in use before: to be zeroed before the swap */
 	size_t fresh_count;
+	uint32_t shared_end; /* behind the last slot of rules that have a shared state, of both
+			      * policies */
 };
 
 /* What an instance offers and what is in force there. */
@@ -27,6 +29,7 @@ struct compile_context {
 	uint32_t rules_max;    /* elements of one half of the rules array */
 	uint32_t prefixes_max; /* entries of a trie */
 	uint32_t slots_max;    /* counter slots */
+	uint32_t leases_max;   /* of these, from 0 on, that may have leases */
 	uint64_t tick_ns;
 	uint32_t cpus;          /* online: each holds its share; 1: no leases */
 	uint32_t possible_cpus; /* that may hold a lease once they are online; >= cpus */

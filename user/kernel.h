@@ -46,6 +46,7 @@ struct attach_options {
 	bool fq;           /* egress: put the qdisc fq there */
 	uint32_t sources;  /* capacity of the state map */
 	uint32_t prefixes; /* prefixes and counters that a policy may use */
+	uint32_t rules;    /* of these, how many may have limits or matches */
 	uint32_t bans;     /* that may be in force at once */
 	enum rl_table table;
 	uint32_t log_depth; /* a power of two, 2..RL_SLIDING_LOG_MAX: the N of a sliding-log */
@@ -57,38 +58,41 @@ struct attach_options {
 };
 
 #define RULES_MAX        131072u /* rules with matches or limits, whatever --prefixes says */
+#define RULES_DEFAULT    16384u  /* the same where it says nothing */
 #define SOURCES_DEFAULT  262144u
-#define PREFIXES_DEFAULT 16384u
+#define PREFIXES_DEFAULT 262144u
 #define BANS_DEFAULT     65536u
 
 /* The maps of an instance, by the name of their pin. */
-#define INSTANCE_MAPS(X) \
-	X(policy)        \
-	X(tries)         \
-	X(rules)         \
-	X(sources)       \
-	X(hot)           \
-	X(spilled)       \
-	X(refusals)      \
-	X(prefix_cache)  \
-	X(pressure)      \
-	X(flows)         \
-	X(windows)       \
-	X(logs)          \
-	X(bans)          \
-	X(ban_seats)     \
-	X(shared)        \
-	X(leases)        \
-	X(fleet_limits)  \
-	X(fleet_grants)  \
-	X(fleet_keys)    \
-	X(fleet_events)  \
-	X(fleet_session) \
-	X(reasons)       \
-	X(rule_counters) \
-	X(instance)      \
-	X(data_watch)    \
-	X(rings)         \
+#define INSTANCE_MAPS(X)   \
+	X(policy)          \
+	X(tries)           \
+	X(rules)           \
+	X(sources)         \
+	X(hot)             \
+	X(spilled)         \
+	X(refusals)        \
+	X(prefix_cache)    \
+	X(pressure)        \
+	X(flows)           \
+	X(windows)         \
+	X(logs)            \
+	X(bans)            \
+	X(ban_seats)       \
+	X(shared)          \
+	X(shared_chunks)   \
+	X(leases)          \
+	X(fleet_limits)    \
+	X(fleet_grants)    \
+	X(fleet_keys)      \
+	X(fleet_events)    \
+	X(fleet_session)   \
+	X(reasons)         \
+	X(rule_counters)   \
+	X(counters_chunks) \
+	X(instance)        \
+	X(data_watch)      \
+	X(rings)           \
 	X(watch_counts)
 
 struct instance_maps {
@@ -151,10 +155,15 @@ int instance_hooks(const struct target *target, unsigned int *out);
  * instance_open for writing, with words of its own. */
 int instance_replace_open(const struct target *target, struct instance *out);
 
+/* What --replace may raise; 0: it stays. */
+struct sizes {
+	uint32_t prefixes, bans;
+};
+
 /* Swaps its program for that of this build. Policy, state, counters and what attach decided stay;
  * no packet passes meanwhile that neither program saw. Rates and budgets are shared out anew among
  * the CPUs that are online now. */
-int instance_replace(struct instance *instance);
+int instance_replace(struct instance *instance, const struct sizes *wanted);
 
 /* What a policy for this device has to be parsed with, before or after attach. */
 int device_context(const struct target *target, bool by_dest, struct policy_context *out);

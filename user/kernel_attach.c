@@ -234,6 +234,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 		.since_ns = clock_ns(CLOCK_REALTIME),
 		.sources = options->sources,
 		.prefixes = options->prefixes,
+		.rules = options->rules,
 		.bans = options->bans,
 		.table = options->table,
 		.log_depth = options->log_depth,

@@ -58,8 +58,7 @@ static int ban_copy(struct ban_maps *to, const struct rl_state_key *key, const s
 /* Those that are in force. */
 static int bans_copy(const struct instance *instance, int from, struct ban_maps *to)
 {
-	uint64_t now_ns =
-		instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
 	struct rl_state_key key, *last = NULL;
 	struct rl_ban ban;
 	int ret = 0;

@@ -17,8 +17,7 @@
 #include "kernel_internal.h"
 
 #define PIN_PREFIX "map-"
-#define SLOTS_MAX  10 /* of all outer maps whose maps are pinned */
-#define KEPT_MAX   16 /* without pins */
+#define KEPT_MAX   64 /* without pins */
 
 /* The number in the slot, 0 where there is none. */
 static int slot_read(int outer_fd, uint32_t slot, uint32_t *out)
@@ -184,6 +183,25 @@ int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int 
 	return 0;
 }
 
+/* In one call, for the kernel waits for all packets under way after each. */
+int inner_add(const struct instance *instance, int outer_fd, uint32_t first, const int *fds,
+	      uint32_t count)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	uint32_t slots[INNER_ADD_MAX], written = count, id;
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < count; i++) {
+		slots[i] = first + i;
+		ret = map_id(fds[i], &id);
+		if (!ret)
+			ret = inner_pin(instance, id, fds[i]);
+	}
+	if (!ret && bpf_map_update_batch(outer_fd, slots, fds, &written, &opts))
+		ret = -errno;
+	return ret; /* pins that no slot names are the next writer's to tidy */
+}
+
 void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot)
 {
 	uint32_t before;
@@ -194,40 +212,74 @@ void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot)
 
 /* ---- what a kill left */
 
-/* The numbers in all slots: how many there are, or an error. */
-static int slots_read(const struct instance *instance, uint32_t out[SLOTS_MAX])
+struct ids {
+	uint32_t *list; /* to be freed */
+	size_t count, capacity;
+};
+
+static int id_append(struct ids *ids, uint32_t id)
+{
+	uint32_t *more = ids->list;
+
+	if (ids->count == ids->capacity)
+		more = reallocarray(ids->list, 2 * ids->capacity + 16, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	if (ids->count == ids->capacity)
+		ids->capacity = 2 * ids->capacity + 16;
+	ids->list = more;
+	ids->list[ids->count++] = id;
+	return 0;
+}
+
+static int slots_read(int outer, uint32_t first, uint32_t count, struct ids *ids)
+{
+	int ret = 0;
+
+	for (uint32_t slot = first; !ret && slot < first + count; slot++) {
+		uint32_t id;
+
+		ret = slot_read(outer, slot, &id);
+		if (!ret && id)
+			ret = id_append(ids, id);
+	}
+	return ret;
+}
+
+/* The numbers in all slots of maps that have pins. */
+static int all_slots_read(const struct instance *instance, struct ids *ids)
 {
 	const struct instance_maps *fd = &instance->fd;
 	const struct {
 		int outer;
-		uint32_t slot;
-	} slots[] = {
-		{fd->policy, 0},  {fd->tries, 0},     {fd->tries, 1},      {fd->flows, 0},
-		{fd->windows, 0}, {fd->logs, 0},      {fd->fleet_keys, 0}, {fd->fleet_events, 0},
-		{fd->bans, 0},    {fd->ban_seats, 0},
+		uint32_t slots;
+	} outers[] = {
+		{fd->policy, 1},       {fd->tries, 2}, {fd->flows, 1},
+		{fd->windows, 1},      {fd->logs, 1},  {fd->fleet_keys, 1},
+		{fd->fleet_events, 1}, {fd->bans, 1},  {fd->ban_seats, 1},
 	};
-	int count = 0;
+	const int chunks[] = {fd->counters_chunks, fd->shared_chunks};
+	int ret = 0;
 
-	_Static_assert(sizeof(slots) / sizeof(slots[0]) <= SLOTS_MAX, "SLOTS_MAX");
-	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
-		int ret = slot_read(slots[i].outer, slots[i].slot, &out[count]);
+	for (size_t i = 0; !ret && i < sizeof(outers) / sizeof(outers[0]); i++)
+		ret = slots_read(outers[i].outer, 0, outers[i].slots, ids);
+	for (size_t i = 0; !ret && i < sizeof(chunks) / sizeof(chunks[0]); i++) {
+		uint32_t first, count = chunks_count(instance, chunks[i], &first);
 
-		if (ret)
-			return ret;
-		count += out[count] != 0;
+		ret = slots_read(chunks[i], first, count, ids);
 	}
-	return count;
+	return ret;
 }
 
-static bool is_among(uint32_t id, const uint32_t *ids, int count)
+static bool is_among(uint32_t id, const struct ids *ids)
 {
-	for (int i = 0; i < count; i++)
-		if (ids[i] == id)
+	for (size_t i = 0; i < ids->count; i++)
+		if (ids->list[i] == id)
 			return true;
 	return false;
 }
 
-static void strays_unpin(const struct instance *instance, const uint32_t *ids, int count)
+static void strays_unpin(const struct instance *instance, const struct ids *ids)
 {
 	struct dirent *entry;
 	DIR *dir;
@@ -237,8 +289,7 @@ static void strays_unpin(const struct instance *instance, const uint32_t *ids, i
 	while ((entry = readdir(dir))) {
 		uint32_t id;
 
-		if (sscanf(entry->d_name, PIN_PREFIX "%" SCNu32, &id) == 1 &&
-		    !is_among(id, ids, count))
+		if (sscanf(entry->d_name, PIN_PREFIX "%" SCNu32, &id) == 1 && !is_among(id, ids))
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	}
 	closedir(dir);
@@ -247,9 +298,9 @@ static void strays_unpin(const struct instance *instance, const uint32_t *ids, i
 /* Not where a slot cannot be read: its map keeps its pin. */
 void inner_tidy(const struct instance *instance)
 {
-	uint32_t ids[SLOTS_MAX];
-	int count = has_pins(instance) ? slots_read(instance, ids) : -ENOENT;
+	struct ids ids = {0};
 
-	if (count >= 0)
-		strays_unpin(instance, ids, count);
+	if (has_pins(instance) && !all_slots_read(instance, &ids))
+		strays_unpin(instance, &ids);
+	free(ids.list);
 }

@@ -98,6 +98,10 @@ uint64_t map_cpu_bytes(uint32_t type, uint32_t value_size, uint32_t entries);
 int inner_open(const struct instance *instance, int outer_fd, uint32_t slot);
 /* Puts a map into a slot in place of the one that is there, or leaves that one there. */
 int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd);
+/* Puts maps into slots that are empty, from `first` on. */
+#define INNER_ADD_MAX 64
+int inner_add(const struct instance *instance, int outer_fd, uint32_t first, const int *fds,
+	      uint32_t count);
 void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot);
 /* Unpins what the slots do not name: a writer was killed. For writers. */
 void inner_tidy(const struct instance *instance);
@@ -378,6 +382,28 @@ void instance_compile_context(const struct instance *instance, const struct poli
 /* Puts a policy that was in force before in force again: its rules, which have their identities,
  * find the states and counters that they left. */
 int instance_policy_restore(const struct instance *instance, const struct policy *before);
+
+/* ---- kernel_slots.c: what rules have by their slots, in arrays and in chunks. Silent. */
+
+/* Makes the chunks that the policy needs and has not, and zeroes its new slots. */
+int slots_prepare(const struct instance *instance, const struct compiled *compiled);
+/* Once the policy is in force: drops the chunks that neither it nor the one before needs. */
+void slots_trim(const struct instance *instance, const struct compiled *compiled);
+
+/* The maps of one kind; a walk through the slots opens each chunk as it comes to it. */
+struct slot_maps {
+	const struct instance *instance;
+	int array, chunks;
+	uint32_t chunk; /* that is open */
+	int fd;         /* of it, or -1 */
+};
+struct slot_maps slot_counters(const struct instance *instance);
+struct slot_maps slot_states(const struct instance *instance);
+/* The map that has the slot, and where in it; -ENOENT where there is none. */
+int slot_map_at(struct slot_maps *maps, uint32_t slot, uint32_t *index);
+void slot_maps_close(struct slot_maps *maps);
+/* The chunks that there are: from *first on, this many. */
+uint32_t chunks_count(const struct instance *instance, int chunks, uint32_t *first);
 
 /* ---- kernel_trial.c */
 

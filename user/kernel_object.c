@@ -15,6 +15,7 @@
 #include "units.h"
 
 #define ONE_PIECE          2048u /* bytes of MTU that every driver has in one buffer */
+#define SLOTS_ARRAY        8192u /* further ones are made by need */
 #define SPILLED_LEAST      4096u
 #define LOGS_BYTES         (64u << 20)         /* sliding logs are large: as many as fit in this */
 #define CREATION_TURN_NS   (4 * NS_PER_SECOND) /* in which newcomers may fill an LRU anew */
@@ -34,7 +35,10 @@ static uint32_t most(uint32_t a, uint32_t b)
 void instance_sizes(struct rl_instance *info)
 {
 	_Static_assert(2 * RULES_MAX <= 1 << 24, "an index fits bpf/prefix_cache.h");
-	info->rules = least(info->prefixes, RULES_MAX);
+	if (!info->rules)
+		info->rules = RULES_DEFAULT;
+	info->rules = least(info->rules, least(info->prefixes, RULES_MAX));
+	info->slots = least(2 * info->prefixes, SLOTS_ARRAY);
 	for (info->cache_sets = 1; info->cache_sets * RL_HOT_WAYS < info->sources;)
 		info->cache_sets *= 2;
 	info->hot_sets = info->table == RL_TABLE_HOT ? info->cache_sets : 1;
@@ -88,9 +92,9 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	skel->rodata->creation_ns = CREATION_TURN_NS * info->cpus / info->sources + 1;
 	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
 	bpf_map__set_max_entries(skel->maps.sources, info->sources);
-	bpf_map__set_max_entries(skel->maps.shared, 2 * info->prefixes);
-	bpf_map__set_max_entries(skel->maps.leases, 2 * info->prefixes);
-	bpf_map__set_max_entries(skel->maps.rule_counters, 2 * info->prefixes);
+	bpf_map__set_max_entries(skel->maps.shared, info->slots);
+	bpf_map__set_max_entries(skel->maps.leases, info->slots);
+	bpf_map__set_max_entries(skel->maps.rule_counters, info->slots);
 	bpf_map__set_value_size(skel->maps.fresh, most(log_size, sizeof(struct rl_slots)));
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
 	bpf_map__set_type(skel->maps.sources, lru_type(info));

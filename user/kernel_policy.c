@@ -25,6 +25,7 @@ void instance_compile_context(const struct instance *instance, const struct poli
 		.rules_max = instance->info.rules,
 		.prefixes_max = instance->info.prefixes,
 		.slots_max = 2 * instance->info.prefixes,
+		.leases_max = instance->info.slots,
 		.tick_ns = instance->info.tick_ns,
 		.cpus = instance->info.cpus,
 		.possible_cpus = instance->info.possible_cpus,
@@ -269,30 +270,6 @@ static int trie_write(const struct instance *instance, const struct compiled *co
 	return ret;
 }
 
-/* New slots start from zero, whoever had them before. */
-static int slots_reset(const struct instance *instance, const struct compiled *compiled)
-{
-	int cpus = cpus_possible();
-	size_t counters = sizeof(struct rl_rule_counters) * (cpus > 0 ? cpus : 0);
-	size_t state = 64; /* shared_state of bpf/maps.h */
-	void *zeros = calloc(BATCH, counters > state ? counters : state);
-	int ret = cpus < 0 ? cpus : zeros ? 0 : -ENOMEM;
-
-	for (size_t done = 0; !ret && done < compiled->fresh_count; done += BATCH) {
-		const uint32_t *slots = compiled->fresh + done;
-		size_t left = compiled->fresh_count - done;
-		uint32_t count = left < BATCH ? left : BATCH;
-
-		ret = map_fill(instance->fd.rule_counters, slots, sizeof(*slots), zeros, counters,
-			       count);
-		if (!ret)
-			ret = map_fill(instance->fd.shared, slots, sizeof(*slots), zeros, state,
-				       count);
-	}
-	free(zeros);
-	return ret;
-}
-
 /* The swap. Returns when no packet is left that saw the policy before (the kernel waits for that).
  */
 int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header)
@@ -326,7 +303,7 @@ int compiled_rules_write(const struct instance *instance, const struct compiled 
 
 	if (!ret)
 		ret = rules_write(instance, compiled);
-	return ret ? ret : slots_reset(instance, compiled);
+	return ret ? ret : slots_prepare(instance, compiled);
 }
 
 static int compiled_write(const struct instance *instance, const struct compiled *compiled)
@@ -343,6 +320,7 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	if (ret)
 		return report_unwritten(instance, ret);
 	inner_drop(instance, instance->fd.tries, old_half);
+	slots_trim(instance, compiled);
 	return 0;
 }
 

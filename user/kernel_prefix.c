@@ -265,6 +265,8 @@ static int element_exchange(const struct change *change)
 		ret = bpf_map_delete_elem(fd, &key);
 	ret = ret ? -errno : 0;
 	close(fd);
+	if (ret == -ENOSPC) /* made before --prefixes was raised */
+		ret = -EAGAIN;
 	return ret == -ENOENT && !compiled->prefix_count ? 0 : ret;
 }
 

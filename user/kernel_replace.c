@@ -162,11 +162,33 @@ static int shares_renew(struct instance *instance)
 	return ret;
 }
 
-int instance_replace(struct instance *instance)
+/* How many prefixes there may be is but a number: what they need comes with the policy. */
+static int sizes_raise(struct instance *instance, const struct sizes *wanted)
+{
+	struct rl_instance info = instance->info;
+	int ret = 0;
+
+	if (wanted->prefixes > info.prefixes)
+		info.prefixes = wanted->prefixes;
+	if (wanted->bans > info.bans) {
+		info.bans = wanted->bans;
+		ret = bans_grow(instance, info.bans);
+	}
+	if (ret) {
+		fail("%s: room for %u bans could not be made: %s", instance->device, info.bans,
+		     strerror(-ret));
+		return ret;
+	}
+	return memcmp(&info, &instance->info, sizeof(info)) ? info_write(instance, &info) : 0;
+}
+
+int instance_replace(struct instance *instance, const struct sizes *wanted)
 {
 	uint32_t policy, now, before = program_number(instance);
-	int ret = shares_renew(instance);
+	int ret = sizes_raise(instance, wanted);
 
+	if (!ret)
+		ret = shares_renew(instance);
 	if (ret)
 		return ret;
 	ret = map_id(instance->fd.policy, &policy);

@@ -54,6 +54,7 @@ static struct rl_instance info_make(const struct policy *policy)
 		.tick_ns = TICK_ASSUMED,
 		.sources = SOURCES,
 		.prefixes = policy->count + 1,
+		.rules = policy->count + 1,
 		.bans = SOURCES / 4,
 		.table = RL_TABLE_LRU, /* the hot table may forget a packet of debt */
 		.log_depth = log_depth(policy),

@@ -63,7 +63,8 @@ static bool key_is_of(const struct search *s, const struct rl_state_key *key,
 /* The rule as the packets see it. */
 static struct rl_rule rule_numbers(const struct search *s, const struct rule *rule)
 {
-	struct rl_rule numbers = {.limit_id = rule->limit_id, .limit = rule->limit};
+	struct rl_rule numbers = {
+		.limit_id = rule->limit_id, .slot = rule->slot, .limit = rule->limit};
 
 	numbers_compile(&rule->limit, &s->ctx, &numbers);
 	numbers.flags |= rule->lane << RL_RULE_LANE_SHIFT;
@@ -189,19 +190,26 @@ static int shared_walk(struct search *s)
 		struct rl_state state;
 		uint64_t pad[6];
 	} value;
-	int ret = 0;
+	struct slot_maps maps = slot_states(s->instance);
+	int ret = 0, fd;
 
 	policy_for_each (s->policy, rule) {
 		struct rl_state_key key = {.limit_id = rule->limit_id};
+		uint32_t index;
 
 		if (rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE ||
 		    rule->limit.algorithm == RL_SLIDING_WINDOW ||
 		    rule->limit.algorithm == RL_SLIDING_LOG)
 			continue;
-		if (bpf_map_lookup_elem(s->instance->fd.shared, &rule->slot, &value))
-			return -errno;
-		ret = ret ? ret : state_found(s, &key, &value.state, sizeof(value.state), 1);
+		fd = ret ? ret : slot_map_at(&maps, rule->slot, &index);
+		if (fd < 0)
+			ret = fd;
+		else if (bpf_map_lookup_elem(fd, &index, &value))
+			ret = -errno;
+		else
+			ret = state_found(s, &key, &value.state, sizeof(value.state), 1);
 	}
+	slot_maps_close(&maps);
 	return ret;
 }
 

@@ -31,17 +31,22 @@ int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
 
 static int rule_counters_read(const struct instance *instance, struct instance_stats *out)
 {
+	struct slot_maps maps = slot_counters(instance);
+	int ret = 0;
+
 	out->rules = calloc(out->policy.count + 1, sizeof(*out->rules));
 	if (!out->rules)
 		return -ENOMEM;
-	for (size_t i = 0; i < out->policy.count; i++) {
-		int ret = percpu_sum(instance->fd.rule_counters, out->policy.rules[i].slot,
-				     (uint64_t *)&out->rules[i], sizeof(*out->rules) / 8);
+	for (size_t i = 0; !ret && i < out->policy.count; i++) {
+		uint32_t index;
 
-		if (ret)
-			return ret;
+		ret = slot_map_at(&maps, out->policy.rules[i].slot, &index);
+		if (ret >= 0)
+			ret = percpu_sum(ret, index, (uint64_t *)&out->rules[i],
+					 sizeof(*out->rules) / 8);
 	}
-	return 0;
+	slot_maps_close(&maps);
+	return ret;
 }
 
 /* How hard the bans are pressed, and the hot table, where there is one. */
@@ -152,9 +157,12 @@ static int one_memory_add(int fd, struct instance_status *out)
 static int slots_memory_add(const struct instance *instance, int fd, uint32_t slots,
 			    struct instance_status *out)
 {
+	uint32_t first = 0;
 	int ret = 0;
 
-	for (uint32_t slot = 0; !ret && slot < slots; slot++) {
+	if (slots == RL_CHUNKS)
+		slots = chunks_count(instance, fd, &first);
+	for (uint32_t slot = first; !ret && slot < first + slots; slot++) {
 		int inner = inner_open(instance, fd, slot);
 
 		ret = inner == -ENOENT ? 0 : inner;

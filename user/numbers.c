@@ -170,7 +170,8 @@ static void lease_compile(const struct rl_limit *limit, const struct compile_con
 		rate_amount_in(limit->amount, limit->period_ns, LEASE_US * NS_PER_US) / bits;
 	uint64_t most = limit->size / bits / ctx->possible_cpus / LEASE_PART;
 
-	if (limit->key != RL_KEY_RULE || limit->fleet || ctx->cpus < 2)
+	if (limit->key != RL_KEY_RULE || limit->fleet || ctx->cpus < 2 ||
+	    out->slot >= ctx->leases_max)
 		return;
 	lease = lease < most ? lease : most;
 	lease = lease < out->gcra.cost_max ? lease : out->gcra.cost_max;

@@ -16,6 +16,7 @@ const struct compile_context roomy = {
 	.rules_max = 1000,
 	.prefixes_max = 1000,
 	.slots_max = 2000,
+	.leases_max = 2000,
 	.tick_ns = 4 * NS_PER_MS,
 	.cpus = 1,
 	.possible_cpus = 1,
