@@ -14,6 +14,7 @@
 #include "rlctl.skel.h"
 #include "units.h"
 
+#define SETS_LEAST         2u    /* a hot table of one set would be taken for none */
 #define ONE_PIECE          2048u /* bytes of MTU that every driver has in one buffer */
 #define SLOTS_ARRAY        8192u /* further ones are made by need */
 #define SPILLED_LEAST      4096u
@@ -39,7 +40,7 @@ void instance_sizes(struct rl_instance *info)
 		info->rules = RULES_DEFAULT;
 	info->rules = least(info->rules, least(info->prefixes, RULES_MAX));
 	info->slots = least(2 * info->prefixes, SLOTS_ARRAY);
-	for (info->cache_sets = 1; info->cache_sets * RL_HOT_WAYS < info->sources;)
+	for (info->cache_sets = SETS_LEAST; info->cache_sets * RL_HOT_WAYS < info->sources;)
 		info->cache_sets *= 2;
 	info->hot_sets = info->table == RL_TABLE_HOT ? info->cache_sets : 1;
 	if (!info->bans)

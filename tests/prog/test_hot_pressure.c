@@ -2,6 +2,7 @@
 /* The hot table fuller than it is large: nobody gets in more than was promised, nobody is refused
  * for what he does not owe, and sources that are known stay known among strangers.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,46 @@ static void filling_test(void **state)
 	filling_judge(rig, count, crowded, filling->fit_least);
 	free(crowded);
 	rig_close(rig);
+}
+
+/* ---- as few as may be asked for */
+
+#define FEW 5
+
+static const struct few {
+	const char *name;
+	enum rl_table table;
+} fews[] = {
+	{"few sources, in the hot table", RL_TABLE_HOT},
+	{"few sources, in LRUs", RL_TABLE_LRU},
+	{"few sources, in LRUs of each CPU", RL_TABLE_CPU},
+};
+
+/* However few are asked for, so many have each a bucket of their own. */
+static void few_test(void **state)
+{
+	const struct few *few = *state;
+
+	for (uint32_t count = 1; count <= FEW; count++) {
+		struct rig_options options = {.sources = count, .table = few->table};
+		struct rig *rig = rig_open(&options);
+		uint32_t burst = 60;
+		uint8_t addr[16];
+
+		assert_non_null(rig);
+		rig_policy(rig, "any limit 60/h burst 60");
+		if (few->table == RL_TABLE_CPU)
+			burst /= rig->instance.info.cpus;
+		for (uint32_t i = 0; i < count; i++) {
+			address_ip4(addr, i);
+			assert_int_equal(rig_within(rig, addr, burst + 1), burst);
+		}
+		for (uint32_t i = 0; i < count; i++) {
+			address_ip4(addr, i);
+			assert_int_equal(rig_within(rig, addr, 1), 0);
+		}
+		rig_close(rig);
+	}
 }
 
 /* ---- one source among many */
@@ -220,13 +261,26 @@ static void known_test(void **state)
 
 /* ---- */
 
-static struct CMUnitTest
-	tests[ARRAY_SIZE(fillings) + ARRAY_SIZE(crushes) + ARRAY_SIZE(known_rules)];
+static struct CMUnitTest tests[ARRAY_SIZE(fillings) + ARRAY_SIZE(fews) + ARRAY_SIZE(crushes) +
+			       ARRAY_SIZE(known_rules)];
+
+/* The shares of --table cpu are each CPU's. */
+static void cpu_keep(void)
+{
+	cpu_set_t cpu;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(sched_getcpu(), &cpu);
+	sched_setaffinity(0, sizeof(cpu), &cpu);
+}
 
 int main(void)
 {
 	struct CMUnitTest *next = tests;
 
+	cpu_keep();
+	for (size_t i = 0; i < ARRAY_SIZE(fews); i++)
+		*next++ = (struct CMUnitTest){fews[i].name, few_test, NULL, NULL, (void *)&fews[i]};
 	for (size_t i = 0; i < ARRAY_SIZE(fillings); i++)
 		*next++ = (struct CMUnitTest){fillings[i].name, filling_test, NULL, NULL,
 					      (void *)&fillings[i]};
