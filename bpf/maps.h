@@ -113,10 +113,10 @@ struct {
 	__type(value, __u64);
 } pressure SEC(".maps");
 
-/* When this CPU may make the next state of a newcomer: newcomer.h. Nanoseconds. */
+/* When this CPU may make the next state of a newcomer in each LRU: newcomer.h. Nanoseconds. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, RL_LRU_COUNT);
 	__type(key, __u32);
 	__type(value, __u64);
 } creations SEC(".maps");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Newcomers: keys of limits whose state is larger than a word. Until such a key comes back, the hot
  * table remembers its one packet, so that strangers make no state; then its state is made in an
- * LRU, and what it took is entered there. Only so many are made in a second: beyond that the hot
+ * LRU, and what it took is entered there. Only so many are made in a second, of each LRU so many
+ * that none is filled anew in less than three seconds: beyond that the hot
  * table holds the key to a packet each `pace`, the limit's rate, until it has been silent for long
  * enough to be fresh again.
  *
@@ -25,25 +26,37 @@
 #include "hot.h"
 #include "state.h"
 
-#define REFUSAL_NS       1000000000ULL /* longer ones would keep a slot though nobody asks any more */
-#define REFUSAL_MASK     0xffffULL     /* of a refusal's word: the generation */
-#define CREATION_SAVE_NS 1000000000ULL /* creations not used for so long may come at once */
+#define REFUSAL_NS   1000000000ULL /* longer ones would keep a slot though nobody asks any more */
+#define REFUSAL_MASK 0xffffULL     /* of a refusal's word: the generation */
 
-const volatile __u64 creation_ns = 1000; /* from one creation to the next, of each CPU; at attach */
+/* From one creation to the next, of each CPU; at attach. */
+const volatile __u64 creation_ns[RL_LRU_COUNT] = {1000, 1000, 1000, 1000};
 
 enum newcomer { NEWCOMER_REFUSED, NEWCOMER_WITHIN, NEWCOMER_ASK };
 
-static __always_inline bool creation_allowed(void)
+/* Where the rule's states are, as state.h finds them. */
+static __always_inline __u32 newcomer_lru(const struct rl_rule *rule)
 {
-	__u64 *next = only(&creations), now_ns = clock_tick();
+	if (rule->limit.algorithm == RL_SLIDING_WINDOW)
+		return RL_LRU_WINDOWS;
+	if (rule->limit.algorithm == RL_SLIDING_LOG)
+		return RL_LRU_LOGS;
+	return key_is_long(rule) ? RL_LRU_FLOWS : RL_LRU_SOURCES;
+}
+
+static __always_inline bool creation_allowed(const struct rl_rule *rule)
+{
+	__u32 lru = newcomer_lru(rule);
+	__u64 *next = bpf_map_lookup_elem(&creations, &lru), now_ns = clock_tick();
 
 	if (!next)
 		return false;
 	if ((__s64)(*next - now_ns) < 0)
 		*next = now_ns;
-	if (*next - now_ns > CREATION_SAVE_NS)
+	if (*next - now_ns > RL_CREATION_SAVE_NS)
 		return false;
-	*next += creation_ns;
+	barrier_var(lru); /* the verifier has forgotten its bound on the way through the stack */
+	*next += creation_ns[lru & (RL_LRU_COUNT - 1)];
 	return true;
 }
 
@@ -185,7 +198,7 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 		return newcomer_set(slot, word, newcomer_until(rule, now_ns));
 	}
 	if (!(fingerprint & HOT_AGAIN)) {
-		if (creation_allowed()) {
+		if (creation_allowed(rule)) {
 			p->taken = newcomer_promote(rule, set, slot, word);
 			return NEWCOMER_ASK;
 		}
@@ -226,7 +239,7 @@ static __always_inline int newcomer_enter(struct packet *p, const struct rl_rule
 	struct rl_hot_slot *slot;
 	bool paced;
 
-	if (!set || (bytes && creation_allowed())) {
+	if (!set || (bytes && creation_allowed(rule))) {
 		if (set && is_several(p, rule))
 			__sync_fetch_and_or(&set->slot[0].fingerprint, HOT_SPILLED);
 		return NEWCOMER_ASK;

@@ -358,6 +358,11 @@ struct rl_rule_counters {
 /* attach --table: where state lives. */
 enum rl_table { RL_TABLE_HOT, RL_TABLE_LRU, RL_TABLE_CPU };
 
+/* The LRUs in which newcomers get their states, see bpf/newcomer.h. */
+enum rl_lru { RL_LRU_SOURCES, RL_LRU_FLOWS, RL_LRU_WINDOWS, RL_LRU_LOGS, RL_LRU_COUNT };
+_Static_assert(!(RL_LRU_COUNT & (RL_LRU_COUNT - 1)), "a power of two");
+#define RL_CREATION_SAVE_NS 1000000000ULL /* creations not used for so long may come at once */
+
 /* The hot table, see bpf/hot.h: a set is a cache line. */
 #define RL_HOT_WAYS 4
 struct rl_hot_slot {

@@ -144,6 +144,19 @@ void instance_sizes(struct rl_instance *info);
 /* Makes the maps that a policy uses and that are not there yet. enum rl_policy_use. */
 int policy_maps_make(const struct instance *instance, uint32_t uses);
 
+/* ---- kernel_lru.c: the LRUs of newcomers' states */
+
+/* How many states it has room for. */
+uint32_t lru_states(const struct rl_instance *info, enum rl_lru lru);
+
+/* From the making of one state there to the next, on each CPU. */
+uint64_t lru_creation_ns(const struct rl_instance *info, enum rl_lru lru);
+
+/* Says which rule of the next policy, or of a prefix in it, has to remember for longer than its LRU
+ * does in a flood, where no rule of the current one has to for as long. */
+void lru_notes(const struct instance *instance, const struct policy *current,
+	       const struct policy *next);
+
 /* ---- kernel_attach.c: programs on devices, whatever the hook */
 
 /* Detach in two steps, with the writers' lock held: takes the program off the device, then what it

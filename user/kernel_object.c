@@ -18,10 +18,7 @@
 #define ONE_PIECE          2048u /* bytes of MTU that every driver has in one buffer */
 #define SLOTS_ARRAY        8192u /* further ones are made by need */
 #define SPILLED_LEAST      4096u
-#define LOGS_BYTES         (64u << 20)         /* sliding logs are large: as many as fit in this */
-#define CREATION_TURN_NS   (4 * NS_PER_SECOND) /* in which newcomers may fill an LRU anew */
-#define FLEET_EVENTS_BYTES (1u << 20)          /* 18,000 keys a tick */
-#define LRU_LEAST_A_CPU    256u                /* an LRU keeps 128 free entries on every CPU */
+#define FLEET_EVENTS_BYTES (1u << 20) /* 18,000 keys a tick */
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
@@ -90,7 +87,8 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
 	bpf_map__set_max_entries(skel->maps.spilled, most(info->sources / 4, SPILLED_LEAST));
 	skel->rodata->log_depth = info->log_depth;
-	skel->rodata->creation_ns = CREATION_TURN_NS * info->cpus / info->sources + 1;
+	for (int lru = 0; lru < RL_LRU_COUNT; lru++)
+		skel->rodata->creation_ns[lru] = lru_creation_ns(info, lru);
 	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
 	bpf_map__set_max_entries(skel->maps.sources, info->sources);
 	bpf_map__set_max_entries(skel->maps.shared, info->slots);
@@ -175,9 +173,7 @@ static int fleet_maps_make(const struct instance *instance)
 int policy_maps_make(const struct instance *instance, uint32_t uses)
 {
 	const struct rl_instance *info = &instance->info;
-	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
-	uint32_t logs =
-		most(least(info->sources, LOGS_BYTES / log_size), LRU_LEAST_A_CPU * info->cpus);
+	uint32_t log_size = RL_LOG_SIZE(info->log_depth), logs = lru_states(info, RL_LRU_LOGS);
 	int ret = 0;
 
 	if (uses & RL_USE_BANS)

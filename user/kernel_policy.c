@@ -351,6 +351,8 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 	ret = policy_compile(next, &current, &header, keep_expiry, &ctx, out, &err);
 	if (ret)
 		report_compile(instance, file, &err);
+	else
+		lru_notes(instance, &current, next);
 	policy_clear(&current);
 	return ret;
 }

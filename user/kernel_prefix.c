@@ -357,6 +357,8 @@ int instance_prefix_write(const struct instance *instance, const struct rule *pr
 		ret = change_write(&change);
 	else if (ret != -EAGAIN && ret != -EINVAL)
 		report_unread(instance, ret);
+	if (!ret)
+		lru_notes(instance, &current, next);
 	if (ret == -EAGAIN)
 		ret = whole_write(&change);
 	else if (!ret && instance->info.hook == RL_HOOK_EGRESS)

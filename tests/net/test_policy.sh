@@ -42,6 +42,24 @@ test_replace() {
 			'rule 192.0.2.1 limit 20/second burst 7;rule 192.0.2.1 udp allow'
 }
 
+# noted WORD…: what a command says on stderr.
+noted() { "$@" 2>&1 >/dev/null; }
+
+# A rule that has to remember for longer than its states last in a flood is said so, once.
+test_forgets() {
+	empty && rl B rule add any limit sliding-log 10/second || return # which says how many logs fit
+	is "$(noted rl B rule add any icmp limit sliding-log 10/second)" '' &&
+		has '8,184 states: a flood of 2,046 returning sources a second or more replaces them within 3s' \
+			noted rl B rule add any tcp limit sliding-log 10/10m &&
+		has 'not remembered for 1m: attach with more --sources' noted rl B rule add any limit sliding-window 9/m &&
+		is "$(noted rl B rule add any udp deny)" '' && is "$(noted rl B rule add any udp limit sliding-log 9/m)" '' &&
+		is "$(noted rl B rule add any limit fixed-window 9/3s)" '' &&
+		is "$(noted rl B rule add any limit fixed-window 9/h per rule)" '' &&
+		is "$(noted rl B rule add any limit warm-up 9/s ramp 1h)" '' &&
+		is "$(noted rl B -q rule add any limit fixed-window 9/h)" '' &&
+		has 'not remembered for 1d' noted rl B rule add any tcp limit fixed-window 9/d
+}
+
 # Another unit or another key is another rule.
 test_beside() {
 	empty && rl B rule add any limit 10/second && rl B rule add any limit 1mbit &&
@@ -252,6 +270,7 @@ descriptors() { find "/proc/$BG_PID/fd" -mindepth 1 | wc -l; }
 veth_pair A B && veth_quiet A B && rl B attach veth-B --prefixes 100 || exit 1
 t 'rules as show spells them' test_spelling
 t 'a rule replaces that of its prefix and match' test_replace
+t 'a rule that a flood makes forget too soon is noted' test_forgets
 t 'rules beside each other' test_beside
 t 'rule del' test_del
 t 'rule get' test_get

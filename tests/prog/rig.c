@@ -28,7 +28,7 @@ static struct rl_instance info_of(const struct rig_options *options)
 		.prefixes = 4096,
 		.bans = options->bans,
 		.table = options->table,
-		.log_depth = 64,
+		.log_depth = options->log_depth ? options->log_depth : 64,
 		.cpus = libbpf_num_possible_cpus(),
 		.possible_cpus = libbpf_num_possible_cpus(),
 		.hot_seed = {options->seed[0], options->seed[1]},

@@ -10,8 +10,9 @@
 #include "kernel_internal.h"
 
 struct rig_options {
-	uint32_t sources; /* 0: 4096 */
-	uint32_t bans;    /* 0: the usual */
+	uint32_t sources;   /* 0: 4096 */
+	uint32_t bans;      /* 0: the usual */
+	uint32_t log_depth; /* 0: 64 */
 	enum rl_table table;
 	uint64_t seed[2];
 	bool by_dest;

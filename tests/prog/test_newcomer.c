@@ -31,6 +31,16 @@ static const struct row {
 	{"sliding-log 5/s per flow", 5, 5, 1000},
 };
 
+static const struct lasting {
+	const char *rule;
+	uint32_t sources;
+} lastings[] = {
+	{"any limit fixed-window 5/m", 8192},
+	{"any limit sliding-window 5/m", 8192},
+	{"any limit sliding-log 5/m", SOURCES_DEFAULT},
+	{"any limit fixed-window 5/m per flow", 8192},
+};
+
 static struct rig *begin(uint32_t sources, const char *limit)
 {
 	struct rig_options options = {.sources = sources, .seed = {21, 34}};
@@ -155,6 +165,31 @@ static void budget_test(void **state)
 	rig_close(rig);
 }
 
+/* What a source took is remembered for three seconds, however many strangers come back meanwhile
+ * and however small its LRU is. */
+static void lasts_test(void **state)
+{
+	const struct lasting *lasting = *state;
+	struct rig_options options = {.sources = lasting->sources, .log_depth = 1024};
+	struct rig *rig = rig_open(&options);
+	uint8_t who[16], addr[16];
+	uint32_t stranger = 1000;
+
+	assert_non_null(rig);
+	rig_policy(rig, lasting->rule);
+	address_ip4(who, 1);
+	assert_int_equal(rig_within(rig, who, 6), 5);
+	for (uint32_t ms = 0; ms < 2900; ms++) {
+		for (int i = 0; i < 4; i++) {
+			address_ip4(addr, stranger++);
+			rig_within(rig, addr, 2);
+		}
+		rig_clock(rig, rig->now_ns + NS_PER_MS);
+	}
+	assert_int_equal(rig_within(rig, who, 6), 0);
+	rig_close(rig);
+}
+
 /* However sources come, go and come back, none gets in more than its limit admits, but for a packet
  * where the hot table had no room or the budget was spent. */
 static void bound_test(void **state)
@@ -262,7 +297,8 @@ static void cpu_keep(void)
 
 int main(void)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows) + 2];
+	struct CMUnitTest tests[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows) + ARRAY_SIZE(lastings) + 2];
+	static char lasts[ARRAY_SIZE(lastings)][96];
 	static char names[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows)][96];
 	size_t count = 0;
 
@@ -274,6 +310,11 @@ int main(void)
 			tests[count] = (struct CMUnitTest){names[count], kinds[k].run, NULL, NULL,
 							   (void *)&rows[r]};
 		}
+	for (size_t i = 0; i < ARRAY_SIZE(lastings); i++) {
+		snprintf(lasts[i], sizeof(lasts[i]), "lasts in a flood: %s", lastings[i].rule);
+		tests[count++] =
+			(struct CMUnitTest){lasts[i], lasts_test, NULL, NULL, (void *)&lastings[i]};
+	}
 	tests[count++] = (struct CMUnitTest){"warm-up", warm_up_test, NULL, NULL, NULL};
 	tests[count] = (struct CMUnitTest){"in bytes", bytes_test, NULL, NULL, NULL};
 	return cmocka_run_group_tests(tests, NULL, NULL);
