@@ -14,8 +14,10 @@
  *
  * Races: a slot is taken over by a compare-and-swap of its fingerprint, and then has another word.
  * Who still holds it for the former key reads the word and then asks whose it is, so that it
- * exchanges no other key's; what it takes between the two steps is forgotten. Two CPUs that miss
- * the same key at once may take a slot each: one packet of debt is then kept twice or lost.
+ * exchanges no other key's; what it takes between the two steps is forgotten. Flags are changed by
+ * a compare-and-swap of the whole fingerprint, so that none lands on another key. Two CPUs that
+ * miss the same key at once may take a slot each: one packet of debt is then kept twice or lost.
+ * Flags that HOT_TRIES others forestall are lost: a packet of debt.
  */
 #ifndef RLCTL_HOT_H
 #define RLCTL_HOT_H
@@ -26,6 +28,8 @@
 #include "key.h"
 #include "maps.h"
 #include "pace.h"
+
+#define HOT_TRIES 4
 
 const volatile __u64 hot_seed[2] = {0}; /* drawn at attach */
 const volatile __u32 hot_mask = 0;      /* sets - 1 */
@@ -224,11 +228,28 @@ static __always_inline void hot_insert(struct rl_hot_set *set, __u64 fingerprint
 	hot_give(set, hot_victim(set, now), fingerprint, word, now);
 }
 
+/* Takes flags off a key's slot and gives it others. 1: it did; 0: another CPU had, or the slot is
+ * another key's. */
+__noinline int hot_flag(struct rl_hot_slot *slot, __u64 fingerprint, __u64 off, __u64 on)
+{
+	if (!slot)
+		return 0;
+	for (int i = 0; i < HOT_TRIES; i++) {
+		__u64 old = *(volatile __u64 *)&slot->fingerprint, next = (old & ~off) | on;
+
+		if (next == old || (old & ~HOT_FLAGS) != fingerprint)
+			return 0;
+		if (__sync_val_compare_and_swap(&slot->fingerprint, old, next) == old)
+			return 1;
+	}
+	return 0;
+}
+
 /* The key was seen more than once. */
-static __always_inline void hot_mark(struct rl_hot_slot *slot)
+static __always_inline void hot_mark(struct rl_hot_slot *slot, __u64 fingerprint)
 {
 	if (!(slot->fingerprint & HOT_AGAIN))
-		__sync_fetch_and_or(&slot->fingerprint, HOT_AGAIN);
+		hot_flag(slot, fingerprint, 0, HOT_AGAIN);
 }
 
 /* Is the slot still the key's? Asked after its word was read: where it is, so was the word. */
@@ -288,7 +309,7 @@ static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *r
 			return true;
 		if (hot_is(slot, key.fingerprint)) {
 			gcra_settle_from(&rule->gcra, &slot->word, word, now);
-			hot_mark(slot);
+			hot_mark(slot, key.fingerprint);
 			return false;
 		}
 	}
@@ -359,7 +380,7 @@ static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rul
 	slot = hot_match(set, key.fingerprint);
 	tried = slot ? hot_slot_take(p, rule, slot, key.fingerprint, now, amount) : GCRA_LOST;
 	if (tried != GCRA_LOST) {
-		hot_mark(slot);
+		hot_mark(slot, key.fingerprint);
 		return tried == GCRA_TAKEN;
 	}
 	word = hot_recall(set, key.fingerprint, rule, now);

@@ -166,13 +166,10 @@ static __always_inline int newcomer_set(struct rl_hot_slot *slot, __u64 word, __
 /* The key came back: hands it over to the LRU. Answers when it took its packet, + 1, to the CPU
  * that is the first to. */
 static __always_inline __u64 newcomer_promote(const struct rl_rule *rule, struct rl_hot_set *set,
-					      struct rl_hot_slot *slot, __u64 word)
+					      struct rl_hot_slot *slot, __u64 key, __u64 word)
 {
-	__u64 old;
-
 	__sync_fetch_and_or(&set->slot[0].fingerprint, HOT_SPILLED);
-	old = __sync_fetch_and_or(&slot->fingerprint, HOT_REFUSED);
-	return old & HOT_REFUSED ? 0 : newcomer_since(rule, word) + 1;
+	return hot_flag(slot, key, 0, HOT_REFUSED) ? newcomer_since(rule, word) + 1 : 0;
 }
 
 /* Takes from a slot that holds the key. enum newcomer. */
@@ -190,21 +187,21 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 	if (!debt && rule->flags & RL_RULE_BYTES)
 		return NEWCOMER_ASK;
 	if (!debt && is_several(p, rule)) {
-		newcomer_promote(rule, set, slot, word); /* with nothing to enter */
+		newcomer_promote(rule, set, slot, key, word); /* with nothing to enter */
 		return NEWCOMER_ASK;
 	}
 	if (!debt) {
-		__sync_fetch_and_and(&slot->fingerprint, ~HOT_AGAIN);
+		hot_flag(slot, key, HOT_AGAIN, 0);
 		return newcomer_set(slot, word, newcomer_until(rule, now_ns));
 	}
 	if (!(fingerprint & HOT_AGAIN)) {
 		if (creation_allowed(rule)) {
-			p->taken = newcomer_promote(rule, set, slot, word);
+			p->taken = newcomer_promote(rule, set, slot, key, word);
 			return NEWCOMER_ASK;
 		}
 		if (!newcomer_paced(p, rule, debt))
 			return NEWCOMER_REFUSED;
-		hot_mark(slot);
+		hot_mark(slot, key);
 	}
 	return newcomer_set(slot, word, now + rule->newcomer.span);
 }
@@ -256,9 +253,9 @@ static __always_inline int newcomer_enter(struct packet *p, const struct rl_rule
 		hot_insert(set, key.fingerprint | (paced ? HOT_AGAIN : 0), until, now);
 		return NEWCOMER_WITHIN;
 	}
-	__sync_fetch_and_and(&slot->fingerprint, ~HOT_REFUSED); /* of a state the LRU has let go */
+	hot_flag(slot, key.fingerprint, HOT_REFUSED, 0); /* of a state the LRU has let go */
 	if (paced)
-		hot_mark(slot);
+		hot_mark(slot, key.fingerprint);
 	hot_set(slot, key.fingerprint, until);
 	return NEWCOMER_WITHIN;
 }

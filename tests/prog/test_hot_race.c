@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Two CPUs in one set of the hot table at once: a source, and strangers that owe longer and push it
- * out; a pardon while its packets go on.
+ * out; a pardon while its packets go on; sources that come back while their slot is given away.
  *
  * check: alone
  */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "rig.h"
@@ -53,20 +54,27 @@ static void *runner_run(void *arg)
 	return NULL;
 }
 
+/* Strangers of a set, by numbers from `from` on. */
+static void strangers_meet(struct rig *rig, const struct rl_rule *numbers, uint32_t set,
+			   uint32_t from, uint8_t (*out)[16], uint32_t count)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = from; found < count; i++) {
+		assert_true(i < 1u << 24);
+		address_ip4(out[found], i);
+		found += rig_key(rig, numbers, out[found]).set == set;
+	}
+}
+
 /* Strangers of the source's set, which is returned. */
 static uint32_t strangers_find(struct rig *rig, uint8_t (*out)[16], uint32_t count)
 {
 	struct rl_rule first = rig_numbers(rig, 0), second = rig_numbers(rig, 1);
 	bool ours_first = first.limit.size > second.limit.size;
 	uint32_t set = rig_key(rig, ours_first ? &first : &second, source).set;
-	struct rl_rule theirs = ours_first ? second : first;
-	uint32_t found = 0;
 
-	for (uint32_t i = 0; found < count; i++) {
-		assert_true(i < 1u << 24);
-		address_ip4(out[found], i);
-		found += rig_key(rig, &theirs, out[found]).set == set;
-	}
+	strangers_meet(rig, ours_first ? &second : &first, set, 0, out, count);
 	return set;
 }
 
@@ -209,17 +217,106 @@ static void newcomer_test(void **state)
 	assert_int_equal(refused, 0);
 }
 
+/* ---- flags stay with their key */
+
+#define RETURNS 40000
+#define RECENT  4
+
+static const char *const flag_rules[] = {
+	"10.0.0.0/9 limit 2/d burst 2; 10.128.0.0/9 limit 1/m burst 2",
+	"10.0.0.0/9 limit 2/d burst 2; 10.128.0.0/9 limit fixed-window 4/h",
+};
+
+struct visits {
+	struct rig *rig;
+	uint8_t (*returning)[16];
+	atomic_bool over;
+};
+
+/* One source after the other, each of which comes back at once. Time goes on, so that states may be
+ * made. */
+static void *visits_run(void *arg)
+{
+	struct visits *visits = arg;
+	struct frame frame;
+
+	cpu_take(1);
+	frame_build(&frame, "ip4 udp");
+	for (uint32_t i = 0; !visits->over; i++) {
+		frame_source(&frame, visits->returning[i % RETURNS]);
+		rig_passes(visits->rig, &frame);
+		rig_passes(visits->rig, &frame);
+		rig_clock(visits->rig, visits->rig->now_ns + NS_PER_SECOND / 8);
+	}
+	return NULL;
+}
+
+/* How many of the slots are of strangers' keys and have flags. */
+static uint32_t flags_strayed(const struct rl_hot_set *set, const uint64_t recent[RECENT])
+{
+	uint32_t strayed = 0;
+
+	for (int way = 0; way < RL_HOT_WAYS; way++) {
+		uint64_t fingerprint =
+			__atomic_load_n(&set->slot[way].fingerprint, __ATOMIC_SEQ_CST);
+
+		for (int i = 0; i < RECENT; i++)
+			strayed += (fingerprint & ~HOT_FLAGS) == recent[i] &&
+				   fingerprint & (HOT_AGAIN | HOT_REFUSED);
+	}
+	return strayed;
+}
+
+/* Strangers send one packet each and owe longer, so that each takes the slot of a source that is
+ * just coming back. None came back, none is refused: no flag of theirs is set. */
+static void flags_test(void **state)
+{
+	static const struct rig_options options = {.sources = 64, .seed = {8, 9}};
+	static uint8_t strangers[RETURNS][16], returning[RETURNS][16];
+	struct visits visits = {.rig = rig_open(&options), .returning = returning};
+	uint64_t recent[RECENT] = {0};
+	struct rl_rule numbers, theirs;
+	struct rl_hot_set *set;
+	uint32_t strayed = 0;
+	pthread_t second;
+
+	assert_non_null(visits.rig);
+	cpu_take(0);
+	rig_policy(visits.rig, *state);
+	numbers = rig_numbers(visits.rig, 0);
+	theirs = rig_numbers(visits.rig, 1);
+	set = &visits.rig->table.sets[0];
+	strangers_meet(visits.rig, &numbers, 0, 0, strangers, RETURNS);
+	strangers_meet(visits.rig, &theirs, 0, 1u << 23, returning, RETURNS);
+	assert_int_equal(pthread_create(&second, NULL, visits_run, &visits), 0);
+	for (uint32_t i = 0; i < RETURNS; i++) {
+		recent[i % RECENT] = rig_key(visits.rig, &numbers, strangers[i]).fingerprint;
+		refusals(visits.rig, strangers[i], 1);
+		strayed += flags_strayed(set, recent);
+	}
+	visits.over = true;
+	assert_int_equal(pthread_join(second, NULL), 0);
+	rig_close(visits.rig);
+	assert_int_equal(strayed, 0);
+}
+
 /* ---- */
 
-static struct CMUnitTest tests[2 + ARRAY_SIZE(fire_rules)] = {
+static struct CMUnitTest tests[2 + ARRAY_SIZE(fire_rules) + ARRAY_SIZE(flag_rules)] = {
 	{"a source among strangers, on two CPUs", crush_test, NULL, NULL, NULL},
 	{"a newcomer starts fresh", newcomer_test, NULL, NULL, NULL},
+	{"flags stay with their key, which comes back", flags_test, NULL, NULL,
+	 (void *)flag_rules[0]},
+	{"flags stay with their key, which gets a state", flags_test, NULL, NULL,
+	 (void *)flag_rules[1]},
 };
 
 int main(void)
 {
+	struct CMUnitTest *next = tests + 2 + ARRAY_SIZE(flag_rules);
+
 	for (size_t i = 0; i < ARRAY_SIZE(fire_rules); i++)
-		tests[2 + i] = (struct CMUnitTest){fire_rules[i], pardon_test, NULL, NULL,
-						   (void *)fire_rules[i]};
+		*next++ = (struct CMUnitTest){fire_rules[i], pardon_test, NULL, NULL,
+					      (void *)fire_rules[i]};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
