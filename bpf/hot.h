@@ -4,26 +4,26 @@
  *
  * A slot is a fingerprint of limit and key, and the bucket's word (algorithm/gcra.h). The address
  * chooses the set, hashed with a seed drawn at attach, and so do ports and a second address where
- * the key has them. Fingerprints have 61 bits, of which those that chose the set tell keys of one
- * set apart no more: two of them share a bucket once in 2^45 pairs of a table of 65536 sets.
+ * the key has them. Fingerprints have 55 bits, of which those that chose the set tell keys of one
+ * set apart no more: two of them share a bucket once in 2^40 pairs of a table of 65536 sets.
  *
  * A slot whose time has passed is a fresh bucket: taking it for another key loses nothing. Where
  * all four still owe, the one that owes the shortest goes: seen once, it is forgotten (one packet
- * of debt); seen again, it is spilled into an LRU by its fingerprint, and the set remembers that
- * something was, so that a miss looks there only then.
+ * of debt); seen again, it is spilled into an LRU by its fingerprint, and the set gets a hint
+ * (algorithm/hot_hint.h) that holds for as long as it owes: a miss looks there only then.
  *
  * Races: a slot is taken over by a compare-and-swap of its fingerprint, and then has another word.
  * Who still holds it for the former key reads the word and then asks whose it is, so that it
  * exchanges no other key's; what it takes between the two steps is forgotten. Flags are changed by
  * a compare-and-swap of the whole fingerprint, so that none lands on another key. Two CPUs that
  * miss the same key at once may take a slot each: one packet of debt is then kept twice or lost.
- * Flags that HOT_TRIES others forestall are lost: a packet of debt.
+ * Flags and hints that HOT_TRIES others forestall are lost: a packet of debt, or what was spilled.
  */
 #ifndef RLCTL_HOT_H
 #define RLCTL_HOT_H
 
 #include "algorithm/gcra.h"
-#include "algorithm/hot_hash.h"
+#include "algorithm/hot_hint.h"
 #include "clock.h"
 #include "key.h"
 #include "maps.h"
@@ -165,34 +165,64 @@ static __always_inline struct rl_hot_slot *hot_victim(struct rl_hot_set *set, __
 	return victim;
 }
 
+/* From now on a miss in the set looks into the LRUs, for at least `debt`. All are grains. */
+__noinline int hot_hint_set(struct rl_hot_set *set, __u64 now, __u64 debt)
+{
+	__u64 hint = hot_hint(now, debt);
+
+	if (!set)
+		return 0;
+	for (int i = 0; i < HOT_TRIES; i++) {
+		__u64 old = *(volatile __u64 *)&set->slot[0].fingerprint;
+
+		if (hot_hint_left(old, now) >= debt ||
+		    __sync_val_compare_and_swap(&set->slot[0].fingerprint, old,
+						(old & ~HOT_HINT) | hint) == old)
+			return 0;
+	}
+	return 0;
+}
+
+/* Does the hint hold? Takes away one that has ended. */
+__noinline int hot_hint_holds(struct rl_hot_set *set, __u64 now)
+{
+	__u64 old;
+
+	if (!set)
+		return 0;
+	old = *(volatile __u64 *)&set->slot[0].fingerprint;
+	if (hot_hint_left(old, now))
+		return 1;
+	__sync_val_compare_and_swap(&set->slot[0].fingerprint, old, old & ~HOT_HINT);
+	return 0;
+}
+
+/* May something of this set be in an LRU? */
+static __always_inline bool hot_has_spilled(struct rl_hot_set *set, __u64 now)
+{
+	return set->slot[0].fingerprint & HOT_HINT && hot_hint_holds(set, now);
+}
+
 /* Lets a victim go that still owes. */
-static __always_inline void hot_evict(struct rl_hot_set *set, __u64 fingerprint, __u64 word)
+__noinline int hot_evict(struct rl_hot_set *set, __u64 fingerprint, __u64 word, __u64 now)
 {
 	__u64 key = fingerprint & ~HOT_FLAGS;
 
 	pressure_count(RL_PRESSURE_EVICTIONS);
 	if (!(fingerprint & HOT_AGAIN))
-		return;
+		return 0;
 	pressure_count(RL_PRESSURE_SPILLS);
 	bpf_map_update_elem(&spilled, &key, &word, BPF_ANY);
-	__sync_fetch_and_or(&set->slot[0].fingerprint, HOT_SPILLED);
-}
-
-/* Is something of this set in an LRU? */
-static __always_inline bool hot_has_spilled(const struct rl_hot_set *set)
-{
-	return set->slot[0].fingerprint & HOT_SPILLED;
+	return hot_hint_set(set, now, word - now);
 }
 
 /* The word of a key that is in no slot. */
 static __always_inline __u64 hot_recall(struct rl_hot_set *set, __u64 fingerprint,
 					const struct rl_rule *rule, __u64 now)
 {
-	__u64 *word;
+	__u64 *word =
+		hot_has_spilled(set, now) ? bpf_map_lookup_elem(&spilled, &fingerprint) : NULL;
 
-	if (!hot_has_spilled(set))
-		return 0;
-	word = bpf_map_lookup_elem(&spilled, &fingerprint);
 	if (!word)
 		return 0;
 	gcra_settle(&rule->gcra, word, now);
@@ -208,14 +238,14 @@ static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot 
 	__u64 word_before = *(volatile __u64 *)&victim->word;
 
 	flagged = *(volatile __u64 *)&victim->fingerprint;
-	if ((flagged ^ old) & ~HOT_SPILLED || (old & ~HOT_FLAGS) == HOT_NOBODY)
+	if ((flagged ^ old) & ~HOT_HINT || (old & ~HOT_FLAGS) == HOT_NOBODY)
 		return; /* another CPU has just used it, or is giving it to another key */
 	if (!(old & HOT_REFUSED) && hot_debt(word_before, now))
-		hot_evict(set, old, word_before);
+		hot_evict(set, old, word_before, now);
 	flagged = *(volatile __u64 *)&victim->fingerprint; /* with the hint, if it has one now */
-	if ((flagged ^ old) & ~HOT_SPILLED ||
+	if ((flagged ^ old) & ~HOT_HINT ||
 	    __sync_val_compare_and_swap(&victim->fingerprint, flagged,
-					HOT_NOBODY | (flagged & HOT_SPILLED)) != flagged)
+					HOT_NOBODY | (flagged & HOT_HINT)) != flagged)
 		return;
 	*(volatile __u64 *)&victim->word = word;
 	__sync_fetch_and_add(&victim->fingerprint, fingerprint - HOT_NOBODY); /* keeps the hint */
@@ -365,35 +395,45 @@ static __always_inline enum gcra_tried hot_slot_take(struct packet *p, const str
 	return tried == GCRA_LOST ? hot_slot_retry(p, rule, slot, fingerprint, now) : tried;
 }
 
-/* Takes from the key's bucket; a key that is in no slot gets one. */
+/* Takes from the bucket of a key that is in no slot, and gives it one. Apart, so that those who
+ * have one need fewer registers. */
+__noinline int hot_take_new(struct packet *p, const struct rl_rule *rule, struct rl_hot_set *set,
+			    __u64 fingerprint, __u64 now)
+{
+	__u64 word, next, level;
+
+	if (!p || !rule || !set)
+		return 0;
+	word = hot_recall(set, fingerprint, rule, now);
+	if (!gcra_admits(&rule->gcra, word, now, limit_amount(p, rule), &next))
+		return 0;
+	pressure_count(RL_PRESSURE_STRANGERS);
+	level = gcra_level(&rule->gcra, word, now);
+	p->taken = next - now - level;
+	packet_hold(p, rule, level);
+	if (level)
+		fingerprint |= HOT_AGAIN; /* it was, before it was spilled */
+	hot_insert(set, fingerprint, next, now);
+	return 1;
+}
+
+/* Takes from the key's bucket. */
 static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rule, __u64 now,
 				     __u64 amount)
 {
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
 	struct rl_hot_slot *slot;
-	__u64 word, next, level;
 	enum gcra_tried tried;
 
 	if (!set)
 		return false;
 	slot = hot_match(set, key.fingerprint);
 	tried = slot ? hot_slot_take(p, rule, slot, key.fingerprint, now, amount) : GCRA_LOST;
-	if (tried != GCRA_LOST) {
-		hot_mark(slot, key.fingerprint);
-		return tried == GCRA_TAKEN;
-	}
-	word = hot_recall(set, key.fingerprint, rule, now);
-	if (!gcra_admits(&rule->gcra, word, now, amount, &next))
-		return false;
-	pressure_count(RL_PRESSURE_STRANGERS);
-	level = gcra_level(&rule->gcra, word, now);
-	p->taken = next - now - level;
-	packet_hold(p, rule, level);
-	if (level)
-		key.fingerprint |= HOT_AGAIN; /* it was, before it was spilled */
-	hot_insert(set, key.fingerprint, next, now);
-	return true;
+	if (tried == GCRA_LOST)
+		return hot_take_new(p, rule, set, key.fingerprint, now);
+	hot_mark(slot, key.fingerprint);
+	return tried == GCRA_TAKEN;
 }
 
 /* ---- sources that are known: a slot under no limit, whose word is until when */

@@ -278,6 +278,21 @@ __noinline int limit_enter_newcomer(struct packet *p, const struct rl_rule *rule
 	return newcomer_enter(p, rule, now_ns);
 }
 
+/* The LRU holds a key that no slot tells of. */
+__noinline int limit_hint(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+{
+	struct rl_hot_set *set;
+	struct hot_key key;
+
+	if (!p || !rule)
+		return 0;
+	key = hot_key_build(p, rule);
+	set = bpf_map_lookup_elem(&hot, &key.set);
+	if (set)
+		newcomer_hint(rule, set, gcra_now(now_ns));
+	return 0;
+}
+
 static __always_inline int limit_take_big(struct packet *p, const struct rl_rule *rule,
 					  __u64 now_ns)
 {
@@ -285,9 +300,11 @@ static __always_inline int limit_take_big(struct packet *p, const struct rl_rule
 
 	if (newcomer == NEWCOMER_ASK && p->taken)
 		lru_enter(p, rule, p->taken - 1);
-	else if (newcomer == NEWCOMER_ASK && !lru_holds(p, rule))
+	else if (newcomer >= NEWCOMER_ASK && !lru_holds(p, rule))
 		newcomer = limit_enter_newcomer(p, rule, now_ns);
-	if (newcomer == NEWCOMER_ASK)
+	else if (newcomer == NEWCOMER_LOOK)
+		limit_hint(p, rule, now_ns);
+	if (newcomer >= NEWCOMER_ASK)
 		return lru_take(p, rule, now_ns);
 	return newcomer == NEWCOMER_WITHIN ? OUTCOME_WITHIN : OUTCOME_OVER;
 }

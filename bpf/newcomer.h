@@ -6,6 +6,9 @@
  * table holds the key to a packet each `pace`, the limit's rate, until it has been silent for long
  * enough to be fresh again.
  *
+ * Whatever changes a state in an LRU sees to it that the set's hint holds for as long as that state
+ * matters: the slot may be lost before.
+ *
  * A slot's word is until when its last packet matters, which also says when that was. With
  * HOT_AGAIN it is one that is paced. With HOT_REFUSED the state is in the LRU, and the word is
  * until when the limit refuses the key for certain, so that a flood costs one line and no look-up
@@ -32,7 +35,8 @@
 /* From one creation to the next, of each CPU; at attach. */
 const volatile __u64 creation_ns[RL_LRU_COUNT] = {1000, 1000, 1000, 1000};
 
-enum newcomer { NEWCOMER_REFUSED, NEWCOMER_WITHIN, NEWCOMER_ASK };
+/* NEWCOMER_LOOK: as NEWCOMER_ASK, but no slot says so: the LRU may hold the key. */
+enum newcomer { NEWCOMER_REFUSED, NEWCOMER_WITHIN, NEWCOMER_ASK, NEWCOMER_LOOK };
 
 /* Where the rule's states are, as state.h finds them. */
 static __always_inline __u32 newcomer_lru(const struct rl_rule *rule)
@@ -126,7 +130,8 @@ static __always_inline int newcomer_peek(struct packet *p, const struct rl_rule 
 		return NEWCOMER_ASK;
 	slot = hot_match(set, key.fingerprint);
 	if (!slot)
-		return hot_has_spilled(set) || !costs_one(p, rule) ? NEWCOMER_ASK : NEWCOMER_WITHIN;
+		return !costs_one(p, rule) || hot_has_spilled(set, now) ? NEWCOMER_ASK
+									: NEWCOMER_WITHIN;
 	word = *(volatile __u64 *)&slot->word;
 	fingerprint = *(volatile __u64 *)&slot->fingerprint;
 	if ((fingerprint & ~HOT_FLAGS) != key.fingerprint)
@@ -163,12 +168,20 @@ static __always_inline int newcomer_set(struct rl_hot_slot *slot, __u64 word, __
 									    : NEWCOMER_REFUSED;
 }
 
+/* A state in an LRU is about to change. */
+static __always_inline void newcomer_hint(const struct rl_rule *rule, struct rl_hot_set *set,
+					  __u64 now)
+{
+	hot_hint_set(set, now, rule->newcomer.span);
+}
+
 /* The key came back: hands it over to the LRU. Answers when it took its packet, + 1, to the CPU
  * that is the first to. */
 static __always_inline __u64 newcomer_promote(const struct rl_rule *rule, struct rl_hot_set *set,
-					      struct rl_hot_slot *slot, __u64 key, __u64 word)
+					      struct rl_hot_slot *slot, __u64 key, __u64 word,
+					      __u64 now)
 {
-	__sync_fetch_and_or(&set->slot[0].fingerprint, HOT_SPILLED);
+	newcomer_hint(rule, set, now);
 	return hot_flag(slot, key, 0, HOT_REFUSED) ? newcomer_since(rule, word) + 1 : 0;
 }
 
@@ -180,14 +193,18 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 	__u64 word = *(volatile __u64 *)&slot->word, now = gcra_now(now_ns);
 	__u64 fingerprint = *(volatile __u64 *)&slot->fingerprint, debt = hot_debt(word, now);
 
-	if (fingerprint & HOT_REFUSED || (fingerprint & ~HOT_FLAGS) != key)
+	if ((fingerprint & ~HOT_FLAGS) != key)
+		return NEWCOMER_LOOK;
+	if (fingerprint & HOT_REFUSED) {
+		newcomer_hint(rule, set, now);
 		return NEWCOMER_ASK;
+	}
 	if (!newcomer_may(p, rule, fingerprint, word, now))
 		return NEWCOMER_REFUSED;
 	if (!debt && rule->flags & RL_RULE_BYTES)
 		return NEWCOMER_ASK;
 	if (!debt && is_several(p, rule)) {
-		newcomer_promote(rule, set, slot, key, word); /* with nothing to enter */
+		newcomer_promote(rule, set, slot, key, word, now); /* with nothing to enter */
 		return NEWCOMER_ASK;
 	}
 	if (!debt) {
@@ -196,7 +213,7 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 	}
 	if (!(fingerprint & HOT_AGAIN)) {
 		if (creation_allowed(rule)) {
-			p->taken = newcomer_promote(rule, set, slot, key, word);
+			p->taken = newcomer_promote(rule, set, slot, key, word, now);
 			return NEWCOMER_ASK;
 		}
 		if (!newcomer_paced(p, rule, debt))
@@ -217,8 +234,10 @@ static __always_inline int newcomer_take(struct packet *p, const struct rl_rule 
 	p->taken = 0;
 	if (slot)
 		return newcomer_again(p, rule, set, slot, key.fingerprint, now_ns);
-	if (!set || hot_has_spilled(set) || !costs_one(p, rule))
+	if (!set || rule->flags & RL_RULE_BYTES)
 		return NEWCOMER_ASK;
+	if (hot_has_spilled(set, gcra_now(now_ns)) || is_several(p, rule))
+		return NEWCOMER_LOOK;
 	pressure_count(RL_PRESSURE_STRANGERS);
 	hot_insert(set, key.fingerprint, newcomer_until(rule, now_ns), gcra_now(now_ns));
 	return NEWCOMER_WITHIN;
@@ -238,10 +257,10 @@ static __always_inline int newcomer_enter(struct packet *p, const struct rl_rule
 
 	if (!set || (bytes && creation_allowed(rule))) {
 		if (set && is_several(p, rule))
-			__sync_fetch_and_or(&set->slot[0].fingerprint, HOT_SPILLED);
+			newcomer_hint(rule, set, now);
 		return NEWCOMER_ASK;
 	}
-	spilt = hot_has_spilled(set) ? bpf_map_lookup_elem(&spilled, &key.fingerprint) : NULL;
+	spilt = hot_has_spilled(set, now) ? bpf_map_lookup_elem(&spilled, &key.fingerprint) : NULL;
 	paced = bytes || (spilt && hot_debt(*spilt, now));
 	if (!newcomer_fits(p, rule) || (spilt && !newcomer_may(p, rule, HOT_AGAIN, *spilt, now)))
 		return NEWCOMER_REFUSED;

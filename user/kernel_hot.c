@@ -100,7 +100,7 @@ int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
 		return -errno;
 	if (slot)
 		copy = *slot;
-	else if (set->slot[0].fingerprint & HOT_SPILLED &&
+	else if (set->slot[0].fingerprint & HOT_HINT &&
 		 !bpf_map_lookup_elem(table->instance->fd.spilled, &hot.fingerprint, &copy.word))
 		copy.fingerprint = hot.fingerprint | HOT_AGAIN;
 	return copy.word ? found(arg, key, &copy) : 0;

@@ -12,14 +12,16 @@
 #include "key_len.h"
 #include "rlctl_abi.h"
 
-#define HOT_AGAIN      1ULL /* in a fingerprint: the key came back */
-#define HOT_SPILLED    2ULL /* in the first fingerprint of a set: on a miss look into the LRUs */
-#define HOT_REFUSED    4ULL /* in a fingerprint: the word is no debt, but a refusal (newcomer.h) */
-#define HOT_FLAG_BITS  3
-#define HOT_FLAGS      ((1ULL << HOT_FLAG_BITS) - 1)
-#define HOT_NOBODY     (~HOT_FLAGS) /* the fingerprint of a slot that is changing hands */
+#define HOT_AGAIN            1ULL /* in a fingerprint: the key came back */
+#define HOT_REFUSED          2ULL /* in a fingerprint: the word is no debt, but a refusal (newcomer.h) */
+#define HOT_HINT_SHIFT       2 /* in the first fingerprint of a set: its hint (hot_hint.h) */
+#define HOT_HINT_SCALE_SHIFT 5
+#define HOT_FLAG_BITS        9
+#define HOT_FLAGS            ((1ULL << HOT_FLAG_BITS) - 1)
+#define HOT_HINT             (HOT_FLAGS & ~(HOT_AGAIN | HOT_REFUSED))
+#define HOT_NOBODY           (~HOT_FLAGS) /* the fingerprint of a slot that is changing hands */
 
-#define HOT_GENERATION 0xd6e8feb86659fd93ULL /* odd: spreads a policy's generation over a tag */
+#define HOT_GENERATION       0xd6e8feb86659fd93ULL /* odd: spreads a policy's generation over a tag */
 
 /* Where a key is looked for. */
 struct hot_key {

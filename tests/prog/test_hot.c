@@ -6,6 +6,7 @@
  */
 #include <bpf/bpf.h>
 
+#include "algorithm/hot_hint.h"
 #include "rig.h"
 #include "units.h"
 
@@ -42,11 +43,14 @@ static struct rl_hot_slot *slot_of(int who)
 	return rig_slot(rig, &numbers, crowd[who]);
 }
 
+static struct rl_hot_set *crowd_set(void)
+{
+	return &rig->table.sets[rig_key(rig, &numbers, crowd[0]).set];
+}
+
 static bool hint_is_set(void)
 {
-	struct hot_key key = rig_key(rig, &numbers, crowd[0]);
-
-	return rig->table.sets[key.set].slot[0].fingerprint & HOT_SPILLED;
+	return crowd_set()->slot[0].fingerprint & HOT_HINT;
 }
 
 static uint64_t spilled_word(int who)
@@ -169,19 +173,20 @@ static void came_back_refused_test(void **state)
 static void hint_test(void **state)
 {
 	struct hot_key key;
-	uint64_t word;
+	uint64_t word, hint;
 
 	(void)state;
 	crowd_meet("any limit 1/h burst 2");
 	key = rig_key(rig, &numbers, crowd[0]);
 	word = (rig->now_ns + 9 * NS_PER_HOUR) << RL_GRAIN_SHIFT;
+	hint = hot_hint(rig->now_ns << RL_GRAIN_SHIFT, (9 * NS_PER_HOUR) << RL_GRAIN_SHIFT);
 	assert_int_equal(bpf_map_update_elem(rig->instance.fd.spilled, &key.fingerprint, &word, 0),
 			 0);
 	assert_int_equal(rig_within(rig, crowd[0], 1), 1); /* no hint: nobody looks */
-	rig->table.sets[key.set].slot[0].fingerprint |= HOT_SPILLED;
+	rig->table.sets[key.set].slot[0].fingerprint |= hint;
 	assert_int_equal(rig_within(rig, crowd[0], 1), 1); /* no miss: nobody looks */
 	rig->table.sets[key.set] = (struct rl_hot_set){0};
-	rig->table.sets[key.set].slot[0].fingerprint = HOT_SPILLED;
+	rig->table.sets[key.set].slot[0].fingerprint = hint;
 	assert_int_equal(rig_within(rig, crowd[0], 1), 0);
 	assert_int_equal(rig_within(rig, crowd[1], 9), 2);
 	assert_true(hint_is_set());
@@ -199,6 +204,84 @@ static void hint_stays_test(void **state)
 	}
 	for (int i = 0; i < CROWD; i++)
 		assert_int_equal(rig_within(rig, crowd[i], 9), 0);
+}
+
+static const struct aging {
+	const char *rule;
+	uint64_t debt_ns;
+} agings[] = {
+	{"any limit 1/s burst 1", NS_PER_SECOND}, {"any limit 1/s burst 4", 4 * NS_PER_SECOND},
+	{"any limit 1/m burst 1", NS_PER_MINUTE}, {"any limit 1/h burst 5", 5 * NS_PER_HOUR},
+	{"any limit 1/d burst 1", NS_PER_DAY},
+};
+
+/* All that is in the set is lost, but for the hint. */
+static void crowd_lose(void)
+{
+	struct rl_hot_set *set = crowd_set();
+	uint64_t hint = set->slot[0].fingerprint & HOT_HINT;
+
+	*set = (struct rl_hot_set){.slot[0].fingerprint = hint};
+}
+
+/* The hint of a source that was spilled with a full bucket stands while it owes, whoever misses
+ * meanwhile, and is gone after eight times as long. */
+static void hint_ends_test(void **state)
+{
+	const struct aging *aging = *state;
+	uint32_t burst;
+
+	crowd_meet(aging->rule);
+	burst = numbers.limit.size;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(rig_within(rig, crowd[i], burst + 1), burst);
+	assert_true(spilled_word(0) != 0);
+	wait_ns(aging->debt_ns / 2);
+	assert_int_equal(rig_within(rig, crowd[5], 1), 1);
+	wait_ns(aging->debt_ns / 2 - 1);
+	assert_int_equal(rig_within(rig, crowd[0], burst + 1), burst - 1);
+	for (int i = 0; i < 56; i++) {
+		crowd_lose();
+		wait_ns(aging->debt_ns / 8);
+		assert_int_equal(rig_within(rig, crowd[6], 1), 1);
+	}
+	assert_false(hint_is_set());
+}
+
+static const struct lasting {
+	const char *rule;
+	uint32_t most;  /* packets in 20 s, however they come */
+	uint32_t turns; /* after which the slot is lost */
+} lastings[] = {
+	{"any limit fixed-window 2/20s", 4, 1},     {"any limit sliding-window 2/20s", 2, 1},
+	{"any limit sliding-log 2/20s", 2, 1},      {"any limit fixed-window 2/20s", 4, 293},
+	{"any limit sliding-window 2/20s", 2, 293}, {"any limit sliding-log 2/20s", 2, 293},
+};
+
+/* A state in an LRU is found for as long as it matters, however long that goes on, though its slot
+ * is lost again and again: every packet that it admits lets the hint last. */
+static void hint_lasts_test(void **state)
+{
+	const struct lasting *lasting = *state;
+	uint64_t times[256] = {0};
+	uint32_t count = 0;
+
+	crowd_meet(lasting->rule);
+	assert_int_equal(rig_within(rig, crowd[0], 3), 2);
+	for (int turn = 0; turn < 2000; turn++) {
+		wait_ns(NS_PER_SECOND);
+		if (turn % 7 == 3)
+			rig_within(rig, crowd[1 + turn / 7 % (CROWD - 1)], 1); /* which misses */
+		if (turn % lasting->turns == 0)
+			crowd_lose();
+		if (!rig_within(rig, crowd[0], 1))
+			continue;
+		assert_true(count < lasting->most ||
+			    rig->now_ns - times[(count - lasting->most) % 256] >=
+				    18 * NS_PER_SECOND);
+		times[count++ % 256] = rig->now_ns;
+	}
+	assert_true(count > 150);
 }
 
 /* ---- another policy */
@@ -397,7 +480,26 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct CMUnitTest tests[ARRAY_SIZE(singles) + ARRAY_SIZE(forgiven) + ARRAY_SIZE(cycles)];
+static struct CMUnitTest tests[ARRAY_SIZE(singles) + ARRAY_SIZE(agings) + ARRAY_SIZE(lastings) +
+			       ARRAY_SIZE(forgiven) + ARRAY_SIZE(cycles)];
+static char names[ARRAY_SIZE(agings) + ARRAY_SIZE(lastings)][80];
+
+static void hints_add(struct CMUnitTest **next)
+{
+	char(*name)[80] = names;
+
+	for (size_t i = 0; i < ARRAY_SIZE(agings); i++, name++) {
+		snprintf(*name, sizeof(*name), "the hint ends: %s", agings[i].rule);
+		*(*next)++ = (struct CMUnitTest){*name, hint_ends_test, set_up, tear_down,
+						 (void *)&agings[i]};
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(lastings); i++, name++) {
+		snprintf(*name, sizeof(*name), "the hint lasts: %s, %u", lastings[i].rule,
+			 lastings[i].turns);
+		*(*next)++ = (struct CMUnitTest){*name, hint_lasts_test, set_up, tear_down,
+						 (void *)&lastings[i]};
+	}
+}
 
 int main(void)
 {
@@ -406,6 +508,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(singles); i++)
 		*next++ = (struct CMUnitTest){singles[i].name, singles[i].test_func, set_up,
 					      tear_down, singles[i].initial_state};
+	hints_add(&next);
 	for (size_t i = 0; i < ARRAY_SIZE(forgiven); i++)
 		*next++ = (struct CMUnitTest){forgiven[i], forgive_test, set_up, tear_down,
 					      (void *)forgiven[i]};

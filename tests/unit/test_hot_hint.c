@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Hints of the hot table: each holds for as long as its debt, and for at most eight times as long;
+ * one that has ended is seen to have, and what a later one adds never takes anything away.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "algorithm/hot_hint.h"
+#include "random.h"
+
+#define SECOND (16ull * 1000000000)
+#define TICK   (SECOND / 100)
+#define LEAST  (1ull << 34) /* grains of the shortest epoch */
+
+static const struct row {
+	const char *name;
+	uint64_t debt;
+} rows[] = {
+	{"a grain", 1},
+	{"a second", SECOND},
+	{"an epoch", LEAST - HOT_HINT_LATE},
+	{"an epoch and a grain", LEAST - HOT_HINT_LATE + 1},
+	{"a minute", 60 * SECOND},
+	{"a day", 86400 * SECOND},
+	{"a year", 31536000 * SECOND},
+	{"the longest", (1ull << 60) - HOT_HINT_LATE},
+};
+
+static uint64_t most_of(uint64_t debt)
+{
+	return debt + HOT_HINT_LATE > LEAST ? 8 * (debt + HOT_HINT_LATE) : 2 * LEAST;
+}
+
+/* Whenever it was set, the epoch's edges included. */
+static void holds_test(void **state)
+{
+	const struct row *row = *state;
+	uint64_t seed = 7;
+
+	for (int i = 0; i < 10000; i++) {
+		uint64_t now = random_next(&seed) >> (i % 2 ? 0 : 20), most = most_of(row->debt);
+		uint64_t hint = hot_hint(now, row->debt), left = hot_hint_left(hint, now);
+
+		assert_int_equal(hint & ~HOT_HINT, 0);
+		assert_true(left >= row->debt && (left <= most));
+		assert_int_equal(hot_hint_left(hint, now + row->debt - 1), left - row->debt + 1);
+		assert_int_equal(hot_hint_left(hint, now + left - 1), 1);
+		assert_int_equal(hot_hint_left(hint, now + left), 0);
+		assert_true(hot_hint_left(hint, now - TICK) >=
+			    row->debt); /* by a clock that is late */
+		assert_int_equal(hot_hint_left(hint | HOT_AGAIN | HOT_REFUSED, now), left);
+	}
+}
+
+/* For six epochs it is seen to have ended. */
+static void ends_test(void **state)
+{
+	const struct row *row = *state;
+	uint64_t seed = 9;
+
+	for (int i = 0; i < 10000; i++) {
+		uint64_t now = random_next(&seed), hint = hot_hint(now, row->debt);
+		uint64_t end = now + hot_hint_left(hint, now);
+		uint64_t epoch = 1ull << hot_hint_log(hint >> HOT_HINT_SCALE_SHIFT);
+
+		for (int k = 0; k < 6; k++)
+			assert_int_equal(hot_hint_left(hint, end + k * epoch), 0);
+		assert_int_equal(hot_hint_left(hint, end + 6 * epoch - 1), 0);
+	}
+}
+
+/* No flags, no hint; whatever else is in the fingerprint. */
+static void none_test(void **state)
+{
+	uint64_t seed = 3;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(hot_hint_left(random_next(&seed) & ~HOT_HINT, random_next(&seed)),
+				 0);
+}
+
+static char names[2 * sizeof(rows) / sizeof(rows[0])][64];
+
+int main(void)
+{
+	struct CMUnitTest tests[sizeof(names) / sizeof(names[0]) + 1], *next = tests;
+	size_t count = sizeof(rows) / sizeof(rows[0]);
+
+	for (size_t i = 0; i < 2 * count; i++) {
+		const struct row *row = &rows[i % count];
+
+		snprintf(names[i], sizeof(names[i]), "%s: %s", i < count ? "holds" : "ends",
+			 row->name);
+		*next++ = (struct CMUnitTest){names[i], i < count ? holds_test : ends_test, NULL,
+					      NULL, (void *)row};
+	}
+	*next = (struct CMUnitTest){"none", none_test, NULL, NULL, NULL};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
