@@ -16,6 +16,7 @@ declare -A ALGORITHM=(
 	[window]='sliding-window 1/second' [log]='sliding-log 1/second'
 	[warm-up]='warm-up 1/second ramp 2s'
 )
+declare -A RETURNING=([hot]=$ONE [window]='rule any limit sliding-window 10/second')
 
 [[ ${1:-} != --help && ${1:-} != -h ]] || {
 	sed -n '3,6s/^# //p' "$0"
@@ -134,6 +135,25 @@ throughput() {
 	limiter device "$ONE"$'\n'"$ALL"
 	section flood4 4 $MANY bare hot device lru cpu window log warm-up
 	section flood6 6 $MANY bare hot device
+	aged
+}
+
+# The same strangers for a table that 300,000 sources, more than it has slots, came back to: what they
+# owed has been put away, and is over when the flood begins.
+aged() {
+	local name n
+	local -A TOTAL=()
+	say '300,000 sources come back'
+	for name in hot window; do
+		policy "$name" "${RETURNING[$name]}"
+		for n in 1 2 3; do
+			flood_one "$name" --src 10.0.0.0/14 --count 800000 --cpu "$CPU" --seed "$n"
+			flood_one "$name" --src 10.4.0.0/17 --count 100000 --cpu "$CPU" --seed "$n"
+		done
+		policy "$name" "${RETURNING[$name]}"$'\n'"$NEW"
+	done
+	sleep 3
+	section aged 4 $MANY bare hot window
 }
 
 cpus() {

@@ -20,6 +20,7 @@ SHARE = {("flood4", 1, "hot"): 0.90, ("flood4", 256, "hot"): 0.90, ("flood4", 65
          ("flood4", MANY, "hot"): 0.75, ("flood4", MANY, "device"): 0.65}
 SHARE |= {("flood4", 65536, name): 0.70 for name in LRU_LIMITS}
 SHARE |= {("flood4", MANY, name): 0.60 for name in LRU_LIMITS}
+SHARE |= {("aged", MANY, "hot"): 0.75, ("aged", MANY, "window"): 0.60}
 PREFIXES = {1000: 0.90, 100000: 0.80}
 TIMES_PEER = {256: 3.5, 65536: 6.0}
 APPLY_MS = {100000: 1000, 1000000: 6000}
@@ -167,6 +168,7 @@ def others(report, raw):
 
 TITLES = {
     "flood4": ("flood, IPv4", "sources"), "flood6": ("flood, IPv6", "sources"), "modes": ("modes of hook xdp", "sources"),
+    "aged": ("the same after 300,000 sources came back", "sources"),
     "times a peer": ("rlctl beside its peers", "sources"), "IPv6 to IPv4": ("IPv6 beside IPv4", "sources"),
     "two CPUs": ("one of two busy receive queues beside it alone", "sources"),
     "prefixes": ("prefixes in the policy, 65,536 sources", "prefixes"),
@@ -257,7 +259,7 @@ def write_chart_data(rows, folder):
 def main():
     raw_path, json_path, folder = sys.argv[1:]
     raw, report = read(raw_path), Report()
-    for section in ("flood4", "flood6"):
+    for section in ("flood4", "flood6", "aged"):
         floods(report, raw, section)
     modes(report, raw)
     families(report, raw)
