@@ -2,7 +2,6 @@
 /* The LRUs in which newcomers get their states (bpf/newcomer.h): how many states each has room for,
  * how fast it may be filled, and which rules that is too few for.
  */
-#include <bpf/libbpf.h>
 
 #include "kernel_internal.h"
 #include "output.h"
