@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # attach --try: a limiter on trial is taken off again, with all that it brought, unless it is confirmed.
-# What apply --try has in common with it is tested in test_trial.sh. check: beside
+# What apply --try has in common with it is tested in test_trial.sh. check: beside check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 POLICY='rule 192.0.2.1 deny'

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # kill -9 in the middle of anything: the policy is the old or the new one, the next command works, an
 # instance is whole or gone, and nothing is left behind. The moments of the kills are spread evenly
-# over the time that the command takes, and a little beyond.
+# over the time that the command takes, and a little beyond. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 KILLS=50
@@ -152,8 +152,10 @@ test_attach() {
 
 # Killed between the program and the note of its number, which is all zero then.
 test_not_noted() {
-	attach_quietly && bpftool map update pinned "$(ns_pins B)/veth-B-xdp/program" key hex 00 00 00 00 \
-		value hex 00 00 00 00 00 00 00 00 && whole && rl B detach veth-B && gone
+	local note bytes zeros
+	attach_quietly && note=$(ns_pins B)/veth-B-xdp/program && bytes=$(bpftool -j map show pinned "$note" | json .bytes_value) &&
+		mapfile -t zeros < <(yes 00 | head -n "$bytes") &&
+		bpftool map update pinned "$note" key hex 00 00 00 00 value hex "${zeros[@]}" && whole && rl B detach veth-B && gone
 }
 
 # Half made, and then detached: the same.

@@ -3,6 +3,7 @@
 # Keys on a live veth: whatever a limit counts by, each key gets its ten packets of a day and no more,
 # in every table; the counters agree with what the network stack received, to the packet. Then what
 # `source show` says of each key, and that `source forgive` makes it fresh. Most of it is waiting. check: beside
+# check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 TOKENS='1/hour burst 10'

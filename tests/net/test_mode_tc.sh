@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Hook xdp where XDP would not limit: no driver for it, or no Ethernet header. tc's program at ingress takes
 # its place, knows how many packets come as one, and stands before an instance of hook ingress.
+# check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 mode() { rl B status -j --hook xdp | json '.[0] | "\(.hook) \(.mode)"'; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # What else happens to a device: programs of others before and after ours, ours taken off by others,
-# a device that vanished or came back under its name, a namespace that went with it.
+# a device that vanished or came back under its name, a namespace that went with it. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 ALIEN=$TOP/build/receiver.bpf.o

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # attach --replace: another program in the place of the one that runs. No packet escapes meanwhile; policy,
 # state, counters and options stay; what cannot be kept is refused; a crash leaves the one or the other.
-# Behind libxdp's dispatcher it is tested in tests/vm.
+# Behind libxdp's dispatcher it is tested in tests/vm. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 HOOK=xdp # of the instance, on veth-B

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # tcx: where the kernel has it (Linux 6.6 and later) the programs of tc's hooks hang there, before those of
 # others and before the filters of clsact; they live and go with their instance. Where it has none they are
-# filters of clsact, for which test_tc.sh has the rows.
+# filters of clsact, for which test_tc.sh has the rows. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 ALIEN=$TOP/build/filter.bpf.o

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # apply --try and confirm: who keeps a policy that is on trial, what takes it back, what happens to
 # other writers and to the state of limits meanwhile, and that no crash leaves anything stuck.
+# check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 OLD='rule 192.0.2.1 deny'

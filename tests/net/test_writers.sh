@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Several rlctl at once on one instance: no change is lost, no reader and no packet sees half a
 # policy, a held lock keeps writers waiting and nobody else; two that attach or detach at once.
+# check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 WRITERS=8

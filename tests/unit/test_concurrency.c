@@ -263,7 +263,7 @@ static void contest_test(void **state)
 	memmove(c.admitted + c.count[0], c.admitted + OFFERS, c.count[1] * sizeof(*c.admitted));
 	count = c.count[0] + c.count[1];
 	offered = c.offered[0] + c.offered[1];
-	assert_true(count > (offered == 2 * OFFERS ? 1000 : 100) && count < offered);
+	assert_true(count > offered / 50 && count < offered); /* other work may cut it short */
 	qsort(c.admitted, count, sizeof(*c.admitted), earlier);
 	bounds[c.limit.algorithm](&c, count);
 	free(c.admitted);
