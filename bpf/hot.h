@@ -423,17 +423,18 @@ static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rul
 {
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+	enum gcra_tried tried = GCRA_LOST;
 	struct rl_hot_slot *slot;
-	enum gcra_tried tried;
 
 	if (!set)
 		return false;
 	slot = hot_match(set, key.fingerprint);
-	tried = slot ? hot_slot_take(p, rule, slot, key.fingerprint, now, amount) : GCRA_LOST;
-	if (tried == GCRA_LOST)
-		return hot_take_new(p, rule, set, key.fingerprint, now);
-	hot_mark(slot, key.fingerprint);
-	return tried == GCRA_TAKEN;
+	if (slot) {
+		hot_mark(slot, key.fingerprint);
+		tried = hot_slot_take(p, rule, slot, key.fingerprint, now, amount);
+	}
+	return tried == GCRA_LOST ? hot_take_new(p, rule, set, key.fingerprint, now)
+				  : tried == GCRA_TAKEN;
 }
 
 /* ---- sources that are known: a slot under no limit, whose word is until when */
