@@ -43,7 +43,7 @@ test_replace() {
 }
 
 # noted WORD…: what a command says on stderr.
-noted() { "$@" 2>&1 >/dev/null; }
+noted() { { "$@" >/dev/null; } 2>&1; }
 
 # A rule that has to remember for longer than its states last in a flood is said so, once.
 test_forgets() {
