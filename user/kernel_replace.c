@@ -165,21 +165,21 @@ static int shares_renew(struct instance *instance)
 /* How many prefixes there may be is but a number: what they need comes with the policy. */
 static int sizes_raise(struct instance *instance, const struct sizes *wanted)
 {
+	bool more_prefixes = wanted->prefixes > instance->info.prefixes;
+	bool more_bans = wanted->bans > instance->info.bans;
 	struct rl_instance info = instance->info;
-	int ret = 0;
+	int ret = more_bans ? bans_grow(instance, wanted->bans) : 0;
 
-	if (wanted->prefixes > info.prefixes)
-		info.prefixes = wanted->prefixes;
-	if (wanted->bans > info.bans) {
-		info.bans = wanted->bans;
-		ret = bans_grow(instance, info.bans);
-	}
 	if (ret) {
-		fail("%s: room for %u bans could not be made: %s", instance->device, info.bans,
+		fail("%s: room for %u bans could not be made: %s", instance->device, wanted->bans,
 		     strerror(-ret));
 		return ret;
 	}
-	return memcmp(&info, &instance->info, sizeof(info)) ? info_write(instance, &info) : 0;
+	if (more_bans)
+		info.bans = wanted->bans;
+	if (more_prefixes)
+		info.prefixes = wanted->prefixes;
+	return more_bans || more_prefixes ? info_write(instance, &info) : 0;
 }
 
 int instance_replace(struct instance *instance, const struct sizes *wanted)
