@@ -14,8 +14,9 @@ shows() { is "$(rl B show)" "$1"; }
 apply_try() {
 	rl B apply - <<<"$OLD" && echo "$NEW" >"$TMP/new" &&
 		bg "$RLCTL" -n "$(ns B)" apply --try "$1" "$TMP/new" && TRIAL=$BG_PID || return
-	eventually 5 shows "$NEW" && WATCHER=$(pgrep -P "$TRIAL")
+	eventually 5 shows "$NEW" && eventually 5 unlocked && WATCHER=$(pgrep -P "$TRIAL")
 }
+unlocked() { flock -n "$(ns_pins B)/veth-B-xdp" true; } # who is stopped before that holds up all
 
 # ended STATUS: so ends the trial; and no process of it is left.
 ended() {

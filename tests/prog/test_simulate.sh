@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# rlctl simulate: captures of every kind, exact verdicts over the capture's time, errors.
+# rlctl simulate: captures of every kind, exact verdicts over the capture's time, errors. check: timeout 240
 # shellcheck source=../lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Every algorithm as the program runs it, verdict by verdict against a slow model of the definition:
+# Every algorithm as the program runs it, verdict by verdict against a slow model of the definition: check: timeout 240
 # for each of them, of packets and of bytes, 100,000 packets of both families from several sources,
 # random and adversarial (judge.py), through `rlctl simulate`.
 #
