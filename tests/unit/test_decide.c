@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which rules `rule get` names: by hand, and for random policies against every packet of a small
+ * world, each decided as the manual says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "decide.h"
+#include "policy_helpers.h"
+#include "units.h"
+
+static void address_of(const char *text, uint8_t out[16])
+{
+	uint8_t len;
+
+	assert_int_equal(prefix_parse(text, out, &len, NULL), 0);
+}
+
+static struct policy policy_of(const char *text, const struct policy_context *ctx)
+{
+	struct policy policy = {0};
+	struct policy_error err = {0};
+
+	if (policy_parse(text, strlen(text), ctx, NULL, &policy, &err))
+		fail_msg("%s\n%u:%u: %s", text, err.line, err.column, err.text);
+	return policy;
+}
+
+/* ---- by hand */
+
+static const struct decide_row {
+	const char *name, *policy, *addr;
+	const char *lines; /* of the rules that decide, without "rule ", joined by "; " */
+	bool by_dest;
+} rows[] = {
+	{"dst of the other family",
+	 "rule any dst 2001:db8::1 deny\nrule any dst 192.0.2.9 udp deny", "192.0.2.1",
+	 "any udp dst 192.0.2.9 deny", false},
+	{"src of the other family, by destination",
+	 "rule any src 2001:db8::1 deny\nrule any udp deny", "192.0.2.1", "any udp deny", true},
+	{"all of the other family", "rule any dst ::/0 deny\nrule any udp deny", "192.0.2.1",
+	 "any udp deny", false},
+	{"all of its own family", "rule any dst 0.0.0.0/0 allow\nrule any udp deny", "192.0.2.1",
+	 "any dst 0.0.0.0/0 allow", false},
+	{"behind a src that holds it", "rule any src 192.0.2.0/24 allow\nrule any udp deny",
+	 "192.0.2.1", "any src 192.0.2.0/24 allow", false},
+	{"behind a src that does not", "rule any src 192.0.3.0/24 allow\nrule any udp deny",
+	 "192.0.2.1", "any udp deny", false},
+	{"behind a dst that holds it", "rule any dst 192.0.2.0/24 deny\nrule device udp deny",
+	 "192.0.2.1", "any dst 192.0.2.0/24 deny", true},
+	{"behind two halves",
+	 "rule any udp dport 0-99 allow\nrule any udp dport 100-65535 allow\n"
+	 "rule any udp dport 53 deny\nrule any udp deny",
+	 "192.0.2.1", "any udp dport 0-99 allow; any udp dport 100-65535 allow; any udp deny",
+	 false},
+	{"but for a later fragment", "rule any udp dport 0-65535 allow\nrule any udp fragment deny",
+	 "192.0.2.1", "any udp dport 0-65535 allow; any udp fragment deny", false},
+	{"ports of three protocols",
+	 "rule any tcp allow\nrule any udp allow\nrule any dport 53 deny", "192.0.2.1",
+	 "any tcp allow; any udp allow; any dport 53 deny", false},
+	{"ports of three protocols, all taken",
+	 "rule any tcp allow\nrule any udp allow\nrule any sctp allow\nrule any dport 53 deny",
+	 "192.0.2.1", "any tcp allow; any udp allow; any sctp allow", false},
+	{"SYN behind TCP", "rule any tcp allow\nrule any syn deny", "192.0.2.1", "any tcp allow",
+	 false},
+	{"known and new", "rule any new-source allow\nrule any deny\nrule device udp deny",
+	 "192.0.2.1", "any new-source allow; any deny", false},
+	{"behind what expires", "rule any allow for 1h\nrule any udp deny", "192.0.2.1",
+	 "any allow for 1h; any udp deny", false},
+	{"device, where all is denied but by limits",
+	 "rule 192.0.2.1 tcp limit 9/s\nrule any deny\nrule device udp deny\n"
+	 "rule device tcp dport 5 deny",
+	 "192.0.2.1", "192.0.2.1 tcp limit 9/second burst 1; any deny; device tcp dport 5 deny",
+	 false},
+	{"device, all allowed before",
+	 "rule any tcp allow\nrule device tcp deny\nrule device udp deny", "192.0.2.1",
+	 "any tcp allow; device udp deny", false},
+	{"device, its own allow", "rule device udp allow\nrule device udp dport 5 deny",
+	 "192.0.2.1", "device udp allow", false},
+	{"an extension header is no protocol",
+	 "rule any proto 0 deny\nrule any proto 0 fragment allow", "2001:db8::1",
+	 "any proto 0 fragment allow", false},
+	{"in IPv4 it is", "rule any proto 0 deny\nrule any proto 0 fragment allow", "192.0.2.1",
+	 "any proto 0 fragment allow; any proto 0 deny", false},
+};
+
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct policy_context ctx = {.mtu = 1500, .by_dest = rows[i].by_dest};
+		struct policy policy = policy_of(rows[i].policy, &ctx), found = {0};
+		struct asked asked = {.by_dest = rows[i].by_dest};
+		char lines[4 * RULE_TEXT_MAX] = "", line[RULE_TEXT_MAX];
+
+		address_of(rows[i].addr, asked.addr);
+		assert_int_equal(rules_decide(&policy, &asked, &found), 0);
+		policy_for_each (&found, rule) {
+			rule_print(line, sizeof(line), rule, &ctx);
+			strcat(lines, *lines ? "; " : "");
+			strcat(lines, line + strlen("rule "));
+		}
+		if (strcmp(lines, rows[i].lines) != 0)
+			fail_msg("%s\nis     %s\nwanted %s", rows[i].name, lines, rows[i].lines);
+		policy_clear(&policy);
+		policy_clear(&found);
+	}
+}
+
+/* ---- at random */
+
+#define POLICIES  1500
+#define RULES_MAX 7
+
+struct world_packet {
+	uint8_t src[16], dst[16];
+	uint8_t proto;
+	uint16_t sport, dport;
+	bool has_ports, syn, fragment, is_new;
+};
+
+static const char *const prefixes[] = {"any",        "any",           "device",
+				       "10.0.0.0/8", "10.1.0.0/16",   "10.1.1.1",
+				       "::/0",       "2001:db8::/32", "2001:db8::1"};
+static const char *const protocols[] = {"", "", " tcp", " udp", " sctp", " proto 44", " proto 89"};
+static const char *const sports[] = {"", "", "", " sport 0-999", " sport 1000-65535", " sport 53"};
+static const char *const dports[] = {"", "", "", " dport 0-999", " dport 1000-65535", " dport 53"};
+static const char *const peers4[] = {"",           "", " 0.0.0.0/0", " 0.0.0.0/1", " 128.0.0.0/1",
+				     " 10.0.0.0/8"};
+static const char *const peers6[] = {"", "", " ::/0", " ::/1", " 8000::/1", " 2001:db8::/32"};
+static const char *const actions[] = {"allow", "deny", "limit 9/second"};
+static const uint8_t numbers[] = {6, 17, 132, 44, 89};
+static const uint16_t ports[] = {7, 53, 2000};
+static const char *const asked4[] = {"10.1.1.1", "10.9.9.9", "192.0.2.1"};
+static const char *const asked6[] = {"2001:db8::1", "fe80::1"};
+static const char *const others4[] = {"10.1.1.1", "1.2.3.4", "198.51.100.1"};
+static const char *const others6[] = {"2001:db8::1", "1::1", "fe80::2"};
+
+#define PICK(words) ((words)[random_below(ARRAY_SIZE(words))])
+
+/* Prefixes and addresses of both families meet: what makes no sense together is drawn again. */
+static struct rule random_small_rule(const struct policy_context *ctx)
+{
+	char line[RULE_TEXT_MAX];
+	struct policy_error err;
+	struct rule rule;
+	bool found;
+
+	do {
+		bool ipv4 = random_below(2);
+		const char *src = ipv4 ? PICK(peers4) : PICK(peers6);
+		const char *dst = ipv4 ? PICK(peers4) : PICK(peers6);
+
+		snprintf(line, sizeof(line), "rule %s%s%s%s%s%s%s%s%s%s%s %s%s", PICK(prefixes),
+			 PICK(protocols), PICK(sports), PICK(dports), *src ? " src" : "", src,
+			 *dst ? " dst" : "", dst, random_below(5) ? "" : " syn",
+			 random_below(5) ? "" : " fragment", random_below(8) ? "" : " new-source",
+			 PICK(actions), random_below(10) ? "" : " for 1h");
+	} while (statement_parse(line, ctx, &rule, &found, &err));
+	return rule;
+}
+
+static bool in(const uint8_t addr[16], uint8_t len, const uint8_t inner[16])
+{
+	return prefix_contains(addr, len, inner);
+}
+
+/* As the manual says under Matches. */
+static bool holds(const struct rl_match *m, const struct world_packet *p)
+{
+	bool port = m->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT);
+
+	if (m->flags & RL_MATCH_PROTO && m->proto != p->proto)
+		return false;
+	if (port && !p->has_ports)
+		return false;
+	if (m->flags & RL_MATCH_SPORT && (p->sport < m->sport_first || p->sport > m->sport_last))
+		return false;
+	if (m->flags & RL_MATCH_DPORT && (p->dport < m->dport_first || p->dport > m->dport_last))
+		return false;
+	if (m->flags & RL_MATCH_SRC && !in(m->src, m->src_len, p->src))
+		return false;
+	if (m->flags & RL_MATCH_DST && !in(m->dst, m->dst_len, p->dst))
+		return false;
+	return !(m->flags & RL_MATCH_SYN && !p->syn) &&
+	       !(m->flags & RL_MATCH_FRAGMENT && !p->fragment) &&
+	       !(m->flags & RL_MATCH_NEW_SOURCE && !p->is_new);
+}
+
+/* A policy in which some rules have expired, and which of its rules decided so far. */
+struct trial {
+	const struct policy *policy;
+	bool by_dest;
+	uint32_t expired;
+	uint32_t decided;
+};
+
+/* The rules of the prefix, and of the first action of which one holds; that action, or none. */
+static int decide_prefix(struct trial *t, const struct world_packet *p, enum prefix_kind kind,
+			 int len)
+{
+	const uint8_t *home = t->by_dest ? p->dst : p->src;
+
+	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++) {
+		uint32_t hits = 0;
+
+		for (size_t i = 0; i < t->policy->count; i++) {
+			const struct rule *rule = &t->policy->rules[i];
+
+			if (rule->kind != kind || rule->action != action || t->expired >> i & 1)
+				continue;
+			if (kind == PREFIX_ADDR && (rule->len != len || !in(rule->addr, len, home)))
+				continue;
+			hits |= holds(&rule->match, p) ? 1u << i : 0;
+		}
+		t->decided |= hits;
+		if (hits)
+			return action;
+	}
+	return -1;
+}
+
+static void decide_packet(struct trial *t, const struct world_packet *p)
+{
+	static const uint8_t lens[] = {128, 112, 104, 32, 0};
+	int action = -1;
+
+	for (size_t i = 0; action < 0 && i < ARRAY_SIZE(lens); i++)
+		action = decide_prefix(t, p, PREFIX_ADDR, lens[i]);
+	if (action < 0)
+		action = decide_prefix(t, p, PREFIX_ANY, 0);
+	if (action < 0 || action == RL_ACTION_LIMIT)
+		decide_prefix(t, p, PREFIX_DEVICE, 0);
+}
+
+/* Whole, SYN, first fragment, first fragment with SYN, later one. In IPv6 a fragment's header is no
+ * protocol, unless it is in a later fragment, where nobody looks. */
+static void decide_shapes(struct trial *t, struct world_packet p, bool ipv6)
+{
+	bool ports_known = p.proto == 6 || p.proto == 17 || p.proto == 132;
+
+	for (int shape = 0; shape < 5; shape++) {
+		bool later = shape == 4;
+
+		p.syn = shape == 1 || shape == 3;
+		p.fragment = shape >= 2;
+		p.has_ports = ports_known && !later;
+		if ((p.syn && p.proto != 6) || (ipv6 && p.proto == 44 && !later))
+			continue;
+		for (p.is_new = false;; p.is_new = true) {
+			decide_packet(t, &p);
+			if (p.is_new)
+				break;
+		}
+	}
+}
+
+static void decide_all(struct trial *t, const char *addr, bool ipv6)
+{
+	struct world_packet p = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(others4); i++) {
+		address_of(addr, t->by_dest ? p.dst : p.src);
+		address_of(ipv6 ? others6[i] : others4[i], t->by_dest ? p.src : p.dst);
+		for (size_t n = 0; n < ARRAY_SIZE(numbers); n++) {
+			for (size_t j = 0; j < ARRAY_SIZE(ports) * ARRAY_SIZE(ports); j++) {
+				p.proto = numbers[n];
+				p.sport = ports[j % ARRAY_SIZE(ports)];
+				p.dport = ports[j / ARRAY_SIZE(ports)];
+				decide_shapes(t, p, ipv6);
+			}
+		}
+	}
+}
+
+/* Every rule with `for` has expired or not, each for itself. */
+static uint32_t decided_by_all(const struct policy *policy, const char *addr, bool by_dest)
+{
+	struct trial t = {.policy = policy, .by_dest = by_dest};
+	uint32_t temporary = 0;
+
+	for (size_t i = 0; i < policy->count; i++)
+		temporary |= policy->rules[i].for_ns ? 1u << i : 0;
+	do {
+		decide_all(&t, addr, strchr(addr, ':'));
+		t.expired = (t.expired - temporary) & temporary;
+	} while (t.expired);
+	return t.decided;
+}
+
+static uint32_t decided_by_search(const struct policy *policy, const char *addr, bool by_dest)
+{
+	struct asked asked = {.by_dest = by_dest};
+	struct policy found = {0};
+	uint32_t decided = 0;
+
+	address_of(addr, asked.addr);
+	assert_int_equal(rules_decide(policy, &asked, &found), 0);
+	policy_for_each (&found, rule)
+		decided |= 1u << (policy_find(policy, rule) - policy->rules);
+	policy_clear(&found);
+	return decided;
+}
+
+static void compare(const struct policy *policy, const char *addr, const struct policy_context *ctx)
+{
+	uint32_t wanted = decided_by_all(policy, addr, ctx->by_dest);
+	uint32_t is = decided_by_search(policy, addr, ctx->by_dest);
+	char line[RULE_TEXT_MAX];
+
+	if (is == wanted)
+		return;
+	for (size_t i = 0; i < policy->count; i++) {
+		rule_print(line, sizeof(line), &policy->rules[i], ctx);
+		print_message("%s # named: %u, decides: %u\n", line, is >> i & 1, wanted >> i & 1);
+	}
+	fail_msg("%s%s", addr, ctx->by_dest ? ", by destination" : "");
+}
+
+static void test_random(void **state)
+{
+	size_t named = 0, hidden = 0;
+
+	(void)state;
+	random_start(20);
+	for (int i = 0; i < POLICIES; i++) {
+		const struct policy_context ctx = {.mtu = 1500, .by_dest = i % 2};
+		const char *addr = random_below(2) ? PICK(asked4) : PICK(asked6);
+		size_t count = 1 + random_below(RULES_MAX);
+		struct policy policy = {0};
+
+		while (policy.count < count) {
+			struct rule rule = random_small_rule(&ctx);
+
+			assert_int_equal(policy_put(&policy, &rule), 0);
+		}
+		compare(&policy, addr, &ctx);
+		named += __builtin_popcount(decided_by_search(&policy, addr, ctx.by_dest));
+		hidden += policy.count;
+		policy_clear(&policy);
+	}
+	hidden -= named;
+	assert_true(named > POLICIES && hidden > POLICIES);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
