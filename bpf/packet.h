@@ -45,6 +45,7 @@ enum packet_flag {
 
 const volatile bool frames_are_skbs = false; /* hook ingress or egress */
 const volatile bool goes_by_dest = false;
+const volatile bool frames_are_captured = false; /* simulate: some before they were segmented */
 
 /* What most packets need comes first, in one cache line. */
 struct packet {
@@ -299,11 +300,17 @@ static __always_inline enum parse parse_transport(struct cursor *c, struct packe
 	return PARSE_IP;
 }
 
-/* A frame larger than an IP packet's length can say is an skb of many segments (BIG TCP), which
- * says 0. */
-static __always_inline bool is_big(__u32 room)
+/* The length of a packet whose header says 0, as it may before it is segmented; 0 where that is no
+ * length. Linux says so of packets that are larger than the header can say (BIG TCP), other systems
+ * of every IPv4 packet that their device is to segment: in a capture each counts that is longer
+ * than Ethernet carries. `room` is as below, `most` what the packet fits in otherwise. */
+static __always_inline __u32 unstated_bytes(__u32 room, __u32 most)
 {
-	return frames_are_skbs && room > PACKET_BYTES_MAX;
+	if (frames_are_skbs)
+		return room > PACKET_BYTES_MAX ? room : 0;
+	if (!frames_are_captured || room <= most)
+		return 0;
+	return room < PACKET_BYTES_MAX ? room : PACKET_BYTES_MAX;
 }
 
 static __always_inline __u16 payload_of(__u32 len)
@@ -325,9 +332,9 @@ static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32
 	header = ip->ihl * 4;
 	len = bpf_ntohs(ip->tot_len);
 	if (!len) { /* apart from the other lengths, or the verifier of 6.1 loses its way */
-		if (!is_big(room))
+		len = unstated_bytes(room, ETH_DATA_LEN);
+		if (!len)
 			return false;
-		len = room;
 	}
 	if (len < header || len > room)
 		return false;
@@ -394,8 +401,8 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 	if (!ip || ip->version != 6)
 		return false;
 	payload = bpf_ntohs(ip->payload_len);
-	if (!payload && is_big(room - sizeof(*ip)))
-		payload = room - sizeof(*ip);
+	if (!payload)
+		payload = unstated_bytes(room - sizeof(*ip), PACKET_BYTES_MAX);
 	if (sizeof(*ip) + payload > room)
 		return false;
 	address_copy(p->src, &ip->saddr);

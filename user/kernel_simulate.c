@@ -74,6 +74,7 @@ static int object_load(struct simulation *s)
 	if (!s->skel)
 		return -errno;
 	s->skel->rodata->clock_injected = true;
+	s->skel->rodata->frames_are_captured = true;
 	ret = rlctl_bpf__load(s->skel);
 	if (ret)
 		return ret;

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Writes a capture to standard output, from lines on standard input:
 
-    TIME KIND [SOURCE] [size=N] [cap=N] [dport=N] [vlan] [times=N] [every=SECONDS]
+    TIME KIND [SOURCE] [size=N] [cap=N] [dport=N] [vlan] [unsegmented] [times=N] [every=SECONDS]
 
 TIME is SECONDS[.FRACTION]; KIND udp, udp6, arp or junk; size is that of the whole frame, cap how
-much of it was captured. Options: us or ns, big (endian), ng (pcapng), link=N (Ethernet frames under
+much of it was captured; unsegmented: its IP header says 0 as length. Options: us or ns, big (endian), ng (pcapng), link=N (Ethernet frames under
 that link type) or link=NAME of LINKS (what is behind the Ethernet header, behind that link's).
 """
 import ipaddress
@@ -20,17 +20,21 @@ def udp_header(words, room):
     return struct.pack('>HHHH', 1000, int(words['dport']), room, 0)
 
 
+def stated(words, length):
+    return 0 if words.get('unsegmented') else length
+
+
 def udp(words, size):
     """Of what is longer than an IP packet can be, the end belongs to no packet."""
     room = max(min(size - 14, 65535), 28)
-    head = struct.pack('>BBHHHBBH', 0x45, 0, room, 0, 0, 64, 17, 0)
+    head = struct.pack('>BBHHHBBH', 0x45, 0, stated(words, room), 0, 0, 64, 17, 0)
     head += ipaddress.ip_address(words['source']).packed + bytes([192, 0, 2, 1])
     return 0x800, head + udp_header(words, room - 20)
 
 
 def udp6(words, size):
     room = max(min(size - 54, 65535), 8)
-    head = struct.pack('>IHBB', 6 << 28, room, 17, 64)
+    head = struct.pack('>IHBB', 6 << 28, stated(words, room), 17, 64)
     head += ipaddress.ip_address(words['source']).packed + ipaddress.ip_address('2001:db8::1').packed
     return 0x86DD, head + udp_header(words, room)
 
@@ -92,7 +96,7 @@ def packets(link, lines):
             name, equals, value = field.partition('=')
             if equals:
                 words[name] = value
-            elif name == 'vlan':
+            elif name in ('vlan', 'unsegmented'):
                 words[name] = name
             else:
                 words['source'] = name

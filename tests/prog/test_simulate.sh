@@ -179,6 +179,25 @@ long_frames() {
 		sum_is "$ALL" long "$LONG" "6 $((3520 + 3521 + 9014 + 65549 + 73153 + 200000))"
 }
 
+# As they were handed to the device that segments them; on the wire 0 is no length, nor for a packet
+# that needs no segments.
+unsegmented() {
+	local p='pass within' m='drop malformed'
+	capture unsegmented <<-'END'
+		1 udp 192.0.2.1 size=4000 unsegmented
+		2 udp 192.0.2.1 size=1515 unsegmented
+		3 udp 192.0.2.1 size=1514 unsegmented
+		4 udp 192.0.2.1 size=80 unsegmented
+		5 udp 192.0.2.1 size=65000 cap=96 unsegmented
+		6 udp 192.0.2.1 size=180000 cap=96 unsegmented
+		7 udp6 2001:db8::2 size=180000 cap=96 unsegmented
+		8 udp6 2001:db8::2 size=4000 unsegmented
+		9 udp 192.0.2.1 size=4000 dport=80 unsegmented
+	END
+	verdicts_are "$ALL;rule any udp dport 80 deny" unsegmented "$p,$p,$m,$m,$p,$p,$p,$m,drop denied" &&
+		sum_is "$ALL" unsegmented "$LONG" "6 $((4000 + 1515 + 65000 + 180000 + 180000 + 4000))"
+}
+
 # What the capture left out of a frame counts all the same.
 snaplen() {
 	capture snap <<-'END'
@@ -450,6 +469,7 @@ t 'a raw packet of the greatest length' longest_raw
 t 'IP of another version than the link says' wrong_version
 t 'frames too short to run' short_frames
 t 'frames too long to run' long_frames
+t 'frames captured before segmentation' unsegmented
 t 'frames captured in part count in full' snaplen
 t 'headers that were not captured' cut_headers
 t 'a token bucket over the capture' bucket
