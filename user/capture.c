@@ -76,20 +76,18 @@ void capture_close(struct capture *capture)
 	memset(capture, 0, sizeof(*capture));
 }
 
-/* libpcap takes the 32 unsigned bits that pcap has for the seconds as signed: 2038 and later would
- * lie before 1970. */
-static int time_read(const struct capture *capture, const struct timeval *stamp, uint64_t *out)
+/* False where it is no time. libpcap takes the 32 unsigned bits that pcap has for the seconds as
+ * signed: 2038 and later would lie before 1970. */
+static bool time_read(const struct timeval *stamp, uint64_t *out)
 {
 	int64_t seconds = stamp->tv_sec, ns = stamp->tv_usec;
 
 	if (seconds < 0 && seconds >= INT32_MIN)
 		seconds = (uint32_t)seconds;
 	if (seconds < 0 || seconds >= SECONDS_MAX || ns < 0 || ns >= (int64_t)NS_PER_SECOND)
-		return fail("%s: packet %" PRIu64 ": its time stamp is no time: %" PRId64
-			    " s and %" PRId64 " ns",
-			    capture->name, capture->packets, seconds, ns);
+		return false;
 	*out = (uint64_t)seconds * NS_PER_SECOND + (uint64_t)ns;
-	return 0;
+	return true;
 }
 
 /* The packet behind an Ethernet header; nothing of it where the capture lacks a part of its link
@@ -117,7 +115,8 @@ static void frame_make(int link, struct captured *packet)
 	packet->size = ETH_HLEN + size;
 }
 
-int capture_next(struct capture *capture, struct captured *out)
+/* As capture_next, whatever the time stamp; *timed: it is one. */
+static int packet_read(struct capture *capture, struct captured *out, bool *timed)
 {
 	struct pcap_pkthdr *header;
 	const u_char *data;
@@ -129,14 +128,24 @@ int capture_next(struct capture *capture, struct captured *out)
 	if (ret != 1)
 		return fail("%s: packet %" PRIu64 ": %s", capture->name, capture->packets,
 			    pcap_geterr(capture->pcap));
-	if (time_read(capture, &header->ts, &out->time_ns))
-		return -1;
+	*timed = time_read(&header->ts, &out->time_ns);
 	out->data = data;
 	out->size = header->caplen;
 	out->bytes = header->len > header->caplen ? header->len : header->caplen;
-	if (capture->link != DLT_EN10MB)
-		frame_make(capture->link, out);
 	return 1;
+}
+
+int capture_next(struct capture *capture, struct captured *out)
+{
+	bool timed = false;
+	int ret;
+
+	while ((ret = packet_read(capture, out, &timed)) > 0 && !timed)
+		if (!capture->skipped++)
+			capture->first_skipped = capture->packets;
+	if (ret > 0 && capture->link != DLT_EN10MB)
+		frame_make(capture->link, out);
+	return ret;
 }
 
 int capture_permille(const struct capture *capture)

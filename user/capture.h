@@ -14,9 +14,11 @@ struct pcap;
 struct capture {
 	const char *name; /* as messages show it */
 	struct pcap *pcap;
-	int link;         /* DLT_* */
-	uint64_t packets; /* read so far */
-	uint64_t size;    /* of the file in bytes; 0: not known (a pipe) */
+	int link;               /* DLT_* */
+	uint64_t packets;       /* read so far, those that were skipped among them */
+	uint64_t skipped;       /* for an invalid time stamp */
+	uint64_t first_skipped; /* its number */
+	uint64_t size;          /* of the file in bytes; 0: not known (a pipe) */
 };
 
 struct captured {
@@ -30,7 +32,7 @@ struct captured {
 int capture_open(const char *path, struct capture *out);
 void capture_close(struct capture *capture);
 
-/* 1: *out is the next packet; 0: there is none; -1. */
+/* 1: *out is the next packet that has a time; 0: there is none; -1. */
 int capture_next(struct capture *capture, struct captured *out);
 
 /* How much of the file has been read, 0..1000; -1: not known. */

@@ -119,6 +119,7 @@ static int print_sums(const struct run *run)
 {
 	const struct instance *instance = simulation_instance(run->simulation);
 	struct json_object *object;
+	uint64_t packets = run->capture.packets - run->capture.skipped;
 	struct instance_stats stats;
 	char count[NUMBER_TEXT_MAX];
 	int rc = simulation_stats_read(run->simulation, &stats);
@@ -127,16 +128,32 @@ static int print_sums(const struct run *run)
 		return rc;
 	if (output_json) {
 		object = json_object_new_object();
-		json_put(object, "packets", json_object_new_uint64(run->capture.packets));
+		json_put(object, "packets", json_object_new_uint64(packets));
 		json_put_stats(object, instance, &stats);
 		json_print(object);
 	} else {
-		number_print(count, run->capture.packets);
-		printf("%s packet%s\n", count, run->capture.packets == 1 ? "" : "s");
+		number_print(count, packets);
+		printf("%s packet%s\n", count, packets == 1 ? "" : "s");
 		stats_print_sums(instance, &stats);
 	}
 	instance_stats_clear(&stats);
 	return 0;
+}
+
+/* What an operator has to know of the capture to read the result right. */
+static void notes_print(const struct run *run)
+{
+	const struct capture *capture = &run->capture;
+
+	if (run->cut)
+		note("%s: %" PRIu64 " packets were captured without all of their headers and "
+		     "count as malformed: capture more of each packet",
+		     capture->name, run->cut);
+	if (capture->skipped)
+		note("%s: %" PRIu64 " packet%s skipped for an invalid time stamp, the first is "
+		     "packet %" PRIu64,
+		     capture->name, capture->skipped, capture->skipped == 1 ? " was" : "s were",
+		     capture->first_skipped);
 }
 
 static int simulate(struct run *run, const struct policy_file *file, const char *path)
@@ -151,10 +168,8 @@ static int simulate(struct run *run, const struct policy_file *file, const char 
 		rc = capture_run(run, &policy, file->name);
 	if (!rc && !run->verdicts)
 		rc = print_sums(run);
-	if (!rc && run->cut)
-		note("%s: %" PRIu64 " packets were captured without all of their headers and "
-		     "count as malformed: capture more of each packet",
-		     run->capture.name, run->cut);
+	if (!rc)
+		notes_print(run);
 	simulation_close(run->simulation);
 	capture_close(&run->capture);
 	policy_clear(&policy);

@@ -359,11 +359,25 @@ truncated() {
 	done
 }
 
-# A file of two packets whose second has the fraction of a second that is given, in hex.
+# bad_time NUMBER…: of five packets, these have a fraction of a second that is none.
 bad_time() {
-	capture time ns <<<'1 udp 192.0.2.1 times=2'
-	printf '\x00\xca\x9a\x3b' | dd of="$TMP/time" bs=1 seek=$((24 + 16 + 80 + 4)) conv=notrunc status=none
-	fails_with "time: packet 2: its time stamp is no time" simulate "$ALL" time
+	local number
+	capture time ns <<<'1 udp 192.0.2.1 times=5 every=1'
+	for number; do
+		printf '\x00\xca\x9a\x3b' |
+			dd of="$TMP/time" bs=1 seek=$((24 + (number - 1) * 96 + 4)) conv=notrunc status=none
+	done
+}
+bad_times() {
+	bad_time 2
+	is "$(simulate "$ALL" time --verdicts 2>"$TMP/stderr" | cut -d ' ' -f 1 | paste -sd ,)" 1,3,4,5 &&
+		has 'time: 1 packet was skipped for an invalid time stamp, the first is packet 2' cat "$TMP/stderr" &&
+		sum_is "$ALL" time '[.packets, .passed.packets] | join(" ")' '4 4' || return
+	bad_time 1 3 4
+	has 'time: 3 packets were skipped for an invalid time stamp, the first is packet 1' simulate "$ALL" time &&
+		has '2 packets' simulate "$ALL" time || return
+	bad_time 1 2 3 4 5
+	has '5 packets were skipped' simulate "$ALL" time && has '0 packets' simulate "$ALL" time
 }
 
 # A length that no packet has.
@@ -488,7 +502,7 @@ t 'another link type' wrong_link
 t 'files that are no captures' garbage
 t 'a truncated pcap' truncated ns
 t 'a truncated pcapng' truncated ng
-t 'a time stamp that is none' bad_time
+t 'time stamps that are none' bad_times
 t 'a length that is none' bad_length
 t 'errors in the policy' policy_errors
 t 'wrong words' words
