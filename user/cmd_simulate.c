@@ -15,7 +15,24 @@
 
 #define BUFFER_BYTES (1u << 16)
 
+/* Packets that several queues captured are out of order by some milliseconds: with those, a limit
+ * does as on a CPU whose clock is behind. Further back goes only a clock that was set, or another
+ * capture behind the first. */
+#define BACK_MAX_NS NS_PER_SECOND
+
+/* How long after a state's last use its words compare right: bpf/algorithm/gcra.h. */
+#define REACH_NS (1ull << 59)
+
+/* The time since the states began anew. */
+struct epoch {
+	uint64_t first_ns, latest_ns;
+	uint64_t jumps;                /* that began one */
+	uint64_t jump_packet, jump_ns; /* the first of them */
+	bool jump_back;
+};
+
 struct run {
+	struct epoch epoch;
 	struct capture capture;
 	struct simulation *simulation;
 	struct progress progress;
@@ -63,12 +80,74 @@ static void print_verdict(const struct run *run, const struct captured *packet,
 	fwrite(line, 1, (size_t)(at - line), stdout);
 }
 
+/* Whether the packet's time is too far from that of those before it for their states. */
+static bool epoch_ends(struct epoch *epoch, uint64_t number, uint64_t now_ns)
+{
+	bool back = now_ns < epoch->latest_ns && epoch->latest_ns - now_ns > BACK_MAX_NS;
+
+	if (!back && (now_ns < epoch->first_ns || now_ns - epoch->first_ns < REACH_NS)) {
+		epoch->latest_ns = now_ns > epoch->latest_ns ? now_ns : epoch->latest_ns;
+		return false;
+	}
+	if (!epoch->jumps++) {
+		epoch->jump_packet = number;
+		epoch->jump_back = back;
+		epoch->jump_ns = back ? epoch->latest_ns - now_ns : now_ns - epoch->latest_ns;
+	}
+	epoch->first_ns = epoch->latest_ns = now_ns;
+	return true;
+}
+
+/* In the largest unit that fits, to a tenth where it is few of them. */
+static void jump_print(char *buf, size_t size, uint64_t ns)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = {
+		{365 * NS_PER_DAY, "year"}, {NS_PER_DAY, "day"},       {NS_PER_HOUR, "hour"},
+		{NS_PER_MINUTE, "minute"},  {NS_PER_SECOND, "second"},
+	};
+	uint64_t tenths;
+	size_t i = 0;
+
+	while (i < sizeof(units) / sizeof(units[0]) - 1 && ns + units[i].ns / 100 < units[i].ns)
+		i++;
+	tenths = (ns + units[i].ns / 20) / (units[i].ns / 10);
+	if (tenths < 100 && tenths % 10)
+		snprintf(buf, size, "%" PRIu64 ".%" PRIu64 " %ss", tenths / 10, tenths % 10,
+			 units[i].name);
+	else
+		snprintf(buf, size, "%" PRIu64 " %s%s", tenths / 10, units[i].name,
+			 tenths == 10 ? "" : "s");
+}
+
+static void epoch_note(const struct run *run)
+{
+	const struct epoch *epoch = &run->epoch;
+	char jump[64], more[64] = "";
+
+	if (!epoch->jumps)
+		return;
+	jump_print(jump, sizeof(jump), epoch->jump_ns);
+	if (epoch->jumps > 1)
+		snprintf(more, sizeof(more), ", and jumps at %" PRIu64 " more packet%s",
+			 epoch->jumps - 1, epoch->jumps == 2 ? "" : "s");
+	note("%s: time goes %s by %s at packet %" PRIu64 "%s: there the policy comes into force "
+	     "anew, without any state",
+	     run->capture.name, epoch->jump_back ? "back" : "on", jump, epoch->jump_packet, more);
+}
+
 /* 0, or below: failed, also where nobody reads the verdicts any more. */
 static int packet_run(struct run *run, const struct captured *packet)
 {
 	enum rl_reason reason;
-	int rc = simulation_run(run->simulation, packet, &reason);
+	int rc = 0;
 
+	if (epoch_ends(&run->epoch, run->capture.packets, packet->time_ns))
+		rc = simulation_begin_anew(run->simulation, packet->time_ns);
+	if (!rc)
+		rc = simulation_run(run->simulation, packet, &reason);
 	if (rc)
 		return rc;
 	if (reason == RL_REASON_MALFORMED && packet->size < packet->bytes)
@@ -106,6 +185,7 @@ static int capture_run(struct run *run, struct policy *policy, const char *file)
 	got = capture_next(&run->capture, &packet);
 	if (got < 0)
 		return got;
+	run->epoch.first_ns = run->epoch.latest_ns = packet.time_ns;
 	rc = simulation_open(policy, packet.time_ns, file, &run->simulation);
 	while (!rc && got > 0) {
 		rc = packet_run(run, &packet);
@@ -154,6 +234,7 @@ static void notes_print(const struct run *run)
 		     "packet %" PRIu64,
 		     capture->name, capture->skipped, capture->skipped == 1 ? " was" : "s were",
 		     capture->first_skipped);
+	epoch_note(run);
 }
 
 static int simulate(struct run *run, const struct policy_file *file, const char *path)

@@ -271,10 +271,15 @@ int instance_source_forgive(const struct instance *instance, const struct source
 struct simulation;
 struct captured; /* capture.h */
 
-/* `policy` is in force from now_ns; `file` as in instance_policy_write. */
+/* `policy` is in force from now_ns; `file` as in instance_policy_write. Both must live as long as
+ * the simulation. */
 int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
 		    struct simulation **out);
 void simulation_close(struct simulation *simulation); /* NULL is allowed */
+
+/* The policy comes into force once more, at now_ns, and no state is left; counters stay. Reports.
+ */
+int simulation_begin_anew(struct simulation *simulation, uint64_t now_ns);
 
 /* What became of the packet. */
 int simulation_run(struct simulation *simulation, const struct captured *packet,

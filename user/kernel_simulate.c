@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -28,6 +29,8 @@
 
 struct simulation {
 	struct rlctl_bpf *skel;
+	struct policy *policy;
+	const char *file;
 	struct instance instance;
 	int program_fd;
 	struct rl_amount headless; /* frames without an Ethernet header: the kernel runs none */
@@ -125,6 +128,8 @@ int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
 		.clock_injected = true,
 		.now_ns = now_ns,
 	};
+	s->policy = policy;
+	s->file = file;
 	cpu_stay();
 	ret = object_load(s);
 	if (ret)
@@ -143,6 +148,78 @@ void simulation_close(struct simulation *s)
 	if (s)
 		rlctl_bpf__destroy(s->skel);
 	free(s);
+}
+
+/* Removes every key. The next one is asked for while this one is still there: from a key that is
+ * not, the kernel would begin anew. */
+static int keys_remove(int fd)
+{
+	struct rl_state_key key, next;
+	int end = bpf_map_get_next_key(fd, NULL, &key), ret = 0;
+
+	while (!end && !ret) {
+		end = bpf_map_get_next_key(fd, &key, &next);
+		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
+			ret = -errno;
+		key = next;
+	}
+	return ret ? ret : end == -ENOENT ? 0 : end;
+}
+
+static int inner_keys_remove(const struct simulation *s, int outer)
+{
+	int fd = inner_open(&s->instance, outer, 0), ret;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	ret = keys_remove(fd);
+	close(fd);
+	return ret;
+}
+
+/* There are no leases with one CPU, and the hot table is not used. */
+static int states_remove(const struct simulation *s)
+{
+	const struct instance_maps *fd = &s->instance.fd;
+	const int inner[] = {fd->flows, fd->windows, fd->logs, fd->fleet_keys};
+	const char zeros[64] = {0}; /* shared_state of bpf/maps.h */
+	int ret = keys_remove(fd->sources);
+
+	if (!ret)
+		ret = keys_remove(fd->bans);
+	for (size_t i = 0; !ret && i < sizeof(inner) / sizeof(inner[0]); i++)
+		ret = inner_keys_remove(s, inner[i]);
+	policy_for_each (s->policy, rule)
+		if (!ret && bpf_map_update_elem(fd->shared, &rule->slot, zeros, BPF_ANY))
+			ret = -errno;
+	return ret;
+}
+
+/* Rules with `for` end that long after now_ns. The policy in force is read by the time before, so
+ * that rules which have expired keep their counters. */
+static int expiry_begin(struct simulation *s, uint64_t now_ns)
+{
+	bool any = false;
+	int ret = 0;
+
+	policy_for_each (s->policy, rule) {
+		if (rule->for_ns)
+			rule->expires_ns = now_ns + rule->for_ns;
+		any |= rule->for_ns != 0;
+	}
+	if (any)
+		ret = instance_policy_write(&s->instance, s->policy, false, s->file);
+	s->instance.now_ns = now_ns;
+	return ret;
+}
+
+int simulation_begin_anew(struct simulation *s, uint64_t now_ns)
+{
+	int ret = states_remove(s);
+
+	if (ret)
+		return fail("simulate: clearing the states failed: %s", strerror(-ret));
+	return expiry_begin(s, now_ns);
 }
 
 int simulation_run(struct simulation *s, const struct captured *packet, enum rl_reason *out)

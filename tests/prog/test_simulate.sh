@@ -284,15 +284,82 @@ ban() {
 	verdicts_are 'rule any limit 1/minute burst 2 over ban 5s' ban "$p,$p,$o,$b,$b,$b,$b,$o,$b,$b"
 }
 
-# As on a CPU whose clock is behind: nothing is refilled, nothing breaks.
+# As on a CPU whose clock is behind: nothing is refilled, nothing breaks, nothing is said.
 backwards() {
 	capture back <<-'END'
 		1780000010 udp 192.0.2.1
-		1780000000 udp 192.0.2.1
+		1780000009.99 udp 192.0.2.1
+		1780000009 udp 192.0.2.1
 		1780000011 udp 192.0.2.1
 	END
-	verdicts_are 'rule any limit 1/second burst 1' back 'pass within,drop over,pass within' &&
-		has '2 1780000000.000000000 drop over' simulate 'rule any limit 1/second burst 1' back --verdicts
+	verdicts_are 'rule any limit 1/second burst 1' back 'pass within,drop over,drop over,pass within' 2>"$TMP/stderr" &&
+		is "$(cat "$TMP/stderr")" '' &&
+		has '2 1780000009.990000000 drop over' simulate 'rule any limit 1/second burst 1' back --verdicts
+}
+
+# jumps POLICY NAME WANTED NOTE: so many packets pass, and this is said of the time.
+jumps() {
+	is "$(simulate "$1" "$2" -j 2>"$TMP/stderr" | json .passed.packets)" "$3" || return
+	grep -qF "$2: time goes $4" "$TMP/stderr" || _say "said: $(cat "$TMP/stderr")"
+}
+
+# No limit drops for a time that is none. A source for each limit: a packet at that time, then 20.
+jump_rows() {
+	local first limit policy='' n=0
+	for limit in '10/minute burst 100 per rule' '10/minute burst 100' '10/minute burst 100 per flow' \
+		'fixed-window 21/hour' 'sliding-window 21/hour' 'sliding-log 21/hour per flow' '21/day burst 21'; do
+		policy+="rule 192.0.2.$((++n)) limit $limit;"
+	done
+	for first in 1780003600 0; do
+		{
+			seq -f "$first udp 192.0.2.%g" $n
+			seq -f '1780000000 udp 192.0.2.%g times=20' $n
+		} | capture jumps$first || return
+	done
+	jumps "$policy" jumps1780003600 147 'back by 1 hour at packet 8:' &&
+		jumps "$policy" jumps0 147 'on by 56 years at packet 8:'
+}
+
+# One packet that is late in the middle; the second jump is only counted.
+jumps_twice() {
+	capture twice <<-'END'
+		1780000000 udp 192.0.2.1 times=10 every=0.01
+		0 udp 192.0.2.1
+		1780000001 udp 192.0.2.1 times=10 every=0.01
+	END
+	jumps 'rule any limit 10/minute burst 10' twice 21 \
+		'back by 56 years at packet 11, and jumps at 1 more packet:'
+}
+
+# What is fresh is held to the limit again, and counted on.
+jump_holds() {
+	local p='pass within' o='drop over' b='drop banned'
+	capture again <<-'END'
+		1780003600 udp 192.0.2.1 times=3
+		1780000000 udp 192.0.2.1 times=3
+	END
+	verdicts_are 'rule any limit 1/hour burst 2' again "$p,$p,$o,$p,$p,$o" &&
+		verdicts_are 'rule any limit 1/hour burst 1 over ban 1d source' again "$p,$o,$b,$p,$o,$b" &&
+		sum_is 'rule any limit 1/hour burst 2' again '[.rules[0].dropped.packets, .passed.packets] | join(" ")' '2 4'
+}
+
+# `for` begins anew, and a rule that has expired keeps its counters.
+jump_expiry() {
+	local first
+	for first in 0 1780003600; do
+		capture expiry <<<"$first udp 192.0.2.1"$'\n1780000000 udp 192.0.2.1 times=12 every=1'
+		sum_is 'rule any deny for 10s' expiry '[.dropped.packets, .rules[0].dropped.packets] | join(" ")' '11 11' || return
+		sum_is 'rule 192.0.2.0/24 deny for 10s;rule any limit 1/second' expiry '.rules | map(.dropped.packets) | join(" ")' '0 11' || return
+	done
+}
+
+# A source that was known is new again.
+jump_known() {
+	capture known <<-'END'
+		1780003600 udp 192.0.2.1 times=2
+		1780000000 udp 192.0.2.1
+	END
+	verdicts_are 'rule any new-source limit 1/hour burst 9' known 'pass within,pass unmatched,pass within'
 }
 
 # ---- what is printed
@@ -494,6 +561,11 @@ t 'a sliding log of the largest N' many_in_log
 t 'expiry by the time of the capture' expiry
 t 'bans by the time of the capture' ban
 t 'time that goes backwards' backwards
+t 'time that jumps' jump_rows
+t 'time that jumps twice' jumps_twice
+t 'limits hold behind a jump' jump_holds
+t 'expiry begins anew behind a jump' jump_expiry
+t 'known sources behind a jump' jump_known
 t 'JSON, table, counts' shape
 t 'an empty capture' empty_capture
 t 'an empty policy' no_policy
