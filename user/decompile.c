@@ -13,6 +13,19 @@ static int recall(struct policy *out, struct rule *rule, uint64_t now_ns)
 	return policy_append(out, rule);
 }
 
+/* Versions that took `syn` and `tcp syn` for two rules may have left both: then each stays what it
+ * is, so that none is lost before its operator says so. */
+static struct rl_match match_of(const struct rl_rule *entries, uint32_t count, uint32_t index)
+{
+	struct rl_match settled = entries[index].match;
+
+	match_settle(&settled);
+	for (uint32_t i = 0; i < count; i++)
+		if (i != index && !memcmp(&entries[i].match, &settled, sizeof(settled)))
+			return entries[index].match;
+	return settled;
+}
+
 int range_decompile(const struct rule *prefix, const struct rl_rule *entries, uint32_t count,
 		    uint64_t now_ns, struct policy *out)
 {
@@ -22,7 +35,7 @@ int range_decompile(const struct rule *prefix, const struct rl_rule *entries, ui
 		int ret;
 
 		rule.action = entry->action;
-		rule.match = entry->match;
+		rule.match = match_of(entries, count, i);
 		rule.limit = entry->limit;
 		rule.limit_id = entry->limit_id;
 		rule.slot = entry->slot;

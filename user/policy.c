@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The model of a policy: rules in canonical order. Knows neither text nor kernel. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,14 @@ static int prefix_compare(const struct rule *a, const struct rule *b)
 	if (!order)
 		order = memcmp(a->addr, b->addr, sizeof(a->addr));
 	return order ? order : u64_compare(a->len, b->len);
+}
+
+void match_settle(struct rl_match *match)
+{
+	if (!(match->flags & RL_MATCH_SYN) || match->flags & RL_MATCH_PROTO)
+		return;
+	match->flags |= RL_MATCH_PROTO;
+	match->proto = IPPROTO_TCP;
 }
 
 /* By what a reader sees: protocols and ports as numbers, so not with one memcmp. */

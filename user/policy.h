@@ -104,6 +104,10 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
  * when both have the same identity: allow and deny of one prefix and match are the same rule. */
 int rule_compare(const struct rule *a, const struct rule *b);
 
+/* The one form of a match that can be written in two: `syn` is `tcp syn`. Rules are compared in it;
+ * the parser and what reads the maps, where older versions left the other form, bring it about. */
+void match_settle(struct rl_match *match);
+
 /* The key that a limit of this rule counts by when it names none, and the lengths that a key has
  * when it names none: 32,64 where the source or destination alone counts; 32,128 where both do. */
 enum rl_key_kind rule_default_key(const struct rule *rule, const struct policy_context *ctx);

@@ -255,6 +255,8 @@ int parse_matches(struct parser *p)
 	if (!rc)
 		rc = protocol_check(p);
 	if (!rc)
+		match_settle(&p->rule->match);
+	if (!rc)
 		rc = family_check(p);
 	return rc ? rc : side_check(p);
 }

@@ -3,6 +3,7 @@
  * clock. What a rule keeps across swaps is in test_compile_swap.c.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -428,6 +429,35 @@ static void old_bans_test(void **state)
 	policy_clear(&back);
 }
 
+/* What versions that knew `syn` beside `tcp syn` left reads as `tcp syn`, and keeps its limit;
+ * where they left both, both stay. */
+static void old_syn_test(void **state)
+{
+	struct force force = {.ctx = roomy};
+	struct policy back = {0};
+	struct compiled compiled;
+	struct policy policy = must_parse_policy("rule any syn limit 9/s; rule any tcp limit 99/s; "
+						 "rule any udp limit 7/s");
+
+	(void)state;
+	must_compile(&policy, &force, false, &compiled);
+	for (uint32_t i = 0; i < compiled.rule_count; i++)
+		if (compiled.rules[i].match.flags & RL_MATCH_SYN)
+			compiled.rules[i].match = (struct rl_match){.flags = RL_MATCH_SYN};
+	assert_int_equal(policy_decompile(&compiled, &force.ctx, &back), 0);
+	assert_same_policy(&policy, &back);
+	policy_clear(&back);
+	for (uint32_t i = 0; i < compiled.rule_count; i++)
+		if (compiled.rules[i].match.proto == IPPROTO_UDP)
+			compiled.rules[i].match = (struct rl_match){
+				.flags = RL_MATCH_SYN | RL_MATCH_PROTO, .proto = IPPROTO_TCP};
+	assert_int_equal(policy_decompile(&compiled, &force.ctx, &back), 0);
+	assert_int_equal(back.count, 3);
+	policy_clear(&back);
+	policy_clear(&policy);
+	compiled_clear(&compiled);
+}
+
 /* ---- --table cpu: shares */
 
 static const struct share_row {
@@ -467,7 +497,7 @@ static void share_test(void **state)
 static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(identity_test), cmocka_unit_test(bad_maps_test),
 	cmocka_unit_test(lease_test),    cmocka_unit_test(crowd_test),
-	cmocka_unit_test(old_bans_test),
+	cmocka_unit_test(old_bans_test), cmocka_unit_test(old_syn_test),
 };
 
 static struct CMUnitTest tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(clocks) +

@@ -346,6 +346,29 @@ static void selector_test(void **state)
 	assert_int_equal(rule.limit.ban_source, 1);
 }
 
+/* `syn` and `tcp syn` are one rule, for what replaces it and for what names it. */
+static void syn_test(void **state)
+{
+	static const char text[] = "rule any syn limit 9/s\nrule any tcp syn limit 5/s\n"
+				   "rule 192.0.2.1 syn deny\nrule 192.0.2.1 tcp syn allow\n";
+	struct policy policy = {0};
+	struct policy_error err;
+	struct rule selector;
+	size_t count;
+
+	(void)state;
+	replaced_count = 0;
+	assert_int_equal(policy_parse(text, strlen(text), &on_xdp, replaced_note, &policy, &err),
+			 0);
+	assert_int_equal(replaced_count, 2);
+	assert_int_equal(policy.count, 2);
+	assert_int_equal(policy.rules[0].limit.amount, 5);
+	assert_int_equal(policy.rules[1].action, RL_ACTION_ALLOW);
+	assert_int_equal(selector_parse("any syn", &on_xdp, &selector, &err), 0);
+	assert_ptr_equal(policy_select(&policy, &selector, &count), &policy.rules[0]);
+	policy_clear(&policy);
+}
+
 /* ---- warnings */
 
 #define FORGED   "a packet alone can forge"
@@ -438,13 +461,14 @@ static void warn_by_dest_test(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty_test),    cmocka_unit_test(far_apart_test),
-		cmocka_unit_test(defaults_test), cmocka_unit_test(key_test),
-		cmocka_unit_test(text_test),     cmocka_unit_test(text_empty_test),
-		cmocka_unit_test(million_test),  cmocka_unit_test(identity_test),
-		cmocka_unit_test(order_test),    cmocka_unit_test(put_find_test),
-		cmocka_unit_test(remove_test),   cmocka_unit_test(selector_test),
-		cmocka_unit_test(warn_test),     cmocka_unit_test(warn_by_dest_test),
+		cmocka_unit_test(empty_test),        cmocka_unit_test(far_apart_test),
+		cmocka_unit_test(defaults_test),     cmocka_unit_test(key_test),
+		cmocka_unit_test(text_test),         cmocka_unit_test(text_empty_test),
+		cmocka_unit_test(million_test),      cmocka_unit_test(identity_test),
+		cmocka_unit_test(order_test),        cmocka_unit_test(put_find_test),
+		cmocka_unit_test(remove_test),       cmocka_unit_test(selector_test),
+		cmocka_unit_test(syn_test),          cmocka_unit_test(warn_test),
+		cmocka_unit_test(warn_by_dest_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

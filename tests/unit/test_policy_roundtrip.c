@@ -78,6 +78,10 @@ static const struct print_row {
 	 "rule any new-source fragment syn dst 10.0.0.2 src 10.0.0.1 dport 80 sport 1-2 tcp deny",
 	 "rule any tcp sport 1-2 dport 80 src 10.0.0.1 dst 10.0.0.2 syn fragment new-source deny",
 	 NULL},
+	{"SYN is TCP's", "rule any syn deny", "rule any tcp syn deny", NULL},
+	{"SYN beside ports", "rule any dport 22 syn allow", "rule any tcp dport 22 syn allow",
+	 NULL},
+	{"SYN of TCP, as it is printed", "rule any tcp syn deny", "rule any tcp syn deny", NULL},
 	/* token-bucket */
 	{"default burst", "rule any limit 1000/second", "rule any limit 1000/second burst 100",
 	 NULL},
