@@ -109,7 +109,11 @@ struct rl_limit {
 	__u64 amount;    /* N of RATE, in unit; > 0 */
 	__u64 period_ns; /* P of RATE; > 0 */
 	__u64 size;      /* burst or queue, in unit */
-	__u64 ramp_ns;   /* warm-up */
+	union {
+		__u64 ramp_ns;  /* warm-up */
+		__u64 queue_ns; /* leaky-bucket: its queue as time, where `size` is that rounded
+				 * down; 0: it is `size` */
+	};
 	__u64 ban_ns;    /* over ban */
 	__u32 mark;      /* over mark */
 	__u32 cold;      /* warm-up: cold factor, >= 2 */

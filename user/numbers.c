@@ -45,12 +45,22 @@ static u128 cost_of(u128 grains, uint64_t amount, uint32_t shift)
 	return ((grains << shift) + amount / 2) / amount;
 }
 
+/* The burst or queue as time. */
+static u128 queue_grains(const struct rl_limit *limit)
+{
+	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
+
+	if (limit->algorithm == RL_LEAKY_BUCKET && limit->queue_ns)
+		return (u128)limit->queue_ns << RL_GRAIN_SHIFT;
+	return period * limit->size / limit->amount;
+}
+
 void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out)
 {
 	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
 	uint64_t burst = limit->size / bits; /* packets or bytes */
 	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
-	u128 capacity = period * limit->size / limit->amount;
+	u128 capacity = queue_grains(limit);
 	uint32_t most = burst < AMOUNT_MAX ? burst : AMOUNT_MAX;
 	uint32_t shift = COST_SHIFT_MAX;
 	u128 cost;
@@ -145,8 +155,11 @@ static struct rl_limit limit_share(const struct rl_limit *limit, const struct co
 	if (!is_shared_out(limit, ctx))
 		return part;
 	part.size = limit->size / ctx->cpus;
-	if (part.size < least)
+	if (part.size < least) {
 		part.size = least < limit->size ? least : limit->size;
+		if (limit->algorithm == RL_LEAKY_BUCKET)
+			part.queue_ns = 0; /* too short for a packet at a CPU's part of the rate */
+	}
 	if (limit->algorithm == RL_FIXED_WINDOW || limit->algorithm == RL_SLIDING_WINDOW ||
 	    limit->algorithm == RL_SLIDING_LOG) {
 		part.amount = limit->amount / ctx->cpus;

@@ -98,7 +98,9 @@ static void put_algorithm(struct writer *w, const struct rl_limit *limit)
 	put(w, " %s", rate);
 	if (limit->algorithm == RL_TOKEN_BUCKET)
 		put_amount(w, " burst ", limit);
-	if (limit->algorithm == RL_LEAKY_BUCKET)
+	if (limit->algorithm == RL_LEAKY_BUCKET && limit->queue_ns)
+		put_duration(w, " queue ", limit->queue_ns);
+	else if (limit->algorithm == RL_LEAKY_BUCKET)
 		put_amount(w, " queue ", limit);
 	if (limit->algorithm == RL_SLIDING_WINDOW)
 		put(w, " slots %u", limit->slots);

@@ -27,9 +27,11 @@ struct bucket_model {
 static inline struct bucket_model bucket_model(const struct rl_limit *limit)
 {
 	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
+	bool as_time = limit->algorithm == RL_LEAKY_BUCKET && limit->queue_ns;
 
 	return (struct bucket_model){
-		.capacity = period * limit->size,
+		.capacity = as_time ? ((u128)limit->queue_ns << RL_GRAIN_SHIFT) * limit->amount
+				    : period * limit->size,
 		.unit = limit->unit == RL_BITS ? period * 8 : period,
 		.amount = limit->amount,
 	};

@@ -102,7 +102,11 @@ static void say_bucket(char *line)
 {
 	static const char *const byte_sizes[] = {"kbyte", "kibyte", " kibit", "00 bytes", "00bits"};
 
-	switch (random_below(5)) {
+	switch (random_below(6)) {
+	case 5:
+		say(line, " leaky-bucket %" PRIu64 "/min queue %" PRIu64 "ms",
+		    1 + random_below(1000), 1 + random_below(100000));
+		return;
 	case 0:
 		say(line, " token-bucket");
 		say_packet_rate(line, 1000);

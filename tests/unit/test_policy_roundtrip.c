@@ -134,6 +134,13 @@ static const struct print_row {
 	 "rule any limit leaky-bucket 10mbit queue 200kbit", NULL},
 	{"queue as duration, at least one packet", "rule any limit leaky-bucket 10/s queue 20 ms",
 	 "rule any limit leaky-bucket 10/second queue 1", NULL},
+	{"queue as duration, not of whole packets", "rule any limit leaky-bucket 46/m queue 1634ms",
+	 "rule any limit leaky-bucket 46/minute queue 1634ms", NULL},
+	{"queue as duration, not of whole bytes",
+	 "rule any limit leaky-bucket 12345678byte/s queue 777 us",
+	 "rule any limit leaky-bucket 12345678byte/second queue 777us", NULL},
+	{"queue as duration, just one packet", "rule any limit leaky-bucket 10/s queue 100 ms",
+	 "rule any limit leaky-bucket 10/second queue 1", NULL},
 	{"queue in minutes", "rule any limit leaky-bucket 10/s queue 5 minutes",
 	 "rule any limit leaky-bucket 10/second queue 3000", NULL},
 	/* windows, log, warm-up */
