@@ -98,26 +98,42 @@ static int quantity_refuse(struct parser *p, const struct quantity_form *form, i
 	return expected(p, form->what);
 }
 
-/* Users of nft write "1024 kbytes/second": makes one word of one that ends in a digit and the unit
- * behind it, where both together are of the form. */
+/* Appends the next word to one that ends in a digit: a number and what begins with its unit. */
+static bool word_extend(const struct parser *p, struct span *span, char word[WORD_MAX + 1])
+{
+	struct span unit = span_after(p, *span);
+	size_t len = strlen(word);
+
+	if (!len || !isdigit((unsigned char)word[len - 1]))
+		return false;
+	if (!unit.len || !isalpha((unsigned char)unit.at[0]) || len + unit.len > WORD_MAX)
+		return false;
+	memcpy(word + len, unit.at, unit.len);
+	word[len + unit.len] = '\0';
+	span->len = unit.at + unit.len - span->at;
+	return true;
+}
+
+/* Users of nft write "1024 kbytes/second", and a period may be of two words as well: makes one word
+ * of up to three where all together are of the form, or a refusal is of them together. */
 static void words_join(struct parser *p, const struct quantity_form *form)
 {
-	struct span unit = span_after(p, p->span);
-	size_t len = strlen(p->word);
+	struct span span = p->span;
 	char joined[WORD_MAX + 1];
 	struct quantity ignored;
 
-	if (!len || !isdigit((unsigned char)p->word[len - 1]))
-		return;
-	if (!unit.len || !isalpha((unsigned char)unit.at[0]) || len + unit.len > WORD_MAX)
-		return;
-	memcpy(joined, p->word, len);
-	memcpy(joined + len, unit.at, unit.len);
-	joined[len + unit.len] = '\0';
-	if (form->parse(joined, &ignored) == -EINVAL)
-		return;
-	p->span.len = unit.at + unit.len - p->span.at;
-	memcpy(p->word, joined, len + unit.len + 1);
+	memcpy(joined, p->word, sizeof(joined));
+	while (word_extend(p, &span, joined)) {
+		bool is_form = form->parse(joined, &ignored) != -EINVAL;
+
+		/* Behind a rate's number, "packets/2" belongs to it, whatever follows. */
+		if (!is_form && (form != &rate_form || !strchr(joined + strlen(p->word), '/')))
+			return;
+		p->span = span;
+		memcpy(p->word, joined, sizeof(joined));
+		if (is_form)
+			return;
+	}
 }
 
 static int quantity_take(struct parser *p, const struct quantity_form *form, struct quantity *out)
