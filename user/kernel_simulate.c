@@ -150,30 +150,66 @@ void simulation_close(struct simulation *s)
 	free(s);
 }
 
-/* Removes every key. The next one is asked for while this one is still there: from a key that is
+static int key_remove(const struct simulation *s, int fd, const struct rl_state_key *key)
+{
+	(void)s;
+	return bpf_map_delete_elem(fd, key) && errno != ENOENT ? -errno : 0;
+}
+
+/* With its seat. */
+static int ban_remove(const struct simulation *s, int fd, const struct rl_state_key *key)
+{
+	(void)fd;
+	return ban_forget(&s->instance, key);
+}
+
+/* Every key of a map. The next one is asked for while this one is still there: from a key that is
  * not, the kernel would begin anew. */
-static int keys_remove(int fd)
+static int keys_remove(const struct simulation *s, int fd,
+		       int (*remove)(const struct simulation *s, int fd,
+				     const struct rl_state_key *key))
 {
 	struct rl_state_key key, next;
 	int end = bpf_map_get_next_key(fd, NULL, &key), ret = 0;
 
 	while (!end && !ret) {
 		end = bpf_map_get_next_key(fd, &key, &next);
-		if (bpf_map_delete_elem(fd, &key) && errno != ENOENT)
-			ret = -errno;
+		ret = remove(s, fd, &key);
 		key = next;
 	}
 	return ret ? ret : end == -ENOENT ? 0 : end;
 }
 
-static int inner_keys_remove(const struct simulation *s, int outer)
+/* A map that the policy does not use is not there. */
+static int inner_keys_remove(const struct simulation *s, int outer,
+			     int (*remove)(const struct simulation *s, int fd,
+					   const struct rl_state_key *key))
 {
 	int fd = inner_open(&s->instance, outer, 0), ret;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	ret = keys_remove(fd);
+	ret = keys_remove(s, fd, remove);
 	close(fd);
+	return ret;
+}
+
+static int shared_remove(const struct simulation *s)
+{
+	const char zeros[64] = {0}; /* shared_state of bpf/maps.h */
+	struct slot_maps maps = slot_states(&s->instance);
+	int ret = 0;
+
+	policy_for_each (s->policy, rule) {
+		uint32_t index;
+		int fd;
+
+		if (ret || rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE)
+			continue;
+		fd = slot_map_at(&maps, rule->slot, &index);
+		ret = fd < 0 ? fd : bpf_map_update_elem(fd, &index, zeros, BPF_ANY) ? -errno : 0;
+	}
+	slot_maps_close(&maps);
 	return ret;
 }
 
@@ -182,17 +218,13 @@ static int states_remove(const struct simulation *s)
 {
 	const struct instance_maps *fd = &s->instance.fd;
 	const int inner[] = {fd->flows, fd->windows, fd->logs, fd->fleet_keys};
-	const char zeros[64] = {0}; /* shared_state of bpf/maps.h */
-	int ret = keys_remove(fd->sources);
+	int ret = keys_remove(s, fd->sources, key_remove);
 
-	if (!ret)
-		ret = keys_remove(fd->bans);
 	for (size_t i = 0; !ret && i < sizeof(inner) / sizeof(inner[0]); i++)
-		ret = inner_keys_remove(s, inner[i]);
-	policy_for_each (s->policy, rule)
-		if (!ret && bpf_map_update_elem(fd->shared, &rule->slot, zeros, BPF_ANY))
-			ret = -errno;
-	return ret;
+		ret = inner_keys_remove(s, inner[i], key_remove);
+	if (!ret)
+		ret = inner_keys_remove(s, fd->bans, ban_remove);
+	return ret ? ret : shared_remove(s);
 }
 
 /* Rules with `for` end that long after now_ns. The policy in force is read by the time before, so
