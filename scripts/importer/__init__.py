@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Rate limits of other tools into a policy; scripts/import is the command."""
+import functools
 import re
 import subprocess
 
@@ -22,26 +23,22 @@ def format_of(text):
     raise Left("neither iptables-save, nor `nft -j list ruleset`, nor an xdpfw.conf: say which with --from")
 
 
-def check(policy, rlctl):
-    """What rlctl itself would refuse, numbers out of range for example, is left out for its reason."""
-    while policy.lines:
-        text = "".join(rule + "\n" for rule, _ in policy.lines)
-        done = subprocess.run([rlctl, "apply", "--check", "-"], input=text, capture_output=True, text=True, check=False)
-        if not done.returncode:
-            return
-        found = re.search(r"stdin:(\d+):\d+: (.*)", done.stderr)
-        if not found:
-            raise Left(f"{rlctl} apply --check: {done.stderr.strip()}")
-        rule, remark = policy.lines.pop(int(found[1]) - 1)
-        policy.leave(remark.split(": ")[0], f"became '{rule}', but {found[2]}")
+def refused(rlctl, texts):
+    """(index, why) of the first rule that rlctl itself refuses, for numbers out of range for example."""
+    text = "".join(rule + "\n" for rule in texts)
+    done = subprocess.run([rlctl, "apply", "--check", "-"], input=text, capture_output=True, text=True, check=False)
+    if not done.returncode:
+        return None
+    found = re.search(r"stdin:(\d+):\d+: (?!warning)(.*)", done.stderr)
+    if not found:
+        raise Left(f"{rlctl} apply --check: {done.stderr.strip()}")
+    return int(found[1]) - 1, found[2]
 
 
-def convert(text, form=None, device=None, rlctl=None):
+def convert(text, form=None, device=None, rlctl=None, host=False):
     """A Policy; Left where the text cannot be read at all."""
-    policy = Policy()
-    READERS[form or format_of(text)](policy, text, device)
-    if rlctl:
-        check(policy, rlctl)
-    else:
+    policy = Policy(functools.partial(refused, rlctl) if rlctl else None)
+    READERS[form or format_of(text)](policy, text, device, host)
+    if not rlctl:
         policy.note("rlctl was not found: the policy is not checked")
     return policy

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Chains of rules that jump to one another, as iptables and nft have them, into steps."""
+"""Chains of rules that jump to one another, as iptables and nft have them, into the steps that a packet
+meets on its way to this host, one after the other."""
+import collections
 import dataclasses
+import itertools
 
-from .model import Left, Limit, Match, Step, joined
-from .policy import steps_convert
+from .model import Chain, Left, Limit, Match, Step, apart, joined, meet
+from .policy import WITH_PORTS, chains_carry
 
+STAGES = {"ingress": 0, "prerouting": 1, "input": 2, "forward": 2}  # of those that arrive, in their order
+NAT = -100  # the priority behind which packets have other addresses and ports
 SENT = "is for packets that are sent or delivered elsewhere: a policy holds those that arrive"
+FIRST_ONLY = "stands in a chain of nat, which meets but the first packet of a connection"
+HOST_ONLY = "is for what is addressed to this host, a policy for all that arrives: say --host if the machine " \
+    "forwards nothing"
+FORWARDED = "is for what is forwarded, a policy for all that arrives"
 
 
 @dataclasses.dataclass
@@ -17,16 +26,30 @@ class Rule:
     target: str = None  # accept, drop, leave, log, "jump CHAIN"; None: it decides nothing
     remark: str = ""
     left: str = ""  # why its limit cannot be said
+    goes: bool = False  # a jump that does not come back
+    tables: tuple = ()  # that hold the counts of a limit that cannot be said
+    targets: tuple = ()  # chains that a map of verdicts leads to
+
+
+@dataclasses.dataclass
+class Hook:
+    chain: str
+    family: int
+    name: str  # in small letters
+    priority: int
+    default: str  # what becomes of the rest
+    device: str = None
+    place: str = ""
+    nat: bool = False
+    all_frames: bool = False
 
 
 class Chains:
     """Of one table."""
     def __init__(self):
         self.rules = {}  # of a chain
-        self.hooks = []  # (chain, family, receives packets, what becomes of the rest, device)
-
-    def limits(self):
-        return [rule for rules in self.rules.values() for rule in rules if rule.limit or rule.left]
+        self.hooks = []
+        self.translates = []  # (chain, rule) of those that write other addresses or ports
 
     def only_drops(self, chain):
         """A chain that tells of packets and then drops them all."""
@@ -41,17 +64,41 @@ class Chains:
             return "drop"
         return rule.target
 
+    def below(self, chain, seen=frozenset()):
+        """Every rule that a packet may meet from there, as often as there are ways to it."""
+        for rule in self.rules.get(chain, ()):
+            yield rule
+            ways = rule.targets + ((rule.target[5:],) if (rule.target or "").startswith("jump ") else ())
+            for way in ways:
+                if way not in seen | {chain}:
+                    yield from self.below(way, seen | {chain})
+
+
+def same_device(pattern, device):
+    """eth+ of iptables and eth* of nft are every name that begins so."""
+    if pattern and pattern[-1] in "+*":
+        return device is not None and device.startswith(pattern[:-1])
+    return pattern in (None, device)
+
+
+def exact_ports(match):
+    """A policy knows the ports of three protocols."""
+    if match.proto in WITH_PORTS or not (match.sport or match.dport):
+        return match
+    return match.copy(sport=None, dport=None, other=match.other + ("ports of another protocol",))
+
 
 class Walk:
     """One chain with a hook, and those that it jumps to."""
-    def __init__(self, policy, chains, device):
-        self.policy, self.chains, self.device = policy, chains, device
-        self.steps = []
+    def __init__(self, policy, chains, device, shared):
+        self.policy, self.chains, self.device, self.shared = policy, chains, device, shared
+        self.steps, self.met = [], set()
 
     def chain(self, name, outer, seen):
         for rule in self.chains.rules.get(name, ()):
+            self.met.add(rule.place)
             matches = [both for o in outer for m in rule.matches for both in [joined(o, m)] if both]
-            matches = [m.copy(device=None) for m in matches if m.device in (None, self.device)]
+            matches = [exact_ports(m.copy(device=None)) for m in matches if same_device(m.device, self.device)]
             if matches and rule.target:
                 self.rule(rule, matches, seen | {name})
 
@@ -59,71 +106,154 @@ class Walk:
         target = self.chains.target_of(rule)
         if rule.left:
             self.policy.leave(rule.place, rule.left)
-        elif rule.limit:
+            matches = [m.copy(other=m.other + ("a limit that was left out",)) for m in matches]
+        if rule.limit or rule.left:
             return self.limit(rule, matches, target)
-        if target == "log" or rule.left and target == "drop":
+        if target == "log":
             return
         chain = target[5:] if target.startswith("jump ") else None
-        if chain in self.chains.rules and chain not in seen and not rule.left:
-            return self.chain(chain, matches, seen)
-        verdict = target if target in ("accept", "drop") else "leave"
-        if rule.left:
-            matches = [m.copy(other=m.other + ("a limit that was left out",)) for m in matches]
+        if chain in self.chains.rules and chain not in seen:
+            self.chain(chain, matches, seen)
+            if rule.goes:
+                self.steps.append(Step(rule.place, "leave", matches))
+            return
+        verdict = target if target in ("accept", "drop", "leave") else "unknown"
         self.steps.append(Step(rule.place, verdict, matches, remark=rule.remark))
 
     def limit(self, rule, matches, target):
         verdict = {("drop", True): "above", ("accept", False): "within"}.get((target, rule.above))
         if verdict:
-            self.steps.append(Step(rule.place, verdict, matches, rule.limit, rule.remark))
+            step = Step(rule.place, verdict, matches, rule.limit or True, rule.remark)
+            for table in tables_of(rule):
+                others = [p for p in dict.fromkeys(self.shared[table]) if p != rule.place]
+                if rule.limit and others:
+                    self.share(step, f"shares its counts with {others[0]}")
+                elif rule.limit and len(self.shared[table]) > 1:
+                    self.share(step, "is met by several ways, which share its counts")
+            self.steps.append(step)
             return
+        self.limit_leave(rule, target)
+        if target != "log":
+            self.steps.append(Step(rule.place, "unknown", matches, True))
+
+    def share(self, step, why):
+        self.policy.leave(step.place, why + ": each rule of a policy has its own")
+        step.limit = True
+
+    def limit_leave(self, rule, target):
         which = "over" if rule.above else "within"
         does = {"accept": "accepts", "drop": "drops", "leave": "does not ask further for",
                 "log": "only tells of"}.get(target, "hands on to " + target.replace("jump ", "chain "))
-        self.policy.leave(rule.place, f"{does} what is {which} its limit: a policy can drop what is over it")
-        if target not in ("drop", "log"):
-            other = ("a limit that was left out",)
-            self.steps.append(Step(rule.place, "leave", [m.copy(other=m.other + other) for m in matches]))
+        if not rule.left:
+            self.policy.leave(rule.place, f"{does} what is {which} its limit: a policy can drop what is over it")
 
 
-def device_choose(policy, tables, wanted):
+def tables_of(rule):
+    """Where the counts of a rule's limit are."""
+    if rule.limit:
+        return (rule.limit.table or rule.place,)
+    return rule.tables
+
+
+def device_choose(policy, hooks, wanted):
     """The device whose policy it is. Rules of other devices do not count."""
-    named = {m.device for chains in tables for rule in chains.limits() for m in rule.matches if m.device}
-    named |= {hook[4] for chains in tables for hook in chains.hooks if hook[4]}
+    named = {m.device for chains, hook in hooks for rule in chains.below(hook.chain) if rule.target
+             for m in rule.matches if m.device}
+    named |= {hook.device for _, hook in hooks if hook.device}
+    named.discard("lo")
     if wanted or not named:
         return wanted
-    if len(named) > 1:
-        raise Left(f"the limits are of several devices ({', '.join(sorted(named))}): choose one with -i")
-    policy.note(f"these are the limits of {min(named)}")
+    if len(named) > 1 or min(named)[-1] in "+*":
+        raise Left(f"the rules are of several devices ({', '.join(sorted(named))}): choose one with -i")
+    policy.note(f"these are the rules of {min(named)}")
     return named.pop()
 
 
-def limits_below(chains, name, seen):
-    for rule in chains.rules.get(name, ()):
+def translated_fields(walk_hook, translates, step):
+    """Of the step's match and key, what NAT may have written before it is asked."""
+    if (STAGES[walk_hook.name], walk_hook.priority) <= (1, NAT):
+        return ()
+    fields = set()
+    for hook, rule in translates:
+        wide = [m.copy(src=None, dst=None, sport=None, dport=None, device=None, other=()) for m in rule.matches]
+        if any(not apart(w, m) for w in wide for m in step.matches):
+            fields |= {"src", "dst", "sport", "dport"} if hook == "OUTPUT" else {"dst", "dport"}
+    return tuple(sorted(fields))
+
+
+def hook_leave(policy, chains, hook, why):
+    """What is not of the packets that a policy sees."""
+    for rule in chains.below(hook.chain):
         if rule.limit or rule.left:
-            yield rule
-        if rule.target and rule.target.startswith("jump ") and rule.target[5:] not in seen:
-            yield from limits_below(chains, rule.target[5:], seen | {name})
+            policy.leave(rule.place, why)
+        elif why in (HOST_ONLY, FORWARDED, FIRST_ONLY) and chains.target_of(rule) == "drop":
+            policy.leave_drop(rule.place)
+    if hook.default == "drop" and why in (HOST_ONLY, FORWARDED, FIRST_ONLY):
+        policy.leave_drop(f"{hook.place}, the policy of {hook.chain}")
 
 
-def chains_walk(policy, tables, device):
-    """(steps, what becomes of the rest) of every chain with a hook."""
-    for chains in tables:
-        for name, family, receives, default, hook_device in chains.hooks:
-            if hook_device and hook_device != device:
-                continue
-            if not receives:
-                for rule in limits_below(chains, name, {name}):
-                    policy.leave(rule.place, SENT)
-                continue
-            walk = Walk(policy, chains, device)
-            walk.chain(name, [Match(family=family)], frozenset())
-            if name.lower() == "forward" and any(s.limit for s in walk.steps):
-                policy.note("limits of forwarded packets hold packets for this host as well")
-            yield walk.steps, default
+def why_not(hook, host):
+    if hook.name not in STAGES:
+        return SENT
+    if hook.nat:
+        return FIRST_ONLY
+    if hook.name == "forward":
+        return FORWARDED
+    return HOST_ONLY if hook.name == "input" and not host else None
 
 
-def chains_convert(policy, tables, wanted):
-    walks = list(chains_walk(policy, tables, device_choose(policy, tables, wanted)))
-    for steps, default in walks:
-        foreign = [s for other, _ in walks if other is not steps for s in other if s.limit]
-        steps_convert(policy, steps, default, foreign)
+def shared_counts(hooks):
+    """The places that use each table of counts, once for every way to them."""
+    shared = collections.defaultdict(list)
+    for chains, hook in hooks:
+        for rule in chains.below(hook.chain):
+            for table in tables_of(rule):
+                shared[table].append(rule.place)
+    return shared
+
+
+def hook_walk(policy, chains, hook, device, shared, translates):
+    walk = Walk(policy, chains, device, shared)
+    walk.chain(hook.chain, [Match(family=hook.family)], frozenset())
+    if hook.default == "drop":
+        walk.steps.append(Step(f"{hook.place}, the policy of {hook.chain}", "drop", [Match(family=hook.family)]))
+    for rule in chains.below(hook.chain):
+        if (rule.limit or rule.left) and rule.place not in walk.met:
+            policy.leave(rule.place, rule.left or "stands behind a map of verdicts: a policy has none")
+    for step in walk.steps:
+        step.translated = translated_fields(hook, translates, step)
+    return Chain(hook.chain, walk.steps, hook.all_frames)
+
+
+def decisive(step):
+    return step.limit or step.verdict in ("drop", "unknown")
+
+
+def unordered_mark(chain, other):
+    """Of two chains of one priority, either may come first."""
+    for step in (s for s in chain.steps if decisive(s)):
+        step.unordered = next((s.place for s in other.steps if decisive(s) and meet(s, step)), step.unordered)
+
+
+def chains_convert(policy, tables, wanted, host):
+    hooks = [(chains, hook) for chains in tables for hook in chains.hooks
+             if not (host and hook.name == "forward" and hook.default == "drop" and not chains.rules.get(hook.chain))]
+    translates = [(name, rule) for chains in tables for name, rule in chains.translates]
+    met = [(chains, hook) for chains, hook in hooks if not why_not(hook, host)]
+    device = device_choose(policy, met, wanted)
+    met = [(chains, hook) for chains, hook in met if hook.device in (None, device)]
+    for chains, hook in hooks:
+        why = why_not(hook, host)
+        if why and not (why == FORWARDED and host):
+            hook_leave(policy, chains, hook, why)
+        elif why:
+            for rule in chains.below(hook.chain):
+                if rule.limit or rule.left:
+                    policy.leave(rule.place, FORWARDED)
+    shared = shared_counts([(c, h) for c, h in hooks if not (host and h.name == "forward")])
+    met.sort(key=lambda entry: (STAGES[entry[1].name], entry[1].priority))
+    chains = [hook_walk(policy, c, h, device, shared, translates) for c, h in met]
+    for (a, (_, hook)), (b, (_, other)) in itertools.permutations(zip(chains, met), 2):
+        if (STAGES[hook.name], hook.priority) == (STAGES[other.name], other.priority):
+            unordered_mark(a, b)
+    chains_carry(policy, chains)

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What iptables-save and ip6tables-save print. hashlimit and limit are token buckets that are full at
-first; a bucket of bytes holds a second of the rate, and at first its burst besides."""
+first."""
 import re
 import shlex
 
-from .chains import Chains, Rule, chains_convert
-from .model import ESTABLISHED, Left, Limit, Match, check_separate, network_of
+from .chains import Chains, Hook, Rule, chains_convert
+from .model import ESTABLISHED, PERIOD_S, Left, Limit, Match, check_memory, check_separate, network_of
 
-RECEIVING = ("PREROUTING", "INPUT", "FORWARD")
+PRIORITIES = {"raw": -300, "mangle": -150, "nat": -100, "filter": 0, "security": 50}
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "gre": 47, "esp": 50, "icmp6": 58, "icmpv6": 58,
              "ipv6-icmp": 58, "sctp": 132}
 TARGETS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "drop", "RETURN": "leave", "LOG": "log",
-           "NFLOG": "log", "ULOG": "log"}
+           **dict.fromkeys(("NFLOG", "ULOG", "AUDIT", "TRACE", "MARK", "CONNMARK", "CT", "NOTRACK", "CLASSIFY",
+                            "CHECKSUM", "TCPMSS"), "log")}
+TRANSLATES = ("DNAT", "REDIRECT", "NETMAP", "SNAT", "MASQUERADE", "TPROXY")
 PERIODS = {"s": "second", "m": "minute", "h": "hour", "d": "day"}
 FIELDS = {"srcip": "saddr", "dstip": "daddr", "srcport": "sport", "dstport": "dport"}
 
@@ -30,12 +32,9 @@ def protocol_of(text):
     return int(text) if text.isdigit() else PROTOCOLS[text]
 
 
-def bytes_of(text):
-    found = re.fullmatch(r"(\d+)([kmg]?)b?", text)
-    if not found:
-        raise Left(f"'{text}' is no amount of bytes")
-    return int(found[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[found[2]]
-
+# Words that match: behind a limit they would be asked after it has counted.
+MATCHING = ("sport", "dport", "source-port", "destination-port", "sports", "dports", "syn", "tcp-flags", "state",
+            "ctstate")
 
 # Words with one argument that a policy can say: field of Match, and how it is read.
 SIMPLE = {}
@@ -55,6 +54,7 @@ class Line:
         self.rule = Rule(place, [self.match])
         self.ports = {}  # of multiport: sport or dport to ranges
         self.options = {}  # of hashlimit or limit
+        self.limits = 0
         self.other = []
 
     def take(self):
@@ -64,6 +64,8 @@ class Line:
         while self.words:
             negated = self.words[0] == "!" and bool(self.take())
             word = self.take()
+            if self.limits and word.lstrip("-") in MATCHING:
+                raise Left("counts packets before it has matched them: turn the words round")
             if negated or not self.word(word):
                 argument = [] if not self.words or self.words[0][0] in "-!" else [self.take()]
                 self.other.append(" ".join(["not"] * bool(negated) + [word.lstrip("-")] + argument))
@@ -73,15 +75,15 @@ class Line:
         if self.options:
             self.rule.limit = self.limit()
             self.rule.above = "above" in self.options
-            check_separate(self.rule.matches, self.rule.limit)
 
     def word(self, word):
         """False where a policy has nothing like it."""
         if word in ("-m", "--match"):
-            self.take()
+            self.module(self.take())
         elif word in ("-j", "--jump", "-g", "--goto"):
             target = self.take()
             self.rule.target = TARGETS.get(target, f"jump {target}")
+            self.rule.goes = word in ("-g", "--goto")
             self.words.clear()  # the rest is the target's
         elif word == "--comment":
             self.rule.remark = " ".join(self.take().split())
@@ -107,11 +109,16 @@ class Line:
             self.other.append(f"tcp-flags {mask} {flags}")
 
     def state(self, names):
-        """A new TCP connection begins with SYN."""
-        if names == {"NEW"} and self.match.proto == 6:
-            self.match = self.match.copy(syn=True)
-        else:
-            self.other.append("state NEW" if "NEW" in names else ESTABLISHED)
+        """Not every new TCP connection begins with SYN: conntrack takes one up in the middle (tcp_loose)."""
+        known = names <= {"ESTABLISHED", "RELATED"}
+        self.other.append(ESTABLISHED if known else "state " + ",".join(sorted(names)))
+
+    def module(self, name):
+        self.limits += name in ("hashlimit", "limit")
+        if self.limits > 1:
+            raise Left("has two limits: write each as a rule")
+        if self.limits and name not in ("hashlimit", "limit", "comment"):
+            raise Left("counts packets before it has matched them: turn the words round")
 
     def limit_word(self, word):
         found = re.fullmatch(r"--(?:hashlimit|limit)-?(.*)", word)
@@ -124,6 +131,8 @@ class Line:
     def limit(self):
         if "rate-match" in self.options:
             raise Left("compares with the rate of an interval (rate-match): that is no bucket")
+        if "htable-max" in self.options:
+            raise Left("drops what comes when its table is full (htable-max): a policy does not")
         text = self.options.get("above") or self.options.get("upto") or "3/hour"
         found = re.fullmatch(r"(\d+)(?:([kmg]?b))?(?:/(s|m|h|d)\w*)?", text)
         if not found:
@@ -133,39 +142,54 @@ class Line:
                   "masks": tuple(int(self.options[m]) if m in self.options else None for m in ("srcmask", "dstmask")),
                   "table": self.options.get("name") and f"{self.family} {self.options['name']}"}
         if not found[2]:
+            common["expire_s"] = self.expire_s(period)
             return Limit(amount, period, int(burst or 5), False, **common)
-        amount = bytes_of(found[1] + found[2])
-        return Limit(amount, period, amount + (bytes_of(burst) if burst else 0), True, **common)
+        raise Left("counts the bytes of IP packets, a policy those of frames, which are longer")
+
+    def expire_s(self, period):
+        """As iptables chooses it: the period of the rate. `limit` forgets nothing."""
+        if "name" not in self.options:
+            return None
+        return int(self.options.get("htable-expire", PERIOD_S[period] * 1000)) / 1000
 
 
 def line_read(chains, place, family, text, policy):
     words = shlex.split(text)
     line = Line(words[2:], place, family)
-    target = re.search(r" (?:-j|-g) (\S+)", text)
+    target = re.search(r" (-j|-g) (\S+)", text)
     try:
         line.read()
-        if line.rule.limit and target and target[1] == "REJECT":
-            policy.note("REJECT answers what it drops, a policy says nothing")
-    except Left as why:
+        if line.rule.limit:
+            check_memory(line.rule.limit)
+            if target and target[2] == "REJECT":
+                policy.note("REJECT answers what it drops, a policy says nothing")
+    except (Left, ValueError) as why:
         limits = re.search(r" -m (hashlimit|limit) ", text)
+        name = re.search(r" --hashlimit-name (\S+)", text)
         line.rule = Rule(place, [line.match.copy(other=("words that could not be read",))],
-                         target=target and TARGETS.get(target[1], f"jump {target[1]}"), left=str(why) if limits else "")
+                         above="--hashlimit-above" in text, goes=bool(target) and target[1] == "-g",
+                         target=target and TARGETS.get(target[2], f"jump {target[2]}"), left=str(why) if limits else "",
+                         tables=(f"{family} {name[1]}",) if name else ())
+    if target and target[2] in TRANSLATES:
+        chains.translates.append((words[1], line.rule))
     chains.rules.setdefault(words[1], []).append(line.rule)
 
 
-def read(policy, text, device):
+def read(policy, text, device, host):
     family, tables, chains = 4, [], Chains()
     for number, line in enumerate(text.splitlines(), 1):
         line = re.sub(r"^\[\d+:\d+\] ", "", line.strip())
         if line.startswith("# Generated by"):
             family = 6 if "ip6tables" in line else 4
         elif line.startswith("*"):
-            chains = Chains()
+            chains, table = Chains(), line[1:]
             tables.append(chains)
         elif line.startswith(":"):
             name, default = line[1:].split()[:2]
             if default != "-":
-                chains.hooks.append((name, family, name in RECEIVING, "drop" if default == "DROP" else "accept", None))
+                chains.hooks.append(Hook(name, family, name.lower(), PRIORITIES.get(table, 0),
+                                         "drop" if default == "DROP" else "accept", place=f"line {number}",
+                                         nat=table == "nat"))
         elif line.startswith("-A "):
             line_read(chains, f"line {number}", family, line, policy)
-    chains_convert(policy, tables, device)
+    chains_convert(policy, tables, device, host)

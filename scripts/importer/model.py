@@ -26,7 +26,8 @@ class Match:
         return dataclasses.replace(self, **changes)
 
 
-ESTABLISHED = "state established"  # in Match.other: what belongs to a connection that is known
+ESTABLISHED = "state established"  # in Match.other: what belongs to a connection that is known, or is related to one
+PERIOD_S = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "7d": 7 * 86400}
 
 
 @dataclasses.dataclass
@@ -39,22 +40,33 @@ class Limit:
     masks: tuple = (None, None)  # bits of saddr and daddr that count; None: all
     over: str = ""
     table: str = None  # limits that name the same one share their counts
+    expire_s: float = None  # what was idle for so long is forgotten; None: never
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Step:
-    """Verdicts: accept, drop, leave (the rest of the chain is not asked); of a limit: above (what is
-    over it is dropped) or within (what is within it is accepted, the rest goes on)."""
+    """Verdicts: accept (the rest of the chain is not asked), drop, leave (perhaps it is not), unknown (nor
+    the chains behind it); of a limit: above (what is over it is dropped) or within (what is within it is
+    accepted, the rest goes on)."""
     place: str  # as messages name it
     verdict: str
     matches: list  # of Match: any of them
-    limit: Limit = None
+    limit: object = None  # a Limit, or true: one that a policy cannot have
     remark: str = ""
-    unsayable: str = ""  # of what lets packets past: why a policy cannot say so
-    rules: list = dataclasses.field(default_factory=list)  # the matches that became rules
+    differs: str = ""  # what differs all the same where it is carried
+    unordered: str = ""  # a step that comes before or behind it, nobody knows
+    translated: tuple = ()  # fields of its matches and its key that are not those of the packet that arrived
 
-    def lets_past(self):
-        return self.verdict in ("accept", "leave", "within")
+    def counts(self):
+        return isinstance(self.limit, Limit)
+
+
+@dataclasses.dataclass
+class Chain:
+    """What every packet meets that no chain before it has dropped."""
+    name: str
+    steps: list
+    all_frames: bool = False  # it sees what is not IP, too
 
 
 def network_of(text):
@@ -79,30 +91,12 @@ def apart(a, b):
     for x, y in ((a.src, b.src), (a.dst, b.dst)):
         if x and y and (x.version != y.version or not x.overlaps(y)):
             return True
-    return a.syn and ESTABLISHED in b.other or b.syn and ESTABLISHED in a.other
+    return False
 
 
 def meet(a, b):
     """Of steps: a packet may come to both."""
     return any(not apart(x, y) for x in a.matches for y in b.matches)
-
-
-def inside_ports(inner, outer):
-    return not outer or (inner and outer[0] <= inner[0] and inner[1] <= outer[1])
-
-
-def inside(inner, outer):
-    """Of networks; None is all."""
-    return not outer or (inner and inner.version == outer.version and inner.subnet_of(outer))
-
-
-def covers(outer, inner):
-    """Every packet of `inner` is in `outer`."""
-    same = all(x is None or x == y for x, y in ((outer.family, inner.family), (outer.proto, inner.proto),
-                                                (outer.device, inner.device)))
-    return (same and set(outer.other) <= set(inner.other) and (inner.syn or not outer.syn) and
-            inside_ports(inner.sport, outer.sport) and inside_ports(inner.dport, outer.dport) and
-            inside(inner.src, outer.src) and inside(inner.dst, outer.dst))
 
 
 def joined(a, b):
@@ -123,12 +117,25 @@ def joined(a, b):
 
 def check_separate(matches, limit):
     """A limit of several matches is several rules, each of which counts for itself: the key has to
-    count what they differ in."""
+    count what they differ in, and no packet may meet two of them."""
     for name, field in (("sport", "sport"), ("dport", "dport"), ("proto", "proto"), ("src", "saddr"),
-                        ("dst", "daddr")):
+                        ("dst", "daddr"), ("family", "saddr")):
         values = {getattr(m, name) for m in matches}
         bits = dict(zip(("src", "dst"), limit.masks)).get(name)
         apart_by_mask = bits is None or all(v is None or v.prefixlen <= bits for v in values)
         if len(values) > 1 and not (field in limit.fields and apart_by_mask):
-            what = {"src": "addresses", "dst": "addresses", "proto": "protocols"}.get(name, "ports")
+            what = {"src": "addresses", "dst": "addresses", "proto": "protocols", "family": "families"}.get(name, "ports")
             raise Left(f"counts several {what} together: each rule of a policy counts for itself")
+    if any(not apart(a, b) for n, a in enumerate(matches) for b in matches[:n]):
+        raise Left("matches the same packets twice over: each rule of a policy counts for itself")
+
+
+def check_memory(limit):
+    """A source that was forgotten before its burst was back has the whole burst again."""
+    if limit.expire_s is None or limit.burst is None:
+        return
+    if limit.expire_s < 0:
+        raise Left("forgets a source at a fixed time, whatever it owes: a policy never does")
+    if limit.burst * PERIOD_S[limit.period] > limit.expire_s * limit.amount:
+        raise Left(f"forgets a source after {limit.expire_s:g} s, before its burst of {limit.burst} is back: "
+                   "a policy never does")

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `nft -j list ruleset` prints: limits of rules, and of the elements of sets and meters. A limit is
-a token bucket that is full at first; of bytes it holds the burst besides what the rate gives in its
-period."""
+a token bucket that is full at first."""
 import ipaddress
 import json
 
-from .chains import Chains, Rule, chains_convert
-from .model import ESTABLISHED, Left, Limit, Match, check_separate, network_of
+from .chains import Chains, Hook, Rule, chains_convert
+from .model import ESTABLISHED, Left, Limit, Match, check_memory, network_of
 
 FAMILIES = {"ip": 4, "ip6": 6, "inet": None, "netdev": None}
-RECEIVING = ("input", "forward", "prerouting", "ingress")
+NFPROTO = {"ipv4": 4, 2: 4, "ipv6": 6, 10: 6}
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "gre": 47, "esp": 50, "icmpv6": 58, "ipv6-icmp": 58, "sctp": 132}
 ADDRESSES = {"saddr": "src", "daddr": "dst"}
 VERDICTS = {"accept": "accept", "drop": "drop", "reject": "drop", "return": "leave", "queue": "leave"}
 PERIODS = {"second": "second", "minute": "minute", "hour": "hour", "day": "day", "week": "7d"}
-BYTES = {"bytes": 1, "kbytes": 1 << 10, "mbytes": 1 << 20, "gbytes": 1 << 30}
 IGNORED = ("counter", "comment", "notrack", "mangle")
+TRANSLATES = ("dnat", "redirect", "snat", "masquerade", "tproxy")
 
 
 def as_list(value):
@@ -37,17 +36,15 @@ class Reader:
     def __init__(self, ruleset, table, place, comment):
         self.ruleset, self.table = ruleset, table
         self.rule = Rule(place, [Match(family=FAMILIES[table[0]])], remark=" ".join(comment.split()))
-        self.other, self.states = [], None
+        self.other = []
 
     def read(self, expressions):
         for expression in expressions:
             for name, value in expression.items():
                 self.expression(name, value)
-        if self.states:
-            self.state_finish()
         self.rule.matches = [m.copy(other=m.other + tuple(self.other)) for m in self.rule.matches]
         if self.rule.limit:
-            check_separate(self.rule.matches, self.rule.limit)
+            check_memory(self.rule.limit)
 
     def expression(self, name, value):
         if name == "match":
@@ -61,11 +58,11 @@ class Reader:
         elif name in VERDICTS:
             self.rule.target = VERDICTS[name]
         elif name in ("jump", "goto"):
-            self.rule.target = "jump " + value["target"]
+            self.rule.target, self.rule.goes = "jump " + value["target"], name == "goto"
         elif name == "log":
             self.rule.target = "log"
         elif name == "vmap":
-            self.vmap(value)
+            self.vmap()
         elif name == "xt":
             raise Left("was made by iptables: give what iptables-save prints")
         elif name not in IGNORED:
@@ -90,17 +87,17 @@ class Reader:
         if match["op"] not in ("==", "in"):
             self.other.append(f"not {self.name_of(left)}")
         elif "ct" in left and left["ct"]["key"] == "state":
-            self.states = set(as_list(right))
+            self.state(set(as_list(right)))
         elif meta in ("iifname", "iif"):
             self.narrow(device=as_list(right))
         elif meta == "nfproto":
-            self.family_set({"ipv4": 4, "ipv6": 6}[right])
-        elif meta in ("l4proto", "protocol") or payload.get("field") in ("protocol", "nexthdr"):
+            self.family_set(NFPROTO[right])
+        elif meta in ("l4proto", "protocol") or payload.get("field") == "protocol":
             self.protocols(left, right, meta)
         elif payload.get("field") in ADDRESSES and payload["protocol"] in ("ip", "ip6"):
             self.family_set(FAMILIES[payload["protocol"]])
             self.narrow(**{ADDRESSES[payload["field"]]: [self.network(v) for v in self.values(right)]})
-        elif payload.get("field") in ("sport", "dport"):
+        elif payload.get("field") in ("sport", "dport") and payload["protocol"] in PROTOCOLS:
             self.transport(payload["protocol"])
             self.narrow(**{payload["field"]: [self.ports(v) for v in self.values(right)]})
         elif not self.flags(match["op"], left, right):
@@ -120,7 +117,7 @@ class Reader:
 
     def protocols(self, left, right, meta):
         if meta == "protocol":
-            return self.family_set({"ip": 4, "ip6": 6}.get(right))
+            return self.family_set({"ip": 4, "ip6": 6, 0x0800: 4, 0x86dd: 6}[right])
         if not meta:
             self.family_set(FAMILIES[left["payload"]["protocol"]])
         names = as_list(right)
@@ -133,7 +130,7 @@ class Reader:
         if not isinstance(right, str) or not right.startswith("@"):
             return as_list(right)
         found = self.ruleset.sets.get(self.table + (right[1:],), {})
-        if not found.get("elem") or {"timeout", "dynamic"} & set(found.get("flags", ())):
+        if not found.get("elem") or found.get("stmt") or {"timeout", "dynamic"} & set(as_list(found.get("flags", []))):
             raise Left(f"matches by the set {right}, whose elements come and go")
         return [e["elem"]["val"] if isinstance(e, dict) and "elem" in e else e for e in found["elem"]]
 
@@ -160,29 +157,29 @@ class Reader:
         self.narrow(proto=[6], syn=[True])
         return True
 
-    def state_finish(self):
-        if self.states == {"new"} and all(m.proto == 6 for m in self.rule.matches):
-            self.narrow(syn=[True])
-        else:
-            self.other.append("state new" if "new" in self.states else ESTABLISHED)
+    def state(self, states):
+        """Not every new TCP connection begins with SYN: conntrack takes one up in the middle (tcp_loose)."""
+        known = states <= {"established", "related"}
+        self.other.append(ESTABLISHED if known else "state " + ",".join(sorted(map(str, states))))
 
-    def vmap(self, value):
-        """ct state vmap { established : accept, … }: only that is understood."""
-        verdicts = {key: next(iter(verdict)) for key, verdict in value["data"]["set"] if isinstance(key, str)} \
-            if isinstance(value["data"], dict) and "ct" in value["key"] else {}
-        past = {key for key, verdict in verdicts.items() if verdict != "drop"}
-        self.rule.target = "accept"
-        self.other.append(ESTABLISHED if verdicts and "new" not in past else "a map of verdicts")
+    def vmap(self):
+        """Whatever the map says of a packet: it may be dropped, accepted, or handed on."""
+        self.rule.target = "a map of verdicts"
+        self.other.append("a map of verdicts")
 
     # ---- limits
 
     def element(self, kind, value):
         """add @SET { KEY limit … }, and a meter."""
+        found = self.ruleset.sets.get(self.table + (str(value.get("set"))[1:],), {})
         limits = [s["limit"] for s in as_list(value.get("stmt", [])) if "limit" in s]
+        if found.get("stmt"):
+            raise Left(f"counts by a limit that stands in the set {value['set']}: write it in the rule")
         if not limits:
             raise Left(f"adds to the set {value.get('set')}: a policy bans with `over ban`, write it by hand")
         key = value["key"] if kind == "meter" else value["elem"]
-        key = key.get("elem", {}).get("val", key) if isinstance(key, dict) else key
+        element = key.get("elem", {})
+        key = element.get("val", key)
         masks, fields = {"saddr": None, "daddr": None}, set()
         for part in key["concat"] if "concat" in key else [key]:
             field, bits = self.key_field(part)
@@ -190,6 +187,9 @@ class Reader:
             if field in masks:
                 masks[field] = bits
         self.limit(limits[0], frozenset(fields), tuple(masks.values()), value.get("set") or "@" + value["name"])
+        expire_s = element.get("timeout", found.get("timeout"))
+        if expire_s is not None:  # `add` lets an element go so long after it came, whatever has been since
+            self.rule.limit.expire_s = expire_s if value.get("op") == "update" else -1
 
     def key_field(self, part):
         """Field and bits of a part of a key; ip saddr says that only IPv4 is counted."""
@@ -212,16 +212,25 @@ class Reader:
             raise Left("has two limits: write each as a rule")
         if isinstance(limit, str):
             table, limit = f"limit {limit}", self.ruleset.limits.get(self.table + (limit,))
-        if not limit or limit["per"] not in PERIODS:
+        if not limit or limit.get("per") not in PERIODS:
             raise Left("has a limit that is not known here")
         self.rule.above = bool(limit.get("inv"))
-        unit = limit.get("rate_unit", "packets")
-        amount, burst = limit["rate"], limit.get("burst", 5)
-        if unit != "packets":
-            amount *= BYTES[unit]
-            burst = amount + limit.get("burst", 0) * BYTES[limit.get("burst_unit", "bytes")]
-        self.rule.limit = Limit(amount, PERIODS[limit["per"]], burst or 5, unit != "packets", fields, masks,
+        if limit.get("rate_unit", "packets") != "packets":
+            raise Left("counts the bytes of IP packets, a policy those of frames, which are longer")
+        self.rule.limit = Limit(limit["rate"], PERIODS[limit["per"]], limit.get("burst", 5) or 5, False, fields, masks,
                                 table=table and " ".join(self.table + (table,)))
+
+
+def words_in(value, names):
+    """Every value under one of the names, at any depth."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name in names:
+                yield name, inner
+            yield from words_in(inner, names)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from words_in(inner, names)
 
 
 class Ruleset:
@@ -239,14 +248,36 @@ class Ruleset:
 
     def chain(self, where, value):
         chains = self.tables.setdefault(where, Chains())
-        if value.get("hook"):
-            chains.hooks.append((value["name"], FAMILIES.get(where[0]), value["hook"] in RECEIVING,
-                                 value.get("policy", "accept"), value.get("dev")))
+        if not value.get("hook"):
+            return
+        for device in value.get("dev") if isinstance(value.get("dev"), list) else [value.get("dev")]:
+            chains.hooks.append(Hook(value["name"], FAMILIES.get(where[0]), value["hook"], value.get("prio", 0),
+                                     value.get("policy", "accept"), device, f"{where[0]} {where[1]} {value['name']}",
+                                     value.get("type") == "nat", where[0] == "netdev"))
+
+    def tables_in(self, where, expressions):
+        """The counts that a rule uses which cannot be read."""
+        for name, value in words_in(expressions, ("set", "limit", "meter")):
+            if name == "meter":
+                value = "@" + value["name"]
+            if isinstance(value, str):
+                yield " ".join(where + (f"limit {value}" if name == "limit" else value,))
+
+    def limits_in(self, where, expressions):
+        """A limit may stand in a rule, or in a set that it names."""
+        named = [self.sets.get(where + (v[1:],), {}) for n, v in words_in(expressions, ("set", "right"))
+                 if isinstance(v, str)]
+        foreign = json.dumps([e["xt"] for e in expressions if "xt" in e])
+        return "limit" in foreign or any(words_in([expressions, [s.get("stmt", []) for s in named]], ("limit",)))
+
+    def targets_in(self, where, expressions):
+        maps = [self.sets.get(where + (v[1:],), {}) for n, v in words_in(expressions, ("data",)) if isinstance(v, str)]
+        return tuple(v["target"] for _, v in words_in([expressions, maps], ("jump", "goto")) if "target" in v)
 
     def rule(self, policy, value):
         where = (value["family"], value["table"])
         place = f"{where[0]} {where[1]} {value['chain']} handle {value['handle']}"
-        limits = "limit" in json.dumps(value["expr"])
+        limits = self.limits_in(where, value["expr"])
         if where[0] not in FAMILIES:
             return limits and policy.leave(place, f"is for the family {where[0]}: a policy is for IP")
         reader = Reader(self, where, place, value.get("comment", ""))
@@ -254,18 +285,34 @@ class Ruleset:
             reader.read(value["expr"])
             if reader.rule.limit and any("reject" in e for e in value["expr"]):
                 policy.note("reject answers what it drops, a policy says nothing")
-        except Left as why:
-            reader.rule.matches = [m.copy(other=("words that could not be read",)) for m in reader.rule.matches]
-            reader.rule.limit, reader.rule.left = None, str(why) if limits else ""
-            targets = [n for e in value["expr"] for n in e if n in VERDICTS]
-            reader.rule.target = VERDICTS[targets[0]] if targets else "leave"
+        except (Left, ValueError, KeyError, TypeError, AttributeError) as why:
+            self.unread(reader.rule, value["expr"], limits, why)
+        reader.rule.targets = self.targets_in(where, [e for e in value["expr"] if "vmap" in e])
+        if any(name in e for e in value["expr"] for name in TRANSLATES) or \
+                any("payload" in e["mangle"].get("key", {}) for e in value["expr"] if "mangle" in e):
+            self.tables[where].translates.append((value["chain"], reader.rule))
         return self.tables[where].rules.setdefault(value["chain"], []).append(reader.rule)
 
+    def unread(self, rule, expressions, limits, why):
+        """A rule with words that cannot be read: what it may do is all that is known of it."""
+        text = str(why) if isinstance(why, Left) else f"has words that are not known here ({type(why).__name__}: {why})"
+        rule.matches = [m.copy(other=("words that could not be read",)) for m in rule.matches]
+        rule.limit, rule.left = None, text if limits else ""
+        rule.tables = tuple(self.tables_in((rule.place.split()[0], rule.place.split()[1]), expressions))
+        rule.above = any(v.get("inv") for _, v in words_in(expressions, ("limit",)) if isinstance(v, dict))
+        targets = [n for e in expressions for n in e if n in VERDICTS]
+        jumps = [(n, e[n]["target"]) for e in expressions for n in e if n in ("jump", "goto")]
+        rule.target = VERDICTS[targets[0]] if targets else f"jump {jumps[0][1]}" if jumps else "unknown"
+        rule.goes = bool(jumps) and jumps[0][0] == "goto"
 
-def read(policy, text, device):
-    objects = json.loads(text)["nftables"]
-    ruleset = Ruleset(objects)
-    for entry in objects:
-        if "rule" in entry:
-            ruleset.rule(policy, entry["rule"])
-    chains_convert(policy, ruleset.tables.values(), device)
+
+def read(policy, text, device, host):
+    try:
+        objects = json.loads(text)["nftables"]
+        ruleset = Ruleset(objects)
+        for entry in objects:
+            if "rule" in entry:
+                ruleset.rule(policy, entry["rule"])
+    except (KeyError, TypeError, AttributeError) as why:
+        raise Left(f"is not what `nft -j list ruleset` prints ({type(why).__name__}: {why})") from None
+    chains_convert(policy, ruleset.tables.values(), device, host)

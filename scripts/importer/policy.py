@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Steps into rules of a policy that mean the same. In a chain the first step decides; in a policy the
 longest prefix does, then allow before deny before limits, all of them. So everything that may meet a
-limit stands beside it at the prefix of everybody, with its addresses as matches."""
+limit stands beside it at the prefix of everybody, with its addresses as matches. All that could become a
+rule does at first; then whatever cannot be shown to mean the same (proof.py) goes."""
+import dataclasses
 import ipaddress
 
-from .model import ESTABLISHED, Left, covers, inside, is_host, meet
+from . import proof
+from .model import ESTABLISHED, Left, Match, check_separate, is_host, meet
 
 PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 47: "gre", 50: "esp", 58: "icmp6", 132: "sctp"}
 WITH_PORTS = (6, 17, 132)
@@ -95,45 +98,51 @@ def limit_words(limit, match):
 
 # ---- rules
 
+@dataclasses.dataclass
+class Rule:
+    step: object
+    match: object
+    verdict: str  # allow, deny, limit
+    length: int  # of its prefix; `any` is -1
+    text: str
+
+    def remark(self):
+        return self.step.place + (": " if self.step.remark else "") + self.step.remark
+
+
 class Policy:
     """Rules, and what there is to say of those that did not become one."""
-    def __init__(self):
+    def __init__(self, refused=None):
         self.lines = []  # (rule, remark)
         self.left = []  # (place, why)
         self.notes = []
-        self.firewall = []  # places of what stays with the firewall
-        self.known = {}  # identity of a rule: (place, rule)
+        self.firewall = []  # places of what stays with the firewall: it keeps packets from nothing here
+        self.drops = []  # places of drops that stay with the firewall
+        self.refused = refused or (lambda texts: None)  # (index of a rule that rlctl refuses, why) or None
 
     def leave(self, place, why):
         if (place, str(why)) not in self.left:
             self.left.append((place, str(why)))
 
+    def leave_drop(self, place):
+        if place not in self.drops:
+            self.drops.append(place)
+
     def note(self, text):
         if text not in self.notes:
             self.notes.append(text)
 
-    def add(self, step, match, head, tail, identity):
-        """A rule of two halves; of one identity there can be but one."""
-        rule = f"rule {head} {tail}"
-        place, same = self.known.setdefault((head, identity), (step.place, rule))
-        if place != step.place and same != rule:
-            raise Left(f"has the prefix, match, key and unit of {place}: a policy holds one such limit")
-        if place == step.place:
-            self.lines.append((rule, step.place + (": " if step.remark else "") + step.remark))
-        step.rules.append(match)
 
-
-def head_words(steps, match, at_prefix):
-    """Prefix and matches. The rules of 0.0.0.0/0 would hide those of `any`: where there are both, the
-    family is a match too."""
-    mixed = any(m.family is None for s in steps if s.limit for m in s.matches)
+def head(family_mixed, match, at_prefix):
+    """Length of the prefix, prefix and matches. The rules of 0.0.0.0/0 would hide those of `any`: where
+    there are both, the family is a match too."""
     if at_prefix and match.src:
-        return " ".join([address_words(match.src)] + match_words(match))
-    if not mixed or match.family is None:
-        return " ".join([EVERYBODY[match.family]] + match_words(match, True))
+        return match.src.prefixlen, " ".join([address_words(match.src)] + match_words(match))
+    if not family_mixed or match.family is None:
+        return -1 if match.family is None else 0, " ".join([EVERYBODY[match.family]] + match_words(match, True))
     if not match.src and not match.dst:
         match = match.copy(src=ipaddress.ip_network(EVERYBODY[match.family]))
-    return " ".join(["any"] + match_words(match, True))
+    return -1, " ".join(["any"] + match_words(match, True))
 
 
 def unsaid(match):
@@ -142,94 +151,163 @@ def unsaid(match):
     return f"matches by {words[0]}" if words else ""
 
 
-def check_before(step, earlier):
-    """What goes past the limit in the chain has to go past it in the policy."""
-    for other in earlier:
-        if not other.lets_past() or not meet(other, step):
-            continue
-        if other.verdict == "within":
-            raise Left(f"{other.place} lets packets past it, as far as they are within a limit")
-        if not other.rules:
-            raise Left(f"{other.place} lets packets past it, {other.unsayable or 'which a policy cannot say'}")
-
-
-def check_behind(step, later, default):
-    """What exceeds a limit that accepts goes on: it has to end in a drop, whatever comes between."""
-    for other in later:
-        if not meet(other, step):
-            continue
-        if other.verdict == "drop" and all(any(covers(o, m) for o in other.matches) for m in step.matches):
-            return
-        if other.lets_past():
-            raise Left(f"accepts what is within it, but {other.place} may accept what is over it")
-    if default != "drop":
-        raise Left("accepts what is within it, but nothing drops what is over it")
-
-
-def limit_convert(policy, steps, i, default):
-    step = steps[i]
+def limit_check(step):
+    """Left: no rule of a policy means that by itself."""
     for match in step.matches:
         if match.other:
             raise Left(unsaid(match) + ": a policy cannot")
-    for other in steps[:i]:
-        if step.limit.table and other.limit and other.limit.table == step.limit.table:
-            raise Left(f"shares its counts with {other.place}: each rule of a policy has its own")
-    check_before(step, steps[:i])
-    if step.verdict == "within":
-        check_behind(step, steps[i + 1:], default)
-    alone = not any(meet(s, step) for s in steps if s is not step and s.verdict != "leave")
-    for match in step.matches:
-        policy.add(step, match, head_words(steps, match, alone), " ".join(limit_words(step.limit, match)),
-                   (key_words(step.limit, match), step.limit.is_bytes))
+    if step.unordered:
+        raise Left(f"{step.unordered} may come before or behind it: their chains have the same priority")
+    used = {name for m in step.matches for name in ("src", "dst", "sport", "dport") if getattr(m, name)}
+    used |= {{"saddr": "src", "daddr": "dst"}.get(f, f) for f in step.limit.fields}
+    if used & set(step.translated):
+        raise Left("matches or counts by what NAT has rewritten before: a policy sees the packet that arrived")
+    check_separate(step.matches, step.limit)
 
 
-def exempts(accept, drop):
-    """The drop may become a `deny`: longer prefixes allow what is accepted before it."""
-    return accept.verdict == "accept" and all(m.src and any(inside(m.src, d.src) for d in drop.matches)
-                                              for m in accept.matches)
+def past_words(cause):
+    why = next((unsaid(m) for m in cause.matches if m.other), "")
+    if cause.verdict == "within":
+        return "as far as they are within a limit"
+    if why:
+        return "but " + why
+    return "which a policy cannot say" if cause.verdict in ("leave", "unknown") else "all of them or not as a policy can"
 
 
-def accept_convert(policy, steps, i, foreign):
-    """An `allow` where it keeps packets from a limit or a deny behind it, and nowhere else."""
-    step = steps[i]
-    limited = [s for s in steps[:i] if s.limit and meet(s, step)]
-    if not any((s.limit or s.verdict == "drop" and exempts(step, s)) and meet(s, step) for s in steps[i + 1:]):
-        return policy.firewall.append(step.place)
-    if any(m.other for m in step.matches):
-        step.unsayable = "but " + unsaid(next(m for m in step.matches if m.other))
-    elif limited:
-        step.unsayable = f"but only those that {limited[0].place} has not dropped"
-    elif any(meet(s, step) for s in foreign):
-        step.unsayable = "though not past the limits of other chains"
-    elif not all(m.src or match_words(m) for m in step.matches):
-        step.unsayable = "all of them"
-    if step.unsayable:
-        return policy.firewall.append(step.place)
-    for match in step.matches:
-        policy.add(step, match, head_words(steps, match, True), "allow", "verdict")
+def why_wrong(chains, step, cause, packet):
+    """Why a limit is left out that stumbled over another step, or over itself."""
+    if cause is step:
+        return "accepts what is within it, but nothing drops what is over it"
+    cause = cause or proof.first_before(chains, step, packet)
+    if cause is None:
+        return "a policy cannot say for which packets"
+    if step.verdict == "within" and any(step in c.steps and cause in c.steps[c.steps.index(step):] for c in chains):
+        return f"accepts what is within it, but {cause.place} may accept what is over it"
+    if cause.limit and cause.verdict == "above":
+        return f"{cause.place} counts its packets, too: in a policy, what one limit refuses costs nothing in another"
+    if cause.verdict == "drop":
+        return f"{cause.place} drops packets in front of it, which a policy would count"
+    return f"{cause.place} lets packets past it, {past_words(cause)}"
 
 
-def drop_convert(policy, steps, i):
-    """A `deny` where nothing before it accepts such packets, but what a longer prefix allows."""
-    step = steps[i]
-    past = [s for s in steps[:i] if s.lets_past() and meet(s, step)]
-    if not all(s.rules and exempts(s, step) for s in past) or \
-            any(m.other or not (m.src or match_words(m)) for m in step.matches):
-        return policy.firewall.append(step.place)
-    for match in step.matches:
-        policy.add(step, match, head_words(steps, match, True), "deny", "verdict")
+# ---- what is carried
+
+class Carrier:
+    """The steps that are carried, fewer and fewer, until what is left means the same."""
+    def __init__(self, policy, chains):
+        self.policy, self.chains = policy, chains
+        self.steps = [s for c in chains for s in c.steps]
+        self.carried = [s for s in self.steps if self.possible(s)]
+        self.packets, self.rules = [], []
+
+    def possible(self, step):
+        if step.counts():
+            try:
+                limit_check(step)
+                return bool([key_words(step.limit, m) for m in step.matches])
+            except Left as why:
+                self.policy.leave(step.place, why)
+                step.limit = True
+                return False
+        rewritten = any(getattr(m, name) for m in step.matches for name in step.translated)
+        return step.verdict in ("accept", "drop") and not step.limit and \
+            not rewritten and not step.unordered and \
+            all(not m.other and (m.src or match_words(m)) for m in step.matches)
+
+    def write(self):
+        limits = [s for s in self.carried if s.limit]
+        mixed = any(m.family is None for s in limits for m in s.matches)
+        self.rules = []
+        for step in self.carried:
+            verdict = "limit" if step.limit else {"accept": "allow", "drop": "deny"}[step.verdict]
+            at_prefix = not step.limit or not any(meet(s, step) for s in self.carried if s is not step)
+            for match in step.matches:
+                length, words = head(mixed, match, at_prefix)
+                tail = " ".join(limit_words(step.limit, match)) if step.limit else verdict
+                self.rules.append(Rule(step, match, verdict, length, f"rule {words} {tail}"))
+
+    def remove(self, step, why=None):
+        self.carried = [s for s in self.carried if s is not step]
+        if step.limit:
+            self.policy.leave(step.place, why)
+        self.write()
+
+    def settle(self):
+        """Removes what cannot be shown to mean the same, and what rlctl refuses."""
+        changed = True
+        while changed:
+            changed = False
+            for packet, found in self.packets:
+                wrong = proof.wrong(self.rules, found, packet)
+                while wrong:
+                    step, cause = wrong
+                    self.remove(step, step.limit and why_wrong(self.chains, step, cause, packet))
+                    changed = True
+                    wrong = proof.wrong(self.rules, found, packet)
+            refused = not changed and self.rules and self.policy.refused([r.text for r in self.texts()])
+            if refused:
+                rule = self.texts()[refused[0]]
+                self.policy.leave(rule.step.place, f"became '{rule.text}', but {refused[1]}")
+                self.remove(rule.step, f"became '{rule.text}', but {refused[1]}")
+                changed = True
+
+    def texts(self):
+        return list({r.text: r for r in reversed(self.rules)}.values())[::-1]
+
+    def prune(self):
+        """An `allow` stands only where it keeps packets from something."""
+        for step in [s for s in self.carried if s.verdict == "accept" and not s.limit]:
+            before = self.carried
+            self.carried = [s for s in before if s is not step]
+            self.write()
+            if any(proof.wrong(self.rules, found, packet) for packet, found in self.packets):
+                self.carried = before
+        self.write()
+
+    def compare(self):
+        matches = [m for s in self.steps for m in s.matches]
+        self.packets = [(p, proof.events(self.chains, p)) for p in proof.packets(matches)]
+
+    def tell(self):
+        """What the firewall does beyond the policy."""
+        named = {s.place for s in self.carried}
+        for step in self.steps:
+            if step.verdict == "accept" and not step.limit and step.place not in named:
+                self.policy.firewall.append(step.place)
+        for packet, found in self.packets:
+            verdict, acting = proof.decide(self.rules, packet)
+            if verdict != "pass" and verdict != "allow":
+                self.tell_rule(acting[0].step, packet)
+            for event in found if verdict != "deny" else ():
+                if not event.step.limit:
+                    self.policy.leave_drop(event.step.place)
+
+    def tell_rule(self, step, packet):
+        differs = [step.differs] if step.differs else []
+        other = step.limit and proof.spared(self.chains, step, packet)
+        if other:
+            differs.append(f"a SYN of a connection that is known passes by {other.place}")
+        if packet.family == 6 and packet.proto == 58 and not step.differs:
+            differs.append("neighbour discovery always passes in a policy")
+        if any(step in c.steps and c.all_frames for c in self.chains) and Match() in step.matches:
+            differs.append("it counts ARP and the like, which pass in a policy")
+        wide = step.limit and "saddr" in step.limit.fields and step.limit.masks[0] not in (None, 128)
+        if wide and packet.family == 6:
+            differs.append("link-local sources count by /128")
+        for text in differs:
+            self.policy.leave(step.place, "carried, but " + text)
 
 
-def steps_convert(policy, steps, default, foreign=()):
-    """default: what becomes of packets behind the last step; foreign: steps with limits that packets
-    meet in other chains as well."""
-    for i, step in enumerate(steps):
-        try:
-            if step.limit:
-                limit_convert(policy, steps, i, default)
-            elif step.verdict == "accept":
-                accept_convert(policy, steps, i, foreign)
-            elif step.verdict == "drop":
-                drop_convert(policy, steps, i)
-        except Left as why:
-            policy.leave(step.place, why)
+def chains_carry(policy, chains):
+    carrier = Carrier(policy, chains)
+    if carrier.carried:
+        carrier.write()
+        carrier.compare()
+        carrier.settle()
+        carrier.prune()
+    carrier.tell()
+    if not carrier.carried:
+        for step in carrier.steps:
+            if step.verdict == "drop" and not step.limit:
+                policy.leave_drop(step.place)
+    policy.lines = [(r.text, r.remark()) for r in carrier.texts()]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The configuration of XDP-Firewall, in libconfig's syntax. Its filters are asked in their order, the
-first that matches decides; a rate matches a source that has sent so many packets, of any kind, since its
-second began. What is dropped by a filter blocks the source for its block_time, from everything."""
+first that matches decides. A rate N matches the Nth packet of a source since its second began, of any
+kind, and those behind it. What is dropped by a filter blocks the source for its block_time, from everything
+and before any filter is asked. Only TCP, UDP and ICMP are looked at; all else passes, ICMPv6 as well."""
 import ipaddress
 import re
 
-from .model import Left, Limit, Match, Step, network_of
-from .policy import steps_convert
+from .model import Chain, Left, Limit, Match, Step, network_of
+from .policy import chains_carry
 
 TOKEN = re.compile(r"""(?P<skip>\s+|\#[^\n]*|//[^\n]*|/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\])*")|
     (?P<number>[-+]?(?:0[xX][0-9a-fA-F]+|\d+(?![.\w])|\d+L{1,2}))|(?P<name>@?[A-Za-z*][-\w*]*)|(?P<sign>[=:;,{}()\[\]])""",
@@ -119,18 +120,16 @@ class Filter:
                 raise Left("allows what is over a rate: a policy can only drop that")
             return Step(self.place, "accept", matches)
         if self.limits:
-            return Step(self.place, "above", matches, self.limit(matches))
+            return Step(self.place, "above", matches, self.limit(matches),
+                        differs="it counts every protocol: xdpfw looks at TCP, UDP and ICMP only")
         self.check_block(matches)
-        return Step(self.place, "drop", matches)
+        return Step(self.place, "drop", seen_only(matches))
 
     def check_block(self, matches):
         """`deny` bans nobody; where it is for everything of a source, it need not."""
         if self.get("block_time", 1) and any(m != Match(family=m.family, src=m.src) for m in matches):
             text = f"a source that is dropped is not blocked from everything for {self.get('block_time', 1)} s"
-            if "block_time" in self.settings:
-                self.policy.leave(self.place, f"block_time: {text}, a deny bans nobody")
-            else:
-                self.policy.note(f"{self.place}: {text}")
+            self.policy.leave(self.place, f"block_time: {text}, a deny bans nobody")
 
     def matches(self):
         unknown = [n for n in self.settings if n not in KNOWN and n[0] != "\0"]
@@ -143,16 +142,14 @@ class Filter:
             for side in ("sport", "dport"):
                 if f"{chosen[0]}_{side}" in self.settings:
                     match = match.copy(**{side: ports_of(self.get(f"{chosen[0]}_{side}"))})
-        if not chosen:
-            self.policy.note("xdpfw looks at TCP, UDP and ICMP only, a policy at every protocol")
         return [m for f in self.families() for m in self.protocols(f, match, chosen)]
 
     def protocols(self, family, match, chosen):
-        """ICMP has another number in IPv6."""
+        """ICMPv6 passes without being looked at."""
         match = match.copy(**family)
         if chosen[:1] != ["icmp"]:
             return [match]
-        return [match.copy(proto={4: 1, 6: 58}[f], family=match.family) for f in (4, 6) if match.family in (None, f)]
+        return [match.copy(proto=1, family=match.family or 4)]
 
     def families(self):
         """The addresses, of one family where there are any."""
@@ -178,17 +175,40 @@ class Filter:
             raise Left(f"drops what is over both {self.limits[0]} and {self.limits[1]}: limits of a policy drop what "
                        "is over any")
         name, block = self.limits[0], self.get("block_time", 1)
-        fields = set(RATES[name])
-        if "sport" in fields:
-            if any(not m.dport or m.dport[0] != m.dport[1] for m in matches):
-                raise Left(f"{name} counts by source address and port: a policy's `flow` counts by destination too")
-            self.policy.note(f"{self.place}: {name} counts what goes to all addresses of this host together, "
-                             "`flow` each")
-            fields |= {"daddr", "dport"}
-        if any(m != Match(family=m.family) for m in matches):
-            self.policy.note(f"{self.place}: {name} counts all packets of a source, a policy those that match")
-        return Limit(self.get(name), "second", None, name.endswith("bps"), frozenset(fields),
+        if "sport" in RATES[name]:
+            raise Left(f"{name} counts by source address and port: no key of a policy does")
+        if any(m != Match(family=m.family, src=m.src) for m in matches):
+            raise Left(f"{name} counts all packets of a source, a policy those that match")
+        if not isinstance(self.get(name), int) or self.get(name) < 2:
+            raise Left(f"{name} = {self.get(name)} lets no packet pass, or is no number: write a deny by hand")
+        return Limit(self.get(name) - 1, "second", None, name.endswith("bps"), frozenset(RATES[name]),
                      over=f"ban {block}s source" if block else "")
+
+
+def seen_only(matches):
+    """What is of every protocol is of those that xdpfw looks at."""
+    protocols = {4: (6, 17, 1), 6: (6, 17), None: (6, 17, 1)}
+    return [m.copy(proto=p, family=4 if p == 1 else m.family) for m in matches
+            for p in ((m.proto,) if m.proto is not None else protocols[m.family])]
+
+
+def whole_sources(step):
+    """It decides on all packets of its sources."""
+    return all(m == Match(family=m.family, src=m.src, proto=m.proto) for m in step.matches) and \
+        (step.limit or step.verdict == "accept" and all(m.proto is None for m in step.matches) or
+         {6, 17} <= {m.proto for m in step.matches})
+
+
+def rates_check(policy, steps):
+    """A rate counts what other filters decide on as well, and what it blocks is blocked from what they
+    allow; in a policy, a deny or an allow comes before the limits, and an allow goes past a ban."""
+    for n, step in enumerate(steps):
+        for other in steps if step.counts() else ():
+            late = other.verdict == "accept" and steps.index(other) > n
+            if other is not step and (late or not whole_sources(other)):
+                policy.leave(step.place, f"counts what {other.place} decides on, too: in a policy that comes first")
+                step.limit = True
+                break
 
 
 def ranges_read(policy, config, steps):
@@ -197,12 +217,13 @@ def ranges_read(policy, config, steps):
         for text in config.get(name, ()):
             try:
                 network = network_of(text)
-                steps.append(Step(f"{name} {text}", "drop", [Match(family=network.version, src=network)]))
+                matches = seen_only([Match(family=network.version, src=network)])
+                steps.append(Step(f"{name} {text}", "drop", matches))
             except Left as why:
                 policy.leave(f"{name}", why)
 
 
-def read(policy, text, device):
+def read(policy, text, device, _host):
     config = Config(text).settings("the end")
     steps = []
     devices = config.get("interface", [])
@@ -218,6 +239,7 @@ def read(policy, text, device):
             steps.append(entry.step())
         except Left as why:
             policy.leave(entry.place, why)
-            if entry.get("action") == 1:
-                steps.append(Step(entry.place, "leave", [Match(other=("a filter that was left out",))]))
-    steps_convert(policy, steps, "accept")
+            verdict = "accept" if entry.get("action") == 1 else "unknown"
+            steps.append(Step(entry.place, verdict, [Match(other=("a filter that was left out",))], bool(entry.limits)))
+    rates_check(policy, steps)
+    chains_carry(policy, [Chain("filters", steps)])

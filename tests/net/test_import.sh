@@ -10,7 +10,7 @@ export RLCTL
 converted() {
 	local wanted=$1
 	shift
-	in_ns B "$@" >"$TMP/printed" && "$TOP/scripts/import" "$TMP/printed" >"$TMP/policy" || return
+	in_ns B "$@" >"$TMP/printed" && "$TOP/scripts/import" --host "$TMP/printed" >"$TMP/policy" || return
 	is "$(sed 's/\t#.*//' "$TMP/policy" | sort)" "$(sort <<<"$wanted")" && "$RLCTL" apply --check "$TMP/policy"
 }
 
@@ -20,17 +20,17 @@ test_iptables() {
 	local over='-m hashlimit --hashlimit-above' by='--hashlimit-mode srcip'
 	# shellcheck disable=SC2086 # words
 	add INPUT -i lo -j ACCEPT && add INPUT -s 192.0.2.7 -j ACCEPT &&
-		add INPUT -p udp --dport 53 $over 1000/sec --hashlimit-burst 2000 $by --hashlimit-srcmask 24 \
+		add INPUT -p udp --dport 53 $over 1000/sec --hashlimit-burst 800 $by --hashlimit-srcmask 24 \
 			--hashlimit-name dns -j DROP &&
-		add INPUT -p tcp --syn $over 50/min --hashlimit-burst 100 $by,dstport --hashlimit-name syn -j REJECT &&
-		add INPUT -p icmp $over 512kb/s --hashlimit-burst 1mb $by --hashlimit-name ping -j DROP &&
+		add INPUT -p tcp --syn $over 50/min --hashlimit-burst 40 $by,dstport --hashlimit-name syn -j REJECT &&
+		add INPUT -p icmp $over 9/sec $by --hashlimit-name ping -j DROP &&
 		add INPUT -p sctp -m hashlimit --hashlimit-upto 7/hour --hashlimit-name all -j ACCEPT &&
 		add INPUT -p sctp -j DROP || return
 	converted "$(cat <<-'END'
 		rule 192.0.2.7 allow
-		rule 0.0.0.0/0 udp dport 53 limit 1000/second burst 2000 per source/24
-		rule 0.0.0.0/0 tcp syn limit 50/minute burst 100 per source+dport
-		rule 0.0.0.0/0 icmp limit 512kibyte/second burst 1536kibyte
+		rule 0.0.0.0/0 udp dport 53 limit 1000/second burst 800 per source/24
+		rule 0.0.0.0/0 tcp syn limit 50/minute burst 40 per source+dport
+		rule 0.0.0.0/0 icmp limit 9/second burst 5
 		rule 0.0.0.0/0 sctp limit 7/hour burst 5 per rule
 		END
 	)" iptables-save
@@ -41,9 +41,9 @@ test_counters() { converted "$(sed 's/\t#.*//' "$TMP/policy")" iptables-save -c;
 test_ip6tables() {
 	# shellcheck disable=SC2034 # of add
 	local TOOL=ip6tables
-	add INPUT -p udp -m hashlimit --hashlimit-above 10/sec --hashlimit-mode srcip --hashlimit-srcmask 64 \
+	add INPUT -p udp -m hashlimit --hashlimit-above 10/sec --hashlimit-mode srcip \
 		--hashlimit-name six -j DROP &&
-		converted 'rule ::/0 udp limit 10/second burst 5' ip6tables-save
+		converted 'rule ::/0 udp limit 10/second burst 5 per source/32,128' ip6tables-save
 }
 
 test_nft() {
@@ -55,14 +55,14 @@ test_nft() {
 		set friends { type ipv4_addr; flags interval; elements = { 192.0.2.1, 198.51.100.0/24 } }
 		limit slow { rate 400/minute burst 10 packets }
 		chain input {
-			type filter hook input priority 0; policy drop;
+			type filter hook input priority 0; policy accept;
 			iifname "lo" accept
 			ip saddr @friends accept
-			udp dport 53 add @flood { ip saddr limit rate over 1000/second burst 2000 packets } counter drop
-			udp dport 54 update @nets { ip saddr and 255.255.255.0 limit rate over 1024 kbytes/second burst 512 kbytes } drop
+			udp dport 53 update @flood { ip saddr limit rate over 1000/second burst 2000 packets } counter drop
+			udp dport 54 update @nets { ip saddr and 255.255.255.0 limit rate over 10/second burst 20 packets } drop
 			tcp flags & (syn | ack) == syn add @both { ip saddr . tcp dport limit rate over 5/second } drop comment "opens"
-			meta l4proto icmpv6 meter six size 1024 { ip6 saddr and ffff:ffff:ffff:ffff:: limit rate over 5/second } drop
-			udp dport 1000-2000 limit rate over 10 mbytes/second drop
+			meta l4proto esp meter six size 1024 { ip6 saddr limit rate over 5/second } drop
+			udp dport 1000-2000 limit rate over 100/second burst 9 packets drop
 			meta l4proto sctp jump more
 		}
 		chain more {
@@ -75,10 +75,10 @@ test_nft() {
 		rule 192.0.2.1 allow
 		rule 198.51.100.0/24 allow
 		rule any udp dport 53 src 0.0.0.0/0 limit 1000/second burst 2000
-		rule any udp dport 54 src 0.0.0.0/0 limit 1mibyte/second burst 1536kibyte per source/24
+		rule any udp dport 54 src 0.0.0.0/0 limit 10/second burst 20 per source/24
 		rule any tcp src 0.0.0.0/0 syn limit 5/second burst 5 per source+dport
-		rule any icmp6 src ::/0 limit 5/second burst 5
-		rule any udp dport 1000-2000 limit 10mibyte/second burst 10mibyte per rule
+		rule any esp src ::/0 limit 5/second burst 5 per source/32,128
+		rule any udp dport 1000-2000 limit 100/second burst 9 per rule
 		rule any sctp limit 400/minute burst 10 per rule
 		END
 	)" nft -j list ruleset
@@ -90,13 +90,13 @@ test_comment() { grep -q '# inet filter input handle [0-9]*: opens$' "$TMP/polic
 test_nft_of_iptables() {
 	in_ns B nft flush ruleset && add INPUT -m hashlimit --hashlimit-above 9/sec --hashlimit-name x -j DROP || return
 	in_ns B nft -j list ruleset >"$TMP/printed"
-	expect_status 1 "$TOP/scripts/import" "$TMP/printed" 2>"$TMP/said" && grep -q 'give what iptables-save prints' "$TMP/said"
+	expect_status 1 "$TOP/scripts/import" --host "$TMP/printed" 2>"$TMP/said" && grep -q 'give what iptables-save prints' "$TMP/said"
 }
 
 test_in_force() {
 	veth_pair C D && rl D attach veth-D && in_ns B nft flush ruleset &&
 		add INPUT -p udp -m hashlimit --hashlimit-above 10/hour --hashlimit-mode srcip --hashlimit-name y -j DROP &&
-		in_ns B iptables-save | "$TOP/scripts/import" | rl D apply - &&
+		in_ns B iptables-save | "$TOP/scripts/import" --host | rl D apply - &&
 		is "$(rl D show)" 'rule 0.0.0.0/0 udp limit 10/hour burst 5'
 }
 

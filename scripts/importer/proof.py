@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Whether a policy means what the chains of a firewall mean: both are asked about one packet of every
+kind that any of their matches tells apart. Where a match has words that a policy lacks, either answer is
+reckoned with. What is carried means the same only if, for each packet,
+
+- a deny: the firewall drops it for certain, and no limit has counted it before;
+- a limit: it is the first thing that may drop or count the packet, and no other that is carried counts it;
+- neither: no limit that is carried counts it."""
+import collections
+import functools
+import itertools
+
+from .model import ESTABLISHED, Left
+
+Packet = collections.namedtuple("Packet", "family proto src dst sport dport syn")
+Event = collections.namedtuple("Event", "step cause")  # cause: the step that makes it uncertain, or None
+WITH_PORTS = (6, 17, 132)
+OTHER_PROTOCOL = 253
+MOST = 1_500_000  # matches that are asked: some seconds
+
+
+@functools.lru_cache(maxsize=None)
+def bounds(network):
+    return network.version, int(network.network_address), int(network.broadcast_address)
+
+
+def in_network(network, family, address):
+    if network is None:
+        return True
+    version, first, last = bounds(network)
+    return version == family and first <= address <= last
+
+
+def in_ports(ports, port):
+    return not ports or port is not None and ports[0] <= port <= ports[1]
+
+
+def holds(match, p):
+    return (match.family in (None, p.family) and match.proto in (None, p.proto) and (p.syn or not match.syn) and
+            in_ports(match.dport, p.dport) and in_ports(match.sport, p.sport) and
+            in_network(match.src, p.family, p.src) and in_network(match.dst, p.family, p.dst))
+
+
+def hits(step, p):
+    """True, False, or None: perhaps. A SYN is taken to be of no connection that is known."""
+    found = False
+    for match in step.matches:
+        if holds(match, p) and not (p.syn and match.other and set(match.other) == {ESTABLISHED}):
+            if not match.other:
+                return True
+            found = None
+    return found
+
+
+# ---- kinds of packets
+
+def starts(ranges):
+    """The first of every stretch that no range tells apart."""
+    return sorted({0}.union(*({first, last + 1} for first, last in ranges)))
+
+
+def addresses(networks, family):
+    ranges = [bounds(n)[1:] for n in networks if n is not None and n.version == family]
+    return [a for a in starts(ranges) if a < 1 << (32 if family == 4 else 128)]
+
+
+def ports_and_syn(proto, matches):
+    if proto not in WITH_PORTS:
+        return [(None, None, False)]
+    sides = [[p for p in starts([r for m in matches for r in [getattr(m, side)] if r]) if p < 65536]
+             for side in ("sport", "dport")]
+    syn = (False, True) if proto == 6 else (False,)
+    return [(None, None, False), *itertools.product(*sides, syn)]  # the first: a later fragment
+
+
+def packets(matches):
+    count = 0
+    for family in (4, 6):
+        of_family = [m for m in matches if m.family in (None, family)]
+        for src in addresses([m.src for m in of_family], family) if of_family else ():
+            near = [m for m in of_family if in_network(m.src, family, src)]
+            for proto in {1, 6, 17, 58, OTHER_PROTOCOL, *(m.proto for m in near if m.proto is not None)}:
+                alike = [m for m in near if m.proto in (None, proto)]
+                for dst in addresses([m.dst for m in alike], family):
+                    for sport, dport, syn in ports_and_syn(proto, alike):
+                        count += 1
+                        if count * len(matches) > MOST:
+                            raise Left("tells too many kinds of packets apart to be compared with a policy: convert a "
+                                       "part of it")
+                        yield Packet(family, proto, src, dst, sport, dport, syn)
+
+
+# ---- what the firewall does
+
+def excess_kept(step, behind, p):
+    """The step that may keep what exceeds a limit that accepts from being dropped; None: it is dropped."""
+    for other in behind:
+        hit = hits(other, p)
+        if other.verdict == "drop" and hit:
+            return None
+        if hit is not False and other.verdict != "drop":
+            return other
+    return step
+
+
+def events(chains, p):
+    """The drops and the limits that a packet may meet, in their order."""
+    found, dead = [], None
+    for chain in chains:
+        past = None
+        for n, step in enumerate(chain.steps):
+            hit = hits(step, p)
+            if hit is False:
+                continue
+            cause = past or dead or (step if hit is None else None)
+            if step.limit or step.verdict == "drop":
+                kept = excess_kept(step, chain.steps[n + 1:], p) if step.verdict == "within" else None
+                found.append(Event(step, cause or kept))
+                if step.verdict == "within" and hit and not kept:
+                    break
+            if step.verdict == "drop" and hit:
+                if not cause:
+                    return found
+                dead = dead or step
+                break
+            if step.verdict == "accept" and hit:
+                break
+            if step.verdict in ("accept", "leave", "unknown", "within"):
+                past = past or step
+            if step.verdict in ("drop", "unknown"):
+                dead = dead or step
+    return found
+
+
+def first_before(chains, step, p):
+    """What keeps a packet from a step, or may."""
+    for chain in chains:
+        mine = step in chain.steps
+        for other in chain.steps:
+            if other is step:
+                return None
+            if (mine and other.verdict != "drop" or other.limit or other.verdict in ("drop", "unknown")) and \
+                    hits(other, p) is not False:
+                return other
+    return None
+
+
+def spared(chains, step, p):
+    """The step before it that accepts what is established, which a SYN is taken not to be."""
+    for chain in chains:
+        if step in chain.steps and p.syn:
+            for other in itertools.takewhile(lambda other: other is not step, chain.steps):
+                if any(set(m.other) == {ESTABLISHED} and holds(m, p) for m in other.matches):
+                    return other
+    return None
+
+
+# ---- what the policy does
+
+def decide(rules, p):
+    """allow, deny, limit or pass, and the rules that say so: the longest prefix with a rule that holds."""
+    held = [r for r in rules if holds(r.match, p)]
+    longest = max((r.length for r in held), default=None)
+    held = [r for r in held if r.length == longest]
+    for verdict in ("allow", "deny", "limit"):
+        acting = [r for r in held if r.verdict == verdict]
+        if acting:
+            return verdict, acting
+    return "pass", []
+
+
+def drops_surely(found):
+    for event in found:
+        if event.step.limit:
+            return False
+        if not event.cause:
+            return True
+    return False
+
+
+def wrong(rules, found, p):
+    """(step whose rules have to go, what it stumbles over) or None."""
+    verdict, acting = decide(rules, p)
+    if verdict == "deny":
+        return None if drops_surely(found) else (acting[0].step, None)
+    carried = {id(r.step) for r in rules if r.verdict == "limit"}
+    counting = [e.step for e in found if id(e.step) in carried]
+    if verdict == "limit":
+        for rule in acting:
+            if not found or found[0].step is not rule.step:
+                return rule.step, found[0].step if found and not found[0].cause else None
+            if found[0].cause:
+                return rule.step, found[0].cause
+        others = [s for s in counting if s is not acting[0].step]
+        return (others[0], acting[0].step) if others else None
+    if counting:
+        return (acting[0].step, None) if acting else (counting[0], None)
+    return None
