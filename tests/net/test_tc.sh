@@ -196,9 +196,20 @@ crash_points() {
 		END { print points }' "$TMP/calls"
 }
 
-# Whatever was left, the next attach works, and detach leaves nothing.
+# Whatever was left, the next attach works, and detach leaves nothing. Calls have other numbers when
+# tests beside this one come and go, for attach looks at all programs of the machine: then once more.
 test_crash() {
-	local point points killed=0
+	local killed=0
+	for _ in 1 2 3; do
+		crash_everywhere || return
+		[[ $killed -lt 4 ]] || return 0
+	done
+	return 1
+}
+
+crash_everywhere() {
+	local point points
+	killed=0
 	crash_at 0 && rl B detach veth-B && read -ra points <<<"$(crash_points)" || return
 	for point in "${points[@]}"; do
 		crash_at "$point" && rl B detach veth-B || killed=$((killed + 1))
@@ -206,7 +217,7 @@ test_crash() {
 		has nothing expect_status 1 rl A detach lo || return # clears up what is of nobody
 		attach_egress && rl B detach veth-B && traceless || _say "after $point" || return
 	done
-	echo "$killed of ${#points[@]} killed" && [[ $killed -ge 4 ]]
+	echo "$killed of ${#points[@]} killed"
 }
 
 # ---- marks, and what is not linear
