@@ -288,7 +288,7 @@ static const struct contest_row rows[] = {
 	{"sliding window, one lags", "sliding-window 50/10us slots 10", 50, 400, 500},
 	{"sliding window, 2 slots, one lags", "sliding-window 5/2us slots 2", 50, 400, 500},
 	{"sliding window, 16 slots, one lags", "sliding-window 50/16us slots 16", 80, 400, 500},
-	{"sliding window, bytes", "sliding-window 40000byte/10us slots 5", 300, 900, 1000},
+	{"sliding window, bytes", "sliding-window 20000byte/10us slots 5", 300, 900, 1000},
 	{"sliding log, together", "sliding-log 1/100ns", 10, 50, 0},
 	{"sliding log", "sliding-log 50/5us", 40, 1000, 0},
 	{"sliding log, one lags", "sliding-log 50/5us", 40, 1000, 3000},
