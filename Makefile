@@ -31,7 +31,18 @@ PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis libcap
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
 HARDEN   := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fPIE
-INCLUDES := -Iinclude -Iuser -Ibpf -Ibuild -Itests
+INCLUDES := -Iinclude -Ibpf -Ibuild -Itests
+# The folders of user/. Each is compiled with the include paths of what it may use and no others, so
+# that a layer cannot include one above it. `make lint` shows them (scripts/layers.py).
+LAYERS   := base policy compile kernel fleet watch cli
+within   = $(patsubst %/,-iquote %,$(sort $(dir $(wildcard user/$(1)/*.[ch] user/$(1)/*/*.[ch]))))
+below_base    := base
+below_policy  := $(below_base) policy
+below_compile := $(below_policy) compile
+below_kernel  := $(below_compile) kernel
+below_fleet   := $(below_kernel) fleet
+below_watch   := $(below_kernel) watch
+below_cli     := $(LAYERS)
 LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lbpf -ljson-c -lpcap \
 	    -lmicrohttpd -lncursesw -ltinfo -lhiredis -lcap) \
 	    -lelf -lm -lz
@@ -49,8 +60,11 @@ skeletons = $(patsubst %.bpf.c,build/%.skel.h,$(notdir $(1)))
 programs  = $(patsubst %.c,build/%,$(wildcard tests/$(1)/test_*.c))
 
 BENCH_C   := $(filter-out %.bpf.c,$(wildcard tests/bench/*.c))
-COMMAND_O := $(call objects,$(wildcard user/*.c))
-SHARED_O  := $(filter-out build/user/main.o,$(COMMAND_O))
+COMMAND_C := $(wildcard user/*/*.c user/*/*/*.c)
+COMMAND_O := $(call objects,$(COMMAND_C))
+CLI_O     := $(filter-out build/user/cli/main.o,$(filter build/user/cli/%,$(COMMAND_O)))
+LIBRARY_O := $(filter-out build/user/cli/%,$(COMMAND_O))
+ARCHIVES  := build/cli.a build/librlctl.a
 COMMAND_S := $(call skeletons,$(wildcard bpf/*.bpf.c))
 BENCH_S   := $(call skeletons,$(wildcard tests/bench/*.bpf.c))
 TESTS     := $(call programs,unit) $(call programs,prog)
@@ -70,22 +84,25 @@ all: build/rlctl
 tests: $(TESTS) $(SANE_TESTS) $(FUZZERS)
 benches: $(BENCHES)
 
-build/rlctl: $(COMMAND_O)
+build/rlctl: build/user/cli/main.o $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $^ $(LIBS)
 
-# An archive, so that a test or bench tool takes from the command only what it calls.
-build/shared.a: $(SHARED_O)
+# What is below user/cli, and the rest of the command: archives, so that a test or bench tool takes only
+# what it calls. Two files of one name are both in: hence q.
+build/librlctl.a: $(LIBRARY_O)
+build/cli.a: $(CLI_O)
+$(ARCHIVES) $(ARCHIVES:build/%=build/sane/%):
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
-$(TESTS): %: %.o build/shared.a
+$(TESTS): %: %.o $(ARCHIVES)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $(filter %.o,$^) build/shared.a $(LIBS) -lcmocka
+	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS) -lcmocka
 
-$(BENCHES): build/%: build/tests/bench/%.o $(BENCH_O) build/shared.a
+$(BENCHES): build/%: build/tests/bench/%.o $(BENCH_O) $(ARCHIVES)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $(filter %.o,$^) build/shared.a $(LIBS)
+	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS)
 
 # Files beside the tests that are no test themselves are helpers of all tests of that folder.
 helpers = $(call objects,$(filter-out tests/$(1)/test_% %.bpf.c,$(wildcard tests/$(1)/*.c)))
@@ -97,31 +114,31 @@ $(call programs,prog): $(call helpers,prog)
 # take from the command, so that it can stand in for the kernel.
 SANE     := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 SANE_C   := -Wno-gnu -DSANITIZED -O1 -gline-tables-only -fno-omit-frame-pointer $(SANE)
-SANE_O   := $(SHARED_O:build/%=build/sane/%)
+SANE_A   := $(ARCHIVES:build/%=build/sane/%)
 
+LAYER_FLAGS = $(foreach l,$(or $(below_$(word 2,$(subst /, ,$<))),$(LAYERS)),$(call within,$(l)))
 build/sane/%.o: %.c build/.flags | build/.deps build/.deps-tests $(COMMAND_S)
 	$(call say,SANE,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(USER_FLAGS) $(SANE_C) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
+	$(Q)$(CLANG) $(USER_FLAGS) $(LAYER_FLAGS) $(SANE_C) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
 
-build/sane/shared.a: $(SANE_O)
-	$(call say,AR,$@)
-	$(Q)rm -f $@ && $(AR) rcs $@ $^
+build/sane/librlctl.a: $(LIBRARY_O:build/%=build/sane/%)
+build/sane/cli.a: $(CLI_O:build/%=build/sane/%)
 
-$(SANE_TESTS): %: %.o build/sane/shared.a
+$(SANE_TESTS): %: %.o $(SANE_A)
 	$(call say,LD,$@)
-	$(Q)$(CLANG) $(SANE) -o $@ $(filter %.o,$^) build/sane/shared.a $(LIBS) -lcmocka
+	$(Q)$(CLANG) $(SANE) -o $@ $(filter %.o,$^) $(SANE_A) $(LIBS) -lcmocka
 $(SANE_TESTS): $(patsubst build/%,build/sane/%,$(call helpers,unit))
 
-$(FUZZERS): build/fuzz/%: build/sane/tests/fuzz/%.o build/sane/shared.a
+$(FUZZERS): build/fuzz/%: build/sane/tests/fuzz/%.o $(SANE_A)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(SANE) -fsanitize=fuzzer -o $@ $(filter %.o,$^) build/sane/shared.a $(LIBS)
+	$(Q)$(CLANG) $(SANE) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(SANE_A) $(LIBS)
 
 build/%.o: %.c build/.flags | build/.deps $(COMMAND_S)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(USER_CFLAGS) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(USER_CFLAGS) $(LAYER_FLAGS) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
 
 $(call objects,$(wildcard tests/*/*.c)): | build/.deps-tests $(BENCH_S)
 
@@ -152,7 +169,7 @@ build/.version: NOW = $(VERSION)
 build/.flags build/.version: FORCE | build/.deps
 	@echo '$(NOW)' | cmp -s - $@ || echo '$(NOW)' >$@
 
-VERSIONED_C := $(shell grep -lsw RLCTL_VERSION user/*.c)
+VERSIONED_C := $(shell grep -lsw RLCTL_VERSION $(COMMAND_C))
 VERSIONED_O := $(VERSIONED_C:%.c=build/%.o) $(VERSIONED_C:%.c=build/sane/%.o)
 $(VERSIONED_O): build/.version
 $(VERSIONED_O): VERSION_FLAG = -DRLCTL_VERSION='"$(VERSION)"'
@@ -181,7 +198,7 @@ UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's,\([ =]\)/etc/rlct
 
 install: all
 	install -D -m 755 build/rlctl $(DESTDIR)$(SBINDIR)/rlctl
-	for page in $(wildcard user/*.[58]); do \
+	for page in $(wildcard user/man/*.[58]); do \
 		install -D -m 644 $$page $(DESTDIR)$(MANDIR)/man$${page##*.}/$${page##*/} || exit 1; done
 	build/rlctl completion bash | install -D -m 644 /dev/stdin $(DESTDIR)$(BASHDIR)/rlctl
 	build/rlctl completion zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(ZSHDIR)/_rlctl
@@ -192,7 +209,7 @@ install: all
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/rlctl $(DESTDIR)$(BASHDIR)/rlctl $(DESTDIR)$(ZSHDIR)/_rlctl
-	rm -f $(foreach s,5 8,$(patsubst user/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard user/*.$(s))))
+	rm -f $(foreach s,5 8,$(patsubst user/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard user/man/*.$(s))))
 	rm -f $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(DESTDIR)$(SYSCONFDIR)/rlctl/example.policy
 
 deb rpm:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a member of a fleet may let through of a limit that all members share. The agent (user/
- * fleet_agent.c) moves quotas; packets never wait for it.
+ * user/fleet/agent.c) moves quotas; packets never wait for it.
  *
  * A key has a bucket as in algorithm/gcra.h, but on a clock of its own that counts what the key has
  * earned: grains, not nanoseconds. That clock is the limit's (the part of its rate that every

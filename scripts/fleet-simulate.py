@@ -4,7 +4,7 @@
 is split without asking, and the skew of the load, without machines: fleet-simulate.py [SVG] prints a
 table and draws docs/fleet.svg.
 
-The model is that of user/fleet_lease.c and user/fleet_scripts.c: members ask once in an interval for
+The model is that of user/fleet/lease.c and user/fleet/scripts.c: members ask once in an interval for
 1.25 times what their packets wanted, Redis splits 95 % of the limit, reserves before it grants and
 takes back only what is said to be free; the other 5 % is split without asking. The load is
 1.5 times the limit. `skew` 0: every member has as much of it; 1: one member has it all. Every two

@@ -12,7 +12,10 @@ mapfile -t c_files < <(find include bpf user tests -name '*.[ch]' ! -name 'vmlin
 mapfile -t host_files < <(printf '%s\n' "${c_files[@]}" | grep -E '^(user|tests)/.*\.c$' | grep -v '\.bpf\.c$')
 mapfile -t scripts < <(find scripts tests debian -name '*.sh' -o -name '*.prerm' -o -name '*.postrm' | sort &&
 	echo .ci/run)
-INCLUDES='-Iinclude -Iuser -Ibpf -Itests -Ibuild -isystem /usr/include/json-c'
+mapfile -t user_includes < <(find user -name '*.h' -printf '-I%h\n' | sort -u)
+mapfile -t user_files < <(find user -name '*.c' | sort)
+INCLUDES='-Iinclude -Ibpf -Itests -Ibuild -isystem /usr/include/json-c'
+INCLUDES+=$(find user -name '*.h' -printf ' -iquote %h\n' | sort -u | tr -d '\n')
 failed=0
 
 run() { # NAME CMD…
@@ -34,7 +37,7 @@ lint_cppcheck() {
 		-D_GNU_SOURCE -DRLCTL_VERSION='""' -D__x86_64__ \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' \
 		'-DDECLARE_LIBXDP_OPTS(type,name,...)=struct type name' \
-		-Iinclude -Iuser -Ibpf -Itests -j "$(nproc)" "${host_files[@]}"
+		-Iinclude -Ibpf -Itests "${user_includes[@]}" -j "$(nproc)" "${host_files[@]}"
 }
 
 # The analyzer and what finds bugs; no opinions on style, layout or strcmp() as a condition, and no
@@ -87,10 +90,11 @@ export -f quiet shellcheck_one tidy_one analyze_one
 
 [[ ${#c_files[@]} -eq 0 ]] || run clang-format clang-format --dry-run -Werror "${c_files[@]}"
 run shellcheck each shellcheck_one "${scripts[@]}"
-run mandoc mandoc -Tlint -Wwarning user/*.[58]
+run mandoc mandoc -Tlint -Wwarning user/man/*.[58]
 if [[ ${#host_files[@]} -gt 0 ]]; then
 	run cppcheck lint_cppcheck
 	run clang-tidy each tidy_one "${host_files[@]}"
-	run analyzer each analyze_one user/*.c
+	run analyzer each analyze_one "${user_files[@]}"
+	run layers ./scripts/layers.py
 fi
 exit "$failed"

@@ -3,21 +3,25 @@
  * says what a packet is. A verdict's line is checked against the packet it is of. The first byte
  * of the input says whether sums, JSON or verdicts are asked for.
  */
-#include "fuzz.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "packet.h"
-
-#include "capture.h"
+#include "captured.h"
 #include "cmd.h"
-#include "kernel.h"
+#include "fuzz.h"
+#include "instance.h"
+#include "output.h"
+#include "packet.h"
+#include "parser.h"
+#include "policy.h"
+#include "stats.h"
 #include "units.h"
 
 #define POLICY "rule any limit 10/second\n"
 
-const struct verb verbs[] = {{0}}; /* none but the one that is called here */
+static const struct verb no_verb = {0};
+const struct verb *verbs = &no_verb; /* none but the one that is called here */
 
 /* ---- in the kernel's place */
 

@@ -6,11 +6,14 @@
  * The first byte says in how large pieces the rest is sent, and whether the client closes behind
  * it; one that neither finishes nor closes has to be sent away by the clock.
  */
-#include "fuzz.h"
-
-#include "cmd_exporter.c" /* NOLINT(bugprone-suspicious-include): its functions are static */
 
 #include <sys/un.h>
+
+#include "cmd_exporter.c" /* NOLINT(bugprone-suspicious-include): its functions are static */
+#include "fuzz.h"
+#include "instance.h"
+#include "prometheus.h"
+#include "units.h"
 
 #define CLOSES     0x80
 #define ANSWER_MAX 65536

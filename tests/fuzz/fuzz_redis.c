@@ -6,7 +6,6 @@
  *
  * The first byte says how many keys are asked for, and whether there is a password.
  */
-#include "fuzz.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,8 +14,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "fleet_internal.h"
+#include "cmd.h"
+#include "fleet.h"
+#include "fleet_maps.h"
+#include "fuzz.h"
+#include "redis.h"
 #include "units.h"
+#include "url.h"
 
 #define KEYS      7
 #define PASSWORD  0x80

@@ -12,7 +12,7 @@ declare -A NUMBER=([CHOWN]=0 [DAC_OVERRIDE]=1 [DAC_READ_SEARCH]=2 [NET_BIND_SERV
 row() {
 	awk -F ' Ta ' -v verb="$1" -v column="$2" '/^\.Ss Capabilities/ { here = 1 }
 		here && $1 == ".It Cm " verb { print $column; found = 1; exit } END { exit !found }' \
-		"$TOP/user/rlctl.8" | sed 's/^-$//'
+		"$TOP/user/man/rlctl.8" | sed 's/^-$//'
 }
 
 # with CAPABILITIES CMD…: in B, as root that has no others.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The program under test and its maps; policies go in through kernel_policy.c, as on a device. */
+/* The program under test and its maps; policies go in through user/kernel/policy_write.c, as on a
+ * device. */
 #include "bed.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel_internal.h"
+#include "object.h"
 #include "pieces.h"
 #include "rlctl.skel.h"
 #include "units.h"

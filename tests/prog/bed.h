@@ -11,7 +11,10 @@
 
 #include <cmocka.h>
 
-#include "kernel.h"
+#include "instance.h"
+#include "policy_write.h"
+#include "source.h"
+#include "stats.h"
 #include "shape.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What rig.h says; policies go in through kernel_policy.c, as on a device. */
+/* What rig.h says; policies go in through user/kernel/policy_write.c, as on a device. */
 #include "rig.h"
 
 #include <errno.h>

@@ -7,7 +7,13 @@
 
 #include "algorithm/hot_hash.h"
 #include "bed.h"
-#include "kernel_internal.h"
+#include "hot_table.h"
+#include "bans.h"
+#include "compile.h"
+#include "instance.h"
+#include "map_in_map.h"
+#include "object.h"
+#include "slots.h"
 
 struct rig_options {
 	uint32_t sources;   /* 0: 4096 */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Loads the program with a table of the test's choice; policies go in through kernel_policy.c. */
+/* Loads the program with a table of the test's choice; policies go in through
+ * user/kernel/policy_write.c. */
 #include "stand.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel_internal.h"
+#include "object.h"
 #include "rlctl.skel.h"
 #include "units.h"
 

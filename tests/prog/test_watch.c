@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Watching (bpf/watch.h, user/kernel_watch.c) on the real program, on no device, with a clock that
+/* Watching (bpf/watch.h, user/kernel/watch.c) on the real program, on no device, with a clock that
  * stands until it is set: what samples say, that their weights add up to the packets that there
  * were, that the budget holds, that sources get the share they have, filters, places, expiry.
  */
@@ -14,7 +14,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "kernel_watch.h"
+#include "watch.h"
 #include "pieces.h"
 #include "rlctl.skel.h"
 #include "stand.h"

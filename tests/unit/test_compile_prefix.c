@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One prefix changes in place: maps that are written as kernel_prefix.c writes them hold, after
- * every change, the policy that a whole compilation of the same rules holds; and nothing that is in
- * force is overwritten on the way.
+/* One prefix changes in place: maps that are written as user/kernel/prefix_write.c writes them
+ * hold, after every change, the policy that a whole compilation of the same rules holds; and
+ * nothing that is in force is overwritten on the way.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -12,7 +12,10 @@
 
 #include <cmocka.h>
 
+#include "compile.h"
 #include "compile_helpers.h"
+#include "parser.h"
+#include "policy.h"
 #include "policy_helpers.h"
 #include "units.h"
 

@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 #include "algorithm/fleet_clock.h"
-#include "fleet_internal.h"
+#include "fleet.h"
+#include "policy.h"
 #include "policy_helpers.h"
 #include "random.h"
 #include "units.h"

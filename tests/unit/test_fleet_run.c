@@ -22,8 +22,13 @@
 
 #include "algorithm/fixed_window.h"
 #include "algorithm/fleet_take.h"
-#include "fleet_internal.h"
+#include "cmd.h"
+#include "fleet.h"
+#include "fleet_maps.h"
+#include "instance.h"
+#include "policy.h"
 #include "policy_helpers.h"
+#include "redis.h"
 #include "units.h"
 
 #define MEMBERS    8
@@ -148,7 +153,7 @@ struct member {
 static struct member members[MEMBERS];
 static struct rl_window window_numbers;
 
-/* What kernel_fleet.c does in a kernel. */
+/* What user/kernel/fleet_maps.c does in a kernel. */
 uint64_t fleet_now_ns(void)
 {
 	return now_ns;
@@ -207,7 +212,7 @@ static bool packet_passes(struct member *m)
 	return passes;
 }
 
-/* As the agent's tick: fleet_policy.c and fleet_agent.c. */
+/* As the agent's tick: user/fleet/rules.c and user/fleet/agent.c. */
 static void member_tick(struct member *m)
 {
 	const struct fleet_asker asker = {&redis_link, "f", &m->maps, &m->pace};

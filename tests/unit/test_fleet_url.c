@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "fleet_url.h"
+#include "cmd.h"
+#include "url.h"
 
 struct row {
 	const char *name, *text;

@@ -5,8 +5,8 @@
 # That no word of the language is missing there is in tests/unit/test_manual_words.c.
 source "$(dirname "$0")/../lib.sh"
 
-COMMAND=$TOP/user/rlctl.8
-POLICY=$TOP/user/rlctl-policy.5
+COMMAND=$TOP/user/man/rlctl.8
+POLICY=$TOP/user/man/rlctl-policy.5
 
 check_policy() { "$RLCTL" apply --check "$1"; }
 
@@ -69,7 +69,7 @@ options() {
 
 # What rlctl-fleet.8 says of the agent is its row in the table of rlctl.8, which test_privileges.sh runs.
 test_fleet_capabilities() {
-	is "$(grep -o 'CAP_[A-Z_]*' "$TOP/user/rlctl-fleet.8" | paste -sd ' ')" \
+	is "$(grep -o 'CAP_[A-Z_]*' "$TOP/user/man/rlctl-fleet.8" | paste -sd ' ')" \
 		"$(sed -n 's/^\.It Cm fleet join Ta - Ta /CAP_/p' "$COMMAND" | sed 's/ / CAP_/g')"
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Every word of the policy language stands in user/rlctl-policy.5 as one that is typed (behind Cm):
- * one test per word. Run from the top folder.
+/* Every word of the policy language stands in user/man/rlctl-policy.5 as one that is typed (behind
+ * Cm): one test per word. Run from the top folder.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy_names.h"
-#include "units.h"
-
 #include <cmocka.h>
 
-#define PAGE      "user/rlctl-policy.5"
+#include "names.h"
+#include "units.h"
+
+#define PAGE      "user/man/rlctl-policy.5"
 #define WORDS_MAX 256
 #define PAGE_MAX  (1 << 18)
 

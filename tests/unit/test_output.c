@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h" /* before cmocka, which makes a macro of the name fail */
+#include "message.h" /* before cmocka, which makes a macro of the name fail */
+#include "output.h"
+#include "text.h"
 
 #include <cmocka.h>
 
@@ -68,7 +70,7 @@ static const struct escape_row {
 static void escape_test(void **state)
 {
 	const struct escape_row *row = *state;
-	char *text = text_escape(row->text);
+	char *text = text_shown(row->text);
 
 	assert_string_equal(text, row->escaped);
 	free(text);
@@ -176,12 +178,12 @@ static void json_test(void **state)
 	free(text);
 }
 
-static void say_much(const char *format, ...)
+static void library_says(const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	talk(format, args);
+	message_send(MESSAGE_LIBRARY, format, args);
 	va_end(args);
 }
 
@@ -195,7 +197,9 @@ static void talk_test(void **state)
 	(void)state;
 	stderr = open_memstream(&text, &size);
 	assert_non_null(stderr);
-	say_much("libbpf: '%s'\n\tfound\n", "\x1b]0;\r\x9b");
+	output_verbose = 1;
+
+	library_says("libbpf: '%s'\n\tfound\n", "\x1b]0;\r\x9b");
 	fclose(stderr);
 	stderr = terminal;
 	assert_string_equal(text, "libbpf: '\\x1b]0;\\x0d\\x9b'\n\tfound\n");
@@ -300,6 +304,7 @@ static void add(const char *name, void (*run)(void **state), const void *row)
 
 int main(void)
 {
+	output_begin();
 	ADD_ROWS(numbers, number_test);
 	ADD_ROWS(escapes, escape_test);
 	ADD_ROWS(jsons, json_test);

@@ -13,7 +13,7 @@
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 
-#include "refusal.h"
+#include "unsupported.h"
 #include "rlctl.skel.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Numbers, sizes and times as text. */
+
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "units.h"
+
+int byte_escape(char out[5], char c)
+{
+	if (!is_printable(c))
+		return snprintf(out, 5, "\\x%02x", (unsigned char)c);
+	out[0] = c;
+	out[1] = '\0';
+	return 1;
+}
+
+char *text_escape(const char *text)
+{
+	char *out = malloc(strlen(text) * 4 + 1), *at = out;
+
+	for (; out && *text; text++)
+		at += byte_escape(at, *text);
+	if (out)
+		*at = '\0';
+	return out;
+}
+
+void number_print(char buf[NUMBER_TEXT_MAX], uint64_t n)
+{
+	char digits[NUMBER_TEXT_MAX];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+
+	for (int i = 0; i < len; i++) {
+		*buf++ = digits[i];
+		if (i + 1 < len && (len - i) % 3 == 1)
+			*buf++ = ',';
+	}
+	*buf = '\0';
+}
+
+void size_print(char buf[NUMBER_TEXT_MAX], uint64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+	size_t unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64 " B", bytes);
+		return;
+	}
+	for (; bytes >= 1024 * 1024 && unit < 3; unit++)
+		bytes /= 1024;
+	snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64 ".%" PRIu64 " %s", bytes / 1024,
+		 bytes % 1024 * 10 / 1024, units[unit]);
+}
+
+void time_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns, bool local)
+{
+	time_t seconds = (time_t)(realtime_ns / NS_PER_SECOND);
+	char zone[8];
+	struct tm tm;
+	size_t len;
+
+	if (!local) {
+		gmtime_r(&seconds, &tm);
+		strftime(buf, NUMBER_TEXT_MAX, "%FT%TZ", &tm);
+		return;
+	}
+	localtime_r(&seconds, &tm);
+	len = strftime(buf, NUMBER_TEXT_MAX, "%FT%T", &tm);
+	strftime(zone, sizeof(zone), "%z", &tm); /* +hhmm */
+	snprintf(buf + len, NUMBER_TEXT_MAX - len, "%.3s:%s", zone, zone + 3);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Verbs, options and what a verb is handed. A new option is a row of COMMAND_OPTIONS here, a new
+ * verb a row of verbs[] in main.c and a file cmd_VERB.c.
+ */
+#ifndef RLCTL_CMD_H
+#define RLCTL_CMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach.h"
+#include "instance.h"
+#include "policy.h"
+
+/* Every option of every verb: X(NAME, "long", letter or 0, argument or NULL, "what it says").
+ * Words joined by | are the only arguments there are, the first has number 0; [X] may be left out.
+ */
+#define COMMAND_OPTIONS(X)                                                                    \
+	X(INTERFACE, "interface", 'i', "DEV", "the device; not needed while one is attached") \
+	X(HOOK, "hook", 0, "xdp|ingress|egress", "the hook of the device; attach: xdp")       \
+	X(JSON, "json", 'j', NULL, "data as one JSON document")                               \
+	X(NETNS, "netns", 'n', "NAME", "act in this network namespace")                       \
+	X(BPFFS, "bpffs", 0, "DIR", "the bpffs that holds the pins; " BPFFS_DEFAULT)          \
+	X(QUIET, "quiet", 'q', NULL, "say nothing but errors")                                \
+	X(VERBOSE, "verbose", 'v', NULL, "say more")                                          \
+	X(VERSION, "version", 0, NULL, "print the version")                                   \
+	X(HELP, "help", 'h', NULL, "print this help")                                         \
+	X(MODE, "mode", 0, "auto|native|generic", "auto falls back to tc, and says so")       \
+	X(BY, "by", 0, "source|dest", "the address that prefixes mean; dest at egress")       \
+	X(POLICY, "policy", 0, "FILE", "the policy to start with; - is standard input")       \
+	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; hot")                       \
+	X(SOURCES, "sources", 0, "N", "how many states are kept at most; 262144")             \
+	X(PREFIXES, "prefixes", 0, "N", "how many prefixes a policy may have; 262144")        \
+	X(BANS, "bans", 0, "N", "how many bans may be in force at once; 65536")               \
+	X(LOG_DEPTH, "log-depth", 0, "N", "the largest N of a sliding-log; 1024")             \
+	X(FQ, "fq", 0, NULL, "egress: put the qdisc fq there, for leaky-bucket")              \
+	X(GROUP, "group", 0, "GROUP", "whose members may read it: show, stats, status, ...")  \
+	X(OR_APPLY, "or-apply", 0, NULL, "where attached already, only apply the policy")     \
+	X(REPLACE, "replace", 0, NULL, "swap the program for this build's; the rest stays")   \
+	X(CHECK, "check", 0, NULL, "only look for errors; needs no privilege")                \
+	X(TRY, "try", 0, "DURATION", "undo it unless it is confirmed within that time")       \
+	X(YES, "yes", 'y', NULL, "do not ask where it may lock you out")                      \
+	X(WATCH, "watch", 0, "[S]", "again every S seconds, with rates; 1")                   \
+	X(PROMETHEUS, "prometheus", 0, NULL, "in Prometheus' text format")                    \
+	X(LISTEN, "listen", 0, "ADDRESS:PORT", "where to serve; 127.0.0.1:9754")              \
+	X(VERDICTS, "verdicts", 0, NULL, "a line for every packet instead of sums")           \
+	X(PASSED, "passed", 0, NULL, "packets that pass as well")                             \
+	X(RATE, "rate", 0, "N", "packets shown a second at most; 100")                        \
+	X(PREFIX, "prefix", 0, "PREFIX", "only packets from or to these addresses")           \
+	X(REASON, "reason", 0, "REASONS", "only these, apart by commas: over,banned")         \
+	X(RULE, "rule", 0, "RULE", "only packets that this rule decided; words in quotes")    \
+	X(WRITE, "write", 'w', "FILE", "a capture of them instead; - is standard output")     \
+	X(PACKETS, "count", 0, "N", "end after so many packets")                              \
+	X(SECONDS, "seconds", 0, "S", "end after so many seconds")                            \
+	X(ONCE, "once", 0, NULL, "one picture as plain text")                                 \
+	X(REDIS, "redis", 0, "URL", "where the fleet meets; @FILE holds the URL")             \
+	X(NAME, "name", 0, "FLEET", "the fleet's name")                                       \
+	X(NODE, "node", 0, "NAME", "this member's name; HOST:DEV")                            \
+	X(INTERVAL, "interval", 0, "TIME", "how often quotas move; 50ms")
+#define COMMAND_OPTION_ENUM(name, ...) OPTION_##name,
+enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };
+
+#define OPTION_BIT(name) (1ull << OPTION_##name)
+/* What every verb that acts takes, and what those take that act on an instance. */
+#define OPTIONS_COMMON                                                                  \
+	(OPTION_BIT(JSON) | OPTION_BIT(NETNS) | OPTION_BIT(BPFFS) | OPTION_BIT(QUIET) | \
+	 OPTION_BIT(VERBOSE) | OPTION_BIT(VERSION) | OPTION_BIT(HELP))
+#define OPTIONS_INSTANCE (OPTIONS_COMMON | OPTION_BIT(INTERFACE) | OPTION_BIT(HOOK))
+
+/* What a verb is handed. Words have been counted, and choices and device names been checked. */
+struct command {
+	const struct verb *verb;
+	struct target target;
+	char **words; /* behind the verb, without the device */
+	int word_count;
+	const char *arguments[OPTION_COUNT]; /* NULL: not given; "" where there is none */
+	int choices[OPTION_COUNT];           /* for arguments A|B|C: which; 0 when not given */
+	unsigned int hooks;                  /* bits: every --hook that was given */
+};
+
+/* Whether the first word behind the verb is a device. */
+enum device_word { DEVICE_NO, DEVICE_MAY, DEVICE_MUST };
+
+struct verb {
+	const char *name;  /* "attach", or "rule add" */
+	const char *words; /* as the usage shows them */
+	const char *summary;
+	const char *more; /* of its help, or NULL */
+	uint64_t options; /* OPTION_BITs */
+	enum device_word device;
+	bool hooks;          /* --hook may be given several times */
+	uint32_t needs;      /* PRIVILEGE_BITs: without one of them it is refused */
+	uint32_t uses;       /* what it keeps besides, where it is there */
+	uint64_t needs_none; /* OPTION_BITs: with one of these it needs nothing */
+	int words_min, words_max;
+	bool hidden;                               /* for programs: not in the usage */
+	int (*run)(const struct command *command); /* 0, below 0: failed, WRONG_WORDS */
+};
+
+#define WRONG_WORDS 2
+
+/* All verbs; set by main.c, which has the table. Ends with one that has no name. */
+extern const struct verb *verbs;
+
+int cmd_attach(const struct command *command);
+int cmd_detach(const struct command *command);
+int cmd_status(const struct command *command);
+int cmd_rule_add(const struct command *command);
+int cmd_rule_del(const struct command *command);
+int cmd_rule_get(const struct command *command);
+int cmd_rule_list(const struct command *command);
+int cmd_rule_flush(const struct command *command);
+int cmd_apply(const struct command *command);
+int cmd_confirm(const struct command *command);
+int cmd_doctor(const struct command *command);
+int cmd_show(const struct command *command);
+int cmd_stats(const struct command *command);
+int cmd_exporter(const struct command *command);
+int cmd_simulate(const struct command *command);
+int cmd_monitor(const struct command *command);
+int cmd_top(const struct command *command);
+int cmd_source_show(const struct command *command);
+int cmd_source_forgive(const struct command *command);
+int cmd_complete(const struct command *command);
+int cmd_completion(const struct command *command);
+
+/* attach --replace, with what else was asked for. 0, -1 or WRONG_WORDS. */
+int attach_replace(const struct command *command,
+		   const struct attach_options *asked); /* cmd_replace.c */
+
+/* ---- cmd_try.c */
+
+/* The time of --try, 0 where it is not given. 0 or WRONG_WORDS. */
+int try_take(const struct command *command, uint64_t *out_ns);
+
+/* Puts `next` in force on an instance that is open for writing, and takes it back unless it is
+ * confirmed in time. The writers' lock is given away meanwhile. 0: confirmed. */
+int policy_try(struct instance *instance, struct policy *next, const char *file,
+	       uint64_t duration_ns);
+
+/* As instance_attach, and detaches unless it is confirmed in time. 0: confirmed. */
+int limiter_try(const struct target *target, const struct attach_options *options,
+		struct policy *policy, const struct policy_context *text, uint64_t duration_ns);
+
+int cmd_fleet_join(const struct command *command);
+int cmd_fleet_status(const struct command *command);
+int cmd_fleet_leave(const struct command *command);
+
+/* No instance is what the target names: that is 0 and a note where it names no device, else -1 and
+ * what is to do about it. */
+int nothing_attached(const struct target *target); /* cmd_status.c */
+
+/* ---- options.c, verb.c: the words of a command line */
+
+struct option_row {
+	const char *name;
+	char letter;
+	const char *argument;
+	const char *help;
+};
+extern const struct option_row option_rows[OPTION_COUNT];
+
+/* Takes options and words apart; the verb is not looked at. 0 or WRONG_WORDS. May be called again.
+ */
+int command_parse(int argc, char **argv, struct command *out);
+
+/* Finds the verb and checks that everything else goes with it. 0 or WRONG_WORDS. */
+int command_resolve(struct command *command);
+
+/* The verb of these words and how many of them name it; NULL when there is none. */
+const struct verb *verb_find(char *const *words, int count, int *used);
+
+/* The option of that long name, of which only the first `len` bytes are looked at, or of that
+ * letter; -1 when there is none. */
+int option_by_name(const char *name, size_t len);
+int option_by_letter(char letter);
+
+/* Says that there is no such verb, and which is near. WRONG_WORDS. */
+int verb_unknown(char *const *words, int count);
+
+/* Whether the verb's name begins with this whole word. */
+bool verb_begins(const struct verb *verb, const char *word);
+
+static inline bool option_given(const struct command *command, enum option_id option)
+{
+	return command->arguments[option];
+}
+
+/* The option's number, 1..max, or `usual` when it is not given. 0 or WRONG_WORDS. */
+int option_number(const struct command *command, enum option_id option, uint32_t max,
+		  uint32_t usual, uint32_t *out);
+
+/* fail(), then WRONG_WORDS */
+int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The words joined by single blanks behind `first`; to be freed. */
+char *words_join(const char *first, char *const *words, int count);
+
+/* ---- cmd_help.c */
+
+void usage_print(FILE *file);
+/* Help for the verbs that the words name, or the usage where there are none. 0 or WRONG_WORDS. */
+int help_print(char *const *words, int count);
+int cmd_help(const struct command *command);
+
+/* ---- policy_file.c: policies that stand in files */
+
+struct policy_file {
+	const char *name; /* as messages show it */
+	char *text;
+	size_t size;
+};
+
+/* The whole file; "-" is standard input. 0 or -1; says what went wrong. */
+int policy_file_read(const char *path, struct policy_file *out);
+void policy_file_clear(struct policy_file *file);
+
+/* Its rules. 0 or -1; says what went wrong and where, and which rule replaces which. */
+int policy_file_parse(const struct policy_file *file, const struct policy_context *ctx,
+		      struct policy *out);
+
+/* The same in another context, without telling again which rule replaces which. */
+int policy_file_parse_again(const struct policy_file *file, const struct policy_context *ctx,
+			    struct policy *out);
+
+/* note("FILE:LINE: warning: TEXT"); `file` may be NULL, and a rule without a line has no place. */
+void warning_note(const struct rule *rule, const char *text, void *file);
+
+/* What is seldom meant in a policy that is about to be put in force. */
+void policy_warnings_note(const char *file, const struct policy *policy,
+			  const struct policy_context *ctx);
+
+/* Whether a new instance of that capacity could hold the policy. 0 or -1; says why not. */
+int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,
+		      uint32_t prefixes, uint32_t rules, struct policy *policy);
+
+#endif

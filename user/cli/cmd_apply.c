@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl apply: a whole policy in force at once, with --try on trial, with --check only looked at.
+ * The file is read before the instance is locked, so that a slow pipe keeps nobody waiting.
+ */
+#include <limits.h>
+#include <net/if.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "guard.h"
+#include "instance.h"
+#include "message.h"
+#include "mode.h"
+#include "object.h"
+#include "open.h"
+#include "output.h"
+#include "policy.h"
+#include "policy_write.h"
+
+static void say_count(const struct policy *policy)
+{
+	if (output_verbose)
+		note("%zu rule%s", policy->count, policy->count == 1 ? "" : "s");
+}
+
+/* ---- --check ---- */
+
+struct check {
+	const struct policy_file *file;
+	struct policy *policy;
+	struct policy_context ctx;
+	bool found; /* an instance that could be asked */
+};
+
+static int check_against(struct instance *instance, void *arg)
+{
+	struct check *check = arg;
+	int rc;
+
+	instance_context(instance, &check->ctx);
+	check->found = true;
+	rc = policy_file_parse(check->file, &check->ctx, check->policy);
+	return rc ? rc : instance_policy_check(instance, check->policy, check->file->name);
+}
+
+/* Whether there may be instances that this user may look at; if not nobody is to complain. */
+static bool may_look(const struct target *target)
+{
+	char path[PATH_MAX];
+
+	return snprintf(path, sizeof(path), "%s/rlctl", target->bpffs) < (int)sizeof(path) &&
+	       !access(path, R_OK | X_OK);
+}
+
+static int check_alone(const struct target *target, struct check *check)
+{
+	bool by_dest = target->hook == RL_HOOK_EGRESS;
+	struct policy_context *ctx = &check->ctx;
+	int rc = 0;
+
+	*ctx = (struct policy_context){.mtu = 1500,
+				       .by_dest = by_dest,
+				       .tc = target->hook > RL_HOOK_XDP,
+				       .leaving = target->hook == RL_HOOK_EGRESS};
+	if (target->device && if_nametoindex(target->device))
+		rc = device_context(target, by_dest, ctx);
+	if (!rc)
+		rc = policy_file_parse(check->file, ctx, check->policy);
+	return rc ? rc
+		  : policy_file_check(check->file, ctx, PREFIXES_DEFAULT, RULES_DEFAULT,
+				      check->policy);
+}
+
+/* By the instance on the device where one is named and can be looked at, else by the device, else
+ * by the defaults. */
+static int check_file(const struct target *target, const struct policy_file *file,
+		      struct policy *policy)
+{
+	struct check check = {.file = file, .policy = policy};
+	int rc = 0;
+
+	if (target->device && may_look(target))
+		rc = instance_for_each(target, check_against, &check);
+	if (!rc && !check.found)
+		rc = check_alone(target, &check);
+	if (!rc)
+		policy_warnings_note(file->name, policy, &check.ctx);
+	return rc;
+}
+
+/* ---- for good, or on trial ---- */
+
+struct apply {
+	const struct target *target;
+	const struct policy_file *file;
+	struct guard guard;
+	uint64_t try_ns; /* 0: for good */
+};
+
+static int policy_guard(struct apply *apply, const struct instance *instance,
+			const struct policy *next, const struct policy_context *ctx)
+{
+	struct policy current = {0};
+	int rc;
+
+	if (!apply->guard.wanted)
+		return 0;
+	rc = instance_policy_read(instance, &current);
+	if (!rc)
+		rc = guard_pass(&apply->guard, &current, next, ctx);
+	policy_clear(&current);
+	return rc;
+}
+
+static int policy_put_in_force(const struct apply *apply, struct instance *instance,
+			       struct policy *policy)
+{
+	if (apply->try_ns)
+		return policy_try(instance, policy, apply->file->name, apply->try_ns);
+	return instance_policy_write(instance, policy, true, apply->file->name);
+}
+
+/* 0, below 0, or GUARD_ASKS. */
+static int apply_file(struct apply *apply, struct policy *policy)
+{
+	struct policy_context ctx;
+	struct instance instance;
+	int rc = instance_open(apply->target, true, &instance);
+
+	if (rc)
+		return rc;
+	policy_clear(policy);
+	instance_context(&instance, &ctx);
+	rc = policy_file_parse(apply->file, &ctx, policy);
+	if (!rc)
+		rc = policy_guard(apply, &instance, policy, &ctx);
+	if (!rc)
+		policy_warnings_note(apply->file->name, policy, &ctx);
+	if (!rc)
+		rc = policy_put_in_force(apply, &instance, policy);
+	instance_close(&instance);
+	return rc;
+}
+
+static int apply_guarded(struct apply *apply, struct policy *policy)
+{
+	int rc = apply_file(apply, policy);
+
+	if (rc != GUARD_ASKS)
+		return rc;
+	rc = guard_ask(&apply->guard);
+	return rc ? rc : apply_file(apply, policy);
+}
+
+int cmd_apply(const struct command *command)
+{
+	struct apply apply = {.target = &command->target};
+	struct policy policy = {0};
+	struct policy_file file;
+	int rc = try_take(command, &apply.try_ns);
+
+	if (!rc && apply.try_ns && option_given(command, OPTION_CHECK))
+		return wrong("--check and --try: one only looks, the other acts: leave one out");
+	if (!rc)
+		rc = policy_file_read(command->words[0], &file);
+	if (rc)
+		return rc;
+	apply.file = &file;
+	guard_start(&apply.guard, apply.try_ns || option_given(command, OPTION_YES));
+	rc = option_given(command, OPTION_CHECK) ? check_file(&command->target, &file, &policy)
+						 : apply_guarded(&apply, &policy);
+	if (!rc)
+		say_count(&policy);
+	policy_clear(&policy);
+	policy_file_clear(&file);
+	return rc;
+}

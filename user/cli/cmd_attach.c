@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl attach: everything that can be wrong with the words and the policy is found before the
+ * device is touched; but for `over mark` under --mode auto, which hangs on the mode that comes of
+ * it.
+ */
+
+#include <grp.h>
+#include <string.h>
+
+#include "attach.h"
+#include "cmd.h"
+#include "group.h"
+#include "guard.h"
+#include "instance.h"
+#include "message.h"
+#include "mode.h"
+#include "object.h"
+#include "open.h"
+#include "policy.h"
+#include "units.h"
+
+#define CAPACITY_MAX 16777216u
+
+/* Numbers of the choices in COMMAND_OPTIONS that are named here. */
+enum { BY_DEST = 1 };
+
+_Static_assert(ATTACH_AUTO == 0 && ATTACH_NATIVE == 1 && ATTACH_GENERIC == 2, "--mode");
+_Static_assert(RL_TABLE_HOT == 0 && RL_TABLE_LRU == 1 && RL_TABLE_CPU == 2, "--table");
+_Static_assert(RL_HOOK_XDP == 0 && RL_HOOK_INGRESS == 1 && RL_HOOK_EGRESS == 2, "--hook");
+
+/* The ring of a sliding log is indexed by a mask. */
+static uint32_t power_of_two(uint32_t least)
+{
+	uint32_t power = 2;
+
+	while (power < least)
+		power *= 2;
+	return power;
+}
+
+/* By its name or its number. */
+static int group_option(const struct command *command, struct attach_options *out)
+{
+	const char *word = command->arguments[OPTION_GROUP];
+	const struct group *group;
+	uint64_t number;
+
+	out->has_group = word;
+	if (!word)
+		return 0;
+	group = getgrnam(word);
+	if (group)
+		out->group = group->gr_gid;
+	else if (number_parse(word, 0, UINT32_MAX - 1, &number))
+		return wrong("--group '%s': no such group: write a name that `getent group` lists, "
+			     "or a number",
+			     word);
+	else
+		out->group = (gid_t)number;
+	return 0;
+}
+
+static int options_take(const struct command *command, struct attach_options *out)
+{
+	int rc = group_option(command, out);
+
+	if (rc)
+		return rc;
+
+	out->mode = command->choices[OPTION_MODE];
+	out->fq = option_given(command, OPTION_FQ);
+	out->table = command->choices[OPTION_TABLE];
+	rc = option_number(command, OPTION_SOURCES, CAPACITY_MAX, SOURCES_DEFAULT, &out->sources);
+	if (!rc)
+		rc = option_number(command, OPTION_PREFIXES, CAPACITY_MAX, PREFIXES_DEFAULT,
+				   &out->prefixes);
+	out->rules = option_given(command, OPTION_PREFIXES) ? out->prefixes : RULES_DEFAULT;
+	if (!rc)
+		rc = option_number(command, OPTION_BANS, CAPACITY_MAX, BANS_DEFAULT, &out->bans);
+	if (!rc)
+		rc = option_number(command, OPTION_LOG_DEPTH, RL_SLIDING_LOG_MAX,
+				   RL_SLIDING_LOG_MAX, &out->log_depth);
+	if (!rc)
+		out->log_depth = power_of_two(out->log_depth);
+	return rc;
+}
+
+/* Options that only one hook has. */
+static int hooks_check(const struct command *command, unsigned int hooks)
+{
+	if (option_given(command, OPTION_MODE) && !(hooks & 1u << RL_HOOK_XDP))
+		return wrong("attach: --mode is of --hook xdp: leave it out");
+	if (option_given(command, OPTION_FQ) && !(hooks & 1u << RL_HOOK_EGRESS))
+		return wrong("attach: --fq is of --hook egress: leave it out or add that");
+	return 0;
+}
+
+static int try_check(const struct command *command, unsigned int hooks)
+{
+	uint64_t duration_ns;
+
+	if (!option_given(command, OPTION_TRY))
+		return 0;
+	if (option_given(command, OPTION_REPLACE))
+		return wrong("attach: --replace leaves nothing to go back to: leave --try out");
+	if (hooks & (hooks - 1))
+		return wrong("attach: --try is of one --hook: attach one after the other");
+	return try_take(command, &duration_ns);
+}
+
+/* ---- one instance for each hook */
+
+struct plan {
+	struct target target;
+	struct attach_options options;
+	struct policy_context ctx;
+	const struct policy_file *file; /* NULL: no policy */
+	struct policy policy;
+	uint64_t try_ns; /* 0: for good */
+	bool wanted;
+};
+
+static int policy_guard(const struct command *command, const struct plan *plan)
+{
+	struct guard guard;
+	int rc;
+
+	guard_start(&guard, plan->try_ns || option_given(command, OPTION_YES));
+	rc = guard_pass(&guard, NULL, &plan->policy, &plan->ctx);
+	return rc == GUARD_ASKS ? guard_ask(&guard) : rc;
+}
+
+static int policy_take(struct plan *plan)
+{
+	int rc = policy_file_parse(plan->file, &plan->ctx, &plan->policy);
+
+	return rc ? rc
+		  : policy_file_check(plan->file, &plan->ctx, plan->options.prefixes,
+				      plan->options.rules, &plan->policy);
+}
+
+/* Merged packets want larger bursts where none is written. */
+static int policy_take_again(struct plan *plan)
+{
+	policy_clear(&plan->policy);
+	return plan->file ? policy_file_parse_again(plan->file, &plan->ctx, &plan->policy) : 0;
+}
+
+static int context_take(struct plan *plan)
+{
+	enum attach_mode *mode = &plan->options.mode;
+	int rc = attach_mode_choose(&plan->target, mode);
+
+	if (!rc)
+		rc = device_context(&plan->target, plan->options.by_dest, &plan->ctx);
+	plan->ctx.may_be_tc = *mode == ATTACH_AUTO;
+	plan->ctx.generic = *mode == ATTACH_GENERIC;
+	return rc;
+}
+
+static int plan_make(const struct command *command, const struct attach_options *options,
+		     enum rl_hook hook, const struct policy_file *file, struct plan *out)
+{
+	out->target = command->target;
+	out->target.hook = hook;
+	out->options = *options;
+	out->options.by_dest = option_given(command, OPTION_BY)
+				       ? command->choices[OPTION_BY] == BY_DEST
+				       : hook == RL_HOOK_EGRESS;
+	out->options.fq = options->fq && hook == RL_HOOK_EGRESS;
+	out->file = file;
+	out->wanted = true;
+	if (try_take(command, &out->try_ns))
+		return WRONG_WORDS;
+	if (context_take(out))
+		return -1;
+	if (file && policy_take(out))
+		return -1;
+	return policy_guard(command, out);
+}
+
+static int plan_put(struct plan *plan)
+{
+	if (plan->try_ns)
+		return limiter_try(&plan->target, &plan->options, &plan->policy, &plan->ctx,
+				   plan->try_ns);
+	return instance_attach(&plan->target, &plan->options, &plan->policy, &plan->ctx);
+}
+
+static int plan_attach(struct plan *plan)
+{
+	int rc = plan_put(plan);
+
+	if (rc != ATTACH_FALLS_BACK)
+		return rc;
+	plan->options.mode = ATTACH_TC;
+	plan->ctx.tc = true;
+	rc = policy_take_again(plan);
+	return rc ? rc : plan_put(plan);
+}
+
+/* All or none. */
+static int plans_attach(struct plan *plans)
+{
+	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++) {
+		struct plan *plan = &plans[hook];
+
+		if (!plan->wanted)
+			continue;
+		if (!plan_attach(plan))
+			continue;
+		while (--hook >= RL_HOOK_XDP)
+			if (plans[hook].wanted)
+				instance_detach(&plans[hook].target);
+		return -1;
+	}
+	return 0;
+}
+
+/* Once, though a policy may be for several hooks. */
+static void plans_warn(const struct plan *plans, const struct policy_file *file)
+{
+	int hook = RL_HOOK_XDP;
+
+	while (hook < RL_HOOK_EGRESS && !plans[hook].wanted)
+		hook++;
+	if (file)
+		policy_warnings_note(file->name, &plans[hook].policy, &plans[hook].ctx);
+}
+
+static int hooks_attach(const struct command *command, const struct attach_options *options,
+			unsigned int hooks, const struct policy_file *file)
+{
+	struct plan plans[RL_HOOK_EGRESS + 1] = {0};
+	int rc = 0;
+
+	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++)
+		if (hooks & 1u << hook)
+			rc = plan_make(command, options, hook, file, &plans[hook]);
+	if (!rc) {
+		plans_warn(plans, file);
+		rc = plans_attach(plans);
+	}
+	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++)
+		policy_clear(&plans[hook].policy);
+	return rc;
+}
+
+/* ---- --or-apply: what a service's start is to do */
+
+struct found {
+	const struct attach_options *options;
+	unsigned int wanted, hooks; /* as bits */
+};
+
+/* The group is the only option that one which stays can be given. */
+static int found_add(struct instance *instance, void *arg)
+{
+	struct found *found = arg;
+	unsigned int hook = 1u << instance->info.hook;
+
+	found->hooks |= hook;
+	if (!found->options->has_group || !(found->wanted & hook))
+		return 0;
+	return instance_group_set(instance, found->options->group);
+}
+
+/* The instance keeps its state and its options; it gets the policy, if one is named. */
+static int policy_apply(const struct command *command, enum rl_hook hook)
+{
+	char *words[] = {(char *)command->arguments[OPTION_POLICY]};
+	struct command apply = *command;
+	int rc;
+
+	apply.target.hook = hook;
+	apply.words = words;
+	apply.word_count = 1;
+	rc = words[0] ? cmd_apply(&apply) : 0;
+	if (!rc)
+		note("%s: attached already, and stays as it is%s", apply.target.device,
+		     words[0] ? "; the policy was applied" : "");
+	return rc;
+}
+
+/* Takes from *hooks those that are attached already. */
+static int found_apply(const struct command *command, const struct attach_options *options,
+		       unsigned int *hooks)
+{
+	const char *path = command->arguments[OPTION_POLICY];
+	struct target any = {
+		.bpffs = command->target.bpffs, .device = command->target.device, .hook = -1};
+	struct found there = {.options = options, .wanted = *hooks};
+	int rc = instance_for_each(&any, found_add, &there);
+	unsigned int found = there.hooks & *hooks;
+
+	if (found && *hooks & (*hooks - 1) && path && !strcmp(path, "-"))
+		return wrong("attach: standard input can be read only once: name a file for "
+			     "--policy, or one --hook");
+	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++)
+		if (found & 1u << hook)
+			rc = policy_apply(command, hook);
+	*hooks &= ~found;
+	return rc;
+}
+
+int cmd_attach(const struct command *command)
+{
+	unsigned int hooks = command->hooks ? command->hooks : 1u << RL_HOOK_XDP;
+	const char *path = command->arguments[OPTION_POLICY];
+	struct attach_options options = {0};
+	struct policy_file file;
+	int rc = options_take(command, &options);
+
+	if (!rc)
+		rc = hooks_check(command, hooks);
+	if (!rc)
+		rc = try_check(command, hooks);
+	if (!rc && option_given(command, OPTION_REPLACE))
+		return attach_replace(command, &options);
+	if (!rc && option_given(command, OPTION_OR_APPLY))
+		rc = found_apply(command, &options, &hooks);
+	if (rc || !hooks)
+		return rc;
+	if (path && policy_file_read(path, &file))
+		return -1;
+	rc = hooks_attach(command, &options, hooks, path ? &file : NULL);
+	if (path)
+		policy_file_clear(&file);
+	return rc;
+}

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl complete -- WORD…: what may stand in place of the last word, one on a line, with a tab and
+ * what it means behind it; "<files>" where it is a file. For shells, through `rlctl completion`.
+ * Nothing here knows the language: verbs, options and what they take come from their tables, and
+ * whether a word may stand in a rule is asked of the parser.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "cmd_rule.h"
+#include "hook_names.h"
+#include "instance.h"
+#include "names.h"
+#include "netns.h"
+#include "open.h"
+#include "policy.h"
+#include "units.h"
+
+#define OFFERED_MAX 32768 /* bytes of words: more help nobody */
+#define WORD_MAX    256
+
+/* A command line that is being written. */
+struct completion {
+	struct command command; /* what stands before the word: its verb and words behind that */
+	const char *before;     /* "--hook=" where the word is the rest, else "" */
+	int before_len;
+	const char *word;          /* what is to be completed */
+	char offered[OFFERED_MAX]; /* a line for each word, behind an empty one */
+	size_t offered_len;
+};
+
+/* Whether the word is new; it is remembered while there is room. */
+static bool offered_add(struct completion *c, const char *text)
+{
+	size_t left = sizeof(c->offered) - c->offered_len;
+	char line[WORD_MAX];
+	int len = snprintf(line, sizeof(line), "\n%s\n", text);
+
+	if (len >= (int)sizeof(line) || strstr(c->offered, line) || (size_t)len > left)
+		return false;
+	memcpy(c->offered + c->offered_len - 1, line, len + 1);
+	c->offered_len += len - 1;
+	return true;
+}
+
+/* A device may have any name; shells show words as they are, to a terminal. */
+static bool is_printable(const char *text)
+{
+	while (*text > ' ' && *text <= '~')
+		text++;
+	return !*text;
+}
+
+/* Once, if it begins as the word does, and if it can be shown. */
+static void offer(struct completion *c, const char *text, const char *meaning)
+{
+	if (strncmp(text, c->word, strlen(c->word)) || !is_printable(text))
+		return;
+	if (!offered_add(c, text))
+		return;
+	printf("%.*s%s%s%s\n", c->before_len, c->before, text, meaning ? "\t" : "",
+	       meaning ? meaning : "");
+}
+
+/* ---- what arguments stand for ---- */
+
+static void offer_files(struct completion *c)
+{
+	(void)c;
+	puts("<files>");
+}
+
+static void offer_namespaces(struct completion *c)
+{
+	DIR *dir = opendir("/run/netns");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			offer(c, entry->d_name, NULL);
+	if (dir)
+		closedir(dir);
+}
+
+static void offer_all_devices(struct completion *c)
+{
+	struct if_nameindex *devices = if_nameindex();
+
+	for (struct if_nameindex *device = devices; device && device->if_name; device++)
+		offer(c, device->if_name, NULL);
+	if (devices)
+		if_freenameindex(devices);
+}
+
+static int offer_instance(struct instance *instance, void *arg)
+{
+	offer(arg, instance->device, hook_name(instance->info.hook));
+	return 0;
+}
+
+/* To attach, any device; else those that have an instance, if that can be seen. */
+static void offer_devices(struct completion *c)
+{
+	const struct verb *verb = c->command.verb;
+	struct target any = {.bpffs = c->command.target.bpffs, .hook = -1};
+	size_t before = c->offered_len;
+
+	if (!verb || verb->run != cmd_attach)
+		instance_for_each(&any, offer_instance, c);
+	if (c->offered_len == before)
+		offer_all_devices(c);
+}
+
+static void offer_verbs(struct completion *c, char *const *words, int count)
+{
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		const char *second = strchr(verb->name, ' ');
+		char first[WORD_MAX];
+
+		snprintf(first, sizeof(first), "%.*s", (int)strcspn(verb->name, " "), verb->name);
+		if (verb->hidden)
+			continue;
+		if (!count)
+			offer(c, first, second ? NULL : verb->summary);
+		else if (count == 1 && second && !strcmp(first, words[0]))
+			offer(c, second + 1, verb->summary);
+	}
+}
+
+static void offer_help(struct completion *c)
+{
+	offer_verbs(c, c->command.words, c->command.word_count);
+}
+
+/* ---- rules ---- */
+
+static void offer_addresses(struct completion *c)
+{
+	struct session session;
+	char text[PREFIX_TEXT_MAX];
+
+	if (session_read(&c->command, &session))
+		return;
+	policy_for_each (&session.policy, rule) {
+		if (rule->kind != PREFIX_ADDR)
+			continue;
+		prefix_print(text, sizeof(text), rule->addr, 128);
+		offer(c, text, NULL);
+	}
+	session_close(&session);
+}
+
+/* The word behind `count` words of a line, if these are how it begins. `line` is cut up. */
+static const char *word_behind(char *line, char *const *words, int count)
+{
+	char *rest = line, *word = strsep(&rest, " ");
+
+	for (int i = 0; i < count && word; i++) {
+		if (strcmp(word, words[i]))
+			return NULL;
+		word = strsep(&rest, " ");
+	}
+	return word;
+}
+
+/* Words of the rules that are there. */
+static void offer_present(struct completion *c)
+{
+	struct session session;
+	char line[RULE_TEXT_MAX];
+
+	if (session_read(&c->command, &session))
+		return;
+	policy_for_each (&session.policy, rule) {
+		const char *word;
+
+		rule_words(line, rule, &session.ctx);
+		word = word_behind(line, c->command.words, c->command.word_count);
+		if (word)
+			offer(c, word, NULL);
+	}
+	session_close(&session);
+}
+
+/* A word behind `line` is right where the parser is content with it: with the whole, or where it
+ * asks for more behind it. */
+static void offer_if_parsed(struct completion *c, const char *line,
+			    const struct policy_context *ctx, const char *word)
+{
+	char *const words[] = {(char *)word};
+	char *longer = words_join(line, words, 1);
+	struct policy_error err = {0};
+	struct rule rule;
+	bool found;
+
+	if (!statement_parse(longer, ctx, &rule, &found, &err) || err.column > strlen(longer))
+		offer(c, word, NULL);
+	free(longer);
+}
+
+/* Numbers with what may be behind them: a unit, or the rest of a rate. */
+static void offer_quantities(struct completion *c, const char *line,
+			     const struct policy_context *ctx)
+{
+	static const char *const ends[] = {"/second", "/minute", "/hour", "/day", "pps", "kbit",
+					   "mbit",    "gbit",    "s",     "min",  "h",   "d"};
+	int digits = (int)strspn(c->word, "0123456789");
+	char word[WORD_MAX];
+
+	for (size_t i = 0; digits && i < sizeof(ends) / sizeof(ends[0]); i++) {
+		snprintf(word, sizeof(word), "%.*s%s", digits, c->word, ends[i]);
+		offer_if_parsed(c, line, ctx, word);
+	}
+}
+
+/* How a rule for the instance is parsed, or for any where none can be asked. */
+static void context_ask(const struct completion *c, struct policy_context *out)
+{
+	const struct target *target = &c->command.target;
+	struct instance instance;
+
+	*out = (struct policy_context){.mtu = 1500,
+				       .by_dest = target->hook == RL_HOOK_EGRESS,
+				       .tc = target->hook > RL_HOOK_XDP,
+				       .leaving = target->hook == RL_HOOK_EGRESS};
+	if (instance_open(target, false, &instance))
+		return;
+	instance_context(&instance, out);
+	instance_close(&instance);
+}
+
+/* Words that the parser takes behind those that are there. */
+static void offer_language(struct completion *c)
+{
+	char *line = words_join("rule", c->command.words, c->command.word_count);
+	struct policy_context ctx;
+	const char *word;
+
+	context_ask(c, &ctx);
+	for (size_t i = 0; (word = policy_word(i)); i++)
+		offer_if_parsed(c, line, &ctx, word);
+	offer_quantities(c, line, &ctx);
+	free(line);
+}
+
+static void offer_rule(struct completion *c)
+{
+	bool is_new = c->command.verb->run == cmd_rule_add;
+
+	if (is_new)
+		offer_language(c);
+	if (!is_new || !c->command.word_count)
+		offer_present(c);
+}
+
+/* ---- where the word stands ---- */
+
+/* What the words in capitals of the tables stand for. */
+static const struct kind {
+	const char *name;
+	void (*offer)(struct completion *c);
+} kinds[] = {
+	{"DEV", offer_devices},       {"FILE", offer_files}, {"POLICY", offer_files},
+	{"PCAP", offer_files},        {"DIR", offer_files},  {"NAME", offer_namespaces},
+	{"ADDRESS", offer_addresses}, {"VERB", offer_help},  {"PREFIX", offer_rule},
+};
+
+/* "xdp|ingress|egress" as it stands, "FILE|-" and "[DEV]" by the name that is in them. */
+static void offer_argument(struct completion *c, const char *text, size_t len)
+{
+	size_t skip = strspn(text, "["), name = strcspn(text + skip, "|] ");
+	char word[WORD_MAX];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strlen(kinds[i].name) == name && !memcmp(kinds[i].name, text + skip, name)) {
+			kinds[i].offer(c);
+			return;
+		}
+	if (!memchr(text, '|', len))
+		return;
+	for (const char *at = text; at < text + len; at += strcspn(at, "| ") + 1) {
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, "| "), at);
+		offer(c, word, NULL);
+	}
+}
+
+static void offer_options(struct completion *c)
+{
+	uint64_t options = c->command.verb ? c->command.verb->options : OPTIONS_INSTANCE;
+	char word[WORD_MAX];
+
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		if (!(options & 1ull << i) || c->command.arguments[i])
+			continue;
+		snprintf(word, sizeof(word), "--%s", option_rows[i].name);
+		offer(c, word, option_rows[i].help);
+	}
+}
+
+/* Behind the verb: the word of its usage that has the same place, or the one that goes on. */
+static void offer_word(struct completion *c)
+{
+	const struct verb *verb = c->command.verb;
+	const char *text = verb->words;
+
+	if (verb->device != DEVICE_NO && c->command.target.device)
+		return;
+	for (int i = 0; i < c->command.word_count && verb->words_max >= 0; i++) {
+		text += strcspn(text, " ");
+		text += strspn(text, " ");
+	}
+	offer_argument(c, text, strcspn(text, " "));
+}
+
+static void complete(struct completion *c, int option)
+{
+	if (option >= 0)
+		offer_argument(c, option_rows[option].argument,
+			       strlen(option_rows[option].argument));
+	else if (c->word[0] == '-')
+		offer_options(c);
+	else if (c->command.verb)
+		offer_word(c);
+	else
+		offer_verbs(c, c->command.words, c->command.word_count);
+}
+
+/* ---- what stands before the word ---- */
+
+static bool needs_argument(int option)
+{
+	return option >= 0 && option_rows[option].argument &&
+	       option_rows[option].argument[0] != '[';
+}
+
+/* The option whose argument comes behind this word: --hook, -i, -ji. -1: none does. */
+static int option_pending(const char *word)
+{
+	int option = -1;
+
+	if (word[0] != '-' || !word[1])
+		return -1;
+	if (word[1] == '-')
+		option = option_by_name(word + 2, strlen(word + 2));
+	else
+		for (const char *at = word + 1; *at && !needs_argument(option); at++) {
+			option = option_by_letter(*at);
+			if (needs_argument(option) && at[1])
+				return -1;
+		}
+	return needs_argument(option) ? option : -1;
+}
+
+/* The option of --hook=WORD; the word is what stands behind it. */
+static int option_open(struct completion *c, char *word)
+{
+	char *equals = strchr(word, '=');
+	int option;
+
+	if (strncmp(word, "--", 2) || !equals)
+		return -1;
+	option = option_by_name(word + 2, equals - word - 2);
+	if (option < 0 || !option_rows[option].argument)
+		return -1;
+	c->word = equals + 1;
+	c->before = word;
+	c->before_len = (int)(equals + 1 - word);
+	return option;
+}
+
+/* The words before, taken apart like a command line, whose name is our verb, which stands before
+ * them; its verb where there is one. 0 or WRONG_WORDS. */
+static int words_take(struct completion *c, char **words, int count)
+{
+	int used = 0, rc;
+
+	words[count] = NULL;
+	rc = command_parse(count + 1, words - 1, &c->command);
+	if (rc)
+		return rc;
+	if (c->command.word_count)
+		c->command.verb = verb_find(c->command.words, c->command.word_count, &used);
+	c->command.words += used;
+	c->command.word_count -= used;
+	if (c->command.verb && c->command.verb->device != DEVICE_NO && c->command.word_count)
+		c->command.target.device = c->command.words[0];
+	return 0;
+}
+
+int cmd_complete(const struct command *command)
+{
+	struct completion c = {.before = "", .word = "", .offered = "\n", .offered_len = 1};
+	int count = command->word_count, option = -1;
+	const char *netns;
+
+	if (count) {
+		c.word = command->words[--count];
+		option = option_open(&c, command->words[count]);
+	}
+	if (option < 0 && count) {
+		option = option_pending(command->words[count - 1]);
+		count -= option >= 0;
+	}
+	if (words_take(&c, command->words, count))
+		return 0;
+	netns = c.command.arguments[OPTION_NETNS];
+	if (!netns || !netns_enter(netns))
+		complete(&c, option);
+	return 0;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl confirm: what is on trial stays. Where several are it is said which one is meant. */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "instance.h"
+#include "message.h"
+#include "open.h"
+#include "trial.h"
+#include "trial_record.h"
+
+struct trials {
+	size_t count;
+	char device[IF_NAMESIZE]; /* of the last one */
+	enum rl_hook hook;
+};
+
+static int visit(struct instance *instance, void *arg)
+{
+	struct trials *trials = arg;
+	struct trial_left left;
+	int ret = instance_trial_left(instance, &left);
+
+	if (ret == -ENOENT)
+		return 0;
+	if (ret)
+		return fail("%s: whether something is on trial cannot be seen: %s",
+			    instance->device, strerror(-ret));
+	trials->count++;
+	memcpy(trials->device, instance->device, sizeof(trials->device));
+	trials->hook = instance->info.hook;
+	return 0;
+}
+
+static int keep(const struct target *target)
+{
+	struct instance instance;
+	enum trial_of of;
+	int rc = instance_open(target, true, &instance);
+
+	if (rc)
+		return rc;
+	rc = instance_trial_keep(&instance, &of);
+	if (!rc)
+		note("%s: the %s is confirmed and stays", instance.device, trial_of_name(of));
+	instance_close(&instance);
+	return rc;
+}
+
+int cmd_confirm(const struct command *command)
+{
+	struct target target = command->target;
+	struct trials trials = {0};
+	int rc = instance_for_each(&target, visit, &trials);
+
+	if (rc)
+		return rc;
+	if (!trials.count && target.device)
+		return keep(&target); /* which says what is there instead */
+	if (!trials.count)
+		return fail("nothing is on trial: there is nothing to confirm");
+	if (trials.count > 1)
+		return fail("several trials run%s%s: say which with %s",
+			    target.device ? " on " : "", target.device ? target.device : "",
+			    target.device ? "--hook HOOK" : "-i DEV");
+	target.device = trials.device;
+	target.hook = trials.hook;
+	return keep(&target);
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl monitor: samples of what is dropped, as lines or as a capture, until it is enough. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture_write.h"
+#include "captured.h"
+#include "cmd.h"
+#include "instance.h"
+#include "message.h"
+#include "names.h"
+#include "open.h"
+#include "output.h"
+#include "policy.h"
+#include "privilege.h"
+#include "rule_book.h"
+#include "sample_output.h"
+#include "terminal.h"
+#include "text.h"
+#include "units.h"
+#include "watch.h"
+
+#define RATE_USUAL  100u
+#define SECONDS_MAX 86400u
+#define WAIT_MS     500 /* the place has to be renewed each second */
+
+struct monitor {
+	struct instance instance;
+	struct rule_book book;
+	struct watch_options options;
+	struct watch *watch;
+	struct capture_writer *writer; /* NULL: lines */
+	uint64_t shown, count;         /* count: as many as are wanted */
+	uint64_t begun_ns, end_ns;
+};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* ---- which packets */
+
+static int reason_find(const char *word, size_t len)
+{
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		if (strlen(reason_rows[i].text) == len && !memcmp(reason_rows[i].text, word, len))
+			return i;
+	return -1;
+}
+
+static int reason_unknown(const char *word, size_t len)
+{
+#define REASON_WORD(name, text, passes) " " text
+	static const char names[] = RL_REASONS(REASON_WORD);
+#undef REASON_WORD
+
+	return wrong("--reason '%.*s': write one or several of these, apart by commas:%s", (int)len,
+		     word, names);
+}
+
+/* Every reason that drops, with --passed all; or those that are named. */
+static int reasons_parse(const struct command *command, uint32_t *out)
+{
+	const char *word = command->arguments[OPTION_REASON];
+	bool passed = option_given(command, OPTION_PASSED);
+
+	*out = 0;
+	for (int i = 0; !word && i < RL_REASON_COUNT; i++)
+		if (passed || !reason_rows[i].passes)
+			*out |= 1u << i;
+	while (word) {
+		size_t len = strcspn(word, ",");
+		int reason = reason_find(word, len);
+
+		if (reason < 0)
+			return reason_unknown(word, len);
+		*out |= 1u << reason;
+		word = word[len] ? word + len + 1 : NULL;
+	}
+	return 0;
+}
+
+static int prefix_option(const struct command *command, struct watch_options *out)
+{
+	const char *word = command->arguments[OPTION_PREFIX];
+	char canonical[PREFIX_TEXT_MAX] = "";
+	int ret;
+
+	if (!word)
+		return 0;
+	ret = prefix_parse(word, out->addr, &out->len, canonical);
+	if (ret && *canonical)
+		return wrong("--prefix '%s': write %s", word, canonical);
+	if (ret)
+		return wrong("--prefix '%s': write an IPv4 or IPv6 address, with /LEN for a prefix",
+			     word);
+	out->has_prefix = true;
+	return 0;
+}
+
+/* The one rule that is named. */
+static int rule_option(const struct command *command, struct monitor *m)
+{
+	const char *words = command->arguments[OPTION_RULE];
+	struct policy_error err = {0};
+	const struct rule *found;
+	struct rule selector;
+	size_t count;
+
+	m->options.slot = RL_WATCH_ANY;
+	if (!words)
+		return 0;
+	if (selector_parse(words, &m->book.ctx, &selector, &err)) {
+		fail_at("--rule", words, strlen(words), &err);
+		return WRONG_WORDS;
+	}
+	found = policy_select(&m->book.policy, &selector, &count);
+	if (!found)
+		return fail("%s: no such rule: %s (`rlctl rule list` shows which there are)",
+			    m->instance.device, words);
+	if (count > 1)
+		return fail("%s: %zu rules are named by '%s': add the action of the one that is "
+			    "meant",
+			    m->instance.device, count, words);
+	m->options.slot = found->slot;
+	return 0;
+}
+
+/* ---- packets */
+
+static int on_sample(void *arg, const struct rl_sample *sample)
+{
+	struct monitor *m = arg;
+	uint64_t time_ns = watch_realtime(m->watch, sample->time_ns);
+
+	if (m->writer)
+		capture_put(m->writer, &(struct captured){.time_ns = time_ns,
+							  .data = sample->frame,
+							  .size = sample->kept,
+							  .bytes = sample->bytes});
+	else
+		sample_print(sample, time_ns, &m->book);
+	return ++m->shown == m->count;
+}
+
+/* What is there now. 0 to go on. */
+static int drain(struct monitor *m)
+{
+	int ret = rule_book_refresh(&m->book);
+
+	if (!ret)
+		ret = watch_poll(m->watch, on_sample, m);
+	if (m->writer ? capture_flush(m->writer) : output_flush())
+		return -EIO;
+	return ret;
+}
+
+/* Until there is something to do. True: somebody asked for the end, or nobody reads any more. */
+static bool wait_ends(const struct monitor *m, int signals)
+{
+	struct pollfd fds[] = {
+		{.fd = signals, .events = POLLIN},
+		{.fd = STDOUT_FILENO},
+		{.fd = watch_fd(m->watch), .events = POLLIN},
+	};
+	uint64_t now_ns = monotonic_ns();
+	uint64_t left_ms = now_ns < m->end_ns ? (m->end_ns - now_ns) / NS_PER_MS + 1 : 0;
+
+	if (poll(fds, 3, left_ms < WAIT_MS ? (int)left_ms : WAIT_MS) < 0 && errno != EINTR)
+		return true;
+	return fds[0].revents || fds[1].revents & (POLLERR | POLLNVAL);
+}
+
+/* The device going away is an end like another. */
+static int watch_packets(struct monitor *m)
+{
+	int signals = signals_open(), ret = 0;
+	bool end = signals < 0;
+
+	m->begun_ns = monotonic_ns();
+	if (m->end_ns)
+		m->end_ns += m->begun_ns;
+	else
+		m->end_ns = UINT64_MAX;
+	while (!ret && !end && m->shown != m->count) {
+		end = wait_ends(m, signals) || monotonic_ns() >= m->end_ns;
+		ret = drain(m);
+	}
+	if (signals >= 0)
+		close(signals);
+	return ret == -ENODEV ? 0 : ret;
+}
+
+static void summary(const struct monitor *m)
+{
+	char shown[NUMBER_TEXT_MAX], dropped[NUMBER_TEXT_MAX], passed[NUMBER_TEXT_MAX];
+	char skipped[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
+	uint64_t tenths = (monotonic_ns() - m->begun_ns) / (NS_PER_SECOND / 10);
+	struct watch_figures figures;
+	uint64_t all;
+
+	if (watch_figures(m->watch, &figures))
+		return;
+	all = figures.packets[0] + figures.packets[1];
+	number_print(shown, m->shown);
+	number_print(dropped, figures.packets[0]);
+	number_print(passed, figures.packets[1]);
+	number_print(lost, figures.lost);
+	number_print(skipped, all - m->shown - figures.lost);
+	note("%s: %s packets shown in %" PRIu64 ".%" PRIu64 " s, of %s dropped and %s passed; "
+	     "%s not sampled (--rate %" PRIu32 "), %s lost (ring full)",
+	     m->instance.device, shown, tenths / 10, tenths % 10, dropped, passed, skipped,
+	     m->options.rate, lost);
+}
+
+static int monitor_run(const struct command *command, struct monitor *m)
+{
+	const char *path = command->arguments[OPTION_WRITE];
+	int ret = rule_book_refresh(&m->book);
+
+	if (!ret)
+		ret = rule_option(command, m);
+	if (!ret && path)
+		ret = capture_create(path, RL_FRAME_KEPT, !m->instance.info.raw_ip, &m->writer);
+	if (!ret)
+		ret = watch_open(&m->instance, &m->options, &m->watch);
+	if (!ret)
+		ret = privileges_drop();
+	if (!ret) {
+		ret = watch_packets(m);
+		summary(m);
+	}
+	watch_close(m->watch);
+	capture_end(m->writer);
+	return ret;
+}
+
+int cmd_monitor(const struct command *command)
+{
+	struct monitor m = {0};
+	uint32_t count, seconds;
+	int ret = option_number(command, OPTION_RATE, WATCH_RATE_MAX, RATE_USUAL, &m.options.rate);
+
+	if (!ret)
+		ret = option_number(command, OPTION_PACKETS, UINT32_MAX, 1, &count);
+	if (!ret)
+		ret = option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &seconds);
+	if (!ret)
+		ret = reasons_parse(command, &m.options.reasons);
+	if (!ret)
+		ret = prefix_option(command, &m.options);
+	if (!ret && output_json && option_given(command, OPTION_WRITE))
+		ret = wrong("monitor: --write makes a capture, --json lines: leave one out");
+	if (ret)
+		return ret;
+	m.count = option_given(command, OPTION_PACKETS) ? count : UINT64_MAX;
+	m.end_ns = option_given(command, OPTION_SECONDS) ? seconds * NS_PER_SECOND : 0;
+	ret = instance_open_shared(&command->target, &m.instance);
+	if (ret)
+		return ret;
+	rule_book_init(&m.book, &m.instance);
+	ret = monitor_run(command, &m);
+	rule_book_clear(&m.book);
+	instance_close(&m.instance);
+	return ret;
+}

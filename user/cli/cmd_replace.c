@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl attach --replace: the program of this build in the place of the one that runs. Options that
+ * want another instance than there is are refused, for it stays as it was attached.
+ */
+
+#include "attach.h"
+#include "cmd.h"
+#include "group.h"
+#include "hook_names.h"
+#include "hooks.h"
+#include "instance.h"
+#include "message.h"
+#include "mode.h"
+#include "replace.h"
+#include "stats.h"
+
+/* An option that attach takes, as it was written, and what the instance has. */
+struct kept {
+	enum option_id option;
+	bool same;
+	const char *has;
+	const char *why; /* what --replace does with it */
+};
+
+#define KEEPS  "keeps"
+#define RAISES "can only raise"
+
+static const char *source_or_dest(bool by_dest)
+{
+	return by_dest ? "dest" : "source";
+}
+
+static int contradicts(const struct instance *instance, const struct command *command,
+		       const struct kept *kept)
+{
+	const char *name = option_rows[kept->option].name;
+
+	if (!option_given(command, kept->option) || kept->same)
+		return 0;
+	return fail("%s: attached with --%s %s, which --replace %s: leave --%s out, or `rlctl "
+		    "detach %s` and attach anew",
+		    instance->device, name, kept->has, kept->why, name, instance->device);
+}
+
+static int options_check(const struct command *command, const struct attach_options *asked,
+			 const struct instance *instance)
+{
+	const struct rl_instance *info = &instance->info;
+	char sources[16], prefixes[16], log_depth[16], bans[16];
+	bool by_dest = command->choices[OPTION_BY];
+	const struct kept rows[] = {
+		{OPTION_TABLE, asked->table == info->table, table_name(info->table), KEEPS},
+		{OPTION_BY, by_dest == info->by_dest, source_or_dest(info->by_dest), KEEPS},
+		{OPTION_SOURCES, asked->sources == info->sources, sources, KEEPS},
+		{OPTION_PREFIXES, asked->prefixes >= info->prefixes, prefixes, RAISES},
+		{OPTION_LOG_DEPTH, asked->log_depth == info->log_depth, log_depth, KEEPS},
+		{OPTION_BANS, asked->bans >= info->bans, bans, RAISES},
+	};
+
+	snprintf(sources, sizeof(sources), "%u", info->sources);
+	snprintf(prefixes, sizeof(prefixes), "%u", info->prefixes);
+	snprintf(bans, sizeof(bans), "%u", info->bans);
+	snprintf(log_depth, sizeof(log_depth), "%u", info->log_depth);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (contradicts(instance, command, &rows[i]))
+			return -1;
+	return 0;
+}
+
+/* --mode auto is whatever there is. */
+static int mode_check(const struct command *command, const struct attach_options *asked,
+		      const struct instance *instance)
+{
+	struct instance_status status;
+	enum rl_mode mode = asked->mode == ATTACH_NATIVE ? RL_MODE_NATIVE : RL_MODE_GENERIC;
+
+	if (asked->mode == ATTACH_AUTO || instance->info.hook != RL_HOOK_XDP)
+		return 0;
+	if (instance_status_read(instance, &status))
+		return -1;
+	if (status.mode != RL_MODE_TC)
+		return contradicts(instance, command,
+				   &(struct kept){.option = OPTION_MODE,
+						  .same = status.mode == mode,
+						  .has = mode_name(status.mode),
+						  .why = KEEPS});
+	return fail("%s: attached in mode tc, which --replace keeps: leave --mode out, or `rlctl "
+		    "detach %s` and attach anew",
+		    instance->device, instance->device);
+}
+
+static int instance_take(const struct command *command, const struct attach_options *asked,
+			 enum rl_hook hook, struct instance *out)
+{
+	struct target target = command->target;
+	struct instance instance;
+
+	target.hook = hook;
+	if (instance_replace_open(&target, &instance))
+		return -1;
+	if (options_check(command, asked, &instance) || mode_check(command, asked, &instance)) {
+		instance_close(&instance);
+		return -1;
+	}
+	*out = instance;
+	return 0;
+}
+
+/* None is replaced unless all can be, as far as can be told beforehand. */
+static int hooks_replace(const struct command *command, const struct attach_options *asked,
+			 unsigned int hooks)
+{
+	const struct sizes wanted = {
+		.prefixes = option_given(command, OPTION_PREFIXES) ? asked->prefixes : 0,
+		.bans = option_given(command, OPTION_BANS) ? asked->bans : 0,
+	};
+	struct instance instances[RL_HOOK_EGRESS + 1];
+	int rc = 0, count = 0;
+
+	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++) {
+		if (!(hooks & 1u << hook))
+			continue;
+		rc = instance_take(command, asked, hook, &instances[count]);
+		count += !rc;
+	}
+	for (int i = 0; !rc && i < count; i++) {
+		rc = instance_replace(&instances[i], &wanted);
+		if (!rc && asked->has_group)
+			rc = instance_group_set(&instances[i], asked->group);
+	}
+	while (count--)
+		instance_close(&instances[count]);
+	return rc;
+}
+
+static int words_check(const struct command *command)
+{
+	if (option_given(command, OPTION_POLICY))
+		return wrong("attach: --replace keeps the policy: leave --policy out, and `rlctl "
+			     "apply` it afterwards");
+	if (option_given(command, OPTION_OR_APPLY))
+		return wrong("attach: --or-apply keeps the program and --replace does not: leave "
+			     "one out");
+	if (option_given(command, OPTION_FQ))
+		return wrong("attach: --replace leaves the qdisc as it is: leave --fq out");
+	return 0;
+}
+
+int attach_replace(const struct command *command, const struct attach_options *asked)
+{
+	unsigned int hooks = command->hooks;
+	int rc = words_check(command);
+
+	if (!rc && !hooks)
+		rc = instance_hooks(&command->target, &hooks);
+	if (rc)
+		return rc;
+	if (!hooks)
+		hooks = 1u << RL_HOOK_XDP; /* says that there is nothing */
+	return hooks_replace(command, asked, hooks);
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl rule add|del|get|list|flush: single rules of the policy in force. Each change reads the
+ * rules of its prefix under the writers' lock and puts the next ones in force at once.
+ */
+
+#include "cmd_rule.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "compile.h"
+#include "guard.h"
+#include "instance.h"
+#include "message.h"
+#include "open.h"
+#include "output.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "prefix_write.h"
+#include "stats_output.h"
+#include "text.h"
+#include "units.h"
+
+int session_open(const struct command *command, bool write, struct session *out)
+{
+	int rc = instance_open(&command->target, write, &out->instance);
+
+	memset(&out->policy, 0, sizeof(out->policy));
+	if (!rc)
+		instance_context(&out->instance, &out->ctx);
+	return rc;
+}
+
+int session_read(const struct command *command, struct session *out)
+{
+	int rc = session_open(command, false, out);
+
+	if (rc)
+		return rc;
+	rc = instance_policy_read(&out->instance, &out->policy);
+	if (rc)
+		instance_close(&out->instance);
+	return rc;
+}
+
+void session_close(struct session *session)
+{
+	policy_clear(&session->policy);
+	instance_close(&session->instance);
+}
+
+/* ---- words ---- */
+
+/* The statement of the command's words, or with `selector` that may name no action. 0 or
+ * WRONG_WORDS. */
+static int words_parse(const struct command *command, const struct policy_context *ctx,
+		       bool selector, struct rule *out)
+{
+	char *line = words_join("rule", command->words, command->word_count);
+	const size_t before = strlen("rule ");
+	struct policy_error err = {0};
+	bool found = true;
+	int rc;
+
+	if (selector)
+		rc = selector_parse(line + before, ctx, out, &err);
+	else
+		rc = statement_parse(line, ctx, out, &found, &err);
+	if (rc) {
+		err.column += selector ? before : 0;
+		fail_at(NULL, line, strlen(line), &err);
+		rc = WRONG_WORDS;
+	}
+	free(line);
+	return rc;
+}
+
+/* ---- what is printed of a rule ---- */
+
+static const char *clock_name(const struct session *session, const struct rule *rule)
+{
+	const struct rl_instance *info = &session->instance.info;
+
+	return clock_choose(&rule->limit, info->hook, info->tick_ns) == RL_CLOCK_TICK ? "tick"
+										      : "precise";
+}
+
+static void prefix_words(char buf[PREFIX_TEXT_MAX], const struct rule *rule)
+{
+	if (rule->kind == PREFIX_ADDR)
+		prefix_print(buf, PREFIX_TEXT_MAX, rule->addr, rule->len);
+	else
+		snprintf(buf, PREFIX_TEXT_MAX, rule->kind == PREFIX_ANY ? "any" : "device");
+}
+
+static void report_left(struct report *report, const struct rule *rule)
+{
+	uint64_t seconds = rule->for_ns / NS_PER_SECOND + !!(rule->for_ns % NS_PER_SECOND);
+	char text[NUMBER_TEXT_MAX];
+
+	duration_print(text, sizeof(text), seconds * NS_PER_SECOND);
+	report_text(report, NULL, "left", text);
+	report_number(report, "seconds_left", NULL, seconds);
+}
+
+static void report_rule(struct report *report, const struct session *session,
+			const struct rule *rule)
+{
+	char words[RULE_TEXT_MAX], prefix[PREFIX_TEXT_MAX];
+
+	rule_words(words, rule, &session->ctx);
+	prefix_words(prefix, rule);
+	report_begin(report, NULL);
+	report_text(report, "prefix", NULL, prefix);
+	report_id(report, "slot", "slot", rule->slot);
+	if (rule->action == RL_ACTION_LIMIT) {
+		report_id(report, "limit_id", "limit", rule->limit_id);
+		report_text(report, "clock", "clock", clock_name(session, rule));
+	} else {
+		report_none(report, "limit");
+		report_none(report, "clock");
+	}
+	if (rule->for_ns)
+		report_left(report, rule);
+	else
+		report_none(report, "left");
+	report_text(report, "rule", "rule", words);
+}
+
+static void lines_print(FILE *file, const char *before, const struct policy *policy,
+			const struct policy_context *ctx)
+{
+	char words[RULE_TEXT_MAX];
+
+	policy_for_each (policy, rule) {
+		rule_words(words, rule, ctx);
+		fprintf(file, "%s%s\n", before, words);
+	}
+}
+
+void rules_print(const struct session *session, const struct policy *rules,
+		 struct json_object *document)
+{
+	struct report report = {0};
+	struct json_object *array;
+
+	if (output_json || output_verbose) {
+		policy_for_each (rules, rule)
+			report_rule(&report, session, rule);
+		array = report_end(&report);
+		if (output_json) {
+			json_put(document, "rules", array);
+			json_print(document);
+			return;
+		}
+	} else {
+		lines_print(stdout, "", rules, &session->ctx);
+	}
+	json_object_put(document);
+}
+
+void rules_append(struct policy *list, const struct rule *rule)
+{
+	if (policy_append(list, rule))
+		out_of_memory();
+}
+
+/* ---- add, del, flush ---- */
+
+/* Changes the rules of the prefix that `words` names, which were read. 0, or what went wrong, and
+ * has said it. */
+typedef int (*change_fn)(struct session *session, const struct rule *words);
+
+/* The guard compares what can decide for the session's address, before and after. */
+static int change_guard(const struct session *session, const struct rule *words,
+			struct guard *guard)
+{
+	struct policy before = {0}, after = {0};
+	uint8_t addr[16];
+	int rc;
+
+	if (!guard_address(guard, &session->ctx, addr))
+		return 0;
+	rc = instance_address_read(&session->instance, addr, &before);
+	policy_for_each (&before, rule)
+		rules_append(&after, rule);
+	if (!rc && policy_prefix_put(&after, words, &session->policy))
+		out_of_memory();
+	if (!rc)
+		rc = guard_pass(guard, &before, &after, &session->ctx);
+	policy_clear(&before);
+	policy_clear(&after);
+	return rc;
+}
+
+struct change {
+	change_fn make;
+	bool selects; /* the words may leave out the action */
+	struct guard guard;
+};
+
+/* One change under the lock. 0, what went wrong, or GUARD_ASKS. */
+static int change_once(const struct command *command, struct change *change)
+{
+	struct session session;
+	struct rule words;
+	const struct policy added = {.rules = &words, .count = 1};
+	int rc = session_open(command, true, &session);
+
+	if (rc)
+		return rc;
+	rc = words_parse(command, &session.ctx, change->selects, &words);
+	if (!rc)
+		rc = instance_prefix_read(&session.instance, &words, &session.policy);
+	if (!rc)
+		rc = change->make(&session, &words);
+	if (!rc)
+		rc = change_guard(&session, &words, &change->guard);
+	if (!rc)
+		rc = instance_prefix_write(&session.instance, &words, &session.policy);
+	if (!rc && !change->selects)
+		policy_warnings_note(NULL, &added, &session.ctx);
+	session_close(&session);
+	return rc;
+}
+
+static int change_guarded(const struct command *command, change_fn make, bool selects)
+{
+	struct change change = {.make = make, .selects = selects};
+	int rc;
+
+	guard_start(&change.guard, option_given(command, OPTION_YES));
+	rc = change_once(command, &change);
+	if (rc != GUARD_ASKS)
+		return rc;
+	rc = guard_ask(&change.guard);
+	return rc ? rc : change_once(command, &change);
+}
+
+static int rule_put(struct session *session, const struct rule *words)
+{
+	if (policy_put(&session->policy, words))
+		out_of_memory();
+	return 0;
+}
+
+int cmd_rule_add(const struct command *command)
+{
+	return change_guarded(command, rule_put, false);
+}
+
+static bool same_prefix(const struct rule *a, const struct rule *b)
+{
+	return a->kind == b->kind && a->len == b->len && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
+/* Says that no rule is what the selector names, and which are near. */
+static int report_missing(const struct session *session, const struct rule *selector)
+{
+	struct policy near = {0};
+	char words[RULE_TEXT_MAX], prefix[PREFIX_TEXT_MAX];
+
+	rule_words(words, selector, &session->ctx);
+	fail("no such rule: %s", words);
+	policy_for_each (&session->policy, rule)
+		if (same_prefix(rule, selector))
+			rules_append(&near, rule);
+	prefix_words(prefix, selector);
+	if (near.count && !output_quiet) {
+		note("the rules of %s are:", prefix);
+		lines_print(stderr, "  ", &near, &session->ctx);
+	}
+	policy_clear(&near);
+	return -ENOENT;
+}
+
+static int rule_remove(struct session *session, const struct rule *words)
+{
+	return policy_remove(&session->policy, words) ? 0 : report_missing(session, words);
+}
+
+int cmd_rule_del(const struct command *command)
+{
+	return change_guarded(command, rule_remove, true);
+}
+
+int cmd_rule_flush(const struct command *command)
+{
+	struct policy empty = {0};
+	struct instance instance;
+	int rc = instance_open(&command->target, true, &instance);
+
+	if (rc)
+		return rc;
+	rc = instance_policy_write(&instance, &empty, false, NULL);
+	policy_clear(&empty);
+	instance_close(&instance);
+	return rc;
+}
+
+/* ---- list ---- */
+
+/* By prefix; by match where the selector states one; by identity where it states an action. */
+static bool is_selected(const struct rule *selector, const struct rule *rule)
+{
+	if (!same_prefix(selector, rule))
+		return false;
+	if (selector->action < RL_ACTION_COUNT)
+		return selector->action == rule->action && !rule_compare(selector, rule);
+	return !selector->match.flags ||
+	       !memcmp(&selector->match, &rule->match, sizeof(rule->match));
+}
+
+int cmd_rule_list(const struct command *command)
+{
+	struct policy selected = {0};
+	struct session session;
+	struct rule selector;
+	int rc = session_read(command, &session);
+
+	if (rc)
+		return rc;
+	if (command->word_count)
+		rc = words_parse(command, &session.ctx, true, &selector);
+	if (!rc) {
+		policy_for_each (&session.policy, rule)
+			if (!command->word_count || is_selected(&selector, rule))
+				rules_append(&selected, rule);
+		rules_print(&session, &selected, json_instance(&session.instance));
+	}
+	policy_clear(&selected);
+	session_close(&session);
+	return rc;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl rule get ADDR: the rules that would decide for packets of an address, in the order in which
+ * they are asked. What decides for no packet of that address is left out.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "cmd_rule.h"
+#include "decide.h"
+#include "message.h"
+#include "output.h"
+#include "policy.h"
+#include "prefix_write.h"
+#include "units.h"
+
+#define WHY_MAX 160
+
+static int address_parse(const char *word, uint8_t addr[16])
+{
+	char canonical[PREFIX_TEXT_MAX];
+	uint8_t len = 0;
+
+	switch (prefix_parse(word, addr, &len, canonical)) {
+	case 0:
+		if (len == 128)
+			return 0;
+		return wrong("%s: name one address, not a prefix; `rlctl rule list %s` shows the "
+			     "rules of a prefix",
+			     word, word);
+	case -EPROTOTYPE:
+		return wrong("%s: is IPv4 inside IPv6: write %s", word, canonical);
+	default:
+		return wrong("%s: is no address: write for example 203.0.113.7 or 2001:db8::1",
+			     word);
+	}
+}
+
+static struct json_object *json_address(const uint8_t addr[16])
+{
+	struct json_object *object = json_object_new_object();
+	char text[PREFIX_TEXT_MAX];
+
+	prefix_print(text, sizeof(text), addr, 128);
+	json_put(object, "address", json_object_new_string(text));
+	return object;
+}
+
+/* ---- why a rule is in the list ---- */
+
+static bool same_prefix_kind(const struct rule *a, const struct rule *b)
+{
+	return a->kind == b->kind && a->len == b->len;
+}
+
+/* Which packets come to the rule. `first` is the first rule found. */
+static const char *asked_when(const struct rule *first, const struct rule *rule)
+{
+	if (rule->kind == PREFIX_DEVICE)
+		return "for what the rules before do not allow or deny";
+	if (same_prefix_kind(first, rule))
+		return rule->kind == PREFIX_ANY ? "no prefix holds the address, any decides"
+						: "longest prefix that holds the address";
+	return "where no rule of a longer prefix matches";
+}
+
+static const char *what_it_does(const struct rule *rule)
+{
+	bool matches = rule->match.flags;
+
+	switch (rule->action) {
+	case RL_ACTION_ALLOW:
+		return matches ? "passes what matches, no limit counts it" : "passes everything";
+	case RL_ACTION_DENY:
+		return matches ? "drops what matches" : "drops everything";
+	default:
+		return matches ? "limits what matches" : "limits everything";
+	}
+}
+
+static void why_print(char out[WHY_MAX], const struct rule *first, const struct rule *rule)
+{
+	snprintf(out, WHY_MAX, "%s: %s%s", asked_when(first, rule), what_it_does(rule),
+		 rule->for_ns ? ", until it expires" : "");
+}
+
+/* As policy lines with the reason as their comment, or as JSON with the reason as "why". */
+static void found_print(const struct session *session, const struct policy *found,
+			struct json_object *document)
+{
+	struct json_object *rules = json_object_new_array();
+	char words[RULE_TEXT_MAX], why[WHY_MAX];
+
+	policy_for_each (found, rule) {
+		struct json_object *object = json_object_new_object();
+
+		rule_words(words, rule, &session->ctx);
+		why_print(why, found->rules, rule);
+		json_put(object, "rule", json_object_new_string(words));
+		json_put(object, "why", json_object_new_string(why));
+		json_append(rules, object);
+		if (!output_json)
+			printf("%s\t# %s\n", words, why);
+	}
+	if (!found->count && !output_json)
+		note("no rule: its packets pass (unmatched)");
+	json_put(document, "rules", rules);
+	if (output_json)
+		json_print(document);
+	else
+		json_object_put(document);
+}
+
+int cmd_rule_get(const struct command *command)
+{
+	struct policy found = {0};
+	struct asked asked = {0};
+	struct session session;
+	int rc = address_parse(command->words[0], asked.addr);
+
+	if (!rc)
+		rc = session_open(command, false, &session);
+	if (rc)
+		return rc;
+	asked.by_dest = session.ctx.by_dest;
+	rc = instance_address_read(&session.instance, asked.addr, &session.policy);
+	if (!rc && rules_decide(&session.policy, &asked, &found))
+		out_of_memory();
+	if (!rc && output_verbose && !output_json)
+		rules_print(&session, &found, json_address(asked.addr));
+	else if (!rc)
+		found_print(&session, &found, json_address(asked.addr));
+	policy_clear(&found);
+	session_close(&session);
+	return rc;
+}

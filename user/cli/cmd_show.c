@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl show: the policy in force, as apply reads it. */
+
+#include "cmd.h"
+#include "instance.h"
+#include "open.h"
+#include "output.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "stats_output.h"
+
+static void show_text(const struct policy *policy, const struct policy_context *ctx)
+{
+	char line[RULE_TEXT_MAX];
+
+	policy_for_each (policy, rule) {
+		rule_print(line, sizeof(line), rule, ctx);
+		puts(line);
+	}
+}
+
+static void show_json(const struct instance *instance, const struct policy *policy,
+		      const struct policy_context *ctx)
+{
+	struct json_object *document = json_instance(instance);
+	struct json_object *lines = json_object_new_array();
+	char line[RULE_TEXT_MAX];
+
+	policy_for_each (policy, rule) {
+		rule_print(line, sizeof(line), rule, ctx);
+		json_append(lines, json_object_new_string(line));
+	}
+	json_put(document, "policy", lines);
+	json_print(document);
+}
+
+int cmd_show(const struct command *command)
+{
+	struct policy policy = {0};
+	struct policy_context ctx;
+	struct instance instance;
+	int rc = instance_open(&command->target, false, &instance);
+
+	if (rc)
+		return rc;
+	instance_context(&instance, &ctx);
+	rc = instance_policy_read(&instance, &policy);
+	if (!rc && output_json)
+		show_json(&instance, &policy, &ctx);
+	else if (!rc)
+		show_text(&policy, &ctx);
+	policy_clear(&policy);
+	instance_close(&instance);
+	return rc;
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl source show|forgive ADDR: what is remembered of an address under every limit, and
+ * forgetting it.
+ */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "instance.h"
+#include "message.h"
+#include "open.h"
+#include "output.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "source.h"
+#include "stats_output.h"
+#include "text.h"
+#include "units.h"
+
+/* An instance, its policy, and what it remembers of the address. */
+struct lookup {
+	struct instance instance;
+	struct policy_context ctx;
+	struct policy policy;
+	uint8_t addr[16];
+	struct source_entry *entries;
+	size_t count;
+};
+
+static int address_take(const char *word, uint8_t addr[16])
+{
+	uint8_t len;
+
+	if (prefix_parse(word, addr, &len, NULL) || len != 128)
+		return wrong("'%s': write one IPv4 or IPv6 address", word);
+	return 0;
+}
+
+static int lookup_open(const struct command *command, bool write, struct lookup *out)
+{
+	int rc = address_take(command->words[0], out->addr);
+
+	if (!rc)
+		rc = write ? instance_open_shared(&command->target, &out->instance)
+			   : instance_open(&command->target, false, &out->instance);
+	if (rc)
+		return rc;
+	instance_context(&out->instance, &out->ctx);
+	rc = instance_policy_read(&out->instance, &out->policy);
+	if (!rc)
+		rc = instance_source_read(&out->instance, &out->policy, out->addr, &out->entries,
+					  &out->count);
+	if (rc) {
+		policy_clear(&out->policy);
+		instance_close(&out->instance);
+	}
+	return rc;
+}
+
+static void lookup_close(struct lookup *lookup)
+{
+	free(lookup->entries);
+	policy_clear(&lookup->policy);
+	instance_close(&lookup->instance);
+}
+
+/* The hot table holds fingerprints: of keys of two addresses, one alone finds none. */
+static bool has_unlisted(const struct lookup *lookup)
+{
+	if (lookup->instance.info.table != RL_TABLE_HOT)
+		return false;
+	policy_for_each (&lookup->policy, rule)
+		if (rule->action == RL_ACTION_LIMIT &&
+		    (rule->limit.key == RL_KEY_SOURCE_DEST || rule->limit.key == RL_KEY_FLOW) &&
+		    (rule->limit.algorithm == RL_TOKEN_BUCKET ||
+		     rule->limit.algorithm == RL_LEAKY_BUCKET))
+			return true;
+	return false;
+}
+
+static void note_unlisted(const struct lookup *lookup)
+{
+	if (has_unlisted(lookup))
+		note("%s: buckets per source+dest and per flow are not listed in the hot table "
+		     "(attach --table lru lists them)",
+		     lookup->instance.device);
+}
+
+/* Those that are of this address, and not everybody's. */
+static size_t count_own(const struct lookup *lookup)
+{
+	size_t own = 0;
+
+	for (size_t i = 0; i < lookup->count; i++) {
+		const struct rule *rule = lookup->entries[i].rule;
+
+		own += !rule || rule->limit.key != RL_KEY_RULE;
+	}
+	return own;
+}
+
+/* ---- keys in words */
+
+/* The bits of the key's address that count, under this limit. */
+static uint8_t key_len(const struct source_entry *entry, const uint8_t addr[16])
+{
+	if (!entry->rule)
+		return key_bits(addr, 32, 64);
+	return key_bits(addr, entry->rule->limit.key_len4, entry->rule->limit.key_len6);
+}
+
+/* 10.0.0.0/24, 10.0.0.1 port 53, 10.0.0.1 to 10.0.0.2, tcp 10.0.0.1:5 to 10.0.0.2:80. */
+static void key_print(char *out, size_t size, const struct source_entry *entry,
+		      const uint8_t of[16])
+{
+	enum rl_key_kind kind = entry->rule ? entry->rule->limit.key : RL_KEY_SOURCE;
+	const struct rl_state_key *key = &entry->key;
+	char addr[PREFIX_TEXT_MAX], peer[PREFIX_TEXT_MAX];
+
+	prefix_print(addr, sizeof(addr), key->addr, key_len(entry, of));
+	prefix_print(peer, sizeof(peer), key->peer, key_len(entry, key->peer));
+	if (kind == RL_KEY_RULE)
+		snprintf(out, size, "all");
+	else if (kind == RL_KEY_SOURCE_DPORT)
+		snprintf(out, size, "%s to port %u", addr, key->dport);
+	else if (kind == RL_KEY_SOURCE_DEST)
+		snprintf(out, size, "%s to %s", addr, peer);
+	else if (kind == RL_KEY_FLOW)
+		snprintf(out, size, "protocol %u, %s port %u to %s port %u", key->proto, addr,
+			 key->sport, peer, key->dport);
+	else
+		snprintf(out, size, "%s", addr);
+}
+
+/* ---- show */
+
+/* Nanoseconds as a duration that a person reads: rounded up to milliseconds or seconds. */
+static void wait_print(char *out, size_t size, uint64_t ns)
+{
+	uint64_t step = ns < 10 * NS_PER_SECOND ? NS_PER_MS : NS_PER_SECOND;
+
+	duration_print(out, size, (ns + step - 1) / step * step);
+}
+
+static void entry_allowance(struct report *report, const struct source_entry *entry)
+{
+	bool packets = entry->rule && entry->rule->limit.unit == RL_PACKETS;
+	char text[NUMBER_TEXT_MAX];
+
+	if (!entry->has_state) {
+		report_none(report, "remaining");
+		report_none(report, "next in");
+		return;
+	}
+	amount_print(text, sizeof(text), entry->allowance.remaining,
+		     packets ? RL_PACKETS : RL_BYTES);
+	report_text(report, NULL, "remaining", text);
+	wait_print(text, sizeof(text), entry->allowance.wait_ns);
+	report_text(report, NULL, "next in", entry->allowance.wait_ns ? text : "now");
+	report_value(report, "remaining", json_object_new_uint64(entry->allowance.remaining));
+	report_value(report, "unit", json_object_new_string(packets ? "packets" : "bytes"));
+	report_value(report, "wait_ns", json_object_new_uint64(entry->allowance.wait_ns));
+}
+
+static void entry_ban(struct report *report, const struct source_entry *entry)
+{
+	char text[NUMBER_TEXT_MAX];
+
+	if (!entry->ban_ns) {
+		report_none(report, "banned for");
+		return;
+	}
+	wait_print(text, sizeof(text), entry->ban_ns);
+	report_text(report, NULL, "banned for", text);
+	report_value(report, "ban_ns", json_object_new_uint64(entry->ban_ns));
+}
+
+static void entry_report(struct report *report, const struct lookup *lookup,
+			 const struct source_entry *entry)
+{
+	char key[3 * PREFIX_TEXT_MAX], rule[RULE_TEXT_MAX] = "everything";
+
+	if (entry->rule)
+		rule_words(rule, entry->rule, &lookup->ctx);
+	key_print(key, sizeof(key), entry, lookup->addr);
+	report_begin(report, NULL);
+	report_text(report, "key", "key", key);
+	entry_allowance(report, entry);
+	entry_ban(report, entry);
+	report_text(report, "rule", "rule", rule);
+}
+
+int cmd_source_show(const struct command *command)
+{
+	struct lookup lookup = {0};
+	struct report report = {0};
+	struct json_object *entries, *document;
+	int rc = lookup_open(command, false, &lookup);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < lookup.count; i++)
+		entry_report(&report, &lookup, &lookup.entries[i]);
+	if (!lookup.count && !output_json)
+		note("%s: nothing is remembered of %s%s", lookup.instance.device, command->words[0],
+		     has_unlisted(&lookup) ? "" : ": all its limits are fresh");
+	if (!output_json)
+		note_unlisted(&lookup);
+	entries = report_end(&report);
+	if (output_json) {
+		document = json_instance(&lookup.instance);
+		json_put(document, "address", json_object_new_string(command->words[0]));
+		json_put(document, "states", entries ? entries : json_object_new_array());
+		json_print(document);
+	}
+	lookup_close(&lookup);
+	return 0;
+}
+
+/* ---- forgive */
+
+int cmd_source_forgive(const struct command *command)
+{
+	struct lookup lookup = {0};
+	struct json_object *document;
+	int rc = lookup_open(command, true, &lookup);
+
+	if (rc)
+		return rc;
+	rc = instance_source_forgive(&lookup.instance, lookup.entries, lookup.count);
+	if (!rc && output_json) {
+		document = json_instance(&lookup.instance);
+		json_put(document, "address", json_object_new_string(command->words[0]));
+		json_put(document, "forgiven", json_object_new_uint64(count_own(&lookup)));
+		json_print(document);
+	} else if (!rc) {
+		note("%s: %zu states and bans of %s forgotten", lookup.instance.device,
+		     count_own(&lookup), command->words[0]);
+		note_unlisted(&lookup);
+	}
+	lookup_close(&lookup);
+	return rc;
+}

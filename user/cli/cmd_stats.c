@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl stats: what passed and what was dropped, once or again and again, or for Prometheus. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "cmd.h"
+#include "instance.h"
+#include "message.h"
+#include "open.h"
+#include "output.h"
+#include "prometheus.h"
+#include "stats.h"
+#include "stats_output.h"
+#include "units.h"
+
+#define SECONDS_MAX 86400u
+
+/* An instance as it was read; its descriptors are closed by then. */
+struct reading {
+	struct instance instance;
+	struct instance_stats stats;
+	uint64_t at_ns; /* CLOCK_MONOTONIC */
+};
+
+struct readings {
+	struct reading *items;
+	size_t count;
+};
+
+static void readings_clear(struct readings *readings)
+{
+	for (size_t i = 0; i < readings->count; i++)
+		instance_stats_clear(&readings->items[i].stats);
+	free(readings->items);
+	memset(readings, 0, sizeof(*readings));
+}
+
+static int visit(struct instance *instance, void *arg)
+{
+	struct readings *readings = arg;
+	struct reading reading = {.instance = *instance, .at_ns = clock_ns(CLOCK_MONOTONIC)};
+	int rc = instance_stats_read(instance, &reading.stats);
+
+	if (rc)
+		return rc;
+	readings->items = reallocarray(readings->items, readings->count + 1, sizeof(reading));
+	if (!readings->items)
+		out_of_memory();
+	readings->items[readings->count++] = reading;
+	return 0;
+}
+
+/* The same instance in an earlier set; one that was attached anew is another. */
+static const struct reading *reading_find(const struct readings *readings,
+					  const struct reading *wanted)
+{
+	for (size_t i = 0; i < readings->count; i++) {
+		const struct instance *instance = &readings->items[i].instance;
+
+		if (!strcmp(instance->path, wanted->instance.path) &&
+		    instance->info.since_ns == wanted->instance.info.since_ns)
+			return &readings->items[i];
+	}
+	return NULL;
+}
+
+static void print_json(const struct readings *now)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < now->count; i++)
+		json_append(array, json_stats(&now->items[i].instance, &now->items[i].stats));
+	json_print(array);
+}
+
+/* With `rates` every instance has them, zero where it is seen for the first time. */
+static void print_text(const struct readings *now, const struct readings *before, bool rates)
+{
+	for (size_t i = 0; i < now->count; i++) {
+		const struct reading *reading = &now->items[i];
+		const struct reading *earlier = reading_find(before, reading);
+
+		if (i)
+			putchar('\n');
+		if (!earlier)
+			earlier = reading;
+		stats_print(&reading->instance, &reading->stats, rates ? &earlier->stats : NULL,
+			    reading->at_ns - earlier->at_ns);
+	}
+}
+
+static void print(const struct readings *now, const struct readings *before, bool watch)
+{
+	if (output_json)
+		print_json(now);
+	else
+		print_text(now, before, watch);
+}
+
+static int stats_once(const struct target *target)
+{
+	const struct readings none = {0};
+	struct readings now = {0};
+	int rc = instance_for_each(target, visit, &now);
+
+	if (!rc && !now.count)
+		rc = nothing_attached(target);
+	if (!rc)
+		print(&now, &none, false);
+	readings_clear(&now);
+	return rc;
+}
+
+/* ---- --watch ---- */
+
+/* One picture. 0 to go on. */
+static int frame(const struct target *target, struct readings *before)
+{
+	struct readings now = {0};
+	int rc = instance_for_each(target, visit, &now);
+
+	if (!rc && now.count) {
+		if (!output_json && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[J", stdout);
+		print(&now, before, true);
+		if (!output_json && !isatty(STDOUT_FILENO))
+			putchar('\n');
+		rc = output_flush();
+	}
+	readings_clear(before);
+	*before = now;
+	return rc;
+}
+
+/* Until the next picture is due. True when the user wants to end. */
+static bool wait_until(const sigset_t *signals, uint64_t due_ns)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t left = due_ns > now ? due_ns - now : 0;
+	struct timespec rest = {
+		.tv_sec = (time_t)(left / NS_PER_SECOND),
+		.tv_nsec = (long)(left % NS_PER_SECOND),
+	};
+
+	while (sigtimedwait(signals, NULL, &rest) < 0)
+		if (errno != EINTR)
+			return false;
+	return true;
+}
+
+/* Ends when asked to, and when what it watched is gone. */
+static int stats_watch(const struct target *target, uint32_t seconds)
+{
+	struct readings last = {0};
+	uint64_t due = clock_ns(CLOCK_MONOTONIC);
+	bool seen = false;
+	sigset_t signals;
+	int rc;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	do {
+		rc = frame(target, &last);
+		if (rc || !last.count)
+			break;
+		seen = true;
+		due += seconds * NS_PER_SECOND;
+	} while (!wait_until(&signals, due));
+	if (!rc && !last.count && seen)
+		note("no longer attached");
+	else if (!rc && !seen)
+		rc = stats_once(target);
+	readings_clear(&last);
+	return rc;
+}
+
+/* What could be read is printed also where something could not: the document says how much. */
+static int stats_prometheus(const struct target *target)
+{
+	struct scrape scrape = {0};
+	int rc = scrape_read(target, &scrape);
+
+	if (!rc && !scrape.count && !scrape.errors)
+		rc = nothing_attached(target);
+	if (!rc) {
+		scrape_print(stdout, &scrape);
+		rc = scrape.errors ? -1 : 0;
+	}
+	scrape_clear(&scrape);
+	return rc;
+}
+
+int cmd_stats(const struct command *command)
+{
+	uint32_t seconds;
+	int rc = option_number(command, OPTION_WATCH, SECONDS_MAX, 1, &seconds);
+
+	if (rc)
+		return rc;
+	if (option_given(command, OPTION_PROMETHEUS)) {
+		if (output_json || option_given(command, OPTION_WATCH))
+			return wrong("stats: --prometheus is a format of its own, of one moment: "
+				     "leave %s out",
+				     output_json ? "--json" : "--watch");
+		return stats_prometheus(&command->target);
+	}
+	if (option_given(command, OPTION_WATCH))
+		return stats_watch(&command->target, seconds);
+	return stats_once(&command->target);
+}

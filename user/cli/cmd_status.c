@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl status: what is attached where. JSON is that of stats and more. */
+#include <errno.h>
+#include <grp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "group.h"
+#include "hook_names.h"
+#include "instance.h"
+#include "message.h"
+#include "open.h"
+#include "output.h"
+#include "stats.h"
+#include "stats_output.h"
+#include "text.h"
+
+static void report_sources(struct report *report, const struct instance *instance,
+			   const struct instance_status *status)
+{
+	struct json_object *sources = json_object_new_object();
+	char used[NUMBER_TEXT_MAX], capacity[NUMBER_TEXT_MAX], text[2 * NUMBER_TEXT_MAX + 8];
+
+	number_print(used, status->sources_used);
+	number_print(capacity, instance->info.sources);
+	snprintf(text, sizeof(text), "%s / %s", used, capacity);
+	json_put(sources, "used", json_object_new_uint64(status->sources_used));
+	json_put(sources, "capacity", json_object_new_uint64(instance->info.sources));
+	report_text(report, NULL, "sources", text);
+	report_value(report, "sources", sources);
+}
+
+/* JSON only: most policies ban nobody. */
+static void report_bans(struct report *report, const struct instance *instance,
+			const struct instance_status *status)
+{
+	struct json_object *bans = json_object_new_object();
+
+	json_put(bans, "used", json_object_new_uint64(status->bans_used));
+	json_put(bans, "capacity", json_object_new_uint64(instance->info.bans));
+	report_value(report, "bans", bans);
+}
+
+/* The chance that a new key finds all ways of its set live, at the load of now: keys fall into sets
+ * as a Poisson process. */
+static double eviction_odds(const struct instance_stats *stats)
+{
+	double load = (double)stats->hot_live * RL_HOT_WAYS / stats->hot_slots;
+	double term = exp(-load), fewer = 0;
+
+	for (int live = 0; live < RL_HOT_WAYS; live++) {
+		fewer += term;
+		term *= load / (live + 1);
+	}
+	return fewer < 1 ? 1 - fewer : 0;
+}
+
+static void report_odds(struct report *report, const struct instance_stats *stats)
+{
+	char text[NUMBER_TEXT_MAX];
+	double odds;
+
+	if (!stats->hot_slots) {
+		report_none(report, "eviction");
+		return;
+	}
+	odds = eviction_odds(stats);
+	snprintf(text, sizeof(text), "%.4f %%", odds * 100);
+	report_text(report, NULL, "eviction", text);
+	report_value(report, "eviction_odds", json_object_new_double(odds));
+}
+
+/* The kernel keeps per-CPU values for every CPU that it could bring online. */
+static void report_cpus(struct report *report, const struct rl_instance *info,
+			const struct instance_status *status, bool shown)
+{
+	struct json_object *cpus = json_object_new_object();
+	char text[2 * NUMBER_TEXT_MAX], each[NUMBER_TEXT_MAX];
+
+	json_put(cpus, "online", json_object_new_uint64(info->cpus));
+	json_put(cpus, "possible", json_object_new_uint64(info->possible_cpus));
+	json_put(cpus, "memory_bytes", json_object_new_uint64(status->cpu_bytes));
+	report_value(report, "cpus", cpus);
+	if (!shown)
+		return;
+	size_print(each, status->cpu_bytes);
+	snprintf(text, sizeof(text), "%u online, %u x %s", info->cpus, info->possible_cpus, each);
+	report_text(report, NULL, "of it by CPU", text);
+}
+
+struct found {
+	struct instance instance; /* closed by now */
+	struct instance_status status;
+	struct instance_stats stats;
+	bool has_group;
+	gid_t group;
+};
+
+struct found_all {
+	struct found *items;
+	size_t count;
+	bool groups; /* any has one */
+	bool cpus;   /* any keeps values for CPUs that are not online */
+};
+
+/* Who may read it besides root, where that is anybody. */
+static void report_group(struct report *report, const struct found *found)
+{
+	struct group *group = found->has_group ? getgrgid(found->group) : NULL;
+	char number[NUMBER_TEXT_MAX];
+
+	if (!found->has_group) {
+		report_none(report, "group");
+		return;
+	}
+	snprintf(number, sizeof(number), "%u", (unsigned int)found->group);
+	report_text(report, "group", "group", group ? group->gr_name : number);
+}
+
+static void report_instance(struct report *report, const struct found *found,
+			    const struct found_all *all)
+{
+	const struct instance *instance = &found->instance;
+	const struct instance_status *status = &found->status;
+	const struct instance_stats *stats = &found->stats;
+
+	report_begin(report, json_stats(instance, stats));
+	report_text(report, NULL, "device", instance->device);
+	report_text(report, NULL, "hook", hook_name(instance->info.hook));
+	report_text(report, "mode", "mode", mode_name(status->mode));
+	report_id(report, "program_id", "program", status->program_id);
+	report_time(report, "since", "since", status->since_ns);
+	report_number(report, NULL, "rules", stats->policy.count);
+	report_text(report, "table", "table", table_name(instance->info.table));
+	report_sources(report, instance, status);
+	report_bans(report, instance, status);
+	report_odds(report, stats);
+	report_bytes(report, "memory_bytes", "memory", status->memory_bytes);
+	report_cpus(report, &instance->info, status, all->cpus);
+	if (all->groups)
+		report_group(report, found);
+}
+
+static int found_read(const struct instance *instance, struct found *out)
+{
+	int rc = instance_group(instance, &out->group);
+
+	out->instance = *instance;
+	out->has_group = !rc;
+	if (rc && rc != -ENOENT)
+		return fail("%s: its group could not be asked for: %s", instance->device,
+			    strerror(-rc));
+	rc = instance_status_read(instance, &out->status);
+	return rc ? rc : instance_stats_read(instance, &out->stats);
+}
+
+static int visit(struct instance *instance, void *arg)
+{
+	struct found_all *all = arg;
+	struct found found = {0};
+	int rc = found_read(instance, &found);
+
+	if (rc)
+		return rc == -ENOENT || rc == -ESTALE ? 0 : rc; /* it is gone, the others are not */
+	all->items = reallocarray(all->items, all->count + 1, sizeof(found));
+	if (!all->items)
+		out_of_memory();
+	all->items[all->count++] = found;
+	all->groups = all->groups || found.has_group;
+	all->cpus = all->cpus || instance->info.possible_cpus > instance->info.cpus;
+	return 0;
+}
+
+static void found_report(struct found_all *all, struct report *report)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		report_instance(report, &all->items[i], all);
+		instance_stats_clear(&all->items[i].stats);
+	}
+	free(all->items);
+}
+
+int nothing_attached(const struct target *target)
+{
+	struct instance instance;
+
+	if (!target->device) {
+		note("nothing attached");
+		return 0;
+	}
+	if (!instance_open(target, false, &instance)) { /* says what is to do */
+		instance_close(&instance);
+		fail("%s: attached only now: try again", target->device);
+	}
+	return -1;
+}
+
+int cmd_status(const struct command *command)
+{
+	struct report report = {0};
+	struct found_all all = {0};
+	struct json_object *array;
+	int rc = instance_for_each(&command->target, visit, &all);
+
+	found_report(&all, &report);
+	if (!rc && !report.records)
+		rc = nothing_attached(&command->target);
+	array = report_end(&report);
+	if (!rc && output_json)
+		json_print(array);
+	else
+		json_object_put(array);
+	return rc;
+}

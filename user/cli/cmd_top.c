@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl top: who is dropped and passed most, live; --once and -j print one picture. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "hook_names.h"
+#include "instance.h"
+#include "message.h"
+#include "open.h"
+#include "output.h"
+#include "policy.h"
+#include "privilege.h"
+#include "source.h"
+#include "stats_output.h"
+#include "talkers.h"
+#include "top.h"
+#include "units.h"
+#include "watch.h"
+
+#define RATE_USUAL  2000u
+#define SECONDS_MAX 86400u
+#define WAIT_MS     200
+#define ROWS_LOOKED 1000 /* in one picture that is printed */
+
+/* ---- one picture */
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+static int look_on(struct top *top, uint32_t seconds)
+{
+	uint64_t end_ns = monotonic_ns() + seconds * NS_PER_SECOND;
+	struct pollfd fd = {.fd = watch_fd(top->watch), .events = POLLIN};
+	int ret = 0;
+
+	while (!ret && monotonic_ns() < end_ns) {
+		if (poll(&fd, 1, WAIT_MS) < 0 && errno != EINTR)
+			return -errno;
+		ret = top_drain(top);
+	}
+	return ret ? ret : top_turn(top, ROWS_LOOKED);
+}
+
+static void print_text(const struct top *top)
+{
+	struct table table = {.columns = TOP_COLUMN_COUNT};
+	char text[TOP_TEXT_MAX], *device = text_shown(top->instance->device);
+
+	printf("%s %s\n", device, hook_name(top->instance->info.hook));
+	free(device);
+	top_totals(top, text, sizeof(text));
+	puts(text);
+	top_sampled(top, text, sizeof(text));
+	printf("%s\n\n", text);
+	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
+		table.right |= (uint32_t)top_columns[c].right << c;
+		table_cell(&table, top_columns[c].name);
+	}
+	for (size_t i = 0; i < top->count; i++)
+		for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
+			top_cell(top, &top->rows[i], c, text);
+			table_cell(&table, text);
+		}
+	table_print(&table);
+}
+
+static struct json_object *json_rate(const struct top_rate *rate)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_put(object, "packets_per_second", json_object_new_uint64(rate->packets));
+	json_put(object, "bits_per_second", json_object_new_uint64(rate->bits));
+	return object;
+}
+
+/* Keys as those of `source show`; what there is not has none. */
+static struct json_object *json_row(const struct top *top, const struct top_row *row)
+{
+	struct json_object *object = json_object_new_object();
+	const struct source_entry *state = &row->state;
+	char text[TOP_TEXT_MAX];
+
+	top_cell(top, row, 0, text);
+	json_put(object, "source", json_object_new_string(text));
+	json_put(object, "dropped", json_rate(&row->rate[TALKER_DROPPED]));
+	json_put(object, "passed", json_rate(&row->rate[TALKER_PASSED]));
+	if (row->rule) {
+		rule_words(text, row->rule, &top->book.ctx);
+		json_put(object, "rule", json_object_new_string(text));
+	}
+	if (state->has_state) {
+		json_put(object, "remaining", json_object_new_uint64(state->allowance.remaining));
+		json_put(object, "unit",
+			 json_object_new_string(state->rule->limit.unit == RL_PACKETS ? "packets"
+										      : "bytes"));
+		json_put(object, "wait_ns", json_object_new_uint64(state->allowance.wait_ns));
+	}
+	if (state->ban_ns)
+		json_put(object, "ban_ns", json_object_new_uint64(state->ban_ns));
+	return object;
+}
+
+static void print_json(const struct top *top)
+{
+	struct json_object *document = json_instance(top->instance);
+	struct json_object *sources = json_object_new_array();
+
+	for (size_t i = 0; i < top->count; i++)
+		json_append(sources, json_row(top, &top->rows[i]));
+	json_put(document, "dropped", json_rate(&top->rate[TALKER_DROPPED]));
+	json_put(document, "passed", json_rate(&top->rate[TALKER_PASSED]));
+	json_put(document, "lost", json_object_new_uint64(top->figures.lost));
+	json_put(document, "sources", sources);
+	json_print(document);
+}
+
+static int top_once(struct top *top, uint32_t seconds)
+{
+	int ret = look_on(top, seconds);
+
+	if (ret)
+		return ret;
+	if (output_json)
+		print_json(top);
+	else
+		print_text(top);
+	return 0;
+}
+
+/* ---- */
+
+static int filter_option(const struct command *command, struct top *top)
+{
+	const char *word = command->arguments[OPTION_PREFIX];
+
+	if (!word)
+		return 0;
+	if (prefix_parse(word, top->filter, &top->filter_len, NULL))
+		return wrong("--prefix '%s': write an IPv4 or IPv6 address, with /LEN for a prefix "
+			     "whose other bits are zero",
+			     word);
+	top->has_filter = true;
+	return 0;
+}
+
+int cmd_top(const struct command *command)
+{
+	bool once = output_json || option_given(command, OPTION_ONCE);
+	struct top options = {0}, top;
+	struct instance instance;
+	uint32_t rate, seconds;
+	int ret = option_number(command, OPTION_RATE, WATCH_RATE_MAX, RATE_USUAL, &rate);
+
+	if (!ret)
+		ret = option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &seconds);
+	if (!ret)
+		ret = filter_option(command, &options);
+	if (!ret && !once && option_given(command, OPTION_SECONDS))
+		ret = wrong("top: --seconds says how long --once looks on: add --once");
+	if (!ret && !once && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
+		ret = fail("top: this is no terminal: --once prints one picture, -j as JSON");
+	if (ret)
+		return ret;
+	ret = instance_open_shared(&command->target, &instance);
+	if (ret)
+		return ret;
+	ret = top_open(&instance, rate, &top);
+	if (!ret && privileges_drop()) {
+		top_close(&top);
+		ret = -1;
+	}
+	if (!ret) {
+		top.has_filter = options.has_filter;
+		top.filter_len = options.filter_len;
+		memcpy(top.filter, options.filter, sizeof(top.filter));
+		ret = once ? top_once(&top, seconds) : top_show(&top);
+		top_close(&top);
+	}
+	instance_close(&instance);
+	return ret;
+}

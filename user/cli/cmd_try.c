@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* --try of apply and attach: a policy or a limiter on trial. Two processes attend to it: this one,
+ * which has the terminal, and a watcher in a session of its own. Each takes it back when the time
+ * is over, and the watcher also when this one is gone, killed or with its terminal: only a kill of
+ * both leaves it in force. Whoever comes first decides; the other one sees it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "cmd.h"
+#include "instance.h"
+#include "message.h"
+#include "output.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "privilege.h"
+#include "terminal.h"
+#include "text.h"
+#include "trial.h"
+#include "trial_record.h"
+#include "units.h"
+
+#define TRY_MIN_NS NS_PER_SECOND
+#define TRY_MAX_NS NS_PER_DAY
+#define LOOK_MS    100 /* how soon a `confirm` from elsewhere is seen */
+#define IN_TIME    "not confirmed in time"
+
+/* What this process waits for. */
+struct attendance {
+	uint64_t duration_ns;
+	bool begun; /* the trial */
+	struct trial trial;
+	struct terminal terminal;
+	int signals; /* signals_open() */
+	pid_t watcher;
+	int line; /* to the watcher: it ends when this process ends, however that happens */
+	char last[80];
+};
+
+static uint64_t left_ns(const struct trial *trial)
+{
+	struct timespec now;
+	uint64_t now_ns;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	now_ns = (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+	return trial->deadline_ns > now_ns ? trial->deadline_ns - now_ns : 0;
+}
+
+/* Milliseconds to wait for something to happen, at most `most`. */
+static int patience_ms(const struct trial *trial, int most)
+{
+	uint64_t left_ms = left_ns(trial) / NS_PER_MS + 1;
+
+	return left_ms < (uint64_t)most ? (int)left_ms : most;
+}
+
+/* Signals that end a trial arrive here and nowhere else, in the watcher as well. */
+static int endings_open(void)
+{
+	signal(SIGTTOU, SIG_IGN); /* a terminal that is gone or another's is left in peace */
+	return signals_open();
+}
+
+/* ---- the watcher */
+
+static void streams_leave(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+}
+
+__attribute__((noreturn)) static void watch(struct attendance *a, int line)
+{
+	struct pollfd fds[] = {{.fd = line, .events = POLLIN},
+			       {.fd = a->signals, .events = POLLIN}};
+
+	setsid();
+	if (chdir("/"))
+		_exit(EXIT_FAILURE);
+	streams_leave();
+	trial_unlock(&a->trial);
+	if (send(line, "", 1, MSG_NOSIGNAL) != 1)
+		_exit(EXIT_FAILURE); /* that is waited for with the lock in hand */
+	while (left_ns(&a->trial) && poll(fds, 2, patience_ms(&a->trial, 1000)) <= 0)
+		;
+	trial_end(&a->trial, false);
+	_exit(EXIT_SUCCESS);
+}
+
+/* Returns when the watcher is beyond the reach of what befalls this process. 0 or -1. */
+static int watcher_start(struct attendance *a)
+{
+	int line[2];
+	char ready;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line))
+		return fail("the trial could not begin: %s", strerror(errno));
+	a->watcher = fork();
+	if (!a->watcher) {
+		close(line[0]);
+		watch(a, line[1]);
+	}
+	close(line[1]);
+	a->line = line[0];
+	if (a->watcher > 0 && recv(a->line, &ready, 1, 0) == 1)
+		return 0;
+	return fail("the trial could not begin: no process could be started to watch it");
+}
+
+static void watcher_end(const struct attendance *a)
+{
+	if (a->line >= 0)
+		close(a->line);
+	if (a->watcher > 0)
+		waitpid(a->watcher, NULL, 0);
+}
+
+/* ---- this process */
+
+static void status_draw(struct attendance *a)
+{
+	char line[sizeof(a->last)];
+	uint64_t seconds = (left_ns(&a->trial) + NS_PER_SECOND - 1) / NS_PER_SECOND;
+
+	snprintf(line, sizeof(line), "on trial: y or Enter keeps it, n undoes it; %ju s left ",
+		 (uintmax_t)seconds);
+	if (a->terminal.fd < 0 || !strcmp(line, a->last))
+		return;
+	status_show(line);
+	memcpy(a->last, line, sizeof(line));
+}
+
+/* What the terminal says: 'y', 'n', or 0 for nothing of that kind. One that is gone says n. */
+static char key_read(int fd)
+{
+	char key;
+
+	if (read(fd, &key, 1) != 1)
+		return 'n';
+	if (strchr("yY\r\n", key))
+		return 'y';
+	return strchr("nNqQ", key) ? 'n' : 0;
+}
+
+/* Why the trial is to end now, or NULL; *keep where that is the wish. */
+static const char *wish(struct attendance *a, bool *keep)
+{
+	struct pollfd fds[] = {{.fd = a->signals, .events = POLLIN},
+			       {.fd = a->terminal.fd, .events = POLLIN}};
+	char key;
+
+	*keep = false;
+	if (!left_ns(&a->trial))
+		return IN_TIME;
+	if (poll(fds, 2, patience_ms(&a->trial, LOOK_MS)) <= 0)
+		return NULL;
+	if (fds[0].revents)
+		return "interrupted";
+	key = key_read(a->terminal.fd);
+	*keep = key == 'y';
+	return key ? "refused" : NULL;
+}
+
+/* Until something is decided. The state, or a negative errno. */
+static int attend(struct attendance *a, const char **why)
+{
+	int state;
+
+	*why = IN_TIME; /* as the watcher would have it */
+	while ((state = trial_look(&a->trial)) == TRIAL_RUNS) {
+		const char *reason;
+		bool keep;
+
+		status_draw(a);
+		reason = wish(a, &keep);
+		if (!reason)
+			continue;
+		*why = reason;
+		return trial_end(&a->trial, keep);
+	}
+	return state;
+}
+
+static int say_end(const struct trial *trial, int state, const char *why)
+{
+	const char *device = trial->device;
+
+	status_clear();
+	switch (state) {
+	case TRIAL_KEPT:
+		note("%s: the %s is confirmed and stays", device, trial_of_name(trial->of));
+		return 0;
+	case TRIAL_UNDONE:
+		return fail("%s: %s: the %s", device, why,
+			    trial->of == TRIAL_OF_LIMITER ? "limiter is off again"
+							  : "policy before is in force again");
+	case TRIAL_GONE:
+		return fail("%s: the limiter was taken off the device, and the trial ended with it",
+			    device);
+	default:
+		return -1; /* has been said */
+	}
+}
+
+static int trial_run(struct attendance *a)
+{
+	bool limiter = a->trial.of == TRIAL_OF_LIMITER;
+	const char *device = a->trial.device, *why;
+	char text[NUMBER_TEXT_MAX];
+	int state;
+
+	duration_print(text, sizeof(text), a->duration_ns);
+	note("%s: the %s is on trial for %s: `rlctl confirm -i %s` keeps it, else %s", device,
+	     trial_of_name(a->trial.of), text, device,
+	     limiter ? "it is taken off again" : "the one before comes back");
+	if (terminal_open(&a->terminal))
+		terminal_keys(&a->terminal);
+	state = attend(a, &why);
+	terminal_close(&a->terminal);
+	return say_end(&a->trial, state, why);
+}
+
+static struct attendance attendance(uint64_t duration_ns)
+{
+	return (struct attendance){.duration_ns = duration_ns,
+				   .terminal.fd = -1,
+				   .line = -1,
+				   .signals = endings_open()};
+}
+
+/* ---- for others */
+
+int try_take(const struct command *command, uint64_t *out_ns)
+{
+	const char *word = command->arguments[OPTION_TRY];
+
+	*out_ns = 0;
+	if (!word)
+		return 0;
+	if (duration_parse(word, out_ns) || *out_ns < TRY_MIN_NS || *out_ns > TRY_MAX_NS)
+		return wrong("--try '%s': write a time from 1s to 1d, such as 30s or 5m", word);
+	return 0;
+}
+
+int policy_try(struct instance *instance, struct policy *next, const char *file,
+	       uint64_t duration_ns)
+{
+	struct attendance a = attendance(duration_ns);
+	int rc = policy_trial_begin(instance, duration_ns, &a.trial);
+
+	if (rc)
+		return rc;
+	rc = watcher_start(&a);
+	if (!rc)
+		rc = instance_policy_write(instance, next, true, file);
+	trial_unlock(&a.trial);
+	if (rc)
+		trial_end(&a.trial, true); /* nothing was changed, nothing is to be undone */
+	else
+		rc = trial_run(&a);
+	watcher_end(&a);
+	trial_close(&a.trial);
+	return rc;
+}
+
+/* Before the program is on the device there is who takes it off again. */
+static int limiter_ready(const struct place *place, void *arg)
+{
+	struct attendance *a = arg;
+	int rc = limiter_trial_begin(place, a->duration_ns, &a->trial);
+
+	if (rc)
+		return rc;
+	a->begun = true;
+	return watcher_start(a);
+}
+
+int limiter_try(const struct target *target, const struct attach_options *options,
+		struct policy *policy, const struct policy_context *text, uint64_t duration_ns)
+{
+	struct attach_options on_trial = *options;
+	struct attendance a;
+	int rc;
+
+	if (!privilege_held(PRIVILEGE_SYS_ADMIN))
+		return fail("attach --try: this process lacks CAP_SYS_ADMIN, which it takes to get "
+			    "the limiter off again: run it as root");
+	a = attendance(duration_ns);
+	on_trial.ready = limiter_ready;
+	on_trial.ready_arg = &a;
+	rc = instance_attach(target, &on_trial, policy, text);
+	a.trial.lock_fd = NULL; /* attach had it */
+	if (!rc)
+		rc = trial_run(&a);
+	if (!a.begun)
+		return rc;
+	watcher_end(&a); /* where attach failed it has taken everything back */
+	trial_close(&a.trial);
+	return rc;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl doctor [DEV]: what may be wrong with the machine and its devices, why it matters and what
+ * mends it. Changes nothing. Fails when a finding is that something cannot work.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "device.h"
+#include "doctor.h"
+#include "facts.h"
+#include "instance.h"
+#include "message.h"
+#include "open.h"
+#include "output.h"
+#include "stats.h"
+#include "terminal.h"
+
+struct check_row {
+	struct check check;
+	void (*run)(struct doctor *doctor);
+};
+
+#define CHECK_ROW(name, text, why) {{text, why}, check_##name},
+static const struct check_row machine_checks[] = {MACHINE_CHECKS(CHECK_ROW)};
+static const struct check_row device_checks[] = {DEVICE_CHECKS(CHECK_ROW)};
+
+static void checks_run(struct doctor *doctor, const struct check_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		doctor->check = &rows[i].check;
+		rows[i].run(doctor);
+	}
+}
+
+/* ---- devices */
+
+static int instance_examine(struct instance *instance, void *arg)
+{
+	struct doctor *doctor = arg;
+
+	if (instance_status_read(instance, &doctor->status))
+		return 0;
+	doctor->instance = instance;
+	checks_run(doctor, device_checks, sizeof(device_checks) / sizeof(device_checks[0]));
+	return 0;
+}
+
+static int instance_count(struct instance *instance, void *arg)
+{
+	(void)instance;
+	++*(size_t *)arg;
+	return 0;
+}
+
+static int device_examine(const char *name, void *arg)
+{
+	struct doctor *doctor = arg;
+	struct target target = {.bpffs = doctor->target->bpffs, .device = name, .hook = -1};
+	struct device_facts facts;
+	int rc = device_facts_read(name, &facts);
+
+	if (rc)
+		return fail("%s: %s", name, strerror(-rc));
+	doctor->facts = &facts;
+	doctor->programs_error = device_programs_read(facts.ifindex, &doctor->programs);
+	doctor->instance = NULL;
+	doctor->instances = 0;
+	if (doctor_may_look(doctor))
+		instance_for_each(&target, instance_count, &doctor->instances);
+	target.hook = RL_HOOK_XDP;
+	if (doctor_may_look(doctor))
+		rc = instance_for_each(&target, instance_examine, doctor);
+	if (!rc && !doctor->instance)
+		checks_run(doctor, device_checks, sizeof(device_checks) / sizeof(device_checks[0]));
+	doctor->facts = NULL;
+	return rc;
+}
+
+struct names {
+	size_t count;
+	char (*list)[IF_NAMESIZE];
+};
+
+/* A device with two instances is named once: they come in order of name. */
+static int name_note(struct instance *instance, void *arg)
+{
+	struct names *names = arg;
+
+	if (names->count && !strcmp(names->list[names->count - 1], instance->device))
+		return 0;
+	names->list = reallocarray(names->list, names->count + 1, sizeof(*names->list));
+	if (!names->list)
+		out_of_memory();
+	memcpy(names->list[names->count++], instance->device, IF_NAMESIZE);
+	return 0;
+}
+
+/* The device that is named, else those with an instance, else all. */
+static int devices_examine(struct doctor *doctor)
+{
+	struct target all = {.bpffs = doctor->target->bpffs, .hook = -1};
+	struct names names = {0};
+	int rc = 0;
+
+	if (doctor->target->device)
+		return device_examine(doctor->target->device, doctor);
+	if (doctor_may_look(doctor))
+		rc = instance_for_each(&all, name_note, &names);
+	for (size_t i = 0; !rc && i < names.count; i++)
+		rc = device_examine(names.list[i], doctor);
+	if (!rc && !names.count)
+		rc = device_for_each(device_examine, doctor);
+	free(names.list);
+	return rc;
+}
+
+/* Before anything is printed. */
+static int device_check(const char *name)
+{
+	if (!name || if_nametoindex(name))
+		return 0;
+	return fail("%s: no such device: `ip link` shows which there are", name);
+}
+
+int cmd_doctor(const struct command *command)
+{
+	struct doctor doctor = {.target = &command->target, .colours = colours_wanted(stdout)};
+	int rc = device_check(command->target.device);
+
+	if (rc)
+		return rc;
+	if (output_json)
+		doctor.array = json_object_new_array();
+	checks_run(&doctor, machine_checks, sizeof(machine_checks) / sizeof(machine_checks[0]));
+	rc = devices_examine(&doctor);
+	if (output_json)
+		json_print(doctor.array);
+	if (!rc && doctor.failed)
+		rc = output_flush() ? -1
+				    : fail("%zu thing%s failed", doctor.failed,
+					   doctor.failed == 1 ? "" : "s");
+	return rc;
+}

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* doctor's checks of a device: what stands in the way of native XDP and of exact counts. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "doctor.h"
+#include "facts.h"
+#include "features.h"
+#include "hook_names.h"
+#include "trial_record.h"
+
+/* A page without the headroom and the tail that XDP wants, and without the frame's header. */
+#define MTU_IN_ONE_PIECE 3498u
+
+/* Drivers with native XDP, for kernels that do not tell: a likelihood, and said to be one. */
+static const char *const native_drivers[] = {
+	"atlantic",      "bnxt_en",   "cpsw", "dpaa2-eth", "ena",        "enetc",
+	"gve",           "hv_netvsc", "i40e", "ice",       "igb",        "igc",
+	"ixgbe",         "ixgbevf",   "mana", "mlx4_en",   "mlx5_core",  "mvneta",
+	"mvpp2",         "nfp",       "qede", "r8152",     "sfc",        "stmmac",
+	"thunder-nicvf", "tsnep",     "tun",  "veth",      "virtio_net", "vmxnet3",
+};
+
+static const char *driver_of(const struct device_facts *facts)
+{
+	return *facts->driver ? facts->driver : "its driver, which has no name,";
+}
+
+static bool driver_likely(const struct device_facts *facts)
+{
+	for (size_t i = 0; i < sizeof(native_drivers) / sizeof(native_drivers[0]); i++)
+		if (!strcmp(facts->driver, native_drivers[i]))
+			return true;
+	return false;
+}
+
+static bool native_possible(const struct device_facts *facts)
+{
+	if (facts->link != LINK_ETHERNET)
+		return false;
+	return facts->xdp_known ? facts->xdp_features & XDP_FEATURE_BASIC : driver_likely(facts);
+}
+
+/* The mode that our program has, or would have. */
+static enum rl_mode mode_of(const struct doctor *doctor)
+{
+	if (doctor->instance)
+		return doctor->status.mode;
+	return native_possible(doctor->facts) ? RL_MODE_NATIVE : RL_MODE_TC;
+}
+
+void check_link(struct doctor *doctor)
+{
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "ip link set dev %s up", doctor->facts->name);
+	doctor_finds(doctor, doctor->facts->up ? HEALTH_OK : HEALTH_WARN,
+		     doctor->facts->up ? NULL : remedy, doctor->facts->up ? "up" : "down");
+}
+
+/* ---- XDP */
+
+/* A veth has it only while no queue of its peer sends into a queue that is not there. */
+static void native_remedy(const struct device_facts *facts, char out[REMEDY_MAX])
+{
+	if (!strcmp(facts->driver, "veth"))
+		snprintf(out, REMEDY_MAX, "ethtool -L %s rx N, N the peer's transmit queues",
+			 facts->name);
+	else
+		snprintf(out, REMEDY_MAX,
+			 "another device, or `rlctl attach %s`, which takes mode tc", facts->name);
+}
+
+/* Tunnels: whatever the driver can do, rlctl parses their packets at tc only. */
+static void check_no_ethernet(struct doctor *doctor)
+{
+	if (link_has_ip(doctor->facts->link))
+		doctor_finds(doctor, HEALTH_OK, NULL,
+			     "not for packets without an Ethernet header: attach takes mode tc");
+	else
+		doctor_finds(doctor, HEALTH_WARN, "attach to another device",
+			     "its packets begin with neither Ethernet nor IP: attach is refused");
+}
+
+void check_native(struct doctor *doctor)
+{
+	const struct device_facts *facts = doctor->facts;
+	char remedy[REMEDY_MAX];
+
+	native_remedy(facts, remedy);
+	if (facts->link != LINK_ETHERNET)
+		check_no_ethernet(doctor);
+	else if (facts->xdp_known && native_possible(facts))
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s has native XDP%s", driver_of(facts),
+			     facts->xdp_features & XDP_FEATURE_RX_SG ? ", of frames in pieces too"
+								     : "");
+	else if (facts->xdp_known)
+		doctor_finds(doctor, HEALTH_WARN, remedy, "%s has no native XDP as it is set up",
+			     driver_of(facts));
+	else if (native_possible(facts))
+		doctor_finds(doctor, HEALTH_OK, NULL,
+			     "%s likely has native XDP; this kernel does not tell",
+			     driver_of(facts));
+	else
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "%s is not known to have native XDP; this kernel does not tell",
+			     driver_of(facts));
+}
+
+static bool is_ours(const struct doctor *doctor, const struct device_xdp_program *program)
+{
+	return doctor->instance && instance_runs(doctor->instance, program->id);
+}
+
+static void report_ours(struct doctor *doctor, const struct device_xdp_program *program)
+{
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
+	if (program->id == doctor->status.program_id)
+		doctor_finds(doctor, HEALTH_OK, NULL, "ours (%u)%s", program->id,
+			     doctor->programs.dispatcher ? ", behind libxdp's dispatcher"
+							 : ", alone");
+	else
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "ours a second time (%u), as a --replace that was interrupted leaves "
+			     "it: a packet is charged twice",
+			     program->id);
+}
+
+static void report_program(struct doctor *doctor, const struct device_xdp_program *program)
+{
+	const char *device = doctor->facts->name;
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy),
+		 "bpftool net show dev %s tells whose it is; ip link set dev %s xdp off", device,
+		 device);
+	if (is_ours(doctor, program))
+		report_ours(doctor, program);
+	else if (doctor->programs.dispatcher)
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s (%u), through libxdp: ours can join it",
+			     program->name, program->id);
+	else
+		doctor_finds(doctor, HEALTH_FAIL, remedy,
+			     "%s (%u) is not ours and not there through libxdp: attach is refused",
+			     program->name, program->id);
+}
+
+void check_programs(struct doctor *doctor)
+{
+	const struct device_programs *programs = &doctor->programs;
+
+	if (doctor->programs_error) {
+		doctor_finds(doctor, HEALTH_WARN,
+			     doctor->privileged ? "bpftool net show" : "sudo rlctl doctor",
+			     "not known: %s", strerror(-doctor->programs_error));
+		return;
+	}
+	for (size_t i = 0; i < programs->count; i++)
+		report_program(doctor, &programs->list[i]);
+	if (!programs->count)
+		doctor_finds(doctor, HEALTH_OK, NULL, "no XDP program");
+}
+
+void check_mode(struct doctor *doctor)
+{
+	const char *device = doctor->facts->name, *mode = mode_name(doctor->status.mode);
+	bool native = native_possible(doctor->facts);
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy),
+		 "rlctl show %s >policy; rlctl detach %s; rlctl attach %s %s--policy policy",
+		 device, device, device, native ? "--mode native " : "");
+	if (!doctor->instance)
+		doctor_finds(doctor, HEALTH_OK, NULL, "nothing of ours is attached");
+	else if (doctor->status.mode == RL_MODE_NATIVE || link_has_ip(doctor->facts->link))
+		doctor_finds(doctor, HEALTH_OK, NULL, "attached in mode %s", mode);
+	else if (native)
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "attached in mode %s, though native is possible", mode);
+	else if (doctor->status.mode == RL_MODE_GENERIC)
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "attached in mode generic, where packets that come merged count as "
+			     "one: mode tc counts each");
+	else
+		doctor_finds(doctor, HEALTH_WARN, "see `native`",
+			     "attached in mode tc: native is not possible");
+}
+
+/* ---- tcx */
+
+/* Names of the first programs, as many as fit. */
+static void tcx_names(const struct device_tcx *tcx, uint32_t count, char *out, size_t size)
+{
+	size_t used = 0;
+
+	*out = '\0';
+	for (uint32_t i = 0; i < count && used + 48 < size; i++)
+		used += snprintf(out + used, size - used, "%s%.24s (%u)", i ? ", " : "",
+				 *tcx->list[i].name ? tcx->list[i].name : "program",
+				 tcx->list[i].id);
+	if (used + 48 >= size)
+		snprintf(out + used, size - used, ", ...");
+}
+
+static void tcx_report_ours(struct doctor *doctor, const char *hook, const struct device_tcx *tcx)
+{
+	char remedy[REMEDY_MAX], names[256];
+
+	tcx_names(tcx, tcx->before, names, sizeof(names));
+	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace puts ours first%s",
+		 doctor->facts->name,
+		 tcx->count < DEVICE_TCX_MAX ? "" : ", after one of the others was taken off");
+	if (tcx->before)
+		doctor_finds(
+			doctor, HEALTH_WARN, remedy,
+			"%s: %s before ours (%u), which gets only what they hand on (TCX_NEXT)",
+			hook, names, tcx->ours);
+	else if (tcx->twice)
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "%s: ours a second time, as a --replace that was interrupted leaves "
+			     "it: a packet is charged twice",
+			     hook);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s: nothing before ours (%u)", hook,
+			     tcx->ours);
+}
+
+static void tcx_report(struct doctor *doctor, const char *hook, const struct device_tcx *tcx)
+{
+	char names[256];
+
+	if (tcx->ours) {
+		tcx_report_ours(doctor, hook, tcx);
+		return;
+	}
+	tcx_names(tcx, tcx->count, names, sizeof(names));
+	doctor_finds(doctor, HEALTH_OK, NULL, "%s: %s%s", hook, tcx->count ? names : "no program",
+		     tcx->count ? ": ours would come first" : "");
+}
+
+void check_tcx(struct doctor *doctor)
+{
+	const char *bpffs = doctor_may_look(doctor) ? doctor->target->bpffs : NULL;
+
+	for (int hook = RL_HOOK_INGRESS; hook <= RL_HOOK_EGRESS; hook++) {
+		struct device_tcx tcx;
+		int ret = device_tcx_read(bpffs, doctor->facts->name, hook, &tcx);
+
+		if (ret == -EOPNOTSUPP)
+			doctor_finds(doctor, HEALTH_OK, NULL,
+				     "%s: none in this kernel (since Linux 6.6): ours are filters "
+				     "of clsact",
+				     hook_name(hook));
+		else if (ret)
+			doctor_finds(doctor, HEALTH_WARN, "sudo rlctl doctor", "%s: not known: %s",
+				     hook_name(hook), strerror(-ret));
+		else
+			tcx_report(doctor, hook_name(hook), &tcx);
+	}
+}
+
+/* ---- ours */
+
+void check_instances(struct doctor *doctor)
+{
+	const char *device = doctor->facts->name;
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "rlctl detach %s --hook HOOK", device);
+	if (doctor->instances > 1)
+		doctor_finds(doctor, HEALTH_WARN, remedy, "%zu on this device", doctor->instances);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "%zu on this device", doctor->instances);
+}
+
+/* CPUs that came or went since. */
+void check_shares(struct doctor *doctor)
+{
+	const struct rl_instance *info = doctor->instance ? &doctor->instance->info : NULL;
+	char remedy[REMEDY_MAX];
+	struct cpu_facts cpus;
+
+	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
+	if (info && !cpus_read(&cpus) && cpus.online != info->cpus)
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "shared out among %u CPUs; online now: %u", info->cpus, cpus.online);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "none, or among the CPUs that are online");
+}
+
+void check_trial(struct doctor *doctor)
+{
+	char remedy[REMEDY_MAX];
+	struct trial_left left;
+
+	snprintf(remedy, sizeof(remedy), "rlctl confirm -i %s", doctor->facts->name);
+	if (!doctor->instance)
+		doctor_finds(doctor, HEALTH_OK, NULL, "none");
+	else if (!instance_trial_left(doctor->instance, &left))
+		doctor_finds(doctor, HEALTH_WARN, remedy, "undone in %" PRIu64 " s",
+			     left.ns / 1000000000);
+	else if (instance_trial_stale(doctor->instance))
+		doctor_finds(doctor, HEALTH_WARN, "rlctl show, and apply what is right",
+			     "one ended with its processes: what was tried stayed in force");
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "none");
+}
+
+/* ---- what packets look like */
+
+void check_mtu(struct doctor *doctor)
+{
+	const struct device_facts *facts = doctor->facts;
+	bool pieces = facts->xdp_features & XDP_FEATURE_RX_SG;
+	const char *device = facts->name;
+	char remedy[REMEDY_MAX];
+
+	if (doctor->instance && doctor->instance->info.mtu != facts->mtu) {
+		snprintf(remedy, sizeof(remedy),
+			 "rlctl show %s >policy; rlctl detach %s; rlctl attach %s --policy policy",
+			 device, device, device);
+		doctor_finds(doctor, HEALTH_WARN, remedy, "%u, but it was %u at attach", facts->mtu,
+			     doctor->instance->info.mtu);
+	} else if (facts->mtu > MTU_IN_ONE_PIECE && native_possible(facts) && !pieces) {
+		snprintf(remedy, sizeof(remedy), "ip link set dev %s mtu %u", device,
+			 MTU_IN_ONE_PIECE);
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "%u: %s for native XDP, whose frames have to lie in one page",
+			     facts->mtu, facts->xdp_known ? "too large" : "likely too large");
+	} else {
+		doctor_finds(doctor, HEALTH_OK, NULL, "%u", facts->mtu);
+	}
+}
+
+void check_queues(struct doctor *doctor)
+{
+	const struct device_queues *queues = &doctor->facts->queues;
+	uint32_t cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	uint32_t wanted = queues->most < cpus ? queues->most : cpus;
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "ethtool -L %s %s %u", doctor->facts->name,
+		 queues->combined ? "combined" : "rx", wanted);
+	if (queues->now < wanted)
+		doctor_finds(doctor, HEALTH_WARN, remedy, "%u to receive, for %u CPUs; %u possible",
+			     queues->now, cpus, queues->most);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "%u to receive, for %u CPUs%s", queues->now,
+			     cpus, queues->now < cpus ? "; it has no more" : "");
+}
+
+static void offload_check(struct doctor *doctor, enum device_offload offload, bool bad,
+			  const char *on)
+{
+	static const char *const names[OFFLOAD_COUNT] = {"gro", "lro", "rx-gro-hw", "rxvlan"};
+	bool active = doctor->facts->on[offload];
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "ethtool -K %s %s off", doctor->facts->name,
+		 names[offload]);
+	if (!active)
+		doctor_finds(doctor, HEALTH_OK, NULL, "off");
+	else
+		doctor_finds(doctor, bad ? HEALTH_WARN : HEALTH_OK, bad ? remedy : NULL, "on%s",
+			     on);
+}
+
+/* Native XDP runs before it and tc behind it; a device with a generic program merges nothing
+ * itself. */
+void check_gro(struct doctor *doctor)
+{
+	static const char *const on[] = {
+		[RL_MODE_NATIVE] = ", behind native XDP",
+		[RL_MODE_GENERIC] = ", but not while generic XDP is attached",
+		[RL_MODE_TC] = ", and tc counts what it has merged",
+	};
+
+	offload_check(doctor, OFFLOAD_GRO, false, on[mode_of(doctor)]);
+}
+
+void check_lro(struct doctor *doctor)
+{
+	offload_check(doctor, OFFLOAD_LRO, true, "");
+}
+
+void check_gro_hw(struct doctor *doctor)
+{
+	offload_check(doctor, OFFLOAD_GRO_HW, true, "");
+}
+
+/* No rule matches tags, so nothing but the bytes of the tag is missed. */
+void check_vlan(struct doctor *doctor)
+{
+	offload_check(doctor, OFFLOAD_RX_VLAN, false,
+		      ": limits in bytes count a tagged packet without its 4 bytes");
+}
+
+void check_drops(struct doctor *doctor)
+{
+	const struct device_facts *facts = doctor->facts;
+	char remedy[REMEDY_MAX];
+
+	if (facts->ring.now < facts->ring.most)
+		snprintf(remedy, sizeof(remedy), "ethtool -G %s rx %u", facts->name,
+			 facts->ring.most);
+	else
+		snprintf(remedy, sizeof(remedy), "spread its queues over more CPUs (see `queues`)");
+	if (facts->missed || facts->overruns)
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "%" PRIu64 " missed, %" PRIu64 " overruns since the device is there",
+			     facts->missed, facts->overruns);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "none lost by the device");
+}

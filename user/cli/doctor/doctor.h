@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The checks of `rlctl doctor`: each looks at one thing and says what it found. A check is a row of
+ * MACHINE_CHECKS or DEVICE_CHECKS and a function check_NAME() in machine_checks.c, device_checks.c
+ * or frames.c.
+ */
+#ifndef RLCTL_DOCTOR_H
+#define RLCTL_DOCTOR_H
+
+#include "device.h"
+#include "facts.h"
+#include "features.h"
+#include "instance.h"
+#include "stats.h"
+
+/* X(name, "as it is shown", "why it matters") */
+#define MACHINE_CHECKS(X)                                                                      \
+	X(privilege, "privilege", "every verb that acts on a device needs these capabilities") \
+	X(kernel, "kernel", "rlctl is tested on Linux 6.1 and later")                          \
+	X(features, "features", "the programs use them all: attach fails without one")         \
+	X(program, "program", "the kernel has to take the program before it can be attached")  \
+	X(jit, "jit", "an interpreted program takes several times as long for each packet")    \
+	X(btf, "btf", "libxdp needs it to let several XDP programs share a device")            \
+	X(cpus, "cpus", "counters are kept for every CPU that the kernel could bring online")  \
+	X(memlock, "memlock", "kernels before 5.11 charge maps to the limit of locked memory") \
+	X(bpffs, "bpffs", "state lives in maps that are pinned there")                         \
+	X(leftovers, "leftovers", "pins that belong to nothing keep their maps' memory")
+
+#define DEVICE_CHECKS(X)                                                                        \
+	X(link, "link", "no packets come in over a device that is down")                        \
+	X(native, "native", "native XDP drops a packet before the kernel has allocated it")     \
+	X(programs, "programs", "a device has one XDP program, or several only through libxdp") \
+	X(mode, "mode", "every mode but native costs most of the speed")                        \
+	X(tcx, "tcx", "what a tcx program before ours passes or drops never comes to ours")     \
+	X(instances, "instances", "two limiters on one device each count the same packets")     \
+	X(shares, "shares", "rates and budgets are shared out among the CPUs of attach")        \
+	X(trial, "trial", "what is on trial is undone unless it is confirmed")                  \
+	X(mtu, "mtu", "native XDP needs frames that fit the driver's buffers")                  \
+	X(queues, "queues", "each queue is served by one CPU: fewer queues leave CPUs idle")    \
+	X(gro, "gro", "packets merged before XDP count as one packet")                          \
+	X(lro, "lro", "packets merged before XDP count as one, and drivers refuse native XDP")  \
+	X(gro_hw, "gro-hw",                                                                     \
+	  "packets merged before XDP count as one, and drivers refuse "                         \
+	  "native XDP")                                                                         \
+	X(carriers, "carriers", "no limit applies to the IP packets in PPPoE and MPLS frames")  \
+	X(vlan, "vlan", "a tag that hardware takes off is not in the packet XDP sees")          \
+	X(drops, "drops", "what the device loses itself no rule decides about")
+
+enum health { HEALTH_OK, HEALTH_WARN, HEALTH_FAIL };
+
+struct check {
+	const char *name, *why;
+};
+
+/* A visit. */
+struct doctor {
+	const struct target *target;
+	bool privileged;
+	struct program_tried tried; /* by check_features */
+
+	/* The device that is looked at, and what is known of it. */
+	const struct device_facts *facts;
+	struct device_programs programs;
+	int programs_error;
+	const struct instance *instance; /* ours, or NULL */
+	struct instance_status status;
+	size_t instances; /* ours on this device, all hooks */
+
+	/* What the findings go into. */
+	const struct check *check; /* that runs */
+	struct json_object *array; /* under -j */
+	size_t failed;
+	bool colours;
+};
+
+#define REMEDY_MAX 256
+
+/* What the running check found, and the command that mends it, or NULL. */
+void doctor_finds(struct doctor *doctor, enum health health, const char *remedy, const char *format,
+		  ...) __attribute__((format(printf, 4, 5)));
+
+/* Instances are looked for only where that changes nothing and cannot fail for want of privilege.
+ */
+bool doctor_may_look(const struct doctor *doctor);
+
+#define CHECK_DECLARE(name, ...) void check_##name(struct doctor *doctor);
+MACHINE_CHECKS(CHECK_DECLARE)
+DEVICE_CHECKS(CHECK_DECLARE)
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a check found, as a line or as JSON. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpffs.h"
+#include "doctor.h"
+#include "output.h"
+
+static const struct {
+	const char *text, *colour;
+} healths[] = {{"ok", "\033[32m"}, {"warn", "\033[33m"}, {"fail", "\033[31m"}};
+
+static const char *place_of(const struct doctor *doctor)
+{
+	return doctor->facts ? doctor->facts->name : "machine";
+}
+
+static void line_print(const char *left, const char *text)
+{
+	char *shown = text_shown(text);
+
+	printf("%s%s\n", left, shown);
+	free(shown);
+}
+
+static void finding_print(const struct doctor *doctor, enum health health, const char *remedy,
+			  const char *what)
+{
+	char *place = text_shown(place_of(doctor));
+
+	printf("%s%-4s%s  %-*s  %-*s  ", doctor->colours ? healths[health].colour : "",
+	       healths[health].text, doctor->colours ? "\033[0m" : "", IF_NAMESIZE - 1, place, 9,
+	       doctor->check->name);
+	free(place);
+	line_print("", what);
+	if (health != HEALTH_OK || output_verbose)
+		line_print("      why: ", doctor->check->why);
+	if (remedy)
+		line_print("      do:  ", remedy);
+}
+
+static void finding_json(const struct doctor *doctor, enum health health, const char *remedy,
+			 const char *what)
+{
+	struct json_object *object = json_object_new_object();
+
+	if (doctor->facts)
+		json_put(object, "device", json_object_new_string(doctor->facts->name));
+	json_put(object, "check", json_object_new_string(doctor->check->name));
+	json_put(object, "result", json_object_new_string(healths[health].text));
+	json_put(object, "what", json_object_new_string(what));
+	json_put(object, "why", json_object_new_string(doctor->check->why));
+	if (remedy)
+		json_put(object, "remedy", json_object_new_string(remedy));
+	json_append(doctor->array, object);
+}
+
+void doctor_finds(struct doctor *doctor, enum health health, const char *remedy, const char *format,
+		  ...)
+{
+	char *what = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&what, format, args) < 0)
+		out_of_memory();
+	va_end(args);
+	doctor->failed += health == HEALTH_FAIL;
+	if (output_json)
+		finding_json(doctor, health, remedy, what);
+	else
+		finding_print(doctor, health, remedy, what);
+	free(what);
+}
+
+bool doctor_may_look(const struct doctor *doctor)
+{
+	return doctor->privileged && bpffs_mounted(doctor->target->bpffs);
+}

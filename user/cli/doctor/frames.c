@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* doctor's check for frames that carry IP where the program does not look for it. The program
+ * counts them as non-ip with ARP and the like, so where it counted any, doctor listens for a
+ * moment: that costs packets nothing at other times.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "doctor.h"
+#include "stats.h"
+
+#define LISTEN_MS 200
+
+static const struct {
+	uint16_t proto;
+	const char *name;
+} carriers[] = {
+	{ETH_P_PPP_SES, "PPPoE sessions"},
+	{ETH_P_MPLS_UC, "MPLS"},
+	{ETH_P_MPLS_MC, "MPLS multicast"},
+};
+
+/* Incoming frames of those types, behind a VLAN tag too; all others stay in the kernel. */
+static int listener_filter(int fd)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_PKTTYPE),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 4, 0),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SKF_AD_OFF + SKF_AD_PROTOCOL),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_PPP_SES, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_MPLS_UC, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_MPLS_MC, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+		BPF_STMT(BPF_RET | BPF_K, ETH_HLEN),
+	};
+	struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
+}
+
+/* A descriptor, or a negative errno. */
+static int listener_open(int ifindex)
+{
+	struct sockaddr_ll device = {
+		.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = ifindex};
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), error;
+
+	if (fd < 0)
+		return -errno;
+	if (!listener_filter(fd) && !bind(fd, (struct sockaddr *)&device, sizeof(device)))
+		return fd;
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+/* The name of what comes within LISTEN_MS, NULL where nothing does. */
+static const char *carrier_seen(int fd)
+{
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	struct sockaddr_ll from = {0};
+	socklen_t size = sizeof(from);
+	uint8_t frame[ETH_HLEN];
+
+	if (poll(&wait, 1, LISTEN_MS) < 1 ||
+	    recvfrom(fd, frame, sizeof(frame), 0, (struct sockaddr *)&from, &size) < 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(carriers) / sizeof(carriers[0]); i++)
+		if (from.sll_protocol == htons(carriers[i].proto))
+			return carriers[i].name;
+	return NULL;
+}
+
+/* An instance at xdp has a counter that says whether there is anything to look for. */
+static bool may_come(const struct doctor *doctor)
+{
+	struct rl_amount reasons[RL_REASON_COUNT];
+
+	if (!doctor->instance)
+		return doctor->instances;
+	return !instance_reasons_read(doctor->instance, reasons) &&
+	       reasons[RL_REASON_NON_IP].packets;
+}
+
+void check_carriers(struct doctor *doctor)
+{
+	const char *seen;
+	int fd;
+
+	if (!doctor->instances) {
+		doctor_finds(doctor, HEALTH_OK, NULL, "nothing of ours is attached");
+		return;
+	}
+	if (!may_come(doctor)) {
+		doctor_finds(doctor, HEALTH_OK, NULL, "none: all packets were IP");
+		return;
+	}
+	fd = listener_open(doctor->facts->ifindex);
+	if (fd < 0) {
+		doctor_finds(doctor, HEALTH_WARN, "sudo rlctl doctor", "not known: %s",
+			     strerror(-fd));
+		return;
+	}
+	seen = carrier_seen(fd);
+	close(fd);
+	if (seen)
+		doctor_finds(doctor, HEALTH_WARN,
+			     "rlctl attach, on the device that their contents come out of",
+			     "%s pass without a limit", seen);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "none within %d ms", LISTEN_MS);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* doctor's checks of the machine: what the kernel and this process can do. */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "bpffs.h"
+#include "doctor.h"
+#include "features.h"
+#include "gc.h"
+#include "hook_names.h"
+#include "text.h"
+#include "unsupported.h"
+
+#define BTF_PATH "/sys/kernel/btf/vmlinux"
+#define AS_ROOT  "sudo rlctl doctor"
+
+/* What cannot be asked is not guessed at. */
+static bool not_asked(struct doctor *doctor)
+{
+	if (!doctor->privileged)
+		doctor_finds(doctor, HEALTH_WARN, AS_ROOT, "not known: asking needs privilege");
+	return !doctor->privileged;
+}
+
+static bool has_capability(const struct __user_cap_data_struct *data, int capability)
+{
+	return data[capability / 32].effective & 1u << capability % 32;
+}
+
+/* CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON, and finding maps by their numbers needs it. */
+void check_privilege(struct doctor *doctor)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+	bool admin, net;
+
+	syscall(SYS_capget, &header, data);
+	admin = has_capability(data, CAP_SYS_ADMIN);
+	net = has_capability(data, CAP_NET_ADMIN);
+	doctor->privileged = admin && net;
+	if (doctor->privileged)
+		doctor_finds(doctor, HEALTH_OK, NULL, "CAP_SYS_ADMIN and CAP_NET_ADMIN");
+	else
+		doctor_finds(doctor, HEALTH_FAIL, AS_ROOT, "this process has not%s%s",
+			     admin ? "" : " CAP_SYS_ADMIN", net ? "" : " CAP_NET_ADMIN");
+}
+
+void check_kernel(struct doctor *doctor)
+{
+	struct utsname name;
+	bool old;
+
+	uname(&name);
+	old = release_is_before(name.release, KERNEL_OLDEST);
+	doctor_finds(doctor, old ? HEALTH_WARN : HEALTH_OK,
+		     old ? "install a newer kernel, if anything below fails" : NULL, "Linux %s",
+		     name.release);
+}
+
+/* ---- features */
+
+static void lacks(const char *kind, const char *name, void *arg)
+{
+	const char *since = lack_since(&(struct lack){kind, name});
+
+	doctor_finds(arg, HEALTH_FAIL, "install a kernel of " KERNEL_OLDEST " or later",
+		     "the kernel has no %s %s%s%s", kind, name,
+		     since ? ", which came with Linux " : "", since ? since : "");
+}
+
+void check_features(struct doctor *doctor)
+{
+	size_t failed = doctor->failed;
+	int count;
+
+	if (not_asked(doctor))
+		return;
+	count = kernel_features(lacks, doctor, &doctor->tried);
+	if (count < 0)
+		doctor_finds(doctor, HEALTH_FAIL, NULL, "the programs cannot be opened: %s",
+			     strerror(-count));
+	else if (failed == doctor->failed)
+		doctor_finds(doctor, HEALTH_OK, NULL, "all %d that the programs use", count);
+}
+
+void check_program(struct doctor *doctor)
+{
+	if (not_asked(doctor))
+		return;
+	if (doctor->tried.error)
+		doctor_finds(doctor, HEALTH_FAIL, "rlctl -vv doctor shows what the kernel said",
+			     "the kernel refused it: %s", strerror(-doctor->tried.error));
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "the kernel takes it");
+}
+
+void check_jit(struct doctor *doctor)
+{
+	if (not_asked(doctor))
+		return;
+	if (doctor->tried.error)
+		doctor_finds(doctor, HEALTH_WARN, "mend what `program` says first",
+			     "not known: no program could be loaded");
+	else if (doctor->tried.jited)
+		doctor_finds(doctor, HEALTH_OK, NULL, "on: the program was compiled");
+	else
+		doctor_finds(doctor, HEALTH_WARN, "sysctl -w net.core.bpf_jit_enable=1",
+			     "off: the program is interpreted");
+}
+
+void check_btf(struct doctor *doctor)
+{
+	if (!access(BTF_PATH, F_OK))
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s", BTF_PATH);
+	else
+		doctor_finds(doctor, HEALTH_WARN,
+			     "use a kernel with CONFIG_DEBUG_INFO_BTF, or no other XDP program",
+			     "no %s: ours is alone on its device", BTF_PATH);
+}
+
+/* ---- memory and pins */
+
+#define SPARE_BYTES (16u << 20) /* that CPUs which are not there may take without a word */
+
+void check_cpus(struct doctor *doctor)
+{
+	struct cpu_facts cpus;
+	char each[NUMBER_TEXT_MAX], spare[NUMBER_TEXT_MAX], remedy[REMEDY_MAX];
+	int ret = cpus_read(&cpus);
+	uint64_t bytes;
+
+	if (ret) {
+		doctor_finds(doctor, HEALTH_FAIL, "mount -t sysfs sysfs /sys",
+			     "how many there are is not known: %s", strerror(-ret));
+		return;
+	}
+	if (cpus.online == cpus.possible) {
+		doctor_finds(doctor, HEALTH_OK, NULL, "%u, all online", cpus.online);
+		return;
+	}
+	bytes = cpus.bytes * (cpus.possible - cpus.online);
+	size_print(each, cpus.bytes);
+	size_print(spare, bytes);
+	snprintf(remedy, sizeof(remedy),
+		 "possible_cpus=%u on the kernel's command line, if no CPU is ever added",
+		 cpus.online);
+	doctor_finds(doctor, bytes < SPARE_BYTES ? HEALTH_OK : HEALTH_WARN,
+		     bytes < SPARE_BYTES ? NULL : remedy,
+		     "%u online of %u possible: an instance takes %s for each, %s of it for "
+		     "those that are not online",
+		     cpus.online, cpus.possible, each, spare);
+}
+
+void check_memlock(struct doctor *doctor)
+{
+	struct rlimit limit = {0};
+
+	if (not_asked(doctor))
+		return;
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	if (!kernel_counts_memlock())
+		doctor_finds(doctor, HEALTH_OK, NULL, "this kernel does not count maps by it");
+	else if (limit.rlim_cur == RLIM_INFINITY)
+		doctor_finds(doctor, HEALTH_OK, NULL, "unlimited");
+	else
+		doctor_finds(doctor, HEALTH_WARN, "ulimit -l unlimited",
+			     "%" PRIu64 " KiB, and this kernel counts maps by it",
+			     (uint64_t)limit.rlim_cur / 1024);
+}
+
+void check_bpffs(struct doctor *doctor)
+{
+	const char *bpffs = doctor->target->bpffs;
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "mount -t bpf bpf %s", bpffs);
+	switch (bpffs_look(bpffs)) {
+	case BPFFS_MOUNTED:
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s", bpffs);
+		break;
+	case BPFFS_ABSENT:
+		doctor_finds(doctor, HEALTH_WARN, remedy, "%s is not a bpffs: attach mounts one",
+			     bpffs);
+		break;
+	case BPFFS_WOULD_END:
+		snprintf(remedy, sizeof(remedy),
+			 "mount bpffs on the host and pass it in with -v %s:%s", bpffs, bpffs);
+		doctor_finds(doctor, HEALTH_FAIL, remedy,
+			     "%s is not a bpffs, and a mount made here may end before the limiter",
+			     bpffs);
+		break;
+	case BPFFS_HIDDEN:
+		doctor_finds(doctor, HEALTH_FAIL, "leave `ip netns exec`, and use rlctl -n NAME",
+			     "%s is not a bpffs: `ip netns exec` hides the machine's", bpffs);
+		break;
+	case BPFFS_NO_FOLDER:
+		doctor_finds(doctor, HEALTH_FAIL, "name a folder that exists with --bpffs DIR",
+			     "%s: %s", bpffs, strerror(ENOENT));
+		break;
+	}
+}
+
+struct heap {
+	struct doctor *doctor;
+	size_t count;
+};
+
+static void left_over(const char *path, const char *device, enum rl_hook hook, void *arg)
+{
+	struct heap *heap = arg;
+	char remedy[REMEDY_MAX];
+
+	heap->count++;
+	if (device)
+		snprintf(remedy, sizeof(remedy), "rlctl detach %s --hook %s", device,
+			 hook_name(hook));
+	else
+		snprintf(remedy, sizeof(remedy), "attach or detach on any device clears it");
+	doctor_finds(heap->doctor, HEALTH_WARN, remedy,
+		     device ? "%s: no program on the device uses these maps"
+			    : "%s: the namespace is gone",
+		     path);
+}
+
+void check_leftovers(struct doctor *doctor)
+{
+	struct heap heap = {.doctor = doctor};
+
+	if (not_asked(doctor))
+		return;
+	pins_leftovers(doctor->target->bpffs, left_over, &heap);
+	if (!heap.count)
+		doctor_finds(doctor, HEALTH_OK, NULL, "none");
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The nearest word, for messages: "did you mean". */
+#ifndef RLCTL_HINT_H
+#define RLCTL_HINT_H
+
+/* The nearest of the words offered; `best` is NULL when none is near enough. */
+struct hint {
+	const char *word;
+	const char *best;
+	unsigned int distance;
+};
+void hint_offer(struct hint *hint, const char *candidate);
+
+#endif

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of verbs, and dispatch. Exit status: 0 done, 1 failed, 2 wrong words. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "log.h"
+#include "netns.h"
+#include "output.h"
+#include "privilege.h"
+
+#define RULE_MORE                                                        \
+	"The words are those of a policy file's line behind \"rule\":\n" \
+	"  any|device|ADDRESS[/LEN] [MATCH ...] allow|deny|limit RATE ... [for DURATION]\n"
+
+#define FLEET_MORE                                                                               \
+	"URL is redis://HOST[:PORT][/DB], unix:///PATH[?db=DB] or\n"                             \
+	"  redis+sentinel://HOST[:PORT],.../MASTER[/DB]. With [USER]:PASSWORD@ before HOST it\n" \
+	"  stands in a file (--redis @FILE) or in RLCTL_REDIS_URL; or the password alone in\n"   \
+	"  RLCTL_REDIS_PASSWORD.\n"
+
+#define PRIVILEGES_LOAD (PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON))
+/* To look for the SSH session in the environment of others' processes, and to read files of users.
+ */
+#define PRIVILEGES_GUARD (PRIVILEGE_BIT(SYS_PTRACE) | PRIVILEGE_BIT(DAC_READ_SEARCH))
+
+static const struct verb all_verbs[] = {
+	{
+		.name = "attach",
+		.words = "DEV",
+		.summary = "Put a limiter on a device",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(YES) | OPTION_BIT(MODE) | OPTION_BIT(BY) |
+			   OPTION_BIT(POLICY) | OPTION_BIT(TABLE) | OPTION_BIT(SOURCES) |
+			   OPTION_BIT(PREFIXES) | OPTION_BIT(BANS) | OPTION_BIT(LOG_DEPTH) |
+			   OPTION_BIT(FQ) | OPTION_BIT(GROUP) | OPTION_BIT(OR_APPLY) |
+			   OPTION_BIT(REPLACE) | OPTION_BIT(TRY),
+		.device = DEVICE_MUST,
+		.hooks = true,
+		.needs = PRIVILEGES_LOAD,
+		.uses = PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.run = cmd_attach,
+	},
+	{
+		.name = "detach",
+		.words = "DEV",
+		.summary = "Take our limiter, and nothing else, off a device",
+		.options = OPTIONS_INSTANCE,
+		.device = DEVICE_MUST,
+		.hooks = true,
+		.needs = PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(SYS_ADMIN),
+		.run = cmd_detach,
+	},
+	{
+		.name = "status",
+		.words = "[DEV]",
+		.summary = "Show what is attached where",
+		.options = OPTIONS_INSTANCE,
+		.device = DEVICE_MAY,
+		.run = cmd_status,
+	},
+	{
+		.name = "rule add",
+		.words = "PREFIX [MATCH] ACTION",
+		.summary = "Add a rule; it replaces one of the same prefix and match",
+		.more = RULE_MORE,
+		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
+		.words_min = 1,
+		.words_max = -1,
+		.needs = PRIVILEGE_BIT(BPF),
+		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.run = cmd_rule_add,
+	},
+	{
+		.name = "rule del",
+		.words = "PREFIX [MATCH] [ACTION]",
+		.summary = "Remove the rules of this prefix and match",
+		.more = RULE_MORE,
+		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
+		.words_min = 1,
+		.words_max = -1,
+		.needs = PRIVILEGE_BIT(BPF),
+		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.run = cmd_rule_del,
+	},
+	{
+		.name = "rule get",
+		.words = "ADDRESS",
+		.summary = "Show the rules that would decide for an address",
+		.options = OPTIONS_INSTANCE,
+		.words_min = 1,
+		.words_max = 1,
+		.run = cmd_rule_get,
+	},
+	{
+		.name = "rule list",
+		.words = "[PREFIX [MATCH]]",
+		.summary = "Show all rules or those of a prefix; -v says more of each",
+		.options = OPTIONS_INSTANCE,
+		.words_max = -1,
+		.run = cmd_rule_list,
+	},
+	{
+		.name = "rule flush",
+		.words = "",
+		.summary = "Remove all rules",
+		.options = OPTIONS_INSTANCE,
+		.needs = PRIVILEGE_BIT(BPF),
+		.uses = PRIVILEGE_BIT(CHOWN),
+		.run = cmd_rule_flush,
+	},
+	{
+		.name = "apply",
+		.words = "FILE|-",
+		.summary = "Put a whole policy in force, at once",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(CHECK) | OPTION_BIT(TRY) | OPTION_BIT(YES),
+		.words_min = 1,
+		.words_max = 1,
+		.needs = PRIVILEGE_BIT(BPF),
+		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.needs_none = OPTION_BIT(CHECK),
+		.run = cmd_apply,
+	},
+	{
+		.name = "confirm",
+		.words = "[DEV]",
+		.summary = "Keep the policy or the limiter that is on trial",
+		.options = OPTIONS_INSTANCE,
+		.device = DEVICE_MAY,
+		.run = cmd_confirm,
+	},
+	{
+		.name = "show",
+		.words = "[DEV]",
+		.summary = "Print the policy as apply reads it",
+		.options = OPTIONS_INSTANCE,
+		.device = DEVICE_MAY,
+		.run = cmd_show,
+	},
+	{
+		.name = "stats",
+		.words = "[DEV]",
+		.summary = "Count what passed and what was dropped, by reason and rule",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH) | OPTION_BIT(PROMETHEUS),
+		.device = DEVICE_MAY,
+		.run = cmd_stats,
+	},
+	{
+		.name = "exporter",
+		.words = "",
+		.summary = "Serve the counters to Prometheus, by HTTP",
+		.options = (OPTIONS_COMMON & ~OPTION_BIT(JSON)) | OPTION_BIT(LISTEN),
+		.uses = PRIVILEGE_BIT(NET_BIND_SERVICE),
+		.run = cmd_exporter,
+	},
+	{
+		.name = "top",
+		.words = "[DEV]",
+		.summary = "Show who is dropped and passed most, live; --once and -j print it",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(ONCE) | OPTION_BIT(PREFIX) |
+			   OPTION_BIT(RATE) | OPTION_BIT(SECONDS),
+		.device = DEVICE_MAY,
+		.needs = PRIVILEGE_BIT(BPF),
+		.run = cmd_top,
+	},
+	{
+		.name = "monitor",
+		.words = "[DEV]",
+		.summary = "Show packets as they are dropped, or write them to a capture",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(PASSED) | OPTION_BIT(RATE) |
+			   OPTION_BIT(PREFIX) | OPTION_BIT(REASON) | OPTION_BIT(RULE) |
+			   OPTION_BIT(WRITE) | OPTION_BIT(PACKETS) | OPTION_BIT(SECONDS),
+		.device = DEVICE_MAY,
+		.needs = PRIVILEGE_BIT(BPF),
+		.uses = PRIVILEGE_BIT(DAC_OVERRIDE),
+		.run = cmd_monitor,
+	},
+	{
+		.name = "simulate",
+		.words = "POLICY PCAP",
+		.summary = "Run a policy over a capture; touches no device",
+		.options = OPTIONS_COMMON | OPTION_BIT(VERDICTS),
+		.words_min = 2,
+		.words_max = 2,
+		.needs = PRIVILEGES_LOAD,
+		.uses = PRIVILEGE_BIT(DAC_READ_SEARCH),
+		.run = cmd_simulate,
+	},
+	{
+		.name = "source show",
+		.words = "ADDRESS",
+		.summary = "Show what is remembered of an address: states, allowances, bans",
+		.options = OPTIONS_INSTANCE,
+		.words_min = 1,
+		.words_max = 1,
+		.run = cmd_source_show,
+	},
+	{
+		.name = "source forgive",
+		.words = "ADDRESS",
+		.summary = "Forget the states and bans of an address",
+		.options = OPTIONS_INSTANCE,
+		.words_min = 1,
+		.words_max = 1,
+		.run = cmd_source_forgive,
+	},
+	{
+		.name = "fleet join",
+		.words = "",
+		.summary = "Share the limits with the word fleet; runs until it is ended",
+		.more = FLEET_MORE,
+		.options = OPTIONS_INSTANCE | OPTION_BIT(REDIS) | OPTION_BIT(NAME) |
+			   OPTION_BIT(NODE) | OPTION_BIT(INTERVAL),
+		.uses = PRIVILEGE_BIT(DAC_OVERRIDE), /* for a socket of the Redis' user */
+		.run = cmd_fleet_join,
+	},
+	{
+		.name = "fleet status",
+		.words = "",
+		.summary = "Show members, leases and whether limits are shared now",
+		.options = OPTIONS_INSTANCE,
+		.run = cmd_fleet_status,
+	},
+	{
+		.name = "fleet leave",
+		.words = "",
+		.summary = "End the agent; every limit then holds whole and alone",
+		.options = OPTIONS_INSTANCE,
+		.run = cmd_fleet_leave,
+	},
+	{
+		.name = "doctor",
+		.words = "[DEV]",
+		.summary = "Look for what may be wrong, and say what mends it",
+		.options = OPTIONS_COMMON | OPTION_BIT(INTERFACE),
+		.device = DEVICE_MAY,
+		.uses = PRIVILEGES_LOAD | PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGE_BIT(NET_RAW),
+		.run = cmd_doctor,
+	},
+	{
+		.name = "completion",
+		.words = "bash|zsh",
+		.summary = "Print what makes a shell complete our words",
+		.options = OPTIONS_COMMON,
+		.words_min = 1,
+		.words_max = 1,
+		.run = cmd_completion,
+	},
+	{
+		.name = "complete",
+		.words = "-- WORD ...",
+		.summary = "Print what may stand in place of the last word",
+		.options = OPTIONS_COMMON,
+		.words_max = -1,
+		.uses = PRIVILEGE_BIT(SYS_ADMIN),
+		.run = cmd_complete,
+		.hidden = true,
+	},
+	{
+		.name = "help",
+		.words = "[VERB]",
+		.summary = "Show this, or the help of a verb",
+		.options = OPTIONS_COMMON,
+		.words_max = -1,
+		.run = cmd_help,
+	},
+	{0},
+};
+
+/* Where a standard stream is closed, the next file opened would take its place and be written to.
+ */
+static void streams_secure(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+			_exit(EXIT_FAILURE);
+}
+
+static uint64_t options_given(const struct command *command)
+{
+	uint64_t given = 0;
+
+	for (int i = 0; i < OPTION_COUNT; i++)
+		given |= option_given(command, i) ? 1ull << i : 0;
+	return given;
+}
+
+/* The verb's row is all that is left, and CAP_SYS_ADMIN until the namespace is entered. */
+static int privileges_settle(const struct command *command)
+{
+	const char *netns = command->arguments[OPTION_NETNS];
+	const struct verb *verb = command->verb;
+	uint32_t needs = verb->needs_none & options_given(command) ? 0 : verb->needs;
+	uint32_t enter = netns ? PRIVILEGE_BIT(SYS_ADMIN) : 0;
+	int rc = privileges_keep(verb->name, needs | enter, verb->uses);
+
+	if (rc || !netns)
+		return rc;
+	rc = netns_enter(netns);
+	return rc ? rc : privileges_keep(verb->name, needs, verb->uses);
+}
+
+static int dispatch(struct command *command)
+{
+	int rc;
+
+	if (option_given(command, OPTION_VERSION)) {
+		puts("rlctl " RLCTL_VERSION);
+		return 0;
+	}
+	if (option_given(command, OPTION_HELP))
+		return help_print(command->words, command->word_count);
+	if (!command->word_count) {
+		usage_print(stderr);
+		return WRONG_WORDS;
+	}
+	log_setup();
+	setenv("LIBXDP_BPFFS", command->target.bpffs, 1);
+	rc = command_resolve(command);
+	if (!rc)
+		rc = privileges_settle(command);
+	return rc ? rc : command->verb->run(command);
+}
+
+int main(int argc, char **argv)
+{
+	struct command command;
+	int rc;
+
+	streams_secure();
+	output_begin();
+	verbs = all_verbs;
+	signal(SIGPIPE, SIG_IGN); /* so that a write says what is wrong */
+	rc = command_parse(argc, argv, &command);
+	if (!rc)
+		rc = dispatch(&command);
+	if (!rc && output_flush())
+		rc = -1;
+	return rc < 0 ? EXIT_FAILURE : rc;
+}

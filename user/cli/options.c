@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A command line taken apart: options, which may stand anywhere, the verb, its words. */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "hint.h"
+#include "instance.h"
+#include "message.h"
+#include "object.h"
+#include "output.h"
+#include "units.h"
+
+#define LONG_BASE 256 /* of getopt's values: long options lie above all letters */
+
+_Static_assert(SOURCES_DEFAULT == 262144 && PREFIXES_DEFAULT == 262144 && BANS_DEFAULT == 65536,
+	       "COMMAND_OPTIONS says so");
+
+#define OPTION_ROW(name_, long_, letter_, argument_, help_) {long_, letter_, argument_, help_},
+const struct option_row option_rows[OPTION_COUNT] = {COMMAND_OPTIONS(OPTION_ROW)};
+
+int wrong(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		out_of_memory();
+	va_end(args);
+	fail("%s", text);
+	free(text);
+	return WRONG_WORDS;
+}
+
+char *words_join(const char *first, char *const *words, int count)
+{
+	size_t size = strlen(first) + 1;
+	char *joined, *end;
+
+	for (int i = 0; i < count; i++)
+		size += strlen(words[i]) + 1;
+	joined = malloc(size);
+	if (!joined)
+		out_of_memory();
+	end = stpcpy(joined, first);
+	for (int i = 0; i < count; i++) {
+		if (end != joined)
+			*end++ = ' ';
+		end = stpcpy(end, words[i]);
+	}
+	return joined;
+}
+
+/* ---- options ---- */
+
+struct getopt_tables {
+	char letters[2 + 2 * OPTION_COUNT + 1];
+	struct option longs[OPTION_COUNT + 1];
+};
+
+static void tables_fill(struct getopt_tables *out)
+{
+	char *at = stpcpy(out->letters, "-:"); /* words in their place, no messages of its own */
+
+	memset(out->longs, 0, sizeof(out->longs));
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		const struct option_row *row = &option_rows[i];
+		bool optional = row->argument && row->argument[0] == '[';
+
+		out->longs[i].name = row->name;
+		out->longs[i].val = LONG_BASE + i;
+		out->longs[i].has_arg = optional        ? optional_argument
+					: row->argument ? required_argument
+							: no_argument;
+		if (!row->letter)
+			continue;
+		*at++ = row->letter;
+		if (row->argument)
+			*at++ = ':';
+	}
+	*at = '\0';
+}
+
+int option_by_name(const char *name, size_t len)
+{
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (strlen(option_rows[i].name) == len && !memcmp(name, option_rows[i].name, len))
+			return i;
+	return -1;
+}
+
+int option_by_letter(char letter)
+{
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (letter && letter == option_rows[i].letter)
+			return i;
+	return -1;
+}
+
+static int option_of(int value)
+{
+	return value < LONG_BASE ? option_by_letter(value) : value - LONG_BASE;
+}
+
+static int option_unknown(const char *word, int letter)
+{
+	struct hint hint = {0};
+	size_t len = strcspn(word, "=");
+	char name[64];
+
+	if (letter)
+		return wrong("-%c: no such option; `rlctl --help` lists them", letter);
+	snprintf(name, sizeof(name), "%.*s", (int)len - 2, word + 2);
+	hint.word = name;
+	for (int i = 0; i < OPTION_COUNT; i++)
+		hint_offer(&hint, option_rows[i].name);
+	if (hint.best)
+		return wrong("%.*s: no such option, did you mean --%s?", (int)len, word, hint.best);
+	return wrong("%.*s: no such option; `rlctl --help` lists them", (int)len, word);
+}
+
+/* What getopt refused: value is ':' where an argument is missing, else '?'. */
+static int option_refused(int value, const char *word)
+{
+	int option = optopt ? option_of(optopt) : -1;
+
+	if (option < 0)
+		return option_unknown(word, optopt);
+	if (value == ':')
+		return wrong("--%s needs %s behind it", option_rows[option].name,
+			     option_rows[option].argument);
+	return wrong("--%s takes no argument", option_rows[option].name);
+}
+
+/* Number of the word among "A|B|C", or -1. */
+static int choice_find(const char *choices, const char *word)
+{
+	size_t len = strlen(word);
+	int number = 0;
+
+	for (const char *at = choices;; number++) {
+		const char *bar = strchrnul(at, '|');
+
+		if (len == (size_t)(bar - at) && !memcmp(at, word, len))
+			return number;
+		if (!*bar)
+			return -1;
+		at = bar + 1;
+	}
+}
+
+/* An argument that may be left out is a word of its own only where it is a number. */
+static const char *optional_argument_take(char **argv)
+{
+	return argv[optind] && isdigit((unsigned char)argv[optind][0]) ? argv[optind++] : "";
+}
+
+static int option_take(struct command *command, int option, const char *argument)
+{
+	const struct option_row *row = &option_rows[option];
+	int choice;
+
+	if (option == OPTION_VERBOSE)
+		output_verbose++;
+	if (row->argument && command->arguments[option] && option != OPTION_HOOK)
+		return wrong("--%s is given twice: leave one out", row->name);
+	command->arguments[option] = argument;
+	if (!row->argument || !strchr(row->argument, '|'))
+		return 0;
+	choice = choice_find(row->argument, argument);
+	if (choice < 0)
+		return wrong("--%s '%s': write one of %s", row->name, argument, row->argument);
+	command->choices[option] = choice;
+	if (option == OPTION_HOOK)
+		command->hooks |= 1u << choice;
+	return 0;
+}
+
+static void globals_set(struct command *command)
+{
+	output_json = option_given(command, OPTION_JSON);
+	output_quiet = option_given(command, OPTION_QUIET);
+	command->target.device = command->arguments[OPTION_INTERFACE];
+	command->target.hook =
+		option_given(command, OPTION_HOOK) ? command->choices[OPTION_HOOK] : -1;
+	command->target.bpffs = option_given(command, OPTION_BPFFS)
+					? command->arguments[OPTION_BPFFS]
+					: BPFFS_DEFAULT;
+}
+
+int command_parse(int argc, char **argv, struct command *out)
+{
+	struct getopt_tables tables;
+	int value, rc = 0;
+
+	memset(out, 0, sizeof(*out));
+	out->words = argv; /* words move to the front, options are behind the cursor by then */
+	tables_fill(&tables);
+	optind = 0; /* a new start */
+	while (!rc && (value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
+		int option = option_of(value);
+
+		if (value == 1)
+			argv[out->word_count++] = optarg;
+		else if (option < 0)
+			rc = option_refused(value, argv[optind - 1]);
+		else if (optarg || !option_rows[option].argument)
+			rc = option_take(out, option, optarg ? optarg : "");
+		else
+			rc = option_take(out, option, optional_argument_take(argv));
+	}
+	while (!rc && optind < argc)
+		argv[out->word_count++] = argv[optind++];
+	globals_set(out);
+	return rc;
+}
+
+int option_number(const struct command *command, enum option_id option, uint32_t max,
+		  uint32_t usual, uint32_t *out)
+{
+	const char *word = command->arguments[option];
+	uint64_t number;
+
+	bool optional = option_rows[option].argument[0] == '[';
+
+	if (!word || (optional && !*word))
+		number = usual;
+	else if (number_parse(word, 1, max, &number))
+		return wrong("--%s '%s': write a number from 1 to %" PRIu32,
+			     option_rows[option].name, word, max);
+	*out = (uint32_t)number;
+	return 0;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Messages and progress on stderr. Everything that is not printable ASCII leaves escaped, so that
+ * no name of a file or a device can play with a terminal.
+ */
+
+#include "output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "policy.h"
+#include "progress.h"
+#include "text.h"
+
+#define SHOWN_BEFORE 70 /* bytes of a refused line before the caret, and after it */
+#define SHOWN_AFTER  30
+
+bool output_json;
+bool output_quiet;
+int output_verbose;
+
+/* One byte of text from outside; returns how many columns it took. */
+int put_escaped(FILE *file, char c)
+{
+	char text[5];
+	int width = byte_escape(text, c);
+
+	fputs(text, file);
+	return width;
+}
+
+void out_of_memory(void)
+{
+	fputs("rlctl: out of memory\n", stderr);
+	exit(EXIT_FAILURE);
+}
+
+char *text_shown(const char *text)
+{
+	char *shown = text_escape(text);
+
+	if (!shown)
+		out_of_memory();
+	return shown;
+}
+
+static bool status_shown;
+
+void status_show(const char *text)
+{
+	fprintf(stderr, "\r%s\033[K", text);
+	status_shown = true;
+}
+
+void status_clear(void)
+{
+	if (status_shown)
+		fputs("\r\033[K", stderr);
+	status_shown = false;
+}
+
+/* The line, or the part of it around the column (from 0), and a caret below. */
+static void show_caret(const char *line, size_t len, size_t column)
+{
+	size_t first = column > SHOWN_BEFORE ? column - SHOWN_BEFORE : 0;
+	size_t last = len - column > SHOWN_AFTER ? column + SHOWN_AFTER : len;
+	int indent = fprintf(stderr, first ? "  ..." : "  ");
+
+	for (size_t i = first; i < last; i++) {
+		int width = put_escaped(stderr, line[i] == '\t' ? ' ' : line[i]);
+
+		if (i < column)
+			indent += width;
+	}
+	fprintf(stderr, "%s\n%*s^\n", last < len ? "..." : "", indent, "");
+}
+
+int fail_at(const char *place, const char *line, size_t len, const struct policy_error *err)
+{
+	size_t column = err->column ? err->column - 1 : 0;
+
+	if (place)
+		fail("%s:%" PRIu32 ": %s", place, err->column, err->text);
+	else
+		fail("column %" PRIu32 ": %s", err->column, err->text);
+	show_caret(line, len, column < len ? column : len);
+	return -1;
+}
+
+int output_flush(void)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	return fail("standard output: %s", errno ? strerror(errno) : "cannot be written");
+}

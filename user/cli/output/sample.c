@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A sampled packet for people and programs: one call for each field serves both. */
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "names.h"
+#include "output.h"
+#include "policy.h"
+#include "rule_book.h"
+#include "text.h"
+#include "units.h"
+
+#define MAC_TEXT_MAX 18
+
+/* The value goes into the object where there is one, else the text to stdout. */
+__attribute__((format(printf, 4, 5))) static void
+put(struct json_object *object, const char *key, struct json_object *value, const char *format, ...)
+{
+	va_list args;
+
+	if (object) {
+		json_put(object, key, value);
+		return;
+	}
+	json_object_put(value);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+}
+
+static struct json_object *text(const char *words)
+{
+	return json_object_new_string(words);
+}
+
+/* With nanoseconds; text in local time, JSON in UTC. */
+static void put_time(struct json_object *object, uint64_t realtime_ns)
+{
+	uint32_t ns = realtime_ns % NS_PER_SECOND;
+	char utc[NUMBER_TEXT_MAX], full[NUMBER_TEXT_MAX + 16], clock[16];
+	time_t seconds = (time_t)(realtime_ns / NS_PER_SECOND);
+	struct tm tm;
+
+	localtime_r(&seconds, &tm);
+	strftime(clock, sizeof(clock), "%T", &tm);
+	time_print(utc, realtime_ns, false);
+	utc[strlen(utc) - 1] = '\0'; /* the Z */
+	snprintf(full, sizeof(full), "%s.%09" PRIu32 "Z", utc, ns);
+	put(object, "time", text(full), "%s.%06" PRIu32, clock, ns / 1000);
+}
+
+/* Ports only where the packet has them. */
+static void put_end(struct json_object *object, const struct rl_sample *sample, bool is_source)
+{
+	const uint8_t *addr = is_source ? sample->src : sample->dst;
+	bool ports = sample->has_ports, bracket = ports && !prefix_is_ipv4(addr, 128);
+	uint16_t port = is_source ? sample->sport : sample->dport;
+	char words[PREFIX_TEXT_MAX];
+
+	prefix_print(words, sizeof(words), addr, 128);
+	put(object, is_source ? "source" : "destination", text(words), "%s%s%s%s",
+	    is_source ? " " : " -> ", bracket ? "[" : "", words, bracket ? "]" : "");
+	if (ports)
+		put(object, is_source ? "sport" : "dport", json_object_new_int(port), ":%u", port);
+}
+
+static void put_protocol(struct json_object *object, const struct rl_sample *sample)
+{
+	static const struct {
+		const char *name;
+		uint8_t number;
+	} names[] = {
+#define PROTOCOL_NAME(name, number, ports) {name, number},
+		RULE_PROTOCOLS(PROTOCOL_NAME)
+#undef PROTOCOL_NAME
+	};
+	char words[16];
+
+	snprintf(words, sizeof(words), "proto %u", sample->proto);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].number == sample->proto)
+			snprintf(words, sizeof(words), "%s", names[i].name);
+	put(object, "protocol", text(words), " %-5s", words);
+}
+
+static void mac_print(char out[MAC_TEXT_MAX], const uint8_t mac[6])
+{
+	snprintf(out, MAC_TEXT_MAX, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
+		 mac[4], mac[5]);
+}
+
+/* Of what is no IP packet, or a broken one: Ethernet, where the device has it. */
+static void put_ethernet(struct json_object *object, const struct rl_sample *sample)
+{
+	char words[16], source[MAC_TEXT_MAX], dest[MAC_TEXT_MAX];
+
+	if (sample->kept < 14)
+		return;
+	snprintf(words, sizeof(words), "0x%04x", sample->frame[12] << 8 | sample->frame[13]);
+	mac_print(source, sample->frame + 6);
+	mac_print(dest, sample->frame);
+	put(object, "ethertype", text(words), " ethertype %s", words);
+	put(object, "source_mac", text(source), " %s", source);
+	put(object, "destination_mac", text(dest), " -> %s", dest);
+}
+
+static void put_rule(struct json_object *object, const struct rl_sample *sample,
+		     const struct rule_book *book)
+{
+	const struct rule *rule = rule_book_find(book, sample->slot);
+	char words[RULE_TEXT_MAX];
+
+	if (!rule)
+		return;
+	rule_words(words, rule, &book->ctx);
+	put(object, "rule", text(words), ", rule %s", words);
+}
+
+void sample_print(const struct rl_sample *sample, uint64_t realtime_ns,
+		  const struct rule_book *book)
+{
+	const struct reason_row *reason =
+		&reason_rows[sample->reason < RL_REASON_COUNT ? sample->reason : 0];
+	struct json_object *object = output_json ? json_object_new_object() : NULL;
+	const char *verdict = reason->passes ? "pass" : "drop";
+	char many[NUMBER_TEXT_MAX];
+
+	put_time(object, realtime_ns);
+	put(object, "verdict", text(verdict), " %s", verdict);
+	put(object, "reason", text(reason->text), " %-9s", reason->text);
+	if (sample_has_addresses(sample)) {
+		put_protocol(object, sample);
+		put_end(object, sample, true);
+		put_end(object, sample, false);
+	} else if (!book->instance->info.raw_ip) {
+		put_ethernet(object, sample);
+	}
+	put(object, "bytes", json_object_new_uint64(sample->bytes), " %" PRIu32 " bytes",
+	    sample->bytes);
+	number_print(many, sample->stands_for);
+	put(object, "stands_for", json_object_new_uint64(sample->stands_for), ", one of %s", many);
+	put_rule(object, sample, book);
+	if (object)
+		json_print(object);
+	else
+		putchar('\n');
+}

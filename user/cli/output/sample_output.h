@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Samples of packets as lines and JSON. */
+#ifndef RLCTL_SAMPLE_OUTPUT_H
+#define RLCTL_SAMPLE_OUTPUT_H
+
+#include "rule_book.h"
+
+/* One line or one JSON object on stdout. */
+void sample_print(const struct rl_sample *sample, uint64_t realtime_ns,
+		  const struct rule_book *book);
+
+#endif

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Counters of an instance as JSON, which is a contract (DESIGN.md §5), and as tables. */
+
+#include "stats.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hook_names.h"
+#include "instance.h"
+#include "names.h"
+#include "output.h"
+#include "policy.h"
+#include "text.h"
+#include "units.h"
+
+struct json_object *json_instance(const struct instance *instance)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_put(object, "device", json_object_new_string(instance->device));
+	json_put(object, "hook", json_object_new_string(hook_name(instance->info.hook)));
+	return object;
+}
+
+static void amount_add(struct rl_amount *sum, const struct rl_amount *amount)
+{
+	sum->packets += amount->packets;
+	sum->bytes += amount->bytes;
+}
+
+/* Of all reasons that pass, or of all that do not. */
+static struct rl_amount reasons_sum(const struct instance_stats *stats, bool passes)
+{
+	struct rl_amount sum = {0};
+
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		if (reason_rows[i].passes == passes)
+			amount_add(&sum, &stats->reasons[i]);
+	return sum;
+}
+
+/* ---- JSON ---- */
+
+static struct json_object *json_rule(const struct rule *rule, const struct policy_context *ctx,
+				     const struct rl_rule_counters *counters)
+{
+	struct json_object *object = json_object_new_object();
+	char words[RULE_TEXT_MAX];
+
+	rule_words(words, rule, ctx);
+	json_put(object, "rule", json_object_new_string(words));
+	json_put(object, "passed", json_amount(&counters->passed));
+	json_put(object, "dropped", json_amount(&counters->dropped));
+	json_put(object, "shadow", json_amount(&counters->shadow));
+	return object;
+}
+
+void json_put_stats(struct json_object *object, const struct instance *instance,
+		    const struct instance_stats *stats)
+{
+	struct json_object *by_reason = json_object_new_object();
+	struct json_object *rules = json_object_new_array();
+	struct rl_amount passed = reasons_sum(stats, true), dropped = reasons_sum(stats, false);
+	struct policy_context ctx;
+
+	instance_context(instance, &ctx);
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		json_put(by_reason, reason_rows[i].text, json_amount(&stats->reasons[i]));
+	for (size_t i = 0; i < stats->policy.count; i++)
+		json_append(rules, json_rule(&stats->policy.rules[i], &ctx, &stats->rules[i]));
+	json_put(object, "passed", json_amount(&passed));
+	json_put(object, "dropped", json_amount(&dropped));
+	json_put(object, "reasons", by_reason);
+	json_put(object, "rules", rules);
+}
+
+#define PRESSURE_NAME(name_, text_) text_,
+static const char *const pressure_names[RL_PRESSURE_COUNT] = {RL_PRESSURES(PRESSURE_NAME)};
+
+/* Where there is no hot table only the bans are pressed. */
+static int first_pressure(const struct instance_stats *stats)
+{
+	return stats->hot_slots ? 0 : RL_PRESSURE_BANS_REFUSED;
+}
+
+static struct json_object *json_pressure(const struct instance_stats *stats)
+{
+	struct json_object *object = json_object_new_object();
+
+	for (int i = first_pressure(stats); i < RL_PRESSURE_COUNT; i++)
+		json_put(object, pressure_names[i], json_object_new_uint64(stats->pressure[i]));
+	if (!stats->hot_slots)
+		return object;
+	json_put(object, "slots_live", json_object_new_uint64(stats->hot_live));
+	json_put(object, "slots", json_object_new_uint64(stats->hot_slots));
+	return object;
+}
+
+struct json_object *json_stats(const struct instance *instance, const struct instance_stats *stats)
+{
+	struct json_object *object = json_instance(instance);
+
+	json_put_stats(object, instance, stats);
+	json_put(object, "pressure", json_pressure(stats));
+	return object;
+}
+
+/* ---- tables ---- */
+
+/* Two readings: what is counted, and what was counted `elapsed_ns` before, if there was such. */
+struct reading {
+	const struct instance_stats *now;
+	const struct instance_stats *before;
+	uint64_t elapsed_ns;
+};
+
+/* A counter that went back was zeroed meanwhile (the rule was made anew). */
+static void rate_cell(struct table *table, const struct reading *reading, uint64_t now,
+		      uint64_t before)
+{
+	uint64_t ms = reading->elapsed_ns / NS_PER_MS;
+	uint64_t grown = now >= before ? now - before : now;
+
+	table_number(table, ms ? (uint64_t)((unsigned __int128)grown * 1000 / ms) : 0);
+}
+
+static void amount_cells(struct table *table, const struct reading *reading,
+			 const struct rl_amount *now, const struct rl_amount *before)
+{
+	table_number(table, now->packets);
+	if (reading->before)
+		rate_cell(table, reading, now->packets, before->packets);
+	table_number(table, now->bytes);
+	if (reading->before)
+		rate_cell(table, reading, now->bytes, before->bytes);
+}
+
+static void amount_headings(struct table *table, const struct reading *reading, const char *name)
+{
+	table_cell(table, name);
+	if (reading->before)
+		table_cell(table, "/s");
+	table_cell(table, "bytes");
+	if (reading->before)
+		table_cell(table, "/s");
+}
+
+static void reason_row(struct table *table, const struct reading *reading, int reason)
+{
+	static const struct rl_amount none;
+	const struct rl_amount *now = &reading->now->reasons[reason];
+	char name[NUMBER_TEXT_MAX];
+
+	if (!now->packets)
+		return;
+	snprintf(name, sizeof(name), "  %s", reason_rows[reason].text);
+	table_cell(table, name);
+	amount_cells(table, reading, now,
+		     reading->before ? &reading->before->reasons[reason] : &none);
+}
+
+/* The sum of passed or dropped packets, and below it the reasons that there are. */
+static void verdict_rows(struct table *table, const struct reading *reading, bool passes)
+{
+	struct rl_amount now = reasons_sum(reading->now, passes), before = {0};
+
+	if (reading->before)
+		before = reasons_sum(reading->before, passes);
+	table_cell(table, passes ? "passed" : "dropped");
+	amount_cells(table, reading, &now, &before);
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		if (reason_rows[i].passes == passes)
+			reason_row(table, reading, i);
+}
+
+static void reasons_table(const struct reading *reading)
+{
+	struct table table = {.columns = reading->before ? 5 : 3, .right = ~1u};
+
+	table_cell(&table, "");
+	amount_headings(&table, reading, "packets");
+	verdict_rows(&table, reading, true);
+	verdict_rows(&table, reading, false);
+	table_print(&table);
+}
+
+static const struct rl_rule_counters *counters_find(const struct instance_stats *stats,
+						    const struct rule *rule)
+{
+	static const struct rl_rule_counters none;
+	const struct rule *found = stats ? policy_find(&stats->policy, rule) : NULL;
+
+	return found ? &stats->rules[found - stats->policy.rules] : &none;
+}
+
+/* Columns that would be all zero, and of which no rule speaks, are left out. */
+static bool has_shadow(const struct instance_stats *stats)
+{
+	for (size_t i = 0; i < stats->policy.count; i++)
+		if (stats->rules[i].shadow.packets ||
+		    (stats->policy.rules[i].action == RL_ACTION_LIMIT &&
+		     stats->policy.rules[i].limit.over == RL_OVER_SHADOW))
+			return true;
+	return false;
+}
+
+static void rules_table(const struct reading *reading, const struct policy_context *ctx)
+{
+	const struct instance_stats *stats = reading->now;
+	bool shadow = has_shadow(stats);
+	size_t numbers = (reading->before ? 4 : 2) * (shadow ? 3 : 2);
+	struct table table = {.columns = numbers + 1, .right = (1u << numbers) - 1};
+	char words[RULE_TEXT_MAX];
+
+	amount_headings(&table, reading, "passed");
+	amount_headings(&table, reading, "dropped");
+	if (shadow)
+		amount_headings(&table, reading, "shadow");
+	table_cell(&table, "rule");
+	for (size_t i = 0; i < stats->policy.count; i++) {
+		const struct rule *rule = &stats->policy.rules[i];
+		const struct rl_rule_counters *now = &stats->rules[i];
+		const struct rl_rule_counters *before = counters_find(reading->before, rule);
+
+		amount_cells(&table, reading, &now->passed, &before->passed);
+		amount_cells(&table, reading, &now->dropped, &before->dropped);
+		if (shadow)
+			amount_cells(&table, reading, &now->shadow, &before->shadow);
+		rule_words(words, rule, ctx);
+		table_cell(&table, words);
+	}
+	table_print(&table);
+}
+
+static void tables_print(const struct instance *instance, const struct reading *reading)
+{
+	struct policy_context ctx;
+
+	instance_context(instance, &ctx);
+	reasons_table(reading);
+	if (!reading->now->policy.count)
+		return;
+	putchar('\n');
+	rules_table(reading, &ctx);
+}
+
+void stats_print_sums(const struct instance *instance, const struct instance_stats *stats)
+{
+	const struct reading reading = {.now = stats};
+
+	tables_print(instance, &reading);
+}
+
+/* One line: counts, with --watch a second's, and how full the hot table is, if there is one. */
+static void pressure_print(const struct reading *reading)
+{
+	uint64_t ms = reading->before ? reading->elapsed_ns / NS_PER_MS : 0;
+	const struct instance_stats *now = reading->now;
+	char text[NUMBER_TEXT_MAX];
+
+	printf("\npressure:");
+	for (int i = first_pressure(now); i < RL_PRESSURE_COUNT; i++) {
+		uint64_t n = now->pressure[i];
+
+		if (ms)
+			n = (n - reading->before->pressure[i]) * 1000 / ms;
+		number_print(text, n);
+		printf("%s %s%s %s", i > first_pressure(now) ? "," : "", text,
+		       reading->before ? "/s" : "", pressure_names[i]);
+	}
+	if (!now->hot_slots) {
+		putchar('\n');
+		return;
+	}
+	number_print(text, now->hot_slots);
+	printf(", table %" PRIu64 ".%" PRIu64 " %% of %s live\n",
+	       now->hot_live * 100 / now->hot_slots, now->hot_live * 1000 / now->hot_slots % 10,
+	       text);
+}
+
+void stats_print(const struct instance *instance, const struct instance_stats *stats,
+		 const struct instance_stats *before, uint64_t elapsed_ns)
+{
+	const struct reading reading = {.now = stats, .before = before, .elapsed_ns = elapsed_ns};
+	char *device = text_shown(instance->device);
+
+	printf("%s %s\n", device, hook_name(instance->info.hook));
+	free(device);
+	tables_print(instance, &reading);
+	pressure_print(&reading);
+}

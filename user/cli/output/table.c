@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tables and JSON documents on stdout, and records, which are either. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "text.h"
+
+#define COLUMN_GAP 2
+
+/* ---- tables ---- */
+
+static void table_add(struct table *table, char *cell)
+{
+	size_t capacity = table->capacity ? table->capacity * 2 : 64;
+
+	if (!cell)
+		out_of_memory();
+	if (table->count == table->capacity) {
+		table->cells = reallocarray(table->cells, capacity, sizeof(*table->cells));
+		if (!table->cells)
+			out_of_memory();
+		table->capacity = capacity;
+	}
+	table->cells[table->count++] = cell;
+}
+
+void table_cell(struct table *table, const char *text)
+{
+	table_add(table, text_shown(text));
+}
+
+void table_row(struct table *table, ...)
+{
+	const char *text;
+	va_list args;
+
+	va_start(args, table);
+	while ((text = va_arg(args, const char *)))
+		table_cell(table, text);
+	va_end(args);
+}
+
+void table_number(struct table *table, uint64_t n)
+{
+	char text[NUMBER_TEXT_MAX];
+
+	number_print(text, n);
+	table_add(table, strdup(text));
+}
+
+static int column_width(const struct table *table, size_t column)
+{
+	size_t width = 0;
+
+	for (size_t i = column; i < table->count; i += table->columns) {
+		size_t len = strlen(table->cells[i]);
+
+		width = len > width ? len : width;
+	}
+	return (int)width;
+}
+
+static void row_print(const struct table *table, size_t first, const int *widths)
+{
+	for (size_t i = 0; i < table->columns; i++) {
+		bool last = i + 1 == table->columns;
+		bool right = table->right & 1u << i;
+		int width = right ? widths[i] : last ? 0 : -widths[i];
+
+		printf("%*s%*s", width, table->cells[first + i], last ? 0 : COLUMN_GAP, "");
+	}
+	putchar('\n');
+}
+
+void table_print(struct table *table)
+{
+	int widths[TABLE_COLUMNS_MAX] = {0};
+
+	for (size_t i = 0; i < table->columns; i++)
+		widths[i] = column_width(table, i);
+	for (size_t i = 0; table->columns && i + table->columns <= table->count;
+	     i += table->columns)
+		row_print(table, i, widths);
+	table_clear(table);
+}
+
+void table_clear(struct table *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	table->cells = NULL;
+	table->count = table->capacity = 0;
+}
+
+/* ---- JSON ---- */
+
+void json_put(struct json_object *object, const char *key, struct json_object *value)
+{
+	if (!object || !value || json_object_object_add(object, key, value))
+		out_of_memory();
+}
+
+void json_append(struct json_object *array, struct json_object *value)
+{
+	if (!array || !value || json_object_array_add(array, value))
+		out_of_memory();
+}
+
+struct json_object *json_amount(const struct rl_amount *amount)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_put(object, "packets", json_object_new_uint64(amount->packets));
+	json_put(object, "bytes", json_object_new_uint64(amount->bytes));
+	return object;
+}
+
+/* The character of UTF-8 that begins there; its length, or 0 where none does. */
+static size_t utf8_take(const char *text, uint32_t *out)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	unsigned char lead = text[0];
+	size_t len = lead >= 0xf8 ? 0 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 0;
+	uint32_t code = len ? lead & 0x7fu >> len : 0;
+
+	for (size_t i = 1; i < len; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (text[i] & 0x3f);
+	}
+	if (!len || code < least[len] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+		return 0;
+	*out = code;
+	return len;
+}
+
+static void json_character(uint32_t code)
+{
+	if (code > 0xffff) {
+		printf("\\u%04x", 0xd7c0 + (code >> 10));
+		code = 0xdc00 + (code & 0x3ff);
+	}
+	printf("\\u%04x", code);
+}
+
+/* json-c escapes what is below a blank. Of the rest only strings can hold more than ASCII: it is
+ * escaped as JSON does, and bytes that are no text as everywhere, as \xNN. */
+static void json_put_text(const char *text)
+{
+	while (*text) {
+		size_t plain = 0, len;
+		uint32_t code = 0x7f;
+
+		while (text[plain] > 0 && text[plain] < 0x7f)
+			plain++;
+		fwrite(text, 1, plain, stdout);
+		text += plain;
+		if (!*text)
+			break;
+		len = *text == 0x7f ? 1 : utf8_take(text, &code);
+		if (len)
+			json_character(code);
+		else
+			printf("\\\\x%02x", (unsigned char)*text);
+		text += len ? len : 1;
+	}
+}
+
+void json_print(struct json_object *document)
+{
+	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
+	const char *text = document ? json_object_to_json_string_ext(document, flags) : NULL;
+
+	if (!text)
+		out_of_memory();
+	json_put_text(text);
+	putchar('\n');
+	json_object_put(document);
+}
+
+/* ---- records ---- */
+
+void report_begin(struct report *report, struct json_object *object)
+{
+	report->records++;
+	if (!output_json) {
+		json_object_put(object);
+		return;
+	}
+	if (!report->array)
+		report->array = json_object_new_array();
+	report->record = object ? object : json_object_new_object();
+	json_append(report->array, report->record);
+}
+
+/* A cell, and while this is the first record its heading. */
+static void report_cell(struct report *report, const char *heading, const char *text, bool right)
+{
+	size_t column;
+
+	if (!heading || output_json)
+		return;
+	if (report->records == 1)
+		table_cell(&report->headings, heading);
+	column = report->cells.count - (report->records - 1) * report->headings.count;
+	report->headings.right |= (uint32_t)right << column;
+	table_cell(&report->cells, text);
+}
+
+void report_value(struct report *report, const char *key, struct json_object *value)
+{
+	if (key && output_json)
+		json_put(report->record, key, value);
+	else
+		json_object_put(value);
+}
+
+void report_text(struct report *report, const char *key, const char *heading, const char *text)
+{
+	report_cell(report, heading, text, false);
+	report_value(report, key, json_object_new_string(text));
+}
+
+/* A number that only names something: no separators. */
+void report_id(struct report *report, const char *key, const char *heading, uint64_t id)
+{
+	char text[NUMBER_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%" PRIu64, id);
+	report_cell(report, heading, text, true);
+	report_value(report, key, json_object_new_uint64(id));
+}
+
+void report_number(struct report *report, const char *key, const char *heading, uint64_t n)
+{
+	char text[NUMBER_TEXT_MAX];
+
+	number_print(text, n);
+	report_cell(report, heading, text, true);
+	report_value(report, key, json_object_new_uint64(n));
+}
+
+void report_bytes(struct report *report, const char *key, const char *heading, uint64_t bytes)
+{
+	char text[NUMBER_TEXT_MAX];
+
+	size_print(text, bytes);
+	report_cell(report, heading, text, true);
+	report_value(report, key, json_object_new_uint64(bytes));
+}
+
+void report_time(struct report *report, const char *key, const char *heading, uint64_t realtime_ns)
+{
+	char local[NUMBER_TEXT_MAX], utc[NUMBER_TEXT_MAX];
+
+	time_print(local, realtime_ns, true);
+	time_print(utc, realtime_ns, false);
+	report_cell(report, heading, local, false);
+	report_value(report, key, json_object_new_string(utc));
+}
+
+void report_none(struct report *report, const char *heading)
+{
+	report_cell(report, heading, "-", false);
+}
+
+struct json_object *report_end(struct report *report)
+{
+	struct table *all = &report->headings;
+
+	if (output_json)
+		return report->array ? report->array : json_object_new_array();
+	all->columns = all->count;
+	for (size_t i = 0; i < report->cells.count; i++) {
+		table_add(all, report->cells.cells[i]);
+		report->cells.cells[i] = NULL;
+	}
+	table_clear(&report->cells);
+	table_print(all);
+	return NULL;
+}

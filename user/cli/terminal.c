@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The terminal: whether somebody sits there, and what he says. */
+
+#include "terminal.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "output.h"
+
+bool colours_wanted(FILE *file)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (!isatty(fileno(file)) || (no_color && *no_color))
+		return false;
+	return term && *term && strcmp(term, "dumb") != 0;
+}
+
+bool terminal_open(struct terminal *out)
+{
+	struct terminal terminal = {.fd = -1};
+
+	out->fd = -1;
+	if (!isatty(STDERR_FILENO))
+		return false;
+	terminal.fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	if (terminal.fd < 0)
+		return false;
+	if (tcgetpgrp(terminal.fd) != getpgrp() || tcgetattr(terminal.fd, &terminal.before)) {
+		close(terminal.fd);
+		return false;
+	}
+	*out = terminal;
+	return true;
+}
+
+void terminal_close(struct terminal *terminal)
+{
+	if (terminal->fd < 0)
+		return;
+	tcsetattr(terminal->fd, TCSANOW, &terminal->before);
+	close(terminal->fd);
+	terminal->fd = -1;
+}
+
+bool terminal_ask(struct terminal *terminal, const char *text)
+{
+	char answer[16] = "";
+	ssize_t len;
+
+	tcflush(terminal->fd, TCIFLUSH); /* what was typed before is no answer */
+	status_clear();
+	fprintf(stderr, "rlctl: %s [y/N] ", text);
+	len = read(terminal->fd, answer, sizeof(answer) - 1);
+	answer[len > 0 ? len : 0] = '\0';
+	answer[strcspn(answer, "\n")] = '\0';
+	return !strcasecmp(answer, "y") || !strcasecmp(answer, "yes");
+}
+
+void terminal_keys(struct terminal *terminal)
+{
+	struct termios keys = terminal->before;
+
+	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	keys.c_cc[VMIN] = 1;
+	keys.c_cc[VTIME] = 0;
+	tcsetattr(terminal->fd, TCSAFLUSH, &keys);
+}
+
+int signals_open(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	return signalfd(-1, &signals, SFD_CLOEXEC);
+}

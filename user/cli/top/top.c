@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The picture: exact sums from the counters, shares of the sources from the samples, and what the
+ * deciding rule remembers of those at the top.
+ */
+
+#include "top.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "instance.h"
+#include "names.h"
+#include "output.h"
+#include "policy.h"
+#include "rule_book.h"
+#include "source.h"
+#include "stats.h"
+#include "talkers.h"
+#include "text.h"
+#include "units.h"
+#include "watch.h"
+
+const char *const top_sort_names[TOP_SORTS] = {"dropped", "passed", "bits", "address"};
+
+#define COLUMN_ROW(name_, right_) {name_, right_},
+const struct top_column top_columns[TOP_COLUMN_COUNT] = {TOP_COLUMNS(COLUMN_ROW)};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* ---- what is counted */
+
+static int counted_read(struct top *top, unsigned int slice)
+{
+	struct rl_amount reasons[RL_REASON_COUNT];
+	struct rl_amount *out = top->counted[slice];
+	int ret = instance_reasons_read(top->instance, reasons);
+
+	if (ret)
+		return ret;
+	memset(out, 0, sizeof(top->counted[slice]));
+	for (int i = 0; i < RL_REASON_COUNT; i++) {
+		out[reason_rows[i].passes].packets += reasons[i].packets;
+		out[reason_rows[i].passes].bytes += reasons[i].bytes;
+	}
+	top->counted_ns[slice] = monotonic_ns();
+	return 0;
+}
+
+int top_open(struct instance *instance, uint32_t rate, struct top *out)
+{
+	const struct watch_options options = {
+		.reasons = (1u << RL_REASON_COUNT) - 1, .rate = rate, .slot = RL_WATCH_ANY};
+	int ret;
+
+	*out = (struct top){.instance = instance};
+	rule_book_init(&out->book, instance);
+	ret = rule_book_refresh(&out->book);
+	if (!ret)
+		ret = watch_open(instance, &options, &out->watch);
+	if (!ret)
+		ret = counted_read(out, 0);
+	if (ret)
+		top_close(out);
+	return ret;
+}
+
+void top_close(struct top *top)
+{
+	watch_close(top->watch);
+	talkers_clear(&top->talkers);
+	rule_book_clear(&top->book);
+	free(top->rows);
+	top->watch = NULL;
+	top->rows = NULL;
+}
+
+static int on_sample(void *arg, const struct rl_sample *sample)
+{
+	struct top *top = arg;
+
+	if (talkers_add(&top->talkers, sample, sample_has_addresses(sample),
+			sample->reason < RL_REASON_COUNT && reason_rows[sample->reason].passes))
+		out_of_memory();
+	return 0;
+}
+
+int top_drain(struct top *top)
+{
+	return watch_poll(top->watch, on_sample, top);
+}
+
+/* ---- rows */
+
+static uint64_t share(uint64_t part, uint64_t whole, uint64_t of)
+{
+	return whole ? (uint64_t)((unsigned __int128)of * part / whole) : 0;
+}
+
+static uint64_t per_second(uint64_t n, uint64_t ns)
+{
+	return share(n, ns, NS_PER_SECOND);
+}
+
+/* Of the exact rates each source has the share that it has of the samples. */
+static void row_fill(const struct top *top, const struct talker *talker, struct top_row *out)
+{
+	*out = (struct top_row){.last = talker->last};
+	memcpy(out->addr, talker->addr, sizeof(out->addr));
+	for (int v = 0; v < TALKER_VERDICTS; v++) {
+		struct rl_amount own = talker_sum(talker, v), all = talkers_sum(&top->talkers, v);
+
+		out->rate[v].packets = share(own.packets, all.packets, top->rate[v].packets);
+		out->rate[v].bits = share(own.bytes, all.bytes, top->rate[v].bits);
+	}
+	out->rule = rule_book_find(&top->book, talker->last.slot);
+}
+
+static bool is_shown(const struct top *top, const struct talker *talker)
+{
+	return !top->has_filter || prefix_contains(top->filter, top->filter_len, talker->addr);
+}
+
+static void rows_make(struct top *top)
+{
+	free(top->rows);
+	top->rows = calloc(top->talkers.count + 1, sizeof(*top->rows));
+	if (!top->rows)
+		out_of_memory();
+	top->count = 0;
+	for (size_t i = 0; i < top->talkers.count; i++)
+		if (is_shown(top, &top->talkers.items[i]))
+			row_fill(top, &top->talkers.items[i], &top->rows[top->count++]);
+}
+
+static uint64_t row_weight(const struct top_row *row, enum top_sort sort)
+{
+	switch (sort) {
+	case TOP_DROPPED:
+		return row->rate[TALKER_DROPPED].packets;
+	case TOP_PASSED:
+		return row->rate[TALKER_PASSED].packets;
+	case TOP_BITS:
+		return row->rate[TALKER_DROPPED].bits + row->rate[TALKER_PASSED].bits;
+	default:
+		return 0;
+	}
+}
+
+/* The heaviest first; those that are alike by what else they send, then by address. */
+static int row_compare(const void *a, const void *b, void *arg)
+{
+	const struct top_row *x = a, *y = b;
+	enum top_sort sorts[] = {((const struct top *)arg)->sort, TOP_DROPPED, TOP_PASSED};
+
+	for (int i = 0; i < 3 && sorts[0] != TOP_ADDRESS; i++) {
+		uint64_t wx = row_weight(x, sorts[i]), wy = row_weight(y, sorts[i]);
+
+		if (wx != wy)
+			return wx > wy ? -1 : 1;
+	}
+	return memcmp(x->addr, y->addr, sizeof(x->addr));
+}
+
+void top_arrange(struct top *top)
+{
+	if (top->count)
+		qsort_r(top->rows, top->count, sizeof(*top->rows), row_compare, top);
+}
+
+static void states_look(struct top *top, size_t looked)
+{
+	for (size_t i = 0; i < top->count && i < looked; i++) {
+		struct top_row *row = &top->rows[i];
+
+		if (row->rule && instance_packet_look(top->instance, &top->book.policy, row->rule,
+						      &row->last, &row->state))
+			row->state = (struct source_entry){0};
+	}
+}
+
+void top_filter(struct top *top)
+{
+	rows_make(top);
+	top_arrange(top);
+}
+
+/* ---- a picture */
+
+/* Rates since the oldest slice that is kept began. */
+static int rates_make(struct top *top)
+{
+	const unsigned int places = TALKER_SLICES + 1;
+	unsigned int now = top->slices % places;
+	unsigned int first =
+		top->slices > TALKER_SLICES ? (top->slices - TALKER_SLICES) % places : 0;
+	unsigned int last = (top->slices - 1) % places;
+	int ret = counted_read(top, now);
+
+	if (ret)
+		return ret;
+	for (int v = 0; v < TALKER_VERDICTS; v++) {
+		uint64_t ns = top->counted_ns[now] - top->counted_ns[first];
+		const struct rl_amount *to = &top->counted[now][v], *from = &top->counted[first][v];
+
+		top->rate[v].packets = per_second(to->packets - from->packets, ns);
+		top->rate[v].bits = per_second((to->bytes - from->bytes) * 8, ns);
+	}
+	memmove(top->history, top->history + 1, sizeof(top->history) - sizeof(top->history[0]));
+	top->history[TOP_HISTORY - 1] =
+		per_second(top->counted[now][TALKER_DROPPED].packets -
+				   top->counted[last][TALKER_DROPPED].packets,
+			   top->counted_ns[now] - top->counted_ns[last]);
+	return 0;
+}
+
+int top_turn(struct top *top, size_t looked)
+{
+	int ret = rule_book_refresh(&top->book);
+
+	top->slices++;
+	if (!ret)
+		ret = rates_make(top);
+	if (!ret)
+		ret = watch_figures(top->watch, &top->figures);
+	if (ret)
+		return ret;
+	rows_make(top);
+	top_arrange(top);
+	states_look(top, looked);
+	talkers_turn(&top->talkers);
+	return 0;
+}
+
+/* ---- words */
+
+void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n)
+{
+	static const char units[] = "kMGTPE";
+	uint64_t unit = 1000;
+	int i = 0;
+
+	if (n < 1000) {
+		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64, n);
+		return;
+	}
+	while (n / unit >= 1000 && units[i + 1]) {
+		unit *= 1000;
+		i++;
+	}
+	if (n / unit >= 100)
+		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64 "%c", n / unit, units[i]);
+	else
+		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64 ".%" PRIu64 "%c", n / unit,
+			 n / (unit / 10) % 10, units[i]);
+}
+
+/* What may still be sent at once, or when again. */
+static void remaining_print(char out[TOP_TEXT_MAX], const struct source_entry *state)
+{
+	char number[NUMBER_TEXT_MAX];
+
+	if (!state->has_state) {
+		snprintf(out, TOP_TEXT_MAX, "-");
+	} else if (state->allowance.remaining) {
+		si_print(number, state->allowance.remaining);
+		snprintf(out, TOP_TEXT_MAX, "%s%s", number,
+			 state->rule->limit.unit == RL_PACKETS ? "" : "B");
+	} else {
+		duration_print(number, sizeof(number),
+			       (state->allowance.wait_ns / NS_PER_MS + 1) * NS_PER_MS);
+		snprintf(out, TOP_TEXT_MAX, "in %s", number);
+	}
+}
+
+static void rate_cell(const struct top_row *row, int column, char out[TOP_TEXT_MAX])
+{
+	const struct top_rate *rate = &row->rate[column > 2];
+	char number[NUMBER_TEXT_MAX];
+
+	si_print(number, column % 2 ? rate->packets : rate->bits);
+	snprintf(out, TOP_TEXT_MAX, "%s", number);
+}
+
+void top_cell(const struct top *top, const struct top_row *row, int column, char out[TOP_TEXT_MAX])
+{
+	switch (column) {
+	case 0:
+		prefix_print(out, TOP_TEXT_MAX, row->addr, key_bits(row->addr, 32, 64));
+		return;
+	case 5:
+		remaining_print(out, &row->state);
+		return;
+	case 6:
+		snprintf(out, TOP_TEXT_MAX, "-");
+		if (row->state.ban_ns)
+			duration_print(out, TOP_TEXT_MAX,
+				       (row->state.ban_ns / NS_PER_SECOND + 1) * NS_PER_SECOND);
+		return;
+	case 7:
+		snprintf(out, TOP_TEXT_MAX, "-");
+		if (row->rule)
+			rule_words(out, row->rule, &top->book.ctx);
+		return;
+	default:
+		rate_cell(row, column, out);
+	}
+}
+
+void sparkline_print(const struct top *top, size_t width, const char *const *levels, size_t count,
+		     char *out, size_t size)
+{
+	size_t first = width < TOP_HISTORY ? TOP_HISTORY - width : 0, used = 0;
+	uint64_t most = 1;
+
+	for (size_t i = first; i < TOP_HISTORY; i++)
+		most = top->history[i] > most ? top->history[i] : most;
+	*out = '\0';
+	for (size_t i = first; i < TOP_HISTORY; i++) {
+		size_t level = top->history[i] ? 1 + share(top->history[i], most, count - 2) : 0;
+		size_t len = strlen(levels[level]);
+
+		if (used + len >= size)
+			break;
+		memcpy(out + used, levels[level], len + 1);
+		used += len;
+	}
+}
+
+void top_totals(const struct top *top, char *out, size_t size)
+{
+	char packets[2][NUMBER_TEXT_MAX], bits[2][NUMBER_TEXT_MAX];
+
+	for (int v = 0; v < TALKER_VERDICTS; v++) {
+		number_print(packets[v], top->rate[v].packets);
+		si_print(bits[v], top->rate[v].bits);
+	}
+	snprintf(out, size, "dropped %s packets/s %s bit/s, passed %s packets/s %s bit/s",
+		 packets[TALKER_DROPPED], bits[TALKER_DROPPED], packets[TALKER_PASSED],
+		 bits[TALKER_PASSED]);
+}
+
+void top_sampled(const struct top *top, char *out, size_t size)
+{
+	char sources[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
+
+	number_print(sources, top->count);
+	number_print(all, top->figures.packets[0] + top->figures.packets[1]);
+	number_print(lost, top->figures.lost);
+	snprintf(out, size, "%s sources in samples of %s packets, %s samples lost", sources, all,
+		 lost);
+}

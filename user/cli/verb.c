@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The verb of a command line, and whether everything else goes with it. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "hint.h"
+#include "message.h"
+
+const struct verb *verbs;
+
+bool verb_begins(const struct verb *verb, const char *word)
+{
+	size_t len = strcspn(word, " "); /* a blank is in no word of a name */
+
+	return !word[len] && !strncmp(verb->name, word, len) &&
+	       (!verb->name[len] || verb->name[len] == ' ');
+}
+
+static bool verb_is(const struct verb *verb, char *const *words, int count)
+{
+	const char *second = strchr(verb->name, ' ');
+
+	if (!verb_begins(verb, words[0]))
+		return false;
+	return !second || (count > 1 && !strcmp(second + 1, words[1]));
+}
+
+const struct verb *verb_find(char *const *words, int count, int *used)
+{
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		if (!verb_is(verb, words, count))
+			continue;
+		*used = strchr(verb->name, ' ') ? 2 : 1;
+		return verb;
+	}
+	return NULL;
+}
+
+/* The first word names a family ("rule"): its second words are listed. */
+static int family_unknown(char *const *words, int count)
+{
+	struct hint hint = {.word = count > 1 ? words[1] : ""};
+	char *names = words_join("", NULL, 0);
+
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		char *before = names, *second = strchr(verb->name, ' ');
+
+		if (!second || !verb_begins(verb, words[0]))
+			continue;
+		hint_offer(&hint, second + 1);
+		second++;
+		names = words_join(before, &second, 1);
+		free(before);
+	}
+	if (hint.best)
+		fail("%s: there is no '%s', did you mean %s?", words[0], words[1], hint.best);
+	else if (count > 1)
+		fail("%s: there is no '%s', only %s", words[0], words[1], names);
+	else
+		fail("%s: what about it? one of %s", words[0], names);
+	free(names);
+	return WRONG_WORDS;
+}
+
+int verb_unknown(char *const *words, int count)
+{
+	struct hint hint = {.word = words[0]};
+	const struct verb *best = NULL;
+
+	for (const struct verb *verb = verbs; verb->name; verb++) {
+		const char *second = strchr(verb->name, ' ');
+		const char *before = hint.best;
+
+		if (verb_begins(verb, words[0]))
+			return family_unknown(words, count);
+		if (!verb->hidden)
+			hint_offer(&hint, second ? second + 1 : verb->name);
+		if (hint.best != before)
+			best = verb;
+	}
+	if (best)
+		return wrong("'%s' is no verb, did you mean %s?", words[0], best->name);
+	return wrong("'%s' is no verb; `rlctl help` lists them", words[0]);
+}
+
+static int options_check(const struct command *command)
+{
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (command->arguments[i] && !(command->verb->options & 1ull << i))
+			return wrong("%s: --%s makes no sense here; `rlctl help %s` lists what "
+				     "does",
+				     command->verb->name, option_rows[i].name, command->verb->name);
+	if (command->hooks & (command->hooks - 1) && !command->verb->hooks)
+		return wrong("%s: takes one --hook: leave one out", command->verb->name);
+	return 0;
+}
+
+/* What the kernel takes for a device's name. */
+static bool is_device_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!len || len >= IF_NAMESIZE || !strcmp(name, ".") || !strcmp(name, ".."))
+		return false;
+	for (; *name; name++)
+		if (*name == '/' || *name == ':' || isspace((unsigned char)*name))
+			return false;
+	return true;
+}
+
+/* The device from its option or from the first word. */
+static int device_check(struct command *command)
+{
+	const struct verb *verb = command->verb;
+
+	if (verb->device != DEVICE_NO && command->word_count) {
+		if (command->target.device)
+			return wrong("%s: the device is named twice, by -i and by '%s': leave one "
+				     "out",
+				     verb->name, command->words[0]);
+		command->target.device = command->words[0];
+		command->words++;
+		command->word_count--;
+	}
+	if (verb->device == DEVICE_MUST && !command->target.device)
+		return wrong("%s: which device? `rlctl %s DEV`", verb->name, verb->name);
+	if (command->target.device && !is_device_name(command->target.device))
+		return wrong("'%s' is not a device's name; `ip link` shows which there are",
+			     command->target.device);
+	return 0;
+}
+
+static int words_check(const struct command *command)
+{
+	const struct verb *verb = command->verb;
+
+	if (command->word_count < verb->words_min)
+		return wrong("%s: words are missing: `rlctl %s %s`", verb->name, verb->name,
+			     verb->words);
+	if (verb->words_max >= 0 && command->word_count > verb->words_max)
+		return wrong("%s: '%s' is a word too many: `rlctl %s%s%s`", verb->name,
+			     command->words[verb->words_max], verb->name, *verb->words ? " " : "",
+			     verb->words);
+	return 0;
+}
+
+int command_resolve(struct command *command)
+{
+	int used, rc;
+
+	command->verb = verb_find(command->words, command->word_count, &used);
+	if (!command->verb)
+		return verb_unknown(command->words, command->word_count);
+	command->words += used;
+	command->word_count -= used;
+	rc = options_check(command);
+	if (!rc)
+		rc = device_check(command);
+	return rc ? rc : words_check(command);
+}

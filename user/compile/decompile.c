@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Map entries back to the model: what compile.c made of a policy, as it was written. */
+#include <errno.h>
+#include <string.h>
+
+#include "compile.h"
+#include "policy.h"
+
+static int recall(struct policy *out, struct rule *rule, uint64_t now_ns)
+{
+	if (rule->expires_ns && rule->expires_ns <= now_ns)
+		return 0;
+	rule->for_ns = rule->expires_ns ? rule->expires_ns - now_ns : 0;
+	return policy_append(out, rule);
+}
+
+/* Versions that took `syn` and `tcp syn` for two rules may have left both: then each stays what it
+ * is, so that none is lost before its operator says so. */
+static struct rl_match match_of(const struct rl_rule *entries, uint32_t count, uint32_t index)
+{
+	struct rl_match settled = entries[index].match;
+
+	match_settle(&settled);
+	for (uint32_t i = 0; i < count; i++)
+		if (i != index && !memcmp(&entries[i].match, &settled, sizeof(settled)))
+			return entries[index].match;
+	return settled;
+}
+
+int range_decompile(const struct rule *prefix, const struct rl_rule *entries, uint32_t count,
+		    uint64_t now_ns, struct policy *out)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const struct rl_rule *entry = &entries[i];
+		struct rule rule = *prefix;
+		int ret;
+
+		rule.action = entry->action;
+		rule.match = match_of(entries, count, i);
+		rule.limit = entry->limit;
+		rule.limit_id = entry->limit_id;
+		rule.slot = entry->slot;
+		rule.lane = entry->flags >> RL_RULE_LANE_SHIFT;
+		rule.expires_ns = entry->expires_ns;
+		ret = recall(out, &rule, now_ns);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int prefix_decompile(const struct compiled_prefix *prefix, const struct rl_rule *entries,
+		     uint64_t now_ns, struct policy *out)
+{
+	struct rule rule = {.kind = PREFIX_ADDR};
+
+	if (prefix->key.len < RL_FAMILY_BITS || prefix->key.len > RL_FAMILY_BITS + 128)
+		return -EBADMSG;
+	rule.len = prefix->key.len - RL_FAMILY_BITS;
+	memcpy(rule.addr, prefix->key.addr, sizeof(rule.addr));
+	if (prefix->value.range.count)
+		return range_decompile(&rule, entries, prefix->value.range.count, now_ns, out);
+	rule.action = prefix->value.action;
+	rule.slot = prefix->value.slot;
+	rule.expires_ns = prefix->value.expires_ns;
+	return recall(out, &rule, now_ns);
+}
+
+/* The entries of a range among those that were read; NULL where it reaches beyond them. */
+static const struct rl_rule *range_entries(const struct compiled *in,
+					   const struct compile_context *ctx,
+					   const struct rl_range *range)
+{
+	uint32_t base = in->header.half * ctx->rules_max + in->first_rule;
+
+	if (range->count > RL_GROUP_MAX || range->first < base ||
+	    range->first - base + range->count > in->rule_count)
+		return NULL;
+	return &in->rules[range->first - base];
+}
+
+static int recall_range(struct policy *out, const struct compiled *in,
+			const struct compile_context *ctx, const struct rl_range *range,
+			enum prefix_kind kind)
+{
+	const struct rule prefix = {.kind = kind};
+	const struct rl_rule *entries = range->count ? range_entries(in, ctx, range) : NULL;
+
+	if (!entries)
+		return range->count ? -EBADMSG : 0;
+	return range_decompile(&prefix, entries, range->count, ctx->now_ns, out);
+}
+
+static int recall_prefix(struct policy *out, const struct compiled *in,
+			 const struct compile_context *ctx, const struct compiled_prefix *prefix)
+{
+	const struct rl_range *range = &prefix->value.range;
+	const struct rl_rule *entries = range->count ? range_entries(in, ctx, range) : NULL;
+
+	if (range->count && !entries)
+		return -EBADMSG;
+	return prefix_decompile(prefix, entries, ctx->now_ns, out);
+}
+
+int policy_decompile(const struct compiled *in, const struct compile_context *ctx,
+		     struct policy *out)
+{
+	struct policy result = {0};
+	int ret = recall_range(&result, in, ctx, &in->header.device, PREFIX_DEVICE);
+
+	if (!ret)
+		ret = recall_range(&result, in, ctx, &in->header.any, PREFIX_ANY);
+	for (uint32_t i = 0; !ret && i < in->prefix_count; i++)
+		ret = recall_prefix(&result, in, ctx, &in->prefixes[i]);
+	if (ret) {
+		policy_clear(&result);
+		return ret;
+	}
+	policy_settle(&result, NULL);
+	*out = result;
+	return 0;
+}

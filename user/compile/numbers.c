@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From a limit as written to the numbers that hold it, and to the clock that they are held by. The
+ * arithmetic they feed is in bpf/algorithm/; ranges are those the parser lets through.
+ */
+
+#include <endian.h>
+#include <string.h>
+
+#include "algorithm/warm_up.h"
+#include "compile.h"
+#include "units.h"
+
+#define TICKS_MIN          16 /* a tick clock may be late by one tick in so many */
+#define COST_SHIFT_MAX     24
+#define AMOUNT_MAX         0xfffffu /* bytes of one packet, GSO included, stay below 1 MiB */
+#define PACKET_BYTES_SMALL 64
+#define LEASE_US           50
+#define LEASE_PART         64
+#define ETHERNET_MAX       22 /* header with two VLAN tags */
+
+typedef unsigned __int128 u128;
+
+static uint64_t root(uint64_t n)
+{
+	uint64_t r = 0;
+
+	for (uint64_t bit = 1ull << 31; bit; bit >>= 1)
+		if ((r | bit) * (r | bit) <= n)
+			r |= bit;
+	return r;
+}
+
+/* Rounding by dither lets the costs of a whole burst add up to a little more than the burst is
+ * worth: by at most one grain a packet, and by a few square roots where there are many. */
+static uint64_t dither_slack(const struct rl_limit *limit, uint64_t burst)
+{
+	uint64_t packets = limit->unit == RL_PACKETS ? burst : burst / PACKET_BYTES_SMALL + 1;
+
+	return packets <= 256 ? packets : 256 + 4 * root(packets);
+}
+
+/* What one packet or byte takes, in grains << shift, rounded to nearest. */
+static u128 cost_of(u128 grains, uint64_t amount, uint32_t shift)
+{
+	return ((grains << shift) + amount / 2) / amount;
+}
+
+/* The burst or queue as time. */
+static u128 queue_grains(const struct rl_limit *limit)
+{
+	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
+
+	if (limit->algorithm == RL_LEAKY_BUCKET && limit->queue_ns)
+		return (u128)limit->queue_ns << RL_GRAIN_SHIFT;
+	return period * limit->size / limit->amount;
+}
+
+void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out)
+{
+	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
+	uint64_t burst = limit->size / bits; /* packets or bytes */
+	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
+	u128 capacity = queue_grains(limit);
+	uint32_t most = burst < AMOUNT_MAX ? burst : AMOUNT_MAX;
+	uint32_t shift = COST_SHIFT_MAX;
+	u128 cost;
+
+	while (shift && (cost_of(period * bits, limit->amount, shift) + 1) * most >> 63)
+		shift--;
+	cost = cost_of(period * bits, limit->amount, shift);
+	if (cost & ((1ull << shift) - 1) || (period * bits << shift) % limit->amount)
+		capacity += dither_slack(limit, burst);
+	out->capacity = capacity < 1ull << 62 ? capacity : 1ull << 62;
+	out->cost = cost;
+	out->cost_shift = shift;
+	out->cost_max = most;
+}
+
+/* The numbers of slots get the bits that 2^52 ns (52 days) of them need, the sums all others: that
+ * does not depend on N, so when only N is changed the sums still stand. Enough for N up to 50 bytes
+ * a nanosecond, and at most 52. */
+static uint32_t sum_bits(const struct rl_limit *limit, uint64_t amount)
+{
+	u128 numbers = ((u128)limit->slots << 52) / limit->period_ns;
+	uint32_t least = 64 - __builtin_clzll(amount), bits = 52;
+
+	while (bits > least && numbers >> (64 - bits))
+		bits--;
+	return bits;
+}
+
+void window_compile(const struct rl_limit *limit, struct rl_window *out)
+{
+	uint64_t amount = limit->amount / (limit->unit == RL_BITS ? 8 : 1);
+
+	*out = (struct rl_window){
+		.amount = amount,
+		.period_ns = limit->period_ns,
+		.slots = limit->slots,
+		.amount_bits = sum_bits(limit, amount),
+	};
+}
+
+/* The largest shift (at most `most`) with which value << shift stays below 2^bits. */
+static uint32_t shift_below(u128 value, uint32_t bits, uint32_t most)
+{
+	uint32_t shift = 0;
+
+	while (shift < most && !(value << (shift + 1) >> bits))
+		shift++;
+	return shift;
+}
+
+/* Formulas and names: bpf/algorithm/warm_up.h. In permits and nanoseconds:
+ * threshold = ramp N/(2P), max = threshold + 2 ramp N/(P (1 + F)). */
+void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *w)
+{
+	u128 ramp_permits = ((u128)limit->ramp_ns * limit->amount << 16) / limit->period_ns;
+	u128 stable = cost_of((u128)limit->period_ns << RL_GRAIN_SHIFT, limit->amount, 0);
+	u128 climb = stable * (limit->cold - 1); /* at max */
+	u128 twice;
+
+	*w = (struct rl_warm_up){
+		.threshold = ramp_permits / 2,
+		.max = ramp_permits / 2 + 2 * ramp_permits / (1 + limit->cold),
+		.stable = stable,
+		.ramp = limit->ramp_ns << RL_GRAIN_SHIFT,
+		.most = 1,
+	};
+	w->refill_shift = shift_below(w->max, 62, 62);
+	w->refill = ((u128)w->max << w->refill_shift) / w->ramp;
+	twice = 2 * (u128)(w->max - w->threshold);
+	while (twice >> w->climb_drop >> 30)
+		w->climb_drop++;
+	twice >>= w->climb_drop;
+	w->climb_shift = shift_below(climb, 62, 60);
+	w->climb = twice ? (climb << w->climb_shift) / twice : 0;
+}
+
+/* Does every CPU have a state of its own under this limit? Words of rules are in an array that all
+ * share, their windows and logs are not. */
+static bool is_shared_out(const struct rl_limit *limit, const struct compile_context *ctx)
+{
+	return ctx->share && (limit->key != RL_KEY_RULE || limit->algorithm == RL_SLIDING_WINDOW ||
+			      limit->algorithm == RL_SLIDING_LOG);
+}
+
+/* Each of `share` CPUs holds its part of the rate, but always what lets one packet in. */
+static struct rl_limit limit_share(const struct rl_limit *limit, const struct compile_context *ctx)
+{
+	uint64_t bytes = (ctx->text->mtu + ETHERNET_MAX) * (limit->unit == RL_BITS ? 8ull : 1ull);
+	uint64_t least = limit->unit == RL_PACKETS ? 1 : bytes;
+	struct rl_limit part = *limit;
+
+	if (!is_shared_out(limit, ctx))
+		return part;
+	part.size = limit->size / ctx->cpus;
+	if (part.size < least) {
+		part.size = least < limit->size ? least : limit->size;
+		if (limit->algorithm == RL_LEAKY_BUCKET)
+			part.queue_ns = 0; /* too short for a packet at a CPU's part of the rate */
+	}
+	if (limit->algorithm == RL_FIXED_WINDOW || limit->algorithm == RL_SLIDING_WINDOW ||
+	    limit->algorithm == RL_SLIDING_LOG) {
+		part.amount = limit->amount / ctx->cpus;
+		if (part.amount < least)
+			part.amount = least < limit->amount ? least : limit->amount;
+	} else {
+		part.period_ns = limit->period_ns * ctx->cpus;
+	}
+	return part;
+}
+
+/* A lease is LEASE_US of the rate, but all CPUs' together at most a part of the burst: that much
+ * is taken off the shared bucket, also for CPUs that may come online later, so that the limit holds
+ * then too. Where it would be a packet or less there is none. */
+static void lease_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+			  struct rl_rule *out)
+{
+	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
+	uint64_t least = limit->unit == RL_PACKETS ? 2 : 2 * (ctx->text->mtu + ETHERNET_MAX);
+	uint64_t lease =
+		rate_amount_in(limit->amount, limit->period_ns, LEASE_US * NS_PER_US) / bits;
+	uint64_t most = limit->size / bits / ctx->possible_cpus / LEASE_PART;
+
+	if (limit->key != RL_KEY_RULE || limit->fleet || ctx->cpus < 2 ||
+	    out->slot >= ctx->leases_max)
+		return;
+	lease = lease < most ? lease : most;
+	lease = lease < out->gcra.cost_max ? lease : out->gcra.cost_max;
+	if (lease < least)
+		return;
+	out->lease = lease;
+	out->gcra.capacity -=
+		(u128)lease * ctx->possible_cpus * out->gcra.cost >> out->gcra.cost_shift;
+}
+
+static uint64_t mask_be64(uint32_t bits)
+{
+	return bits ? htobe64(~0ull << (bits < 64 ? 64 - bits : 0)) : 0;
+}
+
+static void masks_compile(const struct rl_limit *limit, struct rl_rule *out)
+{
+	out->mask4 = mask_be64(RL_MAPPED_BITS - 64 + limit->key_len4);
+	out->mask6[0] = mask_be64(limit->key_len6);
+	out->mask6[1] = limit->key_len6 > 64 ? mask_be64(limit->key_len6 - 64) : 0;
+}
+
+static bool is_bucket(const struct rl_limit *limit)
+{
+	return limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET;
+}
+
+static enum rl_place place_choose(const struct rl_limit *limit, const struct compile_context *ctx)
+{
+	if (limit->fleet)
+		return RL_PLACE_FLEET;
+	if (limit->key == RL_KEY_RULE)
+		return is_bucket(limit) ? RL_PLACE_SHARED : RL_PLACE_LRU;
+	if (!ctx->hot)
+		return RL_PLACE_LRU;
+	return is_bucket(limit) ? RL_PLACE_HOT : RL_PLACE_NEWCOMER;
+}
+
+/* Meanings: rl_newcomer. In bytes a packet is as long as the device's MTU allows. */
+static void newcomer_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+			     struct rl_rule *out)
+{
+	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
+	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
+	uint64_t packet = limit->unit == RL_PACKETS ? 1 : (ctx->text->mtu + ETHERNET_MAX) * bits;
+	struct rl_newcomer *n = &out->newcomer;
+
+	n->pace = (period * packet + limit->amount - 1) / limit->amount;
+	n->span = period;
+	n->wait = limit->amount == 1 ? n->span : 0;
+	if (limit->algorithm == RL_WARM_UP) {
+		n->wait = warm_up_cost(&out->warm_up, out->warm_up.max);
+		n->span = out->warm_up.ramp + n->wait;
+	}
+}
+
+/* Does what exceeds the limit pass all the same? */
+static bool passes_over(const struct rl_limit *limit)
+{
+	return limit->over == RL_OVER_SHADOW || limit->over == RL_OVER_MARK;
+}
+
+/* Is the key's first address the one that the instance goes by, and counts as one of those does? */
+static bool is_home(const struct rl_limit *limit, const struct compile_context *ctx)
+{
+	return limit->key_len4 == 32 && limit->key_len6 == 64 &&
+	       (limit->key == RL_KEY_DEST) == ctx->text->by_dest;
+}
+
+static uint16_t flags_of(const struct rl_limit *limit, const struct compile_context *ctx)
+{
+	return (limit->key == RL_KEY_SOURCE || limit->key == RL_KEY_DEST ? RL_RULE_SIMPLE : 0) |
+	       (is_home(limit, ctx) ? RL_RULE_HOME : 0) |
+	       (limit->key == RL_KEY_DEST ? RL_RULE_DEST : 0) |
+	       (limit->unit != RL_PACKETS ? RL_RULE_BYTES : 0) |
+	       (passes_over(limit) ? RL_RULE_SHADOW : 0) |
+	       (limit->over == RL_OVER_BAN ? RL_RULE_BAN : 0);
+}
+
+void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+		     struct rl_rule *out)
+{
+	struct rl_limit part = limit_share(limit, ctx);
+
+	out->clock = clock_choose(limit, ctx->hook, ctx->tick_ns);
+	masks_compile(limit, out);
+	out->place = place_choose(limit, ctx);
+	out->flags = flags_of(limit, ctx);
+	switch (limit->algorithm) {
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		gcra_compile(&part, &out->gcra);
+		if (!limit_paces(limit, ctx->hook)) /* of a lease nobody knows when it may leave */
+			lease_compile(limit, ctx, out);
+		break;
+	case RL_WARM_UP:
+		warm_up_compile(&part, &out->warm_up);
+		if (ctx->text->tc)
+			out->warm_up.most = WARM_UP_MOST;
+		break;
+	default:
+		window_compile(&part, &out->window);
+		break;
+	}
+	if (out->place == RL_PLACE_NEWCOMER)
+		newcomer_compile(limit, ctx, out);
+}
+
+/* How long what a limit remembers lasts: the time that a tick has to be short against. */
+static uint64_t limit_span_ns(const struct rl_limit *limit)
+{
+	u128 span = 0;
+
+	switch (limit->algorithm) {
+	case RL_TOKEN_BUCKET:
+	case RL_LEAKY_BUCKET:
+		span = (u128)limit->size * limit->period_ns / limit->amount;
+		break;
+	case RL_FIXED_WINDOW:
+		span = limit->period_ns;
+		break;
+	case RL_SLIDING_WINDOW:
+		span = limit->period_ns / limit->slots;
+		break;
+	case RL_WARM_UP: /* each packet may wait for a tick: with 128 in the interval, 0.8 % */
+		span = limit->period_ns / limit->amount / (128 / TICKS_MIN);
+		break;
+	default: /* a sliding-log is always held by the precise clock */
+		break;
+	}
+	return span < UINT64_MAX ? (uint64_t)span : UINT64_MAX;
+}
+
+bool limit_paces(const struct rl_limit *limit, enum rl_hook hook)
+{
+	return hook == RL_HOOK_EGRESS && limit->algorithm == RL_LEAKY_BUCKET && !passes_over(limit);
+}
+
+enum rl_clock clock_choose(const struct rl_limit *limit, enum rl_hook hook, uint64_t tick_ns)
+{
+	if (limit_paces(limit, hook))
+		return RL_CLOCK_PRECISE;
+	return limit_span_ns(limit) / TICKS_MIN >= tick_ns ? RL_CLOCK_TICK : RL_CLOCK_PRECISE;
+}

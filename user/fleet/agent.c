@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A member of a fleet. Every tick: which keys ask, what became of those that hold a lease, one
+ * batch to Redis, its answers to the kernel. Where Redis does not answer in time all leases are
+ * taken back and the limits are held alone, to the part of a member, until it does again.
+ */
+
+#include "agent.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fleet.h"
+#include "fleet_maps.h"
+#include "instance.h"
+#include "message.h"
+#include "redis.h"
+#include "units.h"
+
+#define RETRY_LEAST_NS (100 * NS_PER_MS)
+#define RETRY_MOST_NS  (2 * NS_PER_SECOND)
+#define STEADY_NS      (5 * NS_PER_SECOND) /* so long shared: the next loss is another one */
+#define CONNECT_NS     (300 * NS_PER_MS)
+#define PATIENCE_NS    (500 * NS_PER_MS)
+#define ANSWER_NS      (300 * NS_PER_MS) /* no answer at all; at least two intervals */
+#define LIMITS_NS      (100 * NS_PER_MS)
+#define CHECK_NS       (250 * NS_PER_MS)
+#define RETRY_NS       (100 * NS_PER_MS)
+#define CHECK_KEY_NS   (100 * NS_PER_US)  /* of many keys each is looked at more seldom */
+#define CHECK_MOST_NS  (1100 * NS_PER_MS) /* twice that is longer than a lease: it is renewed */
+#define KEYS_USUAL     1000 /* a tick, until Redis has shown that it can answer more */
+#define KEYS_LEAST     125
+#define NUMBER_MAX     24
+
+/* ---- together and alone */
+
+static void shared_begin(struct agent *a)
+{
+	if (a->session.shared)
+		return;
+	a->session.shared = 1;
+	a->begin_ns = fleet_now_ns();
+	a->was_shared = true;
+	snprintf(a->session.server, sizeof(a->session.server), "%.63s", a->link.server);
+	note("%s: fleet %s at %s, as %s: %u member%s", a->instance->device, a->options->fleet,
+	     a->link.server, a->options->node, a->pace.members, a->pace.members == 1 ? "" : "s");
+	agent_limits_write(a, fleet_now_ns());
+}
+
+/* Below `most`; xorshift64 by G. Marsaglia. Members that start or fail together are not to go on in
+ * step. */
+static uint64_t random_below(struct agent *a, uint64_t most)
+{
+	a->random ^= a->random << 13;
+	a->random ^= a->random >> 7;
+	a->random ^= a->random << 17;
+	return a->random % most;
+}
+
+/* Nothing that was leased is spent any more. */
+static void shared_end(struct agent *a, uint64_t now_ns, const char *why)
+{
+	link_close(&a->link);
+	a->backoff_ns = a->backoff_ns ? 2 * a->backoff_ns : RETRY_LEAST_NS;
+	if (a->backoff_ns > RETRY_MOST_NS)
+		a->backoff_ns = RETRY_MOST_NS;
+	a->retry_ns = now_ns + a->backoff_ns / 2 + random_below(a, a->backoff_ns / 2);
+	if (a->session.shared) {
+		a->session.lost++;
+		fail("%s: fleet %s: %s; limits are held alone, to 1/%u of each, until Redis is "
+		     "back",
+		     a->instance->device, a->options->fleet, why, a->pace.members);
+	} else if (!a->was_shared && a->backoff_ns == 2 * RETRY_LEAST_NS) {
+		fail("%s: fleet %s: %s; trying again", a->instance->device, a->options->fleet, why);
+	}
+	a->session.shared = 0;
+	fleet_clear(a->instance, false);
+	for (size_t i = 0; i < a->table.count; i++)
+		fleet_entry_reset(&a->table.entries[i]);
+	agent_limits_write(a, fleet_now_ns());
+}
+
+static void members_take(struct agent *a, const redisReply *reply)
+{
+	uint32_t count = reply_number(reply, 1, 1, FLEET_SIZE_MAX);
+	uint32_t listed = 0;
+
+	memset(a->session.member, 0, sizeof(a->session.member));
+	for (size_t i = 3; i < reply->elements && listed < RL_FLEET_MEMBERS; i++)
+		if (reply->element[i]->type == REDIS_REPLY_STRING)
+			snprintf(a->session.member[listed++], RL_FLEET_NAME, "%.63s",
+				 reply->element[i]->str);
+	if (count == a->pace.members)
+		return;
+	a->pace.members = count;
+	a->session.members = count;
+	agent_limits_write(a, fleet_now_ns());
+}
+
+static int beat(struct agent *a, bool leave, char wrong[LINK_WRONG_MAX])
+{
+	const struct fleet_options *o = a->options;
+	char claimed[NUMBER_MAX];
+	const char *words[10] = {NULL,       NULL,    "3",      a->keys[0], a->keys[1],
+				 a->keys[2], o->node, a->token, claimed,    leave ? "1" : "0"};
+	size_t lengths[10];
+	redisReply *reply;
+	int ret = 0;
+
+	snprintf(claimed, sizeof(claimed), "%u", a->was_shared ? a->pace.members : 0);
+	for (int i = 2; i < 10; i++)
+		lengths[i] = strlen(words[i]);
+	if (link_call(&a->link, SCRIPT_BEAT, 10, words, lengths))
+		return -1;
+	reply = link_answer(&a->link, wrong);
+	if (!reply)
+		return -1;
+	if (reply_number(reply, 0, -1, INT64_MAX) < 0) {
+		snprintf(wrong, LINK_WRONG_MAX,
+			 "another member has the name %.63s: choose one by --node", o->node);
+		ret = -1;
+	} else if (!leave) {
+		members_take(a, reply);
+	}
+	freeReplyObject(reply);
+	return ret;
+}
+
+static int slow_say(const struct agent *a, uint64_t lag_ns, char wrong[LINK_WRONG_MAX])
+{
+	snprintf(wrong, LINK_WRONG_MAX, "%s: answers take longer than two intervals (%llu ms)",
+		 a->link.server, (unsigned long long)lag_ns / NS_PER_MS);
+	return -1;
+}
+
+/* A connection, and an answer in time. */
+static int redis_greet(struct agent *a, char wrong[LINK_WRONG_MAX])
+{
+	uint64_t least_ns = 2 * a->pace.interval_ns, sent_ns;
+
+	if (link_open(&a->options->url, CONNECT_NS, &a->link, wrong))
+		return -1;
+	link_timeout(&a->link, least_ns > ANSWER_NS ? least_ns : ANSWER_NS);
+	sent_ns = fleet_now_ns();
+	if (beat(a, false, wrong))
+		return -1;
+	a->beat_ns = a->timely_ns = fleet_now_ns();
+	return a->beat_ns - sent_ns > least_ns ? slow_say(a, a->beat_ns - sent_ns, wrong) : 0;
+}
+
+static void redis_connect(struct agent *a, uint64_t now_ns)
+{
+	char wrong[LINK_WRONG_MAX];
+
+	if (a->link.redis || now_ns < a->retry_ns)
+		return;
+	if (redis_greet(a, wrong))
+		shared_end(a, fleet_now_ns(), wrong);
+	else
+		shared_begin(a);
+}
+
+/* ---- keys */
+
+static int by_demand(const void *a, const void *b)
+{
+	const struct fleet_entry *x = *(struct fleet_entry *const *)a,
+				 *y = *(struct fleet_entry *const *)b;
+	double dx = x->demand / x->limit->per_ns, dy = y->demand / y->limit->per_ns;
+
+	return dx < dy ? 1 : dx > dy ? -1 : 0;
+}
+
+/* Those that are to be looked at: the heaviest of them, where there are too many. */
+static size_t due_choose(struct agent *a, uint64_t now_ns)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->table.count; i++)
+		if (a->table.entries[i].next_ns <= now_ns)
+			a->due[count++] = &a->table.entries[i];
+	if (count <= a->most)
+		return count;
+	qsort(a->due, count, sizeof(struct fleet_entry *), by_demand);
+	agent_shed(a, count - a->most, "have to wait: there are too many for one interval");
+	return a->most;
+}
+
+/* How many the next tick may take on: so many that Redis answers in half of a tick. */
+static void most_set(struct agent *a, size_t count, uint64_t took_ns)
+{
+	if (took_ns > a->pace.interval_ns && a->most > KEYS_LEAST)
+		a->most /= 2;
+	else if (count == a->most && took_ns < a->pace.interval_ns / 2 &&
+		 a->most < KEYS_PER_TICK / 2)
+		a->most *= 2;
+	else if (count == a->most && took_ns < a->pace.interval_ns / 2)
+		a->most = KEYS_PER_TICK;
+}
+
+/* Those of them that Redis is to be asked about, by what they lease. */
+static void due_check(struct agent *a, size_t count)
+{
+	for (int kind = 0; kind < FLEET_ASKINGS; kind++)
+		a->ask[kind].count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct fleet_asking *ask = &a->ask[a->due[i]->limit->window];
+
+		if (fleet_entry_check(a->due[i], &a->maps, &a->pace, fleet_now_ns()))
+			ask->entries[ask->count++] = a->due[i];
+	}
+}
+
+static void idle_remove(struct agent *a, uint64_t now_ns)
+{
+	for (size_t i = 0; i < a->table.count;) {
+		struct fleet_entry *entry = &a->table.entries[i];
+
+		if (!fleet_entry_is_idle(entry, now_ns)) {
+			i++;
+			continue;
+		}
+		if (entry->granted)
+			fleet_grant_remove(a->instance, &entry->key);
+		fleet_table_remove(&a->table, entry);
+	}
+}
+
+/* Late answers do no harm by themselves, as leases count from before the question left, and a busy
+ * machine makes some. But none in time for PATIENCE_NS: that is a Redis that is slow. */
+static int answered(struct agent *a, uint64_t sent_ns, char wrong[LINK_WRONG_MAX])
+{
+	uint64_t now_ns = fleet_now_ns();
+
+	a->session.lag_ns = now_ns - sent_ns;
+	if (a->session.lag_ns <= 2 * a->pace.interval_ns)
+		a->timely_ns = now_ns;
+	if (now_ns - a->begin_ns > STEADY_NS)
+		a->backoff_ns = 0;
+	if (now_ns - a->timely_ns <= a->pace.patience_ns)
+		return 0;
+	return slow_say(a, a->session.lag_ns, wrong);
+}
+
+static void redis_exchange(struct agent *a, uint64_t now_ns)
+{
+	const struct fleet_asker asker = {&a->link, a->options->fleet, &a->maps, &a->pace};
+	char wrong[LINK_WRONG_MAX] = "out of memory";
+	size_t count = due_choose(a, now_ns);
+	uint64_t sent_ns = fleet_now_ns();
+	bool asked;
+	int ret = 0;
+
+	due_check(a, count);
+	asked = a->ask[FLEET_SHARES].count || a->ask[FLEET_WINDOWS].count;
+	for (int kind = 0; !ret && kind < FLEET_ASKINGS; kind++)
+		ret = fleet_ask(&asker, kind, &a->ask[kind], wrong);
+	if (!ret && now_ns - a->beat_ns >= BEAT_NS) {
+		a->beat_ns = now_ns;
+		ret = beat(a, false, wrong);
+		asked = true;
+	}
+	if (!ret && asked)
+		ret = answered(a, sent_ns, wrong);
+	if (ret)
+		shared_end(a, fleet_now_ns(), wrong);
+	most_set(a, count, fleet_now_ns() - sent_ns);
+}
+
+/* ---- the loop */
+
+/* What others have written there. Of two agents that came at once, or of one that was stopped for
+ * long and another, the one that wrote last stays: a word that is not one's own is the other's. */
+static int session_hear(struct agent *a)
+{
+	struct rl_fleet_session other;
+
+	if (fleet_session_read(a->instance, &other))
+		return 0; /* the next time */
+	if (other.since_ns == a->session.since_ns) {
+		a->session.leave = other.leave;
+		a->ending = a->ending || other.leave;
+		return 0;
+	}
+	a->replaced = fleet_session_is_alive(&other);
+	return a->replaced ? fail("%s: is in fleet %s by another agent (process %u): this one ends",
+				  a->instance->device, other.fleet, other.pid)
+			   : 0;
+}
+
+/* What the maps tell others of it, and what they tell it. */
+static int session_exchange(struct agent *a, uint64_t now_ns)
+{
+	if (now_ns - a->session.updated_ns < LIMITS_NS)
+		return 0;
+	if (session_hear(a))
+		return -1;
+	a->session.updated_ns = now_ns;
+	a->session.leases = 0;
+	for (size_t i = 0; i < a->table.count; i++)
+		a->session.leases += a->table.entries[i].held > 0 ||
+				     (a->table.entries[i].limit->window &&
+				      a->table.entries[i].grant.until_ns > now_ns);
+	fleet_session_write(a->instance, &a->session);
+	idle_remove(a, now_ns);
+	return 0;
+}
+
+static void pace_set(struct agent *a)
+{
+	uint64_t more = a->table.count * CHECK_KEY_NS, most = CHECK_MOST_NS;
+
+	a->pace.check_ns = CHECK_NS + more < most ? CHECK_NS + more : most;
+	a->pace.retry_ns = RETRY_NS + more < most ? RETRY_NS + more : most;
+}
+
+static int tick(struct agent *a)
+{
+	uint64_t now_ns = fleet_now_ns();
+
+	if (agent_policy_watch(a, now_ns))
+		return -1;
+	fleet_events_take(&a->maps);
+	pace_set(a);
+	redis_connect(a, now_ns);
+	if (a->link.redis)
+		redis_exchange(a, now_ns);
+	now_ns = fleet_now_ns();
+	if (now_ns - a->limits_ns >= LIMITS_NS)
+		agent_limits_write(a, now_ns);
+	return session_exchange(a, now_ns);
+}
+
+/* Until the next tick, or a signal. */
+static void wait_for(struct agent *a, int signals, uint64_t until_ns)
+{
+	uint64_t now_ns = fleet_now_ns();
+	struct timespec span = {0};
+	struct pollfd poll_fd = {.fd = signals, .events = POLLIN};
+
+	if (until_ns > now_ns) {
+		span.tv_sec = (until_ns - now_ns) / NS_PER_SECOND;
+		span.tv_nsec = (until_ns - now_ns) % NS_PER_SECOND;
+	}
+	if (ppoll(&poll_fd, 1, &span, NULL) > 0)
+		a->ending = true;
+}
+
+static int signals_open(void)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? fail("signals cannot be waited for: %s", strerror(errno)) : fd;
+}
+
+/* Told to leave, the limits hold whole and alone; else to the member's part, until it is back. */
+static void agent_end(struct agent *a)
+{
+	char wrong[LINK_WRONG_MAX];
+	bool left = a->session.leave;
+
+	a->session.shared = 0;
+	agent_limits_write(a, fleet_now_ns());
+	fleet_clear(a->instance, left);
+	if (a->link.redis)
+		beat(a, true, wrong);
+	link_close(&a->link);
+	memset(&a->session, 0, sizeof(a->session));
+	fleet_session_write(a->instance, &a->session);
+}
+
+static int agent_begin(struct agent *a)
+{
+	a->due = calloc(KEYS_MAX, sizeof(struct fleet_entry *));
+	for (int kind = 0; kind < FLEET_ASKINGS; kind++)
+		a->ask[kind].entries = calloc(KEYS_PER_TICK, sizeof(struct fleet_entry *));
+	if (!a->due || !a->ask[0].entries || !a->ask[1].entries || fleet_table_open(&a->table))
+		return fail("out of memory");
+	if (getrandom(&a->random, sizeof(a->random), 0) != sizeof(a->random))
+		return fail("no random numbers: %s", strerror(errno));
+	snprintf(a->token, sizeof(a->token), "%016llx", (unsigned long long)a->random);
+	a->random |= 1;
+	snprintf(a->keys[0], sizeof(a->keys[0]), "rlctl:{%s}:members", a->options->fleet);
+	snprintf(a->keys[1], sizeof(a->keys[1]), "rlctl:{%s}:outage", a->options->fleet);
+	snprintf(a->keys[2], sizeof(a->keys[2]), "rlctl:{%s}:capacity", a->options->fleet);
+	a->session.pid = getpid();
+	a->session.members = a->pace.members;
+	snprintf(a->session.fleet, RL_FLEET_NAME, "%s", a->options->fleet);
+	snprintf(a->session.node, RL_FLEET_NAME, "%s", a->options->node);
+	return agent_policy_take(a) ? -1 : 0;
+}
+
+static void agent_free(struct agent *a)
+{
+	fleet_maps_close(&a->maps);
+	fleet_table_close(&a->table);
+	free(a->limits);
+	free(a->due);
+	free(a->ask[0].entries);
+	free(a->ask[1].entries);
+}
+
+/* The next tick that is yet to come: one that is late does not move those after it. */
+static uint64_t after(uint64_t tick_ns, uint64_t interval_ns)
+{
+	uint64_t now_ns = fleet_now_ns();
+
+	if (now_ns < tick_ns + interval_ns)
+		return tick_ns + interval_ns;
+	return now_ns + interval_ns - (now_ns - tick_ns) % interval_ns;
+}
+
+int fleet_run(const struct instance *instance, const struct fleet_options *options)
+{
+	struct agent agent = {
+		.instance = instance,
+		.options = options,
+		.maps = {.keys = -1, .events = -1},
+		.most = KEYS_USUAL,
+		.pace = {.interval_ns = options->interval_ns,
+			 .members = 1,
+			 .patience_ns = PATIENCE_NS},
+	};
+	int signals = signals_open(), ret = signals < 0 ? -1 : 0;
+	bool begun;
+	uint64_t next_ns;
+	struct timespec now;
+
+	if (agent.pace.patience_ns < 2 * options->interval_ns)
+		agent.pace.patience_ns = 2 * options->interval_ns;
+	clock_gettime(CLOCK_REALTIME, &now);
+	agent.session.since_ns = now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+	if (!ret)
+		ret = agent_begin(&agent);
+	begun = !ret;
+	next_ns = fleet_now_ns() - (ret ? 0 : random_below(&agent, options->interval_ns));
+	while (!ret && !agent.ending) {
+		ret = tick(&agent);
+		next_ns = after(next_ns, options->interval_ns);
+		if (!ret && !agent.ending)
+			wait_for(&agent, signals, next_ns);
+	}
+	if (begun && !agent.replaced)
+		agent_end(&agent);
+	link_close(&agent.link);
+	agent_free(&agent);
+	if (signals >= 0)
+		close(signals);
+	return ret;
+}

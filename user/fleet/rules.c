@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The agent follows its instance's policy: which limits are the fleet's, and what became of those
+ * that were.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent.h"
+#include "fleet.h"
+#include "fleet_maps.h"
+#include "message.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "units.h"
+
+#define POLICY_NS NS_PER_SECOND
+
+static struct fleet_limit *limit_find(struct agent *a, uint32_t id)
+{
+	for (size_t i = 0; i < a->limit_count; i++)
+		if (a->limits[i].rule.limit_id == id)
+			return &a->limits[i];
+	return NULL;
+}
+
+void agent_limits_write(struct agent *a, uint64_t now_ns)
+{
+	a->limits_ns = now_ns;
+	for (size_t i = 0; i < a->limit_count; i++) {
+		fleet_limit_next(&a->limits[i], a->pace.members, a->session.shared, now_ns);
+		fleet_limit_write(a->instance, a->limits[i].rule.limit_id, &a->limits[i].record);
+	}
+}
+
+static int limits_make(struct agent *a, const struct policy *policy)
+{
+	a->limits = calloc(policy->count + 1, sizeof(*a->limits));
+	a->limit_count = 0;
+	if (!a->limits)
+		return fail("out of memory");
+	policy_for_each (policy, rule) {
+		struct fleet_limit *limit = &a->limits[a->limit_count];
+
+		if (rule->action != RL_ACTION_LIMIT || !rule->limit.fleet)
+			continue;
+		fleet_limit_make(rule, a->instance->info.mtu, a->instance->info.by_dest, limit);
+		fleet_limit_read(a->instance, rule->limit_id, &limit->record);
+		a->limit_count++;
+	}
+	if (!a->limit_count && !a->session.shared)
+		note("%s: its policy has no limit with the word fleet yet", a->instance->device);
+	return 0;
+}
+
+/* Records of limits that are no more. */
+static void limits_forget(struct agent *a, const struct fleet_limit *before, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!limit_find(a, before[i].rule.limit_id))
+			fleet_limit_remove(a->instance, before[i].rule.limit_id);
+}
+
+/* Keys are known by their limit's id; where its numbers are new they begin anew. */
+static void table_restart(struct agent *a)
+{
+	for (size_t i = 0; i < a->table.count;) {
+		struct fleet_entry *entry = &a->table.entries[i];
+
+		entry->limit = limit_find(a, entry->key.limit_id);
+		if (entry->limit) {
+			fleet_entry_reset(entry);
+			i++;
+		} else {
+			fleet_table_remove(&a->table, entry);
+		}
+	}
+}
+
+static int key_wanted(void *arg, void *data, size_t size)
+{
+	struct agent *a = arg;
+	const struct rl_state_key *key = data;
+	struct fleet_entry *entry;
+	struct fleet_limit *limit;
+
+	if (size != sizeof(*key))
+		return 0;
+	entry = fleet_table_find(&a->table, key);
+	limit = entry ? NULL : limit_find(a, key->limit_id);
+	if (!entry && limit && !fleet_table_add(&a->table, key, limit))
+		agent_shed(a, 1, "have no lease: there are too many");
+	if (entry && !entry->backoff_ns && !entry->limit->window)
+		entry->next_ns = 0; /* wants more than it asked for last */
+	return 0;
+}
+
+int agent_policy_take(struct agent *a)
+{
+	struct fleet_limit *before = a->limits;
+	size_t before_count = a->limit_count;
+	struct policy policy = {0};
+	int ret;
+
+	fleet_maps_close(&a->maps);
+	ret = fleet_maps_open(a->instance, key_wanted, a, &a->maps);
+	if (!ret)
+		ret = instance_policy_read(a->instance, &policy);
+	if (ret)
+		return ret;
+	fleet_clear(a->instance, false);
+	ret = limits_make(a, &policy);
+	policy_clear(&policy);
+	if (!ret) {
+		limits_forget(a, before, before_count);
+		table_restart(a);
+	}
+	free(before);
+	if (ret)
+		return ret;
+	agent_limits_write(a, fleet_now_ns());
+	return 0;
+}
+
+int agent_policy_watch(struct agent *a, uint64_t now_ns)
+{
+	int ret;
+
+	if (now_ns - a->policy_ns < POLICY_NS)
+		return 0;
+	a->policy_ns = now_ns;
+	ret = instance_is_there(a->instance);
+	if (ret && ret != -ENOENT)
+		return fail("%s: looking for its pins failed: %s", a->instance->device,
+			    strerror(-ret));
+	if (ret)
+		return fail("%s: detached: `rlctl attach %s`, then join again", a->instance->device,
+			    a->instance->device);
+	if (instance_generation(a->instance) == a->maps.generation)
+		return 0;
+	return agent_policy_take(a) ? -1 : 0;
+}

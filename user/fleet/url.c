@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Text to fleet_url. */
+
+#include "url.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "units.h"
+
+#define REDIS_PORT    6379
+#define SENTINEL_PORT 26379
+#define DB_MAX        65535
+
+static const char form[] = "write redis://HOST[:PORT][/DB], unix:///PATH or "
+			   "redis+sentinel://HOST[:PORT],.../MASTER";
+
+static bool text_take(char out[FLEET_TEXT_MAX], const char *from, size_t len)
+{
+	if (len >= FLEET_TEXT_MAX)
+		return false;
+	memcpy(out, from, len);
+	out[len] = '\0';
+	return true;
+}
+
+static int hex_digit(char c)
+{
+	const char *digits = "0123456789abcdef", *at = strchr(digits, c | 0x20);
+
+	return c && at ? (int)(at - digits) : -1;
+}
+
+/* %XX, in place. */
+static bool percent_decode(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		if (*text != '%') {
+			*to++ = *text;
+			continue;
+		}
+		if (hex_digit(text[1]) < 0 || hex_digit(text[2]) < 0)
+			return false;
+		*to++ = (char)(hex_digit(text[1]) << 4 | hex_digit(text[2]));
+		text += 2;
+	}
+	*to = '\0';
+	return true;
+}
+
+static const char *login_take(const char **text, struct fleet_url *out)
+{
+	const char *end = strrchr(*text, '@'), *colon = strchr(*text, ':');
+
+	if (!end)
+		return NULL;
+	if (!colon || colon > end)
+		return "before @ there is USER:PASSWORD or :PASSWORD";
+	if (!text_take(out->user, *text, colon - *text) ||
+	    !text_take(out->password, colon + 1, end - colon - 1))
+		return "the user or password is too long";
+	if (!percent_decode(out->user) || !percent_decode(out->password))
+		return "in user and password, % is written %25";
+	*text = end + 1;
+	return NULL;
+}
+
+static const char *host_take(const char *text, size_t len, uint16_t usual, struct fleet_url *out)
+{
+	struct fleet_host *host = &out->hosts[out->host_count];
+	char whole[FLEET_TEXT_MAX], *name = whole, *end, *colon;
+	uint64_t port = usual;
+
+	if (out->host_count == FLEET_HOSTS_MAX)
+		return "at most 8 sentinels can be named";
+	if (!len || !text_take(whole, text, len))
+		return form;
+	end = *name == '[' ? strchr(name, ']') : NULL;
+	if (*name == '[' && !end)
+		return "an IPv6 address is written [ADDRESS]";
+	colon = strchr(end ? end : name, ':');
+	if (colon && number_parse(colon + 1, 1, 65535, &port))
+		return "a port is a number from 1 to 65535";
+	if (colon)
+		*colon = '\0';
+	if (end) {
+		*end = '\0';
+		name++;
+	}
+	if (!*name)
+		return form;
+	snprintf(host->name, sizeof(host->name), "%s", name);
+	host->port = (uint16_t)port;
+	out->host_count++;
+	return NULL;
+}
+
+static const char *db_take(const char *text, struct fleet_url *out)
+{
+	uint64_t db = 0;
+
+	if (*text && number_parse(text, 0, DB_MAX, &db))
+		return "the database is a number: redis://HOST/0";
+	out->db = (uint32_t)db;
+	return NULL;
+}
+
+static const char *unix_take(const char *text, struct fleet_url *out)
+{
+	size_t len = strcspn(text, "?");
+
+	if (*text != '/' || !text_take(out->path, text, len))
+		return "a socket is written unix:///PATH";
+	if (!text[len])
+		return NULL;
+	return strncmp(text + len, "?db=", 4) ? "behind the path only ?db=N is possible"
+					      : db_take(text + len + 4, out);
+}
+
+static const char *hosts_take(const char *text, struct fleet_url *out)
+{
+	uint16_t usual = out->scheme == FLEET_SENTINEL ? SENTINEL_PORT : REDIS_PORT;
+	size_t len = strcspn(text, "/");
+	const char *rest = text + len + (text[len] == '/'), *wrong = NULL;
+
+	for (const char *end = text + len; !wrong && text <= end; text++) {
+		size_t one = strcspn(text, ",/");
+
+		wrong = host_take(text, one, usual, out);
+		text += one;
+	}
+	if (wrong)
+		return wrong;
+	if (out->scheme != FLEET_SENTINEL)
+		return out->host_count > 1 ? "several hosts only behind redis+sentinel://"
+					   : db_take(rest, out);
+	len = strcspn(rest, "/");
+	if (!len || !text_take(out->master, rest, len))
+		return "behind the sentinels there is /MASTER, the name they know it by";
+	return db_take(rest + len + (rest[len] == '/'), out);
+}
+
+const char *fleet_url_parse(const char *text, struct fleet_url *out)
+{
+	static const struct {
+		const char *prefix;
+		enum fleet_scheme scheme;
+	} schemes[] = {{"redis://", FLEET_TCP},
+		       {"rediss://", FLEET_TLS},
+		       {"unix://", FLEET_UNIX},
+		       {"redis+sentinel://", FLEET_SENTINEL}};
+	struct fleet_url url = {0};
+	const char *wrong = form;
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		size_t len = strlen(schemes[i].prefix);
+
+		if (strncmp(text, schemes[i].prefix, len))
+			continue;
+		text += len;
+		url.scheme = schemes[i].scheme;
+		wrong = login_take(&text, &url);
+		if (!wrong)
+			wrong = url.scheme == FLEET_UNIX ? unix_take(text, &url)
+							 : hosts_take(text, &url);
+		break;
+	}
+	if (!wrong)
+		*out = url;
+	return wrong;
+}

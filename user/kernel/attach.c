@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Attach and detach, whatever the hook. Maps are made, pinned and given their policy before
+ * anything touches the device; attaching is the last step, so what a crash leaves is either nothing
+ * on the device, or an instance that works. What else tc needs of the device is in qdisc.c.
+ */
+
+#include "attach.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "clock.h"
+#include "cpus.h"
+#include "device.h"
+#include "find.h"
+#include "gc.h"
+#include "group.h"
+#include "hook_names.h"
+#include "hooks.h"
+#include "instance.h"
+#include "message.h"
+#include "mode.h"
+#include "object.h"
+#include "owner.h"
+#include "pins.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "probe.skel.h"
+#include "program.h"
+#include "qdisc.h"
+#include "rename.h"
+#include "report.h"
+#include "rlctl.skel.h"
+#include "tc.h"
+#include "unsupported.h"
+#include "xdp.h"
+
+#define TICKS_TO_MEASURE 4
+#define EDGE_GAP_NS      20000 /* reading the clocks twice takes a few microseconds */
+
+static int program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
+{
+	bool at_xdp = hook == RL_HOOK_XDP;
+	int ret = at_xdp ? xdp_program_detach(device, wanted) : 0;
+
+	return ret ? ret : tc_program_detach(device, at_xdp ? RL_HOOK_INGRESS : hook, wanted);
+}
+
+/* ---- the clocks */
+
+static int clocks_read(int fd, struct rl_clocks *out)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = out, .ctx_size_in = sizeof(*out));
+
+	return bpf_prog_test_run_opts(fd, &opts);
+}
+
+/* Waits for the next tick and reads the clocks right after it. A tick during which this process did
+ * not run is not that: another one is waited for, with ever more patience on slow machines and busy
+ * ones, where it is at ticks that others get to run. */
+static int clocks_edge(int fd, uint64_t *gap_ns, struct rl_clocks *out)
+{
+	int ret = clocks_read(fd, out);
+
+	while (!ret) {
+		struct rl_clocks before = *out;
+
+		ret = clocks_read(fd, out);
+		if (out->jiffies == before.jiffies)
+			continue;
+		if (out->monotonic_ns - before.monotonic_ns <= *gap_ns)
+			break;
+		*gap_ns *= 2;
+	}
+	return ret;
+}
+
+/* The length of a tick is the resolution of the coarse clock, which ticks with jiffies. The offset:
+ * an edge is seen late, never early, so the least one is the truest. */
+static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
+{
+	struct probe_bpf *probe = probe_bpf__open_and_load();
+	uint64_t gap_ns = EDGE_GAP_NS;
+	struct timespec tick;
+	struct rl_clocks edge = {0};
+	int ret = probe ? 0 : -errno;
+
+	if (!ret && clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
+		ret = -errno;
+	for (int i = 0; !ret && i < TICKS_TO_MEASURE; i++) {
+		uint64_t base;
+
+		ret = clocks_edge(bpf_program__fd(probe->progs.probe_clocks), &gap_ns, &edge);
+		if (ret)
+			break;
+		*tick_ns = tick.tv_sec * 1000000000ull + tick.tv_nsec;
+		base = edge.monotonic_ns - edge.jiffies * *tick_ns;
+		if (!i || (int64_t)(base - *base_ns) < 0)
+			*base_ns = base;
+	}
+	probe_bpf__destroy(probe);
+	return ret;
+}
+
+/* ---- the object, opened twice: the first time makes the maps alone, the second, with the program,
+ * finds them by their pins */
+
+static int maps_make(const char *path, const struct rl_instance *info)
+{
+	struct rlctl_bpf *skel = object_open(info);
+	uint32_t zero = 0;
+	int ret;
+
+	if (!skel)
+		return -errno;
+	ret = object_pin_paths(skel, path);
+	bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
+	bpf_program__set_autoload(skel->progs.rlctl_tc, false);
+	if (!ret)
+		ret = rlctl_bpf__load(skel);
+	if (!ret)
+		ret = bpf_map_update_elem(bpf_map__fd(skel->maps.instance), &zero, info, BPF_ANY);
+	rlctl_bpf__destroy(skel);
+	return ret;
+}
+
+/* ---- attach */
+
+static int info_make(const struct target *target, const struct attach_options *options,
+		     const struct policy_context *text, struct rl_instance *out)
+{
+	struct device_facts facts = {0};
+	int ret = device_link_ask(target->device, &facts), possible = cpus_possible();
+
+	if (!ret && possible < 0) {
+		fail("how many CPUs there may be is not known: %s: is /sys mounted?",
+		     strerror(-possible));
+		ret = possible;
+	}
+	if (ret)
+		return ret;
+	*out = (struct rl_instance){
+		.abi_version = RL_ABI_VERSION,
+		.hook = target->hook,
+		.mode = attach_mode_program(options->mode),
+		.by_dest = options->by_dest,
+		.mtu = text->mtu,
+		.ifindex = facts.ifindex,
+		.raw_ip = link_has_ip(facts.link),
+		.outer_ip = facts.link == LINK_GRE,
+		.since_ns = clock_ns(CLOCK_REALTIME),
+		.sources = options->sources,
+		.prefixes = options->prefixes,
+		.rules = options->rules,
+		.bans = options->bans,
+		.table = options->table,
+		.log_depth = options->log_depth,
+		.cpus = cpus_online(),
+		.possible_cpus = possible,
+	};
+	instance_sizes(out);
+	if (getrandom(out->hot_seed, sizeof(out->hot_seed), 0) != sizeof(out->hot_seed)) {
+		fail("no random seed: %s", strerror(errno));
+		return -EIO;
+	}
+	if (options->fq)
+		ret = fq_prepare(target->device, out);
+	if (ret)
+		return ret;
+	ret = ticks_measure(&out->tick_ns, &out->tick_base_ns);
+	return ret ? report_refused(target->device, out, REFUSED_PROGRAM, ret) : 0;
+}
+
+/* Everything but the program: maps, pins, --fq, policy. */
+static int instance_make(const char *path, const char *device, const struct rl_instance *info,
+			 const struct attach_options *options, struct policy *policy)
+{
+	struct instance instance;
+	int ret = program_note_make(path, info); /* first: a whole instance has it */
+
+	if (!ret)
+		ret = maps_make(path, info);
+	if (ret)
+		return report_refused(device, info, REFUSED_MAPS, ret);
+	if (options->has_group)
+		ret = group_give(path, device, options->group);
+	if (ret)
+		return ret;
+	ret = instance_open_path(path, device, true, &instance);
+	if (ret) {
+		fail("%s: the maps just made are not there: %s", device, strerror(-ret));
+		return ret;
+	}
+	ret = fq_put(device, info);
+	if (!ret)
+		ret = instance_policy_write(&instance, policy, false, NULL);
+	instance_close(&instance);
+	return ret;
+}
+
+/* With the lock held: clears what a crash left; refuses where an instance lives. */
+static int place_clear(const char *root, const char *path, const struct target *target)
+{
+	const char *device = target->device;
+	struct device_program program;
+	int ret = pins_program_find(path, device, target->hook, &program);
+
+	if (!ret) {
+		fail("%s: already attached (program %u): `rlctl detach %s%s%s` first", device,
+		     program.id, device, target->hook ? " --hook " : "",
+		     target->hook ? hook_name(target->hook) : "");
+		return -EEXIST;
+	}
+	if (ret != -ENOENT)
+		return target->hook == RL_HOOK_XDP ? xdp_report(device, ret)
+						   : tc_report(device, ret);
+	ret = instance_leave(root, path, device);
+	if (ret)
+		fail("%s: what is left of an attach before could not be cleared: %s", device,
+		     strerror(-ret));
+	return ret;
+}
+
+/* Attaching may have failed after the kernel had done it, as where its answer was lost. */
+static void instance_take_back(const char *root, const char *path, const struct target *target)
+{
+	uint32_t policy;
+
+	if (!pins_policy_id(path, &policy))
+		program_detach(target->device, target->hook, policy);
+	instance_leave(root, path, target->device);
+	pins_remove(path);
+}
+
+/* With the lock held, on a free place. */
+static int instance_put(const char *root, const struct place *place, const struct target *target,
+			const struct attach_options *options, struct rl_instance *info,
+			struct policy *policy)
+{
+	const char *path = place->path;
+	int ret = instance_make(path, target->device, info, options, policy);
+
+	if (!ret && options->ready)
+		ret = options->ready(place, options->ready_arg);
+	if (!ret && info->mode != RL_MODE_TC)
+		ret = xdp_program_attach(path, info, target->device, options->mode);
+	else if (!ret)
+		ret = tc_program_attach(root, path, info, target->device);
+	if (!ret)
+		ret = marks_check(target->device, info, policy);
+	if (ret)
+		instance_take_back(root, path, target);
+	return ret;
+}
+
+int instance_attach(const struct target *target, const struct attach_options *options,
+		    struct policy *policy, const struct policy_context *text)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	struct place place = {.path = path, .device = target->device, .hook = target->hook};
+	struct rl_instance info;
+	int lock, ret = pins_root_follow(target->bpffs, true, root);
+
+	if (!ret)
+		ret = pins_path(root, target->device, target->hook, path);
+	if (ret)
+		return ret;
+	pins_sweep(root);
+	hooks_clear(root, target->device, target->hook);
+	lock = pins_lock(path, true);
+	if (lock < 0) {
+		fail("%s: %s%s", path, strerror(-lock), pins_remedy(lock));
+		return lock;
+	}
+	ret = place_clear(root, path, target);
+	if (ret) {
+		folders_leave(path);
+	} else {
+		ret = info_make(target, options, text, &info);
+		place.ifindex = info.ifindex;
+		place.lock_fd = &lock;
+		if (!ret)
+			ret = instance_put(root, &place, target, options, &info, policy);
+		else
+			pins_remove(path);
+	}
+	close(lock);
+	return ret;
+}
+
+/* ---- detach */
+
+int place_program_detach(const char *path, const char *device, enum rl_hook hook)
+{
+	uint32_t policy;
+	int ret = pins_policy_id(path, &policy);
+
+	if (!ret)
+		ret = program_detach(device, hook, policy);
+	if (!ret || ret == -ENOENT) /* half made, and never on the device */
+		return 0;
+	fail("%s: detaching failed: %s%s", device, strerror(-ret),
+	     ret == -EPERM ? ": that needs root" : "");
+	return ret;
+}
+
+int place_vacate(const char *path, const char *device, enum rl_hook hook)
+{
+	char root[INSTANCE_PATH_MAX];
+	int ret;
+
+	snprintf(root, sizeof(root), "%s", path);
+	*strrchr(root, '/') = '\0';
+	ret = instance_leave(root, path, device);
+	if (!ret)
+		ret = pins_remove(path);
+	if (ret)
+		fail("%s: detached, but clearing up failed: %s: `rlctl detach %s --hook %s` again",
+		     device, strerror(-ret), device, hook_name(hook));
+	return ret;
+}
+
+int instance_detach(const struct target *target)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	int lock, ret = pins_root_follow(target->bpffs, false, root);
+	enum rl_hook hook;
+
+	if (ret)
+		return ret;
+	pins_sweep(root);
+	ret = hook_choose(root, target, &hook);
+	if (!ret)
+		ret = pins_path(root, target->device, hook, path);
+	if (ret)
+		return ret;
+	lock = pins_lock(path, false);
+	if (lock < 0) {
+		fail("%s: %s%s", target->device,
+		     lock == -ENOENT ? "nothing of ours is attached there" : strerror(-lock),
+		     pins_remedy(lock));
+		return lock;
+	}
+	ret = place_program_detach(path, target->device, hook);
+	if (!ret)
+		ret = place_vacate(path, target->device, hook);
+	close(lock);
+	if (target->hook < 0)
+		hooks_clear(root, target->device, hook);
+	return ret;
+}

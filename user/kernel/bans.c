@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The map of bans and that of their seats, which are made when a policy first can ban. How packets
+ * use them: bpf/ban.h.
+ */
+
+#include "bans.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "clock.h"
+#include "instance.h"
+#include "map_in_map.h"
+
+struct ban_maps {
+	int bans, seats; /* descriptors */
+	uint32_t next;   /* seats that are taken */
+};
+
+static void ban_maps_close(const struct ban_maps *maps)
+{
+	if (maps->bans >= 0)
+		close(maps->bans);
+	if (maps->seats >= 0)
+		close(maps->seats);
+}
+
+static int ban_maps_create(uint32_t count, struct ban_maps *out)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
+	int ret;
+
+	*out = (struct ban_maps){
+		.bans = bpf_map_create(BPF_MAP_TYPE_HASH, "rlctl_bans", sizeof(struct rl_state_key),
+				       sizeof(struct rl_ban), count, NULL),
+		.seats = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_seats", sizeof(uint32_t),
+					sizeof(struct rl_ban_seat), count + 1, &opts),
+	};
+	ret = out->bans < 0 ? out->bans : out->seats < 0 ? out->seats : 0;
+	if (ret)
+		ban_maps_close(out);
+	return ret;
+}
+
+static int ban_copy(struct ban_maps *to, const struct rl_state_key *key, const struct rl_ban *ban)
+{
+	struct rl_ban_seat seat = {.until_ns = ban->until_ns, .key = *key};
+	struct rl_ban copy = {.until_ns = ban->until_ns, .seat = to->next + 1};
+
+	if (bpf_map_update_elem(to->bans, key, &copy, BPF_NOEXIST))
+		return errno == EEXIST ? 0
+				       : -errno; /* a key that is forgiven begins the walk anew */
+	if (bpf_map_update_elem(to->seats, &copy.seat, &seat, BPF_ANY))
+		return -errno;
+	to->next++;
+	return 0;
+}
+
+/* Those that are in force. */
+static int bans_copy(const struct instance *instance, int from, struct ban_maps *to)
+{
+	uint64_t now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
+	struct rl_state_key key, *last = NULL;
+	struct rl_ban ban;
+	int ret = 0;
+
+	while (!ret && !bpf_map_get_next_key(from, last, &key)) {
+		last = &key;
+		if (!bpf_map_lookup_elem(from, &key, &ban) && ban.until_ns > now_ns)
+			ret = ban_copy(to, &key, &ban);
+	}
+	return ret;
+}
+
+/* The hand goes on behind the seats that are taken. */
+static int hand_set(const struct ban_maps *maps, uint32_t count)
+{
+	struct rl_ban_seat hand = {.until_ns = maps->next, .key.limit_id = count};
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(maps->seats, &zero, &hand, BPF_ANY) ? -errno : 0;
+}
+
+/* Maps for so many bans, those in force in `before` (-1: none) among them, while no packet finds
+ * seats. The seats last: without them no ban begins, and who finds them gone makes them anew. */
+static int bans_build(const struct instance *instance, uint32_t count, int before)
+{
+	struct ban_maps maps;
+	int ret = ban_maps_create(count, &maps);
+
+	if (ret)
+		return ret;
+	if (before >= 0)
+		ret = bans_copy(instance, before, &maps);
+	if (!ret)
+		ret = hand_set(&maps, count);
+	if (!ret)
+		ret = inner_put(instance, instance->fd.bans, 0, maps.bans);
+	if (!ret)
+		ret = inner_put(instance, instance->fd.ban_seats, 0, maps.seats);
+	ban_maps_close(&maps);
+	return ret;
+}
+
+int bans_make(const struct instance *instance)
+{
+	int ret, before, seats = inner_open(instance, instance->fd.ban_seats, 0);
+
+	if (seats >= 0)
+		close(seats);
+	if (seats != -ENOENT)
+		return seats < 0 ? seats : 0;
+	before = inner_open(instance, instance->fd.bans, 0);
+	if (before < 0 && before != -ENOENT)
+		return before;
+	ret = bans_build(instance, instance->info.bans, before);
+	if (before >= 0)
+		close(before);
+	return ret;
+}
+
+int bans_grow(const struct instance *instance, uint32_t count)
+{
+	int ret, seats = inner_open(instance, instance->fd.ban_seats, 0);
+	int before = inner_open(instance, instance->fd.bans, 0);
+
+	ret = seats < 0 ? seats : before < 0 ? before : 0;
+	if (!ret) {
+		inner_drop(instance, instance->fd.ban_seats, 0);
+		ret = bans_build(instance, count, before);
+		if (ret)
+			inner_put(instance, instance->fd.ban_seats, 0, seats);
+	}
+	if (seats >= 0)
+		close(seats);
+	if (before >= 0)
+		close(before);
+	return ret == -ENOENT ? 0 : ret;
+}
+
+/* ---- one of them */
+
+/* Of the key, 0: none is in force. */
+uint64_t ban_until(const struct instance *instance, const struct rl_state_key *key)
+{
+	int fd = inner_open(instance, instance->fd.bans, 0);
+	struct rl_ban ban = {0};
+
+	if (fd < 0)
+		return 0;
+	bpf_map_lookup_elem(fd, key, &ban);
+	close(fd);
+	return ban.until_ns;
+}
+
+static void seat_free(const struct instance *instance, const struct rl_state_key *key,
+		      uint32_t number)
+{
+	int fd = inner_open(instance, instance->fd.ban_seats, 0);
+	struct rl_ban_seat seat, none = {0};
+
+	if (fd < 0)
+		return;
+	if (number && !bpf_map_lookup_elem(fd, &number, &seat) &&
+	    !memcmp(&seat.key, key, sizeof(*key)))
+		bpf_map_update_elem(fd, &number, &none, BPF_ANY);
+	close(fd);
+}
+
+int ban_forget(const struct instance *instance, const struct rl_state_key *key)
+{
+	int ret = 0, fd = inner_open(instance, instance->fd.bans, 0);
+	struct rl_ban ban;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	if (!bpf_map_lookup_elem(fd, key, &ban)) {
+		if (bpf_map_delete_elem(fd, key) && errno != ENOENT)
+			ret = -errno;
+		else
+			seat_free(instance, key, ban.seat);
+	}
+	close(fd);
+	return ret;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* CPUs: those that are online hold shares of limits and budgets; the kernel keeps per-CPU values
+ * for all that it could ever bring online, the possible ones.
+ */
+
+#include "cpus.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "units.h"
+
+/* Not sysconf(): some C libraries count the CPUs that this process may run on. */
+#define ONLINE_PATH "/sys/devices/system/cpu/online"
+
+int cpus_possible(void)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	return cpus ? cpus : -EINVAL;
+}
+
+static int online_read(uint32_t *out)
+{
+	char list[4096];
+	ssize_t size;
+	int fd = open(ONLINE_PATH, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	size = read(fd, list, sizeof(list) - 1);
+	close(fd);
+	if (size < 0)
+		return -errno;
+	list[size] = '\0';
+	return list_count(list, out);
+}
+
+/* Where it cannot be told, shares are small rather than too large. */
+int cpus_online(void)
+{
+	int possible = cpus_possible();
+	uint32_t online;
+
+	if (possible < 0 || online_read(&online) || !online || online > (uint32_t)possible)
+		return possible;
+	return (int)online;
+}
+
+uint64_t map_cpu_bytes(uint32_t type, uint32_t value_size, uint32_t entries)
+{
+	if (type != BPF_MAP_TYPE_PERCPU_ARRAY && type != BPF_MAP_TYPE_LRU_PERCPU_HASH)
+		return 0;
+	return (uint64_t)((value_size + 7) / 8 * 8) * entries;
+}

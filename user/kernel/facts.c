@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What `doctor` asks of the kernel about devices: which programs are on them. */
+
+#include "facts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
+
+#include "device.h"
+#include "instance.h"
+#include "map.h"
+#include "pins.h"
+#include "program.h"
+#include "rename.h"
+#include "rlctl.skel.h"
+#include "tc.h"
+#include "tcx.h"
+
+static void program_note(struct device_programs *out, const struct xdp_program *program)
+{
+	struct device_xdp_program *at = &out->list[out->count];
+
+	if (out->count == DEVICE_PROGRAMS_MAX)
+		return;
+	at->id = xdp_program__id(program);
+	snprintf(at->name, sizeof(at->name), "%s", xdp_program__name(program));
+	out->count++;
+}
+
+int device_programs_read(int ifindex, struct device_programs *out)
+{
+	struct xdp_multiprog *mp = xdp_multiprog__get_from_ifindex(ifindex);
+	struct xdp_program *program = NULL;
+	int ret = (int)libxdp_get_error(mp);
+
+	memset(out, 0, sizeof(*out));
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	out->native = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE;
+	out->dispatcher = !xdp_multiprog__is_legacy(mp);
+	if (!out->dispatcher && xdp_multiprog__main_prog(mp))
+		program_note(out, xdp_multiprog__main_prog(mp));
+	while (out->dispatcher && (program = xdp_multiprog__next_prog(program, mp)))
+		program_note(out, program);
+	xdp_multiprog__close(mp);
+	return 0;
+}
+
+static void tcx_name(uint32_t id, struct device_xdp_program *out)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(id);
+
+	*out = (struct device_xdp_program){.id = id};
+	if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
+		snprintf(out->name, sizeof(out->name), "%s", info.name);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Of any of the device's instances: one whose hook is xdp may have its program at tc's ingress. */
+static void tc_ours_read(const char *bpffs, const char *device, enum rl_hook hook,
+			 struct device_tcx *out)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	struct device_program ours;
+	uint32_t policy;
+
+	if (!bpffs || pins_root_follow(bpffs, false, root))
+		return;
+	for (int at = RL_HOOK_XDP; at <= RL_HOOK_EGRESS && !out->ours; at++) {
+		if (pins_path(root, device, at, path) || pins_policy_id(path, &policy) ||
+		    tc_program_find(device, hook, policy, &ours))
+			continue;
+		out->ours = ours.id;
+		out->twice = tc_program_count(device, hook, policy) > 1;
+	}
+}
+
+int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
+		    struct device_tcx *out)
+{
+	struct tcx_row row;
+	int ret = tcx_read(device_index(device), hook, &row);
+
+	*out = (struct device_tcx){0};
+	if (ret)
+		return ret;
+	_Static_assert(DEVICE_TCX_MAX == TCX_PROGRAMS_MAX, "all fit");
+	while (out->count < row.count) {
+		tcx_name(row.programs[out->count], &out->list[out->count]);
+		out->count++;
+	}
+	tc_ours_read(bpffs, device, hook, out);
+	while (out->ours && out->before < row.count && row.programs[out->before] != out->ours)
+		out->before++;
+	return 0;
+}
+
+bool instance_runs(const struct instance *instance, uint32_t program_id)
+{
+	int fd = bpf_prog_get_fd_by_id(program_id);
+	uint32_t id, policy;
+	bool runs = !map_id(instance->fd.policy, &policy) && program_uses(fd, policy, &id) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return runs;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whose program is on the device? */
+
+#include "find.h"
+
+#include <errno.h>
+#include <linux/if_link.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "device.h"
+#include "instance.h"
+#include "map.h"
+#include "message.h"
+#include "owner.h"
+#include "pins.h"
+#include "privilege.h"
+#include "program.h"
+#include "tc.h"
+#include "xdp.h"
+
+/* Behind a dispatcher that others have exchanged since, or where nothing could be noted, any
+ * program may be ours: what lives is not called gone. */
+static bool may_be_ours(const struct program_note *note, uint32_t on_device)
+{
+	return on_device &&
+	       (on_device == note->on_device || note->on_device != note->program || !note->program);
+}
+
+static int xdp_noted(const char *device, const struct program_note *note,
+		     struct device_program *out)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	int ifindex = device_index(device);
+	int ret = ifindex < 0 ? ifindex : bpf_xdp_query(ifindex, 0, &query);
+
+	if (ret)
+		return ret == -ENODEV ? -ENOENT : ret;
+	if (!may_be_ours(note, query.prog_id))
+		return -ENOENT;
+	*out = (struct device_program){
+		.id = note->program ?: query.prog_id,
+		.mode = query.attach_mode == XDP_ATTACHED_DRV ? RL_MODE_NATIVE : RL_MODE_GENERIC};
+	return 0;
+}
+
+int program_noted(const char *path, const char *device, enum rl_hook hook,
+		  struct device_program *out)
+{
+	struct program_note note;
+	int ret = program_note_read(path, &note);
+
+	if (ret)
+		return ret;
+	if (hook == RL_HOOK_XDP && note.mode != RL_MODE_TC)
+		return xdp_noted(device, &note, out);
+	ret = tc_program_noted(path, device, hook, note.program, out);
+	out->mode = RL_MODE_TC;
+	return ret;
+}
+
+int device_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
+			struct device_program *out)
+{
+	bool at_xdp = hook == RL_HOOK_XDP;
+	int ret = at_xdp ? xdp_program_find(device, wanted, out) : -ENOENT;
+
+	if (ret != -ENOENT)
+		return ret;
+	ret = tc_program_find(device, at_xdp ? RL_HOOK_INGRESS : hook, wanted, out);
+	out->mode = RL_MODE_TC;
+	return ret;
+}
+
+int pins_program_find(const char *path, const char *device, enum rl_hook hook,
+		      struct device_program *out)
+{
+	uint32_t policy;
+	int ret = pins_policy_id(path, &policy);
+
+	if (ret)
+		return ret;
+	if (!privilege_held(PRIVILEGE_SYS_ADMIN))
+		return program_noted(path, device, hook, out);
+	return device_program_find(device, hook, policy, out);
+}
+
+/* Another one may have been attached in its place since it was opened. */
+int instance_program_find(const struct instance *instance, struct device_program *out)
+{
+	uint32_t policy, pinned;
+	int ret = map_id(instance->fd.policy, &policy);
+
+	if (!ret)
+		ret = pins_policy_id(instance->path, &pinned);
+	if (ret)
+		return ret;
+	if (policy != pinned)
+		return -ENOENT;
+	return pins_program_find(instance->path, instance->device, instance->info.hook, out);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which hooks of a device have an instance. Only one that lives counts, and pins of others are
+ * cleared: a device that vanishes leaves them behind, and the next device may have its name.
+ */
+
+#include "hooks.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "find.h"
+#include "instance.h"
+#include "message.h"
+#include "pins.h"
+#include "program.h"
+#include "qdisc.h"
+#include "remains.h"
+#include "rename.h"
+
+bool instance_lives(const char *root, const char *device, enum rl_hook hook)
+{
+	char path[INSTANCE_PATH_MAX];
+	struct device_program program;
+
+	return !pins_path(root, device, hook, path) &&
+	       pins_program_find(path, device, hook, &program) != -ENOENT;
+}
+
+/* Which hooks of the device have pins, as bits. */
+static unsigned int hooks_pinned(const char *root, const char *device)
+{
+	unsigned int hooks = 0;
+
+	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++) {
+		char path[INSTANCE_PATH_MAX];
+
+		if (!pins_path(root, device, hook, path) && !access(path, F_OK))
+			hooks |= 1u << hook;
+	}
+	return hooks;
+}
+
+/* The hooks whose instance lives; where none does, all that have pins. */
+static unsigned int hooks_there(const char *root, const char *device)
+{
+	unsigned int pinned = hooks_pinned(root, device), living = 0;
+
+	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++)
+		if (pinned & 1u << hook && instance_lives(root, device, hook))
+			living |= 1u << hook;
+	return living ? living : pinned;
+}
+
+int instance_hooks(const struct target *target, unsigned int *out)
+{
+	char root[INSTANCE_PATH_MAX];
+	int ret = pins_root_follow(target->bpffs, false, root);
+
+	if (!ret)
+		*out = hooks_there(root, target->device);
+	return ret;
+}
+
+int hook_choose(const char *root, const struct target *target, enum rl_hook *out)
+{
+	unsigned int hooks = hooks_there(root, target->device);
+
+	*out = target->hook >= 0 ? target->hook : hooks ? __builtin_ctz(hooks) : RL_HOOK_XDP;
+	if (target->hook >= 0 || !(hooks & (hooks - 1)) ||
+	    !instance_lives(root, target->device, *out))
+		return 0;
+	fail("%s: has several instances: say which with --hook (`rlctl status %s` lists them)",
+	     target->device, target->device);
+	return -ENOTUNIQ;
+}
+
+static void dead_clear(const char *root, const char *device, enum rl_hook hook)
+{
+	char path[INSTANCE_PATH_MAX];
+	int lock = pins_path(root, device, hook, path) ? -1 : pins_lock(path, false);
+
+	if (lock < 0)
+		return;
+	if (!instance_lives(root, device, hook) && !instance_leave(root, path, device))
+		pins_remove(path);
+	close(lock);
+}
+
+void hooks_clear(const char *root, const char *device, enum rl_hook except)
+{
+	unsigned int pinned = hooks_pinned(root, device);
+
+	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++)
+		if (hook != (int)except && pinned & 1u << hook &&
+		    !instance_lives(root, device, hook))
+			dead_clear(root, device, hook);
+}
+
+/* While the pins are there detach can be told again. Both under the lock of the hooks, so that an
+ * instance that is handed clsact will look after it. */
+int instance_leave(const char *root, const char *path, const char *device)
+{
+	struct instance instance;
+	int lock = pins_lock(root, true), ret;
+
+	if (lock < 0)
+		return lock;
+	ret = instance_open_path(path, device, true, &instance);
+	if (!ret) {
+		ret = qdiscs_restore(root, device, &instance.info);
+		instance_close(&instance);
+	} else if (ret == -ENOENT || ret == -EPROTO || ret == -ELOOP) {
+		ret = 0; /* half made, of another version, or a link is in a pin's place */
+	}
+	xdp_remains_clear(path);
+	if (!ret)
+		ret = pins_clear(path);
+	close(lock);
+	return ret;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The hot table from user space: it holds fingerprints, so what is remembered of an address is
+ * found by computing where it would be.
+ */
+
+#include "hot_table.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+
+#include "algorithm/gcra.h"
+#include "algorithm/standing_word.h"
+#include "instance.h"
+#include "units.h"
+
+#define FETCH 1024 /* sets at once */
+
+/* The kernel maps no map whose descriptor is for reading alone: its sets are fetched then. */
+int hot_open(const struct instance *instance, struct hot_table *out)
+{
+	size_t size = instance->info.hot_sets * sizeof(struct rl_hot_set);
+	int may = PROT_READ | (instance->read_only ? 0 : PROT_WRITE);
+	void *sets = mmap(NULL, size, may, MAP_SHARED, instance->fd.hot, 0);
+
+	if (sets == MAP_FAILED && instance->read_only)
+		sets = NULL;
+	if (sets == MAP_FAILED)
+		return -errno;
+	*out = (struct hot_table){.instance = instance, .sets = sets, .size = size};
+	return 0;
+}
+
+void hot_close(struct hot_table *table)
+{
+	if (table->sets)
+		munmap(table->sets, table->size);
+}
+
+/* As the packets see it, or a copy. NULL where it cannot be read. */
+static struct rl_hot_set *set_of(const struct hot_table *table, uint32_t index,
+				 struct rl_hot_set *copy)
+{
+	if (table->sets)
+		return &table->sets[index];
+	return bpf_map_lookup_elem(table->instance->fd.hot, &index, copy) ? NULL : copy;
+}
+
+/* The hash of an address as the limit sees it; numbers carries its masks. */
+static uint64_t address_hash(const struct hot_table *table, const struct rl_rule *numbers,
+			     const uint8_t addr[16], bool ipv4, bool whole)
+{
+	__u64 half[2];
+
+	memcpy(half, addr, sizeof(half));
+	if (whole)
+		return hot_hash_address(table->instance->info.hot_seed, ipv4, half);
+	return hot_hash_masked(table->instance->info.hot_seed, ipv4, half, numbers);
+}
+
+/* As bpf/hot.h makes it of a packet. */
+static struct hot_key key_of(const struct hot_table *table, const struct rl_rule *numbers,
+			     const struct rl_state_key *key)
+{
+	bool ipv4 = prefix_is_ipv4(key->addr, 128);
+	uint64_t rest = hot_rest(numbers->limit_id, key->sport, key->dport);
+	uint64_t address =
+		address_hash(table, numbers, key->addr, ipv4, numbers->flags & RL_RULE_HOME);
+	enum rl_key_kind kind = numbers->limit.key;
+	struct hot_key hot;
+
+	if (kind == RL_KEY_SOURCE_DEST || kind == RL_KEY_FLOW)
+		rest ^= address_hash(table, numbers, key->peer, ipv4, false) +
+			((uint64_t)key->proto << 32);
+	if (kind != RL_KEY_SOURCE && kind != RL_KEY_DEST)
+		address = hot_hash(table->instance->info.hot_seed, address, rest);
+	hot = hot_key_of(address, rest, numbers->flags >> RL_RULE_LANE_SHIFT,
+			 table->instance->info.hot_sets - 1);
+	return hot;
+}
+
+static struct rl_hot_slot *slot_find(struct rl_hot_set *set, const struct hot_key *key)
+{
+	for (int i = 0; set && i < RL_HOT_WAYS; i++)
+		if ((set->slot[i].fingerprint & ~HOT_FLAGS) == key->fingerprint)
+			return &set->slot[i];
+	return NULL;
+}
+
+int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
+	     const struct rl_state_key *key,
+	     int (*found)(void *arg, const struct rl_state_key *key,
+			  const struct rl_hot_slot *slot),
+	     void *arg)
+{
+	struct hot_key hot = key_of(table, numbers, key);
+	struct rl_hot_set fetched, *set = set_of(table, hot.set, &fetched);
+	struct rl_hot_slot *slot = slot_find(set, &hot), copy = {0};
+
+	if (!set)
+		return -errno;
+	if (slot)
+		copy = *slot;
+	else if (set->slot[0].fingerprint & HOT_HINT &&
+		 !bpf_map_lookup_elem(table->instance->fd.spilled, &hot.fingerprint, &copy.word))
+		copy.fingerprint = hot.fingerprint | HOT_AGAIN;
+	return copy.word ? found(arg, key, &copy) : 0;
+}
+
+int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
+	      const struct rl_state_key *any_port,
+	      int (*found)(void *arg, const struct rl_state_key *key,
+			   const struct rl_hot_slot *slot),
+	      void *arg)
+{
+	uint32_t ports = numbers->limit.key == RL_KEY_SOURCE_DPORT ? 65536 : 1;
+	struct rl_state_key key = *any_port;
+	int ret = 0;
+
+	for (uint32_t port = 0; !ret && port < ports; port++) {
+		key.dport = port;
+		ret = hot_look(table, numbers, &key, found, arg);
+	}
+	return ret;
+}
+
+/* As a packet does it: the word is read before it is asked whose it is. */
+static void slot_clear(struct rl_hot_slot *slot, uint64_t fingerprint)
+{
+	__u64 word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
+
+	while ((__atomic_load_n(&slot->fingerprint, __ATOMIC_SEQ_CST) & ~HOT_FLAGS) == fingerprint)
+		if (__atomic_compare_exchange_n(&slot->word, &word, 0, false, __ATOMIC_SEQ_CST,
+						__ATOMIC_SEQ_CST))
+			return;
+}
+
+/* The refusals that stand for the address, and with them those of its set: packets make what is
+ * true of them anew. bpf/standing.h. Called when what they were made of is gone. */
+static int standing_forget(const struct hot_table *table, const struct rl_rule *numbers,
+			   const struct rl_state_key *key)
+{
+	const struct instance *instance = table->instance;
+	bool ipv4 = prefix_is_ipv4(key->addr, 128);
+	static const uint64_t none[RL_REFUSAL_WAYS];
+	uint32_t set;
+
+	if (!(numbers->flags & RL_RULE_HOME))
+		return 0;
+	set = standing_set(address_hash(table, numbers, key->addr, ipv4, true),
+			   refusal_sets(&instance->info) - 1);
+	return bpf_map_update_elem(instance->fd.refusals, &set, none, BPF_ANY);
+}
+
+int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
+	       const struct rl_state_key *key)
+{
+	struct hot_key hot = key_of(table, numbers, key);
+	struct rl_hot_slot *slot = slot_find(&table->sets[hot.set], &hot);
+	int ret = bpf_map_delete_elem(table->instance->fd.spilled, &hot.fingerprint);
+
+	if (slot)
+		slot_clear(slot, hot.fingerprint);
+	ret = ret == -ENOENT ? 0 : ret;
+	return ret ?: standing_forget(table, numbers, key);
+}
+
+static uint64_t sets_live(const struct rl_hot_set *sets, uint32_t count, uint64_t now)
+{
+	uint64_t live = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		for (int way = 0; way < RL_HOT_WAYS; way++) {
+			const struct rl_hot_slot *slot = &sets[i].slot[way];
+
+			live += slot->word && (int64_t)(slot->word - now) > 0 &&
+				!(slot->fingerprint & HOT_REFUSED);
+		}
+	return live;
+}
+
+/* The kernel fetches them in batches, the last of which ends with -ENOENT. */
+static int sets_live_fetched(int fd, uint64_t now, uint64_t *live)
+{
+	static struct rl_hot_set sets[FETCH];
+	uint32_t keys[FETCH], cursor, *from = NULL;
+	int ret = 0;
+
+	while (!ret) {
+		uint32_t n = FETCH;
+
+		ret = bpf_map_lookup_batch(fd, from, &cursor, keys, sets, &n, NULL);
+		if (!ret || ret == -ENOENT)
+			*live += sets_live(sets, n, now);
+		from = &cursor;
+	}
+	return ret == -ENOENT ? 0 : ret;
+}
+
+int hot_live(const struct hot_table *table, uint64_t now_ns, uint64_t *out)
+{
+	uint64_t now = gcra_now(now_ns);
+
+	*out = 0;
+	if (!table->sets)
+		return sets_live_fetched(table->instance->fd.hot, now, out);
+	*out = sets_live(table->sets, table->instance->info.hot_sets, now);
+	return 0;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The LRUs in which newcomers get their states (bpf/newcomer.h): how many states each has room for,
+ * how fast it may be filled, and which rules that is too few for.
+ */
+#include "lru.h"
+
+#include "instance.h"
+#include "message.h"
+#include "policy.h"
+#include "text.h"
+#include "units.h"
+
+#define LOGS_BYTES       (64u << 20)         /* sliding logs are large: as many as fit in this */
+#define LRU_LEAST_A_CPU  256u                /* an LRU keeps 128 free entries on every CPU */
+#define CREATION_TURN_NS (4 * NS_PER_SECOND) /* in which newcomers may fill an LRU anew */
+#define STATE_LASTS_NS   (CREATION_TURN_NS - RL_CREATION_SAVE_NS)
+
+uint32_t lru_states(const struct rl_instance *info, enum rl_lru lru)
+{
+	uint32_t least = LRU_LEAST_A_CPU * info->cpus, fit;
+
+	if (lru != RL_LRU_LOGS)
+		return info->sources;
+	fit = LOGS_BYTES / RL_LOG_SIZE(info->log_depth);
+	fit = fit < info->sources ? fit : info->sources;
+	return fit > least ? fit : least;
+}
+
+uint64_t lru_creation_ns(const struct rl_instance *info, enum rl_lru lru)
+{
+	return CREATION_TURN_NS * info->cpus / lru_states(info, lru) + 1;
+}
+
+/* As newcomer_lru in bpf/newcomer.h. */
+static enum rl_lru lru_of(const struct rl_limit *limit)
+{
+	if (limit->algorithm == RL_SLIDING_WINDOW)
+		return RL_LRU_WINDOWS;
+	if (limit->algorithm == RL_SLIDING_LOG)
+		return RL_LRU_LOGS;
+	return limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW ? RL_LRU_FLOWS
+									     : RL_LRU_SOURCES;
+}
+
+/* Does the limit admit more where its state is lost? A warm-up begins cold, which is less; buckets
+ * are no newcomers', and of rules and fleets no flood can push a state out of the hot table's LRUs.
+ */
+static bool loses(const struct rule *rule, enum rl_lru lru)
+{
+	const struct rl_limit *limit = &rule->limit;
+	bool counts = limit->algorithm == RL_FIXED_WINDOW ||
+		      limit->algorithm == RL_SLIDING_WINDOW || limit->algorithm == RL_SLIDING_LOG;
+
+	return rule->action == RL_ACTION_LIMIT && counts && limit->key != RL_KEY_RULE &&
+	       !limit->fleet && lru_of(limit) == lru && limit->period_ns > STATE_LASTS_NS;
+}
+
+/* The rule of the LRU that would have to remember for longest; NULL: none for too long. */
+static const struct rule *rule_longest(const struct policy *policy, enum rl_lru lru)
+{
+	const struct rule *longest = NULL;
+
+	policy_for_each (policy, rule)
+		if (loses(rule, lru) &&
+		    (!longest || rule->limit.period_ns > longest->limit.period_ns))
+			longest = rule;
+	return longest;
+}
+
+static void lru_note(const struct instance *instance, enum rl_lru lru, const struct rule *rule)
+{
+	uint32_t states = lru_states(&instance->info, lru);
+	char text[RULE_TEXT_MAX], room[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
+	char lasts[32], period[32];
+	struct policy_context ctx;
+
+	instance_context(instance, &ctx);
+	rule_print(text, sizeof(text), rule, &ctx);
+	number_print(room, states);
+	number_print(most, (states * NS_PER_SECOND - 1) / CREATION_TURN_NS + 1);
+	duration_print(lasts, sizeof(lasts), STATE_LASTS_NS);
+	duration_print(period, sizeof(period), rule->limit.period_ns);
+	note("%s: %s: there is room for %s states: a flood of %s returning sources a second or "
+	     "more replaces them within %s, and a source that was silent for that long is then "
+	     "forgotten, not remembered for %s: attach with %s to withstand a larger flood",
+	     instance->device, text, room, most, lasts, period,
+	     states < instance->info.sources ? "a smaller --log-depth" : "more --sources");
+}
+
+void lru_notes(const struct instance *instance, const struct policy *current,
+	       const struct policy *next)
+{
+	if (instance->info.table != RL_TABLE_HOT || instance->clock_injected)
+		return;
+	for (int lru = 0; lru < RL_LRU_COUNT; lru++) {
+		const struct rule *before = rule_longest(current, lru);
+		const struct rule *rule = rule_longest(next, lru);
+
+		if (rule && (!before || rule->limit.period_ns > before->limit.period_ns))
+			lru_note(instance, lru, rule);
+	}
+}

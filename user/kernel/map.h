@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Facts of one map. */
+#ifndef RLCTL_MAP_H
+#define RLCTL_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int map_id(int map_fd, uint32_t *out);
+/* -EPROTO where the map's values have another size. */
+int map_value_check(int map_fd, size_t size);
+/* Adds what the kernel accounts for the map. */
+int map_memory_add(int map_fd, uint64_t *sum);
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which program stands for an instance: XDP, native or generic, or tc's. At hook xdp that hangs on
+ * what the device's packets begin with; whether its driver runs XDP shows only in attaching.
+ */
+
+#include "mode.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "device.h"
+#include "hook_names.h"
+#include "instance.h"
+#include "message.h"
+#include "policy.h"
+
+int device_link_ask(const char *device, struct device_facts *out)
+{
+	int ret = device_link_facts(device, out);
+
+	if (ret)
+		fail("%s: %s", device,
+		     ret == -ENODEV ? "no such device: `ip link` shows which there are"
+				    : strerror(-ret));
+	return ret;
+}
+
+int device_context(const struct target *target, bool by_dest, struct policy_context *out)
+{
+	struct device_facts facts;
+	int ret = device_link_ask(target->device, &facts);
+
+	if (ret)
+		return ret;
+	*out = (struct policy_context){.mtu = facts.mtu,
+				       .by_dest = by_dest,
+				       .tc = target->hook > RL_HOOK_XDP || link_has_ip(facts.link),
+				       .leaving = target->hook == RL_HOOK_EGRESS};
+	return 0;
+}
+
+/* At xdp all packets of such a device would pass as non-ip. */
+static int no_ethernet(const char *device, enum attach_mode *mode)
+{
+	if (*mode != ATTACH_AUTO) {
+		fail("%s: its packets have no Ethernet header, without which XDP limits nothing: "
+		     "leave --mode out, and tc's program at ingress takes its place",
+		     device);
+		return -EOPNOTSUPP;
+	}
+	note("%s: its packets have no Ethernet header, without which XDP limits nothing: attaches "
+	     "in mode tc, at ingress",
+	     device);
+	*mode = ATTACH_TC;
+	return 0;
+}
+
+int attach_mode_choose(const struct target *target, enum attach_mode *mode)
+{
+	struct device_facts facts;
+	int ret = device_link_ask(target->device, &facts);
+
+	if (ret)
+		return ret;
+	if (facts.link == LINK_OTHER) {
+		fail("%s: its packets begin with neither Ethernet nor IP, which --hook %s needs",
+		     target->device, hook_name(target->hook));
+		return -EOPNOTSUPP;
+	}
+	if (target->hook != RL_HOOK_XDP)
+		*mode = ATTACH_TC;
+	else if (link_has_ip(facts.link))
+		return no_ethernet(target->device, mode);
+	return 0;
+}
+
+enum rl_mode attach_mode_program(enum attach_mode mode)
+{
+	switch (mode) {
+	case ATTACH_TC:
+		return RL_MODE_TC;
+	case ATTACH_GENERIC:
+		return RL_MODE_GENERIC;
+	default:
+		return RL_MODE_NATIVE;
+	}
+}
+
+int marks_check(const char *device, const struct rl_instance *info, const struct policy *policy)
+{
+	if (info->mode == RL_MODE_TC)
+		return 0;
+	policy_for_each (policy, rule) {
+		if (rule->action != RL_ACTION_LIMIT || rule->limit.over != RL_OVER_MARK)
+			continue;
+		fail("%s: over mark (line %u of the policy) needs the hook ingress or egress, at "
+		     "xdp a packet has no mark: write over drop or over count",
+		     device, rule->line);
+		return -EINVAL;
+	}
+	return 0;
+}

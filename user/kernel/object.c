@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The BPF object and its maps: how large each is, and those that are made only when a policy needs
+ * them.
+ */
+
+#include "object.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bans.h"
+#include "hot_table.h"
+#include "instance.h"
+#include "lru.h"
+#include "map_in_map.h"
+#include "message.h"
+#include "rlctl.skel.h"
+
+#define SETS_LEAST         2u    /* a hot table of one set would be taken for none */
+#define ONE_PIECE          2048u /* bytes of MTU that every driver has in one buffer */
+#define SLOTS_ARRAY        8192u /* further ones are made by need */
+#define SPILLED_LEAST      4096u
+#define FLEET_EVENTS_BYTES (1u << 20) /* 18,000 keys a tick */
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint32_t most(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+void instance_sizes(struct rl_instance *info)
+{
+	_Static_assert(2 * RULES_MAX <= 1 << 24, "an index fits bpf/prefix_cache.h");
+	if (!info->rules)
+		info->rules = RULES_DEFAULT;
+	info->rules = least(info->rules, least(info->prefixes, RULES_MAX));
+	info->slots = least(2 * info->prefixes, SLOTS_ARRAY);
+	for (info->cache_sets = SETS_LEAST; info->cache_sets * RL_HOT_WAYS < info->sources;)
+		info->cache_sets *= 2;
+	info->hot_sets = info->table == RL_TABLE_HOT ? info->cache_sets : 1;
+	if (!info->bans)
+		info->bans = BANS_DEFAULT;
+}
+
+static enum bpf_map_type lru_type(const struct rl_instance *info)
+{
+	return info->table == RL_TABLE_CPU ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_LRU_HASH;
+}
+
+/* Only XDP and GRE devices may have headers outside of what can be read in place. */
+static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	uint32_t reach = info->mtu > ONE_PIECE ? RL_HEADERS_REACH : RL_HEADERS_REACH_SMALL;
+
+	skel->rodata->headers_reach = reach;
+	bpf_map__set_value_size(skel->maps.headers, RL_HEADERS_SIZE(reach));
+	bpf_map__set_autocreate(skel->maps.headers, info->mode != RL_MODE_TC || info->outer_ip);
+	skel->rodata->frames_have_outer = info->outer_ip;
+}
+
+struct rlctl_bpf *object_open(const struct rl_instance *info)
+{
+	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
+	struct rlctl_bpf *skel = rlctl_bpf__open();
+
+	if (!skel)
+		return NULL;
+	skel->rodata->frames_in_pieces = info->mtu > ONE_PIECE;
+	headers_size(skel, info);
+	skel->rodata->goes_by_dest = info->by_dest;
+	skel->rodata->frames_are_skbs = info->mode == RL_MODE_TC;
+	skel->rodata->frames_have_ethernet = !info->raw_ip;
+	skel->rodata->paces = info->hook == RL_HOOK_EGRESS;
+	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);
+	bpf_program__set_autoload(skel->progs.rlctl_tc, info->mode == RL_MODE_TC);
+	skel->rodata->clock_tick_ns = info->tick_ns;
+	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
+	skel->rodata->hot_seed[0] = info->hot_seed[0];
+	skel->rodata->hot_seed[1] = info->hot_seed[1];
+	skel->rodata->cache_mask = info->cache_sets - 1;
+	skel->rodata->hot_mask = info->hot_sets - 1;
+	bpf_map__set_max_entries(skel->maps.hot, info->hot_sets);
+	skel->rodata->refusal_mask = refusal_sets(info) - 1;
+	bpf_map__set_max_entries(skel->maps.refusals, refusal_sets(info));
+	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
+	bpf_map__set_max_entries(skel->maps.spilled, most(info->sources / 4, SPILLED_LEAST));
+	skel->rodata->log_depth = info->log_depth;
+	for (int lru = 0; lru < RL_LRU_COUNT; lru++)
+		skel->rodata->creation_ns[lru] = lru_creation_ns(info, lru);
+	bpf_map__set_max_entries(skel->maps.rules, 2 * info->rules);
+	bpf_map__set_max_entries(skel->maps.sources, info->sources);
+	bpf_map__set_max_entries(skel->maps.shared, info->slots);
+	bpf_map__set_max_entries(skel->maps.leases, info->slots);
+	bpf_map__set_max_entries(skel->maps.rule_counters, info->slots);
+	bpf_map__set_value_size(skel->maps.fresh, most(log_size, sizeof(struct rl_slots)));
+	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
+	bpf_map__set_type(skel->maps.sources, lru_type(info));
+	bpf_map__set_type(bpf_map__inner_map(skel->maps.flows), lru_type(info));
+	bpf_map__set_type(bpf_map__inner_map(skel->maps.windows), lru_type(info));
+	bpf_map__set_type(bpf_map__inner_map(skel->maps.logs), lru_type(info));
+	return skel;
+}
+
+int object_pin_paths(struct rlctl_bpf *skel, const char *path)
+{
+	char pin[INSTANCE_PATH_MAX + 32];
+	int ret = 0;
+
+#define PIN_ONE(name)                                     \
+	snprintf(pin, sizeof(pin), "%s/%s", path, #name); \
+	ret = ret ? ret : bpf_map__set_pin_path(skel->maps.name, pin);
+	INSTANCE_MAPS(PIN_ONE)
+#undef PIN_ONE
+	return ret;
+}
+
+int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out)
+{
+	struct rlctl_bpf *skel = object_open(info);
+	int ret;
+
+	if (!skel)
+		return -errno;
+	ret = object_pin_paths(skel, path);
+	if (!ret)
+		ret = rlctl_bpf__load(skel);
+	if (ret)
+		rlctl_bpf__destroy(skel);
+	else
+		*out = skel;
+	return ret;
+}
+
+/* Puts a map of this kind into the outer map's slot, if there is none. 1 when it made one. */
+static int inner_make_typed(const struct instance *instance, int outer, enum bpf_map_type type,
+			    const char *name, uint32_t key_size, uint32_t value_size,
+			    uint32_t entries)
+{
+	int ret, fd = inner_open(instance, outer, 0);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd != -ENOENT)
+		return fd < 0 ? fd : 0;
+	fd = bpf_map_create(type, name, key_size, value_size, entries, NULL);
+	if (fd < 0)
+		return -errno;
+	ret = inner_put(instance, outer, 0, fd);
+	close(fd);
+	return ret ? ret : 1;
+}
+
+static int inner_make(const struct instance *instance, int outer, const char *name,
+		      uint32_t value_size, uint32_t entries)
+{
+	return inner_make_typed(instance, outer, lru_type(&instance->info), name,
+				sizeof(struct rl_state_key), value_size, entries);
+}
+
+static int fleet_maps_make(const struct instance *instance)
+{
+	int ret = inner_make_typed(instance, instance->fd.fleet_keys, BPF_MAP_TYPE_LRU_HASH,
+				   "rlctl_fleet", sizeof(struct rl_state_key),
+				   sizeof(struct rl_fleet_key), instance->info.sources);
+
+	return ret < 0 ? ret
+		       : inner_make_typed(instance, instance->fd.fleet_events, BPF_MAP_TYPE_RINGBUF,
+					  "rlctl_events", 0, 0, FLEET_EVENTS_BYTES);
+}
+
+int policy_maps_make(const struct instance *instance, uint32_t uses)
+{
+	const struct rl_instance *info = &instance->info;
+	uint32_t log_size = RL_LOG_SIZE(info->log_depth), logs = lru_states(info, RL_LRU_LOGS);
+	int ret = 0;
+
+	if (uses & RL_USE_BANS)
+		ret = bans_make(instance);
+	if (ret >= 0 && uses & RL_USE_FLEET)
+		ret = fleet_maps_make(instance);
+	if (ret >= 0 && uses & RL_USE_FLOWS)
+		ret = inner_make(instance, instance->fd.flows, "rlctl_flows",
+				 sizeof(struct rl_state), info->sources);
+	if (ret >= 0 && uses & RL_USE_WINDOWS)
+		ret = inner_make(instance, instance->fd.windows, "rlctl_windows",
+				 sizeof(struct rl_slots), info->sources);
+	if (ret < 0 || !(uses & RL_USE_LOGS))
+		return ret < 0 ? ret : 0;
+	ret = inner_make(instance, instance->fd.logs, "rlctl_logs", log_size, logs);
+	if (ret > 0 && logs < info->sources && !instance->clock_injected)
+		note("%s: at a log depth of %u there is room for the sliding logs of %u sources; "
+		     "attach with a smaller --log-depth for more",
+		     instance->device, info->log_depth, logs);
+	return ret < 0 ? ret : 0;
+}

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Pins: where an instance's maps are found again. Folders and locks below bpffs. */
+
+#include "pins.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "bpffs.h"
+#include "hook_names.h"
+#include "instance.h"
+#include "map.h"
+#include "message.h"
+
+#define PINS_FOLDER "rlctl" /* of the bpffs */
+
+int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX])
+{
+	struct stat netns;
+	int ret = bpffs_ensure(bpffs, make);
+
+	if (ret)
+		return ret;
+	if (stat("/proc/self/ns/net", &netns)) {
+		ret = -errno;
+		fail("/proc/self/ns/net: %s: is /proc mounted?", strerror(-ret));
+		return ret;
+	}
+	if (snprintf(out, INSTANCE_PATH_MAX, "%s/" PINS_FOLDER "/%ju", bpffs,
+		     (uintmax_t)netns.st_ino) >= INSTANCE_PATH_MAX - 64) {
+		fail("--bpffs %s: the path is too long", bpffs);
+		return -ENAMETOOLONG;
+	}
+	return 0;
+}
+
+int pins_path(const char *root, const char *device, enum rl_hook hook, char out[INSTANCE_PATH_MAX])
+{
+	int len = snprintf(out, INSTANCE_PATH_MAX, "%s/%s-%s", root, device, hook_name(hook));
+
+	/* bpffs takes no dot in a name: VLAN devices (eth0.100) are written with a colon, which no
+	 * device name may hold. */
+	for (char *c = out + strlen(root) + 1; *c; c++)
+		if (*c == '.')
+			*c = ':';
+	return len < INSTANCE_PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *hook)
+{
+	const char *dash = strrchr(name, '-');
+	size_t len = dash ? dash - name : 0;
+
+	if (!len || len >= IF_NAMESIZE)
+		return false;
+	for (int h = RL_HOOK_XDP; h <= RL_HOOK_EGRESS; h++) {
+		if (strcmp(dash + 1, hook_name(h)))
+			continue;
+		memcpy(device, name, len);
+		device[len] = '\0';
+		for (char *c = device; *c; c++)
+			if (*c == ':')
+				*c = '.';
+		*hook = h;
+		return true;
+	}
+	return false;
+}
+
+/* ---- opening, never by way of a symbolic link */
+
+/* Where the path leaves the bpffs: at its last "/rlctl/". */
+static const char *below_bpffs(const char *path, char bpffs[INSTANCE_PATH_MAX])
+{
+	const char *found = NULL;
+
+	for (const char *at = path; (at = strstr(at, "/" PINS_FOLDER "/")); at++)
+		found = at;
+	if (!found)
+		return NULL;
+	snprintf(bpffs, INSTANCE_PATH_MAX, "%.*s", (int)(found - path), path);
+	return found + 1;
+}
+
+/* A symbolic link is -ENOTDIR in place of a folder, and -ELOOP in place of a pin. */
+static int open_one(int folder, const char *name, int flags)
+{
+	int fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
+	struct stat entry;
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = fstat(fd, &entry) ? -errno : S_ISLNK(entry.st_mode) ? -ELOOP : 0;
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+/* The path below the folder, part by part: openat2() does it at once, but services that may make no
+ * set-user-ID files (RestrictSUIDSGID=) have none. */
+static int open_below(int folder, const char *path, int flags)
+{
+	char rest[INSTANCE_PATH_MAX], *next = NULL;
+	int at = folder;
+
+	snprintf(rest, sizeof(rest), "%s", path);
+	for (char *name = strtok_r(rest, "/", &next); name && at >= 0;) {
+		char *after = strtok_r(NULL, "/", &next);
+		int fd = open_one(at, name, after ? O_PATH | O_DIRECTORY : flags);
+
+		if (at != folder)
+			close(at);
+		at = fd;
+		name = after;
+	}
+	return at;
+}
+
+static int bpffs_open(const char *path, const char **below)
+{
+	char bpffs[INSTANCE_PATH_MAX];
+	int fd;
+
+	*below = below_bpffs(path, bpffs);
+	if (!*below)
+		return -EINVAL;
+	fd = open(*bpffs ? bpffs : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A bpffs may be everybody's, as /tmp is: who made the folder first has put into it what he likes.
+ */
+static int owner_check(int bpffs)
+{
+	int fd = open_below(bpffs, PINS_FOLDER, O_PATH | O_DIRECTORY), ret = fd < 0 ? fd : 0;
+	struct stat folder;
+
+	if (!ret && fstat(fd, &folder))
+		ret = -errno;
+	else if (!ret && ((folder.st_uid && folder.st_uid != geteuid()) ||
+			  folder.st_mode & (S_IWGRP | S_IWOTH)))
+		ret = -PINS_FOREIGN;
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+int pins_folder_open(const char *path)
+{
+	const char *below;
+	int fd, bpffs = bpffs_open(path, &below);
+
+	if (bpffs < 0)
+		return bpffs;
+	fd = owner_check(bpffs);
+	if (!fd)
+		fd = open_below(bpffs, below, O_RDONLY | O_DIRECTORY);
+	close(bpffs);
+	return fd;
+}
+
+int pins_dir_open(const char *path, DIR **out)
+{
+	int ret, folder = pins_folder_open(path);
+
+	if (folder < 0)
+		return folder;
+	*out = fdopendir(folder);
+	if (*out)
+		return 0;
+	ret = -errno;
+	close(folder);
+	return ret;
+}
+
+/* Makes every folder of path below bpffs, which exists. */
+static int folders_make(const char *path)
+{
+	char rest[INSTANCE_PATH_MAX], *next = NULL;
+	const char *below;
+	int fd = bpffs_open(path, &below);
+
+	if (fd < 0)
+		return fd;
+	snprintf(rest, sizeof(rest), "%s", below);
+	for (char *name = strtok_r(rest, "/", &next); name; name = strtok_r(NULL, "/", &next)) {
+		int folder;
+
+		bool first = name == rest;
+
+		if (mkdirat(fd, name, 0700) && errno != EEXIST)
+			folder = -errno;
+		else
+			folder = first ? owner_check(fd) : 0;
+		if (!folder)
+			folder = open_below(fd, name, O_PATH | O_DIRECTORY);
+		close(fd);
+		if (folder < 0)
+			return folder;
+		fd = folder;
+	}
+	close(fd);
+	return 0;
+}
+
+/* Something is planted in the way: nothing behind it is ours to take away. */
+static bool is_barred(int error)
+{
+	return error == -ELOOP || error == -ENOTDIR || error == -PINS_FOREIGN;
+}
+
+static int parent_leave(const char *path)
+{
+	char parent[INSTANCE_PATH_MAX];
+
+	snprintf(parent, sizeof(parent), "%s", path);
+	*strrchr(parent, '/') = '\0';
+	return rmdir(parent) && errno != ENOTEMPTY && errno != ENOENT ? -errno : 0;
+}
+
+static bool still_there(int fd, const char *path)
+{
+	struct stat opened, named;
+
+	return !fstat(fd, &opened) && !lstat(path, &named) && opened.st_ino == named.st_ino;
+}
+
+int pins_lock(const char *path, bool create)
+{
+	for (;;) {
+		int ret = create ? folders_make(path) : 0;
+		int fd;
+
+		/* Another detach may take a folder on the way away again. */
+		if (ret == -ENOENT)
+			continue;
+		if (ret) {
+			if (!is_barred(ret))
+				parent_leave(path);
+			return ret;
+		}
+		fd = pins_folder_open(path);
+		if (fd == -ENOENT && create)
+			continue;
+		if (fd < 0)
+			return fd;
+		while ((ret = flock(fd, LOCK_EX)) && errno == EINTR)
+			;
+		if (ret) {
+			ret = -errno;
+			close(fd);
+			return ret;
+		}
+		/* Whoever had the lock may have detached and taken the folder away. */
+		if (still_there(fd, path))
+			return fd;
+		close(fd);
+		if (!create)
+			return -ENOENT;
+	}
+}
+
+/* The kernel follows links where a pin is named: it is named by a descriptor instead. */
+int pin_open(int folder, const char *name, bool write)
+{
+	LIBBPF_OPTS(bpf_obj_get_opts, opts, .file_flags = write ? 0 : BPF_F_RDONLY);
+	char path[32];
+	int fd, pin = open_below(folder, name, O_PATH);
+
+	if (pin < 0)
+		return pin;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", pin);
+	fd = bpf_obj_get_opts(path, &opts);
+	if (fd < 0)
+		fd = -errno;
+	close(pin);
+	return fd;
+}
+
+int pin_open_at(const char *path, const char *name, bool write)
+{
+	int fd, folder = pins_folder_open(path);
+
+	if (folder < 0)
+		return folder;
+	fd = pin_open(folder, name, write);
+	close(folder);
+	return fd;
+}
+
+/* Who only reads takes the hot table in whole, which the kernel maps only for who might write:
+ * where that is allowed, it is opened so, and mapped read-only. */
+static int hot_pin_open(int folder)
+{
+	int fd = pin_open(folder, "hot", true);
+
+	return fd == -EACCES || fd == -EROFS ? pin_open(folder, "hot", false) : fd;
+}
+
+int pins_open(const char *path, bool write, struct instance_maps *out)
+{
+	int folder = pins_folder_open(path), ret = folder < 0 ? folder : 0;
+	struct instance_maps maps;
+
+#define OPEN_NONE(name) maps.name = -1;
+	INSTANCE_MAPS(OPEN_NONE)
+#undef OPEN_NONE
+#define OPEN_ONE(name)                                      \
+	if (!ret) {                                         \
+		maps.name = pin_open(folder, #name, write); \
+		ret = maps.name < 0 ? maps.name : 0;        \
+	}
+	INSTANCE_MAPS(OPEN_ONE)
+#undef OPEN_ONE
+	if (!ret && !write) {
+		close(maps.hot);
+		ret = maps.hot = hot_pin_open(folder);
+		ret = ret < 0 ? ret : 0;
+	}
+	if (folder >= 0)
+		close(folder);
+	if (ret)
+		maps_close(&maps);
+	else
+		*out = maps;
+	return ret;
+}
+
+int pins_policy_id(const char *path, uint32_t *out)
+{
+	int fd = pin_open_at(path, "policy", false), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = map_id(fd, out);
+	close(fd);
+	return ret;
+}
+
+void maps_close(struct instance_maps *maps)
+{
+#define CLOSE_ONE(name)            \
+	if (maps->name >= 0)       \
+		close(maps->name); \
+	maps->name = -1;
+	INSTANCE_MAPS(CLOSE_ONE)
+#undef CLOSE_ONE
+}
+
+static int files_unlink(DIR *dir)
+{
+	struct dirent *entry;
+	int ret = 0;
+
+	for (errno = 0; (entry = readdir(dir)); errno = 0)
+		if (entry->d_name[0] != '.' && unlinkat(dirfd(dir), entry->d_name, 0))
+			ret = -errno;
+	return ret ? ret : -errno;
+}
+
+void trial_clear(const char *path)
+{
+	char name[INSTANCE_PATH_MAX + 16];
+
+	snprintf(name, sizeof(name), "%s/" TRIAL_FOLDER "/state", path);
+	unlink(name);
+	snprintf(name, sizeof(name), "%s/" TRIAL_FOLDER, path);
+	rmdir(name);
+}
+
+int pins_clear(const char *path)
+{
+	DIR *dir;
+	int ret = pins_dir_open(path, &dir);
+
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	trial_clear(path);
+	ret = files_unlink(dir);
+	closedir(dir);
+	return ret;
+}
+
+int folders_leave(const char *path)
+{
+	if (rmdir(path) && errno != ENOENT)
+		return -errno;
+	return parent_leave(path); /* not while another instance is in there */
+}
+
+int pins_remove(const char *path)
+{
+	int ret = pins_clear(path);
+
+	return ret ? ret : folders_leave(path);
+}
+
+/* What to do about an error with a path among the pins. */
+const char *pins_remedy(int error)
+{
+	switch (error) {
+	case -EACCES:
+	case -EPERM:
+		return ": this command needs root; to read also suffices the group that `attach "
+		       "--group` named";
+	case -ELOOP:
+	case -ENOTDIR:
+		return ": a symbolic link is not followed there: look who put it in, and remove it";
+	case -PINS_FOREIGN:
+		return ": the folder rlctl of this bpffs belongs to another user, or others may "
+		       "write to it: look who made it, and remove it";
+	default:
+		return "";
+	}
+}

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Policies in and out of an instance's maps. The next policy is built where no packet looks, then
+ * one slot is changed: a process that dies anywhere leaves the old policy in force or the new one.
+ */
+
+#include "policy_write.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "clock.h"
+#include "compile.h"
+#include "instance.h"
+#include "lru.h"
+#include "map_in_map.h"
+#include "message.h"
+#include "object.h"
+#include "policy.h"
+#include "qdisc.h"
+#include "slots.h"
+#include "trial_record.h"
+
+#define BATCH        4096u
+#define READ_RETRIES 100
+
+void instance_compile_context(const struct instance *instance, const struct policy_context *text,
+			      struct compile_context *out)
+{
+	*out = (struct compile_context){
+		.rules_max = instance->info.rules,
+		.prefixes_max = instance->info.prefixes,
+		.slots_max = 2 * instance->info.prefixes,
+		.leases_max = instance->info.slots,
+		.tick_ns = instance->info.tick_ns,
+		.cpus = instance->info.cpus,
+		.possible_cpus = instance->info.possible_cpus,
+		.share = instance->info.table == RL_TABLE_CPU,
+		.hot = instance->info.table == RL_TABLE_HOT,
+		.hook = instance->info.hook,
+		.log_max = instance->info.log_depth,
+		.now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC),
+		.text = text,
+	};
+}
+
+/* ---- reading */
+
+int policy_header_read(const struct instance *instance, struct rl_policy_header *out)
+{
+	int fd = inner_open(instance, instance->fd.policy, 0);
+	uint32_t zero = 0;
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = bpf_map_lookup_elem(fd, &zero, out) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+uint64_t instance_generation(const struct instance *instance)
+{
+	struct rl_policy_header header;
+
+	return policy_header_read(instance, &header) ? 0 : header.generation;
+}
+
+static int rules_read(const struct instance *instance, struct compiled *out)
+{
+	uint32_t base = out->header.half * instance->info.rules;
+
+	out->rules = calloc(out->header.rules + 1, sizeof(*out->rules));
+	if (!out->rules)
+		return -ENOMEM;
+	for (; out->rule_count < out->header.rules; out->rule_count++) {
+		uint32_t index = base + out->rule_count;
+
+		if (bpf_map_lookup_elem(instance->fd.rules, &index, &out->rules[out->rule_count]))
+			return -errno;
+	}
+	return 0;
+}
+
+/* Room for one more. */
+static int prefixes_reserve(struct compiled *out, size_t *capacity)
+{
+	size_t more = *capacity ? 2 * *capacity : out->header.prefixes + 1;
+	struct compiled_prefix *prefixes;
+
+	if (out->prefix_count < *capacity)
+		return 0;
+	prefixes = reallocarray(out->prefixes, more, sizeof(*prefixes));
+	if (!prefixes)
+		return -ENOMEM;
+	out->prefixes = prefixes;
+	*capacity = more;
+	return 0;
+}
+
+static int prefixes_read(const struct instance *instance, struct compiled *out)
+{
+	int fd = inner_open(instance, instance->fd.tries, out->header.half);
+	struct rl_prefix_key key, *last = NULL;
+	int ret = fd < 0 ? fd : 0, next = 0;
+	size_t capacity = 0;
+
+	while (!ret && !(next = bpf_map_get_next_key(fd, last, &key))) {
+		struct compiled_prefix *prefix;
+
+		ret = prefixes_reserve(out, &capacity);
+		if (ret)
+			break;
+		prefix = &out->prefixes[out->prefix_count];
+		prefix->key = key;
+		last = &prefix->key;
+		if (!bpf_map_lookup_elem(fd, &key, &prefix->value))
+			out->prefix_count++;
+		else if (errno != ENOENT) /* another process has just removed it */
+			ret = -errno;
+	}
+	if (fd >= 0)
+		close(fd);
+	return ret || next == -ENOENT ? ret : next;
+}
+
+/* The prefixes come before the rules: one that has just changed has its new rules, which are there
+ * before it, behind those of the header that was read first. */
+static int compiled_read_once(const struct instance *instance, struct compiled *out)
+{
+	uint64_t written = out->header.written;
+	int ret = out->header.prefixes ? prefixes_read(instance, out) : 0;
+
+	if (!ret)
+		ret = policy_header_read(instance, &out->header);
+	if (!ret && out->header.written != written)
+		ret = -EAGAIN;
+	return ret ? ret : rules_read(instance, out);
+}
+
+/* Another process may write a whole policy while this one reads: what was read then is of two
+ * policies, and is read anew. Single prefixes may change meanwhile. */
+static int compiled_read(const struct instance *instance, struct compiled *out)
+{
+	for (int i = 0; i < READ_RETRIES; i++) {
+		struct rl_policy_header before = {0}, after;
+		int ret = policy_header_read(instance, &before);
+
+		out->header = before;
+		if (ret)
+			return ret;
+		ret = compiled_read_once(instance, out);
+		if (!policy_header_read(instance, &after) && after.written == before.written)
+			return ret;
+		compiled_clear(out);
+	}
+	return -EAGAIN;
+}
+
+void report_unread(const struct instance *instance, int error)
+{
+	const char *why = strerror(-error);
+
+	if (error == -ESTALE)
+		why = "it was detached meanwhile";
+	else if (error == -EPERM)
+		why = "a pin of it was removed: `rlctl detach`, then attach again";
+	fail("%s: reading the policy in force failed: %s", instance->device, why);
+}
+
+/* *header is all zero, and the policy empty, where none was written yet. */
+static int policy_read(const struct instance *instance, const struct compile_context *ctx,
+		       struct rl_policy_header *header, struct policy *out)
+{
+	struct compiled compiled = {0};
+	int ret = compiled_read(instance, &compiled);
+
+	*header = compiled.header;
+	if (ret == -ENOENT && !compiled.header.generation)
+		ret = 0;
+	else if (!ret)
+		ret = policy_decompile(&compiled, ctx, out);
+	compiled_clear(&compiled);
+	if (ret)
+		report_unread(instance, ret);
+	return ret;
+}
+
+int instance_policy_read(const struct instance *instance, struct policy *out)
+{
+	struct rl_policy_header header;
+	struct policy_context text;
+	struct compile_context ctx;
+
+	instance_context(instance, &text);
+	instance_compile_context(instance, &text, &ctx);
+	return policy_read(instance, &ctx, &header, out);
+}
+
+/* ---- writing */
+
+/* `count` elements from arrays of keys and values, in batches. */
+static int map_fill(int fd, const void *keys, size_t key_size, const void *values,
+		    size_t value_size, uint32_t count)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+
+	for (uint32_t done = 0; done < count;) {
+		uint32_t n = count - done < BATCH ? count - done : BATCH;
+
+		if (bpf_map_update_batch(fd, (const char *)keys + done * key_size,
+					 (const char *)values + done * value_size, &n, &opts))
+			return -errno;
+		done += n;
+	}
+	return 0;
+}
+
+static int rules_write(const struct instance *instance, const struct compiled *compiled)
+{
+	uint32_t base = compiled->header.half * instance->info.rules + compiled->first_rule;
+	uint32_t *keys = calloc(compiled->rule_count + 1, sizeof(*keys));
+	int ret = -ENOMEM;
+
+	if (keys) {
+		for (uint32_t i = 0; i < compiled->rule_count; i++)
+			keys[i] = base + i;
+		ret = map_fill(instance->fd.rules, keys, sizeof(*keys), compiled->rules,
+			       sizeof(*compiled->rules), compiled->rule_count);
+	}
+	free(keys);
+	return ret;
+}
+
+static int trie_fill(int fd, const struct compiled *compiled)
+{
+	uint32_t count = compiled->prefix_count;
+	struct rl_prefix_key *keys = calloc(count, sizeof(*keys));
+	struct rl_prefix_value *values = calloc(count, sizeof(*values));
+	int ret = keys && values ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !ret && i < count; i++) {
+		keys[i] = compiled->prefixes[i].key;
+		values[i] = compiled->prefixes[i].value;
+	}
+	for (uint32_t done = 0; !ret && done < count; done += BATCH) {
+		ret = map_fill(fd, keys + done, sizeof(*keys), values + done, sizeof(*values),
+			       count - done < BATCH ? count - done : BATCH);
+		progress_report(done, "prefixes", (int)((uint64_t)done * 1000 / count));
+	}
+	progress_over();
+	free(keys);
+	free(values);
+	return ret;
+}
+
+static int trie_write(const struct instance *instance, const struct compiled *compiled)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	uint32_t half = compiled->header.half;
+	int fd, ret;
+
+	if (!compiled->prefix_count)
+		return 0;
+	fd = bpf_map_create(BPF_MAP_TYPE_LPM_TRIE, "rlctl_trie", sizeof(struct rl_prefix_key),
+			    sizeof(struct rl_prefix_value), instance->info.prefixes, &opts);
+	if (fd < 0)
+		return -errno;
+	ret = trie_fill(fd, compiled);
+	if (!ret)
+		ret = inner_put(instance, instance->fd.tries, half, fd);
+	close(fd);
+	return ret;
+}
+
+/* The swap. Returns when no packet is left that saw the policy before (the kernel waits for that).
+ */
+int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	uint32_t zero = 0;
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_policy", sizeof(zero), sizeof(*header),
+				1, &opts);
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (bpf_map_update_elem(fd, &zero, header, BPF_ANY))
+		ret = -errno;
+	else
+		ret = inner_put(instance, instance->fd.policy, 0, fd);
+	close(fd);
+	return ret;
+}
+
+int report_unwritten(const struct instance *instance, int error)
+{
+	fail("%s: writing the policy failed: %s%s; the one before stays in force", instance->device,
+	     strerror(-error), error == -ENOMEM ? " (no memory for its prefixes)" : "");
+	return error;
+}
+
+int compiled_rules_write(const struct instance *instance, const struct compiled *compiled)
+{
+	int ret = policy_maps_make(instance, compiled->header.uses);
+
+	if (!ret)
+		ret = rules_write(instance, compiled);
+	return ret ? ret : slots_prepare(instance, compiled);
+}
+
+static int compiled_write(const struct instance *instance, const struct compiled *compiled)
+{
+	uint32_t old_half = !compiled->header.half;
+	int ret;
+
+	inner_tidy(instance);
+	ret = compiled_rules_write(instance, compiled);
+	if (!ret)
+		ret = trie_write(instance, compiled);
+	if (!ret)
+		ret = policy_header_swap(instance, &compiled->header);
+	if (ret)
+		return report_unwritten(instance, ret);
+	inner_drop(instance, instance->fd.tries, old_half);
+	slots_trim(instance, compiled);
+	return 0;
+}
+
+void report_compile(const struct instance *instance, const char *file,
+		    const struct policy_error *err)
+{
+	if (file && err->line)
+		fail("%s:%u:%u: %s", file, err->line, err->column, err->text);
+	else
+		fail("%s: %s", instance->device, err->text);
+}
+
+static int policy_prepare(const struct instance *instance, struct policy *next, bool keep_expiry,
+			  const char *file, struct compiled *out)
+{
+	struct rl_policy_header header = {0};
+	struct policy current = {0};
+	struct policy_context text;
+	struct compile_context ctx;
+	struct policy_error err;
+	int ret;
+
+	instance_context(instance, &text);
+	instance_compile_context(instance, &text, &ctx);
+	ret = policy_read(instance, &ctx, &header, &current);
+	if (ret)
+		return ret;
+	ret = policy_compile(next, &current, &header, keep_expiry, &ctx, out, &err);
+	if (ret)
+		report_compile(instance, file, &err);
+	else
+		lru_notes(instance, &current, next);
+	policy_clear(&current);
+	return ret;
+}
+
+int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
+			  const char *file)
+{
+	struct compiled compiled = {0};
+	int ret = trial_refuse(instance);
+
+	if (!ret)
+		ret = policy_prepare(instance, next, keep_expiry, file, &compiled);
+	if (!ret)
+		ret = compiled_write(instance, &compiled);
+	if (!ret && instance->info.hook == RL_HOOK_EGRESS && !instance->clock_injected)
+		fq_miss(instance, next);
+	compiled_clear(&compiled);
+	return ret;
+}
+
+static int policy_copy(const struct policy *from, struct policy *out)
+{
+	int ret = 0;
+
+	policy_for_each (from, rule)
+		ret = ret ? ret : policy_append(out, rule);
+	return ret;
+}
+
+/* Its slots are still its own: those of the policy in force were not given to others when the next
+ * one came, and limit ids are never used twice. */
+int instance_policy_restore(const struct instance *instance, const struct policy *before)
+{
+	struct rl_policy_header header = {0};
+	struct policy next = {0};
+	struct compiled compiled = {0};
+	struct policy_context text;
+	struct compile_context ctx;
+	struct policy_error err;
+	int ret = policy_copy(before, &next);
+
+	instance_context(instance, &text);
+	instance_compile_context(instance, &text, &ctx);
+	if (!ret)
+		ret = policy_header_read(instance, &header);
+	if (!ret)
+		ret = policy_compile(&next, before, &header, true, &ctx, &compiled, &err);
+	if (ret)
+		fail("%s: the policy before could not be restored: %s", instance->device,
+		     strerror(-ret));
+	else
+		ret = compiled_write(instance, &compiled);
+	compiled_clear(&compiled);
+	policy_clear(&next);
+	return ret;
+}
+
+int instance_policy_check(const struct instance *instance, struct policy *next, const char *file)
+{
+	struct compiled compiled = {0};
+	int ret = policy_prepare(instance, next, true, file, &compiled);
+
+	compiled_clear(&compiled);
+	return ret;
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The rules of one prefix, read and changed where they stand: what that costs does not grow with
+ * the policy around them.
+ *
+ * New rules are written behind those in force, where no packet looks; then the trie's element is
+ * exchanged, which the kernel does at once, and the generation grows, which voids what packets have
+ * cached of the policy before. Between the two steps a packet meets the one policy or the other, as
+ * its address is cached or not, each of them whole. A process that is killed there leaves addresses
+ * that are cached to the policy before until the next change. The header's other fields are written
+ * first, so that they never say less than the trie holds.
+ *
+ * `any` and `device` stand in the header, which is swapped for them.
+ */
+
+#include "prefix_write.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "compile.h"
+#include "instance.h"
+#include "lru.h"
+#include "map_in_map.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "qdisc.h"
+#include "trial_record.h"
+#include "units.h"
+
+#define READ_RETRIES 100
+
+/* ---- reading */
+
+struct reader {
+	const struct instance *instance;
+	struct rl_policy_header header;
+	int trie; /* -1: there is none */
+	uint64_t now_ns;
+	struct policy *out;
+};
+
+static int reader_open(const struct instance *instance, struct policy *out, struct reader *reader)
+{
+	struct compile_context ctx;
+	int ret;
+
+	instance_compile_context(instance, NULL, &ctx);
+	*reader =
+		(struct reader){.instance = instance, .trie = -1, .now_ns = ctx.now_ns, .out = out};
+	ret = policy_header_read(instance, &reader->header);
+	if (ret || !reader->header.prefixes)
+		return ret;
+	reader->trie = inner_open(instance, instance->fd.tries, reader->header.half);
+	return reader->trie < 0 ? reader->trie : 0;
+}
+
+static void reader_close(struct reader *reader)
+{
+	if (reader->trie >= 0)
+		close(reader->trie);
+}
+
+static int entries_read(const struct reader *reader, const struct rl_range *range,
+			struct rl_rule entries[RL_GROUP_MAX])
+{
+	if (range->count > RL_GROUP_MAX)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < range->count; i++) {
+		uint32_t index = range->first + i;
+
+		if (bpf_map_lookup_elem(reader->instance->fd.rules, &index, &entries[i]))
+			return -errno;
+	}
+	return 0;
+}
+
+static int word_read(const struct reader *reader, enum prefix_kind kind)
+{
+	const struct rl_range *range =
+		kind == PREFIX_ANY ? &reader->header.any : &reader->header.device;
+	const struct rule prefix = {.kind = kind};
+	struct rl_rule entries[RL_GROUP_MAX];
+	int ret = entries_read(reader, range, entries);
+
+	return ret ? ret
+		   : range_decompile(&prefix, entries, range->count, reader->now_ns, reader->out);
+}
+
+/* The longest prefix around the key that is not longer than it. -ENOENT where there is none. */
+static int trie_look(const struct reader *reader, const struct rl_prefix_key *key,
+		     struct rl_prefix_value *out)
+{
+	if (reader->trie < 0)
+		return -ENOENT;
+	return bpf_map_lookup_elem(reader->trie, key, out) ? -errno : 0;
+}
+
+static int value_read(const struct reader *reader, const struct rl_prefix_key *key,
+		      const struct rl_prefix_value *value)
+{
+	struct compiled_prefix prefix = {.key = *key, .value = *value};
+	struct rl_rule entries[RL_GROUP_MAX];
+	int ret = entries_read(reader, &value->range, entries);
+
+	return ret ? ret : prefix_decompile(&prefix, entries, reader->now_ns, reader->out);
+}
+
+/* 1 where the trie has the prefix. */
+static int prefix_read(const struct reader *reader, const struct rule *prefix)
+{
+	struct rl_prefix_value value;
+	struct rl_prefix_key key;
+	int ret;
+
+	if (prefix->kind != PREFIX_ADDR)
+		return word_read(reader, prefix->kind);
+	prefix_key_compile(prefix, &key);
+	ret = trie_look(reader, &key, &value);
+	if (ret == -ENOENT || (!ret && value.len != key.len))
+		return 0;
+	if (!ret)
+		ret = value_read(reader, &key, &value);
+	return ret ? ret : 1;
+}
+
+/* Every prefix around the address. */
+static int around_read(const struct reader *reader, const uint8_t addr[16])
+{
+	struct rule prefix = {.kind = PREFIX_ADDR, .len = 128};
+	struct rl_prefix_value value;
+	struct rl_prefix_key key;
+	int ret;
+
+	memcpy(prefix.addr, addr, sizeof(prefix.addr));
+	prefix_key_compile(&prefix, &key);
+	while (!(ret = trie_look(reader, &key, &value))) {
+		key.len = value.len;
+		prefix_mask(key.addr, addr, key.len - RL_FAMILY_BITS);
+		ret = value_read(reader, &key, &value);
+		if (ret || key.len == RL_FAMILY_BITS)
+			return ret;
+		key.len--;
+	}
+	return ret == -ENOENT ? 0 : ret;
+}
+
+static int address_read(const struct reader *reader, const uint8_t addr[16])
+{
+	int ret = word_read(reader, PREFIX_DEVICE);
+
+	if (!ret)
+		ret = word_read(reader, PREFIX_ANY);
+	return ret ? ret : around_read(reader, addr);
+}
+
+/* As compiled_read: what another process wrote as a whole meanwhile is read anew. */
+int instance_address_read(const struct instance *instance, const uint8_t addr[16],
+			  struct policy *out)
+{
+	int ret = -EAGAIN;
+
+	for (int i = 0; ret == -EAGAIN && i < READ_RETRIES; i++) {
+		struct rl_policy_header after;
+		struct reader reader;
+
+		ret = reader_open(instance, out, &reader);
+		if (!ret)
+			ret = address_read(&reader, addr);
+		reader_close(&reader);
+		if (!policy_header_read(instance, &after) &&
+		    after.written != reader.header.written) {
+			policy_clear(out);
+			ret = -EAGAIN;
+		}
+	}
+	if (ret == -ENOENT) /* no policy was written yet */
+		ret = 0;
+	if (ret) {
+		policy_clear(out);
+		report_unread(instance, ret);
+	}
+	policy_settle(out, NULL);
+	return ret;
+}
+
+int instance_prefix_read(const struct instance *instance, const struct rule *prefix,
+			 struct policy *out)
+{
+	struct reader reader;
+	int ret = reader_open(instance, out, &reader);
+
+	if (!ret)
+		ret = prefix_read(&reader, prefix);
+	reader_close(&reader);
+	if (ret == -ENOENT)
+		ret = 0;
+	if (ret < 0) {
+		policy_clear(out);
+		report_unread(instance, ret);
+		return ret;
+	}
+	policy_settle(out, NULL);
+	return 0;
+}
+
+/* ---- changing */
+
+struct change {
+	const struct instance *instance;
+	const struct rule *prefix;
+	struct policy *next;
+	struct compiled compiled;
+};
+
+/* The header in force, as packets read it. */
+static struct rl_policy_header *header_map(const struct instance *instance)
+{
+	int fd = inner_open(instance, instance->fd.policy, 0);
+	void *header = MAP_FAILED;
+
+	if (fd >= 0) {
+		header = mmap(NULL, sizeof(struct rl_policy_header), PROT_READ | PROT_WRITE,
+			      MAP_SHARED, fd, 0);
+		close(fd);
+	}
+	return header == MAP_FAILED ? NULL : header;
+}
+
+/* Whatever may be read as well while the trie's element is still the old one. */
+static void header_widen(struct rl_policy_header *live, const struct rl_policy_header *next)
+{
+	live->next_limit_id = next->next_limit_id;
+	live->next_slot = next->next_slot;
+	live->rules = next->rules;
+	memcpy(live->lengths, next->lengths, sizeof(live->lengths));
+	__atomic_store_n(&live->shortest4, next->shortest4, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->shortest6, next->shortest6, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->uses, next->uses, __ATOMIC_RELEASE);
+	if (next->prefixes > live->prefixes)
+		__atomic_store_n(&live->prefixes, next->prefixes, __ATOMIC_RELEASE);
+}
+
+/* No packet caches what the trie held before under a generation that it reads from now on. Only x86
+ * never lets a load pass an earlier one. */
+static int loads_order(void)
+{
+#ifdef __x86_64__
+	return 0;
+#else
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
+#endif
+}
+
+static int element_exchange(const struct change *change)
+{
+	const struct compiled *compiled = &change->compiled;
+	const struct instance *instance = change->instance;
+	int fd = inner_open(instance, instance->fd.tries, compiled->header.half);
+	struct rl_prefix_key key;
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	prefix_key_compile(change->prefix, &key);
+	if (compiled->prefix_count)
+		ret = bpf_map_update_elem(fd, &key, &compiled->prefixes[0].value, BPF_ANY);
+	else
+		ret = bpf_map_delete_elem(fd, &key);
+	ret = ret ? -errno : 0;
+	close(fd);
+	if (ret == -ENOSPC) /* made before --prefixes was raised */
+		ret = -EAGAIN;
+	return ret == -ENOENT && !compiled->prefix_count ? 0 : ret;
+}
+
+static int change_in_place(const struct change *change)
+{
+	const struct rl_policy_header *next = &change->compiled.header;
+	struct rl_policy_header *live = header_map(change->instance);
+	int ret;
+
+	if (!live)
+		return -EAGAIN;
+	header_widen(live, next);
+	ret = element_exchange(change);
+	if (!ret)
+		ret = loads_order();
+	if (!ret) {
+		__atomic_store_n(&live->prefixes, next->prefixes, __ATOMIC_RELEASE);
+		__atomic_store_n(&live->generation, next->generation, __ATOMIC_RELEASE);
+	}
+	munmap(live, sizeof(*live));
+	return ret;
+}
+
+/* What the rules of the prefix become, and what is in force; -EAGAIN where the whole policy has to
+ * be written. */
+static int change_compile(struct change *change, struct policy *current)
+{
+	struct policy_context text;
+	struct compile_context ctx;
+	struct policy_error err;
+	struct reader reader;
+	int ret = reader_open(change->instance, current, &reader);
+
+	if (!ret)
+		ret = prefix_read(&reader, change->prefix);
+	reader_close(&reader);
+	if (ret < 0)
+		return ret == -ENOENT ? -EAGAIN : ret; /* no policy was written yet */
+	policy_settle(current, NULL);
+	instance_context(change->instance, &text);
+	instance_compile_context(change->instance, &text, &ctx);
+	ret = prefix_compile(change->prefix, ret, change->next, current, &reader.header, &ctx,
+			     &change->compiled, &err);
+	if (ret && ret != -EAGAIN)
+		report_compile(change->instance, NULL, &err);
+	return ret;
+}
+
+static int change_write(struct change *change)
+{
+	const struct instance *instance = change->instance;
+	int ret = compiled_rules_write(instance, &change->compiled);
+
+	if (!ret && change->prefix->kind == PREFIX_ADDR)
+		ret = change_in_place(change);
+	else if (!ret)
+		ret = policy_header_swap(instance, &change->compiled.header);
+	return ret && ret != -EAGAIN ? report_unwritten(instance, ret) : ret;
+}
+
+static int whole_write(const struct change *change)
+{
+	struct policy whole = {0};
+	int ret = instance_policy_read(change->instance, &whole);
+
+	if (ret)
+		return ret;
+	ret = policy_prefix_put(&whole, change->prefix, change->next);
+	if (ret)
+		report_unwritten(change->instance, ret);
+	else
+		ret = instance_policy_write(change->instance, &whole, false, NULL);
+	policy_clear(&whole);
+	return ret;
+}
+
+int instance_prefix_write(const struct instance *instance, const struct rule *prefix,
+			  struct policy *next)
+{
+	struct change change = {.instance = instance, .prefix = prefix, .next = next};
+	struct policy current = {0};
+	int ret = trial_refuse(instance);
+
+	if (ret)
+		return ret;
+	ret = change_compile(&change, &current);
+	if (!ret)
+		ret = change_write(&change);
+	else if (ret != -EAGAIN && ret != -EINVAL)
+		report_unread(instance, ret);
+	if (!ret)
+		lru_notes(instance, &current, next);
+	if (ret == -EAGAIN)
+		ret = whole_write(&change);
+	else if (!ret && instance->info.hook == RL_HOOK_EGRESS)
+		fq_miss(instance, next);
+	compiled_clear(&change.compiled);
+	policy_clear(&current);
+	return ret;
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The qdiscs of a device: clsact, which tc's hooks hang on, and fq, which keeps packets until they
+ * may leave. What we make is marked in the instance before it is made, so that whoever clears up
+ * after a crash knows; what somebody else put in its place since is left alone.
+ */
+
+#include "qdisc.h"
+
+#include <errno.h>
+#include <linux/pkt_sched.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "compile.h"
+#include "device.h"
+#include "instance.h"
+#include "message.h"
+#include "netlink_tc.h"
+#include "pins.h"
+#include "policy.h"
+#include "tc_filter.h"
+
+#define FQ_HANDLE     0x726c0000u /* by which ours is known */
+#define FQ_PACKETS    131072u     /* the leaky bucket says how many wait, not fq */
+#define FQ_HORIZON_US 3600000000u /* how far ahead a departure may lie */
+
+/* Without classes, and told by the kernel in the words in which they are made. */
+static const char *const restorable[] = {"pfifo", "bfifo", "pfifo_fast", "fq_codel", "noqueue"};
+
+/* ---- what there is */
+
+static bool kind_is(const struct nlmsghdr *message, const char *kind)
+{
+	const struct rtattr *at = tc_attribute(message, TCA_KIND);
+
+	return at && !strncmp(RTA_DATA(at), kind, RTA_PAYLOAD(at));
+}
+
+static void root_take(const struct nlmsghdr *message, struct qdiscs *out)
+{
+	const struct rtattr *kind = tc_attribute(message, TCA_KIND);
+	const struct rtattr *options = tc_attribute(message, TCA_OPTIONS);
+	const struct tcmsg *tc = NLMSG_DATA(message);
+	size_t size = options ? RTA_PAYLOAD(options) : 0;
+
+	out->root_handle = tc->tcm_handle;
+	if (kind)
+		snprintf(out->root_kind, sizeof(out->root_kind), "%s", (char *)RTA_DATA(kind));
+	out->root_fits = size <= sizeof(out->root_options);
+	out->root_size = out->root_fits ? size : 0;
+	if (out->root_size)
+		memcpy(out->root_options, RTA_DATA(options), size);
+}
+
+static int qdisc_take(const struct nlmsghdr *message, void *arg)
+{
+	const struct tcmsg *tc = NLMSG_DATA(message);
+	struct qdiscs *out = arg;
+
+	if (message->nlmsg_type != RTM_NEWQDISC || tc->tcm_ifindex != out->ifindex)
+		return 0;
+	if (tc->tcm_parent == TC_H_ROOT) {
+		root_take(message, out);
+	} else if (tc->tcm_parent == TC_H_CLSACT) {
+		out->clsact = kind_is(message, "clsact");
+		out->ingress = kind_is(message, "ingress");
+	} else {
+		out->children++;
+		out->fq_children += kind_is(message, "fq");
+	}
+	return 0;
+}
+
+int qdiscs_read(int ifindex, struct qdiscs *out)
+{
+	struct tc_request request = tc_request_make(RTM_GETQDISC, NLM_F_DUMP, ifindex);
+
+	*out = (struct qdiscs){.ifindex = ifindex};
+	return tc_request_send(&request, qdisc_take, out);
+}
+
+bool qdiscs_have_fq(const struct qdiscs *qdiscs)
+{
+	if (!strcmp(qdiscs->root_kind, "fq"))
+		return true;
+	return qdiscs->children && qdiscs->children == qdiscs->fq_children;
+}
+
+/* ---- fq */
+
+static int root_put(int ifindex, const char *kind, uint32_t handle, const void *options,
+		    size_t size)
+{
+	struct tc_request request =
+		tc_request_make(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, ifindex);
+
+	request.tc.tcm_parent = TC_H_ROOT;
+	request.tc.tcm_handle = handle;
+	tc_request_put(&request, TCA_KIND, kind, strlen(kind) + 1);
+	if (size)
+		tc_request_put(&request, TCA_OPTIONS, options, size);
+	return tc_request_send(&request, NULL, NULL);
+}
+
+static int fq_make(int ifindex)
+{
+	struct {
+		struct rtattr head;
+		uint32_t value;
+	} options[] = {
+		{{RTA_LENGTH(4), TCA_FQ_PLIMIT}, FQ_PACKETS},
+		{{RTA_LENGTH(4), TCA_FQ_FLOW_PLIMIT}, FQ_PACKETS},
+		{{RTA_LENGTH(4), TCA_FQ_HORIZON}, FQ_HORIZON_US},
+	};
+
+	return root_put(ifindex, "fq", FQ_HANDLE, options, sizeof(options));
+}
+
+static bool is_restorable(const struct qdiscs *qdiscs)
+{
+	if (!TC_H_MAJ(qdiscs->root_handle))
+		return true;
+	for (size_t i = 0; i < sizeof(restorable) / sizeof(restorable[0]); i++)
+		if (!strcmp(qdiscs->root_kind, restorable[i]))
+			return qdiscs->root_fits && !qdiscs->children;
+	return false;
+}
+
+int fq_prepare(const char *device, struct rl_instance *info)
+{
+	struct qdiscs there;
+	int ret = qdiscs_read(info->ifindex, &there);
+
+	if (ret) {
+		fail("%s: its qdiscs cannot be read: %s", device, strerror(-ret));
+		return ret;
+	}
+	if (qdiscs_have_fq(&there)) {
+		note("%s: has fq already, --fq leaves it as it is", device);
+		return 0;
+	}
+	if (!is_restorable(&there)) {
+		fail("%s: somebody put the qdisc %s there, which --fq could not restore: put fq "
+		     "into it, or `tc qdisc del dev %s root` first",
+		     device, there.root_kind, device);
+		return -EBUSY;
+	}
+	info->put_fq = 1;
+	info->root_handle = there.root_handle;
+	info->root_size = there.root_size;
+	memcpy(info->root_kind, there.root_kind, sizeof(info->root_kind));
+	memcpy(info->root_options, there.root_options, sizeof(info->root_options));
+	return 0;
+}
+
+int fq_put(const char *device, const struct rl_instance *info)
+{
+	int ret = info->put_fq ? fq_make(info->ifindex) : 0;
+
+	if (ret)
+		fail("%s: putting the qdisc fq there failed: %s", device,
+		     ret == -ENOENT ? "the kernel has none: `modprobe sch_fq`, or leave --fq out"
+				    : strerror(-ret));
+	return ret;
+}
+
+/* The kernel's default comes back by itself. */
+static int root_restore(const struct rl_instance *info)
+{
+	struct tc_request request = tc_request_make(RTM_DELQDISC, 0, info->ifindex);
+
+	if (TC_H_MAJ(info->root_handle))
+		return root_put(info->ifindex, info->root_kind, info->root_handle,
+				info->root_options, info->root_size);
+	request.tc.tcm_parent = TC_H_ROOT;
+	return tc_request_send(&request, NULL, NULL);
+}
+
+/* What the kernel does not put back now it will not put back later either. */
+static int fq_take_away(const char *device, const struct rl_instance *info)
+{
+	struct qdiscs there;
+	int ret = qdiscs_read(info->ifindex, &there);
+
+	if (ret || there.root_handle != FQ_HANDLE || strcmp(there.root_kind, "fq"))
+		return ret;
+	ret = root_restore(info);
+	if (ret)
+		note("%s: its qdisc %s could not be put back: %s", device, info->root_kind,
+		     strerror(-ret));
+	return 0;
+}
+
+void fq_miss(const struct instance *instance, const struct policy *policy)
+{
+	const char *device = instance->device;
+	struct qdiscs there;
+	bool paces = false;
+
+	policy_for_each (policy, rule)
+		paces |= rule->action == RL_ACTION_LIMIT &&
+			 limit_paces(&rule->limit, instance->info.hook);
+	if (!paces || qdiscs_read(instance->info.ifindex, &there) || qdiscs_have_fq(&there))
+		return;
+	note("%s: without the qdisc fq a leaky-bucket delays nothing, it only drops: attach with "
+	     "--fq, "
+	     "or `tc qdisc replace dev %s root fq`",
+	     device, device);
+}
+
+/* ---- clsact, which all instances in mode tc of a device share */
+
+static int info_write(int map_fd, const struct rl_instance *info)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(map_fd, &zero, info, BPF_ANY) ? -errno : 0;
+}
+
+int clsact_make(const char *device, struct rl_instance *info, int info_fd)
+{
+	LIBBPF_OPTS(bpf_tc_hook, clsact, .ifindex = info->ifindex,
+		    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+	struct qdiscs there;
+	int ret = qdiscs_read(info->ifindex, &there);
+
+	if (ret || there.clsact || (there.ingress && info->hook != RL_HOOK_EGRESS))
+		return ret;
+	if (there.ingress) {
+		fail("%s: has the qdisc ingress, which knows no egress: where its filters can be "
+		     "spared, `tc qdisc del dev %s ingress` first",
+		     device, device);
+		return -EEXIST;
+	}
+	info->made_clsact = 1;
+	ret = info_write(info_fd, info);
+	if (!ret)
+		ret = bpf_tc_hook_create(&clsact);
+	if (ret != -EEXIST)
+		return ret;
+	info->made_clsact = 0; /* another was faster */
+	return info_write(info_fd, info);
+}
+
+/* The instance of that hook is to take clsact away. -ENOENT where there is none that needs it. */
+static int clsact_give(const char *root, const char *device, enum rl_hook hook,
+		       const struct rl_instance *info)
+{
+	char path[INSTANCE_PATH_MAX];
+	struct instance instance;
+	int ret = pins_path(root, device, hook, path);
+
+	if (!ret)
+		ret = instance_open_path(path, device, true, &instance);
+	if (ret)
+		return ret == -EPROTO ? -ENOENT : ret;
+	if (instance.info.ifindex != info->ifindex || instance.info.mode != RL_MODE_TC) {
+		ret = -ENOENT;
+	} else {
+		instance.info.made_clsact = 1;
+		ret = info_write(instance.fd.instance, &instance.info);
+	}
+	maps_close(&instance.fd);
+	return ret;
+}
+
+/* Another instance of the device is to. */
+static int clsact_hand_over(const char *root, const char *device, const struct rl_instance *info)
+{
+	int ret = -ENOENT;
+
+	for (int hook = RL_HOOK_XDP; ret == -ENOENT && hook <= RL_HOOK_EGRESS; hook++)
+		if (hook != (int)info->hook)
+			ret = clsact_give(root, device, hook, info);
+	return ret;
+}
+
+/* Between the look and the deed somebody else may hang a filter on it: clsact then goes with it. */
+static int clsact_take_away(const char *root, const char *device, const struct rl_instance *info)
+{
+	LIBBPF_OPTS(bpf_tc_hook, clsact, .ifindex = info->ifindex,
+		    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
+	int ret = clsact_hand_over(root, device, info);
+
+	if (ret != -ENOENT)
+		return ret;
+	ret = tc_filters_on(info->ifindex, RL_HOOK_INGRESS);
+	if (!ret)
+		ret = tc_filters_on(info->ifindex, RL_HOOK_EGRESS);
+	if (!ret)
+		ret = bpf_tc_hook_destroy(&clsact);
+	if (ret > 0 || ret == -EINVAL || ret == -ENOENT || ret == -ENODEV)
+		return 0; /* others need it, or it is gone */
+	return ret;
+}
+
+int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info)
+{
+	int ifindex = info->mode == RL_MODE_TC ? device_index(device) : -ENODEV, ret = 0;
+
+	if (ifindex != (int)info->ifindex)
+		return ifindex == -ENODEV || ifindex > 0 ? 0 : ifindex;
+	if (info->put_fq)
+		ret = fq_take_away(device, info);
+	if (!ret && info->made_clsact)
+		ret = clsact_take_away(root, device, info);
+	return ret;
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* libxdp's pins of a dispatcher that was taken off its device by force, or went with it. They keep
+ * the dispatcher loaded and all programs behind it, and ours has all of our maps. While a
+ * dispatcher is on a device the same pins are what keeps the programs behind it, ours and those of
+ * others (libxdp(3)): so they go only where nothing else holds the dispatcher. Then they go all at
+ * once, as with `xdp-loader clean`: no program runs behind a dispatcher that is on no device.
+ */
+
+#include "remains.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "instance.h"
+#include "liveness.h"
+#include "pins.h"
+#include "program.h"
+
+struct dispatcher {
+	uint32_t id;
+	uint32_t links; /* of programs behind it, each of which holds it */
+	bool ours;      /* one of the programs uses the policy */
+};
+
+/* The program of a link, which is counted where it leads to the dispatcher. */
+static int link_open(int folder, const char *name, struct dispatcher *out)
+{
+	struct bpf_link_info info = {0};
+	uint32_t size = sizeof(info);
+	int link = pin_open(folder, name, true), ret;
+
+	if (link < 0)
+		return link;
+	ret = bpf_obj_get_info_by_fd(link, &info, &size) ? -errno : 0;
+	close(link);
+	if (ret)
+		return ret;
+	if (info.type == BPF_LINK_TYPE_TRACING && info.tracing.target_obj_id == out->id)
+		out->links++;
+	return bpf_prog_get_fd_by_id(info.prog_id);
+}
+
+static bool is_link(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+
+	return dash && !strcmp(dash, "-link");
+}
+
+static int pin_read(int folder, const char *name, uint32_t policy, struct dispatcher *out)
+{
+	int fd = is_link(name) ? link_open(folder, name, out) : pin_open(folder, name, false);
+	uint32_t id;
+	int ret = program_uses(fd, policy, &id);
+
+	if (fd >= 0)
+		close(fd);
+	out->ours = out->ours || ret > 0;
+	return ret < 0 ? ret : 0;
+}
+
+static int pin_remove(int folder, const char *name, uint32_t policy __attribute__((unused)),
+		      struct dispatcher *dispatcher __attribute__((unused)))
+{
+	return unlinkat(folder, name, 0) ? -errno : 0;
+}
+
+/* Calls for each pin of a dispatcher's folder, until there is an error. */
+static int pins_each(int all, const char *folder,
+		     int (*each)(int folder, const char *name, uint32_t policy,
+				 struct dispatcher *out),
+		     uint32_t policy, struct dispatcher *out)
+{
+	int fd = openat(all, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), ret = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!dir) {
+		ret = -errno;
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	while (!ret && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			ret = each(dirfd(dir), entry->d_name, policy, out);
+	closedir(dir);
+	return ret;
+}
+
+/* The dispatcher has the instance's program, and nothing else than these pins holds it: no device,
+ * in whatever namespace that is now, and no process that has pinned it and not attached it yet. */
+static bool is_remains(struct liveness *liveness, int all, const char *folder, uint32_t policy)
+{
+	struct dispatcher dispatcher = {0};
+	uint32_t ifindex;
+
+	return sscanf(folder, "dispatch-%u-%u", &ifindex, &dispatcher.id) == 2 &&
+	       !pins_each(all, folder, pin_read, policy, &dispatcher) && dispatcher.ours &&
+	       !program_is_held(liveness, dispatcher.id, dispatcher.links);
+}
+
+/* The folder of all dispatchers, locked as libxdp locks it to pin, read and unpin. */
+static int dispatchers_lock(const char *path)
+{
+	char bpffs[INSTANCE_PATH_MAX], all[INSTANCE_PATH_MAX + 8];
+	int fd, ret;
+
+	snprintf(bpffs, sizeof(bpffs), "%s", path);
+	for (int i = 0; i < 3; i++) /* rlctl/NETNS/DEVICE-HOOK */
+		*strrchr(bpffs, '/') = '\0';
+	snprintf(all, sizeof(all), "%s/xdp", bpffs);
+	fd = open(all, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while ((ret = flock(fd, LOCK_EX)) && errno == EINTR)
+		;
+	if (!ret)
+		return fd;
+	ret = -errno;
+	close(fd);
+	return ret;
+}
+
+int xdp_remains(struct liveness *liveness, const char *path, bool clear)
+{
+	int ret, count = 0, lock;
+	struct dirent *entry;
+	uint32_t policy;
+	DIR *dir;
+
+	ret = pins_policy_id(path, &policy);
+	lock = ret ? ret : dispatchers_lock(path);
+	dir = lock < 0 ? NULL : fdopendir(lock);
+	if (!dir) {
+		if (lock >= 0)
+			close(lock);
+		return 0;
+	}
+	while ((entry = readdir(dir))) {
+		if (!is_remains(liveness, lock, entry->d_name, policy))
+			continue;
+		count++;
+		if (clear && !pins_each(lock, entry->d_name, pin_remove, 0, NULL))
+			unlinkat(lock, entry->d_name, AT_REMOVEDIR);
+	}
+	closedir(dir);
+	return count;
+}
+
+void xdp_remains_clear(const char *path)
+{
+	struct liveness liveness = {0};
+
+	xdp_remains(&liveness, path, true);
+	liveness_close(&liveness);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Devices that were called something else when they got their instance: the pins follow, so that
+ * every verb finds it under the name of now. The device's number, which stays, says which it is.
+ */
+
+#include "rename.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "find.h"
+#include "hook_names.h"
+#include "instance.h"
+#include "message.h"
+#include "pins.h"
+#include "program.h"
+#include "trial_record.h"
+
+/* Where the device is of another name now, and has the program. */
+static bool is_renamed(const char *path, const char *device, enum rl_hook hook,
+		       char now[IF_NAMESIZE])
+{
+	struct device_program program;
+	struct rl_instance info;
+
+	return instance_info_read(path, &info) && if_nametoindex(device) != info.ifindex &&
+	       if_indextoname(info.ifindex, now) && !pins_program_find(path, now, hook, &program);
+}
+
+/* Where the new name has pins already they are in the way until they are detached. A trial is known
+ * by its path, so its end is waited for. */
+static void pins_rename(const char *root, const char *path, const char *device, enum rl_hook hook)
+{
+	char now[IF_NAMESIZE], to[INSTANCE_PATH_MAX];
+	int lock = pins_lock(path, false);
+
+	if (lock < 0)
+		return;
+	if (is_renamed(path, device, hook, now) && !pins_path(root, now, hook, to) &&
+	    trial_check(path) == -ENOENT && !rename(path, to))
+		note("%s: is called %s now, and so is its instance at %s", device, now,
+		     hook_name(hook));
+	close(lock);
+}
+
+static void pins_follow(const char *root)
+{
+	char path[INSTANCE_PATH_MAX], device[IF_NAMESIZE], now[IF_NAMESIZE];
+	DIR *dir = opendir(root);
+	struct dirent *entry;
+	enum rl_hook hook;
+
+	while (dir && (entry = readdir(dir)))
+		if (pins_name_split(entry->d_name, device, &hook) &&
+		    !pins_path(root, device, hook, path) && is_renamed(path, device, hook, now))
+			pins_rename(root, path, device, hook);
+	if (dir)
+		closedir(dir);
+}
+
+int pins_root_follow(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX])
+{
+	int ret = pins_root(bpffs, make, out);
+
+	if (!ret)
+		pins_follow(out);
+	return ret;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* attach --replace: another program takes the place of the one that runs, with the maps that are
+ * there. What the program was told at attach (seed, clock, sizes) it is told again out of the
+ * instance, and nothing is written: a crash leaves the one program or the other. Maps that this
+ * build lays out otherwise are refused before anything is touched.
+ */
+
+#include "replace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bans.h"
+#include "cpus.h"
+#include "find.h"
+#include "hook_names.h"
+#include "instance.h"
+#include "map.h"
+#include "map_in_map.h"
+#include "message.h"
+#include "object.h"
+#include "open.h"
+#include "owner.h"
+#include "pins.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "program.h"
+#include "rename.h"
+#include "report.h"
+#include "rlctl.skel.h"
+#include "tc.h"
+#include "trial_record.h"
+#include "unsupported.h"
+#include "xdp.h"
+
+#define SLOTS_MAX RL_WATCHERS /* of an array of maps */
+
+_Static_assert(SLOTS_MAX >= 2, "tries has two");
+
+/* ---- is the instance there, and of this layout? */
+
+static int report_layout(const char *device, enum rl_hook hook)
+{
+	const char *at = hook ? hook_name(hook) : "", *option = hook ? " --hook " : "";
+
+	fail("%s: attached by a version of rlctl that lays out its maps otherwise, so state and "
+	     "counters cannot be kept: `rlctl show -i %s%s%s >FILE` by that version, `rlctl detach "
+	     "%s%s%s`, then `rlctl attach %s%s%s --policy FILE`",
+	     device, device, option, at, device, option, at, device, option, at);
+	return -EPROTO;
+}
+
+static int map_info_read(int fd, struct bpf_map_info *out)
+{
+	uint32_t size = sizeof(*out);
+
+	memset(out, 0, sizeof(*out));
+	return bpf_obj_get_info_by_fd(fd, out, &size) ? -errno : 0;
+}
+
+static bool map_agrees(const struct bpf_map *wanted, const struct bpf_map_info *there)
+{
+	return bpf_map__type(wanted) == there->type &&
+	       bpf_map__key_size(wanted) == there->key_size &&
+	       bpf_map__value_size(wanted) == there->value_size;
+}
+
+/* The maps in an outer map's slots, whose number of entries is their own. */
+static bool slots_agree(const struct instance *instance, const struct bpf_map *wanted, int outer)
+{
+	bool agree = true;
+
+	for (uint32_t slot = 0; agree && slot < SLOTS_MAX; slot++) {
+		struct bpf_map_info there;
+		int fd = inner_open(instance, outer, slot);
+
+		if (fd < 0)
+			continue;
+		agree = !map_info_read(fd, &there) && map_agrees(wanted, &there);
+		close(fd);
+	}
+	return agree;
+}
+
+static bool pin_agrees(const struct instance *instance, const struct bpf_map *wanted, int fd)
+{
+	struct bpf_map_info there;
+
+	if (map_info_read(fd, &there) || !map_agrees(wanted, &there) ||
+	    bpf_map__max_entries(wanted) != there.max_entries ||
+	    bpf_map__map_flags(wanted) != there.map_flags)
+		return false;
+	return !bpf_map__inner_map((struct bpf_map *)wanted) ||
+	       slots_agree(instance, bpf_map__inner_map((struct bpf_map *)wanted), fd);
+}
+
+static int layout_check(const struct instance *instance)
+{
+	struct rlctl_bpf *skel = object_open(&instance->info);
+	bool agree = true;
+
+	if (!skel)
+		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, -errno);
+#define PIN_CHECK(name) agree = agree && pin_agrees(instance, skel->maps.name, instance->fd.name);
+	INSTANCE_MAPS(PIN_CHECK)
+#undef PIN_CHECK
+	rlctl_bpf__destroy(skel);
+	return agree ? 0 : report_layout(instance->device, instance->info.hook);
+}
+
+static int report_nothing(const char *device, enum rl_hook hook)
+{
+	fail("nothing to replace on %s%s%s: attach without --replace", device,
+	     hook ? " --hook " : "", hook ? hook_name(hook) : "");
+	return -ENOENT;
+}
+
+int instance_replace_open(const struct target *target, struct instance *out)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	int ret = pins_root_follow(target->bpffs, false, root);
+
+	if (!ret)
+		ret = pins_path(root, target->device, target->hook, path);
+	if (ret)
+		return ret;
+	ret = instance_open_at(path, target->device, target->hook, USE_WRITE, out);
+	if (ret == -EPROTO)
+		return report_layout(target->device, target->hook);
+	if (ret == -ENOENT)
+		return report_nothing(target->device, target->hook);
+	if (ret)
+		return report_closed(target->device, target->hook, ret);
+	ret = layout_check(out);
+	if (ret)
+		instance_close(out);
+	return ret;
+}
+
+/* ---- the deed */
+
+static uint32_t program_number(const struct instance *instance)
+{
+	struct device_program program;
+
+	return instance_program_find(instance, &program) ? 0 : program.id;
+}
+
+static int info_write(struct instance *instance, const struct rl_instance *info)
+{
+	uint32_t zero = 0;
+	int ret = bpf_map_update_elem(instance->fd.instance, &zero, info, BPF_ANY) ? -errno : 0;
+
+	if (ret)
+		fail("%s: replacing failed: %s", instance->device, strerror(-ret));
+	else
+		instance->info = *info;
+	return ret;
+}
+
+/* The rules' shares first: who is killed in between finds the old number, and does it again. While
+ * a policy is on trial the shares stay as they are. */
+static int shares_renew(struct instance *instance)
+{
+	struct instance renewed = *instance;
+	struct policy policy = {0};
+	int ret, online = cpus_online();
+
+	if (online < 0 || (uint32_t)online == instance->info.cpus || !trial_check(instance->path))
+		return 0;
+	renewed.info.cpus = online;
+	ret = instance_policy_read(instance, &policy);
+	if (!ret)
+		ret = instance_policy_write(&renewed, &policy, true, NULL);
+	policy_clear(&policy);
+	if (!ret)
+		ret = info_write(instance, &renewed.info);
+	return ret;
+}
+
+/* How many prefixes there may be is but a number: what they need comes with the policy. */
+static int sizes_raise(struct instance *instance, const struct sizes *wanted)
+{
+	bool more_prefixes = wanted->prefixes > instance->info.prefixes;
+	bool more_bans = wanted->bans > instance->info.bans;
+	struct rl_instance info = instance->info;
+	int ret = more_bans ? bans_grow(instance, wanted->bans) : 0;
+
+	if (ret) {
+		fail("%s: room for %u bans could not be made: %s", instance->device, wanted->bans,
+		     strerror(-ret));
+		return ret;
+	}
+	if (more_bans)
+		info.bans = wanted->bans;
+	if (more_prefixes)
+		info.prefixes = wanted->prefixes;
+	return more_bans || more_prefixes ? info_write(instance, &info) : 0;
+}
+
+int instance_replace(struct instance *instance, const struct sizes *wanted)
+{
+	uint32_t policy, now, before = program_number(instance);
+	int ret = sizes_raise(instance, wanted);
+
+	if (!ret)
+		ret = shares_renew(instance);
+	if (ret)
+		return ret;
+	ret = map_id(instance->fd.policy, &policy);
+	if (!ret) /* meanwhile: whatever is there */
+		ret = program_note_write(instance->path, &instance->info, 0);
+	if (ret) {
+		fail("%s: replacing failed: %s", instance->device, strerror(-ret));
+		return ret;
+	}
+	ret = instance->info.mode == RL_MODE_TC ? tc_program_replace(instance, policy)
+						: xdp_program_replace(instance, policy);
+	now = ret ? before : program_number(instance);
+	program_note_write(instance->path, &instance->info, now);
+	if (!ret)
+		note("%s: program %u at %s replaced by %u; policy, state and counters stay",
+		     instance->device, before, hook_name(instance->info.hook), now);
+	return ret;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Messages about failures of the kernel that several files meet. */
+
+#include "report.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "features.h"
+#include "hook_names.h"
+#include "message.h"
+#include "pins.h"
+#include "unsupported.h"
+
+static void lack_note(const char *kind, const char *name, void *arg)
+{
+	struct refusal *refusal = arg;
+
+	if (refusal->count < LACKS_MAX)
+		refusal->lacks[refusal->count++] = (struct lack){kind, name};
+}
+
+int report_refused(const char *device, const struct rl_instance *info, enum refused what, int error)
+{
+	struct refusal refusal = {
+		.what = what,
+		.hook = info->mode == RL_MODE_TC ? tc_hook(info) : RL_HOOK_XDP,
+		.error = error,
+	};
+	char words[REFUSAL_MAX];
+	struct utsname kernel;
+
+	uname(&kernel);
+	refusal.release = kernel.release;
+	if (error != -ENOMEM && error != -EPERM && error != -ENOSYS)
+		kernel_lacks(info, lack_note, &refusal);
+	refusal_words(&refusal, words);
+	fail("%s: %s", device, words);
+	return error;
+}
+
+/* Says why an instance could not be opened. */
+int report_closed(const char *device, enum rl_hook hook, int error)
+{
+	const char *option = hook ? " --hook " : "", *at = hook ? hook_name(hook) : "";
+
+	switch (error) {
+	case -ENOENT:
+		fail("%s: nothing attached: `rlctl attach %s`", device, device);
+		break;
+	case -ESTALE:
+		fail("%s: our program is gone from the device (it was removed, or the device is a "
+		     "new one of that name): `rlctl attach %s%s%s` starts anew, `rlctl detach %s "
+		     "--hook %s` clears up",
+		     device, device, option, at, device, hook_name(hook));
+		break;
+	case -EPROTO:
+		fail("%s: attached by another version of rlctl: detach with that one, or `rlctl "
+		     "detach %s`, then attach again",
+		     device, device);
+		break;
+	default:
+		fail("%s: opening the instance failed: %s%s", device, strerror(-error),
+		     pins_remedy(error));
+	}
+	return error;
+}
+
+const char *native_remedy(int error)
+{
+	switch (error) {
+	case -EOPNOTSUPP:
+		return "the driver has no XDP";
+	case -ERANGE:
+	case -E2BIG:
+		return "the device's MTU is too large for its driver's XDP";
+	case -ENOSPC:
+		return "the device has too few queues for its driver's XDP";
+	case -EINVAL:
+		return "the driver refused it; its offloads (LRO, GRO-HW) or queue count may stand "
+		       "in the way";
+	default:
+		return strerror(-error);
+	}
+}
+
+int xdp_report(const char *device, int error)
+{
+	if (error == -EBUSY || error == -EEXIST)
+		fail("%s: another XDP program is on the device that was not put there through "
+		     "libxdp, or in another mode: `bpftool net show dev %s` names it; take it off "
+		     "first",
+		     device, device);
+	else if (error == -EPERM || error == -EACCES)
+		fail("%s: attaching was refused: %s: that needs root", device, strerror(-error));
+	else
+		fail("%s: attaching failed: %s", device, native_remedy(error));
+	return error;
+}
+
+int tc_report(const char *device, int error)
+{
+	switch (error) {
+	case -EPERM:
+	case -EACCES:
+		fail("%s: attaching was refused: %s: that needs root", device, strerror(-error));
+		break;
+	case -ENOENT:
+	case -EOPNOTSUPP:
+		fail("%s: the kernel has neither tcx (Linux 6.6) nor clsact and cls_bpf: `modprobe "
+		     "-a sch_ingress cls_bpf`",
+		     device);
+		break;
+	case -ENODEV:
+		fail("%s: the device is gone: `ip link` shows which there are", device);
+		break;
+	default:
+		fail("%s: attaching failed: %s", device, strerror(-error));
+	}
+	return error;
+}

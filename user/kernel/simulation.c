@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The program on no device: packets go in through BPF_PROG_TEST_RUN, the time and the reason
+ * through the program's mapped variables, so that a packet costs one system call.
+ */
+
+#include "simulation.h"
+
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bans.h"
+#include "captured.h"
+#include "instance.h"
+#include "map_in_map.h"
+#include "message.h"
+#include "object.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "rlctl.skel.h"
+#include "slots.h"
+#include "stats.h"
+#include "units.h"
+
+#define MTU           1500u
+#define SOURCES       (1u << 20) /* 120 MB */
+#define TICK_ASSUMED  (4 * NS_PER_MS)
+#define LOG_DEPTH_MIN 16u /* smaller would save nothing */
+
+/* How much of a frame is handed over: what is linear of it in a test run with pages of 4 KiB. The
+ * program cannot look further, and longer frames than 70 KB would be refused. */
+#define RUN_BYTES 3520u
+
+struct simulation {
+	struct rlctl_bpf *skel;
+	struct policy *policy;
+	const char *file;
+	struct instance instance;
+	struct kept_map kept[KEPT_MAPS];
+	int program_fd;
+	struct rl_amount headless; /* frames without an Ethernet header: the kernel runs none */
+};
+
+/* The smallest ring that holds the policy's sliding logs, so that as many as possible fit. */
+static uint32_t log_depth(const struct policy *policy)
+{
+	uint32_t depth = LOG_DEPTH_MIN;
+
+	policy_for_each (policy, rule)
+		while (rule->limit.algorithm == RL_SLIDING_LOG && depth < rule->limit.amount &&
+		       depth < RL_SLIDING_LOG_MAX)
+			depth *= 2;
+	return depth;
+}
+
+static struct rl_instance info_make(const struct policy *policy)
+{
+	struct rl_instance info = {
+		.abi_version = RL_ABI_VERSION,
+		.hook = RL_HOOK_XDP,
+		.mtu = MTU,
+		.tick_ns = TICK_ASSUMED,
+		.sources = SOURCES,
+		.prefixes = policy->count + 1,
+		.rules = policy->count + 1,
+		.bans = SOURCES / 4,
+		.table = RL_TABLE_LRU, /* the hot table may forget a packet of debt */
+		.log_depth = log_depth(policy),
+		.cpus = 1,
+		.possible_cpus = 1,
+	};
+
+	instance_sizes(&info);
+	return info;
+}
+
+static int object_load(struct simulation *s)
+{
+	int ret;
+
+	s->skel = object_open(&s->instance.info);
+	if (!s->skel)
+		return -errno;
+	s->skel->rodata->clock_injected = true;
+	s->skel->rodata->frames_are_captured = true;
+	ret = rlctl_bpf__load(s->skel);
+	if (ret)
+		return ret;
+#define TAKE_FD(name) s->instance.fd.name = bpf_map__fd(s->skel->maps.name);
+	INSTANCE_MAPS(TAKE_FD)
+#undef TAKE_FD
+	s->program_fd = bpf_program__fd(s->skel->progs.rlctl_xdp);
+	return 0;
+}
+
+static void report_refusal(int error)
+{
+	if (error == -EPERM)
+		fail("simulate: running a BPF program was refused: %s: it needs root, though it "
+		     "touches no device",
+		     strerror(-error));
+	else
+		fail("simulate: loading the BPF program failed: %s (-v shows what the kernel said)",
+		     strerror(-error));
+}
+
+/* An LRU keeps its free entries by CPU: which of them it would forget, should there be more than
+ * fit, is to be the same on every run. */
+static void cpu_stay(void)
+{
+	cpu_set_t set;
+	int cpu = sched_getcpu();
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
+		    struct simulation **out)
+{
+	struct simulation *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return fail("out of memory");
+	s->instance = (struct instance){
+		.device = "simulate",
+		.info = info_make(policy),
+		.lock_fd = -1,
+		.clock_injected = true,
+		.now_ns = now_ns,
+		.kept = s->kept,
+	};
+	s->policy = policy;
+	s->file = file;
+	cpu_stay();
+	ret = object_load(s);
+	if (ret)
+		report_refusal(ret);
+	else
+		ret = instance_policy_write(&s->instance, policy, false, file);
+	if (ret)
+		simulation_close(s);
+	else
+		*out = s;
+	return ret;
+}
+
+void simulation_close(struct simulation *s)
+{
+	if (!s)
+		return;
+	rlctl_bpf__destroy(s->skel);
+	for (size_t i = 0; i < KEPT_MAPS; i++)
+		if (s->kept[i].id)
+			close(s->kept[i].fd);
+	free(s);
+}
+
+static int key_remove(const struct simulation *s, int fd, const struct rl_state_key *key)
+{
+	(void)s;
+	return bpf_map_delete_elem(fd, key) && errno != ENOENT ? -errno : 0;
+}
+
+/* With its seat. */
+static int ban_remove(const struct simulation *s, int fd, const struct rl_state_key *key)
+{
+	(void)fd;
+	return ban_forget(&s->instance, key);
+}
+
+/* Every key of a map. The next one is asked for while this one is still there: from a key that is
+ * not, the kernel would begin anew. */
+static int keys_remove(const struct simulation *s, int fd,
+		       int (*remove)(const struct simulation *s, int fd,
+				     const struct rl_state_key *key))
+{
+	struct rl_state_key key, next;
+	int end = bpf_map_get_next_key(fd, NULL, &key), ret = 0;
+
+	while (!end && !ret) {
+		end = bpf_map_get_next_key(fd, &key, &next);
+		ret = remove(s, fd, &key);
+		key = next;
+	}
+	return ret ? ret : end == -ENOENT ? 0 : end;
+}
+
+/* A map that the policy does not use is not there. */
+static int inner_keys_remove(const struct simulation *s, int outer,
+			     int (*remove)(const struct simulation *s, int fd,
+					   const struct rl_state_key *key))
+{
+	int fd = inner_open(&s->instance, outer, 0), ret;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	ret = keys_remove(s, fd, remove);
+	close(fd);
+	return ret;
+}
+
+static int shared_remove(const struct simulation *s)
+{
+	const char zeros[64] = {0}; /* shared_state of bpf/maps.h */
+	struct slot_maps maps = slot_states(&s->instance);
+	int ret = 0;
+
+	policy_for_each (s->policy, rule) {
+		uint32_t index;
+		int fd;
+
+		if (ret || rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE)
+			continue;
+		fd = slot_map_at(&maps, rule->slot, &index);
+		ret = fd < 0 ? fd : bpf_map_update_elem(fd, &index, zeros, BPF_ANY) ? -errno : 0;
+	}
+	slot_maps_close(&maps);
+	return ret;
+}
+
+/* There are no leases with one CPU, and the hot table is not used. */
+static int states_remove(const struct simulation *s)
+{
+	const struct instance_maps *fd = &s->instance.fd;
+	const int inner[] = {fd->flows, fd->windows, fd->logs, fd->fleet_keys};
+	int ret = keys_remove(s, fd->sources, key_remove);
+
+	for (size_t i = 0; !ret && i < sizeof(inner) / sizeof(inner[0]); i++)
+		ret = inner_keys_remove(s, inner[i], key_remove);
+	if (!ret)
+		ret = inner_keys_remove(s, fd->bans, ban_remove);
+	return ret ? ret : shared_remove(s);
+}
+
+/* Rules with `for` end that long after now_ns. The policy in force is read by the time before, so
+ * that rules which have expired keep their counters. */
+static int expiry_begin(struct simulation *s, uint64_t now_ns)
+{
+	bool any = false;
+	int ret = 0;
+
+	policy_for_each (s->policy, rule) {
+		if (rule->for_ns)
+			rule->expires_ns = now_ns + rule->for_ns;
+		any |= rule->for_ns != 0;
+	}
+	if (any)
+		ret = instance_policy_write(&s->instance, s->policy, false, s->file);
+	s->instance.now_ns = now_ns;
+	return ret;
+}
+
+int simulation_begin_anew(struct simulation *s, uint64_t now_ns)
+{
+	int ret = states_remove(s);
+
+	if (ret)
+		return fail("simulate: clearing the states failed: %s", strerror(-ret));
+	return expiry_begin(s, now_ns);
+}
+
+int simulation_run(struct simulation *s, const struct captured *packet, enum rl_reason *out)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet->data,
+		    .data_size_in = packet->size < RUN_BYTES ? packet->size : RUN_BYTES);
+	int ret;
+
+	if (packet->size < ETH_HLEN) {
+		s->headless.packets++;
+		s->headless.bytes += packet->bytes;
+		*out = RL_REASON_MALFORMED;
+		return 0;
+	}
+	s->skel->bss->clock_now_ns = packet->time_ns;
+	s->skel->bss->simulated_bytes = packet->bytes;
+	ret = bpf_prog_test_run_opts(s->program_fd, &opts);
+	if (ret)
+		fail("simulate: running the BPF program failed: %s%s", strerror(-ret),
+		     ret == -EPERM ? ": it needs root" : "");
+	else
+		*out = s->skel->bss->simulated_reason;
+	return ret;
+}
+
+const struct instance *simulation_instance(const struct simulation *s)
+{
+	return &s->instance;
+}
+
+int simulation_stats_read(const struct simulation *s, struct instance_stats *out)
+{
+	int ret = instance_stats_read(&s->instance, out);
+
+	if (!ret) {
+		out->reasons[RL_REASON_MALFORMED].packets += s->headless.packets;
+		out->reasons[RL_REASON_MALFORMED].bytes += s->headless.bytes;
+	}
+	return ret;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a rule has by its slot: counters, and the state of a limit per rule. The first slots are in
+ * arrays that attach made; further ones in chunks, which come with the policy that needs them and
+ * go with the last one that does, so that a large --prefixes costs nothing by itself.
+ */
+
+#include "slots.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "chunks.h"
+#include "compile.h"
+#include "cpus.h"
+#include "instance.h"
+#include "map_in_map.h"
+
+#define BATCH       4096u
+#define STATE_BYTES 64 /* shared_state of bpf/maps.h */
+
+_Static_assert(BATCH >= RL_CHUNK_SLOTS, "a chunk's slots are one batch");
+
+/* ---- finding */
+
+static struct slot_maps maps_of(const struct instance *instance, int array, int chunks)
+{
+	return (struct slot_maps){.instance = instance, .array = array, .chunks = chunks, .fd = -1};
+}
+
+struct slot_maps slot_counters(const struct instance *instance)
+{
+	return maps_of(instance, instance->fd.rule_counters, instance->fd.counters_chunks);
+}
+
+struct slot_maps slot_states(const struct instance *instance)
+{
+	return maps_of(instance, instance->fd.shared, instance->fd.shared_chunks);
+}
+
+int slot_map_at(struct slot_maps *maps, uint32_t slot, uint32_t *index)
+{
+	uint32_t chunk = slot >> RL_CHUNK_SHIFT;
+
+	*index = slot;
+	if (slot < maps->instance->info.slots)
+		return maps->array;
+	*index = slot & (RL_CHUNK_SLOTS - 1);
+	if (maps->fd >= 0 && maps->chunk == chunk)
+		return maps->fd;
+	slot_maps_close(maps);
+	maps->chunk = chunk;
+	maps->fd = inner_open(maps->instance, maps->chunks, chunk);
+	return maps->fd;
+}
+
+void slot_maps_close(struct slot_maps *maps)
+{
+	if (maps->fd >= 0)
+		close(maps->fd);
+	maps->fd = -1;
+}
+
+/* ---- chunks */
+
+/* Beyond the last chunk that slots up to `end` need. */
+static uint32_t chunks_end(const struct instance *instance, uint32_t end)
+{
+	if (end <= instance->info.slots)
+		return instance->info.slots >> RL_CHUNK_SHIFT;
+	return (end + RL_CHUNK_SLOTS - 1) >> RL_CHUNK_SHIFT;
+}
+
+/* Some of the chunks before `end`, from the first on that is missing; how many, or an error. */
+static int chunks_add(const struct instance *instance, int chunks, enum bpf_map_type type,
+		      const char *name, uint32_t value_size, uint32_t end)
+{
+	uint32_t first, chunk = chunks_count(instance, chunks, &first) + first, n = 0;
+	int fds[INNER_ADD_MAX], ret = 0;
+
+	for (; ret >= 0 && n < INNER_ADD_MAX && chunk + n < end; n += ret >= 0)
+		ret = fds[n] = bpf_map_create(type, name, sizeof(uint32_t), value_size,
+					      RL_CHUNK_SLOTS, NULL);
+	if (ret >= 0 && n)
+		ret = inner_add(instance, chunks, chunk, fds, n);
+	for (uint32_t i = 0; i < n; i++)
+		close(fds[i]);
+	return ret < 0 ? ret : (int)n;
+}
+
+static int chunks_make(const struct instance *instance, int chunks, enum bpf_map_type type,
+		       const char *name, uint32_t value_size, uint32_t end)
+{
+	int ret;
+
+	if (end <= instance->info.slots || has_chunk(chunks, (end - 1) >> RL_CHUNK_SHIFT))
+		return 0;
+	do
+		ret = chunks_add(instance, chunks, type, name, value_size,
+				 chunks_end(instance, end));
+	while (ret > 0);
+	return ret;
+}
+
+/* The last first, so that a kill leaves no gap. */
+static void chunks_drop(const struct instance *instance, int chunks, uint32_t end)
+{
+	uint32_t first, chunk = chunks_count(instance, chunks, &first) + first;
+
+	while (chunk-- > chunks_end(instance, end))
+		inner_drop(instance, chunks, chunk);
+}
+
+/* ---- a policy's */
+
+/* How many of the slots, from the first on, lie in the map of the first; their places in it. */
+static uint32_t places_fill(const struct instance *instance, const uint32_t *slots, size_t count,
+			    uint32_t places[BATCH])
+{
+	bool in_array = slots[0] < instance->info.slots;
+	uint32_t n = 0;
+
+	for (; n < count && n < BATCH; n++) {
+		if (in_array != (slots[n] < instance->info.slots) ||
+		    (!in_array && slots[n] >> RL_CHUNK_SHIFT != slots[0] >> RL_CHUNK_SHIFT))
+			break;
+		places[n] = in_array ? slots[n] : slots[n] & (RL_CHUNK_SLOTS - 1);
+	}
+	return n;
+}
+
+/* A chunk that was not made has nothing to zero. */
+static int slots_zero(struct slot_maps *maps, const struct compiled *compiled, const void *zeros)
+{
+	uint32_t places[BATCH], n;
+	int ret = 0;
+
+	for (size_t done = 0; !ret && done < compiled->fresh_count; done += n) {
+		const uint32_t *slots = compiled->fresh + done;
+		LIBBPF_OPTS(bpf_map_batch_opts, opts);
+		uint32_t index, written;
+		int fd = slot_map_at(maps, slots[0], &index);
+
+		n = places_fill(maps->instance, slots, compiled->fresh_count - done, places);
+		written = n;
+		if (fd < 0)
+			ret = fd == -ENOENT ? 0 : fd;
+		else if (bpf_map_update_batch(fd, places, zeros, &written, &opts))
+			ret = -errno;
+	}
+	slot_maps_close(maps);
+	return ret;
+}
+
+/* New slots start from zero, whoever had them before. */
+static int slots_reset(const struct instance *instance, const struct compiled *compiled)
+{
+	struct slot_maps counters = slot_counters(instance), states = slot_states(instance);
+	int cpus = cpus_possible();
+	size_t size = cpus > 0 ? cpus * sizeof(struct rl_rule_counters) : 0;
+	void *zeros = calloc(BATCH, size > STATE_BYTES ? size : STATE_BYTES);
+	int ret = cpus < 0 ? cpus : zeros ? 0 : -ENOMEM;
+
+	if (!ret)
+		ret = slots_zero(&counters, compiled, zeros);
+	if (!ret)
+		ret = slots_zero(&states, compiled, zeros);
+	free(zeros);
+	return ret;
+}
+
+int slots_prepare(const struct instance *instance, const struct compiled *compiled)
+{
+	int ret = chunks_make(instance, instance->fd.counters_chunks, BPF_MAP_TYPE_PERCPU_ARRAY,
+			      "rlctl_counters", sizeof(struct rl_rule_counters),
+			      compiled->header.next_slot);
+
+	if (!ret)
+		ret = chunks_make(instance, instance->fd.shared_chunks, BPF_MAP_TYPE_ARRAY,
+				  "rlctl_shared", STATE_BYTES, compiled->shared_end);
+	return ret ? ret : slots_reset(instance, compiled);
+}
+
+void slots_trim(const struct instance *instance, const struct compiled *compiled)
+{
+	chunks_drop(instance, instance->fd.counters_chunks, compiled->header.next_slot);
+	chunks_drop(instance, instance->fd.shared_chunks, compiled->shared_end);
+}

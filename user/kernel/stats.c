@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Counters and figures of an instance: sums over all CPUs of what the packets left. */
+
+#include "stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "chunks.h"
+#include "clock.h"
+#include "cpus.h"
+#include "find.h"
+#include "hot_table.h"
+#include "instance.h"
+#include "map.h"
+#include "map_in_map.h"
+#include "message.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "program.h"
+#include "slots.h"
+
+int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
+{
+	int cpus = cpus_possible();
+	uint64_t *values = cpus > 0 ? calloc(cpus * count, sizeof(*values)) : NULL;
+	int ret = 0;
+
+	if (!values)
+		return cpus < 0 ? cpus : -ENOMEM;
+	memset(out, 0, count * sizeof(*out));
+	if (bpf_map_lookup_elem(fd, &index, values))
+		ret = -errno;
+	for (size_t i = 0; !ret && i < cpus * count; i++)
+		out[i % count] += values[i];
+	free(values);
+	return ret;
+}
+
+static int rule_counters_read(const struct instance *instance, struct instance_stats *out)
+{
+	struct slot_maps maps = slot_counters(instance);
+	int ret = 0;
+
+	out->rules = calloc(out->policy.count + 1, sizeof(*out->rules));
+	if (!out->rules)
+		return -ENOMEM;
+	for (size_t i = 0; !ret && i < out->policy.count; i++) {
+		uint32_t index;
+
+		ret = slot_map_at(&maps, out->policy.rules[i].slot, &index);
+		if (ret >= 0)
+			ret = percpu_sum(ret, index, (uint64_t *)&out->rules[i],
+					 sizeof(*out->rules) / 8);
+	}
+	slot_maps_close(&maps);
+	return ret;
+}
+
+/* How hard the bans are pressed, and the hot table, where there is one. */
+static int pressure_read(const struct instance *instance, struct instance_stats *out)
+{
+	struct hot_table table;
+	int ret = 0;
+
+	if (instance->clock_injected)
+		return 0;
+	for (uint32_t i = 0; !ret && i < RL_PRESSURE_COUNT; i++)
+		ret = percpu_sum(instance->fd.pressure, i, &out->pressure[i], 1);
+	if (ret || instance->info.table != RL_TABLE_HOT)
+		return ret;
+	ret = hot_open(instance, &table);
+	if (ret)
+		return ret;
+	out->hot_slots = (uint64_t)instance->info.hot_sets * RL_HOT_WAYS;
+	ret = hot_live(&table, clock_ns(CLOCK_MONOTONIC), &out->hot_live);
+	hot_close(&table);
+	return ret;
+}
+
+static int reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT])
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < RL_REASON_COUNT; i++)
+		ret = percpu_sum(instance->fd.reasons, i, (uint64_t *)&out[i], sizeof(out[i]) / 8);
+	return ret;
+}
+
+int instance_reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT])
+{
+	int ret = reasons_read(instance, out);
+
+	if (ret)
+		fail("%s: reading the counters failed: %s", instance->device, strerror(-ret));
+	return ret;
+}
+
+int instance_stats_read(const struct instance *instance, struct instance_stats *out)
+{
+	struct instance_stats stats = {0};
+	int ret = instance_policy_read(instance, &stats.policy);
+
+	if (ret)
+		return ret;
+	ret = rule_counters_read(instance, &stats);
+	if (!ret)
+		ret = reasons_read(instance, stats.reasons);
+	if (!ret)
+		ret = pressure_read(instance, &stats);
+	if (ret) {
+		fail("%s: reading the counters failed: %s", instance->device, strerror(-ret));
+		instance_stats_clear(&stats);
+		return ret;
+	}
+	*out = stats;
+	return 0;
+}
+
+void instance_stats_clear(struct instance_stats *stats)
+{
+	policy_clear(&stats->policy);
+	free(stats->rules);
+	memset(stats, 0, sizeof(*stats));
+}
+
+/* Entries in a hash map; counted by looking, for the kernel keeps no figure. */
+static int map_entries(int fd, uint64_t *out)
+{
+	enum { CHUNK = 4096 };
+	int cpus = cpus_possible();
+	struct rl_state_key *keys = calloc(CHUNK, sizeof(*keys));
+	struct rl_state *values = cpus > 0 ? calloc((size_t)CHUNK * cpus, sizeof(*values)) : NULL;
+	uint32_t cursor, *from = NULL;
+	uint64_t entries = 0;
+	int ret = cpus < 0 ? cpus : keys && values ? 0 : -ENOMEM;
+
+	while (!ret) {
+		uint32_t n = CHUNK;
+
+		ret = bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL);
+		if (!ret || ret == -ENOENT)
+			entries += n;
+		from = &cursor;
+	}
+	free(keys);
+	free(values);
+	*out = entries;
+	return ret == -ENOENT ? 0 : ret;
+}
+
+/* Adds what the map takes, in all and for each CPU. */
+static int one_memory_add(int fd, struct instance_status *out)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return -errno;
+	out->cpu_bytes += map_cpu_bytes(info.type, info.value_size, info.max_entries);
+	return map_memory_add(fd, &out->memory_bytes);
+}
+
+/* Adds what the maps in the slots of an array of maps take. */
+static int slots_memory_add(const struct instance *instance, int fd, uint32_t slots,
+			    struct instance_status *out)
+{
+	uint32_t first = 0;
+	int ret = 0;
+
+	if (slots == RL_CHUNKS)
+		slots = chunks_count(instance, fd, &first);
+	for (uint32_t slot = first; !ret && slot < first + slots; slot++) {
+		int inner = inner_open(instance, fd, slot);
+
+		ret = inner == -ENOENT ? 0 : inner;
+		if (inner < 0)
+			continue;
+		ret = one_memory_add(inner, out);
+		close(inner);
+	}
+	return ret;
+}
+
+static int memory_add(const struct instance *instance, int fd, struct instance_status *out)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+	int ret = one_memory_add(fd, out);
+
+	if (!ret && bpf_obj_get_info_by_fd(fd, &info, &size))
+		ret = -errno;
+	/* The rings are their watchers', who alone can open them. */
+	if (!ret && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS && fd != instance->fd.rings)
+		ret = slots_memory_add(instance, fd, info.max_entries, out);
+	return ret;
+}
+
+static int sources_used(const struct instance *instance, uint64_t *out)
+{
+	struct hot_table table;
+	uint64_t live;
+	int ret = map_entries(instance->fd.sources, out);
+
+	if (!ret)
+		ret = hot_open(instance, &table);
+	if (ret)
+		return ret;
+	ret = hot_live(&table, clock_ns(CLOCK_MONOTONIC), &live);
+	*out += live;
+	hot_close(&table);
+	return ret;
+}
+
+static int bans_used(const struct instance *instance, uint64_t *out)
+{
+	int ret, fd = inner_open(instance, instance->fd.bans, 0);
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	ret = map_entries(fd, out);
+	close(fd);
+	return ret;
+}
+
+int instance_status_read(const struct instance *instance, struct instance_status *out)
+{
+	struct instance_status status = {.since_ns = instance->info.since_ns};
+	struct device_program program;
+	int ret = instance_program_find(instance, &program);
+
+	if (ret == -ENOENT) {
+		fail("%s: the program went away while it was looked at", instance->device);
+		return ret;
+	}
+	if (!ret)
+		ret = sources_used(instance, &status.sources_used);
+	if (!ret)
+		ret = bans_used(instance, &status.bans_used);
+#define MEMORY_ADD(name) ret = ret ? ret : memory_add(instance, instance->fd.name, &status);
+	INSTANCE_MAPS(MEMORY_ADD)
+#undef MEMORY_ADD
+	if (ret) {
+		fail("%s: reading its figures failed: %s", instance->device, strerror(-ret));
+		return ret;
+	}
+	status.program_id = program.id;
+	status.mode = program.mode;
+	*out = status;
+	return 0;
+}

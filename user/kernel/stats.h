@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Counters and status of an instance. */
+#ifndef RLCTL_STATS_H
+#define RLCTL_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hot_table.h"
+#include "instance.h"
+#include "policy.h"
+#include "program.h"
+#include "rlctl_abi.h"
+
+struct instance_stats {
+	struct rl_amount reasons[RL_REASON_COUNT]; /* sums over all CPUs */
+	struct policy policy;                      /* rules in force */
+	struct rl_rule_counters *rules;            /* of policy.rules[i] */
+	uint64_t pressure[RL_PRESSURE_COUNT];
+	uint64_t hot_live;  /* slots of the hot table that still owe */
+	uint64_t hot_slots; /* all of them; 0: there is no hot table */
+};
+int instance_stats_read(const struct instance *instance, struct instance_stats *out);
+void instance_stats_clear(struct instance_stats *stats);
+
+/* Only the sums by reason. */
+int instance_reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT]);
+
+struct instance_status {
+	uint32_t program_id;
+	enum rl_mode mode;
+	uint64_t since_ns; /* CLOCK_REALTIME */
+	uint64_t sources_used;
+	uint64_t bans_used; /* kept; those that are over among them until another takes the place */
+	uint64_t memory_bytes; /* of all maps, as the kernel accounts it */
+	uint64_t cpu_bytes;    /* of these for each possible CPU */
+};
+int instance_status_read(const struct instance *instance, struct instance_status *out);
+
+/* Adds up `count` 64-bit numbers of one element over the CPUs. Silent. */
+int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count);
+
+#endif

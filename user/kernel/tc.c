@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* tc programs on devices: attach, detach, replace, and finding ours among those of others. By tcx
+ * where the kernel has it (tcx.c), else by clsact and cls_bpf in direct action, which is
+ * here. A packet that we let through goes on to the programs and filters behind ours.
+ */
+
+#include "tc.h"
+
+#include <errno.h>
+#include <linux/pkt_cls.h>
+#include <linux/pkt_sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "device.h"
+#include "hook_names.h"
+#include "instance.h"
+#include "message.h"
+#include "netlink_tc.h"
+#include "object.h"
+#include "owner.h"
+#include "pins.h"
+#include "program.h"
+#include "qdisc.h"
+#include "report.h"
+#include "rlctl.skel.h"
+#include "tc_filter.h"
+#include "tcx.h"
+#include "unsupported.h"
+
+/* Or the nearest before it that nobody has: before the filters that tc adds; and what stands for
+ * xdp before our own at ingress. */
+#define PRIORITY     10u
+#define PRIORITY_XDP 5u
+
+/* ---- finding ours */
+
+/* Which of the priorities up to PRIORITY have filters. */
+static int priority_note(const struct nlmsghdr *message, void *arg)
+{
+	const struct tcmsg *tc = NLMSG_DATA(message);
+	uint32_t priority = TC_H_MAJ(tc->tcm_info) >> 16;
+
+	if (message->nlmsg_type == RTM_NEWTFILTER && priority <= PRIORITY)
+		*(uint32_t *)arg |= 1u << priority;
+	return 0;
+}
+
+/* Where all are in use the kernel chooses: 0. */
+static uint32_t priority_choose(const struct rl_instance *info)
+{
+	uint32_t used = 0, priority = info->hook == RL_HOOK_XDP ? PRIORITY_XDP : PRIORITY;
+
+	tc_filters_read(info->ifindex, tc_hook(info), priority_note, &used);
+	while (priority && used & 1u << priority)
+		priority--;
+	return priority;
+}
+
+struct search {
+	uint32_t wanted;  /* a map */
+	uint32_t program; /* or, where that is not 0, this very one */
+	bool by_name;     /* or one that is called like ours */
+	struct device_program *out;
+};
+
+/* Is the program of the number in *out ours? As program_uses. */
+static int search_fits(const struct search *search)
+{
+	uint32_t program = search->out->id;
+	int fd, ret;
+
+	if (search->program)
+		return program == search->program;
+	fd = bpf_prog_get_fd_by_id(program);
+	ret = program_uses(fd, search->wanted, &search->out->id);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* As libbpf calls a filter: after its program, with the number behind it. */
+static bool is_named_like_ours(const struct rtattr *options)
+{
+	static const char ours[] = "rlctl_tc:";
+	const struct rtattr *name = tc_attribute_in(options, TCA_BPF_NAME);
+
+	return name && RTA_PAYLOAD(name) >= sizeof(ours) &&
+	       !strncmp(RTA_DATA(name), ours, sizeof(ours) - 1);
+}
+
+/* 1 where it is ours. */
+static int filter_match(const struct nlmsghdr *message, void *arg)
+{
+	const struct rtattr *options = tc_attribute(message, TCA_OPTIONS);
+	const struct rtattr *id = options ? tc_attribute_in(options, TCA_BPF_ID) : NULL;
+	const struct rtattr *kind = tc_attribute(message, TCA_KIND);
+	const struct tcmsg *tc = NLMSG_DATA(message);
+	struct search *search = arg;
+
+	if (message->nlmsg_type != RTM_NEWTFILTER || !id || RTA_PAYLOAD(id) != sizeof(uint32_t) ||
+	    !kind || strncmp(RTA_DATA(kind), "bpf", RTA_PAYLOAD(kind)) != 0)
+		return 0;
+	search->out->priority = TC_H_MAJ(tc->tcm_info) >> 16;
+	search->out->handle = tc->tcm_handle;
+	search->out->id = *(uint32_t *)RTA_DATA(id);
+	return search->by_name ? is_named_like_ours(options) : search_fits(search);
+}
+
+static int filter_search(int ifindex, enum rl_hook hook, struct search *search)
+{
+	int ret = tc_filters_read(ifindex, hook, filter_match, search);
+
+	if (ret > 0)
+		return 0;
+	/* EINVAL: there is no clsact; ENODEV: no device any more. */
+	return ret && ret != -EINVAL && ret != -ENODEV ? ret : -ENOENT;
+}
+
+static int filter_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct device_program *out)
+{
+	struct search search = {.wanted = wanted, .out = out};
+
+	*out = (struct device_program){0};
+	return filter_search(ifindex, hook, &search);
+}
+
+int tc_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
+		    struct device_program *out)
+{
+	int ifindex = device_index(device), ret;
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? -ENOENT : ifindex;
+	ret = tcx_program_find(ifindex, hook, wanted, out);
+	return ret == -ENOENT ? filter_find(ifindex, hook, wanted, out) : ret;
+}
+
+uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t wanted)
+{
+	int ifindex = device_index(device);
+	struct device_program filter;
+
+	if (ifindex < 0)
+		return 0;
+	return tcx_program_count(ifindex, hook, wanted) +
+	       !filter_find(ifindex, hook, wanted, &filter);
+}
+
+/* While one replaces another, and where none could be noted, any that is called like ours may be
+ * it: what lives is not called gone. */
+int tc_program_noted(const char *path, const char *device, enum rl_hook hook, uint32_t program,
+		     struct device_program *out)
+{
+	struct search search = {.program = program, .by_name = !program, .out = out};
+	int ifindex = device_index(device), ret;
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? -ENOENT : ifindex;
+	*out = (struct device_program){0};
+	ret = filter_search(ifindex, hook, &search);
+	return ret == -ENOENT ? tcx_program_noted(path, ifindex, hook, program, out) : ret;
+}
+
+/* ---- attach */
+
+static enum bpf_tc_attach_point point_of(enum rl_hook hook)
+{
+	return hook == RL_HOOK_EGRESS ? BPF_TC_EGRESS : BPF_TC_INGRESS;
+}
+
+/* The kernel's answer has the program's number: nothing more can fail before that is known. */
+static int filter_add(struct rlctl_bpf *skel, const struct rl_instance *info, uint32_t *program)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = info->ifindex,
+		    .attach_point = point_of(tc_hook(info)));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = bpf_program__fd(skel->progs.rlctl_tc),
+		    .priority = priority_choose(info));
+	int ret = bpf_tc_attach(&hook, &opts);
+
+	if (!ret)
+		*program = opts.prog_id;
+	return ret;
+}
+
+static int filter_attach(const char *root, struct rl_instance *info, const char *device,
+			 struct rlctl_bpf *skel, uint32_t *program)
+{
+	int lock = pins_lock(root, true); /* the other hook's clsact is this one's */
+	int ret = lock < 0 ? lock : clsact_make(device, info, bpf_map__fd(skel->maps.instance));
+
+	if (!ret)
+		ret = filter_add(skel, info, program);
+	if (lock >= 0)
+		close(lock);
+	return ret;
+}
+
+/* Packets come to the filters of clsact only if every program of tcx hands them on. */
+static void tcx_miss(const char *device, const struct rl_instance *info)
+{
+	struct tcx_row row;
+
+	if (!tcx_read(info->ifindex, info->hook, &row) && row.count)
+		note("%s: %u tcx programs stand before ours, which had to become a filter of "
+		     "clsact: packets that one of them passes, drops or redirects are not limited; "
+		     "`rlctl doctor %s` names them",
+		     device, row.count, device);
+}
+
+int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
+		      const char *device)
+{
+	struct rlctl_bpf *skel;
+	uint32_t program;
+	int ret = object_load_pinned(path, info, &skel);
+
+	if (ret)
+		return report_refused(device, info, REFUSED_PROGRAM, ret);
+	ret = tcx_program_attach(path, info->ifindex, info->hook,
+				 bpf_program__fd(skel->progs.rlctl_tc), &program);
+	if (ret == -EOPNOTSUPP) {
+		ret = filter_attach(root, info, device, skel, &program);
+		if (!ret)
+			tcx_miss(device, info);
+	}
+	if (!ret)
+		ret = program_note_write(path, info, program);
+	rlctl_bpf__destroy(skel);
+	return ret && ret != -EEXIST ? tc_report(device, ret) : ret;
+}
+
+/* ---- detach */
+
+/* Between the look and the deed somebody may have put another filter in its place; handles are not
+ * used again so soon. */
+static int filter_detach(int ifindex, enum rl_hook hook, uint32_t wanted)
+{
+	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = ifindex, .attach_point = point_of(hook));
+	struct device_program program;
+	int ret = filter_find(ifindex, hook, wanted, &program);
+
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	LIBBPF_OPTS(bpf_tc_opts, opts, .handle = program.handle, .priority = program.priority);
+	ret = bpf_tc_detach(&where, &opts);
+	return ret == -ENODEV || ret == -ENOENT ? 0 : ret;
+}
+
+/* Both ways: there are two where replacing one was interrupted. */
+int tc_program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
+{
+	int ifindex = device_index(device), ret;
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? 0 : ifindex;
+	ret = tcx_program_detach(ifindex, hook, wanted);
+	return ret ? ret : filter_detach(ifindex, hook, wanted);
+}
+
+/* ---- replace */
+
+/* The filter stays, with its handle and its priority, and gets another program. */
+static int filter_replace(int ifindex, enum rl_hook hook, const struct device_program *old,
+			  int program_fd)
+{
+	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = ifindex, .attach_point = point_of(hook));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd, .handle = old->handle,
+		    .priority = old->priority, .flags = BPF_TC_F_REPLACE);
+
+	return bpf_tc_attach(&where, &opts);
+}
+
+/* By tcx also where a filter was before, which leaves when the other is there. */
+static int program_put(const struct instance *instance, int ifindex, uint32_t wanted,
+		       const struct device_program *old, int program_fd)
+{
+	enum rl_hook hook = instance->info.hook;
+	int ret = tcx_program_replace(instance->path, ifindex, hook, program_fd, wanted);
+
+	if (!ret)
+		return filter_detach(ifindex, hook, wanted);
+	if (ret != -EOPNOTSUPP || old->link)
+		return ret;
+	ret = filter_replace(ifindex, hook, old, program_fd);
+	if (!ret)
+		tcx_miss(instance->device, &instance->info);
+	return ret;
+}
+
+int tc_program_replace(const struct instance *instance, uint32_t wanted)
+{
+	int ifindex = device_index(instance->device), ret = ifindex;
+	struct device_program old;
+	struct rlctl_bpf *skel;
+
+	if (ifindex > 0)
+		ret = tc_program_find(instance->device, instance->info.hook, wanted, &old);
+	if (ret)
+		return tc_report(instance->device, ret);
+	ret = object_load_pinned(instance->path, &instance->info, &skel);
+	if (ret)
+		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, ret);
+	ret = program_put(instance, ifindex, wanted, &old, bpf_program__fd(skel->progs.rlctl_tc));
+	rlctl_bpf__destroy(skel);
+	return ret ? tc_report(instance->device, ret) : 0;
+}

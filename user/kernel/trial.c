@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Trials: a folder among the pins that is locked while somebody attends to the trial,
+ * and in it a map that says what was decided. All decisions are made under the writers' lock.
+ */
+
+#include "trial.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "attach.h"
+#include "clock.h"
+#include "group.h"
+#include "instance.h"
+#include "message.h"
+#include "pins.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "trial_record.h"
+
+int instance_trial_keep(const struct instance *instance, enum trial_of *of)
+{
+	struct trial_record record;
+	int ret, fd = trial_record_open(instance->path, true, &record);
+
+	if (fd == -ENOENT)
+		fail("%s: nothing is on trial: there is nothing to confirm", instance->device);
+	else if (fd < 0)
+		fail("%s: confirming failed: %s", instance->device, strerror(-fd));
+	if (fd < 0)
+		return fd;
+	*of = record.of;
+	record.state = TRIAL_KEPT;
+	ret = trial_record_write(fd, &record);
+	close(fd);
+	if (ret)
+		fail("%s: confirming failed: %s", instance->device, strerror(-ret));
+	else
+		trial_clear(instance->path);
+	return ret;
+}
+
+static int folder_make(const char *pins)
+{
+	char path[TRIAL_PATH_MAX];
+	int fd;
+
+	trial_clear(pins); /* what a crash left */
+	trial_folder_path(pins, path);
+	if (mkdir(path, 0700))
+		return -errno;
+	fd = group_take(pins, "trial");
+	if (!fd)
+		fd = pins_folder_open(path);
+	if (fd >= 0 && flock(fd, LOCK_EX)) {
+		int error = errno;
+
+		close(fd);
+		return -error;
+	}
+	return fd;
+}
+
+static int record_make(const char *pins, const struct trial_record *record)
+{
+	char path[TRIAL_PATH_MAX];
+	int ret, fd;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_trial", sizeof(uint32_t), sizeof(*record), 1,
+			    NULL);
+	if (fd < 0)
+		return -errno;
+	trial_record_path(pins, path);
+	ret = trial_record_write(fd, record);
+	if (!ret && bpf_obj_pin(fd, path))
+		ret = -errno;
+	if (!ret)
+		ret = group_take(pins, "trial/state");
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+/* Makes the folder and the record of what `trial` says. Reports. */
+static int trial_begin(struct trial *trial, uint64_t duration_ns)
+{
+	struct trial_record record = {.state = TRIAL_RUNS, .of = trial->of};
+	int ret;
+
+	trial->deadline_ns = record.deadline_ns = clock_ns(CLOCK_BOOTTIME) + duration_ns;
+	ret = trial->folder_fd = folder_make(trial->path);
+	if (ret >= 0)
+		ret = trial->state_fd = record_make(trial->path, &record);
+	if (ret >= 0)
+		return 0;
+	fail("%s: the trial could not begin: %s", trial->device, strerror(-ret));
+	trial_clear(trial->path);
+	if (trial->folder_fd >= 0)
+		close(trial->folder_fd);
+	return ret;
+}
+
+static struct trial trial_at(enum trial_of of, const struct place *place)
+{
+	struct trial trial = {.of = of,
+			      .hook = place->hook,
+			      .ifindex = place->ifindex,
+			      .lock_fd = place->lock_fd,
+			      .folder_fd = -1,
+			      .state_fd = -1};
+
+	snprintf(trial.device, sizeof(trial.device), "%s", place->device);
+	snprintf(trial.path, sizeof(trial.path), "%s", place->path);
+	return trial;
+}
+
+int policy_trial_begin(struct instance *instance, uint64_t duration_ns, struct trial *out)
+{
+	const struct place place = {.path = instance->path,
+				    .device = instance->device,
+				    .hook = instance->info.hook,
+				    .ifindex = instance->info.ifindex,
+				    .lock_fd = &instance->lock_fd};
+	struct trial trial = trial_at(TRIAL_OF_POLICY, &place);
+	int ret = trial_refuse(instance);
+
+	if (!ret)
+		ret = instance_policy_read(instance, &trial.before);
+	if (!ret)
+		ret = trial_begin(&trial, duration_ns);
+	if (ret) {
+		policy_clear(&trial.before);
+		return ret;
+	}
+	instance->on_trial = true;
+	trial.instance = instance;
+	*out = trial;
+	return 0;
+}
+
+int limiter_trial_begin(const struct place *place, uint64_t duration_ns, struct trial *out)
+{
+	struct trial trial = trial_at(TRIAL_OF_LIMITER, place);
+	int ret = trial_begin(&trial, duration_ns);
+
+	if (!ret)
+		*out = trial;
+	return ret;
+}
+
+void trial_unlock(struct trial *trial)
+{
+	if (*trial->lock_fd >= 0)
+		close(*trial->lock_fd);
+	*trial->lock_fd = -1;
+}
+
+static bool is_still_there(const struct trial *trial)
+{
+	struct stat opened, named;
+	char path[TRIAL_PATH_MAX];
+
+	trial_folder_path(trial->path, path);
+	return !fstat(trial->folder_fd, &opened) && !lstat(path, &named) &&
+	       opened.st_ino == named.st_ino;
+}
+
+enum trial_state trial_look(const struct trial *trial)
+{
+	bool there = is_still_there(trial); /* first: what decides writes before it removes */
+	struct trial_record record;
+
+	if (trial_record_read(trial->state_fd, &record))
+		return TRIAL_RUNS; /* for all that is known */
+	return record.state == TRIAL_RUNS && !there ? TRIAL_GONE : (enum trial_state)record.state;
+}
+
+/* The device may have got another name meanwhile: its pins follow when the trial is over. */
+static const char *device_now(const struct trial *trial, char name[IF_NAMESIZE])
+{
+	return if_indextoname(trial->ifindex, name) ? name : trial->device;
+}
+
+static int trial_undo(const struct trial *trial)
+{
+	char name[IF_NAMESIZE];
+
+	if (trial->of == TRIAL_OF_POLICY)
+		return instance_policy_restore(trial->instance, &trial->before);
+	return place_program_detach(trial->path, device_now(trial, name), trial->hook);
+}
+
+/* What was decided is known to all by now. */
+static void trial_leave(const struct trial *trial, enum trial_state decided)
+{
+	char name[IF_NAMESIZE];
+
+	if (trial->of == TRIAL_OF_LIMITER && decided == TRIAL_UNDONE)
+		place_vacate(trial->path, device_now(trial, name), trial->hook);
+	else
+		trial_clear(trial->path);
+}
+
+int trial_end(struct trial *trial, bool keep)
+{
+	struct trial_record record = {.deadline_ns = trial->deadline_ns, .of = trial->of};
+	int lock, ret = trial_look(trial);
+
+	if (ret != TRIAL_RUNS)
+		return ret;
+	lock = pins_lock(trial->path, false);
+	ret = trial_look(trial);
+	if (lock < 0 && ret == TRIAL_RUNS)
+		ret = lock;
+	if (ret != TRIAL_RUNS)
+		goto out;
+	if (!keep)
+		ret = trial_undo(trial);
+	if (ret < 0)
+		goto out;
+	ret = record.state = keep ? TRIAL_KEPT : TRIAL_UNDONE;
+	trial_record_write(trial->state_fd, &record);
+	trial_leave(trial, ret);
+out:
+	if (lock >= 0)
+		close(lock);
+	return ret;
+}
+
+void trial_close(struct trial *trial)
+{
+	policy_clear(&trial->before);
+	close(trial->state_fd);
+	close(trial->folder_fd);
+}

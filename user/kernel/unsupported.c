@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+#include "unsupported.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define INGRESS "--hook ingress does without it"
+#define OTHER   "--hook xdp does without it"
+#define UNPACED "--hook ingress and --hook xdp do without it"
+#define TABLE   "--table hot does without it"
+
+/* X(kind, name as libbpf spells it, since, what to use instead of a newer kernel) */
+#define FEATURES(X)                                      \
+	X("map type", "array", "3.19", NULL)             \
+	X("map type", "hash", "3.19", NULL)              \
+	X("map type", "percpu_array", "4.6", NULL)       \
+	X("map type", "lru_hash", "4.10", NULL)          \
+	X("map type", "lru_percpu_hash", "4.10", TABLE)  \
+	X("map type", "lpm_trie", "4.11", NULL)          \
+	X("map type", "array_of_maps", "4.12", NULL)     \
+	X("map type", "ringbuf", "5.8", NULL)            \
+	X("program type", "xdp", "4.8", INGRESS)         \
+	X("program type", "sched_cls", "4.1", OTHER)     \
+	X("program type", "syscall", "5.14", NULL)       \
+	X("helper", "map_lookup_elem", "3.19", NULL)     \
+	X("helper", "map_update_elem", "3.19", NULL)     \
+	X("helper", "map_delete_elem", "3.19", NULL)     \
+	X("helper", "ktime_get_ns", "4.1", NULL)         \
+	X("helper", "get_prandom_u32", "4.1", NULL)      \
+	X("helper", "skb_load_bytes", "4.5", OTHER)      \
+	X("helper", "skb_pull_data", "4.9", OTHER)       \
+	X("helper", "jiffies64", "5.6", NULL)            \
+	X("helper", "ringbuf_output", "5.8", NULL)       \
+	X("helper", "ringbuf_reserve", "5.8", NULL)      \
+	X("helper", "ringbuf_submit", "5.8", NULL)       \
+	X("helper", "xdp_get_buff_len", "5.18", INGRESS) \
+	X("helper", "xdp_load_bytes", "5.18", INGRESS)   \
+	X("helper", "skb_set_tstamp", "5.18", UNPACED)
+
+static const struct feature {
+	struct lack lack;
+	const char *since, *instead;
+} features[] = {
+#define FEATURE_ROW(kind, name, since, instead) {{kind, name}, since, instead},
+	FEATURES(FEATURE_ROW)
+#undef FEATURE_ROW
+};
+
+static const struct feature *feature_find(const struct lack *lack)
+{
+	for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
+		if (!strcmp(features[i].lack.kind, lack->kind) &&
+		    !strcmp(features[i].lack.name, lack->name))
+			return &features[i];
+	return NULL;
+}
+
+const char *lack_since(const struct lack *lack)
+{
+	const struct feature *feature = feature_find(lack);
+
+	return feature ? feature->since : NULL;
+}
+
+bool release_is_before(const char *release, const char *version)
+{
+	unsigned int major = 0, minor = 0, wanted_major = 0, wanted_minor = 0;
+
+	sscanf(release, "%u.%u", &major, &minor);
+	sscanf(version, "%u.%u", &wanted_major, &wanted_minor);
+	return major < wanted_major || (major == wanted_major && minor < wanted_minor);
+}
+
+/* ---- the line, piece by piece */
+
+struct line {
+	char *text;
+	size_t used;
+};
+
+static void line_add(struct line *line, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void line_add(struct line *line, const char *format, ...)
+{
+	size_t left = REFUSAL_MAX - line->used;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(line->text + line->used, left, format, args);
+	va_end(args);
+	if (len > 0)
+		line->used += (size_t)len < left ? (size_t)len : left - 1;
+}
+
+static void lack_add(struct line *line, const struct refusal *refusal, const struct lack *lack)
+{
+	const char *since = lack_since(lack);
+
+	line_add(line, "no %s %s", lack->kind, lack->name);
+	if (since && release_is_before(refusal->release, since))
+		line_add(line, " (since Linux %s)", since);
+	else if (since)
+		line_add(line, " (since Linux %s, but this one is built without)", since);
+}
+
+/* Where another hook or table does without all that is missing, that is named. */
+static const char *instead_of(const struct refusal *refusal)
+{
+	const char *instead = NULL;
+
+	for (size_t i = 0; i < refusal->count; i++) {
+		const struct feature *feature = feature_find(&refusal->lacks[i]);
+
+		if (!feature || !feature->instead || (i && instead != feature->instead))
+			return NULL;
+		instead = feature->instead;
+	}
+	return instead;
+}
+
+static void lacks_add(struct line *line, const struct refusal *refusal)
+{
+	const char *instead = instead_of(refusal);
+
+	line_add(line, "Linux %s has ", refusal->release);
+	for (size_t i = 0; i < refusal->count; i++) {
+		line_add(line, "%s", i ? ", " : "");
+		lack_add(line, refusal, &refusal->lacks[i]);
+	}
+	line_add(line, ": %s%suse Linux " KERNEL_OLDEST " or later, as distributions build it",
+		 instead ? instead : "", instead ? ", or " : "");
+}
+
+static void program_add(struct line *line, const struct refusal *refusal)
+{
+	if (refusal->error == -E2BIG || refusal->error == -ENOSPC)
+		line_add(line, "the verifier of Linux %s gave the program up as too long",
+			 refusal->release);
+	else
+		line_add(line, "the verifier of Linux %s refused the program (%s)",
+			 refusal->release, strerror(-refusal->error));
+	if (release_is_before(refusal->release, KERNEL_OLDEST))
+		line_add(line, ": use Linux " KERNEL_OLDEST " or later");
+	else if (refusal->hook == RL_HOOK_XDP)
+		line_add(line, ": --hook ingress may do; please report it with what -v shows");
+	else
+		line_add(line, ": please report it with what -v shows");
+}
+
+static void maps_add(struct line *line, const struct refusal *refusal)
+{
+	line_add(line, "its maps could not be made: %s", strerror(-refusal->error));
+	if (refusal->error == -ENOMEM || refusal->error == -E2BIG)
+		line_add(line, ": smaller --sources or --prefixes need less memory");
+	else
+		line_add(line, " (-v shows what the kernel said)");
+}
+
+/* With EACCES the verifier refuses programs as well. */
+static bool is_forbidden(const struct refusal *refusal)
+{
+	return refusal->error == -EPERM ||
+	       (refusal->error == -EACCES && refusal->what == REFUSED_MAPS);
+}
+
+static void forbidden_add(struct line *line, const struct refusal *refusal)
+{
+	line_add(line, "the kernel allows no BPF here (%s): rlctl needs root",
+		 strerror(-refusal->error));
+	if (release_is_before(refusal->release, "5.11"))
+		line_add(line, ", and before Linux 5.11 `ulimit -l unlimited`");
+}
+
+void refusal_words(const struct refusal *refusal, char out[REFUSAL_MAX])
+{
+	struct line line = {.text = out};
+
+	*out = '\0';
+	if (is_forbidden(refusal))
+		forbidden_add(&line, refusal);
+	else if (refusal->error == -ENOSYS)
+		line_add(&line,
+			 "Linux %s is built without BPF (CONFIG_BPF_SYSCALL): use one that has it, "
+			 "as distributions build it",
+			 refusal->release);
+	else if (refusal->count)
+		lacks_add(&line, refusal);
+	else if (refusal->what == REFUSED_PROGRAM)
+		program_add(&line, refusal);
+	else
+		maps_add(&line, refusal);
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Places on the board of those who watch. The board is mapped, so that a place is taken by one
+ * compare-and-swap, whichever processes want it, and renewed by another.
+ */
+
+#include "watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "clock.h"
+#include "cpus.h"
+#include "find.h"
+#include "instance.h"
+#include "message.h"
+#include "names.h"
+#include "program.h"
+#include "stats.h"
+#include "units.h"
+
+#define LEASE_NS       (3 * NS_PER_SECOND)
+#define RENEW_NS       NS_PER_SECOND
+#define RING_LEAST     (64u << 10)
+#define RING_MOST      (16u << 20)
+#define WINDOWS_BEHIND 20  /* a window is a tenth of a second: how many a ring may hold */
+#define RATE_TENTH     100 /* from this rate on a window is a tenth of a second, below a second */
+
+struct watch {
+	const struct instance *instance;
+	struct rl_board *board;
+	struct rl_watcher *place;
+	struct ring_buffer *ring;
+	uint64_t until_ns; /* as this process last wrote it */
+	int64_t realtime_offset_ns;
+	int (*sample)(void *arg, const struct rl_sample *sample);
+	void *arg;
+	bool enough; /* the caller wants no more of this poll */
+};
+
+static uint64_t now_of(const struct instance *instance)
+{
+	return instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
+}
+
+static uint32_t place_index(const struct watch *watch)
+{
+	return watch->place - watch->board->watcher;
+}
+
+static void offset_measure(struct watch *watch)
+{
+	if (!watch->instance->clock_injected)
+		watch->realtime_offset_ns =
+			(int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
+}
+
+uint64_t watch_realtime(const struct watch *watch, uint64_t monotonic_ns)
+{
+	return monotonic_ns + (uint64_t)watch->realtime_offset_ns;
+}
+
+/* ---- taking a place */
+
+/* As the board is shared with other processes and with packets. */
+static bool until_swap(struct rl_watcher *place, uint64_t from, uint64_t to)
+{
+	return __sync_bool_compare_and_swap(&place->until_ns, from, to);
+}
+
+static int place_take(struct watch *watch)
+{
+	uint64_t now_ns = now_of(watch->instance);
+
+	for (int i = 0; i < RL_WATCHERS; i++) {
+		struct rl_watcher *place = &watch->board->watcher[i];
+		uint64_t until_ns = __atomic_load_n(&place->until_ns, __ATOMIC_ACQUIRE);
+
+		if (until_ns > now_ns || !until_swap(place, until_ns, now_ns + LEASE_NS))
+			continue;
+		watch->until_ns = now_ns + LEASE_NS;
+		watch->place = place;
+		__atomic_store_n(&place->reasons, 0, __ATOMIC_RELEASE); /* whatever was left */
+		return 0;
+	}
+	fail("%s: %d others watch already (monitor, top): end one of them", watch->instance->device,
+	     RL_WATCHERS);
+	return -EBUSY;
+}
+
+static uint32_t ring_bytes(uint32_t rate)
+{
+	uint64_t wanted = (uint64_t)rate * sizeof(struct rl_sample) * WINDOWS_BEHIND / 10;
+	uint32_t bytes = RING_LEAST;
+
+	while (bytes < wanted && bytes < RING_MOST)
+		bytes *= 2;
+	return bytes;
+}
+
+static int on_sample(void *arg, void *data, size_t size)
+{
+	struct watch *watch = arg;
+
+	if (size >= sizeof(struct rl_sample) && !watch->enough && watch->sample)
+		watch->enough = watch->sample(watch->arg, data);
+	return watch->enough ? -ECANCELED : 0;
+}
+
+/* A ring of its own in the place. Changing the slot waits for every packet that might still look
+ * at what was there before. */
+static int ring_make(struct watch *watch, uint32_t rate)
+{
+	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rlctl_ring", 0, 0, ring_bytes(rate), NULL);
+	uint32_t index = place_index(watch);
+	int ret = fd < 0 ? -errno : 0;
+
+	if (!ret && bpf_map_update_elem(watch->instance->fd.rings, &index, &fd, BPF_ANY))
+		ret = -errno;
+	if (!ret) {
+		watch->ring = ring_buffer__new(fd, on_sample, watch, NULL);
+		ret = watch->ring ? 0 : -errno;
+	}
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static int counts_reset(struct watch *watch)
+{
+	int cpus = cpus_possible();
+	void *zeros = cpus > 0 ? calloc(cpus, sizeof(struct rl_watch_count)) : NULL;
+	int ret = cpus < 0 ? cpus : zeros ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !ret && i < 2; i++) {
+		uint32_t stream = 2 * place_index(watch) + i;
+
+		if (bpf_map_update_elem(watch->instance->fd.watch_counts, &stream, zeros, BPF_ANY))
+			ret = -errno;
+	}
+	free(zeros);
+	return ret;
+}
+
+static struct rl_stream stream_of(uint32_t rate)
+{
+	uint32_t parts = rate >= RATE_TENTH ? 10 : 1;
+	uint32_t budget = rate < parts ? 1 : rate / parts;
+
+	return (struct rl_stream){
+		.window_ns = NS_PER_SECOND / parts,
+		.budget = budget,
+		.target = budget - budget / 4,
+		.mean = 1,
+	};
+}
+
+/* Bits of the reasons that drop, or that pass. */
+static uint32_t reasons_of(bool passes)
+{
+	uint32_t bits = 0;
+
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		bits |= (uint32_t)(reason_rows[i].passes == passes) << i;
+	return bits;
+}
+
+static void prefix_put(struct rl_watcher *place, const struct watch_options *options)
+{
+	static const uint8_t ones[16] = {255, 255, 255, 255, 255, 255, 255, 255,
+					 255, 255, 255, 255, 255, 255, 255, 255};
+	bool ipv4 = prefix_is_ipv4(options->addr, options->len);
+
+	place->family = 0;
+	if (!options->has_prefix)
+		return;
+	memcpy(place->addr, options->addr, sizeof(place->addr));
+	prefix_mask((uint8_t *)place->mask, ones, options->len);
+	place->family = ipv4 ? 4 : 6;
+}
+
+/* What the packets read; `reasons` last, which lets them. */
+static void place_fill(struct watch *watch, const struct watch_options *options)
+{
+	bool both = options->reasons & reasons_of(true) && options->reasons & reasons_of(false);
+	uint32_t passed = both ? options->rate / 2 : options->rate;
+
+	prefix_put(watch->place, options);
+	watch->place->slot = options->slot;
+	watch->place->stream[0] = stream_of(both ? options->rate - passed : options->rate);
+	watch->place->stream[1] = stream_of(passed);
+	__atomic_store_n(&watch->place->reasons, options->reasons, __ATOMIC_RELEASE);
+	__atomic_store_n(&watch->board->on, 1, __ATOMIC_RELEASE);
+}
+
+static int board_map(struct watch *watch)
+{
+	void *board = mmap(NULL, sizeof(*watch->board), PROT_READ | PROT_WRITE, MAP_SHARED,
+			   watch->instance->fd.data_watch, 0);
+
+	if (board == MAP_FAILED)
+		return -errno;
+	watch->board = board;
+	return 0;
+}
+
+int watch_open(const struct instance *instance, const struct watch_options *options,
+	       struct watch **out)
+{
+	struct watch *watch = calloc(1, sizeof(*watch));
+	int ret;
+
+	if (!watch) {
+		fail("out of memory");
+		return -ENOMEM;
+	}
+	watch->instance = instance;
+	ret = board_map(watch);
+	if (!ret) {
+		ret = place_take(watch);
+		if (ret) {
+			watch_close(watch);
+			return ret;
+		}
+		ret = ring_make(watch, options->rate);
+	}
+	if (!ret)
+		ret = counts_reset(watch);
+	if (ret) {
+		fail("%s: watching failed: %s", instance->device, strerror(-ret));
+		watch_close(watch);
+		return ret;
+	}
+	offset_measure(watch);
+	place_fill(watch, options);
+	*out = watch;
+	return 0;
+}
+
+/* The place is given back last: whoever takes it next finds it empty. A place that was lost is
+ * somebody else's. */
+static void place_leave(struct watch *watch)
+{
+	uint32_t index = place_index(watch);
+
+	if (__atomic_load_n(&watch->place->until_ns, __ATOMIC_ACQUIRE) != watch->until_ns)
+		return;
+	__atomic_store_n(&watch->place->reasons, 0, __ATOMIC_RELEASE);
+	bpf_map_delete_elem(watch->instance->fd.rings, &index);
+	until_swap(watch->place, watch->until_ns, 0);
+}
+
+void watch_close(struct watch *watch)
+{
+	if (!watch)
+		return;
+	if (watch->place)
+		place_leave(watch);
+	ring_buffer__free(watch->ring);
+	if (watch->board)
+		munmap(watch->board, sizeof(*watch->board));
+	free(watch);
+}
+
+/* ---- while it watches */
+
+int watch_fd(const struct watch *watch)
+{
+	return ring_buffer__epoll_fd(watch->ring);
+}
+
+/* Every second; who was held up for longer than the lease has seen nothing meanwhile, and may have
+ * lost the place. */
+static int place_renew(struct watch *watch)
+{
+	const struct instance *instance = watch->instance;
+	uint64_t now_ns = now_of(instance), next_ns = now_ns + LEASE_NS;
+	struct device_program program;
+
+	if (watch->until_ns - LEASE_NS + RENEW_NS > now_ns)
+		return 0;
+	if (!instance->clock_injected && instance_program_find(instance, &program) == -ENOENT) {
+		note("%s: no longer attached", instance->device);
+		return -ENODEV;
+	}
+	if (!until_swap(watch->place, watch->until_ns, next_ns)) {
+		fail("%s: this process was held up for so long that another one watches in its "
+		     "place: start it again",
+		     instance->device);
+		return -ESTALE;
+	}
+	if (now_ns > watch->until_ns)
+		note("%s: held up for %u s, of which there are no samples", instance->device,
+		     (unsigned int)((now_ns - watch->until_ns) / NS_PER_SECOND + 1));
+	watch->until_ns = next_ns;
+	__atomic_store_n(&watch->board->on, 1, __ATOMIC_RELEASE);
+	offset_measure(watch);
+	return 0;
+}
+
+int watch_poll(struct watch *watch, int (*sample)(void *arg, const struct rl_sample *sample),
+	       void *arg)
+{
+	int ret;
+
+	watch->sample = sample;
+	watch->arg = arg;
+	watch->enough = false;
+	ret = ring_buffer__consume(watch->ring);
+	if (ret < 0 && ret != -ECANCELED) {
+		fail("%s: reading the ring failed: %s", watch->instance->device, strerror(-ret));
+		return ret;
+	}
+	return place_renew(watch);
+}
+
+int watch_figures(const struct watch *watch, struct watch_figures *out)
+{
+	struct watch_figures figures = {0};
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct rl_watch_count sum;
+		int ret = percpu_sum(watch->instance->fd.watch_counts, 2 * place_index(watch) + i,
+				     (uint64_t *)&sum, sizeof(sum) / 8);
+
+		if (ret) {
+			fail("%s: reading the counters failed: %s", watch->instance->device,
+			     strerror(-ret));
+			return ret;
+		}
+		figures.packets[i] = sum.packets;
+		figures.lost += sum.lost;
+	}
+	*out = figures;
+	return 0;
+}

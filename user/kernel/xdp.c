@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* XDP programs on devices, through libxdp: attach, detach, and finding ours among others. */
+
+#include "xdp.h"
+
+#include <errno.h>
+#include <linux/if_link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
+
+#include "device.h"
+#include "instance.h"
+#include "message.h"
+#include "mode.h"
+#include "object.h"
+#include "owner.h"
+#include "program.h"
+#include "remains.h"
+#include "report.h"
+#include "rlctl.skel.h"
+#include "unsupported.h"
+
+#define DISPATCHER     "xdp_dispatcher" /* as libxdp calls it */
+#define RUN_PRIORITY   10 /* before other XDP programs: they get what we let through */
+#define DISPATCHED_MAX 16 /* libxdp's dispatcher takes 10 */
+
+/* ---- whose program is on the device */
+
+/* A program that is alone on the device, which needs no libxdp: its look at one such (1.3.1) leaves
+ * a descriptor open each time. As program_uses. */
+static int lone_program_find(int ifindex, uint32_t wanted, struct device_program *out)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	int fd, ret = bpf_xdp_query(ifindex, 0, &query);
+
+	if (ret || !query.prog_id)
+		return ret == -ENODEV ? 0 : ret;
+	fd = bpf_prog_get_fd_by_id(query.prog_id);
+	ret = program_uses(fd, wanted, &out->id);
+	out->mode = query.attach_mode == XDP_ATTACHED_DRV ? RL_MODE_NATIVE : RL_MODE_GENERIC;
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* Or could it not be asked for? */
+static bool has_dispatcher(int ifindex)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+	int fd, ret = bpf_xdp_query(ifindex, 0, &query);
+
+	if (ret || !query.prog_id)
+		return ret && ret != -ENODEV;
+	fd = bpf_prog_get_fd_by_id(query.prog_id);
+	if (fd < 0)
+		return fd != -ENOENT;
+	ret = bpf_obj_get_info_by_fd(fd, &info, &size);
+	close(fd);
+	return ret || !strcmp(info.name, DISPATCHER);
+}
+
+/* libxdp's dispatcher: -ENOENT when there is none. What libxdp fails to learn of one it takes for
+ * absent, or for a program like any other. */
+static int multiprog_open(int ifindex, struct xdp_multiprog **out)
+{
+	struct xdp_multiprog *mp = xdp_multiprog__get_from_ifindex(ifindex);
+	int ret = libxdp_get_error(mp);
+
+	if (!ret && !xdp_multiprog__is_legacy(mp)) {
+		*out = mp;
+		return 0;
+	}
+	if (!ret)
+		xdp_multiprog__close(mp);
+	if (ret && ret != -ENOENT)
+		return ret;
+	return has_dispatcher(ifindex) ? -EAGAIN : -ENOENT;
+}
+
+/* Ours, and that of the id unless it is 0: then it becomes the program's. As program_uses. */
+static int is_ours(const struct xdp_program *program, uint32_t wanted, uint32_t *id)
+{
+	uint32_t found;
+	int ret = program_uses(xdp_program__fd(program), wanted, &found);
+
+	if (ret <= 0 || (*id && *id != found))
+		return ret < 0 ? ret : 0;
+	*id = found;
+	return 1;
+}
+
+/* Ours among those behind the dispatcher; -ENOENT when none is. */
+static int multiprog_find(struct xdp_multiprog *mp, uint32_t wanted, uint32_t *id,
+			  struct xdp_program **out)
+{
+	struct xdp_program *program = NULL;
+
+	while ((program = xdp_multiprog__next_prog(program, mp))) {
+		int ret = is_ours(program, wanted, id);
+
+		*out = program;
+		if (ret)
+			return ret < 0 ? ret : 0;
+	}
+	return -ENOENT;
+}
+
+int xdp_program_find(const char *device, uint32_t wanted, struct device_program *out)
+{
+	int ifindex = device_index(device), ret;
+	struct xdp_program *program;
+	struct xdp_multiprog *mp;
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? -ENOENT : ifindex;
+	ret = lone_program_find(ifindex, wanted, out);
+	if (ret)
+		return ret < 0 ? ret : 0;
+	ret = multiprog_open(ifindex, &mp);
+	if (ret)
+		return ret;
+	out->id = 0; /* any */
+	ret = multiprog_find(mp, wanted, &out->id, &program);
+	out->mode = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE ? RL_MODE_NATIVE
+								      : RL_MODE_GENERIC;
+	xdp_multiprog__close(mp);
+	return ret;
+}
+
+/* ---- attach */
+
+/* Does the kernel take the program at all? Asked where attaching failed, to tell why. */
+static int program_try(const char *path, const struct rl_instance *info)
+{
+	struct rlctl_bpf *skel;
+	int ret = object_load_pinned(path, info, &skel);
+
+	if (!ret)
+		rlctl_bpf__destroy(skel);
+	return ret;
+}
+
+static int xdp_attach_mode(const char *path, const struct rl_instance *info, int ifindex,
+			   enum xdp_attach_mode mode)
+{
+	struct rlctl_bpf *skel = object_open(info);
+	struct xdp_program *program;
+	int ret;
+
+	if (!skel)
+		return -errno;
+	ret = object_pin_paths(skel, path);
+	if (ret) {
+		rlctl_bpf__destroy(skel);
+		return ret;
+	}
+	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = skel->obj, .prog_name = "rlctl_xdp");
+	program = xdp_program__create(&opts);
+	ret = libxdp_get_error(program);
+	if (!ret) {
+		xdp_program__set_run_prio(program, RUN_PRIORITY);
+		ret = xdp_program__attach(program, ifindex, mode, 0);
+		if (!ret)
+			program_note_write(path, info, program_id(xdp_program__fd(program)));
+		xdp_program__close(program);
+	}
+	rlctl_bpf__destroy(skel);
+	return ret;
+}
+
+/* Would tc's program come in where this one did not? */
+static bool may_fall_back(int error)
+{
+	return error != -EBUSY && error != -EEXIST && error != -EPERM && error != -EACCES &&
+	       error != -ENODEV;
+}
+
+int xdp_program_attach(const char *path, const struct rl_instance *info, const char *device,
+		       enum attach_mode mode)
+{
+	bool generic = info->mode == RL_MODE_GENERIC;
+	int ret = xdp_attach_mode(path, info, info->ifindex,
+				  generic ? XDP_MODE_SKB : XDP_MODE_NATIVE);
+	int refused = ret ? program_try(path, info) : 0;
+
+	if (refused)
+		return report_refused(device, info, REFUSED_PROGRAM, refused);
+	if (!ret && generic)
+		note("%s: generic mode takes packets that come merged (by GRO below a bridge or a "
+		     "VLAN, by the offloads of a veth's or a virtual device's other side) for one: "
+		     "a limit in packets lets 64 times as much pass; --mode auto counts each",
+		     device);
+	if (ret && mode == ATTACH_AUTO && may_fall_back(ret)) {
+		note("%s: native XDP is not possible (%s): falls back to mode tc, whose program "
+		     "at ingress sees a packet only after the kernel has allocated it",
+		     device, native_remedy(ret));
+		return ATTACH_FALLS_BACK;
+	}
+	return ret ? xdp_report(device, ret) : 0;
+}
+
+/* ---- detach */
+
+static uint32_t flags_of(const struct device_program *program)
+{
+	return program->mode == RL_MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE;
+}
+
+/* Without a dispatcher the program is taken off only if it is still the one we looked at. */
+static int lone_program_detach(int ifindex, const struct device_program *program)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+	int ret, fd = bpf_prog_get_fd_by_id(program->id);
+
+	if (fd < 0)
+		return fd;
+	opts.old_prog_fd = fd;
+	ret = bpf_xdp_detach(ifindex, flags_of(program), &opts);
+	close(fd);
+	return ret;
+}
+
+/* One of ours, that of the id unless it is 0; 1 when there is none. */
+static int one_dispatched_detach(int ifindex, uint32_t wanted, uint32_t id)
+{
+	struct xdp_program *program;
+	struct xdp_multiprog *mp;
+	int ret = multiprog_open(ifindex, &mp);
+
+	if (ret)
+		return ret == -ENOENT ? 1 : ret;
+	ret = multiprog_find(mp, wanted, &id, &program);
+	if (!ret)
+		ret = xdp_program__detach(program, ifindex, xdp_multiprog__attach_mode(mp), 0);
+	else if (ret == -ENOENT)
+		ret = 1;
+	xdp_multiprog__close(mp);
+	return ret;
+}
+
+/* The same, behind a dispatcher or alone. */
+static int one_detach(const char *device, uint32_t wanted, uint32_t id)
+{
+	int ifindex = device_index(device), ret;
+	struct device_program program = {0};
+
+	if (ifindex < 0)
+		return ifindex == -ENODEV ? 1 : ifindex;
+	ret = lone_program_find(ifindex, wanted, &program);
+	if (!ret)
+		return one_dispatched_detach(ifindex, wanted, id);
+	if (ret < 0)
+		return ret;
+	return id && id != program.id ? 1 : lone_program_detach(ifindex, &program);
+}
+
+/* All of ours: there are two where replacing one was interrupted. */
+int xdp_program_detach(const char *device, uint32_t wanted)
+{
+	int ret = 0;
+
+	for (int i = 0; !ret && i < DISPATCHED_MAX; i++)
+		ret = one_detach(device, wanted, 0);
+	return ret > 0 ? 0 : ret;
+}
+
+/* ---- replace */
+
+/* Alone on the device: the kernel puts one in the place of the other, if it is still that one. */
+static int lone_replace(const struct instance *instance, int ifindex,
+			const struct device_program *old)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = bpf_prog_get_fd_by_id(old->id));
+	struct rlctl_bpf *skel;
+	int ret;
+
+	if (opts.old_prog_fd < 0)
+		return xdp_report(instance->device, -errno);
+	ret = object_load_pinned(instance->path, &instance->info, &skel);
+	if (ret) {
+		close(opts.old_prog_fd);
+		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, ret);
+	}
+	ret = bpf_xdp_attach(ifindex, bpf_program__fd(skel->progs.rlctl_xdp),
+			     flags_of(old) | XDP_FLAGS_REPLACE, &opts);
+	rlctl_bpf__destroy(skel);
+	close(opts.old_prog_fd);
+	return ret ? xdp_report(instance->device, ret) : 0;
+}
+
+struct dispatched {
+	enum xdp_attach_mode mode;
+	uint32_t ids[DISPATCHED_MAX]; /* ours */
+	int count;
+};
+
+static int dispatched_read(const char *device, uint32_t wanted, struct dispatched *out)
+{
+	struct xdp_program *program = NULL;
+	struct xdp_multiprog *mp;
+	int ifindex = device_index(device);
+	int ret = ifindex < 0 ? ifindex : multiprog_open(ifindex, &mp);
+
+	if (ret)
+		return ret;
+	*out = (struct dispatched){.mode = xdp_multiprog__attach_mode(mp)};
+	while (out->count < DISPATCHED_MAX && (program = xdp_multiprog__next_prog(program, mp))) {
+		uint32_t id = 0;
+
+		if (is_ours(program, wanted, &id) > 0)
+			out->ids[out->count++] = id;
+	}
+	xdp_multiprog__close(mp);
+	return 0;
+}
+
+static int dispatched_add(const struct instance *instance, int ifindex, enum xdp_attach_mode mode)
+{
+	int ret = xdp_attach_mode(instance->path, &instance->info, ifindex, mode);
+	int refused = ret ? program_try(instance->path, &instance->info) : 0;
+
+	if (refused)
+		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, refused);
+	return ret ? xdp_report(instance->device, ret) : 0;
+}
+
+/* Behind the dispatcher: the new one comes beside the old one, which then leaves. Meanwhile a
+ * packet that both let through is charged twice. */
+static int dispatched_replace(const struct instance *instance, int ifindex, uint32_t wanted)
+{
+	const char *device = instance->device;
+	struct dispatched old;
+	int ret = dispatched_read(device, wanted, &old);
+
+	if (ret)
+		return xdp_report(device, ret);
+	if (!old.count) /* somebody was faster */
+		return report_closed(device, RL_HOOK_XDP, -ESTALE);
+	ret = dispatched_add(instance, ifindex, old.mode);
+	if (ret)
+		return ret;
+	for (int i = 0; ret >= 0 && i < old.count; i++)
+		ret = one_detach(device, wanted, old.ids[i]);
+	xdp_remains_clear(instance->path);
+	if (ret >= 0) /* 1: somebody else took it off */
+		return 0;
+	fail("%s: the program before could not be taken off: %s: it runs beside the new one, and a "
+	     "packet is charged twice: `rlctl attach %s --replace` again",
+	     device, strerror(-ret), device);
+	return ret;
+}
+
+int xdp_program_replace(const struct instance *instance, uint32_t wanted)
+{
+	int ifindex = device_index(instance->device), ret = ifindex;
+	struct device_program old = {0};
+
+	if (ifindex > 0)
+		ret = lone_program_find(ifindex, wanted, &old);
+	if (ret < 0)
+		return xdp_report(instance->device, ret);
+	if (ret)
+		return lone_replace(instance, ifindex, &old);
+	return dispatched_replace(instance, ifindex, wanted);
+}

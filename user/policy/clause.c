@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What may follow a rate (sizes, key, consequence) or any action (`for`), in any order, each once.
+ */
+#include <string.h>
+
+#include "names.h"
+#include "parser.h"
+#include "policy.h"
+#include "units.h"
+
+static int clause_burst(struct parser *p)
+{
+	struct quantity q;
+	int rc = amount_take(p, &q);
+
+	return rc ? rc : size_set(p, &q);
+}
+
+static int clause_queue(struct parser *p)
+{
+	struct quantity q;
+	int rc = amount_or_duration_take(p, &q);
+
+	return rc ? rc : size_set(p, &q);
+}
+
+static int clause_slots(struct parser *p)
+{
+	uint64_t slots;
+	int rc = number_take(p, 2, 16, &slots);
+
+	if (!rc)
+		p->rule->limit.slots = slots;
+	return rc;
+}
+
+static int clause_ramp(struct parser *p)
+{
+	return duration_take(p, &p->rule->limit.ramp_ns);
+}
+
+static int clause_cold(struct parser *p)
+{
+	uint64_t cold;
+	int rc = number_take(p, 2, 100, &cold);
+
+	if (!rc)
+		p->rule->limit.cold = cold;
+	return rc;
+}
+
+/* /LEN4[,LEN6]; `text` is cut up. */
+static int key_lengths_parse(struct parser *p, char *text)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	char *comma = strchr(text, ',');
+	uint64_t len4, len6 = limit->key_len6;
+	int rc;
+
+	if (comma)
+		*comma++ = '\0';
+	rc = number_parse(text, 0, 32, &len4);
+	if (!rc && comma)
+		rc = number_parse(comma, 0, 128, &len6);
+	if (rc)
+		return refuse(p, p->span,
+			      "has wrong lengths: write for example source/24 or "
+			      "source/24,56 (0 to 32, 0 to 128)");
+	limit->key_len4 = len4;
+	limit->key_len6 = len6;
+	return 0;
+}
+
+static int clause_per(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	char *slash = strchr(p->word, '/');
+	int key, rc = 0;
+
+	if (slash)
+		*slash = '\0';
+	key = word_find(p, key_words, ARRAY_SIZE(key_words));
+	if (key < 0)
+		return expected(p, "a key: write source, dest, source+dport, source+dest, flow or "
+				   "rule");
+	if (slash && key != RL_KEY_SOURCE && key != RL_KEY_DEST)
+		return refuse(p, p->span, "takes no length: write %s", p->word);
+	limit->key = key;
+	key_default_lengths(key, &limit->key_len4, &limit->key_len6);
+	if (slash)
+		rc = key_lengths_parse(p, slash + 1);
+	if (!rc)
+		word_next(p);
+	return rc;
+}
+
+static int over_ban(struct parser *p)
+{
+	int rc = duration_take(p, &p->rule->limit.ban_ns);
+
+	if (rc || !word_is(p, "source"))
+		return rc;
+	if (p->ctx->leaving && !p->is_selector)
+		return refuse(
+			p, p->span,
+			"is this machine itself at the hook egress: leave it out, and the key "
+			"of the limit is banned");
+	p->rule->limit.ban_source = 1;
+	word_next(p);
+	return 0;
+}
+
+static int over_mark(struct parser *p)
+{
+	uint64_t mark;
+	int rc;
+
+	if (!p->ctx->tc && !p->ctx->may_be_tc)
+		return refuse(p, p->before,
+			      "needs the hook ingress or egress, at xdp a packet has "
+			      "no mark: write over drop or over count");
+	rc = number_take(p, 0, UINT32_MAX, &mark);
+	if (!rc)
+		p->rule->limit.mark = mark;
+	return rc;
+}
+
+static int clause_over(struct parser *p)
+{
+	int over = word_find(p, over_words, ARRAY_SIZE(over_words));
+
+	if (over < 0)
+		return expected(p, "a consequence: write drop, ban DURATION, count or mark N");
+	p->rule->limit.over = over;
+	word_next(p);
+	if (over == RL_OVER_BAN)
+		return over_ban(p);
+	return over == RL_OVER_MARK ? over_mark(p) : 0;
+}
+
+static int clause_fleet(struct parser *p)
+{
+	p->rule->limit.fleet = 1;
+	return 0;
+}
+
+static int clause_for(struct parser *p)
+{
+	__u64 ns;
+	int rc = duration_take(p, &ns);
+
+	if (!rc)
+		p->rule->for_ns = ns;
+	return rc;
+}
+
+static const struct clause {
+	const char *name;
+	int algorithm; /* the only one it is for, or one of the above */
+	int (*parse)(struct parser *p);
+} clauses[CLAUSE_COUNT] = {
+#define CLAUSE_ROW(name, text, algorithm, parse) {text, algorithm, clause_##parse},
+	PARSER_CLAUSES(CLAUSE_ROW)};
+
+static int clause_find(const struct parser *p)
+{
+	for (int i = 0; i < CLAUSE_COUNT; i++)
+		if (word_is(p, clauses[i].name))
+			return i;
+	return -1;
+}
+
+/* Whether this word may stand behind this action. */
+static int clause_check(struct parser *p, int name)
+{
+	const struct rule *rule = p->rule;
+	int algorithm = name < 0 ? ANY_LIMIT : clauses[name].algorithm;
+
+	if (rule->action != RL_ACTION_LIMIT && algorithm != ANY_ACTION)
+		return refuse(p, p->span,
+			      "cannot stand behind %s: only \"for DURATION\" can, and "
+			      "matches stand before it",
+			      action_words[rule->action]);
+	if (name < 0)
+		return refuse(p, p->span,
+			      "is not a word of a limit: burst, queue, slots, ramp, "
+			      "cold, per, over, fleet and for are; matches stand "
+			      "before the action");
+	if (algorithm < ANY_LIMIT && algorithm != rule->limit.algorithm)
+		return refuse(p, p->span, "does not go with %s: leave it out or write limit %s",
+			      algorithm_words[rule->limit.algorithm], algorithm_words[algorithm]);
+	return clause_given(p, name) ? refuse_twice(p) : 0;
+}
+
+int parse_clauses(struct parser *p)
+{
+	while (p->span.len) {
+		int name = clause_find(p);
+		int rc = clause_check(p, name);
+
+		if (rc)
+			return rc;
+		p->clause_at[name] = p->span;
+		word_next(p);
+		rc = clauses[name].parse(p);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

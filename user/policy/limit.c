@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A limit: its algorithm and rate, the defaults, and the ranges that keep every number behind the
+ * parser from overflowing (all compared in 128 bits):
+ *   rate          1..2^48 packets in a period; at most 100 million packets or 400 Gbit a second;
+ *                 at least one packet a day
+ *   burst, queue  one packet of the MTU up to a day of the rate; one packet is always allowed where
+ *                 the rate brings it back within 9 years
+ *   windows       hold at least one packet; sliding-log at most 1024; slots 2..16, 1 ns each
+ *   warm-up       cold factor 2..100
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "names.h"
+#include "parser.h"
+#include "policy.h"
+#include "units.h"
+
+#define RATE_PACKETS_MAX            (1ull << 48)
+#define RATE_PACKETS_PER_SECOND_MAX 100000000ull
+#define RATE_BITS_PER_SECOND_MAX    400000000000ull
+#define WINDOW_AMOUNT_MAX           ((1ull << 52) - 1)
+#define SLOTS_PERIOD_MAX_NS         (1ull << 59) /* 16 of it still fit 64 bits */
+#define RAMP_MAX_NS                 NS_PER_DAY
+
+static int rate_check(struct parser *p)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+	unsigned __int128 amount = limit->amount, most;
+
+	if (counts_packets(limit) && limit->amount > RATE_PACKETS_MAX)
+		return refuse(p, p->rate_at, "counts too far: write at most 2^48 packets a period");
+	most = counts_packets(limit) ? RATE_PACKETS_PER_SECOND_MAX : RATE_BITS_PER_SECOND_MAX;
+	if (limit->unit == RL_BYTES)
+		amount *= 8;
+	if (amount * NS_PER_SECOND > most * limit->period_ns)
+		return refuse(p, p->rate_at, "is too fast: write at most %s",
+			      counts_packets(limit) ? "100m/second" : "400gbit");
+	if (counts_packets(limit) && amount * NS_PER_DAY < limit->period_ns)
+		return refuse(p, p->rate_at, "is too slow: write at least 1/day");
+	return 0;
+}
+
+static int parse_rate(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	struct quantity q;
+	int rc = rate_take(p, &q);
+
+	if (rc)
+		return rc;
+	limit->amount = q.n;
+	limit->period_ns = q.period_ns;
+	limit->unit = q.unit;
+	p->rate_at = q.at;
+	return rate_check(p);
+}
+
+static int bucket_finish(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	uint64_t full = size_default(p);
+	uint64_t tenth = rate_amount_in(limit->amount, limit->period_ns, NS_PER_SECOND / 10);
+
+	if (clause_given(p, CLAUSE_BURST) || clause_given(p, CLAUSE_QUEUE))
+		return 0;
+	if (limit->algorithm == RL_LEAKY_BUCKET)
+		tenth = 0;
+	limit->size = tenth > full ? tenth : full;
+	return size_check(p, p->rate_at);
+}
+
+static int window_finish(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	uint64_t least = packet_size(p, ETHERNET_BYTES);
+
+	if (limit->amount < least)
+		return refuse_size(
+			p, p->rate_at,
+			"holds no full packet of this device: write a window of at least", least);
+	if (limit->amount / (limit->unit == RL_BITS ? 8 : 1) > WINDOW_AMOUNT_MAX)
+		return refuse(p, p->rate_at,
+			      "counts too far: write less than 2^52 packets or bytes a period");
+	if (limit->algorithm != RL_SLIDING_WINDOW)
+		return 0;
+	if (limit->period_ns > SLOTS_PERIOD_MAX_NS)
+		return refuse(p, p->rate_at, "has too long a period: write at most 6000d");
+	if (!limit->slots)
+		limit->slots = 10;
+	if (limit->period_ns < limit->slots)
+		return refuse(p, p->rate_at,
+			      "has a period too short for %u slots: write %uns or more",
+			      limit->slots, limit->slots);
+	return 0;
+}
+
+static int log_finish(struct parser *p)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+
+	if (!counts_packets(limit))
+		return refuse(p, p->rate_at,
+			      "counts bytes but sliding-log counts packets only: "
+			      "write for example 100/second, or sliding-window");
+	if (limit->amount > RL_SLIDING_LOG_MAX)
+		return refuse(p, p->rate_at,
+			      "is too much for a log: write at most %u packets a "
+			      "period, or sliding-window",
+			      RL_SLIDING_LOG_MAX);
+	return 0;
+}
+
+static int warm_up_finish(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+
+	if (!counts_packets(limit))
+		return refuse(p, p->rate_at,
+			      "counts bytes but warm-up counts packets only: write "
+			      "for example 100/second");
+	if (!clause_given(p, CLAUSE_RAMP))
+		return expected(p, "a ramp: write for example ramp 30s");
+	if (limit->ramp_ns > RAMP_MAX_NS)
+		return refuse(p, p->rate_at, "has too long a ramp: write at most ramp 1d");
+	if (!limit->cold)
+		limit->cold = 3;
+	return 0;
+}
+
+static int (*const limit_finish[RL_ALGORITHM_COUNT])(struct parser *p) = {
+	[RL_TOKEN_BUCKET] = bucket_finish, [RL_LEAKY_BUCKET] = bucket_finish,
+	[RL_FIXED_WINDOW] = window_finish, [RL_SLIDING_WINDOW] = window_finish,
+	[RL_SLIDING_LOG] = log_finish,     [RL_WARM_UP] = warm_up_finish,
+};
+
+int parse_limit(struct parser *p)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	int algorithm = word_find(p, algorithm_words, ARRAY_SIZE(algorithm_words));
+	int rc;
+
+	limit->algorithm = algorithm < 0 ? RL_TOKEN_BUCKET : algorithm;
+	if (algorithm >= 0)
+		word_next(p);
+	else if (p->span.len && !isdigit((unsigned char)p->span.at[0]))
+		return expected(p, "an algorithm or a rate: write for example " RATE_EXAMPLES
+				   ", or before it leaky-bucket, fixed-window, sliding-window, "
+				   "sliding-log or warm-up");
+	rc = parse_rate(p);
+	if (!rc)
+		rc = parse_clauses(p);
+	if (rc)
+		return rc;
+	if (!clause_given(p, CLAUSE_PER)) {
+		limit->key = rule_default_key(p->rule, p->ctx);
+		key_default_lengths(limit->key, &limit->key_len4, &limit->key_len6);
+	}
+	rc = limit_finish[limit->algorithm](p);
+	return rc ? rc : ban_check(p);
+}

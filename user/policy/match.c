@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Prefix and matches of a rule, and whether a packet can meet them all at once. */
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "names.h"
+#include "parser.h"
+#include "policy.h"
+#include "units.h"
+
+static int prefix_refuse(struct parser *p, int rc, const char *what, const char *canonical)
+{
+	switch (rc) {
+	case -EADDRNOTAVAIL:
+		return refuse(p, p->span, "has bits set beyond its length: write %s", canonical);
+	case -EPROTOTYPE:
+		return refuse(p, p->span, "is IPv4 inside IPv6: write %s", canonical);
+	case -ERANGE:
+		return refuse(p, p->span,
+			      "has a length out of range: write /0 to /32 behind an IPv4 address, "
+			      "/0 to /128 behind an IPv6 address");
+	}
+	return expected(p, what);
+}
+
+static int address_take(struct parser *p, const char *what, uint8_t addr[16], uint8_t *len)
+{
+	char canonical[PREFIX_TEXT_MAX];
+	int rc = prefix_parse(p->word, addr, len, canonical);
+
+	if (rc)
+		return prefix_refuse(p, rc, what, canonical);
+	word_next(p);
+	return 0;
+}
+
+int parse_prefix(struct parser *p)
+{
+	int word = word_find(p, prefix_words, ARRAY_SIZE(prefix_words));
+	struct rule *rule = p->rule;
+
+	if (word >= 0) {
+		rule->kind = word;
+		word_next(p);
+		return 0;
+	}
+	rule->kind = PREFIX_ADDR;
+	return address_take(p,
+			    "a prefix: write any, device, or an address such as 203.0.113.7, "
+			    "203.0.113.0/24 or 2001:db8::/32",
+			    rule->addr, &rule->len);
+}
+
+/* By name or number. */
+static int match_protocol(struct parser *p)
+{
+	const struct protocol *known = protocol_by_name(p->word);
+	uint64_t number;
+
+	if (known) {
+		p->rule->match.proto = known->number;
+		word_next(p);
+		return 0;
+	}
+	switch (number_parse(p->word, 0, 255, &number)) {
+	case 0:
+		p->rule->match.proto = number;
+		word_next(p);
+		return 0;
+	case -ERANGE:
+		return refuse(p, p->span, "is out of range: protocols are 0 to 255");
+	}
+	return expected(p, "a protocol: write a number from 0 to 255, or tcp, udp, icmp, icmp6, "
+			   "sctp, gre or esp");
+}
+
+/* PORTS = N | N-N */
+static int ports_take(struct parser *p, uint16_t *first, uint16_t *last)
+{
+	char *dash = strchr(p->word, '-');
+	uint64_t from, to;
+	int rc;
+
+	if (dash)
+		*dash = '\0';
+	rc = number_parse(p->word, 0, UINT16_MAX, &from);
+	to = from;
+	if (dash && rc != -EINVAL) {
+		int to_rc = number_parse(dash + 1, 0, UINT16_MAX, &to);
+
+		rc = to_rc == -EINVAL || !rc ? to_rc : rc;
+	}
+	if (rc == -ERANGE)
+		return refuse(p, p->span, "is out of range: ports are 0 to 65535");
+	if (rc)
+		return expected(p, "a port or a range of ports: write for example 53 or 6000-6063");
+	if (from > to)
+		return refuse(p, p->span, "goes downwards: write %" PRIu64 "-%" PRIu64, to, from);
+	*first = from;
+	*last = to;
+	word_next(p);
+	return 0;
+}
+
+static int match_sport(struct parser *p)
+{
+	struct rl_match *match = &p->rule->match;
+
+	return ports_take(p, &match->sport_first, &match->sport_last);
+}
+
+static int match_dport(struct parser *p)
+{
+	struct rl_match *match = &p->rule->match;
+
+	return ports_take(p, &match->dport_first, &match->dport_last);
+}
+
+/* What is wrong with an address is shown at the address. */
+static int match_address(struct parser *p, unsigned int flag, uint8_t addr[16], uint8_t *len)
+{
+	p->match_at[MATCH_INDEX(flag)] = p->span;
+	return address_take(p, "an address: write for example 203.0.113.7 or 2001:db8::/32", addr,
+			    len);
+}
+
+static int match_src(struct parser *p)
+{
+	return match_address(p, RL_MATCH_SRC, p->rule->match.src, &p->rule->match.src_len);
+}
+
+static int match_dst(struct parser *p)
+{
+	return match_address(p, RL_MATCH_DST, p->rule->match.dst, &p->rule->match.dst_len);
+}
+
+static const struct match {
+	const char *name;
+	unsigned int flag;
+	int (*parse)(struct parser *p); /* what follows the name; NULL: nothing does */
+} matches[] = {
+#define MATCH_ROW(flag, name, parse) {name, RL_MATCH_##flag, parse},
+	PARSER_MATCHES(MATCH_ROW)};
+
+/* The name of a protocol is short for "proto" and the name. */
+static const struct match *match_find(const struct parser *p)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(matches); i++)
+		if (word_is(p, matches[i].name))
+			return &matches[i];
+	return protocol_by_name(p->word) ? &matches[0] : NULL;
+}
+
+static int match_take(struct parser *p, const struct match *match)
+{
+	struct rl_match *stated = &p->rule->match;
+
+	if (stated->flags & match->flag)
+		return refuse_twice(p);
+	stated->flags |= match->flag;
+	p->match_at[MATCH_INDEX(match->flag)] = p->span;
+	if (word_is(p, match->name))
+		word_next(p);
+	return match->parse ? match->parse(p) : 0;
+}
+
+static unsigned int address_family(const uint8_t addr[16], uint8_t len)
+{
+	return prefix_is_ipv4(addr, len) ? 4 : 6;
+}
+
+/* One more address of the rule; *family is what those before it said, 0 if there were none. */
+static int family_join(struct parser *p, unsigned int flag, const uint8_t addr[16], uint8_t len,
+		       unsigned int *family)
+{
+	unsigned int own = address_family(addr, len);
+
+	if (!(p->rule->match.flags & flag))
+		return 0;
+	if (*family && *family != own)
+		return refuse(p, p->match_at[MATCH_INDEX(flag)],
+			      "is IPv%u but the rule's other address is IPv%u: write both in one "
+			      "family",
+			      own, *family);
+	*family = own;
+	return 0;
+}
+
+/* All addresses of a rule are of one family, and its protocol is of that family too. */
+static int family_check(struct parser *p)
+{
+	const struct rule *rule = p->rule;
+	const struct rl_match *match = &rule->match;
+	unsigned int family = 0;
+	int rc;
+
+	if (rule->kind == PREFIX_ADDR)
+		family = address_family(rule->addr, rule->len);
+	rc = family_join(p, RL_MATCH_SRC, match->src, match->src_len, &family);
+	if (!rc)
+		rc = family_join(p, RL_MATCH_DST, match->dst, match->dst_len, &family);
+	if (rc || !family || !(match->flags & RL_MATCH_PROTO))
+		return rc;
+	if (match->proto == (family == 4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
+		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_PROTO)],
+			      "never goes with an IPv%u address: write %s", family,
+			      family == 4 ? "icmp" : "icmp6");
+	return 0;
+}
+
+/* The prefix and a match of the same side of the packet must have an address in common. */
+static int side_check(struct parser *p)
+{
+	const struct rule *rule = p->rule;
+	const struct rl_match *match = &rule->match;
+	unsigned int flag = p->ctx->by_dest ? RL_MATCH_DST : RL_MATCH_SRC;
+	const uint8_t *addr = p->ctx->by_dest ? match->dst : match->src;
+	uint8_t len = p->ctx->by_dest ? match->dst_len : match->src_len;
+
+	if (rule->kind != PREFIX_ADDR || !(match->flags & flag))
+		return 0;
+	if (prefix_contains(rule->addr, len < rule->len ? len : rule->len, addr))
+		return 0;
+	return refuse(p, p->match_at[MATCH_INDEX(flag)],
+		      "is outside the rule's prefix, so no packet can match: the prefix is the %s "
+		      "address already, leave the match out or write \"any\" as prefix",
+		      p->ctx->by_dest ? "destination" : "source");
+}
+
+static int protocol_check(struct parser *p)
+{
+	const struct rl_match *match = &p->rule->match;
+	unsigned int ports = match->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT);
+	const struct protocol *known = protocol_by_number(match->proto);
+
+	if (!(match->flags & RL_MATCH_PROTO))
+		return 0;
+	if (ports && !(known && known->has_ports))
+		return refuse(
+			p, p->match_at[MATCH_INDEX(ports)],
+			"makes no sense here, protocol %u has no ports: write tcp, udp or sctp",
+			match->proto);
+	if ((match->flags & RL_MATCH_SYN) && match->proto != IPPROTO_TCP)
+		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_SYN)],
+			      "is a flag of tcp, not of protocol %u: write tcp", match->proto);
+	return 0;
+}
+
+int parse_matches(struct parser *p)
+{
+	const struct match *match;
+	int rc = 0;
+
+	while (!rc && (match = match_find(p)))
+		rc = match_take(p, match);
+	if (!rc)
+		rc = protocol_check(p);
+	if (!rc)
+		match_settle(&p->rule->match);
+	if (!rc)
+		rc = family_check(p);
+	return rc ? rc : side_check(p);
+}

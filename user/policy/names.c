@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The words of the policy language, from the tables that define it. */
+
+#include "names.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "parser.h"
+#include "policy.h"
+
+#define WORD(name, text, ...) text,
+const char *const prefix_words[] = {RULE_PREFIXES(WORD)};
+const char *const action_words[] = {RL_ACTIONS(WORD)};
+const char *const algorithm_words[] = {RL_ALGORITHMS(WORD)};
+const char *const key_words[] = {RL_KEYS(WORD)};
+const char *const over_words[] = {RL_OVERS(WORD)};
+
+#define REASON_ROW(name_, text_, passes_) {text_, passes_},
+const struct reason_row reason_rows[RL_REASON_COUNT] = {RL_REASONS(REASON_ROW)};
+
+#define PROTOCOL(name, number, has_ports) {name, number, has_ports},
+static const struct protocol protocols[] = {RULE_PROTOCOLS(PROTOCOL)};
+
+const struct protocol *protocol_by_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++)
+		if (!strcmp(name, protocols[i].name))
+			return &protocols[i];
+	return NULL;
+}
+
+const struct protocol *protocol_by_number(uint8_t number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(protocols); i++)
+		if (protocols[i].number == number)
+			return &protocols[i];
+	return NULL;
+}
+
+#define PROTOCOL_WORD(name, number, has_ports) name,
+/* "rule", which begins a statement, is a key too. */
+static const char *const all_words[] = {
+	RULE_PREFIXES(WORD) RULE_PROTOCOLS(PROTOCOL_WORD) PARSER_MATCHES(WORD) RL_ACTIONS(WORD)
+		RL_ALGORITHMS(WORD) PARSER_CLAUSES(WORD) RL_KEYS(WORD) RL_OVERS(WORD)};
+
+const char *policy_word(size_t index)
+{
+	return index < ARRAY_SIZE(all_words) ? all_words[index] : NULL;
+}

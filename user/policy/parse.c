@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Text into the model of a policy: statements, selectors and whole texts. The grammar is that of
+ * DESIGN.md §2. Makes no system call and prints nothing; every refusal names word, column and
+ * remedy.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "names.h"
+#include "parser.h"
+#include "policy.h"
+
+#define LINE_MAX_BYTES 4096
+
+static int parse_action(struct parser *p)
+{
+	struct rule *rule = p->rule;
+	int action = word_find(p, action_words, ARRAY_SIZE(action_words));
+
+	if (action < 0)
+		return expected(p, "a match (tcp, udp, icmp, icmp6, sctp, gre, esp, proto, sport, "
+				   "dport, src, dst, syn, fragment, new-source) or an action "
+				   "(allow, deny, limit)");
+	if (action != RL_ACTION_LIMIT && rule->kind == PREFIX_DEVICE && !rule->match.flags)
+		return refuse(p, p->span,
+			      "for the whole device is a rule of every address: write "
+			      "\"rule any %s\"",
+			      action_words[action]);
+	rule->action = action;
+	word_next(p);
+	return action == RL_ACTION_LIMIT ? parse_limit(p) : parse_clauses(p);
+}
+
+static int parse_rule(struct parser *p)
+{
+	int rc = parse_prefix(p);
+
+	if (!rc)
+		rc = parse_matches(p);
+	if (rc)
+		return rc;
+	if (p->is_selector && !p->span.len) {
+		p->rule->action = RL_ACTION_COUNT;
+		return 0;
+	}
+	return parse_action(p);
+}
+
+static int line_refuse(struct policy_error *err, size_t offset, const char *text)
+{
+	err->column = offset + 1;
+	snprintf(err->text, sizeof(err->text), "%s", text);
+	return -EINVAL;
+}
+
+/* The cursor before the first word. */
+static int line_open(struct parser *p, const char *line, size_t len)
+{
+	const char *nul = memchr(line, '\0', len);
+	const char *comment = memchr(line, '#', len);
+
+	if (nul)
+		return line_refuse(p->err, nul - line,
+				   "a NUL byte: a policy is text, remove everything that is not");
+	if (len > LINE_MAX_BYTES)
+		return line_refuse(p->err, LINE_MAX_BYTES,
+				   "the line is longer than 4096 bytes: write one rule per line");
+	words_open(p, line, comment ? comment : line + len);
+	return 0;
+}
+
+static int line_parse(const char *line, size_t len, const struct policy_context *ctx,
+		      struct rule *out, bool *found, struct policy_error *err)
+{
+	struct rule rule = {0};
+	struct parser p = {.ctx = ctx, .err = err, .rule = &rule};
+	int rc = line_open(&p, line, len);
+
+	if (rc)
+		return rc;
+	if (!p.span.len) {
+		*found = false;
+		return 0;
+	}
+	if (!word_is(&p, "rule"))
+		return expected(&p, "a statement: every line begins with the word rule, as in "
+				    "\"rule any limit 1000/second\"");
+	word_next(&p);
+	rc = parse_rule(&p);
+	if (rc)
+		return rc;
+	*out = rule;
+	*found = true;
+	return 0;
+}
+
+/* Length without the line's end, LF or CRLF. */
+static size_t line_length(const char *line, size_t len)
+{
+	if (len && line[len - 1] == '\n')
+		len--;
+	if (len && line[len - 1] == '\r')
+		len--;
+	return len;
+}
+
+int statement_parse(const char *line, const struct policy_context *ctx, struct rule *out,
+		    bool *found, struct policy_error *err)
+{
+	return line_parse(line, line_length(line, strlen(line)), ctx, out, found, err);
+}
+
+int selector_parse(const char *words, const struct policy_context *ctx, struct rule *out,
+		   struct policy_error *err)
+{
+	struct rule rule = {0};
+	struct parser p = {.ctx = ctx, .err = err, .rule = &rule, .is_selector = true};
+	int rc = line_open(&p, words, line_length(words, strlen(words)));
+
+	if (!rc)
+		rc = parse_rule(&p);
+	if (!rc)
+		*out = rule;
+	return rc;
+}
+
+/* Appends every statement of the text. */
+static int lines_parse(const char *text, size_t size, const struct policy_context *ctx,
+		       struct policy *policy, struct policy_error *err)
+{
+	const char *end = size ? text + size : text;
+	uint32_t number = 0;
+
+	for (const char *line = text, *next; line < end; line = next) {
+		const char *newline = memchr(line, '\n', end - line);
+		struct rule rule;
+		bool found;
+		int rc;
+
+		next = newline ? newline + 1 : end;
+		err->line = ++number;
+		rc = line_parse(line, line_length(line, next - line), ctx, &rule, &found, err);
+		if (rc)
+			return rc;
+		rule.line = number;
+		rc = found ? policy_append(policy, &rule) : 0;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int policy_parse(const char *text, size_t size, const struct policy_context *ctx,
+		 void (*replaced)(const struct rule *earlier, const struct rule *later),
+		 struct policy *out, struct policy_error *err)
+{
+	struct policy policy = {0};
+	int rc = lines_parse(text, size, ctx, &policy, err);
+
+	if (rc) {
+		policy_clear(&policy);
+		return rc;
+	}
+	policy_settle(&policy, replaced);
+	*out = policy;
+	return 0;
+}

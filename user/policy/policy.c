@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The model of a policy: rules in canonical order. Knows neither text nor kernel. */
+
+#include "policy.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+static int u64_compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static bool is_ipv6(const struct rule *rule)
+{
+	return rule->kind == PREFIX_ADDR && !prefix_is_ipv4(rule->addr, rule->len);
+}
+
+static int prefix_compare(const struct rule *a, const struct rule *b)
+{
+	int order = u64_compare(a->kind, b->kind);
+
+	if (!order)
+		order = u64_compare(is_ipv6(a), is_ipv6(b));
+	if (!order)
+		order = memcmp(a->addr, b->addr, sizeof(a->addr));
+	return order ? order : u64_compare(a->len, b->len);
+}
+
+void match_settle(struct rl_match *match)
+{
+	if (!(match->flags & RL_MATCH_SYN) || match->flags & RL_MATCH_PROTO)
+		return;
+	match->flags |= RL_MATCH_PROTO;
+	match->proto = IPPROTO_TCP;
+}
+
+/* By what a reader sees: protocols and ports as numbers, so not with one memcmp. */
+static int match_compare(const struct rl_match *a, const struct rl_match *b)
+{
+	const uint64_t fields[][2] = {
+		{a->flags, b->flags},
+		{a->proto, b->proto},
+		{a->sport_first, b->sport_first},
+		{a->sport_last, b->sport_last},
+		{a->dport_first, b->dport_first},
+		{a->dport_last, b->dport_last},
+		{a->src_len, b->src_len},
+		{a->dst_len, b->dst_len},
+	};
+	int order;
+
+	if (!memcmp(a, b, sizeof(*a)))
+		return 0;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (fields[i][0] != fields[i][1])
+			return u64_compare(fields[i][0], fields[i][1]);
+	order = memcmp(a->src, b->src, sizeof(a->src));
+	return order ? order : memcmp(a->dst, b->dst, sizeof(a->dst));
+}
+
+static uint64_t limit_identity(const struct rl_limit *limit)
+{
+	return (uint64_t)limit->key << 24 | (uint64_t)limit->key_len4 << 16 |
+	       (uint64_t)limit->key_len6 << 8 | (limit->unit != RL_PACKETS);
+}
+
+static bool is_limit(const struct rule *rule)
+{
+	return rule->action == RL_ACTION_LIMIT;
+}
+
+int rule_compare(const struct rule *a, const struct rule *b)
+{
+	int order = prefix_compare(a, b);
+
+	if (!order)
+		order = u64_compare(is_limit(a), is_limit(b));
+	if (!order)
+		order = match_compare(&a->match, &b->match);
+	if (!order && is_limit(a))
+		order = u64_compare(limit_identity(&a->limit), limit_identity(&b->limit));
+	return order;
+}
+
+enum rl_key_kind rule_default_key(const struct rule *rule, const struct policy_context *ctx)
+{
+	if (rule->kind == PREFIX_DEVICE)
+		return RL_KEY_RULE;
+	return ctx->by_dest ? RL_KEY_DEST : RL_KEY_SOURCE;
+}
+
+void key_default_lengths(enum rl_key_kind key, uint8_t *len4, uint8_t *len6)
+{
+	bool both = key == RL_KEY_FLOW || key == RL_KEY_SOURCE_DEST;
+
+	*len4 = key == RL_KEY_RULE ? 0 : 32;
+	*len6 = key == RL_KEY_RULE ? 0 : both ? 128 : 64;
+}
+
+static int policy_reserve(struct policy *policy)
+{
+	size_t capacity = policy->capacity ? policy->capacity * 2 : 16;
+	struct rule *rules;
+
+	if (policy->count < policy->capacity)
+		return 0;
+	rules = reallocarray(policy->rules, capacity, sizeof(*rules));
+	if (!rules)
+		return -ENOMEM;
+	policy->rules = rules;
+	policy->capacity = capacity;
+	return 0;
+}
+
+int policy_append(struct policy *policy, const struct rule *rule)
+{
+	int rc = policy_reserve(policy);
+
+	if (rc)
+		return rc;
+	policy->rules[policy->count++] = *rule;
+	return 0;
+}
+
+/* qsort is not stable: among rules of one identity the line decides. */
+static int written_compare(const void *a, const void *b)
+{
+	const struct rule *left = a, *right = b;
+	int order = rule_compare(left, right);
+
+	return order ? order : u64_compare(left->line, right->line);
+}
+
+/* What `show` printed comes back in order; then sorting would only cost time. */
+static bool policy_is_sorted(const struct policy *policy)
+{
+	for (size_t i = 1; i < policy->count; i++)
+		if (written_compare(&policy->rules[i - 1], &policy->rules[i]) > 0)
+			return false;
+	return true;
+}
+
+void policy_settle(struct policy *policy,
+		   void (*replaced)(const struct rule *earlier, const struct rule *later))
+{
+	size_t kept = 0;
+
+	if (!policy_is_sorted(policy))
+		qsort(policy->rules, policy->count, sizeof(*policy->rules), written_compare);
+	policy_for_each (policy, rule) {
+		if (kept && !rule_compare(&policy->rules[kept - 1], rule)) {
+			kept--;
+			if (replaced)
+				replaced(&policy->rules[kept], rule);
+		}
+		policy->rules[kept++] = *rule;
+	}
+	policy->count = kept;
+}
+
+/* The first rule that is not before `wanted` in the given order. */
+static size_t lower_bound(const struct policy *policy, const struct rule *wanted,
+			  int (*compare)(const struct rule *a, const struct rule *b))
+{
+	size_t first = 0, last = policy->count;
+
+	while (first < last) {
+		size_t middle = first + (last - first) / 2;
+
+		if (compare(&policy->rules[middle], wanted) < 0)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	return first;
+}
+
+struct rule *policy_find(const struct policy *policy, const struct rule *identity)
+{
+	size_t at = lower_bound(policy, identity, rule_compare);
+
+	if (at == policy->count || rule_compare(&policy->rules[at], identity))
+		return NULL;
+	return &policy->rules[at];
+}
+
+int policy_put(struct policy *policy, const struct rule *rule)
+{
+	size_t at = lower_bound(policy, rule, rule_compare);
+	struct rule copy = *rule; /* may lie in the array that is about to move */
+	int rc;
+
+	if (at < policy->count && !rule_compare(&policy->rules[at], rule)) {
+		policy->rules[at] = copy;
+		return 0;
+	}
+	rc = policy_reserve(policy);
+	if (rc)
+		return rc;
+	memmove(&policy->rules[at + 1], &policy->rules[at],
+		(policy->count - at) * sizeof(*policy->rules));
+	policy->rules[at] = copy;
+	policy->count++;
+	return 0;
+}
+
+static bool selector_names(const struct rule *selector, const struct rule *rule)
+{
+	if (match_compare(&selector->match, &rule->match))
+		return false;
+	if (selector->action == RL_ACTION_COUNT)
+		return true;
+	return selector->action == rule->action && !rule_compare(selector, rule);
+}
+
+const struct rule *policy_select(const struct policy *policy, const struct rule *selector,
+				 size_t *count)
+{
+	const struct rule *first = NULL;
+
+	*count = 0;
+	policy_for_each (policy, rule) {
+		if (prefix_compare(rule, selector) || !selector_names(selector, rule))
+			continue;
+		if (!(*count)++)
+			first = rule;
+	}
+	return first;
+}
+
+size_t policy_remove(struct policy *policy, const struct rule *selector)
+{
+	size_t first = lower_bound(policy, selector, prefix_compare);
+	size_t last = first, kept = first;
+
+	for (; last < policy->count && !prefix_compare(&policy->rules[last], selector); last++)
+		if (!selector_names(selector, &policy->rules[last]))
+			policy->rules[kept++] = policy->rules[last];
+	if (kept != last)
+		memmove(&policy->rules[kept], &policy->rules[last],
+			(policy->count - last) * sizeof(*policy->rules));
+	policy->count -= last - kept;
+	return last - kept;
+}
+
+int policy_prefix_put(struct policy *policy, const struct rule *prefix, const struct policy *rules)
+{
+	size_t first = lower_bound(policy, prefix, prefix_compare), last = first;
+	int ret = 0;
+
+	while (last < policy->count && !prefix_compare(&policy->rules[last], prefix))
+		last++;
+	if (last > first)
+		memmove(&policy->rules[first], &policy->rules[last],
+			(policy->count - last) * sizeof(*policy->rules));
+	policy->count -= last - first;
+	policy_for_each (rules, rule)
+		ret = ret ? ret : policy_put(policy, rule);
+	return ret;
+}
+
+void policy_clear(struct policy *policy)
+{
+	free(policy->rules);
+	memset(policy, 0, sizeof(*policy));
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The model as text: one canonical line per rule, which the parser reads back as the same rule. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "names.h"
+#include "policy.h"
+#include "units.h"
+
+#define QUANTITY_TEXT_MAX 128
+
+struct writer {
+	char *buf;
+	size_t size;
+	size_t used; /* as snprintf counts: what did not fit included */
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct writer *w, const char *format, ...)
+{
+	size_t left = w->used < w->size ? w->size - w->used : 0;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(left ? w->buf + w->used : NULL, left, format, args);
+	va_end(args);
+	w->used += len > 0 ? (size_t)len : 0;
+}
+
+static void put_prefix(struct writer *w, const char *word, const uint8_t addr[16], uint8_t len)
+{
+	char text[PREFIX_TEXT_MAX];
+
+	prefix_print(text, sizeof(text), addr, len);
+	put(w, "%s%s", word, text);
+}
+
+static void put_amount(struct writer *w, const char *word, const struct rl_limit *limit)
+{
+	char text[QUANTITY_TEXT_MAX];
+
+	amount_print(text, sizeof(text), limit->size, limit->unit);
+	put(w, "%s%s", word, text);
+}
+
+static void put_duration(struct writer *w, const char *word, uint64_t ns)
+{
+	char text[QUANTITY_TEXT_MAX];
+
+	duration_print(text, sizeof(text), ns);
+	put(w, "%s%s", word, text);
+}
+
+static void put_ports(struct writer *w, const char *word, uint16_t first, uint16_t last)
+{
+	put(w, "%s%u", word, first);
+	if (last != first)
+		put(w, "-%u", last);
+}
+
+static void put_protocol(struct writer *w, uint8_t proto)
+{
+	const struct protocol *known = protocol_by_number(proto);
+
+	if (known)
+		put(w, " %s", known->name);
+	else
+		put(w, " proto %u", proto);
+}
+
+static void put_match(struct writer *w, const struct rl_match *match)
+{
+	if (match->flags & RL_MATCH_PROTO)
+		put_protocol(w, match->proto);
+	if (match->flags & RL_MATCH_SPORT)
+		put_ports(w, " sport ", match->sport_first, match->sport_last);
+	if (match->flags & RL_MATCH_DPORT)
+		put_ports(w, " dport ", match->dport_first, match->dport_last);
+	if (match->flags & RL_MATCH_SRC)
+		put_prefix(w, " src ", match->src, match->src_len);
+	if (match->flags & RL_MATCH_DST)
+		put_prefix(w, " dst ", match->dst, match->dst_len);
+	if (match->flags & RL_MATCH_SYN)
+		put(w, " syn");
+	if (match->flags & RL_MATCH_FRAGMENT)
+		put(w, " fragment");
+	if (match->flags & RL_MATCH_NEW_SOURCE)
+		put(w, " new-source");
+}
+
+static void put_algorithm(struct writer *w, const struct rl_limit *limit)
+{
+	char rate[QUANTITY_TEXT_MAX];
+
+	if (limit->algorithm != RL_TOKEN_BUCKET)
+		put(w, " %s", algorithm_words[limit->algorithm]);
+	rate_print(rate, sizeof(rate), limit->amount, limit->period_ns, limit->unit);
+	put(w, " %s", rate);
+	if (limit->algorithm == RL_TOKEN_BUCKET)
+		put_amount(w, " burst ", limit);
+	if (limit->algorithm == RL_LEAKY_BUCKET && limit->queue_ns)
+		put_duration(w, " queue ", limit->queue_ns);
+	else if (limit->algorithm == RL_LEAKY_BUCKET)
+		put_amount(w, " queue ", limit);
+	if (limit->algorithm == RL_SLIDING_WINDOW)
+		put(w, " slots %u", limit->slots);
+	if (limit->algorithm == RL_WARM_UP) {
+		put_duration(w, " ramp ", limit->ramp_ns);
+		put(w, " cold %u", limit->cold);
+	}
+}
+
+static void put_key(struct writer *w, const struct rule *rule, const struct policy_context *ctx)
+{
+	const struct rl_limit *limit = &rule->limit;
+	uint8_t len4, len6;
+	bool usual;
+
+	key_default_lengths(limit->key, &len4, &len6);
+	usual = limit->key_len4 == len4 && limit->key_len6 == len6;
+	if (usual && limit->key == rule_default_key(rule, ctx))
+		return;
+	put(w, " per %s", key_words[limit->key]);
+	if (!usual)
+		put(w, "/%u,%u", limit->key_len4, limit->key_len6);
+}
+
+static void put_over(struct writer *w, const struct rl_limit *limit)
+{
+	if (limit->over == RL_OVER_DROP)
+		return;
+	put(w, " over %s", over_words[limit->over]);
+	if (limit->over == RL_OVER_BAN)
+		put_duration(w, " ", limit->ban_ns);
+	if (limit->over == RL_OVER_BAN && limit->ban_source)
+		put(w, " source");
+	if (limit->over == RL_OVER_MARK)
+		put(w, " %u", limit->mark);
+}
+
+/* Whole seconds, rounded up: what is left of a rule's life never prints as nothing, and never as
+ * more than the parser takes. */
+static void put_for(struct writer *w, uint64_t for_ns)
+{
+	uint64_t seconds = for_ns / NS_PER_SECOND + !!(for_ns % NS_PER_SECOND);
+	uint64_t most = DURATION_MAX_NS / NS_PER_SECOND;
+
+	if (seconds)
+		put_duration(w, " for ", (seconds < most ? seconds : most) * NS_PER_SECOND);
+}
+
+int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx)
+{
+	struct writer w = {.buf = buf, .size = size};
+
+	if (rule->kind == PREFIX_ADDR)
+		put_prefix(&w, "rule ", rule->addr, rule->len);
+	else
+		put(&w, "rule %s", prefix_words[rule->kind]);
+	put_match(&w, &rule->match);
+	if (rule->action < RL_ACTION_COUNT)
+		put(&w, " %s", action_words[rule->action]);
+	if (rule->action == RL_ACTION_LIMIT) {
+		put_algorithm(&w, &rule->limit);
+		put_key(&w, rule, ctx);
+		put_over(&w, &rule->limit);
+		if (rule->limit.fleet)
+			put(&w, " fleet");
+	}
+	put_for(&w, rule->for_ns);
+	return (int)w.used;
+}
+
+void rule_words(char buf[RULE_TEXT_MAX], const struct rule *rule, const struct policy_context *ctx)
+{
+	const size_t word = strlen("rule ");
+	char line[RULE_TEXT_MAX];
+
+	rule_print(line, sizeof(line), rule, ctx);
+	memcpy(buf, line + word, strlen(line) - word + 1);
+}

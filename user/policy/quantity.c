@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Amounts, durations and rates in a statement: as one word, or as a number and its unit apart; and
+ * what to write instead of the usual slips.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "parser.h"
+#include "units.h"
+
+struct quantity_form {
+	int (*parse)(const char *word, struct quantity *out);
+	const char *what;
+	const char *range;
+};
+
+static int rate_quantity(const char *word, struct quantity *out)
+{
+	return rate_parse(word, &out->n, &out->period_ns, &out->unit);
+}
+
+static int amount_quantity(const char *word, struct quantity *out)
+{
+	return amount_parse(word, &out->n, &out->unit);
+}
+
+static int duration_quantity(const char *word, struct quantity *out)
+{
+	out->is_duration = true;
+	return duration_parse(word, &out->n);
+}
+
+/* "5m" is five million packets and five minutes: -ENOTUNIQ. */
+static int queue_quantity(const char *word, struct quantity *out)
+{
+	struct quantity amount = {0}, duration = {0};
+	int rc = amount_quantity(word, &amount);
+	int duration_rc = duration_quantity(word, &duration);
+
+	if (rc != -EINVAL && duration_rc != -EINVAL)
+		return -ENOTUNIQ;
+	*out = rc == -EINVAL ? duration : amount;
+	return rc == -EINVAL ? duration_rc : rc;
+}
+
+static const struct quantity_form rate_form = {
+	rate_quantity,
+	"a rate: write for example " RATE_EXAMPLES,
+	"a rate and its period are at least 1, and at most 2^64 units in 53375 days",
+};
+static const struct quantity_form amount_form = {
+	amount_quantity,
+	"an amount: write for example 200, 64kibyte or 512kbit",
+	"an amount is less than 2^64",
+};
+static const struct quantity_form queue_form = {
+	queue_quantity,
+	"an amount or a duration: write for example 200, 64kibyte or 20ms",
+	"write an amount less than 2^64, or a duration from 1ns to 53375d",
+};
+static const struct quantity_form duration_form = {
+	duration_quantity,
+	"a duration: write for example 30s, 10m or 1h",
+	"a duration is from 1ns to 53375d",
+};
+
+/* "10kbps" and "10kpps": the words that other tools know. */
+static int per_second_refuse(struct parser *p, const struct quantity_form *form)
+{
+	const char *per = form == &rate_form ? "/second" : "";
+	const char *bps = strcasestr(p->word, "bps");
+
+	if (bps)
+		return refuse(p, p->span, "may mean bits or bytes: write %.*sbit%s or %.*sbyte%s",
+			      (int)(bps - p->word), p->word, per, (int)(bps - p->word), p->word,
+			      per);
+	return refuse(p, p->span, "has a multiplier before pps: write %.*s%s",
+		      (int)strcspn(p->word, "pP"), p->word, per);
+}
+
+static int quantity_refuse(struct parser *p, const struct quantity_form *form, int rc)
+{
+	int digits = (int)strspn(p->word, "0123456789");
+
+	switch (rc) {
+	case -EPROTOTYPE:
+		return per_second_refuse(p, form);
+	case -ERANGE:
+		return refuse(p, p->span, "is out of range: %s", form->range);
+	case -ENODATA:
+		return refuse(p, p->span, "has no period: write %s/second", p->word);
+	case -ENOTUNIQ:
+		return refuse(
+			p, p->span,
+			"may mean millions of packets or minutes: write %.*smin or %.*smpackets",
+			digits, p->word, digits, p->word);
+	}
+	return expected(p, form->what);
+}
+
+/* Appends the next word to one that ends in a digit: a number and what begins with its unit. */
+static bool word_extend(const struct parser *p, struct span *span, char word[WORD_MAX + 1])
+{
+	struct span unit = span_after(p, *span);
+	size_t len = strlen(word);
+
+	if (!len || !isdigit((unsigned char)word[len - 1]))
+		return false;
+	if (!unit.len || !isalpha((unsigned char)unit.at[0]) || len + unit.len > WORD_MAX)
+		return false;
+	memcpy(word + len, unit.at, unit.len);
+	word[len + unit.len] = '\0';
+	span->len = unit.at + unit.len - span->at;
+	return true;
+}
+
+/* Users of nft write "1024 kbytes/second", and a period may be of two words as well: makes one word
+ * of up to three where all together are of the form, or a refusal is of them together. */
+static void words_join(struct parser *p, const struct quantity_form *form)
+{
+	struct span span = p->span;
+	char joined[WORD_MAX + 1];
+	struct quantity ignored;
+
+	memcpy(joined, p->word, sizeof(joined));
+	while (word_extend(p, &span, joined)) {
+		bool is_form = form->parse(joined, &ignored) != -EINVAL;
+
+		/* Behind a rate's number, "packets/2" belongs to it, whatever follows. */
+		if (!is_form && (form != &rate_form || !strchr(joined + strlen(p->word), '/')))
+			return;
+		p->span = span;
+		memcpy(p->word, joined, sizeof(joined));
+		if (is_form)
+			return;
+	}
+}
+
+static int quantity_take(struct parser *p, const struct quantity_form *form, struct quantity *out)
+{
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	words_join(p, form);
+	rc = form->parse(p->word, out);
+	if (rc)
+		return quantity_refuse(p, form, rc);
+	out->at = p->span;
+	word_next(p);
+	return 0;
+}
+
+int rate_take(struct parser *p, struct quantity *out)
+{
+	return quantity_take(p, &rate_form, out);
+}
+
+int amount_take(struct parser *p, struct quantity *out)
+{
+	return quantity_take(p, &amount_form, out);
+}
+
+int amount_or_duration_take(struct parser *p, struct quantity *out)
+{
+	return quantity_take(p, &queue_form, out);
+}
+
+int duration_take(struct parser *p, __u64 *out_ns)
+{
+	struct quantity q;
+	int rc = quantity_take(p, &duration_form, &q);
+
+	if (!rc)
+		*out_ns = q.n;
+	return rc;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The size of a bucket or queue: what fits, and what is meant where nothing is said. */
+
+#include "parser.h"
+#include "units.h"
+
+#define SEGMENTS_BYTES 73728 /* the most that tc is handed at once: 64 KB, many headers */
+#define REFILL_MAX_NS  (9 * 365 * NS_PER_DAY)
+
+/* One packet of the MTU with so many bytes of header, in the limit's unit. */
+uint64_t packet_size(const struct parser *p, unsigned int header_bytes)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+	uint64_t bytes = (uint64_t)p->ctx->mtu + header_bytes;
+
+	if (counts_packets(limit))
+		return 1;
+	return limit->unit == RL_BITS ? bytes * 8 : bytes;
+}
+
+int refuse_size(struct parser *p, struct span at, const char *why, uint64_t size)
+{
+	char text[40];
+
+	amount_print(text, sizeof(text), size, p->rule->limit.unit);
+	return refuse(p, at, "%s %s", why, text);
+}
+
+int size_check(struct parser *p, struct span at)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+	uint64_t least = packet_size(p, ETHERNET_BYTES);
+	uint64_t full = packet_size(p, ETHERNET_VLAN_BYTES);
+	uint64_t day = rate_amount_in(limit->amount, limit->period_ns, NS_PER_DAY);
+	uint64_t most = day > full ? day : full;
+
+	if (limit->size < least)
+		return refuse_size(p, at, "holds no full packet of this device: write at least",
+				   least);
+	if (limit->size > most)
+		return refuse_size(p, at, "is more than a day of the rate: write at most", most);
+	if ((unsigned __int128)limit->size * limit->period_ns >
+	    (unsigned __int128)limit->amount * REFILL_MAX_NS)
+		return refuse(p, at,
+			      "takes more than 9 years to come back at this rate: write a faster "
+			      "rate, such as 1kbyte/day");
+	return 0;
+}
+
+/* An amount in the unit of the rate; bits and bytes mix, packets and they do not. */
+static int size_convert(struct parser *p, const struct quantity *q, __u64 *out)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+
+	if (counts_packets(limit) && q->unit != RL_PACKETS)
+		return refuse(p, q->at,
+			      "counts bytes but the rate counts packets: write a number "
+			      "of packets, for example 200");
+	if (!counts_packets(limit) && q->unit == RL_PACKETS)
+		return refuse(p, q->at,
+			      "counts packets but the rate counts bytes: write a unit "
+			      "behind it, for example 64kibyte");
+	*out = q->n;
+	if (limit->unit == RL_BYTES && q->unit == RL_BITS)
+		*out = q->n / 8;
+	if (limit->unit == RL_BITS && q->unit == RL_BYTES && __builtin_mul_overflow(q->n, 8, out))
+		*out = UINT64_MAX; /* more than a day of any rate */
+	return 0;
+}
+
+/* What runs out in that time; the time itself where it is more than whole packets, bytes or bits.
+ */
+static void queue_set(struct rl_limit *limit, uint64_t ns)
+{
+	limit->size = rate_amount_in(limit->amount, limit->period_ns, ns);
+	if (!limit->size && counts_packets(limit))
+		limit->size = 1;
+	else if ((unsigned __int128)limit->amount * ns % limit->period_ns)
+		limit->queue_ns = ns;
+}
+
+int size_set(struct parser *p, const struct quantity *q)
+{
+	struct rl_limit *limit = &p->rule->limit;
+	int rc = 0;
+
+	if (q->is_duration)
+		queue_set(limit, q->n);
+	else
+		rc = size_convert(p, q, &limit->size);
+	return rc ? rc : size_check(p, q->at);
+}
+
+/* What a bucket holds at least where nothing is said: a packet, and where the program comes behind
+ * GRO the packets that the kernel keeps as one, which would else never fit; but no more than a day
+ * of the rate.
+ */
+uint64_t size_default(const struct parser *p)
+{
+	const struct rl_limit *limit = &p->rule->limit;
+	uint64_t full = packet_size(p, ETHERNET_VLAN_BYTES);
+	uint64_t segments = SEGMENTS_BYTES * (limit->unit == RL_BITS ? 8ull : 1ull);
+	bool merged = p->ctx->tc || p->ctx->generic;
+
+	if (!merged || counts_packets(limit) || segments < full ||
+	    rate_amount_in(limit->amount, limit->period_ns, NS_PER_DAY) < segments)
+		return full;
+	return segments;
+}

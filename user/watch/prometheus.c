@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The metrics, by Prometheus' conventions for names and units: one table. A family's samples stand
+ * together, so every instance is read before the first line is written.
+ */
+
+#include "prometheus.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "hook_names.h"
+#include "instance.h"
+#include "message.h"
+#include "names.h"
+#include "open.h"
+#include "policy.h"
+#include "stats.h"
+#include "text.h"
+#include "units.h"
+
+/* ---- reading ---- */
+
+static int visit(struct instance *instance, void *arg)
+{
+	struct scrape *scrape = arg;
+	struct scraped now = {.instance = *instance}, *items;
+	int ret = instance_status_read(instance, &now.status);
+
+	if (!ret)
+		ret = instance_stats_read(instance, &now.stats);
+	if (ret) {
+		scrape->errors += ret != -ENOENT && ret != -ESTALE; /* else it is gone */
+		return 0;
+	}
+	items = reallocarray(scrape->items, scrape->count + 1, sizeof(now));
+	if (!items) {
+		instance_stats_clear(&now.stats);
+		fail("out of memory");
+		return -ENOMEM;
+	}
+	scrape->items = items;
+	scrape->items[scrape->count++] = now;
+	return 0;
+}
+
+int scrape_read(const struct target *target, struct scrape *out)
+{
+	struct scrape scrape = {0};
+	uint64_t start = clock_ns(CLOCK_MONOTONIC);
+	int ret = instance_for_each(target, visit, &scrape);
+
+	scrape.duration_ns = clock_ns(CLOCK_MONOTONIC) - start;
+	if (ret && scrape.count) { /* one could not be opened, which was reported */
+		scrape.errors++;
+		ret = 0;
+	}
+	if (ret)
+		scrape_clear(&scrape);
+	else
+		*out = scrape;
+	return ret;
+}
+
+void scrape_clear(struct scrape *scrape)
+{
+	for (size_t i = 0; i < scrape->count; i++)
+		instance_stats_clear(&scrape->items[i].stats);
+	free(scrape->items);
+	memset(scrape, 0, sizeof(*scrape));
+}
+
+/* ---- samples ---- */
+
+struct metric;
+
+/* The metric under way. It gets its head with its first sample: without one it is not there. */
+struct page {
+	FILE *file;
+	const struct metric *metric;
+	bool headed;
+};
+
+struct metric {
+	const char *name, *type, *help;
+	void (*print)(struct page *page, const struct scraped *scraped);
+	size_t field; /* offset of the number in what `print` prints of */
+};
+
+static uint64_t number_at(const void *object, size_t offset)
+{
+	uint64_t number;
+
+	memcpy(&number, (const char *)object + offset, sizeof(number));
+	return number;
+}
+
+/* Printable ASCII as everywhere, so of what the format wants escaped only these are left. */
+static void label_print(FILE *file, const char *name, const char *text)
+{
+	char shown[5];
+
+	fprintf(file, "%s=\"", name);
+	for (const char *c = text; *c; c++) {
+		byte_escape(shown, *c);
+		for (const char *s = shown; *s; s++)
+			fprintf(file, *s == '\\' || *s == '"' ? "\\%c" : "%c", *s);
+	}
+	putc('"', file);
+}
+
+static void sample_begin(struct page *page, const struct scraped *scraped)
+{
+	const struct metric *metric = page->metric;
+
+	if (!page->headed)
+		fprintf(page->file, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help,
+			metric->name, metric->type);
+	page->headed = true;
+	fprintf(page->file, "%s{", metric->name);
+	label_print(page->file, "device", scraped->instance.device);
+	putc(',', page->file);
+	label_print(page->file, "hook", hook_name(scraped->instance.info.hook));
+}
+
+static void sample_label(struct page *page, const char *name, const char *text)
+{
+	putc(',', page->file);
+	label_print(page->file, name, text);
+}
+
+static void sample_end(struct page *page, uint64_t number)
+{
+	fprintf(page->file, "} %" PRIu64 "\n", number);
+}
+
+static void seconds_print(FILE *file, uint64_t ns)
+{
+	const uint64_t second = NS_PER_SECOND;
+
+	fprintf(file, "%" PRIu64 ".%09" PRIu64 "\n", ns / second, ns % second);
+}
+
+/* ---- what the table's rows print ---- */
+
+static void number_sample(struct page *page, const struct scraped *scraped)
+{
+	sample_begin(page, scraped);
+	sample_end(page, number_at(scraped, page->metric->field));
+}
+
+static void hot_sample(struct page *page, const struct scraped *scraped)
+{
+	if (scraped->stats.hot_slots)
+		number_sample(page, scraped);
+}
+
+static void capacity_sample(struct page *page, const struct scraped *scraped)
+{
+	sample_begin(page, scraped);
+	sample_end(page, scraped->instance.info.sources);
+}
+
+static void bans_capacity_sample(struct page *page, const struct scraped *scraped)
+{
+	sample_begin(page, scraped);
+	sample_end(page, scraped->instance.info.bans);
+}
+
+static void since_sample(struct page *page, const struct scraped *scraped)
+{
+	sample_begin(page, scraped);
+	fputs("} ", page->file);
+	seconds_print(page->file, scraped->status.since_ns);
+}
+
+static void info_sample(struct page *page, const struct scraped *scraped)
+{
+	char id[NUMBER_TEXT_MAX];
+
+	snprintf(id, sizeof(id), "%" PRIu32, scraped->status.program_id);
+	sample_begin(page, scraped);
+	sample_label(page, "mode", mode_name(scraped->status.mode));
+	sample_label(page, "table", table_name(scraped->instance.info.table));
+	sample_label(page, "program_id", id);
+	sample_end(page, 1);
+}
+
+static void reason_samples(struct page *page, const struct scraped *scraped, bool passes)
+{
+	for (int i = 0; i < RL_REASON_COUNT; i++) {
+		if (reason_rows[i].passes != passes)
+			continue;
+		sample_begin(page, scraped);
+		sample_label(page, "reason", reason_rows[i].text);
+		sample_end(page, number_at(&scraped->stats.reasons[i], page->metric->field));
+	}
+}
+
+static void passed_samples(struct page *page, const struct scraped *scraped)
+{
+	reason_samples(page, scraped, true);
+}
+
+static void dropped_samples(struct page *page, const struct scraped *scraped)
+{
+	reason_samples(page, scraped, false);
+}
+
+static void rules_sample(struct page *page, const struct scraped *scraped)
+{
+	sample_begin(page, scraped);
+	sample_end(page, scraped->stats.policy.count);
+}
+
+static void unlisted_sample(struct page *page, const struct scraped *scraped)
+{
+	size_t count = scraped->stats.policy.count;
+
+	sample_begin(page, scraped);
+	sample_end(page, count > PROMETHEUS_RULES_MAX ? count - PROMETHEUS_RULES_MAX : 0);
+}
+
+/* The time that a rule has left is no part of its name: it would be another at every reading. */
+static void rule_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	struct rule rule = scraped->stats.policy.rules[i];
+	struct policy_context ctx;
+	char words[RULE_TEXT_MAX];
+
+	instance_context(&scraped->instance, &ctx);
+	rule.for_ns = 0;
+	rule_words(words, &rule, &ctx);
+	sample_begin(page, scraped);
+	sample_label(page, "rule", words);
+	sample_end(page, number_at(&scraped->stats.rules[i], page->metric->field));
+}
+
+/* Limits or all others, as many as are left of what may be listed. */
+static size_t rule_samples_of(struct page *page, const struct scraped *scraped, bool limits,
+			      size_t left)
+{
+	const struct policy *policy = &scraped->stats.policy;
+
+	for (size_t i = 0; left && i < policy->count; i++) {
+		if ((policy->rules[i].action == RL_ACTION_LIMIT) != limits)
+			continue;
+		rule_sample(page, scraped, i);
+		left--;
+	}
+	return left;
+}
+
+static void rule_samples(struct page *page, const struct scraped *scraped)
+{
+	size_t left = rule_samples_of(page, scraped, true, PROMETHEUS_RULES_MAX);
+
+	rule_samples_of(page, scraped, false, left);
+}
+
+/* ---- the table ---- */
+
+#define REASONS(verdict, unit, what)                                                              \
+	{"rlctl_" #verdict "_" #unit "_total", "counter", what ", by reason.", verdict##_samples, \
+	 offsetof(struct rl_amount, unit)},
+#define RULES(verdict, unit, what)                                                              \
+	{"rlctl_rule_" #verdict "_" #unit "_total", "counter", what ", by rule.", rule_samples, \
+	 offsetof(struct rl_rule_counters, verdict.unit)},
+#define PRESSURE(name, text)                                                             \
+	{"rlctl_hot_" text "_total", "counter",                                          \
+	 "How hard the hot table is pressed: " text ", as rlctl(8) says what they are.", \
+	 hot_sample, offsetof(struct scraped, stats.pressure[RL_PRESSURE_##name])},
+#define GAUGE(name, field, print, help) \
+	{name, "gauge", help, print, offsetof(struct scraped, field)},
+
+static const struct metric metrics[] = {
+	{"rlctl_instance_info", "gauge", "How an instance is attached; always 1.", info_sample, 0},
+	{"rlctl_attached_timestamp_seconds", "gauge",
+	 "When it was attached, in seconds since 1970.", since_sample, 0},
+	REASONS(passed, packets, "Packets let through") REASONS(passed, bytes, "Bytes let through")
+		REASONS(dropped, packets, "Packets dropped") REASONS(dropped, bytes,
+								     "Bytes dropped")
+			RULES(passed, packets, "Packets let through") RULES(
+				passed, bytes, "Bytes let through") RULES(dropped, packets,
+									  "Packets dropped")
+				RULES(dropped, bytes, "Bytes dropped") RULES(
+					shadow, packets,
+					"Packets that a limit `over count` would have dropped")
+					RULES(shadow, bytes,
+					      "Bytes that a limit `over count` would have dropped"){
+						"rlctl_rules", "gauge", "Rules in force.",
+						rules_sample, 0},
+	{"rlctl_rules_unlisted", "gauge", "Rules in force that are too many to be listed here.",
+	 unlisted_sample, 0},
+	GAUGE("rlctl_sources_used", status.sources_used, number_sample,
+	      "States in use, of one key under one limit each."){
+		"rlctl_sources_capacity", "gauge", "States that can be kept.", capacity_sample, 0},
+	GAUGE("rlctl_hot_slots_live", stats.hot_live, hot_sample,
+	      "Slots of the hot table whose keys still owe something.")
+		GAUGE("rlctl_hot_slots", stats.hot_slots, hot_sample,
+		      "Slots of the hot table.") RL_HOT_PRESSURES(PRESSURE){
+			"rlctl_bans_refused_total", "counter",
+			"Bans that could not begin: there was no room for them.", number_sample,
+			offsetof(struct scraped, stats.pressure[RL_PRESSURE_BANS_REFUSED])},
+	GAUGE("rlctl_bans_used", status.bans_used, number_sample,
+	      "Bans that are kept."){"rlctl_bans_capacity", "gauge",
+				     "Bans that can be in force at once.", bans_capacity_sample, 0},
+	GAUGE("rlctl_memory_bytes", status.memory_bytes, number_sample,
+	      "Memory of all maps, as the kernel accounts it.")};
+
+static void head_print(FILE *file, const char *name, const char *help)
+{
+	fprintf(file, "# HELP %s %s\n# TYPE %s gauge\n%s", name, help, name, name);
+}
+
+void scrape_print(FILE *file, const struct scrape *scrape)
+{
+	head_print(file, "rlctl_build_info", "The rlctl that wrote this; always 1.");
+	putc('{', file);
+	label_print(file, "version", RLCTL_VERSION);
+	fputs("} 1\n", file);
+	for (size_t m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++) {
+		struct page page = {.file = file, .metric = &metrics[m]};
+
+		for (size_t i = 0; i < scrape->count; i++)
+			metrics[m].print(&page, &scrape->items[i]);
+	}
+	head_print(file, "rlctl_scrape_errors", "Instances that could not be read.");
+	fprintf(file, " %zu\n", scrape->errors);
+	head_print(file, "rlctl_scrape_duration_seconds", "How long reading all instances took.");
+	putc(' ', file);
+	seconds_print(file, scrape->duration_ns);
+}

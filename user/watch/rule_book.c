@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The policy in force, and its rules by the slots that samples name. */
+#include "rule_book.h"
+
+#include "instance.h"
+#include "policy.h"
+#include "policy_write.h"
+
+void rule_book_init(struct rule_book *book, const struct instance *instance)
+{
+	*book = (struct rule_book){.instance = instance};
+	instance_context(instance, &book->ctx);
+}
+
+void rule_book_clear(struct rule_book *book)
+{
+	policy_clear(&book->policy);
+}
+
+int rule_book_refresh(struct rule_book *book)
+{
+	uint64_t generation = instance_generation(book->instance);
+	struct policy policy = {0};
+	int ret;
+
+	if (book->read && (!generation || generation == book->generation))
+		return 0; /* 0: it is being detached, which the watch will say */
+	ret = instance_policy_read(book->instance, &policy);
+	if (ret)
+		return ret;
+	policy_clear(&book->policy);
+	book->policy = policy;
+	book->generation = generation;
+	book->read = true;
+	return 0;
+}
+
+const struct rule *rule_book_find(const struct rule_book *book, uint32_t slot)
+{
+	if (slot == RL_WATCH_ANY)
+		return NULL;
+	policy_for_each (&book->policy, rule)
+		if (rule->slot == slot)
+			return rule;
+	return NULL;
+}
+
+bool sample_has_addresses(const struct rl_sample *sample)
+{
+	return sample->reason != RL_REASON_NON_IP && sample->reason != RL_REASON_MALFORMED;
+}

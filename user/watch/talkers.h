@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who sends how much, from samples: what each source was seen to send in the last few slices of
+ * time. Pure; as large as the samples that it was given make it.
+ */
+#ifndef RLCTL_TALKERS_H
+#define RLCTL_TALKERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rlctl_abi.h"
+
+#define TALKER_SLICES 4
+
+enum talker_verdict { TALKER_DROPPED, TALKER_PASSED, TALKER_VERDICTS };
+
+/* A source as limits count it: an IPv4 address or an IPv6 /64. */
+struct talker {
+	uint8_t addr[16];
+	struct rl_sample last; /* a packet of it; one that was dropped where there is one */
+	struct rl_amount slices[TALKER_SLICES][TALKER_VERDICTS];
+};
+
+struct talkers {
+	struct talker *items;
+	size_t count, capacity;
+	uint32_t *index; /* by hash; item + 1, 0 is none */
+	size_t index_size;
+	unsigned int slice; /* the one under way */
+	struct rl_amount all[TALKER_SLICES]
+			    [TALKER_VERDICTS]; /* of everybody, and without addresses */
+};
+
+/* Samples weigh what they stand for. 0 or -ENOMEM. */
+int talkers_add(struct talkers *talkers, const struct rl_sample *sample, bool has_addresses,
+		bool passed);
+
+/* The next slice begins; who was silent in all that are kept is forgotten. */
+void talkers_turn(struct talkers *talkers);
+
+/* Sums over the slices that are kept. */
+struct rl_amount talker_sum(const struct talker *talker, enum talker_verdict verdict);
+struct rl_amount talkers_sum(const struct talkers *talkers, enum talker_verdict verdict);
+
+void talkers_clear(struct talkers *talkers);
+
+#endif
