@@ -17,7 +17,7 @@
 
 #include "frame.h"
 
-enum { FAILED = 1, WRONG_WORDS = 2 };
+enum { FAILED = 1, EXIT_USAGE = 2 };
 enum { THREADS_MAX = 64, BATCH_MAX = 256 };
 
 struct options {
@@ -108,7 +108,7 @@ static const struct option long_options[] = {
 static void wrong_words(const char *option, const char *what)
 {
 	fprintf(stderr, "flood: %s: %s (flood --help)\n", option, what);
-	exit(WRONG_WORDS);
+	exit(EXIT_USAGE);
 }
 
 static uint64_t number_parse(const char *option, const char *text, uint64_t min, uint64_t max)
@@ -199,7 +199,7 @@ static void frame_option_parse(struct options *o, int c)
 		o->dmac = true;
 		break;
 	default: /* getopt has said what is wrong */
-		exit(WRONG_WORDS);
+		exit(EXIT_USAGE);
 	}
 }
 

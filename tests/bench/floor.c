@@ -20,7 +20,7 @@
 #include "frame.h"
 #include "floor.skel.h"
 
-enum { FAILED = 1, WRONG_WORDS = 2 };
+enum { FAILED = 1, EXIT_USAGE = 2 };
 enum { REPEAT = 1000000, KEYS_MAX = 131072 };
 #define FIRST_SOURCE 0x0a000001u /* 10.0.0.1, the one that --run sends from */
 #define NS_PER_S     UINT64_C(1000000000)
@@ -60,7 +60,7 @@ static const struct option long_options[] = {
 static void wrong_words(const char *what)
 {
 	fprintf(stderr, "floor: %s\n%s", what, usage);
-	exit(WRONG_WORDS);
+	exit(EXIT_USAGE);
 }
 
 static uint64_t number_parse(const char *text, uint64_t max)
@@ -104,7 +104,7 @@ static struct options options_parse(int argc, char **argv)
 			fputs(usage, stdout);
 			exit(0);
 		default:
-			exit(WRONG_WORDS);
+			exit(EXIT_USAGE);
 		}
 	}
 	if (o.run == !!o.dev || (o.dev && optind != argc))

@@ -15,7 +15,7 @@
 #include "veth.h"
 #include "receiver.skel.h"
 
-enum { FAILED = 1, WRONG_WORDS = 2 };
+enum { FAILED = 1, EXIT_USAGE = 2 };
 enum mode { MODE_DROP, MODE_PASS, MODE_BARE };
 
 struct options {
@@ -54,7 +54,7 @@ static const struct option long_options[] = {
 static void wrong_words(const char *what)
 {
 	fprintf(stderr, "receiver: %s\n%s", what, usage);
-	exit(WRONG_WORDS);
+	exit(EXIT_USAGE);
 }
 
 static long seconds_parse(const char *text)
@@ -95,7 +95,7 @@ static struct options options_parse(int argc, char **argv)
 			fputs(usage, stdout);
 			exit(0);
 		default:
-			exit(WRONG_WORDS);
+			exit(EXIT_USAGE);
 		}
 	}
 	if (!o.dev || optind != argc)

@@ -13,8 +13,7 @@
 
 static bool is_refusal(int rc)
 {
-	return rc == -EINVAL || rc == -ERANGE || rc == -EPROTOTYPE || rc == -ENODATA ||
-	       rc == -EADDRNOTAVAIL;
+	return rc > WORD_OK && rc <= WORD_MAPPED;
 }
 
 static void number_check(const char *word)

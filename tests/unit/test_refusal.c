@@ -118,7 +118,7 @@ static void words_test(void **state)
 	const struct words_row *row = *state;
 	char words[REFUSAL_MAX];
 
-	refusal_words(&row->refusal, words);
+	refusal_format(&row->refusal, words);
 	assert_string_equal(words, row->words);
 }
 
@@ -133,7 +133,7 @@ static void words_many(void **state)
 	long_name[sizeof(long_name) - 1] = '\0';
 	for (size_t i = 0; i < LACKS_MAX; i++)
 		refusal.lacks[i] = (struct lack){"helper", long_name};
-	refusal_words(&refusal, words);
+	refusal_format(&refusal, words);
 	assert_int_equal(strlen(words), REFUSAL_MAX - 1);
 }
 

@@ -85,9 +85,9 @@ static const char *const unit_names[] = {RL_UNITS(UNIT_NAME)};
 
 static const uint8_t mapped_base[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-/* Takes the digits at *text and moves it behind them. -EINVAL without a digit; -ERANGE, moved on
- * all the same, beyond 64 bits. */
-static int digits_take(const char **text, uint64_t *out)
+/* Takes the digits at *text and moves it behind them. WORD_FORM without a digit; WORD_RANGE, moved
+ * on all the same, beyond 64 bits. */
+static int digits_read(const char **text, uint64_t *out)
 {
 	const char *at = *text;
 	uint64_t value = 0;
@@ -98,55 +98,55 @@ static int digits_take(const char **text, uint64_t *out)
 		overflow |= __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value);
 	}
 	if (at == *text)
-		return -EINVAL;
+		return WORD_FORM;
 	*text = at;
 	*out = value;
-	return overflow ? -ERANGE : 0;
+	return overflow ? WORD_RANGE : 0;
 }
 
-int number_parse(const char *word, uint64_t min, uint64_t max, uint64_t *out)
+enum word_error number_parse(const char *word, uint64_t min, uint64_t max, uint64_t *out)
 {
 	uint64_t value;
-	int rc = digits_take(&word, &value);
+	int rc = digits_read(&word, &value);
 
-	if (rc == -EINVAL || *word)
-		return -EINVAL;
+	if (rc == WORD_FORM || *word)
+		return WORD_FORM;
 	if (rc || value < min || value > max)
-		return -ERANGE;
+		return WORD_RANGE;
 	*out = value;
 	return 0;
 }
 
 /* From first to last, which is first itself where there is no "-". */
-static int range_take(const char **text, uint32_t *count)
+static int range_read(const char **text, uint32_t *count)
 {
 	uint64_t first, last;
-	int rc = digits_take(text, &first);
+	int rc = digits_read(text, &first);
 
 	last = first;
 	if (!rc && **text == '-') {
 		++*text;
-		rc = digits_take(text, &last);
+		rc = digits_read(text, &last);
 	}
 	if (rc || last < first)
-		return rc ? rc : -EINVAL;
+		return rc ? rc : WORD_FORM;
 	if (last > UINT32_MAX || last - first >= UINT32_MAX - *count)
-		return -ERANGE;
+		return WORD_RANGE;
 	*count += last - first + 1;
 	return 0;
 }
 
-int list_count(const char *list, uint32_t *out)
+enum word_error list_count(const char *list, uint32_t *out)
 {
 	uint32_t count = 0;
-	int rc = range_take(&list, &count);
+	int rc = range_read(&list, &count);
 
 	while (!rc && *list == ',') {
 		list++;
-		rc = range_take(&list, &count);
+		rc = range_read(&list, &count);
 	}
 	if (!rc && *list && strcmp(list, "\n") != 0)
-		rc = -EINVAL;
+		rc = WORD_FORM;
 	if (!rc)
 		*out = count;
 	return rc;
@@ -160,21 +160,21 @@ static const struct scale *time_unit_find(const char *name)
 	return NULL;
 }
 
-int duration_parse(const char *word, uint64_t *out_ns)
+enum word_error duration_parse(const char *word, uint64_t *out_ns)
 {
 	const struct scale *unit;
 	uint64_t value;
-	int rc = digits_take(&word, &value);
+	int rc = digits_read(&word, &value);
 
-	if (rc == -EINVAL)
+	if (rc == WORD_FORM)
 		return rc;
 	unit = time_unit_find(word);
 	if (!unit)
-		return -EINVAL;
+		return WORD_FORM;
 	if (rc || __builtin_mul_overflow(value, unit->factor, &value))
-		return -ERANGE;
+		return WORD_RANGE;
 	if (!value || value > DURATION_MAX_NS)
-		return -ERANGE;
+		return WORD_RANGE;
 	*out_ns = value;
 	return 0;
 }
@@ -215,7 +215,7 @@ static int amount_suffix_parse(const char *text, uint64_t *factor, enum rl_unit 
 		if (strncasecmp(text, multipliers[i].name, len))
 			continue;
 		if (!strcasecmp(text + len, "bps") || (len && !strcasecmp(text + len, "pps")))
-			return -EPROTOTYPE;
+			return WORD_PER_SECOND;
 		found = unit_find(text + len);
 		if (found < 0)
 			continue;
@@ -223,23 +223,23 @@ static int amount_suffix_parse(const char *text, uint64_t *factor, enum rl_unit 
 		*unit = found;
 		return 0;
 	}
-	return -EINVAL;
+	return WORD_FORM;
 }
 
-int amount_parse(const char *word, uint64_t *out, enum rl_unit *unit)
+enum word_error amount_parse(const char *word, uint64_t *out, enum rl_unit *unit)
 {
 	uint64_t value, factor;
 	enum rl_unit found;
-	int digits = digits_take(&word, &value);
+	int digits = digits_read(&word, &value);
 	int rc;
 
-	if (digits == -EINVAL)
+	if (digits == WORD_FORM)
 		return digits;
 	rc = amount_suffix_parse(word, &factor, &found);
 	if (rc)
 		return rc;
 	if (digits || __builtin_mul_overflow(value, factor, &value))
-		return -ERANGE;
+		return WORD_RANGE;
 	*out = value;
 	*unit = found;
 	return 0;
@@ -255,17 +255,17 @@ static int short_rate_parse(const char *word, uint64_t *amount, enum rl_unit *un
 	for (size_t i = 0; i < ARRAY_SIZE(short_rates); i++) {
 		if (strcasecmp(name, short_rates[i].name))
 			continue;
-		rc = digits_take(&word, &value);
+		rc = digits_read(&word, &value);
 		if (!rc && __builtin_mul_overflow(value, short_rates[i].factor, amount))
-			rc = -ERANGE;
+			rc = WORD_RANGE;
 		*unit = short_rates[i].unit;
 		return rc;
 	}
 	rc = amount_parse(word, amount, unit);
-	return rc ? rc : -ENODATA;
+	return rc ? rc : WORD_NO_PERIOD;
 }
 
-/* AMOUNT/PERIOD with the slash at `slash`. -EINVAL in one of the two outweighs all else. */
+/* AMOUNT/PERIOD with the slash at `slash`. WORD_FORM in one of the two outweighs all else. */
 static int long_rate_parse(const char *word, const char *slash, uint64_t *amount,
 			   uint64_t *period_ns, enum rl_unit *unit)
 {
@@ -274,17 +274,18 @@ static int long_rate_parse(const char *word, const char *slash, uint64_t *amount
 	int amount_rc, period_rc;
 
 	if (len >= sizeof(head))
-		return -EINVAL;
+		return WORD_FORM;
 	memcpy(head, word, len);
 	head[len] = '\0';
 	amount_rc = amount_parse(head, amount, unit);
 	period_rc = period_parse(slash + 1, period_ns);
-	if (amount_rc == -EINVAL || period_rc == -EINVAL)
-		return -EINVAL;
+	if (amount_rc == WORD_FORM || period_rc == WORD_FORM)
+		return WORD_FORM;
 	return amount_rc ? amount_rc : period_rc;
 }
 
-int rate_parse(const char *word, uint64_t *amount, uint64_t *period_ns, enum rl_unit *unit)
+enum word_error rate_parse(const char *word, uint64_t *amount, uint64_t *period_ns,
+			   enum rl_unit *unit)
 {
 	const char *slash = strchr(word, '/');
 	uint64_t value, period = NS_PER_SECOND;
@@ -295,7 +296,7 @@ int rate_parse(const char *word, uint64_t *amount, uint64_t *period_ns, enum rl_
 	if (rc)
 		return rc;
 	if (!value)
-		return -ERANGE;
+		return WORD_RANGE;
 	*amount = value;
 	*period_ns = period;
 	*unit = found;
@@ -365,13 +366,13 @@ static int prefix_read(const char *word, uint8_t addr[16], uint8_t *len, bool *i
 	int rc;
 
 	if (size >= sizeof(text))
-		return -EINVAL;
+		return WORD_FORM;
 	memcpy(text, word, size);
 	text[size] = '\0';
 	memcpy(addr, mapped_base, 16);
 	*ipv4 = inet_pton(AF_INET, text, addr + RL_MAPPED_BITS / 8) == 1;
 	if (!*ipv4 && inet_pton(AF_INET6, text, addr) != 1)
-		return -EINVAL;
+		return WORD_FORM;
 	bits = *ipv4 ? 32 : 128;
 	if (slash) {
 		rc = number_parse(slash + 1, 0, bits, &bits);
@@ -382,7 +383,8 @@ static int prefix_read(const char *word, uint8_t addr[16], uint8_t *len, bool *i
 	return 0;
 }
 
-int prefix_parse(const char *word, uint8_t addr[16], uint8_t *len, char canonical[PREFIX_TEXT_MAX])
+enum word_error prefix_parse(const char *word, uint8_t addr[16], uint8_t *len,
+			     char canonical[PREFIX_TEXT_MAX])
 {
 	uint8_t bytes[16], bits;
 	bool ipv4, host_bits;
@@ -394,9 +396,9 @@ int prefix_parse(const char *word, uint8_t addr[16], uint8_t *len, char canonica
 	if (canonical)
 		prefix_print(canonical, PREFIX_TEXT_MAX, bytes, bits);
 	if (!ipv4 && prefix_is_ipv4(bytes, bits))
-		return -EPROTOTYPE;
+		return WORD_MAPPED;
 	if (host_bits)
-		return -EADDRNOTAVAIL;
+		return WORD_HOST_BITS;
 	memcpy(addr, bytes, sizeof(bytes));
 	*len = bits;
 	return 0;

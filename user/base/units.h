@@ -20,38 +20,47 @@
 
 #define DURATION_MAX_NS (1ull << 62)
 
-/* Parsers return 0 or a negative errno and write their outputs only on success:
- *   -EINVAL  the word is not of this form    -ERANGE  it is, but the number does not fit
- */
+/* Why a word is not what a parser takes. Outputs are written only on success. */
+enum word_error {
+	WORD_OK,
+	WORD_FORM,       /* the word is not of this form */
+	WORD_RANGE,      /* it is, but the number does not fit */
+	WORD_PER_SECOND, /* "bps", which may be bits or bytes, or "kpps" and the like */
+	WORD_NO_PERIOD,  /* an amount where a rate is wanted */
+	WORD_AMBIGUOUS,  /* "5m" where both an amount and a duration may stand */
+	WORD_HOST_BITS,  /* a prefix with bits behind its length */
+	WORD_MAPPED      /* an IPv4-mapped IPv6 address, which has to be written as IPv4 */
+};
 
 /* Decimal number, min..max inclusive. */
-int number_parse(const char *word, uint64_t min, uint64_t max, uint64_t *out);
+enum word_error number_parse(const char *word, uint64_t min, uint64_t max, uint64_t *out);
 
 /* How many numbers a list of ranges names, as the kernel writes sets of CPUs: "0-3,8\n" is 5. */
-int list_count(const char *list, uint32_t *out);
+enum word_error list_count(const char *list, uint32_t *out);
 
 /* N UNIT, e.g. 10m, 250ms, 1hour, "1 hour" is joined by the caller; result in nanoseconds, > 0.
- * -ERANGE above 2^62 ns. A bare number without unit is -EINVAL. */
-int duration_parse(const char *word, uint64_t *out_ns);
+ * WORD_RANGE above 2^62 ns. A bare number without unit is WORD_FORM. */
+enum word_error duration_parse(const char *word, uint64_t *out_ns);
 
 /* N[k|m|g|ki|mi|gi][packet[s]|bit[s]|byte[s]]; bare numbers are packets, and zero is an amount.
- * Case matters not. The suffixes "bps", which may be bits or bytes, and "kpps" and the like are
- * -EPROTOTYPE, so that the caller can say what to write. */
-int amount_parse(const char *word, uint64_t *out, enum rl_unit *unit);
+ * Case-insensitive. WORD_PER_SECOND for "10kbps" and "10kpps". */
+enum word_error amount_parse(const char *word, uint64_t *out, enum rl_unit *unit);
 
-/* AMOUNT/PERIOD, Npps, Nkbit, Nmbit, Ngbit; amount > 0, period > 0. -EPROTOTYPE as with amounts;
- * -ENODATA for an amount without a period. */
-int rate_parse(const char *word, uint64_t *amount, uint64_t *period_ns, enum rl_unit *unit);
+/* AMOUNT/PERIOD, Npps, Nkbit, Nmbit, Ngbit; amount > 0, period > 0. WORD_PER_SECOND as
+ * with amounts; WORD_NO_PERIOD for an amount without a period. */
+enum word_error rate_parse(const char *word, uint64_t *amount, uint64_t *period_ns,
+			   enum rl_unit *unit);
 
 /* What a rate comes to within `ns` (at most DURATION_MAX_NS), rounded down; saturates. */
 uint64_t rate_amount_in(uint64_t amount, uint64_t period_ns, uint64_t ns);
 
 /* IPv4[/LEN] or IPv6[/LEN] into mapped form (IPv4 /n becomes /(96+n)), host bits must be zero
- * (-EADDRNOTAVAIL when they are not).
- * An IPv4-mapped IPv6 address (::ffff:0:0/96) is -EPROTOTYPE: it has to be written as IPv4.
+ * (WORD_HOST_BITS when they are not).
+ * An IPv4-mapped IPv6 address (::ffff:0:0/96) is WORD_MAPPED: it has to be written as IPv4.
  * With these two `canonical`, if not NULL, holds the corrected text. */
 #define PREFIX_TEXT_MAX 64
-int prefix_parse(const char *word, uint8_t addr[16], uint8_t *len, char canonical[PREFIX_TEXT_MAX]);
+enum word_error prefix_parse(const char *word, uint8_t addr[16], uint8_t *len,
+			     char canonical[PREFIX_TEXT_MAX]);
 
 /* Of prefixes in mapped form, host bits zero. IPv4 is what lies inside ::ffff:0:0/96; all else is
  * IPv6 alone: ::/0 holds no IPv4 address, though its bits are around them all. */

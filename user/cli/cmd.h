@@ -95,10 +95,10 @@ struct verb {
 	uint64_t needs_none; /* OPTION_BITs: with one of these it needs nothing */
 	int words_min, words_max;
 	bool hidden;                               /* for programs: not in the usage */
-	int (*run)(const struct command *command); /* 0, below 0: failed, WRONG_WORDS */
+	int (*run)(const struct command *command); /* 0, below 0: failed, EXIT_USAGE */
 };
 
-#define WRONG_WORDS 2
+#define EXIT_USAGE 2
 
 /* All verbs; set by main.c, which has the table. Ends with one that has no name. */
 extern const struct verb *verbs;
@@ -125,14 +125,14 @@ int cmd_source_forgive(const struct command *command);
 int cmd_complete(const struct command *command);
 int cmd_completion(const struct command *command);
 
-/* attach --replace, with what else was asked for. 0, -1 or WRONG_WORDS. */
+/* attach --replace, with what else was asked for. 0, -1 or EXIT_USAGE. */
 int attach_replace(const struct command *command,
 		   const struct attach_options *asked); /* cmd_replace.c */
 
 /* ---- cmd_try.c */
 
-/* The time of --try, 0 where it is not given. 0 or WRONG_WORDS. */
-int try_take(const struct command *command, uint64_t *out_ns);
+/* The time of --try, 0 where it is not given. 0 or EXIT_USAGE. */
+int try_get(const struct command *command, uint64_t *out_ns);
 
 /* Puts `next` in force on an instance that is open for writing, and takes it back unless it is
  * confirmed in time. The writers' lock is given away meanwhile. 0: confirmed. */
@@ -161,11 +161,11 @@ struct option_row {
 };
 extern const struct option_row option_rows[OPTION_COUNT];
 
-/* Takes options and words apart; the verb is not looked at. 0 or WRONG_WORDS. May be called again.
+/* Takes options and words apart; the verb is not looked at. 0 or EXIT_USAGE. May be called again.
  */
 int command_parse(int argc, char **argv, struct command *out);
 
-/* Finds the verb and checks that everything else goes with it. 0 or WRONG_WORDS. */
+/* Finds the verb and checks that everything else goes with it. 0 or EXIT_USAGE. */
 int command_resolve(struct command *command);
 
 /* The verb of these words and how many of them name it; NULL when there is none. */
@@ -176,7 +176,7 @@ const struct verb *verb_find(char *const *words, int count, int *used);
 int option_by_name(const char *name, size_t len);
 int option_by_letter(char letter);
 
-/* Says that there is no such verb, and which is near. WRONG_WORDS. */
+/* Says that there is no such verb, and which is near. EXIT_USAGE. */
 int verb_unknown(char *const *words, int count);
 
 /* Whether the verb's name begins with this whole word. */
@@ -187,11 +187,11 @@ static inline bool option_given(const struct command *command, enum option_id op
 	return command->arguments[option];
 }
 
-/* The option's number, 1..max, or `usual` when it is not given. 0 or WRONG_WORDS. */
+/* The option's number, 1..max, or `usual` when it is not given. 0 or EXIT_USAGE. */
 int option_number(const struct command *command, enum option_id option, uint32_t max,
 		  uint32_t usual, uint32_t *out);
 
-/* fail(), then WRONG_WORDS */
+/* fail(), then EXIT_USAGE */
 int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The words joined by single blanks behind `first`; to be freed. */
@@ -200,7 +200,7 @@ char *words_join(const char *first, char *const *words, int count);
 /* ---- cmd_help.c */
 
 void usage_print(FILE *file);
-/* Help for the verbs that the words name, or the usage where there are none. 0 or WRONG_WORDS. */
+/* Help for the verbs that the words name, or the usage where there are none. 0 or EXIT_USAGE. */
 int help_print(char *const *words, int count);
 int cmd_help(const struct command *command);
 

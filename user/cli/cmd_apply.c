@@ -157,7 +157,7 @@ int cmd_apply(const struct command *command)
 	struct apply apply = {.target = &command->target};
 	struct policy policy = {0};
 	struct policy_file file;
-	int rc = try_take(command, &apply.try_ns);
+	int rc = try_get(command, &apply.try_ns);
 
 	if (!rc && apply.try_ns && option_given(command, OPTION_CHECK))
 		return wrong("--check and --try: one only looks, the other acts: leave one out");

@@ -60,7 +60,7 @@ static int group_option(const struct command *command, struct attach_options *ou
 	return 0;
 }
 
-static int options_take(const struct command *command, struct attach_options *out)
+static int options_get(const struct command *command, struct attach_options *out)
 {
 	int rc = group_option(command, out);
 
@@ -105,7 +105,7 @@ static int try_check(const struct command *command, unsigned int hooks)
 		return wrong("attach: --replace leaves nothing to go back to: leave --try out");
 	if (hooks & (hooks - 1))
 		return wrong("attach: --try is of one --hook: attach one after the other");
-	return try_take(command, &duration_ns);
+	return try_get(command, &duration_ns);
 }
 
 /* ---- one instance for each hook */
@@ -130,7 +130,7 @@ static int policy_guard(const struct command *command, const struct plan *plan)
 	return rc == GUARD_ASKS ? guard_ask(&guard) : rc;
 }
 
-static int policy_take(struct plan *plan)
+static int policy_get(struct plan *plan)
 {
 	int rc = policy_file_parse(plan->file, &plan->ctx, &plan->policy);
 
@@ -146,7 +146,7 @@ static int policy_take_again(struct plan *plan)
 	return plan->file ? policy_file_parse_again(plan->file, &plan->ctx, &plan->policy) : 0;
 }
 
-static int context_take(struct plan *plan)
+static int context_get(struct plan *plan)
 {
 	enum attach_mode *mode = &plan->options.mode;
 	int rc = attach_mode_choose(&plan->target, mode);
@@ -170,11 +170,11 @@ static int plan_make(const struct command *command, const struct attach_options 
 	out->options.fq = options->fq && hook == RL_HOOK_EGRESS;
 	out->file = file;
 	out->wanted = true;
-	if (try_take(command, &out->try_ns))
-		return WRONG_WORDS;
-	if (context_take(out))
+	if (try_get(command, &out->try_ns))
+		return EXIT_USAGE;
+	if (context_get(out))
 		return -1;
-	if (file && policy_take(out))
+	if (file && policy_get(out))
 		return -1;
 	return policy_guard(command, out);
 }
@@ -309,7 +309,7 @@ int cmd_attach(const struct command *command)
 	const char *path = command->arguments[OPTION_POLICY];
 	struct attach_options options = {0};
 	struct policy_file file;
-	int rc = options_take(command, &options);
+	int rc = options_get(command, &options);
 
 	if (!rc)
 		rc = hooks_check(command, hooks);

@@ -176,7 +176,7 @@ static void offer_present(struct completion *c)
 	policy_for_each (&session.policy, rule) {
 		const char *word;
 
-		rule_words(line, rule, &session.ctx);
+		rule_format(line, rule, &session.ctx);
 		word = word_behind(line, c->command.words, c->command.word_count);
 		if (word)
 			offer(c, word, NULL);
@@ -371,8 +371,8 @@ static int option_open(struct completion *c, char *word)
 }
 
 /* The words before, taken apart like a command line, whose name is our verb, which stands before
- * them; its verb where there is one. 0 or WRONG_WORDS. */
-static int words_take(struct completion *c, char **words, int count)
+ * them; its verb where there is one. 0 or EXIT_USAGE. */
+static int words_get(struct completion *c, char **words, int count)
 {
 	int used = 0, rc;
 
@@ -403,7 +403,7 @@ int cmd_complete(const struct command *command)
 		option = option_pending(command->words[count - 1]);
 		count -= option >= 0;
 	}
-	if (words_take(&c, command->words, count))
+	if (words_get(&c, command->words, count))
 		return 0;
 	netns = c.command.arguments[OPTION_NETNS];
 	if (!netns || !netns_enter(netns))

@@ -418,7 +418,7 @@ int cmd_exporter(const struct command *command)
 	int fd = -1;
 
 	if (!address)
-		return WRONG_WORDS;
+		return EXIT_USAGE;
 	if (!reading_check(&command->target))
 		fd = listen_open(text, address);
 	freeaddrinfo(address);

@@ -50,7 +50,7 @@ static int url_read(const char *path, char out[URL_MAX])
 }
 
 /* What everybody may see with ps is no place for a password. */
-static int url_take(const struct command *command, struct fleet_url *out)
+static int url_get(const struct command *command, struct fleet_url *out)
 {
 	const char *word = command->arguments[OPTION_REDIS];
 	const char *password = getenv("RLCTL_REDIS_PASSWORD"), *wrong_with;
@@ -88,7 +88,7 @@ static bool is_name(const char *name)
 	return len > 0 && len < RL_FLEET_NAME;
 }
 
-static int names_take(const struct command *command, struct fleet_options *out)
+static int names_get(const struct command *command, struct fleet_options *out)
 {
 	out->fleet = command->arguments[OPTION_NAME];
 	if (!out->fleet)
@@ -103,7 +103,7 @@ static int names_take(const struct command *command, struct fleet_options *out)
 	return 0;
 }
 
-static int interval_take(const struct command *command, struct fleet_options *out)
+static int interval_get(const struct command *command, struct fleet_options *out)
 {
 	const char *word = command->arguments[OPTION_INTERVAL];
 
@@ -171,12 +171,12 @@ static int member_run(const struct command *command, struct fleet_options option
 int cmd_fleet_join(const struct command *command)
 {
 	struct fleet_options options = {0};
-	int rc = url_take(command, &options.url);
+	int rc = url_get(command, &options.url);
 
 	if (!rc)
-		rc = names_take(command, &options);
+		rc = names_get(command, &options);
 	if (!rc)
-		rc = interval_take(command, &options);
+		rc = interval_get(command, &options);
 	return rc ? rc : member_run(command, options);
 }
 
@@ -216,7 +216,7 @@ static struct json_object *limit_json(const struct instance *instance, const str
 		return NULL;
 	}
 	fleet_limit_make(rule, instance->info.mtu, instance->info.by_dest, &limit);
-	rule_words(words, rule, ctx);
+	rule_format(words, rule, ctx);
 	one = json_object_new_object();
 	json_put(one, "rule", json_object_new_string(words));
 	json_put(one, "identity", json_object_new_string(limit.identity));

@@ -122,7 +122,7 @@ static int rule_option(const struct command *command, struct monitor *m)
 		return 0;
 	if (selector_parse(words, &m->book.ctx, &selector, &err)) {
 		fail_at("--rule", words, strlen(words), &err);
-		return WRONG_WORDS;
+		return EXIT_USAGE;
 	}
 	found = policy_select(&m->book.policy, &selector, &count);
 	if (!found)

@@ -89,8 +89,8 @@ static int mode_check(const struct command *command, const struct attach_options
 		    instance->device, instance->device);
 }
 
-static int instance_take(const struct command *command, const struct attach_options *asked,
-			 enum rl_hook hook, struct instance *out)
+static int instance_get(const struct command *command, const struct attach_options *asked,
+			enum rl_hook hook, struct instance *out)
 {
 	struct target target = command->target;
 	struct instance instance;
@@ -120,7 +120,7 @@ static int hooks_replace(const struct command *command, const struct attach_opti
 	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++) {
 		if (!(hooks & 1u << hook))
 			continue;
-		rc = instance_take(command, asked, hook, &instances[count]);
+		rc = instance_get(command, asked, hook, &instances[count]);
 		count += !rc;
 	}
 	for (int i = 0; !rc && i < count; i++) {

@@ -54,7 +54,7 @@ void session_close(struct session *session)
 /* ---- words ---- */
 
 /* The statement of the command's words, or with `selector` that may name no action. 0 or
- * WRONG_WORDS. */
+ * EXIT_USAGE. */
 static int words_parse(const struct command *command, const struct policy_context *ctx,
 		       bool selector, struct rule *out)
 {
@@ -71,7 +71,7 @@ static int words_parse(const struct command *command, const struct policy_contex
 	if (rc) {
 		err.column += selector ? before : 0;
 		fail_at(NULL, line, strlen(line), &err);
-		rc = WRONG_WORDS;
+		rc = EXIT_USAGE;
 	}
 	free(line);
 	return rc;
@@ -87,7 +87,7 @@ static const char *clock_name(const struct session *session, const struct rule *
 										      : "precise";
 }
 
-static void prefix_words(char buf[PREFIX_TEXT_MAX], const struct rule *rule)
+static void prefix_format(char buf[PREFIX_TEXT_MAX], const struct rule *rule)
 {
 	if (rule->kind == PREFIX_ADDR)
 		prefix_print(buf, PREFIX_TEXT_MAX, rule->addr, rule->len);
@@ -110,8 +110,8 @@ static void report_rule(struct report *report, const struct session *session,
 {
 	char words[RULE_TEXT_MAX], prefix[PREFIX_TEXT_MAX];
 
-	rule_words(words, rule, &session->ctx);
-	prefix_words(prefix, rule);
+	rule_format(words, rule, &session->ctx);
+	prefix_format(prefix, rule);
 	report_begin(report, NULL);
 	report_text(report, "prefix", NULL, prefix);
 	report_id(report, "slot", "slot", rule->slot);
@@ -135,7 +135,7 @@ static void lines_print(FILE *file, const char *before, const struct policy *pol
 	char words[RULE_TEXT_MAX];
 
 	policy_for_each (policy, rule) {
-		rule_words(words, rule, ctx);
+		rule_format(words, rule, ctx);
 		fprintf(file, "%s%s\n", before, words);
 	}
 }
@@ -262,12 +262,12 @@ static int report_missing(const struct session *session, const struct rule *sele
 	struct policy near = {0};
 	char words[RULE_TEXT_MAX], prefix[PREFIX_TEXT_MAX];
 
-	rule_words(words, selector, &session->ctx);
+	rule_format(words, selector, &session->ctx);
 	fail("no such rule: %s", words);
 	policy_for_each (&session->policy, rule)
 		if (same_prefix(rule, selector))
 			rules_append(&near, rule);
-	prefix_words(prefix, selector);
+	prefix_format(prefix, selector);
 	if (near.count && !output_quiet) {
 		note("the rules of %s are:", prefix);
 		lines_print(stderr, "  ", &near, &session->ctx);

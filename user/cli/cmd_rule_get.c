@@ -22,13 +22,13 @@ static int address_parse(const char *word, uint8_t addr[16])
 	uint8_t len = 0;
 
 	switch (prefix_parse(word, addr, &len, canonical)) {
-	case 0:
+	case WORD_OK:
 		if (len == 128)
 			return 0;
 		return wrong("%s: name one address, not a prefix; `rlctl rule list %s` shows the "
 			     "rules of a prefix",
 			     word, word);
-	case -EPROTOTYPE:
+	case WORD_MAPPED:
 		return wrong("%s: is IPv4 inside IPv6: write %s", word, canonical);
 	default:
 		return wrong("%s: is no address: write for example 203.0.113.7 or 2001:db8::1",
@@ -94,7 +94,7 @@ static void found_print(const struct session *session, const struct policy *foun
 	policy_for_each (found, rule) {
 		struct json_object *object = json_object_new_object();
 
-		rule_words(words, rule, &session->ctx);
+		rule_format(words, rule, &session->ctx);
 		why_print(why, found->rules, rule);
 		json_put(object, "rule", json_object_new_string(words));
 		json_put(object, "why", json_object_new_string(why));

@@ -28,7 +28,7 @@ struct lookup {
 	size_t count;
 };
 
-static int address_take(const char *word, uint8_t addr[16])
+static int address_get(const char *word, uint8_t addr[16])
 {
 	uint8_t len;
 
@@ -39,7 +39,7 @@ static int address_take(const char *word, uint8_t addr[16])
 
 static int lookup_open(const struct command *command, bool write, struct lookup *out)
 {
-	int rc = address_take(command->words[0], out->addr);
+	int rc = address_get(command->words[0], out->addr);
 
 	if (!rc)
 		rc = write ? instance_open_shared(&command->target, &out->instance)
@@ -182,7 +182,7 @@ static void entry_report(struct report *report, const struct lookup *lookup,
 	char key[3 * PREFIX_TEXT_MAX], rule[RULE_TEXT_MAX] = "everything";
 
 	if (entry->rule)
-		rule_words(rule, entry->rule, &lookup->ctx);
+		rule_format(rule, entry->rule, &lookup->ctx);
 	key_print(key, sizeof(key), entry, lookup->addr);
 	report_begin(report, NULL);
 	report_text(report, "key", "key", key);

@@ -96,7 +96,7 @@ static struct json_object *json_row(const struct top *top, const struct top_row 
 	json_put(object, "dropped", json_rate(&row->rate[TALKER_DROPPED]));
 	json_put(object, "passed", json_rate(&row->rate[TALKER_PASSED]));
 	if (row->rule) {
-		rule_words(text, row->rule, &top->book.ctx);
+		rule_format(text, row->rule, &top->book.ctx);
 		json_put(object, "rule", json_object_new_string(text));
 	}
 	if (state->has_state) {

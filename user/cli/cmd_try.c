@@ -242,7 +242,7 @@ static struct attendance attendance(uint64_t duration_ns)
 
 /* ---- for others */
 
-int try_take(const struct command *command, uint64_t *out_ns)
+int try_get(const struct command *command, uint64_t *out_ns)
 {
 	const char *word = command->arguments[OPTION_TRY];
 

@@ -81,12 +81,12 @@ bool verdict_worse(const struct verdict *next, const struct verdict *current)
 
 /* ---- the guard */
 
-static void guard_words(struct guard *guard, const struct flow *session,
-			const struct verdict *verdict, const struct policy_context *ctx)
+static void guard_format(struct guard *guard, const struct flow *session,
+			 const struct verdict *verdict, const struct policy_context *ctx)
 {
 	char rule[RULE_TEXT_MAX], addr[PREFIX_TEXT_MAX];
 
-	rule_words(rule, &verdict->rule, ctx);
+	rule_format(rule, &verdict->rule, ctx);
 	prefix_print(addr, sizeof(addr), ctx->by_dest ? session->dst : session->src, 128);
 	snprintf(guard->question, sizeof(guard->question),
 		 "this may lock you out: the rule `%s` %s %s, %s your SSH session %s", rule,
@@ -152,7 +152,7 @@ int guard_pass(struct guard *guard, const struct policy *current, const struct p
 		out_of_memory();
 	if (!verdict_worse(&after, &before))
 		return 0;
-	guard_words(guard, &seen, &after, ctx);
+	guard_format(guard, &seen, &after, ctx);
 	if (!guard->only_warns)
 		return GUARD_ASKS;
 	note("%s", guard->question);

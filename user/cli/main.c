@@ -314,7 +314,7 @@ static int dispatch(struct command *command)
 		return help_print(command->words, command->word_count);
 	if (!command->word_count) {
 		usage_print(stderr);
-		return WRONG_WORDS;
+		return EXIT_USAGE;
 	}
 	log_setup();
 	setenv("LIBXDP_BPFFS", command->target.bpffs, 1);

@@ -35,7 +35,7 @@ int wrong(const char *format, ...)
 	va_end(args);
 	fail("%s", text);
 	free(text);
-	return WRONG_WORDS;
+	return EXIT_USAGE;
 }
 
 char *words_join(const char *first, char *const *words, int count)
@@ -156,12 +156,12 @@ static int choice_find(const char *choices, const char *word)
 }
 
 /* An argument that may be left out is a word of its own only where it is a number. */
-static const char *optional_argument_take(char **argv)
+static const char *optional_argument_get(char **argv)
 {
 	return argv[optind] && isdigit((unsigned char)argv[optind][0]) ? argv[optind++] : "";
 }
 
-static int option_take(struct command *command, int option, const char *argument)
+static int option_set(struct command *command, int option, const char *argument)
 {
 	const struct option_row *row = &option_rows[option];
 	int choice;
@@ -211,9 +211,9 @@ int command_parse(int argc, char **argv, struct command *out)
 		else if (option < 0)
 			rc = option_refused(value, argv[optind - 1]);
 		else if (optarg || !option_rows[option].argument)
-			rc = option_take(out, option, optarg ? optarg : "");
+			rc = option_set(out, option, optarg ? optarg : "");
 		else
-			rc = option_take(out, option, optional_argument_take(argv));
+			rc = option_set(out, option, optional_argument_get(argv));
 	}
 	while (!rc && optind < argc)
 		argv[out->word_count++] = argv[optind++];

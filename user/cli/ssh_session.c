@@ -29,7 +29,7 @@ static int address_parse(char *word, uint8_t addr[16])
 
 	*strchrnul(word, '%') = '\0';
 	ret = prefix_parse(word, addr, &len, canonical);
-	if (ret == -EPROTOTYPE)
+	if (ret == WORD_MAPPED)
 		ret = prefix_parse(canonical, addr, &len, canonical);
 	return ret || len != 128 ? -EINVAL : 0;
 }

@@ -61,7 +61,7 @@ static int family_unknown(char *const *words, int count)
 	else
 		fail("%s: what about it? one of %s", words[0], names);
 	free(names);
-	return WRONG_WORDS;
+	return EXIT_USAGE;
 }
 
 int verb_unknown(char *const *words, int count)

@@ -87,7 +87,7 @@ static void shared_end(struct agent *a, uint64_t now_ns, const char *why)
 	agent_limits_write(a, fleet_now_ns());
 }
 
-static void members_take(struct agent *a, const redisReply *reply)
+static void members_read(struct agent *a, const redisReply *reply)
 {
 	uint32_t count = reply_number(reply, 1, 1, FLEET_SIZE_MAX);
 	uint32_t listed = 0;
@@ -127,7 +127,7 @@ static int beat(struct agent *a, bool leave, char wrong[LINK_WRONG_MAX])
 			 "another member has the name %.63s: choose one by --node", o->node);
 		ret = -1;
 	} else if (!leave) {
-		members_take(a, reply);
+		members_read(a, reply);
 	}
 	freeReplyObject(reply);
 	return ret;
@@ -327,7 +327,7 @@ static int tick(struct agent *a)
 
 	if (agent_policy_watch(a, now_ns))
 		return -1;
-	fleet_events_take(&a->maps);
+	fleet_events_poll(&a->maps);
 	pace_set(a);
 	redis_connect(a, now_ns);
 	if (a->link.redis)
@@ -400,7 +400,7 @@ static int agent_begin(struct agent *a)
 	a->session.members = a->pace.members;
 	snprintf(a->session.fleet, RL_FLEET_NAME, "%s", a->options->fleet);
 	snprintf(a->session.node, RL_FLEET_NAME, "%s", a->options->node);
-	return agent_policy_take(a) ? -1 : 0;
+	return agent_policy_load(a) ? -1 : 0;
 }
 
 static void agent_free(struct agent *a)

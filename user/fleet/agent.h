@@ -46,7 +46,7 @@ void agent_shed(struct agent *a, size_t count, const char *why);
 void agent_limits_write(struct agent *a, uint64_t now_ns);
 
 /* Maps and limits of the policy that is in force now. 0, or negative; reports. */
-int agent_policy_take(struct agent *a);
+int agent_policy_load(struct agent *a);
 
 /* Takes a policy that is new. 0, or -1 when the instance is gone; reports. */
 int agent_policy_watch(struct agent *a, uint64_t now_ns);

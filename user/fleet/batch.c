@@ -100,7 +100,7 @@ static int batch_send(const struct fleet_asker *asker, bool window, struct fleet
 			 call.lengths);
 }
 
-static void shares_take(const struct fleet_asker *asker, const redisReply *reply,
+static void shares_read(const struct fleet_asker *asker, const redisReply *reply,
 			struct fleet_entry **entries, size_t count, uint64_t sent_ns)
 {
 	uint32_t second = reply_number(reply, 0, 0, UINT32_MAX * 1000ll) / 1000;
@@ -113,7 +113,7 @@ static void shares_take(const struct fleet_asker *asker, const redisReply *reply
 	}
 }
 
-static void windows_take(const struct fleet_asker *asker, const redisReply *reply,
+static void windows_read(const struct fleet_asker *asker, const redisReply *reply,
 			 struct fleet_entry **entries, size_t count, uint64_t sent_ns)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -134,7 +134,7 @@ static int batch_receive(const struct fleet_asker *asker, bool window, struct fl
 
 	if (!reply)
 		return -1;
-	(window ? windows_take : shares_take)(asker, reply, entries, count, sent_ns);
+	(window ? windows_read : shares_read)(asker, reply, entries, count, sent_ns);
 	freeReplyObject(reply);
 	return 0;
 }

@@ -136,7 +136,7 @@ static int scripts_load(struct fleet_link *link, char wrong[LINK_WRONG_MAX])
 	return 0;
 }
 
-static int master_take(const redisReply *reply, struct fleet_host *out)
+static int master_read(const redisReply *reply, struct fleet_host *out)
 {
 	uint64_t port;
 
@@ -162,7 +162,7 @@ static int master_find(const struct fleet_url *url, uint64_t timeout_ns, struct 
 		redisReply *reply =
 			sentinel ? ask(sentinel, REDIS_REPLY_ARRAY, wrong, 3, words) : NULL;
 
-		ret = reply ? master_take(reply, out) : -1;
+		ret = reply ? master_read(reply, out) : -1;
 		if (reply && ret)
 			wrong_say(wrong, "a sentinel answers what it should not");
 		if (reply)

@@ -95,7 +95,7 @@ static int key_wanted(void *arg, void *data, size_t size)
 	return 0;
 }
 
-int agent_policy_take(struct agent *a)
+int agent_policy_load(struct agent *a)
 {
 	struct fleet_limit *before = a->limits;
 	size_t before_count = a->limit_count;
@@ -138,5 +138,5 @@ int agent_policy_watch(struct agent *a, uint64_t now_ns)
 			    a->instance->device);
 	if (instance_generation(a->instance) == a->maps.generation)
 		return 0;
-	return agent_policy_take(a) ? -1 : 0;
+	return agent_policy_load(a) ? -1 : 0;
 }

@@ -15,7 +15,7 @@
 static const char form[] = "write redis://HOST[:PORT][/DB], unix:///PATH or "
 			   "redis+sentinel://HOST[:PORT],.../MASTER";
 
-static bool text_take(char out[FLEET_TEXT_MAX], const char *from, size_t len)
+static bool text_get(char out[FLEET_TEXT_MAX], const char *from, size_t len)
 {
 	if (len >= FLEET_TEXT_MAX)
 		return false;
@@ -50,7 +50,7 @@ static bool percent_decode(char *text)
 	return true;
 }
 
-static const char *login_take(const char **text, struct fleet_url *out)
+static const char *login_parse(const char **text, struct fleet_url *out)
 {
 	const char *end = strrchr(*text, '@'), *colon = strchr(*text, ':');
 
@@ -58,8 +58,8 @@ static const char *login_take(const char **text, struct fleet_url *out)
 		return NULL;
 	if (!colon || colon > end)
 		return "before @ there is USER:PASSWORD or :PASSWORD";
-	if (!text_take(out->user, *text, colon - *text) ||
-	    !text_take(out->password, colon + 1, end - colon - 1))
+	if (!text_get(out->user, *text, colon - *text) ||
+	    !text_get(out->password, colon + 1, end - colon - 1))
 		return "the user or password is too long";
 	if (!percent_decode(out->user) || !percent_decode(out->password))
 		return "in user and password, % is written %25";
@@ -67,7 +67,7 @@ static const char *login_take(const char **text, struct fleet_url *out)
 	return NULL;
 }
 
-static const char *host_take(const char *text, size_t len, uint16_t usual, struct fleet_url *out)
+static const char *host_parse(const char *text, size_t len, uint16_t usual, struct fleet_url *out)
 {
 	struct fleet_host *host = &out->hosts[out->host_count];
 	char whole[FLEET_TEXT_MAX], *name = whole, *end, *colon;
@@ -75,7 +75,7 @@ static const char *host_take(const char *text, size_t len, uint16_t usual, struc
 
 	if (out->host_count == FLEET_HOSTS_MAX)
 		return "at most 8 sentinels can be named";
-	if (!len || !text_take(whole, text, len))
+	if (!len || !text_get(whole, text, len))
 		return form;
 	end = *name == '[' ? strchr(name, ']') : NULL;
 	if (*name == '[' && !end)
@@ -97,7 +97,7 @@ static const char *host_take(const char *text, size_t len, uint16_t usual, struc
 	return NULL;
 }
 
-static const char *db_take(const char *text, struct fleet_url *out)
+static const char *db_parse(const char *text, struct fleet_url *out)
 {
 	uint64_t db = 0;
 
@@ -107,19 +107,19 @@ static const char *db_take(const char *text, struct fleet_url *out)
 	return NULL;
 }
 
-static const char *unix_take(const char *text, struct fleet_url *out)
+static const char *unix_parse(const char *text, struct fleet_url *out)
 {
 	size_t len = strcspn(text, "?");
 
-	if (*text != '/' || !text_take(out->path, text, len))
+	if (*text != '/' || !text_get(out->path, text, len))
 		return "a socket is written unix:///PATH";
 	if (!text[len])
 		return NULL;
 	return strncmp(text + len, "?db=", 4) ? "behind the path only ?db=N is possible"
-					      : db_take(text + len + 4, out);
+					      : db_parse(text + len + 4, out);
 }
 
-static const char *hosts_take(const char *text, struct fleet_url *out)
+static const char *hosts_parse(const char *text, struct fleet_url *out)
 {
 	uint16_t usual = out->scheme == FLEET_SENTINEL ? SENTINEL_PORT : REDIS_PORT;
 	size_t len = strcspn(text, "/");
@@ -128,18 +128,18 @@ static const char *hosts_take(const char *text, struct fleet_url *out)
 	for (const char *end = text + len; !wrong && text <= end; text++) {
 		size_t one = strcspn(text, ",/");
 
-		wrong = host_take(text, one, usual, out);
+		wrong = host_parse(text, one, usual, out);
 		text += one;
 	}
 	if (wrong)
 		return wrong;
 	if (out->scheme != FLEET_SENTINEL)
 		return out->host_count > 1 ? "several hosts only behind redis+sentinel://"
-					   : db_take(rest, out);
+					   : db_parse(rest, out);
 	len = strcspn(rest, "/");
-	if (!len || !text_take(out->master, rest, len))
+	if (!len || !text_get(out->master, rest, len))
 		return "behind the sentinels there is /MASTER, the name they know it by";
-	return db_take(rest + len + (rest[len] == '/'), out);
+	return db_parse(rest + len + (rest[len] == '/'), out);
 }
 
 const char *fleet_url_parse(const char *text, struct fleet_url *out)
@@ -161,10 +161,10 @@ const char *fleet_url_parse(const char *text, struct fleet_url *out)
 			continue;
 		text += len;
 		url.scheme = schemes[i].scheme;
-		wrong = login_take(&text, &url);
+		wrong = login_parse(&text, &url);
 		if (!wrong)
-			wrong = url.scheme == FLEET_UNIX ? unix_take(text, &url)
-							 : hosts_take(text, &url);
+			wrong = url.scheme == FLEET_UNIX ? unix_parse(text, &url)
+							 : hosts_parse(text, &url);
 		break;
 	}
 	if (!wrong)

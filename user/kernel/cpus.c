@@ -37,7 +37,7 @@ static int online_read(uint32_t *out)
 	if (size < 0)
 		return -errno;
 	list[size] = '\0';
-	return list_count(list, out);
+	return list_count(list, out) ? -EINVAL : 0;
 }
 
 /* Where it cannot be told, shares are small rather than too large. */

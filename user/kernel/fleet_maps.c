@@ -75,7 +75,7 @@ void fleet_maps_close(struct fleet_maps *maps)
 	maps->keys = maps->events = -1;
 }
 
-void fleet_events_take(struct fleet_maps *maps)
+void fleet_events_poll(struct fleet_maps *maps)
 {
 	if (maps->ring)
 		ring_buffer__consume(maps->ring);

@@ -22,7 +22,7 @@ struct fleet_maps {
 	uint64_t generation; /* of the policy that they were opened for */
 };
 
-/* `wanted` is called for every key that asks, from fleet_events_take. */
+/* `wanted` is called for every key that asks, from fleet_events_poll. */
 int fleet_maps_open(const struct instance *instance,
 		    int (*wanted)(void *arg, void *key, size_t size), void *arg,
 		    struct fleet_maps *out);
@@ -31,7 +31,7 @@ void fleet_maps_close(struct fleet_maps *maps);
 /* 0: the pins are still those that were opened; -ENOENT: they are not. */
 int instance_is_there(const struct instance *instance);
 
-void fleet_events_take(struct fleet_maps *maps);
+void fleet_events_poll(struct fleet_maps *maps);
 
 int fleet_limit_read(const struct instance *instance, uint32_t id, struct rl_fleet_limit *out);
 int fleet_limit_write(const struct instance *instance, uint32_t id,

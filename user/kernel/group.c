@@ -58,7 +58,7 @@ static int entry_give(int folder, const char *name, gid_t group, mode_t mode)
 	return fchmodat(folder, name, mode, 0) ? -errno : 0;
 }
 
-int group_take(const char *path, const char *name)
+int group_inherit(const char *path, const char *name)
 {
 	struct stat entry;
 	int ret, folder;

@@ -15,6 +15,6 @@ int instance_group_set(const struct instance *instance, gid_t group);
 /* The folder and all in it may be read by the group. Reports. */
 int group_give(const char *path, const char *device, gid_t group);
 /* A new pin or folder in it is given what the folder says. Silent. */
-int group_take(const char *path, const char *name);
+int group_inherit(const char *path, const char *name);
 
 #endif

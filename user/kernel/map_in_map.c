@@ -145,7 +145,7 @@ static int inner_pin(const struct instance *instance, uint32_t id, int fd)
 	snprintf(path, sizeof(path), "%s/%s", instance->path, name);
 	if (bpf_obj_pin(fd, path))
 		return -errno;
-	ret = group_take(instance->path, name);
+	ret = group_inherit(instance->path, name);
 	if (ret)
 		unlink(path);
 	return ret;

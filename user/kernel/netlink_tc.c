@@ -39,7 +39,7 @@ struct answer {
 	bool ended;
 };
 
-static int message_take(const struct nlmsghdr *message, struct answer *answer)
+static int message_read(const struct nlmsghdr *message, struct answer *answer)
 {
 	const struct nlmsgerr *error = NLMSG_DATA(message);
 
@@ -50,7 +50,7 @@ static int message_take(const struct nlmsghdr *message, struct answer *answer)
 	return answer->ended || !answer->each ? 0 : answer->each(message, answer->arg);
 }
 
-static int answer_take(int fd, struct answer *answer)
+static int answer_read(int fd, struct answer *answer)
 {
 	union {
 		struct nlmsghdr head;
@@ -68,7 +68,7 @@ static int answer_take(int fd, struct answer *answer)
 			return got ? -errno : -ECONNRESET;
 		for (const struct nlmsghdr *m = &buffer.head; !ret && NLMSG_OK(m, left);
 		     m = NLMSG_NEXT(m, left))
-			ret = message_take(m, answer);
+			ret = message_read(m, answer);
 	}
 	return ret;
 }
@@ -86,7 +86,7 @@ int tc_request_send(struct tc_request *request,
 	if (send(fd, request, request->head.nlmsg_len, 0) < 0)
 		ret = -errno;
 	else
-		ret = answer_take(fd, &answer);
+		ret = answer_read(fd, &answer);
 	close(fd);
 	return ret;
 }

@@ -38,7 +38,7 @@ static bool kind_is(const struct nlmsghdr *message, const char *kind)
 	return at && !strncmp(RTA_DATA(at), kind, RTA_PAYLOAD(at));
 }
 
-static void root_take(const struct nlmsghdr *message, struct qdiscs *out)
+static void root_read(const struct nlmsghdr *message, struct qdiscs *out)
 {
 	const struct rtattr *kind = tc_attribute(message, TCA_KIND);
 	const struct rtattr *options = tc_attribute(message, TCA_OPTIONS);
@@ -54,7 +54,7 @@ static void root_take(const struct nlmsghdr *message, struct qdiscs *out)
 		memcpy(out->root_options, RTA_DATA(options), size);
 }
 
-static int qdisc_take(const struct nlmsghdr *message, void *arg)
+static int qdisc_read(const struct nlmsghdr *message, void *arg)
 {
 	const struct tcmsg *tc = NLMSG_DATA(message);
 	struct qdiscs *out = arg;
@@ -62,7 +62,7 @@ static int qdisc_take(const struct nlmsghdr *message, void *arg)
 	if (message->nlmsg_type != RTM_NEWQDISC || tc->tcm_ifindex != out->ifindex)
 		return 0;
 	if (tc->tcm_parent == TC_H_ROOT) {
-		root_take(message, out);
+		root_read(message, out);
 	} else if (tc->tcm_parent == TC_H_CLSACT) {
 		out->clsact = kind_is(message, "clsact");
 		out->ingress = kind_is(message, "ingress");
@@ -78,7 +78,7 @@ int qdiscs_read(int ifindex, struct qdiscs *out)
 	struct tc_request request = tc_request_make(RTM_GETQDISC, NLM_F_DUMP, ifindex);
 
 	*out = (struct qdiscs){.ifindex = ifindex};
-	return tc_request_send(&request, qdisc_take, out);
+	return tc_request_send(&request, qdisc_read, out);
 }
 
 bool qdiscs_have_fq(const struct qdiscs *qdiscs)

@@ -35,7 +35,7 @@ int report_refused(const char *device, const struct rl_instance *info, enum refu
 	refusal.release = kernel.release;
 	if (error != -ENOMEM && error != -EPERM && error != -ENOSYS)
 		kernel_lacks(info, lack_note, &refusal);
-	refusal_words(&refusal, words);
+	refusal_format(&refusal, words);
 	fail("%s: %s", device, words);
 	return error;
 }

@@ -88,7 +88,7 @@ static int row_error(int error)
 	return error == -EOPNOTSUPP || error == -ENODEV ? -ENOENT : error;
 }
 
-static void program_take(const struct tcx_row *row, uint32_t at, struct device_program *out)
+static void program_add(const struct tcx_row *row, uint32_t at, struct device_program *out)
 {
 	*out = (struct device_program){.id = row->programs[at], .link = row->links[at]};
 }
@@ -101,7 +101,7 @@ int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct dev
 	for (uint32_t i = 0; !ret && i < row.count; i++) {
 		ret = is_ours(row.programs[i], wanted);
 		if (ret > 0) {
-			program_take(&row, i, out);
+			program_add(&row, i, out);
 			return 0;
 		}
 	}
@@ -359,7 +359,7 @@ int tcx_program_replace(const char *path, int ifindex, enum rl_hook hook, int pr
 	place = place_find(&row, wanted);
 	best = place_wanted(&row, xdp_stand_in(path, ifindex, hook));
 	if (place < row.count)
-		program_take(&row, place, &old);
+		program_add(&row, place, &old);
 	if (place != best || place == row.count)
 		ret = link_put_before(path, ifindex, hook, program_fd, &link);
 	if (old.link && (place == best || ret == -EOPNOTSUPP)) { /* no room: it stays where it is */

@@ -57,7 +57,7 @@ static int folder_make(const char *pins)
 	trial_folder_path(pins, path);
 	if (mkdir(path, 0700))
 		return -errno;
-	fd = group_take(pins, "trial");
+	fd = group_inherit(pins, "trial");
 	if (!fd)
 		fd = pins_folder_open(path);
 	if (fd >= 0 && flock(fd, LOCK_EX)) {
@@ -83,7 +83,7 @@ static int record_make(const char *pins, const struct trial_record *record)
 	if (!ret && bpf_obj_pin(fd, path))
 		ret = -errno;
 	if (!ret)
-		ret = group_take(pins, "trial/state");
+		ret = group_inherit(pins, "trial/state");
 	if (!ret)
 		return fd;
 	close(fd);

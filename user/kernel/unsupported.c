@@ -176,7 +176,7 @@ static void forbidden_add(struct line *line, const struct refusal *refusal)
 		line_add(line, ", and before Linux 5.11 `ulimit -l unlimited`");
 }
 
-void refusal_words(const struct refusal *refusal, char out[REFUSAL_MAX])
+void refusal_format(const struct refusal *refusal, char out[REFUSAL_MAX])
 {
 	struct line line = {.text = out};
 

@@ -37,6 +37,6 @@ bool release_is_before(const char *release, const char *version);
 const char *lack_since(const struct lack *lack);
 
 /* One line without an end. */
-void refusal_words(const struct refusal *refusal, char out[REFUSAL_MAX]);
+void refusal_format(const struct refusal *refusal, char out[REFUSAL_MAX]);
 
 #endif

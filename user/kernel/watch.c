@@ -74,7 +74,7 @@ static bool until_swap(struct rl_watcher *place, uint64_t from, uint64_t to)
 	return __sync_bool_compare_and_swap(&place->until_ns, from, to);
 }
 
-static int place_take(struct watch *watch)
+static int place_claim(struct watch *watch)
 {
 	uint64_t now_ns = now_of(watch->instance);
 
@@ -223,7 +223,7 @@ int watch_open(const struct instance *instance, const struct watch_options *opti
 	watch->instance = instance;
 	ret = board_map(watch);
 	if (!ret) {
-		ret = place_take(watch);
+		ret = place_claim(watch);
 		if (ret) {
 			watch_close(watch);
 			return ret;

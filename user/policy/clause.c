@@ -11,7 +11,7 @@
 static int clause_burst(struct parser *p)
 {
 	struct quantity q;
-	int rc = amount_take(p, &q);
+	int rc = parse_amount(p, &q);
 
 	return rc ? rc : size_set(p, &q);
 }
@@ -19,7 +19,7 @@ static int clause_burst(struct parser *p)
 static int clause_queue(struct parser *p)
 {
 	struct quantity q;
-	int rc = amount_or_duration_take(p, &q);
+	int rc = parse_amount_or_duration(p, &q);
 
 	return rc ? rc : size_set(p, &q);
 }
@@ -27,7 +27,7 @@ static int clause_queue(struct parser *p)
 static int clause_slots(struct parser *p)
 {
 	uint64_t slots;
-	int rc = number_take(p, 2, 16, &slots);
+	int rc = parse_number(p, 2, 16, &slots);
 
 	if (!rc)
 		p->rule->limit.slots = slots;
@@ -36,13 +36,13 @@ static int clause_slots(struct parser *p)
 
 static int clause_ramp(struct parser *p)
 {
-	return duration_take(p, &p->rule->limit.ramp_ns);
+	return parse_duration(p, &p->rule->limit.ramp_ns);
 }
 
 static int clause_cold(struct parser *p)
 {
 	uint64_t cold;
-	int rc = number_take(p, 2, 100, &cold);
+	int rc = parse_number(p, 2, 100, &cold);
 
 	if (!rc)
 		p->rule->limit.cold = cold;
@@ -96,7 +96,7 @@ static int clause_per(struct parser *p)
 
 static int over_ban(struct parser *p)
 {
-	int rc = duration_take(p, &p->rule->limit.ban_ns);
+	int rc = parse_duration(p, &p->rule->limit.ban_ns);
 
 	if (rc || !word_is(p, "source"))
 		return rc;
@@ -119,7 +119,7 @@ static int over_mark(struct parser *p)
 		return refuse(p, p->before,
 			      "needs the hook ingress or egress, at xdp a packet has "
 			      "no mark: write over drop or over count");
-	rc = number_take(p, 0, UINT32_MAX, &mark);
+	rc = parse_number(p, 0, UINT32_MAX, &mark);
 	if (!rc)
 		p->rule->limit.mark = mark;
 	return rc;
@@ -147,7 +147,7 @@ static int clause_fleet(struct parser *p)
 static int clause_for(struct parser *p)
 {
 	__u64 ns;
-	int rc = duration_take(p, &ns);
+	int rc = parse_duration(p, &ns);
 
 	if (!rc)
 		p->rule->for_ns = ns;

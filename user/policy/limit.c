@@ -41,11 +41,11 @@ static int rate_check(struct parser *p)
 	return 0;
 }
 
-static int parse_rate(struct parser *p)
+static int limit_rate_parse(struct parser *p)
 {
 	struct rl_limit *limit = &p->rule->limit;
 	struct quantity q;
-	int rc = rate_take(p, &q);
+	int rc = parse_rate(p, &q);
 
 	if (rc)
 		return rc;
@@ -147,7 +147,7 @@ int parse_limit(struct parser *p)
 		return expected(p, "an algorithm or a rate: write for example " RATE_EXAMPLES
 				   ", or before it leaky-bucket, fixed-window, sliding-window, "
 				   "sliding-log or warm-up");
-	rc = parse_rate(p);
+	rc = limit_rate_parse(p);
 	if (!rc)
 		rc = parse_clauses(p);
 	if (rc)

@@ -13,11 +13,11 @@
 static int prefix_refuse(struct parser *p, int rc, const char *what, const char *canonical)
 {
 	switch (rc) {
-	case -EADDRNOTAVAIL:
+	case WORD_HOST_BITS:
 		return refuse(p, p->span, "has bits set beyond its length: write %s", canonical);
-	case -EPROTOTYPE:
+	case WORD_MAPPED:
 		return refuse(p, p->span, "is IPv4 inside IPv6: write %s", canonical);
-	case -ERANGE:
+	case WORD_RANGE:
 		return refuse(p, p->span,
 			      "has a length out of range: write /0 to /32 behind an IPv4 address, "
 			      "/0 to /128 behind an IPv6 address");
@@ -25,7 +25,7 @@ static int prefix_refuse(struct parser *p, int rc, const char *what, const char 
 	return expected(p, what);
 }
 
-static int address_take(struct parser *p, const char *what, uint8_t addr[16], uint8_t *len)
+static int parse_address(struct parser *p, const char *what, uint8_t addr[16], uint8_t *len)
 {
 	char canonical[PREFIX_TEXT_MAX];
 	int rc = prefix_parse(p->word, addr, len, canonical);
@@ -47,10 +47,10 @@ int parse_prefix(struct parser *p)
 		return 0;
 	}
 	rule->kind = PREFIX_ADDR;
-	return address_take(p,
-			    "a prefix: write any, device, or an address such as 203.0.113.7, "
-			    "203.0.113.0/24 or 2001:db8::/32",
-			    rule->addr, &rule->len);
+	return parse_address(p,
+			     "a prefix: write any, device, or an address such as 203.0.113.7, "
+			     "203.0.113.0/24 or 2001:db8::/32",
+			     rule->addr, &rule->len);
 }
 
 /* By name or number. */
@@ -65,19 +65,20 @@ static int match_protocol(struct parser *p)
 		return 0;
 	}
 	switch (number_parse(p->word, 0, 255, &number)) {
-	case 0:
+	case WORD_OK:
 		p->rule->match.proto = number;
 		word_next(p);
 		return 0;
-	case -ERANGE:
+	case WORD_RANGE:
 		return refuse(p, p->span, "is out of range: protocols are 0 to 255");
+	default:
+		return expected(p, "a protocol: write a number from 0 to 255, or tcp, udp, icmp, "
+				   "icmp6, sctp, gre or esp");
 	}
-	return expected(p, "a protocol: write a number from 0 to 255, or tcp, udp, icmp, icmp6, "
-			   "sctp, gre or esp");
 }
 
 /* PORTS = N | N-N */
-static int ports_take(struct parser *p, uint16_t *first, uint16_t *last)
+static int parse_ports(struct parser *p, uint16_t *first, uint16_t *last)
 {
 	char *dash = strchr(p->word, '-');
 	uint64_t from, to;
@@ -87,12 +88,12 @@ static int ports_take(struct parser *p, uint16_t *first, uint16_t *last)
 		*dash = '\0';
 	rc = number_parse(p->word, 0, UINT16_MAX, &from);
 	to = from;
-	if (dash && rc != -EINVAL) {
+	if (dash && rc != WORD_FORM) {
 		int to_rc = number_parse(dash + 1, 0, UINT16_MAX, &to);
 
-		rc = to_rc == -EINVAL || !rc ? to_rc : rc;
+		rc = to_rc == WORD_FORM || !rc ? to_rc : rc;
 	}
-	if (rc == -ERANGE)
+	if (rc == WORD_RANGE)
 		return refuse(p, p->span, "is out of range: ports are 0 to 65535");
 	if (rc)
 		return expected(p, "a port or a range of ports: write for example 53 or 6000-6063");
@@ -108,22 +109,22 @@ static int match_sport(struct parser *p)
 {
 	struct rl_match *match = &p->rule->match;
 
-	return ports_take(p, &match->sport_first, &match->sport_last);
+	return parse_ports(p, &match->sport_first, &match->sport_last);
 }
 
 static int match_dport(struct parser *p)
 {
 	struct rl_match *match = &p->rule->match;
 
-	return ports_take(p, &match->dport_first, &match->dport_last);
+	return parse_ports(p, &match->dport_first, &match->dport_last);
 }
 
 /* What is wrong with an address is shown at the address. */
 static int match_address(struct parser *p, unsigned int flag, uint8_t addr[16], uint8_t *len)
 {
 	p->match_at[MATCH_INDEX(flag)] = p->span;
-	return address_take(p, "an address: write for example 203.0.113.7 or 2001:db8::/32", addr,
-			    len);
+	return parse_address(p, "an address: write for example 203.0.113.7 or 2001:db8::/32", addr,
+			     len);
 }
 
 static int match_src(struct parser *p)
@@ -153,7 +154,7 @@ static const struct match *match_find(const struct parser *p)
 	return protocol_by_name(p->word) ? &matches[0] : NULL;
 }
 
-static int match_take(struct parser *p, const struct match *match)
+static int parse_match(struct parser *p, const struct match *match)
 {
 	struct rl_match *stated = &p->rule->match;
 
@@ -254,7 +255,7 @@ int parse_matches(struct parser *p)
 	int rc = 0;
 
 	while (!rc && (match = match_find(p)))
-		rc = match_take(p, match);
+		rc = parse_match(p, match);
 	if (!rc)
 		rc = protocol_check(p);
 	if (!rc)

@@ -88,7 +88,7 @@ int refuse_twice(struct parser *p);
 /* The word under the cursor is none of what may stand here, or there is none. */
 int expected(struct parser *p, const char *what);
 
-int number_take(struct parser *p, uint64_t min, uint64_t max, uint64_t *out);
+int parse_number(struct parser *p, uint64_t min, uint64_t max, uint64_t *out);
 
 /* ---- quantity.c: amounts, durations and rates, in one word or two ---- */
 
@@ -102,10 +102,10 @@ struct quantity {
 	struct span at;
 };
 
-int rate_take(struct parser *p, struct quantity *out);
-int amount_take(struct parser *p, struct quantity *out);
-int amount_or_duration_take(struct parser *p, struct quantity *out);
-int duration_take(struct parser *p, __u64 *out_ns);
+int parse_rate(struct parser *p, struct quantity *out);
+int parse_amount(struct parser *p, struct quantity *out);
+int parse_amount_or_duration(struct parser *p, struct quantity *out);
+int parse_duration(struct parser *p, __u64 *out_ns);
 
 /* ---- match.c: prefixes and matches ---- */
 

@@ -99,7 +99,8 @@ void policy_warn(const struct policy *policy, const struct policy_context *ctx, 
 #define RULE_TEXT_MAX 512
 int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx);
 /* The same without the word "rule". */
-void rule_words(char buf[RULE_TEXT_MAX], const struct rule *rule, const struct policy_context *ctx);
+void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule,
+		 const struct policy_context *ctx);
 
 /* Order: device, any, then IPv4 and then IPv6 addresses, ascending with the shorter prefix first;
  * allow and deny, then limits; match; key with its lengths; packets, then bytes and bits. 0 exactly

@@ -171,7 +171,7 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 	return (int)w.used;
 }
 
-void rule_words(char buf[RULE_TEXT_MAX], const struct rule *rule, const struct policy_context *ctx)
+void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule, const struct policy_context *ctx)
 {
 	const size_t word = strlen("rule ");
 	char line[RULE_TEXT_MAX];

@@ -31,17 +31,17 @@ static int duration_quantity(const char *word, struct quantity *out)
 	return duration_parse(word, &out->n);
 }
 
-/* "5m" is five million packets and five minutes: -ENOTUNIQ. */
+/* "5m" is five million packets and five minutes: WORD_AMBIGUOUS. */
 static int queue_quantity(const char *word, struct quantity *out)
 {
 	struct quantity amount = {0}, duration = {0};
 	int rc = amount_quantity(word, &amount);
 	int duration_rc = duration_quantity(word, &duration);
 
-	if (rc != -EINVAL && duration_rc != -EINVAL)
-		return -ENOTUNIQ;
-	*out = rc == -EINVAL ? duration : amount;
-	return rc == -EINVAL ? duration_rc : rc;
+	if (rc != WORD_FORM && duration_rc != WORD_FORM)
+		return WORD_AMBIGUOUS;
+	*out = rc == WORD_FORM ? duration : amount;
+	return rc == WORD_FORM ? duration_rc : rc;
 }
 
 static const struct quantity_form rate_form = {
@@ -84,13 +84,13 @@ static int quantity_refuse(struct parser *p, const struct quantity_form *form, i
 	int digits = (int)strspn(p->word, "0123456789");
 
 	switch (rc) {
-	case -EPROTOTYPE:
+	case WORD_PER_SECOND:
 		return per_second_refuse(p, form);
-	case -ERANGE:
+	case WORD_RANGE:
 		return refuse(p, p->span, "is out of range: %s", form->range);
-	case -ENODATA:
+	case WORD_NO_PERIOD:
 		return refuse(p, p->span, "has no period: write %s/second", p->word);
-	case -ENOTUNIQ:
+	case WORD_AMBIGUOUS:
 		return refuse(
 			p, p->span,
 			"may mean millions of packets or minutes: write %.*smin or %.*smpackets",
@@ -117,7 +117,7 @@ static bool word_extend(const struct parser *p, struct span *span, char word[WOR
 
 /* Users of nft write "1024 kbytes/second", and a period may be of two words as well: makes one word
  * of up to three where all together are of the form, or a refusal is of them together. */
-static void words_join(struct parser *p, const struct quantity_form *form)
+static void forms_join(struct parser *p, const struct quantity_form *form)
 {
 	struct span span = p->span;
 	char joined[WORD_MAX + 1];
@@ -125,7 +125,7 @@ static void words_join(struct parser *p, const struct quantity_form *form)
 
 	memcpy(joined, p->word, sizeof(joined));
 	while (word_extend(p, &span, joined)) {
-		bool is_form = form->parse(joined, &ignored) != -EINVAL;
+		bool is_form = form->parse(joined, &ignored) != WORD_FORM;
 
 		/* Behind a rate's number, "packets/2" belongs to it, whatever follows. */
 		if (!is_form && (form != &rate_form || !strchr(joined + strlen(p->word), '/')))
@@ -137,12 +137,12 @@ static void words_join(struct parser *p, const struct quantity_form *form)
 	}
 }
 
-static int quantity_take(struct parser *p, const struct quantity_form *form, struct quantity *out)
+static int parse_quantity(struct parser *p, const struct quantity_form *form, struct quantity *out)
 {
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	words_join(p, form);
+	forms_join(p, form);
 	rc = form->parse(p->word, out);
 	if (rc)
 		return quantity_refuse(p, form, rc);
@@ -151,25 +151,25 @@ static int quantity_take(struct parser *p, const struct quantity_form *form, str
 	return 0;
 }
 
-int rate_take(struct parser *p, struct quantity *out)
+int parse_rate(struct parser *p, struct quantity *out)
 {
-	return quantity_take(p, &rate_form, out);
+	return parse_quantity(p, &rate_form, out);
 }
 
-int amount_take(struct parser *p, struct quantity *out)
+int parse_amount(struct parser *p, struct quantity *out)
 {
-	return quantity_take(p, &amount_form, out);
+	return parse_quantity(p, &amount_form, out);
 }
 
-int amount_or_duration_take(struct parser *p, struct quantity *out)
+int parse_amount_or_duration(struct parser *p, struct quantity *out)
 {
-	return quantity_take(p, &queue_form, out);
+	return parse_quantity(p, &queue_form, out);
 }
 
-int duration_take(struct parser *p, __u64 *out_ns)
+int parse_duration(struct parser *p, __u64 *out_ns)
 {
 	struct quantity q;
-	int rc = quantity_take(p, &duration_form, &q);
+	int rc = parse_quantity(p, &duration_form, &q);
 
 	if (!rc)
 		*out_ns = q.n;

@@ -116,12 +116,12 @@ int expected(struct parser *p, const char *what)
 	return -EINVAL;
 }
 
-int number_take(struct parser *p, uint64_t min, uint64_t max, uint64_t *out)
+int parse_number(struct parser *p, uint64_t min, uint64_t max, uint64_t *out)
 {
 	int rc = number_parse(p->word, min, max, out);
 	char what[80];
 
-	if (rc == -ERANGE)
+	if (rc == WORD_RANGE)
 		return refuse(p, p->span, "is out of range: write %" PRIu64 " to %" PRIu64, min,
 			      max);
 	if (rc) {

@@ -233,7 +233,7 @@ static void rule_sample(struct page *page, const struct scraped *scraped, size_t
 
 	instance_context(&scraped->instance, &ctx);
 	rule.for_ns = 0;
-	rule_words(words, &rule, &ctx);
+	rule_format(words, &rule, &ctx);
 	sample_begin(page, scraped);
 	sample_label(page, "rule", words);
 	sample_end(page, number_at(&scraped->stats.rules[i], page->metric->field));

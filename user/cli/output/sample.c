@@ -117,7 +117,7 @@ static void put_rule(struct json_object *object, const struct rl_sample *sample,
 
 	if (!rule)
 		return;
-	rule_words(words, rule, &book->ctx);
+	rule_format(words, rule, &book->ctx);
 	put(object, "rule", text(words), ", rule %s", words);
 }
 

@@ -49,7 +49,7 @@ static struct json_object *json_rule(const struct rule *rule, const struct polic
 	struct json_object *object = json_object_new_object();
 	char words[RULE_TEXT_MAX];
 
-	rule_words(words, rule, ctx);
+	rule_format(words, rule, ctx);
 	json_put(object, "rule", json_object_new_string(words));
 	json_put(object, "passed", json_amount(&counters->passed));
 	json_put(object, "dropped", json_amount(&counters->dropped));
@@ -228,7 +228,7 @@ static void rules_table(const struct reading *reading, const struct policy_conte
 		amount_cells(&table, reading, &now->dropped, &before->dropped);
 		if (shadow)
 			amount_cells(&table, reading, &now->shadow, &before->shadow);
-		rule_words(words, rule, ctx);
+		rule_format(words, rule, ctx);
 		table_cell(&table, words);
 	}
 	table_print(&table);

@@ -121,7 +121,7 @@ struct json_object *json_amount(const struct rl_amount *amount)
 }
 
 /* The character of UTF-8 that begins there; its length, or 0 where none does. */
-static size_t utf8_take(const char *text, uint32_t *out)
+static size_t utf8_read(const char *text, uint32_t *out)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
 	unsigned char lead = text[0];
@@ -162,7 +162,7 @@ static void json_put_text(const char *text)
 		text += plain;
 		if (!*text)
 			break;
-		len = *text == 0x7f ? 1 : utf8_take(text, &code);
+		len = *text == 0x7f ? 1 : utf8_read(text, &code);
 		if (len)
 			json_character(code);
 		else

@@ -355,7 +355,7 @@ static void key_command(struct screen *s, int key)
 	}
 }
 
-static void keys_take(struct screen *s)
+static void keys_read(struct screen *s)
 {
 	int key;
 
@@ -393,7 +393,7 @@ static int screen_run(struct screen *s, int signals)
 	while (!ret && !s->ends) {
 		draw(s);
 		wait_for_keys(s, signals);
-		keys_take(s);
+		keys_read(s);
 		ret = top_drain(s->top);
 		if (ret || monotonic_ns() < next_ns)
 			continue;

@@ -309,7 +309,7 @@ void top_cell(const struct top *top, const struct top_row *row, int column, char
 	case 7:
 		snprintf(out, TOP_TEXT_MAX, "-");
 		if (row->rule)
-			rule_words(out, row->rule, &top->book.ctx);
+			rule_format(out, row->rule, &top->book.ctx);
 		return;
 	default:
 		rate_cell(row, column, out);
