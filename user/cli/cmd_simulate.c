@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -185,6 +186,20 @@ static void talk_prepare(struct run *run)
 		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 }
 
+/* The LRU maps keep their free entries by CPU: a run stays on one, so that what they evict when
+ * they are full is the same every time. */
+static void cpu_pin(void)
+{
+	cpu_set_t set;
+	int cpu = sched_getcpu();
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
 static int capture_run(struct run *run, struct policy *policy, const char *file)
 {
 	struct captured packet = {0};
@@ -195,6 +210,7 @@ static int capture_run(struct run *run, struct policy *policy, const char *file)
 	if (got < 0)
 		return got;
 	run->epoch.first_ns = run->epoch.latest_ns = packet.time_ns;
+	cpu_pin();
 	rc = simulation_open(policy, packet.time_ns, file, &run->simulation);
 	while (!rc && got > 0) {
 		rc = packet_run(run, &packet);

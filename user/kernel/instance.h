@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "instance_maps.h"
 #include "policy.h"
 #include "rlctl_abi.h"
 
@@ -27,46 +28,6 @@ struct place {
 	uint32_t ifindex;
 	int *lock_fd; /* the writers' lock */
 };
-
-/* The maps of an instance, by the name of their pin. */
-#define INSTANCE_MAPS(X)   \
-	X(policy)          \
-	X(tries)           \
-	X(rules)           \
-	X(sources)         \
-	X(hot)             \
-	X(spilled)         \
-	X(refusals)        \
-	X(prefix_cache)    \
-	X(pressure)        \
-	X(flows)           \
-	X(windows)         \
-	X(logs)            \
-	X(bans)            \
-	X(ban_seats)       \
-	X(shared)          \
-	X(shared_chunks)   \
-	X(leases)          \
-	X(fleet_limits)    \
-	X(fleet_grants)    \
-	X(fleet_keys)      \
-	X(fleet_events)    \
-	X(fleet_session)   \
-	X(reasons)         \
-	X(rule_counters)   \
-	X(counters_chunks) \
-	X(instance)        \
-	X(data_watch)      \
-	X(rings)           \
-	X(watch_counts)
-
-struct instance_maps {
-#define INSTANCE_MAP_FD(name) int name;
-	INSTANCE_MAPS(INSTANCE_MAP_FD)
-#undef INSTANCE_MAP_FD
-};
-
-#define INSTANCE_PATH_MAX 256
 
 /* Where an instance has no pins, the maps in the slots of its maps are kept open here: whoever has
  * no CAP_SYS_ADMIN may not open them by number. */

@@ -16,7 +16,7 @@
 
 #include "bpffs.h"
 #include "hook_names.h"
-#include "instance.h"
+#include "instance_maps.h"
 #include "map.h"
 #include "message.h"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "instance.h"
+#include "instance_maps.h"
 #include "rlctl_abi.h"
 
 #define TRIAL_FOLDER "trial" /* among the pins, while a trial runs */

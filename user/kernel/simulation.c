@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <linux/if_ether.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,20 +109,6 @@ static void report_refusal(int error)
 		     strerror(-error));
 }
 
-/* An LRU keeps its free entries by CPU: which of them it would forget, should there be more than
- * fit, is to be the same on every run. */
-static void cpu_stay(void)
-{
-	cpu_set_t set;
-	int cpu = sched_getcpu();
-
-	if (cpu < 0 || cpu >= CPU_SETSIZE)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
 		    struct simulation **out)
 {
@@ -142,7 +127,6 @@ int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
 	};
 	s->policy = policy;
 	s->file = file;
-	cpu_stay();
 	ret = object_load(s);
 	if (ret)
 		report_refusal(ret);

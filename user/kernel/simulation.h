@@ -13,7 +13,8 @@
 struct captured; /* captured.h */
 struct simulation;
 
-/* `policy` is in force from now_ns; `file` as in instance_policy_write. Both must live as long as
+/* A caller that wants the same result every time stays on one CPU: LRU maps evict by CPU.
+ * `policy` is in force from now_ns; `file` as in instance_policy_write. Both must live as long as
  * the simulation. */
 int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
 		    struct simulation **out);

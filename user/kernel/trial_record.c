@@ -15,7 +15,6 @@
 #include "instance.h"
 #include "message.h"
 #include "pins.h"
-#include "trial.h"
 #include "units.h"
 
 void trial_folder_path(const char *pins, char out[TRIAL_PATH_MAX])

@@ -13,7 +13,6 @@
 
 #include "message.h"
 #include "policy.h"
-#include "progress.h"
 #include "text.h"
 
 #define SHOWN_BEFORE 70 /* bytes of a refused line before the caret, and after it */
