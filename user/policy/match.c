@@ -145,6 +145,10 @@ static const struct match {
 #define MATCH_ROW(flag, name, parse) {name, RL_MATCH_##flag, parse},
 	PARSER_MATCHES(MATCH_ROW)};
 
+#define MATCH_FITS(flag, ...) \
+	_Static_assert(MATCH_INDEX(RL_MATCH_##flag) < MATCH_COUNT, #flag " has a place");
+PARSER_MATCHES(MATCH_FITS)
+
 /* The name of a protocol is short for "proto" and the name. */
 static const struct match *match_find(const struct parser *p)
 {

@@ -12,7 +12,6 @@
 
 #define WORD_MAX          80 /* nothing in the language is longer */
 
-#define MATCH_COUNT       8
 #define MATCH_INDEX(flag) __builtin_ctz(flag)
 
 /* The words that begin a match: X(flag, "word", what parses that which follows it or NULL). */
@@ -25,6 +24,8 @@
 	X(SYN, "syn", NULL)               \
 	X(FRAGMENT, "fragment", NULL)     \
 	X(NEW_SOURCE, "new-source", NULL)
+#define PARSER_MATCH_ENUM(name, ...) MATCH_##name,
+enum match_name { PARSER_MATCHES(PARSER_MATCH_ENUM) MATCH_COUNT };
 
 /* What may follow an action: X(NAME, "word", the only algorithm that it is for, what parses the
  * rest). */
