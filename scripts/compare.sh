@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The comparison that the throttling literature draws: two traces through all six algorithms, by
-# `rlctl simulate`. Prints the numbers and draws docs/compare.svg. Needs root, for simulate.
+# `rlctl simulate`. Writes the numbers into docs/algorithms.md and draws docs/compare.svg; with --table it
+# only prints the numbers. Needs root, for simulate.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RLCTL=${RLCTL:-build/rlctl}
@@ -57,16 +58,29 @@ most() {
 	           if (i - j + 1 > most) most = i - j + 1 } print most + 0 }' "$1"
 }
 
+# table: what docs/algorithms.md has between its markers.
+# shellcheck disable=SC2016 # backquotes of Markdown
+table() {
+	local name
+	printf '| 100/second | 300/s for 5 s: admitted | 1000/s over the edge of a window: most in any second |\n|---|---|---|\n'
+	for name in "${names[@]}"; do
+		printf '| `%s` | %d | %d |\n' "${limits[$name]}" "$(tail -n 1 "$work/steady.$name" | cut -d' ' -f2)" \
+			"$(most "$work/edge.$name")"
+	done
+}
+
 traces "$work"
-printf '%-16s %22s %22s\n' "100/second" "steady 300/s, in 5 s" "edge, in any second"
 for name in "${names[@]}"; do
 	cumulate steady "$name"
 	cumulate edge "$name"
-	printf '%-16s %22d %22d\n' "$name" "$(tail -n 1 "$work/steady.$name" | cut -d' ' -f2)" \
-		"$(most "$work/edge.$name")"
 done
+table >"$work/table"
+[[ ${1:-} != --table ]] || {
+	cat "$work/table"
+	exit 0
+}
+sed -i -e "/^<!-- table:/r $work/table" -e '/^<!-- table:/,/^<!-- end/{/^|/d}' docs/algorithms.md
 
-mkdir -p docs
 gnuplot <<GNUPLOT
 set terminal svg size 960,400 font "sans-serif,12" background "white"
 set output "docs/compare.svg"
@@ -83,4 +97,4 @@ set title "edge: 1000/s from 0.8 to 1.2 s"
 set xrange [0.7:1.3]
 plot for [i = 1:words(names)] "$work/edge.".word(names, i) using 1:2 with lines lw 2 lc i title word(names, i)
 GNUPLOT
-echo "drawn: docs/compare.svg"
+echo "written: docs/algorithms.md; drawn: docs/compare.svg"

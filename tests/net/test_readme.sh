@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs the commands of README.md and docs/guide.md as written, in a namespace whose device is called eth0, and
+# measures the protection that they promise. The policies that they show are checked in tests/unit/test_manual.sh, the two commands
+# of the beginning in test_demo.sh and test_first_run.sh. check: processor check: timeout 120
+source "$(dirname "$0")/../lib.sh"
+
+SMOOTH=(--batch 16) # so that no queue overflows
+
+# ---- a place in which the commands are typed as they are
+
+# shims: sudo runs the rest, rlctl is that of this tree, make installs below $TMP.
+shims() {
+	mkdir -p "$TMP/bin" "$TMP/tree" && ln -s "$TOP"/* "$TMP/tree" || return
+	printf '#!/bin/sh\nexec "$@"\n' >"$TMP/bin/sudo"
+	printf '#!/bin/sh\nexec "%s" "$@"\n' "$RLCTL" >"$TMP/bin/rlctl"
+	printf '#!/bin/sh\nexec /usr/bin/make -s -C "%s" -o build/rlctl DESTDIR="%s/root" "$@"\n' "$TOP" "$TMP" >"$TMP/bin/make"
+	chmod 755 "$TMP"/bin/*
+}
+
+typed() { (cd "$TMP/tree" && PATH=$TMP/bin:$PATH in_ns B bash -c "$1"); }
+
+# runs_on COMMAND: beside packets that are dropped it has not ended by itself after two seconds, and has said
+# something.
+runs_on() {
+	bg flood A --src 198.51.100.1 --dport 443 --rate 5000 --seconds 3 "${SMOOTH[@]}"
+	expect_status 124 typed "timeout 2 $1" >"$TMP/said" 2>&1
+	wait "$BG_PID" && grep . "$TMP/said"
+}
+
+# tried COMMAND: it waits to be confirmed.
+tried() {
+	typed "$1" &
+	eventually 5 typed 'rlctl confirm -i eth0' && wait $!
+}
+
+# in_terminal COMMAND: until it shows a picture and is told to quit.
+in_terminal() { typed "python3 '$TOP/tests/terminal.py' 'by dropped' q -- $1"; }
+
+# blocks FILE: the lines of its displays that are commands; spans FILE: those within its text. What boots a
+# machine is tried in tests/package.
+blocks() { awk '/^```/ { inside = !inside; next } inside && /^(sudo|\.\/|rlctl )/ && !/ systemctl | \/etc\//' "$1"; }
+# shellcheck disable=SC2016 # as it is written
+spans() { sed '/^```/,/^```/d' "$1" | grep -o '`sudo rlctl [^`]*`' | tr -d '`'; }
+
+# try LINE: as it is meant.
+try() {
+	case "$1" in
+	./scripts/demo.sh* | ./scripts/check.sh*) test -x "$TOP/${1%% *}" ;;
+	*'rlctl top'*) in_terminal "${1%%#*}" ;;
+	*'stats --watch'* | *'rlctl monitor'* | *'rlctl exporter'*) runs_on "${1%%#*}" ;;
+	*'apply --try'*) tried "$1" ;;
+	*iptables-save*) in_ns B iptables -A INPUT -m hashlimit --hashlimit-above 100/sec --hashlimit-mode srcip \
+		--hashlimit-name readme -j DROP && typed "$1" ;;
+	*) typed "$1" ;;
+	esac
+}
+
+# ---- what the device is then protected from
+
+passed() { stat_of B "$1 // 0"; }
+
+# Its rate is chosen so that neither the cable nor the machine loses any.
+test_allowed() {
+	flood A --src 203.0.113.7 --dport 22 --count 8000 --rate 8000 "${SMOOTH[@]}" && is "$(passed .reasons.allowed.packets)" 8000
+}
+
+test_service() {
+	local sent before
+	sleep 2 # for a second attempt: the bucket is full again
+	before=$(rule_stat B 'any dport' .passed.packets) &&
+		sent=$(flood A --src 198.51.100.2 --dport 443 --count 40000 --rate 20000 "${SMOOTH[@]}") || return
+	admitted $(($(rule_stat B 'any dport' .passed.packets) - before)) 1000 2000 "$(json .seconds <<<"$sent")" 20
+}
+
+# Replies to what the machine fetches come to the ports above.
+test_download() {
+	local before
+	before=$(stat_of B .dropped.packets) &&
+		flood A --src 192.0.2.80 --dport 40000 --sport 443 --count 40000 --rate 20000 "${SMOOTH[@]}" || return
+	is "$(stat_of B .dropped.packets)" "$before" && is "$(passed .reasons.unmatched.packets)" 39999
+}
+
+# Strangers share their limit; the download goes on beside them.
+test_strangers() {
+	local sent before unmatched
+	sleep 1
+	before=$(rule_stat B 'device new-source' .passed.packets) && unmatched=$(stat_of B .reasons.unmatched.packets) || return
+	bg flood A --src 10.0.0.0/8 --dport 53 --rate 100000 --seconds 3 "${SMOOTH[@]}"
+	sleep 0.5
+	flood A --src 192.0.2.80 --dport 40000 --sport 443 --count 10000 --rate 5000 "${SMOOTH[@]}" || return
+	wait "$BG_PID" && sent=$(tail -n 1 "$TMP/bg") || return
+	rl B stats
+	admitted $(($(rule_stat B 'device new-source' .passed.packets) - before)) 10000 1000 "$(json .seconds <<<"$sent")" 20 &&
+		is "$(stat_of B .reasons.unmatched.packets)" $((unmatched + 10000))
+}
+
+# The picture of top is one: the columns are those it has.
+test_picture() {
+	is "$(grep '^source  ' "$TOP/README.md" | tr -s ' ')" "$(rl B top --once | grep '^source ' | tr -s ' ')"
+}
+
+test_numbers_of_algorithms() {
+	diff <("$TOP/scripts/compare.sh" --table) <(sed -n '/^<!-- table:/,/^<!-- end/{/^|/p}' "$TOP/docs/algorithms.md")
+}
+
+# shellcheck disable=SC2016 # as it is written
+test_detach() {
+	grep -qF '`sudo rlctl detach eth0`' "$TOP/README.md" && typed 'sudo rlctl detach eth0' && is "$(xdp_program B eth0)" ''
+}
+
+test_short() { between "$(wc -l <"$TOP/README.md")" 60 119; }
+
+# commands FILE
+commands() {
+	local line
+	while read -r line; do
+		t "$(basename "$1"): $line" try "$line"
+	done < <(blocks "$1" && spans "$1" | sort -u | grep -v ' detach ')
+}
+
+found() { between "$(blocks "$TOP/README.md" | wc -l)" 7 30 && between "$(blocks "$TOP/docs/guide.md" | grep -c rlctl)" 10 40; }
+
+veth_pair A B && ns_mute A && ns_mute B && ip -n "$(ns B)" link set veth-B down name eth0 &&
+	ip -n "$(ns B)" link set eth0 up && shims || exit 1
+t 'README.md is under 120 lines' test_short
+t 'the commands are found' found
+commands "$TOP/README.md"
+t 'the allowed address: all of it' test_allowed
+t 'a source to a service: held to its limit' patiently test_service
+t 'a download: all of it' test_download
+t 'strangers: held together, and the download is not' patiently test_strangers
+t 'the columns of top' test_picture
+t 'docs/algorithms.md: the numbers' test_numbers_of_algorithms
+echo '1 udp 192.0.2.10 times=10' | python3 "$TOP/tests/prog/capture.py" >"$TMP/tree/capture.pcap" || exit 1
+commands "$TOP/docs/guide.md"
+t 'README.md: sudo rlctl detach eth0' test_detach
