@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The benchmark: rlctl beside a bare XDP_DROP, a look-up and the limiters of other packages, in turns
-# and within one run, so that drift hits all alike. Prints a table and writes docs/bench.json and
-# docs/bench.svg. Goals are shown as met or missed; only a malfunction makes it fail. Needs root;
-# `make bench` builds what it needs. ROUNDS (5) and MS (150, of one flood) make it longer or shorter.
+# and within one run, so that drift hits all alike. Prints a table, writes docs/bench.json and has
+# figures.py write the documents from it. Goals are shown as met or missed; only a malfunction makes
+# it fail. Needs root; `make bench` builds what it needs. ROUNDS (5) and MS (150, of one flood) make it longer or shorter.
 source "$(dirname "$0")/bed.sh"
 cd "$TOP" || exit 1
 
@@ -19,7 +19,7 @@ declare -A ALGORITHM=(
 declare -A RETURNING=([hot]=$ONE [window]='rule any limit sliding-window 10/second')
 
 [[ ${1:-} != --help && ${1:-} != -h ]] || {
-	sed -n '3,6s/^# //p' "$0"
+	sed -n '3,7s/^# //p' "$0"
 	exit 0
 }
 [[ $# -eq 0 ]] || { echo 'bench: no arguments, please' >&2 && exit 2; }
@@ -397,6 +397,5 @@ innocent
 applies
 record run seconds - - "$SECONDS" "$("$RLCTL" --version)" "$ROUNDS" "$MS"
 python3 tests/bench/report.py "$RAW" docs/bench.json "$TMP" || die 'cannot make the report'
-gnuplot -e "dir='$TMP'" tests/bench/chart.gp >"$TMP/bench.svg" || die 'cannot draw the chart'
-mv "$TMP/bench.svg" docs/bench.svg
-echo "drawn: docs/bench.svg; figures: docs/bench.json; $SECONDS s"
+python3 tests/bench/figures.py || die 'cannot write the figures into the documents'
+echo "figures: docs/bench.json, docs/performance.md, README.md, SECURITY.md; drawn: docs/bench.svg; $SECONDS s"

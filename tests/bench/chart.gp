@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Draws what report.py left in `dir`, as SVG to stdout: throughput under flood by number of sources,
+# Draws what figures.py left in `dir`, with `bars` columns of bars, as SVG to stdout: throughput under flood by number of sources,
 # and how the cost of a packet grows with sources, prefixes and limits.
 set terminal svg size 960,760 font "sans-serif,12" background "white"
 set datafile missing "NaN"
@@ -19,7 +19,7 @@ set style histogram cluster gap 1
 set style fill solid 0.9
 set boxwidth 0.9
 colors = "#999999 #1b6ca8 #5fa8d3 #a3cfe8 #d95f02 #e7a977 #f3d9c0"
-plot for [i = 2:8] dir."/bars" using i:xtic(1) title columnheader(i) lc rgb word(colors, i - 1)
+plot for [i = 2:bars] dir."/bars" using i:xtic(1) title columnheader(i) lc rgb word(colors, i - 1)
 
 unset xtics
 set xtics nomirror

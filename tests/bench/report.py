@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""report.py RAW JSON DIR: bench.sh's raw lines to a table on stdout, one JSON document, and the data
-of the chart in DIR. The goals live here; a ratio is always that of two figures of the same round."""
+"""report.py RAW JSON DIR: bench.sh's raw lines, and the timelines that it left in DIR, to a table on stdout and one
+JSON document. The goals live here; a ratio is always that of two figures of the same round."""
 
 import json
 import platform
@@ -168,15 +168,15 @@ def others(report, raw):
 
 TITLES = {
     "flood4": ("flood, IPv4", "sources"), "flood6": ("flood, IPv6", "sources"), "modes": ("modes of hook xdp", "sources"),
-    "aged": ("the same after 300,000 sources came back", "sources"),
-    "times a peer": ("rlctl beside its peers", "sources"), "IPv6 to IPv4": ("IPv6 beside IPv4", "sources"),
-    "two CPUs": ("one of two busy receive queues beside it alone", "sources"),
+    "aged": ("flood after 300,000 sources came back", "sources"),
+    "times a peer": ("rlctl and its peers", "sources"), "IPv6 to IPv4": ("IPv6 and IPv4", "sources"),
+    "two CPUs": ("two receive queues flooded at once", "sources"),
     "prefixes": ("prefixes in the policy, 65,536 sources", "prefixes"),
-    "admit": ("a packet that is admitted, less an empty program's", "limits"),
-    "accuracy": ("accuracy: admitted of allowed", "overload"),
-    "innocent": ("a known source at half its limit among 16 million at full speed", "packets"),
-    "rule add": ("rule add, live under flood", "prefixes beside it"),
-    "apply": ("apply, live under flood", "prefixes"), "ping gap": ("the longest gap of a 1 kHz ping meanwhile", "prefixes"),
+    "admit": ("cost of an admitted packet, less an empty program's", "limits"),
+    "accuracy": ("accuracy: admitted, of allowed", "overload"),
+    "innocent": ("known source at half its limit, in a flood from 16 million", "packets"),
+    "rule add": ("rule add under flood", "prefixes beside it"),
+    "apply": ("apply under flood", "prefixes"), "ping gap": ("longest gap of a 1 kHz ping during apply", "prefixes"),
 }
 
 
@@ -231,31 +231,6 @@ def rounded(x):
     return [rounded(v) for v in x] if isinstance(x, list) else x
 
 
-def write_chart_data(rows, folder):
-    """bars: a line for each number of sources, Mpps; NaN where something was not measured."""
-    by = {(r["section"], r["case"], r["candidate"]): r for r in rows}
-    names = ("bare", "hot", "lru", "cpu", *PEERS)
-    cases = sorted({case for section, case, _ in by if section == "flood4"})
-    with open(f"{folder}/bars", "w") as f:
-        print("sources", "bare", *(f'"rlctl {n}"' for n in names[1:4]), *(f'"{n}"' for n in PEERS), file=f)
-        for case in cases:
-            got = [by.get(("flood4", case, n)) for n in names]
-            print(f'"{case:,}"', *(f"{r['median'] / 1e6:.3f}" if r else "NaN" for r in got), file=f)
-    with open(f"{folder}/sources", "w") as f:
-        for case in cases:
-            got = [by.get(("flood4", case, n)) for n in names[1:4]]
-            print(case, *(f"{r['ns_above_bare']:.2f}" if r else "NaN" for r in got), file=f)
-    with open(f"{folder}/prefixes.dat", "w") as f:
-        for n in (0, 10, 1000, 100000):
-            got = [by.get(("prefixes", n, label)) for label in
-                   (("none", "none") if n == 0 else (f"{n} covering", f"{n} elsewhere"))]
-            print(max(n, 1), *(f"{r['ns_above_bare']:.2f}" if r else "NaN" for r in got), file=f)
-    with open(f"{folder}/limits", "w") as f:
-        for (section, case, name), r in by.items():
-            if section == "admit" and name == "hot":
-                print(case, f"{r['median']:.2f}", file=f)
-
-
 def main():
     raw_path, json_path, folder = sys.argv[1:]
     raw, report = read(raw_path), Report()
@@ -274,7 +249,7 @@ def main():
     with open(json_path, "w") as f:
         json.dump(document(rows, missing, raw["run"]["seconds", "-"]["-"]), f, indent=1)
         f.write("\n")
-    write_chart_data(rows, folder)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""figures.py [--check] [TOP]: writes the figures of docs/bench.json into the documents, so that nobody types one:
+docs/performance.md and docs/bench.svg as a whole, README.md between its markers, SECURITY.md in its
+prose, where a figure stands before the comment that names it: 0.75<!-- = SECTION/CASE/CANDIDATE/FIELD -->.
+--check writes nothing: it says what differs, and what looks like a figure that was typed."""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+from report import MANY, PEERS, TITLES, value
+
+BEGIN = "<!-- figures: from docs/bench.json, by tests/bench/figures.py -->\n"
+END = "<!-- end of figures -->\n"
+PROSE = ("README.md", "SECURITY.md", "docs/glossary.md", "docs/guide.md")
+NAMED = re.compile(r"([\d.,]+)<!-- = ([^>]+?) -->")
+# What looks like a measurement: a share, a number with one of these units, "so many of so many packets". Settings do not.
+TYPED = re.compile(r"(?<![\d.])0\.\d+(?![\d.])"
+                   r"|\b\d[\d.,]*(?: to \d[\d.,]*)? ?(?:ns|ms|µs|%|[MGK]?pps|[MG]iB|million (?:small )?packets|times)(?!\w)"
+                   r"|\b\d[\d,]* of \d[\d,]* packets")
+
+ABOUT = {
+    "flood4": "A flood that `rule any limit 1/second burst 1` drops, from so many sources drawn at random. `bare` is a "
+              "program that only drops, `floor` one that parses and looks the source up in an LRU map; `window`, `log` and "
+              "`warm-up` are limits of 1/second by these algorithms. Against 16 million sources the policy has "
+              "`rule device new-source limit 10000/second burst 1000` as well, for `device` in its place "
+              "`rule device limit 10000/second burst 1000`. xdp-filter has no rate limit: it drops everything after its look-ups.",
+    "flood6": "The same over IPv6, each source in a /64 of its own.",
+    "modes": "Where the driver has no native XDP.",
+    "aged": "A table that more sources came back to than it has slots.",
+    "times a peer": "The ratio is how many times the peer's packets `--table hot` drops.",
+    "IPv6 to IPv4": "IPv6's share of its bare drop, divided by IPv4's.",
+    "prefixes": "Limits of so many prefixes that cover the flood's sources, or lie elsewhere.",
+    "two CPUs": "Each of two receive queues on two CPUs, as a share of its rate when it alone is flooded.",
+    "admit": "A program that is run over one packet in a loop, every limit by another key; an empty program's time is subtracted. "
+             "`look-up` is one look-up in an LRU map.",
+    "accuracy": "What was admitted, divided by what the algorithm's definition admits of the same arrivals, at 1.01 to 100 times the "
+                "rate. `burst 1` is a token bucket without room.",
+    "innocent": "Packets that a known source lost, of so many sent.",
+    "rule add": "One rule, added while the device is flooded.",
+    "apply": "A whole policy, applied while the device is flooded.",
+    "ping gap": "The longest time without an answer to a ping every millisecond beside it.",
+}
+
+INTRO = """# Performance
+
+Every figure here is from [bench.json](bench.json), which `sudo make bench` writes; this page, the plot and the figures of
+README.md and SECURITY.md are written from it by `tests/bench/figures.py`. Measured {date} at commit {commit} on {cpu} ({cores}
+cores of a virtual machine, Linux {kernel}): frames of 60 bytes over veth, one core that sends and receives. Each candidate had {rounds}
+floods of {ms} ms in turns with the others; a figure is the median of these rounds, with the lowest and the highest
+beside it. A ratio is that of two candidates in the same round. {met} of {goals} goals were met.
+
+Timings on a virtual machine are noisy, and whoever fills the processor's shared cache slows a limiter down, and its peers
+with it: compare within one run. `sudo tests/bench/instructions.sh` counts instructions, which do not depend on the neighbours.
+
+![throughput by number of sources, and cost per packet](bench.svg)
+"""
+
+
+class Figures:
+    def __init__(self, document):
+        self.document = document
+        self.rows = document["rows"]
+        self.by = {(r["section"], r["case"], r["candidate"]): r for r in self.rows}
+
+    def get(self, section, case, candidate):
+        return self.by.get((section, case, candidate))
+
+    def share(self, section, case, candidate):
+        row = self.get(section, case, candidate)
+        return f"{row['ratio']['median']:.2f}" if row else ""
+
+    def named(self, name):
+        """A figure by its name: share (of what the row is compared with), median, or the case itself."""
+        section, case, candidate, field = name.split("/")
+        row = self.by[section, int(case), candidate]
+        if field == "share":
+            return self.share(section, int(case), candidate)
+        if field == "case":
+            return f"{row['case']:,}"
+        if field != "median":
+            raise KeyError(field)
+        return {"packets/s": f"{row['median'] / 1e6:.1f}", "ns": f"{row['median']:.0f}"}.get(row["unit"], f"{row['median']:,.0f}")
+
+    def commit(self):
+        return self.document["version"].rpartition("+")[2]
+
+
+def table(head, rows):
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(re.sub("  +", " ", f"| {' | '.join(line)} |\n") for line in lines)
+
+
+def cells(row):
+    case = f"{row['case']:,}" + ("×" if row["section"] == "accuracy" else "")
+    one = row["min"] == row["max"]
+    ratio = f"{row['ratio']['median']:.3f} of {row['ratio']['of']}" if "ratio" in row else ""
+    goal = " and ".join({"least": "≥ {}", "most": "≤ {}"}[k].format(v) for k, v in row.get("goal", {}).items())
+    if "met" in row:
+        goal += ", met" if row["met"] else ", **missed**"
+    spread = "" if one else f"{value(row['min'], row['unit'])} to {value(row['max'], row['unit'])}"
+    return [case, row["candidate"], value(row["median"], row["unit"]), spread, ratio, goal]
+
+
+def performance(figures):
+    d, judged = figures.document, [r for r in figures.rows if "met" in r]
+    text = INTRO.format(date=d["date"][:10], commit=figures.commit(), rounds=d["rounds"], ms=d["flood_ms"], **d["machine"],
+                        met=sum(r["met"] for r in judged), goals=len(judged))
+    for section, (title, case) in TITLES.items():
+        rows = [r for r in figures.rows if r["section"] == section]
+        if rows:
+            heading = title if title.startswith("rlctl") else title[0].upper() + title[1:]
+            text += f"\n## {heading}\n\n{ABOUT[section]}\n\n"
+            text += table([case, "", "median", "lowest to highest", "ratio", "goal"], map(cells, rows))
+    return text
+
+
+def readme(figures):
+    bare = [r["median"] / 1e6 for r in figures.rows if r["section"] == "flood4" and r["candidate"] == "bare"]
+    shown = [(f"{n:,}" if n != MANY else "16 million", n, ("hot", "lru", "cpu", "nft", "iptables"))
+             for n in (1, 256, 65536, MANY)]
+    rows = [[label, *(figures.share("flood4", n, name) for name in names)] for label, n, names in shown]
+    head = ["sources", "`--table hot`", "`lru`", "`cpu`", "nft meter", "iptables hashlimit"]
+    return (f"A flood that `any limit 1/second burst 1` drops, as a share of what a bare `XDP_DROP` drops ({min(bare):.1f} to {max(bare):.1f} "
+            f"million packets a\nsecond, on one core of a small virtual machine); commit {figures.commit()}:\n\n" + table(head, rows) +
+            f"\nA packet that is admitted costs {figures.named('admit/1/hot/median')} ns under one limit and "
+            f"{figures.named('admit/8/hot/median')} ns under eight. `apply` of 100,000 limits under\nflood takes "
+            f"{figures.get('apply', 100000, 'limits')['median'] / 1000:.1f} s. A known source beside 16 million strangers lost "
+            f"{figures.named('innocent/1500/lost of a known source/median')} of 1,500 packets.\n\n"
+            "![throughput by number of sources, and cost per packet](docs/bench.svg)\n")
+
+
+def between_markers(text, block):
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        sys.exit("figures.py: README.md has no markers for its figures")
+    return head + BEGIN + block + END + tail
+
+
+def typed(name, text):
+    """Lines with what looks like a figure outside of markers and of code."""
+    text = re.sub(re.escape(BEGIN) + ".*?" + re.escape(END), lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
+    text = re.sub(r"^```.*?^```", lambda m: "\n" * m[0].count("\n"), text, flags=re.S | re.M)
+    text = re.sub(r"`[^`\n]*`", "", NAMED.sub("", text))
+    return [f"{name}:{n}: {m[0]}: a figure that docs/bench.json does not hold"
+            for n, line in enumerate(text.split("\n"), 1) for m in TYPED.finditer(line)]
+
+
+def chart_data(figures):
+    """What chart.gp draws, by file. bars: a line for each number of sources, Mpps; NaN where something was not measured."""
+    peers = [n for n in PEERS if any(r["candidate"] == n for r in figures.rows)]
+    names = ("bare", "hot", "lru", "cpu", *peers)
+    cases = sorted({r["case"] for r in figures.rows if r["section"] == "flood4"})
+
+    def line(first, rows, form):
+        return " ".join((str(first), *(form(r) if r else "NaN" for r in rows)))
+
+    def above(row):
+        return f"{row['ns_above_bare']:.2f}"
+
+    bars = [" ".join(("sources", "bare", *(f'"rlctl {n}"' for n in names[1:4]), *(f'"{n}"' for n in peers)))]
+    bars += [line(f'"{n:,}"', [figures.get("flood4", n, name) for name in names], lambda r: f"{r['median'] / 1e6:.3f}") for n in cases]
+    sources = [line(n, [figures.get("flood4", n, name) for name in names[1:4]], above) for n in cases]
+    prefixes = [line(max(n, 1), [figures.get("prefixes", n, label) for label in
+                                 (("none", "none") if n == 0 else (f"{n} covering", f"{n} elsewhere"))], above)
+                for n in (0, 10, 1000, 100000)]
+    limits = [f"{r['case']} {r['median']:.2f}" for r in figures.rows if r["section"] == "admit" and r["candidate"] == "hot"]
+    return {"bars": bars, "sources": sources, "prefixes.dat": prefixes, "limits": limits}
+
+
+def drawn_from(figures):
+    lines = [line for name, data in chart_data(figures).items() for line in (f"{name}:", *data)]
+    return "<!-- drawn from\n" + "\n".join(lines) + "\n-->\n"
+
+
+def plot(figures):
+    """As SVG, with the data that it was drawn from: another version of gnuplot draws other lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in chart_data(figures).items():
+            Path(folder, name).write_text("\n".join(data) + "\n")
+        columns = len(chart_data(figures)["bars"][1].split())
+        script = Path(__file__).with_name("chart.gp")
+        svg = subprocess.run(["gnuplot", "-e", f"dir='{folder}'; bars={columns}", script], check=True, capture_output=True,
+                             text=True).stdout
+    return svg + drawn_from(figures)
+
+
+def documents(figures):
+    """Of each document that is written: what it becomes, from what it is."""
+    return {"docs/performance.md": lambda _: performance(figures),
+            "README.md": lambda old: between_markers(old, readme(figures)),
+            "SECURITY.md": lambda old: NAMED.sub(lambda m: f"{figures.named(m[2])}<!-- = {m[2]} -->", old)}
+
+
+def differences(top, figures):
+    for name, make in documents(figures).items():
+        old = (top / name).read_text()
+        if make(old) != old:
+            yield f"{name}: not what docs/bench.json says: run tests/bench/figures.py"
+    for name in PROSE:
+        yield from typed(name, (top / name).read_text())
+    if not (top / "docs/bench.svg").read_text().endswith(drawn_from(figures)):
+        yield "docs/bench.svg: not drawn from docs/bench.json: run tests/bench/figures.py"
+
+
+def write(top, figures):
+    for name, make in documents(figures).items():
+        path = top / name
+        path.write_text(make(path.read_text() if path.exists() else ""))
+    (top / "docs/bench.svg").write_text(plot(figures))
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--check"]
+    top = Path(arguments[0]) if arguments else Path(__file__).parents[2]
+    figures = Figures(json.loads((top / "docs/bench.json").read_text()))
+    if "--check" in sys.argv[1:]:
+        wrong = list(differences(top, figures))
+        sys.exit("\n".join(wrong) if wrong else 0)
+    write(top, figures)
+
+
+if __name__ == "__main__":
+    main()
