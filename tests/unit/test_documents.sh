@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Every file, function and name that the documents name in backquotes is in the tree, and every link leads
+# somewhere; documents.py does the reading. That something missing is noticed is tried on a copy.
+# shellcheck source=tests/lib.sh
+source "$(dirname "$0")/../lib.sh"
+
+DOCUMENTS=(README.md SECURITY.md CONTRIBUTING.md docs/architecture.md docs/glossary.md docs/guide.md docs/algorithms.md
+	docs/performance.md)
+
+check() { python3 "$TOP/tests/unit/documents.py" "$TOP" "$@"; }
+
+# noticed LINE COMPLAINT: in a document beside the others.
+noticed() {
+	echo "$1" >"$TMP/document.md"
+	expect_status 1 check "$TMP/document.md" 2>"$TMP/complaint" || return
+	is "$(<"$TMP/complaint")" "document.md:1: $2"
+}
+
+# So that a change of form does not leave the test without anything to look for.
+# shellcheck disable=SC2016 # backquotes of Markdown
+test_names_found() {
+	between "$(grep -oE '`[a-z_]+/[^` ]+: [a-z_ ]+(\(\))?`' "$TOP/docs/architecture.md" | wc -l)" 30 1000 &&
+		between "$(grep -oE '`[a-z_]+/[^` ]+: [A-Za-z_ ]+(\(\))?`' "$TOP/CONTRIBUTING.md" | wc -l)" 20 1000
+}
+
+for document in "${DOCUMENTS[@]}"; do
+	t "$document" check "$TOP/$document"
+done
+t 'names are found' test_names_found
+# shellcheck disable=SC2016 # backquotes of Markdown
+{
+	t 'noticed: a file that is not there' noticed 'see `bpf/nothing.h`' 'bpf/nothing.h: no such file'
+	t 'noticed: a function that is not there' noticed '`bpf/packet.h: parse_nothing()`' \
+		'bpf/packet.h: parse_nothing(): not in bpf/packet.h'
+	t 'noticed: a function of another file' noticed '`bpf/packet.h: key_build()`' 'bpf/packet.h: key_build(): not in bpf/packet.h'
+	t 'noticed: a function that is only called there' noticed '`bpf/rlctl.bpf.c: account()`' \
+		'bpf/rlctl.bpf.c: account(): not in bpf/rlctl.bpf.c'
+	t 'noticed: a function that nobody defines' noticed '`parse_nothing()`' 'parse_nothing(): defined nowhere'
+	t 'noticed: a word that is not there' noticed '`include/rlctl_abi.h: RL_NOTHING`' \
+		'include/rlctl_abi.h: RL_NOTHING: not in include/rlctl_abi.h'
+	t 'noticed: a link to nothing' noticed '[here](nothing.md)' 'nothing.md: no such file'
+	t 'noticed: a link to no heading' noticed '[here](document.md#nothing)' \
+		'document.md#nothing: no such heading in document.md'
+}
