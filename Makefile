@@ -25,7 +25,7 @@ LLVM_STRIP ?= llvm-strip
 BPFTOOL    ?= $(or $(shell bpftool version >/dev/null 2>&1 && echo bpftool), \
 		$(lastword $(wildcard /usr/lib/linux-tools/*/bpftool)),bpftool)
 PKG_CONFIG ?= pkg-config
-PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis libcap \
+PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis libcap libmnl \
 	      $(shell $(PKG_CONFIG) --exists hiredis_ssl openssl 2>/dev/null && echo hiredis_ssl openssl)
 
 CFLAGS   ?= -O2 -g
@@ -44,7 +44,7 @@ below_fleet   := $(below_kernel) fleet
 below_watch   := $(below_kernel) watch
 below_cli     := $(LAYERS)
 LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lbpf -ljson-c -lpcap \
-	    -lmicrohttpd -lncursesw -ltinfo -lhiredis -lcap) \
+	    -lmicrohttpd -lncursesw -ltinfo -lhiredis -lcap -lmnl) \
 	    -lelf -lm -lz
 USER_FLAGS   := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) \
 		$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)

@@ -31,6 +31,7 @@ curses.h           build  libncurses-dev    ncurses-devel
 hiredis/hiredis.h  build  libhiredis-dev    hiredis-devel
 openssl/ssl.h      build  libssl-dev        openssl-devel
 sys/capability.h   build  libcap-dev        libcap-devel
+libmnl/libmnl.h    build  libmnl-dev        libmnl-devel
 libelf.h           build  libelf-dev        elfutils-libelf-devel
 zlib.h             build  zlib1g-dev        zlib-devel
 libbpf.so.1        run    libbpf1           libbpf
@@ -41,6 +42,7 @@ libmicrohttpd.so.12 run   libmicrohttpd12   libmicrohttpd
 libncursesw.so.6   run    libncursesw6      ncurses-libs
 libhiredis.so      run    libhiredis-dev    hiredis
 libcap.so.2        run    libcap2           libcap
+libmnl.so.0        run    libmnl0           libmnl
 libelf.so.1        run    libelf1           elfutils-libelf
 libz.so.1          run    zlib1g            zlib
 cmocka.h           test   libcmocka-dev     libcmocka-devel

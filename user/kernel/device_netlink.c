@@ -9,12 +9,11 @@
 #include <linux/genetlink.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "netlink.h"
 
 #include "device.h"
 
@@ -22,99 +21,24 @@
 #define NETDEV_DEV_GET          1 /* its command */
 #define NETDEV_DEV_IFINDEX      1 /* its attributes */
 #define NETDEV_DEV_XDP_FEATURES 3
-#define REQUEST_MAX             256
-#define ANSWER_MAX              32768
-
-struct request {
-	struct nlmsghdr header;
-	char body[REQUEST_MAX];
-};
-
-struct answer {
-	_Alignas(struct nlmsghdr) char bytes[ANSWER_MAX];
-};
-
-static void request_start(struct request *request, uint16_t type, const void *head, size_t size)
-{
-	memset(request, 0, sizeof(*request));
-	request->header.nlmsg_type = type;
-	request->header.nlmsg_flags = NLM_F_REQUEST;
-	request->header.nlmsg_len = NLMSG_LENGTH(size);
-	memcpy(request->body, head, size);
-}
-
-static void request_add(struct request *request, uint16_t type, const void *data, size_t size)
-{
-	struct nlattr attribute = {.nla_type = type, .nla_len = (uint16_t)(NLA_HDRLEN + size)};
-	size_t at = NLMSG_ALIGN(request->header.nlmsg_len) - sizeof(request->header);
-
-	memcpy(request->body + at, &attribute, sizeof(attribute));
-	memcpy(request->body + at + NLA_HDRLEN, data, size);
-	request->header.nlmsg_len = (uint32_t)(sizeof(request->header) + at + NLA_HDRLEN + size);
-}
-
-static int answer_check(const struct answer *answer, ssize_t len)
-{
-	const struct nlmsghdr *header = (const void *)answer->bytes;
-	const struct nlmsgerr *error = NLMSG_DATA(header);
-
-	if (!NLMSG_OK(header, len))
-		return -EBADMSG;
-	if (header->nlmsg_type == NLMSG_ERROR)
-		return error->error ? error->error : -ENODATA;
-	return 0;
-}
-
-static int ask(int protocol, const struct request *request, struct answer *out)
-{
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
-	ssize_t len;
-	int ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	len = send(fd, request, request->header.nlmsg_len, 0);
-	if (len >= 0)
-		len = recv(fd, out->bytes, sizeof(out->bytes), 0);
-	if (len < 0)
-		ret = -errno;
-	close(fd);
-	return ret ? ret : answer_check(out, len);
-}
-
-/* The attribute behind a header of `head` bytes, or NULL where it is not there with `size` bytes.
- */
-static const void *attribute_find(const struct answer *answer, size_t head, uint16_t type,
-				  size_t size)
-{
-	const struct nlmsghdr *header = (const void *)answer->bytes;
-	const char *at = answer->bytes + NLMSG_SPACE(head);
-	const char *end = answer->bytes + header->nlmsg_len;
-
-	while (at + NLA_HDRLEN <= end) {
-		struct nlattr attribute;
-
-		memcpy(&attribute, at, sizeof(attribute));
-		if (attribute.nla_len < NLA_HDRLEN || at + attribute.nla_len > end)
-			break;
-		if ((attribute.nla_type & NLA_TYPE_MASK) == type)
-			return attribute.nla_len >= NLA_HDRLEN + size ? at + NLA_HDRLEN : NULL;
-		at += NLA_ALIGN(attribute.nla_len);
-	}
-	return NULL;
-}
 
 /* ---- links */
 
-static void losses_read(const struct answer *answer, struct device_facts *facts)
+static const struct nlattr *link_attribute(const struct nlmsghdr *message, uint16_t type,
+					   size_t size)
+{
+	return netlink_attribute(message, sizeof(struct ifinfomsg), type, size);
+}
+
+static void losses_read(const struct nlmsghdr *message, struct device_facts *facts)
 {
 	struct rtnl_link_stats64 stats = {0};
 	size_t size = offsetof(struct rtnl_link_stats64, tx_aborted_errors);
-	const void *data = attribute_find(answer, sizeof(struct ifinfomsg), IFLA_STATS64, size);
+	const struct nlattr *at = link_attribute(message, IFLA_STATS64, size);
 
-	if (!data)
+	if (!at)
 		return;
-	memcpy(&stats, data, size);
+	memcpy(&stats, mnl_attr_get_payload(at), size);
 	facts->missed = stats.rx_missed_errors;
 	facts->overruns = stats.rx_over_errors + stats.rx_fifo_errors;
 }
@@ -140,75 +64,95 @@ static enum device_link link_type(uint16_t type)
 	}
 }
 
-int device_link_read(struct device_facts *facts)
+static int link_take(const struct nlmsghdr *message, void *arg)
 {
-	const struct ifinfomsg wanted = {.ifi_index = facts->ifindex};
-	const struct ifinfomsg *link;
-	struct request request;
-	struct answer answer;
-	const void *data;
-	int ret;
+	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
+	const struct nlattr *mtu = link_attribute(message, IFLA_MTU, sizeof(uint32_t));
+	const struct nlattr *queues = link_attribute(message, IFLA_NUM_RX_QUEUES, sizeof(uint32_t));
+	struct device_facts *facts = arg;
 
-	request_start(&request, RTM_GETLINK, &wanted, sizeof(wanted));
-	ret = ask(NETLINK_ROUTE, &request, &answer);
-	if (ret)
-		return ret;
-	link = NLMSG_DATA((struct nlmsghdr *)answer.bytes);
 	facts->up = link->ifi_flags & IFF_UP;
 	facts->is_loopback = link->ifi_flags & IFF_LOOPBACK;
 	facts->link = link_type(link->ifi_type);
-	data = attribute_find(&answer, sizeof(wanted), IFLA_MTU, sizeof(facts->mtu));
-	if (data)
-		memcpy(&facts->mtu, data, sizeof(facts->mtu));
-	data = attribute_find(&answer, sizeof(wanted), IFLA_NUM_RX_QUEUES, sizeof(uint32_t));
-	if (data)
-		memcpy(&facts->queues.now, data, sizeof(uint32_t));
-	losses_read(&answer, facts);
-	return 0;
+	if (mtu)
+		facts->mtu = mnl_attr_get_u32(mtu);
+	if (queues)
+		facts->queues.now = mnl_attr_get_u32(queues);
+	losses_read(message, facts);
+	return MNL_CB_OK;
+}
+
+int device_link_read(struct device_facts *facts)
+{
+	union netlink_request request;
+	struct ifinfomsg *wanted = netlink_start(&request, RTM_GETLINK, 0, sizeof(*wanted));
+
+	wanted->ifi_index = facts->ifindex;
+	return netlink_ask(NETLINK_ROUTE, &request, link_take, facts);
 }
 
 /* ---- XDP features */
 
+static void generic_start(union netlink_request *request, uint16_t family, uint8_t command)
+{
+	struct genlmsghdr *head = netlink_start(request, family, 0, sizeof(*head));
+
+	head->cmd = command;
+	head->version = 1;
+}
+
+static int family_take(const struct nlmsghdr *message, void *arg)
+{
+	const struct nlattr *at = netlink_attribute(message, sizeof(struct genlmsghdr),
+						    CTRL_ATTR_FAMILY_ID, sizeof(uint16_t));
+
+	if (at)
+		*(uint16_t *)arg = mnl_attr_get_u16(at);
+	return MNL_CB_OK;
+}
+
 static int family_find(uint16_t *out)
 {
-	const struct genlmsghdr get = {.cmd = CTRL_CMD_GETFAMILY, .version = 1};
-	struct request request;
-	struct answer answer;
-	const void *data;
+	union netlink_request request;
 	int ret;
 
-	request_start(&request, GENL_ID_CTRL, &get, sizeof(get));
-	request_add(&request, CTRL_ATTR_FAMILY_NAME, NETDEV_FAMILY, sizeof(NETDEV_FAMILY));
-	ret = ask(NETLINK_GENERIC, &request, &answer);
-	if (ret)
-		return ret;
-	data = attribute_find(&answer, sizeof(get), CTRL_ATTR_FAMILY_ID, sizeof(*out));
-	if (!data)
-		return -ENOENT;
-	memcpy(out, data, sizeof(*out));
-	return 0;
+	*out = 0;
+	generic_start(&request, GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
+	mnl_attr_put_strz(&request.head, CTRL_ATTR_FAMILY_NAME, NETDEV_FAMILY);
+	ret = netlink_ask(NETLINK_GENERIC, &request, family_take, out);
+	return ret || *out ? ret : -ENOENT;
+}
+
+struct xdp_answer {
+	bool found;
+	uint64_t features;
+};
+
+static int features_take(const struct nlmsghdr *message, void *arg)
+{
+	const struct nlattr *at = netlink_attribute(message, sizeof(struct genlmsghdr),
+						    NETDEV_DEV_XDP_FEATURES, sizeof(uint64_t));
+	struct xdp_answer *answer = arg;
+
+	if (at)
+		*answer = (struct xdp_answer){true, mnl_attr_get_u64(at)};
+	return MNL_CB_OK;
 }
 
 int device_xdp_read(int ifindex, uint64_t *features)
 {
-	const struct genlmsghdr get = {.cmd = NETDEV_DEV_GET, .version = 1};
-	const uint32_t index = (uint32_t)ifindex;
-	struct request request;
-	struct answer answer;
-	const void *data;
+	struct xdp_answer answer = {0};
+	union netlink_request request;
 	uint16_t family;
 	int ret = family_find(&family);
 
 	if (ret)
 		return ret;
-	request_start(&request, family, &get, sizeof(get));
-	request_add(&request, NETDEV_DEV_IFINDEX, &index, sizeof(index));
-	ret = ask(NETLINK_GENERIC, &request, &answer);
-	if (ret)
-		return ret;
-	data = attribute_find(&answer, sizeof(get), NETDEV_DEV_XDP_FEATURES, sizeof(*features));
-	if (!data)
-		return -ENOENT;
-	memcpy(features, data, sizeof(*features));
+	generic_start(&request, family, NETDEV_DEV_GET);
+	mnl_attr_put_u32(&request.head, NETDEV_DEV_IFINDEX, (uint32_t)ifindex);
+	ret = netlink_ask(NETLINK_GENERIC, &request, features_take, &answer);
+	if (ret || !answer.found)
+		return ret ? ret : -ENOENT;
+	*features = answer.features;
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 
 #include <bpf/bpf.h>
@@ -17,7 +18,7 @@
 #include "device.h"
 #include "instance.h"
 #include "message.h"
-#include "netlink_tc.h"
+#include "netlink.h"
 #include "pins.h"
 #include "policy.h"
 #include "tc_filter.h"
@@ -31,36 +32,41 @@ static const char *const restorable[] = {"pfifo", "bfifo", "pfifo_fast", "fq_cod
 
 /* ---- what there is */
 
+static const struct nlattr *qdisc_attribute(const struct nlmsghdr *message, uint16_t type)
+{
+	return netlink_attribute(message, sizeof(struct tcmsg), type, 0);
+}
+
 static bool kind_is(const struct nlmsghdr *message, const char *kind)
 {
-	const struct rtattr *at = tc_attribute(message, TCA_KIND);
+	const struct nlattr *at = qdisc_attribute(message, TCA_KIND);
 
-	return at && !strncmp(RTA_DATA(at), kind, RTA_PAYLOAD(at));
+	return at && !strcmp(mnl_attr_get_str(at), kind);
 }
 
 static void root_read(const struct nlmsghdr *message, struct qdiscs *out)
 {
-	const struct rtattr *kind = tc_attribute(message, TCA_KIND);
-	const struct rtattr *options = tc_attribute(message, TCA_OPTIONS);
-	const struct tcmsg *tc = NLMSG_DATA(message);
-	size_t size = options ? RTA_PAYLOAD(options) : 0;
+	const struct nlattr *kind = qdisc_attribute(message, TCA_KIND);
+	const struct nlattr *options = qdisc_attribute(message, TCA_OPTIONS);
+	const struct tcmsg *tc = mnl_nlmsg_get_payload(message);
+	size_t size = options ? mnl_attr_get_payload_len(options) : 0;
 
 	out->root_handle = tc->tcm_handle;
 	if (kind)
-		snprintf(out->root_kind, sizeof(out->root_kind), "%s", (char *)RTA_DATA(kind));
+		snprintf(out->root_kind, sizeof(out->root_kind), "%s", mnl_attr_get_str(kind));
 	out->root_fits = size <= sizeof(out->root_options);
 	out->root_size = out->root_fits ? size : 0;
 	if (out->root_size)
-		memcpy(out->root_options, RTA_DATA(options), size);
+		memcpy(out->root_options, mnl_attr_get_payload(options), size);
 }
 
 static int qdisc_read(const struct nlmsghdr *message, void *arg)
 {
-	const struct tcmsg *tc = NLMSG_DATA(message);
+	const struct tcmsg *tc = mnl_nlmsg_get_payload(message);
 	struct qdiscs *out = arg;
 
 	if (message->nlmsg_type != RTM_NEWQDISC || tc->tcm_ifindex != out->ifindex)
-		return 0;
+		return MNL_CB_OK;
 	if (tc->tcm_parent == TC_H_ROOT) {
 		root_read(message, out);
 	} else if (tc->tcm_parent == TC_H_CLSACT) {
@@ -70,15 +76,29 @@ static int qdisc_read(const struct nlmsghdr *message, void *arg)
 		out->children++;
 		out->fq_children += kind_is(message, "fq");
 	}
-	return 0;
+	return MNL_CB_OK;
+}
+
+static struct tcmsg *qdisc_start(union netlink_request *request, uint16_t type, uint16_t flags,
+				 int ifindex)
+{
+	struct tcmsg *tc = netlink_start(request, type, flags, sizeof(*tc));
+
+	tc->tcm_ifindex = ifindex;
+	return tc;
 }
 
 int qdiscs_read(int ifindex, struct qdiscs *out)
 {
-	struct tc_request request = tc_request_make(RTM_GETQDISC, NLM_F_DUMP, ifindex);
+	union netlink_request request;
+	int ret, tries = NETLINK_TRIES;
 
-	*out = (struct qdiscs){.ifindex = ifindex};
-	return tc_request_send(&request, qdisc_read, out);
+	qdisc_start(&request, RTM_GETQDISC, NLM_F_DUMP, ifindex);
+	do {
+		*out = (struct qdiscs){.ifindex = ifindex};
+		ret = netlink_ask(NETLINK_ROUTE, &request, qdisc_read, out);
+	} while (ret == -EINTR && --tries);
+	return ret;
 }
 
 bool qdiscs_have_fq(const struct qdiscs *qdiscs)
@@ -90,32 +110,30 @@ bool qdiscs_have_fq(const struct qdiscs *qdiscs)
 
 /* ---- fq */
 
-static int root_put(int ifindex, const char *kind, uint32_t handle, const void *options,
-		    size_t size)
+/* Options are to follow. */
+static void root_start(union netlink_request *request, int ifindex, const char *kind,
+		       uint32_t handle)
 {
-	struct tc_request request =
-		tc_request_make(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, ifindex);
+	struct tcmsg *tc =
+		qdisc_start(request, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, ifindex);
 
-	request.tc.tcm_parent = TC_H_ROOT;
-	request.tc.tcm_handle = handle;
-	tc_request_put(&request, TCA_KIND, kind, strlen(kind) + 1);
-	if (size)
-		tc_request_put(&request, TCA_OPTIONS, options, size);
-	return tc_request_send(&request, NULL, NULL);
+	tc->tcm_parent = TC_H_ROOT;
+	tc->tcm_handle = handle;
+	mnl_attr_put_strz(&request->head, TCA_KIND, kind);
 }
 
 static int fq_make(int ifindex)
 {
-	struct {
-		struct rtattr head;
-		uint32_t value;
-	} options[] = {
-		{{RTA_LENGTH(4), TCA_FQ_PLIMIT}, FQ_PACKETS},
-		{{RTA_LENGTH(4), TCA_FQ_FLOW_PLIMIT}, FQ_PACKETS},
-		{{RTA_LENGTH(4), TCA_FQ_HORIZON}, FQ_HORIZON_US},
-	};
+	union netlink_request request;
+	struct nlattr *options;
 
-	return root_put(ifindex, "fq", FQ_HANDLE, options, sizeof(options));
+	root_start(&request, ifindex, "fq", FQ_HANDLE);
+	options = mnl_attr_nest_start(&request.head, TCA_OPTIONS);
+	mnl_attr_put_u32(&request.head, TCA_FQ_PLIMIT, FQ_PACKETS);
+	mnl_attr_put_u32(&request.head, TCA_FQ_FLOW_PLIMIT, FQ_PACKETS);
+	mnl_attr_put_u32(&request.head, TCA_FQ_HORIZON, FQ_HORIZON_US);
+	mnl_attr_nest_end(&request.head, options);
+	return netlink_ask(NETLINK_ROUTE, &request, NULL, NULL);
 }
 
 static bool is_restorable(const struct qdiscs *qdiscs)
@@ -169,13 +187,17 @@ int fq_put(const char *device, const struct rl_instance *info)
 /* The kernel's default comes back by itself. */
 static int root_restore(const struct rl_instance *info)
 {
-	struct tc_request request = tc_request_make(RTM_DELQDISC, 0, info->ifindex);
+	union netlink_request request;
 
-	if (TC_H_MAJ(info->root_handle))
-		return root_put(info->ifindex, info->root_kind, info->root_handle,
-				info->root_options, info->root_size);
-	request.tc.tcm_parent = TC_H_ROOT;
-	return tc_request_send(&request, NULL, NULL);
+	if (TC_H_MAJ(info->root_handle)) {
+		root_start(&request, info->ifindex, info->root_kind, info->root_handle);
+		if (info->root_size)
+			mnl_attr_put(&request.head, TCA_OPTIONS, info->root_size,
+				     info->root_options);
+	} else {
+		qdisc_start(&request, RTM_DELQDISC, 0, info->ifindex)->tcm_parent = TC_H_ROOT;
+	}
+	return netlink_ask(NETLINK_ROUTE, &request, NULL, NULL);
 }
 
 /* What the kernel does not put back now it will not put back later either. */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@
 #include "hook_names.h"
 #include "instance.h"
 #include "message.h"
-#include "netlink_tc.h"
+#include "netlink.h"
 #include "object.h"
 #include "owner.h"
 #include "pins.h"
@@ -41,12 +42,12 @@
 /* Which of the priorities up to PRIORITY have filters. */
 static int priority_note(const struct nlmsghdr *message, void *arg)
 {
-	const struct tcmsg *tc = NLMSG_DATA(message);
+	const struct tcmsg *tc = mnl_nlmsg_get_payload(message);
 	uint32_t priority = TC_H_MAJ(tc->tcm_info) >> 16;
 
 	if (message->nlmsg_type == RTM_NEWTFILTER && priority <= PRIORITY)
 		*(uint32_t *)arg |= 1u << priority;
-	return 0;
+	return MNL_CB_OK;
 }
 
 /* Where all are in use the kernel chooses: 0. */
@@ -64,6 +65,7 @@ struct search {
 	uint32_t wanted;  /* a map */
 	uint32_t program; /* or, where that is not 0, this very one */
 	bool by_name;     /* or one that is called like ours */
+	int ret;          /* 1: found; negative: the one looked at last could not be read */
 	struct device_program *out;
 };
 
@@ -83,37 +85,44 @@ static int search_fits(const struct search *search)
 }
 
 /* As libbpf calls a filter: after its program, with the number behind it. */
-static bool is_named_like_ours(const struct rtattr *options)
+static bool is_named_like_ours(const struct nlattr *options)
 {
 	static const char ours[] = "rlctl_tc:";
-	const struct rtattr *name = tc_attribute_in(options, TCA_BPF_NAME);
+	const struct nlattr *name = netlink_attribute_in(options, TCA_BPF_NAME, sizeof(ours));
 
-	return name && RTA_PAYLOAD(name) >= sizeof(ours) &&
-	       !strncmp(RTA_DATA(name), ours, sizeof(ours) - 1);
+	return name && !strncmp(mnl_attr_get_str(name), ours, sizeof(ours) - 1);
 }
 
-/* 1 where it is ours. */
+static const struct nlattr *filter_attribute(const struct nlmsghdr *message, uint16_t type)
+{
+	return netlink_attribute(message, sizeof(struct tcmsg), type, 0);
+}
+
+/* The list ends with ours. */
 static int filter_match(const struct nlmsghdr *message, void *arg)
 {
-	const struct rtattr *options = tc_attribute(message, TCA_OPTIONS);
-	const struct rtattr *id = options ? tc_attribute_in(options, TCA_BPF_ID) : NULL;
-	const struct rtattr *kind = tc_attribute(message, TCA_KIND);
-	const struct tcmsg *tc = NLMSG_DATA(message);
+	const struct nlattr *kind = filter_attribute(message, TCA_KIND);
+	const struct nlattr *options = filter_attribute(message, TCA_OPTIONS);
+	const struct nlattr *id =
+		options ? netlink_attribute_in(options, TCA_BPF_ID, sizeof(uint32_t)) : NULL;
+	const struct tcmsg *tc = mnl_nlmsg_get_payload(message);
 	struct search *search = arg;
 
-	if (message->nlmsg_type != RTM_NEWTFILTER || !id || RTA_PAYLOAD(id) != sizeof(uint32_t) ||
-	    !kind || strncmp(RTA_DATA(kind), "bpf", RTA_PAYLOAD(kind)) != 0)
-		return 0;
+	if (message->nlmsg_type != RTM_NEWTFILTER || !id || !kind ||
+	    strcmp(mnl_attr_get_str(kind), "bpf") != 0)
+		return MNL_CB_OK;
 	search->out->priority = TC_H_MAJ(tc->tcm_info) >> 16;
 	search->out->handle = tc->tcm_handle;
-	search->out->id = *(uint32_t *)RTA_DATA(id);
-	return search->by_name ? is_named_like_ours(options) : search_fits(search);
+	search->out->id = mnl_attr_get_u32(id);
+	search->ret = search->by_name ? is_named_like_ours(options) : search_fits(search);
+	return search->ret ? MNL_CB_STOP : MNL_CB_OK;
 }
 
 static int filter_search(int ifindex, enum rl_hook hook, struct search *search)
 {
 	int ret = tc_filters_read(ifindex, hook, filter_match, search);
 
+	ret = ret ? ret : search->ret;
 	if (ret > 0)
 		return 0;
 	/* EINVAL: there is no clsact; ENODEV: no device any more. */

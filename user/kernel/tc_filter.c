@@ -3,34 +3,40 @@
 
 #include "tc_filter.h"
 
+#include <errno.h>
 #include <linux/pkt_sched.h>
-
-#include "netlink_tc.h"
+#include <linux/rtnetlink.h>
+#include <stdbool.h>
 
 static uint32_t parent_of(enum rl_hook hook)
 {
 	return TC_H_MAKE(TC_H_CLSACT, hook == RL_HOOK_EGRESS ? TC_H_MIN_EGRESS : TC_H_MIN_INGRESS);
 }
 
-int tc_filters_read(int ifindex, enum rl_hook hook,
-		    int (*each)(const struct nlmsghdr *message, void *arg), void *arg)
+int tc_filters_read(int ifindex, enum rl_hook hook, mnl_cb_t each, void *arg)
 {
-	struct tc_request request = tc_request_make(RTM_GETTFILTER, NLM_F_DUMP, ifindex);
+	union netlink_request request;
+	struct tcmsg *tc = netlink_start(&request, RTM_GETTFILTER, NLM_F_DUMP, sizeof(*tc));
+	int ret, tries = NETLINK_TRIES;
 
-	request.tc.tcm_parent = parent_of(hook);
-	return tc_request_send(&request, each, arg);
+	tc->tcm_ifindex = ifindex;
+	tc->tcm_parent = parent_of(hook);
+	do
+		ret = netlink_ask(NETLINK_ROUTE, &request, each, arg);
+	while (ret == -EINTR && --tries);
+	return ret;
 }
 
-static int filter_count(const struct nlmsghdr *message, void *arg)
+static int filter_note(const struct nlmsghdr *message, void *arg)
 {
-	*(uint32_t *)arg += message->nlmsg_type == RTM_NEWTFILTER;
-	return 0;
+	*(bool *)arg |= message->nlmsg_type == RTM_NEWTFILTER;
+	return MNL_CB_OK;
 }
 
 int tc_filters_on(int ifindex, enum rl_hook hook)
 {
-	uint32_t count = 0;
-	int ret = tc_filters_read(ifindex, hook, filter_count, &count);
+	bool any = false;
+	int ret = tc_filters_read(ifindex, hook, filter_note, &any);
 
-	return ret ? ret : (int)count;
+	return ret ? ret : any;
 }

@@ -3,14 +3,14 @@
 #ifndef RLCTL_TC_FILTER_H
 #define RLCTL_TC_FILTER_H
 
+#include "netlink.h"
 #include "rlctl_abi.h"
 
-struct nlmsghdr;
-/* Calls `each` for every filter until it returns non-zero, which is returned. */
-int tc_filters_read(int ifindex, enum rl_hook hook,
-		    int (*each)(const struct nlmsghdr *message, void *arg), void *arg);
+/* Calls `each` for every filter. Starts over where they change meanwhile: calling it twice for one
+ * must do no harm. */
+int tc_filters_read(int ifindex, enum rl_hook hook, mnl_cb_t each, void *arg);
 
-/* How many there are, ours or of others. Silent. */
+/* 1: there are some, ours or of others; 0: none. Silent. */
 int tc_filters_on(int ifindex, enum rl_hook hook);
 
 #endif
