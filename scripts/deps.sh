@@ -32,6 +32,7 @@ hiredis/hiredis.h  build  libhiredis-dev    hiredis-devel
 openssl/ssl.h      build  libssl-dev        openssl-devel
 sys/capability.h   build  libcap-dev        libcap-devel
 libmnl/libmnl.h    build  libmnl-dev        libmnl-devel
+uthash.h           build  uthash-dev        uthash-devel
 libelf.h           build  libelf-dev        elfutils-libelf-devel
 zlib.h             build  zlib1g-dev        zlib-devel
 libbpf.so.1        run    libbpf1           libbpf

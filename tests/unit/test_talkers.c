@@ -40,9 +40,9 @@ static const struct talker *find(const char *source)
 {
 	struct rl_sample wanted = sample_of(source, 0, 0);
 
-	for (size_t i = 0; i < talkers.count; i++)
-		if (!memcmp(talkers.items[i].addr, wanted.src, sizeof(wanted.src)))
-			return &talkers.items[i];
+	for (const struct talker *at = talkers.list; at; at = at->hh.next)
+		if (!memcmp(at->addr, wanted.src, sizeof(wanted.src)))
+			return at;
 	return NULL;
 }
 
@@ -53,7 +53,7 @@ static void weights_are_summed(void **state)
 	add("10.0.0.1", 5, false);
 	add("10.0.0.1", 3, true);
 	add("10.0.0.2", 1, true);
-	assert_int_equal(talkers.count, 2);
+	assert_int_equal(talkers_count(&talkers), 2);
 	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).packets, 12);
 	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).bytes, 1200);
 	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_PASSED).packets, 3);
@@ -66,7 +66,7 @@ static void a_64_is_one_source(void **state)
 	add("2001:db8::1", 1, false);
 	add("2001:db8::ffff:1", 1, false);
 	add("2001:db8:0:1::1", 1, false);
-	assert_int_equal(talkers.count, 2);
+	assert_int_equal(talkers_count(&talkers), 2);
 	assert_int_equal(talker_sum(find("2001:db8::"), TALKER_DROPPED).packets, 2);
 }
 
@@ -77,7 +77,7 @@ static void without_address(void **state)
 
 	(void)state;
 	talkers_add(&talkers, &sample, false, true);
-	assert_int_equal(talkers.count, 0);
+	assert_int_equal(talkers_count(&talkers), 0);
 	assert_int_equal(talkers_sum(&talkers, TALKER_PASSED).packets, 9);
 }
 
@@ -91,10 +91,10 @@ static void the_last_dropped_is_kept(void **state)
 	passed.slot = 1;
 	dropped.slot = 2;
 	talkers_add(&talkers, &passed, true, true);
-	assert_int_equal(talkers.items[0].last.slot, 1);
+	assert_int_equal(talkers.list->last.slot, 1);
 	talkers_add(&talkers, &dropped, true, false);
 	talkers_add(&talkers, &passed, true, true);
-	assert_int_equal(talkers.items[0].last.slot, 2);
+	assert_int_equal(talkers.list->last.slot, 2);
 }
 
 static void the_silent_are_forgotten(void **state)
@@ -104,10 +104,10 @@ static void the_silent_are_forgotten(void **state)
 	for (int i = 1; i < TALKER_SLICES; i++) {
 		talkers_turn(&talkers);
 		add("10.0.0.2", 1, false);
-		assert_int_equal(talkers.count, 2);
+		assert_int_equal(talkers_count(&talkers), 2);
 	}
 	talkers_turn(&talkers);
-	assert_int_equal(talkers.count, 1);
+	assert_int_equal(talkers_count(&talkers), 1);
 	assert_null(find("10.0.0.1"));
 	assert_int_equal(talker_sum(find("10.0.0.2"), TALKER_DROPPED).packets, TALKER_SLICES - 1);
 	assert_int_equal(talkers_sum(&talkers, TALKER_DROPPED).packets, TALKER_SLICES - 1);
@@ -116,6 +116,7 @@ static void the_silent_are_forgotten(void **state)
 static void many_sources(void **state)
 {
 	char source[32];
+	int seen = 0;
 
 	(void)state;
 	for (int round = 0; round < 2; round++)
@@ -123,10 +124,10 @@ static void many_sources(void **state)
 			snprintf(source, sizeof(source), "10.%d.%d.1", i / 200, i % 200);
 			add(source, (uint64_t)i + 1, false);
 		}
-	assert_int_equal(talkers.count, 20000);
-	for (int i = 0; i < 20000; i++)
-		assert_int_equal(talker_sum(&talkers.items[i], TALKER_DROPPED).packets,
-				 2 * (i + 1));
+	assert_int_equal(talkers_count(&talkers), 20000);
+	for (const struct talker *at = talkers.list; at; at = at->hh.next)
+		assert_int_equal(talker_sum(at, TALKER_DROPPED).packets, 2 * ++seen);
+	assert_int_equal(seen, 20000);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #define RLCTL_FLEET_INTERNAL_H
 
 #include "fleet_maps.h"
+#include "hash.h"
 #include "instance.h"
 #include "policy.h"
 #include "redis.h"
@@ -73,6 +74,7 @@ struct fleet_entry {
 	uint32_t held, reserved, want, wanted, ends; /* shares; the second of Redis' clock */
 	int64_t window;                              /* Redis' name of the window of the lease */
 	uint64_t ask, back;                          /* amounts for a window */
+	UT_hash_handle hh;                           /* by key */
 };
 
 /* What the agent goes by. */
@@ -128,13 +130,13 @@ int fleet_ask(const struct fleet_asker *asker, enum fleet_askings kind,
 struct fleet_table {
 	struct fleet_entry *entries; /* `count` of them */
 	size_t count;
-	uint32_t *buckets; /* index + 1 of an entry; 0 = none */
+	struct fleet_entry *by_key;
 };
 
 int fleet_table_open(struct fleet_table *out);
 void fleet_table_close(struct fleet_table *table);
 struct fleet_entry *fleet_table_find(struct fleet_table *table, const struct rl_state_key *key);
-/* NULL: there are KEYS_MAX already. */
+/* NULL: there are KEYS_MAX already, or there is no memory. */
 struct fleet_entry *fleet_table_add(struct fleet_table *table, const struct rl_state_key *key,
 				    const struct fleet_limit *limit);
 /* The last entry takes its place. */

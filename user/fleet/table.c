@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The keys that an agent deals with: an array, and chains of its indices by hash. */
-#include <arpa/inet.h>
+/* The keys that an agent deals with: an array, and uthash's index of it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,56 +8,25 @@
 #include "fleet.h"
 #include "units.h"
 
-#define BUCKETS (4u * KEYS_MAX) /* open addressing, at most a quarter full */
-
-static uint32_t bucket_of(const struct rl_state_key *key)
-{
-	const uint64_t *words = (const uint64_t *)key;
-	uint64_t hash = 0x9e3779b97f4a7c15ull;
-
-	_Static_assert(sizeof(*key) % sizeof(*words) == 0, "whole words");
-	for (size_t i = 0; i < sizeof(*key) / sizeof(*words); i++) {
-		hash = (hash ^ words[i]) * 0xff51afd7ed558ccdull;
-		hash ^= hash >> 32;
-	}
-	return hash % BUCKETS;
-}
-
 int fleet_table_open(struct fleet_table *out)
 {
-	*out = (struct fleet_table){
-		.entries = calloc(KEYS_MAX, sizeof(*out->entries)),
-		.buckets = calloc(BUCKETS, sizeof(*out->buckets)),
-	};
-	if (out->entries && out->buckets)
-		return 0;
-	fleet_table_close(out);
-	return -ENOMEM;
+	*out = (struct fleet_table){.entries = calloc(KEYS_MAX, sizeof(*out->entries))};
+	return out->entries ? 0 : -ENOMEM;
 }
 
 void fleet_table_close(struct fleet_table *table)
 {
+	HASH_CLEAR(hh, table->by_key);
 	free(table->entries);
-	free(table->buckets);
 	memset(table, 0, sizeof(*table));
-}
-
-/* The bucket that leads to the key, or the empty one where it would be. */
-static uint32_t bucket_find(const struct fleet_table *table, const struct rl_state_key *key)
-{
-	uint32_t at = bucket_of(key);
-
-	while (table->buckets[at] &&
-	       memcmp(&table->entries[table->buckets[at] - 1].key, key, sizeof(*key)) != 0)
-		at = (at + 1) % BUCKETS;
-	return at;
 }
 
 struct fleet_entry *fleet_table_find(struct fleet_table *table, const struct rl_state_key *key)
 {
-	uint32_t index = table->buckets[bucket_find(table, key)];
+	struct fleet_entry *entry;
 
-	return index ? &table->entries[index - 1] : NULL;
+	HASH_FIND(hh, table->by_key, key, sizeof(*key), entry);
+	return entry;
 }
 
 /* LIMIT:ADDRESS[>PEER][:SPORT:DPORT:PROTO], what the key has of it. */
@@ -80,6 +48,12 @@ static void name_make(const struct rl_state_key *key, const char *limit, char *o
 		snprintf(out, size, "%s:%.46s%.47s", limit, addr, peer);
 }
 
+static bool index_add(struct fleet_table *table, struct fleet_entry *entry)
+{
+	HASH_ADD(hh, table->by_key, key, sizeof(entry->key), entry);
+	return entry->hh.tbl;
+}
+
 struct fleet_entry *fleet_table_add(struct fleet_table *table, const struct rl_state_key *key,
 				    const struct fleet_limit *limit)
 {
@@ -92,34 +66,23 @@ struct fleet_entry *fleet_table_add(struct fleet_table *table, const struct rl_s
 	entry->limit = limit;
 	name_make(key, limit->identity, entry->name, sizeof(entry->name));
 	fleet_entry_reset(entry);
-	table->buckets[bucket_find(table, key)] = ++table->count;
+	if (!index_add(table, entry))
+		return NULL;
+	table->count++;
 	return entry;
 }
 
-/* Closes the gap in the chains behind an empty bucket (Knuth, TAOCP 6.4, algorithm R). */
-static void chain_mend(struct fleet_table *table, uint32_t hole)
-{
-	for (uint32_t at = (hole + 1) % BUCKETS; table->buckets[at]; at = (at + 1) % BUCKETS) {
-		uint32_t home = bucket_of(&table->entries[table->buckets[at] - 1].key);
-
-		if ((at - home + BUCKETS) % BUCKETS < (at - hole + BUCKETS) % BUCKETS)
-			continue;
-		table->buckets[hole] = table->buckets[at];
-		table->buckets[at] = 0;
-		hole = at;
-	}
-}
-
+/* What there is no memory to put elsewhere is forgotten too: its lease runs out. */
 void fleet_table_remove(struct fleet_table *table, struct fleet_entry *entry)
 {
-	struct fleet_entry *last = &table->entries[table->count - 1];
-	uint32_t hole = bucket_find(table, &entry->key);
+	struct fleet_entry *last;
 
-	table->buckets[hole] = 0;
-	chain_mend(table, hole);
-	if (entry != last) {
-		table->buckets[bucket_find(table, &last->key)] = entry - table->entries + 1;
+	hash_remove(table->by_key, entry);
+	do {
+		last = &table->entries[--table->count];
+		if (last == entry)
+			return;
+		hash_remove(table->by_key, last);
 		*entry = *last;
-	}
-	table->count--;
+	} while (!index_add(table, entry));
 }

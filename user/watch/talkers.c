@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* An array of sources and a hash over it, made anew with each slice. */
+/* Sources by their address. */
 
 #include "talkers.h"
 
@@ -9,76 +9,34 @@
 
 #include "units.h"
 
-#define INDEX_LEAST 1024u
-
-static uint32_t address_hash(const uint8_t addr[16])
-{
-	uint32_t hash = 2166136261u; /* FNV-1a */
-
-	for (int i = 0; i < 16; i++)
-		hash = (hash ^ addr[i]) * 16777619u;
-	return hash;
-}
-
-/* The place of the address in the index: where it is, or where it would be. */
-static uint32_t *index_find(const struct talkers *talkers, const uint8_t addr[16])
-{
-	size_t at = address_hash(addr) & (talkers->index_size - 1);
-
-	while (talkers->index[at] &&
-	       memcmp(talkers->items[talkers->index[at] - 1].addr, addr, 16) != 0)
-		at = (at + 1) & (talkers->index_size - 1);
-	return &talkers->index[at];
-}
-
-static void index_fill(struct talkers *talkers)
-{
-	memset(talkers->index, 0, talkers->index_size * sizeof(*talkers->index));
-	for (size_t i = 0; i < talkers->count; i++)
-		*index_find(talkers, talkers->items[i].addr) = (uint32_t)i + 1;
-}
-
-/* Room for twice as many, with an index twice as large as that. */
-static int grow(struct talkers *talkers)
-{
-	size_t capacity = talkers->capacity ? 2 * talkers->capacity : INDEX_LEAST / 2;
-	struct talker *items = reallocarray(talkers->items, capacity, sizeof(*items));
-	uint32_t *index;
-
-	if (!items)
-		return -ENOMEM;
-	talkers->items = items;
-	index = reallocarray(talkers->index, 2 * capacity, sizeof(*index));
-	if (!index)
-		return -ENOMEM;
-	talkers->index = index;
-	talkers->index_size = 2 * capacity;
-	talkers->capacity = capacity;
-	index_fill(talkers);
-	return 0;
-}
-
 static struct talker *talker_new(struct talkers *talkers, const uint8_t addr[16])
 {
-	struct talker *talker;
+	struct talker *talker = calloc(1, sizeof(*talker));
 
-	if (talkers->count == talkers->capacity && grow(talkers))
+	if (!talker)
 		return NULL;
-	talker = &talkers->items[talkers->count++];
-	memset(talker, 0, sizeof(*talker));
 	memcpy(talker->addr, addr, sizeof(talker->addr));
-	*index_find(talkers, addr) = (uint32_t)talkers->count;
-	return talker;
+	HASH_ADD(hh, talkers->list, addr, sizeof(talker->addr), talker);
+	if (talker->hh.tbl)
+		return talker;
+	free(talker);
+	return NULL;
+}
+
+static void talker_remove(struct talkers *talkers, struct talker *talker)
+{
+	hash_remove(talkers->list, talker);
+	free(talker);
 }
 
 static struct talker *talker_of(struct talkers *talkers, const uint8_t source[16])
 {
+	struct talker *talker;
 	uint8_t addr[16];
-	uint32_t at;
 
 	prefix_mask(addr, source, key_bits(source, 32, 64));
-	at = talkers->index_size ? *index_find(talkers, addr) : 0;
-	return at ? &talkers->items[at - 1] : talker_new(talkers, addr);
+	HASH_FIND(hh, talkers->list, addr, sizeof(addr), talker);
+	return talker ? talker : talker_new(talkers, addr);
 }
 
 static void amount_add(struct rl_amount *amount, uint64_t packets, uint64_t bytes)
@@ -126,26 +84,27 @@ struct rl_amount talkers_sum(const struct talkers *talkers, enum talker_verdict 
 
 void talkers_turn(struct talkers *talkers)
 {
-	size_t kept = 0;
-
 	talkers->slice = (talkers->slice + 1) % TALKER_SLICES;
 	memset(talkers->all[talkers->slice], 0, sizeof(talkers->all[0]));
-	for (size_t i = 0; i < talkers->count; i++) {
-		struct talker *talker = &talkers->items[i];
-
+	for (struct talker *talker = talkers->list, *next; talker; talker = next) {
+		next = talker->hh.next;
 		memset(talker->slices[talkers->slice], 0, sizeof(talker->slices[0]));
-		if (talker_sum(talker, TALKER_DROPPED).packets ||
-		    talker_sum(talker, TALKER_PASSED).packets)
-			talkers->items[kept++] = *talker;
+		if (!talker_sum(talker, TALKER_DROPPED).packets &&
+		    !talker_sum(talker, TALKER_PASSED).packets)
+			talker_remove(talkers, talker);
 	}
-	talkers->count = kept;
-	if (talkers->index)
-		index_fill(talkers);
+}
+
+size_t talkers_count(const struct talkers *talkers)
+{
+	return HASH_COUNT(talkers->list);
 }
 
 void talkers_clear(struct talkers *talkers)
 {
-	free(talkers->items);
-	free(talkers->index);
+	for (struct talker *talker = talkers->list, *next; talker; talker = next) {
+		next = talker->hh.next;
+		talker_remove(talkers, talker);
+	}
 	memset(talkers, 0, sizeof(*talkers));
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hash.h"
 #include "rlctl_abi.h"
 
 #define TALKER_SLICES 4
@@ -20,14 +21,12 @@ struct talker {
 	uint8_t addr[16];
 	struct rl_sample last; /* a packet of it; one that was dropped where there is one */
 	struct rl_amount slices[TALKER_SLICES][TALKER_VERDICTS];
+	UT_hash_handle hh;
 };
 
 struct talkers {
-	struct talker *items;
-	size_t count, capacity;
-	uint32_t *index; /* by hash; item + 1, 0 is none */
-	size_t index_size;
-	unsigned int slice; /* the one under way */
+	struct talker *list; /* in the order of their first sample; hh.next is the next */
+	unsigned int slice;  /* the one under way */
 	struct rl_amount all[TALKER_SLICES]
 			    [TALKER_VERDICTS]; /* of everybody, and without addresses */
 };
@@ -43,6 +42,7 @@ void talkers_turn(struct talkers *talkers);
 struct rl_amount talker_sum(const struct talker *talker, enum talker_verdict verdict);
 struct rl_amount talkers_sum(const struct talkers *talkers, enum talker_verdict verdict);
 
+size_t talkers_count(const struct talkers *talkers);
 void talkers_clear(struct talkers *talkers);
 
 #endif

@@ -133,13 +133,13 @@ static bool is_shown(const struct top *top, const struct talker *talker)
 static void rows_make(struct top *top)
 {
 	free(top->rows);
-	top->rows = calloc(top->talkers.count + 1, sizeof(*top->rows));
+	top->rows = calloc(talkers_count(&top->talkers) + 1, sizeof(*top->rows));
 	if (!top->rows)
 		out_of_memory();
 	top->count = 0;
-	for (size_t i = 0; i < top->talkers.count; i++)
-		if (is_shown(top, &top->talkers.items[i]))
-			row_fill(top, &top->talkers.items[i], &top->rows[top->count++]);
+	for (const struct talker *at = top->talkers.list; at; at = at->hh.next)
+		if (is_shown(top, at))
+			row_fill(top, at, &top->rows[top->count++]);
 }
 
 static uint64_t row_weight(const struct top_row *row, enum top_sort sort)

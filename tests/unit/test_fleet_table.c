@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The keys of a fleet's agent against an array of what should be in the table. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fleet.h"
+#include "random.h"
+
+#define KEYS (KEYS_MAX + 1000u)
+
+static struct fleet_limit limit = {.identity = "limit"};
+
+static struct rl_state_key key_of(uint32_t number)
+{
+	struct rl_state_key key = {.limit_id = 1 + number % 2, .dport = number % 3};
+
+	memcpy(key.addr + 12, &number, sizeof(number));
+	return key;
+}
+
+/* Every key that should be there is, with its own entry; no other is. */
+static void assert_holds(struct fleet_table *table, const bool wanted[KEYS])
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < KEYS; i++) {
+		struct rl_state_key key = key_of(i);
+		const struct fleet_entry *entry = fleet_table_find(table, &key);
+
+		assert_true(!entry == !wanted[i]);
+		if (!entry)
+			continue;
+		count++;
+		assert_in_range(entry - table->entries, 0, table->count - 1);
+		assert_memory_equal(&entry->key, &key, sizeof(key));
+		assert_int_equal(entry->used, i);
+	}
+	assert_int_equal(table->count, count);
+}
+
+static void keys_come_and_go(void **state)
+{
+	static bool wanted[KEYS];
+	struct fleet_table table;
+	uint64_t seed = 1;
+
+	(void)state;
+	assert_int_equal(fleet_table_open(&table), 0);
+	for (int n = 0; n < 200000; n++) {
+		uint32_t i = (uint32_t)(random_next(&seed) % (n < 100000 ? KEYS : 50));
+		struct rl_state_key key = key_of(i);
+		struct fleet_entry *entry = fleet_table_find(&table, &key);
+
+		assert_true(!entry == !wanted[i]);
+		if (entry) {
+			fleet_table_remove(&table, entry);
+			wanted[i] = false;
+		} else {
+			entry = fleet_table_add(&table, &key, &limit);
+			if (entry)
+				entry->used = i;
+			wanted[i] = entry != NULL;
+		}
+		if (n % 50000 == 0)
+			assert_holds(&table, wanted);
+	}
+	assert_holds(&table, wanted);
+	fleet_table_close(&table);
+}
+
+static void it_becomes_full_and_empty(void **state)
+{
+	static bool wanted[KEYS];
+	struct fleet_table table;
+
+	(void)state;
+	assert_int_equal(fleet_table_open(&table), 0);
+	for (uint32_t i = 0; i < KEYS; i++) {
+		struct rl_state_key key = key_of(i);
+		struct fleet_entry *entry = fleet_table_add(&table, &key, &limit);
+
+		assert_true(!entry == (i >= KEYS_MAX));
+		wanted[i] = entry;
+		if (entry)
+			entry->used = i;
+	}
+	assert_holds(&table, wanted);
+	while (table.count)
+		fleet_table_remove(&table, &table.entries[0]);
+	memset(wanted, 0, sizeof(wanted));
+	assert_holds(&table, wanted);
+	fleet_table_close(&table);
+}
+
+static void names(void **state)
+{
+	struct rl_state_key key = {.limit_id = 1, .sport = 1, .dport = 2, .proto = 6};
+	struct fleet_table table;
+
+	(void)state;
+	assert_int_equal(fleet_table_open(&table), 0);
+	assert_string_equal(fleet_table_add(&table, &key, &limit)->name, "limit:*:1:2:6");
+	memcpy(key.addr, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1", 16);
+	memcpy(key.peer, "\xfd\x78", 2);
+	assert_string_equal(fleet_table_add(&table, &key, &limit)->name,
+			    "limit:10.0.0.1>fd78:::1:2:6");
+	key.sport = key.dport = key.proto = 0;
+	assert_string_equal(fleet_table_add(&table, &key, &limit)->name, "limit:10.0.0.1>fd78::");
+	fleet_table_close(&table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keys_come_and_go),
+		cmocka_unit_test(it_becomes_full_and_empty),
+		cmocka_unit_test(names),
+	};
+
+	return cmocka_run_group_tests_name("fleet table", tests, NULL, NULL);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* uthash's tables. What HASH_ADD found no memory for is not in the table, and its hh.tbl is NULL.
+ */
+#ifndef RLCTL_HASH_H
+#define RLCTL_HASH_H
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+/* clang's analyzer does not see that what is removed is in the table. */
+#define hash_remove(head, item) HASH_DELETE(hh, head, item) /* NOLINT(clang-analyzer-*) */
+
+#endif
