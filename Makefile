@@ -78,7 +78,7 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests benches check check-vm lint fuzz bench bench-fleet install uninstall deb rpm clean help FORCE
+.PHONY: all tests benches check quick check-vm lint fuzz bench bench-fleet install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
 tests: $(TESTS) $(SANE_TESTS) $(FUZZERS)
@@ -177,6 +177,9 @@ $(VERSIONED_O): VERSION_FLAG = -DRLCTL_VERSION='"$(VERSION)"'
 check:
 	@scripts/check.sh
 
+quick:
+	@scripts/check.sh --quick
+
 check-vm: all tests benches
 	@tests/vm/run.sh
 
@@ -222,6 +225,7 @@ help:
 	@echo 'make            build/rlctl'
 	@echo 'make tests      the test programs      make benches   the bench tools'
 	@echo 'make check      build, lint and run all tests (as root); see scripts/check.sh'
+	@echo 'make quick      what to run while editing: a short part of the check'
 	@echo 'make check-vm   tests on other kernels under qemu; see tests/vm/run.sh --help'
 	@echo 'make lint       style and static analysis only'
 	@echo 'make fuzz       the fuzz targets, FUZZ_S=60 seconds each; FUZZ=NAME for one of them'

@@ -24,13 +24,19 @@ TIMEOUT=120
 source scripts/tap.sh
 source scripts/root.sh
 ARGUMENTS=("$@")
-unit_only=0
+unit_only=0 quick=0
+# What --quick leaves out of tests/unit because it lasts, and what it runs of the rest: rules and limits of
+# each hook, a device that is attached, given rules, flooded and detached.
+QUICK_NOT='unit/(test_sanitize|test_concurrency|test_import|test_sliding_log)'
+QUICK_TOO='prog/test_(packet|rules|bucket|bans|skb)|net/test_(attach|policy)'
 TOGETHER=() PROCESSOR=() ALONE=() BESIDE=()
 
 usage() {
 	cat <<-'END'
-	Usage: check.sh [--unit] [--slow] [NAME…]
+	Usage: check.sh [--quick] [--unit] [--slow] [NAME…]
 	It needs root, and calls itself by sudo where it is not.
+	  --quick  while editing, under two minutes: build, format and shellcheck of what changed since
+	           origin/main, most of tests/unit, a few of tests/prog and tests/net
 	  --unit   only what needs no root: build, lint and tests/unit
 	  --slow   the soak lasts for five minutes
 	  NAME     only test files whose names contain NAME (and no lint)
@@ -118,8 +124,9 @@ asks_for() { grep -q "check: $1" "$2"; } # KIND SOURCE
 
 test_files() {
 	find tests -mindepth 2 -maxdepth 2 \( -name 'test_*.sh' -o -path 'tests/unit/test_*.c' -o -path 'tests/prog/test_*.c' \) |
-		sort | if [[ $unit_only == 1 ]]; then grep '^tests/unit/'; else cat; fi
+		sort | if [[ $unit_only == 1 ]]; then grep '^tests/unit/'; else cat; fi | if [[ $quick == 1 ]]; then only_quick; else cat; fi
 }
+only_quick() { grep -E "^tests/(unit/|($QUICK_TOO)\.)" | grep -vE "^tests/$QUICK_NOT\."; }
 
 # selected NAME…: unit tests first, then those of the programs, then the rest.
 selected() {
@@ -192,6 +199,7 @@ become_root() {
 umask 022
 while [[ ${1:-} == -* ]]; do
 	case "$1" in
+	--quick) quick=1 ;;
 	--unit) unit_only=1 ;;
 	--slow) export SLOW=1 ;;
 	-h | --help) usage && exit 0 ;;
@@ -206,6 +214,10 @@ step deps ./scripts/deps.sh || finish
 step build make -j"$(nproc)" WERROR=1 all tests benches || finish
 sort_tests "$@"
 begin_beside
-[[ $# -gt 0 ]] || step lint make WERROR=1 lint
+if [[ $quick == 1 ]]; then
+	step lint ./scripts/lint.sh --changed
+elif [[ $# -eq 0 ]]; then
+	step lint make WERROR=1 lint
+fi
 run_tests
 finish

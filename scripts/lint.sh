@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Style and static analysis of every C file, script and manual page; needs the skeletons that `make
-# lint` builds. Runs all linters before it fails, so that one run shows everything.
+# lint` builds. Runs all linters before it fails, so that one run shows everything. With --changed only
+# clang-format and shellcheck, of the files that differ from origin/main or, where there is none, from HEAD.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -17,6 +18,13 @@ mapfile -t user_files < <(find user -name '*.c' | sort)
 INCLUDES='-Iinclude -Ibpf -Itests -Ibuild -isystem /usr/include/json-c'
 INCLUDES+=$(find user -name '*.h' -printf ' -iquote %h\n' | sort -u | tr -d '\n')
 failed=0
+
+if [[ ${1:-} == --changed ]]; then
+	base=$(git merge-base HEAD origin/main 2>/dev/null || echo HEAD)
+	changed=$(git diff --name-only --diff-filter=d "$base" && git ls-files --others --exclude-standard)
+	mapfile -t c_files < <(grep -xFf <(printf '%s\n' "${c_files[@]}") <<<"$changed")
+	mapfile -t scripts < <(grep -xFf <(printf '%s\n' "${scripts[@]}") <<<"$changed")
+fi
 
 run() { # NAME CMD…
 	local name=$1
@@ -89,7 +97,8 @@ export TIDY_CHECKS INCLUDES NODES
 export -f quiet shellcheck_one tidy_one analyze_one
 
 [[ ${#c_files[@]} -eq 0 ]] || run clang-format clang-format --dry-run -Werror "${c_files[@]}"
-run shellcheck each shellcheck_one "${scripts[@]}"
+[[ ${#scripts[@]} -eq 0 ]] || run shellcheck each shellcheck_one "${scripts[@]}"
+[[ ${1:-} != --changed ]] || exit "$failed"
 run mandoc mandoc -Tlint -Wwarning user/man/*.[58]
 if [[ ${#host_files[@]} -gt 0 ]]; then
 	run cppcheck lint_cppcheck
