@@ -96,13 +96,15 @@ static void test_rows(void **state)
 		struct policy policy = policy_of(rows[i].policy, &ctx), found = {0};
 		struct asked asked = {.by_dest = rows[i].by_dest};
 		char lines[4 * RULE_TEXT_MAX] = "", line[RULE_TEXT_MAX];
+		size_t len = 0;
 
 		address_of(rows[i].addr, asked.addr);
 		assert_int_equal(rules_decide(&policy, &asked, &found), 0);
 		policy_for_each (&found, rule) {
 			rule_print(line, sizeof(line), rule, &ctx);
-			strcat(lines, *lines ? "; " : "");
-			strcat(lines, line + strlen("rule "));
+			len += (size_t)snprintf(lines + len, sizeof(lines) - len, "%s%s",
+						len ? "; " : "", line + strlen("rule "));
+			assert_true(len < sizeof(lines));
 		}
 		if (strcmp(lines, rows[i].lines) != 0)
 			fail_msg("%s\nis     %s\nwanted %s", rows[i].name, lines, rows[i].lines);

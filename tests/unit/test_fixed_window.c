@@ -224,7 +224,7 @@ static void late_refund_test(void **state)
 {
 	struct rl_limit limit = limit_of("fixed-window 10/s");
 	struct fixed_pair p;
-	__u64 old, taken;
+	__u64 old = 0, taken;
 
 	(void)state;
 	fixed_start(&p, &limit);
