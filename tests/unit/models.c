@@ -285,6 +285,15 @@ bool limit_parse(const char *text, struct rl_limit *out)
 	return found;
 }
 
+void must_refuse(const char *const *texts, size_t count)
+{
+	struct rl_limit limit;
+
+	for (size_t i = 0; i < count; i++)
+		if (limit_parse(texts[i], &limit))
+			fail_msg("%s is not refused", texts[i]);
+}
+
 size_t tests_of(struct CMUnitTest *tests, const char *const *texts, size_t count,
 		CMUnitTestFunction test)
 {

@@ -96,6 +96,9 @@ void random_rate(char *line, size_t size, const char *algorithm, bool packets, u
 /* The limit of a text; false where the parser refuses it. */
 bool limit_parse(const char *text, struct rl_limit *out);
 
+/* The test fails where the parser lets one of the texts through. */
+void must_refuse(const char *const *texts, size_t count);
+
 /* One test for every text, named by it. */
 size_t tests_of(struct CMUnitTest *tests, const char *const *texts, size_t count,
 		CMUnitTestFunction test);

@@ -94,17 +94,13 @@ static const struct verdict_row {
 	{"by destination, its source", "rule 203.0.113.7 deny", SESSION, SESSION_SAFE, &by_dest},
 };
 
-static void test_verdicts(void **state)
+static void verdict_test(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
-		const struct verdict_row *row = &verdicts[i];
-		struct verdict verdict =
-			verdict_of(row->policy, row->session, row->ctx ? row->ctx : &by_source);
+	const struct verdict_row *row = *state;
+	struct verdict verdict =
+		verdict_of(row->policy, row->session, row->ctx ? row->ctx : &by_source);
 
-		if ((int)verdict.danger != row->danger)
-			fail_msg("%s: got %d, wanted %d", row->name, verdict.danger, row->danger);
-	}
+	assert_int_equal(verdict.danger, row->danger);
 }
 
 /* Only what gets worse is asked for. */
@@ -125,19 +121,16 @@ static const struct worse_row {
 	{"safe again", "rule any deny", "", false},
 };
 
-static void test_worse(void **state)
+static void worse_test(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(worse); i++) {
-		struct verdict current = verdict_of(worse[i].current, SESSION, &by_source);
-		struct verdict next = verdict_of(worse[i].next, SESSION, &by_source);
+	const struct worse_row *row = *state;
+	struct verdict current = verdict_of(row->current, SESSION, &by_source);
+	struct verdict next = verdict_of(row->next, SESSION, &by_source);
 
-		if (verdict_worse(&next, &current) != worse[i].worse)
-			fail_msg("%s", worse[i].name);
-	}
+	assert_int_equal(verdict_worse(&next, &current), row->worse);
 }
 
-static void test_rule_named(void **state)
+static void rule_named_test(void **state)
 {
 	struct verdict verdict =
 		verdict_of("rule any deny\nrule 203.0.113.7 limit 1/second", SESSION, &by_source);
@@ -166,35 +159,40 @@ static const struct session_row {
 	{"a prefix", "203.0.113.0/24 50000 192.0.2.1 22", NULL, 0, 0, false},
 };
 
-static void test_sessions(void **state)
+static void session_test(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(sessions); i++) {
-		const struct session_row *row = &sessions[i];
-		char text[PREFIX_TEXT_MAX];
-		struct flow flow;
-		int ret = ssh_session_parse(row->text, &flow);
+	const struct session_row *row = *state;
+	char text[PREFIX_TEXT_MAX];
+	struct flow flow;
+	int ret = ssh_session_parse(row->text, &flow);
 
-		if (!ret != !!row->src)
-			fail_msg("%s: returned %d", row->name, ret);
-		if (ret)
-			continue;
-		prefix_print(text, sizeof(text), flow.src, 128);
-		assert_string_equal(text, row->src);
-		assert_int_equal(flow.sport, row->sport);
-		assert_int_equal(flow.dport, row->dport);
-		assert_int_equal(flow.dst_known, row->dst_known);
-	}
+	assert_int_equal(!ret, !!row->src);
+	if (ret)
+		return;
+	prefix_print(text, sizeof(text), flow.src, 128);
+	assert_string_equal(text, row->src);
+	assert_int_equal(flow.sport, row->sport);
+	assert_int_equal(flow.dport, row->dport);
+	assert_int_equal(flow.dst_known, row->dst_known);
 }
+
+static struct CMUnitTest
+	tests[ARRAY_SIZE(verdicts) + ARRAY_SIZE(worse) + ARRAY_SIZE(sessions) + 1] = {
+		{"the rule that decides", rule_named_test, NULL, NULL, NULL},
+};
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verdicts),
-		cmocka_unit_test(test_worse),
-		cmocka_unit_test(test_rule_named),
-		cmocka_unit_test(test_sessions),
-	};
+	struct CMUnitTest *next = tests + 1;
 
+	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++)
+		*next++ = (struct CMUnitTest){verdicts[i].name, verdict_test, NULL, NULL,
+					      (void *)&verdicts[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(worse); i++)
+		*next++ = (struct CMUnitTest){worse[i].name, worse_test, NULL, NULL,
+					      (void *)&worse[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
+		*next++ = (struct CMUnitTest){sessions[i].name, session_test, NULL, NULL,
+					      (void *)&sessions[i]};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
