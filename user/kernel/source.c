@@ -231,7 +231,21 @@ static int hot_found(void *arg, const struct rl_state_key *key, const struct rl_
 	return state_found(arg, key, &state, sizeof(state), 1);
 }
 
-/* A newcomer; of a refusal the LRU has told already. */
+/* A cached refusal of a state that the LRU has let go: until it ends it is all there is. */
+static int refusal_found(struct search *s, const struct rl_state_key *key, uint64_t until)
+{
+	int64_t left = until - gcra_now(s->ctx.now_ns);
+	struct source_entry entry = {
+		.key = *key, .rule = rule_of(s, key->limit_id), .has_state = true};
+
+	for (size_t i = 0; i < s->count; i++)
+		if (!memcmp(&s->entries[i].key, key, sizeof(*key)))
+			return 0;
+	entry.allowance.wait_ns = left > 0 ? left >> RL_GRAIN_SHIFT : 0;
+	return left > 0 ? entry_append(s, &entry) : 0;
+}
+
+/* A newcomer. */
 static int newcomer_found(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
 {
 	struct search *s = arg;
@@ -243,6 +257,13 @@ static int newcomer_found(void *arg, const struct rl_state_key *key, const struc
 		return 0;
 	entry.allowance = allowance_of_newcomer(&numbers, slot, s->ctx.now_ns);
 	return entry_append(s, &entry);
+}
+
+static int newcomer_or_refusal_found(void *arg, const struct rl_state_key *key,
+				     const struct rl_hot_slot *slot)
+{
+	return slot->fingerprint & HOT_REFUSED ? refusal_found(arg, key, slot->word)
+					       : newcomer_found(arg, key, slot);
 }
 
 /* The key of the address under a limit, ports aside. */
@@ -274,7 +295,8 @@ static int hot_walk(struct search *s)
 			continue;
 		if (rule->limit.key != RL_KEY_SOURCE_DEST && rule->limit.key != RL_KEY_FLOW)
 			ret = hot_visit(&table, &numbers, &key,
-					numbers.place == RL_PLACE_HOT ? hot_found : newcomer_found,
+					numbers.place == RL_PLACE_HOT ? hot_found
+								      : newcomer_or_refusal_found,
 					s);
 	}
 	hot_close(&table);
