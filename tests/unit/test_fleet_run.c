@@ -20,11 +20,11 @@
 
 #include <cmocka.h>
 
-#include "algorithm/fixed_window.h"
-#include "algorithm/fleet_take.h"
 #include "cmd.h"
+#include "compile.h"
 #include "fleet.h"
 #include "fleet_maps.h"
+#include "fleet_packets.h"
 #include "instance.h"
 #include "policy.h"
 #include "policy_helpers.h"
@@ -140,18 +140,16 @@ struct member {
 	struct fleet_maps maps;
 	struct fleet_pace pace;
 	struct fleet_entry entry;
-	bool known, has_grant; /* the agent has the key; the kernel has a grant */
-	struct rl_fleet_grant grant;
-	struct rl_fleet_key key;
-	struct rl_state window;
-	uint64_t tick_ns, limits_ns, asked_ns;
-	bool asked, dead, shared;
-	uint64_t amount; /* of a packet */
-	double offered;  /* packets that are to come yet */
+	bool known; /* the agent has the key */
+	struct fleet_packets packets;
+	uint64_t tick_ns, limits_ns;
+	bool dead, shared;
+	double offered; /* packets that are to come yet */
 };
 
 static struct member members[MEMBERS];
-static struct rl_window window_numbers;
+static struct rl_rule rule_numbers;
+static uint64_t packet_amount;
 
 /* What user/kernel/fleet_maps.c does in a kernel. */
 uint64_t fleet_now_ns(void)
@@ -165,8 +163,8 @@ int fleet_grant_write(const struct instance *instance, const struct rl_state_key
 	struct member *m = (struct member *)instance;
 
 	(void)key;
-	m->grant = *grant;
-	m->has_grant = true;
+	m->packets.grant = *grant;
+	m->packets.has_grant = true;
 	return 0;
 }
 
@@ -174,42 +172,8 @@ int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key
 		   struct rl_fleet_key *out)
 {
 	(void)key;
-	*out = ((struct member *)maps->instance)->key;
+	*out = ((struct member *)maps->instance)->packets.key;
 	return 0;
-}
-
-static int bucket_take(struct member *m, const struct rl_fleet_grant *grant)
-{
-	struct fleet_clock clock = fleet_clock_of(&m->limit.record, grant, now_ns);
-
-	return fleet_bucket_charge(&clock, &m->key, m->amount << m->limit.shift);
-}
-
-static int window_take(struct member *m, const struct rl_fleet_grant *grant)
-{
-	struct rl_window own = window_numbers;
-	__u64 taken;
-
-	if (grant && fleet_lease_charge(grant, &m->key, now_ns, 1))
-		return FLEET_WITHIN;
-	own.amount = m->limit.record.phase[fleet_is_alone(&m->limit.record, now_ns)].cap;
-	return fixed_window_take(&own, &m->window, now_ns, 1, &taken) ? FLEET_WITHIN | FLEET_HEAVY
-								      : FLEET_OVER;
-}
-
-/* As fleet_admits() and fleet_take() in bpf/fleet.h. */
-static bool packet_passes(struct member *m)
-{
-	const struct rl_fleet_grant *grant = m->has_grant ? &m->grant : NULL;
-	int taken = m->limit.window ? window_take(m, grant) : bucket_take(m, grant);
-	bool passes = (taken & ~FLEET_HEAVY) == FLEET_WITHIN;
-
-	*(passes ? &m->key.used : &m->key.refused) += m->amount;
-	if ((!passes || taken & FLEET_HEAVY) && now_ns - m->asked_ns >= 10 * NS_PER_MS) {
-		m->asked_ns = now_ns;
-		m->asked = true;
-	}
-	return passes;
 }
 
 /* As the agent's tick: user/fleet/rules.c and user/fleet/agent.c. */
@@ -220,14 +184,14 @@ static void member_tick(struct member *m)
 	struct fleet_asking ask = {&entry, 1};
 	char wrong[LINK_WRONG_MAX] = "";
 
-	if (m->asked && !m->known) {
+	if (m->packets.asked && !m->known) {
 		*entry = (struct fleet_entry){.limit = &m->limit, .name = "k"};
 		fleet_entry_reset(entry);
 		m->known = true;
-	} else if (m->asked && !entry->backoff_ns && !m->limit.window) {
+	} else if (m->packets.asked && !entry->backoff_ns && !m->limit.window) {
 		entry->next_ns = 0;
 	}
-	m->asked = false;
+	m->packets.asked = false;
 	if (m->shared && m->known && entry->next_ns <= now_ns &&
 	    fleet_entry_check(entry, &m->maps, &m->pace, now_ns) &&
 	    fleet_ask(&asker, m->limit.window ? FLEET_WINDOWS : FLEET_SHARES, &ask, wrong))
@@ -241,7 +205,7 @@ static void member_tick(struct member *m)
 static void member_lose(struct member *m)
 {
 	m->shared = false;
-	m->has_grant = false;
+	m->packets.has_grant = false;
 	fleet_entry_reset(&m->entry);
 	m->limits_ns = 0;
 }
@@ -397,13 +361,16 @@ static void members_make(const struct run *run)
 	uint64_t interval_ns = (run->interval_ms ? run->interval_ms : 50) * NS_PER_MS;
 
 	memset(members, 0, sizeof(members));
-	window_numbers =
-		(struct rl_window){.amount = rule.limit.amount, .period_ns = rule.limit.period_ns};
+	packet_amount = rule.limit.unit == RL_PACKETS ? 1 : BYTES;
+	rule_numbers = (struct rl_rule){.limit = rule.limit,
+					.flags = rule.limit.unit == RL_PACKETS ? 0 : RL_RULE_BYTES};
+	if (rule.limit.algorithm == RL_FIXED_WINDOW)
+		window_compile(&rule.limit, &rule_numbers.window);
 	for (int i = 0; i < MEMBERS; i++) {
 		struct member *m = &members[i];
 
 		fleet_limit_make(&rule, 1500, false, &m->limit);
-		m->amount = rule.limit.unit == RL_PACKETS ? 1 : BYTES;
+		m->packets.limit = &m->limit.record;
 		m->maps.instance = (const struct instance *)m;
 		m->pace = (struct fleet_pace){.interval_ns = interval_ns,
 					      .check_ns = 250 * NS_PER_MS,
@@ -443,7 +410,9 @@ static void run_step(const struct run *run, struct result *result)
 
 		for (m->offered += run->load(i, s) * RATE * (double)STEP_NS / NS_PER_SECOND;
 		     m->offered >= 1; m->offered--)
-			if (packet_passes(m) && result->count < PASSES_MAX)
+			if (fleet_packet_passes(&m->packets, &rule_numbers, packet_amount,
+						now_ns) &&
+			    result->count < PASSES_MAX)
 				result->passes[result->count++] = now_ns;
 		if (m->dead || now_ns < m->tick_ns)
 			continue;
@@ -457,7 +426,7 @@ static void run_step(const struct run *run, struct result *result)
 static void judge(const struct run *run, const struct result *r)
 {
 	const struct fleet_limit *limit = &members[1].limit;
-	double amount = (double)members[1].amount, over;
+	double amount = (double)packet_amount, over;
 	double bound = (double)(limit->burst + fleet_limit_overshoot(limit, MEMBERS)) / amount + 1;
 	double got = mean(r, run->from, run->to) / RATE;
 
