@@ -212,6 +212,13 @@ expect_status() {
 # is GOT WANTED
 is() { [[ $1 == "$2" ]] || _say "got '$1', wanted '$2'"; }
 
+# prints WANTED CMD…: for `eventually`, behind which "$(CMD)" would be evaluated once.
+prints() {
+	local wanted=$1
+	shift
+	is "$("$@")" "$wanted"
+}
+
 # between GOT LOW HIGH: integers, both ends included.
 between() { [[ $1 =~ ^-?[0-9]+$ && $1 -ge $2 && $1 -le $3 ]] || _say "got '$1', wanted $2..$3"; }
 

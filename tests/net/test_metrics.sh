@@ -34,7 +34,7 @@ figures_of_document() {
 
 test_figures() {
 	flood A --count 50 --src 10.78.1.1 && flood A --count 30 --src 10.78.2.1 || return
-	eventually 5 is "$(stat_of B '.reasons | "\(.over.packets) \(.denied.packets)"')" '40 30' || return
+	eventually 5 prints '40 30' stat_of B '.reasons | "\(.over.packets) \(.denied.packets)"' || return
 	document && figures_of_json >"$TMP/wanted" && diff "$TMP/wanted" <(figures_of_document) || return
 	grep -qx 'over packets 40' <(sed -E 's/^(packets) (over)/\2 \1/' "$TMP/wanted")
 }
