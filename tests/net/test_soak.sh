@@ -28,12 +28,15 @@ policy_of() {
 	esac
 }
 
-# watch NAME CMD…: runs until the end, and is one of those that may not grow.
+# watch NAME CMD…: runs until the end, and is one of those that may not grow. It says it to $TMP/NAME.
 declare -A WATCHERS=()
 watch() {
-	bg "$RLCTL" -n "$(ns B)" "${@:2}" # itself, not a shell that waits for it
+	bg into "$TMP/$1" "$RLCTL" -n "$(ns B)" "${@:2}"
 	WATCHERS[$1]=$BG_PID
 }
+
+# into FILE CMD…: becomes CMD.
+into() { exec "${@:2}" >"$1" 2>"$1.err"; }
 
 exporter_listens() {
 	PORT=$(in_ns B ss -Hltnp | sed -n 's/.*127\.0\.0\.1:\([0-9]*\).*"rlctl".*/\1/p' | head -n 1)
@@ -106,11 +109,13 @@ test_soak() {
 	sizes >"$TMP/sizes-late"
 }
 
+all_packets() { stat_of B '.passed.packets + .dropped.packets'; }
+
 test_counters() {
 	local sent
 	sent=$(jq -s 'if all(.exact) then map(.sent) | add else null end' "$TMP/floods") &&
 		rl B stats -j | jq -c '.[0].reasons | map_values(.packets)' && cat "$TMP/floods" &&
-		is "$(stat_of B '.passed.packets + .dropped.packets')" "$sent" &&
+		is "$(all_packets)" "$sent" &&
 		[[ $sent -gt $((RATE * SOAK_S / 2)) ]]
 }
 
@@ -126,11 +131,19 @@ test_sizes() {
 	is "$rows" $((${#WATCHERS[@]} + 1))
 }
 
+exported() {
+	in_ns B curl -fsS "http://127.0.0.1:$PORT/metrics" |
+		awk '/^rlctl_(passed|dropped)_packets_total/ { sum += $NF } END { printf "%d\n", sum }'
+}
+printed() { tail -n 1 "$TMP/stats" | json '.[0] | .passed.packets + .dropped.packets'; }
+
+# Each of them tells of packets that are sent only now.
 test_alive() {
-	local name
-	for name in "${!WATCHERS[@]}"; do
-		kill -0 "${WATCHERS[$name]}" || return
-	done
+	local sent
+	flood A --count 100 --src 10.99.0.1 && sent=$(all_packets) || return
+	eventually 5 prints "$sent" exported && eventually 5 prints "$sent" printed &&
+		eventually 5 grep -F 10.99.0.1 "$TMP/monitor" &&
+		flood A --seconds 1 --rate 1000 --src 10.64.0.3 && eventually 1 fleet_is B '.leases > 0'
 }
 
 veth_pair A B && veth_quiet A B && ns_mute A && rl B -q attach veth-B --table hot || exit 1
