@@ -89,9 +89,9 @@ static int stripper_make(int program_fd, uint32_t *most)
 	return stripper;
 }
 
-static int run_stripped(int program_fd, const struct shape *shape, uint32_t linear)
+static int run_stripped(int program_fd, const struct frame *frame, uint32_t linear)
 {
-	static uint8_t bytes[PAGE_BYTES + SHAPE_BYTES_MAX];
+	static uint8_t bytes[PAGE_BYTES + FRAME_BYTES_MAX];
 	uint32_t most, pad;
 	int stripper = stripper_make(program_fd, &most);
 
@@ -99,18 +99,18 @@ static int run_stripped(int program_fd, const struct shape *shape, uint32_t line
 		return -ENOTSUP;
 	pad = most - linear;
 	bytes[0] = linear;
-	memcpy(bytes + pad, shape->bytes, shape->size);
-	return run(stripper, bytes, pad + shape->size, pad + shape->size);
+	memcpy(bytes + pad, frame->bytes, frame->size);
+	return run(stripper, bytes, pad + frame->size, pad + frame->size);
 }
 
-int pieces_run(int program_fd, const struct shape *shape, uint32_t linear)
+int pieces_run(int program_fd, const struct frame *frame, uint32_t linear)
 {
 	int verdict;
 
-	if (linear > shape->size)
-		linear = shape->size;
-	verdict = run(program_fd, shape->bytes, shape->size, linear);
+	if (linear > frame->size)
+		linear = frame->size;
+	verdict = run(program_fd, frame->bytes, frame->size, linear);
 	if (verdict == -EINVAL)
-		return linear < ETH_HLEN ? -ENOTSUP : run_stripped(program_fd, shape, linear);
+		return linear < ETH_HLEN ? -ENOTSUP : run_stripped(program_fd, frame, linear);
 	return verdict;
 }

@@ -12,31 +12,31 @@
 #include <bpf/bpf.h>
 #include <cmocka.h>
 
-#include "rig.h"
+#include "harness.h"
 #include "units.h"
 
 #define BANS  64
 #define CROWD 4096
 #define RULE  "any limit 1/d burst 1 over ban 1m"
 
-static struct rig *rig;
+static struct harness *h;
 
 static int setup(void **state)
 {
-	const struct rig_options options = {
+	const struct harness_options options = {
 		.table = *state ? *(const enum rl_table *)*state : RL_TABLE_HOT,
 		.sources = 16 * CROWD,
 		.bans = BANS,
 	};
 
-	rig = rig_open(&options);
-	return rig ? 0 : -1;
+	h = harness_open(&options);
+	return h ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	rig_close(rig);
+	harness_close(h);
 	return 0;
 }
 
@@ -45,7 +45,7 @@ static enum rl_reason run_from(uint32_t number)
 	uint8_t addr[16];
 
 	address_ip4(addr, number);
-	return rig_run_from(rig, addr);
+	return harness_run_from(h, addr);
 }
 
 /* Two packets from each of the sources: the second is over the limit, and bans. */
@@ -73,19 +73,19 @@ static uint32_t banned(uint32_t first, uint32_t count)
 
 static uint64_t refused(void)
 {
-	return rig_pressure(rig, RL_PRESSURE_BANS_REFUSED);
+	return harness_pressure(h, RL_PRESSURE_BANS_REFUSED);
 }
 
 static void wait_ns(uint64_t ns)
 {
-	rig_clock(rig, rig->now_ns + ns);
+	harness_clock(h, h->now_ns + ns);
 }
 
 /* As many as there are seats, each of which is looked at once. */
 static void fill_test(void **state)
 {
 	(void)state;
-	rig_policy(rig, RULE);
+	harness_policy(h, RULE);
 	offend(0, BANS);
 	assert_int_equal(refused(), 0);
 	assert_int_equal(banned(0, BANS), BANS);
@@ -95,7 +95,7 @@ static void fill_test(void **state)
 static void crowd_test(void **state)
 {
 	(void)state;
-	rig_policy(rig, RULE);
+	harness_policy(h, RULE);
 	offend(0, BANS);
 	offend(BANS, CROWD);
 	assert_int_equal(refused(), CROWD);
@@ -107,7 +107,7 @@ static void crowd_test(void **state)
 static void over_test(void **state)
 {
 	(void)state;
-	rig_policy(rig, RULE);
+	harness_policy(h, RULE);
 	offend(0, BANS);
 	wait_ns(NS_PER_MINUTE - 1);
 	assert_int_equal(run_from(0), RL_REASON_BANNED);
@@ -128,7 +128,7 @@ static void over_test(void **state)
 static void renew_test(void **state)
 {
 	(void)state;
-	rig_policy(rig, RULE);
+	harness_policy(h, RULE);
 	offend(0, 1);
 	for (int i = 0; i < 4 * BANS; i++) {
 		assert_int_equal(run_from(0), RL_REASON_BANNED);
@@ -145,10 +145,10 @@ static void forgive_test(void **state)
 	uint8_t addr[16];
 
 	(void)state;
-	rig_policy(rig, RULE);
+	harness_policy(h, RULE);
 	offend(0, BANS);
 	address_ip4(addr, 7);
-	assert_int_equal(rig_forgive(rig, addr), 1);
+	assert_int_equal(harness_forgive(h, addr), 1);
 	assert_int_equal(run_from(7), RL_REASON_WITHIN);
 	assert_int_equal(run_from(BANS), RL_REASON_WITHIN);
 	for (int i = 0; i < BANS; i++) /* each looks at some seats more */
@@ -161,9 +161,9 @@ static void forgive_test(void **state)
 static void grow_test(void **state)
 {
 	(void)state;
-	rig_policy(rig, RULE);
+	harness_policy(h, RULE);
 	offend(0, BANS);
-	assert_int_equal(bans_grow(&rig->instance, 4 * BANS), 0);
+	assert_int_equal(bans_grow(&h->instance, 4 * BANS), 0);
 	assert_int_equal(banned(0, BANS), BANS);
 	offend(BANS, 3 * BANS);
 	assert_int_equal(refused(), 0);
@@ -179,13 +179,13 @@ static void seats_gone_test(void **state)
 	uint32_t zero = 0;
 
 	(void)state;
-	rig_policy(rig, RULE);
+	harness_policy(h, RULE);
 	offend(0, 3);
-	assert_int_equal(bpf_map_delete_elem(rig->instance.fd.ban_seats, &zero), 0);
+	assert_int_equal(bpf_map_delete_elem(h->instance.fd.ban_seats, &zero), 0);
 	offend(3, 2);
 	assert_int_equal(refused(), 2);
 	assert_int_equal(banned(0, 3), 3);
-	rig_policy(rig, RULE);
+	harness_policy(h, RULE);
 	assert_int_equal(banned(0, 3), 3);
 	assert_int_equal(banned(3, 2), 0);
 	assert_int_equal(banned(3, 2), 2);
@@ -197,11 +197,11 @@ static void none_test(void **state)
 	uint32_t zero = 0, id;
 
 	(void)state;
-	rig_policy(rig, "any limit 1/d burst 1");
-	assert_int_equal(bpf_map_lookup_elem(rig->instance.fd.bans, &zero, &id), -ENOENT);
-	assert_int_equal(bpf_map_lookup_elem(rig->instance.fd.ban_seats, &zero, &id), -ENOENT);
-	rig_policy(rig, RULE);
-	assert_int_equal(bpf_map_lookup_elem(rig->instance.fd.bans, &zero, &id), 0);
+	harness_policy(h, "any limit 1/d burst 1");
+	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.bans, &zero, &id), -ENOENT);
+	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.ban_seats, &zero, &id), -ENOENT);
+	harness_policy(h, RULE);
+	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.bans, &zero, &id), 0);
 }
 
 #define ROW(name, test)                           \

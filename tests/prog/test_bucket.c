@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "bed.h"
+#include "harness.h"
 #include "bucket_model.h"
 #include "compile.h"
 #include "random.h"
@@ -15,7 +15,7 @@
 
 #define PACKETS 9000 /* of each limit */
 
-static struct bed *bed;
+static struct harness *h;
 
 static const char *const limits[] = {
 	"1000/second burst 100",
@@ -130,17 +130,17 @@ static void packet_judge(struct trial *t)
 	size_t who = random_below(16) ? 0 : random_below(ARRAY_SIZE(sources));
 	bool bytes = t->limit.unit != RL_PACKETS;
 	uint32_t data = bytes && random_below(3) ? random_below(1430) : 0;
-	static struct shape shape;
+	static struct frame frame;
 	uint64_t amount;
 	char words[80];
 
 	snprintf(words, sizeof(words), "%s udp data=%u", sources[who], data);
-	shape_build(&shape, words);
-	amount = bytes ? shape.size : 1;
+	frame_build(&frame, words);
+	amount = bytes ? frame.size : 1;
 	t->now_ns += random_wait(t, amount);
-	bed_clock(bed, t->now_ns);
+	harness_clock(h, t->now_ns);
 	judged_wait(t, &t->by[who]);
-	judge(t, &t->by[who], amount, bed_run(bed, &shape));
+	judge(t, &t->by[who], amount, harness_count(h, &frame));
 }
 
 static void bucket_test(void **state)
@@ -149,9 +149,9 @@ static void bucket_test(void **state)
 	char line[RULE_TEXT_MAX];
 
 	snprintf(line, sizeof(line), "rule any limit %s", (const char *)*state);
-	bed_policy(bed, "");
-	bed_policy(bed, line);
-	t.limit = bed_rule(bed, line + strlen("rule ")).limit;
+	harness_policy(h, "");
+	harness_policy(h, line);
+	t.limit = harness_rule(h, line + strlen("rule ")).limit;
 	gcra_compile(&t.limit, &t.gcra);
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		t.by[i].model = bucket_model(&t.limit);
@@ -164,17 +164,17 @@ static void bucket_test(void **state)
 
 static int set_up(void **state)
 {
-	static const struct bed_options defaults;
+	static const struct harness_options defaults;
 
 	(void)state;
-	bed = bed_open(&defaults);
-	return bed ? 0 : -1;
+	h = harness_open(&defaults);
+	return h ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	bed_close(bed);
+	harness_close(h);
 	return 0;
 }
 

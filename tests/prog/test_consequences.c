@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* DESIGN.md §2: what follows when a limit is exceeded (ban, ban of the source, count),
- * `new-source`, and an instance that goes by destination. Each row is a script (script.h) on fresh
- * states. What depends on the table is in test_tables.c.
+ * `new-source`, and an instance that goes by destination. Each row is a scenario (scenario.h) on
+ * fresh states. What depends on the table is in test_tables.c.
  */
-#include "script.h"
+#include "scenario.h"
 
 #define STRANGERS 100000
 #define SOURCES   512 /* that there is room for */
 
-static struct bed *bed;
+static struct harness *h;
 
 struct row {
-	const char *name, *script;
+	const char *name, *scenario;
 };
 
 static const struct row rows[] = {
@@ -170,8 +170,8 @@ static void row_test(void **state)
 {
 	const struct row *row = *state;
 
-	script_reset(bed);
-	script_run(bed, row->script);
+	scenario_reset(h);
+	scenario_run(h, row->scenario);
 }
 
 /* ---- a flood of strangers */
@@ -187,20 +187,20 @@ static void strangers_send(uint32_t count)
 		else
 			snprintf(words, sizeof(words), "ip6=2001:db8:%x:%x::1 udp", i >> 8,
 				 i & 255);
-		bed_expect(bed, "a stranger", words, RL_REASON_WITHIN);
+		harness_expect(h, "a stranger", words, RL_REASON_WITHIN);
 	}
 }
 
 static void strangers_test(void **state)
 {
 	(void)state;
-	script_reset(bed);
-	script_run(bed, "= any udp limit 1/d burst 1 over ban 1h; any udp limit sliding-log 2/d "
+	scenario_reset(h);
+	scenario_run(h, "= any udp limit 1/d burst 1 over ban 1h; any udp limit sliding-log 2/d "
 			"per source+dport; "
 			"any tcp limit 1/d burst 1 over ban 1h source | ip4 udp : within | ip4 udp "
 			": over | ip4=192.0.2.2 tcp : within | ip4=192.0.2.2 tcp : over");
 	strangers_send(STRANGERS);
-	script_run(bed, "ip4 udp : banned | ip4=192.0.2.2 udp : banned | ip4=192.0.2.2 gre : "
+	scenario_run(h, "ip4 udp : banned | ip4=192.0.2.2 udp : banned | ip4=192.0.2.2 gre : "
 			"banned | + 1h | ip4=192.0.2.2 gre : unmatched");
 }
 
@@ -208,26 +208,26 @@ static void strangers_test(void **state)
 
 static int set_up(void **state)
 {
-	static const struct bed_options options = {.sources = SOURCES};
+	static const struct harness_options options = {.sources = SOURCES};
 
 	(void)state;
-	bed = bed_open(&options);
-	return bed ? 0 : -1;
+	h = harness_open(&options);
+	return h ? 0 : -1;
 }
 
 static int set_up_by_dest(void **state)
 {
-	static const struct bed_options options = {.by_dest = true};
+	static const struct harness_options options = {.by_dest = true};
 
 	(void)state;
-	bed = bed_open(&options);
-	return bed ? 0 : -1;
+	h = harness_open(&options);
+	return h ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	bed_close(bed);
+	harness_close(h);
 	return 0;
 }
 

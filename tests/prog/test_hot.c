@@ -2,52 +2,52 @@
 /* One set of the hot table, slot by slot: who is let go when a fifth source comes, what is kept of
  * it, when the LRU behind is asked, and what a changed policy or a pardon does to all that.
  *
- * The table has four sets; sources that share one are found by computing it (rig_neighbours).
+ * The table has four sets; sources that share one are found by computing it (harness_neighbours).
  */
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "algorithm/hot_hint.h"
-#include "rig.h"
+#include "harness.h"
 #include "units.h"
 
 #define CROWD 16
 
-static struct rig *rig;
+static struct harness *h;
 static struct rl_rule numbers; /* of the first rule */
 static uint8_t crowd[CROWD][16];
 
 /* A policy of one limit, and sources of one set under it. */
 static void crowd_meet(const char *rules)
 {
-	rig_policy(rig, rules);
-	numbers = rig_numbers(rig, 0);
-	rig_neighbours(rig, &numbers, 0, crowd, CROWD);
+	harness_policy(h, rules);
+	numbers = harness_numbers(h, 0);
+	harness_neighbours(h, &numbers, 0, crowd, CROWD);
 }
 
 static void wait_ns(uint64_t ns)
 {
-	rig_clock(rig, rig->now_ns + ns);
+	harness_clock(h, h->now_ns + ns);
 }
 
 /* Sources first..last send so many packets each, a second apart; all are within. */
 static void crowd_send(int first, int last, uint32_t packets)
 {
 	for (int i = first; i <= last; i++) {
-		assert_int_equal(rig_within(rig, crowd[i], packets), packets);
+		assert_int_equal(harness_within(h, crowd[i], packets), packets);
 		wait_ns(NS_PER_SECOND);
 	}
 }
 
 static struct rl_hot_slot *slot_of(int who)
 {
-	return rig_slot(rig, &numbers, crowd[who]);
+	return harness_slot(h, &numbers, crowd[who]);
 }
 
 static struct rl_hot_set *crowd_set(void)
 {
-	return &rig->table.sets[rig_key(rig, &numbers, crowd[0]).set];
+	return &h->table.sets[harness_key(h, &numbers, crowd[0]).set];
 }
 
 static bool hint_is_set(void)
@@ -57,10 +57,10 @@ static bool hint_is_set(void)
 
 static uint64_t spilled_word(int who)
 {
-	struct hot_key key = rig_key(rig, &numbers, crowd[who]);
+	struct hot_key key = harness_key(h, &numbers, crowd[who]);
 	uint64_t word = 0;
 
-	bpf_map_lookup_elem(rig->instance.fd.spilled, &key.fingerprint, &word);
+	bpf_map_lookup_elem(h->instance.fd.spilled, &key.fingerprint, &word);
 	return word;
 }
 
@@ -73,11 +73,11 @@ static void idle_test(void **state)
 	crowd_send(0, 3, 4);
 	wait_ns(4 * NS_PER_SECOND);
 	crowd_send(4, 7, 4);
-	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
+	assert_int_equal(harness_pressure(h, RL_PRESSURE_EVICTIONS), 0);
 	wait_ns(4 * NS_PER_SECOND);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(rig_within(rig, crowd[i], 9), 4);
-	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
+		assert_int_equal(harness_within(h, crowd[i], 9), 4);
+	assert_int_equal(harness_pressure(h, RL_PRESSURE_EVICTIONS), 0);
 	assert_false(hint_is_set());
 }
 
@@ -87,12 +87,12 @@ static void idle_edge_test(void **state)
 	(void)state;
 	crowd_meet("any limit 1/h burst 1");
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(rig_within(rig, crowd[i], 1), 1);
+		assert_int_equal(harness_within(h, crowd[i], 1), 1);
 	wait_ns(NS_PER_HOUR - 1);
-	assert_int_equal(rig_within(rig, crowd[0], 1), 0);
+	assert_int_equal(harness_within(h, crowd[0], 1), 0);
 	wait_ns(1);
-	assert_int_equal(rig_within(rig, crowd[4], 1), 1);
-	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
+	assert_int_equal(harness_within(h, crowd[4], 1), 1);
+	assert_int_equal(harness_pressure(h, RL_PRESSURE_EVICTIONS), 0);
 }
 
 static void four_fit_test(void **state)
@@ -102,9 +102,9 @@ static void four_fit_test(void **state)
 	for (int round = 0; round < 4; round++)
 		crowd_send(0, 3, 1);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(rig_within(rig, crowd[i], 5), 0);
-	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
-	assert_int_equal(rig_pressure(rig, RL_PRESSURE_STRANGERS), 4);
+		assert_int_equal(harness_within(h, crowd[i], 5), 0);
+	assert_int_equal(harness_pressure(h, RL_PRESSURE_EVICTIONS), 0);
+	assert_int_equal(harness_pressure(h, RL_PRESSURE_STRANGERS), 4);
 }
 
 /* The one that owes the shortest, seen once: one packet of debt is forgotten. */
@@ -114,29 +114,29 @@ static void once_seen_test(void **state)
 	crowd_meet("any limit 1/h burst 4");
 	crowd_send(0, 4, 1);
 	assert_null(slot_of(0));
-	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 1);
-	assert_int_equal(rig_pressure(rig, RL_PRESSURE_SPILLS), 0);
+	assert_int_equal(harness_pressure(h, RL_PRESSURE_EVICTIONS), 1);
+	assert_int_equal(harness_pressure(h, RL_PRESSURE_SPILLS), 0);
 	assert_false(hint_is_set());
-	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+	assert_int_equal(harness_within(h, crowd[0], 9), 4);
 }
 
 /* One that came back is spilled, and is held to what it owes before it has a slot again, and when
  * it has one. */
 static void came_back_test(void **state)
 {
-	uint64_t start_ns = rig->now_ns;
+	uint64_t start_ns = h->now_ns;
 
 	(void)state;
 	crowd_meet("any limit 1/h burst 4");
 	crowd_send(0, 4, 4);
 	assert_null(slot_of(0));
-	assert_int_equal(rig_pressure(rig, RL_PRESSURE_SPILLS), 1);
+	assert_int_equal(harness_pressure(h, RL_PRESSURE_SPILLS), 1);
 	assert_true(hint_is_set());
 	for (uint64_t hour = 1; hour < 4; hour++) {
-		rig_clock(rig, start_ns + hour * NS_PER_HOUR - 1);
-		assert_int_equal(rig_within(rig, crowd[0], 9), 0);
+		harness_clock(h, start_ns + hour * NS_PER_HOUR - 1);
+		assert_int_equal(harness_within(h, crowd[0], 9), 0);
 		wait_ns(1);
-		assert_int_equal(rig_within(rig, crowd[0], 9), 1);
+		assert_int_equal(harness_within(h, crowd[0], 9), 1);
 		assert_non_null(slot_of(0));
 	}
 }
@@ -148,11 +148,11 @@ static void came_back_twice_test(void **state)
 
 	(void)state;
 	crowd_meet("any limit 1/h burst 8");
-	within = rig_within(rig, crowd[0], 4);
+	within = harness_within(h, crowd[0], 4);
 	crowd_send(1, 4, 8);
 	assert_null(slot_of(0));
 	for (int i = 0; i < 8; i++) {
-		within += rig_within(rig, crowd[0], 1);
+		within += harness_within(h, crowd[0], 1);
 		crowd_send(5 + i, 5 + i, 8);
 		assert_null(slot_of(0));
 	}
@@ -163,11 +163,11 @@ static void came_back_twice_test(void **state)
 static void came_back_refused_test(void **state)
 {
 	crowd_meet(*state);
-	assert_int_equal(rig_within(rig, crowd[0], 9), 1);
+	assert_int_equal(harness_within(h, crowd[0], 9), 1);
 	wait_ns(1);
 	crowd_send(1, 4, 1);
 	assert_null(slot_of(0));
-	assert_int_equal(rig_within(rig, crowd[0], 9), 0);
+	assert_int_equal(harness_within(h, crowd[0], 9), 0);
 }
 
 /* ---- the hint */
@@ -179,18 +179,18 @@ static void hint_test(void **state)
 
 	(void)state;
 	crowd_meet("any limit 1/h burst 2");
-	key = rig_key(rig, &numbers, crowd[0]);
-	word = (rig->now_ns + 9 * NS_PER_HOUR) << RL_GRAIN_SHIFT;
-	hint = hot_hint(rig->now_ns << RL_GRAIN_SHIFT, (9 * NS_PER_HOUR) << RL_GRAIN_SHIFT);
-	assert_int_equal(bpf_map_update_elem(rig->instance.fd.spilled, &key.fingerprint, &word, 0),
+	key = harness_key(h, &numbers, crowd[0]);
+	word = (h->now_ns + 9 * NS_PER_HOUR) << RL_GRAIN_SHIFT;
+	hint = hot_hint(h->now_ns << RL_GRAIN_SHIFT, (9 * NS_PER_HOUR) << RL_GRAIN_SHIFT);
+	assert_int_equal(bpf_map_update_elem(h->instance.fd.spilled, &key.fingerprint, &word, 0),
 			 0);
-	assert_int_equal(rig_within(rig, crowd[0], 1), 1); /* no hint: nobody looks */
-	rig->table.sets[key.set].slot[0].fingerprint |= hint;
-	assert_int_equal(rig_within(rig, crowd[0], 1), 1); /* no miss: nobody looks */
-	rig->table.sets[key.set] = (struct rl_hot_set){0};
-	rig->table.sets[key.set].slot[0].fingerprint = hint;
-	assert_int_equal(rig_within(rig, crowd[0], 1), 0);
-	assert_int_equal(rig_within(rig, crowd[1], 9), 2);
+	assert_int_equal(harness_within(h, crowd[0], 1), 1); /* no hint: nobody looks */
+	h->table.sets[key.set].slot[0].fingerprint |= hint;
+	assert_int_equal(harness_within(h, crowd[0], 1), 1); /* no miss: nobody looks */
+	h->table.sets[key.set] = (struct rl_hot_set){0};
+	h->table.sets[key.set].slot[0].fingerprint = hint;
+	assert_int_equal(harness_within(h, crowd[0], 1), 0);
+	assert_int_equal(harness_within(h, crowd[1], 9), 2);
 	assert_true(hint_is_set());
 }
 
@@ -205,7 +205,7 @@ static void hint_stays_test(void **state)
 		assert_true(hint_is_set());
 	}
 	for (int i = 0; i < CROWD; i++)
-		assert_int_equal(rig_within(rig, crowd[i], 9), 0);
+		assert_int_equal(harness_within(h, crowd[i], 9), 0);
 }
 
 static const struct aging {
@@ -236,16 +236,16 @@ static void hint_ends_test(void **state)
 	crowd_meet(aging->rule);
 	burst = numbers.limit.size;
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(rig_within(rig, crowd[i], burst + 1), burst);
+		assert_int_equal(harness_within(h, crowd[i], burst + 1), burst);
 	assert_true(spilled_word(0) != 0);
 	wait_ns(aging->debt_ns / 2);
-	assert_int_equal(rig_within(rig, crowd[5], 1), 1);
+	assert_int_equal(harness_within(h, crowd[5], 1), 1);
 	wait_ns(aging->debt_ns / 2 - 1);
-	assert_int_equal(rig_within(rig, crowd[0], burst + 1), burst - 1);
+	assert_int_equal(harness_within(h, crowd[0], burst + 1), burst - 1);
 	for (int i = 0; i < 56; i++) {
 		crowd_lose();
 		wait_ns(aging->debt_ns / 8);
-		assert_int_equal(rig_within(rig, crowd[6], 1), 1);
+		assert_int_equal(harness_within(h, crowd[6], 1), 1);
 	}
 	assert_false(hint_is_set());
 }
@@ -269,19 +269,18 @@ static void hint_lasts_test(void **state)
 	uint32_t count = 0;
 
 	crowd_meet(lasting->rule);
-	assert_int_equal(rig_within(rig, crowd[0], 3), 2);
+	assert_int_equal(harness_within(h, crowd[0], 3), 2);
 	for (int turn = 0; turn < 2000; turn++) {
 		wait_ns(NS_PER_SECOND);
 		if (turn % 7 == 3)
-			rig_within(rig, crowd[1 + turn / 7 % (CROWD - 1)], 1); /* which misses */
+			harness_within(h, crowd[1 + turn / 7 % (CROWD - 1)], 1); /* which misses */
 		if (turn % lasting->turns == 0)
 			crowd_lose();
-		if (!rig_within(rig, crowd[0], 1))
+		if (!harness_within(h, crowd[0], 1))
 			continue;
 		assert_true(count < lasting->most ||
-			    rig->now_ns - times[(count - lasting->most) % 256] >=
-				    18 * NS_PER_SECOND);
-		times[count++ % 256] = rig->now_ns;
+			    h->now_ns - times[(count - lasting->most) % 256] >= 18 * NS_PER_SECOND);
+		times[count++ % 256] = h->now_ns;
 	}
 	assert_true(count > 150);
 }
@@ -295,10 +294,10 @@ static void faster_test(void **state)
 	crowd_meet("any limit 1/h burst 9");
 	crowd_send(0, 4, 9);
 	assert_true(spilled_word(0) != 0);
-	rig_policy(rig, "any limit 1/s burst 9");
-	assert_int_equal(rig_within(rig, crowd[0], 1), 0);
+	harness_policy(h, "any limit 1/s burst 9");
+	assert_int_equal(harness_within(h, crowd[0], 1), 0);
 	wait_ns(18 * NS_PER_SECOND);
-	assert_true(rig_within(rig, crowd[0], 1) == 1);
+	assert_true(harness_within(h, crowd[0], 1) == 1);
 }
 
 static void other_limit_test(void **state)
@@ -306,9 +305,9 @@ static void other_limit_test(void **state)
 	(void)state;
 	crowd_meet("any limit 1/h burst 4");
 	crowd_send(0, 5, 4);
-	rig_policy(rig, "any limit leaky-bucket 1/h queue 4");
+	harness_policy(h, "any limit leaky-bucket 1/h queue 4");
 	for (int i = 0; i < 6; i++)
-		assert_int_equal(rig_within(rig, crowd[i], 9), 4);
+		assert_int_equal(harness_within(h, crowd[i], 9), 4);
 }
 
 /* ---- forgiven */
@@ -318,9 +317,9 @@ static void forgive_slot_test(void **state)
 	(void)state;
 	crowd_meet("any limit 1/h burst 4");
 	crowd_send(0, 1, 4);
-	assert_int_equal(rig_forgive(rig, crowd[0]), 1);
-	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
-	assert_int_equal(rig_within(rig, crowd[1], 9), 0);
+	assert_int_equal(harness_forgive(h, crowd[0]), 1);
+	assert_int_equal(harness_within(h, crowd[0], 9), 4);
+	assert_int_equal(harness_within(h, crowd[1], 9), 0);
 }
 
 static void forgive_spilled_test(void **state)
@@ -329,9 +328,9 @@ static void forgive_spilled_test(void **state)
 	crowd_meet("any limit 1/h burst 4");
 	crowd_send(0, 4, 4);
 	assert_true(spilled_word(0) != 0);
-	assert_int_equal(rig_forgive(rig, crowd[0]), 1);
+	assert_int_equal(harness_forgive(h, crowd[0]), 1);
 	assert_true(spilled_word(0) == 0);
-	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+	assert_int_equal(harness_within(h, crowd[0], 9), 4);
 }
 
 static const char *const forgiven[] = {
@@ -347,17 +346,17 @@ static const char *const forgiven[] = {
 
 static void forgive_test(void **state)
 {
-	rig_policy(rig, *state);
+	harness_policy(h, *state);
 	address_ip4(crowd[0], 1);
-	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
-	assert_int_equal(rig_forgive(rig, crowd[0]), 1);
-	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+	assert_int_equal(harness_within(h, crowd[0], 9), 4);
+	assert_int_equal(harness_forgive(h, crowd[0]), 1);
+	assert_int_equal(harness_within(h, crowd[0], 9), 4);
 }
 
 /* As the LRU does for want of room. */
 static void logs_lose(void)
 {
-	int fd = inner_open(&rig->instance, rig->instance.fd.logs, 0);
+	int fd = inner_open(&h->instance, h->instance.fd.logs, 0);
 	struct rl_state_key key;
 	uint32_t lost = 0;
 
@@ -373,13 +372,13 @@ static void forgive_refusal_alone_test(void **state)
 {
 	(void)state;
 	crowd_meet("any limit sliding-log 4/h");
-	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+	assert_int_equal(harness_within(h, crowd[0], 9), 4);
 	logs_lose();
 	assert_non_null(slot_of(0));
 	assert_true(slot_of(0)->fingerprint & HOT_REFUSED);
-	assert_int_equal(rig_within(rig, crowd[0], 9), 0);
-	assert_int_equal(rig_forgive(rig, crowd[0]), 1);
-	assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+	assert_int_equal(harness_within(h, crowd[0], 9), 0);
+	assert_int_equal(harness_forgive(h, crowd[0]), 1);
+	assert_int_equal(harness_within(h, crowd[0], 9), 4);
 }
 
 /* A refusal belongs to the policy that it was given under: a larger N acts at once. */
@@ -395,9 +394,9 @@ static void raise_test(void **state)
 		for (uint32_t n = 4; n <= 20; n += 4) {
 			snprintf(words, sizeof(words), forms[i], n);
 			snprintf(rule, sizeof(rule), "any limit %s", words);
-			rig_policy(rig, rule);
+			harness_policy(h, rule);
 			wait_ns(NS_PER_SECOND); /* for another state may then be made */
-			assert_int_equal(rig_within(rig, crowd[0], 9), 4);
+			assert_int_equal(harness_within(h, crowd[0], 9), 4);
 		}
 	}
 }
@@ -416,23 +415,23 @@ static const struct cycle {
 /* No key gets in more often for the company of others of the same source. */
 static void cycle_test(void **state)
 {
-	static const struct rig_options options = {.sources = 4096};
+	static const struct harness_options options = {.sources = 4096};
 	const struct cycle *cycle = *state;
-	struct rig *own = rig_open(&options);
+	struct harness *own = harness_open(&options);
 	uint32_t within = 0;
 	struct frame frame;
 	uint8_t dest[16];
 
 	assert_non_null(own);
-	rig_policy(own, cycle->rule);
+	harness_policy(own, cycle->rule);
 	frame_build(&frame, "ip4 udp");
 	for (uint32_t i = 0; i < 160; i++) {
 		address_ip4(dest, cycle->dest ? i % 16 : 0);
 		frame_dest(&frame, dest);
 		frame_ports(&frame, 9, cycle->dest ? 9 : 1 + i % 16);
-		within += rig_run(own, &frame) == RL_REASON_WITHIN;
+		within += harness_run(own, &frame) == RL_REASON_WITHIN;
 	}
-	rig_close(own);
+	harness_close(own);
 	assert_int_equal(within, 16);
 }
 
@@ -448,7 +447,7 @@ static void swapped_test(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		frame_source(&frame, crowd[ends[i][0]]);
 		frame_dest(&frame, crowd[ends[i][1]]);
-		assert_int_equal(rig_run(rig, &frame), RL_REASON_WITHIN);
+		assert_int_equal(harness_run(h, &frame), RL_REASON_WITHIN);
 	}
 }
 
@@ -478,18 +477,18 @@ static const struct CMUnitTest singles[] = {
 
 static int set_up(void **state)
 {
-	static const struct rig_options options = {.sources = 16};
+	static const struct harness_options options = {.sources = 16};
 
 	(void)state;
-	rig = rig_open(&options);
-	return rig ? 0 : -1;
+	h = harness_open(&options);
+	return h ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	rig_close(rig);
-	rig = NULL;
+	harness_close(h);
+	h = NULL;
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig.h"
+#include "harness.h"
 #include "units.h"
 
 #define MANY 100000
@@ -96,7 +96,7 @@ static void post_build(struct post *post)
 /* Neighbours in the last bits and in the network's. */
 static void address_draw(struct post *post, bool ip4, uint32_t count, uint8_t out[16])
 {
-	uint32_t n = random_of(&post->seed, count);
+	uint32_t n = random_under(&post->seed, count);
 
 	if (ip4)
 		address_ip4(out, n % 20 + (n / 20 << 8));
@@ -106,75 +106,75 @@ static void address_draw(struct post *post, bool ip4, uint32_t count, uint8_t ou
 
 static const struct frame *frame_draw(struct post *post, const struct row *row)
 {
-	bool ip4 = random_of(&post->seed, 2);
-	struct frame *frame = &post->frames[ip4][random_of(&post->seed, 2)];
+	bool ip4 = random_under(&post->seed, 2);
+	struct frame *frame = &post->frames[ip4][random_under(&post->seed, 2)];
 	uint8_t addr[16];
 
 	address_draw(post, ip4, row->sources, addr);
 	frame_source(frame, addr);
 	address_draw(post, ip4, row->dests, addr);
 	frame_dest(frame, addr);
-	frame_ports(frame, 1 + random_of(&post->seed, row->ports),
-		    1 + random_of(&post->seed, row->ports));
+	frame_ports(frame, 1 + random_under(&post->seed, row->ports),
+		    1 + random_under(&post->seed, row->ports));
 	return frame;
 }
 
-static struct rig *hot, *lru;
+static struct harness *hot, *lru;
 
 /* Fresh states: limits that went and come back are new ones, and all that is known or banned is so
  * no longer. */
-static void row_begin(struct rig *rig, const char *rules)
+static void row_begin(struct harness *h, const char *rules)
 {
-	rig_policy(rig, "");
-	rig_policy(rig, rules);
-	rig_clock(rig, rig->now_ns + NS_PER_DAY);
+	harness_policy(h, "");
+	harness_policy(h, rules);
+	harness_clock(h, h->now_ns + NS_PER_DAY);
 }
 
 static void row_test(void **state)
 {
 	const struct row *row = *state;
 	struct post post = {.seed = 20250711};
-	uint64_t evictions = rig_pressure(hot, RL_PRESSURE_EVICTIONS);
+	uint64_t evictions = harness_pressure(hot, RL_PRESSURE_EVICTIONS);
 	uint32_t passed = 0;
 
 	row_begin(hot, row->rules);
 	row_begin(lru, row->rules);
-	rig_clock(hot, lru->now_ns);
+	harness_clock(hot, lru->now_ns);
 	post_build(&post);
 	for (uint32_t i = 0; i < row->packets; i++) {
 		const struct frame *frame = frame_draw(&post, row);
-		enum rl_reason reason = rig_run(lru, frame), other = rig_run(hot, frame);
+		enum rl_reason reason = harness_run(lru, frame), other = harness_run(hot, frame);
 
 		if (other != reason)
 			fail_msg("packet %u is %s, not %s", i, reason_name(other),
 				 reason_name(reason));
 		passed += reason_is_pass(reason);
-		if (random_of(&post.seed, 2))
+		if (random_under(&post.seed, 2))
 			continue;
-		rig_clock(lru, lru->now_ns + random_of(&post.seed, row->wait_ns));
-		rig_clock(hot, lru->now_ns);
+		harness_clock(lru, lru->now_ns + random_under(&post.seed, row->wait_ns));
+		harness_clock(hot, lru->now_ns);
 	}
 	assert_true(passed > row->packets / 50 && passed < row->packets / 50 * 49);
-	assert_int_equal(rig_pressure(hot, RL_PRESSURE_EVICTIONS), evictions);
+	assert_int_equal(harness_pressure(hot, RL_PRESSURE_EVICTIONS), evictions);
 }
 
 static int set_up(void **state)
 {
-	static const struct rig_options with_hot = {
+	static const struct harness_options with_hot = {
 		.sources = 65536, .table = RL_TABLE_HOT, .seed = {11, 12}};
-	static const struct rig_options with_lru = {.sources = 65536, .table = RL_TABLE_LRU};
+	static const struct harness_options with_lru = {.sources = 65536, .table = RL_TABLE_LRU};
 
 	(void)state;
-	hot = rig_open(&with_hot);
-	lru = rig_open(&with_lru);
+	hot = harness_open(&with_hot);
+	lru = harness_open(&with_lru);
 	return hot && lru ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	rig_close(hot);
-	rig_close(lru);
+	harness_close(hot);
+	harness_close(lru);
 	return 0;
 }
 

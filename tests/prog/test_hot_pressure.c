@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bucket_model.h"
-#include "rig.h"
+#include "harness.h"
 #include "units.h"
 
 /* ---- occupancy */
@@ -26,9 +26,9 @@ static const struct filling {
 
 /* `ways` sources to a set at most: those have a slot each, and their verdicts are the model's. The
  * others get what they are promised, and whatever was forgotten of them. */
-static void filling_judge(struct rig *rig, uint32_t count, uint8_t *crowded, uint32_t fit_least)
+static void filling_judge(struct harness *h, uint32_t count, uint8_t *crowded, uint32_t fit_least)
 {
-	struct rl_rule numbers = rig_numbers(rig, 0);
+	struct rl_rule numbers = harness_numbers(h, 0);
 	uint8_t *within = calloc(count + 1, 1);
 	uint8_t addr[16];
 	uint32_t fit = 0;
@@ -37,12 +37,12 @@ static void filling_judge(struct rig *rig, uint32_t count, uint8_t *crowded, uin
 	for (uint32_t round = 0; round < ROUNDS; round++)
 		for (uint32_t i = 0; i < count; i++) {
 			address_ip4(addr, i);
-			within[i] += rig_within(rig, addr, 1);
+			within[i] += harness_within(h, addr, 1);
 			assert_true(round >= BURST || within[i] == round + 1);
 		}
 	for (uint32_t i = 0; i < count; i++) {
 		address_ip4(addr, i);
-		if (crowded[rig_key(rig, &numbers, addr).set] > RL_HOT_WAYS)
+		if (crowded[harness_key(h, &numbers, addr).set] > RL_HOT_WAYS)
 			continue;
 		fit++;
 		assert_int_equal(within[i], BURST);
@@ -54,27 +54,27 @@ static void filling_judge(struct rig *rig, uint32_t count, uint8_t *crowded, uin
 static void filling_test(void **state)
 {
 	const struct filling *filling = *state;
-	struct rig_options options = {.sources = filling->sources, .seed = {77, 99}};
-	struct rig *rig = rig_open(&options);
+	struct harness_options options = {.sources = filling->sources, .seed = {77, 99}};
+	struct harness *h = harness_open(&options);
 	uint32_t count = (uint64_t)filling->sources * filling->percent / 100;
 	struct rl_rule numbers;
 	uint8_t *crowded, addr[16];
 
-	assert_non_null(rig);
-	rig_policy(rig, "any limit 1/h burst 3");
-	numbers = rig_numbers(rig, 0);
-	crowded = calloc(rig->instance.info.hot_sets, 1);
+	assert_non_null(h);
+	harness_policy(h, "any limit 1/h burst 3");
+	numbers = harness_numbers(h, 0);
+	crowded = calloc(h->instance.info.hot_sets, 1);
 	assert_non_null(crowded);
 	for (uint32_t i = 0; i < count; i++) {
 		uint8_t *set;
 
 		address_ip4(addr, i);
-		set = &crowded[rig_key(rig, &numbers, addr).set];
+		set = &crowded[harness_key(h, &numbers, addr).set];
 		*set += *set < 255;
 	}
-	filling_judge(rig, count, crowded, filling->fit_least);
+	filling_judge(h, count, crowded, filling->fit_least);
 	free(crowded);
-	rig_close(rig);
+	harness_close(h);
 }
 
 /* ---- as few as may be asked for */
@@ -96,24 +96,24 @@ static void few_test(void **state)
 	const struct few *few = *state;
 
 	for (uint32_t count = 1; count <= FEW; count++) {
-		struct rig_options options = {.sources = count, .table = few->table};
-		struct rig *rig = rig_open(&options);
+		struct harness_options options = {.sources = count, .table = few->table};
+		struct harness *h = harness_open(&options);
 		uint32_t burst = 60;
 		uint8_t addr[16];
 
-		assert_non_null(rig);
-		rig_policy(rig, "any limit 60/h burst 60");
+		assert_non_null(h);
+		harness_policy(h, "any limit 60/h burst 60");
 		if (few->table == RL_TABLE_CPU)
-			burst /= rig->instance.info.cpus;
+			burst /= h->instance.info.cpus;
 		for (uint32_t i = 0; i < count; i++) {
 			address_ip4(addr, i);
-			assert_int_equal(rig_within(rig, addr, burst + 1), burst);
+			assert_int_equal(harness_within(h, addr, burst + 1), burst);
 		}
 		for (uint32_t i = 0; i < count; i++) {
 			address_ip4(addr, i);
-			assert_int_equal(rig_within(rig, addr, 1), 0);
+			assert_int_equal(harness_within(h, addr, 1), 0);
 		}
-		rig_close(rig);
+		harness_close(h);
 	}
 }
 
@@ -136,7 +136,7 @@ static const struct crush {
 };
 
 struct victim {
-	struct rig *rig;
+	struct harness *h;
 	struct rl_rule numbers;
 	struct bucket_model model; /* of all that got in */
 	uint8_t addr[16];
@@ -147,8 +147,8 @@ struct victim {
 /* Refused is only who owes: the model, in which all stands that ever got in, refuses as well. */
 static void victim_send(struct victim *v)
 {
-	bucket_model_wait(&v->model, v->rig->now_ns);
-	if (rig_within(v->rig, v->addr, 1)) {
+	bucket_model_wait(&v->model, v->h->now_ns);
+	if (harness_within(v->h, v->addr, 1)) {
 		bucket_model_take(&v->model, 1);
 		v->within++;
 	} else {
@@ -160,51 +160,52 @@ static void victim_send(struct victim *v)
  * owed and had been seen once. */
 static void victim_crush(struct victim *v)
 {
-	struct rl_hot_slot *slot = rig_slot(v->rig, &v->numbers, v->addr);
+	struct rl_hot_slot *slot = harness_slot(v->h, &v->numbers, v->addr);
 	bool once = slot && !(slot->fingerprint & HOT_AGAIN);
 	uint8_t addr[16];
 
 	for (int i = 0; i < FLOOD; i++) {
-		address_ip4(addr, random_of(&v->seed, 1u << 24));
-		rig_run_from(v->rig, addr);
+		address_ip4(addr, random_under(&v->seed, 1u << 24));
+		harness_run_from(v->h, addr);
 	}
-	v->forgotten += once && !rig_slot(v->rig, &v->numbers, v->addr);
+	v->forgotten += once && !harness_slot(v->h, &v->numbers, v->addr);
 }
 
 /* The rule of the victim's prefix: `any` and addresses come before and after `device`. */
-static struct rl_rule victim_numbers(struct rig *rig, const char *rules)
+static struct rl_rule victim_numbers(struct harness *h, const char *rules)
 {
-	return rig_numbers(rig, strstr(rules, "10.0.0.0/8 ") ? strstr(rules, "device") ? 3 : 1 : 0);
+	return harness_numbers(h,
+			       strstr(rules, "10.0.0.0/8 ") ? strstr(rules, "device") ? 3 : 1 : 0);
 }
 
 static void crush_test(void **state)
 {
-	static const struct rig_options options = {.sources = 1024, .seed = {5, 6}};
+	static const struct harness_options options = {.sources = 1024, .seed = {5, 6}};
 	static const uint8_t addr[16] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
 	const struct crush *crush = *state;
-	struct victim v = {.rig = rig_open(&options), .seed = 4711};
+	struct victim v = {.h = harness_open(&options), .seed = 4711};
 	uint64_t start_ns;
 
-	assert_non_null(v.rig);
+	assert_non_null(v.h);
 	memcpy(v.addr, addr, sizeof(addr));
-	rig_policy(v.rig, crush->rules);
-	v.numbers = victim_numbers(v.rig, crush->rules);
+	harness_policy(v.h, crush->rules);
+	v.numbers = victim_numbers(v.h, crush->rules);
 	assert_int_equal(v.numbers.limit.size, 50);
 	v.model = bucket_model(&v.numbers.limit);
-	v.model.last_ns = start_ns = v.rig->now_ns;
+	v.model.last_ns = start_ns = v.h->now_ns;
 	for (int turn = 0; turn < TURNS; turn++) {
-		uint32_t packets = random_of(&v.seed, 6);
+		uint32_t packets = random_under(&v.seed, 6);
 		uint64_t most;
 
-		rig_clock(v.rig, v.rig->now_ns + random_of(&v.seed, 30) * NS_PER_MS);
+		harness_clock(v.h, v.h->now_ns + random_under(&v.seed, 30) * NS_PER_MS);
 		for (uint32_t i = 0; i < packets; i++)
 			victim_send(&v);
-		most = v.numbers.limit.size + (v.rig->now_ns - start_ns) * v.numbers.limit.amount /
+		most = v.numbers.limit.size + (v.h->now_ns - start_ns) * v.numbers.limit.amount /
 						      v.numbers.limit.period_ns;
 		assert_true(v.within <= most + v.forgotten);
 		victim_crush(&v);
 	}
-	rig_close(v.rig);
+	harness_close(v.h);
 }
 
 /* ---- known sources */
@@ -220,7 +221,7 @@ static const char *const known_rules[] = {
 };
 
 struct town {
-	struct rig *rig;
+	struct harness *h;
 	uint32_t strangers, strangers_in;
 };
 
@@ -230,7 +231,7 @@ static void town_flood(struct town *town, uint32_t packets)
 
 	for (uint32_t i = 0; i < packets; i++) {
 		address_ip4(addr, town->strangers++);
-		town->strangers_in += rig_run_from(town->rig, addr) == RL_REASON_WITHIN;
+		town->strangers_in += harness_run_from(town->h, addr) == RL_REASON_WITHIN;
 	}
 }
 
@@ -238,25 +239,25 @@ static void town_flood(struct town *town, uint32_t packets)
  * lost, and strangers get in as the cap says. */
 static void known_test(void **state)
 {
-	static const struct rig_options options = {.sources = 1024, .seed = {1, 2}};
-	struct town town = {.rig = rig_open(&options)};
+	static const struct harness_options options = {.sources = 1024, .seed = {1, 2}};
+	struct town town = {.h = harness_open(&options)};
 	uint8_t known[16] = {[10] = 0xff, 0xff, 192, 0, 2, 0};
 
-	assert_non_null(town.rig);
-	rig_policy(town.rig, *state);
+	assert_non_null(town.h);
+	harness_policy(town.h, *state);
 	for (int i = 0; i < 8; i++, known[15]++)
-		assert_int_equal(rig_within(town.rig, known, 1), 1);
-	rig_clock(town.rig, town.rig->now_ns + NS_PER_SECOND);
+		assert_int_equal(harness_within(town.h, known, 1), 1);
+	harness_clock(town.h, town.h->now_ns + NS_PER_SECOND);
 	for (int turn = 0; turn < 50 * KNOWN_SECONDS; turn++) {
 		town_flood(&town, 100);
 		known[15] = 0;
 		for (int i = 0; i < 8; i++, known[15]++)
-			assert_int_equal(rig_within(town.rig, known, 1), 1);
-		rig_clock(town.rig, town.rig->now_ns + 20 * NS_PER_MS);
+			assert_int_equal(harness_within(town.h, known, 1), 1);
+		harness_clock(town.h, town.h->now_ns + 20 * NS_PER_MS);
 	}
 	assert_true(town.strangers_in <= CAP + CAP * KNOWN_SECONDS);
 	assert_true(town.strangers_in >= CAP * KNOWN_SECONDS);
-	rig_close(town.rig);
+	harness_close(town.h);
 }
 
 /* ---- */
@@ -264,21 +265,11 @@ static void known_test(void **state)
 static struct CMUnitTest tests[ARRAY_SIZE(fillings) + ARRAY_SIZE(fews) + ARRAY_SIZE(crushes) +
 			       ARRAY_SIZE(known_rules)];
 
-/* The shares of --table cpu are each CPU's. */
-static void cpu_keep(void)
-{
-	cpu_set_t cpu;
-
-	CPU_ZERO(&cpu);
-	CPU_SET(sched_getcpu(), &cpu);
-	sched_setaffinity(0, sizeof(cpu), &cpu);
-}
-
 int main(void)
 {
 	struct CMUnitTest *next = tests;
 
-	cpu_keep();
+	cpu_stay(sched_getcpu()); /* the shares of --table cpu are each CPU's */
 	for (size_t i = 0; i < ARRAY_SIZE(fews); i++)
 		*next++ = (struct CMUnitTest){fews[i].name, few_test, NULL, NULL, (void *)&fews[i]};
 	for (size_t i = 0; i < ARRAY_SIZE(fillings); i++)

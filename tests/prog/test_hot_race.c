@@ -5,12 +5,11 @@
  * check: alone
  */
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "rig.h"
+#include "harness.h"
 #include "units.h"
 
 #define STRANGERS 60000 /* of each CPU */
@@ -19,7 +18,7 @@
 
 /* What one CPU does, and what came of it. */
 struct runner {
-	struct rig *rig;
+	struct harness *h;
 	uint8_t (*strangers)[16];
 	int cpu;
 	uint32_t within, strangers_in;
@@ -27,35 +26,25 @@ struct runner {
 
 static const uint8_t source[16] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
 
-/* The counters of a CPU are exact only if no other thread runs there. */
-static void cpu_take(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 static void *runner_run(void *arg)
 {
 	struct runner *r = arg;
 	struct frame frame;
 
-	cpu_take(r->cpu);
+	cpu_stay(r->cpu); /* its counters are exact only if no other thread runs there */
 	frame_build(&frame, "ip4 udp");
 	for (uint32_t i = 0; i < STRANGERS; i++) {
 		frame_source(&frame, source);
 		for (int n = 0; n < PACKETS; n++)
-			r->within += rig_passes(r->rig, &frame);
+			r->within += harness_passes(r->h, &frame);
 		frame_source(&frame, r->strangers[i]);
-		r->strangers_in += rig_passes(r->rig, &frame);
+		r->strangers_in += harness_passes(r->h, &frame);
 	}
 	return NULL;
 }
 
 /* Strangers of a set, by numbers from `from` on. */
-static void strangers_meet(struct rig *rig, const struct rl_rule *numbers, uint32_t set,
+static void strangers_meet(struct harness *h, const struct rl_rule *numbers, uint32_t set,
 			   uint32_t from, uint8_t (*out)[16], uint32_t count)
 {
 	uint32_t found = 0;
@@ -63,18 +52,18 @@ static void strangers_meet(struct rig *rig, const struct rl_rule *numbers, uint3
 	for (uint32_t i = from; found < count; i++) {
 		assert_true(i < 1u << 24);
 		address_ip4(out[found], i);
-		found += rig_key(rig, numbers, out[found]).set == set;
+		found += harness_key(h, numbers, out[found]).set == set;
 	}
 }
 
 /* Strangers of the source's set, which is returned. */
-static uint32_t strangers_find(struct rig *rig, uint8_t (*out)[16], uint32_t count)
+static uint32_t strangers_find(struct harness *h, uint8_t (*out)[16], uint32_t count)
 {
-	struct rl_rule first = rig_numbers(rig, 0), second = rig_numbers(rig, 1);
+	struct rl_rule first = harness_numbers(h, 0), second = harness_numbers(h, 1);
 	bool ours_first = first.limit.size > second.limit.size;
-	uint32_t set = rig_key(rig, ours_first ? &first : &second, source).set;
+	uint32_t set = harness_key(h, ours_first ? &first : &second, source).set;
 
-	strangers_meet(rig, ours_first ? &second : &first, set, 0, out, count);
+	strangers_meet(h, ours_first ? &second : &first, set, 0, out, count);
 	return set;
 }
 
@@ -83,22 +72,22 @@ static uint32_t strangers_find(struct rig *rig, uint8_t (*out)[16], uint32_t cou
  * state, so all other slots that were given out were the source's. */
 static void crush_test(void **state)
 {
-	static const struct rig_options options = {.sources = 64, .seed = {8, 9}};
+	static const struct harness_options options = {.sources = 64, .seed = {8, 9}};
 	static uint8_t strangers[2 * STRANGERS][16];
-	struct runner one = {.rig = rig_open(&options), .cpu = 0, .strangers = strangers};
-	struct runner two = {.rig = one.rig, .cpu = 1, .strangers = strangers + STRANGERS};
+	struct runner one = {.h = harness_open(&options), .cpu = 0, .strangers = strangers};
+	struct runner two = {.h = one.h, .cpu = 1, .strangers = strangers + STRANGERS};
 	uint64_t inserted;
 	pthread_t second;
 
 	(void)state;
-	assert_non_null(one.rig);
-	rig_policy(one.rig, "192.0.2.1 limit 1/m burst 600; 10.0.0.0/8 limit 2/d burst 2");
-	strangers_find(one.rig, strangers, 2 * STRANGERS);
+	assert_non_null(one.h);
+	harness_policy(one.h, "192.0.2.1 limit 1/m burst 600; 10.0.0.0/8 limit 2/d burst 2");
+	strangers_find(one.h, strangers, 2 * STRANGERS);
 	assert_int_equal(pthread_create(&second, NULL, runner_run, &two), 0);
 	runner_run(&one);
 	assert_int_equal(pthread_join(second, NULL), 0);
-	inserted = rig_pressure(one.rig, RL_PRESSURE_STRANGERS);
-	rig_close(one.rig);
+	inserted = harness_pressure(one.h, RL_PRESSURE_STRANGERS);
+	harness_close(one.h);
 	assert_int_equal(one.strangers_in + two.strangers_in, 2 * STRANGERS);
 	assert_true(one.within + two.within >= BURST);
 	assert_true(one.within + two.within <= BURST + (inserted - 2 * STRANGERS));
@@ -111,7 +100,7 @@ static void crush_test(void **state)
 #define ALLOWED 4
 
 struct fire {
-	struct rig *rig;
+	struct harness *h;
 	atomic_bool over;
 	atomic_uint within;
 };
@@ -121,11 +110,11 @@ static void *fire_run(void *arg)
 	struct fire *fire = arg;
 	struct frame frame;
 
-	cpu_take(1);
+	cpu_stay(1);
 	frame_build(&frame, "ip4 udp");
 	frame_source(&frame, source);
 	while (!fire->over)
-		fire->within += rig_passes(fire->rig, &frame);
+		fire->within += harness_passes(fire->h, &frame);
 	return NULL;
 }
 
@@ -147,25 +136,25 @@ static const char *const fire_rules[] = {
  * that was looking at the old state all the while may undo it, which is rare. */
 static void pardon_test(void **state)
 {
-	static const struct rig_options options = {.sources = 4096, .seed = {8, 9}};
-	struct fire fire = {.rig = rig_open(&options)};
+	static const struct harness_options options = {.sources = 4096, .seed = {8, 9}};
+	struct fire fire = {.h = harness_open(&options)};
 	uint32_t acted = 0;
 	pthread_t second;
 
-	assert_non_null(fire.rig);
-	cpu_take(0);
-	rig_policy(fire.rig, *state);
+	assert_non_null(fire.h);
+	cpu_stay(0);
+	harness_policy(fire.h, *state);
 	assert_int_equal(pthread_create(&second, NULL, fire_run, &fire), 0);
 	assert_true(within_reaches(&fire, ALLOWED));
 	for (uint32_t i = 0; i < PARDONS && i - acted <= PARDONS / 10; i++) {
 		uint32_t before = fire.within;
 
-		rig_forgive(fire.rig, source);
+		harness_forgive(fire.h, source);
 		acted += within_reaches(&fire, before + ALLOWED);
 	}
 	fire.over = true;
 	assert_int_equal(pthread_join(second, NULL), 0);
-	rig_close(fire.rig);
+	harness_close(fire.h);
 	assert_true(acted >= PARDONS * 9 / 10);
 }
 
@@ -174,16 +163,16 @@ static void pardon_test(void **state)
 #define NEWCOMERS 60000
 #define OWED      18000 /* five hours */
 
-static uint32_t refusals(struct rig *rig, const uint8_t addr[16], uint32_t packets)
+static uint32_t refusals(struct harness *h, const uint8_t addr[16], uint32_t packets)
 {
 	static struct frame frame;
 	uint32_t refused = 0;
 
-	if (!frame.shape.size)
+	if (!frame.size)
 		frame_build(&frame, "ip4 udp");
 	frame_source(&frame, addr);
 	for (uint32_t i = 0; i < packets; i++)
-		refused += !rig_passes(rig, &frame);
+		refused += !harness_passes(h, &frame);
 	return refused;
 }
 
@@ -192,28 +181,28 @@ static uint32_t refusals(struct rig *rig, const uint8_t addr[16], uint32_t packe
  * newcomer's debt, who may send three and sends two; what the source owes must not. */
 static void newcomer_test(void **state)
 {
-	static const struct rig_options options = {.sources = 64, .seed = {8, 9}};
+	static const struct harness_options options = {.sources = 64, .seed = {8, 9}};
 	static uint8_t newcomers[NEWCOMERS][16];
-	struct fire fire = {.rig = rig_open(&options)};
+	struct fire fire = {.h = harness_open(&options)};
 	struct rl_hot_set *set;
 	uint32_t refused = 0;
 	pthread_t second;
 
 	(void)state;
-	assert_non_null(fire.rig);
-	cpu_take(0);
-	rig_policy(fire.rig, "192.0.2.1 limit 1/s burst 86400; 10.0.0.0/8 limit 1/m burst 3");
-	set = &fire.rig->table.sets[strangers_find(fire.rig, newcomers, NEWCOMERS)];
+	assert_non_null(fire.h);
+	cpu_stay(0);
+	harness_policy(fire.h, "192.0.2.1 limit 1/s burst 86400; 10.0.0.0/8 limit 1/m burst 3");
+	set = &fire.h->table.sets[strangers_find(fire.h, newcomers, NEWCOMERS)];
 	for (int i = 0; i < 3; i++)
-		set->slot[i] = (struct rl_hot_slot){4 + 4 * i, (fire.rig->now_ns + 9 * NS_PER_DAY)
+		set->slot[i] = (struct rl_hot_slot){4 + 4 * i, (fire.h->now_ns + 9 * NS_PER_DAY)
 								       << RL_GRAIN_SHIFT};
-	assert_int_equal(rig_within(fire.rig, source, OWED), OWED);
+	assert_int_equal(harness_within(fire.h, source, OWED), OWED);
 	assert_int_equal(pthread_create(&second, NULL, fire_run, &fire), 0);
 	for (uint32_t i = 0; i < NEWCOMERS; i++)
-		refused += refusals(fire.rig, newcomers[i], 2);
+		refused += refusals(fire.h, newcomers[i], 2);
 	fire.over = true;
 	assert_int_equal(pthread_join(second, NULL), 0);
-	rig_close(fire.rig);
+	harness_close(fire.h);
 	assert_int_equal(refused, 0);
 }
 
@@ -228,7 +217,7 @@ static const char *const flag_rules[] = {
 };
 
 struct visits {
-	struct rig *rig;
+	struct harness *h;
 	uint8_t (*returning)[16];
 	atomic_bool over;
 };
@@ -240,13 +229,13 @@ static void *visits_run(void *arg)
 	struct visits *visits = arg;
 	struct frame frame;
 
-	cpu_take(1);
+	cpu_stay(1);
 	frame_build(&frame, "ip4 udp");
 	for (uint32_t i = 0; !visits->over; i++) {
 		frame_source(&frame, visits->returning[i % RETURNS]);
-		rig_passes(visits->rig, &frame);
-		rig_passes(visits->rig, &frame);
-		rig_clock(visits->rig, visits->rig->now_ns + NS_PER_SECOND / 8);
+		harness_passes(visits->h, &frame);
+		harness_passes(visits->h, &frame);
+		harness_clock(visits->h, visits->h->now_ns + NS_PER_SECOND / 8);
 	}
 	return NULL;
 }
@@ -271,32 +260,32 @@ static uint32_t flags_strayed(const struct rl_hot_set *set, const uint64_t recen
  * just coming back. None came back, none is refused: no flag of theirs is set. */
 static void flags_test(void **state)
 {
-	static const struct rig_options options = {.sources = 64, .seed = {8, 9}};
+	static const struct harness_options options = {.sources = 64, .seed = {8, 9}};
 	static uint8_t strangers[RETURNS][16], returning[RETURNS][16];
-	struct visits visits = {.rig = rig_open(&options), .returning = returning};
+	struct visits visits = {.h = harness_open(&options), .returning = returning};
 	uint64_t recent[RECENT] = {0};
 	struct rl_rule numbers, theirs;
 	struct rl_hot_set *set;
 	uint32_t strayed = 0;
 	pthread_t second;
 
-	assert_non_null(visits.rig);
-	cpu_take(0);
-	rig_policy(visits.rig, *state);
-	numbers = rig_numbers(visits.rig, 0);
-	theirs = rig_numbers(visits.rig, 1);
-	set = &visits.rig->table.sets[0];
-	strangers_meet(visits.rig, &numbers, 0, 0, strangers, RETURNS);
-	strangers_meet(visits.rig, &theirs, 0, 1u << 23, returning, RETURNS);
+	assert_non_null(visits.h);
+	cpu_stay(0);
+	harness_policy(visits.h, *state);
+	numbers = harness_numbers(visits.h, 0);
+	theirs = harness_numbers(visits.h, 1);
+	set = &visits.h->table.sets[0];
+	strangers_meet(visits.h, &numbers, 0, 0, strangers, RETURNS);
+	strangers_meet(visits.h, &theirs, 0, 1u << 23, returning, RETURNS);
 	assert_int_equal(pthread_create(&second, NULL, visits_run, &visits), 0);
 	for (uint32_t i = 0; i < RETURNS; i++) {
-		recent[i % RECENT] = rig_key(visits.rig, &numbers, strangers[i]).fingerprint;
-		refusals(visits.rig, strangers[i], 1);
+		recent[i % RECENT] = harness_key(visits.h, &numbers, strangers[i]).fingerprint;
+		refusals(visits.h, strangers[i], 1);
 		strayed += flags_strayed(set, recent);
 	}
 	visits.over = true;
 	assert_int_equal(pthread_join(second, NULL), 0);
-	rig_close(visits.rig);
+	harness_close(visits.h);
 	assert_int_equal(strayed, 0);
 }
 

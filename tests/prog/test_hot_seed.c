@@ -6,8 +6,7 @@
 #include <bpf/bpf.h>
 #include <sys/random.h>
 
-#include "rig.h"
-#include "stand.h"
+#include "harness.h"
 #include "units.h"
 
 #define CROWD   64
@@ -16,7 +15,7 @@
 /* Five of 64 in one of 1024 sets by chance: one run in 140,000. */
 #define BY_CHANCE 2
 
-static struct rig *known, *drawn;
+static struct harness *known, *drawn;
 
 /* The first alone has answers of the trie to keep. */
 static const struct row {
@@ -29,16 +28,16 @@ static const struct row {
 	{"a window", "any limit fixed-window 4/h", false, false},
 };
 
-static struct rig *rig_of(uint64_t first, uint64_t second)
+static struct harness *rig_of(uint64_t first, uint64_t second)
 {
-	return rig_open(&(struct rig_options){
+	return harness_open(&(struct harness_options){
 		.sources = SOURCES, .table = RL_TABLE_HOT, .seed = {first, second}});
 }
 
 /* What the attacker computes: the first so many addresses of set 0. */
-static void crowd_choose(struct rig *rig, const struct row *row, uint8_t (*out)[16])
+static void crowd_choose(struct harness *h, const struct row *row, uint8_t (*out)[16])
 {
-	struct rl_rule numbers = rig_numbers(rig, 0);
+	struct rl_rule numbers = harness_numbers(h, 0);
 	uint32_t found = 0;
 
 	for (uint32_t i = 1; found < CROWD; i++) {
@@ -46,32 +45,32 @@ static void crowd_choose(struct rig *rig, const struct row *row, uint8_t (*out)[
 			address_ip6(out[found], i, 1);
 		else
 			address_ip4(out[found], i);
-		found += rig_key(rig, &numbers, out[found]).set == 0;
+		found += harness_key(h, &numbers, out[found]).set == 0;
 	}
 }
 
 /* How many were put out that still owed. */
-static uint64_t crowd_send(struct rig *rig, const struct row *row, uint8_t (*crowd)[16])
+static uint64_t crowd_send(struct harness *h, const struct row *row, uint8_t (*crowd)[16])
 {
-	uint64_t before = rig_pressure(rig, RL_PRESSURE_EVICTIONS);
+	uint64_t before = harness_pressure(h, RL_PRESSURE_EVICTIONS);
 	struct frame frame;
 
 	frame_build(&frame, row->ipv6 ? "ip6 udp" : "ip4 udp");
 	for (uint32_t i = 0; i < CROWD; i++) {
 		frame_source(&frame, crowd[i]);
-		assert_int_equal(rig_run(rig, &frame), RL_REASON_WITHIN);
+		assert_int_equal(harness_run(h, &frame), RL_REASON_WITHIN);
 	}
-	return rig_pressure(rig, RL_PRESSURE_EVICTIONS) - before;
+	return harness_pressure(h, RL_PRESSURE_EVICTIONS) - before;
 }
 
 /* Answers of the trie that are still there. */
-static uint32_t cached(const struct rig *rig)
+static uint32_t cached(const struct harness *h)
 {
 	uint64_t set[RL_HOT_WAYS][2];
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < rig->instance.info.cache_sets; i++) {
-		assert_int_equal(bpf_map_lookup_elem(rig->instance.fd.prefix_cache, &i, set), 0);
+	for (uint32_t i = 0; i < h->instance.info.cache_sets; i++) {
+		assert_int_equal(bpf_map_lookup_elem(h->instance.fd.prefix_cache, &i, set), 0);
 		for (int way = 0; way < RL_HOT_WAYS; way++)
 			count += set[way][0] || set[way][1];
 	}
@@ -80,11 +79,11 @@ static uint32_t cached(const struct rig *rig)
 
 static void policies_put(const struct row *row)
 {
-	struct rig *both[] = {known, drawn};
+	struct harness *both[] = {known, drawn};
 
 	for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
-		rig_clock(both[i], both[i]->now_ns + NS_PER_DAY); /* nobody owes any more */
-		rig_policy(both[i], row->rules);
+		harness_clock(both[i], both[i]->now_ns + NS_PER_DAY); /* nobody owes any more */
+		harness_policy(both[i], row->rules);
 	}
 }
 
@@ -121,7 +120,7 @@ int main(void)
 					       .test_func = meet_test,
 					       .initial_state = (void *)&rows[i]};
 	failed = _cmocka_run_group_tests("chosen sources", tests, ARRAY_SIZE(rows), NULL, NULL);
-	rig_close(known);
-	rig_close(drawn);
+	harness_close(known);
+	harness_close(drawn);
 	return failed;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What takes more than a script: the deepest nest, an instance that goes by destination, a state
+/* What takes more than a scenario: the deepest nest, an instance that goes by destination, a state
  * map that is full, two CPUs at once.
  */
 #include <pthread.h>
 #include <string.h>
 
-#include "script.h"
+#include <bpf/bpf.h>
+
+#include "scenario.h"
 #include "units.h"
 
-static struct bed *bed;
+static struct harness *h;
 
 /* As deep as prefixes may lie inside one another: `shortest` for the shortest, what does not match
  * for all others, then `last`. */
@@ -29,7 +31,7 @@ static void nest_policy(bool ip4, const char *shortest, const char *last)
 			 len == 1 ? shortest : "tcp deny");
 	}
 	snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s\n", last);
-	bed_policy(bed, text);
+	harness_policy(h, text);
 }
 
 static void nest_test(void **state)
@@ -39,18 +41,18 @@ static void nest_test(void **state)
 	(void)state;
 	for (int ip4 = 0; ip4 < 2; ip4++) {
 		nest_policy(ip4, "tcp deny", "");
-		bed_expect(bed, "nothing", frames[ip4], RL_REASON_UNMATCHED);
+		harness_expect(h, "nothing", frames[ip4], RL_REASON_UNMATCHED);
 		nest_policy(ip4, "tcp deny", "rule any udp deny");
-		bed_expect(bed, "any", frames[ip4], RL_REASON_DENIED);
+		harness_expect(h, "any", frames[ip4], RL_REASON_DENIED);
 		nest_policy(ip4, "udp allow", "rule any udp deny");
-		bed_expect(bed, "the shortest", frames[ip4], RL_REASON_ALLOWED);
+		harness_expect(h, "the shortest", frames[ip4], RL_REASON_ALLOWED);
 	}
 }
 
 /* ---- by destination */
 
 static const struct row {
-	const char *name, *script;
+	const char *name, *scenario;
 } by_dest[] = {
 	{"by destination: prefix",
 	 "= 198.51.100.1 deny; 2001:db8:1::/64 allow | ip4 udp : denied | "
@@ -70,50 +72,70 @@ static const struct row {
 
 static void by_dest_test(void **state)
 {
-	static const struct bed_options options = {.by_dest = true};
+	static const struct harness_options options = {.by_dest = true};
 	const struct row *row = *state;
-	struct bed *own = bed_open(&options);
+	struct harness *own = harness_open(&options);
 
 	assert_non_null(own);
-	bed_expect(own, "before any policy", "ip4 udp", RL_REASON_UNMATCHED);
-	script_reset(own);
-	script_run(own, row->script);
-	bed_close(own);
+	harness_expect(own, "before any policy", "ip4 udp", RL_REASON_UNMATCHED);
+	scenario_reset(own);
+	scenario_run(own, row->scenario);
+	harness_close(own);
 }
 
 /* ---- more sources than there is room for */
 
-static void source_set(struct shape *shape, uint32_t source)
+static void source_set(struct frame *frame, uint32_t source)
 {
-	memcpy(shape->bytes + shape->ip_at + 12, &source, sizeof(source));
+	memcpy(frame->bytes + frame->ip_at + 12, &source, sizeof(source));
 }
+
+static uint32_t entries_of(int map)
+{
+	uint8_t key[sizeof(struct rl_state_key)], *last = NULL;
+	uint32_t count = 0;
+
+	for (; !bpf_map_get_next_key(map, last, key); last = key)
+		count++;
+	return count;
+}
+
+static const struct full {
+	enum rl_table table;
+	uint32_t least, most; /* states in LRU maps at the end */
+} fulls[] = {
+	{RL_TABLE_HOT, 0, 1},
+	{RL_TABLE_LRU, 512, 1024},
+};
 
 /* Every stranger is held like anyone else. Who sends all the time is not forgotten among them: the
  * burst, once or (an LRU is no exact one) a few times in 100,000 packets. */
 static void full_test(void **state)
 {
-	static const struct bed_options options = {.sources = 1024};
-	struct bed *own = bed_open(&options);
+	const struct full *full = *state;
+	struct harness *own =
+		harness_open(&(struct harness_options){.table = full->table, .sources = 1024});
 	uint32_t within = 0;
-	struct shape shape;
+	struct frame frame;
 
-	(void)state;
 	assert_non_null(own);
-	bed_policy(own, "rule any limit 1/h burst 2");
-	shape_build(&shape, "ip4 udp");
+	harness_policy(own, "any limit 1/h burst 2");
+	frame_build(&frame, "ip4 udp");
 	for (uint32_t i = 0; i < 50000; i++) {
-		source_set(&shape, 0x01000000 + i);
-		assert_int_equal(bed_run(own, &shape), RL_REASON_WITHIN);
-		source_set(&shape, 0xffffffff);
-		within += bed_run(own, &shape) == RL_REASON_WITHIN;
+		source_set(&frame, 0x01000000 + i);
+		assert_int_equal(harness_run(own, &frame), RL_REASON_WITHIN);
+		source_set(&frame, 0xffffffff);
+		within += harness_run(own, &frame) == RL_REASON_WITHIN;
 	}
-	assert_true(within >= 2 && within <= 20);
-	assert_true(bed_states(own) <= 1024);
+	assert_in_range(within, 2, 20);
+	assert_in_range(entries_of(own->instance.fd.sources) + entries_of(own->instance.fd.spilled),
+			full->least, full->most);
 	for (uint32_t i = 0; i < 3; i++) {
-		source_set(&shape, 0x02000000);
-		assert_int_equal(bed_run(own, &shape), i < 2 ? RL_REASON_WITHIN : RL_REASON_OVER);
+		source_set(&frame, 0x02000000);
+		assert_int_equal(harness_count(own, &frame),
+				 i < 2 ? RL_REASON_WITHIN : RL_REASON_OVER);
 	}
-	bed_close(own);
+	harness_close(own);
 }
 
 /* ---- two CPUs at once */
@@ -123,11 +145,11 @@ static void full_test(void **state)
 
 static void *race_run(void *unused)
 {
-	struct shape shape;
+	struct frame frame;
 
 	(void)unused;
-	shape_build(&shape, "ip4 udp");
-	bed_repeat(bed, &shape, RACE_PACKETS);
+	frame_build(&frame, "ip4 udp");
+	harness_repeat(h, &frame, RACE_PACKETS);
 	return NULL;
 }
 
@@ -136,14 +158,13 @@ static uint64_t race_pair(const char *policy)
 	struct rl_amount before[RL_REASON_COUNT], after[RL_REASON_COUNT];
 	pthread_t second;
 
-	script_reset(bed);
-	bed_policy(bed, policy);
-	bed_reasons(bed, before);
+	scenario_reset(h);
+	harness_policy(h, policy);
+	harness_reasons(h, before);
 	assert_int_equal(pthread_create(&second, NULL, race_run, NULL), 0);
 	race_run(NULL);
 	assert_int_equal(pthread_join(second, NULL), 0);
-	bed_reasons(bed, after);
-	bed_resync(bed);
+	harness_reasons(h, after);
 	assert_int_equal(after[RL_REASON_WITHIN].packets - before[RL_REASON_WITHIN].packets +
 				 after[RL_REASON_OVER].packets - before[RL_REASON_OVER].packets,
 			 2 * RACE_PACKETS);
@@ -168,7 +189,7 @@ static void race_refund_test(void **state)
 		assert_int_equal(race_pair("rule any limit 1/s burst 50100; rule any limit 1/s "
 					   "burst 50000 per rule"),
 				 RACE_BURST);
-		script_run(bed, "= any limit 1/s burst 50100 | 100 * ip4 udp : within | ip4 udp : "
+		scenario_run(h, "= any limit 1/s burst 50100 | 100 * ip4 udp : within | ip4 udp : "
 				"over");
 	}
 }
@@ -177,12 +198,12 @@ static void race_refund_test(void **state)
 
 #define LEASED "limit 1m/second burst 50000"
 
-static uint32_t admitted_of(const struct shape *shape, uint32_t offers)
+static uint32_t admitted_of(const struct frame *frame, uint32_t offers)
 {
 	uint32_t admitted = 0;
 
 	for (uint32_t i = 0; i < offers; i++)
-		admitted += bed_run(bed, shape) == RL_REASON_WITHIN;
+		admitted += harness_count(h, frame) == RL_REASON_WITHIN;
 	return admitted;
 }
 
@@ -202,15 +223,15 @@ static void lease_race_test(void **state)
 static void lease_rate_test(void **state)
 {
 	uint64_t start_ns = 400 * NS_PER_DAY, admitted = 0;
-	struct shape shape;
+	struct frame frame;
 
 	(void)state;
-	shape_build(&shape, "ip4 udp");
-	bed_policy(bed, "");
-	bed_policy(bed, "rule device limit 1m/second burst 5000");
+	frame_build(&frame, "ip4 udp");
+	harness_policy(h, "");
+	harness_policy(h, "rule device limit 1m/second burst 5000");
 	for (uint32_t us = 0; us <= 50000; us++) {
-		bed_clock(bed, start_ns + us * NS_PER_US);
-		admitted += admitted_of(&shape, 2);
+		harness_clock(h, start_ns + us * NS_PER_US);
+		admitted += admitted_of(&frame, 2);
 		assert_true(admitted <= 5000 + us);
 	}
 	assert_true(admitted >= 50000 + 5000 - 5000 / 64 - 50);
@@ -220,24 +241,27 @@ static void lease_rate_test(void **state)
 static void lease_refund_test(void **state)
 {
 	uint32_t admitted, left;
-	struct shape shape;
+	struct frame frame;
 
 	(void)state;
-	shape_build(&shape, "ip4 udp");
+	frame_build(&frame, "ip4 udp");
 	admitted = race_pair("rule any limit 1/s burst 60000; rule device " LEASED);
-	bed_policy(bed, "rule any limit 1/s burst 60000");
-	assert_int_equal(admitted + admitted_of(&shape, 60000 - RACE_BURST + 2000), 60000);
+	harness_policy(h, "rule any limit 1/s burst 60000");
+	assert_int_equal(admitted + admitted_of(&frame, 60000 - RACE_BURST + 2000), 60000);
 	admitted = race_pair("rule any limit 1m/second burst 51000 per rule; rule device limit 1/s "
 			     "burst 50000");
 	assert_int_equal(admitted, RACE_BURST);
-	bed_policy(bed, "rule any limit 1m/second burst 51000 per rule");
-	left = admitted_of(&shape, 2000);
+	harness_policy(h, "rule any limit 1m/second burst 51000 per rule");
+	left = admitted_of(&frame, 2000);
 	assert_true(left <= 1000 && left + 51000 / 64 + 2 >= 1000);
 }
 
 static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(nest_test),
-	cmocka_unit_test(full_test),
+	{"full, --table hot: strangers seen once leave no state", full_test, NULL, NULL,
+	 (void *)&fulls[0]},
+	{"full, --table lru: as many states as there is room for", full_test, NULL, NULL,
+	 (void *)&fulls[1]},
 	{"race for one source", race_test, NULL, NULL, (void *)"rule any limit 1/s burst 50000"},
 	{"race for a shared state", race_test, NULL, NULL,
 	 (void *)"rule device limit 1/s burst 50000"},
@@ -249,17 +273,17 @@ static const struct CMUnitTest singles[] = {
 
 static int set_up(void **state)
 {
-	static const struct bed_options defaults;
+	static const struct harness_options defaults;
 
 	(void)state;
-	bed = bed_open(&defaults);
-	return bed ? 0 : -1;
+	h = harness_open(&defaults);
+	return h ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	bed_close(bed);
+	harness_close(h);
 	return 0;
 }
 

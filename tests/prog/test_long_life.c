@@ -3,7 +3,7 @@
  * the same at uptime 0, around 2^32 ms, 2^41 and 2^53 ns, after ten years and where grains wrap;
  * and CPUs whose tick lags neither let more in than the limit nor keep anybody out.
  */
-#include "stand.h"
+#include "harness.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #define TICK_NS   (4 * NS_PER_MS)
 #define YEAR_NS   (365 * NS_PER_DAY)
 
-static struct stand *stand; /* of the group */
+static struct harness *h; /* of the group */
 static enum rl_table table;
 
 /* Every row has a prefix of its own, which stands for the ~. Rates whose packets cost whole grains:
@@ -77,7 +77,7 @@ static void rows_policy(void)
 				rules[used++] = *c;
 		rules[used++] = ';';
 	}
-	stand_policy(stand, rules);
+	harness_renew(h, rules);
 }
 
 static enum rl_reason packet_run(size_t row, uint64_t source)
@@ -86,7 +86,7 @@ static enum rl_reason packet_run(size_t row, uint64_t source)
 
 	snprintf(words, sizeof(words), "ip4=10.%zu.0.%u>192.0.2.1 %s", row, (unsigned int)source,
 		 source % 2 ? "udp" : "tcp");
-	return stand_run(stand, words);
+	return harness_words(h, words);
 }
 
 /* The packets of all rows, the first of them at `now_ns`. */
@@ -94,7 +94,7 @@ static void life_run(uint64_t now_ns, char out[][PACKETS + 1])
 {
 	uint64_t seed = 1;
 
-	stand_clock(stand, now_ns);
+	harness_clock(h, now_ns);
 	rows_policy();
 	for (int i = 0; i < PACKETS; i++) {
 		uint64_t source = chance(&seed) % SOURCES;
@@ -102,7 +102,7 @@ static void life_run(uint64_t now_ns, char out[][PACKETS + 1])
 		for (size_t row = 0; row < ARRAY_SIZE(rows); row++)
 			out[row][i] = 'a' + packet_run(row, source);
 		now_ns += chance(&seed) % GAP_MAX;
-		stand_clock(stand, now_ns);
+		harness_clock(h, now_ns);
 	}
 }
 
@@ -112,22 +112,22 @@ static uint64_t begin_of(uint64_t instant_ns)
 	return (instant_ns - BEFORE_NS) / NS_PER_SECOND * NS_PER_SECOND;
 }
 
-static void stand_renew(void)
+static void table_renew(void)
 {
-	stand_close(stand);
-	stand = stand_open(table, true);
-	assert_non_null(stand);
+	harness_close(h);
+	h = harness_open(&(struct harness_options){.table = table});
+	assert_non_null(h);
 }
 
 static int lives_run(void **state)
 {
 	(void)state;
-	stand_renew();
+	table_renew();
 	memset(verdicts, 0, sizeof(verdicts));
 	life_run(0, verdicts[0]);
 	for (size_t i = 0; i < ARRAY_SIZE(instants); i++) {
 		if (instants[i].fresh)
-			stand_renew();
+			table_renew();
 		life_run(begin_of(instants[i].ns), verdicts[i + 1]);
 	}
 	return 0;
@@ -176,10 +176,10 @@ static void lag_test(void **state)
 	char rules[100];
 
 	snprintf(rules, sizeof(rules), "any limit %s", row->limit);
-	stand_clock(stand, begin_ns);
-	stand_policy(stand, rules);
+	harness_clock(h, begin_ns);
+	harness_renew(h, rules);
 	for (uint64_t at = TICK_NS; at < end_ns; at += LAG_STEP) {
-		stand_clock(stand, begin_ns + at - chance(&seed) % 2 * TICK_NS);
+		harness_clock(h, begin_ns + at - chance(&seed) % 2 * TICK_NS);
 		if (packet_run(0, 1) == RL_REASON_WITHIN) {
 			within++;
 			late += at >= end_ns / 2;
@@ -206,9 +206,9 @@ static int table_run(enum rl_table which)
 		tests[count++] = (struct CMUnitTest){laggings[i].name, lag_test, NULL, NULL,
 						     (void *)&laggings[i]};
 	table = which;
-	failed = _cmocka_run_group_tests(table_words[which], tests, count, lives_run, NULL);
-	stand_close(stand);
-	stand = NULL;
+	failed = _cmocka_run_group_tests(table_name(which), tests, count, lives_run, NULL);
+	harness_close(h);
+	h = NULL;
 	return failed;
 }
 

@@ -9,7 +9,7 @@
 
 #include <bpf/bpf.h>
 
-#include "rig.h"
+#include "harness.h"
 #include "units.h"
 
 #define STRANGERS 2000
@@ -41,16 +41,16 @@ static const struct lasting {
 	{"any limit fixed-window 5/m per flow", 8192},
 };
 
-static struct rig *begin(uint32_t sources, const char *limit)
+static struct harness *begin(uint32_t sources, const char *limit)
 {
-	struct rig_options options = {.sources = sources, .seed = {21, 34}};
-	struct rig *rig = rig_open(&options);
+	struct harness_options options = {.sources = sources, .seed = {21, 34}};
+	struct harness *h = harness_open(&options);
 	char rule[128];
 
-	assert_non_null(rig);
+	assert_non_null(h);
 	snprintf(rule, sizeof(rule), "any limit %s", limit);
-	rig_policy(rig, rule);
-	return rig;
+	harness_policy(h, rule);
+	return h;
 }
 
 /* ---- how many states there are in the LRUs */
@@ -68,9 +68,9 @@ static uint32_t map_count(int fd)
 	return count;
 }
 
-static uint32_t inner_count(const struct rig *rig, int outer)
+static uint32_t inner_count(const struct harness *h, int outer)
 {
-	int fd = inner_open(&rig->instance, outer, 0);
+	int fd = inner_open(&h->instance, outer, 0);
 	uint32_t count;
 
 	if (fd < 0)
@@ -80,12 +80,12 @@ static uint32_t inner_count(const struct rig *rig, int outer)
 	return count;
 }
 
-static uint32_t states(const struct rig *rig)
+static uint32_t states(const struct harness *h)
 {
-	const struct instance_maps *fd = &rig->instance.fd;
+	const struct instance_maps *fd = &h->instance.fd;
 
-	return map_count(fd->sources) + inner_count(rig, fd->flows) +
-	       inner_count(rig, fd->windows) + inner_count(rig, fd->logs);
+	return map_count(fd->sources) + inner_count(h, fd->flows) + inner_count(h, fd->windows) +
+	       inner_count(h, fd->logs);
 }
 
 /* ---- */
@@ -93,37 +93,37 @@ static uint32_t states(const struct rig *rig)
 static void stranger_test(void **state)
 {
 	const struct row *row = *state;
-	struct rig *rig = begin(SOURCES, row->limit);
+	struct harness *h = begin(SOURCES, row->limit);
 	uint8_t addr[16];
 
 	for (uint32_t i = 0; i < STRANGERS; i++) {
 		address_ip4(addr, i);
-		assert_int_equal(rig_within(rig, addr, 1), 1);
+		assert_int_equal(harness_within(h, addr, 1), 1);
 	}
-	assert_int_equal(states(rig), 0);
-	rig_close(rig);
+	assert_int_equal(states(h), 0);
+	harness_close(h);
 }
 
 /* Two packets make a state, unless the second is refused; all that the limit admits is counted. */
 static void back_from(const struct row *row, uint64_t start_ns)
 {
-	struct rig *rig = begin(SOURCES, row->limit);
+	struct harness *h = begin(SOURCES, row->limit);
 	uint8_t addr[16];
 
-	rig_clock(rig, start_ns);
+	harness_clock(h, start_ns);
 	for (uint32_t i = 0; i < 100; i++) {
 		address_ip4(addr, i);
-		assert_int_equal(rig_within(rig, addr, 1), 1);
-		rig_clock(rig, rig->now_ns + NS_PER_MS);
-		assert_int_equal(rig_within(rig, addr, 9), row->n - 1);
-		assert_int_equal(states(rig), row->n > 1 ? i + 1 : 0);
+		assert_int_equal(harness_within(h, addr, 1), 1);
+		harness_clock(h, h->now_ns + NS_PER_MS);
+		assert_int_equal(harness_within(h, addr, 9), row->n - 1);
+		assert_int_equal(states(h), row->n > 1 ? i + 1 : 0);
 	}
-	rig_clock(rig, rig->now_ns + NS_PER_SECOND);
+	harness_clock(h, h->now_ns + NS_PER_SECOND);
 	for (uint32_t i = 0; i < 100; i++) {
 		address_ip4(addr, i);
-		assert_int_equal(rig_within(rig, addr, 9), row->n);
+		assert_int_equal(harness_within(h, addr, 9), row->n);
 	}
-	rig_close(rig);
+	harness_close(h);
 }
 
 static void back_test(void **state)
@@ -142,27 +142,27 @@ static void boot_test(void **state)
 static void budget_test(void **state)
 {
 	const struct row *row = *state;
-	struct rig *rig = begin(SOURCES, row->limit);
+	struct harness *h = begin(SOURCES, row->limit);
 	uint32_t stranger = 1000, got[4] = {0};
 	uint8_t addr[16], who[16];
 
 	address_ip4(who, 1);
 	for (uint32_t ms = 0; ms < 4000; ms++) {
 		if (ms == 3000) /* no strangers any more */
-			rig_clock(rig, rig->now_ns + 2 * NS_PER_SECOND);
-		rig_clock(rig, rig->now_ns + NS_PER_MS);
+			harness_clock(h, h->now_ns + 2 * NS_PER_SECOND);
+		harness_clock(h, h->now_ns + NS_PER_MS);
 		for (int i = 0; i < (ms ? 2 : 1500) && ms < 3000; i++) {
 			address_ip4(addr, stranger++);
-			rig_within(rig, addr, 2);
+			harness_within(h, addr, 2);
 		}
-		got[ms / 1000] += rig_within(rig, who, 1);
+		got[ms / 1000] += harness_within(h, who, 1);
 	}
 	for (int second = 0; second < 3; second++)
 		assert_in_range(got[second], row->n > 1 ? 4 : 1,
 				row->n + (row->within_ms < 1000)); /* a slot more */
 	assert_in_range(got[3], row->n, row->n + (row->within_ms < 1000));
-	assert_true(states(rig) <= 4 * SOURCES / 4 / rig->instance.info.cpus + 1);
-	rig_close(rig);
+	assert_true(states(h) <= 4 * SOURCES / 4 / h->instance.info.cpus + 1);
+	harness_close(h);
 }
 
 /* What a source took is remembered for three seconds, however many strangers come back meanwhile
@@ -170,24 +170,24 @@ static void budget_test(void **state)
 static void lasts_test(void **state)
 {
 	const struct lasting *lasting = *state;
-	struct rig_options options = {.sources = lasting->sources, .log_depth = 1024};
-	struct rig *rig = rig_open(&options);
+	struct harness_options options = {.sources = lasting->sources, .log_depth = 1024};
+	struct harness *h = harness_open(&options);
 	uint8_t who[16], addr[16];
 	uint32_t stranger = 1000;
 
-	assert_non_null(rig);
-	rig_policy(rig, lasting->rule);
+	assert_non_null(h);
+	harness_policy(h, lasting->rule);
 	address_ip4(who, 1);
-	assert_int_equal(rig_within(rig, who, 6), 5);
+	assert_int_equal(harness_within(h, who, 6), 5);
 	for (uint32_t ms = 0; ms < 2900; ms++) {
 		for (int i = 0; i < 4; i++) {
 			address_ip4(addr, stranger++);
-			rig_within(rig, addr, 2);
+			harness_within(h, addr, 2);
 		}
-		rig_clock(rig, rig->now_ns + NS_PER_MS);
+		harness_clock(h, h->now_ns + NS_PER_MS);
 	}
-	assert_int_equal(rig_within(rig, who, 6), 0);
-	rig_close(rig);
+	assert_int_equal(harness_within(h, who, 6), 0);
+	harness_close(h);
 }
 
 /* However sources come, go and come back, none gets in more than its limit admits, but for a packet
@@ -195,81 +195,81 @@ static void lasts_test(void **state)
 static void bound_test(void **state)
 {
 	const struct row *row = *state;
-	struct rig *rig = begin(64, row->limit);
+	struct harness *h = begin(64, row->limit);
 	uint64_t seed = 99, times[64] = {0};
 	uint32_t most = row->most + 1, next = 0;
 	uint8_t addr[16];
 
 	for (uint32_t i = 0; i < 20000; i++) {
-		uint32_t who = random_of(&seed, 24);
+		uint32_t who = random_under(&seed, 24);
 
-		rig_clock(rig, rig->now_ns + random_of(&seed, 4) * NS_PER_MS);
+		harness_clock(h, h->now_ns + random_under(&seed, 4) * NS_PER_MS);
 		address_ip4(addr, who);
-		if (!rig_within(rig, addr, 1) || who)
+		if (!harness_within(h, addr, 1) || who)
 			continue;
 		assert_true(next < most ||
-			    rig->now_ns - times[(next - most) % 64] >= row->within_ms * NS_PER_MS);
-		times[next++ % 64] = rig->now_ns;
+			    h->now_ns - times[(next - most) % 64] >= row->within_ms * NS_PER_MS);
+		times[next++ % 64] = h->now_ns;
 	}
 	assert_true(next > 20);
-	rig_close(rig);
+	harness_close(h);
 }
 
 /* A warm-up's second packet waits for the cold interval, and the third for what is left of it. */
 static void warm_up_test(void **state)
 {
-	struct rig *rig = begin(SOURCES, "warm-up 10/second ramp 10s cold 3");
+	struct harness *h = begin(SOURCES, "warm-up 10/second ramp 10s cold 3");
 	uint8_t addr[16];
 
 	(void)state;
 	address_ip4(addr, 1);
-	assert_int_equal(rig_within(rig, addr, 3), 1);
-	rig_clock(rig, rig->now_ns + 297 * NS_PER_MS);
-	assert_int_equal(rig_within(rig, addr, 3), 0);
-	assert_int_equal(states(rig), 0);
-	rig_clock(rig, rig->now_ns + 2 * NS_PER_MS);
-	assert_int_equal(rig_within(rig, addr, 3), 1);
-	assert_int_equal(states(rig), 1);
-	rig_clock(rig, rig->now_ns + 280 * NS_PER_MS);
-	assert_int_equal(rig_within(rig, addr, 3), 0);
-	rig_clock(rig, rig->now_ns + 20 * NS_PER_MS);
-	assert_int_equal(rig_within(rig, addr, 3), 1);
-	rig_close(rig);
+	assert_int_equal(harness_within(h, addr, 3), 1);
+	harness_clock(h, h->now_ns + 297 * NS_PER_MS);
+	assert_int_equal(harness_within(h, addr, 3), 0);
+	assert_int_equal(states(h), 0);
+	harness_clock(h, h->now_ns + 2 * NS_PER_MS);
+	assert_int_equal(harness_within(h, addr, 3), 1);
+	assert_int_equal(states(h), 1);
+	harness_clock(h, h->now_ns + 280 * NS_PER_MS);
+	assert_int_equal(harness_within(h, addr, 3), 0);
+	harness_clock(h, h->now_ns + 20 * NS_PER_MS);
+	assert_int_equal(harness_within(h, addr, 3), 1);
+	harness_close(h);
 }
 
 /* In bytes a first packet's length is not remembered: the state is made at once, within the budget;
  * beyond it a packet is let in whenever the longest one would have been paid for. */
 static void bytes_test(void **state)
 {
-	struct rig *rig = begin(SOURCES, "fixed-window 6000byte/s"); /* of 42 bytes: 142 */
+	struct harness *h = begin(SOURCES, "fixed-window 6000byte/s"); /* of 42 bytes: 142 */
 	uint32_t within, got[2] = {0};
 	uint8_t addr[16];
 
 	(void)state;
 	address_ip4(addr, 1);
-	within = rig_within(rig, addr, 300);
+	within = harness_within(h, addr, 300);
 	assert_in_range(within, 50, 142);
-	assert_int_equal(states(rig), 1);
+	assert_int_equal(states(h), 1);
 	for (uint32_t i = 1000; i < 4000; i++) { /* they spend the budget */
 		address_ip4(addr, i);
-		rig_within(rig, addr, 1);
+		harness_within(h, addr, 1);
 	}
 	address_ip4(addr, 2);
 	for (uint32_t ms = 0; ms < 2000; ms++) {
-		got[ms / 1000] += rig_within(rig, addr, 2);
+		got[ms / 1000] += harness_within(h, addr, 2);
 		for (uint32_t i = 0; i < 2; i++) {
 			uint8_t other[16];
 
 			address_ip4(other, 10000 + 2 * ms + i);
-			rig_within(rig, other, 1);
+			harness_within(h, other, 1);
 		}
-		rig_clock(rig, rig->now_ns + NS_PER_MS);
+		harness_clock(h, h->now_ns + NS_PER_MS);
 	}
 	assert_in_range(got[0], 3, 4); /* 6000 bytes hold so many full packets */
 	assert_in_range(got[1], 3, 4);
-	rig_clock(rig, rig->now_ns + 3 * NS_PER_SECOND);
-	assert_int_equal(rig_within(rig, addr, 300), within);
-	rig_close(rig);
+	harness_clock(h, h->now_ns + 3 * NS_PER_SECOND);
+	assert_int_equal(harness_within(h, addr, 300), within);
+	harness_close(h);
 }
 
 /* ---- */
@@ -285,16 +285,6 @@ static const struct {
 	{"never more than the limit", bound_test},
 };
 
-/* The budget is each CPU's. */
-static void cpu_keep(void)
-{
-	cpu_set_t cpu;
-
-	CPU_ZERO(&cpu);
-	CPU_SET(sched_getcpu(), &cpu);
-	sched_setaffinity(0, sizeof(cpu), &cpu);
-}
-
 int main(void)
 {
 	struct CMUnitTest tests[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows) + ARRAY_SIZE(lastings) + 2];
@@ -302,7 +292,7 @@ int main(void)
 	static char names[ARRAY_SIZE(kinds) * ARRAY_SIZE(rows)][96];
 	size_t count = 0;
 
-	cpu_keep();
+	cpu_stay(sched_getcpu()); /* the budget is each CPU's */
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
 		for (size_t r = 0; r < ARRAY_SIZE(rows); r++, count++) {
 			snprintf(names[count], sizeof(names[count]), "%s: %s", kinds[k].name,

@@ -6,38 +6,38 @@
 #include <linux/if_ether.h>
 #include <string.h>
 
-#include "bed.h"
+#include "harness.h"
 #include "random.h"
 
-static struct bed *xdp, *tc, *jumbo; /* jumbo: xdp on a device whose frames come in pieces */
+static struct harness *xdp, *tc, *jumbo; /* jumbo: xdp on a device whose frames come in pieces */
 
 static const uint32_t linears[] = {34, ETH_HLEN, 0};
 static size_t linear_count; /* of them, that this kernel's test run makes */
 
 static void policy_set(const char *text)
 {
-	bed_policy(xdp, text);
-	bed_policy(tc, text);
-	bed_policy(jumbo, text);
+	harness_policy(xdp, text);
+	harness_policy(tc, text);
+	harness_policy(jumbo, text);
 }
 
-static enum rl_reason run_pieces(const struct shape *shape, uint32_t linear)
+static enum rl_reason run_pieces(const struct frame *frame, uint32_t linear)
 {
 	enum rl_reason reason = RL_REASON_COUNT;
 
-	assert_true(bed_run_pieces(jumbo, shape, linear, &reason));
+	assert_true(harness_pieces(jumbo, frame, linear, &reason));
 	return reason;
 }
 
-static enum rl_reason run(const struct shape *shape)
+static enum rl_reason run(const struct frame *frame)
 {
-	enum rl_reason reason = bed_run(xdp, shape);
-	uint32_t linear = linears[shape->size % linear_count];
+	enum rl_reason reason = harness_count(xdp, frame);
+	uint32_t linear = linears[frame->size % linear_count];
 
-	if (shape_runs_as_skb(shape) && bed_run(tc, shape) != reason)
-		fail_msg("%u bytes differ at ingress", shape->size);
-	if (run_pieces(shape, linear) != reason)
-		fail_msg("%u bytes differ in pieces, %u of them linear", shape->size, linear);
+	if (frame_runs_as_skb(frame) && harness_count(tc, frame) != reason)
+		fail_msg("%u bytes differ at ingress", frame->size);
+	if (run_pieces(frame, linear) != reason)
+		fail_msg("%u bytes differ in pieces, %u of them linear", frame->size, linear);
 	return reason;
 }
 
@@ -314,37 +314,37 @@ static enum rl_reason found_pieces[ARRAY_SIZE(linears)][ARRAY_SIZE(rows)][ARRAY_
 
 static void run_row(size_t i, size_t t)
 {
-	static struct shape shape;
+	static struct frame frame;
 
-	shape_build(&shape, rows[i].words);
-	found[i][t] = bed_run(xdp, &shape);
-	if (shape_runs_as_skb(&shape) && bed_run(tc, &shape) != found[i][t])
+	frame_build(&frame, rows[i].words);
+	found[i][t] = harness_count(xdp, &frame);
+	if (frame_runs_as_skb(&frame) && harness_count(tc, &frame) != found[i][t])
 		fail_msg("\"%s\" differs at ingress", rows[i].words);
 	for (size_t n = 0; n < ARRAY_SIZE(linears) && n < linear_count; n++)
-		found_pieces[n][i][t] = run_pieces(&shape, linears[n]);
+		found_pieces[n][i][t] = run_pieces(&frame, linears[n]);
 }
 
 /* A frame without a linear part is the last, and not for every kernel. */
 static void linears_count(void)
 {
-	static struct shape shape;
+	static struct frame frame;
 	enum rl_reason reason;
 
-	shape_build(&shape, "ip4 udp");
+	frame_build(&frame, "ip4 udp");
 	linear_count = ARRAY_SIZE(linears);
-	if (!bed_run_pieces(jumbo, &shape, 0, &reason))
+	if (!harness_pieces(jumbo, &frame, 0, &reason))
 		linear_count--;
 }
 
 static int run_all(void **state)
 {
-	static const struct bed_options at_xdp, at_tc = {.hook = RL_HOOK_INGRESS};
-	static const struct bed_options with_jumbo = {.mtu = 9000};
+	static const struct harness_options at_xdp, at_tc = {.hook = RL_HOOK_INGRESS};
+	static const struct harness_options with_jumbo = {.mtu = 9000};
 
 	(void)state;
-	xdp = bed_open(&at_xdp);
-	tc = bed_open(&at_tc);
-	jumbo = bed_open(&with_jumbo);
+	xdp = harness_open(&at_xdp);
+	tc = harness_open(&at_tc);
+	jumbo = harness_open(&with_jumbo);
 	if (!xdp || !tc || !jumbo)
 		return -1;
 	linears_count();
@@ -360,9 +360,9 @@ static int run_all(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	bed_close(xdp);
-	bed_close(tc);
-	bed_close(jumbo);
+	harness_close(xdp);
+	harness_close(tc);
+	harness_close(jumbo);
 	return 0;
 }
 
@@ -431,7 +431,7 @@ static void pieces_test(void **state)
 /* ---- every byte missing */
 
 /* Where the IP packet ends by its own length; of what is not IP, the end of its tags. */
-static uint32_t stated_end(const struct shape *s)
+static uint32_t stated_end(const struct frame *s)
 {
 	const uint8_t *ip = s->bytes + s->ip_at;
 
@@ -446,18 +446,18 @@ static uint32_t stated_end(const struct shape *s)
 static void cut_test(void **state)
 {
 	const struct packet_row *row = *state;
-	struct shape shape;
+	struct frame frame;
 	uint32_t end;
 
-	shape_build(&shape, row->words);
-	end = stated_end(&shape);
+	frame_build(&frame, row->words);
+	end = stated_end(&frame);
 	if (end > 2500)
 		end = 300; /* the rest of a jumbo frame is all alike */
-	for (shape.size = 14; shape.size < end; shape.size++) {
-		enum rl_reason reason = run(&shape);
+	for (frame.size = 14; frame.size < end; frame.size++) {
+		enum rl_reason reason = run(&frame);
 
 		if (reason != RL_REASON_MALFORMED)
-			fail_msg("\"%s cut=%u\" is %s", row->words, shape.size,
+			fail_msg("\"%s cut=%u\" is %s", row->words, frame.size,
 				 reason_name(reason));
 	}
 }
@@ -465,17 +465,17 @@ static void cut_test(void **state)
 /* An extension header that looks like the IPv6 header of neighbour discovery, from afar. */
 static void forged_test(void **state)
 {
-	struct shape shape;
+	struct frame frame;
 	uint8_t *extension;
 
 	(void)state;
-	shape_build(&shape, "ip6=2001:db8::9>2001:db8:1::1 dst=4 ns=fe80::5 hops=64");
-	extension = shape.bytes + shape.ip_at + shape.ip_bytes;
+	frame_build(&frame, "ip6=2001:db8::9>2001:db8:1::1 dst=4 ns=fe80::5 hops=64");
+	extension = frame.bytes + frame.ip_at + frame.ip_bytes;
 	extension[6] = 58;
 	extension[7] = 255;
 	extension[8] = 0xfe;
 	extension[9] = 0x80;
-	assert_int_equal(run(&shape), RL_REASON_DENIED);
+	assert_int_equal(run(&frame), RL_REASON_DENIED);
 }
 
 /* Where frames fit a page copies are short: they hold all headers but for long extensions. */
@@ -493,14 +493,14 @@ static void small_test(void **state)
 		{"ip6 dst=56 tcp", RL_REASON_DENIED},
 		{"ip6 dst=57 tcp", RL_REASON_MALFORMED}, /* at 518 of 511 */
 	};
-	static struct shape shape;
+	static struct frame frame;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
 		enum rl_reason reason = RL_REASON_COUNT;
 
-		shape_build(&shape, frames[i].words);
-		assert_true(bed_run_pieces(xdp, &shape, ETH_HLEN, &reason));
+		frame_build(&frame, frames[i].words);
+		assert_true(harness_pieces(xdp, &frame, ETH_HLEN, &reason));
 		if (reason != frames[i].reason)
 			fail_msg("\"%s\" is %s", frames[i].words, reason_name(reason));
 	}
@@ -529,11 +529,11 @@ static const struct short_row {
 	{"eight extensions", "ip6 dst dst dst dst dst dst dst dst udp", 0},
 };
 
-static void put_length(struct shape *shape)
+static void put_length(struct frame *frame)
 {
-	bool ip6 = shape->bytes[shape->ip_at] >> 4 == 6;
-	uint32_t length = shape->size - shape->ip_at - (ip6 ? shape->ip_bytes : 0);
-	uint8_t *at = shape->bytes + shape->ip_at + (ip6 ? 4 : 2);
+	bool ip6 = frame->bytes[frame->ip_at] >> 4 == 6;
+	uint32_t length = frame->size - frame->ip_at - (ip6 ? frame->ip_bytes : 0);
+	uint8_t *at = frame->bytes + frame->ip_at + (ip6 ? 4 : 2);
 
 	at[0] = length >> 8;
 	at[1] = length;
@@ -542,24 +542,24 @@ static void put_length(struct shape *shape)
 static void short_test(void **state)
 {
 	const struct short_row *row = *state;
-	struct shape shape;
+	struct frame frame;
 	uint32_t whole;
 
-	shape_build(&shape, row->words);
-	whole = shape.size;
-	for (shape.size = shape.ip_at + shape.ip_bytes; shape.size <= whole; shape.size++) {
-		bool enough = shape.size + row->spare >= whole;
+	frame_build(&frame, row->words);
+	whole = frame.size;
+	for (frame.size = frame.ip_at + frame.ip_bytes; frame.size <= whole; frame.size++) {
+		bool enough = frame.size + row->spare >= whole;
 		enum rl_reason reason;
 
-		put_length(&shape);
-		reason = run(&shape);
+		put_length(&frame);
+		reason = run(&frame);
 		if (reason != (enough ? RL_REASON_DENIED : RL_REASON_MALFORMED))
-			fail_msg("%u bytes of \"%s\" are %s", shape.size, row->words,
+			fail_msg("%u bytes of \"%s\" are %s", frame.size, row->words,
 				 reason_name(reason));
 	}
 }
 
-/* ---- no shape escapes */
+/* ---- no packet escapes */
 
 static uint32_t random_below(uint32_t bound)
 {
@@ -568,9 +568,9 @@ static uint32_t random_below(uint32_t bound)
 	return random_under(&seed, bound);
 }
 
-static uint32_t type_at(const struct shape *shape, uint32_t at)
+static uint32_t type_at(const struct frame *frame, uint32_t at)
 {
-	return at + 2 <= shape->size ? shape->bytes[at] << 8 | shape->bytes[at + 1] : 0;
+	return at + 2 <= frame->size ? frame->bytes[at] << 8 | frame->bytes[at + 1] : 0;
 }
 
 static bool is_tag(uint32_t type)
@@ -578,56 +578,56 @@ static bool is_tag(uint32_t type)
 	return type == 0x8100 || type == 0x88a8;
 }
 
-static uint32_t type_place(const struct shape *shape)
+static uint32_t type_place(const struct frame *frame)
 {
 	uint32_t at = 12;
 
-	for (int tags = 0; tags < 2 && is_tag(type_at(shape, at)); tags++)
+	for (int tags = 0; tags < 2 && is_tag(type_at(frame, at)); tags++)
 		at += 4;
 	return at;
 }
 
 /* Neighbour discovery: ICMPv6 of its types right behind an IPv6 header with a hop limit of 255. */
-static bool may_be_allowed(const struct shape *shape)
+static bool may_be_allowed(const struct frame *frame)
 {
-	uint32_t at = type_place(shape);
-	const uint8_t *ip = shape->bytes + at + 2;
+	uint32_t at = type_place(frame);
+	const uint8_t *ip = frame->bytes + at + 2;
 
-	return type_at(shape, at) == 0x86dd && at + 2 + 48 <= shape->size && ip[6] == 58 &&
+	return type_at(frame, at) == 0x86dd && at + 2 + 48 <= frame->size && ip[6] == 58 &&
 	       ip[7] == 255 && ip[40] >= 133 && ip[40] <= 137 && !ip[41];
 }
 
 /* What may pass is what is not IP, behind two tags at most. */
-static bool may_pass(const struct shape *shape)
+static bool may_pass(const struct frame *frame)
 {
-	uint32_t at = type_place(shape);
+	uint32_t at = type_place(frame);
 
-	return at + 2 <= shape->size && !is_tag(type_at(shape, at)) &&
-	       type_at(shape, at) != 0x0800 && type_at(shape, at) != 0x86dd;
+	return at + 2 <= frame->size && !is_tag(type_at(frame, at)) &&
+	       type_at(frame, at) != 0x0800 && type_at(frame, at) != 0x86dd;
 }
 
 /* Under `any deny`, whatever bytes are changed. */
 static void mutation_test(void **state)
 {
-	struct shape shape;
+	struct frame frame;
 
 	(void)state;
 	for (unsigned int i = 0; i < 60000; i++) {
 		const struct packet_row *row = &rows[random_below(ARRAY_SIZE(rows))];
 		enum rl_reason reason;
 
-		shape_build(&shape, row->words);
-		if (shape.size > 1600)
+		frame_build(&frame, row->words);
+		if (frame.size > 1600)
 			continue;
 		for (uint32_t n = random_below(4); n < 4; n++)
-			shape.bytes[12 + random_below(70)] = random_below(256);
+			frame.bytes[12 + random_below(70)] = random_below(256);
 		if (!random_below(4))
-			shape.size = 14 + random_below(shape.size - 13);
-		reason = run(&shape);
+			frame.size = 14 + random_below(frame.size - 13);
+		reason = run(&frame);
 		if (reason == RL_REASON_ALLOWED)
-			assert_true(may_be_allowed(&shape));
+			assert_true(may_be_allowed(&frame));
 		else if (reason != RL_REASON_DENIED && reason != RL_REASON_MALFORMED)
-			assert_true(reason == RL_REASON_NON_IP && may_pass(&shape));
+			assert_true(reason == RL_REASON_NON_IP && may_pass(&frame));
 	}
 }
 
@@ -657,6 +657,6 @@ int main(void)
 		count = add_test(count, "short: ", shorts[i].name, short_test, &shorts[i]);
 	count = add_test(count, "", "pieces of a small frame", small_test, NULL);
 	count = add_test(count, "", "forged neighbour discovery", forged_test, NULL);
-	count = add_test(count, "", "no shape escapes", mutation_test, NULL);
+	count = add_test(count, "", "no packet escapes", mutation_test, NULL);
 	return _cmocka_run_group_tests("packet", tests, count, run_all, tear_down);
 }

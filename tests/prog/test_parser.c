@@ -19,7 +19,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-#include "bed.h"
+#include "harness.h"
 #include "units.h"
 
 /* What a program's loader chooses once is chosen here for every frame. */
@@ -33,7 +33,7 @@
 #define LINE_MAX  256
 #define FRAME_MAX 1600
 
-static struct bed *xdp, *tc;
+static struct harness *xdp, *tc;
 static uint64_t seed = 20240618;
 
 static uint32_t random_below(uint32_t bound)
@@ -72,7 +72,7 @@ static const char *const kinds[] = {
 
 static const char *const tags[] = {"", "", "8021q ", "8021ad 8021q ", "8021q 8021ad 8021q "};
 
-static void frame_build(struct shape *out)
+static void frame_draw(struct frame *out)
 {
 	const char *kind = kinds[random_below(ARRAY_SIZE(kinds))];
 	char words[LINE_MAX], format[LINE_MAX], source[40];
@@ -85,7 +85,7 @@ static void frame_build(struct shape *out)
 			 random_below(65536));
 	snprintf(format, sizeof(format), "%s%s", tags[random_below(ARRAY_SIZE(tags))], kind);
 	snprintf(words, sizeof(words), format, source); /* NOLINT: one of the above */
-	shape_build(out, words);
+	frame_build(out, words);
 }
 
 /* Numbers that headers are full of. */
@@ -106,7 +106,7 @@ static uint8_t byte_near(uint8_t byte)
 	}
 }
 
-static void frame_damage(struct shape *s)
+static void frame_damage(struct frame *s)
 {
 	uint32_t at = 12 + random_below(s->size - 12);
 
@@ -129,7 +129,7 @@ static void frame_damage(struct shape *s)
 /* ---- what the host sees of them */
 
 struct seen {
-	struct shape shape;
+	struct frame frame;
 	enum parse parse;
 	struct packet packet;
 };
@@ -142,7 +142,7 @@ static enum parse host_parse_neighbour(struct seen *s)
 
 	if (!neighbour_message_may(p))
 		return PARSE_IP;
-	memcpy(&m, s->shape.bytes + p->transport - sizeof(struct ipv6hdr),
+	memcpy(&m, s->frame.bytes + p->transport - sizeof(struct ipv6hdr),
 	       neighbour_has_target(p) ? sizeof(m) : MESSAGE_LEAST);
 	return neighbour_message_holds(&m, p->payload) ? PARSE_NEIGHBOUR : PARSE_IP;
 }
@@ -151,8 +151,8 @@ static void host_parse(struct seen *s, bool as_skb)
 {
 	frames_are_skbs = as_skb;
 	memset(&s->packet, 0, sizeof(s->packet));
-	s->parse = packet_parse(&s->packet, s->shape.bytes, s->shape.bytes + s->shape.size,
-				s->shape.size, 0);
+	s->parse = packet_parse(&s->packet, s->frame.bytes, s->frame.bytes + s->frame.size,
+				s->frame.size, 0);
 	if (s->parse == PARSE_ND_TYPE)
 		s->parse = host_parse_neighbour(s);
 }
@@ -163,9 +163,9 @@ static void seen_fill(struct seen *s)
 	struct packet as_skb;
 	enum parse parse;
 
-	frame_build(&s->shape);
+	frame_draw(&s->frame);
 	for (uint32_t n = random_below(4); n; n--)
-		frame_damage(&s->shape);
+		frame_damage(&s->frame);
 	host_parse(s, true);
 	as_skb = s->packet;
 	parse = s->parse;
@@ -279,8 +279,8 @@ static void policy_write(struct batch *b, bool deviates)
 		at += strlen(at);
 		b->rules[b->rule_count++] = rule;
 	}
-	bed_policy(xdp, text);
-	bed_policy(tc, text);
+	harness_policy(xdp, text);
+	harness_policy(tc, text);
 }
 
 static enum rl_reason expected_of(const struct batch *b, const struct seen *s)
@@ -299,15 +299,16 @@ static enum rl_reason expected_of(const struct batch *b, const struct seen *s)
 
 /* ---- */
 
-static void expect(struct bed *bed, const char *hook, const struct seen *s, enum rl_reason expected)
+static void expect(struct harness *h, const char *hook, const struct seen *s,
+		   enum rl_reason expected)
 {
-	enum rl_reason reason = bed_run(bed, &s->shape);
+	enum rl_reason reason = harness_count(h, &s->frame);
 	char line[LINE_MAX];
 
 	if (reason == expected)
 		return;
-	for (uint32_t i = 0; i < s->shape.size; i++)
-		print_error("%02x%s", s->shape.bytes[i], (i + 1) % 32 ? "" : "\n");
+	for (uint32_t i = 0; i < s->frame.size; i++)
+		print_error("%02x%s", s->frame.bytes[i], (i + 1) % 32 ? "" : "\n");
 	rule_write(line, &s->packet);
 	fail_msg("%s: %s, on the host %s: %s", hook, reason_name(reason), reason_name(expected),
 		 line);
@@ -324,7 +325,7 @@ static void batch_run(struct batch *b, size_t reasons[RL_REASON_COUNT])
 			enum rl_reason expected = expected_of(b, s);
 
 			expect(xdp, "xdp", s, expected);
-			if (shape_runs_as_skb(&s->shape))
+			if (frame_runs_as_skb(&s->frame))
 				expect(tc, "ingress", s, expected);
 			reasons[expected]++;
 		}
@@ -358,20 +359,20 @@ static void parser_test(void **state)
 
 static int set_up(void **state)
 {
-	const struct bed_options at_xdp = {.prefixes = 2 * BATCH};
-	const struct bed_options at_tc = {.prefixes = 2 * BATCH, .hook = RL_HOOK_INGRESS};
+	const struct harness_options at_xdp = {.prefixes = 2 * BATCH};
+	const struct harness_options at_tc = {.prefixes = 2 * BATCH, .hook = RL_HOOK_INGRESS};
 
 	(void)state;
-	xdp = bed_open(&at_xdp);
-	tc = bed_open(&at_tc);
+	xdp = harness_open(&at_xdp);
+	tc = harness_open(&at_tc);
 	return xdp && tc ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	bed_close(xdp);
-	bed_close(tc);
+	harness_close(xdp);
+	harness_close(tc);
 	return 0;
 }
 

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig.h"
-#include "script.h"
+#include "harness.h"
+#include "scenario.h"
 #include "units.h"
 
-/* ---- scripts: every frame twice, so that the second is answered by the cache */
+/* ---- scenarios: every frame twice, so that the second is answered by the cache */
 
 static const struct row {
-	const char *name, *script;
+	const char *name, *scenario;
 } rows[] = {
 	{"deny, allow, limit, gone",
 	 "= 192.0.2.1 deny | 2 * ip4 udp : denied | = 192.0.2.1 allow | 2 * ip4 udp : allowed | "
@@ -82,29 +82,29 @@ static const struct row {
 
 static void row_test(void **state)
 {
-	static const struct bed_options defaults;
+	static const struct harness_options defaults;
 	const struct row *row = *state;
-	struct bed *bed = bed_open(&defaults);
+	struct harness *h = harness_open(&defaults);
 
-	assert_non_null(bed);
-	script_run(bed, row->script);
-	bed_close(bed);
+	assert_non_null(h);
+	scenario_run(h, row->scenario);
+	harness_close(h);
 }
 
-/* The bed's time starts where the script before left it. */
+/* Time starts where the scenario before left it. */
 static void by_dest_test(void **state)
 {
-	static const struct bed_options options = {.by_dest = true};
-	struct bed *bed = bed_open(&options);
+	static const struct harness_options options = {.by_dest = true};
+	struct harness *h = harness_open(&options);
 
 	(void)state;
-	assert_non_null(bed);
-	script_run(bed,
-		   "= 198.51.100.1 deny; 2001:db8:1::/64 allow | 2 * ip4 udp : denied | 2 * "
-		   "ip4=9.9.9.9 udp : denied | 2 * ip4=198.51.100.1>192.0.2.1 udp : unmatched "
-		   "| 2 * ip6 udp : allowed | = 192.0.2.1 deny | 2 * ip4 udp : unmatched | 2 * "
-		   "ip4=198.51.100.1>192.0.2.1 udp : denied");
-	bed_close(bed);
+	assert_non_null(h);
+	scenario_run(h,
+		     "= 198.51.100.1 deny; 2001:db8:1::/64 allow | 2 * ip4 udp : denied | 2 * "
+		     "ip4=9.9.9.9 udp : denied | 2 * ip4=198.51.100.1>192.0.2.1 udp : unmatched "
+		     "| 2 * ip6 udp : allowed | = 192.0.2.1 deny | 2 * ip4 udp : unmatched | 2 * "
+		     "ip4=198.51.100.1>192.0.2.1 udp : denied");
+	harness_close(h);
 }
 
 /* ---- random policies against the slowest model */
@@ -132,7 +132,7 @@ struct model {
 /* Addresses lie close together, so that prefixes nest and packets hit them. */
 static void address_draw(uint64_t *seed, bool ip4, uint8_t out[16])
 {
-	uint32_t bits = random_of(seed, 1u << 12);
+	uint32_t bits = random_under(seed, 1u << 12);
 
 	if (ip4)
 		address_ip4(out, (bits & 0xf) | (bits & 0x30) << 6 | (bits & 0xfc0) << 12);
@@ -145,13 +145,13 @@ static void entry_draw(uint64_t *seed, struct entry *e)
 	static const uint8_t lens4[] = {0, 8, 12, 16, 21, 24, 28, 30, 31, 32};
 	static const uint8_t lens6[] = {0, 16, 32, 40, 57, 64, 96, 123, 127, 128};
 
-	e->ip4 = random_of(seed, 2);
-	e->len = e->ip4 ? RL_MAPPED_BITS + lens4[random_of(seed, ARRAY_SIZE(lens4))]
-			: lens6[random_of(seed, ARRAY_SIZE(lens6))];
+	e->ip4 = random_under(seed, 2);
+	e->len = e->ip4 ? RL_MAPPED_BITS + lens4[random_under(seed, ARRAY_SIZE(lens4))]
+			: lens6[random_under(seed, ARRAY_SIZE(lens6))];
 	address_draw(seed, e->ip4, e->addr);
 	prefix_mask(e->addr, e->addr, e->len);
-	e->condition = random_of(seed, CONDITIONS);
-	e->allow = random_of(seed, 2);
+	e->condition = random_under(seed, CONDITIONS);
+	e->allow = random_under(seed, 2);
 }
 
 static bool entry_is_new(const struct model *m, const struct entry *e)
@@ -175,7 +175,7 @@ static void model_draw(struct model *m, uint64_t *seed)
 	}
 }
 
-static void model_apply(const struct model *m, struct rig *rig)
+static void model_apply(const struct model *m, struct harness *h)
 {
 	static const char *const words[] = {"", " udp", " tcp"};
 	char text[PREFIXES * 80] = "", prefix[PREFIX_TEXT_MAX];
@@ -188,7 +188,7 @@ static void model_apply(const struct model *m, struct rig *rig)
 		snprintf(text + used, sizeof(text) - used, "%s%s %s;", prefix, words[e->condition],
 			 e->allow ? "allow" : "deny");
 	}
-	rig_policy(rig, text);
+	harness_policy(h, text);
 }
 
 /* Every prefix, the longest first; within one, allow before deny. */
@@ -226,18 +226,18 @@ static const struct random_row {
 	{"random policies and packets, by destination", 65536, true},
 };
 
-static void packets_judge(const struct model *m, struct rig *rig, uint64_t *seed)
+static void packets_judge(const struct model *m, struct harness *h, uint64_t *seed)
 {
 	struct frame frames[2][CONDITIONS];
-	bool by_dest = rig->instance.info.by_dest;
+	bool by_dest = h->instance.info.by_dest;
 
 	frame_build(&frames[0][UDP], "ip6 udp");
 	frame_build(&frames[0][TCP], "ip6 tcp");
 	frame_build(&frames[1][UDP], "ip4 udp");
 	frame_build(&frames[1][TCP], "ip4 tcp");
 	for (uint32_t i = 0; i < PACKETS; i++) {
-		bool ip4 = random_of(seed, 2);
-		enum condition proto = UDP + random_of(seed, 2);
+		bool ip4 = random_under(seed, 2);
+		enum condition proto = UDP + random_under(seed, 2);
 		struct frame *frame = &frames[ip4][proto];
 		uint8_t addr[16];
 
@@ -246,26 +246,26 @@ static void packets_judge(const struct model *m, struct rig *rig, uint64_t *seed
 			frame_dest(frame, addr);
 		else
 			frame_source(frame, addr);
-		assert_int_equal(rig_run(rig, frame), model_verdict(m, addr, ip4, proto));
+		assert_int_equal(harness_run(h, frame), model_verdict(m, addr, ip4, proto));
 	}
 }
 
 static void random_test(void **state)
 {
 	const struct random_row *row = *state;
-	struct rig_options options = {
+	struct harness_options options = {
 		.sources = row->sources, .by_dest = row->by_dest, .seed = {3, 4}};
-	struct rig *rig = rig_open(&options);
+	struct harness *h = harness_open(&options);
 	uint64_t seed = 20250711;
 	struct model m;
 
-	assert_non_null(rig);
+	assert_non_null(h);
 	for (int i = 0; i < POLICIES; i++) {
 		model_draw(&m, &seed);
-		model_apply(&m, rig);
-		packets_judge(&m, rig, &seed);
+		model_apply(&m, h);
+		packets_judge(&m, h, &seed);
 	}
-	rig_close(rig);
+	harness_close(h);
 }
 
 /* ---- two CPUs that write one way of the one set */
@@ -274,53 +274,52 @@ static void random_test(void **state)
 #define RACE_PACKETS 100000
 
 struct racer {
-	struct bed *bed;
+	struct harness *h;
 	char words[40];
 };
 
 static void *race_run(void *arg)
 {
 	struct racer *racer = arg;
-	struct shape shape;
+	struct frame frame;
 
-	shape_build(&shape, racer->words);
-	bed_repeat(racer->bed, &shape, RACE_PACKETS);
+	frame_build(&frame, racer->words);
+	harness_repeat(racer->h, &frame, RACE_PACKETS);
 	return NULL;
 }
 
 /* One is denied, the other matches nothing, whatever both have done to the cache. */
-static void race_pair(struct bed *bed, int denied, int unmatched)
+static void race_pair(struct harness *h, int denied, int unmatched)
 {
 	struct rl_amount before[RL_REASON_COUNT], after[RL_REASON_COUNT];
-	struct racer one = {.bed = bed}, two = {.bed = bed};
+	struct racer one = {.h = h}, two = {.h = h};
 	pthread_t second;
 
 	snprintf(one.words, sizeof(one.words), "ip4=10.0.0.%d udp", denied);
 	snprintf(two.words, sizeof(two.words), "ip4=10.0.0.%d udp", unmatched);
-	bed_reasons(bed, before);
+	harness_reasons(h, before);
 	assert_int_equal(pthread_create(&second, NULL, race_run, &two), 0);
 	race_run(&one);
 	assert_int_equal(pthread_join(second, NULL), 0);
-	bed_reasons(bed, after);
+	harness_reasons(h, after);
 	assert_int_equal(after[RL_REASON_DENIED].packets - before[RL_REASON_DENIED].packets,
 			 RACE_PACKETS);
-	bed_resync(bed);
-	bed_expect(bed, "denied, afterwards", one.words, RL_REASON_DENIED);
-	bed_expect(bed, "unmatched, afterwards", two.words, RL_REASON_UNMATCHED);
+	harness_expect(h, "denied, afterwards", one.words, RL_REASON_DENIED);
+	harness_expect(h, "unmatched, afterwards", two.words, RL_REASON_UNMATCHED);
 }
 
 /* Some pairs share a way. */
 static void race_test(void **state)
 {
-	static const struct bed_options options = {.sources = 4};
-	struct bed *bed = bed_open(&options);
+	static const struct harness_options options = {.sources = 4};
+	struct harness *h = harness_open(&options);
 
 	(void)state;
-	assert_non_null(bed);
-	bed_policy(bed, "rule 10.0.0.0/25 deny");
+	assert_non_null(h);
+	harness_policy(h, "rule 10.0.0.0/25 deny");
 	for (int i = 0; i < RACES; i++)
-		race_pair(bed, i, 128 + i);
-	bed_close(bed);
+		race_pair(h, i, 128 + i);
+	harness_close(h);
 }
 
 /* ---- */

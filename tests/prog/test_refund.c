@@ -7,7 +7,7 @@
  *
  * check: alone
  */
-#include "stand.h"
+#include "harness.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -24,14 +24,14 @@ static const char *const moving[RL_ALGORITHM_COUNT] = {
 	"sliding-window 5/s",       "sliding-log 5/s",          "warm-up 5/s ramp 2s",
 };
 
-static struct stand *stand;
+static struct harness *h;
 static uint64_t now_ns = NS_PER_DAY;
 
 static void fresh(const char *rules)
 {
 	now_ns = (now_ns / NS_PER_DAY + 1) * NS_PER_DAY;
-	stand_clock(stand, now_ns);
-	stand_policy(stand, rules);
+	harness_clock(h, now_ns);
+	harness_renew(h, rules);
 }
 
 /* ---- every pair */
@@ -57,8 +57,8 @@ static void spend(const struct pair *pair)
 	const char *words =
 		pair->by_source ? "ip4=192.0.2.2>10.0.0.0 udp" : "ip4=10.0.0.0>192.0.2.2 udp";
 
-	assert_int_equal(stand_run(stand, words), RL_REASON_WITHIN);
-	assert_int_equal(stand_run(stand, words), RL_REASON_OVER);
+	assert_int_equal(harness_words(h, words), RL_REASON_WITHIN);
+	assert_int_equal(harness_words(h, words), RL_REASON_OVER);
 }
 
 /* '+' and '-' for every step's packet, which the other limit would let pass. */
@@ -69,11 +69,11 @@ static void pair_run(const struct pair *pair, unsigned int noise, char verdicts[
 	packet_of(refused, sizeof(refused), pair, 0);
 	for (unsigned int i = 0; i < STEPS; i++) {
 		for (unsigned int n = 0; n < noise; n++)
-			assert_int_equal(stand_run(stand, refused), RL_REASON_OVER);
+			assert_int_equal(harness_words(h, refused), RL_REASON_OVER);
 		packet_of(words, sizeof(words), pair, i + 1);
-		verdicts[i] = stand_run(stand, words) == RL_REASON_WITHIN ? '+' : '-';
+		verdicts[i] = harness_words(h, words) == RL_REASON_WITHIN ? '+' : '-';
 		now_ns += STEP_NS;
-		stand_clock(stand, now_ns);
+		harness_clock(h, now_ns);
 	}
 	verdicts[STEPS] = '\0';
 }
@@ -117,7 +117,7 @@ static void pair_test(void **state)
 struct racer {
 	pthread_t thread;
 	unsigned int cpu;
-	struct shape shape;
+	struct frame frame;
 };
 
 static void *race(void *arg)
@@ -125,7 +125,7 @@ static void *race(void *arg)
 	struct racer *racer = arg;
 
 	cpu_stay(racer->cpu);
-	stand_repeat(stand, &racer->shape, RACES);
+	harness_repeat(h, &racer->frame, RACES);
 	return NULL;
 }
 
@@ -135,7 +135,7 @@ static void race_run(void)
 
 	for (unsigned int i = 0; i < 2; i++) {
 		racers[i].cpu = i;
-		shape_build(&racers[i].shape, "ip4=192.0.2.1>10.0.0.0 udp");
+		frame_build(&racers[i].frame, "ip4=192.0.2.1>10.0.0.0 udp");
 		assert_int_equal(pthread_create(&racers[i].thread, NULL, race, &racers[i]), 0);
 	}
 	for (unsigned int i = 0; i < 2; i++)
@@ -146,13 +146,13 @@ static void race_run(void)
 static void alone_spend(unsigned int packets)
 {
 	struct pair pair = {.by_source = true};
-	struct shape shape;
+	struct frame frame;
 	char words[80];
 
 	for (unsigned int i = 0; i < packets; i++) {
 		packet_of(words, sizeof(words), &pair, i + 1);
-		shape_build(&shape, words);
-		stand_repeat(stand, &shape, 1);
+		frame_build(&frame, words);
+		harness_repeat(h, &frame, 1);
 	}
 }
 
@@ -162,19 +162,19 @@ static void race_test(void **state)
 {
 	const char *limit = *state;
 	char rules[200];
-	uint64_t before = stand_passed(stand), raced, passed;
+	uint64_t before = harness_passed(h), raced, passed;
 
 	if (cpus_usable() < 2) {
 		skip();
 		return;
 	}
 	snprintf(rules, sizeof(rules), "any limit %s;any limit 500000/s burst 1 per dest", limit);
-	stand_policy(stand, rules);
+	harness_renew(h, rules);
 	alone_spend(2); /* or two CPUs that meet a new key may each take for it: bpf/hot.h */
 	race_run();
-	raced = stand_passed(stand) - before;
+	raced = harness_passed(h) - before;
 	alone_spend(ALLOWANCE + 9);
-	passed = stand_passed(stand) - before;
+	passed = harness_passed(h) - before;
 	print_message("# %s: %llu in the race, %llu in all\n", limit, (unsigned long long)raced,
 		      (unsigned long long)passed);
 	assert_int_equal(passed, ALLOWANCE);
@@ -185,35 +185,35 @@ static void race_test(void **state)
 static int hot_set_up(void **state)
 {
 	(void)state;
-	stand = stand_open(RL_TABLE_HOT, true);
-	return stand ? 0 : -1;
+	h = harness_open(&(struct harness_options){.table = RL_TABLE_HOT});
+	return h ? 0 : -1;
 }
 
 static int lru_set_up(void **state)
 {
 	(void)state;
-	stand = stand_open(RL_TABLE_LRU, true);
-	return stand ? 0 : -1;
+	h = harness_open(&(struct harness_options){.table = RL_TABLE_LRU});
+	return h ? 0 : -1;
 }
 
 static int hot_race_set_up(void **state)
 {
 	(void)state;
-	stand = stand_open(RL_TABLE_HOT, false);
-	return stand ? 0 : -1;
+	h = harness_open(&(struct harness_options){.table = RL_TABLE_HOT, .real_time = true});
+	return h ? 0 : -1;
 }
 
 static int lru_race_set_up(void **state)
 {
 	(void)state;
-	stand = stand_open(RL_TABLE_LRU, false);
-	return stand ? 0 : -1;
+	h = harness_open(&(struct harness_options){.table = RL_TABLE_LRU, .real_time = true});
+	return h ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	stand_close(stand);
+	harness_close(h);
 	return 0;
 }
 

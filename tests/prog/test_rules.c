@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* DESIGN.md §2: which rule decides, what several limits do together, keys, shadow, expiry, swaps,
- * counters. Each row is a script (script.h) on fresh states.
+ * counters. Each row is a scenario (scenario.h) on fresh states.
  */
-#include "script.h"
+#include "scenario.h"
 
-static struct bed *bed;
+static struct harness *h;
 
 static const struct row {
-	const char *name, *script;
+	const char *name, *scenario;
 } rows[] = {
 	/* which prefix */
 	{"no policy", "ip4 udp : unmatched | ip6 tcp : unmatched | type=0x806 : non-ip"},
@@ -371,23 +371,23 @@ static void row_test(void **state)
 {
 	const struct row *row = *state;
 
-	script_reset(bed);
-	script_run(bed, row->script);
+	scenario_reset(h);
+	scenario_run(h, row->scenario);
 }
 
 static int set_up(void **state)
 {
-	static const struct bed_options defaults;
+	static const struct harness_options defaults;
 
 	(void)state;
-	bed = bed_open(&defaults);
-	return bed ? 0 : -1;
+	h = harness_open(&defaults);
+	return h ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	bed_close(bed);
+	harness_close(h);
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 
 #include <bpf/bpf.h>
 
-#include "bed.h"
+#include "harness.h"
 #include "units.h"
 
 #define NOW   NS_PER_DAY
@@ -20,7 +20,7 @@
 #define TCP   20
 #define UDP   8
 
-static struct bed *ingress, *egress;
+static struct harness *ingress, *egress;
 
 /* ---- what an skb counts */
 
@@ -56,12 +56,12 @@ static void measure_test(void **state)
 	const struct measure_row *row = *state;
 	struct __sk_buff skb = {
 		.gso_size = row->gso_size, .gso_segs = row->gso_segs, .wire_len = row->wire_len};
-	struct shape shape;
+	struct frame frame;
 
-	bed_policy(ingress, "");
-	shape_build(&shape, row->words);
-	bed_run_skb(ingress, &shape, &skb, row->packets,
-		    shape.size + (row->packets - 1) * row->headers);
+	harness_policy(ingress, "");
+	frame_build(&frame, row->words);
+	harness_skb(ingress, &frame, &skb, row->packets,
+		    frame.size + (row->packets - 1) * row->headers);
 }
 
 /* ---- limits of packets */
@@ -69,14 +69,14 @@ static void measure_test(void **state)
 #define SINGLE "ip4 tcp"
 #define MANY   "ip4 tcp data=2800"
 
-static enum rl_reason run_segments(struct bed *bed, uint32_t segments)
+static enum rl_reason run_segments(struct harness *h, uint32_t segments)
 {
 	struct __sk_buff skb = {.gso_size = segments > 1 ? 2800 / segments : 0,
 				.gso_segs = segments > 1 ? segments : 0};
-	struct shape shape;
+	struct frame frame;
 
-	shape_build(&shape, segments > 1 ? MANY : SINGLE);
-	return bed_run_skb(bed, &shape, &skb, segments, shape.size + (segments - 1) * 54);
+	frame_build(&frame, segments > 1 ? MANY : SINGLE);
+	return harness_skb(h, &frame, &skb, segments, frame.size + (segments - 1) * 54);
 }
 
 /* Segments of one skb after the other; + is within, - over. All limits hold ten packets. */
@@ -100,8 +100,8 @@ static void sequence_check(const char *limit, const char *sequence)
 	char rule[80];
 
 	snprintf(rule, sizeof(rule), "rule any %s", limit);
-	bed_policy(ingress, "");
-	bed_policy(ingress, rule);
+	harness_policy(ingress, "");
+	harness_policy(ingress, rule);
 	for (const char *at = sequence; *at; at += strspn(at, " ")) {
 		char *end;
 		uint32_t segments = strtoul(at, &end, 10);
@@ -130,13 +130,13 @@ static void refund_test(void **state)
 
 	snprintf(rules, sizeof(rules),
 		 "rule any %s; rule device udp deny; rule device limit 24/d burst 8", *limit);
-	bed_policy(ingress, "");
-	bed_policy(ingress, rules);
+	harness_policy(ingress, "");
+	harness_policy(ingress, rules);
 	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
 	assert_int_equal(run_segments(ingress, 2), RL_REASON_WITHIN);
 	assert_int_equal(run_segments(ingress, 4), RL_REASON_OVER);
 	snprintf(rules, sizeof(rules), "rule any %s", *limit);
-	bed_policy(ingress, rules);
+	harness_policy(ingress, rules);
 	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
 	assert_int_equal(run_segments(ingress, 1), RL_REASON_OVER);
 }
@@ -145,26 +145,26 @@ static void refund_test(void **state)
 static void warm_up_test(void **state)
 {
 	(void)state;
-	bed_policy(ingress, "");
-	bed_policy(ingress, "rule any limit warm-up 10/s ramp 10s");
+	harness_policy(ingress, "");
+	harness_policy(ingress, "rule any limit warm-up 10/s ramp 10s");
 	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
-	bed_clock(ingress, NOW + 1100 * NS_PER_MS);
+	harness_clock(ingress, NOW + 1100 * NS_PER_MS);
 	assert_int_equal(run_segments(ingress, 1), RL_REASON_OVER);
-	bed_clock(ingress, NOW + 1200 * NS_PER_MS);
+	harness_clock(ingress, NOW + 1200 * NS_PER_MS);
 	assert_int_equal(run_segments(ingress, 1), RL_REASON_WITHIN);
-	bed_clock(ingress, NOW + 1400 * NS_PER_MS);
+	harness_clock(ingress, NOW + 1400 * NS_PER_MS);
 	assert_int_equal(run_segments(ingress, 1), RL_REASON_OVER);
-	bed_clock(ingress, NOW + 1500 * NS_PER_MS);
+	harness_clock(ingress, NOW + 1500 * NS_PER_MS);
 	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
-	bed_clock(ingress, NOW);
+	harness_clock(ingress, NOW);
 }
 
 /* A limit in bytes counts each packet's headers: 2854 and three times 54. */
 static void bytes_test(void **state)
 {
 	(void)state;
-	bed_policy(ingress, "");
-	bed_policy(ingress, "rule any limit 1byte/s burst 6086byte");
+	harness_policy(ingress, "");
+	harness_policy(ingress, "rule any limit 1byte/s burst 6086byte");
 	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
 	assert_int_equal(run_segments(ingress, 4), RL_REASON_WITHIN);
 	assert_int_equal(run_segments(ingress, 1), RL_REASON_WITHIN);
@@ -175,9 +175,9 @@ static void bytes_test(void **state)
 
 static int programs; /* as long as this is open the program finds ours in it */
 
-static int pusher_load(const struct bed *bed, uint16_t proto)
+static int pusher_load(const struct harness *h, uint16_t proto)
 {
-	int zero = 0, ours = bed_program(bed), fd;
+	int zero = 0, ours = h->program_fd, fd;
 	struct bpf_insn insns[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 6, .src_reg = 1},
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = htons(proto)},
@@ -222,18 +222,18 @@ static void tag_test(void **state)
 {
 	const struct tag_row *row = *state;
 	struct __sk_buff skb = {.gso_size = row->gso_size};
-	struct shape shape;
+	struct frame frame;
 	int pusher;
 
-	bed_policy(ingress, "rule any udp dport 2000 deny");
+	harness_policy(ingress, "rule any udp dport 2000 deny");
 	programs = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "programs", 4, 4, 1, NULL);
 	assert_true(programs >= 0);
 	pusher = pusher_load(ingress, row->proto);
-	bed_enter_by(ingress, pusher);
-	shape_build(&shape, row->words);
-	assert_int_equal(bed_run_skb(ingress, &shape, &skb, row->packets, shape.size + row->more),
+	ingress->entry_fd = pusher;
+	frame_build(&frame, row->words);
+	assert_int_equal(harness_skb(ingress, &frame, &skb, row->packets, frame.size + row->more),
 			 row->reason);
-	bed_enter_by(ingress, bed_program(ingress));
+	ingress->entry_fd = ingress->program_fd;
 	close(pusher);
 	close(programs);
 }
@@ -243,10 +243,10 @@ static void tag_test(void **state)
 static uint32_t mark_of(const char *words, uint32_t before, enum rl_reason reason)
 {
 	struct __sk_buff skb = {.mark = before};
-	struct shape shape;
+	struct frame frame;
 
-	shape_build(&shape, words);
-	assert_int_equal(bed_run_skb(ingress, &shape, &skb, 1, shape.size), reason);
+	frame_build(&frame, words);
+	assert_int_equal(harness_skb(ingress, &frame, &skb, 1, frame.size), reason);
 	return skb.mark;
 }
 
@@ -255,12 +255,12 @@ static void mark_test(void **state)
 	struct rl_rule_counters counters;
 
 	(void)state;
-	bed_policy(ingress, "");
-	bed_policy(ingress, "rule any udp limit 1/d burst 1 over mark 4294967295");
+	harness_policy(ingress, "");
+	harness_policy(ingress, "rule any udp limit 1/d burst 1 over mark 4294967295");
 	assert_int_equal(mark_of("ip4 udp", 9, RL_REASON_WITHIN), 9);
 	assert_int_equal(mark_of("ip4 udp", 9, RL_REASON_SHADOW), 4294967295);
 	assert_int_equal(mark_of("ip4 tcp", 9, RL_REASON_UNMATCHED), 9);
-	counters = bed_counters(ingress, "any udp limit 1/d");
+	counters = harness_counters(ingress, "any udp limit 1/d");
 	assert_int_equal(counters.passed.packets, 1);
 	assert_int_equal(counters.shadow.packets, 1);
 	assert_int_equal(counters.dropped.packets, 0);
@@ -270,10 +270,10 @@ static void mark_test(void **state)
 static void marks_test(void **state)
 {
 	(void)state;
-	bed_policy(ingress, "");
-	bed_policy(ingress, "rule any limit 1/d burst 1 over mark 5; "
-			    "rule any limit 1/d burst 1 per flow over count; "
-			    "rule device limit 24/d burst 2 over mark 7");
+	harness_policy(ingress, "");
+	harness_policy(ingress, "rule any limit 1/d burst 1 over mark 5; "
+				"rule any limit 1/d burst 1 per flow over count; "
+				"rule device limit 24/d burst 2 over mark 7");
 	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_WITHIN), 0);
 	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_SHADOW), 5);
 	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_SHADOW), 7);
@@ -282,9 +282,9 @@ static void marks_test(void **state)
 static void mark_drop_test(void **state)
 {
 	(void)state;
-	bed_policy(ingress, "");
-	bed_policy(ingress,
-		   "rule any limit 1/d burst 1 over mark 5; rule device limit 1/d burst 1");
+	harness_policy(ingress, "");
+	harness_policy(ingress,
+		       "rule any limit 1/d burst 1 over mark 5; rule device limit 1/d burst 1");
 	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_WITHIN), 0);
 	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_OVER), 0);
 }
@@ -391,13 +391,13 @@ static bool is_over(enum rl_reason reason)
 	return reason == RL_REASON_OVER || reason == RL_REASON_BANNED;
 }
 
-static void pace_check(const struct pace_row *row, const struct shape *shape, int64_t expected)
+static void pace_check(const struct pace_row *row, const struct frame *frame, int64_t expected)
 {
 	uint64_t asked_ns = row->asked == KEPT ? 0 : NOW + row->asked * NS_PER_US;
 	struct __sk_buff skb = {.tstamp = asked_ns,
 				.gso_size = row->segments > 1 ? 2800 / row->segments : 0};
-	enum rl_reason reason = bed_run_skb(egress, shape, &skb, row->segments,
-					    shape->size + (row->segments - 1) * 54);
+	enum rl_reason reason = harness_skb(egress, frame, &skb, row->segments,
+					    frame->size + (row->segments - 1) * 54);
 
 	assert_int_equal(is_over(reason), expected == OVER);
 	if (expected != OVER)
@@ -408,71 +408,71 @@ static void pace_check(const struct pace_row *row, const struct shape *shape, in
 static void pace_test(void **state)
 {
 	const struct pace_row *row = *state;
-	struct shape shape;
+	struct frame frame;
 
-	bed_policy(egress, "");
-	bed_policy(egress, row->policy);
-	shape_build(&shape, row->words);
+	harness_policy(egress, "");
+	harness_policy(egress, row->policy);
+	frame_build(&frame, row->words);
 	for (size_t i = 0; i < ARRAY_SIZE(row->departs) && row->departs[i]; i++)
-		pace_check(row, &shape, row->departs[i]);
+		pace_check(row, &frame, row->departs[i]);
 }
 
 /* What has leaked is waited for no more. */
 static void leak_test(void **state)
 {
 	struct __sk_buff skb = {0};
-	struct shape shape;
+	struct frame frame;
 
 	(void)state;
-	bed_policy(egress, "");
-	bed_policy(egress, "rule any limit leaky-bucket 1000/s queue 5");
-	shape_build(&shape, "ip4 udp");
+	harness_policy(egress, "");
+	harness_policy(egress, "rule any limit leaky-bucket 1000/s queue 5");
+	frame_build(&frame, "ip4 udp");
 	for (int i = 0; i < 5; i++) {
 		skb.tstamp = 0;
-		bed_run_skb(egress, &shape, &skb, 1, shape.size);
+		harness_skb(egress, &frame, &skb, 1, frame.size);
 	}
-	bed_clock(egress, NOW + 2500 * NS_PER_US);
+	harness_clock(egress, NOW + 2500 * NS_PER_US);
 	skb.tstamp = 0;
-	assert_int_equal(bed_run_skb(egress, &shape, &skb, 1, shape.size), RL_REASON_WITHIN);
+	assert_int_equal(harness_skb(egress, &frame, &skb, 1, frame.size), RL_REASON_WITHIN);
 	assert_int_equal(skb.tstamp, NOW + 5000 * NS_PER_US);
-	bed_clock(egress, NOW + NS_PER_SECOND);
+	harness_clock(egress, NOW + NS_PER_SECOND);
 	skb.tstamp = 0;
-	bed_run_skb(egress, &shape, &skb, 1, shape.size);
+	harness_skb(egress, &frame, &skb, 1, frame.size);
 	assert_int_equal(skb.tstamp, 0);
-	bed_clock(egress, NOW);
+	harness_clock(egress, NOW);
 }
 
 /* A refused packet holds nothing up, also where the bucket that paces had taken before. */
 static void refused_test(void **state)
 {
 	struct __sk_buff skb = {0};
-	struct shape shape;
+	struct frame frame;
 
 	(void)state;
-	bed_policy(egress, "");
-	bed_policy(egress, "rule any limit leaky-bucket 1000/s queue 5; "
-			   "rule any limit 24/d burst 2 per rule");
-	shape_build(&shape, "ip4 udp");
+	harness_policy(egress, "");
+	harness_policy(egress, "rule any limit leaky-bucket 1000/s queue 5; "
+			       "rule any limit 24/d burst 2 per rule");
+	frame_build(&frame, "ip4 udp");
 	for (int i = 0; i < 4; i++)
-		bed_run_skb(egress, &shape, &skb, 1, shape.size);
-	bed_policy(egress, "rule any limit leaky-bucket 1000/s queue 5");
+		harness_skb(egress, &frame, &skb, 1, frame.size);
+	harness_policy(egress, "rule any limit leaky-bucket 1000/s queue 5");
 	skb.tstamp = 0;
-	bed_run_skb(egress, &shape, &skb, 1, shape.size);
+	harness_skb(egress, &frame, &skb, 1, frame.size);
 	assert_int_equal(skb.tstamp, NOW + 2000 * NS_PER_US);
 }
 
 /* At ingress the same rule is a meter. */
 static void meter_test(void **state)
 {
-	struct shape shape;
+	struct frame frame;
 
 	(void)state;
-	bed_policy(ingress, "");
-	bed_policy(ingress, "rule any limit leaky-bucket 1000/s queue 3");
-	shape_build(&shape, "ip4 udp");
+	harness_policy(ingress, "");
+	harness_policy(ingress, "rule any limit leaky-bucket 1000/s queue 3");
+	frame_build(&frame, "ip4 udp");
 	for (int i = 0; i < 4; i++) {
 		struct __sk_buff skb = {0};
-		enum rl_reason reason = bed_run_skb(ingress, &shape, &skb, 1, shape.size);
+		enum rl_reason reason = harness_skb(ingress, &frame, &skb, 1, frame.size);
 
 		assert_int_equal(reason, i < 3 ? RL_REASON_WITHIN : RL_REASON_OVER);
 		assert_int_equal(skb.tstamp, 0);
@@ -483,20 +483,20 @@ static void meter_test(void **state)
 
 static int set_up(void **state)
 {
-	static const struct bed_options in = {.hook = RL_HOOK_INGRESS};
-	static const struct bed_options out = {.hook = RL_HOOK_EGRESS, .by_dest = true};
+	static const struct harness_options in = {.hook = RL_HOOK_INGRESS};
+	static const struct harness_options out = {.hook = RL_HOOK_EGRESS, .by_dest = true};
 
 	(void)state;
-	ingress = bed_open(&in);
-	egress = bed_open(&out);
+	ingress = harness_open(&in);
+	egress = harness_open(&out);
 	return ingress && egress ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	bed_close(ingress);
-	bed_close(egress);
+	harness_close(ingress);
+	harness_close(egress);
 	return 0;
 }
 

@@ -9,14 +9,14 @@
 #include <bpf/bpf.h>
 
 #include "algorithm/standing_word.h"
-#include "rig.h"
-#include "script.h"
+#include "harness.h"
+#include "scenario.h"
 #include "units.h"
 
 /* ---- what another rule decides; each frame twice, so that a refusal stands where it may */
 
 static const struct row {
-	const char *name, *script;
+	const char *name, *scenario;
 } rows[] = {
 	{"counted for the rule",
 	 "= any limit 1/h burst 2 | 2 * ip4 udp : within | 9 * ip4 udp : over | # any limit 1/h "
@@ -102,21 +102,21 @@ static const struct row {
 	 "over | + 59m | 2 * ip4 udp : over | + 1m | ip4 udp : within | 2 * ip4 udp : over"},
 };
 
-static struct bed *bed;
+static struct harness *h;
 
-static int bed_begin(void **state)
+static int scenarios_begin(void **state)
 {
-	static const struct bed_options defaults;
+	static const struct harness_options defaults;
 
 	(void)state;
-	bed = bed_open(&defaults);
-	return bed ? 0 : -1;
+	h = harness_open(&defaults);
+	return h ? 0 : -1;
 }
 
-static int bed_end(void **state)
+static int scenarios_end(void **state)
 {
 	(void)state;
-	bed_close(bed);
+	harness_close(h);
 	return 0;
 }
 
@@ -124,13 +124,13 @@ static void row_test(void **state)
 {
 	const struct row *row = *state;
 
-	script_reset(bed);
-	script_run(bed, row->script);
+	scenario_reset(h);
+	scenario_run(h, row->scenario);
 }
 
 /* ---- in the table */
 
-static struct rig *rig;
+static struct harness *h;
 static uint8_t addr[16];
 
 static uint64_t address_hash(const uint8_t of[16])
@@ -139,33 +139,33 @@ static uint64_t address_hash(const uint8_t of[16])
 	uint64_t half[2];
 
 	memcpy(half, of, sizeof(half));
-	return hot_hash_word(rig->instance.info.hot_seed, ipv4, half[ipv4]);
+	return hot_hash_word(h->instance.info.hot_seed, ipv4, half[ipv4]);
 }
 
 static uint32_t set_of(const uint8_t of[16])
 {
-	return standing_set(address_hash(of), refusal_sets(&rig->instance.info) - 1);
+	return standing_set(address_hash(of), refusal_sets(&h->instance.info) - 1);
 }
 
 static void set_read(uint64_t words[RL_REFUSAL_WAYS])
 {
 	uint32_t set = set_of(addr);
 
-	assert_int_equal(bpf_map_lookup_elem(rig->instance.fd.refusals, &set, words), 0);
+	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.refusals, &set, words), 0);
 }
 
 static void set_write(const uint64_t words[RL_REFUSAL_WAYS])
 {
 	uint32_t set = set_of(addr);
 
-	assert_int_equal(bpf_map_update_elem(rig->instance.fd.refusals, &set, words, BPF_ANY), 0);
+	assert_int_equal(bpf_map_update_elem(h->instance.fd.refusals, &set, words, BPF_ANY), 0);
 }
 
 /* How many stand for the address. */
 static int standing(void)
 {
-	uint64_t words[RL_REFUSAL_WAYS], generation = instance_generation(&rig->instance);
-	uint64_t time = standing_time(rig->now_ns, set_of(addr));
+	uint64_t words[RL_REFUSAL_WAYS], generation = instance_generation(&h->instance);
+	uint64_t time = standing_time(h->now_ns, set_of(addr));
 	uint64_t owner = standing_owner(address_hash(addr), generation, time);
 	int found = 0;
 
@@ -178,10 +178,10 @@ static int standing(void)
 /* So that the address's set has a whole epoch before it. */
 static void epoch_begin(void)
 {
-	uint64_t time = standing_time(rig->now_ns, set_of(addr));
+	uint64_t time = standing_time(h->now_ns, set_of(addr));
 
-	rig_clock(rig, rig->now_ns + (1ull << STANDING_EPOCH_SHIFT) -
-			       (time & ((1ull << STANDING_EPOCH_SHIFT) - 1)));
+	harness_clock(h, h->now_ns + (1ull << STANDING_EPOCH_SHIFT) -
+				 (time & ((1ull << STANDING_EPOCH_SHIFT) - 1)));
 }
 
 static const struct stands_row {
@@ -217,8 +217,8 @@ static void stands_test(void **state)
 	const struct stands_row *row = *state;
 	static struct frame frames[2];
 
-	rig_clock(rig, rig->now_ns + NS_PER_DAY); /* those before owe nothing any more */
-	rig_policy(rig, row->rules);
+	harness_clock(h, h->now_ns + NS_PER_DAY); /* those before owe nothing any more */
+	harness_policy(h, row->rules);
 	for (int ip4 = 0; ip4 < 2; ip4++) {
 		frame_build(&frames[ip4], ip4 ? "ip4 udp" : "ip6 udp");
 		if (ip4)
@@ -228,7 +228,7 @@ static void stands_test(void **state)
 		frame_source(&frames[ip4], addr);
 		epoch_begin();
 		for (int i = 0; i < 4; i++)
-			rig_run(rig, &frames[ip4]);
+			harness_run(h, &frames[ip4]);
 		if ((standing() == 1) != (ip4 ? row->stands4 : row->stands6))
 			fail_msg("%s: IPv%d", row->rules, ip4 ? 4 : 6);
 	}
@@ -242,17 +242,17 @@ static void answers_test(void **state)
 	struct rl_hot_slot *slot;
 
 	(void)state;
-	rig_policy(rig, "any limit 1/h burst 1");
-	numbers = rig_numbers(rig, 0);
+	harness_policy(h, "any limit 1/h burst 1");
+	numbers = harness_numbers(h, 0);
 	address_ip4(addr, 1);
 	epoch_begin();
-	assert_int_equal(rig_within(rig, addr, 3), 1);
-	slot = rig_slot(rig, &numbers, addr);
+	assert_int_equal(harness_within(h, addr, 3), 1);
+	slot = harness_slot(h, &numbers, addr);
 	assert_non_null(slot);
 	slot->word = 0;
-	assert_int_equal(rig_within(rig, addr, 3), 0);
-	rig_clock(rig, rig->now_ns + (1ull << STANDING_EPOCH_SHIFT));
-	assert_int_equal(rig_within(rig, addr, 3), 1);
+	assert_int_equal(harness_within(h, addr, 3), 0);
+	harness_clock(h, h->now_ns + (1ull << STANDING_EPOCH_SHIFT));
+	assert_int_equal(harness_within(h, addr, 3), 1);
 	assert_int_equal(standing(), 1);
 }
 
@@ -262,17 +262,17 @@ static void forgiven_test(void **state)
 	uint64_t words[RL_REFUSAL_WAYS];
 
 	(void)state;
-	rig_policy(rig, "any limit 1/h burst 1");
+	harness_policy(h, "any limit 1/h burst 1");
 	address_ip4(addr, 1);
 	epoch_begin();
-	assert_int_equal(rig_within(rig, addr, 3), 1);
+	assert_int_equal(harness_within(h, addr, 3), 1);
 	set_read(words);
 	words[RL_REFUSAL_WAYS - 1] = words[0];
 	set_write(words);
 	assert_int_equal(standing(), 2);
-	assert_int_equal(rig_forgive(rig, addr), 1);
+	assert_int_equal(harness_forgive(h, addr), 1);
 	assert_int_equal(standing(), 0);
-	assert_int_equal(rig_within(rig, addr, 3), 1);
+	assert_int_equal(harness_within(h, addr, 3), 1);
 }
 
 /* One that has ended is renewed where it stood, though another place before that is free by now: of
@@ -282,18 +282,18 @@ static void renewed_test(void **state)
 	uint64_t words[RL_REFUSAL_WAYS];
 
 	(void)state;
-	rig_policy(rig, "any limit 10/s burst 2");
+	harness_policy(h, "any limit 10/s burst 2");
 	address_ip4(addr, 1);
 	epoch_begin();
-	assert_int_equal(rig_within(rig, addr, 4), 2);
+	assert_int_equal(harness_within(h, addr, 4), 2);
 	assert_int_equal(standing(), 1);
 	set_read(words);
 	words[RL_REFUSAL_WAYS - 1] = words[0];
 	words[0] = 0;
 	set_write(words);
-	rig_clock(rig, rig->now_ns + NS_PER_SECOND / 10);
+	harness_clock(h, h->now_ns + NS_PER_SECOND / 10);
 	assert_int_equal(standing(), 0);
-	assert_int_equal(rig_within(rig, addr, 4), 1);
+	assert_int_equal(harness_within(h, addr, 4), 1);
 	assert_int_equal(standing(), 1);
 	set_read(words);
 	assert_int_equal(words[0], 0);
@@ -308,19 +308,19 @@ static void epochs_test(void **state)
 	uint64_t words[RL_REFUSAL_WAYS];
 
 	(void)state;
-	rig_policy(rig, "any limit 1/h burst 1");
-	numbers = rig_numbers(rig, 0);
+	harness_policy(h, "any limit 1/h burst 1");
+	numbers = harness_numbers(h, 0);
 	address_ip4(addr, 1);
 	epoch_begin();
-	assert_int_equal(rig_within(rig, addr, 2), 1);
+	assert_int_equal(harness_within(h, addr, 2), 1);
 	assert_int_equal(standing(), 1);
 	set_read(words);
 	for (int i = 1; i <= 64; i++) {
-		slot = rig_slot(rig, &numbers, addr);
+		slot = harness_slot(h, &numbers, addr);
 		assert_non_null(slot);
 		slot->word = 0;
-		rig_clock(rig, rig->now_ns + (1ull << STANDING_EPOCH_SHIFT));
-		assert_int_equal(rig_within(rig, addr, 1), 1);
+		harness_clock(h, h->now_ns + (1ull << STANDING_EPOCH_SHIFT));
+		assert_int_equal(harness_within(h, addr, 1), 1);
 		set_write(words);
 	}
 }
@@ -332,7 +332,7 @@ static void room_test(void **state)
 	uint8_t crowd[RL_REFUSAL_WAYS + 1][16];
 
 	(void)state;
-	rig_policy(rig, "any limit 1/h burst 1");
+	harness_policy(h, "any limit 1/h burst 1");
 	address_ip4(addr, 1);
 	epoch_begin();
 	for (uint32_t i = 1, found = 0; found < RL_REFUSAL_WAYS + 1; i++) {
@@ -340,53 +340,53 @@ static void room_test(void **state)
 		found += set_of(crowd[found]) == set_of(addr);
 	}
 	for (int i = 0; i < RL_REFUSAL_WAYS + 1; i++)
-		assert_int_equal(rig_within(rig, crowd[i], 2), 1);
+		assert_int_equal(harness_within(h, crowd[i], 2), 1);
 	for (int i = 0; i < RL_REFUSAL_WAYS + 1; i++) {
 		memcpy(addr, crowd[i], sizeof(addr));
 		assert_int_equal(standing(), i < RL_REFUSAL_WAYS);
-		assert_int_equal(rig_within(rig, addr, 3), 0);
+		assert_int_equal(harness_within(h, addr, 3), 0);
 	}
-	rig_clock(rig, rig->now_ns + (1ull << STANDING_EPOCH_SHIFT));
-	assert_int_equal(rig_within(rig, addr, 3), 0);
+	harness_clock(h, h->now_ns + (1ull << STANDING_EPOCH_SHIFT));
+	assert_int_equal(harness_within(h, addr, 3), 0);
 	assert_int_equal(standing(), 1); /* there is room again */
-	assert_int_equal(rig_pressure(rig, RL_PRESSURE_EVICTIONS), 0);
+	assert_int_equal(harness_pressure(h, RL_PRESSURE_EVICTIONS), 0);
 }
 
-static int rig_begin(void **state)
+static int harness_begin(void **state)
 {
-	struct rig_options options = {.seed = {5, 8}};
+	struct harness_options options = {.seed = {5, 8}};
 
 	(void)state;
-	rig = rig_open(&options);
-	return rig ? 0 : -1;
+	h = harness_open(&options);
+	return h ? 0 : -1;
 }
 
-static int rig_end(void **state)
+static int harness_end(void **state)
 {
 	(void)state;
-	rig_close(rig);
+	harness_close(h);
 	return 0;
 }
 
 int main(void)
 {
-	static struct CMUnitTest scripts[ARRAY_SIZE(rows)], stands[ARRAY_SIZE(stands_rows)];
+	static struct CMUnitTest scenarios[ARRAY_SIZE(rows)], stands[ARRAY_SIZE(stands_rows)];
 	const struct CMUnitTest others[] = {
-		{"it answers for an epoch", answers_test, rig_begin, rig_end, NULL},
-		{"it is forgiven", forgiven_test, rig_begin, rig_end, NULL},
-		{"it is renewed in its place", renewed_test, rig_begin, rig_end, NULL},
-		{"it is nobody's in another epoch", epochs_test, rig_begin, rig_end, NULL},
-		{"it takes no room from anybody", room_test, rig_begin, rig_end, NULL},
+		{"it answers for an epoch", answers_test, harness_begin, harness_end, NULL},
+		{"it is forgiven", forgiven_test, harness_begin, harness_end, NULL},
+		{"it is renewed in its place", renewed_test, harness_begin, harness_end, NULL},
+		{"it is nobody's in another epoch", epochs_test, harness_begin, harness_end, NULL},
+		{"it takes no room from anybody", room_test, harness_begin, harness_end, NULL},
 	};
 	int failed;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		scripts[i] =
+		scenarios[i] =
 			(struct CMUnitTest){rows[i].name, row_test, NULL, NULL, (void *)&rows[i]};
 	for (size_t i = 0; i < ARRAY_SIZE(stands_rows); i++)
 		stands[i] = (struct CMUnitTest){stands_rows[i].rules, stands_test, NULL, NULL,
 						(void *)&stands_rows[i]};
-	failed = cmocka_run_group_tests(scripts, bed_begin, bed_end);
-	failed += cmocka_run_group_tests(stands, rig_begin, rig_end);
+	failed = cmocka_run_group_tests(scenarios, scenarios_begin, scenarios_end);
+	failed += cmocka_run_group_tests(stands, harness_begin, harness_end);
 	return failed + cmocka_run_group_tests(others, NULL, NULL);
 }

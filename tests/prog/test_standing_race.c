@@ -4,7 +4,6 @@
  * which rule.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include <bpf/bpf.h>
 
 #include "algorithm/standing_word.h"
-#include "rig.h"
+#include "harness.h"
 #include "units.h"
 
 #define ROUNDS 30000
@@ -22,20 +21,10 @@
 #define POLICY "10.0.0.0/8 limit 10/s burst 2; 192.0.0.0/8 limit 10/m burst 1"
 enum { SLOT_B, SLOT_A }; /* in the policy's order */
 
-static struct rig *rig;
+static struct harness *h;
 static struct frame frame_a, frame_b;
 static atomic_uint round_of_b;
 static atomic_bool ended, b_is_done;
-
-static void cpu_stay(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		fail_msg("the thread cannot have a CPU to itself");
-}
 
 static void *run_b(void *arg)
 {
@@ -45,7 +34,7 @@ static void *run_b(void *arg)
 		if (round_of_b == done)
 			continue;
 		done = round_of_b;
-		rig_passes(rig, &frame_b);
+		harness_passes(h, &frame_b);
 		b_is_done = true;
 	}
 	return NULL;
@@ -59,7 +48,7 @@ struct source {
 /* The next one of NET/8 whose refusals go to that set. */
 static struct source source_of_set(uint8_t net, uint32_t set, uint32_t *from)
 {
-	const struct rl_instance *info = &rig->instance.info;
+	const struct rl_instance *info = &h->instance.info;
 	struct source out;
 	uint64_t half[2];
 
@@ -78,9 +67,9 @@ static struct source source_of_set(uint8_t net, uint32_t set, uint32_t *from)
 static uint32_t words_of(const uint64_t words[RL_REFUSAL_WAYS], const struct source *source,
 			 uint32_t slot, uint64_t most_ns)
 {
-	uint32_t set = standing_set(source->hash, refusal_sets(&rig->instance.info) - 1);
-	uint64_t time = standing_time(rig->now_ns, set);
-	uint64_t owner = standing_owner(source->hash, instance_generation(&rig->instance), time);
+	uint32_t set = standing_set(source->hash, refusal_sets(&h->instance.info) - 1);
+	uint64_t time = standing_time(h->now_ns, set);
+	uint64_t owner = standing_owner(source->hash, instance_generation(&h->instance), time);
 	uint32_t found = 0;
 
 	for (int i = 0; i < RL_REFUSAL_WAYS; i++) {
@@ -96,43 +85,43 @@ static uint32_t words_of(const uint64_t words[RL_REFUSAL_WAYS], const struct sou
 
 static void race_test(void **state)
 {
-	struct rig_options options = {.seed = {5, 8}, .sources = 64};
+	struct harness_options options = {.seed = {5, 8}, .sources = 64};
 	uint32_t from_a = 1, from_b = 1, stood = 0;
 	uint64_t words[RL_REFUSAL_WAYS];
 	pthread_t thread;
 
 	(void)state;
-	rig = rig_open(&options);
-	assert_non_null(rig);
-	rig_policy(rig, POLICY);
+	h = harness_open(&options);
+	assert_non_null(h);
+	harness_policy(h, POLICY);
 	frame_build(&frame_a, "ip4 udp");
 	frame_build(&frame_b, "ip4 udp");
 	cpu_stay(0);
 	assert_int_equal(pthread_create(&thread, NULL, run_b, NULL), 0);
 	for (uint32_t i = 1; i <= ROUNDS; i++) {
-		uint32_t set = i % refusal_sets(&rig->instance.info), own, others;
+		uint32_t set = i % refusal_sets(&h->instance.info), own, others;
 		struct source a = source_of_set(192, set, &from_a);
 		struct source b = source_of_set(10, set, &from_b);
 
 		memset(words, 0, sizeof(words));
-		bpf_map_update_elem(rig->instance.fd.refusals, &set, words, BPF_ANY);
+		bpf_map_update_elem(h->instance.fd.refusals, &set, words, BPF_ANY);
 		/* none of those before owes, and the epoch has time left */
-		rig_clock(rig,
-			  (((rig->now_ns >> STANDING_EPOCH_SHIFT) + 13) << STANDING_EPOCH_SHIFT) -
-				  standing_time(0, set));
+		harness_clock(h,
+			      (((h->now_ns >> STANDING_EPOCH_SHIFT) + 13) << STANDING_EPOCH_SHIFT) -
+				      standing_time(0, set));
 		frame_source(&frame_a, a.addr);
 		frame_source(&frame_b, b.addr);
-		rig_passes(rig, &frame_a);
-		rig_passes(rig, &frame_b);
-		rig_passes(rig, &frame_b);
+		harness_passes(h, &frame_a);
+		harness_passes(h, &frame_b);
+		harness_passes(h, &frame_b);
 		b_is_done = false;
 		round_of_b = i;
 		for (volatile uint32_t spin = i % SPIN; spin; spin--)
 			;
-		assert_int_equal(rig_passes(rig, &frame_a), 0);
+		assert_int_equal(harness_passes(h, &frame_a), 0);
 		while (!b_is_done)
 			;
-		assert_int_equal(bpf_map_lookup_elem(rig->instance.fd.refusals, &set, words), 0);
+		assert_int_equal(bpf_map_lookup_elem(h->instance.fd.refusals, &set, words), 0);
 		own = words_of(words, &a, SLOT_A, 6 * NS_PER_SECOND);
 		others = words_of(words, &b, SLOT_B, 100000000);
 		assert_true(own <= 1 && others <= 1 && own + others >= 1);
@@ -142,7 +131,7 @@ static void race_test(void **state)
 	pthread_join(thread, NULL);
 	print_message("# %u of %u refusals stood\n", stood, 2 * ROUNDS);
 	assert_true(stood > ROUNDS);
-	rig_close(rig);
+	harness_close(h);
 }
 
 int main(void)

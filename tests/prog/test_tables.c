@@ -3,7 +3,7 @@
  * algorithm, in the hot table, in LRUs and with a share for each CPU; who is new; who is banned
  * while strangers flood.
  */
-#include "stand.h"
+#include "harness.h"
 
 #include <string.h>
 
@@ -11,27 +11,27 @@
 
 #define EACH 2 /* packets that every CPU's share holds */
 
-static struct stand *stand; /* of the group */
+static struct harness *h; /* of the group */
 static enum rl_table table;
 static uint64_t now_ns = NS_PER_DAY;
 
 static void time_pass(uint64_t ns)
 {
 	now_ns += ns;
-	stand_clock(stand, now_ns);
+	harness_clock(h, now_ns);
 }
 
 /* A new day, always at its beginning. */
 static void fresh(const char *rules)
 {
 	now_ns = (now_ns / NS_PER_DAY + 3) * NS_PER_DAY;
-	stand_clock(stand, now_ns);
-	stand_policy(stand, rules);
+	harness_clock(h, now_ns);
+	harness_renew(h, rules);
 }
 
 static void expect(const char *what, const char *words, enum rl_reason reason)
 {
-	enum rl_reason found = stand_run(stand, words);
+	enum rl_reason found = harness_words(h, words);
 
 	if (found != reason)
 		fail_msg("%s: \"%s\" is %s, not %s", what, words, reason_name(found),
@@ -185,7 +185,7 @@ static void rule_test(void **state)
 		for (unsigned int i = 0; i < 4 * most; i++) {
 			cpu_stay(i / 2);
 			passed +=
-				stand_run(stand, i % 3 ? "ip4 udp" : "ip6 tcp") == RL_REASON_WITHIN;
+				harness_words(h, i % 3 ? "ip4 udp" : "ip6 tcp") == RL_REASON_WITHIN;
 		}
 		if (passed != should)
 			fail_msg("%s: %u passed, not %u", rule, passed, should);
@@ -199,7 +199,7 @@ static unsigned int passed_in(uint64_t span_ns, uint64_t step_ns)
 	unsigned int passed = 0;
 
 	for (uint64_t ns = 0; ns < span_ns; ns += step_ns) {
-		passed += stand_run(stand, "ip4 udp") == RL_REASON_WITHIN;
+		passed += harness_words(h, "ip4 udp") == RL_REASON_WITHIN;
 		time_pass(step_ns);
 	}
 	return passed;
@@ -306,14 +306,14 @@ static void ban_test(void **state)
 static int set_up(void **state)
 {
 	(void)state;
-	stand = stand_open(table, true);
-	return stand ? 0 : -1;
+	h = harness_open(&(struct harness_options){.table = table});
+	return h ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	stand_close(stand);
+	harness_close(h);
 	return 0;
 }
 
@@ -333,7 +333,7 @@ static int table_run(enum rl_table which)
 	for (; count < ARRAY_SIZE(keys); count++) {
 		const struct key *key = &keys[count];
 
-		snprintf(names[count], sizeof(names[0]), "%s: per %s, %.3s", table_words[which],
+		snprintf(names[count], sizeof(names[0]), "%s: per %s, %.3s", table_name(which),
 			 key->words, key->same[0]);
 		tests[count] = (struct CMUnitTest){names[count], key_test, NULL, NULL, (void *)key};
 	}
@@ -341,7 +341,7 @@ static int table_run(enum rl_table which)
 	count += ARRAY_SIZE(others);
 	if (which == RL_TABLE_CPU)
 		tests[count++] = (struct CMUnitTest)cmocka_unit_test(part_test);
-	return _cmocka_run_group_tests(table_words[which], tests, count, set_up, tear_down);
+	return _cmocka_run_group_tests(table_name(which), tests, count, set_up, tear_down);
 }
 
 int main(void)

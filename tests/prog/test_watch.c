@@ -5,7 +5,7 @@
  */
 #include "output.h" /* before cmocka.h, which has a macro fail() */
 
-#include "rig.h"
+#include "harness.h"
 
 #include <errno.h>
 #include <linux/if_ether.h>
@@ -17,7 +17,6 @@
 #include "watch.h"
 #include "pieces.h"
 #include "rlctl.skel.h"
-#include "stand.h"
 #include "units.h"
 
 #define DROPS                                                                     \
@@ -26,7 +25,7 @@
 #define EVERYTHING  ((1u << RL_REASON_COUNT) - 1)
 #define SAMPLES_MAX 20000
 
-static struct rig *rig;
+static struct harness *h;
 static uint64_t now_ns = NS_PER_DAY;
 
 /* What one watch has handed over. */
@@ -50,7 +49,7 @@ static int take(void *arg, const struct rl_sample *sample)
 static void wait_ns(uint64_t ns)
 {
 	now_ns += ns;
-	rig_clock(rig, now_ns);
+	harness_clock(h, now_ns);
 }
 
 static struct watch *watch_new(uint32_t reasons, uint32_t rate)
@@ -61,7 +60,7 @@ static struct watch *watch_new(uint32_t reasons, uint32_t rate)
 
 	memset(&seen, 0, sizeof(seen));
 	memset(&seen_too, 0, sizeof(seen_too));
-	assert_int_equal(watch_open(&rig->instance, &options, &watch), 0);
+	assert_int_equal(watch_open(&h->instance, &options, &watch), 0);
 	return watch;
 }
 
@@ -73,14 +72,14 @@ static void poll_into(struct watch *watch, struct seen *into)
 /* Repeated by the kernel only where that is worth its waiting for RCU. */
 static void run(const char *words, uint32_t times)
 {
-	static struct shape shape;
+	static struct frame frame;
 	uint32_t once = times < 100000 ? 1 : times;
 
-	shape_build(&shape, words);
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = shape.bytes, .data_size_in = shape.size,
+	frame_build(&frame, words);
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame.bytes, .data_size_in = frame.size,
 		    .repeat = once);
 	for (uint32_t i = 0; i < times; i += once)
-		assert_int_equal(bpf_prog_test_run_opts(rig->program_fd, &opts), 0);
+		assert_int_equal(bpf_prog_test_run_opts(h->program_fd, &opts), 0);
 }
 
 static struct watch_figures figures_of(const struct watch *watch)
@@ -97,7 +96,7 @@ static void policy_of(const char *rules)
 	static const char *in_force;
 
 	if (!in_force || strcmp(in_force, rules) != 0)
-		rig_policy(rig, rules);
+		harness_policy(h, rules);
 	in_force = rules;
 }
 
@@ -213,13 +212,13 @@ static void address_check(const uint8_t addr[16], const char *text)
 
 static void saying_check(const struct saying *row, const struct rl_sample *sample)
 {
-	static struct shape shape;
+	static struct frame frame;
 
-	shape_build(&shape, row->words);
+	frame_build(&frame, row->words);
 	assert_int_equal(sample->reason, row->says.reason);
 	assert_int_equal(sample->bytes, row->says.bytes);
 	assert_int_equal(sample->kept, row->says.kept);
-	assert_memory_equal(sample->frame, shape.bytes, sample->kept);
+	assert_memory_equal(sample->frame, frame.bytes, sample->kept);
 	assert_int_equal(sample->time_ns, now_ns);
 	assert_int_equal(sample->stands_for, 1);
 	if (!row->src)
@@ -234,14 +233,14 @@ static void saying_check(const struct saying *row, const struct rl_sample *sampl
 
 static void run_saying(const struct saying *row)
 {
-	static struct shape shape;
+	static struct frame frame;
 
 	if (strcmp(row->name, SAYING_IN_PIECES) != 0) {
 		run(row->words, 1);
 		return;
 	}
-	shape_build(&shape, row->words);
-	assert_true(pieces_run(rig->program_fd, &shape, ETH_HLEN) >= 0);
+	frame_build(&frame, row->words);
+	assert_true(pieces_run(h->program_fd, &frame, ETH_HLEN) >= 0);
 }
 
 static void says_what_was(void **state)
@@ -270,7 +269,7 @@ static void says_which_rule(void **state)
 	(void)state;
 	policy_of("10.0.0.0/8 deny;11.0.0.0/8 limit 1/hour burst 1;"
 		  "device limit 1k/second burst 100");
-	assert_int_equal(instance_policy_read(&rig->instance, &policy), 0);
+	assert_int_equal(instance_policy_read(&h->instance, &policy), 0);
 	watch = watch_new(EVERYTHING, 100);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		run(words[i], 1);
@@ -395,8 +394,8 @@ static void lost_is_counted(void **state)
 	uint32_t taken = 0;
 
 	(void)state;
-	rig->skel->data_watch->watch_board.watcher[0].stream[0].budget = 1000000;
-	rig->skel->data_watch->watch_board.watcher[0].stream[0].target = 1000000;
+	h->skel->data_watch->watch_board.watcher[0].stream[0].budget = 1000000;
+	h->skel->data_watch->watch_board.watcher[0].stream[0].target = 1000000;
 	run("ip4=10.0.0.1 udp", 1000);
 	figures = figures_of(watch);
 	assert_int_equal(figures.packets[0], 1000);
@@ -451,9 +450,9 @@ static uint32_t slot_of(const char *text)
 	struct rule rule;
 	uint32_t slot;
 
-	instance_context(&rig->instance, &ctx);
+	instance_context(&h->instance, &ctx);
 	assert_int_equal(selector_parse(text, &ctx, &rule, &err), 0);
-	assert_int_equal(instance_policy_read(&rig->instance, &policy), 0);
+	assert_int_equal(instance_policy_read(&h->instance, &policy), 0);
 	found = policy_find(&policy, &rule);
 	assert_non_null(found);
 	slot = found ? found->slot : 0;
@@ -476,7 +475,7 @@ static void shows_what_was_asked(void **state)
 	if (row->rule)
 		options.slot = slot_of(row->rule);
 	memset(&seen, 0, sizeof(seen));
-	assert_int_equal(watch_open(&rig->instance, &options, &watch), 0);
+	assert_int_equal(watch_open(&h->instance, &options, &watch), 0);
 	run(row->words, 1);
 	poll_into(watch, &seen);
 	assert_int_equal(seen.count, row->shown);
@@ -488,7 +487,7 @@ static void shows_what_was_asked(void **state)
 
 static uint32_t is_on(void)
 {
-	return rig->skel->data_watch->watch_board.on;
+	return h->skel->data_watch->watch_board.on;
 }
 
 /* Each has samples of its own, and there is no place for a fifth. */
@@ -500,7 +499,7 @@ static void watchers_share_nothing(void **state)
 	(void)state;
 	for (int i = 0; i < RL_WATCHERS; i++)
 		watches[i] = watch_new(DROPS, 100);
-	assert_int_equal(watch_open(&rig->instance, &options, &more), -EBUSY);
+	assert_int_equal(watch_open(&h->instance, &options, &more), -EBUSY);
 	assert_null(more);
 	run("ip4=10.0.0.1 udp", 5);
 	for (int i = 0; i < RL_WATCHERS; i++) {
@@ -597,7 +596,7 @@ static void nobody_is_told_nothing(void **state)
 	run("ip4=10.0.0.1 udp", 10);
 	assert_int_equal(is_on(), 0);
 	for (uint32_t i = 0; i < 2; i++) {
-		assert_int_equal(percpu_sum(rig->instance.fd.watch_counts, i, sum, ARRAY_SIZE(sum)),
+		assert_int_equal(percpu_sum(h->instance.fd.watch_counts, i, sum, ARRAY_SIZE(sum)),
 				 0);
 		assert_int_equal(sum[0], 0);
 	}
@@ -622,8 +621,8 @@ int main(void)
 
 	output_quiet = true;
 	cpu_stay(0);
-	rig = rig_open(&(struct rig_options){.table = RL_TABLE_HOT, .seed = {1, 2}});
-	if (!rig)
+	h = harness_open(&(struct harness_options){.table = RL_TABLE_HOT, .seed = {1, 2}});
+	if (!h)
 		return 1;
 #define ROWS(table, function, set_up)                                     \
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)                    \
@@ -637,6 +636,6 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		tests[n++] = others[i];
 	n = (size_t)_cmocka_run_group_tests("watch", tests, n, NULL, NULL);
-	rig_close(rig);
+	harness_close(h);
 	return (int)n;
 }

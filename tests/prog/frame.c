@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One function for each word of shape.h. */
-#include "shape.h"
+/* One function for each word of frame.h. */
+#include "frame.h"
 
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
@@ -15,15 +15,15 @@
 
 static void give_up(const char *word)
 {
-	fprintf(stderr, "shape: %s makes no sense here\n", word);
+	fprintf(stderr, "frame: %s makes no sense here\n", word);
 	exit(2);
 }
 
-static void *shape_grow(struct shape *s, uint32_t bytes)
+static void *frame_grow(struct frame *s, uint32_t bytes)
 {
 	uint8_t *at = s->bytes + s->size;
 
-	if (bytes > SHAPE_BYTES_MAX - s->size)
+	if (bytes > FRAME_BYTES_MAX - s->size)
 		give_up("so much");
 	memset(at, 0, bytes);
 	s->size += bytes;
@@ -47,7 +47,7 @@ static uint32_t number(const char *arg)
 }
 
 /* Says in the header before what the next one is. */
-static void shape_announce(struct shape *s, uint32_t type)
+static void frame_announce(struct frame *s, uint32_t type)
 {
 	if (s->next_bytes == 2)
 		put_be16(s->bytes + s->next_at, type);
@@ -55,7 +55,7 @@ static void shape_announce(struct shape *s, uint32_t type)
 		s->bytes[s->next_at] = type;
 }
 
-static void shape_next(struct shape *s, uint32_t at, uint32_t bytes)
+static void frame_next(struct frame *s, uint32_t at, uint32_t bytes)
 {
 	s->next_at = at;
 	s->next_bytes = bytes;
@@ -63,28 +63,28 @@ static void shape_next(struct shape *s, uint32_t at, uint32_t bytes)
 
 /* ---- Ethernet */
 
-static void shape_ethernet(struct shape *s)
+static void frame_ethernet(struct frame *s)
 {
 	static const uint8_t macs[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2};
 
-	memcpy(shape_grow(s, ETH_HLEN), macs, sizeof(macs));
-	shape_next(s, 2 * ETH_ALEN, 2);
+	memcpy(frame_grow(s, ETH_HLEN), macs, sizeof(macs));
+	frame_next(s, 2 * ETH_ALEN, 2);
 }
 
-static void add_vlan(struct shape *s, const char *arg, uint32_t type)
+static void add_vlan(struct frame *s, const char *arg, uint32_t type)
 {
 	uint8_t *tag;
 
-	shape_announce(s, type);
-	tag = shape_grow(s, 4);
+	frame_announce(s, type);
+	tag = frame_grow(s, 4);
 	put_be16(tag, arg ? number(arg) : 7);
-	shape_next(s, s->size - 2, 2);
+	frame_next(s, s->size - 2, 2);
 }
 
-static void add_type(struct shape *s, const char *arg, uint32_t unused)
+static void add_type(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
-	shape_announce(s, number(arg));
+	frame_announce(s, number(arg));
 }
 
 /* ---- IP */
@@ -112,53 +112,53 @@ static void put_addresses(int family, const char *arg, void *src, void *dst)
 		    dst);
 }
 
-static void add_ip4(struct shape *s, const char *arg, uint32_t unused)
+static void add_ip4(struct frame *s, const char *arg, uint32_t unused)
 {
 	struct iphdr ip = {.version = 4, .ihl = 5, .ttl = 64};
 
 	(void)unused;
-	shape_announce(s, ETH_P_IP);
+	frame_announce(s, ETH_P_IP);
 	s->ip_at = s->size;
 	s->ip_bytes = sizeof(ip);
 	put_addresses(AF_INET, arg, &ip.saddr, &ip.daddr);
-	memcpy(shape_grow(s, sizeof(ip)), &ip, sizeof(ip));
-	shape_next(s, s->ip_at + offsetof(struct iphdr, protocol), 1);
+	memcpy(frame_grow(s, sizeof(ip)), &ip, sizeof(ip));
+	frame_next(s, s->ip_at + offsetof(struct iphdr, protocol), 1);
 }
 
-static void add_options(struct shape *s, const char *arg, uint32_t unused)
+static void add_options(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
-	memset(shape_grow(s, number(arg)), 1, number(arg)); /* no-operation */
+	memset(frame_grow(s, number(arg)), 1, number(arg)); /* no-operation */
 	s->ip_bytes += number(arg);
 	s->bytes[s->ip_at] += number(arg) / 4;
 }
 
-static void add_ip6(struct shape *s, const char *arg, uint32_t unused)
+static void add_ip6(struct frame *s, const char *arg, uint32_t unused)
 {
 	struct ipv6hdr ip = {.version = 6, .hop_limit = 64};
 
 	(void)unused;
-	shape_announce(s, ETH_P_IPV6);
+	frame_announce(s, ETH_P_IPV6);
 	s->ip_at = s->size;
 	s->ip_bytes = sizeof(ip);
 	put_addresses(AF_INET6, arg, &ip.saddr, &ip.daddr);
-	memcpy(shape_grow(s, sizeof(ip)), &ip, sizeof(ip));
-	shape_next(s, s->ip_at + offsetof(struct ipv6hdr, nexthdr), 1);
+	memcpy(frame_grow(s, sizeof(ip)), &ip, sizeof(ip));
+	frame_next(s, s->ip_at + offsetof(struct ipv6hdr, nexthdr), 1);
 }
 
-static void add_extension(struct shape *s, const char *arg, uint32_t proto)
+static void add_extension(struct frame *s, const char *arg, uint32_t proto)
 {
 	uint32_t more = number(arg);
 	uint8_t *header;
 
-	shape_announce(s, proto);
-	header = shape_grow(s, proto == IPPROTO_AH ? 8 + 4 * more : 8 + 8 * more);
+	frame_announce(s, proto);
+	header = frame_grow(s, proto == IPPROTO_AH ? 8 + 4 * more : 8 + 8 * more);
 	header[1] = more;
-	shape_next(s, header - s->bytes, 1);
+	frame_next(s, header - s->bytes, 1);
 }
 
 /* Offsets are in bytes. */
-static void add_fragment(struct shape *s, const char *arg, uint32_t unused)
+static void add_fragment(struct frame *s, const char *arg, uint32_t unused)
 {
 	uint32_t offset = number(arg);
 	bool more = arg && strchr(arg, '+');
@@ -169,13 +169,13 @@ static void add_fragment(struct shape *s, const char *arg, uint32_t unused)
 		put_be16(s->bytes + s->ip_at + 6, offset / 8 | (more ? 0x2000 : 0));
 		return;
 	}
-	shape_announce(s, IPPROTO_FRAGMENT);
-	header = shape_grow(s, 8);
+	frame_announce(s, IPPROTO_FRAGMENT);
+	header = frame_grow(s, 8);
 	put_be16(header + 2, (offset & ~7u) | more);
-	shape_next(s, header - s->bytes, 1);
+	frame_next(s, header - s->bytes, 1);
 }
 
-static void set_df(struct shape *s, const char *arg, uint32_t unused)
+static void set_df(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)arg;
 	(void)unused;
@@ -194,80 +194,80 @@ static void put_ports(uint8_t *at, const char *arg)
 
 enum { FLAG_SYN = 1, FLAG_ACK = 2 };
 
-static void add_tcp(struct shape *s, const char *arg, uint32_t flags)
+static void add_tcp(struct frame *s, const char *arg, uint32_t flags)
 {
 	struct tcphdr tcp = {.doff = 5, .syn = !!(flags & FLAG_SYN), .ack = !!(flags & FLAG_ACK)};
 
-	shape_announce(s, IPPROTO_TCP);
+	frame_announce(s, IPPROTO_TCP);
 	s->tcp_at = s->size;
-	memcpy(shape_grow(s, sizeof(tcp)), &tcp, sizeof(tcp));
+	memcpy(frame_grow(s, sizeof(tcp)), &tcp, sizeof(tcp));
 	put_ports(s->bytes + s->tcp_at, arg);
 }
 
-static void add_udp(struct shape *s, const char *arg, uint32_t unused)
+static void add_udp(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
-	shape_announce(s, IPPROTO_UDP);
+	frame_announce(s, IPPROTO_UDP);
 	s->udp_at = s->size;
-	put_ports(shape_grow(s, sizeof(struct udphdr)), arg);
+	put_ports(frame_grow(s, sizeof(struct udphdr)), arg);
 }
 
-static void add_sctp(struct shape *s, const char *arg, uint32_t unused)
+static void add_sctp(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
-	shape_announce(s, IPPROTO_SCTP);
-	put_ports(shape_grow(s, 12), arg);
+	frame_announce(s, IPPROTO_SCTP);
+	put_ports(frame_grow(s, 12), arg);
 }
 
-static void add_proto(struct shape *s, const char *arg, uint32_t proto)
+static void add_proto(struct frame *s, const char *arg, uint32_t proto)
 {
-	shape_announce(s, arg ? number(arg) : proto);
-	shape_grow(s, 8);
+	frame_announce(s, arg ? number(arg) : proto);
+	frame_grow(s, 8);
 }
 
-static void set_hops(struct shape *s, const char *arg, uint32_t unused)
+static void set_hops(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
 	s->bytes[s->ip_at + offsetof(struct ipv6hdr, hop_limit)] = number(arg);
 }
 
-static void set_code(struct shape *s, const char *arg, uint32_t unused)
+static void set_code(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
 	s->bytes[s->nd_at + 1] = number(arg);
 }
 
 /* detail: the type, and the flags of an advertisement. */
-static void add_neighbour(struct shape *s, const char *arg, uint32_t detail)
+static void add_neighbour(struct frame *s, const char *arg, uint32_t detail)
 {
 	static const uint8_t sizes[] = {8, 16, 24, 24, 40};
 	uint8_t type = detail;
 	uint8_t *message;
 
-	shape_announce(s, IPPROTO_ICMPV6);
+	frame_announce(s, IPPROTO_ICMPV6);
 	set_hops(s, "255", 0);
 	s->nd_at = s->size;
-	message = shape_grow(s, sizes[type - 133]);
+	message = frame_grow(s, sizes[type - 133]);
 	message[0] = type;
 	message[4] = detail >> 8;
 	if (arg)
 		put_address(AF_INET6, arg, message + 8);
 }
 
-static void add_data(struct shape *s, const char *arg, uint32_t unused)
+static void add_data(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
-	memset(shape_grow(s, number(arg)), 0xda, number(arg));
+	memset(frame_grow(s, number(arg)), 0xda, number(arg));
 }
 
 /* ---- lengths, right and wrong */
 
-static uint8_t *ip_length_at(struct shape *s)
+static uint8_t *ip_length_at(struct frame *s)
 {
 	return s->bytes + s->ip_at + (s->bytes[s->ip_at] >> 4 == 6 ? 4 : 2);
 }
 
-static void shape_end(struct shape *s)
+static void frame_end(struct frame *s)
 {
 	uint32_t bytes = s->size - s->ip_at;
 
@@ -279,42 +279,42 @@ static void shape_end(struct shape *s)
 			 s->bytes[s->ip_at] >> 4 == 6 ? bytes - s->ip_bytes : bytes);
 }
 
-static void set_version(struct shape *s, const char *arg, uint32_t unused)
+static void set_version(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
 	s->bytes[s->ip_at] = (s->bytes[s->ip_at] & 0x0f) | number(arg) << 4;
 }
 
-static void set_ihl(struct shape *s, const char *arg, uint32_t unused)
+static void set_ihl(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
 	s->bytes[s->ip_at] = (s->bytes[s->ip_at] & 0xf0) | number(arg);
 }
 
-static void set_length(struct shape *s, const char *arg, uint32_t unused)
+static void set_length(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
 	put_be16(ip_length_at(s), number(arg));
 }
 
-static void add_length(struct shape *s, const char *arg, uint32_t sign)
+static void add_length(struct frame *s, const char *arg, uint32_t sign)
 {
 	put_be16(ip_length_at(s), get_be16(ip_length_at(s)) + sign * number(arg));
 }
 
-static void set_udplen(struct shape *s, const char *arg, uint32_t unused)
+static void set_udplen(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
 	put_be16(s->bytes + s->udp_at + 4, number(arg));
 }
 
-static void set_doff(struct shape *s, const char *arg, uint32_t unused)
+static void set_doff(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
 	s->bytes[s->tcp_at + 12] = number(arg) << 4;
 }
 
-static void set_size(struct shape *s, const char *arg, uint32_t unused)
+static void set_size(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
 	if (number(arg) > s->size)
@@ -326,7 +326,7 @@ static void set_size(struct shape *s, const char *arg, uint32_t unused)
 
 static const struct word {
 	const char *name;
-	void (*add)(struct shape *s, const char *arg, uint32_t detail);
+	void (*add)(struct frame *s, const char *arg, uint32_t detail);
 	uint32_t detail;
 	bool late; /* after the lengths */
 } words[] = {
@@ -384,13 +384,13 @@ static const struct word *word_find(const char *name)
 	return NULL;
 }
 
-void shape_build(struct shape *s, const char *text)
+void frame_build(struct frame *s, const char *text)
 {
 	char copy[512], *rest = NULL;
 
 	s->size = s->next_at = s->next_bytes = s->end = 0;
 	s->ip_at = s->ip_bytes = s->udp_at = s->tcp_at = s->nd_at = 0;
-	shape_ethernet(s);
+	frame_ethernet(s);
 	snprintf(copy, sizeof(copy), "%s", text);
 	for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {
 		char *arg = strchr(w, '=');
@@ -400,19 +400,72 @@ void shape_build(struct shape *s, const char *text)
 			*arg++ = '\0';
 		word = word_find(w);
 		if (word->late && !s->end)
-			shape_end(s);
+			frame_end(s);
 		word->add(s, arg, word->detail);
 	}
 	if (!s->end)
-		shape_end(s);
+		frame_end(s);
 }
 
 #define SKB_BYTES_MAX 3500
 
-bool shape_runs_as_skb(const struct shape *shape)
+bool frame_runs_as_skb(const struct frame *frame)
 {
-	uint32_t type = get_be16(shape->bytes + 2 * ETH_ALEN);
+	uint32_t type = get_be16(frame->bytes + 2 * ETH_ALEN);
 	uint32_t least = type == ETH_P_IP ? 34 : type == ETH_P_IPV6 ? 54 : 15;
 
-	return shape->size >= least && shape->size <= SKB_BYTES_MAX;
+	return frame->size >= least && frame->size <= SKB_BYTES_MAX;
+}
+
+/* ---- addresses and ports of a frame that is built */
+
+static bool frame_is_ip4(const struct frame *frame)
+{
+	return frame->bytes[frame->ip_at] >> 4 == 4;
+}
+
+void frame_source(struct frame *frame, const uint8_t addr[16])
+{
+	uint8_t *ip = frame->bytes + frame->ip_at;
+
+	if (frame_is_ip4(frame))
+		memcpy(ip + 12, addr + 12, 4);
+	else
+		memcpy(ip + 8, addr, 16);
+}
+
+void frame_dest(struct frame *frame, const uint8_t addr[16])
+{
+	uint8_t *ip = frame->bytes + frame->ip_at;
+
+	if (frame_is_ip4(frame))
+		memcpy(ip + 16, addr + 12, 4);
+	else
+		memcpy(ip + 24, addr, 16);
+}
+
+void frame_ports(struct frame *frame, uint16_t sport, uint16_t dport)
+{
+	uint32_t at = frame->udp_at ? frame->udp_at : frame->tcp_at;
+	uint8_t ports[4] = {sport >> 8, sport, dport >> 8, dport};
+
+	memcpy(frame->bytes + at, ports, sizeof(ports));
+}
+
+void address_ip4(uint8_t out[16], uint32_t number)
+{
+	uint8_t addr[16] = {[10] = 0xff, 0xff, 10, number >> 16, number >> 8, number};
+
+	memcpy(out, addr, sizeof(addr));
+}
+
+void address_ip6(uint8_t out[16], uint32_t network, uint32_t host)
+{
+	uint8_t addr[16] = {0x20, 0x01, 0x0d, 0xb8};
+
+	for (int i = 0; i < 4; i++) {
+		addr[7 - i] = network >> 8 * i;
+		addr[15 - i] = host >> 8 * i;
+	}
+	memcpy(out, addr, sizeof(addr));
 }

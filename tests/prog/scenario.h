@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What happens to a bed, in one string: steps apart by '|', run in order.
+/* What happens to a harness, in one string: steps apart by '|', run in order; a row has one a line.
  *   = RULE; RULE            this policy comes into force (the words without "rule")
  *   + DURATION              time passes
  *   @ RULE +DURATION        it is that long after the rule's expiry; -DURATION: before
- *   [N *] WORDS : REASON    N frames (shape.h), each with this reason
+ *   [N *] WORDS : REASON    N frames (frame.h), each with this reason
  *   # RULE : P D S          the rule has passed, dropped, shadowed so many packets
  */
-#ifndef TESTS_SCRIPT_H
-#define TESTS_SCRIPT_H
+#ifndef TESTS_SCENARIO_H
+#define TESTS_SCENARIO_H
 
-#include "bed.h"
+#include "harness.h"
 
 /* Fails the test, naming the step, where something else happens. Policy and time are those that the
- * script before left. */
-void script_run(struct bed *bed, const char *script);
+ * scenario before left. */
+void scenario_run(struct harness *h, const char *scenario);
 
 /* No policy, and so fresh states for the next one; a new day. */
-void script_reset(struct bed *bed);
+void scenario_reset(struct harness *h);
 
 #endif

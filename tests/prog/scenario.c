@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One function for each kind of step of script.h. */
-#include "script.h"
+/* One function for each kind of step of scenario.h. */
+#include "scenario.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,6 @@
 #include "units.h"
 
 #define STEP_MAX 1024
-
-static uint64_t now_ns = NS_PER_DAY;
 
 static char *trim(char *text)
 {
@@ -44,20 +42,7 @@ static uint64_t duration_of(const char *word)
 	return ns;
 }
 
-static void step_policy(struct bed *bed, char *rules)
-{
-	char text[2 * STEP_MAX] = "", *rest = NULL;
-
-	for (char *r = strtok_r(rules, ";", &rest); r; r = strtok_r(NULL, ";", &rest)) {
-		size_t used = strlen(text);
-
-		if (*trim(r))
-			snprintf(text + used, sizeof(text) - used, "rule %s\n", trim(r));
-	}
-	bed_policy(bed, text);
-}
-
-static void step_expiry(struct bed *bed, char *step)
+static void step_expiry(struct harness *h, char *step)
 {
 	char *offset = strrchr(step, ' ');
 	uint64_t ns, expires_ns;
@@ -67,17 +52,16 @@ static void step_expiry(struct bed *bed, char *step)
 		return;
 	}
 	*offset++ = '\0';
-	expires_ns = bed_rule(bed, trim(step)).expires_ns;
+	expires_ns = harness_rule(h, trim(step)).expires_ns;
 	assert_true(expires_ns != 0);
 	ns = duration_of(offset + 1);
-	now_ns = *offset == '-' ? expires_ns - ns : expires_ns + ns;
-	bed_clock(bed, now_ns);
+	harness_clock(h, *offset == '-' ? expires_ns - ns : expires_ns + ns);
 }
 
-static void step_counters(struct bed *bed, char *step)
+static void step_counters(struct harness *h, char *step)
 {
 	char *numbers = split(step, ':');
-	struct rl_rule_counters counters = bed_counters(bed, trim(step));
+	struct rl_rule_counters counters = harness_counters(h, trim(step));
 	char found[80];
 
 	snprintf(found, sizeof(found), "%llu %llu %llu", counters.passed.packets,
@@ -86,17 +70,19 @@ static void step_counters(struct bed *bed, char *step)
 		fail_msg("\"%s\" has counted %s, not %s", trim(step), found, numbers);
 }
 
-static void step_frames(struct bed *bed, char *step)
+static void step_frames(struct harness *h, char *step)
 {
 	char *reason = split(step, ':'), *words = step, *star = strchr(step, '*');
 	unsigned long count = 1;
+	static struct frame frame;
 
 	if (star) {
 		count = strtoul(step, NULL, 10);
 		words = star + 1;
 	}
+	frame_build(&frame, words);
 	for (unsigned long i = 0; i < count; i++) {
-		enum rl_reason found = bed_run_words(bed, words);
+		enum rl_reason found = harness_count(h, &frame);
 
 		if (strcmp(reason_name(found), reason) != 0)
 			fail_msg("\"%s\", number %lu: %s, not %s", trim(words), i + 1,
@@ -104,38 +90,36 @@ static void step_frames(struct bed *bed, char *step)
 	}
 }
 
-static void step_run(struct bed *bed, char *step)
+static void step_run(struct harness *h, char *step)
 {
 	switch (*step) {
 	case '=':
-		step_policy(bed, step + 1);
+		harness_policy(h, step + 1);
 		return;
 	case '+':
-		now_ns += duration_of(trim(step + 1));
-		bed_clock(bed, now_ns);
+		harness_clock(h, h->now_ns + duration_of(trim(step + 1)));
 		return;
 	case '@':
-		step_expiry(bed, step + 1);
+		step_expiry(h, step + 1);
 		return;
 	case '#':
-		step_counters(bed, step + 1);
+		step_counters(h, step + 1);
 		return;
 	}
-	step_frames(bed, step);
+	step_frames(h, step);
 }
 
-void script_run(struct bed *bed, const char *script)
+void scenario_run(struct harness *h, const char *scenario)
 {
 	char text[4 * STEP_MAX], *rest = NULL;
 
-	assert_true((size_t)snprintf(text, sizeof(text), "%s", script) < sizeof(text));
+	assert_true((size_t)snprintf(text, sizeof(text), "%s", scenario) < sizeof(text));
 	for (char *step = strtok_r(text, "|", &rest); step; step = strtok_r(NULL, "|", &rest))
-		step_run(bed, trim(step));
+		step_run(h, trim(step));
 }
 
-void script_reset(struct bed *bed)
+void scenario_reset(struct harness *h)
 {
-	bed_policy(bed, "");
-	now_ns += NS_PER_DAY;
-	bed_clock(bed, now_ns);
+	harness_policy(h, "");
+	harness_clock(h, h->now_ns + NS_PER_DAY);
 }

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The real program with its maps, on no device: frames go in through BPF_PROG_TEST_RUN, time stands
+ * until it is set, policies come as text. Whatever fails here ends the test.
+ */
+#ifndef TESTS_HARNESS_H
+#define TESTS_HARNESS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "algorithm/hot_hash.h"
+#include "bans.h"
+#include "compile.h"
+#include "frame.h"
+#include "hook_names.h"
+#include "hot_table.h"
+#include "instance.h"
+#include "map_in_map.h"
+#include "object.h"
+#include "policy_write.h"
+#include "random.h"
+#include "slots.h"
+#include "source.h"
+#include "stats.h"
+
+#define CPUS_MAX      256 /* that the counters can be read of */
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+struct harness_options {
+	enum rl_hook hook;
+	enum rl_table table;
+	uint32_t sources, prefixes; /* 0: 4096 */
+	uint32_t mtu;               /* 0: 1500 */
+	uint32_t log_depth;         /* 0: RL_SLIDING_LOG_MAX */
+	uint32_t bans;              /* 0: the usual */
+	uint64_t seed[2];
+	bool by_dest;
+	bool real_time; /* the machine's clock */
+};
+
+struct harness {
+	struct instance instance;
+	struct hot_table table; /* sets NULL: not --table hot */
+	struct rlctl_bpf *skel;
+	int program_fd;
+	int entry_fd; /* what is run: that program, or one that runs it */
+	uint64_t now_ns;
+};
+
+/* NULL, and a line on stderr, where the program cannot be loaded. */
+struct harness *harness_open(const struct harness_options *options);
+void harness_close(struct harness *h);
+
+/* Statements apart by '\n' or ';'; the word rule may be left out. The policy in force is swapped
+ * out as by `rlctl apply`; harness_renew: and no state is kept. */
+void harness_policy(struct harness *h, const char *text);
+void harness_renew(struct harness *h, const char *text);
+
+/* Both clocks, and what `for` counts from. */
+void harness_clock(struct harness *h, uint64_t now_ns);
+
+/* ---- packets */
+
+/* One system call: the frame's reason, with the verdict that goes with it. Not in real time. */
+enum rl_reason harness_run(struct harness *h, const struct frame *frame);
+
+/* The same, and checks the counters: one packet and all its bytes more under one reason. */
+enum rl_reason harness_count(struct harness *h, const struct frame *frame);
+
+/* harness_count for a frame in pieces, at hook xdp: so many bytes can be read in place. False, and
+ * nothing was run, where the kernel's test run makes no such frames. */
+bool harness_pieces(struct harness *h, const struct frame *frame, uint32_t linear,
+		    enum rl_reason *reason);
+
+/* harness_count for an skb, of hooks ingress and egress: in *skb goes what it is besides its data,
+ * and what became of it comes out. It has to count as so many packets and bytes. */
+struct __sk_buff;
+enum rl_reason harness_skb(struct harness *h, const struct frame *frame, struct __sk_buff *skb,
+			   uint64_t packets, uint64_t bytes);
+
+/* harness_run of a frame in words; harness_expect: harness_count, and it must come to this. */
+enum rl_reason harness_words(struct harness *h, const char *words);
+void harness_expect(struct harness *h, const char *name, const char *words, enum rl_reason reason);
+
+/* From any thread: did it pass? Runs it so many times in one call. */
+bool harness_passes(struct harness *h, const struct frame *frame);
+void harness_repeat(struct harness *h, const struct frame *frame, uint32_t times);
+
+/* harness_run of "ip4 udp" from that source; how many of so many packets were within. */
+enum rl_reason harness_run_from(struct harness *h, const uint8_t addr[16]);
+uint32_t harness_within(struct harness *h, const uint8_t addr[16], uint32_t packets);
+
+/* ---- what is in the maps */
+
+/* How often each reason was given since it was opened; how many packets passed. */
+void harness_reasons(struct harness *h, struct rl_amount out[RL_REASON_COUNT]);
+uint64_t harness_passed(struct harness *h);
+uint64_t harness_pressure(struct harness *h, enum rl_pressure what);
+
+/* The rule of that identity ("any udp deny"), and its counters. */
+struct rule harness_rule(struct harness *h, const char *rule);
+struct rl_rule_counters harness_counters(struct harness *h, const char *rule);
+
+/* The rule of that place in the policy, as the packets see it. */
+struct rl_rule harness_numbers(struct harness *h, uint32_t index);
+
+/* Where the hot table keeps the source under a limit per source; NULL: nowhere. */
+struct hot_key harness_key(struct harness *h, const struct rl_rule *numbers,
+			   const uint8_t addr[16]);
+struct rl_hot_slot *harness_slot(struct harness *h, const struct rl_rule *numbers,
+				 const uint8_t addr[16]);
+
+/* `count` IPv4 sources from 10.FROM.0.0 on that share the set of the first. */
+void harness_neighbours(struct harness *h, const struct rl_rule *numbers, uint8_t from,
+			uint8_t (*out)[16], uint32_t count);
+
+/* As `rlctl source forgive`. Answers how many states were found. */
+size_t harness_forgive(struct harness *h, const uint8_t addr[16]);
+
+/* ---- words */
+
+const char *reason_name(enum rl_reason reason);
+enum rl_reason reason_by_name(const char *name);
+bool reason_is_pass(enum rl_reason reason);
+
+/* A limit that lets n packets pass at once (warm-up: one), and then none for an hour. */
+void limit_of(char *out, size_t size, enum rl_algorithm algorithm, unsigned int n);
+
+/* ---- CPUs */
+
+/* How many CPUs the program may use; the thread stays on the n-th of them, counted round. */
+unsigned int cpus_usable(void);
+void cpu_stay(unsigned int n);
+
+/* How many CPUs share a rate with --table cpu. */
+unsigned int cpus_sharing(void);
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* harness.h: what is in the maps. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "harness.h"
+#include "units.h"
+
+static void amount_add(struct rl_amount *sum, const struct rl_amount *amount)
+{
+	sum->packets += amount->packets;
+	sum->bytes += amount->bytes;
+}
+
+void harness_reasons(struct harness *h, struct rl_amount out[RL_REASON_COUNT])
+{
+	struct rl_amount each[CPUS_MAX];
+
+	for (uint32_t i = 0; i < RL_REASON_COUNT; i++) {
+		out[i] = (struct rl_amount){0};
+		assert_int_equal(bpf_map_lookup_elem(h->instance.fd.reasons, &i, each), 0);
+		for (uint32_t cpu = 0; cpu < h->instance.info.cpus; cpu++)
+			amount_add(&out[i], &each[cpu]);
+	}
+}
+
+uint64_t harness_passed(struct harness *h)
+{
+	struct rl_amount reasons[RL_REASON_COUNT];
+	uint64_t passed = 0;
+
+	harness_reasons(h, reasons);
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		passed += reason_is_pass(i) ? reasons[i].packets : 0;
+	return passed;
+}
+
+uint64_t harness_pressure(struct harness *h, enum rl_pressure what)
+{
+	uint64_t each[CPUS_MAX], sum = 0;
+	uint32_t key = what;
+
+	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.pressure, &key, each), 0);
+	for (uint32_t cpu = 0; cpu < h->instance.info.cpus; cpu++)
+		sum += each[cpu];
+	return sum;
+}
+
+struct rule harness_rule(struct harness *h, const char *text)
+{
+	struct policy policy = {0};
+	struct policy_error err = {0};
+	struct policy_context ctx;
+	struct rule rule, *found;
+
+	instance_context(&h->instance, &ctx);
+	if (selector_parse(text, &ctx, &rule, &err))
+		fail_msg("%s: %s", text, err.text);
+	assert_int_equal(instance_policy_read(&h->instance, &policy), 0);
+	found = policy_find(&policy, &rule);
+	if (found)
+		rule = *found;
+	else
+		fail_msg("not in force: %s", text);
+	policy_clear(&policy);
+	return rule;
+}
+
+struct rl_rule_counters harness_counters(struct harness *h, const char *text)
+{
+	struct rl_rule_counters each[CPUS_MAX], sum = {0};
+	struct rule rule = harness_rule(h, text);
+
+	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.rule_counters, &rule.slot, each), 0);
+	for (int cpu = 0; cpu < (int)h->instance.info.cpus; cpu++) {
+		amount_add(&sum.passed, &each[cpu].passed);
+		amount_add(&sum.dropped, &each[cpu].dropped);
+		amount_add(&sum.shadow, &each[cpu].shadow);
+	}
+	return sum;
+}
+
+struct rl_rule harness_numbers(struct harness *h, uint32_t index)
+{
+	struct policy policy = {0};
+	struct rl_policy_header header;
+	struct rl_rule numbers = {0};
+
+	assert_int_equal(instance_policy_read(&h->instance, &policy), 0);
+	assert_true(index < policy.count);
+	assert_int_equal(policy_header_read(&h->instance, &header), 0);
+	for (uint32_t i = 0; i < header.rules; i++) {
+		uint32_t at = header.half * h->instance.info.rules + i;
+
+		assert_int_equal(bpf_map_lookup_elem(h->instance.fd.rules, &at, &numbers), 0);
+		if (numbers.limit_id && numbers.limit_id == policy.rules[index].limit_id)
+			break;
+	}
+	assert_int_equal(numbers.limit_id, policy.rules[index].limit_id);
+	policy_clear(&policy);
+	return numbers;
+}
+
+struct hot_key harness_key(struct harness *h, const struct rl_rule *numbers, const uint8_t addr[16])
+{
+	const struct rl_instance *info = &h->instance.info;
+	bool ipv4 = prefix_is_ipv4(addr, 128);
+	__u64 half[2];
+	uint64_t hash;
+
+	memcpy(half, addr, sizeof(half));
+	if (numbers->flags & RL_RULE_HOME)
+		hash = hot_hash_address(info->hot_seed, ipv4, half);
+	else
+		hash = hot_hash_masked(info->hot_seed, ipv4, half, numbers);
+	return hot_key_of(hash, hot_rest(numbers->limit_id, 0, 0),
+			  numbers->flags >> RL_RULE_LANE_SHIFT, info->hot_sets - 1);
+}
+
+struct rl_hot_slot *harness_slot(struct harness *h, const struct rl_rule *numbers,
+				 const uint8_t addr[16])
+{
+	struct hot_key key = harness_key(h, numbers, addr);
+	struct rl_hot_set *set = &h->table.sets[key.set];
+
+	for (int i = 0; i < RL_HOT_WAYS; i++)
+		if ((set->slot[i].fingerprint & ~HOT_FLAGS) == key.fingerprint)
+			return &set->slot[i];
+	return NULL;
+}
+
+void harness_neighbours(struct harness *h, const struct rl_rule *numbers, uint8_t from,
+			uint8_t (*out)[16], uint32_t count)
+{
+	uint32_t set = 0, found = 0;
+
+	for (uint32_t i = (uint32_t)from << 16; found < count; i++) {
+		struct hot_key key;
+
+		address_ip4(out[found], i);
+		key = harness_key(h, numbers, out[found]);
+		if (!found)
+			set = key.set;
+		found += key.set == set;
+	}
+}
+
+size_t harness_forgive(struct harness *h, const uint8_t addr[16])
+{
+	struct source_entry *entries = NULL;
+	struct policy policy = {0};
+	size_t count = 0;
+
+	assert_int_equal(instance_policy_read(&h->instance, &policy), 0);
+	assert_int_equal(instance_source_read(&h->instance, &policy, addr, &entries, &count), 0);
+	assert_int_equal(instance_source_forgive(&h->instance, entries, count), 0);
+	free(entries);
+	policy_clear(&policy);
+	return count;
+}
