@@ -55,12 +55,6 @@ static const struct instant {
 /* What became of the packets, a letter each; first at uptime 0, then around the instants. */
 static char verdicts[1 + ARRAY_SIZE(instants)][ARRAY_SIZE(rows)][PACKETS + 1];
 
-static uint64_t chance(uint64_t *seed)
-{
-	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
-	return *seed >> 33;
-}
-
 static void rows_policy(void)
 {
 	char rules[4096] = "";
@@ -97,11 +91,11 @@ static void life_run(uint64_t now_ns, char out[][PACKETS + 1])
 	harness_clock(h, now_ns);
 	rows_policy();
 	for (int i = 0; i < PACKETS; i++) {
-		uint64_t source = chance(&seed) % SOURCES;
+		uint64_t source = random_under(&seed, SOURCES);
 
 		for (size_t row = 0; row < ARRAY_SIZE(rows); row++)
 			out[row][i] = 'a' + packet_run(row, source);
-		now_ns += chance(&seed) % GAP_MAX;
+		now_ns += random_under(&seed, GAP_MAX);
 		harness_clock(h, now_ns);
 	}
 }
@@ -179,7 +173,7 @@ static void lag_test(void **state)
 	harness_clock(h, begin_ns);
 	harness_renew(h, rules);
 	for (uint64_t at = TICK_NS; at < end_ns; at += LAG_STEP) {
-		harness_clock(h, begin_ns + at - chance(&seed) % 2 * TICK_NS);
+		harness_clock(h, begin_ns + at - random_under(&seed, 2) * TICK_NS);
 		if (packet_run(0, 1) == RL_REASON_WITHIN) {
 			within++;
 			late += at >= end_ns / 2;

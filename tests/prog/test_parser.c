@@ -38,10 +38,7 @@ static uint64_t seed = 20240618;
 
 static uint32_t random_below(uint32_t bound)
 {
-	seed ^= seed >> 12;
-	seed ^= seed << 25;
-	seed ^= seed >> 27;
-	return (seed * 2685821657736338717ull >> 33) % bound;
+	return random_under(&seed, bound);
 }
 
 /* ---- frames */

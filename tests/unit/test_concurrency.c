@@ -17,6 +17,7 @@
 #include "algorithm/sliding_log.h"
 #include "algorithm/sliding_window.h"
 #include "algorithm/warm_up.h"
+#include "random.h"
 #include "turns.h"
 
 #define OFFERS  TURNS(500000)
@@ -103,11 +104,8 @@ static void contest_run(struct contest *c, int who)
 	for (i = 0; i < OFFERS && (i % 1024 || time(NULL) < c->end_s); i++) {
 		uint64_t now_ns, amount;
 
-		random ^= random << 13;
-		random ^= random >> 7;
-		random ^= random << 17;
-		now_ns = clock_read(c, who, (random >> 20) % (2 * c->row->step_ns + 1));
-		amount = c->limit.unit == RL_PACKETS ? 1 : 60 + (random >> 40) % 1455;
+		now_ns = clock_read(c, who, random_under(&random, 2 * c->row->step_ns + 1));
+		amount = c->limit.unit == RL_PACKETS ? 1 : 60 + random_under(&random, 1455);
 		if (contest_take(c, now_ns, amount, &taken))
 			*next++ = (struct admission){now_ns, amount, taken};
 	}

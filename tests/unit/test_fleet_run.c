@@ -28,6 +28,7 @@
 #include "instance.h"
 #include "policy.h"
 #include "policy_helpers.h"
+#include "random.h"
 #include "redis.h"
 #include "units.h"
 
@@ -235,16 +236,13 @@ static double load_dying(int member, double s)
 	return member == (s < 2 ? 0 : 1) ? 3 : 0;
 }
 
-/* Another one for every half second and member, from nothing to twice the limit; splitmix64 by S.
- * Vigna. */
+/* Another one for every half second and member, from nothing to twice the limit. */
 static double load_random(int member, double s)
 {
-	uint64_t x = ((uint64_t)(s * 2) * MEMBERS + member + 1) * 0x9e3779b97f4a7c15ull;
+	uint64_t state = ((uint64_t)(s * 2) * MEMBERS + member + 1) << 32;
 
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	x ^= x >> 31;
-	return x % 3 ? 0 : (double)(x >> 8 & 255) / 128;
+	random_next(&state);
+	return random_under(&state, 3) ? 0 : (double)random_under(&state, 256) / 128;
 }
 
 /* ---- what is judged */
