@@ -54,20 +54,26 @@ static void nest_test(void **state)
 static const struct row {
 	const char *name, *scenario;
 } by_dest[] = {
-	{"by destination: prefix",
-	 "= 198.51.100.1 deny; 2001:db8:1::/64 allow | ip4 udp : denied | "
-	 "ip4=198.51.100.1>192.0.2.1 udp : unmatched | ip6 udp : allowed | "
-	 "ip6=2001:db8:1::1>::1 udp : unmatched"},
-	{"by destination: default key",
-	 "= any limit 1/h burst 1 | ip4 udp : within | ip4=9.9.9.9 udp : over | "
-	 "ip4=192.0.2.1>9.9.9.9 "
-	 "udp : within | ip6 udp : within | ip6=::1>2001:db8:1::ffff udp : over"},
-	{"by destination: per source", "= any limit 1/h burst 1 per source | ip4 udp : within | "
+	{"by destination: prefix", "= 198.51.100.1 deny; 2001:db8:1::/64 allow | "
+				   "ip4 udp : denied | "
+				   "ip4=198.51.100.1>192.0.2.1 udp : unmatched | "
+				   "ip6 udp : allowed | "
+				   "ip6=2001:db8:1::1>::1 udp : unmatched"},
+	{"by destination: default key", "= any limit 1/h burst 1 | "
+					"ip4 udp : within | "
+					"ip4=9.9.9.9 udp : over | "
+					"ip4=192.0.2.1>9.9.9.9 udp : within | "
+					"ip6 udp : within | "
+					"ip6=::1>2001:db8:1::ffff udp : over"},
+	{"by destination: per source", "= any limit 1/h burst 1 per source | "
+				       "ip4 udp : within | "
 				       "ip4=192.0.2.1>9.9.9.9 udp : over | "
 				       "ip4=192.0.2.2 udp : within"},
 	{"by destination: matches",
-	 "= 198.51.100.0/24 src 192.0.2.1 deny; any dst 198.51.100.2 allow | ip4 udp : denied | "
-	 "ip4=192.0.2.2>198.51.100.1 udp : unmatched | ip4=192.0.2.2>198.51.100.2 udp : allowed"},
+	 "= 198.51.100.0/24 src 192.0.2.1 deny; any dst 198.51.100.2 allow | "
+	 "ip4 udp : denied | "
+	 "ip4=192.0.2.2>198.51.100.1 udp : unmatched | "
+	 "ip4=192.0.2.2>198.51.100.2 udp : allowed"},
 };
 
 static void by_dest_test(void **state)
@@ -189,8 +195,9 @@ static void race_refund_test(void **state)
 		assert_int_equal(race_pair("rule any limit 1/s burst 50100; rule any limit 1/s "
 					   "burst 50000 per rule"),
 				 RACE_BURST);
-		scenario_run(h, "= any limit 1/s burst 50100 | 100 * ip4 udp : within | ip4 udp : "
-				"over");
+		scenario_run(h, "= any limit 1/s burst 50100 | "
+				"100 * ip4 udp : within | "
+				"ip4 udp : over");
 	}
 }
 

@@ -15,69 +15,126 @@
 static const struct row {
 	const char *name, *scenario;
 } rows[] = {
-	{"deny, allow, limit, gone",
-	 "= 192.0.2.1 deny | 2 * ip4 udp : denied | = 192.0.2.1 allow | 2 * ip4 udp : allowed | "
-	 "= 192.0.2.1 limit 1/h burst 2 | 2 * ip4 udp : within | 2 * ip4 udp : over | = 192.0.2.2 "
-	 "deny | 2 * ip4 udp : unmatched | = 192.0.2.1 deny | 2 * ip4 udp : denied | = | ip4 udp : "
-	 "unmatched"},
-	{"deny, allow, limit, gone, IPv6",
-	 "= 2001:db8::1 deny | 2 * ip6 udp : denied | = 2001:db8::1 allow | 2 * ip6 udp : allowed "
-	 "| = 2001:db8::1 limit 1/h burst 2 | 2 * ip6 udp : within | 2 * ip6 udp : over | = "
-	 "2001:db8::2 deny | 2 * ip6 udp : unmatched | = 2001:db8::1 deny | 2 * ip6 udp : denied"},
-	{"a longer prefix is added",
-	 "= 192.0.0.0/16 deny | 2 * ip4 udp : denied | = 192.0.0.0/16 deny; 192.0.2.0/24 allow | 2 "
-	 "* ip4 udp : allowed | = 192.0.0.0/16 deny; 192.0.2.0/24 allow; 192.0.2.1 deny | 2 * ip4 "
-	 "udp : denied | = 192.0.0.0/16 deny; 192.0.2.0/24 allow | 2 * ip4 udp : allowed | = "
-	 "192.0.0.0/16 deny | 2 * ip4 udp : denied"},
-	{"a shorter prefix is added",
-	 "= 192.0.2.1 tcp deny | 2 * ip4 udp : unmatched | = 192.0.2.1 tcp deny; 192.0.2.0/24 deny "
-	 "| 2 * ip4 udp : denied | = 192.0.2.1 tcp deny; 192.0.0.0/16 allow | 2 * ip4 udp : "
-	 "allowed "
-	 "| = 192.0.2.1 tcp deny; any deny | 2 * ip4 udp : denied"},
-	{"the first prefix of all, the last",
-	 "= any allow | 2 * ip4 udp : allowed | = any allow; 192.0.2.1 deny | 2 * ip4 udp : denied "
-	 "| = any allow | 2 * ip4 udp : allowed | = any allow; 192.0.2.2 deny | 2 * ip4 udp : "
-	 "allowed"},
+	{"deny, allow, limit, gone", "= 192.0.2.1 deny | "
+				     "2 * ip4 udp : denied | "
+				     "= 192.0.2.1 allow | "
+				     "2 * ip4 udp : allowed | "
+				     "= 192.0.2.1 limit 1/h burst 2 | "
+				     "2 * ip4 udp : within | "
+				     "2 * ip4 udp : over | "
+				     "= 192.0.2.2 deny | "
+				     "2 * ip4 udp : unmatched | "
+				     "= 192.0.2.1 deny | "
+				     "2 * ip4 udp : denied | "
+				     "= | "
+				     "ip4 udp : unmatched"},
+	{"deny, allow, limit, gone, IPv6", "= 2001:db8::1 deny | "
+					   "2 * ip6 udp : denied | "
+					   "= 2001:db8::1 allow | "
+					   "2 * ip6 udp : allowed | "
+					   "= 2001:db8::1 limit 1/h burst 2 | "
+					   "2 * ip6 udp : within | "
+					   "2 * ip6 udp : over | "
+					   "= 2001:db8::2 deny | "
+					   "2 * ip6 udp : unmatched | "
+					   "= 2001:db8::1 deny | "
+					   "2 * ip6 udp : denied"},
+	{"a longer prefix is added", "= 192.0.0.0/16 deny | "
+				     "2 * ip4 udp : denied | "
+				     "= 192.0.0.0/16 deny; 192.0.2.0/24 allow | "
+				     "2 * ip4 udp : allowed | "
+				     "= 192.0.0.0/16 deny; 192.0.2.0/24 allow; 192.0.2.1 deny | "
+				     "2 * ip4 udp : denied | "
+				     "= 192.0.0.0/16 deny; 192.0.2.0/24 allow | "
+				     "2 * ip4 udp : allowed | "
+				     "= 192.0.0.0/16 deny | "
+				     "2 * ip4 udp : denied"},
+	{"a shorter prefix is added", "= 192.0.2.1 tcp deny | "
+				      "2 * ip4 udp : unmatched | "
+				      "= 192.0.2.1 tcp deny; 192.0.2.0/24 deny | "
+				      "2 * ip4 udp : denied | "
+				      "= 192.0.2.1 tcp deny; 192.0.0.0/16 allow | "
+				      "2 * ip4 udp : allowed | "
+				      "= 192.0.2.1 tcp deny; any deny | "
+				      "2 * ip4 udp : denied"},
+	{"the first prefix of all, the last", "= any allow | "
+					      "2 * ip4 udp : allowed | "
+					      "= any allow; 192.0.2.1 deny | "
+					      "2 * ip4 udp : denied | "
+					      "= any allow | "
+					      "2 * ip4 udp : allowed | "
+					      "= any allow; 192.0.2.2 deny | "
+					      "2 * ip4 udp : allowed"},
 	{"conditions fall through",
-	 "= 192.0.2.1 tcp deny; 192.0.2.0/24 udp allow; 192.0.0.0/16 icmp limit 1/h burst 4; any "
-	 "deny | 2 * ip4 tcp : denied | 2 * ip4 udp : allowed | 2 * ip4 icmp : within | 2 * ip4 "
-	 "gre "
-	 ": denied | 2 * ip4 udp : allowed | 2 * ip4 tcp : denied | 2 * ip4=192.0.2.9 tcp : denied "
-	 "| 2 * ip4=192.0.2.9 udp : allowed | 2 * ip4=192.0.2.9 icmp : within"},
+	 "= 192.0.2.1 tcp deny; 192.0.2.0/24 udp allow; 192.0.0.0/16 icmp limit 1/h burst 4; any deny | "
+	 "2 * ip4 tcp : denied | "
+	 "2 * ip4 udp : allowed | "
+	 "2 * ip4 icmp : within | "
+	 "2 * ip4 gre : denied | "
+	 "2 * ip4 udp : allowed | "
+	 "2 * ip4 tcp : denied | "
+	 "2 * ip4=192.0.2.9 tcp : denied | "
+	 "2 * ip4=192.0.2.9 udp : allowed | "
+	 "2 * ip4=192.0.2.9 icmp : within"},
 	{"conditions fall through to a plain verdict that expires",
-	 "= 192.0.2.1 tcp deny; 192.0.2.0/24 deny for 1h; 192.0.0.0/16 allow | 2 * ip4 udp : "
-	 "denied "
-	 "| @ 192.0.2.0/24 deny -1ns | 2 * ip4 udp : denied | @ 192.0.2.0/24 deny +0 | 2 * ip4 udp "
-	 ": allowed | 2 * ip4 tcp : denied"},
-	{"a plain verdict expires", "= 192.0.2.1 allow for 1h; 192.0.2.0/24 deny for 2h; any limit "
-				    "1/h burst 9 | 2 * ip4 udp : "
-				    "allowed | @ 192.0.2.1 allow -1ns | 2 * ip4 udp : allowed | @ "
-				    "192.0.2.1 allow +0 | 2 * ip4 "
-				    "udp : denied | @ 192.0.2.0/24 deny -1ns | 2 * ip4 udp : "
-				    "denied | @ 192.0.2.0/24 deny +0 | "
-				    "2 * ip4 udp : within"},
-	{"one of a group expires",
-	 "= 192.0.2.1 udp allow for 1h; 192.0.2.1 deny | 2 * ip4 udp : allowed | @ 192.0.2.1 udp "
-	 "allow -1ns | 2 * ip4 udp : allowed | @ 192.0.2.1 udp allow +0 | 2 * ip4 udp : denied"},
-	{"a limit for all of a group expires",
-	 "= 192.0.2.1 limit 1/h burst 2 for 2h; any deny | 2 * ip4 udp : within | 2 * ip4 udp : "
-	 "over | @ 192.0.2.1 limit 1/h +0 | 2 * ip4 udp : denied"},
-	{"an expiry is taken back",
-	 "= 192.0.2.1 deny for 1h | 2 * ip4 udp : denied | = 192.0.2.1 deny | 2 * ip4 udp : denied "
-	 "| + 2h | 2 * ip4 udp : denied | = 192.0.2.1 deny for 1h | + 59m | 2 * ip4 udp : denied | "
-	 "+ 1m | 2 * ip4 udp : unmatched"},
-	{"families are apart",
-	 "= 0.0.0.0/0 deny; ::/0 allow | 2 * ip4 udp : denied | 2 * ip6 udp : allowed | 2 * "
-	 "ip6=::192.0.2.1 udp : allowed | 2 * ip4 udp : denied"},
-	{"old answers are nobody else's", "= 2101:db8::1 deny | 2 * ip6=2101:db8::1 udp : denied | "
-					  "= 2101:db8::1 deny; 10.0.0.1 deny "
-					  "| 2 * ip6=2001:db8::1 udp : unmatched"},
-	{"old answers are nobody else's, two swaps later",
-	 "= 2101:db8::1 deny | 2 * ip6=2101:db8::1 udp : denied | = 2101:db8::1 deny | = "
-	 "2101:db8::1 deny | 2 * ip6=1f01:db8::1 udp : unmatched"},
-	{"an address has no twin",
-	 "= 2001:db8::1 deny | 2 * ip6=2001:db8:0:80:0:80:0:81 udp : unmatched | 2 * "
-	 "ip6=2001:db8::1 udp : denied | 2 * ip6=2001:db8:0:80:0:80:0:81 udp : unmatched"},
+	 "= 192.0.2.1 tcp deny; 192.0.2.0/24 deny for 1h; 192.0.0.0/16 allow | "
+	 "2 * ip4 udp : denied | "
+	 "@ 192.0.2.0/24 deny -1ns | "
+	 "2 * ip4 udp : denied | "
+	 "@ 192.0.2.0/24 deny +0 | "
+	 "2 * ip4 udp : allowed | "
+	 "2 * ip4 tcp : denied"},
+	{"a plain verdict expires",
+	 "= 192.0.2.1 allow for 1h; 192.0.2.0/24 deny for 2h; any limit 1/h burst 9 | "
+	 "2 * ip4 udp : allowed | "
+	 "@ 192.0.2.1 allow -1ns | "
+	 "2 * ip4 udp : allowed | "
+	 "@ 192.0.2.1 allow +0 | "
+	 "2 * ip4 udp : denied | "
+	 "@ 192.0.2.0/24 deny -1ns | "
+	 "2 * ip4 udp : denied | "
+	 "@ 192.0.2.0/24 deny +0 | "
+	 "2 * ip4 udp : within"},
+	{"one of a group expires", "= 192.0.2.1 udp allow for 1h; 192.0.2.1 deny | "
+				   "2 * ip4 udp : allowed | "
+				   "@ 192.0.2.1 udp allow -1ns | "
+				   "2 * ip4 udp : allowed | "
+				   "@ 192.0.2.1 udp allow +0 | "
+				   "2 * ip4 udp : denied"},
+	{"a limit for all of a group expires", "= 192.0.2.1 limit 1/h burst 2 for 2h; any deny | "
+					       "2 * ip4 udp : within | "
+					       "2 * ip4 udp : over | "
+					       "@ 192.0.2.1 limit 1/h +0 | "
+					       "2 * ip4 udp : denied"},
+	{"an expiry is taken back", "= 192.0.2.1 deny for 1h | "
+				    "2 * ip4 udp : denied | "
+				    "= 192.0.2.1 deny | "
+				    "2 * ip4 udp : denied | "
+				    "+ 2h | "
+				    "2 * ip4 udp : denied | "
+				    "= 192.0.2.1 deny for 1h | "
+				    "+ 59m | "
+				    "2 * ip4 udp : denied | "
+				    "+ 1m | "
+				    "2 * ip4 udp : unmatched"},
+	{"families are apart", "= 0.0.0.0/0 deny; ::/0 allow | "
+			       "2 * ip4 udp : denied | "
+			       "2 * ip6 udp : allowed | "
+			       "2 * ip6=::192.0.2.1 udp : allowed | "
+			       "2 * ip4 udp : denied"},
+	{"old answers are nobody else's", "= 2101:db8::1 deny | "
+					  "2 * ip6=2101:db8::1 udp : denied | "
+					  "= 2101:db8::1 deny; 10.0.0.1 deny | "
+					  "2 * ip6=2001:db8::1 udp : unmatched"},
+	{"old answers are nobody else's, two swaps later", "= 2101:db8::1 deny | "
+							   "2 * ip6=2101:db8::1 udp : denied | "
+							   "= 2101:db8::1 deny | "
+							   "= 2101:db8::1 deny | "
+							   "2 * ip6=1f01:db8::1 udp : unmatched"},
+	{"an address has no twin", "= 2001:db8::1 deny | "
+				   "2 * ip6=2001:db8:0:80:0:80:0:81 udp : unmatched | "
+				   "2 * ip6=2001:db8::1 udp : denied | "
+				   "2 * ip6=2001:db8:0:80:0:80:0:81 udp : unmatched"},
 };
 
 static void row_test(void **state)
@@ -99,11 +156,14 @@ static void by_dest_test(void **state)
 
 	(void)state;
 	assert_non_null(h);
-	scenario_run(h,
-		     "= 198.51.100.1 deny; 2001:db8:1::/64 allow | 2 * ip4 udp : denied | 2 * "
-		     "ip4=9.9.9.9 udp : denied | 2 * ip4=198.51.100.1>192.0.2.1 udp : unmatched "
-		     "| 2 * ip6 udp : allowed | = 192.0.2.1 deny | 2 * ip4 udp : unmatched | 2 * "
-		     "ip4=198.51.100.1>192.0.2.1 udp : denied");
+	scenario_run(h, "= 198.51.100.1 deny; 2001:db8:1::/64 allow | "
+			"2 * ip4 udp : denied | "
+			"2 * ip4=9.9.9.9 udp : denied | "
+			"2 * ip4=198.51.100.1>192.0.2.1 udp : unmatched | "
+			"2 * ip6 udp : allowed | "
+			"= 192.0.2.1 deny | "
+			"2 * ip4 udp : unmatched | "
+			"2 * ip4=198.51.100.1>192.0.2.1 udp : denied");
 	harness_close(h);
 }
 

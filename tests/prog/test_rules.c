@@ -10,361 +10,573 @@ static const struct row {
 	const char *name, *scenario;
 } rows[] = {
 	/* which prefix */
-	{"no policy", "ip4 udp : unmatched | ip6 tcp : unmatched | type=0x806 : non-ip"},
-	{"longest prefix",
-	 "= 192.0.2.0/24 deny; 192.0.2.1 allow | ip4 udp : allowed | ip4=192.0.2.2 udp : denied | "
-	 "ip4=192.0.3.1 udp : unmatched"},
+	{"no policy", "ip4 udp : unmatched | "
+		      "ip6 tcp : unmatched | "
+		      "type=0x806 : non-ip"},
+	{"longest prefix", "= 192.0.2.0/24 deny; 192.0.2.1 allow | "
+			   "ip4 udp : allowed | "
+			   "ip4=192.0.2.2 udp : denied | "
+			   "ip4=192.0.3.1 udp : unmatched"},
 	{"longest prefix, IPv6",
-	 "= 2001:db8::/32 allow; 2001:db8::/64 deny; 2001:db8::1 limit 9/s | ip6 udp : within | "
-	 "ip6=2001:db8::2 udp : denied | ip6=2001:db8:1::1 udp : allowed | ip6=2001:db9::1 udp : "
-	 "unmatched"},
+	 "= 2001:db8::/32 allow; 2001:db8::/64 deny; 2001:db8::1 limit 9/s | "
+	 "ip6 udp : within | "
+	 "ip6=2001:db8::2 udp : denied | "
+	 "ip6=2001:db8:1::1 udp : allowed | "
+	 "ip6=2001:db9::1 udp : unmatched"},
 	{"shorter where nothing matches",
 	 "= 192.0.2.1 tcp deny; 192.0.2.0/24 udp allow; 192.0.0.0/16 icmp limit 9/s; any deny | "
-	 "ip4 tcp : denied | ip4 udp : allowed | ip4 icmp : within | ip4 gre : denied | "
-	 "ip4=192.0.2.9 tcp : denied | ip4=10.0.0.1 udp : denied"},
+	 "ip4 tcp : denied | "
+	 "ip4 udp : allowed | "
+	 "ip4 icmp : within | "
+	 "ip4 gre : denied | "
+	 "ip4=192.0.2.9 tcp : denied | "
+	 "ip4=10.0.0.1 udp : denied"},
 	{"shorter where nothing matches, to nothing",
-	 "= 192.0.2.1 tcp deny; 192.0.2.0/24 tcp deny | ip4 udp : unmatched"},
+	 "= 192.0.2.1 tcp deny; 192.0.2.0/24 tcp deny | "
+	 "ip4 udp : unmatched"},
 	{"a match of the longer prefix shields from the shorter",
-	 "= 192.0.2.1 udp limit 9/s; 192.0.2.0/24 deny; any deny | ip4 udp : within | ip4 tcp : "
-	 "denied"},
+	 "= 192.0.2.1 udp limit 9/s; 192.0.2.0/24 deny; any deny | "
+	 "ip4 udp : within | "
+	 "ip4 tcp : denied"},
 	{"plain verdicts between groups",
-	 "= 192.0.2.1 tcp deny; 192.0.2.0/31 deny; 192.0.2.0/24 udp allow | ip4 udp : denied"},
-	{"any is of both families",
-	 "= any udp deny | ip4 udp : denied | ip6 udp : denied | ip4 tcp : unmatched"},
-	{"all of IPv4", "= 0.0.0.0/0 deny | ip4 udp : denied | ip6 udp : unmatched"},
-	{"all of IPv6", "= ::/0 deny | ip6 udp : denied | ip4 udp : unmatched"},
-	{"around the mapped range", "= ::/80 deny | ip4 udp : unmatched | ip6=::1 udp : denied | "
+	 "= 192.0.2.1 tcp deny; 192.0.2.0/31 deny; 192.0.2.0/24 udp allow | "
+	 "ip4 udp : denied"},
+	{"any is of both families", "= any udp deny | "
+				    "ip4 udp : denied | "
+				    "ip6 udp : denied | "
+				    "ip4 tcp : unmatched"},
+	{"all of IPv4", "= 0.0.0.0/0 deny | "
+			"ip4 udp : denied | "
+			"ip6 udp : unmatched"},
+	{"all of IPv6", "= ::/0 deny | "
+			"ip6 udp : denied | "
+			"ip4 udp : unmatched"},
+	{"around the mapped range", "= ::/80 deny | "
+				    "ip4 udp : unmatched | "
+				    "ip6=::1 udp : denied | "
 				    "ip6=::192.0.2.1 udp : denied"},
-	{"both, to any",
-	 "= 0.0.0.0/0 tcp deny; ::/0 udp deny; any icmp deny | ip4 tcp : denied | ip6 tcp : "
-	 "unmatched | ip4 udp : unmatched | ip6 udp : denied | ip4 icmp : denied"},
+	{"both, to any", "= 0.0.0.0/0 tcp deny; ::/0 udp deny; any icmp deny | "
+			 "ip4 tcp : denied | "
+			 "ip6 tcp : unmatched | "
+			 "ip4 udp : unmatched | "
+			 "ip6 udp : denied | "
+			 "ip4 icmp : denied"},
 	{"src and dst matches are of a family",
-	 "= any src 0.0.0.0/0 tcp deny; any dst ::/0 udp deny | ip4 tcp : denied | ip6 tcp : "
-	 "unmatched | ip6 udp : denied | ip4 udp : unmatched"},
-	{"src inside the prefix",
-	 "= 192.0.2.0/24 src 192.0.2.0/31 deny | ip4 udp : denied | ip4=192.0.2.2 udp : unmatched"},
-	{"dst of a length between bytes",
-	 "= any dst 198.51.96.0/19 deny | ip4 udp : denied | ip4=192.0.2.1>198.51.128.1 udp : "
-	 "unmatched | ip4=192.0.2.1>198.51.95.1 udp : unmatched"},
-	{"dst of an IPv6 length between bytes",
-	 "= any dst 2001:db8:0:8000::/49 deny | ip6=::1>2001:db8:0:ffff::1 udp : denied | "
-	 "ip6=::1>2001:db8:0:7fff::1 udp : unmatched"},
+	 "= any src 0.0.0.0/0 tcp deny; any dst ::/0 udp deny | "
+	 "ip4 tcp : denied | "
+	 "ip6 tcp : unmatched | "
+	 "ip6 udp : denied | "
+	 "ip4 udp : unmatched"},
+	{"src inside the prefix", "= 192.0.2.0/24 src 192.0.2.0/31 deny | "
+				  "ip4 udp : denied | "
+				  "ip4=192.0.2.2 udp : unmatched"},
+	{"dst of a length between bytes", "= any dst 198.51.96.0/19 deny | "
+					  "ip4 udp : denied | "
+					  "ip4=192.0.2.1>198.51.128.1 udp : unmatched | "
+					  "ip4=192.0.2.1>198.51.95.1 udp : unmatched"},
+	{"dst of an IPv6 length between bytes", "= any dst 2001:db8:0:8000::/49 deny | "
+						"ip6=::1>2001:db8:0:ffff::1 udp : denied | "
+						"ip6=::1>2001:db8:0:7fff::1 udp : unmatched"},
 
 	/* which of a prefix */
-	{"allow before deny", "= any deny; any udp allow | ip4 udp : allowed | ip4 tcp : denied"},
-	{"allow before limit",
-	 "= any limit 1/h burst 1; any udp allow | 3 * ip4 udp : allowed | ip4 tcp : within | ip4 "
-	 "tcp : over"},
-	{"deny before limit",
-	 "= any limit 1/h burst 9; any udp deny | ip4 udp : denied | ip4 tcp : within | "
-	 "# any limit 1/h : 1 0 0 | # any udp deny : 0 1 0"},
-	{"all conditions of a match",
-	 "= any tcp dport 2000 dst 198.51.100.1 syn deny | ip4 syn : denied | ip4 tcp : unmatched "
-	 "| "
-	 "ip4 syn=1000>2001 : unmatched | ip4=1.2.3.4>1.2.3.5 syn : unmatched"},
+	{"allow before deny", "= any deny; any udp allow | "
+			      "ip4 udp : allowed | "
+			      "ip4 tcp : denied"},
+	{"allow before limit", "= any limit 1/h burst 1; any udp allow | "
+			       "3 * ip4 udp : allowed | "
+			       "ip4 tcp : within | "
+			       "ip4 tcp : over"},
+	{"deny before limit", "= any limit 1/h burst 9; any udp deny | "
+			      "ip4 udp : denied | "
+			      "ip4 tcp : within | "
+			      "# any limit 1/h : 1 0 0 | "
+			      "# any udp deny : 0 1 0"},
+	{"all conditions of a match", "= any tcp dport 2000 dst 198.51.100.1 syn deny | "
+				      "ip4 syn : denied | "
+				      "ip4 tcp : unmatched | "
+				      "ip4 syn=1000>2001 : unmatched | "
+				      "ip4=1.2.3.4>1.2.3.5 syn : unmatched"},
 	{"eight rules",
-	 "= any proto 1 deny; any proto 2 deny; any proto 3 deny; any proto 4 deny; any proto 5 "
-	 "deny; any proto 6 deny; any proto 7 deny; any proto 8 deny | ip4 icmp : denied | ip4 "
-	 "proto=8 : denied | ip4 proto=9 : unmatched"},
+	 "= any proto 1 deny; any proto 2 deny; any proto 3 deny; any proto 4 deny; any proto 5 deny; any proto 6 deny; any proto 7 deny; any proto 8 deny | "
+	 "ip4 icmp : denied | "
+	 "ip4 proto=8 : denied | "
+	 "ip4 proto=9 : unmatched"},
 
 	/* device */
-	{"device alone", "= device udp deny | ip4 udp : denied | ip4 tcp : unmatched"},
-	{"device after any", "= any limit 1/h burst 9; device limit 1/h burst 2 | 2 * ip4 udp : "
-			     "within | ip4 udp : over "
-			     "| # device limit 1/h : 2 1 0 | # any limit 1/h : 2 0 0"},
-	{"device deny after limits",
-	 "= any limit 1/h burst 2; device udp deny | 3 * ip4 udp : denied | 2 * ip4 tcp : within | "
-	 "ip4 tcp : over"},
-	{"an allowed packet meets no device rule",
-	 "= 192.0.2.1 allow; device udp deny | ip4 udp : allowed | ip4=192.0.2.2 udp : denied"},
-	{"a denied packet costs the device nothing",
-	 "= any udp deny; device limit 1/h burst 1 | 3 * ip4 udp : denied | ip4 tcp : within | "
-	 "ip4 tcp : over"},
-	{"device allow of what no prefix knows", "= device udp allow; device limit 1/h burst 1 | 3 "
-						 "* ip4 udp : allowed | ip4 tcp : within | "
+	{"device alone", "= device udp deny | "
+			 "ip4 udp : denied | "
+			 "ip4 tcp : unmatched"},
+	{"device after any", "= any limit 1/h burst 9; device limit 1/h burst 2 | "
+			     "2 * ip4 udp : within | "
+			     "ip4 udp : over | "
+			     "# device limit 1/h : 2 1 0 | "
+			     "# any limit 1/h : 2 0 0"},
+	{"device deny after limits", "= any limit 1/h burst 2; device udp deny | "
+				     "3 * ip4 udp : denied | "
+				     "2 * ip4 tcp : within | "
+				     "ip4 tcp : over"},
+	{"an allowed packet meets no device rule", "= 192.0.2.1 allow; device udp deny | "
+						   "ip4 udp : allowed | "
+						   "ip4=192.0.2.2 udp : denied"},
+	{"a denied packet costs the device nothing", "= any udp deny; device limit 1/h burst 1 | "
+						     "3 * ip4 udp : denied | "
+						     "ip4 tcp : within | "
+						     "ip4 tcp : over"},
+	{"device allow of what no prefix knows", "= device udp allow; device limit 1/h burst 1 | "
+						 "3 * ip4 udp : allowed | "
+						 "ip4 tcp : within | "
 						 "ip4 tcp : over"},
 	{"device allow spares the device's limits alone",
-	 "= any limit 1/h burst 2; device udp allow; device limit 1/h burst 1 | 2 * ip4 udp : "
-	 "within | ip4 udp : over | ip4=192.0.2.2 tcp : within | ip4=192.0.2.3 tcp : over"},
-	{"a device limit is shared by all",
-	 "= device limit 1/h burst 3 | ip4 udp : within | ip6 udp : within | ip4=10.0.0.1 tcp : "
-	 "within | ip4=10.0.0.2 tcp : over | type=0x806 : non-ip"},
-	{"device per source",
-	 "= device limit 1/h burst 1 per source | ip4 udp : within | ip4 udp : over | ip6 udp : "
-	 "within"},
+	 "= any limit 1/h burst 2; device udp allow; device limit 1/h burst 1 | "
+	 "2 * ip4 udp : within | "
+	 "ip4 udp : over | "
+	 "ip4=192.0.2.2 tcp : within | "
+	 "ip4=192.0.2.3 tcp : over"},
+	{"a device limit is shared by all", "= device limit 1/h burst 3 | "
+					    "ip4 udp : within | "
+					    "ip6 udp : within | "
+					    "ip4=10.0.0.1 tcp : within | "
+					    "ip4=10.0.0.2 tcp : over | "
+					    "type=0x806 : non-ip"},
+	{"device per source", "= device limit 1/h burst 1 per source | "
+			      "ip4 udp : within | "
+			      "ip4 udp : over | "
+			      "ip6 udp : within"},
 
 	/* limits together; a refused packet costs nothing */
-	{"the second refuses",
-	 "= any limit 1/h burst 3; any limit 1/h burst 1 per dest | ip4=10.0.0.1>1.0.0.1 udp : "
-	 "within | 5 * ip4=10.0.0.1>1.0.0.1 udp : over | ip4=10.0.0.1>1.0.0.2 udp : within | "
-	 "ip4=10.0.0.1>1.0.0.3 udp : within | ip4=10.0.0.1>1.0.0.4 udp : over"},
-	{"the first refuses",
-	 "= any limit 1/h burst 1; any limit 1/h burst 3 per dest | ip4=10.0.0.1>1.0.0.1 udp : "
-	 "within | 5 * ip4=10.0.0.1>1.0.0.1 udp : over | ip4=10.0.0.2>1.0.0.1 udp : within | "
-	 "ip4=10.0.0.3>1.0.0.1 udp : within | ip4=10.0.0.4>1.0.0.1 udp : over"},
+	{"the second refuses", "= any limit 1/h burst 3; any limit 1/h burst 1 per dest | "
+			       "ip4=10.0.0.1>1.0.0.1 udp : within | "
+			       "5 * ip4=10.0.0.1>1.0.0.1 udp : over | "
+			       "ip4=10.0.0.1>1.0.0.2 udp : within | "
+			       "ip4=10.0.0.1>1.0.0.3 udp : within | "
+			       "ip4=10.0.0.1>1.0.0.4 udp : over"},
+	{"the first refuses", "= any limit 1/h burst 1; any limit 1/h burst 3 per dest | "
+			      "ip4=10.0.0.1>1.0.0.1 udp : within | "
+			      "5 * ip4=10.0.0.1>1.0.0.1 udp : over | "
+			      "ip4=10.0.0.2>1.0.0.1 udp : within | "
+			      "ip4=10.0.0.3>1.0.0.1 udp : within | "
+			      "ip4=10.0.0.4>1.0.0.1 udp : over"},
 	{"the third refuses",
 	 "= any limit 1/h burst 2; any limit 1/h burst 2 per dest; device limit 1/s burst 1 | "
-	 "ip4 udp : within | 5 * ip4 udp : over | + 1s | ip4 udp : within | + 1s | ip4 udp : over "
-	 "| "
-	 "# device limit 1/s : 2 5 0 | # any limit 1/h : 2 1 0 | # any limit 1/h per dest : 2 0 0"},
-	{"they alternate",
-	 "= any limit 1/s burst 1; any limit 1/10s burst 4 per rule | ip4 udp : within | ip4 udp : "
-	 "over | + 1s | ip4 udp : within | + 1s | ip4 udp : within | + 1s | ip4 udp : within | ip4 "
-	 "udp : over | + 1s | 9 * ip4 udp : over | + 5999999999ns | 9 * ip4 udp : over | + 1ns | "
-	 "ip4 udp : within | ip4 udp : over | ip4=10.0.0.1 udp : over"},
-	{"packets and bytes",
-	 "= any limit 1/h burst 3; any limit 1kbyte/h burst 3028byte | 2 * ip4 udp data=1472 : "
-	 "within | ip4 udp : over | # any limit 1/h : 2 0 0 | # any limit 1kbyte/h : 2 1 0"},
+	 "ip4 udp : within | "
+	 "5 * ip4 udp : over | "
+	 "+ 1s | "
+	 "ip4 udp : within | "
+	 "+ 1s | "
+	 "ip4 udp : over | "
+	 "# device limit 1/s : 2 5 0 | "
+	 "# any limit 1/h : 2 1 0 | "
+	 "# any limit 1/h per dest : 2 0 0"},
+	{"they alternate", "= any limit 1/s burst 1; any limit 1/10s burst 4 per rule | "
+			   "ip4 udp : within | "
+			   "ip4 udp : over | "
+			   "+ 1s | "
+			   "ip4 udp : within | "
+			   "+ 1s | "
+			   "ip4 udp : within | "
+			   "+ 1s | "
+			   "ip4 udp : within | "
+			   "ip4 udp : over | "
+			   "+ 1s | "
+			   "9 * ip4 udp : over | "
+			   "+ 5999999999ns | "
+			   "9 * ip4 udp : over | "
+			   "+ 1ns | "
+			   "ip4 udp : within | "
+			   "ip4 udp : over | "
+			   "ip4=10.0.0.1 udp : over"},
+	{"packets and bytes", "= any limit 1/h burst 3; any limit 1kbyte/h burst 3028byte | "
+			      "2 * ip4 udp data=1472 : within | "
+			      "ip4 udp : over | "
+			      "# any limit 1/h : 2 0 0 | "
+			      "# any limit 1kbyte/h : 2 1 0"},
 	{"a refused packet leaves no state",
-	 "= any limit 1/h burst 1 per rule; any limit 1/h burst 1 | ip4 udp : within | "
-	 "ip4=10.0.0.1 udp : over | = any limit 1/h burst 1 | ip4=10.0.0.1 udp : within | ip4 udp "
-	 ": "
-	 "over"},
+	 "= any limit 1/h burst 1 per rule; any limit 1/h burst 1 | "
+	 "ip4 udp : within | "
+	 "ip4=10.0.0.1 udp : over | "
+	 "= any limit 1/h burst 1 | "
+	 "ip4=10.0.0.1 udp : within | "
+	 "ip4 udp : over"},
 	{"sixteen limits",
-	 "= any limit 1/h burst 2; any limit 1mbit; any limit 1/h burst 2 per dest; any limit "
-	 "1mbit "
-	 "per dest; any limit 1/h burst 2 per rule; any limit 1mbit per rule; any limit 1/h burst "
-	 "2 "
-	 "per source+dport; any limit 1mbit per source+dport; device limit 1/h burst 2; device "
-	 "limit 1mbit; device limit 1/h burst 2 per dest; device limit 1mbit per dest; device "
-	 "limit "
-	 "1/h burst 2 per source; device limit 1mbit per source; device limit 1mbit per "
-	 "source+dport; device limit 1/s burst 1 per source+dport | ip4 udp : within | 9 * ip4 udp "
-	 ": over | + 1s | ip4 udp : within | + 1s | ip4 udp : over | # device limit 1mbit per dest "
-	 ": 2 0 0 | # device limit 1/s per source+dport : 2 9 0 | # any limit 1/h : 2 1 0"},
+	 "= any limit 1/h burst 2; any limit 1mbit; any limit 1/h burst 2 per dest; any limit 1mbit per dest; any limit 1/h burst 2 per rule; any limit 1mbit per rule; any limit 1/h burst 2 per source+dport; any limit 1mbit per source+dport; device limit 1/h burst 2; device limit 1mbit; device limit 1/h burst 2 per dest; device limit 1mbit per dest; device limit 1/h burst 2 per source; device limit 1mbit per source; device limit 1mbit per source+dport; device limit 1/s burst 1 per source+dport | "
+	 "ip4 udp : within | "
+	 "9 * ip4 udp : over | "
+	 "+ 1s | "
+	 "ip4 udp : within | "
+	 "+ 1s | "
+	 "ip4 udp : over | "
+	 "# device limit 1mbit per dest : 2 0 0 | "
+	 "# device limit 1/s per source+dport : 2 9 0 | "
+	 "# any limit 1/h : 2 1 0"},
 
 	/* neighbour discovery; addresses that count by themselves */
 	{"neighbour discovery passes limits",
 	 "= any icmp6 limit 1/h burst 1; any limit 1/h burst 1; device limit 1/h burst 1 | "
-	 "9 * ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed | ip6=fe80::1 udp : within | "
-	 "ip6=fe80::1 udp : over | ip6 icmp6 : over | "
+	 "9 * ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed | "
+	 "ip6=fe80::1 udp : within | "
+	 "ip6=fe80::1 udp : over | "
+	 "ip6 icmp6 : over | "
 	 "9 * ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed"},
 	{"neighbour discovery of who stands refused",
-	 "= any limit 1/h burst 1 | ip6=fe80::1 udp : within | 9 * ip6=fe80::1 udp : over | "
-	 "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : "
-	 "allowed | ip6=fe80::1 icmp6 : over"},
+	 "= any limit 1/h burst 1 | "
+	 "ip6=fe80::1 udp : within | "
+	 "9 * ip6=fe80::1 udp : over | "
+	 "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed | "
+	 "ip6=fe80::1 icmp6 : over"},
 	{"neighbour discovery passes bans and denials",
 	 "= any limit 1/h burst 1 over ban 1h source; fe80::/10 deny; any icmp6 deny | "
 	 "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed | "
-	 "ip6=fe80::1 udp : denied | ip6 icmp6 : denied"},
+	 "ip6=fe80::1 udp : denied | "
+	 "ip6 icmp6 : denied"},
 	{"neighbour discovery is not of a longer prefix, another protocol or family",
-	 "= fe80::/64 icmp6 deny; fe80::1 icmp6 deny; fe80::/9 icmp6 deny; fe80::/10 udp deny; "
-	 "::/0 icmp6 deny | "
-	 "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed | ip6=fe80::1 icmp6 : denied"},
-	{"neighbour discovery denied by name",
-	 "= fe80::/10 icmp6 deny | ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : denied | "
-	 "ip6=::>ff02::1:ff00:2 ns=fe80::2 : unmatched | "
-	 "= any icmp6 deny | ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed"},
+	 "= fe80::/64 icmp6 deny; fe80::1 icmp6 deny; fe80::/9 icmp6 deny; fe80::/10 udp deny; ::/0 icmp6 deny | "
+	 "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed | "
+	 "ip6=fe80::1 icmp6 : denied"},
+	{"neighbour discovery denied by name", "= fe80::/10 icmp6 deny | "
+					       "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : denied | "
+					       "ip6=::>ff02::1:ff00:2 ns=fe80::2 : unmatched | "
+					       "= any icmp6 deny | "
+					       "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed"},
 	{"neighbour discovery limited by name, each neighbour for itself",
-	 "= fe80::/10 proto 58 limit 1/h burst 2 | 2 * ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : "
-	 "within | ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : over | "
-	 "ip6=fe80::9>ff02::1:ff00:2 ns=fe80::2 : within | # fe80::/10 icmp6 limit 1/h : 3 1 0"},
-	{"neighbours count one by one",
-	 "= any limit 1/h burst 1 | ip6=fe80::1 udp : within | 2 * ip6=fe80::1 udp : over | "
-	 "ip6=fe80::2 udp : within | ip6=febf::1 udp : within | ip6=febf::2 udp : within | "
-	 "ip6=febf::2 udp : over"},
-	{"beside fe80::/10 networks count", "= any limit 1/h burst 1 | ip6=fec0::1 udp : within | "
-					    "ip6=fec0::2 udp : over | ip6=fe7f::1 "
-					    "udp : within | ip6=fe7f::2 udp : over"},
-	{"behind a NAT64 addresses count one by one",
-	 "= any limit 1/h burst 1 | ip6=64:ff9b::192.0.2.1 udp : within | ip6=64:ff9b::192.0.2.1 "
-	 "udp "
-	 ": over | ip6=64:ff9b::192.0.2.2 udp : within"},
-	{"beside 64:ff9b::/96 networks count",
-	 "= any limit 1/h burst 1 | ip6=64:ff9b:1::1 udp : within | ip6=64:ff9b:1::2 udp : over | "
-	 "ip6=64:ff9b::1:0:1 udp : within | ip6=64:ff9b::2:0:1 udp : over"},
+	 "= fe80::/10 proto 58 limit 1/h burst 2 | "
+	 "2 * ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : within | "
+	 "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : over | "
+	 "ip6=fe80::9>ff02::1:ff00:2 ns=fe80::2 : within | "
+	 "# fe80::/10 icmp6 limit 1/h : 3 1 0"},
+	{"neighbours count one by one", "= any limit 1/h burst 1 | "
+					"ip6=fe80::1 udp : within | "
+					"2 * ip6=fe80::1 udp : over | "
+					"ip6=fe80::2 udp : within | "
+					"ip6=febf::1 udp : within | "
+					"ip6=febf::2 udp : within | "
+					"ip6=febf::2 udp : over"},
+	{"beside fe80::/10 networks count", "= any limit 1/h burst 1 | "
+					    "ip6=fec0::1 udp : within | "
+					    "ip6=fec0::2 udp : over | "
+					    "ip6=fe7f::1 udp : within | "
+					    "ip6=fe7f::2 udp : over"},
+	{"behind a NAT64 addresses count one by one", "= any limit 1/h burst 1 | "
+						      "ip6=64:ff9b::192.0.2.1 udp : within | "
+						      "ip6=64:ff9b::192.0.2.1 udp : over | "
+						      "ip6=64:ff9b::192.0.2.2 udp : within"},
+	{"beside 64:ff9b::/96 networks count", "= any limit 1/h burst 1 | "
+					       "ip6=64:ff9b:1::1 udp : within | "
+					       "ip6=64:ff9b:1::2 udp : over | "
+					       "ip6=64:ff9b::1:0:1 udp : within | "
+					       "ip6=64:ff9b::2:0:1 udp : over"},
 	{"neighbours by a length that is written",
 	 "= any limit 1/h burst 1 per source/32,56; device limit 1/h burst 3 per source/24,128 | "
-	 "ip6=fe80::1 udp : within | ip6=fe80::2 udp : over"},
+	 "ip6=fe80::1 udp : within | "
+	 "ip6=fe80::2 udp : over"},
 	{"neighbours by source/24, whose other length is the usual one",
-	 "= any limit 1/h burst 1 per source/24 | ip6=fe80::1 udp : within | ip6=fe80::1 udp : "
-	 "over | "
-	 "ip6=fe80::2 udp : within | ip6=2001:db8::1 udp : within | ip6=2001:db8::2 udp : over"},
+	 "= any limit 1/h burst 1 per source/24 | "
+	 "ip6=fe80::1 udp : within | "
+	 "ip6=fe80::1 udp : over | "
+	 "ip6=fe80::2 udp : within | "
+	 "ip6=2001:db8::1 udp : within | "
+	 "ip6=2001:db8::2 udp : over"},
 	{"neighbours per destination and per port",
 	 "= any limit 1/h burst 1 per dest; any limit 1/h burst 1 per source+dport | "
-	 "ip6=fe80::1>fe80::9 udp : within | ip6=fe80::2>fe80::8 udp : within | "
-	 "ip6=fe80::1>fe80::9 udp=1>7 : over | ip6=fe80::1>fe80::7 udp : over | "
+	 "ip6=fe80::1>fe80::9 udp : within | "
+	 "ip6=fe80::2>fe80::8 udp : within | "
+	 "ip6=fe80::1>fe80::9 udp=1>7 : over | "
+	 "ip6=fe80::1>fe80::7 udp : over | "
 	 "ip6=fe80::1>fe80::7 udp=1>7 : within"},
-	{"a ban of a neighbour is no other's",
-	 "= any tcp limit 1/h burst 1 over ban 1h source | ip6=fe80::1 tcp : within | ip6=fe80::1 "
-	 "tcp : over | "
-	 "ip6=fe80::1 udp : banned | ip6=fe80::2 udp : unmatched | ip6=fe80::1>ff02::1:ff00:2 "
-	 "ns=fe80::2 : allowed"},
-	{"a new neighbour is new",
-	 "= device new-source limit 1/h burst 2 | ip6=fe80::1 udp : within | ip6=fe80::1 udp : "
-	 "unmatched | "
-	 "ip6=fe80::2 udp : within | ip6=fe80::3 udp : over | ip6=fe80::2 udp : unmatched"},
+	{"a ban of a neighbour is no other's", "= any tcp limit 1/h burst 1 over ban 1h source | "
+					       "ip6=fe80::1 tcp : within | "
+					       "ip6=fe80::1 tcp : over | "
+					       "ip6=fe80::1 udp : banned | "
+					       "ip6=fe80::2 udp : unmatched | "
+					       "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : allowed"},
+	{"a new neighbour is new", "= device new-source limit 1/h burst 2 | "
+				   "ip6=fe80::1 udp : within | "
+				   "ip6=fe80::1 udp : unmatched | "
+				   "ip6=fe80::2 udp : within | "
+				   "ip6=fe80::3 udp : over | "
+				   "ip6=fe80::2 udp : unmatched"},
 
 	/* amounts */
-	{"bytes are the frame's",
-	 "= any limit 1kbyte/h burst 3028byte | 50 * ip4 udp data=18 : within | ip4 udp : over"},
-	{"padding is bytes",
-	 "= any limit 1kbyte/h burst 3028byte | 50 * ip4 udp pad=18 : within | ip4 udp : over"},
-	{"tags are bytes",
-	 "= any limit 1kbyte/h burst 3000byte | 60 * 8021ad 8021q ip4 udp : within | ip4 udp : "
-	 "over"},
-	{"bits",
-	 "= any limit 8kbit/h burst 24224bit | 2 * ip4 tcp data=1460 : within | ip4 udp : over"},
-	{"bytes come back",
-	 "= any limit 1kbyte/s burst 2kbyte | ip4 udp data=1472 : within | + 1027ms | ip4 udp "
-	 "data=1472 : over | + 1ms | ip4 udp data=1472 : within | ip4 udp : over"},
-	{"more than the burst never fits",
-	 "= any limit 1mbit burst 1600byte | 3 * ip4 udp data=1559 : over | + 1h | ip4 udp "
-	 "data=1559 : over | ip4 udp data=1558 : within"},
-	{"jumbo frames in full", "= any limit 1kbyte/h burst 18028byte | 2 * ip4 udp data=8972 : "
-				 "within | ip4 udp : over"},
-	{"a queue is a bucket", "= any limit leaky-bucket 10/s queue 2 | 2 * ip4 udp : within | "
-				"ip4 udp : over | + 100ms | "
-				"ip4 udp : within | ip4 udp : over"},
+	{"bytes are the frame's", "= any limit 1kbyte/h burst 3028byte | "
+				  "50 * ip4 udp data=18 : within | "
+				  "ip4 udp : over"},
+	{"padding is bytes", "= any limit 1kbyte/h burst 3028byte | "
+			     "50 * ip4 udp pad=18 : within | "
+			     "ip4 udp : over"},
+	{"tags are bytes", "= any limit 1kbyte/h burst 3000byte | "
+			   "60 * 8021ad 8021q ip4 udp : within | "
+			   "ip4 udp : over"},
+	{"bits", "= any limit 8kbit/h burst 24224bit | "
+		 "2 * ip4 tcp data=1460 : within | "
+		 "ip4 udp : over"},
+	{"bytes come back", "= any limit 1kbyte/s burst 2kbyte | "
+			    "ip4 udp data=1472 : within | "
+			    "+ 1027ms | "
+			    "ip4 udp data=1472 : over | "
+			    "+ 1ms | "
+			    "ip4 udp data=1472 : within | "
+			    "ip4 udp : over"},
+	{"more than the burst never fits", "= any limit 1mbit burst 1600byte | "
+					   "3 * ip4 udp data=1559 : over | "
+					   "+ 1h | "
+					   "ip4 udp data=1559 : over | "
+					   "ip4 udp data=1558 : within"},
+	{"jumbo frames in full", "= any limit 1kbyte/h burst 18028byte | "
+				 "2 * ip4 udp data=8972 : within | "
+				 "ip4 udp : over"},
+	{"a queue is a bucket", "= any limit leaky-bucket 10/s queue 2 | "
+				"2 * ip4 udp : within | "
+				"ip4 udp : over | "
+				"+ 100ms | "
+				"ip4 udp : within | "
+				"ip4 udp : over"},
 
 	/* keys */
-	{"per source",
-	 "= any limit 1/h burst 1 | ip4 udp : within | ip4=192.0.2.1>9.9.9.9 tcp : over | "
-	 "ip4=192.0.2.2 udp : within | ip6 udp : within"},
-	{"per source, IPv6 by /64", "= any limit 1/h burst 1 | ip6 udp : within | "
-				    "ip6=2001:db8::ffff:ffff:ffff:ffff udp : over "
-				    "| ip6=2001:db8:0:1:: udp : within"},
-	{"per source/24,56",
-	 "= any limit 1/h burst 1 per source/24,56 | ip4 udp : within | ip4=192.0.2.255 udp : over "
-	 "| ip4=192.0.3.0 udp : within | ip6 udp : within | ip6=2001:db8:0:ff::1 udp : over | "
-	 "ip6=2001:db8:0:100::1 udp : within"},
-	{"per source/0",
-	 "= any limit 1/h burst 1 per source/0,128 | ip4 udp : within | ip4=9.9.9.9 udp : over | "
-	 "ip6 udp : within | ip6=2001:db8::2 udp : within | ip6=2001:db8::2 udp : over"},
-	{"per dest",
-	 "= any limit 1/h burst 1 per dest | ip4 udp : within | ip4=9.9.9.9 udp : over | "
-	 "ip4=192.0.2.1>9.9.9.9 udp : within | ip6 udp : within | ip6=::1>2001:db8:1::2 udp : "
-	 "over"},
-	{"per dest/16",
-	 "= any limit 1/h burst 1 per dest/16 | ip4 udp : within | ip4=1.1.1.1>198.51.0.0 udp : "
-	 "over | ip4=1.1.1.1>198.52.0.0 udp : within"},
-	{"per source+dport",
-	 "= any limit 1/h burst 1 per source+dport | ip4 udp=1>53 : within | ip4 udp=2>53 : over | "
-	 "ip4 tcp=2>53 : over | ip4 udp=1>54 : within | ip4=192.0.2.2 udp=1>53 : within"},
-	{"per source+dport without ports", "= any limit 1/h burst 1 per source+dport | ip4 frag=8 "
-					   "udp=1>53 : within | ip4 icmp : over "
-					   "| ip4 udp=1>53 : within"},
-	{"per rule",
-	 "= any limit 1/h burst 2 per rule | ip4 udp : within | ip6 tcp : within | ip4=9.9.9.9 "
-	 "icmp : over"},
-	{"per source+dest",
-	 "= any limit 1/h burst 1 per source+dest | ip4 udp : within | ip4 tcp=5>5 : over | "
-	 "ip4=192.0.2.1>9.9.9.9 udp : within | ip4=192.0.2.2 udp : within"},
-	{"per flow", "= any limit 1/h burst 1 per flow | ip4 udp=1>2 : within | ip4 udp=1>2 : over "
-		     "| ip4 tcp=1>2 "
-		     ": within | ip4 udp=2>2 : within | ip4 udp=1>3 : within | ip4=192.0.2.2 "
-		     "udp=1>2 : within | "
+	{"per source", "= any limit 1/h burst 1 | "
+		       "ip4 udp : within | "
+		       "ip4=192.0.2.1>9.9.9.9 tcp : over | "
+		       "ip4=192.0.2.2 udp : within | "
+		       "ip6 udp : within"},
+	{"per source, IPv6 by /64", "= any limit 1/h burst 1 | "
+				    "ip6 udp : within | "
+				    "ip6=2001:db8::ffff:ffff:ffff:ffff udp : over | "
+				    "ip6=2001:db8:0:1:: udp : within"},
+	{"per source/24,56", "= any limit 1/h burst 1 per source/24,56 | "
+			     "ip4 udp : within | "
+			     "ip4=192.0.2.255 udp : over | "
+			     "ip4=192.0.3.0 udp : within | "
+			     "ip6 udp : within | "
+			     "ip6=2001:db8:0:ff::1 udp : over | "
+			     "ip6=2001:db8:0:100::1 udp : within"},
+	{"per source/0", "= any limit 1/h burst 1 per source/0,128 | "
+			 "ip4 udp : within | "
+			 "ip4=9.9.9.9 udp : over | "
+			 "ip6 udp : within | "
+			 "ip6=2001:db8::2 udp : within | "
+			 "ip6=2001:db8::2 udp : over"},
+	{"per dest", "= any limit 1/h burst 1 per dest | "
+		     "ip4 udp : within | "
+		     "ip4=9.9.9.9 udp : over | "
+		     "ip4=192.0.2.1>9.9.9.9 udp : within | "
+		     "ip6 udp : within | "
+		     "ip6=::1>2001:db8:1::2 udp : over"},
+	{"per dest/16", "= any limit 1/h burst 1 per dest/16 | "
+			"ip4 udp : within | "
+			"ip4=1.1.1.1>198.51.0.0 udp : over | "
+			"ip4=1.1.1.1>198.52.0.0 udp : within"},
+	{"per source+dport", "= any limit 1/h burst 1 per source+dport | "
+			     "ip4 udp=1>53 : within | "
+			     "ip4 udp=2>53 : over | "
+			     "ip4 tcp=2>53 : over | "
+			     "ip4 udp=1>54 : within | "
+			     "ip4=192.0.2.2 udp=1>53 : within"},
+	{"per source+dport without ports", "= any limit 1/h burst 1 per source+dport | "
+					   "ip4 frag=8 udp=1>53 : within | "
+					   "ip4 icmp : over | "
+					   "ip4 udp=1>53 : within"},
+	{"per rule", "= any limit 1/h burst 2 per rule | "
+		     "ip4 udp : within | "
+		     "ip6 tcp : within | "
+		     "ip4=9.9.9.9 icmp : over"},
+	{"per source+dest", "= any limit 1/h burst 1 per source+dest | "
+			    "ip4 udp : within | "
+			    "ip4 tcp=5>5 : over | "
+			    "ip4=192.0.2.1>9.9.9.9 udp : within | "
+			    "ip4=192.0.2.2 udp : within"},
+	{"per flow", "= any limit 1/h burst 1 per flow | "
+		     "ip4 udp=1>2 : within | "
+		     "ip4 udp=1>2 : over | "
+		     "ip4 tcp=1>2 : within | "
+		     "ip4 udp=2>2 : within | "
+		     "ip4 udp=1>3 : within | "
+		     "ip4=192.0.2.2 udp=1>2 : within | "
 		     "ip4=192.0.2.1>9.9.9.9 udp=1>2 : within"},
 	{"limits of two prefixes do not share",
-	 "= 192.0.2.1 limit 1/h burst 1 per dest; any limit 1/h burst 1 per dest | ip4 udp : "
-	 "within "
-	 "| ip4=9.9.9.9 udp : within | ip4 udp : over | ip4=9.9.9.9 udp : over"},
+	 "= 192.0.2.1 limit 1/h burst 1 per dest; any limit 1/h burst 1 per dest | "
+	 "ip4 udp : within | "
+	 "ip4=9.9.9.9 udp : within | "
+	 "ip4 udp : over | "
+	 "ip4=9.9.9.9 udp : over"},
 
 	/* shadow */
-	{"over count",
-	 "= any limit 1/h burst 2 over count | 2 * ip4 udp : within | 3 * ip4 udp : shadow | "
-	 "ip4=9.9.9.9 udp : within | # any limit 1/h : 3 0 3"},
+	{"over count", "= any limit 1/h burst 2 over count | "
+		       "2 * ip4 udp : within | "
+		       "3 * ip4 udp : shadow | "
+		       "ip4=9.9.9.9 udp : within | "
+		       "# any limit 1/h : 3 0 3"},
 	{"over count beside a limit",
-	 "= any limit 1/h burst 3; any limit 1/h burst 1 per dest over count | ip4 udp : within | "
-	 "2 * ip4 udp : shadow | 2 * ip4 udp : over | # any limit 1/h : 3 2 0 | # any limit 1/h "
-	 "per "
-	 "dest : 1 0 2"},
+	 "= any limit 1/h burst 3; any limit 1/h burst 1 per dest over count | "
+	 "ip4 udp : within | "
+	 "2 * ip4 udp : shadow | "
+	 "2 * ip4 udp : over | "
+	 "# any limit 1/h : 3 2 0 | "
+	 "# any limit 1/h per dest : 1 0 2"},
 	{"over count is not charged for what is dropped",
-	 "= any limit 1/h burst 2 over count; any limit 1/h burst 1 per dest | ip4 udp : within | "
-	 "5 "
-	 "* ip4 udp : over | ip4=192.0.2.1>9.9.9.9 udp : within | ip4=192.0.2.1>9.9.9.8 udp : "
-	 "shadow | # any limit 1/h : 2 0 1 | # any limit 1/h per dest : 3 5 0"},
-	{"over count of the device", "= any limit 1/h burst 2; device limit 1/h burst 1 over count "
-				     "| ip4 udp : within | ip4 udp "
-				     ": shadow | ip4 udp : over"},
+	 "= any limit 1/h burst 2 over count; any limit 1/h burst 1 per dest | "
+	 "ip4 udp : within | "
+	 "5 * ip4 udp : over | "
+	 "ip4=192.0.2.1>9.9.9.9 udp : within | "
+	 "ip4=192.0.2.1>9.9.9.8 udp : shadow | "
+	 "# any limit 1/h : 2 0 1 | "
+	 "# any limit 1/h per dest : 3 5 0"},
+	{"over count of the device",
+	 "= any limit 1/h burst 2; device limit 1/h burst 1 over count | "
+	 "ip4 udp : within | "
+	 "ip4 udp : shadow | "
+	 "ip4 udp : over"},
 	{"two that only count",
-	 "= any limit 1/h burst 1 over count; any limit 1/h burst 2 per rule over count | ip4 udp "
-	 ": "
-	 "within | 2 * ip4 udp : shadow | # any limit 1/h : 1 0 2 | # any limit 1/h per rule : 2 0 "
-	 "1"},
+	 "= any limit 1/h burst 1 over count; any limit 1/h burst 2 per rule over count | "
+	 "ip4 udp : within | "
+	 "2 * ip4 udp : shadow | "
+	 "# any limit 1/h : 1 0 2 | "
+	 "# any limit 1/h per rule : 2 0 1"},
 
 	/* expiry */
-	{"expires to the tick",
-	 "= any deny for 1h | @ any deny -1ns | ip4 udp : denied | @ any deny +0 | ip4 udp : "
-	 "unmatched"},
-	{"a plain verdict expires",
-	 "= 192.0.2.1 allow for 1h; any deny | @ 192.0.2.1 allow -1ns | ip4 udp : allowed | @ "
-	 "192.0.2.1 allow +0 | ip4 udp : denied"},
-	{"an expired one of a group",
-	 "= any udp allow for 1h; any deny | @ any udp allow -1ns | ip4 udp : allowed | @ any udp "
-	 "allow +0 | ip4 udp : denied"},
-	{"a limit expires",
-	 "= any limit 1/h burst 1 for 1h; device limit 1/s burst 9 | @ any limit 1/h -1ns | ip4 "
-	 "udp "
-	 ": within | ip4 udp : over | @ any limit 1/h +0 | 8 * ip4 udp : within | ip4 udp : over"},
+	{"expires to the tick", "= any deny for 1h | "
+				"@ any deny -1ns | "
+				"ip4 udp : denied | "
+				"@ any deny +0 | "
+				"ip4 udp : unmatched"},
+	{"a plain verdict expires", "= 192.0.2.1 allow for 1h; any deny | "
+				    "@ 192.0.2.1 allow -1ns | "
+				    "ip4 udp : allowed | "
+				    "@ 192.0.2.1 allow +0 | "
+				    "ip4 udp : denied"},
+	{"an expired one of a group", "= any udp allow for 1h; any deny | "
+				      "@ any udp allow -1ns | "
+				      "ip4 udp : allowed | "
+				      "@ any udp allow +0 | "
+				      "ip4 udp : denied"},
+	{"a limit expires", "= any limit 1/h burst 1 for 1h; device limit 1/s burst 9 | "
+			    "@ any limit 1/h -1ns | "
+			    "ip4 udp : within | "
+			    "ip4 udp : over | "
+			    "@ any limit 1/h +0 | "
+			    "8 * ip4 udp : within | "
+			    "ip4 udp : over"},
 	{"an expired prefix hands on to the shorter",
-	 "= 192.0.2.1 deny for 1h; 192.0.2.0/24 udp limit 1/h burst 1; any allow | @ 192.0.2.1 "
-	 "deny "
-	 "+0 | ip4 udp : within | ip4 udp : over | ip4 tcp : allowed"},
-	{"for ever", "= any deny | + 9d | ip4 udp : denied"},
+	 "= 192.0.2.1 deny for 1h; 192.0.2.0/24 udp limit 1/h burst 1; any allow | "
+	 "@ 192.0.2.1 deny +0 | "
+	 "ip4 udp : within | "
+	 "ip4 udp : over | "
+	 "ip4 tcp : allowed"},
+	{"for ever", "= any deny | "
+		     "+ 9d | "
+		     "ip4 udp : denied"},
 
 	/* one policy after another */
-	{"the same again keeps the state", "= any limit 1/h burst 2 | 2 * ip4 udp : within | = any "
-					   "limit 1/h burst 2 | ip4 udp : over "
-					   "| # any limit 1/h : 2 1 0"},
+	{"the same again keeps the state", "= any limit 1/h burst 2 | "
+					   "2 * ip4 udp : within | "
+					   "= any limit 1/h burst 2 | "
+					   "ip4 udp : over | "
+					   "# any limit 1/h : 2 1 0"},
 	{"other rules come and go",
-	 "= any limit 1/h burst 2; 9.9.9.9 deny | ip4 udp : within | = any limit 1/h burst 2; "
-	 "8.0.0.0/8 deny; 7.7.7.7 tcp limit 9/s; device udp limit 9/s | ip4 udp : within | ip4 udp "
-	 ": over | # any limit 1/h : 2 1 0"},
-	{"per rule keeps the state", "= any limit 1/h burst 2 per rule; 9.9.9.9 deny | ip4 udp : "
-				     "within | = any limit 1/h burst "
-				     "2 per rule | ip4 udp : within | ip4 udp : over"},
-	{"a larger burst acts at once", "= any limit 1/h burst 2 | 2 * ip4 udp : within | ip4 udp "
-					": over | = any limit 1/h burst 5 "
-					"| 3 * ip4 udp : within | ip4 udp : over"},
-	{"a smaller burst acts at once", "= any limit 1/h burst 5 | ip4 udp : within | = any limit "
-					 "1/h burst 2 | ip4 udp : within | "
+	 "= any limit 1/h burst 2; 9.9.9.9 deny | "
+	 "ip4 udp : within | "
+	 "= any limit 1/h burst 2; 8.0.0.0/8 deny; 7.7.7.7 tcp limit 9/s; device udp limit 9/s | "
+	 "ip4 udp : within | "
+	 "ip4 udp : over | "
+	 "# any limit 1/h : 2 1 0"},
+	{"per rule keeps the state", "= any limit 1/h burst 2 per rule; 9.9.9.9 deny | "
+				     "ip4 udp : within | "
+				     "= any limit 1/h burst 2 per rule | "
+				     "ip4 udp : within | "
+				     "ip4 udp : over"},
+	{"a larger burst acts at once", "= any limit 1/h burst 2 | "
+					"2 * ip4 udp : within | "
+					"ip4 udp : over | "
+					"= any limit 1/h burst 5 | "
+					"3 * ip4 udp : within | "
+					"ip4 udp : over"},
+	{"a smaller burst acts at once", "= any limit 1/h burst 5 | "
+					 "ip4 udp : within | "
+					 "= any limit 1/h burst 2 | "
+					 "ip4 udp : within | "
 					 "ip4 udp : over"},
-	{"a smaller burst is owed no longer",
-	 "= any limit 1/s burst 9000 | 99 * ip4 udp : within | = any limit 1/s burst 2 | ip4 udp : "
-	 "over | + 4s | ip4 udp : within"},
-	{"a faster rate acts at once", "= any limit 1/h burst 9 | 9 * ip4 udp : within | ip4 udp : "
-				       "over | = any limit 1/s burst 9 "
-				       "| ip4 udp : over | + 18s | ip4 udp : within"},
+	{"a smaller burst is owed no longer", "= any limit 1/s burst 9000 | "
+					      "99 * ip4 udp : within | "
+					      "= any limit 1/s burst 2 | "
+					      "ip4 udp : over | "
+					      "+ 4s | "
+					      "ip4 udp : within"},
+	{"a faster rate acts at once", "= any limit 1/h burst 9 | "
+				       "9 * ip4 udp : within | "
+				       "ip4 udp : over | "
+				       "= any limit 1/s burst 9 | "
+				       "ip4 udp : over | "
+				       "+ 18s | "
+				       "ip4 udp : within"},
 	{"a faster rate acts at once on two limits",
-	 "= any limit 1/h burst 9; any limit 9/s burst 9999 per rule | 9 * ip4 udp : within | ip4 "
-	 "udp : over | = any limit 1/s burst 9; any limit 9/s burst 9999 per rule | ip4 udp : over "
-	 "| + 18s | ip4 udp : within"},
-	{"a slower rate acts at once",
-	 "= any limit 9/s burst 1 | ip4 udp : within | ip4 udp : over | + 9s | = any limit 1/h "
-	 "burst "
-	 "1 | ip4 udp : within | + 59m | ip4 udp : over | + 1m | ip4 udp : within"},
-	{"another algorithm begins anew",
-	 "= any limit 1/h burst 2 | 2 * ip4 udp : within | = any limit leaky-bucket 1/h queue 1 | "
-	 "ip4 udp : within | ip4 udp : over"},
-	{"gone and come back begins anew",
-	 "= any limit 1/h burst 1 | ip4 udp : within | = | ip4 udp : unmatched | = any limit 1/h "
-	 "burst 1 | ip4 udp : within | # any limit 1/h : 1 0 0"},
-	{"gone and come back begins anew, per rule",
-	 "= any limit 1/h burst 1 per rule | ip4 udp : within | = any udp deny | ip4 udp : denied "
-	 "| "
-	 "= any limit 1/h burst 1 per rule | ip4 udp : within | ip4 udp : over"},
-	{"prefixes of the policy before are gone",
-	 "= 192.0.2.1 deny | ip4 udp : denied | = 192.0.2.2 deny | ip4 udp : unmatched | "
-	 "ip4=192.0.2.2 udp : denied | = any tcp deny | ip4=192.0.2.2 udp : unmatched | = "
-	 "192.0.2.1 allow | ip4 udp : allowed"},
+	 "= any limit 1/h burst 9; any limit 9/s burst 9999 per rule | "
+	 "9 * ip4 udp : within | "
+	 "ip4 udp : over | "
+	 "= any limit 1/s burst 9; any limit 9/s burst 9999 per rule | "
+	 "ip4 udp : over | "
+	 "+ 18s | "
+	 "ip4 udp : within"},
+	{"a slower rate acts at once", "= any limit 9/s burst 1 | "
+				       "ip4 udp : within | "
+				       "ip4 udp : over | "
+				       "+ 9s | "
+				       "= any limit 1/h burst 1 | "
+				       "ip4 udp : within | "
+				       "+ 59m | "
+				       "ip4 udp : over | "
+				       "+ 1m | "
+				       "ip4 udp : within"},
+	{"another algorithm begins anew", "= any limit 1/h burst 2 | "
+					  "2 * ip4 udp : within | "
+					  "= any limit leaky-bucket 1/h queue 1 | "
+					  "ip4 udp : within | "
+					  "ip4 udp : over"},
+	{"gone and come back begins anew", "= any limit 1/h burst 1 | "
+					   "ip4 udp : within | "
+					   "= | "
+					   "ip4 udp : unmatched | "
+					   "= any limit 1/h burst 1 | "
+					   "ip4 udp : within | "
+					   "# any limit 1/h : 1 0 0"},
+	{"gone and come back begins anew, per rule", "= any limit 1/h burst 1 per rule | "
+						     "ip4 udp : within | "
+						     "= any udp deny | "
+						     "ip4 udp : denied | "
+						     "= any limit 1/h burst 1 per rule | "
+						     "ip4 udp : within | "
+						     "ip4 udp : over"},
+	{"prefixes of the policy before are gone", "= 192.0.2.1 deny | "
+						   "ip4 udp : denied | "
+						   "= 192.0.2.2 deny | "
+						   "ip4 udp : unmatched | "
+						   "ip4=192.0.2.2 udp : denied | "
+						   "= any tcp deny | "
+						   "ip4=192.0.2.2 udp : unmatched | "
+						   "= 192.0.2.1 allow | "
+						   "ip4 udp : allowed"},
 
 	/* counters */
-	{"of allow and deny",
-	 "= 192.0.2.1 allow; 192.0.2.0/24 deny; any udp deny | 2 * ip4 udp : allowed | 3 * "
-	 "ip4=192.0.2.2 udp : denied | ip6 udp : denied | # 192.0.2.1 allow : 2 0 0 | # "
-	 "192.0.2.0/24 deny : 0 3 0 | # any udp deny : 0 1 0"},
+	{"of allow and deny", "= 192.0.2.1 allow; 192.0.2.0/24 deny; any udp deny | "
+			      "2 * ip4 udp : allowed | "
+			      "3 * ip4=192.0.2.2 udp : denied | "
+			      "ip6 udp : denied | "
+			      "# 192.0.2.1 allow : 2 0 0 | "
+			      "# 192.0.2.0/24 deny : 0 3 0 | "
+			      "# any udp deny : 0 1 0"},
 	{"of every limit that a packet passed",
-	 "= any limit 1/h burst 9; any udp limit 1/h burst 9; device limit 1/h burst 9 | 2 * ip4 "
-	 "udp : within | 3 * ip4 tcp : within | # any limit 1/h : 5 0 0 | # any udp limit 1/h : 2 "
-	 "0 "
-	 "0 | # device limit 1/h : 5 0 0"},
-	{"of the one that refused", "= any limit 1/h burst 9; device limit 1/h burst 1 | ip4 udp : "
-				    "within | 2 * ip4 udp : over "
-				    "| # any limit 1/h : 1 0 0 | # device limit 1/h : 1 2 0"},
-	{"from allow to deny",
-	 "= 192.0.2.1 allow | ip4 udp : allowed | = 192.0.2.1 deny | 2 * ip4 udp : denied | # "
-	 "192.0.2.1 deny : 1 2 0"},
+	 "= any limit 1/h burst 9; any udp limit 1/h burst 9; device limit 1/h burst 9 | "
+	 "2 * ip4 udp : within | "
+	 "3 * ip4 tcp : within | "
+	 "# any limit 1/h : 5 0 0 | "
+	 "# any udp limit 1/h : 2 0 0 | "
+	 "# device limit 1/h : 5 0 0"},
+	{"of the one that refused", "= any limit 1/h burst 9; device limit 1/h burst 1 | "
+				    "ip4 udp : within | "
+				    "2 * ip4 udp : over | "
+				    "# any limit 1/h : 1 0 0 | "
+				    "# device limit 1/h : 1 2 0"},
+	{"from allow to deny", "= 192.0.2.1 allow | "
+			       "ip4 udp : allowed | "
+			       "= 192.0.2.1 deny | "
+			       "2 * ip4 udp : denied | "
+			       "# 192.0.2.1 deny : 1 2 0"},
 };
 
 static void row_test(void **state)
