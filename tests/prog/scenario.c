@@ -123,3 +123,46 @@ void scenario_reset(struct harness *h)
 	harness_policy(h, "");
 	harness_clock(h, h->now_ns + NS_PER_DAY);
 }
+
+/* ---- a group of tests */
+
+static const struct harness_options *group_options;
+static struct harness *group_harness;
+
+static int group_begin(void **state)
+{
+	(void)state;
+	group_harness = harness_open(group_options);
+	return group_harness ? 0 : -1;
+}
+
+static int group_end(void **state)
+{
+	(void)state;
+	harness_close(group_harness);
+	return 0;
+}
+
+static void scenario_test(void **state)
+{
+	const struct scenario *row = *state;
+
+	scenario_reset(group_harness);
+	scenario_run(group_harness, row->steps);
+}
+
+int scenarios_test(const struct scenario *rows, size_t count, const struct harness_options *options)
+{
+	struct CMUnitTest *tests = calloc(count, sizeof(*tests));
+	int failed;
+
+	if (!tests)
+		return 1;
+	group_options = options;
+	for (size_t i = 0; i < count; i++)
+		tests[i] = (struct CMUnitTest){rows[i].name, scenario_test, NULL, NULL,
+					       (void *)&rows[i]};
+	failed = _cmocka_run_group_tests("scenarios", tests, count, group_begin, group_end);
+	free(tests);
+	return failed;
+}

@@ -18,4 +18,12 @@ void scenario_run(struct harness *h, const char *scenario);
 /* No policy, and so fresh states for the next one; a new day. */
 void scenario_reset(struct harness *h);
 
+struct scenario {
+	const char *name, *steps;
+};
+
+/* A test for each of them, all on one harness; what cmocka answers. */
+int scenarios_test(const struct scenario *rows, size_t count,
+		   const struct harness_options *options);
+
 #endif

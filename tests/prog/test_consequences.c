@@ -10,11 +10,7 @@
 
 static struct harness *h;
 
-struct row {
-	const char *name, *scenario;
-};
-
-static const struct row rows[] = {
+static const struct scenario rows[] = {
 	/* over ban: the key, for what the limit matches */
 	{"a ban begins with the packet that exceeds", "= any limit 1/h burst 2 over ban 10m | "
 						      "2 * ip4 udp : within | "
@@ -263,7 +259,7 @@ static const struct row rows[] = {
 
 };
 
-static const struct row by_dest_rows[] = {
+static const struct scenario by_dest_rows[] = {
 	{"prefixes are of the destination",
 	 "= 198.51.100.1 deny; 192.0.2.1 allow; 2001:db8:1::/64 limit 1/h burst 1 | "
 	 "ip4 udp : denied | "
@@ -306,10 +302,10 @@ static const struct row by_dest_rows[] = {
 
 static void row_test(void **state)
 {
-	const struct row *row = *state;
+	const struct scenario *row = *state;
 
 	scenario_reset(h);
-	scenario_run(h, row->scenario);
+	scenario_run(h, row->steps);
 }
 
 /* ---- a flood of strangers */
@@ -359,15 +355,6 @@ static int set_up(void **state)
 	return h ? 0 : -1;
 }
 
-static int set_up_by_dest(void **state)
-{
-	static const struct harness_options options = {.by_dest = true};
-
-	(void)state;
-	h = harness_open(&options);
-	return h ? 0 : -1;
-}
-
 static int tear_down(void **state)
 {
 	(void)state;
@@ -375,26 +362,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct CMUnitTest tests[ARRAY_SIZE(rows) + 1], by_dest_tests[ARRAY_SIZE(by_dest_rows)];
-
-static struct CMUnitTest test_of(const struct row *row)
-{
-	return (struct CMUnitTest){row->name, row_test, NULL, NULL, (void *)row};
-}
+static struct CMUnitTest tests[ARRAY_SIZE(rows) + 1];
 
 int main(void)
 {
-	size_t count = 0;
+	static const struct harness_options by_dest = {.by_dest = true};
 	int failed;
 
-	while (count < ARRAY_SIZE(rows)) {
-		tests[count] = test_of(&rows[count]);
-		count++;
-	}
-	tests[count] = (struct CMUnitTest)cmocka_unit_test(strangers_test);
-	tests[count].name = "bans outlive a flood of strangers";
-	for (size_t i = 0; i < ARRAY_SIZE(by_dest_rows); i++)
-		by_dest_tests[i] = test_of(&by_dest_rows[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		tests[i] =
+			(struct CMUnitTest){rows[i].name, row_test, NULL, NULL, (void *)&rows[i]};
+	tests[ARRAY_SIZE(rows)] = (struct CMUnitTest)cmocka_unit_test(strangers_test);
+	tests[ARRAY_SIZE(rows)].name = "bans outlive a flood of strangers";
 	failed = cmocka_run_group_tests(tests, set_up, tear_down);
-	return failed + cmocka_run_group_tests(by_dest_tests, set_up_by_dest, tear_down);
+	return failed + scenarios_test(by_dest_rows, ARRAY_SIZE(by_dest_rows), &by_dest);
 }
