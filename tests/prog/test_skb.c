@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What only the program of ingress and egress meets: skbs that are several packets on the wire,
- * VLAN tags beside the data, marks, and at egress departure times. What it has in common with xdp
- * is in the other files; headers outside of the linear part are in tests/net/test_tc.sh.
+ * VLAN tags beside the data, marks. Departure times are in test_departure.c, what it has in common
+ * with xdp in the other files; headers outside of the linear part in tests/net/test_tc.sh.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -289,196 +289,6 @@ static void mark_drop_test(void **state)
 	assert_int_equal(mark_of("ip4 udp", 0, RL_REASON_OVER), 0);
 }
 
-/* ---- departure times: what leaves when, in microseconds after the packets came all at once */
-
-#define KEPT (-1) /* not told: what it was before, nothing */
-#define OVER (-2)
-
-static const struct pace_row {
-	const char *name, *policy, *words;
-	uint32_t segments;
-	int64_t asked; /* by its socket */
-	int64_t departs[6];
-} paces_of[] = {
-	{"one after the other",
-	 "rule any limit leaky-bucket 1000/s queue 5",
-	 "ip4 udp",
-	 1,
-	 KEPT,
-	 {KEPT, 1000, 2000, 3000, 4000, OVER}},
-	{"IPv6",
-	 "rule any limit leaky-bucket 1000/s queue 3",
-	 "ip6 tcp",
-	 1,
-	 KEPT,
-	 {KEPT, 1000, 2000, OVER}},
-	{"a tag in the data",
-	 "rule any limit leaky-bucket 1000/s queue 3",
-	 "8021q ip4 udp",
-	 1,
-	 KEPT,
-	 {KEPT, 1000, 2000, OVER}},
-	{"segments",
-	 "rule any limit leaky-bucket 1000/s queue 10",
-	 MANY,
-	 4,
-	 KEPT,
-	 {KEPT, 4000, OVER}},
-	{"bytes: 60 of 60000 a second",
-	 "rule any limit leaky-bucket 60kbyte/s queue 3kbyte",
-	 "ip4 udp data=18",
-	 1,
-	 KEPT,
-	 {KEPT, 1000, 2000, 3000, 4000, 5000}},
-	{"of all the rule's packets",
-	 "rule any limit leaky-bucket 1000/s queue 5 per rule",
-	 "ip4 udp",
-	 1,
-	 KEPT,
-	 {KEPT, 1000, 2000, 3000, 4000, OVER}},
-	{"where a CPU else leases",
-	 "rule device limit leaky-bucket 1m/s queue 100000",
-	 "ip4 udp",
-	 1,
-	 KEPT,
-	 {KEPT, 1, 2, 3, 4, 5}},
-	{"two buckets, the later counts",
-	 "rule any limit leaky-bucket 1000/s queue 5; rule device limit leaky-bucket 100/s queue 3",
-	 "ip4 udp",
-	 1,
-	 KEPT,
-	 {KEPT, 10000, 20000, OVER, OVER, OVER}},
-	{"the socket asked for earlier",
-	 "rule any limit leaky-bucket 1000/s queue 5",
-	 "ip4 udp",
-	 1,
-	 500,
-	 {500, 1000, 2000, 3000}},
-	{"the socket asked for later",
-	 "rule any limit leaky-bucket 1000/s queue 5",
-	 "ip4 udp",
-	 1,
-	 2500,
-	 {2500, 2500, 2500, 3000}},
-	{"over count holds nothing up",
-	 "rule any limit leaky-bucket 1000/s queue 2 over count",
-	 "ip4 udp",
-	 1,
-	 KEPT,
-	 {KEPT, KEPT, KEPT, KEPT}},
-	{"over mark holds nothing up",
-	 "rule any limit leaky-bucket 1000/s queue 2 over mark 1",
-	 "ip4 udp",
-	 1,
-	 KEPT,
-	 {KEPT, KEPT, KEPT, KEPT}},
-	{"over ban does",
-	 "rule any limit leaky-bucket 1000/s queue 2 over ban 1h",
-	 "ip4 udp",
-	 1,
-	 KEPT,
-	 {KEPT, 1000}},
-	{"other buckets do not",
-	 "rule any limit 1000/s burst 3",
-	 "ip4 udp",
-	 1,
-	 KEPT,
-	 {KEPT, KEPT, KEPT, OVER}},
-};
-
-static bool is_over(enum rl_reason reason)
-{
-	return reason == RL_REASON_OVER || reason == RL_REASON_BANNED;
-}
-
-static void pace_check(const struct pace_row *row, const struct frame *frame, int64_t expected)
-{
-	uint64_t asked_ns = row->asked == KEPT ? 0 : NOW + row->asked * NS_PER_US;
-	struct __sk_buff skb = {.tstamp = asked_ns,
-				.gso_size = row->segments > 1 ? 2800 / row->segments : 0};
-	enum rl_reason reason = harness_skb(egress, frame, &skb, row->segments,
-					    frame->size + (row->segments - 1) * 54);
-
-	assert_int_equal(is_over(reason), expected == OVER);
-	if (expected != OVER)
-		assert_int_equal(skb.tstamp,
-				 expected == KEPT ? asked_ns : NOW + expected * NS_PER_US);
-}
-
-static void pace_test(void **state)
-{
-	const struct pace_row *row = *state;
-	struct frame frame;
-
-	harness_policy(egress, "");
-	harness_policy(egress, row->policy);
-	frame_build(&frame, row->words);
-	for (size_t i = 0; i < ARRAY_SIZE(row->departs) && row->departs[i]; i++)
-		pace_check(row, &frame, row->departs[i]);
-}
-
-/* What has leaked is waited for no more. */
-static void leak_test(void **state)
-{
-	struct __sk_buff skb = {0};
-	struct frame frame;
-
-	(void)state;
-	harness_policy(egress, "");
-	harness_policy(egress, "rule any limit leaky-bucket 1000/s queue 5");
-	frame_build(&frame, "ip4 udp");
-	for (int i = 0; i < 5; i++) {
-		skb.tstamp = 0;
-		harness_skb(egress, &frame, &skb, 1, frame.size);
-	}
-	harness_clock(egress, NOW + 2500 * NS_PER_US);
-	skb.tstamp = 0;
-	assert_int_equal(harness_skb(egress, &frame, &skb, 1, frame.size), RL_REASON_WITHIN);
-	assert_int_equal(skb.tstamp, NOW + 5000 * NS_PER_US);
-	harness_clock(egress, NOW + NS_PER_SECOND);
-	skb.tstamp = 0;
-	harness_skb(egress, &frame, &skb, 1, frame.size);
-	assert_int_equal(skb.tstamp, 0);
-	harness_clock(egress, NOW);
-}
-
-/* A refused packet holds nothing up, also where the bucket that paces had taken before. */
-static void refused_test(void **state)
-{
-	struct __sk_buff skb = {0};
-	struct frame frame;
-
-	(void)state;
-	harness_policy(egress, "");
-	harness_policy(egress, "rule any limit leaky-bucket 1000/s queue 5; "
-			       "rule any limit 24/d burst 2 per rule");
-	frame_build(&frame, "ip4 udp");
-	for (int i = 0; i < 4; i++)
-		harness_skb(egress, &frame, &skb, 1, frame.size);
-	harness_policy(egress, "rule any limit leaky-bucket 1000/s queue 5");
-	skb.tstamp = 0;
-	harness_skb(egress, &frame, &skb, 1, frame.size);
-	assert_int_equal(skb.tstamp, NOW + 2000 * NS_PER_US);
-}
-
-/* At ingress the same rule is a meter. */
-static void meter_test(void **state)
-{
-	struct frame frame;
-
-	(void)state;
-	harness_policy(ingress, "");
-	harness_policy(ingress, "rule any limit leaky-bucket 1000/s queue 3");
-	frame_build(&frame, "ip4 udp");
-	for (int i = 0; i < 4; i++) {
-		struct __sk_buff skb = {0};
-		enum rl_reason reason = harness_skb(ingress, &frame, &skb, 1, frame.size);
-
-		assert_int_equal(reason, i < 3 ? RL_REASON_WITHIN : RL_REASON_OVER);
-		assert_int_equal(skb.tstamp, 0);
-	}
-}
-
 /* ---- */
 
 static int set_up(void **state)
@@ -503,13 +313,11 @@ static int tear_down(void **state)
 static const struct CMUnitTest others[] = {
 	cmocka_unit_test(warm_up_test),   cmocka_unit_test(bytes_test),
 	cmocka_unit_test(mark_test),      cmocka_unit_test(marks_test),
-	cmocka_unit_test(mark_drop_test), cmocka_unit_test(leak_test),
-	cmocka_unit_test(refused_test),   cmocka_unit_test(meter_test),
+	cmocka_unit_test(mark_drop_test),
 };
 
-#define TESTS_MAX                                                                                  \
-	(ARRAY_SIZE(measures) + 2 * ARRAY_SIZE(limits) + ARRAY_SIZE(tags) + ARRAY_SIZE(paces_of) + \
-	 ARRAY_SIZE(others))
+#define TESTS_MAX \
+	(ARRAY_SIZE(measures) + 2 * ARRAY_SIZE(limits) + ARRAY_SIZE(tags) + ARRAY_SIZE(others))
 static struct CMUnitTest tests[TESTS_MAX];
 static char names[TESTS_MAX][96];
 
@@ -533,8 +341,6 @@ int main(void)
 		count = add_test(count, "given back", limits[i], refund_test, &limits[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(tags); i++)
 		count = add_test(count, "tag beside", tags[i].name, tag_test, &tags[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(paces_of); i++)
-		count = add_test(count, "departs", paces_of[i].name, pace_test, &paces_of[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		tests[count++] = others[i];
 	return _cmocka_run_group_tests("skb", tests, count, set_up, tear_down);

@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What the tests of rlctl simulate share: captures from lines, verdicts, sums.
+# shellcheck source=../lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+# capture NAME OPTION… <LINES: makes $TMP/NAME; what the lines mean is in capture.py.
+capture() { python3 "$HERE/capture.py" "${@:2}" >"$TMP/$1"; }
+
+# simulate POLICY NAME ARG…: POLICY is text with ; for line ends.
+simulate() { tr ';' '\n' <<<"$1" | "$RLCTL" simulate - "$TMP/$2" "${@:3}"; }
+
+# verdicts_are POLICY NAME WANTED: WANTED is `VERDICT REASON` of all packets, joined by commas.
+verdicts_are() {
+	local got
+	got=$(simulate "$1" "$2" --verdicts | cut -d ' ' -f 3- | paste -sd ,) || return
+	is "$got" "$3"
+}
+
+# sum_is POLICY NAME FILTER WANTED
+sum_is() { is "$(simulate "$1" "$2" -j | json "$3")" "$4"; }
+
+# fails_with TEXT CMD…: exit 1, this text on stderr, nothing on stdout.
+fails_with() {
+	local text=$1 status=0 output
+	shift
+	output=$("$@" 2>&1 >"$TMP/stdout") || status=$?
+	is "$status" 1 && is "$(cat "$TMP/stdout")" '' || return
+	[[ $output == *"$text"* ]] || _say "no '$text' in: $output"
+}
