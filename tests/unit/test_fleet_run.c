@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* check: timeout 60
- * Whole fleets in a time that the test makes: the scripts in a real Redis, and the arithmetic of
- * agents and data path, run for seconds of that time under loads that are even, alone, moved, or
- * at random, with members that die and a Redis that goes. In no stretch of time may the members
- * let through more in sum than the limit and its stated bound; and not less than 95 % of it where
- * the algorithm is exact. The machine's load has no part in what comes out.
+ * Whole fleets in a time that the test makes: the scripts in a real Redis, the agents' steps and
+ * bpf/fleet.h (fleet_packets.c), run for seconds of that time under loads that are even, alone,
+ * moved, or at random, with members that die and a Redis that goes. In no stretch of time may the
+ * members let through more in sum than the limit and its stated bound; and not less than 95 % of it
+ * where the algorithm is exact. The machine's load has no part in what comes out.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "cmd.h"
+#include "agent.h"
 #include "compile.h"
 #include "fleet.h"
 #include "fleet_maps.h"
@@ -39,7 +39,6 @@
 #define RATE       1000 /* of every limit here, packets a second */
 #define BYTES      64   /* of a packet */
 #define SCRIPT_MAX 4096
-#define DEAD_NS    (2500 * NS_PER_MS) /* as BEAT: then a member is not counted any more */
 
 static uint64_t now_ns;
 
@@ -72,6 +71,7 @@ static void script_load(enum fleet_script script)
 
 	snprintf(text, sizeof(text), "%s", fleet_scripts[script]);
 	replace(text, "redis.call('TIME')", "cjson.decode(redis.call('GET', 'now'))");
+	replace(text, "'PX', 2500)", "'PX', 3000000)");
 	replace(text, "'PX', 3000)", "'PX', 3000000)");
 	replace(text, "'PX', lasts)", "'PX', 3000000)");
 	reply = redisCommand(redis_link.redis, "SCRIPT LOAD %s", text);
@@ -105,6 +105,7 @@ static int redis_start(void **state)
 	}
 	if (!redis_link.redis)
 		return -1;
+	script_load(SCRIPT_BEAT);
 	script_load(SCRIPT_RATE);
 	script_load(SCRIPT_WINDOW);
 	return 0;
@@ -137,14 +138,15 @@ static void redis_tell(const char *format, ...)
 /* ---- one member: its kernel, and its agent */
 
 struct member {
+	struct instance instance; /* first: stand-ins find the member by it */
+	struct agent agent;
+	struct fleet_options options;
 	struct fleet_limit limit;
-	struct fleet_maps maps;
-	struct fleet_pace pace;
-	struct fleet_entry entry;
-	bool known; /* the agent has the key */
 	struct fleet_packets packets;
-	uint64_t tick_ns, limits_ns;
-	bool dead, shared;
+	uint64_t tick_ns;
+	struct fleet_entry *due[1], *asked[2];
+	char node[8];
+	bool dead;
 	double offered; /* packets that are to come yet */
 };
 
@@ -152,7 +154,15 @@ static struct member members[MEMBERS];
 static struct rl_rule rule_numbers;
 static uint64_t packet_amount;
 
-/* What user/kernel/fleet_maps.c does in a kernel. */
+static struct rl_state_key the_key = {.limit_id = 1};
+
+/* ---- what user/kernel/fleet_maps.c does in a kernel */
+
+static struct member *member_of(const struct instance *instance)
+{
+	return (struct member *)instance;
+}
+
 uint64_t fleet_now_ns(void)
 {
 	return now_ns;
@@ -161,54 +171,104 @@ uint64_t fleet_now_ns(void)
 int fleet_grant_write(const struct instance *instance, const struct rl_state_key *key,
 		      const struct rl_fleet_grant *grant)
 {
-	struct member *m = (struct member *)instance;
-
-	(void)key;
-	m->packets.grant = *grant;
-	m->packets.has_grant = true;
+	assert_memory_equal(key, &the_key, sizeof(*key));
+	member_of(instance)->packets.grant = *grant;
+	member_of(instance)->packets.has_grant = true;
 	return 0;
+}
+
+void fleet_grant_remove(const struct instance *instance, const struct rl_state_key *key)
+{
+	assert_memory_equal(key, &the_key, sizeof(*key));
+	member_of(instance)->packets.has_grant = false;
 }
 
 int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key,
 		   struct rl_fleet_key *out)
 {
-	(void)key;
-	*out = ((struct member *)maps->instance)->packets.key;
+	assert_memory_equal(key, &the_key, sizeof(*key));
+	*out = member_of(maps->instance)->packets.key;
 	return 0;
 }
 
-/* As the agent's tick: user/fleet/rules.c and user/fleet/agent.c. */
-static void member_tick(struct member *m)
+/* The packets read the record itself. */
+int fleet_limit_write(const struct instance *instance, uint32_t id,
+		      const struct rl_fleet_limit *limit)
 {
-	const struct fleet_asker asker = {&redis_link, "f", &m->maps, &m->pace};
-	struct fleet_entry *entry = &m->entry;
-	struct fleet_asking ask = {&entry, 1};
-	char wrong[LINK_WRONG_MAX] = "";
-
-	if (m->packets.asked && !m->known) {
-		*entry = (struct fleet_entry){.limit = &m->limit, .name = "k"};
-		fleet_entry_reset(entry);
-		m->known = true;
-	} else if (m->packets.asked && !entry->backoff_ns && !m->limit.window) {
-		entry->next_ns = 0;
-	}
-	m->packets.asked = false;
-	if (m->shared && m->known && entry->next_ns <= now_ns &&
-	    fleet_entry_check(entry, &m->maps, &m->pace, now_ns) &&
-	    fleet_ask(&asker, m->limit.window ? FLEET_WINDOWS : FLEET_SHARES, &ask, wrong))
-		fail_msg("%s", wrong);
-	if (now_ns - m->limits_ns >= 100 * NS_PER_MS) {
-		m->limits_ns = now_ns;
-		fleet_limit_next(&m->limit, m->pace.members, m->shared, now_ns);
-	}
+	assert_int_equal(id, the_key.limit_id);
+	assert_ptr_equal(limit, &member_of(instance)->limit.record);
+	return 0;
 }
 
-static void member_lose(struct member *m)
+int fleet_clear(const struct instance *instance, bool limits)
 {
-	m->shared = false;
-	m->packets.has_grant = false;
-	fleet_entry_reset(&m->entry);
-	m->limits_ns = 0;
+	assert_false(limits);
+	member_of(instance)->packets.has_grant = false;
+	return 0;
+}
+
+/* Nothing below is called: a policy that is read, and what others are told. */
+#define NOT_CALLED(head)                                      \
+	head                                                  \
+	{                                                     \
+		fail_msg("%s is not to be called", __func__); \
+	}
+#define NOT_CALLED_INT(head)                                  \
+	head                                                  \
+	{                                                     \
+		fail_msg("%s is not to be called", __func__); \
+		return -1;                                    \
+	}
+
+NOT_CALLED_INT(int fleet_maps_open(const struct instance *instance __attribute__((unused)),
+				   int (*wanted)(void *, void *, size_t) __attribute__((unused)),
+				   void *arg __attribute__((unused)),
+				   struct fleet_maps *out __attribute__((unused))))
+NOT_CALLED(void fleet_maps_close(struct fleet_maps *maps __attribute__((unused))))
+NOT_CALLED(void fleet_events_poll(struct fleet_maps *maps __attribute__((unused))))
+NOT_CALLED_INT(int instance_is_there(const struct instance *instance __attribute__((unused))))
+NOT_CALLED_INT(int fleet_limit_read(const struct instance *instance __attribute__((unused)),
+				    uint32_t id __attribute__((unused)),
+				    struct rl_fleet_limit *out __attribute__((unused))))
+NOT_CALLED(void fleet_limit_remove(const struct instance *instance __attribute__((unused)),
+				   uint32_t id __attribute__((unused))))
+NOT_CALLED_INT(int fleet_session_read(const struct instance *instance __attribute__((unused)),
+				      struct rl_fleet_session *out __attribute__((unused))))
+NOT_CALLED_INT(int fleet_session_write(const struct instance *instance __attribute__((unused)),
+				       const struct rl_fleet_session *session
+				       __attribute__((unused))))
+NOT_CALLED_INT(bool fleet_session_is_alive(const struct rl_fleet_session *session
+					   __attribute__((unused))))
+
+/* ---- the agent's tick */
+
+static void redis_time(void)
+{
+	redis_tell("SET now [%llu,%llu]", (unsigned long long)(now_ns / NS_PER_SECOND),
+		   (unsigned long long)(now_ns % NS_PER_SECOND / NS_PER_US));
+}
+
+static void member_connect(struct member *m)
+{
+	m->agent.link = redis_link;
+	m->agent.link.redis = redisConnectUnix(path);
+	assert_int_equal(m->agent.link.redis->err, 0);
+}
+
+static void member_tick(struct member *m)
+{
+	struct agent *a = &m->agent;
+
+	redis_time();
+	if (m->packets.asked)
+		agent_key_wanted(a, &the_key, sizeof(the_key));
+	m->packets.asked = false;
+	if (a->link.redis) {
+		agent_exchange(a, now_ns);
+		assert_non_null(a->link.redis);
+	}
+	if (now_ns - a->limits_ns >= 100 * NS_PER_MS)
+		agent_limits_write(a, now_ns);
 }
 
 /* ---- loads: of the limit's rate, what a member is sent at a time since the beginning */
@@ -352,6 +412,44 @@ static const struct run runs[] = {
 	RUN("Redis is gone and back", BUCKET, even, 2, 8, .8, 1.02, .gone_s = 2, .back_s = 4),
 };
 
+static void member_begin(struct member *m, int number, uint64_t interval_ns)
+{
+	struct agent *a = &m->agent;
+
+	snprintf(m->instance.device, sizeof(m->instance.device), "m%d", number);
+	snprintf(m->node, sizeof(m->node), "m%d", number);
+	m->options = (struct fleet_options){.fleet = "f", .node = m->node};
+	m->tick_ns = BEGIN_NS + interval_ns * number / MEMBERS;
+	*a = (struct agent){
+		.instance = &m->instance,
+		.options = &m->options,
+		.maps.instance = &m->instance,
+		.limits = &m->limit,
+		.limit_count = 1,
+		.due = m->due,
+		.ask = {{m->asked, 0}, {m->asked + 1, 0}},
+		.most = 1,
+		.random = number + 1,
+		.keys = {"members", "outage", "capacity"},
+		.pace = {.interval_ns = interval_ns,
+			 .check_ns = 250 * NS_PER_MS,
+			 .retry_ns = 100 * NS_PER_MS,
+			 .patience_ns = 60 * NS_PER_SECOND,
+			 .members = 1},
+	};
+	snprintf(a->token, sizeof(a->token), "%d", number);
+	assert_int_equal(fleet_table_open(&a->table), 0);
+	member_connect(m);
+}
+
+static void members_end(void)
+{
+	for (int i = 0; i < MEMBERS; i++) {
+		fleet_table_close(&members[i].agent.table);
+		link_close(&members[i].agent.link);
+	}
+}
+
 static void members_make(const struct run *run)
 {
 	static const struct policy_context context = {.mtu = 1500};
@@ -364,38 +462,46 @@ static void members_make(const struct run *run)
 					.flags = rule.limit.unit == RL_PACKETS ? 0 : RL_RULE_BYTES};
 	if (rule.limit.algorithm == RL_FIXED_WINDOW)
 		window_compile(&rule.limit, &rule_numbers.window);
+	rule.limit_id = rule_numbers.limit_id = the_key.limit_id;
 	for (int i = 0; i < MEMBERS; i++) {
 		struct member *m = &members[i];
 
 		fleet_limit_make(&rule, 1500, false, &m->limit);
 		m->packets.limit = &m->limit.record;
-		m->maps.instance = (const struct instance *)m;
-		m->pace = (struct fleet_pace){.interval_ns = interval_ns,
-					      .check_ns = 250 * NS_PER_MS,
-					      .retry_ns = 100 * NS_PER_MS,
-					      .patience_ns = 60 * NS_PER_SECOND,
-					      .members = MEMBERS};
-		m->tick_ns = BEGIN_NS + interval_ns * i / MEMBERS;
-		m->shared = true;
-		fleet_limit_next(&m->limit, MEMBERS, true, now_ns);
+		member_begin(m, i, interval_ns);
+	}
+	/* Each hears of all: in the second round all are there. */
+	for (int i = 0; i < 2 * MEMBERS; i++) {
+		members[i % MEMBERS].agent.beat_ns = 0;
+		agent_exchange(&members[i % MEMBERS].agent, now_ns);
+	}
+	for (int i = 0; i < MEMBERS; i++) {
+		assert_int_equal(members[i].agent.pace.members, MEMBERS);
+		agent_shared_begin(&members[i].agent);
+	}
+}
+
+/* Redis is gone, or is back. */
+static void member_share(struct member *m, bool shared)
+{
+	if (shared == !!m->agent.session.shared)
+		return;
+	if (shared) {
+		member_connect(m);
+		agent_shared_begin(&m->agent);
+	} else {
+		agent_shared_end(&m->agent, now_ns, "gone");
 	}
 }
 
 /* What happens at this time. */
 static void run_events(const struct run *run, double s)
 {
-	for (int i = 0; i < MEMBERS; i++) {
-		struct member *m = &members[i];
-		bool gone = run->gone_s > 0 && s >= run->gone_s && s < run->back_s;
+	bool gone = run->gone_s > 0 && s >= run->gone_s && s < run->back_s;
 
-		if (run->death_s > 0 && s >= run->death_s && i == 0)
-			m->dead = true;
-		if (run->death_s > 0 && s >= run->death_s + (double)DEAD_NS / NS_PER_SECOND)
-			m->pace.members = MEMBERS - 1;
-		if (gone && m->shared)
-			member_lose(m);
-		m->shared = !gone;
-	}
+	members[0].dead = run->death_s > 0 && s >= run->death_s;
+	for (int i = 0; i < MEMBERS; i++)
+		member_share(&members[i], !gone);
 }
 
 static void run_step(const struct run *run, struct result *result)
@@ -414,10 +520,8 @@ static void run_step(const struct run *run, struct result *result)
 				result->passes[result->count++] = now_ns;
 		if (m->dead || now_ns < m->tick_ns)
 			continue;
-		redis_tell("SET now [%llu,%llu]", (unsigned long long)(now_ns / NS_PER_SECOND),
-			   (unsigned long long)(now_ns % NS_PER_SECOND / NS_PER_US));
 		member_tick(m);
-		m->tick_ns += m->pace.interval_ns;
+		m->tick_ns += m->agent.pace.interval_ns;
 	}
 }
 
@@ -450,9 +554,11 @@ static void fleet_run_test(void **state)
 	now_ns = BEGIN_NS;
 	result.count = 0;
 	redis_tell("FLUSHALL");
+	redis_time();
 	members_make(run);
 	for (; now_ns < BEGIN_NS + 9 * NS_PER_SECOND; now_ns += STEP_NS)
 		run_step(run, &result);
+	members_end();
 	judge(run, &result);
 }
 

@@ -41,7 +41,7 @@
 
 /* ---- together and alone */
 
-static void shared_begin(struct agent *a)
+void agent_shared_begin(struct agent *a)
 {
 	if (a->session.shared)
 		return;
@@ -65,7 +65,7 @@ static uint64_t random_below(struct agent *a, uint64_t most)
 }
 
 /* Nothing that was leased is spent any more. */
-static void shared_end(struct agent *a, uint64_t now_ns, const char *why)
+void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why)
 {
 	link_close(&a->link);
 	a->backoff_ns = a->backoff_ns ? 2 * a->backoff_ns : RETRY_LEAST_NS;
@@ -162,9 +162,9 @@ static void redis_connect(struct agent *a, uint64_t now_ns)
 	if (a->link.redis || now_ns < a->retry_ns)
 		return;
 	if (redis_greet(a, wrong))
-		shared_end(a, fleet_now_ns(), wrong);
+		agent_shared_end(a, fleet_now_ns(), wrong);
 	else
-		shared_begin(a);
+		agent_shared_begin(a);
 }
 
 /* ---- keys */
@@ -249,7 +249,7 @@ static int answered(struct agent *a, uint64_t sent_ns, char wrong[LINK_WRONG_MAX
 	return slow_say(a, a->session.lag_ns, wrong);
 }
 
-static void redis_exchange(struct agent *a, uint64_t now_ns)
+void agent_exchange(struct agent *a, uint64_t now_ns)
 {
 	const struct fleet_asker asker = {&a->link, a->options->fleet, &a->maps, &a->pace};
 	char wrong[LINK_WRONG_MAX] = "out of memory";
@@ -270,7 +270,7 @@ static void redis_exchange(struct agent *a, uint64_t now_ns)
 	if (!ret && asked)
 		ret = answered(a, sent_ns, wrong);
 	if (ret)
-		shared_end(a, fleet_now_ns(), wrong);
+		agent_shared_end(a, fleet_now_ns(), wrong);
 	most_set(a, count, fleet_now_ns() - sent_ns);
 }
 
@@ -331,7 +331,7 @@ static int tick(struct agent *a)
 	pace_set(a);
 	redis_connect(a, now_ns);
 	if (a->link.redis)
-		redis_exchange(a, now_ns);
+		agent_exchange(a, now_ns);
 	now_ns = fleet_now_ns();
 	if (now_ns - a->limits_ns >= LIMITS_NS)
 		agent_limits_write(a, now_ns);

@@ -35,6 +35,16 @@ struct agent {
 	char keys[3][RL_FLEET_NAME + 40]; /* of the beat */
 };
 
+/* ---- agent.c: steps of a tick, apart for tests that make the time */
+
+/* Limits are shared from now on; or held alone, and all leases are void. */
+void agent_shared_begin(struct agent *a);
+void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why);
+
+/* Asks Redis about the keys that are due, tells it that the member is here, and does what it says.
+ */
+void agent_exchange(struct agent *a, uint64_t now_ns);
+
 /* ---- shed.c */
 
 /* So many keys have to go without a lease, or to wait; says so, but not always. */
@@ -44,6 +54,9 @@ void agent_shed(struct agent *a, size_t count, const char *why);
 
 /* Tells the kernel what the member has of every limit now. */
 void agent_limits_write(struct agent *a, uint64_t now_ns);
+
+/* A key asks for a lease: fleet_maps_open()'s `wanted`; arg is the agent. */
+int agent_key_wanted(void *arg, void *data, size_t size);
 
 /* Maps and limits of the policy that is in force now. 0, or negative; reports. */
 int agent_policy_load(struct agent *a);

@@ -77,7 +77,7 @@ static void table_restart(struct agent *a)
 	}
 }
 
-static int key_wanted(void *arg, void *data, size_t size)
+int agent_key_wanted(void *arg, void *data, size_t size)
 {
 	struct agent *a = arg;
 	const struct rl_state_key *key = data;
@@ -103,7 +103,7 @@ int agent_policy_load(struct agent *a)
 	int ret;
 
 	fleet_maps_close(&a->maps);
-	ret = fleet_maps_open(a->instance, key_wanted, a, &a->maps);
+	ret = fleet_maps_open(a->instance, agent_key_wanted, a, &a->maps);
 	if (!ret)
 		ret = instance_policy_read(a->instance, &policy);
 	if (ret)
