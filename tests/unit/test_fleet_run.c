@@ -7,15 +7,12 @@
  * where the algorithm is exact. The machine's load has no part in what comes out.
  */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -25,6 +22,7 @@
 #include "fleet.h"
 #include "fleet_maps.h"
 #include "fleet_packets.h"
+#include "fleet_redis.h"
 #include "instance.h"
 #include "policy.h"
 #include "policy_helpers.h"
@@ -38,102 +36,8 @@
 #define PASSES_MAX 100000
 #define RATE       1000 /* of every limit here, packets a second */
 #define BYTES      64   /* of a packet */
-#define SCRIPT_MAX 4096
 
 static uint64_t now_ns;
-
-/* ---- Redis, whose clock is ours */
-
-static char folder[] = "/tmp/rlctl-fleet.XXXXXX", path[64];
-static pid_t server;
-static struct fleet_link redis_link;
-
-/* In `text` each `from` becomes `to`. */
-static void replace(char text[SCRIPT_MAX], const char *from, const char *to)
-{
-	char *at = text;
-
-	while ((at = strstr(at, from))) {
-		char rest[SCRIPT_MAX];
-
-		assert_true(strlen(text) + strlen(to) < SCRIPT_MAX);
-		snprintf(rest, sizeof(rest), "%s", at + strlen(from));
-		at += snprintf(at, text + SCRIPT_MAX - at, "%s%s", to, rest) - (int)strlen(rest);
-	}
-}
-
-/* Nothing may expire while the machine keeps us waiting: the scripts know by themselves what is
- * over. */
-static void script_load(enum fleet_script script)
-{
-	char text[SCRIPT_MAX];
-	redisReply *reply;
-
-	snprintf(text, sizeof(text), "%s", fleet_scripts[script]);
-	replace(text, "redis.call('TIME')", "cjson.decode(redis.call('GET', 'now'))");
-	replace(text, "'PX', 2500)", "'PX', 3000000)");
-	replace(text, "'PX', 3000)", "'PX', 3000000)");
-	replace(text, "'PX', lasts)", "'PX', 3000000)");
-	reply = redisCommand(redis_link.redis, "SCRIPT LOAD %s", text);
-	assert_non_null(reply);
-	assert_int_equal(reply->type, REDIS_REPLY_STRING);
-	snprintf(redis_link.sha[script], LINK_SHA_MAX, "%s", reply->str);
-	freeReplyObject(reply);
-}
-
-static int redis_start(void **state)
-{
-	(void)state;
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(path, sizeof(path), "%s/socket", folder);
-	server = fork();
-	if (!server) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (freopen("/dev/null", "w", stdout))
-			execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", path,
-			       "--save", "", "--appendonly", "no", "--dir", folder, NULL);
-		_exit(127);
-	}
-	for (int i = 0; i < 1000 && !redis_link.redis; i++) {
-		usleep(20000);
-		redis_link.redis = redisConnectUnix(path);
-		if (redis_link.redis->err) {
-			redisFree(redis_link.redis);
-			redis_link.redis = NULL;
-		}
-	}
-	if (!redis_link.redis)
-		return -1;
-	script_load(SCRIPT_BEAT);
-	script_load(SCRIPT_RATE);
-	script_load(SCRIPT_WINDOW);
-	return 0;
-}
-
-static int redis_stop(void **state)
-{
-	(void)state;
-	if (redis_link.redis)
-		redisFree(redis_link.redis);
-	kill(server, SIGKILL);
-	waitpid(server, NULL, 0);
-	unlink(path);
-	return rmdir(folder);
-}
-
-static void redis_tell(const char *format, ...)
-{
-	va_list args;
-	redisReply *reply;
-
-	va_start(args, format);
-	reply = redisvCommand(redis_link.redis, format, args);
-	va_end(args);
-	assert_non_null(reply);
-	assert_int_equal(reply->type, REDIS_REPLY_STATUS);
-	freeReplyObject(reply);
-}
 
 /* ---- one member: its kernel, and its agent */
 
@@ -242,24 +146,11 @@ NOT_CALLED_INT(bool fleet_session_is_alive(const struct rl_fleet_session *sessio
 
 /* ---- the agent's tick */
 
-static void redis_time(void)
-{
-	redis_tell("SET now [%llu,%llu]", (unsigned long long)(now_ns / NS_PER_SECOND),
-		   (unsigned long long)(now_ns % NS_PER_SECOND / NS_PER_US));
-}
-
-static void member_connect(struct member *m)
-{
-	m->agent.link = redis_link;
-	m->agent.link.redis = redisConnectUnix(path);
-	assert_int_equal(m->agent.link.redis->err, 0);
-}
-
 static void member_tick(struct member *m)
 {
 	struct agent *a = &m->agent;
 
-	redis_time();
+	fleet_redis_time(now_ns);
 	if (m->packets.asked)
 		agent_key_wanted(a, &the_key, sizeof(the_key));
 	m->packets.asked = false;
@@ -439,7 +330,7 @@ static void member_begin(struct member *m, int number, uint64_t interval_ns)
 	};
 	snprintf(a->token, sizeof(a->token), "%d", number);
 	assert_int_equal(fleet_table_open(&a->table), 0);
-	member_connect(m);
+	fleet_redis_connect(&m->agent.link);
 }
 
 static void members_end(void)
@@ -487,7 +378,7 @@ static void member_share(struct member *m, bool shared)
 	if (shared == !!m->agent.session.shared)
 		return;
 	if (shared) {
-		member_connect(m);
+		fleet_redis_connect(&m->agent.link);
 		agent_shared_begin(&m->agent);
 	} else {
 		agent_shared_end(&m->agent, now_ns, "gone");
@@ -553,8 +444,8 @@ static void fleet_run_test(void **state)
 
 	now_ns = BEGIN_NS;
 	result.count = 0;
-	redis_tell("FLUSHALL");
-	redis_time();
+	fleet_redis_clear();
+	fleet_redis_time(now_ns);
 	members_make(run);
 	for (; now_ns < BEGIN_NS + 9 * NS_PER_SECOND; now_ns += STEP_NS)
 		run_step(run, &result);
@@ -572,5 +463,5 @@ int main(void)
 			.test_func = fleet_run_test,
 			.initial_state = (void *)&runs[i],
 		};
-	return cmocka_run_group_tests(tests, redis_start, redis_stop);
+	return cmocka_run_group_tests(tests, fleet_redis_start, fleet_redis_stop);
 }
