@@ -239,7 +239,7 @@ static __always_inline __u64 answer_of(void *trie, struct rl_prefix_key *key,
 __noinline __u64 cache_miss(struct decision *d, const struct rl_policy_header *header, __u64 tag)
 {
 	__u64 answer = NO_PREFIX << ANSWER_ACTION;
-	struct cache_set *set = cache_set_of(tag);
+	struct rl_prefix_set *set = cache_set_of(tag);
 	struct rl_prefix_value *value;
 	struct rl_prefix_key key;
 	__u32 half;
@@ -302,7 +302,7 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 
 	if (header->prefixes) {
 		__u64 tag = cache_tag(&d->p, header->generation);
-		struct cache_set *set = cache_set_of(tag);
+		struct rl_prefix_set *set = cache_set_of(tag);
 		__u64 answer;
 
 		if (hot_mask)

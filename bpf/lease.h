@@ -16,14 +16,14 @@
 
 #define LEASE_NS 8000000 /* two ticks of the slowest common tick clock */
 
-static __always_inline struct lease *lease_find(const struct rl_rule *rule)
+static __always_inline struct rl_batch *lease_find(const struct rl_rule *rule)
 {
 	__u32 slot = rule->slot;
 
 	return rule->lease ? bpf_map_lookup_elem(&leases, &slot) : NULL;
 }
 
-static __always_inline bool lease_covers(const struct rl_rule *rule, const struct lease *lease,
+static __always_inline bool lease_covers(const struct rl_rule *rule, const struct rl_batch *lease,
 					 __u64 now_ns, __u64 amount)
 {
 	return lease->limit_id == rule->limit_id && lease->left >= amount &&
@@ -31,7 +31,7 @@ static __always_inline bool lease_covers(const struct rl_rule *rule, const struc
 }
 
 /* Puts back what an old lease has left; drops one of another limit that had the slot before. */
-static __always_inline void lease_return(const struct rl_rule *rule, struct lease *lease,
+static __always_inline void lease_return(const struct rl_rule *rule, struct rl_batch *lease,
 					 struct rl_state *bucket)
 {
 	if (lease->limit_id == rule->limit_id && lease->left)
@@ -41,7 +41,7 @@ static __always_inline void lease_return(const struct rl_rule *rule, struct leas
 
 /* Takes from the CPU's lease, or a new lease from the bucket and from that. False: the bucket has
  * not so much; it may still have `amount`. */
-static __always_inline bool lease_take(const struct rl_rule *rule, struct lease *lease,
+static __always_inline bool lease_take(const struct rl_rule *rule, struct rl_batch *lease,
 				       struct rl_state *bucket, __u64 now_ns, __u64 amount)
 {
 	__u64 taken;

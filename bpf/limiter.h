@@ -73,7 +73,7 @@ __noinline int lru_admits(struct packet *p, const struct rl_rule *rule, __u64 no
 /* Of a bucket that a rule's packets share. */
 static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_ns, __u64 amount)
 {
-	struct lease *lease = lease_find(rule);
+	struct rl_batch *lease = lease_find(rule);
 	struct rl_state *state;
 	__u64 next;
 
@@ -159,7 +159,7 @@ static __always_inline int limit_peek(struct packet *p, const struct rl_rule *ru
 __noinline int shared_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns, __u64 amount)
 {
 	struct rl_state *state;
-	struct lease *lease;
+	struct rl_batch *lease;
 
 	if (!p || !rule)
 		return OUTCOME_NO_ROOM;
@@ -354,7 +354,7 @@ __noinline int limit_take(struct packet *p, const struct rl_rule *rule)
 static __always_inline void shared_refund(const struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state *state = shared_find(rule);
-	struct lease *lease = lease_find(rule);
+	struct rl_batch *lease = lease_find(rule);
 
 	if (lease && !p->taken)
 		lease->left += limit_amount(p, rule);

@@ -70,16 +70,12 @@ struct {
 } hot SEC(".maps");
 
 /* Refusals that stand: standing.h. */
-struct refusal_set {
-	__u64 word[RL_REFUSAL_WAYS];
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
 	__uint(max_entries, 1);            /* at attach: a power of two */
 	__type(key, __u32);
-	__type(value, struct refusal_set);
+	__type(value, struct rl_refusal_set);
 } refusals SEC(".maps");
 
 /* What the hot table had no room for, by fingerprint. */
@@ -91,19 +87,12 @@ struct {
 } spilled SEC(".maps");
 
 /* Answers of the trie: prefix_cache.h. */
-struct cache_set {
-	struct {
-		__u64 tag;
-		__u64 answer;
-	} way[RL_HOT_WAYS];
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1); /* at attach, as hot */
 	__type(key, __u32);
-	__type(value, struct cache_set);
+	__type(value, struct rl_prefix_set);
 } prefix_cache SEC(".maps");
 
 struct {
@@ -265,16 +254,11 @@ struct {
 } ban_seats SEC(".maps");
 
 /* State of `per rule`, by the rule's slot: an LRU could be made to forget it. */
-struct shared_state {
-	struct rl_state state;
-	__u64 pad[6]; /* a cache line each, so that rules do not slow one another */
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* at attach */
 	__type(key, __u32);
-	__type(value, struct shared_state);
+	__type(value, struct rl_shared_state);
 } shared SEC(".maps");
 
 /* All of one size, which the kernel compiles into the look-up. */
@@ -282,7 +266,7 @@ struct shared_chunk {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, RL_CHUNK_SLOTS);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct shared_state));
+	__uint(value_size, sizeof(struct rl_shared_state));
 };
 
 struct {
@@ -293,18 +277,11 @@ struct {
 } shared_chunks SEC(".maps");
 
 /* What this CPU holds of a shared bucket, by the rule's slot: lease.h. */
-struct lease {
-	__u32 limit_id;
-	__u32 pad;
-	__u64 left; /* packets or bytes */
-	__u64 since_ns;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1); /* at attach, as shared */
 	__type(key, __u32);
-	__type(value, struct lease);
+	__type(value, struct rl_batch);
 } leases SEC(".maps");
 
 struct {

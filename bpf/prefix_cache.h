@@ -49,7 +49,7 @@ static __always_inline __u64 cache_tag(const struct packet *p, __u64 generation)
 	return tag ? tag : 1;
 }
 
-static __always_inline struct cache_set *cache_set_of(__u64 tag)
+static __always_inline struct rl_prefix_set *cache_set_of(__u64 tag)
 {
 	__u32 set = tag >> 8 & cache_mask;
 
@@ -57,7 +57,7 @@ static __always_inline struct cache_set *cache_set_of(__u64 tag)
 }
 
 /* The answer if the way is of this tag, else 0; without a branch, as hot_is_way. */
-static __always_inline __u64 cache_way(const struct cache_set *set, int i, __u64 tag)
+static __always_inline __u64 cache_way(const struct rl_prefix_set *set, int i, __u64 tag)
 {
 	const volatile __u64 *way = (const volatile __u64 *)&set->way[i];
 	__u64 answer = way[1], differs = way[0] ^ answer ^ tag;
@@ -68,14 +68,14 @@ static __always_inline __u64 cache_way(const struct cache_set *set, int i, __u64
 }
 
 /* Answers 0 when the address is not in the cache. */
-static __always_inline __u64 cache_find(const struct cache_set *set, __u64 tag)
+static __always_inline __u64 cache_find(const struct rl_prefix_set *set, __u64 tag)
 {
 	return cache_way(set, 0, tag) | cache_way(set, 1, tag) | cache_way(set, 2, tag) |
 	       cache_way(set, 3, tag);
 }
 
 /* The newest is the first; the oldest is forgotten. */
-static __always_inline void cache_put(struct cache_set *set, __u64 tag, __u64 answer)
+static __always_inline void cache_put(struct rl_prefix_set *set, __u64 tag, __u64 answer)
 {
 	volatile __u64 *word = (volatile __u64 *)set;
 

@@ -34,8 +34,8 @@ static __always_inline bool standing_may(const struct packet *p, __u32 uses)
 }
 
 /* *time: now_ns, as the set goes by it. */
-static __always_inline struct refusal_set *refusal_set_of(const struct packet *p, __u64 now_ns,
-							  __u64 *time)
+static __always_inline struct rl_refusal_set *refusal_set_of(const struct packet *p, __u64 now_ns,
+							     __u64 *time)
 {
 	__u32 index = standing_set(p->home_hash, refusal_mask);
 
@@ -44,7 +44,7 @@ static __always_inline struct refusal_set *refusal_set_of(const struct packet *p
 }
 
 /* 1 if the way is the owner's, else 0; without a branch, as hot_is_way. */
-static __always_inline __u64 refusal_is_way(const struct refusal_set *set, int way, __u64 owner)
+static __always_inline __u64 refusal_is_way(const struct rl_refusal_set *set, int way, __u64 owner)
 {
 	__u64 differs = (set->word[way] ^ owner) >> STANDING_OWNER_SHIFT;
 
@@ -56,7 +56,7 @@ static __always_inline __u64 refusal_is_way(const struct refusal_set *set, int w
 static __always_inline __u64 standing_find(const struct packet *p)
 {
 	__u64 owner, second, third, fourth, way, word, time;
-	struct refusal_set *set = refusal_set_of(p, clock_tick(), &time);
+	struct rl_refusal_set *set = refusal_set_of(p, clock_tick(), &time);
 
 	if (!set)
 		return 0;
@@ -77,7 +77,7 @@ static __always_inline __u64 standing_find(const struct packet *p)
 static __always_inline bool standing_has_room(const struct packet *p)
 {
 	__u64 time;
-	struct refusal_set *set = refusal_set_of(p, clock_tick(), &time);
+	struct rl_refusal_set *set = refusal_set_of(p, clock_tick(), &time);
 
 	if (!p->steady || !set)
 		return false;
@@ -92,7 +92,7 @@ __noinline int standing_put(struct packet *p, const struct rl_rule *rule, __u64 
 			    __u64 now_ns)
 {
 	__u64 tick_ns = rule && rule->clock == RL_CLOCK_TICK && !clock_injected ? clock_tick_ns : 0;
-	struct refusal_set *set;
+	struct rl_refusal_set *set;
 	__u64 owner, word, time;
 	int way = -1;
 
@@ -121,7 +121,7 @@ __noinline int standing_put(struct packet *p, const struct rl_rule *rule, __u64 
 /* What was refused for certain is to be asked again. Two CPUs may have taken a way each. */
 __noinline int standing_end(struct packet *p, const struct rl_rule *rule)
 {
-	struct refusal_set *set;
+	struct rl_refusal_set *set;
 	__u64 owner, time;
 
 	if (!p || !rule)

@@ -32,7 +32,7 @@ static __always_inline void *chunk_find(void *chunks, __u32 slot)
 static __always_inline struct rl_state *shared_find(const struct rl_rule *rule)
 {
 	__u32 slot = rule->slot; /* before 6.2 a key must be on the stack */
-	struct shared_state *state = bpf_map_lookup_elem(&shared, &slot);
+	struct rl_shared_state *state = bpf_map_lookup_elem(&shared, &slot);
 
 	if (__builtin_expect(!state, 0))
 		state = chunk_find(&shared_chunks, slot);

@@ -196,7 +196,7 @@ static int inner_keys_remove(const struct simulation *s, int outer,
 
 static int shared_remove(const struct simulation *s)
 {
-	const char zeros[64] = {0}; /* shared_state of bpf/maps.h */
+	const struct rl_shared_state none = {};
 	struct slot_maps maps = slot_states(&s->instance);
 	int ret = 0;
 
@@ -207,7 +207,7 @@ static int shared_remove(const struct simulation *s)
 		if (ret || rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE)
 			continue;
 		fd = slot_map_at(&maps, rule->slot, &index);
-		ret = fd < 0 ? fd : bpf_map_update_elem(fd, &index, zeros, BPF_ANY) ? -errno : 0;
+		ret = fd < 0 ? fd : bpf_map_update_elem(fd, &index, &none, BPF_ANY) ? -errno : 0;
 	}
 	slot_maps_close(&maps);
 	return ret;

@@ -18,8 +18,7 @@
 #include "instance.h"
 #include "map_in_map.h"
 
-#define BATCH       4096u
-#define STATE_BYTES 64 /* shared_state of bpf/maps.h */
+#define BATCH 4096u
 
 _Static_assert(BATCH >= RL_CHUNK_SLOTS, "a chunk's slots are one batch");
 
@@ -159,8 +158,9 @@ static int slots_reset(const struct instance *instance, const struct compiled *c
 {
 	struct slot_maps counters = slot_counters(instance), states = slot_states(instance);
 	int cpus = cpus_possible();
-	size_t size = cpus > 0 ? cpus * sizeof(struct rl_rule_counters) : 0;
-	void *zeros = calloc(BATCH, size > STATE_BYTES ? size : STATE_BYTES);
+	size_t counter = cpus > 0 ? cpus * sizeof(struct rl_rule_counters) : 0;
+	size_t state = sizeof(struct rl_shared_state);
+	void *zeros = calloc(BATCH, counter > state ? counter : state);
 	int ret = cpus < 0 ? cpus : zeros ? 0 : -ENOMEM;
 
 	if (!ret)
@@ -179,7 +179,8 @@ int slots_prepare(const struct instance *instance, const struct compiled *compil
 
 	if (!ret)
 		ret = chunks_make(instance, instance->fd.shared_chunks, BPF_MAP_TYPE_ARRAY,
-				  "rlctl_shared", STATE_BYTES, compiled->shared_end);
+				  "rlctl_shared", sizeof(struct rl_shared_state),
+				  compiled->shared_end);
 	return ret ? ret : slots_reset(instance, compiled);
 }
 

@@ -196,10 +196,7 @@ static int inner_walk(struct search *s, int outer, size_t value_size, int parts,
 /* States of rules, in the map where they are by slot. */
 static int shared_walk(struct search *s)
 {
-	struct shared_state {
-		struct rl_state state;
-		uint64_t pad[6];
-	} value;
+	struct rl_shared_state value;
 	struct slot_maps maps = slot_states(s->instance);
 	int ret = 0, fd;
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a user can name: enums, each with its spellings. Part of rlctl_abi.h. */
+#ifndef RLCTL_ABI_NAMES_H
+#define RLCTL_ABI_NAMES_H
+
+/* Every enum below comes from one table: RL_X(NAME, "spelling"). */
+#define RL_ENUM(prefix, name, ...) prefix##name,
+
+#define RL_ACTIONS(X)     \
+	X(ALLOW, "allow") \
+	X(DENY, "deny")   \
+	X(LIMIT, "limit")
+#define RL_ACTION_ENUM(name, text) RL_ENUM(RL_ACTION_, name)
+enum rl_action { RL_ACTIONS(RL_ACTION_ENUM) RL_ACTION_COUNT };
+
+#define RL_ALGORITHMS(X)                    \
+	X(TOKEN_BUCKET, "token-bucket")     \
+	X(LEAKY_BUCKET, "leaky-bucket")     \
+	X(FIXED_WINDOW, "fixed-window")     \
+	X(SLIDING_WINDOW, "sliding-window") \
+	X(SLIDING_LOG, "sliding-log")       \
+	X(WARM_UP, "warm-up")
+#define RL_ALGORITHM_ENUM(name, text) RL_ENUM(RL_, name)
+enum rl_algorithm { RL_ALGORITHMS(RL_ALGORITHM_ENUM) RL_ALGORITHM_COUNT };
+
+#define RL_KEYS(X)                      \
+	X(SOURCE, "source")             \
+	X(DEST, "dest")                 \
+	X(SOURCE_DPORT, "source+dport") \
+	X(SOURCE_DEST, "source+dest")   \
+	X(FLOW, "flow")                 \
+	X(RULE, "rule")
+#define RL_KEY_ENUM(name, text) RL_ENUM(RL_KEY_, name)
+enum rl_key_kind { RL_KEYS(RL_KEY_ENUM) RL_KEY_COUNT };
+
+#define RL_OVERS(X)        \
+	X(DROP, "drop")    \
+	X(BAN, "ban")      \
+	X(SHADOW, "count") \
+	X(MARK, "mark")
+#define RL_OVER_ENUM(name, text) RL_ENUM(RL_OVER_, name)
+enum rl_over { RL_OVERS(RL_OVER_ENUM) RL_OVER_COUNT };
+
+/* What an AMOUNT counts. Bits and bytes are one unit of a rule's identity ("bytes"). */
+#define RL_UNITS(X)          \
+	X(PACKETS, "packet") \
+	X(BYTES, "byte")     \
+	X(BITS, "bit")
+#define RL_UNIT_ENUM(name, text) RL_ENUM(RL_, name)
+enum rl_unit { RL_UNITS(RL_UNIT_ENUM) RL_UNIT_COUNT };
+
+/* The closed list of reasons: RL_X(NAME, "spelling", passes). */
+#define RL_REASONS(X)                \
+	X(ALLOWED, "allowed", 1)     \
+	X(WITHIN, "within", 1)       \
+	X(UNMATCHED, "unmatched", 1) \
+	X(NON_IP, "non-ip", 1)       \
+	X(SHADOW, "shadow", 1)       \
+	X(DENIED, "denied", 0)       \
+	X(OVER, "over", 0)           \
+	X(BANNED, "banned", 0)       \
+	X(MALFORMED, "malformed", 0) \
+	X(NO_ROOM, "no-room", 0)
+#define RL_REASON_ENUM(name, text, passes) RL_ENUM(RL_REASON_, name)
+enum rl_reason { RL_REASONS(RL_REASON_ENUM) RL_REASON_COUNT };
+
+#endif

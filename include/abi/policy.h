@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A policy as packets read it: rules with their numbers, prefixes, and the header above them.
+ * Part of rlctl_abi.h.
+ */
+#ifndef RLCTL_ABI_POLICY_H
+#define RLCTL_ABI_POLICY_H
+
+#include <linux/types.h>
+
+#include "abi/names.h"
+
+/* Bits of rl_match.flags: which conditions a rule states. */
+enum rl_match_flag {
+	RL_MATCH_PROTO = 1 << 0,
+	RL_MATCH_SPORT = 1 << 1,
+	RL_MATCH_DPORT = 1 << 2,
+	RL_MATCH_SRC = 1 << 3,
+	RL_MATCH_DST = 1 << 4,
+	RL_MATCH_SYN = 1 << 5,
+	RL_MATCH_FRAGMENT = 1 << 6,
+	RL_MATCH_NEW_SOURCE = 1 << 7,
+};
+
+#define RL_GROUP_MAX       8    /* rules of one prefix */
+#define RL_NEST_MAX        32   /* prefixes inside one another that a packet may fall through */
+#define RL_LENGTH_NONE     0xff /* rl_policy_header.shortest4, shortest6: no prefix of the family */
+#define RL_MAPPED_BITS     96   /* an IPv4 /n is kept as an IPv6 /(96+n) */
+#define RL_SLIDING_LOG_MAX 1024
+
+/* Conditions of a rule. Unused fields are zero, so that two matches compare with memcmp. */
+struct rl_match {
+	__u16 flags; /* enum rl_match_flag */
+	__u8 proto;
+	__u8 src_len; /* 0..128, in mapped form */
+	__u8 dst_len;
+	__u8 pad[3];
+	__u16 sport_first, sport_last; /* inclusive */
+	__u16 dport_first, dport_last;
+	__u8 src[16];
+	__u8 dst[16];
+};
+_Static_assert(sizeof(struct rl_match) == 48, "rl_match");
+
+/* A limit as its operator wrote it, defaults filled in; unused fields are zero. */
+struct rl_limit {
+	__u64 amount;    /* N of RATE, in unit; > 0 */
+	__u64 period_ns; /* P of RATE; > 0 */
+	__u64 size;      /* burst or queue, in unit */
+	union {
+		__u64 ramp_ns;  /* warm-up */
+		__u64 queue_ns; /* leaky-bucket: its queue as time, where `size` is that rounded
+				 * down; 0: it is `size` */
+	};
+	__u64 ban_ns;    /* over ban */
+	__u32 mark;      /* over mark */
+	__u32 cold;      /* warm-up: cold factor, >= 2 */
+	__u8 algorithm;  /* enum rl_algorithm */
+	__u8 unit;       /* enum rl_unit */
+	__u8 key;        /* enum rl_key_kind */
+	__u8 key_len4;   /* 0..32: how many bits of an IPv4 key address count */
+	__u8 key_len6;   /* 0..128 */
+	__u8 over;       /* enum rl_over */
+	__u8 ban_source; /* over ban … source */
+	__u8 slots;      /* sliding-window: 2..16 */
+	__u8 fleet;
+	__u8 pad[7];
+};
+_Static_assert(sizeof(struct rl_limit) == 64, "rl_limit");
+
+/* Both buckets as a GCRA (ATM Forum TM 4.0; RFC 2697 with one bucket): see bpf/algorithm/gcra.h.
+ * A grain is 1/16 ns. */
+#define RL_GRAIN_SHIFT 4
+struct rl_gcra {
+	__u64 capacity;   /* grains: the burst (or queue) as time; <= 2^62 */
+	__u64 cost;       /* grains << cost_shift that one packet or byte takes */
+	__u32 cost_shift; /* 0..24 */
+	__u32 cost_max;   /* packets or bytes: more than this never fits */
+};
+_Static_assert(sizeof(struct rl_gcra) == 24, "rl_gcra");
+
+/* Fixed window, sliding window and sliding log: bpf/algorithm/ has a file for each. */
+struct rl_window {
+	__u64 amount;      /* N: packets or bytes in a window */
+	__u64 period_ns;   /* P */
+	__u32 slots;       /* sliding-window: 2..16 */
+	__u32 amount_bits; /* sliding-window: N < 2^amount_bits */
+};
+_Static_assert(sizeof(struct rl_window) == 24, "rl_window");
+
+/* Warm-up, see bpf/algorithm/warm_up.h. Permits are in 2^-16, times in grains. */
+struct rl_warm_up {
+	__u64 max;
+	__u64 threshold;
+	__u64 stable;
+	__u64 ramp;
+	__u64 refill; /* permits in a grain, << refill_shift */
+	__u64 climb;  /* of twice the permits above the threshold >> climb_drop, << climb_shift */
+	__u8 refill_shift;
+	__u8 climb_shift;
+	__u8 climb_drop;
+	__u8 pad;
+	__u16 most; /* permits that one packet may cost: 1, or more where it may be several */
+	__u8 pad2[2];
+};
+_Static_assert(sizeof(struct rl_warm_up) == 56, "rl_warm_up");
+
+/* A key whose state would be larger than a word, while the hot table holds it: bpf/newcomer.h. In
+ * grains. */
+struct rl_newcomer {
+	__u64 span; /* how long one admitted packet matters */
+	__u64 wait; /* from the first to the second */
+	__u64 pace; /* from one to the next, where no state can be made */
+};
+_Static_assert(sizeof(struct rl_newcomer) == 24, "rl_newcomer");
+
+/* Of a rule's limit, what the packet asks in the first cache line. */
+enum rl_rule_flag {
+	RL_RULE_SIMPLE = 1 << 0, /* the key is one address */
+	RL_RULE_HOME = 1 << 1,   /* its first address is what the instance goes by: /32 and /64 */
+	RL_RULE_DEST = 1 << 2,   /* the key's first address is the destination */
+	RL_RULE_BYTES = 1 << 3,
+	RL_RULE_SHADOW = 1 << 4, /* what is over it passes: it is counted, or marked */
+	RL_RULE_BAN = 1 << 5,
+	RL_RULE_STANDS = 1 << 6, /* what it refuses may stand: bpf/standing.h */
+};
+#define RL_RULE_LANE_SHIFT    14 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
+#define RL_LANES              4 /* neighbouring sets of the hot table that an address's limits share */
+
+#define RL_STANDING_SLOT_BITS 18 /* of a rule whose refusals may stand */
+
+/* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
+ * the next one is built. Most packets need no more of it than its first cache line. */
+struct rl_rule {
+	__u8 action : 4; /* enum rl_action */
+	__u8 clock : 4;  /* enum rl_clock: by which the limit is held */
+	__u8 place;      /* enum rl_place */
+	__u16 flags;     /* enum rl_rule_flag, and the lane */
+	__u32 limit_id;  /* names the limit in state keys, never used twice; 0 = not a limit */
+	__u32 slot;      /* index of its counters and of its shared state */
+	__u32 lease; /* packets or bytes that a CPU takes at once from a shared bucket; 0 = none */
+	__u64 generation; /* of the policy that brought it: refusals of other numbers are void */
+	__u64 expires_ns; /* 0 = never */
+	union {           /* the numbers of limit.algorithm */
+		struct rl_gcra gcra;
+		struct rl_window window;
+		struct rl_warm_up warm_up;
+	};
+	struct rl_newcomer newcomer;
+	__u64 mask6[2]; /* limit.key_len6 as the halves of an address, in network order */
+	__u64 mask4;    /* limit.key_len4, of the second half of a mapped address */
+	struct rl_match match;
+	struct rl_limit limit;
+	__u64 pad;
+};
+_Static_assert(sizeof(struct rl_rule) == 256, "rl_rule: four cache lines");
+
+/* Where a limit's state is looked for first: in an LRU; as a bucket in the hot table; as a newcomer
+ * there, for states that are larger than a word; as the one bucket of a rule; in an LRU, and in
+ * what this member of a fleet may spend. */
+enum rl_place { RL_PLACE_LRU, RL_PLACE_HOT, RL_PLACE_NEWCOMER, RL_PLACE_SHARED, RL_PLACE_FLEET };
+
+enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
+
+/* Which of a range's rules hold is asked of each; or all are limits without expiry, and hold for
+ * every packet, or for every packet of a source that is not known. */
+enum rl_asks { RL_ASKS_EACH, RL_ASKS_NONE, RL_ASKS_NEW_SOURCE };
+
+struct rl_range {
+	__u32 first; /* index into the rules array */
+	__u8 count;  /* 0..RL_GROUP_MAX */
+	__u8 asks;   /* enum rl_asks */
+	__u8 pad[2];
+};
+_Static_assert(sizeof(struct rl_range) == 8, "rl_range");
+
+/* What a policy needs that most do not. */
+enum rl_policy_use {
+	RL_USE_SOURCE_BANS = 1 << 0, /* a limit has `over ban … source` */
+	RL_USE_NEW_SOURCE = 1 << 1,  /* a rule matches `new-source` */
+	RL_USE_FLOWS = 1 << 2,       /* a key of two addresses */
+	RL_USE_WINDOWS = 1 << 3,     /* sliding-window */
+	RL_USE_LOGS = 1 << 4,        /* sliding-log */
+	RL_USE_FLEET = 1 << 5,       /* a limit with the word fleet */
+	RL_USE_STANDING4 = 1 << 6,   /* refusals of IPv4 addresses may stand: bpf/standing.h */
+	RL_USE_STANDING6 = 1 << 7,   /* and those of IPv6 networks */
+	RL_USE_NEIGHBOURS = 1 << 8,  /* neighbour discovery is held to it: bpf/neighbour.h */
+	RL_USE_BANS = 1 << 9,        /* a limit has `over ban` */
+};
+
+/* The policy as a whole: what the one slot that a swap changes leads to. Where one prefix changes,
+ * the trie's element is exchanged and the header is written in place, field by field: the counts
+ * and lengths never say less than what the trie holds, but may say more. */
+struct rl_policy_header {
+	__u64 generation;    /* grows by one with every change */
+	__u32 next_limit_id; /* the first one never used */
+	__u32 half;          /* 0 or 1: which trie, and which half of the rules array */
+	__u32 prefixes;      /* entries in the trie; 0 = do not look */
+	__u32 rules;         /* used elements of the half */
+	__u32 uses;          /* enum rl_policy_use */
+	__u8 shortest4;      /* key length of the shortest IPv4 prefix in the trie */
+	__u8 shortest6;      /* and of the shortest IPv6 prefix */
+	__u8 pad[2];
+	struct rl_range any;
+	struct rl_range device;
+	/* what packets do not read */
+	__u64 written;   /* generation of the last policy that was written as a whole */
+	__u32 next_slot; /* the first one that nothing uses, nor anything behind it */
+	__u32 pad2;
+	__u64 lengths[2][3]; /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
+};
+_Static_assert(sizeof(struct rl_policy_header) == 112, "rl_policy_header");
+
+/* Key of the trie: `len` counts the bits of family and address. IPv4 stands mapped, but the family
+ * keeps ::/0 and its like from meaning IPv4 as well. */
+#define RL_FAMILY_BITS 8
+struct rl_prefix_key {
+	__u32 len;   /* RL_FAMILY_BITS + 0..128 */
+	__u8 family; /* 4 or 6 */
+	__u8 addr[16];
+	__u8 pad[3];
+};
+_Static_assert(sizeof(struct rl_prefix_key) == 24, "rl_prefix_key");
+
+/* What a prefix says: a group of rules (range.count > 0), or one allow or deny for all. */
+struct rl_prefix_value {
+	struct rl_range range;
+	__u64 expires_ns; /* of the plain verdict; 0 = never */
+	__u32 slot;       /* of the plain verdict */
+	__u8 action;      /* of the plain verdict: RL_ACTION_ALLOW or RL_ACTION_DENY */
+	__u8 len;         /* its own, as in its key */
+	__u8 pad[2];
+};
+_Static_assert(sizeof(struct rl_prefix_value) == 24, "rl_prefix_value");
+
+#endif

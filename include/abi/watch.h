@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Watching packets (bpf/watch.h): up to RL_WATCHERS processes watch at once. Each has a place on
+ * the board, a ring of its own, and two streams: of packets that are dropped, and that pass. Part
+ * of rlctl_abi.h.
+ */
+#ifndef RLCTL_ABI_WATCH_H
+#define RLCTL_ABI_WATCH_H
+
+#include <linux/types.h>
+
+#define RL_WATCHERS   4
+#define RL_WATCH_ANY  0xffffffffu /* rl_watcher.slot: of every rule; rl_sample.slot: of none */
+#define RL_MEAN_MAX   (1u << 30)
+#define RL_FRAME_KEPT 256
+
+struct rl_stream {
+	/* set by the watcher */
+	__u64 window_ns;
+	__u32 budget; /* samples in a window at most */
+	__u32 target; /* samples in a window that the mean aims at, 1..budget */
+	/* by the packets; all zero but for the mean when a watcher takes its place */
+	__u64 window_end_ns;
+	__u64 counted; /* packets in this window, as far as told */
+	__u32 used;    /* of the budget */
+	__u32 mean;    /* one in so many packets is a sample; >= 1 */
+	__u64 pad[3];
+};
+_Static_assert(sizeof(struct rl_stream) == 64, "a cache line");
+
+/* A place is taken while until_ns lies ahead (CLOCK_MONOTONIC, the packets read it by the tick). */
+struct rl_watcher {
+	__u64 until_ns;
+	__u32 reasons; /* bits, by enum rl_reason */
+	__u32 slot;    /* only packets that this rule decided, or that it let pass */
+	__u64 addr[2]; /* only packets from or to an address that is this under the mask, */
+	__u64 mask[2]; /* in network order, */
+	__u8 family;   /* and of this family, 4 or 6; 0: every packet */
+	__u8 pad[15];
+	struct rl_stream stream[2]; /* dropped, passed */
+};
+_Static_assert(sizeof(struct rl_watcher) == 192, "rl_watcher: three cache lines");
+
+struct rl_board {
+	__u32 on; /* 0: nobody watches; all that most packets read of it */
+	__u32 pad[15];
+	struct rl_watcher watcher[RL_WATCHERS];
+};
+_Static_assert(sizeof(struct rl_board) == 64 + RL_WATCHERS * 192, "rl_board");
+
+/* Of one stream on one CPU; zeroed before a watcher takes its place. */
+struct rl_watch_count {
+	__u64 packets; /* that the watcher asked for */
+	__u64 lost;    /* samples that the ring had no room for */
+	__u64 last_ns;
+	__u32 skip;    /* packets until the next sample */
+	__u32 untold;  /* of rl_stream.counted */
+	__u64 waiting; /* packets that the next sample stands for */
+};
+_Static_assert(sizeof(struct rl_watch_count) == 40, "rl_watch_count");
+
+/* One packet, for `stands_for` of its CPU: itself and those since the sample before. */
+struct rl_sample {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 stands_for;
+	__u32 bytes; /* on the wire, without FCS */
+	__u32 slot;  /* of the rule that decided, or of the first that let it pass */
+	__u16 kept;  /* bytes of frame */
+	__u16 sport, dport;
+	__u8 has_ports;
+	__u8 reason; /* enum rl_reason; non-ip and malformed: no addresses, no protocol */
+	__u8 proto;
+	__u8 pad[7];
+	__u8 src[16], dst[16];
+	__u8 frame[RL_FRAME_KEPT];
+};
+_Static_assert(sizeof(struct rl_sample) == 328, "rl_sample");
+
+#endif
