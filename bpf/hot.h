@@ -24,6 +24,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_hint.h"
+#include "algorithm/hot_key.h"
 #include "clock.h"
 #include "key.h"
 #include "maps.h"
@@ -33,14 +34,6 @@
 
 const volatile __u64 hot_seed[2] = {0}; /* drawn at attach */
 const volatile __u32 hot_mask = 0;      /* sets - 1 */
-
-/* The destination's part of a fingerprint, for keys of two addresses. */
-static __always_inline __u64 hot_peer(const struct packet *p, const struct rl_rule *rule)
-{
-	__u64 h = hot_hash_masked(hot_seed, p->flags & PACKET_IPV4, (const __u64 *)p->dst, rule);
-
-	return rule->limit.key == RL_KEY_FLOW ? h + ((__u64)p->proto << 32) : h;
-}
 
 /* An address by the lengths that "source" and "dest" have where nothing else is said. */
 static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16])
@@ -80,21 +73,16 @@ static __always_inline __u64 hot_address(const struct packet *p, const struct rl
  * fingerprint's rest in p->key_rest. */
 __noinline __u64 hot_long_key(struct packet *p, const struct rl_rule *rule, __u64 address)
 {
-	__u8 kind;
-
 	if (!p || !rule)
 		return 0;
-	kind = rule->limit.key;
-	p->key_rest = hot_rest(rule->limit_id, kind == RL_KEY_FLOW ? p->sport : 0,
-			       kind != RL_KEY_SOURCE_DEST ? p->dport : 0);
-	if (key_is_long(rule))
-		p->key_rest ^= hot_peer(p, rule);
+	p->key_rest = hot_key_long_rest(hot_seed, p->flags & PACKET_IPV4, rule, p->sport, p->dport,
+					p->proto, (const __u64 *)p->dst);
 	return hot_hash(hot_seed, address, p->key_rest);
 }
 
 static __always_inline struct hot_key hot_key_build(struct packet *p, const struct rl_rule *rule)
 {
-	__u64 address = hot_address(p, rule), rest = hot_rest(rule->limit_id, 0, 0);
+	__u64 address = hot_address(p, rule), rest = hot_key_rest(rule->limit_id, 0, 0);
 
 	if (!(rule->flags & RL_RULE_SIMPLE)) {
 		address = hot_long_key(p, rule, address);

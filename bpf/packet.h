@@ -16,6 +16,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "algorithm/key_len.h"
 #include "rlctl_abi.h"
 
 #define VLAN_TAGS_MAX    2
@@ -197,11 +198,6 @@ static __always_inline void address_copy(__u8 out[16], const struct in6_addr *in
 
 	halves[0] = half_of(words[0], words[1]);
 	halves[1] = half_of(words[2], words[3]);
-}
-
-static __always_inline bool address_is_mapped(const __u8 addr[16])
-{
-	return *(const __u64 *)addr == 0 && ((const __u32 *)addr)[2] == bpf_htonl(0xffff);
 }
 
 static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 room)
@@ -408,7 +404,7 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 	address_copy(p->src, &ip->saddr);
 	address_copy(p->dst, &ip->daddr);
 	/* Linux drops such sources too (commit 6af1799aaf3f); here they would meet IPv4's rules. */
-	if (address_is_mapped(p->src) || address_is_mapped(p->dst))
+	if (address_is_mapped((const __u64 *)p->src) || address_is_mapped((const __u64 *)p->dst))
 		return false;
 	p->proto = ip->nexthdr;
 	start = c->pos - c->start;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the hot table keeps a key: pure, so that the command line finds what the packets left.
- * A keyed mix of 128 bits, at the end with the multiplications and shifts of MurmurHash3's
+/* The hash of the hot table, the refusals and the prefix cache. Pure; compiles for BPF and for the
+ * host. A keyed mix of 128 bits, at the end with the multiplications and shifts of MurmurHash3's
  * finalizer (A. Appleby); the seed is drawn at attach, so that nobody can send sources that meet in
  * one set.
  */
@@ -12,22 +12,7 @@
 #include "key_len.h"
 #include "rlctl_abi.h"
 
-#define HOT_AGAIN            1ULL /* in a fingerprint: the key came back */
-#define HOT_REFUSED          2ULL /* in a fingerprint: the word is no debt, but a refusal (newcomer.h) */
-#define HOT_HINT_SHIFT       2 /* in the first fingerprint of a set: its hint (hot_hint.h) */
-#define HOT_HINT_SCALE_SHIFT 5
-#define HOT_FLAG_BITS        9
-#define HOT_FLAGS            ((1ULL << HOT_FLAG_BITS) - 1)
-#define HOT_HINT             (HOT_FLAGS & ~(HOT_AGAIN | HOT_REFUSED))
-#define HOT_NOBODY           (~HOT_FLAGS) /* the fingerprint of a slot that is changing hands */
-
-#define HOT_GENERATION       0xd6e8feb86659fd93ULL /* odd: spreads a policy's generation over a tag */
-
-/* Where a key is looked for. */
-struct hot_key {
-	__u64 fingerprint; /* flags zero */
-	__u32 set;
-};
+#define HOT_GENERATION 0xd6e8feb86659fd93ULL /* odd: spreads a policy's generation over a tag */
 
 /* What `high` becomes is multiplied by secrets twice before it meets `low`: with constants, a
  * chosen difference of the one would cancel one of the other under every seed. `low` is folded
@@ -71,24 +56,6 @@ static __always_inline __u64 hot_hash_masked(const volatile __u64 seed[2], bool 
 {
 	return hot_hash(seed, ipv4 ? 0 : addr[0] & rule->mask6[0],
 			addr[1] & key_low_mask(rule, ipv4, addr));
-}
-
-/* The part of a fingerprint that one address does not give: the limit, and ports where they count.
- */
-static __always_inline __u64 hot_rest(__u32 limit_id, __u16 sport, __u16 dport)
-{
-	return ((__u64)sport << 48 | (__u64)dport << 32 | limit_id) * 0x9e3779b97f4a7c15ULL;
-}
-
-/* address: hot_hash of it; where a key has more than an address, of that and of the rest, because
- * one source may have many such keys. Four limits of an address share a set, which is their lane.
- */
-static __always_inline struct hot_key hot_key_of(__u64 address, __u64 rest, __u32 lane, __u32 mask)
-{
-	return (struct hot_key){
-		.fingerprint = (address ^ rest) & ~HOT_FLAGS,
-		.set = ((__u32)(address >> 8) ^ lane) & mask,
-	};
 }
 
 #endif

@@ -15,7 +15,7 @@
 #ifndef RLCTL_HOT_HINT_H
 #define RLCTL_HOT_HINT_H
 
-#include "hot_hash.h"
+#include "hot_key.h"
 
 #define HOT_HINT_EPOCHS 8 /* that are told apart */
 #define HOT_HINT_LAST   14

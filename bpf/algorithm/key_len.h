@@ -18,6 +18,12 @@
 #define NAT64_HIGH      bpf_cpu_to_be64(0x0064ff9b00000000ULL)
 #define NAT64_LOW_MASK  bpf_cpu_to_be64(0xffffffff00000000ULL) /* zero in such an address */
 
+/* addr: an address as two halves in network order, and below. Is it an IPv4 address, mapped? */
+static __always_inline bool address_is_mapped(const __u64 addr[2])
+{
+	return !addr[0] && !((addr[1] ^ bpf_cpu_to_be64(0xffffULL << 32)) & NAT64_LOW_MASK);
+}
+
 /* addr: an IPv6 address as two halves in network order. */
 static __always_inline bool address_is_alone(const __u64 addr[2])
 {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "algorithm/hot_hash.h"
+#include "algorithm/hot_key.h"
 #include "bans.h"
 #include "compile.h"
 #include "frame.h"

@@ -106,17 +106,10 @@ struct rl_rule harness_numbers(struct harness *h, uint32_t index)
 struct hot_key harness_key(struct harness *h, const struct rl_rule *numbers, const uint8_t addr[16])
 {
 	const struct rl_instance *info = &h->instance.info;
-	bool ipv4 = prefix_is_ipv4(addr, 128);
-	__u64 half[2];
-	uint64_t hash;
+	struct rl_state_key key = {.limit_id = numbers->limit_id};
 
-	memcpy(half, addr, sizeof(half));
-	if (numbers->flags & RL_RULE_HOME)
-		hash = hot_hash_address(info->hot_seed, ipv4, half);
-	else
-		hash = hot_hash_masked(info->hot_seed, ipv4, half, numbers);
-	return hot_key_of(hash, hot_rest(numbers->limit_id, 0, 0),
-			  numbers->flags >> RL_RULE_LANE_SHIFT, info->hot_sets - 1);
+	memcpy(key.addr, addr, sizeof(key.addr));
+	return hot_key_of_state(info->hot_seed, info->hot_sets - 1, numbers, &key);
 }
 
 struct rl_hot_slot *harness_slot(struct harness *h, const struct rl_rule *numbers,

@@ -135,11 +135,10 @@ static uint8_t addr[16];
 
 static uint64_t address_hash(const uint8_t of[16])
 {
-	bool ipv4 = prefix_is_ipv4(of, 128);
-	uint64_t half[2];
+	__u64 half[2];
 
 	memcpy(half, of, sizeof(half));
-	return hot_hash_word(h->instance.info.hot_seed, ipv4, half[ipv4]);
+	return hot_hash_address(h->instance.info.hot_seed, address_is_mapped(half), half);
 }
 
 static uint32_t set_of(const uint8_t of[16])

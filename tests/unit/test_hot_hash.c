@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "algorithm/hot_hash.h"
+#include "algorithm/hot_key.h"
 #include "random.h"
 #include "turns.h"
 
@@ -123,7 +123,7 @@ static __u64 (*hash)(const __u64 seed[2], struct address a) = hash_of_all;
 static struct hot_key key_of(const __u64 seed[2], struct address a, __u32 limit, __u32 lane,
 			     __u32 sets)
 {
-	return hot_key_of(hash(seed, a), hot_rest(limit, 0, 0), lane, sets - 1);
+	return hot_key_of(hash(seed, a), hot_key_rest(limit, 0, 0), lane, sets - 1);
 }
 
 static void seed_draw(__u64 seed[2])
@@ -236,9 +236,9 @@ static void unequal_rest_test(void **arg)
 	(void)arg;
 	assert_non_null(rests);
 	for (uint32_t limit = 0; limit < limits; limit++)
-		rests[count++] = hot_rest(limit, 0, 0) & ~HOT_FLAGS;
+		rests[count++] = hot_key_rest(limit, 0, 0) & ~HOT_FLAGS;
 	for (uint32_t port = 1; port < 65536; port++)
-		rests[count++] = hot_rest(1, 0, port) & ~HOT_FLAGS;
+		rests[count++] = hot_key_rest(1, 0, port) & ~HOT_FLAGS;
 	assert_int_equal(equal_pairs(rests, count), 0);
 	free(rests);
 }

@@ -4,7 +4,7 @@
 
 #include "algorithm/fixed_window.h"
 #include "algorithm/gcra.h"
-#include "algorithm/hot_hash.h"
+#include "algorithm/hot_key.h"
 #include "algorithm/sliding_log.h"
 #include "algorithm/sliding_window.h"
 #include "algorithm/warm_up.h"

@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 
 #include "algorithm/gcra.h"
+#include "algorithm/hot_key.h"
 #include "algorithm/standing_word.h"
 #include "instance.h"
 #include "units.h"
@@ -48,37 +49,12 @@ static struct rl_hot_set *set_of(const struct hot_table *table, uint32_t index,
 	return bpf_map_lookup_elem(table->instance->fd.hot, &index, copy) ? NULL : copy;
 }
 
-/* The hash of an address as the limit sees it; numbers carries its masks. */
-static uint64_t address_hash(const struct hot_table *table, const struct rl_rule *numbers,
-			     const uint8_t addr[16], bool ipv4, bool whole)
-{
-	__u64 half[2];
-
-	memcpy(half, addr, sizeof(half));
-	if (whole)
-		return hot_hash_address(table->instance->info.hot_seed, ipv4, half);
-	return hot_hash_masked(table->instance->info.hot_seed, ipv4, half, numbers);
-}
-
-/* As bpf/hot.h makes it of a packet. */
 static struct hot_key key_of(const struct hot_table *table, const struct rl_rule *numbers,
 			     const struct rl_state_key *key)
 {
-	bool ipv4 = prefix_is_ipv4(key->addr, 128);
-	uint64_t rest = hot_rest(numbers->limit_id, key->sport, key->dport);
-	uint64_t address =
-		address_hash(table, numbers, key->addr, ipv4, numbers->flags & RL_RULE_HOME);
-	enum rl_key_kind kind = numbers->limit.key;
-	struct hot_key hot;
+	const struct rl_instance *info = &table->instance->info;
 
-	if (kind == RL_KEY_SOURCE_DEST || kind == RL_KEY_FLOW)
-		rest ^= address_hash(table, numbers, key->peer, ipv4, false) +
-			((uint64_t)key->proto << 32);
-	if (kind != RL_KEY_SOURCE && kind != RL_KEY_DEST)
-		address = hot_hash(table->instance->info.hot_seed, address, rest);
-	hot = hot_key_of(address, rest, numbers->flags >> RL_RULE_LANE_SHIFT,
-			 table->instance->info.hot_sets - 1);
-	return hot;
+	return hot_key_of_state(info->hot_seed, info->hot_sets - 1, numbers, key);
 }
 
 static struct rl_hot_slot *slot_find(struct rl_hot_set *set, const struct hot_key *key)
@@ -143,15 +119,16 @@ static int standing_forget(const struct hot_table *table, const struct rl_rule *
 			   const struct rl_state_key *key)
 {
 	const struct instance *instance = table->instance;
-	bool ipv4 = prefix_is_ipv4(key->addr, 128);
-	static const uint64_t none[RL_REFUSAL_WAYS];
+	static const struct rl_refusal_set none;
+	__u64 addr[2];
 	uint32_t set;
 
 	if (!(numbers->flags & RL_RULE_HOME))
 		return 0;
-	set = standing_set(address_hash(table, numbers, key->addr, ipv4, true),
+	memcpy(addr, key->addr, sizeof(addr));
+	set = standing_set(hot_hash_address(instance->info.hot_seed, address_is_mapped(addr), addr),
 			   refusal_sets(&instance->info) - 1);
-	return bpf_map_update_elem(instance->fd.refusals, &set, none, BPF_ANY);
+	return bpf_map_update_elem(instance->fd.refusals, &set, &none, BPF_ANY);
 }
 
 int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,

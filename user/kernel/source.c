@@ -13,7 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "algorithm/gcra.h"
-#include "algorithm/hot_hash.h"
+#include "algorithm/hot_key.h"
 #include "allowance.h"
 #include "bans.h"
 #include "compile.h"
