@@ -15,6 +15,7 @@
 #ifndef RLCTL_BAN_H
 #define RLCTL_BAN_H
 
+#include "algorithm/once.h"
 #include "clock.h"
 #include "state.h"
 
@@ -25,7 +26,7 @@ static __always_inline bool ban_holds(const struct rl_state_key *key)
 	void *map = only(&bans);
 	struct rl_ban *ban = map ? bpf_map_lookup_elem(map, key) : NULL;
 
-	return ban && *(volatile __u64 *)&ban->until_ns > clock_tick();
+	return ban && READ_ONCE(ban->until_ns) > clock_tick();
 }
 
 /* The ban whose seat this was is over; unless it has another one by now. */
@@ -51,7 +52,7 @@ static __always_inline __u32 ban_seat_find(void *map, void *seats)
 	for (int i = 0; count && i < BAN_TRIES; i++) {
 		number = __sync_fetch_and_add(&hand->until_ns, 1) % count + 1;
 		seat = bpf_map_lookup_elem(seats, &number);
-		if (!seat || *(volatile __u64 *)&seat->until_ns > now_ns)
+		if (!seat || READ_ONCE(seat->until_ns) > now_ns)
 			continue;
 		if (seat->until_ns)
 			ban_end(map, seat, number);
@@ -70,10 +71,10 @@ static __always_inline int ban_begin(void *map, void *seats, const struct rl_sta
 	if (!ban.seat || !seat)
 		return -1;
 	seat->key = *key;
-	*(volatile __u64 *)&seat->until_ns = until_ns;
+	WRITE_ONCE(seat->until_ns, until_ns);
 	if (!bpf_map_update_elem(map, key, &ban, BPF_NOEXIST))
 		return 0;
-	*(volatile __u64 *)&seat->until_ns = 0;
+	WRITE_ONCE(seat->until_ns, 0);
 	return bpf_map_lookup_elem(map, key) ? 0 : -1;
 }
 
@@ -85,7 +86,7 @@ static __always_inline int ban_renew(void *map, void *seats, const struct rl_sta
 	struct rl_ban_seat *seat = bpf_map_lookup_elem(seats, &ban.seat);
 
 	if (seat)
-		*(volatile __u64 *)&seat->until_ns = until_ns;
+		WRITE_ONCE(seat->until_ns, until_ns);
 	return bpf_map_update_elem(map, key, &ban, BPF_EXIST);
 }
 

@@ -5,6 +5,7 @@
 #ifndef RLCTL_CLASSIFY_H
 #define RLCTL_CLASSIFY_H
 
+#include "algorithm/once.h"
 #include "clock.h"
 #include "prefix_cache.h"
 #include "state.h"
@@ -267,7 +268,7 @@ static __always_inline void counters_expect(__u32 slot)
 	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &slot);
 
 	if (c)
-		*(volatile __u64 *)&c->dropped.packets;
+		READ_ONCE(c->dropped.packets);
 }
 
 static __always_inline int answer_collect(struct decision *d, __u64 word,

@@ -26,6 +26,7 @@
 
 #include "algorithm/fixed_window.h"
 #include "algorithm/fleet_take.h"
+#include "algorithm/once.h"
 #include "clock.h"
 #include "key.h"
 #include "state.h"
@@ -64,7 +65,7 @@ __noinline int fleet_ask(struct rl_state_key *key, struct rl_fleet_key *state, _
 
 	if (!key || !state)
 		return 0;
-	old = *(volatile __u64 *)&state->asked_ns;
+	old = READ_ONCE(state->asked_ns);
 	if (now_ns - old < FLEET_ASK_NS ||
 	    __sync_val_compare_and_swap(&state->asked_ns, old, now_ns) != old)
 		return 0;

@@ -25,6 +25,7 @@
 #include "algorithm/gcra.h"
 #include "algorithm/hot_hint.h"
 #include "algorithm/hot_key.h"
+#include "algorithm/once.h"
 #include "clock.h"
 #include "key.h"
 #include "maps.h"
@@ -55,7 +56,7 @@ static __always_inline void hot_expect(const struct packet *p)
 
 	set = bpf_map_lookup_elem(&hot, &key.set);
 	if (set)
-		*(volatile __u64 *)set;
+		READ_ONCE(set->slot[0].fingerprint);
 }
 
 static __always_inline __u64 hot_address(const struct packet *p, const struct rl_rule *rule)
@@ -161,7 +162,7 @@ __noinline int hot_hint_set(struct rl_hot_set *set, __u64 now, __u64 debt)
 	if (!set)
 		return 0;
 	for (int i = 0; i < HOT_TRIES; i++) {
-		__u64 old = *(volatile __u64 *)&set->slot[0].fingerprint;
+		__u64 old = READ_ONCE(set->slot[0].fingerprint);
 
 		if (hot_hint_left(old, now) >= debt ||
 		    __sync_val_compare_and_swap(&set->slot[0].fingerprint, old,
@@ -178,7 +179,7 @@ __noinline int hot_hint_holds(struct rl_hot_set *set, __u64 now)
 
 	if (!set)
 		return 0;
-	old = *(volatile __u64 *)&set->slot[0].fingerprint;
+	old = READ_ONCE(set->slot[0].fingerprint);
 	if (hot_hint_left(old, now))
 		return 1;
 	__sync_val_compare_and_swap(&set->slot[0].fingerprint, old, old & ~HOT_HINT);
@@ -222,20 +223,20 @@ static __always_inline __u64 hot_recall(struct rl_hot_set *set, __u64 fingerprin
 static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot *victim,
 				     __u64 fingerprint, __u64 word, __u64 now)
 {
-	__u64 old = *(volatile __u64 *)&victim->fingerprint, flagged;
-	__u64 word_before = *(volatile __u64 *)&victim->word;
+	__u64 old = READ_ONCE(victim->fingerprint), flagged;
+	__u64 word_before = READ_ONCE(victim->word);
 
-	flagged = *(volatile __u64 *)&victim->fingerprint;
+	flagged = READ_ONCE(victim->fingerprint);
 	if ((flagged ^ old) & ~HOT_HINT || (old & ~HOT_FLAGS) == HOT_NOBODY)
 		return; /* another CPU has just used it, or is giving it to another key */
 	if (!(old & HOT_REFUSED) && hot_debt(word_before, now))
 		hot_evict(set, old, word_before, now);
-	flagged = *(volatile __u64 *)&victim->fingerprint; /* with the hint, if it has one now */
+	flagged = READ_ONCE(victim->fingerprint); /* with the hint, if it has one now */
 	if ((flagged ^ old) & ~HOT_HINT ||
 	    __sync_val_compare_and_swap(&victim->fingerprint, flagged,
 					HOT_NOBODY | (flagged & HOT_HINT)) != flagged)
 		return;
-	*(volatile __u64 *)&victim->word = word;
+	WRITE_ONCE(victim->word, word);
 	__sync_fetch_and_add(&victim->fingerprint, fingerprint - HOT_NOBODY); /* keeps the hint */
 }
 
@@ -253,7 +254,7 @@ __noinline int hot_flag(struct rl_hot_slot *slot, __u64 fingerprint, __u64 off, 
 	if (!slot)
 		return 0;
 	for (int i = 0; i < HOT_TRIES; i++) {
-		__u64 old = *(volatile __u64 *)&slot->fingerprint, next = (old & ~off) | on;
+		__u64 old = READ_ONCE(slot->fingerprint), next = (old & ~off) | on;
 
 		if (next == old || (old & ~HOT_FLAGS) != fingerprint)
 			return 0;
@@ -273,13 +274,13 @@ static __always_inline void hot_mark(struct rl_hot_slot *slot, __u64 fingerprint
 /* Is the slot still the key's? Asked after its word was read: where it is, so was the word. */
 static __always_inline bool hot_is(const struct rl_hot_slot *slot, __u64 fingerprint)
 {
-	return (*(const volatile __u64 *)&slot->fingerprint & ~HOT_FLAGS) == fingerprint;
+	return (READ_ONCE(slot->fingerprint) & ~HOT_FLAGS) == fingerprint;
 }
 
 /* Sets the word of a key's slot, unless that is another key's by now. */
 static __always_inline void hot_set(struct rl_hot_slot *slot, __u64 fingerprint, __u64 word)
 {
-	__u64 old = *(volatile __u64 *)&slot->word;
+	__u64 old = READ_ONCE(slot->word);
 
 	if (hot_is(slot, fingerprint))
 		__sync_val_compare_and_swap(&slot->word, old, word);
@@ -289,7 +290,7 @@ static __always_inline void hot_set(struct rl_hot_slot *slot, __u64 fingerprint,
 static __always_inline void hot_return(struct rl_hot_slot *slot, __u64 fingerprint, __u64 taken)
 {
 	for (int i = 0; i < GCRA_TRIES; i++) {
-		__u64 old = *(volatile __u64 *)&slot->word;
+		__u64 old = READ_ONCE(slot->word);
 
 		if (!hot_is(slot, fingerprint) ||
 		    __sync_val_compare_and_swap(&slot->word, old, old - taken) == old)
@@ -301,7 +302,7 @@ static __always_inline void hot_return(struct rl_hot_slot *slot, __u64 fingerpri
 static __always_inline void hot_clear(struct rl_hot_slot *slot, __u64 fingerprint)
 {
 	for (int i = 0; i < GCRA_TRIES; i++) {
-		__u64 old = *(volatile __u64 *)&slot->word;
+		__u64 old = READ_ONCE(slot->word);
 
 		if (!hot_is(slot, fingerprint) ||
 		    __sync_val_compare_and_swap(&slot->word, old, 0) == old)
@@ -322,7 +323,7 @@ static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *r
 		return false;
 	slot = hot_match(set, key.fingerprint);
 	if (slot) {
-		word = *(volatile __u64 *)&slot->word;
+		word = READ_ONCE(slot->word);
 		if (gcra_admits(&rule->gcra, word, now, amount, &next))
 			return true;
 		if (hot_is(slot, key.fingerprint)) {
@@ -357,7 +358,7 @@ __noinline int hot_slot_retry(struct packet *p, const struct rl_rule *rule,
 	if (!p || !rule || !slot)
 		return GCRA_REFUSED;
 	for (int i = 1; i < GCRA_TRIES; i++) {
-		__u64 old = *(volatile __u64 *)&slot->word;
+		__u64 old = READ_ONCE(slot->word);
 		enum gcra_tried tried;
 
 		if (!hot_is(slot, fingerprint))
@@ -374,7 +375,7 @@ static __always_inline enum gcra_tried hot_slot_take(struct packet *p, const str
 						     struct rl_hot_slot *slot, __u64 fingerprint,
 						     __u64 now, __u64 amount)
 {
-	__u64 old = *(volatile __u64 *)&slot->word;
+	__u64 old = READ_ONCE(slot->word);
 	enum gcra_tried tried;
 
 	if (!hot_is(slot, fingerprint))

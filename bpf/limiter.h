@@ -7,6 +7,7 @@
 
 #include "algorithm/fixed_window.h"
 #include "algorithm/gcra.h"
+#include "algorithm/once.h"
 #include "algorithm/sliding_window.h"
 #include "algorithm/warm_up.h"
 #include "ban.h"
@@ -83,8 +84,7 @@ static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_
 	if (!state)
 		return false;
 	gcra_settle(&rule->gcra, &state->word, gcra_now(now_ns));
-	return gcra_admits(&rule->gcra, *(volatile __u64 *)&state->word, gcra_now(now_ns), amount,
-			   &next);
+	return gcra_admits(&rule->gcra, READ_ONCE(state->word), gcra_now(now_ns), amount, &next);
 }
 
 /* Something was given back: what was refused for certain is to be asked again. */

@@ -25,6 +25,7 @@
 #ifndef RLCTL_NEWCOMER_H
 #define RLCTL_NEWCOMER_H
 
+#include "algorithm/once.h"
 #include "algorithm/sliding_window.h"
 #include "hot.h"
 #include "state.h"
@@ -132,8 +133,8 @@ static __always_inline int newcomer_peek(struct packet *p, const struct rl_rule 
 	if (!slot)
 		return !costs_one(p, rule) || hot_has_spilled(set, now) ? NEWCOMER_ASK
 									: NEWCOMER_WITHIN;
-	word = *(volatile __u64 *)&slot->word;
-	fingerprint = *(volatile __u64 *)&slot->fingerprint;
+	word = READ_ONCE(slot->word);
+	fingerprint = READ_ONCE(slot->fingerprint);
 	if ((fingerprint & ~HOT_FLAGS) != key.fingerprint)
 		return NEWCOMER_ASK;
 	if (fingerprint & HOT_REFUSED)
@@ -190,8 +191,8 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 					  struct rl_hot_set *set, struct rl_hot_slot *slot,
 					  __u64 key, __u64 now_ns)
 {
-	__u64 word = *(volatile __u64 *)&slot->word, now = gcra_now(now_ns);
-	__u64 fingerprint = *(volatile __u64 *)&slot->fingerprint, debt = hot_debt(word, now);
+	__u64 word = READ_ONCE(slot->word), now = gcra_now(now_ns);
+	__u64 fingerprint = READ_ONCE(slot->fingerprint), debt = hot_debt(word, now);
 
 	if ((fingerprint & ~HOT_FLAGS) != key)
 		return NEWCOMER_LOOK;
@@ -285,7 +286,7 @@ static __always_inline bool newcomer_refund(struct packet *p, const struct rl_ru
 	struct hot_key key = hot_key_build(p, rule);
 	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
 	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
-	__u64 fingerprint = slot ? *(volatile __u64 *)&slot->fingerprint : HOT_REFUSED;
+	__u64 fingerprint = slot ? READ_ONCE(slot->fingerprint) : HOT_REFUSED;
 
 	if (fingerprint & HOT_REFUSED)
 		return false;

@@ -9,6 +9,7 @@
 #ifndef RLCTL_PREFIX_CACHE_H
 #define RLCTL_PREFIX_CACHE_H
 
+#include "algorithm/once.h"
 #include "hot.h"
 
 const volatile __u32 cache_mask = 0; /* sets - 1 */
@@ -59,8 +60,8 @@ static __always_inline struct rl_prefix_set *cache_set_of(__u64 tag)
 /* The answer if the way is of this tag, else 0; without a branch, as hot_is_way. */
 static __always_inline __u64 cache_way(const struct rl_prefix_set *set, int i, __u64 tag)
 {
-	const volatile __u64 *way = (const volatile __u64 *)&set->way[i];
-	__u64 answer = way[1], differs = way[0] ^ answer ^ tag;
+	__u64 answer = READ_ONCE(set->way[i].answer);
+	__u64 differs = READ_ONCE(set->way[i].tag) ^ answer ^ tag;
 
 	differs >>= 1;
 	barrier_var(differs);
@@ -77,13 +78,13 @@ static __always_inline __u64 cache_find(const struct rl_prefix_set *set, __u64 t
 /* The newest is the first; the oldest is forgotten. */
 static __always_inline void cache_put(struct rl_prefix_set *set, __u64 tag, __u64 answer)
 {
-	volatile __u64 *word = (volatile __u64 *)set;
-
 #pragma unroll
-	for (int i = 2 * RL_HOT_WAYS - 1; i > 1; i--)
-		word[i] = word[i - 2];
-	word[1] = answer;
-	word[0] = tag ^ answer;
+	for (int i = RL_HOT_WAYS - 1; i > 0; i--) {
+		WRITE_ONCE(set->way[i].answer, READ_ONCE(set->way[i - 1].answer));
+		WRITE_ONCE(set->way[i].tag, READ_ONCE(set->way[i - 1].tag));
+	}
+	WRITE_ONCE(set->way[0].answer, answer);
+	WRITE_ONCE(set->way[0].tag, tag ^ answer);
 }
 
 #endif

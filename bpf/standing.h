@@ -22,6 +22,7 @@
 #ifndef RLCTL_STANDING_H
 #define RLCTL_STANDING_H
 
+#include "algorithm/once.h"
 #include "algorithm/standing_word.h"
 #include "newcomer.h"
 
@@ -66,7 +67,7 @@ static __always_inline __u64 standing_find(const struct packet *p)
 	fourth = refusal_is_way(set, 3, owner);
 	way = second | third << 1 | fourth * 3;
 	barrier_var(way);
-	word = *(volatile __u64 *)&set->word[way & (RL_REFUSAL_WAYS - 1)];
+	word = READ_ONCE(set->word[way & (RL_REFUSAL_WAYS - 1)]);
 	if (!standing_is_of(word, owner) || standing_unit(time) >= standing_end_unit(word))
 		return 0;
 	return word;
@@ -104,7 +105,7 @@ __noinline int standing_put(struct packet *p, const struct rl_rule *rule, __u64 
 	if (!set || !word)
 		return 0;
 	for (int i = 0; i < RL_REFUSAL_WAYS; i++) {
-		__u64 old = *(volatile __u64 *)&set->word[i];
+		__u64 old = READ_ONCE(set->word[i]);
 
 		if (standing_is_of(old, owner)) { /* the one that has just ended */
 			way = i;
@@ -114,7 +115,7 @@ __noinline int standing_put(struct packet *p, const struct rl_rule *rule, __u64 
 			way = i;
 	}
 	if (way >= 0)
-		*(volatile __u64 *)&set->word[way & (RL_REFUSAL_WAYS - 1)] = word;
+		WRITE_ONCE(set->word[way & (RL_REFUSAL_WAYS - 1)], word);
 	return 0;
 }
 
@@ -129,8 +130,8 @@ __noinline int standing_end(struct packet *p, const struct rl_rule *rule)
 	set = refusal_set_of(p, clock_tick(), &time);
 	owner = standing_owner(p->home_hash, p->generation, time);
 	for (int i = 0; set && i < RL_REFUSAL_WAYS; i++)
-		if (standing_is_of(*(volatile __u64 *)&set->word[i], owner))
-			*(volatile __u64 *)&set->word[i] = 0;
+		if (standing_is_of(READ_ONCE(set->word[i]), owner))
+			WRITE_ONCE(set->word[i], 0);
 	return 0;
 }
 
@@ -140,7 +141,7 @@ static __always_inline __u64 standing_until(const struct rl_rule *rule,
 					    const struct rl_hot_slot *slot, __u64 word, __u64 now)
 {
 	if (rule->place == RL_PLACE_NEWCOMER)
-		return newcomer_until_may(rule, *(volatile __u64 *)&slot->fingerprint, word, now);
+		return newcomer_until_may(rule, READ_ONCE(slot->fingerprint), word, now);
 	return word - now > rule->gcra.capacity ? now : gcra_until(&rule->gcra, word);
 }
 
@@ -154,7 +155,7 @@ static __always_inline void standing_keep(struct packet *p, const struct rl_rule
 
 	if (!slot)
 		return;
-	word = *(volatile __u64 *)&slot->word;
+	word = READ_ONCE(slot->word);
 	until = standing_until(rule, slot, word, now);
 	if (rule->clock == RL_CLOCK_PRECISE)
 		until -= 2 * gcra_now(clock_tick_ns);
@@ -162,7 +163,7 @@ static __always_inline void standing_keep(struct packet *p, const struct rl_rule
 		return;
 	standing_put(p, rule, (until - now) >> RL_GRAIN_SHIFT, now_ns);
 	__sync_fetch_and_add(&p->taken, 0); /* a barrier between the two */
-	if (*(volatile __u64 *)&slot->word != word || !hot_is(slot, key.fingerprint))
+	if (READ_ONCE(slot->word) != word || !hot_is(slot, key.fingerprint))
 		standing_end(p, rule);
 }
 

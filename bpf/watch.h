@@ -18,12 +18,13 @@
 #define RLCTL_WATCH_H
 
 #include "account.h"
+#include "algorithm/once.h"
 
 struct rl_board watch_board SEC(".data.watch") = {0};
 
 static __always_inline bool is_watched(void)
 {
-	return *(volatile __u32 *)&watch_board.on;
+	return READ_ONCE(watch_board.on);
 }
 
 /* Did the parser get as far as the addresses? */
@@ -99,7 +100,7 @@ static __always_inline __u32 skip_draw(__u32 mean)
  * for as long as it lasted say nothing of now. */
 static __always_inline void stream_turn(struct rl_stream *s, __u64 now_ns)
 {
-	__u64 end = *(volatile __u64 *)&s->window_end_ns, mean = 1;
+	__u64 end = READ_ONCE(s->window_end_ns), mean = 1;
 
 	if (__sync_val_compare_and_swap(&s->window_end_ns, end, now_ns + s->window_ns) != end)
 		return;
@@ -115,7 +116,7 @@ static __always_inline bool stream_take(struct rl_stream *s, struct rl_watch_cou
 {
 	__u32 mean, used;
 
-	if (now_ns >= *(volatile __u64 *)&s->window_end_ns)
+	if (now_ns >= READ_ONCE(s->window_end_ns))
 		stream_turn(s, now_ns);
 	if (now_ns - c->last_ns > s->window_ns) { /* what waits is of the past */
 		c->waiting = 0;
@@ -126,7 +127,7 @@ static __always_inline bool stream_take(struct rl_stream *s, struct rl_watch_cou
 	c->packets++;
 	c->waiting++;
 	c->untold++;
-	mean = *(volatile __u32 *)&s->mean;
+	mean = READ_ONCE(s->mean);
 	if (c->skip >= 2 * mean)
 		c->skip = skip_draw(mean);
 	if (c->skip) {
@@ -258,7 +259,7 @@ static __always_inline int packet_watch(void *ctx, bool skb, struct decision *d,
 	if (!d)
 		return 0;
 	for (__u32 i = 0; i < RL_WATCHERS; i++) {
-		if (*(volatile __u64 *)&watch_board.watcher[i].until_ns <= now_ns)
+		if (READ_ONCE(watch_board.watcher[i].until_ns) <= now_ns)
 			continue;
 		watcher_see(ctx, skb, d, reason, i);
 		anybody = true;

@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 
+#include "once.h"
 #include "rlctl_abi.h"
 
 #define FIXED_WINDOW_TRIES 16
@@ -42,7 +43,7 @@ static __always_inline bool fixed_window_is_over(const struct rl_window *w, __u6
 static __always_inline __u64 fixed_window_sum(const struct rl_window *w, const struct rl_state *s,
 					      __u64 now)
 {
-	__u64 aux = *(volatile __u64 *)&s->aux, word = *(volatile __u64 *)&s->word;
+	__u64 aux = READ_ONCE(s->aux), word = READ_ONCE(s->word);
 
 	if (fixed_window_is_over(w, aux, now))
 		return 0;
@@ -60,19 +61,19 @@ static __always_inline bool fixed_window_admits(const struct rl_window *w, const
 /* When the window in s is over: a full one refuses every packet until then. Nanoseconds. */
 static __always_inline __u64 fixed_window_end(const struct rl_window *w, const struct rl_state *s)
 {
-	return *(volatile __u64 *)&s->aux - 1 + w->period_ns;
+	return READ_ONCE(s->aux) - 1 + w->period_ns;
 }
 
 /* Starts the window of `now` if the one in s is over. */
 static __always_inline void fixed_window_open(const struct rl_window *w, struct rl_state *s,
 					      __u64 now)
 {
-	__u64 aux = *(volatile __u64 *)&s->aux;
+	__u64 aux = READ_ONCE(s->aux);
 	__u64 next = now + 1;
 
 	if (!fixed_window_is_over(w, aux, now))
 		return;
-	if (fixed_window_tag(next) == (*(volatile __u64 *)&s->word & ~FIXED_WINDOW_MASK))
+	if (fixed_window_tag(next) == (READ_ONCE(s->word) & ~FIXED_WINDOW_MASK))
 		next = now ? now : 2;
 	__sync_val_compare_and_swap(&s->aux, aux, next);
 }
@@ -87,10 +88,10 @@ static __always_inline bool fixed_window_take(const struct rl_window *w, struct 
 		__u64 aux, tag, old, sum;
 
 		fixed_window_open(w, s, now);
-		aux = *(volatile __u64 *)&s->aux;
+		aux = READ_ONCE(s->aux);
 		tag = fixed_window_tag(aux);
-		old = *(volatile __u64 *)&s->word;
-		if (*(volatile __u64 *)&s->aux != aux)
+		old = READ_ONCE(s->word);
+		if (READ_ONCE(s->aux) != aux)
 			continue; /* old may be the next window's, which is not to be wiped */
 		sum = (old & ~FIXED_WINDOW_MASK) == tag ? old & FIXED_WINDOW_MASK : 0;
 		if (sum > w->amount - amount)
@@ -109,7 +110,7 @@ static __always_inline void fixed_window_refund(struct rl_state *s, __u64 taken)
 	__u64 amount = taken & FIXED_WINDOW_MASK, tag = taken & ~FIXED_WINDOW_MASK;
 
 	for (int i = 0; i < FIXED_WINDOW_TRIES; i++) {
-		__u64 old = *(volatile __u64 *)&s->word;
+		__u64 old = READ_ONCE(s->word);
 
 		if ((old & ~FIXED_WINDOW_MASK) != tag || (old & FIXED_WINDOW_MASK) < amount)
 			return;

@@ -6,6 +6,7 @@
 #define RLCTL_FLEET_TAKE_H
 
 #include "fleet_clock.h"
+#include "once.h"
 
 #define FLEET_TRIES 4
 
@@ -16,7 +17,7 @@ enum fleet { FLEET_OVER, FLEET_WITHIN, FLEET_OWN };
 /* What is spent of the cap; a word that lies far ahead is of a clock that was set back. */
 static __always_inline __u64 fleet_level(const struct fleet_clock *clock, struct rl_fleet_key *key)
 {
-	__u64 old = *(volatile __u64 *)&key->word;
+	__u64 old = READ_ONCE(key->word);
 	__s64 level = (__s64)(old - clock->grains);
 
 	if (!old || level <= 0)
@@ -37,7 +38,7 @@ static __always_inline int fleet_bucket_charge(const struct fleet_clock *clock,
 					       struct rl_fleet_key *state, __u64 cost)
 {
 	for (int i = 0; i < FLEET_TRIES; i++) {
-		__u64 old = *(volatile __u64 *)&state->word, level = fleet_level(clock, state);
+		__u64 old = READ_ONCE(state->word), level = fleet_level(clock, state);
 		__u64 next = clock->grains + level + cost;
 
 		if (level + cost > clock->cap)
@@ -69,14 +70,14 @@ static __always_inline bool fleet_lease_covers(const struct rl_fleet_grant *gran
 					       __u64 amount)
 {
 	return fleet_lease_holds(grant, now_ns) && key &&
-	       fleet_spent(grant, *(volatile __u64 *)&key->word) + amount <= grant->phase.grains;
+	       fleet_spent(grant, READ_ONCE(key->word)) + amount <= grant->phase.grains;
 }
 
 static __always_inline bool fleet_lease_charge(const struct rl_fleet_grant *grant,
 					       struct rl_fleet_key *key, __u64 now_ns, __u64 amount)
 {
 	for (int i = 0; i < FLEET_TRIES && fleet_lease_covers(grant, key, now_ns, amount); i++) {
-		__u64 old = *(volatile __u64 *)&key->word, spent = fleet_spent(grant, old) + amount;
+		__u64 old = READ_ONCE(key->word), spent = fleet_spent(grant, old) + amount;
 
 		if (spent > grant->phase.grains)
 			return false;

@@ -27,6 +27,7 @@
 
 #include <stdbool.h>
 
+#include "once.h"
 #include "rlctl_abi.h"
 
 #define GCRA_TRIES  16
@@ -61,7 +62,7 @@ static __always_inline void gcra_settle_from(const struct rl_gcra *g, __u64 *wor
 
 static __always_inline void gcra_settle(const struct rl_gcra *g, __u64 *word, __u64 now)
 {
-	gcra_settle_from(g, word, *(volatile __u64 *)word, now);
+	gcra_settle_from(g, word, READ_ONCE(*word), now);
 }
 
 /* Grains that `amount` (packets or bytes, <= cost_max) takes from a bucket of
@@ -129,7 +130,7 @@ static __always_inline bool gcra_queue(const struct rl_gcra *g, __u64 *word, __u
 {
 	gcra_settle(g, word, now);
 	for (int i = 0; i < GCRA_TRIES; i++) {
-		__u64 old = *(volatile __u64 *)word;
+		__u64 old = READ_ONCE(*word);
 		enum gcra_tried tried = gcra_try(g, word, old, now, amount, taken, level);
 
 		if (tried != GCRA_LOST)

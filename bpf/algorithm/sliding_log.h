@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 
+#include "once.h"
 #include "rlctl_abi.h"
 
 #define SLIDING_LOG_TRIES 8
@@ -42,20 +43,19 @@ static __always_inline __u64 *sliding_log_place(struct rl_log *log, __u64 index,
 static __always_inline bool sliding_log_admits(const struct rl_window *w, struct rl_log *log,
 					       __u64 now, __u32 depth, __u64 count)
 {
-	__u64 last = *(volatile __u64 *)&log->head + count - 1;
+	__u64 last = READ_ONCE(log->head) + count - 1;
 
-	return !sliding_log_recent(
-		w, *(volatile __u64 *)sliding_log_place(log, last - w->amount, depth), now);
+	return !sliding_log_recent(w, READ_ONCE(*sliding_log_place(log, last - w->amount, depth)),
+				   now);
 }
 
 /* When the N-th last admission, which refuses now, leaves the window. Nanoseconds. */
 static __always_inline __u64 sliding_log_end(const struct rl_window *w, struct rl_log *log,
 					     __u32 depth)
 {
-	__u64 head = *(volatile __u64 *)&log->head;
+	__u64 head = READ_ONCE(log->head);
 
-	return *(volatile __u64 *)sliding_log_place(log, head - w->amount, depth) - 1 +
-	       w->period_ns;
+	return READ_ONCE(*sliding_log_place(log, head - w->amount, depth)) - 1 + w->period_ns;
 }
 
 /* Admits and takes, or refuses and changes nothing. *taken is what sliding_log_refund needs. */
@@ -63,14 +63,13 @@ static __always_inline bool sliding_log_take(const struct rl_window *w, struct r
 					     __u64 now, __u32 depth, __u64 *taken)
 {
 	for (int i = 0; i < SLIDING_LOG_TRIES; i++) {
-		__u64 head = *(volatile __u64 *)&log->head;
+		__u64 head = READ_ONCE(log->head);
 		__u64 *place = sliding_log_place(log, head, depth);
-		__u64 old = *(volatile __u64 *)place;
+		__u64 old = READ_ONCE(*place);
 		bool won = false;
 
 		if (sliding_log_recent(
-			    w, *(volatile __u64 *)sliding_log_place(log, head - w->amount, depth),
-			    now))
+			    w, READ_ONCE(*sliding_log_place(log, head - w->amount, depth)), now))
 			return false;
 		if (!sliding_log_recent(w, old, now))
 			won = __sync_val_compare_and_swap(place, old, now + 1) == old;
@@ -89,15 +88,15 @@ static __always_inline bool sliding_log_shrink(struct rl_log *log, __u32 depth, 
 					       __u64 *hole)
 {
 	__u64 *newest = sliding_log_place(log, head - 1, depth);
-	__u64 time = *(volatile __u64 *)newest;
+	__u64 time = READ_ONCE(*newest);
 
 	if (head - 1 != *hole) {
 		if (!time || __sync_val_compare_and_swap(newest, time, 0) != time)
 			return false;
-		*(volatile __u64 *)sliding_log_place(log, *hole, depth) = time;
+		WRITE_ONCE(*sliding_log_place(log, *hole, depth), time);
 		*hole = head - 1;
 	} else {
-		*(volatile __u64 *)newest = 0;
+		WRITE_ONCE(*newest, 0);
 	}
 	return __sync_val_compare_and_swap(&log->head, head, head - 1) == head;
 }
@@ -110,9 +109,8 @@ static __always_inline bool sliding_log_fits(const struct rl_window *w, struct r
 	if ((__s64)(entry - least) >= 0)
 		return true;
 	return w->amount < depth &&
-	       !sliding_log_recent(
-		       w, *(volatile __u64 *)sliding_log_place(log, place - w->amount, depth),
-		       entry - 1);
+	       !sliding_log_recent(w, READ_ONCE(*sliding_log_place(log, place - w->amount, depth)),
+				   entry - 1);
 }
 
 /* Gives back. What other CPUs admitted since stays: their newest takes the free place, so that only
@@ -122,14 +120,14 @@ static __always_inline bool sliding_log_fits(const struct rl_window *w, struct r
 static __always_inline void sliding_log_refund(const struct rl_window *w, struct rl_log *log,
 					       __u32 depth, __u64 taken)
 {
-	__u64 least = *(volatile __u64 *)sliding_log_place(log, taken, depth), hole = taken;
+	__u64 least = READ_ONCE(*sliding_log_place(log, taken, depth)), hole = taken;
 
 	for (int i = 0; i < SLIDING_LOG_TRIES; i++) {
-		__u64 head = *(volatile __u64 *)&log->head;
-		__u64 newest = *(volatile __u64 *)sliding_log_place(log, head - 1, depth);
+		__u64 head = READ_ONCE(log->head);
+		__u64 newest = READ_ONCE(*sliding_log_place(log, head - 1, depth));
 
 		if ((__s64)(head - hole) <= 0) {
-			*(volatile __u64 *)sliding_log_place(log, hole, depth) = 0;
+			WRITE_ONCE(*sliding_log_place(log, hole, depth), 0);
 			return; /* it is not counted yet */
 		}
 		if (head - hole > w->amount ||
@@ -139,8 +137,8 @@ static __always_inline void sliding_log_refund(const struct rl_window *w, struct
 			return;
 	}
 	if (depth > 1)
-		*(volatile __u64 *)sliding_log_place(log, hole, depth) =
-			*(volatile __u64 *)sliding_log_place(log, hole - 1, depth);
+		WRITE_ONCE(*sliding_log_place(log, hole, depth),
+			   READ_ONCE(*sliding_log_place(log, hole - 1, depth)));
 }
 
 #endif

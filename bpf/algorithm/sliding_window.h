@@ -23,6 +23,7 @@
 
 #include <stdbool.h>
 
+#include "once.h"
 #include "rlctl_abi.h"
 
 #define SLIDING_WINDOW_TRIES 8
@@ -47,7 +48,7 @@ static __always_inline __u64 *sliding_window_word(struct rl_slots *s, __u64 slot
 static __always_inline __u64 sliding_window_part(const struct rl_window *w, struct rl_slots *s,
 						 __u64 slot)
 {
-	__u64 word = *(volatile __u64 *)sliding_window_word(s, slot);
+	__u64 word = READ_ONCE(*sliding_window_word(s, slot));
 	__u64 mask = (1ULL << w->amount_bits) - 1;
 	__u64 differs = (word ^ sliding_window_number(w, slot)) >> w->amount_bits;
 
@@ -100,7 +101,7 @@ static __always_inline void sliding_window_refund(const struct rl_window *w, str
 	__u64 *word = sliding_window_word(s, taken);
 
 	for (int i = 0; i < SLIDING_WINDOW_TRIES; i++) {
-		__u64 old = *(volatile __u64 *)word;
+		__u64 old = READ_ONCE(*word);
 
 		if (sliding_window_part(w, s, taken) < amount)
 			return;
@@ -113,7 +114,7 @@ static __always_inline void sliding_window_refund(const struct rl_window *w, str
 static __always_inline bool sliding_window_begun(const struct rl_window *w, struct rl_slots *s,
 						 __u64 slot)
 {
-	return *(volatile __u64 *)sliding_window_word(s, slot) >> w->amount_bits ==
+	return READ_ONCE(*sliding_window_word(s, slot)) >> w->amount_bits ==
 	       sliding_window_number(w, slot) >> w->amount_bits;
 }
 
@@ -126,7 +127,7 @@ sliding_window_add(const struct rl_window *w, struct rl_slots *s, __u64 slot, __
 {
 	__u64 mask = (1ULL << w->amount_bits) - 1, number = sliding_window_number(w, slot);
 	__u64 *word = sliding_window_word(s, slot);
-	__u64 old = *(volatile __u64 *)word;
+	__u64 old = READ_ONCE(*word);
 	__u64 next = ((old & ~mask) == number ? old : number) + amount;
 
 	if (sliding_window_sum(w, s, slot) > w->amount - amount)

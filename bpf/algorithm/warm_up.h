@@ -27,6 +27,7 @@
 
 #include <stdbool.h>
 
+#include "once.h"
 #include "rlctl_abi.h"
 
 #define WARM_UP_TRIES  4
@@ -40,7 +41,7 @@ static __always_inline __u64 warm_up_stored(const struct rl_warm_up *w, const st
 					    __u64 word, __u64 now)
 {
 	__u64 idle = (__s64)(now - word) > 0 ? now - word : 0;
-	__u64 stored = *(volatile __u64 *)&s->aux;
+	__u64 stored = READ_ONCE(s->aux);
 
 	if (word == 0 || idle >= w->ramp)
 		return w->max;
@@ -89,7 +90,7 @@ static __always_inline bool warm_up_waits(const struct rl_warm_up *w, __u64 word
 static __always_inline bool warm_up_admits(const struct rl_warm_up *w, const struct rl_state *s,
 					   __u64 now)
 {
-	return !warm_up_waits(w, *(volatile __u64 *)&s->word, now);
+	return !warm_up_waits(w, READ_ONCE(s->word), now);
 }
 
 /* Admits and takes, or refuses and changes nothing. *taken is what warm_up_refund gives back. */
@@ -99,7 +100,7 @@ static __always_inline bool warm_up_take(const struct rl_warm_up *w, struct rl_s
 	if (permits > w->most)
 		return false;
 	for (int i = 0; i < WARM_UP_TRIES; i++) {
-		__u64 word = *(volatile __u64 *)&s->word;
+		__u64 word = READ_ONCE(s->word);
 		__u64 stored, cost, next;
 
 		if (warm_up_waits(w, word, now))
@@ -109,8 +110,8 @@ static __always_inline bool warm_up_take(const struct rl_warm_up *w, struct rl_s
 		next = now + cost ? now + cost : 1;
 		if (__sync_val_compare_and_swap(&s->word, word, next) != word)
 			continue;
-		*(volatile __u64 *)&s->aux =
-			stored > permits * WARM_UP_ONE ? stored - permits * WARM_UP_ONE : 0;
+		WRITE_ONCE(s->aux,
+			   stored > permits * WARM_UP_ONE ? stored - permits * WARM_UP_ONE : 0);
 		*taken = next - now;
 		return true;
 	}
