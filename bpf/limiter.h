@@ -110,7 +110,7 @@ __noinline int lru_peek(struct packet *p, const struct rl_rule *rule, __u64 now_
 	if (rule->place != RL_PLACE_NEWCOMER || !costs_one(p, rule) || !until_ns)
 		return 0;
 	refusal_put(p, rule, now_ns, until_ns);
-	__sync_fetch_and_add(&p->taken, 0); /* a barrier between the two */
+	full_barrier(&p->taken);
 	if (lru_admits(p, rule, now_ns, &until_ns))
 		limit_pardon(p, rule);
 	return 0;

@@ -70,6 +70,13 @@ struct packet {
 	__u32 headers;  /* of an skb: bytes of headers that each of them has */
 };
 
+/* No read behind it is done before a write in front of it. BPF has no instruction for that but an
+ * atomic operation that returns a value: one without may be unordered (arm64). Scratch becomes 0. */
+static __always_inline void full_barrier(__u64 *scratch)
+{
+	(void)__sync_lock_test_and_set(scratch, 0);
+}
+
 /* The address that the instance goes by. */
 static __always_inline const __u8 *packet_home(const struct packet *p)
 {

@@ -162,7 +162,7 @@ static __always_inline void standing_keep(struct packet *p, const struct rl_rule
 	if ((__s64)(until - now) <= 0)
 		return;
 	standing_put(p, rule, (until - now) >> RL_GRAIN_SHIFT, now_ns);
-	__sync_fetch_and_add(&p->taken, 0); /* a barrier between the two */
+	full_barrier(&p->taken);
 	if (READ_ONCE(slot->word) != word || !hot_is(slot, key.fingerprint))
 		standing_end(p, rule);
 }
