@@ -46,7 +46,7 @@ __noinline int limits_refund(struct decision *d, __u32 count)
 	for (__u32 i = 0; i < DECISION_MAX && i < count; i++) {
 		struct rl_rule *rule = picked_rule(d, i);
 
-		d->p.taken = d->taken[i];
+		d->p.receipt = d->receipt[i];
 		if (rule && d->picked & ~d->shadowed & 1u << i)
 			limit_refund(&d->p, rule);
 	}
@@ -67,7 +67,7 @@ __noinline int limits_charge(struct decision *d)
 		if (!rule || !(d->picked & 1u << i))
 			continue;
 		outcome = limit_take(&d->p, rule);
-		d->taken[i] = d->p.taken;
+		d->receipt[i] = d->p.receipt;
 		if (outcome != OUTCOME_WITHIN) {
 			if (!(rule->flags & RL_RULE_SHADOW)) {
 				outcome = refused_by(d, rule, outcome);

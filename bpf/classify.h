@@ -8,6 +8,7 @@
 #include "algorithm/once.h"
 #include "clock.h"
 #include "prefix_cache.h"
+#include "source.h"
 #include "state.h"
 
 #define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
@@ -22,7 +23,7 @@ struct decision {
 	__u32 shadowed; /* bits: would have dropped it */
 	__u32 decided;  /* 1: slot is valid; beside shadowed, so that one store zeroes both */
 	__u32 slot;     /* counters of the one rule that decided alone (allow, deny, over) */
-	__u64 taken[DECISION_MAX]; /* by each limit, to be given back if a later one refuses */
+	union receipt receipt[DECISION_MAX]; /* of each limit, in case a later one refuses */
 };
 
 /* The packet that this CPU is at: programs run to their end, and the stack has no room for it. */

@@ -239,7 +239,7 @@ __noinline int fleet_window_take(struct packet *p, const struct rl_rule *rule, _
 	state = state_find(rule, &key);
 	if (!state)
 		state = state_create(rule, &key);
-	if (!state || !window_take(&window, state, now_ns, amount, &p->taken))
+	if (!state || !window_take(&window, state, now_ns, amount, &p->receipt.window))
 		return 0;
 	counts = fleet_key_find(&key);
 	if (counts)

@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The hot table: a set-associative cache of bucket states in a plain array, one cache line a set,
- * so that a stranger costs one line and no insertion into an LRU.
+/* The hot table: a set-associative cache in a plain array, one cache line a set, so that a key that
+ * is seen once costs a line and no insertion into an LRU.
  *
- * A slot is a fingerprint of limit and key, and the bucket's word (algorithm/gcra.h). The address
- * chooses the set, hashed with a seed drawn at attach, and so do ports and a second address where
- * the key has them. Fingerprints have 55 bits, of which those that chose the set tell keys of one
- * set apart no more: two of them share a bucket once in 2^40 pairs of a table of 65536 sets.
+ * A slot is a fingerprint of limit and key (algorithm/hot_key.h), and a word. Its kind is in the
+ * fingerprint; what the word says depends on who owns the key as well:
+ *
+ *   hot_kind()        of a bucket              of an unconfirmed key     of a known source
+ *   HOT_UNUSED        -                        -                         -
+ *   HOT_MOVING        the slot is changing hands: its word is nobody's
+ *   HOT_SEEN_ONCE     theoretical arrival      until when its packet     until when it is known
+ *                     time (gcra.h)            matters
+ *   HOT_SEEN_AGAIN    the same; spilled when   until when its last       -
+ *                     it is evicted            packet matters: paced
+ *   HOT_IS_REFUSED    -                        its state is in an LRU,   -
+ *                                              refused until (newcomer.h)
+ *
+ * The address chooses the set, hashed with a seed drawn at attach, and so do ports and a second
+ * address where the key has them. Fingerprints have 55 bits, of which those that chose the set tell
+ * keys of one set apart no more: two of them share a bucket once in 2^40 pairs of a table of 65536
+ * sets.
  *
  * A slot whose time has passed is a fresh bucket: taking it for another key loses nothing. Where
- * all four still owe, the one that owes the shortest goes: seen once, it is forgotten (one packet
- * of debt); seen again, it is spilled into an LRU by its fingerprint, and the set gets a hint
- * (algorithm/hot_hint.h) that holds for as long as it owes: a miss looks there only then.
+ * all four still owe, the one with the smallest debt goes. Seen once, it is forgotten (one packet
+ * of debt). Seen again, it is spilled into an LRU by its fingerprint, and the set gets a hint
+ * (algorithm/hot_hint.h) for as long as the debt lasts: a miss looks there only then.
  *
- * Races: a slot is taken over by a compare-and-swap of its fingerprint, and then has another word.
- * Who still holds it for the former key reads the word and then asks whose it is, so that it
- * exchanges no other key's; what it takes between the two steps is forgotten. Flags are changed by
- * a compare-and-swap of the whole fingerprint, so that none lands on another key. Two CPUs that
- * miss the same key at once may take a slot each: one packet of debt is then kept twice or lost.
- * Flags and hints that HOT_TRIES others forestall are lost: a packet of debt, or what was spilled.
+ * Races: a slot is taken over by a compare-and-swap of its fingerprint, and then gets another word.
+ * Whoever still uses it for the former key reads the word and then checks the fingerprint, so that
+ * no other key's word is exchanged; what was taken between the two steps is forgotten. Flags are
+ * changed by a compare-and-swap of the whole fingerprint, so that none lands on another key. Two
+ * CPUs that miss the same key at once may take a slot each: one packet of debt is then kept twice
+ * or lost. A flag or hint whose compare-and-swap fails HOT_TRIES times is lost: a packet of debt,
+ * or what was spilled.
  */
 #ifndef RLCTL_HOT_H
 #define RLCTL_HOT_H
@@ -114,6 +128,21 @@ static __always_inline struct rl_hot_slot *hot_match(struct rl_hot_set *set, __u
 	return &set->slot[way & (RL_HOT_WAYS - 1)];
 }
 
+/* The key's slot, NULL where it has none, and its set, NULL where there is no table. */
+static __always_inline struct rl_hot_slot *hot_look(const struct hot_key *key,
+						    struct rl_hot_set **set)
+{
+	*set = bpf_map_lookup_elem(&hot, &key->set);
+	return *set ? hot_match(*set, key->fingerprint) : NULL;
+}
+
+static __always_inline struct rl_hot_slot *hot_find(struct packet *p, const struct rl_rule *rule,
+						    struct hot_key *key, struct rl_hot_set **set)
+{
+	*key = hot_key_build(p, rule);
+	return hot_look(key, set);
+}
+
 static __always_inline void pressure_count(__u32 what)
 {
 	__u64 *count = bpf_map_lookup_elem(&pressure, &what);
@@ -133,7 +162,7 @@ static __always_inline __u64 hot_debt(__u64 word, __u64 now)
 /* What it would cost to lose a slot: of a refusal nothing, it is found out again. */
 static __always_inline __u64 hot_worth(const struct rl_hot_slot *slot, __u64 now)
 {
-	return slot->fingerprint & HOT_REFUSED ? 0 : hot_debt(slot->word, now);
+	return hot_kind(slot->fingerprint) == HOT_IS_REFUSED ? 0 : hot_debt(slot->word, now);
 }
 
 /* The slot that can best be spared. */
@@ -198,7 +227,7 @@ __noinline int hot_evict(struct rl_hot_set *set, __u64 fingerprint, __u64 word, 
 	__u64 key = fingerprint & ~HOT_FLAGS;
 
 	pressure_count(RL_PRESSURE_EVICTIONS);
-	if (!(fingerprint & HOT_AGAIN))
+	if (hot_kind(fingerprint) != HOT_SEEN_AGAIN)
 		return 0;
 	pressure_count(RL_PRESSURE_SPILLS);
 	bpf_map_update_elem(&spilled, &key, &word, BPF_ANY);
@@ -229,7 +258,7 @@ static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot 
 	flagged = READ_ONCE(victim->fingerprint);
 	if ((flagged ^ old) & ~HOT_HINT || (old & ~HOT_FLAGS) == HOT_NOBODY)
 		return; /* another CPU has just used it, or is giving it to another key */
-	if (!(old & HOT_REFUSED) && hot_debt(word_before, now))
+	if (hot_kind(old) != HOT_IS_REFUSED && hot_debt(word_before, now))
 		hot_evict(set, old, word_before, now);
 	flagged = READ_ONCE(victim->fingerprint); /* with the hint, if it has one now */
 	if ((flagged ^ old) & ~HOT_HINT ||
@@ -308,165 +337,6 @@ static __always_inline void hot_clear(struct rl_hot_slot *slot, __u64 fingerprin
 		    __sync_val_compare_and_swap(&slot->word, old, 0) == old)
 			return;
 	}
-}
-
-/* Would a bucket in the hot table admit it? Takes nothing. */
-static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *rule, __u64 now,
-				       __u64 amount)
-{
-	struct hot_key key = hot_key_build(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot;
-	__u64 word, next;
-
-	if (!set)
-		return false;
-	slot = hot_match(set, key.fingerprint);
-	if (slot) {
-		word = READ_ONCE(slot->word);
-		if (gcra_admits(&rule->gcra, word, now, amount, &next))
-			return true;
-		if (hot_is(slot, key.fingerprint)) {
-			gcra_settle_from(&rule->gcra, &slot->word, word, now);
-			hot_mark(slot, key.fingerprint);
-			return false;
-		}
-	}
-	return gcra_admits(&rule->gcra, hot_recall(set, key.fingerprint, rule, now), now, amount,
-			   &next);
-}
-
-/* One attempt of bucket_take from a slot that is the key's. */
-static __always_inline enum gcra_tried hot_slot_try(struct packet *p, const struct rl_rule *rule,
-						    struct rl_hot_slot *slot, __u64 now,
-						    __u64 amount, __u64 old)
-{
-	enum gcra_tried tried;
-	__u64 level;
-
-	gcra_settle_from(&rule->gcra, &slot->word, old, now);
-	tried = gcra_try(&rule->gcra, &slot->word, old, now, amount, &p->taken, &level);
-	if (tried == GCRA_TAKEN)
-		packet_hold(p, rule, level);
-	return tried;
-}
-
-/* The others, after another CPU was quicker. GCRA_LOST: it no longer is the key's. */
-__noinline int hot_slot_retry(struct packet *p, const struct rl_rule *rule,
-			      struct rl_hot_slot *slot, __u64 fingerprint, __u64 now)
-{
-	if (!p || !rule || !slot)
-		return GCRA_REFUSED;
-	for (int i = 1; i < GCRA_TRIES; i++) {
-		__u64 old = READ_ONCE(slot->word);
-		enum gcra_tried tried;
-
-		if (!hot_is(slot, fingerprint))
-			return GCRA_LOST;
-		tried = hot_slot_try(p, rule, slot, now, limit_amount(p, rule), old);
-		if (tried != GCRA_LOST)
-			return tried;
-	}
-	return GCRA_REFUSED;
-}
-
-/* GCRA_LOST: the slot is not the key's. */
-static __always_inline enum gcra_tried hot_slot_take(struct packet *p, const struct rl_rule *rule,
-						     struct rl_hot_slot *slot, __u64 fingerprint,
-						     __u64 now, __u64 amount)
-{
-	__u64 old = READ_ONCE(slot->word);
-	enum gcra_tried tried;
-
-	if (!hot_is(slot, fingerprint))
-		return GCRA_LOST;
-	tried = hot_slot_try(p, rule, slot, now, amount, old);
-	return tried == GCRA_LOST ? hot_slot_retry(p, rule, slot, fingerprint, now) : tried;
-}
-
-/* Takes from the bucket of a key that is in no slot, and gives it one. Apart, so that those who
- * have one need fewer registers. */
-__noinline int hot_take_new(struct packet *p, const struct rl_rule *rule, struct rl_hot_set *set,
-			    __u64 fingerprint, __u64 now)
-{
-	__u64 word, next, level;
-
-	if (!p || !rule || !set)
-		return 0;
-	word = hot_recall(set, fingerprint, rule, now);
-	if (!gcra_admits(&rule->gcra, word, now, limit_amount(p, rule), &next))
-		return 0;
-	pressure_count(RL_PRESSURE_STRANGERS);
-	level = gcra_level(&rule->gcra, word, now);
-	p->taken = next - now - level;
-	packet_hold(p, rule, level);
-	if (level)
-		fingerprint |= HOT_AGAIN; /* it was, before it was spilled */
-	hot_insert(set, fingerprint, next, now);
-	return 1;
-}
-
-/* Takes from the key's bucket. */
-static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rule, __u64 now,
-				     __u64 amount)
-{
-	struct hot_key key = hot_key_build(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	enum gcra_tried tried = GCRA_LOST;
-	struct rl_hot_slot *slot;
-
-	if (!set)
-		return false;
-	slot = hot_match(set, key.fingerprint);
-	if (slot) {
-		hot_mark(slot, key.fingerprint);
-		tried = hot_slot_take(p, rule, slot, key.fingerprint, now, amount);
-	}
-	return tried == GCRA_LOST ? hot_take_new(p, rule, set, key.fingerprint, now)
-				  : tried == GCRA_TAKEN;
-}
-
-/* ---- sources that are known: a slot under no limit, whose word is until when */
-
-#define KNOWN_GRAINS         (300ULL * 1000000000 << RL_GRAIN_SHIFT)
-#define KNOWN_REFRESH_GRAINS (1ULL * 1000000000 << RL_GRAIN_SHIFT)
-
-static __always_inline struct hot_key hot_source_key(const struct packet *p)
-{
-	return hot_key_of(goes_by_dest ? hot_word(p, p->src) : p->home_hash, 0, 0, hot_mask);
-}
-
-static __always_inline bool hot_source_is_known(const struct packet *p)
-{
-	struct hot_key key = hot_source_key(p);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
-
-	return slot && hot_debt(slot->word, gcra_now(clock_tick()));
-}
-
-/* Written at most once a second for each source. Who was heard last is kept longest. */
-static __always_inline void hot_source_remember(const struct packet *p)
-{
-	struct hot_key key = hot_source_key(p);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	__u64 now = gcra_now(clock_tick());
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
-
-	if (slot && hot_debt(slot->word, now) < KNOWN_GRAINS - KNOWN_REFRESH_GRAINS)
-		hot_set(slot, key.fingerprint, now + KNOWN_GRAINS);
-	else if (set && !slot)
-		hot_insert(set, key.fingerprint, now + KNOWN_GRAINS, now);
-}
-
-static __always_inline void hot_refund(struct packet *p, const struct rl_rule *rule)
-{
-	struct hot_key key = hot_key_build(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
-
-	if (slot)
-		hot_return(slot, key.fingerprint, p->taken);
 }
 
 #endif

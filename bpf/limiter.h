@@ -10,6 +10,7 @@
 #include "algorithm/once.h"
 #include "algorithm/sliding_window.h"
 #include "algorithm/warm_up.h"
+#include "backend_hot.h"
 #include "ban.h"
 #include "fleet.h"
 #include "lease.h"
@@ -110,7 +111,7 @@ __noinline int lru_peek(struct packet *p, const struct rl_rule *rule, __u64 now_
 	if (rule->place != RL_PLACE_NEWCOMER || !costs_one(p, rule) || !until_ns)
 		return 0;
 	refusal_put(p, rule, now_ns, until_ns);
-	full_barrier(&p->taken);
+	full_barrier(&p->receipt.grains);
 	if (lru_admits(p, rule, now_ns, &until_ns))
 		limit_pardon(p, rule);
 	return 0;
@@ -122,7 +123,7 @@ static __always_inline bool limit_admits(struct packet *p, const struct rl_rule 
 	int newcomer;
 
 	if (rule->place == RL_PLACE_HOT)
-		return hot_admits(p, rule, gcra_now(now_ns), amount);
+		return hot_admits(p, rule, now_ns, amount);
 	if (rule->place == RL_PLACE_SHARED)
 		return shared_admits(rule, now_ns, amount);
 	if (rule->place == RL_PLACE_NEWCOMER) {
@@ -167,7 +168,7 @@ __noinline int shared_take(struct packet *p, const struct rl_rule *rule, __u64 n
 	lease = lease_find(rule);
 	if (!state)
 		return OUTCOME_NO_ROOM;
-	p->taken = 0;
+	p->receipt.grains = RECEIPT_OF_BATCH;
 	if (lease && lease_take(rule, lease, state, now_ns, amount))
 		return OUTCOME_WITHIN;
 	return bucket_take(p, rule, &state->word, gcra_now(now_ns), amount) ? OUTCOME_WITHIN
@@ -191,10 +192,11 @@ __noinline int state_take(struct packet *p, const struct rl_rule *rule, __u64 no
 	if (!state)
 		return OUTCOME_NO_ROOM;
 	if (rule->limit.algorithm == RL_FIXED_WINDOW)
-		taken = window_take(&rule->window, state, now_ns, limit_amount(p, rule), &p->taken);
+		taken = window_take(&rule->window, state, now_ns, limit_amount(p, rule),
+				    &p->receipt.window);
 	else if (rule->limit.algorithm == RL_WARM_UP)
 		taken = warm_up_take(&rule->warm_up, state, gcra_now(now_ns), packet_count(p),
-				     &p->taken);
+				     &p->receipt.grains);
 	else
 		taken = bucket_take(p, rule, &state->word, gcra_now(now_ns), limit_amount(p, rule));
 	return taken ? OUTCOME_WITHIN : OUTCOME_OVER;
@@ -213,7 +215,8 @@ __noinline int slots_take(struct packet *p, const struct rl_rule *rule, __u64 no
 		slots = slots_create(&key);
 	if (!slots)
 		return OUTCOME_NO_ROOM;
-	return sliding_window_take(&rule->window, slots, now_ns, limit_amount(p, rule), &p->taken)
+	return sliding_window_take(&rule->window, slots, now_ns, limit_amount(p, rule),
+				   &p->receipt.slot)
 		       ? OUTCOME_WITHIN
 		       : OUTCOME_OVER;
 }
@@ -263,7 +266,7 @@ __noinline int limit_take_hot(struct packet *p, const struct rl_rule *rule, __u6
 									  : OUTCOME_OVER;
 }
 
-/* What the hot table says of a newcomer; p->taken is since when, if the LRU is to hear of it. */
+/* What the hot table says of a newcomer; p->since_ns: if the LRU is to hear of it. */
 __noinline int limit_take_newcomer(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
 	if (!p || !rule)
@@ -298,8 +301,8 @@ static __always_inline int limit_take_big(struct packet *p, const struct rl_rule
 {
 	int newcomer = limit_take_newcomer(p, rule, now_ns);
 
-	if (newcomer == NEWCOMER_ASK && p->taken)
-		lru_enter(p, rule, p->taken - 1);
+	if (newcomer == NEWCOMER_ASK && p->since_ns)
+		lru_enter(p, rule, p->since_ns - 1);
 	else if (newcomer >= NEWCOMER_ASK && !lru_holds(p, rule))
 		newcomer = limit_enter_newcomer(p, rule, now_ns);
 	else if (newcomer == NEWCOMER_LOOK)
@@ -326,7 +329,7 @@ static __always_inline int limit_take_fleet(struct packet *p, const struct rl_ru
 	return outcome;
 }
 
-/* Takes what the packet costs; p->taken is then what limit_refund gives back. enum outcome. */
+/* Takes what the packet costs; p->receipt is then what limit_refund gives back. enum outcome. */
 __noinline int limit_take(struct packet *p, const struct rl_rule *rule)
 {
 	__u64 now_ns;
@@ -353,13 +356,18 @@ __noinline int limit_take(struct packet *p, const struct rl_rule *rule)
 
 static __always_inline void shared_refund(const struct packet *p, const struct rl_rule *rule)
 {
-	struct rl_state *state = shared_find(rule);
-	struct rl_batch *lease = lease_find(rule);
+	struct rl_state *state;
+	struct rl_batch *lease;
 
-	if (lease && !p->taken)
+	if (p->receipt.grains != RECEIPT_OF_BATCH) {
+		state = shared_find(rule);
+		if (state)
+			gcra_refund(&state->word, p->receipt.grains);
+		return;
+	}
+	lease = lease_find(rule);
+	if (lease)
 		lease->left += limit_amount(p, rule);
-	if (state && p->taken)
-		gcra_refund(&state->word, p->taken);
 }
 
 static __always_inline void state_refund(struct packet *p, const struct rl_rule *rule,
@@ -370,11 +378,11 @@ static __always_inline void state_refund(struct packet *p, const struct rl_rule 
 	if (!state)
 		return;
 	if (rule->limit.algorithm == RL_FIXED_WINDOW)
-		fixed_window_refund(state, p->taken);
+		fixed_window_refund(state, p->receipt.window);
 	else if (rule->limit.algorithm == RL_WARM_UP)
-		warm_up_refund(state, p->taken, packet_count(p));
+		warm_up_refund(state, p->receipt.grains, packet_count(p));
 	else
-		gcra_refund(&state->word, p->taken);
+		gcra_refund(&state->word, p->receipt.grains);
 }
 
 /* An LRU may have dropped the state since: what is then given back to a newer one of the same key
@@ -394,7 +402,7 @@ __noinline int lru_refund(struct packet *p, const struct rl_rule *rule)
 	if (rule->limit.algorithm == RL_SLIDING_WINDOW) {
 		slots = slots_find(&key);
 		if (slots)
-			sliding_window_refund(&rule->window, slots, p->taken,
+			sliding_window_refund(&rule->window, slots, p->receipt.slot,
 					      limit_amount(p, rule));
 	} else {
 		state_refund(p, rule, &key);

@@ -39,8 +39,9 @@ __noinline int log_take(struct packet *p, const struct rl_rule *rule, __u64 now_
 		log = log_create(&key);
 	if (!log)
 		return OUTCOME_NO_ROOM;
-	return sliding_log_take(&rule->window, log, now_ns, log_depth, &p->taken) ? OUTCOME_WITHIN
-										  : OUTCOME_OVER;
+	return sliding_log_take(&rule->window, log, now_ns, log_depth, &p->receipt.entry)
+		       ? OUTCOME_WITHIN
+		       : OUTCOME_OVER;
 }
 
 /* Gives back one entry. */
@@ -54,7 +55,7 @@ __noinline int log_untake(struct packet *p, const struct rl_rule *rule)
 	key_build(&key, p, rule);
 	log = log_find(&key);
 	if (log)
-		sliding_log_refund(&rule->window, log, log_depth, p->taken);
+		sliding_log_refund(&rule->window, log, log_depth, p->receipt.entry);
 	return 0;
 }
 
@@ -66,7 +67,7 @@ __noinline int log_refund(struct packet *p, const struct rl_rule *rule, __u32 co
 		return 0;
 	for (__u32 i = 0; i < LOG_MANY && i < count; i++) {
 		log_untake(p, rule);
-		p->taken--;
+		p->receipt.entry--;
 	}
 	return 0;
 }

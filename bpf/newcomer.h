@@ -137,7 +137,7 @@ static __always_inline int newcomer_peek(struct packet *p, const struct rl_rule 
 	fingerprint = READ_ONCE(slot->fingerprint);
 	if ((fingerprint & ~HOT_FLAGS) != key.fingerprint)
 		return NEWCOMER_ASK;
-	if (fingerprint & HOT_REFUSED)
+	if (hot_kind(fingerprint) == HOT_IS_REFUSED)
 		return refusal_holds(rule, word, now) ? NEWCOMER_REFUSED : NEWCOMER_ASK;
 	return newcomer_may(p, rule, fingerprint, word, now) ? NEWCOMER_WITHIN : NEWCOMER_REFUSED;
 }
@@ -196,7 +196,7 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 
 	if ((fingerprint & ~HOT_FLAGS) != key)
 		return NEWCOMER_LOOK;
-	if (fingerprint & HOT_REFUSED) {
+	if (hot_kind(fingerprint) == HOT_IS_REFUSED) {
 		newcomer_hint(rule, set, now);
 		return NEWCOMER_ASK;
 	}
@@ -214,7 +214,7 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 	}
 	if (!(fingerprint & HOT_AGAIN)) {
 		if (creation_allowed(rule)) {
-			p->taken = newcomer_promote(rule, set, slot, key, word, now);
+			p->since_ns = newcomer_promote(rule, set, slot, key, word, now);
 			return NEWCOMER_ASK;
 		}
 		if (!newcomer_paced(p, rule, debt))
@@ -224,15 +224,15 @@ static __always_inline int newcomer_again(struct packet *p, const struct rl_rule
 	return newcomer_set(slot, word, now + rule->newcomer.span);
 }
 
-/* NEWCOMER_ASK: the LRU holds the key, or may. p->taken: when it took a packet that is to be
+/* NEWCOMER_ASK: the LRU holds the key, or may. p->since_ns: when it took a packet that is to be
  * entered there first, in nanoseconds + 1; else 0. enum newcomer. */
 static __always_inline int newcomer_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
-	struct hot_key key = hot_key_build(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+	struct rl_hot_set *set;
+	struct hot_key key;
+	struct rl_hot_slot *slot = hot_find(p, rule, &key, &set);
 
-	p->taken = 0;
+	p->since_ns = 0;
 	if (slot)
 		return newcomer_again(p, rule, set, slot, key.fingerprint, now_ns);
 	if (!set || rule->flags & RL_RULE_BYTES)
@@ -283,14 +283,14 @@ static __always_inline int newcomer_enter(struct packet *p, const struct rl_rule
 /* Gives back what newcomer_take took, unless the LRU has it by now. */
 static __always_inline bool newcomer_refund(struct packet *p, const struct rl_rule *rule)
 {
-	struct hot_key key = hot_key_build(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
-	__u64 fingerprint = slot ? READ_ONCE(slot->fingerprint) : HOT_REFUSED;
+	struct rl_hot_set *set;
+	struct hot_key key;
+	struct rl_hot_slot *slot = hot_find(p, rule, &key, &set);
+	enum hot_kind kind = slot ? hot_kind(READ_ONCE(slot->fingerprint)) : HOT_IS_REFUSED;
 
-	if (fingerprint & HOT_REFUSED)
+	if (kind == HOT_IS_REFUSED)
 		return false;
-	if (fingerprint & HOT_AGAIN)
+	if (kind == HOT_SEEN_AGAIN)
 		hot_return(slot, key.fingerprint, rule->newcomer.pace);
 	else
 		hot_clear(slot, key.fingerprint);
@@ -306,7 +306,7 @@ static __always_inline __u64 newcomer_until_may(const struct rl_rule *rule, __u6
 {
 	const struct rl_newcomer *n = &rule->newcomer;
 
-	if (fingerprint & HOT_REFUSED)
+	if (hot_kind(fingerprint) == HOT_IS_REFUSED)
 		return refusal_holds(rule, word, now) ? word & ~REFUSAL_MASK : now;
 	return word - n->span + (fingerprint & HOT_AGAIN ? n->pace : n->wait);
 }
@@ -314,15 +314,15 @@ static __always_inline __u64 newcomer_until_may(const struct rl_rule *rule, __u6
 static __always_inline void refusal_put(struct packet *p, const struct rl_rule *rule, __u64 now_ns,
 					__u64 until_ns)
 {
-	struct hot_key key = hot_key_build(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+	struct rl_hot_set *set;
+	struct hot_key key;
+	struct rl_hot_slot *slot = hot_find(p, rule, &key, &set);
 	__u64 word;
 
 	if ((__s64)(until_ns - now_ns) > (__s64)REFUSAL_NS)
 		until_ns = now_ns + REFUSAL_NS;
 	word = refusal_word(rule, gcra_now(until_ns));
-	if (slot && slot->fingerprint & HOT_REFUSED)
+	if (slot && hot_kind(slot->fingerprint) == HOT_IS_REFUSED)
 		hot_set(slot, key.fingerprint, word);
 	else if (set && !slot)
 		hot_insert(set, key.fingerprint | HOT_REFUSED, word, gcra_now(now_ns));
@@ -330,11 +330,11 @@ static __always_inline void refusal_put(struct packet *p, const struct rl_rule *
 
 static __always_inline void refusal_pardon(struct packet *p, const struct rl_rule *rule)
 {
-	struct hot_key key = hot_key_build(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+	struct rl_hot_set *set;
+	struct hot_key key;
+	struct rl_hot_slot *slot = hot_find(p, rule, &key, &set);
 
-	if (slot && slot->fingerprint & HOT_REFUSED)
+	if (slot && hot_kind(slot->fingerprint) == HOT_IS_REFUSED)
 		hot_clear(slot, key.fingerprint);
 }
 

@@ -24,7 +24,7 @@ static __always_inline void packet_hold(struct packet *p, const struct rl_rule *
 		p->wait = level;
 }
 
-/* Takes from the bucket of this word; p->taken is what is to be given back. Apart, as is whatever
+/* Takes from the bucket of this word; p->receipt is what is to be given back. Apart, as is whatever
  * tries repeatedly: the verifier goes through all the tries, here once, else for all that call. */
 __noinline int bucket_take(struct packet *p, const struct rl_rule *rule, __u64 *word, __u64 now,
 			   __u64 amount)
@@ -33,7 +33,7 @@ __noinline int bucket_take(struct packet *p, const struct rl_rule *rule, __u64 *
 
 	if (!p || !rule || !word)
 		return false;
-	if (!gcra_queue(&rule->gcra, word, now, amount, &p->taken, &level))
+	if (!gcra_queue(&rule->gcra, word, now, amount, &p->receipt.grains, &level))
 		return false;
 	packet_hold(p, rule, level);
 	return true;

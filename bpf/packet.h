@@ -48,6 +48,15 @@ const volatile bool frames_are_skbs = false; /* hook ingress or egress */
 const volatile bool goes_by_dest = false;
 const volatile bool frames_are_captured = false; /* simulate: some before they were segmented */
 
+/* What one limit has taken of a packet, in its algorithm's terms. */
+#define RECEIPT_OF_BATCH 0 /* grains of a shared bucket: none, a CPU's batch paid */
+union receipt {
+	__u64 grains; /* bucket, warm-up: by how much its word grew */
+	__u64 window; /* fixed window: its tag and the amount */
+	__u64 slot;   /* sliding window: in which slot it is */
+	__u64 entry;  /* sliding log: which admission it is */
+};
+
 /* What most packets need comes first, in one cache line. */
 struct packet {
 	__u64 precise_ns; /* the precise clock, once it was read; 0 before */
@@ -56,22 +65,25 @@ struct packet {
 	__u8 proto;  /* of the transport header, or the last that was reached */
 	__u8 steady; /* 1: every packet of this address meets the same limit first: standing.h */
 	__u8 pad;
-	__u8 src[16];     /* mapped */
-	__u64 home_hash;  /* of the address that the instance goes by: hot.h */
-	__u64 taken;      /* by the last limit_take, for limit_refund */
-	__u32 bytes;      /* on the wire, without FCS */
-	__u16 transport;  /* offset of the transport header in the frame */
-	__u16 payload;    /* bytes of the IP packet from there on */
-	__u64 generation; /* of the policy, where refusals may be cached: standing.h */
+	__u8 src[16];          /* mapped */
+	__u64 home_hash;       /* of the address that the instance goes by: hot.h */
+	union receipt receipt; /* of the last limit_take, for limit_refund */
+	__u32 bytes;           /* on the wire, without FCS */
+	__u16 transport;       /* offset of the transport header in the frame */
+	__u16 payload;         /* bytes of the IP packet from there on */
+	__u64 generation;      /* of the policy, where refusals may be cached: standing.h */
 	__u8 dst[16];
 	__u64 key_rest; /* by hot_long_key */
+	__u64 since_ns; /* 1 + when a key that comes back was first seen; 0: nothing is to be
+			   entered */
 	__u64 wait;     /* grains until it may leave: the longest that a limit asks for */
 	__u32 segments; /* of an skb: packets on the wire */
 	__u32 headers;  /* of an skb: bytes of headers that each of them has */
 };
 
 /* No read behind it is done before a write in front of it. BPF has no instruction for that but an
- * atomic operation that returns a value: one without may be unordered (arm64). Scratch becomes 0. */
+ * atomic operation that returns a value: one without may be unordered (arm64). Scratch becomes 0.
+ */
 static __always_inline void full_barrier(__u64 *scratch)
 {
 	(void)__sync_lock_test_and_set(scratch, 0);

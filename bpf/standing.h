@@ -148,9 +148,9 @@ static __always_inline __u64 standing_until(const struct rl_rule *rule,
 /* The limit has just refused the packet: lets that stand. */
 static __always_inline void standing_keep(struct packet *p, const struct rl_rule *rule)
 {
-	struct hot_key key = hot_key_build(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-	struct rl_hot_slot *slot = set ? hot_match(set, key.fingerprint) : NULL;
+	struct rl_hot_set *set;
+	struct hot_key key;
+	struct rl_hot_slot *slot = hot_find(p, rule, &key, &set);
 	__u64 now_ns = clock_tick(), now = gcra_now(now_ns), word, until;
 
 	if (!slot)
@@ -162,7 +162,7 @@ static __always_inline void standing_keep(struct packet *p, const struct rl_rule
 	if ((__s64)(until - now) <= 0)
 		return;
 	standing_put(p, rule, (until - now) >> RL_GRAIN_SHIFT, now_ns);
-	full_barrier(&p->taken);
+	full_barrier(&p->receipt.grains);
 	if (READ_ONCE(slot->word) != word || !hot_is(slot, key.fingerprint))
 		standing_end(p, rule);
 }

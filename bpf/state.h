@@ -108,26 +108,4 @@ static __always_inline struct rl_log *log_create(const struct rl_state_key *key)
 	return bpf_map_lookup_elem(map, key);
 }
 
-/* Is the packet's source known: did a packet of it pass before? */
-static __always_inline bool source_is_known(const struct packet *p)
-{
-	struct rl_state_key key;
-
-	if (hot_mask)
-		return hot_source_is_known(p);
-	key_source(&key, p);
-	return bpf_map_lookup_elem(&sources, &key);
-}
-
-static __always_inline void source_remember(const struct packet *p)
-{
-	struct rl_state none = {};
-	struct rl_state_key key;
-
-	if (hot_mask)
-		return hot_source_remember(p);
-	key_source(&key, p);
-	bpf_map_update_elem(&sources, &key, &none, BPF_NOEXIST);
-}
-
 #endif

@@ -12,14 +12,29 @@
 
 #include "hot_hash.h"
 
-#define HOT_AGAIN            1ULL /* in a fingerprint: the key came back */
-#define HOT_REFUSED          2ULL /* in a fingerprint: the word is no debt, but a refusal (newcomer.h) */
-#define HOT_HINT_SHIFT       2 /* in the first fingerprint of a set: its hint (hot_hint.h) */
+/* Flags in the low bits of a fingerprint. */
+#define HOT_AGAIN            1ULL /* the key came back */
+#define HOT_REFUSED          2ULL /* its state is in an LRU; the word is a cached refusal */
+#define HOT_HINT_SHIFT       2    /* in the first fingerprint of a set: its hint (hot_hint.h) */
 #define HOT_HINT_SCALE_SHIFT 5
 #define HOT_FLAG_BITS        9
 #define HOT_FLAGS            ((1ULL << HOT_FLAG_BITS) - 1)
 #define HOT_HINT             (HOT_FLAGS & ~(HOT_AGAIN | HOT_REFUSED))
 #define HOT_NOBODY           (~HOT_FLAGS) /* the fingerprint of a slot that is changing hands */
+
+/* What a slot holds: the table is in bpf/hot.h. */
+enum hot_kind { HOT_UNUSED, HOT_MOVING, HOT_SEEN_ONCE, HOT_SEEN_AGAIN, HOT_IS_REFUSED };
+
+static __always_inline enum hot_kind hot_kind(__u64 fingerprint)
+{
+	if (fingerprint & HOT_REFUSED)
+		return HOT_IS_REFUSED;
+	if (fingerprint & HOT_AGAIN)
+		return HOT_SEEN_AGAIN;
+	if ((fingerprint & ~HOT_FLAGS) == HOT_NOBODY)
+		return HOT_MOVING;
+	return fingerprint & ~HOT_FLAGS ? HOT_SEEN_ONCE : HOT_UNUSED;
+}
 
 /* Where a key is looked for. */
 struct hot_key {

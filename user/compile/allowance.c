@@ -98,7 +98,8 @@ struct allowance allowance_of(const struct rl_rule *rule, const void *state, __u
 struct allowance allowance_of_newcomer(const struct rl_rule *rule, const struct rl_hot_slot *slot,
 				       __u64 now_ns)
 {
-	bool paced = slot->fingerprint & HOT_AGAIN, one = rule->limit.algorithm == RL_WARM_UP;
+	bool paced = hot_kind(slot->fingerprint) == HOT_SEEN_AGAIN,
+	     one = rule->limit.algorithm == RL_WARM_UP;
 	unsigned __int128 n = rule->window.amount;
 	__u64 least = paced ? rule->newcomer.pace : rule->newcomer.wait;
 	__u64 gone = rule->newcomer.span - (slot->word - gcra_now(now_ns));

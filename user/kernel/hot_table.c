@@ -153,7 +153,7 @@ static uint64_t sets_live(const struct rl_hot_set *sets, uint32_t count, uint64_
 			const struct rl_hot_slot *slot = &sets[i].slot[way];
 
 			live += slot->word && (int64_t)(slot->word - now) > 0 &&
-				!(slot->fingerprint & HOT_REFUSED);
+				hot_kind(slot->fingerprint) != HOT_IS_REFUSED;
 		}
 	return live;
 }

@@ -250,7 +250,8 @@ static int newcomer_found(void *arg, const struct rl_state_key *key, const struc
 		.key = *key, .rule = rule_of(s, key->limit_id), .has_state = true};
 	struct rl_rule numbers = rule_numbers(s, entry.rule);
 
-	if (slot->fingerprint & HOT_REFUSED || (int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
+	if (hot_kind(slot->fingerprint) == HOT_IS_REFUSED ||
+	    (int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
 		return 0;
 	entry.allowance = allowance_of_newcomer(&numbers, slot, s->ctx.now_ns);
 	return entry_append(s, &entry);
