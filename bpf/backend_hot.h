@@ -31,7 +31,7 @@ static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *r
 			   &next);
 }
 
-/* One attempt of bucket_take from a slot that is the key's. */
+/* One attempt of bucket_consume from a slot that is the key's. */
 static __always_inline enum gcra_tried hot_slot_try(struct packet *p, const struct rl_rule *rule,
 						    struct rl_hot_slot *slot, __u64 now,
 						    __u64 amount, __u64 old)
@@ -66,9 +66,10 @@ __noinline int hot_slot_retry(struct packet *p, const struct rl_rule *rule,
 }
 
 /* GCRA_LOST: the slot is not the key's. */
-static __always_inline enum gcra_tried hot_slot_take(struct packet *p, const struct rl_rule *rule,
-						     struct rl_hot_slot *slot, __u64 fingerprint,
-						     __u64 now, __u64 amount)
+static __always_inline enum gcra_tried hot_slot_consume(struct packet *p,
+							const struct rl_rule *rule,
+							struct rl_hot_slot *slot, __u64 fingerprint,
+							__u64 now, __u64 amount)
 {
 	__u64 old = READ_ONCE(slot->word);
 	enum gcra_tried tried;
@@ -81,8 +82,8 @@ static __always_inline enum gcra_tried hot_slot_take(struct packet *p, const str
 
 /* Takes from the bucket of a key that is in no slot, and gives it one. Apart, so that those who
  * have one need fewer registers. */
-__noinline int hot_take_new(struct packet *p, const struct rl_rule *rule, struct rl_hot_set *set,
-			    __u64 fingerprint, __u64 now)
+__noinline int hot_consume_new(struct packet *p, const struct rl_rule *rule, struct rl_hot_set *set,
+			       __u64 fingerprint, __u64 now)
 {
 	__u64 word, next, level;
 
@@ -102,8 +103,8 @@ __noinline int hot_take_new(struct packet *p, const struct rl_rule *rule, struct
 }
 
 /* Takes from the key's bucket. */
-static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rule, __u64 now,
-				     __u64 amount)
+static __always_inline bool hot_consume_now(struct packet *p, const struct rl_rule *rule, __u64 now,
+					    __u64 amount)
 {
 	struct rl_hot_set *set;
 	struct hot_key key;
@@ -114,10 +115,25 @@ static __always_inline bool hot_take(struct packet *p, const struct rl_rule *rul
 		return false;
 	if (slot) {
 		hot_mark(slot, key.fingerprint);
-		tried = hot_slot_take(p, rule, slot, key.fingerprint, now, amount);
+		tried = hot_slot_consume(p, rule, slot, key.fingerprint, now, amount);
 	}
-	return tried == GCRA_LOST ? hot_take_new(p, rule, set, key.fingerprint, now)
+	return tried == GCRA_LOST ? hot_consume_new(p, rule, set, key.fingerprint, now)
 				  : tried == GCRA_TAKEN;
+}
+
+/* The same, apart, for packets of several limits. */
+__noinline int hot_consume(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+{
+	if (!p || !rule)
+		return OUTCOME_NO_ROOM;
+	return hot_consume_now(p, rule, gcra_now(now_ns), limit_amount(p, rule)) ? OUTCOME_WITHIN
+										 : OUTCOME_OVER;
+}
+
+/* The first instant at which a bucket that has just refused may admit; not after `now`: unknown. */
+static __always_inline __u64 hot_refused_until(const struct rl_rule *rule, __u64 word, __u64 now)
+{
+	return word - now > rule->gcra.capacity ? now : gcra_until(&rule->gcra, word);
 }
 
 static __always_inline void hot_refund(struct packet *p, const struct rl_rule *rule)

@@ -13,7 +13,7 @@
  *   HOT_SEEN_AGAIN    the same; spilled when   until when its last       -
  *                     it is evicted            packet matters: paced
  *   HOT_IS_REFUSED    -                        its state is in an LRU,   -
- *                                              refused until (newcomer.h)
+ *                                              refused until (backend_unconfirmed.h)
  *
  * The address chooses the set, hashed with a seed drawn at attach, and so do ports and a second
  * address where the key has them. Fingerprints have 55 bits, of which those that chose the set tell

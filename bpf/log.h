@@ -26,7 +26,7 @@ static __always_inline bool log_admits(const struct rl_rule *rule, const struct 
 	return false;
 }
 
-__noinline int log_take(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+__noinline int log_consume(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
 	struct rl_state_key key;
 	struct rl_log *log;
@@ -45,7 +45,7 @@ __noinline int log_take(struct packet *p, const struct rl_rule *rule, __u64 now_
 }
 
 /* Gives back one entry. */
-__noinline int log_untake(struct packet *p, const struct rl_rule *rule)
+__noinline int log_refund_one(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
 	struct rl_log *log;
@@ -66,14 +66,14 @@ __noinline int log_refund(struct packet *p, const struct rl_rule *rule, __u32 co
 	if (!p || !rule)
 		return 0;
 	for (__u32 i = 0; i < LOG_MANY && i < count; i++) {
-		log_untake(p, rule);
+		log_refund_one(p, rule);
 		p->receipt.entry--;
 	}
 	return 0;
 }
 
 /* An entry for each packet on the wire, or none. */
-__noinline int log_take_many(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+__noinline int log_consume_many(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
 	int outcome = OUTCOME_WITHIN;
 	__u32 i;
@@ -83,7 +83,7 @@ __noinline int log_take_many(struct packet *p, const struct rl_rule *rule, __u64
 	if (p->segments > rule->window.amount || p->segments > LOG_MANY)
 		return OUTCOME_OVER;
 	for (i = 0; i < LOG_MANY && i < p->segments; i++) {
-		outcome = log_take(p, rule, now_ns);
+		outcome = log_consume(p, rule, now_ns);
 		if (outcome != OUTCOME_WITHIN)
 			break;
 	}

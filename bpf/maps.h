@@ -69,7 +69,7 @@ struct {
 	__type(value, struct rl_hot_set);
 } hot SEC(".maps");
 
-/* Refusals that stand: standing.h. */
+/* Refusals that stand: refusal.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
@@ -102,7 +102,8 @@ struct {
 	__type(value, __u64);
 } pressure SEC(".maps");
 
-/* When this CPU may make the next state of a newcomer in each LRU: newcomer.h. Nanoseconds. */
+/* When this CPU may make the next state of a newcomer in each LRU: backend_unconfirmed.h.
+ * Nanoseconds. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, RL_LRU_COUNT);
@@ -276,7 +277,7 @@ struct {
 	__array(values, struct shared_chunk);
 } shared_chunks SEC(".maps");
 
-/* What this CPU holds of a shared bucket, by the rule's slot: lease.h. */
+/* What this CPU holds of a shared bucket, by the rule's slot: backend_shared.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1); /* at attach, as shared */

@@ -63,7 +63,7 @@ struct packet {
 	__u16 sport, dport;
 	__u8 flags;  /* enum packet_flag */
 	__u8 proto;  /* of the transport header, or the last that was reached */
-	__u8 steady; /* 1: every packet of this address meets the same limit first: standing.h */
+	__u8 steady; /* 1: every packet of this address meets the same limit first: refusal.h */
 	__u8 pad;
 	__u8 src[16];          /* mapped */
 	__u64 home_hash;       /* of the address that the instance goes by: hot.h */
@@ -71,7 +71,7 @@ struct packet {
 	__u32 bytes;           /* on the wire, without FCS */
 	__u16 transport;       /* offset of the transport header in the frame */
 	__u16 payload;         /* bytes of the IP packet from there on */
-	__u64 generation;      /* of the policy, where refusals may be cached: standing.h */
+	__u64 generation;      /* of the policy, where refusals may be cached: refusal.h */
 	__u8 dst[16];
 	__u64 key_rest; /* by hot_long_key */
 	__u64 since_ns; /* 1 + when a key that comes back was first seen; 0: nothing is to be

@@ -5,7 +5,7 @@
 #include <linux/pkt_cls.h>
 
 #include "account.h"
-#include "charge.h"
+#include "commit.h"
 #include "skb.h"
 #include "watch.h"
 #include "xdp.h"
@@ -57,11 +57,11 @@ static __always_inline bool refusal_stands(struct decision *d,
 {
 	__u64 refusal;
 
-	if (!hot_mask || !standing_may(&d->p, header->uses))
+	if (!hot_mask || !refusal_may(&d->p, header->uses))
 		return false;
 	d->p.steady = 1;
 	d->p.generation = header->generation;
-	refusal = standing_find(&d->p);
+	refusal = refusal_find(&d->p);
 	d->slot = standing_slot(refusal);
 	return refusal;
 }

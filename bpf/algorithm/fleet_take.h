@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a member takes of a fleet's limit, from a key's bucket or from a window's lease. Pure;
- * compiles for BPF and for the host. What the records mean is in fleet.h.
+ * compiles for BPF and for the host. What the records mean is in backend_fleet.h.
  */
 #ifndef RLCTL_FLEET_TAKE_H
 #define RLCTL_FLEET_TAKE_H

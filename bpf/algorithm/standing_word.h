@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A refusal that stands, in one word: whose, until when, and by which rule's counters. Pure;
- * compiles for BPF and for the host.
+/* The words of cached refusals (refusal.h): of an address and of a key. Pure; compiles for BPF and
+ * for the host.
  *
- * Time is cut into epochs of 1.07 s, and those into 1024 units of 1.05 ms. Bits, from the top: 34
- * of the address's hash, mixed with the policy's generation and the epoch, so that another policy
- * or another epoch has none; 2 of the epoch, by which words of former ones are known to be idle;
- * 10: the first unit that it does not cover; 18 of the counters' slot. 0 is nobody's. All times are
- * those of standing_time.
+ * Of an address: whose, until when, and by which rule's counters. Time is cut into epochs of 1.07
+ * s, and those into 1024 units of 1.05 ms. Bits, from the top:
+ *
+ *   34  of the address's hash, mixed with the policy's generation and the epoch, so that no word is
+ *       of another policy or another epoch
+ *    2  of the epoch: words of earlier ones are known to be idle
+ *   10  the first unit that it does not cover
+ *   18  the rule's counters
+ *
+ * 0 is nobody's. All times are those of standing_time.
+ *
+ * Of a key: until when, in grains, without the low 16 bits (4 us), which are the policy's
+ * generation. It lies in the key's slot of the hot table, which says whose it is.
  */
 #ifndef RLCTL_STANDING_WORD_H
 #define RLCTL_STANDING_WORD_H
@@ -90,6 +98,27 @@ static __always_inline __u64 standing_word(__u64 owner, __u64 now_ns, __u64 unti
 	if (end <= standing_unit(now_ns))
 		return 0;
 	return owner | end << RL_STANDING_SLOT_BITS | slot;
+}
+
+/* ---- of a key */
+
+#define KEY_REFUSAL_NS   1000000000ULL /* a longer one would keep a slot though nobody asks */
+#define KEY_REFUSAL_MASK 0xffffULL     /* the generation */
+
+/* until, now: grains. */
+static __always_inline __u64 key_refusal_word(__u64 generation, __u64 until)
+{
+	return (until & ~KEY_REFUSAL_MASK) | (generation & KEY_REFUSAL_MASK);
+}
+
+static __always_inline __u64 key_refusal_until(__u64 word)
+{
+	return word & ~KEY_REFUSAL_MASK;
+}
+
+static __always_inline bool key_refusal_holds(__u64 generation, __u64 word, __u64 now)
+{
+	return word && (__s64)(word - now) > 0 && !((word ^ generation) & KEY_REFUSAL_MASK);
 }
 
 #endif

@@ -37,7 +37,7 @@ struct rl_shared_state {
 };
 _Static_assert(sizeof(struct rl_shared_state) == 64, "a cache line, so that rules share none");
 
-/* What a CPU has taken from a shared bucket and not spent yet: bpf/lease.h. */
+/* What a CPU has taken from a shared bucket and not spent yet: bpf/backend_shared.h. */
 struct rl_batch {
 	__u32 limit_id; /* whose bucket it was taken from */
 	__u32 pad;
@@ -100,7 +100,7 @@ _Static_assert(sizeof(struct rl_rule_counters) == 48, "rl_rule_counters");
 /* attach --table: where state lives. */
 enum rl_table { RL_TABLE_HOT, RL_TABLE_LRU, RL_TABLE_CPU };
 
-/* The LRUs in which newcomers get their states, see bpf/newcomer.h. */
+/* The LRUs in which newcomers get their states, see bpf/backend_unconfirmed.h. */
 enum rl_lru { RL_LRU_SOURCES, RL_LRU_FLOWS, RL_LRU_WINDOWS, RL_LRU_LOGS, RL_LRU_COUNT };
 _Static_assert(!(RL_LRU_COUNT & (RL_LRU_COUNT - 1)), "a power of two");
 #define RL_CREATION_SAVE_NS 1000000000ULL /* creations not used for so long may come at once */
@@ -116,7 +116,7 @@ struct rl_hot_set {
 };
 _Static_assert(sizeof(struct rl_hot_set) == 64, "a cache line");
 
-/* Cached refusals of addresses, four to a set: bpf/standing.h. A word is in
+/* Cached refusals of addresses, four to a set: bpf/refusal.h. A word is in
  * bpf/algorithm/standing_word.h. */
 #define RL_REFUSAL_WAYS 4
 struct rl_refusal_set {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Refusals that stand (bpf/standing.h): which do; that none outlives what it was made of, nor is
+/* Refusals that stand (bpf/refusal.h): which do; that none outlives what it was made of, nor is
  * given to a packet that another rule decides; that they take no room from anybody. That verdicts
  * are the same with and without them is in test_hot_differential.c and test_bucket.c.
  */

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stands in for what bpf/fleet.h includes: maps of one entry, which their names stand for. */
+/* Stands in for what bpf/backend_fleet.h includes: maps of one entry, which their names stand for.
+ */
 #include "fleet_packets.h"
 
 #include <stddef.h>
 
+#include "algorithm/fixed_window.h"
+#include "outcome.h"
+
 #define RLCTL_CLOCK_H
 #define RLCTL_KEY_H
 #define RLCTL_STATE_H
+#define RLCTL_BACKEND_LRU_H
 #define BPF_NOEXIST      1
 #define BPF_RB_NO_WAKEUP 1
 #define __noinline       static __attribute__((unused))
@@ -15,7 +20,10 @@
 #endif
 
 struct packet {
-	__u64 taken, amount, now_ns;
+	__u64 amount, now_ns;
+	struct {
+		__u64 window;
+	} receipt;
 };
 
 static struct fleet_packets *here;
@@ -65,21 +73,25 @@ static struct rl_state *state_find(const struct rl_rule *rule, const struct rl_s
 
 #define state_create state_find
 
-#include "../../bpf/fleet.h"
+/* The limit's ordinary state, which holds the whole limit: it admits. */
+#define lru_admits(p, rule, now_ns)  ((void)(now_ns), true)
+#define lru_consume(p, rule, now_ns) ((void)(now_ns), OUTCOME_WITHIN)
+#define lru_refund(p, rule)          ((void)0)
 
-/* In the order of bpf/limiter.h, without the limit's ordinary state, which holds the whole limit.
- */
+static bool window_consume(const struct rl_window *window, struct rl_state *state, __u64 now_ns,
+			   __u64 amount, __u64 *taken)
+{
+	return fixed_window_take(window, state, now_ns, amount, taken);
+}
+
+#include "../../bpf/backend_fleet.h"
+
+/* In the order of bpf/limiter.h. */
 bool fleet_packet_passes(struct fleet_packets *maps, const struct rl_rule *rule, __u64 amount,
 			 __u64 now_ns)
 {
 	struct packet p = {.amount = amount, .now_ns = now_ns};
-	int outcome;
 
 	here = maps;
-	if (!fleet_admits(&p, rule))
-		return false;
-	outcome = fleet_take(&p, rule, amount);
-	if (outcome == FLEET_OWN)
-		return fleet_window_take(&p, rule, amount);
-	return outcome == FLEET_WITHIN;
+	return fleet_admits(&p, rule, now_ns) && fleet_consume(&p, rule, now_ns) == OUTCOME_WITHIN;
 }

@@ -383,7 +383,7 @@ static int emit(struct build *b, const struct policy *policy)
 	return 0;
 }
 
-/* Refusals of what rules may stand (bpf/standing.h): those of the first that a group's packets
+/* Refusals of what rules may stand (bpf/refusal.h): those of the first that a group's packets
  * meet, if nothing that comes before it can drop or count a packet in its place. */
 static bool rule_stands(const struct build *b, const struct rl_rule *rule)
 {

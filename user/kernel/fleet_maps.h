@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The maps through which a fleet's agent and the data path speak (bpf/fleet.h). Failures are silent
+/* The maps through which a fleet's agent and the data path speak (bpf/backend_fleet.h). Failures are silent
  * and a negative errno, but those of opening, which report.
  */
 #ifndef RLCTL_KERNEL_FLEET_H

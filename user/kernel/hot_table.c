@@ -114,7 +114,7 @@ static void slot_clear(struct rl_hot_slot *slot, uint64_t fingerprint)
 }
 
 /* The refusals that stand for the address, and with them those of its set: packets make what is
- * true of them anew. bpf/standing.h. Called when what they were made of is gone. */
+ * true of them anew. bpf/refusal.h. Called when what they were made of is gone. */
 static int standing_forget(const struct hot_table *table, const struct rl_rule *numbers,
 			   const struct rl_state_key *key)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The LRUs in which newcomers get their states (bpf/newcomer.h): how many states each has room for,
+/* The LRUs in which newcomers get their states (bpf/backend_unconfirmed.h): how many states each has room for,
  * how fast it may be filled, and which rules that is too few for.
  */
 #include "lru.h"
@@ -31,7 +31,7 @@ uint64_t lru_creation_ns(const struct rl_instance *info, enum rl_lru lru)
 	return CREATION_TURN_NS * info->cpus / lru_states(info, lru) + 1;
 }
 
-/* As newcomer_lru in bpf/newcomer.h. */
+/* As unconfirmed_lru in bpf/backend_unconfirmed.h. */
 static enum rl_lru lru_of(const struct rl_limit *limit)
 {
 	if (limit->algorithm == RL_SLIDING_WINDOW)

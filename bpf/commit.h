@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Charges a packet to all its limits at once, or to none. */
-#ifndef RLCTL_CHARGE_H
-#define RLCTL_CHARGE_H
+#ifndef RLCTL_COMMIT_H
+#define RLCTL_COMMIT_H
 
 #include "classify.h"
 #include "limiter.h"
@@ -9,7 +9,7 @@
 static __always_inline int refused_by(struct decision *d, const struct rl_rule *rule, int outcome)
 {
 	bool matters = rule->flags & RL_RULE_BAN ||
-		       (rule->flags & RL_RULE_STANDS && standing_has_room(&d->p));
+		       (rule->flags & RL_RULE_STANDS && refusal_has_room(&d->p));
 
 	if (outcome == OUTCOME_OVER && matters)
 		limit_refused(&d->p, rule);
@@ -54,7 +54,7 @@ __noinline int limits_refund(struct decision *d, __u32 count)
 }
 
 /* Takes from one limit after the other; when one refuses, gives back what the others took. */
-__noinline int limits_charge(struct decision *d)
+__noinline int limits_commit(struct decision *d)
 {
 	int outcome = OUTCOME_WITHIN;
 	__u32 i;
@@ -66,7 +66,7 @@ __noinline int limits_charge(struct decision *d)
 
 		if (!rule || !(d->picked & 1u << i))
 			continue;
-		outcome = limit_take(&d->p, rule);
+		outcome = limit_consume(&d->p, rule);
 		d->receipt[i] = d->p.receipt;
 		if (outcome != OUTCOME_WITHIN) {
 			if (!(rule->flags & RL_RULE_SHADOW)) {
@@ -87,7 +87,7 @@ static __always_inline int alone_take(struct decision *d, const struct rl_rule *
 {
 	__u64 now_ns = clock_of(&d->p, rule);
 
-	if (hot_take(&d->p, rule, gcra_now(now_ns), limit_amount(&d->p, rule)))
+	if (hot_consume_now(&d->p, rule, gcra_now(now_ns), limit_amount(&d->p, rule)))
 		return OUTCOME_WITHIN;
 	return refused_by(d, rule, OUTCOME_OVER);
 }
@@ -99,7 +99,7 @@ static __always_inline bool is_alone(const struct rl_rule *rule)
 
 /* Takes from every limit, or from none. All are asked before one is taken from, so that a packet
  * that is refused has written nothing. Between the two another CPU may spend what this packet was
- * promised: limits_charge then gives back. */
+ * promised: limits_commit then gives back. */
 static __always_inline int limits_take(struct decision *d)
 {
 	struct rl_rule *first = d->picked == 1 ? picked_rule(d, 0) : NULL;
@@ -108,7 +108,7 @@ static __always_inline int limits_take(struct decision *d)
 	if (first && is_alone(first))
 		return alone_take(d, first);
 	outcome = limits_peek(d);
-	return outcome == OUTCOME_WITHIN ? limits_charge(d) : outcome;
+	return outcome == OUTCOME_WITHIN ? limits_commit(d) : outcome;
 }
 
 #endif

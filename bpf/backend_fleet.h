@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a member of a fleet may let through of a limit that all members share. The agent (user/
- * user/fleet/agent.c) moves quotas; packets never wait for it.
+/* Backend fleet: limits that all members of a fleet share. This member has a share of each, and the
+ * limit's ordinary state in an LRU, with the whole rate, is asked and charged as well: nothing that
+ * the agent (user/fleet/agent.c) writes lets through more than the whole limit. The agent moves
+ * shares; packets never wait for it.
  *
- * A key has a bucket as in algorithm/gcra.h, but on a clock of its own that counts what the key has
- * earned: grains, not nanoseconds. That clock is the limit's (the part of its rate that every
- * member has for every key, or all that it has while it is alone) plus the key's lease, a rate for
- * a time. So a bucket stays exact while rates come and go. Both are records that only the agent
- * writes and that end by themselves: when the agent dies, leases end, and the limit's clock goes on
- * with the rate for a member alone.
+ * A key's share is a bucket as in algorithm/gcra.h, but on a clock of its own that counts what the
+ * key has earned: grains, not nanoseconds. That clock is the limit's (the part of its rate that
+ * every member has for every key, or all that it has while it is alone) plus the key's lease, a
+ * rate for a time. So a bucket stays exact while rates come and go. Both are records that only the
+ * agent writes and that end by themselves: when the agent dies, leases end, and the limit's clock
+ * goes on with the rate for a member alone.
  *
  * A fixed window has leased amounts instead: `word` counts what was spent of the lease of the
  * window that is in its upper bits. What is not leased is held to the cap by the limit's own
  * window.
  *
- * The limit's ordinary state, with the whole rate, is asked and charged as well (limiter.h), so
- * nothing that the agent writes lets through more than the whole limit.
- *
- * Caps move without making tokens: who writes one that is larger by d sets the clock back by d, and
- * ahead by d when it becomes smaller. What ends by itself is kept alike.
+ * Caps move without making tokens: to write one that is larger by d the agent sets the clock back
+ * by d, and ahead by d when it becomes smaller. What ends by itself is kept alike.
  *
  * Race: CPUs read the clock at different instants: a bucket is wrong by what is earned in between.
  */
-#ifndef RLCTL_FLEET_H
-#define RLCTL_FLEET_H
+#ifndef RLCTL_BACKEND_FLEET_H
+#define RLCTL_BACKEND_FLEET_H
 
 #include "algorithm/fixed_window.h"
 #include "algorithm/fleet_take.h"
 #include "algorithm/once.h"
+#include "backend_lru.h"
 #include "clock.h"
 #include "key.h"
+#include "outcome.h"
 #include "state.h"
 
 #define FLEET_ASK_NS 10000000ULL /* a key asks again at the earliest */
@@ -88,8 +89,8 @@ __noinline int fleet_clock_read(const struct rl_fleet_limit *limit,
 
 /* ---- fixed windows */
 
-__noinline int fleet_lease_take(const struct rl_fleet_grant *grant, struct rl_fleet_key *key,
-				__u64 now_ns, __u64 amount)
+__noinline int fleet_lease_try(const struct rl_fleet_grant *grant, struct rl_fleet_key *key,
+			       __u64 now_ns, __u64 amount)
 {
 	return grant && key && fleet_lease_charge(grant, key, now_ns, amount);
 }
@@ -115,7 +116,7 @@ static __always_inline bool fleet_window_admits(const struct rl_rule *rule,
 	return fixed_window_admits(&window, state ? state : &fresh, now_ns, amount);
 }
 
-/* ---- for limiter.h */
+/* ---- this member's share */
 
 static __always_inline struct rl_fleet_limit *fleet_limit_find(const struct rl_rule *rule)
 {
@@ -125,7 +126,7 @@ static __always_inline struct rl_fleet_limit *fleet_limit_find(const struct rl_r
 }
 
 /* Would the fleet's part of a limit admit it? A limit of no fleet is held by its ordinary state. */
-__noinline int fleet_admits(struct packet *p, const struct rl_rule *rule)
+__noinline int fleet_share_admits(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_fleet_limit *limit;
 	struct rl_fleet_grant *grant;
@@ -165,14 +166,14 @@ __noinline int fleet_admits(struct packet *p, const struct rl_rule *rule)
 }
 
 /* enum fleet; FLEET_HEAVY where the key is. `cost` in grains. */
-__noinline int fleet_bucket_take(const struct fleet_clock *clock, struct rl_fleet_key *state,
-				 __u64 cost)
+__noinline int fleet_bucket_try(const struct fleet_clock *clock, struct rl_fleet_key *state,
+				__u64 cost)
 {
 	return clock && state ? fleet_bucket_charge(clock, state, cost) : FLEET_OVER;
 }
 
 /* enum fleet. */
-__noinline int fleet_take(struct packet *p, const struct rl_rule *rule, __u64 amount)
+__noinline int fleet_share_consume(struct packet *p, const struct rl_rule *rule, __u64 amount)
 {
 	struct rl_fleet_limit *limit;
 	struct rl_fleet_grant *grant;
@@ -198,8 +199,8 @@ __noinline int fleet_take(struct packet *p, const struct rl_rule *rule, __u64 am
 		return FLEET_OVER;
 	if (rule->limit.algorithm != RL_FIXED_WINDOW) {
 		fleet_clock_read(limit, grant, now_ns, &clock);
-		taken = fleet_bucket_take(&clock, state, fleet_cost(rule, amount));
-	} else if (!fleet_lease_take(grant, state, now_ns, amount)) {
+		taken = fleet_bucket_try(&clock, state, fleet_cost(rule, amount));
+	} else if (!fleet_lease_try(grant, state, now_ns, amount)) {
 		taken = FLEET_OWN | FLEET_HEAVY;
 	}
 	heavy = taken & FLEET_HEAVY;
@@ -211,15 +212,8 @@ __noinline int fleet_take(struct packet *p, const struct rl_rule *rule, __u64 am
 	return taken;
 }
 
-/* fixed_window_take, of its own so that it is verified once. */
-__noinline int window_take(const struct rl_window *window, struct rl_state *state, __u64 now_ns,
-			   __u64 amount, __u64 *taken)
-{
-	return window && state && taken && fixed_window_take(window, state, now_ns, amount, taken);
-}
-
 /* From the limit's ordinary window, up to what a member has of it without a lease. */
-__noinline int fleet_window_take(struct packet *p, const struct rl_rule *rule, __u64 amount)
+__noinline int fleet_window_consume(struct packet *p, const struct rl_rule *rule, __u64 amount)
 {
 	struct rl_fleet_limit *limit;
 	struct rl_fleet_key *counts;
@@ -239,7 +233,7 @@ __noinline int fleet_window_take(struct packet *p, const struct rl_rule *rule, _
 	state = state_find(rule, &key);
 	if (!state)
 		state = state_create(rule, &key);
-	if (!state || !window_take(&window, state, now_ns, amount, &p->receipt.window))
+	if (!state || !window_consume(&window, state, now_ns, amount, &p->receipt.window))
 		return 0;
 	counts = fleet_key_find(&key);
 	if (counts)
@@ -248,7 +242,7 @@ __noinline int fleet_window_take(struct packet *p, const struct rl_rule *rule, _
 }
 
 /* Gives back to the bucket. A window's lease is not given back: that costs one packet of it. */
-__noinline int fleet_refund(struct packet *p, const struct rl_rule *rule, __u64 amount)
+__noinline int fleet_share_refund(struct packet *p, const struct rl_rule *rule, __u64 amount)
 {
 	struct rl_fleet_key *state;
 	struct rl_state_key key;
@@ -260,6 +254,34 @@ __noinline int fleet_refund(struct packet *p, const struct rl_rule *rule, __u64 
 	if (state)
 		__sync_fetch_and_add(&state->word, -fleet_cost(rule, amount));
 	return 0;
+}
+
+/* ---- the limit */
+
+static __always_inline bool fleet_admits(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+{
+	return fleet_share_admits(p, rule) && lru_admits(p, rule, now_ns);
+}
+
+static __always_inline int fleet_consume(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
+{
+	__u64 amount = limit_amount(p, rule);
+	int outcome = fleet_share_consume(p, rule, amount);
+
+	if (outcome == FLEET_OWN)
+		return fleet_window_consume(p, rule, amount) ? OUTCOME_WITHIN : OUTCOME_OVER;
+	if (outcome != FLEET_WITHIN)
+		return OUTCOME_OVER;
+	outcome = lru_consume(p, rule, now_ns);
+	if (outcome != OUTCOME_WITHIN)
+		fleet_share_refund(p, rule, amount);
+	return outcome;
+}
+
+static __always_inline void fleet_refund(struct packet *p, const struct rl_rule *rule)
+{
+	fleet_share_refund(p, rule, limit_amount(p, rule));
+	lru_refund(p, rule);
 }
 
 #endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Backend shared: the one bucket of a rule that all its packets share.
+ *
+ * At high rates that would be one cache line that all CPUs write. There each CPU takes a batch of
+ * `rule->lease` packets or bytes at once and spends it alone.
+ *
+ * Bound: the shared bucket's capacity is smaller by one batch per CPU (numbers.c), so bucket and
+ * batches together never hold more than the burst, and never admit more than burst + rate × time.
+ * After BATCH_NS the rest of a batch returns to the bucket when its CPU sees the next packet; a CPU
+ * that sees none keeps at most one batch from the others, until the bucket refills.
+ */
+#ifndef RLCTL_BACKEND_SHARED_H
+#define RLCTL_BACKEND_SHARED_H
+
+#include "algorithm/gcra.h"
+#include "algorithm/once.h"
+#include "clock.h"
+#include "outcome.h"
+#include "pace.h"
+#include "state.h"
+
+#define BATCH_NS 8000000 /* two ticks of the slowest common tick clock */
+
+/* ---- this CPU's batch */
+
+static __always_inline struct rl_batch *batch_find(const struct rl_rule *rule)
+{
+	__u32 slot = rule->slot;
+
+	return rule->lease ? bpf_map_lookup_elem(&leases, &slot) : NULL;
+}
+
+static __always_inline bool batch_covers(const struct rl_rule *rule, const struct rl_batch *batch,
+					 __u64 now_ns, __u64 amount)
+{
+	return batch->limit_id == rule->limit_id && batch->left >= amount &&
+	       now_ns - batch->since_ns < BATCH_NS;
+}
+
+/* Returns the rest of an old batch; drops one of another limit that had the counters before. */
+static __always_inline void batch_return(const struct rl_rule *rule, struct rl_batch *batch,
+					 struct rl_state *bucket)
+{
+	if (batch->limit_id == rule->limit_id && batch->left)
+		gcra_refund(&bucket->word, batch->left * rule->gcra.cost >> rule->gcra.cost_shift);
+	batch->left = 0;
+}
+
+/* From the batch, or from a new one. False: the bucket has not so much; it may still have `amount`.
+ */
+static __always_inline bool batch_consume(const struct rl_rule *rule, struct rl_batch *batch,
+					  struct rl_state *bucket, __u64 now_ns, __u64 amount)
+{
+	__u64 taken;
+
+	if (batch_covers(rule, batch, now_ns, amount)) {
+		batch->left -= amount;
+		return true;
+	}
+	batch_return(rule, batch, bucket);
+	if (amount > rule->lease ||
+	    !gcra_take(&rule->gcra, &bucket->word, gcra_now(now_ns), rule->lease, &taken))
+		return false;
+	batch->limit_id = rule->limit_id;
+	batch->since_ns = now_ns;
+	batch->left = rule->lease - amount;
+	return true;
+}
+
+/* ---- the limit */
+
+static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_ns, __u64 amount)
+{
+	struct rl_batch *batch = batch_find(rule);
+	struct rl_state *state;
+	__u64 next;
+
+	if (batch && batch_covers(rule, batch, now_ns, amount))
+		return true;
+	state = shared_find(rule);
+	if (!state)
+		return false;
+	gcra_settle(&rule->gcra, &state->word, gcra_now(now_ns));
+	return gcra_admits(&rule->gcra, READ_ONCE(state->word), gcra_now(now_ns), amount, &next);
+}
+
+/* Apart, so that limit_consume, from which the longest chains of calls go on, needs no stack. */
+__noinline int shared_consume(struct packet *p, const struct rl_rule *rule, __u64 now_ns,
+			      __u64 amount)
+{
+	struct rl_state *state;
+	struct rl_batch *batch;
+
+	if (!p || !rule)
+		return OUTCOME_NO_ROOM;
+	state = shared_find(rule);
+	batch = batch_find(rule);
+	if (!state)
+		return OUTCOME_NO_ROOM;
+	p->receipt.grains = RECEIPT_OF_BATCH;
+	if (batch && batch_consume(rule, batch, state, now_ns, amount))
+		return OUTCOME_WITHIN;
+	return bucket_consume(p, rule, &state->word, gcra_now(now_ns), amount) ? OUTCOME_WITHIN
+									       : OUTCOME_OVER;
+}
+
+static __always_inline void shared_refund(const struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_state *state;
+	struct rl_batch *batch;
+
+	if (p->receipt.grains != RECEIPT_OF_BATCH) {
+		state = shared_find(rule);
+		if (state)
+			gcra_refund(&state->word, p->receipt.grains);
+		return;
+	}
+	batch = batch_find(rule);
+	if (batch)
+		batch->left += limit_amount(p, rule);
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Cached refusals: what a limit refuses for certain until some time is refused until then without
+ * being computed again. There are two, for the two things that are expensive; the words are in
+ * algorithm/standing_word.h, and both are void under another generation of the policy.
+ *
+ * Of an address, whatever the packet, in a map of their own. In a flood most packets end here: half
+ * a cache line, and no look-up of prefix, rule or bucket. Which addresses may have one is decided
+ * when a policy is compiled (compile.c: rule_stands), and that this packet met no condition on its
+ * way is seen here (packet.steady). Four words of eight bytes are a set, a mebibyte by default, so
+ * that they stay in a core's own cache. None takes the place of one that still holds: without room
+ * the bucket refuses. Two addresses of one set are taken for one, for a second at most, once in
+ * 2^34 such pairs. The tick clock gives all packets of a tick the same answer; a sliding log goes
+ * by the precise one: its refusals end two ticks early, because a tick may be late.
+ *
+ * Of a key whose state is in an LRU, in the key's slot of the hot table (HOT_IS_REFUSED): a line,
+ * and no look-up in the LRU.
+ *
+ * Race: another CPU may give back what the refusal was computed from. Who refuses writes the
+ * refusal, then looks at that once more and clears the refusal if it has changed; who gives back
+ * does so first and then clears the refusal. With a full barrier between each two steps one of them
+ * sees the other. Of two CPUs that write a word at once the later one's is kept.
+ */
+#ifndef RLCTL_REFUSAL_H
+#define RLCTL_REFUSAL_H
+
+#include "algorithm/once.h"
+#include "algorithm/standing_word.h"
+#include "clock.h"
+#include "hot.h"
+
+const volatile __u32 refusal_mask = 0; /* sets - 1; set at attach */
+
+/* ---- of an address */
+
+/* May packets of the address have one under this policy? */
+static __always_inline bool refusal_may(const struct packet *p, __u32 uses)
+{
+	return uses & (p->flags & PACKET_IPV4 ? RL_USE_STANDING4 : RL_USE_STANDING6);
+}
+
+/* *time: now_ns, as the set goes by it. */
+static __always_inline struct rl_refusal_set *refusal_set_find(const struct packet *p, __u64 now_ns,
+							       __u64 *time)
+{
+	__u32 index = standing_set(p->home_hash, refusal_mask);
+
+	*time = standing_time(now_ns, index);
+	return bpf_map_lookup_elem(&refusals, &index);
+}
+
+/* 1 if the way is the owner's, else 0; without a branch, as hot_is_way. */
+static __always_inline __u64 refusal_is_way(const struct rl_refusal_set *set, int way, __u64 owner)
+{
+	__u64 differs = (set->word[way] ^ owner) >> STANDING_OWNER_SHIFT;
+
+	barrier_var(differs);
+	return (differs - 1) >> 63;
+}
+
+/* The word of the address's refusal; 0: there is none that holds. */
+static __always_inline __u64 refusal_find(const struct packet *p)
+{
+	__u64 owner, second, third, fourth, way, word, time;
+	struct rl_refusal_set *set = refusal_set_find(p, clock_tick(), &time);
+
+	if (!set)
+		return 0;
+	owner = standing_owner(p->home_hash, p->generation, time);
+	second = refusal_is_way(set, 1, owner);
+	third = refusal_is_way(set, 2, owner);
+	fourth = refusal_is_way(set, 3, owner);
+	way = second | third << 1 | fourth * 3;
+	barrier_var(way);
+	word = READ_ONCE(set->word[way & (RL_REFUSAL_WAYS - 1)]);
+	if (!standing_is_of(word, owner) || standing_unit(time) >= standing_end_unit(word))
+		return 0;
+	return word;
+}
+
+/* Is there room for one? Asked first: where there is none, there will be none for a while. */
+static __always_inline bool refusal_has_room(const struct packet *p)
+{
+	__u64 time;
+	struct rl_refusal_set *set = refusal_set_find(p, clock_tick(), &time);
+
+	if (!p->steady || !set)
+		return false;
+#pragma unroll
+	for (int i = 0; i < RL_REFUSAL_WAYS; i++)
+		if (standing_is_idle(set->word[i], time))
+			return true;
+	return false;
+}
+
+__noinline int refusal_put(struct packet *p, const struct rl_rule *rule, __u64 left_ns,
+			   __u64 now_ns)
+{
+	__u64 tick_ns = rule && rule->clock == RL_CLOCK_TICK && !clock_injected ? clock_tick_ns : 0;
+	struct rl_refusal_set *set;
+	__u64 owner, word, time;
+	int way = -1;
+
+	if (!p || !rule)
+		return 0;
+	set = refusal_set_find(p, now_ns, &time);
+	owner = standing_owner(p->home_hash, p->generation, time);
+	word = standing_word(owner, time, time + left_ns, tick_ns, rule->slot);
+	if (!set || !word)
+		return 0;
+	for (int i = 0; i < RL_REFUSAL_WAYS; i++) {
+		__u64 old = READ_ONCE(set->word[i]);
+
+		if (standing_is_of(old, owner)) { /* the one that has just ended */
+			way = i;
+			break;
+		}
+		if (way < 0 && standing_is_idle(old, time))
+			way = i;
+	}
+	if (way >= 0)
+		WRITE_ONCE(set->word[way & (RL_REFUSAL_WAYS - 1)], word);
+	return 0;
+}
+
+/* Two CPUs may have taken a way each. */
+__noinline int refusal_end(struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_refusal_set *set;
+	__u64 owner, time;
+
+	if (!p || !rule)
+		return 0;
+	set = refusal_set_find(p, clock_tick(), &time);
+	owner = standing_owner(p->home_hash, p->generation, time);
+	for (int i = 0; set && i < RL_REFUSAL_WAYS; i++)
+		if (standing_is_of(READ_ONCE(set->word[i]), owner))
+			WRITE_ONCE(set->word[i], 0);
+	return 0;
+}
+
+/* ---- of a key whose state is in an LRU */
+
+static __always_inline void key_refusal_put(struct packet *p, const struct rl_rule *rule,
+					    __u64 now_ns, __u64 until_ns)
+{
+	struct rl_hot_set *set;
+	struct hot_key key;
+	struct rl_hot_slot *slot = hot_find(p, rule, &key, &set);
+	__u64 word;
+
+	if ((__s64)(until_ns - now_ns) > (__s64)KEY_REFUSAL_NS)
+		until_ns = now_ns + KEY_REFUSAL_NS;
+	word = key_refusal_word(rule->generation, gcra_now(until_ns));
+	if (slot && hot_kind(slot->fingerprint) == HOT_IS_REFUSED)
+		hot_set(slot, key.fingerprint, word);
+	else if (set && !slot)
+		hot_insert(set, key.fingerprint | HOT_REFUSED, word, gcra_now(now_ns));
+}
+
+static __always_inline void key_refusal_end(struct packet *p, const struct rl_rule *rule)
+{
+	struct rl_hot_set *set;
+	struct hot_key key;
+	struct rl_hot_slot *slot = hot_find(p, rule, &key, &set);
+
+	if (slot && hot_kind(slot->fingerprint) == HOT_IS_REFUSED)
+		hot_clear(slot, key.fingerprint);
+}
+
+/* Something was given back: the limit is to be asked again. */
+static __always_inline void refusal_clear(struct packet *p, const struct rl_rule *rule)
+{
+	if (rule->place == RL_PLACE_NEWCOMER)
+		key_refusal_end(p, rule);
+	if (rule->flags & RL_RULE_STANDS)
+		refusal_end(p, rule);
+}
+
+#endif
