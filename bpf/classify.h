@@ -233,14 +233,22 @@ static __always_inline __u64 answer_of(void *trie, struct rl_prefix_key *key,
 		key->len = value->len - 1;
 		outer = bpf_map_lookup_elem(trie, key);
 	}
-	return answer_make(value, rule ? rule->slot : 0, outer ? outer->len : NO_OUTER);
+	return answer_pack((struct answer){
+		.outer = outer ? outer->len : NO_OUTER,
+		.first = value->range.first,
+		.count = value->range.count,
+		.asks = value->range.asks,
+		.action = value->action,
+		.slot = rule ? rule->slot : 0,
+		.verdict_slot = value->slot,
+	});
 }
 
 /* Asks the trie for the address's longest prefix, and keeps the answer unless it expires. 0 where
  * nothing can be kept. */
 __noinline __u64 cache_miss(struct decision *d, const struct rl_policy_header *header, __u64 tag)
 {
-	__u64 answer = NO_PREFIX << ANSWER_ACTION;
+	__u64 answer = answer_pack((struct answer){.action = NO_PREFIX});
 	struct rl_prefix_set *set = cache_set_of(tag);
 	struct rl_prefix_value *value;
 	struct rl_prefix_key key;
@@ -275,26 +283,23 @@ static __always_inline void counters_expect(__u32 slot)
 static __always_inline int answer_collect(struct decision *d, __u64 word,
 					  const struct rl_policy_header *header)
 {
-	__u32 action = word >> ANSWER_ACTION & 3;
-	__u8 outer = word;
-	struct rl_range range = {
-		.first = word >> ANSWER_FIRST & ANSWER_24_BITS,
-		.count = word >> ANSWER_COUNT & 0xf,
-		.asks = word >> ANSWER_ASKS & 3,
-	};
+	struct rl_range range;
+	struct answer a;
 	int found;
 
-	if (!range.count && action == NO_PREFIX)
+	answer_unpack(&a, word);
+	range = (struct rl_range){.first = a.first, .count = a.count, .asks = a.asks};
+	if (!a.count && a.action == NO_PREFIX)
 		return FOUND_NONE;
-	if (!range.count)
-		return plain_collect(d, word >> ANSWER_FIRST, action);
-	if (range.asks != RL_ASKS_NONE)
+	if (!a.count)
+		return plain_collect(d, a.verdict_slot, a.action);
+	if (a.asks != RL_ASKS_NONE)
 		d->p.steady = 0;
-	counters_expect(word >> ANSWER_SLOT);
+	counters_expect(a.slot);
 	found = group_collect(d, &range, 0);
-	if (found != FOUND_NONE || outer == NO_OUTER)
+	if (found != FOUND_NONE || a.outer == NO_OUTER)
 		return found;
-	return trie_collect(d, header, outer);
+	return trie_collect(d, header, a.outer);
 }
 
 /* The rules of the packet's prefix, or of `any` where no prefix has one that holds. */

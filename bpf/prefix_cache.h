@@ -14,10 +14,19 @@
 
 const volatile __u32 cache_mask = 0; /* sets - 1 */
 
-/* A prefix's value in one word. From the low bits on: 8 of the length of the next shorter prefix
- * around the address (NO_OUTER: there is none), count 4, asks 2, action 2 (of the plain verdict, or
- * NO_PREFIX: there is none for the address), and then of a group where it begins and its first
- * rule's slot, 24 each, or the plain verdict's slot. */
+/* What the trie says of an address: no prefix, a plain verdict, or a group of rules. As a word,
+ * from the low bits on: outer 8, count 4, asks 2, action 2, and then a group's first rule 24 and
+ * slot 24, or the slot of a plain verdict 32. 0 is no answer. */
+struct answer {
+	__u32 first;        /* of the group: index of its first rule */
+	__u32 slot;         /* of its first rule */
+	__u32 verdict_slot; /* without a group: of the plain verdict */
+	__u32 action;       /* of that, or NO_PREFIX */
+	__u32 count;        /* rules of the group; 0: there is none */
+	__u32 asks;         /* of the group: enum rl_asks */
+	__u32 outer;        /* length of the next shorter prefix around the address, or NO_OUTER */
+};
+
 #define NO_OUTER       0
 #define NO_PREFIX      3
 #define ANSWER_COUNT   8
@@ -29,16 +38,25 @@ const volatile __u32 cache_mask = 0; /* sets - 1 */
 
 _Static_assert(RL_GROUP_MAX < 1 << (ANSWER_ASKS - ANSWER_COUNT), "a count");
 
-static __always_inline __u64 answer_make(const struct rl_prefix_value *value, __u32 slot,
-					 __u8 outer)
+static __always_inline __u64 answer_pack(struct answer a)
 {
-	__u64 word = outer | value->range.count << ANSWER_COUNT | value->range.asks << ANSWER_ASKS |
-		     value->action << ANSWER_ACTION;
+	__u64 word = a.outer | a.count << ANSWER_COUNT | a.asks << ANSWER_ASKS |
+		     a.action << ANSWER_ACTION;
 
-	if (!value->range.count)
-		return word | (__u64)value->slot << ANSWER_FIRST;
-	return word | (value->range.first & ANSWER_24_BITS) << ANSWER_FIRST |
-	       (__u64)slot << ANSWER_SLOT;
+	if (!a.count)
+		return word | (__u64)a.verdict_slot << ANSWER_FIRST;
+	return word | (a.first & ANSWER_24_BITS) << ANSWER_FIRST | (__u64)a.slot << ANSWER_SLOT;
+}
+
+static __always_inline void answer_unpack(struct answer *a, __u64 word)
+{
+	a->action = word >> ANSWER_ACTION & 3;
+	a->outer = word & 0xff;
+	a->first = word >> ANSWER_FIRST & ANSWER_24_BITS;
+	a->count = word >> ANSWER_COUNT & 0xf;
+	a->asks = word >> ANSWER_ASKS & 3;
+	a->slot = word >> ANSWER_SLOT;
+	a->verdict_slot = word >> ANSWER_FIRST;
 }
 
 static __always_inline __u64 cache_tag(const struct packet *p, __u64 generation)
