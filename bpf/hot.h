@@ -247,8 +247,16 @@ static __always_inline __u64 hot_recall(struct rl_hot_set *set, __u64 fingerprin
 	return *word;
 }
 
-/* Gives the key a slot with this word. The slot is nobody's while it changes hands, so that a word
- * is always read with the fingerprint that it belongs to. */
+/* Gives the key a victim's slot with this word:
+ *
+ *   fingerprint         word        step
+ *   old                 of old      1. read both; stop where another CPU has changed the slot
+ *   old (| hint)        of old      2. evict: spill the debt of a key that came back
+ *   HOT_NOBODY          of old      3. compare-and-swap, which fails if another CPU was first
+ *   HOT_NOBODY          of the key  4. store: no fingerprint owns it
+ *   the key             of the key  5. add the difference, which keeps a hint set meanwhile
+ *
+ * A reader takes the word first and the fingerprint then, so it uses no word of another key. */
 static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot *victim,
 				     __u64 fingerprint, __u64 word, __u64 now)
 {

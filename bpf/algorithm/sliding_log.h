@@ -5,7 +5,7 @@
  * packets were admitted in (t - P, t] exactly if the N-th last admission is P or more ago, or never
  * was.
  *
- * State: a ring of RL_LOG_DEPTH times of admission (+ 1, 0 = none) and its head, the number of
+ * State: a ring of `depth` times of admission (+ 1, 0 = none) and its head, the number of
  * admissions so far. An admission is the compare-and-swap of the head's place from the value of a
  * lap before, which is P or more ago, to now; then whoever comes first moves the head on. N and P
  * may change while a state lives.
@@ -114,9 +114,10 @@ static __always_inline bool sliding_log_fits(const struct rl_window *w, struct r
 }
 
 /* Gives back. What other CPUs admitted since stays: their newest takes the free place, so that only
- * the newest place is ever empty and the head goes back over it. Where that cannot be (so much was
- * admitted since that the place counts for others, or all tries were lost) the packet stays in the
- * count until the one before it leaves the window. */
+ * the newest place is ever empty and the head goes back over it. Bound: at most one packet too few
+ * is admitted, and never one too many. That is where so much was admitted since that the place
+ * counts for others, or where all SLIDING_LOG_TRIES were lost: the packet then counts until the one
+ * before it leaves the window, less than P. */
 static __always_inline void sliding_log_refund(const struct rl_window *w, struct rl_log *log,
 					       __u32 depth, __u64 taken)
 {
