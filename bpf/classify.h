@@ -8,7 +8,7 @@
 #include "algorithm/once.h"
 #include "clock.h"
 #include "prefix_cache.h"
-#include "source.h"
+#include "known_source.h"
 #include "state.h"
 
 #define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
