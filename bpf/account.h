@@ -31,7 +31,7 @@ __noinline int account_slot_chunk(struct decision *d, __u32 passed)
 
 __noinline int account_limit_chunk(struct decision *d, __u32 i)
 {
-	struct rl_rule *rule = d ? picked_rule(d, i) : NULL;
+	struct rl_rule *rule = d ? matched_rule(d, i) : NULL;
 	struct rl_rule_counters *c = rule ? chunk_find(&counters_chunks, rule->slot) : NULL;
 
 	if (c)
@@ -54,7 +54,7 @@ static __always_inline void account_slot(struct decision *d, bool passed)
 /* A packet that passed counts for every limit that it was held to. */
 static __always_inline void account_limit(struct decision *d, __u32 i)
 {
-	struct rl_rule *rule = picked_rule(d, i);
+	struct rl_rule *rule = matched_rule(d, i);
 	struct rl_rule_counters *c = rule ? bpf_map_lookup_elem(&rule_counters, &rule->slot) : NULL;
 
 	if (__builtin_expect(c != NULL, 1))
@@ -67,8 +67,8 @@ __noinline int account_limits(struct decision *d)
 {
 	if (!d)
 		return 0;
-	for (__u32 i = 0; i < DECISION_MAX && d->picked >> i; i++)
-		if (d->picked & 1u << i)
+	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++)
+		if (d->matched & 1u << i)
 			account_limit(d, i);
 	return 0;
 }
@@ -83,9 +83,9 @@ static __always_inline int account(struct decision *d, int reason)
 		amount_add(total, &d->p);
 	if (d->decided)
 		account_slot(d, reason_passes(reason));
-	else if (reason_passes(reason) && d->picked == 1)
+	else if (reason_passes(reason) && d->matched == 1)
 		account_limit(d, 0);
-	else if (reason_passes(reason) && d->picked)
+	else if (reason_passes(reason) && d->matched)
 		account_limits(d);
 	return 0;
 }

@@ -14,12 +14,12 @@
 #define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
 
 /* A packet on its way to a verdict: the limits that apply, then who decided and why. Bits of
- * `picked` are rules of the prefix's group, from 0 on, and then of the device's. */
+ * `matched` are rules of the prefix's group, from 0 on, and then of the device's. */
 struct decision {
 	struct packet p;
 	__u32 first[2]; /* where the two groups begin in the rules array, less their first bit */
 	__u32 second;   /* the first bit of the device's */
-	__u32 picked;
+	__u32 matched;
 	__u32 shadowed; /* bits: would have dropped it */
 	__u32 decided;  /* 1: slot is valid; beside shadowed, so that one store zeroes both */
 	__u32 slot;     /* counters of the one rule that decided alone (allow, deny, over) */
@@ -32,11 +32,11 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct decision);
-} at_hand SEC(".maps");
+} scratch SEC(".maps");
 
 static __always_inline struct decision *decision_begin(void)
 {
-	struct decision *d = only(&at_hand);
+	struct decision *d = only(&scratch);
 
 	if (!d)
 		return NULL;
@@ -47,10 +47,10 @@ static __always_inline struct decision *decision_begin(void)
 	d->p.dport = 0;
 	d->p.flags = 0;
 	d->p.proto = 0;
-	d->p.steady = 0;
+	d->p.cacheable = 0;
 	d->p.pad = 0;
 	d->second = 0;
-	d->picked = 0;
+	d->matched = 0;
 	d->shadowed = 0;
 	d->decided = 0;
 	return d;
@@ -112,8 +112,8 @@ static __always_inline struct rl_rule *rule_at(__u32 index)
 	return bpf_map_lookup_elem(&rules, &index);
 }
 
-/* The rule of bit i of `picked`, 0..DECISION_MAX - 1. */
-static __always_inline struct rl_rule *picked_rule(const struct decision *d, __u32 i)
+/* The rule of bit i of `matched`, 0..DECISION_MAX - 1. */
+static __always_inline struct rl_rule *matched_rule(const struct decision *d, __u32 i)
 {
 	return rule_at((i < d->second ? d->first[0] : d->first[1]) + i);
 }
@@ -132,7 +132,7 @@ __noinline int group_walk(struct decision *d, __u32 first, __u32 count, __u32 ba
 		if (!rule || !rule_holds(&d->p, rule))
 			continue;
 		if (rule->action == RL_ACTION_LIMIT) {
-			d->picked |= 1u << ((base + i) & (DECISION_MAX - 1));
+			d->matched |= 1u << ((base + i) & (DECISION_MAX - 1));
 			found = FOUND_LIMITS;
 		} else if (found == FOUND_NONE) {
 			d->slot = rule->slot;
@@ -157,7 +157,7 @@ static __always_inline int group_collect(struct decision *d, const struct rl_ran
 		return group_walk(d, range->first, range->count, base);
 	if (range->asks == RL_ASKS_NEW_SOURCE && source_is_known(&d->p))
 		return FOUND_NONE;
-	d->picked |= ((1u << range->count) - 1) << base;
+	d->matched |= ((1u << range->count) - 1) << base;
 	return FOUND_LIMITS;
 }
 
@@ -183,7 +183,7 @@ static __always_inline void prefix_key(struct rl_prefix_key *key, const struct p
 	__builtin_memset(key, 0, sizeof(*key));
 	key->len = len;
 	key->family = p->flags & PACKET_IPV4 ? 4 : 6;
-	__builtin_memcpy(key->addr, packet_home(p), sizeof(key->addr));
+	__builtin_memcpy(key->addr, packet_lookup_address(p), sizeof(key->addr));
 }
 
 /* Of the packet's family, the shortest prefix that the trie may hold. */
@@ -294,7 +294,7 @@ static __always_inline int answer_collect(struct decision *d, __u64 word,
 	if (!a.count)
 		return plain_collect(d, a.verdict_slot, a.action);
 	if (a.asks != RL_ASKS_NONE)
-		d->p.steady = 0;
+		d->p.cacheable = 0;
 	counters_expect(a.slot);
 	found = group_collect(d, &range, 0);
 	if (found != FOUND_NONE || a.outer == NO_OUTER)
@@ -318,7 +318,7 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 		if (!answer)
 			answer = cache_miss(d, header, tag);
 		if (!answer)
-			d->p.steady = 0;
+			d->p.cacheable = 0;
 		found = answer ? answer_collect(d, answer, header)
 			       : trie_collect(d, header, RL_FAMILY_BITS + 128);
 	}

@@ -21,14 +21,14 @@ static __always_inline int refused_by(struct decision *d, const struct rl_rule *
 /* Would every limit admit it? enum outcome. */
 static __always_inline int limits_peek(struct decision *d)
 {
-	for (__u32 i = 0; i < DECISION_MAX && d->picked >> i; i++) {
+	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
 		struct rl_rule *rule;
 		int outcome;
 
-		if (!(d->picked & 1u << i))
+		if (!(d->matched & 1u << i))
 			continue;
 		barrier_var(d); /* or addresses in it are computed before the loop, for nothing */
-		rule = picked_rule(d, i);
+		rule = matched_rule(d, i);
 		if (!rule || rule->flags & RL_RULE_SHADOW)
 			continue;
 		outcome = limit_peek(&d->p, rule);
@@ -44,10 +44,10 @@ __noinline int limits_refund(struct decision *d, __u32 count)
 	if (!d)
 		return 0;
 	for (__u32 i = 0; i < DECISION_MAX && i < count; i++) {
-		struct rl_rule *rule = picked_rule(d, i);
+		struct rl_rule *rule = matched_rule(d, i);
 
 		d->p.receipt = d->receipt[i];
-		if (rule && d->picked & ~d->shadowed & 1u << i)
+		if (rule && d->matched & ~d->shadowed & 1u << i)
 			limit_refund(&d->p, rule);
 	}
 	return 0;
@@ -61,10 +61,10 @@ __noinline int limits_commit(struct decision *d)
 
 	if (!d)
 		return OUTCOME_NO_ROOM;
-	for (i = 0; i < DECISION_MAX && d->picked >> i; i++) {
-		struct rl_rule *rule = picked_rule(d, i);
+	for (i = 0; i < DECISION_MAX && d->matched >> i; i++) {
+		struct rl_rule *rule = matched_rule(d, i);
 
-		if (!rule || !(d->picked & 1u << i))
+		if (!rule || !(d->matched & 1u << i))
 			continue;
 		outcome = limit_consume(&d->p, rule);
 		d->receipt[i] = d->p.receipt;
@@ -83,7 +83,7 @@ __noinline int limits_commit(struct decision *d)
 }
 
 /* A bucket that is the packet's only limit is taken from at once: nothing else could refuse it. */
-static __always_inline int alone_take(struct decision *d, const struct rl_rule *rule)
+static __always_inline int alone_commit(struct decision *d, const struct rl_rule *rule)
 {
 	__u64 now_ns = clock_of(&d->p, rule);
 
@@ -100,13 +100,13 @@ static __always_inline bool is_alone(const struct rl_rule *rule)
 /* Takes from every limit, or from none. All are asked before one is taken from, so that a packet
  * that is refused has written nothing. Between the two another CPU may spend what this packet was
  * promised: limits_commit then gives back. */
-static __always_inline int limits_take(struct decision *d)
+static __always_inline int limits_apply(struct decision *d)
 {
-	struct rl_rule *first = d->picked == 1 ? picked_rule(d, 0) : NULL;
+	struct rl_rule *first = d->matched == 1 ? matched_rule(d, 0) : NULL;
 	int outcome;
 
 	if (first && is_alone(first))
-		return alone_take(d, first);
+		return alone_commit(d, first);
 	outcome = limits_peek(d);
 	return outcome == OUTCOME_WITHIN ? limits_commit(d) : outcome;
 }

@@ -65,7 +65,7 @@ static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16
 /* So that the set of the address is on its way from memory while its prefix is looked for. */
 static __always_inline void hot_expect(const struct packet *p)
 {
-	struct hot_key key = hot_key_of(p->home_hash, 0, 0, hot_mask);
+	struct hot_key key = hot_key_of(p->lookup_hash, 0, 0, hot_mask);
 	struct rl_hot_set *set;
 
 	set = bpf_map_lookup_elem(&hot, &key.set);
@@ -77,8 +77,8 @@ static __always_inline __u64 hot_address(const struct packet *p, const struct rl
 {
 	const __u64 *addr;
 
-	if (rule->flags & RL_RULE_HOME)
-		return p->home_hash;
+	if (rule->flags & RL_RULE_LOOKUP_ADDRESS)
+		return p->lookup_hash;
 	barrier_var(p); /* or what follows is begun before, for nothing */
 	addr = (const __u64 *)(rule->flags & RL_RULE_DEST ? p->dst : p->src);
 	return hot_hash_masked(hot_seed, p->flags & PACKET_IPV4, addr, rule);

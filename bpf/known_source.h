@@ -14,7 +14,7 @@
 
 static __always_inline struct hot_key hot_source_key(const struct packet *p)
 {
-	return hot_key_of(goes_by_dest ? hot_word(p, p->src) : p->home_hash, 0, 0, hot_mask);
+	return hot_key_of(goes_by_dest ? hot_word(p, p->src) : p->lookup_hash, 0, 0, hot_mask);
 }
 
 static __always_inline bool hot_source_is_known(const struct packet *p)

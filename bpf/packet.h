@@ -61,12 +61,12 @@ union receipt {
 struct packet {
 	__u64 precise_ns; /* the precise clock, once it was read; 0 before */
 	__u16 sport, dport;
-	__u8 flags;  /* enum packet_flag */
-	__u8 proto;  /* of the transport header, or the last that was reached */
-	__u8 steady; /* 1: every packet of this address meets the same limit first: refusal.h */
+	__u8 flags;     /* enum packet_flag */
+	__u8 proto;     /* of the transport header, or the last that was reached */
+	__u8 cacheable; /* 1: every packet of this address meets the same limit first: refusal.h */
 	__u8 pad;
 	__u8 src[16];          /* mapped */
-	__u64 home_hash;       /* of the address that the instance goes by: hot.h */
+	__u64 lookup_hash;     /* of the address that the instance goes by: hot.h */
 	union receipt receipt; /* of the last limit_take, for limit_refund */
 	__u32 bytes;           /* on the wire, without FCS */
 	__u16 transport;       /* offset of the transport header in the frame */
@@ -90,7 +90,7 @@ static __always_inline void full_barrier(__u64 *scratch)
 }
 
 /* The address that the instance goes by. */
-static __always_inline const __u8 *packet_home(const struct packet *p)
+static __always_inline const __u8 *packet_lookup_address(const struct packet *p)
 {
 	return goes_by_dest ? p->dst : p->src;
 }
@@ -147,7 +147,7 @@ static __always_inline bool cursor_settle(struct cursor *c, struct packet *p)
 }
 
 /* The header at the cursor, which moves past it; NULL when it is truncated. */
-#define cursor_take(c, type)                          \
+#define cursor_pull(c, type)                          \
 	({                                            \
 		type *header_ = (c)->pos;             \
 		if ((void *)(header_ + 1) > (c)->end) \
@@ -166,7 +166,7 @@ static __always_inline bool is_vlan(__be16 proto)
  * tag is refused: an IP packet behind it would reach nobody's rules. */
 static __always_inline bool parse_ethernet(struct cursor *c, __be16 *proto, int tags)
 {
-	struct ethernet_header *eth = cursor_take(c, struct ethernet_header);
+	struct ethernet_header *eth = cursor_pull(c, struct ethernet_header);
 
 	if (!eth)
 		return false;
@@ -174,7 +174,7 @@ static __always_inline bool parse_ethernet(struct cursor *c, __be16 *proto, int 
 	if (!is_vlan(*proto))
 		return true;
 	for (int i = 0; i < VLAN_TAGS_MAX && i + tags < VLAN_TAGS_MAX && is_vlan(*proto); i++) {
-		struct vlan_header *tag = cursor_take(c, struct vlan_header);
+		struct vlan_header *tag = cursor_pull(c, struct vlan_header);
 
 		if (!tag)
 			return false;
@@ -221,7 +221,7 @@ static __always_inline void address_copy(__u8 out[16], const struct in6_addr *in
 
 static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 room)
 {
-	struct tcphdr *tcp = cursor_take(c, struct tcphdr);
+	struct tcphdr *tcp = cursor_pull(c, struct tcphdr);
 
 	if (!tcp || tcp->doff < 5 || tcp->doff * 4u > room)
 		return false;
@@ -237,7 +237,7 @@ static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 
 
 static __always_inline bool parse_udp(struct cursor *c, struct packet *p, __u32 room)
 {
-	struct udphdr *udp = cursor_take(c, struct udphdr);
+	struct udphdr *udp = cursor_pull(c, struct udphdr);
 	__u32 len;
 
 	if (!udp)
@@ -261,7 +261,7 @@ struct sctp_header {
 
 static __always_inline bool parse_sctp(struct cursor *c, struct packet *p)
 {
-	struct sctp_header *sctp = cursor_take(c, struct sctp_header);
+	struct sctp_header *sctp = cursor_pull(c, struct sctp_header);
 
 	if (!sctp)
 		return false;
@@ -278,7 +278,7 @@ struct icmp_header {
 
 static __always_inline enum parse parse_icmpv6(struct cursor *c)
 {
-	struct icmp_header *icmp = cursor_take(c, struct icmp_header);
+	struct icmp_header *icmp = cursor_pull(c, struct icmp_header);
 
 	if (!icmp)
 		return PARSE_MALFORMED;
@@ -308,7 +308,7 @@ static __always_inline enum parse parse_transport(struct cursor *c, struct packe
 		return parsed(room >= sizeof(struct sctp_header) && parse_sctp(c, p));
 	case IPPROTO_ICMP:
 		return parsed(room >= sizeof(struct icmp_header) &&
-			      cursor_take(c, struct icmp_header));
+			      cursor_pull(c, struct icmp_header));
 	case IPPROTO_ICMPV6:
 		return room >= sizeof(struct icmp_header) ? parse_icmpv6(c) : PARSE_MALFORMED;
 	}
@@ -339,7 +339,7 @@ static __always_inline __u16 payload_of(__u32 len)
  * at the transport header; false is malformed. */
 static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32 room)
 {
-	struct iphdr *ip = cursor_take(c, struct iphdr);
+	struct iphdr *ip = cursor_pull(c, struct iphdr);
 	__u32 len, header;
 
 	if (!ip || ip->version != 4 || ip->ihl < 5)
@@ -385,7 +385,7 @@ static __always_inline bool is_extension(__u8 proto)
 /* Moves past one extension header. */
 static __always_inline bool parse_extension(struct cursor *c, struct packet *p)
 {
-	struct extension_header *ext = cursor_take(c, struct extension_header);
+	struct extension_header *ext = cursor_pull(c, struct extension_header);
 	__u32 len;
 
 	if (!ext)
@@ -410,7 +410,7 @@ static __always_inline bool parse_extension(struct cursor *c, struct packet *p)
 
 static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32 room)
 {
-	struct ipv6hdr *ip = cursor_take(c, struct ipv6hdr);
+	struct ipv6hdr *ip = cursor_pull(c, struct ipv6hdr);
 	__u32 payload, start, extensions;
 
 	if (!ip || ip->version != 6)

@@ -61,8 +61,8 @@ static __always_inline void answer_unpack(struct answer *a, __u64 word)
 
 static __always_inline __u64 cache_tag(const struct packet *p, __u64 generation)
 {
-	const __u64 *addr = (const __u64 *)packet_home(p);
-	__u64 hash = p->flags & PACKET_IPV4 ? p->home_hash : hot_hash(hot_seed, addr[0], addr[1]);
+	const __u64 *addr = (const __u64 *)packet_lookup_address(p);
+	__u64 hash = p->flags & PACKET_IPV4 ? p->lookup_hash : hot_hash(hot_seed, addr[0], addr[1]);
 	__u64 tag = hash ^ generation * HOT_GENERATION;
 
 	return tag ? tag : 1;

@@ -6,11 +6,11 @@
  * Of an address, whatever the packet, in a map of their own. In a flood most packets end here: half
  * a cache line, and no look-up of prefix, rule or bucket. Which addresses may have one is decided
  * when a policy is compiled (compile.c: rule_stands), and that this packet met no condition on its
- * way is seen here (packet.steady). Four words of eight bytes are a set, a mebibyte by default, so
- * that they stay in a core's own cache. None takes the place of one that still holds: without room
- * the bucket refuses. Two addresses of one set are taken for one, for a second at most, once in
- * 2^34 such pairs. The tick clock gives all packets of a tick the same answer; a sliding log goes
- * by the precise one: its refusals end two ticks early, because a tick may be late.
+ * way is seen here (packet.cacheable). Four words of eight bytes are a set, a mebibyte by default,
+ * so that they stay in a core's own cache. None takes the place of one that still holds: without
+ * room the bucket refuses. Two addresses of one set are taken for one, for a second at most, once
+ * in 2^34 such pairs. The tick clock gives all packets of a tick the same answer; a sliding log
+ * goes by the precise one: its refusals end two ticks early, because a tick may be late.
  *
  * Of a key whose state is in an LRU, in the key's slot of the hot table (HOT_IS_REFUSED): a line,
  * and no look-up in the LRU.
@@ -42,7 +42,7 @@ static __always_inline bool refusal_may(const struct packet *p, __u32 uses)
 static __always_inline struct rl_refusal_set *refusal_set_find(const struct packet *p, __u64 now_ns,
 							       __u64 *time)
 {
-	__u32 index = standing_set(p->home_hash, refusal_mask);
+	__u32 index = standing_set(p->lookup_hash, refusal_mask);
 
 	*time = standing_time(now_ns, index);
 	return bpf_map_lookup_elem(&refusals, &index);
@@ -65,7 +65,7 @@ static __always_inline __u64 refusal_find(const struct packet *p)
 
 	if (!set)
 		return 0;
-	owner = standing_owner(p->home_hash, p->generation, time);
+	owner = standing_owner(p->lookup_hash, p->generation, time);
 	second = refusal_is_way(set, 1, owner);
 	third = refusal_is_way(set, 2, owner);
 	fourth = refusal_is_way(set, 3, owner);
@@ -83,7 +83,7 @@ static __always_inline bool refusal_has_room(const struct packet *p)
 	__u64 time;
 	struct rl_refusal_set *set = refusal_set_find(p, clock_tick(), &time);
 
-	if (!p->steady || !set)
+	if (!p->cacheable || !set)
 		return false;
 #pragma unroll
 	for (int i = 0; i < RL_REFUSAL_WAYS; i++)
@@ -103,7 +103,7 @@ __noinline int refusal_put(struct packet *p, const struct rl_rule *rule, __u64 l
 	if (!p || !rule)
 		return 0;
 	set = refusal_set_find(p, now_ns, &time);
-	owner = standing_owner(p->home_hash, p->generation, time);
+	owner = standing_owner(p->lookup_hash, p->generation, time);
 	word = standing_word(owner, time, time + left_ns, tick_ns, rule->slot);
 	if (!set || !word)
 		return 0;
@@ -131,7 +131,7 @@ __noinline int refusal_end(struct packet *p, const struct rl_rule *rule)
 	if (!p || !rule)
 		return 0;
 	set = refusal_set_find(p, clock_tick(), &time);
-	owner = standing_owner(p->home_hash, p->generation, time);
+	owner = standing_owner(p->lookup_hash, p->generation, time);
 	for (int i = 0; set && i < RL_REFUSAL_WAYS; i++)
 		if (standing_is_of(READ_ONCE(set->word[i]), owner))
 			WRITE_ONCE(set->word[i], 0);

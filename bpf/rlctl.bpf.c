@@ -15,7 +15,7 @@ volatile __u32 simulated_reason = 0; /* enum rl_reason */
 
 static __always_inline enum rl_reason limits_decide(struct decision *d)
 {
-	switch (limits_take(d)) {
+	switch (limits_apply(d)) {
 	case OUTCOME_OVER:
 		return RL_REASON_OVER;
 	case OUTCOME_BANNED:
@@ -46,7 +46,7 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 	found = device_collect(d, header);
 	if (found == FOUND_DENY)
 		return decided_alone(d, RL_REASON_DENIED);
-	if (d->picked)
+	if (d->matched)
 		return limits_decide(d);
 	return found == FOUND_ALLOW ? decided_alone(d, RL_REASON_ALLOWED) : RL_REASON_UNMATCHED;
 }
@@ -59,7 +59,7 @@ static __always_inline bool refusal_stands(struct decision *d,
 
 	if (!hot_mask || !refusal_may(&d->p, header->uses))
 		return false;
-	d->p.steady = 1;
+	d->p.cacheable = 1;
 	d->p.generation = header->generation;
 	refusal = refusal_find(&d->p);
 	d->slot = standing_slot(refusal);
@@ -90,7 +90,7 @@ static __always_inline enum rl_reason packet_decide(struct decision *d)
 	if (!header)
 		return RL_REASON_UNMATCHED;
 	if (hot_mask || header->prefixes)
-		d->p.home_hash = hot_word(&d->p, packet_home(&d->p));
+		d->p.lookup_hash = hot_word(&d->p, packet_lookup_address(&d->p));
 	if (refusal_stands(d, header))
 		return decided_alone(d, RL_REASON_OVER);
 	reason = policy_decide(d, header);

@@ -149,7 +149,7 @@ static __always_inline int skb_parse(struct __sk_buff *skb, struct packet *p)
 static __always_inline void skb_mark(struct __sk_buff *skb, const struct decision *d)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->shadowed >> i; i++) {
-		struct rl_rule *rule = d->shadowed & 1u << i ? picked_rule(d, i) : NULL;
+		struct rl_rule *rule = d->shadowed & 1u << i ? matched_rule(d, i) : NULL;
 
 		if (rule && rule->limit.over == RL_OVER_MARK)
 			skb->mark = rule->limit.mark;

@@ -41,11 +41,11 @@ static __always_inline __u32 decision_slot(const struct decision *d)
 
 	if (d->decided)
 		return d->slot;
-	if (!d->picked)
+	if (!d->matched)
 		return RL_WATCH_ANY;
-	while (first < DECISION_MAX - 1 && !(d->picked >> first & 1))
+	while (first < DECISION_MAX - 1 && !(d->matched >> first & 1))
 		first++;
-	rule = picked_rule(d, first);
+	rule = matched_rule(d, first);
 	return rule ? rule->slot : RL_WATCH_ANY;
 }
 
@@ -56,8 +56,8 @@ __noinline int slot_took_part(const struct decision *d, __u32 slot)
 		return 0;
 	if (d->decided)
 		return d->slot == slot;
-	for (__u32 i = 0; i < DECISION_MAX && d->picked >> i; i++) {
-		struct rl_rule *rule = d->picked & 1u << i ? picked_rule(d, i) : NULL;
+	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
+		struct rl_rule *rule = d->matched & 1u << i ? matched_rule(d, i) : NULL;
 
 		if (rule && rule->slot == slot)
 			return 1;
@@ -112,7 +112,8 @@ static __always_inline void stream_turn(struct rl_stream *s, __u64 now_ns)
 }
 
 /* Counts a packet of the stream. Is it a sample? */
-static __always_inline bool stream_take(struct rl_stream *s, struct rl_watch_count *c, __u64 now_ns)
+static __always_inline bool stream_sample(struct rl_stream *s, struct rl_watch_count *c,
+					  __u64 now_ns)
 {
 	__u32 mean, used;
 
@@ -227,7 +228,7 @@ __noinline __u64 watcher_asks(struct decision *d, int reason, __u32 i)
 	if (!watcher_wants(w, d, reason))
 		return 0;
 	count = watch_count_of(i, reason);
-	if (!count || !stream_take(&w->stream[reason_passes(reason)], count, clock_tick()))
+	if (!count || !stream_sample(&w->stream[reason_passes(reason)], count, clock_tick()))
 		return 0;
 	return count->waiting;
 }

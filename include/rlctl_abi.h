@@ -24,7 +24,7 @@
  *   pressure                     rl_pressure        __u64: a sum, per CPU
  *   reasons                      rl_reason          rl_amount, per CPU
  *   rule_counters, its chunks    counter slot       rl_rule_counters, per CPU
- *   fresh, headers, at_hand      0                  scratch of the packets
+ *   fresh, headers, scratch      0                  scratch of the packets
  *   .data.watch                  0                  rl_board                       abi/watch.h
  *   watch_counts                 stream             rl_watch_count, per CPU
  *   rings                        watcher            ring buffer of rl_sample

@@ -46,8 +46,8 @@ struct hot_key {
 static __always_inline __u64 hot_key_address(const volatile __u64 seed[2], bool ipv4,
 					     const __u64 addr[2], const struct rl_rule *rule)
 {
-	return rule->flags & RL_RULE_HOME ? hot_hash_address(seed, ipv4, addr)
-					  : hot_hash_masked(seed, ipv4, addr, rule);
+	return rule->flags & RL_RULE_LOOKUP_ADDRESS ? hot_hash_address(seed, ipv4, addr)
+						    : hot_hash_masked(seed, ipv4, addr, rule);
 }
 
 /* The part of a fingerprint that one address does not give: the limit, and ports where they count.

@@ -116,8 +116,9 @@ _Static_assert(sizeof(struct rl_newcomer) == 24, "rl_newcomer");
 /* Of a rule's limit, what the packet asks in the first cache line. */
 enum rl_rule_flag {
 	RL_RULE_SIMPLE = 1 << 0, /* the key is one address */
-	RL_RULE_HOME = 1 << 1,   /* its first address is what the instance goes by: /32 and /64 */
-	RL_RULE_DEST = 1 << 2,   /* the key's first address is the destination */
+	RL_RULE_LOOKUP_ADDRESS =
+		1 << 1,        /* its first address is what the instance goes by: /32 and /64 */
+	RL_RULE_DEST = 1 << 2, /* the key's first address is the destination */
 	RL_RULE_BYTES = 1 << 3,
 	RL_RULE_SHADOW = 1 << 4, /* what is over it passes: it is counted, or marked */
 	RL_RULE_BAN = 1 << 5,

@@ -13,7 +13,7 @@
 #include "policy.h"
 #include "units.h"
 
-#define HOME_LEN6       64 /* what an instance goes by: numbers.c, is_home */
+#define HOME_LEN6       64 /* what an instance goes by: numbers.c, is_lookup_address */
 #define EXPIRY_SLACK_NS (2 * NS_PER_SECOND)
 
 /* A compilation under way. */
@@ -391,7 +391,7 @@ static bool rule_stands(const struct build *b, const struct rl_rule *rule)
 		rule->clock == RL_CLOCK_TICK || (rule->limit.algorithm == RL_SLIDING_LOG &&
 						 rule->window.period_ns / 16 >= b->ctx->tick_ns);
 
-	return slow && rule->flags & RL_RULE_SIMPLE && rule->flags & RL_RULE_HOME &&
+	return slow && rule->flags & RL_RULE_SIMPLE && rule->flags & RL_RULE_LOOKUP_ADDRESS &&
 	       !(rule->flags & (RL_RULE_BYTES | RL_RULE_SHADOW | RL_RULE_BAN)) &&
 	       (rule->place == RL_PLACE_HOT || rule->place == RL_PLACE_NEWCOMER) &&
 	       rule->slot >> RL_STANDING_SLOT_BITS == 0;

@@ -248,7 +248,7 @@ static bool passes_over(const struct rl_limit *limit)
 }
 
 /* Is the key's first address the one that the instance goes by, and counts as one of those does? */
-static bool is_home(const struct rl_limit *limit, const struct compile_context *ctx)
+static bool is_lookup_address(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	return limit->key_len4 == 32 && limit->key_len6 == 64 &&
 	       (limit->key == RL_KEY_DEST) == ctx->text->by_dest;
@@ -257,7 +257,7 @@ static bool is_home(const struct rl_limit *limit, const struct compile_context *
 static uint16_t flags_of(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	return (limit->key == RL_KEY_SOURCE || limit->key == RL_KEY_DEST ? RL_RULE_SIMPLE : 0) |
-	       (is_home(limit, ctx) ? RL_RULE_HOME : 0) |
+	       (is_lookup_address(limit, ctx) ? RL_RULE_LOOKUP_ADDRESS : 0) |
 	       (limit->key == RL_KEY_DEST ? RL_RULE_DEST : 0) |
 	       (limit->unit != RL_PACKETS ? RL_RULE_BYTES : 0) |
 	       (passes_over(limit) ? RL_RULE_SHADOW : 0) |

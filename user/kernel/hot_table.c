@@ -123,7 +123,7 @@ static int standing_forget(const struct hot_table *table, const struct rl_rule *
 	__u64 addr[2];
 	uint32_t set;
 
-	if (!(numbers->flags & RL_RULE_HOME))
+	if (!(numbers->flags & RL_RULE_LOOKUP_ADDRESS))
 		return 0;
 	memcpy(addr, key->addr, sizeof(addr));
 	set = standing_set(hot_hash_address(instance->info.hot_seed, address_is_mapped(addr), addr),
