@@ -24,7 +24,7 @@
 #define RLCTL_BACKEND_FLEET_H
 
 #include "algorithm/fixed_window.h"
-#include "algorithm/fleet_take.h"
+#include "algorithm/fleet_consume.h"
 #include "algorithm/once.h"
 #include "backend_lru.h"
 #include "clock.h"
@@ -92,7 +92,7 @@ __noinline int fleet_clock_read(const struct rl_fleet_limit *limit,
 __noinline int fleet_lease_try(const struct rl_fleet_grant *grant, struct rl_fleet_key *key,
 			       __u64 now_ns, __u64 amount)
 {
-	return grant && key && fleet_lease_charge(grant, key, now_ns, amount);
+	return grant && key && fleet_lease_consume(grant, key, now_ns, amount);
 }
 
 /* The limit's window, as large as what is not leased. */
@@ -169,7 +169,7 @@ __noinline int fleet_share_admits(struct packet *p, const struct rl_rule *rule)
 __noinline int fleet_bucket_try(const struct fleet_clock *clock, struct rl_fleet_key *state,
 				__u64 cost)
 {
-	return clock && state ? fleet_bucket_charge(clock, state, cost) : FLEET_OVER;
+	return clock && state ? fleet_bucket_consume(clock, state, cost) : FLEET_OVER;
 }
 
 /* enum fleet. */

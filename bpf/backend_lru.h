@@ -75,11 +75,12 @@ static __always_inline bool lru_admits(struct packet *p, const struct rl_rule *r
 
 /* ---- consume: a state is made where there is none. enum outcome */
 
-/* fixed_window_take, of its own so that it is verified once. */
+/* fixed_window_consume, of its own so that it is verified once. */
 __noinline int window_consume(const struct rl_window *window, struct rl_state *state, __u64 now_ns,
 			      __u64 amount, __u64 *taken)
 {
-	return window && state && taken && fixed_window_take(window, state, now_ns, amount, taken);
+	return window && state && taken &&
+	       fixed_window_consume(window, state, now_ns, amount, taken);
 }
 
 __noinline int state_consume(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
@@ -100,8 +101,8 @@ __noinline int state_consume(struct packet *p, const struct rl_rule *rule, __u64
 		taken = window_consume(&rule->window, state, now_ns, limit_amount(p, rule),
 				       &p->receipt.window);
 	else if (rule->limit.algorithm == RL_WARM_UP)
-		taken = warm_up_take(&rule->warm_up, state, gcra_now(now_ns), packet_count(p),
-				     &p->receipt.grains);
+		taken = warm_up_consume(&rule->warm_up, state, gcra_now(now_ns), packet_count(p),
+					&p->receipt.grains);
 	else
 		taken = bucket_consume(p, rule, &state->word, gcra_now(now_ns),
 				       limit_amount(p, rule));
@@ -121,8 +122,8 @@ __noinline int slots_consume(struct packet *p, const struct rl_rule *rule, __u64
 		slots = slots_create(&key);
 	if (!slots)
 		return OUTCOME_NO_ROOM;
-	return sliding_window_take(&rule->window, slots, now_ns, limit_amount(p, rule),
-				   &p->receipt.slot)
+	return sliding_window_consume(&rule->window, slots, now_ns, limit_amount(p, rule),
+				      &p->receipt.slot)
 		       ? OUTCOME_WITHIN
 		       : OUTCOME_OVER;
 }

@@ -59,7 +59,7 @@ static __always_inline bool batch_consume(const struct rl_rule *rule, struct rl_
 	}
 	batch_return(rule, batch, bucket);
 	if (amount > rule->lease ||
-	    !gcra_take(&rule->gcra, &bucket->word, gcra_now(now_ns), rule->lease, &taken))
+	    !gcra_consume(&rule->gcra, &bucket->word, gcra_now(now_ns), rule->lease, &taken))
 		return false;
 	batch->limit_id = rule->limit_id;
 	batch->since_ns = now_ns;

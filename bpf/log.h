@@ -39,7 +39,7 @@ __noinline int log_consume(struct packet *p, const struct rl_rule *rule, __u64 n
 		log = log_create(&key);
 	if (!log)
 		return OUTCOME_NO_ROOM;
-	return sliding_log_take(&rule->window, log, now_ns, log_depth, &p->receipt.entry)
+	return sliding_log_consume(&rule->window, log, now_ns, log_depth, &p->receipt.entry)
 		       ? OUTCOME_WITHIN
 		       : OUTCOME_OVER;
 }

@@ -79,8 +79,8 @@ static __always_inline void fixed_window_open(const struct rl_window *w, struct 
 }
 
 /* Admits and takes, or refuses and changes nothing. *taken is what fixed_window_refund needs. */
-static __always_inline bool fixed_window_take(const struct rl_window *w, struct rl_state *s,
-					      __u64 now, __u64 amount, __u64 *taken)
+static __always_inline bool fixed_window_consume(const struct rl_window *w, struct rl_state *s,
+						 __u64 now, __u64 amount, __u64 *taken)
 {
 	if (amount > w->amount)
 		return false;

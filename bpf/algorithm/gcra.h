@@ -139,8 +139,8 @@ static __always_inline bool gcra_queue(const struct rl_gcra *g, __u64 *word, __u
 	return false;
 }
 
-static __always_inline bool gcra_take(const struct rl_gcra *g, __u64 *word, __u64 now, __u64 amount,
-				      __u64 *taken)
+static __always_inline bool gcra_consume(const struct rl_gcra *g, __u64 *word, __u64 now,
+					 __u64 amount, __u64 *taken)
 {
 	__u64 level;
 

@@ -59,8 +59,8 @@ static __always_inline __u64 sliding_log_end(const struct rl_window *w, struct r
 }
 
 /* Admits and takes, or refuses and changes nothing. *taken is what sliding_log_refund needs. */
-static __always_inline bool sliding_log_take(const struct rl_window *w, struct rl_log *log,
-					     __u64 now, __u32 depth, __u64 *taken)
+static __always_inline bool sliding_log_consume(const struct rl_window *w, struct rl_log *log,
+						__u64 now, __u32 depth, __u64 *taken)
 {
 	for (int i = 0; i < SLIDING_LOG_TRIES; i++) {
 		__u64 head = READ_ONCE(log->head);

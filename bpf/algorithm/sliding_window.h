@@ -141,8 +141,8 @@ sliding_window_add(const struct rl_window *w, struct rl_slots *s, __u64 slot, __
 }
 
 /* Admits and takes, or refuses and changes nothing. *taken is the slot it went into. */
-static __always_inline bool sliding_window_take(const struct rl_window *w, struct rl_slots *s,
-						__u64 now, __u64 amount, __u64 *taken)
+static __always_inline bool sliding_window_consume(const struct rl_window *w, struct rl_slots *s,
+						   __u64 now, __u64 amount, __u64 *taken)
 {
 	enum sliding_window_try result = SLIDING_WINDOW_AGAIN;
 	__u64 slot = sliding_window_slot(w, now);

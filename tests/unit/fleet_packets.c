@@ -81,7 +81,7 @@ static struct rl_state *state_find(const struct rl_rule *rule, const struct rl_s
 static bool window_consume(const struct rl_window *window, struct rl_state *state, __u64 now_ns,
 			   __u64 amount, __u64 *taken)
 {
-	return fixed_window_take(window, state, now_ns, amount, taken);
+	return fixed_window_consume(window, state, now_ns, amount, taken);
 }
 
 #include "../../bpf/backend_fleet.h"

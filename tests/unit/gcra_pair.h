@@ -82,7 +82,7 @@ static inline bool pair_offer(struct pair *p, uint64_t amount)
 {
 	__u64 before = p->word, now = gcra_now(p->now_ns), taken = 0;
 	i128 left = bucket_model_left(&p->model, amount);
-	bool admitted = gcra_take(&p->gcra, &p->word, now, amount, &taken);
+	bool admitted = gcra_consume(&p->gcra, &p->word, now, amount, &taken);
 
 	if (admitted != (left >= 0) &&
 	    magnitude(left) > (i128)pair_bound(p) * (i128)p->model.amount)

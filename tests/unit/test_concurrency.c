@@ -77,15 +77,15 @@ static bool contest_take(struct contest *c, uint64_t now_ns, uint64_t amount, __
 {
 	switch (c->limit.algorithm) {
 	case RL_FIXED_WINDOW:
-		return fixed_window_take(&c->window, &c->state, now_ns, amount, taken);
+		return fixed_window_consume(&c->window, &c->state, now_ns, amount, taken);
 	case RL_SLIDING_WINDOW:
-		return sliding_window_take(&c->window, &c->slots, now_ns, amount, taken);
+		return sliding_window_consume(&c->window, &c->slots, now_ns, amount, taken);
 	case RL_SLIDING_LOG:
-		return sliding_log_take(&c->window, &c->log, now_ns, LOG_MAX, taken);
+		return sliding_log_consume(&c->window, &c->log, now_ns, LOG_MAX, taken);
 	case RL_WARM_UP:
-		return warm_up_take(&c->warm_up, &c->state, gcra_now(now_ns), 1, taken);
+		return warm_up_consume(&c->warm_up, &c->state, gcra_now(now_ns), 1, taken);
 	default:
-		return gcra_take(&c->gcra, &c->state.word, gcra_now(now_ns), amount, taken);
+		return gcra_consume(&c->gcra, &c->state.word, gcra_now(now_ns), amount, taken);
 	}
 }
 

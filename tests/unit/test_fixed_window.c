@@ -44,7 +44,7 @@ static bool fixed_offer(struct fixed_pair *p, uint64_t now_ns, uint64_t amount, 
 
 	assert_true(fixed_window_sum(&p->window, &p->state, now_ns) * (u128)p->model.unit == sum);
 	assert_true(fixed_window_admits(&p->window, &p->state, now_ns, amount) == should);
-	if (fixed_window_take(&p->window, &p->state, now_ns, amount, taken) != should)
+	if (fixed_window_consume(&p->window, &p->state, now_ns, amount, taken) != should)
 		fail_msg("%llu at %llu: %s wrongly", (unsigned long long)amount,
 			 (unsigned long long)now_ns, should ? "refused" : "admitted");
 	if (!should) {
@@ -142,7 +142,7 @@ static void sum_test(void **state)
 			uint64_t amount = 1 + random_below(limit.unit == RL_PACKETS ? 1 : 1514);
 
 			now_ns += now_ns + 1 == first_ns + w.period_ns; /* see the top */
-			if (!fixed_window_take(&w, &s, now_ns, amount, &taken))
+			if (!fixed_window_consume(&w, &s, now_ns, amount, &taken))
 				continue;
 			if (!taken_sum || now_ns >= first_ns + w.period_ns) {
 				first_ns = now_ns;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* check: timeout 60
  * Whole fleets in a time that the test makes: the scripts in a real Redis, the agents' steps and
- * bpf/backend_fleet.h (fleet_packets.c), run for seconds of that time under loads that are even, alone,
- * moved, or at random, with members that die and a Redis that goes. In no stretch of time may the
- * members let through more in sum than the limit and its stated bound; and not less than 95 % of it
- * where the algorithm is exact. The machine's load has no part in what comes out.
+ * bpf/backend_fleet.h (fleet_packets.c), run for seconds of that time under loads that are even,
+ * alone, moved, or at random, with members that die and a Redis that goes. In no stretch of time
+ * may the members let through more in sum than the limit and its stated bound; and not less than 95
+ * % of it where the algorithm is exact. The machine's load has no part in what comes out.
  */
 #include <setjmp.h>
 #include <stdarg.h>

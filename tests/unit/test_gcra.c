@@ -92,7 +92,7 @@ static uint64_t burst_of(const struct rl_gcra *gcra, __u64 word, uint64_t now_ns
 	__u64 taken;
 	uint64_t n = 0;
 
-	while (gcra_take(gcra, &word, gcra_now(now_ns), 1, &taken))
+	while (gcra_consume(gcra, &word, gcra_now(now_ns), 1, &taken))
 		n++;
 	return n;
 }
@@ -151,7 +151,7 @@ static void refund_test(void **state)
 		pair_wait(&p, random_wait(&p, 100));
 		now = gcra_now(p.now_ns);
 		level = gcra_level(&p.gcra, p.word, now);
-		if (!gcra_take(&p.gcra, &p.word, now, 1, &taken))
+		if (!gcra_consume(&p.gcra, &p.word, now, 1, &taken))
 			continue;
 		assert_true(gcra_level(&p.gcra, p.word, now) == level + taken);
 		if (random_below(2))

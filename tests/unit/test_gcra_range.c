@@ -34,12 +34,12 @@ static void change_test(void **state)
 
 	pair_start(&old, &before, now_ns);
 	pair_start(&new, &after, now_ns);
-	while (gcra_take(&old.gcra, &old.word, gcra_now(now_ns), amount, &taken))
+	while (gcra_consume(&old.gcra, &old.word, gcra_now(now_ns), amount, &taken))
 		;
 	step_ns = packet_ns(&new, amount) / 4;
 	last_ns = now_ns + 40 * span_ns(&new);
 	for (; now_ns <= last_ns; now_ns += step_ns)
-		admitted += gcra_take(&new.gcra, &old.word, gcra_now(now_ns), amount, &taken);
+		admitted += gcra_consume(&new.gcra, &old.word, gcra_now(now_ns), amount, &taken);
 	new.packets = admitted;
 	new.amount = admitted *amount;
 	bucket_model_take(&new.model, admitted * amount);
@@ -131,11 +131,11 @@ static void corner_test(void **state)
 
 	(void)state;
 	gcra_compile(&limit, &gcra);
-	assert_false(gcra_take(&gcra, &word, 0, 5, &taken));
-	assert_false(gcra_take(&gcra, &word, 0, UINT32_MAX, &taken));
+	assert_false(gcra_consume(&gcra, &word, 0, 5, &taken));
+	assert_false(gcra_consume(&gcra, &word, 0, UINT32_MAX, &taken));
 	assert_true(word == 0);
 	cost = gcra.cost >> gcra.cost_shift;
-	assert_true(gcra_take(&gcra, &word, -cost, 1, &taken));
+	assert_true(gcra_consume(&gcra, &word, -cost, 1, &taken));
 	assert_true(word == 1 && taken == cost + 1);
 	gcra_refund(&word, taken);
 	assert_true(gcra_level(&gcra, word, -cost) == 0);
@@ -162,7 +162,7 @@ static void *contest_run(struct contest *c, int who)
 	for (unsigned int i = 0; i < CONTEST_OFFERS; i++) {
 		uint64_t now_ns = __sync_add_and_fetch(&c->clock_ns, i % 2 ? c->step_ns : 0);
 
-		admitted += gcra_take(&c->gcra, &c->word, gcra_now(now_ns), 1, &taken);
+		admitted += gcra_consume(&c->gcra, &c->word, gcra_now(now_ns), 1, &taken);
 	}
 	c->admitted[who] = admitted;
 	return NULL;

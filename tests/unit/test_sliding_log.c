@@ -46,7 +46,7 @@ static bool log_offer(struct log_pair *p, uint64_t now_ns, __u64 *taken)
 	if (!should)
 		memcpy(before, p->bytes, RL_LOG_SIZE(p->depth));
 	assert_true(sliding_log_admits(&p->window, &p->state, now_ns, p->depth, 1) == should);
-	if (sliding_log_take(&p->window, &p->state, now_ns, p->depth, taken) != should)
+	if (sliding_log_consume(&p->window, &p->state, now_ns, p->depth, taken) != should)
 		fail_msg("%llu/%llu at %llu: %s wrongly", p->window.amount, p->window.period_ns,
 			 (unsigned long long)now_ns, should ? "refused" : "admitted");
 	if (!should) {
@@ -194,7 +194,7 @@ static void refund_offer(struct log_pair *p, uint64_t now_ns)
 	__u64 taken;
 
 	memcpy(before, p->bytes, RL_LOG_SIZE(p->depth));
-	if (!sliding_log_take(&p->window, &p->state, now_ns, p->depth, &taken)) {
+	if (!sliding_log_consume(&p->window, &p->state, now_ns, p->depth, &taken)) {
 		assert_memory_equal(before, p->bytes, RL_LOG_SIZE(p->depth));
 		return;
 	}
@@ -240,11 +240,13 @@ static void refund_alone_test(void **state)
 		for (uint64_t n = 0; n < 20; n++) {
 			uint64_t now_ns = 5 + n * NS_PER_SECOND;
 
-			assert_true(sliding_log_take(&p.window, &p.state, now_ns, p.depth, &taken));
+			assert_true(
+				sliding_log_consume(&p.window, &p.state, now_ns, p.depth, &taken));
 			sliding_log_refund(&p.window, &p.state, p.depth, taken);
-			assert_true(sliding_log_take(&p.window, &p.state, now_ns, p.depth, &taken));
+			assert_true(
+				sliding_log_consume(&p.window, &p.state, now_ns, p.depth, &taken));
 			assert_false(
-				sliding_log_take(&p.window, &p.state, now_ns, p.depth, &taken));
+				sliding_log_consume(&p.window, &p.state, now_ns, p.depth, &taken));
 		}
 	}
 }

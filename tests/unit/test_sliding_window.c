@@ -37,7 +37,7 @@ static bool slots_offer(struct slots_pair *p, uint64_t now_ns, uint64_t amount, 
 
 	slots_sum(p, now_ns);
 	assert_true(sliding_window_admits(&p->window, &p->state, now_ns, amount) == should);
-	if (sliding_window_take(&p->window, &p->state, now_ns, amount, taken) != should)
+	if (sliding_window_consume(&p->window, &p->state, now_ns, amount, taken) != should)
 		fail_msg("%llu at %llu: %s wrongly", (unsigned long long)amount,
 			 (unsigned long long)now_ns, should ? "refused" : "admitted");
 	if (!should) {
@@ -204,8 +204,8 @@ static void reslot_test(void **state)
 
 		window_compile(&limit, &w);
 		now_ns += 2 * limit.period_ns;
-		if (sliding_window_take(&w, &slots, now_ns, w.amount, &taken)) {
-			assert_false(sliding_window_take(&w, &slots, now_ns, 1, &taken));
+		if (sliding_window_consume(&w, &slots, now_ns, w.amount, &taken)) {
+			assert_false(sliding_window_consume(&w, &slots, now_ns, 1, &taken));
 			admitted++;
 		}
 		now_ns += random_below(NS_PER_SECOND);

@@ -46,7 +46,7 @@ static bool warm_take(struct warm_pair *p, uint64_t now_ns)
 	struct rl_state before = p->state;
 	__u64 taken;
 
-	if (warm_up_take(&p->numbers, &p->state, gcra_now(now_ns), 1, &taken))
+	if (warm_up_consume(&p->numbers, &p->state, gcra_now(now_ns), 1, &taken))
 		return true;
 	assert_memory_equal(&before, &p->state, sizeof(before));
 	return false;
@@ -239,7 +239,7 @@ static uint64_t warm_demand(struct warm_pair *p, __u64 *now, __u64 end)
 	__u64 taken;
 
 	for (; (__s64)(end - *now) > 0; *now = p->state.word, admitted++) {
-		assert_true(warm_up_take(&p->numbers, &p->state, *now, 1, &taken));
+		assert_true(warm_up_consume(&p->numbers, &p->state, *now, 1, &taken));
 		assert_false(warm_admits(p, p->state.word - 1));
 	}
 	return admitted;
@@ -277,11 +277,11 @@ static void refund_test(void **state)
 		__u64 taken, again;
 
 		now_ns += warm_wait(&p, now_ns);
-		if (!warm_up_take(&p.numbers, &p.state, gcra_now(now_ns), 1, &taken))
+		if (!warm_up_consume(&p.numbers, &p.state, gcra_now(now_ns), 1, &taken))
 			continue;
 		warm_up_refund(&p.state, taken, 1);
 		assert_true(warm_admits(&p, gcra_now(now_ns)));
-		assert_true(warm_up_take(&p.numbers, &p.state, gcra_now(now_ns), 1, &again));
+		assert_true(warm_up_consume(&p.numbers, &p.state, gcra_now(now_ns), 1, &again));
 		if (p.numbers.threshold >= WARM_UP_ONE)
 			assert_true(again == taken);
 	}
@@ -297,7 +297,7 @@ static void zero_test(void **state)
 	(void)state;
 	warm_start(&p, &limit, 0);
 	now = -warm_up_cost(&p.numbers, p.numbers.max);
-	assert_true(warm_up_take(&p.numbers, &p.state, now, 1, &taken));
+	assert_true(warm_up_consume(&p.numbers, &p.state, now, 1, &taken));
 	assert_true(p.state.word != 0);
 	warm_up_refund(&p.state, taken, 1);
 	assert_true(warm_admits(&p, now));

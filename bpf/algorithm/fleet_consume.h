@@ -2,8 +2,8 @@
 /* What a member takes of a fleet's limit, from a key's bucket or from a window's lease. Pure;
  * compiles for BPF and for the host. What the records mean is in backend_fleet.h.
  */
-#ifndef RLCTL_FLEET_TAKE_H
-#define RLCTL_FLEET_TAKE_H
+#ifndef RLCTL_FLEET_CONSUME_H
+#define RLCTL_FLEET_CONSUME_H
 
 #include "fleet_clock.h"
 #include "once.h"
@@ -34,8 +34,8 @@ static __always_inline bool fleet_is_heavy(const struct fleet_clock *clock, __u6
 }
 
 /* enum fleet; FLEET_HEAVY where the key is. `cost` in grains. */
-static __always_inline int fleet_bucket_charge(const struct fleet_clock *clock,
-					       struct rl_fleet_key *state, __u64 cost)
+static __always_inline int fleet_bucket_consume(const struct fleet_clock *clock,
+						struct rl_fleet_key *state, __u64 cost)
 {
 	for (int i = 0; i < FLEET_TRIES; i++) {
 		__u64 old = READ_ONCE(state->word), level = fleet_level(clock, state);
@@ -73,8 +73,9 @@ static __always_inline bool fleet_lease_covers(const struct rl_fleet_grant *gran
 	       fleet_spent(grant, READ_ONCE(key->word)) + amount <= grant->phase.grains;
 }
 
-static __always_inline bool fleet_lease_charge(const struct rl_fleet_grant *grant,
-					       struct rl_fleet_key *key, __u64 now_ns, __u64 amount)
+static __always_inline bool fleet_lease_consume(const struct rl_fleet_grant *grant,
+						struct rl_fleet_key *key, __u64 now_ns,
+						__u64 amount)
 {
 	for (int i = 0; i < FLEET_TRIES && fleet_lease_covers(grant, key, now_ns, amount); i++) {
 		__u64 old = READ_ONCE(key->word), spent = fleet_spent(grant, old) + amount;
