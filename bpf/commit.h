@@ -9,7 +9,7 @@
 static __always_inline int refused_by(struct decision *d, const struct rl_rule *rule, int outcome)
 {
 	bool matters = rule->flags & RL_RULE_BAN ||
-		       (rule->flags & RL_RULE_STANDS && refusal_has_room(&d->p));
+		       (rule->flags & RL_RULE_REFUSAL_CACHED && refusal_has_room(&d->p));
 
 	if (outcome == OUTCOME_OVER && matters)
 		limit_refused(&d->p, rule);

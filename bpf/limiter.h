@@ -110,7 +110,7 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 
 /* ---- what follows from a refusal */
 
-/* Caches it: RL_RULE_STANDS, of which the hot table holds the state. */
+/* Caches it: RL_RULE_REFUSAL_CACHED, of which the hot table holds the state. */
 static __always_inline void limit_refusal_keep(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_hot_set *set;

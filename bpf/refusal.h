@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Cached refusals: what a limit refuses for certain until some time is refused until then without
  * being computed again. There are two, for the two things that are expensive; the words are in
- * algorithm/standing_word.h, and both are void under another generation of the policy.
+ * algorithm/refusal_word.h, and both are void under another generation of the policy.
  *
  * Of an address, whatever the packet, in a map of their own. In a flood most packets end here: half
  * a cache line, and no look-up of prefix, rule or bucket. Which addresses may have one is decided
- * when a policy is compiled (compile.c: rule_stands), and that this packet met no condition on its
- * way is seen here (packet.cacheable). Four words of eight bytes are a set, a mebibyte by default,
- * so that they stay in a core's own cache. None takes the place of one that still holds: without
- * room the bucket refuses. Two addresses of one set are taken for one, for a second at most, once
- * in 2^34 such pairs. The tick clock gives all packets of a tick the same answer; a sliding log
- * goes by the precise one: its refusals end two ticks early, because a tick may be late.
+ * when a policy is compiled (compile.c: rule_refusal_cached), and that this packet met no condition
+ * on its way is seen here (packet.cacheable). Four words of eight bytes are a set, a mebibyte by
+ * default, so that they stay in a core's own cache. None takes the place of one that still holds:
+ * without room the bucket refuses. Two addresses of one set are taken for one, for a second at
+ * most, once in 2^34 such pairs. The tick clock gives all packets of a tick the same answer; a
+ * sliding log goes by the precise one: its refusals end two ticks early, because a tick may be
+ * late.
  *
  * Of a key whose state is in an LRU, in the key's slot of the hot table (HOT_IS_REFUSED): a line,
  * and no look-up in the LRU.
@@ -24,7 +25,7 @@
 #define RLCTL_REFUSAL_H
 
 #include "algorithm/once.h"
-#include "algorithm/standing_word.h"
+#include "algorithm/refusal_word.h"
 #include "clock.h"
 #include "hot.h"
 
@@ -35,23 +36,23 @@ const volatile __u32 refusal_mask = 0; /* sets - 1; set at attach */
 /* May packets of the address have one under this policy? */
 static __always_inline bool refusal_may(const struct packet *p, __u32 uses)
 {
-	return uses & (p->flags & PACKET_IPV4 ? RL_USE_STANDING4 : RL_USE_STANDING6);
+	return uses & (p->flags & PACKET_IPV4 ? RL_USE_REFUSALS4 : RL_USE_REFUSALS6);
 }
 
 /* *time: now_ns, as the set goes by it. */
 static __always_inline struct rl_refusal_set *refusal_set_find(const struct packet *p, __u64 now_ns,
 							       __u64 *time)
 {
-	__u32 index = standing_set(p->lookup_hash, refusal_mask);
+	__u32 index = refusal_index(p->lookup_hash, refusal_mask);
 
-	*time = standing_time(now_ns, index);
+	*time = refusal_time(now_ns, index);
 	return bpf_map_lookup_elem(&refusals, &index);
 }
 
 /* 1 if the way is the owner's, else 0; without a branch, as hot_is_way. */
 static __always_inline __u64 refusal_is_way(const struct rl_refusal_set *set, int way, __u64 owner)
 {
-	__u64 differs = (set->word[way] ^ owner) >> STANDING_OWNER_SHIFT;
+	__u64 differs = (set->word[way] ^ owner) >> REFUSAL_OWNER_SHIFT;
 
 	barrier_var(differs);
 	return (differs - 1) >> 63;
@@ -65,14 +66,14 @@ static __always_inline __u64 refusal_find(const struct packet *p)
 
 	if (!set)
 		return 0;
-	owner = standing_owner(p->lookup_hash, p->generation, time);
+	owner = refusal_owner(p->lookup_hash, p->generation, time);
 	second = refusal_is_way(set, 1, owner);
 	third = refusal_is_way(set, 2, owner);
 	fourth = refusal_is_way(set, 3, owner);
 	way = second | third << 1 | fourth * 3;
 	barrier_var(way);
 	word = READ_ONCE(set->word[way & (RL_REFUSAL_WAYS - 1)]);
-	if (!standing_is_of(word, owner) || standing_unit(time) >= standing_end_unit(word))
+	if (!refusal_is_of(word, owner) || refusal_unit(time) >= refusal_end_unit(word))
 		return 0;
 	return word;
 }
@@ -87,7 +88,7 @@ static __always_inline bool refusal_has_room(const struct packet *p)
 		return false;
 #pragma unroll
 	for (int i = 0; i < RL_REFUSAL_WAYS; i++)
-		if (standing_is_idle(set->word[i], time))
+		if (refusal_is_idle(set->word[i], time))
 			return true;
 	return false;
 }
@@ -103,18 +104,18 @@ __noinline int refusal_put(struct packet *p, const struct rl_rule *rule, __u64 l
 	if (!p || !rule)
 		return 0;
 	set = refusal_set_find(p, now_ns, &time);
-	owner = standing_owner(p->lookup_hash, p->generation, time);
-	word = standing_word(owner, time, time + left_ns, tick_ns, rule->slot);
+	owner = refusal_owner(p->lookup_hash, p->generation, time);
+	word = refusal_word(owner, time, time + left_ns, tick_ns, rule->slot);
 	if (!set || !word)
 		return 0;
 	for (int i = 0; i < RL_REFUSAL_WAYS; i++) {
 		__u64 old = READ_ONCE(set->word[i]);
 
-		if (standing_is_of(old, owner)) { /* the one that has just ended */
+		if (refusal_is_of(old, owner)) { /* the one that has just ended */
 			way = i;
 			break;
 		}
-		if (way < 0 && standing_is_idle(old, time))
+		if (way < 0 && refusal_is_idle(old, time))
 			way = i;
 	}
 	if (way >= 0)
@@ -131,9 +132,9 @@ __noinline int refusal_end(struct packet *p, const struct rl_rule *rule)
 	if (!p || !rule)
 		return 0;
 	set = refusal_set_find(p, clock_tick(), &time);
-	owner = standing_owner(p->lookup_hash, p->generation, time);
+	owner = refusal_owner(p->lookup_hash, p->generation, time);
 	for (int i = 0; set && i < RL_REFUSAL_WAYS; i++)
-		if (standing_is_of(READ_ONCE(set->word[i]), owner))
+		if (refusal_is_of(READ_ONCE(set->word[i]), owner))
 			WRITE_ONCE(set->word[i], 0);
 	return 0;
 }
@@ -172,7 +173,7 @@ static __always_inline void refusal_clear(struct packet *p, const struct rl_rule
 {
 	if (rule->place == RL_PLACE_NEWCOMER)
 		key_refusal_end(p, rule);
-	if (rule->flags & RL_RULE_STANDS)
+	if (rule->flags & RL_RULE_REFUSAL_CACHED)
 		refusal_end(p, rule);
 }
 

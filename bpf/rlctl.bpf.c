@@ -52,7 +52,7 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 }
 
 /* Then d->slot is the rule's. */
-static __always_inline bool refusal_stands(struct decision *d,
+static __always_inline bool refusal_cached(struct decision *d,
 					   const struct rl_policy_header *header)
 {
 	__u64 refusal;
@@ -62,7 +62,7 @@ static __always_inline bool refusal_stands(struct decision *d,
 	d->p.cacheable = 1;
 	d->p.generation = header->generation;
 	refusal = refusal_find(&d->p);
-	d->slot = standing_slot(refusal);
+	d->slot = refusal_counter_id(refusal);
 	return refusal;
 }
 
@@ -91,7 +91,7 @@ static __always_inline enum rl_reason packet_decide(struct decision *d)
 		return RL_REASON_UNMATCHED;
 	if (hot_mask || header->prefixes)
 		d->p.lookup_hash = hot_word(&d->p, packet_lookup_address(&d->p));
-	if (refusal_stands(d, header))
+	if (refusal_cached(d, header))
 		return decided_alone(d, RL_REASON_OVER);
 	reason = policy_decide(d, header);
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))

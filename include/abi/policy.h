@@ -122,12 +122,12 @@ enum rl_rule_flag {
 	RL_RULE_BYTES = 1 << 3,
 	RL_RULE_SHADOW = 1 << 4, /* what is over it passes: it is counted, or marked */
 	RL_RULE_BAN = 1 << 5,
-	RL_RULE_STANDS = 1 << 6, /* what it refuses may stand: bpf/refusal.h */
+	RL_RULE_REFUSAL_CACHED = 1 << 6, /* what it refuses may stand: bpf/refusal.h */
 };
-#define RL_RULE_LANE_SHIFT    14 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
-#define RL_LANES              4 /* neighbouring sets of the hot table that an address's limits share */
+#define RL_RULE_LANE_SHIFT      14 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
+#define RL_LANES                4 /* neighbouring sets of the hot table that an address's limits share */
 
-#define RL_STANDING_SLOT_BITS 18 /* of a rule whose refusals may stand */
+#define RL_REFUSAL_COUNTER_BITS 18 /* of a rule whose refusals may stand */
 
 /* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
  * the next one is built. Most packets need no more of it than its first cache line. */
@@ -182,8 +182,8 @@ enum rl_policy_use {
 	RL_USE_WINDOWS = 1 << 3,     /* sliding-window */
 	RL_USE_LOGS = 1 << 4,        /* sliding-log */
 	RL_USE_FLEET = 1 << 5,       /* a limit with the word fleet */
-	RL_USE_STANDING4 = 1 << 6,   /* refusals of IPv4 addresses may stand: bpf/refusal.h */
-	RL_USE_STANDING6 = 1 << 7,   /* and those of IPv6 networks */
+	RL_USE_REFUSALS4 = 1 << 6,   /* refusals of IPv4 addresses may stand: bpf/refusal.h */
+	RL_USE_REFUSALS6 = 1 << 7,   /* and those of IPv6 networks */
 	RL_USE_NEIGHBOURS = 1 << 8,  /* neighbour discovery is held to it: bpf/neighbour.h */
 	RL_USE_BANS = 1 << 9,        /* a limit has `over ban` */
 };

@@ -117,7 +117,7 @@ struct rl_hot_set {
 _Static_assert(sizeof(struct rl_hot_set) == 64, "a cache line");
 
 /* Cached refusals of addresses, four to a set: bpf/refusal.h. A word is in
- * bpf/algorithm/standing_word.h. */
+ * bpf/algorithm/refusal_word.h. */
 #define RL_REFUSAL_WAYS 4
 struct rl_refusal_set {
 	__u64 word[RL_REFUSAL_WAYS];

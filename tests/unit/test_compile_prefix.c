@@ -148,13 +148,13 @@ static void check_uses(struct maps *maps, const struct policy *policy)
 	assert_int_equal(
 		policy_compile(&copy, &none, &maps->header, false, &maps->ctx, &whole, &err), 0);
 	assert_int_equal(
-		whole.header.uses & ~maps->header.uses & ~(RL_USE_STANDING4 | RL_USE_STANDING6), 0);
-	if (!(whole.header.uses & RL_USE_STANDING6) && whole.header.uses & RL_USE_STANDING4)
-		assert_int_equal(maps->header.uses & RL_USE_STANDING6, 0);
+		whole.header.uses & ~maps->header.uses & ~(RL_USE_REFUSALS4 | RL_USE_REFUSALS6), 0);
+	if (!(whole.header.uses & RL_USE_REFUSALS6) && whole.header.uses & RL_USE_REFUSALS4)
+		assert_int_equal(maps->header.uses & RL_USE_REFUSALS6, 0);
 	if (whole.header.uses & RL_USE_SOURCE_BANS)
 		for (uint32_t i = 0; i < maps->header.rules; i++)
 			assert_int_equal(maps->rules[maps->header.half * RULES_ROOM + i].flags &
-						 RL_RULE_STANDS,
+						 RL_RULE_REFUSAL_CACHED,
 					 0);
 	compiled_clear(&whole);
 	policy_clear(&copy);

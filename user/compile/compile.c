@@ -385,7 +385,7 @@ static int emit(struct build *b, const struct policy *policy)
 
 /* Refusals of what rules may stand (bpf/refusal.h): those of the first that a group's packets
  * meet, if nothing that comes before it can drop or count a packet in its place. */
-static bool rule_stands(const struct build *b, const struct rl_rule *rule)
+static bool rule_refusal_cached(const struct build *b, const struct rl_rule *rule)
 {
 	bool slow =
 		rule->clock == RL_CLOCK_TICK || (rule->limit.algorithm == RL_SLIDING_LOG &&
@@ -394,20 +394,20 @@ static bool rule_stands(const struct build *b, const struct rl_rule *rule)
 	return slow && rule->flags & RL_RULE_SIMPLE && rule->flags & RL_RULE_LOOKUP_ADDRESS &&
 	       !(rule->flags & (RL_RULE_BYTES | RL_RULE_SHADOW | RL_RULE_BAN)) &&
 	       (rule->place == RL_PLACE_HOT || rule->place == RL_PLACE_NEWCOMER) &&
-	       rule->slot >> RL_STANDING_SLOT_BITS == 0;
+	       rule->slot >> RL_REFUSAL_COUNTER_BITS == 0;
 }
 
-static void group_stands(struct build *b, const struct rl_range *range)
+static void group_refusals_cached(struct build *b, const struct rl_range *range)
 {
 	struct rl_rule *rule;
 
 	if (!range->count || range->asks != RL_ASKS_NONE || range->first < b->base)
 		return; /* below b->base: it stays as it is */
 	rule = &b->out->rules[range->first - b->base];
-	if (!rule_stands(b, rule))
+	if (!rule_refusal_cached(b, rule))
 		return;
-	rule->flags |= RL_RULE_STANDS;
-	b->out->header.uses |= RL_USE_STANDING4 | RL_USE_STANDING6;
+	rule->flags |= RL_RULE_REFUSAL_CACHED;
+	b->out->header.uses |= RL_USE_REFUSALS4 | RL_USE_REFUSALS6;
 }
 
 static bool device_asks_each(const struct rl_policy_header *header)
@@ -416,19 +416,19 @@ static bool device_asks_each(const struct rl_policy_header *header)
 }
 
 /* A network's addresses are told apart by IPv6 prefixes that are longer. */
-static void standing_choose(struct build *b)
+static void refusals_choose(struct build *b)
 {
 	struct rl_policy_header *header = &b->out->header;
 	const __u64 *longer = &header->lengths[1][1]; /* 64 and more, 128 */
 
 	if (header->uses & RL_USE_SOURCE_BANS || device_asks_each(header))
 		return;
-	group_stands(b, &header->any);
+	group_refusals_cached(b, &header->any);
 	for (uint32_t i = 0; i < b->out->prefix_count; i++)
-		group_stands(b, &b->out->prefixes[i].value.range);
+		group_refusals_cached(b, &b->out->prefixes[i].value.range);
 	_Static_assert(HOME_LEN6 == 64, "the lengths that are longer");
 	if (longer[0] & ~1ull || longer[1])
-		header->uses &= ~RL_USE_STANDING6;
+		header->uses &= ~RL_USE_REFUSALS6;
 }
 
 /* ---- which prefix lies around which */
@@ -501,7 +501,7 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 	if (!ret)
 		ret = emit(b, next);
 	if (!ret) {
-		standing_choose(b);
+		refusals_choose(b);
 		header_end(b);
 	}
 	free(b->used);

@@ -13,7 +13,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_key.h"
-#include "algorithm/standing_word.h"
+#include "algorithm/refusal_word.h"
 #include "instance.h"
 #include "units.h"
 
@@ -115,7 +115,7 @@ static void slot_clear(struct rl_hot_slot *slot, uint64_t fingerprint)
 
 /* The refusals that stand for the address, and with them those of its set: packets make what is
  * true of them anew. bpf/refusal.h. Called when what they were made of is gone. */
-static int standing_forget(const struct hot_table *table, const struct rl_rule *numbers,
+static int refusals_forget(const struct hot_table *table, const struct rl_rule *numbers,
 			   const struct rl_state_key *key)
 {
 	const struct instance *instance = table->instance;
@@ -126,8 +126,9 @@ static int standing_forget(const struct hot_table *table, const struct rl_rule *
 	if (!(numbers->flags & RL_RULE_LOOKUP_ADDRESS))
 		return 0;
 	memcpy(addr, key->addr, sizeof(addr));
-	set = standing_set(hot_hash_address(instance->info.hot_seed, address_is_mapped(addr), addr),
-			   refusal_sets(&instance->info) - 1);
+	set = refusal_index(
+		hot_hash_address(instance->info.hot_seed, address_is_mapped(addr), addr),
+		refusal_sets(&instance->info) - 1);
 	return bpf_map_update_elem(instance->fd.refusals, &set, &none, BPF_ANY);
 }
 
@@ -141,7 +142,7 @@ int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 	if (slot)
 		slot_clear(slot, hot.fingerprint);
 	ret = ret == -ENOENT ? 0 : ret;
-	return ret ?: standing_forget(table, numbers, key);
+	return ret ?: refusals_forget(table, numbers, key);
 }
 
 static uint64_t sets_live(const struct rl_hot_set *sets, uint32_t count, uint64_t now)

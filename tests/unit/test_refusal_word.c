@@ -10,14 +10,14 @@
 
 #include <cmocka.h>
 
-#include "algorithm/standing_word.h"
+#include "algorithm/refusal_word.h"
 #include "random.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define MS            1000000ull
-#define UNIT          (1ull << STANDING_UNIT_SHIFT)
-#define EPOCH         (1ull << STANDING_EPOCH_SHIFT)
-#define SLOT_MAX      ((1u << RL_STANDING_SLOT_BITS) - 1)
+#define UNIT          (1ull << REFUSAL_UNIT_SHIFT)
+#define EPOCH         (1ull << REFUSAL_EPOCH_SHIFT)
+#define SLOT_MAX      ((1u << RL_REFUSAL_COUNTER_BITS) - 1)
 #define TRIES         20000
 #define TICKS         40
 
@@ -31,13 +31,13 @@ static uint64_t any(void)
 /* As a packet asks. */
 static bool is_refused(uint64_t word, uint64_t address, uint64_t generation, uint64_t now)
 {
-	return standing_is_of(word, standing_owner(address, generation, now)) &&
-	       standing_unit(now) < standing_end_unit(word);
+	return refusal_is_of(word, refusal_owner(address, generation, now)) &&
+	       refusal_unit(now) < refusal_end_unit(word);
 }
 
 static uint64_t word_of(uint64_t address, uint64_t now, uint64_t until, uint64_t tick)
 {
-	return standing_word(standing_owner(address, 1, now), now, until, tick, any() & SLOT_MAX);
+	return refusal_word(refusal_owner(address, 1, now), now, until, tick, any() & SLOT_MAX);
 }
 
 static const uint64_t begins[] = {MS, 1ull << 32, (1ull << 63) - 9 * MS, 0 - 9 * MS, 0 - MS / 2};
@@ -61,7 +61,7 @@ static void tick_test(void **unused)
 				assert_true(at < left);
 			else if (at < left) /* it ends with its epoch, a unit early */
 				assert_true(left - at < UNIT || (now + at) / EPOCH != now / EPOCH ||
-					    standing_unit(now + at) == STANDING_UNITS - 1);
+					    refusal_unit(now + at) == REFUSAL_UNITS - 1);
 			lost += at < left && !refused;
 		}
 	}
@@ -79,7 +79,7 @@ static void any_time_test(void **unused)
 		assert_false(is_refused(word, address, 1, now + left));
 		assert_false(is_refused(word, address, 1, now + left + any() % EPOCH));
 		assert_true(!word || is_refused(word, address, 1, now));
-		assert_int_equal(word && standing_is_idle(word, now), 0);
+		assert_int_equal(word && refusal_is_idle(word, now), 0);
 	}
 }
 
@@ -87,7 +87,7 @@ static void owner_test(void **unused)
 {
 	(void)unused;
 	for (uint32_t i = 0; i < TRIES; i++) {
-		uint64_t address = any(), other = address ^ 1ull << (STANDING_TAG_SHIFT + i % 34);
+		uint64_t address = any(), other = address ^ 1ull << (REFUSAL_TAG_SHIFT + i % 34);
 		uint64_t now = any() >> 1 | EPOCH / 2; /* so that the next unit is of its epoch */
 		uint64_t word = word_of(address, now & ~(EPOCH / 2), now + EPOCH / 4, 0);
 
@@ -96,9 +96,9 @@ static void owner_test(void **unused)
 		assert_false(is_refused(word, other, 1, now));
 		assert_false(is_refused(word, address, 2 + i, now));
 		assert_false(is_refused(word, address, 1, now + (1 + i) * EPOCH));
-		assert_true(standing_is_idle(word, now + (1 + i % 3) * EPOCH));
+		assert_true(refusal_is_idle(word, now + (1 + i % 3) * EPOCH));
 		assert_false(is_refused(0, address, 1, now));
-		assert_true(standing_is_idle(0, now));
+		assert_true(refusal_is_idle(0, now));
 	}
 }
 
@@ -109,12 +109,12 @@ static void epochs_test(void **unused)
 	uint32_t at_an_end = 0;
 
 	(void)unused;
-	for (uint32_t set = 0; set < 4 * STANDING_UNITS; set++) {
-		uint64_t time = standing_time(now, set);
+	for (uint32_t set = 0; set < 4 * REFUSAL_UNITS; set++) {
+		uint64_t time = refusal_time(now, set);
 
-		at_an_end += standing_unit(time) == STANDING_UNITS - 1;
+		at_an_end += refusal_unit(time) == REFUSAL_UNITS - 1;
 		assert_int_equal(time % UNIT, now % UNIT);
-		assert_int_equal(standing_time(now + EPOCH, set), time + EPOCH);
+		assert_int_equal(refusal_time(now + EPOCH, set), time + EPOCH);
 	}
 	assert_int_equal(at_an_end, 4);
 }
@@ -123,12 +123,13 @@ static void slot_test(void **unused)
 {
 	(void)unused;
 	for (uint32_t slot = 0; slot <= SLOT_MAX; slot += 1 + slot / 3) {
-		assert_int_equal(standing_slot(standing_word(~0ull << STANDING_OWNER_SHIFT, MS,
-							     9 * MS, 0, slot)),
+		assert_int_equal(refusal_counter_id(refusal_word(~0ull << REFUSAL_OWNER_SHIFT, MS,
+								 9 * MS, 0, slot)),
 				 slot);
-		assert_int_equal(standing_slot(standing_word(0, MS, MS + 1, 4 * MS, slot)), slot);
+		assert_int_equal(refusal_counter_id(refusal_word(0, MS, MS + 1, 4 * MS, slot)),
+				 slot);
 	}
-	assert_int_equal(standing_slot(standing_word(0, MS, 9 * MS, 0, SLOT_MAX)), SLOT_MAX);
+	assert_int_equal(refusal_counter_id(refusal_word(0, MS, 9 * MS, 0, SLOT_MAX)), SLOT_MAX);
 }
 
 int main(void)

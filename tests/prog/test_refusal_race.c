@@ -10,7 +10,7 @@
 
 #include <bpf/bpf.h>
 
-#include "algorithm/standing_word.h"
+#include "algorithm/refusal_word.h"
 #include "harness.h"
 #include "units.h"
 
@@ -59,7 +59,7 @@ static struct source source_of_set(uint8_t net, uint32_t set, uint32_t *from)
 		memcpy(half, addr, sizeof(half));
 		memcpy(out.addr, addr, sizeof(addr));
 		out.hash = hot_hash_word(info->hot_seed, true, half[1]);
-	} while (standing_set(out.hash, refusal_sets(info) - 1) != set);
+	} while (refusal_index(out.hash, refusal_sets(info) - 1) != set);
 	return out;
 }
 
@@ -67,18 +67,18 @@ static struct source source_of_set(uint8_t net, uint32_t set, uint32_t *from)
 static uint32_t words_of(const uint64_t words[RL_REFUSAL_WAYS], const struct source *source,
 			 uint32_t slot, uint64_t most_ns)
 {
-	uint32_t set = standing_set(source->hash, refusal_sets(&h->instance.info) - 1);
-	uint64_t time = standing_time(h->now_ns, set);
-	uint64_t owner = standing_owner(source->hash, instance_generation(&h->instance), time);
+	uint32_t set = refusal_index(source->hash, refusal_sets(&h->instance.info) - 1);
+	uint64_t time = refusal_time(h->now_ns, set);
+	uint64_t owner = refusal_owner(source->hash, instance_generation(&h->instance), time);
 	uint32_t found = 0;
 
 	for (int i = 0; i < RL_REFUSAL_WAYS; i++) {
-		if (!standing_is_of(words[i], owner) || standing_is_idle(words[i], time))
+		if (!refusal_is_of(words[i], owner) || refusal_is_idle(words[i], time))
 			continue;
 		found++;
-		assert_int_equal(standing_slot(words[i]), slot);
-		assert_true(standing_end_unit(words[i]) - standing_unit(time) <= most_ns >>
-			    STANDING_UNIT_SHIFT);
+		assert_int_equal(refusal_counter_id(words[i]), slot);
+		assert_true(refusal_end_unit(words[i]) - refusal_unit(time) <= most_ns >>
+			    REFUSAL_UNIT_SHIFT);
 	}
 	return found;
 }
@@ -107,8 +107,8 @@ static void race_test(void **state)
 		bpf_map_update_elem(h->instance.fd.refusals, &set, words, BPF_ANY);
 		/* none of those before owes, and the epoch has time left */
 		harness_clock(h,
-			      (((h->now_ns >> STANDING_EPOCH_SHIFT) + 13) << STANDING_EPOCH_SHIFT) -
-				      standing_time(0, set));
+			      (((h->now_ns >> REFUSAL_EPOCH_SHIFT) + 13) << REFUSAL_EPOCH_SHIFT) -
+				      refusal_time(0, set));
 		frame_source(&frame_a, a.addr);
 		frame_source(&frame_b, b.addr);
 		harness_passes(h, &frame_a);

@@ -8,7 +8,7 @@
 
 #include <bpf/bpf.h>
 
-#include "algorithm/standing_word.h"
+#include "algorithm/refusal_word.h"
 #include "harness.h"
 #include "scenario.h"
 #include "units.h"
@@ -143,7 +143,7 @@ static uint64_t address_hash(const uint8_t of[16])
 
 static uint32_t set_of(const uint8_t of[16])
 {
-	return standing_set(address_hash(of), refusal_sets(&h->instance.info) - 1);
+	return refusal_index(address_hash(of), refusal_sets(&h->instance.info) - 1);
 }
 
 static void set_read(uint64_t words[RL_REFUSAL_WAYS])
@@ -164,23 +164,23 @@ static void set_write(const uint64_t words[RL_REFUSAL_WAYS])
 static int standing(void)
 {
 	uint64_t words[RL_REFUSAL_WAYS], generation = instance_generation(&h->instance);
-	uint64_t time = standing_time(h->now_ns, set_of(addr));
-	uint64_t owner = standing_owner(address_hash(addr), generation, time);
+	uint64_t time = refusal_time(h->now_ns, set_of(addr));
+	uint64_t owner = refusal_owner(address_hash(addr), generation, time);
 	int found = 0;
 
 	set_read(words);
 	for (int i = 0; i < RL_REFUSAL_WAYS; i++)
-		found += standing_is_of(words[i], owner) && !standing_is_idle(words[i], time);
+		found += refusal_is_of(words[i], owner) && !refusal_is_idle(words[i], time);
 	return found;
 }
 
 /* So that the address's set has a whole epoch before it. */
 static void epoch_begin(void)
 {
-	uint64_t time = standing_time(h->now_ns, set_of(addr));
+	uint64_t time = refusal_time(h->now_ns, set_of(addr));
 
-	harness_clock(h, h->now_ns + (1ull << STANDING_EPOCH_SHIFT) -
-				 (time & ((1ull << STANDING_EPOCH_SHIFT) - 1)));
+	harness_clock(h, h->now_ns + (1ull << REFUSAL_EPOCH_SHIFT) -
+				 (time & ((1ull << REFUSAL_EPOCH_SHIFT) - 1)));
 }
 
 static const struct stands_row {
@@ -250,7 +250,7 @@ static void answers_test(void **state)
 	assert_non_null(slot);
 	slot->word = 0;
 	assert_int_equal(harness_within(h, addr, 3), 0);
-	harness_clock(h, h->now_ns + (1ull << STANDING_EPOCH_SHIFT));
+	harness_clock(h, h->now_ns + (1ull << REFUSAL_EPOCH_SHIFT));
 	assert_int_equal(harness_within(h, addr, 3), 1);
 	assert_int_equal(standing(), 1);
 }
@@ -318,7 +318,7 @@ static void epochs_test(void **state)
 		slot = harness_slot(h, &numbers, addr);
 		assert_non_null(slot);
 		slot->word = 0;
-		harness_clock(h, h->now_ns + (1ull << STANDING_EPOCH_SHIFT));
+		harness_clock(h, h->now_ns + (1ull << REFUSAL_EPOCH_SHIFT));
 		assert_int_equal(harness_within(h, addr, 1), 1);
 		set_write(words);
 	}
@@ -345,7 +345,7 @@ static void room_test(void **state)
 		assert_int_equal(standing(), i < RL_REFUSAL_WAYS);
 		assert_int_equal(harness_within(h, addr, 3), 0);
 	}
-	harness_clock(h, h->now_ns + (1ull << STANDING_EPOCH_SHIFT));
+	harness_clock(h, h->now_ns + (1ull << REFUSAL_EPOCH_SHIFT));
 	assert_int_equal(harness_within(h, addr, 3), 0);
 	assert_int_equal(standing(), 1); /* there is room again */
 	assert_int_equal(harness_pressure(h, RL_PRESSURE_EVICTIONS), 0);

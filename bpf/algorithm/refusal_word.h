@@ -11,93 +11,93 @@
  *   10  the first unit that it does not cover
  *   18  the rule's counters
  *
- * 0 is nobody's. All times are those of standing_time.
+ * 0 is nobody's. All times are those of refusal_time.
  *
  * Of a key: until when, in grains, without the low 16 bits (4 us), which are the policy's
  * generation. It lies in the key's slot of the hot table, which says whose it is.
  */
-#ifndef RLCTL_STANDING_WORD_H
-#define RLCTL_STANDING_WORD_H
+#ifndef RLCTL_REFUSAL_WORD_H
+#define RLCTL_REFUSAL_WORD_H
 
 #include <stdbool.h>
 
 #include "hot_hash.h"
 #include "rlctl_abi.h"
 
-#define STANDING_UNIT_SHIFT  20 /* of nanoseconds */
-#define STANDING_EPOCH_SHIFT 30
-#define STANDING_UNITS       (1U << (STANDING_EPOCH_SHIFT - STANDING_UNIT_SHIFT))
-#define STANDING_OWNER_SHIFT (RL_STANDING_SLOT_BITS + STANDING_EPOCH_SHIFT - STANDING_UNIT_SHIFT)
-#define STANDING_TAG_SHIFT   (STANDING_OWNER_SHIFT + 2)
+#define REFUSAL_UNIT_SHIFT  20 /* of nanoseconds */
+#define REFUSAL_EPOCH_SHIFT 30
+#define REFUSAL_UNITS       (1U << (REFUSAL_EPOCH_SHIFT - REFUSAL_UNIT_SHIFT))
+#define REFUSAL_OWNER_SHIFT (RL_REFUSAL_COUNTER_BITS + REFUSAL_EPOCH_SHIFT - REFUSAL_UNIT_SHIFT)
+#define REFUSAL_TAG_SHIFT   (REFUSAL_OWNER_SHIFT + 2)
 
 /* Where the words of an address are. mask: sets - 1. Up to 2^22 sets the tag has none of the bits
  * that chose the set. */
-static __always_inline __u32 standing_set(__u64 address, __u32 mask)
+static __always_inline __u32 refusal_index(__u64 address, __u32 mask)
 {
 	return (__u32)(address >> 8) & mask;
 }
 
 /* The time that words of this set go by: epochs of different sets begin at different times, so that
  * not all refusals end at once. */
-static __always_inline __u64 standing_time(__u64 now_ns, __u32 set)
+static __always_inline __u64 refusal_time(__u64 now_ns, __u32 set)
 {
-	return now_ns + ((__u64)(set & (STANDING_UNITS - 1)) << STANDING_UNIT_SHIFT);
+	return now_ns + ((__u64)(set & (REFUSAL_UNITS - 1)) << REFUSAL_UNIT_SHIFT);
 }
 
-static __always_inline __u32 standing_unit(__u64 now_ns)
+static __always_inline __u32 refusal_unit(__u64 now_ns)
 {
-	return now_ns >> STANDING_UNIT_SHIFT & (STANDING_UNITS - 1);
+	return now_ns >> REFUSAL_UNIT_SHIFT & (REFUSAL_UNITS - 1);
 }
 
 /* The upper bits of a word of this address at this time. address: hot_hash_word of it. */
-static __always_inline __u64 standing_owner(__u64 address, __u64 generation, __u64 now_ns)
+static __always_inline __u64 refusal_owner(__u64 address, __u64 generation, __u64 now_ns)
 {
-	__u64 epoch = now_ns >> STANDING_EPOCH_SHIFT;
+	__u64 epoch = now_ns >> REFUSAL_EPOCH_SHIFT;
 	__u64 tag = address ^ generation * HOT_GENERATION ^ epoch * 0x9e3779b97f4a7c15ULL;
 
-	tag = tag >> STANDING_TAG_SHIFT << STANDING_TAG_SHIFT;
-	return tag | (epoch & 3) << STANDING_OWNER_SHIFT;
+	tag = tag >> REFUSAL_TAG_SHIFT << REFUSAL_TAG_SHIFT;
+	return tag | (epoch & 3) << REFUSAL_OWNER_SHIFT;
 }
 
-static __always_inline bool standing_is_of(__u64 word, __u64 owner)
+static __always_inline bool refusal_is_of(__u64 word, __u64 owner)
 {
-	return (word ^ owner) >> STANDING_OWNER_SHIFT == 0;
+	return (word ^ owner) >> REFUSAL_OWNER_SHIFT == 0;
 }
 
 /* The first unit that it does not cover. */
-static __always_inline __u32 standing_end_unit(__u64 word)
+static __always_inline __u32 refusal_end_unit(__u64 word)
 {
-	return word >> RL_STANDING_SLOT_BITS & (STANDING_UNITS - 1);
+	return word >> RL_REFUSAL_COUNTER_BITS & (REFUSAL_UNITS - 1);
 }
 
-static __always_inline __u32 standing_slot(__u64 word)
+static __always_inline __u32 refusal_counter_id(__u64 word)
 {
-	return word & ((1U << RL_STANDING_SLOT_BITS) - 1);
+	return word & ((1U << RL_REFUSAL_COUNTER_BITS) - 1);
 }
 
 /* Does it hold nothing any more, whosever it is? */
-static __always_inline bool standing_is_idle(__u64 word, __u64 now_ns)
+static __always_inline bool refusal_is_idle(__u64 word, __u64 now_ns)
 {
-	return ((word >> STANDING_OWNER_SHIFT ^ now_ns >> STANDING_EPOCH_SHIFT) & 3) ||
-	       standing_end_unit(word) <= standing_unit(now_ns);
+	return ((word >> REFUSAL_OWNER_SHIFT ^ now_ns >> REFUSAL_EPOCH_SHIFT) & 3) ||
+	       refusal_end_unit(word) <= refusal_unit(now_ns);
 }
 
 /* What is refused at every time before until_ns, which is later than now_ns, by a clock that only
  * tells ticks of tick_ns, or by any (0). The word of owner; 0 where that is too short to be kept.
  */
-static __always_inline __u64 standing_word(__u64 owner, __u64 now_ns, __u64 until_ns, __u64 tick_ns,
-					   __u32 slot)
+static __always_inline __u64 refusal_word(__u64 owner, __u64 now_ns, __u64 until_ns, __u64 tick_ns,
+					  __u32 slot)
 {
-	__u64 left = (until_ns >> STANDING_UNIT_SHIFT) - (now_ns >> STANDING_UNIT_SHIFT);
-	__u64 end = standing_unit(now_ns) + left;
+	__u64 left = (until_ns >> REFUSAL_UNIT_SHIFT) - (now_ns >> REFUSAL_UNIT_SHIFT);
+	__u64 end = refusal_unit(now_ns) + left;
 
-	if (!left && tick_ns >> STANDING_UNIT_SHIFT)
+	if (!left && tick_ns >> REFUSAL_UNIT_SHIFT)
 		end++; /* of the next tick it is too early to tell */
-	if (left >= STANDING_UNITS || end >= STANDING_UNITS)
-		end = STANDING_UNITS - 1;
-	if (end <= standing_unit(now_ns))
+	if (left >= REFUSAL_UNITS || end >= REFUSAL_UNITS)
+		end = REFUSAL_UNITS - 1;
+	if (end <= refusal_unit(now_ns))
 		return 0;
-	return owner | end << RL_STANDING_SLOT_BITS | slot;
+	return owner | end << RL_REFUSAL_COUNTER_BITS | slot;
 }
 
 /* ---- of a key */
