@@ -114,9 +114,9 @@ static __always_inline bool unconfirmed_fits(const struct packet *p, const struc
 static __always_inline bool unconfirmed_paced(const struct packet *p, const struct rl_rule *rule,
 					      __u64 debt)
 {
-	__u64 waited = rule->newcomer.span - debt;
+	__u64 waited = rule->unconfirmed.span - debt;
 
-	return (frames_are_skbs ? waited / packet_count(p) : waited) >= rule->newcomer.pace;
+	return (frames_are_skbs ? waited / packet_count(p) : waited) >= rule->unconfirmed.pace;
 }
 
 /* May a key that the hot table holds have another packet, or is that too early? */
@@ -129,7 +129,7 @@ static __always_inline bool unconfirmed_may(const struct packet *p, const struct
 		return true;
 	if (kind == HOT_SEEN_AGAIN)
 		return unconfirmed_paced(p, rule, debt);
-	return rule->newcomer.span - debt >= rule->newcomer.wait;
+	return rule->unconfirmed.span - debt >= rule->unconfirmed.wait;
 }
 
 /* When the first packet of a key no longer matters. */
@@ -138,7 +138,7 @@ static __always_inline __u64 unconfirmed_until(const struct rl_rule *rule, __u64
 	const struct rl_window *w = &rule->window;
 
 	if (rule->limit.algorithm != RL_SLIDING_WINDOW)
-		return gcra_now(now_ns) + rule->newcomer.span;
+		return gcra_now(now_ns) + rule->unconfirmed.span;
 	return gcra_now(sliding_window_begin(w, sliding_window_slot(w, now_ns) + w->slots));
 }
 
@@ -148,7 +148,7 @@ static __always_inline __u64 unconfirmed_since(const struct rl_rule *rule, __u64
 	const struct rl_window *w = &rule->window;
 
 	if (rule->limit.algorithm != RL_SLIDING_WINDOW)
-		return (word - rule->newcomer.span) >> RL_GRAIN_SHIFT;
+		return (word - rule->unconfirmed.span) >> RL_GRAIN_SHIFT;
 	return sliding_window_begin(w, sliding_window_slot(w, word >> RL_GRAIN_SHIFT) - w->slots);
 }
 
@@ -157,7 +157,7 @@ static __always_inline __u64 unconfirmed_since(const struct rl_rule *rule, __u64
 static __always_inline __u64 unconfirmed_refused_until(const struct rl_rule *rule,
 						       __u64 fingerprint, __u64 word, __u64 now)
 {
-	const struct rl_newcomer *n = &rule->newcomer;
+	const struct rl_unconfirmed *n = &rule->unconfirmed;
 
 	switch (hot_kind(fingerprint)) {
 	case HOT_IS_REFUSED:
@@ -176,7 +176,7 @@ static __always_inline __u64 unconfirmed_refused_until(const struct rl_rule *rul
 static __always_inline void unconfirmed_hint(const struct rl_rule *rule, struct rl_hot_set *set,
 					     __u64 now)
 {
-	hot_hint_set(set, now, rule->newcomer.span);
+	hot_hint_set(set, now, rule->unconfirmed.span);
 }
 
 /* -> LRU. Answers when the key's first packet came, + 1, to the CPU that is the first to ask. */
@@ -231,7 +231,7 @@ static __always_inline int unconfirmed_again(struct packet *p, const struct rl_r
 			return UNCONFIRMED_REFUSED;
 		hot_mark(slot, key);
 	}
-	return unconfirmed_set(slot, word, now + rule->newcomer.span); /* -> paced */
+	return unconfirmed_set(slot, word, now + rule->unconfirmed.span); /* -> paced */
 }
 
 /* What the hot table says of the packet, which is counted there if it is within. p->since_ns: if
@@ -282,7 +282,7 @@ __noinline int unconfirmed_enter(struct packet *p, const struct rl_rule *rule, _
 	if (!unconfirmed_fits(p, rule) ||
 	    (spilt && !unconfirmed_may(p, rule, HOT_SEEN_AGAIN, *spilt, now)))
 		return UNCONFIRMED_REFUSED;
-	until = paced ? now + rule->newcomer.span : unconfirmed_until(rule, now_ns);
+	until = paced ? now + rule->unconfirmed.span : unconfirmed_until(rule, now_ns);
 	pressure_count(RL_PRESSURE_STRANGERS);
 	if (!slot) {
 		hot_insert(set, key.fingerprint | (paced ? HOT_AGAIN : 0), until, now);
@@ -406,7 +406,7 @@ static __always_inline void unconfirmed_refund(struct packet *p, const struct rl
 	if (kind == HOT_IS_REFUSED)
 		lru_refund(p, rule);
 	else if (kind == HOT_SEEN_AGAIN)
-		hot_return(slot, key.fingerprint, rule->newcomer.pace);
+		hot_return(slot, key.fingerprint, rule->unconfirmed.pace);
 	else
 		hot_clear(slot, key.fingerprint);
 }

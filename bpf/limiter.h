@@ -20,7 +20,7 @@ __noinline int limit_admits_apart(struct packet *p, const struct rl_rule *rule, 
 	if (!p || !rule)
 		return 0;
 	switch (rule->place) {
-	case RL_PLACE_NEWCOMER:
+	case RL_PLACE_UNCONFIRMED:
 		return unconfirmed_admits(p, rule, now_ns);
 	case RL_PLACE_FLEET:
 		return fleet_admits(p, rule, now_ns);
@@ -76,7 +76,7 @@ __noinline int limit_consume(struct packet *p, const struct rl_rule *rule)
 		return hot_consume(p, rule, now_ns);
 	case RL_PLACE_SHARED:
 		return shared_consume(p, rule, now_ns, limit_amount(p, rule));
-	case RL_PLACE_NEWCOMER:
+	case RL_PLACE_UNCONFIRMED:
 		return unconfirmed_consume(p, rule, now_ns);
 	case RL_PLACE_FLEET:
 		return fleet_consume(p, rule, now_ns);
@@ -95,7 +95,7 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 	case RL_PLACE_SHARED:
 		shared_refund(p, rule);
 		break;
-	case RL_PLACE_NEWCOMER:
+	case RL_PLACE_UNCONFIRMED:
 		unconfirmed_refund(p, rule);
 		break;
 	case RL_PLACE_FLEET:
@@ -121,7 +121,7 @@ static __always_inline void limit_refusal_keep(struct packet *p, const struct rl
 	if (!slot)
 		return;
 	word = READ_ONCE(slot->word);
-	until = rule->place == RL_PLACE_NEWCOMER
+	until = rule->place == RL_PLACE_UNCONFIRMED
 			? unconfirmed_refused_until(rule, READ_ONCE(slot->fingerprint), word, now)
 			: hot_refused_until(rule, word, now);
 	if (rule->clock == RL_CLOCK_PRECISE)

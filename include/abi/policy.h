@@ -106,12 +106,12 @@ _Static_assert(sizeof(struct rl_warm_up) == 56, "rl_warm_up");
 
 /* A key whose state would be larger than a word, while the hot table holds it:
  * bpf/backend_unconfirmed.h. In grains. */
-struct rl_newcomer {
+struct rl_unconfirmed {
 	__u64 span; /* how long one admitted packet matters */
 	__u64 wait; /* from the first to the second */
 	__u64 pace; /* from one to the next, where no state can be made */
 };
-_Static_assert(sizeof(struct rl_newcomer) == 24, "rl_newcomer");
+_Static_assert(sizeof(struct rl_unconfirmed) == 24, "rl_unconfirmed");
 
 /* Of a rule's limit, what the packet asks in the first cache line. */
 enum rl_rule_flag {
@@ -146,7 +146,7 @@ struct rl_rule {
 		struct rl_window window;
 		struct rl_warm_up warm_up;
 	};
-	struct rl_newcomer newcomer;
+	struct rl_unconfirmed unconfirmed;
 	__u64 mask6[2]; /* limit.key_len6 as the halves of an address, in network order */
 	__u64 mask4;    /* limit.key_len4, of the second half of a mapped address */
 	struct rl_match match;
@@ -158,7 +158,7 @@ _Static_assert(sizeof(struct rl_rule) == 256, "rl_rule: four cache lines");
 /* Where a limit's state is looked for first: in an LRU; as a bucket in the hot table; as a newcomer
  * there, for states that are larger than a word; as the one bucket of a rule; in an LRU, and in
  * what this member of a fleet may spend. */
-enum rl_place { RL_PLACE_LRU, RL_PLACE_HOT, RL_PLACE_NEWCOMER, RL_PLACE_SHARED, RL_PLACE_FLEET };
+enum rl_place { RL_PLACE_LRU, RL_PLACE_HOT, RL_PLACE_UNCONFIRMED, RL_PLACE_SHARED, RL_PLACE_FLEET };
 
 enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
 

@@ -179,7 +179,7 @@ static uint32_t refusals(struct harness *h, const uint8_t addr[16], uint32_t pac
 /* Three slots of the set are taken for days. In the fourth is the source, which owes hours, or the
  * latest newcomer. What the source takes while the slot is taken from it may become a packet of the
  * newcomer's debt, who may send three and sends two; what the source owes must not. */
-static void newcomer_test(void **state)
+static void unconfirmed_test(void **state)
 {
 	static const struct harness_options options = {.sources = 64, .seed = {8, 9}};
 	static uint8_t newcomers[NEWCOMERS][16];
@@ -293,7 +293,7 @@ static void flags_test(void **state)
 
 static struct CMUnitTest tests[2 + ARRAY_SIZE(fire_rules) + ARRAY_SIZE(flag_rules)] = {
 	{"a source among strangers, on two CPUs", crush_test, NULL, NULL, NULL},
-	{"a newcomer starts fresh", newcomer_test, NULL, NULL, NULL},
+	{"a newcomer starts fresh", unconfirmed_test, NULL, NULL, NULL},
 	{"flags stay with their key, which comes back", flags_test, NULL, NULL, NULL},
 	{"flags stay with their key, which gets a state", flags_test, NULL, NULL, NULL},
 };

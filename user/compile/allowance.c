@@ -95,18 +95,18 @@ struct allowance allowance_of(const struct rl_rule *rule, const void *state, __u
 	}
 }
 
-struct allowance allowance_of_newcomer(const struct rl_rule *rule, const struct rl_hot_slot *slot,
-				       __u64 now_ns)
+struct allowance allowance_of_unconfirmed(const struct rl_rule *rule,
+					  const struct rl_hot_slot *slot, __u64 now_ns)
 {
 	bool paced = hot_kind(slot->fingerprint) == HOT_SEEN_AGAIN,
 	     one = rule->limit.algorithm == RL_WARM_UP;
 	unsigned __int128 n = rule->window.amount;
-	__u64 least = paced ? rule->newcomer.pace : rule->newcomer.wait;
-	__u64 gone = rule->newcomer.span - (slot->word - gcra_now(now_ns));
+	__u64 least = paced ? rule->unconfirmed.pace : rule->unconfirmed.wait;
+	__u64 gone = rule->unconfirmed.span - (slot->word - gcra_now(now_ns));
 
 	if (gone < least)
 		return (struct allowance){.wait_ns = grains_to_ns(least - gone)};
 	if (one)
 		return (struct allowance){.remaining = 1};
-	return (struct allowance){.remaining = paced ? n * least / rule->newcomer.span : n - 1};
+	return (struct allowance){.remaining = paced ? n * least / rule->unconfirmed.span : n - 1};
 }

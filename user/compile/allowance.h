@@ -16,9 +16,10 @@ struct allowance {
 struct allowance allowance_of(const struct rl_rule *rule, const void *state, __u64 now_ns,
 			      __u32 log_depth);
 
-/* Of a key that only the hot table knows (bpf/backend_unconfirmed.h), whose slot is not a refusal's and owes.
+/* Of a key that only the hot table knows (bpf/backend_unconfirmed.h), whose slot is not a refusal's
+ * and owes.
  */
-struct allowance allowance_of_newcomer(const struct rl_rule *rule, const struct rl_hot_slot *slot,
-				       __u64 now_ns);
+struct allowance allowance_of_unconfirmed(const struct rl_rule *rule,
+					  const struct rl_hot_slot *slot, __u64 now_ns);
 
 #endif

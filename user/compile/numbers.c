@@ -220,17 +220,17 @@ static enum rl_place place_choose(const struct rl_limit *limit, const struct com
 		return is_bucket(limit) ? RL_PLACE_SHARED : RL_PLACE_LRU;
 	if (!ctx->hot)
 		return RL_PLACE_LRU;
-	return is_bucket(limit) ? RL_PLACE_HOT : RL_PLACE_NEWCOMER;
+	return is_bucket(limit) ? RL_PLACE_HOT : RL_PLACE_UNCONFIRMED;
 }
 
-/* Meanings: rl_newcomer. In bytes a packet is as long as the device's MTU allows. */
-static void newcomer_compile(const struct rl_limit *limit, const struct compile_context *ctx,
-			     struct rl_rule *out)
+/* Meanings: rl_unconfirmed. In bytes a packet is as long as the device's MTU allows. */
+static void unconfirmed_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+				struct rl_rule *out)
 {
 	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
 	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
 	uint64_t packet = limit->unit == RL_PACKETS ? 1 : (ctx->text->mtu + ETHERNET_MAX) * bits;
-	struct rl_newcomer *n = &out->newcomer;
+	struct rl_unconfirmed *n = &out->unconfirmed;
 
 	n->pace = (period * packet + limit->amount - 1) / limit->amount;
 	n->span = period;
@@ -289,8 +289,8 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 		window_compile(&part, &out->window);
 		break;
 	}
-	if (out->place == RL_PLACE_NEWCOMER)
-		newcomer_compile(limit, ctx, out);
+	if (out->place == RL_PLACE_UNCONFIRMED)
+		unconfirmed_compile(limit, ctx, out);
 }
 
 /* How long what a limit remembers lasts: the time that a tick has to be short against. */

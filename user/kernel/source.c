@@ -243,7 +243,8 @@ static int refusal_found(struct search *s, const struct rl_state_key *key, uint6
 }
 
 /* A newcomer. */
-static int newcomer_found(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
+static int unconfirmed_found(void *arg, const struct rl_state_key *key,
+			     const struct rl_hot_slot *slot)
 {
 	struct search *s = arg;
 	struct source_entry entry = {
@@ -253,7 +254,7 @@ static int newcomer_found(void *arg, const struct rl_state_key *key, const struc
 	if (hot_kind(slot->fingerprint) == HOT_IS_REFUSED ||
 	    (int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
 		return 0;
-	entry.allowance = allowance_of_newcomer(&numbers, slot, s->ctx.now_ns);
+	entry.allowance = allowance_of_unconfirmed(&numbers, slot, s->ctx.now_ns);
 	return entry_append(s, &entry);
 }
 
@@ -261,7 +262,7 @@ static int newcomer_or_refusal_found(void *arg, const struct rl_state_key *key,
 				     const struct rl_hot_slot *slot)
 {
 	return slot->fingerprint & HOT_REFUSED ? refusal_found(arg, key, slot->word)
-					       : newcomer_found(arg, key, slot);
+					       : unconfirmed_found(arg, key, slot);
 }
 
 /* The key of the address under a limit, ports aside. */
@@ -289,7 +290,7 @@ static int hot_walk(struct search *s)
 			continue;
 		numbers = rule_numbers(s, rule);
 		key = key_made(s, rule);
-		if (numbers.place != RL_PLACE_HOT && numbers.place != RL_PLACE_NEWCOMER)
+		if (numbers.place != RL_PLACE_HOT && numbers.place != RL_PLACE_UNCONFIRMED)
 			continue;
 		if (rule->limit.key != RL_KEY_SOURCE_DEST && rule->limit.key != RL_KEY_FLOW)
 			ret = hot_visit(&table, &numbers, &key,
@@ -428,12 +429,12 @@ static int limit_look(struct search *s, const struct rule *rule, const struct rl
 
 	if (rule->limit.key == RL_KEY_RULE)
 		return 0; /* everybody's */
-	if (numbers.place == RL_PLACE_HOT || numbers.place == RL_PLACE_NEWCOMER) {
+	if (numbers.place == RL_PLACE_HOT || numbers.place == RL_PLACE_UNCONFIRMED) {
 		ret = hot_open(s->instance, &table);
 		if (ret)
 			return ret;
 		ret = hot_look(&table, &numbers, key,
-			       numbers.place == RL_PLACE_HOT ? hot_found : newcomer_found, s);
+			       numbers.place == RL_PLACE_HOT ? hot_found : unconfirmed_found, s);
 		hot_close(&table);
 		if (ret || s->count || numbers.place == RL_PLACE_HOT)
 			return ret;
@@ -514,7 +515,7 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 	ret = ret ? ret : map_forget(state_map_open(s->instance, entry->rule), entry);
 	if (!ret && entry->rule->limit.fleet)
 		ret = map_forget(inner_open(s->instance, s->instance->fd.fleet_keys, 0), entry);
-	if (!ret && numbers.place == RL_PLACE_NEWCOMER)
+	if (!ret && numbers.place == RL_PLACE_UNCONFIRMED)
 		/* after the state, from which a packet would make it anew */
 		ret = hot_forget(table, &numbers, &entry->key);
 	return ret;
