@@ -94,7 +94,7 @@ static __always_inline int alone_commit(struct decision *d, const struct rl_rule
 
 static __always_inline bool is_alone(const struct rl_rule *rule)
 {
-	return rule->place == RL_PLACE_HOT && !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN));
+	return rule->backend == RL_BACKEND_HOT && !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN));
 }
 
 /* Takes from every limit, or from none. All are asked before one is taken from, so that a packet

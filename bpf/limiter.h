@@ -19,10 +19,10 @@ __noinline int limit_admits_apart(struct packet *p, const struct rl_rule *rule, 
 {
 	if (!p || !rule)
 		return 0;
-	switch (rule->place) {
-	case RL_PLACE_UNCONFIRMED:
+	switch (rule->backend) {
+	case RL_BACKEND_UNCONFIRMED:
 		return unconfirmed_admits(p, rule, now_ns);
-	case RL_PLACE_FLEET:
+	case RL_BACKEND_FLEET:
 		return fleet_admits(p, rule, now_ns);
 	}
 	return lru_admits(p, rule, now_ns);
@@ -32,10 +32,10 @@ static __always_inline bool limit_admits(struct packet *p, const struct rl_rule 
 {
 	__u64 now_ns = clock_of(p, rule), amount = limit_amount(p, rule);
 
-	switch (rule->place) {
-	case RL_PLACE_HOT:
+	switch (rule->backend) {
+	case RL_BACKEND_HOT:
 		return hot_admits(p, rule, now_ns, amount);
-	case RL_PLACE_SHARED:
+	case RL_BACKEND_SHARED:
 		return shared_admits(rule, now_ns, amount);
 	}
 	return limit_admits_apart(p, rule, now_ns);
@@ -71,14 +71,14 @@ __noinline int limit_consume(struct packet *p, const struct rl_rule *rule)
 	if (rule->flags & RL_RULE_BAN && limit_bans(p, rule))
 		return OUTCOME_BANNED;
 	now_ns = clock_of(p, rule);
-	switch (rule->place) {
-	case RL_PLACE_HOT:
+	switch (rule->backend) {
+	case RL_BACKEND_HOT:
 		return hot_consume(p, rule, now_ns);
-	case RL_PLACE_SHARED:
+	case RL_BACKEND_SHARED:
 		return shared_consume(p, rule, now_ns, limit_amount(p, rule));
-	case RL_PLACE_UNCONFIRMED:
+	case RL_BACKEND_UNCONFIRMED:
 		return unconfirmed_consume(p, rule, now_ns);
-	case RL_PLACE_FLEET:
+	case RL_BACKEND_FLEET:
 		return fleet_consume(p, rule, now_ns);
 	}
 	return lru_consume(p, rule, now_ns);
@@ -88,17 +88,17 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 {
 	if (!p || !rule)
 		return 0;
-	switch (rule->place) {
-	case RL_PLACE_HOT:
+	switch (rule->backend) {
+	case RL_BACKEND_HOT:
 		hot_refund(p, rule);
 		break;
-	case RL_PLACE_SHARED:
+	case RL_BACKEND_SHARED:
 		shared_refund(p, rule);
 		break;
-	case RL_PLACE_UNCONFIRMED:
+	case RL_BACKEND_UNCONFIRMED:
 		unconfirmed_refund(p, rule);
 		break;
-	case RL_PLACE_FLEET:
+	case RL_BACKEND_FLEET:
 		fleet_refund(p, rule);
 		break;
 	default:
@@ -121,7 +121,7 @@ static __always_inline void limit_refusal_keep(struct packet *p, const struct rl
 	if (!slot)
 		return;
 	word = READ_ONCE(slot->word);
-	until = rule->place == RL_PLACE_UNCONFIRMED
+	until = rule->backend == RL_BACKEND_UNCONFIRMED
 			? unconfirmed_refused_until(rule, READ_ONCE(slot->fingerprint), word, now)
 			: hot_refused_until(rule, word, now);
 	if (rule->clock == RL_CLOCK_PRECISE)

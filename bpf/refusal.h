@@ -171,7 +171,7 @@ static __always_inline void key_refusal_end(struct packet *p, const struct rl_ru
 /* Something was given back: the limit is to be asked again. */
 static __always_inline void refusal_clear(struct packet *p, const struct rl_rule *rule)
 {
-	if (rule->place == RL_PLACE_UNCONFIRMED)
+	if (rule->backend == RL_BACKEND_UNCONFIRMED)
 		key_refusal_end(p, rule);
 	if (rule->flags & RL_RULE_REFUSAL_CACHED)
 		refusal_end(p, rule);

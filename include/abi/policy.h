@@ -134,7 +134,7 @@ enum rl_rule_flag {
 struct rl_rule {
 	__u8 action : 4; /* enum rl_action */
 	__u8 clock : 4;  /* enum rl_clock: by which the limit is held */
-	__u8 place;      /* enum rl_place */
+	__u8 backend;    /* enum rl_backend */
 	__u16 flags;     /* enum rl_rule_flag, and the lane */
 	__u32 limit_id;  /* names the limit in state keys, never used twice; 0 = not a limit */
 	__u32 slot;      /* index of its counters and of its shared state */
@@ -158,7 +158,13 @@ _Static_assert(sizeof(struct rl_rule) == 256, "rl_rule: four cache lines");
 /* Where a limit's state is looked for first: in an LRU; as a bucket in the hot table; as a newcomer
  * there, for states that are larger than a word; as the one bucket of a rule; in an LRU, and in
  * what this member of a fleet may spend. */
-enum rl_place { RL_PLACE_LRU, RL_PLACE_HOT, RL_PLACE_UNCONFIRMED, RL_PLACE_SHARED, RL_PLACE_FLEET };
+enum rl_backend {
+	RL_BACKEND_LRU,
+	RL_BACKEND_HOT,
+	RL_BACKEND_UNCONFIRMED,
+	RL_BACKEND_SHARED,
+	RL_BACKEND_FLEET
+};
 
 enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
 

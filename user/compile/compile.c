@@ -393,7 +393,7 @@ static bool rule_refusal_cached(const struct build *b, const struct rl_rule *rul
 
 	return slow && rule->flags & RL_RULE_SIMPLE && rule->flags & RL_RULE_LOOKUP_ADDRESS &&
 	       !(rule->flags & (RL_RULE_BYTES | RL_RULE_SHADOW | RL_RULE_BAN)) &&
-	       (rule->place == RL_PLACE_HOT || rule->place == RL_PLACE_UNCONFIRMED) &&
+	       (rule->backend == RL_BACKEND_HOT || rule->backend == RL_BACKEND_UNCONFIRMED) &&
 	       rule->slot >> RL_REFUSAL_COUNTER_BITS == 0;
 }
 

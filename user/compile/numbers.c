@@ -212,15 +212,16 @@ static bool is_bucket(const struct rl_limit *limit)
 	return limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET;
 }
 
-static enum rl_place place_choose(const struct rl_limit *limit, const struct compile_context *ctx)
+static enum rl_backend backend_choose(const struct rl_limit *limit,
+				      const struct compile_context *ctx)
 {
 	if (limit->fleet)
-		return RL_PLACE_FLEET;
+		return RL_BACKEND_FLEET;
 	if (limit->key == RL_KEY_RULE)
-		return is_bucket(limit) ? RL_PLACE_SHARED : RL_PLACE_LRU;
+		return is_bucket(limit) ? RL_BACKEND_SHARED : RL_BACKEND_LRU;
 	if (!ctx->hot)
-		return RL_PLACE_LRU;
-	return is_bucket(limit) ? RL_PLACE_HOT : RL_PLACE_UNCONFIRMED;
+		return RL_BACKEND_LRU;
+	return is_bucket(limit) ? RL_BACKEND_HOT : RL_BACKEND_UNCONFIRMED;
 }
 
 /* Meanings: rl_unconfirmed. In bytes a packet is as long as the device's MTU allows. */
@@ -271,7 +272,7 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 
 	out->clock = clock_choose(limit, ctx->hook, ctx->tick_ns);
 	masks_compile(limit, out);
-	out->place = place_choose(limit, ctx);
+	out->backend = backend_choose(limit, ctx);
 	out->flags = flags_of(limit, ctx);
 	switch (limit->algorithm) {
 	case RL_TOKEN_BUCKET:
@@ -289,7 +290,7 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 		window_compile(&part, &out->window);
 		break;
 	}
-	if (out->place == RL_PLACE_UNCONFIRMED)
+	if (out->backend == RL_BACKEND_UNCONFIRMED)
 		unconfirmed_compile(limit, ctx, out);
 }
 

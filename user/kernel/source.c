@@ -290,12 +290,13 @@ static int hot_walk(struct search *s)
 			continue;
 		numbers = rule_numbers(s, rule);
 		key = key_made(s, rule);
-		if (numbers.place != RL_PLACE_HOT && numbers.place != RL_PLACE_UNCONFIRMED)
+		if (numbers.backend != RL_BACKEND_HOT && numbers.backend != RL_BACKEND_UNCONFIRMED)
 			continue;
 		if (rule->limit.key != RL_KEY_SOURCE_DEST && rule->limit.key != RL_KEY_FLOW)
 			ret = hot_visit(&table, &numbers, &key,
-					numbers.place == RL_PLACE_HOT ? hot_found
-								      : newcomer_or_refusal_found,
+					numbers.backend == RL_BACKEND_HOT
+						? hot_found
+						: newcomer_or_refusal_found,
 					s);
 	}
 	hot_close(&table);
@@ -429,14 +430,15 @@ static int limit_look(struct search *s, const struct rule *rule, const struct rl
 
 	if (rule->limit.key == RL_KEY_RULE)
 		return 0; /* everybody's */
-	if (numbers.place == RL_PLACE_HOT || numbers.place == RL_PLACE_UNCONFIRMED) {
+	if (numbers.backend == RL_BACKEND_HOT || numbers.backend == RL_BACKEND_UNCONFIRMED) {
 		ret = hot_open(s->instance, &table);
 		if (ret)
 			return ret;
 		ret = hot_look(&table, &numbers, key,
-			       numbers.place == RL_PLACE_HOT ? hot_found : unconfirmed_found, s);
+			       numbers.backend == RL_BACKEND_HOT ? hot_found : unconfirmed_found,
+			       s);
 		hot_close(&table);
-		if (ret || s->count || numbers.place == RL_PLACE_HOT)
+		if (ret || s->count || numbers.backend == RL_BACKEND_HOT)
 			return ret;
 	}
 	return state_look(s, rule, key);
@@ -510,12 +512,12 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 	if (!entry->has_state || !entry->rule)
 		return ret;
 	numbers = rule_numbers(s, entry->rule);
-	if (numbers.place == RL_PLACE_HOT)
+	if (numbers.backend == RL_BACKEND_HOT)
 		return ret ? ret : hot_forget(table, &numbers, &entry->key);
 	ret = ret ? ret : map_forget(state_map_open(s->instance, entry->rule), entry);
 	if (!ret && entry->rule->limit.fleet)
 		ret = map_forget(inner_open(s->instance, s->instance->fd.fleet_keys, 0), entry);
-	if (!ret && numbers.place == RL_PLACE_UNCONFIRMED)
+	if (!ret && numbers.backend == RL_BACKEND_UNCONFIRMED)
 		/* after the state, from which a packet would make it anew */
 		ret = hot_forget(table, &numbers, &entry->key);
 	return ret;
