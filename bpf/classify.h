@@ -153,9 +153,9 @@ static __always_inline int group_collect(struct decision *d, const struct rl_ran
 	d->first[group] = range->first - base;
 	if (!group)
 		d->second = range->count;
-	if (range->asks == RL_ASKS_EACH)
+	if (range->match_mode == RL_MATCH_MODE_EACH)
 		return group_walk(d, range->first, range->count, base);
-	if (range->asks == RL_ASKS_NEW_SOURCE && source_is_known(&d->p))
+	if (range->match_mode == RL_MATCH_MODE_NEW_SOURCE && source_is_known(&d->p))
 		return FOUND_NONE;
 	d->matched |= ((1u << range->count) - 1) << base;
 	return FOUND_LIMITS;
@@ -237,7 +237,7 @@ static __always_inline __u64 answer_of(void *trie, struct rl_prefix_key *key,
 		.outer = outer ? outer->len : NO_OUTER,
 		.first = value->range.first,
 		.count = value->range.count,
-		.asks = value->range.asks,
+		.match_mode = value->range.match_mode,
 		.action = value->action,
 		.slot = rule ? rule->slot : 0,
 		.verdict_slot = value->slot,
@@ -288,12 +288,12 @@ static __always_inline int answer_collect(struct decision *d, __u64 word,
 	int found;
 
 	answer_unpack(&a, word);
-	range = (struct rl_range){.first = a.first, .count = a.count, .asks = a.asks};
+	range = (struct rl_range){.first = a.first, .count = a.count, .match_mode = a.match_mode};
 	if (!a.count && a.action == NO_PREFIX)
 		return FOUND_NONE;
 	if (!a.count)
 		return plain_collect(d, a.verdict_slot, a.action);
-	if (a.asks != RL_ASKS_NONE)
+	if (a.match_mode != RL_MATCH_MODE_NONE)
 		d->p.cacheable = 0;
 	counters_expect(a.slot);
 	found = group_collect(d, &range, 0);

@@ -23,24 +23,24 @@ struct answer {
 	__u32 verdict_slot; /* without a group: of the plain verdict */
 	__u32 action;       /* of that, or NO_PREFIX */
 	__u32 count;        /* rules of the group; 0: there is none */
-	__u32 asks;         /* of the group: enum rl_asks */
+	__u32 match_mode;   /* of the group: enum rl_match_mode */
 	__u32 outer;        /* length of the next shorter prefix around the address, or NO_OUTER */
 };
 
-#define NO_OUTER       0
-#define NO_PREFIX      3
-#define ANSWER_COUNT   8
-#define ANSWER_ASKS    12
-#define ANSWER_ACTION  14
-#define ANSWER_FIRST   16
-#define ANSWER_SLOT    40
-#define ANSWER_24_BITS 0xffffffULL
+#define NO_OUTER          0
+#define NO_PREFIX         3
+#define ANSWER_COUNT      8
+#define ANSWER_MATCH_MODE 12
+#define ANSWER_ACTION     14
+#define ANSWER_FIRST      16
+#define ANSWER_SLOT       40
+#define ANSWER_24_BITS    0xffffffULL
 
-_Static_assert(RL_GROUP_MAX < 1 << (ANSWER_ASKS - ANSWER_COUNT), "a count");
+_Static_assert(RL_GROUP_MAX < 1 << (ANSWER_MATCH_MODE - ANSWER_COUNT), "a count");
 
 static __always_inline __u64 answer_pack(struct answer a)
 {
-	__u64 word = a.outer | a.count << ANSWER_COUNT | a.asks << ANSWER_ASKS |
+	__u64 word = a.outer | a.count << ANSWER_COUNT | a.match_mode << ANSWER_MATCH_MODE |
 		     a.action << ANSWER_ACTION;
 
 	if (!a.count)
@@ -54,7 +54,7 @@ static __always_inline void answer_unpack(struct answer *a, __u64 word)
 	a->outer = word & 0xff;
 	a->first = word >> ANSWER_FIRST & ANSWER_24_BITS;
 	a->count = word >> ANSWER_COUNT & 0xf;
-	a->asks = word >> ANSWER_ASKS & 3;
+	a->match_mode = word >> ANSWER_MATCH_MODE & 3;
 	a->slot = word >> ANSWER_SLOT;
 	a->verdict_slot = word >> ANSWER_FIRST;
 }

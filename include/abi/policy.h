@@ -170,12 +170,12 @@ enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
 
 /* Which of a range's rules hold is asked of each; or all are limits without expiry, and hold for
  * every packet, or for every packet of a source that is not known. */
-enum rl_asks { RL_ASKS_EACH, RL_ASKS_NONE, RL_ASKS_NEW_SOURCE };
+enum rl_match_mode { RL_MATCH_MODE_EACH, RL_MATCH_MODE_NONE, RL_MATCH_MODE_NEW_SOURCE };
 
 struct rl_range {
-	__u32 first; /* index into the rules array */
-	__u8 count;  /* 0..RL_GROUP_MAX */
-	__u8 asks;   /* enum rl_asks */
+	__u32 first;     /* index into the rules array */
+	__u8 count;      /* 0..RL_GROUP_MAX */
+	__u8 match_mode; /* enum rl_match_mode */
 	__u8 pad[2];
 };
 _Static_assert(sizeof(struct rl_range) == 8, "rl_range");

@@ -266,15 +266,15 @@ static int check_rule(struct build *b, const struct rule *rule)
 	return 0;
 }
 
-static enum rl_asks asks_of(const struct rule *first, size_t count)
+static enum rl_match_mode match_mode_of(const struct rule *first, size_t count)
 {
 	for (const struct rule *rule = first; rule < first + count; rule++)
 		if (rule->action != RL_ACTION_LIMIT || rule->expires_ns ||
 		    rule->match.flags != first->match.flags)
-			return RL_ASKS_EACH;
+			return RL_MATCH_MODE_EACH;
 	if (first->match.flags == RL_MATCH_NEW_SOURCE)
-		return RL_ASKS_NEW_SOURCE;
-	return first->match.flags ? RL_ASKS_EACH : RL_ASKS_NONE;
+		return RL_MATCH_MODE_NEW_SOURCE;
+	return first->match.flags ? RL_MATCH_MODE_EACH : RL_MATCH_MODE_NONE;
 }
 
 /* The rules of one prefix, in the order in which the packet meets them. */
@@ -295,7 +295,7 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 	}
 	range->first = b->base + b->out->rule_count;
 	range->count = count;
-	range->asks = asks_of(first, count);
+	range->match_mode = match_mode_of(first, count);
 	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
 		for (const struct rule *rule = first; rule < first + count; rule++)
 			if (rule->action == action)
@@ -401,7 +401,7 @@ static void group_refusals_cached(struct build *b, const struct rl_range *range)
 {
 	struct rl_rule *rule;
 
-	if (!range->count || range->asks != RL_ASKS_NONE || range->first < b->base)
+	if (!range->count || range->match_mode != RL_MATCH_MODE_NONE || range->first < b->base)
 		return; /* below b->base: it stays as it is */
 	rule = &b->out->rules[range->first - b->base];
 	if (!rule_refusal_cached(b, rule))
@@ -412,7 +412,7 @@ static void group_refusals_cached(struct build *b, const struct rl_range *range)
 
 static bool device_asks_each(const struct rl_policy_header *header)
 {
-	return header->device.count && header->device.asks == RL_ASKS_EACH;
+	return header->device.count && header->device.match_mode == RL_MATCH_MODE_EACH;
 }
 
 /* A network's addresses are told apart by IPv6 prefixes that are longer. */
