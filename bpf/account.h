@@ -20,9 +20,9 @@ static __always_inline bool reason_passes(enum rl_reason reason)
 
 /* Where the counters are in a chunk: apart, and by what is at hand anyway, so that others
  * pay nothing for it. */
-__noinline int account_slot_chunk(struct decision *d, __u32 passed)
+__noinline int account_rule_chunk(struct decision *d, __u32 passed)
 {
-	struct rl_rule_counters *c = d ? chunk_find(&counters_chunks, d->slot) : NULL;
+	struct rl_rule_counters *c = d ? chunk_find(&counters_chunks, d->counter_id) : NULL;
 
 	if (c)
 		amount_add(passed ? &c->passed : &c->dropped, &d->p);
@@ -32,7 +32,7 @@ __noinline int account_slot_chunk(struct decision *d, __u32 passed)
 __noinline int account_limit_chunk(struct decision *d, __u32 i)
 {
 	struct rl_rule *rule = d ? matched_rule(d, i) : NULL;
-	struct rl_rule_counters *c = rule ? chunk_find(&counters_chunks, rule->slot) : NULL;
+	struct rl_rule_counters *c = rule ? chunk_find(&counters_chunks, rule->counter_id) : NULL;
 
 	if (c)
 		amount_add(d->shadowed & 1u << (i & (DECISION_MAX - 1)) ? &c->shadow : &c->passed,
@@ -41,21 +41,22 @@ __noinline int account_limit_chunk(struct decision *d, __u32 i)
 }
 
 /* The rule that decided alone. */
-static __always_inline void account_slot(struct decision *d, bool passed)
+static __always_inline void account_rule(struct decision *d, bool passed)
 {
-	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &d->slot);
+	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &d->counter_id);
 
 	if (__builtin_expect(c != NULL, 1))
 		amount_add(passed ? &c->passed : &c->dropped, &d->p);
 	else
-		account_slot_chunk(d, passed);
+		account_rule_chunk(d, passed);
 }
 
 /* A packet that passed counts for every limit that it was held to. */
 static __always_inline void account_limit(struct decision *d, __u32 i)
 {
 	struct rl_rule *rule = matched_rule(d, i);
-	struct rl_rule_counters *c = rule ? bpf_map_lookup_elem(&rule_counters, &rule->slot) : NULL;
+	struct rl_rule_counters *c =
+		rule ? bpf_map_lookup_elem(&rule_counters, &rule->counter_id) : NULL;
 
 	if (__builtin_expect(c != NULL, 1))
 		amount_add(d->shadowed & 1u << i ? &c->shadow : &c->passed, &d->p);
@@ -82,7 +83,7 @@ static __always_inline int account(struct decision *d, int reason)
 	if (total)
 		amount_add(total, &d->p);
 	if (d->decided)
-		account_slot(d, reason_passes(reason));
+		account_rule(d, reason_passes(reason));
 	else if (reason_passes(reason) && d->matched == 1)
 		account_limit(d, 0);
 	else if (reason_passes(reason) && d->matched)

@@ -25,9 +25,9 @@
 
 static __always_inline struct rl_batch *batch_find(const struct rl_rule *rule)
 {
-	__u32 slot = rule->slot;
+	__u32 counter_id = rule->counter_id;
 
-	return rule->lease ? bpf_map_lookup_elem(&leases, &slot) : NULL;
+	return rule->lease ? bpf_map_lookup_elem(&leases, &counter_id) : NULL;
 }
 
 static __always_inline bool batch_covers(const struct rl_rule *rule, const struct rl_batch *batch,

@@ -21,8 +21,8 @@ struct decision {
 	__u32 second;   /* the first bit of the device's */
 	__u32 matched;
 	__u32 shadowed; /* bits: would have dropped it */
-	__u32 decided;  /* 1: slot is valid; beside shadowed, so that one store zeroes both */
-	__u32 slot;     /* counters of the one rule that decided alone (allow, deny, over) */
+	__u32 decided;  /* 1: counter_id is valid; beside shadowed, so that one store zeroes both */
+	__u32 counter_id; /* counters of the one rule that decided alone (allow, deny, over) */
 	union receipt receipt[DECISION_MAX]; /* of each limit, in case a later one refuses */
 };
 
@@ -135,7 +135,7 @@ __noinline int group_walk(struct decision *d, __u32 first, __u32 count, __u32 ba
 			d->matched |= 1u << ((base + i) & (DECISION_MAX - 1));
 			found = FOUND_LIMITS;
 		} else if (found == FOUND_NONE) {
-			d->slot = rule->slot;
+			d->counter_id = rule->counter_id;
 			return rule->action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
 		}
 	}
@@ -161,9 +161,9 @@ static __always_inline int group_collect(struct decision *d, const struct rl_ran
 	return FOUND_LIMITS;
 }
 
-static __always_inline int plain_collect(struct decision *d, __u32 slot, __u32 action)
+static __always_inline int plain_collect(struct decision *d, __u32 counter_id, __u32 action)
 {
-	d->slot = slot;
+	d->counter_id = counter_id;
 	return action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
 }
 
@@ -175,7 +175,7 @@ __noinline int value_collect(struct decision *d, const struct rl_prefix_value *v
 		return group_collect(d, &value->range, 0);
 	if (is_expired(value->expires_ns))
 		return FOUND_NONE;
-	return plain_collect(d, value->slot, value->action);
+	return plain_collect(d, value->counter_id, value->action);
 }
 
 static __always_inline void prefix_key(struct rl_prefix_key *key, const struct packet *p, __u32 len)
@@ -239,8 +239,8 @@ static __always_inline __u64 answer_of(void *trie, struct rl_prefix_key *key,
 		.count = value->range.count,
 		.match_mode = value->range.match_mode,
 		.action = value->action,
-		.slot = rule ? rule->slot : 0,
-		.verdict_slot = value->slot,
+		.counter_id = rule ? rule->counter_id : 0,
+		.verdict_counter_id = value->counter_id,
 	});
 }
 
@@ -272,9 +272,9 @@ __noinline __u64 cache_miss(struct decision *d, const struct rl_policy_header *h
 }
 
 /* So that the counters of the rule that may decide come from memory together with the rule. */
-static __always_inline void counters_expect(__u32 slot)
+static __always_inline void counters_expect(__u32 counter_id)
 {
-	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &slot);
+	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &counter_id);
 
 	if (c)
 		READ_ONCE(c->dropped.packets);
@@ -292,10 +292,10 @@ static __always_inline int answer_collect(struct decision *d, __u64 word,
 	if (!a.count && a.action == NO_PREFIX)
 		return FOUND_NONE;
 	if (!a.count)
-		return plain_collect(d, a.verdict_slot, a.action);
+		return plain_collect(d, a.verdict_counter_id, a.action);
 	if (a.match_mode != RL_MATCH_MODE_NONE)
 		d->p.cacheable = 0;
-	counters_expect(a.slot);
+	counters_expect(a.counter_id);
 	found = group_collect(d, &range, 0);
 	if (found != FOUND_NONE || a.outer == NO_OUTER)
 		return found;

@@ -13,7 +13,7 @@ static __always_inline int refused_by(struct decision *d, const struct rl_rule *
 
 	if (outcome == OUTCOME_OVER && matters)
 		limit_refused(&d->p, rule);
-	d->slot = rule->slot;
+	d->counter_id = rule->counter_id;
 	d->decided = 1;
 	return outcome;
 }

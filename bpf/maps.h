@@ -254,7 +254,7 @@ struct {
 	__array(values, struct ban_seats_inner);
 } ban_seats SEC(".maps");
 
-/* State of `per rule`, by the rule's slot: an LRU could be made to forget it. */
+/* State of `per rule`, by the rule's counter_id: an LRU could be made to forget it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* at attach */
@@ -277,7 +277,7 @@ struct {
 	__array(values, struct shared_chunk);
 } shared_chunks SEC(".maps");
 
-/* What this CPU holds of a shared bucket, by the rule's slot: backend_shared.h. */
+/* What this CPU holds of a shared bucket, by the rule's counter_id: backend_shared.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1); /* at attach, as shared */

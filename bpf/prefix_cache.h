@@ -16,15 +16,15 @@ const volatile __u32 cache_mask = 0; /* sets - 1 */
 
 /* What the trie says of an address: no prefix, a plain verdict, or a group of rules. As a word,
  * from the low bits on: outer 8, count 4, asks 2, action 2, and then a group's first rule 24 and
- * slot 24, or the slot of a plain verdict 32. 0 is no answer. */
+ * counter_id 24, or the counter_id of a plain verdict 32. 0 is no answer. */
 struct answer {
-	__u32 first;        /* of the group: index of its first rule */
-	__u32 slot;         /* of its first rule */
-	__u32 verdict_slot; /* without a group: of the plain verdict */
-	__u32 action;       /* of that, or NO_PREFIX */
-	__u32 count;        /* rules of the group; 0: there is none */
-	__u32 match_mode;   /* of the group: enum rl_match_mode */
-	__u32 outer;        /* length of the next shorter prefix around the address, or NO_OUTER */
+	__u32 first;              /* of the group: index of its first rule */
+	__u32 counter_id;         /* of its first rule */
+	__u32 verdict_counter_id; /* without a group: of the plain verdict */
+	__u32 action;             /* of that, or NO_PREFIX */
+	__u32 count;              /* rules of the group; 0: there is none */
+	__u32 match_mode;         /* of the group: enum rl_match_mode */
+	__u32 outer; /* length of the next shorter prefix around the address, or NO_OUTER */
 };
 
 #define NO_OUTER          0
@@ -33,7 +33,7 @@ struct answer {
 #define ANSWER_MATCH_MODE 12
 #define ANSWER_ACTION     14
 #define ANSWER_FIRST      16
-#define ANSWER_SLOT       40
+#define ANSWER_COUNTER    40
 #define ANSWER_24_BITS    0xffffffULL
 
 _Static_assert(RL_GROUP_MAX < 1 << (ANSWER_MATCH_MODE - ANSWER_COUNT), "a count");
@@ -44,8 +44,9 @@ static __always_inline __u64 answer_pack(struct answer a)
 		     a.action << ANSWER_ACTION;
 
 	if (!a.count)
-		return word | (__u64)a.verdict_slot << ANSWER_FIRST;
-	return word | (a.first & ANSWER_24_BITS) << ANSWER_FIRST | (__u64)a.slot << ANSWER_SLOT;
+		return word | (__u64)a.verdict_counter_id << ANSWER_FIRST;
+	return word | (a.first & ANSWER_24_BITS) << ANSWER_FIRST |
+	       (__u64)a.counter_id << ANSWER_COUNTER;
 }
 
 static __always_inline void answer_unpack(struct answer *a, __u64 word)
@@ -55,8 +56,8 @@ static __always_inline void answer_unpack(struct answer *a, __u64 word)
 	a->first = word >> ANSWER_FIRST & ANSWER_24_BITS;
 	a->count = word >> ANSWER_COUNT & 0xf;
 	a->match_mode = word >> ANSWER_MATCH_MODE & 3;
-	a->slot = word >> ANSWER_SLOT;
-	a->verdict_slot = word >> ANSWER_FIRST;
+	a->counter_id = word >> ANSWER_COUNTER;
+	a->verdict_counter_id = word >> ANSWER_FIRST;
 }
 
 static __always_inline __u64 cache_tag(const struct packet *p, __u64 generation)

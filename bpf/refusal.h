@@ -105,7 +105,7 @@ __noinline int refusal_put(struct packet *p, const struct rl_rule *rule, __u64 l
 		return 0;
 	set = refusal_set_find(p, now_ns, &time);
 	owner = refusal_owner(p->lookup_hash, p->generation, time);
-	word = refusal_word(owner, time, time + left_ns, tick_ns, rule->slot);
+	word = refusal_word(owner, time, time + left_ns, tick_ns, rule->counter_id);
 	if (!set || !word)
 		return 0;
 	for (int i = 0; i < RL_REFUSAL_WAYS; i++) {

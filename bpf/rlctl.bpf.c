@@ -51,7 +51,7 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 	return found == FOUND_ALLOW ? decided_alone(d, RL_REASON_ALLOWED) : RL_REASON_UNMATCHED;
 }
 
-/* Then d->slot is the rule's. */
+/* Then d->counter_id is the rule's. */
 static __always_inline bool refusal_cached(struct decision *d,
 					   const struct rl_policy_header *header)
 {
@@ -62,7 +62,7 @@ static __always_inline bool refusal_cached(struct decision *d,
 	d->p.cacheable = 1;
 	d->p.generation = header->generation;
 	refusal = refusal_find(&d->p);
-	d->slot = refusal_counter_id(refusal);
+	d->counter_id = refusal_counter_id(refusal);
 	return refusal;
 }
 

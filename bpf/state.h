@@ -19,10 +19,10 @@ static __always_inline void *only(void *array)
 	return bpf_map_lookup_elem(array, &zero);
 }
 
-/* What a chunk holds of the slot. */
-static __always_inline void *chunk_find(void *chunks, __u32 slot)
+/* What a chunk holds by this counter_id. */
+static __always_inline void *chunk_find(void *chunks, __u32 counter_id)
 {
-	__u32 chunk = slot >> RL_CHUNK_SHIFT, index = slot & (RL_CHUNK_SLOTS - 1);
+	__u32 chunk = counter_id >> RL_CHUNK_SHIFT, index = counter_id & (RL_CHUNK_SLOTS - 1);
 	void *map = bpf_map_lookup_elem(chunks, &chunk);
 
 	return map ? bpf_map_lookup_elem(map, &index) : NULL;
@@ -31,11 +31,11 @@ static __always_inline void *chunk_find(void *chunks, __u32 slot)
 /* Of a rule. */
 static __always_inline struct rl_state *shared_find(const struct rl_rule *rule)
 {
-	__u32 slot = rule->slot; /* before 6.2 a key must be on the stack */
-	struct rl_shared_state *state = bpf_map_lookup_elem(&shared, &slot);
+	__u32 counter_id = rule->counter_id; /* before 6.2 a key must be on the stack */
+	struct rl_shared_state *state = bpf_map_lookup_elem(&shared, &counter_id);
 
 	if (__builtin_expect(!state, 0))
-		state = chunk_find(&shared_chunks, slot);
+		state = chunk_find(&shared_chunks, counter_id);
 	return state ? &state->state : NULL;
 }
 

@@ -34,32 +34,32 @@ static __always_inline bool reason_has_addresses(int reason)
 }
 
 /* The rule of the first limit that applied, or of the rule that decided alone. */
-static __always_inline __u32 decision_slot(const struct decision *d)
+static __always_inline __u32 decision_counter_id(const struct decision *d)
 {
 	struct rl_rule *rule;
 	__u32 first = 0;
 
 	if (d->decided)
-		return d->slot;
+		return d->counter_id;
 	if (!d->matched)
 		return RL_WATCH_ANY;
 	while (first < DECISION_MAX - 1 && !(d->matched >> first & 1))
 		first++;
 	rule = matched_rule(d, first);
-	return rule ? rule->slot : RL_WATCH_ANY;
+	return rule ? rule->counter_id : RL_WATCH_ANY;
 }
 
 /* Did the rule decide, or let the packet pass? */
-__noinline int slot_took_part(const struct decision *d, __u32 slot)
+__noinline int rule_took_part(const struct decision *d, __u32 counter_id)
 {
 	if (!d)
 		return 0;
 	if (d->decided)
-		return d->slot == slot;
+		return d->counter_id == counter_id;
 	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
 		struct rl_rule *rule = d->matched & 1u << i ? matched_rule(d, i) : NULL;
 
-		if (rule && rule->slot == slot)
+		if (rule && rule->counter_id == counter_id)
 			return 1;
 	}
 	return 0;
@@ -85,7 +85,7 @@ static __always_inline bool watcher_wants(const struct rl_watcher *w, const stru
 		if (!watcher_knows(w, d->p.src) && !watcher_knows(w, d->p.dst))
 			return false;
 	}
-	return w->slot == RL_WATCH_ANY || slot_took_part(d, w->slot);
+	return w->counter_id == RL_WATCH_ANY || rule_took_part(d, w->counter_id);
 }
 
 /* ---- which packets are samples */
@@ -188,7 +188,7 @@ static __always_inline bool sample_put(void *ctx, bool skb, struct decision *d, 
 		return false;
 	sample->time_ns = clock_precise(&d->p);
 	sample->stands_for = stands_for;
-	sample->slot = decision_slot(d);
+	sample->counter_id = decision_counter_id(d);
 	sample->reason = reason;
 	__builtin_memset(sample->pad, 0, sizeof(sample->pad));
 	sample_packet(sample, &d->p);

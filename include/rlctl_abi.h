@@ -13,8 +13,8 @@
  *   sources, flows               rl_state_key (1)   rl_state                       abi/state.h
  *   windows                      rl_state_key       rl_slots
  *   logs                         rl_state_key       rl_log
- *   shared, shared_chunks        counter slot       rl_shared_state
- *   leases                       counter slot       rl_batch, per CPU
+ *   shared, shared_chunks        counter_id         rl_shared_state
+ *   leases                       counter_id         rl_batch, per CPU
  *   bans, ban_seats              rl_state_key, seat rl_ban, rl_ban_seat
  *   hot                          by hash            rl_hot_set
  *   spilled                      fingerprint        __u64: the word of an rl_hot_slot
@@ -23,7 +23,7 @@
  *   creations                    rl_lru             __u64: nanoseconds, per CPU
  *   pressure                     rl_pressure        __u64: a sum, per CPU
  *   reasons                      rl_reason          rl_amount, per CPU
- *   rule_counters, its chunks    counter slot       rl_rule_counters, per CPU
+ *   rule_counters, its chunks    counter_id         rl_rule_counters, per CPU
  *   fresh, headers, scratch      0                  scratch of the packets
  *   .data.watch                  0                  rl_board                       abi/watch.h
  *   watch_counts                 stream             rl_watch_count, per CPU

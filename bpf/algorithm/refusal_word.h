@@ -86,7 +86,7 @@ static __always_inline bool refusal_is_idle(__u64 word, __u64 now_ns)
  * tells ticks of tick_ns, or by any (0). The word of owner; 0 where that is too short to be kept.
  */
 static __always_inline __u64 refusal_word(__u64 owner, __u64 now_ns, __u64 until_ns, __u64 tick_ns,
-					  __u32 slot)
+					  __u32 counter_id)
 {
 	__u64 left = (until_ns >> REFUSAL_UNIT_SHIFT) - (now_ns >> REFUSAL_UNIT_SHIFT);
 	__u64 end = refusal_unit(now_ns) + left;
@@ -97,7 +97,7 @@ static __always_inline __u64 refusal_word(__u64 owner, __u64 now_ns, __u64 until
 		end = REFUSAL_UNITS - 1;
 	if (end <= refusal_unit(now_ns))
 		return 0;
-	return owner | end << RL_REFUSAL_COUNTER_BITS | slot;
+	return owner | end << RL_REFUSAL_COUNTER_BITS | counter_id;
 }
 
 /* ---- of a key */

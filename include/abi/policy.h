@@ -132,12 +132,12 @@ enum rl_rule_flag {
 /* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
  * the next one is built. Most packets need no more of it than its first cache line. */
 struct rl_rule {
-	__u8 action : 4; /* enum rl_action */
-	__u8 clock : 4;  /* enum rl_clock: by which the limit is held */
-	__u8 backend;    /* enum rl_backend */
-	__u16 flags;     /* enum rl_rule_flag, and the lane */
-	__u32 limit_id;  /* names the limit in state keys, never used twice; 0 = not a limit */
-	__u32 slot;      /* index of its counters and of its shared state */
+	__u8 action : 4;  /* enum rl_action */
+	__u8 clock : 4;   /* enum rl_clock: by which the limit is held */
+	__u8 backend;     /* enum rl_backend */
+	__u16 flags;      /* enum rl_rule_flag, and the lane */
+	__u32 limit_id;   /* names the limit in state keys, never used twice; 0 = not a limit */
+	__u32 counter_id; /* index of its counters and of its shared state */
 	__u32 lease; /* packets or bytes that a CPU takes at once from a shared bucket; 0 = none */
 	__u64 generation; /* of the policy that brought it: refusals of other numbers are void */
 	__u64 expires_ns; /* 0 = never */
@@ -210,8 +210,8 @@ struct rl_policy_header {
 	struct rl_range any;
 	struct rl_range device;
 	/* what packets do not read */
-	__u64 written;   /* generation of the last policy that was written as a whole */
-	__u32 next_slot; /* the first one that nothing uses, nor anything behind it */
+	__u64 written;         /* generation of the last policy that was written as a whole */
+	__u32 next_counter_id; /* the first one that nothing uses, nor anything behind it */
 	__u32 pad2;
 	__u64 lengths[2][3]; /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
 };
@@ -232,7 +232,7 @@ _Static_assert(sizeof(struct rl_prefix_key) == 24, "rl_prefix_key");
 struct rl_prefix_value {
 	struct rl_range range;
 	__u64 expires_ns; /* of the plain verdict; 0 = never */
-	__u32 slot;       /* of the plain verdict */
+	__u32 counter_id; /* of the plain verdict */
 	__u8 action;      /* of the plain verdict: RL_ACTION_ALLOW or RL_ACTION_DENY */
 	__u8 len;         /* its own, as in its key */
 	__u8 pad[2];

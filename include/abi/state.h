@@ -30,7 +30,7 @@ struct rl_state {
 };
 _Static_assert(sizeof(struct rl_state) == 16, "rl_state");
 
-/* State of `per rule`, by counter slot: in an LRU others could push it out. */
+/* State of `per rule`, by counter_id: in an LRU others could push it out. */
 struct rl_shared_state {
 	struct rl_state state;
 	__u64 pad[6];

@@ -9,7 +9,7 @@
 #include <linux/types.h>
 
 #define RL_WATCHERS   4
-#define RL_WATCH_ANY  0xffffffffu /* rl_watcher.slot: of every rule; rl_sample.slot: of none */
+#define RL_WATCH_ANY  0xffffffffu /* as counter_id: every rule (rl_watcher), none (rl_sample) */
 #define RL_MEAN_MAX   (1u << 30)
 #define RL_FRAME_KEPT 256
 
@@ -30,11 +30,11 @@ _Static_assert(sizeof(struct rl_stream) == 64, "a cache line");
 /* A place is taken while until_ns lies ahead (CLOCK_MONOTONIC, the packets read it by the tick). */
 struct rl_watcher {
 	__u64 until_ns;
-	__u32 reasons; /* bits, by enum rl_reason */
-	__u32 slot;    /* only packets that this rule decided, or that it let pass */
-	__u64 addr[2]; /* only packets from or to an address that is this under the mask, */
-	__u64 mask[2]; /* in network order, */
-	__u8 family;   /* and of this family, 4 or 6; 0: every packet */
+	__u32 reasons;    /* bits, by enum rl_reason */
+	__u32 counter_id; /* only packets that this rule decided, or that it let pass */
+	__u64 addr[2];    /* only packets from or to an address that is this under the mask, */
+	__u64 mask[2];    /* in network order, */
+	__u8 family;      /* and of this family, 4 or 6; 0: every packet */
 	__u8 pad[15];
 	struct rl_stream stream[2]; /* dropped, passed */
 };
@@ -62,9 +62,9 @@ _Static_assert(sizeof(struct rl_watch_count) == 40, "rl_watch_count");
 struct rl_sample {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 stands_for;
-	__u32 bytes; /* on the wire, without FCS */
-	__u32 slot;  /* of the rule that decided, or of the first that let it pass */
-	__u16 kept;  /* bytes of frame */
+	__u32 bytes;      /* on the wire, without FCS */
+	__u32 counter_id; /* of the rule that decided, or of the first that let it pass */
+	__u16 kept;       /* bytes of frame */
 	__u16 sport, dport;
 	__u8 has_ports;
 	__u8 reason; /* enum rl_reason; non-ip and malformed: no addresses, no protocol */

@@ -73,7 +73,8 @@ struct rl_rule_counters harness_counters(struct harness *h, const char *text)
 	struct rl_rule_counters each[CPUS_MAX], sum = {0};
 	struct rule rule = harness_rule(h, text);
 
-	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.rule_counters, &rule.slot, each), 0);
+	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.rule_counters, &rule.counter_id, each),
+			 0);
 	for (int cpu = 0; cpu < (int)h->instance.info.cpus; cpu++) {
 		amount_add(&sum.passed, &each[cpu].passed);
 		amount_add(&sum.dropped, &each[cpu].dropped);

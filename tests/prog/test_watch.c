@@ -55,7 +55,7 @@ static void wait_ns(uint64_t ns)
 static struct watch *watch_new(uint32_t reasons, uint32_t rate)
 {
 	const struct watch_options options = {
-		.reasons = reasons, .rate = rate, .slot = RL_WATCH_ANY};
+		.reasons = reasons, .rate = rate, .counter_id = RL_WATCH_ANY};
 	struct watch *watch = NULL;
 
 	memset(&seen, 0, sizeof(seen));
@@ -276,7 +276,7 @@ static void says_which_rule(void **state)
 	poll_into(watch, &seen);
 	assert_int_equal(seen.count, ARRAY_SIZE(words));
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		assert_int_equal(seen.samples[i].slot, policy.rules[wanted[i]].slot);
+		assert_int_equal(seen.samples[i].counter_id, policy.rules[wanted[i]].counter_id);
 	watch_close(watch);
 	policy_clear(&policy);
 }
@@ -455,7 +455,7 @@ static uint32_t slot_of(const char *text)
 	assert_int_equal(instance_policy_read(&h->instance, &policy), 0);
 	found = policy_find(&policy, &rule);
 	assert_non_null(found);
-	slot = found ? found->slot : 0;
+	slot = found ? found->counter_id : 0;
 	policy_clear(&policy);
 	return slot;
 }
@@ -463,7 +463,8 @@ static uint32_t slot_of(const char *text)
 static void shows_what_was_asked(void **state)
 {
 	const struct filter *row = *state;
-	struct watch_options options = {.reasons = row->reasons, .rate = 100, .slot = RL_WATCH_ANY};
+	struct watch_options options = {
+		.reasons = row->reasons, .rate = 100, .counter_id = RL_WATCH_ANY};
 	struct watch *watch;
 
 	policy_of("10.0.0.0/8 deny;2001:db8::/32 deny;any udp limit 1k/second per source;"
@@ -473,7 +474,7 @@ static void shows_what_was_asked(void **state)
 		assert_int_equal(prefix_parse(row->prefix, options.addr, &options.len, NULL), 0);
 	}
 	if (row->rule)
-		options.slot = slot_of(row->rule);
+		options.counter_id = slot_of(row->rule);
 	memset(&seen, 0, sizeof(seen));
 	assert_int_equal(watch_open(&h->instance, &options, &watch), 0);
 	run(row->words, 1);
@@ -493,7 +494,8 @@ static uint32_t is_on(void)
 /* Each has samples of its own, and there is no place for a fifth. */
 static void watchers_share_nothing(void **state)
 {
-	const struct watch_options options = {.reasons = DROPS, .rate = 100, .slot = RL_WATCH_ANY};
+	const struct watch_options options = {
+		.reasons = DROPS, .rate = 100, .counter_id = RL_WATCH_ANY};
 	struct watch *watches[RL_WATCHERS], *more = NULL;
 
 	(void)state;

@@ -176,7 +176,7 @@ void assert_layout(const struct compiled *compiled, const struct compile_context
 	for (uint32_t i = 0; i < compiled->rule_count; i++) {
 		const struct rl_rule *rule = &compiled->rules[i];
 
-		assert_true(rule->slot < ctx->slots_max);
+		assert_true(rule->counter_id < ctx->slots_max);
 		assert_int_equal(rule->action == RL_ACTION_LIMIT, rule->limit_id != 0);
 		if (rule->action == RL_ACTION_LIMIT)
 			assert_numbers(rule, ctx);

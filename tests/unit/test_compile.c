@@ -109,7 +109,7 @@ static void assert_same_policy(const struct policy *a, const struct policy *b)
 		assert_memory_equal(&expected.limit, &found->limit, sizeof(expected.limit));
 		assert_true(expected.for_ns == found->for_ns);
 		assert_true(expected.expires_ns == found->expires_ns);
-		assert_int_equal(expected.slot, found->slot);
+		assert_int_equal(expected.counter_id, found->counter_id);
 		assert_int_equal(expected.limit_id, found->limit_id);
 	}
 }

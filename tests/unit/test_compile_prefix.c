@@ -239,7 +239,7 @@ static void assert_same(const struct policy *a, const struct policy *b)
 				    sizeof(a->rules[i].limit));
 		assert_true(a->rules[i].expires_ns == b->rules[i].expires_ns);
 		for (size_t k = 0; k < i; k++)
-			assert_int_not_equal(b->rules[k].slot, b->rules[i].slot);
+			assert_int_not_equal(b->rules[k].counter_id, b->rules[i].counter_id);
 	}
 }
 
@@ -251,7 +251,7 @@ static void check_kept(const struct policy *before, const struct policy *after)
 
 		if (!old)
 			continue;
-		assert_int_equal(rule->slot, old->slot);
+		assert_int_equal(rule->counter_id, old->counter_id);
 		if (old->action == RL_ACTION_LIMIT && rule->action == RL_ACTION_LIMIT &&
 		    old->limit.algorithm == rule->limit.algorithm)
 			assert_int_equal(rule->limit_id, old->limit_id);

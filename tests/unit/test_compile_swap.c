@@ -48,11 +48,11 @@ static void keep_test(void **state)
 	snprintf(before, sizeof(before), "rule %s", row->before);
 	snprintf(after, sizeof(after), "rule %s", row->after);
 	force_put(&force, before, false);
-	slot = force_find(&force, before)->slot;
+	slot = force_find(&force, before)->counter_id;
 	limit_id = force_find(&force, before)->limit_id;
 	used = force.header.next_limit_id;
 	force_put(&force, after, false);
-	assert_int_equal(force_find(&force, after)->slot == slot, row->keeps_slot);
+	assert_int_equal(force_find(&force, after)->counter_id == slot, row->keeps_slot);
 	assert_int_equal(force_find(&force, after)->limit_id == limit_id, row->keeps_limit);
 	if (!row->keeps_limit && force_find(&force, after)->action == RL_ACTION_LIMIT)
 		assert_true(force_find(&force, after)->limit_id >= used);
@@ -120,7 +120,7 @@ static struct policy random_policy(void)
 static bool uses_slot(const struct policy *policy, uint32_t slot)
 {
 	policy_for_each (policy, rule)
-		if (rule->slot == slot)
+		if (rule->counter_id == slot)
 			return true;
 	return false;
 }
@@ -141,12 +141,12 @@ static void check_rule(const struct force *force, const struct compiled *compile
 	const struct rule *old = policy_find(&force->policy, rule);
 	bool limit = rule->action == RL_ACTION_LIMIT;
 
-	assert_true(rule->slot < force->ctx.slots_max);
+	assert_true(rule->counter_id < force->ctx.slots_max);
 	if (old)
-		assert_int_equal(rule->slot, old->slot);
+		assert_int_equal(rule->counter_id, old->counter_id);
 	else
-		assert_false(uses_slot(&force->policy, rule->slot));
-	assert_fresh(compiled, rule->slot, old ? 0 : 1);
+		assert_false(uses_slot(&force->policy, rule->counter_id));
+	assert_fresh(compiled, rule->counter_id, old ? 0 : 1);
 	if (!limit)
 		assert_int_equal(rule->limit_id, 0);
 	else if (old && old->limit.algorithm == rule->limit.algorithm)
@@ -165,7 +165,7 @@ static void check_swap(const struct force *force, const struct compiled *compile
 		check_rule(force, compiled, rule);
 		fresh += !policy_find(&force->policy, rule);
 		for (const struct rule *other = next->rules; other < rule; other++) {
-			assert_int_not_equal(other->slot, rule->slot);
+			assert_int_not_equal(other->counter_id, rule->counter_id);
 			if (rule->limit_id)
 				assert_int_not_equal(other->limit_id, rule->limit_id);
 		}

@@ -88,13 +88,13 @@ static void the_last_dropped_is_kept(void **state)
 	struct rl_sample dropped = sample_of("10.0.0.1", 1, 100);
 
 	(void)state;
-	passed.slot = 1;
-	dropped.slot = 2;
+	passed.counter_id = 1;
+	dropped.counter_id = 2;
 	talkers_add(&talkers, &passed, true, true);
-	assert_int_equal(talkers.list->last.slot, 1);
+	assert_int_equal(talkers.list->last.counter_id, 1);
 	talkers_add(&talkers, &dropped, true, false);
 	talkers_add(&talkers, &passed, true, true);
-	assert_int_equal(talkers.list->last.slot, 2);
+	assert_int_equal(talkers.list->last.counter_id, 2);
 }
 
 static void the_silent_are_forgotten(void **state)

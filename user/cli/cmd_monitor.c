@@ -117,7 +117,7 @@ static int rule_option(const struct command *command, struct monitor *m)
 	struct rule selector;
 	size_t count;
 
-	m->options.slot = RL_WATCH_ANY;
+	m->options.counter_id = RL_WATCH_ANY;
 	if (!words)
 		return 0;
 	if (selector_parse(words, &m->book.ctx, &selector, &err)) {
@@ -132,7 +132,7 @@ static int rule_option(const struct command *command, struct monitor *m)
 		return fail("%s: %zu rules are named by '%s': add the action of the one that is "
 			    "meant",
 			    m->instance.device, count, words);
-	m->options.slot = found->slot;
+	m->options.counter_id = found->counter_id;
 	return 0;
 }
 

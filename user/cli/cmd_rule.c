@@ -114,7 +114,7 @@ static void report_rule(struct report *report, const struct session *session,
 	prefix_format(prefix, rule);
 	report_begin(report, NULL);
 	report_text(report, "prefix", NULL, prefix);
-	report_id(report, "slot", "slot", rule->slot);
+	report_id(report, "slot", "slot", rule->counter_id);
 	if (rule->action == RL_ACTION_LIMIT) {
 		report_id(report, "limit_id", "limit", rule->limit_id);
 		report_text(report, "clock", "clock", clock_name(session, rule));

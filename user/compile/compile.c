@@ -63,8 +63,8 @@ static void shared_reach(struct build *b, const struct rule *rule)
 {
 	bool shared = rule->action == RL_ACTION_LIMIT && rule->limit.key == RL_KEY_RULE;
 
-	if (shared && rule->slot >= b->out->shared_end)
-		b->out->shared_end = rule->slot + 1;
+	if (shared && rule->counter_id >= b->out->shared_end)
+		b->out->shared_end = rule->counter_id + 1;
 }
 
 static void slot_mark(struct build *b, uint32_t slot)
@@ -83,9 +83,9 @@ static int slot_new(struct build *b, struct rule *rule)
 	if (b->next_slot == b->ctx->slots_max)
 		return refuse(b, rule, -E2BIG, "too many rules", b->ctx->slots_max,
 			      "`attach --replace` with larger --prefixes makes room");
-	rule->slot = b->next_slot;
-	slot_mark(b, rule->slot);
-	b->out->fresh[b->out->fresh_count++] = rule->slot;
+	rule->counter_id = b->next_slot;
+	slot_mark(b, rule->counter_id);
+	b->out->fresh[b->out->fresh_count++] = rule->counter_id;
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static void expiry_set(struct rule *rule, const struct rule *old, bool keep, uin
 static int inherit(struct build *b, struct policy *next, const struct policy *current, bool keep)
 {
 	policy_for_each (current, rule) {
-		slot_mark(b, rule->slot);
+		slot_mark(b, rule->counter_id);
 		shared_reach(b, rule);
 	}
 	policy_for_each (next, rule) {
@@ -127,7 +127,7 @@ static int inherit(struct build *b, struct policy *next, const struct policy *cu
 		expiry_set(rule, old, keep, b->ctx->now_ns);
 		rule->lane = old ? old->lane : RL_LANES;
 		if (old)
-			rule->slot = old->slot;
+			rule->counter_id = old->counter_id;
 		else
 			ret = slot_new(b, rule);
 		if (ret)
@@ -237,7 +237,7 @@ static void emit_rule(struct build *b, const struct rule *rule)
 	*entry = (struct rl_rule){
 		.action = rule->action,
 		.limit_id = rule->limit_id,
-		.slot = rule->slot,
+		.counter_id = rule->counter_id,
 		.expires_ns = rule->expires_ns,
 		.match = rule->match,
 		.limit = rule->limit,
@@ -358,7 +358,7 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 		return emit_group(b, rule, count, &prefix->value.range);
 	prefix->value.action = rule->action;
 	prefix->value.expires_ns = rule->expires_ns;
-	prefix->value.slot = rule->slot;
+	prefix->value.counter_id = rule->counter_id;
 	return 0;
 }
 
@@ -394,7 +394,7 @@ static bool rule_refusal_cached(const struct build *b, const struct rl_rule *rul
 	return slow && rule->flags & RL_RULE_SIMPLE && rule->flags & RL_RULE_LOOKUP_ADDRESS &&
 	       !(rule->flags & (RL_RULE_BYTES | RL_RULE_SHADOW | RL_RULE_BAN)) &&
 	       (rule->backend == RL_BACKEND_HOT || rule->backend == RL_BACKEND_UNCONFIRMED) &&
-	       rule->slot >> RL_REFUSAL_COUNTER_BITS == 0;
+	       rule->counter_id >> RL_REFUSAL_COUNTER_BITS == 0;
 }
 
 static void group_refusals_cached(struct build *b, const struct rl_range *range)
@@ -484,8 +484,8 @@ static void header_end(struct build *b)
 	struct rl_policy_header *header = &b->out->header;
 
 	header->rules = b->out->first_rule + b->out->rule_count;
-	if (b->slots_end > header->next_slot)
-		header->next_slot = b->slots_end;
+	if (b->slots_end > header->next_counter_id)
+		header->next_counter_id = b->slots_end;
 }
 
 /* What both ways to compile have in common. */
@@ -547,10 +547,10 @@ static bool stays_in_place(const struct rl_policy_header *before,
 static bool slots_thin_out(const struct rl_policy_header *header, const struct policy *next,
 			   const struct compile_context *ctx)
 {
-	uint32_t end = header->next_slot + next->count;
+	uint32_t end = header->next_counter_id + next->count;
 
 	return end > ctx->leases_max && end / 2 > header->prefixes + header->rules &&
-	       (header->next_slot - 1) >> RL_CHUNK_SHIFT != (end - 1) >> RL_CHUNK_SHIFT;
+	       (header->next_counter_id - 1) >> RL_CHUNK_SHIFT != (end - 1) >> RL_CHUNK_SHIFT;
 }
 
 static void prefix_take_out(const struct rule *prefix, bool in_trie,
@@ -582,7 +582,7 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN;
 	snprintf(err->text, sizeof(err->text), "out of memory");
 	b.base = header->half * ctx->rules_max + header->rules;
-	b.next_slot = header->next_slot;
+	b.next_slot = header->next_counter_id;
 	result.header.generation++;
 	prefix_take_out(prefix, in_trie, &result.header);
 	ret = build(&b, next, current, false);

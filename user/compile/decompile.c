@@ -39,7 +39,7 @@ int range_decompile(const struct rule *prefix, const struct rl_rule *entries, ui
 		rule.match = match_of(entries, count, i);
 		rule.limit = entry->limit;
 		rule.limit_id = entry->limit_id;
-		rule.slot = entry->slot;
+		rule.counter_id = entry->counter_id;
 		rule.lane = entry->flags >> RL_RULE_LANE_SHIFT;
 		rule.expires_ns = entry->expires_ns;
 		ret = recall(out, &rule, now_ns);
@@ -61,7 +61,7 @@ int prefix_decompile(const struct compiled_prefix *prefix, const struct rl_rule 
 	if (prefix->value.range.count)
 		return range_decompile(&rule, entries, prefix->value.range.count, now_ns, out);
 	rule.action = prefix->value.action;
-	rule.slot = prefix->value.slot;
+	rule.counter_id = prefix->value.counter_id;
 	rule.expires_ns = prefix->value.expires_ns;
 	return recall(out, &rule, now_ns);
 }

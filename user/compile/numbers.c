@@ -184,7 +184,7 @@ static void lease_compile(const struct rl_limit *limit, const struct compile_con
 	uint64_t most = limit->size / bits / ctx->possible_cpus / LEASE_PART;
 
 	if (limit->key != RL_KEY_RULE || limit->fleet || ctx->cpus < 2 ||
-	    out->slot >= ctx->leases_max)
+	    out->counter_id >= ctx->leases_max)
 		return;
 	lease = lease < most ? lease : most;
 	lease = lease < out->gcra.cost_max ? lease : out->gcra.cost_max;

@@ -236,7 +236,7 @@ static struct rl_policy_header *header_map(const struct instance *instance)
 static void header_widen(struct rl_policy_header *live, const struct rl_policy_header *next)
 {
 	live->next_limit_id = next->next_limit_id;
-	live->next_slot = next->next_slot;
+	live->next_counter_id = next->next_counter_id;
 	live->rules = next->rules;
 	memcpy(live->lengths, next->lengths, sizeof(live->lengths));
 	__atomic_store_n(&live->shortest4, next->shortest4, __ATOMIC_RELEASE);

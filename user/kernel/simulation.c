@@ -206,7 +206,7 @@ static int shared_remove(const struct simulation *s)
 
 		if (ret || rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE)
 			continue;
-		fd = slot_map_at(&maps, rule->slot, &index);
+		fd = slot_map_at(&maps, rule->counter_id, &index);
 		ret = fd < 0 ? fd : bpf_map_update_elem(fd, &index, &none, BPF_ANY) ? -errno : 0;
 	}
 	slot_maps_close(&maps);

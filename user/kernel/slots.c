@@ -175,7 +175,7 @@ int slots_prepare(const struct instance *instance, const struct compiled *compil
 {
 	int ret = chunks_make(instance, instance->fd.counters_chunks, BPF_MAP_TYPE_PERCPU_ARRAY,
 			      "rlctl_counters", sizeof(struct rl_rule_counters),
-			      compiled->header.next_slot);
+			      compiled->header.next_counter_id);
 
 	if (!ret)
 		ret = chunks_make(instance, instance->fd.shared_chunks, BPF_MAP_TYPE_ARRAY,
@@ -186,6 +186,6 @@ int slots_prepare(const struct instance *instance, const struct compiled *compil
 
 void slots_trim(const struct instance *instance, const struct compiled *compiled)
 {
-	chunks_drop(instance, instance->fd.counters_chunks, compiled->header.next_slot);
+	chunks_drop(instance, instance->fd.counters_chunks, compiled->header.next_counter_id);
 	chunks_drop(instance, instance->fd.shared_chunks, compiled->shared_end);
 }

@@ -74,7 +74,7 @@ static bool key_is_of(const struct search *s, const struct rl_state_key *key,
 static struct rl_rule rule_numbers(const struct search *s, const struct rule *rule)
 {
 	struct rl_rule numbers = {
-		.limit_id = rule->limit_id, .slot = rule->slot, .limit = rule->limit};
+		.limit_id = rule->limit_id, .counter_id = rule->counter_id, .limit = rule->limit};
 
 	numbers_compile(&rule->limit, &s->ctx, &numbers);
 	numbers.flags |= rule->lane << RL_RULE_LANE_SHIFT;
@@ -208,7 +208,7 @@ static int shared_walk(struct search *s)
 		    rule->limit.algorithm == RL_SLIDING_WINDOW ||
 		    rule->limit.algorithm == RL_SLIDING_LOG)
 			continue;
-		fd = ret ? ret : slot_map_at(&maps, rule->slot, &index);
+		fd = ret ? ret : slot_map_at(&maps, rule->counter_id, &index);
 		if (fd < 0)
 			ret = fd;
 		else if (bpf_map_lookup_elem(fd, &index, &value))

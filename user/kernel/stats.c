@@ -54,7 +54,7 @@ static int rule_counters_read(const struct instance *instance, struct instance_s
 	for (size_t i = 0; !ret && i < out->policy.count; i++) {
 		uint32_t index;
 
-		ret = slot_map_at(&maps, out->policy.rules[i].slot, &index);
+		ret = slot_map_at(&maps, out->policy.rules[i].counter_id, &index);
 		if (ret >= 0)
 			ret = percpu_sum(ret, index, (uint64_t *)&out->rules[i],
 					 sizeof(*out->rules) / 8);

@@ -192,7 +192,7 @@ static void place_fill(struct watch *watch, const struct watch_options *options)
 	uint32_t passed = both ? options->rate / 2 : options->rate;
 
 	prefix_put(watch->place, options);
-	watch->place->slot = options->slot;
+	watch->place->counter_id = options->counter_id;
 	watch->place->stream[0] = stream_of(both ? options->rate - passed : options->rate);
 	watch->place->stream[1] = stream_of(passed);
 	__atomic_store_n(&watch->place->reasons, options->reasons, __ATOMIC_RELEASE);

@@ -13,11 +13,11 @@
 #include "rlctl_abi.h"
 
 struct watch_options {
-	uint32_t reasons; /* bits, by enum rl_reason: which packets */
-	uint32_t rate;    /* samples a second at most, 1..WATCH_RATE_MAX; where packets of both
-			   * verdicts are watched, a half for each, and at least one */
-	uint32_t slot;    /* only of this rule; RL_WATCH_ANY */
-	bool has_prefix;  /* only from or to addresses in this prefix (mapped) */
+	uint32_t reasons;    /* bits, by enum rl_reason: which packets */
+	uint32_t rate;       /* samples a second at most, 1..WATCH_RATE_MAX; where packets of both
+			      * verdicts are watched, a half for each, and at least one */
+	uint32_t counter_id; /* only of this rule; RL_WATCH_ANY */
+	bool has_prefix;     /* only from or to addresses in this prefix (mapped) */
 	uint8_t addr[16];
 	uint8_t len;
 };

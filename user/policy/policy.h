@@ -31,7 +31,7 @@ struct rule {
 
 	/* Identity inside the kernel (compile.h); 0 while it has none. */
 	uint32_t limit_id;
-	uint32_t slot;
+	uint32_t counter_id;
 	uint8_t lane;        /* 0..RL_LANES - 1: in which set of the hot table */
 	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0 = never */
 };

@@ -40,7 +40,7 @@ const struct rule *rule_book_find(const struct rule_book *book, uint32_t slot)
 	if (slot == RL_WATCH_ANY)
 		return NULL;
 	policy_for_each (&book->policy, rule)
-		if (rule->slot == slot)
+		if (rule->counter_id == slot)
 			return rule;
 	return NULL;
 }

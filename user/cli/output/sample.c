@@ -112,7 +112,7 @@ static void put_ethernet(struct json_object *object, const struct rl_sample *sam
 static void put_rule(struct json_object *object, const struct rl_sample *sample,
 		     const struct rule_book *book)
 {
-	const struct rule *rule = rule_book_find(book, sample->slot);
+	const struct rule *rule = rule_book_find(book, sample->counter_id);
 	char words[RULE_TEXT_MAX];
 
 	if (!rule)

@@ -59,7 +59,7 @@ static int counted_read(struct top *top, unsigned int slice)
 int top_open(struct instance *instance, uint32_t rate, struct top *out)
 {
 	const struct watch_options options = {
-		.reasons = (1u << RL_REASON_COUNT) - 1, .rate = rate, .slot = RL_WATCH_ANY};
+		.reasons = (1u << RL_REASON_COUNT) - 1, .rate = rate, .counter_id = RL_WATCH_ANY};
 	int ret;
 
 	*out = (struct top){.instance = instance};
@@ -122,7 +122,7 @@ static void row_fill(const struct top *top, const struct talker *talker, struct 
 		out->rate[v].packets = share(own.packets, all.packets, top->rate[v].packets);
 		out->rate[v].bits = share(own.bytes, all.bytes, top->rate[v].bits);
 	}
-	out->rule = rule_book_find(&top->book, talker->last.slot);
+	out->rule = rule_book_find(&top->book, talker->last.counter_id);
 }
 
 static bool is_shown(const struct top *top, const struct talker *talker)
