@@ -18,8 +18,8 @@ static __always_inline bool reason_passes(enum rl_reason reason)
 	return reason < RL_REASON_DENIED;
 }
 
-/* Where the counters are in a chunk: apart, and by what is at hand anyway, so that others
- * pay nothing for it. */
+/* Counters that are in a chunk: apart, and with arguments that are in registers anyway, so that
+ * others pay nothing for it. */
 __noinline int account_rule_chunk(struct decision *d, __u32 passed)
 {
 	struct rl_rule_counters *c = d ? chunk_find(&counters_chunks, d->counter_id) : NULL;

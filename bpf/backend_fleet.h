@@ -12,11 +12,11 @@
  * goes on with the rate for a member alone.
  *
  * A fixed window has leased amounts instead: `word` counts what was spent of the lease of the
- * window that is in its upper bits. What is not leased is held to the cap by the limit's own
- * window.
+ * window that is in its upper bits. The amount that is not leased is held to the cap by the limit's
+ * own window.
  *
  * Caps move without making tokens: to write one that is larger by d the agent sets the clock back
- * by d, and ahead by d when it becomes smaller. What ends by itself is kept alike.
+ * by d, and ahead by d when it becomes smaller. Records that end by themselves are written alike.
  *
  * Race: CPUs read the clock at different instants: a bucket is wrong by what is earned in between.
  */

@@ -80,8 +80,8 @@ static __always_inline enum gcra_tried hot_slot_consume(struct packet *p,
 	return tried == GCRA_LOST ? hot_slot_retry(p, rule, slot, fingerprint, now) : tried;
 }
 
-/* Takes from the bucket of a key that is in no slot, and gives it one. Apart, so that those who
- * have one need fewer registers. */
+/* Consumes from the bucket of a key that has no slot, and gives it one. Apart, so that keys with a
+ * slot need fewer registers. */
 __noinline int hot_consume_new(struct packet *p, const struct rl_rule *rule, struct rl_hot_set *set,
 			       __u64 fingerprint, __u64 now)
 {
@@ -102,7 +102,7 @@ __noinline int hot_consume_new(struct packet *p, const struct rl_rule *rule, str
 	return 1;
 }
 
-/* Takes from the key's bucket. */
+/* Consumes from the key's bucket. */
 static __always_inline bool hot_consume_now(struct packet *p, const struct rl_rule *rule, __u64 now,
 					    __u64 amount)
 {

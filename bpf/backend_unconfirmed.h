@@ -21,9 +21,10 @@
  *   IS_REFUSED
  *
  *   (1) A packet whose cost a word cannot hold, of a limit in bytes or of several segments, asks
- *       the LRU, where a state is made at once; so does one whose set has a hint that the LRU may
- *       hold the key. If the LRU does not, and no state may be made: -> paced: within.
- *   (2) The same packet asks the LRU.
+ *       the LRU, where a state is made at once; if none may be made: -> paced: within. Where the
+ *       set has a hint, the LRU is asked too; if it does not hold the key: -> first: within, or
+ *       -> paced, if the key was spilled and still owes.
+ *   (2) A packet whose cost a word cannot hold asks the LRU.
  *
  * Too early: less than `wait` after the first packet, or than `pace` after a paced one. Whatever
  * changes a state in an LRU sees to it that the set's hint holds for as long as that state matters:
@@ -48,7 +49,7 @@
 /* From one creation to the next, of each CPU; at attach. */
 const volatile __u64 creation_ns[RL_LRU_COUNT] = {1000, 1000, 1000, 1000};
 
-/* What the hot table answers. ASK: the LRU holds the key. LOOK: it may, but no slot says so. */
+/* The answer of the hot table. ASK: the LRU holds the key. LOOK: it may, but no slot says so. */
 enum unconfirmed {
 	UNCONFIRMED_REFUSED,
 	UNCONFIRMED_WITHIN,
@@ -179,7 +180,7 @@ static __always_inline void unconfirmed_hint(const struct rl_rule *rule, struct 
 	hot_hint_set(set, now, rule->unconfirmed.span);
 }
 
-/* -> LRU. Answers when the key's first packet came, + 1, to the CPU that is the first to ask. */
+/* -> LRU. Returns when the key's first packet came, + 1, on the CPU that asks first, else 0. */
 static __always_inline __u64 unconfirmed_confirm(const struct rl_rule *rule, struct rl_hot_set *set,
 						 struct rl_hot_slot *slot, __u64 key, __u64 word,
 						 __u64 now)
@@ -234,8 +235,8 @@ static __always_inline int unconfirmed_again(struct packet *p, const struct rl_r
 	return unconfirmed_set(slot, word, now + rule->unconfirmed.span); /* -> paced */
 }
 
-/* What the hot table says of the packet, which is counted there if it is within. p->since_ns: if
- * the LRU is to enter another one first. enum unconfirmed. */
+/* Asks the hot table and counts the packet there if it is within. p->since_ns: set if an earlier
+ * packet is to be entered in the LRU first. enum unconfirmed. */
 __noinline int unconfirmed_try(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
 	struct rl_hot_set *set;
@@ -297,7 +298,7 @@ __noinline int unconfirmed_enter(struct packet *p, const struct rl_rule *rule, _
 
 /* ---- the LRU, for keys that it holds */
 
-/* What the LRU refuses until a known time is refused by the key's slot until then. */
+/* A refusal of the LRU with a known end is cached in the key's slot. */
 __noinline int unconfirmed_lru_admits(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
 	__u64 until_ns = 0;
@@ -344,7 +345,7 @@ __noinline int unconfirmed_tell(struct packet *p, const struct rl_rule *rule, __
 
 /* ---- the limit */
 
-/* What the hot table says; writes nothing. enum unconfirmed. */
+/* The answer of the hot table; writes nothing. enum unconfirmed. */
 static __always_inline int unconfirmed_peek(struct packet *p, const struct rl_rule *rule, __u64 now)
 {
 	struct rl_hot_set *set;

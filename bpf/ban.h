@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bans: who exceeded a limit with `over ban` is refused until a time, by the tick clock. A ban does
- * not extend itself.
+/* Bans: a key that exceeded a limit with `over ban` is refused until a time, by the tick clock. A
+ * ban does not extend itself.
  *
  * A ban that is in force is never pushed out, however many others want its place: where there is no
  * room a new one does not begin, which is counted, and its key is held to the limit alone. A hash
@@ -10,7 +10,7 @@
  *
  * Races: no two CPUs get the same turn of the hand, so a seat has one new owner. A ban that begins
  * anew in the moment in which its seat goes to another is lost: its key's next offence bans it.
- * Of two CPUs that ban one key the second gives its seat back.
+ * When two CPUs ban one key, the second gives its seat back.
  */
 #ifndef RLCTL_BAN_H
 #define RLCTL_BAN_H

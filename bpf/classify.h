@@ -186,7 +186,7 @@ static __always_inline void prefix_key(struct rl_prefix_key *key, const struct p
 	__builtin_memcpy(key->addr, packet_lookup_address(p), sizeof(key->addr));
 }
 
-/* Of the packet's family, the shortest prefix that the trie may hold. */
+/* The shortest prefix of the packet's family that the trie may hold. */
 static __always_inline __u8 shortest_of(const struct packet *p,
 					const struct rl_policy_header *header)
 {

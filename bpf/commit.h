@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Charges a packet to all its limits at once, or to none. */
+/* Commits a packet to all its limits at once, or to none: peek, commit, refund. */
 #ifndef RLCTL_COMMIT_H
 #define RLCTL_COMMIT_H
 
@@ -53,7 +53,7 @@ __noinline int limits_refund(struct decision *d, __u32 count)
 	return 0;
 }
 
-/* Takes from one limit after the other; when one refuses, gives back what the others took. */
+/* Consumes from one limit after the other; when one refuses, the others are refunded. */
 __noinline int limits_commit(struct decision *d)
 {
 	int outcome = OUTCOME_WITHIN;
@@ -82,7 +82,7 @@ __noinline int limits_commit(struct decision *d)
 	return outcome;
 }
 
-/* A bucket that is the packet's only limit is taken from at once: nothing else could refuse it. */
+/* A bucket that is the packet's only limit is committed at once: nothing else could refuse it. */
 static __always_inline int alone_commit(struct decision *d, const struct rl_rule *rule)
 {
 	__u64 now_ns = clock_of(&d->p, rule);
@@ -97,9 +97,9 @@ static __always_inline bool is_alone(const struct rl_rule *rule)
 	return rule->backend == RL_BACKEND_HOT && !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN));
 }
 
-/* Takes from every limit, or from none. All are asked before one is taken from, so that a packet
- * that is refused has written nothing. Between the two another CPU may spend what this packet was
- * promised: limits_commit then gives back. */
+/* Consumes from every limit, or from none. All are peeked at before the first is committed, so that
+ * a packet that is refused has written nothing. Between the two another CPU may consume what this
+ * packet was promised: limits_commit then refunds. */
 static __always_inline int limits_apply(struct decision *d)
 {
 	struct rl_rule *first = d->matched == 1 ? matched_rule(d, 0) : NULL;

@@ -13,7 +13,7 @@
  *   HOT_SEEN_AGAIN    the same; spilled when   until when its last       -
  *                     it is evicted            packet matters: paced
  *   HOT_IS_REFUSED    -                        its state is in an LRU,   -
- *                                              refused until (backend_unconfirmed.h)
+ *                                              refused until (refusal.h)
  *
  * The address chooses the set, hashed with a seed drawn at attach, and so do ports and a second
  * address where the key has them. Fingerprints have 55 bits, of which those that chose the set tell
@@ -26,12 +26,12 @@
  * (algorithm/hot_hint.h) for as long as the debt lasts: a miss looks there only then.
  *
  * Races: a slot is taken over by a compare-and-swap of its fingerprint, and then gets another word.
- * Whoever still uses it for the former key reads the word and then checks the fingerprint, so that
- * no other key's word is exchanged; what was taken between the two steps is forgotten. Flags are
- * changed by a compare-and-swap of the whole fingerprint, so that none lands on another key. Two
- * CPUs that miss the same key at once may take a slot each: one packet of debt is then kept twice
- * or lost. A flag or hint whose compare-and-swap fails HOT_TRIES times is lost: a packet of debt,
- * or what was spilled.
+ * A CPU that still uses it for the former key reads the word and then checks the fingerprint, so
+ * that no other key's word is exchanged; what was taken between the two steps is forgotten. Flags
+ * are changed by a compare-and-swap of the whole fingerprint, so that none lands on another key.
+ * Two CPUs that miss the same key at once may take a slot each: one packet of debt is then kept
+ * twice or lost. A flag or hint whose compare-and-swap fails HOT_TRIES times is lost: a packet of
+ * debt, or what was spilled.
  */
 #ifndef RLCTL_HOT_H
 #define RLCTL_HOT_H
@@ -62,7 +62,7 @@ static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16
 	return hot_hash_address(hot_seed, false, (const __u64 *)addr);
 }
 
-/* So that the set of the address is on its way from memory while its prefix is looked for. */
+/* Prefetches the set of the address while its prefix is looked up. */
 static __always_inline void hot_expect(const struct packet *p)
 {
 	struct hot_key key = hot_key_of(p->lookup_hash, 0, 0, hot_mask);
@@ -84,7 +84,7 @@ static __always_inline __u64 hot_address(const struct packet *p, const struct rl
 	return hot_hash_masked(hot_seed, p->flags & PACKET_IPV4, addr, rule);
 }
 
-/* Of a key of more than an address, apart, for there are many. Answers its hash, and leaves the
+/* A key of more than an address; apart, for there are many kinds. Returns its hash, and leaves the
  * fingerprint's rest in p->key_rest. */
 __noinline __u64 hot_long_key(struct packet *p, const struct rl_rule *rule, __u64 address)
 {
@@ -106,8 +106,8 @@ static __always_inline struct hot_key hot_key_build(struct packet *p, const stru
 	return hot_key_of(address, rest, rule->flags >> RL_RULE_LANE_SHIFT, hot_mask);
 }
 
-/* 1 if the slot is of this fingerprint, else 0; without a branch, for which of the ways it will be
- * nobody can guess. The barriers keep the compiler from making branches of it. */
+/* 1 if the slot has this fingerprint, else 0; without a branch, because the way cannot be
+ * predicted. The barrier keeps the compiler from making a branch of it. */
 static __always_inline __u64 hot_is_way(const struct rl_hot_set *set, int way, __u64 fingerprint)
 {
 	__u64 differs = (set->slot[way].fingerprint ^ fingerprint) >> HOT_FLAG_BITS;
@@ -151,7 +151,7 @@ static __always_inline void pressure_count(__u32 what)
 		++*count;
 }
 
-/* What a word still owes at `now` (grains). */
+/* The debt of a word at `now` (grains). */
 static __always_inline __u64 hot_debt(__u64 word, __u64 now)
 {
 	__s64 debt = word - now;
@@ -159,13 +159,13 @@ static __always_inline __u64 hot_debt(__u64 word, __u64 now)
 	return word && debt > 0 ? debt : 0;
 }
 
-/* What it would cost to lose a slot: of a refusal nothing, it is found out again. */
+/* The cost of evicting a slot: its debt. A cached refusal costs nothing; it is recomputed. */
 static __always_inline __u64 hot_worth(const struct rl_hot_slot *slot, __u64 now)
 {
 	return hot_kind(slot->fingerprint) == HOT_IS_REFUSED ? 0 : hot_debt(slot->word, now);
 }
 
-/* The slot that can best be spared. */
+/* The slot that costs the least to evict. */
 static __always_inline struct rl_hot_slot *hot_victim(struct rl_hot_set *set, __u64 now)
 {
 	struct rl_hot_slot *victim = &set->slot[0];
@@ -221,7 +221,7 @@ static __always_inline bool hot_has_spilled(struct rl_hot_set *set, __u64 now)
 	return set->slot[0].fingerprint & HOT_HINT && hot_hint_holds(set, now);
 }
 
-/* Lets a victim go that still owes. */
+/* Evicts a victim that still owes. */
 __noinline int hot_evict(struct rl_hot_set *set, __u64 fingerprint, __u64 word, __u64 now)
 {
 	__u64 key = fingerprint & ~HOT_FLAGS;
@@ -234,7 +234,7 @@ __noinline int hot_evict(struct rl_hot_set *set, __u64 fingerprint, __u64 word, 
 	return hot_hint_set(set, now, word - now);
 }
 
-/* The word of a key that is in no slot. */
+/* The word of a key that has no slot. */
 static __always_inline __u64 hot_recall(struct rl_hot_set *set, __u64 fingerprint,
 					const struct rl_rule *rule, __u64 now)
 {
@@ -277,7 +277,7 @@ static __always_inline void hot_give(struct rl_hot_set *set, struct rl_hot_slot 
 	__sync_fetch_and_add(&victim->fingerprint, fingerprint - HOT_NOBODY); /* keeps the hint */
 }
 
-/* The one that can best be spared. */
+/* Evicts the slot that costs the least. */
 static __always_inline void hot_insert(struct rl_hot_set *set, __u64 fingerprint, __u64 word,
 				       __u64 now)
 {

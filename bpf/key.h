@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a limit counts a packet by, and as how much. */
+/* The key that a limit counts a packet by, and the amount. */
 #ifndef RLCTL_KEY_H
 #define RLCTL_KEY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Known sources, for `new-source`: those of which a packet passed before. In the hot table a slot
+/* Known sources, for `new-source`: sources that sent a packet which passed. In the hot table a slot
  * under no limit, whose word is until when; without it an entry of the sources.
  */
 #ifndef RLCTL_KNOWN_SOURCE_H
@@ -26,7 +26,7 @@ static __always_inline bool hot_source_is_known(const struct packet *p)
 	return slot && hot_debt(slot->word, gcra_now(clock_tick()));
 }
 
-/* Written at most once a second for each source. Who was heard last is kept longest. */
+/* Written at most once a second for each source. The source heard last is kept longest. */
 static __always_inline void hot_source_remember(const struct packet *p)
 {
 	struct hot_key key = hot_source_key(p);

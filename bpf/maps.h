@@ -69,7 +69,7 @@ struct {
 	__type(value, struct rl_hot_set);
 } hot SEC(".maps");
 
-/* Refusals that stand: refusal.h. */
+/* Cached refusals of addresses: refusal.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
@@ -78,7 +78,7 @@ struct {
 	__type(value, struct rl_refusal_set);
 } refusals SEC(".maps");
 
-/* What the hot table had no room for, by fingerprint. */
+/* Buckets evicted from the hot table, by fingerprint. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1); /* at attach */
@@ -102,7 +102,7 @@ struct {
 	__type(value, __u64);
 } pressure SEC(".maps");
 
-/* When this CPU may make the next state of a newcomer in each LRU: backend_unconfirmed.h.
+/* When this CPU may make the next state of an unconfirmed key in each LRU: backend_unconfirmed.h.
  * Nanoseconds. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -154,7 +154,7 @@ struct {
 	__array(values, struct logs_inner);
 } logs SEC(".maps");
 
-/* Of limits that a fleet shares: fleet.h. */
+/* Limits that a fleet shares: backend_fleet.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -198,7 +198,7 @@ struct {
 	__array(values, struct fleet_events_inner);
 } fleet_events SEC(".maps");
 
-/* Not for packets: what the agent says of itself. */
+/* Not read by packets: the state of the agent. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -277,7 +277,7 @@ struct {
 	__array(values, struct shared_chunk);
 } shared_chunks SEC(".maps");
 
-/* What this CPU holds of a shared bucket, by the rule's counter_id: backend_shared.h. */
+/* This CPU's batch of a shared bucket, by the rule's counter_id: backend_shared.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1); /* at attach, as shared */
@@ -320,7 +320,7 @@ struct {
 	__type(value, struct rl_instance);
 } instance SEC(".maps");
 
-/* Of those who watch: watch.h. */
+/* The rings of watchers: watch.h. */
 struct ring_inner {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* of a watcher: as its rate needs */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a limit says of a packet. */
+/* The outcome of a limit for a packet. */
 #ifndef RLCTL_OUTCOME_H
 #define RLCTL_OUTCOME_H
 

@@ -24,8 +24,9 @@ static __always_inline void packet_hold(struct packet *p, const struct rl_rule *
 		p->wait = level;
 }
 
-/* Takes from the bucket of this word; p->receipt is what is to be given back. Apart, as is whatever
- * tries repeatedly: the verifier goes through all the tries, here once, else for all that call. */
+/* Consumes from the bucket of this word; p->receipt is what is to be given back. Apart, as is
+ * whatever tries repeatedly: the verifier goes through all the tries, here once, else for all that
+ * call. */
 __noinline int bucket_consume(struct packet *p, const struct rl_rule *rule, __u64 *word, __u64 now,
 			      __u64 amount)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From a frame to what the limits need of it. Reads headers and nothing else; DESIGN.md §4 says
- * what is malformed. One cursor, one function per header.
+/* From a frame to the fields that the limits need. Reads headers and nothing else; DESIGN.md §4
+ * says what is malformed. One cursor, one function per header.
  */
 #ifndef RLCTL_PACKET_H
 #define RLCTL_PACKET_H
@@ -48,7 +48,7 @@ const volatile bool frames_are_skbs = false; /* hook ingress or egress */
 const volatile bool goes_by_dest = false;
 const volatile bool frames_are_captured = false; /* simulate: some before they were segmented */
 
-/* What one limit has taken of a packet, in its algorithm's terms. */
+/* The amount that one limit has consumed for a packet, in its algorithm's terms. */
 #define RECEIPT_OF_BATCH 0 /* grains of a shared bucket: none, a CPU's batch paid */
 union receipt {
 	__u64 grains; /* bucket, warm-up: by how much its word grew */
@@ -57,7 +57,7 @@ union receipt {
 	__u64 entry;  /* sliding log: which admission it is */
 };
 
-/* What most packets need comes first, in one cache line. */
+/* The fields that most packets need are first, in one cache line. */
 struct packet {
 	__u64 precise_ns; /* the precise clock, once it was read; 0 before */
 	__u16 sport, dport;
@@ -66,7 +66,7 @@ struct packet {
 	__u8 cacheable; /* 1: every packet of this address meets the same limit first: refusal.h */
 	__u8 pad;
 	__u8 src[16];          /* mapped */
-	__u64 lookup_hash;     /* of the address that the instance goes by: hot.h */
+	__u64 lookup_hash;     /* hash of the lookup address: hot.h */
 	union receipt receipt; /* of the last limit_take, for limit_refund */
 	__u32 bytes;           /* on the wire, without FCS */
 	__u16 transport;       /* offset of the transport header in the frame */
@@ -290,7 +290,7 @@ static __always_inline enum parse parsed(bool whole)
 	return whole ? PARSE_IP : PARSE_MALFORMED;
 }
 
-/* What has no ports needs no more parsing. */
+/* A protocol without ports needs no more parsing. */
 static __always_inline enum parse parse_transport(struct cursor *c, struct packet *p)
 {
 	__u32 room = p->payload;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the trie answered for an address, kept in front of it: a set-associative cache, one line a
- * set. The tag mixes the address with the policy's generation, so that a change leaves nothing
- * valid. A value that expires is not kept.
+/* A cache of the trie's answers, by address: set-associative, one line a set. The tag mixes the
+ * address with the policy's generation, so that a change leaves nothing valid. A value that expires
+ * is not kept.
  *
  * Races: two words are not written at once. The first holds the tag xor the answer (R. Hyatt's
- * lockless hashing), so that words of two writers belong to nobody's tag.
+ * lockless hashing), so that words of two writers match no tag.
  */
 #ifndef RLCTL_PREFIX_CACHE_H
 #define RLCTL_PREFIX_CACHE_H
@@ -14,7 +14,7 @@
 
 const volatile __u32 cache_mask = 0; /* sets - 1 */
 
-/* What the trie says of an address: no prefix, a plain verdict, or a group of rules. As a word,
+/* The trie's answer for an address: no prefix, a plain verdict, or a group of rules. As a word,
  * from the low bits on: outer 8, count 4, asks 2, action 2, and then a group's first rule 24 and
  * counter_id 24, or the counter_id of a plain verdict 32. 0 is no answer. */
 struct answer {

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Cached refusals: what a limit refuses for certain until some time is refused until then without
- * being computed again. There are two, for the two things that are expensive; the words are in
- * algorithm/refusal_word.h, and both are void under another generation of the policy.
+ * being computed again. There are two caches; their words are in algorithm/refusal_word.h, and none
+ * is valid under another generation of the policy.
  *
- * Of an address, whatever the packet, in a map of their own. In a flood most packets end here: half
- * a cache line, and no look-up of prefix, rule or bucket. Which addresses may have one is decided
- * when a policy is compiled (compile.c: rule_refusal_cached), and that this packet met no condition
- * on its way is seen here (packet.cacheable). Four words of eight bytes are a set, a mebibyte by
- * default, so that they stay in a core's own cache. None takes the place of one that still holds:
- * without room the bucket refuses. Two addresses of one set are taken for one, for a second at
- * most, once in 2^34 such pairs. The tick clock gives all packets of a tick the same answer; a
- * sliding log goes by the precise one: its refusals end two ticks early, because a tick may be
- * late.
+ * Addresses: a map of their own, for addresses whose first limit is known to drop every packet
+ * until a given time. In a flood most packets end here: half a cache line, and no look-up of
+ * prefix, rule or bucket. Which addresses may have one is decided when a policy is compiled
+ * (compile.c: rule_refusal_cached), and that this packet met no condition on its way is seen here
+ * (packet.cacheable). Four words of eight bytes are a set, a mebibyte by default, so that they stay
+ * in a core's own cache. None takes the place of one that still holds: without room the bucket
+ * refuses. Two addresses of one set are taken for one, for a second at most, once in 2^34 such
+ * pairs. The tick clock gives all packets of a tick the same answer; a sliding log goes by the
+ * precise one: its refusals end two ticks early, because a tick may be late.
  *
- * Of a key whose state is in an LRU, in the key's slot of the hot table (HOT_IS_REFUSED): a line,
- * and no look-up in the LRU.
+ * Keys: a key whose state is in an LRU has its refusal in its slot of the hot table
+ * (HOT_IS_REFUSED): a line, and no look-up in the LRU.
  *
- * Race: another CPU may give back what the refusal was computed from. Who refuses writes the
- * refusal, then looks at that once more and clears the refusal if it has changed; who gives back
- * does so first and then clears the refusal. With a full barrier between each two steps one of them
- * sees the other. Of two CPUs that write a word at once the later one's is kept.
+ * Race: another CPU may give back what the refusal was computed from. The CPU that refuses writes
+ * the refusal, then reads the state once more and clears the refusal if the state has changed; the
+ * CPU that gives back does that first and then clears the refusal. With a full barrier between the
+ * two steps, one of them sees the other. When two CPUs write a word at once, the later write stays.
  */
 #ifndef RLCTL_REFUSAL_H
 #define RLCTL_REFUSAL_H
@@ -31,7 +31,7 @@
 
 const volatile __u32 refusal_mask = 0; /* sets - 1; set at attach */
 
-/* ---- of an address */
+/* ---- of addresses */
 
 /* May packets of the address have one under this policy? */
 static __always_inline bool refusal_may(const struct packet *p, __u32 uses)
@@ -139,7 +139,7 @@ __noinline int refusal_end(struct packet *p, const struct rl_rule *rule)
 	return 0;
 }
 
-/* ---- of a key whose state is in an LRU */
+/* ---- of keys whose state is in an LRU */
 
 static __always_inline void key_refusal_put(struct packet *p, const struct rl_rule *rule,
 					    __u64 now_ns, __u64 until_ns)

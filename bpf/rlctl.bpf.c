@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The entries of the data path: parse, classify, key, take, account. What each does is in the file
- * of that name; here is only their order. Only the program of the instance's hook is loaded.
+/* The entries of the data path: parse, classify, key, commit, account. Each is a file of that name;
+ * this one is their order. Only the program of the instance's hook is loaded.
  */
 #include <linux/pkt_cls.h>
 
@@ -10,7 +10,7 @@
 #include "watch.h"
 #include "xdp.h"
 
-/* With clock_injected: what simulate is told of a frame. Dead code elsewhere. */
+/* With clock_injected: the result of a frame, for simulate. Dead code elsewhere. */
 volatile __u32 simulated_reason = 0; /* enum rl_reason */
 
 static __always_inline enum rl_reason limits_decide(struct decision *d)
@@ -139,7 +139,7 @@ int rlctl_xdp(struct xdp_md *ctx)
 	return reason_passes(reason) ? XDP_PASS : XDP_DROP;
 }
 
-/* What passes goes on to the filters of others. */
+/* A packet that passes goes on to the filters of others. */
 SEC("tc")
 int rlctl_tc(struct __sk_buff *skb)
 {

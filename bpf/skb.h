@@ -57,7 +57,7 @@ __noinline int skb_parse_network(struct __sk_buff *skb, struct packet *p)
 	return packet_parse_ip(p, &c, skb->protocol, bytes);
 }
 
-/* Of what can be read. */
+/* Parses the part of the skb that can be read. */
 __noinline int skb_parse_linear(struct __sk_buff *skb, struct packet *p)
 {
 	void *data = (void *)(long)skb->data, *data_end = (void *)(long)skb->data_end;
@@ -89,8 +89,9 @@ static __always_inline bool skb_is_linear(const struct __sk_buff *skb)
 	return data_end - data >= skb->len;
 }
 
-/* What it is on the wire. A machine's guests do not say how many segments they send, only how
- * large; of tunnels the kernel knows more headers than were parsed, and may say so in wire_len. */
+/* Its packets and bytes on the wire. A machine's guests do not say how many segments they send,
+ * only how large; of tunnels the kernel knows more headers than were parsed, and may say so in
+ * wire_len. */
 static __always_inline void skb_measure(struct __sk_buff *skb, struct packet *p)
 {
 	__u32 size = skb->gso_size, segments = skb->gso_segs;
@@ -145,7 +146,7 @@ static __always_inline int skb_parse(struct __sk_buff *skb, struct packet *p)
 
 /* ---- what becomes of one that passes */
 
-/* Of several limits that it is over, the last says. */
+/* Where a packet is over several limits, the last one marks it. */
 static __always_inline void skb_mark(struct __sk_buff *skb, const struct decision *d)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->shadowed >> i; i++) {

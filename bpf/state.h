@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where state lives: the only file that knows. A find that returns NULL is a fresh state; a create
  * that does is a map without room. Creating is BPF_NOEXIST and another look: when another CPU was
- * first, its state is the one, and what it took stands.
+ * first, its state is the one that counts.
  */
 #ifndef RLCTL_STATE_H
 #define RLCTL_STATE_H
@@ -19,7 +19,7 @@ static __always_inline void *only(void *array)
 	return bpf_map_lookup_elem(array, &zero);
 }
 
-/* What a chunk holds by this counter_id. */
+/* The value of this counter_id in its chunk. */
 static __always_inline void *chunk_find(void *chunks, __u32 counter_id)
 {
 	__u32 chunk = counter_id >> RL_CHUNK_SHIFT, index = counter_id & (RL_CHUNK_SLOTS - 1);
@@ -28,7 +28,7 @@ static __always_inline void *chunk_find(void *chunks, __u32 counter_id)
 	return map ? bpf_map_lookup_elem(map, &index) : NULL;
 }
 
-/* Of a rule. */
+/* The state that all packets of a rule share. */
 static __always_inline struct rl_state *shared_find(const struct rl_rule *rule)
 {
 	__u32 counter_id = rule->counter_id; /* before 6.2 a key must be on the stack */

@@ -39,7 +39,7 @@ static __always_inline bool fixed_window_is_over(const struct rl_window *w, __u6
 	return aux == 0 || (__s64)(now + 1 - aux) >= (__s64)w->period_ns;
 }
 
-/* What was admitted so far in the window that `now` is in; 0 when it would start the next. */
+/* The amount admitted so far in the window that `now` is in; 0 when it would start the next. */
 static __always_inline __u64 fixed_window_sum(const struct rl_window *w, const struct rl_state *s,
 					      __u64 now)
 {
@@ -78,7 +78,7 @@ static __always_inline void fixed_window_open(const struct rl_window *w, struct 
 	__sync_val_compare_and_swap(&s->aux, aux, next);
 }
 
-/* Admits and takes, or refuses and changes nothing. *taken is what fixed_window_refund needs. */
+/* Admits and consumes, or refuses and changes nothing. *taken is what fixed_window_refund needs. */
 static __always_inline bool fixed_window_consume(const struct rl_window *w, struct rl_state *s,
 						 __u64 now, __u64 amount, __u64 *taken)
 {

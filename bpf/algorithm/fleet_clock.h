@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The clock that a fleet's buckets go by: what a key has earned, in grains. Pure; compiles for BPF
- * and for the host. What the records mean is in backend_fleet.h.
+ * and for the host. The records are explained in backend_fleet.h.
  *
  * The clock runs at the limit's rate, and faster by the lease's while that lasts; a lease lasts no
  * longer than the limit's first phase. Modulo 2^64; precise to one grain a phase and lease.
@@ -14,7 +14,7 @@
 
 #include "rlctl_abi.h"
 
-/* What the key has earned by now, and how much of it can be saved. */
+/* The amount that the key has earned by now, and how much of it can be saved. */
 struct fleet_clock {
 	__u64 grains;
 	__u64 cap;

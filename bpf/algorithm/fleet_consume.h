@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a member takes of a fleet's limit, from a key's bucket or from a window's lease. Pure;
- * compiles for BPF and for the host. What the records mean is in backend_fleet.h.
+/* How a member consumes a fleet's limit, from a key's bucket or from a window's lease. Pure;
+ * compiles for BPF and for the host. The records are explained in backend_fleet.h.
  */
 #ifndef RLCTL_FLEET_CONSUME_H
 #define RLCTL_FLEET_CONSUME_H
@@ -10,11 +10,11 @@
 
 #define FLEET_TRIES 4
 
-/* OWN: a window has no lease that covers it; what the member has without one is to be asked. */
+/* OWN: no lease of the window covers it; ask the share that the member has without one. */
 enum fleet { FLEET_OVER, FLEET_WITHIN, FLEET_OWN };
 #define FLEET_HEAVY (1 << 8)
 
-/* What is spent of the cap; a word that lies far ahead is of a clock that was set back. */
+/* The part of the cap that is spent; a word far ahead belongs to a clock that was set back. */
 static __always_inline __u64 fleet_level(const struct fleet_clock *clock, struct rl_fleet_key *key)
 {
 	__u64 old = READ_ONCE(key->word);

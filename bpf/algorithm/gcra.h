@@ -11,7 +11,7 @@
  *
  * Range: clocks that differ by less than 2^59 ns (18 years) from a state's last use compare right;
  * capacity up to 2^62 grains (9 years). A level above the capacity (the burst was made smaller, or
- * a state was not touched for 18 years) counts as a full bucket, so nobody waits longer than that.
+ * a state was not touched for 18 years) counts as a full bucket, so no key waits longer than that.
  *
  * Precision: a packet's cost is a fixed-point number with cost_shift fraction bits. The fraction is
  * dithered: rounded up with its probability, by a multiplicative hash (Knuth, TAOCP 6.4) of
@@ -19,8 +19,8 @@
  * exactly in the long run, and the same packets at the same times get the same verdicts.
  *
  * Race: two CPUs that admit at once: one compare-and-swap wins, the other decides anew on what it
- * left, so the sum never exceeds the bound. Who loses GCRA_TRIES times in a row is refused: it may
- * cost that one packet, never admit one.
+ * left, so the sum never exceeds the bound. A CPU that loses GCRA_TRIES times in a row refuses:
+ * that may cost one packet, and never admits one.
  */
 #ifndef RLCTL_GCRA_H
 #define RLCTL_GCRA_H
@@ -123,8 +123,9 @@ static __always_inline enum gcra_tried gcra_try(const struct rl_gcra *g, __u64 *
 	return GCRA_TAKEN;
 }
 
-/* Admits and takes, or refuses and changes nothing. *taken is what gcra_refund gives back, *level
- * what was in the bucket before: how long a queue of this rate holds the packet up. Grains. */
+/* Admits and consumes, or refuses and changes nothing. *taken is what gcra_refund gives back,
+ * *level what was in the bucket before: how long a queue of this rate holds the packet up. Grains.
+ */
 static __always_inline bool gcra_queue(const struct rl_gcra *g, __u64 *word, __u64 now,
 				       __u64 amount, __u64 *taken, __u64 *level)
 {
@@ -147,8 +148,8 @@ static __always_inline bool gcra_consume(const struct rl_gcra *g, __u64 *word, _
 	return gcra_queue(g, word, now, amount, taken, &level);
 }
 
-/* Gives back what a take took. Whoever was refused in between was refused for one packet of debt
- * that a moment later was not owed: at most one packet too few, never one too many. */
+/* Gives back what was consumed. A packet refused in between was refused for a debt that a moment
+ * later was not owed: at most one packet too few, never one too many. */
 static __always_inline void gcra_refund(__u64 *word, __u64 taken)
 {
 	__sync_fetch_and_add(word, -taken);

@@ -14,7 +14,7 @@
 
 #define HOT_GENERATION 0xd6e8feb86659fd93ULL /* odd: spreads a policy's generation over a tag */
 
-/* What `high` becomes is multiplied by secrets twice before it meets `low`: with constants, a
+/* `high` is multiplied by secrets twice before it meets `low`: with constants, a
  * chosen difference of the one would cancel one of the other under every seed. `low` is folded
  * before it is multiplied, because hosts of one net differ only in its upper bits. */
 static __always_inline __u64 hot_hash(const volatile __u64 seed[2], __u64 high, __u64 low)

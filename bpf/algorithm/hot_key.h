@@ -22,7 +22,7 @@
 #define HOT_HINT             (HOT_FLAGS & ~(HOT_AGAIN | HOT_REFUSED))
 #define HOT_NOBODY           (~HOT_FLAGS) /* the fingerprint of a slot that is changing hands */
 
-/* What a slot holds: the table is in bpf/hot.h. */
+/* The kinds of a slot: the table is in bpf/hot.h. */
 enum hot_kind { HOT_UNUSED, HOT_MOVING, HOT_SEEN_ONCE, HOT_SEEN_AGAIN, HOT_IS_REFUSED };
 
 static __always_inline enum hot_kind hot_kind(__u64 fingerprint)

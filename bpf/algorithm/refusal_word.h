@@ -2,8 +2,8 @@
 /* The words of cached refusals (refusal.h): of an address and of a key. Pure; compiles for BPF and
  * for the host.
  *
- * Of an address: whose, until when, and by which rule's counters. Time is cut into epochs of 1.07
- * s, and those into 1024 units of 1.05 ms. Bits, from the top:
+ * An address's word says whose it is, until when it holds, and by which rule's counters. Time is
+ * cut into epochs of 1.07 s, and those into 1024 units of 1.05 ms. Bits, from the top:
  *
  *   34  of the address's hash, mixed with the policy's generation and the epoch, so that no word is
  *       of another policy or another epoch
@@ -11,10 +11,10 @@
  *   10  the first unit that it does not cover
  *   18  the rule's counters
  *
- * 0 is nobody's. All times are those of refusal_time.
+ * 0 belongs to no address. All times are those of refusal_time.
  *
- * Of a key: until when, in grains, without the low 16 bits (4 us), which are the policy's
- * generation. It lies in the key's slot of the hot table, which says whose it is.
+ * A key's word says until when it holds, in grains, without the low 16 bits (4 us), which are the
+ * policy's generation. It lies in the key's slot of the hot table, which says whose it is.
  */
 #ifndef RLCTL_REFUSAL_WORD_H
 #define RLCTL_REFUSAL_WORD_H
@@ -82,8 +82,9 @@ static __always_inline bool refusal_is_idle(__u64 word, __u64 now_ns)
 	       refusal_end_unit(word) <= refusal_unit(now_ns);
 }
 
-/* What is refused at every time before until_ns, which is later than now_ns, by a clock that only
- * tells ticks of tick_ns, or by any (0). The word of owner; 0 where that is too short to be kept.
+/* The word of `owner` for a refusal at every time before until_ns, which is later than now_ns.
+ * tick_ns: the step of the limit's clock; 0: the precise one. 0 where the refusal is too short to
+ * keep.
  */
 static __always_inline __u64 refusal_word(__u64 owner, __u64 now_ns, __u64 until_ns, __u64 tick_ns,
 					  __u32 counter_id)

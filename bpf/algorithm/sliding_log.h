@@ -58,7 +58,7 @@ static __always_inline __u64 sliding_log_end(const struct rl_window *w, struct r
 	return READ_ONCE(*sliding_log_place(log, head - w->amount, depth)) - 1 + w->period_ns;
 }
 
-/* Admits and takes, or refuses and changes nothing. *taken is what sliding_log_refund needs. */
+/* Admits and consumes, or refuses and changes nothing. *taken is what sliding_log_refund needs. */
 static __always_inline bool sliding_log_consume(const struct rl_window *w, struct rl_log *log,
 						__u64 now, __u32 depth, __u64 *taken)
 {
@@ -113,9 +113,9 @@ static __always_inline bool sliding_log_fits(const struct rl_window *w, struct r
 				   entry - 1);
 }
 
-/* Gives back. What other CPUs admitted since stays: their newest takes the free place, so that only
- * the newest place is ever empty and the head goes back over it. Bound: at most one packet too few
- * is admitted, and never one too many. That is where so much was admitted since that the place
+/* Gives back. Admissions of other CPUs since then stay: their newest takes the free place, so that
+ * only the newest place is ever empty and the head goes back over it. Bound: at most one packet too
+ * few is admitted, and never one too many. That is where so much was admitted since that the place
  * counts for others, or where all SLIDING_LOG_TRIES were lost: the packet then counts until the one
  * before it leaves the window, less than P. */
 static __always_inline void sliding_log_refund(const struct rl_window *w, struct rl_log *log,

@@ -56,7 +56,7 @@ static __always_inline __u64 sliding_window_part(const struct rl_window *w, stru
 	return word & mask & -((differs - 1) >> 63);
 }
 
-/* What was admitted in `slot` and the slots - 1 before it. */
+/* The amount admitted in `slot` and the slots - 1 before it. */
 static __always_inline __u64 sliding_window_sum(const struct rl_window *w, struct rl_slots *s,
 						__u64 slot)
 {
@@ -140,7 +140,7 @@ sliding_window_add(const struct rl_window *w, struct rl_slots *s, __u64 slot, __
 	return SLIDING_WINDOW_AGAIN;
 }
 
-/* Admits and takes, or refuses and changes nothing. *taken is the slot it went into. */
+/* Admits and consumes, or refuses and changes nothing. *taken is the slot it went into. */
 static __always_inline bool sliding_window_consume(const struct rl_window *w, struct rl_slots *s,
 						   __u64 now, __u64 amount, __u64 *taken)
 {

@@ -93,7 +93,7 @@ static __always_inline bool warm_up_admits(const struct rl_warm_up *w, const str
 	return !warm_up_waits(w, READ_ONCE(s->word), now);
 }
 
-/* Admits and takes, or refuses and changes nothing. *taken is what warm_up_refund gives back. */
+/* Admits and consumes, or refuses and changes nothing. *taken is what warm_up_refund gives back. */
 static __always_inline bool warm_up_consume(const struct rl_warm_up *w, struct rl_state *s,
 					    __u64 now, __u64 permits, __u64 *taken)
 {

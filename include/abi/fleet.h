@@ -14,7 +14,7 @@
 #define RL_FLEET_LIMITS       1024  /* of one instance */
 #define RL_FLEET_GRANTS       32768 /* keys that hold a lease */
 
-/* Of a limit, by its id: the clock of grains that every key has, until `until` as the fleet's
+/* A limit, by its id: the clock of grains that every key has, until `until` as the fleet's
  * member, from then on alone. Written by the agent only. A fixed window's caps are amounts. */
 struct rl_fleet_phase {
 	__u64 grains; /* at the phase's beginning, modulo 2^64 */
@@ -28,7 +28,7 @@ struct rl_fleet_limit {
 };
 _Static_assert(sizeof(struct rl_fleet_limit) == 64, "rl_fleet_limit");
 
-/* Of a key that the fleet has leased more to. Written by the agent only. Of a fixed window:
+/* A key that the fleet has leased more to. Written by the agent only. For a fixed window:
  * `grains` is the amount leased in the window that `since_ns` names, and until_ns ends with it. */
 struct rl_fleet_grant {
 	__u64 since_ns;
@@ -37,7 +37,7 @@ struct rl_fleet_grant {
 };
 _Static_assert(sizeof(struct rl_fleet_grant) == 40, "rl_fleet_grant");
 
-/* Of a key, written by packets only. */
+/* A key, written by packets only. */
 struct rl_fleet_key {
 	__u64 word;     /* decides: a bucket's, in grains, or of a window: its name << 48 | spent */
 	__u64 used;     /* packets or bytes that passed, since ever; a CPU may lose another's */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What attach decided, and what programs answer that are run but never attached. Part of
- * rlctl_abi.h.
+/* The instance as attach made it, and the answers of programs that are run but never attached. Part
+ * of rlctl_abi.h.
  */
 #ifndef RLCTL_ABI_INSTANCE_H
 #define RLCTL_ABI_INSTANCE_H
@@ -21,7 +21,7 @@ enum rl_mode { RL_MODE_NATIVE, RL_MODE_GENERIC, RL_MODE_TC };
 
 #define RL_ROOT_OPTIONS_MAX 256 /* of a qdisc, as the kernel told them */
 
-/* What attach decided; read by every other command, not by the packet. */
+/* The instance as attach made it; read by every other command, not by packets. */
 struct rl_instance {
 	__u32 abi_version;
 	__u32 hook;    /* enum rl_hook */

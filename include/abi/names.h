@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a user can name: enums, each with its spellings. Part of rlctl_abi.h. */
+/* Enums that a user can name, each with its spellings. Part of rlctl_abi.h. */
 #ifndef RLCTL_ABI_NAMES_H
 #define RLCTL_ABI_NAMES_H
 
@@ -41,7 +41,7 @@ enum rl_key_kind { RL_KEYS(RL_KEY_ENUM) RL_KEY_COUNT };
 #define RL_OVER_ENUM(name, text) RL_ENUM(RL_OVER_, name)
 enum rl_over { RL_OVERS(RL_OVER_ENUM) RL_OVER_COUNT };
 
-/* What an AMOUNT counts. Bits and bytes are one unit of a rule's identity ("bytes"). */
+/* The unit of an AMOUNT. Bits and bytes are one unit of a rule's identity ("bytes"). */
 #define RL_UNITS(X)          \
 	X(PACKETS, "packet") \
 	X(BYTES, "byte")     \

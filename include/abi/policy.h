@@ -41,7 +41,7 @@ struct rl_match {
 };
 _Static_assert(sizeof(struct rl_match) == 48, "rl_match");
 
-/* A limit as its operator wrote it, defaults filled in; unused fields are zero. */
+/* A limit as the operator wrote it, defaults filled in; unused fields are zero. */
 struct rl_limit {
 	__u64 amount;    /* N of RATE, in unit; > 0 */
 	__u64 period_ns; /* P of RATE; > 0 */
@@ -113,21 +113,20 @@ struct rl_unconfirmed {
 };
 _Static_assert(sizeof(struct rl_unconfirmed) == 24, "rl_unconfirmed");
 
-/* Of a rule's limit, what the packet asks in the first cache line. */
+/* Properties of a rule's limit that most packets ask for, in the first cache line. */
 enum rl_rule_flag {
-	RL_RULE_SIMPLE = 1 << 0, /* the key is one address */
-	RL_RULE_LOOKUP_ADDRESS =
-		1 << 1,        /* its first address is what the instance goes by: /32 and /64 */
-	RL_RULE_DEST = 1 << 2, /* the key's first address is the destination */
+	RL_RULE_SIMPLE = 1 << 0,         /* the key is one address */
+	RL_RULE_LOOKUP_ADDRESS = 1 << 1, /* its first address is the lookup address: /32 and /64 */
+	RL_RULE_DEST = 1 << 2,           /* the key's first address is the destination */
 	RL_RULE_BYTES = 1 << 3,
 	RL_RULE_SHADOW = 1 << 4, /* what is over it passes: it is counted, or marked */
 	RL_RULE_BAN = 1 << 5,
-	RL_RULE_REFUSAL_CACHED = 1 << 6, /* what it refuses may stand: bpf/refusal.h */
+	RL_RULE_REFUSAL_CACHED = 1 << 6, /* its refusals may be cached: bpf/refusal.h */
 };
 #define RL_RULE_LANE_SHIFT      14 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
 #define RL_LANES                4 /* neighbouring sets of the hot table that an address's limits share */
 
-#define RL_REFUSAL_COUNTER_BITS 18 /* of a rule whose refusals may stand */
+#define RL_REFUSAL_COUNTER_BITS 18 /* of a rule whose refusals may be cached */
 
 /* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
  * the next one is built. Most packets need no more of it than its first cache line. */
@@ -180,7 +179,7 @@ struct rl_range {
 };
 _Static_assert(sizeof(struct rl_range) == 8, "rl_range");
 
-/* What a policy needs that most do not. */
+/* Features that a policy uses and most do not. */
 enum rl_policy_use {
 	RL_USE_SOURCE_BANS = 1 << 0, /* a limit has `over ban … source` */
 	RL_USE_NEW_SOURCE = 1 << 1,  /* a rule matches `new-source` */
@@ -188,7 +187,7 @@ enum rl_policy_use {
 	RL_USE_WINDOWS = 1 << 3,     /* sliding-window */
 	RL_USE_LOGS = 1 << 4,        /* sliding-log */
 	RL_USE_FLEET = 1 << 5,       /* a limit with the word fleet */
-	RL_USE_REFUSALS4 = 1 << 6,   /* refusals of IPv4 addresses may stand: bpf/refusal.h */
+	RL_USE_REFUSALS4 = 1 << 6,   /* refusals of IPv4 addresses may be cached: bpf/refusal.h */
 	RL_USE_REFUSALS6 = 1 << 7,   /* and those of IPv6 networks */
 	RL_USE_NEIGHBOURS = 1 << 8,  /* neighbour discovery is held to it: bpf/neighbour.h */
 	RL_USE_BANS = 1 << 9,        /* a limit has `over ban` */
@@ -228,7 +227,7 @@ struct rl_prefix_key {
 };
 _Static_assert(sizeof(struct rl_prefix_key) == 24, "rl_prefix_key");
 
-/* What a prefix says: a group of rules (range.count > 0), or one allow or deny for all. */
+/* The value of a prefix: a group of rules (range.count > 0), or one allow or deny for all. */
 struct rl_prefix_value {
 	struct rl_range range;
 	__u64 expires_ns; /* of the plain verdict; 0 = never */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What packets write: states of limits, bans, caches, counters. Part of rlctl_abi.h. */
+/* States that packets write: of limits, bans, caches, counters. Part of rlctl_abi.h. */
 #ifndef RLCTL_ABI_STATE_H
 #define RLCTL_ABI_STATE_H
 
@@ -23,7 +23,7 @@ struct rl_state_key {
 _Static_assert(sizeof(struct rl_state_key) == 48, "rl_state_key");
 _Static_assert(__builtin_offsetof(struct rl_state_key, peer) == RL_SHORT_KEY, "short key");
 
-/* All zero is a fresh state. What the words mean is the algorithm's. */
+/* All zero is a fresh state. The algorithm defines the words. */
 struct rl_state {
 	__u64 word; /* decides; changed by compare-and-swap only */
 	__u64 aux;
@@ -37,7 +37,7 @@ struct rl_shared_state {
 };
 _Static_assert(sizeof(struct rl_shared_state) == 64, "a cache line, so that rules share none");
 
-/* What a CPU has taken from a shared bucket and not spent yet: bpf/backend_shared.h. */
+/* The amount that a CPU has taken from a shared bucket and not spent yet: bpf/backend_shared.h. */
 struct rl_batch {
 	__u32 limit_id; /* whose bucket it was taken from */
 	__u32 pad;
@@ -100,7 +100,7 @@ _Static_assert(sizeof(struct rl_rule_counters) == 48, "rl_rule_counters");
 /* attach --table: where state lives. */
 enum rl_table { RL_TABLE_HOT, RL_TABLE_LRU, RL_TABLE_CPU };
 
-/* The LRUs in which newcomers get their states, see bpf/backend_unconfirmed.h. */
+/* The LRUs in which unconfirmed keys get their states: bpf/backend_unconfirmed.h. */
 enum rl_lru { RL_LRU_SOURCES, RL_LRU_FLOWS, RL_LRU_WINDOWS, RL_LRU_LOGS, RL_LRU_COUNT };
 _Static_assert(!(RL_LRU_COUNT & (RL_LRU_COUNT - 1)), "a power of two");
 #define RL_CREATION_SAVE_NS 1000000000ULL /* creations not used for so long may come at once */
@@ -134,9 +134,8 @@ struct rl_prefix_set {
 _Static_assert(sizeof(struct rl_prefix_set) == 64, "a cache line");
 
 /* How hard tables are pressed; sums since attach. The hot table: strangers are keys that got a
- * slot; evictions: slots taken from keys that still owed; spills: those of them that had come back,
- * kept in an LRU. Bans: those that could not begin, because all seats that were looked at were
- * taken. */
+ * slot; evictions: slots taken from keys with debt; spills: evicted keys that had come back, kept
+ * in an LRU. Bans: those that could not begin, because all seats that were looked at were taken. */
 #define RL_HOT_PRESSURES(X)       \
 	X(STRANGERS, "strangers") \
 	X(EVICTIONS, "evictions") \

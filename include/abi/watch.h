@@ -47,7 +47,7 @@ struct rl_board {
 };
 _Static_assert(sizeof(struct rl_board) == 64 + RL_WATCHERS * 192, "rl_board");
 
-/* Of one stream on one CPU; zeroed before a watcher takes its place. */
+/* One stream on one CPU; zeroed before a watcher takes its place. */
 struct rl_watch_count {
 	__u64 packets; /* that the watcher asked for */
 	__u64 lost;    /* samples that the ring had no room for */
