@@ -2,7 +2,7 @@
 /* Backend shared: the one bucket of a rule that all its packets share.
  *
  * At high rates that would be one cache line that all CPUs write. There each CPU takes a batch of
- * `rule->lease` packets or bytes at once and spends it alone.
+ * `rule->batch` packets or bytes at once and spends it alone.
  *
  * Bound: the shared bucket's capacity is smaller by one batch per CPU (numbers.c), so bucket and
  * batches together never hold more than the burst, and never admit more than burst + rate × time.
@@ -27,7 +27,7 @@ static __always_inline struct rl_batch *batch_find(const struct rl_rule *rule)
 {
 	__u32 counter_id = rule->counter_id;
 
-	return rule->lease ? bpf_map_lookup_elem(&leases, &counter_id) : NULL;
+	return rule->batch ? bpf_map_lookup_elem(&leases, &counter_id) : NULL;
 }
 
 static __always_inline bool batch_covers(const struct rl_rule *rule, const struct rl_batch *batch,
@@ -58,12 +58,12 @@ static __always_inline bool batch_consume(const struct rl_rule *rule, struct rl_
 		return true;
 	}
 	batch_return(rule, batch, bucket);
-	if (amount > rule->lease ||
-	    !gcra_consume(&rule->gcra, &bucket->word, gcra_now(now_ns), rule->lease, &taken))
+	if (amount > rule->batch ||
+	    !gcra_consume(&rule->gcra, &bucket->word, gcra_now(now_ns), rule->batch, &taken))
 		return false;
 	batch->limit_id = rule->limit_id;
 	batch->since_ns = now_ns;
-	batch->left = rule->lease - amount;
+	batch->left = rule->batch - amount;
 	return true;
 }
 

@@ -35,7 +35,7 @@ struct rl_instance {
 			     */
 	__u32 sources;      /* capacity of the state map */
 	__u32 prefixes;     /* that a policy may have; half as many as counter slots */
-	__u32 slots;        /* that are not in chunks, and may have leases */
+	__u32 slots;        /* that are not in chunks, and may have batches */
 	__u32 rules;        /* capacity of one half of the rules array */
 	__u32 bans;         /* capacity of the ban map */
 	__u32 table;        /* enum rl_table */

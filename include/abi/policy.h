@@ -137,7 +137,7 @@ struct rl_rule {
 	__u16 flags;      /* enum rl_rule_flag, and the lane */
 	__u32 limit_id;   /* names the limit in state keys, never used twice; 0 = not a limit */
 	__u32 counter_id; /* index of its counters and of its shared state */
-	__u32 lease; /* packets or bytes that a CPU takes at once from a shared bucket; 0 = none */
+	__u32 batch; /* packets or bytes that a CPU takes at once from a shared bucket; 0 = none */
 	__u64 generation; /* of the policy that brought it: refusals of other numbers are void */
 	__u64 expires_ns; /* 0 = never */
 	union {           /* the numbers of limit.algorithm */

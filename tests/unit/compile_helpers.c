@@ -18,7 +18,7 @@ const struct compile_context roomy = {
 	.rules_max = 1000,
 	.prefixes_max = 1000,
 	.slots_max = 2000,
-	.leases_max = 2000,
+	.batches_max = 2000,
 	.tick_ns = 4 * NS_PER_MS,
 	.cpus = 1,
 	.possible_cpus = 1,
@@ -133,7 +133,7 @@ static void assert_numbers(const struct rl_rule *rule, const struct compile_cont
 	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
 
 	assert_int_equal(rule->clock, clock_wanted(limit, ctx->tick_ns));
-	assert_true(rule->lease == 0 || ctx->cpus > 1);
+	assert_true(rule->batch == 0 || ctx->cpus > 1);
 	switch (limit->algorithm) {
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:

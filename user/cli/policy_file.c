@@ -230,7 +230,7 @@ int policy_file_check(const struct policy_file *file, const struct policy_contex
 		.rules_max = rules < RULES_MAX ? rules : RULES_MAX,
 		.prefixes_max = prefixes,
 		.slots_max = 2 * prefixes,
-		.leases_max = 2 * prefixes,
+		.batches_max = 2 * prefixes,
 		.tick_ns = TICK_ASSUMED,
 		.cpus = 1,
 		.possible_cpus = 1,

@@ -549,7 +549,7 @@ static bool slots_thin_out(const struct rl_policy_header *header, const struct p
 {
 	uint32_t end = header->next_counter_id + next->count;
 
-	return end > ctx->leases_max && end / 2 > header->prefixes + header->rules &&
+	return end > ctx->batches_max && end / 2 > header->prefixes + header->rules &&
 	       (header->next_counter_id - 1) >> RL_CHUNK_SHIFT != (end - 1) >> RL_CHUNK_SHIFT;
 }
 

@@ -29,10 +29,10 @@ struct compile_context {
 	uint32_t rules_max;    /* elements of one half of the rules array */
 	uint32_t prefixes_max; /* entries of a trie */
 	uint32_t slots_max;    /* counter slots */
-	uint32_t leases_max;   /* of these, from 0 on, that may have leases */
+	uint32_t batches_max;  /* of these, from 0 on, that may have batches */
 	uint64_t tick_ns;
-	uint32_t cpus;          /* online: each holds its share; 1: no leases */
-	uint32_t possible_cpus; /* that may hold a lease once they are online; >= cpus */
+	uint32_t cpus;          /* online: each holds its share; 1: no batches */
+	uint32_t possible_cpus; /* that may hold a batch once they are online; >= cpus */
 	bool share;             /* each CPU holds its share of every rate: --table cpu */
 	bool hot;               /* buckets are in the hot table */
 	enum rl_hook hook;

@@ -14,8 +14,8 @@
 #define COST_SHIFT_MAX     24
 #define AMOUNT_MAX         0xfffffu /* bytes of one packet, GSO included, stay below 1 MiB */
 #define PACKET_BYTES_SMALL 64
-#define LEASE_US           50
-#define LEASE_PART         64
+#define BATCH_US           50
+#define BATCH_PART         64
 #define ETHERNET_MAX       22 /* header with two VLAN tags */
 
 typedef unsigned __int128 u128;
@@ -171,28 +171,28 @@ static struct rl_limit limit_share(const struct rl_limit *limit, const struct co
 	return part;
 }
 
-/* A lease is LEASE_US of the rate, but all CPUs' together at most a part of the burst: that much
+/* A batch is BATCH_US of the rate, but all CPUs' together at most a part of the burst: that much
  * is taken off the shared bucket, also for CPUs that may come online later, so that the limit holds
  * then too. Where it would be a packet or less there is none. */
-static void lease_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+static void batch_compile(const struct rl_limit *limit, const struct compile_context *ctx,
 			  struct rl_rule *out)
 {
 	uint64_t bits = limit->unit == RL_BITS ? 8 : 1;
 	uint64_t least = limit->unit == RL_PACKETS ? 2 : 2 * (ctx->text->mtu + ETHERNET_MAX);
-	uint64_t lease =
-		rate_amount_in(limit->amount, limit->period_ns, LEASE_US * NS_PER_US) / bits;
-	uint64_t most = limit->size / bits / ctx->possible_cpus / LEASE_PART;
+	uint64_t batch =
+		rate_amount_in(limit->amount, limit->period_ns, BATCH_US * NS_PER_US) / bits;
+	uint64_t most = limit->size / bits / ctx->possible_cpus / BATCH_PART;
 
 	if (limit->key != RL_KEY_RULE || limit->fleet || ctx->cpus < 2 ||
-	    out->counter_id >= ctx->leases_max)
+	    out->counter_id >= ctx->batches_max)
 		return;
-	lease = lease < most ? lease : most;
-	lease = lease < out->gcra.cost_max ? lease : out->gcra.cost_max;
-	if (lease < least)
+	batch = batch < most ? batch : most;
+	batch = batch < out->gcra.cost_max ? batch : out->gcra.cost_max;
+	if (batch < least)
 		return;
-	out->lease = lease;
+	out->batch = batch;
 	out->gcra.capacity -=
-		(u128)lease * ctx->possible_cpus * out->gcra.cost >> out->gcra.cost_shift;
+		(u128)batch * ctx->possible_cpus * out->gcra.cost >> out->gcra.cost_shift;
 }
 
 static uint64_t mask_be64(uint32_t bits)
@@ -278,8 +278,8 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 		gcra_compile(&part, &out->gcra);
-		if (!limit_paces(limit, ctx->hook)) /* of a lease nobody knows when it may leave */
-			lease_compile(limit, ctx, out);
+		if (!limit_paces(limit, ctx->hook)) /* of a batch nobody knows when it may leave */
+			batch_compile(limit, ctx, out);
 		break;
 	case RL_WARM_UP:
 		warm_up_compile(&part, &out->warm_up);

@@ -36,7 +36,7 @@ void instance_compile_context(const struct instance *instance, const struct poli
 		.rules_max = instance->info.rules,
 		.prefixes_max = instance->info.prefixes,
 		.slots_max = 2 * instance->info.prefixes,
-		.leases_max = instance->info.slots,
+		.batches_max = instance->info.slots,
 		.tick_ns = instance->info.tick_ns,
 		.cpus = instance->info.cpus,
 		.possible_cpus = instance->info.possible_cpus,
