@@ -154,7 +154,7 @@ struct rl_rule {
 };
 _Static_assert(sizeof(struct rl_rule) == 256, "rl_rule: four cache lines");
 
-/* Where a limit's state is looked for first: in an LRU; as a bucket in the hot table; as a newcomer
+/* Where a limit's state is looked for first: in an LRU; as a bucket in the hot table; unconfirmed
  * there, for states that are larger than a word; as the one bucket of a rule; in an LRU, and in
  * what this member of a fleet may spend. */
 enum rl_backend {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The LRUs in which newcomers get their states (bpf/backend_unconfirmed.h): how many states each has room for,
+/* The LRUs in which unconfirmed keys get states (bpf/backend_unconfirmed.h): how many each holds,
  * how fast it may be filled, and which rules that is too few for.
  */
 #include "lru.h"
@@ -12,7 +12,7 @@
 
 #define LOGS_BYTES       (64u << 20)         /* sliding logs are large: as many as fit in this */
 #define LRU_LEAST_A_CPU  256u                /* an LRU keeps 128 free entries on every CPU */
-#define CREATION_TURN_NS (4 * NS_PER_SECOND) /* in which newcomers may fill an LRU anew */
+#define CREATION_TURN_NS (4 * NS_PER_SECOND) /* in which unconfirmed keys may fill an LRU anew */
 #define STATE_LASTS_NS   (CREATION_TURN_NS - RL_CREATION_SAVE_NS)
 
 uint32_t lru_states(const struct rl_instance *info, enum rl_lru lru)
@@ -43,7 +43,7 @@ static enum rl_lru lru_of(const struct rl_limit *limit)
 }
 
 /* Does the limit admit more where its state is lost? A warm-up begins cold, which is less; buckets
- * are no newcomers', and of rules and fleets no flood can push a state out of the hot table's LRUs.
+ * are never unconfirmed, and of rules and fleets no flood can push a state out of the hot table's LRUs.
  */
 static bool loses(const struct rule *rule, enum rl_lru lru)
 {
