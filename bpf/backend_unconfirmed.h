@@ -271,7 +271,8 @@ __noinline int unconfirmed_enter(struct packet *p, const struct rl_rule *rule, _
 
 	if (!p || !rule)
 		return UNCONFIRMED_REFUSED;
-	slot = hot_find(p, rule, &key, &set);
+	key = hot_key_build(p, rule);
+	set = bpf_map_lookup_elem(&hot, &key.set);
 	bytes = !costs_one(p, rule);
 	if (!set || (bytes && creation_allowed(rule))) {
 		if (set && is_several(p, rule))
@@ -285,6 +286,7 @@ __noinline int unconfirmed_enter(struct packet *p, const struct rl_rule *rule, _
 		return UNCONFIRMED_REFUSED;
 	until = paced ? now + rule->unconfirmed.span : unconfirmed_until(rule, now_ns);
 	pressure_count(RL_PRESSURE_STRANGERS);
+	slot = hot_match(set, key.fingerprint); /* late: 6.1 forgets on the stack what it is */
 	if (!slot) {
 		hot_insert(set, key.fingerprint | (paced ? HOT_AGAIN : 0), until, now);
 		return UNCONFIRMED_WITHIN;
