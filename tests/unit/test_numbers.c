@@ -76,15 +76,15 @@ static void lease_test(void **state)
 		ctx.cpus = cpus[i % ARRAY_SIZE(cpus)];
 		ctx.possible_cpus = ctx.cpus << i % 3;
 		numbers_compile(&rule.limit, &ctx, &with);
-		units = (uint64_t)with.lease * ctx.possible_cpus;
-		assert_true(ctx.cpus > 1 || with.lease == 0);
+		units = (uint64_t)with.batch * ctx.possible_cpus;
+		assert_true(ctx.cpus > 1 || with.batch == 0);
 		assert_true(units * (rule.limit.unit == RL_BITS ? 8 : 1) * 64 <= rule.limit.size);
 		assert_true(with.gcra.capacity + (units * with.gcra.cost >> with.gcra.cost_shift) ==
 			    without.gcra.capacity);
 		rule.limit.key = RL_KEY_SOURCE;
-		with.lease = 0;
+		with.batch = 0;
 		numbers_compile(&rule.limit, &ctx, &with);
-		assert_int_equal(with.lease, 0);
+		assert_int_equal(with.batch, 0);
 	}
 }
 
