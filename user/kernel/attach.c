@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Attach and detach, whatever the hook. Maps are made, pinned and given their policy before
- * anything touches the device; attaching is the last step, so what a crash leaves is either nothing
- * on the device, or an instance that works. What else tc needs of the device is in qdisc.c.
- */
+/* Attach and detach at any hook. Maps are created, pinned and filled before anything touches the
+ * device, and attaching the program is the last step: a crash leaves either nothing on the device
+ * or a working instance. The qdiscs that tc needs are in qdisc.c. */
 
 #include "attach.h"
 
@@ -44,7 +43,7 @@
 #include "xdp.h"
 
 #define TICKS_TO_MEASURE 4
-#define EDGE_GAP_NS      20000 /* reading the clocks twice takes a few microseconds */
+#define EDGE_GAP_NS      20000 /* reading both clocks takes a few microseconds */
 
 static int program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
 {
@@ -63,9 +62,9 @@ static int clocks_read(int fd, struct rl_clocks *out)
 	return bpf_prog_test_run_opts(fd, &opts);
 }
 
-/* Waits for the next tick and reads the clocks right after it. A tick during which this process did
- * not run is not that: another one is waited for, with ever more patience on slow machines and busy
- * ones, where it is at ticks that others get to run. */
+/* Waits for the next tick and reads the clocks right after it. If this process was preempted at
+ * that tick, waits for another one and tolerates a larger gap, because slow or busy machines
+ * preempt it at ticks. */
 static int clocks_edge(int fd, uint64_t *gap_ns, struct rl_clocks *out)
 {
 	int ret = clocks_read(fd, out);
@@ -83,8 +82,8 @@ static int clocks_edge(int fd, uint64_t *gap_ns, struct rl_clocks *out)
 	return ret;
 }
 
-/* The length of a tick is the resolution of the coarse clock, which ticks with jiffies. The offset:
- * an edge is seen late, never early, so the least one is the truest. */
+/* The tick length is the resolution of the coarse clock, which advances with jiffies. An edge is
+ * seen late, never early, so the smallest offset is the most accurate. */
 static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
 {
 	struct probe_bpf *probe = probe_bpf__open_and_load();
@@ -110,8 +109,7 @@ static int ticks_measure(__u64 *tick_ns, __u64 *base_ns)
 	return ret;
 }
 
-/* ---- the object, opened twice: the first time makes the maps alone, the second, with the program,
- * finds them by their pins */
+/* ---- the object is opened twice: to create the maps, then to load the program */
 
 static int maps_make(const char *path, const struct rl_instance *info)
 {
@@ -179,12 +177,12 @@ static int info_make(const struct target *target, const struct attach_options *o
 	return ret ? report_refused(target->device, out, REFUSED_PROGRAM, ret) : 0;
 }
 
-/* Everything but the program: maps, pins, --fq, policy. */
+/* Everything except the program: maps, pins, --fq, policy. */
 static int instance_make(const char *path, const char *device, const struct rl_instance *info,
 			 const struct attach_options *options, struct policy *policy)
 {
 	struct instance instance;
-	int ret = program_note_make(path, info); /* first: a whole instance has it */
+	int ret = program_note_make(path, info); /* first, because every complete instance has it */
 
 	if (!ret)
 		ret = maps_make(path, info);
@@ -206,7 +204,7 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 	return ret;
 }
 
-/* With the lock held: clears what a crash left; refuses where an instance lives. */
+/* Call with the lock held. Removes what a crash left; fails if an instance is attached. */
 static int place_clear(const char *root, const char *path, const struct target *target)
 {
 	const char *device = target->device;
@@ -229,7 +227,7 @@ static int place_clear(const char *root, const char *path, const struct target *
 	return ret;
 }
 
-/* Attaching may have failed after the kernel had done it, as where its answer was lost. */
+/* Also detaches the program: attaching may have succeeded although the kernel's reply was lost. */
 static void instance_take_back(const char *root, const char *path, const struct target *target)
 {
 	uint32_t policy;
@@ -240,7 +238,7 @@ static void instance_take_back(const char *root, const char *path, const struct 
 	pins_remove(path);
 }
 
-/* With the lock held, on a free place. */
+/* Call with the lock held and nothing attached at the hook. */
 static int instance_put(const char *root, const struct place *place, const struct target *target,
 			const struct attach_options *options, struct rl_instance *info,
 			struct policy *policy)
@@ -305,7 +303,7 @@ int place_program_detach(const char *path, const char *device, enum rl_hook hook
 
 	if (!ret)
 		ret = program_detach(device, hook, policy);
-	if (!ret || ret == -ENOENT) /* half made, and never on the device */
+	if (!ret || ret == -ENOENT) /* incomplete, and never attached */
 		return 0;
 	fail("%s: detaching failed: %s%s", device, strerror(-ret),
 	     ret == -EPERM ? ": that needs root" : "");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The map of bans and that of their seats, which are made when a policy first can ban. How packets
- * use them: bpf/ban.h.
- */
+/* The map of bans and the array of their seats, created when a policy first uses bans. bpf/ban.h
+ * describes how packets use them. */
 
 #include "bans.h"
 
@@ -18,7 +17,7 @@
 
 struct ban_maps {
 	int bans, seats; /* descriptors */
-	uint32_t next;   /* seats that are taken */
+	uint32_t next;   /* seats in use */
 };
 
 static void ban_maps_close(const struct ban_maps *maps)
@@ -53,14 +52,14 @@ static int ban_copy(struct ban_maps *to, const struct rl_state_key *key, const s
 
 	if (bpf_map_update_elem(to->bans, key, &copy, BPF_NOEXIST))
 		return errno == EEXIST ? 0
-				       : -errno; /* a key that is forgiven begins the walk anew */
+				       : -errno; /* deleting a key meanwhile restarts the walk */
 	if (bpf_map_update_elem(to->seats, &copy.seat, &seat, BPF_ANY))
 		return -errno;
 	to->next++;
 	return 0;
 }
 
-/* Those that are in force. */
+/* Copies the bans in force. */
 static int bans_copy(const struct instance *instance, int from, struct ban_maps *to)
 {
 	uint64_t now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
@@ -76,7 +75,7 @@ static int bans_copy(const struct instance *instance, int from, struct ban_maps 
 	return ret;
 }
 
-/* The hand goes on behind the seats that are taken. */
+/* The clock hand continues after the seats in use. */
 static int hand_set(const struct ban_maps *maps, uint32_t count)
 {
 	struct rl_ban_seat hand = {.until_ns = maps->next, .key.limit_id = count};
@@ -85,8 +84,9 @@ static int hand_set(const struct ban_maps *maps, uint32_t count)
 	return bpf_map_update_elem(maps->seats, &zero, &hand, BPF_ANY) ? -errno : 0;
 }
 
-/* Maps for so many bans, those in force in `before` (-1: none) among them, while no packet finds
- * seats. The seats last: without them no ban begins, and who finds them gone makes them anew. */
+/* Creates maps for `count` bans and copies those in force from `before` (-1: none). Call while
+ * packets find no seats. Seats are put in place last: without them no ban begins, and a writer that
+ * finds none creates the maps again. */
 static int bans_build(const struct instance *instance, uint32_t count, int before)
 {
 	struct ban_maps maps;
@@ -142,9 +142,8 @@ int bans_grow(const struct instance *instance, uint32_t count)
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* ---- one of them */
+/* ---- single bans */
 
-/* Of the key, 0: none is in force. */
 uint64_t ban_until(const struct instance *instance, const struct rl_state_key *key)
 {
 	int fd = inner_open(instance, instance->fd.bans, 0);

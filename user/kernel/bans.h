@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The maps of bans. */
+/* Creates, enlarges and reads the maps that hold bans. */
 #ifndef RLCTL_BANS_H
 #define RLCTL_BANS_H
 
@@ -8,12 +8,12 @@
 #include "instance.h"
 #include "rlctl_abi.h"
 
-/* The maps of bans, if they are not there. */
+/* Creates the maps unless they exist. Silent. */
 int bans_make(const struct instance *instance);
-/* Puts larger ones in their place, if they are there, with all that is in force. Meanwhile, for
- * some milliseconds, no ban begins. */
+/* Replaces the maps, if they exist, by larger ones that keep all bans in force. For the few
+ * milliseconds that this takes, no new ban begins. Silent. */
 int bans_grow(const struct instance *instance, uint32_t count);
-/* When the key's ban ends; 0: it has none. */
+/* CLOCK_MONOTONIC time at which the key's ban ends; 0: not banned. */
 uint64_t ban_until(const struct instance *instance, const struct rl_state_key *key);
 int ban_forget(const struct instance *instance, const struct rl_state_key *key);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The bpffs that holds the pins: is there one, and may one be mounted?
+/* Detects whether a bpffs is mounted and whether one may be mounted.
  *
- * With the last mount of a bpffs go its pins, and with libxdp's links the program leaves the
- * device. So one is mounted only where the mount outlasts this command: in the mount namespace of
- * process 1, or where mounts propagate to it. Process 1 counts where it is the machine's (the
- * initial PID namespace) or the systemd of a container that was booted; that of any other container
- * may be this very command. Nothing here needs CAP_SYS_PTRACE, as /proc/1/ns would: mountinfo is
- * readable for all, and mounts have numbers that no two namespaces share. What cannot be read is
- * taken for a namespace that ends.
+ * The last unmount of a bpffs removes its pins, and with libxdp's links the program leaves the
+ * device. A bpffs is therefore mounted only if the mount outlasts this command: in the mount
+ * namespace of process 1, or if mounts propagate to it. Process 1 counts if it is the machine's
+ * (initial PID namespace) or the systemd of a booted container; in any other container it may be
+ * this very command. Nothing here needs CAP_SYS_PTRACE, as /proc/1/ns would: mountinfo is
+ * world-readable, and mount ids are unique across namespaces. A namespace whose state cannot be
+ * read is assumed to end.
  */
 
 #include "bpffs.h"
@@ -26,19 +26,19 @@
 
 #include "message.h"
 
-/* Inode numbers of the first namespaces, enum init_ns_ino of linux/nsfs.h. That of the mount
- * namespace is fixed since Linux 6.18; before, none has that number. */
+/* Inode numbers of the initial namespaces, enum init_ns_ino of linux/nsfs.h. That of the mount
+ * namespace is fixed since Linux 6.18; before, no namespace has that number. */
 #define PID_NS_INITIAL 0xeffffffcu
 #define MNT_NS_INITIAL 0xeffffff8u
 
 #define NETNS_FOLDER   "/run/netns" /* where `ip netns` keeps names */
-#define COLUMNS_FIXED  6            /* of mountinfo, before those that may be missing */
+#define COLUMNS_FIXED  6            /* of mountinfo, before the optional columns */
 
 /* A line of mountinfo, proc_pid_mountinfo(5). */
 struct mount_row {
 	int id;
 	const char *point;
-	unsigned int peers, master; /* groups of propagation; 0: none */
+	unsigned int peers, master; /* peer groups; 0: none */
 	const char *type, *source;
 };
 
@@ -64,7 +64,7 @@ static int row_parse(char *line, struct mount_row *out)
 	return 0;
 }
 
-/* Does `is_it` hold for a mount of that file? No where the file cannot be read. */
+/* Does `is_it` hold for a mount in the file? False if the file cannot be read. */
 static bool mounts_have(const char *file, bool (*is_it)(const struct mount_row *row, void *arg),
 			void *arg)
 {
@@ -82,7 +82,7 @@ static bool mounts_have(const char *file, bool (*is_it)(const struct mount_row *
 	return found;
 }
 
-/* 0 where it cannot be asked for. */
+/* 0 on error. */
 static ino_t inode_of(const char *path)
 {
 	struct stat file;
@@ -90,9 +90,9 @@ static ino_t inode_of(const char *path)
 	return stat(path, &file) ? 0 : file.st_ino;
 }
 
-/* ---- what hides it */
+/* ---- is it hidden? */
 
-/* `ip netns exec NAME` mounts a new /sys for its command, with NAME for the source. */
+/* `ip netns exec NAME` mounts a new /sys for its command, with NAME as the source. */
 static bool is_of_netns_exec(const struct mount_row *row, void *arg)
 {
 	char path[PATH_MAX];
@@ -111,7 +111,7 @@ static bool in_netns_exec(void)
 	return netns && mounts_have("/proc/self/mountinfo", is_of_netns_exec, &netns);
 }
 
-/* ---- what outlasts this command */
+/* ---- does a mount outlast this command? */
 
 static bool process_1_is_systemd(void)
 {
@@ -129,7 +129,7 @@ static bool process_1_lasts(void)
 	return inode_of("/proc/self/ns/pid") == PID_NS_INITIAL || process_1_is_systemd();
 }
 
-/* The mount that another one would be put on. */
+/* The mount that a new mount would cover. */
 struct base {
 	int id;
 	unsigned int peers;
@@ -145,7 +145,7 @@ static bool is_base(const struct mount_row *row, void *arg)
 	return true;
 }
 
-/* Is it the same mount, or one that gets what is mounted there? */
+/* Is it the same mount, or one that receives its mounts by propagation? */
 static bool reaches(const struct mount_row *row, void *arg)
 {
 	const struct base *base = arg;
@@ -169,7 +169,7 @@ static bool mount_lasts(const char *bpffs)
 	return mounts_have("/proc/1/mountinfo", reaches, &base);
 }
 
-/* ---- */
+/* ---- the states of a bpffs */
 
 bool bpffs_mounted(const char *bpffs)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The bpffs that holds the pins. */
+/* Finds the bpffs that holds the pins, and mounts one if that is safe. */
 #ifndef RLCTL_BPFFS_H
 #define RLCTL_BPFFS_H
 
 #include <stdbool.h>
 
-/* 0 where a bpffs is mounted; with `make` mounts one where there is none and the mount would
- * outlast this command. Without, no bpffs is no error where none is hidden: nothing is attached.
- * Reports. */
+/* 0 if a bpffs is mounted. With `make`, mounts a missing one if the mount outlasts this command.
+ * Without `make`, a missing bpffs is an error only if `ip netns exec` hides it; otherwise nothing
+ * is attached. Reports. */
 int bpffs_ensure(const char *bpffs, bool make);
 
-/* Is there a bpffs, and if not, what would attach do about it? Mounts nothing. */
+/* State of the bpffs; changes nothing. */
 enum bpffs_state {
 	BPFFS_MOUNTED,
 	BPFFS_ABSENT,    /* attach mounts one */
-	BPFFS_WOULD_END, /* attach mounts none: the mount namespace may end before the limiter */
-	BPFFS_HIDDEN,    /* by `ip netns exec` */
+	BPFFS_WOULD_END, /* attach refuses: the mount namespace may end before the instance */
+	BPFFS_HIDDEN,    /* hidden by `ip netns exec` */
 	BPFFS_NO_FOLDER
 };
 enum bpffs_state bpffs_look(const char *bpffs);

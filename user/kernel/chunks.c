@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The chunks that rules beyond the arrays use: maps in an array of maps, without gaps. */
+/* Chunks: inner maps of an array of maps, without gaps, for slots beyond the arrays. */
 
 #include "chunks.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Maps in an array of maps, for what rules have beyond the arrays of an instance. */
+/* Counts the chunks: inner maps that hold the counters and shared states beyond the arrays of an
+ * instance. */
 #ifndef RLCTL_CHUNKS_H
 #define RLCTL_CHUNKS_H
 
@@ -8,7 +9,7 @@
 
 #include "instance.h"
 
-/* The chunks that there are: from *first on, this many. */
+/* Number of consecutive chunks that exist, starting at *first. */
 uint32_t chunks_count(const struct instance *instance, int chunks, uint32_t *first);
 
 bool has_chunk(int chunks, uint32_t chunk);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* CPUs: those that are online hold shares of limits and budgets; the kernel keeps per-CPU values
- * for all that it could ever bring online, the possible ones.
- */
+/* Online CPUs hold shares of limits and budgets; the kernel keeps per-CPU values for all possible
+ * CPUs. */
 
 #include "cpus.h"
 
@@ -14,7 +13,7 @@
 
 #include "units.h"
 
-/* Not sysconf(): some C libraries count the CPUs that this process may run on. */
+/* Not sysconf(): some C libraries count only the CPUs that this process may run on. */
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 
 int cpus_possible(void)
@@ -40,7 +39,8 @@ static int online_read(uint32_t *out)
 	return list_count(list, out) ? -EINVAL : 0;
 }
 
-/* Where it cannot be told, shares are small rather than too large. */
+/* If the number is unknown, counts all possible CPUs: shares are then too small rather than too
+ * large. */
 int cpus_online(void)
 {
 	int possible = cpus_possible();

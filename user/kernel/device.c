@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Facts of a device that ethtool's ioctl has: driver, offloads, queues, rings. What netlink has is
- * in device_netlink.c. What a driver does not say is left at zero.
- */
+/* Device properties from ethtool's ioctl: driver, offloads, queues, rings. Those from netlink are
+ * in device_netlink.c. Properties that a driver does not report stay zero. */
 
 #include "device.h"
 
@@ -56,7 +55,7 @@ static void ring_read(int fd, struct device_facts *out)
 	out->ring.most = ring.rx_max_pending;
 }
 
-/* ---- offloads: bits whose names the kernel tells */
+/* ---- offloads: feature bits, named by the kernel */
 
 static uint32_t features_count(int fd, const char *device)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What `doctor` asks of the kernel about devices: which programs are on them. */
+/* Lists the programs on a device. */
 
 #include "facts.h"
 
@@ -65,7 +65,7 @@ static void tcx_name(uint32_t id, struct device_xdp_program *out)
 		close(fd);
 }
 
-/* Of any of the device's instances: one whose hook is xdp may have its program at tc's ingress. */
+/* Searches all instances of the device: one at hook xdp may have its program at tc ingress. */
 static void tc_ours_read(const char *bpffs, const char *device, enum rl_hook hook,
 			 struct device_tcx *out)
 {

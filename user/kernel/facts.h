@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What `doctor` asks of the kernel about the programs on a device. Silent, and changes nothing. */
+/* Reads which programs are attached to a device, for `doctor`. Silent; changes nothing. */
 #ifndef RLCTL_FACTS_H
 #define RLCTL_FACTS_H
 
@@ -17,19 +17,19 @@ struct device_xdp_program {
 	char name[64];
 };
 struct device_programs {
-	bool native, dispatcher; /* dispatcher: put there by libxdp, and others may join */
+	bool native, dispatcher; /* dispatcher: libxdp's, which other programs can join */
 	size_t count;
 	struct device_xdp_program list[DEVICE_PROGRAMS_MAX];
 };
 int device_programs_read(int ifindex, struct device_programs *out);
 
-/* The tcx programs on one of tc's hooks, in the order in which packets come to them, and how many
- * of them come before ours: all where ours is a filter of clsact, none where it is not there. bpffs
- * NULL: ours is not looked for. -EOPNOTSUPP: the kernel has no tcx. */
+/* The tcx programs at a tc hook in the order in which they run, and how many run before ours: all
+ * if ours is a clsact filter, none if ours is not attached. With bpffs NULL, ours is not looked up.
+ * -EOPNOTSUPP: the kernel lacks tcx. */
 #define DEVICE_TCX_MAX 63
 struct device_tcx {
-	uint32_t ours; /* its number; 0: not there */
-	bool twice;    /* replacing ours was interrupted */
+	uint32_t ours; /* program id; 0: not attached */
+	bool twice;    /* two of ours are attached: a replacement was interrupted */
 	uint32_t before;
 	uint32_t count;
 	struct device_xdp_program list[DEVICE_TCX_MAX];
@@ -37,9 +37,7 @@ struct device_tcx {
 int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
 		    struct device_tcx *out);
 
-/* Is the program of that id one of the instance's? There are two where replacing it was
- * interrupted.
- */
+/* Does the program with that id belong to the instance? After an interrupted replacement two do. */
 bool instance_runs(const struct instance *instance, uint32_t program_id);
 
 #endif

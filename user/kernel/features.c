@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the programs need of a kernel, and whether it has it. That is read from the programs
- * themselves, so that no list of it can be wrong. */
+/* Probes the kernel for what the programs need. The list is read from the object itself and so
+ * cannot be outdated. */
 
 #include "features.h"
 
@@ -12,7 +12,7 @@
 #include "object.h"
 #include "rlctl.skel.h"
 
-#define TRIED_SOURCES  1024 /* of the object that is only tried */
+#define TRIED_SOURCES  1024 /* of the object that is loaded only as a probe */
 #define TRIED_PREFIXES 64
 #define HELPERS_MAX    512
 
@@ -106,8 +106,8 @@ static int maps_probe(const struct bpf_object *object, kernel_lacks_fn lacks, vo
 	return count;
 }
 
-/* A call of a helper names it by its number; calls of functions and of the kernel's own have a
- * source register. */
+/* A helper call names the helper by its id; calls of BPF functions and kfuncs set the source
+ * register. */
 static bool is_helper_call(const struct bpf_insn *insn)
 {
 	return insn->code == (BPF_JMP | BPF_CALL) && !insn->src_reg && insn->imm > 0 &&
@@ -137,7 +137,7 @@ static void program_try(struct rlctl_bpf *skel, struct program_tried *out)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
-	int ret = rlctl_bpf__load(skel); /* it brings the functions of a program together */
+	int ret = rlctl_bpf__load(skel); /* links the functions of a program */
 
 	if (!ret && bpf_obj_get_info_by_fd(bpf_program__fd(skel->progs.rlctl_xdp), &info, &size))
 		ret = -errno;
@@ -172,7 +172,7 @@ int kernel_features(kernel_lacks_fn lacks, void *arg, struct program_tried *trie
 
 void kernel_lacks(const struct rl_instance *info, kernel_lacks_fn lacks, void *arg)
 {
-	libbpf_print_fn_t talk = libbpf_set_print(NULL); /* it was said already */
+	libbpf_print_fn_t talk = libbpf_set_print(NULL); /* the failure is already logged */
 	struct rlctl_bpf *skel = tried_open(info->hook, info->mode, info->table);
 	struct program_tried tried;
 	struct bpf_program *program;
@@ -189,7 +189,7 @@ void kernel_lacks(const struct rl_instance *info, kernel_lacks_fn lacks, void *a
 	libbpf_set_print(talk);
 }
 
-/* The first kernel that charges maps to control groups has this helper. */
+/* The first kernel that charges maps to control groups added this helper. */
 bool kernel_counts_memlock(void)
 {
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_SOCKET_FILTER, BPF_FUNC_ktime_get_coarse_ns,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the kernel has of what the programs need. Silent, and changes nothing. */
+/* Checks whether the kernel provides the features that the programs need. Silent; changes nothing.
+ */
 #ifndef RLCTL_FEATURES_H
 #define RLCTL_FEATURES_H
 
@@ -8,23 +9,23 @@
 
 #include "rlctl_abi.h"
 
-/* Tries the program, which attaches nothing, then asks the kernel for every map type, program type
- * and helper that it uses, and calls `lacks` for each that is not there. How many were asked for,
- * or a negative errno. */
+/* Loads the program without attaching it, then probes every map type, program type and helper that
+ * it uses, and calls `lacks` for each that is missing. Returns the number of probes or a negative
+ * errno. */
 struct program_tried {
-	int error; /* of loading it; 0: the kernel takes it */
+	int error; /* from loading; 0: the kernel accepts it */
 	bool jited;
 };
 typedef void (*kernel_lacks_fn)(const char *kind, const char *name, void *arg);
 int kernel_features(kernel_lacks_fn lacks, void *arg, struct program_tried *tried);
 
-/* The same of what such an instance needs, with its hook and its table; its program is tried. */
+/* The same for the hook, mode and table of an instance. */
 void kernel_lacks(const struct rl_instance *info, kernel_lacks_fn lacks, void *arg);
 
-/* Are maps charged to RLIMIT_MEMLOCK (before Linux 5.11)? */
+/* Does the kernel charge maps to RLIMIT_MEMLOCK (before Linux 5.11)? */
 bool kernel_counts_memlock(void);
 
-/* The machine's CPUs, and what each possible one takes of an instance of the usual size. */
+/* Number of CPUs, and the memory of an instance of default size for each possible CPU. */
 struct cpu_facts {
 	uint32_t online, possible;
 	uint64_t bytes;

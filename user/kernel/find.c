@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose program is on the device? */
+/* Finds the program of an instance: by its maps, or by the owner record without CAP_SYS_ADMIN. */
 
 #include "find.h"
 
@@ -19,8 +19,8 @@
 #include "tc.h"
 #include "xdp.h"
 
-/* Behind a dispatcher that others have exchanged since, or where nothing could be noted, any
- * program may be ours: what lives is not called gone. */
+/* If others have replaced the dispatcher, or the ids were not recorded, any program may be ours: an
+ * instance is reported missing only if it certainly is. */
 static bool may_be_ours(const struct program_note *note, uint32_t on_device)
 {
 	return on_device &&
@@ -85,7 +85,7 @@ int pins_program_find(const char *path, const char *device, enum rl_hook hook,
 	return device_program_find(device, hook, policy, out);
 }
 
-/* Another one may have been attached in its place since it was opened. */
+/* Another instance may have been attached since this one was opened. */
 int instance_program_find(const struct instance *instance, struct device_program *out)
 {
 	uint32_t policy, pinned;

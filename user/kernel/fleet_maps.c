@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A fleet's maps: leases and limits for the packets, keys and events from them. */
+/* The fleet's maps: leases and limits for the data path, keys and events from it. */
 
 #include "fleet_maps.h"
 
@@ -116,7 +116,7 @@ int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key
 	return bpf_map_lookup_elem(maps->keys, key, out) ? -errno : 0;
 }
 
-/* From the beginning again and again: what is removed is no cursor any more. */
+/* Restarts at the first key each time, because a deleted key is no cursor. */
 static int map_empty(int fd, void *key)
 {
 	while (!bpf_map_get_next_key(fd, NULL, key))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The maps through which a fleet's agent and the data path speak (bpf/backend_fleet.h). Failures are silent
- * and a negative errno, but those of opening, which report.
- */
+/* Reads and writes the maps that the fleet agent shares with the data path (bpf/backend_fleet.h).
+ * All functions are silent and return a negative errno, except fleet_maps_open, which reports. */
 #ifndef RLCTL_KERNEL_FLEET_H
 #define RLCTL_KERNEL_FLEET_H
 
@@ -16,19 +15,19 @@ struct ring_buffer;
 
 struct fleet_maps {
 	const struct instance *instance;
-	int keys;   /* -1: the policy has no fleet limit yet */
+	int keys;   /* -1: the policy has no fleet limit */
 	int events; /* as keys */
 	struct ring_buffer *ring;
-	uint64_t generation; /* of the policy that they were opened for */
+	uint64_t generation; /* policy generation for which the maps were opened */
 };
 
-/* `wanted` is called for every key that asks, from fleet_events_poll. */
+/* fleet_events_poll calls `wanted` for every key that needs a lease. */
 int fleet_maps_open(const struct instance *instance,
 		    int (*wanted)(void *arg, void *key, size_t size), void *arg,
 		    struct fleet_maps *out);
 void fleet_maps_close(struct fleet_maps *maps);
 
-/* 0: the pins are still those that were opened; -ENOENT: they are not. */
+/* 0 if the pins still belong to the opened instance, else -ENOENT. */
 int instance_is_there(const struct instance *instance);
 
 void fleet_events_poll(struct fleet_maps *maps);
@@ -43,19 +42,20 @@ void fleet_grant_remove(const struct instance *instance, const struct rl_state_k
 int fleet_key_read(const struct fleet_maps *maps, const struct rl_state_key *key,
 		   struct rl_fleet_key *out);
 
-/* Whatever an agent left: leases; with `limits` also the limits' records, which then hold whole and
- * alone. */
+/* Removes all leases; with `limits` also the fleet limits' records, so that each limit applies in
+ * full on this machine alone. */
 int fleet_clear(const struct instance *instance, bool limits);
 
-/* *out is all zero where no agent was yet. */
+/* *out is all zero before the first agent started. */
 int fleet_session_read(const struct instance *instance, struct rl_fleet_session *out);
 int fleet_session_write(const struct instance *instance, const struct rl_fleet_session *session);
 
-/* Whether its agent has said so lately; it does every 0.1 s, or when Redis has answered or not. */
+/* Did the agent update the session within FLEET_ALIVE_NS? It does so every 0.1 s, and after each
+ * reply or timeout of Redis. */
 #define FLEET_ALIVE_NS (2000ull * 1000 * 1000)
 bool fleet_session_is_alive(const struct rl_fleet_session *session);
 
-/* CLOCK_MONOTONIC, as packets see it. */
+/* CLOCK_MONOTONIC, the clock of the data path. */
 uint64_t fleet_now_ns(void);
 
 #endif

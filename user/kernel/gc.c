@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pins of network namespaces that were deleted, which nobody can reach from inside any more. Their
- * maps are used by no program that anything but pins holds: that shows from everywhere, and is
- * asked first. The pins of a living namespace are its own affair: they may be half made, or their
- * loss is still to be told.
- */
+/* Pins of deleted network namespaces, which are unreachable from inside. A directory is removed if
+ * no program uses its maps, apart from programs that only pins hold; that can be checked from any
+ * namespace and is checked first. Pins of existing namespaces are left to commands in those
+ * namespaces: they may be incomplete because an attach is in progress, or their loss is yet to be
+ * reported. */
 
 #include "gc.h"
 
@@ -31,10 +31,10 @@
 #include "rename.h"
 #include "tcx.h"
 
-#define UNLOAD_WAIT_US 10000 /* a program goes an RCU grace period after its pin */
+#define UNLOAD_WAIT_US 10000 /* a program is freed an RCU grace period after its pin */
 #define UNLOAD_WAITS   100
 
-/* Does any program in the kernel use the map? Where that may not be asked, one may. */
+/* Does any program use the map? True if unknown. */
 static bool is_used(uint32_t map)
 {
 	uint32_t id = 0, found;
@@ -51,19 +51,19 @@ static bool is_used(uint32_t map)
 	return errno != ENOENT;
 }
 
-/* Its maps are used by no program, or by programs that only pins hold: those of dispatchers, and
+/* Its maps are used by no program, or only by programs that pins hold: those of dispatchers, and
  * that of a link whose device is gone. */
 static bool is_idle(struct liveness *liveness, const char *path)
 {
 	uint32_t policy;
 	int ret = pins_policy_id(path, &policy);
 
-	if (ret) /* -ENOENT: half made, or half removed */
+	if (ret) /* -ENOENT: incomplete */
 		return ret == -ENOENT;
 	return tcx_link_is_dead(path) || !is_used(policy) || xdp_remains(liveness, path, false);
 }
 
-/* A namespace's folder is called after its inode number. */
+/* A namespace's directory is named after its inode number. */
 static bool is_of_gone_netns(struct liveness *liveness, const char *name)
 {
 	char *end;
@@ -72,7 +72,7 @@ static bool is_of_gone_netns(struct liveness *liveness, const char *name)
 	return end != name && !*end && inode <= UINT32_MAX && netns_is_gone(liveness, inode);
 }
 
-/* Clears the pins of dispatchers, and waits for the programs to go with them. */
+/* Removes the pins of stale dispatchers and waits until their programs are unloaded. */
 static void remains_clear(struct liveness *liveness, const char *path)
 {
 	uint32_t policy;
@@ -83,7 +83,7 @@ static void remains_clear(struct liveness *liveness, const char *path)
 		usleep(UNLOAD_WAIT_US);
 }
 
-/* One instance's folder. An attach that is under way holds the lock; it is waited for. */
+/* Removes one instance's directory; waits for its lock, which an attach in progress holds. */
 static void instance_sweep(struct liveness *liveness, const char *path)
 {
 	int lock = pins_lock(path, false);
@@ -132,7 +132,7 @@ void pins_sweep(const char *root)
 	liveness_close(&liveness);
 }
 
-/* ---- what doctor sees of it */
+/* ---- for doctor */
 
 struct leftovers {
 	struct liveness liveness;
@@ -140,7 +140,7 @@ struct leftovers {
 	void *arg;
 };
 
-/* Another process is at work there: what is half made may become whole. */
+/* Another process has the lock: an incomplete instance may be completed. */
 static bool is_busy(const char *path)
 {
 	int fd = pins_folder_open(path);
@@ -151,7 +151,7 @@ static bool is_busy(const char *path)
 	return busy;
 }
 
-/* In this namespace: the device has no program of the instance. */
+/* For instances of this namespace: is the program not on the device? */
 static bool is_left_over(const char *path, const char *device, enum rl_hook hook)
 {
 	struct device_program program;
@@ -166,7 +166,7 @@ static bool is_left_over(const char *path, const char *device, enum rl_hook hook
 	return !ret && device_program_find(device, hook, policy, &program) == -ENOENT;
 }
 
-/* All instances below the folder of a namespace; netns is NULL for this one. */
+/* Visits the unused instances in a namespace's directory; netns is NULL for this one. */
 static void leftovers_in(const char *folder, const char *netns, struct leftovers *left)
 {
 	char path[2 * INSTANCE_PATH_MAX], device[IF_NAMESIZE];

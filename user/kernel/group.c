@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The group whose members may read an instance. The folder of its pins is the only place where that
- * is kept: its group and whether that may read it. The folders above have to be passed through by
- * everybody; what stands in them keeps its own modes.
- */
+/* Read access for a group. It is stored only in the group and mode of the pin directory. Parent
+ * directories are made searchable for everyone; their other contents keep their modes. */
 
 #include "group.h"
 
@@ -21,10 +19,10 @@
 
 #define FOLDER_MODE 0750
 #define PIN_MODE    0640
-#define LIST_MODE   0755 /* of the namespace's folder: which devices there are */
+#define LIST_MODE   0755 /* of the namespace's directory: lists the devices */
 #define PASS_MODE   0711
 
-/* -ENOENT where there is none. */
+/* -ENOENT if there is none. */
 static int group_read(const char *path, gid_t *out)
 {
 	int ret, fd = pins_folder_open(path);
@@ -45,7 +43,7 @@ int instance_group(const struct instance *instance, gid_t *out)
 	return group_read(instance->path, out);
 }
 
-/* The group before the mode: nobody else's members can read in between. */
+/* Sets the group before the mode, so that no other group can read in between. */
 static int entry_give(int folder, const char *name, gid_t group, mode_t mode)
 {
 	struct stat entry;
@@ -78,7 +76,7 @@ int group_inherit(const char *path, const char *name)
 	return ret;
 }
 
-/* Everything in the folder, then the folder. */
+/* Entries first, then the directory itself. */
 static int folder_give(const char *path, int folder, gid_t group)
 {
 	struct dirent *entry;
@@ -98,7 +96,7 @@ static int folder_give(const char *path, int folder, gid_t group)
 	return ret;
 }
 
-/* Adds what is missing of the mode; what is there already stays. */
+/* Adds missing bits to the mode. */
 static int path_open_up(const char *path, mode_t mode)
 {
 	struct stat folder;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The group that may read an instance. */
+/* Gives a group read access to the pins of an instance. */
 #ifndef RLCTL_GROUP_H
 #define RLCTL_GROUP_H
 
@@ -7,14 +7,14 @@
 
 #include "instance.h"
 
-/* The group whose members may read the instance; -ENOENT where there is none. Silent. */
+/* The group with read access; -ENOENT if there is none. Silent. */
 int instance_group(const struct instance *instance, gid_t *out);
-/* From now on it is this one. */
+/* Changes the group. Reports. */
 int instance_group_set(const struct instance *instance, gid_t group);
 
-/* The folder and all in it may be read by the group. Reports. */
+/* Gives the group read access to the directory and everything in it. Reports. */
 int group_give(const char *path, const char *device, gid_t group);
-/* A new pin or folder in it is given what the folder says. Silent. */
+/* Gives a new pin or directory the group of its directory. Silent. */
 int group_inherit(const char *path, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How hooks, modes and tables are spelled. */
+/* Names of hooks, modes and tables. */
 
 #include "hook_names.h"
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How hooks, modes and tables are spelled. */
+/* Names of hooks, modes and tables, as users write them. */
 #ifndef RLCTL_HOOK_NAMES_H
 #define RLCTL_HOOK_NAMES_H
 
 #include "rlctl_abi.h"
 
-/* How a hook is spelled: "xdp", "ingress", "egress". */
+/* "xdp", "ingress", "egress". */
 const char *hook_name(enum rl_hook hook);
 
-/* How a mode is spelled: "native", "generic", "tc". */
+/* "native", "generic", "tc". */
 const char *mode_name(enum rl_mode mode);
 
-/* How --table is spelled: "lru", "cpu". */
+/* "hot", "lru", "cpu". */
 const char *table_name(enum rl_table table);
 
-/* The hook at which the instance's program stands when it is tc's. */
+/* The tc hook of an instance in mode tc. */
 static inline enum rl_hook tc_hook(const struct rl_instance *info)
 {
 	return info->hook == RL_HOOK_EGRESS ? RL_HOOK_EGRESS : RL_HOOK_INGRESS;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which hooks of a device have an instance. Only one that lives counts, and pins of others are
- * cleared: a device that vanishes leaves them behind, and the next device may have its name.
- */
+/* Finds the hooks with an attached instance. Pins of detached instances are removed: a deleted
+ * device leaves them behind, and a new device may get its name. */
 
 #include "hooks.h"
 
@@ -26,7 +25,7 @@ bool instance_lives(const char *root, const char *device, enum rl_hook hook)
 	       pins_program_find(path, device, hook, &program) != -ENOENT;
 }
 
-/* Which hooks of the device have pins, as bits. */
+/* Hooks of the device with pins, as bits. */
 static unsigned int hooks_pinned(const char *root, const char *device)
 {
 	unsigned int hooks = 0;
@@ -40,7 +39,7 @@ static unsigned int hooks_pinned(const char *root, const char *device)
 	return hooks;
 }
 
-/* The hooks whose instance lives; where none does, all that have pins. */
+/* Hooks with an attached instance; if there is none, all hooks with pins. */
 static unsigned int hooks_there(const char *root, const char *device)
 {
 	unsigned int pinned = hooks_pinned(root, device), living = 0;
@@ -96,8 +95,8 @@ void hooks_clear(const char *root, const char *device, enum rl_hook except)
 			dead_clear(root, device, hook);
 }
 
-/* While the pins are there detach can be told again. Both under the lock of the hooks, so that an
- * instance that is handed clsact will look after it. */
+/* Removes the pins last, so that a failed detach can be repeated. Holds the lock of all hooks, so
+ * that an instance that takes over clsact will remove it. */
 int instance_leave(const char *root, const char *path, const char *device)
 {
 	struct instance instance;
@@ -110,7 +109,7 @@ int instance_leave(const char *root, const char *path, const char *device)
 		ret = qdiscs_restore(root, device, &instance.info);
 		instance_close(&instance);
 	} else if (ret == -ENOENT || ret == -EPROTO || ret == -ELOOP) {
-		ret = 0; /* half made, of another version, or a link is in a pin's place */
+		ret = 0; /* incomplete, of another version, or a symbolic link replaces a pin */
 	}
 	xdp_remains_clear(path);
 	if (!ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which hooks of a device have an instance. */
+/* Finds the hooks of a device that have an instance, and removes stale pins. */
 #ifndef RLCTL_HOOKS_H
 #define RLCTL_HOOKS_H
 
@@ -8,23 +8,23 @@
 #include "instance.h"
 #include "rlctl_abi.h"
 
-/* Which hooks of target->device have an instance, of whatever version, that lives; where none does,
- * which have what is left of one. Bits. */
+/* The hooks of target->device that have an attached instance of any version, as bits; if none has,
+ * the hooks that have pins. */
 int instance_hooks(const struct target *target, unsigned int *out);
 
-/* Takes the qdiscs of an instance without a program off the device and then clears its pins, whose
- * lock is held. Silent. */
+/* Restores the qdiscs of an instance whose program is detached, then removes its pins, with their
+ * lock held. Silent. */
 int instance_leave(const char *root, const char *path, const char *device);
 
-/* Are there pins, and is their program on the device, as far as can be told? */
+/* Are there pins, and is their program attached? True if that cannot be determined. */
 bool instance_lives(const char *root, const char *device, enum rl_hook hook);
 
-/* The hook that is named, or the only one that lives; where none does, any that has pins. Reports.
- */
+/* The hook that the target names, or the only one with an attached instance; if none is attached,
+ * any hook with pins. Reports. */
 int hook_choose(const char *root, const struct target *target, enum rl_hook *out);
 
-/* Clears pins at the device's hooks, but for one, whose program is gone. With no lock held, for an
- * attach or a detach may be under way there. Silent. */
+/* Removes the pins of detached instances at all hooks of the device but one. Call with no lock
+ * held, as an attach or a detach may be in progress. Silent. */
 void hooks_clear(const char *root, const char *device, enum rl_hook except);
 
 #endif

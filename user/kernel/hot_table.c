@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The hot table from user space: it holds fingerprints, so what is remembered of an address is
- * found by computing where it would be.
- */
+/* Accesses the hot table from user space. It holds fingerprints, so the entry of an address is
+ * found by computing its position. */
 
 #include "hot_table.h"
 
@@ -17,9 +16,9 @@
 #include "instance.h"
 #include "units.h"
 
-#define FETCH 1024 /* sets at once */
+#define FETCH 1024 /* sets per batch */
 
-/* The kernel maps no map whose descriptor is for reading alone: its sets are fetched then. */
+/* A read-only descriptor cannot be mapped: sets are then fetched by system calls. */
 int hot_open(const struct instance *instance, struct hot_table *out)
 {
 	size_t size = instance->info.hot_sets * sizeof(struct rl_hot_set);
@@ -40,7 +39,7 @@ void hot_close(struct hot_table *table)
 		munmap(table->sets, table->size);
 }
 
-/* As the packets see it, or a copy. NULL where it cannot be read. */
+/* The set in shared memory, or a copy. NULL with errno if it cannot be read. */
 static struct rl_hot_set *set_of(const struct hot_table *table, uint32_t index,
 				 struct rl_hot_set *copy)
 {
@@ -49,6 +48,7 @@ static struct rl_hot_set *set_of(const struct hot_table *table, uint32_t index,
 	return bpf_map_lookup_elem(table->instance->fd.hot, &index, copy) ? NULL : copy;
 }
 
+/* As bpf/hot.h computes it for a packet. */
 static struct hot_key key_of(const struct hot_table *table, const struct rl_rule *numbers,
 			     const struct rl_state_key *key)
 {
@@ -102,7 +102,7 @@ int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	return ret;
 }
 
-/* As a packet does it: the word is read before it is asked whose it is. */
+/* Reads the word before the fingerprint, as packets do. */
 static void slot_clear(struct rl_hot_slot *slot, uint64_t fingerprint)
 {
 	__u64 word = __atomic_load_n(&slot->word, __ATOMIC_SEQ_CST);
@@ -113,8 +113,8 @@ static void slot_clear(struct rl_hot_slot *slot, uint64_t fingerprint)
 			return;
 }
 
-/* The refusals that stand for the address, and with them those of its set: packets make what is
- * true of them anew. bpf/refusal.h. Called when what they were made of is gone. */
+/* Clears the cached refusals of the address's set (bpf/refusal.h); packets cache those that still
+ * apply again. Call after clearing the state that they derive from. */
 static int refusals_forget(const struct hot_table *table, const struct rl_rule *numbers,
 			   const struct rl_state_key *key)
 {
@@ -159,7 +159,7 @@ static uint64_t sets_live(const struct rl_hot_set *sets, uint32_t count, uint64_
 	return live;
 }
 
-/* The kernel fetches them in batches, the last of which ends with -ENOENT. */
+/* The kernel returns batches; the last one ends with -ENOENT. */
 static int sets_live_fetched(int fd, uint64_t now, uint64_t *live)
 {
 	static struct rl_hot_set sets[FETCH];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The hot table, as the command reads it. */
+/* Reads and clears entries of the hot table from user space. */
 #ifndef RLCTL_HOT_TABLE_H
 #define RLCTL_HOT_TABLE_H
 
@@ -9,7 +9,7 @@
 #include "instance.h"
 #include "rlctl_abi.h"
 
-/* Refusals that stand: one for two sources. */
+/* Sets of the negative cache: one for every two sets of sources. */
 static inline uint32_t refusal_sets(const struct rl_instance *info)
 {
 	return info->hot_sets > 1 ? info->hot_sets / 2 : 1;
@@ -17,33 +17,33 @@ static inline uint32_t refusal_sets(const struct rl_instance *info)
 
 struct hot_table {
 	const struct instance *instance;
-	struct rl_hot_set *sets; /* NULL where the map is open for reading alone */
+	struct rl_hot_set *sets; /* NULL if the map is open for reading only */
 	size_t size;
 };
 
 int hot_open(const struct instance *instance, struct hot_table *out);
 void hot_close(struct hot_table *table);
 
-/* Calls `found` for every slot, its flags included, that `key` has under the limit whose numbers
- * these are, whatever its destination port where that counts, until it returns non-zero. */
+/* Calls `found` for every slot of `key` under a limit (for any destination port if the limit counts
+ * by port) until it returns non-zero. The slot's fingerprint includes its flags. */
 int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	      const struct rl_state_key *key,
 	      int (*found)(void *arg, const struct rl_state_key *key,
 			   const struct rl_hot_slot *slot),
 	      void *arg);
 
-/* As hot_visit, of this key alone, which may be one of two addresses. */
+/* As hot_visit, for exactly this key, which may hold two addresses. */
 int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
 	     const struct rl_state_key *key,
 	     int (*found)(void *arg, const struct rl_state_key *key,
 			  const struct rl_hot_slot *slot),
 	     void *arg);
 
-/* The key's slot is as if it had never been. */
+/* Clears the key's slot and its cached refusals. */
 int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,
 	       const struct rl_state_key *key);
 
-/* Slots that still owe something. */
+/* Number of slots with debt. */
 int hot_live(const struct hot_table *table, uint64_t now_ns, uint64_t *out);
 
 #endif

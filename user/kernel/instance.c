@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* An instance whose pins are open. */
+/* Opens and closes an instance by its pins. */
 
 #include "instance.h"
 
@@ -31,7 +31,7 @@ int instance_open_path(const char *path, const char *device, bool write, struct 
 		return ret;
 	snprintf(result.device, sizeof(result.device), "%s", device);
 	snprintf(result.path, sizeof(result.path), "%s", path);
-	/* The kernel writes a value of the map's size, whatever is there to take it. */
+	/* The kernel copies a value of the map's size, whatever the size of the buffer. */
 	ret = map_value_check(result.fd.instance, sizeof(result.info));
 	if (!ret && bpf_map_lookup_elem(result.fd.instance, &zero, &result.info))
 		ret = -errno;

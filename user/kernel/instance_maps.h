@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The maps of an instance. Each is pinned under its name in the folder of the instance. */
+/* The maps of an instance, by pin name. Each is pinned in the directory of the instance. */
 #ifndef RLCTL_INSTANCE_MAPS_H
 #define RLCTL_INSTANCE_MAPS_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which namespaces live, and whether a program is held, by the kernel's own lists and counts. /proc
- * shows neither a namespace that only a descriptor, a socket or a mount elsewhere holds, nor the
- * namespaces of processes that this one may not look into. Whatever cannot be asked lives.
- */
+/* Reads the kernel's own lists and reference counts through a BPF program. /proc shows neither
+ * namespaces that only a descriptor, a socket or a mount holds, nor those of processes that this
+ * one may not inspect. What cannot be determined counts as in use. */
 
 #include "liveness.h"
 
@@ -15,7 +14,7 @@
 #include "liveness.skel.h"
 #include "rlctl_abi.h"
 
-/* The program's answer; 0, which is "unknown" for all of them, where it could not be run. */
+/* The program's answer; 0 ("unknown") if it could not run. */
 static uint32_t ask(const struct bpf_program *program, uint64_t first, uint64_t second)
 {
 	uint64_t args[] = {first, second};
@@ -51,7 +50,7 @@ bool program_is_held(struct liveness *liveness, uint32_t program, uint32_t known
 	if (skel)
 		references = ask(skel->progs.program_references, fd, program);
 	close(fd);
-	return references != known + 1; /* the descriptor's */
+	return references != known + 1; /* the descriptor's own */
 }
 
 void liveness_close(struct liveness *liveness)

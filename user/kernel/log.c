@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What libbpf and libxdp say goes where our own messages go. */
+/* Sends the messages of libbpf and libxdp to our message sink. */
 
 #include "log.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The LRUs in which unconfirmed keys get states (bpf/backend_unconfirmed.h): how many each holds,
- * how fast it may be filled, and which rules that is too few for.
- */
+/* The LRUs that hold the states of confirmed keys (bpf/backend_unconfirmed.h): their capacity, the
+ * rate at which they may fill, and the rules whose period is longer than that protects. */
 #include "lru.h"
 
 #include "instance.h"
@@ -10,9 +9,9 @@
 #include "text.h"
 #include "units.h"
 
-#define LOGS_BYTES       (64u << 20)         /* sliding logs are large: as many as fit in this */
+#define LOGS_BYTES       (64u << 20)         /* capacity of the sliding logs, which are large */
 #define LRU_LEAST_A_CPU  256u                /* an LRU keeps 128 free entries on every CPU */
-#define CREATION_TURN_NS (4 * NS_PER_SECOND) /* in which unconfirmed keys may fill an LRU anew */
+#define CREATION_TURN_NS (4 * NS_PER_SECOND) /* new states need this long to fill an LRU */
 #define STATE_LASTS_NS   (CREATION_TURN_NS - RL_CREATION_SAVE_NS)
 
 uint32_t lru_states(const struct rl_instance *info, enum rl_lru lru)
@@ -42,9 +41,9 @@ static enum rl_lru lru_of(const struct rl_limit *limit)
 									     : RL_LRU_SOURCES;
 }
 
-/* Does the limit admit more where its state is lost? A warm-up begins cold, which is less; buckets
- * are never unconfirmed, and of rules and fleets no flood can push a state out of the hot table's LRUs.
- */
+/* Does the limit admit more if its state is evicted? Not a warm-up, which restarts cold and admits
+ * less. Buckets are kept in the hot table, and states of rules and fleets cannot be evicted by a
+ * flood. */
 static bool loses(const struct rule *rule, enum rl_lru lru)
 {
 	const struct rl_limit *limit = &rule->limit;
@@ -55,7 +54,7 @@ static bool loses(const struct rule *rule, enum rl_lru lru)
 	       !limit->fleet && lru_of(limit) == lru && limit->period_ns > STATE_LASTS_NS;
 }
 
-/* The rule of the LRU that would have to remember for longest; NULL: none for too long. */
+/* The rule with the longest period among those in the LRU that it outlasts, or NULL. */
 static const struct rule *rule_longest(const struct policy *policy, enum rl_lru lru)
 {
 	const struct rule *longest = NULL;

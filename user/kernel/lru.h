@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The LRU maps of states. */
+/* Sizes the LRU maps that hold states, and warns of rules that outlast them. */
 #ifndef RLCTL_LRU_H
 #define RLCTL_LRU_H
 
@@ -9,14 +9,14 @@
 #include "policy.h"
 #include "rlctl_abi.h"
 
-/* How many states it has room for. */
+/* Capacity in states. */
 uint32_t lru_states(const struct rl_instance *info, enum rl_lru lru);
 
-/* From the making of one state there to the next, on each CPU. */
+/* Minimum time between two state creations on one CPU, in nanoseconds. */
 uint64_t lru_creation_ns(const struct rl_instance *info, enum rl_lru lru);
 
-/* Says which rule of the next policy, or of a prefix in it, has to remember for longer than its LRU
- * does in a flood, where no rule of the current one has to for as long. */
+/* Prints a note for the rule of `next` (a policy or one prefix) whose period is longer than states
+ * survive in its LRU under a flood, unless a rule of `current` has at least that period. */
 void lru_notes(const struct instance *instance, const struct policy *current,
 	       const struct policy *next);
 

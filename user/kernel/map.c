@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the kernel tells of a map. */
+/* Queries one map. */
 
 #include "map.h"
 

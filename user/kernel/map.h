@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Facts of one map. */
+/* Queries one map: id, value size, memory. */
 #ifndef RLCTL_MAP_H
 #define RLCTL_MAP_H
 
@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 int map_id(int map_fd, uint32_t *out);
-/* -EPROTO where the map's values have another size. */
+/* -EPROTO if the map's values have another size. */
 int map_value_check(int map_fd, size_t size);
-/* Adds what the kernel accounts for the map. */
+/* Adds the memory that the kernel accounts for the map, in bytes. */
 int map_memory_add(int map_fd, uint64_t *sum);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The maps in the slots of maps. A slot tells only a number, by which CAP_SYS_ADMIN alone may open
- * a map; so each has a pin of that number beside the instance's own, which is there before the slot
- * names it and for as long as it does. Whoever may read the pins can read the policy.
- */
+/* Inner maps. A slot holds only a map id, and opening a map by id needs CAP_SYS_ADMIN, so every
+ * inner map also has a pin named after its id among the instance's pins. The pin exists before the
+ * slot names the map and as long as it does. This lets any reader of the pins read the policy. */
 
 #include "map_in_map.h"
 
@@ -25,7 +24,7 @@
 
 #define PIN_PREFIX "map-"
 
-/* The number in the slot, 0 where there is none. */
+/* The map id in the slot, 0 if it is empty. */
 static int slot_read(int outer_fd, uint32_t slot, uint32_t *out)
 {
 	*out = 0;
@@ -37,13 +36,13 @@ static void pin_name(uint32_t id, char out[32])
 	snprintf(out, 32, PIN_PREFIX "%" PRIu32, id);
 }
 
-/* A simulation has none, nor has a test. */
+/* Simulations and tests have none. */
 static bool has_pins(const struct instance *instance)
 {
 	return instance->path[0];
 }
 
-/* ---- instead of pins */
+/* ---- instances without pins */
 
 static struct kept_map *kept_find(const struct instance *instance, uint32_t id)
 {
@@ -59,7 +58,7 @@ static int keep(const struct instance *instance, uint32_t id, int fd)
 	int copy = kept ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 
 	if (copy < 0)
-		return kept ? -errno : 0; /* who has so many of them may open them by number */
+		return kept ? -errno : 0; /* callers with that many maps can open them by id */
 	*kept = (struct kept_map){.id = id, .fd = copy};
 	return 0;
 }
@@ -103,7 +102,7 @@ static int pinned_open(const struct instance *instance, uint32_t id)
 	return ret ? ret : -ENOENT;
 }
 
-/* Was the instance detached since it was opened? */
+/* Was the instance detached after it was opened? */
 static bool is_gone(const struct instance *instance)
 {
 	int folder = has_pins(instance) ? pins_folder_open(instance->path) : 0;
@@ -113,7 +112,7 @@ static bool is_gone(const struct instance *instance)
 	return folder == -ENOENT;
 }
 
-/* A pin that is gone may have gone with its map: then the slot names another one by now. */
+/* If a pin is missing, a writer may just have replaced its map: reads the slot again. */
 int inner_open(const struct instance *instance, int outer_fd, uint32_t slot)
 {
 	uint32_t id, last = 0;
@@ -184,7 +183,7 @@ int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int 
 	return 0;
 }
 
-/* In one call, for the kernel waits for all packets under way after each. */
+/* In one call, because the kernel waits for all running programs after each. */
 int inner_add(const struct instance *instance, int outer_fd, uint32_t first, const int *fds,
 	      uint32_t count)
 {
@@ -200,7 +199,7 @@ int inner_add(const struct instance *instance, int outer_fd, uint32_t first, con
 	}
 	if (!ret && bpf_map_update_batch(outer_fd, slots, fds, &written, &opts))
 		ret = -errno;
-	return ret; /* pins that no slot names are the next writer's to tidy */
+	return ret; /* the next writer removes pins that no slot names */
 }
 
 void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot)
@@ -211,7 +210,7 @@ void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot)
 		inner_unpin(instance, before);
 }
 
-/* ---- what a kill left */
+/* ---- what a killed writer left */
 
 struct ids {
 	uint32_t *list; /* to be freed */
@@ -247,7 +246,7 @@ static int slots_read(int outer, uint32_t first, uint32_t count, struct ids *ids
 	return ret;
 }
 
-/* The numbers in all slots of maps that have pins. */
+/* The map ids in all slots of maps whose inner maps are pinned. */
 static int all_slots_read(const struct instance *instance, struct ids *ids)
 {
 	const struct instance_maps *fd = &instance->fd;
@@ -296,7 +295,7 @@ static void strays_unpin(const struct instance *instance, const struct ids *ids)
 	closedir(dir);
 }
 
-/* Not where a slot cannot be read: its map keeps its pin. */
+/* If a slot cannot be read, nothing is removed, so that its map keeps its pin. */
 void inner_tidy(const struct instance *instance)
 {
 	struct ids ids = {0};

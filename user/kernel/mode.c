@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which program stands for an instance: XDP, native or generic, or tc's. At hook xdp that hangs on
- * what the device's packets begin with; whether its driver runs XDP shows only in attaching.
- */
+/* Chooses the program of an instance: XDP native, XDP generic or tc. At hook xdp the link type
+ * decides; whether the driver supports XDP shows only on attach. */
 
 #include "mode.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Network namespaces by name. */
+/* Enters network namespaces by name. */
 
 #include "netns.h"
 

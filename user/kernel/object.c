@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The BPF object and its maps: how large each is, and those that are made only when a policy needs
- * them.
- */
+/* Opens the BPF object and sizes its maps; creates the maps that only some policies need. */
 
 #include "object.h"
 
@@ -20,11 +18,11 @@
 #include "message.h"
 #include "rlctl.skel.h"
 
-#define SETS_LEAST         2u    /* a hot table of one set would be taken for none */
-#define ONE_PIECE          2048u /* bytes of MTU that every driver has in one buffer */
-#define SLOTS_ARRAY        8192u /* further ones are made by need */
+#define SETS_LEAST         2u    /* one set means that there is no hot table */
+#define ONE_PIECE          2048u /* bytes of MTU that fit one buffer with every driver */
+#define SLOTS_ARRAY        8192u /* further slots are in chunks */
 #define SPILLED_LEAST      4096u
-#define FLEET_EVENTS_BYTES (1u << 20) /* 18,000 keys a tick */
+#define FLEET_EVENTS_BYTES (1u << 20) /* 18,000 keys per tick */
 
 static uint32_t least(uint32_t a, uint32_t b)
 {
@@ -55,7 +53,7 @@ static enum bpf_map_type lru_type(const struct rl_instance *info)
 	return info->table == RL_TABLE_CPU ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_LRU_HASH;
 }
 
-/* Only XDP and GRE devices may have headers outside of what can be read in place. */
+/* Only with XDP and on GRE devices can headers lie outside the directly readable part. */
 static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
 	uint32_t reach = info->mtu > ONE_PIECE ? RL_HEADERS_REACH : RL_HEADERS_REACH_SMALL;
@@ -139,7 +137,8 @@ int object_load_pinned(const char *path, const struct rl_instance *info, struct 
 	return ret;
 }
 
-/* Puts a map of this kind into the outer map's slot, if there is none. 1 when it made one. */
+/* Creates an inner map in slot 0 of the outer map unless it has one. Returns 1 if it created one.
+ */
 static int inner_make_typed(const struct instance *instance, int outer, enum bpf_map_type type,
 			    const char *name, uint32_t key_size, uint32_t value_size,
 			    uint32_t entries)

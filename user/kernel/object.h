@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The BPF object and its maps, and how large they are. */
+/* Opens the BPF object, sizes its maps and creates those that a policy needs. */
 #ifndef RLCTL_OBJECT_H
 #define RLCTL_OBJECT_H
 
@@ -10,23 +10,23 @@
 
 struct rlctl_bpf;
 
-#define RULES_MAX        131072u /* rules with matches or limits, whatever --prefixes says */
-#define RULES_DEFAULT    16384u  /* the same where it says nothing */
+#define RULES_MAX        131072u /* most rules with matches or limits */
+#define RULES_DEFAULT    16384u  /* default */
 #define SOURCES_DEFAULT  262144u
 #define PREFIXES_DEFAULT 262144u
 #define BANS_DEFAULT     65536u
 
-/* The object sized for this instance, open and not yet loaded; NULL with errno. */
+/* The object sized for this instance, opened but not loaded; NULL with errno. */
 struct rlctl_bpf *object_open(const struct rl_instance *info);
 int object_pin_paths(struct rlctl_bpf *skel, const char *path);
 
-/* The program of the instance's hook in the kernel, with the maps that are pinned below path. */
+/* Loads the program for the instance's hook with the maps pinned at path. */
 int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out);
 
-/* How large what an instance does not say itself becomes. */
+/* Computes the map sizes that follow from the options, with defaults for those that are 0. */
 void instance_sizes(struct rl_instance *info);
 
-/* Makes the maps that a policy uses and that are not there yet. enum rl_policy_use. */
+/* Creates the missing maps that a policy needs. `uses`: enum rl_policy_use. Silent. */
 int policy_maps_make(const struct instance *instance, uint32_t uses);
 
 #endif

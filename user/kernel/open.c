@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Instances: which there are, and opening the one that is meant. */
+/* Lists instances and opens the one that a target names. */
 
 #include "open.h"
 
@@ -20,7 +20,7 @@
 #include "rename.h"
 #include "report.h"
 
-/* -ESTALE where the maps are there and the program is not on the device. */
+/* -ESTALE if the program of the maps is not on the device. */
 static int program_check(const struct instance *instance)
 {
 	struct device_program program;
@@ -31,7 +31,8 @@ static int program_check(const struct instance *instance)
 	return ret == -ENOENT ? -ESTALE : ret;
 }
 
-/* Where maps are missing: -EPROTO if the program is there, as that of a version with other maps. */
+/* For an instance with missing maps: -EPROTO if its program is attached, as its version has other
+ * maps. */
 static int version_check(const char *path, const char *device, enum rl_hook hook)
 {
 	struct device_program program;
@@ -109,8 +110,9 @@ static bool is_meant(const struct target *target, const char *name, char device[
 	return target->hook < 0 || target->hook == (int)*hook;
 }
 
-/* One of several that could not be opened. An error that makes the whole incomplete, or what was
- * there of that kind: what is gone is none, and another version's was never ours to look at. */
+/* Handles an instance that could not be opened, one of several. Returns the error if it makes the
+ * listing incomplete, else `before`: a detached instance is skipped, and one of another version is
+ * only reported. */
 static int open_failed(const char *device, enum rl_hook hook, int error, int before)
 {
 	if (error == -ENOENT || error == -ESTALE)
@@ -139,7 +141,7 @@ int instance_for_each(const struct target *target,
 			int *kept = ret == -EACCES ? &refused : &unseen;
 
 			*kept = open_failed(device, hook, ret, *kept);
-			ret = 0; /* those that can be looked at come first */
+			ret = 0; /* instances that can be opened come first */
 			continue;
 		}
 		ret = visit(&instance, arg);
@@ -152,14 +154,14 @@ int instance_for_each(const struct target *target,
 	return !ret && !visited ? refused : ret;
 }
 
-/* The one of those that are meant that is taken. */
+/* The instance chosen among those that match. */
 struct choice {
 	char device[IF_NAMESIZE];
 	enum rl_hook hook;
 	int meant, living;
 };
 
-/* The first that lives, or the first. One that is alone is taken unasked. */
+/* Prefers the first attached instance, else the first. A single match is not checked. */
 static void choice_add(const char *root, const char *device, enum rl_hook hook, bool alone,
 		       struct choice *choice)
 {
@@ -173,7 +175,8 @@ static void choice_add(const char *root, const char *device, enum rl_hook hook, 
 	choice->living += lives;
 }
 
-/* The one set of pins that is meant: what is left of others that are dead does not count. */
+/* Chooses one instance that the target matches; stale pins do not count if another one is attached.
+ */
 static int pins_choose(const struct target *target, const struct pin_list *list,
 		       struct choice *choice)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which instances there are, and opening the one that is meant. */
+/* Lists instances and opens the one that a target names. */
 #ifndef RLCTL_OPEN_H
 #define RLCTL_OPEN_H
 
@@ -8,23 +8,23 @@
 #include "instance.h"
 #include "rlctl_abi.h"
 
-/* Opens the one instance that the target names (the only one there is where it names none), to
- * read. With `write` also to write, and it holds the writers' lock until instance_close. */
+/* Opens the instance that the target names, or the only one if it names none, for reading. With
+ * `write`, opens it for writing and holds the writers' lock until instance_close. Reports. */
 int instance_open(const struct target *target, bool write, struct instance *out);
-/* To write what needs no lock: places of watchers, states. */
+/* Opens it for writes that need no lock: watchers, states. Reports. */
 int instance_open_shared(const struct target *target, struct instance *out);
 
-/* Calls `visit` for every living instance of this network namespace that the target allows, in
- * order of name, until it returns non-zero, which is then returned. None: 0, nothing called. One
- * that could not be opened is reported, and the error returned when all others were visited. */
+/* Calls `visit` for every attached instance of this network namespace that the target matches, in
+ * order of name, until it returns non-zero, and returns that. No instance: 0. An instance that
+ * cannot be opened is reported, and its error is returned after all others were visited. */
 int instance_for_each(const struct target *target,
 		      int (*visit)(struct instance *instance, void *arg), void *arg);
 
-/* What is done with an instance: USE_WRITE alone takes the writers' lock. */
+/* USE_WRITE takes the writers' lock; USE_SHARED does not. */
 enum use { USE_READ, USE_SHARED, USE_WRITE };
 
-/* The same, as instance_open does it, of one that lives. Silent: -ENOENT, -ESTALE where its program
- * is gone, -EPROTO where it is of another version; what report_closed says. */
+/* Opens the attached instance at path. Silent: -ENOENT, -ESTALE if its program is detached, -EPROTO
+ * for another version; pass the error to report_closed. */
 int instance_open_at(const char *path, const char *device, enum rl_hook hook, enum use use,
 		     struct instance *out);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What attach notes of its program: a small map of its own among the pins. The kernel names
- * programs by numbers, and only CAP_SYS_ADMIN may look behind them; with the note, whoever may read
- * the pins can tell whether the program that a device names is ours.
- */
+/* The owner record is a small pinned map. The kernel identifies programs by ids, and only
+ * CAP_SYS_ADMIN may inspect them by id; with the record, any reader of the pins can tell whether
+ * the program on a device is ours. */
 
 #include "owner.h"
 
@@ -65,13 +64,13 @@ static int note_read(const char *path, struct program_note *out)
 
 	if (fd < 0)
 		return fd;
-	*out = (struct program_note){0}; /* other versions noted less */
+	*out = (struct program_note){0}; /* other versions may have recorded less */
 	ret = bpf_map_lookup_elem(fd, &zero, out) ? -errno : 0;
 	close(fd);
 	return ret;
 }
 
-/* The note is the last pin that goes: where the others are still there, none was made. */
+/* The record is the last pin to be removed: if other pins exist without it, none was made. */
 int program_note_read(const char *path, struct program_note *out)
 {
 	int ret = note_read(path, out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The note of which program is ours, for readers without CAP_SYS_ADMIN. */
+/* The owner record: a small pinned map that names the program of an instance, so that readers
+ * without CAP_SYS_ADMIN can recognise it. */
 #ifndef RLCTL_OWNER_H
 #define RLCTL_OWNER_H
 
@@ -8,20 +9,19 @@
 #include "rlctl_abi.h"
 
 int program_note_make(const char *path, const struct rl_instance *info);
-/* -EPROTO: an instance of another version, which noted nothing. */
+/* -EPROTO: an instance of another version, without a record. */
 int program_note_check(const char *path);
 int program_note_write(const char *path, const struct rl_instance *info, uint32_t program);
 
-/* The numbers are zero while attach is under way, or where it was killed before it could write:
- * then what the device names is taken for the program. A number that could not be asked for is 0,
- * too. */
+/* The ids are 0 while attach is in progress, if it was killed before writing them, or if they could
+ * not be read. Then any program on the device may be the instance's. */
 struct program_note {
 	uint32_t program;
-	uint32_t on_device; /* xdp: what the device names, the program or a dispatcher before it */
+	uint32_t on_device; /* xdp: id that the device reports: the program or a dispatcher */
 	uint32_t mode;      /* enum rl_mode */
 };
 
-/* -ENOENT where nothing is pinned, -EPROTO where another version noted nothing. */
+/* -ENOENT if nothing is pinned, -EPROTO if another version wrote no record. */
 int program_note_read(const char *path, struct program_note *out);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pins: where an instance's maps are found again. Folders and locks below bpffs. */
+/* Directories, locks and pins below the bpffs. */
 
 #include "pins.h"
 
@@ -20,7 +20,7 @@
 #include "map.h"
 #include "message.h"
 
-#define PINS_FOLDER "rlctl" /* of the bpffs */
+#define PINS_FOLDER "rlctl" /* in the bpffs */
 
 int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX])
 {
@@ -46,8 +46,8 @@ int pins_path(const char *root, const char *device, enum rl_hook hook, char out[
 {
 	int len = snprintf(out, INSTANCE_PATH_MAX, "%s/%s-%s", root, device, hook_name(hook));
 
-	/* bpffs takes no dot in a name: VLAN devices (eth0.100) are written with a colon, which no
-	 * device name may hold. */
+	/* bpffs allows no dot in a name, so VLAN devices (eth0.100) are written with a colon, which
+	 * device names cannot hold. */
 	for (char *c = out + strlen(root) + 1; *c; c++)
 		if (*c == '.')
 			*c = ':';
@@ -75,9 +75,9 @@ bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *h
 	return false;
 }
 
-/* ---- opening, never by way of a symbolic link */
+/* ---- opening, without following symbolic links */
 
-/* Where the path leaves the bpffs: at its last "/rlctl/". */
+/* Splits the path at its last "/rlctl/". */
 static const char *below_bpffs(const char *path, char bpffs[INSTANCE_PATH_MAX])
 {
 	const char *found = NULL;
@@ -90,7 +90,7 @@ static const char *below_bpffs(const char *path, char bpffs[INSTANCE_PATH_MAX])
 	return found + 1;
 }
 
-/* A symbolic link is -ENOTDIR in place of a folder, and -ELOOP in place of a pin. */
+/* A symbolic link gives -ENOTDIR instead of a directory, -ELOOP instead of a pin. */
 static int open_one(int folder, const char *name, int flags)
 {
 	int fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
@@ -106,8 +106,8 @@ static int open_one(int folder, const char *name, int flags)
 	return ret;
 }
 
-/* The path below the folder, part by part: openat2() does it at once, but services that may make no
- * set-user-ID files (RestrictSUIDSGID=) have none. */
+/* Opens the path component by component. openat2() could do it at once, but services with
+ * RestrictSUIDSGID= may not call it. */
 static int open_below(int folder, const char *path, int flags)
 {
 	char rest[INSTANCE_PATH_MAX], *next = NULL;
@@ -138,8 +138,8 @@ static int bpffs_open(const char *path, const char **below)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A bpffs may be everybody's, as /tmp is: who made the folder first has put into it what he likes.
- */
+/* A bpffs may be writable by everyone, as /tmp is; whoever creates the directory first controls its
+ * contents. */
 static int owner_check(int bpffs)
 {
 	int fd = open_below(bpffs, PINS_FOLDER, O_PATH | O_DIRECTORY), ret = fd < 0 ? fd : 0;
@@ -183,7 +183,7 @@ int pins_dir_open(const char *path, DIR **out)
 	return ret;
 }
 
-/* Makes every folder of path below bpffs, which exists. */
+/* Creates every directory of the path below the bpffs, which exists. */
 static int folders_make(const char *path)
 {
 	char rest[INSTANCE_PATH_MAX], *next = NULL;
@@ -213,7 +213,7 @@ static int folders_make(const char *path)
 	return 0;
 }
 
-/* Something is planted in the way: nothing behind it is ours to take away. */
+/* The path leads through a link or a directory of another user: nothing below is ours to remove. */
 static bool is_barred(int error)
 {
 	return error == -ELOOP || error == -ENOTDIR || error == -PINS_FOREIGN;
@@ -241,7 +241,7 @@ int pins_lock(const char *path, bool create)
 		int ret = create ? folders_make(path) : 0;
 		int fd;
 
-		/* Another detach may take a folder on the way away again. */
+		/* A concurrent detach may remove a parent directory again. */
 		if (ret == -ENOENT)
 			continue;
 		if (ret) {
@@ -261,7 +261,7 @@ int pins_lock(const char *path, bool create)
 			close(fd);
 			return ret;
 		}
-		/* Whoever had the lock may have detached and taken the folder away. */
+		/* The previous holder of the lock may have detached and removed the directory. */
 		if (still_there(fd, path))
 			return fd;
 		close(fd);
@@ -270,7 +270,7 @@ int pins_lock(const char *path, bool create)
 	}
 }
 
-/* The kernel follows links where a pin is named: it is named by a descriptor instead. */
+/* The kernel follows symbolic links in pin paths, so the pin is named by a descriptor. */
 int pin_open(int folder, const char *name, bool write)
 {
 	LIBBPF_OPTS(bpf_obj_get_opts, opts, .file_flags = write ? 0 : BPF_F_RDONLY);
@@ -298,8 +298,8 @@ int pin_open_at(const char *path, const char *name, bool write)
 	return fd;
 }
 
-/* Who only reads takes the hot table in whole, which the kernel maps only for who might write:
- * where that is allowed, it is opened so, and mapped read-only. */
+/* Readers map the hot table, which the kernel allows only for writable descriptors: open it
+ * writable if permitted, and map it read-only. */
 static int hot_pin_open(int folder)
 {
 	int fd = pin_open(folder, "hot", true);
@@ -395,7 +395,7 @@ int folders_leave(const char *path)
 {
 	if (rmdir(path) && errno != ENOENT)
 		return -errno;
-	return parent_leave(path); /* not while another instance is in there */
+	return parent_leave(path); /* fails while another instance is in it */
 }
 
 int pins_remove(const char *path)
@@ -405,7 +405,6 @@ int pins_remove(const char *path)
 	return ret ? ret : folders_leave(path);
 }
 
-/* What to do about an error with a path among the pins. */
 const char *pins_remedy(int error)
 {
 	switch (error) {

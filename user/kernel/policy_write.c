@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Policies in and out of an instance's maps. The next policy is built where no packet looks, then
- * one slot is changed: a process that dies anywhere leaves the old policy in force or the new one.
- */
+/* Reads and writes whole policies. The next policy is built where packets do not read, then one
+ * slot is changed: a process that dies at any point leaves the old or the new policy in force. */
 
 #include "policy_write.h"
 
@@ -87,7 +86,7 @@ static int rules_read(const struct instance *instance, struct compiled *out)
 	return 0;
 }
 
-/* Room for one more. */
+/* Makes room for one more prefix. */
 static int prefixes_reserve(struct compiled *out, size_t *capacity)
 {
 	size_t more = *capacity ? 2 * *capacity : out->header.prefixes + 1;
@@ -129,8 +128,8 @@ static int prefixes_read(const struct instance *instance, struct compiled *out)
 	return ret || next == -ENOENT ? ret : next;
 }
 
-/* The prefixes come before the rules: one that has just changed has its new rules, which are there
- * before it, behind those of the header that was read first. */
+/* Prefixes are read before rules. The rules of a prefix that has just changed were written before
+ * the prefix, so reading the header again includes them. */
 static int compiled_read_once(const struct instance *instance, struct compiled *out)
 {
 	uint64_t written = out->header.written;
@@ -143,8 +142,8 @@ static int compiled_read_once(const struct instance *instance, struct compiled *
 	return ret ? ret : rules_read(instance, out);
 }
 
-/* Another process may write a whole policy while this one reads: what was read then is of two
- * policies, and is read anew. Single prefixes may change meanwhile. */
+/* If another process wrote a whole policy meanwhile, what was read mixes two policies and is read
+ * again. Changes of single prefixes do no harm. */
 static int compiled_read(const struct instance *instance, struct compiled *out)
 {
 	for (int i = 0; i < READ_RETRIES; i++) {
@@ -173,7 +172,7 @@ void report_unread(const struct instance *instance, int error)
 	fail("%s: reading the policy in force failed: %s", instance->device, why);
 }
 
-/* *header is all zero, and the policy empty, where none was written yet. */
+/* *header is all zero, and the policy empty, if none was written yet. */
 static int policy_read(const struct instance *instance, const struct compile_context *ctx,
 		       struct rl_policy_header *header, struct policy *out)
 {
@@ -204,7 +203,7 @@ int instance_policy_read(const struct instance *instance, struct policy *out)
 
 /* ---- writing */
 
-/* `count` elements from arrays of keys and values, in batches. */
+/* Writes `count` elements from arrays of keys and values, in batches. */
 static int map_fill(int fd, const void *keys, size_t key_size, const void *values,
 		    size_t value_size, uint32_t count)
 {
@@ -278,8 +277,7 @@ static int trie_write(const struct instance *instance, const struct compiled *co
 	return ret;
 }
 
-/* The swap. Returns when no packet is left that saw the policy before (the kernel waits for that).
- */
+/* The kernel waits for running programs before it returns. */
 int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -390,8 +388,8 @@ static int policy_copy(const struct policy *from, struct policy *out)
 	return ret;
 }
 
-/* Its slots are still its own: those of the policy in force were not given to others when the next
- * one came, and limit ids are never used twice. */
+/* The rules still own their slots: the next policy did not reuse the slots of the policy in force,
+ * and limit ids are never reused. */
 int instance_policy_restore(const struct instance *instance, const struct policy *before)
 {
 	struct rl_policy_header header = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The policy of an instance: read, written as a whole, checked. */
+/* Reads, checks and replaces the policy of an instance. */
 #ifndef RLCTL_POLICY_WRITE_H
 #define RLCTL_POLICY_WRITE_H
 
@@ -11,41 +11,42 @@
 #include "policy.h"
 #include "rlctl_abi.h"
 
-/* The policy in force. *out must be empty. */
+/* The policy in force. *out must be empty. Reports. */
 int instance_policy_read(const struct instance *instance, struct policy *out);
 
-/* Grows with every policy that comes into force; 0: none did, or it cannot be read. */
+/* Increases with every policy that takes effect; 0: none did, or it cannot be read. */
 uint64_t instance_generation(const struct instance *instance);
 
-/* Puts `next` in force at once and whole. On failure the old one stays in force. `file` names the
- * source of the rules in errors ("FILE:LINE"), NULL for a command line. */
+/* Replaces the policy atomically. On failure the old policy stays in force. `file` names the source
+ * of the rules in errors ("FILE:LINE"), NULL for a command line. Reports. */
 int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
 			  const char *file);
 
-/* Would instance_policy_write succeed? Changes nothing. */
+/* Checks whether instance_policy_write would succeed. Changes nothing. Reports. */
 int instance_policy_check(const struct instance *instance, struct policy *next, const char *file);
 
-/* The policy's header; -ENOENT where none was written yet. Silent. */
+/* The policy's header; -ENOENT if none was written yet. Silent. */
 int policy_header_read(const struct instance *instance, struct rl_policy_header *out);
 
-/* Puts a header in force. Returns when no packet is left that saw the one before. Silent. */
+/* Replaces the header. Returns when no packet still uses the previous one. Silent. */
 int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header);
 
-/* Writes the rules where no packet looks yet, and makes the maps that they need. Silent. */
+/* Writes the rules to the half that packets do not read, and creates the maps that they need.
+ * Silent. */
 int compiled_rules_write(const struct instance *instance, const struct compiled *compiled);
 
-/* fail(): why the policy could not be read, written or compiled. */
+/* Report why the policy could not be read, written or compiled. */
 void report_unread(const struct instance *instance, int error);
 int report_unwritten(const struct instance *instance, int error);
 void report_compile(const struct instance *instance, const char *file,
 		    const struct policy_error *err);
 
-/* What a policy for this instance is compiled with, now. */
+/* The context for compiling a policy for this instance now. */
 void instance_compile_context(const struct instance *instance, const struct policy_context *text,
 			      struct compile_context *out);
 
-/* Puts a policy that was in force before in force again: its rules, which have their identities,
- * find the states and counters that they left. */
+/* Restores a former policy. Its rules keep their limit ids, and so find their states and counters.
+ * Reports. */
 int instance_policy_restore(const struct instance *instance, const struct policy *before);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rules of one prefix, read and changed where they stand: what that costs does not grow with
- * the policy around them.
+/* Reads and changes the rules of one prefix in place, at a cost that does not depend on the size of
+ * the policy.
  *
- * New rules are written behind those in force, where no packet looks; then the trie's element is
- * exchanged, which the kernel does at once, and the generation grows, which voids what packets have
- * cached of the policy before. Between the two steps a packet meets the one policy or the other, as
- * its address is cached or not, each of them whole. A process that is killed there leaves addresses
- * that are cached to the policy before until the next change. The header's other fields are written
- * first, so that they never say less than the trie holds.
+ * New rules are written after those in force, where packets do not read. Then the trie's element is
+ * replaced, which is atomic, and the generation is increased, which voids what packets have cached.
+ * Between these two steps a packet sees the old or the new rules, depending on whether its address
+ * is cached, but never a mixture. If the process is killed there, cached addresses keep the old
+ * rules until the next change. The other fields of the header are written first, so that they
+ * always cover what the trie holds.
  *
- * `any` and `device` stand in the header, which is swapped for them.
+ * `any` and `device` are part of the header, which is replaced as a whole for them.
  */
 
 #include "prefix_write.h"
@@ -40,7 +40,7 @@
 struct reader {
 	const struct instance *instance;
 	struct rl_policy_header header;
-	int trie; /* -1: there is none */
+	int trie; /* -1: none */
 	uint64_t now_ns;
 	struct policy *out;
 };
@@ -92,7 +92,7 @@ static int word_read(const struct reader *reader, enum prefix_kind kind)
 		   : range_decompile(&prefix, entries, range->count, reader->now_ns, reader->out);
 }
 
-/* The longest prefix around the key that is not longer than it. -ENOENT where there is none. */
+/* The longest prefix that holds the key and is not longer than it; -ENOENT if there is none. */
 static int trie_look(const struct reader *reader, const struct rl_prefix_key *key,
 		     struct rl_prefix_value *out)
 {
@@ -111,7 +111,7 @@ static int value_read(const struct reader *reader, const struct rl_prefix_key *k
 	return ret ? ret : prefix_decompile(&prefix, entries, reader->now_ns, reader->out);
 }
 
-/* 1 where the trie has the prefix. */
+/* 1 if the trie has the prefix. */
 static int prefix_read(const struct reader *reader, const struct rule *prefix)
 {
 	struct rl_prefix_value value;
@@ -129,7 +129,7 @@ static int prefix_read(const struct reader *reader, const struct rule *prefix)
 	return ret ? ret : 1;
 }
 
-/* Every prefix around the address. */
+/* Reads every prefix that holds the address. */
 static int around_read(const struct reader *reader, const uint8_t addr[16])
 {
 	struct rule prefix = {.kind = PREFIX_ADDR, .len = 128};
@@ -159,7 +159,7 @@ static int address_read(const struct reader *reader, const uint8_t addr[16])
 	return ret ? ret : around_read(reader, addr);
 }
 
-/* As compiled_read: what another process wrote as a whole meanwhile is read anew. */
+/* Retries if another process writes a whole policy meanwhile, as compiled_read does. */
 int instance_address_read(const struct instance *instance, const uint8_t addr[16],
 			  struct policy *out)
 {
@@ -218,7 +218,7 @@ struct change {
 	struct compiled compiled;
 };
 
-/* The header in force, as packets read it. */
+/* Maps the header in force, which packets read. */
 static struct rl_policy_header *header_map(const struct instance *instance)
 {
 	int fd = inner_open(instance, instance->fd.policy, 0);
@@ -232,7 +232,7 @@ static struct rl_policy_header *header_map(const struct instance *instance)
 	return header == MAP_FAILED ? NULL : header;
 }
 
-/* Whatever may be read as well while the trie's element is still the old one. */
+/* Writes all fields that are also correct while the trie still has the old element. */
 static void header_widen(struct rl_policy_header *live, const struct rl_policy_header *next)
 {
 	live->next_limit_id = next->next_limit_id;
@@ -246,8 +246,8 @@ static void header_widen(struct rl_policy_header *live, const struct rl_policy_h
 		__atomic_store_n(&live->prefixes, next->prefixes, __ATOMIC_RELEASE);
 }
 
-/* No packet caches what the trie held before under a generation that it reads from now on. Only x86
- * never lets a load pass an earlier one. */
+/* Ensures that no packet caches the trie's old value under the new generation. Only x86 never
+ * reorders loads. */
 static int loads_order(void)
 {
 #ifdef __x86_64__
@@ -274,7 +274,7 @@ static int element_exchange(const struct change *change)
 		ret = bpf_map_delete_elem(fd, &key);
 	ret = ret ? -errno : 0;
 	close(fd);
-	if (ret == -ENOSPC) /* made before --prefixes was raised */
+	if (ret == -ENOSPC) /* created before --prefixes was raised */
 		ret = -EAGAIN;
 	return ret == -ENOENT && !compiled->prefix_count ? 0 : ret;
 }
@@ -299,8 +299,8 @@ static int change_in_place(const struct change *change)
 	return ret;
 }
 
-/* What the rules of the prefix become, and what is in force; -EAGAIN where the whole policy has to
- * be written. */
+/* Compiles the new rules of the prefix and reads the current ones; -EAGAIN if the whole policy must
+ * be rewritten. */
 static int change_compile(struct change *change, struct policy *current)
 {
 	struct policy_context text;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The rules of one prefix, read and written in place. */
+/* Reads and replaces the rules of one prefix in place, at a cost that does not grow with the
+ * policy. */
 #ifndef RLCTL_PREFIX_WRITE_H
 #define RLCTL_PREFIX_WRITE_H
 
@@ -8,18 +9,17 @@
 #include "instance.h"
 #include "policy.h"
 
-/* The rules of one prefix, which is that of the rule; none: 0, and *out stays empty, as it must be.
- * What this and the next two cost does not grow with the policy. */
+/* The rules of the prefix of the given rule; 0 and an empty *out if there are none. *out must be
+ * empty. Reports. */
 int instance_prefix_read(const struct instance *instance, const struct rule *prefix,
 			 struct policy *out);
 
-/* Puts `next`, which are rules of that prefix or none, in force in place of all rules of the
- * prefix. A packet meets the rules before or after, never a part. Where there is no room left
- * beside the policy it is written anew, as a whole. */
+/* Replaces all rules of the prefix by `next`, which may be empty. Every packet sees either the old
+ * or the new rules. If there is no room to do it in place, rewrites the whole policy. Reports. */
 int instance_prefix_write(const struct instance *instance, const struct rule *prefix,
 			  struct policy *next);
 
-/* Those of all prefixes around the address (mapped), of `any` and of `device`. */
+/* The rules of all prefixes that hold the address (mapped), of `any` and of `device`. Reports. */
 int instance_address_read(const struct instance *instance, const uint8_t addr[16],
 			  struct policy *out);
 

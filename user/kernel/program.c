@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Programs by their descriptors. */
+/* Identifies BPF programs by the maps that they use. */
 
 #include "program.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* clsact and fq, which an instance may need on its device. */
+/* Installs the qdiscs clsact and fq that an instance needs, and restores the former ones. */
 #ifndef RLCTL_QDISC_H
 #define RLCTL_QDISC_H
 
@@ -14,9 +14,9 @@ struct qdiscs {
 	int ifindex;
 	bool clsact, ingress;
 	uint32_t children, fq_children; /* of the root */
-	uint32_t root_handle;           /* its major number 0: the kernel's default */
+	uint32_t root_handle;           /* major number 0: the kernel's default qdisc */
 	uint32_t root_size;
-	bool root_fits; /* all options are here */
+	bool root_fits; /* root_options holds all options */
 	char root_kind[16];
 	uint8_t root_options[RL_ROOT_OPTIONS_MAX];
 };
@@ -25,17 +25,18 @@ struct qdiscs {
 int qdiscs_read(int ifindex, struct qdiscs *out);
 bool qdiscs_have_fq(const struct qdiscs *qdiscs);
 
-/* --fq: remembers in *info what is there. Reports. */
+/* Saves the root qdisc in *info, for --fq. Reports. */
 int fq_prepare(const char *device, struct rl_instance *info);
-/* Puts it there if fq_prepare found that it should. Reports. */
+/* Installs fq if fq_prepare found it missing. Reports. */
 int fq_put(const char *device, const struct rl_instance *info);
-/* Says so where the policy wants fq and there is none. */
+/* Prints a note if the policy paces packets but the device lacks fq. */
 void fq_miss(const struct instance *instance, const struct policy *policy);
 
-/* With the lock of `root` held, here and below. Reports only what is no plain errno. */
+/* Creates clsact unless it exists, and records that in *info and the instance map. Hold the lock of
+ * `root`, also for qdiscs_restore. Reports only errors that errno cannot express. */
 int clsact_make(const char *device, struct rl_instance *info, int info_fd);
-/* Takes away what the instance made and nobody else uses; another device of that name is left
- * alone. An error where trying again may help. */
+/* Removes the qdiscs that the instance created and no other program uses, unless the name now
+ * belongs to another device. An error means that a retry may help. */
 int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info);
 
 #endif

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* libxdp's pins of a dispatcher that was taken off its device by force, or went with it. They keep
- * the dispatcher loaded and all programs behind it, and ours has all of our maps. While a
- * dispatcher is on a device the same pins are what keeps the programs behind it, ours and those of
- * others (libxdp(3)): so they go only where nothing else holds the dispatcher. Then they go all at
- * once, as with `xdp-loader clean`: no program runs behind a dispatcher that is on no device.
- */
+/* libxdp's pins of a dispatcher that was detached by force or with its device. They keep the
+ * dispatcher and its programs loaded, and so all maps of an instance. While a dispatcher is
+ * attached the same pins keep the programs of all its users (libxdp(3)), so they are removed only
+ * if nothing else holds the dispatcher. Then all of them are removed at once, as by `xdp-loader
+ * clean`, because no program of a detached dispatcher runs. */
 
 #include "remains.h"
 
@@ -25,11 +24,11 @@
 
 struct dispatcher {
 	uint32_t id;
-	uint32_t links; /* of programs behind it, each of which holds it */
-	bool ours;      /* one of the programs uses the policy */
+	uint32_t links; /* of its programs; each link holds a reference */
+	bool ours;      /* one of the programs uses the policy map */
 };
 
-/* The program of a link, which is counted where it leads to the dispatcher. */
+/* The program of a link; counts the link if it attaches to the dispatcher. */
 static int link_open(int folder, const char *name, struct dispatcher *out)
 {
 	struct bpf_link_info info = {0};
@@ -72,7 +71,7 @@ static int pin_remove(int folder, const char *name, uint32_t policy __attribute_
 	return unlinkat(folder, name, 0) ? -errno : 0;
 }
 
-/* Calls for each pin of a dispatcher's folder, until there is an error. */
+/* Calls `each` for every pin in a dispatcher's directory until it fails. */
 static int pins_each(int all, const char *folder,
 		     int (*each)(int folder, const char *name, uint32_t policy,
 				 struct dispatcher *out),
@@ -95,8 +94,8 @@ static int pins_each(int all, const char *folder,
 	return ret;
 }
 
-/* The dispatcher has the instance's program, and nothing else than these pins holds it: no device,
- * in whatever namespace that is now, and no process that has pinned it and not attached it yet. */
+/* The dispatcher has the instance's program, and only these pins hold it: no device in any
+ * namespace, and no process that has pinned it and is about to attach it. */
 static bool is_remains(struct liveness *liveness, int all, const char *folder, uint32_t policy)
 {
 	struct dispatcher dispatcher = {0};
@@ -107,7 +106,7 @@ static bool is_remains(struct liveness *liveness, int all, const char *folder, u
 	       !program_is_held(liveness, dispatcher.id, dispatcher.links);
 }
 
-/* The folder of all dispatchers, locked as libxdp locks it to pin, read and unpin. */
+/* The directory of all dispatchers, locked as libxdp locks it. */
 static int dispatchers_lock(const char *path)
 {
 	char bpffs[INSTANCE_PATH_MAX], all[INSTANCE_PATH_MAX + 8];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The pins of libxdp's dispatchers that nothing else holds. */
+/* Removes libxdp's pins of dispatchers that nothing but the pins holds. */
 #ifndef RLCTL_REMAINS_H
 #define RLCTL_REMAINS_H
 
@@ -7,8 +7,8 @@
 
 #include "liveness.h"
 
-/* How many dispatchers have the instance's program behind them; with `clear` their pins go, and the
- * programs some time later. */
+/* Number of stale dispatchers that run the instance's program; with `clear`, removes their pins,
+ * and the kernel unloads the programs some time later. */
 int xdp_remains(struct liveness *liveness, const char *path, bool clear);
 void xdp_remains_clear(const char *path);
 

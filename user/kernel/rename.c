@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Devices that were called something else when they got their instance: the pins follow, so that
- * every verb finds it under the name of now. The device's number, which stays, says which it is.
- */
+/* Renames pins after their devices were renamed, so that every verb finds an instance under the
+ * device's current name. The interface index, which never changes, identifies the device. */
 
 #include "rename.h"
 
@@ -21,7 +20,7 @@
 #include "program.h"
 #include "trial_record.h"
 
-/* Where the device is of another name now, and has the program. */
+/* Has the device of these pins, with the program on it, another name now? */
 static bool is_renamed(const char *path, const char *device, enum rl_hook hook,
 		       char now[IF_NAMESIZE])
 {
@@ -32,8 +31,8 @@ static bool is_renamed(const char *path, const char *device, enum rl_hook hook,
 	       if_indextoname(info.ifindex, now) && !pins_program_find(path, now, hook, &program);
 }
 
-/* Where the new name has pins already they are in the way until they are detached. A trial is known
- * by its path, so its end is waited for. */
+/* Does nothing if the new name already has pins; detach removes those. Does nothing while a trial
+ * runs, because a trial finds its instance by path. */
 static void pins_rename(const char *root, const char *path, const char *device, enum rl_hook hook)
 {
 	char now[IF_NAMESIZE], to[INSTANCE_PATH_MAX];

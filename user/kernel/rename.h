@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Pins follow a device that was renamed. */
+/* Renames the pins of an instance after its device was renamed. */
 #ifndef RLCTL_RENAME_H
 #define RLCTL_RENAME_H
 
@@ -7,8 +7,7 @@
 
 #include "instance.h"
 
-/* <bpffs>/rlctl/<netns inode>, as pins_root; and pins of devices that have another name by now get
- * that name, which is said. Reports. */
+/* As pins_root, and renames the pins of renamed devices, with a note for each. Reports. */
 int pins_root_follow(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX]);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* attach --replace: another program takes the place of the one that runs, with the maps that are
- * there. What the program was told at attach (seed, clock, sizes) it is told again out of the
- * instance, and nothing is written: a crash leaves the one program or the other. Maps that this
- * build lays out otherwise are refused before anything is touched.
+/* attach --replace: replaces the running program and keeps its maps. The new program gets the
+ * constants of attach (seed, clock, sizes) from the instance map. A crash leaves the old or the new
+ * program attached. Maps with a different layout in this build are refused before anything changes.
  */
 
 #include "replace.h"
@@ -42,7 +41,7 @@
 
 _Static_assert(SLOTS_MAX >= 2, "tries has two");
 
-/* ---- is the instance there, and of this layout? */
+/* ---- is the instance attached, and does its layout fit? */
 
 static int report_layout(const char *device, enum rl_hook hook)
 {
@@ -70,7 +69,7 @@ static bool map_agrees(const struct bpf_map *wanted, const struct bpf_map_info *
 	       bpf_map__value_size(wanted) == there->value_size;
 }
 
-/* The maps in an outer map's slots, whose number of entries is their own. */
+/* Compares the inner maps of an outer map; their number of entries may differ. */
 static bool slots_agree(const struct instance *instance, const struct bpf_map *wanted, int outer)
 {
 	bool agree = true;
@@ -142,7 +141,7 @@ int instance_replace_open(const struct target *target, struct instance *out)
 	return ret;
 }
 
-/* ---- the deed */
+/* ---- replacing */
 
 static uint32_t program_number(const struct instance *instance)
 {
@@ -163,8 +162,8 @@ static int info_write(struct instance *instance, const struct rl_instance *info)
 	return ret;
 }
 
-/* The rules' shares first: who is killed in between finds the old number, and does it again. While
- * a policy is on trial the shares stay as they are. */
+/* Writes the rules' shares before the CPU count: after a kill in between, the old count makes the
+ * next run repeat it. Shares stay unchanged while a policy is on trial. */
 static int shares_renew(struct instance *instance)
 {
 	struct instance renewed = *instance;
@@ -183,7 +182,7 @@ static int shares_renew(struct instance *instance)
 	return ret;
 }
 
-/* How many prefixes there may be is but a number: what they need comes with the policy. */
+/* The number of prefixes is only a limit: writing a policy creates the maps for them. */
 static int sizes_raise(struct instance *instance, const struct sizes *wanted)
 {
 	bool more_prefixes = wanted->prefixes > instance->info.prefixes;
@@ -213,7 +212,7 @@ int instance_replace(struct instance *instance, const struct sizes *wanted)
 	if (ret)
 		return ret;
 	ret = map_id(instance->fd.policy, &policy);
-	if (!ret) /* meanwhile: whatever is there */
+	if (!ret) /* meanwhile any program counts as ours */
 		ret = program_note_write(instance->path, &instance->info, 0);
 	if (ret) {
 		fail("%s: replacing failed: %s", instance->device, strerror(-ret));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The program of an instance, swapped for that of this build. */
+/* Replaces the program of an instance by that of this build (attach --replace). */
 #ifndef RLCTL_REPLACE_H
 #define RLCTL_REPLACE_H
 
@@ -7,18 +7,18 @@
 
 #include "instance.h"
 
-/* Opens the instance on the hook of target->device, both of which are named, to be replaced: as
- * instance_open for writing, with words of its own. */
+/* Opens the instance at the hook of target->device for writing, and checks that its maps fit this
+ * build. The target must name both. Reports. */
 int instance_replace_open(const struct target *target, struct instance *out);
 
-/* What --replace may raise; 0: it stays. */
+/* Sizes that --replace may raise; 0: unchanged. */
 struct sizes {
 	uint32_t prefixes, bans;
 };
 
-/* Swaps its program for that of this build. Policy, state, counters and what attach decided stay;
- * no packet passes meanwhile that neither program saw. Rates and budgets are shared out anew among
- * the CPUs that are online now. */
+/* Replaces its program. Policy, state, counters and attach options stay; every packet meanwhile
+ * runs through the old or the new program. Recomputes the CPUs' shares of rates and budgets if the
+ * number of online CPUs changed. Reports. */
 int instance_replace(struct instance *instance, const struct sizes *wanted);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Messages about failures of the kernel that several files meet. */
+/* Error messages that several files share. */
 
 #include "report.h"
 
@@ -40,7 +40,6 @@ int report_refused(const char *device, const struct rl_instance *info, enum refu
 	return error;
 }
 
-/* Says why an instance could not be opened. */
 int report_closed(const char *device, enum rl_hook hook, int error)
 {
 	const char *option = hook ? " --hook " : "", *at = hook ? hook_name(hook) : "";

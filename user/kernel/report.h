@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Messages about failures that several files meet. */
+/* Error messages that several files share. The report_ functions call fail() and return the error.
+ */
 #ifndef RLCTL_REPORT_H
 #define RLCTL_REPORT_H
 
 #include "rlctl_abi.h"
 #include "unsupported.h"
 
-/* fail(): the kernel did not take the instance's maps, or its program; and why, as far as it can be
- * found out. Returns the error. */
+/* The kernel rejected the maps or the program; with the missing feature, if it can be found. */
 int report_refused(const char *device, const struct rl_instance *info, enum refused what,
 		   int error);
 
-/* fail(): why attaching failed. Returns the error. */
+/* Attaching failed. */
 int xdp_report(const char *device, int error);
 int tc_report(const char *device, int error);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The program on no device: packets go in through BPF_PROG_TEST_RUN, the time and the reason
- * through the program's mapped variables, so that a packet costs one system call.
- */
+/* Runs the program by BPF_PROG_TEST_RUN. Time and reason are exchanged through the program's mapped
+ * variables, so that a packet costs one system call. */
 
 #include "simulation.h"
 
@@ -30,10 +29,10 @@
 #define MTU           1500u
 #define SOURCES       (1u << 20) /* 120 MB */
 #define TICK_ASSUMED  (4 * NS_PER_MS)
-#define LOG_DEPTH_MIN 16u /* smaller would save nothing */
+#define LOG_DEPTH_MIN 16u /* smaller values save nothing */
 
-/* How much of a frame is handed over: what is linear of it in a test run with pages of 4 KiB. The
- * program cannot look further, and longer frames than 70 KB would be refused. */
+/* Bytes of a frame that are passed in: the linear part in a test run with 4 KiB pages. The program
+ * cannot read further, and frames of more than 70 KB would be rejected. */
 #define RUN_BYTES 3520u
 
 struct simulation {
@@ -43,10 +42,10 @@ struct simulation {
 	struct instance instance;
 	struct kept_map kept[KEPT_MAPS];
 	int program_fd;
-	struct rl_amount headless; /* frames without an Ethernet header: the kernel runs none */
+	struct rl_amount headless; /* frames without Ethernet header, which cannot be run */
 };
 
-/* The smallest ring that holds the policy's sliding logs, so that as many as possible fit. */
+/* The smallest ring for the policy's sliding logs, so that as many as possible fit. */
 static uint32_t log_depth(const struct policy *policy)
 {
 	uint32_t depth = LOG_DEPTH_MIN;
@@ -69,7 +68,7 @@ static struct rl_instance info_make(const struct policy *policy)
 		.prefixes = policy->count + 1,
 		.rules = policy->count + 1,
 		.bans = SOURCES / 4,
-		.table = RL_TABLE_LRU, /* the hot table may forget a packet of debt */
+		.table = RL_TABLE_LRU, /* the hot table may forget one packet of debt */
 		.log_depth = log_depth(policy),
 		.cpus = 1,
 		.possible_cpus = 1,
@@ -156,15 +155,15 @@ static int key_remove(const struct simulation *s, int fd, const struct rl_state_
 	return bpf_map_delete_elem(fd, key) && errno != ENOENT ? -errno : 0;
 }
 
-/* With its seat. */
+/* Removes the ban and its seat. */
 static int ban_remove(const struct simulation *s, int fd, const struct rl_state_key *key)
 {
 	(void)fd;
 	return ban_forget(&s->instance, key);
 }
 
-/* Every key of a map. The next one is asked for while this one is still there: from a key that is
- * not, the kernel would begin anew. */
+/* Removes every key of a map. Fetches the next key first, because from a deleted key the walk would
+ * restart. */
 static int keys_remove(const struct simulation *s, int fd,
 		       int (*remove)(const struct simulation *s, int fd,
 				     const struct rl_state_key *key))
@@ -180,7 +179,7 @@ static int keys_remove(const struct simulation *s, int fd,
 	return ret ? ret : end == -ENOENT ? 0 : end;
 }
 
-/* A map that the policy does not use is not there. */
+/* Does nothing if the map does not exist because the policy does not use it. */
 static int inner_keys_remove(const struct simulation *s, int outer,
 			     int (*remove)(const struct simulation *s, int fd,
 					   const struct rl_state_key *key))
@@ -213,7 +212,7 @@ static int shared_remove(const struct simulation *s)
 	return ret;
 }
 
-/* There are no leases with one CPU, and the hot table is not used. */
+/* There are no batches with one CPU, and the hot table is not used. */
 static int states_remove(const struct simulation *s)
 {
 	const struct instance_maps *fd = &s->instance.fd;
@@ -227,8 +226,8 @@ static int states_remove(const struct simulation *s)
 	return ret ? ret : shared_remove(s);
 }
 
-/* Rules with `for` end that long after now_ns. The policy in force is read by the time before, so
- * that rules which have expired keep their counters. */
+/* Sets the end of rules with `for` relative to now_ns. The policy in force is read with the old
+ * time, so that expired rules keep their counters. */
 static int expiry_begin(struct simulation *s, uint64_t now_ns)
 {
 	bool any = false;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a rule has by its slot: counters, and the state of a limit per rule. The first slots are in
- * arrays that attach made; further ones in chunks, which come with the policy that needs them and
- * go with the last one that does, so that a large --prefixes costs nothing by itself.
- */
+/* Counters, and states of limits per rule, by slot. The first slots are in arrays created at
+ * attach; the others are in chunks that are created when a policy needs them and dropped when none
+ * does, so that a large --prefixes costs nothing by itself. */
 
 #include "slots.h"
 
@@ -22,7 +21,7 @@
 
 _Static_assert(BATCH >= RL_CHUNK_SLOTS, "a chunk's slots are one batch");
 
-/* ---- finding */
+/* ---- lookup */
 
 static struct slot_maps maps_of(const struct instance *instance, int array, int chunks)
 {
@@ -64,7 +63,7 @@ void slot_maps_close(struct slot_maps *maps)
 
 /* ---- chunks */
 
-/* Beyond the last chunk that slots up to `end` need. */
+/* One past the last chunk that slots below `end` need. */
 static uint32_t chunks_end(const struct instance *instance, uint32_t end)
 {
 	if (end <= instance->info.slots)
@@ -72,7 +71,8 @@ static uint32_t chunks_end(const struct instance *instance, uint32_t end)
 	return (end + RL_CHUNK_SLOTS - 1) >> RL_CHUNK_SHIFT;
 }
 
-/* Some of the chunks before `end`, from the first on that is missing; how many, or an error. */
+/* Adds up to INNER_ADD_MAX chunks below `end`, starting at the first missing one. Returns how many,
+ * or an error. */
 static int chunks_add(const struct instance *instance, int chunks, enum bpf_map_type type,
 		      const char *name, uint32_t value_size, uint32_t end)
 {
@@ -103,7 +103,7 @@ static int chunks_make(const struct instance *instance, int chunks, enum bpf_map
 	return ret;
 }
 
-/* The last first, so that a kill leaves no gap. */
+/* Drops the last chunk first, so that a kill leaves no gap. */
 static void chunks_drop(const struct instance *instance, int chunks, uint32_t end)
 {
 	uint32_t first, chunk = chunks_count(instance, chunks, &first) + first;
@@ -112,9 +112,10 @@ static void chunks_drop(const struct instance *instance, int chunks, uint32_t en
 		inner_drop(instance, chunks, chunk);
 }
 
-/* ---- a policy's */
+/* ---- the slots of a policy */
 
-/* How many of the slots, from the first on, lie in the map of the first; their places in it. */
+/* How many slots, from the first one on, are in the same map as the first; fills in their indexes.
+ */
 static uint32_t places_fill(const struct instance *instance, const uint32_t *slots, size_t count,
 			    uint32_t places[BATCH])
 {
@@ -130,7 +131,7 @@ static uint32_t places_fill(const struct instance *instance, const uint32_t *slo
 	return n;
 }
 
-/* A chunk that was not made has nothing to zero. */
+/* A missing chunk has nothing to zero. */
 static int slots_zero(struct slot_maps *maps, const struct compiled *compiled, const void *zeros)
 {
 	uint32_t places[BATCH], n;
@@ -153,7 +154,7 @@ static int slots_zero(struct slot_maps *maps, const struct compiled *compiled, c
 	return ret;
 }
 
-/* New slots start from zero, whoever had them before. */
+/* Zeroes new slots, which other rules may have used before. */
 static int slots_reset(const struct instance *instance, const struct compiled *compiled)
 {
 	struct slot_maps counters = slot_counters(instance), states = slot_states(instance);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the maps remember of one address: states under every limit, and bans. */
+/* Finds and clears the states and bans of one address, under every limit. */
 
 #include "source.h"
 
@@ -28,7 +28,7 @@
 
 #define CHUNK 4096u
 
-/* A walk through all maps that hold keys. */
+/* A search through all maps that hold keys. */
 struct search {
 	const struct instance *instance;
 	const struct policy *policy;
@@ -58,8 +58,8 @@ static const struct rule *rule_of(const struct search *s, uint32_t limit_id)
 	return NULL;
 }
 
-/* Does a state's key count packets of the address? As bpf/key.h made it. One of the rule counts
- * everybody's. */
+/* Does a state's key (bpf/key.h) count packets of the address? A key per rule counts all packets.
+ */
 static bool key_is_of(const struct search *s, const struct rl_state_key *key,
 		      const struct rule *rule)
 {
@@ -70,7 +70,7 @@ static bool key_is_of(const struct search *s, const struct rl_state_key *key,
 	return prefix_contains(key->addr, key_bits(s->addr, len4, len6), s->addr);
 }
 
-/* The rule as the packets see it. */
+/* The rule as the data path uses it. */
 static struct rl_rule rule_numbers(const struct search *s, const struct rule *rule)
 {
 	struct rl_rule numbers = {
@@ -86,8 +86,9 @@ static bool is_fresh(const char *value, size_t size)
 	return !*value && !memcmp(value, value + 1, size - 1);
 }
 
-/* Allowances of the CPUs that hold a share add up; who waits, waits for the first. A CPU that was
- * never online has a fresh state, too, and no share: as many fresh ones count as CPUs are left. */
+/* Sums the allowances of the CPUs that hold a share; the wait is the shortest one. CPUs that were
+ * never online have fresh states too but no share, so only as many fresh states count as CPUs
+ * remain. */
 static struct allowance allowance_sum(const struct search *s, const struct rule *rule,
 				      const char *values, size_t value_size, int parts)
 {
@@ -146,13 +147,13 @@ static int ban_found(struct search *s, const struct rl_state_key *key, const voi
 	return known ? 0 : entry_append(s, &entry);
 }
 
-/* How many values a key has: one for each CPU that may ever be online, or one for all. */
+/* Values per key: one for each possible CPU, or one in total. */
 static int parts_of(const struct search *s)
 {
 	return s->ctx.share ? (int)s->ctx.possible_cpus : 1;
 }
 
-/* Calls `found` for every entry of a hash map; keys shorter than rl_state_key are filled up. */
+/* Calls `found` for every entry of a hash map; shorter keys are zero-padded to rl_state_key. */
 static int map_walk(struct search *s, int fd, size_t key_size, size_t value_size, int parts,
 		    int (*found)(struct search *, const struct rl_state_key *, const void *, size_t,
 				 int))
@@ -193,7 +194,7 @@ static int inner_walk(struct search *s, int outer, size_t value_size, int parts,
 	return ret;
 }
 
-/* States of rules, in the map where they are by slot. */
+/* States per rule, in the map indexed by slot. */
 static int shared_walk(struct search *s)
 {
 	struct rl_shared_state value;
@@ -228,7 +229,7 @@ static int hot_found(void *arg, const struct rl_state_key *key, const struct rl_
 	return state_found(arg, key, &state, sizeof(state), 1);
 }
 
-/* A cached refusal of a state that the LRU has let go: until it ends it is all there is. */
+/* A cached refusal whose state the LRU has evicted: all that is known until it ends. */
 static int refusal_found(struct search *s, const struct rl_state_key *key, uint64_t until)
 {
 	int64_t left = until - gcra_now(s->ctx.now_ns);
@@ -242,7 +243,7 @@ static int refusal_found(struct search *s, const struct rl_state_key *key, uint6
 	return left > 0 ? entry_append(s, &entry) : 0;
 }
 
-/* A newcomer. */
+/* An unconfirmed key. */
 static int unconfirmed_found(void *arg, const struct rl_state_key *key,
 			     const struct rl_hot_slot *slot)
 {
@@ -265,7 +266,7 @@ static int newcomer_or_refusal_found(void *arg, const struct rl_state_key *key,
 					       : unconfirmed_found(arg, key, slot);
 }
 
-/* The key of the address under a limit, ports aside. */
+/* The key of the address under a limit, without ports. */
 static struct rl_state_key key_made(const struct search *s, const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
@@ -303,7 +304,7 @@ static int hot_walk(struct search *s)
 	return ret;
 }
 
-/* In the order of the policy, bans from everything first. */
+/* In policy order; bans from everything first. */
 static int entry_compare(const void *a, const void *b)
 {
 	const struct source_entry *x = a, *y = b;
@@ -377,7 +378,7 @@ static int state_map_open(const struct instance *instance, const struct rule *ru
 
 /* ---- one packet's key */
 
-/* As bpf/key.h makes it. */
+/* As bpf/key.h computes it. */
 static struct rl_state_key key_of_packet(const struct search *s, const struct rule *rule,
 					 const struct rl_sample *packet)
 {
@@ -399,7 +400,7 @@ static struct rl_state_key key_of_packet(const struct search *s, const struct ru
 	return key;
 }
 
-/* Looks in the map of the limit's states. */
+/* Looks up the key in the limit's LRU map. */
 static int state_look(struct search *s, const struct rule *rule, const struct rl_state_key *key)
 {
 	int parts = parts_of(s), fd, ret = 0;
@@ -429,7 +430,7 @@ static int limit_look(struct search *s, const struct rule *rule, const struct rl
 	int ret;
 
 	if (rule->limit.key == RL_KEY_RULE)
-		return 0; /* everybody's */
+		return 0; /* shared by all keys */
 	if (numbers.backend == RL_BACKEND_HOT || numbers.backend == RL_BACKEND_UNCONFIRMED) {
 		ret = hot_open(s->instance, &table);
 		if (ret)
@@ -444,7 +445,7 @@ static int limit_look(struct search *s, const struct rule *rule, const struct rl
 	return state_look(s, rule, key);
 }
 
-/* Of this key, or of its source altogether. */
+/* Remaining time of the ban of the key or of its source, whichever is longer. */
 static uint64_t ban_look(const struct search *s, const struct rl_state_key *key)
 {
 	struct rl_state_key source = {0};
@@ -484,9 +485,9 @@ int instance_packet_look(const struct instance *instance, const struct policy *p
 	return ret;
 }
 
-/* ---- forgiving */
+/* ---- clearing */
 
-/* In the map behind fd, which is closed; a map that was never made has nothing to forget. */
+/* Deletes the entry's key and closes fd; a map that does not exist has nothing to clear. */
 static int map_forget(int fd, const struct source_entry *entry)
 {
 	int ret = 0;
@@ -499,7 +500,7 @@ static int map_forget(int fd, const struct source_entry *entry)
 	return ret;
 }
 
-/* One entry, wherever it is. */
+/* Clears one entry in every map that may hold it. */
 static int entry_forget(struct search *s, const struct hot_table *table,
 			const struct source_entry *entry)
 {
@@ -507,7 +508,7 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 	int ret;
 
 	if (entry->rule && entry->rule->limit.key == RL_KEY_RULE)
-		return 0; /* everybody's */
+		return 0; /* shared by all keys */
 	ret = ban_forget(s->instance, &entry->key);
 	if (!entry->has_state || !entry->rule)
 		return ret;
@@ -518,7 +519,7 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 	if (!ret && entry->rule->limit.fleet)
 		ret = map_forget(inner_open(s->instance, s->instance->fd.fleet_keys, 0), entry);
 	if (!ret && numbers.backend == RL_BACKEND_UNCONFIRMED)
-		/* after the state, from which a packet would make it anew */
+		/* after the state, from which a packet would restore it */
 		ret = hot_forget(table, &numbers, &entry->key);
 	return ret;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters and figures of an instance: sums over all CPUs of what the packets left. */
+/* Reads counters and status: sums over all CPUs. */
 
 #include "stats.h"
 
@@ -63,7 +63,7 @@ static int rule_counters_read(const struct instance *instance, struct instance_s
 	return ret;
 }
 
-/* How hard the bans are pressed, and the hot table, where there is one. */
+/* Counters of bans and of the hot table, if there is one. */
 static int pressure_read(const struct instance *instance, struct instance_stats *out)
 {
 	struct hot_table table;
@@ -130,7 +130,7 @@ void instance_stats_clear(struct instance_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 }
 
-/* Entries in a hash map; counted by looking, for the kernel keeps no figure. */
+/* Counts the entries of a hash map by walking it; the kernel keeps no count. */
 static int map_entries(int fd, uint64_t *out)
 {
 	enum { CHUNK = 4096 };
@@ -155,7 +155,7 @@ static int map_entries(int fd, uint64_t *out)
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* Adds what the map takes, in all and for each CPU. */
+/* Adds the memory of a map: in total, and for each CPU. */
 static int one_memory_add(int fd, struct instance_status *out)
 {
 	struct bpf_map_info info = {0};
@@ -167,7 +167,7 @@ static int one_memory_add(int fd, struct instance_status *out)
 	return map_memory_add(fd, &out->memory_bytes);
 }
 
-/* Adds what the maps in the slots of an array of maps take. */
+/* Adds the memory of the inner maps of an array of maps. */
 static int slots_memory_add(const struct instance *instance, int fd, uint32_t slots,
 			    struct instance_status *out)
 {
@@ -196,7 +196,7 @@ static int memory_add(const struct instance *instance, int fd, struct instance_s
 
 	if (!ret && bpf_obj_get_info_by_fd(fd, &info, &size))
 		ret = -errno;
-	/* The rings are their watchers', who alone can open them. */
+	/* Rings belong to their watchers, and only those can open them. */
 	if (!ret && info.type == BPF_MAP_TYPE_ARRAY_OF_MAPS && fd != instance->fd.rings)
 		ret = slots_memory_add(instance, fd, info.max_entries, out);
 	return ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Counters and status of an instance. */
+/* Reads the counters and the status of an instance. */
 #ifndef RLCTL_STATS_H
 #define RLCTL_STATS_H
 
@@ -15,15 +15,15 @@
 struct instance_stats {
 	struct rl_amount reasons[RL_REASON_COUNT]; /* sums over all CPUs */
 	struct policy policy;                      /* rules in force */
-	struct rl_rule_counters *rules;            /* of policy.rules[i] */
+	struct rl_rule_counters *rules;            /* for policy.rules[i] */
 	uint64_t pressure[RL_PRESSURE_COUNT];
-	uint64_t hot_live;  /* slots of the hot table that still owe */
-	uint64_t hot_slots; /* all of them; 0: there is no hot table */
+	uint64_t hot_live;  /* slots of the hot table with debt */
+	uint64_t hot_slots; /* slots in total; 0: no hot table */
 };
 int instance_stats_read(const struct instance *instance, struct instance_stats *out);
 void instance_stats_clear(struct instance_stats *stats);
 
-/* Only the sums by reason. */
+/* Only the sums by reason. Reports. */
 int instance_reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT]);
 
 struct instance_status {
@@ -31,13 +31,13 @@ struct instance_status {
 	enum rl_mode mode;
 	uint64_t since_ns; /* CLOCK_REALTIME */
 	uint64_t sources_used;
-	uint64_t bans_used; /* kept; those that are over among them until another takes the place */
+	uint64_t bans_used;    /* entries; an expired ban counts until its entry is reused */
 	uint64_t memory_bytes; /* of all maps, as the kernel accounts it */
-	uint64_t cpu_bytes;    /* of these for each possible CPU */
+	uint64_t cpu_bytes;    /* of these, for each possible CPU */
 };
 int instance_status_read(const struct instance *instance, struct instance_status *out);
 
-/* Adds up `count` 64-bit numbers of one element over the CPUs. Silent. */
+/* Sums `count` 64-bit numbers of one element over all CPUs. Silent. */
 int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count);
 
 #endif

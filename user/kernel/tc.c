@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tc programs on devices: attach, detach, replace, and finding ours among those of others. By tcx
- * where the kernel has it (tcx.c), else by clsact and cls_bpf in direct action, which is
- * here. A packet that we let through goes on to the programs and filters behind ours.
- */
+/* Attaches, finds, replaces and detaches programs at tc hooks: by tcx if the kernel has it (tcx.c),
+ * else by clsact and cls_bpf in direct-action mode, which is here. Packets that we pass continue to
+ * the programs and filters after ours. */
 
 #include "tc.h"
 
@@ -32,14 +31,14 @@
 #include "tcx.h"
 #include "unsupported.h"
 
-/* Or the nearest before it that nobody has: before the filters that tc adds; and what stands for
- * xdp before our own at ingress. */
+/* Priorities before those that tc chooses; if one is taken, the nearest free one before it. The
+ * filter that replaces xdp runs before that of ingress. */
 #define PRIORITY     10u
 #define PRIORITY_XDP 5u
 
-/* ---- finding ours */
+/* ---- finding our program */
 
-/* Which of the priorities up to PRIORITY have filters. */
+/* Collects the used priorities up to PRIORITY. */
 static int priority_note(const struct nlmsghdr *message, void *arg)
 {
 	const struct tcmsg *tc = mnl_nlmsg_get_payload(message);
@@ -50,7 +49,7 @@ static int priority_note(const struct nlmsghdr *message, void *arg)
 	return MNL_CB_OK;
 }
 
-/* Where all are in use the kernel chooses: 0. */
+/* Returns 0, which lets the kernel choose, if all are in use. */
 static uint32_t priority_choose(const struct rl_instance *info)
 {
 	uint32_t used = 0, priority = info->hook == RL_HOOK_XDP ? PRIORITY_XDP : PRIORITY;
@@ -63,13 +62,13 @@ static uint32_t priority_choose(const struct rl_instance *info)
 
 struct search {
 	uint32_t wanted;  /* a map */
-	uint32_t program; /* or, where that is not 0, this very one */
-	bool by_name;     /* or one that is called like ours */
-	int ret;          /* 1: found; negative: the one looked at last could not be read */
+	uint32_t program; /* if not 0, only the program with this id */
+	bool by_name;     /* only by the filter's name */
+	int ret;          /* 1: found; negative: the last one could not be read */
 	struct device_program *out;
 };
 
-/* Is the program of the number in *out ours? As program_uses. */
+/* Is the program with the id in *out ours? As program_uses. */
 static int search_fits(const struct search *search)
 {
 	uint32_t program = search->out->id;
@@ -84,7 +83,7 @@ static int search_fits(const struct search *search)
 	return ret;
 }
 
-/* As libbpf calls a filter: after its program, with the number behind it. */
+/* libbpf names a filter after its program, followed by the program's id. */
 static bool is_named_like_ours(const struct nlattr *options)
 {
 	static const char ours[] = "rlctl_tc:";
@@ -98,7 +97,7 @@ static const struct nlattr *filter_attribute(const struct nlmsghdr *message, uin
 	return netlink_attribute(message, sizeof(struct tcmsg), type, 0);
 }
 
-/* The list ends with ours. */
+/* Stops at our filter. */
 static int filter_match(const struct nlmsghdr *message, void *arg)
 {
 	const struct nlattr *kind = filter_attribute(message, TCA_KIND);
@@ -125,7 +124,7 @@ static int filter_search(int ifindex, enum rl_hook hook, struct search *search)
 	ret = ret ? ret : search->ret;
 	if (ret > 0)
 		return 0;
-	/* EINVAL: there is no clsact; ENODEV: no device any more. */
+	/* EINVAL: no clsact; ENODEV: the device is gone. */
 	return ret && ret != -EINVAL && ret != -ENODEV ? ret : -ENOENT;
 }
 
@@ -159,8 +158,8 @@ uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t wanted
 	       !filter_find(ifindex, hook, wanted, &filter);
 }
 
-/* While one replaces another, and where none could be noted, any that is called like ours may be
- * it: what lives is not called gone. */
+/* While a program is being replaced, or if no id was recorded, any filter with the name of ours may
+ * be it: an instance is reported missing only if it certainly is. */
 int tc_program_noted(const char *path, const char *device, enum rl_hook hook, uint32_t program,
 		     struct device_program *out)
 {
@@ -181,7 +180,7 @@ static enum bpf_tc_attach_point point_of(enum rl_hook hook)
 	return hook == RL_HOOK_EGRESS ? BPF_TC_EGRESS : BPF_TC_INGRESS;
 }
 
-/* The kernel's answer has the program's number: nothing more can fail before that is known. */
+/* The kernel's reply holds the program's id, so nothing can fail before the id is known. */
 static int filter_add(struct rlctl_bpf *skel, const struct rl_instance *info, uint32_t *program)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = info->ifindex,
@@ -198,7 +197,7 @@ static int filter_add(struct rlctl_bpf *skel, const struct rl_instance *info, ui
 static int filter_attach(const char *root, struct rl_instance *info, const char *device,
 			 struct rlctl_bpf *skel, uint32_t *program)
 {
-	int lock = pins_lock(root, true); /* the other hook's clsact is this one's */
+	int lock = pins_lock(root, true); /* both hooks share one clsact */
 	int ret = lock < 0 ? lock : clsact_make(device, info, bpf_map__fd(skel->maps.instance));
 
 	if (!ret)
@@ -208,7 +207,7 @@ static int filter_attach(const char *root, struct rl_instance *info, const char 
 	return ret;
 }
 
-/* Packets come to the filters of clsact only if every program of tcx hands them on. */
+/* tcx programs run before clsact filters and may not pass packets on. */
 static void tcx_miss(const char *device, const struct rl_instance *info)
 {
 	struct tcx_row row;
@@ -244,8 +243,8 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 
 /* ---- detach */
 
-/* Between the look and the deed somebody may have put another filter in its place; handles are not
- * used again so soon. */
+/* Another process may replace the filter between lookup and detach, but the kernel does not reuse
+ * handles that soon. */
 static int filter_detach(int ifindex, enum rl_hook hook, uint32_t wanted)
 {
 	LIBBPF_OPTS(bpf_tc_hook, where, .ifindex = ifindex, .attach_point = point_of(hook));
@@ -259,7 +258,7 @@ static int filter_detach(int ifindex, enum rl_hook hook, uint32_t wanted)
 	return ret == -ENODEV || ret == -ENOENT ? 0 : ret;
 }
 
-/* Both ways: there are two where replacing one was interrupted. */
+/* Both by tcx and clsact: after an interrupted replacement there may be one of each. */
 int tc_program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
 {
 	int ifindex = device_index(device), ret;
@@ -272,7 +271,7 @@ int tc_program_detach(const char *device, enum rl_hook hook, uint32_t wanted)
 
 /* ---- replace */
 
-/* The filter stays, with its handle and its priority, and gets another program. */
+/* Replaces the program of the filter, which keeps its handle and priority. */
 static int filter_replace(int ifindex, enum rl_hook hook, const struct device_program *old,
 			  int program_fd)
 {
@@ -283,7 +282,7 @@ static int filter_replace(int ifindex, enum rl_hook hook, const struct device_pr
 	return bpf_tc_attach(&where, &opts);
 }
 
-/* By tcx also where a filter was before, which leaves when the other is there. */
+/* Uses tcx even if the old program is a filter, which is detached afterwards. */
 static int program_put(const struct instance *instance, int ifindex, uint32_t wanted,
 		       const struct device_program *old, int program_fd)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Programs at the hooks of tc. */
+/* Attaches, finds, replaces and detaches programs at the tc hooks. */
 #ifndef RLCTL_TC_H
 #define RLCTL_TC_H
 
@@ -12,16 +12,16 @@
 
 int tc_program_replace(const struct instance *instance, uint32_t map_id);
 
-/* Sets info->made_clsact, in the map too, where that is so. */
+/* Sets info->made_clsact, also in the map, if it created clsact. Reports. */
 int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
 		      const char *device);
 int tc_program_find(const char *device, enum rl_hook hook, uint32_t map_id,
 		    struct device_program *out);
-/* How many of ours are there: two where replacing one was interrupted. */
+/* Number of our programs: two after an interrupted replacement. */
 uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t map_id);
 int tc_program_detach(const char *device, enum rl_hook hook, uint32_t map_id);
-/* The program on the link among the pins, or the filter that has the program of that number; 0, not
- * known: one that is called like ours. */
+/* The program of the pinned link, or of the filter with that program id; id 0 (unknown): of a
+ * filter with the name of ours. */
 int tc_program_noted(const char *path, const char *device, enum rl_hook hook, uint32_t program,
 		     struct device_program *out);
 

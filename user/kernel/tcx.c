@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tcx by bpf(2): libbpf before 1.3 has calls for a part of it. */
+/* tcx through bpf(2), because libbpf before 1.3 supports only part of it. */
 
 #include "tcx.h"
 
@@ -18,7 +18,7 @@
 #include "pins.h"
 #include "program.h"
 
-/* ---- of linux/bpf.h of Linux 6.6, which Debian 12's does not have */
+/* ---- from linux/bpf.h of Linux 6.6, which Debian 12 lacks */
 
 #define TCX_INGRESS 46 /* BPF_TCX_INGRESS and BPF_TCX_EGRESS of enum bpf_attach_type */
 #define TCX_EGRESS  47
@@ -43,16 +43,16 @@ struct tcx_link { /* struct bpf_link_info, tcx */
 };
 
 #define LINK_PIN "link"
-#define NEXT_PIN "link_next" /* of the one that is to take its place */
+#define NEXT_PIN "link_next" /* of the link that is about to replace it */
 
 static int attach_type_of(enum rl_hook hook)
 {
 	return hook == RL_HOOK_EGRESS ? TCX_EGRESS : TCX_INGRESS;
 }
 
-/* ---- what is on the hook */
+/* ---- the programs at the hook */
 
-/* Kernels without tcx take neither the attach type nor pointers to links: EINVAL. */
+/* Kernels without tcx reject the attach type and the pointers to links with EINVAL. */
 int tcx_read(int ifindex, enum rl_hook hook, struct tcx_row *out)
 {
 	struct tcx_query query = {
@@ -70,7 +70,7 @@ int tcx_read(int ifindex, enum rl_hook hook, struct tcx_row *out)
 	return 0;
 }
 
-/* Is the program of that number ours? As program_uses. */
+/* Is the program with that id ours? As program_uses. */
 static int is_ours(uint32_t program, uint32_t wanted)
 {
 	int fd = bpf_prog_get_fd_by_id(program), ret;
@@ -82,7 +82,7 @@ static int is_ours(uint32_t program, uint32_t wanted)
 	return ret;
 }
 
-/* Where there is no tcx, or no device any more, there is nothing on it. */
+/* Without tcx or the device, no program is attached. */
 static int row_error(int error)
 {
 	return error == -EOPNOTSUPP || error == -ENODEV ? -ENOENT : error;
@@ -130,8 +130,8 @@ static int link_read(int fd, struct tcx_link *out)
 	return bpf_obj_get_info_by_fd(fd, out, &size) ? -errno : 0;
 }
 
-/* The program that stands at ingress for the device's instance at xdp, which comes before that of
- * ingress itself; 0: there is none. `path` is that of the latter. */
+/* The id of the program at ingress that belongs to the device's xdp instance, which runs before
+ * that of ingress itself; 0: none. `path` is the pin directory of ingress. */
 static uint32_t xdp_stand_in(const char *path, int ifindex, enum rl_hook hook)
 {
 	int folder = (int)(strlen(path) - strlen(hook_name(RL_HOOK_INGRESS)));
@@ -147,15 +147,15 @@ static uint32_t xdp_stand_in(const char *path, int ifindex, enum rl_hook hook)
 	return program.id;
 }
 
-/* The link with the program, before all others on the hook, or right behind the program `after`; it
- * lasts as long as its descriptor. libbpf's target_btf_id is where the kernel reads the number of
- * the program that the flags speak of. */
+/* Creates a link that runs before all others at the hook, or directly after the program `after`; it
+ * lasts as long as its descriptor. The kernel reads the id of the program that the flags refer to
+ * from libbpf's target_btf_id. */
 static int link_make(int ifindex, enum rl_hook hook, int program_fd, uint32_t after)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts,
 		    .flags = after ? BPF_F_AFTER | BPF_F_ID : BPF_F_BEFORE, .target_btf_id = after);
 	struct tcx_row row;
-	int fd, ret = tcx_read(ifindex, hook, &row); /* EINVAL can mean this or that: ask first */
+	int fd, ret = tcx_read(ifindex, hook, &row); /* EINVAL is ambiguous: query first */
 
 	if (ret)
 		return ret;
@@ -198,10 +198,10 @@ static int link_detach(uint32_t id)
 		return errno == ENOENT ? 0 : -errno;
 	ret = bpf_link_detach(fd) ? -errno : 0;
 	close(fd);
-	return ret == -ENOLINK || ret == -ENODEV ? 0 : ret; /* somebody was faster */
+	return ret == -ENOLINK || ret == -ENODEV ? 0 : ret; /* already detached */
 }
 
-/* All of ours but the one on the link of that number. */
+/* Detaches all our programs except the one of the link `kept`. */
 static int others_detach(int ifindex, enum rl_hook hook, uint32_t wanted, uint32_t kept)
 {
 	struct tcx_row row;
@@ -224,10 +224,10 @@ int tcx_program_detach(int ifindex, enum rl_hook hook, uint32_t wanted)
 	return others_detach(ifindex, hook, wanted, 0);
 }
 
-/* ---- what the pin tells callers that may not ask the kernel what is on the hook */
+/* ---- the pinned link, for callers that may not query the hook */
 
-/* A link that can be opened can be taken off, so a group's readers may not open it: they see that
- * it is pinned, and that the instance's device is the one of that number. */
+/* Opening a link for reading permits detaching it, so members of the group may not open it. They
+ * check that it is pinned and that the instance has this device. */
 static bool link_is_noted(const char *path, int ifindex)
 {
 	int folder = pins_folder_open(path);
@@ -277,7 +277,7 @@ bool tcx_link_is_dead(const char *path)
 
 /* ---- replace */
 
-/* In its place, if it is still that one: no packet comes between. */
+/* Replaces the program of the link atomically if it is still the old one. */
 static int link_update(const struct device_program *old, int program_fd)
 {
 	int fd = bpf_link_get_fd_by_id(old->link);
@@ -292,7 +292,8 @@ static int link_update(const struct device_program *old, int program_fd)
 	return ret;
 }
 
-/* A link that was made beside the old one gets its pin, and the old one loses it. */
+/* Renames the pin of a new link that was created beside the old one, which drops the old link's
+ * pin. */
 static int next_settle(const char *path)
 {
 	int folder = pins_folder_open(path), ret = 0;
@@ -305,12 +306,12 @@ static int next_settle(const char *path)
 	return ret;
 }
 
-/* Before all others but the stand-in of xdp, beside the old one: meanwhile a packet is charged
- * twice, and none escapes. */
+/* Attaches the new link before all others except the stand-in of xdp, beside the old one. Meanwhile
+ * a packet is charged twice, but none escapes. */
 static int link_put_before(const char *path, int ifindex, enum rl_hook hook, int program_fd,
 			   uint32_t *id)
 {
-	int ret = next_settle(path), fd; /* of one that was interrupted */
+	int ret = next_settle(path), fd; /* of an interrupted replacement */
 	struct tcx_link link;
 
 	if (ret)
@@ -326,7 +327,7 @@ static int link_put_before(const char *path, int ifindex, enum rl_hook hook, int
 	return ret;
 }
 
-/* Ours, the first of them; its place is where the row ends, if there is none. */
+/* Position of our first program, or row->count if there is none. */
 static uint32_t place_find(const struct tcx_row *row, uint32_t wanted)
 {
 	uint32_t place = 0;
@@ -337,7 +338,7 @@ static uint32_t place_find(const struct tcx_row *row, uint32_t wanted)
 	return place;
 }
 
-/* The place that ours is to have: the first, or behind the stand-in of xdp. */
+/* Position that our program should have: first, or after the stand-in of xdp. */
 static uint32_t place_wanted(const struct tcx_row *row, uint32_t stand_in)
 {
 	for (uint32_t i = 0; stand_in && i < row->count; i++)
@@ -362,7 +363,7 @@ int tcx_program_replace(const char *path, int ifindex, enum rl_hook hook, int pr
 		program_add(&row, place, &old);
 	if (place != best || place == row.count)
 		ret = link_put_before(path, ifindex, hook, program_fd, &link);
-	if (old.link && (place == best || ret == -EOPNOTSUPP)) { /* no room: it stays where it is */
+	if (old.link && (place == best || ret == -EOPNOTSUPP)) { /* no free position */
 		ret = link_update(&old, program_fd);
 		link = old.link;
 	}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Trials: a folder among the pins that is locked while somebody attends to the trial,
- * and in it a map that says what was decided. All decisions are made under the writers' lock.
- */
+/* Trials. A directory among the pins is locked while a process runs the trial, and a map in it
+ * holds the decision. All decisions are made under the writers' lock. */
 
 #include "trial.h"
 
@@ -53,7 +52,7 @@ static int folder_make(const char *pins)
 	char path[TRIAL_PATH_MAX];
 	int fd;
 
-	trial_clear(pins); /* what a crash left */
+	trial_clear(pins); /* left by a crash */
 	trial_folder_path(pins, path);
 	if (mkdir(path, 0700))
 		return -errno;
@@ -90,7 +89,7 @@ static int record_make(const char *pins, const struct trial_record *record)
 	return ret;
 }
 
-/* Makes the folder and the record of what `trial` says. Reports. */
+/* Creates the directory and the record of `trial`. Reports. */
 static int trial_begin(struct trial *trial, uint64_t duration_ns)
 {
 	struct trial_record record = {.state = TRIAL_RUNS, .of = trial->of};
@@ -176,15 +175,16 @@ static bool is_still_there(const struct trial *trial)
 
 enum trial_state trial_look(const struct trial *trial)
 {
-	bool there = is_still_there(trial); /* first: what decides writes before it removes */
+	bool there = is_still_there(
+		trial); /* first, as a decision is written before the directory is removed */
 	struct trial_record record;
 
 	if (trial_record_read(trial->state_fd, &record))
-		return TRIAL_RUNS; /* for all that is known */
+		return TRIAL_RUNS; /* as far as is known */
 	return record.state == TRIAL_RUNS && !there ? TRIAL_GONE : (enum trial_state)record.state;
 }
 
-/* The device may have got another name meanwhile: its pins follow when the trial is over. */
+/* The device may have been renamed meanwhile; its pins are renamed after the trial. */
 static const char *device_now(const struct trial *trial, char name[IF_NAMESIZE])
 {
 	return if_indextoname(trial->ifindex, name) ? name : trial->device;
@@ -199,7 +199,7 @@ static int trial_undo(const struct trial *trial)
 	return place_program_detach(trial->path, device_now(trial, name), trial->hook);
 }
 
-/* What was decided is known to all by now. */
+/* Call after the decision is recorded. */
 static void trial_leave(const struct trial *trial, enum trial_state decided)
 {
 	char name[IF_NAMESIZE];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The record of a trial among the pins, as others see it. */
+/* Reads and writes the record of a trial. */
 
 #include "trial_record.h"
 
@@ -41,8 +41,7 @@ int trial_record_write(int fd, const struct trial_record *record)
 	return bpf_map_update_elem(fd, &zero, record, BPF_ANY) ? -errno : 0;
 }
 
-/* 0 where there is a folder and somebody holds it, -ENOENT where not. Asking shares the lock, so
- * that two who ask do not take one another for a trial. */
+/* Takes a shared lock, so that two processes that check do not mistake each other for a trial. */
 int trial_check(const char *pins)
 {
 	char path[TRIAL_PATH_MAX];
@@ -59,7 +58,6 @@ int trial_check(const char *pins)
 	return ret == -EWOULDBLOCK ? 0 : ret;
 }
 
-/* The record of the trial that runs: its descriptor, or -ENOENT. */
 int trial_record_open(const char *pins, bool write, struct trial_record *out)
 {
 	char path[TRIAL_PATH_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The record of a trial among the pins, as every process sees it. */
+/* Reads and writes the record of a trial in the pin directory. */
 #ifndef RLCTL_TRIAL_RECORD_H
 #define RLCTL_TRIAL_RECORD_H
 
@@ -11,37 +11,40 @@
 #define TRIAL_PATH_MAX (INSTANCE_PATH_MAX + 16)
 
 struct trial_record {
-	uint64_t deadline_ns; /* CLOCK_BOOTTIME: time asleep counts */
+	uint64_t deadline_ns; /* CLOCK_BOOTTIME, which includes suspend */
 	uint32_t state;       /* enum trial_state */
 	uint32_t of;          /* enum trial_of */
 };
 
-/* Of the trial of the instance whose pins are there. */
+/* Paths of the trial directory and the record in it, for the instance pinned at `pins`. */
 void trial_folder_path(const char *pins, char out[TRIAL_PATH_MAX]);
 void trial_record_path(const char *pins, char out[TRIAL_PATH_MAX]);
 int trial_record_read(int fd, struct trial_record *out);
 int trial_record_write(int fd, const struct trial_record *record);
-/* The record of the trial that runs: its descriptor, or -ENOENT. */
+/* Descriptor of the record of a running trial, or -ENOENT. */
 int trial_record_open(const char *pins, bool write, struct trial_record *out);
 
-/* 0, or reports that a trial runs that is not this process's and returns -EBUSY. */
+/* -EBUSY if a trial of another process runs. Reports. */
 int trial_refuse(const struct instance *instance);
 
-/* Does somebody attend to a trial of the instance? 0, -ENOENT where not, or another error. Silent.
- */
+/* 0 if a process runs a trial of the instance, -ENOENT if none does, or another error. Silent. */
 int trial_check(const char *path);
 
-/* What is in force on trial: unless it is kept in time, of a policy the one `before` comes back,
- * and a limiter is detached. Other writers are refused meanwhile. The trial is the folder `trial`
- * among the pins, which the processes that attend to it hold locked: when they are gone, so is the
- * trial. */
-enum trial_state { TRIAL_RUNS, TRIAL_KEPT, TRIAL_UNDONE, TRIAL_GONE /* detached */ };
+/* A trial undoes itself at its deadline unless confirmed: a policy is replaced by the previous one,
+ * an instance is detached. Other writers are refused meanwhile. The processes that run the trial
+ * hold a lock on the directory `trial` among the pins; when they end, so does the trial. */
+enum trial_state {
+	TRIAL_RUNS,
+	TRIAL_KEPT,
+	TRIAL_UNDONE,
+	TRIAL_GONE /* the instance was detached */
+};
 enum trial_of { TRIAL_OF_POLICY, TRIAL_OF_LIMITER };
 /* "policy", "limiter" */
 const char *trial_of_name(enum trial_of of);
 
-/* What is on trial, and how long still; -ENOENT where nothing is, another error where nobody can
- * know. Silent. */
+/* The kind of the running trial and its remaining time; -ENOENT if there is none, another error if
+ * that cannot be determined. Silent. */
 struct trial_left {
 	enum trial_of of;
 	uint64_t ns;

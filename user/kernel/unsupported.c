@@ -12,7 +12,7 @@
 #define UNPACED "--hook ingress and --hook xdp do without it"
 #define TABLE   "--table hot does without it"
 
-/* X(kind, name as libbpf spells it, since, what to use instead of a newer kernel) */
+/* X(kind, libbpf's name, since, alternative to a newer kernel) */
 #define FEATURES(X)                                      \
 	X("map type", "array", "3.19", NULL)             \
 	X("map type", "hash", "3.19", NULL)              \
@@ -74,7 +74,7 @@ bool release_is_before(const char *release, const char *version)
 	return major < wanted_major || (major == wanted_major && minor < wanted_minor);
 }
 
-/* ---- the line, piece by piece */
+/* ---- building the line */
 
 struct line {
 	char *text;
@@ -108,7 +108,7 @@ static void lack_add(struct line *line, const struct refusal *refusal, const str
 		line_add(line, " (since Linux %s, but this one is built without)", since);
 }
 
-/* Where another hook or table does without all that is missing, that is named. */
+/* The hook or table that needs none of the missing features, if one does. */
 static const char *instead_of(const struct refusal *refusal)
 {
 	const char *instead = NULL;
@@ -161,7 +161,7 @@ static void maps_add(struct line *line, const struct refusal *refusal)
 		line_add(line, " (-v shows what the kernel said)");
 }
 
-/* With EACCES the verifier refuses programs as well. */
+/* With EACCES the verifier rejects programs, too. */
 static bool is_forbidden(const struct refusal *refusal)
 {
 	return refusal->error == -EPERM ||

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Places on the board of those who watch. The board is mapped, so that a place is taken by one
- * compare-and-swap, whichever processes want it, and renewed by another.
- */
+/* Watches claim entries on a board shared by all processes and the data path. The board is mapped,
+ * so an entry is claimed by one compare-and-swap and renewed by another. */
 
 #include "watch.h"
 
@@ -29,19 +28,19 @@
 #define RENEW_NS       NS_PER_SECOND
 #define RING_LEAST     (64u << 10)
 #define RING_MOST      (16u << 20)
-#define WINDOWS_BEHIND 20  /* a window is a tenth of a second: how many a ring may hold */
-#define RATE_TENTH     100 /* from this rate on a window is a tenth of a second, below a second */
+#define WINDOWS_BEHIND 20  /* windows of 0.1 s that a ring can hold */
+#define RATE_TENTH     100 /* from this rate on, a window is 0.1 s, below it 1 s */
 
 struct watch {
 	const struct instance *instance;
 	struct rl_board *board;
 	struct rl_watcher *place;
 	struct ring_buffer *ring;
-	uint64_t until_ns; /* as this process last wrote it */
+	uint64_t until_ns; /* as last written by this process */
 	int64_t realtime_offset_ns;
 	int (*sample)(void *arg, const struct rl_sample *sample);
 	void *arg;
-	bool enough; /* the caller wants no more of this poll */
+	bool enough; /* the caller stopped this poll */
 };
 
 static uint64_t now_of(const struct instance *instance)
@@ -66,9 +65,9 @@ uint64_t watch_realtime(const struct watch *watch, uint64_t monotonic_ns)
 	return monotonic_ns + (uint64_t)watch->realtime_offset_ns;
 }
 
-/* ---- taking a place */
+/* ---- claiming an entry */
 
-/* As the board is shared with other processes and with packets. */
+/* The board is shared with other processes and the data path. */
 static bool until_swap(struct rl_watcher *place, uint64_t from, uint64_t to)
 {
 	return __sync_bool_compare_and_swap(&place->until_ns, from, to);
@@ -86,7 +85,7 @@ static int place_claim(struct watch *watch)
 			continue;
 		watch->until_ns = now_ns + LEASE_NS;
 		watch->place = place;
-		__atomic_store_n(&place->reasons, 0, __ATOMIC_RELEASE); /* whatever was left */
+		__atomic_store_n(&place->reasons, 0, __ATOMIC_RELEASE); /* left by another watch */
 		return 0;
 	}
 	fail("%s: %d others watch already (monitor, top): end one of them", watch->instance->device,
@@ -113,8 +112,8 @@ static int on_sample(void *arg, void *data, size_t size)
 	return watch->enough ? -ECANCELED : 0;
 }
 
-/* A ring of its own in the place. Changing the slot waits for every packet that might still look
- * at what was there before. */
+/* Creates the ring of the entry. Updating the slot waits for every packet that may still use the
+ * previous ring. */
 static int ring_make(struct watch *watch, uint32_t rate)
 {
 	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rlctl_ring", 0, 0, ring_bytes(rate), NULL);
@@ -161,7 +160,7 @@ static struct rl_stream stream_of(uint32_t rate)
 	};
 }
 
-/* Bits of the reasons that drop, or that pass. */
+/* Bits of the reasons that pass, or that drop. */
 static uint32_t reasons_of(bool passes)
 {
 	uint32_t bits = 0;
@@ -185,7 +184,7 @@ static void prefix_put(struct rl_watcher *place, const struct watch_options *opt
 	place->family = ipv4 ? 4 : 6;
 }
 
-/* What the packets read; `reasons` last, which lets them. */
+/* Fills in what packets read; `reasons` last, which enables the entry. */
 static void place_fill(struct watch *watch, const struct watch_options *options)
 {
 	bool both = options->reasons & reasons_of(true) && options->reasons & reasons_of(false);
@@ -243,8 +242,8 @@ int watch_open(const struct instance *instance, const struct watch_options *opti
 	return 0;
 }
 
-/* The place is given back last: whoever takes it next finds it empty. A place that was lost is
- * somebody else's. */
+/* Releases the entry last, so that the next watch finds it empty. An entry that was lost belongs to
+ * another watch. */
 static void place_leave(struct watch *watch)
 {
 	uint32_t index = place_index(watch);
@@ -268,15 +267,15 @@ void watch_close(struct watch *watch)
 	free(watch);
 }
 
-/* ---- while it watches */
+/* ---- polling */
 
 int watch_fd(const struct watch *watch)
 {
 	return ring_buffer__epoll_fd(watch->ring);
 }
 
-/* Every second; who was held up for longer than the lease has seen nothing meanwhile, and may have
- * lost the place. */
+/* Renews the entry every second. If this process was stalled for longer than the lease, samples are
+ * lost, and so may be the entry. */
 static int place_renew(struct watch *watch)
 {
 	const struct instance *instance = watch->instance;

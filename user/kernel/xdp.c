@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* XDP programs on devices, through libxdp: attach, detach, and finding ours among others. */
+/* XDP programs through libxdp: attach, find, replace, detach. */
 
 #include "xdp.h"
 
@@ -24,14 +24,14 @@
 #include "rlctl.skel.h"
 #include "unsupported.h"
 
-#define DISPATCHER     "xdp_dispatcher" /* as libxdp calls it */
-#define RUN_PRIORITY   10 /* before other XDP programs: they get what we let through */
-#define DISPATCHED_MAX 16 /* libxdp's dispatcher takes 10 */
+#define DISPATCHER     "xdp_dispatcher" /* name of libxdp's dispatcher */
+#define RUN_PRIORITY   10               /* before other XDP programs, which get what we pass */
+#define DISPATCHED_MAX 16               /* libxdp's dispatcher holds 10 */
 
-/* ---- whose program is on the device */
+/* ---- finding our program */
 
-/* A program that is alone on the device, which needs no libxdp: its look at one such (1.3.1) leaves
- * a descriptor open each time. As program_uses. */
+/* Finds a program attached without a dispatcher, without libxdp: version 1.3.1 leaks a descriptor
+ * for each such query. As program_uses. */
 static int lone_program_find(int ifindex, uint32_t wanted, struct device_program *out)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
@@ -47,7 +47,7 @@ static int lone_program_find(int ifindex, uint32_t wanted, struct device_program
 	return ret;
 }
 
-/* Or could it not be asked for? */
+/* True also if the device cannot be queried. */
 static bool has_dispatcher(int ifindex)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
@@ -65,8 +65,8 @@ static bool has_dispatcher(int ifindex)
 	return ret || !strcmp(info.name, DISPATCHER);
 }
 
-/* libxdp's dispatcher: -ENOENT when there is none. What libxdp fails to learn of one it takes for
- * absent, or for a program like any other. */
+/* Opens libxdp's dispatcher; -ENOENT if there is none. libxdp treats a dispatcher that it cannot
+ * read as absent or as an ordinary program, so that is checked again. */
 static int multiprog_open(int ifindex, struct xdp_multiprog **out)
 {
 	struct xdp_multiprog *mp = xdp_multiprog__get_from_ifindex(ifindex);
@@ -83,7 +83,8 @@ static int multiprog_open(int ifindex, struct xdp_multiprog **out)
 	return has_dispatcher(ifindex) ? -EAGAIN : -ENOENT;
 }
 
-/* Ours, and that of the id unless it is 0: then it becomes the program's. As program_uses. */
+/* Is the program ours? If *id is not 0, it must have that id; otherwise *id is set. As
+ * program_uses. */
 static int is_ours(const struct xdp_program *program, uint32_t wanted, uint32_t *id)
 {
 	uint32_t found;
@@ -95,7 +96,7 @@ static int is_ours(const struct xdp_program *program, uint32_t wanted, uint32_t 
 	return 1;
 }
 
-/* Ours among those behind the dispatcher; -ENOENT when none is. */
+/* Finds our program in the dispatcher; -ENOENT if there is none. */
 static int multiprog_find(struct xdp_multiprog *mp, uint32_t wanted, uint32_t *id,
 			  struct xdp_program **out)
 {
@@ -135,7 +136,7 @@ int xdp_program_find(const char *device, uint32_t wanted, struct device_program 
 
 /* ---- attach */
 
-/* Does the kernel take the program at all? Asked where attaching failed, to tell why. */
+/* Does the kernel load the program at all? Tried after a failed attach, to explain it. */
 static int program_try(const char *path, const struct rl_instance *info)
 {
 	struct rlctl_bpf *skel;
@@ -174,7 +175,7 @@ static int xdp_attach_mode(const char *path, const struct rl_instance *info, int
 	return ret;
 }
 
-/* Would tc's program come in where this one did not? */
+/* Could tc's program be attached instead? */
 static bool may_fall_back(int error)
 {
 	return error != -EBUSY && error != -EEXIST && error != -EPERM && error != -EACCES &&
@@ -212,7 +213,7 @@ static uint32_t flags_of(const struct device_program *program)
 	return program->mode == RL_MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE;
 }
 
-/* Without a dispatcher the program is taken off only if it is still the one we looked at. */
+/* Detaches a program without a dispatcher, only if it is still the given one. */
 static int lone_program_detach(int ifindex, const struct device_program *program)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
@@ -226,7 +227,7 @@ static int lone_program_detach(int ifindex, const struct device_program *program
 	return ret;
 }
 
-/* One of ours, that of the id unless it is 0; 1 when there is none. */
+/* Detaches one of our programs, only that with the id unless it is 0; 1 if there is none. */
 static int one_dispatched_detach(int ifindex, uint32_t wanted, uint32_t id)
 {
 	struct xdp_program *program;
@@ -244,7 +245,7 @@ static int one_dispatched_detach(int ifindex, uint32_t wanted, uint32_t id)
 	return ret;
 }
 
-/* The same, behind a dispatcher or alone. */
+/* The same, with or without a dispatcher. */
 static int one_detach(const char *device, uint32_t wanted, uint32_t id)
 {
 	int ifindex = device_index(device), ret;
@@ -260,7 +261,7 @@ static int one_detach(const char *device, uint32_t wanted, uint32_t id)
 	return id && id != program.id ? 1 : lone_program_detach(ifindex, &program);
 }
 
-/* All of ours: there are two where replacing one was interrupted. */
+/* Detaches all our programs: there are two after an interrupted replacement. */
 int xdp_program_detach(const char *device, uint32_t wanted)
 {
 	int ret = 0;
@@ -272,7 +273,7 @@ int xdp_program_detach(const char *device, uint32_t wanted)
 
 /* ---- replace */
 
-/* Alone on the device: the kernel puts one in the place of the other, if it is still that one. */
+/* Without a dispatcher, the kernel replaces the program atomically, if it is still the old one. */
 static int lone_replace(const struct instance *instance, int ifindex,
 			const struct device_program *old)
 {
@@ -330,8 +331,8 @@ static int dispatched_add(const struct instance *instance, int ifindex, enum xdp
 	return ret ? xdp_report(instance->device, ret) : 0;
 }
 
-/* Behind the dispatcher: the new one comes beside the old one, which then leaves. Meanwhile a
- * packet that both let through is charged twice. */
+/* In a dispatcher, attaches the new program beside the old one, then detaches that. Meanwhile a
+ * packet that both pass is charged twice. */
 static int dispatched_replace(const struct instance *instance, int ifindex, uint32_t wanted)
 {
 	const char *device = instance->device;
@@ -340,7 +341,7 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 
 	if (ret)
 		return xdp_report(device, ret);
-	if (!old.count) /* somebody was faster */
+	if (!old.count) /* detached meanwhile */
 		return report_closed(device, RL_HOOK_XDP, -ESTALE);
 	ret = dispatched_add(instance, ifindex, old.mode);
 	if (ret)
@@ -348,7 +349,7 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 	for (int i = 0; ret >= 0 && i < old.count; i++)
 		ret = one_detach(device, wanted, old.ids[i]);
 	xdp_remains_clear(instance->path);
-	if (ret >= 0) /* 1: somebody else took it off */
+	if (ret >= 0) /* 1: already detached */
 		return 0;
 	fail("%s: the program before could not be taken off: %s: it runs beside the new one, and a "
 	     "packet is charged twice: `rlctl attach %s --replace` again",

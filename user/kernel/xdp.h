@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Programs at the hook xdp. */
+/* Attaches, finds, replaces and detaches programs at the hook xdp, through libxdp. */
 #ifndef RLCTL_XDP_H
 #define RLCTL_XDP_H
 
@@ -12,13 +12,14 @@
 #include "rlctl_abi.h"
 
 int xdp_program_find(const char *device, uint32_t map_id, struct device_program *out);
-/* ATTACH_FALLS_BACK as instance_attach. */
+/* Returns ATTACH_FALLS_BACK (mode.h) if native mode is not possible and `mode` allows tc. Reports.
+ */
 int xdp_program_attach(const char *path, const struct rl_instance *info, const char *device,
 		       enum attach_mode mode);
 int xdp_program_detach(const char *device, uint32_t map_id);
 
-/* The program on the hook, which uses the map, is replaced by that of this build, and at no moment
- * is neither there. Reports. */
+/* Replaces the program that uses the map by that of this build, with no gap between them. Reports.
+ */
 int xdp_program_replace(const struct instance *instance, uint32_t map_id);
 
 #endif
