@@ -161,7 +161,7 @@ def churn(bed, number, _):
         run = bed.finish(attach)
         need(run.status == 0 or (run.status == 1 and run.err.startswith("rlctl: ")), str(run))
     run = bed.run("detach", device)
-    need(run.status == 0 or "nothing of ours" in run.err, str(run))
+    need(run.status == 0 or "nothing attached" in run.err, str(run))
 
 
 WRITERS = [apply] * KINDS + [add_and_delete] * 2 + [forgive]
@@ -229,7 +229,7 @@ def test_trials(bed):
             bed.ok("confirm", "-i", bed.device)
         runs = [bed.finish(trial) for trial in trials]
         kept = [number for number, run in enumerate(runs, 1) if run.status == 0]
-        refused = [run for run in runs if "on trial there" in run.err]
+        refused = [run for run in runs if "is on trial for another" in run.err]
         need(len(refused) == 1 and len(kept) == turn % 2, "; ".join(map(str, runs)))
         need(bed.shows().splitlines() == policy(kept[0] if kept else 0).splitlines(), bed.shows())
 

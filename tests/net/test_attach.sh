@@ -39,7 +39,7 @@ test_pins() {
 test_two_devices() {
 	local status=0
 	rl B attach veth-B && rl B attach lo || return
-	has 'say which with -i' expect_status 1 rl B show || status=1
+	has 'choose one with -i' expect_status 1 rl B show || status=1
 	rl B show -i lo && is "$(rl B status -j | json '[.[].device] | join(" ")')" 'lo veth-B' || status=1
 	rl B detach lo && rl B show && [[ -d $(ns_pins B)/veth-B-xdp ]] || status=1
 	rl B detach veth-B && detached && return "$status"
@@ -85,12 +85,12 @@ test_mode() { # MODE WANTED ip's name of it
 
 # The loopback device has no native XDP.
 test_native_only() {
-	has 'no XDP' expect_status 1 rl B attach lo --mode native &&
+	has 'does not support XDP' expect_status 1 rl B attach lo --mode native &&
 		is "$(xdp_program B lo)" '' && [[ ! -e $(ns_pins B) ]]
 }
 
 test_auto_falls_back() {
-	has 'native XDP is not possible (the driver has no XDP): falls back to mode tc' rl B attach lo || return
+	has 'native XDP is not possible (the driver does not support XDP): falling back to mode tc' rl B attach lo || return
 	is "$(rl B status -j | json '.[0] | "\(.hook) \(.mode)"')" 'xdp tc' && is "$(xdp_program B lo)" '' && in_ns B ping -c 3 -i 0.01 127.0.0.1 &&
 		[[ $(stat_of B .passed.packets) -ge 6 ]] && rl B detach lo && [[ ! -e $(ns_pins B) ]] || return
 	is "$(tc -n "$(ns B)" qdisc show dev lo clsact)" ''

@@ -46,7 +46,7 @@ test_beside() {
 
 # What cannot be attached leaves nobody who waits.
 test_failed() {
-	has 'the driver has no XDP' expect_status 1 rl B attach lo --mode native --try 60s && is_off &&
+	has 'the driver does not support XDP' expect_status 1 rl B attach lo --mode native --try 60s && is_off &&
 		expect_status 1 pgrep -f "^$RLCTL -n $(ns B) attach lo"
 }
 

@@ -108,7 +108,7 @@ pings() { in_ns A ping -q -c 3 -i 0.01 -W 0.3 10.77.0.2 | grep -q " $1 received"
 test_renamed() {
 	rl B attach veth-B --hook xdp --hook egress && rl B rule add -i veth-B --hook xdp any icmp deny &&
 		called veth-B other || return
-	eventually 5 pings 0 && has 'veth-B: is called other now' rl B status && is "$(devices)" 'other egress other xdp' &&
+	eventually 5 pings 0 && has 'veth-B: renamed to other' rl B status && is "$(devices)" 'other egress other xdp' &&
 		is "$(rl B show -i other --hook xdp)" 'rule any icmp deny' && [[ ! -e $(ns_pins B)/veth-B-xdp ]] &&
 		has 'already attached' expect_status 1 rl B attach other && rl B attach other --replace || return
 	has 'nothing' expect_status 1 rl B detach veth-B && rl B detach other --hook xdp && rl B detach other --hook egress &&

@@ -70,7 +70,7 @@ test_hidden() {
 # In `ip netns exec` it is still that which is said.
 test_netns_exec() {
 	# shellcheck disable=SC2016 # as it is said
-	has 'leave `ip netns exec`' expect_status 1 setpriv --inh-caps=-all --bounding-set=-sys_ptrace \
+	has 'is not a bpffs inside `ip netns exec`: use `rlctl -n NAME`' expect_status 1 setpriv --inh-caps=-all --bounding-set=-sys_ptrace \
 		ip netns exec "$(ns B)" "$RLCTL" --bpffs "$TMP/bpf" attach veth-B && nothing_done
 }
 

@@ -90,7 +90,7 @@ test_apply() { # each half, and the maps that a policy needs
 
 test_trial() {
 	echo 'rule any deny' >"$TMP/other" && bg into_trial "$TMP/other" || return
-	eventually 10 same_as 'rule any deny' && readable && has 'needs root' expect_status 1 member confirm -i veth-B &&
+	eventually 10 same_as 'rule any deny' && readable && has 'run as root' expect_status 1 member confirm -i veth-B &&
 		kill -TERM "$BG_PID" && eventually 10 same_as "$(<"$TMP/shown")" && eventually 10 gone "$BG_PID" && readable
 }
 gone() { ! kill -0 "$1" 2>/dev/null; }
@@ -107,8 +107,8 @@ test_tidied() {
 
 # Pins that somebody removed are missed, in words; what to do about it works.
 test_removed() {
-	rm "$(pins)"/map-* && has 'a pin of it was removed' expect_status 1 rl B show &&
-		has 'a pin of it was removed' expect_status 1 rl B rule add any deny && rl B detach veth-B && attach && readable
+	rm "$(pins)"/map-* && has 'one of its pins was removed' expect_status 1 rl B show &&
+		has 'one of its pins was removed' expect_status 1 rl B rule add any deny && rl B detach veth-B && attach && readable
 }
 
 test_or_apply() {
@@ -198,7 +198,7 @@ done
 t 'status names the group' test_status_says $GROUP
 t 'rule add' refused 'lacks CAP_BPF' rule add any deny
 t 'apply' refused 'lacks CAP_BPF' apply "$TMP/policy"
-t 'source forgive' refused 'needs root' source forgive 10.77.0.1
+t 'source forgive' refused 'run as root' source forgive 10.77.0.1
 t 'top' refused 'lacks CAP_BPF' top --once
 t 'monitor' refused 'lacks CAP_BPF' monitor
 t 'detach' refused 'lacks CAP_NET_ADMIN' detach veth-B

@@ -18,7 +18,7 @@ answers() {
 
 # ---- a driver without XDP
 
-FALLS_BACK='native XDP is not possible (the device has too few queues'
+FALLS_BACK='native XDP is not possible (too few queues'
 
 test_life() {
 	local id status=0
@@ -40,7 +40,7 @@ test_policy() {
 }
 test_generic() {
 	echo 'rule any tcp limit 100kbyte/second' >"$TMP/policy"
-	has 'come merged' rl B attach veth-B --mode generic --policy "$TMP/policy" && is "$(mode)" 'xdp generic' &&
+	has 'counts merged packets as one' rl B attach veth-B --mode generic --policy "$TMP/policy" && is "$(mode)" 'xdp generic' &&
 		rl B rule add any udp limit 80kbyte/second &&
 		is "$(rl B show)" "$(printf 'rule any %s burst 72kibyte\n' 'tcp limit 100kbyte/second' 'udp limit 80kbyte/second')" &&
 		rl B detach veth-B && traceless
@@ -90,7 +90,7 @@ tc_forced() {
 }
 test_forced() {
 	rl B attach veth-B && tc_forced && is "$(rl B status -j)" '[]' &&
-		has 'gone from the device' expect_status 1 rl B show -i veth-B && rl B attach veth-B && rl B detach veth-B &&
+		has 'no longer on the device' expect_status 1 rl B show -i veth-B && rl B attach veth-B && rl B detach veth-B &&
 		traceless
 }
 
@@ -165,15 +165,15 @@ test_links() {
 	local type mode
 	ip -n "$(ns B)" tuntap add dev tun-B mode tun || return
 	for type in 512 519 768 769 776 778 823 65534; do
-		in_ns B python3 "$TOP/tests/net/tunnel.py" --link "$type" tun-B && has 'attaches in mode tc' rl B attach tun-B &&
+		in_ns B python3 "$TOP/tests/net/tunnel.py" --link "$type" tun-B && has 'attaching in mode tc' rl B attach tun-B &&
 			is "$(mode)" 'xdp tc' && rl B detach tun-B || _say "type $type" || return
 	done
 	for mode in native generic; do
-		has 'leave --mode out' expect_status 1 rl B attach tun-B --mode $mode || return
+		has 'leave out --mode' expect_status 1 rl B attach tun-B --mode $mode || return
 	done
 	in_ns B python3 "$TOP/tests/net/tunnel.py" --link 280 tun-B && # CAN
-		has 'neither Ethernet nor IP' expect_status 1 rl B attach tun-B &&
-		has 'neither Ethernet nor IP' expect_status 1 rl B attach tun-B --hook ingress &&
+		has 'neither an Ethernet nor an IP header' expect_status 1 rl B attach tun-B &&
+		has 'neither an Ethernet nor an IP header' expect_status 1 rl B attach tun-B --hook ingress &&
 		is "$(xdp_program B tun-B)" '' && [[ ! -e $(ns_pins B) ]] && ip -n "$(ns B)" link del tun-B
 }
 

@@ -165,7 +165,7 @@ test_own_samples() {
 	for i in 3 4; do # before the fifth, who would take their place
 		begin "own$i" && eventually 10 reported "own$i" --src 10.78.1.1 || return
 	done
-	eventually 5 has '4 others watch already' fifth && end_all
+	eventually 5 has '4 watches are already running' fifth && end_all
 }
 
 fifth() { ! rl B monitor --seconds 1; }

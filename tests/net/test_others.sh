@@ -62,8 +62,8 @@ test_replaced() {
 	local id
 	instance_new && link_xdp xdp off && link_xdp xdp obj "$ALIEN" sec xdp &&
 		id=$(xdp_program B veth-B) || return
-	has 'gone from the device' expect_status 1 rl B show -i veth-B &&
-		has 'gone from the device' expect_status 1 rl B rule add any deny -i veth-B &&
+	has 'no longer on the device' expect_status 1 rl B show -i veth-B &&
+		has 'no longer on the device' expect_status 1 rl B rule add any deny -i veth-B &&
 		is "$(rl B status -j)" '[]' && is "$(rl B stats -j)" '[]' || return
 	has 'another XDP program' expect_status 1 rl B attach veth-B &&
 		is "$(xdp_program B veth-B)" "$id" || return
@@ -104,7 +104,7 @@ test_vanished() {
 # The new device has neither our program nor our rules, and nobody believes it has.
 test_came_back() {
 	instance_new && cable_cut && cable_new || return
-	is "$(rl B status -j)" '[]' && has 'gone from the device' expect_status 1 rl B show &&
+	is "$(rl B status -j)" '[]' && has 'no longer on the device' expect_status 1 rl B show &&
 		rl B attach veth-B && is "$(rl B show)" '' &&
 		is "$(rl B status -j | json '.[0].rules | length')" 0 &&
 		eventually 10 maps_gone "${OURS[@]}" && rl B detach veth-B && no_pins
@@ -147,7 +147,7 @@ test_other_dies() {
 
 test_all_die() {
 	rl B attach veth-B --hook xdp --hook ingress && cable_cut && cable_new &&
-		has 'gone from the device' expect_status 1 rl B show -i veth-B && rl B detach veth-B && no_pins
+		has 'no longer on the device' expect_status 1 rl B show -i veth-B && rl B detach veth-B && no_pins
 }
 
 test_two_live() {

@@ -49,15 +49,15 @@ noted() { { "$@" >/dev/null; } 2>&1; }
 test_forgets() {
 	empty && rl B rule add any limit sliding-log 10/second || return # which says how many logs fit
 	is "$(noted rl B rule add any icmp limit sliding-log 10/second)" '' &&
-		has '8,184 states: a flood of 2,046 returning sources a second or more replaces them within 3s' \
+		has '8,184 states: a flood of 2,046 or more returning sources per second replaces them within 3s' \
 			noted rl B rule add any tcp limit sliding-log 10/10m &&
-		has 'not remembered for 1m: attach with more --sources' noted rl B rule add any limit sliding-window 9/m &&
+		has 'before its period of 1m ends: attach with more --sources' noted rl B rule add any limit sliding-window 9/m &&
 		is "$(noted rl B rule add any udp deny)" '' && is "$(noted rl B rule add any udp limit sliding-log 9/m)" '' &&
 		is "$(noted rl B rule add any limit fixed-window 9/3s)" '' &&
 		is "$(noted rl B rule add any limit fixed-window 9/h per rule)" '' &&
 		is "$(noted rl B rule add any limit warm-up 9/s ramp 1h)" '' &&
 		is "$(noted rl B -q rule add any limit fixed-window 9/h)" '' &&
-		has 'not remembered for 1d' noted rl B rule add any tcp limit fixed-window 9/d
+		has 'before its period of 1d ends' noted rl B rule add any tcp limit fixed-window 9/d
 }
 
 # Another unit or another key is another rule.

@@ -42,15 +42,15 @@ test_feature() { # TEXT ERROR
 test_verbose() {
 	local said
 	said=$(refused "error=EACCES:when=$LOAD..$((LOAD + 1))" attach veth-B --replace -v) && has 'libbpf: prog' echo "$said" &&
-		has 'refused the program' echo "$said"
+		has 'rejected the program' echo "$said"
 }
 
 veth_pair A B || exit 1
 t 'a kernel without BPF' test_attach 'is built without BPF' ENOSYS
-t 'no privilege' test_attach 'rlctl needs root' EPERM
+t 'no privilege' test_attach 'run as root' EPERM
 t 'a kernel without our kind of program' test_attach 'no program type sched_cls (since Linux 4.1' EINVAL --hook egress
 instance_new || exit 1
-t 'the verifier refuses' test_program 'refused the program (Permission denied)' EACCES
-t 'the verifier gives up' test_program 'as too long' E2BIG
+t 'the verifier refuses' test_program 'rejected the program (Permission denied)' EACCES
+t 'the verifier gives up' test_program 'as too complex' E2BIG
 t 'a kernel without maps' test_feature 'no map type ringbuf (since Linux 5.8' EINVAL
 t 'with -v all is said' test_verbose

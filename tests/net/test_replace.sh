@@ -113,7 +113,7 @@ test_several() {
 	rl B attach veth-B --hook xdp --hook ingress --hook egress && before=$(places) || return
 	rl B attach veth-B --replace 2>"$TMP/said" && is "$(grep -c replaced "$TMP/said")" 3 && is "$(places)" "$before" &&
 		rl B attach veth-B --replace --hook ingress 2>"$TMP/said" && is "$(grep -c replaced "$TMP/said")" 1 || return
-	id=$(program) && put_aside egress leases && has 'by that version' expect_status 1 rl B attach veth-B --replace &&
+	id=$(program) && put_aside egress leases && has 'with that version' expect_status 1 rl B attach veth-B --replace &&
 		is "$(program)" "$id" && put_back egress leases && rl B detach veth-B --hook xdp &&
 		rl B detach veth-B --hook ingress && rl B detach veth-B --hook egress && no_pins
 }
@@ -176,13 +176,13 @@ test_layout_slot() {
 	bpftool map create "$slot" name other type lpm_trie key 24 value 32 entries 10 flags 1 && put_aside xdp tries &&
 		bpftool map create "$outer" name other type array_of_maps key 4 value 4 entries 2 inner_map pinned "$slot" &&
 		bpftool map update pinned "$outer" key 0 0 0 0 value pinned "$slot" && rm "$slot" || return
-	has 'by that version' expect_status 1 replace || status=1
+	has 'with that version' expect_status 1 replace || status=1
 	put_back xdp tries && replace && return "$status"
 }
 
 test_gone() {
 	ip -n "$(ns B)" link set dev veth-B xdpgeneric off &&
-		has 'gone from the device' expect_status 1 replace && rl B detach veth-B && no_pins
+		has 'no longer on the device' expect_status 1 replace && rl B detach veth-B && no_pins
 }
 
 # ---- crashes

@@ -42,8 +42,8 @@ test_several() {
 	local hook
 	rl B attach veth-B --hook ingress && rl B attach veth-B --hook egress --hook xdp || return
 	is "$(rl B status -j | json 'map(.hook) | join(" ")')" 'egress ingress xdp' || return
-	has 'say which' expect_status 1 rl B show || return
-	has 'say which' expect_status 1 rl B detach veth-B || return
+	has 'choose one with' expect_status 1 rl B show || return
+	has 'choose one with' expect_status 1 rl B detach veth-B || return
 	for hook in xdp ingress egress; do
 		rl B rule add -i veth-B --hook "$hook" any udp deny || return
 		is "$(rl B show -i veth-B --hook "$hook")" 'rule any udp deny' || return
@@ -69,7 +69,7 @@ test_words() {
 	expect_status 2 rl B attach veth-B --hook ingress --mode native &&
 		expect_status 2 rl B attach veth-B --hook ingress --fq &&
 		expect_status 2 rl B show -i veth-B --hook ingress --hook egress &&
-		has 'needs the hook' expect_status 1 rl B attach veth-B --hook ingress --hook xdp --policy "$TMP/mark" &&
+		has 'needs --hook ingress or egress' expect_status 1 rl B attach veth-B --hook ingress --hook xdp --policy "$TMP/mark" &&
 		expect_status 1 rl B attach nosuch --hook egress &&
 		has 'nothing' expect_status 1 rl B detach veth-B --hook egress && traceless
 }
@@ -167,7 +167,7 @@ take_off() {
 }
 test_removed() {
 	rl B attach veth-B --hook ingress && take_off || return
-	is "$(rl B status -j)" '[]' && has 'gone from the device' expect_status 1 rl B show -i veth-B || return
+	is "$(rl B status -j)" '[]' && has 'no longer on the device' expect_status 1 rl B show -i veth-B || return
 	rl B attach veth-B --hook ingress && rl B detach veth-B && traceless
 }
 

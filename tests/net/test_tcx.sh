@@ -82,7 +82,7 @@ test_overtaken() {
 
 # The kernel takes 63 on a hook: ours becomes a filter, which attach and doctor say.
 test_full() {
-	tcx ingress fill && has '63 tcx programs stand before ours' rl B attach veth-B --hook ingress &&
+	tcx ingress fill && has 'runs after 63 tcx programs' rl B attach veth-B --hook ingress &&
 		has rlctl_tc filters ingress && limit && answers 3 && doctor && says ingress warn 'after one of the others' &&
 		has '63 tcx programs' rl B attach veth-B --replace && tcx ingress clear || return
 	rl B attach veth-B --replace && row_is ingress rlctl_tc && is "$(filters ingress)" '' && answers 0 &&
@@ -132,7 +132,7 @@ test_came_back() {
 	device_new B gone && rl B attach gone --hook ingress && rl B rule add any deny &&
 		id=$(rl B status -j | json '.[0].program_id') && ip -n "$(ns B)" link del gone || return
 	is "$(rl B status -j)" '[]' && device_new B gone && is "$(rl B status -j)" '[]' &&
-		has 'gone from the device' expect_status 1 rl B show -i gone || return
+		has 'no longer on the device' expect_status 1 rl B show -i gone || return
 	rl B attach gone --hook ingress && is "$(rl B show)" '' && eventually 5 unloaded "$id" &&
 		rl B detach gone && ip -n "$(ns B)" link del gone && traceless
 }
@@ -167,7 +167,7 @@ is_bare() { is "$(in_ns D "$TOP/build/tcx" wanders ingress list)" ''; }
 test_forced() {
 	rl B attach veth-B --hook ingress && bpftool link detach pinned "$(ns_pins B)/veth-B-ingress/link" &&
 		row_is ingress '' && is "$(rl B status -j)" '[]' &&
-		has 'gone from the device' expect_status 1 rl B show -i veth-B || return
+		has 'no longer on the device' expect_status 1 rl B show -i veth-B || return
 	rl B attach veth-B --hook ingress && rl B detach veth-B && tcx_traceless ingress
 }
 

@@ -34,24 +34,24 @@ static const struct words_row {
 	  .lacks = {{"helper", "xdp_load_bytes"}},
 	  .count = 1},
 	 "Linux 5.15.0-91-generic has no helper xdp_load_bytes (since Linux 5.18): --hook ingress "
-	 "does without it, or use Linux 6.1 or later, as distributions build it"},
-	{"words: two that the same hook does without",
+	 "does not need it, or use a distribution's kernel, Linux 6.1 or later"},
+	{"words: two that the same hook does not need",
 	 {.what = REFUSED_PROGRAM,
 	  .error = -EINVAL,
 	  .release = "5.15",
 	  .lacks = {{"helper", "xdp_load_bytes"}, {"helper", "xdp_get_buff_len"}},
 	  .count = 2},
 	 "Linux 5.15 has no helper xdp_load_bytes (since Linux 5.18), no helper xdp_get_buff_len "
-	 "(since Linux 5.18): --hook ingress does without it, or use Linux 6.1 or later, as "
-	 "distributions build it"},
-	{"words: two that no hook does without",
+	 "(since Linux 5.18): --hook ingress does not need it, or use a distribution's kernel, "
+	 "Linux 6.1 or later"},
+	{"words: two that every hook needs",
 	 {.what = REFUSED_PROGRAM,
 	  .error = -EINVAL,
 	  .release = "5.4.0",
 	  .lacks = {{"helper", "xdp_load_bytes"}, {"map type", "ringbuf"}},
 	  .count = 2},
 	 "Linux 5.4.0 has no helper xdp_load_bytes (since Linux 5.18), no map type ringbuf (since "
-	 "Linux 5.8): use Linux 6.1 or later, as distributions build it"},
+	 "Linux 5.8): use a distribution's kernel, Linux 6.1 or later"},
 	{"words: at egress",
 	 {.what = REFUSED_PROGRAM,
 	  .hook = RL_HOOK_EGRESS,
@@ -60,57 +60,54 @@ static const struct words_row {
 	  .lacks = {{"helper", "skb_set_tstamp"}},
 	  .count = 1},
 	 "Linux 5.17.0 has no helper skb_set_tstamp (since Linux 5.18): --hook ingress and --hook "
-	 "xdp do without it, or use Linux 6.1 or later, as distributions build it"},
+	 "xdp do not need it, or use a distribution's kernel, Linux 6.1 or later"},
 	{"words: new enough, but left out",
 	 {.what = REFUSED_MAPS,
 	  .error = -EINVAL,
 	  .release = "6.12.1",
 	  .lacks = {{"map type", "lru_percpu_hash"}},
 	  .count = 1},
-	 "Linux 6.12.1 has no map type lru_percpu_hash (since Linux 4.10, but this one is built "
-	 "without): --table hot does without it, or use Linux 6.1 or later, as distributions build "
-	 "it"},
+	 "Linux 6.12.1 has no map type lru_percpu_hash (since Linux 4.10, but this kernel is built "
+	 "without it): --table hot does not need it, or use a distribution's kernel, Linux 6.1 or "
+	 "later"},
 	{"words: nothing that we know",
 	 {.what = REFUSED_MAPS,
 	  .error = -EINVAL,
 	  .release = "6.12.1",
 	  .lacks = {{"helper", "that is newer than rlctl"}},
 	  .count = 1},
-	 "Linux 6.12.1 has no helper that is newer than rlctl: use Linux 6.1 or later, as "
-	 "distributions build it"},
+	 "Linux 6.12.1 has no helper that is newer than rlctl: use a distribution's kernel, Linux "
+	 "6.1 or later"},
 	{"words: the verifier of an old kernel",
 	 {.what = REFUSED_PROGRAM, .error = -EACCES, .release = "5.19.17"},
-	 "the verifier of Linux 5.19.17 refused the program (Permission denied)" TOO_OLD},
-	{"words: too long for an old kernel",
+	 "the Linux 5.19.17 verifier rejected the program (Permission denied)" TOO_OLD},
+	{"words: too complex for an old kernel",
 	 {.what = REFUSED_PROGRAM, .error = -E2BIG, .release = "5.19.17"},
-	 "the verifier of Linux 5.19.17 gave the program up as too long" TOO_OLD},
+	 "the Linux 5.19.17 verifier rejected the program as too complex" TOO_OLD},
 	{"words: the verifier of a new kernel, xdp",
 	 {.what = REFUSED_PROGRAM, .error = -EINVAL, .release = "6.1.0"},
-	 "the verifier of Linux 6.1.0 refused the program (Invalid argument): --hook ingress may "
-	 "do; please report it with what -v shows"},
+	 "the Linux 6.1.0 verifier rejected the program (Invalid argument): try --hook ingress, "
+	 "and please report this with the output of -v"},
 	{"words: the verifier of a new kernel, ingress",
 	 {.what = REFUSED_PROGRAM, .hook = RL_HOOK_INGRESS, .error = -EINVAL, .release = "6.1.0"},
-	 "the verifier of Linux 6.1.0 refused the program (Invalid argument): please report it "
-	 "with "
-	 "what -v shows"},
+	 "the Linux 6.1.0 verifier rejected the program (Invalid argument): please report this "
+	 "with the output of -v"},
 	{"words: no memory",
 	 {.what = REFUSED_MAPS, .error = -ENOMEM, .release = "6.1.0"},
-	 "its maps could not be made: Cannot allocate memory: smaller --sources or --prefixes need "
-	 "less memory"},
+	 "creating its maps failed: Cannot allocate memory: use smaller --sources or --prefixes"},
 	{"words: maps, and nobody knows why",
 	 {.what = REFUSED_MAPS, .error = -EIO, .release = "6.1.0"},
-	 "its maps could not be made: Input/output error (-v shows what the kernel said)"},
+	 "creating its maps failed: Input/output error (-v shows the kernel's log)"},
 	{"words: no privilege",
 	 {.what = REFUSED_MAPS, .error = -EPERM, .release = "6.1.0"},
-	 "the kernel allows no BPF here (Operation not permitted): rlctl needs root"},
+	 "the kernel denies BPF here (Operation not permitted): run as root"},
 	{"words: no privilege, or no locked memory",
 	 {.what = REFUSED_MAPS, .error = -EPERM, .release = "5.10.0"},
-	 "the kernel allows no BPF here (Operation not permitted): rlctl needs root, and before "
-	 "Linux 5.11 `ulimit -l unlimited`"},
+	 "the kernel denies BPF here (Operation not permitted): run as root, and before Linux 5.11 "
+	 "after `ulimit -l unlimited`"},
 	{"words: no BPF",
 	 {.what = REFUSED_PROGRAM, .error = -ENOSYS, .release = "6.1.0"},
-	 "Linux 6.1.0 is built without BPF (CONFIG_BPF_SYSCALL): use one that has it, as "
-	 "distributions build it"},
+	 "Linux 6.1.0 is built without BPF (CONFIG_BPF_SYSCALL): use a distribution's kernel"},
 };
 
 static void words_test(void **state)

@@ -139,7 +139,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 	int ret = device_link_ask(target->device, &facts), possible = cpus_possible();
 
 	if (!ret && possible < 0) {
-		fail("how many CPUs there may be is not known: %s: is /sys mounted?",
+		fail("cannot read the number of possible CPUs: %s: is /sys mounted?",
 		     strerror(-possible));
 		ret = possible;
 	}
@@ -166,7 +166,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 	};
 	instance_sizes(out);
 	if (getrandom(out->hot_seed, sizeof(out->hot_seed), 0) != sizeof(out->hot_seed)) {
-		fail("no random seed: %s", strerror(errno));
+		fail("cannot get a random seed: %s", strerror(errno));
 		return -EIO;
 	}
 	if (options->fq)
@@ -194,7 +194,7 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 		return ret;
 	ret = instance_open_path(path, device, true, &instance);
 	if (ret) {
-		fail("%s: the maps just made are not there: %s", device, strerror(-ret));
+		fail("%s: opening the new maps failed: %s", device, strerror(-ret));
 		return ret;
 	}
 	ret = fq_put(device, info);
@@ -222,8 +222,7 @@ static int place_clear(const char *root, const char *path, const struct target *
 						   : tc_report(device, ret);
 	ret = instance_leave(root, path, device);
 	if (ret)
-		fail("%s: what is left of an attach before could not be cleared: %s", device,
-		     strerror(-ret));
+		fail("%s: removing what an earlier attach left failed: %s", device, strerror(-ret));
 	return ret;
 }
 
@@ -306,7 +305,7 @@ int place_program_detach(const char *path, const char *device, enum rl_hook hook
 	if (!ret || ret == -ENOENT) /* incomplete, and never attached */
 		return 0;
 	fail("%s: detaching failed: %s%s", device, strerror(-ret),
-	     ret == -EPERM ? ": that needs root" : "");
+	     ret == -EPERM ? ": run as root" : "");
 	return ret;
 }
 
@@ -321,7 +320,8 @@ int place_vacate(const char *path, const char *device, enum rl_hook hook)
 	if (!ret)
 		ret = pins_remove(path);
 	if (ret)
-		fail("%s: detached, but clearing up failed: %s: `rlctl detach %s --hook %s` again",
+		fail("%s: detached, but cleaning up failed: %s: run `rlctl detach %s --hook %s` "
+		     "again",
 		     device, strerror(-ret), device, hook_name(hook));
 	return ret;
 }
@@ -343,8 +343,7 @@ int instance_detach(const struct target *target)
 	lock = pins_lock(path, false);
 	if (lock < 0) {
 		fail("%s: %s%s", target->device,
-		     lock == -ENOENT ? "nothing of ours is attached there" : strerror(-lock),
-		     pins_remedy(lock));
+		     lock == -ENOENT ? "nothing attached" : strerror(-lock), pins_remedy(lock));
 		return lock;
 	}
 	ret = place_program_detach(path, target->device, hook);

@@ -29,6 +29,9 @@ struct attach_options {
 	void *ready_arg;
 };
 
+/* Attaches to the hook of target->device, which both must be given, with `policy` in force from the
+ * first packet. `policy` may be empty, and gets its slots. ATTACH_FALLS_BACK (mode.h), or a
+ * negative errno; nothing is left behind then. Reports. */
 int instance_attach(const struct target *target, const struct attach_options *options,
 		    struct policy *policy, const struct policy_context *text);
 

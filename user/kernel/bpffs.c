@@ -193,12 +193,12 @@ static const char *mount_remedy(int error)
 {
 	switch (error) {
 	case EPERM:
-		return " (rlctl needs root for this command)";
+		return ": run as root";
 	case ENODEV:
-		return ": this kernel is built without BPF (CONFIG_BPF_SYSCALL): use one that has "
-		       "it, as distributions build it";
+		return ": this kernel is built without BPF (CONFIG_BPF_SYSCALL): use a "
+		       "distribution's kernel";
 	default:
-		return ": `mount -t bpf bpf DIR`, then --bpffs DIR";
+		return ": run `mount -t bpf bpf DIR`, then use --bpffs DIR";
 	}
 }
 
@@ -220,19 +220,20 @@ int bpffs_ensure(const char *bpffs, bool make)
 	case BPFFS_MOUNTED:
 		return 0;
 	case BPFFS_HIDDEN:
-		fail("%s is not a bpffs inside this mount namespace: leave `ip netns exec`, and "
-		     "name the namespace with `rlctl -n NAME` instead",
+		fail("%s is not a bpffs inside `ip netns exec`: use `rlctl -n NAME` outside of it "
+		     "instead",
 		     bpffs);
 		return -ENODEV;
 	case BPFFS_NO_FOLDER:
-		fail("%s: no such folder: --bpffs names the bpffs where the instances are", bpffs);
+		fail("%s: no such directory: name the bpffs that holds the instances with --bpffs",
+		     bpffs);
 		return -ENOENT;
 	case BPFFS_WOULD_END:
 		if (!make)
 			return 0;
-		fail("%s is not a bpffs, and a mount made here may end with this command, and the "
-		     "limiter with it: mount bpffs on the host and pass it in with -v %s:%s; where "
-		     "this mount namespace lasts, run `mount -t bpf bpf %s` first",
+		fail("%s is not a bpffs, and one mounted here may vanish with this command, and "
+		     "the limiter with it: mount bpffs on the host and pass it in with -v %s:%s; "
+		     "if this mount namespace lasts, run `mount -t bpf bpf %s` first",
 		     bpffs, bpffs, bpffs, bpffs);
 		return -ENODEV;
 	case BPFFS_ABSENT:

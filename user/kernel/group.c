@@ -131,8 +131,8 @@ int group_give(const char *path, const char *device, gid_t group)
 	if (folder >= 0)
 		close(folder);
 	if (ret)
-		fail("%s: the group could not be given its pins: %s%s", device, strerror(-ret),
-		     ret == -EPERM ? ": that needs CAP_CHOWN, or to be a member of it" : "");
+		fail("%s: giving the group its pins failed: %s%s", device, strerror(-ret),
+		     ret == -EPERM ? ": this needs CAP_CHOWN, or membership of the group" : "");
 	return ret;
 }
 

@@ -68,7 +68,7 @@ int hook_choose(const char *root, const struct target *target, enum rl_hook *out
 	if (target->hook >= 0 || !(hooks & (hooks - 1)) ||
 	    !instance_lives(root, target->device, *out))
 		return 0;
-	fail("%s: has several instances: say which with --hook (`rlctl status %s` lists them)",
+	fail("%s: several instances: choose one with --hook (`rlctl status %s` lists them)",
 	     target->device, target->device);
 	return -ENOTUNIQ;
 }

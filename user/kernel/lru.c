@@ -79,9 +79,9 @@ static void lru_note(const struct instance *instance, enum rl_lru lru, const str
 	number_print(most, (states * NS_PER_SECOND - 1) / CREATION_TURN_NS + 1);
 	duration_print(lasts, sizeof(lasts), STATE_LASTS_NS);
 	duration_print(period, sizeof(period), rule->limit.period_ns);
-	note("%s: %s: there is room for %s states: a flood of %s returning sources a second or "
-	     "more replaces them within %s, and a source that was silent for that long is then "
-	     "forgotten, not remembered for %s: attach with %s to withstand a larger flood",
+	note("%s: %s: there is room for %s states: a flood of %s or more returning sources per "
+	     "second replaces them within %s, and a source that is silent for that long is "
+	     "forgotten before its period of %s ends: attach with %s to withstand a larger flood",
 	     instance->device, text, room, most, lasts, period,
 	     states < instance->info.sources ? "a smaller --log-depth" : "more --sources");
 }

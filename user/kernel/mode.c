@@ -19,7 +19,7 @@ int device_link_ask(const char *device, struct device_facts *out)
 
 	if (ret)
 		fail("%s: %s", device,
-		     ret == -ENODEV ? "no such device: `ip link` shows which there are"
+		     ret == -ENODEV ? "no such device: `ip link` lists the devices"
 				    : strerror(-ret));
 	return ret;
 }
@@ -42,13 +42,13 @@ int device_context(const struct target *target, bool by_dest, struct policy_cont
 static int no_ethernet(const char *device, enum attach_mode *mode)
 {
 	if (*mode != ATTACH_AUTO) {
-		fail("%s: its packets have no Ethernet header, without which XDP limits nothing: "
-		     "leave --mode out, and tc's program at ingress takes its place",
+		fail("%s: its packets have no Ethernet header, which XDP needs: leave out --mode "
+		     "to use tc ingress instead",
 		     device);
 		return -EOPNOTSUPP;
 	}
-	note("%s: its packets have no Ethernet header, without which XDP limits nothing: attaches "
-	     "in mode tc, at ingress",
+	note("%s: its packets have no Ethernet header, which XDP needs: attaching in mode tc, at "
+	     "ingress",
 	     device);
 	*mode = ATTACH_TC;
 	return 0;
@@ -62,7 +62,8 @@ int attach_mode_choose(const struct target *target, enum attach_mode *mode)
 	if (ret)
 		return ret;
 	if (facts.link == LINK_OTHER) {
-		fail("%s: its packets begin with neither Ethernet nor IP, which --hook %s needs",
+		fail("%s: its packets begin with neither an Ethernet nor an IP header, which "
+		     "--hook %s needs: attach to another device",
 		     target->device, hook_name(target->hook));
 		return -EOPNOTSUPP;
 	}
@@ -92,8 +93,8 @@ int marks_check(const char *device, const struct rl_instance *info, const struct
 	policy_for_each (policy, rule) {
 		if (rule->action != RL_ACTION_LIMIT || rule->limit.over != RL_OVER_MARK)
 			continue;
-		fail("%s: over mark (line %u of the policy) needs the hook ingress or egress, at "
-		     "xdp a packet has no mark: write over drop or over count",
+		fail("%s: over mark (line %u of the policy) needs --hook ingress or egress, as a "
+		     "packet has no mark at xdp: use over drop or over count",
 		     device, rule->line);
 		return -EINVAL;
 	}

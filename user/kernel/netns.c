@@ -18,7 +18,7 @@ int netns_enter(const char *name)
 	int fd, ret = 0;
 
 	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, "..")) {
-		fail("-n %s: not a name of a network namespace", name);
+		fail("-n %s: invalid name of a network namespace", name);
 		return -EINVAL;
 	}
 	snprintf(path, sizeof(path), "/run/netns/%s", name);
@@ -26,7 +26,7 @@ int netns_enter(const char *name)
 	if (fd < 0 || setns(fd, CLONE_NEWNET)) {
 		ret = -errno;
 		fail("-n %s: %s%s", name, strerror(-ret),
-		     ret == -ENOENT ? ": `ip netns list` shows which there are" : "");
+		     ret == -ENOENT ? ": `ip netns list` lists the namespaces" : "");
 	}
 	if (fd >= 0)
 		close(fd);

@@ -195,7 +195,7 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 		return ret < 0 ? ret : 0;
 	ret = inner_make(instance, instance->fd.logs, "rlctl_logs", log_size, logs);
 	if (ret > 0 && logs < info->sources && !instance->clock_injected)
-		note("%s: at a log depth of %u there is room for the sliding logs of %u sources; "
+		note("%s: with a log depth of %u there is room for the sliding logs of %u sources: "
 		     "attach with a smaller --log-depth for more",
 		     instance->device, info->log_depth, logs);
 	return ret < 0 ? ret : 0;

@@ -190,8 +190,7 @@ static int pins_choose(const struct target *target, const struct pin_list *list,
 		if (is_meant(target, list->entries[i]->d_name, device, &hook))
 			choice_add(list->root, device, hook, meant == 1, choice);
 	if (choice->living > 1) {
-		fail("there are several instances: say which with -i DEV%s (`rlctl status` lists "
-		     "them)",
+		fail("several instances: choose one with -i DEV%s (`rlctl status` lists them)",
 		     target->device ? " --hook HOOK" : "");
 		return -ENOTUNIQ;
 	}

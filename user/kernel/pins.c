@@ -36,7 +36,7 @@ int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX])
 	}
 	if (snprintf(out, INSTANCE_PATH_MAX, "%s/" PINS_FOLDER "/%ju", bpffs,
 		     (uintmax_t)netns.st_ino) >= INSTANCE_PATH_MAX - 64) {
-		fail("--bpffs %s: the path is too long", bpffs);
+		fail("--bpffs %s: path too long", bpffs);
 		return -ENAMETOOLONG;
 	}
 	return 0;
@@ -410,14 +410,14 @@ const char *pins_remedy(int error)
 	switch (error) {
 	case -EACCES:
 	case -EPERM:
-		return ": this command needs root; to read also suffices the group that `attach "
-		       "--group` named";
+		return ": run as root (members of the group of `attach --group` may read)";
 	case -ELOOP:
 	case -ENOTDIR:
-		return ": a symbolic link is not followed there: look who put it in, and remove it";
+		return ": symbolic links are not followed there: find out who created it, and "
+		       "remove it";
 	case -PINS_FOREIGN:
-		return ": the folder rlctl of this bpffs belongs to another user, or others may "
-		       "write to it: look who made it, and remove it";
+		return ": the directory rlctl of this bpffs belongs to another user, or others may "
+		       "write to it: find out who created it, and remove it";
 	default:
 		return "";
 	}

@@ -168,7 +168,7 @@ void report_unread(const struct instance *instance, int error)
 	if (error == -ESTALE)
 		why = "it was detached meanwhile";
 	else if (error == -EPERM)
-		why = "a pin of it was removed: `rlctl detach`, then attach again";
+		why = "one of its pins was removed: run `rlctl detach`, then attach again";
 	fail("%s: reading the policy in force failed: %s", instance->device, why);
 }
 
@@ -298,8 +298,9 @@ int policy_header_swap(const struct instance *instance, const struct rl_policy_h
 
 int report_unwritten(const struct instance *instance, int error)
 {
-	fail("%s: writing the policy failed: %s%s; the one before stays in force", instance->device,
-	     strerror(-error), error == -ENOMEM ? " (no memory for its prefixes)" : "");
+	fail("%s: writing the policy failed: %s%s; the previous policy stays in force",
+	     instance->device, strerror(-error),
+	     error == -ENOMEM ? " (no memory for its prefixes)" : "");
 	return error;
 }
 
@@ -407,7 +408,7 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	if (!ret)
 		ret = policy_compile(&next, before, &header, true, &ctx, &compiled, &err);
 	if (ret)
-		fail("%s: the policy before could not be restored: %s", instance->device,
+		fail("%s: restoring the previous policy failed: %s", instance->device,
 		     strerror(-ret));
 	else
 		ret = compiled_write(instance, &compiled);

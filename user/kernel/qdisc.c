@@ -152,16 +152,16 @@ int fq_prepare(const char *device, struct rl_instance *info)
 	int ret = qdiscs_read(info->ifindex, &there);
 
 	if (ret) {
-		fail("%s: its qdiscs cannot be read: %s", device, strerror(-ret));
+		fail("%s: reading its qdiscs failed: %s", device, strerror(-ret));
 		return ret;
 	}
 	if (qdiscs_have_fq(&there)) {
-		note("%s: has fq already, --fq leaves it as it is", device);
+		note("%s: already has the qdisc fq: --fq changes nothing", device);
 		return 0;
 	}
 	if (!is_restorable(&there)) {
-		fail("%s: somebody put the qdisc %s there, which --fq could not restore: put fq "
-		     "into it, or `tc qdisc del dev %s root` first",
+		fail("%s: has the qdisc %s, which detach could not restore after --fq: put fq into "
+		     "it, or run `tc qdisc del dev %s root` first",
 		     device, there.root_kind, device);
 		return -EBUSY;
 	}
@@ -178,9 +178,10 @@ int fq_put(const char *device, const struct rl_instance *info)
 	int ret = info->put_fq ? fq_make(info->ifindex) : 0;
 
 	if (ret)
-		fail("%s: putting the qdisc fq there failed: %s", device,
-		     ret == -ENOENT ? "the kernel has none: `modprobe sch_fq`, or leave --fq out"
-				    : strerror(-ret));
+		fail("%s: adding the qdisc fq failed: %s", device,
+		     ret == -ENOENT
+			     ? "the kernel lacks it: run `modprobe sch_fq`, or leave out --fq"
+			     : strerror(-ret));
 	return ret;
 }
 
@@ -210,7 +211,7 @@ static int fq_take_away(const char *device, const struct rl_instance *info)
 		return ret;
 	ret = root_restore(info);
 	if (ret)
-		note("%s: its qdisc %s could not be put back: %s", device, info->root_kind,
+		note("%s: restoring its qdisc %s failed: %s", device, info->root_kind,
 		     strerror(-ret));
 	return 0;
 }
@@ -226,9 +227,8 @@ void fq_miss(const struct instance *instance, const struct policy *policy)
 			 limit_paces(&rule->limit, instance->info.hook);
 	if (!paces || qdiscs_read(instance->info.ifindex, &there) || qdiscs_have_fq(&there))
 		return;
-	note("%s: without the qdisc fq a leaky-bucket delays nothing, it only drops: attach with "
-	     "--fq, "
-	     "or `tc qdisc replace dev %s root fq`",
+	note("%s: without the qdisc fq a leaky-bucket only drops and delays nothing: attach with "
+	     "--fq, or run `tc qdisc replace dev %s root fq`",
 	     device, device);
 }
 
@@ -251,8 +251,8 @@ int clsact_make(const char *device, struct rl_instance *info, int info_fd)
 	if (ret || there.clsact || (there.ingress && info->hook != RL_HOOK_EGRESS))
 		return ret;
 	if (there.ingress) {
-		fail("%s: has the qdisc ingress, which knows no egress: where its filters can be "
-		     "spared, `tc qdisc del dev %s ingress` first",
+		fail("%s: has the qdisc ingress, which has no egress hook: if its filters are not "
+		     "needed, run `tc qdisc del dev %s ingress` first",
 		     device, device);
 		return -EEXIST;
 	}

@@ -42,7 +42,7 @@ static void pins_rename(const char *root, const char *path, const char *device, 
 		return;
 	if (is_renamed(path, device, hook, now) && !pins_path(root, now, hook, to) &&
 	    trial_check(path) == -ENOENT && !rename(path, to))
-		note("%s: is called %s now, and so is its instance at %s", device, now,
+		note("%s: renamed to %s, and so is its instance at %s", device, now,
 		     hook_name(hook));
 	close(lock);
 }

@@ -47,9 +47,9 @@ static int report_layout(const char *device, enum rl_hook hook)
 {
 	const char *at = hook ? hook_name(hook) : "", *option = hook ? " --hook " : "";
 
-	fail("%s: attached by a version of rlctl that lays out its maps otherwise, so state and "
-	     "counters cannot be kept: `rlctl show -i %s%s%s >FILE` by that version, `rlctl detach "
-	     "%s%s%s`, then `rlctl attach %s%s%s --policy FILE`",
+	fail("%s: attached by a version of rlctl with a different map layout, so state and "
+	     "counters cannot be kept: run `rlctl show -i %s%s%s >FILE` with that version, `rlctl "
+	     "detach %s%s%s`, then `rlctl attach %s%s%s --policy FILE`",
 	     device, device, option, at, device, option, at, device, option, at);
 	return -EPROTO;
 }
@@ -191,7 +191,7 @@ static int sizes_raise(struct instance *instance, const struct sizes *wanted)
 	int ret = more_bans ? bans_grow(instance, wanted->bans) : 0;
 
 	if (ret) {
-		fail("%s: room for %u bans could not be made: %s", instance->device, wanted->bans,
+		fail("%s: making room for %u bans failed: %s", instance->device, wanted->bans,
 		     strerror(-ret));
 		return ret;
 	}

@@ -49,14 +49,14 @@ int report_closed(const char *device, enum rl_hook hook, int error)
 		fail("%s: nothing attached: `rlctl attach %s`", device, device);
 		break;
 	case -ESTALE:
-		fail("%s: our program is gone from the device (it was removed, or the device is a "
-		     "new one of that name): `rlctl attach %s%s%s` starts anew, `rlctl detach %s "
-		     "--hook %s` clears up",
+		fail("%s: our program is no longer on the device (it was removed, or the device is "
+		     "a new one of that name): run `rlctl attach %s%s%s` to start over, or `rlctl "
+		     "detach %s --hook %s` to clean up",
 		     device, device, option, at, device, hook_name(hook));
 		break;
 	case -EPROTO:
-		fail("%s: attached by another version of rlctl: detach with that one, or `rlctl "
-		     "detach %s`, then attach again",
+		fail("%s: attached by another version of rlctl: detach with that version or with "
+		     "`rlctl detach %s`, then attach again",
 		     device, device);
 		break;
 	default:
@@ -70,15 +70,15 @@ const char *native_remedy(int error)
 {
 	switch (error) {
 	case -EOPNOTSUPP:
-		return "the driver has no XDP";
+		return "the driver does not support XDP";
 	case -ERANGE:
 	case -E2BIG:
-		return "the device's MTU is too large for its driver's XDP";
+		return "the MTU is too large for XDP with this driver";
 	case -ENOSPC:
-		return "the device has too few queues for its driver's XDP";
+		return "too few queues for XDP with this driver";
 	case -EINVAL:
-		return "the driver refused it; its offloads (LRO, GRO-HW) or queue count may stand "
-		       "in the way";
+		return "the driver refused it, perhaps because of its offloads (LRO, GRO-HW) or "
+		       "queue count";
 	default:
 		return strerror(-error);
 	}
@@ -87,12 +87,11 @@ const char *native_remedy(int error)
 int xdp_report(const char *device, int error)
 {
 	if (error == -EBUSY || error == -EEXIST)
-		fail("%s: another XDP program is on the device that was not put there through "
-		     "libxdp, or in another mode: `bpftool net show dev %s` names it; take it off "
-		     "first",
+		fail("%s: another XDP program is on the device that was attached without libxdp, "
+		     "or in another mode: detach it first (`bpftool net show dev %s` shows it)",
 		     device, device);
 	else if (error == -EPERM || error == -EACCES)
-		fail("%s: attaching was refused: %s: that needs root", device, strerror(-error));
+		fail("%s: attaching was refused: %s: run as root", device, strerror(-error));
 	else
 		fail("%s: attaching failed: %s", device, native_remedy(error));
 	return error;
@@ -103,16 +102,16 @@ int tc_report(const char *device, int error)
 	switch (error) {
 	case -EPERM:
 	case -EACCES:
-		fail("%s: attaching was refused: %s: that needs root", device, strerror(-error));
+		fail("%s: attaching was refused: %s: run as root", device, strerror(-error));
 		break;
 	case -ENOENT:
 	case -EOPNOTSUPP:
-		fail("%s: the kernel has neither tcx (Linux 6.6) nor clsact and cls_bpf: `modprobe "
-		     "-a sch_ingress cls_bpf`",
+		fail("%s: the kernel has neither tcx (Linux 6.6) nor clsact and cls_bpf: run "
+		     "`modprobe -a sch_ingress cls_bpf`",
 		     device);
 		break;
 	case -ENODEV:
-		fail("%s: the device is gone: `ip link` shows which there are", device);
+		fail("%s: the device is gone: `ip link` lists the devices", device);
 		break;
 	default:
 		fail("%s: attaching failed: %s", device, strerror(-error));

@@ -100,11 +100,11 @@ static int object_load(struct simulation *s)
 static void report_refusal(int error)
 {
 	if (error == -EPERM)
-		fail("simulate: running a BPF program was refused: %s: it needs root, though it "
-		     "touches no device",
+		fail("simulate: running a BPF program was refused: %s: run as root (no device is "
+		     "touched)",
 		     strerror(-error));
 	else
-		fail("simulate: loading the BPF program failed: %s (-v shows what the kernel said)",
+		fail("simulate: loading the BPF program failed: %s (-v shows the kernel's log)",
 		     strerror(-error));
 }
 
@@ -270,7 +270,7 @@ int simulation_run(struct simulation *s, const struct captured *packet, enum rl_
 	ret = bpf_prog_test_run_opts(s->program_fd, &opts);
 	if (ret)
 		fail("simulate: running the BPF program failed: %s%s", strerror(-ret),
-		     ret == -EPERM ? ": it needs root" : "");
+		     ret == -EPERM ? ": run as root" : "");
 	else
 		*out = s->skel->bss->simulated_reason;
 	return ret;

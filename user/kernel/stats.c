@@ -236,7 +236,8 @@ int instance_status_read(const struct instance *instance, struct instance_status
 	int ret = instance_program_find(instance, &program);
 
 	if (ret == -ENOENT) {
-		fail("%s: the program went away while it was looked at", instance->device);
+		fail("%s: detached while its status was read: run `rlctl status` again",
+		     instance->device);
 		return ret;
 	}
 	if (!ret)
@@ -247,7 +248,7 @@ int instance_status_read(const struct instance *instance, struct instance_status
 	INSTANCE_MAPS(MEMORY_ADD)
 #undef MEMORY_ADD
 	if (ret) {
-		fail("%s: reading its figures failed: %s", instance->device, strerror(-ret));
+		fail("%s: reading the status failed: %s", instance->device, strerror(-ret));
 		return ret;
 	}
 	status.program_id = program.id;

@@ -213,9 +213,9 @@ static void tcx_miss(const char *device, const struct rl_instance *info)
 	struct tcx_row row;
 
 	if (!tcx_read(info->ifindex, info->hook, &row) && row.count)
-		note("%s: %u tcx programs stand before ours, which had to become a filter of "
-		     "clsact: packets that one of them passes, drops or redirects are not limited; "
-		     "`rlctl doctor %s` names them",
+		note("%s: attached as a filter of clsact, which runs after %u tcx programs: "
+		     "packets that one of them passes, drops or redirects are not limited: `rlctl "
+		     "doctor %s` lists them",
 		     device, row.count, device);
 }
 

@@ -31,7 +31,7 @@ int instance_trial_keep(const struct instance *instance, enum trial_of *of)
 	int ret, fd = trial_record_open(instance->path, true, &record);
 
 	if (fd == -ENOENT)
-		fail("%s: nothing is on trial: there is nothing to confirm", instance->device);
+		fail("%s: nothing is on trial, so there is nothing to confirm", instance->device);
 	else if (fd < 0)
 		fail("%s: confirming failed: %s", instance->device, strerror(-fd));
 	if (fd < 0)
@@ -101,7 +101,7 @@ static int trial_begin(struct trial *trial, uint64_t duration_ns)
 		ret = trial->state_fd = record_make(trial->path, &record);
 	if (ret >= 0)
 		return 0;
-	fail("%s: the trial could not begin: %s", trial->device, strerror(-ret));
+	fail("%s: starting the trial failed: %s", trial->device, strerror(-ret));
 	trial_clear(trial->path);
 	if (trial->folder_fd >= 0)
 		close(trial->folder_fd);

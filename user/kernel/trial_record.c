@@ -106,12 +106,12 @@ int trial_refuse(const struct instance *instance)
 	if (ret == -ENOENT)
 		return 0;
 	if (ret) {
-		fail("%s: whether something is on trial cannot be seen: %s", instance->device,
+		fail("%s: reading the record of a trial failed: %s", instance->device,
 		     strerror(-ret));
 		return ret;
 	}
-	fail("%s: a %s is on trial there for another %ju s: `rlctl confirm -i %s` keeps it, or "
-	     "wait until it is undone; then try again",
+	fail("%s: a %s is on trial for another %ju s: keep it with `rlctl confirm -i %s` or wait "
+	     "until it is undone, then try again",
 	     instance->device, trial_of_name(left.of),
 	     (uintmax_t)((left.ns + NS_PER_SECOND - 1) / NS_PER_SECOND), instance->device);
 	return -EBUSY;

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define INGRESS "--hook ingress does without it"
-#define OTHER   "--hook xdp does without it"
-#define UNPACED "--hook ingress and --hook xdp do without it"
-#define TABLE   "--table hot does without it"
+#define INGRESS "--hook ingress does not need it"
+#define OTHER   "--hook xdp does not need it"
+#define UNPACED "--hook ingress and --hook xdp do not need it"
+#define TABLE   "--table hot does not need it"
 
 /* X(kind, libbpf's name, since, alternative to a newer kernel) */
 #define FEATURES(X)                                      \
@@ -105,7 +105,7 @@ static void lack_add(struct line *line, const struct refusal *refusal, const str
 	if (since && release_is_before(refusal->release, since))
 		line_add(line, " (since Linux %s)", since);
 	else if (since)
-		line_add(line, " (since Linux %s, but this one is built without)", since);
+		line_add(line, " (since Linux %s, but this kernel is built without it)", since);
 }
 
 /* The hook or table that needs none of the missing features, if one does. */
@@ -132,33 +132,34 @@ static void lacks_add(struct line *line, const struct refusal *refusal)
 		line_add(line, "%s", i ? ", " : "");
 		lack_add(line, refusal, &refusal->lacks[i]);
 	}
-	line_add(line, ": %s%suse Linux " KERNEL_OLDEST " or later, as distributions build it",
+	line_add(line, ": %s%suse a distribution's kernel, Linux " KERNEL_OLDEST " or later",
 		 instead ? instead : "", instead ? ", or " : "");
 }
 
 static void program_add(struct line *line, const struct refusal *refusal)
 {
 	if (refusal->error == -E2BIG || refusal->error == -ENOSPC)
-		line_add(line, "the verifier of Linux %s gave the program up as too long",
+		line_add(line, "the Linux %s verifier rejected the program as too complex",
 			 refusal->release);
 	else
-		line_add(line, "the verifier of Linux %s refused the program (%s)",
-			 refusal->release, strerror(-refusal->error));
+		line_add(line, "the Linux %s verifier rejected the program (%s)", refusal->release,
+			 strerror(-refusal->error));
 	if (release_is_before(refusal->release, KERNEL_OLDEST))
 		line_add(line, ": use Linux " KERNEL_OLDEST " or later");
 	else if (refusal->hook == RL_HOOK_XDP)
-		line_add(line, ": --hook ingress may do; please report it with what -v shows");
+		line_add(line,
+			 ": try --hook ingress, and please report this with the output of -v");
 	else
-		line_add(line, ": please report it with what -v shows");
+		line_add(line, ": please report this with the output of -v");
 }
 
 static void maps_add(struct line *line, const struct refusal *refusal)
 {
-	line_add(line, "its maps could not be made: %s", strerror(-refusal->error));
+	line_add(line, "creating its maps failed: %s", strerror(-refusal->error));
 	if (refusal->error == -ENOMEM || refusal->error == -E2BIG)
-		line_add(line, ": smaller --sources or --prefixes need less memory");
+		line_add(line, ": use smaller --sources or --prefixes");
 	else
-		line_add(line, " (-v shows what the kernel said)");
+		line_add(line, " (-v shows the kernel's log)");
 }
 
 /* With EACCES the verifier rejects programs, too. */
@@ -170,10 +171,9 @@ static bool is_forbidden(const struct refusal *refusal)
 
 static void forbidden_add(struct line *line, const struct refusal *refusal)
 {
-	line_add(line, "the kernel allows no BPF here (%s): rlctl needs root",
-		 strerror(-refusal->error));
+	line_add(line, "the kernel denies BPF here (%s): run as root", strerror(-refusal->error));
 	if (release_is_before(refusal->release, "5.11"))
-		line_add(line, ", and before Linux 5.11 `ulimit -l unlimited`");
+		line_add(line, ", and before Linux 5.11 after `ulimit -l unlimited`");
 }
 
 void refusal_format(const struct refusal *refusal, char out[REFUSAL_MAX])
@@ -185,8 +185,8 @@ void refusal_format(const struct refusal *refusal, char out[REFUSAL_MAX])
 		forbidden_add(&line, refusal);
 	else if (refusal->error == -ENOSYS)
 		line_add(&line,
-			 "Linux %s is built without BPF (CONFIG_BPF_SYSCALL): use one that has it, "
-			 "as distributions build it",
+			 "Linux %s is built without BPF (CONFIG_BPF_SYSCALL): use a distribution's "
+			 "kernel",
 			 refusal->release);
 	else if (refusal->count)
 		lacks_add(&line, refusal);

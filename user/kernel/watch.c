@@ -88,8 +88,8 @@ static int place_claim(struct watch *watch)
 		__atomic_store_n(&place->reasons, 0, __ATOMIC_RELEASE); /* left by another watch */
 		return 0;
 	}
-	fail("%s: %d others watch already (monitor, top): end one of them", watch->instance->device,
-	     RL_WATCHERS);
+	fail("%s: %d watches are already running (monitor, top): end one of them",
+	     watch->instance->device, RL_WATCHERS);
 	return -EBUSY;
 }
 
@@ -289,13 +289,13 @@ static int place_renew(struct watch *watch)
 		return -ENODEV;
 	}
 	if (!until_swap(watch->place, watch->until_ns, next_ns)) {
-		fail("%s: this process was held up for so long that another one watches in its "
-		     "place: start it again",
+		fail("%s: stalled for so long that another process took over this watch: start it "
+		     "again",
 		     instance->device);
 		return -ESTALE;
 	}
 	if (now_ns > watch->until_ns)
-		note("%s: held up for %u s, of which there are no samples", instance->device,
+		note("%s: stalled for %u s, so samples of that time are lost", instance->device,
 		     (unsigned int)((now_ns - watch->until_ns) / NS_PER_SECOND + 1));
 	watch->until_ns = next_ns;
 	__atomic_store_n(&watch->board->on, 1, __ATOMIC_RELEASE);

@@ -193,12 +193,12 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 	if (refused)
 		return report_refused(device, info, REFUSED_PROGRAM, refused);
 	if (!ret && generic)
-		note("%s: generic mode takes packets that come merged (by GRO below a bridge or a "
-		     "VLAN, by the offloads of a veth's or a virtual device's other side) for one: "
-		     "a limit in packets lets 64 times as much pass; --mode auto counts each",
+		note("%s: generic mode counts merged packets as one (merged by GRO below a bridge "
+		     "or a VLAN, or by offloads of the other side of a veth or virtual device): a "
+		     "limit in packets may pass 64 times as many: --mode auto counts each packet",
 		     device);
 	if (ret && mode == ATTACH_AUTO && may_fall_back(ret)) {
-		note("%s: native XDP is not possible (%s): falls back to mode tc, whose program "
+		note("%s: native XDP is not possible (%s): falling back to mode tc, whose program "
 		     "at ingress sees a packet only after the kernel has allocated it",
 		     device, native_remedy(ret));
 		return ATTACH_FALLS_BACK;
@@ -351,8 +351,8 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 	xdp_remains_clear(instance->path);
 	if (ret >= 0) /* 1: already detached */
 		return 0;
-	fail("%s: the program before could not be taken off: %s: it runs beside the new one, and a "
-	     "packet is charged twice: `rlctl attach %s --replace` again",
+	fail("%s: detaching the previous program failed: %s: it runs beside the new one, and "
+	     "packets are charged twice: run `rlctl attach %s --replace` again",
 	     device, strerror(-ret), device);
 	return ret;
 }

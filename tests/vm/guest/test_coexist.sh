@@ -80,7 +80,7 @@ test_filter_leaves() { filter unload veth-B && ours_stayed && eventually 5 answe
 
 test_forced() {
 	in_ns B ip link set dev veth-B xdp off && is "$(rl B status -j)" '[]' &&
-		has 'gone from the device' expect_status 1 rl B show -i veth-B || return
+		has 'no longer on the device' expect_status 1 rl B show -i veth-B || return
 	rl B detach veth-B && is "$(dispatchers)" '' # what libxdp had pinned of it is gone as well
 }
 dispatchers() { find "$BPFFS/xdp" -name 'dispatch-*' 2>/dev/null; }

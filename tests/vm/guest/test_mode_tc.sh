@@ -27,14 +27,14 @@ tunnel_end() { # KIND FAMILY NAMESPACE OWN OTHER
 test_tunnel() { # KIND FAMILY ADDRESS
 	local result proto=icmp
 	[[ $2 -eq 4 ]] || proto=icmp6
-	tunnel_new "$1" "$2" && has 'attaches in mode tc' rl B attach T &&
+	tunnel_new "$1" "$2" && has 'attaching in mode tc' rl B attach T &&
 		is "$(rl B status -j | json '.[0] | "\(.hook) \(.mode)"')" 'xdp tc' &&
 		rl B rule add any $proto limit 1/hour burst 10 || return
 	result=$(in_ns A ping "-$2" -q -c 30 -i 0.01 -W 1 "$3")
 	echo "$result"
 	[[ $result == *' 10 received'* ]] && is "$(rule_stat B any '"\(.passed.packets) \(.dropped.packets)"')" '10 20' &&
 		is "$(stat_of B '.reasons["non-ip"].packets')" 0 &&
-		has 'leave --mode out' expect_status 1 rl B attach T --hook xdp --mode native && rl B detach T &&
+		has 'leave out --mode' expect_status 1 rl B attach T --hook xdp --mode native && rl B detach T &&
 		nothing_left B T && ip -n "$(ns A)" link del T && ip -n "$(ns B)" link del T
 }
 
@@ -48,5 +48,5 @@ in_ns A sysctl -qw net.ipv6.conf.all.disable_ipv6=0
 t 'IPv4 in IPv4' test_tunnel ipip 4 10.99.0.2
 t 'IPv6 in IPv4' test_tunnel sit 6 fd99::2
 t 'GRE' test_tunnel gre 4 10.99.0.2
-t 'WireGuard' test_attach wireguard 'attaches in mode tc'
-t 'a driver without XDP' test_attach dummy 'the driver has no XDP'
+t 'WireGuard' test_attach wireguard 'attaching in mode tc'
+t 'a driver without XDP' test_attach dummy 'the driver does not support XDP'

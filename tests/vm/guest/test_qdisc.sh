@@ -33,7 +33,7 @@ test_refused() {
 # An fq of somebody else's stays; one that somebody put in the place of ours as well.
 test_others() {
 	tc -n "$(ns A)" qdisc replace dev veth-A root handle 77: fq || return
-	has 'has fq already' rl A attach veth-A --hook egress --fq &&
+	has 'already has the qdisc fq' rl A attach veth-A --hook egress --fq &&
 		expect_silent rl A rule add any limit leaky-bucket 10/second && rl A detach veth-A &&
 		root_is 'fq 77:' && tc -n "$(ns A)" qdisc del dev veth-A root || return
 	rl A attach veth-A --hook egress --fq && tc -n "$(ns A)" qdisc replace dev veth-A root handle 78: pfifo &&
