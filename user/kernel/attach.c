@@ -174,7 +174,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 	if (ret)
 		return ret;
 	ret = ticks_measure(&out->tick_ns, &out->tick_base_ns);
-	return ret ? report_refused(target->device, out, REFUSED_PROGRAM, ret) : 0;
+	return ret ? report_load_failure(target->device, out, LOAD_STAGE_PROGRAM, ret) : 0;
 }
 
 /* Everything except the program: maps, pins, --fq, policy. */
@@ -187,7 +187,7 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 	if (!ret)
 		ret = maps_make(path, info);
 	if (ret)
-		return report_refused(device, info, REFUSED_MAPS, ret);
+		return report_load_failure(device, info, LOAD_STAGE_MAPS, ret);
 	if (options->has_group)
 		ret = group_give(path, device, options->group);
 	if (ret)

@@ -12,8 +12,8 @@
 #include "object.h"
 #include "rlctl.skel.h"
 
-#define TRIED_SOURCES  1024 /* of the object that is loaded only as a probe */
-#define TRIED_PREFIXES 64
+#define PROBE_SOURCES  1024 /* of the object that is loaded only as a probe */
+#define PROBE_PREFIXES 64
 #define HELPERS_MAX    512
 
 static const char *helper_name(uint32_t id)
@@ -27,13 +27,13 @@ static const char *helper_name(uint32_t id)
 	return id < sizeof(names) / sizeof(names[0]) ? names[id] : "that is newer than rlctl";
 }
 
-static struct rlctl_bpf *tried_open(enum rl_hook hook, enum rl_mode mode, enum rl_table table)
+static struct rlctl_bpf *probe_open(enum rl_hook hook, enum rl_mode mode, enum rl_table table)
 {
 	struct rl_instance info = {.hook = hook,
 				   .mode = mode,
 				   .table = table,
-				   .sources = TRIED_SOURCES,
-				   .prefixes = TRIED_PREFIXES,
+				   .sources = PROBE_SOURCES,
+				   .prefixes = PROBE_PREFIXES,
 				   .log_depth = 2,
 				   .tick_ns = 1,
 				   .mtu = 1500,
@@ -79,7 +79,8 @@ int cpus_read(struct cpu_facts *out)
 	return 0;
 }
 
-static int map_probe(const struct bpf_map *map, uint64_t *asked, kernel_lacks_fn lacks, void *arg)
+static int map_probe(const struct bpf_map *map, uint64_t *asked, missing_feature_fn missing,
+		     void *arg)
 {
 	enum bpf_map_type type = bpf_map__type(map);
 
@@ -87,11 +88,11 @@ static int map_probe(const struct bpf_map *map, uint64_t *asked, kernel_lacks_fn
 		return 0;
 	*asked |= 1ull << type;
 	if (libbpf_probe_bpf_map_type(type, NULL) == 0)
-		lacks("map type", libbpf_bpf_map_type_str(type), arg);
+		missing("map type", libbpf_bpf_map_type_str(type), arg);
 	return 1;
 }
 
-static int maps_probe(const struct bpf_object *object, kernel_lacks_fn lacks, void *arg)
+static int maps_probe(const struct bpf_object *object, missing_feature_fn missing, void *arg)
 {
 	uint64_t asked = 0;
 	struct bpf_map *map;
@@ -99,9 +100,9 @@ static int maps_probe(const struct bpf_object *object, kernel_lacks_fn lacks, vo
 
 	bpf_object__for_each_map(map, object)
 	{
-		count += map_probe(map, &asked, lacks, arg);
+		count += map_probe(map, &asked, missing, arg);
 		if (bpf_map__inner_map(map))
-			count += map_probe(bpf_map__inner_map(map), &asked, lacks, arg);
+			count += map_probe(bpf_map__inner_map(map), &asked, missing, arg);
 	}
 	return count;
 }
@@ -114,7 +115,7 @@ static bool is_helper_call(const struct bpf_insn *insn)
 	       insn->imm < HELPERS_MAX;
 }
 
-static int helpers_probe(const struct bpf_program *program, kernel_lacks_fn lacks, void *arg)
+static int helpers_probe(const struct bpf_program *program, missing_feature_fn missing, void *arg)
 {
 	const struct bpf_insn *insns = bpf_program__insns(program);
 	bool asked[HELPERS_MAX] = {false};
@@ -128,12 +129,12 @@ static int helpers_probe(const struct bpf_program *program, kernel_lacks_fn lack
 		asked[id] = true;
 		count++;
 		if (libbpf_probe_bpf_helper(bpf_program__type(program), id, NULL) == 0)
-			lacks("helper", helper_name(id), arg);
+			missing("helper", helper_name(id), arg);
 	}
 	return count;
 }
 
-static void program_try(struct rlctl_bpf *skel, struct program_tried *out)
+static void program_load(struct rlctl_bpf *skel, struct load_result *out)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
@@ -145,46 +146,46 @@ static void program_try(struct rlctl_bpf *skel, struct program_tried *out)
 	out->jited = info.jited_prog_len;
 }
 
-static int program_probe(const struct bpf_program *program, kernel_lacks_fn lacks, void *arg)
+static int program_probe(const struct bpf_program *program, missing_feature_fn missing, void *arg)
 {
 	enum bpf_prog_type type = bpf_program__type(program);
 
 	if (libbpf_probe_bpf_prog_type(type, NULL) == 0)
-		lacks("program type", libbpf_bpf_prog_type_str(type), arg);
-	return 1 + helpers_probe(program, lacks, arg);
+		missing("program type", libbpf_bpf_prog_type_str(type), arg);
+	return 1 + helpers_probe(program, missing, arg);
 }
 
-int kernel_features(kernel_lacks_fn lacks, void *arg, struct program_tried *tried)
+int kernel_features(missing_feature_fn missing, void *arg, struct load_result *result)
 {
-	struct rlctl_bpf *skel = tried_open(RL_HOOK_XDP, RL_MODE_NATIVE, RL_TABLE_HOT);
+	struct rlctl_bpf *skel = probe_open(RL_HOOK_XDP, RL_MODE_NATIVE, RL_TABLE_HOT);
 	struct bpf_program *program;
 	int count;
 
 	if (!skel)
 		return -errno;
-	count = maps_probe(skel->obj, lacks, arg);
-	program_try(skel, tried);
+	count = maps_probe(skel->obj, missing, arg);
+	program_load(skel, result);
 	bpf_object__for_each_program(program, skel->obj) count +=
-		program_probe(program, lacks, arg);
+		program_probe(program, missing, arg);
 	rlctl_bpf__destroy(skel);
 	return count;
 }
 
-void kernel_lacks(const struct rl_instance *info, kernel_lacks_fn lacks, void *arg)
+void kernel_missing_features(const struct rl_instance *info, missing_feature_fn missing, void *arg)
 {
 	libbpf_print_fn_t talk = libbpf_set_print(NULL); /* the failure is already logged */
-	struct rlctl_bpf *skel = tried_open(info->hook, info->mode, info->table);
-	struct program_tried tried;
+	struct rlctl_bpf *skel = probe_open(info->hook, info->mode, info->table);
+	struct load_result result;
 	struct bpf_program *program;
 
 	if (skel) {
-		maps_probe(skel->obj, lacks, arg);
-		program_try(skel, &tried);
+		maps_probe(skel->obj, missing, arg);
+		program_load(skel, &result);
 		bpf_object__for_each_program(program, skel->obj) if (bpf_program__autoload(program))
-			program_probe(program, lacks, arg);
+			program_probe(program, missing, arg);
 	}
 	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_SYSCALL, NULL) == 0)
-		lacks("program type", libbpf_bpf_prog_type_str(BPF_PROG_TYPE_SYSCALL), arg);
+		missing("program type", libbpf_bpf_prog_type_str(BPF_PROG_TYPE_SYSCALL), arg);
 	rlctl_bpf__destroy(skel);
 	libbpf_set_print(talk);
 }

@@ -10,17 +10,17 @@
 #include "rlctl_abi.h"
 
 /* Loads the program without attaching it, then probes every map type, program type and helper that
- * it uses, and calls `lacks` for each that is missing. Returns the number of probes or a negative
+ * it uses, and calls `missing` for each that is missing. Returns the number of probes or a negative
  * errno. */
-struct program_tried {
+struct load_result {
 	int error; /* from loading; 0: the kernel accepts it */
 	bool jited;
 };
-typedef void (*kernel_lacks_fn)(const char *kind, const char *name, void *arg);
-int kernel_features(kernel_lacks_fn lacks, void *arg, struct program_tried *tried);
+typedef void (*missing_feature_fn)(const char *kind, const char *name, void *arg);
+int kernel_features(missing_feature_fn missing, void *arg, struct load_result *result);
 
 /* The same for the hook, mode and table of an instance. */
-void kernel_lacks(const struct rl_instance *info, kernel_lacks_fn lacks, void *arg);
+void kernel_missing_features(const struct rl_instance *info, missing_feature_fn missing, void *arg);
 
 /* Does the kernel charge maps to RLIMIT_MEMLOCK (before Linux 5.11)? */
 bool kernel_counts_memlock(void);

@@ -104,7 +104,8 @@ static int layout_check(const struct instance *instance)
 	bool agree = true;
 
 	if (!skel)
-		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, -errno);
+		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
+					   -errno);
 #define PIN_CHECK(name) agree = agree && pin_agrees(instance, skel->maps.name, instance->fd.name);
 	INSTANCE_MAPS(PIN_CHECK)
 #undef PIN_CHECK

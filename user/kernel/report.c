@@ -13,29 +13,30 @@
 #include "pins.h"
 #include "unsupported.h"
 
-static void lack_note(const char *kind, const char *name, void *arg)
+static void missing_append(const char *kind, const char *name, void *arg)
 {
-	struct refusal *refusal = arg;
+	struct load_failure *failure = arg;
 
-	if (refusal->count < LACKS_MAX)
-		refusal->lacks[refusal->count++] = (struct lack){kind, name};
+	if (failure->count < MISSING_MAX)
+		failure->missing[failure->count++] = (struct kernel_feature){kind, name};
 }
 
-int report_refused(const char *device, const struct rl_instance *info, enum refused what, int error)
+int report_load_failure(const char *device, const struct rl_instance *info, enum load_stage stage,
+			int error)
 {
-	struct refusal refusal = {
-		.what = what,
+	struct load_failure failure = {
+		.stage = stage,
 		.hook = info->mode == RL_MODE_TC ? tc_hook(info) : RL_HOOK_XDP,
 		.error = error,
 	};
-	char words[REFUSAL_MAX];
+	char words[LOAD_FAILURE_MAX];
 	struct utsname kernel;
 
 	uname(&kernel);
-	refusal.release = kernel.release;
+	failure.release = kernel.release;
 	if (error != -ENOMEM && error != -EPERM && error != -ENOSYS)
-		kernel_lacks(info, lack_note, &refusal);
-	refusal_format(&refusal, words);
+		kernel_missing_features(info, missing_append, &failure);
+	load_failure_format(&failure, words);
 	fail("%s: %s", device, words);
 	return error;
 }

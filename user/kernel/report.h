@@ -8,8 +8,8 @@
 #include "unsupported.h"
 
 /* The kernel rejected the maps or the program; with the missing feature, if it can be found. */
-int report_refused(const char *device, const struct rl_instance *info, enum refused what,
-		   int error);
+int report_load_failure(const char *device, const struct rl_instance *info, enum load_stage stage,
+			int error);
 
 /* Attaching failed. */
 int xdp_report(const char *device, int error);

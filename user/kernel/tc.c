@@ -227,7 +227,7 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 	int ret = object_load_pinned(path, info, &skel);
 
 	if (ret)
-		return report_refused(device, info, REFUSED_PROGRAM, ret);
+		return report_load_failure(device, info, LOAD_STAGE_PROGRAM, ret);
 	ret = tcx_program_attach(path, info->ifindex, info->hook,
 				 bpf_program__fd(skel->progs.rlctl_tc), &program);
 	if (ret == -EOPNOTSUPP) {
@@ -311,7 +311,8 @@ int tc_program_replace(const struct instance *instance, uint32_t wanted)
 		return tc_report(instance->device, ret);
 	ret = object_load_pinned(instance->path, &instance->info, &skel);
 	if (ret)
-		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, ret);
+		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
+					   ret);
 	ret = program_put(instance, ifindex, wanted, &old, bpf_program__fd(skel->progs.rlctl_tc));
 	rlctl_bpf__destroy(skel);
 	return ret ? tc_report(instance->device, ret) : 0;

@@ -41,7 +41,7 @@
 	X("helper", "skb_set_tstamp", "5.18", UNPACED)
 
 static const struct feature {
-	struct lack lack;
+	struct kernel_feature feature;
 	const char *since, *instead;
 } features[] = {
 #define FEATURE_ROW(kind, name, since, instead) {{kind, name}, since, instead},
@@ -49,18 +49,18 @@ static const struct feature {
 #undef FEATURE_ROW
 };
 
-static const struct feature *feature_find(const struct lack *lack)
+static const struct feature *feature_find(const struct kernel_feature *missing)
 {
 	for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
-		if (!strcmp(features[i].lack.kind, lack->kind) &&
-		    !strcmp(features[i].lack.name, lack->name))
+		if (!strcmp(features[i].feature.kind, missing->kind) &&
+		    !strcmp(features[i].feature.name, missing->name))
 			return &features[i];
 	return NULL;
 }
 
-const char *lack_since(const struct lack *lack)
+const char *feature_since(const struct kernel_feature *missing)
 {
-	const struct feature *feature = feature_find(lack);
+	const struct feature *feature = feature_find(missing);
 
 	return feature ? feature->since : NULL;
 }
@@ -86,7 +86,7 @@ static void line_add(struct line *line, const char *format, ...)
 
 static void line_add(struct line *line, const char *format, ...)
 {
-	size_t left = REFUSAL_MAX - line->used;
+	size_t left = LOAD_FAILURE_MAX - line->used;
 	va_list args;
 	int len;
 
@@ -97,24 +97,25 @@ static void line_add(struct line *line, const char *format, ...)
 		line->used += (size_t)len < left ? (size_t)len : left - 1;
 }
 
-static void lack_add(struct line *line, const struct refusal *refusal, const struct lack *lack)
+static void missing_add(struct line *line, const struct load_failure *failure,
+			const struct kernel_feature *missing)
 {
-	const char *since = lack_since(lack);
+	const char *since = feature_since(missing);
 
-	line_add(line, "no %s %s", lack->kind, lack->name);
-	if (since && release_is_before(refusal->release, since))
+	line_add(line, "no %s %s", missing->kind, missing->name);
+	if (since && release_is_before(failure->release, since))
 		line_add(line, " (since Linux %s)", since);
 	else if (since)
 		line_add(line, " (since Linux %s, but this kernel is built without it)", since);
 }
 
 /* The hook or table that needs none of the missing features, if one does. */
-static const char *instead_of(const struct refusal *refusal)
+static const char *instead_of(const struct load_failure *failure)
 {
 	const char *instead = NULL;
 
-	for (size_t i = 0; i < refusal->count; i++) {
-		const struct feature *feature = feature_find(&refusal->lacks[i]);
+	for (size_t i = 0; i < failure->count; i++) {
+		const struct feature *feature = feature_find(&failure->missing[i]);
 
 		if (!feature || !feature->instead || (i && instead != feature->instead))
 			return NULL;
@@ -123,75 +124,75 @@ static const char *instead_of(const struct refusal *refusal)
 	return instead;
 }
 
-static void lacks_add(struct line *line, const struct refusal *refusal)
+static void missing_list_add(struct line *line, const struct load_failure *failure)
 {
-	const char *instead = instead_of(refusal);
+	const char *instead = instead_of(failure);
 
-	line_add(line, "Linux %s has ", refusal->release);
-	for (size_t i = 0; i < refusal->count; i++) {
+	line_add(line, "Linux %s has ", failure->release);
+	for (size_t i = 0; i < failure->count; i++) {
 		line_add(line, "%s", i ? ", " : "");
-		lack_add(line, refusal, &refusal->lacks[i]);
+		missing_add(line, failure, &failure->missing[i]);
 	}
 	line_add(line, ": %s%suse a distribution's kernel, Linux " KERNEL_OLDEST " or later",
 		 instead ? instead : "", instead ? ", or " : "");
 }
 
-static void program_add(struct line *line, const struct refusal *refusal)
+static void program_add(struct line *line, const struct load_failure *failure)
 {
-	if (refusal->error == -E2BIG || refusal->error == -ENOSPC)
+	if (failure->error == -E2BIG || failure->error == -ENOSPC)
 		line_add(line, "the Linux %s verifier rejected the program as too complex",
-			 refusal->release);
+			 failure->release);
 	else
-		line_add(line, "the Linux %s verifier rejected the program (%s)", refusal->release,
-			 strerror(-refusal->error));
-	if (release_is_before(refusal->release, KERNEL_OLDEST))
+		line_add(line, "the Linux %s verifier rejected the program (%s)", failure->release,
+			 strerror(-failure->error));
+	if (release_is_before(failure->release, KERNEL_OLDEST))
 		line_add(line, ": use Linux " KERNEL_OLDEST " or later");
-	else if (refusal->hook == RL_HOOK_XDP)
+	else if (failure->hook == RL_HOOK_XDP)
 		line_add(line,
 			 ": try --hook ingress, and please report this with the output of -v");
 	else
 		line_add(line, ": please report this with the output of -v");
 }
 
-static void maps_add(struct line *line, const struct refusal *refusal)
+static void maps_add(struct line *line, const struct load_failure *failure)
 {
-	line_add(line, "creating its maps failed: %s", strerror(-refusal->error));
-	if (refusal->error == -ENOMEM || refusal->error == -E2BIG)
+	line_add(line, "creating its maps failed: %s", strerror(-failure->error));
+	if (failure->error == -ENOMEM || failure->error == -E2BIG)
 		line_add(line, ": use smaller --sources or --prefixes");
 	else
 		line_add(line, " (-v shows the kernel's log)");
 }
 
 /* With EACCES the verifier rejects programs, too. */
-static bool is_forbidden(const struct refusal *refusal)
+static bool is_forbidden(const struct load_failure *failure)
 {
-	return refusal->error == -EPERM ||
-	       (refusal->error == -EACCES && refusal->what == REFUSED_MAPS);
+	return failure->error == -EPERM ||
+	       (failure->error == -EACCES && failure->stage == LOAD_STAGE_MAPS);
 }
 
-static void forbidden_add(struct line *line, const struct refusal *refusal)
+static void forbidden_add(struct line *line, const struct load_failure *failure)
 {
-	line_add(line, "the kernel denies BPF here (%s): run as root", strerror(-refusal->error));
-	if (release_is_before(refusal->release, "5.11"))
+	line_add(line, "the kernel denies BPF here (%s): run as root", strerror(-failure->error));
+	if (release_is_before(failure->release, "5.11"))
 		line_add(line, ", and before Linux 5.11 after `ulimit -l unlimited`");
 }
 
-void refusal_format(const struct refusal *refusal, char out[REFUSAL_MAX])
+void load_failure_format(const struct load_failure *failure, char out[LOAD_FAILURE_MAX])
 {
 	struct line line = {.text = out};
 
 	*out = '\0';
-	if (is_forbidden(refusal))
-		forbidden_add(&line, refusal);
-	else if (refusal->error == -ENOSYS)
+	if (is_forbidden(failure))
+		forbidden_add(&line, failure);
+	else if (failure->error == -ENOSYS)
 		line_add(&line,
 			 "Linux %s is built without BPF (CONFIG_BPF_SYSCALL): use a distribution's "
 			 "kernel",
-			 refusal->release);
-	else if (refusal->count)
-		lacks_add(&line, refusal);
-	else if (refusal->what == REFUSED_PROGRAM)
-		program_add(&line, refusal);
+			 failure->release);
+	else if (failure->count)
+		missing_list_add(&line, failure);
+	else if (failure->stage == LOAD_STAGE_PROGRAM)
+		program_add(&line, failure);
 	else
-		maps_add(&line, refusal);
+		maps_add(&line, failure);
 }

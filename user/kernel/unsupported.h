@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Explains why the kernel rejected the maps or the program: the missing features, the version that
  * added them, and alternatives. Makes no system calls. */
-#ifndef RLCTL_REFUSAL_H
-#define RLCTL_REFUSAL_H
+#ifndef RLCTL_UNSUPPORTED_H
+#define RLCTL_UNSUPPORTED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "rlctl_abi.h"
 
-#define LACKS_MAX     8
-#define REFUSAL_MAX   1024
-#define KERNEL_OLDEST "6.1" /* oldest version that rlctl is tested on */
+#define MISSING_MAX      8
+#define LOAD_FAILURE_MAX 1024
+#define KERNEL_OLDEST    "6.1" /* oldest version that rlctl is tested on */
 
 /* A feature that the programs need and the kernel lacks: "helper", "xdp_load_bytes". */
-struct lack {
+struct kernel_feature {
 	const char *kind, *name;
 };
 
-enum refused { REFUSED_MAPS, REFUSED_PROGRAM };
+enum load_stage { LOAD_STAGE_MAPS, LOAD_STAGE_PROGRAM };
 
-struct refusal {
-	enum refused what;
+struct load_failure {
+	enum load_stage stage;
 	enum rl_hook hook;
 	int error;           /* negative errno */
 	const char *release; /* kernel release, as in uname */
-	struct lack lacks[LACKS_MAX];
+	struct kernel_feature missing[MISSING_MAX];
 	size_t count;
 };
 
@@ -33,9 +33,9 @@ struct refusal {
 bool release_is_before(const char *release, const char *version);
 
 /* The kernel version that added it, as in "5.18", or NULL if unknown. */
-const char *lack_since(const struct lack *lack);
+const char *feature_since(const struct kernel_feature *missing);
 
 /* One line without a newline. */
-void refusal_format(const struct refusal *refusal, char out[REFUSAL_MAX]);
+void load_failure_format(const struct load_failure *failure, char out[LOAD_FAILURE_MAX]);
 
 #endif

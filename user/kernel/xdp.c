@@ -137,7 +137,7 @@ int xdp_program_find(const char *device, uint32_t wanted, struct device_program 
 /* ---- attach */
 
 /* Does the kernel load the program at all? Tried after a failed attach, to explain it. */
-static int program_try(const char *path, const struct rl_instance *info)
+static int program_load_check(const char *path, const struct rl_instance *info)
 {
 	struct rlctl_bpf *skel;
 	int ret = object_load_pinned(path, info, &skel);
@@ -188,10 +188,10 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 	bool generic = info->mode == RL_MODE_GENERIC;
 	int ret = xdp_attach_mode(path, info, info->ifindex,
 				  generic ? XDP_MODE_SKB : XDP_MODE_NATIVE);
-	int refused = ret ? program_try(path, info) : 0;
+	int refused = ret ? program_load_check(path, info) : 0;
 
 	if (refused)
-		return report_refused(device, info, REFUSED_PROGRAM, refused);
+		return report_load_failure(device, info, LOAD_STAGE_PROGRAM, refused);
 	if (!ret && generic)
 		note("%s: generic mode counts merged packets as one (merged by GRO below a bridge "
 		     "or a VLAN, or by offloads of the other side of a veth or virtual device): a "
@@ -286,7 +286,8 @@ static int lone_replace(const struct instance *instance, int ifindex,
 	ret = object_load_pinned(instance->path, &instance->info, &skel);
 	if (ret) {
 		close(opts.old_prog_fd);
-		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, ret);
+		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
+					   ret);
 	}
 	ret = bpf_xdp_attach(ifindex, bpf_program__fd(skel->progs.rlctl_xdp),
 			     flags_of(old) | XDP_FLAGS_REPLACE, &opts);
@@ -324,10 +325,11 @@ static int dispatched_read(const char *device, uint32_t wanted, struct dispatche
 static int dispatched_add(const struct instance *instance, int ifindex, enum xdp_attach_mode mode)
 {
 	int ret = xdp_attach_mode(instance->path, &instance->info, ifindex, mode);
-	int refused = ret ? program_try(instance->path, &instance->info) : 0;
+	int refused = ret ? program_load_check(instance->path, &instance->info) : 0;
 
 	if (refused)
-		return report_refused(instance->device, &instance->info, REFUSED_PROGRAM, refused);
+		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
+					   refused);
 	return ret ? xdp_report(instance->device, ret) : 0;
 }
 

@@ -55,7 +55,7 @@ struct check {
 struct doctor {
 	const struct target *target;
 	bool privileged;
-	struct program_tried tried; /* by check_features */
+	struct load_result tried; /* by check_features */
 
 	/* The device that is looked at, and what is known of it. */
 	const struct device_facts *facts;

@@ -67,7 +67,7 @@ void check_kernel(struct doctor *doctor)
 
 static void lacks(const char *kind, const char *name, void *arg)
 {
-	const char *since = lack_since(&(struct lack){kind, name});
+	const char *since = feature_since(&(struct kernel_feature){kind, name});
 
 	doctor_finds(arg, HEALTH_FAIL, "install a kernel of " KERNEL_OLDEST " or later",
 		     "the kernel has no %s %s%s%s", kind, name,

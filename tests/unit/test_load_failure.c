@@ -24,114 +24,117 @@
 
 static const struct words_row {
 	const char *name;
-	struct refusal refusal;
+	struct load_failure failure;
 	const char *words;
 } rows[] = {
 	{"words: a helper that is newer",
-	 {.what = REFUSED_PROGRAM,
+	 {.stage = LOAD_STAGE_PROGRAM,
 	  .error = -EINVAL,
 	  .release = "5.15.0-91-generic",
-	  .lacks = {{"helper", "xdp_load_bytes"}},
+	  .missing = {{"helper", "xdp_load_bytes"}},
 	  .count = 1},
 	 "Linux 5.15.0-91-generic has no helper xdp_load_bytes (since Linux 5.18): --hook ingress "
 	 "does not need it, or use a distribution's kernel, Linux 6.1 or later"},
 	{"words: two that the same hook does not need",
-	 {.what = REFUSED_PROGRAM,
+	 {.stage = LOAD_STAGE_PROGRAM,
 	  .error = -EINVAL,
 	  .release = "5.15",
-	  .lacks = {{"helper", "xdp_load_bytes"}, {"helper", "xdp_get_buff_len"}},
+	  .missing = {{"helper", "xdp_load_bytes"}, {"helper", "xdp_get_buff_len"}},
 	  .count = 2},
 	 "Linux 5.15 has no helper xdp_load_bytes (since Linux 5.18), no helper xdp_get_buff_len "
 	 "(since Linux 5.18): --hook ingress does not need it, or use a distribution's kernel, "
 	 "Linux 6.1 or later"},
 	{"words: two that every hook needs",
-	 {.what = REFUSED_PROGRAM,
+	 {.stage = LOAD_STAGE_PROGRAM,
 	  .error = -EINVAL,
 	  .release = "5.4.0",
-	  .lacks = {{"helper", "xdp_load_bytes"}, {"map type", "ringbuf"}},
+	  .missing = {{"helper", "xdp_load_bytes"}, {"map type", "ringbuf"}},
 	  .count = 2},
 	 "Linux 5.4.0 has no helper xdp_load_bytes (since Linux 5.18), no map type ringbuf (since "
 	 "Linux 5.8): use a distribution's kernel, Linux 6.1 or later"},
 	{"words: at egress",
-	 {.what = REFUSED_PROGRAM,
+	 {.stage = LOAD_STAGE_PROGRAM,
 	  .hook = RL_HOOK_EGRESS,
 	  .error = -EINVAL,
 	  .release = "5.17.0",
-	  .lacks = {{"helper", "skb_set_tstamp"}},
+	  .missing = {{"helper", "skb_set_tstamp"}},
 	  .count = 1},
 	 "Linux 5.17.0 has no helper skb_set_tstamp (since Linux 5.18): --hook ingress and --hook "
 	 "xdp do not need it, or use a distribution's kernel, Linux 6.1 or later"},
 	{"words: new enough, but left out",
-	 {.what = REFUSED_MAPS,
+	 {.stage = LOAD_STAGE_MAPS,
 	  .error = -EINVAL,
 	  .release = "6.12.1",
-	  .lacks = {{"map type", "lru_percpu_hash"}},
+	  .missing = {{"map type", "lru_percpu_hash"}},
 	  .count = 1},
 	 "Linux 6.12.1 has no map type lru_percpu_hash (since Linux 4.10, but this kernel is built "
 	 "without it): --table hot does not need it, or use a distribution's kernel, Linux 6.1 or "
 	 "later"},
 	{"words: nothing that we know",
-	 {.what = REFUSED_MAPS,
+	 {.stage = LOAD_STAGE_MAPS,
 	  .error = -EINVAL,
 	  .release = "6.12.1",
-	  .lacks = {{"helper", "that is newer than rlctl"}},
+	  .missing = {{"helper", "that is newer than rlctl"}},
 	  .count = 1},
 	 "Linux 6.12.1 has no helper that is newer than rlctl: use a distribution's kernel, Linux "
 	 "6.1 or later"},
 	{"words: the verifier of an old kernel",
-	 {.what = REFUSED_PROGRAM, .error = -EACCES, .release = "5.19.17"},
+	 {.stage = LOAD_STAGE_PROGRAM, .error = -EACCES, .release = "5.19.17"},
 	 "the Linux 5.19.17 verifier rejected the program (Permission denied)" TOO_OLD},
 	{"words: too complex for an old kernel",
-	 {.what = REFUSED_PROGRAM, .error = -E2BIG, .release = "5.19.17"},
+	 {.stage = LOAD_STAGE_PROGRAM, .error = -E2BIG, .release = "5.19.17"},
 	 "the Linux 5.19.17 verifier rejected the program as too complex" TOO_OLD},
 	{"words: the verifier of a new kernel, xdp",
-	 {.what = REFUSED_PROGRAM, .error = -EINVAL, .release = "6.1.0"},
+	 {.stage = LOAD_STAGE_PROGRAM, .error = -EINVAL, .release = "6.1.0"},
 	 "the Linux 6.1.0 verifier rejected the program (Invalid argument): try --hook ingress, "
 	 "and please report this with the output of -v"},
 	{"words: the verifier of a new kernel, ingress",
-	 {.what = REFUSED_PROGRAM, .hook = RL_HOOK_INGRESS, .error = -EINVAL, .release = "6.1.0"},
+	 {.stage = LOAD_STAGE_PROGRAM,
+	  .hook = RL_HOOK_INGRESS,
+	  .error = -EINVAL,
+	  .release = "6.1.0"},
 	 "the Linux 6.1.0 verifier rejected the program (Invalid argument): please report this "
 	 "with the output of -v"},
 	{"words: no memory",
-	 {.what = REFUSED_MAPS, .error = -ENOMEM, .release = "6.1.0"},
+	 {.stage = LOAD_STAGE_MAPS, .error = -ENOMEM, .release = "6.1.0"},
 	 "creating its maps failed: Cannot allocate memory: use smaller --sources or --prefixes"},
 	{"words: maps, and nobody knows why",
-	 {.what = REFUSED_MAPS, .error = -EIO, .release = "6.1.0"},
+	 {.stage = LOAD_STAGE_MAPS, .error = -EIO, .release = "6.1.0"},
 	 "creating its maps failed: Input/output error (-v shows the kernel's log)"},
 	{"words: no privilege",
-	 {.what = REFUSED_MAPS, .error = -EPERM, .release = "6.1.0"},
+	 {.stage = LOAD_STAGE_MAPS, .error = -EPERM, .release = "6.1.0"},
 	 "the kernel denies BPF here (Operation not permitted): run as root"},
 	{"words: no privilege, or no locked memory",
-	 {.what = REFUSED_MAPS, .error = -EPERM, .release = "5.10.0"},
+	 {.stage = LOAD_STAGE_MAPS, .error = -EPERM, .release = "5.10.0"},
 	 "the kernel denies BPF here (Operation not permitted): run as root, and before Linux 5.11 "
 	 "after `ulimit -l unlimited`"},
 	{"words: no BPF",
-	 {.what = REFUSED_PROGRAM, .error = -ENOSYS, .release = "6.1.0"},
+	 {.stage = LOAD_STAGE_PROGRAM, .error = -ENOSYS, .release = "6.1.0"},
 	 "Linux 6.1.0 is built without BPF (CONFIG_BPF_SYSCALL): use a distribution's kernel"},
 };
 
 static void words_test(void **state)
 {
 	const struct words_row *row = *state;
-	char words[REFUSAL_MAX];
+	char words[LOAD_FAILURE_MAX];
 
-	refusal_format(&row->refusal, words);
+	load_failure_format(&row->failure, words);
 	assert_string_equal(words, row->words);
 }
 
 /* However much is missing, the line fits. */
 static void words_many(void **state)
 {
-	struct refusal refusal = {.error = -EINVAL, .release = "4.0", .count = LACKS_MAX};
-	char long_name[500], words[REFUSAL_MAX];
+	struct load_failure failure = {.error = -EINVAL, .release = "4.0", .count = MISSING_MAX};
+	char long_name[500], words[LOAD_FAILURE_MAX];
 
 	(void)state;
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	long_name[sizeof(long_name) - 1] = '\0';
-	for (size_t i = 0; i < LACKS_MAX; i++)
-		refusal.lacks[i] = (struct lack){"helper", long_name};
-	refusal_format(&refusal, words);
-	assert_int_equal(strlen(words), REFUSAL_MAX - 1);
+	for (size_t i = 0; i < MISSING_MAX; i++)
+		failure.missing[i] = (struct kernel_feature){"helper", long_name};
+	load_failure_format(&failure, words);
+	assert_int_equal(strlen(words), LOAD_FAILURE_MAX - 1);
 }
 
 /* ---- releases */
@@ -159,9 +162,9 @@ static void release_test(void **state)
 
 static void type_known(const char *kind, const char *name)
 {
-	struct lack lack = {kind, name};
+	struct kernel_feature missing = {kind, name};
 
-	if (!lack_since(&lack))
+	if (!feature_since(&missing))
 		fail_msg("no row for %s %s", kind, name);
 }
 
@@ -201,5 +204,5 @@ int main(void)
 	tests[n++] =
 		(struct CMUnitTest){"words: too many for a line", words_many, NULL, NULL, NULL};
 	tests[n++] = (struct CMUnitTest){"the table is complete", table_complete, NULL, NULL, NULL};
-	return cmocka_run_group_tests_name("refusal", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("load_failure", tests, NULL, NULL);
 }
