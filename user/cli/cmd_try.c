@@ -276,10 +276,10 @@ int policy_try(struct instance *instance, struct policy *next, const char *file,
 }
 
 /* Before the program is on the device there is who takes it off again. */
-static int limiter_ready(const struct place *place, void *arg)
+static int limiter_ready(const struct attach_point *point, void *arg)
 {
 	struct attendance *a = arg;
-	int rc = limiter_trial_begin(place, a->duration_ns, &a->trial);
+	int rc = limiter_trial_begin(point, a->duration_ns, &a->trial);
 
 	if (rc)
 		return rc;

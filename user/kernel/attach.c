@@ -205,7 +205,7 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 }
 
 /* Call with the lock held. Removes what a crash left; fails if an instance is attached. */
-static int place_clear(const char *root, const char *path, const struct target *target)
+static int attach_point_clear(const char *root, const char *path, const struct target *target)
 {
 	const char *device = target->device;
 	struct device_program program;
@@ -220,33 +220,33 @@ static int place_clear(const char *root, const char *path, const struct target *
 	if (ret != -ENOENT)
 		return target->hook == RL_HOOK_XDP ? xdp_report(device, ret)
 						   : tc_report(device, ret);
-	ret = instance_leave(root, path, device);
+	ret = instance_clean(root, path, device);
 	if (ret)
 		fail("%s: removing what an earlier attach left failed: %s", device, strerror(-ret));
 	return ret;
 }
 
 /* Also detaches the program: attaching may have succeeded although the kernel's reply was lost. */
-static void instance_take_back(const char *root, const char *path, const struct target *target)
+static void attach_undo(const char *root, const char *path, const struct target *target)
 {
 	uint32_t policy;
 
 	if (!pins_policy_id(path, &policy))
 		program_detach(target->device, target->hook, policy);
-	instance_leave(root, path, target->device);
+	instance_clean(root, path, target->device);
 	pins_remove(path);
 }
 
 /* Call with the lock held and nothing attached at the hook. */
-static int instance_put(const char *root, const struct place *place, const struct target *target,
-			const struct attach_options *options, struct rl_instance *info,
-			struct policy *policy)
+static int instance_put(const char *root, const struct attach_point *point,
+			const struct target *target, const struct attach_options *options,
+			struct rl_instance *info, struct policy *policy)
 {
-	const char *path = place->path;
+	const char *path = point->path;
 	int ret = instance_make(path, target->device, info, options, policy);
 
 	if (!ret && options->ready)
-		ret = options->ready(place, options->ready_arg);
+		ret = options->ready(point, options->ready_arg);
 	if (!ret && info->mode != RL_MODE_TC)
 		ret = xdp_program_attach(path, info, target->device, options->mode);
 	else if (!ret)
@@ -254,7 +254,7 @@ static int instance_put(const char *root, const struct place *place, const struc
 	if (!ret)
 		ret = marks_check(target->device, info, policy);
 	if (ret)
-		instance_take_back(root, path, target);
+		attach_undo(root, path, target);
 	return ret;
 }
 
@@ -262,7 +262,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 		    struct policy *policy, const struct policy_context *text)
 {
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
-	struct place place = {.path = path, .device = target->device, .hook = target->hook};
+	struct attach_point point = {.path = path, .device = target->device, .hook = target->hook};
 	struct rl_instance info;
 	int lock, ret = pins_root_follow(target->bpffs, true, root);
 
@@ -270,22 +270,22 @@ int instance_attach(const struct target *target, const struct attach_options *op
 		ret = pins_path(root, target->device, target->hook, path);
 	if (ret)
 		return ret;
-	pins_sweep(root);
+	pins_gc(root);
 	hooks_clear(root, target->device, target->hook);
 	lock = pins_lock(path, true);
 	if (lock < 0) {
 		fail("%s: %s%s", path, strerror(-lock), pins_remedy(lock));
 		return lock;
 	}
-	ret = place_clear(root, path, target);
+	ret = attach_point_clear(root, path, target);
 	if (ret) {
-		folders_leave(path);
+		folders_remove(path);
 	} else {
 		ret = info_make(target, options, text, &info);
-		place.ifindex = info.ifindex;
-		place.lock_fd = &lock;
+		point.ifindex = info.ifindex;
+		point.lock_fd = &lock;
 		if (!ret)
-			ret = instance_put(root, &place, target, options, &info, policy);
+			ret = instance_put(root, &point, target, options, &info, policy);
 		else
 			pins_remove(path);
 	}
@@ -295,7 +295,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 
 /* ---- detach */
 
-int place_program_detach(const char *path, const char *device, enum rl_hook hook)
+int instance_program_detach(const char *path, const char *device, enum rl_hook hook)
 {
 	uint32_t policy;
 	int ret = pins_policy_id(path, &policy);
@@ -309,14 +309,14 @@ int place_program_detach(const char *path, const char *device, enum rl_hook hook
 	return ret;
 }
 
-int place_vacate(const char *path, const char *device, enum rl_hook hook)
+int instance_teardown(const char *path, const char *device, enum rl_hook hook)
 {
 	char root[INSTANCE_PATH_MAX];
 	int ret;
 
 	snprintf(root, sizeof(root), "%s", path);
 	*strrchr(root, '/') = '\0';
-	ret = instance_leave(root, path, device);
+	ret = instance_clean(root, path, device);
 	if (!ret)
 		ret = pins_remove(path);
 	if (ret)
@@ -334,7 +334,7 @@ int instance_detach(const struct target *target)
 
 	if (ret)
 		return ret;
-	pins_sweep(root);
+	pins_gc(root);
 	ret = hook_choose(root, target, &hook);
 	if (!ret)
 		ret = pins_path(root, target->device, hook, path);
@@ -346,9 +346,9 @@ int instance_detach(const struct target *target)
 		     lock == -ENOENT ? "nothing attached" : strerror(-lock), pins_remedy(lock));
 		return lock;
 	}
-	ret = place_program_detach(path, target->device, hook);
+	ret = instance_program_detach(path, target->device, hook);
 	if (!ret)
-		ret = place_vacate(path, target->device, hook);
+		ret = instance_teardown(path, target->device, hook);
 	close(lock);
 	if (target->hook < 0)
 		hooks_clear(root, target->device, hook);

@@ -25,7 +25,7 @@ struct attach_options {
 	bool has_group;
 	gid_t group; /* its members may read the instance */
 	/* Called before the program is attached; an error undoes the attach. May be NULL. */
-	int (*ready)(const struct place *place, void *arg);
+	int (*ready)(const struct attach_point *point, void *arg);
 	void *ready_arg;
 };
 
@@ -42,7 +42,7 @@ int instance_detach(const struct target *target);
 
 /* The two steps of detach, with the writers' lock held: first detach the program from the device,
  * then restore the qdiscs and remove the pins. Both report. */
-int place_program_detach(const char *path, const char *device, enum rl_hook hook);
-int place_vacate(const char *path, const char *device, enum rl_hook hook);
+int instance_program_detach(const char *path, const char *device, enum rl_hook hook);
+int instance_teardown(const char *path, const char *device, enum rl_hook hook);
 
 #endif

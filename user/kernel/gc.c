@@ -27,8 +27,8 @@
 #include "map.h"
 #include "pins.h"
 #include "program.h"
-#include "remains.h"
 #include "rename.h"
+#include "stale_dispatchers.h"
 #include "tcx.h"
 
 #define UNLOAD_WAIT_US 10000 /* a program is freed an RCU grace period after its pin */
@@ -53,14 +53,15 @@ static bool is_used(uint32_t map)
 
 /* Its maps are used by no program, or only by programs that pins hold: those of dispatchers, and
  * that of a link whose device is gone. */
-static bool is_idle(struct liveness *liveness, const char *path)
+static bool is_unused(struct liveness *liveness, const char *path)
 {
 	uint32_t policy;
 	int ret = pins_policy_id(path, &policy);
 
 	if (ret) /* -ENOENT: incomplete */
 		return ret == -ENOENT;
-	return tcx_link_is_dead(path) || !is_used(policy) || xdp_remains(liveness, path, false);
+	return tcx_link_is_dead(path) || !is_used(policy) ||
+	       stale_dispatchers(liveness, path, false);
 }
 
 /* A namespace's directory is named after its inode number. */
@@ -73,30 +74,30 @@ static bool is_of_gone_netns(struct liveness *liveness, const char *name)
 }
 
 /* Removes the pins of stale dispatchers and waits until their programs are unloaded. */
-static void remains_clear(struct liveness *liveness, const char *path)
+static void stale_programs_clear(struct liveness *liveness, const char *path)
 {
 	uint32_t policy;
 
-	if (!xdp_remains(liveness, path, true) || pins_policy_id(path, &policy))
+	if (!stale_dispatchers(liveness, path, true) || pins_policy_id(path, &policy))
 		return;
 	for (int i = 0; i < UNLOAD_WAITS && is_used(policy); i++)
 		usleep(UNLOAD_WAIT_US);
 }
 
 /* Removes one instance's directory; waits for its lock, which an attach in progress holds. */
-static void instance_sweep(struct liveness *liveness, const char *path)
+static void instance_gc(struct liveness *liveness, const char *path)
 {
 	int lock = pins_lock(path, false);
 
 	if (lock < 0)
 		return;
-	remains_clear(liveness, path);
-	if (is_idle(liveness, path))
+	stale_programs_clear(liveness, path);
+	if (is_unused(liveness, path))
 		pins_remove(path);
 	close(lock);
 }
 
-static void namespace_sweep(struct liveness *liveness, const char *folder, const char *netns)
+static void namespace_gc(struct liveness *liveness, const char *folder, const char *netns)
 {
 	char path[INSTANCE_PATH_MAX + 32];
 	struct dirent *entry;
@@ -106,13 +107,13 @@ static void namespace_sweep(struct liveness *liveness, const char *folder, const
 		if (entry->d_name[0] != '.' &&
 		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
 			    INSTANCE_PATH_MAX &&
-		    is_idle(liveness, path) && is_of_gone_netns(liveness, netns))
-			instance_sweep(liveness, path);
+		    is_unused(liveness, path) && is_of_gone_netns(liveness, netns))
+			instance_gc(liveness, path);
 	if (dir)
 		closedir(dir);
 }
 
-void pins_sweep(const char *root)
+void pins_gc(const char *root)
 {
 	char all[INSTANCE_PATH_MAX], folder[INSTANCE_PATH_MAX + 32];
 	struct liveness liveness = {0};
@@ -125,7 +126,7 @@ void pins_sweep(const char *root)
 	while (dir && (entry = readdir(dir))) {
 		snprintf(folder, sizeof(folder), "%s/%.24s", all, entry->d_name);
 		if (entry->d_name[0] != '.' && strcmp(folder, root))
-			namespace_sweep(&liveness, folder, entry->d_name);
+			namespace_gc(&liveness, folder, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
@@ -182,7 +183,7 @@ static void leftovers_in(const char *folder, const char *netns, struct leftovers
 			continue;
 		if (!netns && is_left_over(path, device, hook))
 			left->visit(path, device, hook, left->arg);
-		else if (netns && is_idle(&left->liveness, path) &&
+		else if (netns && is_unused(&left->liveness, path) &&
 			 is_of_gone_netns(&left->liveness, netns))
 			left->visit(path, NULL, hook, left->arg);
 	}

@@ -6,7 +6,7 @@
 #include "rlctl_abi.h"
 
 /* Removes the pins of deleted network namespaces; `root` is this namespace's directory. Silent. */
-void pins_sweep(const char *root);
+void pins_gc(const char *root);
 
 /* Calls `visit` for the directory of every unused instance, with its device if it belongs to this
  * namespace, else NULL. Skips directories that another process has locked. Silent. */

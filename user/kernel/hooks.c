@@ -13,10 +13,10 @@
 #include "pins.h"
 #include "program.h"
 #include "qdisc.h"
-#include "remains.h"
 #include "rename.h"
+#include "stale_dispatchers.h"
 
-bool instance_lives(const char *root, const char *device, enum rl_hook hook)
+bool instance_is_attached(const char *root, const char *device, enum rl_hook hook)
 {
 	char path[INSTANCE_PATH_MAX];
 	struct device_program program;
@@ -40,14 +40,14 @@ static unsigned int hooks_pinned(const char *root, const char *device)
 }
 
 /* Hooks with an attached instance; if there is none, all hooks with pins. */
-static unsigned int hooks_there(const char *root, const char *device)
+static unsigned int hooks_in_use(const char *root, const char *device)
 {
-	unsigned int pinned = hooks_pinned(root, device), living = 0;
+	unsigned int pinned = hooks_pinned(root, device), attached = 0;
 
 	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++)
-		if (pinned & 1u << hook && instance_lives(root, device, hook))
-			living |= 1u << hook;
-	return living ? living : pinned;
+		if (pinned & 1u << hook && instance_is_attached(root, device, hook))
+			attached |= 1u << hook;
+	return attached ? attached : pinned;
 }
 
 int instance_hooks(const struct target *target, unsigned int *out)
@@ -56,31 +56,31 @@ int instance_hooks(const struct target *target, unsigned int *out)
 	int ret = pins_root_follow(target->bpffs, false, root);
 
 	if (!ret)
-		*out = hooks_there(root, target->device);
+		*out = hooks_in_use(root, target->device);
 	return ret;
 }
 
 int hook_choose(const char *root, const struct target *target, enum rl_hook *out)
 {
-	unsigned int hooks = hooks_there(root, target->device);
+	unsigned int hooks = hooks_in_use(root, target->device);
 
 	*out = target->hook >= 0 ? target->hook : hooks ? __builtin_ctz(hooks) : RL_HOOK_XDP;
 	if (target->hook >= 0 || !(hooks & (hooks - 1)) ||
-	    !instance_lives(root, target->device, *out))
+	    !instance_is_attached(root, target->device, *out))
 		return 0;
 	fail("%s: several instances: choose one with --hook (`rlctl status %s` lists them)",
 	     target->device, target->device);
 	return -ENOTUNIQ;
 }
 
-static void dead_clear(const char *root, const char *device, enum rl_hook hook)
+static void detached_clear(const char *root, const char *device, enum rl_hook hook)
 {
 	char path[INSTANCE_PATH_MAX];
 	int lock = pins_path(root, device, hook, path) ? -1 : pins_lock(path, false);
 
 	if (lock < 0)
 		return;
-	if (!instance_lives(root, device, hook) && !instance_leave(root, path, device))
+	if (!instance_is_attached(root, device, hook) && !instance_clean(root, path, device))
 		pins_remove(path);
 	close(lock);
 }
@@ -91,13 +91,13 @@ void hooks_clear(const char *root, const char *device, enum rl_hook except)
 
 	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++)
 		if (hook != (int)except && pinned & 1u << hook &&
-		    !instance_lives(root, device, hook))
-			dead_clear(root, device, hook);
+		    !instance_is_attached(root, device, hook))
+			detached_clear(root, device, hook);
 }
 
 /* Removes the pins last, so that a failed detach can be repeated. Holds the lock of all hooks, so
  * that an instance that takes over clsact will remove it. */
-int instance_leave(const char *root, const char *path, const char *device)
+int instance_clean(const char *root, const char *path, const char *device)
 {
 	struct instance instance;
 	int lock = pins_lock(root, true), ret;
@@ -111,7 +111,7 @@ int instance_leave(const char *root, const char *path, const char *device)
 	} else if (ret == -ENOENT || ret == -EPROTO || ret == -ELOOP) {
 		ret = 0; /* incomplete, of another version, or a symbolic link replaces a pin */
 	}
-	xdp_remains_clear(path);
+	stale_dispatchers_remove(path);
 	if (!ret)
 		ret = pins_clear(path);
 	close(lock);

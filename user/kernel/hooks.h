@@ -14,10 +14,10 @@ int instance_hooks(const struct target *target, unsigned int *out);
 
 /* Restores the qdiscs of an instance whose program is detached, then removes its pins, with their
  * lock held. Silent. */
-int instance_leave(const char *root, const char *path, const char *device);
+int instance_clean(const char *root, const char *path, const char *device);
 
 /* Are there pins, and is their program attached? True if that cannot be determined. */
-bool instance_lives(const char *root, const char *device, enum rl_hook hook);
+bool instance_is_attached(const char *root, const char *device, enum rl_hook hook);
 
 /* The hook that the target names, or the only one with an attached instance; if none is attached,
  * any hook with pins. Reports. */

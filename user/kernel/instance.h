@@ -22,7 +22,7 @@ struct target {
 
 /* The hook that an instance is being attached to. Its pins and policy exist; its program is not
  * attached yet. */
-struct place {
+struct attach_point {
 	const char *path, *device;
 	enum rl_hook hook;
 	uint32_t ifindex;

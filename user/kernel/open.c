@@ -100,8 +100,8 @@ static void pins_list_clear(struct pin_list *list)
 		free(list->entries);
 }
 
-static bool is_meant(const struct target *target, const char *name, char device[IF_NAMESIZE],
-		     enum rl_hook *hook)
+static bool target_matches(const struct target *target, const char *name, char device[IF_NAMESIZE],
+			   enum rl_hook *hook)
 {
 	if (!pins_name_split(name, device, hook))
 		return false;
@@ -133,7 +133,7 @@ int instance_for_each(const struct target *target,
 		struct instance instance;
 		enum rl_hook hook;
 
-		if (!is_meant(target, list.entries[i]->d_name, device, &hook) ||
+		if (!target_matches(target, list.entries[i]->d_name, device, &hook) ||
 		    pins_path(list.root, device, hook, path))
 			continue;
 		ret = instance_open_at(path, device, hook, USE_READ, &instance);
@@ -158,21 +158,21 @@ int instance_for_each(const struct target *target,
 struct choice {
 	char device[IF_NAMESIZE];
 	enum rl_hook hook;
-	int meant, living;
+	int matches, attached;
 };
 
 /* Prefers the first attached instance, else the first. A single match is not checked. */
 static void choice_add(const char *root, const char *device, enum rl_hook hook, bool alone,
 		       struct choice *choice)
 {
-	bool lives = alone || instance_lives(root, device, hook);
+	bool attached = alone || instance_is_attached(root, device, hook);
 
-	if (!choice->meant || (lives && !choice->living)) {
+	if (!choice->matches || (attached && !choice->attached)) {
 		memcpy(choice->device, device, sizeof(choice->device));
 		choice->hook = hook;
 	}
-	choice->meant++;
-	choice->living += lives;
+	choice->matches++;
+	choice->attached += attached;
 }
 
 /* Chooses one instance that the target matches; stale pins do not count if another one is attached.
@@ -182,19 +182,19 @@ static int pins_choose(const struct target *target, const struct pin_list *list,
 {
 	char device[IF_NAMESIZE];
 	enum rl_hook hook;
-	int meant = 0;
+	int matches = 0;
 
 	for (int i = 0; i < list->count; i++)
-		meant += is_meant(target, list->entries[i]->d_name, device, &hook);
+		matches += target_matches(target, list->entries[i]->d_name, device, &hook);
 	for (int i = 0; i < list->count; i++)
-		if (is_meant(target, list->entries[i]->d_name, device, &hook))
-			choice_add(list->root, device, hook, meant == 1, choice);
-	if (choice->living > 1) {
+		if (target_matches(target, list->entries[i]->d_name, device, &hook))
+			choice_add(list->root, device, hook, matches == 1, choice);
+	if (choice->attached > 1) {
 		fail("several instances: choose one with -i DEV%s (`rlctl status` lists them)",
 		     target->device ? " --hook HOOK" : "");
 		return -ENOTUNIQ;
 	}
-	if (choice->meant)
+	if (choice->matches)
 		return 0;
 	if (target->device)
 		return report_closed(target->device, RL_HOOK_XDP, -ENOENT);

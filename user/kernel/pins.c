@@ -219,7 +219,7 @@ static bool is_barred(int error)
 	return error == -ELOOP || error == -ENOTDIR || error == -PINS_FOREIGN;
 }
 
-static int parent_leave(const char *path)
+static int parent_remove(const char *path)
 {
 	char parent[INSTANCE_PATH_MAX];
 
@@ -246,7 +246,7 @@ int pins_lock(const char *path, bool create)
 			continue;
 		if (ret) {
 			if (!is_barred(ret))
-				parent_leave(path);
+				parent_remove(path);
 			return ret;
 		}
 		fd = pins_folder_open(path);
@@ -391,18 +391,18 @@ int pins_clear(const char *path)
 	return ret;
 }
 
-int folders_leave(const char *path)
+int folders_remove(const char *path)
 {
 	if (rmdir(path) && errno != ENOENT)
 		return -errno;
-	return parent_leave(path); /* fails while another instance is in it */
+	return parent_remove(path); /* fails while another instance is in it */
 }
 
 int pins_remove(const char *path)
 {
 	int ret = pins_clear(path);
 
-	return ret ? ret : folders_leave(path);
+	return ret ? ret : folders_remove(path);
 }
 
 const char *pins_remedy(int error)

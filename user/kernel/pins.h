@@ -50,9 +50,9 @@ void maps_close(struct instance_maps *maps);
 int pins_clear(const char *path);
 
 /* Removes the locked directory, and the namespace's directory if it is empty. Silent. */
-int folders_leave(const char *path);
+int folders_remove(const char *path);
 
-/* pins_clear and folders_leave. Silent. */
+/* pins_clear and folders_remove. Silent. */
 int pins_remove(const char *path);
 
 /* Splits "<device>-<hook>". */

@@ -108,28 +108,28 @@ static int trial_begin(struct trial *trial, uint64_t duration_ns)
 	return ret;
 }
 
-static struct trial trial_at(enum trial_of of, const struct place *place)
+static struct trial trial_at(enum trial_of of, const struct attach_point *point)
 {
 	struct trial trial = {.of = of,
-			      .hook = place->hook,
-			      .ifindex = place->ifindex,
-			      .lock_fd = place->lock_fd,
+			      .hook = point->hook,
+			      .ifindex = point->ifindex,
+			      .lock_fd = point->lock_fd,
 			      .folder_fd = -1,
 			      .state_fd = -1};
 
-	snprintf(trial.device, sizeof(trial.device), "%s", place->device);
-	snprintf(trial.path, sizeof(trial.path), "%s", place->path);
+	snprintf(trial.device, sizeof(trial.device), "%s", point->device);
+	snprintf(trial.path, sizeof(trial.path), "%s", point->path);
 	return trial;
 }
 
 int policy_trial_begin(struct instance *instance, uint64_t duration_ns, struct trial *out)
 {
-	const struct place place = {.path = instance->path,
-				    .device = instance->device,
-				    .hook = instance->info.hook,
-				    .ifindex = instance->info.ifindex,
-				    .lock_fd = &instance->lock_fd};
-	struct trial trial = trial_at(TRIAL_OF_POLICY, &place);
+	const struct attach_point point = {.path = instance->path,
+					   .device = instance->device,
+					   .hook = instance->info.hook,
+					   .ifindex = instance->info.ifindex,
+					   .lock_fd = &instance->lock_fd};
+	struct trial trial = trial_at(TRIAL_OF_POLICY, &point);
 	int ret = trial_refuse(instance);
 
 	if (!ret)
@@ -146,9 +146,9 @@ int policy_trial_begin(struct instance *instance, uint64_t duration_ns, struct t
 	return 0;
 }
 
-int limiter_trial_begin(const struct place *place, uint64_t duration_ns, struct trial *out)
+int limiter_trial_begin(const struct attach_point *point, uint64_t duration_ns, struct trial *out)
 {
-	struct trial trial = trial_at(TRIAL_OF_LIMITER, place);
+	struct trial trial = trial_at(TRIAL_OF_LIMITER, point);
 	int ret = trial_begin(&trial, duration_ns);
 
 	if (!ret)
@@ -196,16 +196,16 @@ static int trial_undo(const struct trial *trial)
 
 	if (trial->of == TRIAL_OF_POLICY)
 		return instance_policy_restore(trial->instance, &trial->before);
-	return place_program_detach(trial->path, device_now(trial, name), trial->hook);
+	return instance_program_detach(trial->path, device_now(trial, name), trial->hook);
 }
 
 /* Call after the decision is recorded. */
-static void trial_leave(const struct trial *trial, enum trial_state decided)
+static void trial_finish(const struct trial *trial, enum trial_state decided)
 {
 	char name[IF_NAMESIZE];
 
 	if (trial->of == TRIAL_OF_LIMITER && decided == TRIAL_UNDONE)
-		place_vacate(trial->path, device_now(trial, name), trial->hook);
+		instance_teardown(trial->path, device_now(trial, name), trial->hook);
 	else
 		trial_clear(trial->path);
 }
@@ -229,7 +229,7 @@ int trial_end(struct trial *trial, bool keep)
 		goto out;
 	ret = record.state = keep ? TRIAL_KEPT : TRIAL_UNDONE;
 	trial_record_write(trial->state_fd, &record);
-	trial_leave(trial, ret);
+	trial_finish(trial, ret);
 out:
 	if (lock >= 0)
 		close(lock);

@@ -31,7 +31,7 @@ int policy_trial_begin(struct instance *instance, uint64_t duration_ns, struct t
 
 /* Begins the trial of an instance. Call with the writers' lock held, before the program is
  * attached. */
-int limiter_trial_begin(const struct place *place, uint64_t duration_ns, struct trial *out);
+int limiter_trial_begin(const struct attach_point *point, uint64_t duration_ns, struct trial *out);
 
 /* Releases the writers' lock. */
 void trial_unlock(struct trial *trial);

@@ -19,9 +19,9 @@
 #include "object.h"
 #include "owner.h"
 #include "program.h"
-#include "remains.h"
 #include "report.h"
 #include "rlctl.skel.h"
+#include "stale_dispatchers.h"
 #include "unsupported.h"
 
 #define DISPATCHER     "xdp_dispatcher" /* name of libxdp's dispatcher */
@@ -350,7 +350,7 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 		return ret;
 	for (int i = 0; ret >= 0 && i < old.count; i++)
 		ret = one_detach(device, wanted, old.ids[i]);
-	xdp_remains_clear(instance->path);
+	stale_dispatchers_remove(instance->path);
 	if (ret >= 0) /* 1: already detached */
 		return 0;
 	fail("%s: detaching the previous program failed: %s: it runs beside the new one, and "

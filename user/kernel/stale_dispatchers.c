@@ -5,7 +5,7 @@
  * if nothing else holds the dispatcher. Then all of them are removed at once, as by `xdp-loader
  * clean`, because no program of a detached dispatcher runs. */
 
-#include "remains.h"
+#include "stale_dispatchers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -96,7 +96,7 @@ static int pins_each(int all, const char *folder,
 
 /* The dispatcher has the instance's program, and only these pins hold it: no device in any
  * namespace, and no process that has pinned it and is about to attach it. */
-static bool is_remains(struct liveness *liveness, int all, const char *folder, uint32_t policy)
+static bool is_stale(struct liveness *liveness, int all, const char *folder, uint32_t policy)
 {
 	struct dispatcher dispatcher = {0};
 	uint32_t ifindex;
@@ -128,7 +128,7 @@ static int dispatchers_lock(const char *path)
 	return ret;
 }
 
-int xdp_remains(struct liveness *liveness, const char *path, bool clear)
+int stale_dispatchers(struct liveness *liveness, const char *path, bool clear)
 {
 	int ret, count = 0, lock;
 	struct dirent *entry;
@@ -144,7 +144,7 @@ int xdp_remains(struct liveness *liveness, const char *path, bool clear)
 		return 0;
 	}
 	while ((entry = readdir(dir))) {
-		if (!is_remains(liveness, lock, entry->d_name, policy))
+		if (!is_stale(liveness, lock, entry->d_name, policy))
 			continue;
 		count++;
 		if (clear && !pins_each(lock, entry->d_name, pin_remove, 0, NULL))
@@ -154,10 +154,10 @@ int xdp_remains(struct liveness *liveness, const char *path, bool clear)
 	return count;
 }
 
-void xdp_remains_clear(const char *path)
+void stale_dispatchers_remove(const char *path)
 {
 	struct liveness liveness = {0};
 
-	xdp_remains(&liveness, path, true);
+	stale_dispatchers(&liveness, path, true);
 	liveness_close(&liveness);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Removes libxdp's pins of dispatchers that nothing but the pins holds. */
-#ifndef RLCTL_REMAINS_H
-#define RLCTL_REMAINS_H
+#ifndef RLCTL_STALE_DISPATCHERS_H
+#define RLCTL_STALE_DISPATCHERS_H
 
 #include <stdbool.h>
 
@@ -9,7 +9,7 @@
 
 /* Number of stale dispatchers that run the instance's program; with `clear`, removes their pins,
  * and the kernel unloads the programs some time later. */
-int xdp_remains(struct liveness *liveness, const char *path, bool clear);
-void xdp_remains_clear(const char *path);
+int stale_dispatchers(struct liveness *liveness, const char *path, bool clear);
+void stale_dispatchers_remove(const char *path);
 
 #endif
