@@ -80,7 +80,7 @@ int simulation_run(struct simulation *s, const struct captured *packet, enum rl_
 	return 0;
 }
 
-int simulation_begin_anew(struct simulation *s, uint64_t now_ns)
+int simulation_restart(struct simulation *s, uint64_t now_ns)
 {
 	require(s && now_ns < 1ull << 63);
 	return 0;

@@ -36,14 +36,14 @@ static int visit(struct instance *instance, void *arg)
 static int keep(const struct target *target)
 {
 	struct instance instance;
-	enum trial_of of;
+	enum trial_kind kind;
 	int rc = instance_open(target, true, &instance);
 
 	if (rc)
 		return rc;
-	rc = instance_trial_keep(&instance, &of);
+	rc = instance_trial_keep(&instance, &kind);
 	if (!rc)
-		note("%s: the %s is confirmed and stays", instance.device, trial_of_name(of));
+		note("%s: the %s is confirmed and stays", instance.device, trial_kind_name(kind));
 	instance_close(&instance);
 	return rc;
 }

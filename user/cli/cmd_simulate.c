@@ -155,7 +155,7 @@ static int packet_run(struct run *run, const struct captured *packet)
 	int rc = 0;
 
 	if (epoch_ends(&run->epoch, run->capture.packets, packet->time_ns))
-		rc = simulation_begin_anew(run->simulation, packet->time_ns);
+		rc = simulation_restart(run->simulation, packet->time_ns);
 	if (!rc)
 		rc = simulation_run(run->simulation, packet, &reason);
 	if (rc)

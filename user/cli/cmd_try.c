@@ -179,7 +179,7 @@ static int attend(struct attendance *a, const char **why)
 	int state;
 
 	*why = IN_TIME; /* as the watcher would have it */
-	while ((state = trial_look(&a->trial)) == TRIAL_RUNS) {
+	while ((state = trial_state_read(&a->trial)) == TRIAL_RUNS) {
 		const char *reason;
 		bool keep;
 
@@ -200,12 +200,12 @@ static int say_end(const struct trial *trial, int state, const char *why)
 	status_clear();
 	switch (state) {
 	case TRIAL_KEPT:
-		note("%s: the %s is confirmed and stays", device, trial_of_name(trial->of));
+		note("%s: the %s is confirmed and stays", device, trial_kind_name(trial->kind));
 		return 0;
 	case TRIAL_UNDONE:
 		return fail("%s: %s: the %s", device, why,
-			    trial->of == TRIAL_OF_LIMITER ? "limiter is off again"
-							  : "policy before is in force again");
+			    trial->kind == TRIAL_LIMITER ? "limiter is off again"
+							 : "policy before is in force again");
 	case TRIAL_GONE:
 		return fail("%s: the limiter was taken off the device, and the trial ended with it",
 			    device);
@@ -216,14 +216,14 @@ static int say_end(const struct trial *trial, int state, const char *why)
 
 static int trial_run(struct attendance *a)
 {
-	bool limiter = a->trial.of == TRIAL_OF_LIMITER;
+	bool limiter = a->trial.kind == TRIAL_LIMITER;
 	const char *device = a->trial.device, *why;
 	char text[NUMBER_TEXT_MAX];
 	int state;
 
 	duration_print(text, sizeof(text), a->duration_ns);
 	note("%s: the %s is on trial for %s: `rlctl confirm -i %s` keeps it, else %s", device,
-	     trial_of_name(a->trial.of), text, device,
+	     trial_kind_name(a->trial.kind), text, device,
 	     limiter ? "it is taken off again" : "the one before comes back");
 	if (terminal_open(&a->terminal))
 		terminal_keys(&a->terminal);

@@ -129,7 +129,7 @@ int agent_policy_watch(struct agent *a, uint64_t now_ns)
 	if (now_ns - a->policy_ns < POLICY_NS)
 		return 0;
 	a->policy_ns = now_ns;
-	ret = instance_is_there(a->instance);
+	ret = instance_pins_check(a->instance);
 	if (ret && ret != -ENOENT)
 		return fail("%s: looking for its pins failed: %s", a->instance->device,
 			    strerror(-ret));

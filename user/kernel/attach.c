@@ -182,7 +182,7 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 			 const struct attach_options *options, struct policy *policy)
 {
 	struct instance instance;
-	int ret = program_note_make(path, info); /* first, because every complete instance has it */
+	int ret = owner_record_make(path, info); /* first, because every complete instance has it */
 
 	if (!ret)
 		ret = maps_make(path, info);
@@ -218,8 +218,8 @@ static int attach_point_clear(const char *root, const char *path, const struct t
 		return -EEXIST;
 	}
 	if (ret != -ENOENT)
-		return target->hook == RL_HOOK_XDP ? xdp_report(device, ret)
-						   : tc_report(device, ret);
+		return target->hook == RL_HOOK_XDP ? report_xdp_error(device, ret)
+						   : report_tc_error(device, ret);
 	ret = instance_clean(root, path, device);
 	if (ret)
 		fail("%s: removing what an earlier attach left failed: %s", device, strerror(-ret));
@@ -274,7 +274,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 	hooks_clear(root, target->device, target->hook);
 	lock = pins_lock(path, true);
 	if (lock < 0) {
-		fail("%s: %s%s", path, strerror(-lock), pins_remedy(lock));
+		fail("%s: %s%s", path, strerror(-lock), pins_error_hint(lock));
 		return lock;
 	}
 	ret = attach_point_clear(root, path, target);
@@ -343,7 +343,7 @@ int instance_detach(const struct target *target)
 	lock = pins_lock(path, false);
 	if (lock < 0) {
 		fail("%s: %s%s", target->device,
-		     lock == -ENOENT ? "nothing attached" : strerror(-lock), pins_remedy(lock));
+		     lock == -ENOENT ? "nothing attached" : strerror(-lock), pins_error_hint(lock));
 		return lock;
 	}
 	ret = instance_program_detach(path, target->device, hook);

@@ -178,7 +178,7 @@ bool bpffs_mounted(const char *bpffs)
 	return !statfs(bpffs, &fs) && fs.f_type == BPF_FS_MAGIC;
 }
 
-enum bpffs_state bpffs_look(const char *bpffs)
+enum bpffs_state bpffs_state_read(const char *bpffs)
 {
 	if (bpffs_mounted(bpffs))
 		return BPFFS_MOUNTED;
@@ -189,7 +189,7 @@ enum bpffs_state bpffs_look(const char *bpffs)
 	return mount_lasts(bpffs) ? BPFFS_ABSENT : BPFFS_WOULD_END;
 }
 
-static const char *mount_remedy(int error)
+static const char *mount_error_hint(int error)
 {
 	switch (error) {
 	case EPERM:
@@ -210,13 +210,13 @@ static int bpffs_mount(const char *bpffs)
 		return 0;
 	error = errno;
 	fail("%s is not a bpffs, and mounting one there failed: %s%s", bpffs, strerror(error),
-	     mount_remedy(error));
+	     mount_error_hint(error));
 	return -error;
 }
 
 int bpffs_ensure(const char *bpffs, bool make)
 {
-	switch (bpffs_look(bpffs)) {
+	switch (bpffs_state_read(bpffs)) {
 	case BPFFS_MOUNTED:
 		return 0;
 	case BPFFS_HIDDEN:

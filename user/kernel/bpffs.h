@@ -18,7 +18,7 @@ enum bpffs_state {
 	BPFFS_HIDDEN,    /* hidden by `ip netns exec` */
 	BPFFS_NO_FOLDER
 };
-enum bpffs_state bpffs_look(const char *bpffs);
+enum bpffs_state bpffs_state_read(const char *bpffs);
 bool bpffs_mounted(const char *bpffs);
 
 #endif

@@ -22,7 +22,7 @@
 #include "tc.h"
 #include "tcx.h"
 
-static void program_note(struct device_programs *out, const struct xdp_program *program)
+static void program_append(struct device_programs *out, const struct xdp_program *program)
 {
 	struct device_xdp_program *at = &out->list[out->count];
 
@@ -45,9 +45,9 @@ int device_programs_read(int ifindex, struct device_programs *out)
 	out->native = xdp_multiprog__attach_mode(mp) == XDP_MODE_NATIVE;
 	out->dispatcher = !xdp_multiprog__is_legacy(mp);
 	if (!out->dispatcher && xdp_multiprog__main_prog(mp))
-		program_note(out, xdp_multiprog__main_prog(mp));
+		program_append(out, xdp_multiprog__main_prog(mp));
 	while (out->dispatcher && (program = xdp_multiprog__next_prog(program, mp)))
-		program_note(out, program);
+		program_append(out, program);
 	xdp_multiprog__close(mp);
 	return 0;
 }
@@ -87,19 +87,19 @@ static void tc_ours_read(const char *bpffs, const char *device, enum rl_hook hoo
 int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
 		    struct device_tcx *out)
 {
-	struct tcx_row row;
-	int ret = tcx_read(device_index(device), hook, &row);
+	struct tcx_list list;
+	int ret = tcx_read(device_index(device), hook, &list);
 
 	*out = (struct device_tcx){0};
 	if (ret)
 		return ret;
 	_Static_assert(DEVICE_TCX_MAX == TCX_PROGRAMS_MAX, "all fit");
-	while (out->count < row.count) {
-		tcx_name(row.programs[out->count], &out->list[out->count]);
+	while (out->count < list.count) {
+		tcx_name(list.programs[out->count], &out->list[out->count]);
 		out->count++;
 	}
 	tc_ours_read(bpffs, device, hook, out);
-	while (out->ours && out->before < row.count && row.programs[out->before] != out->ours)
+	while (out->ours && out->before < list.count && list.programs[out->before] != out->ours)
 		out->before++;
 	return 0;
 }

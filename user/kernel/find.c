@@ -21,14 +21,14 @@
 
 /* If others have replaced the dispatcher, or the ids were not recorded, any program may be ours: an
  * instance is reported missing only if it certainly is. */
-static bool may_be_ours(const struct program_note *note, uint32_t on_device)
+static bool may_be_ours(const struct owner_record *record, uint32_t on_device)
 {
-	return on_device &&
-	       (on_device == note->on_device || note->on_device != note->program || !note->program);
+	return on_device && (on_device == record->on_device ||
+			     record->on_device != record->program || !record->program);
 }
 
-static int xdp_noted(const char *device, const struct program_note *note,
-		     struct device_program *out)
+static int recorded_xdp_find(const char *device, const struct owner_record *record,
+			     struct device_program *out)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
 	int ifindex = device_index(device);
@@ -36,25 +36,25 @@ static int xdp_noted(const char *device, const struct program_note *note,
 
 	if (ret)
 		return ret == -ENODEV ? -ENOENT : ret;
-	if (!may_be_ours(note, query.prog_id))
+	if (!may_be_ours(record, query.prog_id))
 		return -ENOENT;
 	*out = (struct device_program){
-		.id = note->program ?: query.prog_id,
+		.id = record->program ?: query.prog_id,
 		.mode = query.attach_mode == XDP_ATTACHED_DRV ? RL_MODE_NATIVE : RL_MODE_GENERIC};
 	return 0;
 }
 
-int program_noted(const char *path, const char *device, enum rl_hook hook,
-		  struct device_program *out)
+int recorded_program_find(const char *path, const char *device, enum rl_hook hook,
+			  struct device_program *out)
 {
-	struct program_note note;
-	int ret = program_note_read(path, &note);
+	struct owner_record record;
+	int ret = owner_record_read(path, &record);
 
 	if (ret)
 		return ret;
-	if (hook == RL_HOOK_XDP && note.mode != RL_MODE_TC)
-		return xdp_noted(device, &note, out);
-	ret = tc_program_noted(path, device, hook, note.program, out);
+	if (hook == RL_HOOK_XDP && record.mode != RL_MODE_TC)
+		return recorded_xdp_find(device, &record, out);
+	ret = tc_recorded_program_find(path, device, hook, record.program, out);
 	out->mode = RL_MODE_TC;
 	return ret;
 }
@@ -81,7 +81,7 @@ int pins_program_find(const char *path, const char *device, enum rl_hook hook,
 	if (ret)
 		return ret;
 	if (!privilege_held(PRIVILEGE_SYS_ADMIN))
-		return program_noted(path, device, hook, out);
+		return recorded_program_find(path, device, hook, out);
 	return device_program_find(device, hook, policy, out);
 }
 

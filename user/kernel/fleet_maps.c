@@ -26,7 +26,7 @@ uint64_t fleet_now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-int instance_is_there(const struct instance *instance)
+int instance_pins_check(const struct instance *instance)
 {
 	uint32_t id = 0, ours = 0;
 	int ret = pins_policy_id(instance->path, &id);

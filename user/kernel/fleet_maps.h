@@ -28,7 +28,7 @@ int fleet_maps_open(const struct instance *instance,
 void fleet_maps_close(struct fleet_maps *maps);
 
 /* 0 if the pins still belong to the opened instance, else -ENOENT. */
-int instance_is_there(const struct instance *instance);
+int instance_pins_check(const struct instance *instance);
 
 void fleet_events_poll(struct fleet_maps *maps);
 

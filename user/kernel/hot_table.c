@@ -65,11 +65,11 @@ static struct rl_hot_slot *slot_find(struct rl_hot_set *set, const struct hot_ke
 	return NULL;
 }
 
-int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
-	     const struct rl_state_key *key,
-	     int (*found)(void *arg, const struct rl_state_key *key,
-			  const struct rl_hot_slot *slot),
-	     void *arg)
+int hot_lookup(const struct hot_table *table, const struct rl_rule *numbers,
+	       const struct rl_state_key *key,
+	       int (*found)(void *arg, const struct rl_state_key *key,
+			    const struct rl_hot_slot *slot),
+	       void *arg)
 {
 	struct hot_key hot = key_of(table, numbers, key);
 	struct rl_hot_set fetched, *set = set_of(table, hot.set, &fetched);
@@ -97,7 +97,7 @@ int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 
 	for (uint32_t port = 0; !ret && port < ports; port++) {
 		key.dport = port;
-		ret = hot_look(table, numbers, &key, found, arg);
+		ret = hot_lookup(table, numbers, &key, found, arg);
 	}
 	return ret;
 }

@@ -33,11 +33,11 @@ int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	      void *arg);
 
 /* As hot_visit, for exactly this key, which may hold two addresses. */
-int hot_look(const struct hot_table *table, const struct rl_rule *numbers,
-	     const struct rl_state_key *key,
-	     int (*found)(void *arg, const struct rl_state_key *key,
-			  const struct rl_hot_slot *slot),
-	     void *arg);
+int hot_lookup(const struct hot_table *table, const struct rl_rule *numbers,
+	       const struct rl_state_key *key,
+	       int (*found)(void *arg, const struct rl_state_key *key,
+			    const struct rl_hot_slot *slot),
+	       void *arg);
 
 /* Clears the key's slot and its cached refusals. */
 int hot_forget(const struct hot_table *table, const struct rl_rule *numbers,

@@ -10,13 +10,13 @@
 #include "units.h"
 
 #define LOGS_BYTES       (64u << 20)         /* capacity of the sliding logs, which are large */
-#define LRU_LEAST_A_CPU  256u                /* an LRU keeps 128 free entries on every CPU */
+#define LRU_MIN_PER_CPU  256u                /* an LRU keeps 128 free entries on every CPU */
 #define CREATION_TURN_NS (4 * NS_PER_SECOND) /* new states need this long to fill an LRU */
 #define STATE_LASTS_NS   (CREATION_TURN_NS - RL_CREATION_SAVE_NS)
 
 uint32_t lru_states(const struct rl_instance *info, enum rl_lru lru)
 {
-	uint32_t least = LRU_LEAST_A_CPU * info->cpus, fit;
+	uint32_t least = LRU_MIN_PER_CPU * info->cpus, fit;
 
 	if (lru != RL_LRU_LOGS)
 		return info->sources;

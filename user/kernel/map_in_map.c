@@ -52,7 +52,7 @@ static struct kept_map *kept_find(const struct instance *instance, uint32_t id)
 	return NULL;
 }
 
-static int keep(const struct instance *instance, uint32_t id, int fd)
+static int kept_add(const struct instance *instance, uint32_t id, int fd)
 {
 	struct kept_map *kept = kept_find(instance, 0);
 	int copy = kept ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
@@ -63,7 +63,7 @@ static int keep(const struct instance *instance, uint32_t id, int fd)
 	return 0;
 }
 
-static void keep_no_more(const struct instance *instance, uint32_t id)
+static void kept_remove(const struct instance *instance, uint32_t id)
 {
 	struct kept_map *kept = id ? kept_find(instance, id) : NULL;
 
@@ -139,7 +139,7 @@ static int inner_pin(const struct instance *instance, uint32_t id, int fd)
 	int ret;
 
 	if (!has_pins(instance))
-		return keep(instance, id, fd);
+		return kept_add(instance, id, fd);
 	pin_name(id, name);
 	snprintf(path, sizeof(path), "%s/%s", instance->path, name);
 	if (bpf_obj_pin(fd, path))
@@ -155,7 +155,7 @@ static void inner_unpin(const struct instance *instance, uint32_t id)
 	char path[INSTANCE_PATH_MAX + 32], name[32];
 
 	if (!has_pins(instance))
-		keep_no_more(instance, id);
+		kept_remove(instance, id);
 	if (!has_pins(instance) || !id)
 		return;
 	pin_name(id, name);

@@ -18,18 +18,18 @@
 #include "message.h"
 #include "rlctl.skel.h"
 
-#define SETS_LEAST         2u    /* one set means that there is no hot table */
+#define SETS_MIN           2u    /* one set means that there is no hot table */
 #define ONE_PIECE          2048u /* bytes of MTU that fit one buffer with every driver */
 #define SLOTS_ARRAY        8192u /* further slots are in chunks */
-#define SPILLED_LEAST      4096u
+#define SPILLED_MIN        4096u
 #define FLEET_EVENTS_BYTES (1u << 20) /* 18,000 keys per tick */
 
-static uint32_t least(uint32_t a, uint32_t b)
+static uint32_t min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
 
-static uint32_t most(uint32_t a, uint32_t b)
+static uint32_t max_u32(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
@@ -39,9 +39,9 @@ void instance_sizes(struct rl_instance *info)
 	_Static_assert(2 * RULES_MAX <= 1 << 24, "an index fits bpf/prefix_cache.h");
 	if (!info->rules)
 		info->rules = RULES_DEFAULT;
-	info->rules = least(info->rules, least(info->prefixes, RULES_MAX));
-	info->slots = least(2 * info->prefixes, SLOTS_ARRAY);
-	for (info->cache_sets = SETS_LEAST; info->cache_sets * RL_HOT_WAYS < info->sources;)
+	info->rules = min_u32(info->rules, min_u32(info->prefixes, RULES_MAX));
+	info->slots = min_u32(2 * info->prefixes, SLOTS_ARRAY);
+	for (info->cache_sets = SETS_MIN; info->cache_sets * RL_HOT_WAYS < info->sources;)
 		info->cache_sets *= 2;
 	info->hot_sets = info->table == RL_TABLE_HOT ? info->cache_sets : 1;
 	if (!info->bans)
@@ -89,7 +89,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	skel->rodata->refusal_mask = refusal_sets(info) - 1;
 	bpf_map__set_max_entries(skel->maps.refusals, refusal_sets(info));
 	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
-	bpf_map__set_max_entries(skel->maps.spilled, most(info->sources / 4, SPILLED_LEAST));
+	bpf_map__set_max_entries(skel->maps.spilled, max_u32(info->sources / 4, SPILLED_MIN));
 	skel->rodata->log_depth = info->log_depth;
 	for (int lru = 0; lru < RL_LRU_COUNT; lru++)
 		skel->rodata->creation_ns[lru] = lru_creation_ns(info, lru);
@@ -98,7 +98,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	bpf_map__set_max_entries(skel->maps.shared, info->slots);
 	bpf_map__set_max_entries(skel->maps.leases, info->slots);
 	bpf_map__set_max_entries(skel->maps.rule_counters, info->slots);
-	bpf_map__set_value_size(skel->maps.fresh, most(log_size, sizeof(struct rl_slots)));
+	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
 	bpf_map__set_type(skel->maps.sources, lru_type(info));
 	bpf_map__set_type(bpf_map__inner_map(skel->maps.flows), lru_type(info));

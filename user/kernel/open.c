@@ -24,7 +24,7 @@
 static int program_check(const struct instance *instance)
 {
 	struct device_program program;
-	int ret = program_note_check(instance->path);
+	int ret = owner_record_check(instance->path);
 
 	if (!ret)
 		ret = instance_program_find(instance, &program);
@@ -88,7 +88,7 @@ static int pins_list(const struct target *target, struct pin_list *out)
 	}
 	if (!ret || ret == -ENOENT)
 		return 0;
-	fail("%s: %s%s", out->root, strerror(-ret), pins_remedy(ret));
+	fail("%s: %s%s", out->root, strerror(-ret), pins_error_hint(ret));
 	return ret;
 }
 
@@ -117,7 +117,7 @@ static int open_failed(const char *device, enum rl_hook hook, int error, int bef
 {
 	if (error == -ENOENT || error == -ESTALE)
 		return before;
-	report_closed(device, hook, error);
+	report_open_error(device, hook, error);
 	return error == -EPROTO ? before : error;
 }
 
@@ -197,7 +197,7 @@ static int pins_choose(const struct target *target, const struct pin_list *list,
 	if (choice->matches)
 		return 0;
 	if (target->device)
-		return report_closed(target->device, RL_HOOK_XDP, -ENOENT);
+		return report_open_error(target->device, RL_HOOK_XDP, -ENOENT);
 	fail("nothing attached: `rlctl attach DEV`");
 	return -ENOENT;
 }
@@ -217,7 +217,7 @@ static int open_for(const struct target *target, enum use use, struct instance *
 	if (ret)
 		return ret;
 	ret = instance_open_at(path, choice.device, choice.hook, use, out);
-	return ret ? report_closed(choice.device, choice.hook, ret) : 0;
+	return ret ? report_open_error(choice.device, choice.hook, ret) : 0;
 }
 
 int instance_open(const struct target *target, bool write, struct instance *out)

@@ -24,7 +24,7 @@ int instance_for_each(const struct target *target,
 enum use { USE_READ, USE_SHARED, USE_WRITE };
 
 /* Opens the attached instance at path. Silent: -ENOENT, -ESTALE if its program is detached, -EPROTO
- * for another version; pass the error to report_closed. */
+ * for another version; pass the error to report_open_error. */
 int instance_open_at(const char *path, const char *device, enum rl_hook hook, enum use use,
 		     struct instance *out);
 

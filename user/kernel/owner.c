@@ -17,63 +17,63 @@
 #include "message.h"
 #include "pins.h"
 
-#define NOTE_PIN "program"
+#define RECORD_PIN "program"
 
-static int note_put(int fd, const struct program_note *note)
+static int record_put(int fd, const struct owner_record *record)
 {
 	uint32_t zero = 0;
 
-	return bpf_map_update_elem(fd, &zero, note, BPF_ANY) ? -errno : 0;
+	return bpf_map_update_elem(fd, &zero, record, BPF_ANY) ? -errno : 0;
 }
 
-int program_note_make(const char *path, const struct rl_instance *info)
+int owner_record_make(const char *path, const struct rl_instance *info)
 {
-	struct program_note note = {.mode = info->mode};
+	struct owner_record record = {.mode = info->mode};
 	char pin[INSTANCE_PATH_MAX + 32];
 	int ret, fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_program", sizeof(uint32_t),
-				     sizeof(struct program_note), 1, NULL);
+				     sizeof(struct owner_record), 1, NULL);
 
 	if (fd < 0)
 		return -errno;
-	snprintf(pin, sizeof(pin), "%s/" NOTE_PIN, path);
-	ret = note_put(fd, &note);
+	snprintf(pin, sizeof(pin), "%s/" RECORD_PIN, path);
+	ret = record_put(fd, &record);
 	if (!ret && bpf_obj_pin(fd, pin))
 		ret = -errno;
 	close(fd);
 	return ret;
 }
 
-int program_note_write(const char *path, const struct rl_instance *info, uint32_t program)
+int owner_record_write(const char *path, const struct rl_instance *info, uint32_t program)
 {
-	struct program_note note = {.program = program, .on_device = program, .mode = info->mode};
-	int fd = pin_open_at(path, NOTE_PIN, true), ret;
+	struct owner_record record = {.program = program, .on_device = program, .mode = info->mode};
+	int fd = pin_open_at(path, RECORD_PIN, true), ret;
 
 	if (fd < 0)
 		return fd;
-	if (info->mode != RL_MODE_TC && bpf_xdp_query_id(info->ifindex, 0, &note.on_device))
-		note.on_device = 0;
-	ret = note_put(fd, &note);
+	if (info->mode != RL_MODE_TC && bpf_xdp_query_id(info->ifindex, 0, &record.on_device))
+		record.on_device = 0;
+	ret = record_put(fd, &record);
 	close(fd);
 	return ret;
 }
 
-static int note_read(const char *path, struct program_note *out)
+static int record_read(const char *path, struct owner_record *out)
 {
 	uint32_t zero = 0;
-	int fd = pin_open_at(path, NOTE_PIN, false), ret;
+	int fd = pin_open_at(path, RECORD_PIN, false), ret;
 
 	if (fd < 0)
 		return fd;
-	*out = (struct program_note){0}; /* other versions may have recorded less */
+	*out = (struct owner_record){0}; /* other versions may have recorded less */
 	ret = bpf_map_lookup_elem(fd, &zero, out) ? -errno : 0;
 	close(fd);
 	return ret;
 }
 
 /* The record is the last pin to be removed: if other pins exist without it, none was made. */
-int program_note_read(const char *path, struct program_note *out)
+int owner_record_read(const char *path, struct owner_record *out)
 {
-	int ret = note_read(path, out);
+	int ret = record_read(path, out);
 	uint32_t policy;
 
 	if (ret != -ENOENT)
@@ -82,9 +82,9 @@ int program_note_read(const char *path, struct program_note *out)
 	return ret ? ret : -EPROTO;
 }
 
-int program_note_check(const char *path)
+int owner_record_check(const char *path)
 {
-	struct program_note note;
+	struct owner_record record;
 
-	return program_note_read(path, &note);
+	return owner_record_read(path, &record);
 }

@@ -8,20 +8,20 @@
 
 #include "rlctl_abi.h"
 
-int program_note_make(const char *path, const struct rl_instance *info);
+int owner_record_make(const char *path, const struct rl_instance *info);
 /* -EPROTO: an instance of another version, without a record. */
-int program_note_check(const char *path);
-int program_note_write(const char *path, const struct rl_instance *info, uint32_t program);
+int owner_record_check(const char *path);
+int owner_record_write(const char *path, const struct rl_instance *info, uint32_t program);
 
 /* The ids are 0 while attach is in progress, if it was killed before writing them, or if they could
  * not be read. Then any program on the device may be the instance's. */
-struct program_note {
+struct owner_record {
 	uint32_t program;
 	uint32_t on_device; /* xdp: id that the device reports: the program or a dispatcher */
 	uint32_t mode;      /* enum rl_mode */
 };
 
 /* -ENOENT if nothing is pinned, -EPROTO if another version wrote no record. */
-int program_note_read(const char *path, struct program_note *out);
+int owner_record_read(const char *path, struct owner_record *out);
 
 #endif

@@ -140,7 +140,7 @@ static int bpffs_open(const char *path, const char **below)
 
 /* A bpffs may be writable by everyone, as /tmp is; whoever creates the directory first controls its
  * contents. */
-static int owner_check(int bpffs)
+static int root_owner_check(int bpffs)
 {
 	int fd = open_below(bpffs, PINS_FOLDER, O_PATH | O_DIRECTORY), ret = fd < 0 ? fd : 0;
 	struct stat folder;
@@ -162,7 +162,7 @@ int pins_folder_open(const char *path)
 
 	if (bpffs < 0)
 		return bpffs;
-	fd = owner_check(bpffs);
+	fd = root_owner_check(bpffs);
 	if (!fd)
 		fd = open_below(bpffs, below, O_RDONLY | O_DIRECTORY);
 	close(bpffs);
@@ -201,7 +201,7 @@ static int folders_make(const char *path)
 		if (mkdirat(fd, name, 0700) && errno != EEXIST)
 			folder = -errno;
 		else
-			folder = first ? owner_check(fd) : 0;
+			folder = first ? root_owner_check(fd) : 0;
 		if (!folder)
 			folder = open_below(fd, name, O_PATH | O_DIRECTORY);
 		close(fd);
@@ -214,7 +214,7 @@ static int folders_make(const char *path)
 }
 
 /* The path leads through a link or a directory of another user: nothing below is ours to remove. */
-static bool is_barred(int error)
+static bool is_foreign(int error)
 {
 	return error == -ELOOP || error == -ENOTDIR || error == -PINS_FOREIGN;
 }
@@ -245,7 +245,7 @@ int pins_lock(const char *path, bool create)
 		if (ret == -ENOENT)
 			continue;
 		if (ret) {
-			if (!is_barred(ret))
+			if (!is_foreign(ret))
 				parent_remove(path);
 			return ret;
 		}
@@ -405,7 +405,7 @@ int pins_remove(const char *path)
 	return ret ? ret : folders_remove(path);
 }
 
-const char *pins_remedy(int error)
+const char *pins_error_hint(int error)
 {
 	switch (error) {
 	case -EACCES:

@@ -19,7 +19,7 @@ int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX]);
 int pins_path(const char *root, const char *device, enum rl_hook hook, char out[INSTANCE_PATH_MAX]);
 
 /* Remedy to append to an error message about a path; "" if there is none. */
-const char *pins_remedy(int error);
+const char *pins_error_hint(int error);
 
 /* The directory of all pins belongs to another user, or others may write to it. */
 #define PINS_FOREIGN EKEYREJECTED

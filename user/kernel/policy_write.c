@@ -161,7 +161,7 @@ static int compiled_read(const struct instance *instance, struct compiled *out)
 	return -EAGAIN;
 }
 
-void report_unread(const struct instance *instance, int error)
+void report_read_error(const struct instance *instance, int error)
 {
 	const char *why = strerror(-error);
 
@@ -186,7 +186,7 @@ static int policy_read(const struct instance *instance, const struct compile_con
 		ret = policy_decompile(&compiled, ctx, out);
 	compiled_clear(&compiled);
 	if (ret)
-		report_unread(instance, ret);
+		report_read_error(instance, ret);
 	return ret;
 }
 
@@ -296,7 +296,7 @@ int policy_header_swap(const struct instance *instance, const struct rl_policy_h
 	return ret;
 }
 
-int report_unwritten(const struct instance *instance, int error)
+int report_write_error(const struct instance *instance, int error)
 {
 	fail("%s: writing the policy failed: %s%s; the previous policy stays in force",
 	     instance->device, strerror(-error),
@@ -325,14 +325,14 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	if (!ret)
 		ret = policy_header_swap(instance, &compiled->header);
 	if (ret)
-		return report_unwritten(instance, ret);
+		return report_write_error(instance, ret);
 	inner_drop(instance, instance->fd.tries, old_half);
 	slots_trim(instance, compiled);
 	return 0;
 }
 
-void report_compile(const struct instance *instance, const char *file,
-		    const struct policy_error *err)
+void report_compile_error(const struct instance *instance, const char *file,
+			  const struct policy_error *err)
 {
 	if (file && err->line)
 		fail("%s:%u:%u: %s", file, err->line, err->column, err->text);
@@ -357,7 +357,7 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 		return ret;
 	ret = policy_compile(next, &current, &header, keep_expiry, &ctx, out, &err);
 	if (ret)
-		report_compile(instance, file, &err);
+		report_compile_error(instance, file, &err);
 	else
 		lru_notes(instance, &current, next);
 	policy_clear(&current);
@@ -375,7 +375,7 @@ int instance_policy_write(const struct instance *instance, struct policy *next, 
 	if (!ret)
 		ret = compiled_write(instance, &compiled);
 	if (!ret && instance->info.hook == RL_HOOK_EGRESS && !instance->clock_injected)
-		fq_miss(instance, next);
+		fq_missing_note(instance, next);
 	compiled_clear(&compiled);
 	return ret;
 }

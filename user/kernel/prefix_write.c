@@ -93,8 +93,8 @@ static int word_read(const struct reader *reader, enum prefix_kind kind)
 }
 
 /* The longest prefix that holds the key and is not longer than it; -ENOENT if there is none. */
-static int trie_look(const struct reader *reader, const struct rl_prefix_key *key,
-		     struct rl_prefix_value *out)
+static int trie_lookup(const struct reader *reader, const struct rl_prefix_key *key,
+		       struct rl_prefix_value *out)
 {
 	if (reader->trie < 0)
 		return -ENOENT;
@@ -121,7 +121,7 @@ static int prefix_read(const struct reader *reader, const struct rule *prefix)
 	if (prefix->kind != PREFIX_ADDR)
 		return word_read(reader, prefix->kind);
 	prefix_key_compile(prefix, &key);
-	ret = trie_look(reader, &key, &value);
+	ret = trie_lookup(reader, &key, &value);
 	if (ret == -ENOENT || (!ret && value.len != key.len))
 		return 0;
 	if (!ret)
@@ -139,7 +139,7 @@ static int around_read(const struct reader *reader, const uint8_t addr[16])
 
 	memcpy(prefix.addr, addr, sizeof(prefix.addr));
 	prefix_key_compile(&prefix, &key);
-	while (!(ret = trie_look(reader, &key, &value))) {
+	while (!(ret = trie_lookup(reader, &key, &value))) {
 		key.len = value.len;
 		prefix_mask(key.addr, addr, key.len - RL_FAMILY_BITS);
 		ret = value_read(reader, &key, &value);
@@ -183,7 +183,7 @@ int instance_address_read(const struct instance *instance, const uint8_t addr[16
 		ret = 0;
 	if (ret) {
 		policy_clear(out);
-		report_unread(instance, ret);
+		report_read_error(instance, ret);
 	}
 	policy_settle(out, NULL);
 	return ret;
@@ -202,7 +202,7 @@ int instance_prefix_read(const struct instance *instance, const struct rule *pre
 		ret = 0;
 	if (ret < 0) {
 		policy_clear(out);
-		report_unread(instance, ret);
+		report_read_error(instance, ret);
 		return ret;
 	}
 	policy_settle(out, NULL);
@@ -320,7 +320,7 @@ static int change_compile(struct change *change, struct policy *current)
 	ret = prefix_compile(change->prefix, ret, change->next, current, &reader.header, &ctx,
 			     &change->compiled, &err);
 	if (ret && ret != -EAGAIN)
-		report_compile(change->instance, NULL, &err);
+		report_compile_error(change->instance, NULL, &err);
 	return ret;
 }
 
@@ -333,7 +333,7 @@ static int change_write(struct change *change)
 		ret = change_in_place(change);
 	else if (!ret)
 		ret = policy_header_swap(instance, &change->compiled.header);
-	return ret && ret != -EAGAIN ? report_unwritten(instance, ret) : ret;
+	return ret && ret != -EAGAIN ? report_write_error(instance, ret) : ret;
 }
 
 static int whole_write(const struct change *change)
@@ -345,7 +345,7 @@ static int whole_write(const struct change *change)
 		return ret;
 	ret = policy_prefix_put(&whole, change->prefix, change->next);
 	if (ret)
-		report_unwritten(change->instance, ret);
+		report_write_error(change->instance, ret);
 	else
 		ret = instance_policy_write(change->instance, &whole, false, NULL);
 	policy_clear(&whole);
@@ -365,13 +365,13 @@ int instance_prefix_write(const struct instance *instance, const struct rule *pr
 	if (!ret)
 		ret = change_write(&change);
 	else if (ret != -EAGAIN && ret != -EINVAL)
-		report_unread(instance, ret);
+		report_read_error(instance, ret);
 	if (!ret)
 		lru_notes(instance, &current, next);
 	if (ret == -EAGAIN)
 		ret = whole_write(&change);
 	else if (!ret && instance->info.hook == RL_HOOK_EGRESS)
-		fq_miss(instance, next);
+		fq_missing_note(instance, next);
 	compiled_clear(&change.compiled);
 	policy_clear(&current);
 	return ret;

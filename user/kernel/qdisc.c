@@ -216,7 +216,7 @@ static int fq_take_away(const char *device, const struct rl_instance *info)
 	return 0;
 }
 
-void fq_miss(const struct instance *instance, const struct policy *policy)
+void fq_missing_note(const struct instance *instance, const struct policy *policy)
 {
 	const char *device = instance->device;
 	struct qdiscs there;

@@ -30,7 +30,7 @@ int fq_prepare(const char *device, struct rl_instance *info);
 /* Installs fq if fq_prepare found it missing. Reports. */
 int fq_put(const char *device, const struct rl_instance *info);
 /* Prints a note if the policy paces packets but the device lacks fq. */
-void fq_miss(const struct instance *instance, const struct policy *policy);
+void fq_missing_note(const struct instance *instance, const struct policy *policy);
 
 /* Creates clsact unless it exists, and records that in *info and the instance map. Hold the lock of
  * `root`, also for qdiscs_restore. Reports only errors that errno cannot express. */

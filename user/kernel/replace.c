@@ -135,7 +135,7 @@ int instance_replace_open(const struct target *target, struct instance *out)
 	if (ret == -ENOENT)
 		return report_nothing(target->device, target->hook);
 	if (ret)
-		return report_closed(target->device, target->hook, ret);
+		return report_open_error(target->device, target->hook, ret);
 	ret = layout_check(out);
 	if (ret)
 		instance_close(out);
@@ -214,7 +214,7 @@ int instance_replace(struct instance *instance, const struct sizes *wanted)
 		return ret;
 	ret = map_id(instance->fd.policy, &policy);
 	if (!ret) /* meanwhile any program counts as ours */
-		ret = program_note_write(instance->path, &instance->info, 0);
+		ret = owner_record_write(instance->path, &instance->info, 0);
 	if (ret) {
 		fail("%s: replacing failed: %s", instance->device, strerror(-ret));
 		return ret;
@@ -222,7 +222,7 @@ int instance_replace(struct instance *instance, const struct sizes *wanted)
 	ret = instance->info.mode == RL_MODE_TC ? tc_program_replace(instance, policy)
 						: xdp_program_replace(instance, policy);
 	now = ret ? before : program_number(instance);
-	program_note_write(instance->path, &instance->info, now);
+	owner_record_write(instance->path, &instance->info, now);
 	if (!ret)
 		note("%s: program %u at %s replaced by %u; policy, state and counters stay",
 		     instance->device, before, hook_name(instance->info.hook), now);

@@ -41,7 +41,7 @@ int report_load_failure(const char *device, const struct rl_instance *info, enum
 	return error;
 }
 
-int report_closed(const char *device, enum rl_hook hook, int error)
+int report_open_error(const char *device, enum rl_hook hook, int error)
 {
 	const char *option = hook ? " --hook " : "", *at = hook ? hook_name(hook) : "";
 
@@ -62,12 +62,12 @@ int report_closed(const char *device, enum rl_hook hook, int error)
 		break;
 	default:
 		fail("%s: opening the instance failed: %s%s", device, strerror(-error),
-		     pins_remedy(error));
+		     pins_error_hint(error));
 	}
 	return error;
 }
 
-const char *native_remedy(int error)
+const char *native_error_text(int error)
 {
 	switch (error) {
 	case -EOPNOTSUPP:
@@ -85,7 +85,7 @@ const char *native_remedy(int error)
 	}
 }
 
-int xdp_report(const char *device, int error)
+int report_xdp_error(const char *device, int error)
 {
 	if (error == -EBUSY || error == -EEXIST)
 		fail("%s: another XDP program is on the device that was attached without libxdp, "
@@ -94,11 +94,11 @@ int xdp_report(const char *device, int error)
 	else if (error == -EPERM || error == -EACCES)
 		fail("%s: attaching was refused: %s: run as root", device, strerror(-error));
 	else
-		fail("%s: attaching failed: %s", device, native_remedy(error));
+		fail("%s: attaching failed: %s", device, native_error_text(error));
 	return error;
 }
 
-int tc_report(const char *device, int error)
+int report_tc_error(const char *device, int error)
 {
 	switch (error) {
 	case -EPERM:

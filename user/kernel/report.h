@@ -12,12 +12,12 @@ int report_load_failure(const char *device, const struct rl_instance *info, enum
 			int error);
 
 /* Attaching failed. */
-int xdp_report(const char *device, int error);
-int tc_report(const char *device, int error);
+int report_xdp_error(const char *device, int error);
+int report_tc_error(const char *device, int error);
 
-int report_closed(const char *device, enum rl_hook hook, int error);
+int report_open_error(const char *device, enum rl_hook hook, int error);
 
 /* Why a driver refused native mode. */
-const char *native_remedy(int error);
+const char *native_error_text(int error);
 
 #endif

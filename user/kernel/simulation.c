@@ -97,7 +97,7 @@ static int object_load(struct simulation *s)
 	return 0;
 }
 
-static void report_refusal(int error)
+static void report_load_error(int error)
 {
 	if (error == -EPERM)
 		fail("simulate: running a BPF program was refused: %s: run as root (no device is "
@@ -128,7 +128,7 @@ int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
 	s->file = file;
 	ret = object_load(s);
 	if (ret)
-		report_refusal(ret);
+		report_load_error(ret);
 	else
 		ret = instance_policy_write(&s->instance, policy, false, file);
 	if (ret)
@@ -244,7 +244,7 @@ static int expiry_begin(struct simulation *s, uint64_t now_ns)
 	return ret;
 }
 
-int simulation_begin_anew(struct simulation *s, uint64_t now_ns)
+int simulation_restart(struct simulation *s, uint64_t now_ns)
 {
 	int ret = states_remove(s);
 

@@ -20,7 +20,7 @@ int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
 void simulation_close(struct simulation *simulation); /* NULL is allowed */
 
 /* Clears all state and puts the policy in force again at now_ns; counters stay. Reports. */
-int simulation_begin_anew(struct simulation *simulation, uint64_t now_ns);
+int simulation_restart(struct simulation *simulation, uint64_t now_ns);
 
 /* Runs one packet and returns its reason. Reports. */
 int simulation_run(struct simulation *simulation, const struct captured *packet,

@@ -116,8 +116,8 @@ static void chunks_drop(const struct instance *instance, int chunks, uint32_t en
 
 /* How many slots, from the first one on, are in the same map as the first; fills in their indexes.
  */
-static uint32_t places_fill(const struct instance *instance, const uint32_t *slots, size_t count,
-			    uint32_t places[BATCH])
+static uint32_t indexes_fill(const struct instance *instance, const uint32_t *slots, size_t count,
+			     uint32_t indexes[BATCH])
 {
 	bool in_array = slots[0] < instance->info.slots;
 	uint32_t n = 0;
@@ -126,7 +126,7 @@ static uint32_t places_fill(const struct instance *instance, const uint32_t *slo
 		if (in_array != (slots[n] < instance->info.slots) ||
 		    (!in_array && slots[n] >> RL_CHUNK_SHIFT != slots[0] >> RL_CHUNK_SHIFT))
 			break;
-		places[n] = in_array ? slots[n] : slots[n] & (RL_CHUNK_SLOTS - 1);
+		indexes[n] = in_array ? slots[n] : slots[n] & (RL_CHUNK_SLOTS - 1);
 	}
 	return n;
 }
@@ -134,7 +134,7 @@ static uint32_t places_fill(const struct instance *instance, const uint32_t *slo
 /* A missing chunk has nothing to zero. */
 static int slots_zero(struct slot_maps *maps, const struct compiled *compiled, const void *zeros)
 {
-	uint32_t places[BATCH], n;
+	uint32_t indexes[BATCH], n;
 	int ret = 0;
 
 	for (size_t done = 0; !ret && done < compiled->fresh_count; done += n) {
@@ -143,11 +143,11 @@ static int slots_zero(struct slot_maps *maps, const struct compiled *compiled, c
 		uint32_t index, written;
 		int fd = slot_map_at(maps, slots[0], &index);
 
-		n = places_fill(maps->instance, slots, compiled->fresh_count - done, places);
+		n = indexes_fill(maps->instance, slots, compiled->fresh_count - done, indexes);
 		written = n;
 		if (fd < 0)
 			ret = fd == -ENOENT ? 0 : fd;
-		else if (bpf_map_update_batch(fd, places, zeros, &written, &opts))
+		else if (bpf_map_update_batch(fd, indexes, zeros, &written, &opts))
 			ret = -errno;
 	}
 	slot_maps_close(maps);

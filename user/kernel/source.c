@@ -401,7 +401,7 @@ static struct rl_state_key key_of_packet(const struct search *s, const struct ru
 }
 
 /* Looks up the key in the limit's LRU map. */
-static int state_look(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+static int state_lookup(struct search *s, const struct rule *rule, const struct rl_state_key *key)
 {
 	int parts = parts_of(s), fd, ret = 0;
 	size_t size = sizeof(struct rl_state);
@@ -423,7 +423,7 @@ static int state_look(struct search *s, const struct rule *rule, const struct rl
 	return ret == -ENOENT ? 0 : ret;
 }
 
-static int limit_look(struct search *s, const struct rule *rule, const struct rl_state_key *key)
+static int limit_lookup(struct search *s, const struct rule *rule, const struct rl_state_key *key)
 {
 	struct rl_rule numbers = rule_numbers(s, rule);
 	struct hot_table table;
@@ -435,18 +435,17 @@ static int limit_look(struct search *s, const struct rule *rule, const struct rl
 		ret = hot_open(s->instance, &table);
 		if (ret)
 			return ret;
-		ret = hot_look(&table, &numbers, key,
-			       numbers.backend == RL_BACKEND_HOT ? hot_found : unconfirmed_found,
-			       s);
+		ret = hot_lookup(&table, &numbers, key,
+				 numbers.backend == RL_BACKEND_HOT ? hot_found : unconfirmed_found, s);
 		hot_close(&table);
 		if (ret || s->count || numbers.backend == RL_BACKEND_HOT)
 			return ret;
 	}
-	return state_look(s, rule, key);
+	return state_lookup(s, rule, key);
 }
 
 /* Remaining time of the ban of the key or of its source, whichever is longer. */
-static uint64_t ban_look(const struct search *s, const struct rl_state_key *key)
+static uint64_t ban_lookup(const struct search *s, const struct rl_state_key *key)
 {
 	struct rl_state_key source = {0};
 	uint64_t until = ban_until(s->instance, key), until_source;
@@ -458,9 +457,9 @@ static uint64_t ban_look(const struct search *s, const struct rl_state_key *key)
 	return until > s->ctx.now_ns ? until - s->ctx.now_ns : 0;
 }
 
-int instance_packet_look(const struct instance *instance, const struct policy *policy,
-			 const struct rule *rule, const struct rl_sample *packet,
-			 struct source_entry *out)
+int instance_packet_lookup(const struct instance *instance, const struct policy *policy,
+			   const struct rule *rule, const struct rl_sample *packet,
+			   struct source_entry *out)
 {
 	bool dest = rule->limit.key == RL_KEY_DEST;
 	struct search s = {.instance = instance,
@@ -475,12 +474,12 @@ int instance_packet_look(const struct instance *instance, const struct policy *p
 	*out = (struct source_entry){.rule = rule};
 	if (rule->action == RL_ACTION_LIMIT) {
 		out->key = key_of_packet(&s, rule, packet);
-		ret = limit_look(&s, rule, &out->key);
+		ret = limit_lookup(&s, rule, &out->key);
 	}
 	if (!ret && s.count)
 		*out = s.entries[0];
 	s.addr = packet->src;
-	out->ban_ns = ban_look(&s, &out->key);
+	out->ban_ns = ban_lookup(&s, &out->key);
 	free(s.entries);
 	return ret;
 }

@@ -28,9 +28,9 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 
 /* The state of a packet's key under the rule, and the remaining ban of its source; looks up only
  * these. Silent. */
-int instance_packet_look(const struct instance *instance, const struct policy *policy,
-			 const struct rule *rule, const struct rl_sample *packet,
-			 struct source_entry *out);
+int instance_packet_lookup(const struct instance *instance, const struct policy *policy,
+			   const struct rule *rule, const struct rl_sample *packet,
+			   struct source_entry *out);
 
 /* Clears these states and bans, but not shared states (per rule). Reports. */
 int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,

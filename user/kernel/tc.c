@@ -160,8 +160,8 @@ uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t wanted
 
 /* While a program is being replaced, or if no id was recorded, any filter with the name of ours may
  * be it: an instance is reported missing only if it certainly is. */
-int tc_program_noted(const char *path, const char *device, enum rl_hook hook, uint32_t program,
-		     struct device_program *out)
+int tc_recorded_program_find(const char *path, const char *device, enum rl_hook hook,
+			     uint32_t program, struct device_program *out)
 {
 	struct search search = {.program = program, .by_name = !program, .out = out};
 	int ifindex = device_index(device), ret;
@@ -170,7 +170,7 @@ int tc_program_noted(const char *path, const char *device, enum rl_hook hook, ui
 		return ifindex == -ENODEV ? -ENOENT : ifindex;
 	*out = (struct device_program){0};
 	ret = filter_search(ifindex, hook, &search);
-	return ret == -ENOENT ? tcx_program_noted(path, ifindex, hook, program, out) : ret;
+	return ret == -ENOENT ? tcx_recorded_program_find(path, ifindex, hook, program, out) : ret;
 }
 
 /* ---- attach */
@@ -208,15 +208,15 @@ static int filter_attach(const char *root, struct rl_instance *info, const char 
 }
 
 /* tcx programs run before clsact filters and may not pass packets on. */
-static void tcx_miss(const char *device, const struct rl_instance *info)
+static void tcx_order_note(const char *device, const struct rl_instance *info)
 {
-	struct tcx_row row;
+	struct tcx_list list;
 
-	if (!tcx_read(info->ifindex, info->hook, &row) && row.count)
+	if (!tcx_read(info->ifindex, info->hook, &list) && list.count)
 		note("%s: attached as a filter of clsact, which runs after %u tcx programs: "
 		     "packets that one of them passes, drops or redirects are not limited: `rlctl "
 		     "doctor %s` lists them",
-		     device, row.count, device);
+		     device, list.count, device);
 }
 
 int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
@@ -233,12 +233,12 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 	if (ret == -EOPNOTSUPP) {
 		ret = filter_attach(root, info, device, skel, &program);
 		if (!ret)
-			tcx_miss(device, info);
+			tcx_order_note(device, info);
 	}
 	if (!ret)
-		ret = program_note_write(path, info, program);
+		ret = owner_record_write(path, info, program);
 	rlctl_bpf__destroy(skel);
-	return ret && ret != -EEXIST ? tc_report(device, ret) : ret;
+	return ret && ret != -EEXIST ? report_tc_error(device, ret) : ret;
 }
 
 /* ---- detach */
@@ -295,7 +295,7 @@ static int program_put(const struct instance *instance, int ifindex, uint32_t wa
 		return ret;
 	ret = filter_replace(ifindex, hook, old, program_fd);
 	if (!ret)
-		tcx_miss(instance->device, &instance->info);
+		tcx_order_note(instance->device, &instance->info);
 	return ret;
 }
 
@@ -308,12 +308,12 @@ int tc_program_replace(const struct instance *instance, uint32_t wanted)
 	if (ifindex > 0)
 		ret = tc_program_find(instance->device, instance->info.hook, wanted, &old);
 	if (ret)
-		return tc_report(instance->device, ret);
+		return report_tc_error(instance->device, ret);
 	ret = object_load_pinned(instance->path, &instance->info, &skel);
 	if (ret)
 		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
 					   ret);
 	ret = program_put(instance, ifindex, wanted, &old, bpf_program__fd(skel->progs.rlctl_tc));
 	rlctl_bpf__destroy(skel);
-	return ret ? tc_report(instance->device, ret) : 0;
+	return ret ? report_tc_error(instance->device, ret) : 0;
 }

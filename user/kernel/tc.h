@@ -22,7 +22,7 @@ uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t map_id
 int tc_program_detach(const char *device, enum rl_hook hook, uint32_t map_id);
 /* The program of the pinned link, or of the filter with that program id; id 0 (unknown): of a
  * filter with the name of ours. */
-int tc_program_noted(const char *path, const char *device, enum rl_hook hook, uint32_t program,
-		     struct device_program *out);
+int tc_recorded_program_find(const char *path, const char *device, enum rl_hook hook,
+			     uint32_t program, struct device_program *out);
 
 #endif

@@ -53,7 +53,7 @@ static int attach_type_of(enum rl_hook hook)
 /* ---- the programs at the hook */
 
 /* Kernels without tcx reject the attach type and the pointers to links with EINVAL. */
-int tcx_read(int ifindex, enum rl_hook hook, struct tcx_row *out)
+int tcx_read(int ifindex, enum rl_hook hook, struct tcx_list *out)
 {
 	struct tcx_query query = {
 		.ifindex = ifindex,
@@ -61,7 +61,7 @@ int tcx_read(int ifindex, enum rl_hook hook, struct tcx_row *out)
 		.count = TCX_PROGRAMS_MAX,
 	};
 
-	*out = (struct tcx_row){0};
+	*out = (struct tcx_list){0};
 	query.programs = (uintptr_t)out->programs;
 	query.links = (uintptr_t)out->links;
 	if (syscall(__NR_bpf, BPF_PROG_QUERY, &query, sizeof(query)))
@@ -83,40 +83,40 @@ static int is_ours(uint32_t program, uint32_t wanted)
 }
 
 /* Without tcx or the device, no program is attached. */
-static int row_error(int error)
+static int list_error(int error)
 {
 	return error == -EOPNOTSUPP || error == -ENODEV ? -ENOENT : error;
 }
 
-static void program_add(const struct tcx_row *row, uint32_t at, struct device_program *out)
+static void program_add(const struct tcx_list *list, uint32_t at, struct device_program *out)
 {
-	*out = (struct device_program){.id = row->programs[at], .link = row->links[at]};
+	*out = (struct device_program){.id = list->programs[at], .link = list->links[at]};
 }
 
 int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t wanted, struct device_program *out)
 {
-	struct tcx_row row;
-	int ret = tcx_read(ifindex, hook, &row);
+	struct tcx_list list;
+	int ret = tcx_read(ifindex, hook, &list);
 
-	for (uint32_t i = 0; !ret && i < row.count; i++) {
-		ret = is_ours(row.programs[i], wanted);
+	for (uint32_t i = 0; !ret && i < list.count; i++) {
+		ret = is_ours(list.programs[i], wanted);
 		if (ret > 0) {
-			program_add(&row, i, out);
+			program_add(&list, i, out);
 			return 0;
 		}
 	}
-	return ret ? row_error(ret) : -ENOENT;
+	return ret ? list_error(ret) : -ENOENT;
 }
 
 uint32_t tcx_program_count(int ifindex, enum rl_hook hook, uint32_t wanted)
 {
 	uint32_t count = 0;
-	struct tcx_row row;
+	struct tcx_list list;
 
-	if (tcx_read(ifindex, hook, &row))
+	if (tcx_read(ifindex, hook, &list))
 		return 0;
-	for (uint32_t i = 0; i < row.count; i++)
-		count += is_ours(row.programs[i], wanted) > 0;
+	for (uint32_t i = 0; i < list.count; i++)
+		count += is_ours(list.programs[i], wanted) > 0;
 	return count;
 }
 
@@ -154,8 +154,8 @@ static int link_make(int ifindex, enum rl_hook hook, int program_fd, uint32_t af
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts,
 		    .flags = after ? BPF_F_AFTER | BPF_F_ID : BPF_F_BEFORE, .target_btf_id = after);
-	struct tcx_row row;
-	int fd, ret = tcx_read(ifindex, hook, &row); /* EINVAL is ambiguous: query first */
+	struct tcx_list list;
+	int fd, ret = tcx_read(ifindex, hook, &list); /* EINVAL is ambiguous: query first */
 
 	if (ret)
 		return ret;
@@ -204,17 +204,17 @@ static int link_detach(uint32_t id)
 /* Detaches all our programs except the one of the link `kept`. */
 static int others_detach(int ifindex, enum rl_hook hook, uint32_t wanted, uint32_t kept)
 {
-	struct tcx_row row;
-	int ret = tcx_read(ifindex, hook, &row);
+	struct tcx_list list;
+	int ret = tcx_read(ifindex, hook, &list);
 
 	if (ret)
 		return ret == -EOPNOTSUPP || ret == -ENODEV ? 0 : ret;
-	for (uint32_t i = 0; ret >= 0 && i < row.count; i++) {
-		if (row.links[i] == kept)
+	for (uint32_t i = 0; ret >= 0 && i < list.count; i++) {
+		if (list.links[i] == kept)
 			continue;
-		ret = is_ours(row.programs[i], wanted);
+		ret = is_ours(list.programs[i], wanted);
 		if (ret > 0)
-			ret = link_detach(row.links[i]);
+			ret = link_detach(list.links[i]);
 	}
 	return ret < 0 ? ret : 0;
 }
@@ -228,7 +228,7 @@ int tcx_program_detach(int ifindex, enum rl_hook hook, uint32_t wanted)
 
 /* Opening a link for reading permits detaching it, so members of the group may not open it. They
  * check that it is pinned and that the instance has this device. */
-static bool link_is_noted(const char *path, int ifindex)
+static bool link_is_pinned(const char *path, int ifindex)
 {
 	int folder = pins_folder_open(path);
 	struct rl_instance info;
@@ -240,15 +240,15 @@ static bool link_is_noted(const char *path, int ifindex)
 	return pinned && instance_info_read(path, &info) && (int)info.ifindex == ifindex;
 }
 
-int tcx_program_noted(const char *path, int ifindex, enum rl_hook hook, uint32_t program,
-		      struct device_program *out)
+int tcx_recorded_program_find(const char *path, int ifindex, enum rl_hook hook, uint32_t program,
+			      struct device_program *out)
 {
 	int ret, fd = pin_open_at(path, LINK_PIN, true);
 	struct tcx_link link;
 
 	if (fd == -EACCES || fd == -EPERM || fd == -EROFS) {
 		*out = (struct device_program){.id = program};
-		return link_is_noted(path, ifindex) ? 0 : -ENOENT;
+		return link_is_pinned(path, ifindex) ? 0 : -ENOENT;
 	}
 	if (fd < 0)
 		return fd;
@@ -327,22 +327,22 @@ static int link_put_before(const char *path, int ifindex, enum rl_hook hook, int
 	return ret;
 }
 
-/* Position of our first program, or row->count if there is none. */
-static uint32_t place_find(const struct tcx_row *row, uint32_t wanted)
+/* Position of our first program, or list->count if there is none. */
+static uint32_t position_find(const struct tcx_list *list, uint32_t wanted)
 {
-	uint32_t place = 0;
+	uint32_t position = 0;
 
-	while (place < row->count &&
-	       (!row->links[place] || is_ours(row->programs[place], wanted) <= 0))
-		place++;
-	return place;
+	while (position < list->count &&
+	       (!list->links[position] || is_ours(list->programs[position], wanted) <= 0))
+		position++;
+	return position;
 }
 
 /* Position that our program should have: first, or after the stand-in of xdp. */
-static uint32_t place_wanted(const struct tcx_row *row, uint32_t stand_in)
+static uint32_t position_wanted(const struct tcx_list *list, uint32_t stand_in)
 {
-	for (uint32_t i = 0; stand_in && i < row->count; i++)
-		if (row->programs[i] == stand_in)
+	for (uint32_t i = 0; stand_in && i < list->count; i++)
+		if (list->programs[i] == stand_in)
 			return i + 1;
 	return 0;
 }
@@ -351,19 +351,19 @@ int tcx_program_replace(const char *path, int ifindex, enum rl_hook hook, int pr
 			uint32_t wanted)
 {
 	struct device_program old = {0};
-	uint32_t place, best, link = 0;
-	struct tcx_row row;
-	int ret = tcx_read(ifindex, hook, &row);
+	uint32_t position, best, link = 0;
+	struct tcx_list list;
+	int ret = tcx_read(ifindex, hook, &list);
 
 	if (ret)
 		return ret;
-	place = place_find(&row, wanted);
-	best = place_wanted(&row, xdp_stand_in(path, ifindex, hook));
-	if (place < row.count)
-		program_add(&row, place, &old);
-	if (place != best || place == row.count)
+	position = position_find(&list, wanted);
+	best = position_wanted(&list, xdp_stand_in(path, ifindex, hook));
+	if (position < list.count)
+		program_add(&list, position, &old);
+	if (position != best || position == list.count)
 		ret = link_put_before(path, ifindex, hook, program_fd, &link);
-	if (old.link && (place == best || ret == -EOPNOTSUPP)) { /* no free position */
+	if (old.link && (position == best || ret == -EOPNOTSUPP)) { /* no free position */
 		ret = link_update(&old, program_fd);
 		link = old.link;
 	}

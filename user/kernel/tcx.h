@@ -14,23 +14,23 @@
 
 #define TCX_PROGRAMS_MAX 63u /* per hook: the kernel's BPF_MPROG_MAX less one */
 
-struct tcx_row {
+struct tcx_list {
 	uint32_t count;
 	/* In the order in which they run; link 0: attached without a link. */
 	uint32_t programs[TCX_PROGRAMS_MAX], links[TCX_PROGRAMS_MAX];
 };
 
 /* -EOPNOTSUPP: the kernel lacks tcx (before Linux 6.6). */
-int tcx_read(int ifindex, enum rl_hook hook, struct tcx_row *out);
+int tcx_read(int ifindex, enum rl_hook hook, struct tcx_list *out);
 
 /* As device_program_find. */
 int tcx_program_find(int ifindex, enum rl_hook hook, uint32_t map_id, struct device_program *out);
 /* Number of programs at the hook that use the map. */
 uint32_t tcx_program_count(int ifindex, enum rl_hook hook, uint32_t map_id);
 
-/* As tc_program_noted, from the pinned link. */
-int tcx_program_noted(const char *path, int ifindex, enum rl_hook hook, uint32_t program,
-		      struct device_program *out);
+/* As tc_recorded_program_find, from the pinned link. */
+int tcx_recorded_program_find(const char *path, int ifindex, enum rl_hook hook, uint32_t program,
+			      struct device_program *out);
 
 /* Attaches the program before all others and pins its link below path. -EOPNOTSUPP: no tcx, or no
  * free position. */

@@ -25,7 +25,7 @@
 #include "policy_write.h"
 #include "trial_record.h"
 
-int instance_trial_keep(const struct instance *instance, enum trial_of *of)
+int instance_trial_keep(const struct instance *instance, enum trial_kind *kind)
 {
 	struct trial_record record;
 	int ret, fd = trial_record_open(instance->path, true, &record);
@@ -36,7 +36,7 @@ int instance_trial_keep(const struct instance *instance, enum trial_of *of)
 		fail("%s: confirming failed: %s", instance->device, strerror(-fd));
 	if (fd < 0)
 		return fd;
-	*of = record.of;
+	*kind = record.kind;
 	record.state = TRIAL_KEPT;
 	ret = trial_record_write(fd, &record);
 	close(fd);
@@ -92,7 +92,7 @@ static int record_make(const char *pins, const struct trial_record *record)
 /* Creates the directory and the record of `trial`. Reports. */
 static int trial_begin(struct trial *trial, uint64_t duration_ns)
 {
-	struct trial_record record = {.state = TRIAL_RUNS, .of = trial->of};
+	struct trial_record record = {.state = TRIAL_RUNS, .kind = trial->kind};
 	int ret;
 
 	trial->deadline_ns = record.deadline_ns = clock_ns(CLOCK_BOOTTIME) + duration_ns;
@@ -108,9 +108,9 @@ static int trial_begin(struct trial *trial, uint64_t duration_ns)
 	return ret;
 }
 
-static struct trial trial_at(enum trial_of of, const struct attach_point *point)
+static struct trial trial_at(enum trial_kind kind, const struct attach_point *point)
 {
-	struct trial trial = {.of = of,
+	struct trial trial = {.kind = kind,
 			      .hook = point->hook,
 			      .ifindex = point->ifindex,
 			      .lock_fd = point->lock_fd,
@@ -129,7 +129,7 @@ int policy_trial_begin(struct instance *instance, uint64_t duration_ns, struct t
 					   .hook = instance->info.hook,
 					   .ifindex = instance->info.ifindex,
 					   .lock_fd = &instance->lock_fd};
-	struct trial trial = trial_at(TRIAL_OF_POLICY, &point);
+	struct trial trial = trial_at(TRIAL_POLICY, &point);
 	int ret = trial_refuse(instance);
 
 	if (!ret)
@@ -148,7 +148,7 @@ int policy_trial_begin(struct instance *instance, uint64_t duration_ns, struct t
 
 int limiter_trial_begin(const struct attach_point *point, uint64_t duration_ns, struct trial *out)
 {
-	struct trial trial = trial_at(TRIAL_OF_LIMITER, point);
+	struct trial trial = trial_at(TRIAL_LIMITER, point);
 	int ret = trial_begin(&trial, duration_ns);
 
 	if (!ret)
@@ -173,7 +173,7 @@ static bool is_still_there(const struct trial *trial)
 	       opened.st_ino == named.st_ino;
 }
 
-enum trial_state trial_look(const struct trial *trial)
+enum trial_state trial_state_read(const struct trial *trial)
 {
 	bool there = is_still_there(
 		trial); /* first, as a decision is written before the directory is removed */
@@ -194,7 +194,7 @@ static int trial_undo(const struct trial *trial)
 {
 	char name[IF_NAMESIZE];
 
-	if (trial->of == TRIAL_OF_POLICY)
+	if (trial->kind == TRIAL_POLICY)
 		return instance_policy_restore(trial->instance, &trial->before);
 	return instance_program_detach(trial->path, device_now(trial, name), trial->hook);
 }
@@ -204,7 +204,7 @@ static void trial_finish(const struct trial *trial, enum trial_state decided)
 {
 	char name[IF_NAMESIZE];
 
-	if (trial->of == TRIAL_OF_LIMITER && decided == TRIAL_UNDONE)
+	if (trial->kind == TRIAL_LIMITER && decided == TRIAL_UNDONE)
 		instance_teardown(trial->path, device_now(trial, name), trial->hook);
 	else
 		trial_clear(trial->path);
@@ -212,13 +212,13 @@ static void trial_finish(const struct trial *trial, enum trial_state decided)
 
 int trial_end(struct trial *trial, bool keep)
 {
-	struct trial_record record = {.deadline_ns = trial->deadline_ns, .of = trial->of};
-	int lock, ret = trial_look(trial);
+	struct trial_record record = {.deadline_ns = trial->deadline_ns, .kind = trial->kind};
+	int lock, ret = trial_state_read(trial);
 
 	if (ret != TRIAL_RUNS)
 		return ret;
 	lock = pins_lock(trial->path, false);
-	ret = trial_look(trial);
+	ret = trial_state_read(trial);
 	if (lock < 0 && ret == TRIAL_RUNS)
 		ret = lock;
 	if (ret != TRIAL_RUNS)

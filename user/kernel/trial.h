@@ -14,7 +14,7 @@
 #include "trial_record.h"
 
 struct trial {
-	enum trial_of of;
+	enum trial_kind kind;
 	char device[IF_NAMESIZE], path[INSTANCE_PATH_MAX];
 	enum rl_hook hook;
 	uint32_t ifindex;
@@ -36,7 +36,7 @@ int limiter_trial_begin(const struct attach_point *point, uint64_t duration_ns, 
 /* Releases the writers' lock. */
 void trial_unlock(struct trial *trial);
 
-enum trial_state trial_look(const struct trial *trial);
+enum trial_state trial_state_read(const struct trial *trial);
 
 /* Confirms the trial, or undoes it: restores the previous policy with its states, or detaches the
  * program. Waits for the writers' lock. A decision by another process stands. Returns the state, or
@@ -47,6 +47,6 @@ int trial_end(struct trial *trial, bool keep);
 void trial_close(struct trial *trial);
 
 /* Confirms the trial of an instance that is open for writing, and sets *of to its kind. */
-int instance_trial_keep(const struct instance *instance, enum trial_of *of);
+int instance_trial_keep(const struct instance *instance, enum trial_kind *kind);
 
 #endif

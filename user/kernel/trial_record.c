@@ -85,7 +85,7 @@ int instance_trial_left(const struct instance *instance, struct trial_left *out)
 	if (fd < 0)
 		return fd;
 	close(fd);
-	out->of = record.of;
+	out->kind = record.kind;
 	out->ns = record.deadline_ns > now ? record.deadline_ns - now : 0;
 	return 0;
 }
@@ -112,12 +112,12 @@ int trial_refuse(const struct instance *instance)
 	}
 	fail("%s: a %s is on trial for another %ju s: keep it with `rlctl confirm -i %s` or wait "
 	     "until it is undone, then try again",
-	     instance->device, trial_of_name(left.of),
+	     instance->device, trial_kind_name(left.kind),
 	     (uintmax_t)((left.ns + NS_PER_SECOND - 1) / NS_PER_SECOND), instance->device);
 	return -EBUSY;
 }
 
-const char *trial_of_name(enum trial_of of)
+const char *trial_kind_name(enum trial_kind kind)
 {
-	return of == TRIAL_OF_LIMITER ? "limiter" : "policy";
+	return kind == TRIAL_LIMITER ? "limiter" : "policy";
 }

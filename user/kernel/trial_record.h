@@ -13,7 +13,7 @@
 struct trial_record {
 	uint64_t deadline_ns; /* CLOCK_BOOTTIME, which includes suspend */
 	uint32_t state;       /* enum trial_state */
-	uint32_t of;          /* enum trial_of */
+	uint32_t kind;        /* enum trial_kind */
 };
 
 /* Paths of the trial directory and the record in it, for the instance pinned at `pins`. */
@@ -39,14 +39,14 @@ enum trial_state {
 	TRIAL_UNDONE,
 	TRIAL_GONE /* the instance was detached */
 };
-enum trial_of { TRIAL_OF_POLICY, TRIAL_OF_LIMITER };
+enum trial_kind { TRIAL_POLICY, TRIAL_LIMITER };
 /* "policy", "limiter" */
-const char *trial_of_name(enum trial_of of);
+const char *trial_kind_name(enum trial_kind kind);
 
 /* The kind of the running trial and its remaining time; -ENOENT if there is none, another error if
  * that cannot be determined. Silent. */
 struct trial_left {
-	enum trial_of of;
+	enum trial_kind kind;
 	uint64_t ns;
 };
 int instance_trial_left(const struct instance *instance, struct trial_left *out);

@@ -26,15 +26,15 @@
 
 #define LEASE_NS       (3 * NS_PER_SECOND)
 #define RENEW_NS       NS_PER_SECOND
-#define RING_LEAST     (64u << 10)
-#define RING_MOST      (16u << 20)
+#define RING_MIN       (64u << 10)
+#define RING_MAX       (16u << 20)
 #define WINDOWS_BEHIND 20  /* windows of 0.1 s that a ring can hold */
 #define RATE_TENTH     100 /* from this rate on, a window is 0.1 s, below it 1 s */
 
 struct watch {
 	const struct instance *instance;
 	struct rl_board *board;
-	struct rl_watcher *place;
+	struct rl_watcher *entry;
 	struct ring_buffer *ring;
 	uint64_t until_ns; /* as last written by this process */
 	int64_t realtime_offset_ns;
@@ -48,9 +48,9 @@ static uint64_t now_of(const struct instance *instance)
 	return instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
 }
 
-static uint32_t place_index(const struct watch *watch)
+static uint32_t entry_index(const struct watch *watch)
 {
-	return watch->place - watch->board->watcher;
+	return watch->entry - watch->board->watcher;
 }
 
 static void offset_measure(struct watch *watch)
@@ -68,24 +68,24 @@ uint64_t watch_realtime(const struct watch *watch, uint64_t monotonic_ns)
 /* ---- claiming an entry */
 
 /* The board is shared with other processes and the data path. */
-static bool until_swap(struct rl_watcher *place, uint64_t from, uint64_t to)
+static bool until_swap(struct rl_watcher *entry, uint64_t from, uint64_t to)
 {
-	return __sync_bool_compare_and_swap(&place->until_ns, from, to);
+	return __sync_bool_compare_and_swap(&entry->until_ns, from, to);
 }
 
-static int place_claim(struct watch *watch)
+static int entry_claim(struct watch *watch)
 {
 	uint64_t now_ns = now_of(watch->instance);
 
 	for (int i = 0; i < RL_WATCHERS; i++) {
-		struct rl_watcher *place = &watch->board->watcher[i];
-		uint64_t until_ns = __atomic_load_n(&place->until_ns, __ATOMIC_ACQUIRE);
+		struct rl_watcher *entry = &watch->board->watcher[i];
+		uint64_t until_ns = __atomic_load_n(&entry->until_ns, __ATOMIC_ACQUIRE);
 
-		if (until_ns > now_ns || !until_swap(place, until_ns, now_ns + LEASE_NS))
+		if (until_ns > now_ns || !until_swap(entry, until_ns, now_ns + LEASE_NS))
 			continue;
 		watch->until_ns = now_ns + LEASE_NS;
-		watch->place = place;
-		__atomic_store_n(&place->reasons, 0, __ATOMIC_RELEASE); /* left by another watch */
+		watch->entry = entry;
+		__atomic_store_n(&entry->reasons, 0, __ATOMIC_RELEASE); /* left by another watch */
 		return 0;
 	}
 	fail("%s: %d watches are already running (monitor, top): end one of them",
@@ -96,9 +96,9 @@ static int place_claim(struct watch *watch)
 static uint32_t ring_bytes(uint32_t rate)
 {
 	uint64_t wanted = (uint64_t)rate * sizeof(struct rl_sample) * WINDOWS_BEHIND / 10;
-	uint32_t bytes = RING_LEAST;
+	uint32_t bytes = RING_MIN;
 
-	while (bytes < wanted && bytes < RING_MOST)
+	while (bytes < wanted && bytes < RING_MAX)
 		bytes *= 2;
 	return bytes;
 }
@@ -117,7 +117,7 @@ static int on_sample(void *arg, void *data, size_t size)
 static int ring_make(struct watch *watch, uint32_t rate)
 {
 	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rlctl_ring", 0, 0, ring_bytes(rate), NULL);
-	uint32_t index = place_index(watch);
+	uint32_t index = entry_index(watch);
 	int ret = fd < 0 ? -errno : 0;
 
 	if (!ret && bpf_map_update_elem(watch->instance->fd.rings, &index, &fd, BPF_ANY))
@@ -138,7 +138,7 @@ static int counts_reset(struct watch *watch)
 	int ret = cpus < 0 ? cpus : zeros ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !ret && i < 2; i++) {
-		uint32_t stream = 2 * place_index(watch) + i;
+		uint32_t stream = 2 * entry_index(watch) + i;
 
 		if (bpf_map_update_elem(watch->instance->fd.watch_counts, &stream, zeros, BPF_ANY))
 			ret = -errno;
@@ -170,31 +170,31 @@ static uint32_t reasons_of(bool passes)
 	return bits;
 }
 
-static void prefix_put(struct rl_watcher *place, const struct watch_options *options)
+static void prefix_put(struct rl_watcher *entry, const struct watch_options *options)
 {
 	static const uint8_t ones[16] = {255, 255, 255, 255, 255, 255, 255, 255,
 					 255, 255, 255, 255, 255, 255, 255, 255};
 	bool ipv4 = prefix_is_ipv4(options->addr, options->len);
 
-	place->family = 0;
+	entry->family = 0;
 	if (!options->has_prefix)
 		return;
-	memcpy(place->addr, options->addr, sizeof(place->addr));
-	prefix_mask((uint8_t *)place->mask, ones, options->len);
-	place->family = ipv4 ? 4 : 6;
+	memcpy(entry->addr, options->addr, sizeof(entry->addr));
+	prefix_mask((uint8_t *)entry->mask, ones, options->len);
+	entry->family = ipv4 ? 4 : 6;
 }
 
 /* Fills in what packets read; `reasons` last, which enables the entry. */
-static void place_fill(struct watch *watch, const struct watch_options *options)
+static void entry_fill(struct watch *watch, const struct watch_options *options)
 {
 	bool both = options->reasons & reasons_of(true) && options->reasons & reasons_of(false);
 	uint32_t passed = both ? options->rate / 2 : options->rate;
 
-	prefix_put(watch->place, options);
-	watch->place->counter_id = options->counter_id;
-	watch->place->stream[0] = stream_of(both ? options->rate - passed : options->rate);
-	watch->place->stream[1] = stream_of(passed);
-	__atomic_store_n(&watch->place->reasons, options->reasons, __ATOMIC_RELEASE);
+	prefix_put(watch->entry, options);
+	watch->entry->slot = options->slot;
+	watch->entry->stream[0] = stream_of(both ? options->rate - passed : options->rate);
+	watch->entry->stream[1] = stream_of(passed);
+	__atomic_store_n(&watch->entry->reasons, options->reasons, __ATOMIC_RELEASE);
 	__atomic_store_n(&watch->board->on, 1, __ATOMIC_RELEASE);
 }
 
@@ -222,7 +222,7 @@ int watch_open(const struct instance *instance, const struct watch_options *opti
 	watch->instance = instance;
 	ret = board_map(watch);
 	if (!ret) {
-		ret = place_claim(watch);
+		ret = entry_claim(watch);
 		if (ret) {
 			watch_close(watch);
 			return ret;
@@ -237,30 +237,30 @@ int watch_open(const struct instance *instance, const struct watch_options *opti
 		return ret;
 	}
 	offset_measure(watch);
-	place_fill(watch, options);
+	entry_fill(watch, options);
 	*out = watch;
 	return 0;
 }
 
 /* Releases the entry last, so that the next watch finds it empty. An entry that was lost belongs to
  * another watch. */
-static void place_leave(struct watch *watch)
+static void entry_release(struct watch *watch)
 {
-	uint32_t index = place_index(watch);
+	uint32_t index = entry_index(watch);
 
-	if (__atomic_load_n(&watch->place->until_ns, __ATOMIC_ACQUIRE) != watch->until_ns)
+	if (__atomic_load_n(&watch->entry->until_ns, __ATOMIC_ACQUIRE) != watch->until_ns)
 		return;
-	__atomic_store_n(&watch->place->reasons, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&watch->entry->reasons, 0, __ATOMIC_RELEASE);
 	bpf_map_delete_elem(watch->instance->fd.rings, &index);
-	until_swap(watch->place, watch->until_ns, 0);
+	until_swap(watch->entry, watch->until_ns, 0);
 }
 
 void watch_close(struct watch *watch)
 {
 	if (!watch)
 		return;
-	if (watch->place)
-		place_leave(watch);
+	if (watch->entry)
+		entry_release(watch);
 	ring_buffer__free(watch->ring);
 	if (watch->board)
 		munmap(watch->board, sizeof(*watch->board));
@@ -276,7 +276,7 @@ int watch_fd(const struct watch *watch)
 
 /* Renews the entry every second. If this process was stalled for longer than the lease, samples are
  * lost, and so may be the entry. */
-static int place_renew(struct watch *watch)
+static int entry_renew(struct watch *watch)
 {
 	const struct instance *instance = watch->instance;
 	uint64_t now_ns = now_of(instance), next_ns = now_ns + LEASE_NS;
@@ -288,7 +288,7 @@ static int place_renew(struct watch *watch)
 		note("%s: no longer attached", instance->device);
 		return -ENODEV;
 	}
-	if (!until_swap(watch->place, watch->until_ns, next_ns)) {
+	if (!until_swap(watch->entry, watch->until_ns, next_ns)) {
 		fail("%s: stalled for so long that another process took over this watch: start it "
 		     "again",
 		     instance->device);
@@ -316,7 +316,7 @@ int watch_poll(struct watch *watch, int (*sample)(void *arg, const struct rl_sam
 		fail("%s: reading the ring failed: %s", watch->instance->device, strerror(-ret));
 		return ret;
 	}
-	return place_renew(watch);
+	return entry_renew(watch);
 }
 
 int watch_figures(const struct watch *watch, struct watch_figures *out)
@@ -325,7 +325,7 @@ int watch_figures(const struct watch *watch, struct watch_figures *out)
 
 	for (uint32_t i = 0; i < 2; i++) {
 		struct rl_watch_count sum;
-		int ret = percpu_sum(watch->instance->fd.watch_counts, 2 * place_index(watch) + i,
+		int ret = percpu_sum(watch->instance->fd.watch_counts, 2 * entry_index(watch) + i,
 				     (uint64_t *)&sum, sizeof(sum) / 8);
 
 		if (ret) {

@@ -168,7 +168,7 @@ static int xdp_attach_mode(const char *path, const struct rl_instance *info, int
 		xdp_program__set_run_prio(program, RUN_PRIORITY);
 		ret = xdp_program__attach(program, ifindex, mode, 0);
 		if (!ret)
-			program_note_write(path, info, program_id(xdp_program__fd(program)));
+			owner_record_write(path, info, program_id(xdp_program__fd(program)));
 		xdp_program__close(program);
 	}
 	rlctl_bpf__destroy(skel);
@@ -200,10 +200,10 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 	if (ret && mode == ATTACH_AUTO && may_fall_back(ret)) {
 		note("%s: native XDP is not possible (%s): falling back to mode tc, whose program "
 		     "at ingress sees a packet only after the kernel has allocated it",
-		     device, native_remedy(ret));
+		     device, native_error_text(ret));
 		return ATTACH_FALLS_BACK;
 	}
-	return ret ? xdp_report(device, ret) : 0;
+	return ret ? report_xdp_error(device, ret) : 0;
 }
 
 /* ---- detach */
@@ -282,7 +282,7 @@ static int lone_replace(const struct instance *instance, int ifindex,
 	int ret;
 
 	if (opts.old_prog_fd < 0)
-		return xdp_report(instance->device, -errno);
+		return report_xdp_error(instance->device, -errno);
 	ret = object_load_pinned(instance->path, &instance->info, &skel);
 	if (ret) {
 		close(opts.old_prog_fd);
@@ -293,7 +293,7 @@ static int lone_replace(const struct instance *instance, int ifindex,
 			     flags_of(old) | XDP_FLAGS_REPLACE, &opts);
 	rlctl_bpf__destroy(skel);
 	close(opts.old_prog_fd);
-	return ret ? xdp_report(instance->device, ret) : 0;
+	return ret ? report_xdp_error(instance->device, ret) : 0;
 }
 
 struct dispatched {
@@ -330,7 +330,7 @@ static int dispatched_add(const struct instance *instance, int ifindex, enum xdp
 	if (refused)
 		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
 					   refused);
-	return ret ? xdp_report(instance->device, ret) : 0;
+	return ret ? report_xdp_error(instance->device, ret) : 0;
 }
 
 /* In a dispatcher, attaches the new program beside the old one, then detaches that. Meanwhile a
@@ -342,9 +342,9 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 	int ret = dispatched_read(device, wanted, &old);
 
 	if (ret)
-		return xdp_report(device, ret);
+		return report_xdp_error(device, ret);
 	if (!old.count) /* detached meanwhile */
-		return report_closed(device, RL_HOOK_XDP, -ESTALE);
+		return report_open_error(device, RL_HOOK_XDP, -ESTALE);
 	ret = dispatched_add(instance, ifindex, old.mode);
 	if (ret)
 		return ret;
@@ -367,7 +367,7 @@ int xdp_program_replace(const struct instance *instance, uint32_t wanted)
 	if (ifindex > 0)
 		ret = lone_program_find(ifindex, wanted, &old);
 	if (ret < 0)
-		return xdp_report(instance->device, ret);
+		return report_xdp_error(instance->device, ret);
 	if (ret)
 		return lone_replace(instance, ifindex, &old);
 	return dispatched_replace(instance, ifindex, wanted);

@@ -180,7 +180,7 @@ void check_bpffs(struct doctor *doctor)
 	char remedy[REMEDY_MAX];
 
 	snprintf(remedy, sizeof(remedy), "mount -t bpf bpf %s", bpffs);
-	switch (bpffs_look(bpffs)) {
+	switch (bpffs_state_read(bpffs)) {
 	case BPFFS_MOUNTED:
 		doctor_finds(doctor, HEALTH_OK, NULL, "%s", bpffs);
 		break;

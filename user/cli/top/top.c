@@ -182,8 +182,8 @@ static void states_look(struct top *top, size_t looked)
 	for (size_t i = 0; i < top->count && i < looked; i++) {
 		struct top_row *row = &top->rows[i];
 
-		if (row->rule && instance_packet_look(top->instance, &top->book.policy, row->rule,
-						      &row->last, &row->state))
+		if (row->rule && instance_packet_lookup(top->instance, &top->book.policy, row->rule,
+							&row->last, &row->state))
 			row->state = (struct source_entry){0};
 	}
 }
