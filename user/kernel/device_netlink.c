@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Facts of a device that netlink has: one request, one answer. The netdev family came with
- * Linux 6.3, and headers are often older than the kernel: its few numbers stand here.
- */
+/* Device properties from netlink: one request, one answer. The netdev family came with Linux 6.3
+ * and headers are often older than the kernel, so its few numbers are defined here. */
 
 #include "device_netlink.h"
 
@@ -18,8 +17,8 @@
 #include "device.h"
 
 #define NETDEV_FAMILY           "netdev"
-#define NETDEV_DEV_GET          1 /* its command */
-#define NETDEV_DEV_IFINDEX      1 /* its attributes */
+#define NETDEV_DEV_GET          1 /* command */
+#define NETDEV_DEV_IFINDEX      1 /* attributes */
 #define NETDEV_DEV_XDP_FEATURES 3
 
 /* ---- links */

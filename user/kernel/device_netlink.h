@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What netlink says of a device; for device.c alone. 0 or a negative errno, silent. */
+/* Reads the properties of a device from netlink, for device.c only. 0 or a negative errno. Silent.
+ */
 #ifndef RLCTL_DEVICE_NETLINK_H
 #define RLCTL_DEVICE_NETLINK_H
 
@@ -10,7 +11,7 @@
 /* MTU, flags, queues and losses of the device facts->ifindex. */
 int device_link_read(struct device_facts *facts);
 
-/* -ENOENT on kernels that do not tell. */
+/* -ENOENT on kernels that do not report them. */
 int device_xdp_read(int ifindex, uint64_t *features);
 
 #endif

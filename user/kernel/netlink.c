@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One socket for each request. */
+/* Sends each request on a socket of its own. */
 #include "netlink.h"
 
 #include <errno.h>

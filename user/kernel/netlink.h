@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One netlink request and its answer, by libmnl; requests are filled with mnl_attr_put_…. Reports
- * nothing; errors are negative errnos.
- */
+/* Sends one netlink request and reads its answer, by libmnl; requests are filled with
+ * mnl_attr_put_…. Silent; errors are negative errnos. */
 #ifndef RLCTL_NETLINK_H
 #define RLCTL_NETLINK_H
 
@@ -10,24 +9,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NETLINK_TRIES 8 /* of a list that changes while it is read */
+#define NETLINK_TRIES 8 /* retries for a list that changes while it is read */
 
 union netlink_request {
 	struct nlmsghdr head;
-	char bytes[1024]; /* with all attributes */
+	char bytes[1024]; /* including all attributes */
 };
 
-/* Starts a request with NLM_F_… flags besides those that every request has. Returns the header of
- * its family: `size` bytes of zeros. */
+/* Starts a request with the given NLM_F_… flags and those that every request has. Returns the
+ * family's header: `size` bytes of zeros. */
 void *netlink_start(union netlink_request *request, uint16_t type, uint16_t flags, size_t size);
 
-/* Sends the request to NETLINK_ROUTE or NETLINK_GENERIC and waits for the whole answer. `each`,
- * where it is not NULL, is called for every object in it. -EINTR: the objects changed while they
- * were listed, so that some may be missing: ask again. */
+/* Sends the request to NETLINK_ROUTE or NETLINK_GENERIC and waits for the whole answer. Calls
+ * `each`, unless it is NULL, for every object in it. -EINTR: the objects changed while they were
+ * listed, so some may be missing: ask again. */
 int netlink_ask(int protocol, union netlink_request *request, mnl_cb_t each, void *arg);
 
-/* The attribute of that type behind a family's header of `head` bytes, or inside another attribute;
- * NULL where it is missing or shorter than `size` bytes. */
+/* The attribute of that type after a family's header of `head` bytes, or inside another attribute;
+ * NULL if it is missing or shorter than `size` bytes. */
 const struct nlattr *netlink_attribute(const struct nlmsghdr *message, size_t head, uint16_t type,
 				       size_t size);
 const struct nlattr *netlink_attribute_in(const struct nlattr *outer, uint16_t type, size_t size);

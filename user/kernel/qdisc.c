@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The qdiscs of a device: clsact, which tc's hooks hang on, and fq, which keeps packets until they
- * may leave. What we make is marked in the instance before it is made, so that whoever clears up
- * after a crash knows; what somebody else put in its place since is left alone.
- */
+/* The qdiscs of a device: clsact, to which tc's hooks belong, and fq, which delays packets until
+ * their departure time. Each change is recorded in the instance map before it is made, so that
+ * cleaning up after a crash undoes it. A qdisc that another program put in place since is left
+ * alone. */
 
 #include "qdisc.h"
 
@@ -23,14 +23,14 @@
 #include "policy.h"
 #include "tc_filter.h"
 
-#define FQ_HANDLE     0x726c0000u /* by which ours is known */
-#define FQ_PACKETS    131072u     /* the leaky bucket says how many wait, not fq */
-#define FQ_HORIZON_US 3600000000u /* how far ahead a departure may lie */
+#define FQ_HANDLE     0x726c0000u /* identifies our fq */
+#define FQ_PACKETS    131072u     /* the leaky bucket limits the queue, not fq */
+#define FQ_HORIZON_US 3600000000u /* how far in the future a departure time may be */
 
-/* Without classes, and told by the kernel in the words in which they are made. */
+/* Classless qdiscs whose options the kernel reports in the form in which it accepts them. */
 static const char *const restorable[] = {"pfifo", "bfifo", "pfifo_fast", "fq_codel", "noqueue"};
 
-/* ---- what there is */
+/* ---- reading */
 
 static const struct nlattr *qdisc_attribute(const struct nlmsghdr *message, uint16_t type)
 {
@@ -110,7 +110,7 @@ bool qdiscs_have_fq(const struct qdiscs *qdiscs)
 
 /* ---- fq */
 
-/* Options are to follow. */
+/* The caller adds the options. */
 static void root_start(union netlink_request *request, int ifindex, const char *kind,
 		       uint32_t handle)
 {
@@ -185,7 +185,7 @@ int fq_put(const char *device, const struct rl_instance *info)
 	return ret;
 }
 
-/* The kernel's default comes back by itself. */
+/* Deleting our qdisc restores the kernel's default. */
 static int root_restore(const struct rl_instance *info)
 {
 	union netlink_request request;
@@ -201,7 +201,7 @@ static int root_restore(const struct rl_instance *info)
 	return netlink_ask(NETLINK_ROUTE, &request, NULL, NULL);
 }
 
-/* What the kernel does not put back now it will not put back later either. */
+/* A failure is only noted: the kernel would refuse a retry as well. */
 static int fq_take_away(const char *device, const struct rl_instance *info)
 {
 	struct qdiscs there;
@@ -232,7 +232,7 @@ void fq_missing_note(const struct instance *instance, const struct policy *polic
 	     device, device);
 }
 
-/* ---- clsact, which all instances in mode tc of a device share */
+/* ---- clsact, shared by all instances in mode tc of a device */
 
 static int info_write(int map_fd, const struct rl_instance *info)
 {
@@ -262,11 +262,12 @@ int clsact_make(const char *device, struct rl_instance *info, int info_fd)
 		ret = bpf_tc_hook_create(&clsact);
 	if (ret != -EEXIST)
 		return ret;
-	info->made_clsact = 0; /* another was faster */
+	info->made_clsact = 0; /* another process created it first */
 	return info_write(info_fd, info);
 }
 
-/* The instance of that hook is to take clsact away. -ENOENT where there is none that needs it. */
+/* Makes the instance at that hook responsible for removing clsact. -ENOENT if none there needs it.
+ */
 static int clsact_give(const char *root, const char *device, enum rl_hook hook,
 		       const struct rl_instance *info)
 {
@@ -288,7 +289,7 @@ static int clsact_give(const char *root, const char *device, enum rl_hook hook,
 	return ret;
 }
 
-/* Another instance of the device is to. */
+/* Makes another instance of the device responsible. */
 static int clsact_hand_over(const char *root, const char *device, const struct rl_instance *info)
 {
 	int ret = -ENOENT;
@@ -299,7 +300,8 @@ static int clsact_hand_over(const char *root, const char *device, const struct r
 	return ret;
 }
 
-/* Between the look and the deed somebody else may hang a filter on it: clsact then goes with it. */
+/* If another process adds a filter between the check and the removal, the filter is removed with
+ * clsact. */
 static int clsact_take_away(const char *root, const char *device, const struct rl_instance *info)
 {
 	LIBBPF_OPTS(bpf_tc_hook, clsact, .ifindex = info->ifindex,
@@ -314,7 +316,7 @@ static int clsact_take_away(const char *root, const char *device, const struct r
 	if (!ret)
 		ret = bpf_tc_hook_destroy(&clsact);
 	if (ret > 0 || ret == -EINVAL || ret == -ENOENT || ret == -ENODEV)
-		return 0; /* others need it, or it is gone */
+		return 0; /* others use it, or it no longer exists */
 	return ret;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The filters on a hook of tc. */
+/* Lists the filters of a tc hook. */
 
 #include "tc_filter.h"
 
