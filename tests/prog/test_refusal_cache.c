@@ -161,7 +161,7 @@ static void set_write(const uint64_t words[RL_REFUSAL_WAYS])
 }
 
 /* How many stand for the address. */
-static int standing(void)
+static int cached(void)
 {
 	uint64_t words[RL_REFUSAL_WAYS], generation = instance_generation(&h->instance);
 	uint64_t time = refusal_time(h->now_ns, set_of(addr));
@@ -228,7 +228,7 @@ static void stands_test(void **state)
 		epoch_begin();
 		for (int i = 0; i < 4; i++)
 			harness_run(h, &frames[ip4]);
-		if ((standing() == 1) != (ip4 ? row->stands4 : row->stands6))
+		if ((cached() == 1) != (ip4 ? row->stands4 : row->stands6))
 			fail_msg("%s: IPv%d", row->rules, ip4 ? 4 : 6);
 	}
 }
@@ -252,7 +252,7 @@ static void answers_test(void **state)
 	assert_int_equal(harness_within(h, addr, 3), 0);
 	harness_clock(h, h->now_ns + (1ull << REFUSAL_EPOCH_SHIFT));
 	assert_int_equal(harness_within(h, addr, 3), 1);
-	assert_int_equal(standing(), 1);
+	assert_int_equal(cached(), 1);
 }
 
 /* Also where two CPUs have made one each. */
@@ -268,9 +268,9 @@ static void forgiven_test(void **state)
 	set_read(words);
 	words[RL_REFUSAL_WAYS - 1] = words[0];
 	set_write(words);
-	assert_int_equal(standing(), 2);
+	assert_int_equal(cached(), 2);
 	assert_int_equal(harness_forgive(h, addr), 1);
-	assert_int_equal(standing(), 0);
+	assert_int_equal(cached(), 0);
 	assert_int_equal(harness_within(h, addr, 3), 1);
 }
 
@@ -285,15 +285,15 @@ static void renewed_test(void **state)
 	address_ip4(addr, 1);
 	epoch_begin();
 	assert_int_equal(harness_within(h, addr, 4), 2);
-	assert_int_equal(standing(), 1);
+	assert_int_equal(cached(), 1);
 	set_read(words);
 	words[RL_REFUSAL_WAYS - 1] = words[0];
 	words[0] = 0;
 	set_write(words);
 	harness_clock(h, h->now_ns + NS_PER_SECOND / 10);
-	assert_int_equal(standing(), 0);
+	assert_int_equal(cached(), 0);
 	assert_int_equal(harness_within(h, addr, 4), 1);
-	assert_int_equal(standing(), 1);
+	assert_int_equal(cached(), 1);
 	set_read(words);
 	assert_int_equal(words[0], 0);
 }
@@ -312,7 +312,7 @@ static void epochs_test(void **state)
 	address_ip4(addr, 1);
 	epoch_begin();
 	assert_int_equal(harness_within(h, addr, 2), 1);
-	assert_int_equal(standing(), 1);
+	assert_int_equal(cached(), 1);
 	set_read(words);
 	for (int i = 1; i <= 64; i++) {
 		slot = harness_slot(h, &numbers, addr);
@@ -342,12 +342,12 @@ static void room_test(void **state)
 		assert_int_equal(harness_within(h, crowd[i], 2), 1);
 	for (int i = 0; i < RL_REFUSAL_WAYS + 1; i++) {
 		memcpy(addr, crowd[i], sizeof(addr));
-		assert_int_equal(standing(), i < RL_REFUSAL_WAYS);
+		assert_int_equal(cached(), i < RL_REFUSAL_WAYS);
 		assert_int_equal(harness_within(h, addr, 3), 0);
 	}
 	harness_clock(h, h->now_ns + (1ull << REFUSAL_EPOCH_SHIFT));
 	assert_int_equal(harness_within(h, addr, 3), 0);
-	assert_int_equal(standing(), 1); /* there is room again */
+	assert_int_equal(cached(), 1); /* there is room again */
 	assert_int_equal(harness_pressure(h, RL_PRESSURE_EVICTIONS), 0);
 }
 

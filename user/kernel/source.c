@@ -259,8 +259,8 @@ static int unconfirmed_found(void *arg, const struct rl_state_key *key,
 	return entry_append(s, &entry);
 }
 
-static int newcomer_or_refusal_found(void *arg, const struct rl_state_key *key,
-				     const struct rl_hot_slot *slot)
+static int unconfirmed_or_refusal_found(void *arg, const struct rl_state_key *key,
+					const struct rl_hot_slot *slot)
 {
 	return slot->fingerprint & HOT_REFUSED ? refusal_found(arg, key, slot->word)
 					       : unconfirmed_found(arg, key, slot);
@@ -297,7 +297,7 @@ static int hot_walk(struct search *s)
 			ret = hot_visit(&table, &numbers, &key,
 					numbers.backend == RL_BACKEND_HOT
 						? hot_found
-						: newcomer_or_refusal_found,
+						: unconfirmed_or_refusal_found,
 					s);
 	}
 	hot_close(&table);
@@ -436,7 +436,8 @@ static int limit_lookup(struct search *s, const struct rule *rule, const struct 
 		if (ret)
 			return ret;
 		ret = hot_lookup(&table, &numbers, key,
-				 numbers.backend == RL_BACKEND_HOT ? hot_found : unconfirmed_found, s);
+				 numbers.backend == RL_BACKEND_HOT ? hot_found : unconfirmed_found,
+				 s);
 		hot_close(&table);
 		if (ret || s->count || numbers.backend == RL_BACKEND_HOT)
 			return ret;

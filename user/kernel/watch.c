@@ -191,7 +191,7 @@ static void entry_fill(struct watch *watch, const struct watch_options *options)
 	uint32_t passed = both ? options->rate / 2 : options->rate;
 
 	prefix_put(watch->entry, options);
-	watch->entry->slot = options->slot;
+	watch->entry->counter_id = options->counter_id;
 	watch->entry->stream[0] = stream_of(both ? options->rate - passed : options->rate);
 	watch->entry->stream[1] = stream_of(passed);
 	__atomic_store_n(&watch->entry->reasons, options->reasons, __ATOMIC_RELEASE);
