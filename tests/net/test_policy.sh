@@ -171,7 +171,7 @@ warns() {
 	local wanted=$1 stderr
 	shift
 	stderr=$("$@" 2>&1 >/dev/null) || _say "$stderr" || return
-	is "$(sed -n 's/^rlctl: \(.*warning: \)\(.*forge\|.*innocents\).*/\1/p' <<<"$stderr" | paste -sd,)" "$wanted"
+	is "$(sed -n 's/^rlctl: \(.*warning: \)\(.*forge\|.*innocent\).*/\1/p' <<<"$stderr" | paste -sd,)" "$wanted"
 }
 
 test_warns() {
@@ -201,8 +201,8 @@ test_warns_rule() {
 test_egress_ban() {
 	local file=$TMP/egress
 	echo 'rule any limit 9/second over ban 1m source' >"$file"
-	has "$file:1:37: \"source\" is this machine itself" expect_status 1 "$RLCTL" apply --check --hook egress "$file" &&
-		has 'is this machine itself' expect_status 1 rl B attach veth-B --hook egress --policy "$file" &&
+	has "$file:1:37: \"source\" would ban this machine itself" expect_status 1 "$RLCTL" apply --check --hook egress "$file" &&
+		has 'would ban this machine itself' expect_status 1 rl B attach veth-B --hook egress --policy "$file" &&
 		expect_status 0 "$RLCTL" apply --check --hook ingress "$file"
 }
 

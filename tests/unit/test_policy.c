@@ -371,8 +371,8 @@ static void syn_test(void **state)
 
 /* ---- warnings */
 
-#define FORGED   "a packet alone can forge"
-#define INNOCENT "innocents too"
+#define FORGED   "a single packet with a forged"
+#define INNOCENT "innocent sources"
 
 static const struct warn_row {
 	const char *line;

@@ -82,7 +82,7 @@ static int slot_new(struct build *b, struct rule *rule)
 		b->next_slot++;
 	if (b->next_slot == b->ctx->slots_max)
 		return refuse(b, rule, -E2BIG, "too many rules", b->ctx->slots_max,
-			      "`attach --replace` with larger --prefixes makes room");
+			      "use `attach --replace` with a larger --prefixes");
 	rule->counter_id = b->next_slot;
 	slot_mark(b, rule->counter_id);
 	b->out->fresh[b->out->fresh_count++] = rule->counter_id;
@@ -254,15 +254,16 @@ static int check_rule(struct build *b, const struct rule *rule)
 {
 	if (rule->limit.fleet && b->ctx->share)
 		return refuse_plain(b, rule, -EOPNOTSUPP,
-				    "a fleet limit is one for all CPUs: detach, and attach with "
-				    "--table hot or lru");
+				    "fleet does not work with --table cpu: detach, then attach "
+				    "with --table hot or lru");
 	if (rule->limit.fleet && rule->limit.algorithm == RL_FIXED_WINDOW &&
 	    rule->limit.period_ns < NS_PER_SECOND)
-		return refuse_plain(b, rule, -EOPNOTSUPP,
-				    "the windows of a fleet are a second long at least");
+		return refuse_plain(
+			b, rule, -EOPNOTSUPP,
+			"fixed-window with fleet has too short a period: write 1s or more");
 	if (rule->limit.algorithm == RL_SLIDING_LOG && rule->limit.amount > b->ctx->log_max)
-		return refuse(b, rule, -E2BIG, "packets in a sliding-log", b->ctx->log_max,
-			      "detach, and attach with larger --log-depth");
+		return refuse(b, rule, -E2BIG, "too many packets for sliding-log", b->ctx->log_max,
+			      "detach, then attach with a larger --log-depth");
 	return 0;
 }
 
@@ -283,10 +284,10 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 {
 	if (count > RL_GROUP_MAX)
 		return refuse(b, first + RL_GROUP_MAX, -E2BIG, "too many rules for one prefix",
-			      RL_GROUP_MAX, "join ports into ranges, or use a longer prefix");
+			      RL_GROUP_MAX, "merge ports into ranges, or use a longer prefix");
 	if (b->out->first_rule + b->out->rule_count + count > b->ctx->rules_max)
 		return refuse(b, first, -E2BIG, "too many limits and rules with matches",
-			      b->ctx->rules_max, "detach, and attach with larger --prefixes");
+			      b->ctx->rules_max, "detach, then attach with a larger --prefixes");
 	for (const struct rule *rule = first; rule < first + count; rule++) {
 		int ret = check_rule(b, rule);
 
@@ -348,7 +349,7 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 
 	if (b->out->header.prefixes == b->ctx->prefixes_max)
 		return refuse(b, rule, -E2BIG, "too many prefixes", b->ctx->prefixes_max,
-			      "`attach --replace` with larger --prefixes makes room");
+			      "use `attach --replace` with a larger --prefixes");
 	b->out->header.prefixes++;
 	b->out->prefix_count++;
 	prefix_key_compile(rule, &prefix->key);
@@ -451,8 +452,8 @@ static int check_nesting(struct build *b)
 		while (depth && !key_contains(stack[depth - 1], key))
 			depth--;
 		if (depth == RL_NEST_MAX)
-			return refuse(b, NULL, -E2BIG, "prefixes inside one another", RL_NEST_MAX,
-				      "leave out some of the prefixes around the longest one");
+			return refuse(b, NULL, -E2BIG, "too many nested prefixes", RL_NEST_MAX,
+				      "remove some of the prefixes around the longest one");
 		stack[depth++] = key;
 	}
 	return 0;

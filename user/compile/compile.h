@@ -72,7 +72,7 @@ int policy_decompile(const struct compiled *in, const struct compile_context *ct
 		     struct policy *out);
 
 /* Appends the rules of one range, which are `count` entries, or of one prefix of the trie, whose
- * entries are those of its range. policy_settle() is to follow. 0, -ENOMEM or -EBADMSG. */
+ * entries are those of its range. policy_sort() is to follow. 0, -ENOMEM or -EBADMSG. */
 int range_decompile(const struct rule *prefix, const struct rl_rule *entries, uint32_t count,
 		    uint64_t now_ns, struct policy *out);
 int prefix_decompile(const struct compiled_prefix *prefix, const struct rl_rule *entries,

@@ -20,7 +20,7 @@ static struct rl_match match_of(const struct rl_rule *entries, uint32_t count, u
 {
 	struct rl_match settled = entries[index].match;
 
-	match_settle(&settled);
+	match_normalize(&settled);
 	for (uint32_t i = 0; i < count; i++)
 		if (i != index && !memcmp(&entries[i].match, &settled, sizeof(settled)))
 			return entries[index].match;
@@ -116,7 +116,7 @@ int policy_decompile(const struct compiled *in, const struct compile_context *ct
 		policy_clear(&result);
 		return ret;
 	}
-	policy_settle(&result, NULL);
+	policy_sort(&result, NULL);
 	*out = result;
 	return 0;
 }

@@ -185,7 +185,7 @@ int instance_address_read(const struct instance *instance, const uint8_t addr[16
 		policy_clear(out);
 		report_read_error(instance, ret);
 	}
-	policy_settle(out, NULL);
+	policy_sort(out, NULL);
 	return ret;
 }
 
@@ -205,7 +205,7 @@ int instance_prefix_read(const struct instance *instance, const struct rule *pre
 		report_read_error(instance, ret);
 		return ret;
 	}
-	policy_settle(out, NULL);
+	policy_sort(out, NULL);
 	return 0;
 }
 
@@ -314,7 +314,7 @@ static int change_compile(struct change *change, struct policy *current)
 	reader_close(&reader);
 	if (ret < 0)
 		return ret == -ENOENT ? -EAGAIN : ret; /* no policy was written yet */
-	policy_settle(current, NULL);
+	policy_sort(current, NULL);
 	instance_context(change->instance, &text);
 	instance_compile_context(change->instance, &text, &ctx);
 	ret = prefix_compile(change->prefix, ret, change->next, current, &reader.header, &ctx,

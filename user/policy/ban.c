@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bans that make no sense, which are refused, and those that are seldom meant, which are warned of.
- */
+/* Bans that hit every address are errors; bans that hit the wrong address cause a warning. */
 #include <netinet/in.h>
 
 #include "parser.h"
 #include "policy.h"
 #include "units.h"
 
-#define HOME_LEN4 128 /* of one IPv4 source, mapped */
-#define HOME_LEN6 64  /* of one IPv6 source */
+#define HOME_LEN4 128 /* one IPv4 source, mapped */
+#define HOME_LEN6 64  /* one IPv6 source */
 
-/* Does the rule's prefix hold one address that an instance goes by, and no more? */
-static bool is_of_one(const struct rule *rule)
+/* Does the rule's prefix hold a single lookup address? */
+static bool prefix_is_one_address(const struct rule *rule)
 {
 	bool ipv4 = prefix_is_ipv4(rule->addr, rule->len);
 
 	return rule->kind == PREFIX_ADDR && rule->len >= (ipv4 ? HOME_LEN4 : HOME_LEN6);
 }
 
-/* Does the limit count a whole family as one, or everything? */
-static bool key_is_everybody(const struct rule *rule)
+/* Do all addresses, or all of a family, share one key? */
+static bool key_is_shared(const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
 	bool any = rule->kind != PREFIX_ADDR;
@@ -39,28 +38,27 @@ int ban_check(struct parser *p)
 {
 	const struct rule *rule = p->rule;
 
-	if (p->is_selector || !is_ban(rule) || rule->limit.ban_source || is_of_one(rule) ||
-	    !key_is_everybody(rule))
+	if (p->is_selector || !is_ban(rule) || rule->limit.ban_source ||
+	    prefix_is_one_address(rule) || !key_is_shared(rule))
 		return 0;
 	if (!clause_given(p, CLAUSE_PER))
-		return expected(p, "a key, because all that the rule matches share this limit, and "
-				   "one packet too many would ban everybody: write per source, or "
-				   "over drop");
+		return expected(p, "a key, because all addresses share this limit, so one excess "
+				   "packet would ban all of them: write per source, or over drop");
 	return refuse(p, span_after(p, p->clause_at[CLAUSE_PER]),
-		      "is one key for everybody, so one packet too many would ban everybody: write "
-		      "per source, or over drop");
+		      "is one key for all addresses, so one excess packet would ban all of them: "
+		      "write per source, or over drop");
 }
 
-/* Is the source that exceeds this limit not the one that used it up? */
+/* Can packets of one source use up the limit and get another source banned? */
 static bool bans_innocents(const struct rule *rule, const struct policy_context *ctx)
 {
-	if (!rule->limit.ban_source || (is_of_one(rule) && !ctx->by_dest))
+	if (!rule->limit.ban_source || (prefix_is_one_address(rule) && !ctx->by_dest))
 		return false;
-	return rule->limit.key == RL_KEY_DEST || key_is_everybody(rule);
+	return rule->limit.key == RL_KEY_DEST || key_is_shared(rule);
 }
 
-/* Every packet can be forged, but one of TCP that is no SYN is part of something longer, and its
- * limit is one for whole connections; that its ban can be forged as well is for the manual to say.
+/* Can a single forged packet trigger the ban? TCP packets other than SYN can be forged too, but
+ * their limits are for whole connections; the manual warns of these.
  */
 static bool bans_forged(const struct rule *rule)
 {
@@ -78,15 +76,14 @@ void policy_warn(const struct policy *policy, const struct policy_context *ctx, 
 			continue;
 		if (bans_innocents(rule, ctx))
 			warn(rule,
-			     "all share this limit, so in a flood it bans whoever happens to send "
-			     "then, innocents too: write per source before `over ban`, or over "
-			     "drop",
+			     "all sources share this limit, so a flood gets innocent sources "
+			     "banned: write per source before `over ban`, or over drop",
 			     arg);
 		if (bans_forged(rule))
 			warn(rule,
-			     "a packet alone can forge the address that this bans, so anybody can "
-			     "have any address banned, your resolver's too: write over drop; "
-			     "rlctl-policy(5) says more under `over ban`",
+			     "a single packet with a forged source address can trigger this "
+			     "ban, so an attacker can ban any address, even your resolver's: "
+			     "write over drop; see `over ban` in rlctl-policy(5)",
 			     arg);
 	}
 }

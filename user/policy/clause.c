@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What may follow a rate (sizes, key, consequence) or any action (`for`), in any order, each once.
- */
+/* Options of a limit (sizes, key, over) or of any action (`for`), in any order, each once. */
 #include <string.h>
 
 #include "names.h"
@@ -49,7 +48,7 @@ static int clause_cold(struct parser *p)
 	return rc;
 }
 
-/* /LEN4[,LEN6]; `text` is cut up. */
+/* /LEN4[,LEN6]; modifies `text`. */
 static int key_lengths_parse(struct parser *p, char *text)
 {
 	struct rl_limit *limit = &p->rule->limit;
@@ -64,8 +63,8 @@ static int key_lengths_parse(struct parser *p, char *text)
 		rc = number_parse(comma, 0, 128, &len6);
 	if (rc)
 		return refuse(p, p->span,
-			      "has wrong lengths: write for example source/24 or "
-			      "source/24,56 (0 to 32, 0 to 128)");
+			      "has invalid prefix lengths: write for example source/24 or "
+			      "source/24,56 (0 to 32 for IPv4, 0 to 128 for IPv6)");
 	limit->key_len4 = len4;
 	limit->key_len6 = len6;
 	return 0;
@@ -101,10 +100,9 @@ static int over_ban(struct parser *p)
 	if (rc || !word_is(p, "source"))
 		return rc;
 	if (p->ctx->leaving && !p->is_selector)
-		return refuse(
-			p, p->span,
-			"is this machine itself at the hook egress: leave it out, and the key "
-			"of the limit is banned");
+		return refuse(p, p->span,
+			      "would ban this machine itself at hook egress: remove it to ban the "
+			      "limit's key instead");
 	p->rule->limit.ban_source = 1;
 	word_next(p);
 	return 0;
@@ -117,8 +115,8 @@ static int over_mark(struct parser *p)
 
 	if (!p->ctx->tc && !p->ctx->may_be_tc)
 		return refuse(p, p->before,
-			      "needs the hook ingress or egress, at xdp a packet has "
-			      "no mark: write over drop or over count");
+			      "needs hook ingress or egress, as packets have no mark at xdp: "
+			      "write over drop or over count");
 	rc = parse_number(p, 0, UINT32_MAX, &mark);
 	if (!rc)
 		p->rule->limit.mark = mark;
@@ -130,7 +128,8 @@ static int clause_over(struct parser *p)
 	int over = word_find(p, over_words, ARRAY_SIZE(over_words));
 
 	if (over < 0)
-		return expected(p, "a consequence: write drop, ban DURATION, count or mark N");
+		return expected(
+			p, "an action over the limit: write drop, ban DURATION, count or mark N");
 	p->rule->limit.over = over;
 	word_next(p);
 	if (over == RL_OVER_BAN)
@@ -156,7 +155,7 @@ static int clause_for(struct parser *p)
 
 static const struct clause {
 	const char *name;
-	int algorithm; /* the only one it is for, or one of the above */
+	int algorithm; /* the only one that takes it, or ANY_LIMIT or ANY_ACTION */
 	int (*parse)(struct parser *p);
 } clauses[CLAUSE_COUNT] = {
 #define CLAUSE_ROW(name, text, algorithm, parse) {text, algorithm, clause_##parse},
@@ -170,7 +169,7 @@ static int clause_find(const struct parser *p)
 	return -1;
 }
 
-/* Whether this word may stand behind this action. */
+/* Checks that the action takes this option, and that it is not a repeat. */
 static int clause_check(struct parser *p, int name)
 {
 	const struct rule *rule = p->rule;
@@ -178,16 +177,15 @@ static int clause_check(struct parser *p, int name)
 
 	if (rule->action != RL_ACTION_LIMIT && algorithm != ANY_ACTION)
 		return refuse(p, p->span,
-			      "cannot stand behind %s: only \"for DURATION\" can, and "
-			      "matches stand before it",
-			      action_words[rule->action]);
+			      "is not allowed after %s: only \"for DURATION\" is; write matches "
+			      "before %s",
+			      action_words[rule->action], action_words[rule->action]);
 	if (name < 0)
 		return refuse(p, p->span,
-			      "is not a word of a limit: burst, queue, slots, ramp, "
-			      "cold, per, over, fleet and for are; matches stand "
-			      "before the action");
+			      "is not an option of limit: write burst, queue, slots, ramp, cold, "
+			      "per, over, fleet or for; write matches before limit");
 	if (algorithm < ANY_LIMIT && algorithm != rule->limit.algorithm)
-		return refuse(p, p->span, "does not go with %s: leave it out or write limit %s",
+		return refuse(p, p->span, "does not apply to %s: remove it, or write limit %s",
 			      algorithm_words[rule->limit.algorithm], algorithm_words[algorithm]);
 	return clause_given(p, name) ? refuse_twice(p) : 0;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which rules decide: by longest prefix, allow before deny before limits, then those of the device.
+/* Finds the rules that decide: longest prefix first, allow before deny before limits, then the
+ * rules of the device.
  *
- * The packets that a rule matches are a few boxes: a range in every dimension of struct box. A rule
- * decides where one of its boxes is not covered by the boxes of the rules that are asked before it.
- * The search for a packet outside of all of them cuts a box at the borders of one after the other;
- * should it take too long, the rule is taken to decide.
+ * The packets that a rule matches form a few boxes: a range in every dimension of struct box. A
+ * rule decides if the boxes of the rules before it do not cover all of its own. The search for an
+ * uncovered packet cuts a box at the borders of one earlier box after the other; if it exceeds
+ * STEPS_MAX, the rule counts as deciding.
  */
 
 #include "decide.h"
@@ -17,12 +18,12 @@
 #include "policy.h"
 #include "units.h"
 
-#define STEPS_MAX (1u << 18) /* about 10 ms; people's policies need a few hundred */
+#define STEPS_MAX (1u << 18) /* about 10 ms; real policies need a few hundred */
 
 typedef unsigned __int128 u128;
 
-/* Headers as the matches see them, in an order in which each match holds for a range. Where the
- * protocol has no SYN, the two with it are asked for together with their neighbours. */
+/* Kinds of packets that `syn` and `fragment` tell apart, in an order in which each match is a
+ * range. For protocols other than TCP, no match separates a kind with SYN from its neighbour. */
 enum shape {
 	SHAPE_WHOLE,
 	SHAPE_WHOLE_SYN,
@@ -31,7 +32,7 @@ enum shape {
 	SHAPE_LATER, /* a later fragment: no ports, no flags */
 };
 
-/* PEER is the address that the instance does not go by; KNOWN: 1 for a source that is known. */
+/* PEER: the address that is not the lookup address. KNOWN: 1 for a known source. */
 enum dimension { PROTO, SHAPE, SPORT, DPORT, PEER, KNOWN, DIMENSIONS };
 
 struct box {
@@ -43,25 +44,25 @@ struct boxes {
 	size_t count, capacity;
 };
 
-/* Packets that are held to limits, or to nothing: those of a box that no rule keeps away. */
+/* Packets that reach the rules of the device: those of a box that no rule before it decides on. */
 struct arrival {
 	struct box box;
-	size_t before; /* how many of search.before keep packets away */
+	size_t before; /* number of boxes of search.before that come before it */
 };
 
 struct search {
 	const struct policy *policy;
 	const struct asked *asked;
 	struct policy *found;
-	struct boxes before;      /* what rules of prefixes match and keep from those behind them */
-	struct boxes decided;     /* the same of the device's */
+	struct boxes before;      /* of rules with prefixes: packets that later rules never see */
+	struct boxes decided;     /* the same of the device's rules */
 	struct arrival *arrivals; /* at the device's rules */
 	size_t arrival_count;
 	unsigned int steps;
 	int error;
 };
 
-/* The first so many of search.before, then of search.decided. */
+/* The first boxes of search.before, then of search.decided. */
 struct list {
 	const struct search *search;
 	size_t before, decided;
@@ -116,10 +117,10 @@ static struct box box_common(const struct box *a, const struct box *b)
 	return common;
 }
 
-/* Is a packet of the box outside of all of `taken`, from that index on? */
+/* Does the box hold a packet outside all of `taken`, from index `from` on? */
 static bool is_open(struct search *search, struct box box, const struct list *taken, size_t from);
 
-/* The same for the parts of the box that are outside of one of them. */
+/* The same for the parts of the box outside taken[index]. */
 static bool rest_is_open(struct search *search, struct box box, const struct list *taken,
 			 size_t index)
 {
@@ -153,7 +154,7 @@ static bool is_open(struct search *search, struct box box, const struct list *ta
 	return true;
 }
 
-/* ---- the packets that are asked for */
+/* ---- the packets to decide on */
 
 static u128 address_number(const uint8_t addr[16])
 {
@@ -173,12 +174,12 @@ static void narrow_prefix(struct box *box, enum dimension d, const uint8_t addr[
 
 static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff};
 
-static bool asks_ipv4(const struct search *search)
+static bool is_ipv4(const struct search *search)
 {
 	return prefix_is_ipv4(search->asked->addr, 128);
 }
 
-static struct box packets_asked(const struct search *search)
+static struct box packets_all(const struct search *search)
 {
 	const struct flow *flow = search->asked->flow;
 	struct box box = {
@@ -191,7 +192,7 @@ static struct box packets_asked(const struct search *search)
 	};
 	bool by_dest = search->asked->by_dest;
 
-	if (asks_ipv4(search))
+	if (is_ipv4(search))
 		narrow_prefix(&box, PEER, mapped, RL_MAPPED_BITS);
 	if (!flow)
 		return box;
@@ -199,22 +200,22 @@ static struct box packets_asked(const struct search *search)
 	narrow(&box, SHAPE, SHAPE_WHOLE, SHAPE_WHOLE_SYN);
 	if (flow->dport)
 		narrow(&box, DPORT, flow->dport, flow->dport);
-	/* The source port is that of any connection: the next one has another. */
+	/* Any source port: the next connection uses another one. */
 	if (by_dest || flow->dst_known)
 		narrow_prefix(&box, PEER, by_dest ? flow->src : flow->dst, 128);
 	return box;
 }
 
-/* IPv6 packets that there are not: with mapped addresses, which are malformed; with the number of
- * an extension header as their protocol, unless a fragment hides what is behind it. */
+/* IPv6 packets that no rule sees: those with mapped addresses, which are malformed, and those with
+ * the number of an extension header as protocol, except later fragments. */
 static void impossible_add(struct search *search)
 {
 	static const uint8_t extensions[] = {
 		IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_AH,
 		IPPROTO_DSTOPTS, IPPROTO_MH,      139 /* HIP */,    140 /* Shim6 */};
-	struct box all = packets_asked(search), box = all;
+	struct box all = packets_all(search), box = all;
 
-	if (asks_ipv4(search))
+	if (is_ipv4(search))
 		return;
 	narrow_prefix(&box, PEER, mapped, RL_MAPPED_BITS);
 	boxes_add(search, &search->before, &box);
@@ -228,8 +229,7 @@ static void impossible_add(struct search *search)
 
 /* ---- the packets that a rule matches */
 
-/* Of a match of the address that the instance goes by, and of one of the other. False: none of the
- * packets matches. */
+/* Applies the matches of the lookup address and of its peer. False: no packet matches. */
 static bool narrow_addresses(const struct search *search, const struct rl_match *match,
 			     struct box *box)
 {
@@ -245,7 +245,7 @@ static bool narrow_addresses(const struct search *search, const struct rl_match 
 		return false;
 	if (!(match->flags & other))
 		return true;
-	if (prefix_is_ipv4(other_addr, other_len) != asks_ipv4(search))
+	if (prefix_is_ipv4(other_addr, other_len) != is_ipv4(search))
 		return false;
 	narrow_prefix(box, PEER, other_addr, other_len);
 	return true;
@@ -267,7 +267,7 @@ static void narrow_headers(const struct rl_match *match, struct box *box)
 		narrow(box, KNOWN, 0, 0);
 }
 
-/* One box for each protocol that the rule can be about; their number, 0: none of the packets. */
+/* One box per protocol that the rule can match. Returns their number; 0: no packet matches. */
 #define RULE_BOXES 3
 
 static int rule_boxes(const struct search *search, const struct rl_match *match,
@@ -275,7 +275,7 @@ static int rule_boxes(const struct search *search, const struct rl_match *match,
 {
 	static const uint8_t with_ports[RULE_BOXES] = {IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP};
 	bool ports = match->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT);
-	struct box all = packets_asked(search);
+	struct box all = packets_all(search);
 	int protocols = 1, count = 0;
 
 	if (!narrow_addresses(search, match, &all))
@@ -298,8 +298,8 @@ static int rule_boxes(const struct search *search, const struct rl_match *match,
 
 /* ---- prefixes */
 
-static bool of_prefix(const struct search *search, const struct rule *rule, enum prefix_kind kind,
-		      int len)
+static bool has_prefix(const struct search *search, const struct rule *rule, enum prefix_kind kind,
+		       int len)
 {
 	if (rule->kind != kind)
 		return false;
@@ -315,8 +315,8 @@ static bool box_decides(struct search *search, const struct box *box)
 	return is_open(search, *box, &taken, 0);
 }
 
-/* Of a rule of the device. */
-static bool box_decides_there(struct search *search, const struct box *box)
+/* The same for a rule of the device. */
+static bool device_box_decides(struct search *search, const struct box *box)
 {
 	search->steps = 0;
 	for (size_t i = 0; i < search->arrival_count; i++) {
@@ -344,7 +344,7 @@ static void arrival_add(struct search *search, const struct box *box, size_t bef
 	more[search->arrival_count++] = (struct arrival){.box = *box, .before = before};
 }
 
-/* Whether the rule decides; `kept` gets what it keeps from others. */
+/* Does the rule decide? Appends its boxes to `kept`. */
 static bool rule_decides(struct search *search, const struct rule *rule, size_t before,
 			 struct boxes *kept)
 {
@@ -353,17 +353,17 @@ static bool rule_decides(struct search *search, const struct rule *rule, size_t 
 	int count = rule_boxes(search, &rule->match, boxes);
 
 	for (int i = 0; i < count; i++) {
-		decides |= device ? box_decides_there(search, &boxes[i])
+		decides |= device ? device_box_decides(search, &boxes[i])
 				  : box_decides(search, &boxes[i]);
 		if (!device && rule->action == RL_ACTION_LIMIT)
 			arrival_add(search, &boxes[i], before);
-		if (!rule->for_ns) /* else those behind it decide once it has expired */
+		if (!rule->for_ns) /* else later rules decide once it has expired */
 			boxes_add(search, kept, &boxes[i]);
 	}
 	return decides;
 }
 
-/* The rules of one prefix with that action, which do not keep packets from one another. */
+/* The rules of one prefix with one action; none of them hides packets from another. */
 static void search_action(struct search *search, enum prefix_kind kind, int len,
 			  enum rl_action action)
 {
@@ -372,7 +372,7 @@ static void search_action(struct search *search, enum prefix_kind kind, int len,
 	struct boxes kept = {0};
 
 	policy_for_each (search->policy, rule) {
-		if (rule->action != action || !of_prefix(search, rule, kind, len))
+		if (rule->action != action || !has_prefix(search, rule, kind, len))
 			continue;
 		if (rule_decides(search, rule, before, &kept) && policy_append(search->found, rule))
 			search->error = -ENOMEM;
@@ -388,7 +388,7 @@ static void search_prefix(struct search *search, enum prefix_kind kind, int len)
 		search_action(search, kind, len, action);
 }
 
-/* Prefixes around the address, as bits of their lengths. */
+/* Marks the lengths of the prefixes that contain the address. */
 static void lengths_find(const struct search *search, bool lengths[129])
 {
 	policy_for_each (search->policy, rule)
@@ -400,7 +400,7 @@ static void lengths_find(const struct search *search, bool lengths[129])
 int rules_decide(const struct policy *policy, const struct asked *asked, struct policy *out)
 {
 	struct search search = {.policy = policy, .asked = asked, .found = out};
-	struct box all = packets_asked(&search);
+	struct box all = packets_all(&search);
 	bool lengths[129] = {false};
 
 	impossible_add(&search);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A limit: its algorithm and rate, the defaults, and the ranges that keep every number behind the
- * parser from overflowing (all compared in 128 bits):
+/* A limit: its algorithm and rate, defaults, and the ranges that keep later arithmetic from
+ * overflowing (all compared in 128 bits):
  *   rate          1..2^48 packets in a period; at most 100 million packets or 400 Gbit a second;
  *                 at least one packet a day
- *   burst, queue  one packet of the MTU up to a day of the rate; one packet is always allowed where
- *                 the rate brings it back within 9 years
- *   windows       hold at least one packet; sliding-log at most 1024; slots 2..16, 1 ns each
+ *   burst, queue  one packet of the MTU to a day of the rate; one packet is always allowed if the
+ *                 bucket refills within 9 years
+ *   windows       at least one packet; sliding-log at most 1024; slots 2..16, of at least 1 ns
  *   warm-up       cold factor 2..100
  */
 #include <ctype.h>
@@ -20,7 +20,7 @@
 #define RATE_PACKETS_PER_SECOND_MAX 100000000ull
 #define RATE_BITS_PER_SECOND_MAX    400000000000ull
 #define WINDOW_AMOUNT_MAX           ((1ull << 52) - 1)
-#define SLOTS_PERIOD_MAX_NS         (1ull << 59) /* 16 of it still fit 64 bits */
+#define SLOTS_PERIOD_MAX_NS         (1ull << 59) /* times 16 slots, it fits 64 bits */
 #define RAMP_MAX_NS                 NS_PER_DAY
 
 static int rate_check(struct parser *p)
@@ -29,15 +29,16 @@ static int rate_check(struct parser *p)
 	unsigned __int128 amount = limit->amount, most;
 
 	if (counts_packets(limit) && limit->amount > RATE_PACKETS_MAX)
-		return refuse(p, p->rate_at, "counts too far: write at most 2^48 packets a period");
+		return refuse(p, p->rate_at,
+			      "is out of range: write at most 2^48 packets per period");
 	most = counts_packets(limit) ? RATE_PACKETS_PER_SECOND_MAX : RATE_BITS_PER_SECOND_MAX;
 	if (limit->unit == RL_BYTES)
 		amount *= 8;
 	if (amount * NS_PER_SECOND > most * limit->period_ns)
-		return refuse(p, p->rate_at, "is too fast: write at most %s",
+		return refuse(p, p->rate_at, "is too high: write at most %s",
 			      counts_packets(limit) ? "100m/second" : "400gbit");
 	if (counts_packets(limit) && amount * NS_PER_DAY < limit->period_ns)
-		return refuse(p, p->rate_at, "is too slow: write at least 1/day");
+		return refuse(p, p->rate_at, "is too low: write at least 1/day");
 	return 0;
 }
 
@@ -78,19 +79,20 @@ static int window_finish(struct parser *p)
 	if (limit->amount < least)
 		return refuse_size(
 			p, p->rate_at,
-			"holds no full packet of this device: write a window of at least", least);
+			"is less than one full packet of this device: write a window of at least",
+			least);
 	if (limit->amount / (limit->unit == RL_BITS ? 8 : 1) > WINDOW_AMOUNT_MAX)
 		return refuse(p, p->rate_at,
-			      "counts too far: write less than 2^52 packets or bytes a period");
+			      "is out of range: write less than 2^52 packets or bytes per period");
 	if (limit->algorithm != RL_SLIDING_WINDOW)
 		return 0;
 	if (limit->period_ns > SLOTS_PERIOD_MAX_NS)
-		return refuse(p, p->rate_at, "has too long a period: write at most 6000d");
+		return refuse(p, p->rate_at, "has too long a period: write 6000d or less");
 	if (!limit->slots)
 		limit->slots = 10;
 	if (limit->period_ns < limit->slots)
 		return refuse(p, p->rate_at,
-			      "has a period too short for %u slots: write %uns or more",
+			      "has too short a period for %u slots: write %uns or more",
 			      limit->slots, limit->slots);
 	return 0;
 }
@@ -101,12 +103,12 @@ static int log_finish(struct parser *p)
 
 	if (!counts_packets(limit))
 		return refuse(p, p->rate_at,
-			      "counts bytes but sliding-log counts packets only: "
-			      "write for example 100/second, or sliding-window");
+			      "is in bytes or bits, but sliding-log counts packets only: write "
+			      "for example 100/second, or use sliding-window");
 	if (limit->amount > RL_SLIDING_LOG_MAX)
 		return refuse(p, p->rate_at,
-			      "is too much for a log: write at most %u packets a "
-			      "period, or sliding-window",
+			      "is too high for sliding-log: write at most %u packets per period, "
+			      "or use sliding-window",
 			      RL_SLIDING_LOG_MAX);
 	return 0;
 }
@@ -117,12 +119,12 @@ static int warm_up_finish(struct parser *p)
 
 	if (!counts_packets(limit))
 		return refuse(p, p->rate_at,
-			      "counts bytes but warm-up counts packets only: write "
-			      "for example 100/second");
+			      "is in bytes or bits, but warm-up counts packets only: write for "
+			      "example 100/second");
 	if (!clause_given(p, CLAUSE_RAMP))
 		return expected(p, "a ramp: write for example ramp 30s");
 	if (limit->ramp_ns > RAMP_MAX_NS)
-		return refuse(p, p->rate_at, "has too long a ramp: write at most ramp 1d");
+		return refuse(p, p->rate_at, "has too long a ramp: write ramp 1d or less");
 	if (!limit->cold)
 		limit->cold = 3;
 	return 0;
@@ -144,9 +146,10 @@ int parse_limit(struct parser *p)
 	if (algorithm >= 0)
 		word_next(p);
 	else if (p->span.len && !isdigit((unsigned char)p->span.at[0]))
-		return expected(p, "an algorithm or a rate: write for example " RATE_EXAMPLES
-				   ", or before it leaky-bucket, fixed-window, sliding-window, "
-				   "sliding-log or warm-up");
+		return expected(p,
+				"an algorithm or a rate: write token-bucket, leaky-bucket, "
+				"fixed-window, sliding-window, sliding-log or warm-up, or a rate "
+				"such as " RATE_EXAMPLES);
 	rc = limit_rate_parse(p);
 	if (!rc)
 		rc = parse_clauses(p);

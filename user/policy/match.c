@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Prefix and matches of a rule, and whether a packet can meet them all at once. */
+/* Prefix and matches of a rule, and checks that a packet can match all of them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -14,13 +14,13 @@ static int prefix_refuse(struct parser *p, int rc, const char *what, const char 
 {
 	switch (rc) {
 	case WORD_HOST_BITS:
-		return refuse(p, p->span, "has bits set beyond its length: write %s", canonical);
+		return refuse(p, p->span, "has host bits set: write %s", canonical);
 	case WORD_MAPPED:
-		return refuse(p, p->span, "is IPv4 inside IPv6: write %s", canonical);
+		return refuse(p, p->span, "is an IPv4-mapped IPv6 address: write %s", canonical);
 	case WORD_RANGE:
 		return refuse(p, p->span,
-			      "has a length out of range: write /0 to /32 behind an IPv4 address, "
-			      "/0 to /128 behind an IPv6 address");
+			      "has a prefix length out of range: write /0 to /32 for IPv4, /0 to "
+			      "/128 for IPv6");
 	}
 	return expected(p, what);
 }
@@ -70,7 +70,7 @@ static int match_protocol(struct parser *p)
 		word_next(p);
 		return 0;
 	case WORD_RANGE:
-		return refuse(p, p->span, "is out of range: protocols are 0 to 255");
+		return refuse(p, p->span, "is out of range: write a protocol from 0 to 255");
 	default:
 		return expected(p, "a protocol: write a number from 0 to 255, or tcp, udp, icmp, "
 				   "icmp6, sctp, gre or esp");
@@ -94,11 +94,12 @@ static int parse_ports(struct parser *p, uint16_t *first, uint16_t *last)
 		rc = to_rc == WORD_FORM || !rc ? to_rc : rc;
 	}
 	if (rc == WORD_RANGE)
-		return refuse(p, p->span, "is out of range: ports are 0 to 65535");
+		return refuse(p, p->span, "is out of range: write ports from 0 to 65535");
 	if (rc)
 		return expected(p, "a port or a range of ports: write for example 53 or 6000-6063");
 	if (from > to)
-		return refuse(p, p->span, "goes downwards: write %" PRIu64 "-%" PRIu64, to, from);
+		return refuse(p, p->span, "is a descending range: write %" PRIu64 "-%" PRIu64, to,
+			      from);
 	*first = from;
 	*last = to;
 	word_next(p);
@@ -119,7 +120,7 @@ static int match_dport(struct parser *p)
 	return parse_ports(p, &match->dport_first, &match->dport_last);
 }
 
-/* What is wrong with an address is shown at the address. */
+/* Errors about the address point at the address, not at "src" or "dst". */
 static int match_address(struct parser *p, unsigned int flag, uint8_t addr[16], uint8_t *len)
 {
 	p->match_at[MATCH_INDEX(flag)] = p->span;
@@ -140,16 +141,16 @@ static int match_dst(struct parser *p)
 static const struct match {
 	const char *name;
 	unsigned int flag;
-	int (*parse)(struct parser *p); /* what follows the name; NULL: nothing does */
+	int (*parse)(struct parser *p); /* of the argument; NULL: there is none */
 } matches[] = {
 #define MATCH_ROW(flag, name, parse) {name, RL_MATCH_##flag, parse},
 	PARSER_MATCHES(MATCH_ROW)};
 
 #define MATCH_FITS(flag, ...) \
-	_Static_assert(MATCH_INDEX(RL_MATCH_##flag) < MATCH_COUNT, #flag " has a place");
+	_Static_assert(MATCH_INDEX(RL_MATCH_##flag) < MATCH_COUNT, #flag " is within MATCH_COUNT");
 PARSER_MATCHES(MATCH_FITS)
 
-/* The name of a protocol is short for "proto" and the name. */
+/* "tcp" is short for "proto tcp". */
 static const struct match *match_find(const struct parser *p)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(matches); i++)
@@ -176,7 +177,7 @@ static unsigned int address_family(const uint8_t addr[16], uint8_t len)
 	return prefix_is_ipv4(addr, len) ? 4 : 6;
 }
 
-/* One more address of the rule; *family is what those before it said, 0 if there were none. */
+/* One more address of the rule; *family is that of the addresses before it, 0 if there are none. */
 static int family_join(struct parser *p, unsigned int flag, const uint8_t addr[16], uint8_t len,
 		       unsigned int *family)
 {
@@ -186,14 +187,14 @@ static int family_join(struct parser *p, unsigned int flag, const uint8_t addr[1
 		return 0;
 	if (*family && *family != own)
 		return refuse(p, p->match_at[MATCH_INDEX(flag)],
-			      "is IPv%u but the rule's other address is IPv%u: write both in one "
+			      "is IPv%u, but the rule's other address is IPv%u: use one address "
 			      "family",
 			      own, *family);
 	*family = own;
 	return 0;
 }
 
-/* All addresses of a rule are of one family, and its protocol is of that family too. */
+/* All addresses of a rule must have one family, and ICMP must be that of the family. */
 static int family_check(struct parser *p)
 {
 	const struct rule *rule = p->rule;
@@ -210,12 +211,12 @@ static int family_check(struct parser *p)
 		return rc;
 	if (match->proto == (family == 4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
 		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_PROTO)],
-			      "never goes with an IPv%u address: write %s", family,
+			      "never matches an IPv%u address: write %s", family,
 			      family == 4 ? "icmp" : "icmp6");
 	return 0;
 }
 
-/* The prefix and a match of the same side of the packet must have an address in common. */
+/* A prefix and a match of the same address (source or destination) must overlap. */
 static int side_check(struct parser *p)
 {
 	const struct rule *rule = p->rule;
@@ -228,10 +229,11 @@ static int side_check(struct parser *p)
 		return 0;
 	if (prefix_contains(rule->addr, len < rule->len ? len : rule->len, addr))
 		return 0;
-	return refuse(p, p->match_at[MATCH_INDEX(flag)],
-		      "is outside the rule's prefix, so no packet can match: the prefix is the %s "
-		      "address already, leave the match out or write \"any\" as prefix",
-		      p->ctx->by_dest ? "destination" : "source");
+	return refuse(
+		p, p->match_at[MATCH_INDEX(flag)],
+		"is outside the rule's prefix, which is a %s address as well, so no packet can "
+		"match: remove this match, or write any as the prefix",
+		p->ctx->by_dest ? "destination" : "source");
 }
 
 static int protocol_check(struct parser *p)
@@ -245,11 +247,12 @@ static int protocol_check(struct parser *p)
 	if (ports && !(known && known->has_ports))
 		return refuse(
 			p, p->match_at[MATCH_INDEX(ports)],
-			"makes no sense here, protocol %u has no ports: write tcp, udp or sctp",
+			"does not apply to protocol %u, which has no ports: write tcp, udp or sctp",
 			match->proto);
 	if ((match->flags & RL_MATCH_SYN) && match->proto != IPPROTO_TCP)
 		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_SYN)],
-			      "is a flag of tcp, not of protocol %u: write tcp", match->proto);
+			      "is a TCP flag, which protocol %u does not have: write tcp",
+			      match->proto);
 	return 0;
 }
 
@@ -263,7 +266,7 @@ int parse_matches(struct parser *p)
 	if (!rc)
 		rc = protocol_check(p);
 	if (!rc)
-		match_settle(&p->rule->match);
+		match_normalize(&p->rule->match);
 	if (!rc)
 		rc = family_check(p);
 	return rc ? rc : side_check(p);

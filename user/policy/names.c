@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The words of the policy language, from the tables that define it. */
+/* The words of the policy language, from the tables that define them. */
 
 #include "names.h"
 
@@ -39,7 +39,7 @@ const struct protocol *protocol_by_number(uint8_t number)
 }
 
 #define PROTOCOL_WORD(name, number, has_ports) name,
-/* "rule", which begins a statement, is a key too. */
+/* "rule", the first word of a statement, is in RL_KEYS. */
 static const char *const all_words[] = {
 	RULE_PREFIXES(WORD) RULE_PROTOCOLS(PROTOCOL_WORD) PARSER_MATCHES(WORD) RL_ACTIONS(WORD)
 		RL_ALGORITHMS(WORD) PARSER_CLAUSES(WORD) RL_KEYS(WORD) RL_OVERS(WORD)};

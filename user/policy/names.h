@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The words of the policy language, for those who read and those who print it. */
+/* The words of the policy language, for parser and printer. */
 #ifndef RLCTL_POLICY_NAMES_H
 #define RLCTL_POLICY_NAMES_H
 
@@ -10,14 +10,14 @@
 #include "policy.h"
 #include "rlctl_abi.h"
 
-/* By the enums of policy.h and rlctl_abi.h. */
+/* Indexed by the enums of policy.h and rlctl_abi.h. */
 extern const char *const prefix_words[PREFIX_ADDR];
 extern const char *const action_words[RL_ACTION_COUNT];
 extern const char *const algorithm_words[RL_ALGORITHM_COUNT];
 extern const char *const key_words[RL_KEY_COUNT];
 extern const char *const over_words[RL_OVER_COUNT];
 
-/* How a reason is spelled, and whether the packet passes. */
+/* The name of a reason, and whether the packet passes. */
 struct reason_row {
 	const char *text;
 	bool passes;
@@ -30,11 +30,11 @@ struct protocol {
 	bool has_ports;
 };
 
-/* NULL where the protocol has no name in the language. */
+/* NULL if the protocol has no name in the language. */
 const struct protocol *protocol_by_name(const char *name);
 const struct protocol *protocol_by_number(uint8_t number);
 
-/* Every word of the language but numbers and units, one after the other; NULL behind the last. */
+/* Word number `index` of the language, without numbers and units; NULL after the last. */
 const char *policy_word(size_t index);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Text into the model of a policy: statements, selectors and whole texts. The grammar is that of
- * DESIGN.md §2. Makes no system call and prints nothing; every refusal names word, column and
+/* Text to the model of a policy: statements, selectors and whole texts. The grammar is in
+ * rlctl-policy(5). Makes no system call and prints nothing; every error gives word, column and
  * remedy.
  */
 #include <errno.h>
@@ -23,7 +23,7 @@ static int parse_action(struct parser *p)
 				   "(allow, deny, limit)");
 	if (action != RL_ACTION_LIMIT && rule->kind == PREFIX_DEVICE && !rule->match.flags)
 		return refuse(p, p->span,
-			      "for the whole device is a rule of every address: write "
+			      "needs a match if the prefix is device: add one, or write "
 			      "\"rule any %s\"",
 			      action_words[action]);
 	rule->action = action;
@@ -53,7 +53,7 @@ static int line_refuse(struct policy_error *err, size_t offset, const char *text
 	return -EINVAL;
 }
 
-/* The cursor before the first word. */
+/* Puts the cursor on the first word. */
 static int line_open(struct parser *p, const char *line, size_t len)
 {
 	const char *nul = memchr(line, '\0', len);
@@ -61,7 +61,7 @@ static int line_open(struct parser *p, const char *line, size_t len)
 
 	if (nul)
 		return line_refuse(p->err, nul - line,
-				   "a NUL byte: a policy is text, remove everything that is not");
+				   "NUL byte: a policy is plain text, remove the byte");
 	if (len > LINE_MAX_BYTES)
 		return line_refuse(p->err, LINE_MAX_BYTES,
 				   "the line is longer than 4096 bytes: write one rule per line");
@@ -83,8 +83,8 @@ static int line_parse(const char *line, size_t len, const struct policy_context 
 		return 0;
 	}
 	if (!word_is(&p, "rule"))
-		return expected(&p, "a statement: every line begins with the word rule, as in "
-				    "\"rule any limit 1000/second\"");
+		return expected(&p, "a statement: begin the line with rule, for example \"rule any "
+				    "limit 1000/second\"");
 	word_next(&p);
 	rc = parse_rule(&p);
 	if (rc)
@@ -94,7 +94,7 @@ static int line_parse(const char *line, size_t len, const struct policy_context 
 	return 0;
 }
 
-/* Length without the line's end, LF or CRLF. */
+/* Length without the line ending, LF or CRLF. */
 static size_t line_length(const char *line, size_t len)
 {
 	if (len && line[len - 1] == '\n')
@@ -161,7 +161,7 @@ int policy_parse(const char *text, size_t size, const struct policy_context *ctx
 		policy_clear(&policy);
 		return rc;
 	}
-	policy_settle(&policy, replaced);
+	policy_sort(&policy, replaced);
 	*out = policy;
 	return 0;
 }

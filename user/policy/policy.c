@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The model of a policy: rules in canonical order. Knows neither text nor kernel. */
+/* The model of a policy: rules in canonical order. */
 
 #include "policy.h"
 
@@ -31,7 +31,7 @@ static int prefix_compare(const struct rule *a, const struct rule *b)
 	return order ? order : u64_compare(a->len, b->len);
 }
 
-void match_settle(struct rl_match *match)
+void match_normalize(struct rl_match *match)
 {
 	if (!(match->flags & RL_MATCH_SYN) || match->flags & RL_MATCH_PROTO)
 		return;
@@ -39,7 +39,7 @@ void match_settle(struct rl_match *match)
 	match->proto = IPPROTO_TCP;
 }
 
-/* By what a reader sees: protocols and ports as numbers, so not with one memcmp. */
+/* Compares protocols and ports as numbers, in the order in which they are printed. */
 static int match_compare(const struct rl_match *a, const struct rl_match *b)
 {
 	const uint64_t fields[][2] = {
@@ -127,7 +127,7 @@ int policy_append(struct policy *policy, const struct rule *rule)
 	return 0;
 }
 
-/* qsort is not stable: among rules of one identity the line decides. */
+/* qsort is not stable: the line orders rules of the same identity. */
 static int written_compare(const void *a, const void *b)
 {
 	const struct rule *left = a, *right = b;
@@ -136,7 +136,7 @@ static int written_compare(const void *a, const void *b)
 	return order ? order : u64_compare(left->line, right->line);
 }
 
-/* What `show` printed comes back in order; then sorting would only cost time. */
+/* The output of `show` is sorted already. */
 static bool policy_is_sorted(const struct policy *policy)
 {
 	for (size_t i = 1; i < policy->count; i++)
@@ -145,8 +145,8 @@ static bool policy_is_sorted(const struct policy *policy)
 	return true;
 }
 
-void policy_settle(struct policy *policy,
-		   void (*replaced)(const struct rule *earlier, const struct rule *later))
+void policy_sort(struct policy *policy,
+		 void (*replaced)(const struct rule *earlier, const struct rule *later))
 {
 	size_t kept = 0;
 
@@ -163,7 +163,7 @@ void policy_settle(struct policy *policy,
 	policy->count = kept;
 }
 
-/* The first rule that is not before `wanted` in the given order. */
+/* Index of the first rule that is not before `wanted`. */
 static size_t lower_bound(const struct policy *policy, const struct rule *wanted,
 			  int (*compare)(const struct rule *a, const struct rule *b))
 {
@@ -192,7 +192,7 @@ struct rule *policy_find(const struct policy *policy, const struct rule *identit
 int policy_put(struct policy *policy, const struct rule *rule)
 {
 	size_t at = lower_bound(policy, rule, rule_compare);
-	struct rule copy = *rule; /* may lie in the array that is about to move */
+	struct rule copy = *rule; /* may lie in the array that moves */
 	int rc;
 
 	if (at < policy->count && !rule_compare(&policy->rules[at], rule)) {
@@ -209,7 +209,7 @@ int policy_put(struct policy *policy, const struct rule *rule)
 	return 0;
 }
 
-static bool selector_names(const struct rule *selector, const struct rule *rule)
+static bool selector_selects(const struct rule *selector, const struct rule *rule)
 {
 	if (match_compare(&selector->match, &rule->match))
 		return false;
@@ -225,7 +225,7 @@ const struct rule *policy_select(const struct policy *policy, const struct rule 
 
 	*count = 0;
 	policy_for_each (policy, rule) {
-		if (prefix_compare(rule, selector) || !selector_names(selector, rule))
+		if (prefix_compare(rule, selector) || !selector_selects(selector, rule))
 			continue;
 		if (!(*count)++)
 			first = rule;
@@ -239,7 +239,7 @@ size_t policy_remove(struct policy *policy, const struct rule *selector)
 	size_t last = first, kept = first;
 
 	for (; last < policy->count && !prefix_compare(&policy->rules[last], selector); last++)
-		if (!selector_names(selector, &policy->rules[last]))
+		if (!selector_selects(selector, &policy->rules[last]))
 			policy->rules[kept++] = policy->rules[last];
 	if (kept != last)
 		memmove(&policy->rules[kept], &policy->rules[last],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The model as text: one canonical line per rule, which the parser reads back as the same rule. */
+/* Model to text: one canonical line per rule, which the parser reads back as the same rule. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 struct writer {
 	char *buf;
 	size_t size;
-	size_t used; /* as snprintf counts: what did not fit included */
+	size_t used; /* as snprintf counts: includes what did not fit */
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct writer *w, const char *format, ...)
@@ -138,8 +138,8 @@ static void put_over(struct writer *w, const struct rl_limit *limit)
 		put(w, " %u", limit->mark);
 }
 
-/* Whole seconds, rounded up: what is left of a rule's life never prints as nothing, and never as
- * more than the parser takes. */
+/* Whole seconds, rounded up, so that a remaining lifetime is never printed as 0; at most what the
+ * parser accepts. */
 static void put_for(struct writer *w, uint64_t for_ns)
 {
 	uint64_t seconds = for_ns / NS_PER_SECOND + !!(for_ns % NS_PER_SECOND);

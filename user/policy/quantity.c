@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Amounts, durations and rates in a statement: as one word, or as a number and its unit apart; and
- * what to write instead of the usual slips.
+/* Amounts, durations and rates in a statement, as one word or with a blank between number and unit;
+ * and remedies for common mistakes.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ static int duration_quantity(const char *word, struct quantity *out)
 	return duration_parse(word, &out->n);
 }
 
-/* "5m" is five million packets and five minutes: WORD_AMBIGUOUS. */
+/* "5m" may be five million packets or five minutes: WORD_AMBIGUOUS. */
 static int queue_quantity(const char *word, struct quantity *out)
 {
 	struct quantity amount = {0}, duration = {0};
@@ -47,12 +47,12 @@ static int queue_quantity(const char *word, struct quantity *out)
 static const struct quantity_form rate_form = {
 	rate_quantity,
 	"a rate: write for example " RATE_EXAMPLES,
-	"a rate and its period are at least 1, and at most 2^64 units in 53375 days",
+	"write an amount from 1 to 2^64-1, and a period from 1ns to 53375d",
 };
 static const struct quantity_form amount_form = {
 	amount_quantity,
 	"an amount: write for example 200, 64kibyte or 512kbit",
-	"an amount is less than 2^64",
+	"write less than 2^64",
 };
 static const struct quantity_form queue_form = {
 	queue_quantity,
@@ -62,20 +62,20 @@ static const struct quantity_form queue_form = {
 static const struct quantity_form duration_form = {
 	duration_quantity,
 	"a duration: write for example 30s, 10m or 1h",
-	"a duration is from 1ns to 53375d",
+	"write a duration from 1ns to 53375d",
 };
 
-/* "10kbps" and "10kpps": the words that other tools know. */
+/* "10kbps" and "10kpps", which other tools accept. */
 static int per_second_refuse(struct parser *p, const struct quantity_form *form)
 {
 	const char *per = form == &rate_form ? "/second" : "";
 	const char *bps = strcasestr(p->word, "bps");
 
 	if (bps)
-		return refuse(p, p->span, "may mean bits or bytes: write %.*sbit%s or %.*sbyte%s",
-			      (int)(bps - p->word), p->word, per, (int)(bps - p->word), p->word,
-			      per);
-	return refuse(p, p->span, "has a multiplier before pps: write %.*s%s",
+		return refuse(
+			p, p->span, "is ambiguous (bits or bytes): write %.*sbit%s or %.*sbyte%s",
+			(int)(bps - p->word), p->word, per, (int)(bps - p->word), p->word, per);
+	return refuse(p, p->span, "combines a multiplier with pps: write %.*s%s",
 		      (int)strcspn(p->word, "pP"), p->word, per);
 }
 
@@ -91,15 +91,16 @@ static int quantity_refuse(struct parser *p, const struct quantity_form *form, i
 	case WORD_NO_PERIOD:
 		return refuse(p, p->span, "has no period: write %s/second", p->word);
 	case WORD_AMBIGUOUS:
-		return refuse(
-			p, p->span,
-			"may mean millions of packets or minutes: write %.*smin or %.*smpackets",
-			digits, p->word, digits, p->word);
+		return refuse(p, p->span,
+			      "is ambiguous (minutes or millions of packets): write %.*smin or "
+			      "%.*smpackets",
+			      digits, p->word, digits, p->word);
 	}
 	return expected(p, form->what);
 }
 
-/* Appends the next word to one that ends in a digit: a number and what begins with its unit. */
+/* Appends the next word, if it begins with a letter, to one that ends in a digit: a unit to its
+ * number. */
 static bool word_extend(const struct parser *p, struct span *span, char word[WORD_MAX + 1])
 {
 	struct span unit = span_after(p, *span);
@@ -115,8 +116,8 @@ static bool word_extend(const struct parser *p, struct span *span, char word[WOR
 	return true;
 }
 
-/* Users of nft write "1024 kbytes/second", and a period may be of two words as well: makes one word
- * of up to three where all together are of the form, or a refusal is of them together. */
+/* Users of nft write "1024 kbytes/second", and a period may have two words as well: joins up to
+ * three words into one if together they have the form, or if an error is about all of them. */
 static void forms_join(struct parser *p, const struct quantity_form *form)
 {
 	struct span span = p->span;
@@ -127,7 +128,7 @@ static void forms_join(struct parser *p, const struct quantity_form *form)
 	while (word_extend(p, &span, joined)) {
 		bool is_form = form->parse(joined, &ignored) != WORD_FORM;
 
-		/* Behind a rate's number, "packets/2" belongs to it, whatever follows. */
+		/* After a rate's number, "packets/2" is part of it, whatever follows. */
 		if (!is_form && (form != &rate_form || !strchr(joined + strlen(p->word), '/')))
 			return;
 		p->span = span;

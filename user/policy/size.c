@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The size of a bucket or queue: what fits, and what is meant where nothing is said. */
+/* The size of a bucket or queue: its range and its default. */
 
 #include "parser.h"
 #include "units.h"
 
-#define SEGMENTS_BYTES 73728 /* the most that tc is handed at once: 64 KB, many headers */
+#define SEGMENTS_BYTES 73728 /* largest GSO packet at tc: 64 KiB of data, and its headers */
 #define REFILL_MAX_NS  (9 * 365 * NS_PER_DAY)
 
-/* One packet of the MTU with so many bytes of header, in the limit's unit. */
 uint64_t packet_size(const struct parser *p, unsigned int header_bytes)
 {
 	const struct rl_limit *limit = &p->rule->limit;
@@ -35,31 +34,32 @@ int size_check(struct parser *p, struct span at)
 	uint64_t most = day > full ? day : full;
 
 	if (limit->size < least)
-		return refuse_size(p, at, "holds no full packet of this device: write at least",
+		return refuse_size(p, at,
+				   "is less than one full packet of this device: write at least",
 				   least);
 	if (limit->size > most)
 		return refuse_size(p, at, "is more than a day of the rate: write at most", most);
 	if ((unsigned __int128)limit->size * limit->period_ns >
 	    (unsigned __int128)limit->amount * REFILL_MAX_NS)
 		return refuse(p, at,
-			      "takes more than 9 years to come back at this rate: write a faster "
-			      "rate, such as 1kbyte/day");
+			      "takes more than 9 years to refill at this rate: write a higher "
+			      "rate, for example 1kbyte/day");
 	return 0;
 }
 
-/* An amount in the unit of the rate; bits and bytes mix, packets and they do not. */
+/* Converts an amount to the unit of the rate: bits to bytes and back, but not packets. */
 static int size_convert(struct parser *p, const struct quantity *q, __u64 *out)
 {
 	const struct rl_limit *limit = &p->rule->limit;
 
 	if (counts_packets(limit) && q->unit != RL_PACKETS)
 		return refuse(p, q->at,
-			      "counts bytes but the rate counts packets: write a number "
-			      "of packets, for example 200");
+			      "is in bytes or bits, but the rate is in packets: write a number of "
+			      "packets, for example 200");
 	if (!counts_packets(limit) && q->unit == RL_PACKETS)
 		return refuse(p, q->at,
-			      "counts packets but the rate counts bytes: write a unit "
-			      "behind it, for example 64kibyte");
+			      "is in packets, but the rate is in bytes or bits: add a unit, for "
+			      "example 64kibyte");
 	*out = q->n;
 	if (limit->unit == RL_BYTES && q->unit == RL_BITS)
 		*out = q->n / 8;
@@ -68,8 +68,8 @@ static int size_convert(struct parser *p, const struct quantity *q, __u64 *out)
 	return 0;
 }
 
-/* What runs out in that time; the time itself where it is more than whole packets, bytes or bits.
- */
+/* The amount that leaks in `ns`; the time is kept too if that is not a whole number of packets,
+ * bytes or bits. */
 static void queue_set(struct rl_limit *limit, uint64_t ns)
 {
 	limit->size = rate_amount_in(limit->amount, limit->period_ns, ns);
@@ -91,9 +91,8 @@ int size_set(struct parser *p, const struct quantity *q)
 	return rc ? rc : size_check(p, q->at);
 }
 
-/* What a bucket holds at least where nothing is said: a packet, and where the program comes behind
- * GRO the packets that the kernel keeps as one, which would else never fit; but no more than a day
- * of the rate.
+/* One full packet; if packets come merged by GRO, one merged packet, which would otherwise never
+ * fit, unless that exceeds a day of the rate.
  */
 uint64_t size_default(const struct parser *p)
 {

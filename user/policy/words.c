@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The words of a statement, one after the other, and how one of them is refused. */
+/* The words of a statement, read one by one, and error messages about them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include "policy.h"
 #include "units.h"
 
-#define WORD_SHOWN_MAX 40 /* bytes of a refused word that a message repeats */
+#define WORD_SHOWN_MAX 40 /* bytes of a word that a message quotes */
 #define QUOTED_MAX     (WORD_SHOWN_MAX * 4 + 8)
 
 static bool is_blank(char c)
@@ -65,7 +65,7 @@ int word_find(const struct parser *p, const char *const *words, size_t count)
 	return -1;
 }
 
-/* A word in quotes, fit for a terminal: escaped and not too long. */
+/* Quotes a word: escaped for a terminal, and shortened. */
 static void word_quote(char out[QUOTED_MAX], struct span span)
 {
 	size_t shown = span.len < WORD_SHOWN_MAX ? span.len : WORD_SHOWN_MAX;
@@ -101,7 +101,8 @@ int refuse(struct parser *p, struct span at, const char *format, ...)
 
 int refuse_twice(struct parser *p)
 {
-	return refuse(p, p->span, "repeats what an earlier word says: leave one of the two out");
+	return refuse(p, p->span,
+		      "repeats an earlier word of the same kind: remove one of the two");
 }
 
 int expected(struct parser *p, const char *what)
@@ -111,7 +112,7 @@ int expected(struct parser *p, const char *what)
 	if (p->before.len)
 		refuse(p, p->before, "must be followed by %s", what);
 	else
-		snprintf(p->err->text, sizeof(p->err->text), "there must be %s", what);
+		snprintf(p->err->text, sizeof(p->err->text), "expected %s", what);
 	p->err->column = p->end - p->line + 1;
 	return -EINVAL;
 }
