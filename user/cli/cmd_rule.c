@@ -251,11 +251,6 @@ int cmd_rule_add(const struct command *command)
 	return change_guarded(command, rule_put, false);
 }
 
-static bool same_prefix(const struct rule *a, const struct rule *b)
-{
-	return a->kind == b->kind && a->len == b->len && !memcmp(a->addr, b->addr, sizeof(a->addr));
-}
-
 /* Says that no rule is what the selector names, and which are near. */
 static int report_missing(const struct session *session, const struct rule *selector)
 {

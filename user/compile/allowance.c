@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a state still allows. */
+/* What a state still admits. */
 #include "allowance.h"
 
 #include "algorithm/fixed_window.h"
@@ -14,8 +14,8 @@ static __u64 grains_to_ns(__u64 grains)
 	return (grains + (1 << RL_GRAIN_SHIFT) - 1) >> RL_GRAIN_SHIFT;
 }
 
-static struct allowance of_bucket(const struct rl_rule *rule, const struct rl_state *state,
-				  __u64 now_ns)
+static struct allowance bucket_allowance(const struct rl_rule *rule, const struct rl_state *state,
+					 __u64 now_ns)
 {
 	const struct rl_gcra *g = &rule->gcra;
 	__u64 size = rule->limit.size / (rule->limit.unit == RL_BITS ? 8 : 1);
@@ -31,8 +31,8 @@ static struct allowance of_bucket(const struct rl_rule *rule, const struct rl_st
 	return a;
 }
 
-static struct allowance of_fixed_window(const struct rl_rule *rule, const struct rl_state *state,
-					__u64 now_ns)
+static struct allowance fixed_window_allowance(const struct rl_rule *rule,
+					       const struct rl_state *state, __u64 now_ns)
 {
 	const struct rl_window *w = &rule->window;
 	struct allowance a = {.remaining = w->amount - fixed_window_sum(w, state, now_ns)};
@@ -42,8 +42,8 @@ static struct allowance of_fixed_window(const struct rl_rule *rule, const struct
 	return a;
 }
 
-static struct allowance of_sliding_window(const struct rl_rule *rule, struct rl_slots *slots,
-					  __u64 now_ns)
+static struct allowance sliding_window_allowance(const struct rl_rule *rule, struct rl_slots *slots,
+						 __u64 now_ns)
 {
 	const struct rl_window *w = &rule->window;
 	__u64 slot = sliding_window_slot(w, now_ns);
@@ -54,8 +54,8 @@ static struct allowance of_sliding_window(const struct rl_rule *rule, struct rl_
 	return a;
 }
 
-static struct allowance of_sliding_log(const struct rl_rule *rule, struct rl_log *log, __u64 now_ns,
-				       __u32 depth)
+static struct allowance sliding_log_allowance(const struct rl_rule *rule, struct rl_log *log,
+					      __u64 now_ns, __u32 depth)
 {
 	const struct rl_window *w = &rule->window;
 	struct allowance a = {.remaining = w->amount};
@@ -68,8 +68,8 @@ static struct allowance of_sliding_log(const struct rl_rule *rule, struct rl_log
 	return a;
 }
 
-static struct allowance of_warm_up(const struct rl_rule *rule, const struct rl_state *state,
-				   __u64 now_ns)
+static struct allowance warm_up_allowance(const struct rl_rule *rule, const struct rl_state *state,
+					  __u64 now_ns)
 {
 	struct allowance a = {.remaining = warm_up_admits(&rule->warm_up, state, gcra_now(now_ns))};
 
@@ -83,15 +83,15 @@ struct allowance allowance_of(const struct rl_rule *rule, const void *state, __u
 {
 	switch (rule->limit.algorithm) {
 	case RL_FIXED_WINDOW:
-		return of_fixed_window(rule, state, now_ns);
+		return fixed_window_allowance(rule, state, now_ns);
 	case RL_SLIDING_WINDOW:
-		return of_sliding_window(rule, (struct rl_slots *)state, now_ns);
+		return sliding_window_allowance(rule, (struct rl_slots *)state, now_ns);
 	case RL_SLIDING_LOG:
-		return of_sliding_log(rule, (struct rl_log *)state, now_ns, log_depth);
+		return sliding_log_allowance(rule, (struct rl_log *)state, now_ns, log_depth);
 	case RL_WARM_UP:
-		return of_warm_up(rule, state, now_ns);
+		return warm_up_allowance(rule, state, now_ns);
 	default:
-		return of_bucket(rule, state, now_ns);
+		return bucket_allowance(rule, state, now_ns);
 	}
 }
 
@@ -102,10 +102,10 @@ struct allowance allowance_of_unconfirmed(const struct rl_rule *rule,
 	     one = rule->limit.algorithm == RL_WARM_UP;
 	unsigned __int128 n = rule->window.amount;
 	__u64 least = paced ? rule->unconfirmed.pace : rule->unconfirmed.wait;
-	__u64 gone = rule->unconfirmed.span - (slot->word - gcra_now(now_ns));
+	__u64 elapsed = rule->unconfirmed.span - (slot->word - gcra_now(now_ns));
 
-	if (gone < least)
-		return (struct allowance){.wait_ns = grains_to_ns(least - gone)};
+	if (elapsed < least)
+		return (struct allowance){.wait_ns = grains_to_ns(least - elapsed)};
 	if (one)
 		return (struct allowance){.remaining = 1};
 	return (struct allowance){.remaining = paced ? n * least / rule->unconfirmed.span : n - 1};

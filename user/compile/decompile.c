@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Map entries back to the model: what compile.c made of a policy, as it was written. */
+/* Map entries to model: the reverse of compile.c. */
 #include <errno.h>
 #include <string.h>
 
 #include "compile.h"
 #include "policy.h"
 
-static int recall(struct policy *out, struct rule *rule, uint64_t now_ns)
+static int rule_append(struct policy *out, struct rule *rule, uint64_t now_ns)
 {
 	if (rule->expires_ns && rule->expires_ns <= now_ns)
 		return 0;
@@ -14,9 +14,9 @@ static int recall(struct policy *out, struct rule *rule, uint64_t now_ns)
 	return policy_append(out, rule);
 }
 
-/* Versions that took `syn` and `tcp syn` for two rules may have left both: then each stays what it
- * is, so that none is lost before its operator says so. */
-static struct rl_match match_of(const struct rl_rule *entries, uint32_t count, uint32_t index)
+/* Older versions took `syn` and `tcp syn` for two rules. If both are there, neither is normalized,
+ * so that no rule is lost. */
+static struct rl_match entry_match(const struct rl_rule *entries, uint32_t count, uint32_t index)
 {
 	struct rl_match settled = entries[index].match;
 
@@ -36,13 +36,13 @@ int range_decompile(const struct rule *prefix, const struct rl_rule *entries, ui
 		int ret;
 
 		rule.action = entry->action;
-		rule.match = match_of(entries, count, i);
+		rule.match = entry_match(entries, count, i);
 		rule.limit = entry->limit;
 		rule.limit_id = entry->limit_id;
 		rule.counter_id = entry->counter_id;
 		rule.lane = entry->flags >> RL_RULE_LANE_SHIFT;
 		rule.expires_ns = entry->expires_ns;
-		ret = recall(out, &rule, now_ns);
+		ret = rule_append(out, &rule, now_ns);
 		if (ret)
 			return ret;
 	}
@@ -63,10 +63,10 @@ int prefix_decompile(const struct compiled_prefix *prefix, const struct rl_rule 
 	rule.action = prefix->value.action;
 	rule.counter_id = prefix->value.counter_id;
 	rule.expires_ns = prefix->value.expires_ns;
-	return recall(out, &rule, now_ns);
+	return rule_append(out, &rule, now_ns);
 }
 
-/* The entries of a range among those that were read; NULL where it reaches beyond them. */
+/* The entries of a range; NULL if it reaches beyond those that were read. */
 static const struct rl_rule *range_entries(const struct compiled *in,
 					   const struct compile_context *ctx,
 					   const struct rl_range *range)
@@ -79,7 +79,7 @@ static const struct rl_rule *range_entries(const struct compiled *in,
 	return &in->rules[range->first - base];
 }
 
-static int recall_range(struct policy *out, const struct compiled *in,
+static int range_append(struct policy *out, const struct compiled *in,
 			const struct compile_context *ctx, const struct rl_range *range,
 			enum prefix_kind kind)
 {
@@ -91,7 +91,7 @@ static int recall_range(struct policy *out, const struct compiled *in,
 	return range_decompile(&prefix, entries, range->count, ctx->now_ns, out);
 }
 
-static int recall_prefix(struct policy *out, const struct compiled *in,
+static int prefix_append(struct policy *out, const struct compiled *in,
 			 const struct compile_context *ctx, const struct compiled_prefix *prefix)
 {
 	const struct rl_range *range = &prefix->value.range;
@@ -106,12 +106,12 @@ int policy_decompile(const struct compiled *in, const struct compile_context *ct
 		     struct policy *out)
 {
 	struct policy result = {0};
-	int ret = recall_range(&result, in, ctx, &in->header.device, PREFIX_DEVICE);
+	int ret = range_append(&result, in, ctx, &in->header.device, PREFIX_DEVICE);
 
 	if (!ret)
-		ret = recall_range(&result, in, ctx, &in->header.any, PREFIX_ANY);
+		ret = range_append(&result, in, ctx, &in->header.any, PREFIX_ANY);
 	for (uint32_t i = 0; !ret && i < in->prefix_count; i++)
-		ret = recall_prefix(&result, in, ctx, &in->prefixes[i]);
+		ret = prefix_append(&result, in, ctx, &in->prefixes[i]);
 	if (ret) {
 		policy_clear(&result);
 		return ret;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From a limit as written to the numbers that hold it, and to the clock that they are held by. The
- * arithmetic they feed is in bpf/algorithm/; ranges are those the parser lets through.
+/* The numbers and the clock of a limit. The arithmetic that uses them is in bpf/algorithm/; the
+ * ranges are those of the parser (user/policy/limit.c).
  */
 
 #include <endian.h>
@@ -10,9 +10,9 @@
 #include "compile.h"
 #include "units.h"
 
-#define TICKS_MIN          16 /* a tick clock may be late by one tick in so many */
+#define TICKS_MIN          16 /* ticks in the span of a limit on the tick clock, at least */
 #define COST_SHIFT_MAX     24
-#define AMOUNT_MAX         0xfffffu /* bytes of one packet, GSO included, stay below 1 MiB */
+#define AMOUNT_MAX         0xfffffu /* bytes; a GSO packet is smaller than 1 MiB */
 #define PACKET_BYTES_SMALL 64
 #define BATCH_US           50
 #define BATCH_PART         64
@@ -30,8 +30,8 @@ static uint64_t root(uint64_t n)
 	return r;
 }
 
-/* Rounding by dither lets the costs of a whole burst add up to a little more than the burst is
- * worth: by at most one grain a packet, and by a few square roots where there are many. */
+/* Dithered rounding may make the costs of a whole burst exceed its worth: by at most one grain per
+ * packet, and by a few square roots of the number if there are many. */
 static uint64_t dither_slack(const struct rl_limit *limit, uint64_t burst)
 {
 	uint64_t packets = limit->unit == RL_PACKETS ? burst : burst / PACKET_BYTES_SMALL + 1;
@@ -39,13 +39,13 @@ static uint64_t dither_slack(const struct rl_limit *limit, uint64_t burst)
 	return packets <= 256 ? packets : 256 + 4 * root(packets);
 }
 
-/* What one packet or byte takes, in grains << shift, rounded to nearest. */
+/* Cost of one packet or byte, in grains << shift, rounded to nearest. */
 static u128 cost_of(u128 grains, uint64_t amount, uint32_t shift)
 {
 	return ((grains << shift) + amount / 2) / amount;
 }
 
-/* The burst or queue as time. */
+/* The burst or queue as a time, in grains. */
 static u128 queue_grains(const struct rl_limit *limit)
 {
 	u128 period = (u128)limit->period_ns << RL_GRAIN_SHIFT;
@@ -76,9 +76,9 @@ void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out)
 	out->cost_max = most;
 }
 
-/* The numbers of slots get the bits that 2^52 ns (52 days) of them need, the sums all others: that
- * does not depend on N, so when only N is changed the sums still stand. Enough for N up to 50 bytes
- * a nanosecond, and at most 52. */
+/* Slot numbers get the bits that 2^52 ns (52 days) of slots need, sums get the rest, at most 52.
+ * This does not depend on N, so sums stay valid if only N changes. Enough for N up to 50 bytes per
+ * nanosecond. */
 static uint32_t sum_bits(const struct rl_limit *limit, uint64_t amount)
 {
 	u128 numbers = ((u128)limit->slots << 52) / limit->period_ns;
@@ -137,15 +137,15 @@ void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *w)
 	w->climb = twice ? (climb << w->climb_shift) / twice : 0;
 }
 
-/* Does every CPU have a state of its own under this limit? Words of rules are in an array that all
- * share, their windows and logs are not. */
+/* Does every CPU have its own state of this limit? With `per rule`, buckets are in an array that
+ * all CPUs share, windows and logs are not. */
 static bool is_shared_out(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	return ctx->share && (limit->key != RL_KEY_RULE || limit->algorithm == RL_SLIDING_WINDOW ||
 			      limit->algorithm == RL_SLIDING_LOG);
 }
 
-/* Each of `share` CPUs holds its part of the rate, but always what lets one packet in. */
+/* The part of the limit that one CPU enforces; always enough for one packet. */
 static struct rl_limit limit_share(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	uint64_t bytes = (ctx->text->mtu + ETHERNET_MAX) * (limit->unit == RL_BITS ? 8ull : 1ull);
@@ -158,7 +158,7 @@ static struct rl_limit limit_share(const struct rl_limit *limit, const struct co
 	if (part.size < least) {
 		part.size = least < limit->size ? least : limit->size;
 		if (limit->algorithm == RL_LEAKY_BUCKET)
-			part.queue_ns = 0; /* too short for a packet at a CPU's part of the rate */
+			part.queue_ns = 0; /* too short for a packet at this part of the rate */
 	}
 	if (limit->algorithm == RL_FIXED_WINDOW || limit->algorithm == RL_SLIDING_WINDOW ||
 	    limit->algorithm == RL_SLIDING_LOG) {
@@ -171,9 +171,9 @@ static struct rl_limit limit_share(const struct rl_limit *limit, const struct co
 	return part;
 }
 
-/* A batch is BATCH_US of the rate, but all CPUs' together at most a part of the burst: that much
- * is taken off the shared bucket, also for CPUs that may come online later, so that the limit holds
- * then too. Where it would be a packet or less there is none. */
+/* A batch is BATCH_US of the rate; those of all possible CPUs together are at most a BATCH_PART of
+ * the burst, which is taken off the shared bucket, so that the limit also holds when more CPUs come
+ * online. No batch if it would be a packet or less. */
 static void batch_compile(const struct rl_limit *limit, const struct compile_context *ctx,
 			  struct rl_rule *out)
 {
@@ -224,7 +224,7 @@ static enum rl_backend backend_choose(const struct rl_limit *limit,
 	return is_bucket(limit) ? RL_BACKEND_HOT : RL_BACKEND_UNCONFIRMED;
 }
 
-/* Meanings: rl_unconfirmed. In bytes a packet is as long as the device's MTU allows. */
+/* Meanings: rl_unconfirmed. For bytes, a packet has the size of the device's MTU. */
 static void unconfirmed_compile(const struct rl_limit *limit, const struct compile_context *ctx,
 				struct rl_rule *out)
 {
@@ -242,13 +242,13 @@ static void unconfirmed_compile(const struct rl_limit *limit, const struct compi
 	}
 }
 
-/* Does what exceeds the limit pass all the same? */
+/* Do packets over the limit pass? */
 static bool passes_over(const struct rl_limit *limit)
 {
 	return limit->over == RL_OVER_SHADOW || limit->over == RL_OVER_MARK;
 }
 
-/* Is the key's first address the one that the instance goes by, and counts as one of those does? */
+/* Is the key's first address the lookup address, with its lengths? */
 static bool is_lookup_address(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	return limit->key_len4 == 32 && limit->key_len6 == 64 &&
@@ -278,7 +278,7 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
 		gcra_compile(&part, &out->gcra);
-		if (!limit_paces(limit, ctx->hook)) /* of a batch nobody knows when it may leave */
+		if (!limit_paces(limit, ctx->hook)) /* pacing needs the exact state */
 			batch_compile(limit, ctx, out);
 		break;
 	case RL_WARM_UP:
@@ -294,7 +294,7 @@ void numbers_compile(const struct rl_limit *limit, const struct compile_context 
 		unconfirmed_compile(limit, ctx, out);
 }
 
-/* How long what a limit remembers lasts: the time that a tick has to be short against. */
+/* The span of a limit that must be long compared to a tick. */
 static uint64_t limit_span_ns(const struct rl_limit *limit)
 {
 	u128 span = 0;
@@ -310,10 +310,10 @@ static uint64_t limit_span_ns(const struct rl_limit *limit)
 	case RL_SLIDING_WINDOW:
 		span = limit->period_ns / limit->slots;
 		break;
-	case RL_WARM_UP: /* each packet may wait for a tick: with 128 in the interval, 0.8 % */
+	case RL_WARM_UP: /* each packet may wait for a tick: 0.8 % of 128 */
 		span = limit->period_ns / limit->amount / (128 / TICKS_MIN);
 		break;
-	default: /* a sliding-log is always held by the precise clock */
+	default: /* a sliding-log always uses the precise clock */
 		break;
 	}
 	return span < UINT64_MAX ? (uint64_t)span : UINT64_MAX;

@@ -31,6 +31,11 @@ static int prefix_compare(const struct rule *a, const struct rule *b)
 	return order ? order : u64_compare(a->len, b->len);
 }
 
+bool same_prefix(const struct rule *a, const struct rule *b)
+{
+	return a->kind == b->kind && a->len == b->len && !memcmp(a->addr, b->addr, sizeof(a->addr));
+}
+
 void match_normalize(struct rl_match *match)
 {
 	if (!(match->flags & RL_MATCH_SYN) || match->flags & RL_MATCH_PROTO)

@@ -107,6 +107,8 @@ void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule,
  * rule. */
 int rule_compare(const struct rule *a, const struct rule *b);
 
+bool same_prefix(const struct rule *a, const struct rule *b);
+
 /* Brings a match into the form in which rules are compared: `syn` becomes `tcp syn`. */
 void match_normalize(struct rl_match *match);
 

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules and prefixes to map entries, and which refusals may be cached. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "build.h"
+#include "policy.h"
+#include "units.h"
+
+#define HOME_LEN6 64 /* IPv6 bits of a lookup address: numbers.c, is_lookup_address */
+
+bool is_link_local_prefix(const struct rule *rule)
+{
+	static const uint8_t link_local[16] = {0xfe, 0x80};
+
+	return rule->kind == PREFIX_ADDR && rule->len == 10 &&
+	       !memcmp(rule->addr, link_local, sizeof(link_local));
+}
+
+/* Is it a rule on ICMPv6 for fe80::/10, which makes limits apply to neighbour discovery? */
+static bool rule_means_neighbours(const struct rule *rule)
+{
+	return is_link_local_prefix(rule) && rule->match.flags & RL_MATCH_PROTO &&
+	       rule->match.proto == IPPROTO_ICMPV6;
+}
+
+/* The parts of the data path that the rule needs: RL_USE_*. */
+static uint32_t rule_uses(const struct rule *rule)
+{
+	const struct rl_limit *limit = &rule->limit;
+	uint32_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;
+
+	if (rule_means_neighbours(rule))
+		uses |= RL_USE_NEIGHBOURS;
+	if (rule->action != RL_ACTION_LIMIT)
+		return uses;
+	if (limit->fleet)
+		uses |= RL_USE_FLEET;
+	if (limit->over == RL_OVER_BAN)
+		uses |= RL_USE_BANS | (limit->ban_source ? RL_USE_SOURCE_BANS : 0);
+	if (limit->algorithm == RL_SLIDING_WINDOW)
+		uses |= RL_USE_WINDOWS;
+	else if (limit->algorithm == RL_SLIDING_LOG)
+		uses |= RL_USE_LOGS;
+	else if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
+		uses |= RL_USE_FLOWS;
+	return uses;
+}
+
+static void emit_rule(struct build *b, const struct rule *rule)
+{
+	struct rl_rule *entry = &b->out->rules[b->out->rule_count++];
+
+	b->out->header.uses |= rule_uses(rule);
+	*entry = (struct rl_rule){
+		.action = rule->action,
+		.limit_id = rule->limit_id,
+		.counter_id = rule->counter_id,
+		.expires_ns = rule->expires_ns,
+		.match = rule->match,
+		.limit = rule->limit,
+	};
+	if (rule->action != RL_ACTION_LIMIT)
+		return;
+	numbers_compile(&rule->limit, b->ctx, entry);
+	entry->flags |= rule->lane << RL_RULE_LANE_SHIFT;
+	entry->generation = b->out->header.generation;
+}
+
+/* Refuses rules that this instance does not support. */
+static int check_rule(struct build *b, const struct rule *rule)
+{
+	if (rule->limit.fleet && b->ctx->share)
+		return build_refuse(b, rule, -EOPNOTSUPP,
+				    "fleet does not work with --table cpu: detach, then attach "
+				    "with --table hot or lru");
+	if (rule->limit.fleet && rule->limit.algorithm == RL_FIXED_WINDOW &&
+	    rule->limit.period_ns < NS_PER_SECOND)
+		return build_refuse(
+			b, rule, -EOPNOTSUPP,
+			"fixed-window with fleet has too short a period: write 1s or more");
+	if (rule->limit.algorithm == RL_SLIDING_LOG && rule->limit.amount > b->ctx->log_max)
+		return build_refuse_max(b, rule, -E2BIG, "too many packets for sliding-log",
+					b->ctx->log_max,
+					"detach, then attach with a larger --log-depth");
+	return 0;
+}
+
+static enum rl_match_mode match_mode_of(const struct rule *first, size_t count)
+{
+	for (const struct rule *rule = first; rule < first + count; rule++)
+		if (rule->action != RL_ACTION_LIMIT || rule->expires_ns ||
+		    rule->match.flags != first->match.flags)
+			return RL_MATCH_MODE_EACH;
+	if (first->match.flags == RL_MATCH_NEW_SOURCE)
+		return RL_MATCH_MODE_NEW_SOURCE;
+	return first->match.flags ? RL_MATCH_MODE_EACH : RL_MATCH_MODE_NONE;
+}
+
+/* The rules of one prefix, in the order in which a packet meets them. */
+static int emit_group(struct build *b, const struct rule *first, size_t count,
+		      struct rl_range *range)
+{
+	if (count > RL_GROUP_MAX)
+		return build_refuse_max(b, first + RL_GROUP_MAX, -E2BIG,
+					"too many rules for one prefix", RL_GROUP_MAX,
+					"merge ports into ranges, or use a longer prefix");
+	if (b->out->first_rule + b->out->rule_count + count > b->ctx->rules_max)
+		return build_refuse_max(b, first, -E2BIG, "too many limits and rules with matches",
+					b->ctx->rules_max,
+					"detach, then attach with a larger --prefixes");
+	for (const struct rule *rule = first; rule < first + count; rule++) {
+		int ret = check_rule(b, rule);
+
+		if (ret)
+			return ret;
+	}
+	range->first = b->base + b->out->rule_count;
+	range->count = count;
+	range->match_mode = match_mode_of(first, count);
+	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
+		for (const struct rule *rule = first; rule < first + count; rule++)
+			if (rule->action == action)
+				emit_rule(b, rule);
+	return 0;
+}
+
+/* ---- prefixes */
+
+static __u64 *family_lengths(struct rl_policy_header *header, const struct rule *prefix)
+{
+	return header->lengths[!prefix_is_ipv4(prefix->addr, prefix->len)];
+}
+
+static void length_note(struct rl_policy_header *header, const struct rule *prefix)
+{
+	bool ipv4 = prefix_is_ipv4(prefix->addr, prefix->len);
+	uint8_t *shortest = ipv4 ? &header->shortest4 : &header->shortest6;
+
+	family_lengths(header, prefix)[prefix->len / 64] |= 1ull << prefix->len % 64;
+	if (RL_FAMILY_BITS + prefix->len < *shortest)
+		*shortest = RL_FAMILY_BITS + prefix->len;
+}
+
+static bool is_plain(const struct rule *rule, size_t count)
+{
+	return count == 1 && rule->action != RL_ACTION_LIMIT && !rule->match.flags;
+}
+
+void prefix_key_compile(const struct rule *prefix, struct rl_prefix_key *out)
+{
+	*out = (struct rl_prefix_key){
+		.len = RL_FAMILY_BITS + prefix->len,
+		.family = prefix_is_ipv4(prefix->addr, prefix->len) ? 4 : 6,
+	};
+	memcpy(out->addr, prefix->addr, sizeof(out->addr));
+}
+
+/* Counts the prefix: header.prefixes is the number of entries in the trie. */
+static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
+{
+	struct compiled_prefix *prefix = &b->out->prefixes[b->out->prefix_count];
+
+	if (b->out->header.prefixes == b->ctx->prefixes_max)
+		return build_refuse_max(b, rule, -E2BIG, "too many prefixes", b->ctx->prefixes_max,
+					"use `attach --replace` with a larger --prefixes");
+	b->out->header.prefixes++;
+	b->out->prefix_count++;
+	prefix_key_compile(rule, &prefix->key);
+	prefix->value.len = prefix->key.len;
+	length_note(&b->out->header, rule);
+	if (!is_plain(rule, count))
+		return emit_group(b, rule, count, &prefix->value.range);
+	prefix->value.action = rule->action;
+	prefix->value.expires_ns = rule->expires_ns;
+	prefix->value.counter_id = rule->counter_id;
+	return 0;
+}
+
+int rules_emit(struct build *b, const struct policy *policy)
+{
+	for (size_t i = 0, count; i < policy->count; i += count) {
+		const struct rule *rule = &policy->rules[i];
+		int ret;
+
+		for (count = 1; i + count < policy->count; count++)
+			if (!same_prefix(rule, rule + count))
+				break;
+		if (rule->kind == PREFIX_DEVICE)
+			ret = emit_group(b, rule, count, &b->out->header.device);
+		else if (rule->kind == PREFIX_ANY)
+			ret = emit_group(b, rule, count, &b->out->header.any);
+		else
+			ret = emit_prefix(b, rule, count);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* ---- refusals that may be cached (bpf/refusal.h): those of the first rule of a group, if nothing
+ * before it can drop or count a packet instead */
+
+static bool rule_refusal_cached(const struct build *b, const struct rl_rule *rule)
+{
+	bool slow =
+		rule->clock == RL_CLOCK_TICK || (rule->limit.algorithm == RL_SLIDING_LOG &&
+						 rule->window.period_ns / 16 >= b->ctx->tick_ns);
+
+	return slow && rule->flags & RL_RULE_SIMPLE && rule->flags & RL_RULE_LOOKUP_ADDRESS &&
+	       !(rule->flags & (RL_RULE_BYTES | RL_RULE_SHADOW | RL_RULE_BAN)) &&
+	       (rule->backend == RL_BACKEND_HOT || rule->backend == RL_BACKEND_UNCONFIRMED) &&
+	       rule->counter_id >> RL_REFUSAL_COUNTER_BITS == 0;
+}
+
+static void group_refusals_cached(struct build *b, const struct rl_range *range)
+{
+	struct rl_rule *rule;
+
+	if (!range->count || range->match_mode != RL_MATCH_MODE_NONE || range->first < b->base)
+		return; /* below b->base: written before */
+	rule = &b->out->rules[range->first - b->base];
+	if (!rule_refusal_cached(b, rule))
+		return;
+	rule->flags |= RL_RULE_REFUSAL_CACHED;
+	b->out->header.uses |= RL_USE_REFUSALS4 | RL_USE_REFUSALS6;
+}
+
+bool device_asks_each(const struct rl_policy_header *header)
+{
+	return header->device.count && header->device.match_mode == RL_MATCH_MODE_EACH;
+}
+
+/* An IPv6 lookup address is a /64: longer prefixes split it, so its refusals cannot be cached. */
+void refusals_choose(struct build *b)
+{
+	struct rl_policy_header *header = &b->out->header;
+	const __u64 *longer = &header->lengths[1][1]; /* 64 and more, 128 */
+
+	if (header->uses & RL_USE_SOURCE_BANS || device_asks_each(header))
+		return;
+	group_refusals_cached(b, &header->any);
+	for (uint32_t i = 0; i < b->out->prefix_count; i++)
+		group_refusals_cached(b, &b->out->prefixes[i].value.range);
+	_Static_assert(HOME_LEN6 == 64, "longer lengths begin with the second word");
+	if (longer[0] & ~1ull || longer[1])
+		header->uses &= ~RL_USE_REFUSALS6;
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What rules keep of the policy in force: counter slots, limit ids, expiry and lanes. */
+#include <errno.h>
+#include <string.h>
+
+#include "build.h"
+#include "policy.h"
+#include "units.h"
+
+#define EXPIRY_SLACK_NS (2 * NS_PER_SECOND)
+
+static bool slot_taken(const struct build *b, uint32_t slot)
+{
+	return b->used[slot / 8] & 1 << slot % 8;
+}
+
+static void shared_reach(struct build *b, const struct rule *rule)
+{
+	bool shared = rule->action == RL_ACTION_LIMIT && rule->limit.key == RL_KEY_RULE;
+
+	if (shared && rule->counter_id >= b->out->shared_end)
+		b->out->shared_end = rule->counter_id + 1;
+}
+
+static void slot_mark(struct build *b, uint32_t slot)
+{
+	if (slot >= b->ctx->slots_max)
+		return;
+	b->used[slot / 8] |= 1 << slot % 8;
+	if (slot >= b->slots_end)
+		b->slots_end = slot + 1;
+}
+
+static int slot_new(struct build *b, struct rule *rule)
+{
+	while (b->next_slot < b->ctx->slots_max && slot_taken(b, b->next_slot))
+		b->next_slot++;
+	if (b->next_slot == b->ctx->slots_max)
+		return build_refuse_max(b, rule, -E2BIG, "too many rules", b->ctx->slots_max,
+					"use `attach --replace` with a larger --prefixes");
+	rule->counter_id = b->next_slot;
+	slot_mark(b, rule->counter_id);
+	b->out->fresh[b->out->fresh_count++] = rule->counter_id;
+	return 0;
+}
+
+/* Can the new limit go on with the state of the old one? Slots of another length cannot be reused.
+ */
+static bool same_state(const struct rule *a, const struct rule *b)
+{
+	if (a->action != RL_ACTION_LIMIT || b->action != RL_ACTION_LIMIT ||
+	    a->limit.algorithm != b->limit.algorithm)
+		return false;
+	return a->limit.algorithm != RL_SLIDING_WINDOW ||
+	       (a->limit.slots == b->limit.slots && a->limit.period_ns == b->limit.period_ns);
+}
+
+static void expiry_set(struct rule *rule, const struct rule *old, bool keep, uint64_t now_ns)
+{
+	uint64_t late;
+
+	if (!rule->for_ns || rule->expires_ns)
+		return;
+	rule->expires_ns = now_ns + rule->for_ns;
+	if (!keep || !old || !old->expires_ns)
+		return;
+	late = rule->expires_ns > old->expires_ns ? rule->expires_ns - old->expires_ns
+						  : old->expires_ns - rule->expires_ns;
+	if (late <= EXPIRY_SLACK_NS)
+		rule->expires_ns = old->expires_ns;
+}
+
+int rules_inherit(struct build *b, struct policy *next, const struct policy *current,
+		  bool keep_expiry)
+{
+	policy_for_each (current, rule) {
+		slot_mark(b, rule->counter_id);
+		shared_reach(b, rule);
+	}
+	policy_for_each (next, rule) {
+		const struct rule *old = policy_find(current, rule);
+		int ret = 0;
+
+		expiry_set(rule, old, keep_expiry, b->ctx->now_ns);
+		rule->lane = old ? old->lane : RL_LANES;
+		if (old)
+			rule->counter_id = old->counter_id;
+		else
+			ret = slot_new(b, rule);
+		if (ret)
+			return ret;
+		shared_reach(b, rule);
+		rule->limit_id = 0;
+		if (rule->action == RL_ACTION_LIMIT)
+			rule->limit_id = old && same_state(old, rule)
+						 ? old->limit_id
+						 : b->out->header.next_limit_id++;
+	}
+	return 0;
+}
+
+/* The first lane with room, from `begin` on. If there is none, the prefix has too many rules, and
+ * emit_group reports it. */
+static uint8_t lane_with_room(const uint32_t used[RL_LANES], uint8_t begin)
+{
+	for (uint8_t i = 0; i < RL_LANES; i++) {
+		uint8_t lane = (begin + i) % RL_LANES;
+
+		if (used[lane] < RL_HOT_WAYS)
+			return lane;
+	}
+	return begin;
+}
+
+/* New rules of a prefix take the first lane with room; those of `device` begin in the middle,
+ * because a packet meets them after the rules of any prefix. */
+static void group_lanes(struct rule *first, const struct rule *end)
+{
+	uint8_t begin = first->kind == PREFIX_DEVICE ? RL_LANES / 2 : 0;
+	uint32_t used[RL_LANES] = {0};
+
+	for (struct rule *rule = first; rule < end; rule++)
+		if (rule->lane < RL_LANES)
+			used[rule->lane]++;
+	for (struct rule *rule = first; rule < end; rule++) {
+		if (rule->lane < RL_LANES)
+			continue;
+		rule->lane = lane_with_room(used, begin);
+		used[rule->lane]++;
+	}
+}
+
+void lanes_choose(struct policy *next)
+{
+	struct rule *rules = next->rules;
+
+	for (size_t i = 0, first = 0; i < next->count; first = i) {
+		while (i < next->count && same_prefix(&rules[i], &rules[first]))
+			i++;
+		group_lanes(&rules[first], &rules[i]);
+	}
+}
