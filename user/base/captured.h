@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A packet out of a capture. */
+/* A packet of a capture. */
 #ifndef RLCTL_CAPTURED_H
 #define RLCTL_CAPTURED_H
 
@@ -9,7 +9,7 @@ struct captured {
 	uint64_t time_ns;    /* since 1970 */
 	const uint8_t *data; /* valid until the next one is read */
 	uint32_t size;       /* bytes at data */
-	uint32_t bytes;      /* of the Ethernet frame on the wire, without FCS; >= size */
+	uint32_t bytes;      /* length of the Ethernet frame on the wire, without FCS; >= size */
 };
 
 #endif

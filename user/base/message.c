@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Messages on their way to the sink. */
+/* Passes messages to the sink. */
 
 #include "message.h"
 

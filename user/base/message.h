@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Messages and progress. Whatever is below user/cli prints nothing itself: it hands both to the
- * sink that the program sets, as libbpf does (libbpf_set_print). Without a sink nothing is shown.
+/* Messages and progress. Code below user/cli does not print; it passes both to the sink that the
+ * program sets, as libbpf does (libbpf_set_print). Without a sink nothing is shown.
  *
- * A function that reports says so in its header: it calls fail() once, where the cause is known,
- * with what to do about it, and returns a negative errno or -1. A silent one returns a negative
- * errno.
+ * Headers mark functions: "Reports." calls fail() once, at the cause, with a remedy, and returns a
+ * negative errno or -1. "Silent." only returns a negative errno.
  */
 #ifndef RLCTL_MESSAGE_H
 #define RLCTL_MESSAGE_H
@@ -15,23 +14,23 @@
 enum message_kind {
 	MESSAGE_ERROR,
 	MESSAGE_NOTE,
-	MESSAGE_LIBRARY, /* from libbpf or libxdp; may be several lines, and ends with a newline */
+	MESSAGE_LIBRARY, /* from libbpf or libxdp; one or several lines, each with its newline */
 	MESSAGE_LIBRARY_DEBUG
 };
 
-/* `text` is not escaped: it may hold any byte that a file or a device has in its name. Both calls
- * may come from any thread. */
+/* `text` is not escaped: it may hold any byte of a file's or device's name. Both functions may be
+ * called from any thread. */
 struct message_sink {
 	void (*message)(enum message_kind kind, const char *text);
-	/* `done` of what the noun names, in the plural. permille: how much of the whole, -1 where
-	 * that is not known. Called often; noun NULL: it is over. May be NULL. */
+	/* `done` items, named by the plural noun. permille: progress, or -1 if unknown. Called
+	 * often; noun NULL: finished. The pointer may be NULL. */
 	void (*progress)(uint64_t done, const char *noun, int permille);
 };
 
-/* The sink must live on; NULL takes it away. */
+/* The sink must stay valid; NULL removes it. */
 void message_sink_set(const struct message_sink *sink);
 
-/* An error, as one line without its end. Returns -1, so that `return fail(...)` reads well. */
+/* An error, one line without newline. Returns -1, for `return fail(...)`. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

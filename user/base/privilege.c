@@ -23,10 +23,10 @@ static const struct {
 #undef PRIVILEGE_ROW
 };
 
-/* SYS_ADMIN stands for these. */
-#define PARTS_OF_ADMIN (PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(PERFMON))
+/* SYS_ADMIN includes these. */
+#define PARTS_OF_SYS_ADMIN (PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(PERFMON))
 
-static uint32_t held(cap_flag_t flag)
+static uint32_t capabilities_get(cap_flag_t flag)
 {
 	cap_t caps = cap_get_proc();
 	uint32_t bits = 0;
@@ -43,12 +43,11 @@ static uint32_t held(cap_flag_t flag)
 
 bool privilege_held(enum privilege privilege)
 {
-	return held(CAP_EFFECTIVE) & 1u << privilege;
+	return capabilities_get(CAP_EFFECTIVE) & 1u << privilege;
 }
 
-/* Permitted and effective are these and nothing else, for good: what is run by execve() gains none,
- * though nothing is. */
-static int held_set(uint32_t bits)
+/* Sets permitted and effective capabilities to `bits` for good: execve() adds none. */
+static int capabilities_set(uint32_t bits)
 {
 	cap_t caps = cap_init();
 	int ret = caps ? 0 : -1;
@@ -65,7 +64,7 @@ static int held_set(uint32_t bits)
 	if (!ret)
 		ret = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	cap_free(caps);
-	return ret ? fail("capabilities could not be given up: %s", strerror(errno)) : 0;
+	return ret ? fail("capabilities cannot be dropped: %s", strerror(errno)) : 0;
 }
 
 /* "CAP_BPF, CAP_NET_ADMIN" */
@@ -80,23 +79,23 @@ static void names_print(uint32_t bits, char out[NAMES_MAX])
 					 rows[i].name);
 }
 
-int privileges_keep(const char *who, uint32_t needs, uint32_t uses)
+int privileges_keep(const char *verb, uint32_t needs, uint32_t uses)
 {
-	uint32_t have = held(CAP_PERMITTED), keep = needs | uses, missing;
+	uint32_t have = capabilities_get(CAP_PERMITTED), keep = needs | uses, missing;
 	char names[NAMES_MAX];
 
-	if (have & PRIVILEGE_BIT(SYS_ADMIN) && keep & ~have & PARTS_OF_ADMIN) {
+	if (have & PRIVILEGE_BIT(SYS_ADMIN) && keep & ~have & PARTS_OF_SYS_ADMIN) {
 		keep |= PRIVILEGE_BIT(SYS_ADMIN);
-		needs &= ~PARTS_OF_ADMIN;
+		needs &= ~PARTS_OF_SYS_ADMIN;
 	}
 	missing = needs & ~have;
 	if (!missing)
-		return held_set(keep & have);
+		return capabilities_set(keep & have);
 	names_print(missing, names);
-	return fail("%s: this process lacks %s: run it as root (sudo)", who, names);
+	return fail("%s: missing capabilities %s: run it as root (sudo)", verb, names);
 }
 
 int privileges_drop(void)
 {
-	return held_set(0);
+	return capabilities_set(0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Capabilities of this process. A verb's row says what it needs and what it uses; all else is given
- * up before it does anything, and a verb that goes on for long gives up the rest once it has opened
- * what it reads. Nothing comes back: no program is run, and none could gain any.
+/* Capabilities of this process. The table of verbs lists what each verb needs and may use; all
+ * others are dropped before it starts, and a long-running verb drops the rest once its files are
+ * open. Dropped capabilities cannot be regained.
  */
 #ifndef RLCTL_PRIVILEGE_H
 #define RLCTL_PRIVILEGE_H
@@ -9,18 +9,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(NAME): CAP_NAME, and what rlctl does with it. */
-#define PRIVILEGES(X)                                                                   \
-	X(BPF)              /* make maps and load programs */                           \
-	X(NET_ADMIN)        /* load programs for packets, attach them */                \
-	X(PERFMON)          /* have them take addresses for numbers */                  \
-	X(SYS_ADMIN)        /* open what has but a number, mount, enter a namespace */  \
-	X(SYS_PTRACE)       /* look into the environment and namespaces of processes */ \
-	X(DAC_READ_SEARCH)  /* read files of users */                                   \
-	X(DAC_OVERRIDE)     /* write to folders of users */                             \
-	X(CHOWN)            /* give pins to a group */                                  \
-	X(NET_BIND_SERVICE) /* listen at a port below 1024 */                           \
-	X(NET_RAW)          /* see which frames come in */
+/* X(NAME): CAP_NAME, and what rlctl uses it for. */
+#define PRIVILEGES(X)                                                                    \
+	X(BPF)              /* make maps and load programs */                            \
+	X(NET_ADMIN)        /* load programs for packets, attach them */                 \
+	X(PERFMON)          /* let programs compare pointers */                          \
+	X(SYS_ADMIN)        /* open programs and maps by id, mount, enter a namespace */ \
+	X(SYS_PTRACE)       /* read the environment and namespaces of other processes */ \
+	X(DAC_READ_SEARCH)  /* read files of other users */                              \
+	X(DAC_OVERRIDE)     /* write to folders of other users */                        \
+	X(CHOWN)            /* change the group of pins */                               \
+	X(NET_BIND_SERVICE) /* listen on a port below 1024 */                            \
+	X(NET_RAW)          /* see received frames */
 
 enum privilege {
 #define PRIVILEGE_ID(name) PRIVILEGE_##name,
@@ -31,11 +31,11 @@ enum privilege {
 
 #define PRIVILEGE_BIT(name) (1u << PRIVILEGE_##name)
 
-/* Gives up all capabilities but these. CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON where these
- * are not there. 0, or -1 where one that `who` needs is missing, which it says. */
-int privileges_keep(const char *who, uint32_t needs, uint32_t uses);
+/* Drops all capabilities but these. CAP_SYS_ADMIN replaces CAP_BPF and CAP_PERFMON if these are
+ * missing. 0, or -1 if one that the verb needs is missing; reports. */
+int privileges_keep(const char *verb, uint32_t needs, uint32_t uses);
 
-/* Gives up all. 0 or -1, which it says. */
+/* Drops all. 0 or -1; reports. */
 int privileges_drop(void);
 
 bool privilege_held(enum privilege privilege);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Numbers, amounts, durations, rates and prefixes: text to integers and back. Knows nothing of
- * rules and reports no errors but errnos: the caller knows the word's place.
+/* Numbers, amounts, durations, rates and prefixes: text to integers and back. Errors are codes; the
+ * caller knows the position of the word.
  */
 
 #include "units.h"
@@ -15,7 +15,7 @@
 
 #include "algorithm/key_len.h"
 
-/* No word of the language that holds a number is longer. */
+/* Larger than any word with a number. */
 #define QUANTITY_TEXT_MAX 128
 
 struct scale {
@@ -45,7 +45,7 @@ static const struct scale time_units[] = {
 	{"days", NS_PER_DAY},
 };
 
-/* The largest first: printing takes the first that divides. */
+/* Largest first: printing uses the first that divides. */
 static const struct scale printed_times[] = {
 	{"d", NS_PER_DAY},
 	{"h", NS_PER_HOUR},
@@ -85,8 +85,8 @@ static const char *const unit_names[] = {RL_UNITS(UNIT_NAME)};
 
 static const uint8_t mapped_base[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-/* Takes the digits at *text and moves it behind them. WORD_FORM without a digit; WORD_RANGE, moved
- * on all the same, beyond 64 bits. */
+/* Reads the digits at *text and moves *text past them. WORD_FORM: no digit; WORD_RANGE: more than
+ * 64 bits, *text is moved nevertheless. */
 static int digits_read(const char **text, uint64_t *out)
 {
 	const char *at = *text;
@@ -117,7 +117,7 @@ enum word_error number_parse(const char *word, uint64_t min, uint64_t max, uint6
 	return 0;
 }
 
-/* From first to last, which is first itself where there is no "-". */
+/* FIRST[-LAST]; adds the count. */
 static int range_read(const char **text, uint32_t *count)
 {
 	uint64_t first, last;
@@ -190,7 +190,7 @@ static int period_parse(const char *word, uint64_t *out_ns)
 	return 0;
 }
 
-/* The unit that a whole word names, with or without a plural s; bare is packets; -1 for none. */
+/* The unit named by the word, with or without a plural s; an empty word means packets; -1: none. */
 static int unit_find(const char *name)
 {
 	if (!*name)
@@ -205,7 +205,7 @@ static int unit_find(const char *name)
 	return -1;
 }
 
-/* What stands behind the digits of an amount. */
+/* The suffix of an amount: multiplier and unit. */
 static int amount_suffix_parse(const char *text, uint64_t *factor, enum rl_unit *unit)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(multipliers); i++) {
@@ -245,7 +245,7 @@ enum word_error amount_parse(const char *word, uint64_t *out, enum rl_unit *unit
 	return 0;
 }
 
-/* A rate that is one word without a period. */
+/* A rate without a period. */
 static int short_rate_parse(const char *word, uint64_t *amount, enum rl_unit *unit)
 {
 	const char *name = word + strspn(word, "0123456789");
@@ -265,7 +265,7 @@ static int short_rate_parse(const char *word, uint64_t *amount, enum rl_unit *un
 	return rc ? rc : WORD_NO_PERIOD;
 }
 
-/* AMOUNT/PERIOD with the slash at `slash`. WORD_FORM in one of the two outweighs all else. */
+/* AMOUNT/PERIOD with the slash at `slash`. WORD_FORM of either part takes precedence. */
 static int long_rate_parse(const char *word, const char *slash, uint64_t *amount,
 			   uint64_t *period_ns, enum rl_unit *unit)
 {
@@ -326,7 +326,7 @@ bool prefix_contains(const uint8_t addr[16], uint8_t len, const uint8_t inner[16
 	return !last || !((addr[len / 8] ^ inner[len / 8]) & last);
 }
 
-/* Clears the bits beyond `len`; true when there were any. */
+/* Clears the bits beyond `len`; true if any was set. */
 static bool host_bits_clear(uint8_t addr[16], uint8_t len)
 {
 	bool any = false;
@@ -356,7 +356,7 @@ uint8_t key_bits(const uint8_t addr[16], uint8_t len4, uint8_t len6)
 	return key_len6_of(half, len6);
 }
 
-/* ADDR[/LEN] without any judgement; *len in mapped form. */
+/* ADDR[/LEN], unchecked; *len in mapped form. */
 static int prefix_read(const char *word, uint8_t addr[16], uint8_t *len, bool *ipv4)
 {
 	const char *slash = strchr(word, '/');
@@ -475,7 +475,7 @@ const char *unit_word(size_t index)
 	if (index < ARRAY_SIZE(time_units))
 		return time_units[index].name;
 	index -= ARRAY_SIZE(time_units);
-	if (index < ARRAY_SIZE(multipliers) - 1) /* without the last, which is no word */
+	if (index < ARRAY_SIZE(multipliers) - 1) /* without the last, which is empty */
 		return multipliers[index].name;
 	index -= ARRAY_SIZE(multipliers) - 1;
 	if (index < ARRAY_SIZE(unit_names))

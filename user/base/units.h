@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Numbers, amounts, durations, rates and prefixes: text to integers and back. The only file that
- * parses numbers. Whole words only ("80abc" is an error), integers only, overflow is an error.
+/* Numbers, amounts, durations, rates and prefixes: text to integers and back. The only place that
+ * parses numbers. A word must be a number as a whole ("80abc" is an error); integers only; overflow
+ * is an error.
  */
 #ifndef RLCTL_UNITS_H
 #define RLCTL_UNITS_H
@@ -20,29 +21,29 @@
 
 #define DURATION_MAX_NS (1ull << 62)
 
-/* Why a word is not what a parser takes. Outputs are written only on success. */
+/* Errors of the parsers below, which write outputs on success only. */
 enum word_error {
 	WORD_OK,
-	WORD_FORM,       /* the word is not of this form */
-	WORD_RANGE,      /* it is, but the number does not fit */
-	WORD_PER_SECOND, /* "bps", which may be bits or bytes, or "kpps" and the like */
-	WORD_NO_PERIOD,  /* an amount where a rate is wanted */
-	WORD_AMBIGUOUS,  /* "5m" where both an amount and a duration may stand */
-	WORD_HOST_BITS,  /* a prefix with bits behind its length */
-	WORD_MAPPED      /* an IPv4-mapped IPv6 address, which has to be written as IPv4 */
+	WORD_FORM,       /* the word does not have this form */
+	WORD_RANGE,      /* the number is out of range */
+	WORD_PER_SECOND, /* "bps", which may mean bits or bytes, or "kpps", "mpps" */
+	WORD_NO_PERIOD,  /* an amount instead of a rate */
+	WORD_AMBIGUOUS,  /* "5m" may be an amount or a duration */
+	WORD_HOST_BITS,  /* a prefix with host bits set */
+	WORD_MAPPED      /* an IPv4-mapped IPv6 address, which must be written as IPv4 */
 };
 
 /* Decimal number, min..max inclusive. */
 enum word_error number_parse(const char *word, uint64_t min, uint64_t max, uint64_t *out);
 
-/* How many numbers a list of ranges names, as the kernel writes sets of CPUs: "0-3,8\n" is 5. */
+/* Size of a set of CPUs in the kernel's list format: "0-3,8\n" is 5. */
 enum word_error list_count(const char *list, uint32_t *out);
 
-/* N UNIT, e.g. 10m, 250ms, 1hour, "1 hour" is joined by the caller; result in nanoseconds, > 0.
- * WORD_RANGE above 2^62 ns. A bare number without unit is WORD_FORM. */
+/* N UNIT without blank: 10m, 250ms, 1hour; result in nanoseconds, 1 to DURATION_MAX_NS. A number
+ * without unit is WORD_FORM. */
 enum word_error duration_parse(const char *word, uint64_t *out_ns);
 
-/* N[k|m|g|ki|mi|gi][packet[s]|bit[s]|byte[s]]; bare numbers are packets, and zero is an amount.
+/* N[k|m|g|ki|mi|gi][packet[s]|bit[s]|byte[s]]; a bare number counts packets; 0 is valid.
  * Case-insensitive. WORD_PER_SECOND for "10kbps" and "10kpps". */
 enum word_error amount_parse(const char *word, uint64_t *out, enum rl_unit *unit);
 
@@ -51,41 +52,39 @@ enum word_error amount_parse(const char *word, uint64_t *out, enum rl_unit *unit
 enum word_error rate_parse(const char *word, uint64_t *amount, uint64_t *period_ns,
 			   enum rl_unit *unit);
 
-/* What a rate comes to within `ns` (at most DURATION_MAX_NS), rounded down; saturates. */
+/* The amount of a rate in `ns` (at most DURATION_MAX_NS), rounded down; saturates. */
 uint64_t rate_amount_in(uint64_t amount, uint64_t period_ns, uint64_t ns);
 
-/* IPv4[/LEN] or IPv6[/LEN] into mapped form (IPv4 /n becomes /(96+n)), host bits must be zero
- * (WORD_HOST_BITS when they are not).
- * An IPv4-mapped IPv6 address (::ffff:0:0/96) is WORD_MAPPED: it has to be written as IPv4.
- * With these two `canonical`, if not NULL, holds the corrected text. */
+/* IPv4[/LEN] or IPv6[/LEN] to mapped form (IPv4 /n becomes /(96+n)). WORD_HOST_BITS if host bits
+ * are set, WORD_MAPPED for an IPv4-mapped IPv6 address (::ffff:0:0/96); with both, `canonical`, if
+ * not NULL, holds the corrected text. */
 #define PREFIX_TEXT_MAX 64
 enum word_error prefix_parse(const char *word, uint8_t addr[16], uint8_t *len,
 			     char canonical[PREFIX_TEXT_MAX]);
 
-/* Of prefixes in mapped form, host bits zero. IPv4 is what lies inside ::ffff:0:0/96; all else is
- * IPv6 alone: ::/0 holds no IPv4 address, though its bits are around them all. */
+/* For prefixes in mapped form, host bits zero. Prefixes inside ::ffff:0:0/96 are IPv4, all others
+ * are IPv6: ::/0 contains no IPv4 address. */
 bool prefix_is_ipv4(const uint8_t addr[16], uint8_t len);
 void prefix_mask(uint8_t out[16], const uint8_t addr[16], uint8_t len);
 
-/* How many bits of a mapped address a key counts, of which its limit says so many for each family:
- * bpf/algorithm/key_len.h. */
+/* Number of bits of a mapped address that are part of a key with these lengths
+ * (bpf/algorithm/key_len.h). */
 uint8_t key_bits(const uint8_t addr[16], uint8_t len4, uint8_t len6);
 bool prefix_contains(const uint8_t addr[16], uint8_t len, const uint8_t inner[16]);
 
-/* Printers write canonical text that the parsers read back as the same numbers, always terminated,
- * and return the length as snprintf does.
- *   duration: the largest unit that divides it, e.g. 90s, 1h, 250ms
- *   amount:   packets as plain digits; bytes and bits with the largest of k, m, g (1000) or of
- *             ki, mi, gi (1024) that divides them, e.g. 64kibyte, 10mbit
- *   rate:     1000/second, 100/10s, 10mbit (bits per second with k, m or g), 125kbyte/second
- *   prefix:   203.0.113.7 (full length left out), 203.0.113.0/24, 2001:db8::/32 */
+/* Printers write canonical text, always terminated, which the parsers read back as the same
+ * numbers; they return the length, like snprintf. duration: the largest unit that divides it, e.g.
+ * 90s, 1h, 250ms amount:   packets as plain digits; bytes and bits with the largest of k, m, g
+ * (1000) or of ki, mi, gi (1024) that divides them, e.g. 64kibyte, 10mbit rate:     1000/second,
+ * 100/10s, 10mbit (bits per second with k, m or g), 125kbyte/second prefix:   203.0.113.7 (full
+ * length left out), 203.0.113.0/24, 2001:db8::/32 */
 int duration_print(char *buf, size_t size, uint64_t ns);
 int amount_print(char *buf, size_t size, uint64_t amount, enum rl_unit unit);
 int rate_print(char *buf, size_t size, uint64_t amount, uint64_t period_ns, enum rl_unit unit);
 int prefix_print(char *buf, size_t size, const uint8_t addr[16], uint8_t len);
 
-/* Every word of a quantity: time units, multipliers, what an amount counts, rates without a period;
- * one after the other, NULL behind the last. */
+/* Word number `index` of quantities: time units, multipliers, units of amounts, rates without
+ * period; NULL after the last. */
 const char *unit_word(size_t index);
 
 #endif
