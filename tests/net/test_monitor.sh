@@ -230,7 +230,7 @@ test_wrong_words() {
 }
 
 on_terminal() {
-	python3 - "$RLCTL" -n "$(ns B)" monitor -w - --seconds 1 <<-'END' | grep -q 'not for a terminal'
+	python3 - "$RLCTL" -n "$(ns B)" monitor -w - --seconds 1 <<-'END' | grep -q 'capture to a terminal'
 	import pty, sys
 	sys.exit(pty.spawn(sys.argv[1:]) == 0)
 	END

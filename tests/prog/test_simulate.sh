@@ -233,7 +233,7 @@ same_twice() {
 
 wrong_link() {
 	capture link link=105 <<<'1 udp 192.0.2.1'
-	fails_with 'IEEE802_11 (105), which cannot be run (EN10MB, LINUX_SLL,' simulate "$ALL" link
+	fails_with 'unsupported link type IEEE802_11 (105; supported: EN10MB, LINUX_SLL,' simulate "$ALL" link
 }
 
 garbage() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Captures through libpcap, which reads both formats, either byte order, and scales all time stamps
+/* Captures through libpcap, which reads pcap and pcapng in either byte order, and scales timestamps
  * to nanoseconds.
  */
 
@@ -22,7 +22,7 @@
 #define BUFFER_BYTES (1u << 18)
 #define SECONDS_MAX  (INT64_MAX / (int64_t)NS_PER_SECOND)
 
-/* Of the one capture that is open. libpcap takes no packet for longer than 256 KiB. */
+/* For the one open capture. libpcap rejects packets larger than 256 KiB. */
 static char buffer[BUFFER_BYTES];
 static uint8_t frame[ETH_HLEN + BUFFER_BYTES];
 
@@ -39,8 +39,8 @@ static int link_type_check(const struct capture *capture)
 
 	if (capture->link == DLT_EN10MB || link_is_known(capture->link))
 		return 0;
-	return fail("%s: its link type is %s (%d), which cannot be run (" LINK_TYPES_READ
-		    " can): capture on an Ethernet device, or on `any`",
+	return fail("%s: unsupported link type %s (%d; supported: " LINK_TYPES_READ
+		    "): capture on an Ethernet device, or on `any`",
 		    capture->name, name ? name : "unknown", capture->link);
 }
 
@@ -60,7 +60,7 @@ int capture_open(const char *path, struct capture *out)
 	if (!capture.pcap) {
 		if (!is_stdin)
 			fclose(file);
-		return fail("%s: not a capture that can be read: %s", capture.name, error);
+		return fail("%s: not a readable capture: %s", capture.name, error);
 	}
 	capture.link = pcap_datalink(capture.pcap);
 	if (link_type_check(&capture)) {
@@ -78,8 +78,8 @@ void capture_close(struct capture *capture)
 	memset(capture, 0, sizeof(*capture));
 }
 
-/* False where it is no time. libpcap takes the 32 unsigned bits that pcap has for the seconds as
- * signed: 2038 and later would lie before 1970. */
+/* False: invalid timestamp. libpcap reads pcap's 32 unsigned bits of seconds as signed, which turns
+ * 2038 and later into times before 1970. */
 static bool time_read(const struct timeval *stamp, uint64_t *out)
 {
 	int64_t seconds = stamp->tv_sec, ns = stamp->tv_usec;
@@ -92,8 +92,7 @@ static bool time_read(const struct timeval *stamp, uint64_t *out)
 	return true;
 }
 
-/* The packet behind an Ethernet header; nothing of it where the capture lacks a part of its link
- * header. */
+/* Puts an Ethernet header before the packet; an empty frame if the link header is incomplete. */
 static void frame_make(int link, struct captured *packet)
 {
 	struct ethhdr ethernet = {0};
@@ -103,7 +102,7 @@ static void frame_make(int link, struct captured *packet)
 
 	packet->bytes = packet->bytes > header.bytes ? packet->bytes - header.bytes : 0;
 	if (__builtin_add_overflow(packet->bytes, ETH_HLEN, &packet->bytes))
-		packet->bytes = UINT32_MAX; /* the file may say anything */
+		packet->bytes = UINT32_MAX; /* the length in the file is untrusted */
 	if (!is_whole) {
 		packet->size = 0;
 		return;
@@ -117,7 +116,7 @@ static void frame_make(int link, struct captured *packet)
 	packet->size = ETH_HLEN + size;
 }
 
-/* As capture_next, whatever the time stamp; *timed: it is one. */
+/* Like capture_next, with any timestamp; *timed: it is valid. */
 static int packet_read(struct capture *capture, struct captured *out, bool *timed)
 {
 	struct pcap_pkthdr *header;

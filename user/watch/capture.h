@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Captures, read packet by packet through libpcap: pcap and pcapng. Packets of other link types
- * than Ethernet get an Ethernet header in place of their own, with no addresses, and count with the
- * length that this makes. Every function says on stderr what went wrong, with the packet's number
- * where it is one packet.
+/* Captures, read packet by packet through libpcap: pcap and pcapng. In packets of link types other
+ * than Ethernet, an Ethernet header without addresses replaces the link header, and the length is
+ * adjusted. All functions report errors, with the packet's number.
  */
 #ifndef RLCTL_CAPTURE_H
 #define RLCTL_CAPTURE_H
@@ -14,23 +13,23 @@
 struct pcap;
 
 struct capture {
-	const char *name; /* as messages show it */
+	const char *name; /* for messages */
 	struct pcap *pcap;
 	int link;               /* DLT_* */
-	uint64_t packets;       /* read so far, those that were skipped among them */
-	uint64_t skipped;       /* for an invalid time stamp */
-	uint64_t first_skipped; /* its number */
-	uint64_t size;          /* of the file in bytes; 0: not known (a pipe) */
+	uint64_t packets;       /* read so far, including skipped ones */
+	uint64_t skipped;       /* for an invalid timestamp */
+	uint64_t first_skipped; /* number of the first one */
+	uint64_t size;          /* of the file in bytes; 0: unknown (a pipe) */
 };
 
-/* "-" is standard input. 0 or -1. The path must live as long as the capture. One at a time. */
+/* "-" is standard input. 0 or -1. The path must stay valid. Only one capture may be open. */
 int capture_open(const char *path, struct capture *out);
 void capture_close(struct capture *capture);
 
-/* 1: *out is the next packet that has a time; 0: there is none; -1. */
+/* 1: *out is the next packet with a valid timestamp; 0: end of the capture; -1: error. */
 int capture_next(struct capture *capture, struct captured *out);
 
-/* How much of the file has been read, 0..1000; -1: not known. */
+/* Part of the file that has been read, 0..1000; -1: unknown. */
 int capture_permille(const struct capture *capture);
 
 #endif

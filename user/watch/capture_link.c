@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Link headers, one function each; layouts as in https://www.tcpdump.org/linktypes.html. A function
- * is given at least as many bytes as its row says.
+/* Link headers, one function each; layouts: https://www.tcpdump.org/linktypes.html. A function gets
+ * at least as many bytes as its row in `links` has.
  */
 
 #include "capture_link.h"
@@ -10,8 +10,8 @@
 
 #include <pcap/pcap.h>
 
-#define SLL_BYTES     16 /* the protocol is its end */
-#define SLL2_BYTES    20 /* the protocol is its beginning */
+#define SLL_BYTES     16 /* ends with the protocol */
+#define SLL2_BYTES    20 /* begins with the protocol */
 #define FAMILY_BYTES  4
 #define CISCO_BYTES   4 /* address, control, EtherType */
 #define PPPOE_BYTES   6 /* RFC 2516 */
@@ -23,7 +23,7 @@
 #define PPP_IPV4      0x0021
 #define PPP_IPV6      0x0057
 
-/* AF_INET is 2 everywhere, AF_INET6 what the system that captured has. */
+/* AF_INET is 2 everywhere, AF_INET6 depends on the capturing system. */
 #define FAMILY_IPV4    2
 #define FAMILY_LINUX   10
 #define FAMILY_NETBSD  24 /* and OpenBSD */
@@ -49,8 +49,7 @@ static bool sll2_read(const uint8_t *data, uint32_t size, struct link_header *ou
 	return true;
 }
 
-/* Whatever is neither is for the parser to refuse, as it refuses an IPv4 header of another version.
- */
+/* Any other version is passed on as IPv4, which the packet parser rejects. */
 static bool raw_read(const uint8_t *data, uint32_t size, struct link_header *out)
 {
 	out->ethertype = size && data[0] >> 4 == 6 ? ETH_P_IPV6 : ETH_P_IP;
@@ -86,8 +85,8 @@ static uint16_t family_ethertype(uint32_t family)
 	}
 }
 
-/* NULL is in the byte order of the machine that captured, LOOP in that of the network; no family
- * needs more than 16 bits. */
+/* NULL has the byte order of the capturing machine, LOOP network byte order; families fit in 16
+ * bits. */
 static bool family_read(const uint8_t *data, uint32_t size, struct link_header *out)
 {
 	uint32_t family = (uint32_t)be16_at(data) << 16 | be16_at(data + 2);
@@ -102,7 +101,7 @@ static uint16_t ppp_ethertype(uint16_t protocol)
 	return protocol == PPP_IPV4 ? ETH_P_IP : protocol == PPP_IPV6 ? ETH_P_IPV6 : LINK_NOT_IP;
 }
 
-/* The protocol field, of one byte where its first is odd (RFC 1661), behind out->bytes. */
+/* The protocol field at out->bytes: one byte if its first byte is odd (RFC 1661), else two. */
 static bool ppp_protocol_read(const uint8_t *data, uint32_t size, struct link_header *out)
 {
 	uint32_t at = out->bytes;
@@ -124,7 +123,7 @@ static bool cisco_read(const uint8_t *data, uint32_t size, struct link_header *o
 	return true;
 }
 
-/* Address and control may have been left out by agreement of both ends. */
+/* Address and control may be missing (RFC 1661, address-and-control-field compression). */
 static bool ppp_read(const uint8_t *data, uint32_t size, struct link_header *out)
 {
 	if (data[0] == CISCO_UNICAST || data[0] == CISCO_MULTI)
@@ -139,7 +138,7 @@ static bool ppp_read(const uint8_t *data, uint32_t size, struct link_header *out
 
 static const struct link {
 	int type;
-	uint32_t bytes; /* the least that the header has */
+	uint32_t bytes; /* minimum length of the header */
 	bool (*read)(const uint8_t *data, uint32_t size, struct link_header *out);
 } links[] = {
 	{DLT_LINUX_SLL, SLL_BYTES, sll_read},

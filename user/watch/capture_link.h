@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Link headers other than Ethernet's: the protocol that they name, and where the packet begins.
- * Pure; DLT_* as in pcap-linktype(7).
+/* Link headers other than Ethernet: their protocol, and where the packet begins. Pure; DLT_* as in
+ * pcap-linktype(7).
  */
 #ifndef RLCTL_CAPTURE_LINK_H
 #define RLCTL_CAPTURE_LINK_H
@@ -8,21 +8,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* As a message lists them. */
+/* For messages. */
 #define LINK_TYPES_READ "EN10MB, LINUX_SLL, LINUX_SLL2, RAW, IPV4, IPV6, NULL, LOOP, PPP, C_HDLC"
 
-#define LINK_NOT_IP     0u /* where a header names a protocol that has no EtherType */
+#define LINK_NOT_IP     0u /* the header's protocol has no EtherType */
 
 struct link_header {
-	uint32_t bytes;     /* that the packet begins behind */
+	uint32_t bytes;     /* length of the header */
 	uint16_t ethertype; /* in host order */
 };
 
-/* Whether packets of this type can be read, Ethernet's apart. */
+/* Is this link type, other than Ethernet, supported? */
 bool link_is_known(int type);
 
-/* `size` bytes were captured of the frame. False where that is not the whole header; then
- * out->bytes is the least that the header has. */
+/* `size`: captured bytes of the frame. False if they do not hold the whole header; out->bytes is
+ * then its minimum length. */
 bool link_header_read(int type, const uint8_t *data, uint32_t size, struct link_header *out);
 
 #endif

@@ -15,7 +15,7 @@
 #include "units.h"
 
 struct capture_writer {
-	const char *name; /* as messages show it */
+	const char *name; /* for messages */
 	pcap_t *pcap;
 	pcap_dumper_t *dumper;
 };
@@ -26,7 +26,7 @@ int capture_create(const char *path, uint32_t kept, bool ethernet, struct captur
 	struct capture_writer *writer;
 
 	if (is_stdout && isatty(STDOUT_FILENO))
-		return fail("a capture is not for a terminal: name a file, or pipe it: "
+		return fail("will not write a capture to a terminal: name a file, or pipe it: "
 			    "`rlctl monitor -w - | tshark -r -`");
 	writer = calloc(1, sizeof(*writer));
 	if (!writer)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The metrics, by Prometheus' conventions for names and units: one table. A family's samples stand
- * together, so every instance is read before the first line is written.
+/* One table of all metrics, with names and units by Prometheus' conventions. The samples of a
+ * metric must be adjacent, so all instances are read before the first line is written.
  */
 
 #include "prometheus.h"
@@ -33,7 +33,7 @@ static int visit(struct instance *instance, void *arg)
 	if (!ret)
 		ret = instance_stats_read(instance, &now.stats);
 	if (ret) {
-		scrape->errors += ret != -ENOENT && ret != -ESTALE; /* else it is gone */
+		scrape->errors += ret != -ENOENT && ret != -ESTALE; /* these: detached meanwhile */
 		return 0;
 	}
 	items = reallocarray(scrape->items, scrape->count + 1, sizeof(now));
@@ -54,7 +54,7 @@ int scrape_read(const struct target *target, struct scrape *out)
 	int ret = instance_for_each(target, visit, &scrape);
 
 	scrape.duration_ns = clock_ns(CLOCK_MONOTONIC) - start;
-	if (ret && scrape.count) { /* one could not be opened, which was reported */
+	if (ret && scrape.count) { /* one could not be opened; reported */
 		scrape.errors++;
 		ret = 0;
 	}
@@ -77,7 +77,7 @@ void scrape_clear(struct scrape *scrape)
 
 struct metric;
 
-/* The metric under way. It gets its head with its first sample: without one it is not there. */
+/* The metric being printed. Its HELP and TYPE lines come with its first sample. */
 struct page {
 	FILE *file;
 	const struct metric *metric;
@@ -87,7 +87,7 @@ struct page {
 struct metric {
 	const char *name, *type, *help;
 	void (*print)(struct page *page, const struct scraped *scraped);
-	size_t field; /* offset of the number in what `print` prints of */
+	size_t field; /* offset of the number in the object that `print` reads */
 };
 
 static uint64_t number_at(const void *object, size_t offset)
@@ -98,7 +98,7 @@ static uint64_t number_at(const void *object, size_t offset)
 	return number;
 }
 
-/* Printable ASCII as everywhere, so of what the format wants escaped only these are left. */
+/* Printable ASCII; of the characters that the format escapes, only these two remain. */
 static void label_print(FILE *file, const char *name, const char *text)
 {
 	char shown[5];
@@ -144,7 +144,7 @@ static void seconds_print(FILE *file, uint64_t ns)
 	fprintf(file, "%" PRIu64 ".%09" PRIu64 "\n", ns / second, ns % second);
 }
 
-/* ---- what the table's rows print ---- */
+/* ---- printers of the table's rows ---- */
 
 static void number_sample(struct page *page, const struct scraped *scraped)
 {
@@ -224,7 +224,7 @@ static void unlisted_sample(struct page *page, const struct scraped *scraped)
 	sample_end(page, count > PROMETHEUS_RULES_MAX ? count - PROMETHEUS_RULES_MAX : 0);
 }
 
-/* The time that a rule has left is no part of its name: it would be another at every reading. */
+/* The label leaves out the remaining lifetime, which changes with every scrape. */
 static void rule_sample(struct page *page, const struct scraped *scraped, size_t i)
 {
 	struct rule rule = scraped->stats.policy.rules[i];
@@ -239,7 +239,7 @@ static void rule_sample(struct page *page, const struct scraped *scraped, size_t
 	sample_end(page, number_at(&scraped->stats.rules[i], page->metric->field));
 }
 
-/* Limits or all others, as many as are left of what may be listed. */
+/* Limits, or all other rules: at most `left`. Returns the rest of `left`. */
 static size_t rule_samples_of(struct page *page, const struct scraped *scraped, bool limits,
 			      size_t left)
 {
@@ -263,53 +263,58 @@ static void rule_samples(struct page *page, const struct scraped *scraped)
 
 /* ---- the table ---- */
 
-#define REASONS(verdict, unit, what)                                                              \
-	{"rlctl_" #verdict "_" #unit "_total", "counter", what ", by reason.", verdict##_samples, \
-	 offsetof(struct rl_amount, unit)},
-#define RULES(verdict, unit, what)                                                              \
-	{"rlctl_rule_" #verdict "_" #unit "_total", "counter", what ", by rule.", rule_samples, \
-	 offsetof(struct rl_rule_counters, verdict.unit)},
-#define PRESSURE(name, text)                                                             \
-	{"rlctl_hot_" text "_total", "counter",                                          \
-	 "How hard the hot table is pressed: " text ", as rlctl(8) says what they are.", \
-	 hot_sample, offsetof(struct scraped, stats.pressure[RL_PRESSURE_##name])},
-#define GAUGE(name, field, print, help) \
-	{name, "gauge", help, print, offsetof(struct scraped, field)},
+#define COUNTER(name, field, print, help)           \
+	{                                           \
+		name, "counter", help, print, field \
+	}
+#define GAUGE(name, field, print, help)                                     \
+	{                                                                   \
+		name, "gauge", help, print, offsetof(struct scraped, field) \
+	}
+#define REASONS(verdict, unit, what)                                                    \
+	COUNTER("rlctl_" #verdict "_" #unit "_total", offsetof(struct rl_amount, unit), \
+		verdict##_samples, what ", by reason.")
+#define RULES(verdict, unit, what)                         \
+	COUNTER("rlctl_rule_" #verdict "_" #unit "_total", \
+		offsetof(struct rl_rule_counters, verdict.unit), rule_samples, what ", by rule.")
+#define PRESSURE(name, text)                                                              \
+	COUNTER("rlctl_hot_" text "_total",                                               \
+		offsetof(struct scraped, stats.pressure[RL_PRESSURE_##name]), hot_sample, \
+		"Pressure on the hot table: " text "; see rlctl(8)."),
 
 static const struct metric metrics[] = {
 	{"rlctl_instance_info", "gauge", "How an instance is attached; always 1.", info_sample, 0},
-	{"rlctl_attached_timestamp_seconds", "gauge",
-	 "When it was attached, in seconds since 1970.", since_sample, 0},
-	REASONS(passed, packets, "Packets let through") REASONS(passed, bytes, "Bytes let through")
-		REASONS(dropped, packets, "Packets dropped") REASONS(dropped, bytes,
-								     "Bytes dropped")
-			RULES(passed, packets, "Packets let through") RULES(
-				passed, bytes, "Bytes let through") RULES(dropped, packets,
-									  "Packets dropped")
-				RULES(dropped, bytes, "Bytes dropped") RULES(
-					shadow, packets,
-					"Packets that a limit `over count` would have dropped")
-					RULES(shadow, bytes,
-					      "Bytes that a limit `over count` would have dropped"){
-						"rlctl_rules", "gauge", "Rules in force.",
-						rules_sample, 0},
-	{"rlctl_rules_unlisted", "gauge", "Rules in force that are too many to be listed here.",
+	{"rlctl_attached_timestamp_seconds", "gauge", "Time of attachment, in seconds since 1970.",
+	 since_sample, 0},
+	REASONS(passed, packets, "Packets let through"),
+	REASONS(passed, bytes, "Bytes let through"),
+	REASONS(dropped, packets, "Packets dropped"),
+	REASONS(dropped, bytes, "Bytes dropped"),
+	RULES(passed, packets, "Packets let through"),
+	RULES(passed, bytes, "Bytes let through"),
+	RULES(dropped, packets, "Packets dropped"),
+	RULES(dropped, bytes, "Bytes dropped"),
+	RULES(shadow, packets, "Packets that a limit `over count` would have dropped"),
+	RULES(shadow, bytes, "Bytes that a limit `over count` would have dropped"),
+	{"rlctl_rules", "gauge", "Rules in force.", rules_sample, 0},
+	{"rlctl_rules_unlisted", "gauge", "Rules in force that are too many to have metrics.",
 	 unlisted_sample, 0},
 	GAUGE("rlctl_sources_used", status.sources_used, number_sample,
-	      "States in use, of one key under one limit each."){
-		"rlctl_sources_capacity", "gauge", "States that can be kept.", capacity_sample, 0},
+	      "States in use, one per key and limit."),
+	{"rlctl_sources_capacity", "gauge", "States that can be kept.", capacity_sample, 0},
 	GAUGE("rlctl_hot_slots_live", stats.hot_live, hot_sample,
-	      "Slots of the hot table whose keys still owe something.")
-		GAUGE("rlctl_hot_slots", stats.hot_slots, hot_sample,
-		      "Slots of the hot table.") RL_HOT_PRESSURES(PRESSURE){
-			"rlctl_bans_refused_total", "counter",
-			"Bans that could not begin: there was no room for them.", number_sample,
-			offsetof(struct scraped, stats.pressure[RL_PRESSURE_BANS_REFUSED])},
-	GAUGE("rlctl_bans_used", status.bans_used, number_sample,
-	      "Bans that are kept."){"rlctl_bans_capacity", "gauge",
-				     "Bans that can be in force at once.", bans_capacity_sample, 0},
+	      "Slots of the hot table with debt."),
+	GAUGE("rlctl_hot_slots", stats.hot_slots, hot_sample, "Slots of the hot table."),
+	RL_HOT_PRESSURES(PRESSURE) /* with a comma after each */
+	COUNTER("rlctl_bans_refused_total",
+		offsetof(struct scraped, stats.pressure[RL_PRESSURE_BANS_REFUSED]), number_sample,
+		"Bans not started because there was no room."),
+	GAUGE("rlctl_bans_used", status.bans_used, number_sample, "Bans in force."),
+	{"rlctl_bans_capacity", "gauge", "Bans that can be in force at once.", bans_capacity_sample,
+	 0},
 	GAUGE("rlctl_memory_bytes", status.memory_bytes, number_sample,
-	      "Memory of all maps, as the kernel accounts it.")};
+	      "Memory of all maps as accounted by the kernel."),
+};
 
 static void head_print(FILE *file, const char *name, const char *help)
 {
@@ -330,7 +335,7 @@ void scrape_print(FILE *file, const struct scrape *scrape)
 	}
 	head_print(file, "rlctl_scrape_errors", "Instances that could not be read.");
 	fprintf(file, " %zu\n", scrape->errors);
-	head_print(file, "rlctl_scrape_duration_seconds", "How long reading all instances took.");
+	head_print(file, "rlctl_scrape_duration_seconds", "Time taken to read all instances.");
 	putc(' ', file);
 	seconds_print(file, scrape->duration_ns);
 }

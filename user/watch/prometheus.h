@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All instances as Prometheus reads them: text exposition format 0.0.4. What `stats --prometheus`
- * prints and what the exporter serves is this one document.
+/* All instances in Prometheus' text exposition format 0.0.4. `stats --prometheus` and the exporter
+ * print this document.
  */
 #ifndef RLCTL_PROMETHEUS_H
 #define RLCTL_PROMETHEUS_H
@@ -12,11 +12,11 @@
 
 #define PROMETHEUS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* More rules of an instance have no counters in the document: limits come first, then the others in
- * the order of the policy. It bounds the document, and what a server that reads it has to keep. */
+/* Rules of an instance with counters in the document: limits first, then the others in the order of
+ * the policy. Bounds the document, and the number of series that a server keeps. */
 #define PROMETHEUS_RULES_MAX 10000u
 
-/* An instance as it was read; its descriptors are closed by then. */
+/* An instance as it was read; its descriptors are closed. */
 struct scraped {
 	struct instance instance;
 	struct instance_status status;
@@ -26,12 +26,12 @@ struct scraped {
 struct scrape {
 	struct scraped *items;
 	size_t count;
-	size_t errors; /* instances that are there and could not be read; each was reported */
+	size_t errors; /* attached instances that could not be read; each was reported */
 	uint64_t duration_ns;
 };
 
-/* Reads what the target names. An instance that goes away meanwhile is as if it had not been there.
- * 0, or a negative errno where it cannot be told which instances there are; says why. */
+/* Reads the instances of the target. One that is detached meanwhile is left out. 0, or a negative
+ * errno if the instances cannot be listed. Reports. */
 int scrape_read(const struct target *target, struct scrape *out);
 void scrape_clear(struct scrape *scrape);
 

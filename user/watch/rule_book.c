@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The policy in force, and its rules by the slots that samples name. */
+/* The policy in force, and its rules by slot. */
 #include "rule_book.h"
 
 #include "instance.h"
@@ -24,7 +24,7 @@ int rule_book_refresh(struct rule_book *book)
 	int ret;
 
 	if (book->read && (!generation || generation == book->generation))
-		return 0; /* 0: it is being detached, which the watch will say */
+		return 0; /* generation 0: being detached, which the watch reports */
 	ret = instance_policy_read(book->instance, &policy);
 	if (ret)
 		return ret;

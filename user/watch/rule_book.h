@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The rules that the slots of samples mean. */
+/* The rules of samples, found by their slot. */
 #ifndef RLCTL_RULE_BOOK_H
 #define RLCTL_RULE_BOOK_H
 
 #include "instance.h"
 #include "policy.h"
 
-/* The policy in force, read anew when another one is. */
+/* The policy in force; read again if it changed. */
 struct rule_book {
 	const struct instance *instance;
 	struct policy_context ctx;
@@ -18,13 +18,13 @@ struct rule_book {
 void rule_book_init(struct rule_book *book, const struct instance *instance);
 void rule_book_clear(struct rule_book *book);
 
-/* Looks whether another policy is in force. 0 or below. */
+/* Reads the policy again if it changed. 0 or negative. */
 int rule_book_refresh(struct rule_book *book);
 
-/* NULL: no rule, or one that is gone. */
+/* NULL: no rule, or one that was removed. */
 const struct rule *rule_book_find(const struct rule_book *book, uint32_t slot);
 
-/* Did it come as far as its addresses? */
+/* Was the packet parsed as far as its addresses? */
 bool sample_has_addresses(const struct rl_sample *sample);
 
 #endif

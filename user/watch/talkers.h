@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who sends how much, from samples: what each source was seen to send in the last few slices of
- * time. Pure; as large as the samples that it was given make it.
+/* Traffic per source, estimated from samples over the last slices of time. Pure; memory grows with
+ * the number of sources.
  */
 #ifndef RLCTL_TALKERS_H
 #define RLCTL_TALKERS_H
@@ -31,14 +31,14 @@ struct talkers {
 			    [TALKER_VERDICTS]; /* of everybody, and without addresses */
 };
 
-/* Samples weigh what they stand for. 0 or -ENOMEM. */
+/* Weighs the sample by stands_for. 0 or -ENOMEM. */
 int talkers_add(struct talkers *talkers, const struct rl_sample *sample, bool has_addresses,
 		bool passed);
 
-/* The next slice begins; who was silent in all that are kept is forgotten. */
+/* Begins the next slice; drops sources without packets in all kept slices. */
 void talkers_turn(struct talkers *talkers);
 
-/* Sums over the slices that are kept. */
+/* Sums over the kept slices. */
 struct rl_amount talker_sum(const struct talker *talker, enum talker_verdict verdict);
 struct rl_amount talkers_sum(const struct talkers *talkers, enum talker_verdict verdict);
 
