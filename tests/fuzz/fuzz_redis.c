@@ -109,19 +109,19 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static void questions_ask(struct fleet_link *link, size_t count)
 {
 	const struct fleet_pace pace = {.patience_ns = NS_PER_SECOND, .members = 2};
-	const struct fleet_asker asker = {.link = link, .fleet = "fuzz", .pace = &pace};
+	const struct fleet_requester asker = {.link = link, .fleet = "fuzz", .pace = &pace};
 	const struct fleet_limit limit = {.rule.limit.period_ns = PERIOD_NS, .packet = 1};
 	struct fleet_entry entries[KEYS] = {0}, *asked[KEYS];
-	const struct fleet_asking asking = {.entries = asked, .count = count};
-	char wrong[LINK_WRONG_MAX] = "";
+	const struct fleet_requests asking = {.entries = asked, .count = count};
+	char wrong[LINK_ERROR_MAX] = "";
 	int ret = 0;
 
 	for (size_t i = 0; i < KEYS; i++) {
 		entries[i].limit = &limit;
 		asked[i] = &entries[i];
 	}
-	for (int kind = 0; !ret && kind < FLEET_ASKINGS; kind++)
-		ret = fleet_ask(&asker, kind, &asking, wrong);
+	for (int kind = 0; !ret && kind < FLEET_REQUEST_KINDS; kind++)
+		ret = fleet_requests_send(&asker, kind, &asking, wrong);
 	require(!ret || strnlen(wrong, sizeof(wrong)) < sizeof(wrong));
 }
 
@@ -148,7 +148,7 @@ static bool claims_much(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char wrong[LINK_WRONG_MAX] = "", *text;
+	char wrong[LINK_ERROR_MAX] = "", *text;
 	struct fleet_link link;
 	bool much;
 

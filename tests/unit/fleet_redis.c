@@ -79,7 +79,7 @@ int fleet_redis_start(void **state)
 	}
 	if (!redis_link.redis)
 		return -1;
-	script_load(SCRIPT_BEAT);
+	script_load(SCRIPT_HEARTBEAT);
 	script_load(SCRIPT_RATE);
 	script_load(SCRIPT_WINDOW);
 	return 0;

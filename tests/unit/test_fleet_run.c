@@ -319,7 +319,7 @@ static void member_begin(struct member *m, int number, uint64_t interval_ns)
 		.limit_count = 1,
 		.due = m->due,
 		.ask = {{m->asked, 0}, {m->asked + 1, 0}},
-		.most = 1,
+		.keys_per_tick = 1,
 		.random = number + 1,
 		.keys = {"members", "outage", "capacity"},
 		.pace = {.interval_ns = interval_ns,
@@ -363,7 +363,7 @@ static void members_make(const struct run *run)
 	}
 	/* Each hears of all: in the second round all are there. */
 	for (int i = 0; i < 2 * MEMBERS; i++) {
-		members[i % MEMBERS].agent.beat_ns = 0;
+		members[i % MEMBERS].agent.heartbeat_ns = 0;
 		agent_exchange(&members[i % MEMBERS].agent, now_ns);
 	}
 	for (int i = 0; i < MEMBERS; i++) {

@@ -73,7 +73,7 @@ static int url_get(const struct command *command, struct fleet_url *out)
 		return wrong("RLCTL_REDIS_PASSWORD is too long");
 	if (password)
 		snprintf(out->password, sizeof(out->password), "%s", password);
-	if (out->scheme == FLEET_TLS && !fleet_tls_is_there())
+	if (out->scheme == FLEET_TLS && !fleet_tls_is_supported())
 		return wrong("--redis: " FLEET_TLS_NONE);
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A member of a fleet. Every tick: which keys ask, what became of those that hold a lease, one
- * batch to Redis, its answers to the kernel. Where Redis does not answer in time all leases are
- * taken back and the limits are held alone, to the part of a member, until it does again.
+/* A member of a fleet. Every tick it reads which keys need a lease and what those with a lease
+ * used, sends one batch to Redis, and writes the answers to the kernel. If Redis does not answer in
+ * time, it revokes all leases, and each member enforces its part of the limits alone until Redis
+ * answers again.
  */
 
 #include "agent.h"
@@ -26,20 +27,20 @@
 
 #define RETRY_LEAST_NS (100 * NS_PER_MS)
 #define RETRY_MOST_NS  (2 * NS_PER_SECOND)
-#define STEADY_NS      (5 * NS_PER_SECOND) /* so long shared: the next loss is another one */
+#define STEADY_NS      (5 * NS_PER_SECOND) /* after this time connected, the backoff is reset */
 #define CONNECT_NS     (300 * NS_PER_MS)
 #define PATIENCE_NS    (500 * NS_PER_MS)
-#define ANSWER_NS      (300 * NS_PER_MS) /* no answer at all; at least two intervals */
+#define ANSWER_NS      (300 * NS_PER_MS) /* timeout of an answer; at least two intervals */
 #define LIMITS_NS      (100 * NS_PER_MS)
 #define CHECK_NS       (250 * NS_PER_MS)
 #define RETRY_NS       (100 * NS_PER_MS)
-#define CHECK_KEY_NS   (100 * NS_PER_US)  /* of many keys each is looked at more seldom */
-#define CHECK_MOST_NS  (1100 * NS_PER_MS) /* twice that is longer than a lease: it is renewed */
-#define KEYS_USUAL     1000 /* a tick, until Redis has shown that it can answer more */
+#define CHECK_KEY_NS   (100 * NS_PER_US)  /* per key: with many keys, each is checked less often */
+#define CHECK_MOST_NS  (1100 * NS_PER_MS) /* more than half of a lease, so that it is renewed */
+#define KEYS_USUAL     1000               /* per tick, until Redis proves able to answer more */
 #define KEYS_LEAST     125
 #define NUMBER_MAX     24
 
-/* ---- together and alone */
+/* ---- connected and alone */
 
 void agent_shared_begin(struct agent *a)
 {
@@ -54,8 +55,8 @@ void agent_shared_begin(struct agent *a)
 	agent_limits_write(a, fleet_now_ns());
 }
 
-/* Below `most`; xorshift64 by G. Marsaglia. Members that start or fail together are not to go on in
- * step. */
+/* Below `most`; xorshift64 by G. Marsaglia. Keeps members that start or fail together out of step.
+ */
 static uint64_t random_below(struct agent *a, uint64_t most)
 {
 	a->random ^= a->random << 13;
@@ -64,7 +65,6 @@ static uint64_t random_below(struct agent *a, uint64_t most)
 	return a->random % most;
 }
 
-/* Nothing that was leased is spent any more. */
 void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why)
 {
 	link_close(&a->link);
@@ -74,11 +74,10 @@ void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why)
 	a->retry_ns = now_ns + a->backoff_ns / 2 + random_below(a, a->backoff_ns / 2);
 	if (a->session.shared) {
 		a->session.lost++;
-		fail("%s: fleet %s: %s; limits are held alone, to 1/%u of each, until Redis is "
-		     "back",
+		fail("%s: fleet %s: %s; enforcing 1/%u of each limit alone until Redis is back",
 		     a->instance->device, a->options->fleet, why, a->pace.members);
 	} else if (!a->was_shared && a->backoff_ns == 2 * RETRY_LEAST_NS) {
-		fail("%s: fleet %s: %s; trying again", a->instance->device, a->options->fleet, why);
+		fail("%s: fleet %s: %s; retrying", a->instance->device, a->options->fleet, why);
 	}
 	a->session.shared = 0;
 	fleet_clear(a->instance, false);
@@ -104,7 +103,7 @@ static void members_read(struct agent *a, const redisReply *reply)
 	agent_limits_write(a, fleet_now_ns());
 }
 
-static int beat(struct agent *a, bool leave, char wrong[LINK_WRONG_MAX])
+static int heartbeat(struct agent *a, bool leave, char error[LINK_ERROR_MAX])
 {
 	const struct fleet_options *o = a->options;
 	char claimed[NUMBER_MAX];
@@ -117,14 +116,15 @@ static int beat(struct agent *a, bool leave, char wrong[LINK_WRONG_MAX])
 	snprintf(claimed, sizeof(claimed), "%u", a->was_shared ? a->pace.members : 0);
 	for (int i = 2; i < 10; i++)
 		lengths[i] = strlen(words[i]);
-	if (link_call(&a->link, SCRIPT_BEAT, 10, words, lengths))
+	if (link_call(&a->link, SCRIPT_HEARTBEAT, 10, words, lengths))
 		return -1;
-	reply = link_answer(&a->link, wrong);
+	reply = link_answer(&a->link, error);
 	if (!reply)
 		return -1;
 	if (reply_number(reply, 0, -1, INT64_MAX) < 0) {
-		snprintf(wrong, LINK_WRONG_MAX,
-			 "another member has the name %.63s: choose one by --node", o->node);
+		snprintf(error, LINK_ERROR_MAX,
+			 "another member has the name %.63s: choose another one with --node",
+			 o->node);
 		ret = -1;
 	} else if (!leave) {
 		members_read(a, reply);
@@ -133,43 +133,45 @@ static int beat(struct agent *a, bool leave, char wrong[LINK_WRONG_MAX])
 	return ret;
 }
 
-static int slow_say(const struct agent *a, uint64_t lag_ns, char wrong[LINK_WRONG_MAX])
+static int slow_error(const struct agent *a, uint64_t lag_ns, char error[LINK_ERROR_MAX])
 {
-	snprintf(wrong, LINK_WRONG_MAX, "%s: answers take longer than two intervals (%llu ms)",
+	snprintf(error, LINK_ERROR_MAX, "%s: answers take longer than two intervals (%llu ms)",
 		 a->link.server, (unsigned long long)lag_ns / NS_PER_MS);
 	return -1;
 }
 
-/* A connection, and an answer in time. */
-static int redis_greet(struct agent *a, char wrong[LINK_WRONG_MAX])
+/* Connects, and checks that the first answer comes in time. */
+static int redis_greet(struct agent *a, char error[LINK_ERROR_MAX])
 {
 	uint64_t least_ns = 2 * a->pace.interval_ns, sent_ns;
 
-	if (link_open(&a->options->url, CONNECT_NS, &a->link, wrong))
+	if (link_open(&a->options->url, CONNECT_NS, &a->link, error))
 		return -1;
 	link_timeout(&a->link, least_ns > ANSWER_NS ? least_ns : ANSWER_NS);
 	sent_ns = fleet_now_ns();
-	if (beat(a, false, wrong))
+	if (heartbeat(a, false, error))
 		return -1;
-	a->beat_ns = a->timely_ns = fleet_now_ns();
-	return a->beat_ns - sent_ns > least_ns ? slow_say(a, a->beat_ns - sent_ns, wrong) : 0;
+	a->heartbeat_ns = a->timely_ns = fleet_now_ns();
+	return a->heartbeat_ns - sent_ns > least_ns
+		       ? slow_error(a, a->heartbeat_ns - sent_ns, error)
+		       : 0;
 }
 
 static void redis_connect(struct agent *a, uint64_t now_ns)
 {
-	char wrong[LINK_WRONG_MAX];
+	char error[LINK_ERROR_MAX];
 
 	if (a->link.redis || now_ns < a->retry_ns)
 		return;
-	if (redis_greet(a, wrong))
-		agent_shared_end(a, fleet_now_ns(), wrong);
+	if (redis_greet(a, error))
+		agent_shared_end(a, fleet_now_ns(), error);
 	else
 		agent_shared_begin(a);
 }
 
 /* ---- keys */
 
-static int by_demand(const void *a, const void *b)
+static int demand_compare(const void *a, const void *b)
 {
 	const struct fleet_entry *x = *(struct fleet_entry *const *)a,
 				 *y = *(struct fleet_entry *const *)b;
@@ -178,7 +180,7 @@ static int by_demand(const void *a, const void *b)
 	return dx < dy ? 1 : dx > dy ? -1 : 0;
 }
 
-/* Those that are to be looked at: the heaviest of them, where there are too many. */
+/* Chooses the keys to check in this tick: those with the highest demand if there are too many. */
 static size_t due_choose(struct agent *a, uint64_t now_ns)
 {
 	size_t count = 0;
@@ -186,32 +188,32 @@ static size_t due_choose(struct agent *a, uint64_t now_ns)
 	for (size_t i = 0; i < a->table.count; i++)
 		if (a->table.entries[i].next_ns <= now_ns)
 			a->due[count++] = &a->table.entries[i];
-	if (count <= a->most)
+	if (count <= a->keys_per_tick)
 		return count;
-	qsort(a->due, count, sizeof(struct fleet_entry *), by_demand);
-	agent_shed(a, count - a->most, "have to wait: there are too many for one interval");
-	return a->most;
+	qsort(a->due, count, sizeof(struct fleet_entry *), demand_compare);
+	agent_shed(a, count - a->keys_per_tick, "wait: too many keys for one interval");
+	return a->keys_per_tick;
 }
 
-/* How many the next tick may take on: so many that Redis answers in half of a tick. */
-static void most_set(struct agent *a, size_t count, uint64_t took_ns)
+/* Adapts the number of keys per tick, so that Redis answers within half a tick. */
+static void keys_per_tick_adapt(struct agent *a, size_t count, uint64_t took_ns)
 {
-	if (took_ns > a->pace.interval_ns && a->most > KEYS_LEAST)
-		a->most /= 2;
-	else if (count == a->most && took_ns < a->pace.interval_ns / 2 &&
-		 a->most < KEYS_PER_TICK / 2)
-		a->most *= 2;
-	else if (count == a->most && took_ns < a->pace.interval_ns / 2)
-		a->most = KEYS_PER_TICK;
+	if (took_ns > a->pace.interval_ns && a->keys_per_tick > KEYS_LEAST)
+		a->keys_per_tick /= 2;
+	else if (count == a->keys_per_tick && took_ns < a->pace.interval_ns / 2 &&
+		 a->keys_per_tick < KEYS_PER_TICK / 2)
+		a->keys_per_tick *= 2;
+	else if (count == a->keys_per_tick && took_ns < a->pace.interval_ns / 2)
+		a->keys_per_tick = KEYS_PER_TICK;
 }
 
-/* Those of them that Redis is to be asked about, by what they lease. */
+/* Checks these keys, and sorts those that need an answer from Redis by kind of lease. */
 static void due_check(struct agent *a, size_t count)
 {
-	for (int kind = 0; kind < FLEET_ASKINGS; kind++)
+	for (int kind = 0; kind < FLEET_REQUEST_KINDS; kind++)
 		a->ask[kind].count = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct fleet_asking *ask = &a->ask[a->due[i]->limit->window];
+		struct fleet_requests *ask = &a->ask[a->due[i]->limit->window];
 
 		if (fleet_entry_check(a->due[i], &a->maps, &a->pace, fleet_now_ns()))
 			ask->entries[ask->count++] = a->due[i];
@@ -233,9 +235,9 @@ static void idle_remove(struct agent *a, uint64_t now_ns)
 	}
 }
 
-/* Late answers do no harm by themselves, as leases count from before the question left, and a busy
- * machine makes some. But none in time for PATIENCE_NS: that is a Redis that is slow. */
-static int answered(struct agent *a, uint64_t sent_ns, char wrong[LINK_WRONG_MAX])
+/* A late answer does no harm, as leases count from before the request was sent, and a busy machine
+ * causes some. No answer in time for PATIENCE_NS means that Redis is too slow. */
+static int answered(struct agent *a, uint64_t sent_ns, char error[LINK_ERROR_MAX])
 {
 	uint64_t now_ns = fleet_now_ns();
 
@@ -246,13 +248,13 @@ static int answered(struct agent *a, uint64_t sent_ns, char wrong[LINK_WRONG_MAX
 		a->backoff_ns = 0;
 	if (now_ns - a->timely_ns <= a->pace.patience_ns)
 		return 0;
-	return slow_say(a, a->session.lag_ns, wrong);
+	return slow_error(a, a->session.lag_ns, error);
 }
 
 void agent_exchange(struct agent *a, uint64_t now_ns)
 {
-	const struct fleet_asker asker = {&a->link, a->options->fleet, &a->maps, &a->pace};
-	char wrong[LINK_WRONG_MAX] = "out of memory";
+	const struct fleet_requester asker = {&a->link, a->options->fleet, &a->maps, &a->pace};
+	char error[LINK_ERROR_MAX] = "out of memory";
 	size_t count = due_choose(a, now_ns);
 	uint64_t sent_ns = fleet_now_ns();
 	bool asked;
@@ -260,47 +262,47 @@ void agent_exchange(struct agent *a, uint64_t now_ns)
 
 	due_check(a, count);
 	asked = a->ask[FLEET_SHARES].count || a->ask[FLEET_WINDOWS].count;
-	for (int kind = 0; !ret && kind < FLEET_ASKINGS; kind++)
-		ret = fleet_ask(&asker, kind, &a->ask[kind], wrong);
-	if (!ret && now_ns - a->beat_ns >= BEAT_NS) {
-		a->beat_ns = now_ns;
-		ret = beat(a, false, wrong);
+	for (int kind = 0; !ret && kind < FLEET_REQUEST_KINDS; kind++)
+		ret = fleet_requests_send(&asker, kind, &a->ask[kind], error);
+	if (!ret && now_ns - a->heartbeat_ns >= HEARTBEAT_NS) {
+		a->heartbeat_ns = now_ns;
+		ret = heartbeat(a, false, error);
 		asked = true;
 	}
 	if (!ret && asked)
-		ret = answered(a, sent_ns, wrong);
+		ret = answered(a, sent_ns, error);
 	if (ret)
-		agent_shared_end(a, fleet_now_ns(), wrong);
-	most_set(a, count, fleet_now_ns() - sent_ns);
+		agent_shared_end(a, fleet_now_ns(), error);
+	keys_per_tick_adapt(a, count, fleet_now_ns() - sent_ns);
 }
 
 /* ---- the loop */
 
-/* What others have written there. Of two agents that came at once, or of one that was stopped for
- * long and another, the one that wrote last stays: a word that is not one's own is the other's. */
-static int session_hear(struct agent *a)
+/* Reads the session record. If two agents write it (started together, or one was stopped for long),
+ * the last writer stays: the other one finds a foreign start time and ends. */
+static int session_check(struct agent *a)
 {
 	struct rl_fleet_session other;
 
 	if (fleet_session_read(a->instance, &other))
-		return 0; /* the next time */
+		return 0; /* read again next time */
 	if (other.since_ns == a->session.since_ns) {
 		a->session.leave = other.leave;
 		a->ending = a->ending || other.leave;
 		return 0;
 	}
 	a->replaced = fleet_session_is_alive(&other);
-	return a->replaced ? fail("%s: is in fleet %s by another agent (process %u): this one ends",
-				  a->instance->device, other.fleet, other.pid)
+	return a->replaced ? fail("%s: another agent (process %u) is in fleet %s: this one ends",
+				  a->instance->device, other.pid, other.fleet)
 			   : 0;
 }
 
-/* What the maps tell others of it, and what they tell it. */
+/* Writes this agent's session record, and reads what others wrote there. */
 static int session_exchange(struct agent *a, uint64_t now_ns)
 {
 	if (now_ns - a->session.updated_ns < LIMITS_NS)
 		return 0;
-	if (session_hear(a))
+	if (session_check(a))
 		return -1;
 	a->session.updated_ns = now_ns;
 	a->session.leases = 0;
@@ -363,20 +365,21 @@ static int signals_open(void)
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? fail("signals cannot be waited for: %s", strerror(errno)) : fd;
+	return fd < 0 ? fail("signalfd failed: %s", strerror(errno)) : fd;
 }
 
-/* Told to leave, the limits hold whole and alone; else to the member's part, until it is back. */
+/* After `fleet leave` the limits hold as a whole, on this machine alone; otherwise the member keeps
+ * its part until it is back. */
 static void agent_end(struct agent *a)
 {
-	char wrong[LINK_WRONG_MAX];
+	char error[LINK_ERROR_MAX];
 	bool left = a->session.leave;
 
 	a->session.shared = 0;
 	agent_limits_write(a, fleet_now_ns());
 	fleet_clear(a->instance, left);
 	if (a->link.redis)
-		beat(a, true, wrong);
+		heartbeat(a, true, error);
 	link_close(&a->link);
 	memset(&a->session, 0, sizeof(a->session));
 	fleet_session_write(a->instance, &a->session);
@@ -385,12 +388,12 @@ static void agent_end(struct agent *a)
 static int agent_begin(struct agent *a)
 {
 	a->due = calloc(KEYS_MAX, sizeof(struct fleet_entry *));
-	for (int kind = 0; kind < FLEET_ASKINGS; kind++)
+	for (int kind = 0; kind < FLEET_REQUEST_KINDS; kind++)
 		a->ask[kind].entries = calloc(KEYS_PER_TICK, sizeof(struct fleet_entry *));
 	if (!a->due || !a->ask[0].entries || !a->ask[1].entries || fleet_table_open(&a->table))
 		return fail("out of memory");
 	if (getrandom(&a->random, sizeof(a->random), 0) != sizeof(a->random))
-		return fail("no random numbers: %s", strerror(errno));
+		return fail("getrandom failed: %s", strerror(errno));
 	snprintf(a->token, sizeof(a->token), "%016llx", (unsigned long long)a->random);
 	a->random |= 1;
 	snprintf(a->keys[0], sizeof(a->keys[0]), "rlctl:{%s}:members", a->options->fleet);
@@ -413,8 +416,8 @@ static void agent_free(struct agent *a)
 	free(a->ask[1].entries);
 }
 
-/* The next tick that is yet to come: one that is late does not move those after it. */
-static uint64_t after(uint64_t tick_ns, uint64_t interval_ns)
+/* The next tick in the future: a late tick does not shift the later ones. */
+static uint64_t next_tick(uint64_t tick_ns, uint64_t interval_ns)
 {
 	uint64_t now_ns = fleet_now_ns();
 
@@ -429,7 +432,7 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 		.instance = instance,
 		.options = options,
 		.maps = {.keys = -1, .events = -1},
-		.most = KEYS_USUAL,
+		.keys_per_tick = KEYS_USUAL,
 		.pace = {.interval_ns = options->interval_ns,
 			 .members = 1,
 			 .patience_ns = PATIENCE_NS},
@@ -449,7 +452,7 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 	next_ns = fleet_now_ns() - (ret ? 0 : random_below(&agent, options->interval_ns));
 	while (!ret && !agent.ending) {
 		ret = tick(&agent);
-		next_ns = after(next_ns, options->interval_ns);
+		next_ns = next_tick(next_ns, options->interval_ns);
 		if (!ret && !agent.ending)
 			wait_for(&agent, signals, next_ns);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The agent of one member, and what its parts do: shed.c is the loop, rules.c follows
- * the instance's policy.
+/* The agent of one member: agent.c is the loop, rules.c follows the instance's policy, shed.c
+ * counts keys without a lease.
  */
 #ifndef RLCTL_FLEET_AGENT_H
 #define RLCTL_FLEET_AGENT_H
@@ -18,50 +18,49 @@ struct agent {
 	struct fleet_table table;
 	struct fleet_limit *limits;
 	size_t limit_count;
-	struct fleet_entry **due; /* KEYS_MAX of them */
-	struct fleet_asking ask[FLEET_ASKINGS];
-	size_t most; /* keys of the next tick */
+	struct fleet_entry **due; /* array of KEYS_MAX */
+	struct fleet_requests ask[FLEET_REQUEST_KINDS];
+	size_t keys_per_tick;
 	struct fleet_pace pace;
 	struct rl_fleet_session session;
 	char token[17];
 	uint64_t random;
-	uint64_t beat_ns, policy_ns, limits_ns, retry_ns, backoff_ns, shed_ns;
-	uint64_t begin_ns;  /* of sharing */
-	uint64_t timely_ns; /* when Redis last answered in time */
-	uint64_t shedding;  /* keys since that was last said */
-	bool was_shared;    /* once */
+	uint64_t heartbeat_ns, policy_ns, limits_ns, retry_ns, backoff_ns, shed_ns;
+	uint64_t begin_ns;  /* when it connected */
+	uint64_t timely_ns; /* last answer of Redis in time */
+	uint64_t shedding;  /* keys since the last note */
+	bool was_shared;    /* was connected at least once */
 	bool ending;
 	bool replaced;                    /* another agent has the instance */
-	char keys[3][RL_FLEET_NAME + 40]; /* of the beat */
+	char keys[3][RL_FLEET_NAME + 40]; /* of the heartbeat, in Redis */
 };
 
-/* ---- agent.c: steps of a tick, apart for tests that make the time */
+/* ---- agent.c: steps of a tick, which tests call with their own time */
 
-/* Limits are shared from now on; or held alone, and all leases are void. */
+/* Begin to share limits, and end it: revokes all leases. */
 void agent_shared_begin(struct agent *a);
 void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why);
 
-/* Asks Redis about the keys that are due, tells it that the member is here, and does what it says.
- */
+/* Sends requests for the keys that are due, and the heartbeat; applies the answers. */
 void agent_exchange(struct agent *a, uint64_t now_ns);
 
 /* ---- shed.c */
 
-/* So many keys have to go without a lease, or to wait; says so, but not always. */
+/* Counts keys that get no lease or wait; prints a note from time to time. */
 void agent_shed(struct agent *a, size_t count, const char *why);
 
 /* ---- rules.c */
 
-/* Tells the kernel what the member has of every limit now. */
+/* Writes the member's part of every limit to the kernel. */
 void agent_limits_write(struct agent *a, uint64_t now_ns);
 
-/* A key asks for a lease: fleet_maps_open()'s `wanted`; arg is the agent. */
+/* Adds a key that needs a lease: the callback of fleet_maps_open(); arg is the agent. */
 int agent_key_wanted(void *arg, void *data, size_t size);
 
-/* Maps and limits of the policy that is in force now. 0, or negative; reports. */
+/* Opens the maps and reads the limits of the policy in force. 0, or negative; reports. */
 int agent_policy_load(struct agent *a);
 
-/* Takes a policy that is new. 0, or -1 when the instance is gone; reports. */
+/* Loads the policy again if it changed. 0, or -1 if the instance was detached; reports. */
 int agent_policy_watch(struct agent *a, uint64_t now_ns);
 
 #endif

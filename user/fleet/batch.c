@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Many keys' questions in few calls of a script. A call takes Redis some hundred microseconds, and
- * only a few are under way at once, so that no other member has to wait for long.
+/* Requests for many keys in few calls of a script. A call takes Redis some hundred microseconds,
+ * and few are in flight at once, so that other members do not wait for long.
  */
 #include <endian.h>
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include "redis.h"
 #include "units.h"
 
-#define BATCH      100 /* keys of one call */
+#define BATCH      100 /* keys per call */
 #define IN_FLIGHT  4   /* calls */
 #define ARGUMENTS  6
 #define NUMBER_MAX 24
 #define SHARE_BITS 20
 #define SHARE_MASK ((1u << SHARE_BITS) - 1)
 
-/* The words of a call; numbers stand in `text`. */
+/* The words of a call; the others hold their text. */
 struct call {
 	const char *words[5 + BATCH + ARGUMENTS * BATCH];
 	size_t lengths[5 + BATCH + ARGUMENTS * BATCH];
@@ -67,7 +67,7 @@ static void call_begin(const char *fleet, struct call *call, struct fleet_entry 
 	}
 }
 
-static void share_ask(struct call *call, const struct fleet_entry *e)
+static void share_append(struct call *call, const struct fleet_entry *e)
 {
 	const uint32_t shares[] = {htole32(e->held), htole32(e->reserved), htole32(e->want),
 				   htole32(e->wanted), htole32(e->ends)};
@@ -76,7 +76,7 @@ static void share_ask(struct call *call, const struct fleet_entry *e)
 	call->packed_size += sizeof(shares);
 }
 
-static void window_ask(struct call *call, const struct fleet_entry *e)
+static void window_append(struct call *call, const struct fleet_entry *e)
 {
 	call_number(call, (int64_t)fleet_limit_leased(e->limit));
 	call_number(call, (int64_t)(e->limit->rule.limit.period_ns / NS_PER_MS));
@@ -86,21 +86,21 @@ static void window_ask(struct call *call, const struct fleet_entry *e)
 	call_number(call, (int64_t)e->limit->packet);
 }
 
-static int batch_send(const struct fleet_asker *asker, bool window, struct fleet_entry **entries,
-		      size_t count)
+static int batch_send(const struct fleet_requester *asker, bool window,
+		      struct fleet_entry **entries, size_t count)
 {
 	static struct call call;
 
 	call_begin(asker->fleet, &call, entries, count);
 	for (size_t i = 0; i < count; i++)
-		(window ? window_ask : share_ask)(&call, entries[i]);
+		(window ? window_append : share_append)(&call, entries[i]);
 	if (!window)
 		call_packed(&call);
 	return link_call(asker->link, window ? SCRIPT_WINDOW : SCRIPT_RATE, call.count, call.words,
 			 call.lengths);
 }
 
-static void shares_read(const struct fleet_asker *asker, const redisReply *reply,
+static void shares_read(const struct fleet_requester *asker, const redisReply *reply,
 			struct fleet_entry **entries, size_t count, uint64_t sent_ns)
 {
 	uint32_t second = reply_number(reply, 0, 0, UINT32_MAX * 1000ll) / 1000;
@@ -113,7 +113,7 @@ static void shares_read(const struct fleet_asker *asker, const redisReply *reply
 	}
 }
 
-static void windows_read(const struct fleet_asker *asker, const redisReply *reply,
+static void windows_read(const struct fleet_requester *asker, const redisReply *reply,
 			 struct fleet_entry **entries, size_t count, uint64_t sent_ns)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -127,10 +127,11 @@ static void windows_read(const struct fleet_asker *asker, const redisReply *repl
 	}
 }
 
-static int batch_receive(const struct fleet_asker *asker, bool window, struct fleet_entry **entries,
-			 size_t count, uint64_t sent_ns, char wrong[LINK_WRONG_MAX])
+static int batch_receive(const struct fleet_requester *asker, bool window,
+			 struct fleet_entry **entries, size_t count, uint64_t sent_ns,
+			 char error[LINK_ERROR_MAX])
 {
-	redisReply *reply = link_answer(asker->link, wrong);
+	redisReply *reply = link_answer(asker->link, error);
 
 	if (!reply)
 		return -1;
@@ -139,13 +140,13 @@ static int batch_receive(const struct fleet_asker *asker, bool window, struct fl
 	return 0;
 }
 
-static size_t batch_size(const struct fleet_asking *ask, size_t from)
+static size_t batch_size(const struct fleet_requests *ask, size_t from)
 {
 	return ask->count - from < BATCH ? ask->count - from : BATCH;
 }
 
-int fleet_ask(const struct fleet_asker *asker, enum fleet_askings kind,
-	      const struct fleet_asking *ask, char wrong[LINK_WRONG_MAX])
+int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_kind kind,
+			const struct fleet_requests *ask, char error[LINK_ERROR_MAX])
 {
 	uint64_t sent_ns[IN_FLIGHT], begin_ns = fleet_now_ns();
 	size_t sent = 0, received = 0;
@@ -157,11 +158,11 @@ int fleet_ask(const struct fleet_asker *asker, enum fleet_askings kind,
 				return -1;
 		}
 		if (batch_receive(asker, kind, ask->entries + received, batch_size(ask, received),
-				  sent_ns[received / BATCH % IN_FLIGHT], wrong))
+				  sent_ns[received / BATCH % IN_FLIGHT], error))
 			return -1;
 		received += BATCH;
 		if (fleet_now_ns() - begin_ns > asker->pace->patience_ns) {
-			snprintf(wrong, LINK_WRONG_MAX,
+			snprintf(error, LINK_ERROR_MAX,
 				 "Redis is too slow: %zu of %zu keys in %llu ms", received,
 				 ask->count,
 				 (unsigned long long)(fleet_now_ns() - begin_ns) / NS_PER_MS);

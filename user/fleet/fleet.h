@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the fleet_*.c files share: the limits of an instance, the keys that hold or want a lease,
- * and the agent that moves quotas between them and Redis. Shares are in millionths of a limit.
+/* Internals of user/fleet/: the limits of an instance, the keys that hold or need a lease, and the
+ * agent that moves quotas between them and Redis. Shares are in millionths of a limit.
  *
- * Of a limit's rate a twentieth is every member's for every key, split evenly, without asking; the
- * rest is leased. Of its burst it is a half. So the members' buckets never add up to more than one.
+ * A twentieth of a limit's rate and half of its burst are split evenly between the members, for
+ * every key, without a lease; the rest is leased. So the members' buckets never exceed one whole
+ * bucket.
  */
 #ifndef RLCTL_FLEET_INTERNAL_H
 #define RLCTL_FLEET_INTERNAL_H
@@ -20,9 +21,9 @@
 #define SHARE_LEASED   950000u
 #define SHARE_OWN      (SHARE_ALL - SHARE_LEASED)
 
-#define LEASE_NS       (1900 * NS_PER_MS) /* shorter than Redis' reservation of it: 2 s at least */
-#define HOLD_NS        (700 * NS_PER_MS)  /* after so long without its agent a member is alone */
-#define BEAT_NS        (250 * NS_PER_MS)
+#define LEASE_NS       (1900 * NS_PER_MS) /* less than its reservation in Redis, at least 2 s */
+#define HOLD_NS        (700 * NS_PER_MS)  /* without its agent, a member is alone after this */
+#define HEARTBEAT_NS   (250 * NS_PER_MS)
 #define KEYS_PER_TICK  20000u
 #define KEYS_MAX       RL_FLEET_GRANTS
 #define FLEET_SIZE_MAX 10000
@@ -32,27 +33,26 @@
 #define IDENTITY_MAX 17
 struct fleet_limit {
 	struct rule rule;
-	char identity[IDENTITY_MAX]; /* the same on every member */
-	bool window;                 /* leases are amounts */
-	uint64_t burst;              /* packets or bytes that the fleet may save */
-	uint64_t packet;             /* what one packet costs at most, in packets or bytes */
-	double per_ns;               /* the rate: packets or bytes */
-	uint32_t shift;              /* of grains */
+	char identity[IDENTITY_MAX]; /* hash of the limit, the same on every member */
+	bool window;                 /* leases are amounts of a window, not shares */
+	uint64_t burst;              /* of the whole fleet, packets or bytes */
+	uint64_t packet;             /* largest cost of a packet, in packets or bytes */
+	double per_ns;               /* the rate: packets or bytes per ns */
+	uint32_t shift;              /* grains per packet or byte, log2 */
 	struct rl_fleet_limit record;
 };
 
-/* What the limit's numbers are for a fleet of `members`. */
+/* Fills *out, except for the record. */
 void fleet_limit_make(const struct rule *rule, uint32_t mtu, bool by_dest, struct fleet_limit *out);
 
-/* The next record: as a member until HOLD_NS from now, or alone from now on. Tokens stay as they
- * are. */
+/* The next record: shared until HOLD_NS from now, or alone from now on. Tokens are kept. */
 void fleet_limit_next(struct fleet_limit *limit, uint32_t members, bool shared, uint64_t now_ns);
 
-/* Packets or bytes by which the sum may exceed rate and burst (or N), because no bucket is smaller
- * than a packet, or by what the algorithm is approximated. */
+/* Packets or bytes by which the fleet's sum may exceed rate and burst (or N): no bucket is smaller
+ * than a packet, and some algorithms are approximated. */
 uint64_t fleet_limit_overshoot(const struct fleet_limit *limit, uint32_t members);
 
-/* The rate of a share, in the record's unit; what a window of that share holds. */
+/* The rate of a share, in the record's unit; the part of a window's amount that is leased. */
 uint64_t fleet_limit_rate(const struct fleet_limit *limit, double share);
 uint64_t fleet_limit_leased(const struct fleet_limit *limit);
 
@@ -61,37 +61,38 @@ uint64_t fleet_limit_leased(const struct fleet_limit *limit);
 struct fleet_entry {
 	struct rl_state_key key;
 	const struct fleet_limit *limit;
-	char name[128];         /* in Redis, behind the fleet's */
-	uint64_t next_ns;       /* when it is to be looked at */
-	uint64_t checked_ns;    /* 0: not yet */
-	uint64_t busy_ns;       /* when it last had traffic */
-	uint64_t backoff_ns;    /* between two askings that are in vain */
-	uint64_t used, refused; /* as read last */
+	char name[128];         /* in Redis, after the fleet's name */
+	uint64_t next_ns;       /* next check */
+	uint64_t checked_ns;    /* last check; 0: none yet */
+	uint64_t busy_ns;       /* last traffic */
+	uint64_t backoff_ns;    /* between requests that were not granted in full */
+	uint64_t used, refused; /* counters at the last check */
 	double demand;          /* packets or bytes per ns */
-	bool fresh;             /* not yet asked for */
+	bool fresh;             /* never requested a lease */
 	bool granted;           /* the kernel has the grant below */
 	struct rl_fleet_grant grant;
-	uint32_t held, reserved, want, wanted, ends; /* shares; the second of Redis' clock */
-	int64_t window;                              /* Redis' name of the window of the lease */
-	uint64_t ask, back;                          /* amounts for a window */
-	UT_hash_handle hh;                           /* by key */
+	uint32_t held, reserved, want, wanted; /* shares */
+	uint32_t ends;                         /* of the reservation: second of Redis' clock */
+	int64_t window;                        /* start of the lease's window in Redis */
+	uint64_t ask, back;                    /* window: amounts to request, to return */
+	UT_hash_handle hh;                     /* by key */
 };
 
-/* What the agent goes by. */
+/* Intervals and timeouts of the agent. */
 struct fleet_pace {
 	uint64_t interval_ns;
-	uint64_t check_ns;    /* how often a key that has what it may is looked at */
-	uint64_t retry_ns;    /* and one that others owe something, at least */
-	uint64_t patience_ns; /* with Redis */
+	uint64_t check_ns;    /* between checks of a key that has its full share */
+	uint64_t retry_ns;    /* longest backoff of a key whose share others still hold */
+	uint64_t patience_ns; /* without an answer in time, until the connection is given up */
 	uint32_t members;
 };
 
-/* Looks at what the packets did; true: Redis is to be asked. May lower what the kernel has. */
+/* Reads the key's counters; true: needs a request to Redis. May lower the kernel's grant. */
 bool fleet_entry_check(struct fleet_entry *e, const struct fleet_maps *maps,
 		       const struct fleet_pace *pace, uint64_t now_ns);
 
-/* Redis' answers: a share, and the part that it may become; or an amount of a window that began
- * then and lasts so long. sent_ns is before the question left. */
+/* Apply an answer of Redis: a share now and the share it may grow to (part); or an amount of the
+ * window that began at `start` and lasts for lasts_ns. sent_ns: before the request was sent. */
 void fleet_entry_grant(struct fleet_entry *e, const struct fleet_maps *maps,
 		       const struct fleet_pace *pace, uint32_t share, uint32_t part,
 		       uint32_t second, uint64_t sent_ns);
@@ -99,31 +100,31 @@ void fleet_entry_window(struct fleet_entry *e, const struct fleet_maps *maps,
 			const struct fleet_pace *pace, uint64_t lease, uint64_t lasts_ns,
 			int64_t start, uint64_t sent_ns);
 
-/* Nothing is leased, wanted or under way any more. */
+/* Nothing is leased, requested or in flight. */
 bool fleet_entry_is_idle(const struct fleet_entry *e, uint64_t now_ns);
 
-/* As one that was never asked for; what the kernel has is not touched. */
+/* Forgets the lease; the kernel's grant is left alone. */
 void fleet_entry_reset(struct fleet_entry *e);
 
-/* ---- batch.c: the questions of one tick */
+/* ---- batch.c: the requests of one tick */
 
-enum fleet_askings { FLEET_SHARES, FLEET_WINDOWS, FLEET_ASKINGS };
+enum fleet_request_kind { FLEET_SHARES, FLEET_WINDOWS, FLEET_REQUEST_KINDS };
 
-struct fleet_asking {
+struct fleet_requests {
 	struct fleet_entry **entries;
 	size_t count;
 };
 
-struct fleet_asker {
+struct fleet_requester {
 	struct fleet_link *link;
 	const char *fleet;
 	const struct fleet_maps *maps;
 	const struct fleet_pace *pace;
 };
 
-/* Asks, and does what the answers say. 0, or -1 with the reason: the link is of no use then. */
-int fleet_ask(const struct fleet_asker *asker, enum fleet_askings kind,
-	      const struct fleet_asking *ask, char wrong[LINK_WRONG_MAX]);
+/* Sends the requests and applies the answers. 0, or -1 with the error: close the link then. */
+int fleet_requests_send(const struct fleet_requester *asker, enum fleet_request_kind kind,
+			const struct fleet_requests *ask, char error[LINK_ERROR_MAX]);
 
 /* ---- table.c: all keys */
 
@@ -151,7 +152,7 @@ struct fleet_options {
 	uint64_t interval_ns;
 };
 
-/* A member, until it is told to leave or to end, or the instance is gone. 0 or -1; reports. */
+/* Runs a member until `fleet leave`, a signal, or the instance is detached. 0 or -1; reports. */
 int fleet_run(const struct instance *instance, const struct fleet_options *options);
 
 #endif

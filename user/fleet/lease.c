@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One key's lease: what its packets did decides what is asked for, Redis' answer what the kernel
- * lets through.
+/* One key's lease: the key's traffic determines the request, Redis' answer the kernel's grant.
  *
- * Leased before it is spent: the kernel is given more only after Redis has reserved it, and less
- * before Redis hears of it. A lease ends in the kernel before its reservation does, since its time
- * counts from before the question left.
+ * The grant never exceeds the reservation: it grows after Redis has reserved more, and shrinks
+ * before Redis is told of less. A lease ends in the kernel before its reservation ends in Redis,
+ * since it counts from before the request was sent.
  */
 #include <math.h>
 #include <string.h>
@@ -16,11 +15,11 @@
 
 #define SMOOTH_NS   (150.0 * NS_PER_MS)
 #define SMOOTH_MOST (2.0 * NS_PER_SECOND)
-#define SMOOTH_OVER 8.0 /* packets: of a slow key a second says little */
-#define SILENT_OVER 4.0 /* packets that did not come: then the key is silent */
+#define SMOOTH_OVER 8.0 /* packets, so that a slow key is averaged over a longer time */
+#define SILENT_OVER 4.0 /* missing packets after which a key is silent */
 #define SILENT_NS   (1500 * NS_PER_MS)
 #define IDLE_NS     (2 * NS_PER_SECOND)
-#define LOOK_NS     (4 * NS_PER_MS) /* not looked at more often */
+#define LOOK_NS     (4 * NS_PER_MS) /* shortest time between two checks */
 #define HEADROOM    1.25
 
 void fleet_entry_reset(struct fleet_entry *e)
@@ -40,16 +39,16 @@ static uint64_t longer(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* ---- what the packets did */
+/* ---- traffic of a key */
 
 struct traffic {
-	bool any; /* or too little time to say that there is none */
+	bool any; /* some, or too early to tell */
 	bool refused;
-	double rate;   /* asked for, packets or bytes per ns; smoothed */
+	double rate;   /* offered, packets or bytes per ns; smoothed */
 	uint64_t word; /* of the key */
 };
 
-/* Over how long the key's rate is smoothed, in ns. */
+/* The time over which the key's rate is averaged, in ns. */
 static double smooth_span(const struct fleet_entry *e)
 {
 	double packets = e->demand / (double)e->limit->packet, span = SMOOTH_OVER / packets;
@@ -70,7 +69,7 @@ static void demand_update(struct fleet_entry *e, uint64_t amount, uint64_t span_
 	e->demand += (rate - e->demand) * weight;
 }
 
-/* False: too early to tell. The first look has no time that it could compare with. */
+/* False: too early to tell. The first check has no earlier counters to compare with. */
 static bool traffic_read(struct fleet_entry *e, const struct fleet_maps *maps, uint64_t now_ns,
 			 struct traffic *out)
 {
@@ -80,7 +79,7 @@ static bool traffic_read(struct fleet_entry *e, const struct fleet_maps *maps, u
 
 	if (e->checked_ns && now_ns - e->checked_ns < LOOK_NS)
 		return false;
-	fleet_key_read(maps, &e->key, &key); /* forgotten: then it had no traffic for long */
+	fleet_key_read(maps, &e->key, &key); /* evicted if it had no traffic for long */
 	used = key.used >= e->used ? key.used - e->used : key.used;
 	refused = key.refused >= e->refused ? key.refused - e->refused : key.refused;
 	if (e->checked_ns)
@@ -102,7 +101,7 @@ static bool traffic_read(struct fleet_entry *e, const struct fleet_maps *maps, u
 
 /* ---- shares of a rate */
 
-/* What the lease had earned by now, its cap among that once it has ended. */
+/* The grains that the lease has earned by now, and its cap once it has ended. */
 static uint64_t lease_earned(const struct rl_fleet_grant *grant, uint64_t now_ns, uint64_t *cap)
 {
 	struct rl_fleet_limit always = {.until_ns = UINT64_MAX};
@@ -112,7 +111,7 @@ static uint64_t lease_earned(const struct rl_fleet_grant *grant, uint64_t now_ns
 	return clock.grains;
 }
 
-/* The kernel's lease becomes this share; tokens stay as they are. */
+/* Sets the kernel's grant to this share; tokens are kept. */
 static void share_set(struct fleet_entry *e, const struct fleet_maps *maps, uint32_t share,
 		      uint64_t until_ns)
 {
@@ -128,7 +127,7 @@ static void share_set(struct fleet_entry *e, const struct fleet_maps *maps, uint
 	next.phase.grains = earned - (next.phase.cap - cap);
 	e->held = share;
 	if (fleet_grant_write(maps->instance, &e->key, &next)) {
-		e->held = 0; /* no room: as if it had not been leased */
+		e->held = 0; /* no room: no lease */
 		return;
 	}
 	e->grant = next;
@@ -142,7 +141,7 @@ static uint32_t share_wanted(const struct fleet_entry *e, const struct traffic *
 	double own = (double)SHARE_OWN / members, want = (demand - own) * HEADROOM;
 
 	if (e->fresh && want < SHARE_LEASED / 2.0)
-		want = SHARE_LEASED / 2.0; /* its rate is not known yet */
+		want = SHARE_LEASED / 2.0; /* its rate is unknown */
 	if (traffic->refused && want < e->held * HEADROOM + 1000)
 		want = e->held * HEADROOM + 1000;
 	if (!traffic->any || want < 0)
@@ -150,7 +149,7 @@ static uint32_t share_wanted(const struct fleet_entry *e, const struct traffic *
 	return want < SHARE_LEASED ? (uint32_t)want : SHARE_LEASED;
 }
 
-/* More is reserved than held: others may want it. A little can wait until the lease is renewed. */
+/* Is more reserved than held, which others may need? A little waits until the lease is renewed. */
 static bool is_owed(const struct fleet_entry *e)
 {
 	return e->held + e->held / 16 < e->reserved;
@@ -210,8 +209,8 @@ static uint64_t lease_spent(const struct fleet_entry *e, uint64_t word)
 	return (word & ~SPENT_MASK) == name ? word & SPENT_MASK : 0;
 }
 
-/* What is left of the lease goes back. The kernel gets less first; what it spent meanwhile stays
- * spent. */
+/* Returns the rest of the lease. The kernel's grant is lowered first, then what it spent in the
+ * meantime is subtracted. */
 static void lease_return(struct fleet_entry *e, const struct fleet_maps *maps, uint64_t word)
 {
 	struct rl_fleet_key key = {0};
@@ -261,7 +260,7 @@ void fleet_entry_window(struct fleet_entry *e, const struct fleet_maps *maps,
 	if (lease > e->ask)
 		lease = e->ask;
 	if (start != e->window || sent_ns >= e->grant.until_ns) {
-		next.since_ns++; /* names the window */
+		next.since_ns++; /* identifies the window */
 		next.phase.grains = 0;
 		e->window = start;
 	}
@@ -274,12 +273,12 @@ void fleet_entry_window(struct fleet_entry *e, const struct fleet_maps *maps,
 		e->grant = next;
 		e->granted = true;
 	}
-	if (e->ask && !lease) /* nothing is left, but others may give back */
+	if (e->ask && !lease) /* nothing left, but others may return some */
 		e->next_ns = sent_ns + (lasts_ns < later ? lasts_ns : later);
 	e->ask = e->back = 0;
 }
 
-/* ---- either */
+/* ---- both kinds of leases */
 
 bool fleet_entry_check(struct fleet_entry *e, const struct fleet_maps *maps,
 		       const struct fleet_pace *pace, uint64_t now_ns)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a limit is for a fleet: its name that all members agree on, and its part for each of them.
- * Pure.
+/* A limit of a fleet: its identity, which all members agree on, and the part of each member. Pure.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +9,10 @@
 #include "policy.h"
 #include "units.h"
 
-#define FRAME_MORE   22           /* of a frame beyond the MTU: header with two VLAN tags */
+#define FRAME_MORE   22           /* bytes of a frame beyond the MTU: header with two VLAN tags */
 #define CLOCK_BEGIN  (1ull << 60) /* far from 0, which is the word of a fresh bucket */
 #define RATE_MOST    9.2e18
-#define BURST_PART   10 /* of a log, or of a second of a warm-up */
+#define BURST_PART   10 /* of a log's N, or of a second of a warm-up */
 #define WINDOW_PARTS 80 /* see own_amount() */
 
 /* FNV-1a, 64 bits, by G. Fowler, L. C. Noll and P. Vo. */
@@ -24,8 +23,7 @@ static uint64_t text_hash(const char *text, uint64_t hash)
 	return hash;
 }
 
-/* Prefix, match, key, unit, algorithm and numbers; not what happens over the limit, nor how long
- * the rule lives. */
+/* Hash of prefix, match, key, unit, algorithm and numbers; `over` and `for` do not count. */
 static void identity_make(const struct rule *rule, bool by_dest, char out[IDENTITY_MAX])
 {
 	static const struct policy_context plain = {.mtu = 1500, .tc = true};
@@ -40,7 +38,7 @@ static void identity_make(const struct rule *rule, bool by_dest, char out[IDENTI
 		 (unsigned long long)text_hash(text, 0xcbf29ce484222325ull + by_dest));
 }
 
-/* How much of the rate may be saved: the burst where the algorithm has one. */
+/* The burst of a limit; a part of N if its algorithm has none. */
 static uint64_t burst_of(const struct rl_limit *limit)
 {
 	uint64_t amount = limit->amount;
@@ -87,8 +85,8 @@ static uint64_t window_amount(const struct fleet_limit *limit)
 	return limit->rule.limit.amount / (limit->rule.limit.unit == RL_BITS ? 8 : 1);
 }
 
-/* Of a window's amount an eightieth is split without asking: the windows of a member are not those
- * of Redis, and two of them may lie in one. */
+/* An eightieth of a window's amount is split evenly without a lease: a member's windows are not
+ * aligned with those of Redis, and two of them may fall into one. */
 static uint64_t own_amount(const struct fleet_limit *limit, uint32_t members)
 {
 	return window_amount(limit) / WINDOW_PARTS / members;
@@ -101,7 +99,7 @@ uint64_t fleet_limit_leased(const struct fleet_limit *limit)
 	return amount - amount / (WINDOW_PARTS / 2);
 }
 
-/* A part of the burst, in grains; a packet at least. */
+/* A part of the burst, in grains; at least one packet. */
 static uint64_t cap_of(const struct fleet_limit *limit, uint64_t parts)
 {
 	uint64_t grains = (limit->burst << limit->shift) / parts;

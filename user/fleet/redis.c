@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Connections: to Redis itself, or to the master that the sentinels know of. */
+/* Connections to Redis, directly or through sentinels. */
 
 #include "redis.h"
 
@@ -12,15 +12,15 @@
 #include "units.h"
 #include "url.h"
 
-static int wrong_say(char wrong[LINK_WRONG_MAX], const char *format, ...)
+static int error_set(char error[LINK_ERROR_MAX], const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static int wrong_say(char wrong[LINK_WRONG_MAX], const char *format, ...)
+static int error_set(char error[LINK_ERROR_MAX], const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(wrong, LINK_WRONG_MAX, format, args);
+	vsnprintf(error, LINK_ERROR_MAX, format, args);
 	va_end(args);
 	return -1;
 }
@@ -31,8 +31,8 @@ static struct timeval timeval_of(uint64_t ns)
 				.tv_usec = ns % NS_PER_SECOND / NS_PER_US};
 }
 
-/* Why the connection is of no use. */
-static const char *trouble(const redisContext *redis)
+/* The error of a connection. */
+static const char *connection_error(const redisContext *redis)
 {
 	if (!redis)
 		return "out of memory";
@@ -43,7 +43,7 @@ static const char *trouble(const redisContext *redis)
 }
 
 static redisContext *connect_to(const struct fleet_host *host, const char *path,
-				uint64_t timeout_ns, char wrong[LINK_WRONG_MAX])
+				uint64_t timeout_ns, char error[LINK_ERROR_MAX])
 {
 	struct timeval timeout = timeval_of(timeout_ns);
 	redisContext *redis = path ? redisConnectUnixWithTimeout(path, timeout)
@@ -52,36 +52,37 @@ static redisContext *connect_to(const struct fleet_host *host, const char *path,
 	if (redis && !redis->err && !redisSetTimeout(redis, timeout))
 		return redis;
 	if (path)
-		wrong_say(wrong, "%s: %s", path, trouble(redis));
+		error_set(error, "%s: %s", path, connection_error(redis));
 	else
-		wrong_say(wrong, "%s:%u: %s", host->name, host->port, trouble(redis));
+		error_set(error, "%s:%u: %s", host->name, host->port, connection_error(redis));
 	if (redis)
 		redisFree(redis);
 	return NULL;
 }
 
-/* One command whose answer has the type; it is taken over by the caller. */
-static redisReply *ask(redisContext *redis, int type, char wrong[LINK_WRONG_MAX], int count,
-		       const char **words)
+/* Sends one command and checks the type of its answer, which the caller frees. */
+static redisReply *command_reply(redisContext *redis, int type, char error[LINK_ERROR_MAX],
+				 int count, const char **words)
 {
 	redisReply *reply = redisCommandArgv(redis, count, words, NULL);
 
 	if (reply && reply->type == type)
 		return reply;
 	if (!reply)
-		wrong_say(wrong, "%s", trouble(redis));
+		error_set(error, "%s", connection_error(redis));
 	else if (reply->type == REDIS_REPLY_ERROR)
-		wrong_say(wrong, "Redis says: %s", reply->str);
+		error_set(error, "error from Redis: %s", reply->str);
 	else
-		wrong_say(wrong, "%s: Redis answers what it should not", words[0]);
+		error_set(error, "%s: unexpected answer from Redis", words[0]);
 	if (reply)
 		freeReplyObject(reply);
 	return NULL;
 }
 
-static int tell(redisContext *redis, char wrong[LINK_WRONG_MAX], int count, const char **words)
+static int command_run(redisContext *redis, char error[LINK_ERROR_MAX], int count,
+		       const char **words)
 {
-	redisReply *reply = ask(redis, REDIS_REPLY_STATUS, wrong, count, words);
+	redisReply *reply = command_reply(redis, REDIS_REPLY_STATUS, error, count, words);
 
 	if (!reply)
 		return -1;
@@ -89,7 +90,7 @@ static int tell(redisContext *redis, char wrong[LINK_WRONG_MAX], int count, cons
 	return 0;
 }
 
-static int login(redisContext *redis, const struct fleet_url *url, char wrong[LINK_WRONG_MAX])
+static int login(redisContext *redis, const struct fleet_url *url, char error[LINK_ERROR_MAX])
 {
 	const char *with_user[] = {"AUTH", url->user, url->password};
 	const char *without[] = {"AUTH", url->password};
@@ -99,34 +100,34 @@ static int login(redisContext *redis, const struct fleet_url *url, char wrong[LI
 
 	snprintf(db, sizeof(db), "%u", url->db);
 	if (*url->user)
-		ret = tell(redis, wrong, 3, with_user);
+		ret = command_run(redis, error, 3, with_user);
 	else if (*url->password)
-		ret = tell(redis, wrong, 2, without);
-	return ret || !url->db ? ret : tell(redis, wrong, 2, select);
+		ret = command_run(redis, error, 2, without);
+	return ret || !url->db ? ret : command_run(redis, error, 2, select);
 }
 
-/* A replica would take no leases: after a failover the former master may be one. */
-static int is_master(redisContext *redis, char wrong[LINK_WRONG_MAX])
+/* A replica is read-only; a former master may be one after a failover. */
+static int master_check(redisContext *redis, char error[LINK_ERROR_MAX])
 {
 	const char *words[] = {"ROLE"};
-	redisReply *reply = ask(redis, REDIS_REPLY_ARRAY, wrong, 1, words);
+	redisReply *reply = command_reply(redis, REDIS_REPLY_ARRAY, error, 1, words);
 	int ret = 0;
 
 	if (!reply)
 		return -1;
 	if (!reply->elements || reply->element[0]->type != REDIS_REPLY_STRING ||
 	    strcmp(reply->element[0]->str, "master"))
-		ret = wrong_say(wrong, "this Redis is a replica: name the master, or the "
-				       "sentinels by redis+sentinel://");
+		ret = error_set(error, "this Redis is a replica: use the master's address, or the "
+				       "sentinels with redis+sentinel://");
 	freeReplyObject(reply);
 	return ret;
 }
 
-static int scripts_load(struct fleet_link *link, char wrong[LINK_WRONG_MAX])
+static int scripts_load(struct fleet_link *link, char error[LINK_ERROR_MAX])
 {
 	for (int i = 0; i < SCRIPT_COUNT; i++) {
 		const char *words[] = {"SCRIPT", "LOAD", fleet_scripts[i]};
-		redisReply *reply = ask(link->redis, REDIS_REPLY_STRING, wrong, 3, words);
+		redisReply *reply = command_reply(link->redis, REDIS_REPLY_STRING, error, 3, words);
 
 		if (!reply)
 			return -1;
@@ -150,21 +151,22 @@ static int master_read(const redisReply *reply, struct fleet_host *out)
 	return 0;
 }
 
-/* Asks one sentinel after the other. */
+/* Asks one sentinel after the other for the master. */
 static int master_find(const struct fleet_url *url, uint64_t timeout_ns, struct fleet_host *out,
-		       char wrong[LINK_WRONG_MAX])
+		       char error[LINK_ERROR_MAX])
 {
 	const char *words[] = {"SENTINEL", "get-master-addr-by-name", url->master};
 	int ret = -1;
 
 	for (int i = 0; ret && i < url->host_count; i++) {
-		redisContext *sentinel = connect_to(&url->hosts[i], NULL, timeout_ns, wrong);
+		redisContext *sentinel = connect_to(&url->hosts[i], NULL, timeout_ns, error);
 		redisReply *reply =
-			sentinel ? ask(sentinel, REDIS_REPLY_ARRAY, wrong, 3, words) : NULL;
+			sentinel ? command_reply(sentinel, REDIS_REPLY_ARRAY, error, 3, words)
+				 : NULL;
 
 		ret = reply ? master_read(reply, out) : -1;
 		if (reply && ret)
-			wrong_say(wrong, "a sentinel answers what it should not");
+			error_set(error, "unexpected answer from a sentinel");
 		if (reply)
 			freeReplyObject(reply);
 		if (sentinel)
@@ -174,37 +176,37 @@ static int master_find(const struct fleet_url *url, uint64_t timeout_ns, struct 
 }
 
 static int tls_begin(struct fleet_link *link, const struct fleet_host *host,
-		     char wrong[LINK_WRONG_MAX])
+		     char error[LINK_ERROR_MAX])
 {
-	const char *trouble_with = fleet_tls_begin(link->redis, host->name);
+	const char *tls_error = fleet_tls_begin(link->redis, host->name);
 
-	if (!trouble_with)
+	if (!tls_error)
 		return 0;
-	wrong_say(wrong, "%s:%u: %s", host->name, host->port, trouble_with);
+	error_set(error, "%s:%u: %s", host->name, host->port, tls_error);
 	link_close(link);
 	return -1;
 }
 
 int link_open(const struct fleet_url *url, uint64_t timeout_ns, struct fleet_link *out,
-	      char wrong[LINK_WRONG_MAX])
+	      char error[LINK_ERROR_MAX])
 {
 	struct fleet_host host = url->hosts[0];
 	struct fleet_link link = {0};
 
-	if (url->scheme == FLEET_SENTINEL && master_find(url, timeout_ns, &host, wrong))
+	if (url->scheme == FLEET_SENTINEL && master_find(url, timeout_ns, &host, error))
 		return -1;
 	link.redis =
-		connect_to(&host, url->scheme == FLEET_UNIX ? url->path : NULL, timeout_ns, wrong);
+		connect_to(&host, url->scheme == FLEET_UNIX ? url->path : NULL, timeout_ns, error);
 	if (!link.redis)
 		return -1;
-	if (url->scheme == FLEET_TLS && tls_begin(&link, &host, wrong))
+	if (url->scheme == FLEET_TLS && tls_begin(&link, &host, error))
 		return -1;
 	if (url->scheme == FLEET_UNIX)
 		snprintf(link.server, sizeof(link.server), "%s", url->path);
 	else
 		snprintf(link.server, sizeof(link.server), "%.240s:%u", host.name, host.port);
-	if (login(link.redis, url, wrong) || is_master(link.redis, wrong) ||
-	    scripts_load(&link, wrong)) {
+	if (login(link.redis, url, error) || master_check(link.redis, error) ||
+	    scripts_load(&link, error)) {
 		link_close(&link);
 		return -1;
 	}
@@ -234,18 +236,18 @@ int link_call(struct fleet_link *link, enum fleet_script script, int count, cons
 	return redisAppendCommandArgv(link->redis, count, words, lengths) == REDIS_OK ? 0 : -1;
 }
 
-redisReply *link_answer(struct fleet_link *link, char wrong[LINK_WRONG_MAX])
+redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MAX])
 {
 	redisReply *reply = NULL;
 
 	if (redisGetReply(link->redis, (void **)&reply) != REDIS_OK || !reply) {
-		wrong_say(wrong, "%s: %s", link->server, trouble(link->redis));
+		error_set(error, "%s: %s", link->server, connection_error(link->redis));
 		return NULL;
 	}
 	if (reply->type == REDIS_REPLY_ARRAY && reply->elements)
 		return reply;
-	wrong_say(wrong, "%s: %s", link->server,
-		  reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer of no known form");
+	error_set(error, "%s: %s", link->server,
+		  reply->type == REDIS_REPLY_ERROR ? reply->str : "unexpected answer");
 	freeReplyObject(reply);
 	return NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A connection to a fleet's Redis, and the scripts that account there. Nothing waits longer than
- * the time limit that it is given. What went wrong is a text without secrets.
+/* A connection to a fleet's Redis, and the scripts that run there. No call waits longer than its
+ * timeout. Errors are texts without secrets.
  *
- * All of Redis' numbers are hostile: reply_number() holds them to a range.
+ * Redis' numbers are untrusted: reply_number() clamps them to a range.
  */
 #ifndef RLCTL_FLEET_REDIS_H
 #define RLCTL_FLEET_REDIS_H
@@ -14,8 +14,8 @@
 
 #include "url.h"
 
-/* What the scripts do: see scripts.c. */
-enum fleet_script { SCRIPT_BEAT, SCRIPT_RATE, SCRIPT_WINDOW, SCRIPT_COUNT };
+/* Described in scripts.c. */
+enum fleet_script { SCRIPT_HEARTBEAT, SCRIPT_RATE, SCRIPT_WINDOW, SCRIPT_COUNT };
 extern const char *const fleet_scripts[SCRIPT_COUNT];
 
 #define LINK_SHA_MAX 41
@@ -25,25 +25,25 @@ struct fleet_link {
 	char server[FLEET_TEXT_MAX]; /* HOST:PORT or a path */
 };
 
-#define LINK_WRONG_MAX 512
+#define LINK_ERROR_MAX 512
 
-/* 0, or -1 with the reason. */
+/* 0, or -1 with the error. */
 int link_open(const struct fleet_url *url, uint64_t timeout_ns, struct fleet_link *out,
-	      char wrong[LINK_WRONG_MAX]);
+	      char error[LINK_ERROR_MAX]);
 void link_close(struct fleet_link *link);
 
-/* How long link_answer waits from now on. */
+/* Timeout of link_answer from now on. */
 void link_timeout(struct fleet_link *link, uint64_t timeout_ns);
 
-/* A call of a script; it leaves with the next link_answer. Words begin behind EVALSHA and the sha:
- * the number of keys, the keys, the arguments. The first two of `words` are filled in here. */
+/* Queues a call of a script, sent by the next link_answer. words[0] and [1] are filled in here;
+ * then come the number of keys, the keys and the arguments. */
 int link_call(struct fleet_link *link, enum fleet_script script, int count, const char **words,
 	      size_t *lengths);
 
-/* The next answer, an array; to be freed. NULL with the reason: the link is of no use any more. */
-redisReply *link_answer(struct fleet_link *link, char wrong[LINK_WRONG_MAX]);
+/* The next answer, an array; the caller frees it. NULL with the error: close the link then. */
+redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MAX]);
 
-/* Element i of an array, brought into the range; `least` where it is no number. */
+/* Element i of an array, clamped to the range; `least` if it is not a number. */
 int64_t reply_number(const redisReply *reply, size_t i, int64_t least, int64_t most);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The agent follows its instance's policy: which limits are the fleet's, and what became of those
- * that were.
+/* Follows the instance's policy: finds the limits of the fleet, and drops those that are no longer
+ * there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,19 +49,19 @@ static int limits_make(struct agent *a, const struct policy *policy)
 		a->limit_count++;
 	}
 	if (!a->limit_count && !a->session.shared)
-		note("%s: its policy has no limit with the word fleet yet", a->instance->device);
+		note("%s: the policy has no limit with the word fleet yet", a->instance->device);
 	return 0;
 }
 
-/* Records of limits that are no more. */
-static void limits_forget(struct agent *a, const struct fleet_limit *before, size_t count)
+/* Removes the records of limits that are no longer there. */
+static void limits_remove_old(struct agent *a, const struct fleet_limit *before, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!limit_find(a, before[i].rule.limit_id))
 			fleet_limit_remove(a->instance, before[i].rule.limit_id);
 }
 
-/* Keys are known by their limit's id; where its numbers are new they begin anew. */
+/* Finds the limits of all keys again, by id; leases start anew. */
 static void table_restart(struct agent *a)
 {
 	for (size_t i = 0; i < a->table.count;) {
@@ -89,9 +89,9 @@ int agent_key_wanted(void *arg, void *data, size_t size)
 	entry = fleet_table_find(&a->table, key);
 	limit = entry ? NULL : limit_find(a, key->limit_id);
 	if (!entry && limit && !fleet_table_add(&a->table, key, limit))
-		agent_shed(a, 1, "have no lease: there are too many");
+		agent_shed(a, 1, "have no lease: too many keys");
 	if (entry && !entry->backoff_ns && !entry->limit->window)
-		entry->next_ns = 0; /* wants more than it asked for last */
+		entry->next_ns = 0; /* needs more than its last request */
 	return 0;
 }
 
@@ -112,7 +112,7 @@ int agent_policy_load(struct agent *a)
 	ret = limits_make(a, &policy);
 	policy_clear(&policy);
 	if (!ret) {
-		limits_forget(a, before, before_count);
+		limits_remove_old(a, before, before_count);
 		table_restart(a);
 	}
 	free(before);
@@ -131,11 +131,10 @@ int agent_policy_watch(struct agent *a, uint64_t now_ns)
 	a->policy_ns = now_ns;
 	ret = instance_pins_check(a->instance);
 	if (ret && ret != -ENOENT)
-		return fail("%s: looking for its pins failed: %s", a->instance->device,
-			    strerror(-ret));
+		return fail("%s: cannot read its pins: %s", a->instance->device, strerror(-ret));
 	if (ret)
-		return fail("%s: detached: `rlctl attach %s`, then join again", a->instance->device,
-			    a->instance->device);
+		return fail("%s: detached: run `rlctl attach %s`, then join again",
+			    a->instance->device, a->instance->device);
 	if (instance_generation(a->instance) == a->maps.generation)
 		return 0;
 	return agent_policy_load(a) ? -1 : 0;

@@ -1,21 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What Redis reckons for a fleet. Each script is atomic and goes by Redis' clock. Shares of a limit
- * are in millionths of it.
+/* The scripts that a fleet runs in Redis. Each is atomic and uses Redis' clock. Shares are in
+ * millionths of a limit.
  *
- * BEAT  keys: members, outage, capacity; arguments: node, its token, members it last knew, 1 when
- * it leaves. Answers now, the number of members that share the limits, those of them that are here,
- * and the names of these; or -1 where another living member has the name. After an outage for all
- * (nobody beat for 1.5 s) those that were known and are not here yet hold their part of the limit
- * by themselves: for 2.5 s the capacity is without that part. RATE  keys: capacity, then one for
- * each limit and address; arguments for each: the share that the member holds, what was reserved
- * for it, what it wants, what it wanted, and the second in which the reservation ends. Answers now,
- * and for each the share it may hold: all that it wants or, where all want more than there is, its
- * part of that. What it holds already stays reserved until it has said that it holds less. A value
- * is the present second, and by the second in which they end (this one, the next two) the sums of
- * reservations and of wishes: it is as large for a thousand members as for one. WINDOW keys as
- * RATE; arguments for each: amount, period in ms, wanted, given back, of the window that began
- * when, and the least lease. Answers for each: leased, how long the window lasts, when it began. A
- * lease is at most a quarter of what is left.
+ * HEARTBEAT
+ *   keys: members, outage, capacity.
+ *   arguments: node, its token, number of members it last knew, 1 if it leaves.
+ *   answer: now, number of members that share the limits, number of those present, their names; or
+ *   -1 if another living member has the name.
+ *
+ *   After an outage for all (no heartbeat for 1.5 s), members that were known and are not back yet
+ *   still enforce their part alone: for 2.5 s the capacity excludes that part.
+ *
+ * RATE
+ *   keys: capacity, then one per limit and address.
+ *   arguments, for each key: share held, share reserved, share wanted, share wanted before, second
+ *   in which the reservation ends.
+ *   answer: now, then for each key the share granted and its part of the capacity.
+ *
+ *   A key is granted what it wants or, if all want more than the capacity, its part of it. What it
+ *   holds stays reserved until it reports that it holds less. A value is the present second, and
+ *   the sums of reservations and of wishes by the second in which they end (this one, the next
+ *   two): its size does not depend on the number of members.
+ *
+ * WINDOW
+ *   keys: as RATE.
+ *   arguments, for each key: amount, period in ms, wanted, returned, start of the window that the
+ *   returned amount is of, smallest lease.
+ *   answer, for each key: leased, remaining time of the window, start of the window.
+ *
+ *   A lease is at most a quarter of what is left.
  */
 
 #include "redis.h"
@@ -26,7 +39,7 @@
 
 #define CAPACITY "local capacity = tonumber(redis.call('GET', KEYS[1]) or 1000000) "
 
-static const char beat[] =
+static const char heartbeat[] =
 	NOW "local node, token, claimed = ARGV[1], ARGV[2], tonumber(ARGV[3]) "
 	    "local all, last, known, since = redis.call('HGETALL', KEYS[1]), 0, 0, 0 "
 	    "local seen = {} "
@@ -122,7 +135,7 @@ static const char window[] = NOW CAPACITY
 	"return answer ";
 
 const char *const fleet_scripts[SCRIPT_COUNT] = {
-	[SCRIPT_BEAT] = beat,
+	[SCRIPT_HEARTBEAT] = heartbeat,
 	[SCRIPT_RATE] = rate,
 	[SCRIPT_WINDOW] = window,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Keys that the agent has no time or room for: counted, and said from time to time. */
+/* Keys that the agent has no time or room for: counted, with a note from time to time. */
 #include "agent.h"
 #include "fleet.h"
 #include "message.h"

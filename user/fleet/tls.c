@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* hiredis' own way to make a context does not look at the host's name: so OpenSSL's is used. Which
- * of the two halves is built, the headers decide that are there.
+/* TLS by OpenSSL's own functions, as hiredis' context does not verify the host name. Without the
+ * headers of hiredis_ssl and OpenSSL the second half is built.
  */
 #include "tls.h"
 
@@ -12,12 +12,12 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-bool fleet_tls_is_there(void)
+bool fleet_tls_is_supported(void)
 {
 	return true;
 }
 
-/* The certificate has to be that of this name or address. */
+/* The certificate must be for this name or address. */
 static bool host_set(SSL *ssl, const char *host)
 {
 	struct in6_addr address;
@@ -38,7 +38,7 @@ static SSL *session_make(const char *host)
 	if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
 	    SSL_CTX_set_default_verify_paths(context) == 1)
 		ssl = SSL_new(context);
-	SSL_CTX_free(context); /* the session keeps it */
+	SSL_CTX_free(context); /* the session holds a reference */
 	if (ssl && !host_set(ssl, host)) {
 		SSL_free(ssl);
 		return NULL;
@@ -46,24 +46,24 @@ static SSL *session_make(const char *host)
 	return ssl;
 }
 
-/* hiredis takes the session over, if it succeeds. */
+/* On success, hiredis owns the session. */
 const char *fleet_tls_begin(redisContext *redis, const char *host)
 {
 	SSL *ssl = session_make(host);
-	long wrong;
+	long result;
 
 	if (!ssl)
-		return "TLS cannot be set up";
+		return "cannot set up TLS";
 	if (redisInitiateSSL(redis, ssl) == REDIS_OK)
 		return NULL;
-	wrong = SSL_get_verify_result(ssl);
+	result = SSL_get_verify_result(ssl);
 	SSL_free(ssl);
-	return wrong == X509_V_OK ? redis->errstr : X509_verify_cert_error_string(wrong);
+	return result == X509_V_OK ? redis->errstr : X509_verify_cert_error_string(result);
 }
 
 #else
 
-bool fleet_tls_is_there(void)
+bool fleet_tls_is_supported(void)
 {
 	return false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* TLS to Redis, where hiredis and OpenSSL are there to build with. */
+/* TLS to Redis, if built with hiredis_ssl and OpenSSL. */
 #ifndef RLCTL_FLEET_TLS_H
 #define RLCTL_FLEET_TLS_H
 
@@ -7,16 +7,16 @@
 
 #include <hiredis/hiredis.h>
 
-/* False: rediss:// is refused, and FLEET_TLS_NONE says why. */
-bool fleet_tls_is_there(void);
+/* False: rediss:// is an error, with the text FLEET_TLS_NONE. */
+bool fleet_tls_is_supported(void);
 
 #define FLEET_TLS_NONE                                                                          \
 	"this rlctl was built with a hiredis without TLS: use redis:// through a tunnel, such " \
 	"as stunnel, or unix://"
 
-/* Makes a fresh connection one of TLS. The server's certificate has to name the host, and be signed
- * by somebody whom this machine trusts (or whom SSL_CERT_FILE or SSL_CERT_DIR names). NULL, or what
- * went wrong; it lasts as long as the connection. */
+/* Starts TLS on a new connection. The server's certificate must be for the host, and signed by an
+ * authority that this machine trusts (or of SSL_CERT_FILE or SSL_CERT_DIR). NULL, or the error,
+ * valid as long as the connection. */
 const char *fleet_tls_begin(redisContext *redis, const char *host);
 
 #endif

@@ -57,12 +57,12 @@ static const char *login_parse(const char **text, struct fleet_url *out)
 	if (!end)
 		return NULL;
 	if (!colon || colon > end)
-		return "before @ there is USER:PASSWORD or :PASSWORD";
+		return "missing password before @: write USER:PASSWORD@ or :PASSWORD@";
 	if (!text_get(out->user, *text, colon - *text) ||
 	    !text_get(out->password, colon + 1, end - colon - 1))
-		return "the user or password is too long";
+		return "user or password too long: at most 255 bytes";
 	if (!percent_decode(out->user) || !percent_decode(out->password))
-		return "in user and password, % is written %25";
+		return "invalid % in user or password: write %25";
 	*text = end + 1;
 	return NULL;
 }
@@ -74,15 +74,15 @@ static const char *host_parse(const char *text, size_t len, uint16_t usual, stru
 	uint64_t port = usual;
 
 	if (out->host_count == FLEET_HOSTS_MAX)
-		return "at most 8 sentinels can be named";
+		return "too many sentinels: name at most 8";
 	if (!len || !text_get(whole, text, len))
 		return form;
 	end = *name == '[' ? strchr(name, ']') : NULL;
 	if (*name == '[' && !end)
-		return "an IPv6 address is written [ADDRESS]";
+		return "unclosed [: write an IPv6 address as [ADDRESS]";
 	colon = strchr(end ? end : name, ':');
 	if (colon && number_parse(colon + 1, 1, 65535, &port))
-		return "a port is a number from 1 to 65535";
+		return "invalid port: write a number from 1 to 65535";
 	if (colon)
 		*colon = '\0';
 	if (end) {
@@ -102,7 +102,8 @@ static const char *db_parse(const char *text, struct fleet_url *out)
 	uint64_t db = 0;
 
 	if (*text && number_parse(text, 0, DB_MAX, &db))
-		return "the database is a number: redis://HOST/0";
+		return "invalid database: write a number from 0 to 65535, for example "
+		       "redis://HOST/0";
 	out->db = (uint32_t)db;
 	return NULL;
 }
@@ -112,10 +113,10 @@ static const char *unix_parse(const char *text, struct fleet_url *out)
 	size_t len = strcspn(text, "?");
 
 	if (*text != '/' || !text_get(out->path, text, len))
-		return "a socket is written unix:///PATH";
+		return "invalid socket path: write unix:///PATH";
 	if (!text[len])
 		return NULL;
-	return strncmp(text + len, "?db=", 4) ? "behind the path only ?db=N is possible"
+	return strncmp(text + len, "?db=", 4) ? "unknown option after the path: write ?db=N"
 					      : db_parse(text + len + 4, out);
 }
 
@@ -123,22 +124,23 @@ static const char *hosts_parse(const char *text, struct fleet_url *out)
 {
 	uint16_t usual = out->scheme == FLEET_SENTINEL ? SENTINEL_PORT : REDIS_PORT;
 	size_t len = strcspn(text, "/");
-	const char *rest = text + len + (text[len] == '/'), *wrong = NULL;
+	const char *rest = text + len + (text[len] == '/'), *error = NULL;
 
-	for (const char *end = text + len; !wrong && text <= end; text++) {
+	for (const char *end = text + len; !error && text <= end; text++) {
 		size_t one = strcspn(text, ",/");
 
-		wrong = host_parse(text, one, usual, out);
+		error = host_parse(text, one, usual, out);
 		text += one;
 	}
-	if (wrong)
-		return wrong;
+	if (error)
+		return error;
 	if (out->scheme != FLEET_SENTINEL)
-		return out->host_count > 1 ? "several hosts only behind redis+sentinel://"
-					   : db_parse(rest, out);
+		return out->host_count > 1
+			       ? "more than one host: name one, or use redis+sentinel://"
+			       : db_parse(rest, out);
 	len = strcspn(rest, "/");
 	if (!len || !text_get(out->master, rest, len))
-		return "behind the sentinels there is /MASTER, the name they know it by";
+		return "missing name of the master: write /MASTER after the sentinels";
 	return db_parse(rest + len + (rest[len] == '/'), out);
 }
 
@@ -152,7 +154,7 @@ const char *fleet_url_parse(const char *text, struct fleet_url *out)
 		       {"unix://", FLEET_UNIX},
 		       {"redis+sentinel://", FLEET_SENTINEL}};
 	struct fleet_url url = {0};
-	const char *wrong = form;
+	const char *error = form;
 
 	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
 		size_t len = strlen(schemes[i].prefix);
@@ -161,13 +163,13 @@ const char *fleet_url_parse(const char *text, struct fleet_url *out)
 			continue;
 		text += len;
 		url.scheme = schemes[i].scheme;
-		wrong = login_parse(&text, &url);
-		if (!wrong)
-			wrong = url.scheme == FLEET_UNIX ? unix_parse(text, &url)
+		error = login_parse(&text, &url);
+		if (!error)
+			error = url.scheme == FLEET_UNIX ? unix_parse(text, &url)
 							 : hosts_parse(text, &url);
 		break;
 	}
-	if (!wrong)
+	if (!error)
 		*out = url;
-	return wrong;
+	return error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a fleet's Redis is. Pure: text to struct.
+/* The URL of a fleet's Redis. Pure: text to struct.
  *   redis://[[USER]:PASSWORD@]HOST[:PORT][/DB]      rediss://… (TLS)
  *   unix://[[USER]:PASSWORD@]/PATH[?db=DB]
  *   redis+sentinel://[[USER]:PASSWORD@]HOST[:PORT],…/MASTER[/DB]
@@ -26,12 +26,12 @@ struct fleet_url {
 	char password[FLEET_TEXT_MAX];
 	struct fleet_host hosts[FLEET_HOSTS_MAX];
 	int host_count;
-	char path[FLEET_TEXT_MAX]; /* of a unix socket */
+	char path[FLEET_TEXT_MAX]; /* of the Unix socket */
 	char master[FLEET_TEXT_MAX];
 	uint32_t db;
 };
 
-/* NULL, or what is wrong with it and what would be right. Never says the password. */
+/* NULL, or the error and what to write. The text never contains the password. */
 const char *fleet_url_parse(const char *text, struct fleet_url *out);
 
 #endif
