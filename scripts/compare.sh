@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The comparison that the throttling literature draws: two traces through all six algorithms, by
-# `rlctl simulate`. Writes the numbers into docs/algorithms.md and draws docs/compare.svg; with --table it
-# only prints the numbers. Needs root, for simulate.
+# The usual comparison of throttling algorithms: two traces through all six, by `rlctl simulate`. Writes
+# the numbers to docs/algorithms.md and draws docs/compare.svg; with --table it only prints the numbers.
+# Needs root, for simulate.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 RLCTL=${RLCTL:-build/rlctl}
@@ -51,7 +51,7 @@ cumulate() {
 		       if ($3 == "pass") n++; print s, n + 0 }' >"$work/$1.$2"
 }
 
-# most FILE: the most admitted within any second.
+# most FILE: the largest number admitted within any second.
 most() {
 	awk '$2 > last { time[n++] = $1; last = $2 }
 	     END { for (i = j = 0; i < n; i++) { while (time[i] - time[j] >= 1 - 1e-9) j++

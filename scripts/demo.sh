@@ -4,13 +4,13 @@
 # a flood, without and with the limiter. Touches nothing outside these namespaces and removes them.
 set -euo pipefail
 export PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
-# The terminal's, for what is drawn there: everything that is run has the C locale.
+# The terminal's locale, for drawing; commands run in the C locale.
 [[ ${LC_ALL:-${LC_CTYPE:-${LANG:-}}} =~ [Uu][Tt][Ff]-?8 ]] && utf8=1 || utf8=0
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/root.sh"
 
 HOST=rlctl-demo-$$-host   # has the server and the limiter, on veth-host
-WORLD=rlctl-demo-$$-world # has the client and the flood, behind veth-world
+WORLD=rlctl-demo-$$-world # has the client and the flood, on veth-world
 SERVER=192.0.2.1 CLIENT=192.0.2.10 FLOOD=192.0.2.66
 PORT=7777
 FLOOD_SECONDS=4 REQUESTS=250 # 100 requests/s, so they end before the flood does
@@ -19,9 +19,9 @@ BAR=40
 usage() {
 	cat <<-'END'
 	Usage: demo.sh
-	Builds rlctl if need be, floods a server in a namespace of its own, first without the limiter
-	and then with it, and shows what became of the packets. Exit 0 if all went as it should.
-	It needs root, and calls itself by sudo where it is not.
+	Builds rlctl if necessary, floods a server in its own namespace, first without the limiter and
+	then with it, and shows what happened to the packets. Exit 0 if all checks passed.
+	Needs root; uses sudo otherwise.
 	END
 }
 
@@ -58,7 +58,7 @@ percent() {
 	printf '%d.%02d %%' $((hundredths / 100)) $((hundredths % 100))
 }
 
-# milliseconds US: "-" where nothing came back.
+# milliseconds US: "-" if there was no answer.
 milliseconds() {
 	[[ $1 == null ]] && echo - || printf '%d.%02d ms' $(($1 / 1000)) $(($1 % 1000 / 10))
 }
@@ -78,7 +78,7 @@ bar() {
 children=()
 TMP=''
 
-# Ends what this script started, and nothing else; also when it is interrupted.
+# Ends what this script started, and nothing else; also on a signal.
 cleanup() {
 	local status=$? child inode name
 	trap '' INT TERM HUP
@@ -90,7 +90,7 @@ cleanup() {
 	if [[ -e /run/netns/$HOST ]]; then
 		inode=$(stat -L -c %i "/run/netns/$HOST")
 		[[ ! -d /sys/fs/bpf/rlctl/$inode ]] || build/rlctl -q -n "$HOST" detach veth-host 2>/dev/null || true
-		rm -rf "/sys/fs/bpf/rlctl/$inode" # what a detach in the middle of an attach cannot know
+		rm -rf "/sys/fs/bpf/rlctl/$inode" # left over from an interrupted attach
 	fi
 	for name in "$HOST" "$WORLD"; do
 		[[ ! -e /run/netns/$name ]] || ip netns del "$name"
@@ -99,20 +99,20 @@ cleanup() {
 	exit "$status"
 }
 
-# rlctl mounts a bpffs where none is, but neither in a namespace of mounts that may end before the limiter
-# (a container's), nor is the demo to leave one on the machine: it gets one that ends with it.
+# Without a bpffs, rlctl would mount one, but not in a container's mount namespace, and the demo should not
+# leave one behind: it mounts one in its own namespace.
 own_bpffs() {
 	[[ $(stat -f -c %T /sys/fs/bpf 2>/dev/null) != bpf_fs ]] || return 0
 	# shellcheck disable=SC2016 # for the inner shell
 	exec unshare --mount --propagation private bash -c 'mount -t bpf bpf /sys/fs/bpf && exec "$@"' _ "$0" "$@"
 }
 
-# In a namespace; not `ip netns exec`, which hides /sys/fs/bpf.
+# Run in a namespace; `ip netns exec` would hide /sys/fs/bpf.
 host() { nsenter --net="/run/netns/$HOST" "$@"; }
 world() { nsenter --net="/run/netns/$WORLD" "$@"; }
 
-# start PLACE OUTPUT CMD…: in the background, its pid in `started`. Not by host() or world(): the
-# pid would be that of a subshell, whose end its child outlives.
+# start PLACE OUTPUT CMD…: in the background, its pid in `started`. With host() or world(), the pid would be
+# that of a subshell, and its child would outlive it.
 start() {
 	local place=$1 output=$2
 	shift 2
@@ -122,7 +122,7 @@ start() {
 	children+=("$started")
 }
 
-# finish PID: waits for it; a signal to this script does not have to wait with it.
+# finish PID: waits for it; a signal interrupts the wait.
 finish() {
 	local status=0 i
 	wait "$1" || status=$?
@@ -132,7 +132,7 @@ finish() {
 	return "$status"
 }
 
-# show PLACE CMD…: prints the command as one would type it there, and runs it.
+# show PLACE CMD…: prints the command as a user would type it, and runs it.
 show() {
 	local place=$1
 	shift
@@ -148,7 +148,7 @@ write_echo() {
 	# serve PORT: signs and returns every datagram. ask FROM TO PORT N: N requests, 100 a second, as JSON.
 	import hashlib, json, select, socket, statistics, struct, sys, time
 
-	SO_TIMESTAMPNS = 35  # by the kernel, at arrival: not delayed by who else wants the CPU
+	SO_TIMESTAMPNS = 35  # kernel timestamp at arrival, independent of scheduling
 
 	def serve(port):
 	    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -186,8 +186,8 @@ write_echo() {
 	    trips, start = {}, time.monotonic()
 	    for i in range(requests):
 	        receive(s, trips, start + i / 100)
-	        # No smaller than what a packet of the flood takes of the socket's buffer, or the
-	        # requests would fit where those do not.
+	        # As large in the socket's buffer as a packet of the flood; smaller requests would fit
+	        # where those do not.
 	        s.send(struct.pack("!QQ", i, time.time_ns()).ljust(600))
 	    end = time.monotonic() + 0.5
 	    while len(trips) < requests and time.monotonic() < end:
@@ -215,14 +215,14 @@ start_server() {
 	[[ $(<"$TMP/server") == ready ]] || die "the service failed: $(<"$TMP/server")"
 }
 
-# ask NAME: the client's requests; what became of them is in $TMP/NAME.client.
+# ask NAME: sends the client's requests; results are in $TMP/NAME.client.
 ask() {
 	start world "$TMP/$1.client" taskset -c "$CLIENT_CPU" nice -n -10 \
 		python3 "$TMP/echo.py" ask "$CLIENT" "$SERVER" "$PORT" "$REQUESTS"
 	finish "$started" || die "the client failed"
 }
 
-# flood_and_ask NAME: the flood's own account is in $TMP/NAME.flood.
+# flood_and_ask NAME: the flood's own counts are in $TMP/NAME.flood.
 flood_and_ask() {
 	local flood
 	printf '%sworld$%s flood -i veth-world --src %s --dst %s --dport %s --seconds %s\n' \
@@ -252,14 +252,14 @@ build() {
 	finish $! || { tail -n 20 "$TMP/make" >&2 && die "the build failed"; }
 }
 
-# Two CPUs that this script may use, or twice the only one.
+# Two CPUs of this script's affinity mask, or the only one twice.
 two_cpus() {
 	python3 -c 'import os; cpus = sorted(os.sched_getaffinity(0)); print(cpus[0], cpus[1 % len(cpus)])'
 }
 
-# What arrives is handled on the CPU that sent it. The cable has two queues, of which the flood gets
-# that of its CPU's number and the client the other, as a network card spreads its sources; in one
-# queue both CPUs would be at work, and what its short ring could not hold would be nobody's doing.
+# A packet is received on the CPU that sent it. The veth has two queues: the flood uses that of its CPU's
+# number, the client the other one, as a network card spreads its sources. In a shared queue, the short
+# ring would overflow for both.
 spread_queues() {
 	local queue=$((1 - FLOOD_CPU % 2)) mask word
 	[[ $FLOOD_CPU != "$CLIENT_CPU" ]] || return 0
@@ -283,7 +283,7 @@ make_cable() {
 	show host ethtool -K veth-host gro on
 	show world ip addr add "$CLIENT/24" dev veth-world
 	show world ip link set veth-world up
-	# Fixed neighbours: no ARP between the packets that are counted.
+	# Static neighbours: no ARP among the counted packets.
 	mac=$(ip -n "$HOST" -j link show veth-host | jq -r '.[0].address')
 	ip -n "$WORLD" neigh replace "$SERVER" lladdr "$mac" dev veth-world nud permanent
 	mac=$(ip -n "$WORLD" -j link show veth-world | jq -r '.[0].address')
@@ -307,7 +307,7 @@ limit() {
 
 row() { printf '  %-22s %16s %16s %16s\n' "$@"; }
 
-# answers FORMATTER FILTER: of each act, one a line.
+# answers FORMATTER FILTER: one line per act.
 answers() {
 	local act values=()
 	for act in quiet without with; do
@@ -343,7 +343,7 @@ tables() {
 	row "round trip, longest" "${cells[@]}"
 }
 
-# verify WORDS CMD…: one line of the verdict.
+# verify TEXT CMD…: prints one line of the verdict.
 verify() {
 	local words=$1
 	shift

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""How far a fleet's sum is from its limit, against the interval, the number of members, the part that
-is split without asking, and the skew of the load, without machines: fleet-simulate.py [SVG] prints a
-table and draws docs/fleet.svg.
+"""Simulates how much of a limit a fleet leaves unused, by the interval, the number of members, the part
+that is split without a lease, and the skew of the load: fleet-simulate.py [SVG] prints a table and draws
+docs/fleet.svg.
 
-The model is that of user/fleet/lease.c and user/fleet/scripts.c: members ask once in an interval for
-1.25 times what their packets wanted, Redis splits 95 % of the limit, reserves before it grants and
-takes back only what is said to be free; the other 5 % is split without asking. The load is
-1.5 times the limit. `skew` 0: every member has as much of it; 1: one member has it all. Every two
-seconds the load moves: the members change places. Error: what was not let through of the limit, in
-the mean; never is more let through, by construction, which is checked.
+The model is that of user/fleet/lease.c and user/fleet/scripts.c: once per interval, members request 1.25
+times their demand; Redis splits 95 % of the limit, reserves before it grants, and takes back only what a
+member returns; the other 5 % is split evenly without a lease. The load is 1.5 times the limit. Skew 0: all
+members get the same load; 1: one member gets all. The load moves to other members every two seconds. Error:
+the mean part of the limit that was not used; more than the limit is never admitted, which is checked.
 """
 import random
 import subprocess
@@ -26,7 +25,7 @@ class Member:
         self.next = self.backoff = self.seen = 0.0
 
     def check(self, now, offered, own, leased):
-        """What it will ask for, and whether it asks now: share_check()."""
+        """Computes the share wanted; true: request it now. See share_check()."""
         weight = (now - self.seen) / (now - self.seen + SMOOTH)
         if offered > self.demand:
             weight = max(weight, 0.5)
@@ -60,13 +59,13 @@ def ask(members, member, leased):
 
 
 def shares(count, skew, turn):
-    """Each member's part of the load: the first has `skew` and its even part of the rest."""
+    """Each member's part of the load: one gets `skew`, all share the rest evenly."""
     even = (1 - skew) / count
     return [even + (skew if (i + turn) % count == 0 else 0) for i in range(count)]
 
 
 def error_of(count, interval, skew, part=OWN, seed=1):
-    """What was lost of the limit, as a part of it."""
+    """The unused part of the limit."""
     dice, members, passed, step = random.Random(seed), [], 0.0, interval / 2
     own, leased = part / count, 1 - part
     for _ in range(count):
@@ -94,7 +93,7 @@ SERIES = [
     ("interval, ms", "8 members", [10, 20, 50, 100, 200, 500],
      lambda x, skew: error_of(8, x / 1000, skew)),
     ("members", "50 ms", [2, 4, 8, 16, 32, 64, 128], lambda x, skew: error_of(x, 0.05, skew)),
-    ("split unasked, %", "8 members, 50 ms", [1, 2, 5, 10, 25, 50],
+    ("split without lease, %", "8 members, 50 ms", [1, 2, 5, 10, 25, 50],
      lambda x, skew: error_of(8, 0.05, skew, x / 100)),
 ]
 SKEWS = [0.0, 0.5, 1.0]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Proves that a fresh machine can build and check the committed HEAD: installs a minimal Debian 12
-# into a temporary folder, clones the repository into it and runs commands there, in mounts and
-# process ids of its own. Packages come from where this system's own apt gets them.
+# Proves that a fresh machine can build and check the committed HEAD: installs a minimal Debian 12 in a
+# temporary folder, clones the repository into it and runs commands there, in its own mount and pid
+# namespaces. Packages come from the sources of this system's apt.
 set -euo pipefail
 export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 # shellcheck source-path=SCRIPTDIR
@@ -14,8 +14,8 @@ usage() {
 	       fresh-root.sh --package [--keep] [--mirror URL]
 	Runs each COMMAND (default ./scripts/check.sh) by bash in the fresh clone, in order, and stops
 	at the first that fails. --demo runs ./scripts/demo.sh after them; --keep leaves the root.
-	--package builds the package here (make deb) and lets apt install it there, where nothing else
-	is; then attaches, applies the example and detaches on a veth, upgrades, removes and purges.
+	--package builds the package here (make deb) and installs it there with apt, on a minimal
+	system; then attaches, applies the example and detaches on a veth, upgrades, removes and purges.
 	END
 }
 
@@ -26,9 +26,8 @@ die() {
 
 SUITE=bookworm
 SOURCE=/usr/src/rlctl # the clone, as seen from inside
-# What --package runs. apt-get takes the dependencies from the mirror, as a user's does; rlctl runs in
-# a network namespace with nothing but a veth. Mounts end with the root, as with a container: attach
-# mounts no bpffs there, and who means it does.
+# The commands of --package. apt-get installs dependencies from the mirror; rlctl runs in a network
+# namespace with a veth only. As in a container, attach does not mount a bpffs, so a command does.
 RLCTL='nsenter --net=/run/veth rlctl'
 # shellcheck disable=SC2016 # for the inner shell
 PACKAGE_COMMANDS=(
@@ -55,7 +54,7 @@ use_apt_proxy() {
 	[[ -z $proxy || $proxy == DIRECT ]] || export http_proxy="$proxy" https_proxy="$proxy"
 }
 
-# Sources, keys and ways to reach them; not the host's hooks and caches.
+# Sources, keys and proxies, without the host's hooks and caches.
 copy_apt_configuration() {
 	local item
 	rm -f "$ROOT/etc/apt/sources.list"
@@ -100,7 +99,7 @@ mount_inside() {
 	[[ ! -e $ROOT/root/rlctl.deb ]] || veth_make
 }
 
-# Runs as process 1 of its own namespaces: whatever is left behind dies with it.
+# Runs as process 1 of its own namespaces: remaining processes die with it.
 run_inside() {
 	local command
 	mount_inside
@@ -144,7 +143,7 @@ main() {
 	as_root "$0" ${given[@]+"${given[@]}"}
 	command -v debootstrap >/dev/null || die "debootstrap is missing: ./scripts/deps.sh installs it"
 	[[ -n $MIRROR ]] || MIRROR=$(find_mirror)
-	[[ -n $MIRROR ]] || die "apt has no source for Debian $SUITE; name one with --mirror URL"
+	[[ -n $MIRROR ]] || die "apt has no source for Debian $SUITE: name one with --mirror URL"
 	REPO=$(cd "$(dirname "$0")/.." && pwd)
 	ROOT=$(mktemp -d)
 	chmod 755 "$ROOT"

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds a package from a copy of the tree, so that all that is made on the way stays below build/;
-# the package itself ends there too. Needs no root and no network. A second run builds only what
-# changed.
+# Builds a package from a copy of the tree, all below build/, where the package ends up too. Needs no
+# root and no network. A second run builds only what changed.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -20,16 +19,15 @@ quiet() {
 	"$@" >"$log" 2>&1 </dev/null || { cat "$log" >&2 && return 1; }
 }
 
-# export_tree DIR: the tree without what git and builds put there; files keep their times, and what
-# was compiled before in DIR/build stays.
+# export_tree DIR: copies the tree without .git and build; keeps file times and an earlier DIR/build.
 export_tree() {
 	mkdir -p "$1/build"
 	find "$1" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 	tar -cf - --exclude=./.git --exclude=./build --exclude=./debian/rlctl . | tar -xf - -C "$1"
 }
 
-# dpkg-buildpackage leaves its results beside the tree. The check runs the tests itself, and what is
-# missing for a build is said by make.
+# dpkg-buildpackage writes its results beside the tree. check.sh runs the tests, and make reports missing
+# dependencies.
 build_deb() { # VERSION
 	local dir=build/deb tree=build/deb/rlctl-$1
 	export_tree "$tree"
@@ -41,7 +39,7 @@ build_deb() { # VERSION
 	ls build/rlctl_*.deb
 }
 
-# Outside Fedora rpm knows of no installed package, hence --nodeps.
+# --nodeps: outside Fedora, rpm's database lists no installed packages.
 build_rpm() { # VERSION
 	local dir=$PWD/build/rpm tree=rlctl-$1
 	export_tree "$dir/$tree"

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What scripts source that need root.
+# Sourced by scripts that need root.
 
-# as_root SCRIPT ARG…: returns where this is root. Else SCRIPT goes on as root, by sudo; where that is not
-# installed, says what to do and fails.
+# as_root SCRIPT ARG…: returns if this is root. Otherwise runs SCRIPT again with sudo; if that is not
+# installed, prints what to do and fails.
 as_root() {
 	local name reach=()
 	[[ $EUID -ne 0 ]] || return 0

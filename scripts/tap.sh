@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What those who run test files source: reading TAP, one line per file on the terminal, and the sum
-# as the last line.
+# Sourced by scripts that run test files: reads TAP, prints one line per file, and the sum as the last
+# line.
 
 passed=0 failed=0 skipped=0 tests_run=0
-refused=() # skipped though they must run here
+refused=() # skipped, but must run here
 
-# line NAME PASSED FAILED SKIPPED SECONDS: what the terminal shows of one file.
+# line NAME PASSED FAILED SKIPPED SECONDS: prints the line of one file.
 line() {
 	printf '%-36s %4d passed %4d failed %4d skipped %5d s\n' "$@"
 	passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
@@ -26,7 +26,7 @@ count() {
 	}'
 }
 
-# skips <LOG: "NAME reason" of each skipped test, whichever way it is spelt.
+# skips <LOG: "NAME reason" of each skipped test, in either spelling.
 skips() {
 	sed -nE -e 's/^(not )?ok ([0-9]+ )?(- )?# SKIP *(.*)/\4/p; t' \
 		-e 's/^(not )?ok ([0-9]+ )?(- )?(.*[^ ]) *# SKIP *(.*)/\4 \5/p'
@@ -43,7 +43,7 @@ note_skips() { # FILE LOG
 	done < <(skips <"$2")
 }
 
-# Why a program's own lines are not the whole truth; nothing when they are.
+# Prints why the TAP output of a program cannot be trusted, or nothing.
 complaint() { # STATUS PASSED FAILED SKIPPED MISSING LIMIT
 	if [[ $1 -eq 124 || $1 -eq 137 ]]; then
 		echo "ended after $6 s (time limit) or killed"

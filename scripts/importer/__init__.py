@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rate limits of other tools into a policy; scripts/import is the command."""
+"""Converts rate limits of other tools to a policy; scripts/import is the command."""
 import functools
 import re
 import subprocess
@@ -17,14 +17,14 @@ def format_of(text):
     if re.search(r"^(\*\w+|-A |:\w+ )", text, re.M):
         return "iptables"
     if re.search(r"^\s*table (ip|ip6|inet|netdev|arp|bridge) ", text, re.M):
-        raise Left("is nft's own language: give what `nft -j list ruleset` prints")
+        raise Left("nft's own language cannot be read: pass the output of `nft -j list ruleset`")
     if re.search(r"\bfilters\s*[=:]\s*\(", text):
         return "xdpfw"
-    raise Left("neither iptables-save, nor `nft -j list ruleset`, nor an xdpfw.conf: say which with --from")
+    raise Left("unknown format, neither iptables-save, `nft -j list ruleset` nor xdpfw.conf: name it with --from")
 
 
 def refused(rlctl, texts):
-    """(index, why) of the first rule that rlctl itself refuses, for numbers out of range for example."""
+    """(index, error) of the first rule that rlctl refuses, for example for numbers out of range."""
     text = "".join(rule + "\n" for rule in texts)
     done = subprocess.run([rlctl, "apply", "--check", "-"], input=text, capture_output=True, text=True, check=False)
     if not done.returncode:
@@ -36,9 +36,9 @@ def refused(rlctl, texts):
 
 
 def convert(text, form=None, device=None, rlctl=None, host=False):
-    """A Policy; Left where the text cannot be read at all."""
+    """Returns a Policy; raises Left if the text cannot be read at all."""
     policy = Policy(functools.partial(refused, rlctl) if rlctl else None)
     READERS[form or format_of(text)](policy, text, device, host)
     if not rlctl:
-        policy.note("rlctl was not found: the policy is not checked")
+        policy.note("rlctl not found: the policy is not checked")
     return policy

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Chains of rules that jump to one another, as iptables and nft have them, into the steps that a packet
-meets on its way to this host, one after the other."""
+"""Converts chains of rules with jumps, as in iptables and nft, to the steps that a packet meets on its way
+to this host."""
 import collections
 import dataclasses
 import itertools
@@ -8,13 +8,13 @@ import itertools
 from .model import Chain, Left, Limit, Match, Step, apart, joined, meet
 from .policy import WITH_PORTS, chains_carry
 
-STAGES = {"ingress": 0, "prerouting": 1, "input": 2, "forward": 2}  # of those that arrive, in their order
-NAT = -100  # the priority behind which packets have other addresses and ports
-SENT = "is for packets that are sent or delivered elsewhere: a policy holds those that arrive"
-FIRST_ONLY = "stands in a chain of nat, which meets but the first packet of a connection"
-HOST_ONLY = "is for what is addressed to this host, a policy for all that arrives: say --host if the machine " \
+STAGES = {"ingress": 0, "prerouting": 1, "input": 2, "forward": 2}  # hooks of arriving packets, in order
+NAT = -100  # after this priority, NAT has rewritten addresses and ports
+SENT = "is for packets that are sent or delivered elsewhere: a policy is for arriving packets"
+FIRST_ONLY = "is in a nat chain, which sees only the first packet of a connection"
+HOST_ONLY = "is for packets to this host, a policy for all arriving packets: use --host if the machine " \
     "forwards nothing"
-FORWARDED = "is for what is forwarded, a policy for all that arrives"
+FORWARDED = "is for forwarded packets, a policy for all arriving packets"
 
 
 @dataclasses.dataclass
@@ -22,22 +22,22 @@ class Rule:
     place: str
     matches: list
     limit: Limit = None
-    above: bool = False  # the limit matches what is over it
-    target: str = None  # accept, drop, leave, log, "jump CHAIN"; None: it decides nothing
+    above: bool = False  # the limit matches packets over it
+    target: str = None  # accept, drop, leave, log, "jump CHAIN"; None: no verdict
     remark: str = ""
-    left: str = ""  # why its limit cannot be said
-    goes: bool = False  # a jump that does not come back
-    tables: tuple = ()  # that hold the counts of a limit that cannot be said
-    targets: tuple = ()  # chains that a map of verdicts leads to
+    left: str = ""  # why its limit cannot be carried over
+    goes: bool = False  # goto: a jump that does not return
+    tables: tuple = ()  # tables with the counts of a limit that is left out
+    targets: tuple = ()  # chains that a verdict map jumps to
 
 
 @dataclasses.dataclass
 class Hook:
     chain: str
     family: int
-    name: str  # in small letters
+    name: str  # lower case
     priority: int
-    default: str  # what becomes of the rest
+    default: str  # verdict of packets that no rule decides on
     device: str = None
     place: str = ""
     nat: bool = False
@@ -45,14 +45,14 @@ class Hook:
 
 
 class Chains:
-    """Of one table."""
+    """The chains of one table."""
     def __init__(self):
-        self.rules = {}  # of a chain
+        self.rules = {}  # by chain
         self.hooks = []
-        self.translates = []  # (chain, rule) of those that write other addresses or ports
+        self.translates = []  # (chain, rule) of rules that rewrite addresses or ports
 
     def only_drops(self, chain):
-        """A chain that tells of packets and then drops them all."""
+        """Does the chain only log packets and then drop them all?"""
         for rule in self.rules.get(chain, ()):
             if rule.target not in (None, "log"):
                 return rule.target == "drop" and not rule.limit and not rule.left and \
@@ -65,7 +65,7 @@ class Chains:
         return rule.target
 
     def below(self, chain, seen=frozenset()):
-        """Every rule that a packet may meet from there, as often as there are ways to it."""
+        """Every rule that a packet may reach from the chain, once per path."""
         for rule in self.rules.get(chain, ()):
             yield rule
             ways = rule.targets + ((rule.target[5:],) if (rule.target or "").startswith("jump ") else ())
@@ -75,21 +75,21 @@ class Chains:
 
 
 def same_device(pattern, device):
-    """eth+ of iptables and eth* of nft are every name that begins so."""
+    """eth+ in iptables and eth* in nft match every name with that beginning."""
     if pattern and pattern[-1] in "+*":
         return device is not None and device.startswith(pattern[:-1])
     return pattern in (None, device)
 
 
 def exact_ports(match):
-    """A policy knows the ports of three protocols."""
+    """Ports of other protocols than these three cannot be carried over."""
     if match.proto in WITH_PORTS or not (match.sport or match.dport):
         return match
     return match.copy(sport=None, dport=None, other=match.other + ("ports of another protocol",))
 
 
 class Walk:
-    """One chain with a hook, and those that it jumps to."""
+    """Walks a base chain and the chains that it jumps to."""
     def __init__(self, policy, chains, device, shared):
         self.policy, self.chains, self.device, self.shared = policy, chains, device, shared
         self.steps, self.met = [], set()
@@ -129,7 +129,7 @@ class Walk:
                 if rule.limit and others:
                     self.share(step, f"shares its counts with {others[0]}")
                 elif rule.limit and len(self.shared[table]) > 1:
-                    self.share(step, "is met by several ways, which share its counts")
+                    self.share(step, "is reached on several paths, which share its counts")
             self.steps.append(step)
             return
         self.limit_leave(rule, target)
@@ -149,14 +149,14 @@ class Walk:
 
 
 def tables_of(rule):
-    """Where the counts of a rule's limit are."""
+    """The tables that hold the counts of a rule's limit."""
     if rule.limit:
         return (rule.limit.table or rule.place,)
     return rule.tables
 
 
 def device_choose(policy, hooks, wanted):
-    """The device whose policy it is. Rules of other devices do not count."""
+    """The device that the policy is for. Rules for other devices are ignored."""
     named = {m.device for chains, hook in hooks for rule in chains.below(hook.chain) if rule.target
              for m in rule.matches if m.device}
     named |= {hook.device for _, hook in hooks if hook.device}
@@ -164,13 +164,13 @@ def device_choose(policy, hooks, wanted):
     if wanted or not named:
         return wanted
     if len(named) > 1 or min(named)[-1] in "+*":
-        raise Left(f"the rules are of several devices ({', '.join(sorted(named))}): choose one with -i")
+        raise Left(f"the rules are for several devices ({', '.join(sorted(named))}): choose one with -i")
     policy.note(f"these are the rules of {min(named)}")
     return named.pop()
 
 
 def translated_fields(walk_hook, translates, step):
-    """Of the step's match and key, what NAT may have written before it is asked."""
+    """Fields of the step's matches and key that NAT may have rewritten before."""
     if (STAGES[walk_hook.name], walk_hook.priority) <= (1, NAT):
         return ()
     fields = set()
@@ -182,7 +182,7 @@ def translated_fields(walk_hook, translates, step):
 
 
 def hook_leave(policy, chains, hook, why):
-    """What is not of the packets that a policy sees."""
+    """Leaves out the rules of a hook whose packets a policy does not see."""
     for rule in chains.below(hook.chain):
         if rule.limit or rule.left:
             policy.leave(rule.place, why)
@@ -203,7 +203,7 @@ def why_not(hook, host):
 
 
 def shared_counts(hooks):
-    """The places that use each table of counts, once for every way to them."""
+    """The places that use each table of counts, once per path to them."""
     shared = collections.defaultdict(list)
     for chains, hook in hooks:
         for rule in chains.below(hook.chain):
@@ -219,7 +219,7 @@ def hook_walk(policy, chains, hook, device, shared, translates):
         walk.steps.append(Step(f"{hook.place}, the policy of {hook.chain}", "drop", [Match(family=hook.family)]))
     for rule in chains.below(hook.chain):
         if (rule.limit or rule.left) and rule.place not in walk.met:
-            policy.leave(rule.place, rule.left or "stands behind a map of verdicts: a policy has none")
+            policy.leave(rule.place, rule.left or "is reached through a verdict map: a policy has none")
     for step in walk.steps:
         step.translated = translated_fields(hook, translates, step)
     return Chain(hook.chain, walk.steps, hook.all_frames)
@@ -230,7 +230,7 @@ def decisive(step):
 
 
 def unordered_mark(chain, other):
-    """Of two chains of one priority, either may come first."""
+    """Two chains of the same priority may come in either order."""
     for step in (s for s in chain.steps if decisive(s)):
         step.unordered = next((s.place for s in other.steps if decisive(s) and meet(s, step)), step.unordered)
 

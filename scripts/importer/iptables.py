@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What iptables-save and ip6tables-save print. hashlimit and limit are token buckets that are full at
-first."""
+"""Reads the output of iptables-save and ip6tables-save. hashlimit and limit are token buckets, initially
+full."""
 import re
 import shlex
 
@@ -21,22 +21,22 @@ FIELDS = {"srcip": "saddr", "dstip": "daddr", "srcport": "sport", "dstport": "dp
 def ports_of(text):
     found = re.fullmatch(r"(\d*)(?:([:-])(\d*))?", text)
     if not found or not text:
-        raise Left(f"port '{text}' is no number")
+        raise Left(f"port '{text}' is not a number")
     first = int(found[1] or 0)
     return first, int(found[3] or 65535) if found[2] else first
 
 
 def protocol_of(text):
     if not text.isdigit() and text not in PROTOCOLS:
-        raise Left(f"protocol {text} is not known here")
+        raise Left(f"unknown protocol {text}")
     return int(text) if text.isdigit() else PROTOCOLS[text]
 
 
-# Words that match: behind a limit they would be asked after it has counted.
+# Matches that must not follow a limit, which would count before they are checked.
 MATCHING = ("sport", "dport", "source-port", "destination-port", "sports", "dports", "syn", "tcp-flags", "state",
             "ctstate")
 
-# Words with one argument that a policy can say: field of Match, and how it is read.
+# Matches with one argument that a policy has: field of Match and its parser.
 SIMPLE = {}
 for _words, _field, _read in ((("-s", "--source"), "src", network_of), (("-d", "--destination"), "dst", network_of),
                               (("-p", "--protocol"), "proto", protocol_of),
@@ -47,7 +47,7 @@ for _words, _field, _read in ((("-s", "--source"), "src", network_of), (("-d", "
 
 
 class Line:
-    """The words behind -A CHAIN, one after the other, into a rule."""
+    """The words after -A CHAIN, read into a rule."""
     def __init__(self, words, place, family):
         self.words, self.family = words, family
         self.match = Match(family=family)
@@ -65,7 +65,7 @@ class Line:
             negated = self.words[0] == "!" and bool(self.take())
             word = self.take()
             if self.limits and word.lstrip("-") in MATCHING:
-                raise Left("counts packets before it has matched them: turn the words round")
+                raise Left("counts packets before its last match: write the limit last")
             if negated or not self.word(word):
                 argument = [] if not self.words or self.words[0][0] in "-!" else [self.take()]
                 self.other.append(" ".join(["not"] * bool(negated) + [word.lstrip("-")] + argument))
@@ -77,7 +77,7 @@ class Line:
             self.rule.above = "above" in self.options
 
     def word(self, word):
-        """False where a policy has nothing like it."""
+        """False if a policy has no such word."""
         if word in ("-m", "--match"):
             self.module(self.take())
         elif word in ("-j", "--jump", "-g", "--goto"):
@@ -116,9 +116,9 @@ class Line:
     def module(self, name):
         self.limits += name in ("hashlimit", "limit")
         if self.limits > 1:
-            raise Left("has two limits: write each as a rule")
+            raise Left("has two limits: write one rule for each")
         if self.limits and name not in ("hashlimit", "limit", "comment"):
-            raise Left("counts packets before it has matched them: turn the words round")
+            raise Left("counts packets before its last match: write the limit last")
 
     def limit_word(self, word):
         found = re.fullmatch(r"--(?:hashlimit|limit)-?(.*)", word)
@@ -130,13 +130,13 @@ class Line:
 
     def limit(self):
         if "rate-match" in self.options:
-            raise Left("compares with the rate of an interval (rate-match): that is no bucket")
+            raise Left("compares with the rate of an interval (rate-match), which is not a token bucket")
         if "htable-max" in self.options:
-            raise Left("drops what comes when its table is full (htable-max): a policy does not")
+            raise Left("drops new sources when its table is full (htable-max): a policy does not")
         text = self.options.get("above") or self.options.get("upto") or "3/hour"
         found = re.fullmatch(r"(\d+)(?:([kmg]?b))?(?:/(s|m|h|d)\w*)?", text)
         if not found:
-            raise Left(f"has a rate that is not known here: {text}")
+            raise Left(f"has an unknown rate: {text}")
         burst, amount, period = self.options.get("burst"), int(found[1]), PERIODS[found[3] or "s"]
         common = {"fields": frozenset(FIELDS[f] for f in self.options.get("mode", "").split(",") if f in FIELDS),
                   "masks": tuple(int(self.options[m]) if m in self.options else None for m in ("srcmask", "dstmask")),
@@ -144,10 +144,10 @@ class Line:
         if not found[2]:
             common["expire_s"] = self.expire_s(period)
             return Limit(amount, period, int(burst or 5), False, **common)
-        raise Left("counts the bytes of IP packets, a policy those of frames, which are longer")
+        raise Left("counts bytes of IP packets, a policy counts bytes of frames, which are longer")
 
     def expire_s(self, period):
-        """As iptables chooses it: the period of the rate. `limit` forgets nothing."""
+        """Defaults to the period of the rate, as in iptables. `limit` never expires."""
         if "name" not in self.options:
             return None
         return int(self.options.get("htable-expire", PERIOD_S[period] * 1000)) / 1000
@@ -162,11 +162,11 @@ def line_read(chains, place, family, text, policy):
         if line.rule.limit:
             check_memory(line.rule.limit)
             if target and target[2] == "REJECT":
-                policy.note("REJECT answers what it drops, a policy says nothing")
+                policy.note("REJECT answers the packets it drops, a policy drops silently")
     except (Left, ValueError) as why:
         limits = re.search(r" -m (hashlimit|limit) ", text)
         name = re.search(r" --hashlimit-name (\S+)", text)
-        line.rule = Rule(place, [line.match.copy(other=("words that could not be read",))],
+        line.rule = Rule(place, [line.match.copy(other=("unreadable words",))],
                          above="--hashlimit-above" in text, goes=bool(target) and target[1] == "-g",
                          target=target and TARGETS.get(target[2], f"jump {target[2]}"), left=str(why) if limits else "",
                          tables=(f"{family} {name[1]}",) if name else ())

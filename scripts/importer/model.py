@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the formats are read into: steps that a packet meets one after the other, as in a chain.
-Knows no format and no word of a policy."""
+"""The model that all formats are read into: the steps that a packet meets, in order."""
 import dataclasses
 import ipaddress
 
 
 class Left(Exception):
-    """Why a rule is left out."""
+    """The reason why a rule is left out."""
 
 
 @dataclasses.dataclass
 class Match:
-    """Which packets; None is all. What a policy has no word for stands in `other`."""
+    """The packets of a rule; None matches all. `other`: matches that a policy does not have."""
     family: int = None  # 4 or 6
     proto: int = None
     sport: tuple = None  # (first, last)
@@ -26,7 +25,7 @@ class Match:
         return dataclasses.replace(self, **changes)
 
 
-ESTABLISHED = "state established"  # in Match.other: what belongs to a connection that is known, or is related to one
+ESTABLISHED = "state established"  # in Match.other: packets of known or related connections
 PERIOD_S = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "7d": 7 * 86400}
 
 
@@ -34,28 +33,28 @@ PERIOD_S = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "7d": 7 * 864
 class Limit:
     amount: int  # packets or bytes
     period: str
-    burst: int  # what the bucket holds; None: no bucket but a window that begins with a packet
+    burst: int  # size of the bucket; None: a window that begins with a packet
     is_bytes: bool
-    fields: frozenset  # of saddr, daddr, sport, dport, proto: what it counts by
+    fields: frozenset  # the key, of saddr, daddr, sport, dport, proto
     masks: tuple = (None, None)  # bits of saddr and daddr that count; None: all
     over: str = ""
-    table: str = None  # limits that name the same one share their counts
-    expire_s: float = None  # what was idle for so long is forgotten; None: never
+    table: str = None  # limits with the same table share their counts
+    expire_s: float = None  # a source is forgotten when idle for this time; None: never
 
 
 @dataclasses.dataclass(eq=False)
 class Step:
-    """Verdicts: accept (the rest of the chain is not asked), drop, leave (perhaps it is not), unknown (nor
-    the chains behind it); of a limit: above (what is over it is dropped) or within (what is within it is
-    accepted, the rest goes on)."""
-    place: str  # as messages name it
+    """Verdicts: accept (ends the chain), drop, leave (may end the chain), unknown (may end this chain and
+    the later ones); for a limit: above (packets over it are dropped) or within (packets within it are
+    accepted, the others go on)."""
+    place: str  # for messages
     verdict: str
-    matches: list  # of Match: any of them
-    limit: object = None  # a Limit, or true: one that a policy cannot have
+    matches: list  # of Match: one of them must match
+    limit: object = None  # a Limit, or True: one that cannot be carried over
     remark: str = ""
-    differs: str = ""  # what differs all the same where it is carried
-    unordered: str = ""  # a step that comes before or behind it, nobody knows
-    translated: tuple = ()  # fields of its matches and its key that are not those of the packet that arrived
+    differs: str = ""  # what differs although it is carried over
+    unordered: str = ""  # a step that may come before or after it
+    translated: tuple = ()  # fields of its matches and key that NAT has rewritten
 
     def counts(self):
         return isinstance(self.limit, Limit)
@@ -63,17 +62,17 @@ class Step:
 
 @dataclasses.dataclass
 class Chain:
-    """What every packet meets that no chain before it has dropped."""
+    """The steps for packets that no earlier chain has dropped."""
     name: str
     steps: list
-    all_frames: bool = False  # it sees what is not IP, too
+    all_frames: bool = False  # it sees non-IP frames, too
 
 
 def network_of(text):
     try:
         return ipaddress.ip_network(text, strict=False)
     except ValueError:
-        raise Left(f"'{text}' is no address") from None
+        raise Left(f"'{text}' is not an address") from None
 
 
 def is_host(network):
@@ -81,7 +80,7 @@ def is_host(network):
 
 
 def apart(a, b):
-    """No packet is in both, for certain."""
+    """Certainly no packet matches both."""
     for x, y in ((a.family, b.family), (a.proto, b.proto), (a.device, b.device)):
         if x is not None and y is not None and x != y:
             return True
@@ -95,12 +94,12 @@ def apart(a, b):
 
 
 def meet(a, b):
-    """Of steps: a packet may come to both."""
+    """May a packet match both steps?"""
     return any(not apart(x, y) for x in a.matches for y in b.matches)
 
 
 def joined(a, b):
-    """What is in both; None where nothing is."""
+    """The intersection; None if it is empty."""
     if apart(a, b):
         return None
     changes = {"other": a.other + b.other, "syn": a.syn or b.syn}
@@ -116,8 +115,8 @@ def joined(a, b):
 
 
 def check_separate(matches, limit):
-    """A limit of several matches is several rules, each of which counts for itself: the key has to
-    count what they differ in, and no packet may meet two of them."""
+    """A limit with several matches becomes several rules, each of which counts separately: the key must
+    contain the fields in which they differ, and no packet may match two of them."""
     for name, field in (("sport", "sport"), ("dport", "dport"), ("proto", "proto"), ("src", "saddr"),
                         ("dst", "daddr"), ("family", "saddr")):
         values = {getattr(m, name) for m in matches}
@@ -125,17 +124,17 @@ def check_separate(matches, limit):
         apart_by_mask = bits is None or all(v is None or v.prefixlen <= bits for v in values)
         if len(values) > 1 and not (field in limit.fields and apart_by_mask):
             what = {"src": "addresses", "dst": "addresses", "proto": "protocols", "family": "families"}.get(name, "ports")
-            raise Left(f"counts several {what} together: each rule of a policy counts for itself")
+            raise Left(f"counts several {what} together: each rule of a policy counts separately")
     if any(not apart(a, b) for n, a in enumerate(matches) for b in matches[:n]):
-        raise Left("matches the same packets twice over: each rule of a policy counts for itself")
+        raise Left("matches the same packets twice: each rule of a policy counts separately")
 
 
 def check_memory(limit):
-    """A source that was forgotten before its burst was back has the whole burst again."""
+    """A source that is forgotten before its burst is refilled gets the whole burst again."""
     if limit.expire_s is None or limit.burst is None:
         return
     if limit.expire_s < 0:
-        raise Left("forgets a source at a fixed time, whatever it owes: a policy never does")
+        raise Left("forgets a source at a fixed time, even with debt: a policy never does")
     if limit.burst * PERIOD_S[limit.period] > limit.expire_s * limit.amount:
-        raise Left(f"forgets a source after {limit.expire_s:g} s, before its burst of {limit.burst} is back: "
+        raise Left(f"forgets a source after {limit.expire_s:g} s, before its burst of {limit.burst} is refilled: "
                    "a policy never does")

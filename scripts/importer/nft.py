@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `nft -j list ruleset` prints: limits of rules, and of the elements of sets and meters. A limit is
-a token bucket that is full at first."""
+"""Reads the output of `nft -j list ruleset`: limits of rules, and of elements of sets and meters. A limit is
+a token bucket, initially full."""
 import ipaddress
 import json
 
@@ -24,15 +24,15 @@ def as_list(value):
 
 
 def bits_of(mask):
-    """How many bits a netmask leaves."""
+    """Prefix length of a netmask."""
     bits = bin(int(ipaddress.ip_address(mask)))[2:]
     if "01" in bits or len(bits) not in (32, 128):
-        raise Left(f"'{mask}' is no netmask")
+        raise Left(f"'{mask}' is not a netmask")
     return bits.count("1")
 
 
 class Reader:
-    """One rule's expressions, in their order, into a Rule."""
+    """Reads the expressions of one rule, in order, into a Rule."""
     def __init__(self, ruleset, table, place, comment):
         self.ruleset, self.table = ruleset, table
         self.rule = Rule(place, [Match(family=FAMILIES[table[0]])], remark=" ".join(comment.split()))
@@ -49,7 +49,7 @@ class Reader:
     def expression(self, name, value):
         if name == "match":
             if self.rule.limit:
-                raise Left("counts packets before it has matched them: turn the words round")
+                raise Left("counts packets before its last match: write the limit last")
             self.match(value)
         elif name == "limit":
             self.limit(value, frozenset(), (None, None), None)
@@ -64,20 +64,20 @@ class Reader:
         elif name == "vmap":
             self.vmap()
         elif name == "xt":
-            raise Left("was made by iptables: give what iptables-save prints")
+            raise Left("was made by iptables: pass the output of iptables-save")
         elif name not in IGNORED:
             self.other.append(name)
 
     # ---- matches
 
     def narrow(self, **values):
-        """Every match so far with each of the values: {field: [value, …]}"""
+        """Combines every match so far with each of the values: field=[value, …]."""
         for field, choices in values.items():
             self.rule.matches = [m.copy(**{field: c}) for m in self.rule.matches for c in choices]
 
     def family_set(self, family):
         if family and all(m.family not in (None, family) for m in self.rule.matches):
-            raise Left("matches no packet: of another family")
+            raise Left("matches no packet: another address family")
         if family:
             self.narrow(family=[family])
 
@@ -111,7 +111,7 @@ class Reader:
         return f"{kind} {left[kind].get('key', '')}".strip() if isinstance(left[kind], dict) else "what is computed"
 
     def transport(self, protocol):
-        """tcp dport and the like are of that protocol."""
+        """A field such as tcp dport implies its protocol."""
         if protocol in PROTOCOLS:
             self.narrow(proto=[PROTOCOLS[protocol]])
 
@@ -126,29 +126,29 @@ class Reader:
         return self.narrow(proto=[n if isinstance(n, int) else PROTOCOLS[n] for n in names])
 
     def values(self, right):
-        """What a match compares with, one by one; the elements where it is a set by name."""
+        """The values that a match compares with; for a named set, its elements."""
         if not isinstance(right, str) or not right.startswith("@"):
             return as_list(right)
         found = self.ruleset.sets.get(self.table + (right[1:],), {})
         if not found.get("elem") or found.get("stmt") or {"timeout", "dynamic"} & set(as_list(found.get("flags", []))):
-            raise Left(f"matches by the set {right}, whose elements come and go")
+            raise Left(f"matches by the set {right}, whose elements change")
         return [e["elem"]["val"] if isinstance(e, dict) and "elem" in e else e for e in found["elem"]]
 
     def network(self, value):
         if isinstance(value, dict) and "prefix" in value:
             value = f"{value['prefix']['addr']}/{value['prefix']['len']}"
         if not isinstance(value, str):
-            raise Left("matches by a range of addresses: a policy has prefixes")
+            raise Left("matches by a range of addresses: a policy has prefixes only")
         return network_of(value)
 
     def ports(self, value):
         first, last = value["range"] if isinstance(value, dict) and "range" in value else (value, value)
         if not isinstance(first, int):
-            raise Left(f"port '{first}' is no number: give `nft -nj list ruleset`")
+            raise Left(f"port '{first}' is not a number: pass the output of `nft -nj list ruleset`")
         return first, last
 
     def flags(self, how, left, right):
-        """TCP with SYN and without ACK. `tcp flags syn` alone holds answers too."""
+        """TCP with SYN and without ACK. `tcp flags syn` alone matches answers too."""
         if "&" not in left or left["&"][0].get("payload", {}).get("field") != "flags":
             return False
         mask = set(as_list(left["&"][1]))
@@ -163,7 +163,7 @@ class Reader:
         self.other.append(ESTABLISHED if known else "state " + ",".join(sorted(map(str, states))))
 
     def vmap(self):
-        """Whatever the map says of a packet: it may be dropped, accepted, or handed on."""
+        """A verdict map may drop, accept or jump: unknown."""
         self.rule.target = "a map of verdicts"
         self.other.append("a map of verdicts")
 
@@ -174,7 +174,7 @@ class Reader:
         found = self.ruleset.sets.get(self.table + (str(value.get("set"))[1:],), {})
         limits = [s["limit"] for s in as_list(value.get("stmt", [])) if "limit" in s]
         if found.get("stmt"):
-            raise Left(f"counts by a limit that stands in the set {value['set']}: write it in the rule")
+            raise Left(f"counts by a limit in the set {value['set']}: move it to the rule")
         if not limits:
             raise Left(f"adds to the set {value.get('set')}: a policy bans with `over ban`, write it by hand")
         key = value["key"] if kind == "meter" else value["elem"]
@@ -192,7 +192,7 @@ class Reader:
             self.rule.limit.expire_s = expire_s if value.get("op") == "update" else -1
 
     def key_field(self, part):
-        """Field and bits of a part of a key; ip saddr says that only IPv4 is counted."""
+        """Field and bits of a part of a key; ip saddr implies IPv4."""
         bits = None
         if "&" in part:
             part, bits = part["&"][0], bits_of(part["&"][1])
@@ -205,24 +205,24 @@ class Reader:
         if payload.get("field") in ("sport", "dport") and bits is None:
             self.transport(payload["protocol"])
             return payload["field"], None
-        raise Left(f"counts by {self.name_of(part)}: no key of a policy does")
+        raise Left(f"counts by {self.name_of(part)}: a policy has no such key")
 
     def limit(self, limit, fields, masks, table):
         if self.rule.limit:
-            raise Left("has two limits: write each as a rule")
+            raise Left("has two limits: write one rule for each")
         if isinstance(limit, str):
             table, limit = f"limit {limit}", self.ruleset.limits.get(self.table + (limit,))
         if not limit or limit.get("per") not in PERIODS:
-            raise Left("has a limit that is not known here")
+            raise Left("has an unknown limit")
         self.rule.above = bool(limit.get("inv"))
         if limit.get("rate_unit", "packets") != "packets":
-            raise Left("counts the bytes of IP packets, a policy those of frames, which are longer")
+            raise Left("counts bytes of IP packets, a policy counts bytes of frames, which are longer")
         self.rule.limit = Limit(limit["rate"], PERIODS[limit["per"]], limit.get("burst", 5) or 5, False, fields, masks,
                                 table=table and " ".join(self.table + (table,)))
 
 
 def words_in(value, names):
-    """Every value under one of the names, at any depth."""
+    """All values with one of the names, at any depth."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name in names:
@@ -256,7 +256,7 @@ class Ruleset:
                                      value.get("type") == "nat", where[0] == "netdev"))
 
     def tables_in(self, where, expressions):
-        """The counts that a rule uses which cannot be read."""
+        """The tables of counts of a rule that cannot be read."""
         for name, value in words_in(expressions, ("set", "limit", "meter")):
             if name == "meter":
                 value = "@" + value["name"]
@@ -264,7 +264,7 @@ class Ruleset:
                 yield " ".join(where + (f"limit {value}" if name == "limit" else value,))
 
     def limits_in(self, where, expressions):
-        """A limit may stand in a rule, or in a set that it names."""
+        """Is there a limit in the rule, or in a set that it names?"""
         named = [self.sets.get(where + (v[1:],), {}) for n, v in words_in(expressions, ("set", "right"))
                  if isinstance(v, str)]
         foreign = json.dumps([e["xt"] for e in expressions if "xt" in e])
@@ -279,12 +279,12 @@ class Ruleset:
         place = f"{where[0]} {where[1]} {value['chain']} handle {value['handle']}"
         limits = self.limits_in(where, value["expr"])
         if where[0] not in FAMILIES:
-            return limits and policy.leave(place, f"is for the family {where[0]}: a policy is for IP")
+            return limits and policy.leave(place, f"is for the family {where[0]}: a policy is for IP only")
         reader = Reader(self, where, place, value.get("comment", ""))
         try:
             reader.read(value["expr"])
             if reader.rule.limit and any("reject" in e for e in value["expr"]):
-                policy.note("reject answers what it drops, a policy says nothing")
+                policy.note("reject answers the packets it drops, a policy drops silently")
         except (Left, ValueError, KeyError, TypeError, AttributeError) as why:
             self.unread(reader.rule, value["expr"], limits, why)
         reader.rule.targets = self.targets_in(where, [e for e in value["expr"] if "vmap" in e])
@@ -294,9 +294,9 @@ class Ruleset:
         return self.tables[where].rules.setdefault(value["chain"], []).append(reader.rule)
 
     def unread(self, rule, expressions, limits, why):
-        """A rule with words that cannot be read: what it may do is all that is known of it."""
-        text = str(why) if isinstance(why, Left) else f"has words that are not known here ({type(why).__name__}: {why})"
-        rule.matches = [m.copy(other=("words that could not be read",)) for m in rule.matches]
+        """A rule that cannot be read: only its verdict and jumps are known."""
+        text = str(why) if isinstance(why, Left) else f"has unknown words ({type(why).__name__}: {why})"
+        rule.matches = [m.copy(other=("unreadable words",)) for m in rule.matches]
         rule.limit, rule.left = None, text if limits else ""
         rule.tables = tuple(self.tables_in((rule.place.split()[0], rule.place.split()[1]), expressions))
         rule.above = any(v.get("inv") for _, v in words_in(expressions, ("limit",)) if isinstance(v, dict))
@@ -314,5 +314,5 @@ def read(policy, text, device, host):
             if "rule" in entry:
                 ruleset.rule(policy, entry["rule"])
     except (KeyError, TypeError, AttributeError) as why:
-        raise Left(f"is not what `nft -j list ruleset` prints ({type(why).__name__}: {why})") from None
+        raise Left(f"is not output of `nft -j list ruleset` ({type(why).__name__}: {why})") from None
     chains_convert(policy, ruleset.tables.values(), device, host)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Steps into rules of a policy that mean the same. In a chain the first step decides; in a policy the
-longest prefix does, then allow before deny before limits, all of them. So everything that may meet a
-limit stands beside it at the prefix of everybody, with its addresses as matches. All that could become a
-rule does at first; then whatever cannot be shown to mean the same (proof.py) goes."""
+"""Converts steps to equivalent rules of a policy. In a chain the first step decides; in a policy the
+longest prefix does, then allow before deny before all limits. So every step that may meet a limit gets
+the same prefix (any), with its addresses as matches. First every possible step becomes a rule; then those
+that cannot be shown to be equivalent (proof.py) are removed."""
 import dataclasses
 import ipaddress
 
@@ -49,14 +49,14 @@ def amount_words(amount, is_bytes):
 
 
 def lengths_words(name, bits, family):
-    """per source/LEN4,LEN6 with what is usual left out."""
+    """per source/LEN4,LEN6 without default lengths."""
     if family == 4:
         return name if bits == 32 else f"{name}/{bits}"
     return name if family == 6 and bits == 64 else f"{name}/32,{bits}"
 
 
 def fixed_fields(match):
-    """What the match leaves but one value of: it need not be counted by, and may be."""
+    """Fields of which the match leaves one value: the key may contain them or not."""
     fixed = {"saddr": is_host(match.src), "daddr": is_host(match.dst),
              "sport": match.sport and match.sport[0] == match.sport[1],
              "dport": match.dport and match.dport[0] == match.dport[1],
@@ -76,7 +76,7 @@ def key_words(limit, match):
     if fields == {"daddr"}:
         return lengths_words("dest", dest, match.family)
     if fields & {"sport", "dport"} and match.proto not in WITH_PORTS and "proto" not in limit.fields:
-        raise Left("counts by ports of all protocols together: no key of a policy does")
+        raise Left("counts by ports of all protocols together: a policy has no such key")
     if fields == {"saddr", "dport"} and source == {4: 32, 6: 64}.get(match.family):
         return "source+dport"
     if fields == {"saddr", "daddr"} and full:
@@ -84,7 +84,7 @@ def key_words(limit, match):
     if {"saddr", "daddr", "sport", "dport"} - fixed <= fields and full:
         return "flow"
     lengths = "" if full else f" (/{source} and /{dest})"
-    raise Left(f"counts by {', '.join(sorted(fields))}{lengths}: no key of a policy does")
+    raise Left(f"counts by {', '.join(sorted(fields))}{lengths}: a policy has no such key")
 
 
 def limit_words(limit, match):
@@ -111,12 +111,12 @@ class Rule:
 
 
 class Policy:
-    """Rules, and what there is to say of those that did not become one."""
+    """The rules, and notes on what did not become a rule."""
     def __init__(self, refused=None):
         self.lines = []  # (rule, remark)
         self.left = []  # (place, why)
         self.notes = []
-        self.firewall = []  # places of what stays with the firewall: it keeps packets from nothing here
+        self.firewall = []  # places of steps without effect on the policy
         self.drops = []  # places of drops that stay with the firewall
         self.refused = refused or (lambda texts: None)  # (index of a rule that rlctl refuses, why) or None
 
@@ -134,8 +134,8 @@ class Policy:
 
 
 def head(family_mixed, match, at_prefix):
-    """Length of the prefix, prefix and matches. The rules of 0.0.0.0/0 would hide those of `any`: where
-    there are both, the family is a match too."""
+    """Length of the prefix; prefix and matches. Rules of 0.0.0.0/0 would hide those of `any`: if there are
+    both, the family becomes a match."""
     if at_prefix and match.src:
         return match.src.prefixlen, " ".join([address_words(match.src)] + match_words(match))
     if not family_mixed or match.family is None:
@@ -146,22 +146,22 @@ def head(family_mixed, match, at_prefix):
 
 
 def unsaid(match):
-    """What of the match a policy cannot say."""
+    """The part of the match that a policy does not have."""
     words = [w.replace(ESTABLISHED, "the state of connections") for w in match.other]
     return f"matches by {words[0]}" if words else ""
 
 
 def limit_check(step):
-    """Left: no rule of a policy means that by itself."""
+    """Raises Left if no single rule of a policy is equivalent."""
     for match in step.matches:
         if match.other:
             raise Left(unsaid(match) + ": a policy cannot")
     if step.unordered:
-        raise Left(f"{step.unordered} may come before or behind it: their chains have the same priority")
+        raise Left(f"{step.unordered} may come before or after it: their chains have the same priority")
     used = {name for m in step.matches for name in ("src", "dst", "sport", "dport") if getattr(m, name)}
     used |= {{"saddr": "src", "daddr": "dst"}.get(f, f) for f in step.limit.fields}
     if used & set(step.translated):
-        raise Left("matches or counts by what NAT has rewritten before: a policy sees the packet that arrived")
+        raise Left("matches or counts by fields that NAT rewrites: a policy sees packets as they arrive")
     check_separate(step.matches, step.limit)
 
 
@@ -171,29 +171,31 @@ def past_words(cause):
         return "as far as they are within a limit"
     if why:
         return "but " + why
-    return "which a policy cannot say" if cause.verdict in ("leave", "unknown") else "all of them or not as a policy can"
+    unclear = cause.verdict in ("leave", "unknown")
+    return "which a policy cannot express" if unclear else "in a way that a policy cannot express"
 
 
 def why_wrong(chains, step, cause, packet):
-    """Why a limit is left out that stumbled over another step, or over itself."""
+    """The reason why a limit is left out because of another step, or of itself."""
     if cause is step:
-        return "accepts what is within it, but nothing drops what is over it"
+        return "accepts packets within it, but nothing drops packets over it"
     cause = cause or proof.first_before(chains, step, packet)
     if cause is None:
-        return "a policy cannot say for which packets"
+        return "a policy cannot express which packets it is for"
     if step.verdict == "within" and any(step in c.steps and cause in c.steps[c.steps.index(step):] for c in chains):
-        return f"accepts what is within it, but {cause.place} may accept what is over it"
+        return f"accepts packets within it, but {cause.place} may accept packets over it"
     if cause.limit and cause.verdict == "above":
-        return f"{cause.place} counts its packets, too: in a policy, what one limit refuses costs nothing in another"
+        return f"{cause.place} counts its packets, too: in a policy, a packet that one limit drops costs nothing " \
+            "in another"
     if cause.verdict == "drop":
-        return f"{cause.place} drops packets in front of it, which a policy would count"
+        return f"{cause.place} drops packets before it, which a policy would count"
     return f"{cause.place} lets packets past it, {past_words(cause)}"
 
 
 # ---- what is carried
 
 class Carrier:
-    """The steps that are carried, fewer and fewer, until what is left means the same."""
+    """The steps that are carried over: removed until the rest is equivalent."""
     def __init__(self, policy, chains):
         self.policy, self.chains = policy, chains
         self.steps = [s for c in chains for s in c.steps]
@@ -233,7 +235,7 @@ class Carrier:
         self.write()
 
     def settle(self):
-        """Removes what cannot be shown to mean the same, and what rlctl refuses."""
+        """Removes steps that are not equivalent, and those that rlctl refuses."""
         changed = True
         while changed:
             changed = False
@@ -255,7 +257,7 @@ class Carrier:
         return list({r.text: r for r in reversed(self.rules)}.values())[::-1]
 
     def prune(self):
-        """An `allow` stands only where it keeps packets from something."""
+        """Removes every `allow` without effect."""
         for step in [s for s in self.carried if s.verdict == "accept" and not s.limit]:
             before = self.carried
             self.carried = [s for s in before if s is not step]
@@ -269,7 +271,7 @@ class Carrier:
         self.packets = [(p, proof.events(self.chains, p)) for p in proof.packets(matches)]
 
     def tell(self):
-        """What the firewall does beyond the policy."""
+        """Notes what the firewall does beyond the policy."""
         named = {s.place for s in self.carried}
         for step in self.steps:
             if step.verdict == "accept" and not step.limit and step.place not in named:
@@ -286,11 +288,11 @@ class Carrier:
         differs = [step.differs] if step.differs else []
         other = step.limit and proof.spared(self.chains, step, packet)
         if other:
-            differs.append(f"a SYN of a connection that is known passes by {other.place}")
+            differs.append(f"a SYN of a known connection passes by {other.place}")
         if packet.family == 6 and packet.proto == 58 and not step.differs:
             differs.append("neighbour discovery always passes in a policy")
         if any(step in c.steps and c.all_frames for c in self.chains) and Match() in step.matches:
-            differs.append("it counts ARP and the like, which pass in a policy")
+            differs.append("it counts ARP and other non-IP frames, which pass in a policy")
         wide = step.limit and "saddr" in step.limit.fields and step.limit.masks[0] not in (None, 128)
         if wide and packet.family == 6:
             differs.append("link-local sources count by /128")

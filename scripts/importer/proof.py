@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether a policy means what the chains of a firewall mean: both are asked about one packet of every
-kind that any of their matches tells apart. Where a match has words that a policy lacks, either answer is
-reckoned with. What is carried means the same only if, for each packet,
+"""Checks that a policy is equivalent to the chains of a firewall, with one packet of every kind that their
+matches tell apart. If a match has words that a policy lacks, both outcomes are considered. The policy is
+equivalent if, for each packet, the verdict is
 
-- a deny: the firewall drops it for certain, and no limit has counted it before;
-- a limit: it is the first thing that may drop or count the packet, and no other that is carried counts it;
-- neither: no limit that is carried counts it."""
+- deny: the firewall certainly drops it, and no limit has counted it before;
+- a limit: it is the first step that may drop or count the packet, and no other carried limit counts it;
+- neither: no carried limit counts it."""
 import collections
 import functools
 import itertools
@@ -16,7 +16,7 @@ Packet = collections.namedtuple("Packet", "family proto src dst sport dport syn"
 Event = collections.namedtuple("Event", "step cause")  # cause: the step that makes it uncertain, or None
 WITH_PORTS = (6, 17, 132)
 OTHER_PROTOCOL = 253
-MOST = 1_500_000  # matches that are asked: some seconds
+MOST = 1_500_000  # comparisons of matches: some seconds
 
 
 @functools.lru_cache(maxsize=None)
@@ -42,7 +42,7 @@ def holds(match, p):
 
 
 def hits(step, p):
-    """True, False, or None: perhaps. A SYN is taken to be of no connection that is known."""
+    """True, False, or None (unknown). A SYN is assumed to belong to no known connection."""
     found = False
     for match in step.matches:
         if holds(match, p) and not (p.syn and match.other and set(match.other) == {ESTABLISHED}):
@@ -55,7 +55,7 @@ def hits(step, p):
 # ---- kinds of packets
 
 def starts(ranges):
-    """The first of every stretch that no range tells apart."""
+    """The first value of every interval that no range divides."""
     return sorted({0}.union(*({first, last + 1} for first, last in ranges)))
 
 
@@ -70,7 +70,7 @@ def ports_and_syn(proto, matches):
     sides = [[p for p in starts([r for m in matches for r in [getattr(m, side)] if r]) if p < 65536]
              for side in ("sport", "dport")]
     syn = (False, True) if proto == 6 else (False,)
-    return [(None, None, False), *itertools.product(*sides, syn)]  # the first: a later fragment
+    return [(None, None, False), *itertools.product(*sides, syn)]  # the first one: a later fragment
 
 
 def packets(matches):
@@ -85,7 +85,7 @@ def packets(matches):
                     for sport, dport, syn in ports_and_syn(proto, alike):
                         count += 1
                         if count * len(matches) > MOST:
-                            raise Left("tells too many kinds of packets apart to be compared with a policy: convert a "
+                            raise Left("has too many kinds of packets to compare with a policy: convert a "
                                        "part of it")
                         yield Packet(family, proto, src, dst, sport, dport, syn)
 
@@ -93,7 +93,7 @@ def packets(matches):
 # ---- what the firewall does
 
 def excess_kept(step, behind, p):
-    """The step that may keep what exceeds a limit that accepts from being dropped; None: it is dropped."""
+    """The step that may save packets over an accepting limit from being dropped; None: they are dropped."""
     for other in behind:
         hit = hits(other, p)
         if other.verdict == "drop" and hit:
@@ -104,7 +104,7 @@ def excess_kept(step, behind, p):
 
 
 def events(chains, p):
-    """The drops and the limits that a packet may meet, in their order."""
+    """The drops and limits that a packet may meet, in order."""
     found, dead = [], None
     for chain in chains:
         past = None
@@ -133,7 +133,7 @@ def events(chains, p):
 
 
 def first_before(chains, step, p):
-    """What keeps a packet from a step, or may."""
+    """The step that keeps, or may keep, a packet from a step."""
     for chain in chains:
         mine = step in chain.steps
         for other in chain.steps:
@@ -146,7 +146,7 @@ def first_before(chains, step, p):
 
 
 def spared(chains, step, p):
-    """The step before it that accepts what is established, which a SYN is taken not to be."""
+    """An earlier step that accepts established packets, which a SYN is assumed not to be."""
     for chain in chains:
         if step in chain.steps and p.syn:
             for other in itertools.takewhile(lambda other: other is not step, chain.steps):
@@ -158,7 +158,7 @@ def spared(chains, step, p):
 # ---- what the policy does
 
 def decide(rules, p):
-    """allow, deny, limit or pass, and the rules that say so: the longest prefix with a rule that holds."""
+    """allow, deny, limit or pass, and the deciding rules: those of the longest prefix with a matching rule."""
     held = [r for r in rules if holds(r.match, p)]
     longest = max((r.length for r in held), default=None)
     held = [r for r in held if r.length == longest]
@@ -179,7 +179,7 @@ def drops_surely(found):
 
 
 def wrong(rules, found, p):
-    """(step whose rules have to go, what it stumbles over) or None."""
+    """(step whose rules must be removed, the step that conflicts with it) or None."""
     verdict, acting = decide(rules, p)
     if verdict == "deny":
         return None if drops_surely(found) else (acting[0].step, None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The configuration of XDP-Firewall, in libconfig's syntax. Its filters are asked in their order, the
-first that matches decides. A rate N matches the Nth packet of a source since its second began, of any
-kind, and those behind it. What is dropped by a filter blocks the source for its block_time, from everything
-and before any filter is asked. Only TCP, UDP and ICMP are looked at; all else passes, ICMPv6 as well."""
+"""Reads the configuration of XDP-Firewall, in libconfig syntax. The first matching filter decides. A rate N
+matches the Nth and later packets of a source, of any kind, since its second began. A packet that a filter
+drops blocks its source entirely for block_time, before any filter is checked. Only TCP, UDP and ICMP are
+filtered; everything else passes, including ICMPv6."""
 import ipaddress
 import re
 
@@ -32,7 +32,7 @@ class Config:
             found = TOKEN.match(text, at)
             line = text.count("\n", 0, at) + 1
             if not found:
-                raise Left(f"line {line}: '{text[at:].split()[0][:20]}' is not of libconfig's syntax")
+                raise Left(f"line {line}: '{text[at:].split()[0][:20]}' is not libconfig syntax")
             if found.lastgroup != "skip":
                 self.tokens.append((found.lastgroup, found[0], line))
             at = found.end()
@@ -44,7 +44,7 @@ class Config:
     def take(self, *kinds):
         kind, text, line = self.tokens[0]
         if kind not in kinds and text not in kinds:
-            raise Left(f"line {line}: {text} is not expected here")
+            raise Left(f"line {line}: unexpected {text}")
         self.tokens.pop(0)
         return text
 
@@ -54,7 +54,7 @@ class Config:
         while self.tokens[0][1] != end:
             name = self.take("name")
             if name.startswith("@"):
-                raise Left(f"line {line}: {name}: give the files one by one")
+                raise Left(f"line {line}: {name}: includes are not read, convert the files one by one")
             self.take("=", ":")
             group[name] = self.value()
             while self.peek() in (";", ","):
@@ -79,7 +79,7 @@ class Config:
         try:
             return int(text.rstrip("L"), 0)
         except ValueError:
-            raise Left(f"line {line}: {text} is no value") from None
+            raise Left(f"line {line}: {text} is not a value") from None
 
     def items(self, sign):
         end = {"(": ")", "[": "]"}[sign]
@@ -114,10 +114,10 @@ class Filter:
     def step(self):
         matches = self.matches()
         if self.get("action") not in (0, 1):
-            raise Left("has no action that is known here: 0 drops, 1 allows")
+            raise Left("has an unknown action: write 0 to drop, 1 to allow")
         if self.get("action") == 1:
             if self.limits:
-                raise Left("allows what is over a rate: a policy can only drop that")
+                raise Left("allows packets over a rate: a policy can only drop them")
             return Step(self.place, "accept", matches)
         if self.limits:
             return Step(self.place, "above", matches, self.limit(matches),
@@ -126,10 +126,10 @@ class Filter:
         return Step(self.place, "drop", seen_only(matches))
 
     def check_block(self, matches):
-        """`deny` bans nobody; where it is for everything of a source, it need not."""
+        """`deny` does not ban; if it matches everything of a source, it need not."""
         if self.get("block_time", 1) and any(m != Match(family=m.family, src=m.src) for m in matches):
             text = f"a source that is dropped is not blocked from everything for {self.get('block_time', 1)} s"
-            self.policy.leave(self.place, f"block_time: {text}, a deny bans nobody")
+            self.policy.leave(self.place, f"block_time: {text}, a deny does not ban")
 
     def matches(self):
         unknown = [n for n in self.settings if n not in KNOWN and n[0] != "\0"]
@@ -145,14 +145,14 @@ class Filter:
         return [m for f in self.families() for m in self.protocols(f, match, chosen)]
 
     def protocols(self, family, match, chosen):
-        """ICMPv6 passes without being looked at."""
+        """ICMPv6 is not filtered."""
         match = match.copy(**family)
         if chosen[:1] != ["icmp"]:
             return [match]
         return [match.copy(proto=1, family=match.family or 4)]
 
     def families(self):
-        """The addresses, of one family where there are any."""
+        """The addresses, by family; [{}] if there are none."""
         found = []
         for family, end in ((4, ""), (6, "6")):
             sides = {side: network_of(self.get(f"{side}_ip{end}")) for side in ("src", "dst")
@@ -176,7 +176,7 @@ class Filter:
                        "is over any")
         name, block = self.limits[0], self.get("block_time", 1)
         if "sport" in RATES[name]:
-            raise Left(f"{name} counts by source address and port: no key of a policy does")
+            raise Left(f"{name} counts by source address and port: a policy has no such key")
         if any(m != Match(family=m.family, src=m.src) for m in matches):
             raise Left(f"{name} counts all packets of a source, a policy those that match")
         if not isinstance(self.get(name), int) or self.get(name) < 2:
@@ -186,22 +186,22 @@ class Filter:
 
 
 def seen_only(matches):
-    """What is of every protocol is of those that xdpfw looks at."""
+    """Replaces a match of every protocol by those that xdpfw filters."""
     protocols = {4: (6, 17, 1), 6: (6, 17), None: (6, 17, 1)}
     return [m.copy(proto=p, family=4 if p == 1 else m.family) for m in matches
             for p in ((m.proto,) if m.proto is not None else protocols[m.family])]
 
 
 def whole_sources(step):
-    """It decides on all packets of its sources."""
+    """Does it decide on all packets of its sources?"""
     return all(m == Match(family=m.family, src=m.src, proto=m.proto) for m in step.matches) and \
         (step.limit or step.verdict == "accept" and all(m.proto is None for m in step.matches) or
          {6, 17} <= {m.proto for m in step.matches})
 
 
 def rates_check(policy, steps):
-    """A rate counts what other filters decide on as well, and what it blocks is blocked from what they
-    allow; in a policy, a deny or an allow comes before the limits, and an allow goes past a ban."""
+    """A rate also counts packets that other filters decide on, and its block overrides what they allow; in a
+    policy, deny and allow come before limits, and allow overrides a ban."""
     for n, step in enumerate(steps):
         for other in steps if step.counts() else ():
             late = other.verdict == "accept" and steps.index(other) > n
@@ -212,7 +212,7 @@ def rates_check(policy, steps):
 
 
 def ranges_read(policy, config, steps):
-    """Networks that are dropped before any filter is asked."""
+    """Networks that are dropped before any filter is checked."""
     for name in ("ip_drop_ranges", "ip_range_drop"):
         for text in config.get(name, ()):
             try:

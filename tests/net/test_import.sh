@@ -90,7 +90,7 @@ test_comment() { grep -q '# inet filter input handle [0-9]*: opens$' "$TMP/polic
 test_nft_of_iptables() {
 	in_ns B nft flush ruleset && add INPUT -m hashlimit --hashlimit-above 9/sec --hashlimit-name x -j DROP || return
 	in_ns B nft -j list ruleset >"$TMP/printed"
-	expect_status 1 "$TOP/scripts/import" --host "$TMP/printed" 2>"$TMP/said" && grep -q 'give what iptables-save prints' "$TMP/said"
+	expect_status 1 "$TOP/scripts/import" --host "$TMP/printed" 2>"$TMP/said" && grep -q 'pass the output of iptables-save' "$TMP/said"
 }
 
 test_in_force() {

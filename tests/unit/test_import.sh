@@ -41,11 +41,11 @@ OPERATOR="rule 192.0.2.7 allow$TAB# line 5: the operator"
 FIRST="rule 0.0.0.0/0 udp limit 100/second burst 50$TAB# line 6"
 SECOND="rule 0.0.0.0/0 limit 9/second burst 5$TAB# line 7"
 
-t 'all of it: exit 0' ends 0 "$OPERATOR"$'\n'"$FIRST" 'left to the firewall, as they limit nothing: line 9' \
+t 'all of it: exit 0' ends 0 "$OPERATOR"$'\n'"$FIRST" 'left to the firewall, without effect on limits: line 9' \
 	"$IMPORT" --host -i eth0 "$TMP/save"
 t 'a part of it: exit 1, and why' ends 1 "$OPERATOR"$'\n'"$SECOND" \
 	'save: line 8: left out: matches by ttl-lt 5: a policy cannot' "$IMPORT" --host -i eth1 "$TMP/save"
-t 'a machine that may forward: exit 1, and why' ends 1 '' 'say --host if the machine forwards nothing' "$IMPORT" -i eth0 "$TMP/save"
+t 'a machine that may forward: exit 1, and why' ends 1 '' 'use --host if the machine forwards nothing' "$IMPORT" -i eth0 "$TMP/save"
 t 'limits of several devices' ends 1 '' 'choose one with -i' "$IMPORT" --host "$TMP/save"
 t 'from standard input' ends 0 "$OPERATOR"$'\n'"$FIRST" 'stdin: note:' "$IMPORT" --host -i eth0 - <"$TMP/save"
 t 'what comes out is a policy' "$RLCTL" apply --check <("$IMPORT" --host -i eth0 "$TMP/save" 2>/dev/null)
