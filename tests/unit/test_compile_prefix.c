@@ -188,7 +188,7 @@ static bool change(struct maps *maps, const struct rule *prefix, struct policy *
 			trie_put(maps, &key, &compiled);
 		maps->header = compiled.header;
 	} else {
-		assert_int_equal(policy_prefix_put(&policy, prefix, next), 0);
+		assert_int_equal(policy_prefix_replace(&policy, prefix, next), 0);
 		whole_put(maps, &policy);
 	}
 	compiled_clear(&compiled);
@@ -277,7 +277,7 @@ static void one_change(struct maps *maps, unsigned int *in_place)
 		if (next.rules[i].for_ns && !next.rules[i].expires_ns)
 			next.rules[i].expires_ns = maps->ctx.now_ns + next.rules[i].for_ns;
 	assert_int_equal(maps->header.generation, generation + 1);
-	assert_int_equal(policy_prefix_put(&model, &rule, &next), 0);
+	assert_int_equal(policy_prefix_replace(&model, &rule, &next), 0);
 	after = maps_policy(maps);
 	assert_same(&model, &after);
 	check_kept(&before, &after);

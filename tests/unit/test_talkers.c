@@ -102,11 +102,11 @@ static void the_silent_are_forgotten(void **state)
 	(void)state;
 	add("10.0.0.1", 1, false);
 	for (int i = 1; i < TALKER_SLICES; i++) {
-		talkers_turn(&talkers);
+		talkers_next_slice(&talkers);
 		add("10.0.0.2", 1, false);
 		assert_int_equal(talkers_count(&talkers), 2);
 	}
-	talkers_turn(&talkers);
+	talkers_next_slice(&talkers);
 	assert_int_equal(talkers_count(&talkers), 1);
 	assert_null(find("10.0.0.1"));
 	assert_int_equal(talker_sum(find("10.0.0.2"), TALKER_DROPPED).packets, TALKER_SLICES - 1);

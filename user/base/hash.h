@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* uthash's tables. What HASH_ADD found no memory for is not in the table, and its hh.tbl is NULL.
- */
+/* uthash's tables. If HASH_ADD runs out of memory, the item is not added and its hh.tbl is NULL. */
 #ifndef RLCTL_HASH_H
 #define RLCTL_HASH_H
 
@@ -9,7 +8,7 @@
 #define HASH_FUNCTION HASH_FNV
 #include <uthash.h>
 
-/* clang's analyzer does not see that what is removed is in the table. */
+/* clang's analyzer does not see that the item is in the table. */
 #define hash_remove(head, item) HASH_DELETE(hh, head, item) /* NOLINT(clang-analyzer-*) */
 
 #endif

@@ -186,7 +186,7 @@ static int change_guard(const struct session *session, const struct rule *words,
 	rc = instance_address_read(&session->instance, addr, &before);
 	policy_for_each (&before, rule)
 		rules_append(&after, rule);
-	if (!rc && policy_prefix_put(&after, words, &session->policy))
+	if (!rc && policy_prefix_replace(&after, words, &session->policy))
 		out_of_memory();
 	if (!rc)
 		rc = guard_pass(guard, &before, &after, &session->ctx);

@@ -121,8 +121,8 @@ static int nesting_bound(const __u64 lengths[3])
 }
 
 /* Are the entries of all other prefixes still right with the new header? */
-static bool stays_in_place(const struct rl_policy_header *before,
-			   const struct rl_policy_header *after)
+static bool others_stay_valid(const struct rl_policy_header *before,
+			      const struct rl_policy_header *after)
 {
 	return !(after->uses & ~before->uses & RL_USE_SOURCE_BANS) &&
 	       device_asks_each(before) == device_asks_each(after) &&
@@ -132,8 +132,8 @@ static bool stays_in_place(const struct rl_policy_header *before,
 
 /* New rules get ascending slots; writing the whole policy reuses free ones. Is that due: would the
  * rules need another chunk although most slots are free? */
-static bool slots_thin_out(const struct rl_policy_header *header, const struct policy *next,
-			   const struct compile_context *ctx)
+static bool slots_need_compaction(const struct rl_policy_header *header, const struct policy *next,
+				  const struct compile_context *ctx)
 {
 	uint32_t end = header->next_counter_id + next->count;
 
@@ -164,7 +164,7 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN; /* there is no trie */
 	if (is_link_local_prefix(prefix))
 		return -EAGAIN; /* neighbour discovery of other prefixes may depend on it */
-	if (slots_thin_out(header, next, ctx))
+	if (slots_need_compaction(header, next, ctx))
 		return -EAGAIN;
 	snprintf(err->text, sizeof(err->text), "out of memory");
 	b.base = header->half * ctx->rules_max + header->rules;
@@ -172,7 +172,7 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 	result.header.generation++;
 	prefix_remove(prefix, in_trie, &result.header);
 	ret = build(&b, next, current, false);
-	if (ret == -E2BIG || (!ret && !stays_in_place(header, &result.header)))
+	if (ret == -E2BIG || (!ret && !others_stay_valid(header, &result.header)))
 		ret = -EAGAIN; /* policy_compile finds room, or reports the error */
 	if (ret)
 		compiled_clear(&result);

@@ -19,7 +19,7 @@ bool is_link_local_prefix(const struct rule *rule)
 }
 
 /* Is it a rule on ICMPv6 for fe80::/10, which makes limits apply to neighbour discovery? */
-static bool rule_means_neighbours(const struct rule *rule)
+static bool rule_names_neighbour_discovery(const struct rule *rule)
 {
 	return is_link_local_prefix(rule) && rule->match.flags & RL_MATCH_PROTO &&
 	       rule->match.proto == IPPROTO_ICMPV6;
@@ -31,7 +31,7 @@ static uint32_t rule_uses(const struct rule *rule)
 	const struct rl_limit *limit = &rule->limit;
 	uint32_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;
 
-	if (rule_means_neighbours(rule))
+	if (rule_names_neighbour_discovery(rule))
 		uses |= RL_USE_NEIGHBOURS;
 	if (rule->action != RL_ACTION_LIMIT)
 		return uses;
@@ -133,7 +133,7 @@ static __u64 *family_lengths(struct rl_policy_header *header, const struct rule 
 	return header->lengths[!prefix_is_ipv4(prefix->addr, prefix->len)];
 }
 
-static void length_note(struct rl_policy_header *header, const struct rule *prefix)
+static void length_record(struct rl_policy_header *header, const struct rule *prefix)
 {
 	bool ipv4 = prefix_is_ipv4(prefix->addr, prefix->len);
 	uint8_t *shortest = ipv4 ? &header->shortest4 : &header->shortest6;
@@ -169,7 +169,7 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 	b->out->prefix_count++;
 	prefix_key_compile(rule, &prefix->key);
 	prefix->value.len = prefix->key.len;
-	length_note(&b->out->header, rule);
+	length_record(&b->out->header, rule);
 	if (!is_plain(rule, count))
 		return emit_group(b, rule, count, &prefix->value.range);
 	prefix->value.action = rule->action;

@@ -14,7 +14,7 @@ static bool slot_taken(const struct build *b, uint32_t slot)
 	return b->used[slot / 8] & 1 << slot % 8;
 }
 
-static void shared_reach(struct build *b, const struct rule *rule)
+static void shared_end_update(struct build *b, const struct rule *rule)
 {
 	bool shared = rule->action == RL_ACTION_LIMIT && rule->limit.key == RL_KEY_RULE;
 
@@ -75,7 +75,7 @@ int rules_inherit(struct build *b, struct policy *next, const struct policy *cur
 {
 	policy_for_each (current, rule) {
 		slot_mark(b, rule->counter_id);
-		shared_reach(b, rule);
+		shared_end_update(b, rule);
 	}
 	policy_for_each (next, rule) {
 		const struct rule *old = policy_find(current, rule);
@@ -89,7 +89,7 @@ int rules_inherit(struct build *b, struct policy *next, const struct policy *cur
 			ret = slot_new(b, rule);
 		if (ret)
 			return ret;
-		shared_reach(b, rule);
+		shared_end_update(b, rule);
 		rule->limit_id = 0;
 		if (rule->action == RL_ACTION_LIMIT)
 			rule->limit_id = old && same_state(old, rule)

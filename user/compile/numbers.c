@@ -139,7 +139,7 @@ void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *w)
 
 /* Does every CPU have its own state of this limit? With `per rule`, buckets are in an array that
  * all CPUs share, windows and logs are not. */
-static bool is_shared_out(const struct rl_limit *limit, const struct compile_context *ctx)
+static bool is_split_by_cpu(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	return ctx->share && (limit->key != RL_KEY_RULE || limit->algorithm == RL_SLIDING_WINDOW ||
 			      limit->algorithm == RL_SLIDING_LOG);
@@ -152,7 +152,7 @@ static struct rl_limit limit_share(const struct rl_limit *limit, const struct co
 	uint64_t least = limit->unit == RL_PACKETS ? 1 : bytes;
 	struct rl_limit part = *limit;
 
-	if (!is_shared_out(limit, ctx))
+	if (!is_split_by_cpu(limit, ctx))
 		return part;
 	part.size = limit->size / ctx->cpus;
 	if (part.size < least) {

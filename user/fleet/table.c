@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The keys that an agent deals with: an array, and uthash's index of it. */
+/* The keys of an agent: an array, indexed by uthash. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct fleet_entry *fleet_table_find(struct fleet_table *table, const struct rl_
 	return entry;
 }
 
-/* LIMIT:ADDRESS[>PEER][:SPORT:DPORT:PROTO], what the key has of it. */
+/* LIMIT:ADDRESS[>PEER][:SPORT:DPORT:PROTO], with the fields that the key has. */
 static void name_make(const struct rl_state_key *key, const char *limit, char *out, size_t size)
 {
 	static const uint8_t none[16];
@@ -72,7 +72,8 @@ struct fleet_entry *fleet_table_add(struct fleet_table *table, const struct rl_s
 	return entry;
 }
 
-/* What there is no memory to put elsewhere is forgotten too: its lease runs out. */
+/* Moves the last entry into the gap; without memory to index it, drops it too, and its lease
+ * expires. */
 void fleet_table_remove(struct fleet_table *table, struct fleet_entry *entry)
 {
 	struct fleet_entry *last;

@@ -343,7 +343,7 @@ static int whole_write(const struct change *change)
 
 	if (ret)
 		return ret;
-	ret = policy_prefix_put(&whole, change->prefix, change->next);
+	ret = policy_prefix_replace(&whole, change->prefix, change->next);
 	if (ret)
 		report_write_error(change->instance, ret);
 	else

@@ -253,7 +253,8 @@ size_t policy_remove(struct policy *policy, const struct rule *selector)
 	return last - kept;
 }
 
-int policy_prefix_put(struct policy *policy, const struct rule *prefix, const struct policy *rules)
+int policy_prefix_replace(struct policy *policy, const struct rule *prefix,
+			  const struct policy *rules)
 {
 	size_t first = lower_bound(policy, prefix, prefix_compare), last = first;
 	int ret = 0;

@@ -140,7 +140,8 @@ const struct rule *policy_select(const struct policy *policy, const struct rule 
 size_t policy_remove(struct policy *policy, const struct rule *selector);
 
 /* Replaces all rules with the prefix of `prefix` by `rules`. 0 or -ENOMEM. */
-int policy_prefix_put(struct policy *policy, const struct rule *prefix, const struct policy *rules);
+int policy_prefix_replace(struct policy *policy, const struct rule *prefix,
+			  const struct policy *rules);
 
 /* Frees the rules and leaves an empty policy. */
 void policy_clear(struct policy *policy);

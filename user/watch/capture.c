@@ -60,7 +60,7 @@ int capture_open(const char *path, struct capture *out)
 	if (!capture.pcap) {
 		if (!is_stdin)
 			fclose(file);
-		return fail("%s: not a readable capture: %s", capture.name, error);
+		return fail("%s: not a capture file: %s", capture.name, error);
 	}
 	capture.link = pcap_datalink(capture.pcap);
 	if (link_type_check(&capture)) {

@@ -82,7 +82,7 @@ struct rl_amount talkers_sum(const struct talkers *talkers, enum talker_verdict 
 	return sum;
 }
 
-void talkers_turn(struct talkers *talkers)
+void talkers_next_slice(struct talkers *talkers)
 {
 	talkers->slice = (talkers->slice + 1) % TALKER_SLICES;
 	memset(talkers->all[talkers->slice], 0, sizeof(talkers->all[0]));

@@ -19,16 +19,16 @@ enum talker_verdict { TALKER_DROPPED, TALKER_PASSED, TALKER_VERDICTS };
 /* A source as limits count it: an IPv4 address or an IPv6 /64. */
 struct talker {
 	uint8_t addr[16];
-	struct rl_sample last; /* a packet of it; one that was dropped where there is one */
+	struct rl_sample last; /* one of its packets; a dropped one if there is one */
 	struct rl_amount slices[TALKER_SLICES][TALKER_VERDICTS];
 	UT_hash_handle hh;
 };
 
 struct talkers {
 	struct talker *list; /* in the order of their first sample; hh.next is the next */
-	unsigned int slice;  /* the one under way */
+	unsigned int slice;  /* the current one */
 	struct rl_amount all[TALKER_SLICES]
-			    [TALKER_VERDICTS]; /* of everybody, and without addresses */
+			    [TALKER_VERDICTS]; /* of all packets, also those without addresses */
 };
 
 /* Weighs the sample by stands_for. 0 or -ENOMEM. */
@@ -36,7 +36,7 @@ int talkers_add(struct talkers *talkers, const struct rl_sample *sample, bool ha
 		bool passed);
 
 /* Begins the next slice; drops sources without packets in all kept slices. */
-void talkers_turn(struct talkers *talkers);
+void talkers_next_slice(struct talkers *talkers);
 
 /* Sums over the kept slices. */
 struct rl_amount talker_sum(const struct talker *talker, enum talker_verdict verdict);

@@ -237,7 +237,7 @@ int top_turn(struct top *top, size_t looked)
 	rows_make(top);
 	top_arrange(top);
 	states_look(top, looked);
-	talkers_turn(&top->talkers);
+	talkers_next_slice(&top->talkers);
 	return 0;
 }
 
