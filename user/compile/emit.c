@@ -18,7 +18,7 @@ bool is_link_local_prefix(const struct rule *rule)
 	       !memcmp(rule->addr, link_local, sizeof(link_local));
 }
 
-/* Is it a rule on ICMPv6 for fe80::/10, which makes limits apply to neighbour discovery? */
+/* Is it a rule on ICMPv6 for fe80::/10, which makes rules apply to neighbour discovery? */
 static bool rule_names_neighbour_discovery(const struct rule *rule)
 {
 	return is_link_local_prefix(rule) && rule->match.flags & RL_MATCH_PROTO &&

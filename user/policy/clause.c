@@ -129,7 +129,8 @@ static int clause_over(struct parser *p)
 
 	if (over < 0)
 		return expected(
-			p, "an action over the limit: write drop, ban DURATION, count or mark N");
+			p,
+			"an action for packets over the limit: write drop, ban DURATION, count or mark N");
 	p->rule->limit.over = over;
 	word_next(p);
 	if (over == RL_OVER_BAN)

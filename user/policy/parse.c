@@ -18,9 +18,10 @@ static int parse_action(struct parser *p)
 	int action = word_find(p, action_words, ARRAY_SIZE(action_words));
 
 	if (action < 0)
-		return expected(p, "a match (tcp, udp, icmp, icmp6, sctp, gre, esp, proto, sport, "
-				   "dport, src, dst, syn, fragment, new-source) or an action "
-				   "(allow, deny, limit)");
+		return expected(p,
+				"a match or an action: write a match (tcp, udp, icmp, icmp6, sctp, "
+				"gre, esp, proto, sport, dport, src, dst, syn, fragment, "
+				"new-source) or an action (allow, deny, limit)");
 	if (action != RL_ACTION_LIMIT && rule->kind == PREFIX_DEVICE && !rule->match.flags)
 		return refuse(p, p->span,
 			      "needs a match if the prefix is device: add one, or write "
