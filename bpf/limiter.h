@@ -30,13 +30,13 @@ __noinline int limit_admits_apart(struct packet *p, const struct rl_rule *rule, 
 
 static __always_inline bool limit_admits(struct packet *p, const struct rl_rule *rule)
 {
-	__u64 now_ns = clock_of(p, rule), amount = limit_amount(p, rule);
+	__u64 now_ns = clock_of(p, rule);
 
 	switch (rule->backend) {
 	case RL_BACKEND_HOT:
-		return hot_admits(p, rule, now_ns, amount);
+		return hot_admits(p, rule, now_ns, limit_amount(p, rule));
 	case RL_BACKEND_SHARED:
-		return shared_admits(rule, now_ns, amount);
+		return shared_admits(rule, now_ns, limit_amount(p, rule));
 	}
 	return limit_admits_apart(p, rule, now_ns);
 }
