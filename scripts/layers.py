@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The layers of user/, read from the objects that were built: which files call which.
+"""The layers of user/, read from what was built: which files call or include which.
 
 Prints each layer with the layers it uses, and how many levels of files stand upon one another. Fails
-where files call each other in a circle, or where a layer uses one that the Makefile's list LAYERS has
+where files need each other in a circle, or where a layer uses one that the Makefile's list LAYERS has
 behind it. Usage: layers.py [--files], from the top of the tree, after `make`.
 """
 import collections
@@ -38,8 +38,22 @@ def calls(files):
                 home[symbol] = name
             elif kind == "U":
                 wanted[name].add(symbol)
-    uses = {name: {home[s] for s in wanted[name] if s in home} - {name} for name in files}
+    uses = {name: {home[s] for s in wanted[name] if s in home} | includes(name, files) for name in files}
+    uses = {name: uses[name] - {name} for name in files}
     return uses, {name: wanted[name] - home.keys() for name in files}
+
+
+def includes(name, files):
+    """The files whose headers this one or its header includes."""
+    found = set()
+    headers = {pathlib.Path(other).name: other for other in files
+               if (pathlib.Path("user") / f"{other}.h").exists()}
+    for path in (pathlib.Path("user") / f"{name}.c", pathlib.Path("user") / f"{name}.h"):
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        for included in re.findall(r'^#include "(\w+)\.h"', text, re.M):
+            if included in headers:
+                found.add(headers[included])
+    return found
 
 
 def circles(uses):

@@ -10,6 +10,7 @@
 #include "harness.h"
 #include "bucket_model.h"
 #include "compile.h"
+#include "numbers.h"
 #include "random.h"
 #include "units.h"
 

@@ -19,6 +19,7 @@
 
 #include "algorithm/gcra.h"
 #include "compile.h"
+#include "numbers.h"
 #include "policy_helpers.h"
 #include "prog/bucket_model.h"
 #include "units.h"

@@ -18,7 +18,10 @@
 #include <cmocka.h>
 
 #include "agent.h"
+#include "rules.h"
+#include "shed.h"
 #include "compile.h"
+#include "numbers.h"
 #include "fleet.h"
 #include "fleet_maps.h"
 #include "fleet_packets.h"

@@ -14,6 +14,7 @@
 #include "guard.h"
 #include "instance.h"
 #include "message.h"
+#include "numbers.h"
 #include "open.h"
 #include "output.h"
 #include "policy.h"

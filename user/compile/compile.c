@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "build.h"
+#include "emit.h"
+#include "inherit.h"
 #include "policy.h"
 #include "units.h"
 

@@ -3,42 +3,8 @@
 #ifndef RLCTL_COMPILE_H
 #define RLCTL_COMPILE_H
 
+#include "compiled.h"
 #include "policy.h"
-
-/* A policy as the maps hold it. */
-struct compiled_prefix {
-	struct rl_prefix_key key;
-	struct rl_prefix_value value;
-};
-
-struct compiled {
-	struct rl_policy_header header;
-	struct rl_rule *rules; /* element 0 is half * capacity + first_rule in the map */
-	uint32_t first_rule;   /* not 0 if one prefix is compiled: after the rules that stay */
-	uint32_t rule_count;
-	struct compiled_prefix *prefixes;
-	uint32_t prefix_count;
-	uint32_t *fresh; /* slots that were not in use: zero their counters before the swap */
-	size_t fresh_count;
-	uint32_t shared_end; /* after the last slot with a shared state, of both policies */
-};
-
-/* Properties and capacities of an instance. */
-struct compile_context {
-	uint32_t rules_max;    /* elements of one half of the rules array */
-	uint32_t prefixes_max; /* entries of a trie */
-	uint32_t slots_max;    /* counter slots */
-	uint32_t batches_max;  /* slots below this one may have batches */
-	uint64_t tick_ns;
-	uint32_t cpus;          /* online; 1: no batches */
-	uint32_t possible_cpus; /* may come online and take a batch; >= cpus */
-	bool share;             /* --table cpu: each CPU enforces its share of every rate */
-	bool hot;               /* buckets are in the hot table */
-	enum rl_hook hook;
-	uint32_t log_max;                  /* packets in a sliding-log */
-	uint64_t now_ns;                   /* CLOCK_MONOTONIC; `for` counts from here */
-	const struct policy_context *text; /* to print rules in errors */
-};
 
 /* Sets slot, limit id and expiry of every rule of `next`: those of the rule with the same identity
  * in `current` if there is one (the limit id only if the algorithm is the same), otherwise new
@@ -76,22 +42,5 @@ int range_decompile(const struct rule *prefix, const struct rl_rule *entries, ui
 		    uint64_t now_ns, struct policy *out);
 int prefix_decompile(const struct compiled_prefix *prefix, const struct rl_rule *entries,
 		     uint64_t now_ns, struct policy *out);
-
-void compiled_clear(struct compiled *compiled);
-
-/* The numbers of a limit as the data path uses them; fields in rlctl_abi.h, arithmetic in
- * bpf/algorithm/. numbers_compile chooses the clock and fills the numbers of the algorithm. */
-void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out);
-void window_compile(const struct rl_limit *limit, struct rl_window *out);
-void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *out);
-void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
-		     struct rl_rule *out);
-
-/* Is it a leaky bucket that delays packets? Only at egress, and not if packets over it pass. */
-bool limit_paces(const struct rl_limit *limit, enum rl_hook hook);
-
-/* The clock of a limit: precise if it paces; otherwise the tick clock if a burst (queue, window)
- * spans at least 16 ticks, or the interval of a warm-up at least 128. */
-enum rl_clock clock_choose(const struct rl_limit *limit, enum rl_hook hook, uint64_t tick_ns);
 
 #endif

@@ -4,7 +4,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "build.h"
+#include "emit.h"
+#include "numbers.h"
 #include "policy.h"
 #include "units.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "build.h"
+#include "inherit.h"
 #include "policy.h"
 #include "units.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "algorithm/warm_up.h"
-#include "compile.h"
+#include "numbers.h"
 #include "units.h"
 
 #define TICKS_MIN          16 /* ticks in the span of a limit on the tick clock, at least */

@@ -23,6 +23,8 @@
 #include "instance.h"
 #include "message.h"
 #include "redis.h"
+#include "rules.h"
+#include "shed.h"
 #include "units.h"
 
 #define RETRY_LEAST_NS (100 * NS_PER_MS)

@@ -12,11 +12,8 @@
 
 #include <hiredis/hiredis.h>
 
+#include "scripts.h"
 #include "url.h"
-
-/* Described in scripts.c. */
-enum fleet_script { SCRIPT_HEARTBEAT, SCRIPT_RATE, SCRIPT_WINDOW, SCRIPT_COUNT };
-extern const char *const fleet_scripts[SCRIPT_COUNT];
 
 #define LINK_SHA_MAX 41
 struct fleet_link {

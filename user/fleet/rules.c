@@ -2,16 +2,18 @@
 /* Follows the instance's policy: finds the limits of the fleet, and drops those that are no longer
  * there.
  */
+#include "rules.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent.h"
 #include "fleet.h"
 #include "fleet_maps.h"
 #include "message.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "shed.h"
 #include "units.h"
 
 #define POLICY_NS NS_PER_SECOND

@@ -31,7 +31,7 @@
  *   A lease is at most a quarter of what is left.
  */
 
-#include "redis.h"
+#include "scripts.h"
 
 #define NOW                             \
 	"local t = redis.call('TIME') " \

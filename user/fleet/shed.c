@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Keys that the agent has no time or room for: counted, with a note from time to time. */
-#include "agent.h"
+#include "shed.h"
+
 #include "fleet.h"
 #include "message.h"
 #include "units.h"

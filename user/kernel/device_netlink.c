@@ -14,7 +14,7 @@
 
 #include "netlink.h"
 
-#include "device.h"
+#include "device_facts.h"
 
 #define NETDEV_FAMILY           "netdev"
 #define NETDEV_DEV_GET          1 /* command */

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "device.h"
+#include "device_facts.h"
 
 /* MTU, flags, queues and losses of the device facts->ifindex. */
 int device_link_read(struct device_facts *facts);

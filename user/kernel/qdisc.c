@@ -18,6 +18,7 @@
 #include "device.h"
 #include "instance.h"
 #include "message.h"
+#include "numbers.h"
 #include "netlink.h"
 #include "pins.h"
 #include "policy.h"

@@ -21,6 +21,7 @@
 #include "instance.h"
 #include "map_in_map.h"
 #include "message.h"
+#include "numbers.h"
 #include "policy.h"
 #include "policy_write.h"
 #include "slots.h"

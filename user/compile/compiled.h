@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A policy as map entries, and what it is compiled for. */
+#ifndef RLCTL_COMPILED_H
+#define RLCTL_COMPILED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy.h"
+#include "rlctl_abi.h"
+
+/* A policy as the maps hold it. */
+struct compiled_prefix {
+	struct rl_prefix_key key;
+	struct rl_prefix_value value;
+};
+
+struct compiled {
+	struct rl_policy_header header;
+	struct rl_rule *rules; /* element 0 is half * capacity + first_rule in the map */
+	uint32_t first_rule;   /* not 0 if one prefix is compiled: after the rules that stay */
+	uint32_t rule_count;
+	struct compiled_prefix *prefixes;
+	uint32_t prefix_count;
+	uint32_t *fresh; /* slots that were not in use: zero their counters before the swap */
+	size_t fresh_count;
+	uint32_t shared_end; /* after the last slot with a shared state, of both policies */
+};
+
+void compiled_clear(struct compiled *compiled);
+
+/* Properties and capacities of an instance. */
+struct compile_context {
+	uint32_t rules_max;    /* elements of one half of the rules array */
+	uint32_t prefixes_max; /* entries of a trie */
+	uint32_t slots_max;    /* counter slots */
+	uint32_t batches_max;  /* slots below this one may have batches */
+	uint64_t tick_ns;
+	uint32_t cpus;          /* online; 1: no batches */
+	uint32_t possible_cpus; /* may come online and take a batch; >= cpus */
+	bool share;             /* --table cpu: each CPU enforces its share of every rate */
+	bool hot;               /* buckets are in the hot table */
+	enum rl_hook hook;
+	uint32_t log_max;                  /* packets in a sliding-log */
+	uint64_t now_ns;                   /* CLOCK_MONOTONIC; `for` counts from here */
+	const struct policy_context *text; /* to print rules in errors */
+};
+
+#endif

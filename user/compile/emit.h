@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Rules and prefixes as map entries. */
+#ifndef RLCTL_COMPILE_EMIT_H
+#define RLCTL_COMPILE_EMIT_H
+
+#include "build.h"
+
+int rules_emit(struct build *b, const struct policy *policy);
+
+/* Is the prefix fe80::/10? A rule for it may apply to neighbour discovery of any address. */
+bool is_link_local_prefix(const struct rule *rule);
+
+/* Does the device have rules that must be matched one by one? */
+bool device_asks_each(const struct rl_policy_header *header);
+
+/* Marks the rules whose refusals the data path may cache (bpf/refusal.h). */
+void refusals_choose(struct build *b);
+
+#endif

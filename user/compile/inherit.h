@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the rules of the next policy keep of the current one. */
+#ifndef RLCTL_COMPILE_INHERIT_H
+#define RLCTL_COMPILE_INHERIT_H
+
+#include "build.h"
+
+/* Sets slot, limit id and expiry of every rule. */
+int rules_inherit(struct build *b, struct policy *next, const struct policy *current,
+		  bool keep_expiry);
+
+/* Sets the lane of every rule. */
+void lanes_choose(struct policy *next);
+
+#endif

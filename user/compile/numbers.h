@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The numbers of a limit, as the data path uses them. */
+#ifndef RLCTL_NUMBERS_H
+#define RLCTL_NUMBERS_H
+
+#include "compiled.h"
+#include "policy.h"
+
+/* The numbers of a limit as the data path uses them; fields in rlctl_abi.h, arithmetic in
+ * bpf/algorithm/. numbers_compile chooses the clock and fills the numbers of the algorithm. */
+void gcra_compile(const struct rl_limit *limit, struct rl_gcra *out);
+void window_compile(const struct rl_limit *limit, struct rl_window *out);
+void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *out);
+void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
+		     struct rl_rule *out);
+
+/* Is it a leaky bucket that delays packets? Only at egress, and not if packets over it pass. */
+bool limit_paces(const struct rl_limit *limit, enum rl_hook hook);
+
+/* The clock of a limit: precise if it paces; otherwise the tick clock if a burst (queue, window)
+ * spans at least 16 ticks, or the interval of a warm-up at least 128. */
+enum rl_clock clock_choose(const struct rl_limit *limit, enum rl_hook hook, uint64_t tick_ns);
+
+#endif
