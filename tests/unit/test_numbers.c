@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "numbers.h"
 #include "compile_helpers.h"
 #include "policy_helpers.h"
 #include "units.h"
