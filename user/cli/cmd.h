@@ -16,48 +16,48 @@
 /* Every option of every verb: X(NAME, "long", letter or 0, argument or NULL, "what it says").
  * Words joined by | are the only arguments there are, the first has number 0; [X] may be left out.
  */
-#define COMMAND_OPTIONS(X)                                                                    \
-	X(INTERFACE, "interface", 'i', "DEV", "the device; not needed while one is attached") \
-	X(HOOK, "hook", 0, "xdp|ingress|egress", "the hook of the device; attach: xdp")       \
-	X(JSON, "json", 'j', NULL, "data as one JSON document")                               \
-	X(NETNS, "netns", 'n', "NAME", "act in this network namespace")                       \
-	X(BPFFS, "bpffs", 0, "DIR", "the bpffs that holds the pins; " BPFFS_DEFAULT)          \
-	X(QUIET, "quiet", 'q', NULL, "say nothing but errors")                                \
-	X(VERBOSE, "verbose", 'v', NULL, "say more")                                          \
-	X(VERSION, "version", 0, NULL, "print the version")                                   \
-	X(HELP, "help", 'h', NULL, "print this help")                                         \
-	X(MODE, "mode", 0, "auto|native|generic", "auto falls back to tc, and says so")       \
-	X(BY, "by", 0, "source|dest", "the address that prefixes mean; dest at egress")       \
-	X(POLICY, "policy", 0, "FILE", "the policy to start with; - is standard input")       \
-	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; hot")                       \
-	X(SOURCES, "sources", 0, "N", "how many states are kept at most; 262144")             \
-	X(PREFIXES, "prefixes", 0, "N", "how many prefixes a policy may have; 262144")        \
-	X(BANS, "bans", 0, "N", "how many bans may be in force at once; 65536")               \
-	X(LOG_DEPTH, "log-depth", 0, "N", "the largest N of a sliding-log; 1024")             \
-	X(FQ, "fq", 0, NULL, "egress: put the qdisc fq there, for leaky-bucket")              \
-	X(GROUP, "group", 0, "GROUP", "whose members may read it: show, stats, status, ...")  \
-	X(OR_APPLY, "or-apply", 0, NULL, "where attached already, only apply the policy")     \
-	X(REPLACE, "replace", 0, NULL, "swap the program for this build's; the rest stays")   \
-	X(CHECK, "check", 0, NULL, "only look for errors; needs no privilege")                \
-	X(TRY, "try", 0, "DURATION", "undo it unless it is confirmed within that time")       \
-	X(YES, "yes", 'y', NULL, "do not ask where it may lock you out")                      \
-	X(WATCH, "watch", 0, "[S]", "again every S seconds, with rates; 1")                   \
-	X(PROMETHEUS, "prometheus", 0, NULL, "in Prometheus' text format")                    \
-	X(LISTEN, "listen", 0, "ADDRESS:PORT", "where to serve; 127.0.0.1:9754")              \
-	X(VERDICTS, "verdicts", 0, NULL, "a line for every packet instead of sums")           \
-	X(PASSED, "passed", 0, NULL, "packets that pass as well")                             \
-	X(RATE, "rate", 0, "N", "packets shown a second at most; 100")                        \
-	X(PREFIX, "prefix", 0, "PREFIX", "only packets from or to these addresses")           \
-	X(REASON, "reason", 0, "REASONS", "only these, apart by commas: over,banned")         \
-	X(RULE, "rule", 0, "RULE", "only packets that this rule decided; words in quotes")    \
-	X(WRITE, "write", 'w', "FILE", "a capture of them instead; - is standard output")     \
-	X(PACKETS, "count", 0, "N", "end after so many packets")                              \
-	X(SECONDS, "seconds", 0, "S", "end after so many seconds")                            \
-	X(ONCE, "once", 0, NULL, "one picture as plain text")                                 \
-	X(REDIS, "redis", 0, "URL", "where the fleet meets; @FILE holds the URL")             \
-	X(NAME, "name", 0, "FLEET", "the fleet's name")                                       \
-	X(NODE, "node", 0, "NAME", "this member's name; HOST:DEV")                            \
-	X(INTERVAL, "interval", 0, "TIME", "how often quotas move; 50ms")
+#define COMMAND_OPTIONS(X)                                                                         \
+	X(INTERFACE, "interface", 'i', "DEV", "device; optional while only one is attached")       \
+	X(HOOK, "hook", 0, "xdp|ingress|egress", "hook of the device; attach defaults to xdp")     \
+	X(JSON, "json", 'j', NULL, "print one JSON document")                                      \
+	X(NETNS, "netns", 'n', "NAME", "use this network namespace")                               \
+	X(BPFFS, "bpffs", 0, "DIR", "bpffs of the pins; default " BPFFS_DEFAULT)                   \
+	X(QUIET, "quiet", 'q', NULL, "print errors only")                                          \
+	X(VERBOSE, "verbose", 'v', NULL, "print more; -vv: libbpf's log too")                      \
+	X(VERSION, "version", 0, NULL, "print the version")                                        \
+	X(HELP, "help", 'h', NULL, "print this help")                                              \
+	X(MODE, "mode", 0, "auto|native|generic", "auto, the default, falls back to tc if needed") \
+	X(BY, "by", 0, "source|dest", "address to match; default source, egress: dest")            \
+	X(POLICY, "policy", 0, "FILE", "policy to start with; - is standard input")                \
+	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; default hot")                    \
+	X(SOURCES, "sources", 0, "N", "maximum number of states; default 262144")                  \
+	X(PREFIXES, "prefixes", 0, "N", "maximum number of prefixes; default 262144")              \
+	X(BANS, "bans", 0, "N", "maximum number of bans; default 65536")                           \
+	X(LOG_DEPTH, "log-depth", 0, "N", "maximum N of a sliding-log; default 1024")              \
+	X(FQ, "fq", 0, NULL, "install the qdisc fq at egress, for leaky-bucket")                   \
+	X(GROUP, "group", 0, "GROUP", "let this group read it: show, stats, ...")                  \
+	X(OR_APPLY, "or-apply", 0, NULL, "if already attached, only apply the policy")             \
+	X(REPLACE, "replace", 0, NULL, "swap in this build's program, keep the state")             \
+	X(CHECK, "check", 0, NULL, "only check for errors; needs no privilege")                    \
+	X(TRY, "try", 0, "DURATION", "undo it unless confirmed within this time")                  \
+	X(YES, "yes", 'y', NULL, "do not ask if it may lock you out")                              \
+	X(WATCH, "watch", 0, "[S]", "repeat every S seconds, with rates; default 1")               \
+	X(PROMETHEUS, "prometheus", 0, NULL, "print in the Prometheus text format")                \
+	X(LISTEN, "listen", 0, "ADDRESS:PORT", "address to serve; default 127.0.0.1:9754")         \
+	X(VERDICTS, "verdicts", 0, NULL, "print a line for each packet, not the sums")             \
+	X(PASSED, "passed", 0, NULL, "include packets that pass")                                  \
+	X(RATE, "rate", 0, "N", "maximum packets sampled per second")                              \
+	X(PREFIX, "prefix", 0, "PREFIX", "only packets from or to these addresses")                \
+	X(REASON, "reason", 0, "REASONS", "only these reasons, such as over,banned")               \
+	X(RULE, "rule", 0, "RULE", "only packets decided by this quoted rule")                     \
+	X(WRITE, "write", 'w', "FILE", "write a capture; - is standard output")                    \
+	X(PACKETS, "count", 0, "N", "stop after N packets")                                        \
+	X(SECONDS, "seconds", 0, "S", "stop after S seconds")                                      \
+	X(ONCE, "once", 0, NULL, "print one snapshot as plain text")                               \
+	X(REDIS, "redis", 0, "URL", "the fleet's Redis; @FILE holds the URL")                      \
+	X(NAME, "name", 0, "FLEET", "name of the fleet")                                           \
+	X(NODE, "node", 0, "NAME", "name of this member; default HOST:DEV")                        \
+	X(INTERVAL, "interval", 0, "TIME", "how often leases move; default 50ms")
 #define COMMAND_OPTION_ENUM(name, ...) OPTION_##name,
 enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };
 

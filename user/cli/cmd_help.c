@@ -42,7 +42,8 @@ void usage_print(FILE *file)
 	for (const struct verb *verb = verbs; verb->name; verb++)
 		if (!verb->hidden)
 			verb_line_print(file, verb);
-	fputs("\nOptions may stand anywhere; `rlctl help VERB` shows those of a verb:\n", file);
+	fputs("\nOptions of every verb, in any position; `rlctl help VERB` lists the others:\n",
+	      file);
 	options_print(file, OPTIONS_INSTANCE);
 }
 

@@ -12,14 +12,16 @@
 #include "output.h"
 #include "privilege.h"
 
-#define RULE_MORE                                                        \
-	"The words are those of a policy file's line behind \"rule\":\n" \
+#define RULE_MORE                                                           \
+	"The arguments are those of a policy file's line after \"rule\":\n" \
 	"  any|device|ADDRESS[/LEN] [MATCH ...] allow|deny|limit RATE ... [for DURATION]\n"
 
 #define FLEET_MORE                                                                               \
 	"URL is redis://HOST[:PORT][/DB], unix:///PATH[?db=DB] or\n"                             \
-	"  redis+sentinel://HOST[:PORT],.../MASTER[/DB]. With [USER]:PASSWORD@ before HOST it\n" \
-	"  stands in a file (--redis @FILE) or in RLCTL_REDIS_URL; or the password alone in\n"   \
+	"  redis+sentinel://HOST[:PORT],.../MASTER[/DB]. A URL with [USER]:PASSWORD@ before "    \
+	"HOST\n"                                                                                 \
+	"  goes into a file (--redis @FILE) or into RLCTL_REDIS_URL; the password alone may be " \
+	"in\n"                                                                                   \
 	"  RLCTL_REDIS_PASSWORD.\n"
 
 #define PRIVILEGES_LOAD (PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON))
@@ -31,7 +33,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "attach",
 		.words = "DEV",
-		.summary = "Put a limiter on a device",
+		.summary = "Attach a limiter to a device",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(YES) | OPTION_BIT(MODE) | OPTION_BIT(BY) |
 			   OPTION_BIT(POLICY) | OPTION_BIT(TABLE) | OPTION_BIT(SOURCES) |
 			   OPTION_BIT(PREFIXES) | OPTION_BIT(BANS) | OPTION_BIT(LOG_DEPTH) |
@@ -46,7 +48,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "detach",
 		.words = "DEV",
-		.summary = "Take our limiter, and nothing else, off a device",
+		.summary = "Detach the limiter from a device",
 		.options = OPTIONS_INSTANCE,
 		.device = DEVICE_MUST,
 		.hooks = true,
@@ -56,7 +58,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "status",
 		.words = "[DEV]",
-		.summary = "Show what is attached where",
+		.summary = "Show the attached limiters",
 		.options = OPTIONS_INSTANCE,
 		.device = DEVICE_MAY,
 		.run = cmd_status,
@@ -64,7 +66,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "rule add",
 		.words = "PREFIX [MATCH] ACTION",
-		.summary = "Add a rule; it replaces one of the same prefix and match",
+		.summary = "Add a rule, or replace one of the same prefix and match",
 		.more = RULE_MORE,
 		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
 		.words_min = 1,
@@ -76,7 +78,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "rule del",
 		.words = "PREFIX [MATCH] [ACTION]",
-		.summary = "Remove the rules of this prefix and match",
+		.summary = "Delete the rules of a prefix and match",
 		.more = RULE_MORE,
 		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
 		.words_min = 1,
@@ -88,7 +90,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "rule get",
 		.words = "ADDRESS",
-		.summary = "Show the rules that would decide for an address",
+		.summary = "Show the rules that decide for an address",
 		.options = OPTIONS_INSTANCE,
 		.words_min = 1,
 		.words_max = 1,
@@ -97,7 +99,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "rule list",
 		.words = "[PREFIX [MATCH]]",
-		.summary = "Show all rules or those of a prefix; -v says more of each",
+		.summary = "List all rules or those of a prefix; -v lists details",
 		.options = OPTIONS_INSTANCE,
 		.words_max = -1,
 		.run = cmd_rule_list,
@@ -105,7 +107,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "rule flush",
 		.words = "",
-		.summary = "Remove all rules",
+		.summary = "Delete all rules",
 		.options = OPTIONS_INSTANCE,
 		.needs = PRIVILEGE_BIT(BPF),
 		.uses = PRIVILEGE_BIT(CHOWN),
@@ -114,7 +116,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "apply",
 		.words = "FILE|-",
-		.summary = "Put a whole policy in force, at once",
+		.summary = "Replace the whole policy atomically",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(CHECK) | OPTION_BIT(TRY) | OPTION_BIT(YES),
 		.words_min = 1,
 		.words_max = 1,
@@ -134,7 +136,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "show",
 		.words = "[DEV]",
-		.summary = "Print the policy as apply reads it",
+		.summary = "Print the policy in the format that apply reads",
 		.options = OPTIONS_INSTANCE,
 		.device = DEVICE_MAY,
 		.run = cmd_show,
@@ -142,7 +144,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "stats",
 		.words = "[DEV]",
-		.summary = "Count what passed and what was dropped, by reason and rule",
+		.summary = "Show passed and dropped packets by reason and rule",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH) | OPTION_BIT(PROMETHEUS),
 		.device = DEVICE_MAY,
 		.run = cmd_stats,
@@ -150,7 +152,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "exporter",
 		.words = "",
-		.summary = "Serve the counters to Prometheus, by HTTP",
+		.summary = "Serve the counters to Prometheus over HTTP",
 		.options = (OPTIONS_COMMON & ~OPTION_BIT(JSON)) | OPTION_BIT(LISTEN),
 		.uses = PRIVILEGE_BIT(NET_BIND_SERVICE),
 		.run = cmd_exporter,
@@ -158,7 +160,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "top",
 		.words = "[DEV]",
-		.summary = "Show who is dropped and passed most, live; --once and -j print it",
+		.summary = "Show the busiest sources live; --once or -j prints one snapshot",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(ONCE) | OPTION_BIT(PREFIX) |
 			   OPTION_BIT(RATE) | OPTION_BIT(SECONDS),
 		.device = DEVICE_MAY,
@@ -168,7 +170,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "monitor",
 		.words = "[DEV]",
-		.summary = "Show packets as they are dropped, or write them to a capture",
+		.summary = "Show dropped packets, or write them to a capture",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(PASSED) | OPTION_BIT(RATE) |
 			   OPTION_BIT(PREFIX) | OPTION_BIT(REASON) | OPTION_BIT(RULE) |
 			   OPTION_BIT(WRITE) | OPTION_BIT(PACKETS) | OPTION_BIT(SECONDS),
@@ -180,7 +182,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "simulate",
 		.words = "POLICY PCAP",
-		.summary = "Run a policy over a capture; touches no device",
+		.summary = "Run a policy over a capture, without a device",
 		.options = OPTIONS_COMMON | OPTION_BIT(VERDICTS),
 		.words_min = 2,
 		.words_max = 2,
@@ -191,7 +193,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "source show",
 		.words = "ADDRESS",
-		.summary = "Show what is remembered of an address: states, allowances, bans",
+		.summary = "Show the states, allowances and bans of an address",
 		.options = OPTIONS_INSTANCE,
 		.words_min = 1,
 		.words_max = 1,
@@ -200,7 +202,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "source forgive",
 		.words = "ADDRESS",
-		.summary = "Forget the states and bans of an address",
+		.summary = "Clear the states and bans of an address",
 		.options = OPTIONS_INSTANCE,
 		.words_min = 1,
 		.words_max = 1,
@@ -209,7 +211,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "fleet join",
 		.words = "",
-		.summary = "Share the limits with the word fleet; runs until it is ended",
+		.summary = "Share fleet limits with other machines; runs until stopped",
 		.more = FLEET_MORE,
 		.options = OPTIONS_INSTANCE | OPTION_BIT(REDIS) | OPTION_BIT(NAME) |
 			   OPTION_BIT(NODE) | OPTION_BIT(INTERVAL),
@@ -219,21 +221,21 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "fleet status",
 		.words = "",
-		.summary = "Show members, leases and whether limits are shared now",
+		.summary = "Show members, leases and shared limits",
 		.options = OPTIONS_INSTANCE,
 		.run = cmd_fleet_status,
 	},
 	{
 		.name = "fleet leave",
 		.words = "",
-		.summary = "End the agent; every limit then holds whole and alone",
+		.summary = "Stop the agent; limits then apply to this machine alone",
 		.options = OPTIONS_INSTANCE,
 		.run = cmd_fleet_leave,
 	},
 	{
 		.name = "doctor",
 		.words = "[DEV]",
-		.summary = "Look for what may be wrong, and say what mends it",
+		.summary = "Check the machine and its devices, and suggest fixes",
 		.options = OPTIONS_COMMON | OPTION_BIT(INTERFACE),
 		.device = DEVICE_MAY,
 		.uses = PRIVILEGES_LOAD | PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGE_BIT(NET_RAW),
@@ -242,7 +244,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "completion",
 		.words = "bash|zsh",
-		.summary = "Print what makes a shell complete our words",
+		.summary = "Print the completion script for a shell",
 		.options = OPTIONS_COMMON,
 		.words_min = 1,
 		.words_max = 1,
@@ -251,7 +253,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "complete",
 		.words = "-- WORD ...",
-		.summary = "Print what may stand in place of the last word",
+		.summary = "Print the candidates for the last word",
 		.options = OPTIONS_COMMON,
 		.words_max = -1,
 		.uses = PRIVILEGE_BIT(SYS_ADMIN),
@@ -261,7 +263,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "help",
 		.words = "[VERB]",
-		.summary = "Show this, or the help of a verb",
+		.summary = "Show this help, or that of a verb",
 		.options = OPTIONS_COMMON,
 		.words_max = -1,
 		.run = cmd_help,
