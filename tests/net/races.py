@@ -128,7 +128,7 @@ def agent(bed, _number, seen):
     turns = seen["turns"] = seen.get("turns", 0) + 1
     process = bed.fleet.join()
     other = bed.run(*bed.fleet.words("b"))
-    need(other.status == 1 and "is in fleet f already" in other.err, f"another agent: {other}")
+    need(other.status == 1 and "already in fleet f" in other.err, f"another agent: {other}")
     if turns % 3 == 0:
         process.kill()
         bed.finish(process)

@@ -34,7 +34,7 @@ test_confirm() { # HOOK
 }
 
 test_time_over() {
-	has 'not confirmed in time: the limiter is off again' expect_status 1 rl B attach veth-B --try 1s && is_off
+	has 'not confirmed in time: the limiter was detached' expect_status 1 rl B attach veth-B --try 1s && is_off
 }
 
 # Beside one of another hook, which stays.
@@ -93,7 +93,7 @@ test_writers() {
 		kill -TERM "$TRIAL" && ended 1 && is_off
 }
 
-test_detached() { attach_try 60s && rl B detach veth-B && ended 1 && grep -q 'ended with it' "$TMP/bg" && is_off; }
+test_detached() { attach_try 60s && rl B detach veth-B && ended 1 && grep -q 'ended the trial' "$TMP/bg" && is_off; }
 
 renamed() {
 	ip -n "$(ns B)" link set "$1" down && ip -n "$(ns B)" link set "$1" name "$2" && ip -n "$(ns B)" link set "$2" up
@@ -124,12 +124,12 @@ test_words() {
 test_or_apply() {
 	attach_try 60s --or-apply && kill -TERM "$TRIAL" && ended 1 && is_off && rl B attach veth-B --policy "$TMP/policy" &&
 		echo 'rule any deny' >"$TMP/other" || return
-	has 'the policy before is in force again' expect_status 1 \
+	has 'the previous policy is in force again' expect_status 1 \
 		rl B attach veth-B --or-apply --policy "$TMP/other" --try 1s && shows && rl B detach veth-B && is_off
 }
 
 test_privilege() {
-	has 'lacks CAP_SYS_ADMIN' expect_status 1 in_ns B setpriv --inh-caps=-all \
+	has 'CAP_SYS_ADMIN' expect_status 1 in_ns B setpriv --inh-caps=-all \
 		--bounding-set=-all,+bpf,+net_admin,+perfmon "$RLCTL" attach veth-B --try 5s && is_off
 }
 

@@ -52,7 +52,7 @@ test_well() {
 # In native mode GRO comes later, and does no harm.
 test_attached() {
 	in_ns B ethtool -K veth-B gro on && rl B attach veth-B && look 0 && found programs ok ours &&
-		found mode ok native && found gro ok 'on, behind' && found instances ok 1 &&
+		found mode ok native && found gro ok 'on, after' && found instances ok 1 &&
 		is "$(jq -r 'map(.device // empty) | unique[]' "$TMP/found")" veth-B && rl B detach veth-B
 }
 
@@ -73,7 +73,7 @@ test_generic() {
 }
 
 test_no_native() {
-	facts 1 lo && found native warn 'takes mode tc' && found gro ok 'tc counts' || return
+	facts 1 lo && found native warn 'uses mode tc' && found gro ok 'tc counts' || return
 	rl B attach lo && look 0 lo && found mode warn 'native is not possible' && rl B detach lo &&
 		rl B attach lo --mode generic && look 0 lo && found mode warn 'attach lo --policy policy' && rl B detach lo
 }
@@ -144,7 +144,7 @@ test_carriers() {
 	carrier 8864 && look 0 veth-B && found carriers warn 'PPPoE sessions pass' || return
 	carrier 810000078847 && look 0 veth-B && found carriers warn 'MPLS pass' || return
 	kill -KILL -- "-$CARRIER" && look 0 veth-B && found carriers ok 'none within' && rl B detach veth-B || return
-	carrier 8864 && look 0 veth-B && found carriers ok 'nothing of ours' && kill -KILL -- "-$CARRIER"
+	carrier 8864 && look 0 veth-B && found carriers ok 'not attached' && kill -KILL -- "-$CARRIER"
 }
 counted_non_ip() { stat_of B '.reasons["non-ip"].packets > 0'; }
 

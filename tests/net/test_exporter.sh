@@ -227,18 +227,18 @@ while IFS='|' read -r name status text address; do
 	t "$name" refuses "$status" "$text" "$address"
 done <<'END'
 busy|1|Address already in use: `ss -ltnp` shows|127.0.0.1:9754
-not ours|1|`ip address` shows|192.0.2.1:9754
-no port|2|write ADDRESS:PORT|127.0.0.1
-no address|2|write ADDRESS:PORT|:9754
-port too large|2|write ADDRESS:PORT|127.0.0.1:65536
-port is no number|2|write ADDRESS:PORT|127.0.0.1:http
-a name|2|write ADDRESS:PORT|localhost:9754
-IPv6 without brackets|2|write ADDRESS:PORT|::1:9754
-IPv4 in brackets|2|write ADDRESS:PORT|[127.0.0.1]:9754
-bracket left open|2|write ADDRESS:PORT|[::1:9754
-nothing|2|write ADDRESS:PORT|
+not ours|1|`ip address` lists|192.0.2.1:9754
+no port|2|use a numeric ADDRESS:PORT|127.0.0.1
+no address|2|use a numeric ADDRESS:PORT|:9754
+port too large|2|use a numeric ADDRESS:PORT|127.0.0.1:65536
+port is no number|2|use a numeric ADDRESS:PORT|127.0.0.1:http
+a name|2|use a numeric ADDRESS:PORT|localhost:9754
+IPv6 without brackets|2|use a numeric ADDRESS:PORT|::1:9754
+IPv4 in brackets|2|use a numeric ADDRESS:PORT|[127.0.0.1]:9754
+bracket left open|2|use a numeric ADDRESS:PORT|[::1:9754
+nothing|2|use a numeric ADDRESS:PORT|
 END
-t 'no JSON' has 'makes no sense here' expect_status 2 rl B exporter -j
+t 'no JSON' has 'unsupported option --json' expect_status 2 rl B exporter -j
 flood A --count 40 --src 10.78.1.1 >/dev/null || exit
 t 'Prometheus has the series' test_series
 t 'Prometheus understands the dashboard' test_dashboard

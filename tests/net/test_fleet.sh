@@ -18,8 +18,8 @@ words() { # STATUS TEXT WORD…: refused with that status and text
 
 test_words() {
 	echo 'redis://:geheim@127.0.0.1:1/0' >"$TMP/url"
-	words 2 'which fleet?' fleet join --redis redis://127.0.0.1 &&
-		words 2 'everybody could read a password' fleet join --redis redis://:geheim@h --name f &&
+	words 2 'missing fleet name' fleet join --redis redis://127.0.0.1 &&
+		words 2 'every user can read a password' fleet join --redis redis://:geheim@h --name f &&
 		! grep -q geheim "$TMP/words" &&
 		words 2 'write redis://HOST' fleet join --redis http://h --name f &&
 		words 2 '5ms to 500ms' fleet join --redis redis://h --name f --interval 1s &&

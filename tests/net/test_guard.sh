@@ -133,14 +133,14 @@ test_pipe() { start && ssh_rl 'UNKNOWN 65535 UNKNOWN 65535' rule add any deny; }
 asks() {
 	start && policy 'rule any deny' &&
 		expect_status "$1" in_ns B env SSH_CONNECTION="$SESSION" python3 "$TOP/tests/terminal.py" \
-			'go on? [y/N]' "$2" -- "$RLCTL" apply "$TMP/policy" && shows "$3"
+			'continue? [y/N]' "$2" -- "$RLCTL" apply "$TMP/policy" && shows "$3"
 }
 
 # While it asks nobody is kept waiting; what was agreed to is done then.
 test_others_meanwhile() {
 	start && policy 'rule any deny' &&
 		in_ns B env SSH_CONNECTION="$SESSION" timeout 20 python3 "$TOP/tests/terminal.py" \
-			'go on?' "RUN timeout 10 '$RLCTL' -n '$(ns B)' rule add 192.0.2.1 deny" '' 'y\n' \
+			'continue?' "RUN timeout 10 '$RLCTL' -n '$(ns B)' rule add 192.0.2.1 deny" '' 'y\n' \
 			-- "$RLCTL" rule add any deny && shows $'rule any deny\nrule 192.0.2.1 deny'
 }
 

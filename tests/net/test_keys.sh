@@ -153,7 +153,7 @@ shown_to_others() {
 	policy "any limit $TOKENS per source/24,56" && sends 10 6 100 --src fd78::1 &&
 		is "$(rl B -j source show fd78:0:0:ff::9 | json '.states[0].key')" fd78::/56 &&
 		is "$(rl B -j source show fd78:0:0:100::9 | json '.states | length')" 0 &&
-		has 'nothing is remembered' rl B source show fd78:0:0:100::9
+		has 'no state of' rl B source show fd78:0:0:100::9
 }
 
 # What counts everybody is shown to everybody, and not forgiven.
@@ -201,7 +201,7 @@ banned_source() {
 		sends 0 6 100 --src fd78::2 --proto tcp-syn && sends 100 6 100 --src fd78:0:0:1::2 --proto tcp-syn || return
 	state=$(rl B -j source show fd78::3) && echo "$state" || return
 	is "$(json '.states[] | select(.ban_ns) | "\(.key) \(.rule)"' <<<"$state")" 'fd78::/64 everything' &&
-		has everything rl B source show fd78::1 && has 'states and bans of fd78::1 forgotten' rl B source forgive fd78::1 &&
+		has everything rl B source show fd78::1 && has 'states and bans of fd78::1 cleared' rl B source forgive fd78::1 &&
 		sends 100 6 100 --src fd78::2 --proto tcp-syn && sends 10 6 100 --src fd78::1
 }
 

@@ -41,7 +41,7 @@ test_or_apply_bad_policy() {
 
 test_or_apply_no_policy() {
 	local id
-	rl B rule flush && rl B rule add any tcp deny && id=$(program) && has 'stays as it is' or_apply &&
+	rl B rule flush && rl B rule add any tcp deny && id=$(program) && has 'the instance stays' or_apply &&
 		attached_as "$id" && is "$(rl B show)" 'rule any tcp deny'
 }
 

@@ -94,7 +94,7 @@ odd_links() {
 		3 udp 192.0.2.1 cap=0
 	END
 	verdicts_are "$ALL" odd 'pass non-ip,drop malformed,drop malformed' 2>"$TMP/stderr" &&
-		has '2 packets were captured without all of their headers' cat "$TMP/stderr"
+		has '2 packets were captured without all headers' cat "$TMP/stderr"
 }
 cut_counts() {
 	capture cut link=sll <<<'1 udp 192.0.2.1 cap=13'
@@ -189,7 +189,7 @@ cut_headers() {
 		3 udp 192.0.2.1 cap=42
 	END
 	verdicts_are "$ALL" cut 'drop malformed,drop malformed,pass within' &&
-		has '2 packets were captured without all of their headers' simulate "$ALL" cut --verdicts &&
+		has '2 packets were captured without all headers' simulate "$ALL" cut --verdicts &&
 		is "$(simulate "$ALL" cut -q 2>&1 >/dev/null)" ''
 }
 
@@ -269,10 +269,10 @@ bad_time() {
 bad_times() {
 	bad_time 2
 	is "$(simulate "$ALL" time --verdicts 2>"$TMP/stderr" | cut -d ' ' -f 1 | paste -sd ,)" 1,3,4,5 &&
-		has 'time: 1 packet was skipped for an invalid time stamp, the first is packet 2' cat "$TMP/stderr" &&
+		has 'time: 1 packet was skipped because of an invalid timestamp, the first is packet 2' cat "$TMP/stderr" &&
 		sum_is "$ALL" time '[.packets, .passed.packets] | join(" ")' '4 4' || return
 	bad_time 1 3 4
-	has 'time: 3 packets were skipped for an invalid time stamp, the first is packet 1' simulate "$ALL" time &&
+	has 'time: 3 packets were skipped because of an invalid timestamp, the first is packet 1' simulate "$ALL" time &&
 		has '2 packets' simulate "$ALL" time || return
 	bad_time 1 2 3 4 5
 	has '5 packets were skipped' simulate "$ALL" time && has '0 packets' simulate "$ALL" time
@@ -392,7 +392,7 @@ t 'another link type' wrong_link
 t 'files that are no captures' garbage
 t 'a truncated pcap' truncated ns
 t 'a truncated pcapng' truncated ng
-t 'time stamps that are none' bad_times
+t 'invalid timestamps' bad_times
 t 'a length that is none' bad_length
 t 'errors in the policy' policy_errors
 t 'wrong words' words

@@ -82,7 +82,7 @@ backwards() {
 # jumps POLICY NAME WANTED NOTE: so many packets pass, and this is said of the time.
 jumps() {
 	is "$(simulate "$1" "$2" -j 2>"$TMP/stderr" | json .passed.packets)" "$3" || return
-	grep -qF "$2: time goes $4" "$TMP/stderr" || _say "said: $(cat "$TMP/stderr")"
+	grep -qF "$2: time jumps $4" "$TMP/stderr" || _say "said: $(cat "$TMP/stderr")"
 }
 
 # No limit drops for a time that is none. A source for each limit: a packet at that time, then 20.
@@ -99,7 +99,7 @@ jump_rows() {
 		} | capture jumps$first || return
 	done
 	jumps "$policy" jumps1780003600 147 'back by 1 hour at packet 8:' &&
-		jumps "$policy" jumps0 147 'on by 56 years at packet 8:'
+		jumps "$policy" jumps0 147 'forward by 56 years at packet 8:'
 }
 
 # One packet that is late in the middle; the second jump is only counted.
@@ -110,7 +110,7 @@ jumps_twice() {
 		1780000001 udp 192.0.2.1 times=10 every=0.01
 	END
 	jumps 'rule any limit 10/minute burst 10' twice 21 \
-		'back by 56 years at packet 11, and jumps at 1 more packet:'
+		'back by 56 years at packet 11, and at 1 more packet:'
 }
 
 # What is fresh is held to the limit again, and counted on.

@@ -160,7 +160,7 @@ int cmd_apply(const struct command *command)
 	int rc = try_get(command, &apply.try_ns);
 
 	if (!rc && apply.try_ns && option_given(command, OPTION_CHECK))
-		return wrong("--check and --try: one only looks, the other acts: leave one out");
+		return wrong("apply: --check and --try exclude each other: leave one out");
 	if (!rc)
 		rc = policy_file_read(command->words[0], &file);
 	if (rc)

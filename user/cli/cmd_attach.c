@@ -52,9 +52,10 @@ static int group_option(const struct command *command, struct attach_options *ou
 	if (group)
 		out->group = group->gr_gid;
 	else if (number_parse(word, 0, UINT32_MAX - 1, &number))
-		return wrong("--group '%s': no such group: write a name that `getent group` lists, "
-			     "or a number",
-			     word);
+		return wrong(
+			"--group '%s': no such group: use a name that `getent group` lists, or "
+			"a number",
+			word);
 	else
 		out->group = (gid_t)number;
 	return 0;
@@ -89,9 +90,10 @@ static int options_get(const struct command *command, struct attach_options *out
 static int hooks_check(const struct command *command, unsigned int hooks)
 {
 	if (option_given(command, OPTION_MODE) && !(hooks & 1u << RL_HOOK_XDP))
-		return wrong("attach: --mode is of --hook xdp: leave it out");
+		return wrong("attach: --mode applies only to --hook xdp: leave it out");
 	if (option_given(command, OPTION_FQ) && !(hooks & 1u << RL_HOOK_EGRESS))
-		return wrong("attach: --fq is of --hook egress: leave it out or add that");
+		return wrong("attach: --fq applies only to --hook egress: leave it out, or add "
+			     "--hook egress");
 	return 0;
 }
 
@@ -102,9 +104,9 @@ static int try_check(const struct command *command, unsigned int hooks)
 	if (!option_given(command, OPTION_TRY))
 		return 0;
 	if (option_given(command, OPTION_REPLACE))
-		return wrong("attach: --replace leaves nothing to go back to: leave --try out");
+		return wrong("attach: --replace cannot be undone: leave --try out");
 	if (hooks & (hooks - 1))
-		return wrong("attach: --try is of one --hook: attach one after the other");
+		return wrong("attach: --try takes only one --hook: attach one after the other");
 	return try_get(command, &duration_ns);
 }
 
@@ -277,8 +279,8 @@ static int policy_apply(const struct command *command, enum rl_hook hook)
 	apply.word_count = 1;
 	rc = words[0] ? cmd_apply(&apply) : 0;
 	if (!rc)
-		note("%s: attached already, and stays as it is%s", apply.target.device,
-		     words[0] ? "; the policy was applied" : "");
+		note("%s: already attached: the instance stays%s", apply.target.device,
+		     words[0] ? " and the policy was applied" : "");
 	return rc;
 }
 
@@ -294,8 +296,9 @@ static int found_apply(const struct command *command, const struct attach_option
 	unsigned int found = there.hooks & *hooks;
 
 	if (found && *hooks & (*hooks - 1) && path && !strcmp(path, "-"))
-		return wrong("attach: standard input can be read only once: name a file for "
-			     "--policy, or one --hook");
+		return wrong(
+			"attach: standard input can be read only once: use a file for --policy, "
+			"or only one --hook");
 	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++)
 		if (found & 1u << hook)
 			rc = policy_apply(command, hook);

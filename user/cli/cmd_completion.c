@@ -66,7 +66,6 @@ int cmd_completion(const struct command *command)
 	else if (!strcmp(shell, "zsh"))
 		fputs(zsh, stdout);
 	else
-		return wrong("completion: '%s' is no shell that is known here: write bash or zsh",
-			     shell);
+		return wrong("completion: unsupported shell '%s' (supported: bash, zsh)", shell);
 	return 0;
 }

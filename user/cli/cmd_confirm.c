@@ -25,8 +25,7 @@ static int visit(struct instance *instance, void *arg)
 	if (ret == -ENOENT)
 		return 0;
 	if (ret)
-		return fail("%s: whether something is on trial cannot be seen: %s",
-			    instance->device, strerror(-ret));
+		return fail("%s: reading the trial failed: %s", instance->device, strerror(-ret));
 	trials->count++;
 	memcpy(trials->device, instance->device, sizeof(trials->device));
 	trials->hook = instance->info.hook;
@@ -43,7 +42,7 @@ static int keep(const struct target *target)
 		return rc;
 	rc = instance_trial_keep(&instance, &kind);
 	if (!rc)
-		note("%s: the %s is confirmed and stays", instance.device, trial_kind_name(kind));
+		note("%s: the %s is confirmed", instance.device, trial_kind_name(kind));
 	instance_close(&instance);
 	return rc;
 }
@@ -59,9 +58,9 @@ int cmd_confirm(const struct command *command)
 	if (!trials.count && target.device)
 		return keep(&target); /* which says what is there instead */
 	if (!trials.count)
-		return fail("nothing is on trial: there is nothing to confirm");
+		return fail("nothing is on trial: nothing to confirm");
 	if (trials.count > 1)
-		return fail("several trials run%s%s: say which with %s",
+		return fail("several trials are running%s%s: choose one with %s",
 			    target.device ? " on " : "", target.device ? target.device : "",
 			    target.device ? "--hook HOOK" : "-i DEV");
 	target.device = trials.device;

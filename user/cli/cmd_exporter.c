@@ -90,8 +90,9 @@ static struct addrinfo *address_parse(const char *text)
 	const char *port;
 
 	if (address_split(text, host, &port) || getaddrinfo(host, port, &hints, &address))
-		fail("--listen '%s': write ADDRESS:PORT or [ADDRESS]:PORT in numbers, as in %s or "
-		     "[::1]:9754; 0.0.0.0 and [::] are all addresses",
+		fail("invalid --listen '%s': use a numeric ADDRESS:PORT or [ADDRESS]:PORT, such as "
+		     "%s or "
+		     "[::1]:9754; 0.0.0.0 and [::] listen on all addresses",
 		     text, LISTEN_DEFAULT);
 	return address;
 }
@@ -100,11 +101,12 @@ static const char *listen_remedy(int error)
 {
 	switch (error) {
 	case EADDRINUSE:
-		return ": `ss -ltnp` shows who listens there; choose another port with --listen";
+		return ": `ss -ltnp` shows the listening process; choose another port with "
+		       "--listen";
 	case EADDRNOTAVAIL:
-		return ": this machine does not have the address; `ip address` shows which it has";
+		return ": this machine does not have the address; `ip address` lists its addresses";
 	case EACCES:
-		return ": ports below 1024 need CAP_NET_BIND_SERVICE, as root has it";
+		return ": ports below 1024 require CAP_NET_BIND_SERVICE: run it as root (sudo)";
 	default:
 		return "";
 	}
@@ -203,7 +205,7 @@ static int document_make(const struct target *target)
 	if (!child)
 		document_write(target, fd);
 	if (child < 0)
-		fail("a scrape failed: %s", strerror(errno));
+		fail("scrape failed: %s", strerror(errno));
 	else if (waitpid(child, &status, 0) == child && !status)
 		return fd;
 	if (fd >= 0)
@@ -236,8 +238,8 @@ static void document_set(struct document *document, int fd)
 		return;
 	}
 	document->status = MHD_HTTP_INTERNAL_SERVER_ERROR;
-	document->response = text_make("the instances cannot be read; what the exporter wrote to "
-				       "its standard error says why\n");
+	document->response = text_make("the instances cannot be read; the exporter's standard "
+				       "error has the cause\n");
 }
 
 /* For a second, and where reading takes longer for as long again: however many scrape, half of the
@@ -277,7 +279,8 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, cons
 		return answer_text(connection, MHD_HTTP_NOT_FOUND,
 				   "not found; the metrics are at /metrics\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+				   "method not allowed; use GET or HEAD\n");
 	if (root)
 		return answer_text(connection, MHD_HTTP_OK,
 				   "rlctl exporter; the metrics are at /metrics\n");
@@ -381,7 +384,7 @@ static int daemon_start(struct exporter *exporter, int fd)
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_MEMORY, MHD_OPTION_NOTIFY_CONNECTION,
 		client_notice, exporter, MHD_OPTION_END);
 	if (!exporter->daemon)
-		return fail("the HTTP server does not start: %s", strerror(errno));
+		return fail("starting the HTTP server failed: %s", strerror(errno));
 	return 0;
 }
 

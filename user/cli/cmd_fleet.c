@@ -39,7 +39,7 @@ static int url_read(const char *path, char out[URL_MAX])
 	FILE *file = fopen(path, "re");
 
 	if (!file || !fgets(out, URL_MAX, file)) {
-		fail("--redis @%s: %s", path, file ? "is empty" : strerror(errno));
+		fail("--redis @%s: %s", path, file ? "empty file" : strerror(errno));
 		if (file)
 			fclose(file);
 		return -1;
@@ -59,7 +59,7 @@ static int url_get(const struct command *command, struct fleet_url *out)
 	if (!word)
 		word = getenv("RLCTL_REDIS_URL");
 	if (!word)
-		return wrong("fleet join: which Redis? --redis URL, --redis @FILE or "
+		return wrong("fleet join: missing Redis URL: use --redis URL, --redis @FILE or "
 			     "RLCTL_REDIS_URL");
 	if (*word == '@' && url_read(word + 1, text))
 		return -1;
@@ -67,10 +67,11 @@ static int url_get(const struct command *command, struct fleet_url *out)
 	if (wrong_with)
 		return wrong("--redis: %s", wrong_with);
 	if (*out->password && word == command->arguments[OPTION_REDIS] && *word != '@')
-		return wrong("--redis: everybody could read a password here: put the URL into a "
-			     "file (--redis @FILE) or into RLCTL_REDIS_URL");
+		return wrong("--redis: every user can read a password on the command line: put the "
+			     "URL into a file (--redis @FILE) or into RLCTL_REDIS_URL");
 	if (password && strlen(password) >= sizeof(out->password))
-		return wrong("RLCTL_REDIS_PASSWORD is too long");
+		return wrong("RLCTL_REDIS_PASSWORD is too long: use at most %zu bytes",
+			     sizeof(out->password) - 1);
 	if (password)
 		snprintf(out->password, sizeof(out->password), "%s", password);
 	if (out->scheme == FLEET_TLS && !fleet_tls_is_supported())
@@ -92,14 +93,15 @@ static int names_get(const struct command *command, struct fleet_options *out)
 {
 	out->fleet = command->arguments[OPTION_NAME];
 	if (!out->fleet)
-		return wrong("fleet join: which fleet? --name FLEET");
+		return wrong("fleet join: missing fleet name: use --name FLEET");
 	if (!is_name(out->fleet))
-		return wrong("--name '%s': write letters, digits and ._:- (at most 63)",
+		return wrong("invalid --name '%s': use up to 63 letters, digits and ._:-",
 			     out->fleet);
 	if (command->arguments[OPTION_NODE])
 		out->node = command->arguments[OPTION_NODE];
 	if (out->node && !is_name(out->node))
-		return wrong("--node '%s': write letters, digits and ._:- (at most 63)", out->node);
+		return wrong("invalid --node '%s': use up to 63 letters, digits and ._:-",
+			     out->node);
 	return 0;
 }
 
@@ -110,7 +112,7 @@ static int interval_get(const struct command *command, struct fleet_options *out
 	out->interval_ns = INTERVAL;
 	if (word && (duration_parse(word, &out->interval_ns) || out->interval_ns < INTERVAL_MIN ||
 		     out->interval_ns > INTERVAL_MAX))
-		return wrong("--interval '%s': write a time from 5ms to 500ms", word);
+		return wrong("invalid --interval '%s': use a time from 5ms to 500ms", word);
 	return 0;
 }
 
@@ -118,7 +120,9 @@ static int session_read(const struct instance *instance, struct rl_fleet_session
 {
 	int ret = fleet_session_read(instance, out);
 
-	return ret ? fail("%s: reading its fleet failed: %s", instance->device, strerror(-ret)) : 0;
+	return ret ? fail("%s: reading the fleet session failed: %s", instance->device,
+			  strerror(-ret))
+		   : 0;
 }
 
 static void step_wait(void)
@@ -141,7 +145,7 @@ static int agent_is_alone(const struct instance *instance)
 		if (!fleet_session_is_alive(&session))
 			return 0;
 		if (said_ns && session.updated_ns != said_ns)
-			return fail("%s: is in fleet %s already (process %u): `rlctl fleet leave` "
+			return fail("%s: already in fleet %s (process %u): run `rlctl fleet leave` "
 				    "first",
 				    instance->device, session.fleet, session.pid);
 		said_ns = session.updated_ns;
@@ -212,7 +216,7 @@ static struct json_object *limit_json(const struct instance *instance, const str
 	int ret = shared_read(instance, rule, &shared);
 
 	if (ret) {
-		fail("%s: reading a limit's part failed: %s", instance->device, strerror(-ret));
+		fail("%s: reading a limit's share failed: %s", instance->device, strerror(-ret));
 		return NULL;
 	}
 	fleet_limit_make(rule, instance->info.mtu, instance->info.by_dest, &limit);
@@ -317,7 +321,7 @@ int cmd_fleet_status(const struct command *command)
 	int rc = instance_for_each(&command->target, visit, &report);
 
 	if (!rc && !report.records)
-		note("no instance is in a fleet: `rlctl fleet join`");
+		note("no instance is in a fleet: `rlctl fleet join` joins one");
 	array = report_end(&report);
 	if (!rc && output_json)
 		json_print(array);
@@ -338,14 +342,14 @@ static int leave_ask(const struct instance *instance)
 		session.leave = 1;
 		ret = fleet_session_write(instance, &session);
 		if (ret)
-			return fail("%s: telling the agent failed: %s", instance->device,
+			return fail("%s: notifying the agent failed: %s", instance->device,
 				    strerror(-ret));
 		step_wait();
 		ret = session_read(instance, &session);
 	}
 	if (ret || !fleet_session_is_alive(&session))
 		return ret;
-	return fail("%s: the agent (process %u) does not leave: end it, then again",
+	return fail("%s: the agent (process %u) does not respond: kill it, then try again",
 		    instance->device, session.pid);
 }
 
@@ -358,7 +362,7 @@ static int leave_clear(const struct instance *instance)
 
 	if (!ret)
 		ret = also;
-	return ret ? fail("%s: the agent has left, but clearing its part failed: %s; again, please",
+	return ret ? fail("%s: the agent has left, but clearing its shares failed: %s: try again",
 			  instance->device, strerror(-ret))
 		   : 0;
 }

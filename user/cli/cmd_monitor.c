@@ -64,8 +64,8 @@ static int reason_unknown(const char *word, size_t len)
 	static const char names[] = RL_REASONS(REASON_WORD);
 #undef REASON_WORD
 
-	return wrong("--reason '%.*s': write one or several of these, apart by commas:%s", (int)len,
-		     word, names);
+	return wrong("invalid --reason '%.*s': use one or more of these, separated by commas:%s",
+		     (int)len, word, names);
 }
 
 /* Every reason that drops, with --passed all; or those that are named. */
@@ -100,9 +100,10 @@ static int prefix_option(const struct command *command, struct watch_options *ou
 		return 0;
 	ret = prefix_parse(word, out->addr, &out->len, canonical);
 	if (ret && *canonical)
-		return wrong("--prefix '%s': write %s", word, canonical);
+		return wrong("invalid --prefix '%s': write %s", word, canonical);
 	if (ret)
-		return wrong("--prefix '%s': write an IPv4 or IPv6 address, with /LEN for a prefix",
+		return wrong("invalid --prefix '%s': use an IPv4 or IPv6 address, with /LEN for a "
+			     "prefix",
 			     word);
 	out->has_prefix = true;
 	return 0;
@@ -126,12 +127,11 @@ static int rule_option(const struct command *command, struct monitor *m)
 	}
 	found = policy_select(&m->book.policy, &selector, &count);
 	if (!found)
-		return fail("%s: no such rule: %s (`rlctl rule list` shows which there are)",
+		return fail("%s: no such rule: %s (`rlctl rule list` lists the rules)",
 			    m->instance.device, words);
 	if (count > 1)
-		return fail("%s: %zu rules are named by '%s': add the action of the one that is "
-			    "meant",
-			    m->instance.device, count, words);
+		return fail("%s: '%s' selects %zu rules: add the action to select one",
+			    m->instance.device, words, count);
 	m->options.counter_id = found->counter_id;
 	return 0;
 }
@@ -260,7 +260,7 @@ int cmd_monitor(const struct command *command)
 	if (!ret)
 		ret = prefix_option(command, &m.options);
 	if (!ret && output_json && option_given(command, OPTION_WRITE))
-		ret = wrong("monitor: --write makes a capture, --json lines: leave one out");
+		ret = wrong("monitor: --write and --json exclude each other: leave one out");
 	if (ret)
 		return ret;
 	m.count = option_given(command, OPTION_PACKETS) ? count : UINT64_MAX;

@@ -38,7 +38,7 @@ static int contradicts(const struct instance *instance, const struct command *co
 	if (!option_given(command, kept->option) || kept->same)
 		return 0;
 	return fail("%s: attached with --%s %s, which --replace %s: leave --%s out, or `rlctl "
-		    "detach %s` and attach anew",
+		    "detach %s` and attach again",
 		    instance->device, name, kept->has, kept->why, name, instance->device);
 }
 
@@ -85,7 +85,7 @@ static int mode_check(const struct command *command, const struct attach_options
 						  .has = mode_name(status.mode),
 						  .why = KEEPS});
 	return fail("%s: attached in mode tc, which --replace keeps: leave --mode out, or `rlctl "
-		    "detach %s` and attach anew",
+		    "detach %s` and attach again",
 		    instance->device, instance->device);
 }
 
@@ -136,13 +136,13 @@ static int hooks_replace(const struct command *command, const struct attach_opti
 static int words_check(const struct command *command)
 {
 	if (option_given(command, OPTION_POLICY))
-		return wrong("attach: --replace keeps the policy: leave --policy out, and `rlctl "
-			     "apply` it afterwards");
+		return wrong(
+			"attach: --replace keeps the policy: leave --policy out, and run `rlctl "
+			"apply` afterwards");
 	if (option_given(command, OPTION_OR_APPLY))
-		return wrong("attach: --or-apply keeps the program and --replace does not: leave "
-			     "one out");
+		return wrong("attach: --or-apply and --replace exclude each other: leave one out");
 	if (option_given(command, OPTION_FQ))
-		return wrong("attach: --replace leaves the qdisc as it is: leave --fq out");
+		return wrong("attach: --replace keeps the qdisc: leave --fq out");
 	return 0;
 }
 

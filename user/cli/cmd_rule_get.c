@@ -25,13 +25,12 @@ static int address_parse(const char *word, uint8_t addr[16])
 	case WORD_OK:
 		if (len == 128)
 			return 0;
-		return wrong("%s: name one address, not a prefix; `rlctl rule list %s` shows the "
-			     "rules of a prefix",
-			     word, word);
+		return wrong("'%s' is a prefix: use an address, or `rlctl rule list %s`", word,
+			     word);
 	case WORD_MAPPED:
-		return wrong("%s: is IPv4 inside IPv6: write %s", word, canonical);
+		return wrong("'%s' is an IPv4-mapped IPv6 address: write %s", word, canonical);
 	default:
-		return wrong("%s: is no address: write for example 203.0.113.7 or 2001:db8::1",
+		return wrong("invalid address '%s': use for example 203.0.113.7 or 2001:db8::1",
 			     word);
 	}
 }
@@ -57,11 +56,11 @@ static bool same_prefix_kind(const struct rule *a, const struct rule *b)
 static const char *asked_when(const struct rule *first, const struct rule *rule)
 {
 	if (rule->kind == PREFIX_DEVICE)
-		return "for what the rules before do not allow or deny";
+		return "for packets that no rule before allows or denies";
 	if (same_prefix_kind(first, rule))
-		return rule->kind == PREFIX_ANY ? "no prefix holds the address, any decides"
-						: "longest prefix that holds the address";
-	return "where no rule of a longer prefix matches";
+		return rule->kind == PREFIX_ANY ? "no prefix contains the address, so any decides"
+						: "longest prefix that contains the address";
+	return "if no rule of a longer prefix matches";
 }
 
 static const char *what_it_does(const struct rule *rule)
@@ -70,11 +69,11 @@ static const char *what_it_does(const struct rule *rule)
 
 	switch (rule->action) {
 	case RL_ACTION_ALLOW:
-		return matches ? "passes what matches, no limit counts it" : "passes everything";
+		return matches ? "passes matching packets uncounted" : "passes every packet";
 	case RL_ACTION_DENY:
-		return matches ? "drops what matches" : "drops everything";
+		return matches ? "drops matching packets" : "drops every packet";
 	default:
-		return matches ? "limits what matches" : "limits everything";
+		return matches ? "limits matching packets" : "limits every packet";
 	}
 }
 
@@ -103,7 +102,7 @@ static void found_print(const struct session *session, const struct policy *foun
 			printf("%s\t# %s\n", words, why);
 	}
 	if (!found->count && !output_json)
-		note("no rule: its packets pass (unmatched)");
+		note("no rule applies: packets of this address pass (unmatched)");
 	json_put(document, "rules", rules);
 	if (output_json)
 		json_print(document);

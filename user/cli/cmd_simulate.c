@@ -141,11 +141,12 @@ static void epoch_note(const struct run *run)
 		return;
 	jump_print(jump, sizeof(jump), epoch->jump_ns);
 	if (epoch->jumps > 1)
-		snprintf(more, sizeof(more), ", and jumps at %" PRIu64 " more packet%s",
-			 epoch->jumps - 1, epoch->jumps == 2 ? "" : "s");
-	note("%s: time goes %s by %s at packet %" PRIu64 "%s: there the policy comes into force "
-	     "anew, without any state",
-	     run->capture.name, epoch->jump_back ? "back" : "on", jump, epoch->jump_packet, more);
+		snprintf(more, sizeof(more), ", and at %" PRIu64 " more packet%s", epoch->jumps - 1,
+			 epoch->jumps == 2 ? "" : "s");
+	note("%s: time jumps %s by %s at packet %" PRIu64 "%s: the policy starts over there, "
+	     "without any state",
+	     run->capture.name, epoch->jump_back ? "back" : "forward", jump, epoch->jump_packet,
+	     more);
 }
 
 /* 0, or below: failed, also where nobody reads the verdicts any more. */
@@ -251,11 +252,12 @@ static void notes_print(const struct run *run)
 	const struct capture *capture = &run->capture;
 
 	if (run->cut)
-		note("%s: %" PRIu64 " packets were captured without all of their headers and "
-		     "count as malformed: capture more of each packet",
-		     capture->name, run->cut);
+		note("%s: %" PRIu64 " packet%s captured without all headers, counted as malformed: "
+		     "capture more bytes of each packet",
+		     capture->name, run->cut, run->cut == 1 ? " was" : "s were");
 	if (capture->skipped)
-		note("%s: %" PRIu64 " packet%s skipped for an invalid time stamp, the first is "
+		note("%s: %" PRIu64
+		     " packet%s skipped because of an invalid timestamp, the first is "
 		     "packet %" PRIu64,
 		     capture->name, capture->skipped, capture->skipped == 1 ? " was" : "s were",
 		     capture->first_skipped);
@@ -289,7 +291,9 @@ int cmd_simulate(const struct command *command)
 	int rc;
 
 	if (!strcmp(command->words[0], "-") && !strcmp(command->words[1], "-"))
-		return wrong("simulate: standard input cannot be both policy and capture");
+		return wrong("simulate: standard input cannot be both policy and capture: use a "
+			     "file for "
+			     "one of them");
 	rc = policy_file_read(command->words[0], &file);
 	if (rc)
 		return rc;

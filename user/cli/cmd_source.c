@@ -33,7 +33,7 @@ static int address_get(const char *word, uint8_t addr[16])
 	uint8_t len;
 
 	if (prefix_parse(word, addr, &len, NULL) || len != 128)
-		return wrong("'%s': write one IPv4 or IPv6 address", word);
+		return wrong("invalid address '%s': use an IPv4 or IPv6 address", word);
 	return 0;
 }
 
@@ -82,8 +82,8 @@ static bool has_unlisted(const struct lookup *lookup)
 static void note_unlisted(const struct lookup *lookup)
 {
 	if (has_unlisted(lookup))
-		note("%s: buckets per source+dest and per flow are not listed in the hot table "
-		     "(attach --table lru lists them)",
+		note("%s: buckets per source+dest and per flow in the hot table cannot be listed: "
+		     "attach with --table lru to list them",
 		     lookup->instance.device);
 }
 
@@ -203,8 +203,8 @@ int cmd_source_show(const struct command *command)
 	for (size_t i = 0; i < lookup.count; i++)
 		entry_report(&report, &lookup, &lookup.entries[i]);
 	if (!lookup.count && !output_json)
-		note("%s: nothing is remembered of %s%s", lookup.instance.device, command->words[0],
-		     has_unlisted(&lookup) ? "" : ": all its limits are fresh");
+		note("%s: no state of %s%s", lookup.instance.device, command->words[0],
+		     has_unlisted(&lookup) ? "" : ": its limits are unused");
 	if (!output_json)
 		note_unlisted(&lookup);
 	entries = report_end(&report);
@@ -235,7 +235,7 @@ int cmd_source_forgive(const struct command *command)
 		json_put(document, "forgiven", json_object_new_uint64(count_own(&lookup)));
 		json_print(document);
 	} else if (!rc) {
-		note("%s: %zu states and bans of %s forgotten", lookup.instance.device,
+		note("%s: %zu states and bans of %s cleared", lookup.instance.device,
 		     count_own(&lookup), command->words[0]);
 		note_unlisted(&lookup);
 	}

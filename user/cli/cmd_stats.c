@@ -206,8 +206,7 @@ int cmd_stats(const struct command *command)
 		return rc;
 	if (option_given(command, OPTION_PROMETHEUS)) {
 		if (output_json || option_given(command, OPTION_WATCH))
-			return wrong("stats: --prometheus is a format of its own, of one moment: "
-				     "leave %s out",
+			return wrong("stats: --prometheus and %s exclude each other: leave one out",
 				     output_json ? "--json" : "--watch");
 		return stats_prometheus(&command->target);
 	}

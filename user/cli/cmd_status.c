@@ -150,8 +150,7 @@ static int found_read(const struct instance *instance, struct found *out)
 	out->instance = *instance;
 	out->has_group = !rc;
 	if (rc && rc != -ENOENT)
-		return fail("%s: its group could not be asked for: %s", instance->device,
-			    strerror(-rc));
+		return fail("%s: reading the group failed: %s", instance->device, strerror(-rc));
 	rc = instance_status_read(instance, &out->status);
 	return rc ? rc : instance_stats_read(instance, &out->stats);
 }
@@ -192,7 +191,7 @@ int nothing_attached(const struct target *target)
 	}
 	if (!instance_open(target, false, &instance)) { /* says what is to do */
 		instance_close(&instance);
-		fail("%s: attached only now: try again", target->device);
+		fail("%s: attached just now: try again", target->device);
 	}
 	return -1;
 }

@@ -147,8 +147,9 @@ static int filter_option(const struct command *command, struct top *top)
 	if (!word)
 		return 0;
 	if (prefix_parse(word, top->filter, &top->filter_len, NULL))
-		return wrong("--prefix '%s': write an IPv4 or IPv6 address, with /LEN for a prefix "
-			     "whose other bits are zero",
+		return wrong("invalid --prefix '%s': use an IPv4 or IPv6 address, with /LEN for a "
+			     "prefix "
+			     "whose host bits are zero",
 			     word);
 	top->has_filter = true;
 	return 0;
@@ -167,9 +168,9 @@ int cmd_top(const struct command *command)
 	if (!ret)
 		ret = filter_option(command, &options);
 	if (!ret && !once && option_given(command, OPTION_SECONDS))
-		ret = wrong("top: --seconds says how long --once looks on: add --once");
+		ret = wrong("top: --seconds applies only to --once and --json: add one of them");
 	if (!ret && !once && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
-		ret = fail("top: this is no terminal: --once prints one picture, -j as JSON");
+		ret = fail("top: not a terminal: use --once for one snapshot, or -j for JSON");
 	if (ret)
 		return ret;
 	ret = instance_open_shared(&command->target, &instance);

@@ -106,7 +106,7 @@ static int watcher_start(struct attendance *a)
 	char ready;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line))
-		return fail("the trial could not begin: %s", strerror(errno));
+		return fail("starting the trial failed: %s", strerror(errno));
 	a->watcher = fork();
 	if (!a->watcher) {
 		close(line[0]);
@@ -116,7 +116,7 @@ static int watcher_start(struct attendance *a)
 	a->line = line[0];
 	if (a->watcher > 0 && recv(a->line, &ready, 1, 0) == 1)
 		return 0;
-	return fail("the trial could not begin: no process could be started to watch it");
+	return fail("starting the trial failed: its watcher process did not start");
 }
 
 static void watcher_end(const struct attendance *a)
@@ -200,15 +200,14 @@ static int say_end(const struct trial *trial, int state, const char *why)
 	status_clear();
 	switch (state) {
 	case TRIAL_KEPT:
-		note("%s: the %s is confirmed and stays", device, trial_kind_name(trial->kind));
+		note("%s: the %s is confirmed", device, trial_kind_name(trial->kind));
 		return 0;
 	case TRIAL_UNDONE:
 		return fail("%s: %s: the %s", device, why,
-			    trial->kind == TRIAL_LIMITER ? "limiter is off again"
-							 : "policy before is in force again");
+			    trial->kind == TRIAL_LIMITER ? "limiter was detached"
+							  : "previous policy is in force again");
 	case TRIAL_GONE:
-		return fail("%s: the limiter was taken off the device, and the trial ended with it",
-			    device);
+		return fail("%s: the limiter was detached, which ended the trial", device);
 	default:
 		return -1; /* has been said */
 	}
@@ -222,9 +221,9 @@ static int trial_run(struct attendance *a)
 	int state;
 
 	duration_print(text, sizeof(text), a->duration_ns);
-	note("%s: the %s is on trial for %s: `rlctl confirm -i %s` keeps it, else %s", device,
+	note("%s: the %s is on trial for %s: `rlctl confirm -i %s` keeps it, otherwise %s", device,
 	     trial_kind_name(a->trial.kind), text, device,
-	     limiter ? "it is taken off again" : "the one before comes back");
+	     limiter ? "it is detached" : "the previous one is restored");
 	if (terminal_open(&a->terminal))
 		terminal_keys(&a->terminal);
 	state = attend(a, &why);
@@ -250,7 +249,8 @@ int try_get(const struct command *command, uint64_t *out_ns)
 	if (!word)
 		return 0;
 	if (duration_parse(word, out_ns) || *out_ns < TRY_MIN_NS || *out_ns > TRY_MAX_NS)
-		return wrong("--try '%s': write a time from 1s to 1d, such as 30s or 5m", word);
+		return wrong("invalid --try '%s': use a time from 1s to 1d, such as 30s or 5m",
+			     word);
 	return 0;
 }
 
@@ -295,8 +295,9 @@ int limiter_try(const struct target *target, const struct attach_options *option
 	int rc;
 
 	if (!privilege_held(PRIVILEGE_SYS_ADMIN))
-		return fail("attach --try: this process lacks CAP_SYS_ADMIN, which it takes to get "
-			    "the limiter off again: run it as root");
+		return fail("attach --try: missing capability CAP_SYS_ADMIN, to detach the limiter "
+			    "again: "
+			    "run it as root (sudo)");
 	a = attendance(duration_ns);
 	on_trial.ready = limiter_ready;
 	on_trial.ready_arg = &a;

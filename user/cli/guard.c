@@ -89,13 +89,13 @@ static void guard_format(struct guard *guard, const struct flow *session,
 	rule_format(rule, &verdict->rule, ctx);
 	prefix_print(addr, sizeof(addr), ctx->by_dest ? session->dst : session->src, 128);
 	snprintf(guard->question, sizeof(guard->question),
-		 "this may lock you out: the rule `%s` %s %s, %s your SSH session %s", rule,
-		 verdict->danger == SESSION_DENIED ? "denies" : "leaves next to nothing to", addr,
-		 ctx->by_dest ? "to which" : "from which", ctx->by_dest ? "goes" : "comes");
+		 "this may lock you out: the rule `%s` %s %s, the %s of your SSH session", rule,
+		 verdict->danger == SESSION_DENIED ? "denies" : "leaves almost nothing to", addr,
+		 ctx->by_dest ? "destination" : "source");
 	snprintf(guard->remedy, sizeof(guard->remedy),
-		 "nothing was changed: `rule %s allow` keeps the session, `rlctl apply --try 1m "
-		 "FILE` "
-		 "takes the policy back unless you confirm it, --yes means it",
+		 "nothing was changed: add `rule %s allow` to keep the session, use `rlctl apply "
+		 "--try "
+		 "1m FILE` to undo the change unless you confirm it, or --yes to go ahead",
 		 addr);
 }
 
@@ -168,7 +168,7 @@ int guard_ask(struct guard *guard)
 		return fail("%s", guard->remedy);
 	}
 	note("%s", guard->question);
-	guard->agreed = terminal_ask(&terminal, "go on?");
+	guard->agreed = terminal_ask(&terminal, "continue?");
 	terminal_close(&terminal);
 	return guard->agreed ? 0 : fail("%s", guard->remedy);
 }

@@ -115,14 +115,15 @@ static int option_unknown(const char *word, int letter)
 	char name[64];
 
 	if (letter)
-		return wrong("-%c: no such option; `rlctl --help` lists them", letter);
+		return wrong("unknown option '-%c' (`rlctl help` lists the options)", letter);
 	snprintf(name, sizeof(name), "%.*s", (int)len - 2, word + 2);
 	hint.word = name;
 	for (int i = 0; i < OPTION_COUNT; i++)
 		hint_offer(&hint, option_rows[i].name);
 	if (hint.best)
-		return wrong("%.*s: no such option, did you mean --%s?", (int)len, word, hint.best);
-	return wrong("%.*s: no such option; `rlctl --help` lists them", (int)len, word);
+		return wrong("unknown option '%.*s' (did you mean --%s?)", (int)len, word,
+			     hint.best);
+	return wrong("unknown option '%.*s' (`rlctl help` lists the options)", (int)len, word);
 }
 
 /* What getopt refused: value is ':' where an argument is missing, else '?'. */
@@ -133,7 +134,7 @@ static int option_refused(int value, const char *word)
 	if (option < 0)
 		return option_unknown(word, optopt);
 	if (value == ':')
-		return wrong("--%s needs %s behind it", option_rows[option].name,
+		return wrong("--%s requires an argument: %s", option_rows[option].name,
 			     option_rows[option].argument);
 	return wrong("--%s takes no argument", option_rows[option].name);
 }
@@ -169,13 +170,13 @@ static int option_set(struct command *command, int option, const char *argument)
 	if (option == OPTION_VERBOSE)
 		output_verbose++;
 	if (row->argument && command->arguments[option] && option != OPTION_HOOK)
-		return wrong("--%s is given twice: leave one out", row->name);
+		return wrong("--%s given twice: leave one out", row->name);
 	command->arguments[option] = argument;
 	if (!row->argument || !strchr(row->argument, '|'))
 		return 0;
 	choice = choice_find(row->argument, argument);
 	if (choice < 0)
-		return wrong("--%s '%s': write one of %s", row->name, argument, row->argument);
+		return wrong("invalid --%s '%s': use %s", row->name, argument, row->argument);
 	command->choices[option] = choice;
 	if (option == OPTION_HOOK)
 		command->hooks |= 1u << choice;
@@ -232,7 +233,7 @@ int option_number(const struct command *command, enum option_id option, uint32_t
 	if (!word || (optional && !*word))
 		number = usual;
 	else if (number_parse(word, 1, max, &number))
-		return wrong("--%s '%s': write a number from 1 to %" PRIu32,
+		return wrong("invalid --%s '%s': use a number from 1 to %" PRIu32,
 			     option_rows[option].name, word, max);
 	*out = (uint32_t)number;
 	return 0;

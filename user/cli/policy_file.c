@@ -34,7 +34,7 @@ static int buffer_grow(struct policy_file *file, size_t *capacity)
 	if (file->size + 1 < *capacity)
 		return 0;
 	if (wanted > 2 * FILE_MAX_BYTES)
-		return fail("%s: larger than 1 GiB: this is no policy", file->name);
+		return fail("%s: larger than 1 GiB: not a policy", file->name);
 	text = realloc(file->text, wanted);
 	if (!text)
 		return fail("%s: out of memory", file->name);
@@ -73,9 +73,10 @@ static int link_check(const char *path, int fd)
 	if (!S_ISLNK(link.st_mode) || !link.st_uid || link.st_uid == geteuid() ||
 	    link.st_uid == file.st_uid)
 		return 0;
-	return fail("%s: a symbolic link of another user (uid %u) to what is not his: name the "
-		    "file itself",
-		    path, (unsigned int)link.st_uid);
+	return fail(
+		"%s: symbolic link of another user (uid %u) to a file that is not theirs: name the "
+		"file itself",
+		path, (unsigned int)link.st_uid);
 }
 
 /* Pipes and terminals end, and so does /dev/null; other devices are no policies. */
@@ -87,9 +88,10 @@ static int kind_check(const char *path, int fd)
 		return fail("%s: %s", path, strerror(errno));
 	if (S_ISBLK(file.st_mode) ||
 	    (S_ISCHR(file.st_mode) && !isatty(fd) && file.st_rdev != makedev(MEM_MAJOR, MEM_NULL)))
-		return fail("%s: a device: name a file, or - for standard input", path);
+		return fail("%s: not a file but a device: name a file, or - for standard input",
+			    path);
 	if (S_ISREG(file.st_mode) && file.st_mode & S_IWOTH)
-		note("%s: everybody may write to this policy: `chmod o-w %s`", path, path);
+		note("%s: every user may write to this policy: `chmod o-w %s`", path, path);
 	return 0;
 }
 
@@ -170,8 +172,8 @@ static const char *replaced_file; /* for the callback, which has no argument */
 
 static void replaced(const struct rule *earlier, const struct rule *later)
 {
-	note("%s:%" PRIu32 ": replaces the rule of line %" PRIu32 ", which has the same prefix, "
-	     "match, key and unit",
+	note("%s:%" PRIu32 ": replaces the rule on line %" PRIu32 " (same prefix, match, key and "
+	     "unit)",
 	     replaced_file, later->line, earlier->line);
 }
 

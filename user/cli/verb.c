@@ -8,6 +8,8 @@
 #include "hint.h"
 #include "message.h"
 
+#define NAMES_MAX 80 /* of the second words of a family */
+
 const struct verb *verbs;
 
 bool verb_begins(const struct verb *verb, const char *word)
@@ -42,25 +44,25 @@ const struct verb *verb_find(char *const *words, int count, int *used)
 static int family_unknown(char *const *words, int count)
 {
 	struct hint hint = {.word = count > 1 ? words[1] : ""};
-	char *names = words_join("", NULL, 0);
+	char names[NAMES_MAX] = "";
+	size_t used = 0;
 
 	for (const struct verb *verb = verbs; verb->name; verb++) {
-		char *before = names, *second = strchr(verb->name, ' ');
+		const char *second = strchr(verb->name, ' ');
 
-		if (!second || !verb_begins(verb, words[0]))
+		if (!second || !verb_begins(verb, words[0]) || used >= sizeof(names))
 			continue;
 		hint_offer(&hint, second + 1);
-		second++;
-		names = words_join(before, &second, 1);
-		free(before);
+		used += snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+				 second + 1);
 	}
 	if (hint.best)
-		fail("%s: there is no '%s', did you mean %s?", words[0], words[1], hint.best);
+		fail("%s: unknown subcommand '%s' (did you mean %s?)", words[0], words[1],
+		     hint.best);
 	else if (count > 1)
-		fail("%s: there is no '%s', only %s", words[0], words[1], names);
+		fail("%s: unknown subcommand '%s' (one of: %s)", words[0], words[1], names);
 	else
-		fail("%s: what about it? one of %s", words[0], names);
-	free(names);
+		fail("%s: missing subcommand (one of: %s)", words[0], names);
 	return EXIT_USAGE;
 }
 
@@ -81,19 +83,19 @@ int verb_unknown(char *const *words, int count)
 			best = verb;
 	}
 	if (best)
-		return wrong("'%s' is no verb, did you mean %s?", words[0], best->name);
-	return wrong("'%s' is no verb; `rlctl help` lists them", words[0]);
+		return wrong("unknown verb '%s' (did you mean %s?)", words[0], best->name);
+	return wrong("unknown verb '%s' (`rlctl help` lists the verbs)", words[0]);
 }
 
 static int options_check(const struct command *command)
 {
 	for (int i = 0; i < OPTION_COUNT; i++)
 		if (command->arguments[i] && !(command->verb->options & 1ull << i))
-			return wrong("%s: --%s makes no sense here; `rlctl help %s` lists what "
-				     "does",
-				     command->verb->name, option_rows[i].name, command->verb->name);
+			return wrong(
+				"%s: unsupported option --%s (`rlctl help %s` lists the options)",
+				command->verb->name, option_rows[i].name, command->verb->name);
 	if (command->hooks & (command->hooks - 1) && !command->verb->hooks)
-		return wrong("%s: takes one --hook: leave one out", command->verb->name);
+		return wrong("%s: more than one --hook: choose one", command->verb->name);
 	return 0;
 }
 
@@ -117,17 +119,16 @@ static int device_check(struct command *command)
 
 	if (verb->device != DEVICE_NO && command->word_count) {
 		if (command->target.device)
-			return wrong("%s: the device is named twice, by -i and by '%s': leave one "
-				     "out",
+			return wrong("%s: device given twice, with -i and as '%s': leave one out",
 				     verb->name, command->words[0]);
 		command->target.device = command->words[0];
 		command->words++;
 		command->word_count--;
 	}
 	if (verb->device == DEVICE_MUST && !command->target.device)
-		return wrong("%s: which device? `rlctl %s DEV`", verb->name, verb->name);
+		return wrong("%s: missing device: `rlctl %s DEV`", verb->name, verb->name);
 	if (command->target.device && !is_device_name(command->target.device))
-		return wrong("'%s' is not a device's name; `ip link` shows which there are",
+		return wrong("invalid device name '%s': `ip link` lists the devices",
 			     command->target.device);
 	return 0;
 }
@@ -137,10 +138,10 @@ static int words_check(const struct command *command)
 	const struct verb *verb = command->verb;
 
 	if (command->word_count < verb->words_min)
-		return wrong("%s: words are missing: `rlctl %s %s`", verb->name, verb->name,
+		return wrong("%s: missing argument: `rlctl %s %s`", verb->name, verb->name,
 			     verb->words);
 	if (verb->words_max >= 0 && command->word_count > verb->words_max)
-		return wrong("%s: '%s' is a word too many: `rlctl %s%s%s`", verb->name,
+		return wrong("%s: unexpected argument '%s': `rlctl %s%s%s`", verb->name,
 			     command->words[verb->words_max], verb->name, *verb->words ? " " : "",
 			     verb->words);
 	return 0;

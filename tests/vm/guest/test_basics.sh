@@ -6,7 +6,7 @@ source "$(dirname "$0")/guest.sh"
 
 # There is no bpffs yet: attach mounts one, for this is the machine. The watcher takes the limiter off again.
 test_try() {
-	! is_mounted && has 'the limiter is off again' expect_status 1 in_ns B "$RLCTL" attach veth-B --try 1s &&
+	! is_mounted && has 'the limiter was detached' expect_status 1 in_ns B "$RLCTL" attach veth-B --try 1s &&
 		is_mounted && nothing_left B veth-B
 }
 is_mounted() { grep -q " $BPFFS bpf " /proc/mounts; }

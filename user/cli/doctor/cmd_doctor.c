@@ -121,7 +121,7 @@ static int device_check(const char *name)
 {
 	if (!name || if_nametoindex(name))
 		return 0;
-	return fail("%s: no such device: `ip link` shows which there are", name);
+	return fail("%s: no such device: `ip link` lists the devices", name);
 }
 
 int cmd_doctor(const struct command *command)
@@ -139,7 +139,7 @@ int cmd_doctor(const struct command *command)
 		json_print(doctor.array);
 	if (!rc && doctor.failed)
 		rc = output_flush() ? -1
-				    : fail("%zu thing%s failed", doctor.failed,
+				    : fail("%zu check%s failed", doctor.failed,
 					   doctor.failed == 1 ? "" : "s");
 	return rc;
 }

@@ -26,7 +26,7 @@ static const char *const native_drivers[] = {
 
 static const char *driver_of(const struct device_facts *facts)
 {
-	return *facts->driver ? facts->driver : "its driver, which has no name,";
+	return *facts->driver ? facts->driver : "the unnamed driver";
 }
 
 static bool driver_likely(const struct device_facts *facts)
@@ -67,11 +67,13 @@ void check_link(struct doctor *doctor)
 static void native_remedy(const struct device_facts *facts, char out[REMEDY_MAX])
 {
 	if (!strcmp(facts->driver, "veth"))
-		snprintf(out, REMEDY_MAX, "ethtool -L %s rx N, N the peer's transmit queues",
+		snprintf(out, REMEDY_MAX,
+			 "ethtool -L %s rx N, where N is the peer's number of transmit queues",
 			 facts->name);
 	else
 		snprintf(out, REMEDY_MAX,
-			 "another device, or `rlctl attach %s`, which takes mode tc", facts->name);
+			 "use another device, or `rlctl attach %s`, which uses mode tc",
+			 facts->name);
 }
 
 /* Tunnels: whatever the driver can do, rlctl parses their packets at tc only. */
@@ -79,10 +81,11 @@ static void check_no_ethernet(struct doctor *doctor)
 {
 	if (link_has_ip(doctor->facts->link))
 		doctor_finds(doctor, HEALTH_OK, NULL,
-			     "not for packets without an Ethernet header: attach takes mode tc");
+			     "not available without an Ethernet header: attach uses mode tc");
 	else
-		doctor_finds(doctor, HEALTH_WARN, "attach to another device",
-			     "its packets begin with neither Ethernet nor IP: attach is refused");
+		doctor_finds(
+			doctor, HEALTH_WARN, "use another device",
+			"packets begin with neither Ethernet nor IP: attach refuses the device");
 }
 
 void check_native(struct doctor *doctor)
@@ -94,20 +97,22 @@ void check_native(struct doctor *doctor)
 	if (facts->link != LINK_ETHERNET)
 		check_no_ethernet(doctor);
 	else if (facts->xdp_known && native_possible(facts))
-		doctor_finds(doctor, HEALTH_OK, NULL, "%s has native XDP%s", driver_of(facts),
-			     facts->xdp_features & XDP_FEATURE_RX_SG ? ", of frames in pieces too"
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s supports native XDP%s", driver_of(facts),
+			     facts->xdp_features & XDP_FEATURE_RX_SG ? ", multi-buffer included"
 								     : "");
 	else if (facts->xdp_known)
-		doctor_finds(doctor, HEALTH_WARN, remedy, "%s has no native XDP as it is set up",
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "%s does not support native XDP in its current setup",
 			     driver_of(facts));
 	else if (native_possible(facts))
 		doctor_finds(doctor, HEALTH_OK, NULL,
-			     "%s likely has native XDP; this kernel does not tell",
+			     "%s probably supports native XDP; this kernel does not report it",
 			     driver_of(facts));
 	else
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "%s is not known to have native XDP; this kernel does not tell",
-			     driver_of(facts));
+		doctor_finds(
+			doctor, HEALTH_WARN, remedy,
+			"%s is not known to support native XDP; this kernel does not report it",
+			driver_of(facts));
 }
 
 static bool is_ours(const struct doctor *doctor, const struct device_xdp_program *program)
@@ -122,13 +127,14 @@ static void report_ours(struct doctor *doctor, const struct device_xdp_program *
 	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
 	if (program->id == doctor->status.program_id)
 		doctor_finds(doctor, HEALTH_OK, NULL, "ours (%u)%s", program->id,
-			     doctor->programs.dispatcher ? ", behind libxdp's dispatcher"
+			     doctor->programs.dispatcher ? ", after libxdp's dispatcher"
 							 : ", alone");
 	else
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "ours a second time (%u), as a --replace that was interrupted leaves "
-			     "it: a packet is charged twice",
-			     program->id);
+		doctor_finds(
+			doctor, HEALTH_WARN, remedy,
+			"ours a second time (%u), left by an interrupted --replace: packets are "
+			"charged twice",
+			program->id);
 }
 
 static void report_program(struct doctor *doctor, const struct device_xdp_program *program)
@@ -137,17 +143,19 @@ static void report_program(struct doctor *doctor, const struct device_xdp_progra
 	char remedy[REMEDY_MAX];
 
 	snprintf(remedy, sizeof(remedy),
-		 "bpftool net show dev %s tells whose it is; ip link set dev %s xdp off", device,
-		 device);
+		 "bpftool net show dev %s identifies it; ip link set dev %s xdp off removes it",
+		 device, device);
 	if (is_ours(doctor, program))
 		report_ours(doctor, program);
 	else if (doctor->programs.dispatcher)
-		doctor_finds(doctor, HEALTH_OK, NULL, "%s (%u), through libxdp: ours can join it",
+		doctor_finds(doctor, HEALTH_OK, NULL,
+			     "%s (%u), attached through libxdp: ours can run beside it",
 			     program->name, program->id);
 	else
-		doctor_finds(doctor, HEALTH_FAIL, remedy,
-			     "%s (%u) is not ours and not there through libxdp: attach is refused",
-			     program->name, program->id);
+		doctor_finds(
+			doctor, HEALTH_FAIL, remedy,
+			"%s (%u) was attached by another tool without libxdp: attach is refused",
+			program->name, program->id);
 }
 
 void check_programs(struct doctor *doctor)
@@ -157,7 +165,7 @@ void check_programs(struct doctor *doctor)
 	if (doctor->programs_error) {
 		doctor_finds(doctor, HEALTH_WARN,
 			     doctor->privileged ? "bpftool net show" : "sudo rlctl doctor",
-			     "not known: %s", strerror(-doctor->programs_error));
+			     "unknown: %s", strerror(-doctor->programs_error));
 		return;
 	}
 	for (size_t i = 0; i < programs->count; i++)
@@ -176,16 +184,17 @@ void check_mode(struct doctor *doctor)
 		 "rlctl show %s >policy; rlctl detach %s; rlctl attach %s %s--policy policy",
 		 device, device, device, native ? "--mode native " : "");
 	if (!doctor->instance)
-		doctor_finds(doctor, HEALTH_OK, NULL, "nothing of ours is attached");
+		doctor_finds(doctor, HEALTH_OK, NULL, "not attached");
 	else if (doctor->status.mode == RL_MODE_NATIVE || link_has_ip(doctor->facts->link))
 		doctor_finds(doctor, HEALTH_OK, NULL, "attached in mode %s", mode);
 	else if (native)
 		doctor_finds(doctor, HEALTH_WARN, remedy,
 			     "attached in mode %s, though native is possible", mode);
 	else if (doctor->status.mode == RL_MODE_GENERIC)
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "attached in mode generic, where packets that come merged count as "
-			     "one: mode tc counts each");
+		doctor_finds(
+			doctor, HEALTH_WARN, remedy,
+			"attached in mode generic, which counts merged packets as one: mode tc "
+			"counts each");
 	else
 		doctor_finds(doctor, HEALTH_WARN, "see `native`",
 			     "attached in mode tc: native is not possible");
@@ -212,19 +221,20 @@ static void tcx_report_ours(struct doctor *doctor, const char *hook, const struc
 	char remedy[REMEDY_MAX], names[256];
 
 	tcx_names(tcx, tcx->before, names, sizeof(names));
-	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace puts ours first%s",
+	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace moves ours first%s",
 		 doctor->facts->name,
-		 tcx->count < DEVICE_TCX_MAX ? "" : ", after one of the others was taken off");
+		 tcx->count < DEVICE_TCX_MAX ? "" : ", once one of the others is removed");
 	if (tcx->before)
 		doctor_finds(
 			doctor, HEALTH_WARN, remedy,
-			"%s: %s before ours (%u), which gets only what they hand on (TCX_NEXT)",
+			"%s: %s before ours (%u), which sees only packets they pass on (TCX_NEXT)",
 			hook, names, tcx->ours);
 	else if (tcx->twice)
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "%s: ours a second time, as a --replace that was interrupted leaves "
-			     "it: a packet is charged twice",
-			     hook);
+		doctor_finds(
+			doctor, HEALTH_WARN, remedy,
+			"%s: ours a second time, left by an interrupted --replace: packets are "
+			"charged twice",
+			hook);
 	else
 		doctor_finds(doctor, HEALTH_OK, NULL, "%s: nothing before ours (%u)", hook,
 			     tcx->ours);
@@ -240,7 +250,7 @@ static void tcx_report(struct doctor *doctor, const char *hook, const struct dev
 	}
 	tcx_names(tcx, tcx->count, names, sizeof(names));
 	doctor_finds(doctor, HEALTH_OK, NULL, "%s: %s%s", hook, tcx->count ? names : "no program",
-		     tcx->count ? ": ours would come first" : "");
+		     tcx->count ? ": ours would run first" : "");
 }
 
 void check_tcx(struct doctor *doctor)
@@ -252,12 +262,13 @@ void check_tcx(struct doctor *doctor)
 		int ret = device_tcx_read(bpffs, doctor->facts->name, hook, &tcx);
 
 		if (ret == -EOPNOTSUPP)
-			doctor_finds(doctor, HEALTH_OK, NULL,
-				     "%s: none in this kernel (since Linux 6.6): ours are filters "
-				     "of clsact",
-				     hook_name(hook));
+			doctor_finds(
+				doctor, HEALTH_OK, NULL,
+				"%s: not in this kernel (since Linux 6.6): ours is a filter of "
+				"clsact",
+				hook_name(hook));
 		else if (ret)
-			doctor_finds(doctor, HEALTH_WARN, "sudo rlctl doctor", "%s: not known: %s",
+			doctor_finds(doctor, HEALTH_WARN, "sudo rlctl doctor", "%s: unknown: %s",
 				     hook_name(hook), strerror(-ret));
 		else
 			tcx_report(doctor, hook_name(hook), &tcx);
@@ -287,10 +298,11 @@ void check_shares(struct doctor *doctor)
 
 	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
 	if (info && !cpus_read(&cpus) && cpus.online != info->cpus)
-		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "shared out among %u CPUs; online now: %u", info->cpus, cpus.online);
+		doctor_finds(doctor, HEALTH_WARN, remedy, "divided among %u CPUs; online now: %u",
+			     info->cpus, cpus.online);
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "none, or among the CPUs that are online");
+		doctor_finds(doctor, HEALTH_OK, NULL,
+			     "none, or divided among the CPUs that are online");
 }
 
 void check_trial(struct doctor *doctor)
@@ -305,8 +317,9 @@ void check_trial(struct doctor *doctor)
 		doctor_finds(doctor, HEALTH_WARN, remedy, "undone in %" PRIu64 " s",
 			     left.ns / 1000000000);
 	else if (instance_trial_stale(doctor->instance))
-		doctor_finds(doctor, HEALTH_WARN, "rlctl show, and apply what is right",
-			     "one ended with its processes: what was tried stayed in force");
+		doctor_finds(doctor, HEALTH_WARN,
+			     "check `rlctl show`, then `rlctl apply` the right policy",
+			     "a trial ended with its processes: its policy stayed in force");
 	else
 		doctor_finds(doctor, HEALTH_OK, NULL, "none");
 }
@@ -330,8 +343,8 @@ void check_mtu(struct doctor *doctor)
 		snprintf(remedy, sizeof(remedy), "ip link set dev %s mtu %u", device,
 			 MTU_IN_ONE_PIECE);
 		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "%u: %s for native XDP, whose frames have to lie in one page",
-			     facts->mtu, facts->xdp_known ? "too large" : "likely too large");
+			     "%u: %s for native XDP, which needs a frame to fit one page",
+			     facts->mtu, facts->xdp_known ? "too large" : "probably too large");
 	} else {
 		doctor_finds(doctor, HEALTH_OK, NULL, "%u", facts->mtu);
 	}
@@ -347,11 +360,12 @@ void check_queues(struct doctor *doctor)
 	snprintf(remedy, sizeof(remedy), "ethtool -L %s %s %u", doctor->facts->name,
 		 queues->combined ? "combined" : "rx", wanted);
 	if (queues->now < wanted)
-		doctor_finds(doctor, HEALTH_WARN, remedy, "%u to receive, for %u CPUs; %u possible",
-			     queues->now, cpus, queues->most);
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "%u receive queues for %u CPUs; %u possible", queues->now, cpus,
+			     queues->most);
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "%u to receive, for %u CPUs%s", queues->now,
-			     cpus, queues->now < cpus ? "; it has no more" : "");
+		doctor_finds(doctor, HEALTH_OK, NULL, "%u receive queues for %u CPUs%s",
+			     queues->now, cpus, queues->now < cpus ? ", the device's maximum" : "");
 }
 
 static void offload_check(struct doctor *doctor, enum device_offload offload, bool bad,
@@ -375,9 +389,9 @@ static void offload_check(struct doctor *doctor, enum device_offload offload, bo
 void check_gro(struct doctor *doctor)
 {
 	static const char *const on[] = {
-		[RL_MODE_NATIVE] = ", behind native XDP",
+		[RL_MODE_NATIVE] = ", after native XDP",
 		[RL_MODE_GENERIC] = ", but not while generic XDP is attached",
-		[RL_MODE_TC] = ", and tc counts what it has merged",
+		[RL_MODE_TC] = ", and tc counts each merged packet",
 	};
 
 	offload_check(doctor, OFFLOAD_GRO, false, on[mode_of(doctor)]);
@@ -409,11 +423,12 @@ void check_drops(struct doctor *doctor)
 		snprintf(remedy, sizeof(remedy), "ethtool -G %s rx %u", facts->name,
 			 facts->ring.most);
 	else
-		snprintf(remedy, sizeof(remedy), "spread its queues over more CPUs (see `queues`)");
+		snprintf(remedy, sizeof(remedy), "spread the queues over more CPUs (see `queues`)");
 	if (facts->missed || facts->overruns)
 		doctor_finds(doctor, HEALTH_WARN, remedy,
-			     "%" PRIu64 " missed, %" PRIu64 " overruns since the device is there",
+			     "%" PRIu64 " missed, %" PRIu64
+			     " overruns since the device was created",
 			     facts->missed, facts->overruns);
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "none lost by the device");
+		doctor_finds(doctor, HEALTH_OK, NULL, "none");
 }

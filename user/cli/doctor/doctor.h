@@ -13,27 +13,27 @@
 #include "stats.h"
 
 /* X(name, "as it is shown", "why it matters") */
-#define MACHINE_CHECKS(X)                                                                      \
-	X(privilege, "privilege", "every verb that acts on a device needs these capabilities") \
-	X(kernel, "kernel", "rlctl is tested on Linux 6.1 and later")                          \
-	X(features, "features", "the programs use them all: attach fails without one")         \
-	X(program, "program", "the kernel has to take the program before it can be attached")  \
-	X(jit, "jit", "an interpreted program takes several times as long for each packet")    \
-	X(btf, "btf", "libxdp needs it to let several XDP programs share a device")            \
-	X(cpus, "cpus", "counters are kept for every CPU that the kernel could bring online")  \
-	X(memlock, "memlock", "kernels before 5.11 charge maps to the limit of locked memory") \
-	X(bpffs, "bpffs", "state lives in maps that are pinned there")                         \
-	X(leftovers, "leftovers", "pins that belong to nothing keep their maps' memory")
+#define MACHINE_CHECKS(X)                                                                       \
+	X(privilege, "privilege", "every verb that acts on a device needs these capabilities")  \
+	X(kernel, "kernel", "rlctl is tested on Linux 6.1 and later")                           \
+	X(features, "features", "the programs use all of them: attach fails if one is missing") \
+	X(program, "program", "attach fails if the kernel refuses to load the program")         \
+	X(jit, "jit", "an interpreted program is several times slower")                         \
+	X(btf, "btf", "libxdp needs it to let several XDP programs share a device")             \
+	X(cpus, "cpus", "counters are kept for every CPU that the kernel could bring online")   \
+	X(memlock, "memlock", "kernels before 5.11 charge maps to the limit of locked memory")  \
+	X(bpffs, "bpffs", "state lives in maps that are pinned there")                          \
+	X(leftovers, "leftovers", "pins without a program keep their maps in memory")
 
 #define DEVICE_CHECKS(X)                                                                        \
-	X(link, "link", "no packets come in over a device that is down")                        \
-	X(native, "native", "native XDP drops a packet before the kernel has allocated it")     \
-	X(programs, "programs", "a device has one XDP program, or several only through libxdp") \
-	X(mode, "mode", "every mode but native costs most of the speed")                        \
-	X(tcx, "tcx", "what a tcx program before ours passes or drops never comes to ours")     \
-	X(instances, "instances", "two limiters on one device each count the same packets")     \
-	X(shares, "shares", "rates and budgets are shared out among the CPUs of attach")        \
-	X(trial, "trial", "what is on trial is undone unless it is confirmed")                  \
+	X(link, "link", "a device that is down receives no packets")                            \
+	X(native, "native", "native XDP drops a packet before the kernel allocates it")         \
+	X(programs, "programs", "only libxdp can run several XDP programs on one device")       \
+	X(mode, "mode", "modes other than native lose most of the speed")                       \
+	X(tcx, "tcx", "ours does not see packets that a tcx program before it passes or drops") \
+	X(instances, "instances", "two instances on one device count the same packets twice")   \
+	X(shares, "shares", "rates are divided among the CPUs that were online at attach")      \
+	X(trial, "trial", "a trial is undone unless it is confirmed")                           \
 	X(mtu, "mtu", "native XDP needs frames that fit the driver's buffers")                  \
 	X(queues, "queues", "each queue is served by one CPU: fewer queues leave CPUs idle")    \
 	X(gro, "gro", "packets merged before XDP count as one packet")                          \
@@ -42,8 +42,8 @@
 	  "packets merged before XDP count as one, and drivers refuse "                         \
 	  "native XDP")                                                                         \
 	X(carriers, "carriers", "no limit applies to the IP packets in PPPoE and MPLS frames")  \
-	X(vlan, "vlan", "a tag that hardware takes off is not in the packet XDP sees")          \
-	X(drops, "drops", "what the device loses itself no rule decides about")
+	X(vlan, "vlan", "XDP does not see a tag that the hardware strips")                      \
+	X(drops, "drops", "no rule applies to packets that the device itself drops")
 
 enum health { HEALTH_OK, HEALTH_WARN, HEALTH_FAIL };
 

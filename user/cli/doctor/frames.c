@@ -95,16 +95,16 @@ void check_carriers(struct doctor *doctor)
 	int fd;
 
 	if (!doctor->instances) {
-		doctor_finds(doctor, HEALTH_OK, NULL, "nothing of ours is attached");
+		doctor_finds(doctor, HEALTH_OK, NULL, "not attached");
 		return;
 	}
 	if (!may_come(doctor)) {
-		doctor_finds(doctor, HEALTH_OK, NULL, "none: all packets were IP");
+		doctor_finds(doctor, HEALTH_OK, NULL, "none: every packet was IP");
 		return;
 	}
 	fd = listener_open(doctor->facts->ifindex);
 	if (fd < 0) {
-		doctor_finds(doctor, HEALTH_WARN, "sudo rlctl doctor", "not known: %s",
+		doctor_finds(doctor, HEALTH_WARN, "sudo rlctl doctor", "unknown: %s",
 			     strerror(-fd));
 		return;
 	}
@@ -112,7 +112,7 @@ void check_carriers(struct doctor *doctor)
 	close(fd);
 	if (seen)
 		doctor_finds(doctor, HEALTH_WARN,
-			     "rlctl attach, on the device that their contents come out of",
+			     "rlctl attach, on the device that receives their decapsulated packets",
 			     "%s pass without a limit", seen);
 	else
 		doctor_finds(doctor, HEALTH_OK, NULL, "none within %d ms", LISTEN_MS);

@@ -24,7 +24,7 @@
 static bool not_asked(struct doctor *doctor)
 {
 	if (!doctor->privileged)
-		doctor_finds(doctor, HEALTH_WARN, AS_ROOT, "not known: asking needs privilege");
+		doctor_finds(doctor, HEALTH_WARN, AS_ROOT, "unknown: this check needs privilege");
 	return !doctor->privileged;
 }
 
@@ -47,8 +47,9 @@ void check_privilege(struct doctor *doctor)
 	if (doctor->privileged)
 		doctor_finds(doctor, HEALTH_OK, NULL, "CAP_SYS_ADMIN and CAP_NET_ADMIN");
 	else
-		doctor_finds(doctor, HEALTH_FAIL, AS_ROOT, "this process has not%s%s",
-			     admin ? "" : " CAP_SYS_ADMIN", net ? "" : " CAP_NET_ADMIN");
+		doctor_finds(doctor, HEALTH_FAIL, AS_ROOT, "missing capabilities: %s%s%s",
+			     admin ? "" : "CAP_SYS_ADMIN", admin || net ? "" : ", ",
+			     net ? "" : "CAP_NET_ADMIN");
 }
 
 void check_kernel(struct doctor *doctor)
@@ -59,7 +60,7 @@ void check_kernel(struct doctor *doctor)
 	uname(&name);
 	old = release_is_before(name.release, KERNEL_OLDEST);
 	doctor_finds(doctor, old ? HEALTH_WARN : HEALTH_OK,
-		     old ? "install a newer kernel, if anything below fails" : NULL, "Linux %s",
+		     old ? "install a newer kernel if a check below fails" : NULL, "Linux %s",
 		     name.release);
 }
 
@@ -69,9 +70,9 @@ static void lacks(const char *kind, const char *name, void *arg)
 {
 	const char *since = feature_since(&(struct kernel_feature){kind, name});
 
-	doctor_finds(arg, HEALTH_FAIL, "install a kernel of " KERNEL_OLDEST " or later",
-		     "the kernel has no %s %s%s%s", kind, name,
-		     since ? ", which came with Linux " : "", since ? since : "");
+	doctor_finds(arg, HEALTH_FAIL, "install Linux " KERNEL_OLDEST " or later",
+		     "the kernel lacks the %s %s%s%s", kind, name, since ? ", added in Linux " : "",
+		     since ? since : "");
 }
 
 void check_features(struct doctor *doctor)
@@ -83,7 +84,7 @@ void check_features(struct doctor *doctor)
 		return;
 	count = kernel_features(lacks, doctor, &doctor->tried);
 	if (count < 0)
-		doctor_finds(doctor, HEALTH_FAIL, NULL, "the programs cannot be opened: %s",
+		doctor_finds(doctor, HEALTH_FAIL, NULL, "opening the programs failed: %s",
 			     strerror(-count));
 	else if (failed == doctor->failed)
 		doctor_finds(doctor, HEALTH_OK, NULL, "all %d that the programs use", count);
@@ -94,10 +95,10 @@ void check_program(struct doctor *doctor)
 	if (not_asked(doctor))
 		return;
 	if (doctor->tried.error)
-		doctor_finds(doctor, HEALTH_FAIL, "rlctl -vv doctor shows what the kernel said",
+		doctor_finds(doctor, HEALTH_FAIL, "rlctl -vv doctor shows the kernel's log",
 			     "the kernel refused it: %s", strerror(-doctor->tried.error));
 	else
-		doctor_finds(doctor, HEALTH_OK, NULL, "the kernel takes it");
+		doctor_finds(doctor, HEALTH_OK, NULL, "the kernel loads it");
 }
 
 void check_jit(struct doctor *doctor)
@@ -105,8 +106,8 @@ void check_jit(struct doctor *doctor)
 	if (not_asked(doctor))
 		return;
 	if (doctor->tried.error)
-		doctor_finds(doctor, HEALTH_WARN, "mend what `program` says first",
-			     "not known: no program could be loaded");
+		doctor_finds(doctor, HEALTH_WARN, "fix `program` first",
+			     "unknown: no program could be loaded");
 	else if (doctor->tried.jited)
 		doctor_finds(doctor, HEALTH_OK, NULL, "on: the program was compiled");
 	else
@@ -119,9 +120,10 @@ void check_btf(struct doctor *doctor)
 	if (!access(BTF_PATH, F_OK))
 		doctor_finds(doctor, HEALTH_OK, NULL, "%s", BTF_PATH);
 	else
-		doctor_finds(doctor, HEALTH_WARN,
-			     "use a kernel with CONFIG_DEBUG_INFO_BTF, or no other XDP program",
-			     "no %s: ours is alone on its device", BTF_PATH);
+		doctor_finds(
+			doctor, HEALTH_WARN,
+			"use a kernel with CONFIG_DEBUG_INFO_BTF, or attach no other XDP program",
+			"missing %s: ours must be the only XDP program", BTF_PATH);
 }
 
 /* ---- memory and pins */
@@ -136,8 +138,8 @@ void check_cpus(struct doctor *doctor)
 	uint64_t bytes;
 
 	if (ret) {
-		doctor_finds(doctor, HEALTH_FAIL, "mount -t sysfs sysfs /sys",
-			     "how many there are is not known: %s", strerror(-ret));
+		doctor_finds(doctor, HEALTH_FAIL, "mount -t sysfs sysfs /sys", "unknown: %s",
+			     strerror(-ret));
 		return;
 	}
 	if (cpus.online == cpus.possible) {
@@ -152,8 +154,8 @@ void check_cpus(struct doctor *doctor)
 		 cpus.online);
 	doctor_finds(doctor, bytes < SPARE_BYTES ? HEALTH_OK : HEALTH_WARN,
 		     bytes < SPARE_BYTES ? NULL : remedy,
-		     "%u online of %u possible: an instance takes %s for each, %s of it for "
-		     "those that are not online",
+		     "%u online of %u possible: an instance uses %s for each, %s of it for CPUs "
+		     "that are not online",
 		     cpus.online, cpus.possible, each, spare);
 }
 
@@ -165,12 +167,12 @@ void check_memlock(struct doctor *doctor)
 		return;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (!kernel_counts_memlock())
-		doctor_finds(doctor, HEALTH_OK, NULL, "this kernel does not count maps by it");
+		doctor_finds(doctor, HEALTH_OK, NULL, "this kernel does not charge maps to it");
 	else if (limit.rlim_cur == RLIM_INFINITY)
 		doctor_finds(doctor, HEALTH_OK, NULL, "unlimited");
 	else
 		doctor_finds(doctor, HEALTH_WARN, "ulimit -l unlimited",
-			     "%" PRIu64 " KiB, and this kernel counts maps by it",
+			     "%" PRIu64 " KiB, and this kernel charges maps to it",
 			     (uint64_t)limit.rlim_cur / 1024);
 }
 
@@ -196,11 +198,11 @@ void check_bpffs(struct doctor *doctor)
 			     bpffs);
 		break;
 	case BPFFS_HIDDEN:
-		doctor_finds(doctor, HEALTH_FAIL, "leave `ip netns exec`, and use rlctl -n NAME",
-			     "%s is not a bpffs: `ip netns exec` hides the machine's", bpffs);
+		doctor_finds(doctor, HEALTH_FAIL, "use rlctl -n NAME instead of `ip netns exec`",
+			     "%s is not a bpffs: `ip netns exec` hides it", bpffs);
 		break;
 	case BPFFS_NO_FOLDER:
-		doctor_finds(doctor, HEALTH_FAIL, "name a folder that exists with --bpffs DIR",
+		doctor_finds(doctor, HEALTH_FAIL, "name an existing directory with --bpffs DIR",
 			     "%s: %s", bpffs, strerror(ENOENT));
 		break;
 	}
@@ -221,7 +223,7 @@ static void left_over(const char *path, const char *device, enum rl_hook hook, v
 		snprintf(remedy, sizeof(remedy), "rlctl detach %s --hook %s", device,
 			 hook_name(hook));
 	else
-		snprintf(remedy, sizeof(remedy), "attach or detach on any device clears it");
+		snprintf(remedy, sizeof(remedy), "attach or detach on any device removes them");
 	doctor_finds(heap->doctor, HEALTH_WARN, remedy,
 		     device ? "%s: no program on the device uses these maps"
 			    : "%s: the namespace is gone",

@@ -181,7 +181,7 @@ static void draw_foot(const struct screen *s)
 	char text[TOP_TEXT_MAX];
 
 	if (s->mode == MODE_FILTER)
-		snprintf(text, sizeof(text), "only sources in (empty: all): %s", s->input);
+		snprintf(text, sizeof(text), "show only sources in (empty for all): %s", s->input);
 	else
 		snprintf(text, sizeof(text), "%s", *s->message ? s->message : KEYS);
 	attribute(s, PAIR_MESSAGE, s->mode == MODE_CONFIRM);
@@ -230,7 +230,7 @@ static void forgive_ask(struct screen *s)
 	char source[PREFIX_TEXT_MAX];
 
 	if (!row) {
-		snprintf(s->message, sizeof(s->message), "there is no source to forgive");
+		snprintf(s->message, sizeof(s->message), "no source is selected");
 		return;
 	}
 	memcpy(s->input, row->last.src, sizeof(row->last.src)); /* rows may move meanwhile */
@@ -257,8 +257,8 @@ static void forgive(struct screen *s)
 		ret = instance_source_forgive(s->top->instance, entries, count);
 	if (ret)
 		clearok(stdscr, true); /* the message was written over the screen */
-	snprintf(s->message, sizeof(s->message),
-		 ret ? "%s could not be forgiven" : "%s is forgiven", source);
+	snprintf(s->message, sizeof(s->message), ret ? "forgiving %s failed" : "forgave %s",
+		 source);
 	free(entries);
 	policy_clear(&policy);
 }
@@ -275,10 +275,12 @@ static void filter_set(struct screen *s)
 	} else if (!prefix_parse(s->input, top->filter, &top->filter_len, canonical)) {
 		top->has_filter = true;
 	} else if (*canonical) {
-		snprintf(s->message, sizeof(s->message), "'%s': write %s", s->input, canonical);
+		snprintf(s->message, sizeof(s->message), "invalid prefix '%s': write %s", s->input,
+			 canonical);
 	} else {
 		snprintf(s->message, sizeof(s->message),
-			 "'%s': write an IPv4 or IPv6 address, with /LEN for a prefix", s->input);
+			 "invalid prefix '%s': use an IPv4 or IPv6 address, with /LEN for a prefix",
+			 s->input);
 	}
 	s->mode = MODE_KEYS;
 	top_filter(top);
@@ -426,8 +428,7 @@ int top_show(struct top *top)
 	s.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	terminal = signals < 0 ? NULL : newterm(NULL, stdout, stdin);
 	if (!terminal)
-		return fail("top: this terminal is of no known type (TERM): --once prints one "
-			    "picture");
+		return fail("top: unknown terminal type (TERM): use --once for one snapshot");
 	cbreak();
 	noecho();
 	nodelay(stdscr, true);
@@ -443,6 +444,6 @@ int top_show(struct top *top)
 	if (ret == -ENODEV)
 		note("%s: no longer attached", top->instance->device);
 	else if (ret)
-		fail("%s: watching ended: %s", top->instance->device, strerror(-ret));
+		fail("%s: watching failed: %s", top->instance->device, strerror(-ret));
 	return ret == -ENODEV ? 0 : ret;
 }
