@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Verbs, options and what a verb is handed. A new option is a row of COMMAND_OPTIONS here, a new
- * verb a row of verbs[] in main.c and a file cmd_VERB.c.
+/* Verbs, options and the parsed command line. A new option is a row of COMMAND_OPTIONS, a new
+ * verb a row of all_verbs[] in main.c and a file cmd_VERB.c.
  */
 #ifndef RLCTL_CMD_H
 #define RLCTL_CMD_H
@@ -13,8 +13,8 @@
 #include "instance.h"
 #include "policy.h"
 
-/* Every option of every verb: X(NAME, "long", letter or 0, argument or NULL, "what it says").
- * Words joined by | are the only arguments there are, the first has number 0; [X] may be left out.
+/* Every option of every verb: X(NAME, "long", letter or 0, argument or NULL, "help").
+ * An argument A|B|C is a choice, numbered from 0; [X] is optional.
  */
 #define COMMAND_OPTIONS(X)                                                                         \
 	X(INTERFACE, "interface", 'i', "DEV", "device; optional while only one is attached")       \
@@ -62,45 +62,45 @@
 enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };
 
 #define OPTION_BIT(name) (1ull << OPTION_##name)
-/* What every verb that acts takes, and what those take that act on an instance. */
+/* Options of every verb, and of every verb for instances. */
 #define OPTIONS_COMMON                                                                  \
 	(OPTION_BIT(JSON) | OPTION_BIT(NETNS) | OPTION_BIT(BPFFS) | OPTION_BIT(QUIET) | \
 	 OPTION_BIT(VERBOSE) | OPTION_BIT(VERSION) | OPTION_BIT(HELP))
 #define OPTIONS_INSTANCE (OPTIONS_COMMON | OPTION_BIT(INTERFACE) | OPTION_BIT(HOOK))
 
-/* What a verb is handed. Words have been counted, and choices and device names been checked. */
+/* A parsed command line: the number of words, choices and the device name are checked. */
 struct command {
 	const struct verb *verb;
 	struct target target;
-	char **words; /* behind the verb, without the device */
+	char **words; /* after the verb, without the device */
 	int word_count;
-	const char *arguments[OPTION_COUNT]; /* NULL: not given; "" where there is none */
-	int choices[OPTION_COUNT];           /* for arguments A|B|C: which; 0 when not given */
-	unsigned int hooks;                  /* bits: every --hook that was given */
+	const char *arguments[OPTION_COUNT]; /* NULL: not given; "": without argument */
+	int choices[OPTION_COUNT];           /* of arguments A|B|C; 0 if not given */
+	unsigned int hooks;                  /* bits: every --hook given */
 };
 
-/* Whether the first word behind the verb is a device. */
+/* Whether the first word after the verb is a device. */
 enum device_word { DEVICE_NO, DEVICE_MAY, DEVICE_MUST };
 
 struct verb {
 	const char *name;  /* "attach", or "rule add" */
 	const char *words; /* as the usage shows them */
 	const char *summary;
-	const char *more; /* of its help, or NULL */
+	const char *more; /* further help, or NULL */
 	uint64_t options; /* OPTION_BITs */
 	enum device_word device;
 	bool hooks;          /* --hook may be given several times */
-	uint32_t needs;      /* PRIVILEGE_BITs: without one of them it is refused */
-	uint32_t uses;       /* what it keeps besides, where it is there */
-	uint64_t needs_none; /* OPTION_BITs: with one of these it needs nothing */
+	uint32_t needs;      /* PRIVILEGE_BITs, all required */
+	uint32_t uses;       /* PRIVILEGE_BITs kept if present */
+	uint64_t needs_none; /* OPTION_BITs: with one of these, `needs` is empty */
 	int words_min, words_max;
-	bool hidden;                               /* for programs: not in the usage */
-	int (*run)(const struct command *command); /* 0, below 0: failed, EXIT_USAGE */
+	bool hidden;                               /* not in the usage */
+	int (*run)(const struct command *command); /* 0, < 0 or EXIT_USAGE; reports */
 };
 
 #define EXIT_USAGE 2
 
-/* All verbs; set by main.c, which has the table. Ends with one that has no name. */
+/* All verbs, up to one without a name; set by main.c. */
 extern const struct verb *verbs;
 
 int cmd_attach(const struct command *command);
@@ -125,21 +125,21 @@ int cmd_source_forgive(const struct command *command);
 int cmd_complete(const struct command *command);
 int cmd_completion(const struct command *command);
 
-/* attach --replace, with what else was asked for. 0, -1 or EXIT_USAGE. */
+/* attach --replace with the other options of the command. 0, -1 or EXIT_USAGE. */
 int attach_replace(const struct command *command,
 		   const struct attach_options *asked); /* cmd_replace.c */
 
 /* ---- cmd_try.c */
 
-/* The time of --try, 0 where it is not given. 0 or EXIT_USAGE. */
+/* The time of --try, 0 if not given. Returns 0 or EXIT_USAGE. */
 int try_get(const struct command *command, uint64_t *out_ns);
 
-/* Puts `next` in force on an instance that is open for writing, and takes it back unless it is
- * confirmed in time. The writers' lock is given away meanwhile. 0: confirmed. */
+/* Puts `next` in force on an instance open for writing, and restores the previous policy unless
+ * confirmed in time. Releases the writers' lock. 0: confirmed. */
 int policy_try(struct instance *instance, struct policy *next, const char *file,
 	       uint64_t duration_ns);
 
-/* As instance_attach, and detaches unless it is confirmed in time. 0: confirmed. */
+/* Like instance_attach, and detaches unless confirmed in time. 0: confirmed. */
 int limiter_try(const struct target *target, const struct attach_options *options,
 		struct policy *policy, const struct policy_context *text, uint64_t duration_ns);
 
@@ -147,11 +147,10 @@ int cmd_fleet_join(const struct command *command);
 int cmd_fleet_status(const struct command *command);
 int cmd_fleet_leave(const struct command *command);
 
-/* No instance is what the target names: that is 0 and a note where it names no device, else -1 and
- * what is to do about it. */
+/* Reports that the target has no instance: 0 and a note without a device, else -1. */
 int nothing_attached(const struct target *target); /* cmd_status.c */
 
-/* ---- options.c, verb.c: the words of a command line */
+/* ---- options.c, verb.c: parsing the command line */
 
 struct option_row {
 	const char *name;
@@ -161,25 +160,24 @@ struct option_row {
 };
 extern const struct option_row option_rows[OPTION_COUNT];
 
-/* Takes options and words apart; the verb is not looked at. 0 or EXIT_USAGE. May be called again.
+/* Splits options from words; does not look at the verb. 0 or EXIT_USAGE. May be called again.
  */
 int command_parse(int argc, char **argv, struct command *out);
 
-/* Finds the verb and checks that everything else goes with it. 0 or EXIT_USAGE. */
+/* Finds the verb and checks its options and words. 0 or EXIT_USAGE. */
 int command_resolve(struct command *command);
 
-/* The verb of these words and how many of them name it; NULL when there is none. */
+/* The verb named by the first words, and how many words name it; NULL if unknown. */
 const struct verb *verb_find(char *const *words, int count, int *used);
 
-/* The option of that long name, of which only the first `len` bytes are looked at, or of that
- * letter; -1 when there is none. */
+/* The option with that long name of `len` bytes, or with that letter; -1 if unknown. */
 int option_by_name(const char *name, size_t len);
 int option_by_letter(char letter);
 
-/* Says that there is no such verb, and which is near. EXIT_USAGE. */
+/* Reports an unknown verb and the nearest known one. Returns EXIT_USAGE. */
 int verb_unknown(char *const *words, int count);
 
-/* Whether the verb's name begins with this whole word. */
+/* Whether the first word of the verb's name is `word`. */
 bool verb_begins(const struct verb *verb, const char *word);
 
 static inline bool option_given(const struct command *command, enum option_id option)
@@ -187,24 +185,24 @@ static inline bool option_given(const struct command *command, enum option_id op
 	return command->arguments[option];
 }
 
-/* The option's number, 1..max, or `usual` when it is not given. 0 or EXIT_USAGE. */
+/* The option's number, 1..max, or `usual` if not given. 0 or EXIT_USAGE. */
 int option_number(const struct command *command, enum option_id option, uint32_t max,
 		  uint32_t usual, uint32_t *out);
 
 /* fail(), then EXIT_USAGE */
 int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The words joined by single blanks behind `first`; to be freed. */
+/* `first` and the words, joined by single blanks; the caller frees it. */
 char *words_join(const char *first, char *const *words, int count);
 
 /* ---- cmd_help.c */
 
 void usage_print(FILE *file);
-/* Help for the verbs that the words name, or the usage where there are none. 0 or EXIT_USAGE. */
+/* Help for the verb or family that the words name, or the usage. 0 or EXIT_USAGE. */
 int help_print(char *const *words, int count);
 int cmd_help(const struct command *command);
 
-/* ---- policy_file.c: policies that stand in files */
+/* ---- policy_file.c: policies in files */
 
 struct policy_file {
 	const char *name; /* as messages show it */
@@ -212,26 +210,27 @@ struct policy_file {
 	size_t size;
 };
 
-/* The whole file; "-" is standard input. 0 or -1; says what went wrong. */
+/* The whole file; "-" is standard input. 0 or -1; reports. */
 int policy_file_read(const char *path, struct policy_file *out);
 void policy_file_clear(struct policy_file *file);
 
-/* Its rules. 0 or -1; says what went wrong and where, and which rule replaces which. */
+/* Parses its rules. 0 or -1; reports the place of an error, and prints a note for each rule that a
+ * later one replaces. */
 int policy_file_parse(const struct policy_file *file, const struct policy_context *ctx,
 		      struct policy *out);
 
-/* The same in another context, without telling again which rule replaces which. */
+/* The same without these notes, for a second context. */
 int policy_file_parse_again(const struct policy_file *file, const struct policy_context *ctx,
 			    struct policy *out);
 
-/* note("FILE:LINE: warning: TEXT"); `file` may be NULL, and a rule without a line has no place. */
+/* note("FILE:LINE: warning: TEXT"), without the place if `file` is NULL or the rule has no line. */
 void warning_note(const struct rule *rule, const char *text, void *file);
 
-/* What is seldom meant in a policy that is about to be put in force. */
+/* Prints a warning for each rule that is probably a mistake. */
 void policy_warnings_note(const char *file, const struct policy *policy,
 			  const struct policy_context *ctx);
 
-/* Whether a new instance of that capacity could hold the policy. 0 or -1; says why not. */
+/* Whether a new instance of that capacity could hold the policy. 0 or -1; reports. */
 int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,
 		      uint32_t prefixes, uint32_t rules, struct policy *policy);
 

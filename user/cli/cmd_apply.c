@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl apply: a whole policy in force at once, with --try on trial, with --check only looked at.
- * The file is read before the instance is locked, so that a slow pipe keeps nobody waiting.
+/* rlctl apply: replaces the whole policy, with --try on trial; --check only looks for errors.
+ * The file is read before the instance is locked, so that a slow pipe does not block other writers.
  */
 #include <limits.h>
 #include <net/if.h>
@@ -29,7 +29,7 @@ struct check {
 	const struct policy_file *file;
 	struct policy *policy;
 	struct policy_context ctx;
-	bool found; /* an instance that could be asked */
+	bool found; /* an instance that could be read */
 };
 
 static int check_against(struct instance *instance, void *arg)
@@ -43,7 +43,7 @@ static int check_against(struct instance *instance, void *arg)
 	return rc ? rc : instance_policy_check(instance, check->policy, check->file->name);
 }
 
-/* Whether there may be instances that this user may look at; if not nobody is to complain. */
+/* Whether this user may list instances; if not, --check works without one and reports nothing. */
 static bool may_look(const struct target *target)
 {
 	char path[PATH_MAX];
@@ -71,8 +71,8 @@ static int check_alone(const struct target *target, struct check *check)
 				      check->policy);
 }
 
-/* By the instance on the device where one is named and can be looked at, else by the device, else
- * by the defaults. */
+/* Checks against the instance of the device if it can be read, else against the device, else
+ * against the defaults. */
 static int check_file(const struct target *target, const struct policy_file *file,
 		      struct policy *policy)
 {
@@ -88,13 +88,13 @@ static int check_file(const struct target *target, const struct policy_file *fil
 	return rc;
 }
 
-/* ---- for good, or on trial ---- */
+/* ---- permanently, or on trial ---- */
 
 struct apply {
 	const struct target *target;
 	const struct policy_file *file;
 	struct guard guard;
-	uint64_t try_ns; /* 0: for good */
+	uint64_t try_ns; /* 0: no trial */
 };
 
 static int policy_guard(struct apply *apply, const struct instance *instance,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl attach: everything that can be wrong with the words and the policy is found before the
- * device is touched; but for `over mark` under --mode auto, which hangs on the mode that comes of
- * it.
+/* rlctl attach: checks the command line and the policy before it touches the device. The exception
+ * is `over mark` with --mode auto: whether it is allowed depends on the mode that attach ends up
+ * with.
  */
 
 #include <grp.h>
@@ -21,7 +21,7 @@
 
 #define CAPACITY_MAX 16777216u
 
-/* Numbers of the choices in COMMAND_OPTIONS that are named here. */
+/* --by source|dest */
 enum { BY_DEST = 1 };
 
 _Static_assert(ATTACH_AUTO == 0 && ATTACH_NATIVE == 1 && ATTACH_GENERIC == 2, "--mode");
@@ -38,7 +38,7 @@ static uint32_t power_of_two(uint32_t least)
 	return power;
 }
 
-/* By its name or its number. */
+/* By name or by number. */
 static int group_option(const struct command *command, struct attach_options *out)
 {
 	const char *word = command->arguments[OPTION_GROUP];
@@ -86,7 +86,7 @@ static int options_get(const struct command *command, struct attach_options *out
 	return rc;
 }
 
-/* Options that only one hook has. */
+/* Options that apply to one hook only. */
 static int hooks_check(const struct command *command, unsigned int hooks)
 {
 	if (option_given(command, OPTION_MODE) && !(hooks & 1u << RL_HOOK_XDP))
@@ -118,7 +118,7 @@ struct plan {
 	struct policy_context ctx;
 	const struct policy_file *file; /* NULL: no policy */
 	struct policy policy;
-	uint64_t try_ns; /* 0: for good */
+	uint64_t try_ns; /* 0: no trial */
 	bool wanted;
 };
 
@@ -141,7 +141,7 @@ static int policy_get(struct plan *plan)
 				      plan->options.rules, &plan->policy);
 }
 
-/* Merged packets want larger bursts where none is written. */
+/* In mode tc the default burst is larger, because packets may be merged. */
 static int policy_take_again(struct plan *plan)
 {
 	policy_clear(&plan->policy);
@@ -201,7 +201,7 @@ static int plan_attach(struct plan *plan)
 	return rc ? rc : plan_put(plan);
 }
 
-/* All or none. */
+/* Attaches all of them or none. */
 static int plans_attach(struct plan *plans)
 {
 	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++) {
@@ -219,7 +219,7 @@ static int plans_attach(struct plan *plans)
 	return 0;
 }
 
-/* Once, though a policy may be for several hooks. */
+/* Prints the warnings once, also for several hooks. */
 static void plans_warn(const struct plan *plans, const struct policy_file *file)
 {
 	int hook = RL_HOOK_XDP;
@@ -248,14 +248,14 @@ static int hooks_attach(const struct command *command, const struct attach_optio
 	return rc;
 }
 
-/* ---- --or-apply: what a service's start is to do */
+/* ---- --or-apply, for the start of a service */
 
 struct found {
 	const struct attach_options *options;
 	unsigned int wanted, hooks; /* as bits */
 };
 
-/* The group is the only option that one which stays can be given. */
+/* The group is the only option that changes an existing instance. */
 static int found_add(struct instance *instance, void *arg)
 {
 	struct found *found = arg;
@@ -267,7 +267,7 @@ static int found_add(struct instance *instance, void *arg)
 	return instance_group_set(instance, found->options->group);
 }
 
-/* The instance keeps its state and its options; it gets the policy, if one is named. */
+/* The instance keeps its state and its options, and gets the policy if one is given. */
 static int policy_apply(const struct command *command, enum rl_hook hook)
 {
 	char *words[] = {(char *)command->arguments[OPTION_POLICY]};
@@ -284,7 +284,7 @@ static int policy_apply(const struct command *command, enum rl_hook hook)
 	return rc;
 }
 
-/* Takes from *hooks those that are attached already. */
+/* Removes from *hooks those that are already attached. */
 static int found_apply(const struct command *command, const struct attach_options *options,
 		       unsigned int *hooks)
 {

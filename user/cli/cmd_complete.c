@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl complete -- WORD…: what may stand in place of the last word, one on a line, with a tab and
- * what it means behind it; "<files>" where it is a file. For shells, through `rlctl completion`.
- * Nothing here knows the language: verbs, options and what they take come from their tables, and
- * whether a word may stand in a rule is asked of the parser.
+/* rlctl complete -- WORD…: the candidates for the last word, one per line, followed by a tab and
+ * its meaning; "<files>" stands for file names. Called by the scripts of `rlctl completion`.
+ * Verbs, options and their arguments come from their tables; the policy parser decides which words
+ * may follow in a rule.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -18,20 +18,20 @@
 #include "policy.h"
 #include "units.h"
 
-#define OFFERED_MAX 32768 /* bytes of words: more help nobody */
+#define OFFERED_MAX 32768 /* bytes of words: a longer list is useless */
 #define WORD_MAX    256
 
-/* A command line that is being written. */
+/* An incomplete command line. */
 struct completion {
-	struct command command; /* what stands before the word: its verb and words behind that */
-	const char *before;     /* "--hook=" where the word is the rest, else "" */
+	struct command command; /* the words before: the verb and its words */
+	const char *before;     /* "--hook=" if the word follows it, else "" */
 	int before_len;
-	const char *word;          /* what is to be completed */
-	char offered[OFFERED_MAX]; /* a line for each word, behind an empty one */
+	const char *word;          /* the word to complete */
+	char offered[OFFERED_MAX]; /* one line per word, after an empty line */
 	size_t offered_len;
 };
 
-/* Whether the word is new; it is remembered while there is room. */
+/* Whether the word is new and there is room to remember it. */
 static bool offered_add(struct completion *c, const char *text)
 {
 	size_t left = sizeof(c->offered) - c->offered_len;
@@ -45,7 +45,7 @@ static bool offered_add(struct completion *c, const char *text)
 	return true;
 }
 
-/* A device may have any name; shells show words as they are, to a terminal. */
+/* A device may have any name, and shells print candidates to the terminal unescaped. */
 static bool is_printable(const char *text)
 {
 	while (*text > ' ' && *text <= '~')
@@ -53,7 +53,7 @@ static bool is_printable(const char *text)
 	return !*text;
 }
 
-/* Once, if it begins as the word does, and if it can be shown. */
+/* Prints a candidate once, if the word is a prefix of it and it is printable. */
 static void offer(struct completion *c, const char *text, const char *meaning)
 {
 	if (strncmp(text, c->word, strlen(c->word)) || !is_printable(text))
@@ -64,7 +64,7 @@ static void offer(struct completion *c, const char *text, const char *meaning)
 	       meaning ? meaning : "");
 }
 
-/* ---- what arguments stand for ---- */
+/* ---- kinds of arguments ---- */
 
 static void offer_files(struct completion *c)
 {
@@ -100,7 +100,7 @@ static int offer_instance(struct instance *instance, void *arg)
 	return 0;
 }
 
-/* To attach, any device; else those that have an instance, if that can be seen. */
+/* For attach, all devices; otherwise those with an instance, if these can be listed. */
 static void offer_devices(struct completion *c)
 {
 	const struct verb *verb = c->command.verb;
@@ -152,8 +152,8 @@ static void offer_addresses(struct completion *c)
 	session_close(&session);
 }
 
-/* The word behind `count` words of a line, if these are how it begins. `line` is cut up. */
-static const char *word_behind(char *line, char *const *words, int count)
+/* The word after the first `count` words of a line, if these are `words`. Modifies `line`. */
+static const char *word_after(char *line, char *const *words, int count)
 {
 	char *rest = line, *word = strsep(&rest, " ");
 
@@ -165,7 +165,7 @@ static const char *word_behind(char *line, char *const *words, int count)
 	return word;
 }
 
-/* Words of the rules that are there. */
+/* Words of the rules in force. */
 static void offer_present(struct completion *c)
 {
 	struct session session;
@@ -177,15 +177,15 @@ static void offer_present(struct completion *c)
 		const char *word;
 
 		rule_format(line, rule, &session.ctx);
-		word = word_behind(line, c->command.words, c->command.word_count);
+		word = word_after(line, c->command.words, c->command.word_count);
 		if (word)
 			offer(c, word, NULL);
 	}
 	session_close(&session);
 }
 
-/* A word behind `line` is right where the parser is content with it: with the whole, or where it
- * asks for more behind it. */
+/* Offers a word if the parser accepts it after `line`: the statement is complete, or the error is
+ * after the word. */
 static void offer_if_parsed(struct completion *c, const char *line,
 			    const struct policy_context *ctx, const char *word)
 {
@@ -200,7 +200,7 @@ static void offer_if_parsed(struct completion *c, const char *line,
 	free(longer);
 }
 
-/* Numbers with what may be behind them: a unit, or the rest of a rate. */
+/* Numbers with a unit or the rest of a rate. */
 static void offer_quantities(struct completion *c, const char *line,
 			     const struct policy_context *ctx)
 {
@@ -215,7 +215,7 @@ static void offer_quantities(struct completion *c, const char *line,
 	}
 }
 
-/* How a rule for the instance is parsed, or for any where none can be asked. */
+/* The instance's context, or defaults if none can be opened. */
 static void context_ask(const struct completion *c, struct policy_context *out)
 {
 	const struct target *target = &c->command.target;
@@ -231,7 +231,7 @@ static void context_ask(const struct completion *c, struct policy_context *out)
 	instance_close(&instance);
 }
 
-/* Words that the parser takes behind those that are there. */
+/* Words that the parser accepts next. */
 static void offer_language(struct completion *c)
 {
 	char *line = words_join("rule", c->command.words, c->command.word_count);
@@ -255,9 +255,9 @@ static void offer_rule(struct completion *c)
 		offer_present(c);
 }
 
-/* ---- where the word stands ---- */
+/* ---- the position of the word ---- */
 
-/* What the words in capitals of the tables stand for. */
+/* The words in capitals of the tables. */
 static const struct kind {
 	const char *name;
 	void (*offer)(struct completion *c);
@@ -267,7 +267,7 @@ static const struct kind {
 	{"ADDRESS", offer_addresses}, {"VERB", offer_help},  {"PREFIX", offer_rule},
 };
 
-/* "xdp|ingress|egress" as it stands, "FILE|-" and "[DEV]" by the name that is in them. */
+/* "xdp|ingress|egress" word by word, "FILE|-" and "[DEV]" by the name in them. */
 static void offer_argument(struct completion *c, const char *text, size_t len)
 {
 	size_t skip = strspn(text, "["), name = strcspn(text + skip, "|] ");
@@ -299,7 +299,7 @@ static void offer_options(struct completion *c)
 	}
 }
 
-/* Behind the verb: the word of its usage that has the same place, or the one that goes on. */
+/* After the verb: the word at this position of its usage, or the first if it repeats. */
 static void offer_word(struct completion *c)
 {
 	const struct verb *verb = c->command.verb;
@@ -327,7 +327,7 @@ static void complete(struct completion *c, int option)
 		offer_verbs(c, c->command.words, c->command.word_count);
 }
 
-/* ---- what stands before the word ---- */
+/* ---- the words before ---- */
 
 static bool needs_argument(int option)
 {
@@ -335,7 +335,7 @@ static bool needs_argument(int option)
 	       option_rows[option].argument[0] != '[';
 }
 
-/* The option whose argument comes behind this word: --hook, -i, -ji. -1: none does. */
+/* The option whose argument follows this word: --hook, -i, -ji; -1 if none. */
 static int option_pending(const char *word)
 {
 	int option = -1;
@@ -353,7 +353,7 @@ static int option_pending(const char *word)
 	return needs_argument(option) ? option : -1;
 }
 
-/* The option of --hook=WORD; the word is what stands behind it. */
+/* The option of --hook=WORD; sets the word to the part after '='. */
 static int option_open(struct completion *c, char *word)
 {
 	char *equals = strchr(word, '=');
@@ -370,8 +370,8 @@ static int option_open(struct completion *c, char *word)
 	return option;
 }
 
-/* The words before, taken apart like a command line, whose name is our verb, which stands before
- * them; its verb where there is one. 0 or EXIT_USAGE. */
+/* Parses the words before as a command line; words[-1] takes the place of the program's name. Sets
+ * the verb if there is one. 0 or EXIT_USAGE. */
 static int words_get(struct completion *c, char **words, int count)
 {
 	int used = 0, rc;

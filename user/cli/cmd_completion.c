@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl completion bash|zsh: the script that makes a shell complete our words. It knows no word
- * itself but asks `rlctl complete`, so that it is right for whatever version it finds.
+/* rlctl completion bash|zsh: prints the completion script of a shell. The script contains no words
+ * but calls `rlctl complete`, so it is right for the version of rlctl that it finds.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd.h"
 
-/* COMP_WORDS are cut at every : and =, so the line is what is looked at; what is replied takes the
- * place of the part behind the last of these. */
+/* COMP_WORDS are split at every : and =, so the script reads the line; a reply replaces the part
+ * after the last of these. */
 static const char bash[] =
 	"# rlctl(8) completion for bash; `rlctl completion bash` printed it.\n"
 	"_rlctl() {\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl confirm: what is on trial stays. Where several are it is said which one is meant. */
+/* rlctl confirm: keeps what is on trial; with several trials, one must be named. */
 #include <errno.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 struct trials {
 	size_t count;
-	char device[IF_NAMESIZE]; /* of the last one */
+	char device[IF_NAMESIZE]; /* of the last trial found */
 	enum rl_hook hook;
 };
 
@@ -56,7 +56,7 @@ int cmd_confirm(const struct command *command)
 	if (rc)
 		return rc;
 	if (!trials.count && target.device)
-		return keep(&target); /* which says what is there instead */
+		return keep(&target); /* reports the absence */
 	if (!trials.count)
 		return fail("nothing is on trial: nothing to confirm");
 	if (trials.count > 1)

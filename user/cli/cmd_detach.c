@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl detach: our program off the device; what else is there stays. */
+/* rlctl detach: removes our program from the device, and no other. */
 
 #include "attach.h"
 #include "cmd.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl exporter: the document of prometheus.c by HTTP. One thread and a bounded number of clients,
- * each with one request and a bounded time; who comes when all places are taken waits for one. One
- * document serves all scrapes of a second.
+/* rlctl exporter: serves the document of prometheus.c over HTTP. One thread serves a bounded number
+ * of clients, each with one request and a bounded time; further connections wait in the backlog.
+ * One document answers all scrapes of a second.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,18 +31,18 @@
 #define CLIENTS_MAX      32
 #define CLIENT_TIME_NS   (10 * NS_PER_SECOND) /* for a request and its answer */
 #define DOCUMENT_TIME_NS NS_PER_SECOND
-#define REQUEST_MEMORY   ((size_t)16 * 1024) /* that the head of a request may take */
-#define SERVE_PAUSE_MS   1000                /* how often clients' times are looked at */
+#define REQUEST_MEMORY   ((size_t)16 * 1024) /* for the head of a request */
+#define SERVE_PAUSE_MS   1000                /* how often expired clients are closed */
 
 #define TEXT_TYPE        "text/plain; charset=utf-8"
 
-/* A client's connection, for as long as it lasts. */
+/* A client's connection. */
 struct client {
-	int fd; /* -1: nobody */
+	int fd; /* -1: unused */
 	uint64_t since_ns;
 };
 
-/* What every scrape is answered until a time; no response: nothing yet. */
+/* The answer to every scrape until a time; without a response there is none yet. */
 struct document {
 	unsigned int status;
 	struct MHD_Response *response;
@@ -78,7 +78,7 @@ static int address_split(const char *text, char host[HOST_MAX], const char **por
 	return bracketed == !!strchr(host, ':') ? 0 : -EINVAL;
 }
 
-/* To be freed; NULL are wrong words, which it says. */
+/* The caller frees it; NULL on a usage error, which it reports. */
 static struct addrinfo *address_parse(const char *text)
 {
 	const struct addrinfo hints = {
@@ -112,7 +112,7 @@ static const char *listen_remedy(int error)
 	}
 }
 
-/* Where it listens, as a URL has it. */
+/* Prints the URL that it serves. */
 static void listen_note(int fd)
 {
 	struct sockaddr_storage address;
@@ -128,7 +128,7 @@ static void listen_note(int fd)
 	     host, port);
 }
 
-/* The socket, or -1; says what went wrong. */
+/* The socket, or -1; reports. */
 static int listen_open(const char *text, const struct addrinfo *address)
 {
 	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -136,7 +136,8 @@ static int listen_open(const char *text, const struct addrinfo *address)
 
 	if (fd >= 0) {
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-		if (address->ai_family == AF_INET6) /* [::] is IPv4 as well, whatever sysctl says */
+		if (address->ai_family ==
+		    AF_INET6) /* [::] includes IPv4, whatever net.ipv6.bindv6only is */
 			setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 		if (!bind(fd, address->ai_addr, address->ai_addrlen) && !listen(fd, SOMAXCONN)) {
 			listen_note(fd);
@@ -151,7 +152,7 @@ static int listen_open(const char *text, const struct addrinfo *address)
 
 /* ---- answers ---- */
 
-/* The same response, or NULL. One request is all that a connection is for. */
+/* Adds headers; returns the response, or NULL. A connection serves one request. */
 static struct MHD_Response *response_head(struct MHD_Response *response, const char *type)
 {
 	if (response) {
@@ -194,9 +195,9 @@ static void __attribute__((noreturn)) document_write(const struct target *target
 	_exit(fclose(file) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-/* A process of its own reads the instances: whatever a library keeps open (libxdp does so with
- * programs) is gone with it, and want of memory ends only this answer. The document's descriptor,
- * or -1; says why. */
+/* A child process reads the instances: descriptors that a library leaks (libxdp leaks those of
+ * programs) are closed at its exit, and running out of memory fails only this answer. The
+ * document's descriptor, or -1; reports. */
 static int document_make(const struct target *target)
 {
 	int fd = memfd_create("metrics", MFD_CLOEXEC), status = 0;
@@ -213,7 +214,7 @@ static int document_make(const struct target *target)
 	return -1;
 }
 
-/* Nobody is slow because of us. */
+/* Does not count the time of reading against the clients. */
 static void clients_wait(struct exporter *exporter, uint64_t ns)
 {
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
@@ -223,7 +224,8 @@ static void clients_wait(struct exporter *exporter, uint64_t ns)
 static void document_clear(struct document *document)
 {
 	if (document->response)
-		MHD_destroy_response(document->response); /* once nobody is sent it any more */
+		MHD_destroy_response(
+			document->response); /* freed after the last answer that uses it */
 	*document = (struct document){0};
 }
 
@@ -242,8 +244,8 @@ static void document_set(struct document *document, int fd)
 				       "error has the cause\n");
 }
 
-/* For a second, and where reading takes longer for as long again: however many scrape, half of the
- * time is left for others. */
+/* Valid for a second, or for as long as reading took if that is longer: reading takes at most half
+ * of the time, however many clients scrape. */
 static void document_renew(struct exporter *exporter)
 {
 	struct document *document = &exporter->document;
@@ -317,7 +319,7 @@ static void client_notice(void *arg, struct MHD_Connection *connection, void **c
 		(*client)->fd = -1;
 }
 
-/* From the whole of its stay: who sends or takes a byte now and then is never idle. */
+/* By the total time of a connection: a client that transfers a byte now and then is never idle. */
 static void clients_expire(struct exporter *exporter)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -338,7 +340,7 @@ static void end(int number)
 	ended = 1;
 }
 
-/* Signals come only while it waits, so that no answer is torn. */
+/* Signals are delivered only during the wait, so that every answer is complete. */
 static void signals_prepare(sigset_t *waiting)
 {
 	const struct sigaction action = {.sa_handler = end};
@@ -373,7 +375,7 @@ static void serve(struct exporter *exporter, const sigset_t *waiting)
 	}
 }
 
-/* Takes the socket over. */
+/* Takes ownership of the socket. */
 static int daemon_start(struct exporter *exporter, int fd)
 {
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
@@ -401,7 +403,7 @@ static int exporter_run(struct exporter *exporter, int fd)
 	return 0;
 }
 
-/* Who may not read the instances is told so now, and not by the first scrape. */
+/* Reports missing permissions at the start instead of at the first scrape. */
 static int reading_check(const struct target *target)
 {
 	struct scrape scrape;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl fleet join|status|leave: one limit across many machines. join is the agent, and stays in
- * the foreground; the others speak to it through the instance's maps.
+/* rlctl fleet join|status|leave: limits shared by many machines. join runs the agent in the
+ * foreground; status and leave communicate with it through the instance's maps.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -49,7 +49,7 @@ static int url_read(const char *path, char out[URL_MAX])
 	return 0;
 }
 
-/* What everybody may see with ps is no place for a password. */
+/* A URL on the command line may not contain a password, since ps shows it to every user. */
 static int url_get(const struct command *command, struct fleet_url *out)
 {
 	const char *word = command->arguments[OPTION_REDIS];
@@ -132,7 +132,7 @@ static void step_wait(void)
 	nanosleep(&span, NULL);
 }
 
-/* One instance, one agent. One that was killed seems to be alive for a while: it says so no more.
+/* Each instance has one agent. A killed agent seems alive for a while, but its timestamp stops.
  */
 static int agent_is_alone(const struct instance *instance)
 {
@@ -195,7 +195,7 @@ static struct json_object *members_json(const struct rl_fleet_session *session)
 	return array;
 }
 
-/* The agent has seen the limit, and Redis is there. */
+/* Whether the agent shares the limit, and Redis is connected. */
 static int shared_read(const struct instance *instance, const struct rule *rule, bool *out)
 {
 	struct rl_fleet_limit record = {0};
@@ -205,7 +205,7 @@ static int shared_read(const struct instance *instance, const struct rule *rule,
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* By how much the sum of all members may exceed what the rule says. */
+/* "overshoot": by how much the sum of all members may exceed the limit. */
 static struct json_object *limit_json(const struct instance *instance, const struct rule *rule,
 				      const struct policy_context *ctx, uint32_t members)
 {
@@ -229,7 +229,7 @@ static struct json_object *limit_json(const struct instance *instance, const str
 	return one;
 }
 
-/* NULL: what it takes cannot be read; reports. */
+/* NULL on failure; reports. */
 static struct json_object *limits_json(const struct instance *instance,
 				       const struct rl_fleet_session *session)
 {
@@ -332,7 +332,7 @@ int cmd_fleet_status(const struct command *command)
 
 /* ---- leave */
 
-/* Waits for the agent to go by itself. */
+/* Asks the agent to stop, and waits. */
 static int leave_ask(const struct instance *instance)
 {
 	struct rl_fleet_session session;
@@ -353,7 +353,7 @@ static int leave_ask(const struct instance *instance)
 		    instance->device, session.pid);
 }
 
-/* The limits hold whole and alone. */
+/* Clears the shares, so that the limits apply in full to this machine. */
 static int leave_clear(const struct instance *instance)
 {
 	const struct rl_fleet_session none = {0};

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl help [VERB], and what is said about words that are none. All of it comes from the tables of
- * verbs and options.
- */
+/* rlctl help [VERB], from the tables of verbs and options. */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +45,7 @@ void usage_print(FILE *file)
 	options_print(file, OPTIONS_INSTANCE);
 }
 
-/* The verb with its words and the options that not every verb has: what the manual page says. */
+/* The verb, its words and its own options, as in the manual page. */
 static void synopsis_print(const struct verb *verb)
 {
 	int column =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl monitor: samples of what is dropped, as lines or as a capture, until it is enough. */
+/* rlctl monitor: samples of dropped packets, as lines or as a capture. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -28,7 +28,7 @@
 
 #define RATE_USUAL  100u
 #define SECONDS_MAX 86400u
-#define WAIT_MS     500 /* the place has to be renewed each second */
+#define WAIT_MS     500 /* the watch must be renewed every second */
 
 struct monitor {
 	struct instance instance;
@@ -36,7 +36,7 @@ struct monitor {
 	struct watch_options options;
 	struct watch *watch;
 	struct capture_writer *writer; /* NULL: lines */
-	uint64_t shown, count;         /* count: as many as are wanted */
+	uint64_t shown, count;         /* count: stop after this many */
 	uint64_t begun_ns, end_ns;
 };
 
@@ -68,7 +68,7 @@ static int reason_unknown(const char *word, size_t len)
 		     (int)len, word, names);
 }
 
-/* Every reason that drops, with --passed all; or those that are named. */
+/* The reasons given, or all that drop, or all with --passed. */
 static int reasons_parse(const struct command *command, uint32_t *out)
 {
 	const char *word = command->arguments[OPTION_REASON];
@@ -109,7 +109,7 @@ static int prefix_option(const struct command *command, struct watch_options *ou
 	return 0;
 }
 
-/* The one rule that is named. */
+/* Finds the rule of --rule. */
 static int rule_option(const struct command *command, struct monitor *m)
 {
 	const char *words = command->arguments[OPTION_RULE];
@@ -153,7 +153,7 @@ static int on_sample(void *arg, const struct rl_sample *sample)
 	return ++m->shown == m->count;
 }
 
-/* What is there now. 0 to go on. */
+/* Processes the available samples. 0 to continue. */
 static int drain(struct monitor *m)
 {
 	int ret = rule_book_refresh(&m->book);
@@ -165,7 +165,7 @@ static int drain(struct monitor *m)
 	return ret;
 }
 
-/* Until there is something to do. True: somebody asked for the end, or nobody reads any more. */
+/* Waits for samples. True on a signal, or if the reader of standard output has closed it. */
 static bool wait_ends(const struct monitor *m, int signals)
 {
 	struct pollfd fds[] = {
@@ -181,7 +181,7 @@ static bool wait_ends(const struct monitor *m, int signals)
 	return fds[0].revents || fds[1].revents & (POLLERR | POLLNVAL);
 }
 
-/* The device going away is an end like another. */
+/* The end of the device is a normal end. */
 static int watch_packets(struct monitor *m)
 {
 	int signals = signals_open(), ret = 0;

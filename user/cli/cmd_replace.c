@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl attach --replace: the program of this build in the place of the one that runs. Options that
- * want another instance than there is are refused, for it stays as it was attached.
+/* rlctl attach --replace: replaces the running program with that of this build. The instance keeps
+ * its options, so options that contradict it are refused.
  */
 
 #include "attach.h"
@@ -14,12 +14,12 @@
 #include "replace.h"
 #include "stats.h"
 
-/* An option that attach takes, as it was written, and what the instance has. */
+/* An option of attach and the instance's value. */
 struct kept {
 	enum option_id option;
 	bool same;
 	const char *has;
-	const char *why; /* what --replace does with it */
+	const char *why; /* what --replace can do with it */
 };
 
 #define KEEPS  "keeps"
@@ -67,7 +67,7 @@ static int options_check(const struct command *command, const struct attach_opti
 	return 0;
 }
 
-/* --mode auto is whatever there is. */
+/* --mode auto accepts every mode. */
 static int mode_check(const struct command *command, const struct attach_options *asked,
 		      const struct instance *instance)
 {
@@ -106,7 +106,7 @@ static int instance_get(const struct command *command, const struct attach_optio
 	return 0;
 }
 
-/* None is replaced unless all can be, as far as can be told beforehand. */
+/* Checks all instances before it replaces the first. */
 static int hooks_replace(const struct command *command, const struct attach_options *asked,
 			 unsigned int hooks)
 {
@@ -156,6 +156,6 @@ int attach_replace(const struct command *command, const struct attach_options *a
 	if (rc)
 		return rc;
 	if (!hooks)
-		hooks = 1u << RL_HOOK_XDP; /* says that there is nothing */
+		hooks = 1u << RL_HOOK_XDP; /* instance_replace_open reports that there is none */
 	return hooks_replace(command, asked, hooks);
 }

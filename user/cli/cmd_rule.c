@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl rule add|del|get|list|flush: single rules of the policy in force. Each change reads the
- * rules of its prefix under the writers' lock and puts the next ones in force at once.
+/* rlctl rule add|del|list|flush: single rules of the policy in force. Each change reads the rules
+ * of its prefix under the writers' lock and replaces them atomically.
  */
 
 #include "cmd_rule.h"
@@ -54,7 +54,7 @@ void session_close(struct session *session)
 
 /* ---- words ---- */
 
-/* The statement of the command's words, or with `selector` that may name no action. 0 or
+/* Parses the command's words as a statement, or as a selector, whose action is optional. 0 or
  * EXIT_USAGE. */
 static int words_parse(const struct command *command, const struct policy_context *ctx,
 		       bool selector, struct rule *out)
@@ -78,7 +78,7 @@ static int words_parse(const struct command *command, const struct policy_contex
 	return rc;
 }
 
-/* ---- what is printed of a rule ---- */
+/* ---- printing rules ---- */
 
 static const char *clock_name(const struct session *session, const struct rule *rule)
 {
@@ -170,11 +170,11 @@ void rules_append(struct policy *list, const struct rule *rule)
 
 /* ---- add, del, flush ---- */
 
-/* Changes the rules of the prefix that `words` names, which were read. 0, or what went wrong, and
- * has said it. */
+/* Changes the rules of the prefix that `words` names, in session->policy. 0 or an error; reports.
+ */
 typedef int (*change_fn)(struct session *session, const struct rule *words);
 
-/* The guard compares what can decide for the session's address, before and after. */
+/* The guard compares the rules that may decide for the session's address, before and after. */
 static int change_guard(const struct session *session, const struct rule *words,
 			struct guard *guard)
 {
@@ -198,11 +198,11 @@ static int change_guard(const struct session *session, const struct rule *words,
 
 struct change {
 	change_fn make;
-	bool selects; /* the words may leave out the action */
+	bool selects; /* the words are a selector */
 	struct guard guard;
 };
 
-/* One change under the lock. 0, what went wrong, or GUARD_ASKS. */
+/* One change under the lock. 0, an error, or GUARD_ASKS. */
 static int change_once(const struct command *command, struct change *change)
 {
 	struct session session;
@@ -252,7 +252,7 @@ int cmd_rule_add(const struct command *command)
 	return change_guarded(command, rule_put, false);
 }
 
-/* Says that no rule is what the selector names, and which are near. */
+/* Reports that no rule is selected, and lists those of the same prefix. */
 static int report_missing(const struct session *session, const struct rule *selector)
 {
 	struct policy near = {0};
@@ -298,7 +298,7 @@ int cmd_rule_flush(const struct command *command)
 
 /* ---- list ---- */
 
-/* By prefix; by match where the selector states one; by identity where it states an action. */
+/* By prefix; also by match if the selector has one; by identity if it has an action. */
 static bool is_selected(const struct rule *selector, const struct rule *rule)
 {
 	if (!same_prefix(selector, rule))

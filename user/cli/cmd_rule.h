@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the verbs of `rlctl rule` share. */
+/* Shared by the verbs of `rlctl rule`. */
 #ifndef RLCTL_CMD_RULE_H
 #define RLCTL_CMD_RULE_H
 
@@ -7,27 +7,27 @@
 #include "instance.h"
 #include "policy.h"
 
-/* An instance, rules of it that were read, and how to read and print rules. */
 struct json_object;
 
+/* An open instance, rules read from it, and the context for parsing and printing rules. */
 struct session {
 	struct instance instance;
 	struct policy policy;
 	struct policy_context ctx;
 };
 
-/* 0 or a negative errno, and has said why; with `write` the instance is locked until the close. No
- * rule is read yet. */
+/* 0 or a negative errno; reports. With `write`, locks the instance until session_close. Reads no
+ * rule. */
 int session_open(const struct command *command, bool write, struct session *out);
-/* The same, to read, with the whole policy. */
+/* The same for reading, with the whole policy. */
 int session_read(const struct command *command, struct session *out);
 void session_close(struct session *session);
 
-/* A rule into a list that has an order of its own. */
+/* Appends without sorting. Exits if out of memory. */
 void rules_append(struct policy *list, const struct rule *rule);
 
-/* The rules as lines, with -v as a table, with -j as the array "rules" of `document`, which is
- * taken over. */
+/* Prints the rules as lines, with -v as a table, with -j as the array "rules" of `document`. Takes
+ * ownership of `document`. */
 void rules_print(const struct session *session, const struct policy *rules,
 		 struct json_object *document);
 

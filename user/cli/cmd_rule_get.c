@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl rule get ADDR: the rules that would decide for packets of an address, in the order in which
- * they are asked. What decides for no packet of that address is left out.
+/* rlctl rule get ADDR: the rules that decide for packets of an address, in order of evaluation.
+ * Rules that decide for no packet of that address are omitted.
  */
 #include <errno.h>
 #include <string.h>
@@ -45,15 +45,15 @@ static struct json_object *json_address(const uint8_t addr[16])
 	return object;
 }
 
-/* ---- why a rule is in the list ---- */
+/* ---- why a rule is listed ---- */
 
 static bool same_prefix_kind(const struct rule *a, const struct rule *b)
 {
 	return a->kind == b->kind && a->len == b->len;
 }
 
-/* Which packets come to the rule. `first` is the first rule found. */
-static const char *asked_when(const struct rule *first, const struct rule *rule)
+/* The packets that reach the rule. `first` is the first rule of the list. */
+static const char *reached_by(const struct rule *first, const struct rule *rule)
 {
 	if (rule->kind == PREFIX_DEVICE)
 		return "for packets that no rule before allows or denies";
@@ -63,7 +63,7 @@ static const char *asked_when(const struct rule *first, const struct rule *rule)
 	return "if no rule of a longer prefix matches";
 }
 
-static const char *what_it_does(const struct rule *rule)
+static const char *effect_of(const struct rule *rule)
 {
 	bool matches = rule->match.flags;
 
@@ -79,11 +79,11 @@ static const char *what_it_does(const struct rule *rule)
 
 static void why_print(char out[WHY_MAX], const struct rule *first, const struct rule *rule)
 {
-	snprintf(out, WHY_MAX, "%s: %s%s", asked_when(first, rule), what_it_does(rule),
+	snprintf(out, WHY_MAX, "%s: %s%s", reached_by(first, rule), effect_of(rule),
 		 rule->for_ns ? ", until it expires" : "");
 }
 
-/* As policy lines with the reason as their comment, or as JSON with the reason as "why". */
+/* Policy lines with the reason as a comment, or JSON with the reason as "why". */
 static void found_print(const struct session *session, const struct policy *found,
 			struct json_object *document)
 {

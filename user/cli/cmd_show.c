@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl show: the policy in force, as apply reads it. */
+/* rlctl show: prints the policy in force in the format that apply reads. */
 
 #include "cmd.h"
 #include "instance.h"

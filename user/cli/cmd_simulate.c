@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl simulate: a policy over a capture. The policy comes into force with the first packet; all
- * time is the capture's.
+/* rlctl simulate: runs a policy over a capture. The policy comes into force with the first packet;
+ * all clocks follow the capture.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,18 +25,18 @@
 
 #define BUFFER_BYTES (1u << 16)
 
-/* Packets that several queues captured are out of order by some milliseconds: with those, a limit
- * does as on a CPU whose clock is behind. Further back goes only a clock that was set, or another
- * capture behind the first. */
+/* Packets captured from several queues are out of order by milliseconds; limits treat them as on a
+ * CPU whose clock is behind. Time goes further back only if the clock was set, or if captures were
+ * concatenated. */
 #define BACK_MAX_NS NS_PER_SECOND
 
-/* How long after a state's last use its words compare right: bpf/algorithm/gcra.h. */
+/* How long after a state's last use its times compare correctly: bpf/algorithm/gcra.h. */
 #define REACH_NS (1ull << 59)
 
-/* The time since the states began anew. */
+/* The time since the states were last reset. */
 struct epoch {
 	uint64_t first_ns, latest_ns;
-	uint64_t jumps;                /* that began one */
+	uint64_t jumps;                /* that caused a reset */
 	uint64_t jump_packet, jump_ns; /* the first of them */
 	bool jump_back;
 };
@@ -47,11 +47,10 @@ struct run {
 	struct simulation *simulation;
 	struct progress progress;
 	bool verdicts;
-	uint64_t cut; /* malformed for want of headers that the capture does not have */
+	uint64_t cut; /* malformed because the capture lacks headers */
 };
 
-/* At least `width` digits. Returns the end. Two at a time, for a division waits for the one before.
- */
+/* Writes at least `width` digits, two per division. Returns the end. */
 static char *digits_put(char *at, uint64_t n, int width)
 {
 	char digits[24];
@@ -71,8 +70,8 @@ static char *digits_put(char *at, uint64_t n, int width)
 	return at;
 }
 
-/* "NUMBER SECONDS.NANOSECONDS pass|drop REASON". Without printf, which would cost a third of what
- * running the packet does. */
+/* "NUMBER SECONDS.NANOSECONDS pass|drop REASON". printf would take a third of the time of running
+ * the packet. */
 static void print_verdict(const struct run *run, const struct captured *packet,
 			  enum rl_reason reason)
 {
@@ -90,7 +89,7 @@ static void print_verdict(const struct run *run, const struct captured *packet,
 	fwrite(line, 1, (size_t)(at - line), stdout);
 }
 
-/* Whether the packet's time is too far from that of those before it for their states. */
+/* Whether the packet's time is too far from the earlier ones to use their states. */
 static bool epoch_ends(struct epoch *epoch, uint64_t number, uint64_t now_ns)
 {
 	bool back = now_ns < epoch->latest_ns && epoch->latest_ns - now_ns > BACK_MAX_NS;
@@ -108,7 +107,7 @@ static bool epoch_ends(struct epoch *epoch, uint64_t number, uint64_t now_ns)
 	return true;
 }
 
-/* In the largest unit that fits, to a tenth where it is few of them. */
+/* In the largest unit that fits, with a tenth below 10. */
 static void jump_print(char *buf, size_t size, uint64_t ns)
 {
 	static const struct {
@@ -149,7 +148,7 @@ static void epoch_note(const struct run *run)
 	     more);
 }
 
-/* 0, or below: failed, also where nobody reads the verdicts any more. */
+/* 0 or < 0, also if standard output is closed. */
 static int packet_run(struct run *run, const struct captured *packet)
 {
 	enum rl_reason reason;
@@ -173,10 +172,10 @@ static int packet_run(struct run *run, const struct captured *packet)
 	return 0;
 }
 
-/* A bar, unless the lines show how far it is. */
-static void talk_prepare(struct run *run)
+/* Shows a progress bar, unless verdicts go to a terminal. */
+static void output_prepare(struct run *run)
 {
-	static char buffer[BUFFER_BYTES]; /* of stdout, to the program's end */
+	static char buffer[BUFFER_BYTES]; /* stdout's until exit */
 
 	progress_begin(&run->progress);
 	if (!run->verdicts)
@@ -206,7 +205,7 @@ static int capture_run(struct run *run, struct policy *policy, const char *file)
 	struct captured packet = {0};
 	int got, rc;
 
-	talk_prepare(run);
+	output_prepare(run);
 	got = capture_next(&run->capture, &packet);
 	if (got < 0)
 		return got;
@@ -246,7 +245,7 @@ static int print_sums(const struct run *run)
 	return 0;
 }
 
-/* What an operator has to know of the capture to read the result right. */
+/* Notes about the capture that affect the result. */
 static void notes_print(const struct run *run)
 {
 	const struct capture *capture = &run->capture;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl source show|forgive ADDR: what is remembered of an address under every limit, and
- * forgetting it.
+/* rlctl source show|forgive ADDR: shows or clears the states of an address under every limit.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #include "text.h"
 #include "units.h"
 
-/* An instance, its policy, and what it remembers of the address. */
+/* An instance, its policy, and the states of the address. */
 struct lookup {
 	struct instance instance;
 	struct policy_context ctx;
@@ -65,7 +64,8 @@ static void lookup_close(struct lookup *lookup)
 	instance_close(&lookup->instance);
 }
 
-/* The hot table holds fingerprints: of keys of two addresses, one alone finds none. */
+/* The hot table holds fingerprints; for a key with two addresses, one address does not give the
+ * fingerprint. */
 static bool has_unlisted(const struct lookup *lookup)
 {
 	if (lookup->instance.info.table != RL_TABLE_HOT)
@@ -87,7 +87,7 @@ static void note_unlisted(const struct lookup *lookup)
 		     lookup->instance.device);
 }
 
-/* Those that are of this address, and not everybody's. */
+/* Counts the entries of this address, without those shared by a rule. */
 static size_t count_own(const struct lookup *lookup)
 {
 	size_t own = 0;
@@ -100,9 +100,9 @@ static size_t count_own(const struct lookup *lookup)
 	return own;
 }
 
-/* ---- keys in words */
+/* ---- keys as text */
 
-/* The bits of the key's address that count, under this limit. */
+/* The bits of the key's address that this limit counts by. */
 static uint8_t key_len(const struct source_entry *entry, const uint8_t addr[16])
 {
 	if (!entry->rule)
@@ -135,7 +135,7 @@ static void key_print(char *out, size_t size, const struct source_entry *entry,
 
 /* ---- show */
 
-/* Nanoseconds as a duration that a person reads: rounded up to milliseconds or seconds. */
+/* A duration rounded up to milliseconds or seconds. */
 static void wait_print(char *out, size_t size, uint64_t ns)
 {
 	uint64_t step = ns < 10 * NS_PER_SECOND ? NS_PER_MS : NS_PER_SECOND;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl stats: what passed and what was dropped, once or again and again, or for Prometheus. */
+/* rlctl stats: passed and dropped packets, once or repeatedly, or for Prometheus. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 #define SECONDS_MAX 86400u
 
-/* An instance as it was read; its descriptors are closed by then. */
+/* A reading of an instance, whose descriptors are closed. */
 struct reading {
 	struct instance instance;
 	struct instance_stats stats;
@@ -55,7 +55,7 @@ static int visit(struct instance *instance, void *arg)
 	return 0;
 }
 
-/* The same instance in an earlier set; one that was attached anew is another. */
+/* The same instance in an earlier set; after detach and attach it is another instance. */
 static const struct reading *reading_find(const struct readings *readings,
 					  const struct reading *wanted)
 {
@@ -78,7 +78,7 @@ static void print_json(const struct readings *now)
 	json_print(array);
 }
 
-/* With `rates` every instance has them, zero where it is seen for the first time. */
+/* With `rates`, also prints rates, zero for an instance without an earlier reading. */
 static void print_text(const struct readings *now, const struct readings *before, bool rates)
 {
 	for (size_t i = 0; i < now->count; i++) {
@@ -118,7 +118,7 @@ static int stats_once(const struct target *target)
 
 /* ---- --watch ---- */
 
-/* One picture. 0 to go on. */
+/* Prints all instances once. 0 to continue. */
 static int frame(const struct target *target, struct readings *before)
 {
 	struct readings now = {0};
@@ -137,7 +137,7 @@ static int frame(const struct target *target, struct readings *before)
 	return rc;
 }
 
-/* Until the next picture is due. True when the user wants to end. */
+/* Waits until the next frame is due. True on a signal. */
 static bool wait_until(const sigset_t *signals, uint64_t due_ns)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -153,7 +153,7 @@ static bool wait_until(const sigset_t *signals, uint64_t due_ns)
 	return true;
 }
 
-/* Ends when asked to, and when what it watched is gone. */
+/* Ends on a signal, and when no instance is left. */
 static int stats_watch(const struct target *target, uint32_t seconds)
 {
 	struct readings last = {0};
@@ -181,7 +181,7 @@ static int stats_watch(const struct target *target, uint32_t seconds)
 	return rc;
 }
 
-/* What could be read is printed also where something could not: the document says how much. */
+/* Prints the instances that could be read even if others could not; the document counts these. */
 static int stats_prometheus(const struct target *target)
 {
 	struct scrape scrape = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl status: what is attached where. JSON is that of stats and more. */
+/* rlctl status: the attached instances. The JSON extends that of stats. */
 #include <errno.h>
 #include <grp.h>
 #include <math.h>
@@ -32,7 +32,7 @@ static void report_sources(struct report *report, const struct instance *instanc
 	report_value(report, "sources", sources);
 }
 
-/* JSON only: most policies ban nobody. */
+/* JSON only: most policies have no bans. */
 static void report_bans(struct report *report, const struct instance *instance,
 			const struct instance_status *status)
 {
@@ -43,8 +43,8 @@ static void report_bans(struct report *report, const struct instance *instance,
 	report_value(report, "bans", bans);
 }
 
-/* The chance that a new key finds all ways of its set live, at the load of now: keys fall into sets
- * as a Poisson process. */
+/* The probability that a new key finds all ways of its set live, at the current load. The number of
+ * keys in a set is Poisson distributed. */
 static double eviction_odds(const struct instance_stats *stats)
 {
 	double load = (double)stats->hot_live * RL_HOT_WAYS / stats->hot_slots;
@@ -72,7 +72,7 @@ static void report_odds(struct report *report, const struct instance_stats *stat
 	report_value(report, "eviction_odds", json_object_new_double(odds));
 }
 
-/* The kernel keeps per-CPU values for every CPU that it could bring online. */
+/* The kernel keeps per-CPU values for every possible CPU. */
 static void report_cpus(struct report *report, const struct rl_instance *info,
 			const struct instance_status *status, bool shown)
 {
@@ -91,7 +91,7 @@ static void report_cpus(struct report *report, const struct rl_instance *info,
 }
 
 struct found {
-	struct instance instance; /* closed by now */
+	struct instance instance; /* already closed */
 	struct instance_status status;
 	struct instance_stats stats;
 	bool has_group;
@@ -101,11 +101,11 @@ struct found {
 struct found_all {
 	struct found *items;
 	size_t count;
-	bool groups; /* any has one */
-	bool cpus;   /* any keeps values for CPUs that are not online */
+	bool groups; /* some instance has a group */
+	bool cpus;   /* some instance keeps values for CPUs that are not online */
 };
 
-/* Who may read it besides root, where that is anybody. */
+/* The group that may read the instance, if there is one. */
 static void report_group(struct report *report, const struct found *found)
 {
 	struct group *group = found->has_group ? getgrgid(found->group) : NULL;
@@ -162,7 +162,9 @@ static int visit(struct instance *instance, void *arg)
 	int rc = found_read(instance, &found);
 
 	if (rc)
-		return rc == -ENOENT || rc == -ESTALE ? 0 : rc; /* it is gone, the others are not */
+		return rc == -ENOENT || rc == -ESTALE
+			       ? 0
+			       : rc; /* detached meanwhile; goes on with the others */
 	all->items = reallocarray(all->items, all->count + 1, sizeof(found));
 	if (!all->items)
 		out_of_memory();
@@ -189,7 +191,7 @@ int nothing_attached(const struct target *target)
 		note("nothing attached");
 		return 0;
 	}
-	if (!instance_open(target, false, &instance)) { /* says what is to do */
+	if (!instance_open(target, false, &instance)) { /* reports */
 		instance_close(&instance);
 		fail("%s: attached just now: try again", target->device);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl top: who is dropped and passed most, live; --once and -j print one picture. */
+/* rlctl top: the busiest sources, live; --once and -j print one snapshot. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -26,9 +26,9 @@
 #define RATE_USUAL  2000u
 #define SECONDS_MAX 86400u
 #define WAIT_MS     200
-#define ROWS_LOOKED 1000 /* in one picture that is printed */
+#define ROWS_LOOKED 1000 /* rows of a snapshot whose state is read */
 
-/* ---- one picture */
+/* ---- one snapshot */
 
 static uint64_t monotonic_ns(void)
 {
@@ -84,7 +84,7 @@ static struct json_object *json_rate(const struct top_rate *rate)
 	return object;
 }
 
-/* Keys as those of `source show`; what there is not has none. */
+/* The keys of `source show`; missing values have no key. */
 static struct json_object *json_row(const struct top *top, const struct top_row *row)
 {
 	struct json_object *object = json_object_new_object();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* --try of apply and attach: a policy or a limiter on trial. Two processes attend to it: this one,
- * which has the terminal, and a watcher in a session of its own. Each takes it back when the time
- * is over, and the watcher also when this one is gone, killed or with its terminal: only a kill of
- * both leaves it in force. Whoever comes first decides; the other one sees it.
+/* --try of apply and attach: a policy or a limiter on trial. Two processes supervise a trial: this
+ * one, which has the terminal, and a watcher in its own session. Each undoes the trial when its
+ * time is over; the watcher also when this process ends, for example with its terminal. Only if
+ * both are killed does it stay in force. The first to decide wins; the other process sees the
+ * result.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,18 +32,18 @@
 
 #define TRY_MIN_NS NS_PER_SECOND
 #define TRY_MAX_NS NS_PER_DAY
-#define LOOK_MS    100 /* how soon a `confirm` from elsewhere is seen */
+#define LOOK_MS    100 /* how often a `confirm` from elsewhere is looked for */
 #define IN_TIME    "not confirmed in time"
 
-/* What this process waits for. */
+/* A trial as this process supervises it. */
 struct attendance {
 	uint64_t duration_ns;
-	bool begun; /* the trial */
+	bool begun; /* the trial has begun */
 	struct trial trial;
 	struct terminal terminal;
 	int signals; /* signals_open() */
 	pid_t watcher;
-	int line; /* to the watcher: it ends when this process ends, however that happens */
+	int line; /* socket to the watcher, which sees it close when this process ends */
 	char last[80];
 };
 
@@ -56,24 +57,24 @@ static uint64_t left_ns(const struct trial *trial)
 	return trial->deadline_ns > now_ns ? trial->deadline_ns - now_ns : 0;
 }
 
-/* Milliseconds to wait for something to happen, at most `most`. */
-static int patience_ms(const struct trial *trial, int most)
+/* Milliseconds left, at most `most`. */
+static int wait_ms(const struct trial *trial, int most)
 {
 	uint64_t left_ms = left_ns(trial) / NS_PER_MS + 1;
 
 	return left_ms < (uint64_t)most ? (int)left_ms : most;
 }
 
-/* Signals that end a trial arrive here and nowhere else, in the watcher as well. */
-static int endings_open(void)
+/* A descriptor for the signals that end a trial, in both processes. */
+static int trial_signals_open(void)
 {
-	signal(SIGTTOU, SIG_IGN); /* a terminal that is gone or another's is left in peace */
+	signal(SIGTTOU, SIG_IGN); /* in the background the terminal is not used */
 	return signals_open();
 }
 
 /* ---- the watcher */
 
-static void streams_leave(void)
+static void streams_close(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -89,17 +90,17 @@ __attribute__((noreturn)) static void watch(struct attendance *a, int line)
 	setsid();
 	if (chdir("/"))
 		_exit(EXIT_FAILURE);
-	streams_leave();
+	streams_close();
 	trial_unlock(&a->trial);
 	if (send(line, "", 1, MSG_NOSIGNAL) != 1)
-		_exit(EXIT_FAILURE); /* that is waited for with the lock in hand */
-	while (left_ns(&a->trial) && poll(fds, 2, patience_ms(&a->trial, 1000)) <= 0)
+		_exit(EXIT_FAILURE); /* the parent waits for this byte, holding the lock */
+	while (left_ns(&a->trial) && poll(fds, 2, wait_ms(&a->trial, 1000)) <= 0)
 		;
 	trial_end(&a->trial, false);
 	_exit(EXIT_SUCCESS);
 }
 
-/* Returns when the watcher is beyond the reach of what befalls this process. 0 or -1. */
+/* Returns when the watcher is in its own session, unaffected by the end of this one. 0 or -1. */
 static int watcher_start(struct attendance *a)
 {
 	int line[2];
@@ -142,7 +143,7 @@ static void status_draw(struct attendance *a)
 	memcpy(a->last, line, sizeof(line));
 }
 
-/* What the terminal says: 'y', 'n', or 0 for nothing of that kind. One that is gone says n. */
+/* The answer of a key: 'y', 'n', or 0 for another key; 'n' if the terminal is gone. */
 static char key_read(int fd)
 {
 	char key;
@@ -154,8 +155,8 @@ static char key_read(int fd)
 	return strchr("nNqQ", key) ? 'n' : 0;
 }
 
-/* Why the trial is to end now, or NULL; *keep where that is the wish. */
-static const char *wish(struct attendance *a, bool *keep)
+/* Why the trial must end now, or NULL to go on; *keep if the user confirms. */
+static const char *end_reason(struct attendance *a, bool *keep)
 {
 	struct pollfd fds[] = {{.fd = a->signals, .events = POLLIN},
 			       {.fd = a->terminal.fd, .events = POLLIN}};
@@ -164,7 +165,7 @@ static const char *wish(struct attendance *a, bool *keep)
 	*keep = false;
 	if (!left_ns(&a->trial))
 		return IN_TIME;
-	if (poll(fds, 2, patience_ms(&a->trial, LOOK_MS)) <= 0)
+	if (poll(fds, 2, wait_ms(&a->trial, LOOK_MS)) <= 0)
 		return NULL;
 	if (fds[0].revents)
 		return "interrupted";
@@ -173,18 +174,18 @@ static const char *wish(struct attendance *a, bool *keep)
 	return key ? "refused" : NULL;
 }
 
-/* Until something is decided. The state, or a negative errno. */
+/* Waits for the end of the trial. Its state, or a negative errno. */
 static int attend(struct attendance *a, const char **why)
 {
 	int state;
 
-	*why = IN_TIME; /* as the watcher would have it */
+	*why = IN_TIME; /* if the watcher ends it */
 	while ((state = trial_state_read(&a->trial)) == TRIAL_RUNS) {
 		const char *reason;
 		bool keep;
 
 		status_draw(a);
-		reason = wish(a, &keep);
+		reason = end_reason(a, &keep);
 		if (!reason)
 			continue;
 		*why = reason;
@@ -193,7 +194,7 @@ static int attend(struct attendance *a, const char **why)
 	return state;
 }
 
-static int say_end(const struct trial *trial, int state, const char *why)
+static int outcome_report(const struct trial *trial, int state, const char *why)
 {
 	const char *device = trial->device;
 
@@ -209,7 +210,7 @@ static int say_end(const struct trial *trial, int state, const char *why)
 	case TRIAL_GONE:
 		return fail("%s: the limiter was detached, which ended the trial", device);
 	default:
-		return -1; /* has been said */
+		return -1; /* already reported */
 	}
 }
 
@@ -228,7 +229,7 @@ static int trial_run(struct attendance *a)
 		terminal_keys(&a->terminal);
 	state = attend(a, &why);
 	terminal_close(&a->terminal);
-	return say_end(&a->trial, state, why);
+	return outcome_report(&a->trial, state, why);
 }
 
 static struct attendance attendance(uint64_t duration_ns)
@@ -236,10 +237,10 @@ static struct attendance attendance(uint64_t duration_ns)
 	return (struct attendance){.duration_ns = duration_ns,
 				   .terminal.fd = -1,
 				   .line = -1,
-				   .signals = endings_open()};
+				   .signals = trial_signals_open()};
 }
 
-/* ---- for others */
+/* ---- public */
 
 int try_get(const struct command *command, uint64_t *out_ns)
 {
@@ -267,7 +268,7 @@ int policy_try(struct instance *instance, struct policy *next, const char *file,
 		rc = instance_policy_write(instance, next, true, file);
 	trial_unlock(&a.trial);
 	if (rc)
-		trial_end(&a.trial, true); /* nothing was changed, nothing is to be undone */
+		trial_end(&a.trial, true); /* nothing was changed */
 	else
 		rc = trial_run(&a);
 	watcher_end(&a);
@@ -275,7 +276,7 @@ int policy_try(struct instance *instance, struct policy *next, const char *file,
 	return rc;
 }
 
-/* Before the program is on the device there is who takes it off again. */
+/* Starts the watcher before the program is attached. */
 static int limiter_ready(const struct attach_point *point, void *arg)
 {
 	struct attendance *a = arg;
@@ -302,12 +303,12 @@ int limiter_try(const struct target *target, const struct attach_options *option
 	on_trial.ready = limiter_ready;
 	on_trial.ready_arg = &a;
 	rc = instance_attach(target, &on_trial, policy, text);
-	a.trial.lock_fd = NULL; /* attach had it */
+	a.trial.lock_fd = NULL; /* instance_attach owns it */
 	if (!rc)
 		rc = trial_run(&a);
 	if (!a.begun)
 		return rc;
-	watcher_end(&a); /* where attach failed it has taken everything back */
+	watcher_end(&a); /* a failed attach has undone everything */
 	trial_close(&a.trial);
 	return rc;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The guard: compares what the policy in force and the next one do to the SSH session, and asks
- * whether the operator means it. Only what gets worse is asked for.
+/* The guard against lockout: compares the verdicts of the policy in force and of the next one on
+ * the SSH session, and asks for confirmation if they get worse.
  */
 
 #include "guard.h"
@@ -34,8 +34,8 @@ static bool drops(const struct rl_limit *limit)
 	return limit->over == RL_OVER_DROP || limit->over == RL_OVER_BAN;
 }
 
-/* A slow limit of first packets alone leaves what is open as it is, and is what protects sshd. */
-static bool is_of_beginnings(const struct rule *rule)
+/* A slow limit of first packets only protects sshd and does not affect open sessions. */
+static bool limits_only_first_packets(const struct rule *rule)
 {
 	return rule->match.flags & (RL_MATCH_SYN | RL_MATCH_NEW_SOURCE);
 }
@@ -47,7 +47,7 @@ static void verdict_add(struct verdict *verdict, const struct rule *rule)
 	if (rule->action == RL_ACTION_DENY) {
 		one.danger = SESSION_DENIED;
 	} else if (rule->action == RL_ACTION_LIMIT && drops(&rule->limit) &&
-		   !is_of_beginnings(rule)) {
+		   !limits_only_first_packets(rule)) {
 		one.packets_a_day = packets_a_day(&rule->limit);
 		if (one.packets_a_day < GUARD_PACKETS * (NS_PER_DAY / NS_PER_SECOND))
 			one.danger = SESSION_SLOW;
@@ -106,7 +106,7 @@ void guard_start(struct guard *guard, bool only_warns)
 	guard->wanted = ssh_session_find(&guard->session);
 }
 
-/* What the machine answers. */
+/* The flow of the machine's answers. */
 static struct flow flow_reversed(const struct flow *flow)
 {
 	struct flow out = {.dst_known = true, .sport = flow->dport, .dport = flow->sport};
@@ -116,7 +116,7 @@ static struct flow flow_reversed(const struct flow *flow)
 	return out;
 }
 
-/* Does the guard judge at all? The session as packets of the instance have it. */
+/* Whether the guard applies; *seen is the session as the instance's packets have it. */
 static bool guard_sees(const struct guard *guard, const struct policy_context *ctx,
 		       struct flow *seen)
 {

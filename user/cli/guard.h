@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The guard against locking oneself out: would a policy cut the SSH session it is applied from? */
+/* The guard against lockout: whether a policy would cut off the SSH session that applies it. */
 #ifndef RLCTL_GUARD_H
 #define RLCTL_GUARD_H
 
 #include "decide.h"
 #include "policy.h"
 
-#define GUARD_PACKETS 10   /* a second: a session that gets less is as good as cut */
-#define GUARD_BYTES   1280 /* a second: the same in small packets */
+#define GUARD_PACKETS 10   /* per second: with less, a session is unusable */
+#define GUARD_BYTES   1280 /* per second: the same in small packets */
 
-/* What a policy does to a session, worst first when compared. */
+/* The effect of a policy on a session. */
 struct verdict {
 	enum { SESSION_SAFE, SESSION_SLOW, SESSION_DENIED } danger;
 	uint64_t packets_a_day; /* SESSION_SLOW */
-	struct rule rule;       /* that does it */
+	struct rule rule;       /* the rule that causes it */
 };
 
 /* Pure. 0 or -ENOMEM. */
@@ -21,25 +21,25 @@ int verdict_find(const struct policy *policy, bool by_dest, const struct flow *s
 		 struct verdict *out);
 bool verdict_worse(const struct verdict *next, const struct verdict *current);
 
-/* For one command. */
+/* The guard of one command. */
 struct guard {
-	bool wanted; /* there is a session to be guarded */
+	bool wanted; /* there is an SSH session */
 	struct flow session;
-	bool agreed;     /* asked and answered */
-	bool only_warns; /* --yes, or --try, which takes the policy back by itself */
+	bool agreed;     /* the user has confirmed */
+	bool only_warns; /* --yes, or --try, which undoes the policy by itself */
 	char question[RULE_TEXT_MAX + 256];
 	char remedy[RULE_TEXT_MAX + 256];
 };
 
 void guard_start(struct guard *guard, bool only_warns);
 
-/* Whether the guard has a say for an instance of this context, and the address (mapped) that the
- * session's packets meet rules by: only rules of prefixes around it, of `any` and of `device`
- * matter to guard_pass. */
+/* Whether the guard applies to an instance of this context; `addr` is the (mapped) lookup address
+ * of the session's packets: guard_pass looks only at rules of prefixes that contain it, of `any`
+ * and of `device`. */
 bool guard_address(const struct guard *guard, const struct policy_context *ctx, uint8_t addr[16]);
 
-/* Whether `next` may take the place of `current` (NULL: nothing). 0, or GUARD_ASKS: guard_ask() is
- * to be called once no lock is held, and if that is 0 everything is to be tried again. */
+/* Whether `next` may replace `current` (NULL: none). 0, or GUARD_ASKS: release all locks, call
+ * guard_ask(), and if it returns 0 start over. */
 #define GUARD_ASKS 1
 int guard_pass(struct guard *guard, const struct policy *current, const struct policy *next,
 	       const struct policy_context *ctx);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The nearest word to one that there is not. */
+/* The nearest known word to an unknown one. */
 
 #include "hint.h"
 
 #include <string.h>
 
-#define NEAR_MAX      2  /* letters that a word may be wrong by */
-#define HINT_WORD_MAX 32 /* nothing in the tables is longer */
+#define NEAR_MAX      2  /* the largest distance of a hint, in letters */
+#define HINT_WORD_MAX 32 /* the longest word in the tables */
 
 static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 {
@@ -15,7 +15,7 @@ static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 	return least < c ? least : c;
 }
 
-/* Letters added, left out, changed or swapped with the next: optimal string alignment. */
+/* Optimal string alignment: letters inserted, deleted, changed or swapped with the next. */
 static unsigned int word_distance(const char *a, const char *b)
 {
 	unsigned int rows[3][HINT_WORD_MAX + 1];

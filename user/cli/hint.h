@@ -3,7 +3,7 @@
 #ifndef RLCTL_HINT_H
 #define RLCTL_HINT_H
 
-/* The nearest of the words offered; `best` is NULL when none is near enough. */
+/* The nearest of the words offered; `best` is NULL if none is near enough. */
 struct hint {
 	const char *word;
 	const char *best;

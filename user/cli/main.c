@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The table of verbs, and dispatch. Exit status: 0 done, 1 failed, 2 wrong words. */
+/* The table of verbs, and dispatch. Exit status: 0 done, 1 failed, 2 usage error. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,8 +25,7 @@
 	"  RLCTL_REDIS_PASSWORD.\n"
 
 #define PRIVILEGES_LOAD (PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON))
-/* To look for the SSH session in the environment of others' processes, and to read files of users.
- */
+/* To find the SSH session in the environment of other users' processes, and to read their files. */
 #define PRIVILEGES_GUARD (PRIVILEGE_BIT(SYS_PTRACE) | PRIVILEGE_BIT(DAC_READ_SEARCH))
 
 static const struct verb all_verbs[] = {
@@ -215,7 +214,8 @@ static const struct verb all_verbs[] = {
 		.more = FLEET_MORE,
 		.options = OPTIONS_INSTANCE | OPTION_BIT(REDIS) | OPTION_BIT(NAME) |
 			   OPTION_BIT(NODE) | OPTION_BIT(INTERVAL),
-		.uses = PRIVILEGE_BIT(DAC_OVERRIDE), /* for a socket of the Redis' user */
+		.uses = PRIVILEGE_BIT(
+			DAC_OVERRIDE), /* for a socket that only Redis' user may open */
 		.run = cmd_fleet_join,
 	},
 	{
@@ -271,8 +271,7 @@ static const struct verb all_verbs[] = {
 	{0},
 };
 
-/* Where a standard stream is closed, the next file opened would take its place and be written to.
- */
+/* If a standard stream is closed, the next file opened would take its number and be written to. */
 static void streams_secure(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -289,7 +288,8 @@ static uint64_t options_given(const struct command *command)
 	return given;
 }
 
-/* The verb's row is all that is left, and CAP_SYS_ADMIN until the namespace is entered. */
+/* Drops every capability that the verb's row does not list; CAP_SYS_ADMIN only after entering the
+ * namespace. */
 static int privileges_settle(const struct command *command)
 {
 	const char *netns = command->arguments[OPTION_NETNS];
@@ -334,7 +334,7 @@ int main(int argc, char **argv)
 	streams_secure();
 	output_begin();
 	verbs = all_verbs;
-	signal(SIGPIPE, SIG_IGN); /* so that a write says what is wrong */
+	signal(SIGPIPE, SIG_IGN); /* write() reports EPIPE instead */
 	rc = command_parse(argc, argv, &command);
 	if (!rc)
 		rc = dispatch(&command);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A command line taken apart: options, which may stand anywhere, the verb, its words. */
+/* Splits a command line into options, which may be anywhere, and words. */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -16,7 +16,7 @@
 #include "output.h"
 #include "units.h"
 
-#define LONG_BASE 256 /* of getopt's values: long options lie above all letters */
+#define LONG_BASE 256 /* getopt's values of long options begin above all letters */
 
 _Static_assert(SOURCES_DEFAULT == 262144 && PREFIXES_DEFAULT == 262144 && BANS_DEFAULT == 65536,
 	       "COMMAND_OPTIONS says so");
@@ -66,7 +66,8 @@ struct getopt_tables {
 
 static void tables_fill(struct getopt_tables *out)
 {
-	char *at = stpcpy(out->letters, "-:"); /* words in their place, no messages of its own */
+	char *at =
+		stpcpy(out->letters, "-:"); /* '-': return words in order; ':': print no messages */
 
 	memset(out->longs, 0, sizeof(out->longs));
 	for (int i = 0; i < OPTION_COUNT; i++) {
@@ -126,7 +127,7 @@ static int option_unknown(const char *word, int letter)
 	return wrong("unknown option '%.*s' (`rlctl help` lists the options)", (int)len, word);
 }
 
-/* What getopt refused: value is ':' where an argument is missing, else '?'. */
+/* Reports an option that getopt refused: ':' means that its argument is missing. */
 static int option_refused(int value, const char *word)
 {
 	int option = optopt ? option_of(optopt) : -1;
@@ -156,7 +157,7 @@ static int choice_find(const char *choices, const char *word)
 	}
 }
 
-/* An argument that may be left out is a word of its own only where it is a number. */
+/* An optional argument may be a separate word only if it is a number. */
 static const char *optional_argument_get(char **argv)
 {
 	return argv[optind] && isdigit((unsigned char)argv[optind][0]) ? argv[optind++] : "";
@@ -201,9 +202,9 @@ int command_parse(int argc, char **argv, struct command *out)
 	int value, rc = 0;
 
 	memset(out, 0, sizeof(*out));
-	out->words = argv; /* words move to the front, options are behind the cursor by then */
+	out->words = argv; /* words move to the front, over options already read */
 	tables_fill(&tables);
-	optind = 0; /* a new start */
+	optind = 0; /* restarts getopt */
 	while (!rc && (value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
 		int option = option_of(value);
 

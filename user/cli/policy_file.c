@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Policies that stand in files, for the verbs that read them: bytes, rules, and where in the file
- * an error lies.
+/* Policies in files: reads and parses them, and reports the place of an error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +22,9 @@
 #define MEM_MAJOR      1 /* of the kernel's devices.txt */
 #define MEM_NULL       3
 #define FILE_MAX_BYTES (1ull << 30)
-#define TICK_ASSUMED   (4 * NS_PER_MS) /* decides no error, only which clock holds a limit */
+#define TICK_ASSUMED   (4 * NS_PER_MS) /* selects the clock of a limit; no error depends on it */
 
-/* Doubles the buffer when it is full; one byte stays free for the end. 0 or -1. */
+/* Doubles the buffer if it is full; one byte stays free for the NUL. 0 or -1. */
 static int buffer_grow(struct policy_file *file, size_t *capacity)
 {
 	size_t wanted = *capacity ? *capacity * 2 : 1 << 16;
@@ -61,9 +60,9 @@ static int descriptor_read(int fd, struct policy_file *file)
 	return 0;
 }
 
-/* A link may show anything that this process can read: one that is neither root's, nor the
- * caller's, nor of the file's owner is not followed. The link is looked at last: nobody can put one
- * of these in the place of his own. */
+/* A link could point to any file that this process can read, so it is followed only if it belongs
+ * to root, to the caller or to the file's owner. Checked after open(): another user cannot replace
+ * his own link by one of these. */
 static int link_check(const char *path, int fd)
 {
 	struct stat link, file;
@@ -79,7 +78,7 @@ static int link_check(const char *path, int fd)
 		path, (unsigned int)link.st_uid);
 }
 
-/* Pipes and terminals end, and so does /dev/null; other devices are no policies. */
+/* Accepts pipes, terminals and /dev/null, which have an end; refuses other devices. */
 static int kind_check(const char *path, int fd)
 {
 	struct stat file;
@@ -95,7 +94,7 @@ static int kind_check(const char *path, int fd)
 	return 0;
 }
 
-/* The descriptor, or -1; says what went wrong. */
+/* The descriptor, or -1; reports. */
 static int policy_open(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -136,7 +135,7 @@ void policy_file_clear(struct policy_file *file)
 	memset(file, 0, sizeof(*file));
 }
 
-/* The line of that number, from 1, and its length without the line's end. */
+/* The line with that number, from 1, and its length without the newline. */
 static const char *line_find(const struct policy_file *file, uint32_t number, size_t *len)
 {
 	const char *end = file->text + file->size, *line = file->text, *newline;
@@ -151,7 +150,7 @@ static const char *line_find(const struct policy_file *file, uint32_t number, si
 	return line;
 }
 
-/* "FILE:LINE:COLUMN: TEXT" and the line; without a line just "FILE: TEXT". */
+/* Reports "FILE:LINE:COLUMN: TEXT" and the line, or "FILE: TEXT" for an error without a line. */
 static int refuse(const struct policy_file *file, const struct policy_error *err)
 {
 	char *place = NULL;
@@ -168,7 +167,7 @@ static int refuse(const struct policy_file *file, const struct policy_error *err
 	return -1;
 }
 
-static const char *replaced_file; /* for the callback, which has no argument */
+static const char *replaced_file; /* for the callback replaced(), which has no argument */
 
 static void replaced(const struct rule *earlier, const struct rule *later)
 {

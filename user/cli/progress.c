@@ -16,7 +16,7 @@
 #define AGAIN_NS  (100 * NS_PER_MS)
 #define BAR_WIDTH 40
 
-/* To the tick, for it is read for every packet. */
+/* The coarse clock, since it is read for every packet. */
 static uint64_t coarse_ns(void)
 {
 	struct timespec now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A progress bar on stderr for what takes longer than a second. */
+/* A progress bar on stderr for work that takes longer than a second. */
 #ifndef RLCTL_PROGRESS_H
 #define RLCTL_PROGRESS_H
 
@@ -7,21 +7,21 @@
 #include <stdint.h>
 
 struct progress {
-	bool wanted; /* stderr is a terminal, and not -q */
+	bool wanted; /* stderr is a terminal, without -q */
 	uint64_t next_ns;
 };
 
 void progress_begin(struct progress *progress);
 
-/* Is the bar to be drawn (again)? Costs next to nothing. */
+/* Whether to draw the bar now. Cheap enough to call for every packet. */
 bool progress_due(struct progress *progress);
 
-/* `done` of what the noun names, in the plural. permille < 0: the end is not known, only the count
- * is shown. */
+/* `done` counts what the noun names, in the plural. permille < 0: the end is unknown; shows only
+ * the count. */
 void progress_draw(uint64_t done, const char *noun, int permille);
 void progress_end(void);
 
-/* Of the library's own work, as a message_sink wants it: all of the above at once. */
+/* The callback of struct message_sink: all of the above in one function. */
 void progress_show(uint64_t done, const char *noun, int permille);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The SSH session: sshd says in the environment from where it comes. */
+/* The SSH session, from the environment variables that sshd sets. */
 
 #include "ssh_session.h"
 
@@ -20,7 +20,8 @@
 
 /* ---- text */
 
-/* Also with a zone (fe80::1%eth0), and IPv4 inside IPv6, as sshd on an IPv6 socket may say it. */
+/* Accepts a zone (fe80::1%eth0) and an IPv4-mapped address, which sshd may write on an IPv6 socket.
+ */
 static int address_parse(char *word, uint8_t addr[16])
 {
 	char canonical[PREFIX_TEXT_MAX];
@@ -72,7 +73,7 @@ int ssh_session_parse(const char *text, struct flow *out)
 
 /* ---- processes */
 
-/* The whole file, terminated twice; NULL where it cannot be read. To be freed. */
+/* The whole file with two NULs at the end, or NULL. The caller frees it. */
 static char *file_read(const char *path)
 {
 	char *text = calloc(1, ENVIRONMENT_MAX + 2);
@@ -97,7 +98,7 @@ static const char *variable_find(const char *environment, const char *name)
 	return NULL;
 }
 
-/* What sshd said to the process; empty where nothing. */
+/* The session's variable in the process's environment, or "". */
 static void session_text(pid_t pid, char out[TEXT_MAX])
 {
 	char path[64], *environment;
@@ -116,7 +117,7 @@ static void session_text(pid_t pid, char out[TEXT_MAX])
 	free(environment);
 }
 
-/* 0 where there is none. The name in parentheses may hold anything. */
+/* 0 if there is none. The name in parentheses may contain any character. */
 static pid_t parent_of(pid_t pid)
 {
 	char path[64], *text;
@@ -132,7 +133,7 @@ static pid_t parent_of(pid_t pid)
 	return parent;
 }
 
-/* Where that cannot be asked it is not: better one question too many than a session that is cut. */
+/* False if unknown: an unnecessary question is better than a lost session. */
 static bool in_other_netns(pid_t pid)
 {
 	struct stat mine, other;
@@ -153,7 +154,7 @@ bool ssh_session_find(struct flow *out)
 		pid = parent_of(pid);
 	if (!text[0])
 		return false;
-	/* The first of the session's processes tells the namespace: this one may have left it. */
+	/* The namespace is that of the session's first process: this one may have left it. */
 	session = pid;
 	while (pid > 1 && left-- > 0) {
 		pid = parent_of(pid);

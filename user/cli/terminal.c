@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The terminal: whether somebody sits there, and what he says. */
+/* The terminal: questions, keys and signals. */
 
 #include "terminal.h"
 
@@ -53,7 +53,7 @@ bool terminal_ask(struct terminal *terminal, const char *text)
 	char answer[16] = "";
 	ssize_t len;
 
-	tcflush(terminal->fd, TCIFLUSH); /* what was typed before is no answer */
+	tcflush(terminal->fd, TCIFLUSH); /* discards what was typed before the question */
 	status_clear();
 	fprintf(stderr, "rlctl: %s [y/N] ", text);
 	len = read(terminal->fd, answer, sizeof(answer) - 1);

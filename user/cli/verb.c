@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The verb of a command line, and whether everything else goes with it. */
+/* The verb of a command line, and the check of its options and words. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ const struct verb *verbs;
 
 bool verb_begins(const struct verb *verb, const char *word)
 {
-	size_t len = strcspn(word, " "); /* a blank is in no word of a name */
+	size_t len = strcspn(word, " "); /* a word with a blank names no verb */
 
 	return !word[len] && !strncmp(verb->name, word, len) &&
 	       (!verb->name[len] || verb->name[len] == ' ');
@@ -40,7 +40,7 @@ const struct verb *verb_find(char *const *words, int count, int *used)
 	return NULL;
 }
 
-/* The first word names a family ("rule"): its second words are listed. */
+/* The first word names a family ("rule"): lists its second words. */
 static int family_unknown(char *const *words, int count)
 {
 	struct hint hint = {.word = count > 1 ? words[1] : ""};
@@ -99,7 +99,7 @@ static int options_check(const struct command *command)
 	return 0;
 }
 
-/* What the kernel takes for a device's name. */
+/* The kernel's rules for device names. */
 static bool is_device_name(const char *name)
 {
 	size_t len = strlen(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl doctor [DEV]: what may be wrong with the machine and its devices, why it matters and what
- * mends it. Changes nothing. Fails when a finding is that something cannot work.
+/* rlctl doctor [DEV]: checks the machine and its devices; each finding has a reason and a remedy.
+ * Changes nothing. Fails if a check fails.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ struct names {
 	char (*list)[IF_NAMESIZE];
 };
 
-/* A device with two instances is named once: they come in order of name. */
+/* Lists a device with several instances once; instances are visited in order of name. */
 static int name_note(struct instance *instance, void *arg)
 {
 	struct names *names = arg;
@@ -97,7 +97,7 @@ static int name_note(struct instance *instance, void *arg)
 	return 0;
 }
 
-/* The device that is named, else those with an instance, else all. */
+/* The device given, else those with an instance, else all. */
 static int devices_examine(struct doctor *doctor)
 {
 	struct target all = {.bpffs = doctor->target->bpffs, .hook = -1};
@@ -116,7 +116,7 @@ static int devices_examine(struct doctor *doctor)
 	return rc;
 }
 
-/* Before anything is printed. */
+/* Called before any output. */
 static int device_check(const char *name)
 {
 	if (!name || if_nametoindex(name))

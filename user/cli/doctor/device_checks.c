@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* doctor's checks of a device: what stands in the way of native XDP and of exact counts. */
+/* doctor's checks of a device: obstacles to native XDP and to exact counts. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -12,10 +12,10 @@
 #include "hook_names.h"
 #include "trial_record.h"
 
-/* A page without the headroom and the tail that XDP wants, and without the frame's header. */
+/* A page less XDP's headroom and tailroom and the frame's Ethernet header. */
 #define MTU_IN_ONE_PIECE 3498u
 
-/* Drivers with native XDP, for kernels that do not tell: a likelihood, and said to be one. */
+/* Drivers that probably support native XDP, for kernels that do not report it. */
 static const char *const native_drivers[] = {
 	"atlantic",      "bnxt_en",   "cpsw", "dpaa2-eth", "ena",        "enetc",
 	"gve",           "hv_netvsc", "i40e", "ice",       "igb",        "igc",
@@ -44,7 +44,7 @@ static bool native_possible(const struct device_facts *facts)
 	return facts->xdp_known ? facts->xdp_features & XDP_FEATURE_BASIC : driver_likely(facts);
 }
 
-/* The mode that our program has, or would have. */
+/* The mode of our program, or the one that attach would choose. */
 static enum rl_mode mode_of(const struct doctor *doctor)
 {
 	if (doctor->instance)
@@ -63,7 +63,7 @@ void check_link(struct doctor *doctor)
 
 /* ---- XDP */
 
-/* A veth has it only while no queue of its peer sends into a queue that is not there. */
+/* A veth supports it only with at least as many receive queues as its peer has transmit queues. */
 static void native_remedy(const struct device_facts *facts, char out[REMEDY_MAX])
 {
 	if (!strcmp(facts->driver, "veth"))
@@ -76,7 +76,7 @@ static void native_remedy(const struct device_facts *facts, char out[REMEDY_MAX]
 			 facts->name);
 }
 
-/* Tunnels: whatever the driver can do, rlctl parses their packets at tc only. */
+/* Tunnels: rlctl parses packets without an Ethernet header at tc only. */
 static void check_no_ethernet(struct doctor *doctor)
 {
 	if (link_has_ip(doctor->facts->link))
@@ -202,7 +202,7 @@ void check_mode(struct doctor *doctor)
 
 /* ---- tcx */
 
-/* Names of the first programs, as many as fit. */
+/* The names of the first programs that fit. */
 static void tcx_names(const struct device_tcx *tcx, uint32_t count, char *out, size_t size)
 {
 	size_t used = 0;
@@ -289,7 +289,7 @@ void check_instances(struct doctor *doctor)
 		doctor_finds(doctor, HEALTH_OK, NULL, "%zu on this device", doctor->instances);
 }
 
-/* CPUs that came or went since. */
+/* Whether CPUs were added or removed since attach. */
 void check_shares(struct doctor *doctor)
 {
 	const struct rl_instance *info = doctor->instance ? &doctor->instance->info : NULL;
@@ -324,7 +324,7 @@ void check_trial(struct doctor *doctor)
 		doctor_finds(doctor, HEALTH_OK, NULL, "none");
 }
 
-/* ---- what packets look like */
+/* ---- packets */
 
 void check_mtu(struct doctor *doctor)
 {
@@ -384,8 +384,7 @@ static void offload_check(struct doctor *doctor, enum device_offload offload, bo
 			     on);
 }
 
-/* Native XDP runs before it and tc behind it; a device with a generic program merges nothing
- * itself. */
+/* Native XDP runs before GRO and tc after it; a device with a generic program does not merge. */
 void check_gro(struct doctor *doctor)
 {
 	static const char *const on[] = {
@@ -407,7 +406,7 @@ void check_gro_hw(struct doctor *doctor)
 	offload_check(doctor, OFFLOAD_GRO_HW, true, "");
 }
 
-/* No rule matches tags, so nothing but the bytes of the tag is missed. */
+/* No rule matches tags, so only the bytes of the tag are missing. */
 void check_vlan(struct doctor *doctor)
 {
 	offload_check(doctor, OFFLOAD_RX_VLAN, false,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The checks of `rlctl doctor`: each looks at one thing and says what it found. A check is a row of
- * MACHINE_CHECKS or DEVICE_CHECKS and a function check_NAME() in machine_checks.c, device_checks.c
- * or frames.c.
+/* The checks of `rlctl doctor`. A check is a row of MACHINE_CHECKS or DEVICE_CHECKS and a function
+ * check_NAME() in machine_checks.c, device_checks.c or frames.c, which calls doctor_finds().
  */
 #ifndef RLCTL_DOCTOR_H
 #define RLCTL_DOCTOR_H
@@ -12,7 +11,7 @@
 #include "instance.h"
 #include "stats.h"
 
-/* X(name, "as it is shown", "why it matters") */
+/* X(name, "name in the output", "why it matters") */
 #define MACHINE_CHECKS(X)                                                                       \
 	X(privilege, "privilege", "every verb that acts on a device needs these capabilities")  \
 	X(kernel, "kernel", "rlctl is tested on Linux 6.1 and later")                           \
@@ -51,13 +50,13 @@ struct check {
 	const char *name, *why;
 };
 
-/* A visit. */
+/* The state of one run. */
 struct doctor {
 	const struct target *target;
 	bool privileged;
 	struct load_result tried; /* by check_features */
 
-	/* The device that is looked at, and what is known of it. */
+	/* The current device. */
 	const struct device_facts *facts;
 	struct device_programs programs;
 	int programs_error;
@@ -65,21 +64,20 @@ struct doctor {
 	struct instance_status status;
 	size_t instances; /* ours on this device, all hooks */
 
-	/* What the findings go into. */
-	const struct check *check; /* that runs */
-	struct json_object *array; /* under -j */
+	/* Output. */
+	const struct check *check; /* the running check */
+	struct json_object *array; /* with -j */
 	size_t failed;
 	bool colours;
 };
 
 #define REMEDY_MAX 256
 
-/* What the running check found, and the command that mends it, or NULL. */
+/* Prints a finding of the running check, and the remedy, or NULL. */
 void doctor_finds(struct doctor *doctor, enum health health, const char *remedy, const char *format,
 		  ...) __attribute__((format(printf, 4, 5)));
 
-/* Instances are looked for only where that changes nothing and cannot fail for want of privilege.
- */
+/* Whether instances can be listed without changes and without a lack of privilege. */
 bool doctor_may_look(const struct doctor *doctor);
 
 #define CHECK_DECLARE(name, ...) void check_##name(struct doctor *doctor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a check found, as a line or as JSON. */
+/* Findings as lines or as JSON. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

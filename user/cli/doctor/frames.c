@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* doctor's check for frames that carry IP where the program does not look for it. The program
- * counts them as non-ip with ARP and the like, so where it counted any, doctor listens for a
- * moment: that costs packets nothing at other times.
+/* doctor's check for IP in PPPoE and MPLS frames, which the program does not parse. The program
+ * counts them as non-ip, like ARP. If it has counted any, doctor listens for a moment, so that
+ * packets cost nothing more at other times.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static const struct {
 	{ETH_P_MPLS_MC, "MPLS multicast"},
 };
 
-/* Incoming frames of those types, behind a VLAN tag too; all others stay in the kernel. */
+/* Accepts incoming frames of those types, also after a VLAN tag. */
 static int listener_filter(int fd)
 {
 	struct sock_filter code[] = {
@@ -61,7 +61,7 @@ static int listener_open(int ifindex)
 	return error;
 }
 
-/* The name of what comes within LISTEN_MS, NULL where nothing does. */
+/* The name of the first carrier within LISTEN_MS, or NULL. */
 static const char *carrier_seen(int fd)
 {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -78,7 +78,7 @@ static const char *carrier_seen(int fd)
 	return NULL;
 }
 
-/* An instance at xdp has a counter that says whether there is anything to look for. */
+/* Whether such frames are possible, by the instance's counter of non-ip packets. */
 static bool may_come(const struct doctor *doctor)
 {
 	struct rl_amount reasons[RL_REASON_COUNT];

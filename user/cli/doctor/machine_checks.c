@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* doctor's checks of the machine: what the kernel and this process can do. */
+/* doctor's checks of the kernel and of this process. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>
@@ -20,8 +20,8 @@
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 #define AS_ROOT  "sudo rlctl doctor"
 
-/* What cannot be asked is not guessed at. */
-static bool not_asked(struct doctor *doctor)
+/* Without privilege, reports the check as unknown. */
+static bool is_unknown(struct doctor *doctor)
 {
 	if (!doctor->privileged)
 		doctor_finds(doctor, HEALTH_WARN, AS_ROOT, "unknown: this check needs privilege");
@@ -33,7 +33,7 @@ static bool has_capability(const struct __user_cap_data_struct *data, int capabi
 	return data[capability / 32].effective & 1u << capability % 32;
 }
 
-/* CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON, and finding maps by their numbers needs it. */
+/* CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON; finding maps by ID needs it. */
 void check_privilege(struct doctor *doctor)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -66,7 +66,7 @@ void check_kernel(struct doctor *doctor)
 
 /* ---- features */
 
-static void lacks(const char *kind, const char *name, void *arg)
+static void feature_missing(const char *kind, const char *name, void *arg)
 {
 	const char *since = feature_since(&(struct kernel_feature){kind, name});
 
@@ -80,9 +80,9 @@ void check_features(struct doctor *doctor)
 	size_t failed = doctor->failed;
 	int count;
 
-	if (not_asked(doctor))
+	if (is_unknown(doctor))
 		return;
-	count = kernel_features(lacks, doctor, &doctor->tried);
+	count = kernel_features(feature_missing, doctor, &doctor->tried);
 	if (count < 0)
 		doctor_finds(doctor, HEALTH_FAIL, NULL, "opening the programs failed: %s",
 			     strerror(-count));
@@ -92,7 +92,7 @@ void check_features(struct doctor *doctor)
 
 void check_program(struct doctor *doctor)
 {
-	if (not_asked(doctor))
+	if (is_unknown(doctor))
 		return;
 	if (doctor->tried.error)
 		doctor_finds(doctor, HEALTH_FAIL, "rlctl -vv doctor shows the kernel's log",
@@ -103,7 +103,7 @@ void check_program(struct doctor *doctor)
 
 void check_jit(struct doctor *doctor)
 {
-	if (not_asked(doctor))
+	if (is_unknown(doctor))
 		return;
 	if (doctor->tried.error)
 		doctor_finds(doctor, HEALTH_WARN, "fix `program` first",
@@ -128,7 +128,7 @@ void check_btf(struct doctor *doctor)
 
 /* ---- memory and pins */
 
-#define SPARE_BYTES (16u << 20) /* that CPUs which are not there may take without a word */
+#define SPARE_BYTES (16u << 20) /* memory for offline CPUs that causes no warning */
 
 void check_cpus(struct doctor *doctor)
 {
@@ -163,7 +163,7 @@ void check_memlock(struct doctor *doctor)
 {
 	struct rlimit limit = {0};
 
-	if (not_asked(doctor))
+	if (is_unknown(doctor))
 		return;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (!kernel_counts_memlock())
@@ -208,23 +208,23 @@ void check_bpffs(struct doctor *doctor)
 	}
 }
 
-struct heap {
+struct leftovers {
 	struct doctor *doctor;
 	size_t count;
 };
 
-static void left_over(const char *path, const char *device, enum rl_hook hook, void *arg)
+static void leftover_found(const char *path, const char *device, enum rl_hook hook, void *arg)
 {
-	struct heap *heap = arg;
+	struct leftovers *leftovers = arg;
 	char remedy[REMEDY_MAX];
 
-	heap->count++;
+	leftovers->count++;
 	if (device)
 		snprintf(remedy, sizeof(remedy), "rlctl detach %s --hook %s", device,
 			 hook_name(hook));
 	else
 		snprintf(remedy, sizeof(remedy), "attach or detach on any device removes them");
-	doctor_finds(heap->doctor, HEALTH_WARN, remedy,
+	doctor_finds(leftovers->doctor, HEALTH_WARN, remedy,
 		     device ? "%s: no program on the device uses these maps"
 			    : "%s: the namespace is gone",
 		     path);
@@ -232,11 +232,11 @@ static void left_over(const char *path, const char *device, enum rl_hook hook, v
 
 void check_leftovers(struct doctor *doctor)
 {
-	struct heap heap = {.doctor = doctor};
+	struct leftovers leftovers = {.doctor = doctor};
 
-	if (not_asked(doctor))
+	if (is_unknown(doctor))
 		return;
-	pins_leftovers(doctor->target->bpffs, left_over, &heap);
-	if (!heap.count)
+	pins_leftovers(doctor->target->bpffs, leftover_found, &leftovers);
+	if (!leftovers.count)
 		doctor_finds(doctor, HEALTH_OK, NULL, "none");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Messages and progress on stderr. Everything that is not printable ASCII leaves escaped, so that
- * no name of a file or a device can play with a terminal.
+/* Output for users. Everything except printable ASCII is escaped, so that the name of a file or a
+ * device cannot control the terminal.
  */
 
 #include "output.h"
@@ -15,14 +15,13 @@
 #include "policy.h"
 #include "text.h"
 
-#define SHOWN_BEFORE 70 /* bytes of a refused line before the caret, and after it */
+#define SHOWN_BEFORE 70 /* bytes of an erroneous line shown before and after the caret */
 #define SHOWN_AFTER  30
 
 bool output_json;
 bool output_quiet;
 int output_verbose;
 
-/* One byte of text from outside; returns how many columns it took. */
 int put_escaped(FILE *file, char c)
 {
 	char text[5];
@@ -62,7 +61,7 @@ void status_clear(void)
 	status_shown = false;
 }
 
-/* The line, or the part of it around the column (from 0), and a caret below. */
+/* Shows the line, or the part around the column (from 0), and a caret below. */
 static void show_caret(const char *line, size_t len, size_t column)
 {
 	size_t first = column > SHOWN_BEFORE ? column - SHOWN_BEFORE : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What goes to stdout (data) and stderr (talk). One description of a table serves text and JSON.
- * Whatever is printed here is printable ASCII: everything else is escaped as \xNN. Who runs out of
- * memory while printing ends the program with exit status 1.
+/* Output: data to stdout, messages to stderr. One description of a table serves text and JSON.
+ * Everything except printable ASCII is escaped as \xNN. Functions that run out of memory exit with
+ * status 1.
  */
 #ifndef RLCTL_OUTPUT_H
 #define RLCTL_OUTPUT_H
@@ -15,41 +15,41 @@
 #include "policy.h"
 #include "rlctl_abi.h"
 
-/* Global options that every verb may look at. */
+/* Global options. */
 extern bool output_json;   /* -j */
-extern bool output_quiet;  /* -q: no talk but errors */
+extern bool output_quiet;  /* -q: errors only */
 extern int output_verbose; /* -v, -vv */
 
-/* Messages and progress go to stderr from now on: "rlctl: TEXT\n"; notes not under -q, what the
- * libraries say only under -v (all of it under -vv). */
+/* Sends messages and progress to stderr as "rlctl: TEXT\n"; with -q no notes; messages of libraries
+ * only with -v (all of them with -vv). */
 void output_begin(void);
 
-/* fail("PLACE:COLUMN: TEXT"), then the line of `len` bytes and a caret under err->column. Without a
- * place: "column N: TEXT". Returns -1. */
+/* fail("PLACE:COLUMN: TEXT"), or "column N: TEXT" without a place, then the line of `len` bytes and
+ * a caret under err->column. Returns -1. */
 int fail_at(const char *place, const char *line, size_t len, const struct policy_error *err);
 
-/* A line on stderr, which has to be a terminal, that the next one, a message or status_clear()
- * takes away again. */
+/* Shows a line on stderr, which must be a terminal, until the next one, a message or
+ * status_clear(). */
 void status_show(const char *text);
 void status_clear(void);
 
-/* What was written to stdout has arrived there; says so and returns -1 when not. */
+/* Flushes stdout. 0 or -1; reports. */
 int output_flush(void);
 
-/* One byte of text from outside, escaped; returns how many columns it took. */
+/* Prints one byte of untrusted text, escaped. Returns its width in columns. */
 int put_escaped(FILE *file, char c);
 
-/* text_escape(), to be freed; ends the program where there is no memory. */
+/* text_escape(); the caller frees it. Exits if out of memory. */
 char *text_shown(const char *text);
 
-/* The program's end. */
+/* Reports, and exits with status 1. */
 void out_of_memory(void) __attribute__((noreturn));
 
 /* ---- tables ---- */
 
 #define TABLE_COLUMNS_MAX 32
 
-/* Cells row by row, the headings first. Zero but for `columns` and `right` it is empty. */
+/* Cells row by row, the headings first. An empty table has only `columns` and `right` set. */
 struct table {
 	size_t columns; /* at most TABLE_COLUMNS_MAX */
 	uint32_t right; /* bit i: column i is right-aligned */
@@ -60,17 +60,17 @@ struct table {
 void table_cell(struct table *table, const char *text);
 void table_row(struct table *table, ...) __attribute__((sentinel)); /* texts, then NULL */
 void table_number(struct table *table, uint64_t n);
-/* To stdout, in aligned columns; the cells are gone afterwards. */
+/* Prints to stdout in aligned columns, and clears the table. */
 void table_print(struct table *table);
 void table_clear(struct table *table);
 
 /* ---- JSON ---- */
 
-/* As json_object_object_add, json_object_array_add, but a missing value is out of memory. */
+/* Like json_object_object_add and json_object_array_add; exit if out of memory, also for NULL. */
 void json_put(struct json_object *object, const char *key, struct json_object *value);
 void json_append(struct json_object *array, struct json_object *value);
 struct json_object *json_amount(const struct rl_amount *amount);
-/* One line of ASCII on stdout; frees the document. */
+/* Prints one line of ASCII to stdout, and frees the document. */
 void json_print(struct json_object *document);
 
 /* ---- records: objects as JSON, a table as text, from one description */
@@ -81,21 +81,21 @@ struct report {
 	struct table cells;    /* of all records */
 	size_t records;
 	struct json_object *array;
-	struct json_object *record; /* under way; owned by the array */
+	struct json_object *record; /* the current one; owned by the array */
 };
 
-/* The next record. `object` is what its JSON begins with, NULL for nothing; it is taken over. */
+/* Begins a record. Its JSON starts as `object` (NULL: empty), of which it takes ownership. */
 void report_begin(struct report *report, struct json_object *object);
 void report_text(struct report *report, const char *key, const char *heading, const char *text);
 void report_id(struct report *report, const char *key, const char *heading, uint64_t id);
 void report_number(struct report *report, const char *key, const char *heading, uint64_t n);
 void report_bytes(struct report *report, const char *key, const char *heading, uint64_t bytes);
 void report_time(struct report *report, const char *key, const char *heading, uint64_t realtime_ns);
-/* JSON only; the value is taken over. */
+/* JSON only; takes ownership of the value. */
 void report_value(struct report *report, const char *key, struct json_object *value);
-/* What this record has not: "-", and no key. */
+/* A field that this record lacks: "-" as text, no key in JSON. */
 void report_none(struct report *report, const char *heading);
-/* Prints the table; under -j prints nothing and returns the array, which is then the caller's. */
+/* Prints the table; with -j prints nothing and returns the array, which the caller frees. */
 struct json_object *report_end(struct report *report);
 
 #endif

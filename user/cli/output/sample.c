@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A sampled packet for people and programs: one call for each field serves both. */
+/* A sampled packet as text and as JSON: one call per field serves both. */
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #define MAC_TEXT_MAX 18
 
-/* The value goes into the object where there is one, else the text to stdout. */
+/* Adds the value to the object; without an object, prints the text. */
 __attribute__((format(printf, 4, 5))) static void
 put(struct json_object *object, const char *key, struct json_object *value, const char *format, ...)
 {
@@ -38,7 +38,7 @@ static struct json_object *text(const char *words)
 	return json_object_new_string(words);
 }
 
-/* With nanoseconds; text in local time, JSON in UTC. */
+/* Text in local time with microseconds, JSON in UTC with nanoseconds. */
 static void put_time(struct json_object *object, uint64_t realtime_ns)
 {
 	uint32_t ns = realtime_ns % NS_PER_SECOND;
@@ -54,7 +54,7 @@ static void put_time(struct json_object *object, uint64_t realtime_ns)
 	put(object, "time", text(full), "%s.%06" PRIu32, clock, ns / 1000);
 }
 
-/* Ports only where the packet has them. */
+/* One address, with its port if the packet has ports. */
 static void put_end(struct json_object *object, const struct rl_sample *sample, bool is_source)
 {
 	const uint8_t *addr = is_source ? sample->src : sample->dst;
@@ -94,7 +94,7 @@ static void mac_print(char out[MAC_TEXT_MAX], const uint8_t mac[6])
 		 mac[4], mac[5]);
 }
 
-/* Of what is no IP packet, or a broken one: Ethernet, where the device has it. */
+/* The Ethernet header, for a packet that is malformed or not IP. */
 static void put_ethernet(struct json_object *object, const struct rl_sample *sample)
 {
 	char words[16], source[MAC_TEXT_MAX], dest[MAC_TEXT_MAX];

@@ -5,7 +5,7 @@
 
 #include "rule_book.h"
 
-/* One line or one JSON object on stdout. */
+/* Prints one line or one JSON object to stdout. */
 void sample_print(const struct rl_sample *sample, uint64_t realtime_ns,
 		  const struct rule_book *book);
 

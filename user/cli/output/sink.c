@@ -6,7 +6,7 @@
 #include "output.h"
 #include "progress.h"
 
-/* One line, behind the name of the program. */
+/* One line, prefixed with the name of the program. */
 static void line_print(const char *text)
 {
 	flockfile(stderr);
@@ -18,7 +18,7 @@ static void line_print(const char *text)
 	funlockfile(stderr);
 }
 
-/* From libbpf and libxdp, which end their lines themselves. */
+/* Messages of libbpf and libxdp, which include their newlines. */
 static void lines_print(const char *text)
 {
 	for (; *text; text++)

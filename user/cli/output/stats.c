@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counters of an instance as JSON, which is a contract (DESIGN.md §5), and as tables. */
+/* Counters of an instance as JSON, whose keys are stable, and as tables. */
 
 #include "stats.h"
 
@@ -30,7 +30,7 @@ static void amount_add(struct rl_amount *sum, const struct rl_amount *amount)
 	sum->bytes += amount->bytes;
 }
 
-/* Of all reasons that pass, or of all that do not. */
+/* The sum over all reasons that pass, or over all that drop. */
 static struct rl_amount reasons_sum(const struct instance_stats *stats, bool passes)
 {
 	struct rl_amount sum = {0};
@@ -79,7 +79,7 @@ void json_put_stats(struct json_object *object, const struct instance *instance,
 #define PRESSURE_NAME(name_, text_) text_,
 static const char *const pressure_names[RL_PRESSURE_COUNT] = {RL_PRESSURES(PRESSURE_NAME)};
 
-/* Where there is no hot table only the bans are pressed. */
+/* Without a hot table, only the pressure on bans is counted. */
 static int first_pressure(const struct instance_stats *stats)
 {
 	return stats->hot_slots ? 0 : RL_PRESSURE_BANS_REFUSED;
@@ -109,14 +109,14 @@ struct json_object *json_stats(const struct instance *instance, const struct ins
 
 /* ---- tables ---- */
 
-/* Two readings: what is counted, and what was counted `elapsed_ns` before, if there was such. */
+/* The counters, and, if not NULL, those of `elapsed_ns` earlier. */
 struct reading {
 	const struct instance_stats *now;
 	const struct instance_stats *before;
 	uint64_t elapsed_ns;
 };
 
-/* A counter that went back was zeroed meanwhile (the rule was made anew). */
+/* A counter that decreased was reset meanwhile (the rule was deleted and added again). */
 static void rate_cell(struct table *table, const struct reading *reading, uint64_t now,
 		      uint64_t before)
 {
@@ -161,7 +161,7 @@ static void reason_row(struct table *table, const struct reading *reading, int r
 		     reading->before ? &reading->before->reasons[reason] : &none);
 }
 
-/* The sum of passed or dropped packets, and below it the reasons that there are. */
+/* The sum of passed or dropped packets, and below it the reasons with packets. */
 static void verdict_rows(struct table *table, const struct reading *reading, bool passes)
 {
 	struct rl_amount now = reasons_sum(reading->now, passes), before = {0};
@@ -195,7 +195,7 @@ static const struct rl_rule_counters *counters_find(const struct instance_stats 
 	return found ? &stats->rules[found - stats->policy.rules] : &none;
 }
 
-/* Columns that would be all zero, and of which no rule speaks, are left out. */
+/* Whether to show the shadow columns: a rule uses shadow mode, or a counter is not zero. */
 static bool has_shadow(const struct instance_stats *stats)
 {
 	for (size_t i = 0; i < stats->policy.count; i++)
@@ -253,7 +253,7 @@ void stats_print_sums(const struct instance *instance, const struct instance_sta
 	tables_print(instance, &reading);
 }
 
-/* One line: counts, with --watch a second's, and how full the hot table is, if there is one. */
+/* One line: counts, with --watch per second, and the use of the hot table, if there is one. */
 static void pressure_print(const struct reading *reading)
 {
 	uint64_t ms = reading->before ? reading->elapsed_ns / NS_PER_MS : 0;

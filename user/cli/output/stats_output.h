@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An instance and its counters on stdout. */
+/* Prints an instance and its counters to stdout. */
 #ifndef RLCTL_OUTPUT_STATS_H
 #define RLCTL_OUTPUT_STATS_H
 
@@ -9,15 +9,15 @@
 /* {"device","hook"} */
 struct json_object *json_instance(const struct instance *instance);
 
-/* What `stats -j` has of an instance; `status -j` has it and more. */
+/* The object of `stats -j`, which `status -j` extends. */
 struct json_object *json_stats(const struct instance *instance, const struct instance_stats *stats);
 
 /* Only the counters: {"passed","dropped","reasons","rules"}. */
 void json_put_stats(struct json_object *object, const struct instance *instance,
 		    const struct instance_stats *stats);
 
-/* Tables of totals, reasons and rules. `before`, if not NULL, was read `elapsed_ns` earlier: then
- * rates per second stand beside the counts. */
+/* Tables of totals, reasons and rules. If `before`, read `elapsed_ns` earlier, is not NULL, also
+ * prints rates per second. */
 void stats_print(const struct instance *instance, const struct instance_stats *stats,
 		 const struct instance_stats *before, uint64_t elapsed_ns);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tables and JSON documents on stdout, and records, which are either. */
+/* Tables and JSON documents on stdout, and records, which print as either. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ struct json_object *json_amount(const struct rl_amount *amount)
 	return object;
 }
 
-/* The character of UTF-8 that begins there; its length, or 0 where none does. */
+/* Decodes the UTF-8 character at `text`. Returns its length, or 0 if it is invalid. */
 static size_t utf8_read(const char *text, uint32_t *out)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -148,8 +148,8 @@ static void json_character(uint32_t code)
 	printf("\\u%04x", code);
 }
 
-/* json-c escapes what is below a blank. Of the rest only strings can hold more than ASCII: it is
- * escaped as JSON does, and bytes that are no text as everywhere, as \xNN. */
+/* json-c escapes control characters. Escapes other characters outside ASCII, which only strings
+ * contain, as in JSON, and invalid UTF-8 as \xNN. */
 static void json_put_text(const char *text)
 {
 	while (*text) {
@@ -198,7 +198,7 @@ void report_begin(struct report *report, struct json_object *object)
 	json_append(report->array, report->record);
 }
 
-/* A cell, and while this is the first record its heading. */
+/* Adds a cell, and for the first record its heading. */
 static void report_cell(struct report *report, const char *heading, const char *text, bool right)
 {
 	size_t column;
@@ -226,7 +226,7 @@ void report_text(struct report *report, const char *key, const char *heading, co
 	report_value(report, key, json_object_new_string(text));
 }
 
-/* A number that only names something: no separators. */
+/* An ID, printed without thousands separators. */
 void report_id(struct report *report, const char *key, const char *heading, uint64_t id)
 {
 	char text[NUMBER_TEXT_MAX];

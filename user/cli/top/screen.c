@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The live picture, through ncurses: keys, and drawing. Everything drawn is made here or printed by
- * units.c and policy.c: no byte of a packet or a name from outside reaches the terminal unescaped.
+/* The live display of `rlctl top`, with ncurses. All text is made here or printed by units.c and
+ * policy.c: no byte of a packet and no foreign name reaches the terminal unescaped.
  */
 #include <errno.h>
 #include <langinfo.h>
@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* After ours, which have no macros of such common names. */
+/* After our own headers: curses.h defines macros with common names. */
 #include <curses.h>
 
 #include "hook_names.h"
@@ -29,8 +29,8 @@
 
 #define TURN_NS   NS_PER_SECOND
 #define FIRST_NS  (300 * NS_PER_MS)
-#define WAIT_MS   100 /* the ring holds two seconds */
-#define ROWS_MORE 5   /* lines that are no rows: four on top, the headings below them */
+#define WAIT_MS   100 /* the ring holds the samples of two seconds */
+#define ROWS_MORE 5   /* lines above the rows: four of totals, and the headings */
 #define KEYS      "q quit  d/p/b/a sort  / filter  space pause  up/down select  f forgive"
 
 enum mode { MODE_KEYS, MODE_FILTER, MODE_CONFIRM };
@@ -67,7 +67,7 @@ static void attribute(const struct screen *s, enum pair pair, bool on)
 		attroff(COLOR_PAIR(pair));
 }
 
-/* One line, cut where the screen ends. */
+/* One line, truncated to the screen's width. */
 static void line_put(int y, const char *text)
 {
 	if (y >= 0 && y < LINES)
@@ -122,7 +122,7 @@ static void draw_history(const struct screen *s)
 	attribute(s, PAIR_DROPPED, false);
 }
 
-/* The widest of the cells that are shown, and of the heading. */
+/* The width of the widest visible cell, or of the heading. */
 static int column_width(const struct screen *s, int column)
 {
 	int width = (int)strlen(top_columns[column].name);
@@ -175,7 +175,7 @@ static void draw_rows(const struct screen *s)
 	}
 }
 
-/* What is asked or said, else the keys. */
+/* A prompt or a message, else the keys. */
 static void draw_foot(const struct screen *s)
 {
 	char text[TOP_TEXT_MAX];
@@ -190,7 +190,7 @@ static void draw_foot(const struct screen *s)
 	curs_set(s->mode == MODE_FILTER);
 }
 
-/* Also where the signal that says so was lost: what is drawn for another size is never readable. */
+/* Follows the terminal's size even if SIGWINCH was lost. */
 static void size_follow(void)
 {
 	struct winsize size;
@@ -233,7 +233,8 @@ static void forgive_ask(struct screen *s)
 		snprintf(s->message, sizeof(s->message), "no source is selected");
 		return;
 	}
-	memcpy(s->input, row->last.src, sizeof(row->last.src)); /* rows may move meanwhile */
+	memcpy(s->input, row->last.src,
+	       sizeof(row->last.src)); /* rows may move before the answer */
 	prefix_print(source, sizeof(source), row->last.src, 128);
 	snprintf(s->message, sizeof(s->message), "Forget the states and bans of %s? [y/N]", source);
 	s->mode = MODE_CONFIRM;
@@ -256,7 +257,7 @@ static void forgive(struct screen *s)
 	if (!ret)
 		ret = instance_source_forgive(s->top->instance, entries, count);
 	if (ret)
-		clearok(stdscr, true); /* the message was written over the screen */
+		clearok(stdscr, true); /* redraws: the error was printed over the screen */
 	snprintf(s->message, sizeof(s->message), ret ? "forgiving %s failed" : "forgave %s",
 		 source);
 	free(entries);
@@ -383,7 +384,7 @@ static void wait_for_keys(struct screen *s, int signals)
 	};
 
 	if (poll(fds, 2, WAIT_MS) < 0)
-		return; /* the terminal's size has changed */
+		return; /* EINTR: the terminal was resized */
 	s->ends |= fds[1].revents || fds[0].revents & (POLLERR | POLLHUP | POLLNVAL);
 }
 
@@ -435,7 +436,7 @@ int top_show(struct top *top)
 	keypad(stdscr, true);
 	set_escdelay(25);
 	colours_make(&s);
-	output_quiet = true; /* what is said would be written over the picture */
+	output_quiet = true; /* a note would be printed over the screen */
 	ret = screen_run(&s, signals);
 	endwin();
 	delscreen(terminal);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The picture: exact sums from the counters, shares of the sources from the samples, and what the
- * deciding rule remembers of those at the top.
+/* A snapshot: exact totals from the counters, each source's share from the samples, and the state
+ * under the deciding rule of the first sources.
  */
 
 #include "top.h"
@@ -37,7 +37,7 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* ---- what is counted */
+/* ---- counters */
 
 static int counted_read(struct top *top, unsigned int slice)
 {
@@ -111,7 +111,7 @@ static uint64_t per_second(uint64_t n, uint64_t ns)
 	return share(n, ns, NS_PER_SECOND);
 }
 
-/* Of the exact rates each source has the share that it has of the samples. */
+/* Divides the exact rates among the sources by their shares of the samples. */
 static void row_fill(const struct top *top, const struct talker *talker, struct top_row *out)
 {
 	*out = (struct top_row){.last = talker->last};
@@ -156,7 +156,7 @@ static uint64_t row_weight(const struct top_row *row, enum top_sort sort)
 	}
 }
 
-/* The heaviest first; those that are alike by what else they send, then by address. */
+/* The heaviest first; equal ones by their other rates, then by address. */
 static int row_compare(const void *a, const void *b, void *arg)
 {
 	const struct top_row *x = a, *y = b;
@@ -194,9 +194,9 @@ void top_filter(struct top *top)
 	top_arrange(top);
 }
 
-/* ---- a picture */
+/* ---- a snapshot */
 
-/* Rates since the oldest slice that is kept began. */
+/* Rates since the start of the oldest slice kept. */
 static int rates_make(struct top *top)
 {
 	const unsigned int places = TALKER_SLICES + 1;
@@ -241,7 +241,7 @@ int top_turn(struct top *top, size_t looked)
 	return 0;
 }
 
-/* ---- words */
+/* ---- text */
 
 void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n)
 {
@@ -264,7 +264,7 @@ void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n)
 			 n / (unit / 10) % 10, units[i]);
 }
 
-/* What may still be sent at once, or when again. */
+/* The amount that may still be sent at once, or the time until the next packet. */
 static void remaining_print(char out[TOP_TEXT_MAX], const struct source_entry *state)
 {
 	char number[NUMBER_TEXT_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What `rlctl top` shows: a picture of an instance, made of its counters and of samples. top.c
- * makes it, cmd_top.c prints one, screen.c shows them one after the other.
+/* The model of `rlctl top`: snapshots of an instance, from its counters and from samples. top.c
+ * makes them, cmd_top.c prints one, screen.c shows them live.
  */
 #ifndef RLCTL_TOP_H
 #define RLCTL_TOP_H
@@ -13,13 +13,13 @@
 #include "text.h"
 #include "watch.h"
 
-#define TOP_HISTORY  120 /* pictures */
+#define TOP_HISTORY  120 /* snapshots */
 #define TOP_CELL_MAX 24
 
 enum top_sort { TOP_DROPPED, TOP_PASSED, TOP_BITS, TOP_ADDRESS, TOP_SORTS };
 extern const char *const top_sort_names[TOP_SORTS];
 
-/* A second's. */
+/* Per second. */
 struct top_rate {
 	uint64_t packets, bits;
 };
@@ -28,8 +28,8 @@ struct top_row {
 	uint8_t addr[16];
 	struct rl_sample last;
 	struct top_rate rate[TALKER_VERDICTS];
-	const struct rule *rule;   /* of the book; NULL: none */
-	struct source_entry state; /* of it */
+	const struct rule *rule;   /* in the book; NULL: none */
+	struct source_entry state; /* under that rule */
 };
 
 struct top {
@@ -37,16 +37,17 @@ struct top {
 	struct watch *watch;
 	struct rule_book book;
 	struct talkers talkers;
-	struct rl_amount counted[TALKER_SLICES + 1][TALKER_VERDICTS]; /* when slices began */
+	struct rl_amount counted[TALKER_SLICES + 1]
+				[TALKER_VERDICTS]; /* at the start of each slice */
 	uint64_t counted_ns[TALKER_SLICES + 1];
-	unsigned int slices; /* that are over */
+	unsigned int slices; /* completed */
 	struct watch_figures figures;
-	/* the picture */
+	/* the snapshot */
 	struct top_rate rate[TALKER_VERDICTS]; /* exact */
 	uint64_t history[TOP_HISTORY];         /* packets dropped in a second, newest last */
 	struct top_row *rows;
 	size_t count;
-	/* what the user chose */
+	/* the user's choices */
 	enum top_sort sort;
 	bool has_filter;
 	uint8_t filter[16];
@@ -56,17 +57,17 @@ struct top {
 int top_open(struct instance *instance, uint32_t rate, struct top *out);
 void top_close(struct top *top);
 
-/* Takes the samples that are there. 0; -ENODEV: the instance is gone. */
+/* Processes the available samples. 0, or -ENODEV if the instance is gone. */
 int top_drain(struct top *top);
 
-/* Ends a slice, and makes the picture, with the states of the first `looked` rows. 0 or below. */
+/* Ends a slice and makes a snapshot, with the states of the first `looked` rows. 0 or < 0. */
 int top_turn(struct top *top, size_t looked);
 
-/* Sorts the rows as chosen; makes them anew with the filter, from samples of the slices before. */
+/* Sorts the rows; remakes them with the filter from the samples of the past slices. */
 void top_arrange(struct top *top);
 void top_filter(struct top *top);
 
-/* A row in cells, of these columns; the rule is the last, and not cut. */
+/* The columns of a row; the rule is the last, and not truncated. */
 #define TOP_COLUMNS(X)     \
 	X("source", 0)     \
 	X("dropped/s", 1)  \
@@ -91,15 +92,15 @@ void top_cell(const struct top *top, const struct top_row *row, int column, char
 /* 1,234 or 1.2M: at most six characters. */
 void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n);
 
-/* The history as so many characters, each one of `levels`, from nothing to the most. */
+/* The history as `width` characters, each one of `levels`, from zero to the maximum. */
 void sparkline_print(const struct top *top, size_t width, const char *const *levels, size_t count,
 		     char *out, size_t size);
 
-/* "dropped N packets/s N bit/s, passed …" and what the samples are. */
+/* "dropped N packets/s N bit/s, passed …", and the number of sources and samples. */
 void top_totals(const struct top *top, char *out, size_t size);
 void top_sampled(const struct top *top, char *out, size_t size);
 
-/* screen.c: until the user ends it. 0 or below. */
+/* screen.c: runs until the user quits. 0 or < 0. */
 int top_show(struct top *top);
 
 #endif
