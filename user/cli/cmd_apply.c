@@ -44,7 +44,7 @@ static int check_against(struct instance *instance, void *arg)
 }
 
 /* Whether this user may list instances; if not, --check works without one and reports nothing. */
-static bool may_look(const struct target *target)
+static bool may_list(const struct target *target)
 {
 	char path[PATH_MAX];
 
@@ -79,7 +79,7 @@ static int check_file(const struct target *target, const struct policy_file *fil
 	struct check check = {.file = file, .policy = policy};
 	int rc = 0;
 
-	if (target->device && may_look(target))
+	if (target->device && may_list(target))
 		rc = instance_for_each(target, check_against, &check);
 	if (!rc && !check.found)
 		rc = check_alone(target, &check);

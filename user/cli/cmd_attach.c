@@ -142,7 +142,7 @@ static int policy_get(struct plan *plan)
 }
 
 /* In mode tc the default burst is larger, because packets may be merged. */
-static int policy_take_again(struct plan *plan)
+static int policy_parse_again(struct plan *plan)
 {
 	policy_clear(&plan->policy);
 	return plan->file ? policy_file_parse_again(plan->file, &plan->ctx, &plan->policy) : 0;
@@ -181,7 +181,7 @@ static int plan_make(const struct command *command, const struct attach_options 
 	return policy_guard(command, out);
 }
 
-static int plan_put(struct plan *plan)
+static int plan_run(struct plan *plan)
 {
 	if (plan->try_ns)
 		return limiter_try(&plan->target, &plan->options, &plan->policy, &plan->ctx,
@@ -191,14 +191,14 @@ static int plan_put(struct plan *plan)
 
 static int plan_attach(struct plan *plan)
 {
-	int rc = plan_put(plan);
+	int rc = plan_run(plan);
 
 	if (rc != ATTACH_FALLS_BACK)
 		return rc;
 	plan->options.mode = ATTACH_TC;
 	plan->ctx.tc = true;
-	rc = policy_take_again(plan);
-	return rc ? rc : plan_put(plan);
+	rc = policy_parse_again(plan);
+	return rc ? rc : plan_run(plan);
 }
 
 /* Attaches all of them or none. */

@@ -136,8 +136,7 @@ static int listen_open(const char *text, const struct addrinfo *address)
 
 	if (fd >= 0) {
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-		if (address->ai_family ==
-		    AF_INET6) /* [::] includes IPv4, whatever net.ipv6.bindv6only is */
+		if (address->ai_family == AF_INET6) /* [::] includes IPv4 */
 			setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 		if (!bind(fd, address->ai_addr, address->ai_addrlen) && !listen(fd, SOMAXCONN)) {
 			listen_note(fd);
@@ -291,8 +290,8 @@ static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, cons
 
 /* ---- clients ---- */
 
-static void client_come(struct exporter *exporter, struct MHD_Connection *connection,
-			struct client **out)
+static void client_add(struct exporter *exporter, struct MHD_Connection *connection,
+		       struct client **out)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -314,7 +313,7 @@ static void client_notice(void *arg, struct MHD_Connection *connection, void **c
 	struct client **client = (struct client **)context;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		client_come(arg, connection, client);
+		client_add(arg, connection, client);
 	else if (*client)
 		(*client)->fd = -1;
 }

@@ -137,18 +137,18 @@ static void step_wait(void)
 static int agent_is_alone(const struct instance *instance)
 {
 	struct rl_fleet_session session;
-	uint64_t said_ns = 0;
+	uint64_t seen_ns = 0;
 
 	for (;;) {
 		if (session_read(instance, &session))
 			return -1;
 		if (!fleet_session_is_alive(&session))
 			return 0;
-		if (said_ns && session.updated_ns != said_ns)
+		if (seen_ns && session.updated_ns != seen_ns)
 			return fail("%s: already in fleet %s (process %u): run `rlctl fleet leave` "
 				    "first",
 				    instance->device, session.fleet, session.pid);
-		said_ns = session.updated_ns;
+		seen_ns = session.updated_ns;
 		step_wait();
 	}
 }

@@ -26,7 +26,7 @@
 #define RATE_USUAL  2000u
 #define SECONDS_MAX 86400u
 #define WAIT_MS     200
-#define ROWS_LOOKED 1000 /* rows of a snapshot whose state is read */
+#define ROWS_READ   1000 /* rows of a snapshot whose state is read */
 
 /* ---- one snapshot */
 
@@ -38,7 +38,7 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-static int look_on(struct top *top, uint32_t seconds)
+static int samples_collect(struct top *top, uint32_t seconds)
 {
 	uint64_t end_ns = monotonic_ns() + seconds * NS_PER_SECOND;
 	struct pollfd fd = {.fd = watch_fd(top->watch), .events = POLLIN};
@@ -49,7 +49,7 @@ static int look_on(struct top *top, uint32_t seconds)
 			return -errno;
 		ret = top_drain(top);
 	}
-	return ret ? ret : top_turn(top, ROWS_LOOKED);
+	return ret ? ret : top_turn(top, ROWS_READ);
 }
 
 static void print_text(const struct top *top)
@@ -127,7 +127,7 @@ static void print_json(const struct top *top)
 
 static int top_once(struct top *top, uint32_t seconds)
 {
-	int ret = look_on(top, seconds);
+	int ret = samples_collect(top, seconds);
 
 	if (ret)
 		return ret;

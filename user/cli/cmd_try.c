@@ -36,7 +36,7 @@
 #define IN_TIME    "not confirmed in time"
 
 /* A trial as this process supervises it. */
-struct attendance {
+struct supervision {
 	uint64_t duration_ns;
 	bool begun; /* the trial has begun */
 	struct trial trial;
@@ -82,7 +82,7 @@ static void streams_close(void)
 		dup2(null, fd);
 }
 
-__attribute__((noreturn)) static void watch(struct attendance *a, int line)
+__attribute__((noreturn)) static void watch(struct supervision *a, int line)
 {
 	struct pollfd fds[] = {{.fd = line, .events = POLLIN},
 			       {.fd = a->signals, .events = POLLIN}};
@@ -101,7 +101,7 @@ __attribute__((noreturn)) static void watch(struct attendance *a, int line)
 }
 
 /* Returns when the watcher is in its own session, unaffected by the end of this one. 0 or -1. */
-static int watcher_start(struct attendance *a)
+static int watcher_start(struct supervision *a)
 {
 	int line[2];
 	char ready;
@@ -120,7 +120,7 @@ static int watcher_start(struct attendance *a)
 	return fail("starting the trial failed: its watcher process did not start");
 }
 
-static void watcher_end(const struct attendance *a)
+static void watcher_end(const struct supervision *a)
 {
 	if (a->line >= 0)
 		close(a->line);
@@ -130,7 +130,7 @@ static void watcher_end(const struct attendance *a)
 
 /* ---- this process */
 
-static void status_draw(struct attendance *a)
+static void status_draw(struct supervision *a)
 {
 	char line[sizeof(a->last)];
 	uint64_t seconds = (left_ns(&a->trial) + NS_PER_SECOND - 1) / NS_PER_SECOND;
@@ -156,7 +156,7 @@ static char key_read(int fd)
 }
 
 /* Why the trial must end now, or NULL to go on; *keep if the user confirms. */
-static const char *end_reason(struct attendance *a, bool *keep)
+static const char *end_reason(struct supervision *a, bool *keep)
 {
 	struct pollfd fds[] = {{.fd = a->signals, .events = POLLIN},
 			       {.fd = a->terminal.fd, .events = POLLIN}};
@@ -175,7 +175,7 @@ static const char *end_reason(struct attendance *a, bool *keep)
 }
 
 /* Waits for the end of the trial. Its state, or a negative errno. */
-static int attend(struct attendance *a, const char **why)
+static int supervise(struct supervision *a, const char **why)
 {
 	int state;
 
@@ -206,7 +206,7 @@ static int outcome_report(const struct trial *trial, int state, const char *why)
 	case TRIAL_UNDONE:
 		return fail("%s: %s: the %s", device, why,
 			    trial->kind == TRIAL_LIMITER ? "limiter was detached"
-							  : "previous policy is in force again");
+							 : "previous policy is in force again");
 	case TRIAL_GONE:
 		return fail("%s: the limiter was detached, which ended the trial", device);
 	default:
@@ -214,7 +214,7 @@ static int outcome_report(const struct trial *trial, int state, const char *why)
 	}
 }
 
-static int trial_run(struct attendance *a)
+static int trial_run(struct supervision *a)
 {
 	bool limiter = a->trial.kind == TRIAL_LIMITER;
 	const char *device = a->trial.device, *why;
@@ -227,17 +227,17 @@ static int trial_run(struct attendance *a)
 	     limiter ? "it is detached" : "the previous one is restored");
 	if (terminal_open(&a->terminal))
 		terminal_keys(&a->terminal);
-	state = attend(a, &why);
+	state = supervise(a, &why);
 	terminal_close(&a->terminal);
 	return outcome_report(&a->trial, state, why);
 }
 
-static struct attendance attendance(uint64_t duration_ns)
+static struct supervision supervision_init(uint64_t duration_ns)
 {
-	return (struct attendance){.duration_ns = duration_ns,
-				   .terminal.fd = -1,
-				   .line = -1,
-				   .signals = trial_signals_open()};
+	return (struct supervision){.duration_ns = duration_ns,
+				    .terminal.fd = -1,
+				    .line = -1,
+				    .signals = trial_signals_open()};
 }
 
 /* ---- public */
@@ -258,7 +258,7 @@ int try_get(const struct command *command, uint64_t *out_ns)
 int policy_try(struct instance *instance, struct policy *next, const char *file,
 	       uint64_t duration_ns)
 {
-	struct attendance a = attendance(duration_ns);
+	struct supervision a = supervision_init(duration_ns);
 	int rc = policy_trial_begin(instance, duration_ns, &a.trial);
 
 	if (rc)
@@ -279,7 +279,7 @@ int policy_try(struct instance *instance, struct policy *next, const char *file,
 /* Starts the watcher before the program is attached. */
 static int limiter_ready(const struct attach_point *point, void *arg)
 {
-	struct attendance *a = arg;
+	struct supervision *a = arg;
 	int rc = limiter_trial_begin(point, a->duration_ns, &a->trial);
 
 	if (rc)
@@ -292,14 +292,13 @@ int limiter_try(const struct target *target, const struct attach_options *option
 		struct policy *policy, const struct policy_context *text, uint64_t duration_ns)
 {
 	struct attach_options on_trial = *options;
-	struct attendance a;
+	struct supervision a;
 	int rc;
 
 	if (!privilege_held(PRIVILEGE_SYS_ADMIN))
 		return fail("attach --try: missing capability CAP_SYS_ADMIN, to detach the limiter "
-			    "again: "
-			    "run it as root (sudo)");
-	a = attendance(duration_ns);
+			    "again: run it as root (sudo)");
+	a = supervision_init(duration_ns);
 	on_trial.ready = limiter_ready;
 	on_trial.ready_arg = &a;
 	rc = instance_attach(target, &on_trial, policy, text);

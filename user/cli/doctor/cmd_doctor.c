@@ -67,10 +67,10 @@ static int device_examine(const char *name, void *arg)
 	doctor->programs_error = device_programs_read(facts.ifindex, &doctor->programs);
 	doctor->instance = NULL;
 	doctor->instances = 0;
-	if (doctor_may_look(doctor))
+	if (doctor_may_list(doctor))
 		instance_for_each(&target, instance_count, &doctor->instances);
 	target.hook = RL_HOOK_XDP;
-	if (doctor_may_look(doctor))
+	if (doctor_may_list(doctor))
 		rc = instance_for_each(&target, instance_examine, doctor);
 	if (!rc && !doctor->instance)
 		checks_run(doctor, device_checks, sizeof(device_checks) / sizeof(device_checks[0]));
@@ -106,7 +106,7 @@ static int devices_examine(struct doctor *doctor)
 
 	if (doctor->target->device)
 		return device_examine(doctor->target->device, doctor);
-	if (doctor_may_look(doctor))
+	if (doctor_may_list(doctor))
 		rc = instance_for_each(&all, name_note, &names);
 	for (size_t i = 0; !rc && i < names.count; i++)
 		rc = device_examine(names.list[i], doctor);

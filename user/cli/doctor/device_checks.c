@@ -255,7 +255,7 @@ static void tcx_report(struct doctor *doctor, const char *hook, const struct dev
 
 void check_tcx(struct doctor *doctor)
 {
-	const char *bpffs = doctor_may_look(doctor) ? doctor->target->bpffs : NULL;
+	const char *bpffs = doctor_may_list(doctor) ? doctor->target->bpffs : NULL;
 
 	for (int hook = RL_HOOK_INGRESS; hook <= RL_HOOK_EGRESS; hook++) {
 		struct device_tcx tcx;

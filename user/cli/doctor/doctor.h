@@ -78,7 +78,7 @@ void doctor_finds(struct doctor *doctor, enum health health, const char *remedy,
 		  ...) __attribute__((format(printf, 4, 5)));
 
 /* Whether instances can be listed without changes and without a lack of privilege. */
-bool doctor_may_look(const struct doctor *doctor);
+bool doctor_may_list(const struct doctor *doctor);
 
 #define CHECK_DECLARE(name, ...) void check_##name(struct doctor *doctor);
 MACHINE_CHECKS(CHECK_DECLARE)

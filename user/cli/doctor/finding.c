@@ -75,7 +75,7 @@ void doctor_finds(struct doctor *doctor, enum health health, const char *remedy,
 	free(what);
 }
 
-bool doctor_may_look(const struct doctor *doctor)
+bool doctor_may_list(const struct doctor *doctor)
 {
 	return doctor->privileged && bpffs_mounted(doctor->target->bpffs);
 }

@@ -79,7 +79,7 @@ static const char *carrier_seen(int fd)
 }
 
 /* Whether such frames are possible, by the instance's counter of non-ip packets. */
-static bool may_come(const struct doctor *doctor)
+static bool carriers_possible(const struct doctor *doctor)
 {
 	struct rl_amount reasons[RL_REASON_COUNT];
 
@@ -98,7 +98,7 @@ void check_carriers(struct doctor *doctor)
 		doctor_finds(doctor, HEALTH_OK, NULL, "not attached");
 		return;
 	}
-	if (!may_come(doctor)) {
+	if (!carriers_possible(doctor)) {
 		doctor_finds(doctor, HEALTH_OK, NULL, "none: every packet was IP");
 		return;
 	}

@@ -224,7 +224,7 @@ static const struct top_row *selected_row(const struct screen *s)
 	return s->selected < s->top->count ? &s->top->rows[s->selected] : NULL;
 }
 
-static void forgive_ask(struct screen *s)
+static void forgive_confirm(struct screen *s)
 {
 	const struct top_row *row = selected_row(s);
 	char source[PREFIX_TEXT_MAX];
@@ -341,7 +341,7 @@ static void key_command(struct screen *s, int key)
 		s->paused = !s->paused;
 		return;
 	case 'f':
-		forgive_ask(s);
+		forgive_confirm(s);
 		return;
 	case '/':
 		*s->input = '\0';
