@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Messages. First, word for word, the answer to each wrong command line and policy that needs no instance;
+# then the style of every message in user/, by messages.py.
+source "$(dirname "$0")/../lib.sh"
+
+FORMATS=$TOP/tests/unit/messages.py
+
+# ---- the exact answer
+
+# answer CMD…: the exit status and what follows "rlctl: " on the first line of standard error; more lines
+# may only show the column of an error. Standard output stays empty.
+answer() {
+	local status=0 first rest
+	"$@" >"$TMP/stdout" 2>"$TMP/stderr" || status=$?
+	{ IFS= read -r first && rest=$(cat); } <"$TMP/stderr"
+	[[ ! -s $TMP/stdout && ( -z $rest || $rest == '  '*'^' ) ]] || _say "$(cat "$TMP/stdout" "$TMP/stderr")" || return
+	echo "$status ${first#rlctl: }"
+}
+
+# A user namespace gives the capabilities that a verb asks for before it reads its arguments.
+capable() {
+	if [[ $EUID -eq 0 ]]; then "$@"; else unshare -r -- "$@"; fi
+}
+
+# As a user without privilege, who cannot enter the folder of the sources.
+unprivileged() {
+	if [[ $EUID -eq 0 ]]; then
+		setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"
+	else
+		"$@"
+	fi
+}
+
+command_row() { # ARGUMENTS WANTED
+	eval "set -- $(printf '%q' "$2") $1"
+	is "$(answer capable "$RLCTL" "${@:2}" </dev/null)" "$1"
+}
+
+policy_row() { # RULE WANTED
+	is "$(answer "$RLCTL" apply --check - <<<"$1")" "$2"
+}
+
+nobody_row() { # ARGUMENTS WANTED
+	# shellcheck disable=SC2086 # words
+	is "$(answer unprivileged ./rlctl $1)" "$2"
+}
+
+# rows KIND: lines of STATUS ARGUMENTS => MESSAGE.
+rows() {
+	local line
+	while IFS= read -r line; do
+		t "${line#* }" "$1_row" "$(sed -E 's/^[0-9] (.*) => .*/\1/' <<<"$line")" \
+			"${line%% *} ${line#* => }"
+	done
+}
+
+cd "$TMP" && chmod 755 . && install -m 755 "$RLCTL" rlctl && : >empty && echo 'rule any deny' >policy || exit 1
+
+if capable true 2>/dev/null; then
+	rows command <<END
+2 frobnicate => unknown verb 'frobnicate' (\`rlctl help\` lists the verbs)
+2 atach lo => unknown verb 'atach' (did you mean attach?)
+2 help frobnicate => unknown verb 'frobnicate' (\`rlctl help\` lists the verbs)
+2 rule => rule: missing subcommand (one of: add, del, get, list, flush)
+2 rule remove => rule: unknown subcommand 'remove' (one of: add, del, get, list, flush)
+2 rule delete => rule: unknown subcommand 'delete' (did you mean del?)
+2 help source shw => source: unknown subcommand 'shw' (did you mean show?)
+2 -x => unknown option '-x' (\`rlctl help\` lists the options)
+2 status --frobnicate => unknown option '--frobnicate' (\`rlctl help\` lists the options)
+2 status --jsn => unknown option '--jsn' (did you mean --json?)
+2 status --json=x => --json takes no argument
+2 attach lo --mode => --mode requires an argument: auto|native|generic
+2 status -n => --netns requires an argument: NAME
+2 attach lo --table lru --table cpu => --table given twice: leave one out
+2 attach lo --table heap => invalid --table 'heap': use hot|lru|cpu
+2 show --hook output => invalid --hook 'output': use xdp|ingress|egress
+2 attach nosuch0 --sources 0 => invalid --sources '0': use a number from 1 to 16777216
+2 attach nosuch0 --log-depth 1025 => invalid --log-depth '1025': use a number from 1 to 1024
+2 stats --watch=0 => invalid --watch '0': use a number from 1 to 86400
+2 show --mode native => show: unsupported option --mode (\`rlctl help show\` lists the options)
+2 exporter --json => exporter: unsupported option --json (\`rlctl help exporter\` lists the options)
+2 show --hook xdp --hook egress => show: more than one --hook: choose one
+2 attach => attach: missing device: \`rlctl attach DEV\`
+2 detach --hook xdp => detach: missing device: \`rlctl detach DEV\`
+2 status lo -i lo => status: device given twice, with -i and as 'lo': leave one out
+2 status a/b => invalid device name 'a/b': \`ip link\` lists the devices
+2 attach nosuch0 lo => attach: unexpected argument 'lo': \`rlctl attach DEV\`
+2 rule flush any => rule flush: unexpected argument 'any': \`rlctl rule flush\`
+2 apply => apply: missing argument: \`rlctl apply FILE|-\`
+2 simulate policy => simulate: missing argument: \`rlctl simulate POLICY PCAP\`
+2 source show => source show: missing argument: \`rlctl source show ADDRESS\`
+2 completion csh => completion: unsupported shell 'csh' (supported: bash, zsh)
+2 apply --check --try 1m - => apply: --check and --try exclude each other: leave one out
+2 apply --try 0s policy => invalid --try '0s': use a time from 1s to 1d, such as 30s or 5m
+2 attach nosuch0 --hook ingress --mode native => attach: --mode applies only to --hook xdp: leave it out
+2 attach nosuch0 --fq => attach: --fq applies only to --hook egress: leave it out, or add --hook egress
+2 attach nosuch0 --replace --try 1m => attach: --replace cannot be undone: leave --try out
+2 attach nosuch0 --replace --policy p => attach: --replace keeps the policy: leave --policy out, and run \`rlctl apply\` afterwards
+2 attach nosuch0 --replace --or-apply => attach: --or-apply and --replace exclude each other: leave one out
+2 attach nosuch0 --try 1m --hook xdp --hook egress => attach: --try takes only one --hook: attach one after the other
+2 attach nosuch0 --group nosuch.group => --group 'nosuch.group': no such group: use a name that \`getent group\` lists, or a number
+2 rule get 192.0.2.0/24 => '192.0.2.0/24' is a prefix: use an address, or \`rlctl rule list 192.0.2.0/24\`
+2 rule get ::ffff:192.0.2.1 => '::ffff:192.0.2.1' is an IPv4-mapped IPv6 address: write 192.0.2.1
+2 rule get localhost => invalid address 'localhost': use for example 203.0.113.7 or 2001:db8::1
+2 source forgive 192.0.2.0/24 => invalid address '192.0.2.0/24': use an IPv4 or IPv6 address
+2 simulate - - => simulate: standard input cannot be both policy and capture: use a file for one of them
+2 monitor --reason over,late => invalid --reason 'late': use one or more of these, separated by commas: allowed within unmatched non-ip shadow denied over banned malformed no-room
+2 monitor --prefix 192.0.2.1/24 => invalid --prefix '192.0.2.1/24': write 192.0.2.0/24
+2 monitor --prefix localhost => invalid --prefix 'localhost': use an IPv4 or IPv6 address, with /LEN for a prefix
+2 monitor -j -w - => monitor: --write and --json exclude each other: leave one out
+2 top --seconds 2 => top: --seconds applies only to --once and --json: add one of them
+2 top --prefix 192.0.2.1/24 => invalid --prefix '192.0.2.1/24': use an IPv4 or IPv6 address, with /LEN for a prefix whose host bits are zero
+1 top => top: not a terminal: use --once for one snapshot, or -j for JSON
+2 stats --prometheus --watch => stats: --prometheus and --watch exclude each other: leave one out
+2 exporter --listen :9754 => invalid --listen ':9754': use a numeric ADDRESS:PORT or [ADDRESS]:PORT, such as 127.0.0.1:9754 or [::1]:9754; 0.0.0.0 and [::] listen on all addresses
+2 fleet join => fleet join: missing Redis URL: use --redis URL, --redis @FILE or RLCTL_REDIS_URL
+2 fleet join --redis redis://h => fleet join: missing fleet name: use --name FLEET
+2 fleet join --redis redis://:secret@h --name f => --redis: every user can read a password on the command line: put the URL into a file (--redis @FILE) or into RLCTL_REDIS_URL
+1 fleet join --redis @empty => --redis @empty: empty file
+2 fleet join --redis redis://h --name a/b => invalid --name 'a/b': use up to 63 letters, digits and ._:-
+2 fleet join --redis redis://h --name f --interval 1s => invalid --interval '1s': use a time from 5ms to 500ms
+1 apply --check . => .: Is a directory: name a file
+1 apply --check absent => absent: No such file or directory
+1 apply --check /dev/zero => /dev/zero: not a file but a device: name a file, or - for standard input
+1 doctor nosuch0 => nosuch0: no such device: \`ip link\` lists the devices
+END
+else
+	skip 'wrong command lines' no user namespace for a user without privilege
+fi
+
+rows policy <<END
+1 rul any deny => stdin:1:1: "rul" is not a statement: begin the line with rule, for example "rule any limit 1000/second"
+1 rule any limit 1000 => stdin:1:16: "1000" has no period: write 1000/second
+1 rule any limit 10mbps => stdin:1:16: "10mbps" is ambiguous (bits or bytes): write 10mbit/second or 10mbyte/second
+1 rule 192.0.2.7/24 deny => stdin:1:6: "192.0.2.7/24" has host bits set: write 192.0.2.0/24
+1 rule any tcp dport 70000 deny => stdin:1:20: "70000" is out of range: write ports from 0 to 65535
+1 rule any udp syn deny => stdin:1:14: "syn" is a TCP flag, which protocol 17 does not have: write tcp
+1 rule any limit 10/second over => stdin:1:30: "over" must be followed by an action for packets over the limit: write drop, ban DURATION, count or mark N
+1 rule any limit 10/second per host => stdin:1:30: "host" is not a key: write source, dest, source+dport, source+dest, flow or rule
+1 rule any limit warm-up 10/second => stdin:1:33: "10/second" must be followed by a ramp: write for example ramp 30s
+1 rule any deny for 1x => stdin:1:19: "1x" is not a duration: write for example 30s, 10m or 1h
+1 rule any tcp tcp deny => stdin:1:14: "tcp" repeats an earlier word of the same kind: remove one of the two
+END
+
+rows nobody <<END
+1 attach nosuch0 => attach: missing capabilities CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON: run it as root (sudo)
+1 detach nosuch0 => detach: missing capabilities CAP_NET_ADMIN, CAP_SYS_ADMIN: run it as root (sudo)
+1 rule add any deny => rule add: missing capabilities CAP_BPF: run it as root (sudo)
+1 monitor => monitor: missing capabilities CAP_BPF: run it as root (sudo)
+1 -n nosuch show => show: missing capabilities CAP_SYS_ADMIN: run it as root (sudo)
+END
+
+# ---- the style of all messages
+
+mapfile -t SOURCES < <(find "$TOP/user" -name '*.c' | sort)
+
+test_style() { python3 "$FORMATS" "${SOURCES[@]}"; }
+
+# So that a function that is renamed does not leave the rule without messages.
+test_messages_found() { between "$(python3 "$FORMATS" "${SOURCES[@]}")" 250 2000; }
+
+# bad MESSAGE…: every one of them is found.
+test_bad() {
+	local message
+	for message in "$@"; do
+		printf 'int f(void)\n{\n\treturn fail("%%s: %s", "x");\n}\n' "$message" >"$TMP/bad.c"
+		expect_status 1 python3 "$FORMATS" "$TMP/bad.c" || _say "not refused: $message" || return
+	done
+}
+
+# What a comment says is no message, and a good one passes.
+test_good() {
+	cat >"$TMP/good.c" <<-'END'
+		/* fail("what it has not.") */
+		int f(void) { return fail("%s: no such device: " "`ip link` lists the devices", name); }
+	END
+	is "$(python3 "$FORMATS" "$TMP/good.c")" 1
+}
+
+t 'style of all messages' test_style
+t 'the messages are found' test_messages_found
+t 'a bad message is found' test_bad 'of what it is' 'what is it' 'It ends.' 'this process has not X' \
+	'there is no verb' 'it is none' 'dead for want of X' 'what about it' 'needs X behind it' 'case matters not'
+t 'a good message passes' test_good
+t 'a wrong answer is found' expect_fail command_row status\ a\ b '2 status: unexpected argument'
+t 'a wrong exit status is found' expect_fail command_row 'status a b' \
+	"1 status: unexpected argument 'b': \`rlctl status [DEV]\`"
