@@ -65,7 +65,7 @@ COMMAND_O := $(call objects,$(COMMAND_C))
 CLI_O     := $(filter-out build/user/cli/main.o,$(filter build/user/cli/%,$(COMMAND_O)))
 LIBRARY_O := $(filter-out build/user/cli/%,$(COMMAND_O))
 ARCHIVES  := build/cli.a build/librlctl.a
-COMMAND_S := $(call skeletons,$(wildcard bpf/*.bpf.c))
+COMMAND_S := $(call skeletons,$(wildcard bpf/*.bpf.c)) $(patsubst user/fleet/%,build/%.h,$(wildcard user/fleet/*.lua))
 BENCH_S   := $(call skeletons,$(wildcard tests/bench/*.bpf.c))
 TESTS     := $(call programs,unit) $(call programs,prog)
 SANE_TESTS:= $(patsubst build/%,build/sane/%,$(call programs,unit))
@@ -154,6 +154,11 @@ $(foreach dir,bpf tests/bench,$(eval $(call BPF_RULE,$(dir))))
 build/%.skel.h: build/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)echo '/* NOLINTBEGIN */' >$@ && $(BPFTOOL) gen skeleton $< >>$@ && echo '/* NOLINTEND */' >>$@
+
+# A script as one string literal.
+build/%.lua.h: user/fleet/%.lua
+	$(call say,LUA,$@)
+	$(Q)mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
 
 # What is missing is said up front, with the package to install; scripts/deps.sh knows the names.
 build/.deps: THINGS = --build

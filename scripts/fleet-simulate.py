@@ -4,7 +4,7 @@
 that is split without a lease, and the skew of the load: fleet-simulate.py [SVG] prints a table and draws
 docs/fleet.svg.
 
-The model is that of user/fleet/lease.c and user/fleet/scripts.c: once per interval, members request 1.25
+The model is that of user/fleet/lease.c and user/fleet/rate.lua: once per interval, members request 1.25
 times their demand; Redis splits 95 % of the limit, reserves before it grants, and takes back only what a
 member returns; the other 5 % is split evenly without a lease. The load is 1.5 times the limit. Skew 0: all
 members get the same load; 1: one member gets all. The load moves to other members every two seconds. Error:

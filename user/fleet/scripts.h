@@ -3,7 +3,7 @@
 #ifndef RLCTL_FLEET_SCRIPTS_H
 #define RLCTL_FLEET_SCRIPTS_H
 
-/* Described in scripts.c. */
+/* Described in *.lua. */
 enum fleet_script { SCRIPT_HEARTBEAT, SCRIPT_RATE, SCRIPT_WINDOW, SCRIPT_COUNT };
 extern const char *const fleet_scripts[SCRIPT_COUNT];
 

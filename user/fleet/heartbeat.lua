@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: GPL-2.0-only
+-- keys: members, outage, capacity.
+-- arguments: node, its token, number of members it last knew, 1 if it leaves.
+-- answer: now, number of members that share the limits, number of those present, their names; or
+-- -1 if another living member has the name.
+--
+-- After an outage for all (no heartbeat for 1.5 s), members that were known and are not back yet
+-- still enforce their part alone: for 2.5 s the capacity excludes that part.
+
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local node, token, claimed = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local all, last, known, since = redis.call('HGETALL', KEYS[1]), 0, 0, 0
+local seen = {}
+for i = 1, #all, 2 do
+  local at, owner = all[i + 1]:match('^(%d+) (.*)$')
+  at = tonumber(at or 0)
+  if all[i] == node and owner ~= token and now - at < 2500 then return {-1} end
+  seen[all[i]] = at
+  last = math.max(last, at)
+end
+local outage = redis.call('GET', KEYS[2])
+if outage then
+  known, since = outage:match('^(%d+) (%d+)$')
+  known, since = tonumber(known), tonumber(since)
+elseif claimed > 1 and now - last > 1500 then
+  known, since = claimed, now
+  redis.call('SET', KEYS[2], known .. ' ' .. string.format('%.0f', now), 'PX', 2500)
+end
+local names = {}
+for name, at in pairs(seen) do
+  if name ~= node and now - at < 2500 and at >= since then names[#names + 1] = name
+  elseif now - at >= 2500 then redis.call('HDEL', KEYS[1], name) end
+end
+if ARGV[4] == '1' then redis.call('HDEL', KEYS[1], node)
+else
+  names[#names + 1] = node
+  redis.call('HSET', KEYS[1], node, string.format('%.0f', now) .. ' ' .. token)
+end
+local count = math.max(known, #names, 1)
+if #names > 0 and count > #names then
+  redis.call('SET', KEYS[3], math.floor(1000000 * #names / count), 'PX', 2500)
+else redis.call('DEL', KEYS[3]) end
+table.sort(names)
+return {now, count, #names, unpack(names, 1, math.min(#names, 1000))}
