@@ -196,12 +196,12 @@ for verb in show stats status 'rule list' 'source show 192.0.2.1'; do
 	t "a stranger: $verb" test_stranger $verb
 done
 t 'status names the group' test_status_says $GROUP
-t 'rule add' refused 'missing capabilities CAP_BPF' rule add any deny
-t 'apply' refused 'missing capabilities CAP_BPF' apply "$TMP/policy"
+t 'rule add' refused 'missing capabilities: CAP_BPF' rule add any deny
+t 'apply' refused 'missing capabilities: CAP_BPF' apply "$TMP/policy"
 t 'source forgive' refused 'run as root' source forgive 10.77.0.1
-t 'top' refused 'missing capabilities CAP_BPF' top --once
-t 'monitor' refused 'missing capabilities CAP_BPF' monitor
-t 'detach' refused 'missing capabilities CAP_NET_ADMIN' detach veth-B
+t 'top' refused 'missing capabilities: CAP_BPF' top --once
+t 'monitor' refused 'missing capabilities: CAP_BPF' monitor
+t 'detach' refused 'missing capabilities: CAP_NET_ADMIN' detach veth-B
 t 'another program' refused_by_kernel
 t 'kept over changes' test_apply
 t 'kept over a trial' test_trial

@@ -97,7 +97,7 @@ test_verb() { # VERB
 	[[ $needs ]] || return 0
 	begin "$1" && state >"$TMP/before" || return
 	for name in $needs; do
-		has "missing capabilities CAP_$name" expect_status 1 run_verb "$(without "$name" "$needs")" "$1" || return
+		has "missing capabilities: CAP_$name" expect_status 1 run_verb "$(without "$name" "$needs")" "$1" || return
 	done
 	state >"$TMP/after" && diff "$TMP/before" "$TMP/after"
 }
@@ -111,7 +111,7 @@ test_rows() {
 
 test_netns() {
 	begin show && with SYS_ADMIN "$RLCTL" -n "$(ns B)" show &&
-		has 'missing capabilities CAP_SYS_ADMIN' expect_status 1 with 'BPF NET_ADMIN PERFMON' "$RLCTL" -n "$(ns B)" show
+		has 'missing capabilities: CAP_SYS_ADMIN' expect_status 1 with 'BPF NET_ADMIN PERFMON' "$RLCTL" -n "$(ns B)" show
 }
 
 # CAP_SYS_ADMIN is CAP_BPF and CAP_PERFMON as well, as the kernel has it.
@@ -185,7 +185,7 @@ test_file() {
 		mount -t bpf bpf "$TMP/bpf" && chown 65534 "$TMP/bpf" || return
 	setcap "$caps+ep" "$TMP/rlctl" && somebody "${mine[@]}" attach veth-B && somebody "${mine[@]}" rule add any deny &&
 		is "$(somebody "${mine[@]}" show)" 'rule any deny' && somebody "${mine[@]}" stats &&
-		has 'missing capabilities CAP_SYS_ADMIN' expect_status 1 somebody "${mine[@]}" detach veth-B &&
+		has 'missing capabilities: CAP_SYS_ADMIN' expect_status 1 somebody "${mine[@]}" detach veth-B &&
 		setcap cap_sys_admin,cap_net_admin+ep "$TMP/rlctl" && somebody "${mine[@]}" detach veth-B
 }
 somebody() { in_ns B setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }

@@ -94,7 +94,7 @@ weak() { # CMD…: in B, without CAP_SYS_ADMIN
 test_no_privilege() {
 	local id
 	rl A attach veth-A && rl B attach veth-B && id=$(program) || return
-	has 'already attached' expect_status 1 weak attach veth-B && has 'missing capabilities CAP_SYS_ADMIN' expect_status 1 weak detach veth-B &&
+	has 'already attached' expect_status 1 weak attach veth-B && has 'missing capabilities: CAP_SYS_ADMIN' expect_status 1 weak detach veth-B &&
 		is "$(weak status veth-B -j | json '.[0].program_id')" "$id" && weak show && attached_as "$id" && rl A show && rl B show && rl A detach veth-A && rl B detach veth-B
 }
 

@@ -8,12 +8,6 @@
 #include "harness.h"
 #include "units.h"
 
-static void amount_add(struct rl_amount *sum, const struct rl_amount *amount)
-{
-	sum->packets += amount->packets;
-	sum->bytes += amount->bytes;
-}
-
 void harness_reasons(struct harness *h, struct rl_amount out[RL_REASON_COUNT])
 {
 	struct rl_amount each[CPUS_MAX];

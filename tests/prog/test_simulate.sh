@@ -298,7 +298,7 @@ words() {
 
 no_privilege() {
 	chmod 755 "$TMP"
-	fails_with 'missing capabilities CAP_BPF' setpriv --reuid=65534 --regid=65534 --clear-groups "$RLCTL" simulate "$TMP/policy" "$TMP/two"
+	fails_with 'missing capabilities: CAP_BPF' setpriv --reuid=65534 --regid=65534 --clear-groups "$RLCTL" simulate "$TMP/policy" "$TMP/two"
 }
 
 full_disk() { fails_to_write /dev/full; }

@@ -144,11 +144,11 @@ rows policy <<END
 END
 
 rows nobody <<END
-1 attach nosuch0 => attach: missing capabilities CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON: run it as root (sudo)
-1 detach nosuch0 => detach: missing capabilities CAP_NET_ADMIN, CAP_SYS_ADMIN: run it as root (sudo)
-1 rule add any deny => rule add: missing capabilities CAP_BPF: run it as root (sudo)
-1 monitor => monitor: missing capabilities CAP_BPF: run it as root (sudo)
-1 -n nosuch show => show: missing capabilities CAP_SYS_ADMIN: run it as root (sudo)
+1 attach nosuch0 => attach: missing capabilities: CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON: run it as root (sudo)
+1 detach nosuch0 => detach: missing capabilities: CAP_NET_ADMIN, CAP_SYS_ADMIN: run it as root (sudo)
+1 rule add any deny => rule add: missing capabilities: CAP_BPF: run it as root (sudo)
+1 monitor => monitor: missing capabilities: CAP_BPF: run it as root (sudo)
+1 -n nosuch show => show: missing capabilities: CAP_SYS_ADMIN: run it as root (sudo)
 END
 
 # ---- the style of all messages

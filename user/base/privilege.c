@@ -92,7 +92,7 @@ int privileges_keep(const char *verb, uint32_t needs, uint32_t uses)
 	if (!missing)
 		return capabilities_set(keep & have);
 	names_print(missing, names);
-	return fail("%s: missing capabilities %s: run it as root (sudo)", verb, names);
+	return fail("%s: missing capabilities: %s: run it as root (sudo)", verb, names);
 }
 
 int privileges_drop(void)

@@ -72,6 +72,13 @@ void prefix_mask(uint8_t out[16], const uint8_t addr[16], uint8_t len);
 uint8_t key_bits(const uint8_t addr[16], uint8_t len4, uint8_t len6);
 bool prefix_contains(const uint8_t addr[16], uint8_t len, const uint8_t inner[16]);
 
+/* Adds packets and bytes. */
+static inline void amount_add(struct rl_amount *sum, const struct rl_amount *amount)
+{
+	sum->packets += amount->packets;
+	sum->bytes += amount->bytes;
+}
+
 /* Printers write canonical text, always terminated, which the parsers read back as the same
  * numbers; they return the length, like snprintf. duration: the largest unit that divides it, e.g.
  * 90s, 1h, 250ms amount:   packets as plain digits; bytes and bits with the largest of k, m, g

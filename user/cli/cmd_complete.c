@@ -46,7 +46,7 @@ static bool offered_add(struct completion *c, const char *text)
 }
 
 /* A device may have any name, and shells print candidates to the terminal unescaped. */
-static bool is_printable(const char *text)
+static bool is_one_word(const char *text)
 {
 	while (*text > ' ' && *text <= '~')
 		text++;
@@ -56,7 +56,7 @@ static bool is_printable(const char *text)
 /* Prints a candidate once, if the word is a prefix of it and it is printable. */
 static void offer(struct completion *c, const char *text, const char *meaning)
 {
-	if (strncmp(text, c->word, strlen(c->word)) || !is_printable(text))
+	if (strncmp(text, c->word, strlen(c->word)) || !is_one_word(text))
 		return;
 	if (!offered_add(c, text))
 		return;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "capture_write.h"
 #include "captured.h"
 #include "cmd.h"
@@ -21,6 +22,7 @@
 #include "privilege.h"
 #include "rule_book.h"
 #include "sample_output.h"
+#include "signals.h"
 #include "terminal.h"
 #include "text.h"
 #include "units.h"
@@ -39,14 +41,6 @@ struct monitor {
 	uint64_t shown, count;         /* count: stop after this many */
 	uint64_t begun_ns, end_ns;
 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
 
 /* ---- which packets */
 
@@ -173,7 +167,7 @@ static bool wait_ends(const struct monitor *m, int signals)
 		{.fd = STDOUT_FILENO},
 		{.fd = watch_fd(m->watch), .events = POLLIN},
 	};
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	uint64_t left_ms = now_ns < m->end_ns ? (m->end_ns - now_ns) / NS_PER_MS + 1 : 0;
 
 	if (poll(fds, 3, left_ms < WAIT_MS ? (int)left_ms : WAIT_MS) < 0 && errno != EINTR)
@@ -187,13 +181,13 @@ static int watch_packets(struct monitor *m)
 	int signals = signals_open(), ret = 0;
 	bool end = signals < 0;
 
-	m->begun_ns = monotonic_ns();
+	m->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	if (m->end_ns)
 		m->end_ns += m->begun_ns;
 	else
 		m->end_ns = UINT64_MAX;
 	while (!ret && !end && m->shown != m->count) {
-		end = wait_ends(m, signals) || monotonic_ns() >= m->end_ns;
+		end = wait_ends(m, signals) || clock_ns(CLOCK_MONOTONIC) >= m->end_ns;
 		ret = drain(m);
 	}
 	if (signals >= 0)
@@ -205,7 +199,7 @@ static void summary(const struct monitor *m)
 {
 	char shown[NUMBER_TEXT_MAX], dropped[NUMBER_TEXT_MAX], passed[NUMBER_TEXT_MAX];
 	char skipped[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
-	uint64_t tenths = (monotonic_ns() - m->begun_ns) / (NS_PER_SECOND / 10);
+	uint64_t tenths = (clock_ns(CLOCK_MONOTONIC) - m->begun_ns) / (NS_PER_SECOND / 10);
 	struct watch_figures figures;
 	uint64_t all;
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "cmd.h"
 #include "hook_names.h"
 #include "instance.h"
@@ -30,21 +31,13 @@
 
 /* ---- one snapshot */
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 static int samples_collect(struct top *top, uint32_t seconds)
 {
-	uint64_t end_ns = monotonic_ns() + seconds * NS_PER_SECOND;
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + seconds * NS_PER_SECOND;
 	struct pollfd fd = {.fd = watch_fd(top->watch), .events = POLLIN};
 	int ret = 0;
 
-	while (!ret && monotonic_ns() < end_ns) {
+	while (!ret && clock_ns(CLOCK_MONOTONIC) < end_ns) {
 		if (poll(&fd, 1, WAIT_MS) < 0 && errno != EINTR)
 			return -errno;
 		ret = top_drain(top);

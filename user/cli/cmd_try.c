@@ -24,6 +24,7 @@
 #include "policy.h"
 #include "policy_write.h"
 #include "privilege.h"
+#include "signals.h"
 #include "terminal.h"
 #include "text.h"
 #include "trial.h"

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "cmd.h"
 #include "compile.h"
 #include "message.h"
@@ -216,14 +217,6 @@ void policy_warnings_note(const char *file, const struct policy *policy,
 	policy_warn(policy, ctx, warning_note, (void *)file);
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,
 		      uint32_t prefixes, uint32_t rules, struct policy *policy)
 {
@@ -236,7 +229,7 @@ int policy_file_check(const struct policy_file *file, const struct policy_contex
 		.cpus = 1,
 		.possible_cpus = 1,
 		.log_max = RL_SLIDING_LOG_MAX,
-		.now_ns = monotonic_ns(),
+		.now_ns = clock_ns(CLOCK_MONOTONIC),
 		.text = ctx,
 	};
 	const struct rl_policy_header nothing = {0};

@@ -71,16 +71,3 @@ void terminal_keys(struct terminal *terminal)
 	keys.c_cc[VTIME] = 0;
 	tcsetattr(terminal->fd, TCSAFLUSH, &keys);
 }
-
-int signals_open(void)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	return signalfd(-1, &signals, SFD_CLOEXEC);
-}

@@ -26,8 +26,4 @@ bool terminal_ask(struct terminal *terminal, const char *text);
 /* Reads single keys without echo until terminal_close; discards keys pressed before. */
 void terminal_keys(struct terminal *terminal);
 
-/* A descriptor that becomes readable on SIGINT, SIGTERM, SIGHUP and SIGQUIT, which are blocked; or
- * -1 and errno. */
-int signals_open(void);
-
 #endif

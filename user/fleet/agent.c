@@ -25,6 +25,7 @@
 #include "redis.h"
 #include "rules.h"
 #include "shed.h"
+#include "signals.h"
 #include "units.h"
 
 #define RETRY_LEAST_NS (100 * NS_PER_MS)
@@ -357,19 +358,6 @@ static void wait_for(struct agent *a, int signals, uint64_t until_ns)
 		a->ending = true;
 }
 
-static int signals_open(void)
-{
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? fail("signalfd failed: %s", strerror(errno)) : fd;
-}
-
 /* After `fleet leave` the limits hold as a whole, on this machine alone; otherwise the member keeps
  * its part until it is back. */
 static void agent_end(struct agent *a)
@@ -448,7 +436,9 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 		agent.pace.patience_ns = 2 * options->interval_ns;
 	clock_gettime(CLOCK_REALTIME, &now);
 	agent.session.since_ns = now.tv_sec * NS_PER_SECOND + now.tv_nsec;
-	if (!ret)
+	if (ret)
+		fail("signalfd failed: %s", strerror(errno));
+	else
 		ret = agent_begin(&agent);
 	begun = !ret;
 	next_ns = fleet_now_ns() - (ret ? 0 : random_below(&agent, options->interval_ns));

@@ -39,25 +39,20 @@ static struct talker *talker_of(struct talkers *talkers, const uint8_t source[16
 	return talker ? talker : talker_new(talkers, addr);
 }
 
-static void amount_add(struct rl_amount *amount, uint64_t packets, uint64_t bytes)
-{
-	amount->packets += packets;
-	amount->bytes += bytes;
-}
-
 int talkers_add(struct talkers *talkers, const struct rl_sample *sample, bool has_addresses,
 		bool passed)
 {
-	uint64_t packets = sample->stands_for, bytes = packets * sample->bytes;
+	const struct rl_amount amount = {.packets = sample->stands_for,
+					 .bytes = (uint64_t)sample->stands_for * sample->bytes};
 	struct talker *talker;
 
-	amount_add(&talkers->all[talkers->slice][passed], packets, bytes);
+	amount_add(&talkers->all[talkers->slice][passed], &amount);
 	if (!has_addresses)
 		return 0;
 	talker = talker_of(talkers, sample->src);
 	if (!talker)
 		return -ENOMEM;
-	amount_add(&talker->slices[talkers->slice][passed], packets, bytes);
+	amount_add(&talker->slices[talkers->slice][passed], &amount);
 	if (!passed || !talker_sum(talker, TALKER_DROPPED).packets)
 		talker->last = *sample;
 	return 0;
@@ -68,8 +63,7 @@ struct rl_amount talker_sum(const struct talker *talker, enum talker_verdict ver
 	struct rl_amount sum = {0};
 
 	for (int i = 0; i < TALKER_SLICES; i++)
-		amount_add(&sum, talker->slices[i][verdict].packets,
-			   talker->slices[i][verdict].bytes);
+		amount_add(&sum, &talker->slices[i][verdict]);
 	return sum;
 }
 
@@ -78,7 +72,7 @@ struct rl_amount talkers_sum(const struct talkers *talkers, enum talker_verdict 
 	struct rl_amount sum = {0};
 
 	for (int i = 0; i < TALKER_SLICES; i++)
-		amount_add(&sum, talkers->all[i][verdict].packets, talkers->all[i][verdict].bytes);
+		amount_add(&sum, &talkers->all[i][verdict]);
 	return sum;
 }
 

@@ -24,12 +24,6 @@ struct json_object *json_instance(const struct instance *instance)
 	return object;
 }
 
-static void amount_add(struct rl_amount *sum, const struct rl_amount *amount)
-{
-	sum->packets += amount->packets;
-	sum->bytes += amount->bytes;
-}
-
 /* The sum over all reasons that pass, or over all that drop. */
 static struct rl_amount reasons_sum(const struct instance_stats *stats, bool passes)
 {

@@ -17,11 +17,13 @@
 /* After our own headers: curses.h defines macros with common names. */
 #include <curses.h>
 
+#include "clock.h"
 #include "hook_names.h"
 #include "message.h"
 #include "output.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "signals.h"
 #include "source.h"
 #include "terminal.h"
 #include "top.h"
@@ -48,14 +50,6 @@ struct screen {
 	char input[PREFIX_TEXT_MAX];
 	char message[160];
 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
 
 /* ---- drawing */
 
@@ -390,7 +384,7 @@ static void wait_for_keys(struct screen *s, int signals)
 
 static int screen_run(struct screen *s, int signals)
 {
-	uint64_t next_ns = monotonic_ns() + FIRST_NS;
+	uint64_t next_ns = clock_ns(CLOCK_MONOTONIC) + FIRST_NS;
 	int ret = 0;
 
 	while (!ret && !s->ends) {
@@ -398,9 +392,9 @@ static int screen_run(struct screen *s, int signals)
 		wait_for_keys(s, signals);
 		keys_read(s);
 		ret = top_drain(s->top);
-		if (ret || monotonic_ns() < next_ns)
+		if (ret || clock_ns(CLOCK_MONOTONIC) < next_ns)
 			continue;
-		next_ns = monotonic_ns() + TURN_NS;
+		next_ns = clock_ns(CLOCK_MONOTONIC) + TURN_NS;
 		if (!s->paused)
 			ret = top_turn(s->top, s->first + rows_shown());
 	}

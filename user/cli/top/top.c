@@ -22,20 +22,13 @@
 #include "talkers.h"
 #include "text.h"
 #include "units.h"
+#include "clock.h"
 #include "watch.h"
 
 const char *const top_sort_names[TOP_SORTS] = {"dropped", "passed", "bits", "address"};
 
 #define COLUMN_ROW(name_, right_) {name_, right_},
 const struct top_column top_columns[TOP_COLUMN_COUNT] = {TOP_COLUMNS(COLUMN_ROW)};
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
 
 /* ---- counters */
 
@@ -52,7 +45,7 @@ static int counted_read(struct top *top, unsigned int slice)
 		out[reason_rows[i].passes].packets += reasons[i].packets;
 		out[reason_rows[i].passes].bytes += reasons[i].bytes;
 	}
-	top->counted_ns[slice] = monotonic_ns();
+	top->counted_ns[slice] = clock_ns(CLOCK_MONOTONIC);
 	return 0;
 }
 
