@@ -88,7 +88,7 @@ build/rlctl: build/user/cli/main.o $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $^ $(LIBS)
 
-# What is below user/cli, and the rest of the command: archives, so that a test or bench tool takes only
+# user/cli, and the layers below it: archives, so that a test or bench tool takes only
 # what it calls. Two files of one name are both in: hence q.
 build/librlctl.a: $(LIBRARY_O)
 build/cli.a: $(CLI_O)
@@ -160,7 +160,7 @@ build/%.lua.h: user/fleet/%.lua
 	$(call say,LUA,$@)
 	$(Q)mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
 
-# What is missing is said up front, with the package to install; scripts/deps.sh knows the names.
+# A missing dependency is reported up front, with the package to install; scripts/deps.sh knows the names.
 build/.deps: THINGS = --build
 build/.deps-tests: THINGS = cmocka.h libclang_rt.fuzzer.a
 build/.deps build/.deps-tests: scripts/deps.sh
@@ -196,7 +196,7 @@ fuzz: $(FUZZERS)
 	@tests/fuzz/run.sh $(FUZZ_S) $(FUZZ)
 
 bench: all benches
-	@$(firstword $(wildcard scripts/bench.sh tests/bench/bench.sh) echo no bench script)
+	@tests/bench/bench.sh
 
 bench-fleet: all benches
 	@tests/bench/fleet.sh

@@ -2,8 +2,8 @@
 /* Counts a decided packet, per CPU. Never changes a verdict: a counter that is not there is not
  * counted.
  */
-#ifndef RLCTL_ACCOUNT_H
-#define RLCTL_ACCOUNT_H
+#ifndef RLCTL_BPF_ACCOUNT_H
+#define RLCTL_BPF_ACCOUNT_H
 
 #include "classify.h"
 

@@ -20,8 +20,8 @@
  *
  * Race: CPUs read the clock at different instants: a bucket is wrong by what is earned in between.
  */
-#ifndef RLCTL_BACKEND_FLEET_H
-#define RLCTL_BACKEND_FLEET_H
+#ifndef RLCTL_BPF_BACKEND_FLEET_H
+#define RLCTL_BPF_BACKEND_FLEET_H
 
 #include "algorithm/fixed_window.h"
 #include "algorithm/fleet_consume.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Backend hot: token and leaky buckets in the hot table, a word each (algorithm/gcra.h). */
-#ifndef RLCTL_BACKEND_HOT_H
-#define RLCTL_BACKEND_HOT_H
+#ifndef RLCTL_BPF_BACKEND_HOT_H
+#define RLCTL_BPF_BACKEND_HOT_H
 
 #include "hot.h"
 #include "outcome.h"

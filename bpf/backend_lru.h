@@ -2,8 +2,8 @@
 /* Backend LRU: limits of any algorithm, each key with a state of its own in an LRU map. Which map
  * that is, state.h knows; the algorithms are in algorithm/.
  */
-#ifndef RLCTL_BACKEND_LRU_H
-#define RLCTL_BACKEND_LRU_H
+#ifndef RLCTL_BPF_BACKEND_LRU_H
+#define RLCTL_BPF_BACKEND_LRU_H
 
 #include "algorithm/fixed_window.h"
 #include "algorithm/gcra.h"

@@ -9,8 +9,8 @@
  * After BATCH_NS the rest of a batch returns to the bucket when its CPU sees the next packet; a CPU
  * that sees none keeps at most one batch from the others, until the bucket refills.
  */
-#ifndef RLCTL_BACKEND_SHARED_H
-#define RLCTL_BACKEND_SHARED_H
+#ifndef RLCTL_BPF_BACKEND_SHARED_H
+#define RLCTL_BPF_BACKEND_SHARED_H
 
 #include "algorithm/gcra.h"
 #include "algorithm/once.h"

@@ -36,8 +36,8 @@
  * another CPU lets in meanwhile, before the state is there, is entered too, after it was counted:
  * the limit's bound holds but for that packet.
  */
-#ifndef RLCTL_BACKEND_UNCONFIRMED_H
-#define RLCTL_BACKEND_UNCONFIRMED_H
+#ifndef RLCTL_BPF_BACKEND_UNCONFIRMED_H
+#define RLCTL_BPF_BACKEND_UNCONFIRMED_H
 
 #include "algorithm/once.h"
 #include "algorithm/sliding_window.h"

@@ -12,8 +12,8 @@
  * anew in the moment in which its seat goes to another is lost: its key's next offence bans it.
  * When two CPUs ban one key, the second gives its seat back.
  */
-#ifndef RLCTL_BAN_H
-#define RLCTL_BAN_H
+#ifndef RLCTL_BPF_BAN_H
+#define RLCTL_BPF_BAN_H
 
 #include "algorithm/once.h"
 #include "clock.h"

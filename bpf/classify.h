@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which rules decide for a packet: longest prefix, allow before deny before limits, the next
- * shorter prefix where none matches, then the device's rules. Changes nothing; DESIGN.md §2.
+ * shorter prefix where none matches, then the device's rules. Changes nothing; rlctl-policy(5).
  */
-#ifndef RLCTL_CLASSIFY_H
-#define RLCTL_CLASSIFY_H
+#ifndef RLCTL_BPF_CLASSIFY_H
+#define RLCTL_BPF_CLASSIFY_H
 
 #include "algorithm/once.h"
 #include "clock.h"

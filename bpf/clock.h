@@ -3,8 +3,8 @@
  * nothing and is late by up to one tick, the precise one costs as much as a look-up. With
  * clock_injected both are what user space put into clock_now_ns (simulate and tests).
  */
-#ifndef RLCTL_CLOCK_H
-#define RLCTL_CLOCK_H
+#ifndef RLCTL_BPF_CLOCK_H
+#define RLCTL_BPF_CLOCK_H
 
 #include "packet.h"
 

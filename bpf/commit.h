@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Commits a packet to all its limits at once, or to none: peek, commit, refund. */
-#ifndef RLCTL_COMMIT_H
-#define RLCTL_COMMIT_H
+#ifndef RLCTL_BPF_COMMIT_H
+#define RLCTL_BPF_COMMIT_H
 
 #include "classify.h"
 #include "limiter.h"

@@ -33,8 +33,8 @@
  * twice or lost. A flag or hint whose compare-and-swap fails HOT_TRIES times is lost: a packet of
  * debt, or what was spilled.
  */
-#ifndef RLCTL_HOT_H
-#define RLCTL_HOT_H
+#ifndef RLCTL_BPF_HOT_H
+#define RLCTL_BPF_HOT_H
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_hint.h"

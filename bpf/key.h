@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The key that a limit counts a packet by, and the amount. */
-#ifndef RLCTL_KEY_H
-#define RLCTL_KEY_H
+#ifndef RLCTL_BPF_KEY_H
+#define RLCTL_BPF_KEY_H
 
 #include "algorithm/key_len.h"
 #include "packet.h"

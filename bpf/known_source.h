@@ -2,8 +2,8 @@
 /* Known sources, for `new-source`: sources that sent a packet which passed. In the hot table a slot
  * under no limit, whose word is until when; without it an entry of the sources.
  */
-#ifndef RLCTL_KNOWN_SOURCE_H
-#define RLCTL_KNOWN_SOURCE_H
+#ifndef RLCTL_BPF_KNOWN_SOURCE_H
+#define RLCTL_BPF_KNOWN_SOURCE_H
 
 #include "hot.h"
 #include "key.h"

@@ -2,8 +2,8 @@
 /* Holds a packet to one limit, by the backend that its rule names: three switches, and what follows
  * from a refusal. All limits of a packet: commit.h.
  */
-#ifndef RLCTL_LIMITER_H
-#define RLCTL_LIMITER_H
+#ifndef RLCTL_BPF_LIMITER_H
+#define RLCTL_BPF_LIMITER_H
 
 #include "backend_fleet.h"
 #include "backend_hot.h"

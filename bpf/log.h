@@ -2,8 +2,8 @@
 /* Limits by a sliding log, of whatever key: one entry in its ring for each packet on the wire. What
  * the ring does is in algorithm/sliding_log.h.
  */
-#ifndef RLCTL_LOG_H
-#define RLCTL_LOG_H
+#ifndef RLCTL_BPF_LOG_H
+#define RLCTL_BPF_LOG_H
 
 #include "algorithm/sliding_log.h"
 #include "key.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Every map of the data path. Sizes marked "at attach" are set before loading. */
-#ifndef RLCTL_MAPS_H
-#define RLCTL_MAPS_H
+#ifndef RLCTL_BPF_MAPS_H
+#define RLCTL_BPF_MAPS_H
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>

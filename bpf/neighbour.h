@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Neighbour discovery (RFC 4861), without which a link has no IPv6, as ARP is to IPv4. A message
- * counts as such if its ICMPv6 header follows IPv6's own (a fragment never counts: RFC 6980), its
- * hop limit is 255, which no router lets through, its code is 0, and it is what RFC 4861 has nodes
- * take: router solicitation: from a link-local address, or from :: by who has none yet router
- * advertisement, redirect: from a link-local address neighbour solicitation: from a link-local
- * address, or to the address that it asks for or to that one's solicited-node group, as from :: in
- * duplicate address detection and from global addresses neighbour advertisement: from a link-local
- * address, from the address that it is about, or an answer to one node
+/* Neighbour discovery (RFC 4861), without which a link has no IPv6, as without ARP it has no IPv4.
+ * A message counts if its ICMPv6 header follows the IPv6 header (never in a fragment: RFC 6980),
+ * its hop limit is 255, its code is 0, and its addresses are those that RFC 4861 allows:
+ *
+ * - router solicitation: from a link-local address, or from ::
+ * - router advertisement, redirect: from a link-local address
+ * - neighbour solicitation: from a link-local address, or to the target or its solicited-node group
+ * - neighbour advertisement: from a link-local address, from the target, or a solicited
+ *   one to a unicast address
  */
-#ifndef RLCTL_NEIGHBOUR_H
-#define RLCTL_NEIGHBOUR_H
+#ifndef RLCTL_BPF_NEIGHBOUR_H
+#define RLCTL_BPF_NEIGHBOUR_H
 
 #include "packet.h"
 

@@ -4,8 +4,8 @@
  * al., Carousel, SIGCOMM 2017; Linux commit 80b14dee2bea). A bucket whose consequence drops nothing
  * holds nothing up either.
  */
-#ifndef RLCTL_PACE_H
-#define RLCTL_PACE_H
+#ifndef RLCTL_BPF_PACE_H
+#define RLCTL_BPF_PACE_H
 
 #include "algorithm/gcra.h"
 #include "packet.h"

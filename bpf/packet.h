@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From a frame to the fields that the limits need. Reads headers and nothing else; DESIGN.md §4
+/* From a frame to the fields that the limits need. Reads headers and nothing else; rlctl-policy(5)
  * says what is malformed. One cursor, one function per header.
  */
-#ifndef RLCTL_PACKET_H
-#define RLCTL_PACKET_H
+#ifndef RLCTL_BPF_PACKET_H
+#define RLCTL_BPF_PACKET_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,7 +67,7 @@ struct packet {
 	__u8 pad;
 	__u8 src[16];          /* mapped */
 	__u64 lookup_hash;     /* hash of the lookup address: hot.h */
-	union receipt receipt; /* of the last limit_take, for limit_refund */
+	union receipt receipt; /* of the last limit_consume, for limit_refund */
 	__u32 bytes;           /* on the wire, without FCS */
 	__u16 transport;       /* offset of the transport header in the frame */
 	__u16 payload;         /* bytes of the IP packet from there on */

@@ -6,8 +6,8 @@
  * Races: two words are not written at once. The first holds the tag xor the answer (R. Hyatt's
  * lockless hashing), so that words of two writers match no tag.
  */
-#ifndef RLCTL_PREFIX_CACHE_H
-#define RLCTL_PREFIX_CACHE_H
+#ifndef RLCTL_BPF_PREFIX_CACHE_H
+#define RLCTL_BPF_PREFIX_CACHE_H
 
 #include "algorithm/once.h"
 #include "hot.h"
@@ -15,8 +15,8 @@
 const volatile __u32 cache_mask = 0; /* sets - 1 */
 
 /* The trie's answer for an address: no prefix, a plain verdict, or a group of rules. As a word,
- * from the low bits on: outer 8, count 4, asks 2, action 2, and then a group's first rule 24 and
- * counter_id 24, or the counter_id of a plain verdict 32. 0 is no answer. */
+ * from the low bits on: outer 8, count 4, match_mode 2, action 2, and then a group's first rule 24
+ * and counter_id 24, or the counter_id of a plain verdict 32. 0 is no answer. */
 struct answer {
 	__u32 first;              /* of the group: index of its first rule */
 	__u32 counter_id;         /* of its first rule */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What only a BPF program can tell user space: both clocks at once. Run by attach through
+/* Both clocks at once, which only a BPF program can read. Run by attach through
  * BPF_PROG_TEST_RUN, never attached.
  */
 #include <linux/bpf.h>

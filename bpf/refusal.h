@@ -6,7 +6,7 @@
  * Addresses: a map of their own, for addresses whose first limit is known to drop every packet
  * until a given time. In a flood most packets end here: half a cache line, and no look-up of
  * prefix, rule or bucket. Which addresses may have one is decided when a policy is compiled
- * (compile.c: rule_refusal_cached), and that this packet met no condition on its way is seen here
+ * (emit.c: rule_refusal_cached), and that this packet met no match is seen here
  * (packet.cacheable). Four words of eight bytes are a set, a mebibyte by default, so that they stay
  * in a core's own cache. None takes the place of one that still holds: without room the bucket
  * refuses. Two addresses of one set are taken for one, for a second at most, once in 2^34 such
@@ -21,8 +21,8 @@
  * CPU that gives back does that first and then clears the refusal. With a full barrier between the
  * two steps, one of them sees the other. When two CPUs write a word at once, the later write stays.
  */
-#ifndef RLCTL_REFUSAL_H
-#define RLCTL_REFUSAL_H
+#ifndef RLCTL_BPF_REFUSAL_H
+#define RLCTL_BPF_REFUSAL_H
 
 #include "algorithm/once.h"
 #include "algorithm/refusal_word.h"

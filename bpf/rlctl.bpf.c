@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The entries of the data path: parse, classify, key, commit, account. Each is a file of that name;
- * this one is their order. Only the program of the instance's hook is loaded.
+/* The entries of the data path: parse (packet.h, xdp.h, skb.h), classify, key, commit, account; the
+ * others are files of that name; this one is their order. Only the program of the instance's hook
+ * is loaded.
  */
 #include <linux/pkt_cls.h>
 

@@ -2,8 +2,8 @@
 /* A frame as tc hands it over, an skb: a VLAN tag may be beside it, headers may lie outside of what
  * can be read, and it may be several packets on the wire (GSO, GRO), each with its own headers.
  */
-#ifndef RLCTL_SKB_H
-#define RLCTL_SKB_H
+#ifndef RLCTL_BPF_SKB_H
+#define RLCTL_BPF_SKB_H
 
 #include "classify.h"
 #include "neighbour.h"

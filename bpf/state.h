@@ -3,8 +3,8 @@
  * that does is a map without room. Creating is BPF_NOEXIST and another look: when another CPU was
  * first, its state is the one that counts.
  */
-#ifndef RLCTL_STATE_H
-#define RLCTL_STATE_H
+#ifndef RLCTL_BPF_STATE_H
+#define RLCTL_BPF_STATE_H
 
 #include "hot.h"
 #include "maps.h"

@@ -14,8 +14,8 @@
  * watcher that begins while the last place becomes void may find the word turned off: it sets it
  * again with its next renewal.
  */
-#ifndef RLCTL_WATCH_H
-#define RLCTL_WATCH_H
+#ifndef RLCTL_BPF_WATCH_H
+#define RLCTL_BPF_WATCH_H
 
 #include "account.h"
 #include "algorithm/once.h"

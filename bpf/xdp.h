@@ -3,8 +3,8 @@
  * can be read in place. Where that does not hold the headers (it may be empty: mlx5 with striding
  * receive queues), they are copied and parsed from the copy.
  */
-#ifndef RLCTL_XDP_H
-#define RLCTL_XDP_H
+#ifndef RLCTL_BPF_XDP_H
+#define RLCTL_BPF_XDP_H
 
 #include "maps.h"
 #include "neighbour.h"

@@ -17,8 +17,8 @@
  * Race: a CPU that read the old window just before its end may add to it after another CPU has
  * started the next; both sums were within N, and neither window ever exceeds it.
  */
-#ifndef RLCTL_FIXED_WINDOW_H
-#define RLCTL_FIXED_WINDOW_H
+#ifndef RLCTL_BPF_FIXED_WINDOW_H
+#define RLCTL_BPF_FIXED_WINDOW_H
 
 #include <stdbool.h>
 

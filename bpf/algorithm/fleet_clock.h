@@ -7,8 +7,8 @@
  *
  * Range: any times; a rate's grains in any of its phases below 2^63.
  */
-#ifndef RLCTL_FLEET_CLOCK_H
-#define RLCTL_FLEET_CLOCK_H
+#ifndef RLCTL_BPF_FLEET_CLOCK_H
+#define RLCTL_BPF_FLEET_CLOCK_H
 
 #include <stdbool.h>
 

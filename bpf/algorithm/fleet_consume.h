@@ -2,8 +2,8 @@
 /* How a member consumes a fleet's limit, from a key's bucket or from a window's lease. Pure;
  * compiles for BPF and for the host. The records are explained in backend_fleet.h.
  */
-#ifndef RLCTL_FLEET_CONSUME_H
-#define RLCTL_FLEET_CONSUME_H
+#ifndef RLCTL_BPF_FLEET_CONSUME_H
+#define RLCTL_BPF_FLEET_CONSUME_H
 
 #include "fleet_clock.h"
 #include "once.h"

@@ -22,8 +22,8 @@
  * left, so the sum never exceeds the bound. A CPU that loses GCRA_TRIES times in a row refuses:
  * that may cost one packet, and never admits one.
  */
-#ifndef RLCTL_GCRA_H
-#define RLCTL_GCRA_H
+#ifndef RLCTL_BPF_GCRA_H
+#define RLCTL_BPF_GCRA_H
 
 #include <stdbool.h>
 

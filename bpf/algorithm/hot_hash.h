@@ -4,8 +4,8 @@
  * finalizer (A. Appleby); the seed is drawn at attach, so that nobody can send sources that meet in
  * one set.
  */
-#ifndef RLCTL_HOT_HASH_H
-#define RLCTL_HOT_HASH_H
+#ifndef RLCTL_BPF_HOT_HASH_H
+#define RLCTL_BPF_HOT_HASH_H
 
 #include <stdbool.h>
 

@@ -12,8 +12,8 @@
  * nothing, for two epochs at most. Clocks differ by a tick: who reads a hint goes by a time later
  * than any that it was set by.
  */
-#ifndef RLCTL_HOT_HINT_H
-#define RLCTL_HOT_HINT_H
+#ifndef RLCTL_BPF_HOT_HINT_H
+#define RLCTL_BPF_HOT_HINT_H
 
 #include "hot_key.h"
 

@@ -5,8 +5,8 @@
  * The address chooses the set, and four limits of an address share it, which is their lane. A key
  * of more than an address is hashed as a whole first, because one source may have many such keys.
  */
-#ifndef RLCTL_HOT_KEY_H
-#define RLCTL_HOT_KEY_H
+#ifndef RLCTL_BPF_HOT_KEY_H
+#define RLCTL_BPF_HOT_KEY_H
 
 #include <stddef.h>
 

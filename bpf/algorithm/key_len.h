@@ -4,8 +4,8 @@
  * neighbour is in fe80::/64, and those that a NAT64 makes of IPv4 addresses (64:ff9b::/96,
  * RFC 6052). Pure, so that the command line finds what the packets left.
  */
-#ifndef RLCTL_KEY_LEN_H
-#define RLCTL_KEY_LEN_H
+#ifndef RLCTL_BPF_KEY_LEN_H
+#define RLCTL_BPF_KEY_LEN_H
 
 #include <stdbool.h>
 #include <bpf/bpf_endian.h>

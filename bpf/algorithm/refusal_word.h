@@ -16,8 +16,8 @@
  * A key's word says until when it holds, in grains, without the low 16 bits (4 us), which are the
  * policy's generation. It lies in the key's slot of the hot table, which says whose it is.
  */
-#ifndef RLCTL_REFUSAL_WORD_H
-#define RLCTL_REFUSAL_WORD_H
+#ifndef RLCTL_BPF_REFUSAL_WORD_H
+#define RLCTL_BPF_REFUSAL_WORD_H
 
 #include <stdbool.h>
 

@@ -17,8 +17,8 @@
  * window of length P ever holds more than N, whatever order CPUs came in. A CPU that finds the
  * head's place taken moves the head on and looks again; after SLIDING_LOG_TRIES it refuses.
  */
-#ifndef RLCTL_SLIDING_LOG_H
-#define RLCTL_SLIDING_LOG_H
+#ifndef RLCTL_BPF_SLIDING_LOG_H
+#define RLCTL_BPF_SLIDING_LOG_H
 
 #include <stdbool.h>
 

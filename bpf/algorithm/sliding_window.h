@@ -18,8 +18,8 @@
  * or the next slot has begun meanwhile. Never above N while clocks differ by less than a slot; at
  * an edge it may cost a packet per CPU.
  */
-#ifndef RLCTL_SLIDING_WINDOW_H
-#define RLCTL_SLIDING_WINDOW_H
+#ifndef RLCTL_BPF_SLIDING_WINDOW_H
+#define RLCTL_BPF_SLIDING_WINDOW_H
 
 #include <stdbool.h>
 

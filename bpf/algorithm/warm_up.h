@@ -22,8 +22,8 @@
  * winner writes the store after it; whoever is admitted s later and reads the one before pays for
  * one permit at the wrong height.
  */
-#ifndef RLCTL_WARM_UP_H
-#define RLCTL_WARM_UP_H
+#ifndef RLCTL_BPF_WARM_UP_H
+#define RLCTL_BPF_WARM_UP_H
 
 #include <stdbool.h>
 

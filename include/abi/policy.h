@@ -27,7 +27,7 @@ enum rl_match_flag {
 #define RL_MAPPED_BITS     96   /* an IPv4 /n is kept as an IPv6 /(96+n) */
 #define RL_SLIDING_LOG_MAX 1024
 
-/* Conditions of a rule. Unused fields are zero, so that two matches compare with memcmp. */
+/* Matches of a rule. Unused fields are zero, so that two matches compare with memcmp. */
 struct rl_match {
 	__u16 flags; /* enum rl_match_flag */
 	__u8 proto;

@@ -3,7 +3,7 @@
 """What the members of a fleet let through, sampled from their pinned counters.
 
 fleet_meter.py SECONDS PIN-FOLDER...   a line for every 100 ms: seconds since the first, and the sum
-over all members of the packets that passed since then. Read by fleet_judge.py.
+over all members of the packets that passed since then. Read by fleet.sh.
 """
 import ctypes
 import os

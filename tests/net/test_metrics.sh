@@ -149,8 +149,8 @@ t 'figures of status' test_status
 t 'no time left in a label' test_for
 t 'nothing attached' test_nothing_attached
 t 'no such instance' test_no_such_instance
-t 'not with --json' refuses 'leave --json out' stats --prometheus -j
-t 'not with --watch' refuses 'leave --watch out' stats --prometheus --watch
+t 'not with --json' refuses 'leave one out' stats --prometheus -j
+t 'not with --watch' refuses 'leave one out' stats --prometheus --watch
 t 'dashboard' test_dashboard
 t 'alerts: promtool takes them' promtool check rules "$TOP/scripts/alerts.yml"
 t 'alerts: they fire when they should' promtool test rules "$TOP/tests/net/alerts.yml"

@@ -83,7 +83,7 @@ test_overtaken() {
 # The kernel takes 63 on a hook: ours becomes a filter, which attach and doctor say.
 test_full() {
 	tcx ingress fill && has 'runs after 63 tcx programs' rl B attach veth-B --hook ingress &&
-		has rlctl_tc filters ingress && limit && answers 3 && doctor && says ingress warn 'after one of the others' &&
+		has rlctl_tc filters ingress && limit && answers 3 && doctor && says ingress warn 'once one of the others' &&
 		has '63 tcx programs' rl B attach veth-B --replace && tcx ingress clear || return
 	rl B attach veth-B --replace && row_is ingress rlctl_tc && is "$(filters ingress)" '' && answers 0 &&
 		rl B detach veth-B && tcx_traceless ingress

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* DESIGN.md §3's token bucket in exact numbers, slow and obvious: what the data path is judged by.
+/* rlctl-policy(5)'s token bucket in exact numbers, slow and obvious: what the data path is judged
+ * by.
  *
  * What was taken and has not come back is counted in fractions of a grain, 1/N of one where N is
  * the AMOUNT of the rate: a packet (byte, bit) then is a whole number of them (the period in

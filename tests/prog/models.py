@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""DESIGN.md's algorithms, slow and obvious, written from its sentences alone. Times are integer
+"""rlctl-policy(5)'s algorithms, slow and obvious, written from its sentences alone. Times are integer
 nanoseconds; costs are packets or bytes. Each model has
 
     margin(t, c)   by how many nanoseconds a packet of cost c at t is early (< 0) or late enough;

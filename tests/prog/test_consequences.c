@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DESIGN.md §2: what follows when a limit is exceeded (ban, ban of the source, count),
+/* rlctl-policy(5): what follows when a limit is exceeded (ban, ban of the source, count),
  * `new-source`, and an instance that goes by destination. Each row is a scenario (scenario.h) on
  * fresh states. What depends on the table is in test_tables.c.
  */

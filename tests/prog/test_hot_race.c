@@ -158,9 +158,9 @@ static void pardon_test(void **state)
 	assert_true(acted >= PARDONS * 9 / 10);
 }
 
-/* ---- a newcomer starts fresh */
+/* ---- a stranger starts fresh */
 
-#define NEWCOMERS 60000
+#define STRANGERS 60000
 #define OWED      18000 /* five hours */
 
 static uint32_t refusals(struct harness *h, const uint8_t addr[16], uint32_t packets)
@@ -177,12 +177,12 @@ static uint32_t refusals(struct harness *h, const uint8_t addr[16], uint32_t pac
 }
 
 /* Three slots of the set are taken for days. In the fourth is the source, which owes hours, or the
- * latest newcomer. What the source takes while the slot is taken from it may become a packet of the
- * newcomer's debt, who may send three and sends two; what the source owes must not. */
+ * latest stranger. What the source takes while the slot is taken from it may become a packet of the
+ * stranger's debt, who may send three and sends two; what the source owes must not. */
 static void unconfirmed_test(void **state)
 {
 	static const struct harness_options options = {.sources = 64, .seed = {8, 9}};
-	static uint8_t newcomers[NEWCOMERS][16];
+	static uint8_t strangers[STRANGERS][16];
 	struct fire fire = {.h = harness_open(&options)};
 	struct rl_hot_set *set;
 	uint32_t refused = 0;
@@ -192,14 +192,14 @@ static void unconfirmed_test(void **state)
 	assert_non_null(fire.h);
 	cpu_stay(0);
 	harness_policy(fire.h, "192.0.2.1 limit 1/s burst 86400; 10.0.0.0/8 limit 1/m burst 3");
-	set = &fire.h->table.sets[strangers_find(fire.h, newcomers, NEWCOMERS)];
+	set = &fire.h->table.sets[strangers_find(fire.h, strangers, STRANGERS)];
 	for (int i = 0; i < 3; i++)
 		set->slot[i] = (struct rl_hot_slot){4 + 4 * i, (fire.h->now_ns + 9 * NS_PER_DAY)
 								       << RL_GRAIN_SHIFT};
 	assert_int_equal(harness_within(fire.h, source, OWED), OWED);
 	assert_int_equal(pthread_create(&second, NULL, fire_run, &fire), 0);
-	for (uint32_t i = 0; i < NEWCOMERS; i++)
-		refused += refusals(fire.h, newcomers[i], 2);
+	for (uint32_t i = 0; i < STRANGERS; i++)
+		refused += refusals(fire.h, strangers[i], 2);
 	fire.over = true;
 	assert_int_equal(pthread_join(second, NULL), 0);
 	harness_close(fire.h);
@@ -293,7 +293,7 @@ static void flags_test(void **state)
 
 static struct CMUnitTest tests[2 + ARRAY_SIZE(fire_rules) + ARRAY_SIZE(flag_rules)] = {
 	{"a source among strangers, on two CPUs", crush_test, NULL, NULL, NULL},
-	{"a newcomer starts fresh", unconfirmed_test, NULL, NULL, NULL},
+	{"a stranger starts fresh", unconfirmed_test, NULL, NULL, NULL},
 	{"flags stay with their key, which comes back", flags_test, NULL, NULL, NULL},
 	{"flags stay with their key, which gets a state", flags_test, NULL, NULL, NULL},
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DESIGN.md §2: what several limits do together, amounts, keys, shadow, expiry, swaps, counters.
+/* rlctl-policy(5): what several limits do together, amounts, keys, shadow, expiry, swaps, counters.
  * Each row is a scenario (scenario.h) on fresh states.
  */
 #include "scenario.h"

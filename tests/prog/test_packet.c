@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DESIGN.md §4: what is seen of a packet, and what is malformed. Each row is a frame and what is
+/* rlctl-policy(5): what is seen of a packet, and what is malformed. Each row is a frame and what is
  * known of it; every frame meets every policy below, and is denied by those whose fact it has. It
  * is the same at xdp and at ingress, and of a frame in pieces, however little of it is linear.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DESIGN.md §2: a packet that is refused costs nothing under any of its limits. Two limits, one by
- * source and one by destination, of every pair of algorithms, in the hot table and in LRUs: what
+/* rlctl-policy(5): a packet that is refused costs nothing under any of its limits. Two limits, one
+ * by source and one by destination, of every pair of algorithms, in the hot table and in LRUs: what
  * the one admits over time is the same whether or not the other refuses packets in between. Then
  * the same where two CPUs race for the other's every packet, so that what was taken has to be given
  * back.

@@ -160,7 +160,7 @@ static void set_write(const uint64_t words[RL_REFUSAL_WAYS])
 	assert_int_equal(bpf_map_update_elem(h->instance.fd.refusals, &set, words, BPF_ANY), 0);
 }
 
-/* How many stand for the address. */
+/* How many are cached for the address. */
 static int cached(void)
 {
 	uint64_t words[RL_REFUSAL_WAYS], generation = instance_generation(&h->instance);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DESIGN.md §2.1: which rule decides, and what neighbour discovery meets. Each row is a scenario
+/* rlctl-policy(5): which rule decides, and what neighbour discovery meets. Each row is a scenario
  * (scenario.h) on fresh states.
  */
 #include "scenario.h"

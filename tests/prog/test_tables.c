@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What must be the same whichever table keeps the state (DESIGN.md §2, §6): every key under every
+/* What must be the same whichever table keeps the state (rlctl-policy(5)): every key under every
  * algorithm, in the hot table, in LRUs and with a share for each CPU; who is new; who is banned
  * while strangers flood.
  */

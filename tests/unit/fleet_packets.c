@@ -8,10 +8,10 @@
 #include "algorithm/fixed_window.h"
 #include "outcome.h"
 
-#define RLCTL_CLOCK_H
-#define RLCTL_KEY_H
-#define RLCTL_STATE_H
-#define RLCTL_BACKEND_LRU_H
+#define RLCTL_BPF_CLOCK_H
+#define RLCTL_BPF_KEY_H
+#define RLCTL_BPF_STATE_H
+#define RLCTL_BPF_BACKEND_LRU_H
 #define BPF_NOEXIST      1
 #define BPF_RB_NO_WAKEUP 1
 #define __noinline       static __attribute__((unused))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* DESIGN.md §3's windows, log and warm-up as slow and obvious models, written from its sentences
+/* rlctl-policy(5)'s windows, log and warm-up as slow and obvious models, written from its sentences
  * and not from bpf/algorithm/; and the traces that try them. The buckets' model is
  * prog/bucket_model.h.
  *

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two CPUs on one state, at full speed: every bound of DESIGN.md §3 holds for what both admitted
+/* Two CPUs on one state, at full speed: every bound of rlctl-policy(5) holds for what both admitted
  * together.
  *
  * The clock is a counter that both advance. None may run ahead of what the other read last by more

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Reads the kernel's clocks. */
 #include "clock.h"
 
 #include "units.h"

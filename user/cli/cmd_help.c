@@ -40,8 +40,7 @@ void usage_print(FILE *file)
 	for (const struct verb *verb = verbs; verb->name; verb++)
 		if (!verb->hidden)
 			verb_line_print(file, verb);
-	fputs("\nOptions of every verb, in any position; `rlctl help VERB` lists the others:\n",
-	      file);
+	fputs("\nCommon options, in any position; `rlctl help VERB` lists the others:\n", file);
 	options_print(file, OPTIONS_INSTANCE);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a state still admits. */
+/* Computes what a state still admits. */
 #include "allowance.h"
 
 #include "algorithm/fixed_window.h"

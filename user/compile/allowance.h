@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a state still admits, computed without changing it by bpf/algorithm/. Pure. */
+/* Computes what a state still admits, by bpf/algorithm/ and without changing it. Pure. */
 #ifndef RLCTL_ALLOWANCE_H
 #define RLCTL_ALLOWANCE_H
 

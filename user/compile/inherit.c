@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What rules keep of the policy in force: counter slots, limit ids, expiry and lanes. */
+/* Rules keep their counter ids, limit ids, expiry and lanes of the policy in force. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the rules of the next policy keep of the current one. */
+/* Rules of the next policy keep state of the current one. */
 #ifndef RLCTL_COMPILE_INHERIT_H
 #define RLCTL_COMPILE_INHERIT_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads and writes the maps that the fleet agent shares with the data path (bpf/backend_fleet.h).
  * All functions are silent and return a negative errno, except fleet_maps_open, which reports. */
-#ifndef RLCTL_KERNEL_FLEET_H
-#define RLCTL_KERNEL_FLEET_H
+#ifndef RLCTL_FLEET_MAPS_H
+#define RLCTL_FLEET_MAPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

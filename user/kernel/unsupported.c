@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-
+/* The table of features that kernels may lack, with versions and alternatives; message texts. */
 #include "unsupported.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Prints an instance and its counters to stdout. */
-#ifndef RLCTL_OUTPUT_STATS_H
-#define RLCTL_OUTPUT_STATS_H
+#ifndef RLCTL_STATS_OUTPUT_H
+#define RLCTL_STATS_OUTPUT_H
 
 #include "instance.h"
 #include "stats.h"
