@@ -169,7 +169,7 @@ build/.deps build/.deps-tests: scripts/deps.sh
 	@mkdir -p $(@D) && touch $@
 
 # Other flags or another version rebuild what they reach.
-build/.flags: NOW = $(CC) $(USER_CFLAGS) $(CLANG) $(BPF_CFLAGS)
+build/.flags: NOW = $(LAYERS) $(CC) $(USER_CFLAGS) $(CLANG) $(BPF_CFLAGS)
 build/.version: NOW = $(VERSION)
 build/.flags build/.version: FORCE | build/.deps
 	@echo '$(NOW)' | cmp -s - $@ || echo '$(NOW)' >$@

@@ -247,6 +247,7 @@ __noinline int unconfirmed_try(struct packet *p, const struct rl_rule *rule, __u
 		return UNCONFIRMED_REFUSED;
 	slot = hot_find(p, rule, &key, &set);
 	p->since_ns = 0;
+	p->receipt.grains = 0; /* nothing in the LRU to refund */
 	if (slot)
 		return unconfirmed_again(p, rule, set, slot, key.fingerprint, now_ns);
 	if (!set || rule->flags & RL_RULE_BYTES)

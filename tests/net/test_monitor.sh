@@ -180,6 +180,14 @@ end_all() {
 	done
 }
 
+# A shell without job control ignores SIGINT for what it starts with &.
+test_interrupt_of_script() {
+	local script='"$@" & echo $! >"$0"; wait $!'
+	bg bash -c "$script" "$TMP/script-pid" "$RLCTL" -n "$(ns B)" monitor
+	eventually 5 test -s "$TMP/script-pid" && sleep 0.5 && kill -INT "$(<"$TMP/script-pid")" &&
+		eventually 5 gone "$(<"$TMP/script-pid")"
+}
+
 test_interrupt() {
 	local status=0
 	begin int -j && eventually 10 reported int --src 10.78.1.2 && kill -INT "$MONITOR" || return
@@ -247,6 +255,7 @@ t 'a capture into a pipe' test_pipe
 test_filters
 t 'each watcher has its own samples' test_own_samples
 t 'SIGINT ends it with a summary' test_interrupt
+t 'SIGINT ends one that a script started' test_interrupt_of_script
 t 'others read meanwhile' test_readers
 t 'killed, watching ends by itself' test_killed
 t 'a rule that is added meanwhile' test_new_policy

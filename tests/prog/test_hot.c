@@ -381,6 +381,19 @@ static void forgive_refusal_alone_test(void **state)
 	assert_int_equal(harness_within(h, crowd[0], 9), 4);
 }
 
+/* A confirmed key whose log is gone may send again: nothing is shown of it. */
+static void confirmed_alone_test(void **state)
+{
+	(void)state;
+	crowd_meet("any limit sliding-log 4/h");
+	assert_int_equal(harness_within(h, crowd[0], 2), 2);
+	logs_lose();
+	assert_non_null(slot_of(0));
+	assert_true(slot_of(0)->fingerprint & HOT_REFUSED);
+	assert_int_equal(harness_forgive(h, crowd[0]), 0);
+	assert_true(harness_within(h, crowd[0], 1) > 0);
+}
+
 /* A refusal belongs to the policy that it was given under: a larger N acts at once. */
 static void raise_test(void **state)
 {
@@ -471,6 +484,8 @@ static const struct CMUnitTest singles[] = {
 	{"forgiven in a slot", forgive_slot_test, NULL, NULL, NULL},
 	{"forgiven and spilled", forgive_spilled_test, NULL, NULL, NULL},
 	{"forgiven when only the refusal is left", forgive_refusal_alone_test, NULL, NULL, NULL},
+	{"nothing is shown of a confirmed key without a state", confirmed_alone_test, NULL, NULL,
+	 NULL},
 	{"a larger N acts at once", raise_test, NULL, NULL, NULL},
 	{"directions are told apart", swapped_test, NULL, NULL, NULL},
 };

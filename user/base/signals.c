@@ -2,26 +2,28 @@
 #include "signals.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
 
-/* The kernel does not discard a blocked signal, even if it is ignored. */
-static int is_ignored(int number)
+/* By nohup. The kernel does not discard a blocked signal, even if it is ignored. */
+static bool hangup_is_ignored(void)
 {
 	struct sigaction action;
 
-	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
+	return !sigaction(SIGHUP, NULL, &action) && action.sa_handler == SIG_IGN;
 }
 
 int signals_open(void)
 {
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	sigset_t signals;
 
 	sigemptyset(&signals);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (!is_ignored(numbers[i]))
-			sigaddset(&signals, numbers[i]);
+	sigaddset(&signals, SIGINT); /* even if it is ignored: scripts start `rlctl monitor &` so */
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGQUIT);
+	if (!hangup_is_ignored())
+		sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }

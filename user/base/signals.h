@@ -3,8 +3,8 @@
 #ifndef RLCTL_SIGNALS_H
 #define RLCTL_SIGNALS_H
 
-/* A descriptor that becomes readable on SIGINT, SIGTERM, SIGHUP and SIGQUIT, which are blocked. One
- * that the process ignores stays ignored (nohup). -1 and errno. */
+/* A descriptor that becomes readable on SIGINT, SIGTERM, SIGHUP and SIGQUIT, which are blocked;
+ * not on a SIGHUP that the process ignores (nohup). -1 and errno. */
 int signals_open(void);
 
 #endif

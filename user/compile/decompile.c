@@ -41,6 +41,7 @@ int range_decompile(const struct rule *prefix, const struct rl_rule *entries, ui
 		rule.limit_id = entry->limit_id;
 		rule.counter_id = entry->counter_id;
 		rule.lane = entry->flags >> RL_RULE_LANE_SHIFT;
+		rule.generation = entry->generation;
 		rule.expires_ns = entry->expires_ns;
 		ret = rule_append(out, &rule, now_ns);
 		if (ret)

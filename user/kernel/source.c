@@ -14,6 +14,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_key.h"
+#include "algorithm/refusal_word.h"
 #include "allowance.h"
 #include "bans.h"
 #include "compile.h"
@@ -74,8 +75,10 @@ static bool key_is_of(const struct search *s, const struct rl_state_key *key,
 /* The rule as the data path uses it. */
 static struct rl_rule rule_numbers(const struct search *s, const struct rule *rule)
 {
-	struct rl_rule numbers = {
-		.limit_id = rule->limit_id, .counter_id = rule->counter_id, .limit = rule->limit};
+	struct rl_rule numbers = {.limit_id = rule->limit_id,
+				  .counter_id = rule->counter_id,
+				  .limit = rule->limit,
+				  .generation = rule->generation};
 
 	numbers_compile(&rule->limit, &s->ctx, &numbers);
 	numbers.flags |= rule->lane << RL_RULE_LANE_SHIFT;
@@ -231,17 +234,20 @@ static int hot_found(void *arg, const struct rl_state_key *key, const struct rl_
 }
 
 /* A cached refusal whose state the LRU has evicted: all that is known until it ends. */
-static int refusal_found(struct search *s, const struct rl_state_key *key, uint64_t until)
+static int refusal_found(struct search *s, const struct rl_state_key *key, uint64_t word)
 {
-	int64_t left = until - gcra_now(s->ctx.now_ns);
+	uint64_t now = gcra_now(s->ctx.now_ns);
 	struct source_entry entry = {
 		.key = *key, .rule = rule_of(s, key->limit_id), .has_state = true};
 
 	for (size_t i = 0; i < s->count; i++)
 		if (!memcmp(&s->entries[i].key, key, sizeof(*key)))
 			return 0;
-	entry.allowance.wait_ns = left > 0 ? left >> RL_GRAIN_SHIFT : 0;
-	return left > 0 ? entry_append(s, &entry) : 0;
+	/* Else the slot says no more than that the key is confirmed. */
+	if (!key_refusal_holds(entry.rule->generation, word, now))
+		return 0;
+	entry.allowance.wait_ns = (key_refusal_until(word) - now) >> RL_GRAIN_SHIFT;
+	return entry_append(s, &entry);
 }
 
 /* An unconfirmed key. */

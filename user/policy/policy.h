@@ -34,6 +34,7 @@ struct rule {
 	uint32_t counter_id;
 	uint8_t lane;        /* 0..RL_LANES - 1: which set of the hot table */
 	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0: never */
+	uint64_t generation; /* of the policy that brought it into force */
 };
 
 /* Rules in canonical order (rule_compare), no two with the same identity. */

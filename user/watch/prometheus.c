@@ -54,7 +54,7 @@ int scrape_read(const struct target *target, struct scrape *out)
 	int ret = instance_for_each(target, visit, &scrape);
 
 	scrape.duration_ns = clock_ns(CLOCK_MONOTONIC) - start;
-	if (ret && scrape.count) { /* one could not be opened; reported */
+	if (ret && ret != -ENOMEM && scrape.count) { /* one could not be opened; reported */
 		scrape.errors++;
 		ret = 0;
 	}
