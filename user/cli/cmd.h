@@ -35,16 +35,16 @@
 	X(BANS, "bans", 0, "N", "maximum number of bans; default 65536")                           \
 	X(LOG_DEPTH, "log-depth", 0, "N", "maximum N of a sliding-log; default 1024")              \
 	X(FQ, "fq", 0, NULL, "install the qdisc fq at egress, for leaky-bucket")                   \
-	X(GROUP, "group", 0, "GROUP", "let this group read it: show, stats, ...")                  \
+	X(GROUP, "group", 0, "GROUP", "let this group read the instance")                          \
 	X(OR_APPLY, "or-apply", 0, NULL, "if already attached, only apply the policy")             \
 	X(REPLACE, "replace", 0, NULL, "swap in this build's program, keep the state")             \
 	X(CHECK, "check", 0, NULL, "only check for errors; needs no privilege")                    \
 	X(TRY, "try", 0, "DURATION", "undo it unless confirmed within this time")                  \
-	X(YES, "yes", 'y', NULL, "do not ask if it may lock you out")                              \
+	X(YES, "yes", 'y', NULL, "apply it without asking, even if it may lock you out")           \
 	X(WATCH, "watch", 0, "[S]", "repeat every S seconds, with rates; default 1")               \
 	X(PROMETHEUS, "prometheus", 0, NULL, "print in the Prometheus text format")                \
 	X(LISTEN, "listen", 0, "ADDRESS:PORT", "address to serve; default 127.0.0.1:9754")         \
-	X(VERDICTS, "verdicts", 0, NULL, "print a line for each packet, not the sums")             \
+	X(VERDICTS, "verdicts", 0, NULL, "print a line for each packet instead of totals")         \
 	X(PASSED, "passed", 0, NULL, "include packets that pass")                                  \
 	X(RATE, "rate", 0, "N", "maximum packets sampled per second")                              \
 	X(PREFIX, "prefix", 0, "PREFIX", "only packets from or to these addresses")                \
@@ -57,7 +57,7 @@
 	X(REDIS, "redis", 0, "URL", "the fleet's Redis; @FILE holds the URL")                      \
 	X(NAME, "name", 0, "FLEET", "name of the fleet")                                           \
 	X(NODE, "node", 0, "NAME", "name of this member; default HOST:DEV")                        \
-	X(INTERVAL, "interval", 0, "TIME", "how often leases move; default 50ms")
+	X(INTERVAL, "interval", 0, "TIME", "interval between exchanges with Redis; default 50ms")
 #define COMMAND_OPTION_ENUM(name, ...) OPTION_##name,
 enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };
 

@@ -65,7 +65,7 @@ static const struct verb all_verbs[] = {
 	{
 		.name = "rule add",
 		.words = "PREFIX [MATCH] ACTION",
-		.summary = "Add a rule, or replace one of the same prefix and match",
+		.summary = "Add a rule, or replace the one with the same prefix and match",
 		.more = RULE_MORE,
 		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
 		.words_min = 1,
