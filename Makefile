@@ -10,7 +10,7 @@ BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 SYSCONFDIR ?= /etc
-# The one place of the version; what git has behind it says which commit.
+# The only place that defines the version; a build from git appends the commit.
 RELEASE := $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 COMMIT  := $(shell git describe --always --dirty --exclude='*' 2>/dev/null)
 VERSION ?= $(RELEASE)$(if $(COMMIT),+$(COMMIT))
@@ -32,7 +32,7 @@ CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
 HARDEN   := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fPIE
 INCLUDES := -Iinclude -Ibpf -Ibuild -Itests
-# The folders of user/. Each is compiled with the include paths of what it may use and no others, so
+# The directories of user/. Each is compiled with the include paths of the layers it may use and no others, so
 # that a layer cannot include one above it. `make lint` shows them (scripts/layers.py).
 LAYERS   := base policy compile kernel fleet watch cli
 within   = $(patsubst %/,-iquote %,$(sort $(dir $(wildcard user/$(1)/*.[ch] user/$(1)/*/*.[ch]))))
@@ -104,14 +104,14 @@ $(BENCHES): build/%: build/tests/bench/%.o $(BENCH_O) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVES) $(LIBS)
 
-# Files beside the tests that are no test themselves are helpers of all tests of that folder.
+# Files beside the tests that are not tests are helpers of all tests of that directory.
 helpers = $(call objects,$(filter-out tests/$(1)/test_% %.bpf.c,$(wildcard tests/$(1)/*.c)))
 $(call programs,unit): $(call helpers,unit)
 $(call programs,prog): $(call helpers,prog)
 
-# The same once more under ASan and UBSan, which clang brings: unit tests, and fuzz targets with what
-# libFuzzer needs. A target is a file tests/fuzz/fuzz_NAME.c; what it defines itself it does not
-# take from the command, so that it can stand in for the kernel.
+# The same objects built with clang's ASan and UBSan: unit tests, and fuzz targets linked with libFuzzer. A
+# target is a file tests/fuzz/fuzz_NAME.c; a function it defines replaces the one of the command, so that it
+# can stand in for the kernel.
 SANE     := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 SANE_C   := -Wno-gnu -DSANITIZED -O1 -gline-tables-only -fno-omit-frame-pointer $(SANE)
 SANE_A   := $(ARCHIVES:build/%=build/sane/%)

@@ -25,8 +25,8 @@ source scripts/tap.sh
 source scripts/root.sh
 ARGUMENTS=("$@")
 unit_only=0 quick=0
-# What --quick leaves out of tests/unit because it lasts, and what it runs of the rest: rules and limits of
-# each hook, a device that is attached, given rules, flooded and detached.
+# Tests of tests/unit that --quick leaves out because they take long, and the tests of other directories that
+# it runs: rules and limits of each hook, and a device that is attached, given rules, flooded and detached.
 QUICK_NOT='unit/(test_sanitize|test_concurrency|test_import|test_sliding_log)'
 QUICK_TOO='prog/test_(packet|rules|bucket|bans|skb)|net/test_(attach|policy)'
 TOGETHER=() PROCESSOR=() ALONE=() BESIDE=()
@@ -43,7 +43,7 @@ usage() {
 	END
 }
 
-# What is running: by process id, its source, when it began, and its time limit.
+# Running tests by process id: source, start time and time limit.
 declare -A source_of=() began_at=() limit_of=()
 
 interrupted() {
@@ -153,8 +153,8 @@ run_some() {
 	collect_to 0
 }
 
-# sort_tests NAME…: into TOGETHER, PROCESSOR, ALONE and BESIDE. What asks for more time begins first, so
-# that nothing long is left over at the end.
+# sort_tests NAME…: into TOGETHER, PROCESSOR, ALONE and BESIDE. Tests with longer time limits start first, so
+# that no long test is left over at the end.
 sort_tests() {
 	local file
 	while read -r file; do
@@ -179,7 +179,8 @@ begin_beside() {
 	done
 }
 
-# What is timed comes after all others: what sends at a pace, then what floods or needs both processors.
+# Tests that measure time run last: first those that send at a pace, then those that flood or need both
+# processors.
 run_tests() {
 	run_some $(($(nproc) + 1 + ${#BESIDE[@]})) ${TOGETHER[@]+"${TOGETHER[@]}"}
 	run_some "$(nproc)" ${PROCESSOR[@]+"${PROCESSOR[@]}"}
@@ -192,7 +193,7 @@ become_root() {
 		failed=1
 		finish
 	}
-	# The machine's init mounts it, or rlctl does; in a container nobody.
+	# The machine's init mounts it, or rlctl does; in a container neither does.
 	[[ $(stat -f -c %T /sys/fs/bpf 2>/dev/null) == bpf_fs ]] || mount -t bpf bpf /sys/fs/bpf
 }
 

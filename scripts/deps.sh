@@ -156,7 +156,7 @@ has_bpftool() {
 	bpftool version >/dev/null 2>&1 || compgen -G '/usr/lib/linux-tools/*/bpftool' >/dev/null
 }
 
-# libclang_rt.NAME.a, or with the processor's name in it, below clang's own folder.
+# libclang_rt.NAME.a, or with the processor's name in it, below clang's own directory.
 has_runtime() {
 	compgen -G "$(clang -print-resource-dir 2>/dev/null)/lib/*/${1%.a}*.a" >/dev/null
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Proves that a fresh machine can build and check the committed HEAD: installs a minimal Debian 12 in a
-# temporary folder, clones the repository into it and runs commands there, in its own mount and pid
+# temporary directory, clones the repository into it and runs commands there, in its own mount and pid
 # namespaces. Packages come from the sources of this system's apt.
 set -euo pipefail
 export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the shell tests source: network namespaces that clean up after themselves and a runner that
-# speaks TAP. Tests touch no device outside the namespaces they made. Namespaces have short names
-# (A, B); the system sees rl-SCRIPT-PID-A.
+# Sourced by the shell tests: network namespaces that clean up after themselves and a runner that prints TAP.
+# Tests touch no device outside the namespaces they made. Namespaces have short names (A, B); the system sees
+# rl-SCRIPT-PID-A.
 set -u
 export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 
@@ -46,7 +46,7 @@ rl() {
 	"$RLCTL" -n "$(ns "$name")" "$@"
 }
 
-# ns_pins A: the folder of the pins that belong to namespace A.
+# ns_pins A: the directory of the pins that belong to namespace A.
 ns_pins() {
 	local inode
 	inode=$(stat -L -c %i "/run/netns/$(ns "$1")") && echo "$BPFFS/rlctl/$inode"
@@ -72,8 +72,8 @@ _veth_up() {
 		ip -n "$n" link set "veth-$1" up
 }
 
-# What a device says of its multicast groups comes as soon as it is up, not seconds later among what a test
-# counts.
+# Makes a device report its multicast groups as soon as it is up, not seconds later among the packets that a
+# test counts.
 _mld_at_once() {
 	in_ns "$1" sysctl -qw "net.ipv6.conf.$2.mldv1_unsolicited_report_interval=1" \
 		"net.ipv6.conf.$2.mldv2_unsolicited_report_interval=1"
@@ -264,7 +264,7 @@ eventually() {
 	done
 }
 
-# json FILTER <DOCUMENT: jq's raw result; fails on null, false and on what is no JSON.
+# json FILTER <DOCUMENT: jq's raw result; fails on null, on false and on input that is not JSON.
 json() { jq -er "$@"; }
 
 _say() {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """terminal.py [TYPED] [TEXT KEYS]… -- CMD…: runs CMD on a terminal of its own, as a person would: waits
 until TEXT was shown, then presses KEYS (\\n for Enter; HANGUP takes the terminal away, RUN … runs a
-shell command elsewhere). TYPED was typed before CMD began. What was shown goes to stdout; the exit status
+shell command elsewhere). TYPED was typed before CMD began. CMD's output goes to stdout; the exit status
 is CMD's, 128 + N after signal N."""
 
 import os

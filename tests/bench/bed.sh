@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What bench.sh measures with: a cable for each candidate, from namespace A to one of its own kind, so
-# that candidates can alternate; floods whose figures go to $RAW, one line each; and a cross-check
-# that what should have been dropped was. Judges nothing: report.py does.
+# The test bed of bench.sh: a cable for each candidate, from namespace A to a namespace of its own, so that
+# candidates can alternate; floods whose figures go to $RAW, one line each; and a cross-check that all packets
+# that should have been dropped were. It judges nothing: report.py does.
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 FLOOD=${FLOOD:-$TOP/build/flood}
@@ -34,8 +34,8 @@ record() {
 
 # ---- cables and what hangs on them
 
-# cable CANDIDATE NS: a-CANDIDATE in A, b-CANDIDATE in NS. No addresses: what a candidate admits
-# ends at a routing table that knows no way.
+# cable CANDIDATE NS: a-CANDIDATE in A, b-CANDIDATE in NS. No addresses: packets that a candidate admits end
+# at a routing table without a route.
 cable() {
 	local queues="numtxqueues $QUEUES numrxqueues $QUEUES" end
 	# shellcheck disable=SC2086 # queues is several words
@@ -68,8 +68,8 @@ limiter() {
 limiter_on() { rl B -q attach "b-$1" --mode native "${@:2}" || die "cannot attach rlctl for $1"; }
 
 # limiter_in MODE CANDIDATE POLICY: at xdp, but not in native mode; tc's program takes its place where the
-# device has fewer queues than its peer sends into. Without GRO a veth gives what is sent from an XDP
-# program to native XDP only.
+# device has fewer queues than its peer sends into. Without GRO, a veth delivers packets sent from an XDP
+# program only to native XDP.
 limiter_in() {
 	local option=(--mode "$1")
 	cable "$2" B
@@ -235,7 +235,7 @@ crosscheck() {
 	[[ $passed -lt $(($4 + $3 / 4)) ]] || die "$1 let $passed of $3 and $4 packets pass: it does not limit"
 }
 
-# delivered CANDIDATE: what got past it since the last time, by the counters of the stack.
+# delivered CANDIDATE: packets that got past it since the last call, by the counters of the stack.
 delivered() {
 	local home=${HOME_OF[$1]} now name=IpInReceives
 	# hashlimit drops after IpInReceives, before a route is looked for and not found

@@ -138,8 +138,8 @@ throughput() {
 	aged
 }
 
-# The same strangers for a table that 300,000 sources, more than it has slots, came back to: what they
-# owed has been put away, and is over when the flood begins.
+# The same strangers for a table to which 300,000 sources, more than it has slots, have come back: their
+# states have been spilled, and have run out when the flood begins.
 aged() {
 	local name n
 	local -A TOTAL=()
@@ -161,8 +161,8 @@ cpus() {
 	section_cpus 65536 bare floor hot lru cpu
 }
 
-# prefixes KIND N ACTION: a policy of N prefixes, out of the flood's way or covering its sources: up to
-# 1024 as /26 networks of it, more as single addresses, beyond 65,536 in the way of nobody.
+# prefixes KIND N ACTION: a policy of N prefixes that match no source of the flood or cover its sources: up to
+# 1024 as /26 networks of it, more as single addresses, beyond 65,536 without any source of the flood.
 prefixes() {
 	echo "$ONE"
 	awk -v kind="$1" -v n="$2" -v action="$3" 'BEGIN {
@@ -221,9 +221,10 @@ admit_costs() {
 
 # ---- accuracy
 
-# A source for each algorithm, all in one flood that takes them in turns; others there are denied.
-# Overload is made by full speed and a limit to suit it; only 1.01 times needs a pace. What may pass is
-# worked out from the flood's own timeline, for the machine's pauses are not the limiter's.
+# A source for each algorithm, all in one flood that takes them in turns; its other sources are denied.
+# Overload comes from full speed and a limit to suit it; only 1.01 times needs a pace. The expected number of
+# passed packets is computed from the flood's own timeline, since pauses of the machine are not the limiter's
+# fault.
 
 # admitted_by: "NUMBER PACKETS" of their rules, from the counters.
 admitted_by() {
@@ -292,7 +293,7 @@ accuracy() {
 	done
 }
 
-# ---- under way: what others notice
+# ---- under load: effects on other traffic
 
 known_passed() {
 	rl B stats b-known -j | json '.[0].rules[] | select(.rule | startswith("any udp dport 7")) | .passed.packets'

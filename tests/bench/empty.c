@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * empty COUNT [SIZE]: runs a program that does nothing COUNT times over a frame of SIZE bytes (64),
- * one BPF_PROG_TEST_RUN each, and prints how many a second that are: what simulate is measured by.
+ * one BPF_PROG_TEST_RUN each, and prints the runs per second: the yardstick for simulate.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -19,7 +19,8 @@ BEGIN = "<!-- figures: from docs/bench.json, by tests/bench/figures.py -->\n"
 END = "<!-- end of figures -->\n"
 PROSE = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md", "docs/guide.md")
 NAMED = re.compile(r"([\d.,]+)<!-- = ([^>]+?) -->")
-# What looks like a measurement: a share, a number with one of these units, "so many of so many packets". Settings do not.
+# Text that looks like a measurement: a share, a number with one of these units, "so many of so many packets".
+# Settings do not.
 TYPED = re.compile(r"(?<![\d.])0\.\d+(?![\d.])"
                    r"|\b\d[\d.,]*(?: to \d[\d.,]*)? ?(?:ns|ms|µs|%|[MGK]?pps|[MG]iB|million (?:small )?packets|times)(?!\w)"
                    r"|\b\d[\d,]* of \d[\d,]* packets")

@@ -92,7 +92,7 @@ many() {
 	done
 	unload
 	echo "# all CPUs were busy for $busy %, of which agents $all %, Redis $redis %"
-	# What the rest costs says nothing unless the load was there and was accounted.
+	# The cost of the rest means nothing unless the load was there and was accounted.
 	say '10,240 hot keys on every member: packets/s offered' "$offered" 155000 172000
 	say '10,240 hot keys: times that a member lost Redis' "$lost" 0 0
 	say '10,240 hot keys: packets/s in sum' "$(mean 0 100 <"$TMP/samples")" 97280 107520

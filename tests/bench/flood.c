@@ -129,7 +129,7 @@ static uint64_t number_be(const uint8_t *bytes, unsigned int n)
 	return number;
 }
 
-/* The ones of the host part: what a prefix of LENGTH leaves of a number of BITS. */
+/* Mask of the host part: the bits that a prefix of LENGTH leaves of a number of BITS. */
 static uint64_t host_mask(unsigned int bits, unsigned int length)
 {
 	if (length >= bits)
@@ -353,7 +353,8 @@ static int worker_start(struct worker *w)
 	return err ? failed(w->o->dev, "cannot start a thread", err) : 0;
 }
 
-/* The first frame shows whether the peer takes any: what the core refuses is counted nowhere. */
+/* The first frame shows whether the peer accepts any: frames that the core refuses are not counted.
+ */
 static int first_frame_send(struct worker *w, const struct counters *before)
 {
 	struct counters after;
@@ -421,7 +422,8 @@ static void result_count(struct result *r, const struct worker *workers, uint64_
 		made += workers[i].skel->bss->made;
 	r->sent = after->taken - before->taken;
 	r->exact = made == r->sent + after->refused - before->refused;
-	/* CPUs that fill one queue lose updates of its counters; what NAPI took has one writer. */
+	/* CPUs that share one queue lose updates of its counters; the counter of frames taken by
+	 * NAPI has one writer. */
 	if (!r->exact)
 		r->sent = after->consumed - before->consumed;
 	if (r->sent > made)

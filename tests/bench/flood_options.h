@@ -198,7 +198,7 @@ static void frame_option_parse(struct options *o, int c)
 		mac_parse("--dmac", optarg, o->spec.dmac);
 		o->dmac = true;
 		break;
-	default: /* getopt has said what is wrong */
+	default: /* getopt has printed the error */
 		exit(EXIT_USAGE);
 	}
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * floor: what a limiter cannot be faster than. On a device it drops what one LRU look-up finds;
- * with
- * --run it measures how long programs take for a packet, by BPF_PROG_TEST_RUN: an empty one, the
- * look-up, and any that are already loaded, in turns. It writes to no map but its own.
+ * floor: a lower bound on the cost of a limiter. On a device it drops the packets whose source one
+ * LRU look-up finds; with --run it measures how long programs take for a packet, by
+ * BPF_PROG_TEST_RUN: an empty one, the look-up, and any that are already loaded, in turns. It
+ * writes to no map but its own.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -21,7 +21,7 @@
 
 enum frame_proto { FRAME_UDP, FRAME_TCP_SYN, FRAME_ICMP };
 
-/* What live frames leave of a page, and Ethernet's least without FCS. */
+/* Ethernet's minimum without FCS, and the space that live frames leave in a page. */
 enum { FRAME_BYTES_MIN = 60, FRAME_BYTES_MAX = 3328 };
 
 struct frame_spec {

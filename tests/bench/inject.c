@@ -81,10 +81,10 @@ struct plan {
 	bool and_after;    /* all further ones too */
 	int error;         /* 0: kill */
 	const char *only;  /* calls of these names alone are counted, "mmap,brk"; NULL: all */
-	const char *trace; /* file for what was seen */
+	const char *trace; /* file for the calls that were seen */
 };
 
-/* What the parent has to know of the child before it runs the command. */
+/* The data the parent needs from the child before it runs the command. */
 struct shared {
 	int listener;
 };
@@ -140,7 +140,7 @@ static int listener_open(const char *only)
 		       &program);
 }
 
-/* Nothing that the filter asks about may be called here: nobody would answer yet. */
+/* No call that the filter reports may be made here: nobody would answer yet. */
 __attribute__((noreturn)) static void command_run(struct shared *shared, const char *only,
 						  char *const *words)
 {
@@ -206,7 +206,7 @@ static void call_answer(struct watch *watch, const struct seccomp_notif *asked)
 	ioctl(watch->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
-/* Until nobody is left whom the filter is for. */
+/* Runs until the last process under the filter has ended. */
 static void calls_answer(struct watch *watch)
 {
 	struct pollfd fd = {.fd = watch->listener, .events = POLLIN};

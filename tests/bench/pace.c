@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a queue does to packets: sends them all at once, or as one TCP stream, and tells how evenly
- * they come. For guests that have nothing else.
+/* Measures the effect of a queue on packets: sends them all at once, or as one TCP stream, and
+ * reports how evenly they arrive. For guests that have no other tool.
  *
- *   pace send ADDRESS COUNT SIZE      COUNT datagrams of SIZE bytes to port 9009
- *   pace listen COUNT                 their times of arrival, as JSON, once COUNT came or none for
- * 1 s pace stream ADDRESS SECONDS       as much as TCP will take, to port 9009 pace drain one such
- * stream: bytes and seconds, as JSON
+ * pace send ADDRESS COUNT SIZE: COUNT datagrams of SIZE bytes to port 9009.
+ *
+ * pace listen COUNT: their times of arrival, as JSON, once COUNT came or none for 1 s.
+ *
+ * pace stream ADDRESS SECONDS: as much as TCP accepts, to port 9009.
+ *
+ * pace drain: one such stream: bytes and seconds, as JSON.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -121,7 +121,7 @@ static struct bpf_program *program_of(struct receiver_bpf *skel, enum mode mode)
 	}
 }
 
-/* Returns the descriptor of the link; whoever closes it detaches the program. */
+/* Returns the descriptor of the link; closing it detaches the program. */
 static int program_attach(const char *dev, int prog_fd)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = XDP_FLAGS_DRV_MODE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Programs of somebody else's at tcx: both count the packets that come to them; one lets the next
- * have them, the other passes them on to the stack, where nobody after it sees them.
+/* Foreign programs at tcx: both count the packets that reach them; one passes them to the next
+ * program, the other to the stack, so that no later program sees them.
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What flood and receiver ask the kernel about a veth: its peer, its link counters, and the sums of
- * its per-queue driver counters. Sends nothing and changes nothing.
+ * Queries about a veth for flood and receiver: its peer, its link counters, and the sums of its
+ * per-queue driver counters. Sends nothing and changes nothing.
  */
 #ifndef BENCH_VETH_H
 #define BENCH_VETH_H
@@ -26,8 +26,7 @@ struct veth_link {
 	int peer;         /* ifindex of the other end, 0 if the device has none */
 	int peer_netnsid; /* the namespace of the other end, -1: the same */
 	uint8_t mac[6];
-	uint64_t tx_packets; /* of a veth with NAPI on the peer: what the peer has taken off its
-				ring */
+	uint64_t tx_packets; /* with NAPI on the peer: frames that the peer took off its ring */
 };
 
 static inline int veth_ioctl(const char *dev, void *request)

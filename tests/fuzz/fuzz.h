@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the fuzz targets share. Each is a program of its own and one file, tests/fuzz/fuzz_NAME.c:
- * libFuzzer calls LLVMFuzzerTestOneInput() with every input. A finding is a crash, a report of the
- * sanitizers, or require().
+/* Helpers of the fuzz targets. Each target is a program of its own and one file,
+ * tests/fuzz/fuzz_NAME.c: libFuzzer calls LLVMFuzzerTestOneInput() with every input. A finding is a
+ * crash, a report of the sanitizers, or a failed require().
  */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
@@ -38,7 +38,7 @@ static inline FILE *fuzz_talk(void)
 	return talk;
 }
 
-/* What the code under test says is kept from the terminal. */
+/* Keeps messages of the code under test off the terminal. */
 static inline void fuzz_quiet(void)
 {
 	fuzz_talk();

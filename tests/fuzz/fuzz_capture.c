@@ -121,7 +121,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* What was written to the descriptor, to be freed. */
+/* Returns the text written to the descriptor, to be freed. */
 static char *text_read(int fd)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
@@ -152,7 +152,7 @@ static void verdicts_check(const char *printed, const char *expected)
 	require(!*expected);
 }
 
-/* True when it was done to the end. What it printed is in *printed, to be freed. */
+/* Returns true when the simulation ran to the end. Its output is in *printed, to be freed. */
 static bool simulate(char *policy, char *capture, bool wants_verdicts, char **printed)
 {
 	char *words[] = {policy, capture, NULL};

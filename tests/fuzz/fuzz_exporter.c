@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a client may send to the exporter: the daemon as cmd_exporter.c starts it, on a socket, and
- * the input as the bytes of one connection. However it ends, there is at most one answer, it is
- * text, the client's place is free again and no descriptor is left over.
+/* Any bytes that a client may send to the exporter: the daemon as cmd_exporter.c starts it, on a
+ * socket, and the input as the bytes of one connection. However the connection ends, there is at
+ * most one answer, the answer is text, the client's slot is free again and no descriptor leaks.
  *
- * The first byte says in how large pieces the rest is sent, and whether the client closes behind
- * it; one that neither finishes nor closes has to be sent away by the clock.
+ * The first byte sets the size of the pieces in which the rest is sent, and whether the client
+ * closes after it; a client that neither finishes nor closes has to be dropped by the timeout.
  */
 
 #include <sys/un.h>
@@ -85,7 +85,7 @@ static bool take(int fd, char *answer, size_t *len)
 	return n < 0 && errno == EAGAIN;
 }
 
-/* What was answered is in `answer`. */
+/* Stores the exporter's answer in `answer`. */
 static void converse(const uint8_t *data, size_t size, char *answer, size_t *len)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -122,7 +122,7 @@ static bool has_status(const char *answer, const char *const *statuses, size_t c
 	return false;
 }
 
-/* Of what the library refuses by itself, version 0.9.75 sends the head twice in places. */
+/* When libmicrohttpd 0.9.75 refuses a request by itself, it sends the head twice in some cases. */
 static void answer_check(const char *answer, size_t len)
 {
 	static const char *const ours[] = {"200", "404", "405"};

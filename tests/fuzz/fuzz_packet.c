@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The data path's parser, built for the host. It reads nothing beyond what can be read of a frame,
- * says what stands in the frame, and nothing that it does not read makes a difference.
+/* The data path's parser, built for the host. It never reads beyond the readable part of a frame,
+ * its result matches the frame, and bytes that it does not read do not change the result.
  *
- * Of an input the first byte says whether it is an skb, and how many VLAN tags were taken out of
- * it; the second how many bytes of the frame cannot be read; the third how many more there are that
- * were not captured at all; the rest is the frame.
+ * The first byte of an input says whether it is an skb and how many VLAN tags were taken out of it;
+ * the second, how many bytes of the frame cannot be read; the third, how many more bytes were not
+ * captured at all; the rest is the frame.
  */
 #include "fuzz.h"
 
@@ -21,7 +21,7 @@
 
 #include "rlctl_abi.h"
 
-/* What a program's loader chooses once is chosen here for every input. */
+/* Constants that a program's loader sets once are set here for every input. */
 #define const
 #include "packet.h"
 #undef const
@@ -107,7 +107,7 @@ static void packet_check(const uint8_t *data, const struct view *view, const str
 		require(p->headers >= p->transport && p->headers <= view->bytes);
 }
 
-/* Who can read less of it sees the same or calls it malformed. */
+/* With fewer readable bytes the result is the same or malformed. */
 static void less_check(const uint8_t *data, const struct view *view, const struct packet *p,
 		       enum parse whole)
 {
@@ -124,7 +124,7 @@ static void less_check(const uint8_t *data, const struct view *view, const struc
 	}
 }
 
-/* What lies behind the IP packet belongs to nobody. */
+/* Bytes behind the IP packet are ignored. */
 static void padding_check(const uint8_t *data, const struct view *view, const struct packet *p)
 {
 	struct view more = *view;

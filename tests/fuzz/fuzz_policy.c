@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The policy language. What parses prints, and what was printed is the same policy, also by way of
- * the map entries; what does not has an error with a column inside its line. The first byte says
- * what kind of instance the policy is for.
+/* The policy language. A policy that parses prints, and its printed text parses to the same policy,
+ * also by way of the map entries; one that does not parse has an error with a column inside its
+ * line. The first byte selects the kind of instance for the policy.
  */
 #include "fuzz.h"
 
@@ -37,7 +37,8 @@ static void error_check(const struct policy_error *err, const char *text, size_t
 	require(strlen(err->text) + 1 < sizeof(err->text)); /* nothing was cut off */
 }
 
-/* As text, to be freed. What is left of a rule's life is told in whole seconds. */
+/* Returns the policy as text, to be freed. The remaining life of a rule is printed in whole
+ * seconds. */
 static char *policy_text(const struct policy *policy, const struct policy_context *ctx)
 {
 	char *text = malloc(policy->count * RULE_TEXT_MAX + 1), *at = text;
@@ -103,7 +104,7 @@ static void print_check(const struct policy *policy, const struct policy_context
 	policy_clear(&second);
 }
 
-/* What the maps would hold is the same policy once more. */
+/* The map entries decompile to the same policy. */
 static void compile_check(struct policy *policy, const struct policy_context *ctx)
 {
 	const struct compile_context context = {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a Redis may answer to a fleet's agent, whatever it is asked: the input is all that one
- * connection ever sends, to the greeting and to the questions of a tick. No answer is larger than
- * what may be believed, and every reason of a failure is a text. As the text of a URL the input
- * is tried as well.
+/* Any bytes that a Redis may answer to a fleet's agent: the input is everything that one connection
+ * ever sends, to the greeting and to the requests of a tick. No answer exceeds its limits, and
+ * every failure has a reason as text. The input is also parsed as a URL.
  *
  * The first byte says how many keys are asked for, and whether there is a password.
  */
@@ -136,8 +135,8 @@ static void url_check(const char *text)
 		require(parsed.host_count <= FLEET_HOSTS_MAX);
 }
 
-/* hiredis 0.14 makes room for as many elements as an answer claims to have, and has no bound for
- * it: gigabytes, that nobody touches. */
+/* hiredis 0.14 allocates room for as many elements as an answer claims to have, without a bound:
+ * gigabytes that are never touched. */
 static bool claims_much(const char *text)
 {
 	for (const char *at = text; (at = strchr(at, '*')); at++)

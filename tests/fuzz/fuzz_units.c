@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Numbers, durations, amounts, rates and prefixes: every parser gets every input; what it takes
- * prints as text that it takes for the same.
+/* Numbers, durations, amounts, rates and prefixes: every parser gets every input; a value that it
+ * accepts prints as text that parses to the same value.
  */
 #include "fuzz.h"
 
@@ -89,7 +89,7 @@ static void prefix_check(const char *word)
 
 	if (rc) {
 		require(is_refusal(rc) && len == 255);
-		/* What is offered instead is right. */
+		/* The suggested prefix is valid. */
 		require(!*canonical || !prefix_parse(canonical, again, &len_again, NULL));
 		return;
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs fuzz targets for a while: `make fuzz FUZZ_S=60 FUZZ=policy`. What they learn stays in
-# build/fuzz/corpus for the next time, what they find in build/fuzz/found. Exit 1: there is a finding.
+# Runs fuzz targets for a while: `make fuzz FUZZ_S=60 FUZZ=policy`. Inputs that they learn stay in
+# build/fuzz/corpus for the next run, findings in build/fuzz/found. Exit 1: there is a finding.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -9,7 +9,7 @@ usage() {
 	echo "Usage: run.sh SECONDS [NAME…]    each target, or the named ones, for so long"
 }
 
-# figures <LOG: what libFuzzer came to.
+# figures <LOG: libFuzzer's final figures.
 figures() {
 	awk '
 	/^stat::number_of_executed_units:/ { runs = $2 }

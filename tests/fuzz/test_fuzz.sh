@@ -9,7 +9,7 @@ source "$(dirname "$0")/../lib.sh"
 declare -A RUNS=([capture]=8000 [exporter]=3000 [redis]=8000)
 RUNS_USUAL=40000
 
-# Inputs that were learnt go where nobody keeps them.
+# Newly learnt inputs go to a temporary directory.
 fuzz() { # NAME
 	local dictionary=$TOP/tests/fuzz/$1.dict arguments=()
 	[[ ! -e $dictionary ]] || arguments=(-dict="$dictionary")

@@ -112,7 +112,7 @@ class Bed:
     # ---- what there is
 
     def pins(self):
-        """Everything below bpffs, but for the folders that are never taken away."""
+        """Everything below bpffs, except for the directories that are never removed."""
         found = []
         for folder, folders, files in os.walk(self.bpffs):
             where = os.path.relpath(folder, self.bpffs)

@@ -23,7 +23,7 @@ ERRORS = ["EPERM", "ENOMEM", "ENOSPC", "E2BIG", "EBUSY", "EINTR"]
 TC_HOOKS = ["--hook", "ingress", "--hook", "egress"] + ["--fq"] * ("FQ" in os.environ)
 
 
-# ---- rows: what is run, from what state, and how it is judged
+# ---- rows: the command to run, the state before it, and how it is judged
 
 
 class Row:
@@ -446,7 +446,8 @@ def first_word(out):
 
 OBJ_GET, GET_INFO, MAP_DELETE = "bpf 7", "bpf 15", "bpf 3"
 LOOKUP, UPDATE = "bpf 1", "bpf 2"
-# Of tcx, where the kernel has it: BPF_LINK_CREATE, BPF_OBJ_PIN; BPF_LINK_DETACH; BPF_LINK_UPDATE.
+# System calls of tcx, on kernels that have it: BPF_LINK_CREATE, BPF_OBJ_PIN; BPF_LINK_DETACH;
+# BPF_LINK_UPDATE.
 TCX_ATTACH, TCX_DETACH, TCX_REPLACE = (["bpf 28", "bpf 6"], ["bpf 34"], ["bpf 29"]) \
     if "TCX" in os.environ else ([], [], [])
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the tests of fleets share: a Redis of their own on a unix socket, members as namespaces that a
-# cable joins to the sender's, and sums over all of them.
+# Helpers of the fleet tests: a Redis of their own on a unix socket, members as namespaces that a cable joins
+# to the sender's, and sums over all members.
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 REDIS=$TMP/redis

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# attach and detach: modes, pins, what is refused, a policy from the first packet on, and what status
-# and stats say in JSON. What else may lie on the device is in test_others.sh.
+# attach and detach: modes, pins, refused attempts, a policy in force from the first packet on, and the JSON
+# of status and stats. Other programs on the device are tested in test_others.sh.
 source "$(dirname "$0")/../lib.sh"
 
 detached() { # the device is free and nothing is left of us
@@ -54,7 +54,8 @@ test_twice() {
 	rl B detach veth-B && return "$status"
 }
 
-# Detaching what is not there says so; a device in use by the other namespace is not ours.
+# Detaching an instance that does not exist fails with a message; a device in use by the other namespace is
+# not ours.
 test_detach_nothing() {
 	has 'nothing' expect_status 1 rl B detach veth-B &&
 		has 'nothing' expect_status 1 rl B detach lo &&

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# attach --try: a limiter on trial is taken off again, with all that it brought, unless it is confirmed.
-# What apply --try has in common with it is tested in test_trial.sh. check: beside check: timeout 240
+# attach --try: a limiter on trial is detached again, with all its pins and maps, unless it is confirmed. The
+# parts in common with apply --try are tested in test_trial.sh. check: beside check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 POLICY='rule 192.0.2.1 deny'
@@ -44,7 +44,7 @@ test_beside() {
 		is "$(rl B status -j | json 'map(.hook) | join(" ")')" egress && rl B detach veth-B && is_off
 }
 
-# What cannot be attached leaves nobody who waits.
+# A failed attach leaves no process waiting.
 test_failed() {
 	has 'the driver does not support XDP' expect_status 1 rl B attach lo --mode native --try 60s && is_off &&
 		expect_status 1 pgrep -f "^$RLCTL -n $(ns B) attach lo"
@@ -68,7 +68,7 @@ test_killed() {
 		eventually 5 gone "$WATCHER" && is_off
 }
 
-# Nobody is left who could take it off: then it stays, and stands in nobody's way.
+# With both processes killed nothing takes the limiter off: it stays, and does not block later commands.
 test_both_killed() {
 	attach_try 60s && kill -KILL "$WATCHER" "$TRIAL" && eventually 5 gone "$WATCHER" &&
 		expect_status 137 wait "$TRIAL" && shows && rl B rule add 192.0.2.9 deny &&

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Completion of what living instances say: devices, attached devices, prefixes and rules that are
-# there, network namespaces. What comes from tables is in tests/unit/test_completion.sh.
+# Completion from living instances: devices, attached devices, prefixes and rules in force, network
+# namespaces. Completion from tables is tested in tests/unit/test_completion.sh.
 source "$(dirname "$0")/../lib.sh"
 
 # offers WANTED WORD…: the candidates for the last word in namespace B, sorted and joined by blanks.

@@ -131,8 +131,8 @@ gone() { [[ -z $(xdp_program B veth-B) && ! -e $(ns_pins B) ]]; }
 
 detach_quietly() { rl B detach veth-B; }
 
-# Killed anywhere, attach leaves an instance that works, or nothing on the device; what it left half
-# made stands in nobody's way.
+# Killed at any point, attach leaves an instance that works, or nothing on the device; leftovers do not block
+# the next command.
 test_attach() {
 	local n ms killed=0
 	UNDO=detach_quietly

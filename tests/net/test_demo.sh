@@ -22,7 +22,7 @@ demo_is_there_or_gone() { [[ -e /run/netns/rlctl-demo-$DEMO-host ]] || ! kill -0
 
 demo_stop() { [[ -z $RUNNING ]] || { kill -TERM "$RUNNING" && wait "$RUNNING"; } 2>/dev/null; }
 
-# demo_ends STATUS: what it printed is shown when it is another.
+# demo_ends STATUS: shows the output when the status differs.
 demo_ends() {
 	local status=0
 	wait "$RUNNING" || status=$?

@@ -13,7 +13,7 @@ JUMBO=9014 # Ethernet, IP, UDP and 8972 bytes
 
 mtu_set() { ip -n "$(ns A)" link set veth-A mtu "$1" && ip -n "$(ns B)" link set veth-B mtu "$1"; }
 
-# Of five three fit, at egress by who sends.
+# Three of five frames fit; at egress the sender's namespace has the limiter.
 test_jumbo() { # NAMESPACE ATTACH-OPTION…
 	local at=$1
 	rl "$at" attach "veth-$at" "${@:2}" && rl "$at" rule add any udp limit $((3 * JUMBO))byte/day burst $((3 * JUMBO))byte || return
@@ -29,7 +29,7 @@ jumbo_counted() {
 
 QUEUES=2 EACH=2000 BURST=777
 
-# What all queues let through together is the one limit, and nothing is counted twice or not at all.
+# All queues together let through exactly the one limit, and every packet is counted once.
 test_queues() { # ATTACH-OPTION…
 	local result
 	rl B attach veth-B "$@" && rl B rule add any udp limit $BURST/day burst $BURST per rule || return
@@ -68,7 +68,7 @@ twins_new() {
 	done
 }
 
-# What is done to the one is not done to the other.
+# Changes to one instance do not affect the other.
 test_twins() {
 	local hook id
 	twins_new || return
@@ -83,7 +83,7 @@ test_twins() {
 }
 twin_program() { rl "$1" status -j | json '.[0].program_id'; }
 
-# ---- a namespace without a name lives as long as a process is in it; then what is pinned of it goes
+# ---- a namespace without a name lives as long as a process is in it; then its pins are removed
 
 test_namespace_watched() {
 	local pins program

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# doctor: every condition that can be brought about in a namespace, what is said of it, in text and in
-# JSON, and the exit status. It changes nothing.
+# doctor: every condition that can be brought about in a namespace, its finding in text and in JSON, and the
+# exit status. doctor changes nothing.
 source "$(dirname "$0")/../lib.sh"
 
 ALIEN=$TOP/build/receiver.bpf.o
@@ -14,8 +14,8 @@ look() {
 	expect_status "$status" rl B doctor -j "$@" >"$TMP/found"
 }
 
-# facts STATUS CMD…: the same by a process that may not load programs, which takes far less time; what
-# does not need privilege is found all the same.
+# facts STATUS CMD…: the same by a process that may not load programs, which takes far less time; findings
+# that need no privilege are reported all the same.
 facts() {
 	local status=$1
 	shift
@@ -35,7 +35,7 @@ tidy() { look 0 "$@" && found leftovers ok; }
 
 link_xdp() { in_ns B ip link set dev "$DEVICE" "$@"; }
 
-# ---- what is well
+# ---- healthy conditions
 
 CHECKS=(privilege kernel features program jit btf cpus memlock bpffs leftovers link native programs mode tcx tcx
 	instances shares trial mtu queues gro lro gro-hw carriers vlan drops)
@@ -63,7 +63,7 @@ test_all_devices() {
 			'other other-end veth-B' && ip -n "$(ns B)" link del other
 }
 
-# ---- what is not
+# ---- faults
 
 test_generic() {
 	in_ns B ethtool -K veth-B gro on && rl B attach veth-B --mode generic && look 0 &&

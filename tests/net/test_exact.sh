@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A million packets on a live veth: what the generator sent, what stats counts and what the receiver
-# saw are the same numbers, to the packet. The receiver counts twice: its IP layer (all that came
-# through) and nftables (each source network by itself). check: alone
+# A million packets on a live veth: the generator, stats and the receiver count the same numbers, to the
+# packet. The receiver counts twice: its IP layer (all packets that came through) and nftables (each source
+# network by itself). check: alone
 source "$(dirname "$0")/../lib.sh"
 
 COUNT=1000000

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The exporter: what it answers, clients that are slow or many, devices that come and go, how it
-# ends, addresses that it cannot have, and a Prometheus server that scrapes it.
+# The exporter: its answers, clients that are slow or many, devices that come and go, how it ends, addresses
+# that it cannot bind, and a Prometheus server that scrapes it.
 source "$(dirname "$0")/../lib.sh"
 
 URL=http://127.0.0.1:9754
@@ -11,7 +11,7 @@ get() { in_ns B curl --silent --show-error --include --max-time 60 "$@"; }
 
 body() { in_ns B curl --silent --fail --max-time 60 "$@"; }
 
-# bg_in_b NAME CMD…: in the background in B; what it says is in $TMP/NAME, and BG_PID is its own.
+# bg_in_b NAME CMD…: in the background in B; its output is in $TMP/NAME, and BG_PID is its process.
 bg_in_b() {
 	local says=$TMP/$1
 	shift
@@ -59,14 +59,14 @@ test_next_second() {
 		[[ $(body $URL/metrics | grep '^rlctl_scrape_duration_seconds ') != "$first" ]]
 }
 
-# What is no request is refused or cut off, and the next one is answered.
+# Input that is not a request is refused or cut off, and the next request is answered.
 test_garbage() { # TEXT
 	# shellcheck disable=SC2016 # the inner shell's
 	! in_ns B timeout 60 bash -c 'exec 3<>/dev/tcp/127.0.0.1/9754 && printf "$1" >&3; cat <&3' _ "$1" |
 		grep ' 200 ' && [[ ${PIPESTATUS[0]} -ne 124 ]] && answers 200 rlctl_build_info $URL/metrics
 }
 
-# Devices come and go, here one whose name is hard on text formats.
+# Devices come and go, here one whose name needs escaping in text formats.
 ODD="q\"\\"
 test_comes() {
 	local text
@@ -179,7 +179,7 @@ test_series() {
 			'length == 1 and .[0].metric.reason == "denied" and .[0].value[1] == "40"'
 }
 
-# What the dashboard asks is understood, with its variables as a user would leave them.
+# The dashboard's queries are valid, with its variables at their defaults.
 test_dashboard() {
 	local expression
 	while read -r expression; do

@@ -82,7 +82,7 @@ test_there() {
 		"$@" rule add any deny && "$@" detach veth-B' _ "$TMP/bpf" "$RLCTL" --bpffs "$TMP/bpf"
 }
 
-# Who only looks is not asked where a mount would last.
+# A command that only reads is not told to mount a bpffs.
 test_look() {
 	has 'nothing attached' expect_status 1 unshare --mount "$RLCTL" -n "$(ns B)" --bpffs "$TMP/bpf" show &&
 		nothing_done

@@ -41,8 +41,8 @@ measure() {
 	unload
 }
 
-# judge LOW MOST: the samples' mean is LOW at least (2: it was not, as where the machine kept somebody
-# waiting), and no second has more than MOST.
+# judge LOW MOST: the mean of the samples is at least LOW (status 2 if not, as when the machine delayed a
+# process), and no second has more than MOST.
 judge() {
 	local mean
 	mean=$(mean 0 100 <"$TMP/samples")
@@ -139,7 +139,7 @@ test_cluster() {
 }
 cluster_is_up() { redis cluster info | grep -q cluster_state:ok; }
 
-# ---- who lies
+# ---- members that lie
 
 # Any share, any window, any number of members: never more than the limit.
 test_liar() {

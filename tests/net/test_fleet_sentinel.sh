@@ -58,7 +58,7 @@ t 'the master dies under load' test_failover
 
 # ---- m2 is cut off from Redis, but not from its senders
 
-# It holds half by itself, and no more; after 3 s m1 shares with nobody.
+# m1 keeps half of the limit by itself, and no more; after 3 s it shares with no other member.
 test_partition() {
 	local result before
 	ip -n "$(ns R)" link set r-m2 down && eventually 5 fleet_is m2 '.mode == "local"' && before=$(stat_of m2 .passed.packets) &&

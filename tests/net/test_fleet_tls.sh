@@ -18,7 +18,7 @@ redis_tls() { # OPTION…
 	bg in_ns m1 "${FIRST[@]}" redis-server --port 0 --dir "$TMP" --save '' --appendonly no --requirepass "$SECRET" "$@"
 }
 
-# agent URL CA: joins m1, with the URL in a file; what it says is in $TMP/said.
+# agent URL CA: joins m1, with the URL in a file; its output is in $TMP/said.
 agent() {
 	echo "$1" >"$TMP/url"
 	bg env SSL_CERT_FILE="$2" "${FIRST[@]}" "$RLCTL" -n "$(ns m1)" fleet join --redis "@$TMP/url" --name f --node m1
@@ -28,7 +28,7 @@ agent_end() { kill -TERM -- "-$JOINED" && eventually 5 no_agent; }
 no_agent() { is "$(rl m1 fleet status -j | json length)" 0; }
 mode() { fleet_is m1 ".mode == \"$1\""; }
 
-# Nothing that anybody may read has the password: words of processes, what the agent said, its maps.
+# The password is in nothing that other users can read: arguments of processes, the agent's output, its maps.
 silent() {
 	! tr '\0' ' ' <"/proc/$JOINED/cmdline" | grep -q "$SECRET" && ! grep -rq "$SECRET" "$TMP"/bg* 2>/dev/null &&
 		! rl m1 fleet status -j | grep -q "$SECRET"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# attach --group: its members read an instance and change nothing of it, whatever becomes of its
-# policy; all others see nothing. What is planted among the pins is not followed.
+# attach --group: its members may read an instance and cannot change it, also after changes of its policy; all
+# other users cannot read it. Files planted among the pins are not followed.
 source "$(dirname "$0")/../lib.sh"
 
 GROUP=54321
 NAMED=$(getent group | awk -F: '$3 && $3 < 60000 { name = $1 ":" $3 } END { print name }')
 
-# as GID CMD…: in B, as somebody who has nothing but this group.
+# as GID CMD…: in B, as a user who has nothing but this group.
 as() { in_ns B setpriv --reuid=54321 --regid="$1" --clear-groups --inh-caps=-all "${@:2}"; }
 member() { as $GROUP "$RLCTL" "$@"; }
 stranger() { as 54322 "$RLCTL" "$@"; }
@@ -97,7 +97,7 @@ gone() { ! kill -0 "$1" 2>/dev/null; }
 into_trial() { exec "$RLCTL" -n "$(ns B)" apply --try 1m "$1"; }
 same_as() { is "$(member show)" "$1"; }
 
-# What a change that was cut short has pinned goes with the next one.
+# The next change removes the pins that an interrupted change left.
 test_tidied() {
 	local stray
 	stray=$(pins)/map-1
@@ -105,7 +105,7 @@ test_tidied() {
 		rl B apply "$TMP/policy" && readable && [[ ! -e $stray ]]
 }
 
-# Pins that somebody removed are missed, in words; what to do about it works.
+# Removed pins are reported in words; the remedy that the message names works.
 test_removed() {
 	rm "$(pins)"/map-* && has 'one of its pins was removed' expect_status 1 rl B show &&
 		has 'one of its pins was removed' expect_status 1 rl B rule add any deny && rl B detach veth-B && attach && readable
@@ -128,7 +128,7 @@ test_without() { # again, and without
 		rl B detach veth-B
 }
 
-# At tc's hooks the program may hang on a pinned link: who could open it could take the program off.
+# At tc's hooks a pinned link may hold the program: a user who could open the link could detach the program.
 test_tc() {
 	local pin
 	pin=$(ns_pins B)/veth-B-egress/link
@@ -152,7 +152,7 @@ link_planted() {
 		planted_refused 'symbolic link' && rm "$TMP/bpf/$1" && rm -rf "$TMP/bpf/rlctl"
 }
 
-# In a bpffs that is everybody's somebody has made the folder first, or it is open to all.
+# In a bpffs open to all, another user has made the directory first, or its mode is open to all.
 folder_planted() { # OWNER MODE
 	mkdir -p "$TMP/bpf/rlctl" && chown "$1" "$TMP/bpf/rlctl" && chmod "$2" "$TMP/bpf/rlctl" &&
 		planted_refused 'another user' && rmdir "$TMP/bpf/rlctl"

@@ -20,7 +20,7 @@ shows() { is "$(rl B show)" "$1"; }
 
 # ---- without a terminal
 
-# refuses CONNECTION ADDRESS ARG…: says what is the matter and what to do, and changes nothing.
+# refuses CONNECTION ADDRESS ARG…: names the problem and the remedy, and changes nothing.
 refuses() {
 	local before connection=$1 address=$2
 	shift 2
@@ -74,7 +74,7 @@ test_yes() {
 		ssh_rl "$SESSION" rule del -y any
 }
 
-# What does not get worse is not asked for.
+# A change that makes nothing worse needs no confirmation.
 test_as_before() {
 	start 'rule any deny' && policy $'rule any deny\nrule 192.0.2.1 allow' &&
 		ssh_rl "$SESSION" apply "$TMP/policy" && ssh_rl "$SESSION" rule add 203.0.113.7 deny &&
@@ -129,14 +129,14 @@ test_pipe() { start && ssh_rl 'UNKNOWN 65535 UNKNOWN 65535' rule add any deny; }
 
 # ---- on a terminal
 
-# asks STATUS KEYS POLICY: what becomes of `any deny` when the question is answered by KEYS.
+# asks STATUS KEYS POLICY: the result of `any deny` when the question is answered by KEYS.
 asks() {
 	start && policy 'rule any deny' &&
 		expect_status "$1" in_ns B env SSH_CONNECTION="$SESSION" python3 "$TOP/tests/terminal.py" \
 			'continue? [y/N]' "$2" -- "$RLCTL" apply "$TMP/policy" && shows "$3"
 }
 
-# While it asks nobody is kept waiting; what was agreed to is done then.
+# The question does not block other writers; after the answer the change that was agreed to is made.
 test_others_meanwhile() {
 	start && policy 'rule any deny' &&
 		in_ns B env SSH_CONNECTION="$SESSION" timeout 20 python3 "$TOP/tests/terminal.py" \

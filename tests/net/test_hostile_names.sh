@@ -15,8 +15,8 @@ device_rename() { # FROM TO
 	in_ns B ip link set "$1" down && in_ns B ip link set "$1" name "$2" && in_ns B ip link set "$2" up
 }
 
-# plain CMD…: whatever CMD comes to, what it says is something, and plain. Colours and the like are
-# for terminals only, which this is none of.
+# plain CMD…: whatever its exit status, CMD prints something, and only plain text. Colours and the like are
+# for terminals only, and this is not one.
 plain() {
 	local odd
 	"$@" >"$TMP/said" 2>&1 </dev/null
@@ -33,14 +33,14 @@ says() {
 	grep -qF -- "$text" "$TMP/said" || _say "no '$text' in: $(<"$TMP/said")"
 }
 
-# What a reader of the JSON takes for the device.
+# The device name that a reader of the JSON sees.
 device_is() { # NAME CMD…
 	local name=$1
 	shift
 	plain "$@" && is "$(json '.[0].device' <"$TMP/said")" "$name"
 }
 
-# Of one device, every verb.
+# Every verb, for one device.
 verbs() { # LABEL NAME ESCAPED JSON
 	local label=$1 device=$2 shown=$3
 	t "$label: attach" plain rl B attach -v "$device"
@@ -71,10 +71,10 @@ leave() { # LABEL NAME ESCAPED
 	t "$1: nothing attached" says "$3" rl B show "$2"
 }
 
-# What can be shown is offered instead: lo.
+# Completion offers only the device whose name can be shown: lo.
 completes_without() { is "$(rl B complete -- status '' 2>&1 | cat -A)" 'lo$'; }
 
-# ESC as such; C1 and right-to-left in UTF-8; what is no UTF-8, and quotes.
+# A literal ESC; C1 and right-to-left in UTF-8; invalid UTF-8, and quotes.
 ODD=("v${CLEAR}x" "v${C1}2J${BIDI}" $'v\x9b\xff"\\x')
 device_rename veth-B "${ODD[0]}" || exit 1
 verbs "ESC" "${ODD[0]}" 'v\x1b[2Jx' "${ODD[0]}"

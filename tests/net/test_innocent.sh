@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Who is not over a limit does not notice the flood: a paced TCP transfer from an allowed host, and
-# pings from a host that keeps within the same limit. The flood leaves room on the cable and on the
-# CPUs: what is tested is the limiter, not the machine. check: processor
+# The flood does not affect senders within their limit: a paced TCP transfer from an allowed host, and pings
+# from a host that keeps within the same limit. The flood leaves room on the cable and on the CPUs: the
+# limiter is tested, not the machine. check: processor
 source "$(dirname "$0")/../lib.sh"
 
 RATE=100000 # of the flood, packets per second

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What survives a new policy: `show | apply` changes nothing, counters and drained buckets of rules
-# that stay are kept, a changed rate or burst acts at once on the old state, and a rule that went away
-# comes back fresh.
+# State that survives a new policy: `show | apply` changes nothing, counters and drained buckets of rules that
+# stay are kept, a changed rate or burst acts at once on the old state, and a rule that was removed comes back
+# fresh.
 source "$(dirname "$0")/../lib.sh"
 
 POLICY='rule any limit 1/hour burst 10
@@ -102,7 +102,7 @@ test_rewritten() {
 
 # ---- changed numbers
 
-# A drained bucket fills by the new rate from now on, whatever was owed by the old one.
+# A drained bucket fills at the new rate from now on, whatever its debt under the old rate.
 test_faster() { # [RULE]: another limit of the same packets
 	policy <<<"rule 10.78.0.0/16 limit 1/hour burst 10${1:+$'\n'rule $1}" &&
 		passes 10 10.78.0.0/16 --src 10.78.1.1 &&
@@ -115,8 +115,8 @@ passes_at_least() { # N PREFIX FLOOD-ARG…
 		[[ $(rule_stat B "$2" .passed.packets) -ge $((before + $1)) ]]
 }
 
-# A full bucket holds no more than the new burst. What the old rate was still owed, a tenth of a
-# second at most, may keep the last packet of it back for as long.
+# A full bucket holds no more than the new burst. The old rate's remaining debt, a tenth of a second at most,
+# may delay its last packet for as long.
 test_slower() {
 	policy <<<'rule 10.78.0.0/16 limit 1000/second burst 100' && send --src 10.78.1.1 &&
 		is "$(rule_stat B 10.78.0.0/16 .passed.packets)" 100 &&
@@ -131,7 +131,7 @@ test_smaller_burst() {
 		passes 5 10.78.0.0/16 --src 10.78.1.1
 }
 
-# ---- what is new is fresh
+# ---- new rules start fresh
 
 test_deleted() {
 	policy <<<'rule 10.78.0.0/16 limit 1/hour burst 10' && passes 10 10.78.0.0/16 --src 10.78.1.1 &&
@@ -147,7 +147,7 @@ test_other_key() {
 		passes 10 10.78.0.0/16 --src 10.78.1.1
 }
 
-# Counters of the instance never go back, whatever the policy becomes.
+# Counters of the instance never decrease, whatever the policy becomes.
 test_totals() {
 	local before
 	before=$(rl B stats -j | jq -c '.[0].reasons') && policy </dev/null && policy <<<"$POLICY" &&

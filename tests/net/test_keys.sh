@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Keys on a live veth: whatever a limit counts by, each key gets its ten packets of a day and no more,
-# in every table; the counters agree with what the network stack received, to the packet. Then what
-# `source show` says of each key, and that `source forgive` makes it fresh. Most of it is waiting. check: beside
+# Keys on a live veth: whatever the key of a limit, each key gets its ten packets a day and no more, in every
+# table; the counters agree with those of the network stack, to the packet. Then the report of `source show`
+# on each key, and that `source forgive` makes it fresh. Most of the time is spent waiting. check: beside
 # check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
@@ -49,7 +49,7 @@ under() {
 	done
 }
 
-# ---- what is one key
+# ---- which packets share a key
 
 source_6() {
 	sends 2560 6 5120 --src fd78:0:0:ff00::/56 --sequential &&
@@ -121,7 +121,7 @@ halves() {
 	attach cpu && policy "any limit $1 per $2" && on_cpu 0 5 && on_cpu 1 5 && on_cpu 0 0 && on_cpu 1 0
 }
 
-# ---- what is remembered of an address
+# ---- the state of an address
 
 # remembered KEY LIMIT ADDRESS TEXT: spent, shown in words and in JSON, forgiven, and fresh again.
 remembered() {
@@ -156,7 +156,7 @@ shown_to_others() {
 		has 'no state of' rl B source show fd78:0:0:100::9
 }
 
-# What counts everybody is shown to everybody, and not forgiven.
+# `source show` shows a state that all sources share, and `source forgive` does not reset it.
 shown_rule() {
 	policy "any limit $TOKENS per rule" && sends 10 6 100 --src fd78::1 &&
 		is "$(rl B -j source show fd79::1 | json '.states[0] | "\(.key) \(.remaining)"')" 'all 0' &&

@@ -78,8 +78,8 @@ refuses() { # TEXT ARG…: wrong words, and no data
 
 # ---- what goes, and what cannot be read
 
-# One bpf() call of a reading fails, every eleventh in turn. What comes out is whole, and misses one instance at
-# most; that is said by the exit status and in the document, unless the instance counts as gone.
+# One bpf() call of a reading fails, every eleventh in turn. The output is complete and misses one instance at
+# most; the exit status and the document report it, unless the instance counts as gone.
 test_fault() { # ERROR
 	local calls n status left=0
 	strace -f -qq -e trace=bpf -o "$TMP/calls" "$RLCTL" -n "$(ns B)" stats --prometheus >/dev/null || return

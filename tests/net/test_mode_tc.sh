@@ -55,7 +55,7 @@ test_mark() {
 		is "$(xdp_program A veth-A)" '' && [[ ! -e $(ns_pins A) ]] && traceless
 }
 
-# xdp comes first, whoever was there first; who leaves takes nothing from the other.
+# xdp runs first, whichever was attached first; detaching one does not affect the other.
 test_beside_ingress() { # FIRST SECOND
 	local id
 	rl B attach veth-B --hook "$1" && rl B attach veth-B --hook "$2" &&
@@ -160,7 +160,7 @@ is_watched() {
 }
 captured() { has 'IP 10.99.0.2.1000 > 10.99.0.1.7: UDP, length 100' tcpdump -nr "$TMP/pcap"; }
 
-# Of every kind of link (numbers of linux/if_arp.h): PPP, raw IP, tunnels of IPv4 and IPv6, sit, GRE, none.
+# Every kind of link (numbers of linux/if_arp.h): PPP, raw IP, tunnels of IPv4 and IPv6, sit, GRE, none.
 test_links() {
 	local type mode
 	ip -n "$(ns B)" tuntap add dev tun-B mode tun || return

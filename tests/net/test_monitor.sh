@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# rlctl monitor on a live veth: what its lines say is what was sent, the rate holds under a flood and
-# the figures add up, captures can be read, filters filter, each watcher has its own samples, and
-# whatever its end is, watching ends with it. check: processor
+# rlctl monitor on a live veth: its lines match the packets that were sent, the rate holds under a flood and
+# the figures add up, captures can be read, filters filter, each watcher has its own samples, and watching
+# ends with the watcher, however it ends. check: processor
 source "$(dirname "$0")/../lib.sh"
 
 policy() {
@@ -83,7 +83,7 @@ test_fields() {
 
 # ---- how many
 
-# A flood at full speed: never more than the rate, and what was shown, skipped and lost is all.
+# A flood at full speed: never more than the rate, and shown, skipped and lost packets add up to all.
 test_rate() {
 	local lines figures
 	begin rate -j --rate 200 --seconds 2
@@ -100,7 +100,7 @@ test_rate() {
 
 # ---- captures
 
-# Frames longer than what is kept of them: their lengths and times are true all the same.
+# Frames longer than the part that is kept: their lengths and times are correct all the same.
 test_capture() {
 	local result
 	begin none -w "$TMP/pcap" --count 50 && eventually 10 is_on 1 &&
@@ -196,7 +196,7 @@ test_interrupt() {
 		eventually 5 off_with_packets
 }
 
-# A watcher's ring has no pin, and who reads has no capability to open it by its number.
+# A watcher's ring has no pin, and a reader has no capability to open it by its id.
 test_readers() {
 	local verb
 	begin readers && eventually 10 is_on 1 || return

@@ -27,7 +27,7 @@ test_neighbours() {
 	resolved B A fd77::1 && resolved B A fe80::1 && resolved A B fd77::2 && resolved A B fe80::2
 }
 
-# duplicate A ADDRESS: A notices that somebody has the address.
+# duplicate A ADDRESS: A detects another user of the address.
 duplicate() {
 	in_ns "$1" ip addr add "$2/64" dev "veth-$1" && eventually 3 is_duplicate "$1" "$2" || return
 	in_ns "$1" ip addr del "$2/64" dev "veth-$1"
@@ -35,7 +35,7 @@ duplicate() {
 is_duplicate() { in_ns "$1" ip -6 addr show dev "veth-$1" | grep -q "inet6 $2/64 .*dadfailed"; }
 test_duplicates() { duplicate B fd77::1 && duplicate A fd77::2 && duplicate B fe80::1 && duplicate A fe80::2; }
 
-# The answer to a solicitation goes by the same door as what nobody asked for.
+# The answer to a solicitation takes the same path as unsolicited advertisements.
 test_routers() {
 	local solicited
 	in_ns B ip -6 route flush proto ra

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What else happens to a device: programs of others before and after ours, ours taken off by others,
-# a device that vanished or came back under its name, a namespace that went with it. check: timeout 240
+# Other events on a device: foreign programs before and after ours, ours detached by others, a device that
+# vanished or came back under its name, a namespace that was deleted with it. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 ALIEN=$TOP/build/receiver.bpf.o
@@ -101,7 +101,7 @@ test_vanished() {
 		eventually 10 maps_gone "${OURS[@]}" && cable_new
 }
 
-# The new device has neither our program nor our rules, and nobody believes it has.
+# The new device has neither our program nor our rules, and no command reports otherwise.
 test_came_back() {
 	instance_new && cable_cut && cable_new || return
 	is "$(rl B status -j)" '[]' && has 'no longer on the device' expect_status 1 rl B show &&
@@ -124,7 +124,7 @@ one_instance() { # HOOK
 		is "$(rl B show -i veth-B)" 'rule any udp deny' && rl B rule list && rl B rule del -i veth-B any udp deny
 }
 
-# The device was attached to, vanished and came back: attach at another hook clears what is left.
+# The device was attached to, vanished and came back: attach at another hook removes the leftovers.
 test_came_back_hook() {
 	rl B attach veth-B && cable_cut && cable_new && rl B attach veth-B --hook ingress && one_instance ingress &&
 		[[ ! -e $(ns_pins B)/veth-B-xdp ]] && rl B detach veth-B && no_pins
@@ -170,8 +170,8 @@ test_renamed() {
 	rl B detach veth-B && is "$(xdp_program B veth-B)" '' && no_pins && return "$status"
 }
 
-# The kernel gives the number of a dead namespace to the next one: what its pins say is not true there.
-# Where it does not, whoever attaches or detaches next clears them away.
+# The kernel may give the number of a deleted namespace to the next one: the old pins do not describe the new
+# namespace. Where it does not, the next attach or detach removes them.
 test_namespace_deleted() {
 	local pins program
 	ns_new C && device_new && rl C attach veth-C && rl C rule add any deny || return
@@ -183,8 +183,8 @@ test_namespace_deleted() {
 	rl C detach veth-C
 }
 
-# A namespace without a name lives as long as anything holds it, which not every process can see; what is
-# left there is its own affair. Limiters that hold, behind a dispatcher: vm/guest/test_sweep.sh.
+# A namespace without a name lives as long as anything holds it, which not every process can see; its
+# leftovers are left to it. Limiters that hold it, behind a dispatcher: vm/guest/test_sweep.sh.
 test_namespace_unnamed() {
 	local status=0
 	mkdir "$TMP/bpf" && mount -t bpf bpf "$TMP/bpf" || return

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The policy of a living instance by the command line: rule add, del, get, list, flush, apply, show;
-# what is wrong changes nothing and says where it is wrong. The language itself is tested in tests/unit.
+# The policy of a living instance by the command line: rule add, del, get, list, flush, apply, show; a wrong
+# command changes nothing and its message says where the error is. The language itself is tested in
+# tests/unit.
 source "$(dirname "$0")/../lib.sh"
 
 empty() { rl B rule flush && is "$(rl B show)" ''; }
@@ -15,7 +16,7 @@ unchanged() {
 
 # ---- add and show
 
-# shows LINE WORD…: what becomes of the words of a rule.
+# shows LINE WORD…: a rule of these words is shown as LINE.
 shows() {
 	local line=$1
 	shift
@@ -42,7 +43,7 @@ test_replace() {
 			'rule 192.0.2.1 limit 20/second burst 7;rule 192.0.2.1 udp allow'
 }
 
-# noted WORD…: what a command says on stderr.
+# noted WORD…: a command's stderr.
 noted() { { "$@" >/dev/null; } 2>&1; }
 
 # A rule that has to remember for longer than its states last in a flood is said so, once.
@@ -150,7 +151,8 @@ test_check() {
 		expect_status 1 unprivileged apply --check - <"$TMP/bad"
 }
 
-# unprivileged ARG…: rlctl as nobody, in no namespace of ours; the command may lie where only root comes.
+# unprivileged ARG…: rlctl as nobody, in no namespace of ours; the command may be where only root can reach
+# it.
 unprivileged() {
 	install -m 755 "$RLCTL" /tmp/"$_prefix-rlctl" || return
 	setpriv --reuid=65534 --regid=65534 --clear-groups -- /tmp/"$_prefix-rlctl" "$@"
@@ -164,7 +166,7 @@ test_unprivileged() {
 		has root expect_status 1 unprivileged attach lo
 }
 
-# ---- what is seldom meant
+# ---- rules that are rarely intended
 
 # warns WANTED CMD…: CMD succeeds and its warnings on standard error, without their text, are these.
 warns() {
@@ -190,7 +192,7 @@ test_warns() {
 		warns '' rl B attach veth-B --hook ingress -q --policy "$TMP/bans" && rl B detach veth-B --hook ingress
 }
 
-# Only of the rule that is added, whatever else is in force.
+# The warning is about the added rule only, whatever else is in force.
 test_warns_rule() {
 	empty && warns 'warning: ' rl B rule add any udp limit 9/second over ban 1m &&
 		warns '' rl B rule add any tcp limit 9/second over ban 1m && warns '' rl B rule del any udp &&
@@ -233,9 +235,9 @@ test_interface() {
 # calls WORD…: how many system calls the command makes.
 calls() { strace -f -o "$TMP/calls" "$RLCTL" -n "$(ns B)" "$@" && wc -l <"$TMP/calls"; }
 
-# What a rule costs does not grow with the policy around it: changes of one prefix, of any and of the
-# device take as many system calls beside 10,000 prefixes as beside one, but for the chunks that their
-# slots lie in then: they are opened, and made by the first limit per rule.
+# The cost of a rule does not grow with the policy around it: changes of one prefix, of any and of the device
+# take as many system calls beside 10,000 prefixes as beside one, except for the chunks that hold their slots
+# then: these are opened, and the first limit per rule creates them.
 test_beside_many() {
 	local words few many
 	local -a changes=('rule add 192.0.2.1 deny for 1h' 'rule add 192.0.2.1 allow' 'rule add 192.0.2.0/24 limit 5/s'
@@ -258,7 +260,7 @@ test_beside_many() {
 	is "$(grep -cE '^[0-9]+$' "$TMP/many")" "${#changes[@]}"
 }
 
-# Every second it looks anew at what is attached, and lets go of all that it opened for that.
+# Every second it looks up the attached instances again, and closes everything that it opened for that.
 test_watch() {
 	local before
 	bg "$RLCTL" -n "$(ns B)" stats --watch 1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Capabilities: every verb works with those that its row in rlctl.8 says, and names the one that is
-# taken away, with nothing changed. What is not in the row is given up at start, everything once a verb
-# that goes on has opened what it reads. Capabilities of the file do as well as root.
+# Capabilities: every verb works with those in its row of rlctl.8, and without one of them names the missing
+# one and changes nothing. Capabilities that are not in the row are dropped at start, and all of them once a
+# verb that keeps running has opened the files and maps it reads. Capabilities of the file do as well as root.
 source "$(dirname "$0")/../lib.sh"
 
 declare -A NUMBER=([CHOWN]=0 [DAC_OVERRIDE]=1 [DAC_READ_SEARCH]=2 [NET_BIND_SERVICE]=10 [NET_ADMIN]=12
@@ -34,7 +34,7 @@ without() { # NAME NAMES: these but that one
 
 # ---- the table
 
-# What each verb is tried with, and how what it changed is undone.
+# The command line that tests each verb; begin() undoes its changes.
 declare -A WORDS=(
 	[attach]='attach veth-B --sources 1024' [detach]='detach veth-B' [status]=status ['rule add']='rule add 192.0.2.1 deny'
 	['rule del']='rule del any limit 9/second' ['rule get']='rule get 192.0.2.1' ['rule list']='rule list'
@@ -48,7 +48,7 @@ POLICY='rule any limit 9/second burst 9'
 
 attach() { rl B attach veth-B --sources 1024 --policy "$TMP/policy"; }
 
-# begin VERB: what the verb finds.
+# begin VERB: prepares the state that the verb needs.
 begin() {
 	if [[ $1 == attach ]]; then
 		[[ -z $(xdp_program B veth-B) ]] || rl B detach veth-B
@@ -88,7 +88,7 @@ run_verb() { # NAMES VERB
 }
 on_trial() { ! rl B rule add 192.0.2.9 deny 2>"$TMP/trial" && grep -q 'on trial' "$TMP/trial"; }
 
-# Of doctor only that it looks: it says what it could not.
+# doctor only has to run: it reports the checks it could not make.
 test_verb() { # VERB
 	local needs name status=0
 	needs=$(row "$1" 2) && begin "$1" || return
@@ -120,7 +120,7 @@ test_admin() {
 		with 'SYS_ADMIN NET_ADMIN' "$RLCTL" detach veth-B
 }
 
-# ---- what is left of them
+# ---- the capabilities that remain
 
 # capabilities PID: of all sets but the bounding one, which nothing can be taken from any more.
 capabilities() {
@@ -178,7 +178,7 @@ test_left_of_top() {
 
 # ---- capabilities of the file
 
-# Somebody who is not root attaches with his own pins; root's are not his.
+# A user who is not root attaches with pins of their own; root's pins are not theirs.
 test_file() {
 	local caps=cap_bpf,cap_net_admin,cap_perfmon mine=("$TMP/rlctl" --bpffs "$TMP/bpf")
 	begin attach && chmod 711 "$TMP" && cp "$RLCTL" "$TMP/rlctl" && mkdir "$TMP/bpf" &&

@@ -14,7 +14,7 @@ hammer() { # RULE SOURCES BURST
 	admitted "$passed" 100000 "$3" "$(json .seconds <<<"$result")" 1000
 }
 
-# What two CPUs count at the same time is not lost.
+# No update is lost when two CPUs count at the same time.
 test_counters() {
 	local before result
 	rl B rule flush && rl B rule add 10.78.0.0/16 allow &&

@@ -10,7 +10,7 @@ one_rule() {
 	rl B rule flush && rl B apply - <<<"rule $1 $2" && rl B show
 }
 
-# What the server's socket got is what passed; iperf3 does not count the datagram it begins with.
+# The packets that passed are those the server's socket received; iperf3 does not count its first datagram.
 test_udp() { # COUNTER ADDRESS PREFIX
 	local result before passed
 	one_rule "$3" "udp limit 20mbit burst 250kbyte" && before=$(counter B "$1") || return 1

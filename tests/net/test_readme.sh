@@ -37,8 +37,8 @@ tried() {
 # in_terminal COMMAND: until it shows a picture and is told to quit.
 in_terminal() { typed "python3 '$TOP/tests/terminal.py' 'by dropped' q -- $1"; }
 
-# blocks FILE: the lines of its displays that are commands; spans FILE: those within its text. What boots a
-# machine is tried in tests/package.
+# blocks FILE: the commands among the lines of its displays; spans FILE: those within its text. Commands that
+# boot a machine are tested in tests/package.
 blocks() { awk '/^```/ { inside = !inside; next } inside && /^(sudo|\.\/|rlctl )/ && !/ systemctl | \/etc\//' "$1"; }
 # shellcheck disable=SC2016 # as it is written
 spans() { sed '/^```/,/^```/d' "$1" | grep -o '`sudo rlctl [^`]*`' | tr -d '`'; }

@@ -6,7 +6,7 @@ source "$(dirname "$0")/../lib.sh"
 
 FIRST=4 # of the system calls bpf() that fail: those before only look for what is there
 
-# refused FAULT WORD…: what rlctl says in B while bpf() fails as strace's FAULT says.
+# refused FAULT WORD…: the message of rlctl in B while bpf() fails as strace's FAULT says.
 refused() {
 	expect_status 1 strace -o /dev/null -e trace=bpf -e "inject=bpf:$1" "$RLCTL" -n "$(ns B)" "${@:2}" 2>&1
 }
@@ -34,7 +34,7 @@ test_program() { # TEXT ERROR
 	says "$1" "error=$2:when=$LOAD..$((LOAD + 1))" attach veth-B --replace
 }
 
-# The load and what is asked of the kernel then.
+# The load, and the kernel probes after its failure.
 test_feature() { # TEXT ERROR
 	says "$1" "error=$2:when=$LOAD..$((LOAD + 16))" attach veth-B --replace
 }

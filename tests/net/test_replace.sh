@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# attach --replace: another program in the place of the one that runs. No packet escapes meanwhile; policy,
-# state, counters and options stay; what cannot be kept is refused; a crash leaves the one or the other.
-# Behind libxdp's dispatcher it is tested in tests/vm. check: timeout 240
+# attach --replace: another program replaces the running one. No packet escapes meanwhile; policy, state,
+# counters and options stay; a replacement that could not keep them is refused; a crash leaves the old program
+# or the new. Behind libxdp's dispatcher it is tested in tests/vm. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 HOOK=xdp # of the instance, on veth-B
@@ -31,7 +31,7 @@ flooding() { # what arrives at B, or is to leave it, without an end
 	esac
 }
 
-# arrived: what came to who is to be protected: B's own stack, or A at egress.
+# arrived: packets that reached the protected side: B's own stack, or A at egress.
 arrived() {
 	case $HOOK in
 	egress) counter A IpInReceives ;;
@@ -160,7 +160,7 @@ test_nothing() {
 		has 'nothing to replace on veth-B --hook egress' expect_status 1 rl B attach veth-B --hook egress --replace
 }
 
-# A map of another layout in the place of one of ours; what runs goes on.
+# A map of another layout replaces one of ours; the running program continues.
 test_layout() { # PIN MAP-WORD…
 	local id status=0
 	id=$(program) && put_aside xdp "$1" || return

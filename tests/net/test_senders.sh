@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Every match of the language met by packets of real senders (ping, hping3, nping, iperf3), IPv4 and
-# IPv6: how many each rule counted, and what came back to the sender.
+# Every match of the language against packets of real senders (ping, hping3, nping, iperf3), IPv4 and IPv6:
+# the count of each rule, and the replies that reached the sender.
 source "$(dirname "$0")/../lib.sh"
 
 # policy: standard input in force, with counters that start from zero.
@@ -17,8 +17,8 @@ counted() {
 	between "$(arrived)" "$3" 1000000 && is "$(counts "$1")" "0 $2"
 }
 
-# match RULE SENT DROPPED SENDER…: what a rule that denies counts of so many packets of one sender, who
-# may fail, for nobody answers.
+# match RULE SENT DROPPED SENDER…: the count of a rule that denies, of so many packets of one sender; the
+# sender may fail, since nothing replies.
 match() {
 	local rule=$1 sent=$2 dropped=$3 before
 	shift 3
@@ -102,7 +102,7 @@ test_limit() { # ADDRESS PREFIX
 	policy <<<"rule $2 limit 1/hour burst 4" && replies 4 -c 10 "$1" && is "$(counts "$2")" '4 6'
 }
 
-# All limits of a prefix must admit a packet, and device limits as well; what is refused costs nothing.
+# All limits of a prefix must admit a packet, and device limits as well; a refused packet costs nothing.
 test_all_limits() {
 	policy <<-'END' || return
 	rule any icmp limit 1/hour burst 3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# How much there can be: lists as large as the public ones fit a default attach, what is not used takes no
-# memory, and --prefixes and --bans are raised while a flood goes on, with all state kept.
+# Sizes: lists as large as the public ones fit a default attach, unused capacity takes no memory, and
+# --prefixes and --bans are raised during a flood, with all state kept.
 source "$(dirname "$0")/../lib.sh"
 
 # list N: as many prefixes that lie beside one another, and those that the flood comes from.
@@ -15,7 +15,7 @@ denied() { rule_stat B "$1" .dropped.packets; }
 sends() { flood A --count "$1" --src "$2"; }
 memory() { rl B status -j | json '.[0].memory_bytes'; }
 
-# What the last of them drops is counted, and is still when another list comes in its place.
+# The drops of its last prefix are counted, also after another list replaces it.
 test_list() { # N LAST
 	list "$1" >"$TMP/list" && rl B apply "$TMP/list" && is "$(stat_of B '.rules | length')" $(($1 + 1)) &&
 		sends 100 "$2" && is "$(denied "$2/31 deny")" 100 && list $(($1 + 1000)) >"$TMP/list" &&

@@ -61,7 +61,7 @@ sizes() {
 	done | jq -s '[.[].bytes_memlock | tonumber] | "maps \(length) \(add / 1024 | floor)"' -r
 }
 
-# look CMD…: what it prints is not of interest, unless it is an error.
+# look CMD…: its output is ignored, unless it is an error.
 look() { rl B "$@" >/dev/null; }
 
 # one_second N: all others look in each fourth.
@@ -91,7 +91,7 @@ floods() {
 
 flooding() { kill -0 "$FLOODS" 2>/dev/null; }
 
-# No process substitution in the loop: over hours bash confuses its children, whose ids come again.
+# No process substitution in the loop: over hours bash confuses its children, as process ids are reused.
 test_soak() {
 	local second=0 next=$EPOCHREALTIME begin=$SECONDS
 	bg floods

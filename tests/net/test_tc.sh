@@ -37,7 +37,8 @@ test_life() { # HOOK
 	rl B detach veth-B --hook "$1" && traceless
 }
 
-# Who came first leaves first, who leaves last takes clsact away; no hook is disturbed by the others.
+# The hook attached first is detached first, the one detached last takes clsact away; no hook is disturbed by
+# the others.
 test_several() {
 	local hook
 	rl B attach veth-B --hook ingress && rl B attach veth-B --hook egress --hook xdp || return
@@ -220,7 +221,7 @@ crash_everywhere() {
 	echo "$killed of ${#points[@]} killed"
 }
 
-# ---- marks, and what is not linear
+# ---- marks, and data that is not linear
 
 test_mark() {
 	rl B attach veth-B --hook ingress && rl B rule add any icmp limit 1/hour burst 3 over mark 42 || return
@@ -235,8 +236,8 @@ test_mark() {
 		in_ns B nft flush ruleset && rl B detach veth-B && traceless
 }
 
-# A frame of 5000 bytes whose headers the sender's own program has put into pages: of the skb only
-# Ethernet's header is linear.
+# A frame of 5000 bytes whose headers the sender's own program has put into pages: only Ethernet's header is
+# in the linear part of the skb.
 test_pulled() {
 	local status=0
 	ip -n "$(ns A)" link set veth-A mtu 9000 && ip -n "$(ns B)" link set veth-B mtu 9000 || return
@@ -247,7 +248,7 @@ test_pulled() {
 	rl A detach veth-A && return "$status"
 }
 
-# A device without Ethernet: what comes in is IP at once, and so is what goes out.
+# A device without Ethernet: packets begin with the IP header in both directions.
 test_tunnel() {
 	local n
 	n=$(ns B)
@@ -259,7 +260,7 @@ test_tunnel() {
 	rl B stats
 	is "$(rl B stats -j --hook ingress | json '.[0] | "\(.passed.packets) \(.dropped.packets) \(.dropped.bytes)"')" \
 		'3 2 256' || return
-	# what it answers: nobody listens on port 7; each quotes 128 bytes behind 28 of its own
+	# its answers: port 7 is closed; each quotes 128 bytes behind 28 of its own
 	is "$(rl B stats -j --hook egress | json '.[0].reasons.denied | "\(.packets) \(.bytes)"')" '3 468' &&
 		rl B detach tun-B --hook ingress --hook egress && ip -n "$n" link del tun-B && traceless
 }

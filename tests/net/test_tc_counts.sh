@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# At ingress and egress what the generator sent, what stats counts and what the receiver saw are the
-# same numbers, to the packet and the byte; skbs of many segments included.
+# At ingress and egress the generator, stats and the receiver count the same numbers, to the packet and the
+# byte; skbs of many segments included.
 source "$(dirname "$0")/../lib.sh"
 
 COUNT=${COUNT:-200000}
@@ -40,10 +40,10 @@ test_ingress() { # SOURCES SIZE COUNTER
 
 send() { in_ns A python3 "$TOP/tests/net/datagrams.py" "$@"; }
 
-# link A tx: what the device counted, as "PACKETS BYTES".
+# link A tx: the device's counters, as "PACKETS BYTES".
 link() { ip -n "$(ns "$1")" -s -j link show "veth-$1" | json ".[0].stats64.$2 | \"\(.packets) \(.bytes)\""; }
 
-# since A tx "PACKETS BYTES": what it counted besides.
+# since A tx "PACKETS BYTES": the increase of its counters.
 since() {
 	local packets bytes before_packets before_bytes
 	read -r packets bytes <<<"$(link "$1" "$2")"
@@ -71,7 +71,7 @@ test_egress_segments() { # ADDRESS HEADERS
 		eventually 5 link_is B rx "$before" "40 $((2 * bytes))" && rl A detach veth-A
 }
 
-# ---- TCP, whose segments are cut apart behind egress, and put together before ingress
+# ---- TCP, whose segments are split after egress, and merged before ingress
 
 stream() { in_ns A iperf3 --client "$1" --bytes 20M; }
 passed() { stat_of "$1" '"\(.passed.packets) \(.passed.bytes)"'; }

@@ -13,7 +13,7 @@ one_rule() {
 # arrived Udp|Udp6: datagrams that came to B's sockets, whether these had room or not.
 arrived() { echo $(($(counter B "$1InDatagrams") + $(counter B "$1InErrors"))); }
 
-# What came to the server is what passed.
+# The packets that passed are those the server received.
 test_udp() { # ADDRESS Udp|Udp6
 	local result before
 	one_rule "$1" "udp limit 20mbit burst 250kbyte" && before=$(arrived "$2") || return 1
@@ -24,9 +24,9 @@ test_udp() { # ADDRESS Udp|Udp6
 			"$(json .end.sum.seconds <<<"$result")"
 }
 
-# Eight connections ask for more at any time. Once the burst is spent, what they get is the rate, less
-# the headers of full segments; that it is no more is seen in what passed. The burst has to last for as
-# long as TCP waits when a window is lost whole, 0.2 s.
+# Eight connections always have more to send. Once the burst is spent, they get the rate, less the headers of
+# full segments; the passed packets show that it is no more. The burst has to last for as long as TCP waits
+# when a whole window is lost, 0.2 s.
 test_tcp() { # ADDRESS HEADERS
 	local result start end passed allowed got
 	one_rule "$1" "tcp limit 40mbit burst 2mbyte" && start=$(date +%s%3N) || return 1

@@ -11,7 +11,7 @@ tcx() { in_ns B "$TOP/build/tcx" veth-B "$@"; }
 row() { tcx "$1" list | cut -d ' ' -f 2 | paste -sd ' '; } # HOOK: the names in their order
 row_is() { is "$(row "$1")" "$2"; }
 
-# What the program of another has counted, in the one map that it has.
+# The count of the foreign program, in its only map.
 seen() { bpftool -j prog show id "$1" | json '.map_ids[0]' | xargs bpftool -j map dump id | json '.[0].formatted.value'; }
 alien_seen() { seen "$(tcx "$1" list | awk '$2 ~ "^alien" { print $1 }')"; }
 filter_seen() { seen "$(filters "$1" | sed -nE 's/.* id ([0-9]+) name filter_count .*/\1/p')"; }
@@ -56,7 +56,7 @@ test_pass() { # HOOK
 		answers 5 && tcx "$1" clear && tcx_traceless "$1"
 }
 
-# What ours lets through goes on to the next program, and then to the filters of clsact.
+# Packets that ours admits go on to the next program, and then to the filters of clsact.
 test_next() { # HOOK
 	tcx "$1" next && tc -n "$(ns B)" qdisc add dev veth-B clsact &&
 		tc -n "$(ns B)" filter add dev veth-B "$1" protocol all bpf da obj "$ALIEN" sec tc &&
@@ -65,7 +65,7 @@ test_next() { # HOOK
 		tc -n "$(ns B)" qdisc del dev veth-B clsact && tcx "$1" clear && tcx_traceless "$1"
 }
 
-# doctor: what it finds of tcx, into $TMP/found; says HOOK RESULT TEXT is of that.
+# doctor: its findings on tcx, into $TMP/found; says HOOK RESULT TEXT checks them.
 doctor() { rl B doctor veth-B -j | jq 'map(select(.check == "tcx"))' >"$TMP/found"; }
 says() {
 	jq -e --arg at "$1: " --arg result "$2" --arg text "$3" 'map(select(.what | startswith($at))) | length == 1 and
@@ -137,8 +137,8 @@ test_came_back() {
 		rl B detach gone && ip -n "$(ns B)" link del gone && traceless
 }
 
-# What it left is found, though its program is loaded still, and cleared; in a bpffs of its own, which no
-# test beside this one clears.
+# The leftovers of a deleted namespace are found, though its program is still loaded, and removed; in a bpffs
+# of its own, which no test beside this one clears.
 test_namespace_deleted() {
 	local status=0
 	mkdir "$TMP/bpf" && mount -t bpf bpf "$TMP/bpf" || return

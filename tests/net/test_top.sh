@@ -81,8 +81,8 @@ test_quiet_device() {
 TERMINALS=0
 _tmux() { env -u TMUX tmux -S "$TMP/tmux-$TERMINALS" -f /dev/null "$@"; }
 
-# live [OPTION-OF-ENV]: top in a terminal of 110 by 24; what it ends with is its last line. A server of its own,
-# for the one before may still be about to end.
+# live [OPTION-OF-ENV]: top in a terminal of 110 by 24, and its last line. A tmux server of its own, since the
+# previous one may still be about to end.
 live() {
 	_tmux kill-server 2>/dev/null
 	TERMINALS=$((TERMINALS + 1))

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# apply --try and confirm: who keeps a policy that is on trial, what takes it back, what happens to
-# other writers and to the state of limits meanwhile, and that no crash leaves anything stuck.
-# check: timeout 240
+# apply --try and confirm: when a policy on trial is kept and when it is taken back, the effect on other
+# writers and on the state of limits meanwhile, and that no crash leaves anything stuck. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 OLD='rule 192.0.2.1 deny'
@@ -70,7 +69,7 @@ test_words() {
 
 # ---- on a terminal
 
-# on_terminal STATUS SCRIPT…: a trial of a minute with somebody at the terminal.
+# on_terminal STATUS SCRIPT…: a trial of a minute with a user at the terminal.
 on_terminal() {
 	local status=$1
 	shift
@@ -120,7 +119,7 @@ test_watcher_ended() { # as at a shutdown of the session's service
 	apply_try 60s && kill -TERM "$WATCHER" && ended 1 && shows "$OLD" && free
 }
 
-# Nobody is left who could take it back: then it stays, and stands in nobody's way.
+# With both processes killed nothing takes the policy back: it stays, and does not block later commands.
 test_both_killed() {
 	apply_try 60s && kill -KILL "$WATCHER" "$TRIAL" && eventually 5 gone "$WATCHER" &&
 		expect_status 137 wait "$TRIAL" && shows "$NEW" &&
@@ -133,7 +132,7 @@ test_both_killed() {
 
 refused() { has 'on trial' expect_status 1 rl B "$@"; }
 
-# Another writer is told to wait, and nothing of his is lost with the trial.
+# Another writer is told to wait, and its change is not lost with the trial.
 test_writers() {
 	apply_try 60s && refused rule add 192.0.2.3 deny && refused rule del 192.0.2.2 &&
 		refused rule flush && refused apply "$TMP/new" && refused apply --try 5s "$TMP/new" &&
@@ -177,7 +176,7 @@ EXPIRES='rule 198.51.100.1 deny for 1h'
 counted() { is "$(rule_stat B 10.78.0.0/16 '"\(.passed.packets) \(.dropped.packets)"')" "$1"; }
 seconds_left() { rl B rule list 198.51.100.1 -j | json '.rules[0].seconds_left'; }
 
-# test_state POLICY: what the limit took, counted and has left is the same after a trial of POLICY.
+# test_state POLICY: the limit's state and counters are the same after a trial of POLICY.
 test_state() {
 	local left
 	rl B rule flush && rl B apply - <<<"$LIMIT"$'\n'"$EXPIRES" &&
@@ -196,7 +195,7 @@ try_and_undo() {
 }
 on_trial() { [[ -d $(ns_pins B)/veth-B-xdp/trial ]]; }
 
-# What is counted while the trial runs is not lost either.
+# Packets counted during the trial stay counted.
 test_state_during() {
 	rl B rule flush && rl B apply - <<<"$LIMIT" && flood A --count 100 --src 10.78.1.1 &&
 		eventually 5 counted '10 90' && echo "$LIMIT"$'\n'"$NEW" >"$TMP/new" || return

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A command meets what another call or another version of it left: attach --or-apply, maps that this
-# version does not know or miss, and a caller without the privilege to tell whose program is there.
+# A command meets the leftovers of another call or of another version: attach --or-apply, maps that this
+# version does not know or misses, and a caller without the privilege to identify the attached program.
 source "$(dirname "$0")/../lib.sh"
 
 program() { xdp_program B veth-B; }
@@ -62,14 +62,15 @@ with_another_abi() {
 	bpftool map update pinned "$pin" key hex 00 00 00 00 value hex "${value[@]}"
 }
 
-# The kernel writes all of it to whoever reads it.
+# The kernel copies the whole value to any reader.
 with_a_larger_instance() {
 	local pin
 	pin=$(ns_pins B)/veth-B-xdp/instance
 	rm "$pin" && bpftool map create "$pin" type array key 4 value 65536 entries 1 name instance
 }
 
-# What runs goes on and is not mistaken for nothing; detach takes it off, and attach works again.
+# The other version's limiter keeps running and is recognised as attached; detach removes it, and attach works
+# again.
 test_other_version() { # HOW
 	local id verb
 	echo 'rule any allow' >"$TMP/policy"
@@ -89,8 +90,8 @@ weak() { # CMD…: in B, without CAP_SYS_ADMIN
 	in_ns B setpriv --inh-caps=-all --bounding-set=-all,+bpf,+net_admin,+perfmon "$RLCTL" "$@"
 }
 
-# Who may not ask the kernel whose program it is takes nothing for gone, neither here nor in A, and goes
-# by what attach noted.
+# A command that may not ask the kernel whose program it is treats no instance as gone, neither here nor in A,
+# and relies on the note that attach left.
 test_no_privilege() {
 	local id
 	rl A attach veth-A && rl B attach veth-B && id=$(program) || return

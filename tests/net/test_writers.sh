@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Several rlctl at once on one instance: no change is lost, no reader and no packet sees half a
-# policy, a held lock keeps writers waiting and nobody else; two that attach or detach at once.
-# check: timeout 240
+# Several rlctl at once on one instance: no change is lost, no reader and no packet sees half a policy, a held
+# lock blocks writers and nothing else; two that attach or detach at once. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 WRITERS=8
@@ -78,7 +77,7 @@ readers_end() {
 	[[ ! -e $TMP/bad && $(wc -l <"$TMP/reads") -ge 10 ]]
 }
 
-# What show prints is a policy.
+# The output of show is a valid policy.
 sane() { "$RLCTL" apply --check "$1"; }
 
 one_of_two() { cmp -s "$1" "$TMP/x" || cmp -s "$1" "$TMP/y"; }
@@ -136,7 +135,7 @@ denied() { [[ $(stat_of B .reasons.denied.packets) -gt $1 ]]; }
 
 # ---- the lock
 
-# Writers wait for whoever holds the lock of the instance; readers do not.
+# Writers wait until the instance's lock is released; readers do not.
 test_lock() {
 	local holder writer
 	rl B rule flush && bg flock "$(ns_pins B)/veth-B-xdp" sleep 600 && holder=$BG_PID &&

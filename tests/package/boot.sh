@@ -3,7 +3,7 @@
 # Boots a systemd of its own in the network namespace it is called in: on this system's root below a
 # layer that takes all changes, with nothing started but udev, in cgroup NAME. It sees no disk, its
 # /dev has no device, and all of it is gone when it is ended (cgroup_remove in lib.sh takes the rest).
-#   boot.sh DIR NAME    DIR is an empty folder. Inside, /run/changed is the layer.
+#   boot.sh DIR NAME    DIR is an empty directory. Inside, /run/changed is the layer.
 set -e
 
 cgroup_new() {
@@ -45,7 +45,7 @@ system_mount() {
 	mount --bind "$dir/disk/upper" "$root/run/changed"
 }
 
-# Units that nobody asks for stay out; errors of ours go where a test can read them.
+# Units that nothing requires are left out; errors of ours go to where a test can read them.
 system_bare() {
 	local units=$root/run/systemd/system
 	rm -rf "$root"/{usr/lib,lib,etc}/systemd/system/*.wants

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the tests of the packages share: a system of its own that runs systemd in network namespace B,
-# and what a package is to hold and to need.
+# Helpers of the package tests: a system of its own that runs systemd in network namespace B, and the expected
+# contents and dependencies of a package.
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 cd "$TOP" || exit 1
 
@@ -41,7 +41,7 @@ halt() {
 		find "$1/cgroups" -depth -path "*/$2*" -type d -exec rmdir {} +' _ "$TMP" "$_prefix"
 }
 
-# What was changed in it, but for what dpkg, rpm and systemd's helper remember.
+# Files changed in the system, except for the records of dpkg, rpm and systemd's helper.
 changed() {
 	in_root find /run/changed -mindepth 1 ! -type d -printf '/%P\n' |
 		grep -vE '^/(var/lib/(dpkg|systemd)|var/log|var/cache|root/.rpmdb|etc/ld.so.cache)' | sort
@@ -65,7 +65,7 @@ unit_is() { is "$(in_root systemctl is-active "$UNIT")" "$1"; }
 
 # ---- what a package holds and needs
 
-# holds_all DIR: the unpacked package has all that `make install` installs, whoever adds to it.
+# holds_all DIR: the unpacked package has every file that `make install` installs, also after later additions.
 holds_all() {
 	make -o build/rlctl install DESTDIR="$TMP/dest" PREFIX=/usr || return # others use it now
 	diff <(_names "$TMP/dest") <(_names "$1")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The Debian package: what it holds, lintian, and its life in a system of its own: installed, started
-# by systemd as the unit says, upgraded, removed, purged. check: timeout 300
+# The Debian package: its contents, lintian, and its life in a system of its own: installed, started by
+# systemd as the unit says, upgraded, removed, purged. check: timeout 300
 source "$(dirname "$0")/lib.sh"
 
 # ---- the package
@@ -86,7 +86,7 @@ test_stop() {
 	unit stop && is "$(program)" '' && [[ -z $(in_root find /sys/fs/bpf -name 'veth*') ]]
 }
 
-# What was attached by hand stays, with its state, and gets the policy.
+# An instance attached by hand stays, with its state, and gets the policy.
 test_start_attached() {
 	local id
 	installed attach veth-B && id=$(program) && unit start && is "$(program)" "$id" &&
@@ -124,7 +124,8 @@ test_remove() {
 		rl A detach lo && in_root test ! -e /usr/sbin/rlctl -a -e /etc/rlctl/example.policy
 }
 
-# What `systemctl enable` made goes too, the administrator's policy stays: nothing else is left.
+# The links that `systemctl enable` made are removed too, the administrator's policy stays: nothing else is
+# left.
 test_purge() {
 	[[ $(changed) == *".device.wants/$UNIT"* ]] && in_root dpkg --purge rlctl && in_root rm /root/rlctl.deb || return
 	is "$(comm -13 "$TMP/before" <(changed))" /etc/rlctl/veth-B.policy

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* rlctl-policy(5)'s token bucket in exact numbers, slow and obvious: what the data path is judged
- * by.
+/* The token bucket of rlctl-policy(5) in exact numbers, slow and simple: the reference for the data
+ * path.
  *
- * What was taken and has not come back is counted in fractions of a grain, 1/N of one where N is
+ * The amount taken and not yet refilled is counted in fractions of a grain, 1/N of one where N is
  * the AMOUNT of the rate: a packet (byte, bit) then is a whole number of them (the period in
- * grains), and so is what comes back in a grain (N). 128 bits hold the largest of both.
+ * grains), and so is the refill of a grain (N). 128 bits hold the largest of both.
  */
 #ifndef TESTS_BUCKET_MODEL_H
 #define TESTS_BUCKET_MODEL_H
@@ -47,7 +47,7 @@ static inline void bucket_model_wait(struct bucket_model *m, uint64_t now_ns)
 	m->last_ns = now_ns;
 }
 
-/* What would be left; negative: too little is there. */
+/* Returns the tokens that would remain; negative if there are too few. */
 static inline i128 bucket_model_left(const struct bucket_model *m, uint64_t count)
 {
 	return (i128)(m->capacity - m->debt) - (i128)(m->unit * count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What harness.h says; policies go in as on a device. */
+/* Implements harness.h; policies are applied as on a device. */
 #include "harness.h"
 
 #include <errno.h>

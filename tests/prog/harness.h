@@ -47,7 +47,7 @@ struct harness {
 	struct hot_table table; /* sets NULL: not --table hot */
 	struct rlctl_bpf *skel;
 	int program_fd;
-	int entry_fd; /* what is run: that program, or one that runs it */
+	int entry_fd; /* the program to run: that one, or one that calls it */
 	uint64_t now_ns;
 };
 
@@ -94,7 +94,7 @@ void harness_repeat(struct harness *h, const struct frame *frame, uint32_t times
 enum rl_reason harness_run_from(struct harness *h, const uint8_t addr[16]);
 uint32_t harness_within(struct harness *h, const uint8_t addr[16], uint32_t packets);
 
-/* ---- what is in the maps */
+/* ---- contents of the maps */
 
 /* How often each reason was given since it was opened; how many packets passed. */
 void harness_reasons(struct harness *h, struct rl_amount out[RL_REASON_COUNT]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* harness.h: what is in the maps. */
+/* harness.h: contents of the maps. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -21,8 +21,8 @@ GRAIN = Fraction(1, 16)  # nanoseconds: what the data path counts buckets in
 
 
 class Bucket:
-    """Token bucket and leaky bucket: tokens that were taken, or the level; the same sums. What is
-    owed is kept as a number of 1/N nanoseconds, in which a packet's cost, P, is whole.
+    """Token bucket and leaky bucket: tokens taken, or the level; the sums are the same. The debt is
+    a number of 1/N nanoseconds, in which a packet's cost, P, is whole.
 
     The doubt, where a packet costs no whole number of grains and so is rounded up or down by
     chance: a grain for each packet since the bucket was beyond doubt full, of many packets 8

@@ -20,7 +20,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Cuts the step at the last of these characters; returns what was behind it. */
+/* Cuts the step at the last of these characters; returns the part behind it. */
 static char *split(char *step, char at)
 {
 	char *mark = strrchr(step, at);

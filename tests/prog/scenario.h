@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What happens to a harness, in one string: steps apart by '|', run in order; a row has one a line.
+/* A scenario for a harness, in one string: steps apart by '|', run in order; a row has one a line.
  *   = RULE; RULE            this policy comes into force (the words without "rule")
  *   + DURATION              time passes
  *   @ RULE +DURATION        it is that long after the rule's expiry; -DURATION: before
@@ -22,7 +22,7 @@ struct scenario {
 	const char *name, *steps;
 };
 
-/* A test for each of them, all on one harness; what cmocka answers. */
+/* Runs a test for each of them, all on one harness; returns cmocka's result. */
 int scenarios_test(const struct scenario *rows, size_t count,
 		   const struct harness_options *options);
 

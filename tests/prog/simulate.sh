@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the tests of rlctl simulate share: captures from lines, verdicts, sums.
+# Helpers of the tests of rlctl simulate: captures from lines, verdicts, sums.
 # shellcheck source=../lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
-# capture NAME OPTION… <LINES: makes $TMP/NAME; what the lines mean is in capture.py.
+# capture NAME OPTION… <LINES: makes $TMP/NAME; capture.py describes the lines.
 capture() { python3 "$HERE/capture.py" "${@:2}" >"$TMP/$1"; }
 
 # simulate POLICY NAME ARG…: POLICY is text with ; for line ends.

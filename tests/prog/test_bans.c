@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bans and their seats: none that is in force is pushed out, those that could not begin are
- * counted, and what is over or forgiven makes room.
+/* Bans and their slots: none in force is evicted, bans that could not begin are counted, and a ban
+ * that is over or forgiven makes room.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -91,7 +91,7 @@ static void fill_test(void **state)
 	assert_int_equal(banned(0, BANS), BANS);
 }
 
-/* A crowd that wants their places changes nothing for those who are banned. */
+/* A crowd that wants their slots does not affect banned sources. */
 static void crowd_test(void **state)
 {
 	(void)state;
@@ -191,7 +191,7 @@ static void seats_gone_test(void **state)
 	assert_int_equal(banned(3, 2), 2);
 }
 
-/* A policy that bans nobody has no map of bans. */
+/* A policy without bans has no map of bans. */
 static void none_test(void **state)
 {
 	uint32_t zero = 0, id;

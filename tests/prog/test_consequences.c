@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl-policy(5): what follows when a limit is exceeded (ban, ban of the source, count),
+/* rlctl-policy(5): the consequences of exceeding a limit (ban, ban of the source, count),
  * `new-source`, and an instance that goes by destination. Each row is a scenario (scenario.h) on
- * fresh states. What depends on the table is in test_tables.c.
+ * fresh states. Consequences that depend on the table are tested in test_tables.c.
  */
 #include "scenario.h"
 

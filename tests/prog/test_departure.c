@@ -13,9 +13,9 @@
 
 static struct harness *ingress, *egress;
 
-/* What leaves when, in microseconds after the packets came all at once. */
+/* Departure times, in microseconds after the packets arrived all at once. */
 
-#define KEPT (-1) /* not told: what it was before, nothing */
+#define KEPT (-1) /* not set: the value before, 0 */
 #define OVER (-2)
 
 static const struct pace_row {
@@ -141,7 +141,7 @@ static void pace_test(void **state)
 		pace_check(row, &frame, row->departs[i]);
 }
 
-/* What has leaked is waited for no more. */
+/* Packets do not wait for the part of the level that has leaked. */
 static void leak_test(void **state)
 {
 	struct __sk_buff skb = {0};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One set of the hot table, slot by slot: who is let go when a fifth source comes, what is kept of
- * it, when the LRU behind is asked, and what a changed policy or a pardon does to all that.
+/* One set of the hot table, slot by slot: which source is evicted when a fifth arrives, the state
+ * kept of it, when the LRU behind is looked up, and the effect of a changed policy or of forgiving
+ * on all that.
  *
  * The table has four sets; sources that share one are found by computing it (harness_neighbours).
  */
@@ -141,7 +142,7 @@ static void came_back_test(void **state)
 	}
 }
 
-/* Who was spilled once came back: let go again, it is spilled again. */
+/* A source that was spilled once came back: evicted again, it is spilled again. */
 static void came_back_twice_test(void **state)
 {
 	uint32_t within;
@@ -184,9 +185,9 @@ static void hint_test(void **state)
 	hint = hot_hint(h->now_ns << RL_GRAIN_SHIFT, (9 * NS_PER_HOUR) << RL_GRAIN_SHIFT);
 	assert_int_equal(bpf_map_update_elem(h->instance.fd.spilled, &key.fingerprint, &word, 0),
 			 0);
-	assert_int_equal(harness_within(h, crowd[0], 1), 1); /* no hint: nobody looks */
+	assert_int_equal(harness_within(h, crowd[0], 1), 1); /* no hint: no look-up */
 	h->table.sets[key.set].slot[0].fingerprint |= hint;
-	assert_int_equal(harness_within(h, crowd[0], 1), 1); /* no miss: nobody looks */
+	assert_int_equal(harness_within(h, crowd[0], 1), 1); /* no miss: no look-up */
 	h->table.sets[key.set] = (struct rl_hot_set){0};
 	h->table.sets[key.set].slot[0].fingerprint = hint;
 	assert_int_equal(harness_within(h, crowd[0], 1), 0);
@@ -226,8 +227,8 @@ static void crowd_lose(void)
 	*set = (struct rl_hot_set){.slot[0].fingerprint = hint};
 }
 
-/* The hint of a source that was spilled with a full bucket stands while it owes, whoever misses
- * meanwhile, and is gone after eight times as long. */
+/* The hint of a source that was spilled with a full bucket stands while the source owes, whichever
+ * sources miss meanwhile, and is gone after eight times as long. */
 static void hint_ends_test(void **state)
 {
 	const struct aging *aging = *state;
@@ -287,7 +288,7 @@ static void hint_lasts_test(void **state)
 
 /* ---- another policy */
 
-/* What a spilled one owed under the old rate is not waited for under the new one. */
+/* A spilled source's debt under the old rate does not delay it under the new one. */
 static void faster_test(void **state)
 {
 	(void)state;

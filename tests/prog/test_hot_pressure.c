@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The hot table fuller than it is large: nobody gets in more than was promised, nobody is refused
- * for what he does not owe, and sources that are known stay known among strangers.
+/* The hot table with more sources than slots: no source gets more than its limit, none is refused
+ * without a debt, and known sources stay known among strangers.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -144,7 +144,8 @@ struct victim {
 	uint64_t seed;
 };
 
-/* Refused is only who owes: the model, in which all stands that ever got in, refuses as well. */
+/* Only a source with a debt is refused: the model, which counts every packet that passed, refuses
+ * as well. */
 static void victim_send(struct victim *v)
 {
 	bucket_model_wait(&v->model, v->h->now_ns);

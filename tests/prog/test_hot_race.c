@@ -16,7 +16,7 @@
 #define BURST     600
 #define PACKETS   3 /* of the source, for each stranger */
 
-/* What one CPU does, and what came of it. */
+/* The work of one CPU, and its results. */
 struct runner {
 	struct harness *h;
 	uint8_t (*strangers)[16];
@@ -67,9 +67,9 @@ static uint32_t strangers_find(struct harness *h, uint8_t (*out)[16], uint32_t c
 	return set;
 }
 
-/* Time stands. The source gets in its burst, and at most one packet for each time that it was given
- * a slot: strangers, who send one packet each, get theirs, for the first sight of a key is a fresh
- * state, so all other slots that were given out were the source's. */
+/* The clock stands still. The source passes its burst, and at most one packet for each slot that it
+ * was given: strangers send one packet each and pass it, since a key seen for the first time has a
+ * fresh state; so all other slots that were assigned were the source's. */
 static void crush_test(void **state)
 {
 	static const struct harness_options options = {.sources = 64, .seed = {8, 9}};
@@ -176,9 +176,9 @@ static uint32_t refusals(struct harness *h, const uint8_t addr[16], uint32_t pac
 	return refused;
 }
 
-/* Three slots of the set are taken for days. In the fourth is the source, which owes hours, or the
- * latest stranger. What the source takes while the slot is taken from it may become a packet of the
- * stranger's debt, who may send three and sends two; what the source owes must not. */
+/* Three slots of the set are taken for days. The fourth holds the source, which owes hours, or the
+ * latest stranger. A packet of the source, counted while its slot is taken, may be added to the
+ * debt of the stranger, which may send three and sends two; the source's debt must not. */
 static void unconfirmed_test(void **state)
 {
 	static const struct harness_options options = {.sources = 64, .seed = {8, 9}};

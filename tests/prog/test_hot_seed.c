@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sources chosen by who knows all but the seed: those that meet in one set of the hot table, and of
- * the cache in front of the trie, under seed 0. An instance of that seed would let them put one
- * another out; under a drawn seed they are scattered like any others.
+/* Sources chosen by an attacker who knows everything but the seed: those that share a set of the
+ * hot table, and of the cache in front of the trie, under seed 0. An instance with that seed would
+ * let them evict one another; under a random seed they are scattered like any others.
  */
 #include <bpf/bpf.h>
 #include <sys/random.h>
@@ -34,7 +34,7 @@ static struct harness *rig_of(uint64_t first, uint64_t second)
 		.sources = SOURCES, .table = RL_TABLE_HOT, .seed = {first, second}});
 }
 
-/* What the attacker computes: the first so many addresses of set 0. */
+/* The attacker's computation: the first so many addresses of set 0. */
 static void crowd_choose(struct harness *h, const struct row *row, uint8_t (*out)[16])
 {
 	struct rl_rule numbers = harness_numbers(h, 0);
@@ -82,7 +82,7 @@ static void policies_put(const struct row *row)
 	struct harness *both[] = {known, drawn};
 
 	for (size_t i = 0; i < ARRAY_SIZE(both); i++) {
-		harness_clock(both[i], both[i]->now_ns + NS_PER_DAY); /* nobody owes any more */
+		harness_clock(both[i], both[i]->now_ns + NS_PER_DAY); /* no debts are left */
 		harness_policy(both[i], row->rules);
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What takes more than a scenario: the deepest nest, an instance that goes by destination, a state
- * map that is full, two CPUs at once.
+/* Tests that a scenario cannot express: the deepest nest, an instance that goes by destination, a
+ * full state map, two CPUs at once.
  */
 #include <pthread.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static struct harness *h;
 
-/* As deep as prefixes may lie inside one another: `shortest` for the shortest, what does not match
+/* Prefixes nested as deeply as possible: `shortest` for the shortest, a rule that does not match
  * for all others, then `last`. */
 static void nest_policy(bool ip4, const char *shortest, const char *last)
 {
@@ -114,8 +114,8 @@ static const struct full {
 	{RL_TABLE_LRU, 512, 1024},
 };
 
-/* Every stranger is held like anyone else. Who sends all the time is not forgotten among them: the
- * burst, once or (an LRU is no exact one) a few times in 100,000 packets. */
+/* Every stranger is limited like any other source. A source that sends all the time is not evicted
+ * among them: it passes the burst, once or (an LRU is not exact) a few times in 100,000 packets. */
 static void full_test(void **state)
 {
 	const struct full *full = *state;
@@ -177,8 +177,9 @@ static uint64_t race_pair(const char *policy)
 	return after[RL_REASON_WITHIN].packets - before[RL_REASON_WITHIN].packets;
 }
 
-/* Time stands: what is admitted is the burst, not one more. Who loses the race for the word too
- * often is refused, so with fewer packets than that it could be less, but not with so many. */
+/* The clock stands still: exactly the burst is admitted. A packet that loses the race for the word
+ * too often is refused, so fewer packets could be admitted if fewer were sent, but not with so
+ * many. */
 static void race_test(void **state)
 {
 	const char *policy = *state;
@@ -187,7 +188,7 @@ static void race_test(void **state)
 		assert_int_equal(race_pair(policy), RACE_BURST);
 }
 
-/* What the first limit took for packets that the second refused is given back, to the packet. */
+/* The first limit gets refunds for packets that the second refused, exact to the packet. */
 static void race_refund_test(void **state)
 {
 	(void)state;
@@ -201,7 +202,7 @@ static void race_refund_test(void **state)
 	}
 }
 
-/* ---- leases: a shared bucket at a high rate */
+/* ---- batches: a shared bucket at a high rate */
 
 #define LEASED "limit 1m/second burst 50000"
 
@@ -244,7 +245,7 @@ static void lease_rate_test(void **state)
 	assert_true(admitted >= 50000 + 5000 - 5000 / 64 - 50);
 }
 
-/* What a lease or a bucket gave for packets that another limit refused is given back to it. */
+/* A batch or a bucket gets refunds for packets that another limit refused. */
 static void lease_refund_test(void **state)
 {
 	uint32_t admitted, left;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl-policy(5): what several limits do together, amounts, keys, shadow, expiry, swaps, counters.
- * Each row is a scenario (scenario.h) on fresh states.
+/* rlctl-policy(5): several limits together, amounts, keys, shadow, expiry, swaps, counters. Each
+ * row is a scenario (scenario.h) on fresh states.
  */
 #include "scenario.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The program at any age of the machine: what it says of the same packets at the same distances is
- * the same at uptime 0, around 2^32 ms, 2^41 and 2^53 ns, after ten years and where grains wrap;
- * and CPUs whose tick lags neither let more in than the limit nor keep anybody out.
+/* The program at any age of the machine: for the same packets at the same intervals its verdicts
+ * are the same at uptime 0, around 2^32 ms, 2^41 and 2^53 ns, after ten years and where grains
+ * wrap; and CPUs whose tick lags neither admit more than the limit nor lock any source out.
  */
 #include "harness.h"
 
@@ -19,8 +19,8 @@
 static struct harness *h; /* of the group */
 static enum rl_table table;
 
-/* Every row has a prefix of its own, which stands for the ~. Rates whose packets cost whole grains:
- * others are rounded by a hash of the time. */
+/* Every row has a prefix of its own, which replaces the ~. The rates are those whose packets cost
+ * whole grains: others are rounded by a hash of the time. */
 static const struct row {
 	const char *name, *rules;
 } rows[] = {
@@ -52,7 +52,7 @@ static const struct instant {
 	{"2^60 ns, where grains wrap", 1ull << 60, true},
 };
 
-/* What became of the packets, a letter each; first at uptime 0, then around the instants. */
+/* The verdicts, one letter per packet; first at uptime 0, then around the instants. */
 static char verdicts[1 + ARRAY_SIZE(instants)][ARRAY_SIZE(rows)][PACKETS + 1];
 
 static void rows_policy(void)
@@ -159,8 +159,8 @@ static const struct lagging {
 	{"a tick lags: warm-up", "warm-up 100/second ramp 100ms", LAG_BURST},
 };
 
-/* Every packet is another CPU's, whose tick may be one behind. With --table cpu only one CPU's part
- * of the rate is there. */
+/* Each packet is on another CPU, whose tick may be one behind. With --table cpu only one CPU's part
+ * of the rate is available. */
 static void lag_test(void **state)
 {
 	const struct lagging *row = *state;

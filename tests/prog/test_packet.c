@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl-policy(5): what is seen of a packet, and what is malformed. Each row is a frame and what is
- * known of it; every frame meets every policy below, and is denied by those whose fact it has. It
- * is the same at xdp and at ingress, and of a frame in pieces, however little of it is linear.
+/* rlctl-policy(5): the facts read from a packet, and which packets are malformed. Each row is a
+ * frame and its facts; every frame is run under every policy below, and is denied by those whose
+ * fact it has. The result is the same at xdp and at ingress, and for a frame in pieces, however
+ * little of it is linear.
  */
 #include <linux/if_ether.h>
 #include <string.h>
@@ -308,7 +309,7 @@ static const struct packet_row {
 	{"16000 bytes", "ip4 udp data=16000", V4 "udp ports"},
 };
 
-/* What came out: filled once for each policy, since a swap takes long. */
+/* Results: filled once for each policy, since a swap takes long. */
 static enum rl_reason found[ARRAY_SIZE(rows)][ARRAY_SIZE(tables)];
 static enum rl_reason found_pieces[ARRAY_SIZE(linears)][ARRAY_SIZE(rows)][ARRAY_SIZE(tables)];
 
@@ -430,7 +431,7 @@ static void pieces_test(void **state)
 
 /* ---- every byte missing */
 
-/* Where the IP packet ends by its own length; of what is not IP, the end of its tags. */
+/* The end of the IP packet by its own length; the end of the tags if the frame is not IP. */
 static uint32_t stated_end(const struct frame *s)
 {
 	const uint8_t *ip = s->bytes + s->ip_at;
@@ -506,7 +507,7 @@ static void small_test(void **state)
 	}
 }
 
-/* Packets whose lengths are right, and which end within a header that has to be there. */
+/* Packets with correct lengths that end within a required header. */
 static const struct short_row {
 	const char *name, *words;
 	uint32_t spare; /* bytes at the end that may be missing */
@@ -597,7 +598,7 @@ static bool may_be_allowed(const struct frame *frame)
 	       ip[7] == 255 && ip[40] >= 133 && ip[40] <= 137 && !ip[41];
 }
 
-/* What may pass is what is not IP, behind two tags at most. */
+/* Only frames that are not IP may pass, behind two tags at most. */
 static bool may_pass(const struct frame *frame)
 {
 	uint32_t at = type_place(frame);
@@ -606,7 +607,7 @@ static bool may_pass(const struct frame *frame)
 	       type_at(frame, at) != 0x0800 && type_at(frame, at) != 0x86dd;
 }
 
-/* Under `any deny`, whatever bytes are changed. */
+/* Under `any deny`, whichever bytes are changed. */
 static void mutation_test(void **state)
 {
 	struct frame frame;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The parser, built for the host, against the program in the kernel: of the same damaged frames
- * both see the same. What the host saw of a frame becomes a rule that denies just that; some of the
- * rules deviate in one thing. By the verdicts and reasons that the program gives under these rules
- * it shows what it saw.
+/* The parser, built for the host, against the program in the kernel: both read the same facts from
+ * the same damaged frames. The facts that the host reads of a frame become a rule that denies
+ * exactly that frame; some of the rules deviate in one fact. The program's verdicts and reasons
+ * under these rules show the facts that it read.
  *
  * The same frames on every run. By hand: RLCTL_SEED=N for others, RLCTL_BATCHES=N for more.
  */
@@ -22,7 +22,7 @@
 #include "harness.h"
 #include "units.h"
 
-/* What a program's loader chooses once is chosen here for every frame. */
+/* Constants that a program's loader sets once are set here for every frame. */
 #define const
 #include "neighbour.h"
 #undef const
@@ -172,7 +172,7 @@ static void seen_fill(struct seen *s)
 	assert_memory_equal(&as_skb, &s->packet, sizeof(as_skb));
 }
 
-/* ---- rules of what was seen */
+/* ---- rules from the facts of a frame */
 
 static bool has_ports(const struct packet *p)
 {

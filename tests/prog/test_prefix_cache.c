@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The cache in front of the trie never shows: verdicts are those of a walk over the prefixes,
- * before and after every swap, whoever else lies in the same set, and when two CPUs write at once.
+/* The cache in front of the trie never changes a verdict: verdicts are those of a walk over the
+ * prefixes, before and after every swap, whichever other sources share the set, and when two CPUs
+ * write at once.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -173,7 +174,7 @@ static void by_dest_test(void **state)
 #define PACKETS  5000 /* of each policy */
 #define POLICIES 20
 
-/* 0: whoever matches nothing else. */
+/* 0: every packet that matches nothing else. */
 enum condition { ALL, UDP, TCP, CONDITIONS };
 
 struct entry {
@@ -348,7 +349,7 @@ static void *race_run(void *arg)
 	return NULL;
 }
 
-/* One is denied, the other matches nothing, whatever both have done to the cache. */
+/* One is denied, the other matches nothing, whatever both have changed in the cache. */
 static void race_pair(struct harness *h, int denied, int unmatched)
 {
 	struct rl_amount before[RL_REASON_COUNT], after[RL_REASON_COUNT];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl-policy(5): a packet that is refused costs nothing under any of its limits. Two limits, one
- * by source and one by destination, of every pair of algorithms, in the hot table and in LRUs: what
- * the one admits over time is the same whether or not the other refuses packets in between. Then
- * the same where two CPUs race for the other's every packet, so that what was taken has to be given
- * back.
+/* rlctl-policy(5): a refused packet costs nothing under any of its limits. Two limits, one by
+ * source and one by destination, of every pair of algorithms, in the hot table and in LRUs: one
+ * limit admits the same over time whether or not the other refuses packets in between. Then the
+ * same where two CPUs race for every packet of the other limit, so that tokens have to be refunded.
  *
  * check: alone
  */
@@ -42,7 +41,7 @@ struct pair {
 	bool by_source;
 };
 
-/* Packets whose key under the limit that moves is the one that is tested; under the other it is the
+/* Packets whose key under the moving limit is the one under test; under the other limit it is the
  * n-th. */
 static void packet_of(char *words, size_t size, const struct pair *pair, unsigned int n)
 {
@@ -51,7 +50,7 @@ static void packet_of(char *words, size_t size, const struct pair *pair, unsigne
 		 n >> 8, n & 255);
 }
 
-/* The other limit's key 0 is spent by somebody else. */
+/* Another source spends the other limit's key 0. */
 static void spend(const struct pair *pair)
 {
 	const char *words =

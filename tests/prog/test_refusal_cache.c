@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Refusals that stand (bpf/refusal.h): which do; that none outlives what it was made of, nor is
- * given to a packet that another rule decides; that they take no room from anybody. That verdicts
- * are the same with and without them is in test_hot_differential.c and test_bucket.c.
+/* Cached refusals (bpf/refusal.h): which are cached; that none outlives the state it was made from,
+ * nor applies to a packet that another rule decides; that they evict nothing.
+ * test_hot_differential.c and test_bucket.c test that verdicts are the same with and without them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -298,8 +298,8 @@ static void renewed_test(void **state)
 	assert_int_equal(words[0], 0);
 }
 
-/* What is left of an epoch is nobody's in the next ones, not even where its number's last bits come
- * again. */
+/* Cached refusals of an old epoch are not valid in later ones, not even when the last bits of its
+ * number recur. */
 static void epochs_test(void **state)
 {
 	struct rl_hot_slot *slot;
@@ -324,8 +324,8 @@ static void epochs_test(void **state)
 	}
 }
 
-/* Sources of one set, one more than it holds: the last is refused by its bucket, and nobody's
- * refusal goes. */
+/* One more source in a set than it holds: the last is refused by its bucket, and no cached refusal
+ * is evicted. */
 static void room_test(void **state)
 {
 	uint8_t crowd[RL_REFUSAL_WAYS + 1][16];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two CPUs and one set of refusals: while the one refuses a source of its own rule, the other
- * refuses another by another rule. Each word is one of theirs as a whole: whose, until when and by
- * which rule.
+/* Two CPUs and one set of cached refusals: while one refuses a source of its own rule, the other
+ * refuses another source by another rule. Each word is one CPU's as a whole: key, end and rule.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -45,7 +44,7 @@ struct source {
 	uint64_t hash;
 };
 
-/* The next one of NET/8 whose refusals go to that set. */
+/* The next source of NET/8 whose refusals are cached in that set. */
 static struct source source_of_set(uint8_t net, uint32_t set, uint32_t *from)
 {
 	const struct rl_instance *info = &h->instance.info;

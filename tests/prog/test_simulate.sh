@@ -44,7 +44,7 @@ frames() {
 
 # ---- link types
 
-# Of all sizes and kinds; `all` has what only Ethernet and Linux' cooked captures have besides.
+# Packets of all sizes and kinds; `all` adds those that only Ethernet and Linux' cooked captures have.
 cat >"$TMP/ip" <<'END'
 1 udp 192.0.2.1 size=60
 1 udp 192.0.2.1 size=1514
@@ -65,7 +65,7 @@ grep -v udp6 "$TMP/ip" >"$TMP/ipv4"
 grep udp6 "$TMP/ip" >"$TMP/ipv6"
 LINK_POLICY='rule any limit 2000byte/minute burst 2000byte;rule any udp dport 80 limit 1/second;rule 2001:db8::/32 limit 1/minute burst 1'
 
-# linked LINK LINES ARG: what simulate says of the packets of that file.
+# linked LINK LINES ARG: the output of simulate for the packets of that file.
 linked() {
 	capture linked "link=$1" <"$TMP/$2" && simulate "$LINK_POLICY" linked "$3"
 }
@@ -84,9 +84,9 @@ told_apart() {
 	verdicts_are "$LINK_POLICY" ethernet "$p,$p,$p,$p,$o,$m,$o,$m,$o,$p,$o,pass non-ip"
 }
 
-# What is neither IPv4 nor IPv6 passes, as ARP does under Ethernet; a header that was not captured in
-# full makes no packet. CAP bytes of the Ethernet frame are as many behind the link header: of 13 its
-# last byte is missing.
+# A packet that is neither IPv4 nor IPv6 passes, as ARP does under Ethernet; a header that was not captured in
+# full makes no packet. CAP bytes of the Ethernet frame are as many behind the link header: with 13 its last
+# byte is missing.
 odd_links() {
 	capture odd "link=$1" <<-'END'
 		1 arp
@@ -171,7 +171,7 @@ unsegmented() {
 		sum_is "$ALL" unsegmented "$LONG" "6 $((4000 + 1515 + 65000 + 180000 + 180000 + 4000))"
 }
 
-# What the capture left out of a frame counts all the same.
+# Bytes of a frame that were not captured count all the same.
 snaplen() {
 	capture snap <<-'END'
 		1 udp 192.0.2.1 size=1514 cap=64
@@ -193,7 +193,7 @@ cut_headers() {
 		is "$(simulate "$ALL" cut -q 2>&1 >/dev/null)" ''
 }
 
-# ---- what is printed
+# ---- output
 
 shape() {
 	local policy='rule 192.0.2.0/24 deny; rule any limit 1/second burst 1; rule 198.51.100.0/24 udp limit 1/second burst 1 over count'
@@ -317,10 +317,10 @@ no_traces() {
 
 # ---- progress
 
-# on_terminal COMMAND: what a terminal shows of it.
+# on_terminal COMMAND: its output on a terminal.
 on_terminal() { python3 -c 'import pty, sys; pty.spawn(["sh", "-c", sys.argv[1]])' "$1" </dev/null; }
 
-# slow_pipe NAME: a capture whose second packet takes its time.
+# slow_pipe NAME: a capture whose second packet comes late.
 slow_pipe() {
 	mkfifo "$TMP/$1" || return
 	{ head -c 130 "$TMP/two" && sleep 2.5 && tail -c +131 "$TMP/two"; } >"$TMP/$1" &
@@ -340,7 +340,7 @@ bar() {
 		short_is_silent "$run $TMP/two >/dev/null"
 }
 
-# What was over within a second showed nothing; on a busy machine it may not have been.
+# A simulation that ended within a second printed no progress; on a busy machine it may take longer.
 short_is_silent() {
 	local start=${EPOCHREALTIME/./} shown
 	shown=$(on_terminal "$1")

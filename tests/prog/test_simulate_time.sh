@@ -48,7 +48,7 @@ many_in_log() {
 	sum_is 'rule any limit sliding-log 1024/minute' log .passed.packets 1024
 }
 
-# `for` counts from the first packet, by the capture's time, whatever the time is now.
+# `for` counts from the first packet, by the capture's time, independent of the current time.
 expiry() {
 	local first
 	for first in 0 86400 1780000000 4200000000; do
@@ -66,7 +66,7 @@ ban() {
 	verdicts_are 'rule any limit 1/minute burst 2 over ban 5s' ban "$p,$p,$o,$b,$b,$b,$b,$o,$b,$b"
 }
 
-# As on a CPU whose clock is behind: nothing is refilled, nothing breaks, nothing is said.
+# As on a CPU whose clock is behind: no refill, no failure, no message.
 backwards() {
 	capture back <<-'END'
 		1780000010 udp 192.0.2.1
@@ -113,7 +113,7 @@ jumps_twice() {
 		'back by 56 years at packet 11, and at 1 more packet:'
 }
 
-# What is fresh is held to the limit again, and counted on.
+# Fresh states are limited again, and counters continue.
 jump_holds() {
 	local p='pass within' o='drop over' b='drop banned'
 	capture again <<-'END'

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What only the program of ingress and egress meets: skbs that are several packets on the wire,
- * VLAN tags beside the data, marks. Departure times are in test_departure.c, what it has in common
+/* Cases that only the program of ingress and egress meets: skbs that are several packets on the
+ * wire, VLAN tags beside the data, marks. Departure times are in test_departure.c, cases in common
  * with xdp in the other files; headers outside of the linear part in tests/net/test_tc.sh.
  */
 #include <arpa/inet.h>
@@ -122,7 +122,7 @@ static void sequence_test(void **state)
 		sequence_check(*limit, sequences[i]);
 }
 
-/* What a later limit refuses costs the earlier one nothing. */
+/* A packet that a later limit refuses costs the earlier one nothing. */
 static void refund_test(void **state)
 {
 	const char *const *limit = *state;

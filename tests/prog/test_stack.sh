@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A program and all that it calls have 512 bytes of stack. Kernels such as 6.1 count a frame in steps of
-# 32 bytes, newer ones of 16: what `make check-vm` would find out is computed here.
+# A program and all functions that it calls have 512 bytes of stack. Kernels such as 6.1 count a frame in
+# steps of 32 bytes, newer ones of 16: this computes the result that `make check-vm` would find.
 source "$(dirname "$0")/../lib.sh"
 
 fits() { # PROGRAM

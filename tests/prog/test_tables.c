@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What must be the same whichever table keeps the state (rlctl-policy(5)): every key under every
- * algorithm, in the hot table, in LRUs and with a share for each CPU; who is new; who is banned
- * while strangers flood.
+/* Behaviour that must not depend on the table that keeps the state (rlctl-policy(5)): every key
+ * under every algorithm, in the hot table, in LRUs and with a share for each CPU; which sources are
+ * new; which are banned while strangers flood.
  */
 #include "harness.h"
 
@@ -103,7 +103,7 @@ static const struct key {
 	 {"ip6 udp=1>2", "ip6 tcp=1>3", "ip6=2001:db8:0:1::1 tcp=1>2"}},
 };
 
-/* What one CPU's part of a limit of so many packets lets pass. */
+/* Packets that one CPU's part of a limit lets pass. */
 static unsigned int share_of(enum rl_algorithm algorithm)
 {
 	return algorithm == RL_WARM_UP ? 1 : table == RL_TABLE_CPU ? EACH : EACH * cpus_sharing();
@@ -169,7 +169,7 @@ static void many_test(void **state)
 	}
 }
 
-/* One state for everybody, on all CPUs, in every table. */
+/* One state for all sources, on all CPUs, in every table. */
 static void rule_test(void **state)
 {
 	unsigned int most = EACH * cpus_sharing();
@@ -231,7 +231,7 @@ static void part_test(void **state)
 	}
 }
 
-/* ---- who is new */
+/* ---- new sources */
 
 static void new_source_test(void **state)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Keys of limits whose state is larger than a word: strangers make none, who comes back gets one
- * that knows what it took, and beyond the budget of creations a key is held to the limit's rate.
+/* Unconfirmed keys, of limits whose state is larger than a word: strangers get no state, a source
+ * that comes back gets one that counts the packets it sent before, and beyond the budget of
+ * creations a key is held to the limit's rate.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -137,8 +138,8 @@ static void boot_test(void **state)
 	back_from(*state, 0);
 }
 
-/* Strangers who come back at once spend the budget: whoever comes then is held to a packet each
- * fifth of a second, until he has been silent or the strangers have gone. */
+/* Strangers that come back at once spend the budget: a source that arrives then is held to a packet
+ * each fifth of a second, until it has been silent or the strangers have gone. */
 static void budget_test(void **state)
 {
 	const struct row *row = *state;
@@ -165,8 +166,8 @@ static void budget_test(void **state)
 	harness_close(h);
 }
 
-/* What a source took is remembered for three seconds, however many strangers come back meanwhile
- * and however small its LRU is. */
+/* The packets a source sent are remembered for three seconds, however many strangers come back
+ * meanwhile and however small its LRU is. */
 static void lasts_test(void **state)
 {
 	const struct lasting *lasting = *state;
@@ -215,7 +216,7 @@ static void bound_test(void **state)
 	harness_close(h);
 }
 
-/* A warm-up's second packet waits for the cold interval, and the third for what is left of it. */
+/* A warm-up's second packet waits for the cold interval, and the third for the rest of it. */
 static void warm_up_test(void **state)
 {
 	struct harness *h = begin(SOURCES, "warm-up 10/second ramp 10s cold 3");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Watching (bpf/watch.h, user/kernel/watch.c) on the real program, on no device, with a clock that
- * stands until it is set: what samples say, that their weights add up to the packets that there
- * were, that the budget holds, that sources get the share they have, filters, places, expiry.
+ * moves only when it is set: the contents of samples, that their weights add up to the number of
+ * packets, that the budget holds, that sources get their share, filters, slots, expiry.
  */
 #include "output.h" /* before cmocka.h, which has a macro fail() */
 
@@ -28,7 +28,7 @@
 static struct harness *h;
 static uint64_t now_ns = NS_PER_DAY;
 
-/* What one watch has handed over. */
+/* Samples and figures received from one watch. */
 struct seen {
 	struct rl_sample samples[SAMPLES_MAX];
 	size_t count;
@@ -386,7 +386,7 @@ static void verdicts_have_their_own(void **state)
 	watch_close(watch);
 }
 
-/* Nobody reads: the ring takes what it holds, and what is lost is counted, not forgotten. */
+/* Without a reader the ring takes as much as it holds, and lost samples are counted. */
 static void lost_is_counted(void **state)
 {
 	struct watch *watch = watch_new(DROPS, 1);
@@ -523,7 +523,8 @@ static void watchers_share_nothing(void **state)
 			watch_close(watches[i]);
 }
 
-/* Who does not renew is seen no more after three seconds, and the next packet turns it off. */
+/* A watcher that does not renew gets no samples after three seconds, and the next packet turns
+ * watching off. */
 static void dead_watchers_end(void **state)
 {
 	struct watch *dead = watch_new(DROPS, 100), *next;
@@ -571,7 +572,7 @@ static void renewed_watchers_stay(void **state)
 	assert_int_equal(is_on(), 0);
 }
 
-/* Held up for long, and nobody took the place: it goes on. */
+/* Delayed for long, and its slot was not taken: the watcher continues. */
 static void late_watchers_return(void **state)
 {
 	struct watch *watch = watch_new(DROPS, 100);

@@ -81,7 +81,7 @@ const struct rule *force_find(const struct force *force, const char *line)
 	return rule;
 }
 
-/* Ranges follow one another in whatever order; what they hold is all that was compiled. */
+/* Ranges follow one another in any order; together they hold everything that was compiled. */
 static void assert_range(const struct compiled *compiled, const struct rl_range *range,
 			 uint32_t base, unsigned char *seen)
 {
@@ -125,8 +125,7 @@ static bool is_part(u128 cost, uint32_t shift, u128 period, uint64_t amount)
 	return (sum > all ? sum - all : all - sum) <= amount;
 }
 
-/* The numbers are those of the limit: what one packet or byte takes, or how many go into a window.
- */
+/* The numbers match the limit: the cost of one packet or byte, or how many fit into a window. */
 static void assert_numbers(const struct rl_rule *rule, const struct compile_context *ctx)
 {
 	const struct rl_limit *limit = &rule->limit;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests of compile.c share: policies from text, compiled one after the other as an
- * instance would, and a compact text of what came out.
+/* Helpers of the tests of compile.c: policies from text, compiled one after the other as an
+ * instance would, and a compact text of the result.
  */
 #ifndef TESTS_COMPILE_HELPERS_H
 #define TESTS_COMPILE_HELPERS_H
 
 #include "compile.h"
 
-/* What is in force in an instance that is not there. */
+/* The policy in force in an imaginary instance. */
 struct force {
 	struct compile_context ctx;
 	struct policy policy;

@@ -36,8 +36,8 @@ static void replace(char text[SCRIPT_MAX], const char *from, const char *to)
 	}
 }
 
-/* Nothing may expire while the machine keeps us waiting: the scripts know by themselves what is
- * over. */
+/* No key may expire while the machine delays the test: the scripts determine expiry by themselves.
+ */
 static void script_load(enum fleet_script script)
 {
 	char text[SCRIPT_MAX];

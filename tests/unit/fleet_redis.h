@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A Redis of the test's own with the fleet's scripts, whose clock is what the test says. */
+/* A Redis of the test's own with the fleet's scripts, whose clock the test sets. */
 #ifndef TESTS_FLEET_REDIS_H
 #define TESTS_FLEET_REDIS_H
 

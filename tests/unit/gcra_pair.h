@@ -101,7 +101,7 @@ static inline bool pair_offer(struct pair *p, uint64_t amount)
 	return true;
 }
 
-/* What the bucket remembers is what the model does. */
+/* The bucket's state agrees with the model's. */
 static inline void pair_compare(const struct pair *p)
 {
 	i128 level = gcra_level(&p->gcra, p->word, gcra_now(p->now_ns));

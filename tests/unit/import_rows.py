@@ -363,7 +363,7 @@ def nft_text(rules):
     return '{"nftables": ' + json.dumps(objects) + "}"
 
 
-# ---- xdpfw: (name, policy, left, what stands in filters = ( … ), other settings)
+# ---- xdpfw: (name, policy, left, the contents of filters = ( … ), other settings)
 
 BAN = "per source/32,128 over ban 1s source"
 SEEN4 = "{0} tcp deny;{0} udp deny;{0} icmp deny"

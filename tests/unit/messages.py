@@ -11,7 +11,7 @@ import sys
 CALLS = r"\b(?:fail|note|wrong|refuse|expected|doctor_finds|warn)\s*\("
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|\w+|\s+|.', re.S)
 
-# What a message may not say, and what to write instead.
+# Phrases that a message may not contain, and their replacements.
 PHRASES = [
     (r"(?:^|: )(?:of|what|who|whoever|whose)\b", "begin with the subject"),
     (r"[^.]\.$", "no full stop at the end"),

@@ -23,7 +23,7 @@ struct fixed_model {
 
 struct fixed_model fixed_model(const struct rl_limit *limit);
 bool fixed_model_is_over(const struct fixed_model *m, uint64_t now_ns);
-/* What was admitted in the window that now_ns is in. */
+/* Returns the amount admitted in the window that contains now_ns. */
 u128 fixed_model_sum(const struct fixed_model *m, uint64_t now_ns);
 bool fixed_model_admits(const struct fixed_model *m, uint64_t now_ns, uint64_t count);
 void fixed_model_take(struct fixed_model *m, uint64_t now_ns, uint64_t count);
@@ -85,7 +85,7 @@ struct trace {
 struct trace trace_start(const struct rl_limit *limit, uint64_t now_ns);
 /* Time goes on, or stands still. edge_ns is an instant around which verdicts change. */
 void trace_wait(struct trace *t, uint64_t edge_ns);
-/* What the next packet costs when `left` would still fit. */
+/* Returns the amount of the next packet when `left` would still fit. */
 uint64_t trace_amount(const struct rl_limit *limit, uint64_t left);
 
 #define RATE_TEXT_MAX 96

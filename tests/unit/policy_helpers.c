@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parsing that must succeed, and the round trip: what is printed reads back as the same rule. */
+/* Parsing that must succeed, and the round trip: the printed text parses to the same rule. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the tests of the policy language share: contexts, parsing that must succeed, the round trip
+/* Helpers of the tests of the policy language: contexts, parsing that must succeed, the round trip
  * through print, and random rules.
  */
 #ifndef RLCTL_POLICY_HELPERS_H

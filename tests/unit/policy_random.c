@@ -32,7 +32,7 @@ __attribute__((format(printf, 2, 3))) static void say(char *line, const char *fo
 	va_end(args);
 }
 
-/* Of IPv6 also what begins as the mapped addresses do, from ::/0 to ::fffe:0:0/95. */
+/* IPv6 includes prefixes that begin like the mapped addresses, from ::/0 to ::fffe:0:0/95. */
 static void say_address(char *line, bool ipv4)
 {
 	bool zeros = !random_below(4);
@@ -152,7 +152,7 @@ static void say_window(char *line)
 	}
 }
 
-/* Only keys of which not everybody is one, unless it is the source that is banned. */
+/* Only keys that do not include all packets, unless the source is banned. */
 static void say_ban(char *line, const struct policy_context *ctx)
 {
 	static const char *const keys[] = {

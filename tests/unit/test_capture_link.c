@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Link headers: what each names and how long it is, and that none is read beyond what was captured.
+/* Link headers: the type that each names and its length, and that none is read beyond the captured
+ * bytes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +83,7 @@ static void test_headers(void **state)
 	}
 }
 
-/* Of memory that is no longer than that; under the sanitizer a byte beyond would be an error. */
+/* Allocations of exactly that size: the sanitizer would report a byte read beyond it. */
 static void test_cut(void **state)
 {
 	(void)state;

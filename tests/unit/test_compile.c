@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From a policy to map entries and back: groups, plain verdicts, parents; what does not fit.
- * What a rule keeps across swaps is in test_compile_swap.c, its numbers in test_numbers.c.
+/* From a policy to map entries and back: groups, plain verdicts, parents; policies that do not fit.
+ * test_compile_swap.c tests the state that a rule keeps across swaps, test_numbers.c its numbers.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -354,8 +354,8 @@ static void old_bans_test(void **state)
 	policy_clear(&back);
 }
 
-/* What versions that knew `syn` beside `tcp syn` left reads as `tcp syn`, and keeps its limit;
- * where they left both, both stay. */
+/* Entries left by versions that knew `syn` beside `tcp syn` read as `tcp syn` and keep their limit;
+ * if both were left, both stay. */
 static void old_syn_test(void **state)
 {
 	struct force force = {.ctx = roomy};

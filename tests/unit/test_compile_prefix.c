@@ -120,7 +120,7 @@ static struct policy prefix_rules(const struct policy *policy, const struct rule
 	return rules;
 }
 
-/* Does the header say of each prefix in the trie at least what is so? */
+/* The header claims no less of each prefix in the trie than is true. */
 static void check_header(struct maps *maps)
 {
 	struct rl_policy_header *header = &maps->header;
@@ -243,7 +243,7 @@ static void assert_same(const struct policy *a, const struct policy *b)
 	}
 }
 
-/* What a rule had that is in force before and after: counters, state, lane. */
+/* A rule in force before and after keeps its counters, state and lane. */
 static void check_kept(const struct policy *before, const struct policy *after)
 {
 	policy_for_each (after, rule) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a rule keeps when one policy follows another: its slot, its limit id, its expiry. */
+/* Properties that a rule keeps when one policy replaces another: counter id, limit id, expiry. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void keep_test(void **state)
 	force_clear(&force);
 }
 
-/* Limits of one prefix are told apart by key and unit, and keep what is theirs. */
+/* Limits of one prefix are told apart by key and unit, and keep their own ids. */
 static void beside_test(void **state)
 {
 	struct force force = {.ctx = roomy};
@@ -134,7 +134,8 @@ static void assert_fresh(const struct compiled *compiled, uint32_t slot, size_t 
 	assert_int_equal(found, times);
 }
 
-/* Kept where the identity is in force, else in nobody's use before and on the list of the fresh. */
+/* The counter id is kept if the rule's identity is in force; otherwise it was unused before and is
+ * on the list of fresh ones. */
 static void check_rule(const struct force *force, const struct compiled *compiled,
 		       const struct rule *rule)
 {
@@ -273,7 +274,7 @@ static void expiry_test(void **state)
 	force_clear(&force);
 }
 
-/* What was fed back hourly for a day expires when it was meant to. */
+/* A rule printed and parsed again hourly for a day expires at its original time. */
 static void expiry_drift_test(void **state)
 {
 	struct force force = {.ctx = roomy};

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Completion: what `rlctl complete` offers, and that the scripts for bash and zsh hand it on. What is
-# asked of living instances is in tests/net/test_completion.sh.
+# Completion: the output of `rlctl complete`, and that the scripts for bash and zsh pass it on. Completion
+# from living instances is tested in tests/net/test_completion.sh.
 source "$(dirname "$0")/../lib.sh"
 
 RULE_WORDS='device any'
@@ -11,7 +11,7 @@ printf 'rule any deny\n' >"$TMP/policy one"
 
 # ---- bash
 
-# What bash does before it calls: COMP_WORDS are cut at : and = (as COMP_WORDBREAKS says).
+# As bash does before the call: COMP_WORDS are cut at : and = (by COMP_WORDBREAKS).
 bash_words() { # LINE
 	local word piece
 	COMP_WORDS=() COMP_LINE=$1 COMP_POINT=${#1}
@@ -33,7 +33,7 @@ bash_replies() {
 
 bash_row() { is "$(cd "$TMP" && bash_replies "$1")" "$2"; } # LINE REPLIES
 
-# ---- zsh: the script runs in a zsh whose own completion functions only say what they are handed
+# ---- zsh: the script runs in a zsh whose own completion functions only print their arguments
 
 cat >"$TMP/driver.zsh" <<'END'
 compdef() { : }
@@ -153,7 +153,7 @@ test_zsh_system() {
 			print \$_comps[rlctl]" </dev/null)" _rlctl
 }
 
-# Nothing of what is asked for by the way is said on stdout, and nothing fails.
+# Side queries print nothing on stdout, and nothing fails.
 test_quiet() {
 	local line
 	for line in '' '--' '-i' '--hook=' '--nonsense=' '-n nowhere rule add' 'rule add any limit 1/second over ban'; do

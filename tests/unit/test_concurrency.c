@@ -139,8 +139,9 @@ static void log_bound(const struct contest *c, size_t count)
 			fail_msg("%llu in less than a period", c->limit.amount + 1);
 }
 
-/* Two windows of one tag do not follow one another, and begin a multiple of 4096 ns apart: what is
- * P and the doubt about the time from the first of one is another's, if the doubt is small enough.
+/* Two windows of one tag are not adjacent, and begin a multiple of 4096 ns apart: a packet that
+ * comes P plus the uncertainty of the time after the start of the first belongs to another, if the
+ * uncertainty is small enough.
  */
 static void fixed_bound(const struct contest *c, size_t count)
 {
@@ -214,7 +215,7 @@ static void bucket_bound(const struct contest *c, size_t count)
 	}
 }
 
-/* Each paid for a permit of its own: what was admitted after it came a stable interval later. */
+/* Each paid for a permit of its own: the packets admitted after it came a stable interval later. */
 static void warm_bound(const struct contest *c, size_t count)
 {
 	for (size_t i = 1; i < count; i++)

@@ -144,7 +144,8 @@ static const char *const others6[] = {"2001:db8::1", "1::1", "fe80::2"};
 
 #define PICK(words) ((words)[random_below(ARRAY_SIZE(words))])
 
-/* Prefixes and addresses of both families meet: what makes no sense together is drawn again. */
+/* Random prefixes and addresses of both families; combinations that make no sense are drawn again.
+ */
 static struct rule random_small_rule(const struct policy_context *ctx)
 {
 	char line[RULE_TEXT_MAX];
@@ -240,7 +241,7 @@ static void decide_packet(struct trial *t, const struct world_packet *p)
 }
 
 /* Whole, SYN, first fragment, first fragment with SYN, later one. In IPv6 a fragment's header is no
- * protocol, unless it is in a later fragment, where nobody looks. */
+ * protocol, unless it is in a later fragment, where nothing reads it. */
 static void decide_shapes(struct trial *t, struct world_packet p, bool ipv6)
 {
 	bool ports_known = p.proto == 6 || p.proto == 17 || p.proto == 132;

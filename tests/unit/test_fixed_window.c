@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The data path's fixed window against the exact model: every verdict and every sum, what a refused
- * packet leaves alone, what comes back, and the corners of the range.
+/* The data path's fixed window against the exact model: every verdict and every sum, the state that
+ * a refused packet leaves unchanged, refunds, and the corners of the range.
  *
  * Where the start's low 12 bits are those in the word the window starts 1 ns before its first
  * packet (see the header); there, and nowhere else, the model follows.
@@ -59,7 +59,7 @@ static bool fixed_offer(struct fixed_pair *p, uint64_t now_ns, uint64_t amount, 
 	return true;
 }
 
-/* Refunds of what was taken just now, or a while ago and perhaps in a window that is over. */
+/* Refunds of an amount taken just now, or a while ago and perhaps in a window that is over. */
 static void fixed_refund(struct fixed_pair *p, uint64_t now_ns, uint64_t amount, __u64 taken)
 {
 	uint64_t sum = fixed_window_sum(&p->window, &p->state, now_ns);
@@ -122,7 +122,7 @@ static void walk_test(void **state)
 		fixed_walk(&limit, clocks[i], TURNS(200000));
 }
 
-/* Offers without end: what is admitted from the first packet of a window to its end. */
+/* Endless offers: the amount admitted from the first packet of a window to its end. */
 static void sum_test(void **state)
 {
 	static const char *const saturated[] = {"fixed-window 7/13us", "fixed-window 50000byte/1ms",
@@ -219,7 +219,7 @@ static void change_test(void **state)
 	}
 }
 
-/* What was taken in a window that is over is not given back to the next. */
+/* A refund for a window that is over does not count in the next. */
 static void late_refund_test(void **state)
 {
 	struct rl_limit limit = limit_of("fixed-window 10/s");
@@ -234,7 +234,8 @@ static void late_refund_test(void **state)
 	assert_true(fixed_window_sum(&p.window, &p.state, 5 + NS_PER_SECOND) == 4);
 }
 
-/* What the parser lets through is held; what could not be held is refused there. */
+/* The limit holds for every rate that the parser accepts; the parser refuses rates for which it
+ * could not. */
 static void range_test(void **state)
 {
 	static const char *const held[] = {

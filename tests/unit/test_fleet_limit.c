@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The clock that a fleet's buckets go by, and the records that drive it: exact products, tokens
- * that neither come nor go when a part or the mode changes, one identity on all members, and
- * members whose parts never add up to more than the limit.
+/* The clock of a fleet's buckets, and the records that drive it: exact products, no tokens gained
+ * or lost when a part or the mode changes, one identity on all members, and members whose parts
+ * never add up to more than the limit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,8 +59,8 @@ static int64_t tokens_of(const struct fleet_limit *limit, uint64_t word, uint64_
 	return (int64_t)clock.cap - (level > 0 ? level : 0);
 }
 
-/* An empty bucket never has more than the fastest rate could have filled, whatever happens to
- * members and mode. */
+/* An empty bucket never has more than the fastest rate could have filled, however members and mode
+ * change. */
 static void tokens_test(void **state)
 {
 	struct fleet_limit limit = limit_of("rule any limit 1000/second burst 200 fleet");
@@ -113,7 +113,7 @@ static void dead_agent_test(void **state)
 	assert_in_range(after >> RL_FLEET_PACKET_SHIFT, 249, 250);
 }
 
-/* A lease's cap and rate are gone when it has ended; what was saved stays. */
+/* A lease's cap and rate are gone when it has ended; saved tokens stay. */
 static void lease_ends_test(void **state)
 {
 	struct rl_fleet_limit limit = {.until_ns = 1000, .phase[0] = {.cap = 10}};

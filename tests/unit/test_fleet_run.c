@@ -165,7 +165,7 @@ static void member_tick(struct member *m)
 		agent_limits_write(a, now_ns);
 }
 
-/* ---- loads: of the limit's rate, what a member is sent at a time since the beginning */
+/* ---- loads: a member's load as a share of the limit's rate, over time */
 
 static double load_even(int member, double s)
 {
@@ -199,7 +199,7 @@ static double load_random(int member, double s)
 	return random_under(&state, 3) ? 0 : (double)random_under(&state, 256) / 128;
 }
 
-/* ---- what is judged */
+/* ---- checks */
 
 struct result {
 	uint64_t passes[PASSES_MAX]; /* when */
@@ -252,7 +252,7 @@ struct run {
 	const char *name, *rule;
 	double (*load)(int member, double s);
 	double from, to, least, most; /* the mean in that time, of the rate */
-	double extra;                 /* of the rate: what the bound may be exceeded by */
+	double extra;                 /* share of the rate by which the bound may be exceeded */
 	double death_s;               /* when the agent of member 0 dies, if it does */
 	double gone_s, back_s;        /* when Redis is gone, if it is */
 	uint64_t interval_ms;         /* 0: 50 */
@@ -388,7 +388,7 @@ static void member_share(struct member *m, bool shared)
 	}
 }
 
-/* What happens at this time. */
+/* Runs the events of this time. */
 static void run_events(const struct run *run, double s)
 {
 	bool gone = run->gone_s > 0 && s >= run->gone_s && s < run->back_s;

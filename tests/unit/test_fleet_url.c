@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where a fleet's Redis is: what is understood, and what is refused in which words. */
+/* URLs of a fleet's Redis: accepted forms, and the messages for refused ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

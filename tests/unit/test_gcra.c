@@ -61,7 +61,7 @@ static void overload(struct pair *p, uint64_t amount, unsigned int offers, uint6
 	*elapsed = (p->now_ns - start_ns) << RL_GRAIN_SHIFT;
 }
 
-/* What was admitted is the burst and what came back: within the bound, and within 1e-4 of it. */
+/* The amount admitted is the burst and the refill: within the bound, and within 1e-4 of it. */
 static void overload_test(void **state)
 {
 	static const uint64_t frames[] = {60, 61, 74, 89, 590, 1514};

@@ -173,8 +173,9 @@ static void *contest_second(void *contest)
 	return contest_run(contest, 1);
 }
 
-/* From many refusals to many admissions: the sum is the burst and the rate, not one packet more. It
- * is less by who lost GCRA_TRIES times in a row, or read the clock and then was late. */
+/* From many refusals to many admissions: the sum is at most the burst and the rate, to the packet.
+ * It is less by threads that lost GCRA_TRIES times in a row, or were late after reading the clock.
+ */
 static void contest_test(void **state)
 {
 	static const uint64_t steps_ns[] = {1, 5, 9, 15};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The lockout guard without a kernel: what a policy does to an SSH session, what is worse than
- * what, and what sshd says in the environment.
+/* The lockout guard without a kernel: the effect of a policy on an SSH session, the order of
+ * effects from bad to worse, and the addresses that sshd puts into the environment.
  */
 #include <setjmp.h>
 #include <stdarg.h>

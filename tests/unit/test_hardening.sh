@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the compiler and the linker put into the command by default, so that a fault is harder to use.
-# Needs no root.
+# Hardening by the compiler and the linker that makes faults harder to exploit, as built by default. Needs no
+# root.
 # shellcheck source=tests/lib.sh
 source "$(dirname "$0")/../lib.sh"
 
 elf() { readelf --wide "$@" "$RLCTL"; }
 
-# of OPTION PATTERN: what readelf shows with OPTION has it; not_of: has it not.
+# of OPTION PATTERN: the output of readelf OPTION matches; not_of: it does not.
 of() { elf "$1" | grep -qE -- "$2"; }
 not_of() { ! of "$@"; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where the hot table keeps a key: fingerprints differ, sets are used evenly, and who does not know
- * the seed cannot send what meets, whatever he knows of the arithmetic.
+/* Placement of keys in the hot table: fingerprints differ, sets are used evenly, and a sender that
+ * does not know the seed cannot choose keys that share a set, whatever it knows of the arithmetic.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static struct address ip6(uint64_t network, uint64_t host)
 	return (struct address){word_of(bytes), word_of(bytes + 8)};
 }
 
-/* ---- who sends: the n-th address */
+/* ---- senders: the n-th address */
 
 static struct address hosts_in_a_row(uint32_t n)
 {
@@ -205,7 +205,7 @@ static uint32_t equal_pairs(__u64 *words, uint32_t count)
 	return pairs;
 }
 
-/* Of all crowds together, under one limit. */
+/* Addresses of all crowds together, under one limit per crowd. */
 static void unequal_test(void **arg)
 {
 	__u64 *prints = malloc(KEYS * sizeof(*prints)), seed[2];
@@ -227,7 +227,7 @@ static void unequal_test(void **arg)
 	free(prints);
 }
 
-/* What one address has under a million limits; every destination port. */
+/* The keys of one address under a million limits, and with every destination port. */
 static void unequal_rest_test(void **arg)
 {
 	uint32_t count = 0, limits = 1 << 20, most = limits + 65536;
@@ -259,12 +259,12 @@ static void lanes_test(void **arg)
 	}
 }
 
-/* ---- who knows all but the seed */
+/* ---- an attacker who knows all but the seed */
 
 #define SETS 1024u
 #define GANG 4096u
 
-/* Those that meet in one set under seed 0, or under another that he guessed, do not under ours. */
+/* Addresses that share a set under seed 0, or under another guessed seed, do not under ours. */
 static void gang_test(void **arg)
 {
 	static const __u64 guesses[][2] = {{0, 0}, {1, 0}, {0, 1}, {~0ull, ~0ull}};
@@ -289,7 +289,7 @@ static void gang_test(void **arg)
 	}
 }
 
-/* How often two addresses that differ so have one hash, whatever the seed. */
+/* How often two addresses with this difference have the same hash, over random seeds. */
 static uint32_t meetings(__u64 high, __u64 low)
 {
 	uint32_t met = 0;

@@ -73,7 +73,7 @@ static void ends_test(void **state)
 	}
 }
 
-/* No flags, no hint; whatever else is in the fingerprint. */
+/* Without flags there is no hint, whatever else is in the fingerprint. */
 static void none_test(void **state)
 {
 	uint64_t seed = 3;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# scripts/import: what comes of rules of each format (the rows are in import_rows.py), and the command
+# scripts/import: the result for rules of each format (the rows are in import_rows.py), and the command
 # itself. Rulesets of the real tools are in tests/net/test_import.sh.
 source "$(dirname "$0")/../lib.sh"
 

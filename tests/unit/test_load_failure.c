@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is said where the kernel took no map or no program: one test per row, by what the line
- * holds. */
+/* Messages when the kernel refused a map or a program: one test per row, by the text of the line.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The manual pages say what is true: synopses are those of `rlctl help`, every verb and option has
-# its place, and every policy that rlctl-policy.5 shows is accepted, or refused for the reason shown.
-# That no word of the language is missing there is in tests/unit/test_manual_words.c.
+# The manual pages agree with the program: synopses are those of `rlctl help`, every verb and option has its
+# place, and every policy that rlctl-policy.5 shows is accepted, or refused for the reason shown.
+# tests/unit/test_manual_words.c tests that no word of the language is missing there.
 source "$(dirname "$0")/../lib.sh"
 
 COMMAND=$TOP/user/man/rlctl.8
@@ -28,7 +28,7 @@ verbs() {
 mandoc -Tascii -Owidth=1000 "$COMMAND" | col -bx | sed -n '/^SYNOPSIS/,/^DESCRIPTION/p' |
 	sed -n 's/^ *\(rlctl .*\)/\1/p' | sed 's/ | /|/g' >"$TMP/synopses"
 
-# help_synopsis WORD…: what help says, in one line.
+# help_synopsis WORD…: the synopsis of help, in one line.
 help_synopsis() {
 	"$RLCTL" help "$@" | awk '
 		NR > 1 && !/^ / { done = 1 }
@@ -67,7 +67,8 @@ options() {
 	done < <(verbs)
 }
 
-# What rlctl-fleet.8 says of the agent is its row in the table of rlctl.8, which test_privileges.sh runs.
+# The capabilities of the agent in rlctl-fleet.8 are those of its row in the table of rlctl.8, which
+# test_privileges.sh tests.
 test_fleet_capabilities() {
 	is "$(grep -o 'CAP_[A-Z_]*' "$TOP/user/man/rlctl-fleet.8" | paste -sd ' ')" \
 		"$(sed -n 's/^\.It Cm fleet join Ta - Ta /CAP_/p' "$COMMAND" | sed 's/ / CAP_/g')"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Every word of the policy language stands in user/man/rlctl-policy.5 as one that is typed (behind
- * Cm): one test per word. Run from the top folder.
+/* Every word of the policy language is in user/man/rlctl-policy.5 as a literal (behind Cm): one
+ * test per word. Run from the top directory.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -23,7 +23,7 @@ capable() {
 	if [[ $EUID -eq 0 ]]; then "$@"; else unshare -r -- "$@"; fi
 }
 
-# As a user without privilege, who cannot enter the folder of the sources.
+# As a user without privilege, who cannot enter the directory of the sources.
 unprivileged() {
 	if [[ $EUID -eq 0 ]]; then
 		setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"
@@ -169,7 +169,7 @@ test_bad() {
 	done
 }
 
-# What a comment says is no message, and a good one passes.
+# Text in a comment is not a message, and a good message passes.
 test_good() {
 	cat >"$TMP/good.c" <<-'END'
 		/* fail("what it has not.") */

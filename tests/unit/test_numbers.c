@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The numbers that hold a limit: which clock, what CPUs may lease, shares of --table cpu. */
+/* The numbers of a limit: its clock, the batches of CPUs, shares of --table cpu. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,10 +52,10 @@ static void clock_test(void **state)
 	assert_int_equal(clock_choose(&rule.limit, RL_HOOK_XDP, row->tick_ns), row->clock);
 }
 
-/* ---- leases */
+/* ---- batches */
 
-/* What all CPUs may hold is small, and taken off the shared bucket: together they are the burst,
- * also once every CPU that is possible has come online. */
+/* The batches of all CPUs together are small, and subtracted from the shared bucket: both add up to
+ * the burst, also once every possible CPU has come online. */
 static void lease_test(void **state)
 {
 	static const char *const shared[] = {

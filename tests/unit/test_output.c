@@ -143,7 +143,7 @@ static void caret_test(void **state)
 	free(text);
 }
 
-/* What `print` leaves on stdout; to be freed. */
+/* Returns the stdout of `print`; to be freed. */
 static char *output_of(void (*print)(void))
 {
 	FILE *terminal = stdout;
@@ -187,7 +187,7 @@ static void library_says(const char *format, ...)
 	va_end(args);
 }
 
-/* What libraries say goes to stderr, line by line. */
+/* Messages of libraries go to stderr, line by line. */
 static void talk_test(void **state)
 {
 	FILE *terminal = stderr;

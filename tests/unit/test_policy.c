@@ -447,7 +447,7 @@ static void warn_test(void **state)
 	}
 }
 
-/* Where the rules' prefixes are destinations, an address of ours is sent to by everybody. */
+/* Where the rules' prefixes are destinations, all senders send to an address of ours. */
 static void warn_by_dest_test(void **state)
 {
 	static const struct warn_row row = {

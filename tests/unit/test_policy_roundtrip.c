@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Every production of the language with its defaults, in its canonical spelling; and that what is
- * printed reads back as the same rule, for these and for many random rules.
+/* Every production of the language with its defaults, in its canonical spelling; and that printed
+ * text parses to the same rule, for these and for many random rules.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The document for Prometheus, of instances that exist in memory only: one test per row. What
- * promtool says of real ones is in tests/net/test_metrics.sh.
+/* The document for Prometheus, of instances that exist in memory only: one test per row.
+ * tests/net/test_metrics.sh checks documents of real instances with promtool.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A refusal's word: never longer than it is true, whatever the clock; of a clock that tells ticks
- * of more than a unit, at every tick at which it is true but for those within a unit of its end;
- * nobody else's, and nothing in another epoch or under another policy.
+/* The word of a cached refusal: never valid longer than it is true, whatever the clock; with a
+ * clock whose ticks are longer than a unit, valid at every tick at which it is true except within a
+ * unit of its end; never valid for another key, in another epoch or under another policy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,7 +102,7 @@ static void owner_test(void **unused)
 	}
 }
 
-/* Not all refusals end at once; what an epoch is cut into stays. */
+/* Not all refusals end at once; the number of parts of an epoch stays. */
 static void epochs_test(void **unused)
 {
 	uint64_t now = any() >> 1;

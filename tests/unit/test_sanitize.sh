@@ -9,7 +9,7 @@ source "$(dirname "$0")/../lib.sh"
 # Looking at the whole string at each strstr() makes walking over a large text quadratic.
 export ASAN_OPTIONS=intercept_strstr=0
 
-# `make tests` built them; what is left of one that was renamed has no source any more.
+# `make tests` built them; a leftover of a renamed test has no source any more.
 for source in "$TOP"/tests/unit/test_*.c; do
 	name=$(basename "$source" .c)
 	t "sanitized: $name" "$TOP/build/sane/tests/unit/$name"

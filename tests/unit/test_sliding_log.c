@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The data path's sliding log against a plain list of times: every verdict, exactly N in every
- * window, what a refused packet leaves alone, what comes back, N and P changed under way, and rings
- * from just large enough to the largest.
+ * window, the state that a refused packet leaves unchanged, refunds, N and P changed under way, and
+ * rings from just large enough to the largest.
  */
 #include "models.h"
 
@@ -167,8 +167,8 @@ static void change_test(void **state)
 	}
 }
 
-/* ---- refunds: never more than N, refused packets change nothing, and nobody waits longer than P.
- * The model keeps the true times; the log may refuse more for a while. */
+/* ---- refunds: never more than N, refused packets change nothing, and no packet waits longer than
+ * P. The model keeps the true times; the log may refuse more for a while. */
 
 struct refund_row {
 	const char *name, *rate;

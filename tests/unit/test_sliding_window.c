@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The data path's sliding window against the exact model: every verdict, slot and sum, what a
- * refused packet leaves alone, what comes back, and the corners of the range.
+/* The data path's sliding window against the exact model: every verdict, slot and sum, the state
+ * that a refused packet leaves unchanged, refunds, and the corners of the range.
  */
 #include "models.h"
 
@@ -213,7 +213,8 @@ static void reslot_test(void **state)
 	assert_true(admitted >= 19980);
 }
 
-/* What the parser lets through is held; what could not be held is refused there. */
+/* The limit holds for every rate that the parser accepts; the parser refuses rates for which it
+ * could not. */
 static void range_test(void **state)
 {
 	static const char *const held[] = {

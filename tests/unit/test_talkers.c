@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who sends how much, from samples. */
+/* The traffic of each sender, estimated from samples. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The data path's warm-up against Guava's formulas in long double: each step from one and the same
- * state to within grains, whole runs to within the stated 1 % of the rate, the shape of the ramp
- * from cold, what comes back, and the corners of the range.
+/* The data path's warm-up against Guava's formulas in long double: each step from the same state to
+ * within grains, whole runs to within the stated 1 % of the rate, the shape of the ramp from cold,
+ * refunds, and the corners of the range.
  */
 #include "models.h"
 
@@ -287,7 +287,7 @@ static void refund_test(void **state)
 	}
 }
 
-/* 0 stays the word of the fresh, and what is taken then is what comes back. */
+/* 0 stays the word of a fresh state, and an amount taken then is refunded exactly. */
 static void zero_test(void **state)
 {
 	struct rl_limit limit = limit_of("warm-up 10/second ramp 1s");
@@ -322,7 +322,7 @@ static void change_test(void **state)
 		fail_msg("%llu admitted in 20 s at 1000 a second", (unsigned long long)admitted);
 }
 
-/* ---- what the parser lets through is held; what could not be held is refused there */
+/* ---- every rate that the parser accepts is held; it refuses those that could not be held */
 
 static void range_test(void **state)
 {

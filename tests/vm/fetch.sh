@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Fetches the newest cloud kernel of a Debian suite into the cache and prints its folder there:
-# vmlinuz, lib/modules/VERSION. apt downloads it from this system's own mirror and verifies its
-# signature; it is asked once a day, and where it does not answer, what the cache has will do.
+# Fetches the newest cloud kernel of a Debian suite into the cache and prints its directory there: vmlinuz,
+# lib/modules/VERSION. apt downloads it from this system's own mirror and verifies its signature; the mirror
+# is asked once a day, and if it does not answer, the cached kernel is used.
 set -euo pipefail
 export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
 

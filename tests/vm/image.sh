@@ -54,7 +54,7 @@ put_tools() {
 	[[ -e $ROOT/bin/bash ]] || ln -s "$(type -P bash)" "$ROOT/bin/bash" # where scripts expect it
 }
 
-# The folder that libxdp looks into for its dispatcher, and xdp-filter for its programs.
+# The directory that libxdp searches for its dispatcher, and xdp-filter for its programs.
 put_xdp_objects() {
 	local object
 	object=$(find /usr/lib /usr/lib64 -name xdp-dispatcher.o -print -quit 2>/dev/null)

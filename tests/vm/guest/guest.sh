@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What the tests that run in a guest alone source: lib.sh, and the words for kernels whose XDP programs
-# stand in a row behind libxdp's dispatcher.
+# Sourced by the tests that run only in a guest: lib.sh, and helpers for kernels whose XDP programs run in
+# sequence behind libxdp's dispatcher.
 source "$(dirname "${BASH_SOURCE[0]}")/../../lib.sh"
 
 # names B DEV: the programs of libxdp on the device in their order, "rlctl_xdp receiver_pass".
@@ -14,7 +14,7 @@ id_of() {
 	in_ns "$1" xdp-loader status "$2" | awk -v name="$3" '$1 == "=>" && $3 == name { print $4 }'
 }
 
-# dispatched B DEV: what the device itself runs is the dispatcher.
+# dispatched B DEV: the program on the device itself is the dispatcher.
 dispatched() {
 	is "$(bpftool -j prog show id "$(xdp_program "$1" "$2")" | json .name)" xdp_dispatcher
 }

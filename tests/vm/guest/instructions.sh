@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# In a guest whose clock advances by a nanosecond an instruction: what a packet costs under each policy,
-# as "NAME INSTRUCTIONS", beyond an empty program. See tests/bench/instructions.sh.
+# In a guest whose clock advances by a nanosecond an instruction: the cost of a packet under each policy, as
+# "NAME INSTRUCTIONS", beyond an empty program. See tests/bench/instructions.sh.
 set -u
 declare -A NAME_OF=()
 

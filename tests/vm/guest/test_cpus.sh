@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Two CPUs are online of 64 that are possible: shares of rates and budgets are of those two, what the others
-# cost is said, and a CPU that goes is known again after a replacement.
+# Two CPUs are online of 64 that are possible: shares of rates and budgets count those two, the memory for the
+# others is reported, and a CPU that goes offline is known again after a replacement.
 source "$(dirname "$0")/guest.sh"
 
 online() { cat /sys/devices/system/cpu/online; }
@@ -23,7 +23,7 @@ test_shares() {
 	rl B attach veth-B --table cpu --sources 4096 && admits '1000/second burst 1000' 1000
 }
 
-# What one address may still send is of the CPUs that are online.
+# The reported allowance of an address counts the online CPUs only.
 test_allowance() {
 	rl B rule flush && rl B rule add any limit 1000/second burst 100 &&
 		flood A --count 2 --threads 2 --src 10.78.0.9 || return
@@ -39,7 +39,7 @@ test_status() {
 		has '2 online, 64 x ' rl B status
 }
 
-# found RESULT CHECK TEXT: what doctor finds.
+# found RESULT CHECK TEXT: a finding of doctor.
 found() {
 	rl B doctor -j veth-B >"$TMP/found" || return
 	jq -e --arg check "$2" --arg result "$1" --arg text "$3" \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A leaky bucket at egress under the qdisc fq: what leaves comes evenly, and only what would have to wait
-# for too long is dropped. How fq comes there is in test_qdisc.sh.
+# A leaky bucket at egress under the qdisc fq: packets leave evenly, and only those that would have to wait
+# too long are dropped. test_qdisc.sh tests how fq is set up.
 source "$(dirname "$0")/../../lib.sh"
 
 PACE=$TOP/build/pace

@@ -18,7 +18,8 @@ tunnel() {
 # leads_to ADDRESS REMOTE: a device without a remote address asks its neighbours.
 leads_to() { ip -n "$(ns B)" neigh replace "$1" lladdr "$2" dev gre-B nud permanent; }
 
-# tunnels KIND LOCAL REMOTE [REMOTE-OF-B]: from A, whose end is LOCAL, to B, whose end knows no other.
+# tunnels KIND LOCAL REMOTE [REMOTE-OF-B]: from A, whose end is LOCAL, to B, whose end has no remote address
+# unless one is given.
 tunnels() {
 	local address
 	tunnel A "$1" local "$2" remote "$3" && tunnel B "$1" local "$3" ${4:+remote "$4"} || return

@@ -23,7 +23,7 @@ tunnel_end() { # KIND FAMILY NAMESPACE OWN OTHER
 	fi
 }
 
-# Of thirty pings ten come back, and no packet is taken for something else.
+# Ten of thirty pings are answered, and every packet is classified correctly.
 test_tunnel() { # KIND FAMILY ADDRESS
 	local result proto=icmp
 	[[ $2 -eq 4 ]] || proto=icmp6

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# attach --fq: the qdisc is put there, taken away, and what was there before comes back.
+# attach --fq: the qdisc is set, removed again, and the previous one comes back.
 source "$(dirname "$0")/../../lib.sh"
 
 qdiscs() { tc -n "$(ns A)" qdisc show dev veth-A; }
@@ -14,7 +14,7 @@ test_put() {
 }
 expect_silent() { is "$("$@" 2>&1)" ''; }
 
-# What somebody configured comes back with its numbers.
+# A configured qdisc comes back with its parameters.
 test_restored() { # QDISC…
 	local before status=0
 	tc -n "$(ns A)" qdisc replace dev veth-A root handle 77: "$@" && before=$(qdiscs) || return
@@ -23,14 +23,14 @@ test_restored() { # QDISC…
 	tc -n "$(ns A)" qdisc del dev veth-A root && return "$status"
 }
 
-# What could not be put back is not touched.
+# A qdisc that could not be restored is not touched.
 test_refused() {
 	tc -n "$(ns A)" qdisc replace dev veth-A root handle 77: mq || return
 	has 'could not restore' expect_status 1 rl A attach veth-A --hook egress --fq && root_is 'mq 77:' &&
 		[[ ! -e $(ns_pins A) ]] && tc -n "$(ns A)" qdisc del dev veth-A root
 }
 
-# An fq of somebody else's stays; one that somebody put in the place of ours as well.
+# A foreign fq stays; so does one that replaced ours.
 test_others() {
 	tc -n "$(ns A)" qdisc replace dev veth-A root handle 77: fq || return
 	has 'already has the qdisc fq' rl A attach veth-A --hook egress --fq &&

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A namespace without a name, whose limiter stands behind libxdp's dispatcher beside a program of others.
-# Both stay, whatever is attached and detached elsewhere, and by a process that may not look into others.
-# When nothing holds the dispatcher any more its pins go. Each row goes on with what the row before left.
+# A namespace without a name, whose limiter is behind libxdp's dispatcher beside a foreign program. Both stay,
+# whatever is attached and detached elsewhere, also by a process that may not look into other processes. When
+# nothing holds the dispatcher any more its pins are removed. Each row continues from the state of the row
+# before.
 source "$(dirname "$0")/guest.sh"
 
 ALIEN=$TOP/build/receiver.bpf.o
@@ -63,7 +64,7 @@ test_moved() {
 		in_ns D xdp-loader unload veth-C -a && is "$(dispatchers)" ''
 }
 
-# While somebody holds libxdp's lock its pins are left alone.
+# While another process holds libxdp's lock, its pins are left alone.
 test_locked() {
 	local status=0
 	put_both in_ns D && in_ns D ip link set veth-C xdp off && exec {LOCK}<"$BPFFS/xdp" && flock "$LOCK" || return
