@@ -88,8 +88,8 @@ build/rlctl: build/user/cli/main.o $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $^ $(LIBS)
 
-# user/cli, and the layers below it: archives, so that a test or bench tool takes only
-# what it calls. Two files of one name are both in: hence q.
+# user/cli, and the layers below it, as archives, so that a test or bench tool links only the code it calls.
+# Two files of one name are both kept: hence q.
 build/librlctl.a: $(LIBRARY_O)
 build/cli.a: $(CLI_O)
 $(ARCHIVES) $(ARCHIVES:build/%=build/sane/%):
@@ -150,7 +150,7 @@ build/%.bpf.o: $(1)/%.bpf.c build/.flags | build/.deps
 endef
 $(foreach dir,bpf tests/bench,$(eval $(call BPF_RULE,$(dir))))
 
-# clang-tidy is not to judge what bpftool writes.
+# clang-tidy does not check the files that bpftool writes.
 build/%.skel.h: build/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)echo '/* NOLINTBEGIN */' >$@ && $(BPFTOOL) gen skeleton $< >>$@ && echo '/* NOLINTEND */' >>$@

@@ -9,7 +9,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-# The caller's environment decides nothing, but may say how to reach the network.
+# The caller's environment has no effect, except for how to reach the network.
 if [[ -z ${RLCTL_CHECK:-} ]]; then
 	keep=(RLCTL_CHECK=1 LC_ALL=C PYTHONDONTWRITEBYTECODE=1 HOME="${HOME:-/root}" TERM="${TERM:-dumb}"
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin)
@@ -56,7 +56,7 @@ interrupted() {
 }
 trap interrupted INT TERM
 
-# step NAME CMD…: something that is one test by itself.
+# step NAME CMD…: a step that is one test by itself.
 step() {
 	local name=$1 start=$SECONDS
 	shift
@@ -98,7 +98,7 @@ launch() {
 	source_of[$!]=$1 began_at[$!]=$SECONDS limit_of[$!]=$limit
 }
 
-# collect: waits for the next one that ends, and tells.
+# collect: waits for the next test to end, and reports it.
 collect() {
 	local pid status=0 name log why p f s m
 	wait -n -p pid "${!source_of[@]}" || status=$?

@@ -58,7 +58,7 @@ most() {
 	           if (i - j + 1 > most) most = i - j + 1 } print most + 0 }' "$1"
 }
 
-# table: what docs/algorithms.md has between its markers.
+# table: the part of docs/algorithms.md between its markers.
 # shellcheck disable=SC2016 # backquotes of Markdown
 table() {
 	local name

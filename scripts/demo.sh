@@ -186,8 +186,8 @@ write_echo() {
 	    trips, start = {}, time.monotonic()
 	    for i in range(requests):
 	        receive(s, trips, start + i / 100)
-	        # As large in the socket's buffer as a packet of the flood; smaller requests would fit
-	        # where those do not.
+	        # A packet takes as much of the socket's buffer as one of the flood; smaller requests would
+	        # fit where those do not.
 	        s.send(struct.pack("!QQ", i, time.time_ns()).ljust(600))
 	    end = time.monotonic() + 0.5
 	    while len(trips) < requests and time.monotonic() < end:

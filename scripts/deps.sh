@@ -198,9 +198,9 @@ which_package() {
 	package_of "$debian" "$fedora"
 }
 
-# Debian starts a package's service when it installs it, and at every boot. Wanted are commands: a
-# policy-rc.d says no for as long as this takes (one that is there is the administrator's), and what
-# was new is disabled. Neither needs an init system, so it is the same in a chroot.
+# Debian starts a package's service when it installs it, and at every boot. Only the commands are needed: a
+# policy-rc.d refuses starts meanwhile (an existing one is the administrator's and stays), and newly installed
+# services are disabled. Neither needs an init system, so it works in a chroot as well.
 install_debian() {
 	local policy=/usr/sbin/policy-rc.d service
 	export DEBIAN_FRONTEND=noninteractive

@@ -35,9 +35,9 @@ run() { # NAME CMD…
 	}
 }
 
-# Off: missing headers of the system (it need not read them), functions that only tests or BPF
-# call, its wish for const on pointers that a callback's type prescribes, and its doubts about void
-# pointers in packet.h, to which gcc and clang add bytes.
+# Disabled: missing headers of the system (it need not read them), functions that only tests or BPF call, its
+# demand for const on pointers that a callback's type prescribes, and its warnings on void pointers in
+# packet.h, to which gcc and clang add bytes.
 lint_cppcheck() {
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 		--inline-suppr --suppress=missingIncludeSystem --suppress=unusedFunction \
@@ -48,9 +48,9 @@ lint_cppcheck() {
 		-Iinclude -Ibpf -Itests "${user_includes[@]}" -j "$(nproc)" "${host_files[@]}"
 }
 
-# The analyzer and what finds bugs; no opinions on style, layout or strcmp() as a condition, and no
-# demand for C11's Annex K. Uninitialised values are left to gcc: the analyzer takes `return -errno`
-# for a possible 0 and then misses every *out that is filled only on success.
+# The analyzer and the checks that find bugs; no style or layout checks, no warning on strcmp() as a
+# condition, and no demand for C11's Annex K. Uninitialised values are left to gcc: the analyzer takes `return
+# -errno` for a possible 0 and then misses every *out that is filled only on success.
 TIDY_CHECKS='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters'
 TIDY_CHECKS+=',-bugprone-reserved-identifier,-bugprone-narrowing-conversions,-bugprone-branch-clone'
 TIDY_CHECKS+=',-bugprone-macro-parentheses,-bugprone-implicit-widening-of-multiplication-result'
@@ -84,8 +84,8 @@ tidy_one() {
 		-D_GNU_SOURCE -DRLCTL_VERSION='""' "${includes[@]}"
 }
 
-# gcc's analyzer, over the command alone. Off: leaks, for gcc 12 loses sight of what an array of
-# pointers owns; valgrind and the sanitizers look for those.
+# gcc's analyzer, over the command alone. Disabled: leaks, since gcc 12 does not track the members of an array
+# of pointers; valgrind and the sanitizers find those.
 analyze_one() {
 	local includes
 	read -ra includes <<<"$INCLUDES"

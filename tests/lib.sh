@@ -79,8 +79,8 @@ _mld_at_once() {
 		"net.ipv6.conf.$2.mldv2_unsolicited_report_interval=1"
 }
 
-# no_native A B: veth-B of veth_pair A B 2 runs no native XDP any more, for its peer sends into more
-# queues than it has.
+# no_native A B: veth-B of veth_pair A B 2 runs no native XDP any more, since its peer sends into more queues
+# than it has.
 no_native() { in_ns "$2" ethtool -L "veth-$2" rx 1; }
 
 # veth_quiet A B: fixed neighbours, so that no ARP or neighbour discovery disturbs exact counts.
@@ -96,8 +96,8 @@ _neighbour() {
 	done
 }
 
-# ns_mute A: namespace A says nothing by itself (no IPv6, hence no MLD or router solicitation), so
-# that what arrives from it is only what a test sends.
+# ns_mute A: namespace A sends nothing by itself (no IPv6, hence no MLD or router solicitation), so that only
+# packets of the test arrive from it.
 ns_mute() {
 	in_ns "$1" sysctl -qw net.ipv6.conf.all.disable_ipv6=1
 }
@@ -187,7 +187,7 @@ t() {
 	return 1
 }
 
-# skip NAME REASON…: where the machine cannot run it; the check tolerates only tests/may-skip.
+# skip NAME REASON…: for tests that the machine cannot run; the check tolerates only those in tests/may-skip.
 skip() {
 	local name=$1
 	shift
@@ -212,7 +212,7 @@ expect_status() {
 # is GOT WANTED
 is() { [[ $1 == "$2" ]] || _say "got '$1', wanted '$2'"; }
 
-# prints WANTED CMD…: for `eventually`, behind which "$(CMD)" would be evaluated once.
+# prints WANTED CMD…: for `eventually`, where "$(CMD)" would be evaluated only once.
 prints() {
 	local wanted=$1
 	shift
@@ -253,8 +253,8 @@ has() {
 	[[ $output == *"$text"* ]] || _say "no '$text' in: $output"
 }
 
-# eventually SECONDS CMD…: CMD succeeds within that time, which is what an idle machine needs at most; a
-# busy one is given three times as much. Only its last output is shown.
+# eventually SECONDS CMD…: CMD succeeds within that time, the most that an idle machine needs; a busy one is
+# given three times as much. Only its last output is shown.
 eventually() {
 	local end=$((SECONDS + 3 * $1))
 	shift

@@ -121,8 +121,8 @@ flood_one() { # CANDIDATE FLOOD-ARG…
 	TOTAL[$1]=$((${TOTAL[$1]:-0} + SENT))
 }
 
-# prime CANDIDATE FAMILY N: every source has used up its burst, and is known, before it counts. 16
-# million are strangers however often they come.
+# prime CANDIDATE FAMILY N: every source has spent its burst, and is known, before the measurement. 16 million
+# sources are strangers however often they come.
 prime() {
 	[[ $3 -le 1000000 ]] || return 0
 	flood_one "$1" --src "$(sources "$2" "$3")" --sequential --count $(($3 * 2)) --cpu "$CPU"
@@ -223,8 +223,8 @@ dropped() {
 	esac
 }
 
-# crosscheck CANDIDATE BEFORE SENT PASSING: of SENT nearly all was dropped, besides PASSING that need
-# not be; else the figures are of something else.
+# crosscheck CANDIDATE BEFORE SENT PASSING: nearly all of SENT was dropped, except for PASSING, which may
+# pass; otherwise the figures do not measure dropping.
 crosscheck() {
 	local passed
 	case "$1" in
@@ -238,7 +238,7 @@ crosscheck() {
 # delivered CANDIDATE: packets that got past it since the last call, by the counters of the stack.
 delivered() {
 	local home=${HOME_OF[$1]} now name=IpInReceives
-	# hashlimit drops after IpInReceives, before a route is looked for and not found
+	# hashlimit drops after IpInReceives, before the failing route look-up
 	[[ $1 == nft ]] || name=IpInAddrErrors
 	now=$(counter "$home" "$name")
 	echo $((now - ${DELIVERED[$1]:-0}))

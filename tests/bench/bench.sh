@@ -28,7 +28,7 @@ declare -A RETURNING=([hot]=$ONE [window]='rule any limit sliding-window 10/seco
 
 # ---- candidates
 
-# peer NAME COMMAND PACKAGE: whether it is there; a peer that is not is said so.
+# peer NAME COMMAND PACKAGE: whether it is installed; reports a missing peer.
 peer() {
 	command -v "$2" >/dev/null && return
 	record peer "$1" - - "not installed (package $3)"
@@ -61,7 +61,7 @@ hashlimit_load() { # CANDIDATE NS HASHLIMIT-OPTION…
 			--hashlimit-burst 1 --hashlimit-mode srcip --hashlimit-name bench "${@:3}" -j DROP
 }
 
-# As many buckets as sources; and as it is where nothing is said: at most 8,192.
+# As many buckets as sources; and the default: at most 8,192.
 iptables_load() {
 	hashlimit_load iptables I --hashlimit-htable-size 65536 --hashlimit-htable-max 262144 \
 		--hashlimit-htable-expire 60000
@@ -109,7 +109,7 @@ candidates_setup() {
 
 # ---- sections
 
-# Where the driver has no XDP: tc's program at ingress, beside the generic XDP that it takes the place of.
+# Where the driver has no XDP: tc's program at ingress, beside the generic XDP that it replaces.
 modes() {
 	section modes 4 1 hot generic mode-tc
 	section modes 4 65536 hot generic mode-tc
@@ -191,7 +191,7 @@ prefix_costs() {
 	section prefixes 4 65536 "${list[@]}"
 }
 
-# generous N: N limits that admit all, each by another key.
+# generous N: N limits that admit all packets, each by another key.
 generous() {
 	local i
 	for ((i = 0; i < $1; i++)); do
@@ -199,7 +199,7 @@ generous() {
 	done
 }
 
-# The admit path without the stack that comes after it: programs run over one packet in a loop.
+# The admit path without the stack behind it: programs run over one packet in a loop.
 admit_costs() {
 	local round name ns verdict i=0 ids=() names=(hot lru cpu two four eight)
 	local -A on=([hot]=hot [lru]=lru [cpu]=cpu [two]=p0 [four]=in10 [eight]=in1000)
@@ -326,7 +326,7 @@ big_setup() {
 	in_ns A ping -c 1 -W 2 10.77.0.2 >/dev/null || die 'no answer to a ping'
 }
 
-# on_0 CMD…: beside the flood's CPU, if there are two, for there it would starve.
+# on_0 CMD…: on a CPU other than the flood's, if there are two, since there it would starve.
 on_0() { taskset -c 0 "$@"; }
 
 apply_big() { on_0 "$RLCTL" -n "$(ns B)" -q apply -i b-big "$1" || die "cannot apply $1"; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A fleet of MEMBERS on one machine, as namespaces, and one Redis: how well they hold one limit in
-# sum, and what that costs. Prints a line for each figure with what it is to be; exit 1 when one is
-# not. Times are those of the samples, every 100 ms. Needs root; `make bench-fleet` builds first.
+# A fleet of MEMBERS on one machine, as namespaces, and one Redis: how well the members hold one limit in sum,
+# and the cost. Prints a line for each figure with its expected value; exit 1 when one is missed. Times are
+# those of the samples, every 100 ms. Needs root; `make bench-fleet` builds first.
 source "$(dirname "${BASH_SOURCE[0]}")/../net/fleet.sh"
 
 COUNT=${MEMBERS_COUNT:-8}
@@ -66,7 +66,7 @@ killed() {
 
 cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
 
-# 10,240 keys, each at 2 packets/s on every member, where 10 in sum are allowed: over the limit.
+# 10,240 keys, each at 2 packets/s on every member; a limit of 10 in sum is exceeded.
 many() {
 	local m start_ms span_ms most=0 used redis offered lost busy all=0
 	local -A before=()

@@ -123,7 +123,7 @@ static int listener_open(const char *only)
 		(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, BPF_PROG_TEST_RUN, 0, 1);
 	code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW);
 	code[n++] = (struct sock_filter)LOAD(nr);
-	/* The mark by which the command shows that the loader is done. */
+	/* The command makes this call to show that the loader is done. */
 	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_setns, 0, 1);
 	code[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_USER_NOTIF);
 	for (size_t i = 0; i < CALL_COUNT; i++) {

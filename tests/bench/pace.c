@@ -44,7 +44,7 @@ static uint64_t now_ns(void)
 	return nanoseconds(&now);
 }
 
-/* Connected to ADDRESS, or bound to any where there is none. */
+/* Connects to ADDRESS, or binds to any if there is none. */
 static int open_socket(int type, const char *address)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(PORT)};
@@ -80,7 +80,7 @@ static int send_all(const char *address, long count, size_t size)
 	return 0;
 }
 
-/* When the kernel got the next datagram; false: none for a second. */
+/* Time at which the kernel received the next datagram; false: none for a second. */
 static bool arrival_take(int fd, uint64_t *at_ns)
 {
 	char data[2048], control[128];
@@ -112,7 +112,7 @@ static int by_length(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Gaps by rank: 99 of 100 lie between p1 and p99, but for one. */
+/* Gaps by rank: 99 of 100 lie between p1 and p99, except for one. */
 static void gaps_print(uint64_t *at_ns, long count)
 {
 	uint64_t span = at_ns[count - 1] - at_ns[0];

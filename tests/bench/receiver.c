@@ -141,7 +141,7 @@ static int program_attach(const char *dev, int prog_fd)
 	return fd < 0 ? failed(dev, "cannot attach in native mode", -errno) : fd;
 }
 
-/* The driver counts in NAPI mode what its XDP program saw, which costs a bare drop nothing. */
+/* In NAPI mode the driver counts the packets its XDP program saw, at no cost to a bare drop. */
 static struct count driver_count(const char *dev)
 {
 	struct count count = {};

@@ -18,7 +18,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Ends the program where the promise does not hold. */
+/* Ends the program if the condition does not hold. */
 #define require(promise)                                                                           \
 	do {                                                                                       \
 		if (!(promise)) {                                                                  \
@@ -70,7 +70,8 @@ static inline char *fuzz_string(const uint8_t *data, size_t size)
 	return copy;
 }
 
-/* A frame, as drivers lay it down: the IP header behind Ethernet's 14 bytes is aligned. */
+/* A frame with the alignment that drivers use: the IP header behind Ethernet's 14 bytes is aligned.
+ */
 #define FRAME_ALIGN 2
 
 static inline uint8_t *fuzz_frame(const uint8_t *data, size_t size)
@@ -88,7 +89,7 @@ static inline void fuzz_frame_free(uint8_t *frame)
 	free(frame - FRAME_ALIGN);
 }
 
-/* Fit for any terminal: printable ASCII, and not empty. */
+/* Safe for any terminal: printable ASCII, and not empty. */
 static inline bool fuzz_is_plain(const char *text)
 {
 	for (const char *c = text; *c; c++)

@@ -83,7 +83,7 @@ static bool is_mapped(const uint8_t addr[16])
 	return !memcmp(addr, mapped, sizeof(mapped));
 }
 
-/* The addresses stand in the frame, in a header before the transport's. */
+/* The addresses are in the frame, in a header before the transport's. */
 static void addresses_check(const uint8_t *data, const struct packet *p)
 {
 	uint32_t from = p->flags & PACKET_IPV4 ? 12 : 0, size = 16 - from;

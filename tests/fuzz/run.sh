@@ -18,7 +18,7 @@ figures() {
 	END { printf "%11d executions %8d/s %6d edges", runs, rate, edges }'
 }
 
-# One input that fails ends a target; it is what found/ keeps.
+# A failing input ends a target; found/ keeps it.
 fuzz() { # NAME SECONDS
 	local learnt=build/fuzz/corpus/$1 found=build/fuzz/found/$1 log=build/fuzz/$1.log status=0
 	local dictionary=tests/fuzz/$1.dict arguments=()

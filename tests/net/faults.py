@@ -341,7 +341,7 @@ class Member(Living):
         self.source = f"10.9.{1 + Member.sources // 250}.{1 + Member.sources % 250}"
 
     def passed(self, bed):
-        """Of what a flood of the source sends."""
+        """The number of packets of a flood from the source that pass."""
         def count():
             return json.loads(bed.ok("stats", "-j"))[0]["rules"][0]["passed"]["packets"]
 
@@ -506,8 +506,8 @@ def choose(total, count):
     return [1 + (2 * i + 1) * total // (2 * count) for i in range(count)]
 
 
-# By this libbpf asks whether the kernel knows BTF. Where it seems not to, the functions of the program
-# are verified as parts of their callers: that takes the kernel a minute, and then it refuses.
+# libbpf's probe whether the kernel knows BTF. If it seems not to, the functions of the program are verified
+# as parts of their callers: that takes the kernel a minute, and then it refuses.
 BTF_LOAD = "bpf 18"
 
 

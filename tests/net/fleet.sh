@@ -55,7 +55,7 @@ _policy() { rl "$2" -q rule flush && rl "$2" -q apply - <<<"rule $1"; }
 # fleet_is MEMBER FILTER
 fleet_is() { rl "$1" fleet status -j | json ".[0] | $2" >/dev/null; }
 
-# together N: all members say that N share.
+# together N: all members report that N share.
 together() { each _together "$1"; }
 _together() { fleet_is "$2" ".mode == \"shared\" and .member_count == $1"; }
 

@@ -15,14 +15,14 @@ state_of() {
 is_off() { is "$(state_of)" "$BEFORE"; }
 shows() { is "$(rl B show)" "$POLICY"; }
 
-# attach_try TIME ARG…: in the background; TRIAL is the process that attends to it, WATCHER the other one.
+# attach_try TIME ARG…: in the background; TRIAL is the process of the command, WATCHER its child.
 attach_try() {
 	: >"$TMP/bg"
 	bg "$RLCTL" -n "$(ns B)" attach veth-B --policy "$TMP/policy" --try "$@" && TRIAL=$BG_PID || return
 	eventually 5 grep -q 'the limiter is on trial' "$TMP/bg" && WATCHER=$(pgrep -P "$TRIAL")
 }
 
-# ended STATUS: so ends the trial; and no process of it is left.
+# ended STATUS: the trial ends with STATUS, and none of its processes is left.
 ended() { expect_status "$1" wait "$TRIAL" && gone "$WATCHER"; }
 gone() { [[ $(ps -o stat= -p "$1") =~ ^(Z.*)?$ ]]; } # or only waits for its parent to notice
 
@@ -37,7 +37,7 @@ test_time_over() {
 	has 'not confirmed in time: the limiter was detached' expect_status 1 rl B attach veth-B --try 1s && is_off
 }
 
-# Beside one of another hook, which stays.
+# Beside an instance of another hook, which stays.
 test_beside() {
 	rl B attach veth-B --hook egress && attach_try 60s --hook ingress && rl B confirm -i veth-B && ended 0 || return
 	rl B detach veth-B --hook ingress && attach_try 60s --hook xdp && kill -INT "$TRIAL" && ended 1 &&
@@ -120,7 +120,7 @@ test_words() {
 		has 'one --hook' expect_status 2 rl B attach veth-B --try 5s --hook xdp --hook ingress && is_off
 }
 
-# With --or-apply what it does is on trial: the limiter, or where there is one the policy.
+# With --or-apply the change is on trial: the limiter, or where one is attached the policy.
 test_or_apply() {
 	attach_try 60s --or-apply && kill -TERM "$TRIAL" && ended 1 && is_off && rl B attach veth-B --policy "$TMP/policy" &&
 		echo 'rule any deny' >"$TMP/other" || return

@@ -150,7 +150,7 @@ test_attach() {
 	[[ $killed -ge 3 ]] && eventually 10 no_tries
 }
 
-# Killed between the program and the note of its number, which is all zero then.
+# Killed between attaching the program and noting its id, which is all zero then.
 test_not_noted() {
 	local note bytes zeros
 	attach_quietly && note=$(ns_pins B)/veth-B-xdp/program && bytes=$(bpftool -j map show pinned "$note" | json .bytes_value) &&
@@ -158,7 +158,7 @@ test_not_noted() {
 		bpftool map update pinned "$note" key hex 00 00 00 00 value hex "${zeros[@]}" && whole && rl B detach veth-B && gone
 }
 
-# Half made, and then detached: the same.
+# Interrupted half way, and then detached: the same.
 test_attach_then_detach() {
 	local n ms
 	UNDO=detach_quietly

@@ -115,7 +115,7 @@ test_renamed() {
 		no_pins B && called other veth-B && eventually 5 pings 3
 }
 
-# The name went to another device, which has nothing of ours.
+# The name went to another device, to which nothing of ours is attached.
 test_renamed_and_succeeded() {
 	rl B attach veth-B && rl B rule add any icmp deny && called veth-B other &&
 		ip -n "$(ns B)" link add veth-B type veth peer name end || return
@@ -124,7 +124,7 @@ test_renamed_and_succeeded() {
 	rl B detach veth-B && rl B detach other && ip -n "$(ns B)" link del veth-B && called other veth-B && no_pins B
 }
 
-# A trial ends as it should; the pins follow afterwards.
+# A trial ends normally; its pins are removed afterwards.
 test_renamed_on_trial() {
 	local watcher
 	rl B attach veth-B && rl B rule add any udp deny || return

@@ -99,7 +99,7 @@ test_down() {
 	link_xdp down && facts 1 "$DEVICE" && found link warn 'ip link set dev veth-B up' && link_xdp up
 }
 
-# As many queues as there are CPUs, where the device could have them.
+# doctor wants as many queues as CPUs, where the device supports them.
 test_queues() {
 	local wanted=ok
 	[[ $(getconf _NPROCESSORS_ONLN) -lt 2 ]] || wanted=warn
@@ -197,7 +197,7 @@ test_json() {
 		.result == "ok" and .remedy == null)))' "$TMP/found"
 }
 
-# The same findings in the same words, and what mends them.
+# The same findings in the same words, and the remedies.
 test_text() {
 	link_xdp down && look 0 "$DEVICE" && rl B doctor "$DEVICE" >"$TMP/text" && link_xdp up || return
 	is "$(grep -cE '^(ok|warn|fail) ' "$TMP/text")" "$(json length <"$TMP/found")" &&

@@ -97,13 +97,13 @@ test_thousand() {
 open_files() { find "/proc/$1/fd" -type l | wc -l; }
 files_are() { between "$(open_files "$EXPORTER")" "$1" "$2"; }
 
-# More slow clients than there are places; a scrape gets in as soon as their time is over.
+# More slow clients than slots; a scrape is accepted as soon as their time is over.
 slow_start() {
 	exporter --listen '[::1]:9755' || return
 	bg_in_b slow python3 "$TOP/tests/net/clients.py" slow ::1 9755 40
 	eventually 20 grep -q connected "$TMP/slow"
 }
-# So is what they do not read, and what does not fit into the socket then.
+# So do clients that do not read their answer when it does not fit into the socket.
 unread_start() {
 	local sizes
 	sizes=$(in_ns B sysctl -n net.ipv4.tcp_wmem) && in_ns B sysctl -qw net.ipv4.tcp_wmem='4096 4096 4096' &&
@@ -118,7 +118,7 @@ all_wait() {
 	between "$(in_ns B ss -Htn state established 'sport = :9758' | awk '$2 > 0' | wc -l)" 32 40 && between "$(find "/proc/$EXPORTER/fd" -lname 'socket:*' | wc -l)" 32 37
 }
 
-# Ten more than there are places are open at most: its own.
+# At most ten descriptors more than there are slots are open: the exporter's own.
 test_slow_bounded() { eventually 10 files_are 32 42; }
 test_slow() { # PORT
 	body "http://[::1]:$1/metrics" | grep -q '^rlctl_scrape_duration_seconds'
@@ -136,7 +136,7 @@ test_ends() { # SIGNAL
 	kill "-$1" "$EXPORTER" && wait "$EXPORTER"
 }
 
-# A client that is in the middle of its request does not keep it from ending.
+# A client in the middle of its request does not keep the exporter from ending.
 test_ends_busy() {
 	exporter --listen 127.0.0.1:9756 || return
 	bg_in_b client bash -c 'exec 3<>/dev/tcp/127.0.0.1/9756 && printf "GET /m" >&3 && echo sent && cat <&3'

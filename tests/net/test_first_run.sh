@@ -29,7 +29,7 @@ test_named() { # by -n, which asks the same
 	rl B --bpffs "$TMP/bpf" attach veth-B && at_work && off
 }
 
-# A mount namespace that ends, but hands on what is mounted in it.
+# A mount namespace that ends, but propagates its mounts.
 test_propagates() {
 	local status=0
 	on_machine || return 0
@@ -67,7 +67,7 @@ test_hidden() {
 	refuses attach unshare --mount bash -c 'mount -t proc -o hidepid=invisible proc /proc && exec "$@"' _
 }
 
-# In `ip netns exec` it is still that which is said.
+# The message about `ip netns exec` is still printed.
 test_netns_exec() {
 	# shellcheck disable=SC2016 # as it is said
 	has 'is not a bpffs inside `ip netns exec`: use `rlctl -n NAME`' expect_status 1 setpriv --inh-caps=-all --bounding-set=-sys_ptrace \

@@ -102,13 +102,13 @@ flooded() { # MEMBER SOURCE: for a second
 	in_ns S "${FIRST[@]}" "$TOP/build/flood" -i "s-$1" -j --rate 20000 --seconds 1 --src "$2"
 }
 
-# Its part is what a member has without its agent; then the others share without it.
+# A member without an agent admits its own part; then the others share without it.
 test_agent_dies() {
 	kill -KILL "${AGENT[m3]}" && eventually 4 local_mode m3 && patiently third m3 &&
 		eventually 4 _together 2 m1 && join m3 && eventually 10 together "$N"
 }
 
-# Every answer takes 0.2 s: that is no Redis to share through, however often it is tried.
+# Every answer takes 0.2 s: too slow a Redis to share through, however often it is tried.
 test_slow() {
 	bg python3 "$TOP/tests/net/slow.py" "$TMP/slow" "$REDIS/socket" 0.2
 	eventually 20 test -S "$TMP/slow" && _leave m1 && eventually 5 agent_gone m1 && URL="unix://$TMP/slow" join m1 &&

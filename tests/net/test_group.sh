@@ -67,7 +67,7 @@ refused() { # TEXT ARG…
 	has "$1" expect_status 1 member "${@:2}" && is "$(rl B show)" "$(<"$TMP/shown")"
 }
 
-# By the kernel: neither a value of a map nor a pin.
+# Refused by the kernel: neither a value of a map nor a pin can be changed.
 refused_by_kernel() {
 	local pin
 	for pin in "$(pins)"/*; do
@@ -146,7 +146,7 @@ planted_refused() { # TEXT
 	has "$1" expect_status 1 bpf attach veth-B && is "$(xdp_program B veth-B)" '' && [[ -z $(ls -A "$TMP/bpf/elsewhere") ]]
 }
 
-# link WHERE: one stands there, and leads elsewhere.
+# link WHERE: a symbolic link at this place leads elsewhere.
 link_planted() {
 	mkdir -p "$TMP/bpf/elsewhere" "$(dirname "$TMP/bpf/$1")" && ln -s "$TMP/bpf/elsewhere" "$TMP/bpf/$1" &&
 		planted_refused 'symbolic link' && rm "$TMP/bpf/$1" && rm -rf "$TMP/bpf/rlctl"

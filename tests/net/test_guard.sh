@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The lockout guard: a policy that would cut the SSH session it is applied from is asked for on a
-# terminal and refused without one. Which policies do is tested in tests/unit.
+# The lockout guard: a policy that would cut the SSH session it is applied from needs confirmation on a
+# terminal and is refused without one. tests/unit tests which policies do.
 source "$(dirname "$0")/../lib.sh"
 
 SESSION='203.0.113.7 50000 10.77.0.2 22'
@@ -59,7 +59,7 @@ test_attach() {
 	rl B attach veth-B && return "$status"
 }
 
-# There the server's own address is what rules mean.
+# The rules' addresses are destinations there: the server's own address.
 test_by_dest() {
 	local status=0
 	rl B detach veth-B && rl B attach veth-B --by dest || return
@@ -95,7 +95,7 @@ test_client_only() {
 		in_ns B env SSH_CLIENT='203.0.113.7 50000 22' "$RLCTL" apply "$TMP/policy"
 }
 
-# without_environment CMD…: below a process that has it, as sudo runs things.
+# without_environment CMD…: below a process that has the environment, as sudo runs commands.
 without_environment() {
 	env SSH_CONNECTION="$SESSION" bash -c 'env -i "$@"; exit $?' _ "$@"
 }
@@ -106,7 +106,7 @@ test_below_sudo() {
 			SESSION='$SESSION' without_environment '$RLCTL' apply '$TMP/policy'; exit \$?"
 }
 
-# Where the session's namespace cannot be looked at, it may be this one.
+# If the session's namespace cannot be looked up, it may be this one.
 test_unknown_namespace() {
 	# shellcheck disable=SC2016 # for the inner shell
 	start && policy 'rule any deny' &&
@@ -115,7 +115,7 @@ test_unknown_namespace() {
 			exit $?' _ "$TMP/strace" "$RLCTL" apply "$TMP/policy" && grep -q EACCES "$TMP/strace"
 }
 
-# A session of the host is not cut by what happens in another network namespace.
+# Changes in another network namespace do not cut a session of the host.
 test_other_namespace() {
 	start && policy 'rule any deny' &&
 		without_environment "$RLCTL" -n "$(ns B)" apply "$TMP/policy" && shows 'rule any deny' &&

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Names that come from outside and would like to play with a terminal: of devices, files and
-# namespaces, words of the command line and of policies. Whatever is printed is printable ASCII.
+# Names from outside that try to control a terminal: of devices, files and namespaces, words of the command
+# line and of policies. All output is printable ASCII.
 # shellcheck source=tests/lib.sh
 source "$(dirname "$0")/../lib.sh"
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# scripts/import reads what iptables-save and `nft -j list ruleset` of this machine print of rules that
-# the kernel took; the rows of each format are in tests/unit/import_rows.py.
+# scripts/import reads the output of iptables-save and `nft -j list ruleset` of this machine for rules that
+# the kernel accepted; the rows of each format are in tests/unit/import_rows.py.
 source "$(dirname "$0")/../lib.sh"
 
 export RLCTL
 
-# converted WANTED CMD…: the rules that become of what CMD prints in B, sorted; all is carried over.
+# converted WANTED CMD…: the rules converted from CMD's output in B, sorted; every rule is converted.
 converted() {
 	local wanted=$1
 	shift

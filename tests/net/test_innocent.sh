@@ -35,8 +35,8 @@ test_peace() { # ADDRESS
 	transfer "$1" && [[ $BYTES -gt 0 ]] && PEACE=$BYTES
 }
 
-# Throughput within 20 % of that in peace, and hardly anything sent again: under 1 %, if any
-# are by a busy machine, for the limiter drops none.
+# Throughput within 20 % of that without a flood, and hardly any retransmissions: under 1 %, allowed for a
+# busy machine, since the limiter drops none.
 test_transfer() { # ADDRESS PREFIX FLOOD-ARG…
 	local before status
 	before=$(stat_of B .dropped.packets) && flood_start "${@:3}" || return
@@ -50,8 +50,8 @@ test_transfer() { # ADDRESS PREFIX FLOOD-ARG…
 		[[ $(stat_of B .dropped.packets) -gt $((before + 3 * RATE)) ]] # it was in the flood
 }
 
-# Held to the same limit as each of the flood's sources, a host that keeps to it loses nothing to the
-# limiter: two of a hundred are left to the ring.
+# A host under the same limit as each of the flood's sources, and within it, loses nothing to the limiter: two
+# of a hundred may be lost in the ring.
 test_limited() { # ADDRESS FLOOD-ARG…
 	local status
 	flood_start "${@:2}" || return
@@ -66,7 +66,7 @@ rule fd77::1 tcp allow
 rule any limit 100/second burst 50'
 
 veth_pair A B && veth_quiet A B && rl B attach veth-B && rl B apply - <<<"$POLICY" && serve B || exit 1
-# A queue before the veth's short ring, which else drops what it has no room for.
+# A queue before the veth's short ring, which would otherwise drop packets when full.
 tc -n "$(ns A)" qdisc add dev veth-A root pfifo limit 1000 || exit 1
 t 'TCP in peace' test_peace 10.77.0.2
 t 'TCP beside a flood from one source' test_transfer 10.77.0.2 10.77.0.1 --src 10.78.0.1

@@ -33,7 +33,7 @@ send() { # FLOOD-ARG…
 		eventually 5 counted $((before + 100))
 }
 
-# timeless TEXT: without the time that is left of a rule, which goes on by itself.
+# timeless TEXT: without the remaining time of a rule, which keeps running.
 timeless() { echo "${1// for +([0-9a-z])/}"; }
 shopt -s extglob
 
@@ -87,7 +87,7 @@ test_same_rule_added() {
 		rl B rule add 10.78.0.0/16 limit 1/hour burst 10 && passes 0 10.78.0.0/16 --src 10.78.1.1
 }
 
-# Order, spelling, remarks and the rules around it do not make another rule.
+# Order, spelling, comments and the surrounding rules do not change the identity of a rule.
 test_rewritten() {
 	policy <<-'END' && passes 10 10.78.0.0/16 --src 10.78.1.1 || return
 	rule 10.78.0.0/16 limit 1/hour burst 10

@@ -148,7 +148,7 @@ shown() { # LIMIT KEY…
 	done
 }
 
-# Another address of the key is shown the same; one of another key nothing.
+# Another address of the key shows the same state; one of another key shows none.
 shown_to_others() {
 	policy "any limit $TOKENS per source/24,56" && sends 10 6 100 --src fd78::1 &&
 		is "$(rl B -j source show fd78:0:0:ff::9 | json '.states[0].key')" fd78::/56 &&

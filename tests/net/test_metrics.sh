@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# stats --prometheus: promtool's opinion, the same figures as stats and status, documents that stay
-# whole when instances go or cannot be read, and that dashboard and alerts ask for what there is.
+# stats --prometheus: promtool accepts it, the figures are those of stats and status, documents stay complete
+# when instances go or cannot be read, and dashboard and alerts use only metrics that exist.
 source "$(dirname "$0")/../lib.sh"
 
 document() { rl B stats --prometheus >"$TMP/document"; }
@@ -55,7 +55,7 @@ test_status() {
 		between "$(($(date +%s) - $(value_of rlctl_attached_timestamp_seconds | cut -d. -f1)))" 0 600
 }
 
-# The time left is not in the label, or every reading would make new series.
+# The remaining time is not in the label; otherwise every reading would make new series.
 test_for() {
 	rl B rule add 192.0.2.9 deny for 1h && document && rl B rule del 192.0.2.9 &&
 		is "$(grep -c ',rule="192.0.2.9 deny"} 0' "$TMP/document")" 6
@@ -108,7 +108,7 @@ stop_at() {
 	eventually 10 test -s "$TMP/pid" && eventually 10 stopped
 }
 
-# An instance is taken off in the middle of a reading: of that one there is all or nothing.
+# An instance is detached in the middle of a reading: the document has all of it or nothing.
 test_gone() { # N DEVICE LEFT: devices that stay
 	stop_at "$1" && rl B detach "$2" && kill -CONT "$(<"$TMP/pid")" && wait "$BG_PID" || return
 	whole "$TMP/document" && is "$(value_of rlctl_scrape_errors)" 0 &&

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Hook xdp where XDP would not limit: no driver for it, or no Ethernet header. tc's program at ingress takes
-# its place, knows how many packets come as one, and stands before an instance of hook ingress.
-# check: timeout 240
+# Hook xdp where XDP cannot limit: no driver for it, or no Ethernet header. tc's program at ingress takes its
+# place, counts the packets within an skb, and runs before an instance of hook ingress. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 mode() { rl B status -j --hook xdp | json '.[0] | "\(.hook) \(.mode)"'; }
@@ -11,7 +10,7 @@ qdiscs() { tc -n "$(ns B)" qdisc show dev veth-B; }
 filters() { tc -n "$(ns B)" filter show dev veth-B ingress; }
 traceless() { is "$(qdiscs)" "$BEFORE" && is "$(xdp_program B veth-B)" '' && [[ ! -e $(ns_pins B) ]]; }
 
-# answers N: so many of five echo requests to B come back.
+# answers N: N of five echo requests to B are answered.
 answers() {
 	is "$(in_ns A ping -q -c 5 -i 0.01 -W 0.3 10.77.0.2 | sed -nE 's/.* ([0-9]+) received.*/\1/p')" "$1"
 }
@@ -46,7 +45,7 @@ test_generic() {
 		rl B detach veth-B && traceless
 }
 
-# Only tc can mark, so a policy that marks is taken here, and refused where the device runs XDP.
+# Only tc can mark, so a policy that marks is accepted here, and refused where the device runs XDP.
 test_mark() {
 	echo 'rule any icmp limit 1/hour burst 3 over mark 42' >"$TMP/policy"
 	rl B attach veth-B --policy "$TMP/policy" && answers 5 && is "$(rule_stat B 'any icmp' .shadow.packets)" 2 &&
@@ -94,7 +93,7 @@ test_forced() {
 		traceless
 }
 
-# Whatever an attach left that was killed right before its Nth message by netlink, the next one works.
+# Whatever state an attach leaves when killed right before its Nth message by netlink, the next one works.
 test_crash() {
 	local n status killed=0
 	for ((n = 4; n < 60; n += 4)); do

@@ -30,7 +30,7 @@ into() { exec "${@:2}" >"$1" 2>"$1.err"; }
 # sent ARG…: COUNT frames, or one.
 sent() { flood A --count "${COUNT:-1}" "$@"; }
 
-# reported NAME ARG…: sends a frame until the monitor has said something of it.
+# reported NAME ARG…: sends a frame until the monitor has reported it.
 reported() {
 	local name=$1
 	shift
@@ -207,7 +207,7 @@ test_readers() {
 	kill -INT "$MONITOR" && wait "$MONITOR" && eventually 5 off_with_packets
 }
 
-# Killed, it cannot switch anything off: its place is void after three seconds.
+# A killed monitor cannot switch anything off: its slot expires after three seconds.
 test_killed() {
 	begin killed && eventually 10 is_on 1 && kill -KILL "$MONITOR" && is_on 1 && eventually 10 off_with_packets
 }

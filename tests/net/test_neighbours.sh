@@ -55,14 +55,14 @@ test_denied() {
 	under_flood 'device limit 20/second burst 1' --src fd78::/64 && rl B rule add any icmp6 deny && test_all
 }
 
-# A rule that names icmp6 for the link-local prefix is what holds it.
+# A rule that names icmp6 for the link-local prefix limits it.
 test_by_name() {
 	under_flood 'device limit 20/second burst 1' --src fd78::/64 &&
 		rl B rule add fe80::/10 icmp6 deny && ! resolved B A fe80::1 &&
 		rl B rule del fe80::/10 icmp6 deny && resolved B A fe80::1
 }
 
-# One neighbour's allowance is no other's.
+# Each neighbour has an allowance of its own.
 test_sources() {
 	kill -KILL -- "-$FLOOD"
 	echo 'rule any udp limit 3/day burst 3' | rl B apply - &&

@@ -30,7 +30,7 @@ program_gone() { ! bpftool prog show id "$1" 2>/dev/null; }
 
 # ---- programs of others
 
-# stands_against ID ARG…: attach is refused clearly, with every mode, and ID stays.
+# stands_against ID ARG…: attach is refused with a clear message, in every mode, and ID stays.
 stands_against() {
 	local id=$1 mode
 	for mode in auto native generic; do
@@ -57,7 +57,7 @@ test_alien_link() {
 	eventually 5 device_free && rl B attach veth-B && rl B detach veth-B && no_pins
 }
 
-# Ours was taken off by force: every verb says so, and what others put there since is theirs.
+# Ours was detached by force: every verb reports it, and a foreign program attached since then is left alone.
 test_replaced() {
 	local id
 	instance_new && link_xdp xdp off && link_xdp xdp obj "$ALIEN" sec xdp &&
@@ -80,7 +80,7 @@ test_detach_after_replaced() {
 		is "$(xdp_program B veth-B)" "$id" && no_pins && link_xdp xdp off
 }
 
-# Taken off, and nothing else came: attach starts anew, with none of the old rules.
+# Ours was detached, and no other program came: attach starts anew, with none of the old rules.
 test_removed() {
 	instance_new && link_xdp xdp off && rl B attach veth-B && is "$(rl B show)" '' &&
 		eventually 10 maps_gone "${OURS[@]}" && rl B detach veth-B && no_pins
@@ -130,7 +130,8 @@ test_came_back_hook() {
 		[[ ! -e $(ns_pins B)/veth-B-xdp ]] && rl B detach veth-B && no_pins
 }
 
-# The one at xdp dies: every verb goes on with the other one, of which alone doctor says nothing.
+# The program at xdp is removed: every verb goes on with the other instance, and doctor complains only of the
+# removed one.
 test_one_dies() {
 	rl B attach veth-B --hook xdp --hook ingress && link_xdp xdp off && one_instance ingress &&
 		rl B attach veth-B --replace && has 'detach veth-B --hook xdp' rl B doctor &&

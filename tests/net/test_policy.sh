@@ -46,7 +46,7 @@ test_replace() {
 # noted WORD…: a command's stderr.
 noted() { { "$@" >/dev/null; } 2>&1; }
 
-# A rule that has to remember for longer than its states last in a flood is said so, once.
+# A rule that must remember for longer than its states last in a flood is noted, once.
 test_forgets() {
 	empty && rl B rule add any limit sliding-log 10/second || return # which says how many logs fit
 	is "$(noted rl B rule add any icmp limit sliding-log 10/second)" '' &&
@@ -118,7 +118,7 @@ test_apply_file() {
 			is "$(rl B show)" ''
 }
 
-# A whole policy replaces a whole policy.
+# apply replaces the whole policy.
 test_apply_replaces() {
 	rl B apply - <<<'rule 192.0.2.1 deny' && rl B apply - <<<'rule 192.0.2.2 deny' &&
 		is "$(rl B show)" 'rule 192.0.2.2 deny'
@@ -199,7 +199,7 @@ test_warns_rule() {
 		warns '' rl B -q rule add any udp limit 9/second over ban 1m
 }
 
-# Where the packets are those that the machine sends.
+# For an instance that limits the packets the machine sends.
 test_egress_ban() {
 	local file=$TMP/egress
 	echo 'rule any limit 9/second over ban 1m source' >"$file"

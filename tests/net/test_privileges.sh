@@ -114,7 +114,7 @@ test_netns() {
 		has 'missing capabilities: CAP_SYS_ADMIN' expect_status 1 with 'BPF NET_ADMIN PERFMON' "$RLCTL" -n "$(ns B)" show
 }
 
-# CAP_SYS_ADMIN is CAP_BPF and CAP_PERFMON as well, as the kernel has it.
+# CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON, as in the kernel.
 test_admin() {
 	begin attach && with 'SYS_ADMIN NET_ADMIN' "$RLCTL" attach veth-B && with SYS_ADMIN "$RLCTL" rule add any deny &&
 		with 'SYS_ADMIN NET_ADMIN' "$RLCTL" detach veth-B
@@ -122,7 +122,7 @@ test_admin() {
 
 # ---- the capabilities that remain
 
-# capabilities PID: of all sets but the bounding one, which nothing can be taken from any more.
+# capabilities PID: all sets except the bounding one, from which nothing can be dropped any more.
 capabilities() {
 	awk '/^Cap(Inh|Prm|Eff|Amb):/ { print $2 } /^NoNewPrivs:/ { print $2 }' "/proc/$1/status" | paste -sd ' '
 }
@@ -143,7 +143,7 @@ has_only() { # PID NAMES
 # into FILE CMD…: becomes CMD, in B.
 into() { exec nsenter --net="/run/netns/$(ns B)" "${@:2}" >"$1" 2>&1; }
 
-# A trial waits; it needs what it writes the old policy with.
+# A waiting trial keeps the capabilities for writing the old policy.
 test_left_of_row() {
 	begin apply && bg into "$TMP/try" "$RLCTL" apply --try 1m "$TMP/policy" || return
 	eventually 10 grep -q 'on trial' "$TMP/try" && has_only "$BG_PID" "$(row apply 2) $(row apply 3)" && rl B confirm
@@ -151,7 +151,7 @@ test_left_of_row() {
 
 listens() { in_ns B curl -sf http://127.0.0.1:"$1"/metrics; }
 
-# Instances that come later, and policies, are read without any.
+# Instances and policies that come later are read without any capability.
 test_left_of_exporter() {
 	begin attach && bg into "$TMP/exporter" "$RLCTL" exporter --listen 127.0.0.1:955 || return
 	eventually 10 listens 955 >/dev/null && has_only "$BG_PID" '' && attach && eventually 5 rules_served 1 &&
@@ -164,7 +164,7 @@ sees() { # FILE WORDS: of a packet sent now
 }
 ping_b() { in_ns A ping -qc 1 -W 0.1 10.77.0.2 >"$TMP/ping" || true; }
 
-# It goes on reading the policy, which changes meanwhile, and its place lasts longer than a lease.
+# The monitor keeps reading the policy, which changes meanwhile, and keeps its slot by renewing it.
 test_left_of_monitor() {
 	begin monitor && rl B rule add 10.77.0.0/24 deny && bg into "$TMP/monitor" "$RLCTL" monitor || return
 	eventually 10 sees "$TMP/monitor" '10.77.0.0/24 deny' && has_only "$BG_PID" '' &&

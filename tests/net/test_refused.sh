@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A kernel that does not take what attach brings, played by strace: one line in words, and what the kernel and
-# libbpf said only with -v. The wording is tested in tests/unit/test_load_failure.c.
+# A kernel that refuses a map or program of attach, simulated by strace: one line in words, and the messages
+# of the kernel and libbpf only with -v. The wording is tested in tests/unit/test_load_failure.c.
 source "$(dirname "$0")/../lib.sh"
 
 FIRST=4 # of the system calls bpf() that fail: those before only look for what is there

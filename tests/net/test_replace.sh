@@ -122,7 +122,7 @@ places() {
 	stat -c %i "$(ns_pins B)/veth-B-ingress/link" # as long as the link of tcx is the same one
 }
 
-# The pin of a map, out of the way and back.
+# The pin of a map, moved away and back.
 put_aside() { mv "$(ns_pins B)/veth-B-$1/$2" "$BPFFS/$(ns "$2")"; }
 put_back() { rm -f "$(ns_pins B)/veth-B-$1/$2" && mv "$BPFFS/$(ns "$2")" "$(ns_pins B)/veth-B-$1/$2"; }
 

@@ -97,7 +97,7 @@ test_allow_before_deny() {
 		is "$(counts '10.77.0.1 deny')" '0 0' && is "$(counts '10.77.0.1 icmp limit')" '0 0'
 }
 
-# The host's own packets, counted by ping, are those of the limit.
+# Replies to the host's own packets, counted by ping, match the limit.
 test_limit() { # ADDRESS PREFIX
 	policy <<<"rule $2 limit 1/hour burst 4" && replies 4 -c 10 "$1" && is "$(counts "$2")" '4 6'
 }

@@ -43,7 +43,8 @@ slot_of() { rl B rule list -v "$1" | awk 'NR == 2 { print $1 }'; }
 
 LIMITS='rule 10.78.0.0/16 deny
 rule 22.0.0.0/8 udp limit 1/hour burst 2 over ban 1h'
-# Nothing gets past, one rule after the other fits then as well as a list, and counters and spent limits stay.
+# No packet gets past, adding one rule after the other still fits as a list does, and counters and spent
+# limits stay.
 test_grow() {
 	local before n seconds=3
 	rl B detach veth-B && rl B attach veth-B --prefixes 100 --bans 50 && rl B apply - <<<"$LIMITS" || return
@@ -64,7 +65,7 @@ banned() { stat_of B .reasons.banned.packets; }
 
 # ---- bans
 
-# A flood that earns more bans than there can be pushes out none that is in force, and is counted.
+# A flood that earns more bans than there are slots evicts none in force, and the rest is counted.
 test_bans() {
 	rl B detach veth-B && rl B attach veth-B --bans 100 && is "$(rl B status -j | json '.[0].bans.used')" 0 &&
 		rl B rule add any udp limit 1/hour burst 1 over ban 1h && sends 2 10.79.0.1 || return

@@ -119,7 +119,7 @@ test_counters() {
 		[[ $sent -gt $((RATE * SOAK_S / 2)) ]]
 }
 
-# Descriptors and maps are as many; memory is within what allocators keep.
+# The numbers of descriptors and maps are unchanged; memory is within the slack of allocators.
 test_sizes() {
 	local name fds kib name_late fds_late kib_late rows=0
 	sort "$TMP/sizes-early" >"$TMP/early" && sort "$TMP/sizes-late" >"$TMP/late" || return

@@ -57,7 +57,7 @@ test_several() {
 	traceless
 }
 
-# One that cannot be attached takes those that were with it.
+# If one of several hooks cannot be attached, none is.
 test_all_or_none() {
 	rl B attach veth-B --hook egress || return
 	has 'already attached' expect_status 1 rl B attach veth-B --hook ingress --hook egress || return
@@ -121,7 +121,8 @@ other_seen() { # HOOK: in the one map of its program
 		bpftool -j prog show id "$id" | json '.map_ids[0]' | xargs bpftool -j map dump id | json '.[0].formatted.value'
 }
 
-# Ours drops two of five; a filter before it sees all, one behind it three, as all do by tcx.
+# Ours drops two of five; a filter before it sees all five, one behind it three, as every filter does with
+# tcx.
 test_beside() { # HOOK PRIORITY FIRST SEEN
 	local hook=$1 priority=$2
 	if [[ $3 == ours ]]; then
@@ -137,7 +138,7 @@ test_beside() { # HOOK PRIORITY FIRST SEEN
 	traceless
 }
 
-# The first of others takes what ours would have liked.
+# A foreign filter has the priority that ours would take: ours takes the one before.
 test_priority_taken() {
 	other_on ingress 10 && rl B attach veth-B --hook ingress && has 'pref 9 ' filters ingress &&
 		rl B detach veth-B && other_off ingress 10 && tc -n "$(ns B)" qdisc del dev veth-B clsact &&

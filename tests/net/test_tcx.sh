@@ -49,7 +49,7 @@ test_place() { # HOOK
 
 # ---- programs of others
 
-# One that lets packets past all others stands there already.
+# A foreign program that passes packets by all later ones is already attached.
 test_pass() { # HOOK
 	tcx "$1" pass && rl B attach veth-B --hook "$1" && row_is "$1" 'rlctl_tc alien_pass' && limit &&
 		answers 3 && is "$(alien_seen "$1")" 3 && rl B detach veth-B && row_is "$1" alien_pass &&
@@ -72,7 +72,7 @@ says() {
 		(.[0] | .result == $result and ("\(.what) \(.remedy)" | contains($text)))' "$TMP/found" || _say "$(<"$TMP/found")"
 }
 
-# Another one that came later has put itself before ours: doctor says so, and --replace mends it.
+# A foreign program attached later runs before ours: doctor reports it, and --replace repairs it.
 test_overtaken() {
 	rl B attach veth-B --hook ingress && limit && tcx ingress pass-first && answers 5 && doctor || return
 	says ingress warn alien_pass && says ingress warn 'rlctl attach veth-B --replace' && says egress ok 'no program' || return
@@ -80,7 +80,7 @@ test_overtaken() {
 		says ingress ok 'nothing before ours' && rl B detach veth-B && tcx ingress clear && tcx_traceless ingress
 }
 
-# The kernel takes 63 on a hook: ours becomes a filter, which attach and doctor say.
+# The kernel takes 63 programs on a hook: ours becomes a filter, and attach and doctor report it.
 test_full() {
 	tcx ingress fill && has 'runs after 63 tcx programs' rl B attach veth-B --hook ingress &&
 		has rlctl_tc filters ingress && limit && answers 3 && doctor && says ingress warn 'once one of the others' &&

@@ -145,7 +145,7 @@ test_resize() {
 narrow() { screen_has '^source' && screen_has 10.78.0.1 && is "$(screen | wc -l)" 9 && screen_has '^q quit'; }
 tiny() { is "$(screen | wc -l)" 2 && screen_has '^q quit'; }
 
-# Nobody tells it that the size has changed.
+# top is not notified of the new size.
 test_resize_untold() { live --block-signal=WINCH && test_resize; }
 
 test_quit() { press q && eventually 5 screen_has 'ended 0' && screen_lacks '^source'; }

@@ -9,7 +9,7 @@ NEW='rule 192.0.2.2 deny'
 
 shows() { is "$(rl B show)" "$1"; }
 
-# apply_try TIME: in the background; TRIAL is the process that attends to it, WATCHER the other one.
+# apply_try TIME: in the background; TRIAL is the process of the command, WATCHER its child.
 apply_try() {
 	rl B apply - <<<"$OLD" && echo "$NEW" >"$TMP/new" &&
 		bg "$RLCTL" -n "$(ns B)" apply --try "$1" "$TMP/new" && TRIAL=$BG_PID || return
@@ -17,7 +17,7 @@ apply_try() {
 }
 unlocked() { flock -n "$(ns_pins B)/veth-B-xdp" true; } # who is stopped before that holds up all
 
-# ended STATUS: so ends the trial; and no process of it is left.
+# ended STATUS: the trial ends with STATUS, and none of its processes is left.
 ended() {
 	expect_status "$1" wait "$TRIAL" && gone "$WATCHER"
 }
@@ -51,7 +51,7 @@ test_bad_file() {
 		has "$TMP/bad:1:" expect_status 1 rl B apply --try 60s "$TMP/bad" && shows "$OLD" && free
 }
 
-# A policy that the instance has no room for.
+# A policy that does not fit the instance.
 test_no_room() {
 	seq -f 'rule 10.1.%.0f.1 deny' 0 200 >"$TMP/many"
 	rl B apply - <<<"$OLD" && has 'prefixes' expect_status 1 rl B apply --try 60s "$TMP/many" &&
@@ -146,14 +146,14 @@ test_detached() {
 		is "$(xdp_program B veth-B)" '' && rl B attach veth-B --prefixes 100 && shows ''
 }
 
-# The new instance is none of the trial's business.
+# The trial does not touch the new instance.
 test_reattached() {
 	apply_try 60s && kill -STOP "$TRIAL" "$WATCHER" && rl B detach veth-B &&
 		rl B attach veth-B --prefixes 100 && rl B rule add 192.0.2.7 deny || return
 	kill -CONT "$WATCHER" "$TRIAL" && ended 1 && shows 'rule 192.0.2.7 deny' && free
 }
 
-# Two devices, each with a trial: then it has to be said which one is meant.
+# Two devices, each with a trial: confirm needs the device.
 test_two_trials() {
 	local other status=0
 	rl B attach lo --mode generic && apply_try_on lo && other=$TRIAL && apply_try_on veth-B || return

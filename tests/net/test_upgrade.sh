@@ -47,10 +47,10 @@ test_or_apply_no_policy() {
 
 # ---- other versions
 
-# A version that has one map less, as this one sees it.
+# A version that has one map less than this one.
 without_a_map() { rm "$(ns_pins B)/veth-B-xdp/leases"; }
 
-# One that noted nothing of its program.
+# A version that noted nothing about its program.
 without_a_note() { rm "$(ns_pins B)/veth-B-xdp/program"; }
 
 # Another number in the first field of the instance.

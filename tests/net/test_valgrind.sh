@@ -14,7 +14,7 @@ vg() {
 		--child-silent-after-fork=yes "$RLCTL" "$@"
 }
 
-# The words of a command line, and what they come to.
+# The words of a command line, and the expected exit status.
 done_by() { expect_status 0 vg "$@"; }
 refused_to() { expect_status 1 vg "$@"; }
 wrong_words() { expect_status 2 vg "$@"; }

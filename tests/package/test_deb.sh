@@ -36,7 +36,7 @@ test_verify() {
 	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-fleet@f.service rlctl-exporter.service
 }
 
-# 0.1 above what they have: a directive lost is noticed.
+# The limit is 0.1 above the present score: a lost directive is noticed.
 test_security() {
 	in_root systemd-analyze security --offline=true --threshold=24 rlctl@veth0.service &&
 		in_root systemd-analyze security --offline=true --threshold=22 rlctl-fleet@f.service &&

@@ -64,8 +64,9 @@ static inline bool bucket_model_exact(const struct bucket_model *m)
 	return m->unit % m->amount == 0;
 }
 
-/* How far, in grains, the costs of n packets may lie from their exact sum where they are dithered:
- * a grain each; where there are many, eight times the deviation (half a grain) of their sum. */
+/* The most, in grains, by which the costs of n packets may deviate from their exact sum if they are
+ * dithered: a grain each; for many packets, eight times the deviation (half a grain) of their sum.
+ */
 static inline uint64_t dither_bound(uint64_t n)
 {
 	uint64_t root = 0;

@@ -25,7 +25,7 @@ def stated(words, length):
 
 
 def udp(words, size):
-    """Of what is longer than an IP packet can be, the end belongs to no packet."""
+    """Data beyond the longest possible IP packet belongs to no packet."""
     room = max(min(size - 14, 65535), 28)
     head = struct.pack('>BBHHHBBH', 0x45, 0, stated(words, room), 0, 0, 64, 17, 0)
     head += ipaddress.ip_address(words['source']).packed + bytes([192, 0, 2, 1])

@@ -41,8 +41,8 @@ struct frame {
 /* Ends the program, naming the word, where the text is wrong. */
 void frame_build(struct frame *frame, const char *words);
 
-/* The kernel's test run takes no skb without the IP header that its Ethernet type speaks of, and
- * none that is longer than a page leaves room for. */
+/* The kernel's test run accepts no skb without the IP header that its Ethernet type announces, and
+ * none larger than a page leaves room for. */
 bool frame_runs_as_skb(const struct frame *frame);
 
 /* Another address or other ports in a frame that is built. Addresses are mapped, ports in host

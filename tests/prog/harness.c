@@ -173,7 +173,7 @@ enum rl_reason harness_run(struct harness *h, const struct frame *frame)
 	return reason;
 }
 
-/* Which one counts something else than before; it is so many packets and bytes more. */
+/* Exactly one counter has changed; it has increased by so many packets and bytes. */
 static enum rl_reason reason_since(struct harness *h,
 				   const struct rl_amount before[RL_REASON_COUNT], uint64_t packets,
 				   uint64_t bytes)

@@ -57,7 +57,7 @@ static void offend(uint32_t first, uint32_t count)
 	}
 }
 
-/* How many of these are banned; the others are over their limit. */
+/* Counts the banned sources; the others are over their limit. */
 static uint32_t banned(uint32_t first, uint32_t count)
 {
 	uint32_t found = 0;
@@ -81,7 +81,7 @@ static void wait_ns(uint64_t ns)
 	harness_clock(h, h->now_ns + ns);
 }
 
-/* As many as there are seats, each of which is looked at once. */
+/* As many as there are slots, each of which is tried once. */
 static void fill_test(void **state)
 {
 	(void)state;
@@ -124,7 +124,7 @@ static void over_test(void **state)
 	assert_int_equal(banned(0, BANS), BANS);
 }
 
-/* A ban that has a seat keeps that one when it begins anew. */
+/* A ban that has a slot keeps it when it begins anew. */
 static void renew_test(void **state)
 {
 	(void)state;
@@ -172,8 +172,8 @@ static void grow_test(void **state)
 	assert_int_equal(refused(), BANS);
 }
 
-/* A writer that was killed left the bans without seats: those in force hold, and the next one mends
- * it. */
+/* A writer that was killed left the bans without slots: those in force hold, and the next writer
+ * repairs it. */
 static void seats_gone_test(void **state)
 {
 	uint32_t zero = 0;

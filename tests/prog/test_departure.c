@@ -166,7 +166,7 @@ static void leak_test(void **state)
 	harness_clock(egress, NOW);
 }
 
-/* A refused packet holds nothing up, also where the bucket that paces had taken before. */
+/* A refused packet delays no other, also if the pacing bucket had taken tokens for it. */
 static void refused_test(void **state)
 {
 	struct __sk_buff skb = {0};

@@ -82,7 +82,7 @@ static void idle_test(void **state)
 	assert_false(hint_is_set());
 }
 
-/* To the nanosecond: a word that is now is one that has passed. */
+/* To the nanosecond: a word equal to the current time has ended. */
 static void idle_edge_test(void **state)
 {
 	(void)state;
@@ -108,7 +108,7 @@ static void four_fit_test(void **state)
 	assert_int_equal(harness_pressure(h, RL_PRESSURE_STRANGERS), 4);
 }
 
-/* The one that owes the shortest, seen once: one packet of debt is forgotten. */
+/* The source with the shortest debt, seen once, is evicted: one packet of debt is forgotten. */
 static void once_seen_test(void **state)
 {
 	(void)state;
@@ -121,7 +121,7 @@ static void once_seen_test(void **state)
 	assert_int_equal(harness_within(h, crowd[0], 9), 4);
 }
 
-/* One that came back is spilled, and is held to what it owes before it has a slot again, and when
+/* A source that came back is spilled, and is held to its debt before it has a slot again, and when
  * it has one. */
 static void came_back_test(void **state)
 {
@@ -160,7 +160,8 @@ static void came_back_twice_test(void **state)
 	assert_int_equal(within, 8);
 }
 
-/* Coming back and being refused is coming back, whether or not the refusal may stand. */
+/* A source that comes back and is refused counts as come back, whether or not the refusal may be
+ * cached. */
 static void came_back_refused_test(void **state)
 {
 	crowd_meet(*state);
@@ -195,7 +196,7 @@ static void hint_test(void **state)
 	assert_true(hint_is_set());
 }
 
-/* The hint stays while others take over the slot that it stands in. */
+/* The hint stays while other sources take over its slot. */
 static void hint_stays_test(void **state)
 {
 	(void)state;
@@ -218,7 +219,7 @@ static const struct aging {
 	{"any limit 1/d burst 1", NS_PER_DAY},
 };
 
-/* All that is in the set is lost, but for the hint. */
+/* Everything in the set is lost, except for the hint. */
 static void crowd_lose(void)
 {
 	struct rl_hot_set *set = crowd_set();
@@ -368,7 +369,7 @@ static void logs_lose(void)
 	assert_int_equal(lost, 1);
 }
 
-/* The LRU may have forgotten the log: the refusal in the hot table is then all there is. */
+/* The LRU may have evicted the log: the refusal in the hot table is then all that is left. */
 static void forgive_refusal_alone_test(void **state)
 {
 	(void)state;
@@ -426,7 +427,7 @@ static const struct cycle {
 	{"one source to many destinations", "any limit 1/h burst 1 per source+dest", true},
 };
 
-/* No key gets in more often for the company of others of the same source. */
+/* No key gets more for having other keys of the same source beside it. */
 static void cycle_test(void **state)
 {
 	static const struct harness_options options = {.sources = 4096};
@@ -449,7 +450,8 @@ static void cycle_test(void **state)
 	assert_int_equal(within, 16);
 }
 
-/* Source and destination are not one another: A to B is no B to A, A to A no C to C. */
+/* Source and destination are not interchangeable: A to B differs from B to A, A to A from C to C.
+ */
 static void swapped_test(void **state)
 {
 	static const int ends[][2] = {{0, 1}, {1, 0}, {0, 0}, {1, 1}, {2, 2}};

@@ -90,7 +90,7 @@ static const struct few {
 	{"few sources, in LRUs of each CPU", RL_TABLE_CPU},
 };
 
-/* However few are asked for, so many have each a bucket of their own. */
+/* However few sources are asked for, at least so many have a bucket each. */
 static void few_test(void **state)
 {
 	const struct few *few = *state;
@@ -157,8 +157,8 @@ static void victim_send(struct victim *v)
 	}
 }
 
-/* Strangers, and what becomes of the slot: a packet's debt may be forgotten where it went while it
- * owed and had been seen once. */
+/* Strangers, and their effect on the slot: the debt of a packet may be lost if its source was
+ * evicted with a debt and had been seen once. */
 static void victim_crush(struct victim *v)
 {
 	struct rl_hot_slot *slot = harness_slot(v->h, &v->numbers, v->addr);

@@ -132,8 +132,8 @@ static const char *const fire_rules[] = {
 	"any limit 1/h burst 4",
 };
 
-/* A pardon lets in as many as the limit allows, though packets that are refused never pause. One
- * that was looking at the old state all the while may undo it, which is rare. */
+/* Forgiving admits as many packets as the limit allows, though packets that are refused never
+ * pause. A packet that was reading the old state meanwhile may undo it, which is rare. */
 static void pardon_test(void **state)
 {
 	static const struct harness_options options = {.sources = 4096, .seed = {8, 9}};
@@ -257,7 +257,7 @@ static uint32_t flags_strayed(const struct rl_hot_set *set, const uint64_t recen
 }
 
 /* Strangers send one packet each and owe longer, so that each takes the slot of a source that is
- * just coming back. None came back, none is refused: no flag of theirs is set. */
+ * just coming back. No stranger came back, so none is refused: no flag of theirs is set. */
 static void flags_test(void **state)
 {
 	static const struct harness_options options = {.sources = 64, .seed = {8, 9}};

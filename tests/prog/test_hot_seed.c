@@ -49,7 +49,7 @@ static void crowd_choose(struct harness *h, const struct row *row, uint8_t (*out
 	}
 }
 
-/* How many were put out that still owed. */
+/* Counts the sources that were evicted with a debt. */
 static uint64_t crowd_send(struct harness *h, const struct row *row, uint8_t (*crowd)[16])
 {
 	uint64_t before = harness_pressure(h, RL_PRESSURE_EVICTIONS);
@@ -63,7 +63,7 @@ static uint64_t crowd_send(struct harness *h, const struct row *row, uint8_t (*c
 	return harness_pressure(h, RL_PRESSURE_EVICTIONS) - before;
 }
 
-/* Answers of the trie that are still there. */
+/* Counts the cached answers of the trie that are left. */
 static uint32_t cached(const struct harness *h)
 {
 	uint64_t set[RL_HOT_WAYS][2];

@@ -100,7 +100,7 @@ static void life_run(uint64_t now_ns, char out[][PACKETS + 1])
 	}
 }
 
-/* Windows and slots are aligned to the clock, so it begins with a second. */
+/* Windows and slots are aligned to the clock, so the trace begins with a second. */
 static uint64_t begin_of(uint64_t instant_ns)
 {
 	return (instant_ns - BEFORE_NS) / NS_PER_SECOND * NS_PER_SECOND;

@@ -234,7 +234,7 @@ static bool rule_matches(const struct packet *rule, const struct packet *p)
 	       (has_ports(p) && rule->sport == p->sport && rule->dport == p->dport);
 }
 
-/* The language refuses what no machine means: ICMP of the other family. */
+/* The language refuses a rule that cannot match: ICMP of the other family. */
 static bool is_sayable(const struct packet *p)
 {
 	return p->proto != (p->flags & PACKET_IPV4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);

@@ -155,8 +155,8 @@ static void alone_spend(unsigned int packets)
 	}
 }
 
-/* The destination lets a packet pass every microsecond, for which both CPUs take from the source's
- * limit: the loser's is given back. All of the allowance is then for packets that passed. */
+/* The destination admits a packet every microsecond, for which both CPUs take from the source's
+ * limit: the loser gets a refund. All of the allowance is then spent on packets that passed. */
 static void race_test(void **state)
 {
 	const char *limit = *state;

@@ -255,7 +255,7 @@ static void answers_test(void **state)
 	assert_int_equal(cached(), 1);
 }
 
-/* Also where two CPUs have made one each. */
+/* Forgiving removes the cached refusals, also if two CPUs have made one each. */
 static void forgiven_test(void **state)
 {
 	uint64_t words[RL_REFUSAL_WAYS];
@@ -274,8 +274,8 @@ static void forgiven_test(void **state)
 	assert_int_equal(harness_within(h, addr, 3), 1);
 }
 
-/* One that has ended is renewed where it stood, though another place before that is free by now: of
- * two the first would not be found. */
+/* An ended refusal is renewed in its place, though a place before it is free by now: of two the
+ * first would not be found. */
 static void renewed_test(void **state)
 {
 	uint64_t words[RL_REFUSAL_WAYS];

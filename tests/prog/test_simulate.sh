@@ -308,7 +308,7 @@ fails_to_write() {
 	is "$status" 1 && grep -q 'standard output' "$TMP/stderr"
 }
 
-# No socket, no mount, no pin, nothing attached: strace sees all that could.
+# No socket, no mount, no pin, nothing attached: strace would show each of them.
 no_traces() {
 	strace -f -o "$TMP/calls" -e trace=bpf,socket,mount,ioctl "$RLCTL" simulate "$TMP/policy" "$TMP/two" >/dev/null || return
 	grep -q BPF_PROG_TEST_RUN "$TMP/calls" || _say 'strace saw nothing' || return

@@ -85,7 +85,7 @@ jumps() {
 	grep -qF "$2: time jumps $4" "$TMP/stderr" || _say "said: $(cat "$TMP/stderr")"
 }
 
-# No limit drops for a time that is none. A source for each limit: a packet at that time, then 20.
+# No limit drops because of an invalid time. A source for each limit: a packet at that time, then 20.
 jump_rows() {
 	local first limit policy='' n=0
 	for limit in '10/minute burst 100 per rule' '10/minute burst 100' '10/minute burst 100 per flow' \

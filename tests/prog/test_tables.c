@@ -142,7 +142,7 @@ static void key_test(void **state)
 		key_check(*state, a);
 }
 
-/* Many keys of one address, in turn: none makes room for another. */
+/* Many keys of one address, in turn: none evicts another. */
 static void many_test(void **state)
 {
 	static const struct {

@@ -344,7 +344,8 @@ static void onset_is_held(void **state)
 	watch_close(watch);
 }
 
-/* Every tenth packet is of another source: of samples taken each n-th it might get all or none. */
+/* Every tenth packet is from another source: taking each n-th packet as a sample might give it all
+ * samples or none. */
 static void shares_are_kept(void **state)
 {
 	struct watch *watch = watch_new(DROPS, 1000);
@@ -491,7 +492,7 @@ static uint32_t is_on(void)
 	return h->skel->data_watch->watch_board.on;
 }
 
-/* Each has samples of its own, and there is no place for a fifth. */
+/* Each watcher has samples of its own, and there is no slot for a fifth. */
 static void watchers_share_nothing(void **state)
 {
 	const struct watch_options options = {

@@ -95,8 +95,8 @@ static void assert_range(const struct compiled *compiled, const struct rl_range 
 	}
 }
 
-/* rlctl-policy(5): is what the limit remembers as long as 16 ticks? An interval of a warm-up, of
- * which each packet waits for a tick, as 128. */
+/* rlctl-policy(5): is the limit's memory as long as 16 ticks? For a warm-up, each packet of which
+ * waits for a tick, an interval as long as 128. */
 static enum rl_clock clock_wanted(const struct rl_limit *limit, uint64_t tick_ns)
 {
 	u128 least = (u128)16 * tick_ns, period = limit->period_ns;

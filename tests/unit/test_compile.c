@@ -170,7 +170,7 @@ static void identity_test(void **state)
 	assert_true(compiled_count > 10000);
 }
 
-/* Maps that contradict one another are no policy. */
+/* Inconsistent maps are not decompiled to a policy. */
 static void bad_maps_test(void **state)
 {
 	struct policy policy = must_parse_policy("rule 10.0.0.0/8 limit 9/s; rule any udp deny");
@@ -315,8 +315,8 @@ static void crowd_test(void **state)
 
 /* ---- rules of older versions */
 
-/* Bans that no statement may say any more, in force since an older version: they are read, printed
- * and kept when another rule is added. */
+/* Bans that no statement may express any more, in force since an older version: they are read,
+ * printed and kept when another rule is added. */
 static void old_bans_test(void **state)
 {
 	static const char *const lines[] = {

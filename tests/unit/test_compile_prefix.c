@@ -22,7 +22,7 @@
 #define RULES_ROOM    130
 #define PREFIXES_ROOM 80
 
-/* The maps of an instance that is not there. */
+/* The maps of an imaginary instance. */
 struct maps {
 	struct compile_context ctx;
 	struct rl_policy_header header;

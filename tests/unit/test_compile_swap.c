@@ -77,7 +77,7 @@ static void beside_test(void **state)
 	force_clear(&force);
 }
 
-/* Gone and come back is new: its counters and its state begin anew. */
+/* A rule that was removed and added again is new: its counters and its state start afresh. */
 static void return_test(void **state)
 {
 	struct force force = {.ctx = roomy};
@@ -201,7 +201,7 @@ static void swaps_test(void **state)
 	force_clear(&force);
 }
 
-/* Slots of the policy in force stay its own until it is gone. */
+/* Counter slots of the policy in force are not reused until it is gone. */
 static void slots_full_test(void **state)
 {
 	struct policy next = must_parse_policy("rule 10.0.0.4 deny; rule 10.0.0.5 deny");

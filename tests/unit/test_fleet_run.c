@@ -114,7 +114,7 @@ int fleet_clear(const struct instance *instance, bool limits)
 	return 0;
 }
 
-/* Nothing below is called: a policy that is read, and what others are told. */
+/* Stubs that must not be called: reading a policy, and reporting to users. */
 #define NOT_CALLED(head)                                      \
 	head                                                  \
 	{                                                     \

@@ -52,7 +52,7 @@ static void change_test(void **state)
 
 /* ---- the range */
 
-/* Nothing that the parser lets through overflows, and costs are what they should be. */
+/* No rate that the parser accepts overflows, and costs have their expected values. */
 static void range_check(const struct rl_limit *limit)
 {
 	uint64_t most = limit->size / bits_of(limit);

@@ -103,7 +103,7 @@ static void verdict_test(void **state)
 	assert_int_equal(verdict.danger, row->danger);
 }
 
-/* Only what gets worse is asked for. */
+/* Only a change for the worse needs confirmation. */
 static const struct worse_row {
 	const char *name, *current, *next;
 	bool worse;

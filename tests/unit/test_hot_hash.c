@@ -331,7 +331,7 @@ static uint32_t companions(uint32_t difference, uint32_t tries)
 	return shared;
 }
 
-/* No difference of one or two bits ends in the same set ten times as often as chance has it. */
+/* No difference of one or two bits leads to the same set ten times as often as chance. */
 static void companions_test(void **arg)
 {
 	(void)arg;
@@ -340,7 +340,7 @@ static void companions_test(void **arg)
 			assert_true(companions(1u << a | 1u << b, 4 * SETS) < 40);
 }
 
-/* An IPv6 network that looks like a mapped IPv4 address is not taken for it. */
+/* An IPv6 network that looks like a mapped IPv4 address is hashed differently. */
 static void families_test(void **arg)
 {
 	(void)arg;

@@ -76,7 +76,7 @@ static void escape_test(void **state)
 	free(text);
 }
 
-/* Strings of JSON: ASCII, and what a reader makes of them. */
+/* Strings of JSON: ASCII, and their value to a reader. */
 static const struct json_row {
 	const char *name, *text, *json;
 } jsons[] = {
