@@ -182,6 +182,7 @@ end_all() {
 
 # A shell without job control ignores SIGINT for what it starts with &.
 test_interrupt_of_script() {
+	# shellcheck disable=SC2016 # for the inner shell
 	local script='"$@" & echo $! >"$0"; wait $!'
 	bg bash -c "$script" "$TMP/script-pid" "$RLCTL" -n "$(ns B)" monitor
 	eventually 5 test -s "$TMP/script-pid" && sleep 0.5 && kill -INT "$(<"$TMP/script-pid")" &&

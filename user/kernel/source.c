@@ -244,7 +244,7 @@ static int refusal_found(struct search *s, const struct rl_state_key *key, uint6
 		if (!memcmp(&s->entries[i].key, key, sizeof(*key)))
 			return 0;
 	/* Else the slot says no more than that the key is confirmed. */
-	if (!key_refusal_holds(entry.rule->generation, word, now))
+	if (!entry.rule || !key_refusal_holds(entry.rule->generation, word, now))
 		return 0;
 	entry.allowance.wait_ns = (key_refusal_until(word) - now) >> RL_GRAIN_SHIFT;
 	return entry_append(s, &entry);
