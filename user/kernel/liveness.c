@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reads the kernel's own lists and reference counts through a BPF program. /proc shows neither
  * namespaces that only a descriptor, a socket or a mount holds, nor those of processes that this
- * one may not inspect. What cannot be determined counts as in use. */
+ * one may not inspect. If that cannot be determined, it counts as in use. */
 
 #include "liveness.h"
 

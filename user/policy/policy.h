@@ -122,7 +122,7 @@ void key_default_lengths(enum rl_key_kind key, uint8_t *len4, uint8_t *len6);
 int policy_put(struct policy *policy, const struct rule *rule);
 
 /* For many rules: append them in any order (0 or -ENOMEM), then sort once; no other function may be
- * called in between. Of rules with the same identity, the one with the highest line stays;
+ * called in between. If rules have the same identity, the one with the highest line stays;
  * `replaced` as in policy_parse. */
 int policy_append(struct policy *policy, const struct rule *rule);
 void policy_sort(struct policy *policy,
