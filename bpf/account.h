@@ -64,14 +64,11 @@ static __always_inline void account_limit(struct decision *d, __u32 i)
 		account_limit_chunk(d, i);
 }
 
-__noinline int account_limits(struct decision *d)
+static __always_inline void account_limits(struct decision *d)
 {
-	if (!d)
-		return 0;
 	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++)
 		if (d->matched & 1u << i)
 			account_limit(d, i);
-	return 0;
 }
 
 static __always_inline int account(struct decision *d, int reason)

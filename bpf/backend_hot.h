@@ -6,21 +6,42 @@
 #include "hot.h"
 #include "outcome.h"
 
-/* Changes nothing but a bucket whose numbers changed, and the flag that its key came back. */
-static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *rule, __u64 now_ns,
-				       __u64 amount)
+/* Where the key is. Its set comes from memory while others are looked for. */
+static __always_inline void hot_plan(struct packet *p, const struct rl_rule *rule,
+				     struct plan *plan)
 {
+	struct hot_key key = hot_key_build(p, rule);
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
+
+	plan->kind = PLAN_KEY;
+	plan->fingerprint = key.fingerprint;
+	plan->index = key.set;
+	if (set)
+		READ_ONCE(set->slot[0].fingerprint);
+}
+
+/* Changes nothing but a bucket whose numbers changed, and the flag that its key came back. Plans
+ * the commit where the key has a slot; not where a packet is to be paced, which takes the level. */
+static __always_inline bool hot_admits(const struct rl_rule *rule, __u64 now_ns, __u64 amount,
+				       struct plan *plan)
+{
+	struct hot_key key = {.fingerprint = plan->fingerprint, .set = plan->index};
 	__u64 now = gcra_now(now_ns), word, next;
 	struct rl_hot_set *set;
-	struct hot_key key;
-	struct rl_hot_slot *slot = hot_find(p, rule, &key, &set);
+	struct rl_hot_slot *slot = hot_look(&key, &set);
 
 	if (!set)
 		return false;
 	if (slot) {
 		word = READ_ONCE(slot->word);
-		if (gcra_admits(&rule->gcra, word, now, amount, &next))
+		if (gcra_admits(&rule->gcra, word, now, amount, &next)) {
+			if (paces)
+				return true;
+			plan_bucket(plan, PLAN_HOT, word, next,
+				    next - now - gcra_level(&rule->gcra, word, now));
+			plan->way = ((__u64)slot - (__u64)set) / sizeof(*slot);
 			return true;
+		}
 		if (hot_is(slot, key.fingerprint)) {
 			gcra_settle_from(&rule->gcra, &slot->word, word, now);
 			hot_mark(slot, key.fingerprint);
@@ -29,6 +50,22 @@ static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *r
 	}
 	return gcra_admits(&rule->gcra, hot_recall(set, key.fingerprint, rule, now), now, amount,
 			   &next);
+}
+
+/* Consumes as planned; false: another CPU has changed the bucket or taken its slot. */
+static __always_inline bool hot_commit(const struct plan *plan)
+{
+	__u32 index = plan->index;
+	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &index);
+	struct rl_hot_slot *slot;
+
+	if (!set)
+		return false;
+	slot = &set->slot[plan->way & (RL_HOT_WAYS - 1)];
+	if (!hot_is(slot, plan->fingerprint))
+		return false;
+	hot_mark(slot, plan->fingerprint);
+	return __sync_val_compare_and_swap(&slot->word, plan->word, plan->next) == plan->word;
 }
 
 /* One attempt of bucket_consume from a slot that is the key's. */

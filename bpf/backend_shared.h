@@ -69,19 +69,51 @@ static __always_inline bool batch_consume(const struct rl_rule *rule, struct rl_
 
 /* ---- the limit */
 
-static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_ns, __u64 amount)
+/* Plans the commit, but of a packet that is to be paced. */
+static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_ns, __u64 amount,
+					  struct plan *plan)
 {
 	struct rl_batch *batch = batch_find(rule);
+	__u64 now = gcra_now(now_ns), word, next;
 	struct rl_state *state;
-	__u64 next;
 
-	if (batch && batch_covers(rule, batch, now_ns, amount))
+	plan->index = rule->counter_id;
+	if (batch && batch_covers(rule, batch, now_ns, amount)) {
+		plan_bucket(plan, PLAN_BATCH, 0, amount, RECEIPT_OF_BATCH);
 		return true;
+	}
 	state = shared_find(rule);
 	if (!state)
 		return false;
-	gcra_settle(&rule->gcra, &state->word, gcra_now(now_ns));
-	return gcra_admits(&rule->gcra, READ_ONCE(state->word), gcra_now(now_ns), amount, &next);
+	gcra_settle(&rule->gcra, &state->word, now);
+	word = READ_ONCE(state->word);
+	if (!gcra_admits(&rule->gcra, word, now, amount, &next))
+		return false;
+	if (!batch && !paces)
+		plan_bucket(plan, PLAN_SHARED, word, next,
+			    next - now - gcra_level(&rule->gcra, word, now));
+	return true;
+}
+
+/* Consumes as planned; false: another CPU has changed the bucket. */
+static __always_inline bool shared_commit(const struct plan *plan)
+{
+	struct rl_state *state = shared_find_at(plan->index);
+
+	return state &&
+	       __sync_val_compare_and_swap(&state->word, plan->word, plan->next) == plan->word;
+}
+
+/* No other packet of this CPU comes between peek and commit. */
+static __always_inline bool batch_commit(const struct plan *plan)
+{
+	__u32 counter_id = plan->index;
+	struct rl_batch *batch = bpf_map_lookup_elem(&leases, &counter_id);
+
+	if (!batch)
+		return false;
+	batch->left -= plan->next;
+	return true;
 }
 
 /* Apart, so that limit_consume, from which the longest chains of calls go on, needs no stack. */

@@ -20,10 +20,13 @@ struct decision {
 	__u32 first[2]; /* where the two groups begin in the rules array, less their first bit */
 	__u32 second;   /* the first bit of the device's */
 	__u32 matched;
-	__u32 shadowed; /* bits: would have dropped it */
-	__u32 decided;  /* 1: counter_id is valid; beside shadowed, so that one store zeroes both */
+	__u32 unasked;   /* bits: no peek at them yet */
+	__u32 uncharged; /* bits: nothing consumed from them yet */
+	__u32 asked;     /* the bit of which something is asked */
+	__u32 shadowed;  /* bits: would have dropped it */
+	__u32 decided; /* 1: counter_id is valid; beside shadowed, so that one store zeroes both */
 	__u32 counter_id; /* counters of the one rule that decided alone (allow, deny, over) */
-	union receipt receipt[DECISION_MAX]; /* of each limit, in case a later one refuses */
+	struct plan plan[DECISION_MAX];       /* of each limit that matched */
 };
 
 /* The packet that this CPU is at: programs run to their end, and the stack has no room for it. */

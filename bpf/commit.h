@@ -1,12 +1,190 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Commits a packet to all its limits at once, or to none: peek, commit, refund. */
+/* Commits a packet to all its limits at once, or to none. All are peeked at before the first is
+ * charged, so that a packet that is refused has written nothing. Between the two another CPU may
+ * consume what this packet was promised: those that were charged are then refunded.
+ *
+ * Limits whose packets share a bucket are asked first: it is in the cache, and where it refuses, no
+ * line of the source is touched. In a policy with a limit that bans, each is asked in its turn:
+ * whether a ban begins depends on what is asked before it.
+ */
 #ifndef RLCTL_BPF_COMMIT_H
 #define RLCTL_BPF_COMMIT_H
 
 #include "classify.h"
 #include "limiter.h"
 
-static __always_inline int refused_by(struct decision *d, const struct rl_rule *rule, int outcome)
+/* Tests: limits are asked in the order in which they stand. */
+const volatile bool limits_in_order = false;
+
+/* The limit of bit i of `bits`, which are of `matched`; NULL: there is none. */
+static __always_inline struct rl_rule *limit_at(const struct decision *d, __u32 bits, __u32 i)
+{
+	return bits & 1u << i ? matched_rule(d, i) : NULL;
+}
+
+/* The plan of bit i. Through memory, where the verifier forgets which bit that is: it would follow
+ * what is done with the plan for each anew. */
+static __always_inline struct plan *plan_at(struct decision *d, __u32 i)
+{
+	d->asked = i;
+	return &d->plan[READ_ONCE(d->asked) & (DECISION_MAX - 1)];
+}
+
+/* ---- buckets, as one piece: on many processors the return of a function costs more than a limit
+ */
+
+/* Those that packets share. enum outcome. */
+static __always_inline int buckets_peek_shared(struct decision *d)
+{
+	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
+		struct rl_rule *rule = limit_at(d, d->matched, i);
+		struct plan *plan = plan_at(d, i);
+
+		if (!rule || rule->backend != RL_BACKEND_SHARED || rule->flags & RL_RULE_SHADOW)
+			continue;
+		d->unasked &= ~(1u << i);
+		plan->kind = PLAN_NONE;
+		if (!shared_admits(rule, clock_of(&d->p, rule), limit_amount(&d->p, rule), plan))
+			return OUTCOME_OVER;
+	}
+	return OUTCOME_WITHIN;
+}
+
+/* Where the keys of those in the hot table are. */
+static __always_inline void buckets_plan(struct decision *d)
+{
+	for (__u32 i = 0; i < DECISION_MAX && d->unasked >> i; i++) {
+		struct rl_rule *rule = limit_at(d, d->unasked, i);
+		struct plan *plan = plan_at(d, i);
+
+		if (!rule)
+			continue;
+		plan->kind = PLAN_NONE;
+		if (rule->backend != RL_BACKEND_HOT || rule->flags & RL_RULE_SHADOW)
+			continue;
+		d->unasked &= ~(1u << i);
+		hot_plan(&d->p, rule, plan);
+	}
+}
+
+/* Would each of those admit it? enum outcome. */
+static __always_inline int buckets_peek(struct decision *d)
+{
+	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
+		struct rl_rule *rule = limit_at(d, d->matched, i);
+		struct plan *plan = plan_at(d, i);
+
+		if (!rule || plan->kind != PLAN_KEY)
+			continue;
+		if (!hot_admits(rule, clock_of(&d->p, rule), limit_amount(&d->p, rule), plan))
+			return OUTCOME_OVER;
+	}
+	return OUTCOME_WITHIN;
+}
+
+static __always_inline void buckets_commit(struct decision *d)
+{
+	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
+		struct plan *plan = plan_at(d, i);
+
+		if (d->matched & 1u << i && limit_commit(plan))
+			d->uncharged &= ~(1u << i);
+	}
+}
+
+/* Peeks at all limits that are buckets, and charges them unless there are others, which then are
+ * bits of d->unasked. A bucket that cannot be charged as planned stays in d->uncharged. */
+__noinline int buckets_apply(struct decision *d, const struct rl_policy_header *header)
+{
+	int outcome = OUTCOME_WITHIN;
+
+	if (!d || !header)
+		return OUTCOME_NO_ROOM;
+	if (header->uses & RL_USE_SHARED)
+		outcome = buckets_peek_shared(d);
+	if (outcome != OUTCOME_WITHIN)
+		return outcome;
+	buckets_plan(d);
+	outcome = buckets_peek(d);
+	if (outcome == OUTCOME_WITHIN && !d->unasked)
+		buckets_commit(d);
+	return outcome;
+}
+
+/* ---- limits of any kind */
+
+static __always_inline int limits_peek(struct decision *d)
+{
+	for (__u32 i = 0; i < DECISION_MAX && d->unasked >> i; i++) {
+		struct rl_rule *rule = limit_at(d, d->unasked, i);
+		struct plan *plan = plan_at(d, i);
+		int outcome;
+
+		if (!rule)
+			continue;
+		plan->kind = PLAN_NONE;
+		if (rule->flags & RL_RULE_SHADOW)
+			continue;
+		outcome = limit_peek(&d->p, rule, plan);
+		if (outcome != OUTCOME_WITHIN)
+			return outcome;
+	}
+	return OUTCOME_WITHIN;
+}
+
+static __always_inline int limits_commit(struct decision *d)
+{
+	for (__u32 i = 0; i < DECISION_MAX && d->uncharged >> i; i++) {
+		struct rl_rule *rule = limit_at(d, d->uncharged, i);
+		struct plan *plan = plan_at(d, i);
+		int outcome = OUTCOME_WITHIN;
+
+		if (!rule)
+			continue;
+		if (!limit_commit(plan)) {
+			outcome = limit_consume(&d->p, rule);
+			plan->receipt = d->p.receipt;
+		}
+		if (outcome != OUTCOME_WITHIN && !(rule->flags & RL_RULE_SHADOW))
+			return outcome;
+		if (outcome != OUTCOME_WITHIN)
+			d->shadowed |= 1u << i;
+		d->uncharged &= ~(1u << i);
+	}
+	return OUTCOME_WITHIN;
+}
+
+/* What is in d->unasked and d->uncharged. enum outcome. */
+__noinline int limits_apply_rest(struct decision *d)
+{
+	int outcome;
+
+	if (!d)
+		return OUTCOME_NO_ROOM;
+	outcome = limits_peek(d);
+	return outcome == OUTCOME_WITHIN ? limits_commit(d) : outcome;
+}
+
+/* Gives back what was charged. */
+__noinline int limits_refund(struct decision *d)
+{
+	__u32 charged = d ? d->matched & ~d->uncharged & ~d->shadowed : 0;
+
+	if (!d)
+		return 0;
+	for (__u32 i = 0; i < DECISION_MAX && charged >> i; i++) {
+		struct rl_rule *rule = limit_at(d, charged, i);
+
+		d->p.receipt = d->plan[i].receipt;
+		if (rule)
+			limit_refund(&d->p, rule);
+	}
+	return 0;
+}
+
+/* The limit that was asked last has refused. */
+static __always_inline int refused(struct decision *d, const struct rl_policy_header *header,
+				   const struct rl_rule *rule, int outcome)
 {
 	bool matters = rule->flags & RL_RULE_BAN ||
 		       (rule->flags & RL_RULE_REFUSAL_CACHED && refusal_has_room(&d->p));
@@ -18,78 +196,15 @@ static __always_inline int refused_by(struct decision *d, const struct rl_rule *
 	return outcome;
 }
 
-/* Would every limit admit it? enum outcome. */
-static __always_inline int limits_peek(struct decision *d)
-{
-	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
-		struct rl_rule *rule;
-		int outcome;
-
-		if (!(d->matched & 1u << i))
-			continue;
-		barrier_var(d); /* or addresses in it are computed before the loop, for nothing */
-		rule = matched_rule(d, i);
-		if (!rule || rule->flags & RL_RULE_SHADOW)
-			continue;
-		outcome = limit_peek(&d->p, rule);
-		barrier_var(outcome);
-		if (outcome != OUTCOME_WITHIN)
-			return refused_by(d, rule, outcome);
-	}
-	return OUTCOME_WITHIN;
-}
-
-__noinline int limits_refund(struct decision *d, __u32 count)
-{
-	if (!d)
-		return 0;
-	for (__u32 i = 0; i < DECISION_MAX && i < count; i++) {
-		struct rl_rule *rule = matched_rule(d, i);
-
-		d->p.receipt = d->receipt[i];
-		if (rule && d->matched & ~d->shadowed & 1u << i)
-			limit_refund(&d->p, rule);
-	}
-	return 0;
-}
-
-/* Consumes from one limit after the other; when one refuses, the others are refunded. */
-__noinline int limits_commit(struct decision *d)
-{
-	int outcome = OUTCOME_WITHIN;
-	__u32 i;
-
-	if (!d)
-		return OUTCOME_NO_ROOM;
-	for (i = 0; i < DECISION_MAX && d->matched >> i; i++) {
-		struct rl_rule *rule = matched_rule(d, i);
-
-		if (!rule || !(d->matched & 1u << i))
-			continue;
-		outcome = limit_consume(&d->p, rule);
-		d->receipt[i] = d->p.receipt;
-		if (outcome != OUTCOME_WITHIN) {
-			if (!(rule->flags & RL_RULE_SHADOW)) {
-				outcome = refused_by(d, rule, outcome);
-				break;
-			}
-			d->shadowed |= 1u << i;
-			outcome = OUTCOME_WITHIN;
-		}
-	}
-	if (outcome != OUTCOME_WITHIN)
-		limits_refund(d, i);
-	return outcome;
-}
-
 /* A bucket that is the packet's only limit is committed at once: nothing else could refuse it. */
-static __always_inline int alone_commit(struct decision *d, const struct rl_rule *rule)
+static __always_inline int alone_commit(struct decision *d, const struct rl_policy_header *header,
+					const struct rl_rule *rule)
 {
 	__u64 now_ns = clock_of(&d->p, rule);
 
 	if (hot_consume_now(&d->p, rule, gcra_now(now_ns), limit_amount(&d->p, rule)))
 		return OUTCOME_WITHIN;
-	return refused_by(d, rule, OUTCOME_OVER);
+	return refused(d, header, rule, OUTCOME_OVER);
 }
 
 static __always_inline bool is_alone(const struct rl_rule *rule)
@@ -97,18 +212,26 @@ static __always_inline bool is_alone(const struct rl_rule *rule)
 	return rule->backend == RL_BACKEND_HOT && !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN));
 }
 
-/* Consumes from every limit, or from none. All are peeked at before the first is committed, so that
- * a packet that is refused has written nothing. Between the two another CPU may consume what this
- * packet was promised: limits_commit then refunds. */
-static __always_inline int limits_apply(struct decision *d)
+/* Consumes from every limit, or from none. enum outcome. */
+static __always_inline int limits_apply(struct decision *d, const struct rl_policy_header *header)
 {
 	struct rl_rule *first = d->matched == 1 ? matched_rule(d, 0) : NULL;
-	int outcome;
+	int outcome = OUTCOME_WITHIN;
 
 	if (first && is_alone(first))
-		return alone_commit(d, first);
-	outcome = limits_peek(d);
-	return outcome == OUTCOME_WITHIN ? limits_commit(d) : outcome;
+		return alone_commit(d, header, first);
+	d->unasked = d->matched;
+	d->uncharged = d->matched;
+	if (!(header->uses & RL_USE_BANS) && !limits_in_order)
+		outcome = buckets_apply(d, header);
+	if (outcome == OUTCOME_WITHIN && d->uncharged)
+		outcome = limits_apply_rest(d);
+	if (outcome == OUTCOME_WITHIN)
+		return outcome;
+	if (d->uncharged != d->matched)
+		limits_refund(d);
+	first = matched_rule(d, READ_ONCE(d->asked));
+	return first ? refused(d, header, first, outcome) : outcome;
 }
 
 #endif

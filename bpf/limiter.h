@@ -28,17 +28,33 @@ __noinline int limit_admits_apart(struct packet *p, const struct rl_rule *rule, 
 	return lru_admits(p, rule, now_ns);
 }
 
-static __always_inline bool limit_admits(struct packet *p, const struct rl_rule *rule)
+/* Apart, so that those who peek at limits of other kinds, by long chains of calls, need no stack.
+ */
+__noinline int hot_admits_apart(struct packet *p, const struct rl_rule *rule, struct plan *plan)
 {
-	__u64 now_ns = clock_of(p, rule);
+	if (!p || !rule || !plan)
+		return 0;
+	hot_plan(p, rule, plan);
+	return hot_admits(rule, clock_of(p, rule), limit_amount(p, rule), plan);
+}
 
+__noinline int shared_admits_apart(struct packet *p, const struct rl_rule *rule, struct plan *plan)
+{
+	if (!p || !rule || !plan)
+		return 0;
+	return shared_admits(rule, clock_of(p, rule), limit_amount(p, rule), plan);
+}
+
+static __always_inline int limit_admits(struct packet *p, const struct rl_rule *rule,
+					struct plan *plan)
+{
 	switch (rule->backend) {
 	case RL_BACKEND_HOT:
-		return hot_admits(p, rule, now_ns, limit_amount(p, rule));
+		return hot_admits_apart(p, rule, plan);
 	case RL_BACKEND_SHARED:
-		return shared_admits(rule, now_ns, limit_amount(p, rule));
+		return shared_admits_apart(p, rule, plan);
 	}
-	return limit_admits_apart(p, rule, now_ns);
+	return limit_admits_apart(p, rule, clock_of(p, rule));
 }
 
 /* Is the key banned under this limit? */
@@ -53,12 +69,27 @@ __noinline int limit_bans(struct packet *p, const struct rl_rule *rule)
 }
 
 /* Consumes nothing; writes no state but a bucket's that is settled after its numbers changed, and
- * what the hot table knows of refusals. enum outcome. */
-static __always_inline int limit_peek(struct packet *p, const struct rl_rule *rule)
+ * what the hot table knows of refusals. May leave a plan. enum outcome. */
+static __always_inline int limit_peek(struct packet *p, const struct rl_rule *rule,
+				      struct plan *plan)
 {
 	if (rule->flags & RL_RULE_BAN && limit_bans(p, rule))
 		return OUTCOME_BANNED;
-	return limit_admits(p, rule) ? OUTCOME_WITHIN : OUTCOME_OVER;
+	return limit_admits(p, rule, plan) ? OUTCOME_WITHIN : OUTCOME_OVER;
+}
+
+/* Consumes as a peek has planned; false where that is to be asked again. */
+static __always_inline bool limit_commit(const struct plan *plan)
+{
+	switch (plan->kind) {
+	case PLAN_HOT:
+		return hot_commit(plan);
+	case PLAN_SHARED:
+		return shared_commit(plan);
+	case PLAN_BATCH:
+		return batch_commit(plan);
+	}
+	return false;
 }
 
 /* Consumes what the packet costs; p->receipt is then what limit_refund gives back. enum outcome. */

@@ -14,9 +14,10 @@
 /* With clock_injected: the result of a frame, for simulate. Dead code elsewhere. */
 volatile __u32 simulated_reason = 0; /* enum rl_reason */
 
-static __always_inline enum rl_reason limits_decide(struct decision *d)
+static __always_inline enum rl_reason limits_decide(struct decision *d,
+						    const struct rl_policy_header *header)
 {
-	switch (limits_apply(d)) {
+	switch (limits_apply(d, header)) {
 	case OUTCOME_OVER:
 		return RL_REASON_OVER;
 	case OUTCOME_BANNED:
@@ -48,7 +49,7 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 	if (found == FOUND_DENY)
 		return decided_alone(d, RL_REASON_DENIED);
 	if (d->matched)
-		return limits_decide(d);
+		return limits_decide(d, header);
 	return found == FOUND_ALLOW ? decided_alone(d, RL_REASON_ALLOWED) : RL_REASON_UNMATCHED;
 }
 

@@ -29,14 +29,18 @@ static __always_inline void *chunk_find(void *chunks, __u32 counter_id)
 }
 
 /* The state that all packets of a rule share. */
-static __always_inline struct rl_state *shared_find(const struct rl_rule *rule)
+static __always_inline struct rl_state *shared_find_at(__u32 counter_id)
 {
-	__u32 counter_id = rule->counter_id; /* before 6.2 a key must be on the stack */
 	struct rl_shared_state *state = bpf_map_lookup_elem(&shared, &counter_id);
 
 	if (__builtin_expect(!state, 0))
 		state = chunk_find(&shared_chunks, counter_id);
 	return state ? &state->state : NULL;
+}
+
+static __always_inline struct rl_state *shared_find(const struct rl_rule *rule)
+{
+	return shared_find_at(rule->counter_id);
 }
 
 /* Token bucket, leaky bucket, fixed window and warm-up. */

@@ -36,6 +36,8 @@ static uint32_t rule_uses(const struct rule *rule)
 		uses |= RL_USE_NEIGHBOURS;
 	if (rule->action != RL_ACTION_LIMIT)
 		return uses;
+	if (limit->key == RL_KEY_RULE)
+		uses |= RL_USE_SHARED;
 	if (limit->fleet)
 		uses |= RL_USE_FLEET;
 	if (limit->over == RL_OVER_BAN)
