@@ -13,6 +13,15 @@
 
 #define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
 
+/* The last refusal of this CPU by a limit that every packet meets: shared_refusal.h. */
+struct shared_refusal {
+	__u64 now_ns;     /* by the tick clock */
+	__u64 generation; /* of the policy; 0: there is none */
+	__u32 amount;     /* packets or bytes that were refused */
+	__u32 counter_id;
+	__u32 flags; /* of the rule */
+};
+
 /* A packet on its way to a verdict: the limits that apply, then who decided and why. Bits of
  * `matched` are rules of the prefix's group, from 0 on, and then of the device's. */
 struct decision {
@@ -27,6 +36,7 @@ struct decision {
 	__u32 decided; /* 1: counter_id is valid; beside shadowed, so that one store zeroes both */
 	__u32 counter_id; /* counters of the one rule that decided alone (allow, deny, over) */
 	struct plan plan[DECISION_MAX];       /* of each limit that matched */
+	struct shared_refusal shared_refusal; /* stays from packet to packet */
 };
 
 /* The packet that this CPU is at: programs run to their end, and the stack has no room for it. */

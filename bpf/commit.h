@@ -12,6 +12,7 @@
 
 #include "classify.h"
 #include "limiter.h"
+#include "shared_refusal.h"
 
 /* Tests: limits are asked in the order in which they stand. */
 const volatile bool limits_in_order = false;
@@ -191,6 +192,8 @@ static __always_inline int refused(struct decision *d, const struct rl_policy_he
 
 	if (outcome == OUTCOME_OVER && matters)
 		limit_refused(&d->p, rule);
+	if (outcome == OUTCOME_OVER && !limits_in_order)
+		shared_refusal_keep(d, header, rule);
 	d->counter_id = rule->counter_id;
 	d->decided = 1;
 	return outcome;

@@ -53,6 +53,21 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 	return found == FOUND_ALLOW ? decided_alone(d, RL_REASON_ALLOWED) : RL_REASON_UNMATCHED;
 }
 
+/* Has a limit that every packet meets refused such a packet in this tick? Then d->counter_id is the
+ * rule's. */
+static __always_inline bool refused_by_shared(struct decision *d,
+					      const struct rl_policy_header *header)
+{
+	__u32 flags;
+
+	if (!(header->uses & RL_USE_SHARED))
+		return false;
+	flags = shared_refusal_find(d, header);
+	d->counter_id = d->shared_refusal.counter_id;
+	return flags & RL_RULE_REFUSES_ALL ||
+	       (flags & RL_RULE_REFUSES_NEW && !source_is_known(&d->p));
+}
+
 /* Then d->counter_id is the rule's. */
 static __always_inline bool refusal_cached(struct decision *d,
 					   const struct rl_policy_header *header)
@@ -93,7 +108,7 @@ static __always_inline enum rl_reason packet_decide(struct decision *d)
 		return RL_REASON_UNMATCHED;
 	if (hot_mask || header->prefixes)
 		d->p.lookup_hash = hot_word(&d->p, packet_lookup_address(&d->p));
-	if (refusal_cached(d, header))
+	if (refused_by_shared(d, header) || refusal_cached(d, header))
 		return decided_alone(d, RL_REASON_OVER);
 	reason = policy_decide(d, header);
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))

@@ -35,7 +35,7 @@ static uint32_t rule_uses(const struct rule *rule)
 	if (rule_names_neighbour_discovery(rule))
 		uses |= RL_USE_NEIGHBOURS;
 	if (rule->action != RL_ACTION_LIMIT)
-		return uses;
+		return uses | RL_USE_VERDICTS;
 	if (limit->key == RL_KEY_RULE)
 		uses |= RL_USE_SHARED;
 	if (limit->fleet)
@@ -175,6 +175,7 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 	length_record(&b->out->header, rule);
 	if (!is_plain(rule, count))
 		return emit_group(b, rule, count, &prefix->value.range);
+	b->out->header.uses |= rule_uses(rule);
 	prefix->value.action = rule->action;
 	prefix->value.expires_ns = rule->expires_ns;
 	prefix->value.counter_id = rule->counter_id;
@@ -230,6 +231,26 @@ static void group_refusals_cached(struct build *b, const struct rl_range *range)
 	b->out->header.uses |= RL_USE_REFUSALS4 | RL_USE_REFUSALS6;
 }
 
+/* ---- refusals of limits that every packet meets (bpf/shared_refusal.h) */
+
+static bool rule_refuses(const struct rl_rule *rule)
+{
+	return rule->backend == RL_BACKEND_SHARED && rule->clock == RL_CLOCK_TICK &&
+	       !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN));
+}
+
+static void group_refuses(struct build *b, const struct rl_range *range)
+{
+	uint16_t flag = range->match_mode == RL_MATCH_MODE_NEW_SOURCE ? RL_RULE_REFUSES_NEW
+								      : RL_RULE_REFUSES_ALL;
+
+	if (!range->count || range->match_mode == RL_MATCH_MODE_EACH || range->first < b->base)
+		return; /* below b->base: written before */
+	for (uint32_t i = range->first - b->base; i < range->first - b->base + range->count; i++)
+		if (rule_refuses(&b->out->rules[i]))
+			b->out->rules[i].flags |= flag;
+}
+
 bool device_asks_each(const struct rl_policy_header *header)
 {
 	return header->device.count && header->device.match_mode == RL_MATCH_MODE_EACH;
@@ -241,6 +262,9 @@ void refusals_choose(struct build *b)
 	struct rl_policy_header *header = &b->out->header;
 	const __u64 *longer = &header->lengths[1][1]; /* 64 and more, 128 */
 
+	group_refuses(b, &header->device);
+	if (!header->prefixes)
+		group_refuses(b, &header->any);
 	if (header->uses & RL_USE_SOURCE_BANS || device_asks_each(header))
 		return;
 	group_refusals_cached(b, &header->any);

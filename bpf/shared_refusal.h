@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A limit that every packet meets (`device limit …`, or `per rule` under `any` where there are no
+ * prefixes), or every packet of a new source: what it has refused once it refuses until the tick
+ * clock advances, for nothing flows into its bucket before. This CPU remembers the last such
+ * refusal, and refuses what comes in the same tick before it looks for a prefix, a rule or a
+ * bucket: a flood then costs the same from one source and from millions.
+ *
+ * Which rules may be remembered is decided when a policy is compiled (emit.c: group_refuses), and
+ * none is where another rule could let the packet pass or begin a ban
+ * (RL_USE_VERDICTS, RL_USE_BANS).
+ *
+ * Race: what another CPU gives back to the bucket in the meantime is not seen before the next tick:
+ * a packet too few in this tick, never one too many.
+ */
+#ifndef RLCTL_BPF_SHARED_REFUSAL_H
+#define RLCTL_BPF_SHARED_REFUSAL_H
+
+#include "classify.h"
+
+static __always_inline void shared_refusal_keep(struct decision *d,
+						const struct rl_policy_header *header,
+						const struct rl_rule *rule)
+{
+	struct shared_refusal *r = &d->shared_refusal;
+
+	if (!(rule->flags & RL_RULE_REFUSES_ANY) || header->uses & (RL_USE_VERDICTS | RL_USE_BANS))
+		return;
+	r->now_ns = clock_tick();
+	r->generation = header->generation;
+	r->amount = limit_amount(&d->p, rule);
+	r->counter_id = rule->counter_id;
+	r->flags = rule->flags;
+}
+
+/* Has a limit refused such a packet in this tick? Then its flags, else 0. */
+static __always_inline __u32 shared_refusal_find(const struct decision *d,
+						 const struct rl_policy_header *header)
+{
+	const struct shared_refusal *r = &d->shared_refusal;
+	__u64 amount = r->flags & RL_RULE_BYTES ? d->p.bytes : packet_count(&d->p);
+
+	if (r->now_ns != clock_tick() || r->generation != header->generation || amount < r->amount)
+		return 0;
+	return r->flags;
+}
+
+#endif
