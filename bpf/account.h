@@ -29,14 +29,12 @@ __noinline int account_rule_chunk(struct decision *d, __u32 passed)
 	return 0;
 }
 
-__noinline int account_limit_chunk(struct decision *d, __u32 i)
+__noinline int account_limit_chunk(struct decision *d, __u32 counter_id, __u32 shadow)
 {
-	struct rl_rule *rule = d ? matched_rule(d, i) : NULL;
-	struct rl_rule_counters *c = rule ? chunk_find(&counters_chunks, rule->counter_id) : NULL;
+	struct rl_rule_counters *c = chunk_find(&counters_chunks, counter_id);
 
-	if (c)
-		amount_add(d->shadowed & 1u << (i & (DECISION_MAX - 1)) ? &c->shadow : &c->passed,
-			   &d->p);
+	if (c && d)
+		amount_add(shadow ? &c->shadow : &c->passed, &d->p);
 	return 0;
 }
 
@@ -52,23 +50,22 @@ static __always_inline void account_rule(struct decision *d, bool passed)
 }
 
 /* A packet that passed counts for every limit that it was held to. */
-static __always_inline void account_limit(struct decision *d, __u32 i)
+static __always_inline void account_limit(struct decision *d, __u32 i, __u32 counter_id)
 {
-	struct rl_rule *rule = matched_rule(d, i);
-	struct rl_rule_counters *c =
-		rule ? bpf_map_lookup_elem(&rule_counters, &rule->counter_id) : NULL;
+	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &counter_id);
+	__u32 shadow = d->shadowed & 1u << i;
 
 	if (__builtin_expect(c != NULL, 1))
-		amount_add(d->shadowed & 1u << i ? &c->shadow : &c->passed, &d->p);
+		amount_add(shadow ? &c->shadow : &c->passed, &d->p);
 	else
-		account_limit_chunk(d, i);
+		account_limit_chunk(d, counter_id, shadow);
 }
 
 static __always_inline void account_limits(struct decision *d)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++)
 		if (d->matched & 1u << i)
-			account_limit(d, i);
+			account_limit(d, i, d->plan[i].counter_id);
 }
 
 static __always_inline int account(struct decision *d, int reason)
@@ -82,7 +79,7 @@ static __always_inline int account(struct decision *d, int reason)
 	if (d->decided)
 		account_rule(d, reason_passes(reason));
 	else if (reason_passes(reason) && d->matched == 1)
-		account_limit(d, 0);
+		account_limit(d, 0, d->plan[0].counter_id);
 	else if (reason_passes(reason) && d->matched)
 		account_limits(d);
 	return 0;

@@ -6,29 +6,15 @@
 #include "hot.h"
 #include "outcome.h"
 
-/* Where the key is. Its set comes from memory while others are looked for. */
-static __always_inline void hot_plan(struct packet *p, const struct rl_rule *rule,
-				     struct plan *plan)
-{
-	struct hot_key key = hot_key_build(p, rule);
-	struct rl_hot_set *set = bpf_map_lookup_elem(&hot, &key.set);
-
-	plan->kind = PLAN_KEY;
-	plan->fingerprint = key.fingerprint;
-	plan->index = key.set;
-	if (set)
-		READ_ONCE(set->slot[0].fingerprint);
-}
-
 /* Changes nothing but a bucket whose numbers changed, and the flag that its key came back. Plans
  * the commit where the key has a slot; not where a packet is to be paced, which takes the level. */
-static __always_inline bool hot_admits(const struct rl_rule *rule, __u64 now_ns, __u64 amount,
-				       struct plan *plan)
+static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *rule, __u64 now_ns,
+				       __u64 amount, struct plan *plan)
 {
-	struct hot_key key = {.fingerprint = plan->fingerprint, .set = plan->index};
 	__u64 now = gcra_now(now_ns), word, next;
 	struct rl_hot_set *set;
-	struct rl_hot_slot *slot = hot_look(&key, &set);
+	struct hot_key key;
+	struct rl_hot_slot *slot = hot_find(p, rule, &key, &set);
 
 	if (!set)
 		return false;
@@ -39,6 +25,8 @@ static __always_inline bool hot_admits(const struct rl_rule *rule, __u64 now_ns,
 				return true;
 			plan_bucket(plan, PLAN_HOT, word, next,
 				    next - now - gcra_level(&rule->gcra, word, now));
+			plan->index = key.set;
+			plan->fingerprint = key.fingerprint;
 			plan->way = ((__u64)slot - (__u64)set) / sizeof(*slot);
 			return true;
 		}

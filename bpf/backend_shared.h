@@ -77,7 +77,6 @@ static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_
 	__u64 now = gcra_now(now_ns), word, next;
 	struct rl_state *state;
 
-	plan->index = rule->counter_id;
 	if (batch && batch_covers(rule, batch, now_ns, amount)) {
 		plan_bucket(plan, PLAN_BATCH, 0, amount, RECEIPT_OF_BATCH);
 		return true;
@@ -98,7 +97,7 @@ static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_
 /* Consumes as planned; false: another CPU has changed the bucket. */
 static __always_inline bool shared_commit(const struct plan *plan)
 {
-	struct rl_state *state = shared_find_at(plan->index);
+	struct rl_state *state = shared_find_at(plan->counter_id);
 
 	return state &&
 	       __sync_val_compare_and_swap(&state->word, plan->word, plan->next) == plan->word;
@@ -107,7 +106,7 @@ static __always_inline bool shared_commit(const struct plan *plan)
 /* No other packet of this CPU comes between peek and commit. */
 static __always_inline bool batch_commit(const struct plan *plan)
 {
-	__u32 counter_id = plan->index;
+	__u32 counter_id = plan->counter_id;
 	struct rl_batch *batch = bpf_map_lookup_elem(&leases, &counter_id);
 
 	if (!batch)

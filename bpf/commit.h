@@ -31,8 +31,7 @@ static __always_inline struct plan *plan_at(struct decision *d, __u32 i)
 	return &d->plan[READ_ONCE(d->asked) & (DECISION_MAX - 1)];
 }
 
-/* ---- buckets, as one piece: on many processors the return of a function costs more than a limit
- */
+/* ---- buckets; as one piece, because the return of a function may cost more than a limit */
 
 /* Those that packets share. enum outcome. */
 static __always_inline int buckets_peek_shared(struct decision *d)
@@ -44,40 +43,26 @@ static __always_inline int buckets_peek_shared(struct decision *d)
 		if (!rule || rule->backend != RL_BACKEND_SHARED || rule->flags & RL_RULE_SHADOW)
 			continue;
 		d->unasked &= ~(1u << i);
-		plan->kind = PLAN_NONE;
+		plan_begin(plan, rule);
 		if (!shared_admits(rule, clock_of(&d->p, rule), limit_amount(&d->p, rule), plan))
 			return OUTCOME_OVER;
 	}
 	return OUTCOME_WITHIN;
 }
 
-/* Where the keys of those in the hot table are. */
-static __always_inline void buckets_plan(struct decision *d)
+/* Those in the hot table. enum outcome. */
+static __always_inline int buckets_peek(struct decision *d)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->unasked >> i; i++) {
 		struct rl_rule *rule = limit_at(d, d->unasked, i);
 		struct plan *plan = plan_at(d, i);
 
-		if (!rule)
-			continue;
-		plan->kind = PLAN_NONE;
-		if (rule->backend != RL_BACKEND_HOT || rule->flags & RL_RULE_SHADOW)
+		if (!rule || rule->backend != RL_BACKEND_HOT || rule->flags & RL_RULE_SHADOW)
 			continue;
 		d->unasked &= ~(1u << i);
-		hot_plan(&d->p, rule, plan);
-	}
-}
-
-/* Would each of those admit it? enum outcome. */
-static __always_inline int buckets_peek(struct decision *d)
-{
-	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
-		struct rl_rule *rule = limit_at(d, d->matched, i);
-		struct plan *plan = plan_at(d, i);
-
-		if (!rule || plan->kind != PLAN_KEY)
-			continue;
-		if (!hot_admits(rule, clock_of(&d->p, rule), limit_amount(&d->p, rule), plan))
+		plan_begin(plan, rule);
+		if (!hot_admits(&d->p, rule, clock_of(&d->p, rule), limit_amount(&d->p, rule),
+				plan))
 			return OUTCOME_OVER;
 	}
 	return OUTCOME_WITHIN;
@@ -105,7 +90,6 @@ __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *
 		outcome = buckets_peek_shared(d);
 	if (outcome != OUTCOME_WITHIN)
 		return outcome;
-	buckets_plan(d);
 	outcome = buckets_peek(d);
 	if (outcome == OUTCOME_WITHIN && !d->unasked)
 		buckets_commit(d);
@@ -123,7 +107,7 @@ static __always_inline int limits_peek(struct decision *d)
 
 		if (!rule)
 			continue;
-		plan->kind = PLAN_NONE;
+		plan_begin(plan, rule);
 		if (rule->flags & RL_RULE_SHADOW)
 			continue;
 		outcome = limit_peek(&d->p, rule, plan);
@@ -205,6 +189,7 @@ static __always_inline int alone_commit(struct decision *d, const struct rl_poli
 {
 	__u64 now_ns = clock_of(&d->p, rule);
 
+	d->plan[0].counter_id = rule->counter_id;
 	if (hot_consume_now(&d->p, rule, gcra_now(now_ns), limit_amount(&d->p, rule)))
 		return OUTCOME_WITHIN;
 	return refused(d, header, rule, OUTCOME_OVER);

@@ -50,21 +50,27 @@
 const volatile __u64 hot_seed[2] = {0}; /* drawn at attach */
 const volatile __u32 hot_mask = 0;      /* sets - 1 */
 
-/* What is known of a limit of a packet between peek and commit: nothing; where its key is in the
- * hot table; or how its bucket is to change: there, in the shared one of a rule, or in this CPU's
- * batch of that. */
-enum plan_kind { PLAN_NONE, PLAN_KEY, PLAN_HOT, PLAN_SHARED, PLAN_BATCH };
+/* What is known of a limit of a packet between peek and commit: nothing, or how its bucket is to
+ * change: in the hot table, the shared one of a rule, or this CPU's batch of that. */
+enum plan_kind { PLAN_NONE, PLAN_HOT, PLAN_SHARED, PLAN_BATCH };
 
 /* So that commit looks for nothing again; and what refund gives back after that. */
 struct plan {
+	__u32 counter_id; /* of the rule */
+	__u16 kind;       /* enum plan_kind */
+	__u16 way;
+	__u64 index;       /* of the set */
 	__u64 fingerprint; /* of the key, flags zero */
 	__u64 word;        /* that peek found */
 	__u64 next;        /* that commit writes */
 	union receipt receipt;
-	__u32 index; /* of the set, or counter_id */
-	__u16 way;
-	__u16 kind; /* enum plan_kind */
 };
+
+static __always_inline void plan_begin(struct plan *plan, const struct rl_rule *rule)
+{
+	plan->counter_id = rule->counter_id;
+	plan->kind = PLAN_NONE;
+}
 
 static __always_inline void plan_bucket(struct plan *plan, enum plan_kind kind, __u64 word,
 					__u64 next, __u64 taken)

@@ -34,8 +34,7 @@ __noinline int hot_admits_apart(struct packet *p, const struct rl_rule *rule, st
 {
 	if (!p || !rule || !plan)
 		return 0;
-	hot_plan(p, rule, plan);
-	return hot_admits(rule, clock_of(p, rule), limit_amount(p, rule), plan);
+	return hot_admits(p, rule, clock_of(p, rule), limit_amount(p, rule), plan);
 }
 
 __noinline int shared_admits_apart(struct packet *p, const struct rl_rule *rule, struct plan *plan)
