@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The two clocks that limits are held by, both CLOCK_MONOTONIC in nanoseconds: the tick clock costs
  * nothing and is late by up to one tick, the precise one costs as much as a look-up. With
- * clock_injected both are what user space put into clock_now_ns (simulate and tests).
+ * clock_injected both are what user space put into clock_now_ns (simulate and tests); a test may
+ * make the tick clock late.
  */
 #ifndef RLCTL_BPF_CLOCK_H
 #define RLCTL_BPF_CLOCK_H
@@ -12,11 +13,12 @@ const volatile __u64 clock_tick_ns = 4000000; /* set at attach */
 const volatile __u64 clock_tick_base_ns = 0;
 const volatile bool clock_injected = false;
 volatile __u64 clock_now_ns = 0;
+volatile __u64 clock_late_ns = 0; /* of the tick clock behind the precise one; for tests */
 
 static __always_inline __u64 clock_tick(void)
 {
 	if (clock_injected)
-		return clock_now_ns;
+		return clock_now_ns - clock_late_ns;
 	return bpf_jiffies64() * clock_tick_ns + clock_tick_base_ns;
 }
 
