@@ -42,12 +42,13 @@ static struct rl_instance info_of(const struct harness_options *options)
 	return info;
 }
 
-static int object_load(struct harness *h)
+static int object_load(struct harness *h, const struct harness_options *options)
 {
 	h->skel = object_open(&h->instance.info);
 	if (!h->skel)
 		return -errno;
 	h->skel->rodata->clock_injected = h->instance.clock_injected;
+	h->skel->rodata->limits_in_order = options->limits_in_order;
 	if (rlctl_bpf__load(h->skel))
 		return -errno;
 #define TAKE_FD(map) h->instance.fd.map = bpf_map__fd(h->skel->maps.map);
@@ -69,7 +70,7 @@ struct harness *harness_open(const struct harness_options *options)
 	h->instance.info = info_of(options);
 	h->instance.clock_injected = !options->real_time;
 	snprintf(h->instance.device, sizeof(h->instance.device), "harness");
-	if (h->instance.info.cpus > CPUS_MAX || object_load(h)) {
+	if (h->instance.info.cpus > CPUS_MAX || object_load(h, options)) {
 		fprintf(stderr, "the program could not be loaded\n");
 		harness_close(h);
 		return NULL;

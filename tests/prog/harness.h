@@ -40,6 +40,7 @@ struct harness_options {
 	uint64_t seed[2];
 	bool by_dest;
 	bool real_time; /* the machine's clock */
+	bool limits_in_order;
 };
 
 struct harness {
@@ -104,6 +105,7 @@ uint64_t harness_pressure(struct harness *h, enum rl_pressure what);
 /* The rule of that identity ("any udp deny"), and its counters. */
 struct rule harness_rule(struct harness *h, const char *rule);
 struct rl_rule_counters harness_counters(struct harness *h, const char *rule);
+struct rl_rule_counters harness_counters_of(struct harness *h, const struct rule *rule);
 
 /* The rule of that place in the policy, as the packets see it. */
 struct rl_rule harness_numbers(struct harness *h, uint32_t index);

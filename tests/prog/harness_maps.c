@@ -64,10 +64,16 @@ struct rule harness_rule(struct harness *h, const char *text)
 
 struct rl_rule_counters harness_counters(struct harness *h, const char *text)
 {
-	struct rl_rule_counters each[CPUS_MAX], sum = {0};
 	struct rule rule = harness_rule(h, text);
 
-	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.rule_counters, &rule.counter_id, each),
+	return harness_counters_of(h, &rule);
+}
+
+struct rl_rule_counters harness_counters_of(struct harness *h, const struct rule *rule)
+{
+	struct rl_rule_counters each[CPUS_MAX], sum = {0};
+
+	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.rule_counters, &rule->counter_id, each),
 			 0);
 	for (int cpu = 0; cpu < (int)h->instance.info.cpus; cpu++) {
 		amount_add(&sum.passed, &each[cpu].passed);
