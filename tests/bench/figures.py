@@ -50,16 +50,29 @@ ABOUT = {
 
 INTRO = """# Performance
 
-Every figure here is from [bench.json](bench.json), which `sudo make bench` writes; this page, the plot and the figures of
+Every figure here but the last table's is from [bench.json](bench.json), which `sudo make bench` writes; this page, the plot and the figures of
 README.md and SECURITY.md are written from it by `tests/bench/figures.py`. Measured {date} at commit {commit} on {cpu} ({cores}
 cores of a virtual machine, Linux {kernel}): frames of 60 bytes over veth, one core that sends and receives. Each candidate had {rounds}
 floods of {ms} ms in turns with the others; a figure is the median of these rounds, with the lowest and the highest
 beside it. A ratio is that of two candidates in the same round. {met} of {goals} goals were met.
 
 Timings on a virtual machine are noisy, and whoever fills the processor's shared cache slows a limiter down, and its peers
-with it: compare within one run. `sudo tests/bench/instructions.sh` counts instructions, which do not depend on the neighbours.
+with it: compare within one run. The [instructions and lines of memory](#instructions-and-lines-of-memory-a-packet-touches)
+of a packet do not depend on the neighbours.
 
 ![throughput by number of sources, and cost per packet](bench.svg)
+"""
+
+
+INSTRUCTIONS = """
+## Instructions and lines of memory a packet touches
+
+These do not depend on how busy a machine is: `sudo tests/bench/instructions.sh` steps through the JITed program, Linux {kernel} on
+x86-64, and writes [instructions.json](instructions.json); rlctl {version}. A packet of each of three sources is followed when
+the state of its row has settled: their sources are known, refusals are cached. `in the kernel` are the instructions in functions that the program calls
+there. Lines are the 64 bytes that a cache holds, without the stack and the packet; a source's `own` lines are those that
+the others' packets do not touch: in a flood from many sources they miss the cache, and the rest stays there.
+
 """
 
 
@@ -118,7 +131,19 @@ def performance(figures):
             heading = title if title.startswith("rlctl") else title[0].upper() + title[1:]
             text += f"\n## {heading}\n\n{ABOUT[section]}\n\n"
             text += table([case, "", "median", "lowest to highest", "ratio", "goal"], map(cells, rows))
-    return text
+    return text + instructions(figures.instructions)
+
+
+def instructions(document):
+    """The section that docs/instructions.json makes, which does not come from this machine's timing."""
+    def line(row):
+        policy = "; ".join(f"`{rule}`" if rule.startswith("rule ") else rule for rule in row["policy"]) or "no rule"
+        return [row["row"], policy, row["packet"], {1: "drop", 2: "pass"}[row["verdict"]],
+                *(f"{row[k]:,}" for k in ("instructions", "in_kernel", "lines", "own", "own_written"))]
+
+    return INSTRUCTIONS.format(**document) + table(
+        ["row", "policy", "packet", "verdict", "instructions", "in the kernel", "lines", "own", "own, written"],
+        map(line, document["rows"]))
 
 
 def readme(figures):
@@ -203,7 +228,7 @@ def differences(top, figures):
     for name, make in documents(figures).items():
         old = (top / name).read_text()
         if make(old) != old:
-            yield f"{name}: not what docs/bench.json says: run tests/bench/figures.py"
+            yield f"{name}: not what docs/bench.json and docs/instructions.json say: run tests/bench/figures.py"
     for name in PROSE:
         yield from typed(name, (top / name).read_text())
     if not (top / "docs/bench.svg").read_text().endswith(drawn_from(figures)):
@@ -221,6 +246,7 @@ def main():
     arguments = [a for a in sys.argv[1:] if a != "--check"]
     top = Path(arguments[0]) if arguments else Path(__file__).parents[2]
     figures = Figures(json.loads((top / "docs/bench.json").read_text()))
+    figures.instructions = json.loads((top / "docs/instructions.json").read_text())
     if "--check" in sys.argv[1:]:
         wrong = list(differences(top, figures))
         sys.exit("\n".join(wrong) if wrong else 0)

@@ -1,41 +1,93 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# In a guest whose clock advances by a nanosecond an instruction: the cost of a packet under each policy, as
-# "NAME INSTRUCTIONS", beyond an empty program. See tests/bench/instructions.sh.
+# In a guest: attaches a program for each policy, says "row NAME PACKET ID SOURCE…" of each, "policy NAME TEXT" and
+# "symbol ADDRESS NAME" of the kernel's functions, and becomes build/steps, which runs the programs as the other end of
+# the serial line says. See tests/bench/instructions.sh.
 set -u
-declare -A NAME_OF=()
 
-# attach NAME OPTION… <POLICY
-attach() {
-	local name=$1 id
-	ip link add "a-$name" type veth peer name "b-$name" &&
-		LIBXDP_SKIP_DISPATCHER=1 build/rlctl -q attach "b-$name" --mode native --policy - "${@:2}" || exit 1
-	id=$(ip -j link show "b-$name" | jq -r '.[0].xdp.prog.id')
-	NAME_OF[$id]=$name
+# They differ in each of the keys that the policies count by.
+declare -A SOURCES=([IPv4]='10.11.12.13 10.200.77.5 10.97.200.44'
+	[IPv6]='2001:db8:b:c::1 2001:db8:a2c8:4d05::1 2001:db8:6161:c82c::1')
+SOURCES[ICMPv6]=${SOURCES[IPv6]//::1/::1,icmp}
+
+# tell NAME ID POLICY PACKET…
+tell() {
+	local name=$1 id=$2 rules packet
+	mapfile -t rules <<<"$3"
+	[[ ${#rules[@]} -le 2 ]] || rules=("${rules[0]}" "and $((${#rules[@]} - 1)) more")
+	printf "policy $name %s\n" "${rules[@]}"
+	for packet in "${@:4}"; do
+		echo "row $name $packet $id ${SOURCES[$packet]}"
+	done
 }
 
-DROP='rule any limit 1/second burst 1'
-attach drop <<<"$DROP"
-attach drop-lru --table lru <<<"$DROP"
-attach drop-prefix <<<"$DROP"$'\n''rule 10.0.0.0/8 limit 1/second burst 1'
-attach drop-window <<<'rule any limit sliding-window 1/second'
-attach drop-device <<<'rule device limit 1/second burst 1'
-attach drop-new <<<"$DROP"$'\n''rule device new-source limit 10000/second burst 1000'
-attach stranger <<<'rule any limit 100m/second burst 100m'$'\n''rule device new-source limit 1/day burst 1'
+cable() { ip link add "a-$1" type veth peer name "b-$1"; }
+
+program_of() { ip -j link show "b-$1" | jq -r '.[0].xdp.prog.id'; }
+
+# attach "NAME [PACKET…]" POLICY OPTION…: with IPv4 and IPv6 packets, or the named ones.
+attach() {
+	local name packets policy=$2
+	read -r name packets <<<"$1"
+	cable "$name" && LIBXDP_SKIP_DISPATCHER=1 build/rlctl -q attach "b-$name" --mode native --policy - "${@:3}" \
+		<<<"$policy" || exit 1
+	# shellcheck disable=SC2086 # words
+	tell "$name" "$(program_of "$name")" "$policy" ${packets:-IPv4 IPv6}
+}
+
+# both RULE RULE
+both() { printf '%s\n%s' "$1" "$2"; }
+
+# generous N: N limits that admit all packets, each by another key.
+generous() {
+	local i
+	for ((i = 0; i < $1; i++)); do
+		echo "rule any limit 100m/second burst 100m per source/$((32 - 3 * i)),64"
+	done
+}
+
+# prefixes ACTION: of 1,000 prefixes, the sources' own among them.
+prefixes() {
+	local i j
+	for ((i = 0; i < 250; i++)); do
+		for j in 12 77 200 250; do
+			echo "rule 10.$i.$j.0/24 $1"
+		done
+	done
+}
+
+# The look-up that a limiter by source cannot do without; its keys are of its own.
+floor() {
+	cable floor && : >/tmp/floor || exit 1
+	build/floor -i b-floor --keys 131072 2>/tmp/floor &
+	until grep -q attached /tmp/floor; do
+		kill -0 $! 2>/dev/null && sleep 0.1 || exit 1
+	done
+	echo "policy floor one look-up of the source in an LRU map, and no limit"
+	echo "row floor IPv4 $(program_of floor) 10.0.0.1 10.0.77.5 10.1.200.44"
+}
+
+DROP='limit 1/second burst 1'
+PASS='limit 100m/second burst 100m'
+floor
+attach 'drop IPv4 IPv6 ICMPv6' "rule any $DROP"
+attach drop-lru "rule any $DROP" --table lru
+attach drop-window 'rule any limit sliding-window 1/second'
+attach drop-device "rule device $DROP"
+attach drop-both "$(both "rule any $DROP" "rule device $DROP")"
+attach 'drop-prefix IPv4' "$(both "rule any $DROP" "rule 10.0.0.0/8 $DROP")"
+attach 'drop-prefixes IPv4' "$(prefixes "$DROP")"
+attach drop-new "$(both "rule any $DROP" 'rule device new-source limit 10000/second burst 1000')"
+attach stranger "$(both "rule any $PASS" 'rule device new-source limit 1/day burst 1')"
 ip link set a-stranger up && ip link set b-stranger up && # another one has had what strangers may
 	build/flood -i a-stranger --count 10 --src 10.99.0.1 --rate 100 >/dev/null || exit 1
-attach deny <<<'rule any deny'
-attach pass <<<'rule any limit 100m/second burst 100m'
-attach pass-device <<<'rule any limit 100m/second burst 100m'$'\n''rule device limit 100m/second burst 100m'
-attach unmatched <<<''
-# measure SUFFIX FLOOR-OPTION…
-measure() {
-	local suffix=$1
-	shift
-	build/floor --run --rounds 3 "$@" "${!NAME_OF[@]}" | while read -r _ id instructions _; do
-		echo "${NAME_OF[$id]:-$id} $instructions"
-	done | sort -k1,1 -k2,2n | awk -v suffix="$suffix" '!seen[$1]++ { cost[$1] = $2 }
-		END { for (name in cost) if (name != "empty")
-			printf "%s%s %d\n", name, suffix, cost[name] - cost["empty"] + 0.5 }' | sort -k2n
-}
-measure '' && measure -ipv6 --ipv6 && measure -icmp6 --ipv6 --icmp
+attach deny 'rule any deny'
+attach 'pass IPv4 IPv6 ICMPv6' "rule any $PASS"
+attach pass-device "$(both "rule any $PASS" "rule device $PASS")"
+attach pass-2 "$(generous 2)"
+attach pass-8 "$(generous 8)"
+attach 'pass-prefixes IPv4' "$(prefixes "$PASS")"
+attach unmatched ''
+awk '$2 ~ /[tT]/ && $3 ~ /^(__|___)?(bpf|htab|trie|array|ktime|jhash|longest|lru|mem)/ { print "symbol", $1, $3 }' /proc/kallsyms
+echo ready
+exec build/steps </dev/ttyS1
