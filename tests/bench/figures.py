@@ -67,11 +67,13 @@ of a packet do not depend on the neighbours.
 INSTRUCTIONS = """
 ## Instructions and lines of memory a packet touches
 
-These do not depend on how busy a machine is: `sudo tests/bench/instructions.sh` steps through the JITed program, Linux {kernel} on
-x86-64, and writes [instructions.json](instructions.json); rlctl {version}. A packet of each of three sources is followed when
-the state of its row has settled: their sources are known, refusals are cached. `in the kernel` are the instructions in functions that the program calls
-there. Lines are the 64 bytes that a cache holds, without the stack and the packet; a source's `own` lines are those that
-the others' packets do not touch: in a flood from many sources they miss the cache, and the rest stays there.
+`sudo tests/bench/instructions.sh` steps through the JITed program in a guest, so that it counts the same on a busy machine, and
+writes [instructions.json](instructions.json): rlctl {version}, Linux {kernel} on x86-64. It follows a packet of each of three
+sources once the state of the row has settled (their sources are known, their refusals are cached) and takes the middle one's figures.
+A source's place in the tables changes them by a few instructions, the place of a map in memory by a line or two. `in the kernel`
+counts the instructions in the functions that the program calls there. Lines are the 64 bytes that a cache holds,
+without the stack and the packet; a source's `own` lines are those that no packet of the others touches: a flood from
+many sources misses the cache with these, and the rest stays there.
 
 """
 
@@ -137,7 +139,7 @@ def performance(figures):
 def instructions(document):
     """The section that docs/instructions.json makes, which does not come from this machine's timing."""
     def line(row):
-        policy = "; ".join(f"`{rule}`" if rule.startswith("rule ") else rule for rule in row["policy"]) or "no rule"
+        policy = "; ".join(f"`{rule}`" if rule.startswith(("rule ", "attach ")) else rule for rule in row["policy"]) or "no rule"
         return [row["row"], policy, row["packet"], {1: "drop", 2: "pass"}[row["verdict"]],
                 *(f"{row[k]:,}" for k in ("instructions", "in_kernel", "lines", "own", "own_written"))]
 

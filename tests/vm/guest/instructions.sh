@@ -31,6 +31,7 @@ attach() {
 	read -r name packets <<<"$1"
 	cable "$name" && LIBXDP_SKIP_DISPATCHER=1 build/rlctl -q attach "b-$name" --mode native --policy - "${@:3}" \
 		<<<"$policy" || exit 1
+	[[ $# -eq 2 ]] || policy+=$'\n'"attach ${*:3}"
 	# shellcheck disable=SC2086 # words
 	tell "$name" "$(program_of "$name")" "$policy" ${packets:-IPv4 IPv6}
 }
