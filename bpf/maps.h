@@ -154,6 +154,23 @@ struct {
 	__array(values, struct logs_inner);
 } logs SEC(".maps");
 
+/* Sources that may be known: known_source.h. All sets are one element, so that the kernel compiles
+ * the look-up. */
+struct known_filter_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_known_set)); /* at attach: of a power of two */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct known_filter_inner);
+} known_filter SEC(".maps");
+
 /* Limits that a fleet shares: backend_fleet.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

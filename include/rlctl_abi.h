@@ -20,6 +20,7 @@
  *   spilled                      fingerprint        __u64: the word of an rl_hot_slot
  *   refusals                     by hash            rl_refusal_set
  *   prefix_cache                 by hash            rl_prefix_set
+ *   known_filter                 0                  rl_known_set, by hash
  *   creations                    rl_lru             __u64: nanoseconds, per CPU
  *   pressure                     rl_pressure        __u64: a sum, per CPU
  *   reasons                      rl_reason          rl_amount, per CPU

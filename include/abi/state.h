@@ -124,6 +124,13 @@ struct rl_refusal_set {
 };
 _Static_assert(sizeof(struct rl_refusal_set) == 32, "half a cache line");
 
+/* Bits of sources that may be known: bpf/algorithm/known_filter.h. */
+#define RL_KNOWN_PLANES 4
+struct rl_known_set {
+	__u64 plane[RL_KNOWN_PLANES];
+};
+_Static_assert(sizeof(struct rl_known_set) == 32, "half a cache line");
+
 /* Cached answers of the trie: bpf/prefix_cache.h. */
 struct rl_prefix_set {
 	struct {

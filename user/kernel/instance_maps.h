@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The maps of an instance, by pin name. Each is pinned in the directory of the instance. */
+/* The maps of an instance, by pin name. Each is pinned in the directory of the instance.
+ * known_filter is the only one that may be missing, -1, until `attach --replace` makes it: instances
+ * of earlier builds lack it. */
 #ifndef RLCTL_INSTANCE_MAPS_H
 #define RLCTL_INSTANCE_MAPS_H
 
@@ -12,6 +14,7 @@
 	X(spilled)         \
 	X(refusals)        \
 	X(prefix_cache)    \
+	X(known_filter)    \
 	X(pressure)        \
 	X(flows)           \
 	X(windows)         \

@@ -254,15 +254,16 @@ static int all_slots_read(const struct instance *instance, struct ids *ids)
 		int outer;
 		uint32_t slots;
 	} outers[] = {
-		{fd->policy, 1},       {fd->tries, 2}, {fd->flows, 1},
-		{fd->windows, 1},      {fd->logs, 1},  {fd->fleet_keys, 1},
-		{fd->fleet_events, 1}, {fd->bans, 1},  {fd->ban_seats, 1},
+		{fd->policy, 1},    {fd->tries, 2},        {fd->flows, 1},        {fd->windows, 1},
+		{fd->logs, 1},      {fd->fleet_keys, 1},   {fd->fleet_events, 1}, {fd->bans, 1},
+		{fd->ban_seats, 1}, {fd->known_filter, 1},
 	};
 	const int chunks[] = {fd->counters_chunks, fd->shared_chunks};
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(outers) / sizeof(outers[0]); i++)
-		ret = slots_read(outers[i].outer, 0, outers[i].slots, ids);
+		if (outers[i].outer >= 0)
+			ret = slots_read(outers[i].outer, 0, outers[i].slots, ids);
 	for (size_t i = 0; !ret && i < sizeof(chunks) / sizeof(chunks[0]); i++) {
 		uint32_t first, count = chunks_count(instance, chunks[i], &first);
 

@@ -10,9 +10,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "algorithm/known_filter.h"
 #include "bans.h"
 #include "hot_table.h"
 #include "instance.h"
+#include "known_filter.h"
 #include "lru.h"
 #include "map_in_map.h"
 #include "message.h"
@@ -88,6 +90,9 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	bpf_map__set_max_entries(skel->maps.hot, info->hot_sets);
 	skel->rodata->refusal_mask = refusal_sets(info) - 1;
 	bpf_map__set_max_entries(skel->maps.refusals, refusal_sets(info));
+	skel->rodata->known_mask = known_sets(info->hot_sets) - 1;
+	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.known_filter),
+				known_sets(info->hot_sets) * sizeof(struct rl_known_set));
 	bpf_map__set_max_entries(skel->maps.prefix_cache, info->cache_sets);
 	bpf_map__set_max_entries(skel->maps.spilled, max_u32(info->sources / 4, SPILLED_MIN));
 	skel->rodata->log_depth = info->log_depth;
@@ -183,6 +188,8 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 
 	if (uses & RL_USE_BANS)
 		ret = bans_make(instance);
+	if (ret >= 0 && uses & RL_USE_NEW_SOURCE)
+		ret = known_filter_make(instance);
 	if (ret >= 0 && uses & RL_USE_FLEET)
 		ret = fleet_maps_make(instance);
 	if (ret >= 0 && uses & RL_USE_FLOWS)

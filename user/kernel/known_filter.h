@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The filter of known sources. */
+#ifndef RLCTL_KNOWN_FILTER_H
+#define RLCTL_KNOWN_FILTER_H
+
+#include "instance.h"
+
+/* Makes the filter unless there is one. With --table lru and cpu there is none. */
+int known_filter_make(const struct instance *instance);
+
+/* From now on, until what is known now is forgotten, the filter sends every source to the slots.
+ * Call before replacing a program that may not have kept it. */
+int known_filter_suspect(const struct instance *instance);
+
+#endif
