@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * floor: a lower bound on the cost of a limiter. On a device it drops the packets whose source one
- * LRU look-up finds; with --run it measures how long programs take for a packet, by
- * BPF_PROG_TEST_RUN: an empty one, the look-up, and any that are already loaded, in turns. It
- * writes to no map but its own.
+ * LRU look-up finds, or drops all after it has read one line of an array; with --run it measures
+ * how long programs take for a packet, by BPF_PROG_TEST_RUN: an empty one, the look-up, and any
+ * that are already loaded, in turns, on one CPU or on several at once. It writes to no map but its
+ * own.
  */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,26 +24,31 @@
 #include "floor.skel.h"
 
 enum { FAILED = 1, EXIT_USAGE = 2 };
-enum { REPEAT = 1000000, KEYS_MAX = 131072 };
+enum { REPEAT = 1000000, KEYS_MAX = 131072, THREADS_MAX = 16 };
+#define LINE_BYTES   64
+#define ARRAY_MAX    (UINT64_C(1) << 30)
 #define FIRST_SOURCE 0x0a000001u /* 10.0.0.1, the one that --run sends from */
 #define NS_PER_S     UINT64_C(1000000000)
 
 struct options {
 	const char *dev;
-	uint64_t keys, rounds;
+	uint64_t keys, rounds, array, threads; /* array, threads: 0 without that option */
 	bool run, ipv6, icmp;
 };
 
 static const char *const usage =
 	"usage: floor -i DEV [--keys N]          drops what a look-up finds, until SIGINT or "
 	"SIGTERM\n"
+	"       floor -i DEV --array BYTES       drops after reading a line of so large an array\n"
 	"       floor --run [--rounds N] [ID …]  ns per packet of an empty program, of the "
 	"look-up\n"
 	"                                        and of the loaded programs ID, a line for each:\n"
 	"                                        ROUND empty|lookup|ID NS VERDICT\n"
 	"  -i, --interface DEV  where to attach, natively\n"
 	"      --keys N         sources 10.0.0.0 and after that are in the map (256)\n"
+	"      --array BYTES    a power of two, one line of 64 bytes at least\n"
 	"      --rounds N       how often each is measured (5)\n"
+	"      --threads N      on the CPUs 0 to N - 1 at once; NS is then their mean\n"
 	"      --ipv6           the packet is an IPv6 one, from 2001:db8::1\n"
 	"      --icmp           it is an echo request, not UDP\n"
 	"  -h, --help           this text\n"
@@ -49,7 +57,9 @@ static const char *const usage =
 static const struct option long_options[] = {
 	{"interface", required_argument, NULL, 'i'},
 	{"keys", required_argument, NULL, 'k'},
+	{"array", required_argument, NULL, 'a'},
 	{"rounds", required_argument, NULL, 'n'},
+	{"threads", required_argument, NULL, 't'},
 	{"run", no_argument, NULL, 'r'},
 	{"ipv6", no_argument, NULL, '6'},
 	{"icmp", no_argument, NULL, 'e'},
@@ -75,6 +85,15 @@ static uint64_t number_parse(const char *text, uint64_t max)
 	return n;
 }
 
+static uint64_t array_parse(const char *text)
+{
+	uint64_t n = number_parse(text, ARRAY_MAX);
+
+	if (n < LINE_BYTES || n & (n - 1))
+		wrong_words("--array wants a power of two");
+	return n;
+}
+
 static struct options options_parse(int argc, char **argv)
 {
 	struct options o = {.keys = 256, .rounds = 5};
@@ -88,8 +107,14 @@ static struct options options_parse(int argc, char **argv)
 		case 'k':
 			o.keys = number_parse(optarg, KEYS_MAX);
 			break;
+		case 'a':
+			o.array = array_parse(optarg);
+			break;
 		case 'n':
 			o.rounds = number_parse(optarg, 1000);
+			break;
+		case 't':
+			o.threads = number_parse(optarg, THREADS_MAX);
 			break;
 		case 'r':
 			o.run = true;
@@ -131,14 +156,24 @@ static int keys_fill(const struct floor_bpf *skel, uint64_t n)
 	return err;
 }
 
+static int lines_set(const struct options *o, const struct floor_bpf *skel)
+{
+	uint32_t lines = o->array ? (uint32_t)(o->array / LINE_BYTES) : 1;
+
+	skel->rodata->line_mask = lines - 1;
+	return bpf_map__set_max_entries(skel->maps.lines, lines);
+}
+
 static int drop(const struct options *o, const struct floor_bpf *skel, const sigset_t *signals)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = XDP_FLAGS_DRV_MODE);
+	const struct bpf_program *program =
+		o->array ? skel->progs.floor_line : skel->progs.floor_lookup;
 	int ifindex = (int)if_nametoindex(o->dev), link;
 
 	if (!ifindex)
 		return failed(o->dev, -ENODEV);
-	link = bpf_link_create(bpf_program__fd(skel->progs.floor_lookup), ifindex, BPF_XDP, &opts);
+	link = bpf_link_create(bpf_program__fd(program), ifindex, BPF_XDP, &opts);
 	if (link < 0)
 		return failed(o->dev, -errno);
 	fprintf(stderr, "floor: %s: attached\n", o->dev);
@@ -170,26 +205,100 @@ static void packet_build(const struct options *o, struct frame *frame)
 		memcpy(frame->bytes + frame->source_at, &source, sizeof(source));
 }
 
-static int program_time(const struct frame *frame, uint64_t round, const char *name, int program)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame->bytes, .data_size_in = frame->size,
-		    .repeat = REPEAT);
-	uint64_t start = now_ns();
+/* ---- programs in a loop */
 
-	if (bpf_prog_test_run_opts(program, &opts))
-		return failed(name, -errno);
-	printf("%" PRIu64 " %s %.2f %u\n", round, name, (double)(now_ns() - start) / REPEAT,
-	       opts.retval);
+/* One CPU's part of a measurement. */
+struct loop {
+	const struct frame *frame;
+	int program, cpu; /* cpu -1: wherever it is */
+	pthread_t thread;
+	pthread_barrier_t *start;
+	double ns;
+	uint32_t verdict;
+	int err;
+};
+
+static int loop_pin(const struct loop *l)
+{
+	cpu_set_t set;
+
+	if (l->cpu < 0)
+		return 0;
+	CPU_ZERO(&set);
+	CPU_SET((size_t)l->cpu, &set);
+	return sched_setaffinity(0, sizeof(set), &set) ? -errno : 0;
+}
+
+static void *loop_run(void *arg)
+{
+	struct loop *l = arg;
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = l->frame->bytes,
+		    .data_size_in = l->frame->size, .repeat = REPEAT);
+	uint64_t begin;
+
+	l->err = loop_pin(l);
+	if (l->start)
+		pthread_barrier_wait(l->start);
+	begin = now_ns();
+	if (!l->err && bpf_prog_test_run_opts(l->program, &opts))
+		l->err = -errno;
+	l->ns = (double)(now_ns() - begin) / REPEAT;
+	l->verdict = opts.retval;
+	return NULL;
+}
+
+/* In `n` threads that start together; loop[0] gets their mean. */
+static int loops_run(struct loop *loop, unsigned int n)
+{
+	pthread_barrier_t start;
+	int err = -pthread_barrier_init(&start, NULL, n);
+
+	for (unsigned int i = 0; i < n && !err; i++) {
+		loop[i] = (struct loop){.frame = loop->frame, .program = loop->program};
+		loop[i].cpu = (int)i;
+		loop[i].start = &start;
+		/* those that have started wait at the barrier; the process ends with them */
+		err = -pthread_create(&loop[i].thread, NULL, loop_run, &loop[i]);
+	}
+	if (err)
+		return err;
+	for (unsigned int i = 0; i < n; i++)
+		pthread_join(loop[i].thread, NULL);
+	for (unsigned int i = 1; i < n; i++) {
+		loop->ns += loop[i].ns;
+		loop->err = loop->err ?: loop[i].err;
+	}
+	loop->ns /= n;
+	pthread_barrier_destroy(&start);
+	return loop->err;
+}
+
+static int program_time(const struct options *o, const struct frame *frame, uint64_t round,
+			const char *name, int program)
+{
+	struct loop loop[THREADS_MAX] = {{.frame = frame, .program = program, .cpu = -1}};
+	int err;
+
+	if (o->threads) {
+		err = loops_run(loop, (unsigned int)o->threads);
+	} else {
+		loop_run(loop);
+		err = loop->err;
+	}
+	if (err)
+		return failed(name, err);
+	printf("%" PRIu64 " %s %.2f %u\n", round, name, loop->ns, loop->verdict);
 	return 0;
 }
 
-static int loaded_program_time(const struct frame *frame, uint64_t round, const char *id)
+static int loaded_program_time(const struct options *o, const struct frame *frame, uint64_t round,
+			       const char *id)
 {
 	int program = bpf_prog_get_fd_by_id((uint32_t)number_parse(id, UINT32_MAX)), err;
 
 	if (program < 0)
 		return failed(id, -errno);
-	err = program_time(frame, round, id, program);
+	err = program_time(o, frame, round, id, program);
 	close(program);
 	return err;
 }
@@ -201,13 +310,13 @@ static int run(const struct options *o, const struct floor_bpf *skel, char **ids
 
 	packet_build(o, &frame);
 	for (uint64_t round = 1; round <= o->rounds && !err; round++) {
-		err = program_time(&frame, round, "empty",
+		err = program_time(o, &frame, round, "empty",
 				   bpf_program__fd(skel->progs.floor_empty));
 		if (!err)
-			err = program_time(&frame, round, "lookup",
+			err = program_time(o, &frame, round, "lookup",
 					   bpf_program__fd(skel->progs.floor_lookup));
 		for (char **id = ids; *id && !err; id++)
-			err = loaded_program_time(&frame, round, *id);
+			err = loaded_program_time(o, &frame, round, *id);
 	}
 	return err;
 }
@@ -226,7 +335,7 @@ int main(int argc, char **argv)
 	if (!skel)
 		return failed("cannot open the programs", -errno), FAILED;
 	skel->rodata->verdict = o.run ? XDP_PASS : XDP_DROP;
-	err = floor_bpf__load(skel);
+	err = lines_set(&o, skel) ?: floor_bpf__load(skel);
 	if (!err)
 		err = keys_fill(skel, o.keys);
 	if (err)
