@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from report import MANY, PEERS, TITLES, value
+from report import FLOORS, MANY, PEERS, TITLES, case_text, goal_text, value
 
 BEGIN = "<!-- figures: from docs/bench.json, by tests/bench/figures.py -->\n"
 END = "<!-- end of figures -->\n"
@@ -27,19 +27,28 @@ TYPED = re.compile(r"(?<![\d.])0\.\d+(?![\d.])"
 
 ABOUT = {
     "flood4": "A flood that `rule any limit 1/second burst 1` drops, from so many sources drawn at random. `bare` is a "
-              "program that only drops, `floor` one that parses and looks the source up in an LRU map; `window`, `log` and "
-              "`warm-up` are limits of 1/second by these algorithms. Against 16 million sources the policy has "
-              "`rule device new-source limit 10000/second burst 1000` as well, for `device` in its place "
-              "`rule device limit 10000/second burst 1000`. xdp-filter has no rate limit: it drops everything after its look-ups.",
+              "program that only drops. The floors do what any limiter by source does at least, and drop: `line-1m` and `line-4m` "
+              "parse the packet and read one cache line of an array of 1 or 4 MiB, by a hash of the source; `floor` looks the "
+              "source up in an LRU map. `device` has `rule device limit 10000/second burst 1000` as well, `new-source` has "
+              "`rule device new-source limit 10000/second burst 1000`, as have all but `device` from a million sources on. `window`, "
+              "`log` and `warm-up` are limits of 1/second by these algorithms. xdp-filter has no rate limit: it drops everything "
+              "after its look-ups.",
     "flood6": "The same over IPv6, each source in a /64 of its own.",
     "modes": "Where the driver has no native XDP.",
     "aged": "A table that more sources came back to than it has slots.",
+    "times a floor": "The ratio is that of `--table hot` to `line-4m`, which reads one cache line of an array of 4 MiB for each packet.",
     "times a peer": "The ratio is how many times the peer's packets `--table hot` drops.",
     "IPv6 to IPv4": "IPv6's share of its bare drop, divided by IPv4's.",
-    "prefixes": "Limits of so many prefixes that cover the flood's sources, or lie elsewhere.",
+    "prefixes": "Limits of so many prefixes that together cover the flood's sources, or lie elsewhere. No more than 65,536 cover "
+                "them; a device may have 131,072 limits, so of a million prefixes the others are denials.",
     "two CPUs": "Each of two receive queues on two CPUs, as a share of its rate when it alone is flooded.",
     "admit": "A program that is run over one packet in a loop, every limit by another key; an empty program's time is subtracted. "
              "`look-up` is one look-up in an LRU map.",
+    "mechanisms": "What each is for: the ratio is how many times as fast it is on this row, and the row that suits it best has the goal. "
+                  "`per rule` takes batches of its bucket from a certain rate on (an admitted packet, less an empty program's time). "
+                  "The prefix cache keeps what the trie says of 262,144 addresses; what stands for none keeps it of 1,024. All "
+                  "packets are denied, so that there is no other state. Sixteen million sources are cached for nothing. `table cpu` is "
+                  "compared with `lru`, both queues flooded at once, and generic XDP with tc.",
     "accuracy": "What was admitted, divided by what the algorithm's definition admits of the same arrivals, at 1.01 to 100 times the "
                 "rate. `burst 1` is a token bucket without room.",
     "innocent": "Packets that a known source lost, of so many sent.",
@@ -55,12 +64,18 @@ README.md and SECURITY.md are written from it by `tests/bench/figures.py`. Measu
 cores of a virtual machine, Linux {kernel}): frames of 60 bytes over veth, one core that sends and receives. Each candidate had {rounds}
 floods of {ms} ms in turns with the others; a figure is the median of these rounds, with the lowest and the highest
 beside it. A ratio is that of two candidates in the same round. {met} of {goals} goals were met.
-
+{busy}
 Timings on a virtual machine are noisy, and whoever fills the processor's shared cache slows a limiter down, and its peers
 with it: compare within one run. The [instructions and lines of memory](#instructions-and-lines-of-memory-a-packet-touches)
 of a packet do not depend on the neighbours.
 
 ![throughput by number of sources, and cost per packet](bench.svg)
+"""
+
+BUSY = """
+The machine's load average was {load:.1f} before; during the run other processes took {others:.1%} of one CPU, and other guests of the
+host {stolen:.1%}. Where a goal is missed, the floors of the same rounds are beside it, in the unit of the goal: one that they do not
+reach either is beyond this machine.
 """
 
 
@@ -94,7 +109,9 @@ class Figures:
     def named(self, name):
         """A figure by its name: share (of what the row is compared with), median, or the case itself."""
         section, case, candidate, field = name.split("/")
-        row = self.by[section, int(case), candidate]
+        row = self.get(section, int(case), candidate)
+        if not row:
+            sys.exit(f"figures.py: docs/bench.json has no row {section}/{case}/{candidate}, which a document names")
         if field == "share":
             return self.share(section, int(case), candidate)
         if field == "case":
@@ -113,20 +130,24 @@ def table(head, rows):
 
 
 def cells(row):
-    case = f"{row['case']:,}" + ("×" if row["section"] == "accuracy" else "")
     one = row["min"] == row["max"]
     ratio = f"{row['ratio']['median']:.3f} of {row['ratio']['of']}" if "ratio" in row else ""
-    goal = " and ".join({"least": "≥ {}", "most": "≤ {}"}[k].format(v) for k, v in row.get("goal", {}).items())
-    if "met" in row:
-        goal += ", met" if row["met"] else ", **missed**"
+    goal, met = goal_text(row)
     spread = "" if one else f"{value(row['min'], row['unit'])} to {value(row['max'], row['unit'])}"
-    return [case, row["candidate"], value(row["median"], row["unit"]), spread, ratio, goal]
+    return [case_text(row), row["candidate"], value(row["median"], row["unit"]), spread, ratio,
+            f"{goal}, {met.replace('missed', '**missed**')}" if met else ""]
+
+
+def rounds_of(figures):
+    """How many floods a candidate had: from the fewest to the most."""
+    counts = {len(r["samples"]) for r in figures.rows if r["unit"] == "packets/s"}
+    return " to ".join(map(str, sorted({min(counts), max(counts)})))
 
 
 def performance(figures):
     d, judged = figures.document, [r for r in figures.rows if "met" in r]
-    text = INTRO.format(date=d["date"][:10], commit=figures.commit(), rounds=d["rounds"], ms=d["flood_ms"], **d["machine"],
-                        met=sum(r["met"] for r in judged), goals=len(judged))
+    text = INTRO.format(date=d["date"][:10], commit=figures.commit(), rounds=rounds_of(figures), ms=d["flood_ms"], **d["machine"],
+                        met=sum(r["met"] for r in judged), goals=len(judged), busy=BUSY.format(**d["busy"]) if "busy" in d else "")
     for section, (title, case) in TITLES.items():
         rows = [r for r in figures.rows if r["section"] == section]
         if rows:
@@ -148,12 +169,16 @@ def instructions(document):
         map(line, document["rows"]))
 
 
+README_COLUMNS = {"hot": "`--table hot`", "device": "and a `device` limit", "lru": "`lru`", "cpu": "`cpu`", "nft": "nft meter",
+                  "iptables": "iptables hashlimit", "line-4m": "one line of 4 MiB"}
+
+
 def readme(figures):
     bare = [r["median"] / 1e6 for r in figures.rows if r["section"] == "flood4" and r["candidate"] == "bare"]
-    shown = [(f"{n:,}" if n != MANY else "16 million", n, ("hot", "lru", "cpu", "nft", "iptables"))
-             for n in (1, 256, 65536, MANY)]
-    rows = [[label, *(figures.share("flood4", n, name) for name in names)] for label, n, names in shown]
-    head = ["sources", "`--table hot`", "`lru`", "`cpu`", "nft meter", "iptables hashlimit"]
+    counts = (1, 256, 65536, MANY)
+    names = [name for name in README_COLUMNS if sum(bool(figures.get("flood4", n, name)) for n in counts) > 1]
+    rows = [[f"{n:,}" if n != MANY else "16 million", *(figures.share("flood4", n, name) for name in names)] for n in counts]
+    head = ["sources", *(README_COLUMNS[name] for name in names)]
     return (f"A flood that `any limit 1/second burst 1` drops, as a share of what a bare `XDP_DROP` drops ({min(bare):.1f} to {max(bare):.1f} "
             f"million packets a\nsecond, on one core of a small virtual machine); commit {figures.commit()}:\n\n" + table(head, rows) +
             f"\nA packet that is admitted costs {figures.named('admit/1/hot/median')} ns under one limit and "
@@ -180,11 +205,23 @@ def typed(name, text):
             for n, line in enumerate(text.split("\n"), 1) for m in TYPED.finditer(line)]
 
 
+COLORS = {"bare": "#999999", "hot": "#1b6ca8", "device": "#2a9d5c", "new-source": "#8a4fa8", "lru": "#5fa8d3", "cpu": "#a3cfe8",
+          "nft": "#d95f02", "iptables": "#e7a977", "iptables-8k": "#f3d9c0", "line-1m": "#bbbbbb", "line-4m": "#777777",
+          "floor": "#333333"}
+BARS = ("bare", "hot", "device", "lru", "cpu", *PEERS)
+LINES = ("hot", "device", "new-source", "lru", *FLOORS)
+NONE_AT = 0.3  # where none lies on a logarithmic axis: chart.gp
+
+
+def measured(figures, names):
+    return [name for name in names if any(r["section"] == "flood4" and r["candidate"] == name for r in figures.rows)]
+
+
 def chart_data(figures):
-    """What chart.gp draws, by file. bars: a line for each number of sources, Mpps; NaN where something was not measured."""
-    peers = [n for n in PEERS if any(r["candidate"] == n for r in figures.rows)]
-    names = ("bare", "hot", "lru", "cpu", *peers)
-    cases = sorted({r["case"] for r in figures.rows if r["section"] == "flood4"})
+    """What chart.gp draws, by file; NaN where something was not measured. bars: a line for each number of sources, Mpps; the others
+    are nanoseconds above a bare drop, or above an empty program."""
+    def cases(section):
+        return sorted({r["case"] for r in figures.rows if r["section"] == section})
 
     def line(first, rows, form):
         return " ".join((str(first), *(form(r) if r else "NaN" for r in rows)))
@@ -192,14 +229,20 @@ def chart_data(figures):
     def above(row):
         return f"{row['ns_above_bare']:.2f}"
 
-    bars = [" ".join(("sources", "bare", *(f'"rlctl {n}"' for n in names[1:4]), *(f'"{n}"' for n in peers)))]
-    bars += [line(f'"{n:,}"', [figures.get("flood4", n, name) for name in names], lambda r: f"{r['median'] / 1e6:.3f}") for n in cases]
-    sources = [line(n, [figures.get("flood4", n, name) for name in names[1:4]], above) for n in cases]
-    prefixes = [line(max(n, 1), [figures.get("prefixes", n, label) for label in
-                                 (("none", "none") if n == 0 else (f"{n} covering", f"{n} elsewhere"))], above)
-                for n in (0, 10, 1000, 100000)]
-    limits = [f"{r['case']} {r['median']:.2f}" for r in figures.rows if r["section"] == "admit" and r["candidate"] == "hot"]
-    return {"bars": bars, "sources": sources, "prefixes.dat": prefixes, "limits": limits}
+    def titles(names):
+        return " ".join(f'"{name}"' if name in ("bare", *PEERS, *FLOORS) else f'"rlctl {name}"' for name in names)
+
+    bars, lines = measured(figures, BARS), measured(figures, LINES)
+    of_bars = [n for n in cases("flood4") if any(figures.get("flood4", n, name) for name in PEERS) or n in (1, MANY)]
+    prefixes = [line(n or NONE_AT, [figures.get("prefixes", n, label) for label in
+                     (("none", "none") if n == 0 else (f"{n} covering", f"{n} elsewhere"))], above) for n in cases("prefixes")]
+    return {"bars": [f"sources {titles(bars)}",
+                     *(line(f'"{n:,}"', [figures.get("flood4", n, name) for name in bars], lambda r: f"{r['median'] / 1e6:.3f}")
+                       for n in of_bars)],
+            "sources": [f"sources {titles(lines)}",
+                        *(line(n, [figures.get("flood4", n, name) for name in lines], above) for n in cases("flood4"))],
+            "prefixes": prefixes,
+            "limits": [f"{r['case']} {r['median']:.2f}" for r in figures.rows if r["section"] == "admit" and r["candidate"] == "hot"]}
 
 
 def drawn_from(figures):
@@ -212,10 +255,13 @@ def plot(figures):
     with tempfile.TemporaryDirectory() as folder:
         for name, data in chart_data(figures).items():
             Path(folder, name).write_text("\n".join(data) + "\n")
-        columns = len(chart_data(figures)["bars"][1].split())
+        bars, lines = measured(figures, BARS), measured(figures, LINES)
+        settings = {"dir": folder, "bar_colors": " ".join(COLORS[n] for n in bars),
+                    "line_colors": " ".join(COLORS[n] for n in lines),
+                    "line_dashes": " ".join("2" if n in FLOORS else "1" for n in lines)}
         script = Path(__file__).with_name("chart.gp")
-        svg = subprocess.run(["gnuplot", "-e", f"dir='{folder}'; bars={columns}", script], check=True, capture_output=True,
-                             text=True).stdout
+        svg = subprocess.run(["gnuplot", "-e", "; ".join(f"{k}='{v}'" for k, v in settings.items()), script], check=True,
+                             capture_output=True, text=True).stdout
     return svg + drawn_from(figures)
 
 

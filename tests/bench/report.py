@@ -4,25 +4,32 @@ JSON document. The goals live here; a ratio is always that of two figures of the
 
 import json
 import platform
+import re
 import sys
 import time
 from collections import defaultdict
 from statistics import median
 
 from accuracy import Timeline, allowed, models
+from busy import between
 
 MANY = 16777216
 PEERS = ("nft", "iptables", "iptables-8k")
 LRU_LIMITS = ("window", "log", "warm-up")
 
-# (section, case, candidate): at least this share of a bare drop, or of no prefixes
-SHARE = {("flood4", 1, "hot"): 0.90, ("flood4", 256, "hot"): 0.90, ("flood4", 65536, "hot"): 0.85,
-         ("flood4", MANY, "hot"): 0.75, ("flood4", MANY, "device"): 0.65}
+# (section, case, candidate): at least this share of a bare drop
+SHARE = {("flood4", 1, "hot"): 0.95, ("flood4", 256, "hot"): 0.95, ("flood4", 65536, "hot"): 0.90, ("flood4", MANY, "hot"): 0.88}
+SHARE |= {("flood4", n, "device"): 0.93 for n in (1, 256, 65536, MANY)}
 SHARE |= {("flood4", 65536, name): 0.70 for name in LRU_LIMITS}
 SHARE |= {("flood4", MANY, name): 0.60 for name in LRU_LIMITS}
 SHARE |= {("aged", MANY, "hot"): 0.75, ("aged", MANY, "window"): 0.60}
-PREFIXES = {1000: 0.90, 100000: 0.80}
-TIMES_PEER = {256: 3.5, 65536: 6.0}
+FLOORS = ("line-1m", "line-4m", "floor")  # what any limiter by source pays; shown where a goal is missed
+TIMES_FLOOR = {65536: 1.0}  # of a line of 4 MiB
+PREFIXES = {1000: 0.90, 100000: 0.80}  # of no prefixes
+TIMES_PEER = {256: 4.5, 65536: 6.0}
+OF_ALONE = 0.95  # each of two CPUs
+ADMIT_NS = {2: 45, 8: 160}
+PAYS = 1.05  # a mechanism on the row that suits it best
 APPLY_MS = {100000: 1000, 1000000: 6000}
 
 
@@ -40,17 +47,18 @@ class Report:
     def __init__(self):
         self.rows = []
 
-    def add(self, section, case, candidate, unit, samples, of=None, base=None, goal=None, most=None, **more):
-        """GOAL is the least that the ratio to BASE may be (without BASE: the value), MOST the most."""
+    def add(self, section, case, candidate, unit, samples, of=None, base=None, goal=None, most=None, judge=None, **more):
+        """GOAL is the least that may be, MOST the most: of the ratio to BASE or, without BASE or with JUDGE "median", of the value."""
         row = {"section": section, "case": case, "candidate": candidate, "unit": unit, **figures(samples)}
         if base:
             row["ratio"] = {"of": of, **figures([a / b for a, b in zip(samples, base) if b])}
-        judged = row["ratio"]["median"] if base else row["median"]
+        judge = judge or ("ratio" if base else "median")
         if goal is not None or most is not None:
-            row["goal"] = {k: v for k, v in (("least", goal), ("most", most)) if v is not None}
+            row["goal"] = {k: v for k, v in (("least", goal), ("most", most)) if v is not None} | {"judge": judge}
+            judged = row["ratio"]["median"] if judge == "ratio" else row["median"]
             row["met"] = (goal is None or judged >= goal) and (most is None or judged <= most)
         self.rows.append(row | more)
-        return row
+        return self.rows[-1]
 
     def find(self, section, case, candidate):
         return next((r for r in self.rows if (r["section"], r["case"], r["candidate"]) == (section, case, candidate)), None)
@@ -66,16 +74,28 @@ def series(rounds, index=0):
     return [float(values[index]) for values in rounds.values()]
 
 
+def floors(measured, base, names=FLOORS):
+    """{name: median ratio to BASE} of those that were measured in the same rounds; measured: {name: samples}."""
+    return {name: median([a / b for a, b in zip(measured[name], base)]) for name in names if name in measured}
+
+
+def candidates_of(raw, section, case):
+    return {name: series(rounds) for (c, name), rounds in raw[section].items() if c == case}
+
+
 def floods(report, raw, section):
     for (case, name), rounds in raw[section].items():
-        n, rates, bare = int(case), series(rounds), series(raw[section][case, "bare"])
-        goal = SHARE.get((section, n, name))
-        more = {"ns_above_bare": median([1e9 / a - 1e9 / b for a, b in zip(rates, bare)])}
+        n, rates, all_ = int(case), series(rounds), candidates_of(raw, section, case)
+        bare, hot = all_["bare"], all_.get("hot")
+        more = {"ns_above_bare": median([1e9 / a - 1e9 / b for a, b in zip(rates, bare)]),
+                "floors": floors(all_, bare)}
         report.add(section, n, name, "packets/s", rates, None if name == "bare" else "bare",
-                   None if name == "bare" else bare, goal, **more)
+                   None if name == "bare" else bare, SHARE.get((section, n, name)), **more)
         if name in PEERS:
-            hot = series(raw[section][case, "hot"])
-            report.add("times a peer", n, f"hot / {name}", "packets/s", hot, name, rates, TIMES_PEER.get(n))
+            report.add("times a peer", n, f"hot / {name}", "packets/s", hot, name, rates, TIMES_PEER.get(n),
+                       floors=floors(all_, rates))
+        if section == "flood4" and name == "line-4m":
+            report.add("times a floor", n, f"hot / {name}", "packets/s", hot, name, rates, TIMES_FLOOR.get(n))
 
 
 def modes(report, raw):
@@ -88,50 +108,124 @@ def modes(report, raw):
 
 def families(report, raw):
     """IPv6's share of its bare drop, in terms of IPv4's."""
-    for (case, name), _ in raw["flood6"].items():
-        four, six = report.find("flood4", int(case), name), report.find("flood6", int(case), name)
-        if name != "bare" and four and six:
-            report.add("IPv6 to IPv4", int(case), name, "share of bare", six["ratio"]["samples"], "IPv4",
-                       four["ratio"]["samples"], 0.90 if name in ("hot", "device") else None)
+    for case in dict.fromkeys(case for case, _ in raw["flood6"]):
+        ratios = {}
+        for name in candidates_of(raw, "flood6", case):
+            four, six = report.find("flood4", int(case), name), report.find("flood6", int(case), name)
+            if name != "bare" and four and six:
+                ratios[name] = six["ratio"]["samples"], four["ratio"]["samples"]
+        beside = {name: median([a / b for a, b in zip(*ratios[name])]) for name in FLOORS if name in ratios}
+        for name, (six, four) in ratios.items():
+            report.add("IPv6 to IPv4", int(case), name, "share of bare", six, "IPv4", four,
+                       0.90 if name in ("hot", "device") else None, floors=beside)
 
 
 def prefixes(report, raw):
     for (case, name), rounds in raw["prefixes"].items():
-        rates, bare = series(rounds), series(raw["prefixes"][case, "bare"])
-        none = series(raw["prefixes"][case, "p0"])
-        n = int(name.lstrip("pinout")) if name != "bare" else 0
-        label = {"b": "bare", "p": "none"}.get(name[0], f"{n} {'covering' if name[0:2] == 'in' else 'elsewhere'}")
-        based = name not in ("bare", "p0")
-        report.add("prefixes", n, label, "packets/s", rates, "none" if based else None, none if based else None,
-                   PREFIXES.get(n), ns_above_bare=median([1e9 / a - 1e9 / b for a, b in zip(rates, bare)]))
+        rates, all_ = series(rounds), candidates_of(raw, "prefixes", case)
+        none = all_["p0"]
+        kind = re.fullmatch("(in|out)([0-9]+)", name)
+        n = int(kind[2]) if kind else 0
+        label = f"{n} {'covering' if kind[1] == 'in' else 'elsewhere'}" if kind else {"p0": "none"}.get(name, name)
+        report.add("prefixes", n, label, "packets/s", rates, "none" if kind else None, none if kind else None,
+                   PREFIXES.get(n), floors=floors(all_, none),
+                   ns_above_bare=median([1e9 / a - 1e9 / b for a, b in zip(rates, all_["bare"])]))
 
 
 def cpus(report, raw):
     """Both receive queues busy: what each reaches of its rate when it is alone."""
-    for (case, label), rounds in raw["cpus"].items():
-        name, how = label.split()
-        if how.startswith("both"):
-            alone = series(raw["cpus"][case, f"{name} alone{how[-1]}"])
-            report.add("two CPUs", int(case), f"{name}, CPU {how[-1]}", "packets/s", series(rounds), "alone",
-                       alone, 0.97 if name == "hot" else None)
+    for case in dict.fromkeys(case for case, _ in raw["cpus"]):
+        all_ = candidates_of(raw, "cpus", case)
+        both = [label for label in all_ if " both" in label]
+        of_alone = {label: [a / b for a, b in zip(all_[label], all_[label.replace("both", "alone")])] for label in both}
+        for label in both:
+            name, cpu = label.split()[0], label[-1]
+            beside = {n: median(of_alone[f"{n} both{cpu}"]) for n in ("bare", *FLOORS) if f"{n} both{cpu}" in of_alone}
+            report.add("two CPUs", int(case), f"{name}, CPU {cpu}", "packets/s", all_[label], "alone",
+                       all_[label.replace("both", "alone")], OF_ALONE if name == "hot" else None, floors=beside)
+
+
+def above_empty(raw, section):
+    """{candidate: (limits, ns of a packet less what an empty program takes)}"""
+    results = {name: (int(case), series(rounds)) for (case, name), rounds in raw[section].items()}
+    return {name: (limits, [a - b for a, b in zip(ns, results["empty"][1])]) for name, (limits, ns) in results.items()}
+
+
+ADMIT_LABELS = {"two": "hot", "four": "hot", "eight": "hot", "lookup": "look-up", "and-bytes": "hot, packets and bytes",
+                "and-device": "hot, any and device"}
 
 
 def admit(report, raw):
     """ns of a packet that is admitted, less what an empty program takes."""
-    results = {name: (int(case), series(rounds)) for (case, name), rounds in raw["admit"].items()}
-    if not results:
+    if not raw["admit"]:
         return
-    empty, lookup = results["empty"][1], [a - b for a, b in zip(results["lookup"][1], results["empty"][1])]
+    results = above_empty(raw, "admit")
+    lookup = results["lookup"][1]
+    report.add("admit", 0, "empty program, itself", "ns", series(raw["admit"]["0", "empty"]))
     for name, (limits, ns) in results.items():
-        own = [a - b for a, b in zip(ns, empty)]
-        if name == "empty":
-            report.add("admit", 0, "empty program, itself", "ns", ns)
-        elif name == "lookup":
-            report.add("admit", 0, "look-up", "ns", own)
-        else:
-            label = name if limits == 1 else "hot"
-            report.add("admit", limits, label, "ns", own, "look-up", lookup, most=1.3 if name == "hot" else None,
-                       ratio_with_empty=median([a / b for a, b in zip(ns, results["lookup"][1])]))
+        if name == "lookup":
+            report.add("admit", 0, "look-up", "ns", ns)
+        elif limits in ADMIT_NS:
+            report.add("admit", limits, ADMIT_LABELS[name], "ns", ns, "look-up", lookup, most=ADMIT_NS[limits], judge="median",
+                       floors_ns={"look-up": median(lookup)})
+        elif limits:
+            report.add("admit", limits, ADMIT_LABELS.get(name, name), "ns", ns, "look-up", lookup,
+                       most=1.3 if name == "hot" else None)
+
+
+class Mechanism:
+    """What it is with and without it, on several rows; the one that suits it best has a goal."""
+
+    def __init__(self, report, name):
+        self.report, self.name, self.rows = report, name, []
+
+    def rates(self, case, label, with_, without, of):
+        self.rows.append(self.report.add("mechanisms", case, label, "packets/s", with_, of, without))
+
+    def ns(self, case, label, with_, without, of):
+        """The ratio is how many times as fast it is."""
+        row = self.report.add("mechanisms", case, label, "ns", with_)
+        row["ratio"] = {"of": of, **figures([b / a for a, b in zip(with_, without) if a > 0])}
+        self.rows.append(row)
+
+    def judge(self):
+        if self.rows:
+            best = max(self.rows, key=lambda row: row["ratio"]["median"])
+            best |= {"mechanism": self.name, "goal": {"least": PAYS, "judge": "ratio"}, "met": best["ratio"]["median"] >= PAYS}
+
+
+def mechanisms(report, raw):
+    batches = Mechanism(report, "batches")
+    for n in (1, 2):
+        if raw[f"batches-{n}"]:
+            ns = {name: values for name, (_, values) in above_empty(raw, f"batches-{n}").items()}
+            batches.ns(1, f"per rule in batches, CPUs: {n}", ns["batches"], ns["no-batches"], "without")
+    batches.judge()
+
+    cache = Mechanism(report, "prefix cache")
+    for (case, name), rounds in raw["prefix-cache"].items():
+        if name.startswith("cache-"):
+            short = name.removeprefix("cache-")
+            without = series(raw["prefix-cache"][case, f"trie-{short}"])
+            label = {"1": "1 prefix", "1k": "1,000 prefixes", "100k": "100,000 prefixes"}[short]
+            cache.rates(int(case), f"prefix cache, {label}", series(rounds), without, "without")
+    cache.judge()
+
+    table = Mechanism(report, "table cpu")
+    for case in dict.fromkeys(case for case, label in raw["cpus"] if label == "cpu both0"):
+        sums = [[a + b for a, b in zip(*(series(raw["cpus"][case, f"{name} both{cpu}"]) for cpu in (0, 1)))] for name in ("cpu", "lru")]
+        table.rates(int(case), "table cpu, 2 CPUs, refused", *sums, "lru")
+    if raw["table-2"]:
+        ns = {name: values for name, (_, values) in above_empty(raw, "table-2").items()}
+        table.ns(1, "table cpu, 2 CPUs, admitted", ns["admit-cpu"], ns["admit-lru"], "lru")
+    table.judge()
+
+    for name, label, other in (("generic", "generic XDP", "mode-tc"), ("mode-tc", "tc", "generic")):
+        mode = Mechanism(report, label)
+        for case in dict.fromkeys(case for case, _ in raw["modes"]):
+            mode.rates(int(case), label, series(raw["modes"][case, name]), series(raw["modes"][case, other]),
+                       {"mode-tc": "tc", "generic": "generic XDP"}[other])
+        mode.judge()
 
 
 def accuracy(report, raw, folder):
@@ -161,6 +255,8 @@ def others(report, raw):
         report.add("ping gap", n, label, "ms", series(rounds, 1))
         if (case, action) in raw["back"]:
             report.add("apply", n, f"{label}, back to one rule", "ms", series(raw["back"][case, action]))
+    if not raw["rule"]:
+        return
     few, many = ([us / 1000 for us in series(raw["rule"][n, "deny"])] for n in ("2", "100000"))
     report.add("rule add", 2, "one deny", "ms", few)
     report.add("rule add", 100000, "one deny", "ms", many, "that beside 2", few, most=3)
@@ -169,10 +265,11 @@ def others(report, raw):
 TITLES = {
     "flood4": ("flood, IPv4", "sources"), "flood6": ("flood, IPv6", "sources"), "modes": ("modes of hook xdp", "sources"),
     "aged": ("flood after 300,000 sources came back", "sources"),
-    "times a peer": ("rlctl and its peers", "sources"), "IPv6 to IPv4": ("IPv6 and IPv4", "sources"),
+    "times a floor": ("rlctl and one line of memory", "sources"), "times a peer": ("rlctl and its peers", "sources"), "IPv6 to IPv4": ("IPv6 and IPv4", "sources"),
     "two CPUs": ("two receive queues flooded at once", "sources"),
     "prefixes": ("prefixes in the policy, 65,536 sources", "prefixes"),
     "admit": ("cost of an admitted packet, less an empty program's", "limits"),
+    "mechanisms": ("mechanisms, each beside the same without it", "sources"),
     "accuracy": ("accuracy: admitted, of allowed", "overload"),
     "innocent": ("known source at half its limit, in a flood from 16 million", "packets"),
     "rule add": ("rule add under flood", "prefixes beside it"),
@@ -185,21 +282,38 @@ def value(x, unit):
             "share of bare": f"{x:.3f}"}.get(unit, f"{x:.0f}")
 
 
+def goal_text(row):
+    """The goal of a row, and whether it is met; where it is not, what the floors reach in the same rounds."""
+    if "met" not in row:
+        return "", ""
+    in_ns = row["goal"].get("judge") == "median" and row["unit"] in ("ns", "ms")
+    goal = " and ".join(f"{sign} {row['goal'][k]}{' ' + row['unit'] if in_ns else ''}" for k, sign in (("least", "≥"), ("most", "≤"))
+                        if k in row["goal"])
+    if row["met"]:
+        return goal, "met"
+    beside = [f"{name} {share:.3f}" for name, share in row.get("floors", {}).items()]
+    beside += [f"{name} {value(ns, 'ns')}" for name, ns in row.get("floors_ns", {}).items()]
+    return goal, "missed" + (f" ({', '.join(beside)})" if beside else "")
+
+
+def case_text(row):
+    return f"{row['case']:,}" + ("×" if row["section"] == "accuracy" else "")
+
+
 def print_row(r):
     one = len(r["samples"]) == 1
     spread = "" if one else f"{value(r['min'], r['unit']):>10} .. {value(r['max'], r['unit']):<10} {100 * r['spread']:4.0f} %"
     ratio = f"{r['ratio']['median']:6.3f} of {r['ratio']['of']}" if "ratio" in r else ""
-    goal = " and ".join({"least": "≥ {}", "most": "≤ {}"}[k].format(v) for k, v in r.get("goal", {}).items())
-    met = "" if "met" not in r else "met" if r["met"] else "MISSED"
-    case = f"{r['case']:,}" + ("×" if r["section"] == "accuracy" else "")
-    print(f"{case:>10}  {r['candidate']:<24} {value(r['median'], r['unit']):>10} {spread:<31} {ratio:<18} {goal:<17} {met}".rstrip())
+    goal, met = goal_text(r)
+    print(f"{case_text(r):>10}  {r['candidate']:<31} {value(r['median'], r['unit']):>10} {spread:<31} {ratio:<18} {goal:<17} "
+          f"{met.replace('missed', 'MISSED')}".rstrip())
 
 
 def print_table(rows, missing):
     for section, (title, case) in TITLES.items():
         mine = [r for r in rows if r["section"] == section]
         if mine:
-            print(f"\n{title}\n{case:>10}  {'':24} {'median':>10} {'min .. max':^24} {'spread':<6} {'ratio':<18} goal")
+            print(f"\n{title}\n{case:>10}  {'':31} {'median':>10} {'min .. max':^24} {'spread':<6} {'ratio':<18} goal")
         for row in mine:
             print_row(row)
     print()
@@ -214,13 +328,18 @@ def cpu_model():
         return next((line.split(":")[1].strip() for line in f if line.startswith("model name")), platform.machine())
 
 
-def document(rows, missing, run):
+def document(rows, missing, run, busy):
     seconds, version, rounds, ms = run
     with open("/proc/cpuinfo") as f:
         cores = sum(line.startswith("processor") for line in f)
     return {"date": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "version": version,
-            "machine": {"cpu": cpu_model(), "cores": cores, "kernel": platform.release()},
+            "machine": {"cpu": cpu_model(), "cores": cores, "kernel": platform.release()}, "busy": busy,
             "seconds": int(seconds), "rounds": int(rounds), "flood_ms": int(ms), "missing": missing, "rows": rows}
+
+
+def busy_during(folder):
+    with open(f"{folder}/busy-before") as before, open(f"{folder}/busy-after") as after:
+        return between(json.load(before), json.load(after))
 
 
 def rounded(x):
@@ -241,13 +360,14 @@ def main():
     prefixes(report, raw)
     cpus(report, raw)
     admit(report, raw)
+    mechanisms(report, raw)
     accuracy(report, raw, folder)
     others(report, raw)
     missing = {name: rounds["-"][0] for (name, _), rounds in raw["peer"].items()}
     rows = [rounded(r) for r in report.rows]
     print_table(rows, missing)
     with open(json_path, "w") as f:
-        json.dump(document(rows, missing, raw["run"]["seconds", "-"]["-"]), f, indent=1)
+        json.dump(document(rows, missing, raw["run"]["seconds", "-"]["-"], rounded(busy_during(folder))), f, indent=1)
         f.write("\n")
 
 
