@@ -61,11 +61,20 @@ static __always_inline void account_limit(struct decision *d, __u32 i, __u32 cou
 		account_limit_chunk(d, counter_id, shadow);
 }
 
-static __always_inline void account_limits(struct decision *d)
+static __always_inline void limits_count(struct decision *d)
 {
+	d->counted = 1;
 	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++)
 		if (d->matched & 1u << i)
 			account_limit(d, i, d->plan[i].counter_id);
+}
+
+/* Apart: packets of several limits have most often been counted with the last charge. */
+__noinline int account_limits(struct decision *d)
+{
+	if (d)
+		limits_count(d);
+	return 0;
 }
 
 static __always_inline int account(struct decision *d, int reason)
@@ -78,9 +87,11 @@ static __always_inline int account(struct decision *d, int reason)
 		amount_add(total, &d->p);
 	if (d->decided)
 		account_rule(d, reason_passes(reason));
-	else if (reason_passes(reason) && d->matched == 1)
+	else if (!reason_passes(reason) || d->counted)
+		return 0;
+	else if (d->matched == 1)
 		account_limit(d, 0, d->plan[0].counter_id);
-	else if (reason_passes(reason) && d->matched)
+	else if (d->matched)
 		account_limits(d);
 	return 0;
 }

@@ -11,7 +11,7 @@
 static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *rule, __u64 now_ns,
 				       __u64 amount, struct plan *plan)
 {
-	__u64 now = gcra_now(now_ns), word, next;
+	__u64 now = gcra_now(now_ns), word, next, taken;
 	struct rl_hot_set *set;
 	struct hot_key key;
 	struct rl_hot_slot *slot = hot_find(p, rule, &key, &set);
@@ -20,11 +20,10 @@ static __always_inline bool hot_admits(struct packet *p, const struct rl_rule *r
 		return false;
 	if (slot) {
 		word = READ_ONCE(slot->word);
-		if (gcra_admits(&rule->gcra, word, now, amount, &next)) {
+		if (gcra_offers(&rule->gcra, word, now, amount, &next, &taken)) {
 			if (paces)
 				return true;
-			plan_bucket(plan, PLAN_HOT, word, next,
-				    next - now - gcra_level(&rule->gcra, word, now));
+			plan_bucket(plan, PLAN_HOT, word, next, taken);
 			plan->index = key.set;
 			plan->fingerprint = key.fingerprint;
 			plan->way = ((__u64)slot - (__u64)set) / sizeof(*slot);

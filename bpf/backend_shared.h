@@ -74,7 +74,7 @@ static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_
 					  struct plan *plan)
 {
 	struct rl_batch *batch = batch_find(rule);
-	__u64 now = gcra_now(now_ns), word, next;
+	__u64 now = gcra_now(now_ns), word, next, taken;
 	struct rl_state *state;
 
 	if (batch && batch_covers(rule, batch, now_ns, amount)) {
@@ -86,11 +86,10 @@ static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_
 		return false;
 	gcra_settle(&rule->gcra, &state->word, now);
 	word = READ_ONCE(state->word);
-	if (!gcra_admits(&rule->gcra, word, now, amount, &next))
+	if (!gcra_offers(&rule->gcra, word, now, amount, &next, &taken))
 		return false;
 	if (!batch && !paces)
-		plan_bucket(plan, PLAN_SHARED, word, next,
-			    next - now - gcra_level(&rule->gcra, word, now));
+		plan_bucket(plan, PLAN_SHARED, word, next, taken);
 	return true;
 }
 

@@ -33,7 +33,8 @@ struct decision {
 	__u32 uncharged; /* bits: nothing consumed from them yet */
 	__u32 asked;     /* the bit of which something is asked */
 	__u32 shadowed;  /* bits: would have dropped it */
-	__u32 decided; /* 1: counter_id is valid; beside shadowed, so that one store zeroes both */
+	__u16 decided;   /* 1: counter_id is valid; beside shadowed, so that one store zeroes all */
+	__u16 counted;   /* 1: it passes, and its limits have counted it */
 	__u32 counter_id; /* counters of the one rule that decided alone (allow, deny, over) */
 	struct plan plan[DECISION_MAX];       /* of each limit that matched */
 	struct shared_refusal shared_refusal; /* stays from packet to packet */
@@ -66,6 +67,7 @@ static __always_inline struct decision *decision_begin(void)
 	d->matched = 0;
 	d->shadowed = 0;
 	d->decided = 0;
+	d->counted = 0;
 	return d;
 }
 

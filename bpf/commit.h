@@ -10,6 +10,7 @@
 #ifndef RLCTL_BPF_COMMIT_H
 #define RLCTL_BPF_COMMIT_H
 
+#include "account.h"
 #include "classify.h"
 #include "limiter.h"
 #include "shared_refusal.h"
@@ -31,10 +32,17 @@ static __always_inline struct plan *plan_at(struct decision *d, __u32 i)
 	return &d->plan[READ_ONCE(d->asked) & (DECISION_MAX - 1)];
 }
 
+/* The clock of a limit; now_ns: clock_tick(), read once for all. */
+static __always_inline __u64 limit_clock(struct decision *d, const struct rl_rule *rule,
+					 __u64 now_ns)
+{
+	return rule->clock == RL_CLOCK_TICK ? now_ns : clock_precise(&d->p);
+}
+
 /* ---- buckets; as one piece, because the return of a function may cost more than a limit */
 
 /* Those that packets share. enum outcome. */
-static __always_inline int buckets_peek_shared(struct decision *d)
+static __always_inline int buckets_peek_shared(struct decision *d, __u64 now_ns)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
 		struct rl_rule *rule = limit_at(d, d->matched, i);
@@ -44,14 +52,15 @@ static __always_inline int buckets_peek_shared(struct decision *d)
 			continue;
 		d->unasked &= ~(1u << i);
 		plan_begin(plan, rule);
-		if (!shared_admits(rule, clock_of(&d->p, rule), limit_amount(&d->p, rule), plan))
+		if (!shared_admits(rule, limit_clock(d, rule, now_ns), limit_amount(&d->p, rule),
+				   plan))
 			return OUTCOME_OVER;
 	}
 	return OUTCOME_WITHIN;
 }
 
 /* Those in the hot table. enum outcome. */
-static __always_inline int buckets_peek(struct decision *d)
+static __always_inline int buckets_peek(struct decision *d, __u64 now_ns)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->unasked >> i; i++) {
 		struct rl_rule *rule = limit_at(d, d->unasked, i);
@@ -61,8 +70,8 @@ static __always_inline int buckets_peek(struct decision *d)
 			continue;
 		d->unasked &= ~(1u << i);
 		plan_begin(plan, rule);
-		if (!hot_admits(&d->p, rule, clock_of(&d->p, rule), limit_amount(&d->p, rule),
-				plan))
+		if (!hot_admits(&d->p, rule, limit_clock(d, rule, now_ns),
+				limit_amount(&d->p, rule), plan))
 			return OUTCOME_OVER;
 	}
 	return OUTCOME_WITHIN;
@@ -82,17 +91,20 @@ static __always_inline void buckets_commit(struct decision *d)
  * bits of d->unasked. A bucket that cannot be charged as planned stays in d->uncharged. */
 __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *header)
 {
+	__u64 now_ns = clock_tick();
 	int outcome = OUTCOME_WITHIN;
 
 	if (!d || !header)
 		return OUTCOME_NO_ROOM;
 	if (header->uses & RL_USE_SHARED)
-		outcome = buckets_peek_shared(d);
+		outcome = buckets_peek_shared(d, now_ns);
 	if (outcome != OUTCOME_WITHIN)
 		return outcome;
-	outcome = buckets_peek(d);
+	outcome = buckets_peek(d, now_ns);
 	if (outcome == OUTCOME_WITHIN && !d->unasked)
 		buckets_commit(d);
+	if (!d->uncharged)
+		limits_count(d);
 	return outcome;
 }
 

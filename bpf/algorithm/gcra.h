@@ -79,9 +79,10 @@ static __always_inline __u64 gcra_cost(const struct rl_gcra *g, __u64 amount, __
 	return (amount * g->cost + (hash >> 32 & mask)) >> g->cost_shift;
 }
 
-/* Would a packet of `amount` be admitted at `now` (grains)? *next is the word it would leave. */
-static __always_inline bool gcra_admits(const struct rl_gcra *g, __u64 word, __u64 now,
-					__u64 amount, __u64 *next)
+/* Would a packet of `amount` be admitted at `now` (grains)? *next is the word it would leave,
+ * *taken by how much the bucket would be fuller. */
+static __always_inline bool gcra_offers(const struct rl_gcra *g, __u64 word, __u64 now,
+					__u64 amount, __u64 *next, __u64 *taken)
 {
 	__u64 level, cost;
 
@@ -94,9 +95,20 @@ static __always_inline bool gcra_admits(const struct rl_gcra *g, __u64 word, __u
 	if (level + cost > g->capacity)
 		return false;
 	*next = now + level + cost;
-	if (*next == 0) /* 0 is the word of a fresh bucket */
+	if (*next == 0) { /* 0 is the word of a fresh bucket */
 		*next = 1;
+		cost++;
+	}
+	*taken = cost;
 	return true;
+}
+
+static __always_inline bool gcra_admits(const struct rl_gcra *g, __u64 word, __u64 now,
+					__u64 amount, __u64 *next)
+{
+	__u64 taken;
+
+	return gcra_offers(g, word, now, amount, next, &taken);
 }
 
 /* The first instant (grains) at which a bucket of this word admits a packet of 1, if nobody takes

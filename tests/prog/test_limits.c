@@ -69,7 +69,8 @@ static const struct scenario rows[] = {
 	 "ip4 udp : over | "
 	 "# device limit 1mbit per dest : 2 0 0 | "
 	 "# device limit 1/s per source+dport : 2 9 0 | "
-	 "# any limit 1/h : 2 1 0"},
+	 "# any limit 1/h : 2 0 0 | " /* refuses too, but is asked after those that packets share */
+	 "# any limit 1/h per rule : 2 1 0"},
 
 	/* amounts */
 	{"bytes are the frame's", "= any limit 1kbyte/h burst 3028byte | "
@@ -251,7 +252,8 @@ static const struct scenario rows[] = {
 	 "= any limit 1/h burst 2; 8.0.0.0/8 deny; 7.7.7.7 tcp limit 9/s; device udp limit 9/s | "
 	 "ip4 udp : within | "
 	 "ip4 udp : over | "
-	 "# any limit 1/h : 2 1 0"},
+	 "# any limit 1/h : 2 0 0 | "
+	 "# device udp limit 9/s : 1 1 0"},
 	{"per rule keeps the state", "= any limit 1/h burst 2 per rule; 9.9.9.9 deny | "
 				     "ip4 udp : within | "
 				     "= any limit 1/h burst 2 per rule | "
