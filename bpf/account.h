@@ -18,33 +18,48 @@ static __always_inline bool reason_passes(enum rl_reason reason)
 	return reason < RL_REASON_DENIED;
 }
 
+static __always_inline void verdict_add(struct rl_counters_block *b, const struct decision *d,
+					bool passed)
+{
+	__u32 at = counters_at(d->counter_id);
+
+	if (b)
+		amount_add(passed ? &b->passed[at] : &b->dropped[at], &d->p);
+}
+
+/* Of a limit that the packet was held to. */
+static __always_inline void limit_add(struct rl_counters_block *b, const struct decision *d,
+				      __u32 counter_id, __u32 shadow)
+{
+	__u32 at = counters_at(counter_id);
+
+	if (b)
+		amount_add(shadow ? &b->shadow[at] : &b->passed[at], &d->p);
+}
+
 /* Counters that are in a chunk: apart, and with arguments that are in registers anyway, so that
  * others pay nothing for it. */
 __noinline int account_rule_chunk(struct decision *d, __u32 passed)
 {
-	struct rl_rule_counters *c = d ? chunk_find(&counters_chunks, d->counter_id) : NULL;
-
-	if (c)
-		amount_add(passed ? &c->passed : &c->dropped, &d->p);
+	if (d)
+		verdict_add(counters_find_chunk(d->counter_id), d, passed);
 	return 0;
 }
 
 __noinline int account_limit_chunk(struct decision *d, __u32 counter_id, __u32 shadow)
 {
-	struct rl_rule_counters *c = chunk_find(&counters_chunks, counter_id);
-
-	if (c && d)
-		amount_add(shadow ? &c->shadow : &c->passed, &d->p);
+	if (d)
+		limit_add(counters_find_chunk(counter_id), d, counter_id, shadow);
 	return 0;
 }
 
 /* The rule that decided alone. */
 static __always_inline void account_rule(struct decision *d, bool passed)
 {
-	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &d->counter_id);
+	struct rl_counters_block *b = counters_find(d->counter_id);
 
-	if (__builtin_expect(c != NULL, 1))
-		amount_add(passed ? &c->passed : &c->dropped, &d->p);
+	if (__builtin_expect(b != NULL, 1))
+		verdict_add(b, d, passed);
 	else
 		account_rule_chunk(d, passed);
 }
@@ -52,11 +67,11 @@ static __always_inline void account_rule(struct decision *d, bool passed)
 /* A packet that passed counts for every limit that it was held to. */
 static __always_inline void account_limit(struct decision *d, __u32 i, __u32 counter_id)
 {
-	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &counter_id);
+	struct rl_counters_block *b = counters_find(counter_id);
 	__u32 shadow = d->shadowed & 1u << i;
 
-	if (__builtin_expect(c != NULL, 1))
-		amount_add(shadow ? &c->shadow : &c->passed, &d->p);
+	if (__builtin_expect(b != NULL, 1))
+		limit_add(b, d, counter_id, shadow);
 	else
 		account_limit_chunk(d, counter_id, shadow);
 }

@@ -7,6 +7,7 @@
 
 #include "algorithm/once.h"
 #include "clock.h"
+#include "counters.h"
 #include "prefix_cache.h"
 #include "known_source.h"
 #include "state.h"
@@ -284,15 +285,6 @@ __noinline __u64 cache_miss(struct decision *d, const struct rl_policy_header *h
 		answer = answer_of(trie, &key, value, shortest_of(&d->p, header));
 	cache_put(set, tag, answer);
 	return answer;
-}
-
-/* So that the counters of the rule that may decide come from memory together with the rule. */
-static __always_inline void counters_expect(__u32 counter_id)
-{
-	struct rl_rule_counters *c = bpf_map_lookup_elem(&rule_counters, &counter_id);
-
-	if (c)
-		READ_ONCE(c->dropped.packets);
 }
 
 static __always_inline int answer_collect(struct decision *d, __u64 word,

@@ -309,18 +309,22 @@ struct {
 	__type(value, struct rl_amount);
 } reasons SEC(".maps");
 
+/* Not per-CPU arrays: those have a table of pointers, one to a slot, which is a cache line more for
+ * each packet. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1); /* at attach, as shared */
-	__type(key, __u32);
-	__type(value, struct rl_rule_counters);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* as hot; and single slots are zeroed in place */
+	__uint(max_entries, 1);            /* at attach: blocks of slots */
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_counters_block)); /* at attach: for each CPU */
 } rule_counters SEC(".maps");
 
 struct counters_chunk {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, RL_CHUNK_SLOTS);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, RL_CHUNK_SLOTS / RL_COUNTERS_SLOTS);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct rl_rule_counters));
+	__uint(value_size, sizeof(struct rl_counters_block)); /* at attach: for each CPU */
 };
 
 struct {

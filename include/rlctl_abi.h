@@ -24,7 +24,7 @@
  *   creations                    rl_lru             __u64: nanoseconds, per CPU
  *   pressure                     rl_pressure        __u64: a sum, per CPU
  *   reasons                      rl_reason          rl_amount, per CPU
- *   rule_counters, its chunks    counter_id         rl_rule_counters, per CPU
+ *   rule_counters, its chunks    by block of slots   rl_counters_block, by CPU
  *   fresh, headers, scratch      0                  scratch of the packets
  *   .data.watch                  0                  rl_board                       abi/watch.h
  *   watch_counts                 stream             rl_watch_count, per CPU
@@ -41,7 +41,7 @@
 #ifndef RLCTL_ABI_H
 #define RLCTL_ABI_H
 
-#define RL_ABI_VERSION 5u
+#define RL_ABI_VERSION 6u
 
 #include "abi/fleet.h"
 #include "abi/instance.h"

@@ -90,12 +90,17 @@ _Static_assert(sizeof(struct rl_amount) == 16, "rl_amount");
 #define RL_CHUNK_SLOTS (1u << RL_CHUNK_SHIFT)
 #define RL_CHUNKS      8192u
 
-struct rl_rule_counters {
-	struct rl_amount passed;
-	struct rl_amount dropped;
-	struct rl_amount shadow;
+/* The counters of so many slots on one CPU, kind by kind: in a flood only those of drops are
+ * touched, which are four rules to a cache line. An element of a map is an array of them, by CPU.
+ */
+#define RL_COUNTERS_SHIFT 6
+#define RL_COUNTERS_SLOTS (1u << RL_COUNTERS_SHIFT)
+struct rl_counters_block {
+	struct rl_amount passed[RL_COUNTERS_SLOTS];
+	struct rl_amount dropped[RL_COUNTERS_SLOTS];
+	struct rl_amount shadow[RL_COUNTERS_SLOTS];
 };
-_Static_assert(sizeof(struct rl_rule_counters) == 48, "rl_rule_counters");
+_Static_assert(sizeof(struct rl_counters_block) == 48 * RL_COUNTERS_SLOTS, "rl_counters_block");
 
 /* attach --table: where state lives. */
 enum rl_table { RL_TABLE_HOT, RL_TABLE_LRU, RL_TABLE_CPU };

@@ -41,8 +41,8 @@ queues_counted() {
 }
 # queues_used: CPUs on which the program counted, as many as there are queues.
 queues_used() {
-	bpftool -j map dump pinned "$(ns_pins B)"/veth-B-*/rule_counters |
-		json '[.[] | .formatted.values[] | select(.value.dropped.packets > 0) | .cpu] | unique | length'
+	bpftool -j map dump pinned "$(ns_pins B)"/veth-B-*/reasons |
+		json '[.[] | .formatted.values[] | select(.value.packets > 0) | .cpu] | unique | length'
 }
 
 # Senders of two CPUs, each with a queue of its own to leave by.

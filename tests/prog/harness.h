@@ -104,8 +104,8 @@ uint64_t harness_pressure(struct harness *h, enum rl_pressure what);
 
 /* The rule of that identity ("any udp deny"), and its counters. */
 struct rule harness_rule(struct harness *h, const char *rule);
-struct rl_rule_counters harness_counters(struct harness *h, const char *rule);
-struct rl_rule_counters harness_counters_of(struct harness *h, const struct rule *rule);
+struct rule_counters harness_counters(struct harness *h, const char *rule);
+struct rule_counters harness_counters_of(struct harness *h, const struct rule *rule);
 
 /* The rule of that place in the policy, as the packets see it. */
 struct rl_rule harness_numbers(struct harness *h, uint32_t index);

@@ -62,25 +62,21 @@ struct rule harness_rule(struct harness *h, const char *text)
 	return rule;
 }
 
-struct rl_rule_counters harness_counters(struct harness *h, const char *text)
+struct rule_counters harness_counters(struct harness *h, const char *text)
 {
 	struct rule rule = harness_rule(h, text);
 
 	return harness_counters_of(h, &rule);
 }
 
-struct rl_rule_counters harness_counters_of(struct harness *h, const struct rule *rule)
+struct rule_counters harness_counters_of(struct harness *h, const struct rule *rule)
 {
-	struct rl_rule_counters each[CPUS_MAX], sum = {0};
+	struct rule one = *rule;
+	struct policy policy = {.rules = &one, .count = 1};
+	struct rule_counters counters;
 
-	assert_int_equal(bpf_map_lookup_elem(h->instance.fd.rule_counters, &rule->counter_id, each),
-			 0);
-	for (int cpu = 0; cpu < (int)h->instance.info.cpus; cpu++) {
-		amount_add(&sum.passed, &each[cpu].passed);
-		amount_add(&sum.dropped, &each[cpu].dropped);
-		amount_add(&sum.shadow, &each[cpu].shadow);
-	}
-	return sum;
+	assert_int_equal(counters_read(&h->instance, &policy, &counters), 0);
+	return counters;
 }
 
 struct rl_rule harness_numbers(struct harness *h, uint32_t index)

@@ -61,7 +61,7 @@ static void step_expiry(struct harness *h, char *step)
 static void step_counters(struct harness *h, char *step)
 {
 	char *numbers = split(step, ':');
-	struct rl_rule_counters counters = harness_counters(h, trim(step));
+	struct rule_counters counters = harness_counters(h, trim(step));
 	char found[80];
 
 	snprintf(found, sizeof(found), "%llu %llu %llu", counters.passed.packets,

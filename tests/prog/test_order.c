@@ -60,8 +60,8 @@ static void pair_clock(struct pair *pair, uint64_t now_ns)
 /* What passed counts for each rule alike. By how many packets the drops differ. */
 static int64_t rule_check(struct pair *pair, const struct rule *rule)
 {
-	struct rl_rule_counters a = harness_counters_of(pair->in_order, rule);
-	struct rl_rule_counters b = harness_counters_of(pair->other, rule);
+	struct rule_counters a = harness_counters_of(pair->in_order, rule);
+	struct rule_counters b = harness_counters_of(pair->other, rule);
 
 	assert_memory_equal(&a.passed, &b.passed, sizeof(a.passed));
 	assert_memory_equal(&a.shadow, &b.shadow, sizeof(a.shadow));

@@ -252,7 +252,7 @@ static uint32_t mark_of(const char *words, uint32_t before, enum rl_reason reaso
 
 static void mark_test(void **state)
 {
-	struct rl_rule_counters counters;
+	struct rule_counters counters;
 
 	(void)state;
 	harness_policy(ingress, "");

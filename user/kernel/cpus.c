@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "rule_counters.h"
 #include "units.h"
 
 /* Not sysconf(): some C libraries count only the CPUs that this process may run on. */
@@ -51,9 +52,14 @@ int cpus_online(void)
 	return (int)online;
 }
 
-uint64_t map_cpu_bytes(uint32_t type, uint32_t value_size, uint32_t entries)
+uint64_t map_cpu_bytes(const struct rl_instance *info, uint32_t type, uint32_t value_size,
+		       uint32_t entries)
 {
+	uint64_t bytes = (uint64_t)((value_size + 7) / 8 * 8) * entries;
+
+	if (value_size == counters_value_size(info))
+		return bytes / info->possible_cpus;
 	if (type != BPF_MAP_TYPE_PERCPU_ARRAY && type != BPF_MAP_TYPE_LRU_PERCPU_HASH)
 		return 0;
-	return (uint64_t)((value_size + 7) / 8 * 8) * entries;
+	return bytes;
 }

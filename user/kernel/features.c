@@ -44,14 +44,14 @@ static struct rlctl_bpf *probe_open(enum rl_hook hook, enum rl_mode mode, enum r
 	return object_open(&info);
 }
 
-static uint64_t cpu_bytes(const struct bpf_object *object)
+static uint64_t cpu_bytes(const struct rl_instance *info, const struct bpf_object *object)
 {
 	struct bpf_map *map;
 	uint64_t bytes = 0;
 
 	bpf_object__for_each_map(map, object)
 	{
-		bytes += map_cpu_bytes(bpf_map__type(map), bpf_map__value_size(map),
+		bytes += map_cpu_bytes(info, bpf_map__type(map), bpf_map__value_size(map),
 				       bpf_map__max_entries(map));
 	}
 	return bytes;
@@ -74,7 +74,7 @@ int cpus_read(struct cpu_facts *out)
 	if (!skel)
 		return -errno;
 	*out = (struct cpu_facts){
-		.online = online, .possible = possible, .bytes = cpu_bytes(skel->obj)};
+		.online = online, .possible = possible, .bytes = cpu_bytes(&info, skel->obj)};
 	rlctl_bpf__destroy(skel);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "map_in_map.h"
 #include "message.h"
 #include "rlctl.skel.h"
+#include "rule_counters.h"
 
 #define SETS_MIN           2u    /* one set means that there is no hot table */
 #define ONE_PIECE          2048u /* bytes of MTU that fit one buffer with every driver */
@@ -43,6 +44,7 @@ void instance_sizes(struct rl_instance *info)
 		info->rules = RULES_DEFAULT;
 	info->rules = min_u32(info->rules, min_u32(info->prefixes, RULES_MAX));
 	info->slots = min_u32(2 * info->prefixes, SLOTS_ARRAY);
+	info->slots = (info->slots + RL_COUNTERS_SLOTS - 1) & -RL_COUNTERS_SLOTS;
 	for (info->cache_sets = SETS_MIN; info->cache_sets * RL_HOT_WAYS < info->sources;)
 		info->cache_sets *= 2;
 	info->hot_sets = info->table == RL_TABLE_HOT ? info->cache_sets : 1;
@@ -64,6 +66,16 @@ static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 	bpf_map__set_value_size(skel->maps.headers, RL_HEADERS_SIZE(reach));
 	bpf_map__set_autocreate(skel->maps.headers, info->mode != RL_MODE_TC || info->outer_ip);
 	skel->rodata->frames_have_outer = info->outer_ip;
+}
+
+static void counters_size(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	uint32_t size = counters_value_size(info);
+
+	skel->rodata->counters_cpus = info->possible_cpus;
+	bpf_map__set_max_entries(skel->maps.rule_counters, info->slots >> RL_COUNTERS_SHIFT);
+	bpf_map__set_value_size(skel->maps.rule_counters, size);
+	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.counters_chunks), size);
 }
 
 struct rlctl_bpf *object_open(const struct rl_instance *info)
@@ -102,7 +114,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	bpf_map__set_max_entries(skel->maps.sources, info->sources);
 	bpf_map__set_max_entries(skel->maps.shared, info->slots);
 	bpf_map__set_max_entries(skel->maps.leases, info->slots);
-	bpf_map__set_max_entries(skel->maps.rule_counters, info->slots);
+	counters_size(skel, info);
 	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
 	bpf_map__set_type(skel->maps.sources, lru_type(info));

@@ -13,9 +13,9 @@
 
 #include "chunks.h"
 #include "compile.h"
-#include "cpus.h"
 #include "instance.h"
 #include "map_in_map.h"
+#include "rule_counters.h"
 
 #define BATCH 4096u
 
@@ -71,17 +71,32 @@ static uint32_t chunks_end(const struct instance *instance, uint32_t end)
 	return (end + RL_CHUNK_SLOTS - 1) >> RL_CHUNK_SHIFT;
 }
 
+static int counters_chunk_create(const struct instance *instance)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_counters", sizeof(uint32_t),
+			      counters_value_size(&instance->info),
+			      RL_CHUNK_SLOTS >> RL_COUNTERS_SHIFT, &opts);
+}
+
+static int states_chunk_create(const struct instance *instance)
+{
+	(void)instance;
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_shared", sizeof(uint32_t),
+			      sizeof(struct rl_shared_state), RL_CHUNK_SLOTS, NULL);
+}
+
 /* Adds up to INNER_ADD_MAX chunks below `end`, starting at the first missing one. Returns how many,
  * or an error. */
-static int chunks_add(const struct instance *instance, int chunks, enum bpf_map_type type,
-		      const char *name, uint32_t value_size, uint32_t end)
+static int chunks_add(const struct instance *instance, int chunks,
+		      int (*create)(const struct instance *instance), uint32_t end)
 {
 	uint32_t first, chunk = chunks_count(instance, chunks, &first) + first, n = 0;
 	int fds[INNER_ADD_MAX], ret = 0;
 
 	for (; ret >= 0 && n < INNER_ADD_MAX && chunk + n < end; n += ret >= 0)
-		ret = fds[n] = bpf_map_create(type, name, sizeof(uint32_t), value_size,
-					      RL_CHUNK_SLOTS, NULL);
+		ret = fds[n] = create(instance);
 	if (ret >= 0 && n)
 		ret = inner_add(instance, chunks, chunk, fds, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -89,16 +104,15 @@ static int chunks_add(const struct instance *instance, int chunks, enum bpf_map_
 	return ret < 0 ? ret : (int)n;
 }
 
-static int chunks_make(const struct instance *instance, int chunks, enum bpf_map_type type,
-		       const char *name, uint32_t value_size, uint32_t end)
+static int chunks_make(const struct instance *instance, int chunks,
+		       int (*create)(const struct instance *instance), uint32_t end)
 {
 	int ret;
 
 	if (end <= instance->info.slots || has_chunk(chunks, (end - 1) >> RL_CHUNK_SHIFT))
 		return 0;
 	do
-		ret = chunks_add(instance, chunks, type, name, value_size,
-				 chunks_end(instance, end));
+		ret = chunks_add(instance, chunks, create, chunks_end(instance, end));
 	while (ret > 0);
 	return ret;
 }
@@ -114,25 +128,33 @@ static void chunks_drop(const struct instance *instance, int chunks, uint32_t en
 
 /* ---- the slots of a policy */
 
+size_t slots_together(const struct instance *instance, const uint32_t *slots, size_t count)
+{
+	bool in_array = slots[0] < instance->info.slots;
+	size_t n = 0;
+
+	for (; n < count; n++)
+		if (in_array != (slots[n] < instance->info.slots) ||
+		    (!in_array && slots[n] >> RL_CHUNK_SHIFT != slots[0] >> RL_CHUNK_SHIFT))
+			break;
+	return n;
+}
+
 /* How many slots, from the first one on, are in the same map as the first; fills in their indexes.
  */
 static uint32_t indexes_fill(const struct instance *instance, const uint32_t *slots, size_t count,
 			     uint32_t indexes[BATCH])
 {
 	bool in_array = slots[0] < instance->info.slots;
-	uint32_t n = 0;
+	uint32_t n = slots_together(instance, slots, count < BATCH ? count : BATCH);
 
-	for (; n < count && n < BATCH; n++) {
-		if (in_array != (slots[n] < instance->info.slots) ||
-		    (!in_array && slots[n] >> RL_CHUNK_SHIFT != slots[0] >> RL_CHUNK_SHIFT))
-			break;
-		indexes[n] = in_array ? slots[n] : slots[n] & (RL_CHUNK_SLOTS - 1);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		indexes[i] = in_array ? slots[i] : slots[i] & (RL_CHUNK_SLOTS - 1);
 	return n;
 }
 
-/* A missing chunk has nothing to zero. */
-static int slots_zero(struct slot_maps *maps, const struct compiled *compiled, const void *zeros)
+/* States alone. A missing chunk has nothing to zero. */
+static int states_zero(struct slot_maps *maps, const struct compiled *compiled, const void *zeros)
 {
 	uint32_t indexes[BATCH], n;
 	int ret = 0;
@@ -157,30 +179,23 @@ static int slots_zero(struct slot_maps *maps, const struct compiled *compiled, c
 /* Zeroes new slots, which other rules may have used before. */
 static int slots_reset(const struct instance *instance, const struct compiled *compiled)
 {
-	struct slot_maps counters = slot_counters(instance), states = slot_states(instance);
-	int cpus = cpus_possible();
-	size_t counter = cpus > 0 ? cpus * sizeof(struct rl_rule_counters) : 0;
-	size_t state = sizeof(struct rl_shared_state);
-	void *zeros = calloc(BATCH, counter > state ? counter : state);
-	int ret = cpus < 0 ? cpus : zeros ? 0 : -ENOMEM;
+	struct slot_maps states = slot_states(instance);
+	void *zeros = calloc(BATCH, sizeof(struct rl_shared_state));
+	int ret = zeros ? counters_zero(instance, compiled->fresh, compiled->fresh_count) : -ENOMEM;
 
 	if (!ret)
-		ret = slots_zero(&counters, compiled, zeros);
-	if (!ret)
-		ret = slots_zero(&states, compiled, zeros);
+		ret = states_zero(&states, compiled, zeros);
 	free(zeros);
 	return ret;
 }
 
 int slots_prepare(const struct instance *instance, const struct compiled *compiled)
 {
-	int ret = chunks_make(instance, instance->fd.counters_chunks, BPF_MAP_TYPE_PERCPU_ARRAY,
-			      "rlctl_counters", sizeof(struct rl_rule_counters),
+	int ret = chunks_make(instance, instance->fd.counters_chunks, counters_chunk_create,
 			      compiled->header.next_counter_id);
 
 	if (!ret)
-		ret = chunks_make(instance, instance->fd.shared_chunks, BPF_MAP_TYPE_ARRAY,
-				  "rlctl_shared", sizeof(struct rl_shared_state),
+		ret = chunks_make(instance, instance->fd.shared_chunks, states_chunk_create,
 				  compiled->shared_end);
 	return ret ? ret : slots_reset(instance, compiled);
 }

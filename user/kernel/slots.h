@@ -3,6 +3,7 @@
 #ifndef RLCTL_SLOTS_H
 #define RLCTL_SLOTS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "compile.h"
@@ -24,6 +25,8 @@ struct slot_maps slot_counters(const struct instance *instance);
 struct slot_maps slot_states(const struct instance *instance);
 /* The map that holds the slot, and the index in it; -ENOENT if there is none. */
 int slot_map_at(struct slot_maps *maps, uint32_t slot, uint32_t *index);
+/* How many slots, from the first one on, are in the same map as the first. */
+size_t slots_together(const struct instance *instance, const uint32_t *slots, size_t count);
 void slot_maps_close(struct slot_maps *maps);
 
 #endif

@@ -24,7 +24,6 @@
 #include "policy.h"
 #include "policy_write.h"
 #include "program.h"
-#include "slots.h"
 
 int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
 {
@@ -45,22 +44,8 @@ int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
 
 static int rule_counters_read(const struct instance *instance, struct instance_stats *out)
 {
-	struct slot_maps maps = slot_counters(instance);
-	int ret = 0;
-
 	out->rules = calloc(out->policy.count + 1, sizeof(*out->rules));
-	if (!out->rules)
-		return -ENOMEM;
-	for (size_t i = 0; !ret && i < out->policy.count; i++) {
-		uint32_t index;
-
-		ret = slot_map_at(&maps, out->policy.rules[i].counter_id, &index);
-		if (ret >= 0)
-			ret = percpu_sum(ret, index, (uint64_t *)&out->rules[i],
-					 sizeof(*out->rules) / 8);
-	}
-	slot_maps_close(&maps);
-	return ret;
+	return out->rules ? counters_read(instance, &out->policy, out->rules) : -ENOMEM;
 }
 
 /* Counters of bans and of the hot table, if there is one. */
@@ -156,14 +141,15 @@ static int map_entries(int fd, uint64_t *out)
 }
 
 /* Adds the memory of a map: in total, and for each CPU. */
-static int one_memory_add(int fd, struct instance_status *out)
+static int one_memory_add(const struct instance *instance, int fd, struct instance_status *out)
 {
 	struct bpf_map_info info = {0};
 	uint32_t size = sizeof(info);
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &size))
 		return -errno;
-	out->cpu_bytes += map_cpu_bytes(info.type, info.value_size, info.max_entries);
+	out->cpu_bytes +=
+		map_cpu_bytes(&instance->info, info.type, info.value_size, info.max_entries);
 	return map_memory_add(fd, &out->memory_bytes);
 }
 
@@ -182,7 +168,7 @@ static int slots_memory_add(const struct instance *instance, int fd, uint32_t sl
 		ret = inner == -ENOENT ? 0 : inner;
 		if (inner < 0)
 			continue;
-		ret = one_memory_add(inner, out);
+		ret = one_memory_add(instance, inner, out);
 		close(inner);
 	}
 	return ret;
@@ -196,7 +182,7 @@ static int memory_add(const struct instance *instance, int fd, struct instance_s
 
 	if (fd < 0) /* known_filter, in an instance of an earlier build */
 		return 0;
-	ret = one_memory_add(fd, out);
+	ret = one_memory_add(instance, fd, out);
 	if (!ret && bpf_obj_get_info_by_fd(fd, &info, &size))
 		ret = -errno;
 	/* Rings belong to their watchers, and only those can open them. */

@@ -11,11 +11,12 @@
 #include "policy.h"
 #include "program.h"
 #include "rlctl_abi.h"
+#include "rule_counters.h"
 
 struct instance_stats {
 	struct rl_amount reasons[RL_REASON_COUNT]; /* sums over all CPUs */
 	struct policy policy;                      /* rules in force */
-	struct rl_rule_counters *rules;            /* for policy.rules[i] */
+	struct rule_counters *rules;               /* for policy.rules[i] */
 	uint64_t pressure[RL_PRESSURE_COUNT];
 	uint64_t hot_live;  /* slots of the hot table with debt */
 	uint64_t hot_slots; /* slots in total; 0: no hot table */

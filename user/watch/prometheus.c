@@ -276,7 +276,7 @@ static void rule_samples(struct page *page, const struct scraped *scraped)
 		verdict##_samples, what ", by reason.")
 #define RULES(verdict, unit, what)                         \
 	COUNTER("rlctl_rule_" #verdict "_" #unit "_total", \
-		offsetof(struct rl_rule_counters, verdict.unit), rule_samples, what ", by rule.")
+		offsetof(struct rule_counters, verdict.unit), rule_samples, what ", by rule.")
 #define PRESSURE(name, text)                                                              \
 	COUNTER("rlctl_hot_" text "_total",                                               \
 		offsetof(struct scraped, stats.pressure[RL_PRESSURE_##name]), hot_sample, \

@@ -38,7 +38,7 @@ static struct rl_amount reasons_sum(const struct instance_stats *stats, bool pas
 /* ---- JSON ---- */
 
 static struct json_object *json_rule(const struct rule *rule, const struct policy_context *ctx,
-				     const struct rl_rule_counters *counters)
+				     const struct rule_counters *counters)
 {
 	struct json_object *object = json_object_new_object();
 	char words[RULE_TEXT_MAX];
@@ -180,10 +180,10 @@ static void reasons_table(const struct reading *reading)
 	table_print(&table);
 }
 
-static const struct rl_rule_counters *counters_find(const struct instance_stats *stats,
-						    const struct rule *rule)
+static const struct rule_counters *counters_find(const struct instance_stats *stats,
+						 const struct rule *rule)
 {
-	static const struct rl_rule_counters none;
+	static const struct rule_counters none;
 	const struct rule *found = stats ? policy_find(&stats->policy, rule) : NULL;
 
 	return found ? &stats->rules[found - stats->policy.rules] : &none;
@@ -215,8 +215,8 @@ static void rules_table(const struct reading *reading, const struct policy_conte
 	table_cell(&table, "rule");
 	for (size_t i = 0; i < stats->policy.count; i++) {
 		const struct rule *rule = &stats->policy.rules[i];
-		const struct rl_rule_counters *now = &stats->rules[i];
-		const struct rl_rule_counters *before = counters_find(reading->before, rule);
+		const struct rule_counters *now = &stats->rules[i];
+		const struct rule_counters *before = counters_find(reading->before, rule);
 
 		amount_cells(&table, reading, &now->passed, &before->passed);
 		amount_cells(&table, reading, &now->dropped, &before->dropped);
