@@ -105,8 +105,7 @@ test_stays() { # HOOK ATTACH-OPTION…
 }
 KEPT='policy, state and counters stay'
 
-# Whoever was known stays so: the limit for new sources is spent. With the filter of known sources, and in an
-# instance of an earlier build, which has none: the next policy makes it.
+# Whoever was known stays so: the limit for new sources is spent.
 test_stays_known() {
 	HOOK=xdp
 	echo 'rule device new-source limit 1/day burst 1' >"$TMP/policy"
@@ -114,23 +113,6 @@ test_stays_known() {
 	rl B apply "$TMP/policy" && replace && pings $PINGS && rl B detach veth-B && no_pins
 }
 
-test_stays_known_earlier() {
-	HOOK=xdp
-	rl B attach veth-B --group nogroup && rm "$(filter_pin)" && rl B apply "$TMP/policy" && pings $PINGS && rl B status veth-B || return
-	replace && pings $PINGS && expect_fail filter_is_made && rl B apply "$TMP/policy" && filter_is_made && pings $PINGS || return
-	is "$(stat -c '%a %G' "$(filter_pin)")" "$(stat -c '%a %G' "$(ns_pins B)/veth-B-xdp/hot")" &&
-		is "$(stat_of B .reasons.over.packets)" 0 && rl B detach veth-B && no_pins
-}
-
-# The same after a program that did not keep the filter.
-test_stays_known_unkept() {
-	local id zeros
-	HOOK=xdp
-	rl B attach veth-B --sources 1000 --policy "$TMP/policy" && pings $PINGS && zeros=$(yes 0 | head -n 512) &&
-		id=$(bpftool -j map show | json '[.[] | select(.name == "rlctl_known").id] | max') || return
-	# shellcheck disable=SC2086 # bytes
-	bpftool map update id "$id" key 0 0 0 0 value $zeros && pings 0 && replace && pings $PINGS && rl B detach veth-B && no_pins
-}
 filter_pin() { echo "$(ns_pins B)/veth-B-xdp/known_filter"; }
 filter_is_made() { [[ $(bpftool -j map dump pinned "$(filter_pin)" | json '[.[] | select(.value | type == "array")] | length') -eq 1 ]]; }
 
@@ -292,8 +274,6 @@ fi
 t 'what stays, native' test_stays xdp --mode native
 t 'what stays, ingress' test_stays ingress
 t 'who is known stays known' test_stays_known
-t 'who is known stays known, an instance of an earlier build' test_stays_known_earlier
-t 'who is known stays known, a program without the filter' test_stays_known_unkept
 t 'several hooks' test_several
 refusing || exit 1
 t 'options that contradict' test_options

@@ -39,7 +39,9 @@ static enum rl_reason packet(const uint8_t addr[16], bool ipv6, bool asks)
 	struct frame *frame = &frames[ipv6][asks];
 
 	if (!frame->size)
-		frame_build(frame, ipv6 ? asks ? "ip6 tcp" : "ip6 udp" : asks ? "ip4 tcp" : "ip4 udp");
+		frame_build(frame, ipv6   ? asks ? "ip6 tcp" : "ip6 udp"
+				   : asks ? "ip4 tcp"
+					  : "ip4 udp");
 	frame_source(frame, addr);
 	return harness_run(h, frame);
 }
@@ -64,32 +66,6 @@ static bool is_known(uint32_t number)
 }
 
 /* ---- the filter, and a slot that it knows nothing of */
-
-static struct rl_known_set *filter_map(void)
-{
-	size_t size = known_sets(h->instance.info.hot_sets) * sizeof(struct rl_known_set);
-	int fd = inner_open(&h->instance, h->instance.fd.known_filter, 0);
-	void *sets;
-
-	assert_true(fd >= 0);
-	sets = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	assert_ptr_not_equal(sets, MAP_FAILED);
-	return sets;
-}
-
-static void filter_unmap(struct rl_known_set *sets)
-{
-	munmap(sets, known_sets(h->instance.info.hot_sets) * sizeof(*sets));
-}
-
-static void filter_empty(void)
-{
-	struct rl_known_set *sets = filter_map();
-
-	memset(sets, 0, known_sets(h->instance.info.hot_sets) * sizeof(*sets));
-	filter_unmap(sets);
-}
 
 static bool has_filter(void)
 {
@@ -227,48 +203,11 @@ static void made_test(void **state)
 	}
 }
 
-/* Sources that became known without it stay so when it comes; it helps when they are forgotten. */
-static void later_test(void **state)
-{
-	(void)state;
-	fresh(false);
-	inner_drop(&h->instance, h->instance.fd.known_filter, 0);
-	becomes_known(1);
-	assert_true(is_known(1) && slot_asked(2));
-	harness_policy(h, POLICY);
-	assert_true(has_filter() && is_known(1));
-	harness_clock(h, h->now_ns + KNOWN - 1);
-	assert_true(is_known(1));
-	harness_clock(h, h->now_ns + KNOWN - 1);
-	assert_true(is_known(1));
-	assert_int_equal(asked_permille(), 0);
-}
-
-/* The filter of a program that may not have kept it; the policy stays the same. */
-static void suspect_test(void **state)
-{
-	(void)state;
-	fresh(false);
-	becomes_known(1);
-	harness_policy(h, POLICY);
-	assert_true(is_known(1));
-	assert_false(slot_asked(2));
-	filter_empty();
-	assert_int_equal(known_filter_suspect(&h->instance), 0);
-	harness_clock(h, h->now_ns + KNOWN - 1);
-	assert_true(is_known(1));
-	assert_int_equal(asked_permille(), 1000);
-	harness_clock(h, h->now_ns + FORGOTTEN);
-	assert_int_equal(asked_permille(), 0);
-}
-
 int main(void)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(rows) + 4] = {
+	struct CMUnitTest tests[ARRAY_SIZE(rows) + 2] = {
 		[ARRAY_SIZE(rows)] = cmocka_unit_test(strangers_test),
 		cmocka_unit_test(made_test),
-		cmocka_unit_test(later_test),
-		cmocka_unit_test(suspect_test),
 	};
 	int failed;
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The maps of an instance, by pin name. Each is pinned in the directory of the instance.
- * known_filter is the only one that may be missing, -1, until `attach --replace` makes it: instances
- * of earlier builds lack it. */
+/* The maps of an instance, by pin name. Each is pinned in the directory of the instance. */
 #ifndef RLCTL_INSTANCE_MAPS_H
 #define RLCTL_INSTANCE_MAPS_H
 

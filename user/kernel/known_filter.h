@@ -7,9 +7,4 @@
 
 /* Makes the filter unless there is one. With --table lru and cpu there is none. */
 int known_filter_make(const struct instance *instance);
-
-/* From now on, until what is known now is forgotten, the filter sends every source to the slots.
- * Call before replacing a program that may not have kept it. */
-int known_filter_suspect(const struct instance *instance);
-
 #endif

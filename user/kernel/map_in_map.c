@@ -262,8 +262,7 @@ static int all_slots_read(const struct instance *instance, struct ids *ids)
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < sizeof(outers) / sizeof(outers[0]); i++)
-		if (outers[i].outer >= 0)
-			ret = slots_read(outers[i].outer, 0, outers[i].slots, ids);
+		ret = slots_read(outers[i].outer, 0, outers[i].slots, ids);
 	for (size_t i = 0; !ret && i < sizeof(chunks) / sizeof(chunks[0]); i++) {
 		uint32_t first, count = chunks_count(instance, chunks[i], &first);
 

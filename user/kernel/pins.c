@@ -307,11 +307,6 @@ static int hot_pin_open(int folder)
 	return fd == -EACCES || fd == -EROFS ? pin_open(folder, "hot", false) : fd;
 }
 
-static bool may_be_missing(const char *name)
-{
-	return !strcmp(name, "known_filter");
-}
-
 int pins_open(const char *path, bool write, struct instance_maps *out)
 {
 	int folder = pins_folder_open(path), ret = folder < 0 ? folder : 0;
@@ -320,12 +315,10 @@ int pins_open(const char *path, bool write, struct instance_maps *out)
 #define OPEN_NONE(name) maps.name = -1;
 	INSTANCE_MAPS(OPEN_NONE)
 #undef OPEN_NONE
-#define OPEN_ONE(name)                                       \
-	if (!ret) {                                          \
-		maps.name = pin_open(folder, #name, write);  \
-		ret = maps.name < 0 ? maps.name : 0;         \
-		if (ret == -ENOENT && may_be_missing(#name)) \
-			ret = 0;                             \
+#define OPEN_ONE(name)                                      \
+	if (!ret) {                                         \
+		maps.name = pin_open(folder, #name, write); \
+		ret = maps.name < 0 ? maps.name : 0;        \
 	}
 	INSTANCE_MAPS(OPEN_ONE)
 #undef OPEN_ONE

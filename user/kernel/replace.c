@@ -17,10 +17,8 @@
 #include "bans.h"
 #include "cpus.h"
 #include "find.h"
-#include "group.h"
 #include "hook_names.h"
 #include "instance.h"
-#include "known_filter.h"
 #include "map.h"
 #include "map_in_map.h"
 #include "message.h"
@@ -92,8 +90,6 @@ static bool pin_agrees(const struct instance *instance, const struct bpf_map *wa
 {
 	struct bpf_map_info there;
 
-	if (fd < 0) /* known_filter: the program's load makes it */
-		return true;
 	if (map_info_read(fd, &there) || !map_agrees(wanted, &there) ||
 	    bpf_map__max_entries(wanted) != there.max_entries ||
 	    bpf_map__map_flags(wanted) != there.map_flags)
@@ -217,8 +213,6 @@ int instance_replace(struct instance *instance, const struct sizes *wanted)
 	if (ret)
 		return ret;
 	ret = map_id(instance->fd.policy, &policy);
-	if (!ret) /* by the program before, perhaps without the filter */
-		ret = known_filter_suspect(instance);
 	if (!ret) /* meanwhile any program counts as ours */
 		ret = owner_record_write(instance->path, &instance->info, 0);
 	if (ret) {
@@ -227,8 +221,6 @@ int instance_replace(struct instance *instance, const struct sizes *wanted)
 	}
 	ret = instance->info.mode == RL_MODE_TC ? tc_program_replace(instance, policy)
 						: xdp_program_replace(instance, policy);
-	if (!ret && instance->fd.known_filter < 0)
-		group_inherit(instance->path, "known_filter");
 	now = ret ? before : program_number(instance);
 	owner_record_write(instance->path, &instance->info, now);
 	if (!ret)

@@ -178,11 +178,8 @@ static int memory_add(const struct instance *instance, int fd, struct instance_s
 {
 	struct bpf_map_info info = {0};
 	uint32_t size = sizeof(info);
-	int ret;
+	int ret = one_memory_add(instance, fd, out);
 
-	if (fd < 0) /* known_filter, in an instance of an earlier build */
-		return 0;
-	ret = one_memory_add(instance, fd, out);
 	if (!ret && bpf_obj_get_info_by_fd(fd, &info, &size))
 		ret = -errno;
 	/* Rings belong to their watchers, and only those can open them. */
