@@ -11,7 +11,7 @@
 
 #include <bpf/bpf.h>
 
-#include "slots.h"
+#include "slot_maps.h"
 
 #define SLOTS RL_COUNTERS_SLOTS
 

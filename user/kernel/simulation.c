@@ -22,7 +22,7 @@
 #include "policy.h"
 #include "policy_write.h"
 #include "rlctl.skel.h"
-#include "slots.h"
+#include "slot_maps.h"
 #include "stats.h"
 #include "units.h"
 

@@ -25,7 +25,7 @@
 #include "numbers.h"
 #include "policy.h"
 #include "policy_write.h"
-#include "slots.h"
+#include "slot_maps.h"
 #include "units.h"
 
 #define CHUNK 4096u
