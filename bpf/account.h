@@ -27,7 +27,7 @@ static __always_inline void verdict_add(struct rl_counters_block *b, const struc
 		amount_add(passed ? &b->passed[at] : &b->dropped[at], &d->p);
 }
 
-/* Of a limit that the packet was held to. */
+/* A limit that the packet was held to. */
 static __always_inline void limit_add(struct rl_counters_block *b, const struct decision *d,
 				      __u32 counter_id, __u32 shadow)
 {
@@ -56,7 +56,7 @@ __noinline int account_limit_chunk(struct decision *d, __u32 counter_id, __u32 s
 /* The rule that decided alone. */
 static __always_inline void account_rule(struct decision *d, bool passed)
 {
-	struct rl_counters_block *b = counters_find(d->counter_id);
+	struct rl_counters_block *b = counters_find(d->counter_id, counters_cpu());
 
 	if (__builtin_expect(b != NULL, 1))
 		verdict_add(b, d, passed);
@@ -65,9 +65,9 @@ static __always_inline void account_rule(struct decision *d, bool passed)
 }
 
 /* A packet that passed counts for every limit that it was held to. */
-static __always_inline void account_limit(struct decision *d, __u32 i, __u32 counter_id)
+static __always_inline void account_limit(struct decision *d, __u32 i, __u32 counter_id, __u32 cpu)
 {
-	struct rl_counters_block *b = counters_find(counter_id);
+	struct rl_counters_block *b = counters_find(counter_id, cpu);
 	__u32 shadow = d->shadowed & 1u << i;
 
 	if (__builtin_expect(b != NULL, 1))
@@ -78,10 +78,12 @@ static __always_inline void account_limit(struct decision *d, __u32 i, __u32 cou
 
 static __always_inline void limits_count(struct decision *d)
 {
+	__u32 cpu = counters_cpu();
+
 	d->counted = 1;
 	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++)
 		if (d->matched & 1u << i)
-			account_limit(d, i, d->plan[i].counter_id);
+			account_limit(d, i, d->plan[i].counter_id, cpu);
 }
 
 /* Apart: packets of several limits have most often been counted with the last charge. */
@@ -105,7 +107,7 @@ static __always_inline int account(struct decision *d, int reason)
 	else if (!reason_passes(reason) || d->counted)
 		return 0;
 	else if (d->matched == 1)
-		account_limit(d, 0, d->plan[0].counter_id);
+		account_limit(d, 0, d->plan[0].counter_id, counters_cpu());
 	else if (d->matched)
 		account_limits(d);
 	return 0;

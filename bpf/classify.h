@@ -20,7 +20,8 @@ struct shared_refusal {
 	__u64 generation; /* of the policy; 0: there is none */
 	__u32 amount;     /* packets or bytes that were refused */
 	__u32 counter_id;
-	__u32 flags; /* of the rule */
+	__u32 flags;   /* of the rule */
+	__u64 scratch; /* of a barrier */
 };
 
 /* A packet on its way to a verdict: the limits that apply, then who decided and why. Bits of
@@ -41,7 +42,8 @@ struct decision {
 	struct shared_refusal shared_refusal; /* stays from packet to packet */
 };
 
-/* The packet that this CPU is at: programs run to their end, and the stack has no room for it. */
+/* The packet that this CPU is at, and the last refusal: programs run to their end, and the stack
+ * has no room for it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

@@ -3,8 +3,8 @@
  * charged, so that a packet that is refused has written nothing. Between the two another CPU may
  * consume what this packet was promised: those that were charged are then refunded.
  *
- * Limits whose packets share a bucket are asked first: it is in the cache, and where it refuses, no
- * line of the source is touched. In a policy with a limit that bans, each is asked in its turn:
+ * Buckets that packets share are asked first: they are in the cache, and where one refuses, no line
+ * of the source is touched. In a policy with a limit that bans, each is asked in its turn:
  * whether a ban begins depends on what is asked before it.
  */
 #ifndef RLCTL_BPF_COMMIT_H
@@ -15,7 +15,7 @@
 #include "limiter.h"
 #include "shared_refusal.h"
 
-/* Tests: limits are asked in the order in which they stand. */
+/* Tests: limits are asked in the order in which they stand, and no refusal is remembered. */
 const volatile bool limits_in_order = false;
 
 /* The limit of bit i of `bits`, which are of `matched`; NULL: there is none. */
@@ -42,7 +42,8 @@ static __always_inline __u64 limit_clock(struct decision *d, const struct rl_rul
 /* ---- buckets; as one piece, because the return of a function may cost more than a limit */
 
 /* Those that packets share. enum outcome. */
-static __always_inline int buckets_peek_shared(struct decision *d, __u64 now_ns)
+static __always_inline int buckets_peek_shared(struct decision *d,
+					       const struct rl_policy_header *header, __u64 now_ns)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
 		struct rl_rule *rule = limit_at(d, d->matched, i);
@@ -53,8 +54,10 @@ static __always_inline int buckets_peek_shared(struct decision *d, __u64 now_ns)
 		d->unasked &= ~(1u << i);
 		plan_begin(plan, rule);
 		if (!shared_admits(rule, limit_clock(d, rule, now_ns), limit_amount(&d->p, rule),
-				   plan))
+				   plan)) {
+			shared_refusal_keep(d, header, rule, now_ns);
 			return OUTCOME_OVER;
+		}
 	}
 	return OUTCOME_WITHIN;
 }
@@ -97,7 +100,7 @@ __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *
 	if (!d || !header)
 		return OUTCOME_NO_ROOM;
 	if (header->uses & RL_USE_SHARED)
-		outcome = buckets_peek_shared(d, now_ns);
+		outcome = buckets_peek_shared(d, header, now_ns);
 	if (outcome != OUTCOME_WITHIN)
 		return outcome;
 	outcome = buckets_peek(d, now_ns);
@@ -151,7 +154,7 @@ static __always_inline int limits_commit(struct decision *d)
 	return OUTCOME_WITHIN;
 }
 
-/* What is in d->unasked and d->uncharged. enum outcome. */
+/* Asks what is in d->unasked and charges what is in d->uncharged. enum outcome. */
 __noinline int limits_apply_rest(struct decision *d)
 {
 	int outcome;
@@ -180,31 +183,27 @@ __noinline int limits_refund(struct decision *d)
 }
 
 /* The limit that was asked last has refused. */
-static __always_inline int refused(struct decision *d, const struct rl_policy_header *header,
-				   const struct rl_rule *rule, int outcome)
+static __always_inline int refused(struct decision *d, const struct rl_rule *rule, int outcome)
 {
 	bool matters = rule->flags & RL_RULE_BAN ||
 		       (rule->flags & RL_RULE_REFUSAL_CACHED && refusal_has_room(&d->p));
 
 	if (outcome == OUTCOME_OVER && matters)
 		limit_refused(&d->p, rule);
-	if (outcome == OUTCOME_OVER && !limits_in_order)
-		shared_refusal_keep(d, header, rule);
 	d->counter_id = rule->counter_id;
 	d->decided = 1;
 	return outcome;
 }
 
 /* A bucket that is the packet's only limit is committed at once: nothing else could refuse it. */
-static __always_inline int alone_commit(struct decision *d, const struct rl_policy_header *header,
-					const struct rl_rule *rule)
+static __always_inline int alone_commit(struct decision *d, const struct rl_rule *rule)
 {
 	__u64 now_ns = clock_of(&d->p, rule);
 
 	d->plan[0].counter_id = rule->counter_id;
 	if (hot_consume_now(&d->p, rule, gcra_now(now_ns), limit_amount(&d->p, rule)))
 		return OUTCOME_WITHIN;
-	return refused(d, header, rule, OUTCOME_OVER);
+	return refused(d, rule, OUTCOME_OVER);
 }
 
 static __always_inline bool is_alone(const struct rl_rule *rule)
@@ -219,7 +218,7 @@ static __always_inline int limits_apply(struct decision *d, const struct rl_poli
 	int outcome = OUTCOME_WITHIN;
 
 	if (first && is_alone(first))
-		return alone_commit(d, header, first);
+		return alone_commit(d, first);
 	d->unasked = d->matched;
 	d->uncharged = d->matched;
 	if (!(header->uses & RL_USE_BANS) && !limits_in_order)
@@ -231,7 +230,7 @@ static __always_inline int limits_apply(struct decision *d, const struct rl_poli
 	if (d->uncharged != d->matched)
 		limits_refund(d);
 	first = matched_rule(d, READ_ONCE(d->asked));
-	return first ? refused(d, header, first, outcome) : outcome;
+	return first ? refused(d, first, outcome) : outcome;
 }
 
 #endif

@@ -50,8 +50,8 @@
 const volatile __u64 hot_seed[2] = {0}; /* drawn at attach */
 const volatile __u32 hot_mask = 0;      /* sets - 1 */
 
-/* What is known of a limit of a packet between peek and commit: nothing, or how its bucket is to
- * change: in the hot table, the shared one of a rule, or this CPU's batch of that. */
+/* How the bucket of a limit is to change, where a peek could say: in the hot table, the shared one
+ * of a rule, or this CPU's batch of that. */
 enum plan_kind { PLAN_NONE, PLAN_HOT, PLAN_SHARED, PLAN_BATCH };
 
 /* So that commit looks for nothing again; and what refund gives back after that. */

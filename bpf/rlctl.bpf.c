@@ -60,12 +60,13 @@ static __always_inline bool refused_by_shared(struct decision *d,
 {
 	__u32 flags;
 
-	if (!(header->uses & RL_USE_SHARED))
+	if (!(header->uses & RL_USE_REFUSES))
 		return false;
 	flags = shared_refusal_find(d, header);
 	d->counter_id = d->shared_refusal.counter_id;
 	return flags & RL_RULE_REFUSES_ALL ||
-	       (flags & RL_RULE_REFUSES_NEW && !source_is_known(&d->p));
+	       (flags & RL_RULE_REFUSES_NEW &&
+		((hot_mask && is_stranger(known_address(&d->p))) || !source_is_known(&d->p)));
 }
 
 /* Then d->counter_id is the rule's. */

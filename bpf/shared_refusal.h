@@ -1,32 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A limit that every packet meets (`device limit …`, or `per rule` under `any` where there are no
- * prefixes), or every packet of a new source: what it has refused once it refuses until the tick
- * clock advances, for nothing flows into its bucket before. This CPU remembers the last such
- * refusal, and refuses what comes in the same tick before it looks for a prefix, a rule or a
- * bucket: a flood then costs the same from one source and from millions.
+ * prefixes), or every packet of a new source: once it has refused, it refuses until the tick clock
+ * advances, for nothing flows into its bucket before. This CPU remembers the last such refusal, and
+ * refuses what comes in the same tick before it looks for a prefix, a rule or a bucket: a flood
+ * then costs the same from one source and from millions.
  *
  * Which rules may be remembered is decided when a policy is compiled (emit.c: group_refuses), and
- * none is where another rule could let the packet pass or begin a ban
- * (RL_USE_VERDICTS, RL_USE_BANS).
+ * none is where another rule could let the packet pass or begin a ban (RL_USE_VERDICTS,
+ * RL_USE_BANS).
  *
- * Race: what another CPU gives back to the bucket in the meantime is not seen before the next tick:
- * a packet too few in this tick, never one too many.
+ * Races: what another CPU gives back to the bucket in the meantime is not seen before the next
+ * tick: packets too few in this tick, never one too many. A rule that allows may be added between
+ * two loads of the header: the generation is read first, so that a refusal under the new one knows
+ * of the rule.
  */
 #ifndef RLCTL_BPF_SHARED_REFUSAL_H
 #define RLCTL_BPF_SHARED_REFUSAL_H
 
 #include "classify.h"
 
+/* now_ns: the tick in which the limit was asked. */
 static __always_inline void shared_refusal_keep(struct decision *d,
 						const struct rl_policy_header *header,
-						const struct rl_rule *rule)
+						const struct rl_rule *rule, __u64 now_ns)
 {
+	const __u32 excluded = RL_USE_VERDICTS | RL_USE_BANS;
 	struct shared_refusal *r = &d->shared_refusal;
 
-	if (!(rule->flags & RL_RULE_REFUSES_ANY) || header->uses & (RL_USE_VERDICTS | RL_USE_BANS))
+	if (!(rule->flags & RL_RULE_REFUSES_ANY) || READ_ONCE(header->uses) & excluded)
 		return;
-	r->now_ns = clock_tick();
-	r->generation = header->generation;
+	r->generation = READ_ONCE(header->generation);
+	full_barrier(&r->scratch);
+	if (READ_ONCE(header->uses) & excluded)
+		r->generation = 0;
+	r->now_ns = now_ns;
 	r->amount = limit_amount(&d->p, rule);
 	r->counter_id = rule->counter_id;
 	r->flags = rule->flags;

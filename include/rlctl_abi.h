@@ -24,8 +24,8 @@
  *   creations                    rl_lru             __u64: nanoseconds, per CPU
  *   pressure                     rl_pressure        __u64: a sum, per CPU
  *   reasons                      rl_reason          rl_amount, per CPU
- *   rule_counters, its chunks    by block of slots   rl_counters_block, by CPU
- *   fresh, headers, scratch      0                  scratch of the packets
+ *   rule_counters, its chunks    by block of slots  rl_counters_block, by CPU
+ *   fresh, headers, scratch      0                  scratch of the packets; this CPU's last refusal
  *   .data.watch                  0                  rl_board                       abi/watch.h
  *   watch_counts                 stream             rl_watch_count, per CPU
  *   rings                        watcher            ring buffer of rl_sample

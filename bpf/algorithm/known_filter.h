@@ -7,8 +7,8 @@
  * number, so that no plane is ever cleared: the first writer of an epoch replaces what was there.
  *
  * A source is known for 300 s, less than three epochs, so its bit is in the plane of the epoch or
- * in one of the three before: where none has it, the source is unknown for certain. What those
- * share a plane with, the next epoch, begins 9 s after the last source of it is forgotten.
+ * in one of the three before: where none has it, the source is unknown for certain. The next epoch
+ * takes over the oldest plane 9 s after the last source of that is forgotten.
  * Clocks of CPUs differ by a tick: a reader takes the plane of the next epoch as well. A plane
  * that nobody wrote in for 7 hours may be taken for a new one, which costs a look at the slot.
  *

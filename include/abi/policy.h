@@ -122,9 +122,8 @@ enum rl_rule_flag {
 	RL_RULE_SHADOW = 1 << 4, /* what is over it passes: it is counted, or marked */
 	RL_RULE_BAN = 1 << 5,
 	RL_RULE_REFUSAL_CACHED = 1 << 6, /* its refusals may be cached: bpf/refusal.h */
-	RL_RULE_SHARED = 1 << 7,         /* all its packets share one state */
-	RL_RULE_REFUSES_ALL = 1 << 8,    /* every packet meets it: bpf/shared_refusal.h */
-	RL_RULE_REFUSES_NEW = 1 << 9,    /* every packet of a new source does */
+	RL_RULE_REFUSES_ALL = 1 << 7, /* every packet meets it: bpf/shared_refusal.h */
+	RL_RULE_REFUSES_NEW = 1 << 8, /* every packet of a new source does */
 };
 #define RL_RULE_REFUSES_ANY     (RL_RULE_REFUSES_ALL | RL_RULE_REFUSES_NEW)
 #define RL_RULE_LANE_SHIFT      14 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
@@ -195,8 +194,9 @@ enum rl_policy_use {
 	RL_USE_REFUSALS6 = 1 << 7,   /* and those of IPv6 networks */
 	RL_USE_NEIGHBOURS = 1 << 8,  /* neighbour discovery is held to it: bpf/neighbour.h */
 	RL_USE_BANS = 1 << 9,        /* a limit has `over ban` */
-	RL_USE_SHARED = 1 << 10,     /* a limit is RL_RULE_SHARED */
+	RL_USE_SHARED = 1 << 10,     /* packets share a bucket (RL_BACKEND_SHARED) */
 	RL_USE_VERDICTS = 1 << 11,   /* a rule allows or denies */
+	RL_USE_REFUSES = 1 << 12,    /* a rule is RL_RULE_REFUSES_ANY */
 };
 
 /* The policy as a whole: what the one slot that a swap changes leads to. Where one prefix changes,

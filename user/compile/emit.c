@@ -36,8 +36,6 @@ static uint32_t rule_uses(const struct rule *rule)
 		uses |= RL_USE_NEIGHBOURS;
 	if (rule->action != RL_ACTION_LIMIT)
 		return uses | RL_USE_VERDICTS;
-	if (limit->key == RL_KEY_RULE)
-		uses |= RL_USE_SHARED;
 	if (limit->fleet)
 		uses |= RL_USE_FLEET;
 	if (limit->over == RL_OVER_BAN)
@@ -67,6 +65,8 @@ static void emit_rule(struct build *b, const struct rule *rule)
 	if (rule->action != RL_ACTION_LIMIT)
 		return;
 	numbers_compile(&rule->limit, b->ctx, entry);
+	if (entry->backend == RL_BACKEND_SHARED)
+		b->out->header.uses |= RL_USE_SHARED;
 	entry->flags |= rule->lane << RL_RULE_LANE_SHIFT;
 	entry->generation = b->out->header.generation;
 }
@@ -204,7 +204,7 @@ int rules_emit(struct build *b, const struct policy *policy)
 }
 
 /* ---- refusals that may be cached (bpf/refusal.h): those of the first rule of a group, if nothing
- * before it can drop or count a packet instead */
+ * before it can let the packet pass or ban it */
 
 static bool rule_refusal_cached(const struct build *b, const struct rl_rule *rule)
 {
@@ -247,8 +247,10 @@ static void group_refuses(struct build *b, const struct rl_range *range)
 	if (!range->count || range->match_mode == RL_MATCH_MODE_EACH || range->first < b->base)
 		return; /* below b->base: written before */
 	for (uint32_t i = range->first - b->base; i < range->first - b->base + range->count; i++)
-		if (rule_refuses(&b->out->rules[i]))
+		if (rule_refuses(&b->out->rules[i])) {
 			b->out->rules[i].flags |= flag;
+			b->out->header.uses |= RL_USE_REFUSES;
+		}
 }
 
 bool device_asks_each(const struct rl_policy_header *header)

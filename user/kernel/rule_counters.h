@@ -20,7 +20,7 @@ struct rule_counters {
 /* Bytes of a map's element. */
 uint32_t counters_value_size(const struct rl_instance *info);
 
-/* Of policy.rules[i], into out[i]. Silent. */
+/* Sums of policy.rules[i], into out[i]. Silent. */
 int counters_read(const struct instance *instance, const struct policy *policy,
 		  struct rule_counters *out);
 /* Slots in missing chunks have nothing to zero. Silent. */
