@@ -5,6 +5,7 @@
 
 #include "hot.h"
 #include "outcome.h"
+#include "plan.h"
 
 /* Changes nothing but a bucket whose numbers changed, and the flag that its key came back. Plans
  * the commit where the key has a slot; not where a packet is to be paced, which takes the level. */

@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "outcome.h"
 #include "pace.h"
+#include "plan.h"
 #include "state.h"
 
 #define BATCH_NS 8000000 /* two ticks of the slowest common tick clock */

@@ -10,6 +10,7 @@
 #include "counters.h"
 #include "prefix_cache.h"
 #include "known_source.h"
+#include "plan.h"
 #include "state.h"
 
 #define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */

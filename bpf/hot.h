@@ -50,37 +50,6 @@
 const volatile __u64 hot_seed[2] = {0}; /* drawn at attach */
 const volatile __u32 hot_mask = 0;      /* sets - 1 */
 
-/* How the bucket of a limit is to change, where a peek could say: in the hot table, the shared one
- * of a rule, or this CPU's batch of that. */
-enum plan_kind { PLAN_NONE, PLAN_HOT, PLAN_SHARED, PLAN_BATCH };
-
-/* So that commit looks for nothing again; and what refund gives back after that. */
-struct plan {
-	__u32 counter_id; /* of the rule */
-	__u16 kind;       /* enum plan_kind */
-	__u16 way;
-	__u64 index;       /* of the set */
-	__u64 fingerprint; /* of the key, flags zero */
-	__u64 word;        /* that peek found */
-	__u64 next;        /* that commit writes */
-	union receipt receipt;
-};
-
-static __always_inline void plan_begin(struct plan *plan, const struct rl_rule *rule)
-{
-	plan->counter_id = rule->counter_id;
-	plan->kind = PLAN_NONE;
-}
-
-static __always_inline void plan_bucket(struct plan *plan, enum plan_kind kind, __u64 word,
-					__u64 next, __u64 taken)
-{
-	plan->kind = kind;
-	plan->word = word;
-	plan->next = next;
-	plan->receipt.grains = taken;
-}
-
 /* An address by the lengths that "source" and "dest" have where nothing else is said. */
 static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16])
 {

@@ -5,9 +5,9 @@
  * An address's word says whose it is, until when it holds, and by which rule's counters. Time is
  * cut into epochs of 1.07 s, and those into 1024 units of 1.05 ms. Bits, from the top:
  *
- *   34  of the address's hash, mixed with the policy's generation and the epoch, so that no word is
+ *   32  of the address's hash, mixed with the policy's generation and the epoch, so that no word is
  *       of another policy or another epoch
- *    2  of the epoch: words of earlier ones are known to be idle
+ *    4  of the epoch: words of earlier ones are idle; one of 17 s before takes up room as if new
  *   10  the first unit that it does not cover
  *   18  the rule's counters
  *
@@ -28,7 +28,8 @@
 #define REFUSAL_EPOCH_SHIFT 30
 #define REFUSAL_UNITS       (1U << (REFUSAL_EPOCH_SHIFT - REFUSAL_UNIT_SHIFT))
 #define REFUSAL_OWNER_SHIFT (RL_REFUSAL_COUNTER_BITS + REFUSAL_EPOCH_SHIFT - REFUSAL_UNIT_SHIFT)
-#define REFUSAL_TAG_SHIFT   (REFUSAL_OWNER_SHIFT + 2)
+#define REFUSAL_EPOCHS      16 /* that are told apart */
+#define REFUSAL_TAG_SHIFT   (REFUSAL_OWNER_SHIFT + 4)
 
 /* Where the words of an address are. mask: sets - 1. Up to 2^22 sets the tag has none of the bits
  * that chose the set. */
@@ -56,7 +57,7 @@ static __always_inline __u64 refusal_owner(__u64 address, __u64 generation, __u6
 	__u64 tag = address ^ generation * HOT_GENERATION ^ epoch * 0x9e3779b97f4a7c15ULL;
 
 	tag = tag >> REFUSAL_TAG_SHIFT << REFUSAL_TAG_SHIFT;
-	return tag | (epoch & 3) << REFUSAL_OWNER_SHIFT;
+	return tag | (epoch % REFUSAL_EPOCHS) << REFUSAL_OWNER_SHIFT;
 }
 
 static __always_inline bool refusal_is_of(__u64 word, __u64 owner)
@@ -78,7 +79,7 @@ static __always_inline __u32 refusal_counter_id(__u64 word)
 /* Does it hold nothing any more, whosever it is? */
 static __always_inline bool refusal_is_idle(__u64 word, __u64 now_ns)
 {
-	return ((word >> REFUSAL_OWNER_SHIFT ^ now_ns >> REFUSAL_EPOCH_SHIFT) & 3) ||
+	return (word >> REFUSAL_OWNER_SHIFT ^ now_ns >> REFUSAL_EPOCH_SHIFT) % REFUSAL_EPOCHS ||
 	       refusal_end_unit(word) <= refusal_unit(now_ns);
 }
 

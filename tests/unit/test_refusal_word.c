@@ -87,7 +87,8 @@ static void owner_test(void **unused)
 {
 	(void)unused;
 	for (uint32_t i = 0; i < TRIES; i++) {
-		uint64_t address = any(), other = address ^ 1ull << (REFUSAL_TAG_SHIFT + i % 34);
+		uint64_t address = any(), other = address ^ 1ull << (REFUSAL_TAG_SHIFT +
+								     i % (64 - REFUSAL_TAG_SHIFT));
 		uint64_t now = any() >> 1 | EPOCH / 2; /* so that the next unit is of its epoch */
 		uint64_t word = word_of(address, now & ~(EPOCH / 2), now + EPOCH / 4, 0);
 
@@ -96,7 +97,7 @@ static void owner_test(void **unused)
 		assert_false(is_refused(word, other, 1, now));
 		assert_false(is_refused(word, address, 2 + i, now));
 		assert_false(is_refused(word, address, 1, now + (1 + i) * EPOCH));
-		assert_true(refusal_is_idle(word, now + (1 + i % 3) * EPOCH));
+		assert_true(refusal_is_idle(word, now + (1 + i % (REFUSAL_EPOCHS - 1)) * EPOCH));
 		assert_false(is_refused(0, address, 1, now));
 		assert_true(refusal_is_idle(0, now));
 	}
