@@ -49,7 +49,7 @@ struct {
 	__type(value, struct line);
 } lines SEC(".maps");
 
-/* What the line says decides, so that no processor drops the packet before it is there. */
+/* The line itself decides, so that no processor drops the packet before it is there. */
 static __always_inline int line_read(__u64 source)
 {
 	__u32 index = source * 0x9e3779b97f4a7c15ULL >> 32 & line_mask;

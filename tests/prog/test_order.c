@@ -57,7 +57,7 @@ static void pair_clock(struct pair *pair, uint64_t now_ns)
 	}
 }
 
-/* What passed counts for each rule alike. By how many packets the drops differ. */
+/* Each rule has counted the same packets as passed. By how many packets the drops differ. */
 static int64_t rule_check(struct pair *pair, const struct rule *rule)
 {
 	struct rule_counters a = harness_counters_of(pair->in_order, rule);
