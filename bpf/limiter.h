@@ -28,8 +28,9 @@ __noinline int limit_admits_apart(struct packet *p, const struct rl_rule *rule, 
 	return lru_admits(p, rule, now_ns);
 }
 
-/* Apart, so that those who peek at limits of other kinds, by long chains of calls, need no stack.
- */
+/* In a policy with a limit that bans, where each limit is asked in its turn; elsewhere
+ * buckets_apply (commit.h) does. Apart, because others that are peeked at there need the stack for
+ * their calls. */
 __noinline int hot_admits_apart(struct packet *p, const struct rl_rule *rule, struct plan *plan)
 {
 	if (!p || !rule || !plan)

@@ -67,6 +67,7 @@ prometheus         test   prometheus        golang-github-prometheus
 promtool           test   prometheus        golang-github-prometheus
 tcpdump            test   tcpdump           tcpdump
 jq                 test   jq                jq
+objdump            test   binutils          binutils
 ps                 test   procps            procps-ng
 nsenter            test   util-linux        util-linux
 capsh              test   libcap2-bin       libcap

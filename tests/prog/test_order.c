@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who passes does not depend on the order in which a packet's limits are asked, nor on what a
+/* The verdict does not depend on the order in which a packet's limits are asked, nor on what a
  * shared limit refused before. Two instances get the same packets at the same instants: one asks
  * the limits in the order in which they stand, the other as on a device. A packet has the same
  * verdict in both, and a packet that passes the same reason, mark, departure time and counters.
