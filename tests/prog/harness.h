@@ -24,6 +24,7 @@
 #include "random.h"
 #include "slots.h"
 #include "source.h"
+#include "source_forgive.h"
 #include "stats.h"
 
 #define CPUS_MAX      256 /* that the counters can be read of */

@@ -13,6 +13,7 @@
 #include "policy.h"
 #include "policy_write.h"
 #include "source.h"
+#include "source_forgive.h"
 #include "stats_output.h"
 #include "text.h"
 #include "units.h"

@@ -17,7 +17,6 @@
 #include "output.h"
 #include "policy.h"
 #include "privilege.h"
-#include "source.h"
 #include "stats_output.h"
 #include "talkers.h"
 #include "top.h"

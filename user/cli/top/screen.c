@@ -25,6 +25,7 @@
 #include "policy_write.h"
 #include "signals.h"
 #include "source.h"
+#include "source_forgive.h"
 #include "terminal.h"
 #include "top.h"
 #include "units.h"

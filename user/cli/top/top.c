@@ -17,7 +17,7 @@
 #include "output.h"
 #include "policy.h"
 #include "rule_book.h"
-#include "source.h"
+#include "source_packet.h"
 #include "stats.h"
 #include "talkers.h"
 #include "text.h"

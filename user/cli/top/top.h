@@ -8,7 +8,7 @@
 #include "instance.h"
 #include "policy.h"
 #include "rule_book.h"
-#include "source.h"
+#include "source_entry.h"
 #include "talkers.h"
 #include "text.h"
 #include "watch.h"

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a search for states shares: its rules, and how a state becomes an entry. */
+
+#include "source_search.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "algorithm/gcra.h"
+#include "algorithm/hot_key.h"
+#include "map_in_map.h"
+#include "numbers.h"
+#include "policy_write.h"
+#include "units.h"
+
+void search_begin(struct search *s)
+{
+	struct policy_context text;
+
+	instance_context(s->instance, &text);
+	instance_compile_context(s->instance, &text, &s->ctx);
+}
+
+int search_add(struct search *s, const struct source_entry *entry)
+{
+	struct source_entry *more = reallocarray(s->entries, s->count + 1, sizeof(*s->entries));
+
+	if (!more)
+		return -ENOMEM;
+	s->entries = more;
+	s->entries[s->count++] = *entry;
+	return 0;
+}
+
+const struct rule *search_rule(const struct search *s, uint32_t limit_id)
+{
+	policy_for_each (s->policy, rule)
+		if (rule->limit_id == limit_id && limit_id)
+			return rule;
+	return NULL;
+}
+
+bool search_covers(const struct search *s, const struct rl_state_key *key, const struct rule *rule)
+{
+	uint32_t len4 = rule ? rule->limit.key_len4 : 32, len6 = rule ? rule->limit.key_len6 : 64;
+
+	if (rule && rule->limit.key == RL_KEY_RULE)
+		return true;
+	return prefix_contains(key->addr, key_bits(s->addr, len4, len6), s->addr);
+}
+
+struct rl_rule search_numbers(const struct search *s, const struct rule *rule)
+{
+	struct rl_rule numbers = {.limit_id = rule->limit_id,
+				  .counter_id = rule->counter_id,
+				  .limit = rule->limit,
+				  .generation = rule->generation};
+
+	numbers_compile(&rule->limit, &s->ctx, &numbers);
+	numbers.flags |= rule->lane << RL_RULE_LANE_SHIFT;
+	return numbers;
+}
+
+static bool is_fresh(const char *value, size_t size)
+{
+	return !*value && !memcmp(value, value + 1, size - 1);
+}
+
+/* Sums the allowances of the CPUs that hold a share; the wait is the shortest one. CPUs that were
+ * never online have fresh states too but no share, so only as many fresh states count as CPUs
+ * remain. */
+static struct allowance allowance_sum(const struct search *s, const struct rule *rule,
+				      const char *values, size_t value_size, int parts)
+{
+	struct allowance sum = {.wait_ns = UINT64_MAX};
+	struct rl_rule numbers = search_numbers(s, rule);
+	uint64_t now_ns = s->ctx.now_ns;
+	int left = parts > 1 ? (int)s->ctx.cpus : 1;
+
+	for (int i = 0; i < parts; i++)
+		left -= parts > 1 && !is_fresh(values + i * value_size, value_size);
+	for (int i = 0; i < parts; i++) {
+		struct allowance a = allowance_of(&numbers, values + i * value_size, now_ns,
+						  s->instance->info.log_depth);
+
+		if (is_fresh(values + i * value_size, value_size) && left-- <= 0)
+			continue;
+		sum.remaining += a.remaining;
+		sum.wait_ns = a.wait_ns < sum.wait_ns ? a.wait_ns : sum.wait_ns;
+	}
+	return sum;
+}
+
+int search_state(struct search *s, const struct rl_state_key *key, const void *values,
+		 size_t value_size, int parts)
+{
+	const struct rule *rule = search_rule(s, key->limit_id);
+	struct source_entry entry = {.key = *key, .rule = rule, .has_state = true};
+
+	if (!rule || !search_covers(s, key, rule))
+		return 0;
+	entry.allowance = allowance_sum(s, rule, values, value_size, parts);
+	return search_add(s, &entry);
+}
+
+int search_parts(const struct search *s)
+{
+	return s->ctx.share ? (int)s->ctx.possible_cpus : 1;
+}
+
+int search_hot(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
+{
+	struct rl_state state = {.word = slot->word};
+
+	return search_state(arg, key, &state, sizeof(state), 1);
+}
+
+int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
+{
+	struct search *s = arg;
+	struct source_entry entry = {
+		.key = *key, .rule = search_rule(s, key->limit_id), .has_state = true};
+	struct rl_rule numbers = search_numbers(s, entry.rule);
+
+	if (hot_kind(slot->fingerprint) == HOT_IS_REFUSED ||
+	    (int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
+		return 0;
+	entry.allowance = allowance_of_unconfirmed(&numbers, slot, s->ctx.now_ns);
+	return search_add(s, &entry);
+}
+
+int search_map_open(const struct instance *instance, const struct rule *rule)
+{
+	const struct rl_limit *limit = &rule->limit;
+	int fd;
+
+	if (limit->algorithm == RL_SLIDING_WINDOW)
+		return inner_open(instance, instance->fd.windows, 0);
+	if (limit->algorithm == RL_SLIDING_LOG)
+		return inner_open(instance, instance->fd.logs, 0);
+	if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
+		return inner_open(instance, instance->fd.flows, 0);
+	fd = dup(instance->fd.sources);
+	return fd < 0 ? -errno : fd;
+}
