@@ -54,6 +54,7 @@ clang-tidy         test   clang-tidy        clang-tools-extra
 cppcheck           test   cppcheck          cppcheck
 shellcheck         test   shellcheck        ShellCheck
 mandoc             test   mandoc            mandoc
+groff              test   groff-base        groff-base
 zsh                test   zsh               zsh
 ip                 test   iproute2          iproute
 tc                 test   iproute2          iproute-tc

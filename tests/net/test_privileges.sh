@@ -8,11 +8,14 @@ source "$(dirname "$0")/../lib.sh"
 declare -A NUMBER=([CHOWN]=0 [DAC_OVERRIDE]=1 [DAC_READ_SEARCH]=2 [NET_BIND_SERVICE]=10 [NET_ADMIN]=12
 	[SYS_PTRACE]=19 [SYS_ADMIN]=21 [PERFMON]=38 [BPF]=39)
 
-# row VERB COLUMN: of the table in the manual page, without CAP_.
+# row VERB COLUMN: of the table in the manual page, without CAP_. A line `.It Ta Ta WORDS` continues the last column.
 row() {
-	awk -F ' Ta ' -v verb="$1" -v column="$2" '/^\.Ss Capabilities/ { here = 1 }
-		here && $1 == ".It Cm " verb { print $column; found = 1; exit } END { exit !found }' \
-		"$TOP/user/man/rlctl.8" | sed 's/^-$//'
+	local text
+	text=$(awk -F ' Ta ' -v verb="$1" -v column="$2" '/^\.Ss Capabilities/ { here = 1 }
+		found && !sub(/^\.It Ta Ta /, "") { exit }
+		found { if (column == 3) text = text " " $0; next }
+		here && $1 == ".It Cm " verb { text = $column; found = 1 }
+		END { print text; exit !found }' "$TOP/user/man/rlctl.8") && echo "${text#-}"
 }
 
 # with CAPABILITIES CMD…: in B, as root that has no others.
