@@ -10,6 +10,8 @@ BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 SYSCONFDIR ?= /etc
+DATADIR ?= $(PREFIX)/share/rlctl
+DOCDIR  ?= $(PREFIX)/share/doc/rlctl
 # The only place that defines the version; a build from git appends the commit.
 RELEASE := $(shell sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 COMMIT  := $(shell git describe --always --dirty --exclude='*' 2>/dev/null)
@@ -204,6 +206,10 @@ bench-fleet: all benches
 UNITS    := $(notdir $(wildcard systemd/*.service))
 UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's,\([ =]\)/etc/rlctl/,\1$(SYSCONFDIR)/rlctl/,'
 
+# The documents keep their places to each other, so that their links lead somewhere.
+DOCS     := README.md SECURITY.md CONTRIBUTING.md NEWS $(wildcard docs/*.md docs/*.svg docs/*.json)
+DATA     := grafana.json alerts.yml $(patsubst scripts/%,%,$(wildcard scripts/importer/*.py))
+
 install: all
 	install -D -m 755 build/rlctl $(DESTDIR)$(SBINDIR)/rlctl
 	for page in $(wildcard user/man/*.[58]); do \
@@ -214,11 +220,17 @@ install: all
 	install -d $(DESTDIR)$(UNITDIR)
 	for unit in $(UNITS); do $(UNIT_SED) systemd/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && \
 		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
+	for file in $(DOCS); do install -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit 1; done
+	for file in $(DATA); do install -D -m 644 scripts/$$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
+	sed '1s,/usr/bin/env python3,/usr/bin/python3,' scripts/import | install -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/import
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/rlctl $(DESTDIR)$(BASHDIR)/rlctl $(DESTDIR)$(ZSHDIR)/_rlctl
 	rm -f $(foreach s,5 8,$(patsubst user/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard user/man/*.$(s))))
 	rm -f $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(DESTDIR)$(SYSCONFDIR)/rlctl/example.policy
+	rm -f $(DOCS:%=$(DESTDIR)$(DOCDIR)/%) $(DATA:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DATADIR)/import
+	for dir in $(DOCDIR)/docs $(DOCDIR) $(DATADIR)/importer $(DATADIR); do \
+		[ ! -d $(DESTDIR)$$dir ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$dir || exit 1; done
 
 deb rpm:
 	@scripts/package.sh $@ $(RELEASE)

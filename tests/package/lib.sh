@@ -72,8 +72,8 @@ holds_all() {
 }
 
 _names() {
-	(cd "$1" && find . -type f ! -path '*/doc/*' ! -path '*/lintian/*' ! -path '*/licenses/*' -printf '%f\n') |
-		sed '/\.[0-9]\.gz$/s/\.gz$//' | sort
+	(cd "$1" && find . -type f ! -name 'changelog*.gz' ! -name copyright ! -path '*/lintian/*' ! -path '*/licenses/*' -printf '%f\n') |
+		sed -E 's/(\.[0-9]|NEWS)\.gz$/\1/' | sort
 }
 
 # build_needs COLUMN LIST [PATTERN]: LIST names every package that deps.sh's column lists for a build,

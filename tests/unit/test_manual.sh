@@ -154,15 +154,55 @@ t 'no shipped example bans' test_no_ban
 
 # ---- installed
 
+ROOT=$TMP/root/usr
+
+install_to() { make -s -C "$TOP" -o build/rlctl "$1" DESTDIR="$TMP/root" PREFIX=/usr; }
+
 test_install() {
 	local file
-	make -s -C "$TOP" -o build/rlctl install DESTDIR="$TMP/root" PREFIX=/usr || return
+	install_to install || return
 	for file in sbin/rlctl share/man/man8/rlctl.8 share/man/man5/rlctl-policy.5 \
 		share/bash-completion/completions/rlctl share/zsh/site-functions/_rlctl; do
-		[[ -s $TMP/root/usr/$file ]] || _say "$file is missing" || return
+		[[ -s $ROOT/$file ]] || _say "$file is missing" || return
 	done
-	cmp "$TMP/root/usr/share/zsh/site-functions/_rlctl" <("$RLCTL" completion zsh) &&
-		make -s -C "$TOP" uninstall DESTDIR="$TMP/root" PREFIX=/usr &&
-		is "$(find "$TMP/root" -type f)" ''
+	cmp "$ROOT/share/zsh/site-functions/_rlctl" <("$RLCTL" completion zsh)
 }
+
+# The documents lead to each other where they are installed; packages have the licence in another place.
+test_links() {
+	cp -r "$ROOT/share/doc/rlctl" "$TMP/doc" && cp "$TOP/LICENSE" "$TMP/doc" && between "$(find "$TMP/doc" -name '*.md' | wc -l)" 8 20 &&
+		python3 "$TOP/tests/unit/documents.py" "$TOP" "$TMP"/doc/{,docs/}*.md
+}
+
+# scripts FILE: those that the document names.
+scripts() { grep -oE 'scripts/[a-z./-]*[a-z]' "$1" | sort -u; }
+
+# Each script that a user is told of is installed, but for those that build or test the tree.
+test_scripts() {
+	local script
+	for script in $(scripts "$TOP/README.md") $(scripts "$TOP/docs/guide.md"); do
+		[[ $script =~ ^scripts/(deps|demo|check)\.sh$ || -s $ROOT/share/rlctl/${script#scripts/} ]] ||
+			_say "$script is not installed" || return
+	done
+	is "$(scripts "$TOP/docs/guide.md" | tr '\n' ' ')" 'scripts/alerts.yml scripts/grafana.json scripts/import '
+}
+
+# The installed one, on a path without rlctl.
+test_import() {
+	printf '*filter\n-A INPUT -s 192.0.2.7 -j ACCEPT\n-A INPUT -p icmp -m hashlimit --hashlimit-above 9/sec %s\nCOMMIT\n' \
+		'--hashlimit-mode srcip --hashlimit-name ping -j DROP' >"$TMP/saved"
+	PATH=/usr/bin:/bin RLCTL=$RLCTL "$ROOT/share/rlctl/import" --host "$TMP/saved" >"$TMP/imported" && check_policy "$TMP/imported" &&
+		is "$(find "$ROOT" -name '__pycache__')" '' && is "$(sed -n 1p "$ROOT/share/rlctl/import")" '#!/usr/bin/python3'
+}
+
+# Another's file, and thus its directory, stays.
+test_uninstall() {
+	touch "$ROOT/share/rlctl/mine" && install_to uninstall && is "$(find "$TMP/root" -type f)" "$ROOT/share/rlctl/mine" &&
+		rm "$ROOT/share/rlctl/mine" && install_to uninstall && is "$(find "$TMP/root" -path '*/rlctl' | tr '\n' ' ')" "$TMP/root/etc/rlctl "
+}
+
 t 'make install puts pages and completions in their places' test_install
+t 'the installed documents lead to each other' test_links
+t 'the scripts that README and guide name are installed' test_scripts
+t 'the installed import works' test_import
+t 'make uninstall removes all of it' test_uninstall
