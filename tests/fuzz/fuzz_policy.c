@@ -37,6 +37,15 @@ static void error_check(const struct policy_error *err, const char *text, size_t
 	require(strlen(err->text) + 1 < sizeof(err->text)); /* nothing was cut off */
 }
 
+static void errors_check(const struct policy_errors *errors, const char *text, size_t size)
+{
+	require(errors->count);
+	for (size_t i = 0; i < policy_errors_kept(errors); i++) {
+		error_check(&errors->first[i], text, size);
+		require(!i || errors->first[i - 1].line < errors->first[i].line);
+	}
+}
+
 /* Returns the policy as text, to be freed. The remaining life of a rule is printed in whole
  * seconds. */
 static char *policy_text(const struct policy *policy, const struct policy_context *ctx)
@@ -92,10 +101,10 @@ static void warning_check(const struct rule *rule, const char *text, void *arg)
 static void print_check(const struct policy *policy, const struct policy_context *ctx)
 {
 	char *text = policy_text(policy, ctx), *again;
-	struct policy_error err = {0};
+	struct policy_errors errors;
 	struct policy second = {0};
 
-	require(!policy_parse(text, strlen(text), ctx, NULL, &second, &err));
+	require(!policy_parse(text, strlen(text), ctx, NULL, &second, &errors));
 	same_check(policy, &second);
 	again = policy_text(&second, ctx);
 	require(!strcmp(text, again));
@@ -125,11 +134,13 @@ static void compile_check(struct policy *policy, const struct policy_context *ct
 	const struct rl_policy_header nothing = {.next_limit_id = 1};
 	const struct policy empty = {0};
 	struct compiled compiled = {0};
-	struct policy_error err = {0};
+	struct policy_errors errors;
 	struct policy back = {0};
 
-	if (policy_compile(policy, &empty, &nothing, false, &context, &compiled, &err)) {
-		require(fuzz_is_plain(err.text));
+	if (policy_compile(policy, &empty, &nothing, false, &context, &compiled, &errors)) {
+		require(errors.count);
+		for (size_t i = 0; i < policy_errors_kept(&errors); i++)
+			require(fuzz_is_plain(errors.first[i].text));
 	} else {
 		require(!policy_decompile(&compiled, &context, &back));
 		same_check(policy, &back);
@@ -153,8 +164,8 @@ static void selector_check(const char *text, const struct policy_context *ctx)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct policy_context *ctx;
-	struct policy policy = {0};
-	struct policy_error err = {0};
+	struct policy policy = {0}, replaced = {0};
+	struct policy_errors errors;
 	char *text, *words;
 
 	if (!size)
@@ -162,14 +173,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ctx = &contexts[data[0] % ARRAY_COUNT(contexts)];
 	text = (char *)fuzz_copy(data + 1, size - 1);
 	words = fuzz_string(data + 1, size - 1);
-	if (policy_parse(text, size - 1, ctx, NULL, &policy, &err)) {
-		error_check(&err, text, size - 1);
+	if (policy_parse(text, size - 1, ctx, &replaced, &policy, &errors)) {
+		errors_check(&errors, text, size - 1);
 	} else {
 		print_check(&policy, ctx);
 		policy_warn(&policy, ctx, warning_check, &policy);
 		compile_check(&policy, ctx);
 	}
 	selector_check(words, ctx);
+	policy_clear(&replaced);
 	policy_clear(&policy);
 	free(words);
 	free(text);

@@ -125,9 +125,10 @@ test_apply_replaces() {
 }
 
 test_apply_bad() {
-	printf 'rule any deny\nrule 192.0.2.2 allow  never\n' >"$TMP/bad"
+	printf 'rule any deny\nrule 192.0.2.2 allow  never\nrule any limit\n' >"$TMP/bad"
 	rl B apply - <<<'rule 192.0.2.1 deny' || return
-	has "$TMP/bad:2:23:" unchanged 1 rl B apply "$TMP/bad" && unchanged 1 rl B apply "$TMP/nosuch" &&
+	has "$TMP/bad:2:23:" unchanged 1 rl B apply "$TMP/bad" && has "$TMP/bad:3:15:" unchanged 1 rl B apply "$TMP/bad" &&
+		unchanged 1 rl B apply "$TMP/nosuch" &&
 		unchanged 1 rl B apply "$TMP" && unchanged 1 rl B apply - <<<'limit 5/second' &&
 		printf 'rule any deny\0\n' | unchanged 1 rl B apply - && unchanged 2 rl B apply
 }

@@ -111,14 +111,15 @@ static void lines_of(char out[POLICY_MAX], const char *text)
 void harness_policy(struct harness *h, const char *text)
 {
 	static char lines[POLICY_MAX];
-	struct policy_error err = {0};
+	struct policy_errors errors;
 	struct policy_context ctx;
 	struct policy policy = {0};
 
 	lines_of(lines, text);
 	instance_context(&h->instance, &ctx);
-	if (policy_parse(lines, strlen(lines), &ctx, NULL, &policy, &err))
-		fail_msg("%u:%u: %s\n%s", err.line, err.column, err.text, lines);
+	if (policy_parse(lines, strlen(lines), &ctx, NULL, &policy, &errors))
+		fail_msg("%u:%u: %s\n%s", errors.first[0].line, errors.first[0].column,
+			 errors.first[0].text, lines);
 	assert_int_equal(instance_policy_write(&h->instance, &policy, true, "policy"), 0);
 	policy_clear(&policy);
 }

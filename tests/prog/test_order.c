@@ -293,10 +293,10 @@ static void in_place_write(struct harness *h, const char *text, bool keep)
 {
 	struct policy next = {0}, none = {0};
 	struct policy_context ctx;
-	struct policy_error err;
+	struct policy_errors errors;
 
 	instance_context(&h->instance, &ctx);
-	assert_int_equal(policy_parse(text, strlen(text), &ctx, NULL, &next, &err), 0);
+	assert_int_equal(policy_parse(text, strlen(text), &ctx, NULL, &next, &errors), 0);
 	assert_int_equal(instance_prefix_write(&h->instance, &next.rules[0], keep ? &next : &none),
 			 0);
 	policy_clear(&next);

@@ -29,7 +29,7 @@ const struct compile_context roomy = {
 
 struct policy must_parse_policy(const char *text)
 {
-	struct policy_error err = {0};
+	struct policy_errors errors;
 	struct policy policy = {0};
 	char *lines = strdup(text);
 
@@ -37,18 +37,19 @@ struct policy must_parse_policy(const char *text)
 	for (char *c = lines; *c; c++)
 		if (*c == ';')
 			*c = '\n';
-	if (policy_parse(lines, strlen(lines), &on_xdp, NULL, &policy, &err))
-		fail_msg("%s\n%u:%u: %s", text, err.line, err.column, err.text);
+	if (policy_parse(lines, strlen(lines), &on_xdp, NULL, &policy, &errors))
+		fail_msg("%s\n%u:%u: %s", text, errors.first[0].line, errors.first[0].column,
+			 errors.first[0].text);
 	free(lines);
 	return policy;
 }
 
 void must_compile(struct policy *next, const struct force *force, bool keep, struct compiled *out)
 {
-	struct policy_error err = {0};
+	struct policy_errors errors;
 
-	if (policy_compile(next, &force->policy, &force->header, keep, &force->ctx, out, &err))
-		fail_msg("line %u: %s", err.line, err.text);
+	if (policy_compile(next, &force->policy, &force->header, keep, &force->ctx, out, &errors))
+		fail_msg("line %u: %s", errors.first[0].line, errors.first[0].text);
 	assert_layout(out, &force->ctx);
 }
 

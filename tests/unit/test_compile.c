@@ -153,8 +153,9 @@ static void identity_test(void **state)
 		struct policy policy = random_policy(), back = {0}, none = {0};
 		struct rl_policy_header header = {.half = random_below(2), .generation = i};
 		struct compiled compiled = {0};
-		struct policy_error err;
-		int ret = policy_compile(&policy, &none, &header, false, &roomy, &compiled, &err);
+		struct policy_errors errors;
+		int ret =
+			policy_compile(&policy, &none, &header, false, &roomy, &compiled, &errors);
 
 		assert_int_equal(ret, group_fits(&policy) ? 0 : -E2BIG);
 		if (!ret) {
@@ -238,12 +239,12 @@ static char *nest(unsigned int family, unsigned int count)
 }
 
 static int compile_text(const char *text, const struct compile_context *ctx,
-			struct policy_error *err)
+			struct policy_errors *errors)
 {
 	const struct rl_policy_header header = {0};
 	struct policy policy = must_parse_policy(text), none = {0};
 	struct compiled compiled = {0};
-	int ret = policy_compile(&policy, &none, &header, false, ctx, &compiled, err);
+	int ret = policy_compile(&policy, &none, &header, false, ctx, &compiled, errors);
 
 	if (ret)
 		assert_null(compiled.rules);
@@ -289,15 +290,15 @@ static void fit_test(void **state)
 	for (unsigned int more = 0; more < 2; more++) {
 		unsigned int count = row->fits + more;
 		char *text = row->line ? repeat(row->line, count) : nest(row->family, count);
-		struct policy_error err = {.line = 77};
+		struct policy_errors errors;
 
-		assert_int_equal(compile_text(text, &ctx, &err), more ? -E2BIG : 0);
+		assert_int_equal(compile_text(text, &ctx, &errors), more ? -E2BIG : 0);
 		free(text);
 		if (!more)
 			continue;
-		assert_int_equal(err.line, row->refused_line);
-		if (!strstr(err.text, row->says))
-			fail_msg("\"%s\" does not say \"%s\"", err.text, row->says);
+		assert_int_equal(errors.first[0].line, row->refused_line);
+		if (!strstr(errors.first[0].text, row->says))
+			fail_msg("\"%s\" does not say \"%s\"", errors.first[0].text, row->says);
 	}
 }
 
@@ -305,12 +306,45 @@ static void fit_test(void **state)
 static void crowd_test(void **state)
 {
 	char *text = repeat("rule any dport %u limit 5/second", 1000);
-	struct policy_error err = {0};
+	struct policy_errors errors;
 
 	(void)state;
-	assert_int_equal(compile_text(text, &roomy, &err), -E2BIG);
-	assert_int_equal(err.line, RL_GROUP_MAX + 1);
+	assert_int_equal(compile_text(text, &roomy, &errors), -E2BIG);
+	assert_int_equal(errors.first[0].line, RL_GROUP_MAX + 1);
 	free(text);
+}
+
+/* Every rule that this instance cannot hold is named, by line; nothing of the policy is compiled.
+ */
+static void many_unfit_test(void **state)
+{
+	static const struct {
+		uint32_t line;
+		const char *says;
+	} wanted[] = {
+		{1, "10.0.0.0/8 limit sliding-log 100/second: too many packets"},
+		{2, "fixed-window 1000/100ms fleet: fixed-window with fleet has too short"},
+		{12, "too many rules for one prefix (at most 8)"},
+	};
+	char text[1024] = "rule 10.0.0.0/8 limit sliding-log 100/second\n"
+			  "rule any limit fixed-window 1000/100ms fleet\n"
+			  "rule 10.0.0.0/8 limit 1mbit\n";
+	char *crowd = repeat("rule 2001:db8::/32 tcp dport %u deny", 9);
+	struct compile_context ctx = roomy;
+	struct policy_errors errors;
+
+	(void)state;
+	ctx.log_max = 64;
+	strcat(text, crowd);
+	free(crowd);
+	assert_int_equal(compile_text(text, &ctx, &errors), -EOPNOTSUPP);
+	assert_int_equal(errors.count, ARRAY_SIZE(wanted));
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		assert_int_equal(errors.first[i].line, wanted[i].line);
+		if (!strstr(errors.first[i].text, wanted[i].says))
+			fail_msg("\"%s\" does not say \"%s\"", errors.first[i].text,
+				 wanted[i].says);
+	}
 }
 
 /* ---- rules of older versions */
@@ -385,8 +419,8 @@ static void old_syn_test(void **state)
 
 static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(identity_test), cmocka_unit_test(bad_maps_test),
-	cmocka_unit_test(crowd_test),    cmocka_unit_test(old_bans_test),
-	cmocka_unit_test(old_syn_test),
+	cmocka_unit_test(crowd_test),    cmocka_unit_test(many_unfit_test),
+	cmocka_unit_test(old_bans_test), cmocka_unit_test(old_syn_test),
 };
 
 static struct CMUnitTest tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(singles)];

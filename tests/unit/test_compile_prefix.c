@@ -70,11 +70,11 @@ static void rules_write(struct maps *maps, const struct compiled *compiled)
 static void whole_put(struct maps *maps, struct policy *next)
 {
 	struct policy current = maps_policy(maps);
-	struct policy_error err = {0};
+	struct policy_errors errors;
 	struct compiled compiled;
 
-	if (policy_compile(next, &current, &maps->header, false, &maps->ctx, &compiled, &err))
-		fail_msg("%s", err.text);
+	if (policy_compile(next, &current, &maps->header, false, &maps->ctx, &compiled, &errors))
+		fail_msg("%s", errors.first[0].text);
 	rules_write(maps, &compiled);
 	maps->trie_count = compiled.prefix_count;
 	if (compiled.prefix_count)
@@ -140,13 +140,13 @@ static void check_header(struct maps *maps)
 static void check_uses(struct maps *maps, const struct policy *policy)
 {
 	struct policy copy = {0}, none = {0};
-	struct policy_error err;
+	struct policy_errors errors;
 	struct compiled whole;
 
 	policy_for_each (policy, rule)
 		assert_int_equal(policy_append(&copy, rule), 0);
 	assert_int_equal(
-		policy_compile(&copy, &none, &maps->header, false, &maps->ctx, &whole, &err), 0);
+		policy_compile(&copy, &none, &maps->header, false, &maps->ctx, &whole, &errors), 0);
 	assert_int_equal(
 		whole.header.uses & ~maps->header.uses & ~(RL_USE_REFUSALS4 | RL_USE_REFUSALS6), 0);
 	if (!(whole.header.uses & RL_USE_REFUSALS6) && whole.header.uses & RL_USE_REFUSALS4)
@@ -167,7 +167,6 @@ static bool change(struct maps *maps, const struct rule *prefix, struct policy *
 	struct rl_rule before[2 * RULES_ROOM];
 	struct compiled compiled = {0};
 	struct rl_prefix_key key = {0};
-	struct policy_error err;
 	bool in_trie = false;
 	int ret;
 
@@ -175,8 +174,7 @@ static bool change(struct maps *maps, const struct rule *prefix, struct policy *
 		prefix_key_compile(prefix, &key);
 		in_trie = trie_find(maps, &key);
 	}
-	ret = prefix_compile(prefix, in_trie, next, &current, &maps->header, &maps->ctx, &compiled,
-			     &err);
+	ret = prefix_compile(prefix, in_trie, next, &current, &maps->header, &maps->ctx, &compiled);
 	assert_true(!ret || ret == -EAGAIN);
 	memcpy(before, maps->rules, sizeof(before));
 	if (!ret) {

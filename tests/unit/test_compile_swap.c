@@ -207,13 +207,13 @@ static void slots_full_test(void **state)
 	struct policy next = must_parse_policy("rule 10.0.0.4 deny; rule 10.0.0.5 deny");
 	struct force force = {.ctx = roomy};
 	struct compiled compiled = {0};
-	struct policy_error err;
+	struct policy_errors errors;
 
 	(void)state;
 	force.ctx.slots_max = 4;
 	force_put(&force, "rule 10.0.0.1 deny; rule 10.0.0.2 deny; rule 10.0.0.3 deny", false);
 	assert_int_equal(policy_compile(&next, &force.policy, &force.header, false, &force.ctx,
-					&compiled, &err),
+					&compiled, &errors),
 			 -E2BIG);
 	assert_null(compiled.fresh);
 	force_put(&force, "rule 10.0.0.1 deny; rule 10.0.0.3 deny; rule 10.0.0.4 deny", false);

@@ -23,10 +23,11 @@ static void address_of(const char *text, uint8_t out[16])
 static struct policy policy_of(const char *text, const struct policy_context *ctx)
 {
 	struct policy policy = {0};
-	struct policy_error err = {0};
+	struct policy_errors errors;
 
-	if (policy_parse(text, strlen(text), ctx, NULL, &policy, &err))
-		fail_msg("%s\n%u:%u: %s", text, err.line, err.column, err.text);
+	if (policy_parse(text, strlen(text), ctx, NULL, &policy, &errors))
+		fail_msg("%s\n%u:%u: %s", text, errors.first[0].line, errors.first[0].column,
+			 errors.first[0].text);
 	return policy;
 }
 

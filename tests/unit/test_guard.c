@@ -24,13 +24,13 @@ static struct verdict verdict_of(const char *text, const char *ssh,
 				 const struct policy_context *ctx)
 {
 	struct policy policy = {0};
-	struct policy_error err = {0};
+	struct policy_errors errors;
 	struct verdict verdict;
 	struct flow session;
 
 	assert_int_equal(ssh_session_parse(ssh, &session), 0);
-	if (policy_parse(text, strlen(text), ctx, NULL, &policy, &err))
-		fail_msg("%s: %s", text, err.text);
+	if (policy_parse(text, strlen(text), ctx, NULL, &policy, &errors))
+		fail_msg("%s: %s", text, errors.first[0].text);
 	assert_int_equal(verdict_find(&policy, ctx->by_dest, &session, &verdict), 0);
 	policy_clear(&policy);
 	return verdict;

@@ -143,6 +143,24 @@ rows policy <<END
 1 rule any tcp tcp deny => stdin:1:14: "tcp" repeats an earlier word of the same kind: remove one of the two
 END
 
+# places: LINE:COLUMN of the errors on standard error, then its last line.
+places() { sed -nE 's/^rlctl: wrong:([0-9]+:[0-9]+): .*/\1/p; $p' "$TMP/stderr" | xargs; }
+
+wrong_rows() { # WANTED CMD…
+	expect_status 1 "${@:2}" 2>"$TMP/stderr" && is "$(places)" "$1"
+}
+
+# Every error of a policy is reported, by each verb that reads one; at most 20.
+test_all_errors() {
+	printf 'rule any dny\n\nrule any deny\n rul\nrule any limit 9/second per me\n' >wrong
+	wrong_rows '1:10 4:2 5:29 rlctl: wrong: 3 errors' "$RLCTL" apply --check wrong &&
+		wrong_rows '1:10 4:2 5:29 rlctl: wrong: 3 errors' capable "$RLCTL" simulate wrong absent &&
+		yes rul | head -27 >wrong &&
+		wrong_rows "$(seq -f %.0f:1 20 | xargs) rlctl: wrong: 27 errors" "$RLCTL" apply --check wrong
+}
+
+t 'all errors of a policy' test_all_errors
+
 rows nobody <<END
 1 attach nosuch0 => attach: missing capabilities: CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON: run it as root (sudo)
 1 detach nosuch0 => detach: missing capabilities: CAP_NET_ADMIN, CAP_SYS_ADMIN: run it as root (sudo)

@@ -91,15 +91,6 @@ static void key_test(void **state)
 	}
 }
 
-static unsigned int replaced_count;
-static uint32_t replaced_lines[8][2];
-
-static void replaced_note(const struct rule *earlier, const struct rule *later)
-{
-	replaced_lines[replaced_count][0] = earlier->line;
-	replaced_lines[replaced_count++][1] = later->line;
-}
-
 static void text_test(void **state)
 {
 	static const char text[] = "# a policy\r\n"
@@ -120,22 +111,22 @@ static void text_test(void **state)
 		{8, PREFIX_ANY, RL_ACTION_LIMIT},
 		{7, PREFIX_ADDR, RL_ACTION_ALLOW},
 	};
-	static const uint32_t replaced[][2] = {{2, 6}, {6, 9}, {4, 7}};
-	struct policy policy = {0};
-	struct policy_error err;
+	static const uint32_t pairs[] = {2, 6, 4, 7, 6, 9};
+	struct policy policy = {0}, replaced = {0};
+	struct policy_errors errors;
 
 	(void)state;
-	replaced_count = 0;
-	assert_int_equal(policy_parse(text, strlen(text), &on_xdp, replaced_note, &policy, &err),
-			 0);
+	assert_int_equal(policy_parse(text, strlen(text), &on_xdp, &replaced, &policy, &errors), 0);
 	assert_int_equal(policy.count, ARRAY_SIZE(expected));
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
 		assert_int_equal(policy.rules[i].line, expected[i].line);
 		assert_int_equal(policy.rules[i].kind, expected[i].kind);
 		assert_int_equal(policy.rules[i].action, expected[i].action);
 	}
-	assert_int_equal(replaced_count, 3);
-	assert_memory_equal(replaced_lines, replaced, sizeof(replaced));
+	assert_int_equal(replaced.count, ARRAY_SIZE(pairs));
+	for (size_t i = 0; i < replaced.count; i++)
+		assert_int_equal(replaced.rules[i].line, pairs[i]);
+	policy_clear(&replaced);
 	policy_clear(&policy);
 	assert_null(policy.rules);
 }
@@ -143,10 +134,10 @@ static void text_test(void **state)
 static void text_empty_test(void **state)
 {
 	struct policy policy = {0};
-	struct policy_error err;
+	struct policy_errors errors;
 
 	(void)state;
-	assert_int_equal(policy_parse(NULL, 0, &on_xdp, NULL, &policy, &err), 0);
+	assert_int_equal(policy_parse(NULL, 0, &on_xdp, NULL, &policy, &errors), 0);
 	assert_int_equal(policy.count, 0);
 	policy_clear(&policy);
 }
@@ -157,7 +148,7 @@ static void million_test(void **state)
 	const uint32_t lines = TURNS(1000000);
 	char *text = malloc((size_t)lines * 64);
 	struct policy policy = {0};
-	struct policy_error err = {0};
+	struct policy_errors errors;
 	size_t size = 0;
 
 	(void)state;
@@ -168,8 +159,8 @@ static void million_test(void **state)
 		size += sprintf(text + size, "rule %u.%u.%u.%u limit %u/second burst 20\n", n >> 24,
 				n >> 16 & 255, n >> 8 & 255, n & 255, i + 1);
 	}
-	if (policy_parse(text, size, &on_xdp, NULL, &policy, &err))
-		fail_msg("%u:%u: %s", err.line, err.column, err.text);
+	if (policy_parse(text, size, &on_xdp, NULL, &policy, &errors))
+		fail_msg("%u: %s", errors.first[0].line, errors.first[0].text);
 	assert_in_range(policy.count, lines / 2, lines);
 	for (size_t i = 1; i < policy.count; i++)
 		assert_true(rule_compare(&policy.rules[i - 1], &policy.rules[i]) < 0);
@@ -351,16 +342,16 @@ static void syn_test(void **state)
 {
 	static const char text[] = "rule any syn limit 9/s\nrule any tcp syn limit 5/s\n"
 				   "rule 192.0.2.1 syn deny\nrule 192.0.2.1 tcp syn allow\n";
-	struct policy policy = {0};
+	struct policy policy = {0}, replaced = {0};
+	struct policy_errors errors;
 	struct policy_error err;
 	struct rule selector;
 	size_t count;
 
 	(void)state;
-	replaced_count = 0;
-	assert_int_equal(policy_parse(text, strlen(text), &on_xdp, replaced_note, &policy, &err),
-			 0);
-	assert_int_equal(replaced_count, 2);
+	assert_int_equal(policy_parse(text, strlen(text), &on_xdp, &replaced, &policy, &errors), 0);
+	assert_int_equal(replaced.count, 2 * 2);
+	policy_clear(&replaced);
 	assert_int_equal(policy.count, 2);
 	assert_int_equal(policy.rules[0].limit.amount, 5);
 	assert_int_equal(policy.rules[1].action, RL_ACTION_ALLOW);
@@ -426,11 +417,11 @@ static size_t warnings_count(const struct warn_row *row, const struct policy_con
 {
 	struct warnings warnings = {.row = row};
 	struct policy policy = {0};
-	struct policy_error err;
+	struct policy_errors errors;
 	char text[RULE_TEXT_MAX];
 	int len = snprintf(text, sizeof(text), "rule any deny\n%s\n", row->line);
 
-	assert_int_equal(policy_parse(text, len, ctx, NULL, &policy, &err), 0);
+	assert_int_equal(policy_parse(text, len, ctx, NULL, &policy, &errors), 0);
 	policy_warn(&policy, ctx, warning_note, &warnings);
 	policy_clear(&policy);
 	return warnings.count;

@@ -357,15 +357,59 @@ static void text_refused_test(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct policy policy = {0};
-		struct policy_error err = {0};
+		struct policy_errors errors;
 
 		assert_int_equal(
-			policy_parse(rows[i].text, rows[i].size, &on_xdp, NULL, &policy, &err),
+			policy_parse(rows[i].text, rows[i].size, &on_xdp, NULL, &policy, &errors),
 			-EINVAL);
 		assert_null(policy.rules);
-		assert_int_equal(err.line, rows[i].line);
-		assert_int_equal(err.column, rows[i].column);
-		assert_non_null(strstr(err.text, rows[i].said));
+		assert_int_equal(errors.count, 1);
+		assert_int_equal(errors.first[0].line, rows[i].line);
+		assert_int_equal(errors.first[0].column, rows[i].column);
+		assert_non_null(strstr(errors.first[0].text, rows[i].said));
+	}
+}
+
+/* Every bad line is counted, and the first of them are told, also by lines out of order. */
+static void many_refused_test(void **state)
+{
+	static const char good_and_bad[] = "rule any deny\nrule any drop\n\n";
+	struct policy_errors errors;
+	struct policy policy = {0};
+	char text[30 * sizeof(good_and_bad)] = "";
+
+	(void)state;
+	for (size_t bad = 1; bad <= 30; bad++) {
+		strcat(text, good_and_bad);
+		assert_int_equal(policy_parse(text, strlen(text), &on_xdp, NULL, &policy, &errors),
+				 -EINVAL);
+		assert_null(policy.rules);
+		assert_int_equal(errors.count, bad);
+		assert_int_equal(policy_errors_kept(&errors), bad < 20 ? bad : 20);
+		for (size_t i = 0; i < policy_errors_kept(&errors); i++) {
+			assert_int_equal(errors.first[i].line, 3 * i + 2);
+			assert_int_equal(errors.first[i].column, 10);
+		}
+	}
+	assert_int_equal(policy_parse("rule any deny", 13, &on_xdp, NULL, &policy, &errors), 0);
+	assert_int_equal(errors.count, 0);
+	policy_clear(&policy);
+}
+
+static void errors_order_test(void **state)
+{
+	struct policy_errors errors = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < 50; i++) {
+		struct policy_error err = {.line = i * 7 % 50, .column = i};
+
+		policy_errors_add(&errors, &err);
+	}
+	assert_int_equal(errors.count, 50);
+	for (uint32_t i = 0; i < POLICY_ERRORS_MAX; i++) {
+		assert_int_equal(errors.first[i].line, i);
+		assert_int_equal(errors.first[i].column * 7 % 50, i);
 	}
 }
 
@@ -396,10 +440,9 @@ static void damage_test(void **state)
 }
 
 static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(long_line_test),
-	cmocka_unit_test(selector_refused_test),
-	cmocka_unit_test(text_refused_test),
-	cmocka_unit_test(damage_test),
+	cmocka_unit_test(long_line_test),    cmocka_unit_test(selector_refused_test),
+	cmocka_unit_test(text_refused_test), cmocka_unit_test(many_refused_test),
+	cmocka_unit_test(errors_order_test), cmocka_unit_test(damage_test),
 };
 
 static struct CMUnitTest tests[ARRAY_SIZE(refusals) + ARRAY_SIZE(singles)];

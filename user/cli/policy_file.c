@@ -152,7 +152,7 @@ static const char *line_find(const struct policy_file *file, uint32_t number, si
 }
 
 /* Reports "FILE:LINE:COLUMN: TEXT" and the line, or "FILE: TEXT" for an error without a line. */
-static int refuse(const struct policy_file *file, const struct policy_error *err)
+static int report_error(const struct policy_file *file, const struct policy_error *err)
 {
 	char *place = NULL;
 	const char *line;
@@ -168,33 +168,37 @@ static int refuse(const struct policy_file *file, const struct policy_error *err
 	return -1;
 }
 
-static const char *replaced_file; /* for the callback replaced(), which has no argument */
-
-static void replaced(const struct rule *earlier, const struct rule *later)
+/* Reports every error, and how many there are. Returns -1. */
+static int report_errors(const struct policy_file *file, const struct policy_errors *errors)
 {
-	note("%s:%" PRIu32 ": replaces the rule on line %" PRIu32 " (same prefix, match, key and "
-	     "unit)",
-	     replaced_file, later->line, earlier->line);
+	for (size_t i = 0; i < policy_errors_kept(errors); i++)
+		report_error(file, &errors->first[i]);
+	if (errors->count > 1)
+		fail("%s: %zu errors", file->name, errors->count);
+	return errors->count ? -1 : fail("%s: out of memory", file->name);
 }
 
 static int parse(const struct policy_file *file, const struct policy_context *ctx,
-		 void (*tell)(const struct rule *earlier, const struct rule *later),
-		 struct policy *out)
+		 struct policy *replaced, struct policy *out)
 {
-	struct policy_error err = {0};
-	int rc;
+	struct policy_errors errors;
+	int rc = policy_parse(file->text, file->size, ctx, replaced, out, &errors);
 
-	replaced_file = file->name;
-	rc = policy_parse(file->text, file->size, ctx, tell, out, &err);
-	if (rc == -ENOMEM)
-		return fail("%s: out of memory", file->name);
-	return rc ? refuse(file, &err) : 0;
+	return rc ? report_errors(file, &errors) : 0;
 }
 
 int policy_file_parse(const struct policy_file *file, const struct policy_context *ctx,
 		      struct policy *out)
 {
-	return parse(file, ctx, replaced, out);
+	struct policy replaced = {0};
+	int rc = parse(file, ctx, &replaced, out);
+
+	for (size_t i = 0; i < replaced.count; i += 2)
+		note("%s:%" PRIu32 ": replaces the rule on line %" PRIu32 " (same prefix, match, "
+		     "key and unit)",
+		     file->name, replaced.rules[i + 1].line, replaced.rules[i].line);
+	policy_clear(&replaced);
+	return rc;
 }
 
 int policy_file_parse_again(const struct policy_file *file, const struct policy_context *ctx,
@@ -235,11 +239,9 @@ int policy_file_check(const struct policy_file *file, const struct policy_contex
 	const struct rl_policy_header nothing = {0};
 	const struct policy empty = {0};
 	struct compiled compiled = {0};
-	struct policy_error err = {0};
-	int rc = policy_compile(policy, &empty, &nothing, false, &context, &compiled, &err);
+	struct policy_errors errors;
+	int rc = policy_compile(policy, &empty, &nothing, false, &context, &compiled, &errors);
 
 	compiled_clear(&compiled);
-	if (rc == -ENOMEM)
-		return fail("%s: out of memory", file->name);
-	return rc ? refuse(file, &err) : 0;
+	return rc ? report_errors(file, &errors) : 0;
 }

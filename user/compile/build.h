@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Internals of the compiler, for user/compile/ only: a compilation under way, and its steps. They
- * return 0, -ENOMEM, or another negative errno with b->err filled.
+ * return 0, -ENOMEM, or another negative errno after which the compilation cannot continue; errors
+ * of single rules are added to b->errors, and the compilation continues to find more of them.
  */
 #ifndef RLCTL_COMPILE_BUILD_H
 #define RLCTL_COMPILE_BUILD_H
@@ -11,14 +12,15 @@
 struct build {
 	const struct compile_context *ctx;
 	struct compiled *out;
-	struct policy_error *err;
+	struct policy_errors *errors;
+	int error;           /* of the first of them; 0: none */
 	uint32_t base;       /* index of out->rules[0] in the rules array */
 	unsigned char *used; /* one bit per slot: in use by the current or the next policy */
 	uint32_t next_slot;
 	uint32_t slots_end; /* after the last slot of both policies */
 };
 
-/* Errors: "RULE: WHAT". Return `error`. */
+/* Add an error: "RULE: WHAT". Return `error`. */
 
 int build_refuse(struct build *b, const struct rule *rule, int error, const char *what);
 

@@ -83,6 +83,8 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 		lanes_choose(next);
 	if (!ret)
 		ret = rules_emit(b, next);
+	if (!ret)
+		ret = b->error;
 	if (!ret) {
 		refusals_choose(b);
 		header_end(b);
@@ -94,13 +96,13 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 int policy_compile(struct policy *next, const struct policy *current,
 		   const struct rl_policy_header *header, bool keep_expiry,
 		   const struct compile_context *ctx, struct compiled *out,
-		   struct policy_error *err)
+		   struct policy_errors *errors)
 {
 	struct compiled result = {0};
-	struct build b = {.ctx = ctx, .out = &result, .err = err};
+	struct build b = {.ctx = ctx, .out = &result, .errors = errors};
 	int ret;
 
-	snprintf(err->text, sizeof(err->text), "out of memory");
+	errors->count = 0;
 	header_next(header, &result.header);
 	b.base = result.header.half * ctx->rules_max;
 	ret = build(&b, next, current, keep_expiry);
@@ -155,11 +157,11 @@ static void prefix_remove(const struct rule *prefix, bool in_trie, struct rl_pol
 
 int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		   const struct policy *current, const struct rl_policy_header *header,
-		   const struct compile_context *ctx, struct compiled *out,
-		   struct policy_error *err)
+		   const struct compile_context *ctx, struct compiled *out)
 {
 	struct compiled result = {.header = *header, .first_rule = header->rules};
-	struct build b = {.ctx = ctx, .out = &result, .err = err};
+	struct policy_errors errors = {0};
+	struct build b = {.ctx = ctx, .out = &result, .errors = &errors};
 	int ret;
 
 	if (prefix->kind == PREFIX_ADDR && !header->prefixes)
@@ -168,13 +170,12 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN; /* neighbour discovery of other prefixes may depend on it */
 	if (slots_need_compaction(header, next, ctx))
 		return -EAGAIN;
-	snprintf(err->text, sizeof(err->text), "out of memory");
 	b.base = header->half * ctx->rules_max + header->rules;
 	b.next_slot = header->next_counter_id;
 	result.header.generation++;
 	prefix_remove(prefix, in_trie, &result.header);
 	ret = build(&b, next, current, false);
-	if (ret == -E2BIG || (!ret && !others_stay_valid(header, &result.header)))
+	if (errors.count || (!ret && !others_stay_valid(header, &result.header)))
 		ret = -EAGAIN; /* policy_compile finds room, or reports the error */
 	if (ret)
 		compiled_clear(&result);

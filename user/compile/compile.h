@@ -10,23 +10,23 @@
  * in `current` if there is one (the limit id only if the algorithm is the same), otherwise new
  * ones. keep_expiry: an expiry within two seconds of the current one is kept, so that applying the
  * output of `show` changes nothing. Then fills *out for the half that is not in force. `header` is
- * the one in force, or zero. 0, -ENOMEM, or -E2BIG / -EOPNOTSUPP with *err filled (err->line: the
- * rule's, 0 if it has none). */
+ * the one in force, or zero. 0, -ENOMEM, or -E2BIG / -EOPNOTSUPP with *errors filled (their lines:
+ * the rules', 0 if there is none). */
 int policy_compile(struct policy *next, const struct policy *current,
 		   const struct rl_policy_header *header, bool keep_expiry,
 		   const struct compile_context *ctx, struct compiled *out,
-		   struct policy_error *err);
+		   struct policy_errors *errors);
 
 /* The same for the rules of one prefix, which change from `current` to `next`; all other rules stay
  * in place. *out has the new rules, to be written after the others, the new header, and the prefix
  * with its new value (no prefix if `next` is empty or the prefix is a word). in_trie: the trie
- * holds the prefix, perhaps with expired rules only. Also -EAGAIN: the whole policy must be
- * written, because there is no room after its rules or because the change affects other prefixes.
+ * holds the prefix, perhaps with expired rules only. 0, -ENOMEM, or -EAGAIN: the whole policy must
+ * be written, because there is no room after its rules, because the change affects other prefixes,
+ * or because of an error, which policy_compile reports.
  */
 int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		   const struct policy *current, const struct rl_policy_header *header,
-		   const struct compile_context *ctx, struct compiled *out,
-		   struct policy_error *err);
+		   const struct compile_context *ctx, struct compiled *out);
 
 /* The key of a prefix in the trie. */
 void prefix_key_compile(const struct rule *prefix, struct rl_prefix_key *out);

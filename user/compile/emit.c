@@ -72,22 +72,19 @@ static void emit_rule(struct build *b, const struct rule *rule)
 }
 
 /* Refuses rules that this instance does not support. */
-static int check_rule(struct build *b, const struct rule *rule)
+static void check_rule(struct build *b, const struct rule *rule)
 {
 	if (rule->limit.fleet && b->ctx->share)
-		return build_refuse(b, rule, -EOPNOTSUPP,
-				    "fleet does not work with --table cpu: detach, then attach "
-				    "with --table hot or lru");
+		build_refuse(b, rule, -EOPNOTSUPP,
+			     "fleet does not work with --table cpu: detach, then attach with "
+			     "--table hot or lru");
 	if (rule->limit.fleet && rule->limit.algorithm == RL_FIXED_WINDOW &&
 	    rule->limit.period_ns < NS_PER_SECOND)
-		return build_refuse(
-			b, rule, -EOPNOTSUPP,
-			"fixed-window with fleet has too short a period: write 1s or more");
+		build_refuse(b, rule, -EOPNOTSUPP,
+			     "fixed-window with fleet has too short a period: write 1s or more");
 	if (rule->limit.algorithm == RL_SLIDING_LOG && rule->limit.amount > b->ctx->log_max)
-		return build_refuse_max(b, rule, -E2BIG, "too many packets for sliding-log",
-					b->ctx->log_max,
-					"detach, then attach with a larger --log-depth");
-	return 0;
+		build_refuse_max(b, rule, -E2BIG, "too many packets for sliding-log",
+				 b->ctx->log_max, "detach, then attach with a larger --log-depth");
 }
 
 static enum rl_match_mode match_mode_of(const struct rule *first, size_t count)
@@ -101,24 +98,27 @@ static enum rl_match_mode match_mode_of(const struct rule *first, size_t count)
 	return first->match.flags ? RL_MATCH_MODE_EACH : RL_MATCH_MODE_NONE;
 }
 
+/* Refuses a prefix with too many rules. */
+static void check_count(struct build *b, const struct rule *first, size_t count)
+{
+	if (count > RL_GROUP_MAX)
+		build_refuse_max(b, first + RL_GROUP_MAX, -E2BIG, "too many rules for one prefix",
+				 RL_GROUP_MAX, "merge ports into ranges, or use a longer prefix");
+}
+
 /* The rules of one prefix, in the order in which a packet meets them. */
 static int emit_group(struct build *b, const struct rule *first, size_t count,
 		      struct rl_range *range)
 {
-	if (count > RL_GROUP_MAX)
-		return build_refuse_max(b, first + RL_GROUP_MAX, -E2BIG,
-					"too many rules for one prefix", RL_GROUP_MAX,
-					"merge ports into ranges, or use a longer prefix");
+	check_count(b, first, count);
+	for (const struct rule *rule = first; rule < first + count; rule++)
+		check_rule(b, rule);
+	if (b->error)
+		return 0;
 	if (b->out->first_rule + b->out->rule_count + count > b->ctx->rules_max)
 		return build_refuse_max(b, first, -E2BIG, "too many limits and rules with matches",
 					b->ctx->rules_max,
 					"detach, then attach with a larger --prefixes");
-	for (const struct rule *rule = first; rule < first + count; rule++) {
-		int ret = check_rule(b, rule);
-
-		if (ret)
-			return ret;
-	}
 	range->first = b->base + b->out->rule_count;
 	range->count = count;
 	range->match_mode = match_mode_of(first, count);

@@ -331,13 +331,21 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	return 0;
 }
 
-void report_compile_error(const struct instance *instance, const char *file,
-			  const struct policy_error *err)
+static void report_compile_errors(const struct instance *instance, const char *file,
+				  const struct policy_errors *errors)
 {
-	if (file && err->line)
-		fail("%s:%u:%u: %s", file, err->line, err->column, err->text);
-	else
-		fail("%s: %s", instance->device, err->text);
+	for (size_t i = 0; i < policy_errors_kept(errors); i++) {
+		const struct policy_error *err = &errors->first[i];
+
+		if (file && err->line)
+			fail("%s:%u:%u: %s", file, err->line, err->column, err->text);
+		else
+			fail("%s: %s", instance->device, err->text);
+	}
+	if (errors->count > 1)
+		fail("%s: %zu errors", file ? file : instance->device, errors->count);
+	if (!errors->count)
+		fail("%s: out of memory", instance->device);
 }
 
 static int policy_prepare(const struct instance *instance, struct policy *next, bool keep_expiry,
@@ -347,7 +355,7 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 	struct policy current = {0};
 	struct policy_context text;
 	struct compile_context ctx;
-	struct policy_error err;
+	struct policy_errors errors;
 	int ret;
 
 	instance_context(instance, &text);
@@ -355,9 +363,9 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 	ret = policy_read(instance, &ctx, &header, &current);
 	if (ret)
 		return ret;
-	ret = policy_compile(next, &current, &header, keep_expiry, &ctx, out, &err);
+	ret = policy_compile(next, &current, &header, keep_expiry, &ctx, out, &errors);
 	if (ret)
-		report_compile_error(instance, file, &err);
+		report_compile_errors(instance, file, &errors);
 	else
 		lru_notes(instance, &current, next);
 	policy_clear(&current);
@@ -398,7 +406,7 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	struct compiled compiled = {0};
 	struct policy_context text;
 	struct compile_context ctx;
-	struct policy_error err;
+	struct policy_errors errors;
 	int ret = policy_copy(before, &next);
 
 	instance_context(instance, &text);
@@ -406,7 +414,7 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	if (!ret)
 		ret = policy_header_read(instance, &header);
 	if (!ret)
-		ret = policy_compile(&next, before, &header, true, &ctx, &compiled, &err);
+		ret = policy_compile(&next, before, &header, true, &ctx, &compiled, &errors);
 	if (ret)
 		fail("%s: restoring the previous policy failed: %s", instance->device,
 		     strerror(-ret));

@@ -35,11 +35,9 @@ int policy_header_swap(const struct instance *instance, const struct rl_policy_h
  * Silent. */
 int compiled_rules_write(const struct instance *instance, const struct compiled *compiled);
 
-/* Report why the policy could not be read, written or compiled. */
+/* Report why the policy could not be read or written. */
 void report_read_error(const struct instance *instance, int error);
 int report_write_error(const struct instance *instance, int error);
-void report_compile_error(const struct instance *instance, const char *file,
-			  const struct policy_error *err);
 
 /* The context for compiling a policy for this instance now. */
 void instance_compile_context(const struct instance *instance, const struct policy_context *text,

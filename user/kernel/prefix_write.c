@@ -305,7 +305,6 @@ static int change_compile(struct change *change, struct policy *current)
 {
 	struct policy_context text;
 	struct compile_context ctx;
-	struct policy_error err;
 	struct reader reader;
 	int ret = reader_open(change->instance, current, &reader);
 
@@ -317,11 +316,8 @@ static int change_compile(struct change *change, struct policy *current)
 	policy_sort(current, NULL);
 	instance_context(change->instance, &text);
 	instance_compile_context(change->instance, &text, &ctx);
-	ret = prefix_compile(change->prefix, ret, change->next, current, &reader.header, &ctx,
-			     &change->compiled, &err);
-	if (ret && ret != -EAGAIN)
-		report_compile_error(change->instance, NULL, &err);
-	return ret;
+	return prefix_compile(change->prefix, ret, change->next, current, &reader.header, &ctx,
+			      &change->compiled);
 }
 
 static int change_write(struct change *change)

@@ -125,44 +125,54 @@ int selector_parse(const char *words, const struct policy_context *ctx, struct r
 	return rc;
 }
 
+/* Appends the statement of the line, if it has one, or adds its error. 0 or -ENOMEM. */
+static int line_add(const char *line, size_t len, uint32_t number, const struct policy_context *ctx,
+		    struct policy *policy, struct policy_errors *errors)
+{
+	struct policy_error err = {.line = number};
+	struct rule rule;
+	bool found;
+
+	if (line_parse(line, len, ctx, &rule, &found, &err)) {
+		policy_errors_add(errors, &err);
+		return 0;
+	}
+	rule.line = number;
+	return found ? policy_append(policy, &rule) : 0;
+}
+
 /* Appends every statement of the text. */
 static int lines_parse(const char *text, size_t size, const struct policy_context *ctx,
-		       struct policy *policy, struct policy_error *err)
+		       struct policy *policy, struct policy_errors *errors)
 {
 	const char *end = size ? text + size : text;
 	uint32_t number = 0;
+	int rc = 0;
 
-	for (const char *line = text, *next; line < end; line = next) {
+	for (const char *line = text, *next; !rc && line < end; line = next) {
 		const char *newline = memchr(line, '\n', end - line);
-		struct rule rule;
-		bool found;
-		int rc;
 
 		next = newline ? newline + 1 : end;
-		err->line = ++number;
-		rc = line_parse(line, line_length(line, next - line), ctx, &rule, &found, err);
-		if (rc)
-			return rc;
-		rule.line = number;
-		rc = found ? policy_append(policy, &rule) : 0;
-		if (rc)
-			return rc;
+		rc = line_add(line, line_length(line, next - line), ++number, ctx, policy, errors);
 	}
-	return 0;
+	return rc;
 }
 
 int policy_parse(const char *text, size_t size, const struct policy_context *ctx,
-		 void (*replaced)(const struct rule *earlier, const struct rule *later),
-		 struct policy *out, struct policy_error *err)
+		 struct policy *replaced, struct policy *out, struct policy_errors *errors)
 {
 	struct policy policy = {0};
-	int rc = lines_parse(text, size, ctx, &policy, err);
+	int rc;
 
-	if (rc) {
+	errors->count = 0;
+	rc = lines_parse(text, size, ctx, &policy, errors);
+	if (!rc && errors->count)
+		rc = -EINVAL;
+	if (!rc)
+		rc = policy_sort(&policy, replaced);
+	if (rc)
 		policy_clear(&policy);
-		return rc;
-	}
-	policy_sort(&policy, replaced);
-	*out = policy;
-	return 0;
+	else
+		*out = policy;
+	return rc;
 }

@@ -150,22 +150,45 @@ static bool policy_is_sorted(const struct policy *policy)
 	return true;
 }
 
-void policy_sort(struct policy *policy,
-		 void (*replaced)(const struct rule *earlier, const struct rule *later))
+/* A replaced rule and the one after it, which replaces it. */
+static int pair_compare(const void *a, const void *b)
+{
+	const struct rule *left = a, *right = b;
+
+	return u64_compare(left[1].line, right[1].line);
+}
+
+static void pairs_sort(struct policy *pairs)
+{
+	if (pairs->count)
+		qsort(pairs->rules, pairs->count / 2, 2 * sizeof(*pairs->rules), pair_compare);
+}
+
+static int pair_add(struct policy *pairs, const struct rule *earlier, const struct rule *later)
+{
+	int rc = pairs ? policy_append(pairs, earlier) : 0;
+
+	return rc || !pairs ? rc : policy_append(pairs, later);
+}
+
+int policy_sort(struct policy *policy, struct policy *replaced)
 {
 	size_t kept = 0;
+	int rc = 0;
 
 	if (!policy_is_sorted(policy))
 		qsort(policy->rules, policy->count, sizeof(*policy->rules), written_compare);
 	policy_for_each (policy, rule) {
 		if (kept && !rule_compare(&policy->rules[kept - 1], rule)) {
 			kept--;
-			if (replaced)
-				replaced(&policy->rules[kept], rule);
+			rc = rc ? rc : pair_add(replaced, &policy->rules[kept], rule);
 		}
 		policy->rules[kept++] = *rule;
 	}
 	policy->count = kept;
+	if (replaced && !rc)
+		pairs_sort(replaced);
+	return rc;
 }
 
 /* Index of the first rule that is not before `wanted`. */

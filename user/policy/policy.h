@@ -71,6 +71,18 @@ struct policy_error {
 	char text[512];  /* fits every message, with 40 escaped bytes of a word */
 };
 
+/* All errors of a policy, of which the first by line are kept. */
+#define POLICY_ERRORS_MAX 20
+struct policy_errors {
+	size_t count; /* `first` has this many, at most POLICY_ERRORS_MAX */
+	struct policy_error first[POLICY_ERRORS_MAX];
+};
+
+void policy_errors_add(struct policy_errors *errors, const struct policy_error *err);
+
+/* How many are in errors->first. */
+size_t policy_errors_kept(const struct policy_errors *errors);
+
 /* One statement ("rule …"); for an empty line or a comment, *found is false. Writes *out only on
  * success. Returns 0, or -EINVAL with *err filled except err->line. */
 int statement_parse(const char *line, const struct policy_context *ctx, struct rule *out,
@@ -83,11 +95,11 @@ int selector_parse(const char *words, const struct policy_context *ctx, struct r
 		   struct policy_error *err);
 
 /* A whole policy of `size` bytes. *out must be empty; it is filled only on success, in canonical
- * order. A statement replaces an earlier one of the same identity; `replaced`, if not NULL, is
- * called for each such pair. 0, -EINVAL with *err filled, or -ENOMEM. */
+ * order. A statement replaces an earlier one of the same identity: `replaced`, if not NULL,
+ * receives the earlier and then the later rule of each such pair, by the later one's line, and is
+ * cleared by the caller. 0, -EINVAL with *errors filled, or -ENOMEM. */
 int policy_parse(const char *text, size_t size, const struct policy_context *ctx,
-		 void (*replaced)(const struct rule *earlier, const struct rule *later),
-		 struct policy *out, struct policy_error *err);
+		 struct policy *replaced, struct policy *out, struct policy_errors *errors);
 
 /* Calls `warn` for each rule that is valid but dangerous, in canonical order; once per danger. */
 typedef void (*policy_warn_fn)(const struct rule *rule, const char *text, void *arg);
@@ -123,10 +135,9 @@ int policy_put(struct policy *policy, const struct rule *rule);
 
 /* For many rules: append them in any order (0 or -ENOMEM), then sort once; no other function may be
  * called in between. If rules have the same identity, the one with the highest line stays;
- * `replaced` as in policy_parse. */
+ * `replaced` as in policy_parse. policy_sort returns 0, or -ENOMEM if `replaced` is incomplete. */
 int policy_append(struct policy *policy, const struct rule *rule);
-void policy_sort(struct policy *policy,
-		 void (*replaced)(const struct rule *earlier, const struct rule *later));
+int policy_sort(struct policy *policy, struct policy *replaced);
 
 /* The rule of that identity, or NULL. */
 struct rule *policy_find(const struct policy *policy, const struct rule *identity);
