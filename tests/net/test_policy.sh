@@ -43,6 +43,12 @@ test_replace() {
 			'rule 192.0.2.1 limit 20/second burst 7;rule 192.0.2.1 udp allow'
 }
 
+# The ninth rule of a prefix is refused by its own words.
+test_ninth() {
+	seq -f 'rule 192.0.2.1 udp dport %.0f deny' 2 9 | rl B apply - || return
+	has '192.0.2.1 udp dport 1 deny: too many rules' unchanged 1 rl B rule add 192.0.2.1 udp dport 1 deny
+}
+
 # noted WORD…: a command's stderr.
 noted() { { "$@" >/dev/null; } 2>&1; }
 
@@ -273,6 +279,7 @@ descriptors() { find "/proc/$BG_PID/fd" -mindepth 1 | wc -l; }
 veth_pair A B && veth_quiet A B && rl B attach veth-B --prefixes 100 || exit 1
 t 'rules as show spells them' test_spelling
 t 'a rule replaces that of its prefix and match' test_replace
+t 'a ninth rule of a prefix' test_ninth
 t 'a rule that a flood makes forget too soon is noted' test_forgets
 t 'rules beside each other' test_beside
 t 'rule del' test_del

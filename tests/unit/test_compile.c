@@ -302,6 +302,39 @@ static void fit_test(void **state)
 	}
 }
 
+/* The rule that is one too many: the ninth by line; in a change of single rules the new one. */
+static void ninth_test(void **state)
+{
+	static const char lines[] =
+		"rule any dport 9 deny; rule any dport 8 deny; rule any dport 7 deny; "
+		"rule any dport 6 deny; rule any dport 5 deny; rule any dport 4 deny; "
+		"rule any dport 3 deny; rule any dport 2 deny";
+	char text[512];
+	struct force force = {.ctx = roomy};
+	struct compiled compiled = {0};
+	struct policy_errors errors;
+	struct policy next;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s; rule any dport 1 deny; rule any dport 10 deny", lines);
+	next = must_parse_policy(text);
+	assert_int_equal(compile_text(text, &roomy, &errors), -E2BIG);
+	assert_int_equal(errors.count, 1);
+	assert_int_equal(errors.first[0].line, 9);
+	assert_non_null(strstr(errors.first[0].text, "rule any dport 1 deny: too many"));
+	force_put(&force, lines, false);
+	assert_int_equal(policy_remove(&next, &next.rules[9]), 1);
+	policy_for_each (&next, rule)
+		rule->line = 0;
+	assert_int_equal(policy_compile(&next, &force.policy, &force.header, false, &force.ctx,
+					&compiled, &errors),
+			 -E2BIG);
+	assert_int_equal(errors.first[0].line, 0);
+	assert_non_null(strstr(errors.first[0].text, "rule any dport 1 deny: too many"));
+	policy_clear(&next);
+	force_clear(&force);
+}
+
 /* More than the lanes have room for are refused as one too many is. */
 static void crowd_test(void **state)
 {
@@ -420,7 +453,8 @@ static void old_syn_test(void **state)
 static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(identity_test), cmocka_unit_test(bad_maps_test),
 	cmocka_unit_test(crowd_test),    cmocka_unit_test(many_unfit_test),
-	cmocka_unit_test(old_bans_test), cmocka_unit_test(old_syn_test),
+	cmocka_unit_test(ninth_test),    cmocka_unit_test(old_bans_test),
+	cmocka_unit_test(old_syn_test),
 };
 
 static struct CMUnitTest tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(singles)];

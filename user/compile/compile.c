@@ -77,6 +77,7 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 {
 	int ret = build_allocate(b, next);
 
+	b->current = current;
 	if (!ret)
 		ret = rules_inherit(b, next, current, keep_expiry);
 	if (!ret)

@@ -98,12 +98,46 @@ static enum rl_match_mode match_mode_of(const struct rule *first, size_t count)
 	return first->match.flags ? RL_MATCH_MODE_EACH : RL_MATCH_MODE_NONE;
 }
 
+/* Order in which rules came: by line, and without lines those in force first. */
+static uint32_t rule_age(const struct build *b, const struct rule *rule)
+{
+	if (rule->line)
+		return rule->line;
+	return policy_find(b->current, rule) ? 0 : UINT32_MAX;
+}
+
+/* The rule that came when the prefix was full. */
+static const struct rule *rule_too_many(const struct build *b, const struct rule *first,
+					size_t count)
+{
+	struct {
+		const struct rule *rule;
+		uint32_t age;
+	} oldest[RL_GROUP_MAX + 1] = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t age = rule_age(b, first + i);
+		size_t at = i < RL_GROUP_MAX + 1 ? i : RL_GROUP_MAX + 1;
+
+		while (at && oldest[at - 1].age > age)
+			at--;
+		if (at > RL_GROUP_MAX)
+			continue;
+		memmove(&oldest[at + 1], &oldest[at], (RL_GROUP_MAX - at) * sizeof(oldest[0]));
+		oldest[at].rule = first + i;
+		oldest[at].age = age;
+	}
+	return oldest[RL_GROUP_MAX].rule;
+}
+
 /* Refuses a prefix with too many rules. */
 static void check_count(struct build *b, const struct rule *first, size_t count)
 {
 	if (count > RL_GROUP_MAX)
-		build_refuse_max(b, first + RL_GROUP_MAX, -E2BIG, "too many rules for one prefix",
-				 RL_GROUP_MAX, "merge ports into ranges, or use a longer prefix");
+		build_refuse_max(b, rule_too_many(b, first, count), -E2BIG,
+				 "too many rules for one prefix", RL_GROUP_MAX,
+				 "merge ports into ranges, or remove limits; rules of a longer "
+				 "prefix replace these instead of adding to them");
 }
 
 /* The rules of one prefix, in the order in which a packet meets them. */
