@@ -41,10 +41,10 @@ test_life() { # HOOK
 # the others.
 test_several() {
 	local hook
-	rl B attach veth-B --hook ingress && rl B attach veth-B --hook egress --hook xdp || return
-	is "$(rl B status -j | json 'map(.hook) | join(" ")')" 'egress ingress xdp' || return
+	rl B attach veth-B --hook ingress && rl B attach veth-B --hook egress || return
 	has 'choose one with' expect_status 1 rl B show || return
 	has 'choose one with' expect_status 1 rl B detach veth-B || return
+	rl B attach veth-B --hook xdp && is "$(rl B status -j | json 'map(.hook) | join(" ")')" 'egress ingress xdp' || return
 	for hook in xdp ingress egress; do
 		rl B rule add -i veth-B --hook "$hook" any udp deny || return
 		is "$(rl B show -i veth-B --hook "$hook")" 'rule any udp deny' || return

@@ -123,7 +123,9 @@ if capable true 2>/dev/null; then
 1 apply --check . => .: Is a directory: name a file
 1 apply --check absent => absent: No such file or directory
 1 apply --check /dev/zero => /dev/zero: not a file but a device: name a file, or - for standard input
-1 doctor nosuch0 => nosuch0: no such device: \`ip link\` lists the devices
+2 rule add -i va,b/c any deny => invalid device name 'va,b/c': \`ip link\` lists the devices
+1 doctor nosuch0 => no such device: nosuch0 (\`ip link\` lists the devices)
+1 attach nosuch0 => no such device: nosuch0 (\`ip link\` lists the devices)
 END
 else
 	skip 'wrong command lines' no user namespace for a user without privilege

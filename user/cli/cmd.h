@@ -13,12 +13,16 @@
 #include "instance.h"
 #include "policy.h"
 
+struct json_object;
+
 /* Every option of every verb: X(NAME, "long", letter or 0, argument or NULL, "help").
  * An argument A|B|C is a choice, numbered from 0; [X] is optional.
  */
 #define COMMAND_OPTIONS(X)                                                                         \
-	X(INTERFACE, "interface", 'i', "DEV", "device; optional while only one is attached")       \
-	X(HOOK, "hook", 0, "xdp|ingress|egress", "hook of the device; attach defaults to xdp")     \
+	X(INTERFACE, "interface", 'i', "DEV",                                                      \
+	  "device, list, pattern or all; optional if only one")                                    \
+	X(HOOK, "hook", 0, "xdp|ingress|egress",                                                   \
+	  "hook of the device; default xdp, or the only one")                                      \
 	X(JSON, "json", 'j', NULL, "print one JSON document")                                      \
 	X(NETNS, "netns", 'n', "NAME", "use this network namespace")                               \
 	X(BPFFS, "bpffs", 0, "DIR", "bpffs of the pins; default " BPFFS_DEFAULT)                   \
@@ -68,6 +72,13 @@ enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };
 	 OPTION_BIT(VERBOSE) | OPTION_BIT(VERSION) | OPTION_BIT(HELP))
 #define OPTIONS_INSTANCE (OPTIONS_COMMON | OPTION_BIT(INTERFACE) | OPTION_BIT(HOOK))
 
+/* A change of several instances runs twice on each of them. */
+enum phase {
+	PHASE_ALONE,  /* one instance: check, ask and change */
+	PHASE_CHECK,  /* check and ask, and change nothing */
+	PHASE_CHANGE, /* change; the user was asked before */
+};
+
 /* A parsed command line: the number of words, choices and the device name are checked. */
 struct command {
 	const struct verb *verb;
@@ -77,6 +88,8 @@ struct command {
 	const char *arguments[OPTION_COUNT]; /* NULL: not given; "": without argument */
 	int choices[OPTION_COUNT];           /* of arguments A|B|C; 0 if not given */
 	unsigned int hooks;                  /* bits: every --hook given */
+	enum phase phase;
+	struct json_object *documents; /* where document_print() puts a document; NULL: stdout */
 };
 
 /* Whether the first word after the verb is a device. */
@@ -90,6 +103,7 @@ struct verb {
 	uint64_t options; /* OPTION_BITs */
 	enum device_word device;
 	bool hooks;          /* --hook may be given several times */
+	bool many;           /* -i may select several devices; see targets_read() */
 	uint32_t needs;      /* PRIVILEGE_BITs, all required */
 	uint32_t uses;       /* PRIVILEGE_BITs kept if present */
 	uint64_t needs_none; /* OPTION_BITs: with one of these, `needs` is empty */
@@ -149,6 +163,23 @@ int cmd_fleet_leave(const struct command *command);
 
 /* Reports that the target has no instance: 0 and a note without a device, else -1. */
 int nothing_attached(const struct target *target); /* cmd_status.c */
+
+/* ---- targets.c: verbs whose row says `many`
+ *
+ * `run` gets a command whose target is one instance. If -i names one device or none, it is the
+ * command itself; if it is `all`, a list or a pattern, `run` is called for each instance. */
+typedef int (*targets_fn)(const struct command *one, void *arg);
+
+/* Prints all of them: text below a heading, documents as one array. Goes on after an error. */
+int targets_read(const struct command *command, targets_fn run, void *arg);
+/* Prints the document or puts it into the array of targets_read(); takes ownership. */
+void document_print(const struct command *command, struct json_object *document);
+
+/* Checks all of them (PHASE_CHECK), then changes one after the other; reports what was changed
+ * before an error. */
+int targets_change(const struct command *command, targets_fn run, void *arg);
+/* Only checks. */
+int targets_check(const struct command *command, targets_fn run, void *arg);
 
 /* ---- options.c, verb.c: parsing the command line */
 

@@ -8,6 +8,7 @@
 
 #include "cmd.h"
 #include "guard.h"
+#include "hooks.h"
 #include "instance.h"
 #include "message.h"
 #include "mode.h"
@@ -16,6 +17,8 @@
 #include "output.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "report.h"
+#include "trial_record.h"
 
 static void say_count(const struct policy *policy)
 {
@@ -31,6 +34,14 @@ struct check {
 	struct policy_context ctx;
 	bool found; /* an instance that could be read */
 };
+
+static int hook_add(struct instance *instance, void *arg)
+{
+	unsigned int *hooks = arg;
+
+	*hooks |= 1u << instance->info.hook;
+	return 0;
+}
 
 static int check_against(struct instance *instance, void *arg)
 {
@@ -77,10 +88,17 @@ static int check_file(const struct target *target, const struct policy_file *fil
 		      struct policy *policy)
 {
 	struct check check = {.file = file, .policy = policy};
+	struct target one = *target;
+	unsigned int hooks = 0;
 	int rc = 0;
 
 	if (target->device && may_list(target))
-		rc = instance_for_each(target, check_against, &check);
+		rc = instance_for_each(target, hook_add, &hooks);
+	if (!rc && hooks) {
+		one.hook = hook_meant(hooks);
+		rc = one.hook < 0 ? report_hooks(one.device)
+				  : instance_for_each(&one, check_against, &check);
+	}
 	if (!rc && !check.found)
 		rc = check_alone(target, &check);
 	if (!rc)
@@ -91,6 +109,7 @@ static int check_file(const struct target *target, const struct policy_file *fil
 /* ---- permanently, or on trial ---- */
 
 struct apply {
+	const struct command *command;
 	const struct target *target;
 	const struct policy_file *file;
 	struct guard guard;
@@ -115,6 +134,11 @@ static int policy_guard(struct apply *apply, const struct instance *instance,
 static int policy_put_in_force(const struct apply *apply, struct instance *instance,
 			       struct policy *policy)
 {
+	if (apply->command->phase == PHASE_CHECK) {
+		int rc = trial_refuse(instance);
+
+		return rc ? rc : instance_policy_check(instance, policy, apply->file->name);
+	}
 	if (apply->try_ns)
 		return policy_try(instance, policy, apply->file->name, apply->try_ns);
 	return instance_policy_write(instance, policy, true, apply->file->name);
@@ -152,26 +176,51 @@ static int apply_guarded(struct apply *apply, struct policy *policy)
 	return rc ? rc : apply_file(apply, policy);
 }
 
-int cmd_apply(const struct command *command)
-{
-	struct apply apply = {.target = &command->target};
-	struct policy policy = {0};
+/* The file is read once, for all instances. */
+struct input {
 	struct policy_file file;
-	int rc = try_get(command, &apply.try_ns);
+	uint64_t try_ns;
+};
 
-	if (!rc && apply.try_ns && option_given(command, OPTION_CHECK))
-		return wrong("apply: --check and --try exclude each other: leave one out");
-	if (!rc)
-		rc = policy_file_read(command->words[0], &file);
-	if (rc)
-		return rc;
-	apply.file = &file;
-	guard_start(&apply.guard, apply.try_ns || option_given(command, OPTION_YES));
-	rc = option_given(command, OPTION_CHECK) ? check_file(&command->target, &file, &policy)
-						 : apply_guarded(&apply, &policy);
+static int apply_run(const struct command *command, void *arg)
+{
+	const struct input *input = arg;
+	struct apply apply = {.command = command,
+			      .target = &command->target,
+			      .file = &input->file,
+			      .try_ns = input->try_ns};
+	struct policy policy = {0};
+	int rc;
+
+	if (apply.try_ns && command->phase != PHASE_ALONE)
+		return wrong("apply: --try takes only one device: apply to one after the other");
+	if (option_given(command, OPTION_CHECK)) {
+		rc = check_file(&command->target, &input->file, &policy);
+	} else {
+		guard_start(&apply.guard, apply.try_ns || option_given(command, OPTION_YES));
+		apply.guard.agreed = command->phase == PHASE_CHANGE;
+		rc = apply_guarded(&apply, &policy);
+	}
 	if (!rc)
 		say_count(&policy);
 	policy_clear(&policy);
-	policy_file_clear(&file);
+	return rc;
+}
+
+int cmd_apply(const struct command *command)
+{
+	bool check = option_given(command, OPTION_CHECK);
+	struct input input = {0};
+	int rc = try_get(command, &input.try_ns);
+
+	if (!rc && input.try_ns && check)
+		return wrong("apply: --check and --try exclude each other: leave one out");
+	if (!rc)
+		rc = policy_file_read(command->words[0], &input.file);
+	if (rc)
+		return rc;
+	rc = check ? targets_check(command, apply_run, &input)
+		   : targets_change(command, apply_run, &input);
+	policy_file_clear(&input.file);
 	return rc;
 }

@@ -16,6 +16,7 @@
 #include "netns.h"
 #include "open.h"
 #include "policy.h"
+#include "selection.h"
 #include "units.h"
 
 #define OFFERED_MAX 32768 /* bytes of words: a longer list is useless */
@@ -29,6 +30,7 @@ struct completion {
 	const char *word;          /* the word to complete */
 	char offered[OFFERED_MAX]; /* one line per word, after an empty line */
 	size_t offered_len;
+	int instances; /* offered by device */
 };
 
 /* Whether the word is new and there is room to remember it. */
@@ -96,7 +98,10 @@ static void offer_all_devices(struct completion *c)
 
 static int offer_instance(struct instance *instance, void *arg)
 {
-	offer(arg, instance->device, hook_name(instance->info.hook));
+	struct completion *c = arg;
+
+	offer(c, instance->device, hook_name(instance->info.hook));
+	c->instances++;
 	return 0;
 }
 
@@ -109,6 +114,8 @@ static void offer_devices(struct completion *c)
 
 	if (!verb || verb->run != cmd_attach)
 		instance_for_each(&any, offer_instance, c);
+	if (verb && verb->many && c->instances > 1)
+		offer(c, SELECTION_ALL, "every device with an instance");
 	if (c->offered_len == before)
 		offer_all_devices(c);
 }

@@ -5,15 +5,27 @@
 #include "cmd.h"
 #include "instance.h"
 
-int cmd_detach(const struct command *command)
+static int detach(const struct command *command, void *arg)
 {
 	struct target target = command->target;
+
+	(void)arg;
+	if (!command->hooks)
+		target.hook = -1; /* as if it were the only device named */
+	return command->phase == PHASE_CHECK ? 0 : instance_detach(&target);
+}
+
+int cmd_detach(const struct command *command)
+{
+	struct command one = *command;
 	int rc = 0;
 
 	if (!command->hooks)
-		return instance_detach(&target);
-	for (target.hook = RL_HOOK_XDP; target.hook <= RL_HOOK_EGRESS; target.hook++)
-		if (command->hooks & 1u << target.hook && instance_detach(&target))
+		return targets_change(command, detach, NULL);
+	for (int hook = RL_HOOK_XDP; hook <= RL_HOOK_EGRESS; hook++) {
+		one.target.hook = hook;
+		if (command->hooks & 1u << hook && targets_change(&one, detach, NULL))
 			rc = -1;
+	}
 	return rc;
 }

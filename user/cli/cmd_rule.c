@@ -22,6 +22,7 @@
 #include "prefix_write.h"
 #include "stats_output.h"
 #include "text.h"
+#include "trial_record.h"
 #include "units.h"
 
 int session_open(const struct command *command, bool write, struct session *out)
@@ -141,8 +142,8 @@ static void lines_print(FILE *file, const char *before, const struct policy *pol
 	}
 }
 
-void rules_print(const struct session *session, const struct policy *rules,
-		 struct json_object *document)
+void rules_print(const struct command *command, const struct session *session,
+		 const struct policy *rules, struct json_object *document)
 {
 	struct report report = {0};
 	struct json_object *array;
@@ -153,7 +154,7 @@ void rules_print(const struct session *session, const struct policy *rules,
 		array = report_end(&report);
 		if (output_json) {
 			json_put(document, "rules", array);
-			json_print(document);
+			document_print(command, document);
 			return;
 		}
 	} else {
@@ -219,7 +220,9 @@ static int change_once(const struct command *command, struct change *change)
 		rc = change->make(&session, &words);
 	if (!rc)
 		rc = change_guard(&session, &words, &change->guard);
-	if (!rc)
+	if (!rc && command->phase == PHASE_CHECK)
+		rc = instance_prefix_check(&session.instance, &words, &session.policy);
+	else if (!rc)
 		rc = instance_prefix_write(&session.instance, &words, &session.policy);
 	if (!rc && !change->selects)
 		policy_warnings_note(NULL, &added, &session.ctx);
@@ -227,12 +230,13 @@ static int change_once(const struct command *command, struct change *change)
 	return rc;
 }
 
-static int change_guarded(const struct command *command, change_fn make, bool selects)
+static int change_guarded(const struct command *command, void *arg)
 {
-	struct change change = {.make = make, .selects = selects};
+	struct change change = *(const struct change *)arg;
 	int rc;
 
 	guard_start(&change.guard, option_given(command, OPTION_YES));
+	change.guard.agreed = command->phase == PHASE_CHANGE;
 	rc = change_once(command, &change);
 	if (rc != GUARD_ASKS)
 		return rc;
@@ -249,7 +253,9 @@ static int rule_put(struct session *session, const struct rule *words)
 
 int cmd_rule_add(const struct command *command)
 {
-	return change_guarded(command, rule_put, false);
+	struct change change = {.make = rule_put};
+
+	return targets_change(command, change_guarded, &change);
 }
 
 /* Reports that no rule is selected, and lists those of the same prefix. */
@@ -279,21 +285,30 @@ static int rule_remove(struct session *session, const struct rule *words)
 
 int cmd_rule_del(const struct command *command)
 {
-	return change_guarded(command, rule_remove, true);
+	struct change change = {.make = rule_remove, .selects = true};
+
+	return targets_change(command, change_guarded, &change);
 }
 
-int cmd_rule_flush(const struct command *command)
+static int flush(const struct command *command, void *arg)
 {
 	struct policy empty = {0};
 	struct instance instance;
 	int rc = instance_open(&command->target, true, &instance);
 
+	(void)arg;
 	if (rc)
 		return rc;
-	rc = instance_policy_write(&instance, &empty, false, NULL);
+	rc = command->phase == PHASE_CHECK ? trial_refuse(&instance)
+					   : instance_policy_write(&instance, &empty, false, NULL);
 	policy_clear(&empty);
 	instance_close(&instance);
 	return rc;
+}
+
+int cmd_rule_flush(const struct command *command)
+{
+	return targets_change(command, flush, NULL);
 }
 
 /* ---- list ---- */
@@ -309,13 +324,27 @@ static bool is_selected(const struct rule *selector, const struct rule *rule)
 	       !memcmp(&selector->match, &rule->match, sizeof(rule->match));
 }
 
-int cmd_rule_list(const struct command *command)
+static void none_note(const struct session *session, const struct rule *selector)
+{
+	char words[RULE_TEXT_MAX], address[PREFIX_TEXT_MAX];
+
+	rule_format(words, selector, &session->ctx);
+	if (selector->kind != PREFIX_ADDR || selector->len != 128) {
+		note("no rules for %s", words);
+		return;
+	}
+	prefix_format(address, selector);
+	note("no rules for %s; `rlctl rule get %s` shows what applies to it", words, address);
+}
+
+static int list(const struct command *command, void *arg)
 {
 	struct policy selected = {0};
 	struct session session;
 	struct rule selector;
 	int rc = session_read(command, &session);
 
+	(void)arg;
 	if (rc)
 		return rc;
 	if (command->word_count)
@@ -324,9 +353,16 @@ int cmd_rule_list(const struct command *command)
 		policy_for_each (&session.policy, rule)
 			if (!command->word_count || is_selected(&selector, rule))
 				rules_append(&selected, rule);
-		rules_print(&session, &selected, json_instance(&session.instance));
+		if (!selected.count && command->word_count && !output_json)
+			none_note(&session, &selector);
+		rules_print(command, &session, &selected, json_instance(&session.instance));
 	}
 	policy_clear(&selected);
 	session_close(&session);
 	return rc;
+}
+
+int cmd_rule_list(const struct command *command)
+{
+	return targets_read(command, list, NULL);
 }

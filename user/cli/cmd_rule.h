@@ -28,7 +28,7 @@ void rules_append(struct policy *list, const struct rule *rule);
 
 /* Prints the rules as lines, with -v as a table, with -j as the array "rules" of `document`. Takes
  * ownership of `document`. */
-void rules_print(const struct session *session, const struct policy *rules,
-		 struct json_object *document);
+void rules_print(const struct command *command, const struct session *session,
+		 const struct policy *rules, struct json_object *document);
 
 #endif

@@ -12,6 +12,7 @@
 #include "output.h"
 #include "policy.h"
 #include "prefix_write.h"
+#include "stats_output.h"
 #include "units.h"
 
 #define WHY_MAX 160
@@ -35,9 +36,12 @@ static int address_parse(const char *word, uint8_t addr[16])
 	}
 }
 
-static struct json_object *json_address(const uint8_t addr[16])
+/* Of several instances, each names its own. */
+static struct json_object *document_make(const struct command *command,
+					 const struct session *session, const uint8_t addr[16])
 {
-	struct json_object *object = json_object_new_object();
+	struct json_object *object =
+		command->documents ? json_instance(&session->instance) : json_object_new_object();
 	char text[PREFIX_TEXT_MAX];
 
 	prefix_print(text, sizeof(text), addr, 128);
@@ -84,8 +88,8 @@ static void why_print(char out[WHY_MAX], const struct rule *first, const struct 
 }
 
 /* Policy lines with the reason as a comment, or JSON with the reason as "why". */
-static void found_print(const struct session *session, const struct policy *found,
-			struct json_object *document)
+static void found_print(const struct command *command, const struct session *session,
+			const struct policy *found, struct json_object *document)
 {
 	struct json_object *rules = json_object_new_array();
 	char words[RULE_TEXT_MAX], why[WHY_MAX];
@@ -105,18 +109,19 @@ static void found_print(const struct session *session, const struct policy *foun
 		note("no rule applies: packets of this address pass (unmatched)");
 	json_put(document, "rules", rules);
 	if (output_json)
-		json_print(document);
+		document_print(command, document);
 	else
 		json_object_put(document);
 }
 
-int cmd_rule_get(const struct command *command)
+static int get(const struct command *command, void *arg)
 {
 	struct policy found = {0};
 	struct asked asked = {0};
 	struct session session;
 	int rc = address_parse(command->words[0], asked.addr);
 
+	(void)arg;
 	if (!rc)
 		rc = session_open(command, false, &session);
 	if (rc)
@@ -126,10 +131,17 @@ int cmd_rule_get(const struct command *command)
 	if (!rc && rules_decide(&session.policy, &asked, &found))
 		out_of_memory();
 	if (!rc && output_verbose && !output_json)
-		rules_print(&session, &found, json_address(asked.addr));
+		rules_print(command, &session, &found,
+			    document_make(command, &session, asked.addr));
 	else if (!rc)
-		found_print(&session, &found, json_address(asked.addr));
+		found_print(command, &session, &found,
+			    document_make(command, &session, asked.addr));
 	policy_clear(&found);
 	session_close(&session);
 	return rc;
+}
+
+int cmd_rule_get(const struct command *command)
+{
+	return targets_read(command, get, NULL);
 }

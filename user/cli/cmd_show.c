@@ -19,8 +19,8 @@ static void show_text(const struct policy *policy, const struct policy_context *
 	}
 }
 
-static void show_json(const struct instance *instance, const struct policy *policy,
-		      const struct policy_context *ctx)
+static void show_json(const struct command *command, const struct instance *instance,
+		      const struct policy *policy, const struct policy_context *ctx)
 {
 	struct json_object *document = json_instance(instance);
 	struct json_object *lines = json_object_new_array();
@@ -31,25 +31,31 @@ static void show_json(const struct instance *instance, const struct policy *poli
 		json_append(lines, json_object_new_string(line));
 	}
 	json_put(document, "policy", lines);
-	json_print(document);
+	document_print(command, document);
 }
 
-int cmd_show(const struct command *command)
+static int show(const struct command *command, void *arg)
 {
 	struct policy policy = {0};
 	struct policy_context ctx;
 	struct instance instance;
 	int rc = instance_open(&command->target, false, &instance);
 
+	(void)arg;
 	if (rc)
 		return rc;
 	instance_context(&instance, &ctx);
 	rc = instance_policy_read(&instance, &policy);
 	if (!rc && output_json)
-		show_json(&instance, &policy, &ctx);
+		show_json(command, &instance, &policy, &ctx);
 	else if (!rc)
 		show_text(&policy, &ctx);
 	policy_clear(&policy);
 	instance_close(&instance);
 	return rc;
+}
+
+int cmd_show(const struct command *command)
+{
+	return targets_read(command, show, NULL);
 }

@@ -52,6 +52,7 @@ static const struct verb all_verbs[] = {
 		.device = DEVICE_MUST,
 		.hooks = true,
 		.needs = PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(SYS_ADMIN),
+		.many = true,
 		.run = cmd_detach,
 	},
 	{
@@ -60,6 +61,7 @@ static const struct verb all_verbs[] = {
 		.summary = "Show the attached limiters",
 		.options = OPTIONS_INSTANCE,
 		.device = DEVICE_MAY,
+		.many = true,
 		.run = cmd_status,
 	},
 	{
@@ -72,6 +74,7 @@ static const struct verb all_verbs[] = {
 		.words_max = -1,
 		.needs = PRIVILEGE_BIT(BPF),
 		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.many = true,
 		.run = cmd_rule_add,
 	},
 	{
@@ -84,6 +87,7 @@ static const struct verb all_verbs[] = {
 		.words_max = -1,
 		.needs = PRIVILEGE_BIT(BPF),
 		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.many = true,
 		.run = cmd_rule_del,
 	},
 	{
@@ -93,6 +97,7 @@ static const struct verb all_verbs[] = {
 		.options = OPTIONS_INSTANCE,
 		.words_min = 1,
 		.words_max = 1,
+		.many = true,
 		.run = cmd_rule_get,
 	},
 	{
@@ -101,6 +106,7 @@ static const struct verb all_verbs[] = {
 		.summary = "List all rules or those of a prefix; -v lists details",
 		.options = OPTIONS_INSTANCE,
 		.words_max = -1,
+		.many = true,
 		.run = cmd_rule_list,
 	},
 	{
@@ -110,6 +116,7 @@ static const struct verb all_verbs[] = {
 		.options = OPTIONS_INSTANCE,
 		.needs = PRIVILEGE_BIT(BPF),
 		.uses = PRIVILEGE_BIT(CHOWN),
+		.many = true,
 		.run = cmd_rule_flush,
 	},
 	{
@@ -122,6 +129,7 @@ static const struct verb all_verbs[] = {
 		.needs = PRIVILEGE_BIT(BPF),
 		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.needs_none = OPTION_BIT(CHECK),
+		.many = true,
 		.run = cmd_apply,
 	},
 	{
@@ -138,6 +146,7 @@ static const struct verb all_verbs[] = {
 		.summary = "Print the policy in the format that apply reads",
 		.options = OPTIONS_INSTANCE,
 		.device = DEVICE_MAY,
+		.many = true,
 		.run = cmd_show,
 	},
 	{
@@ -146,6 +155,7 @@ static const struct verb all_verbs[] = {
 		.summary = "Show passed and dropped packets by reason and rule",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH) | OPTION_BIT(PROMETHEUS),
 		.device = DEVICE_MAY,
+		.many = true,
 		.run = cmd_stats,
 	},
 	{

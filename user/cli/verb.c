@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "hint.h"
 #include "message.h"
+#include "selection.h"
 
 #define NAMES_MAX 80 /* of the second words of a family */
 
@@ -112,6 +113,26 @@ static bool is_device_name(const char *name)
 	return true;
 }
 
+/* A list, each part of which may be a device name: a pattern too has no other bytes. */
+static bool is_selection(const char *words)
+{
+	char part[IF_NAMESIZE];
+
+	for (;; words++) {
+		size_t len = selection_part(words);
+
+		if (len >= sizeof(part))
+			return false;
+		memcpy(part, words, len);
+		part[len] = '\0';
+		if (!is_device_name(part))
+			return false;
+		words += len;
+		if (!*words)
+			return true;
+	}
+}
+
 /* The device from its option or from the first word. */
 static int device_check(struct command *command)
 {
@@ -127,7 +148,9 @@ static int device_check(struct command *command)
 	}
 	if (verb->device == DEVICE_MUST && !command->target.device)
 		return wrong("%s: missing device: `rlctl %s DEV`", verb->name, verb->name);
-	if (command->target.device && !is_device_name(command->target.device))
+	command->target.many = verb->many;
+	if (command->target.device && !is_device_name(command->target.device) &&
+	    !(verb->many && is_selection(command->target.device)))
 		return wrong("invalid device name '%s': `ip link` lists the devices",
 			     command->target.device);
 	return 0;

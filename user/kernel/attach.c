@@ -204,6 +204,15 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 	return ret;
 }
 
+static void report_attached(const char *device, enum rl_hook hook, uint32_t program)
+{
+	const char *option = hook ? " --hook " : "", *at = hook ? hook_name(hook) : "";
+
+	fail("%s: already attached (program %u): to change its rules, run `rlctl apply -i %s%s%s "
+	     "FILE`; to replace the program by this version's, `rlctl attach %s%s%s --replace`",
+	     device, program, device, option, at, device, option, at);
+}
+
 /* Call with the lock held. Removes what a crash left; fails if an instance is attached. */
 static int attach_point_clear(const char *root, const char *path, const struct target *target)
 {
@@ -212,9 +221,7 @@ static int attach_point_clear(const char *root, const char *path, const struct t
 	int ret = pins_program_find(path, device, target->hook, &program);
 
 	if (!ret) {
-		fail("%s: already attached (program %u): `rlctl detach %s%s%s` first", device,
-		     program.id, device, target->hook ? " --hook " : "",
-		     target->hook ? hook_name(target->hook) : "");
+		report_attached(device, target->hook, program.id);
 		return -EEXIST;
 	}
 	if (ret != -ENOENT)
@@ -326,6 +333,19 @@ int instance_teardown(const char *path, const char *device, enum rl_hook hook)
 	return ret;
 }
 
+/* Where no hook was named, an instance at another one stays. */
+static void rest_note(const char *root, const char *device, int ret)
+{
+	for (int hook = RL_HOOK_XDP; !ret && hook <= RL_HOOK_EGRESS; hook++) {
+		char path[INSTANCE_PATH_MAX];
+
+		if (!pins_path(root, device, hook, path) && !access(path, F_OK))
+			note("%s: the instance at %s stays: `rlctl detach %s --hook %s` detaches "
+			     "it",
+			     device, hook_name(hook), device, hook_name(hook));
+	}
+}
+
 int instance_detach(const struct target *target)
 {
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
@@ -342,15 +362,18 @@ int instance_detach(const struct target *target)
 		return ret;
 	lock = pins_lock(path, false);
 	if (lock < 0) {
-		fail("%s: %s%s", target->device,
-		     lock == -ENOENT ? "nothing attached" : strerror(-lock), pins_error_hint(lock));
+		if (lock == -ENOENT)
+			return report_open_error(target->device, hook, lock);
+		fail("%s: %s%s", target->device, strerror(-lock), pins_error_hint(lock));
 		return lock;
 	}
 	ret = instance_program_detach(path, target->device, hook);
 	if (!ret)
 		ret = instance_teardown(path, target->device, hook);
 	close(lock);
-	if (target->hook < 0)
+	if (target->hook < 0) {
 		hooks_clear(root, target->device, hook);
+		rest_note(root, target->device, ret);
+	}
 	return ret;
 }

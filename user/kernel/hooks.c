@@ -14,6 +14,7 @@
 #include "program.h"
 #include "qdisc.h"
 #include "rename.h"
+#include "report.h"
 #include "stale_dispatchers.h"
 
 bool instance_is_attached(const char *root, const char *device, enum rl_hook hook)
@@ -60,17 +61,24 @@ int instance_hooks(const struct target *target, unsigned int *out)
 	return ret;
 }
 
+int hook_meant(unsigned int hooks)
+{
+	if (hooks & 1u << RL_HOOK_XDP)
+		return RL_HOOK_XDP;
+	return hooks && !(hooks & (hooks - 1)) ? __builtin_ctz(hooks) : -1;
+}
+
 int hook_choose(const char *root, const struct target *target, enum rl_hook *out)
 {
 	unsigned int hooks = hooks_in_use(root, target->device);
+	int hook = target->hook >= 0 ? target->hook : hook_meant(hooks);
 
-	*out = target->hook >= 0 ? target->hook : hooks ? __builtin_ctz(hooks) : RL_HOOK_XDP;
-	if (target->hook >= 0 || !(hooks & (hooks - 1)) ||
-	    !instance_is_attached(root, target->device, *out))
-		return 0;
-	fail("%s: several instances: choose one with --hook (`rlctl status %s` lists them)",
-	     target->device, target->device);
-	return -ENOTUNIQ;
+	if (hook < 0 && hooks && instance_is_attached(root, target->device, __builtin_ctz(hooks)))
+		return report_hooks(target->device);
+	if (hook < 0)
+		hook = hooks ? __builtin_ctz(hooks) : RL_HOOK_XDP;
+	*out = hook;
+	return 0;
 }
 
 static void detached_clear(const char *root, const char *device, enum rl_hook hook)

@@ -19,8 +19,12 @@ int instance_clean(const char *root, const char *path, const char *device);
 /* Are there pins, and is their program attached? True if that cannot be determined. */
 bool instance_is_attached(const char *root, const char *device, enum rl_hook hook);
 
-/* The hook that the target names, or the only one with an attached instance; if none is attached,
- * any hook with pins. Reports. */
+/* The hook of a command that names none: xdp if it is one of the bits, else the only one; -1 if
+ * there is none or more than one. */
+int hook_meant(unsigned int hooks);
+
+/* The hook that the target names, else hook_meant() of those with an attached instance; if none is
+ * attached, any hook with pins. Reports. */
 int hook_choose(const char *root, const struct target *target, enum rl_hook *out);
 
 /* Removes the pins of detached instances at all hooks of the device but one. Call with no lock

@@ -13,11 +13,12 @@
 
 #define BPFFS_DEFAULT "/sys/fs/bpf"
 
-/* The instance that a command acts on, from the global options. */
+/* The instances that a command acts on, from the global options. */
 struct target {
 	const char *bpffs;  /* BPFFS_DEFAULT unless --bpffs */
 	const char *device; /* NULL: not given */
 	int hook;           /* enum rl_hook, or -1: not given */
+	bool many;          /* device may be `all`, a list or a pattern (selection.h) */
 };
 
 /* The hook that an instance is being attached to. Its pins and policy exist; its program is not

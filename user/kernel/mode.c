@@ -12,15 +12,16 @@
 #include "instance.h"
 #include "message.h"
 #include "policy.h"
+#include "report.h"
 
 int device_link_ask(const char *device, struct device_facts *out)
 {
 	int ret = device_link_facts(device, out);
 
+	if (ret == -ENODEV)
+		return report_no_device(device);
 	if (ret)
-		fail("%s: %s", device,
-		     ret == -ENODEV ? "no such device: `ip link` lists the devices"
-				    : strerror(-ret));
+		fail("%s: %s", device, strerror(-ret));
 	return ret;
 }
 

@@ -3,13 +3,13 @@
 
 #include "open.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "choose.h"
 #include "find.h"
 #include "hooks.h"
 #include "instance.h"
@@ -63,53 +63,6 @@ int instance_open_at(const char *path, const char *device, enum rl_hook hook, en
 	return ret;
 }
 
-struct pin_list {
-	char root[INSTANCE_PATH_MAX];
-	struct dirent **entries;
-	int count;
-};
-
-static int is_visible(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
-static int pins_list(const struct target *target, struct pin_list *out)
-{
-	int folder, ret = pins_root_follow(target->bpffs, false, out->root);
-
-	if (ret)
-		return ret;
-	folder = ret = pins_folder_open(out->root);
-	if (folder >= 0) {
-		out->count = scandirat(folder, ".", &out->entries, is_visible, alphasort);
-		ret = out->count < 0 ? -errno : 0;
-		close(folder);
-	}
-	if (!ret || ret == -ENOENT)
-		return 0;
-	fail("%s: %s%s", out->root, strerror(-ret), pins_error_hint(ret));
-	return ret;
-}
-
-static void pins_list_clear(struct pin_list *list)
-{
-	for (int i = 0; i < list->count; i++)
-		free(list->entries[i]);
-	if (list->count >= 0)
-		free(list->entries);
-}
-
-static bool target_matches(const struct target *target, const char *name, char device[IF_NAMESIZE],
-			   enum rl_hook *hook)
-{
-	if (!pins_name_split(name, device, hook))
-		return false;
-	if (target->device && strcmp(target->device, device))
-		return false;
-	return target->hook < 0 || target->hook == (int)*hook;
-}
-
 /* Handles an instance that could not be opened, one of several. Returns the error if it makes the
  * listing incomplete, else `before`: a detached instance is skipped, and one of another version is
  * only reported. */
@@ -133,7 +86,7 @@ int instance_for_each(const struct target *target,
 		struct instance instance;
 		enum rl_hook hook;
 
-		if (!target_matches(target, list.entries[i]->d_name, device, &hook) ||
+		if (!pins_match(target, &list, list.entries[i]->d_name, device, &hook) ||
 		    pins_path(list.root, device, hook, path))
 			continue;
 		ret = instance_open_at(path, device, hook, USE_READ, &instance);
@@ -148,76 +101,34 @@ int instance_for_each(const struct target *target,
 		visited = true;
 		instance_close(&instance);
 	}
+	if (!ret && !unseen && !refused)
+		unseen = selection_check(target, &list);
 	pins_list_clear(&list);
 	if (!ret)
 		ret = unseen;
 	return !ret && !visited ? refused : ret;
 }
 
-/* The instance chosen among those that match. */
-struct choice {
-	char device[IF_NAMESIZE];
-	enum rl_hook hook;
-	int matches, attached;
-};
-
-/* Prefers the first attached instance, else the first. A single match is not checked. */
-static void choice_add(const char *root, const char *device, enum rl_hook hook, bool alone,
-		       struct choice *choice)
-{
-	bool attached = alone || instance_is_attached(root, device, hook);
-
-	if (!choice->matches || (attached && !choice->attached)) {
-		memcpy(choice->device, device, sizeof(choice->device));
-		choice->hook = hook;
-	}
-	choice->matches++;
-	choice->attached += attached;
-}
-
-/* Chooses one instance that the target matches; stale pins do not count if another one is attached.
- */
-static int pins_choose(const struct target *target, const struct pin_list *list,
-		       struct choice *choice)
-{
-	char device[IF_NAMESIZE];
-	enum rl_hook hook;
-	int matches = 0;
-
-	for (int i = 0; i < list->count; i++)
-		matches += target_matches(target, list->entries[i]->d_name, device, &hook);
-	for (int i = 0; i < list->count; i++)
-		if (target_matches(target, list->entries[i]->d_name, device, &hook))
-			choice_add(list->root, device, hook, matches == 1, choice);
-	if (choice->attached > 1) {
-		fail("several instances: choose one with -i DEV%s (`rlctl status` lists them)",
-		     target->device ? " --hook HOOK" : "");
-		return -ENOTUNIQ;
-	}
-	if (choice->matches)
-		return 0;
-	if (target->device)
-		return report_open_error(target->device, RL_HOOK_XDP, -ENOENT);
-	fail("nothing attached: `rlctl attach DEV`");
-	return -ENOENT;
-}
-
 static int open_for(const struct target *target, enum use use, struct instance *out)
 {
-	char path[INSTANCE_PATH_MAX];
-	struct pin_list list = {0};
-	struct choice choice = {.hook = RL_HOOK_XDP};
-	int ret = pins_list(target, &list);
+	char path[INSTANCE_PATH_MAX], root[INSTANCE_PATH_MAX];
+	struct places places = {0};
+	const struct place *place;
+	int ret = places_choose(target, &places);
 
-	if (!ret)
-		ret = pins_choose(target, &list, &choice);
-	if (!ret)
-		ret = pins_path(list.root, choice.device, choice.hook, path);
-	pins_list_clear(&list);
 	if (ret)
 		return ret;
-	ret = instance_open_at(path, choice.device, choice.hook, use, out);
-	return ret ? report_open_error(choice.device, choice.hook, ret) : 0;
+	place = &places.items[0];
+	ret = pins_root(target->bpffs, false, root);
+	if (!ret)
+		ret = pins_path(root, place->device, place->hook, path);
+	if (!ret) {
+		ret = instance_open_at(path, place->device, place->hook, use, out);
+		if (ret)
+			report_open_error(place->device, place->hook, ret);
+	}
+	places_clear(&places);
+	return ret;
 }
 
 int instance_open(const struct target *target, bool write, struct instance *out)

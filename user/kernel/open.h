@@ -8,15 +8,17 @@
 #include "instance.h"
 #include "rlctl_abi.h"
 
-/* Opens the instance that the target names, or the only one if it names none, for reading. With
- * `write`, opens it for writing and holds the writers' lock until instance_close. Reports. */
+/* Opens the instance that the target names for reading: at its hook, else at xdp, else at the only
+ * one; of the only device if it names none. With `write`, opens it for writing and holds the
+ * writers' lock until instance_close. Reports. */
 int instance_open(const struct target *target, bool write, struct instance *out);
 /* Opens it for writes that need no lock: watchers, states. Reports. */
 int instance_open_shared(const struct target *target, struct instance *out);
 
 /* Calls `visit` for every attached instance of this network namespace that the target matches, in
- * order of name, until it returns non-zero, and returns that. No instance: 0. An instance that
- * cannot be opened is reported, and its error is returned after all others were visited. */
+ * order of name, until it returns non-zero, and returns that. No instance: 0, but a part of a list
+ * or a pattern that matches none is reported. An instance that cannot be opened is reported, and
+ * its error is returned after all others were visited. */
 int instance_for_each(const struct target *target,
 		      int (*visit)(struct instance *instance, void *arg), void *arg);
 

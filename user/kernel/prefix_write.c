@@ -332,18 +332,39 @@ static int change_write(struct change *change)
 	return ret && ret != -EAGAIN ? report_write_error(instance, ret) : ret;
 }
 
-static int whole_write(const struct change *change)
+/* The whole policy after the change. */
+static int whole_read(const struct instance *instance, const struct rule *prefix,
+		      const struct policy *next, struct policy *out)
 {
-	struct policy whole = {0};
-	int ret = instance_policy_read(change->instance, &whole);
+	int ret = instance_policy_read(instance, out);
 
 	if (ret)
 		return ret;
-	ret = policy_prefix_replace(&whole, change->prefix, change->next);
-	if (ret)
-		report_write_error(change->instance, ret);
-	else
+	ret = policy_prefix_replace(out, prefix, next);
+	return ret ? report_write_error(instance, ret) : 0;
+}
+
+static int whole_write(const struct change *change)
+{
+	struct policy whole = {0};
+	int ret = whole_read(change->instance, change->prefix, change->next, &whole);
+
+	if (!ret)
 		ret = instance_policy_write(change->instance, &whole, false, NULL);
+	policy_clear(&whole);
+	return ret;
+}
+
+int instance_prefix_check(const struct instance *instance, const struct rule *prefix,
+			  struct policy *next)
+{
+	struct policy whole = {0};
+	int ret = trial_refuse(instance);
+
+	if (!ret)
+		ret = whole_read(instance, prefix, next, &whole);
+	if (!ret)
+		ret = instance_policy_check(instance, &whole, NULL);
 	policy_clear(&whole);
 	return ret;
 }

@@ -19,6 +19,11 @@ int instance_prefix_read(const struct instance *instance, const struct rule *pre
 int instance_prefix_write(const struct instance *instance, const struct rule *prefix,
 			  struct policy *next);
 
+/* Whether instance_prefix_write would succeed. Changes nothing; costs as much as reading the whole
+ * policy. Reports. */
+int instance_prefix_check(const struct instance *instance, const struct rule *prefix,
+			  struct policy *next);
+
 /* The rules of all prefixes that hold the address (mapped), of `any` and of `device`. Reports. */
 int instance_address_read(const struct instance *instance, const uint8_t addr[16],
 			  struct policy *out);

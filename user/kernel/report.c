@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "device.h"
 #include "features.h"
 #include "hook_names.h"
 #include "message.h"
@@ -41,13 +42,29 @@ int report_load_failure(const char *device, const struct rl_instance *info, enum
 	return error;
 }
 
+int report_no_device(const char *device)
+{
+	fail("no such device: %s (`ip link` lists the devices)", device);
+	return -ENODEV;
+}
+
+int report_hooks(const char *device)
+{
+	fail("%s: several instances, at ingress and egress: choose one with --hook", device);
+	return -ENOTUNIQ;
+}
+
 int report_open_error(const char *device, enum rl_hook hook, int error)
 {
 	const char *option = hook ? " --hook " : "", *at = hook ? hook_name(hook) : "";
 
 	switch (error) {
 	case -ENOENT:
-		fail("%s: nothing attached: `rlctl attach %s`", device, device);
+		if (device_index(device) == -ENODEV)
+			report_no_device(device);
+		else
+			fail("%s: nothing attached%s%s: `rlctl attach %s%s%s`", device,
+			     hook ? " at " : "", at, device, option, at);
 		break;
 	case -ESTALE:
 		fail("%s: our program is no longer on the device (it was removed, or the device is "

@@ -15,6 +15,11 @@ int report_load_failure(const char *device, const struct rl_instance *info, enum
 int report_xdp_error(const char *device, int error);
 int report_tc_error(const char *device, int error);
 
+/* -ENODEV */
+int report_no_device(const char *device);
+/* The device has instances at ingress and egress, and no hook is given. -ENOTUNIQ */
+int report_hooks(const char *device);
+
 int report_open_error(const char *device, enum rl_hook hook, int error);
 
 /* Why a driver refused native mode. */

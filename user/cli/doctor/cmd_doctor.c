@@ -14,6 +14,7 @@
 #include "message.h"
 #include "open.h"
 #include "output.h"
+#include "report.h"
 #include "stats.h"
 #include "terminal.h"
 
@@ -119,9 +120,7 @@ static int devices_examine(struct doctor *doctor)
 /* Called before any output. */
 static int device_check(const char *name)
 {
-	if (!name || if_nametoindex(name))
-		return 0;
-	return fail("%s: no such device: `ip link` lists the devices", name);
+	return !name || if_nametoindex(name) ? 0 : report_no_device(name);
 }
 
 int cmd_doctor(const struct command *command)

@@ -24,6 +24,9 @@ extern int output_verbose; /* -v, -vv */
  * only with -v (all of them with -vv). */
 void output_begin(void);
 
+/* From now on, prints a note only if it was not printed since. */
+void notes_once(void);
+
 /* fail("PLACE:COLUMN: TEXT"), or "column N: TEXT" without a place, then the line of `len` bytes and
  * a caret under err->column. Returns -1. */
 int fail_at(const char *place, const char *line, size_t len, const struct policy_error *err);

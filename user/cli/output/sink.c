@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Messages and progress of the library on stderr. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "message.h"
 #include "output.h"
@@ -28,13 +30,38 @@ static void lines_print(const char *text)
 			put_escaped(stderr, *text);
 }
 
+static struct {
+	bool wanted;
+	char **texts;
+	size_t count;
+} printed; /* notes since notes_once() */
+
+void notes_once(void)
+{
+	printed.wanted = true;
+}
+
+/* Whether the note is new. */
+static bool note_is_new(const char *text)
+{
+	for (size_t i = 0; i < printed.count; i++)
+		if (!strcmp(printed.texts[i], text))
+			return false;
+	printed.texts = reallocarray(printed.texts, printed.count + 1, sizeof(*printed.texts));
+	if (!printed.texts || !(printed.texts[printed.count] = strdup(text)))
+		out_of_memory();
+	printed.count++;
+	return true;
+}
+
 static void message_print(enum message_kind kind, const char *text)
 {
 	bool library = kind == MESSAGE_LIBRARY || kind == MESSAGE_LIBRARY_DEBUG;
 
 	if (library && output_verbose > (kind == MESSAGE_LIBRARY_DEBUG))
 		lines_print(text);
-	else if (!library && (kind == MESSAGE_ERROR || !output_quiet))
+	else if (!library && (kind == MESSAGE_ERROR || !output_quiet) &&
+		 (kind == MESSAGE_ERROR || !printed.wanted || note_is_new(text)))
 		line_print(text);
 }
 
