@@ -14,7 +14,7 @@ ssh_rl() {
 	in_ns B env SSH_CONNECTION="$connection" "$RLCTL" "$@"
 }
 
-start() { rl B apply - <<<"${1:-}"; }
+start() { rl B apply --yes - <<<"${1:-}"; }
 policy() { printf '%s\n' "$1" >"$TMP/policy"; }
 shows() { is "$(rl B show)" "$1"; }
 
@@ -22,11 +22,13 @@ shows() { is "$(rl B show)" "$1"; }
 
 # refuses CONNECTION ADDRESS ARG…: names the problem and the remedy, and changes nothing.
 refuses() {
-	local before connection=$1 address=$2
+	local before connection=$1 address=$2 remedy
 	shift 2
+	remedy="nothing was changed; to keep this session: add \`rule $address allow\`; to try it: \`rlctl apply"
+	remedy+=' --try 1m FILE`; to do it anyway: --yes'
 	before=$(rl B show) && has "$address" expect_status 1 ssh_rl "$connection" "$@" &&
 		has 'may lock you out' expect_status 1 ssh_rl "$connection" "$@" &&
-		has ' --yes ' expect_status 1 ssh_rl "$connection" "$@" && shows "$before"
+		has "$remedy" expect_status 1 ssh_rl "$connection" "$@" && shows "$before"
 }
 
 test_apply() {
@@ -136,6 +138,13 @@ asks() {
 			'continue? [y/N]' "$2" -- "$RLCTL" apply "$TMP/policy" && shows "$3"
 }
 
+# asks_empty STATUS KEYS POLICY: the same for a file without rules; no session is needed for that.
+asks_empty() {
+	start 'rule any deny' &&
+		expect_status "$1" in_ns B python3 "$TOP/tests/terminal.py" \
+			'continue? [y/N]' "$2" -- "$RLCTL" apply /dev/null && shows "$3"
+}
+
 # The question does not block other writers; after the answer the change that was agreed to is made.
 test_others_meanwhile() {
 	start && policy 'rule any deny' &&
@@ -165,4 +174,6 @@ t 'asked: yes' asks 0 'yes\n' 'rule any deny'
 t 'asked: n' asks 1 'n\n' ''
 t 'asked: Enter' asks 1 '\n' ''
 t 'asked: interrupt' asks 130 '\x03' ''
+t 'asked about a file without rules: y' asks_empty 0 'y\n' ''
+t 'asked about a file without rules: n' asks_empty 1 'n\n' 'rule any deny'
 t 'other writers while it asks' test_others_meanwhile

@@ -120,8 +120,21 @@ test_list() {
 test_apply_file() {
 	printf '# mine\n\nrule 192.0.2.1 deny # that one\nrule any limit 7/second burst 3\n' >"$TMP/p"
 	empty && rl B apply "$TMP/p" && is "$(rl B show | sort | paste -sd';')" \
-		'rule 192.0.2.1 deny;rule any limit 7/second burst 3' && rl B apply /dev/null &&
-			is "$(rl B show)" ''
+		'rule 192.0.2.1 deny;rule any limit 7/second burst 3'
+}
+
+# A file without rules replaces none of them unasked; where there are none it is only noted.
+test_apply_empty() {
+	local none='no rules: every packet passes'
+	printf '# mine\n\n' >"$TMP/none" && rl B apply - <<<'rule 192.0.2.1 deny' || return
+	for file in /dev/null "$TMP/none"; do
+		has 'delete the 1 rule in force' unchanged 1 rl B apply "$file" &&
+			has 'rlctl rule flush' unchanged 1 rl B apply "$file" || return
+	done
+	has "$TMP/none: $none" unchanged 0 rl B apply --check "$TMP/none" &&
+		has "$none" unchanged 1 rl B apply --try 1s "$TMP/none" &&
+		has "$none" rl B apply --yes "$TMP/none" && is "$(rl B show)" '' &&
+		has "$none" rl B apply "$TMP/none"
 }
 
 # apply replaces the whole policy.
@@ -286,6 +299,7 @@ t 'rule del' test_del
 t 'rule get' test_get
 t 'rule list' test_list
 t 'apply a file' test_apply_file
+t 'apply a file without rules' test_apply_empty
 t 'apply replaces the whole policy' test_apply_replaces
 t 'a bad file changes nothing' test_apply_bad
 t 'too many prefixes change nothing' test_apply_too_many

@@ -50,7 +50,7 @@ test_several() {
 		is "$(rl B show -i veth-B --hook "$hook")" 'rule any udp deny' || return
 		is "$(rl B stats veth-B --hook "$hook" -j | json '.[0].hook')" "$hook" || return
 	done
-	rl B apply -i veth-B --hook egress - <<<'' && is "$(rl B show -i veth-B --hook egress)" '' || return
+	rl B apply -i veth-B --hook egress --yes - <<<'' && is "$(rl B show -i veth-B --hook egress)" '' || return
 	for hook in ingress xdp egress; do
 		has 'device' rl B status veth-B && rl B detach veth-B --hook "$hook" || return
 	done

@@ -91,6 +91,7 @@ if capable true 2>/dev/null; then
 2 simulate policy => simulate: missing argument: \`rlctl simulate POLICY PCAP\`
 2 source show => source show: missing argument: \`rlctl source show ADDRESS\`
 2 completion csh => completion: unsupported shell 'csh' (supported: bash, zsh)
+2 apply --try policy => apply: --try requires a time, such as 30s: \`rlctl apply --try 30s FILE|-\`
 2 apply --check --try 1m - => apply: --check and --try exclude each other: leave one out
 2 apply --try 0s policy => invalid --try '0s': use a time from 1s to 1d, such as 30s or 5m
 2 attach nosuch0 --hook ingress --mode native => attach: --mode applies only to --hook xdp: leave it out

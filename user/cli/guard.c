@@ -93,9 +93,8 @@ static void guard_format(struct guard *guard, const struct flow *session,
 		 verdict->danger == SESSION_DENIED ? "denies" : "leaves almost nothing to", addr,
 		 ctx->by_dest ? "destination" : "source");
 	snprintf(guard->remedy, sizeof(guard->remedy),
-		 "nothing was changed: add `rule %s allow` to keep the session, use `rlctl apply "
-		 "--try "
-		 "1m FILE` to undo the change unless you confirm it, or --yes to go ahead",
+		 "nothing was changed; to keep this session: add `rule %s allow`; to try it: "
+		 "`rlctl apply --try 1m FILE`; to do it anyway: --yes",
 		 addr);
 }
 
@@ -157,6 +156,21 @@ int guard_pass(struct guard *guard, const struct policy *current, const struct p
 		return GUARD_ASKS;
 	note("%s", guard->question);
 	return 0;
+}
+
+int guard_empty(struct guard *guard, size_t rules, const char *name)
+{
+	if (!rules || guard->only_warns || guard->agreed)
+		return 0;
+	snprintf(
+		guard->question, sizeof(guard->question),
+		"%.256s: no rules: this would delete the %zu rule%s in force, and every packet would "
+		"pass",
+		name, rules, rules == 1 ? "" : "s");
+	snprintf(guard->remedy, sizeof(guard->remedy),
+		 "nothing was changed; to delete all rules: `rlctl rule flush`; to do it anyway: "
+		 "--yes");
+	return GUARD_ASKS;
 }
 
 int guard_ask(struct guard *guard)

@@ -45,4 +45,8 @@ int guard_pass(struct guard *guard, const struct policy *current, const struct p
 	       const struct policy_context *ctx);
 int guard_ask(struct guard *guard);
 
+/* Whether a policy without rules, of the file `name`, may replace one of `rules` rules. 0 or
+ * GUARD_ASKS. */
+int guard_empty(struct guard *guard, size_t rules, const char *name);
+
 #endif

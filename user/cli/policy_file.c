@@ -218,6 +218,8 @@ void warning_note(const struct rule *rule, const char *text, void *file)
 void policy_warnings_note(const char *file, const struct policy *policy,
 			  const struct policy_context *ctx)
 {
+	if (file && !policy->count)
+		note("%s: no rules: every packet passes", file);
 	policy_warn(policy, ctx, warning_note, (void *)file);
 }
 

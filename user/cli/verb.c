@@ -8,6 +8,7 @@
 #include "hint.h"
 #include "message.h"
 #include "selection.h"
+#include "units.h"
 
 #define NAMES_MAX 80 /* of the second words of a family */
 
@@ -156,10 +157,22 @@ static int device_check(struct command *command)
 	return 0;
 }
 
+/* `apply --try FILE`: the option has taken the file for its time. */
+static bool try_lacks_time(const struct command *command)
+{
+	const char *word = command->arguments[OPTION_TRY];
+	uint64_t duration_ns;
+
+	return word && duration_parse(word, &duration_ns);
+}
+
 static int words_check(const struct command *command)
 {
 	const struct verb *verb = command->verb;
 
+	if (command->word_count < verb->words_min && try_lacks_time(command))
+		return wrong("%s: --try requires a time, such as 30s: `rlctl %s --try 30s %s`",
+			     verb->name, verb->name, verb->words);
 	if (command->word_count < verb->words_min)
 		return wrong("%s: missing argument: `rlctl %s %s`", verb->name, verb->name,
 			     verb->words);
