@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Writes a capture to standard output, from lines on standard input:
 
-    TIME KIND [SOURCE] [size=N] [cap=N] [dport=N] [vlan] [unsegmented] [times=N] [every=SECONDS]
+    TIME KIND [SOURCE] [dst=ADDRESS] [size=N] [cap=N] [dport=N] [vlan] [unsegmented] [macs=N,N] [sent]
+        [times=N] [every=SECONDS]
 
 TIME is SECONDS[.FRACTION]; KIND udp, udp6, arp or junk; size is that of the whole frame, cap how
-much of it was captured; unsegmented: its IP header says 0 as length. Options: us or ns, big (endian), ng (pcapng), link=N (Ethernet frames under
+much of it was captured; macs: numbers of the stations it goes from and to, none without; sent: a cooked header says so; unsegmented: its IP header says 0 as length. Options: us or ns, big (endian), ng (pcapng), link=N (Ethernet frames under
 that link type) or link=NAME of LINKS (what is behind the Ethernet header, behind that link's).
 """
 import ipaddress
@@ -28,14 +29,14 @@ def udp(words, size):
     """Data beyond the longest possible IP packet belongs to no packet."""
     room = max(min(size - 14, 65535), 28)
     head = struct.pack('>BBHHHBBH', 0x45, 0, stated(words, room), 0, 0, 64, 17, 0)
-    head += ipaddress.ip_address(words['source']).packed + bytes([192, 0, 2, 1])
+    head += ipaddress.ip_address(words['source']).packed + ipaddress.ip_address(words.get('dst', '192.0.2.1')).packed
     return 0x800, head + udp_header(words, room - 20)
 
 
 def udp6(words, size):
     room = max(min(size - 54, 65535), 8)
     head = struct.pack('>IHBB', 6 << 28, stated(words, room), 17, 64)
-    head += ipaddress.ip_address(words['source']).packed + ipaddress.ip_address('2001:db8::1').packed
+    head += ipaddress.ip_address(words['source']).packed + ipaddress.ip_address(words.get('dst', '2001:db8::1')).packed
     return 0x86DD, head + udp_header(words, room)
 
 
@@ -43,11 +44,17 @@ KINDS = {'udp': udp, 'udp6': udp6, 'arp': lambda words, size: (0x806, bytes(28))
          'junk': lambda words, size: (0x800, b'\xff' * 20)}
 
 
+def stations(words):
+    """The two addresses of the Ethernet header: receiver, sender."""
+    sender, receiver = words.get('macs', '0,0').split(',')
+    return b''.join(struct.pack('>HI', 0x200 if int(n) else 0, int(n)) for n in (receiver, sender))
+
+
 def frame(words):
     size = int(words['size'])
     tag = struct.pack('>HH', 0x8100, 7) if words.get('vlan') else b''
     ethertype, body = KINDS[words['kind']](words, size - len(tag))
-    whole = bytes(12) + tag + struct.pack('>H', ethertype) + body
+    whole = stations(words) + tag + struct.pack('>H', ethertype) + body
     return (whole + bytes(max(size - len(whole), 0)))[:size]
 
 
@@ -78,11 +85,16 @@ LINKS = {
 }
 
 
-def relink(link, whole):
+SENT = {'sll': 1, 'sll2': 10}  # where the header says whether the packet was sent
+
+
+def relink(link, whole, sent):
     """The frame under that link type, and how much longer it is."""
     if link not in LINKS:
         return whole, 0
-    header = LINKS[link][1](struct.unpack('>H', whole[12:14])[0])
+    header = bytearray(LINKS[link][1](struct.unpack('>H', whole[12:14])[0]))
+    if sent:
+        header[SENT[link]] = 4
     return header + whole[14:], len(header) - 14
 
 
@@ -96,7 +108,7 @@ def packets(link, lines):
             name, equals, value = field.partition('=')
             if equals:
                 words[name] = value
-            elif name in ('vlan', 'unsegmented'):
+            elif name in ('vlan', 'unsegmented', 'sent'):
                 words[name] = name
             else:
                 words['source'] = name
@@ -104,7 +116,7 @@ def packets(link, lines):
         time, step = (int(Decimal(s) * SECOND) for s in (fields[0], words['every']))
         whole = frame(words)
         cap = int(words.get('cap', len(whole)))
-        whole, longer = relink(link, whole)
+        whole, longer = relink(link, whole, words.get('sent'))
         for i in range(int(words['times'])):
             yield time + i * step, whole[:max(cap + longer, 0)], len(whole)
 

@@ -356,6 +356,33 @@ bar_of_file() {
 	has '[####' on_terminal "$RLCTL simulate $TMP/policy $TMP/big >/dev/null"
 }
 
+# ---- captures of both directions
+
+# warned LINK <LINES: of both directions, with what to do about it; the results are those of the packets. -q
+# silences it.
+warned() {
+	capture both "link=$1" && simulate "$ALL" both >"$TMP/sums" 2>"$TMP/said" || return
+	is "$(grep -c 'seems to have both directions' "$TMP/said")" 1 && grep -q 'tcpdump -Q in' "$TMP/said" || _say "no warning" || return
+	simulate "$ALL" both -q 2>"$TMP/said" | cmp - "$TMP/sums" && is "$(<"$TMP/said")" ''
+}
+
+not_warned() { capture one "link=$1" && simulate "$ALL" one >"$TMP/sums" 2>"$TMP/said" && is "$(<"$TMP/said")" ''; }
+
+# Station 1 is the device, 2 its router, 3 and 4 neighbours.
+ARRIVING='1 udp 192.0.2.9 macs=2,1 times=90
+	2 udp 192.0.2.8 dst=192.0.2.9 macs=2,1 times=5
+	3 udp6 2001:db8::9 macs=3,1 times=4'
+from_device() { warned 1 < <(echo "$ARRIVING" && echo "4 udp 192.0.2.1 dst=192.0.2.9 macs=1,2 times=${1:-1}"); }
+hairpin() { not_warned 1 < <(echo "$ARRIVING" && echo '4 udp 192.0.2.9 dst=192.0.2.8 macs=3,1 times=50'); }
+bridge() { not_warned 1 < <(printf '%s\n' '1 udp 192.0.2.9 macs=3,4 times=9' '2 udp 192.0.2.8 macs=4,3 times=9' "$ARRIVING"); }
+cooked() { warned "$1" < <(printf '%s\n' '1 udp 192.0.2.9 times=99' '2 udp 192.0.2.1 dst=192.0.2.9 sent'); }
+cooked_in() { not_warned "$1" <<<'1 udp 192.0.2.9 times=99'; }
+
+# tunnel REPLIES, of 80 packets that arrive: IPv6 and IPv4.
+tunnel() {
+	printf '%s\n' '1 udp 192.0.2.9 times=70' '1 udp6 2001:db8::9 times=10' "2 udp6 2001:db8::1 dst=2001:db8::9 times=$1"
+}
+
 echo "$ALL" >"$TMP/policy"
 capture two <<<'1 udp 192.0.2.1 times=2'
 
@@ -399,5 +426,16 @@ t 'wrong words' words
 t 'without privilege' no_privilege
 t 'a full disk' full_disk
 t 'nothing is left behind' no_traces
+t 'both directions: the device sends one of a hundred' from_device
+t 'both directions: it sends most' from_device 900
+t 'one direction: two hosts talk through the device' hairpin
+t 'one direction for each station of a bridge' bridge
+for link in sll sll2; do
+	t "both directions: $link" cooked $link
+	t "one direction: $link" cooked_in $link
+done
+t 'both directions of a tunnel' warned raw < <(tunnel 11)
+t 'one direction of a tunnel, but for a few' not_warned raw < <(tunnel 7)
+t 'loopback: a machine talks to itself' not_warned null <<<'1 udp 192.0.2.1 times=9'
 t 'progress of a pipe' bar
 t 'progress of a file' bar_of_file

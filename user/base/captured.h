@@ -3,6 +3,7 @@
 #ifndef RLCTL_CAPTURED_H
 #define RLCTL_CAPTURED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct captured {
@@ -10,6 +11,7 @@ struct captured {
 	const uint8_t *data; /* valid until the next one is read */
 	uint32_t size;       /* bytes at data */
 	uint32_t bytes;      /* length of the Ethernet frame on the wire, without FCS; >= size */
+	bool sent;           /* its link header says that the capturing machine sent it */
 };
 
 #endif

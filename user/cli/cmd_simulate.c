@@ -11,6 +11,7 @@
 #include "capture.h"
 #include "captured.h"
 #include "cmd.h"
+#include "direction.h"
 #include "instance.h"
 #include "message.h"
 #include "names.h"
@@ -44,6 +45,7 @@ struct epoch {
 struct run {
 	struct epoch epoch;
 	struct capture capture;
+	struct directions *directions;
 	struct simulation *simulation;
 	struct progress progress;
 	bool verdicts;
@@ -154,6 +156,7 @@ static int packet_run(struct run *run, const struct captured *packet)
 	enum rl_reason reason;
 	int rc = 0;
 
+	directions_count(run->directions, packet);
 	if (epoch_ends(&run->epoch, run->capture.packets, packet->time_ns))
 		rc = simulation_restart(run->simulation, packet->time_ns);
 	if (!rc)
@@ -250,6 +253,10 @@ static void notes_print(const struct run *run)
 {
 	const struct capture *capture = &run->capture;
 
+	if (directions_both(run->directions))
+		note("%s: the capture seems to have both directions, but an instance sees only packets "
+		     "that arrive: capture with `tcpdump -Q in`",
+		     capture->name);
 	if (run->cut)
 		note("%s: %" PRIu64 " packet%s captured without all headers, counted as malformed: "
 		     "capture more bytes of each packet",
@@ -269,6 +276,9 @@ static int simulate(struct run *run, const struct policy_file *file, const char 
 	struct policy policy = {0};
 	int rc = policy_file_parse(file, &ctx, &policy);
 
+	run->directions = directions_new();
+	if (!rc && !run->directions)
+		rc = fail("out of memory");
 	if (!rc)
 		rc = capture_open(path, &run->capture);
 	if (!rc)
@@ -279,6 +289,7 @@ static int simulate(struct run *run, const struct policy_file *file, const char 
 		notes_print(run);
 	simulation_close(run->simulation);
 	capture_close(&run->capture);
+	directions_free(run->directions);
 	policy_clear(&policy);
 	return rc;
 }

@@ -100,6 +100,7 @@ static void frame_make(int link, struct captured *packet)
 	bool is_whole = link_header_read(link, packet->data, packet->size, &header);
 	uint32_t size;
 
+	packet->sent = header.sent;
 	packet->bytes = packet->bytes > header.bytes ? packet->bytes - header.bytes : 0;
 	if (__builtin_add_overflow(packet->bytes, ETH_HLEN, &packet->bytes))
 		packet->bytes = UINT32_MAX; /* the length in the file is untrusted */
@@ -131,6 +132,7 @@ static int packet_read(struct capture *capture, struct captured *out, bool *time
 			    pcap_geterr(capture->pcap));
 	*timed = time_read(&header->ts, &out->time_ns);
 	out->data = data;
+	out->sent = false;
 	out->size = header->caplen;
 	out->bytes = header->len > header->caplen ? header->len : header->caplen;
 	return 1;

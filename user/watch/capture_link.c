@@ -12,6 +12,8 @@
 
 #define SLL_BYTES     16 /* ends with the protocol */
 #define SLL2_BYTES    20 /* begins with the protocol */
+#define SLL_SENT      4  /* the type of an outgoing packet: PACKET_OUTGOING */
+#define SLL2_TYPE     10 /* where it is */
 #define FAMILY_BYTES  4
 #define CISCO_BYTES   4 /* address, control, EtherType */
 #define PPPOE_BYTES   6 /* RFC 2516 */
@@ -39,6 +41,7 @@ static bool sll_read(const uint8_t *data, uint32_t size, struct link_header *out
 {
 	(void)size;
 	out->ethertype = be16_at(data + SLL_BYTES - 2);
+	out->sent = be16_at(data) == SLL_SENT;
 	return true;
 }
 
@@ -46,6 +49,7 @@ static bool sll2_read(const uint8_t *data, uint32_t size, struct link_header *ou
 {
 	(void)size;
 	out->ethertype = be16_at(data);
+	out->sent = data[SLL2_TYPE] == SLL_SENT;
 	return true;
 }
 

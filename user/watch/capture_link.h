@@ -16,6 +16,7 @@
 struct link_header {
 	uint32_t bytes;     /* length of the header */
 	uint16_t ethertype; /* in host order */
+	bool sent;          /* by the capturing machine, as far as the header says */
 };
 
 /* Is this link type, other than Ethernet, supported? */
