@@ -17,10 +17,8 @@
 
 void search_begin(struct search *s)
 {
-	struct policy_context text;
-
-	instance_context(s->instance, &text);
-	instance_compile_context(s->instance, &text, &s->ctx);
+	instance_context(s->instance, &s->text);
+	instance_compile_context(s->instance, &s->text, &s->ctx);
 }
 
 int search_add(struct search *s, const struct source_entry *entry)

@@ -16,6 +16,7 @@
 struct search {
 	const struct instance *instance;
 	const struct policy *policy;
+	struct policy_context text; /* which ctx points to: a search is not copied */
 	struct compile_context ctx;
 	const uint8_t *addr;
 	struct source_entry *entries; /* the caller frees them */
