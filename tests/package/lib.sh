@@ -9,6 +9,8 @@ cd "$TOP" || exit 1
 VERSION=$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 # shellcheck disable=SC2034
 UNIT='rlctl@veth\x2dB.service' # as systemd-escape writes it
+# shellcheck disable=SC2034
+EGRESS='rlctl-egress@veth\x2dB.service'
 
 # ---- the system
 
@@ -54,14 +56,14 @@ program() { xdp_program B veth-B; }
 
 installed() { in_root rlctl "$@"; }
 
-# unit VERB: systemctl on the unit of veth-B; says what rlctl said where it fails.
+# unit VERB [UNIT]: systemctl on the unit of veth-B; says what rlctl said where it fails.
 unit() {
-	in_root systemctl "$1" "$UNIT" && return
+	in_root systemctl "$1" "${2:-$UNIT}" && return
 	in_root tail -n 5 /run/rlctl.log
 	return 1
 }
 
-unit_is() { is "$(in_root systemctl is-active "$UNIT")" "$1"; }
+unit_is() { is "$(in_root systemctl is-active "${2:-$UNIT}")" "$1"; }
 
 # ---- what a package holds and needs
 

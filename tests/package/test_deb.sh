@@ -64,6 +64,35 @@ test_reload_error() {
 		is "$(installed show)" 'rule any deny' && unit_is active
 }
 
+# A restart applies the policy as a reload does, and no packet passes unlimited; the options stay.
+test_restart() {
+	local id
+	id=$(program) && echo 'rule any icmp deny' | put /etc/rlctl/veth-B.policy && unit restart && unit_is active &&
+		is "$(installed show)" 'rule any icmp deny' && is "$(program)" "$id"
+}
+
+# still RULE ID LINES: LINES were said last, and rule and program are those of before.
+still() {
+	is "$(installed show)" "$1" && is "$(program)" "$2" && has "$3" in_root tail -n 3 /run/rlctl.log
+}
+
+test_restart_error() {
+	local id
+	id=$(program) && echo 'rule any dany' | put /etc/rlctl/veth-B.policy && expect_fail unit restart && unit_is failed &&
+		still 'rule any icmp deny' "$id" dany && still 'rule any icmp deny' "$id" 'was in force stays in force' &&
+		in_root rm /etc/rlctl/veth-B.policy && in_root systemctl reset-failed "$UNIT" && expect_fail unit start &&
+		still 'rule any icmp deny' "$id" 'veth-B.policy: No such file' &&
+		echo 'rule any deny' | put /etc/rlctl/veth-B.policy && unit start && unit_is active && still 'rule any deny' "$id" ''
+}
+
+test_options() {
+	local conf='/run/systemd/system/rlctl@.service.d/options.conf'
+	printf '[Service]\nEnvironment="ATTACH_OPTIONS=--sources 1000"\n' | put "$conf" && in_root systemctl daemon-reload &&
+		unit restart && has 'with --sources 262144, which stays' in_root tail -n 3 /run/rlctl.log && unit stop &&
+		unit start && is "$(installed status -j | json '.[0].sources.capacity')" 1000 || return
+	in_root rm "$conf" && in_root systemctl daemon-reload && unit stop && unit start
+}
+
 # The next version of the package, with another example.
 next_version() {
 	dpkg-deb -R "$DEB" "$TMP/next" && sed -i "s/^Version: .*/Version: $VERSION+next/" "$TMP/next/DEBIAN/control" &&
@@ -148,6 +177,9 @@ t 'start without a policy attaches nothing' test_no_policy
 t 'start attaches, with the policy' test_start
 t 'reload applies' test_reload
 t 'reload with an error changes nothing' test_reload_error
+t 'restart applies' test_restart
+t 'restart with an error changes nothing' test_restart_error
+t 'other options need stop and start' test_options
 t 'upgrade keeps limits and configuration' test_upgrade
 t 'stop detaches' test_stop
 t 'start keeps what is attached' test_start_attached

@@ -139,6 +139,9 @@ int cmd_source_forgive(const struct command *command);
 int cmd_complete(const struct command *command);
 int cmd_completion(const struct command *command);
 
+/* For --or-apply: notes each option of the command that the instance does not have. */
+void options_kept_note(const struct command *command, const struct attach_options *asked,
+		       const struct instance *instance);
 /* attach --replace with the other options of the command. 0, -1 or EXIT_USAGE. */
 int attach_replace(const struct command *command,
 		   const struct attach_options *asked); /* cmd_replace.c */

@@ -11,6 +11,7 @@
 #include "cmd.h"
 #include "group.h"
 #include "guard.h"
+#include "hook_names.h"
 #include "instance.h"
 #include "message.h"
 #include "mode.h"
@@ -251,20 +252,22 @@ static int hooks_attach(const struct command *command, const struct attach_optio
 /* ---- --or-apply, for the start of a service */
 
 struct found {
+	const struct command *command;
 	const struct attach_options *options;
 	unsigned int wanted, hooks; /* as bits */
 };
 
-/* The group is the only option that changes an existing instance. */
+/* The group is the only option that changes an existing instance; others are noted. */
 static int found_add(struct instance *instance, void *arg)
 {
 	struct found *found = arg;
 	unsigned int hook = 1u << instance->info.hook;
 
 	found->hooks |= hook;
-	if (!found->options->has_group || !(found->wanted & hook))
+	if (!(found->wanted & hook))
 		return 0;
-	return instance_group_set(instance, found->options->group);
+	options_kept_note(found->command, found->options, instance);
+	return found->options->has_group ? instance_group_set(instance, found->options->group) : 0;
 }
 
 /* The instance keeps its state and its options, and gets the policy if one is given. */
@@ -278,6 +281,10 @@ static int policy_apply(const struct command *command, enum rl_hook hook)
 	apply.words = words;
 	apply.word_count = 1;
 	rc = words[0] ? cmd_apply(&apply) : 0;
+	if (rc && !option_given(command, OPTION_TRY))
+		note("%s: the policy that was in force stays in force; `rlctl detach %s --hook %s` "
+		     "ends it",
+		     apply.target.device, apply.target.device, hook_name(hook));
 	if (!rc)
 		note("%s: already attached: the instance stays%s", apply.target.device,
 		     words[0] ? " and the policy was applied" : "");
@@ -291,7 +298,7 @@ static int found_apply(const struct command *command, const struct attach_option
 	const char *path = command->arguments[OPTION_POLICY];
 	struct target any = {
 		.bpffs = command->target.bpffs, .device = command->target.device, .hook = -1};
-	struct found there = {.options = options, .wanted = *hooks};
+	struct found there = {.command = command, .options = options, .wanted = *hooks};
 	int rc = instance_for_each(&any, found_add, &there);
 	unsigned int found = there.hooks & *hooks;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl attach --replace: replaces the running program with that of this build. The instance keeps
- * its options, so options that contradict it are refused.
+ * its options, so options that contradict it are refused; with --or-apply they are noted.
  */
 
 #include "attach.h"
@@ -37,6 +37,12 @@ static int contradicts(const struct instance *instance, const struct command *co
 
 	if (!option_given(command, kept->option) || kept->same)
 		return 0;
+	if (option_given(command, OPTION_OR_APPLY)) {
+		note("%s: attached with --%s %s, which stays: to change it, detach (`systemctl "
+		     "stop`) and attach again",
+		     instance->device, name, kept->has);
+		return 0;
+	}
 	return fail("%s: attached with --%s %s, which --replace %s: leave --%s out, or `rlctl "
 		    "detach %s` and attach again",
 		    instance->device, name, kept->has, kept->why, name, instance->device);
@@ -78,7 +84,7 @@ static int mode_check(const struct command *command, const struct attach_options
 		return 0;
 	if (instance_status_read(instance, &status))
 		return -1;
-	if (status.mode != RL_MODE_TC)
+	if (status.mode != RL_MODE_TC || option_given(command, OPTION_OR_APPLY))
 		return contradicts(instance, command,
 				   &(struct kept){.option = OPTION_MODE,
 						  .same = status.mode == mode,
@@ -87,6 +93,13 @@ static int mode_check(const struct command *command, const struct attach_options
 	return fail("%s: attached in mode tc, which --replace keeps: leave --mode out, or `rlctl "
 		    "detach %s` and attach again",
 		    instance->device, instance->device);
+}
+
+void options_kept_note(const struct command *command, const struct attach_options *asked,
+		       const struct instance *instance)
+{
+	if (!options_check(command, asked, instance))
+		mode_check(command, asked, instance);
 }
 
 static int instance_get(const struct command *command, const struct attach_options *asked,
