@@ -33,7 +33,8 @@ test_install() {
 
 # An error in a unit's words, a command that is not there.
 test_verify() {
-	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-fleet@f.service rlctl-exporter.service
+	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-egress@veth0.service \
+		rlctl-fleet@f.service rlctl-exporter.service
 }
 
 # The limit is 0.1 above the present score: a lost directive is noticed.
@@ -93,6 +94,20 @@ test_options() {
 	in_root rm "$conf" && in_root systemctl daemon-reload && unit stop && unit start
 }
 
+on_egress() { is "$(installed show -i veth-B --hook egress)" "$1"; }
+
+# Beside the unit of what is received, with a policy of its own.
+test_egress() {
+	echo 'rule any udp deny' | put /etc/rlctl/veth-B.egress.policy && unit start "$EGRESS" && unit_is active "$EGRESS" &&
+		on_egress 'rule any udp deny' && is "$(installed show)" 'rule any deny' &&
+		echo 'rule any dany' | put /etc/rlctl/veth-B.egress.policy && expect_fail unit reload "$EGRESS" &&
+		expect_fail unit restart "$EGRESS" && on_egress 'rule any udp deny' && unit stop && on_egress 'rule any udp deny' &&
+		unit start && echo 'rule any sctp deny' | put /etc/rlctl/veth-B.egress.policy && unit start "$EGRESS" &&
+		on_egress 'rule any sctp deny' && unit stop "$EGRESS" && is "$(installed show)" 'rule any deny' &&
+		is "$(installed status -j | json 'map(.hook) | join(" ")')" xdp && unit_is active &&
+		in_root rm /etc/rlctl/veth-B.egress.policy
+}
+
 # The next version of the package, with another example.
 next_version() {
 	dpkg-deb -R "$DEB" "$TMP/next" && sed -i "s/^Version: .*/Version: $VERSION+next/" "$TMP/next/DEBIAN/control" &&
@@ -148,7 +163,7 @@ fleet_is_gone() { is "$(in_root systemctl show -P ActiveState rlctl-fleet@f)" in
 
 # By the unit and by hand: all in this network namespace, not in another. Configuration stays.
 test_remove() {
-	rl A attach lo --mode generic && installed attach lo --mode generic && in_root dpkg --remove rlctl || return
+	in_root systemctl enable "$EGRESS" && rl A attach lo --mode generic && installed attach lo --mode generic && in_root dpkg --remove rlctl || return
 	is "$(program)$(xdp_program B lo)" '' && is "$(in_root find /sys/fs/bpf -mindepth 2)" '' && rl A show &&
 		rl A detach lo && in_root test ! -e /usr/sbin/rlctl -a -e /etc/rlctl/example.policy
 }
@@ -180,6 +195,7 @@ t 'reload with an error changes nothing' test_reload_error
 t 'restart applies' test_restart
 t 'restart with an error changes nothing' test_restart_error
 t 'other options need stop and start' test_options
+t 'the unit of what is sent' test_egress
 t 'upgrade keeps limits and configuration' test_upgrade
 t 'stop detaches' test_stop
 t 'start keeps what is attached' test_start_attached
