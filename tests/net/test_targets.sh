@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Which instances a command means: -i all, lists and patterns, for verbs that read and that change; a device
 # with instances at several hooks where none is named; what is said where nothing matches.
+# shellcheck disable=SC2016 # the backquotes are those of messages
 source "$(dirname "$0")/../lib.sh"
 
 devices_new() {
@@ -81,7 +82,8 @@ test_change_refused() {
 test_change_trial() {
 	local before
 	clear_all && before=$(policies) || return
-	bg in_ns B "$RLCTL" apply -i vc --try 1m - <<<'rule 192.0.2.9 deny'
+	echo 'rule 192.0.2.9 deny' >"$TMP/tried"
+	bg in_ns B "$RLCTL" apply -i vc --try 1m "$TMP/tried"
 	eventually 5 test -d "$(ns_pins B)/vc-xdp/trial" || return
 	ends 1 'vc: a policy is on trial' rl B rule add -i 'v*' any udp deny &&
 		ends 1 'vc: refused: nothing was changed on any device' rl B apply -i 'v*' - <<<'rule any deny' &&

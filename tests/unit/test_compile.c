@@ -368,7 +368,7 @@ static void many_unfit_test(void **state)
 
 	(void)state;
 	ctx.log_max = 64;
-	strcat(text, crowd);
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s", crowd);
 	free(crowd);
 	assert_int_equal(compile_text(text, &ctx, &errors), -EOPNOTSUPP);
 	assert_int_equal(errors.count, ARRAY_SIZE(wanted));

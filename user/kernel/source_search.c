@@ -120,11 +120,12 @@ int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct r
 	struct search *s = arg;
 	struct source_entry entry = {
 		.key = *key, .rule = search_rule(s, key->limit_id), .has_state = true};
-	struct rl_rule numbers = search_numbers(s, entry.rule);
+	struct rl_rule numbers;
 
-	if (hot_kind(slot->fingerprint) == HOT_IS_REFUSED ||
+	if (!entry.rule || hot_kind(slot->fingerprint) == HOT_IS_REFUSED ||
 	    (int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
 		return 0;
+	numbers = search_numbers(s, entry.rule);
 	entry.allowance = allowance_of_unconfirmed(&numbers, slot, s->ctx.now_ns);
 	return search_add(s, &entry);
 }
