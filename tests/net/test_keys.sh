@@ -153,7 +153,8 @@ shown_to_others() {
 	policy "any limit $TOKENS per source/24,56" && sends 10 6 100 --src fd78::1 &&
 		is "$(rl B -j source show fd78:0:0:ff::9 | json '.states[0].key')" fd78::/56 &&
 		is "$(rl B -j source show fd78:0:0:100::9 | json '.states | length')" 0 &&
-		has 'no state of' rl B source show fd78:0:0:100::9
+		has 'no state of' rl B source show fd78:0:0:100::9 &&
+		has 'forgot 1 state or ban of fd78::1' rl B source forgive fd78::1
 }
 
 # `source show` shows a state that all sources share, and `source forgive` does not reset it.
@@ -181,6 +182,7 @@ banned() {
 	is "$(json '[.states[] | select(.ban_ns)] | length' <<<"$state")" 1 &&
 		is "$(json '.states[] | select(.ban_ns) | .key' <<<"$state")" "$2" &&
 		between "$(json '.states[] | select(.ban_ns) | .ban_ns' <<<"$state")" 540000000000 600000000000 &&
+		is "$(json '.states[] | select(.ban_ns) | .next_ns >= .ban_ns' <<<"$state")" true &&
 		has 'banned for' rl B source show fd78::1 && sends 100 6 100 --src fd78::1 --proto tcp-syn || return
 	rl B source forgive fd78::1 && rl B -j source show fd78::1 &&
 		is "$(rl B -j source show fd78::1 | jq '[.states[] | select(.ban_ns)] | length')" 0 &&
@@ -201,9 +203,28 @@ banned_source() {
 		sends 0 6 100 --src fd78::2 --proto tcp-syn && sends 100 6 100 --src fd78:0:0:1::2 --proto tcp-syn || return
 	state=$(rl B -j source show fd78::3) && echo "$state" || return
 	is "$(json '.states[] | select(.ban_ns) | "\(.key) \(.rule)"' <<<"$state")" 'fd78::/64 everything' &&
-		has everything rl B source show fd78::1 && has 'states and bans of fd78::1 cleared' rl B source forgive fd78::1 &&
+		has everything rl B source show fd78::1 &&
+		is "$(json '[.states[] | .next_ns >= 540000000000] | all' <<<"$state")" true &&
+		has 'forgot 2 states and bans of fd78::1' rl B source forgive fd78::1 &&
+		has 'no state or ban of fd78::1 to forget' rl B source forgive fd78::1 &&
 		sends 100 6 100 --src fd78::2 --proto tcp-syn && sends 10 6 100 --src fd78::1
 }
+
+# The bucket is full again, but the source may not send before its ban ends.
+banned_until() { # OVER
+	policy "any udp limit 1000/second burst 2 over $1" && rl B source forgive fd78::1 &&
+		flood A --count 100 --src fd78::1 &&
+		eventually 5 prints 2 refilled && has 'next in' rl B source show fd78::1 &&
+		is "$(rl B source show fd78::1 | grep -cw now)" 0
+}
+# A policy that bans no source does not hold those that another one banned.
+unbanned() {
+	policy "any udp limit 1/hour over ban 10m source" && rl B source forgive fd78::1 &&
+		sends 1 6 100 --src fd78::1 && has everything rl B source show fd78::1 &&
+		policy "any udp limit $TOKENS" && sends 10 6 10 --src fd78::1 &&
+		is "$(rl B -j source show fd78::1 | jq '[.states[] | select(.ban_ns)] | length')" 0
+}
+refilled() { rl B -j source show fd78::1 | jq '[.states[].remaining // 0] | add'; }
 
 # ---- all of it
 
@@ -233,6 +254,9 @@ t 'other addresses of a key' shown_to_others
 t 'the state of a rule' shown_rule
 t 'hot: bans are shown and forgiven' bans hot
 t 'a banned source is shown and forgiven' banned_source
+t 'a banned key has no packet next' banned_until 'ban 10m'
+t 'a banned source has no packet next' banned_until 'ban 10m source'
+t 'a ban that no rule asks for is not shown' unbanned
 if [[ $(nproc) -lt 2 ]]; then
 	skip 'each CPU its half' 'needs two CPUs'
 	exit 0

@@ -10,6 +10,7 @@
 #include "message.h" /* before cmocka, which makes a macro of the name fail */
 #include "output.h"
 #include "text.h"
+#include "units.h"
 
 #include <cmocka.h>
 
@@ -38,6 +39,14 @@ static const struct number_row {
 	{"size: below a MiB", size_print, 1024 * 1024 - 1, "1023.9 KiB"},
 	{"size: a MiB and a half", size_print, 3 << 19, "1.5 MiB"},
 	{"size: a GiB", size_print, 1 << 30, "1.0 GiB"},
+	{"wait: none", wait_print, 0, "0ns"},
+	{"wait: rounded up to a millisecond", wait_print, 1500 * NS_PER_MS + 1, "1501ms"},
+	{"wait: rounded up to a second", wait_print, 59 * NS_PER_SECOND + 1, "1m"},
+	{"wait: seconds", wait_print, 59 * NS_PER_SECOND, "59s"},
+	{"wait: minutes and seconds", wait_print, 599 * NS_PER_SECOND, "9m 59s"},
+	{"wait: hours, and no minute", wait_print, 3659 * NS_PER_SECOND, "1h"},
+	{"wait: days and hours", wait_print, 90000 * NS_PER_SECOND, "1d 1h"},
+	{"wait: longest", wait_print, UINT64_MAX, "213503d 23h"},
 	{"size: largest", size_print, UINT64_MAX, "16777215.9 TiB"},
 };
 

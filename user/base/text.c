@@ -59,6 +59,31 @@ void size_print(char buf[NUMBER_TEXT_MAX], uint64_t bytes)
 		 bytes % 1024 * 10 / 1024, units[unit]);
 }
 
+void wait_print(char buf[NUMBER_TEXT_MAX], uint64_t ns)
+{
+	static const struct {
+		uint64_t seconds;
+		char name;
+	} units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}, {1, 's'}};
+	uint64_t left = (ns - 1) / NS_PER_SECOND + 1, rest = 0;
+	size_t i = 0;
+	int len;
+
+	if (ns < 10 * NS_PER_SECOND) {
+		duration_print(buf, NUMBER_TEXT_MAX, (ns + NS_PER_MS - 1) / NS_PER_MS * NS_PER_MS);
+		return;
+	}
+	while (left < units[i].seconds)
+		i++;
+	len = snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64 "%c", left / units[i].seconds,
+		       units[i].name);
+	if (units[i].seconds > 1)
+		rest = left % units[i].seconds / units[i + 1].seconds;
+	if (rest)
+		snprintf(buf + len, NUMBER_TEXT_MAX - len, " %" PRIu64 "%c", rest,
+			 units[i + 1].name);
+}
+
 void time_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns, bool local)
 {
 	time_t seconds = (time_t)(realtime_ns / NS_PER_SECOND);

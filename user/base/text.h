@@ -23,6 +23,8 @@ char *text_escape(const char *text);
 void number_print(char buf[NUMBER_TEXT_MAX], uint64_t n);
 /* 1.5 MiB */
 void size_print(char buf[NUMBER_TEXT_MAX], uint64_t bytes);
+/* 1500ms, 59s, 9m 59s, 2d 5h: milliseconds below ten seconds, else the two largest units */
+void wait_print(char buf[NUMBER_TEXT_MAX], uint64_t ns);
 /* CLOCK_REALTIME in ISO 8601: 2026-11-20T06:06:11Z, or with the offset of the local time zone */
 void time_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns, bool local);
 

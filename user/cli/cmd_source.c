@@ -14,6 +14,7 @@
 #include "policy_write.h"
 #include "source.h"
 #include "source_forgive.h"
+#include "state_output.h"
 #include "stats_output.h"
 #include "text.h"
 #include "units.h"
@@ -101,48 +102,7 @@ static size_t count_own(const struct lookup *lookup)
 	return own;
 }
 
-/* ---- keys as text */
-
-/* The bits of the key's address that this limit counts by. */
-static uint8_t key_len(const struct source_entry *entry, const uint8_t addr[16])
-{
-	if (!entry->rule)
-		return key_bits(addr, 32, 64);
-	return key_bits(addr, entry->rule->limit.key_len4, entry->rule->limit.key_len6);
-}
-
-/* 10.0.0.0/24, 10.0.0.1 port 53, 10.0.0.1 to 10.0.0.2, tcp 10.0.0.1:5 to 10.0.0.2:80. */
-static void key_print(char *out, size_t size, const struct source_entry *entry,
-		      const uint8_t of[16])
-{
-	enum rl_key_kind kind = entry->rule ? entry->rule->limit.key : RL_KEY_SOURCE;
-	const struct rl_state_key *key = &entry->key;
-	char addr[PREFIX_TEXT_MAX], peer[PREFIX_TEXT_MAX];
-
-	prefix_print(addr, sizeof(addr), key->addr, key_len(entry, of));
-	prefix_print(peer, sizeof(peer), key->peer, key_len(entry, key->peer));
-	if (kind == RL_KEY_RULE)
-		snprintf(out, size, "all");
-	else if (kind == RL_KEY_SOURCE_DPORT)
-		snprintf(out, size, "%s to port %u", addr, key->dport);
-	else if (kind == RL_KEY_SOURCE_DEST)
-		snprintf(out, size, "%s to %s", addr, peer);
-	else if (kind == RL_KEY_FLOW)
-		snprintf(out, size, "protocol %u, %s port %u to %s port %u", key->proto, addr,
-			 key->sport, peer, key->dport);
-	else
-		snprintf(out, size, "%s", addr);
-}
-
 /* ---- show */
-
-/* A duration rounded up to milliseconds or seconds. */
-static void wait_print(char *out, size_t size, uint64_t ns)
-{
-	uint64_t step = ns < 10 * NS_PER_SECOND ? NS_PER_MS : NS_PER_SECOND;
-
-	duration_print(out, size, (ns + step - 1) / step * step);
-}
 
 static void entry_allowance(struct report *report, const struct source_entry *entry)
 {
@@ -151,17 +111,23 @@ static void entry_allowance(struct report *report, const struct source_entry *en
 
 	if (!entry->has_state) {
 		report_none(report, "remaining");
-		report_none(report, "next in");
 		return;
 	}
 	amount_print(text, sizeof(text), entry->allowance.remaining,
 		     packets ? RL_PACKETS : RL_BYTES);
 	report_text(report, NULL, "remaining", text);
-	wait_print(text, sizeof(text), entry->allowance.wait_ns);
-	report_text(report, NULL, "next in", entry->allowance.wait_ns ? text : "now");
 	report_value(report, "remaining", json_object_new_uint64(entry->allowance.remaining));
 	report_value(report, "unit", json_object_new_string(packets ? "packets" : "bytes"));
 	report_value(report, "wait_ns", json_object_new_uint64(entry->allowance.wait_ns));
+}
+
+static void entry_next(struct report *report, const struct source_entry *entry)
+{
+	char text[NUMBER_TEXT_MAX];
+
+	wait_print(text, entry->next_ns);
+	report_text(report, NULL, "next in", entry->next_ns ? text : "now");
+	report_value(report, "next_ns", json_object_new_uint64(entry->next_ns));
 }
 
 static void entry_ban(struct report *report, const struct source_entry *entry)
@@ -172,7 +138,7 @@ static void entry_ban(struct report *report, const struct source_entry *entry)
 		report_none(report, "banned for");
 		return;
 	}
-	wait_print(text, sizeof(text), entry->ban_ns);
+	wait_print(text, entry->ban_ns);
 	report_text(report, NULL, "banned for", text);
 	report_value(report, "ban_ns", json_object_new_uint64(entry->ban_ns));
 }
@@ -180,14 +146,15 @@ static void entry_ban(struct report *report, const struct source_entry *entry)
 static void entry_report(struct report *report, const struct lookup *lookup,
 			 const struct source_entry *entry)
 {
-	char key[3 * PREFIX_TEXT_MAX], rule[RULE_TEXT_MAX] = "everything";
+	char key[KEY_TEXT_MAX], rule[RULE_TEXT_MAX] = "everything";
 
 	if (entry->rule)
 		rule_format(rule, entry->rule, &lookup->ctx);
-	key_print(key, sizeof(key), entry, lookup->addr);
+	key_print(key, &entry->key, entry->rule);
 	report_begin(report, NULL);
 	report_text(report, "key", "key", key);
 	entry_allowance(report, entry);
+	entry_next(report, entry);
 	entry_ban(report, entry);
 	report_text(report, "rule", "rule", rule);
 }
@@ -221,6 +188,17 @@ int cmd_source_show(const struct command *command)
 
 /* ---- forgive */
 
+static void note_forgiven(const struct lookup *lookup, const char *address)
+{
+	size_t own = count_own(lookup);
+
+	if (!own)
+		note("%s: no state or ban of %s to forget", lookup->instance.device, address);
+	else
+		note("%s: forgot %zu %s of %s", lookup->instance.device, own,
+		     own == 1 ? "state or ban" : "states and bans", address);
+}
+
 int cmd_source_forgive(const struct command *command)
 {
 	struct lookup lookup = {0};
@@ -236,8 +214,7 @@ int cmd_source_forgive(const struct command *command)
 		json_put(document, "forgiven", json_object_new_uint64(count_own(&lookup)));
 		json_print(document);
 	} else if (!rc) {
-		note("%s: %zu states and bans of %s cleared", lookup.instance.device,
-		     count_own(&lookup), command->words[0]);
+		note_forgiven(&lookup, command->words[0]);
 		note_unlisted(&lookup);
 	}
 	lookup_close(&lookup);

@@ -23,6 +23,11 @@
 
 #define CHUNK 4096u
 
+static uint64_t max_ns(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 static struct source_entry *entry_find(struct search *s, const struct rl_state_key *key)
 {
 	for (size_t i = 0; i < s->count; i++)
@@ -36,11 +41,10 @@ static int ban_found(struct search *s, const struct rl_state_key *key, const voi
 {
 	const struct rule *rule = search_rule(s, key->limit_id);
 	struct source_entry *known, entry = {.key = *key, .rule = rule};
-	uint64_t until = ((const struct rl_ban *)values)->until_ns;
 
-	if ((key->limit_id && !rule) || !search_covers(s, key, rule) || until <= s->ctx.now_ns)
+	entry.ban_ns = search_ban_ns(s, key, values);
+	if (!entry.ban_ns || !search_covers(s, key, rule))
 		return 0;
-	entry.ban_ns = until - s->ctx.now_ns;
 	known = entry_find(s, key);
 	if (known)
 		known->ban_ns = entry.ban_ns;
@@ -187,6 +191,23 @@ static int entry_compare(const void *a, const void *b)
 	return memcmp(&x->key, &y->key, sizeof(x->key));
 }
 
+/* A ban of the source from everything holds for each key that its packets count under. */
+static void next_find(struct search *s)
+{
+	uint64_t source_ns = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->entries[i].rule)
+			source_ns = s->entries[i].ban_ns;
+	for (size_t i = 0; i < s->count; i++) {
+		struct source_entry *entry = &s->entries[i];
+
+		entry->next_ns = max_ns(entry->allowance.wait_ns, entry->ban_ns);
+		if (entry->rule && entry->rule->limit.key != RL_KEY_DEST)
+			entry->next_ns = max_ns(entry->next_ns, source_ns);
+	}
+}
+
 static int search_all(struct search *s)
 {
 	const struct instance_maps *fd = &s->instance->fd;
@@ -223,6 +244,7 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 		fail("%s: reading the states failed: %s", instance->device, strerror(-ret));
 		return ret;
 	}
+	next_find(&s);
 	if (s.count)
 		qsort(s.entries, s.count, sizeof(*s.entries), entry_compare);
 	*out = s.entries;

@@ -114,6 +114,7 @@ int instance_packet_lookup(const struct instance *instance, const struct policy 
 		*out = s.entries[0];
 	s.addr = packet->src;
 	out->ban_ns = ban_lookup(&s, &out->key);
+	out->next_ns = out->ban_ns > out->allowance.wait_ns ? out->ban_ns : out->allowance.wait_ns;
 	free(s.entries);
 	return ret;
 }

@@ -17,8 +17,12 @@
 
 void search_begin(struct search *s)
 {
+	struct rl_policy_header header;
+
 	instance_context(s->instance, &s->text);
 	instance_compile_context(s->instance, &s->text, &s->ctx);
+	s->source_bans =
+		!policy_header_read(s->instance, &header) && header.uses & RL_USE_SOURCE_BANS;
 }
 
 int search_add(struct search *s, const struct source_entry *entry)
@@ -59,6 +63,16 @@ struct rl_rule search_numbers(const struct search *s, const struct rule *rule)
 	numbers_compile(&rule->limit, &s->ctx, &numbers);
 	numbers.flags |= rule->lane << RL_RULE_LANE_SHIFT;
 	return numbers;
+}
+
+/* As bpf/limiter.h and bpf/rlctl.bpf.c ask for bans. */
+uint64_t search_ban_ns(const struct search *s, const struct rl_state_key *key,
+		       const struct rl_ban *ban)
+{
+	const struct rule *rule = search_rule(s, key->limit_id);
+	bool asked = key->limit_id ? rule && rule->limit.over == RL_OVER_BAN : s->source_bans;
+
+	return asked && ban->until_ns > s->ctx.now_ns ? ban->until_ns - s->ctx.now_ns : 0;
 }
 
 static bool is_fresh(const char *value, size_t size)

@@ -16,6 +16,7 @@
 struct search {
 	const struct instance *instance;
 	const struct policy *policy;
+	bool source_bans;           /* the policy bans sources from everything */
 	struct policy_context text; /* which ctx points to: a search is not copied */
 	struct compile_context ctx;
 	const uint8_t *addr;
@@ -43,6 +44,11 @@ int search_parts(const struct search *s);
 
 /* The map that holds the states of a limit: a descriptor, or a negative errno. */
 int search_map_open(const struct instance *instance, const struct rule *rule);
+
+/* Time left of a ban, 0 if it is not in force: it is over, or its rule was removed or bans no more.
+ */
+uint64_t search_ban_ns(const struct search *s, const struct rl_state_key *key,
+		       const struct rl_ban *ban);
 
 /* Each adds a state that was found; the last two are of the hot table: a bucket, and an unconfirmed
  * key. */
