@@ -83,6 +83,27 @@ noticed() {
 	has "$2" expect_fail test_rendered "$TMP/page" mandoc -Tutf8 -Owidth=80
 }
 
+# help_of OPTION VERB: its line in the help of the verb.
+help_of() {
+	# shellcheck disable=SC2086 # a verb may be two words
+	"$RLCTL" help $2 | grep -e " --$1"
+}
+
+# Options that verbs share are explained as each of them has them.
+test_shared_options() {
+	local verb rate
+	for verb in top monitor; do
+		rate=$(sed -nE 's/^#define RATE_USUAL +([0-9]+)u$/\1/p' "$TOP/user/cli/cmd_$verb.c") &&
+			has "; default $rate" help_of rate "$verb" || return
+	done
+	has 'the same as DEV' help_of interface attach && has 'the same as DEV: ' help_of interface detach &&
+		has 'optional' help_of interface show && has 'several times' help_of hook attach || return
+	while read -r verb; do
+		[[ $verb == attach* ]] || ! help_of hook "$verb" | grep attach || return
+	done < <(verbs)
+}
+
+t 'help: options that verbs share' test_shared_options
 t 'rlctl.8: synopsis of the whole' test_usage
 t 'rlctl.8: no synopsis too many' test_no_other_synopsis
 while read -r verb; do

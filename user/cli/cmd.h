@@ -95,6 +95,13 @@ struct command {
 /* Whether the first word after the verb is a device. */
 enum device_word { DEVICE_NO, DEVICE_MAY, DEVICE_MUST };
 
+/* Help of an option for one verb. */
+#define OPTION_TEXTS_MAX 5
+struct option_text {
+	enum option_id option;
+	const char *text;
+};
+
 struct verb {
 	const char *name;  /* "attach", or "rule add" */
 	const char *words; /* as the usage shows them */
@@ -102,7 +109,8 @@ struct verb {
 	const char *more; /* further help, or NULL */
 	uint64_t options; /* OPTION_BITs */
 	enum device_word device;
-	bool hooks;          /* --hook may be given several times */
+	bool hooks;                                 /* --hook may be given several times */
+	struct option_text texts[OPTION_TEXTS_MAX]; /* for the help of COMMAND_OPTIONS */
 	bool many;           /* -i may select several devices; see targets_read() */
 	uint32_t needs;      /* PRIVILEGE_BITs, all required */
 	uint32_t uses;       /* PRIVILEGE_BITs kept if present */
@@ -232,6 +240,8 @@ char *words_join(const char *first, char *const *words, int count);
 /* ---- cmd_help.c */
 
 void usage_print(FILE *file);
+/* The help of an option, for the verb if it is not NULL. */
+const char *option_help(const struct verb *verb, int option);
 /* Help for the verb or family that the words name, or the usage. 0 or EXIT_USAGE. */
 int help_print(char *const *words, int count);
 int cmd_help(const struct command *command);

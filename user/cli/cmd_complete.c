@@ -302,7 +302,7 @@ static void offer_options(struct completion *c)
 		if (!(options & 1ull << i) || c->command.arguments[i])
 			continue;
 		snprintf(word, sizeof(word), "--%s", option_rows[i].name);
-		offer(c, word, option_rows[i].help);
+		offer(c, word, option_help(c->command.verb, i));
 	}
 }
 

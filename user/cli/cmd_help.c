@@ -9,21 +9,35 @@
 #define OPTION_WIDTH 30
 #define SCREEN_WIDTH 80
 
-static void option_print(FILE *file, const struct option_row *row)
+const char *option_help(const struct verb *verb, int option)
 {
+	for (int i = 0; verb && i < OPTION_TEXTS_MAX; i++)
+		if (verb->texts[i].text && (int)verb->texts[i].option == option)
+			return verb->texts[i].text;
+	if (verb && option == OPTION_INTERFACE && verb->device == DEVICE_MUST)
+		return verb->many ? "the same as DEV: device, list, pattern or all"
+				  : "the same as DEV";
+	if (verb && option == OPTION_INTERFACE && !verb->many)
+		return "device; optional while only one is attached";
+	return option_rows[option].help;
+}
+
+static void option_print(FILE *file, const struct verb *verb, int option)
+{
+	const struct option_row *row = &option_rows[option];
 	char left[80];
 
 	snprintf(left, sizeof(left), "%c%c%c --%s%s%s", row->letter ? '-' : ' ',
 		 row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name,
 		 row->argument ? " " : "", row->argument ? row->argument : "");
-	fprintf(file, "  %-*s  %s\n", OPTION_WIDTH, left, row->help);
+	fprintf(file, "  %-*s  %s\n", OPTION_WIDTH, left, option_help(verb, option));
 }
 
-static void options_print(FILE *file, uint64_t options)
+static void options_print(FILE *file, const struct verb *verb, uint64_t options)
 {
 	for (int i = 0; i < OPTION_COUNT; i++)
 		if (options & 1ull << i)
-			option_print(file, &option_rows[i]);
+			option_print(file, verb, i);
 }
 
 static void verb_line_print(FILE *file, const struct verb *verb)
@@ -41,7 +55,7 @@ void usage_print(FILE *file)
 		if (!verb->hidden)
 			verb_line_print(file, verb);
 	fputs("\nCommon options, in any position; `rlctl help VERB` lists the others:\n", file);
-	options_print(file, OPTIONS_INSTANCE);
+	options_print(file, NULL, OPTIONS_INSTANCE);
 }
 
 /* The verb, its words and its own options, as in the manual page. */
@@ -72,8 +86,8 @@ static void verb_print(const struct verb *verb)
 	if (verb->more)
 		printf("\n%s", verb->more);
 	puts("\nOptions:");
-	options_print(stdout, verb->options & ~OPTIONS_INSTANCE);
-	options_print(stdout, verb->options & OPTIONS_INSTANCE);
+	options_print(stdout, verb, verb->options & ~OPTIONS_INSTANCE);
+	options_print(stdout, verb, verb->options & OPTIONS_INSTANCE);
 }
 
 static int family_print(char *const *words, int count)

@@ -42,6 +42,9 @@ static const struct verb all_verbs[] = {
 		.hooks = true,
 		.needs = PRIVILEGES_LOAD,
 		.uses = PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.texts = {{OPTION_HOOK, "hook, default xdp; may be given several times"},
+			  {OPTION_TRY, "detach again unless confirmed within this time"},
+			  {OPTION_YES, "do not ask about a policy that may lock you out"}},
 		.run = cmd_attach,
 	},
 	{
@@ -53,6 +56,7 @@ static const struct verb all_verbs[] = {
 		.hooks = true,
 		.needs = PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(SYS_ADMIN),
 		.many = true,
+		.texts = {{OPTION_HOOK, "hook, default xdp or the only one; several times"}},
 		.run = cmd_detach,
 	},
 	{
@@ -62,6 +66,7 @@ static const struct verb all_verbs[] = {
 		.options = OPTIONS_INSTANCE,
 		.device = DEVICE_MAY,
 		.many = true,
+		.texts = {{OPTION_HOOK, "only instances at this hook"}},
 		.run = cmd_status,
 	},
 	{
@@ -138,6 +143,8 @@ static const struct verb all_verbs[] = {
 		.summary = "Keep the policy or the limiter that is on trial",
 		.options = OPTIONS_INSTANCE,
 		.device = DEVICE_MAY,
+		.texts = {{OPTION_INTERFACE, "device; optional while there is only one trial"},
+			  {OPTION_HOOK, "hook of the device; optional likewise"}},
 		.run = cmd_confirm,
 	},
 	{
@@ -156,6 +163,7 @@ static const struct verb all_verbs[] = {
 		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH) | OPTION_BIT(PROMETHEUS),
 		.device = DEVICE_MAY,
 		.many = true,
+		.texts = {{OPTION_HOOK, "only instances at this hook"}},
 		.run = cmd_stats,
 	},
 	{
@@ -174,6 +182,10 @@ static const struct verb all_verbs[] = {
 			   OPTION_BIT(RATE) | OPTION_BIT(SECONDS),
 		.device = DEVICE_MAY,
 		.needs = PRIVILEGE_BIT(BPF),
+		.texts = {{OPTION_RATE, "maximum packets sampled per second; default 2000"},
+			  {OPTION_PREFIX, "only sources in this prefix"},
+			  {OPTION_SECONDS, "duration of the snapshot of --once and -j; default 1"},
+			  {OPTION_JSON, "print one snapshot as JSON"}},
 		.run = cmd_top,
 	},
 	{
@@ -186,6 +198,8 @@ static const struct verb all_verbs[] = {
 		.device = DEVICE_MAY,
 		.needs = PRIVILEGE_BIT(BPF),
 		.uses = PRIVILEGE_BIT(DAC_OVERRIDE),
+		.texts = {{OPTION_RATE, "maximum packets printed per second; default 100"},
+			  {OPTION_JSON, "print one JSON document per packet"}},
 		.run = cmd_monitor,
 	},
 	{
@@ -233,6 +247,8 @@ static const struct verb all_verbs[] = {
 		.words = "",
 		.summary = "Show members, leases and shared limits",
 		.options = OPTIONS_INSTANCE,
+		.texts = {{OPTION_INTERFACE, "device; default: every device with an instance"},
+			  {OPTION_HOOK, "only instances at this hook"}},
 		.run = cmd_fleet_status,
 	},
 	{
@@ -249,6 +265,7 @@ static const struct verb all_verbs[] = {
 		.options = OPTIONS_COMMON | OPTION_BIT(INTERFACE),
 		.device = DEVICE_MAY,
 		.uses = PRIVILEGES_LOAD | PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGE_BIT(NET_RAW),
+		.texts = {{OPTION_INTERFACE, "device; default: every device with an instance"}},
 		.run = cmd_doctor,
 	},
 	{
