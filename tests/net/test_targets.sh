@@ -141,6 +141,12 @@ test_rules_none() {
 		is "$(rl B rule list -i vc 1.2.3.4 2>/dev/null)" ''
 }
 
+test_not_root() {
+	chmod 755 "$TMP" && install -m 755 "$RLCTL" "$TMP/rlctl" &&
+		ends 1 'this command needs root, or membership of the group given to `attach --group`' \
+			in_ns B setpriv --reuid=65534 --regid=65534 --clear-groups "$TMP/rlctl" show vc
+}
+
 test_attached() {
 	ends 1 'to change its rules, run `rlctl apply -i vc FILE`; to replace the program by this version'"'"'s, `rlctl attach vc --replace`' \
 		rl B attach vc && ends 1 '`rlctl attach va --hook egress --replace`' rl B attach va --hook egress
@@ -167,5 +173,6 @@ t 'completion offers all' test_completion
 t 'nothing matches' test_nothing_matches
 t 'a device whose name is a pattern' test_named_so
 t 'no rules of an address' test_rules_none
+t 'a user without privilege' test_not_root
 t 'attached already' test_attached
 t 'detach' test_detach

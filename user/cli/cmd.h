@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "attach.h"
+#include "bpffs.h"
 #include "instance.h"
 #include "policy.h"
 

@@ -12,6 +12,7 @@
 
 #include "bpffs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -202,10 +203,34 @@ static const char *mount_error_hint(int error)
 	}
 }
 
+static int report_no_bpffs(const char *bpffs)
+{
+	fail("%s is not a bpffs (`mount -t bpf bpf DIR` mounts one): name one with --bpffs, or "
+	     "leave it out",
+	     bpffs);
+	return -ENODEV;
+}
+
+/* A mount would hide what is in the folder. */
+static bool folder_is_empty(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	bool empty = dir;
+
+	while (empty && (entry = readdir(dir)))
+		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+	if (dir)
+		closedir(dir);
+	return empty;
+}
+
 static int bpffs_mount(const char *bpffs)
 {
 	int error;
 
+	if (!folder_is_empty(bpffs))
+		return report_no_bpffs(bpffs);
 	if (!mount("bpf", bpffs, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700"))
 		return 0;
 	error = errno;
@@ -230,7 +255,7 @@ int bpffs_ensure(const char *bpffs, bool make)
 		return -ENOENT;
 	case BPFFS_WOULD_END:
 		if (!make)
-			return 0;
+			break;
 		fail("%s is not a bpffs, and one mounted here may vanish with this command, and "
 		     "the limiter with it: mount bpffs on the host and pass it in with -v %s:%s; "
 		     "if this mount namespace lasts, run `mount -t bpf bpf %s` first",
@@ -239,5 +264,7 @@ int bpffs_ensure(const char *bpffs, bool make)
 	case BPFFS_ABSENT:
 		break;
 	}
-	return make ? bpffs_mount(bpffs) : 0;
+	if (make)
+		return bpffs_mount(bpffs);
+	return strcmp(bpffs, BPFFS_DEFAULT) ? report_no_bpffs(bpffs) : 0; /* nothing attached */
 }

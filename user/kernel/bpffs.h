@@ -5,9 +5,12 @@
 
 #include <stdbool.h>
 
-/* 0 if a bpffs is mounted. With `make`, mounts a missing one if the mount outlasts this command.
- * Without `make`, a missing bpffs is an error only if `ip netns exec` hides it; otherwise nothing
- * is attached. Reports. */
+#define BPFFS_DEFAULT "/sys/fs/bpf"
+
+/* 0 if a bpffs is mounted. With `make`, mounts a missing one if the mount outlasts this
+ * command and hides no files.
+ * Without `make`, a missing bpffs is an error if `ip netns exec` hides it or if it is not the
+ * usual one; otherwise nothing is attached. Reports. */
 int bpffs_ensure(const char *bpffs, bool make);
 
 /* State of the bpffs; changes nothing. */

@@ -11,8 +11,6 @@
 #include "policy.h"
 #include "rlctl_abi.h"
 
-#define BPFFS_DEFAULT "/sys/fs/bpf"
-
 /* The instances that a command acts on, from the global options. */
 struct target {
 	const char *bpffs;  /* BPFFS_DEFAULT unless --bpffs */

@@ -124,7 +124,11 @@ static int open_for(const struct target *target, enum use use, struct instance *
 		ret = pins_path(root, place->device, place->hook, path);
 	if (!ret) {
 		ret = instance_open_at(path, place->device, place->hook, use, out);
-		if (ret)
+		if (ret == -EACCES && use != USE_READ)
+			fail("%s: %s: run as root (members of the group of `attach --group` may "
+			     "only read)",
+			     place->device, strerror(-ret));
+		else if (ret)
 			report_open_error(place->device, place->hook, ret);
 	}
 	places_clear(&places);

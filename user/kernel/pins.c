@@ -410,7 +410,8 @@ const char *pins_error_hint(int error)
 	switch (error) {
 	case -EACCES:
 	case -EPERM:
-		return ": run as root (members of the group of `attach --group` may read)";
+		return ": this command needs root, or membership of the group given to `attach "
+		       "--group`";
 	case -ELOOP:
 	case -ENOTDIR:
 		return ": symbolic links are not followed there: find out who created it, and "
