@@ -107,7 +107,7 @@ no option twice in a rule|rlctl rule add any limit 100/second burst 20 |per over
 keys|rlctl rule add any limit 100/second per |source dest source+dport source+dest flow rule
 keys that begin|rlctl rule add any limit 100/second per source+|source+dport source+dest
 what is over|rlctl rule add any limit 100/second over |$OVERS
-how long a ban is|rlctl rule add any limit 100/second over ban 10|10s 10min 10h 10d
+how long a ban is|rlctl rule add any limit 100/second over ban 10|10s 10min 10h 10d 10w
 what a ban covers|rlctl rule add any limit 100/second over ban 10m s|source
 a rule that denies|rlctl rule add any deny |for
 nothing behind what is wrong|rlctl rule add any nonsense |

@@ -65,6 +65,9 @@ static const struct duration_row {
 	{"duration: case", "2Days", 0, 2 * NS_PER_DAY, "2d"},
 	{"duration: largest", "4611686018427387904ns", 0, DURATION_MAX_NS, "4611686018427387904ns"},
 	{"duration: one past the largest", "4611686018427387905ns", WORD_RANGE, 0, NULL},
+	{"duration: w", "2w", 0, 14 * NS_PER_DAY, "14d"},
+	{"duration: week", "1week", 0, 7 * NS_PER_DAY, "7d"},
+	{"duration: weeks", "3weeks", 0, 21 * NS_PER_DAY, "21d"},
 	{"duration: most days", "53375d", 0, 53375 * NS_PER_DAY, "53375d"},
 	{"duration: a day too many", "53376d", WORD_RANGE, 0, NULL},
 	{"duration: product overflows", "18446744073709551615d", WORD_RANGE, 0, NULL},
@@ -74,7 +77,7 @@ static const struct duration_row {
 	{"duration: bare number", "10", WORD_FORM, 0, NULL},
 	{"duration: bare unit", "s", WORD_FORM, 0, NULL},
 	{"duration: empty", "", WORD_FORM, 0, NULL},
-	{"duration: unknown unit", "10weeks", WORD_FORM, 0, NULL},
+	{"duration: unknown unit", "10months", WORD_FORM, 0, NULL},
 	{"duration: plural of an abbreviation", "10hs", WORD_FORM, 0, NULL},
 	{"duration: trailing", "10s1", WORD_FORM, 0, NULL},
 };

@@ -43,6 +43,9 @@ static const struct scale time_units[] = {
 	{"d", NS_PER_DAY},
 	{"day", NS_PER_DAY},
 	{"days", NS_PER_DAY},
+	{"w", NS_PER_WEEK},
+	{"week", NS_PER_WEEK},
+	{"weeks", NS_PER_WEEK},
 };
 
 /* Largest first: printing uses the first that divides. */

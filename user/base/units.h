@@ -18,6 +18,7 @@
 #define NS_PER_MINUTE   (60 * NS_PER_SECOND)
 #define NS_PER_HOUR     (60 * NS_PER_MINUTE)
 #define NS_PER_DAY      (24 * NS_PER_HOUR)
+#define NS_PER_WEEK     (7 * NS_PER_DAY)
 
 #define DURATION_MAX_NS (1ull << 62)
 

@@ -211,8 +211,9 @@ static void offer_if_parsed(struct completion *c, const char *line,
 static void offer_quantities(struct completion *c, const char *line,
 			     const struct policy_context *ctx)
 {
-	static const char *const ends[] = {"/second", "/minute", "/hour", "/day", "pps", "kbit",
-					   "mbit",    "gbit",    "s",     "min",  "h",   "d"};
+	static const char *const ends[] = {"/second", "/minute", "/hour", "/day", "pps",
+					   "kbit",    "mbit",    "gbit",  "s",    "min",
+					   "h",       "d",       "w"};
 	int digits = (int)strspn(c->word, "0123456789");
 	char word[WORD_MAX];
 
