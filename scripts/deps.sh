@@ -70,6 +70,7 @@ tcpdump            test   tcpdump           tcpdump
 jq                 test   jq                jq
 objdump            test   binutils          binutils
 ps                 test   procps            procps-ng
+services           test   netbase           setup
 nsenter            test   util-linux        util-linux
 capsh              test   libcap2-bin       libcap
 setpriv            test   util-linux        util-linux
@@ -169,6 +170,7 @@ has() {
 	*.h) has_header "$1" ;;
 	*.so*) [[ $LIBRARIES == *"$1"* ]] ;;
 	*.gpg) [[ -r /usr/share/keyrings/$1 ]] ;;
+	services) [[ -r /etc/services ]] ;;
 	bpftool) has_bpftool ;;
 	*) command -v "$1" >/dev/null ;;
 	esac

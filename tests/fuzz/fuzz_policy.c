@@ -9,6 +9,7 @@
 
 #include "compile.h"
 #include "policy.h"
+#include "services.h"
 #include "units.h"
 
 static const struct policy_context contexts[] = {
@@ -17,6 +18,22 @@ static const struct policy_context contexts[] = {
 	{.mtu = 1500, .tc = true, .by_dest = true, .leaving = true},
 	{.mtu = 9000},
 };
+
+/* In place of /etc/services. */
+int service_port(const char *name, const char *protocol, uint16_t *out)
+{
+	bool tcp = !strcmp(protocol, "tcp"), udp = !strcmp(protocol, "udp");
+
+	if (!strcmp(name, "http") && tcp)
+		*out = 80;
+	else if (!strcmp(name, "domain") && (tcp || udp))
+		*out = 53;
+	else if (!strcmp(name, "syslog") && (tcp || udp))
+		*out = tcp ? 601 : 514;
+	else
+		return -ENOENT;
+	return 0;
+}
 
 static size_t line_length(const char *text, size_t size, uint32_t number)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Parsing that must succeed, and the round trip: the printed text parses to the same rule. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,12 +9,33 @@
 #include <cmocka.h>
 
 #include "policy_helpers.h"
+#include "services.h"
 #include "units.h"
 
 const struct policy_context on_xdp = {.mtu = 1500};
 const struct policy_context on_tc = {.mtu = 1500, .tc = true};
 const struct policy_context on_egress = {.mtu = 1500, .tc = true, .by_dest = true, .leaving = true};
 const struct policy_context on_jumbo = {.mtu = 9000};
+
+/* In place of /etc/services, so that no test depends on it. */
+int service_port(const char *name, const char *protocol, uint16_t *out)
+{
+	static const struct {
+		const char *name, *protocol;
+		uint16_t port;
+	} services[] = {
+		{"domain", "tcp", 53},     {"domain", "udp", 53},     {"http", "tcp", 80},
+		{"http-alt", "tcp", 8080}, {"http-alt", "udp", 8080}, {"ntp", "udp", 123},
+		{"m3ua", "sctp", 2905},    {"torn", "tcp", 601},      {"torn", "udp", 514},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(services); i++)
+		if (!strcmp(name, services[i].name) && !strcmp(protocol, services[i].protocol)) {
+			*out = services[i].port;
+			return 0;
+		}
+	return -ENOENT;
+}
 
 static void assert_same_rule(const struct rule *a, const struct rule *b)
 {

@@ -96,6 +96,8 @@ matches of a protocol|rlctl rule add any tcp |sport dport src dst syn fragment n
 a protocol that has no ports|rlctl rule add any icmp s|sport src
 no match twice|rlctl rule add any tcp dport 53 d|dst deny
 numbers have no candidates|rlctl rule add any tcp dport |
+services of a protocol|rlctl rule add any udp dport ntp|ntp
+services only where a port may be|rlctl rule add any http|
 algorithms|rlctl rule add any limit |token-bucket leaky-bucket fixed-window sliding-window sliding-log warm-up
 units of a rate|rlctl rule add any limit 100|100/second 100/minute 100/hour 100/day 100pps 100kbit 100mbit 100gbit
 units of a rate, begun|rlctl rule add any limit 100/m|100/minute

@@ -142,7 +142,14 @@ rows policy <<END
 1 rule any limit 10/second over => stdin:1:30: "over" must be followed by an action for packets over the limit: write drop, ban DURATION, count or mark N
 1 rule any limit 10/second per host => stdin:1:30: "host" is not a key: write source, dest, source+dport, source+dest, flow or rule
 1 rule any limit warm-up 10/second => stdin:1:33: "10/second" must be followed by a ramp: write for example ramp 30s
-1 rule any deny for 1x => stdin:1:19: "1x" is not a duration: write for example 30s, 10m or 1h
+1 rule any deny for -1s => stdin:1:19: "-1s" is not a duration: write for example 30s, 10m or 1h, or leave out "for" for a permanent rule
+1 rule any drop => stdin:1:10: unknown action "drop": did you mean deny?
+1 rule any http allow => stdin:1:10: unknown match "http": did you mean tcp dport http?
+1 rule all deny => stdin:1:6: unknown prefix "all": did you mean any?
+1 rule any tcp dport 53,80 deny => stdin:1:20: "53,80" is a list, and a rule takes one port or one range: write a rule for each port, or a range such as 6000-6063
+1 rule any udp dport ssh deny => stdin:1:20: "ssh" is a service of tcp, not of udp: write tcp, or the number 22
+1 rule any limit 0/second => stdin:1:16: "0/second" lets nothing pass: write "rule any deny"
+1 rule 300.1.1.1 deny => stdin:1:6: "300.1.1.1" is not an IPv4 address: 300 is more than 255
 1 rule any tcp tcp deny => stdin:1:14: "tcp" repeats an earlier word of the same kind: remove one of the two
 END
 

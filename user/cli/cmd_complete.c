@@ -5,6 +5,7 @@
  * may follow in a rule.
  */
 #include <dirent.h>
+#include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,6 +224,27 @@ static void offer_quantities(struct completion *c, const char *line,
 	}
 }
 
+/* Some words of the language name services as well. */
+static bool port_follows(const struct completion *c)
+{
+	int count = c->command.word_count;
+	const char *before = count ? c->command.words[count - 1] : "";
+
+	return !strcmp(before, "sport") || !strcmp(before, "dport");
+}
+
+/* Names of services that begin with the word: all of them would be hundreds. */
+static void offer_services(struct completion *c, const char *line, const struct policy_context *ctx)
+{
+	size_t len = strlen(c->word);
+	const struct servent *service;
+
+	while (len && (service = getservent()))
+		if (!strncmp(service->s_name, c->word, len))
+			offer_if_parsed(c, line, ctx, service->s_name);
+	endservent();
+}
+
 /* The instance's context, or defaults if none can be opened. */
 static void context_ask(const struct completion *c, struct policy_context *out)
 {
@@ -247,9 +269,12 @@ static void offer_language(struct completion *c)
 	const char *word;
 
 	context_ask(c, &ctx);
-	for (size_t i = 0; (word = policy_word(i)); i++)
+	for (size_t i = 0; !port_follows(c) && (word = policy_word(i)); i++)
 		offer_if_parsed(c, line, &ctx, word);
-	offer_quantities(c, line, &ctx);
+	if (port_follows(c))
+		offer_services(c, line, &ctx);
+	else
+		offer_quantities(c, line, &ctx);
 	free(line);
 }
 

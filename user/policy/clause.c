@@ -147,7 +147,7 @@ static int clause_fleet(struct parser *p)
 static int clause_for(struct parser *p)
 {
 	__u64 ns;
-	int rc = parse_duration(p, &ns);
+	int rc = parse_life(p, &ns);
 
 	if (!rc)
 		p->rule->for_ns = ns;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Prefix and matches of a rule, and checks that a packet can match all of them. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
@@ -9,6 +10,23 @@
 #include "parser.h"
 #include "policy.h"
 #include "units.h"
+
+/* The first number of a word like 300.1.1.1 that is too large; 0: none. */
+static unsigned int octet_too_large(const char *word)
+{
+	unsigned int octet = 0;
+
+	if (word[strspn(word, "0123456789./")] || !strchr(word, '.'))
+		return 0;
+	for (; *word && *word != '/'; word++) {
+		octet = *word == '.' ? 0 : octet * 10 + (*word - '0');
+		if (octet > 255 && !isdigit((unsigned char)word[1]))
+			return octet;
+		if (octet > 99999)
+			return 0;
+	}
+	return 0;
+}
 
 static int prefix_refuse(struct parser *p, int rc, const char *what, const char *canonical)
 {
@@ -22,6 +40,9 @@ static int prefix_refuse(struct parser *p, int rc, const char *what, const char 
 			      "has a prefix length out of range: write /0 to /32 for IPv4, /0 to "
 			      "/128 for IPv6");
 	}
+	if (octet_too_large(p->word))
+		return refuse(p, p->span, "is not an IPv4 address: %u is more than 255",
+			      octet_too_large(p->word));
 	return expected(p, what);
 }
 
@@ -46,6 +67,8 @@ int parse_prefix(struct parser *p)
 		word_next(p);
 		return 0;
 	}
+	if (refuse_foreign(p, true))
+		return -EINVAL;
 	rule->kind = PREFIX_ADDR;
 	return parse_address(p,
 			     "a prefix: write any, device, or an address such as 203.0.113.7, "
@@ -77,47 +100,36 @@ static int match_protocol(struct parser *p)
 	}
 }
 
-/* PORTS = N | N-N */
-static int parse_ports(struct parser *p, uint16_t *first, uint16_t *last)
+static struct ports source_ports(struct rl_match *match)
 {
-	char *dash = strchr(p->word, '-');
-	uint64_t from, to;
-	int rc;
+	return (struct ports){&match->sport_first, &match->sport_last};
+}
 
-	if (dash)
-		*dash = '\0';
-	rc = number_parse(p->word, 0, UINT16_MAX, &from);
-	to = from;
-	if (dash && rc != WORD_FORM) {
-		int to_rc = number_parse(dash + 1, 0, UINT16_MAX, &to);
-
-		rc = to_rc == WORD_FORM || !rc ? to_rc : rc;
-	}
-	if (rc == WORD_RANGE)
-		return refuse(p, p->span, "is out of range: write ports from 0 to 65535");
-	if (rc)
-		return expected(p, "a port or a range of ports: write for example 53 or 6000-6063");
-	if (from > to)
-		return refuse(p, p->span, "is a descending range: write %" PRIu64 "-%" PRIu64, to,
-			      from);
-	*first = from;
-	*last = to;
-	word_next(p);
-	return 0;
+static struct ports dest_ports(struct rl_match *match)
+{
+	return (struct ports){&match->dport_first, &match->dport_last};
 }
 
 static int match_sport(struct parser *p)
 {
-	struct rl_match *match = &p->rule->match;
+	struct ports ports = source_ports(&p->rule->match);
 
-	return parse_ports(p, &match->sport_first, &match->sport_last);
+	return parse_ports(p, &ports, &p->sport_service);
 }
 
 static int match_dport(struct parser *p)
 {
-	struct rl_match *match = &p->rule->match;
+	struct ports ports = dest_ports(&p->rule->match);
 
-	return parse_ports(p, &match->dport_first, &match->dport_last);
+	return parse_ports(p, &ports, &p->dport_service);
+}
+
+static int services_resolve(struct parser *p)
+{
+	struct ports source = source_ports(&p->rule->match), dest = dest_ports(&p->rule->match);
+	int rc = service_resolve(p, p->sport_service, &source);
+
+	return rc ? rc : service_resolve(p, p->dport_service, &dest);
 }
 
 /* Errors about the address point at the address, not at "src" or "dst". */
@@ -267,6 +279,8 @@ int parse_matches(struct parser *p)
 		rc = protocol_check(p);
 	if (!rc)
 		match_normalize(&p->rule->match);
+	if (!rc)
+		rc = services_resolve(p);
 	if (!rc)
 		rc = family_check(p);
 	return rc ? rc : side_check(p);

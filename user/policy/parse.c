@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Text to the model of a policy: statements, selectors and whole texts. The grammar is in
- * rlctl-policy(5). Makes no system call and prints nothing; every error gives word, column and
- * remedy.
+ * rlctl-policy(5). Makes no system call, except to look up the names of services, and prints
+ * nothing; every error gives word, column and remedy.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,6 +17,8 @@ static int parse_action(struct parser *p)
 	struct rule *rule = p->rule;
 	int action = word_find(p, action_words, ARRAY_SIZE(action_words));
 
+	if (action < 0 && refuse_foreign(p, false))
+		return -EINVAL;
 	if (action < 0)
 		return expected(p,
 				"a match or an action: write a match (tcp, udp, icmp, icmp6, sctp, "

@@ -64,8 +64,9 @@ struct parser {
 	char word[WORD_MAX + 1]; /* its text; "" at the end, or if it is longer than WORD_MAX */
 
 	struct span rate_at;
-	struct span match_at[MATCH_COUNT];   /* indexed by MATCH_INDEX */
-	struct span clause_at[CLAUSE_COUNT]; /* length 0: not given */
+	struct span match_at[MATCH_COUNT];        /* indexed by MATCH_INDEX */
+	struct span clause_at[CLAUSE_COUNT];      /* length 0: not given */
+	struct span sport_service, dport_service; /* names still to be resolved */
 };
 
 /* ---- words.c: words, numbers and errors ---- */
@@ -89,6 +90,9 @@ int refuse_twice(struct parser *p);
 /* An error: the word under the cursor is not `what`, or is missing. Returns -EINVAL. */
 int expected(struct parser *p, const char *what);
 
+/* An error: 'unknown KIND "WORD": did you mean HINT?'. Returns -EINVAL. */
+int refuse_unknown(struct parser *p, const char *kind, const char *hint);
+
 int parse_number(struct parser *p, uint64_t min, uint64_t max, uint64_t *out);
 
 /* ---- quantity.c: amounts, durations and rates, of one word or several ---- */
@@ -107,6 +111,29 @@ int parse_rate(struct parser *p, struct quantity *out);
 int parse_amount(struct parser *p, struct quantity *out);
 int parse_amount_or_duration(struct parser *p, struct quantity *out);
 int parse_duration(struct parser *p, __u64 *out_ns);
+int parse_life(struct parser *p, __u64 *out_ns); /* of a rule */
+
+/* ---- port.c ---- */
+
+struct ports {
+	__u16 *first, *last;
+};
+
+/* Reads a port, a range, or the name of a service; *service is the name's place, for
+ * service_resolve(). */
+int parse_ports(struct parser *p, struct ports *ports, struct span *service);
+
+/* The first protocol that has a service of that name; NULL: none. */
+const char *service_protocol(const char *name);
+
+/* Sets the port of the service at `at` (length 0: none) under the protocol of the rule. */
+int service_resolve(struct parser *p, struct span at, struct ports *ports);
+
+/* ---- foreign.c ---- */
+
+/* refuse_unknown() if the word under the cursor is a word of other tools or a service; else 0.
+ * prefix: it stands where a prefix must be; else where a match or an action must be. */
+int refuse_foreign(struct parser *p, bool prefix);
 
 /* ---- match.c: prefixes and matches ---- */
 

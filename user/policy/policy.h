@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The model of a policy, and the only conversions between text and model. No system calls. The
+/* The model of a policy, and the only conversions between text and model. No system calls, except
+ * to look up the names of services. The
  * language is described in rlctl-policy(5).
  */
 #ifndef RLCTL_POLICY_H

@@ -59,6 +59,11 @@ static const struct quantity_form queue_form = {
 	"an amount or a duration: write for example 200, 64kibyte or 20ms",
 	"write an amount less than 2^64, or a duration from 1ns to 53375d",
 };
+static const struct quantity_form life_form = {
+	duration_quantity,
+	"a duration: write for example 30s, 10m or 1h, or leave out \"for\" for a permanent rule",
+	"write a duration from 1ns to 53375d, or leave out \"for\" for a permanent rule",
+};
 static const struct quantity_form duration_form = {
 	duration_quantity,
 	"a duration: write for example 30s, 10m or 1h",
@@ -79,10 +84,33 @@ static int per_second_refuse(struct parser *p, const struct quantity_form *form)
 		      (int)strcspn(p->word, "pP"), p->word, per);
 }
 
+/* "0/second" */
+static bool is_zero_rate(const struct parser *p, const struct quantity_form *form)
+{
+	size_t zeros = strspn(p->word, "0");
+
+	return form == &rate_form && zeros && !isdigit((unsigned char)p->word[zeros]);
+}
+
+/* Shows the rule to write instead. */
+static int zero_rate_refuse(struct parser *p)
+{
+	struct rule deny = *p->rule;
+	char text[RULE_TEXT_MAX];
+
+	deny.action = RL_ACTION_DENY;
+	if (deny.kind == PREFIX_DEVICE && !deny.match.flags)
+		deny.kind = PREFIX_ANY; /* for "rule device deny" */
+	rule_print(text, sizeof(text), &deny, p->ctx);
+	return refuse(p, p->span, "lets nothing pass: write \"%s\"", text);
+}
+
 static int quantity_refuse(struct parser *p, const struct quantity_form *form, int rc)
 {
 	int digits = (int)strspn(p->word, "0123456789");
 
+	if (rc != WORD_FORM && is_zero_rate(p, form))
+		return zero_rate_refuse(p);
 	switch (rc) {
 	case WORD_PER_SECOND:
 		return per_second_refuse(p, form);
@@ -167,12 +195,22 @@ int parse_amount_or_duration(struct parser *p, struct quantity *out)
 	return parse_quantity(p, &queue_form, out);
 }
 
-int parse_duration(struct parser *p, __u64 *out_ns)
+static int parse_time(struct parser *p, const struct quantity_form *form, __u64 *out_ns)
 {
 	struct quantity q;
-	int rc = parse_quantity(p, &duration_form, &q);
+	int rc = parse_quantity(p, form, &q);
 
 	if (!rc)
 		*out_ns = q.n;
 	return rc;
+}
+
+int parse_duration(struct parser *p, __u64 *out_ns)
+{
+	return parse_time(p, &duration_form, out_ns);
+}
+
+int parse_life(struct parser *p, __u64 *out_ns)
+{
+	return parse_time(p, &life_form, out_ns);
 }

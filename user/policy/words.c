@@ -99,6 +99,17 @@ int refuse(struct parser *p, struct span at, const char *format, ...)
 	return -EINVAL;
 }
 
+int refuse_unknown(struct parser *p, const char *kind, const char *hint)
+{
+	char word[QUOTED_MAX];
+
+	word_quote(word, p->span);
+	snprintf(p->err->text, sizeof(p->err->text), "unknown %s %s: did you mean %s?", kind, word,
+		 hint);
+	p->err->column = p->span.at - p->line + 1;
+	return -EINVAL;
+}
+
 int refuse_twice(struct parser *p)
 {
 	return refuse(p, p->span,

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Words that other tools use, and the words of this language to write instead. */
+
+#include <string.h>
+
+#include "parser.h"
+
+enum foreign_kind { FOREIGN_PREFIX, FOREIGN_MATCH, FOREIGN_ACTION };
+
+static const char *const kinds[] = {"prefix", "match", "action"};
+
+static const struct foreign {
+	const char *word;
+	enum foreign_kind kind;
+	const char *hint;
+} foreign_words[] = {
+	{"any", FOREIGN_PREFIX, "any"}, /* in capitals */
+	{"device", FOREIGN_PREFIX, "device"},
+	{"all", FOREIGN_PREFIX, "any"},
+	{"*", FOREIGN_PREFIX, "any"},
+	{"anywhere", FOREIGN_PREFIX, "any"},
+	{"everyone", FOREIGN_PREFIX, "any"},
+	{"dev", FOREIGN_PREFIX, "device"},
+	{"interface", FOREIGN_PREFIX, "device"},
+	{"allow", FOREIGN_ACTION, "allow"},
+	{"deny", FOREIGN_ACTION, "deny"},
+	{"limit", FOREIGN_ACTION, "limit"},
+	{"drop", FOREIGN_ACTION, "deny"},
+	{"block", FOREIGN_ACTION, "deny"},
+	{"reject", FOREIGN_ACTION, "deny"},
+	{"discard", FOREIGN_ACTION, "deny"},
+	{"ban", FOREIGN_ACTION, "deny for DURATION"},
+	{"accept", FOREIGN_ACTION, "allow"},
+	{"pass", FOREIGN_ACTION, "allow"},
+	{"permit", FOREIGN_ACTION, "allow"},
+	{"rate", FOREIGN_ACTION, "limit"},
+	{"ratelimit", FOREIGN_ACTION, "limit"},
+	{"police", FOREIGN_ACTION, "limit"},
+	{"port", FOREIGN_MATCH, "dport"},
+	{"--dport", FOREIGN_MATCH, "dport"},
+	{"--sport", FOREIGN_MATCH, "sport"},
+	{"protocol", FOREIGN_MATCH, "proto"},
+	{"from", FOREIGN_MATCH, "src"},
+	{"saddr", FOREIGN_MATCH, "src"},
+	{"to", FOREIGN_MATCH, "dst"},
+	{"daddr", FOREIGN_MATCH, "dst"},
+	{"icmpv6", FOREIGN_MATCH, "icmp6"},
+	{"ipv6-icmp", FOREIGN_MATCH, "icmp6"},
+	{"frag", FOREIGN_MATCH, "fragment"},
+};
+
+static int refuse_service(struct parser *p, const char *protocol)
+{
+	bool stated = p->rule->match.flags & RL_MATCH_PROTO;
+	char hint[WORD_MAX + 16];
+
+	snprintf(hint, sizeof(hint), "%s%sdport %s", stated ? "" : protocol, stated ? "" : " ",
+		 p->word);
+	return refuse_unknown(p, kinds[FOREIGN_MATCH], hint);
+}
+
+int refuse_foreign(struct parser *p, bool prefix)
+{
+	const char *protocol;
+
+	for (size_t i = 0; i < ARRAY_SIZE(foreign_words); i++) {
+		const struct foreign *row = &foreign_words[i];
+
+		if (prefix == (row->kind == FOREIGN_PREFIX) && !strcasecmp(p->word, row->word))
+			return refuse_unknown(p, kinds[row->kind], row->hint);
+	}
+	protocol = prefix ? NULL : service_protocol(p->word);
+	return protocol ? refuse_service(p, protocol) : 0;
+}
