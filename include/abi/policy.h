@@ -153,7 +153,8 @@ struct rl_rule {
 	__u64 mask4;    /* limit.key_len4, of the second half of a mapped address */
 	struct rl_match match;
 	struct rl_limit limit;
-	__u64 pad;
+	__u32 comment_id; /* packets do not read it */
+	__u32 pad;
 };
 _Static_assert(sizeof(struct rl_rule) == 256, "rl_rule: four cache lines");
 
@@ -217,8 +218,8 @@ struct rl_policy_header {
 	/* what packets do not read */
 	__u64 written;         /* generation of the last policy that was written as a whole */
 	__u32 next_counter_id; /* the first one that nothing uses, nor anything behind it */
-	__u32 pad2;
-	__u64 lengths[2][3]; /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
+	__u32 next_comment_id; /* the first one never used */
+	__u64 lengths[2][3];   /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
 };
 _Static_assert(sizeof(struct rl_policy_header) == 112, "rl_policy_header");
 
@@ -235,7 +236,10 @@ _Static_assert(sizeof(struct rl_prefix_key) == 24, "rl_prefix_key");
 
 /* The value of a prefix: a group of rules (range.count > 0), or one allow or deny for all. */
 struct rl_prefix_value {
-	struct rl_range range;
+	union {
+		struct rl_range range;
+		__u32 comment_id; /* of the plain verdict, which has no range.first */
+	};
 	__u64 expires_ns; /* of the plain verdict; 0 = never */
 	__u32 counter_id; /* of the plain verdict */
 	__u8 action;      /* of the plain verdict: RL_ACTION_ALLOW or RL_ACTION_DENY */
@@ -243,5 +247,18 @@ struct rl_prefix_value {
 	__u8 pad[2];
 };
 _Static_assert(sizeof(struct rl_prefix_value) == 24, "rl_prefix_value");
+
+/* Comments behind rules, for the command alone: a map that exists while the policy in force has
+ * one. The entry of a rule or of a plain verdict names its comment; an id is never used twice, so
+ * that a rule and its comment come into force together. 0: none. */
+#define RL_COMMENT_MAX 120 /* bytes, without the NUL */
+struct rl_comment_key {
+	__u32 len; /* 32: of a trie, because that takes memory only for what it holds */
+	__u32 id;
+};
+struct rl_comment {
+	char text[RL_COMMENT_MAX + 8]; /* ends with NUL */
+};
+_Static_assert(sizeof(struct rl_comment) == 128, "rl_comment");
 
 #endif

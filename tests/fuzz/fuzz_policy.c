@@ -67,16 +67,18 @@ static void errors_check(const struct policy_errors *errors, const char *text, s
  * seconds. */
 static char *policy_text(const struct policy *policy, const struct policy_context *ctx)
 {
-	char *text = malloc(policy->count * RULE_TEXT_MAX + 1), *at = text;
+	char *text = malloc(policy->count * STATEMENT_TEXT_MAX + 1), *at = text;
 
 	require(text);
 	*text = '\0';
 	policy_for_each (policy, rule) {
-		char line[RULE_TEXT_MAX];
+		char line[STATEMENT_TEXT_MAX];
 		int len = rule_print(line, sizeof(line), rule, ctx);
 
 		require(len > 0 && len < RULE_TEXT_MAX && (size_t)len == strlen(line));
 		require(fuzz_is_plain(line));
+		statement_print(line, rule, ctx);
+		len = strlen(line);
 		memcpy(at, line, len);
 		at[len] = '\n';
 		at += len + 1;
@@ -112,7 +114,7 @@ static void warning_check(const struct rule *rule, const char *text, void *arg)
 	const struct policy *policy = arg;
 
 	require(rule >= policy->rules && rule < policy->rules + policy->count);
-	require(rule->limit.ban_ns && fuzz_is_plain(text));
+	require((rule->limit.ban_ns || rule->comment_cut) && fuzz_is_plain(text));
 }
 
 static void print_check(const struct policy *policy, const struct policy_context *ctx)
@@ -123,6 +125,8 @@ static void print_check(const struct policy *policy, const struct policy_context
 
 	require(!policy_parse(text, strlen(text), ctx, NULL, &second, &errors));
 	same_check(policy, &second);
+	for (size_t i = 0; i < second.count; i++)
+		require(!strcmp(policy->rules[i].comment, second.rules[i].comment));
 	again = policy_text(&second, ctx);
 	require(!strcmp(text, again));
 	free(again);

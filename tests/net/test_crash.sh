@@ -57,9 +57,10 @@ tries() { bpftool -j map show | jq "[.[] | select(.name == \"rlctl_trie\" and .m
 few_tries() { between "$(tries)" 1 2; }
 no_tries() { is "$(tries)" 0; }
 
-policy() { # NAME NUMBER: 1237 rules that differ by the number
-	seq -f "rule 10.$2.%.0f.0/24 limit $2/second burst 1" 0 255 >"$TMP/$1"
+policy() { # NAME NUMBER: 1237 rules that differ by the number, and one whose comment does
+	seq -f "rule 10.$2.%.0f.0/24 limit $2/second burst 1" 0 255 | sed 's/^rule \([^ ]*\).*/& # \1/' >"$TMP/$1"
 	seq -f "rule fd78:$2:%.0f::/48 deny" 1000 1980 >>"$TMP/$1"
+	echo "rule 192.0.2.2 deny # $2" >>"$TMP/$1"
 }
 
 # ---- apply

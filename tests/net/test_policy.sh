@@ -120,7 +120,7 @@ test_list() {
 test_apply_file() {
 	printf '# mine\n\nrule 192.0.2.1 deny # that one\nrule any limit 7/second burst 3\n' >"$TMP/p"
 	empty && rl B apply "$TMP/p" && is "$(rl B show | sort | paste -sd';')" \
-		'rule 192.0.2.1 deny;rule any limit 7/second burst 3'
+		'rule 192.0.2.1 deny # that one;rule any limit 7/second burst 3'
 }
 
 # A file without rules replaces none of them unasked; where there are none it is only noted.

@@ -19,7 +19,7 @@ writer() {
 		if ((i % 2)); then
 			rl B rule del "$(rule_of "$1" "$i")" || return
 		else
-			rl B rule add "$(rule_of "$1" "$i")" limit 20/second burst 2 || return
+			rl B rule add "$(rule_of "$1" "$i")" limit 20/second burst 2 "# $(rule_of "$1" "$i")" || return
 		fi
 	done
 }
@@ -42,7 +42,7 @@ wanted_rules() {
 	local n i
 	for ((n = 1; n <= WRITERS; n++)); do
 		for ((i = 0; i < RULES; i += 2)); do
-			echo "rule $(rule_of "$n" "$i") limit 20/second burst 2"
+			echo "rule $(rule_of "$n" "$i") limit 20/second burst 2 # $(rule_of "$n" "$i")"
 		done
 	done
 }
@@ -77,15 +77,15 @@ readers_end() {
 	[[ ! -e $TMP/bad && $(wc -l <"$TMP/reads") -ge 10 ]]
 }
 
-# The output of show is a valid policy.
-sane() { "$RLCTL" apply --check "$1"; }
+# The output of show is a valid policy, and no comment stands behind another rule.
+sane() { "$RLCTL" apply --check "$1" && awk -F ' # ' 'NF > 1 && $1 !~ "^rule " $2 " " { exit 1 }' "$1"; }
 
 one_of_two() { cmp -s "$1" "$TMP/x" || cmp -s "$1" "$TMP/y"; }
 
-# policy NAME NETWORK: some hundred rules, as show prints them.
+# policy NAME NETWORK: some hundred rules, and one that is the same in all but its comment, as show prints them.
 policy() {
-	seq -f "rule $2.%.0f.0/24 limit 10/second burst 1" 0 250 >"$TMP/$1" && rl B apply "$TMP/$1" &&
-		rl B show >"$TMP/$1"
+	seq -f "rule $2.%.0f.0/24 limit 10/second burst 1" 0 250 | sed 's/^rule \([^ ]*\).*/& # \1/' >"$TMP/$1" &&
+		echo "rule 192.0.2.1 deny # $1" >>"$TMP/$1" && rl B apply "$TMP/$1" && rl B show >"$TMP/$1"
 }
 
 # Every reader sees one of the two, whole, while they are swapped.

@@ -53,6 +53,16 @@ void must_compile(struct policy *next, const struct force *force, bool keep, str
 	assert_layout(out, &force->ctx);
 }
 
+/* Comments are found by their ids, as in the map of an instance. */
+static void comments_back(const struct policy *written, struct policy *back)
+{
+	policy_for_each (back, rule)
+		for (size_t i = 0; rule->comment_id && i < written->count; i++)
+			if (written->rules[i].comment_id == rule->comment_id)
+				memcpy(rule->comment, written->rules[i].comment,
+				       sizeof(rule->comment));
+}
+
 void force_put(struct force *force, const char *text, bool keep)
 {
 	struct policy next = must_parse_policy(text), back = {0};
@@ -60,6 +70,7 @@ void force_put(struct force *force, const char *text, bool keep)
 
 	must_compile(&next, force, keep, &compiled);
 	assert_int_equal(policy_decompile(&compiled, &force->ctx, &back), 0);
+	comments_back(&next, &back);
 	policy_clear(&next);
 	policy_clear(&force->policy);
 	force->policy = back;

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -64,6 +65,22 @@ struct rule must_parse(const char *line, const struct policy_context *ctx)
 	return rule;
 }
 
+/* The comment is UTF-8 without control characters, and stays what it is. */
+static void comment_round_trip(const struct rule *rule, const struct policy_context *ctx)
+{
+	char line[STATEMENT_TEXT_MAX];
+	struct rule again;
+
+	assert_true(strlen(rule->comment) <= RL_COMMENT_MAX);
+	for (const char *c = rule->comment; *c; c++)
+		assert_true((unsigned char)*c >= ' ' && *c != 0x7f);
+	assert_true(mbstowcs(NULL, rule->comment, 0) != (size_t)-1);
+	statement_print(line, rule, ctx);
+	again = must_parse(line, ctx);
+	assert_string_equal(again.comment, rule->comment);
+	assert_false(again.comment_cut);
+}
+
 void round_trip(const char *line, const struct policy_context *ctx, char printed[RULE_TEXT_MAX])
 {
 	struct rule first = must_parse(line, ctx), second;
@@ -75,4 +92,6 @@ void round_trip(const char *line, const struct policy_context *ctx, char printed
 	assert_same_rule(&first, &second);
 	rule_print(again, sizeof(again), &second, ctx);
 	assert_string_equal(printed, again);
+	assert_string_equal(second.comment, "");
+	comment_round_trip(&first, ctx);
 }

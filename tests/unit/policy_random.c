@@ -192,6 +192,20 @@ static void say_consequences(char *line, const struct policy_context *ctx)
 		say(line, " fleet");
 }
 
+/* Of all bytes but NUL and LF, which end a line; letters and blanks are the most frequent. */
+static void say_comment(char *line)
+{
+	char text[RL_COMMENT_MAX + 16] = "";
+	size_t len = random_below(sizeof(text));
+
+	for (size_t i = 0; i < len; i++) {
+		char c = (char)(1 + random_below(255));
+
+		text[i] = random_below(4) ? "e \tz#"[random_below(5)] : c == '\n' ? 'n' : c;
+	}
+	say(line, "#%s", text);
+}
+
 void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx)
 {
 	bool ipv4 = random_below(2);
@@ -217,4 +231,6 @@ void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx)
 	}
 	if (!random_below(4))
 		say(line, " for %" PRIu64 "ms", 1 + random_below(1ull << 40));
+	if (!random_below(4))
+		say_comment(line);
 }

@@ -59,6 +59,32 @@ static void keep_test(void **state)
 	force_clear(&force);
 }
 
+/* A comment has an id while it is the same text behind the same rule; no id is used twice. */
+static void comment_test(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t group, plain;
+	} rows[] = {
+		{"rule any limit 9/s # a; rule 10.0.0.1 deny # b", 1, 2},
+		{"rule any limit 8/s # a; rule 10.0.0.1 allow # b", 1, 2},
+		{"rule any limit 8/s # a; rule 10.0.0.1 allow # c", 1, 3},
+		{"rule any limit 8/s; rule 10.0.0.1 allow # c", 0, 3},
+		{"rule any limit 8/s # a; rule 10.0.0.1 allow", 4, 0},
+	};
+	struct force force = {.ctx = roomy};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		force_put(&force, rows[i].text, false);
+		assert_int_equal(force_find(&force, "rule any limit 9/s")->comment_id,
+				 rows[i].group);
+		assert_int_equal(force_find(&force, "rule 10.0.0.1 deny")->comment_id,
+				 rows[i].plain);
+	}
+	force_clear(&force);
+}
+
 /* Limits of one prefix are told apart by key and unit, and keep their own ids. */
 static void beside_test(void **state)
 {
@@ -321,9 +347,10 @@ static void vanish_test(void **state)
 }
 
 static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(beside_test),       cmocka_unit_test(return_test),
-	cmocka_unit_test(swaps_test),        cmocka_unit_test(slots_full_test),
-	cmocka_unit_test(expiry_drift_test), cmocka_unit_test(vanish_test),
+	cmocka_unit_test(beside_test),     cmocka_unit_test(return_test),
+	cmocka_unit_test(comment_test),    cmocka_unit_test(swaps_test),
+	cmocka_unit_test(slots_full_test), cmocka_unit_test(expiry_drift_test),
+	cmocka_unit_test(vanish_test),
 };
 
 static struct CMUnitTest tests[ARRAY_SIZE(keeps) + ARRAY_SIZE(expiries) + ARRAY_SIZE(singles)];

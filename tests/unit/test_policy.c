@@ -364,11 +364,15 @@ static void syn_test(void **state)
 
 #define FORGED   "a single packet with a forged"
 #define INNOCENT "innocent sources"
+#define TEN      "characters"
 
 static const struct warn_row {
 	const char *line;
 	const char *said[2];
 } warn_rows[] = {
+	{"rule any allow # " TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN, {NULL}},
+	{"rule any allow # " TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN ".",
+	 {"longer than 120 bytes"}},
 	{"rule any limit 9/s over ban 1h", {FORGED}},
 	{"rule any tcp syn limit 9/s over ban 1h", {FORGED}},
 	{"rule any tcp dport 22 syn limit sliding-log 6/minute over ban 1h source", {FORGED}},

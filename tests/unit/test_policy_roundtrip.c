@@ -2,6 +2,7 @@
 /* Every production of the language with its defaults, in its canonical spelling; and that printed
  * text parses to the same rule, for these and for many random rules.
  */
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -232,6 +233,58 @@ static void print_test(void **state)
 	assert_string_equal(printed, row->printed);
 }
 
+#define BYTES_17  "seventeen letters"
+#define BYTES_119 BYTES_17 BYTES_17 BYTES_17 BYTES_17 BYTES_17 BYTES_17 BYTES_17
+
+static const struct comment_row {
+	const char *name, *written, *comment;
+	bool cut;
+} comments[] = {
+	{"none", "", "", false},
+	{"empty", "#", "", false},
+	{"only blanks", "# \t ", "", false},
+	{"blanks around it", "#  \tbob,  ticket 12 \t\r\n", "bob,  ticket 12", false},
+	{"close to a word", "#why", "why", false},
+	{"a second sign", " # a # b", "a # b", false},
+	{"a sign alone", " ##", "#", false},
+	{"quotes", " # \"it's\"", "\"it's\"", false},
+	{"a tab within", " # a\tb", "a b", false},
+	{"control characters", " # \x01\x1b[0m\x7f", "??[0m?", false},
+	{"UTF-8", " # \u00e9 \u20ac \U0001f600", "\u00e9 \u20ac \U0001f600", false},
+	{"control characters of UTF-8", " # a\xc2\x80\xc2\x9f\u2028\u202e\u2066z", "a?????z",
+	 false},
+	{"their neighbours", " # \u00a0\u2027\u202f\u2065\u206a", "\u00a0\u2027\u202f\u2065\u206a",
+	 false},
+	{"no UTF-8", " # \x80 \xff \xc3 \xe2\x82 x", "? ? ? ?? x", false},
+	{"too long in UTF-8", " # \xc0\x80 \xe0\x9f\xbf \xf0\x8f\xbf\xbf", "?? ??? ????", false},
+	{"surrogates, and beyond the last", " # \xed\xa0\x80 \xf4\x90\x80\x80 \xf8\x80",
+	 "??? ???? ??", false},
+	{"the first and the last", " # \xc2\x80\u0800\U00010000\U0010ffff",
+	 "?\u0800\U00010000\U0010ffff", false},
+	{"120 bytes", " # " BYTES_119 "y", BYTES_119 "y", false},
+	{"121 bytes", " # " BYTES_119 "yz", BYTES_119 "y", true},
+	{"a character that does not fit", " # " BYTES_119 "\u00e9", BYTES_119, true},
+	{"a blank before the end", " # " BYTES_119 " z", BYTES_119, true},
+	{"blanks at the end", " # " BYTES_119 "y  ", BYTES_119 "y", false},
+};
+
+static void comment_test(void **state)
+{
+	const struct comment_row *row = *state;
+	char line[512], printed[STATEMENT_TEXT_MAX], wanted[STATEMENT_TEXT_MAX];
+	struct rule rule;
+
+	snprintf(line, sizeof(line), "rule any deny%s", row->written);
+	rule = must_parse(line, &on_xdp);
+	assert_string_equal(rule.comment, row->comment);
+	assert_int_equal(rule.comment_cut, row->cut);
+	snprintf(wanted, sizeof(wanted), "rule any deny%s%s", *row->comment ? " # " : "",
+		 row->comment);
+	statement_print(printed, &rule, &on_xdp);
+	assert_string_equal(printed, wanted);
+	round_trip(line, &on_xdp, printed);
+}
+
 static void short_buffer_test(void **state)
 {
 	struct rule rule = must_parse("rule any limit 10/s per flow", &on_xdp);
@@ -263,13 +316,17 @@ static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(random_test),
 };
 
-static struct CMUnitTest tests[ARRAY_SIZE(prints) + ARRAY_SIZE(singles)];
+static struct CMUnitTest tests[ARRAY_SIZE(prints) + ARRAY_SIZE(comments) + ARRAY_SIZE(singles)];
 
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(prints); i++)
 		tests[i] = (struct CMUnitTest){prints[i].name, print_test, NULL, NULL,
 					       (void *)&prints[i]};
-	memcpy(tests + ARRAY_SIZE(prints), singles, sizeof(singles));
+	for (size_t i = 0; i < ARRAY_SIZE(comments); i++)
+		tests[ARRAY_SIZE(prints) + i] = (struct CMUnitTest){
+			comments[i].name, comment_test, NULL, NULL, (void *)&comments[i]};
+	memcpy(tests + ARRAY_SIZE(prints) + ARRAY_SIZE(comments), singles, sizeof(singles));
+	setlocale(LC_CTYPE, "C.UTF-8"); /* for mbstowcs() */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

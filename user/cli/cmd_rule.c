@@ -110,9 +110,10 @@ static void report_left(struct report *report, const struct rule *rule)
 static void report_rule(struct report *report, const struct session *session,
 			const struct rule *rule)
 {
-	char words[RULE_TEXT_MAX], prefix[PREFIX_TEXT_MAX];
+	char words[RULE_TEXT_MAX], line[STATEMENT_TEXT_MAX], prefix[PREFIX_TEXT_MAX];
 
 	rule_format(words, rule, &session->ctx);
+	statement_format(line, rule, &session->ctx);
 	prefix_format(prefix, rule);
 	report_begin(report, NULL);
 	report_text(report, "prefix", NULL, prefix);
@@ -128,17 +129,20 @@ static void report_rule(struct report *report, const struct session *session,
 		report_left(report, rule);
 	else
 		report_none(report, "left");
-	report_text(report, "rule", "rule", words);
+	report_text(report, "rule", NULL, words);
+	if (rule->comment[0])
+		report_text(report, "comment", NULL, rule->comment);
+	report_text(report, NULL, "rule", line);
 }
 
 static void lines_print(FILE *file, const char *before, const struct policy *policy,
 			const struct policy_context *ctx)
 {
-	char words[RULE_TEXT_MAX];
+	char line[STATEMENT_TEXT_MAX];
 
 	policy_for_each (policy, rule) {
-		rule_format(words, rule, ctx);
-		fprintf(file, "%s%s\n", before, words);
+		statement_format(line, rule, ctx);
+		fprintf(file, "%s%s\n", before, line);
 	}
 }
 

@@ -11,12 +11,34 @@
 
 static void show_text(const struct policy *policy, const struct policy_context *ctx)
 {
+	char line[STATEMENT_TEXT_MAX];
+
+	policy_for_each (policy, rule) {
+		statement_print(line, rule, ctx);
+		puts(line);
+	}
+}
+
+/* Rules that have comments, beside the array of all rules. */
+static void json_put_comments(struct json_object *document, const struct policy *policy,
+			      const struct policy_context *ctx)
+{
+	struct json_object *list = json_object_new_array(), *entry;
 	char line[RULE_TEXT_MAX];
 
 	policy_for_each (policy, rule) {
+		if (!rule->comment[0])
+			continue;
 		rule_print(line, sizeof(line), rule, ctx);
-		puts(line);
+		entry = json_object_new_object();
+		json_put(entry, "rule", json_object_new_string(line));
+		json_put(entry, "comment", json_object_new_string(rule->comment));
+		json_append(list, entry);
 	}
+	if (json_object_array_length(list))
+		json_put(document, "comments", list);
+	else
+		json_object_put(list);
 }
 
 static void show_json(const struct command *command, const struct instance *instance,
@@ -31,6 +53,7 @@ static void show_json(const struct command *command, const struct instance *inst
 		json_append(lines, json_object_new_string(line));
 	}
 	json_put(document, "policy", lines);
+	json_put_comments(document, policy, ctx);
 	document_print(command, document);
 }
 

@@ -55,6 +55,7 @@ static void header_next(const struct rl_policy_header *current, struct rl_policy
 	*next = (struct rl_policy_header){
 		.generation = current->generation + 1,
 		.next_limit_id = current->next_limit_id ? current->next_limit_id : 1,
+		.next_comment_id = current->next_comment_id,
 		.half = !current->half,
 		.shortest4 = RL_LENGTH_NONE,
 		.shortest6 = RL_LENGTH_NONE,

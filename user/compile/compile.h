@@ -8,10 +8,11 @@
 
 /* Sets slot, limit id and expiry of every rule of `next`: those of the rule with the same identity
  * in `current` if there is one (the limit id only if the algorithm is the same), otherwise new
- * ones. keep_expiry: an expiry within two seconds of the current one is kept, so that applying the
- * output of `show` changes nothing. Then fills *out for the half that is not in force. `header` is
- * the one in force, or zero. 0, -ENOMEM, or -E2BIG / -EOPNOTSUPP with *errors filled (their lines:
- * the rules', 0 if there is none). */
+ * ones; and the id of its comment, a new one if the comment is new. keep_expiry: an expiry within
+ * two seconds of the current one is kept, so that applying the output of `show` changes nothing.
+ * Then fills *out for the half that is not in force. `header` is the one in force, or zero. 0,
+ * -ENOMEM, or -E2BIG / -EOPNOTSUPP with *errors filled (their lines: the rules', 0 if there is
+ * none). */
 int policy_compile(struct policy *next, const struct policy *current,
 		   const struct rl_policy_header *header, bool keep_expiry,
 		   const struct compile_context *ctx, struct compiled *out,

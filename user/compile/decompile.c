@@ -43,6 +43,7 @@ int range_decompile(const struct rule *prefix, const struct rl_rule *entries, ui
 		rule.lane = entry->flags >> RL_RULE_LANE_SHIFT;
 		rule.generation = entry->generation;
 		rule.expires_ns = entry->expires_ns;
+		rule.comment_id = entry->comment_id;
 		ret = rule_append(out, &rule, now_ns);
 		if (ret)
 			return ret;
@@ -64,6 +65,7 @@ int prefix_decompile(const struct compiled_prefix *prefix, const struct rl_rule 
 	rule.action = prefix->value.action;
 	rule.counter_id = prefix->value.counter_id;
 	rule.expires_ns = prefix->value.expires_ns;
+	rule.comment_id = prefix->value.comment_id;
 	return rule_append(out, &rule, now_ns);
 }
 

@@ -61,6 +61,7 @@ static void emit_rule(struct build *b, const struct rule *rule)
 		.expires_ns = rule->expires_ns,
 		.match = rule->match,
 		.limit = rule->limit,
+		.comment_id = rule->comment_id,
 	};
 	if (rule->action != RL_ACTION_LIMIT)
 		return;
@@ -213,6 +214,7 @@ static int emit_prefix(struct build *b, const struct rule *rule, size_t count)
 	prefix->value.action = rule->action;
 	prefix->value.expires_ns = rule->expires_ns;
 	prefix->value.counter_id = rule->counter_id;
+	prefix->value.comment_id = rule->comment_id;
 	return 0;
 }
 

@@ -70,6 +70,18 @@ static void expiry_set(struct rule *rule, const struct rule *old, bool keep, uin
 		rule->expires_ns = old->expires_ns;
 }
 
+static void comment_id_set(struct build *b, struct rule *rule, const struct rule *old)
+{
+	struct rl_policy_header *header = &b->out->header;
+
+	if (!rule->comment[0])
+		rule->comment_id = 0;
+	else if (old && old->comment_id && !strcmp(old->comment, rule->comment))
+		rule->comment_id = old->comment_id;
+	else
+		rule->comment_id = ++header->next_comment_id;
+}
+
 int rules_inherit(struct build *b, struct policy *next, const struct policy *current,
 		  bool keep_expiry)
 {
@@ -90,6 +102,7 @@ int rules_inherit(struct build *b, struct policy *next, const struct policy *cur
 		if (ret)
 			return ret;
 		shared_end_update(b, rule);
+		comment_id_set(b, rule, old);
 		rule->limit_id = 0;
 		if (rule->action == RL_ACTION_LIMIT)
 			rule->limit_id = old && same_state(old, rule)

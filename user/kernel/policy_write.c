@@ -14,6 +14,7 @@
 #include <bpf/libbpf.h>
 
 #include "clock.h"
+#include "comments.h"
 #include "compile.h"
 #include "instance.h"
 #include "lru.h"
@@ -172,9 +173,9 @@ void report_read_error(const struct instance *instance, int error)
 	fail("%s: reading the policy in force failed: %s", instance->device, why);
 }
 
-/* *header is all zero, and the policy empty, if none was written yet. */
-static int policy_read(const struct instance *instance, const struct compile_context *ctx,
-		       struct rl_policy_header *header, struct policy *out)
+/* 1 if a comment is missing. */
+static int policy_read_once(const struct instance *instance, const struct compile_context *ctx,
+			    struct rl_policy_header *header, struct policy *out)
 {
 	struct compiled compiled = {0};
 	int ret = compiled_read(instance, &compiled);
@@ -185,8 +186,28 @@ static int policy_read(const struct instance *instance, const struct compile_con
 	else if (!ret)
 		ret = policy_decompile(&compiled, ctx, out);
 	compiled_clear(&compiled);
-	if (ret)
+	return ret ? ret : comments_read(instance, out);
+}
+
+/* *header is all zero, and the policy empty, if none was written yet. If a comment is missing
+ * because a writer has just replaced its rule, reads again. */
+static int policy_read(const struct instance *instance, const struct compile_context *ctx,
+		       struct rl_policy_header *header, struct policy *out)
+{
+	int ret = 1;
+
+	for (int i = 0; ret > 0 && i < READ_RETRIES; i++) {
+		policy_clear(out);
+		ret = policy_read_once(instance, ctx, header, out);
+		if (ret > 0 && instance_generation(instance) == header->generation)
+			ret = 0; /* lost for good */
+	}
+	if (ret > 0)
+		ret = -EAGAIN;
+	if (ret) {
+		policy_clear(out);
 		report_read_error(instance, ret);
+	}
 	return ret;
 }
 
@@ -304,22 +325,26 @@ int report_write_error(const struct instance *instance, int error)
 	return error;
 }
 
-int compiled_rules_write(const struct instance *instance, const struct compiled *compiled)
+int compiled_rules_write(const struct instance *instance, const struct compiled *compiled,
+			 const struct policy *next)
 {
 	int ret = policy_maps_make(instance, compiled->header.uses);
 
+	if (!ret)
+		ret = comments_write(instance, next);
 	if (!ret)
 		ret = rules_write(instance, compiled);
 	return ret ? ret : slots_prepare(instance, compiled);
 }
 
-static int compiled_write(const struct instance *instance, const struct compiled *compiled)
+static int compiled_write(const struct instance *instance, const struct compiled *compiled,
+			  const struct policy *next)
 {
 	uint32_t old_half = !compiled->header.half;
 	int ret;
 
 	inner_tidy(instance);
-	ret = compiled_rules_write(instance, compiled);
+	ret = compiled_rules_write(instance, compiled, next);
 	if (!ret)
 		ret = trie_write(instance, compiled);
 	if (!ret)
@@ -328,6 +353,7 @@ static int compiled_write(const struct instance *instance, const struct compiled
 		return report_write_error(instance, ret);
 	inner_drop(instance, instance->fd.tries, old_half);
 	slots_trim(instance, compiled);
+	comments_trim(instance, next);
 	return 0;
 }
 
@@ -381,7 +407,7 @@ int instance_policy_write(const struct instance *instance, struct policy *next, 
 	if (!ret)
 		ret = policy_prepare(instance, next, keep_expiry, file, &compiled);
 	if (!ret)
-		ret = compiled_write(instance, &compiled);
+		ret = compiled_write(instance, &compiled, next);
 	if (!ret && instance->info.hook == RL_HOOK_EGRESS && !instance->clock_injected)
 		fq_missing_note(instance, next);
 	compiled_clear(&compiled);
@@ -419,7 +445,7 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 		fail("%s: restoring the previous policy failed: %s", instance->device,
 		     strerror(-ret));
 	else
-		ret = compiled_write(instance, &compiled);
+		ret = compiled_write(instance, &compiled, &next);
 	compiled_clear(&compiled);
 	policy_clear(&next);
 	return ret;

@@ -31,9 +31,10 @@ int policy_header_read(const struct instance *instance, struct rl_policy_header 
 /* Replaces the header. Returns when no packet still uses the previous one. Silent. */
 int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header);
 
-/* Writes the rules to the half that packets do not read, and creates the maps that they need.
- * Silent. */
-int compiled_rules_write(const struct instance *instance, const struct compiled *compiled);
+/* Writes the rules to the half that packets do not read, and their comments, and creates the maps
+ * that they need. Silent. */
+int compiled_rules_write(const struct instance *instance, const struct compiled *compiled,
+			 const struct policy *next);
 
 /* Report why the policy could not be read or written. */
 void report_read_error(const struct instance *instance, int error);

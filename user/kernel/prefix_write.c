@@ -23,6 +23,7 @@
 
 #include <bpf/bpf.h>
 
+#include "comments.h"
 #include "compile.h"
 #include "instance.h"
 #include "lru.h"
@@ -181,12 +182,14 @@ int instance_address_read(const struct instance *instance, const uint8_t addr[16
 	}
 	if (ret == -ENOENT) /* no policy was written yet */
 		ret = 0;
-	if (ret) {
+	if (!ret)
+		ret = comments_read(instance, out);
+	if (ret < 0) {
 		policy_clear(out);
 		report_read_error(instance, ret);
 	}
 	policy_sort(out, NULL);
-	return ret;
+	return ret < 0 ? ret : 0;
 }
 
 int instance_prefix_read(const struct instance *instance, const struct rule *prefix,
@@ -200,6 +203,8 @@ int instance_prefix_read(const struct instance *instance, const struct rule *pre
 	reader_close(&reader);
 	if (ret == -ENOENT)
 		ret = 0;
+	if (ret >= 0)
+		ret = comments_read(instance, out);
 	if (ret < 0) {
 		policy_clear(out);
 		report_read_error(instance, ret);
@@ -237,6 +242,7 @@ static void header_widen(struct rl_policy_header *live, const struct rl_policy_h
 {
 	live->next_limit_id = next->next_limit_id;
 	live->next_counter_id = next->next_counter_id;
+	live->next_comment_id = next->next_comment_id;
 	live->rules = next->rules;
 	memcpy(live->lengths, next->lengths, sizeof(live->lengths));
 	__atomic_store_n(&live->shortest4, next->shortest4, __ATOMIC_RELEASE);
@@ -306,6 +312,7 @@ static int change_compile(struct change *change, struct policy *current)
 	struct policy_context text;
 	struct compile_context ctx;
 	struct reader reader;
+	bool trie_has;
 	int ret = reader_open(change->instance, current, &reader);
 
 	if (!ret)
@@ -314,16 +321,20 @@ static int change_compile(struct change *change, struct policy *current)
 	if (ret < 0)
 		return ret == -ENOENT ? -EAGAIN : ret; /* no policy was written yet */
 	policy_sort(current, NULL);
+	trie_has = ret;
+	ret = comments_read(change->instance, current);
+	if (ret < 0)
+		return ret;
 	instance_context(change->instance, &text);
 	instance_compile_context(change->instance, &text, &ctx);
-	return prefix_compile(change->prefix, ret, change->next, current, &reader.header, &ctx,
+	return prefix_compile(change->prefix, trie_has, change->next, current, &reader.header, &ctx,
 			      &change->compiled);
 }
 
 static int change_write(struct change *change)
 {
 	const struct instance *instance = change->instance;
-	int ret = compiled_rules_write(instance, &change->compiled);
+	int ret = compiled_rules_write(instance, &change->compiled, change->next);
 
 	if (!ret && change->prefix->kind == PREFIX_ADDR)
 		ret = change_in_place(change);
@@ -383,8 +394,10 @@ int instance_prefix_write(const struct instance *instance, const struct rule *pr
 		ret = change_write(&change);
 	else if (ret != -EAGAIN && ret != -EINVAL)
 		report_read_error(instance, ret);
-	if (!ret)
+	if (!ret) {
+		comments_remove(instance, &current, next);
 		lru_notes(instance, &current, next);
+	}
 	if (ret == -EAGAIN)
 		ret = whole_write(&change);
 	else if (!ret && instance->info.hook == RL_HOOK_EGRESS)

@@ -14,6 +14,7 @@
 
 #include "chunks.h"
 #include "clock.h"
+#include "comments.h"
 #include "cpus.h"
 #include "find.h"
 #include "hot_table.h"
@@ -233,6 +234,8 @@ int instance_status_read(const struct instance *instance, struct instance_status
 #define MEMORY_ADD(name) ret = ret ? ret : memory_add(instance, instance->fd.name, &status);
 	INSTANCE_MAPS(MEMORY_ADD)
 #undef MEMORY_ADD
+	if (!ret)
+		ret = comments_memory_add(instance, &status.memory_bytes);
 	if (ret) {
 		fail("%s: reading the status failed: %s", instance->device, strerror(-ret));
 		return ret;

@@ -68,10 +68,16 @@ static bool bans_forged(const struct rule *rule)
 	       match->flags & RL_MATCH_SYN;
 }
 
+_Static_assert(RL_COMMENT_MAX == 120, "as the warning says");
+
 void policy_warn(const struct policy *policy, const struct policy_context *ctx, policy_warn_fn warn,
 		 void *arg)
 {
 	policy_for_each (policy, rule) {
+		if (rule->comment_cut)
+			warn(rule,
+			     "the comment is longer than 120 bytes: only the first 120 are kept",
+			     arg);
 		if (!is_ban(rule))
 			continue;
 		if (bans_innocents(rule, ctx))

@@ -92,6 +92,8 @@ static int line_parse(const char *line, size_t len, const struct policy_context 
 	rc = parse_rule(&p);
 	if (rc)
 		return rc;
+	if (p.end < line + len)
+		comment_set(&rule, p.end + 1, line + len);
 	*out = rule;
 	*found = true;
 	return 0;

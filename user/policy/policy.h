@@ -27,8 +27,10 @@ struct rule {
 	uint8_t addr[16]; /* PREFIX_ADDR: mapped, host bits zero; else zero */
 	uint32_t line;    /* line in the policy, from 1; 0: read from the kernel */
 	struct rl_match match;
-	struct rl_limit limit; /* RL_ACTION_LIMIT only, else zero */
-	uint64_t for_ns;       /* remaining lifetime; 0: unlimited */
+	struct rl_limit limit;            /* RL_ACTION_LIMIT only, else zero */
+	uint64_t for_ns;                  /* remaining lifetime; 0: unlimited */
+	char comment[RL_COMMENT_MAX + 1]; /* no part of the identity; "": none */
+	bool comment_cut;                 /* a longer one was written */
 
 	/* Identity in the kernel (compile.h); 0: none yet. */
 	uint32_t limit_id;
@@ -36,6 +38,7 @@ struct rule {
 	uint8_t lane;        /* 0..RL_LANES - 1: which set of the hot table */
 	uint64_t expires_ns; /* CLOCK_MONOTONIC; 0: never */
 	uint64_t generation; /* of the policy that brought it into force */
+	uint32_t comment_id; /* 0: no comment */
 };
 
 /* Rules in canonical order (rule_compare), no two with the same identity. */
@@ -114,6 +117,17 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 /* The same without the word "rule". */
 void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule,
 		 const struct policy_context *ctx);
+
+/* Like both, and the comment behind them: the line that `show` prints. */
+#define STATEMENT_TEXT_MAX (RULE_TEXT_MAX + RL_COMMENT_MAX + 3)
+void statement_print(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
+		     const struct policy_context *ctx);
+void statement_format(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
+		      const struct policy_context *ctx);
+
+/* Sets the rule's comment to the text up to `end`: without blanks around it, each control character
+ * and each byte that is not UTF-8 as "?", and no more than RL_COMMENT_MAX bytes. */
+void comment_set(struct rule *rule, const char *text, const char *end);
 
 /* Order: device, any, IPv4 prefixes, IPv6 prefixes, each ascending with the shorter prefix first;
  * allow and deny before limits; match; key with its lengths; packets before bytes and bits. 0 if

@@ -171,11 +171,36 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 	return (int)w.used;
 }
 
-void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule, const struct policy_context *ctx)
+/* A line without the word "rule". */
+static void format(char *buf, const char *line)
 {
 	const size_t word = strlen("rule ");
+
+	memcpy(buf, line + word, strlen(line) - word + 1);
+}
+
+void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule, const struct policy_context *ctx)
+{
 	char line[RULE_TEXT_MAX];
 
 	rule_print(line, sizeof(line), rule, ctx);
-	memcpy(buf, line + word, strlen(line) - word + 1);
+	format(buf, line);
+}
+
+void statement_print(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
+		     const struct policy_context *ctx)
+{
+	size_t used = rule_print(buf, RULE_TEXT_MAX, rule, ctx);
+
+	if (rule->comment[0])
+		snprintf(buf + used, STATEMENT_TEXT_MAX - used, " # %s", rule->comment);
+}
+
+void statement_format(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
+		      const struct policy_context *ctx)
+{
+	char line[STATEMENT_TEXT_MAX];
+
+	statement_print(line, rule, ctx);
+	format(buf, line);
 }
