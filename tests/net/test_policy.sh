@@ -85,6 +85,47 @@ test_del() {
 		rl B rule del 192.0.2.0/24 deny && is "$(rl B show)" ''
 }
 
+test_del_if_exists() {
+	empty && rl B rule add 192.0.2.1 deny || return
+	unchanged 0 rl B rule del --if-exists 192.0.2.9 && unchanged 0 rl B rule del --if-exists 192.0.2.1 udp &&
+		unchanged 2 rl B rule del --if-exists 192.0.2.300 && rl B rule del --if-exists 192.0.2.1 && is "$(rl B show)" ''
+}
+
+# ---- rules of a file
+
+slot_of() { rl B rule list -j | json --arg rule "$1" ".rules[] | select(.rule | startswith(\$rule)) | .slot"; }
+
+# A file adds what so many calls would, beside the rules in force, whose states and counters stay.
+test_add_file() {
+	local slot
+	empty && rl B apply - <<-'END' && rl B rule add 192.0.2.3 limit 9/second for 1h || return
+	rule any limit 10/second burst 5
+	rule 192.0.2.1 deny
+	END
+	slot=$(slot_of 'any limit') || return
+	printf '# two, and one that is there\nrule 192.0.2.2 deny for 1h\nrule 192.0.2.1 allow\nrule any udp deny\n' >"$TMP/add"
+	rl B rule add -f "$TMP/add" && is "$(slot_of 'any limit')" "$slot" || return
+	is "$(rl B show | sed 's/ for .*/ for/' | paste -sd';')" \
+		'rule any udp deny;rule any limit 10/second burst 5;rule 192.0.2.1 allow;rule 192.0.2.2 deny for;rule 192.0.2.3 limit 9/second burst 1 for' &&
+		rl B rule add --file - <<<'rule any tcp deny' && is "$(rl B show | wc -l)" 6
+}
+
+# All or none: an error in a line, more than fit.
+test_add_file_bad() {
+	printf 'rule 192.0.2.7 deny\nrule 192.0.2.8 dny\n' >"$TMP/bad" && seq -f 'rule 10.1.%.0f.1 deny' 0 200 >"$TMP/many" || return
+	has "$TMP/bad:2:" unchanged 1 rl B rule add -f "$TMP/bad" && has prefixes unchanged 1 rl B rule add -f "$TMP/many" &&
+		unchanged 1 rl B rule add -f "$TMP/nosuch" && unchanged 0 rl B rule add -f /dev/null
+}
+
+# The file that added rules deletes them; a rule of it that is not there, or has another action, is named.
+test_del_file() {
+	empty && rl B rule add any limit 10/second burst 5 && rl B rule add -f "$TMP/add" && rl B rule add 192.0.2.1 deny || return
+	has "$TMP/add:3: no such rule: 192.0.2.1 allow" unchanged 1 rl B rule del -f "$TMP/add" &&
+		rl B rule del -f "$TMP/add" --if-exists &&
+		is "$(rl B show | paste -sd';')" 'rule any limit 10/second burst 5;rule 192.0.2.1 deny' &&
+		has "$TMP/add:2: no such rule: 192.0.2.2 deny for 1h, and 2 more: --if-exists" unchanged 1 rl B rule del -f "$TMP/add"
+}
+
 # ---- get and list
 
 # decides ADDRESS: the rules that do, without remarks, joined by ;
@@ -296,6 +337,10 @@ t 'a ninth rule of a prefix' test_ninth
 t 'a rule that a flood makes forget too soon is noted' test_forgets
 t 'rules beside each other' test_beside
 t 'rule del' test_del
+t 'del --if-exists' test_del_if_exists
+t 'add --file' test_add_file
+t 'add --file: all or none' test_add_file_bad
+t 'del --file' test_del_file
 t 'rule get' test_get
 t 'rule list' test_list
 t 'apply a file' test_apply_file

@@ -67,6 +67,13 @@ test_change_several() {
 		is "$(policies)" 'lo egress: any tcp deny,lo ingress: ,va egress: any tcp deny,vb egress: any tcp deny,vb xdp: 192.0.2.1 deny,vc xdp: '
 }
 
+test_change_file() {
+	clear_all && printf 'rule any udp deny\nrule any tcp deny\n' >"$TMP/add" && rl B rule add -i 'v*' -f - <"$TMP/add" &&
+		is "$(rl B show -i 'v*' -j | jq -c 'map(.policy | length)')" '[2,2,2]' && rl B rule del -i vb any udp || return
+	ends 1 'vb: refused: nothing was changed' rl B rule del -i 'v*' -f "$TMP/add" || return
+	rl B rule del -i 'v*' --if-exists -f "$TMP/add" && is "$(rl B show -i 'v*' -j | jq -c 'map(.policy | length)')" '[0,0,0]'
+}
+
 # An error on one changes nothing on the others: a rule that only va has, an action that xdp lacks.
 test_change_refused() {
 	local before
@@ -165,6 +172,7 @@ t 'a device means its instance at xdp, or its only one' test_hook_meant
 t 'instances at ingress and egress: one must be named' test_hook_unclear
 t 'apply --check checks the instance that is meant' test_check_hook
 t 'changes of several' test_change_several
+t 'changes of several by a file' test_change_file
 t 'an error on one changes none' test_change_refused
 t 'a trial on one refuses the change of all' test_change_trial
 t 'reading several' test_read_several

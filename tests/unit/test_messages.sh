@@ -125,6 +125,10 @@ if capable true 2>/dev/null; then
 1 apply --check absent => absent: No such file or directory
 1 apply --check /dev/zero => /dev/zero: not a file but a device: name a file, or - for standard input
 2 rule add -i va,b/c any deny => invalid device name 'va,b/c': \`ip link\` lists the devices
+2 rule add => rule add: missing argument: \`rlctl rule add PREFIX [MATCH] ACTION\`
+2 rule add -f policy any deny => rule add: unexpected argument 'any' beside --file: leave one of them out
+2 rule add --if-exists any deny => rule add: unsupported option --if-exists (\`rlctl help rule add\` lists the options)
+1 rule add -f absent => absent: No such file or directory
 1 doctor nosuch0 => no such device: nosuch0 (\`ip link\` lists the devices)
 1 attach nosuch0 => no such device: nosuch0 (\`ip link\` lists the devices)
 END

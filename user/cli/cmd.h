@@ -45,6 +45,8 @@ struct json_object;
 	X(REPLACE, "replace", 0, NULL, "swap in this build's program, keep the state")             \
 	X(CHECK, "check", 0, NULL, "only check for errors; needs no privilege")                    \
 	X(TRY, "try", 0, "DURATION", "undo it unless confirmed within this time")                  \
+	X(FILE, "file", 'f', "FILE", "rules of a file, all or none; - is standard input")          \
+	X(IF_EXISTS, "if-exists", 0, NULL, "no error if there is no such rule")                    \
 	X(YES, "yes", 'y', NULL, "apply it without asking, even if it may lock you out")           \
 	X(WATCH, "watch", 0, "[S]", "repeat every S seconds, with rates; default 1")               \
 	X(PROMETHEUS, "prometheus", 0, NULL, "print in the Prometheus text format")                \
@@ -116,6 +118,7 @@ struct verb {
 	uint32_t needs;      /* PRIVILEGE_BITs, all required */
 	uint32_t uses;       /* PRIVILEGE_BITs kept if present */
 	uint64_t needs_none; /* OPTION_BITs: with one of these, `needs` is empty */
+	uint64_t words_none; /* OPTION_BITs: with one of these, there are no words */
 	int words_min, words_max;
 	bool hidden;                               /* not in the usage */
 	int (*run)(const struct command *command); /* 0, < 0 or EXIT_USAGE; reports */
@@ -154,6 +157,9 @@ void options_kept_note(const struct command *command, const struct attach_option
 /* attach --replace with the other options of the command. 0, -1 or EXIT_USAGE. */
 int attach_replace(const struct command *command,
 		   const struct attach_options *asked); /* cmd_replace.c */
+
+/* `rule add` or `rule del` with --file. 0, < 0 or EXIT_USAGE; reports. */
+int rules_file_change(const struct command *command, bool adds); /* cmd_rule_file.c */
 
 /* ---- cmd_try.c */
 
@@ -227,6 +233,9 @@ static inline bool option_given(const struct command *command, enum option_id op
 {
 	return command->arguments[option];
 }
+
+/* OPTION_BITs of those given. */
+uint64_t options_given(const struct command *command);
 
 /* The option's number, 1..max, or `usual` if not given. 0 or EXIT_USAGE. */
 int option_number(const struct command *command, enum option_id option, uint32_t max,

@@ -25,34 +25,6 @@
 #include "trial_record.h"
 #include "units.h"
 
-int session_open(const struct command *command, bool write, struct session *out)
-{
-	int rc = instance_open(&command->target, write, &out->instance);
-
-	memset(&out->policy, 0, sizeof(out->policy));
-	if (!rc)
-		instance_context(&out->instance, &out->ctx);
-	return rc;
-}
-
-int session_read(const struct command *command, struct session *out)
-{
-	int rc = session_open(command, false, out);
-
-	if (rc)
-		return rc;
-	rc = instance_policy_read(&out->instance, &out->policy);
-	if (rc)
-		instance_close(&out->instance);
-	return rc;
-}
-
-void session_close(struct session *session)
-{
-	policy_clear(&session->policy);
-	instance_close(&session->instance);
-}
-
 /* ---- words ---- */
 
 /* Parses the command's words as a statement, or as a selector, whose action is optional. 0 or
@@ -167,16 +139,11 @@ void rules_print(const struct command *command, const struct session *session,
 	json_object_put(document);
 }
 
-void rules_append(struct policy *list, const struct rule *rule)
-{
-	if (policy_append(list, rule))
-		out_of_memory();
-}
-
 /* ---- add, del, flush ---- */
 
-/* Changes the rules of the prefix that `words` names, in session->policy. 0 or an error; reports.
- */
+/* Changes the rules of the prefix that `words` names, in session->policy. 0, an error, which is
+ * reported, or CHANGE_NONE. */
+#define CHANGE_NONE 3
 typedef int (*change_fn)(struct session *session, const struct rule *words);
 
 /* The guard compares the rules that may decide for the session's address, before and after. */
@@ -231,7 +198,7 @@ static int change_once(const struct command *command, struct change *change)
 	if (!rc && !change->selects)
 		policy_warnings_note(NULL, &added, &session.ctx);
 	session_close(&session);
-	return rc;
+	return rc == CHANGE_NONE ? 0 : rc;
 }
 
 static int change_guarded(const struct command *command, void *arg)
@@ -259,6 +226,8 @@ int cmd_rule_add(const struct command *command)
 {
 	struct change change = {.make = rule_put};
 
+	if (option_given(command, OPTION_FILE))
+		return rules_file_change(command, true);
 	return targets_change(command, change_guarded, &change);
 }
 
@@ -287,10 +256,19 @@ static int rule_remove(struct session *session, const struct rule *words)
 	return policy_remove(&session->policy, words) ? 0 : report_missing(session, words);
 }
 
+static int rule_remove_if_exists(struct session *session, const struct rule *words)
+{
+	return policy_remove(&session->policy, words) ? 0 : CHANGE_NONE;
+}
+
 int cmd_rule_del(const struct command *command)
 {
-	struct change change = {.make = rule_remove, .selects = true};
+	bool if_exists = option_given(command, OPTION_IF_EXISTS);
+	struct change change = {.make = if_exists ? rule_remove_if_exists : rule_remove,
+				.selects = true};
 
+	if (option_given(command, OPTION_FILE))
+		return rules_file_change(command, false);
 	return targets_change(command, change_guarded, &change);
 }
 

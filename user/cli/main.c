@@ -74,7 +74,8 @@ static const struct verb all_verbs[] = {
 		.words = "PREFIX [MATCH] ACTION",
 		.summary = "Add a rule, or replace the one with the same prefix and match",
 		.more = RULE_MORE,
-		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
+		.options = OPTIONS_INSTANCE | OPTION_BIT(FILE) | OPTION_BIT(YES),
+		.words_none = OPTION_BIT(FILE),
 		.words_min = 1,
 		.words_max = -1,
 		.needs = PRIVILEGE_BIT(BPF),
@@ -87,7 +88,9 @@ static const struct verb all_verbs[] = {
 		.words = "PREFIX [MATCH] [ACTION]",
 		.summary = "Delete the rules of a prefix and match",
 		.more = RULE_MORE,
-		.options = OPTIONS_INSTANCE | OPTION_BIT(YES),
+		.options = OPTIONS_INSTANCE | OPTION_BIT(FILE) | OPTION_BIT(IF_EXISTS) |
+			   OPTION_BIT(YES),
+		.words_none = OPTION_BIT(FILE),
 		.words_min = 1,
 		.words_max = -1,
 		.needs = PRIVILEGE_BIT(BPF),
@@ -304,15 +307,6 @@ static void streams_secure(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
 			_exit(EXIT_FAILURE);
-}
-
-static uint64_t options_given(const struct command *command)
-{
-	uint64_t given = 0;
-
-	for (int i = 0; i < OPTION_COUNT; i++)
-		given |= option_given(command, i) ? 1ull << i : 0;
-	return given;
 }
 
 /* Drops every capability that the verb's row does not list; CAP_SYS_ADMIN only after entering the

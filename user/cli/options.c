@@ -239,3 +239,12 @@ int option_number(const struct command *command, enum option_id option, uint32_t
 	*out = (uint32_t)number;
 	return 0;
 }
+
+uint64_t options_given(const struct command *command)
+{
+	uint64_t given = 0;
+
+	for (int i = 0; i < OPTION_COUNT; i++)
+		given |= option_given(command, i) ? 1ull << i : 0;
+	return given;
+}

@@ -166,10 +166,20 @@ static bool try_lacks_time(const struct command *command)
 	return word && duration_parse(word, &duration_ns);
 }
 
+static int no_words_check(const struct command *command)
+{
+	if (!command->word_count)
+		return 0;
+	return wrong("%s: unexpected argument '%s' beside --file: leave one of them out",
+		     command->verb->name, command->words[0]);
+}
+
 static int words_check(const struct command *command)
 {
 	const struct verb *verb = command->verb;
 
+	if (options_given(command) & verb->words_none)
+		return no_words_check(command);
 	if (command->word_count < verb->words_min && try_lacks_time(command))
 		return wrong("%s: --try requires a time, such as 30s: `rlctl %s --try 30s %s`",
 			     verb->name, verb->name, verb->words);

@@ -276,6 +276,25 @@ size_t policy_remove(struct policy *policy, const struct rule *selector)
 	return last - kept;
 }
 
+void policy_subtract(struct policy *policy, const struct policy *rules,
+		     void (*missing)(const struct rule *rule, void *arg), void *arg)
+{
+	size_t at = 0, kept = 0;
+
+	policy_for_each (rules, rule) {
+		while (at < policy->count && rule_compare(&policy->rules[at], rule) < 0)
+			policy->rules[kept++] = policy->rules[at++];
+		if (at < policy->count && !rule_compare(&policy->rules[at], rule) &&
+		    policy->rules[at].action == rule->action)
+			at++;
+		else
+			missing(rule, arg);
+	}
+	while (at < policy->count)
+		policy->rules[kept++] = policy->rules[at++];
+	policy->count = kept;
+}
+
 int policy_prefix_replace(struct policy *policy, const struct rule *prefix,
 			  const struct policy *rules)
 {

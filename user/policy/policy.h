@@ -166,6 +166,11 @@ const struct rule *policy_select(const struct policy *policy, const struct rule 
  * action, the same action, key and unit. Returns the number removed. */
 size_t policy_remove(struct policy *policy, const struct rule *selector);
 
+/* Removes each of `rules`, which is sorted: the rule with the same identity and action. Calls
+ * `missing` for those that the policy lacks. */
+void policy_subtract(struct policy *policy, const struct policy *rules,
+		     void (*missing)(const struct rule *rule, void *arg), void *arg);
+
 /* Replaces all rules with the prefix of `prefix` by `rules`. 0 or -ENOMEM. */
 int policy_prefix_replace(struct policy *policy, const struct rule *prefix,
 			  const struct policy *rules);
