@@ -29,6 +29,22 @@ test_memory() {
 	[[ $full -gt $empty ]] && rl B rule flush && rl B rule flush && between "$(memory)" "$empty" $((empty + 65536))
 }
 
+# The maps that only some policies need go with the rule that needed them; a banned source stays banned.
+test_release() {
+	local rule before full
+	rl B rule flush && rl B rule flush && before=$(memory) || return
+	for rule in 'any limit sliding-window 9/s' 'any limit sliding-log 9/s' 'any limit 9/s per flow' \
+		'any new-source limit 9/s' 'any limit 9/s over ban 1h'; do
+		rl B apply - <<<"rule $rule" && full=$(memory) && rl B apply - <<<'rule any limit 9/s' || return
+		[[ $full -gt $((before + 100000)) ]] && between "$(memory)" "$before" $((before + 65536)) ||
+			_say "$rule: $before, $full, $(memory)" || return
+	done
+	rl B apply - <<<'rule any udp limit 1/hour burst 1 over ban 1h source' && sends 9 10.79.0.1 &&
+		rl B apply - <<<'rule any limit 1000/s' && [[ $(memory) -gt $((before + 100000)) ]] &&
+		rl B apply - <<<'rule any udp limit 1/hour burst 1 over ban 1h source' &&
+		has everything rl B source show 10.79.0.1 && rl B rule flush
+}
+
 # A limit of a rule is held also where its state is in a chunk.
 test_shared() {
 	{ list 9000 && echo 'rule 21.0.0.0/8 limit 1/hour burst 5 per rule'; } >"$TMP/list" &&
@@ -83,6 +99,7 @@ veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K 
 t 'a list of 18,112 prefixes' test_list 18112 20.0.141.126
 t 'a list of 20,391 prefixes' test_list 20391 20.0.159.76
 t 'memory comes and goes with the list' test_memory
+t 'memory comes and goes with what rules need' test_release
 t 'a shared state beyond the array' test_shared
 t 'more prefixes and bans under a flood' test_grow
 t 'bans in force stay' test_bans

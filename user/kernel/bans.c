@@ -59,10 +59,15 @@ static int ban_copy(struct ban_maps *to, const struct rl_state_key *key, const s
 	return 0;
 }
 
+static uint64_t now_of(const struct instance *instance)
+{
+	return instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
+}
+
 /* Copies the bans in force. */
 static int bans_copy(const struct instance *instance, int from, struct ban_maps *to)
 {
-	uint64_t now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = now_of(instance);
 	struct rl_state_key key, *last = NULL;
 	struct rl_ban ban;
 	int ret = 0;
@@ -140,6 +145,36 @@ int bans_grow(const struct instance *instance, uint32_t count)
 	if (before >= 0)
 		close(before);
 	return ret == -ENOENT ? 0 : ret;
+}
+
+static bool has_source_ban(const struct instance *instance, int bans)
+{
+	uint64_t now_ns = now_of(instance);
+	struct rl_state_key key, *last = NULL;
+	struct rl_ban ban;
+
+	while (!bpf_map_get_next_key(bans, last, &key)) {
+		last = &key;
+		if (!key.limit_id && !bpf_map_lookup_elem(bans, &key, &ban) &&
+		    ban.until_ns > now_ns)
+			return true;
+	}
+	return false;
+}
+
+void bans_drop(const struct instance *instance)
+{
+	int fd = inner_open(instance, instance->fd.bans, 0);
+	bool kept;
+
+	if (fd < 0)
+		return;
+	kept = has_source_ban(instance, fd);
+	close(fd);
+	if (kept)
+		return;
+	inner_drop(instance, instance->fd.ban_seats, 0);
+	inner_drop(instance, instance->fd.bans, 0);
 }
 
 /* ---- single bans */

@@ -219,3 +219,22 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 		     instance->device, info->log_depth, logs);
 	return ret < 0 ? ret : 0;
 }
+
+void policy_maps_trim(const struct instance *instance, uint32_t uses)
+{
+	const struct {
+		uint32_t use;
+		int outer;
+	} maps[] = {
+		{RL_USE_NEW_SOURCE, instance->fd.known_filter},
+		{RL_USE_FLOWS, instance->fd.flows},
+		{RL_USE_WINDOWS, instance->fd.windows},
+		{RL_USE_LOGS, instance->fd.logs},
+	};
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+		if (!(uses & maps[i].use))
+			inner_drop(instance, maps[i].outer, 0);
+	if (!(uses & RL_USE_BANS))
+		bans_drop(instance);
+}

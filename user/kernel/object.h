@@ -28,5 +28,9 @@ void instance_sizes(struct rl_instance *info);
 
 /* Creates the missing maps that a policy needs. `uses`: enum rl_policy_use. Silent. */
 int policy_maps_make(const struct instance *instance, uint32_t uses);
+/* Drops those that the policy in force does not need: their states are of rules that are gone,
+ * whose ids do not come back. Maps with bans of sources in force stay, and those of the fleet,
+ * which its agent has open. */
+void policy_maps_trim(const struct instance *instance, uint32_t uses);
 
 #endif

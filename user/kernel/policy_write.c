@@ -354,6 +354,8 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	inner_drop(instance, instance->fd.tries, old_half);
 	slots_trim(instance, compiled);
 	comments_trim(instance, next);
+	if (!instance->on_trial) /* else the former policy may come back, with its states */
+		policy_maps_trim(instance, compiled->header.uses);
 	return 0;
 }
 
