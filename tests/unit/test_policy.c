@@ -360,6 +360,84 @@ static void syn_test(void **state)
 	policy_clear(&policy);
 }
 
+/* ---- differences */
+
+static const struct diff_row {
+	const char *from, *to;
+	const char *said; /* `-rule` and `+rule`, with ';' behind each */
+} diff_rows[] = {
+	{"", "", ""},
+	{"rule any deny", "rule any deny", ""},
+	{"", "rule any deny", "+any deny;"},
+	{"rule any deny", "", "-any deny;"},
+	{"rule any deny", "rule any allow", "-any deny;+any allow;"},
+	{"rule any deny", "rule any udp deny", "-any deny;+any udp deny;"},
+	{"rule any limit 9/s", "rule any limit 9/s burst 5",
+	 "-any limit 9/second burst 1;"
+	 "+any limit 9/second burst 5;"},
+	{"rule any limit 60/m", "rule any limit 60/m per source", ""},
+	{"rule any limit 9/s", "rule any limit 9/s per dest",
+	 "-any limit 9/second burst 1;+any limit 9/second burst 1 per dest;"},
+	{"rule any deny # a", "rule any deny # b", "-any deny # a;+any deny # b;"},
+	{"rule any deny # a", "rule any deny", "-any deny # a;+any deny;"},
+	{"rule any deny for 60s", "rule any deny for 58s", ""},
+	{"rule any deny for 60s", "rule any deny for 57s", "-any deny for 1m;+any deny for 57s;"},
+	{"rule any deny for 1s", "rule any deny", "-any deny for 1s;+any deny;"},
+	{"rule any deny", "rule any deny for 1s", "-any deny;+any deny for 1s;"},
+	{"rule 10.0.0.1 deny;rule 10.0.0.3 deny;rule 10.0.0.4 deny",
+	 "rule any deny;rule 10.0.0.2 deny;rule 10.0.0.3 deny;rule 10.0.0.4 allow",
+	 "+any deny;-10.0.0.1 deny;+10.0.0.2 deny;-10.0.0.4 deny;+10.0.0.4 allow;"},
+};
+
+/* Statements apart by ';'. */
+static struct policy policy_of(const char *text)
+{
+	struct policy policy = {0};
+	char *lines = strdup(text), *rest = lines;
+
+	assert_non_null(lines);
+	for (char *line; (line = strsep(&rest, ";"));) {
+		struct rule rule = {0};
+
+		if (!*line)
+			continue;
+		rule = must_parse(line, &on_xdp);
+		assert_int_equal(policy_put(&policy, &rule), 0);
+	}
+	free(lines);
+	return policy;
+}
+
+static void diff_say(const struct rule *from, const struct rule *to, void *arg)
+{
+	char line[STATEMENT_TEXT_MAX], *said = arg;
+
+	if (from) {
+		statement_format(line, from, &on_xdp);
+		sprintf(said + strlen(said), "-%s;", line);
+	}
+	if (to) {
+		statement_format(line, to, &on_xdp);
+		sprintf(said + strlen(said), "+%s;", line);
+	}
+}
+
+static void diff_test(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(diff_rows); i++) {
+		struct policy from = policy_of(diff_rows[i].from);
+		struct policy to = policy_of(diff_rows[i].to);
+		char said[8 * STATEMENT_TEXT_MAX] = "";
+		size_t count = policy_diff(&from, &to, diff_say, said);
+
+		assert_string_equal(said, diff_rows[i].said);
+		assert_int_equal(count > 0, *said != '\0');
+		policy_clear(&from);
+		policy_clear(&to);
+	}
+}
+
 /* ---- warnings */
 
 #define FORGED   "a single packet with a forged"
@@ -456,14 +534,14 @@ static void warn_by_dest_test(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty_test),        cmocka_unit_test(far_apart_test),
-		cmocka_unit_test(defaults_test),     cmocka_unit_test(key_test),
-		cmocka_unit_test(text_test),         cmocka_unit_test(text_empty_test),
-		cmocka_unit_test(million_test),      cmocka_unit_test(identity_test),
-		cmocka_unit_test(order_test),        cmocka_unit_test(put_find_test),
-		cmocka_unit_test(remove_test),       cmocka_unit_test(selector_test),
-		cmocka_unit_test(syn_test),          cmocka_unit_test(warn_test),
-		cmocka_unit_test(warn_by_dest_test),
+		cmocka_unit_test(empty_test),    cmocka_unit_test(far_apart_test),
+		cmocka_unit_test(defaults_test), cmocka_unit_test(key_test),
+		cmocka_unit_test(text_test),     cmocka_unit_test(text_empty_test),
+		cmocka_unit_test(million_test),  cmocka_unit_test(identity_test),
+		cmocka_unit_test(order_test),    cmocka_unit_test(put_find_test),
+		cmocka_unit_test(remove_test),   cmocka_unit_test(selector_test),
+		cmocka_unit_test(syn_test),      cmocka_unit_test(diff_test),
+		cmocka_unit_test(warn_test),     cmocka_unit_test(warn_by_dest_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,6 +139,7 @@ int cmd_rule_list(const struct command *command);
 int cmd_rule_flush(const struct command *command);
 int cmd_apply(const struct command *command);
 int cmd_confirm(const struct command *command);
+int cmd_diff(const struct command *command);
 int cmd_doctor(const struct command *command);
 int cmd_show(const struct command *command);
 int cmd_stats(const struct command *command);

@@ -141,6 +141,16 @@ static const struct verb all_verbs[] = {
 		.run = cmd_apply,
 	},
 	{
+		.name = "diff",
+		.words = "FILE|-",
+		.summary = "Show what apply would change",
+		.options = OPTIONS_INSTANCE,
+		.words_min = 1,
+		.words_max = 1,
+		.many = true,
+		.run = cmd_diff,
+	},
+	{
 		.name = "confirm",
 		.words = "[DEV]",
 		.summary = "Keep the policy or the limiter that is on trial",

@@ -7,8 +7,6 @@
 #include "policy.h"
 #include "units.h"
 
-#define EXPIRY_SLACK_NS (2 * NS_PER_SECOND)
-
 static bool slot_taken(const struct build *b, uint32_t slot)
 {
 	return b->used[slot / 8] & 1 << slot % 8;

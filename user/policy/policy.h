@@ -137,6 +137,18 @@ int rule_compare(const struct rule *a, const struct rule *b);
 
 bool same_prefix(const struct rule *a, const struct rule *b);
 
+/* Of two rules of the same identity, whether one in place of the other would change anything. A
+ * lifetime that differs by no more than EXPIRY_SLACK_NS is the same: time passes between reading
+ * and applying. */
+#define EXPIRY_SLACK_NS 2000000000ull
+bool same_rule(const struct rule *a, const struct rule *b);
+
+/* Calls `tell` for each rule that only one of the policies has (the other is NULL) or that they
+ * have differently, in canonical order. Returns how many there are. */
+typedef void (*policy_diff_fn)(const struct rule *from, const struct rule *to, void *arg);
+size_t policy_diff(const struct policy *from, const struct policy *to, policy_diff_fn tell,
+		   void *arg);
+
 /* Brings a match into the form in which rules are compared: `syn` becomes `tcp syn`. */
 void match_normalize(struct rl_match *match);
 
