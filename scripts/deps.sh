@@ -64,6 +64,8 @@ nmap               test   nmap              nmap
 iperf3             test   iperf3            iperf3
 ethtool            test   ethtool           ethtool
 curl               test   curl              curl
+unbound            test   unbound           unbound
+dnsperf            test   dnsperf           dnsperf
 prometheus         test   prometheus        golang-github-prometheus
 promtool           test   prometheus        golang-github-prometheus
 tcpdump            test   tcpdump           tcpdump

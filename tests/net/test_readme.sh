@@ -3,22 +3,7 @@
 # Runs the commands of README.md and docs/guide.md as written, in a namespace whose device is called eth0, and
 # measures the protection that they promise. The policies that they show are checked in tests/unit/test_manual.sh, the two commands
 # of the beginning in test_demo.sh and test_first_run.sh. check: processor check: timeout 120
-source "$(dirname "$0")/../lib.sh"
-
-SMOOTH=(--batch 16) # so that no queue overflows
-
-# ---- a place in which the commands are typed as they are
-
-# shims: sudo runs the rest, rlctl is that of this tree, make installs below $TMP.
-shims() {
-	mkdir -p "$TMP/bin" "$TMP/tree" && ln -s "$TOP"/* "$TMP/tree" || return
-	printf '#!/bin/sh\nexec "$@"\n' >"$TMP/bin/sudo"
-	printf '#!/bin/sh\nexec "%s" "$@"\n' "$RLCTL" >"$TMP/bin/rlctl"
-	printf '#!/bin/sh\nexec /usr/bin/make -s -C "%s" -o build/rlctl DESTDIR="%s/root" "$@"\n' "$TOP" "$TMP" >"$TMP/bin/make"
-	chmod 755 "$TMP"/bin/*
-}
-
-typed() { (cd "$TMP/tree" && PATH=$TMP/bin:$PATH in_ns B bash -c "$1"); }
+source "$(dirname "$0")/typed.sh"
 
 # runs_on COMMAND: beside packets that are dropped it has not ended by itself after two seconds, and has said
 # something.
@@ -36,12 +21,6 @@ tried() {
 
 # in_terminal COMMAND: until it shows a picture and is told to quit.
 in_terminal() { typed "python3 '$TOP/tests/terminal.py' 'by dropped' q -- $1"; }
-
-# blocks FILE: the commands among the lines of its displays; spans FILE: those within its text. Commands that
-# boot a machine are tested in tests/package.
-blocks() { awk '/^```/ { inside = !inside; next } inside && /^(sudo|\.\/|rlctl )/ && !/ systemctl | \/etc\//' "$1"; }
-# shellcheck disable=SC2016 # as it is written
-spans() { sed '/^```/,/^```/d' "$1" | grep -o '`sudo rlctl [^`]*`' | tr -d '`'; }
 
 # try LINE: as it is meant.
 try() {
@@ -116,13 +95,12 @@ commands() {
 	local line
 	while read -r line; do
 		t "$(basename "$1"): $line" try "$line"
-	done < <(blocks "$1" && spans "$1" | sort -u | grep -v ' detach ')
+	done < <(blocks <"$1" && spans <"$1" | sort -u | grep -v ' detach ')
 }
 
-found() { between "$(blocks "$TOP/README.md" | wc -l)" 7 30 && between "$(blocks "$TOP/docs/guide.md" | grep -c rlctl)" 10 40; }
+found() { between "$(blocks <"$TOP/README.md" | wc -l)" 7 30 && between "$(blocks <"$TOP/docs/guide.md" | grep -c rlctl)" 10 40; }
 
-veth_pair A B && ns_mute A && ns_mute B && ip -n "$(ns B)" link set veth-B down name eth0 &&
-	ip -n "$(ns B)" link set eth0 up && shims || exit 1
+typed_place && ns_mute A && ns_mute B || exit 1
 t 'README.md is under 120 lines' test_short
 t 'the commands are found' found
 commands "$TOP/README.md"
