@@ -3,22 +3,19 @@
  * one word that no packet writes. A watcher renews its place each second; of one that died the
  * place is void by itself, and the packet that finds none taken turns the word off.
  *
- * One packet in `mean` is a sample, drawn at random, so that a source has the share of the samples
- * that it has of the packets, in whatever order they come. Each says how many packets it stands
- * for. The mean is fitted to the packets of the last window; where they become more, it doubles
- * with each sample beyond the target, and what the budget does not hold is not taken, before
- * anything is reserved. All CPUs share budget and mean, and write them once a sample.
+ * Which packets go to a watcher is bpf/algorithm/sampling.h's; they go before the watcher knows how
+ * many each stands for, which it says itself (user/kernel/sampling.h).
  *
- * Races: two CPUs that begin a window at once: one of them resets it, and the other may have taken
- * a sample of the window before. Bound: one sample for each CPU and window beyond the budget. A
- * watcher that begins while the last place becomes void may find the word turned off: it sets it
- * again with its next renewal.
+ * Races: a watcher that begins while the last place becomes void may find the word turned off: it
+ * sets it again with its next renewal. A packet that is interrupted by others of its CPU (egress)
+ * may not be counted in its slot.
  */
 #ifndef RLCTL_BPF_WATCH_H
 #define RLCTL_BPF_WATCH_H
 
 #include "account.h"
 #include "algorithm/once.h"
+#include "algorithm/sampling.h"
 
 struct rl_board watch_board SEC(".data.watch") = {0};
 
@@ -88,67 +85,12 @@ static __always_inline bool watcher_wants(const struct rl_watcher *w, const stru
 	return w->counter_id == RL_WATCH_ANY || rule_took_part(d, w->counter_id);
 }
 
-/* ---- which packets are samples */
-
-/* 0 to 2 * mean - 2, on average mean - 1. */
-static __always_inline __u32 skip_draw(__u32 mean)
-{
-	return (__u64)bpf_get_prandom_u32() * (2 * mean - 1) >> 32;
-}
-
-/* A new window: the mean is what the one before should have had. Packets of one that has been over
- * for as long as it lasted say nothing of now. */
-static __always_inline void stream_turn(struct rl_stream *s, __u64 now_ns)
-{
-	__u64 end = READ_ONCE(s->window_end_ns), mean = 1;
-
-	if (__sync_val_compare_and_swap(&s->window_end_ns, end, now_ns + s->window_ns) != end)
-		return;
-	if (now_ns < end + s->window_ns && s->target)
-		mean = s->counted / s->target;
-	s->mean = mean < 1 ? 1 : mean < RL_MEAN_MAX ? mean : RL_MEAN_MAX;
-	s->counted = 0;
-	s->used = 0;
-}
-
-/* Counts a packet of the stream. Is it a sample? */
-static __always_inline bool stream_sample(struct rl_stream *s, struct rl_watch_count *c,
-					  __u64 now_ns)
-{
-	__u32 mean, used;
-
-	if (now_ns >= READ_ONCE(s->window_end_ns))
-		stream_turn(s, now_ns);
-	if (now_ns - c->last_ns > s->window_ns) { /* what waits is of the past */
-		c->waiting = 0;
-		c->untold = 0;
-		c->skip = 0;
-	}
-	c->last_ns = now_ns;
-	c->packets++;
-	c->waiting++;
-	c->untold++;
-	mean = READ_ONCE(s->mean);
-	if (c->skip >= 2 * mean)
-		c->skip = skip_draw(mean);
-	if (c->skip) {
-		c->skip--;
-		return false;
-	}
-	__sync_fetch_and_add(&s->counted, c->untold);
-	c->untold = 0;
-	used = __sync_fetch_and_add(&s->used, 1);
-	if (used >= s->target && mean < RL_MEAN_MAX)
-		s->mean = mean = 2 * mean;
-	c->skip = skip_draw(mean);
-	return used < s->budget;
-}
-
 /* ---- what a sample says */
 
 static __always_inline void sample_packet(struct rl_sample *sample, const struct packet *p)
 {
 	sample->bytes = p->bytes;
+	sample->packets = packet_count(p);
 	sample->sport = p->sport;
 	sample->dport = p->dport;
 	sample->has_ports = !!(p->flags & PACKET_PORTS);
@@ -174,41 +116,6 @@ static __always_inline void sample_frame(struct rl_sample *sample, void *ctx, bo
 		sample->kept = kept;
 }
 
-/* False where the ring has no room. */
-static __always_inline bool sample_put(void *ctx, bool skb, struct decision *d, int reason,
-				       __u32 watcher, __u64 stands_for)
-{
-	void *ring = bpf_map_lookup_elem(&rings, &watcher);
-	struct rl_sample *sample;
-
-	if (!ring || !d)
-		return false;
-	sample = bpf_ringbuf_reserve(ring, sizeof(*sample), 0);
-	if (!sample)
-		return false;
-	sample->time_ns = clock_precise(&d->p);
-	sample->stands_for = stands_for;
-	sample->counter_id = decision_counter_id(d);
-	sample->reason = reason;
-	__builtin_memset(sample->pad, 0, sizeof(sample->pad));
-	sample_packet(sample, &d->p);
-	sample_frame(sample, ctx, skb);
-	bpf_ringbuf_submit(sample, 0);
-	return true;
-}
-
-__noinline int xdp_sample(struct xdp_md *ctx, struct decision *d, int reason, __u32 watcher,
-			  __u64 stands_for)
-{
-	return sample_put(ctx, false, d, reason, watcher, stands_for);
-}
-
-__noinline int skb_sample(struct __sk_buff *skb, struct decision *d, int reason, __u32 watcher,
-			  __u64 stands_for)
-{
-	return sample_put(skb, true, d, reason, watcher, stands_for);
-}
-
 static __always_inline struct rl_watch_count *watch_count_of(__u32 watcher, int reason)
 {
 	__u32 stream = 2 * watcher + reason_passes(reason);
@@ -216,11 +123,52 @@ static __always_inline struct rl_watch_count *watch_count_of(__u32 watcher, int 
 	return bpf_map_lookup_elem(&watch_counts, &stream);
 }
 
-/* For how many packets this one is to stand as a sample; 0: it is none. */
-__noinline __u64 watcher_asks(struct decision *d, int reason, __u32 i)
+static __always_inline int sample_put(void *ctx, bool skb, struct decision *d, int reason,
+				      __u32 watcher, __u32 tag)
+{
+	struct rl_watch_count *count = watch_count_of(watcher, reason);
+	void *ring = bpf_map_lookup_elem(&rings, &watcher);
+	struct rl_sample *sample;
+
+	if (!ring || !count || !d)
+		return 0;
+	sample = bpf_ringbuf_reserve(ring, sizeof(*sample), 0);
+	if (!sample) {
+		count->lost++;
+		return 0;
+	}
+	sample->time_ns = clock_precise(&d->p);
+	sample->now = count->now;
+	sample->before = count->before;
+	sample->tag = tag;
+	sample->cpu = bpf_get_smp_processor_id();
+	sample->counter_id = decision_counter_id(d);
+	sample->reason = reason;
+	__builtin_memset(sample->pad, 0, sizeof(sample->pad));
+	sample_packet(sample, &d->p);
+	sample_frame(sample, ctx, skb);
+	bpf_ringbuf_submit(sample, 0);
+	return 0;
+}
+
+__noinline int xdp_sample(struct xdp_md *ctx, struct decision *d, int reason, __u32 watcher,
+			  __u32 tag)
+{
+	return sample_put(ctx, false, d, reason, watcher, tag);
+}
+
+__noinline int skb_sample(struct __sk_buff *skb, struct decision *d, int reason, __u32 watcher,
+			  __u32 tag)
+{
+	return sample_put(skb, true, d, reason, watcher, tag);
+}
+
+/* 1 + the tag of a packet that is handed over; 0: it is not. */
+__noinline __u64 watcher_takes(struct decision *d, int reason, __u32 i)
 {
 	struct rl_watch_count *count;
 	struct rl_watcher *w;
+	__u32 tag;
 
 	if (!d || i >= RL_WATCHERS)
 		return 0;
@@ -228,27 +176,23 @@ __noinline __u64 watcher_asks(struct decision *d, int reason, __u32 i)
 	if (!watcher_wants(w, d, reason))
 		return 0;
 	count = watch_count_of(i, reason);
-	if (!count || !stream_sample(&w->stream[reason_passes(reason)], count, clock_tick()))
+	tag = bpf_get_prandom_u32();
+	if (!count || !sampling_takes(&w->stream[reason_passes(reason)], count, clock_tick(), tag))
 		return 0;
-	return count->waiting;
+	return 1ull + tag;
 }
 
 static __always_inline void watcher_see(void *ctx, bool skb, struct decision *d, int reason,
 					__u32 i)
 {
-	__u64 stands_for = watcher_asks(d, reason, i);
-	struct rl_watch_count *count;
+	__u64 taken = watcher_takes(d, reason, i);
 
-	if (!stands_for)
+	if (!taken)
 		return;
-	count = watch_count_of(i, reason);
-	if (!count)
-		return;
-	if (skb ? skb_sample(ctx, d, reason, i, stands_for)
-		: xdp_sample(ctx, d, reason, i, stands_for))
-		count->waiting = 0;
+	if (skb)
+		skb_sample(ctx, d, reason, i, taken - 1);
 	else
-		count->lost++;
+		xdp_sample(ctx, d, reason, i, taken - 1);
 }
 
 /* Shows the packet to all who watch. */

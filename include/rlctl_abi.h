@@ -41,7 +41,7 @@
 #ifndef RLCTL_ABI_H
 #define RLCTL_ABI_H
 
-#define RL_ABI_VERSION 6u
+#define RL_ABI_VERSION 7u
 
 #include "abi/fleet.h"
 #include "abi/instance.h"

@@ -10,22 +10,17 @@
 
 #define RL_WATCHERS   4
 #define RL_WATCH_ANY  0xffffffffu /* as counter_id: every rule (rl_watcher), none (rl_sample) */
-#define RL_MEAN_MAX   (1u << 30)
 #define RL_FRAME_KEPT 256
 
+/* Set by the watcher. How packets become samples: bpf/algorithm/sampling.h. */
 struct rl_stream {
-	/* set by the watcher */
-	__u64 window_ns;
-	__u32 budget; /* samples in a window at most */
-	__u32 target; /* samples in a window that the mean aims at, 1..budget */
-	/* by the packets; all zero but for the mean when a watcher takes its place */
-	__u64 window_end_ns;
-	__u64 counted; /* packets in this window, as far as told */
-	__u32 used;    /* of the budget */
-	__u32 mean;    /* one in so many packets is a sample; >= 1 */
-	__u64 pad[3];
+	__u64 begin_ns; /* of slot 0 */
+	__u64 slot_ns;
+	__u32 keep;    /* of a slot's packets on one CPU, as many as are sure to be handed over */
+	__u32 ceiling; /* packets with this tag or a larger one are not handed over */
+	__u64 pad;
 };
-_Static_assert(sizeof(struct rl_stream) == 64, "a cache line");
+_Static_assert(sizeof(struct rl_stream) == 32, "half a cache line");
 
 /* A place is taken while until_ns lies ahead (CLOCK_MONOTONIC, the packets read it by the tick). */
 struct rl_watcher {
@@ -38,41 +33,44 @@ struct rl_watcher {
 	__u8 pad[15];
 	struct rl_stream stream[2]; /* dropped, passed */
 };
-_Static_assert(sizeof(struct rl_watcher) == 192, "rl_watcher: three cache lines");
+_Static_assert(sizeof(struct rl_watcher) == 128, "rl_watcher: two cache lines");
 
 struct rl_board {
 	__u32 on; /* 0: nobody watches; all that most packets read of it */
 	__u32 pad[15];
 	struct rl_watcher watcher[RL_WATCHERS];
 };
-_Static_assert(sizeof(struct rl_board) == 64 + RL_WATCHERS * 192, "rl_board");
+_Static_assert(sizeof(struct rl_board) == 64 + RL_WATCHERS * 128, "rl_board");
 
 /* One stream on one CPU; zeroed before a watcher takes its place. */
 struct rl_watch_count {
-	__u64 packets; /* that the watcher asked for */
-	__u64 lost;    /* samples that the ring had no room for */
-	__u64 last_ns;
-	__u32 skip;    /* packets until the next sample */
-	__u32 untold;  /* of rl_stream.counted */
-	__u64 waiting; /* packets that the next sample stands for */
+	__u64 packets;     /* that the watcher asked for */
+	__u64 lost;        /* that the ring had no room for */
+	__u64 slot_end_ns; /* of the slot in `now` */
+	__u64 now;         /* slot << 32 | its packets, each written at once */
+	__u64 before;      /* the same of the slot before it that had packets */
 };
 _Static_assert(sizeof(struct rl_watch_count) == 40, "rl_watch_count");
 
-/* One packet, for `stands_for` of its CPU: itself and those since the sample before. */
+/* One packet that may be a sample. */
 struct rl_sample {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u64 stands_for;
+	__u64 now;     /* of its rl_watch_count, itself included */
+	__u64 before;
+	__u32 tag; /* random */
+	__u32 cpu;
 	__u32 bytes;      /* on the wire, without FCS */
+	__u32 packets;    /* on the wire: more than 1 where an skb holds several segments */
 	__u32 counter_id; /* of the rule that decided, or of the first that let it pass */
 	__u16 kept;       /* bytes of frame */
 	__u16 sport, dport;
 	__u8 has_ports;
 	__u8 reason; /* enum rl_reason; non-ip and malformed: no addresses, no protocol */
 	__u8 proto;
-	__u8 pad[7];
+	__u8 pad[3];
 	__u8 src[16], dst[16];
 	__u8 frame[RL_FRAME_KEPT];
 };
-_Static_assert(sizeof(struct rl_sample) == 328, "rl_sample");
+_Static_assert(sizeof(struct rl_sample) == 344, "rl_sample");
 
 #endif

@@ -51,8 +51,8 @@ test_text() {
 	local text
 	text=$(rl B top --once) || return
 	echo "$text"
-	is "$(sed -n 5p <<<"$text" | tr -s ' ')" 'source dropped/s bit/s passed/s bit/s remaining banned for rule' &&
-		[[ $(sed -n 6p <<<"$text") == 10.78.0.1\ *10.78.0.0/16\ deny ]] &&
+	is "$(grep '^source' <<<"$text" | tr -s ' ')" 'source dropped/s +- bit/s passed/s +- bit/s remaining banned for rule' &&
+		[[ $(grep -A 1 '^source' <<<"$text" | tail -n 1) == 10.78.0.1\ *10.78.0.0/16\ deny ]] &&
 		! grep -q '[^[:print:]]' <<<"$text"
 }
 

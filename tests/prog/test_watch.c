@@ -24,6 +24,7 @@
 	 1u << RL_REASON_MALFORMED | 1u << RL_REASON_NO_ROOM)
 #define EVERYTHING  ((1u << RL_REASON_COUNT) - 1)
 #define SAMPLES_MAX 20000
+#define SLOT_NS     (100 * NS_PER_MS) /* from ten samples a second on */
 
 static struct harness *h;
 static uint64_t now_ns = NS_PER_DAY;
@@ -31,17 +32,19 @@ static uint64_t now_ns = NS_PER_DAY;
 /* Samples and figures received from one watch. */
 struct seen {
 	struct rl_sample samples[SAMPLES_MAX];
+	uint64_t weights[SAMPLES_MAX];
 	size_t count;
 	uint64_t stands_for;
 };
 static struct seen seen, seen_too;
 
-static int take(void *arg, const struct rl_sample *sample)
+static int take(void *arg, const struct sampled *sample)
 {
 	struct seen *s = arg;
 
 	assert_true(s->count < SAMPLES_MAX);
-	s->samples[s->count++] = *sample;
+	s->weights[s->count] = sample->stands_for;
+	s->samples[s->count++] = sample->packet;
 	s->stands_for += sample->stands_for;
 	return 0;
 }
@@ -64,8 +67,10 @@ static struct watch *watch_new(uint32_t reasons, uint32_t rate)
 	return watch;
 }
 
+/* When the slot is over. */
 static void poll_into(struct watch *watch, struct seen *into)
 {
+	wait_ns(SLOT_NS + 20 * NS_PER_MS);
 	assert_int_equal(watch_poll(watch, take, into), 0);
 }
 
@@ -210,7 +215,7 @@ static void address_check(const uint8_t addr[16], const char *text)
 	assert_memory_equal(addr, wanted, sizeof(wanted));
 }
 
-static void saying_check(const struct saying *row, const struct rl_sample *sample)
+static void saying_check(const struct saying *row, const struct rl_sample *sample, uint64_t sent_ns)
 {
 	static struct frame frame;
 
@@ -219,8 +224,8 @@ static void saying_check(const struct saying *row, const struct rl_sample *sampl
 	assert_int_equal(sample->bytes, row->says.bytes);
 	assert_int_equal(sample->kept, row->says.kept);
 	assert_memory_equal(sample->frame, frame.bytes, sample->kept);
-	assert_int_equal(sample->time_ns, now_ns);
-	assert_int_equal(sample->stands_for, 1);
+	assert_int_equal(sample->time_ns, sent_ns);
+	assert_int_equal(sample->packets, 1);
 	if (!row->src)
 		return;
 	assert_int_equal(sample->proto, row->says.proto);
@@ -246,6 +251,7 @@ static void run_saying(const struct saying *row)
 static void says_what_was(void **state)
 {
 	const struct saying *row = *state;
+	uint64_t sent_ns = now_ns;
 	struct watch *watch;
 
 	policy_of(row->rules);
@@ -253,7 +259,8 @@ static void says_what_was(void **state)
 	run_saying(row);
 	poll_into(watch, &seen);
 	assert_int_equal(seen.count, 1);
-	saying_check(row, &seen.samples[0]);
+	assert_int_equal(seen.weights[0], 1);
+	saying_check(row, &seen.samples[0], sent_ns);
 	watch_close(watch);
 }
 
@@ -271,8 +278,10 @@ static void says_which_rule(void **state)
 		  "device limit 1k/second burst 100");
 	assert_int_equal(instance_policy_read(&h->instance, &policy), 0);
 	watch = watch_new(EVERYTHING, 100);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
 		run(words[i], 1);
+		wait_ns(NS_PER_MS);
+	}
 	poll_into(watch, &seen);
 	assert_int_equal(seen.count, ARRAY_SIZE(words));
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -283,64 +292,81 @@ static void says_which_rule(void **state)
 
 /* ---- how many, and for how many */
 
-/* So many windows of so many packets each, evenly in time. */
-static void flood(struct watch *watch, uint32_t windows, uint32_t packets)
-{
-	for (uint32_t i = 0; i < windows * 10; i++) {
-		run("ip4=10.0.0.1 udp", packets / 10);
-		poll_into(watch, &seen);
-		wait_ns(10 * NS_PER_MS);
-	}
-}
-
 static const struct load {
 	const char *name;
-	uint32_t rate, windows, packets;
-	uint32_t least;   /* samples that there are at least */
-	uint32_t waiting; /* packets that no sample stands for yet, at most */
+	uint32_t rate;
+	uint32_t times, packets; /* so many times so many packets, */
+	uint32_t every_ms;       /* in so much time each */
+	uint32_t samples;        /* and hardly less */
 } loads[] = {
-	{"all of few", 1000, 20, 50, 1000, 0},
-	{"more than the budget", 1000, 20, 300, 1000, 1200},
-	{"a flood", 1000, 20, 10000, 1000, 40000},
-	{"a flood, one a second", 1, 100, 500, 3, 40000},
+	{"few: each is a sample", 1000, 20, 50, 100, 1000},
+	{"more than the rate", 1000, 20, 300, 100, 2000},
+	{"a flood", 1000, 20, 10000, 100, 2000},
+	{"a flood that begins at once", 1000, 1, 1000000, 100, 100},
+	{"a flood, ten samples", 10, 10, 20000, 100, 10},
+	{"a flood, one sample a second", 1, 50, 500, 100, 5},
+	{"at most once in a slot", 15, 30, 40, 66, 30},
 };
 
+/* The samples stand for all packets, those of a slot for as many each. */
 static void weights_add_up(void **state)
 {
 	const struct load *load = *state;
 	struct watch *watch = watch_new(DROPS, load->rate);
-	uint64_t packets = (uint64_t)load->windows * load->packets;
-	uint64_t waiting;
+	uint64_t packets = (uint64_t)load->times * load->packets;
 
-	flood(watch, load->windows, load->packets);
+	for (uint32_t i = 0; i < load->times; i++) {
+		run("ip4=10.0.0.1 udp", load->packets);
+		wait_ns(load->every_ms * NS_PER_MS);
+		assert_int_equal(watch_poll(watch, take, &seen), 0);
+	}
+	assert_int_equal(watch_finish(watch, UINT64_MAX, take, &seen), 0);
 	assert_int_equal(figures_of(watch).packets[0], packets);
 	assert_int_equal(figures_of(watch).packets[1], 0);
 	assert_int_equal(figures_of(watch).lost, 0);
-	/* windows are a tenth of a second, and the rate is also held in the one that is under way
-	 */
-	assert_in_range(seen.count, load->least, load->rate * (load->windows + 10) / 10);
-	waiting = packets - seen.stands_for;
-	assert_in_range(waiting, 0, load->waiting);
+	assert_int_equal(seen.stands_for, packets);
+	assert_in_range(seen.count, load->samples * 99 / 100, load->samples);
 	watch_close(watch);
 }
 
-/* A flood that begins at once spends no more than a window's budget, and what it stands for is all.
- */
-static void onset_is_held(void **state)
+/* Ten samples of a second are of ten tenths, and stand for as many packets each, also those of the
+ * first. */
+static void samples_are_spread(void **state)
 {
-	struct watch *watch = watch_new(DROPS, 1000);
+	struct watch *watch = watch_new(DROPS, 10);
+	uint64_t begin_ns = now_ns;
 
 	(void)state;
-	run("ip4=10.0.0.1 udp", 1);
-	wait_ns(NS_PER_MS);
-	run("ip4=10.0.0.1 udp", 1000000);
-	poll_into(watch, &seen);
-	assert_in_range(seen.count, 75, 100);
-	wait_ns(100 * NS_PER_MS);
-	run("ip4=10.0.0.1 udp", 1000000);
-	poll_into(watch, &seen);
-	assert_in_range(seen.count, 110, 200);
-	assert_in_range(seen.stands_for, 1500000, 2000001);
+	for (uint32_t i = 0; i < 100; i++) {
+		run("ip4=10.0.0.1 udp", 500);
+		wait_ns(10 * NS_PER_MS);
+		assert_int_equal(watch_poll(watch, take, &seen), 0);
+	}
+	assert_int_equal(watch_finish(watch, begin_ns + NS_PER_SECOND, take, &seen), 0);
+	assert_int_equal(seen.count, 10);
+	for (uint32_t i = 0; i < seen.count; i++) {
+		assert_int_equal((seen.samples[i].time_ns - begin_ns) / SLOT_NS, i);
+		assert_int_equal(seen.weights[i], 5000);
+	}
+	watch_close(watch);
+}
+
+/* A slot that is not over is told of at the end, one that begins too late is not. */
+static void the_end_is_held(void **state)
+{
+	struct watch *watch = watch_new(DROPS, 100);
+	uint64_t begin_ns = now_ns;
+
+	(void)state;
+	run("ip4=10.0.0.1 udp", 3);
+	wait_ns(SLOT_NS);
+	run("ip4=10.0.0.2 udp", 1);
+	assert_int_equal(watch_poll(watch, take, &seen), 0);
+	assert_int_equal(seen.count, 0);
+	assert_int_equal(watch_finish(watch, begin_ns + SLOT_NS, take, &seen), 0);
+	assert_int_equal(seen.count, 3);
+	assert_int_equal(watch_finish(watch, UINT64_MAX, take, &seen), 0);
+	assert_int_equal(seen.count, 4);
 	watch_close(watch);
 }
 
@@ -352,16 +378,16 @@ static void shares_are_kept(void **state)
 	uint64_t rare = 0;
 
 	(void)state;
-	for (int i = 0; i < 5000; i++) {
-		for (int j = 0; j < 10; j++) {
+	for (int i = 0; i < 500; i++) {
+		for (int j = 0; j < 100; j++) {
 			run("ip4=10.0.0.1 udp", 9);
 			run("ip4=10.0.0.2 udp", 1);
 		}
-		poll_into(watch, &seen);
-		wait_ns(2 * NS_PER_MS);
+		wait_ns(20 * NS_PER_MS);
+		assert_int_equal(watch_poll(watch, take, &seen), 0);
 	}
 	for (size_t i = 0; i < seen.count; i++)
-		rare += seen.samples[i].src[15] == 2 ? seen.samples[i].stands_for : 0;
+		rare += seen.samples[i].src[15] == 2 ? seen.weights[i] : 0;
 	assert_in_range(rare * 1000 / seen.stands_for, 80, 120);
 	watch_close(watch);
 }
@@ -378,7 +404,6 @@ static void verdicts_have_their_own(void **state)
 	for (int i = 0; i < 20; i++) {
 		run("ip4=10.0.0.1 udp", 10000);
 		run("ip4=10.0.0.2 udp", 5);
-		wait_ns(100 * NS_PER_MS);
 		poll_into(watch, &seen);
 	}
 	for (size_t i = 0; i < seen.count; i++)
@@ -387,27 +412,44 @@ static void verdicts_have_their_own(void **state)
 	watch_close(watch);
 }
 
-/* Without a reader the ring takes as much as it holds, and lost samples are counted. */
-static void lost_is_counted(void **state)
+/* A reader that is late gets the samples of all slots since, each with its own weight. */
+static void late_readers_know_each_slot(void **state)
 {
-	struct watch *watch = watch_new(DROPS, 1);
-	struct watch_figures figures;
-	uint32_t taken = 0;
+	struct watch *watch = watch_new(DROPS, 10);
 
 	(void)state;
-	h->skel->data_watch->watch_board.watcher[0].stream[0].budget = 1000000;
-	h->skel->data_watch->watch_board.watcher[0].stream[0].target = 1000000;
-	run("ip4=10.0.0.1 udp", 1000);
+	for (uint32_t i = 1; i <= 8; i++) {
+		run("ip4=10.0.0.1 udp", i * 100);
+		wait_ns(SLOT_NS);
+	}
+	poll_into(watch, &seen);
+	assert_int_equal(seen.count, 8);
+	for (uint32_t i = 0; i < seen.count; i++)
+		assert_int_equal(seen.weights[i], (i + 1) * 100);
+	watch_close(watch);
+}
+
+/* Without a reader the ring takes as much as it holds, and what it does not is counted. */
+static void lost_is_counted(void **state)
+{
+	struct watch *watch = watch_new(DROPS, 1000);
+	struct watch_figures figures;
+
+	(void)state;
+	for (uint32_t i = 0; i < 40; i++) {
+		h->skel->data_watch->watch_board.watcher[0].stream[0].keep = 1000;
+		run("ip4=10.0.0.1 udp", 1000);
+		wait_ns(SLOT_NS / 2);
+	}
 	figures = figures_of(watch);
-	assert_int_equal(figures.packets[0], 1000);
+	assert_int_equal(figures.packets[0], 40000);
 	assert_true(figures.lost > 0);
 	poll_into(watch, &seen);
-	taken = seen.count;
-	assert_int_equal(taken + figures.lost, 1000);
-	run("ip4=10.0.0.1 udp", 1);
+	assert_true(seen.count > 0);
+	seen.stands_for = 0;
+	run("ip4=10.0.0.1 udp", 7);
 	poll_into(watch, &seen);
-	assert_int_equal(seen.count, taken + 1);
-	assert_int_equal(seen.samples[taken].stands_for, figures.lost + 1);
+	assert_int_equal(seen.stands_for, 7); /* what was lost is told of by nobody later */
 	watch_close(watch);
 }
 
@@ -611,7 +653,9 @@ int main(void)
 	struct CMUnitTest tests[ARRAY_SIZE(sayings) + ARRAY_SIZE(loads) + ARRAY_SIZE(filters) + 20];
 	const struct CMUnitTest others[] = {
 		cmocka_unit_test_setup(says_which_rule, fresh),
-		cmocka_unit_test_setup(onset_is_held, fresh_deny),
+		cmocka_unit_test_setup(samples_are_spread, fresh_deny),
+		cmocka_unit_test_setup(the_end_is_held, fresh_deny),
+		cmocka_unit_test_setup(late_readers_know_each_slot, fresh_deny),
 		cmocka_unit_test_setup(shares_are_kept, fresh_deny),
 		cmocka_unit_test_setup(verdicts_have_their_own, fresh),
 		cmocka_unit_test_setup(lost_is_counted, fresh_deny),

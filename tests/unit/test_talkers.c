@@ -20,28 +20,29 @@ static int fresh(void **state)
 	return 0;
 }
 
-static struct rl_sample sample_of(const char *source, uint64_t stands_for, uint32_t bytes)
+static struct sampled sample_of(const char *source, uint64_t stands_for, uint32_t bytes)
 {
-	struct rl_sample sample = {.stands_for = stands_for, .bytes = bytes};
+	struct sampled sample = {.stands_for = stands_for,
+				 .packet = {.bytes = bytes, .packets = 1}};
 	uint8_t len;
 
-	assert_int_equal(prefix_parse(source, sample.src, &len, NULL), 0);
+	assert_int_equal(prefix_parse(source, sample.packet.src, &len, NULL), 0);
 	return sample;
 }
 
 static void add(const char *source, uint64_t stands_for, bool passed)
 {
-	struct rl_sample sample = sample_of(source, stands_for, 100);
+	struct sampled sample = sample_of(source, stands_for, 100);
 
 	talkers_add(&talkers, &sample, true, passed);
 }
 
 static const struct talker *find(const char *source)
 {
-	struct rl_sample wanted = sample_of(source, 0, 0);
+	struct sampled wanted = sample_of(source, 0, 0);
 
 	for (const struct talker *at = talkers.list; at; at = at->hh.next)
-		if (!memcmp(at->addr, wanted.src, sizeof(wanted.src)))
+		if (!memcmp(at->addr, wanted.packet.src, sizeof(wanted.packet.src)))
 			return at;
 	return NULL;
 }
@@ -54,10 +55,23 @@ static void weights_are_summed(void **state)
 	add("10.0.0.1", 3, true);
 	add("10.0.0.2", 1, true);
 	assert_int_equal(talkers_count(&talkers), 2);
-	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).packets, 12);
-	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).bytes, 1200);
-	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_PASSED).packets, 3);
-	assert_int_equal(talkers_sum(&talkers, TALKER_PASSED).packets, 4);
+	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).packets.sum, 12);
+	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).bytes.sum, 1200);
+	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_PASSED).packets.sum, 3);
+	assert_int_equal(talkers_sum(&talkers, TALKER_PASSED).packets.sum, 4);
+}
+
+/* At tc one sample may be several packets. */
+static void segments_are_packets(void **state)
+{
+	struct sampled sample = sample_of("10.0.0.1", 3, 4000);
+
+	(void)state;
+	sample.packet.packets = 4;
+	talkers_add(&talkers, &sample, true, false);
+	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).packets.sum, 12);
+	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).packets.samples, 1);
+	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).bytes.sum, 12000);
 }
 
 static void a_64_is_one_source(void **state)
@@ -67,29 +81,29 @@ static void a_64_is_one_source(void **state)
 	add("2001:db8::ffff:1", 1, false);
 	add("2001:db8:0:1::1", 1, false);
 	assert_int_equal(talkers_count(&talkers), 2);
-	assert_int_equal(talker_sum(find("2001:db8::"), TALKER_DROPPED).packets, 2);
+	assert_int_equal(talker_sum(find("2001:db8::"), TALKER_DROPPED).packets.sum, 2);
 }
 
 /* Non-IP frames are part of all, and of no source. */
 static void without_address(void **state)
 {
-	struct rl_sample sample = sample_of("10.0.0.1", 9, 60);
+	struct sampled sample = sample_of("10.0.0.1", 9, 60);
 
 	(void)state;
 	talkers_add(&talkers, &sample, false, true);
 	assert_int_equal(talkers_count(&talkers), 0);
-	assert_int_equal(talkers_sum(&talkers, TALKER_PASSED).packets, 9);
+	assert_int_equal(talkers_sum(&talkers, TALKER_PASSED).packets.sum, 9);
 }
 
 /* A packet that was dropped says more of a source than one that passed. */
 static void the_last_dropped_is_kept(void **state)
 {
-	struct rl_sample passed = sample_of("10.0.0.1", 1, 100);
-	struct rl_sample dropped = sample_of("10.0.0.1", 1, 100);
+	struct sampled passed = sample_of("10.0.0.1", 1, 100);
+	struct sampled dropped = sample_of("10.0.0.1", 1, 100);
 
 	(void)state;
-	passed.counter_id = 1;
-	dropped.counter_id = 2;
+	passed.packet.counter_id = 1;
+	dropped.packet.counter_id = 2;
 	talkers_add(&talkers, &passed, true, true);
 	assert_int_equal(talkers.list->last.counter_id, 1);
 	talkers_add(&talkers, &dropped, true, false);
@@ -109,8 +123,9 @@ static void the_silent_are_forgotten(void **state)
 	talkers_next_slice(&talkers);
 	assert_int_equal(talkers_count(&talkers), 1);
 	assert_null(find("10.0.0.1"));
-	assert_int_equal(talker_sum(find("10.0.0.2"), TALKER_DROPPED).packets, TALKER_SLICES - 1);
-	assert_int_equal(talkers_sum(&talkers, TALKER_DROPPED).packets, TALKER_SLICES - 1);
+	assert_int_equal(talker_sum(find("10.0.0.2"), TALKER_DROPPED).packets.sum,
+			 TALKER_SLICES - 1);
+	assert_int_equal(talkers_sum(&talkers, TALKER_DROPPED).packets.sum, TALKER_SLICES - 1);
 }
 
 static void many_sources(void **state)
@@ -126,7 +141,7 @@ static void many_sources(void **state)
 		}
 	assert_int_equal(talkers_count(&talkers), 20000);
 	for (const struct talker *at = talkers.list; at; at = at->hh.next)
-		assert_int_equal(talker_sum(at, TALKER_DROPPED).packets, 2 * ++seen);
+		assert_int_equal(talker_sum(at, TALKER_DROPPED).packets.sum, 2 * ++seen);
 	assert_int_equal(seen, 20000);
 }
 
@@ -134,6 +149,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(weights_are_summed, fresh),
+		cmocka_unit_test_setup(segments_are_packets, fresh),
 		cmocka_unit_test_setup(a_64_is_one_source, fresh),
 		cmocka_unit_test_setup(without_address, fresh),
 		cmocka_unit_test_setup(the_last_dropped_is_kept, fresh),

@@ -30,7 +30,7 @@
 
 #define RATE_USUAL  100u
 #define SECONDS_MAX 86400u
-#define WAIT_MS     500 /* the watch must be renewed every second */
+#define WAIT_MS     100 /* samples come when their slot is over */
 
 struct monitor {
 	struct instance instance;
@@ -132,8 +132,9 @@ static int rule_option(const struct command *command, struct monitor *m)
 
 /* ---- packets */
 
-static int on_sample(void *arg, const struct rl_sample *sample)
+static int on_sample(void *arg, const struct sampled *sampled)
 {
+	const struct rl_sample *sample = &sampled->packet;
 	struct monitor *m = arg;
 	uint64_t time_ns = watch_realtime(m->watch, sample->time_ns);
 
@@ -143,8 +144,15 @@ static int on_sample(void *arg, const struct rl_sample *sample)
 							  .size = sample->kept,
 							  .bytes = sample->bytes});
 	else
-		sample_print(sample, time_ns, &m->book);
+		sample_print(sampled, time_ns, &m->book);
 	return ++m->shown == m->count;
+}
+
+static int written(const struct monitor *m, int ret)
+{
+	if (m->writer ? capture_flush(m->writer) : output_flush())
+		return -EIO;
+	return ret;
 }
 
 /* Processes the available samples. 0 to continue. */
@@ -154,9 +162,7 @@ static int drain(struct monitor *m)
 
 	if (!ret)
 		ret = watch_poll(m->watch, on_sample, m);
-	if (m->writer ? capture_flush(m->writer) : output_flush())
-		return -EIO;
-	return ret;
+	return written(m, ret);
 }
 
 /* Waits for samples. True on a signal, or if the reader of standard output has closed it. */
@@ -181,15 +187,12 @@ static int watch_packets(struct monitor *m)
 	int signals = signals_open(), ret = 0;
 	bool end = signals < 0;
 
-	m->begun_ns = clock_ns(CLOCK_MONOTONIC);
-	if (m->end_ns)
-		m->end_ns += m->begun_ns;
-	else
-		m->end_ns = UINT64_MAX;
 	while (!ret && !end && m->shown != m->count) {
 		end = wait_ends(m, signals) || clock_ns(CLOCK_MONOTONIC) >= m->end_ns;
 		ret = drain(m);
 	}
+	if (!ret && m->shown != m->count)
+		ret = written(m, watch_finish(m->watch, m->end_ns, on_sample, m));
 	if (signals >= 0)
 		close(signals);
 	return ret == -ENODEV ? 0 : ret;
@@ -226,6 +229,8 @@ static int monitor_run(const struct command *command, struct monitor *m)
 		ret = rule_option(command, m);
 	if (!ret && path)
 		ret = capture_create(path, RL_FRAME_KEPT, !m->instance.info.raw_ip, &m->writer);
+	m->begun_ns = clock_ns(CLOCK_MONOTONIC);
+	m->end_ns = m->end_ns ? m->begun_ns + m->end_ns : UINT64_MAX;
 	if (!ret)
 		ret = watch_open(&m->instance, &m->options, &m->watch);
 	if (!ret)

@@ -41,6 +41,8 @@ static int samples_collect(struct top *top, uint32_t seconds)
 			return -errno;
 		ret = top_drain(top);
 	}
+	if (!ret)
+		ret = top_finish(top);
 	return ret ? ret : top_turn(top, ROWS_READ);
 }
 
@@ -54,7 +56,11 @@ static void print_text(const struct top *top)
 	top_totals(top, text, sizeof(text));
 	puts(text);
 	top_sampled(top, text, sizeof(text));
-	printf("%s\n\n", text);
+	puts(text);
+	for (int v = 0; v < TALKER_VERDICTS; v++)
+		if (top_rare_text(top, v, text, sizeof(text)))
+			puts(text);
+	putchar('\n');
 	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
 		table.right |= (uint32_t)top_columns[c].right << c;
 		table_cell(&table, top_columns[c].name);
@@ -76,6 +82,26 @@ static struct json_object *json_rate(const struct top_rate *rate)
 	return object;
 }
 
+static struct json_object *json_estimate(const struct top_rate *rate, const struct top_rate *error)
+{
+	struct json_object *object = json_rate(rate);
+
+	json_put(object, "packets_per_second_error", json_object_new_uint64(error->packets));
+	json_put(object, "bits_per_second_error", json_object_new_uint64(error->bits));
+	return object;
+}
+
+static struct json_object *json_rare(const struct top_rare *rare)
+{
+	struct json_object *object = json_rate(&rare->rate);
+
+	json_put(object, "sources", json_object_new_uint64(rare->sources.about));
+	json_put(object, "sources_least", json_object_new_uint64(rare->sources.least));
+	json_put(object, "sources_most", json_object_new_uint64(rare->sources.most));
+	json_put(object, "seen_once", json_object_new_boolean(rare->sources.once));
+	return object;
+}
+
 /* The keys of `source show`; missing values have no key. */
 static struct json_object *json_row(const struct top *top, const struct top_row *row)
 {
@@ -85,8 +111,10 @@ static struct json_object *json_row(const struct top *top, const struct top_row 
 
 	top_cell(top, row, 0, text);
 	json_put(object, "source", json_object_new_string(text));
-	json_put(object, "dropped", json_rate(&row->rate[TALKER_DROPPED]));
-	json_put(object, "passed", json_rate(&row->rate[TALKER_PASSED]));
+	json_put(object, "dropped",
+		 json_estimate(&row->rate[TALKER_DROPPED], &row->error[TALKER_DROPPED]));
+	json_put(object, "passed",
+		 json_estimate(&row->rate[TALKER_PASSED], &row->error[TALKER_PASSED]));
 	if (row->rule) {
 		rule_format(text, row->rule, &top->book.ctx);
 		json_put(object, "rule", json_object_new_string(text));
@@ -107,13 +135,20 @@ static void print_json(const struct top *top)
 {
 	struct json_object *document = json_instance(top->instance);
 	struct json_object *sources = json_object_new_array();
+	struct json_object *unlisted = json_object_new_object();
 
 	for (size_t i = 0; i < top->count; i++)
 		json_append(sources, json_row(top, &top->rows[i]));
+	for (int v = 0; v < TALKER_VERDICTS; v++)
+		if (top->rare[v].rare.sources)
+			json_put(unlisted, v == TALKER_DROPPED ? "dropped" : "passed",
+				 json_rare(&top->rare[v]));
 	json_put(document, "dropped", json_rate(&top->rate[TALKER_DROPPED]));
 	json_put(document, "passed", json_rate(&top->rate[TALKER_PASSED]));
+	json_put(document, "window_ns", json_object_new_uint64(top->window_ns));
 	json_put(document, "lost", json_object_new_uint64(top->figures.lost));
 	json_put(document, "sources", sources);
+	json_put(document, "unlisted", unlisted);
 	json_print(document);
 }
 

@@ -21,15 +21,16 @@
 #include "message.h"
 #include "names.h"
 #include "program.h"
+#include "sampler.h"
 #include "stats.h"
 #include "units.h"
 
-#define LEASE_NS       (3 * NS_PER_SECOND)
-#define RENEW_NS       NS_PER_SECOND
-#define RING_MIN       (64u << 10)
-#define RING_MAX       (16u << 20)
-#define WINDOWS_BEHIND 20  /* windows of 0.1 s that a ring can hold */
-#define RATE_TENTH     100 /* from this rate on, a window is 0.1 s, below it 1 s */
+#define LEASE_NS    (3 * NS_PER_SECOND)
+#define RENEW_NS    NS_PER_SECOND
+#define RING_MIN    (256u << 10)
+#define RING_MAX    (16u << 20)
+#define RING_FACTOR 4                /* packets in the ring for each sample of a second */
+#define CLOSE_NS    (20 * NS_PER_MS) /* after a slot; its packets go by a clock that is late */
 
 struct watch {
 	const struct instance *instance;
@@ -38,9 +39,11 @@ struct watch {
 	struct ring_buffer *ring;
 	uint64_t until_ns; /* as last written by this process */
 	int64_t realtime_offset_ns;
-	int (*sample)(void *arg, const struct rl_sample *sample);
-	void *arg;
-	bool enough; /* the caller stopped this poll */
+	int cpus;
+	struct sampler samplers[2]; /* as the streams */
+	struct sampled_list sampled;
+	struct rl_watch_count *counts; /* of each CPU */
+	int failed;                    /* of this poll */
 };
 
 static uint64_t now_of(const struct instance *instance)
@@ -95,7 +98,7 @@ static int entry_claim(struct watch *watch)
 
 static uint32_t ring_bytes(uint32_t rate)
 {
-	uint64_t wanted = (uint64_t)rate * sizeof(struct rl_sample) * WINDOWS_BEHIND / 10;
+	uint64_t wanted = (uint64_t)rate * sizeof(struct rl_sample) * RING_FACTOR;
 	uint32_t bytes = RING_MIN;
 
 	while (bytes < wanted && bytes < RING_MAX)
@@ -103,13 +106,20 @@ static uint32_t ring_bytes(uint32_t rate)
 	return bytes;
 }
 
+static bool sample_passes(const struct rl_sample *sample)
+{
+	return sample->reason < RL_REASON_COUNT && reason_rows[sample->reason].passes;
+}
+
 static int on_sample(void *arg, void *data, size_t size)
 {
 	struct watch *watch = arg;
+	const struct rl_sample *sample = data;
 
-	if (size >= sizeof(struct rl_sample) && !watch->enough && watch->sample)
-		watch->enough = watch->sample(watch->arg, data);
-	return watch->enough ? -ECANCELED : 0;
+	if (size >= sizeof(*sample) && !watch->failed)
+		watch->failed = sampler_add(&watch->samplers[sample_passes(sample)], sample,
+					    &watch->sampled);
+	return 0;
 }
 
 /* Creates the ring of the entry. Updating the slot waits for every packet that may still use the
@@ -133,31 +143,19 @@ static int ring_make(struct watch *watch, uint32_t rate)
 
 static int counts_reset(struct watch *watch)
 {
-	int cpus = cpus_possible();
-	void *zeros = cpus > 0 ? calloc(cpus, sizeof(struct rl_watch_count)) : NULL;
-	int ret = cpus < 0 ? cpus : zeros ? 0 : -ENOMEM;
+	int ret = 0;
 
+	watch->counts = calloc((size_t)watch->cpus, sizeof(*watch->counts));
+	if (!watch->counts)
+		return -ENOMEM;
 	for (uint32_t i = 0; !ret && i < 2; i++) {
 		uint32_t stream = 2 * entry_index(watch) + i;
 
-		if (bpf_map_update_elem(watch->instance->fd.watch_counts, &stream, zeros, BPF_ANY))
+		if (bpf_map_update_elem(watch->instance->fd.watch_counts, &stream, watch->counts,
+					BPF_ANY))
 			ret = -errno;
 	}
-	free(zeros);
 	return ret;
-}
-
-static struct rl_stream stream_of(uint32_t rate)
-{
-	uint32_t parts = rate >= RATE_TENTH ? 10 : 1;
-	uint32_t budget = rate < parts ? 1 : rate / parts;
-
-	return (struct rl_stream){
-		.window_ns = NS_PER_SECOND / parts,
-		.budget = budget,
-		.target = budget - budget / 4,
-		.mean = 1,
-	};
 }
 
 /* Bits of the reasons that pass, or that drop. */
@@ -184,16 +182,24 @@ static void prefix_put(struct rl_watcher *entry, const struct watch_options *opt
 	entry->family = ipv4 ? 4 : 6;
 }
 
+static void samplers_make(struct watch *watch, const struct watch_options *options)
+{
+	bool both = options->reasons & reasons_of(true) && options->reasons & reasons_of(false);
+	uint32_t half = both && options->rate > 1 ? options->rate / 2 : options->rate;
+	uint64_t now_ns = now_of(watch->instance);
+
+	sampler_init(&watch->samplers[0], both ? options->rate - options->rate / 2 : options->rate,
+		     now_ns, watch->cpus);
+	sampler_init(&watch->samplers[1], half, now_ns, watch->cpus);
+}
+
 /* Fills in what packets read; `reasons` last, which enables the entry. */
 static void entry_fill(struct watch *watch, const struct watch_options *options)
 {
-	bool both = options->reasons & reasons_of(true) && options->reasons & reasons_of(false);
-	uint32_t passed = both ? options->rate / 2 : options->rate;
-
 	prefix_put(watch->entry, options);
 	watch->entry->counter_id = options->counter_id;
-	watch->entry->stream[0] = stream_of(both ? options->rate - passed : options->rate);
-	watch->entry->stream[1] = stream_of(passed);
+	for (int i = 0; i < 2; i++)
+		watch->entry->stream[i] = watch->samplers[i].stream;
 	__atomic_store_n(&watch->entry->reasons, options->reasons, __ATOMIC_RELEASE);
 	__atomic_store_n(&watch->board->on, 1, __ATOMIC_RELEASE);
 }
@@ -220,7 +226,8 @@ int watch_open(const struct instance *instance, const struct watch_options *opti
 		return -ENOMEM;
 	}
 	watch->instance = instance;
-	ret = board_map(watch);
+	watch->cpus = cpus_possible();
+	ret = watch->cpus < 0 ? watch->cpus : board_map(watch);
 	if (!ret) {
 		ret = entry_claim(watch);
 		if (ret) {
@@ -237,6 +244,7 @@ int watch_open(const struct instance *instance, const struct watch_options *opti
 		return ret;
 	}
 	offset_measure(watch);
+	samplers_make(watch, options);
 	entry_fill(watch, options);
 	*out = watch;
 	return 0;
@@ -262,6 +270,10 @@ void watch_close(struct watch *watch)
 	if (watch->entry)
 		entry_release(watch);
 	ring_buffer__free(watch->ring);
+	for (int i = 0; i < 2; i++)
+		sampler_clear(&watch->samplers[i]);
+	sampled_clear(&watch->sampled);
+	free(watch->counts);
 	if (watch->board)
 		munmap(watch->board, sizeof(*watch->board));
 	free(watch);
@@ -303,20 +315,100 @@ static int entry_renew(struct watch *watch)
 	return 0;
 }
 
-int watch_poll(struct watch *watch, int (*sample)(void *arg, const struct rl_sample *sample),
-	       void *arg)
+/* The packets that each CPU had in its last two slots. */
+static int counts_learn(struct watch *watch)
 {
-	int ret;
+	int ret = 0;
 
-	watch->sample = sample;
-	watch->arg = arg;
-	watch->enough = false;
-	ret = ring_buffer__consume(watch->ring);
-	if (ret < 0 && ret != -ECANCELED) {
-		fail("%s: reading the ring failed: %s", watch->instance->device, strerror(-ret));
+	for (uint32_t i = 0; !ret && i < 2; i++) {
+		uint32_t stream = 2 * entry_index(watch) + i;
+
+		if (bpf_map_lookup_elem(watch->instance->fd.watch_counts, &stream, watch->counts))
+			return -errno;
+		for (int cpu = 0; !ret && cpu < watch->cpus; cpu++) {
+			const struct rl_watch_count *count = &watch->counts[cpu];
+
+			ret = sampler_learn(&watch->samplers[i], (uint32_t)cpu, count->before,
+					    &watch->sampled);
+			if (!ret)
+				ret = sampler_learn(&watch->samplers[i], (uint32_t)cpu, count->now,
+						    &watch->sampled);
+		}
+	}
+	return ret;
+}
+
+/* Takes what the packets have handed over. Counts are read first: a packet that is counted before
+ * they are, and of a slot that is over, is in the ring. */
+static int samples_take(struct watch *watch)
+{
+	int ret = counts_learn(watch), read;
+
+	watch->failed = 0;
+	read = ring_buffer__consume(watch->ring);
+	if (ret)
+		return ret;
+	return read < 0 ? read : watch->failed;
+}
+
+static void ceilings_put(struct watch *watch)
+{
+	if (__atomic_load_n(&watch->entry->until_ns, __ATOMIC_ACQUIRE) != watch->until_ns)
+		return; /* another watch has the entry */
+	for (int i = 0; i < 2; i++)
+		__atomic_store_n(&watch->entry->stream[i].ceiling,
+				 watch->samplers[i].stream.ceiling, __ATOMIC_RELAXED);
+}
+
+/* Hands over the samples of the slots that were drawn. */
+static void samples_give(struct watch *watch, watch_sample_fn *sample, void *arg)
+{
+	bool enough = false;
+
+	sampled_sort(&watch->sampled);
+	for (size_t i = 0; !enough && i < watch->sampled.count; i++)
+		enough = sample(arg, &watch->sampled.items[i]);
+	watch->sampled.count = 0;
+}
+
+static int samples_drawn(struct watch *watch, int ret, watch_sample_fn *sample, void *arg)
+{
+	if (ret) {
+		fail("%s: reading the samples failed: %s", watch->instance->device, strerror(-ret));
 		return ret;
 	}
-	return entry_renew(watch);
+	samples_give(watch, sample, arg);
+	return 0;
+}
+
+int watch_poll(struct watch *watch, watch_sample_fn *sample, void *arg)
+{
+	uint64_t now_ns = now_of(watch->instance);
+	int ret = samples_take(watch);
+
+	for (int i = 0; !ret && i < 2; i++) {
+		struct sampler *sampler = &watch->samplers[i];
+
+		ret = sampler_close(sampler, sampler_slot_of(sampler, now_ns - CLOSE_NS),
+				    &watch->sampled);
+	}
+	ceilings_put(watch);
+	ret = samples_drawn(watch, ret, sample, arg);
+	return ret ? ret : entry_renew(watch);
+}
+
+int watch_finish(struct watch *watch, uint64_t until_ns, watch_sample_fn *sample, void *arg)
+{
+	uint64_t now_ns = now_of(watch->instance);
+	uint64_t end_ns = now_ns < until_ns ? now_ns : until_ns - 1;
+	int ret = samples_take(watch);
+
+	for (int i = 0; !ret && i < 2; i++) {
+		struct sampler *sampler = &watch->samplers[i];
+
+		ret = sampler_close(sampler, sampler_slot_of(sampler, end_ns) + 1, &watch->sampled);
+	}
+	return samples_drawn(watch, ret, sample, arg);
 }
 
 int watch_figures(const struct watch *watch, struct watch_figures *out)
@@ -334,7 +426,7 @@ int watch_figures(const struct watch *watch, struct watch_figures *out)
 			return ret;
 		}
 		figures.packets[i] = sum.packets;
-		figures.lost += sum.lost;
+		figures.lost += sum.lost + watch->samplers[i].late;
 	}
 	*out = figures;
 	return 0;

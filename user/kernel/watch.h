@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Streams samples of packets: one of every N, at a rate that the data path limits (bpf/watch.h).
+/* Streams samples of packets, at most so many a second (bpf/watch.h, sampler.h). They come when
+ * their slot is over: a tenth of a second, more where the rate is under 10 a second.
  * Poll a watch at least once a second to keep its entry on the board; otherwise it ends by itself.
  * Each function reports its own failures once. */
 #ifndef RLCTL_KERNEL_WATCH_H
@@ -10,6 +11,7 @@
 
 #include "instance.h"
 #include "rlctl_abi.h"
+#include "sampler.h"
 
 struct watch_options {
 	uint32_t reasons; /* bits of enum rl_reason: packets to sample */
@@ -23,11 +25,11 @@ struct watch_options {
 
 #define WATCH_RATE_MAX 100000u
 
-/* Since watch_open. The samples received represent all packets except those of lost or pending
- * samples. */
+/* Since watch_open. The samples received stand for all packets but those of slots that are not
+ * over. */
 struct watch_figures {
 	uint64_t packets[2]; /* matching packets: dropped, passed */
-	uint64_t lost;       /* samples lost because the ring was full */
+	uint64_t lost;       /* that might have been samples, but the ring was full */
 };
 
 struct watch;
@@ -40,10 +42,16 @@ void watch_close(struct watch *watch); /* NULL is allowed */
 /* Readable when samples are available. */
 int watch_fd(const struct watch *watch);
 
-/* Passes the available samples to `sample` until it returns non-zero, and renews the entry if due.
- * Does not wait. 0; -ENODEV, with a note, if the instance was detached; another negative errno. */
-int watch_poll(struct watch *watch, int (*sample)(void *arg, const struct rl_sample *sample),
-	       void *arg);
+typedef int watch_sample_fn(void *arg, const struct sampled *sample);
+
+/* Passes the available samples to `sample`, in the order of time, until it returns non-zero, and
+ * renews the entry if due. Does not wait. 0; -ENODEV, with a note, if the instance was detached;
+ * another negative errno. */
+int watch_poll(struct watch *watch, watch_sample_fn *sample, void *arg);
+
+/* The samples of all slots that began before until_ns, though they may not be over. Nothing comes
+ * after it. 0 or a negative errno. */
+int watch_finish(struct watch *watch, uint64_t until_ns, watch_sample_fn *sample, void *arg);
 
 int watch_figures(const struct watch *watch, struct watch_figures *out);
 

@@ -39,40 +39,50 @@ static struct talker *talker_of(struct talkers *talkers, const uint8_t source[16
 	return talker ? talker : talker_new(talkers, addr);
 }
 
-int talkers_add(struct talkers *talkers, const struct rl_sample *sample, bool has_addresses,
+static void talk_add(struct talk *talk, const struct sampled *sample)
+{
+	estimate_add(&talk->packets, sample->stands_for, sample->packet.packets);
+	estimate_add(&talk->bytes, sample->stands_for, sample->packet.bytes);
+}
+
+int talkers_add(struct talkers *talkers, const struct sampled *sample, bool has_addresses,
 		bool passed)
 {
-	const struct rl_amount amount = {.packets = sample->stands_for,
-					 .bytes = (uint64_t)sample->stands_for * sample->bytes};
 	struct talker *talker;
 
-	amount_add(&talkers->all[talkers->slice][passed], &amount);
+	talk_add(&talkers->all[talkers->slice][passed], sample);
 	if (!has_addresses)
 		return 0;
-	talker = talker_of(talkers, sample->src);
+	talker = talker_of(talkers, sample->packet.src);
 	if (!talker)
 		return -ENOMEM;
-	amount_add(&talker->slices[talkers->slice][passed], &amount);
-	if (!passed || !talker_sum(talker, TALKER_DROPPED).packets)
-		talker->last = *sample;
+	talk_add(&talker->slices[talkers->slice][passed], sample);
+	if (!passed || !talker_sum(talker, TALKER_DROPPED).packets.sum)
+		talker->last = sample->packet;
 	return 0;
 }
 
-struct rl_amount talker_sum(const struct talker *talker, enum talker_verdict verdict)
+void talk_merge(struct talk *to, const struct talk *from)
 {
-	struct rl_amount sum = {0};
+	estimate_merge(&to->packets, &from->packets);
+	estimate_merge(&to->bytes, &from->bytes);
+}
+
+struct talk talker_sum(const struct talker *talker, enum talker_verdict verdict)
+{
+	struct talk sum = {0};
 
 	for (int i = 0; i < TALKER_SLICES; i++)
-		amount_add(&sum, &talker->slices[i][verdict]);
+		talk_merge(&sum, &talker->slices[i][verdict]);
 	return sum;
 }
 
-struct rl_amount talkers_sum(const struct talkers *talkers, enum talker_verdict verdict)
+struct talk talkers_sum(const struct talkers *talkers, enum talker_verdict verdict)
 {
-	struct rl_amount sum = {0};
+	struct talk sum = {0};
 
 	for (int i = 0; i < TALKER_SLICES; i++)
-		amount_add(&sum, &talkers->all[i][verdict]);
+		talk_merge(&sum, &talkers->all[i][verdict]);
 	return sum;
 }
 
@@ -83,8 +93,8 @@ void talkers_next_slice(struct talkers *talkers)
 	for (struct talker *talker = talkers->list, *next; talker; talker = next) {
 		next = talker->hh.next;
 		memset(talker->slices[talkers->slice], 0, sizeof(talker->slices[0]));
-		if (!talker_sum(talker, TALKER_DROPPED).packets &&
-		    !talker_sum(talker, TALKER_PASSED).packets)
+		if (!talker_sum(talker, TALKER_DROPPED).packets.sum &&
+		    !talker_sum(talker, TALKER_PASSED).packets.sum)
 			talker_remove(talkers, talker);
 	}
 }

@@ -9,38 +9,46 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "estimate.h"
 #include "hash.h"
-#include "rlctl_abi.h"
+#include "sampler.h"
 
 #define TALKER_SLICES 4
 
 enum talker_verdict { TALKER_DROPPED, TALKER_PASSED, TALKER_VERDICTS };
 
+/* Of one verdict. */
+struct talk {
+	struct estimate packets, bytes;
+};
+
 /* A source as limits count it: an IPv4 address or an IPv6 /64. */
 struct talker {
 	uint8_t addr[16];
 	struct rl_sample last; /* one of its packets; a dropped one if there is one */
-	struct rl_amount slices[TALKER_SLICES][TALKER_VERDICTS];
+	struct talk slices[TALKER_SLICES][TALKER_VERDICTS];
 	UT_hash_handle hh;
 };
 
 struct talkers {
 	struct talker *list; /* in the order of their first sample; hh.next is the next */
 	unsigned int slice;  /* the current one */
-	struct rl_amount all[TALKER_SLICES]
-			    [TALKER_VERDICTS]; /* of all packets, also those without addresses */
+	/* of all packets, also those without addresses */
+	struct talk all[TALKER_SLICES][TALKER_VERDICTS];
 };
 
-/* Weighs the sample by stands_for. 0 or -ENOMEM. */
-int talkers_add(struct talkers *talkers, const struct rl_sample *sample, bool has_addresses,
+/* 0 or -ENOMEM. */
+int talkers_add(struct talkers *talkers, const struct sampled *sample, bool has_addresses,
 		bool passed);
 
 /* Begins the next slice; drops sources without packets in all kept slices. */
 void talkers_next_slice(struct talkers *talkers);
 
+void talk_merge(struct talk *to, const struct talk *from);
+
 /* Sums over the kept slices. */
-struct rl_amount talker_sum(const struct talker *talker, enum talker_verdict verdict);
-struct rl_amount talkers_sum(const struct talkers *talkers, enum talker_verdict verdict);
+struct talk talker_sum(const struct talker *talker, enum talker_verdict verdict);
+struct talk talkers_sum(const struct talkers *talkers, enum talker_verdict verdict);
 
 size_t talkers_count(const struct talkers *talkers);
 void talkers_clear(struct talkers *talkers);

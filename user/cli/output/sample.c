@@ -12,6 +12,7 @@
 #include "output.h"
 #include "policy.h"
 #include "rule_book.h"
+#include "sample_output.h"
 #include "text.h"
 #include "units.h"
 
@@ -121,9 +122,9 @@ static void put_rule(struct json_object *object, const struct rl_sample *sample,
 	put(object, "rule", text(words), ", rule %s", words);
 }
 
-void sample_print(const struct rl_sample *sample, uint64_t realtime_ns,
-		  const struct rule_book *book)
+void sample_print(const struct sampled *sampled, uint64_t realtime_ns, const struct rule_book *book)
 {
+	const struct rl_sample *sample = &sampled->packet;
 	const struct reason_row *reason =
 		&reason_rows[sample->reason < RL_REASON_COUNT ? sample->reason : 0];
 	struct json_object *object = output_json ? json_object_new_object() : NULL;
@@ -142,8 +143,8 @@ void sample_print(const struct rl_sample *sample, uint64_t realtime_ns,
 	}
 	put(object, "bytes", json_object_new_uint64(sample->bytes), " %" PRIu32 " bytes",
 	    sample->bytes);
-	number_print(many, sample->stands_for);
-	put(object, "stands_for", json_object_new_uint64(sample->stands_for), ", one of %s", many);
+	number_print(many, sampled->stands_for);
+	put(object, "stands_for", json_object_new_uint64(sampled->stands_for), ", one of %s", many);
 	put_rule(object, sample, book);
 	if (object)
 		json_print(object);

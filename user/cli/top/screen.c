@@ -30,11 +30,11 @@
 #include "top.h"
 #include "units.h"
 
-#define TURN_NS   NS_PER_SECOND
-#define FIRST_NS  (300 * NS_PER_MS)
-#define WAIT_MS   100 /* the ring holds the samples of two seconds */
-#define ROWS_MORE 5   /* lines above the rows: four of totals, and the headings */
-#define KEYS      "q quit  d/p/b/a sort  / filter  space pause  up/down select  f forgive"
+#define TURN_NS  NS_PER_SECOND
+#define FIRST_NS (300 * NS_PER_MS)
+#define WAIT_MS  100 /* the ring holds the samples of two seconds */
+#define HEAD     4   /* lines of totals */
+#define KEYS     "q quit  d/p/b/a sort  / filter  space pause  up/down select  f forgive"
 
 enum mode { MODE_KEYS, MODE_FILTER, MODE_CONFIRM };
 enum pair { PAIR_DROPPED = 1, PAIR_BANNED, PAIR_MESSAGE };
@@ -69,9 +69,22 @@ static void line_put(int y, const char *text)
 		mvaddnstr(y, 0, text, COLS);
 }
 
-static size_t rows_shown(void)
+/* Where the headings are: below the totals and the lines of sources without a row. */
+static int headings_line(const struct screen *s)
 {
-	return LINES > ROWS_MORE + 1 ? (size_t)(LINES - ROWS_MORE - 1) : 0;
+	int y = HEAD;
+
+	for (int v = 0; v < TALKER_VERDICTS; v++)
+		y += s->top->rare[v].rare.sources > 0;
+	return y;
+}
+
+/* Between the headings and the last line. */
+static size_t rows_shown(const struct screen *s)
+{
+	int y = headings_line(s);
+
+	return LINES > y + 2 ? (size_t)(LINES - y - 2) : 0;
 }
 
 static void draw_head(const struct screen *s)
@@ -97,6 +110,9 @@ static void draw_head(const struct screen *s)
 	line_put(1, text);
 	top_sampled(top, text, sizeof(text));
 	line_put(3, text);
+	for (int v = 0, y = HEAD; v < TALKER_VERDICTS; v++)
+		if (top_rare_text(top, v, text, sizeof(text)))
+			line_put(y++, text);
 }
 
 static void draw_history(const struct screen *s)
@@ -123,7 +139,7 @@ static int column_width(const struct screen *s, int column)
 	int width = (int)strlen(top_columns[column].name);
 	char text[TOP_TEXT_MAX];
 
-	for (size_t i = s->first; i < s->top->count && i < s->first + rows_shown(); i++) {
+	for (size_t i = s->first; i < s->top->count && i < s->first + rows_shown(s); i++) {
 		int len;
 
 		top_cell(s->top, &s->top->rows[i], column, text);
@@ -150,12 +166,12 @@ static void draw_rows(const struct screen *s)
 	int x = 0;
 
 	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
-		int width = column_width(s, c), y = ROWS_MORE - 1;
+		int width = column_width(s, c), y = headings_line(s);
 
 		attron(A_UNDERLINE);
 		cell_put(y, x, width, top_columns[c].right, top_columns[c].name);
 		attroff(A_UNDERLINE);
-		for (size_t i = s->first; i < top->count && i < s->first + rows_shown(); i++) {
+		for (size_t i = s->first; i < top->count && i < s->first + rows_shown(s); i++) {
 			const struct top_row *row = &top->rows[i];
 
 			top_cell(top, row, c, text);
@@ -202,8 +218,8 @@ static void draw(struct screen *s)
 		s->selected = s->top->count ? s->top->count - 1 : 0;
 	if (s->selected < s->first)
 		s->first = s->selected;
-	if (rows_shown() && s->selected >= s->first + rows_shown())
-		s->first = s->selected - rows_shown() + 1;
+	if (rows_shown(s) && s->selected >= s->first + rows_shown(s))
+		s->first = s->selected - rows_shown(s) + 1;
 	erase();
 	draw_head(s);
 	draw_history(s);
@@ -397,7 +413,7 @@ static int screen_run(struct screen *s, int signals)
 			continue;
 		next_ns = clock_ns(CLOCK_MONOTONIC) + TURN_NS;
 		if (!s->paused)
-			ret = top_turn(s->top, s->first + rows_shown());
+			ret = top_turn(s->top, s->first + rows_shown(s));
 	}
 	return ret;
 }

@@ -77,11 +77,12 @@ void top_close(struct top *top)
 	top->rows = NULL;
 }
 
-static int on_sample(void *arg, const struct rl_sample *sample)
+static int on_sample(void *arg, const struct sampled *sampled)
 {
+	const struct rl_sample *sample = &sampled->packet;
 	struct top *top = arg;
 
-	if (talkers_add(&top->talkers, sample, sample_has_addresses(sample),
+	if (talkers_add(&top->talkers, sampled, sample_has_addresses(sample),
 			sample->reason < RL_REASON_COUNT && reason_rows[sample->reason].passes))
 		out_of_memory();
 	return 0;
@@ -90,6 +91,11 @@ static int on_sample(void *arg, const struct rl_sample *sample)
 int top_drain(struct top *top)
 {
 	return watch_poll(top->watch, on_sample, top);
+}
+
+int top_finish(struct top *top)
+{
+	return watch_finish(top->watch, UINT64_MAX, on_sample, top);
 }
 
 /* ---- rows */
@@ -104,16 +110,37 @@ static uint64_t per_second(uint64_t n, uint64_t ns)
 	return share(n, ns, NS_PER_SECOND);
 }
 
+/* Of the exact rate, what the part is of all samples. */
+static struct top_rate rate_of(const struct top_rate *exact, const struct talk *part,
+			       const struct talk *all)
+{
+	return (struct top_rate){
+		.packets = share(part->packets.sum, all->packets.sum, exact->packets),
+		.bits = share(part->bytes.sum, all->bytes.sum, exact->bits),
+	};
+}
+
+static struct top_rate error_of(const struct top_rate *exact, const struct talk *part,
+				const struct talk *all)
+{
+	return (struct top_rate){
+		.packets = share(estimate_error(&part->packets, &all->packets), all->packets.sum,
+				 exact->packets),
+		.bits = share(estimate_error(&part->bytes, &all->bytes), all->bytes.sum,
+			      exact->bits),
+	};
+}
+
 /* Divides the exact rates among the sources by their shares of the samples. */
 static void row_fill(const struct top *top, const struct talker *talker, struct top_row *out)
 {
 	*out = (struct top_row){.last = talker->last};
 	memcpy(out->addr, talker->addr, sizeof(out->addr));
 	for (int v = 0; v < TALKER_VERDICTS; v++) {
-		struct rl_amount own = talker_sum(talker, v), all = talkers_sum(&top->talkers, v);
+		struct talk own = talker_sum(talker, v), all = talkers_sum(&top->talkers, v);
 
-		out->rate[v].packets = share(own.packets, all.packets, top->rate[v].packets);
-		out->rate[v].bits = share(own.bytes, all.bytes, top->rate[v].bits);
+		out->rate[v] = rate_of(&top->rate[v], &own, &all);
+		out->error[v] = error_of(&top->rate[v], &own, &all);
 	}
 	out->rule = rule_book_find(&top->book, talker->last.counter_id);
 }
@@ -123,6 +150,45 @@ static bool is_shown(const struct top *top, const struct talker *talker)
 	return !top->has_filter || prefix_contains(top->filter, top->filter_len, talker->addr);
 }
 
+/* Do the samples of a verdict bear a rate? */
+static bool is_borne(const struct top *top, const struct talker *talker)
+{
+	for (int v = 0; v < TALKER_VERDICTS; v++) {
+		struct talk own = talker_sum(talker, v), all = talkers_sum(&top->talkers, v);
+
+		if (estimate_is_borne(&own.packets, &all.packets))
+			return true;
+	}
+	return false;
+}
+
+static void rare_add(struct top *top, const struct talker *talker)
+{
+	for (int v = 0; v < TALKER_VERDICTS; v++) {
+		struct talk own = talker_sum(talker, v);
+		struct rare *rare = &top->rare[v].rare;
+
+		if (!own.packets.samples)
+			continue;
+		talk_merge(&top->rare[v].talk, &own);
+		rare->sources++;
+		rare->once += own.packets.samples == 1;
+		rare->twice += own.packets.samples == 2;
+	}
+}
+
+static void rare_finish(struct top *top)
+{
+	for (int v = 0; v < TALKER_VERDICTS; v++) {
+		struct top_rare *rare = &top->rare[v];
+		struct talk all = talkers_sum(&top->talkers, v);
+
+		rare->rare.packets = rare->talk.packets;
+		rare->rate = rate_of(&top->rate[v], &rare->talk, &all);
+		rare->sources = rare_count(&rare->rare, &all.packets);
+	}
+}
+
 static void rows_make(struct top *top)
 {
 	free(top->rows);
@@ -130,9 +196,18 @@ static void rows_make(struct top *top)
 	if (!top->rows)
 		out_of_memory();
 	top->count = 0;
-	for (const struct talker *at = top->talkers.list; at; at = at->hh.next)
-		if (is_shown(top, at))
+	top->seen = 0;
+	memset(top->rare, 0, sizeof(top->rare));
+	for (const struct talker *at = top->talkers.list; at; at = at->hh.next) {
+		if (!is_shown(top, at))
+			continue;
+		top->seen++;
+		if (is_borne(top, at))
 			row_fill(top, at, &top->rows[top->count++]);
+		else
+			rare_add(top, at);
+	}
+	rare_finish(top);
 }
 
 static uint64_t row_weight(const struct top_row *row, enum top_sort sort)
@@ -201,8 +276,9 @@ static int rates_make(struct top *top)
 
 	if (ret)
 		return ret;
+	top->window_ns = top->counted_ns[now] - top->counted_ns[first];
 	for (int v = 0; v < TALKER_VERDICTS; v++) {
-		uint64_t ns = top->counted_ns[now] - top->counted_ns[first];
+		uint64_t ns = top->window_ns;
 		const struct rl_amount *to = &top->counted[now][v], *from = &top->counted[first][v];
 
 		top->rate[v].packets = per_second(to->packets - from->packets, ns);
@@ -269,19 +345,34 @@ static void remaining_print(char out[TOP_TEXT_MAX], const struct source_entry *s
 		snprintf(out, TOP_TEXT_MAX, "%s%s", number,
 			 state->rule->limit.unit == RL_PACKETS ? "" : "B");
 	} else {
-		duration_print(number, sizeof(number),
-			       (state->allowance.wait_ns / NS_PER_MS + 1) * NS_PER_MS);
+		wait_print(number, state->allowance.wait_ns + 1);
 		snprintf(out, TOP_TEXT_MAX, "in %s", number);
 	}
 }
 
-static void rate_cell(const struct top_row *row, int column, char out[TOP_TEXT_MAX])
+/* The columns of each verdict, behind the source. */
+enum { CELL_PACKETS, CELL_ERROR, CELL_BITS, CELL_KINDS };
+#define CELLS_OF_RATES (1 + TALKER_VERDICTS * CELL_KINDS)
+
+/* A number with its error in per cent, or what it is less than. */
+static void rate_cell(const struct top_row *row, enum talker_verdict verdict, int column,
+		      char out[TOP_TEXT_MAX])
 {
-	const struct top_rate *rate = &row->rate[column > 2];
+	const struct top_rate *rate = &row->rate[verdict], *error = &row->error[verdict];
+	uint64_t n = column == CELL_BITS ? rate->bits : rate->packets;
+	uint64_t error_n = column == CELL_BITS ? error->bits : error->packets;
+	bool unsure = error->packets > rate->packets;
 	char number[NUMBER_TEXT_MAX];
 
-	si_print(number, column % 2 ? rate->packets : rate->bits);
-	snprintf(out, TOP_TEXT_MAX, "%s", number);
+	if (column == CELL_ERROR) {
+		snprintf(out, TOP_TEXT_MAX, "-");
+		if (rate->packets && !unsure)
+			snprintf(out, TOP_TEXT_MAX, "%" PRIu64 "%%",
+				 (100 * error->packets + rate->packets - 1) / rate->packets);
+		return;
+	}
+	si_print(number, unsure ? n + error_n : n);
+	snprintf(out, TOP_TEXT_MAX, "%s%s", unsure ? "<" : "", number);
 }
 
 void top_cell(const struct top *top, const struct top_row *row, int column, char out[TOP_TEXT_MAX])
@@ -290,22 +381,22 @@ void top_cell(const struct top *top, const struct top_row *row, int column, char
 	case 0:
 		prefix_print(out, TOP_TEXT_MAX, row->addr, key_bits(row->addr, 32, 64));
 		return;
-	case 5:
+	case CELLS_OF_RATES:
 		remaining_print(out, &row->state);
 		return;
-	case 6:
+	case CELLS_OF_RATES + 1:
 		snprintf(out, TOP_TEXT_MAX, "-");
 		if (row->state.ban_ns)
 			duration_print(out, TOP_TEXT_MAX,
 				       (row->state.ban_ns / NS_PER_SECOND + 1) * NS_PER_SECOND);
 		return;
-	case 7:
+	case CELLS_OF_RATES + 2:
 		snprintf(out, TOP_TEXT_MAX, "-");
 		if (row->rule)
 			rule_format(out, row->rule, &top->book.ctx);
 		return;
 	default:
-		rate_cell(row, column, out);
+		rate_cell(row, (column - 1) / CELL_KINDS, (column - 1) % CELL_KINDS, out);
 	}
 }
 
@@ -346,9 +437,56 @@ void top_sampled(const struct top *top, char *out, size_t size)
 {
 	char sources[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
 
-	number_print(sources, top->count);
+	number_print(sources, top->seen);
 	number_print(all, top->figures.packets[0] + top->figures.packets[1]);
 	number_print(lost, top->figures.lost);
 	snprintf(out, size, "%s sources in samples of %s packets, %s samples lost", sources, all,
 		 lost);
+}
+
+/* Two digits: the others mean nothing. */
+static uint64_t rounded(uint64_t n)
+{
+	uint64_t unit = 1;
+
+	while (n / unit >= 100)
+		unit *= 10;
+	return (n + unit / 2) / unit * unit;
+}
+
+/* Nobody has so many clients of which each is dropped once. */
+#define FORGED_LEAST 1000
+
+/* "about 150,000 sources seen once (69k-150k): forged addresses", or all that there are. */
+static void sources_print(const struct top_rare *rare, bool dropped, char *out, size_t size)
+{
+	const struct rare_sources *sources = &rare->sources;
+	bool exact = sources->least == sources->most;
+	bool forged = dropped && sources->once && sources->least >= FORGED_LEAST;
+	char about[NUMBER_TEXT_MAX], least[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
+	const char *seen = sources->once ? "once" : "too rarely for a rate";
+
+	number_print(about, exact ? sources->about : rounded(sources->about));
+	si_print(least, rounded(sources->least));
+	si_print(most, rounded(sources->most));
+	if (exact)
+		snprintf(out, size, "%s more source%s seen %s:", about,
+			 sources->about == 1 ? "" : "s", seen);
+	else
+		snprintf(out, size, "about %s sources seen %s (%s-%s):%s", about, seen, least, most,
+			 forged ? " forged addresses," : "");
+}
+
+bool top_rare_text(const struct top *top, enum talker_verdict verdict, char *out, size_t size)
+{
+	const struct top_rare *rare = &top->rare[verdict];
+	bool dropped = verdict == TALKER_DROPPED;
+	char packets[NUMBER_TEXT_MAX], sources[256];
+
+	if (!rare->rare.sources)
+		return false;
+	sources_print(rare, dropped, sources, sizeof(sources));
+	si_print(packets, rare->rate.packets);
+	snprintf(out, size, "%s %s %s/s", sources, packets, dropped ? "dropped" : "passed");
+	return true;
 }

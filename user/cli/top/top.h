@@ -28,8 +28,17 @@ struct top_row {
 	uint8_t addr[16];
 	struct rl_sample last;
 	struct top_rate rate[TALKER_VERDICTS];
-	const struct rule *rule;   /* in the book; NULL: none */
-	struct source_entry state; /* under that rule */
+	struct top_rate error[TALKER_VERDICTS]; /* estimate.h */
+	const struct rule *rule;                /* in the book; NULL: none */
+	struct source_entry state;              /* under that rule */
+};
+
+/* The sources without a row: their samples bear no rate. */
+struct top_rare {
+	struct rare rare;
+	struct talk talk;
+	struct top_rate rate; /* of all of them */
+	struct rare_sources sources;
 };
 
 struct top {
@@ -44,9 +53,12 @@ struct top {
 	struct watch_figures figures;
 	/* the snapshot */
 	struct top_rate rate[TALKER_VERDICTS]; /* exact */
-	uint64_t history[TOP_HISTORY];         /* packets dropped in a second, newest last */
-	struct top_row *rows;
+	uint64_t window_ns;                    /* that the rates are over */
+	struct top_rare rare[TALKER_VERDICTS];
+	uint64_t history[TOP_HISTORY]; /* packets dropped in a second, newest last */
+	struct top_row *rows;          /* sources whose samples bear a rate of a verdict */
 	size_t count;
+	size_t seen; /* sources with samples */
 	/* the user's choices */
 	enum top_sort sort;
 	bool has_filter;
@@ -60,6 +72,9 @@ void top_close(struct top *top);
 /* Processes the available samples. 0, or -ENODEV if the instance is gone. */
 int top_drain(struct top *top);
 
+/* Processes the samples of all packets until now, the last ones. 0 or < 0. */
+int top_finish(struct top *top);
+
 /* Ends a slice and makes a snapshot, with the states of the first `looked` rows. 0 or < 0. */
 int top_turn(struct top *top, size_t looked);
 
@@ -71,8 +86,10 @@ void top_filter(struct top *top);
 #define TOP_COLUMNS(X)     \
 	X("source", 0)     \
 	X("dropped/s", 1)  \
+	X("+-", 1)         \
 	X("bit/s", 1)      \
 	X("passed/s", 1)   \
+	X("+-", 1)         \
 	X("bit/s", 1)      \
 	X("remaining", 1)  \
 	X("banned for", 1) \
@@ -99,6 +116,9 @@ void sparkline_print(const struct top *top, size_t width, const char *const *lev
 /* "dropped N packets/s N bit/s, passed …", and the number of sources and samples. */
 void top_totals(const struct top *top, char *out, size_t size);
 void top_sampled(const struct top *top, char *out, size_t size);
+
+/* "about N sources seen once …", of a verdict. False: there are none. */
+bool top_rare_text(const struct top *top, enum talker_verdict verdict, char *out, size_t size);
 
 /* screen.c: runs until the user quits. 0 or < 0. */
 int top_show(struct top *top);
