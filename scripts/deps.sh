@@ -87,6 +87,9 @@ debootstrap        test   debootstrap       debootstrap
 redis-server       test   redis-server      redis
 redis-cli          test   redis-tools       redis
 openssl            test   openssl           openssl
+sshd               test   openssh-server    openssh-server
+ssh                test   openssh-client    openssh-clients
+ssh-keygen         test   openssh-client    openssh
 gnuplot            test   gnuplot-nox       gnuplot-minimal
 systemd-analyze    test   systemd           systemd
 udevadm            test   udev              systemd-udev

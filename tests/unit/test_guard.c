@@ -11,6 +11,7 @@
 
 #include "guard.h"
 #include "policy_helpers.h"
+#include "ssh_logins.h"
 #include "ssh_session.h"
 #include "units.h"
 
@@ -86,7 +87,46 @@ static const struct verdict_row {
 	{"cold", "rule any limit warm-up 20/second ramp 10s", SESSION, SESSION_SLOW, NULL},
 	{"warm", "rule any limit warm-up 30/second ramp 10s", SESSION, SESSION_SAFE, NULL},
 	{"only counted", "rule any limit 1/second over count", SESSION, SESSION_SAFE, NULL},
-	{"banned", "rule any limit 5/second over ban 1m", SESSION, SESSION_SLOW, NULL},
+	{"slow, and banned", "rule any limit 5/second over ban 1m", SESSION, SESSION_SLOW, NULL},
+	{"fast, and banned", "rule any limit 1000/second over ban 1m", SESSION,
+	 SESSION_MAY_BE_BANNED, NULL},
+	{"its source is banned by a few new connections",
+	 "rule any tcp dport 22 syn limit 6/minute over ban 1h source", SESSION, SESSION_BANNED,
+	 NULL},
+	{"IPv6, its source is banned by a few new connections",
+	 "rule any tcp syn limit 6/minute over ban 1h source", SESSION6, SESSION_BANNED, NULL},
+	{"its source is banned by many new connections",
+	 "rule any tcp dport 22 syn limit 10/second over ban 1h source", SESSION,
+	 SESSION_MAY_BE_BANNED, NULL},
+	{"new connections are banned", "rule any tcp dport 22 syn limit 6/minute over ban 1h",
+	 SESSION, SESSION_MAY_BE_BANNED, NULL},
+	{"its source is banned by other packets",
+	 "rule any udp dport 53 limit 5/second over ban 1h source", SESSION, SESSION_MAY_BE_BANNED,
+	 NULL},
+	{"other packets are banned", "rule any udp dport 53 limit 5/second over ban 1h", SESSION,
+	 SESSION_SAFE, NULL},
+	{"another source is banned", "rule 203.0.113.8 udp limit 5/second over ban 1h source",
+	 SESSION, SESSION_SAFE, NULL},
+	{"bans spare what is allowed",
+	 "rule any tcp dport 22 allow\nrule any udp limit 5/second over ban 1h source", SESSION,
+	 SESSION_SAFE, NULL},
+	{"bans do not spare what is allowed elsewhere",
+	 "rule any tcp dport 80 allow\nrule any udp limit 5/second over ban 1h source", SESSION,
+	 SESSION_MAY_BE_BANNED, NULL},
+	{"a ban of first connections only, allowed otherwise",
+	 "rule 203.0.113.7 allow\nrule any tcp syn limit 6/minute over ban 1h source", SESSION,
+	 SESSION_SAFE, NULL},
+	{"a known source is not new",
+	 "rule any new-source limit 5/second per source over ban 1h source", SESSION, SESSION_SAFE,
+	 NULL},
+	{"the device's bans", "rule device udp limit 5/second per source over ban 1h source",
+	 SESSION, SESSION_MAY_BE_BANNED, NULL},
+	{"denied rather than banned",
+	 "rule any tcp deny\nrule any udp limit 5/second over ban 1h source", SESSION,
+	 SESSION_DENIED, NULL},
+	{"by destination, its source is banned",
+	 "rule any udp limit 5/second per source over ban 1h source", SESSION,
+	 SESSION_MAY_BE_BANNED, &by_dest},
 	{"few new connections", "rule any tcp syn limit 1/minute", SESSION, SESSION_SAFE, NULL},
 	{"few on its port", "rule any tcp dport 22 limit sliding-log 10/minute", SESSION,
 	 SESSION_SLOW, NULL},
@@ -119,6 +159,13 @@ static const struct worse_row {
 	{"less slow", "rule any limit 4/second", "rule any limit 5/second", false},
 	{"fast and faster", "rule any limit 100/second", "rule any limit 50/second", false},
 	{"safe again", "rule any deny", "", false},
+	{"from nothing to a ban", "", "rule any tcp syn limit 6/minute over ban 1h source", true},
+	{"the same ban", "rule any tcp syn limit 6/minute over ban 1h source",
+	 "rule any tcp syn limit 6/minute over ban 2h source", false},
+	{"sooner banned", "rule any tcp syn limit 6/minute over ban 1h source",
+	 "rule any tcp syn limit 5/minute over ban 1h source", true},
+	{"from a possible ban to a likely one", "rule any limit 100/second over ban 1m",
+	 "rule any tcp syn limit 5/minute over ban 1h source", true},
 };
 
 static void worse_test(void **state)
@@ -176,9 +223,36 @@ static void session_test(void **state)
 	assert_int_equal(flow.dst_known, row->dst_known);
 }
 
-static struct CMUnitTest
-	tests[ARRAY_SIZE(verdicts) + ARRAY_SIZE(worse) + ARRAY_SIZE(sessions) + 1] = {
-		{"the rule that decides", rule_named_test, NULL, NULL, NULL},
+static const struct title_row {
+	const char *name, *title;
+	bool login;
+} titles[] = {
+	{"a shell", "sshd: root@pts/0", true},
+	{"a command", "sshd: root@notty ", true},
+	{"a tunnel", "sshd: root   ", true},
+	{"since OpenSSH 9.8", "sshd-session: user@pts/1", true},
+	{"a user of a domain", "sshd: user@example.net@pts/0", true},
+	{"who waits for connections", "sshd: /usr/sbin/sshd -D [listener] 0 of 10-100 startups",
+	 false},
+	{"before the login", "sshd: [accepted]", false},
+	{"asked for a password", "sshd: root [net]", false},
+	{"a user of a domain, asked", "sshd: user@example.net [net]", false},
+	{"who watches over another", "sshd: user [priv]", false},
+	{"without a title", "/usr/sbin/sshd", false},
+	{"another program", "nginx: root@pts/0", false},
+	{"nothing", "", false},
+};
+
+static void title_test(void **state)
+{
+	const struct title_row *row = *state;
+
+	assert_int_equal(sshd_title_is_login(row->title), row->login);
+}
+
+static struct CMUnitTest tests[ARRAY_SIZE(titles) + ARRAY_SIZE(verdicts) + ARRAY_SIZE(worse) +
+			       ARRAY_SIZE(sessions) + 1] = {
+	{"the rule that decides", rule_named_test, NULL, NULL, NULL},
 };
 
 int main(void)
@@ -194,5 +268,8 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
 		*next++ = (struct CMUnitTest){sessions[i].name, session_test, NULL, NULL,
 					      (void *)&sessions[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(titles); i++)
+		*next++ = (struct CMUnitTest){titles[i].name, title_test, NULL, NULL,
+					      (void *)&titles[i]};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,13 +122,14 @@ static int policy_guard(struct apply *apply, const struct instance *instance,
 	struct policy current = {0};
 	int rc;
 
-	if (!apply->guard.wanted && next->count)
+	if (!guard_wanted(&apply->guard) && next->count)
 		return 0;
 	rc = instance_policy_read(instance, &current);
 	if (!rc && !next->count)
 		rc = guard_empty(&apply->guard, current.count, apply->file->name);
 	if (!rc)
-		rc = guard_pass(&apply->guard, &current, next, ctx);
+		rc = guard_policies(&apply->guard, (int)instance->info.ifindex, ctx, &current,
+				    next);
 	policy_clear(&current);
 	return rc;
 }

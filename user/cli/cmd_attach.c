@@ -9,6 +9,7 @@
 
 #include "attach.h"
 #include "cmd.h"
+#include "device.h"
 #include "group.h"
 #include "guard.h"
 #include "hook_names.h"
@@ -129,7 +130,8 @@ static int policy_guard(const struct command *command, const struct plan *plan)
 	int rc;
 
 	guard_start(&guard, plan->try_ns || option_given(command, OPTION_YES));
-	rc = guard_pass(&guard, NULL, &plan->policy, &plan->ctx);
+	rc = guard_policies(&guard, device_index(plan->target.device), &plan->ctx, NULL,
+			    &plan->policy);
 	return rc == GUARD_ASKS ? guard_ask(&guard) : rc;
 }
 

@@ -146,25 +146,47 @@ void rules_print(const struct command *command, const struct session *session,
 #define CHANGE_NONE 3
 typedef int (*change_fn)(struct session *session, const struct rule *words);
 
-/* The guard compares the rules that may decide for the session's address, before and after. */
+/* The rules that may decide for an address, before and after a change of one prefix. */
+struct around {
+	const struct session *session;
+	const struct rule *words;
+	struct policy before, after;
+};
+
+static void around_clear(struct around *around)
+{
+	policy_clear(&around->before);
+	policy_clear(&around->after);
+}
+
+static int around_read(void *arg, const uint8_t addr[16], const struct policy **before,
+		       const struct policy **after)
+{
+	struct around *around = arg;
+	int rc;
+
+	around_clear(around);
+	rc = instance_address_read(&around->session->instance, addr, &around->before);
+	policy_for_each (&around->before, rule)
+		rules_append(&around->after, rule);
+	if (!rc && policy_prefix_replace(&around->after, around->words, &around->session->policy))
+		out_of_memory();
+	*before = &around->before;
+	*after = &around->after;
+	return rc;
+}
+
 static int change_guard(const struct session *session, const struct rule *words,
 			struct guard *guard)
 {
-	struct policy before = {0}, after = {0};
-	uint8_t addr[16];
-	int rc;
+	struct around around = {.session = session, .words = words};
+	const struct guarded change = {.ifindex = (int)session->instance.info.ifindex,
+				       .ctx = &session->ctx,
+				       .rules = around_read,
+				       .arg = &around};
+	int rc = guard_pass(guard, &change);
 
-	if (!guard_address(guard, &session->ctx, addr))
-		return 0;
-	rc = instance_address_read(&session->instance, addr, &before);
-	policy_for_each (&before, rule)
-		rules_append(&after, rule);
-	if (!rc && policy_prefix_replace(&after, words, &session->policy))
-		out_of_memory();
-	if (!rc)
-		rc = guard_pass(guard, &before, &after, &session->ctx);
-	policy_clear(&before);
-	policy_clear(&after);
+	around_clear(&around);
 	return rc;
 }
 

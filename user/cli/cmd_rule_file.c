@@ -94,8 +94,9 @@ static int change_make(struct change *change, struct session *session, const str
 	else if (!rc)
 		rc = rules_subtract(change, &session->policy, rules, &session->ctx, &next);
 	if (!rc)
-		rc = guard_pass(&change->guard, &session->policy, &next, &session->ctx);
-	if (!rc && change->adds)
+		rc = guard_policies(&change->guard, (int)session->instance.info.ifindex,
+				    &session->ctx, &session->policy, &next);
+	if (!rc && change->adds && rules->count)
 		policy_warnings_note(change->file.name, rules, &session->ctx);
 	if (!rc)
 		rc = next_write(change, session, &next);

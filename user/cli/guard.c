@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The guard against lockout: compares the verdicts of the policy in force and of the next one on
- * the SSH session, and asks for confirmation if they get worse.
+ * the SSH sessions, and asks for confirmation if they get worse.
  */
 
 #include "guard.h"
@@ -8,102 +8,84 @@
 #include <errno.h>
 #include <string.h>
 
-#include "decide.h"
+#include "device_carries.h"
 #include "message.h"
 #include "output.h"
-#include "policy.h"
-#include "ssh_session.h"
 #include "terminal.h"
+#include "text.h"
 #include "units.h"
 
-/* ---- verdicts */
-
-static uint64_t packets_a_day(const struct rl_limit *limit)
-{
-	uint64_t amount = rate_amount_in(limit->amount, limit->period_ns, NS_PER_DAY);
-
-	if (limit->unit == RL_BITS)
-		amount /= 8;
-	if (limit->unit != RL_PACKETS)
-		amount /= GUARD_BYTES / GUARD_PACKETS;
-	return limit->algorithm == RL_WARM_UP ? amount / limit->cold : amount;
-}
-
-static bool drops(const struct rl_limit *limit)
-{
-	return limit->over == RL_OVER_DROP || limit->over == RL_OVER_BAN;
-}
-
-/* A slow limit of first packets only protects sshd and does not affect open sessions. */
-static bool limits_only_first_packets(const struct rule *rule)
-{
-	return rule->match.flags & (RL_MATCH_SYN | RL_MATCH_NEW_SOURCE);
-}
-
-static void verdict_add(struct verdict *verdict, const struct rule *rule)
-{
-	struct verdict one = {.rule = *rule};
-
-	if (rule->action == RL_ACTION_DENY) {
-		one.danger = SESSION_DENIED;
-	} else if (rule->action == RL_ACTION_LIMIT && drops(&rule->limit) &&
-		   !limits_only_first_packets(rule)) {
-		one.packets_a_day = packets_a_day(&rule->limit);
-		if (one.packets_a_day < GUARD_PACKETS * (NS_PER_DAY / NS_PER_SECOND))
-			one.danger = SESSION_SLOW;
-	}
-	if (verdict_worse(&one, verdict))
-		*verdict = one;
-}
-
-int verdict_find(const struct policy *policy, bool by_dest, const struct flow *session,
-		 struct verdict *out)
-{
-	struct asked asked = {.by_dest = by_dest, .flow = session};
-	struct policy found = {0};
-	int ret;
-
-	memset(out, 0, sizeof(*out));
-	memcpy(asked.addr, by_dest ? session->dst : session->src, sizeof(asked.addr));
-	ret = rules_decide(policy, &asked, &found);
-	policy_for_each (&found, rule)
-		verdict_add(out, rule);
-	policy_clear(&found);
-	return ret;
-}
-
-bool verdict_worse(const struct verdict *next, const struct verdict *current)
-{
-	if (next->danger != current->danger)
-		return next->danger > current->danger;
-	return next->danger == SESSION_SLOW && next->packets_a_day < current->packets_a_day;
-}
-
-/* ---- the guard */
-
-static void guard_format(struct guard *guard, const struct flow *session,
-			 const struct verdict *verdict, const struct policy_context *ctx)
-{
-	char rule[RULE_TEXT_MAX], addr[PREFIX_TEXT_MAX];
-
-	rule_format(rule, &verdict->rule, ctx);
-	prefix_print(addr, sizeof(addr), ctx->by_dest ? session->dst : session->src, 128);
-	snprintf(guard->question, sizeof(guard->question),
-		 "this may lock you out: the rule `%s` %s %s, the %s of your SSH session", rule,
-		 verdict->danger == SESSION_DENIED ? "denies" : "leaves almost nothing to", addr,
-		 ctx->by_dest ? "destination" : "source");
-	snprintf(guard->remedy, sizeof(guard->remedy),
-		 "nothing was changed; to keep this session: add `rule %s allow`; to try it: "
-		 "`rlctl apply --try 1m FILE`; to do it anyway: --yes",
-		 addr);
-}
+/* What the change does to the session that it does the most to. */
+struct harm {
+	const struct ssh_session *session;
+	struct flow seen; /* the session as the instance's packets have it */
+	struct verdict verdict;
+};
 
 void guard_start(struct guard *guard, bool only_warns)
 {
 	memset(guard, 0, sizeof(*guard));
 	guard->only_warns = only_warns;
-	guard->wanted = ssh_session_find(&guard->session);
+	ssh_sessions_find(&guard->sessions);
 }
+
+bool guard_wanted(const struct guard *guard)
+{
+	return guard->sessions.count && !guard->agreed;
+}
+
+/* ---- words */
+
+/* "ADDRESS, the source of your SSH session" */
+static void session_format(char out[128], const struct harm *harm, bool by_dest)
+{
+	char addr[PREFIX_TEXT_MAX];
+
+	prefix_print(addr, sizeof(addr), by_dest ? harm->seen.dst : harm->seen.src, 128);
+	snprintf(out, 128, "%s, the %s of %s SSH session", addr, by_dest ? "destination" : "source",
+		 harm->session->own ? "your" : "an open");
+}
+
+static void question_format(struct guard *guard, const struct harm *harm, const char *rule,
+			    bool by_dest)
+{
+	const struct rl_limit *limit = &harm->verdict.rule.limit;
+	bool banned = harm->verdict.danger <= SESSION_BANNED;
+	char who[128], time[NUMBER_TEXT_MAX], banned_for[NUMBER_TEXT_MAX + 32] = "";
+	const char *does = "leaves almost nothing to";
+
+	if (banned) {
+		does = limit->ban_source ? "bans" : "bans packets of";
+		duration_print(time, sizeof(time), limit->ban_ns);
+		snprintf(banned_for, sizeof(banned_for), ", for %s if it exceeds the limit", time);
+	} else if (harm->verdict.danger == SESSION_DENIED) {
+		does = "denies";
+	}
+	session_format(who, harm, by_dest && !(banned && limit->ban_source));
+	snprintf(guard->question, sizeof(guard->question), "%sthe rule `%s` %s %s%s",
+		 harm->verdict.danger == SESSION_MAY_BE_BANNED ? "" : "this may lock you out: ",
+		 rule, does, who, banned_for);
+}
+
+static void remedy_format(struct guard *guard, const struct harm *harm, bool by_dest)
+{
+	bool banned = harm->verdict.danger <= SESSION_BANNED;
+	char addr[PREFIX_TEXT_MAX];
+
+	prefix_print(addr, sizeof(addr), by_dest ? harm->seen.dst : harm->seen.src, 128);
+	snprintf(guard->remedy, sizeof(guard->remedy),
+		 "nothing was changed; to keep this session: add `rule %s allow`%s; to try it: "
+		 "`rlctl apply --try 1m FILE`; to do it anyway: --yes",
+		 addr, banned ? ", or write over drop for over ban" : "");
+}
+
+static void warning_note(const struct guard *guard)
+{
+	note("warning: %s: to keep the session, allow its address, or write over drop for over ban",
+	     guard->question);
+}
+
+/* ---- sessions */
 
 /* The flow of the machine's answers. */
 static struct flow flow_reversed(const struct flow *flow)
@@ -115,63 +97,106 @@ static struct flow flow_reversed(const struct flow *flow)
 	return out;
 }
 
-/* Whether the guard applies; *seen is the session as the instance's packets have it. */
-static bool guard_sees(const struct guard *guard, const struct policy_context *ctx,
-		       struct flow *seen)
+/* Whether the instance can see the session's packets. */
+static bool session_seen(const struct ssh_session *session, const struct policy_context *ctx,
+			 struct flow *seen)
 {
-	const struct flow *session = &guard->session;
-
-	if (!guard->wanted || guard->agreed)
-		return false;
-	*seen = ctx->leaving ? flow_reversed(session) : *session;
-	return session->dst_known || !(ctx->by_dest || ctx->leaving);
+	*seen = ctx->leaving ? flow_reversed(&session->flow) : session->flow;
+	return session->flow.dst_known || !(ctx->by_dest || ctx->leaving);
 }
 
-bool guard_address(const struct guard *guard, const struct policy_context *ctx, uint8_t addr[16])
+/* Compares the verdicts on one session, and keeps the worst harm. The own session counts on every
+ * device. 0 or an error. */
+static int session_compare(const struct guarded *change, const struct ssh_session *session,
+			   struct harm *worst)
 {
-	struct flow seen;
+	struct harm harm = {.session = session};
+	bool by_dest = change->ctx->by_dest;
+	const struct policy *before, *after;
+	struct verdict now;
+	int rc;
 
-	if (!guard_sees(guard, ctx, &seen))
-		return false;
-	memcpy(addr, ctx->by_dest ? seen.dst : seen.src, 16);
-	return true;
-}
-
-int guard_pass(struct guard *guard, const struct policy *current, const struct policy *next,
-	       const struct policy_context *ctx)
-{
-	const struct policy nothing = {0};
-	struct verdict before, after;
-	struct flow seen;
-
-	if (!guard_sees(guard, ctx, &seen))
+	if (!session_seen(session, change->ctx, &harm.seen))
 		return 0;
-	if (verdict_find(current ? current : &nothing, ctx->by_dest, &seen, &before) ||
-	    verdict_find(next, ctx->by_dest, &seen, &after))
+	rc = change->rules(change->arg, by_dest ? harm.seen.dst : harm.seen.src, &before, &after);
+	if (rc)
+		return rc;
+	if (verdict_find(before, by_dest, &harm.seen, &now) ||
+	    verdict_find(after, by_dest, &harm.seen, &harm.verdict))
 		out_of_memory();
-	if (!verdict_worse(&after, &before))
+	if (verdict_worse(&harm.verdict, &now) && verdict_worse(&harm.verdict, &worst->verdict) &&
+	    (session->own || device_carries(change->ifindex, &session->flow)))
+		*worst = harm;
+	return 0;
+}
+
+int guard_pass(struct guard *guard, const struct guarded *change)
+{
+	bool by_dest = change->ctx->by_dest;
+	struct harm worst = {0};
+	char rule[RULE_TEXT_MAX];
+	int rc = 0;
+
+	if (!guard_wanted(guard))
 		return 0;
-	guard_format(guard, &seen, &after, ctx);
+	for (size_t i = 0; !rc && i < guard->sessions.count; i++)
+		rc = session_compare(change, &guard->sessions.session[i], &worst);
+	if (rc || !worst.session)
+		return rc;
+	rule_format(rule, &worst.verdict.rule, change->ctx);
+	question_format(guard, &worst, rule, by_dest);
+	remedy_format(guard, &worst, by_dest);
+	if (worst.verdict.danger == SESSION_MAY_BE_BANNED) {
+		warning_note(guard);
+		return 0;
+	}
 	if (!guard->only_warns)
 		return GUARD_ASKS;
 	note("%s", guard->question);
 	return 0;
 }
 
+/* ---- whole policies */
+
+struct policies {
+	const struct policy *before, *after;
+};
+
+static int policies_get(void *arg, const uint8_t addr[16], const struct policy **before,
+			const struct policy **after)
+{
+	const struct policies *policies = arg;
+
+	(void)addr;
+	*before = policies->before;
+	*after = policies->after;
+	return 0;
+}
+
+int guard_policies(struct guard *guard, int ifindex, const struct policy_context *ctx,
+		   const struct policy *before, const struct policy *after)
+{
+	const struct policy nothing = {0};
+	struct policies policies = {before ? before : &nothing, after};
+
+	return guard_pass(guard, &(struct guarded){ifindex, ctx, policies_get, &policies});
+}
+
 int guard_empty(struct guard *guard, size_t rules, const char *name)
 {
 	if (!rules || guard->only_warns || guard->agreed)
 		return 0;
-	snprintf(
-		guard->question, sizeof(guard->question),
-		"%.256s: no rules: this would delete the %zu rule%s in force, and every packet would "
-		"pass",
-		name, rules, rules == 1 ? "" : "s");
+	snprintf(guard->question, sizeof(guard->question),
+		 "%.256s: no rules: this would delete the %zu rule%s in force, and every packet "
+		 "would pass",
+		 name, rules, rules == 1 ? "" : "s");
 	snprintf(guard->remedy, sizeof(guard->remedy),
 		 "nothing was changed; to delete all rules: `rlctl rule flush`; to do it anyway: "
 		 "--yes");
 	return GUARD_ASKS;
 }
+
+/* ---- the question */
 
 int guard_ask(struct guard *guard)
 {

@@ -12,7 +12,7 @@ MOUNTED=$TMP/netns # as container engines mount theirs, outside of /run/netns
 
 inside() { nsenter --net="$NETNS" "$@"; }
 
-# elsewhere VERB…: rlctl on another device, as the unit rlctl@.service runs it, without CAP_SYS_PTRACE.
+# elsewhere VERB…: rlctl on another device, as somebody without CAP_SYS_PTRACE runs it.
 elsewhere() { in_ns B setpriv --inh-caps=-all --bounding-set=-sys_ptrace -- "$RLCTL" "$@" --hook ingress; }
 
 swept() { elsewhere attach other && elsewhere detach other; }

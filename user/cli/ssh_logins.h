@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The SSH sessions of this machine, whoever asks. */
+#ifndef RLCTL_SSH_LOGINS_H
+#define RLCTL_SSH_LOGINS_H
+
+#include "decide.h"
+
+#define SSH_SESSIONS_MAX 64
+
+struct ssh_session {
+	struct flow flow;
+	bool own; /* this process belongs to it */
+};
+
+/* One for each pair of addresses and port of the server. */
+struct ssh_sessions {
+	struct ssh_session session[SSH_SESSIONS_MAX];
+	size_t count;
+};
+
+/* This process's own session first, then the connections in this network namespace on which sshd
+ * has logged somebody in. Those need CAP_SYS_PTRACE; without it only the own one is found. */
+void ssh_sessions_find(struct ssh_sessions *out);
+
+/* Whether sshd has set this title (a command line with NULs between its words) after a login. */
+bool sshd_title_is_login(const char *title);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The effect of a policy on an SSH session. Pure. */
+#ifndef RLCTL_VERDICT_H
+#define RLCTL_VERDICT_H
+
+#include "decide.h"
+#include "policy.h"
+
+#define GUARD_PACKETS 10   /* per second: with less, a session is unusable */
+#define GUARD_BYTES   1280 /* per second: the same in small packets */
+
+struct verdict {
+	/* From harmless to worst. MAY_BE_BANNED: if packets of its source exceed a limit that only
+	 * fast senders exceed, or that leaves open sessions alone; BANNED: if it makes a few new
+	 * connections. */
+	enum {
+		SESSION_SAFE,
+		SESSION_MAY_BE_BANNED,
+		SESSION_BANNED,
+		SESSION_SLOW,
+		SESSION_DENIED
+	} danger;
+	uint64_t packets_a_day; /* of the limit */
+	struct rule rule;       /* the rule that causes it */
+};
+
+/* 0 or -ENOMEM. */
+int verdict_find(const struct policy *policy, bool by_dest, const struct flow *session,
+		 struct verdict *out);
+bool verdict_worse(const struct verdict *next, const struct verdict *current);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The TCP sockets of this network namespace, by sock_diag. */
+#ifndef RLCTL_TCP_SOCKETS_H
+#define RLCTL_TCP_SOCKETS_H
+
+#include <stdint.h>
+
+#include "decide.h"
+
+/* The flow is that of received packets: its destination is the socket's own address. */
+typedef void (*tcp_socket_fn)(const struct flow *flow, uint32_t inode, void *arg);
+
+/* Calls `each` for every socket in this state (TCP_LISTEN, TCP_ESTABLISHED) and, unless `port` is
+ * 0, on this local port. 0 or a negative errno. Silent. */
+int tcp_sockets_read(int state, uint16_t port, tcp_socket_fn each, void *arg);
+
+#endif
