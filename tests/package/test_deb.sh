@@ -39,7 +39,8 @@ test_verify() {
 
 # The limit is 0.1 above the present score: a lost directive is noticed.
 test_security() {
-	in_root systemd-analyze security --offline=true --threshold=24 rlctl@veth0.service &&
+	in_root systemd-analyze security --offline=true --threshold=26 rlctl@veth0.service &&
+		in_root systemd-analyze security --offline=true --threshold=26 rlctl-egress@veth0.service &&
 		in_root systemd-analyze security --offline=true --threshold=22 rlctl-fleet@f.service &&
 		in_root systemd-analyze security --offline=true --threshold=20 rlctl-exporter.service
 }
@@ -106,6 +107,33 @@ test_egress() {
 		on_egress 'rule any sctp deny' && unit stop "$EGRESS" && is "$(installed show)" 'rule any deny' &&
 		is "$(installed status -j | json 'map(.hook) | join(" ")')" xdp && unit_is active &&
 		in_root rm /etc/rlctl/veth-B.egress.policy
+}
+
+# An sshd of that system, and somebody from A who is logged in there.
+log_in() {
+	ssh-keygen -q -t ed25519 -N '' -f "$TMP/key" && put /run/key <"$TMP/key" && put /run/key.pub <"$TMP/key.pub" &&
+		in_root chmod 600 /run/key && in_root mkdir -p /run/sshd || return
+	bg nsenter --all --root --wd --target "$SYSTEM" /usr/sbin/sshd -D -f /dev/null -p 2222 -h /run/key \
+		-o AuthorizedKeysFile=/run/key.pub -o StrictModes=no -o PermitRootLogin=yes
+	eventually 10 in_ns B sh -c 'ss -Hltn "sport = :2222" | grep -q 2222' || return
+	bg in_ns A ssh -q -F none -p 2222 -i "$TMP/key" -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=no \
+		-o UserKnownHostsFile=/dev/null root@10.77.0.2 'sleep 100'
+	eventually 10 logged_in
+}
+logged_in() { in_root sh -c 'cat /proc/[0-9]*/cmdline | tr "\0" "\n" | grep -q "^sshd: root@"'; }
+
+# A reload is nobody's child but init's: in its sandbox, the unit still finds who is logged in.
+test_guard() {
+	local conf='/run/systemd/system/rlctl@.service.d/options.conf' id
+	echo 'rule any icmp deny' | put /etc/rlctl/veth-B.policy && unit reload && log_in && id=$(program) &&
+		echo 'rule any tcp dport 2222 deny' | put /etc/rlctl/veth-B.policy || return
+	for verb in reload restart; do
+		expect_fail unit "$verb" && has 'denies 10.77.0.1, the source of an open SSH session' in_root tail -n 4 /run/rlctl.log &&
+			is "$(installed show)" 'rule any icmp deny' && is "$(program)" "$id" || return
+	done
+	printf '[Service]\nEnvironment="ATTACH_OPTIONS=--yes"\n' | put "$conf" && in_root systemctl daemon-reload &&
+		unit start && is "$(installed show)" 'rule any tcp dport 2222 deny' || return
+	in_root rm "$conf" && in_root systemctl daemon-reload && kill -KILL -- "-$BG_PID"
 }
 
 # The next version of the package, with another example.
@@ -196,6 +224,7 @@ t 'restart applies' test_restart
 t 'restart with an error changes nothing' test_restart_error
 t 'other options need stop and start' test_options
 t 'the unit of what is sent' test_egress
+t 'the guard within the sandbox' test_guard
 t 'upgrade keeps limits and configuration' test_upgrade
 t 'stop detaches' test_stop
 t 'start keeps what is attached' test_start_attached
