@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "compile.h"
+#include "lint.h"
 #include "policy.h"
 #include "services.h"
 #include "units.h"
@@ -117,6 +118,14 @@ static void warning_check(const struct rule *rule, const char *text, void *arg)
 	require((rule->limit.ban_ns || rule->comment_cut) && fuzz_is_plain(text));
 }
 
+static void lint_check(const struct rule *rule, const char *text, void *arg)
+{
+	const struct policy *policy = arg;
+
+	require(!rule || (rule >= policy->rules && rule < policy->rules + policy->count));
+	require(fuzz_is_plain(text));
+}
+
 static void print_check(const struct policy *policy, const struct policy_context *ctx)
 {
 	char *text = policy_text(policy, ctx), *again;
@@ -200,6 +209,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		print_check(&policy, ctx);
 		policy_warn(&policy, ctx, warning_check, &policy);
 		compile_check(&policy, ctx);
+		require(!policy_lint(&policy, ctx, lint_check, &policy));
 	}
 	selector_check(words, ctx);
 	policy_clear(&replaced);

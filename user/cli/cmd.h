@@ -43,7 +43,7 @@ struct json_object;
 	X(GROUP, "group", 0, "GROUP", "let this group read the instance")                          \
 	X(OR_APPLY, "or-apply", 0, NULL, "if already attached, only apply the policy")             \
 	X(REPLACE, "replace", 0, NULL, "swap in this build's program, keep the state")             \
-	X(CHECK, "check", 0, NULL, "only check for errors; needs no privilege")                    \
+	X(CHECK, "check", 0, NULL, "only check for mistakes; needs no privilege")                  \
 	X(TRY, "try", 0, "DURATION", "undo it unless confirmed within this time")                  \
 	X(FILE, "file", 'f', "FILE", "rules of a file, all or none; - is standard input")          \
 	X(IF_EXISTS, "if-exists", 0, NULL, "no error if there is no such rule")                    \
@@ -278,12 +278,18 @@ int policy_file_parse(const struct policy_file *file, const struct policy_contex
 int policy_file_parse_again(const struct policy_file *file, const struct policy_context *ctx,
 			    struct policy *out);
 
-/* note("FILE:LINE: warning: TEXT"), without the place if `file` is NULL or the rule has no line. */
+/* note("FILE:LINE: warning: TEXT"), without the place if `file` or `rule` is NULL or the rule has
+ * no line. */
 void warning_note(const struct rule *rule, const char *text, void *file);
 
 /* Prints a warning for each rule that is probably a mistake. */
 void policy_warnings_note(const char *file, const struct policy *policy,
 			  const struct policy_context *ctx);
+
+/* Prints a warning for each rule that is probably not what its author meant, and what the policy
+ * consists of. 0 or -1; reports. */
+int policy_lint_note(const char *file, const struct policy *policy,
+		     const struct policy_context *ctx);
 
 /* Whether a new instance of that capacity could hold the policy. 0 or -1; reports. */
 int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,

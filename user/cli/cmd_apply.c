@@ -101,9 +101,10 @@ static int check_file(const struct target *target, const struct policy_file *fil
 	}
 	if (!rc && !check.found)
 		rc = check_alone(target, &check);
-	if (!rc)
-		policy_warnings_note(file->name, policy, &check.ctx);
-	return rc;
+	if (rc)
+		return rc;
+	policy_warnings_note(file->name, policy, &check.ctx);
+	return policy_lint_note(file->name, policy, &check.ctx);
 }
 
 /* ---- permanently, or on trial ---- */

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "cmd.h"
 #include "compile.h"
+#include "lint.h"
 #include "message.h"
 #include "object.h"
 #include "output.h"
@@ -209,7 +210,7 @@ int policy_file_parse_again(const struct policy_file *file, const struct policy_
 
 void warning_note(const struct rule *rule, const char *text, void *file)
 {
-	if (file && rule->line)
+	if (file && rule && rule->line)
 		note("%s:%" PRIu32 ": warning: %s", (const char *)file, rule->line, text);
 	else
 		note("warning: %s", text);
@@ -221,6 +222,20 @@ void policy_warnings_note(const char *file, const struct policy *policy,
 	if (file && !policy->count)
 		note("%s: no rules: every packet passes", file);
 	policy_warn(policy, ctx, warning_note, (void *)file);
+}
+
+int policy_lint_note(const char *file, const struct policy *policy,
+		     const struct policy_context *ctx)
+{
+	struct policy_sum sum;
+
+	policy_sum(policy, &sum);
+	if (policy_lint(policy, ctx, warning_note, (void *)file))
+		return fail("%s: out of memory", file);
+	note("%s: %zu rule%s, %zu prefix%s, %zu limit%s in shadow", file, sum.rules,
+	     sum.rules == 1 ? "" : "s", sum.prefixes, sum.prefixes == 1 ? "" : "es", sum.shadow,
+	     sum.shadow == 1 ? "" : "s");
+	return 0;
 }
 
 int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,

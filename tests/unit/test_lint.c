@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Warnings of lint, by tables: each kind with rows that it is for and rows that only look like it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lint.h"
+#include "policy_helpers.h"
+#include "random.h"
+
+/* Keeps the lint for forged sources quiet. */
+#define GUARD  "rule device new-source limit 9/s\n"
+#define HIDDEN "are not held to the limit"
+#define DEAD   "every packet that matches"
+#define FORGED "a flood of forged sources passes"
+
+static const struct policy_context on_egress_by_source = {.mtu = 1500, .tc = true, .leaving = true};
+static const struct policy_context by_dest = {.mtu = 1500, .by_dest = true};
+
+static const struct lint_row {
+	const char *name, *policy;
+	uint32_t line; /* of the only warning; 0: none is expected */
+	const char *says;
+	const struct policy_context *ctx; /* NULL: on_xdp */
+} rows[] = {
+	/* a limit that hides one of a shorter prefix */
+	{"another unit", GUARD "rule any limit 1mbit\nrule 10.0.0.0/8 limit 9/s", 3,
+	 HIDDEN " on line 2,", NULL},
+	{"another unit, lines the other way",
+	 GUARD "rule 10.0.0.0/8 limit 9/s\nrule any limit 1mbit", 2, HIDDEN " on line 3,", NULL},
+	{"another key", GUARD "rule any limit 9/s per dest\nrule 10.0.0.0/8 limit 9/s", 3,
+	 HIDDEN " on line 2,", NULL},
+	{"several",
+	 GUARD "rule any limit 9/s per dest\nrule any udp limit 1mbit\nrule ::/0 limit 9/s", 4,
+	 HIDDEN "s on lines 2, 3,", NULL},
+	{"two prefixes away",
+	 GUARD "rule any limit 1mbit\nrule 10.0.0.0/8 udp deny\nrule 10.1.0.0/16 limit 9/s", 4,
+	 HIDDEN " on line 2,", NULL},
+	{"in shadow", GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 9/s over count", 3,
+	 HIDDEN " on line 2,", NULL},
+	{"of the packets of one match",
+	 GUARD "rule any limit 1mbit\nrule 10.0.0.0/8 udp dport 53 limit 9/s", 3,
+	 HIDDEN " on line 2,", NULL},
+	{"what a deny leaves",
+	 GUARD "rule any limit 1mbit\nrule 10.0.0.0/8 limit 9/s\nrule 10.0.0.0/8 udp deny", 3,
+	 HIDDEN " on line 2,", NULL},
+	{"what an allow leaves for an hour",
+	 GUARD "rule any limit 1mbit\nrule 10.0.0.0/8 limit 9/s\nrule 10.0.0.0/8 allow for 1h", 3,
+	 HIDDEN " on line 2,", NULL},
+	{"the same limit, higher", GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 99/s", 0, NULL,
+	 NULL},
+	{"both limits again",
+	 GUARD "rule any limit 9/s\nrule any limit 1mbit\nrule 10.0.0.0/8 limit 99/s\n"
+	       "rule 10.0.0.0/8 limit 9mbit",
+	 0, NULL, NULL},
+	{"bits for bytes", GUARD "rule any limit 9mbyte/s\nrule 10.0.0.0/8 limit 9mbit", 0, NULL,
+	 NULL},
+	{"another length of the key",
+	 GUARD "rule any limit 9/s per source/24\nrule 10.0.0.0/8 limit 9/s", 0, NULL, NULL},
+	{"all of the prefix together",
+	 GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 99/s per rule", 0, NULL, NULL},
+	{"one address by itself", GUARD "rule any limit 9/s per rule\nrule 10.0.0.1 limit 99/s", 0,
+	 NULL, NULL},
+	{"other packets", GUARD "rule any tcp limit 1mbit\nrule 10.0.0.0/8 udp limit 9/s", 0, NULL,
+	 NULL},
+	{"other ports", GUARD "rule any dport 1-52 limit 1mbit\nrule 10.0.0.0/8 dport 53 limit 9/s",
+	 0, NULL, NULL},
+	{"what has no ports", GUARD "rule any icmp limit 1mbit\nrule 10.0.0.0/8 dport 53 limit 9/s",
+	 0, NULL, NULL},
+	{"matches that cross",
+	 GUARD "rule any sport 53 limit 1mbit\nrule 10.0.0.0/8 dport 53 limit 9/s", 0, NULL, NULL},
+	{"other addresses of the other side",
+	 GUARD "rule any dst 192.0.2.1 limit 1mbit\nrule 10.0.0.0/8 dst 192.0.2.2 limit 9/s", 0,
+	 NULL, NULL},
+	{"only an allow", GUARD "rule any limit 9/s\nrule 10.0.0.1 allow", 0, NULL, NULL},
+	{"only a deny", GUARD "rule any limit 9/s\nrule 10.0.0.0/8 udp deny", 0, NULL, NULL},
+	{"a limit that drops nothing",
+	 GUARD "rule any limit 1mbit over count\nrule 10.0.0.0/8 limit 9/s", 0, NULL, NULL},
+	{"what is allowed anyway",
+	 GUARD "rule any udp allow\nrule any limit 1mbit\nrule 10.0.0.0/8 udp limit 9/s", 0, NULL,
+	 NULL},
+	{"what the prefix allows itself",
+	 GUARD
+	 "rule any udp dport 53 limit 1mbit\nrule 10.0.0.0/8 limit 9/s\nrule 10.0.0.0/8 udp allow",
+	 0, NULL, NULL},
+	{"hidden by a prefix between already",
+	 GUARD "rule any limit 1mbit\nrule 10.0.0.0/8 deny\nrule 10.1.0.0/16 limit 9/s", 0, NULL,
+	 NULL},
+	{"side by side", GUARD "rule 10.0.0.0/8 limit 1mbit\nrule 11.0.0.0/8 limit 9/s", 0, NULL,
+	 NULL},
+	{"of the device", GUARD "rule device limit 1gbit\nrule 10.0.0.0/8 limit 9/s", 0, NULL,
+	 NULL},
+	/* a rule without effect */
+	{"limit of what is allowed", GUARD "rule any udp allow\nrule any udp dport 53 limit 9/s", 3,
+	 "line 2 allows " DEAD, NULL},
+	{"deny of what is allowed", GUARD "rule 10.0.0.0/8 allow\nrule 10.0.0.0/8 udp deny", 3,
+	 "line 2 allows " DEAD, NULL},
+	{"limit of what is denied", GUARD "rule 10.0.0.0/8 limit 9/s\nrule 10.0.0.0/8 deny", 2,
+	 "line 3 denies " DEAD, NULL},
+	{"two that take all together",
+	 GUARD
+	 "rule any dport 0-99 allow\nrule any dport 100-65535 deny\nrule any dport 53-443 limit 9/s",
+	 4, "earlier rules allow or deny " DEAD, NULL},
+	{"of a device", "rule device udp allow\nrule device udp limit 9/s", 2,
+	 "line 1 allows " DEAD, NULL},
+	{"a device behind any", "rule any deny\nrule device limit 9/s", 2, "line 1 denies " DEAD,
+	 NULL},
+	{"limit of an address that is denied",
+	 GUARD "rule any src 10.0.0.0/8 deny\nrule any src 10.1.0.0/16 limit 9/s per rule", 3,
+	 "line 2 denies " DEAD, NULL},
+	{"limit of IPv6 only",
+	 GUARD "rule any dst ::/0 deny\nrule any dst 2001:db8::1 limit 9/s per rule", 3,
+	 "line 2 denies " DEAD, NULL},
+	{"a part is allowed", GUARD "rule any udp dport 53 allow\nrule any udp limit 9/s per rule",
+	 0, NULL, NULL},
+	{"all but fragments", GUARD "rule any udp dport 0-65535 allow\nrule any udp limit 9/s", 0,
+	 NULL, NULL},
+	{"one family", GUARD "rule any dst ::/0 deny\nrule any limit 9/s", 0, NULL, NULL},
+	{"one address", GUARD "rule any src 192.0.2.1 allow\nrule any limit 9/s", 0, NULL, NULL},
+	{"for an hour", GUARD "rule any deny for 1h\nrule any limit 9/s", 0, NULL, NULL},
+	{"another prefix", GUARD "rule 10.0.0.0/8 allow\nrule any limit 9/s", 0, NULL, NULL},
+	{"known sources", "rule any new-source deny\nrule any limit 9/s per rule", 0, NULL, NULL},
+	{"a device beside any",
+	 "rule any deny\nrule 10.0.0.0/8 udp limit 9/s\nrule device limit 9/s", 0, NULL, NULL},
+	{"a device before any", "rule device udp deny\nrule any udp limit 9/s per rule", 0, NULL,
+	 NULL},
+	/* forged sources */
+	{"limits per source alone", "rule any udp limit 9/s\nrule any limit 99/s", 1, FORGED, NULL},
+	{"per flow", "rule 10.0.0.1 deny\nrule any limit 99/s per flow", 2, FORGED, NULL},
+	{"all of IPv4", "rule 0.0.0.0/0 limit 99/s", 1, FORGED, NULL},
+	{"a device's limit in shadow", "rule any limit 9/s\nrule device limit 99/s over count", 1,
+	 FORGED, NULL},
+	{"a device's limit per source", "rule any limit 9/s\nrule device limit 9/s per source", 1,
+	 FORGED, NULL},
+	{"a limit of some packets together", "rule any limit 9/s\nrule any udp limit 99/s per rule",
+	 1, FORGED, NULL},
+	{"with new-source", GUARD "rule any limit 9/s", 0, NULL, NULL},
+	{"with a device's limit", "rule any limit 9/s\nrule device udp limit 99/s", 0, NULL, NULL},
+	{"with a limit of all", "rule any limit 9/s\nrule any limit 99/s per rule", 0, NULL, NULL},
+	{"in shadow only", "rule any limit 9/s over count", 0, NULL, NULL},
+	{"of one network", "rule 10.0.0.0/8 limit 9/s", 0, NULL, NULL},
+	{"what the machine sends", "rule any limit 9/s per source", 0, NULL, &on_egress_by_source},
+	{"per destination", "rule any limit 9/s", 0, NULL, &by_dest},
+	/* the lookup address is the destination */
+	{"hidden by destination", "rule any limit 1mbit\nrule 10.0.0.0/8 limit 9/s", 2, HIDDEN,
+	 &by_dest},
+	{"by destination of a source that is allowed",
+	 "rule any src 10.0.0.0/8 allow\nrule any src 10.1.0.0/16 limit 9/s", 2, "allows " DEAD,
+	 &by_dest},
+	{"no rules", "", 0, NULL, NULL},
+};
+
+struct said {
+	const struct lint_row *row;
+	size_t count;
+};
+
+static void said_add(const struct rule *rule, const char *text, void *arg)
+{
+	struct said *said = arg;
+	const struct lint_row *row = said->row;
+
+	said->count++;
+	if (!row->says || !rule || rule->line != row->line || !strstr(text, row->says))
+		fail_msg("%s\nline %u: said: %s", row->policy, rule ? rule->line : 0, text);
+}
+
+static struct policy parsed(const char *text, const struct policy_context *ctx)
+{
+	struct policy policy = {0};
+	struct policy_errors errors;
+
+	if (policy_parse(text, strlen(text), ctx, NULL, &policy, &errors))
+		fail_msg("%s\n%u: %s", text, errors.first[0].line, errors.first[0].text);
+	return policy;
+}
+
+static void row_test(void **state)
+{
+	const struct lint_row *row = *state;
+	const struct policy_context *ctx = row->ctx ? row->ctx : &on_xdp;
+	struct policy policy = parsed(row->policy, ctx);
+	struct said said = {.row = row};
+
+	assert_int_equal(policy_lint(&policy, ctx, said_add, &said), 0);
+	assert_int_equal(said.count, row->says != NULL);
+	policy_clear(&policy);
+}
+
+static void count_warning(const struct rule *rule, const char *text, void *arg)
+{
+	size_t *counts = arg;
+
+	counts[rule == NULL]++;
+	assert_true(strlen(text) > 10);
+}
+
+/* After the first warnings, only that there are more. */
+static void many_test(void **state)
+{
+	char text[8192] = GUARD "rule any limit 1mbit\n";
+	size_t counts[2] = {0};
+	struct policy policy;
+
+	(void)state;
+	for (unsigned int i = 0; i < 100; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "rule 10.0.0.%u limit 9/s\n", i);
+	policy = parsed(text, &on_xdp);
+	assert_int_equal(policy_lint(&policy, &on_xdp, count_warning, counts), 0);
+	assert_int_equal(counts[0], LINT_WARNINGS_MAX);
+	assert_int_equal(counts[1], 1);
+	policy_clear(&policy);
+}
+
+/* Any policy can be asked about, and a second question has the same answer. */
+static void random_test(void **state)
+{
+	char line[RULE_TEXT_MAX];
+
+	(void)state;
+	random_start(20260722);
+	for (unsigned int i = 0; i < 3000; i++) {
+		struct policy policy = {0};
+		size_t first[2] = {0}, second[2] = {0};
+
+		for (size_t n = 1 + random_below(12); n; n--) {
+			struct rule rule;
+
+			random_rule(line, &on_xdp);
+			rule = must_parse(line, &on_xdp);
+			rule.line = n;
+			assert_int_equal(policy_put(&policy, &rule), 0);
+		}
+		assert_int_equal(policy_lint(&policy, &on_xdp, count_warning, first), 0);
+		assert_int_equal(policy_lint(&policy, &on_xdp, count_warning, second), 0);
+		assert_memory_equal(first, second, sizeof(first));
+		policy_clear(&policy);
+	}
+}
+
+static void sum_test(void **state)
+{
+	struct policy policy =
+		parsed("rule any limit 9/s\nrule any limit 1mbit over count\n"
+		       "rule 10.0.0.0/8 deny\nrule 10.0.0.0/8 udp allow\n"
+		       "rule 10.0.0.0/9 limit 9/s over mark 5\nrule device udp deny\n",
+		       &on_tc);
+	struct policy_sum sum;
+
+	(void)state;
+	policy_sum(&policy, &sum);
+	assert_int_equal(sum.rules, 6);
+	assert_int_equal(sum.prefixes, 4);
+	assert_int_equal(sum.shadow, 2);
+	policy_clear(&policy);
+	policy_sum(&policy, &sum);
+	assert_int_equal(sum.rules + sum.prefixes + sum.shadow, 0);
+}
+
+static const struct CMUnitTest singles[] = {
+	cmocka_unit_test(many_test),
+	cmocka_unit_test(random_test),
+	cmocka_unit_test(sum_test),
+};
+
+static struct CMUnitTest tests[ARRAY_SIZE(rows) + ARRAY_SIZE(singles)];
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		tests[i] =
+			(struct CMUnitTest){rows[i].name, row_test, NULL, NULL, (void *)&rows[i]};
+	memcpy(tests + ARRAY_SIZE(rows), singles, sizeof(singles));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Rules that are valid but probably not what their author meant. Pure. */
+#ifndef RLCTL_LINT_H
+#define RLCTL_LINT_H
+
+#include "policy.h"
+
+/* Calls `warn` at most this often, and once more without a rule if there is more to say. */
+#define LINT_WARNINGS_MAX 20
+
+/* Calls `warn` for each
+ * - limit that hides one of a shorter prefix from its packets, and has nothing like it instead,
+ * - rule that decides on no packet, because others of its prefix allow or deny them all,
+ * - first limit per source, if nothing limits a flood of forged sources.
+ * Texts name other rules by their lines. 0 or -ENOMEM. */
+int policy_lint(const struct policy *policy, const struct policy_context *ctx, policy_warn_fn warn,
+		void *arg);
+
+struct policy_sum {
+	size_t rules;
+	size_t prefixes; /* with the words any and device */
+	size_t shadow;   /* limits that drop nothing */
+};
+void policy_sum(const struct policy *policy, struct policy_sum *out);
+
+#endif
