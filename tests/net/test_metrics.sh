@@ -57,9 +57,32 @@ test_status() {
 
 # The remaining time is not in the label; otherwise every reading would make new series.
 test_for() {
-	rl B rule add 192.0.2.9 deny for 1h && document && rl B rule del 192.0.2.9 &&
-		is "$(grep -c ',rule="192.0.2.9 deny"} 0' "$TMP/document")" 6
+	rl B rule add 192.0.2.8/31 deny for 1h && document && rl B rule del 192.0.2.8/31 &&
+		is "$(grep -c ',rule="192.0.2.8/31 deny"} 0' "$TMP/document")" 6
 }
+
+# Rules of single addresses have metrics only with --rules all; what they drop is in the totals.
+test_single_address() {
+	local before
+	document && before=$(value_of_label denied) && rl B rule add 10.78.9.9 deny &&
+		flood A --count 7 --src 10.78.9.9 && eventually 5 denied_are $((before + 7)) &&
+		is "$(grep -c 10.78.9.9 "$TMP/document")" 0 && is "$(value_of rlctl_rules_single_address)" 1 &&
+		is "$(value_of rlctl_rules_unlisted)" 0 || return
+	rl B stats --prometheus --rules all >"$TMP/document" && is "$(value_of rlctl_rules_single_address)" 0 &&
+		grep -q '^rlctl_rule_dropped_packets_total{.*,rule="10.78.9.9 deny"} 7' "$TMP/document" || return
+	rl B stats --prometheus --rules none >"$TMP/document" && is "$(grep -c ^rlctl_rule_dropped "$TMP/document")" 0 &&
+		rl B rule del 10.78.9.9 && document && is "$(value_of_label denied)" $((before + 7))
+}
+value_of_label() { sed -nE "s/^rlctl_dropped_packets_total\{.*,reason=\"$1\"\} //p" "$TMP/document"; }
+denied_are() { document && is "$(value_of_label denied)" "$1"; }
+
+# By rule, and without those that are over or that no rule asks for.
+test_rule_bans() {
+	rl B rule add 10.78.0.0/16 udp limit 1/hour burst 1 over ban 1h && flood A --count 32 --src 10.78.16.0/28 --sequential &&
+		eventually 5 bans_are 16 && rl B source forgive 10.78.16.3 && bans_are 15 &&
+		rl B rule del 10.78.0.0/16 udp && document && is "$(grep -c 'rule_bans{.*10.78' "$TMP/document")" 0
+}
+bans_are() { document && grep -q "^rlctl_rule_bans{.*,rule=\"10.78.0.0/16 udp limit .*\"} $1\$" "$TMP/document"; }
 
 test_nothing_attached() {
 	rl A stats --prometheus >"$TMP/document" && whole "$TMP/document" && promtool check metrics <"$TMP/document" &&
@@ -149,6 +172,9 @@ t 'figures of status' test_status
 t 'no time left in a label' test_for
 t 'nothing attached' test_nothing_attached
 t 'no such instance' test_no_such_instance
+t 'rules of single addresses' test_single_address
+t 'bans by rule' test_rule_bans
+t 'rules only for Prometheus' refuses 'add it' stats --rules all
 t 'not with --json' refuses 'leave one out' stats --prometheus -j
 t 'not with --watch' refuses 'leave one out' stats --prometheus --watch
 t 'dashboard' test_dashboard

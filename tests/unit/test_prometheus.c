@@ -70,7 +70,8 @@ static char *document;
 static int document_make(void **state)
 {
 	static struct scraped items[2];
-	const struct scrape scrape = {items, ARRAY_SIZE(items), 1, 1000000003};
+	const struct scrape scrape = {
+		.items = items, .count = ARRAY_SIZE(items), .errors = 1, .duration_ns = 1000000003};
 
 	(void)state;
 	scraped_fill(&items[0], "eth0", rules);
@@ -127,6 +128,7 @@ static const struct line_row {
 	 "rlctl_rule_dropped_packets_total" ETH0 ",rule=\"192.0.2.0/24 deny\"} 0", 1},
 	{"rules", "rlctl_rules" ETH0 "} 3", 1},
 	{"rules: all are listed", "rlctl_rules_unlisted" ETH0 "} 0", 1},
+	{"rules: none of one address", "rlctl_rules_single_address" ETH0 "} 0", 1},
 	{"sources", "rlctl_sources_used" ETH0 "} 17", 1},
 	{"capacity", "rlctl_sources_capacity" ETH0 "} 4096", 1},
 	{"hot table: live", "rlctl_hot_slots_live" ETH0 "} 9", 1},
@@ -173,46 +175,86 @@ static void nothing_test(void **state)
 	free(text);
 }
 
-#define TOO_MANY (PROMETHEUS_RULES_MAX + 2)
-#define LINE_MAX sizeof("rule 10.255.255 deny\n")
+#define NETWORKS  (PROMETHEUS_RULES_MAX + 2)
+#define SINGLE    "2001:db8::1 allow"
+#define BANNING   "192.0.2.1 tcp limit 1/second burst 1 over ban 1h"
+#define LINE_MAX  sizeof("rule 10.255.255.0/24 deny\n")
+#define RULES_ALL (NETWORKS + 3)
 
-/* Denies, and behind them in the policy's order a limit. */
+static const struct many_row {
+	const char *name;
+	enum scrape_rules rules;
+	uint32_t listed, unlisted, one_address;
+	int single, banning; /* is that rule listed? */
+} manys[] = {
+	{"rules: bounded", SCRAPE_RULES_BOUNDED, PROMETHEUS_RULES_MAX, 3, 2, 0, 1},
+	{"rules: all", SCRAPE_RULES_ALL, RULES_ALL, 0, 0, 1, 1},
+	{"rules: none", SCRAPE_RULES_NONE, 0, 0, 0, 0, 0},
+};
+
+/* Denied networks, two rules of single addresses, and behind them in the policy's order a limit. */
 static char *rules_many(void)
 {
-	char *text = malloc(TOO_MANY * LINE_MAX + sizeof(rules)), *at = text;
+	char *text = malloc(NETWORKS * LINE_MAX + sizeof(rules)), *at = text;
 
 	assert_non_null(text);
-	for (uint32_t i = 0; i < TOO_MANY; i++)
-		at += sprintf(at, "rule 10.0.%u.%u deny\n", i >> 8, i & 255);
-	sprintf(at, "rule 192.0.2.1 limit 1/second\n");
+	for (uint32_t i = 0; i < NETWORKS; i++)
+		at += sprintf(at, "rule 10.%u.%u.0/24 deny\n", i >> 8, i & 255);
+	sprintf(at, "rule 192.0.2.1 deny\nrule " SINGLE "\nrule " BANNING "\n");
 	return text;
+}
+
+static void line_check(const char *text, int times, const char *metric, const char *labels,
+		       uint32_t value)
+{
+	char line[200];
+
+	snprintf(line, sizeof(line), "%s" ETH0 "%s} %u", metric, labels, value);
+	if (lines_count(text, line) != times)
+		fail_msg("wanted %d times: %s", times, line);
+}
+
+static void many_check(const struct many_row *row, const char *text)
+{
+	uint32_t listed = 0;
+
+	for (const char *at = text; (at = strstr(at, "\nrlctl_rule_passed_bytes_total{")); at++)
+		listed++;
+	assert_int_equal(listed, row->listed);
+	line_check(text, 1, "rlctl_rules", "", RULES_ALL);
+	line_check(text, 1, "rlctl_rules_unlisted", "", row->unlisted);
+	line_check(text, 1, "rlctl_rules_single_address", "", row->one_address);
+	line_check(text, row->single, "rlctl_rule_passed_bytes_total", ",rule=\"" SINGLE "\"", 0);
+	line_check(text, row->banning, "rlctl_rule_passed_bytes_total", ",rule=\"" BANNING "\"", 0);
+	line_check(text, row->banning, "rlctl_rule_bans", ",rule=\"" BANNING "\"", 7);
+	line_check(text, 1, "rlctl_rule_bans", ",rule=\"everything\"", 5);
+	assert_null(strstr(text, "rlctl_rule_bans" ETH0 ",rule=\"10."));
 }
 
 static void many_test(void **state)
 {
+	const struct many_row *row = *state;
 	char *many = rules_many(), *text;
 	struct scraped item;
-	const struct scrape scrape = {.items = &item, .count = 1};
-	int listed = 0;
+	const struct scrape scrape = {.items = &item, .count = 1, .rules = row->rules};
 
-	(void)state;
 	scraped_fill(&item, "eth0", many);
+	item.bans = calloc(RULES_ALL + 1, sizeof(*item.bans));
+	assert_non_null(item.bans);
+	for (size_t i = 0; i < item.stats.policy.count; i++)
+		if (item.stats.policy.rules[i].action == RL_ACTION_LIMIT)
+			item.bans[i] = 7;
+	item.bans[item.stats.policy.count] = 5;
 	text = document_of(&scrape);
-	for (char *at = text; (at = strstr(at, "\nrlctl_rule_passed_bytes_total{")); at++)
-		listed++;
-	assert_int_equal(listed, PROMETHEUS_RULES_MAX);
-	assert_int_equal(lines_count(text, "rlctl_rules" ETH0 "} 10003"), 1);
-	assert_int_equal(lines_count(text, "rlctl_rules_unlisted" ETH0 "} 3"), 1);
-	assert_int_equal(lines_count(text, "rlctl_rule_passed_bytes_total" ETH0
-					   ",rule=\"192.0.2.1 limit 1/second burst 1\"} 0"),
-			 1);
+	many_check(row, text);
 	instance_stats_clear(&item.stats);
+	free(item.bans);
 	free(text);
 	free(many);
 }
 
-#define SINGLE_TESTS 2
-static struct CMUnitTest tests[ARRAY_SIZE(lines) + SINGLE_TESTS];
+#define SINGLE_TESTS 1
+static struct CMUnitTest tests[ARRAY_SIZE(lines) + ARRAY_SIZE(manys) + SINGLE_TESTS];
 static size_t test_count;
 
 static void add(const char *name, void (*run)(void **state), const void *row)
@@ -225,6 +267,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		add(lines[i].name, line_test, &lines[i]);
 	add("nothing attached", nothing_test, NULL);
-	add("more rules than are listed", many_test, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(manys); i++)
+		add(manys[i].name, many_test, &manys[i]);
 	return cmocka_run_group_tests(tests, document_make, document_free);
 }

@@ -51,6 +51,8 @@ struct json_object;
 	X(WATCH, "watch", 0, "[S]", "repeat every S seconds, with rates; default 1")               \
 	X(PROMETHEUS, "prometheus", 0, NULL, "print in the Prometheus text format")                \
 	X(LISTEN, "listen", 0, "ADDRESS:PORT", "address to serve; default 127.0.0.1:9754")         \
+	X(RULES, "rules", 0, "bounded|all|none",                                                   \
+	  "rules with metrics of their own; default bounded")                                      \
 	X(VERDICTS, "verdicts", 0, NULL, "print a line for each packet instead of totals")         \
 	X(PASSED, "passed", 0, NULL, "include packets that pass")                                  \
 	X(RATE, "rate", 0, "N", "maximum packets sampled per second")                              \

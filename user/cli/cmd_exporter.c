@@ -51,6 +51,7 @@ struct document {
 
 struct exporter {
 	const struct target *target;
+	enum scrape_rules rules;
 	struct MHD_Daemon *daemon;
 	struct document document;
 	struct client clients[CLIENTS_MAX];
@@ -183,12 +184,12 @@ static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned i
 	return result;
 }
 
-static void __attribute__((noreturn)) document_write(const struct target *target, int fd)
+static void __attribute__((noreturn)) document_write(const struct exporter *exporter, int fd)
 {
 	FILE *file = fdopen(fd, "w");
 	struct scrape scrape;
 
-	if (!file || scrape_read(target, &scrape))
+	if (!file || scrape_read(exporter->target, exporter->rules, &scrape))
 		_exit(EXIT_FAILURE);
 	scrape_print(file, &scrape);
 	_exit(fclose(file) ? EXIT_FAILURE : EXIT_SUCCESS);
@@ -197,13 +198,13 @@ static void __attribute__((noreturn)) document_write(const struct target *target
 /* A child process reads the instances: descriptors that a library leaks (libxdp leaks those of
  * programs) are closed at its exit, and running out of memory fails only this answer. The
  * document's descriptor, or -1; reports. */
-static int document_make(const struct target *target)
+static int document_make(const struct exporter *exporter)
 {
 	int fd = memfd_create("metrics", MFD_CLOEXEC), status = 0;
 	pid_t child = fd < 0 ? -1 : fork();
 
 	if (!child)
-		document_write(target, fd);
+		document_write(exporter, fd);
 	if (child < 0)
 		fail("scrape failed: %s", strerror(errno));
 	else if (waitpid(child, &status, 0) == child && !status)
@@ -253,7 +254,7 @@ static void document_renew(struct exporter *exporter)
 	if (document->response && start < document->until_ns)
 		return;
 	document_clear(document);
-	document_set(document, document_make(exporter->target));
+	document_set(document, document_make(exporter));
 	spent = clock_ns(CLOCK_MONOTONIC) - start;
 	document->until_ns = start + (2 * spent > DOCUMENT_TIME_NS ? 2 * spent : DOCUMENT_TIME_NS);
 	clients_wait(exporter, spent);
@@ -406,7 +407,7 @@ static int exporter_run(struct exporter *exporter, int fd)
 static int reading_check(const struct target *target)
 {
 	struct scrape scrape;
-	int rc = scrape_read(target, &scrape);
+	int rc = scrape_read(target, SCRAPE_RULES_NONE, &scrape);
 
 	if (!rc)
 		scrape_clear(&scrape);
@@ -417,7 +418,8 @@ int cmd_exporter(const struct command *command)
 {
 	const char *text = option_given(command, OPTION_LISTEN) ? command->arguments[OPTION_LISTEN]
 								: LISTEN_DEFAULT;
-	struct exporter exporter = {.target = &command->target};
+	struct exporter exporter = {.target = &command->target,
+				    .rules = command->choices[OPTION_RULES]};
 	struct addrinfo *address = address_parse(text);
 	int fd = -1;
 

@@ -182,10 +182,10 @@ static int stats_watch(const struct target *target, uint32_t seconds)
 }
 
 /* Prints the instances that could be read even if others could not; the document counts these. */
-static int stats_prometheus(const struct target *target)
+static int stats_prometheus(const struct target *target, enum scrape_rules rules)
 {
 	struct scrape scrape = {0};
-	int rc = scrape_read(target, &scrape);
+	int rc = scrape_read(target, rules, &scrape);
 
 	if (!rc && !scrape.count && !scrape.errors)
 		rc = nothing_attached(target);
@@ -208,8 +208,10 @@ int cmd_stats(const struct command *command)
 		if (output_json || option_given(command, OPTION_WATCH))
 			return wrong("stats: --prometheus and %s exclude each other: leave one out",
 				     output_json ? "--json" : "--watch");
-		return stats_prometheus(&command->target);
+		return stats_prometheus(&command->target, command->choices[OPTION_RULES]);
 	}
+	if (option_given(command, OPTION_RULES))
+		return wrong("stats: --rules applies only to --prometheus: add it");
 	if (option_given(command, OPTION_WATCH))
 		return stats_watch(&command->target, seconds);
 	return stats_once(&command->target);

@@ -173,7 +173,8 @@ static const struct verb all_verbs[] = {
 		.name = "stats",
 		.words = "[DEV]",
 		.summary = "Show passed and dropped packets by reason and rule",
-		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH) | OPTION_BIT(PROMETHEUS),
+		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH) | OPTION_BIT(PROMETHEUS) |
+			   OPTION_BIT(RULES),
 		.device = DEVICE_MAY,
 		.many = true,
 		.texts = {{OPTION_HOOK, "only instances at this hook"}},
@@ -183,7 +184,8 @@ static const struct verb all_verbs[] = {
 		.name = "exporter",
 		.words = "",
 		.summary = "Serve the counters to Prometheus over HTTP",
-		.options = (OPTIONS_COMMON & ~OPTION_BIT(JSON)) | OPTION_BIT(LISTEN),
+		.options = (OPTIONS_COMMON & ~OPTION_BIT(JSON)) | OPTION_BIT(LISTEN) |
+			   OPTION_BIT(RULES),
 		.uses = PRIVILEGE_BIT(NET_BIND_SERVICE),
 		.run = cmd_exporter,
 	},

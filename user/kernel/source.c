@@ -3,25 +3,17 @@
 
 #include "source.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_key.h"
 #include "algorithm/refusal_word.h"
 #include "hot_table.h"
-#include "map_in_map.h"
 #include "message.h"
-#include "slot_maps.h"
 #include "source_search.h"
+#include "source_walk.h"
 #include "units.h"
-
-#define CHUNK 4096u
 
 static uint64_t max_ns(uint64_t a, uint64_t b)
 {
@@ -49,74 +41,6 @@ static int ban_found(struct search *s, const struct rl_state_key *key, const voi
 	if (known)
 		known->ban_ns = entry.ban_ns;
 	return known ? 0 : search_add(s, &entry);
-}
-
-/* Calls `found` for every entry of a hash map; shorter keys are zero-padded to rl_state_key. */
-static int map_walk(struct search *s, int fd, size_t key_size, size_t value_size, int parts,
-		    int (*found)(struct search *, const struct rl_state_key *, const void *, size_t,
-				 int))
-{
-	uint32_t chunk = value_size > 1024 ? CHUNK / 16 : CHUNK, n, cursor, *from = NULL;
-	char *keys = calloc(chunk, key_size), *values = calloc(chunk, value_size * parts);
-	int ret = keys && values ? 0 : -ENOMEM, end = 0;
-
-	while (!ret && !end) {
-		n = chunk;
-		if (bpf_map_lookup_batch(fd, from, &cursor, keys, values, &n, NULL)) {
-			end = errno == ENOENT;
-			ret = end ? 0 : -errno;
-		}
-		for (uint32_t i = 0; !ret && i < n; i++) {
-			struct rl_state_key key = {0};
-
-			memcpy(&key, keys + i * key_size, key_size);
-			ret = found(s, &key, values + i * value_size * parts, value_size, parts);
-		}
-		from = &cursor;
-	}
-	free(keys);
-	free(values);
-	return ret;
-}
-
-static int inner_walk(struct search *s, int outer, size_t value_size, int parts,
-		      int (*found)(struct search *, const struct rl_state_key *, const void *,
-				   size_t, int))
-{
-	int fd = inner_open(s->instance, outer, 0), ret;
-
-	if (fd < 0)
-		return fd == -ENOENT ? 0 : fd;
-	ret = map_walk(s, fd, sizeof(struct rl_state_key), value_size, parts, found);
-	close(fd);
-	return ret;
-}
-
-/* States per rule, in the map indexed by slot. */
-static int shared_walk(struct search *s)
-{
-	struct rl_shared_state value;
-	struct slot_maps maps = slot_states(s->instance);
-	int ret = 0, fd;
-
-	policy_for_each (s->policy, rule) {
-		struct rl_state_key key = {.limit_id = rule->limit_id};
-		uint32_t index;
-
-		if (rule->action != RL_ACTION_LIMIT || rule->limit.key != RL_KEY_RULE ||
-		    rule->limit.algorithm == RL_SLIDING_WINDOW ||
-		    rule->limit.algorithm == RL_SLIDING_LOG)
-			continue;
-		fd = ret ? ret : slot_map_at(&maps, rule->counter_id, &index);
-		if (fd < 0)
-			ret = fd;
-		else if (bpf_map_lookup_elem(fd, &index, &value))
-			ret = -errno;
-		else
-			ret = search_state(s, &key, &value.state, sizeof(value.state), 1);
-	}
-	slot_maps_close(&maps);
-	return ret;
 }
 
 /* A cached refusal whose state the LRU has evicted: all that is known until it ends. */
@@ -210,25 +134,13 @@ static void next_find(struct search *s)
 
 static int search_all(struct search *s)
 {
-	const struct instance_maps *fd = &s->instance->fd;
-	int parts = search_parts(s);
-	int ret = map_walk(s, fd->sources, RL_SHORT_KEY, sizeof(struct rl_state), parts,
-			   search_state);
+	int ret = states_walk(s);
 
-	if (!ret)
-		ret = inner_walk(s, fd->flows, sizeof(struct rl_state), parts, search_state);
-	if (!ret)
-		ret = inner_walk(s, fd->windows, sizeof(struct rl_slots), parts, search_state);
-	if (!ret)
-		ret = inner_walk(s, fd->logs, RL_LOG_SIZE(s->instance->info.log_depth), parts,
-				 search_state);
 	if (!ret && s->ctx.hot)
 		ret = hot_walk(s);
 	if (!ret)
 		ret = shared_walk(s);
-	if (!ret)
-		ret = inner_walk(s, fd->bans, sizeof(struct rl_ban), 1, ban_found);
-	return ret;
+	return ret ? ret : bans_walk(s, ban_found);
 }
 
 int instance_source_read(const struct instance *instance, const struct policy *policy,
@@ -238,7 +150,10 @@ int instance_source_read(const struct instance *instance, const struct policy *p
 	int ret;
 
 	search_begin(&s);
-	ret = search_all(&s);
+	ret = search_index(&s);
+	if (!ret)
+		ret = search_all(&s);
+	search_end(&s);
 	if (ret) {
 		free(s.entries);
 		fail("%s: reading the states failed: %s", instance->device, strerror(-ret));

@@ -25,10 +25,39 @@ void search_begin(struct search *s)
 		!policy_header_read(s->instance, &header) && header.uses & RL_USE_SOURCE_BANS;
 }
 
+static int id_compare(const void *a, const void *b)
+{
+	const struct search_id *x = a, *y = b;
+
+	return x->limit_id < y->limit_id ? -1 : x->limit_id > y->limit_id;
+}
+
+int search_index(struct search *s)
+{
+	size_t n = 0;
+
+	s->by_id = calloc(s->policy->count + 1, sizeof(*s->by_id));
+	if (!s->by_id)
+		return -ENOMEM;
+	policy_for_each (s->policy, rule)
+		s->by_id[n++] = (struct search_id){rule->limit_id, rule};
+	qsort(s->by_id, n, sizeof(*s->by_id), id_compare);
+	return 0;
+}
+
+void search_end(struct search *s)
+{
+	free(s->by_id);
+	s->by_id = NULL;
+}
+
+/* Grows at powers of two. */
 int search_add(struct search *s, const struct source_entry *entry)
 {
-	struct source_entry *more = reallocarray(s->entries, s->count + 1, sizeof(*s->entries));
+	struct source_entry *more = s->entries;
 
+	if (!(s->count & (s->count - 1)))
+		more = reallocarray(more, s->count ? 2 * s->count : 1, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	s->entries = more;
@@ -38,8 +67,16 @@ int search_add(struct search *s, const struct source_entry *entry)
 
 const struct rule *search_rule(const struct search *s, uint32_t limit_id)
 {
+	const struct search_id wanted = {.limit_id = limit_id}, *found;
+
+	if (!limit_id)
+		return NULL;
+	if (s->by_id) {
+		found = bsearch(&wanted, s->by_id, s->policy->count, sizeof(*s->by_id), id_compare);
+		return found ? found->rule : NULL;
+	}
 	policy_for_each (s->policy, rule)
-		if (rule->limit_id == limit_id && limit_id)
+		if (rule->limit_id == limit_id)
 			return rule;
 	return NULL;
 }
@@ -48,7 +85,7 @@ bool search_covers(const struct search *s, const struct rl_state_key *key, const
 {
 	uint32_t len4 = rule ? rule->limit.key_len4 : 32, len6 = rule ? rule->limit.key_len6 : 64;
 
-	if (rule && rule->limit.key == RL_KEY_RULE)
+	if (!s->addr || (rule && rule->limit.key == RL_KEY_RULE))
 		return true;
 	return prefix_contains(key->addr, key_bits(s->addr, len4, len6), s->addr);
 }
@@ -114,6 +151,8 @@ int search_state(struct search *s, const struct rl_state_key *key, const void *v
 	if (!rule || !search_covers(s, key, rule))
 		return 0;
 	entry.allowance = allowance_sum(s, rule, values, value_size, parts);
+	if (s->spent && entry.allowance.remaining)
+		return 0;
 	return search_add(s, &entry);
 }
 

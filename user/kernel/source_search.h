@@ -13,19 +13,31 @@
 #include "rlctl_abi.h"
 #include "source_entry.h"
 
+/* A rule by the id of its limit. */
+struct search_id {
+	uint32_t limit_id;
+	const struct rule *rule;
+};
+
 struct search {
 	const struct instance *instance;
 	const struct policy *policy;
 	bool source_bans;           /* the policy bans sources from everything */
 	struct policy_context text; /* which ctx points to: a search is not copied */
 	struct compile_context ctx;
-	const uint8_t *addr;
+	const uint8_t *addr;          /* NULL: any */
+	bool spent;                   /* only states that admit nothing now */
+	struct search_id *by_id;      /* see search_index() */
 	struct source_entry *entries; /* the caller frees them */
 	size_t count;
 };
 
 /* Fills the context; the instance is set. */
 void search_begin(struct search *s);
+
+/* Makes search_rule() fast, for a search that asks for many rules. Free it with search_end(). */
+int search_index(struct search *s);
+void search_end(struct search *s);
 
 int search_add(struct search *s, const struct source_entry *entry);
 

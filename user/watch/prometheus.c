@@ -18,11 +18,36 @@
 #include "names.h"
 #include "open.h"
 #include "policy.h"
+#include "source_list.h"
 #include "stats.h"
 #include "text.h"
 #include "units.h"
 
 /* ---- reading ---- */
+
+static int bans_count(const struct instance *instance, struct scraped *out)
+{
+	const struct policy *policy = &out->stats.policy;
+	struct source_entry *entries = NULL;
+	size_t count = 0;
+	int ret;
+
+	out->bans = calloc(policy->count + 1, sizeof(*out->bans));
+	ret = out->bans ? instance_bans_read(instance, policy, &entries, &count) : -ENOMEM;
+	if (ret)
+		fail("%s: reading the bans failed: %s", instance->device, strerror(-ret));
+	for (size_t i = 0; i < count; i++)
+		out->bans[entries[i].rule ? (size_t)(entries[i].rule - policy->rules)
+					  : policy->count]++;
+	free(entries);
+	return ret;
+}
+
+static void scraped_clear(struct scraped *scraped)
+{
+	instance_stats_clear(&scraped->stats);
+	free(scraped->bans);
+}
 
 static int visit(struct instance *instance, void *arg)
 {
@@ -32,13 +57,16 @@ static int visit(struct instance *instance, void *arg)
 
 	if (!ret)
 		ret = instance_stats_read(instance, &now.stats);
+	if (!ret)
+		ret = bans_count(instance, &now);
 	if (ret) {
+		scraped_clear(&now);
 		scrape->errors += ret != -ENOENT && ret != -ESTALE; /* these: detached meanwhile */
 		return 0;
 	}
 	items = reallocarray(scrape->items, scrape->count + 1, sizeof(now));
 	if (!items) {
-		instance_stats_clear(&now.stats);
+		scraped_clear(&now);
 		fail("out of memory");
 		return -ENOMEM;
 	}
@@ -47,9 +75,9 @@ static int visit(struct instance *instance, void *arg)
 	return 0;
 }
 
-int scrape_read(const struct target *target, struct scrape *out)
+int scrape_read(const struct target *target, enum scrape_rules rules, struct scrape *out)
 {
-	struct scrape scrape = {0};
+	struct scrape scrape = {.rules = rules};
 	uint64_t start = clock_ns(CLOCK_MONOTONIC);
 	int ret = instance_for_each(target, visit, &scrape);
 
@@ -68,7 +96,7 @@ int scrape_read(const struct target *target, struct scrape *out)
 void scrape_clear(struct scrape *scrape)
 {
 	for (size_t i = 0; i < scrape->count; i++)
-		instance_stats_clear(&scrape->items[i].stats);
+		scraped_clear(&scrape->items[i]);
 	free(scrape->items);
 	memset(scrape, 0, sizeof(*scrape));
 }
@@ -81,6 +109,7 @@ struct metric;
 struct page {
 	FILE *file;
 	const struct metric *metric;
+	enum scrape_rules rules;
 	bool headed;
 };
 
@@ -216,16 +245,45 @@ static void rules_sample(struct page *page, const struct scraped *scraped)
 	sample_end(page, scraped->stats.policy.count);
 }
 
+/* A list of bans may have thousands of such rules, and they come and go. */
+static bool is_of_one_address(const struct rule *rule)
+{
+	return rule->action != RL_ACTION_LIMIT && rule->len == 128;
+}
+
+static bool may_be_listed(const struct page *page, const struct rule *rule)
+{
+	return page->rules == SCRAPE_RULES_ALL ||
+	       (page->rules == SCRAPE_RULES_BOUNDED && !is_of_one_address(rule));
+}
+
+static size_t listed_max(const struct page *page)
+{
+	return page->rules == SCRAPE_RULES_ALL ? SIZE_MAX : PROMETHEUS_RULES_MAX;
+}
+
 static void unlisted_sample(struct page *page, const struct scraped *scraped)
 {
-	size_t count = scraped->stats.policy.count;
+	size_t count = 0, max = listed_max(page);
 
+	policy_for_each (&scraped->stats.policy, rule)
+		count += may_be_listed(page, rule);
 	sample_begin(page, scraped);
-	sample_end(page, count > PROMETHEUS_RULES_MAX ? count - PROMETHEUS_RULES_MAX : 0);
+	sample_end(page, count > max ? count - max : 0);
+}
+
+static void one_address_sample(struct page *page, const struct scraped *scraped)
+{
+	size_t count = 0;
+
+	policy_for_each (&scraped->stats.policy, rule)
+		count += page->rules == SCRAPE_RULES_BOUNDED && is_of_one_address(rule);
+	sample_begin(page, scraped);
+	sample_end(page, count);
 }
 
 /* The label leaves out the remaining lifetime, which changes with every scrape. */
-static void rule_sample(struct page *page, const struct scraped *scraped, size_t i)
+static void rule_label(struct page *page, const struct scraped *scraped, size_t i)
 {
 	struct rule rule = scraped->stats.policy.rules[i];
 	struct policy_context ctx;
@@ -236,19 +294,37 @@ static void rule_sample(struct page *page, const struct scraped *scraped, size_t
 	rule_format(words, &rule, &ctx);
 	sample_begin(page, scraped);
 	sample_label(page, "rule", words);
+}
+
+static void counter_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	rule_label(page, scraped, i);
 	sample_end(page, number_at(&scraped->stats.rules[i], page->metric->field));
+}
+
+static void ban_sample(struct page *page, const struct scraped *scraped, size_t i)
+{
+	const struct rule *rule = &scraped->stats.policy.rules[i];
+
+	if (rule->limit.over != RL_OVER_BAN || rule->action != RL_ACTION_LIMIT)
+		return;
+	rule_label(page, scraped, i);
+	sample_end(page, scraped->bans ? scraped->bans[i] : 0);
 }
 
 /* Limits, or all other rules: at most `left`. Returns the rest of `left`. */
 static size_t rule_samples_of(struct page *page, const struct scraped *scraped, bool limits,
-			      size_t left)
+			      size_t left,
+			      void (*print)(struct page *, const struct scraped *, size_t))
 {
 	const struct policy *policy = &scraped->stats.policy;
 
 	for (size_t i = 0; left && i < policy->count; i++) {
-		if ((policy->rules[i].action == RL_ACTION_LIMIT) != limits)
+		const struct rule *rule = &policy->rules[i];
+
+		if ((rule->action == RL_ACTION_LIMIT) != limits || !may_be_listed(page, rule))
 			continue;
-		rule_sample(page, scraped, i);
+		print(page, scraped, i);
 		left--;
 	}
 	return left;
@@ -256,9 +332,17 @@ static size_t rule_samples_of(struct page *page, const struct scraped *scraped, 
 
 static void rule_samples(struct page *page, const struct scraped *scraped)
 {
-	size_t left = rule_samples_of(page, scraped, true, PROMETHEUS_RULES_MAX);
+	size_t left = rule_samples_of(page, scraped, true, listed_max(page), counter_sample);
 
-	rule_samples_of(page, scraped, false, left);
+	rule_samples_of(page, scraped, false, left, counter_sample);
+}
+
+static void ban_samples(struct page *page, const struct scraped *scraped)
+{
+	rule_samples_of(page, scraped, true, listed_max(page), ban_sample);
+	sample_begin(page, scraped);
+	sample_label(page, "rule", "everything");
+	sample_end(page, scraped->bans ? scraped->bans[scraped->stats.policy.count] : 0);
 }
 
 /* ---- the table ---- */
@@ -297,6 +381,9 @@ static const struct metric metrics[] = {
 	RULES(shadow, packets, "Packets that a limit `over count` would have dropped"),
 	RULES(shadow, bytes, "Bytes that a limit `over count` would have dropped"),
 	{"rlctl_rules", "gauge", "Rules in force.", rules_sample, 0},
+	{"rlctl_rules_single_address", "gauge",
+	 "Rules in force without metrics because they allow or deny a single address.",
+	 one_address_sample, 0},
 	{"rlctl_rules_unlisted", "gauge", "Rules in force that are too many to have metrics.",
 	 unlisted_sample, 0},
 	GAUGE("rlctl_sources_used", status.sources_used, number_sample,
@@ -309,7 +396,11 @@ static const struct metric metrics[] = {
 	COUNTER("rlctl_bans_refused_total",
 		offsetof(struct scraped, stats.pressure[RL_PRESSURE_BANS_REFUSED]), number_sample,
 		"Bans not started because there was no room."),
-	GAUGE("rlctl_bans_used", status.bans_used, number_sample, "Bans in force."),
+	GAUGE("rlctl_bans_used", status.bans_used, number_sample,
+	      "Bans that take up room: those in force, and some that are over."),
+	{"rlctl_rule_bans", "gauge",
+	 "Keys that a rule bans now; everything: sources banned by `over ban ... source`.",
+	 ban_samples, 0},
 	{"rlctl_bans_capacity", "gauge", "Bans that can be in force at once.", bans_capacity_sample,
 	 0},
 	GAUGE("rlctl_memory_bytes", status.memory_bytes, number_sample,
@@ -328,7 +419,7 @@ void scrape_print(FILE *file, const struct scrape *scrape)
 	label_print(file, "version", RLCTL_VERSION);
 	fputs("} 1\n", file);
 	for (size_t m = 0; m < sizeof(metrics) / sizeof(metrics[0]); m++) {
-		struct page page = {.file = file, .metric = &metrics[m]};
+		struct page page = {.file = file, .metric = &metrics[m], .rules = scrape->rules};
 
 		for (size_t i = 0; i < scrape->count; i++)
 			metrics[m].print(&page, &scrape->items[i]);
