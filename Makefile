@@ -180,6 +180,7 @@ VERSIONED_C := $(shell grep -lsw RLCTL_VERSION $(COMMAND_C))
 VERSIONED_O := $(VERSIONED_C:%.c=build/%.o) $(VERSIONED_C:%.c=build/sane/%.o)
 $(VERSIONED_O): build/.version
 $(VERSIONED_O): VERSION_FLAG = -DRLCTL_VERSION='"$(VERSION)"'
+build/user/cli/cmd_save.o build/sane/user/cli/cmd_save.o: VERSION_FLAG = -DRLCTL_POLICIES='"$(SYSCONFDIR)/rlctl"'
 
 check:
 	@scripts/check.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The policy in force and the policy in files: diff.
+# The policy in force and the policy in files: diff, save.
 source "$(dirname "$0")/../lib.sh"
 
 P=$TMP/policy
@@ -43,8 +43,92 @@ test_diff_too_large() {
 	seq -f 'rule 10.0.%.0f.0/24 deny' 1 101 >"$P" && has 'too many prefixes' expect_status 1 rl B diff "$P"
 }
 
+# ---- save
+
+# in_etc CMD…: CMD with an /etc of its own, which has only what is in $TMP/etc.
+# shellcheck disable=SC2016 # the inner shell expands them
+in_etc() { unshare -m --propagation private sh -c 'mount --bind "$0" /etc && exec "$@"' "$TMP/etc" "$@"; }
+save_etc() { in_etc "$RLCTL" -n "$(ns B)" save "$@"; }
+
+test_save_path() {
+	mkdir -p "$TMP/etc/rlctl" && in_force 'rule any deny # bob' 'rule 192.0.2.1 allow' &&
+		has 'saved 2 rules to /etc/rlctl/veth-B.policy' save_etc -i veth-B --hook xdp &&
+		is "$(<"$TMP/etc/rlctl/veth-B.policy")" "$(rl B show)" && is "$(stat -c %a "$TMP/etc/rlctl/veth-B.policy")" 640 &&
+		rl B attach veth-B --hook egress && rl B rule add any udp deny --hook egress && save_etc --hook egress &&
+		is "$(<"$TMP/etc/rlctl/veth-B.egress.policy")" 'rule any udp deny' && save_etc -i all &&
+		has 'leave out the file' expect_status 2 rl B save -i all "$P" && rl B detach veth-B --hook egress &&
+		is "$(find "$TMP/etc" -type f | sort)" "$(lines "$TMP"/etc/rlctl/veth-B.{egress.,}policy)" &&
+		rm -r "$TMP/etc/rlctl" && has '/etc/rlctl/veth-B.policy: No such file' expect_status 1 save_etc
+}
+
+# Applied again, the file changes nothing; what was added by hand for a time has the rest of it.
+test_save_time() {
+	in_force 'rule any limit 9/second burst 1 # x' && rl B rule add 192.0.2.1 deny for 1h && rm -f "$P" && rl B save "$P" &&
+		rl B diff "$P" && is "$(sed 's/59m[0-9]*s/1h/' "$P")" "$(lines 'rule any limit 9/second burst 1 # x' 'rule 192.0.2.1 deny for 1h')"
+}
+
+test_save_owner() {
+	echo 'rule any allow' >"$P" && chmod 604 "$P" && chown 54321:54322 "$P" && in_force 'rule any deny' && rl B save -q "$P" &&
+		is "$(stat -c '%a %u %g' "$P")" '604 54321 54322' && is "$(<"$P")" 'rule any deny' && rm "$P"
+}
+
+test_save_json() {
+	in_force 'rule any deny' && is "$(rl B save -j "$P" 2>&1 | json -c '[.device, .file, .rules, .backup]')" "[\"veth-B\",\"$P\",1,false]"
+}
+
+# backs_up LINE…: a file of these lines is kept beside the new one.
+backs_up() {
+	rm -f "$P~" && lines "$@" >"$P" && cp "$P" "$TMP/mine" && has "the former file is $P~" rl B save "$P" &&
+		cmp "$P~" "$TMP/mine" && is "$(<"$P")" 'rule any deny'
+}
+
+# A file that has only rules has nothing to lose, and so does not take the place of one that has been kept.
+test_save_backup() {
+	in_force 'rule any deny' && backs_up '# mine' 'rule any deny' && backs_up 'rule any deny' ' 	include x' &&
+		rl B save "$P" && cmp "$P~" "$TMP/mine" && printf ' rule\tany allow # x\n\n \n' >"$P" && rl B save "$P" && cmp "$P~" "$TMP/mine" &&
+		backs_up 'rules' && is "$(find "$TMP" -name '.policy*')" ''
+}
+
+# Followed: links of root. Not followed: those of others, in whose folder anything may change.
+test_save_link() {
+	local target=$TMP/target
+	in_force 'rule any deny' && echo 'rule any allow' >"$target" && rm -f "$P" && ln -s target "$P" && rl B save "$P" &&
+		[[ -L $P ]] && is "$(<"$target")" 'rule any deny' && echo 'rule any allow' >"$target" && chown -h 54321 "$P" &&
+		has 'symbolic link of another user' expect_status 1 rl B save "$P" && is "$(<"$target")" 'rule any allow' &&
+		ln -sfn "$P" "$P" && has 'too many of them' expect_status 1 rl B save "$P" && ln -sfn "$TMP/new" "$P" && rl B save "$P" &&
+		is "$(<"$TMP/new")" 'rule any deny' && rm "$P"
+}
+
+# What cannot be written changes nothing.
+test_save_bad() {
+	in_force 'rule any deny' && has 'not a file' expect_status 1 rl B save /dev/null && has 'Is a directory' expect_status 1 rl B save "$TMP" &&
+		has 'Is a directory' expect_status 1 rl B save "$TMP/" && has 'No such file' expect_status 1 rl B save "$TMP/none/x" &&
+		expect_status 2 rl B save - && expect_status 2 rl B save a b && expect_status 1 rl B save -i lo "$P" &&
+		echo 'rule any allow' >"$P" && mount_full && has 'No space left' expect_status 1 rl B save "$TMP/full/policy" &&
+		is "$(find "$TMP/full" -type f)" "$TMP/full/fill"
+	umount "$TMP/full"
+}
+mount_full() {
+	mkdir -p "$TMP/full" && mount -t tmpfs -o size=4k,mode=700 none "$TMP/full" && ! head -c 9000 /dev/zero >"$TMP/full/fill" 2>/dev/null
+}
+
+test_save_trial() {
+	in_force 'rule any deny' && echo 'rule any allow' >"$P" && bg exec_try || return
+	eventually 10 prints 'rule any allow' rl B show && has 'on trial' expect_status 1 rl B save "$TMP/tried" &&
+		[[ ! -e $TMP/tried ]] && rl B confirm && rl B save "$TMP/tried"
+}
+exec_try() { exec "$RLCTL" -n "$(ns B)" apply --try 1m "$P"; }
+
 veth_pair A B && rl B attach veth-B --sources 1024 --prefixes 100 || exit 1
 t 'diff: added, removed, changed' test_diff
 t 'diff: no difference' test_diff_none
 t 'diff: notes and errors of apply' test_diff_notes
 t 'diff: a file that does not fit' test_diff_too_large
+t 'save: where the units read it' test_save_path
+t 'save: the time that is left' test_save_time
+t 'save: owner and mode stay' test_save_owner
+t 'save: JSON' test_save_json
+t 'save: what is not in force is kept' test_save_backup
+t 'save: symbolic links' test_save_link
+t 'save: what cannot be written' test_save_bad
+t 'save: not while a policy is on trial' test_save_trial

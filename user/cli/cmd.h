@@ -143,6 +143,7 @@ int cmd_apply(const struct command *command);
 int cmd_confirm(const struct command *command);
 int cmd_diff(const struct command *command);
 int cmd_doctor(const struct command *command);
+int cmd_save(const struct command *command);
 int cmd_show(const struct command *command);
 int cmd_stats(const struct command *command);
 int cmd_exporter(const struct command *command);
@@ -269,6 +270,8 @@ struct policy_file {
 
 /* The whole file; "-" is standard input. 0 or -1; reports. */
 int policy_file_read(const char *path, struct policy_file *out);
+/* The rest of an open file. */
+int policy_descriptor_read(int fd, const char *name, struct policy_file *out);
 void policy_file_clear(struct policy_file *file);
 
 /* Parses its rules. 0 or -1; reports the place of an error, and prints a note for each rule that a

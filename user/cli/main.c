@@ -161,6 +161,16 @@ static const struct verb all_verbs[] = {
 		.run = cmd_confirm,
 	},
 	{
+		.name = "save",
+		.words = "[FILE]",
+		.summary = "Write the policy in force to the file that is applied at boot",
+		.options = OPTIONS_INSTANCE,
+		.words_max = 1,
+		.uses = PRIVILEGE_BIT(DAC_OVERRIDE) | PRIVILEGE_BIT(CHOWN),
+		.many = true,
+		.run = cmd_save,
+	},
+	{
 		.name = "show",
 		.words = "[DEV]",
 		.summary = "Print the policy in the format that apply reads",

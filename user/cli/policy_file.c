@@ -112,22 +112,29 @@ static int policy_open(const char *path)
 	return -1;
 }
 
+int policy_descriptor_read(int fd, const char *name, struct policy_file *out)
+{
+	struct policy_file file = {.name = name};
+	int rc = descriptor_read(fd, &file);
+
+	if (rc)
+		policy_file_clear(&file);
+	else
+		*out = file;
+	return rc;
+}
+
 int policy_file_read(const char *path, struct policy_file *out)
 {
 	bool is_stdin = !strcmp(path, "-");
-	struct policy_file file = {.name = is_stdin ? "stdin" : path};
 	int fd = is_stdin ? STDIN_FILENO : policy_open(path);
 	int rc;
 
 	if (fd < 0)
 		return -1;
-	rc = descriptor_read(fd, &file);
+	rc = policy_descriptor_read(fd, is_stdin ? "stdin" : path, out);
 	if (!is_stdin)
 		close(fd);
-	if (rc)
-		policy_file_clear(&file);
-	else
-		*out = file;
 	return rc;
 }
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* rlctl save: writes the policy in force to the file that the units read. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+#include "hook_names.h"
+#include "instance.h"
+#include "message.h"
+#include "open.h"
+#include "output.h"
+#include "policy.h"
+#include "policy_write.h"
+#include "save_file.h"
+#include "selection.h"
+#include "stats_output.h"
+#include "trial_record.h"
+
+#ifndef RLCTL_POLICIES
+#define RLCTL_POLICIES "/etc/rlctl"
+#endif
+
+/* rlctl@DEV reads the first of these, rlctl-egress@DEV that of egress. */
+static char *path_default(const struct instance *instance)
+{
+	enum rl_hook hook = instance->info.hook;
+	char *path = NULL;
+
+	if (asprintf(&path, RLCTL_POLICIES "/%s%s%s.policy", instance->device,
+		     hook == RL_HOOK_XDP ? "" : ".",
+		     hook == RL_HOOK_XDP ? "" : hook_name(hook)) < 0)
+		out_of_memory();
+	return path;
+}
+
+/* Has the text lines that are not of the policy: comments of their own, includes, errors? */
+static bool has_other_lines(const char *text, size_t size)
+{
+	const char *end = text + size;
+
+	for (const char *line = text, *next; line < end; line = next) {
+		const char *newline = memchr(line, '\n', end - line);
+		size_t blank = strspn(line, " \t\r\n");
+
+		next = newline ? newline + 1 : end;
+		line += blank;
+		if (line < next && (strncmp(line, "rule", 4) || !strchr(" \t", line[4])))
+			return true;
+	}
+	return false;
+}
+
+static char *policy_text(const struct policy *policy, const struct policy_context *ctx,
+			 size_t *size)
+{
+	char line[STATEMENT_TEXT_MAX], *text = NULL;
+	FILE *file = open_memstream(&text, size);
+
+	if (!file)
+		out_of_memory();
+	policy_for_each (policy, rule) {
+		statement_print(line, rule, ctx);
+		fprintf(file, "%s\n", line);
+	}
+	if (fclose(file))
+		out_of_memory();
+	return text;
+}
+
+static void saved_print(const struct command *command, const struct instance *instance,
+			const char *path, size_t rules, bool backup)
+{
+	struct json_object *document;
+
+	if (backup)
+		note("%s: comments on lines of their own and includes are not part of the policy "
+		     "in force: the former file is %s~",
+		     path, path);
+	if (!output_json) {
+		note("%s: saved %zu rule%s to %s", instance->device, rules, rules == 1 ? "" : "s",
+		     path);
+		return;
+	}
+	document = json_instance(instance);
+	json_put(document, "file", json_object_new_string(path));
+	json_put(document, "rules", json_object_new_uint64(rules));
+	json_put(document, "backup", json_object_new_boolean(backup));
+	document_print(command, document);
+}
+
+static int policy_save(const struct command *command, const struct instance *instance,
+		       const char *path)
+{
+	struct policy policy = {0};
+	struct policy_context ctx;
+	bool backup = false;
+	size_t size = 0;
+	char *text;
+	int rc;
+
+	instance_context(instance, &ctx);
+	rc = instance_policy_read(instance, &policy);
+	if (rc)
+		return rc;
+	text = policy_text(&policy, &ctx, &size);
+	rc = file_save(path, text, size, has_other_lines, &backup);
+	if (!rc)
+		saved_print(command, instance, path, policy.count, backup);
+	free(text);
+	policy_clear(&policy);
+	return rc;
+}
+
+static int save(const struct command *command, void *arg)
+{
+	struct instance instance;
+	char *path = NULL;
+	int rc;
+
+	(void)arg;
+	rc = instance_open(&command->target, false, &instance);
+	if (rc)
+		return rc;
+	rc = trial_refuse(&instance);
+	if (!rc && !command->word_count)
+		path = path_default(&instance);
+	if (!rc && command->phase != PHASE_CHECK)
+		rc = policy_save(command, &instance, path ? path : command->words[0]);
+	free(path);
+	instance_close(&instance);
+	return rc;
+}
+
+int cmd_save(const struct command *command)
+{
+	const char *device = command->target.device;
+
+	if (command->word_count && !strcmp(command->words[0], "-"))
+		return wrong("save: - is not a file: `rlctl show` prints the policy");
+	if (command->word_count && device && selection_is_many(device))
+		return wrong("save: one file holds the policy of one device: leave out the file");
+	return output_json ? targets_read(command, save, NULL)
+			   : targets_change(command, save, NULL);
+}
