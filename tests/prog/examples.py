@@ -57,10 +57,6 @@ PLAYS = {
         (REPLIES, [heavy("any dport", 53), coming_from("192.0.2.0/24", "192.0.2.9", TCP), coming_from(None, "192.0.2.7")]),
     "rlctl-policy.5: These are two limits, and a packet must be within both:":
         ({**REPLIES, **upstream(1024), **DNS}, [heavy("any udp dport 53", 53)]),
-    "rlctl-policy.5: The bucket starts empty, leaks at the rate, and admits a packet that does not make it overflow.":
-        ({**REPLIES, **upstream(1024)}, [heavy("any udp dport 53", 53)]),
-    "rlctl-policy.5: An amount, a slash and a period, which is a unit of time, optionally with a number before it; or":
-        ({**REPLIES, **upstream(1024), **SHELL}, [heavy("any tcp dport 22 syn", 22, TCP, SYN)]),
     "rlctl.8: Rules":
         ({**REPLIES, **upstream(32768), **SHELL, **GAME, **WEB, **DNS},
          [forged(NEW, 27015), heavy("any dport", 27015), heavy("any tcp syn", 443, TCP, SYN), coming_from(None, "198.51.100.9")]),
@@ -91,8 +87,9 @@ PLAYS = {
           heavy("any tcp syn", 443, TCP, SYN), heavy("any dport", 443, TCP), reflected("device udp sport 123", 123),
           reflected(None, 11211), pinged("device icmp", 1), coming_from(None, "198.51.100.9")]),
 }
-# Beside examples of one rule, which show a word each. No flood: a limit that forgets ports would hold replies.
-ONE_RULE = {**REPLIES, **GAME, **upstream(32768, "198.18.9.1")}
+# Beside examples of a rule or two, which show a word each. No flood: a limit that forgets ports would hold replies.
+WORDS_RULES = 2
+WORDS = {**REPLIES, **GAME, **upstream(32768, "198.18.9.1")}
 # What is lost without a line that the documents say is needed: the title, the change, and who is to lose.
 NEEDED = (
     ("README.md: Protect a device", "without a device line", rf"^rule {NEW}.*", "", "players"),
@@ -228,10 +225,10 @@ def example_row(rlctl, example):
     return f"{example.title} {told(groups, clients, floods)}", list(complaints(example.rules, groups, clients, floods))
 
 
-def one_rule_row(rlctl, rules):
-    groups = figures(rlctl, rules, ONE_RULE, [])
-    wrong = list(complaints(rules, groups, ONE_RULE, []))
-    return f"{len(rules)} rules by themselves: {told(groups, ONE_RULE, [])}", wrong and [*wrong, *rules]
+def words_row(rlctl, rules):
+    groups = figures(rlctl, rules, WORDS, [])
+    wrong = list(complaints(rules, groups, WORDS, []))
+    return f"{len(rules)} rules that show a word: {told(groups, WORDS, [])}", wrong and [*wrong, *rules]
 
 
 def together(examples):
@@ -259,11 +256,11 @@ def needed_row(rlctl, examples, title, change, pattern, new, who):
 def main():
     tree, rlctl = sys.argv[1:]
     examples = list(found(tree))
-    single = [example for example in examples if len(example.rules) == 1 and example.title not in PLAYS]
+    words = [example for example in examples if len(example.rules) <= WORDS_RULES and example.title not in PLAYS]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         passes = [row(*result) for result in pool.map(lambda example: example_row(rlctl, example),
-                                                       [example for example in examples if example not in single])]
-        passes += [row(*result) for result in pool.map(lambda rules: one_rule_row(rlctl, rules), together(single))]
+                                                       [example for example in examples if example not in words])]
+        passes += [row(*result) for result in pool.map(lambda rules: words_row(rlctl, rules), together(words))]
         passes += [row(*result) for result in pool.map(lambda needed: needed_row(rlctl, examples, *needed), NEEDED)]
     stale = sorted(PLAYS.keys() - {example.title for example in examples})
     passes.append(row(f"each of {len(PLAYS)} rows has its example", stale))

@@ -17,6 +17,7 @@ cat >"$TMP/tree/README.md" <<'END'
 ```
 sudo rlctl rule add any limit 1/second
 sudo rlctl rule add any udp limit 9/second
+sudo rlctl rule add any tcp limit 9/second
 ```
 END
 play "$TMP/tree" >"$TMP/noticed"
