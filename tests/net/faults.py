@@ -431,7 +431,7 @@ def without_moments(out):
 def without_waits(out):
     document = json.loads(out)
     for state in document["states"]:
-        for key in "wait_ns", "ban_ns":
+        for key in "wait_ns", "next_ns", "ban_ns":
             state.pop(key, None)
     return document
 
