@@ -114,6 +114,11 @@ if capable true 2>/dev/null; then
 2 top --prefix 192.0.2.1/24 => invalid --prefix '192.0.2.1/24': use an IPv4 or IPv6 address, with /LEN for a prefix whose host bits are zero
 1 top => top: not a terminal: use --once for one snapshot, or -j for JSON
 2 stats --prometheus --watch => stats: --prometheus and --watch exclude each other: leave one out
+2 stats --prometheus --since f => stats: --prometheus and --since exclude each other: leave one out
+2 stats --watch --since f => stats: --watch and --since exclude each other: leave one out
+2 stats --sort name => invalid --sort 'name': use dropped|passed|bytes|rule
+1 stats --since absent => absent: No such file or directory
+1 stats --since policy => policy: not a document of \`rlctl stats -j\`
 2 exporter --listen :9754 => invalid --listen ':9754': use a numeric ADDRESS:PORT or [ADDRESS]:PORT, such as 127.0.0.1:9754 or [::1]:9754; 0.0.0.0 and [::] listen on all addresses
 2 fleet join => fleet join: missing Redis URL: use --redis URL, --redis @FILE or RLCTL_REDIS_URL
 2 fleet join --redis redis://h => fleet join: missing fleet name: use --name FLEET

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Numbers as text, escaping, the caret under a refused word, aligned tables: one test per row. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -285,6 +286,29 @@ static void json_amount_test(void **state)
 	json_object_put(object);
 }
 
+/* A time comes back as it was printed; other texts are refused. */
+static void time_parse_test(void **state)
+{
+	static const char *const refused[] = {"",
+					      "yesterday",
+					      "2026-11-20",
+					      "2026-11-20T06:06:11",
+					      "2026-11-20T06:06:11.Zx",
+					      "1969-12-31T00:00:00Z"};
+	char text[NUMBER_TEXT_MAX];
+	uint64_t ns;
+
+	(void)state;
+	time_ns_print(text, 1795156791012345678ull);
+	assert_int_equal(time_parse(text, &ns), 0);
+	assert_int_equal(ns, 1795156791012345678ull);
+	time_print(text, ns, false);
+	assert_int_equal(time_parse(text, &ns), 0);
+	assert_int_equal(ns, 1795156791000000000ull);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		assert_int_equal(time_parse(refused[i], &ns), -EINVAL);
+}
+
 static void time_test(void **state)
 {
 	char text[NUMBER_TEXT_MAX];
@@ -297,7 +321,7 @@ static void time_test(void **state)
 	assert_string_equal(text, "2026-11-20T12:09:51+05:30");
 }
 
-#define SINGLE_TESTS 6
+#define SINGLE_TESTS 7
 static struct CMUnitTest tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(escapes) + ARRAY_SIZE(jsons) +
 			       ARRAY_SIZE(carets) + SINGLE_TESTS];
 static size_t test_count;
@@ -324,5 +348,6 @@ int main(void)
 	add("report: no records", report_empty_test, NULL);
 	add("json_amount: 64 bits are exact", json_amount_test, NULL);
 	add("time: UTC and local", time_test, NULL);
+	add("time: parsed as printed", time_parse_test, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

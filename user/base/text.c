@@ -3,6 +3,7 @@
 
 #include "text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,4 +101,28 @@ void time_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns, bool local)
 	len = strftime(buf, NUMBER_TEXT_MAX, "%FT%T", &tm);
 	strftime(zone, sizeof(zone), "%z", &tm); /* +hhmm */
 	snprintf(buf + len, NUMBER_TEXT_MAX - len, "%.3s:%s", zone, zone + 3);
+}
+
+void time_ns_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns)
+{
+	char utc[NUMBER_TEXT_MAX];
+
+	time_print(utc, realtime_ns, false);
+	snprintf(buf, NUMBER_TEXT_MAX, "%.*s.%09" PRIu64 "Z", (int)strcspn(utc, "Z"), utc,
+		 (uint64_t)(realtime_ns % NS_PER_SECOND));
+}
+
+int time_parse(const char *text, uint64_t *realtime_ns)
+{
+	struct tm tm = {0};
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	uint64_t unit = NS_PER_SECOND, ns = 0;
+
+	if (end && *end == '.')
+		while (*++end >= '0' && *end <= '9' && unit > 1)
+			ns += (unit /= 10) * (*end - '0');
+	if (!end || strcmp(end, "Z") != 0 || tm.tm_year < 70)
+		return -EINVAL;
+	*realtime_ns = (uint64_t)timegm(&tm) * NS_PER_SECOND + ns;
+	return 0;
 }

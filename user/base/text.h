@@ -27,5 +27,9 @@ void size_print(char buf[NUMBER_TEXT_MAX], uint64_t bytes);
 void wait_print(char buf[NUMBER_TEXT_MAX], uint64_t ns);
 /* CLOCK_REALTIME in ISO 8601: 2026-11-20T06:06:11Z, or with the offset of the local time zone */
 void time_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns, bool local);
+/* In UTC with nanoseconds: 2026-11-20T06:06:11.123456789Z */
+void time_ns_print(char buf[NUMBER_TEXT_MAX], uint64_t realtime_ns);
+/* Reads what time_ns_print() prints, and UTC without a fraction. 0 or -EINVAL. */
+int time_parse(const char *text, uint64_t *realtime_ns);
 
 #endif

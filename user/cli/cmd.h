@@ -49,6 +49,8 @@ struct json_object;
 	X(IF_EXISTS, "if-exists", 0, NULL, "no error if there is no such rule")                    \
 	X(YES, "yes", 'y', NULL, "apply it without asking, even if it may lock you out")           \
 	X(WATCH, "watch", 0, "[S]", "repeat every S seconds, with rates; default 1")               \
+	X(SINCE, "since", 0, "FILE", "count since this output of stats -j; - is standard input")   \
+	X(SORT, "sort", 0, "dropped|passed|bytes|rule", "order of the rules; default rule")        \
 	X(PROMETHEUS, "prometheus", 0, NULL, "print in the Prometheus text format")                \
 	X(LISTEN, "listen", 0, "ADDRESS:PORT", "address to serve; default 127.0.0.1:9754")         \
 	X(RULES, "rules", 0, "bounded|all|none",                                                   \

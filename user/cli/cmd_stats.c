@@ -16,6 +16,9 @@
 #include "prometheus.h"
 #include "stats.h"
 #include "stats_output.h"
+#include "stats_since.h"
+#include "stats_sort.h"
+#include "text.h"
 #include "units.h"
 
 #define SECONDS_MAX 86400u
@@ -24,7 +27,8 @@
 struct reading {
 	struct instance instance;
 	struct instance_stats stats;
-	uint64_t at_ns; /* CLOCK_MONOTONIC */
+	uint64_t at_ns;    /* CLOCK_MONOTONIC */
+	uint64_t since_ns; /* with --since: how long ago the document was made */
 };
 
 struct readings {
@@ -69,17 +73,48 @@ static const struct reading *reading_find(const struct readings *readings,
 	return NULL;
 }
 
-static void print_json(const struct readings *now)
+/* How to print readings. */
+struct style {
+	enum stats_order order;
+	bool watch; /* with rates */
+	const struct since *since;
+};
+
+static void print_json(const struct readings *now, const struct style *style)
 {
 	struct json_object *array = json_object_new_array();
+	struct json_object *object;
+	char text[NUMBER_TEXT_MAX];
 
-	for (size_t i = 0; i < now->count; i++)
-		json_append(array, json_stats(&now->items[i].instance, &now->items[i].stats));
+	for (size_t i = 0; i < now->count; i++) {
+		const struct reading *reading = &now->items[i];
+
+		object = json_stats(&reading->instance, &reading->stats);
+		if (style->since) {
+			time_ns_print(text, reading->stats.read_ns - reading->since_ns);
+			json_put(object, "from", json_object_new_string(text));
+		}
+		json_append(array, object);
+	}
 	json_print(array);
 }
 
-/* With `rates`, also prints rates, zero for an instance without an earlier reading. */
-static void print_text(const struct readings *now, const struct readings *before, bool rates)
+/* With --since, the reading holds what was counted since. */
+static void print_since(const struct reading *reading)
+{
+	static const struct instance_stats nothing;
+	char text[NUMBER_TEXT_MAX];
+
+	if (reading->since_ns) {
+		wait_print(text, reading->since_ns);
+		printf("in the last %s:\n", text);
+	}
+	stats_print(&reading->instance, &reading->stats, &nothing, reading->since_ns);
+}
+
+/* With --watch, also prints rates, zero for an instance without an earlier reading. */
+static void print_text(const struct readings *now, const struct readings *before,
+		       const struct style *style)
 {
 	for (size_t i = 0; i < now->count; i++) {
 		const struct reading *reading = &now->items[i];
@@ -89,20 +124,58 @@ static void print_text(const struct readings *now, const struct readings *before
 			putchar('\n');
 		if (!earlier)
 			earlier = reading;
-		stats_print(&reading->instance, &reading->stats, rates ? &earlier->stats : NULL,
-			    reading->at_ns - earlier->at_ns);
+		if (style->since)
+			print_since(reading);
+		else
+			stats_print(&reading->instance, &reading->stats,
+				    style->watch ? &earlier->stats : NULL,
+				    reading->at_ns - earlier->at_ns);
 	}
 }
 
-static void print(const struct readings *now, const struct readings *before, bool watch)
+static void sorted_print(const struct readings *now, const struct readings *before,
+			 const struct style *style)
 {
 	if (output_json)
-		print_json(now);
+		print_json(now, style);
 	else
-		print_text(now, before, watch);
+		print_text(now, before, style);
 }
 
-static int stats_once(const struct target *target)
+static void print(const struct readings *now, const struct readings *before,
+		  const struct style *style)
+{
+	struct readings sorted = {.count = now->count};
+
+	if (style->order == ORDER_RULE) {
+		sorted_print(now, before, style);
+		return;
+	}
+	sorted.items = calloc(now->count + 1, sizeof(*sorted.items));
+	if (!sorted.items)
+		out_of_memory();
+	for (size_t i = 0; i < now->count; i++) {
+		const struct reading *earlier = reading_find(before, &now->items[i]);
+
+		sorted.items[i] = now->items[i];
+		stats_sort(&now->items[i].stats, earlier ? &earlier->stats : NULL, style->order,
+			   &sorted.items[i].stats);
+	}
+	sorted_print(&sorted, before, style);
+	readings_clear(&sorted);
+}
+
+static int readings_subtract(const struct since *since, struct readings *now)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < now->count; i++)
+		rc = since_subtract(since, &now->items[i].instance, &now->items[i].stats,
+				    &now->items[i].since_ns);
+	return rc;
+}
+
+static int stats_once(const struct target *target, const struct style *style)
 {
 	const struct readings none = {0};
 	struct readings now = {0};
@@ -110,16 +183,31 @@ static int stats_once(const struct target *target)
 
 	if (!rc && !now.count)
 		rc = nothing_attached(target);
+	else if (!rc && style->since)
+		rc = readings_subtract(style->since, &now);
 	if (!rc)
-		print(&now, &none, false);
+		print(&now, &none, style);
 	readings_clear(&now);
+	return rc;
+}
+
+static int stats_since(const struct command *command, struct style style)
+{
+	struct since since;
+	int rc = since_read(command->arguments[OPTION_SINCE], &since);
+
+	if (rc)
+		return rc;
+	style.since = &since;
+	rc = stats_once(&command->target, &style);
+	since_clear(&since);
 	return rc;
 }
 
 /* ---- --watch ---- */
 
 /* Prints all instances once. 0 to continue. */
-static int frame(const struct target *target, struct readings *before)
+static int frame(const struct target *target, const struct style *style, struct readings *before)
 {
 	struct readings now = {0};
 	int rc = instance_for_each(target, visit, &now);
@@ -127,7 +215,7 @@ static int frame(const struct target *target, struct readings *before)
 	if (!rc && now.count) {
 		if (!output_json && isatty(STDOUT_FILENO))
 			fputs("\033[H\033[J", stdout);
-		print(&now, before, true);
+		print(&now, before, style);
 		if (!output_json && !isatty(STDOUT_FILENO))
 			putchar('\n');
 		rc = output_flush();
@@ -154,7 +242,7 @@ static bool wait_until(const sigset_t *signals, uint64_t due_ns)
 }
 
 /* Ends on a signal, and when no instance is left. */
-static int stats_watch(const struct target *target, uint32_t seconds)
+static int stats_watch(const struct target *target, const struct style *style, uint32_t seconds)
 {
 	struct readings last = {0};
 	uint64_t due = clock_ns(CLOCK_MONOTONIC);
@@ -167,7 +255,7 @@ static int stats_watch(const struct target *target, uint32_t seconds)
 	sigaddset(&signals, SIGTERM);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	do {
-		rc = frame(target, &last);
+		rc = frame(target, style, &last);
 		if (rc || !last.count)
 			break;
 		seen = true;
@@ -176,7 +264,7 @@ static int stats_watch(const struct target *target, uint32_t seconds)
 	if (!rc && !last.count && seen)
 		note("no longer attached");
 	else if (!rc && !seen)
-		rc = stats_once(target);
+		rc = stats_once(target, style);
 	readings_clear(&last);
 	return rc;
 }
@@ -197,22 +285,43 @@ static int stats_prometheus(const struct target *target, enum scrape_rules rules
 	return rc;
 }
 
+/* Two of these options exclude each other. */
+static int options_check(const struct command *command)
+{
+	bool prometheus = option_given(command, OPTION_PROMETHEUS);
+	const char *other = output_json                           ? "--json"
+			    : option_given(command, OPTION_WATCH) ? "--watch"
+			    : option_given(command, OPTION_SINCE) ? "--since"
+			    : option_given(command, OPTION_SORT)  ? "--sort"
+								  : NULL;
+
+	if (option_given(command, OPTION_RULES) && !prometheus)
+		return wrong("stats: --rules applies only to --prometheus: add it");
+	if (prometheus && other)
+		return wrong("stats: --prometheus and %s exclude each other: leave one out", other);
+	if (option_given(command, OPTION_WATCH) && option_given(command, OPTION_SINCE))
+		return wrong("stats: --watch and --since exclude each other: leave one out");
+	return 0;
+}
+
 int cmd_stats(const struct command *command)
 {
+	struct style style = {.order = option_given(command, OPTION_SORT)
+					       ? command->choices[OPTION_SORT]
+					       : ORDER_RULE,
+			      .watch = option_given(command, OPTION_WATCH)};
 	uint32_t seconds;
 	int rc = option_number(command, OPTION_WATCH, SECONDS_MAX, 1, &seconds);
 
+	if (!rc)
+		rc = options_check(command);
 	if (rc)
 		return rc;
-	if (option_given(command, OPTION_PROMETHEUS)) {
-		if (output_json || option_given(command, OPTION_WATCH))
-			return wrong("stats: --prometheus and %s exclude each other: leave one out",
-				     output_json ? "--json" : "--watch");
+	if (option_given(command, OPTION_PROMETHEUS))
 		return stats_prometheus(&command->target, command->choices[OPTION_RULES]);
-	}
-	if (option_given(command, OPTION_RULES))
-		return wrong("stats: --rules applies only to --prometheus: add it");
-	if (option_given(command, OPTION_WATCH))
-		return stats_watch(&command->target, seconds);
-	return stats_once(&command->target);
+	if (option_given(command, OPTION_SINCE))
+		return stats_since(command, style);
+	if (style.watch)
+		return stats_watch(&command->target, &style, seconds);
+	return stats_once(&command->target, &style);
 }

@@ -183,8 +183,8 @@ static const struct verb all_verbs[] = {
 		.name = "stats",
 		.words = "[DEV]",
 		.summary = "Show passed and dropped packets by reason and rule",
-		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH) | OPTION_BIT(PROMETHEUS) |
-			   OPTION_BIT(RULES),
+		.options = OPTIONS_INSTANCE | OPTION_BIT(WATCH) | OPTION_BIT(SINCE) |
+			   OPTION_BIT(SORT) | OPTION_BIT(PROMETHEUS) | OPTION_BIT(RULES),
 		.device = DEVICE_MAY,
 		.many = true,
 		.texts = {{OPTION_HOOK, "only instances at this hook"}},

@@ -90,7 +90,7 @@ int instance_reasons_read(const struct instance *instance, struct rl_amount out[
 
 int instance_stats_read(const struct instance *instance, struct instance_stats *out)
 {
-	struct instance_stats stats = {0};
+	struct instance_stats stats = {.read_ns = clock_ns(CLOCK_REALTIME)};
 	int ret = instance_policy_read(instance, &stats.policy);
 
 	if (ret)

@@ -18,6 +18,7 @@ struct instance_stats {
 	struct policy policy;                      /* rules in force */
 	struct rule_counters *rules;               /* for policy.rules[i] */
 	uint64_t pressure[RL_PRESSURE_COUNT];
+	uint64_t read_ns;   /* CLOCK_REALTIME */
 	uint64_t hot_live;  /* slots of the hot table with debt */
 	uint64_t hot_slots; /* slots in total; 0: no hot table */
 };

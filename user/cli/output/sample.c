@@ -43,15 +43,13 @@ static struct json_object *text(const char *words)
 static void put_time(struct json_object *object, uint64_t realtime_ns)
 {
 	uint32_t ns = realtime_ns % NS_PER_SECOND;
-	char utc[NUMBER_TEXT_MAX], full[NUMBER_TEXT_MAX + 16], clock[16];
+	char full[NUMBER_TEXT_MAX], clock[16];
 	time_t seconds = (time_t)(realtime_ns / NS_PER_SECOND);
 	struct tm tm;
 
 	localtime_r(&seconds, &tm);
 	strftime(clock, sizeof(clock), "%T", &tm);
-	time_print(utc, realtime_ns, false);
-	utc[strlen(utc) - 1] = '\0'; /* the Z */
-	snprintf(full, sizeof(full), "%s.%09" PRIu32 "Z", utc, ns);
+	time_ns_print(full, realtime_ns);
 	put(object, "time", text(full), "%s.%06" PRIu32, clock, ns / 1000);
 }
 

@@ -71,7 +71,7 @@ void json_put_stats(struct json_object *object, const struct instance *instance,
 }
 
 #define PRESSURE_NAME(name_, text_) text_,
-static const char *const pressure_names[RL_PRESSURE_COUNT] = {RL_PRESSURES(PRESSURE_NAME)};
+const char *const pressure_names[RL_PRESSURE_COUNT] = {RL_PRESSURES(PRESSURE_NAME)};
 
 /* Without a hot table, only the pressure on bans is counted. */
 static int first_pressure(const struct instance_stats *stats)
@@ -95,7 +95,12 @@ static struct json_object *json_pressure(const struct instance_stats *stats)
 struct json_object *json_stats(const struct instance *instance, const struct instance_stats *stats)
 {
 	struct json_object *object = json_instance(instance);
+	char text[NUMBER_TEXT_MAX];
 
+	time_print(text, instance->info.since_ns, false);
+	json_put(object, "since", json_object_new_string(text));
+	time_ns_print(text, stats->read_ns);
+	json_put(object, "time", json_object_new_string(text));
 	json_put_stats(object, instance, stats);
 	json_put(object, "pressure", json_pressure(stats));
 	return object;

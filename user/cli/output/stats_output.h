@@ -6,6 +6,9 @@
 #include "instance.h"
 #include "stats.h"
 
+/* The names of RL_PRESSURES. */
+extern const char *const pressure_names[];
+
 /* {"device","hook"} */
 struct json_object *json_instance(const struct instance *instance);
 

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# stats --since: what was counted since an earlier document, of the same instance only. stats --sort: the order
+# of the rules, in text and JSON.
+source "$(dirname "$0")/../lib.sh"
+
+ping_b() { in_ns A ping -q -c "$1" -i 0.01 -W 1 -s "${3:-56}" "$2" >/dev/null; } # N ADDRESS [BYTES]
+
+# since FILTER: of the difference from $TMP/then
+since() { rl B stats --since "$TMP/then" -j | json ".[0] | $1"; }
+then_is_now() { rl B stats -j >"$TMP/then"; }
+
+test_since() {
+	rl B apply - <<<'rule 10.77.0.1 limit 1000/second burst 100' && ping_b 4 10.77.0.2 && then_is_now || return
+	is "$(since .passed.packets)" 0 && ping_b 3 10.77.0.2 && is "$(since .passed.packets)" 3 &&
+		is "$(since '.rules[0].passed.packets')" 3 && is "$(since .reasons.within.packets)" 3 &&
+		is "$(stat_of B .passed.packets)" 7 && is "$(since .from)" "$(json '.[0].time' <"$TMP/then")" &&
+		has 'in the last ' rl B stats --since - <"$TMP/then"
+}
+
+# A rule whose rate changed is the same one; one that was deleted and added begins at zero, and is not less.
+test_since_rules() {
+	then_is_now && rl B rule add 10.77.0.1 limit 900/second burst 90 && ping_b 2 10.77.0.2 &&
+		is "$(since '.rules[0].passed.packets')" 2 && ping_b 3 10.77.0.2 && then_is_now &&
+		rl B rule del 10.77.0.1 && rl B rule add 10.77.0.1 limit 900/second burst 90 && ping_b 1 10.77.0.2 &&
+		is "$(since '.rules[0].passed.packets')" 1 && is "$(since .passed.packets)" 1
+}
+
+# Rates are those of the time between the two readings.
+test_since_rates() {
+	jq '.[0].time = (now - 3600 | todate)' "$TMP/then" >"$TMP/hour" &&
+		has 'in the last 1h' rl B stats --since "$TMP/hour"
+}
+
+refused() { has "$1" expect_status 1 rl B stats --since "$2"; } # TEXT FILE
+
+# shellcheck disable=SC2016 # the backquotes are those of messages
+test_since_refused() {
+	echo '{}' >"$TMP/object" && echo '[' >"$TMP/broken" && echo '[]' >"$TMP/empty" && echo '[1, null, [], "a"]' >"$TMP/odd" &&
+		jq '.[0].time = "yesterday"' "$TMP/then" >"$TMP/time" &&
+		jq '.[0].reasons.within.packets = 1000000' "$TMP/then" >"$TMP/more" || return
+	refused 'object: not a document of `rlctl stats -j`' "$TMP/object" && refused 'not a document' "$TMP/broken" &&
+		refused 'not a document' "$TMP/time" && refused 'empty: has no instance of veth-B at xdp' "$TMP/empty" &&
+		refused 'odd: has no instance' "$TMP/odd" && refused 'more: veth-B was attached again at xdp' "$TMP/more" &&
+		refused 'not a document' /dev/null
+}
+
+test_since_other() {
+	then_is_now && rl B detach veth-B && rl B attach veth-B &&
+		refused 'veth-B was attached again at xdp since then: its counters began at zero' "$TMP/then"
+}
+
+# order BY: the rules, by the first word of each
+order() { rl B stats --sort "$1" -j | json '[.[0].rules[].rule | split(" ")[0]] | join(" ")'; }
+
+test_sort() {
+	local n
+	rl B apply - <<-'END' || return
+	rule 10.77.0.1 icmp allow
+	rule fd77::/64 icmp6 limit 1000/second burst 100
+	rule fd77::1 icmp6 limit 1/hour
+	rule 10.77.0.1 udp deny
+	END
+	in_ns A bash -c 'for n in 1 2 3 4 5; do echo >/dev/udp/10.77.0.2/9; done' && ping_b 3 10.77.0.2 || return
+	is "$(rl B stats --sort dropped -j | json '.[0].rules[0].rule')" '10.77.0.1 udp deny' &&
+		is "$(rl B stats --sort passed -j | json '.[0].rules[0].rule')" '10.77.0.1 icmp allow' &&
+		is "$(rl B stats --sort bytes -j | json '.[0].rules[0].rule')" '10.77.0.1 icmp allow' &&
+		is "$(order rule)" "$(rl B show -j | json '[.policy[] | split(" ")[1]] | join(" ")')" &&
+		is "$(rl B stats -j | jq -c '.[0].rules')" "$(rl B stats --sort rule -j | jq -c '.[0].rules')" || return
+	is "$(rl B stats --sort dropped | sed -n '/rule$/{n;p}' | grep -o '10.77.*')" '10.77.0.1 udp deny'
+}
+
+# By what was counted since: the rule that counted most before comes second.
+test_sort_since() {
+	then_is_now && ping_b 9 10.77.0.2 &&
+		is "$(rl B stats --sort passed --since "$TMP/then" -j | json '.[0].rules[0].passed.packets')" 9 &&
+		is "$(rl B stats --sort dropped --since "$TMP/then" -j | json '.[0].rules[0].dropped.packets')" 0
+}
+
+veth_pair A B && veth_quiet A B && rl B attach veth-B || exit 1
+t 'since a document' test_since
+t 'since: rules that changed' test_since_rules
+t 'since: the time between' test_since_rates
+t 'since: refused documents' test_since_refused
+t 'since: another instance' test_since_other
+t 'sort' test_sort
+t 'sort, since a document' test_sort_since
