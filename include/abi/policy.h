@@ -63,7 +63,8 @@ struct rl_limit {
 	__u8 ban_source; /* over ban … source */
 	__u8 slots;      /* sliding-window: 2..16 */
 	__u8 fleet;
-	__u8 pad[7];
+	__u8 size_other; /* 1: `size` was written in bytes where unit is bits, or the reverse */
+	__u8 pad[6];
 };
 _Static_assert(sizeof(struct rl_limit) == 64, "rl_limit");
 

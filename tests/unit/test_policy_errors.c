@@ -224,6 +224,8 @@ static const struct refusal_row {
 	 "is in packets, but the rate is in bytes or bits", NULL},
 	{"burst of bytes, rate of packets", "rule any limit 10/s burst 64kibyte", 27,
 	 "is in bytes or bits, but the rate is in packets", NULL},
+	{"burst in bytes below the MTU", "rule any limit 10mbit burst 1kbyte", 29,
+	 "write at least 1514byte", NULL},
 	{"burst of more than a day", "rule any limit 1/s burst 86401", 26, "at most 86400", NULL},
 	{"burst in bytes overflows bits", "rule any limit 1mbit burst 18446744073709551615byte", 28,
 	 "more than a day", NULL},

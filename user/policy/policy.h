@@ -114,7 +114,9 @@ void policy_warn(const struct policy *policy, const struct policy_context *ctx, 
  * Returns the length, like snprintf; at most RULE_TEXT_MAX - 1. */
 #define RULE_TEXT_MAX 512
 int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx);
-/* The same without the word "rule". */
+/* A size of the limit, in its unit, as it is printed: in bits or bytes as its own was written. */
+int limit_size_print(char *buf, size_t size, const struct rl_limit *limit, uint64_t amount);
+/* rule_print without the word "rule". */
 void rule_format(char buf[RULE_TEXT_MAX], const struct rule *rule,
 		 const struct policy_context *ctx);
 

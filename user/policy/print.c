@@ -35,11 +35,20 @@ static void put_prefix(struct writer *w, const char *word, const uint8_t addr[16
 	put(w, "%s%s", word, text);
 }
 
+int limit_size_print(char *buf, size_t size, const struct rl_limit *limit, uint64_t amount)
+{
+	if (!limit->size_other)
+		return amount_print(buf, size, amount, limit->unit);
+	if (limit->unit == RL_BITS)
+		return amount_print(buf, size, amount / 8, RL_BYTES);
+	return amount_print(buf, size, amount * 8, RL_BITS);
+}
+
 static void put_amount(struct writer *w, const char *word, const struct rl_limit *limit)
 {
 	char text[QUANTITY_TEXT_MAX];
 
-	amount_print(text, sizeof(text), limit->size, limit->unit);
+	limit_size_print(text, sizeof(text), limit, limit->size);
 	put(w, "%s%s", word, text);
 }
 

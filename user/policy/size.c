@@ -21,7 +21,7 @@ int refuse_size(struct parser *p, struct span at, const char *why, uint64_t size
 {
 	char text[40];
 
-	amount_print(text, sizeof(text), size, p->rule->limit.unit);
+	limit_size_print(text, sizeof(text), &p->rule->limit, size);
 	return refuse(p, at, "%s %s", why, text);
 }
 
@@ -50,7 +50,7 @@ int size_check(struct parser *p, struct span at)
 /* Converts an amount to the unit of the rate: bits to bytes and back, but not packets. */
 static int size_convert(struct parser *p, const struct quantity *q, __u64 *out)
 {
-	const struct rl_limit *limit = &p->rule->limit;
+	struct rl_limit *limit = &p->rule->limit;
 
 	if (counts_packets(limit) && q->unit != RL_PACKETS)
 		return refuse(p, q->at,
@@ -60,6 +60,7 @@ static int size_convert(struct parser *p, const struct quantity *q, __u64 *out)
 		return refuse(p, q->at,
 			      "is in packets, but the rate is in bytes or bits: add a unit, for "
 			      "example 64kibyte");
+	limit->size_other = q->unit != limit->unit;
 	*out = q->n;
 	if (limit->unit == RL_BYTES && q->unit == RL_BITS)
 		*out = q->n / 8;
