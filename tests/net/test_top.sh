@@ -40,7 +40,7 @@ test_picture() {
 		within 3 "$(source_of 10.79.0.2 .dropped.bits_per_second <<<"$p")" $((3000 * 8000)) &&
 		within 2 "$(source_of 10.79.0.2 .passed.packets_per_second <<<"$p")" 100 &&
 		within 2 "$(json .passed.packets_per_second <<<"$p")" 100 || return
-	is "$(source_of 10.78.0.1 .rule <<<"$p")" '10.78.0.0/16 deny' &&
+	is "$(source_of 10.78.0.1 '"\(.rule) \(.dport)"' <<<"$p")" '10.78.0.0/16 deny 9' &&
 		is "$(source_of fd78::/64 '"\(.remaining) \(.unit)"' <<<"$p")" '0 packets' &&
 		between "$(source_of fd78::/64 '.wait_ns / 1000000000 | floor' <<<"$p")" 3300 3600 &&
 		between "$(source_of 10.80.0.3 '.ban_ns / 1000000000 | floor' <<<"$p")" 500 600 &&
@@ -51,7 +51,7 @@ test_text() {
 	local text
 	text=$(rl B top --once) || return
 	echo "$text"
-	is "$(grep '^source' <<<"$text" | tr -s ' ')" 'source dropped/s +- bit/s passed/s +- bit/s remaining banned for rule' &&
+	is "$(grep '^source' <<<"$text" | tr -s ' ')" 'source dropped/s +- bit/s passed/s +- bit/s dport remaining banned for rule' &&
 		[[ $(grep -A 1 '^source' <<<"$text" | tail -n 1) == 10.78.0.1\ *10.78.0.0/16\ deny ]] &&
 		! grep -q '[^[:print:]]' <<<"$text"
 }
@@ -137,6 +137,15 @@ test_forgive() {
 forgiven() { is "$(banned_passed)" 4; }
 is_banned() { is "$(banned_passed)" 2; }
 
+# The longest rule is whole with r, and shortened in its middle without.
+test_80_columns() {
+	_tmux resize-window -x 80 -y 24 && press a && eventually 5 screen_has '^source +dropped/s .*passed/s .*banned for +rule' &&
+		eventually 5 screen_has '10.80.0.3 .*10.80.0.0/16 lim.*….*ban 10m$' && press Down && press Down && press r &&
+		eventually 5 screen_has '^10.80.0.3: 10.80.0.0/16 limit 1/hour burst 2 over ban 10m$' &&
+		press h && eventually 5 screen_has '^r +show the whole rule' && press Escape && eventually 5 screen_has '^q quit' &&
+		_tmux resize-window -x 110 -y 24 && press d && eventually 5 first_is 10.78.0.1
+}
+
 test_resize() {
 	press a && _tmux resize-window -x 50 -y 9 && eventually 5 narrow && _tmux resize-window -x 30 -y 2 &&
 		eventually 5 tiny && _tmux resize-window -x 110 -y 24 && eventually 5 screen_has 'fd78::/64 .*limit 1/hour burst 5'
@@ -190,6 +199,7 @@ t 'sort' test_sort
 t 'filter' test_filter
 t 'pause' test_pause
 t 'forgive' test_forgive
+t 'at 80 columns' test_80_columns
 t 'resize' test_resize
 t 'resize without a signal' test_resize_untold
 t 'quit' test_quit

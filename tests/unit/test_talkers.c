@@ -74,6 +74,41 @@ static void segments_are_packets(void **state)
 	assert_int_equal(talker_sum(find("10.0.0.1"), TALKER_DROPPED).bytes.sum, 12000);
 }
 
+static void add_port(uint16_t port, uint32_t times)
+{
+	struct sampled sample = sample_of("10.0.0.1", 1, 100);
+
+	sample.packet.has_ports = 1;
+	sample.packet.dport = port;
+	while (times--)
+		talkers_add(&talkers, &sample, true, false);
+}
+
+/* The port of more than a fifth of the samples is found, among however many others. */
+static void ports_are_found(void **state)
+{
+	unsigned int share;
+	uint16_t port = 0;
+
+	(void)state;
+	add("10.0.0.1", 1, false);
+	assert_false(talker_port(talkers.list, &port, &share));
+	for (uint16_t i = 1; i <= 600; i++)
+		add_port(i, 1);
+	assert_false(talker_port(talkers.list, &port, &share));
+	add_port(443, 400);
+	assert_true(talker_port(talkers.list, &port, &share));
+	assert_int_equal(port, 443);
+	assert_in_range(share, 20, 40);
+	for (int i = 0; i < 4; i++) {
+		talkers_next_slice(&talkers);
+		add_port(53, 500);
+	}
+	assert_true(talker_port(talkers.list, &port, &share));
+	assert_int_equal(port, 53);
+	assert_in_range(share, 75, 100);
+}
+
 static void a_64_is_one_source(void **state)
 {
 	(void)state;
@@ -150,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(weights_are_summed, fresh),
 		cmocka_unit_test_setup(segments_are_packets, fresh),
+		cmocka_unit_test_setup(ports_are_found, fresh),
 		cmocka_unit_test_setup(a_64_is_one_source, fresh),
 		cmocka_unit_test_setup(without_address, fresh),
 		cmocka_unit_test_setup(the_last_dropped_is_kept, fresh),

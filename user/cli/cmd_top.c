@@ -115,6 +115,10 @@ static struct json_object *json_row(const struct top *top, const struct top_row 
 		 json_estimate(&row->rate[TALKER_DROPPED], &row->error[TALKER_DROPPED]));
 	json_put(object, "passed",
 		 json_estimate(&row->rate[TALKER_PASSED], &row->error[TALKER_PASSED]));
+	if (row->dport.known) {
+		json_put(object, "dport", json_object_new_int(row->dport.number));
+		json_put(object, "dport_percent", json_object_new_int((int)row->dport.share));
+	}
 	if (row->rule) {
 		rule_format(text, row->rule, &top->book.ctx);
 		json_put(object, "rule", json_object_new_string(text));

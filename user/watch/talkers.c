@@ -45,6 +45,52 @@ static void talk_add(struct talk *talk, const struct sampled *sample)
 	estimate_add(&talk->bytes, sample->stands_for, sample->packet.bytes);
 }
 
+/* A port that has no place takes one of each that have. */
+static void port_add(struct talker_ports *ports, uint16_t port)
+{
+	int free_place = -1;
+
+	ports->samples++;
+	for (int i = 0; i < TALKER_PORTS; i++) {
+		if (ports->count[i] && ports->port[i] == port) {
+			ports->count[i]++;
+			return;
+		}
+		if (!ports->count[i])
+			free_place = i;
+	}
+	if (free_place >= 0) {
+		ports->port[free_place] = port;
+		ports->count[free_place] = 1;
+		return;
+	}
+	for (int i = 0; i < TALKER_PORTS; i++)
+		ports->count[i]--;
+}
+
+static void ports_age(struct talker_ports *ports)
+{
+	ports->samples /= 2;
+	for (int i = 0; i < TALKER_PORTS; i++)
+		ports->count[i] /= 2;
+}
+
+/* A count is too small by a fifth of the samples at most. */
+bool talker_port(const struct talker *talker, uint16_t *port, unsigned int *share)
+{
+	const struct talker_ports *ports = &talker->ports;
+	int best = 0;
+
+	for (int i = 1; i < TALKER_PORTS; i++)
+		if (ports->count[i] > ports->count[best])
+			best = i;
+	if (!ports->count[best] || ports->count[best] * 5ull <= ports->samples)
+		return false;
+	*port = ports->port[best];
+	*share = (unsigned int)(100ull * ports->count[best] / ports->samples);
+	return true;
+}
+
 int talkers_add(struct talkers *talkers, const struct sampled *sample, bool has_addresses,
 		bool passed)
 {
@@ -57,6 +103,8 @@ int talkers_add(struct talkers *talkers, const struct sampled *sample, bool has_
 	if (!talker)
 		return -ENOMEM;
 	talk_add(&talker->slices[talkers->slice][passed], sample);
+	if (sample->packet.has_ports)
+		port_add(&talker->ports, sample->packet.dport);
 	if (!passed || !talker_sum(talker, TALKER_DROPPED).packets.sum)
 		talker->last = sample->packet;
 	return 0;
@@ -93,6 +141,7 @@ void talkers_next_slice(struct talkers *talkers)
 	for (struct talker *talker = talkers->list, *next; talker; talker = next) {
 		next = talker->hh.next;
 		memset(talker->slices[talkers->slice], 0, sizeof(talker->slices[0]));
+		ports_age(&talker->ports);
 		if (!talker_sum(talker, TALKER_DROPPED).packets.sum &&
 		    !talker_sum(talker, TALKER_PASSED).packets.sum)
 			talker_remove(talkers, talker);

@@ -22,10 +22,20 @@ struct talk {
 	struct estimate packets, bytes;
 };
 
+/* The destination ports of most samples (J. Misra, D. Gries: "Finding Repeated Elements", 1982):
+ * each port with more than a fifth of the samples is among them. */
+#define TALKER_PORTS 4
+struct talker_ports {
+	uint32_t samples; /* with ports; halved, as the others, in each slice */
+	uint32_t count[TALKER_PORTS];
+	uint16_t port[TALKER_PORTS];
+};
+
 /* A source as limits count it: an IPv4 address or an IPv6 /64. */
 struct talker {
 	uint8_t addr[16];
 	struct rl_sample last; /* one of its packets; a dropped one if there is one */
+	struct talker_ports ports;
 	struct talk slices[TALKER_SLICES][TALKER_VERDICTS];
 	UT_hash_handle hh;
 };
@@ -49,6 +59,10 @@ void talk_merge(struct talk *to, const struct talk *from);
 /* Sums over the kept slices. */
 struct talk talker_sum(const struct talker *talker, enum talker_verdict verdict);
 struct talk talkers_sum(const struct talkers *talkers, enum talker_verdict verdict);
+
+/* The destination port of most samples, and at least how many per cent of them it has. False: none
+ * has more than a fifth. */
+bool talker_port(const struct talker *talker, uint16_t *port, unsigned int *share);
 
 size_t talkers_count(const struct talkers *talkers);
 void talkers_clear(struct talkers *talkers);

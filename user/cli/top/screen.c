@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The live display of `rlctl top`, with ncurses. All text is made here or printed by units.c and
- * policy.c: no byte of a packet and no foreign name reaches the terminal unescaped.
- */
+/* The live display of `rlctl top`: keys and the loop. */
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -10,19 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* After our own headers: curses.h defines macros with common names. */
 #include <curses.h>
 
 #include "clock.h"
-#include "hook_names.h"
 #include "message.h"
 #include "output.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "draw.h"
 #include "signals.h"
 #include "source.h"
 #include "source_forgive.h"
@@ -33,200 +29,14 @@
 #define TURN_NS  NS_PER_SECOND
 #define FIRST_NS (300 * NS_PER_MS)
 #define WAIT_MS  100 /* the ring holds the samples of two seconds */
-#define HEAD     4   /* lines of totals */
-#define KEYS     "q quit  d/p/b/a sort  / filter  space pause  up/down select  f forgive"
-
-enum mode { MODE_KEYS, MODE_FILTER, MODE_CONFIRM };
-enum pair { PAIR_DROPPED = 1, PAIR_BANNED, PAIR_MESSAGE };
-
-struct screen {
-	struct top *top;
-	enum mode mode;
-	bool paused;
-	bool ends;
-	bool utf8;
-	bool colours;
-	size_t selected; /* row */
-	size_t first;    /* row at the top */
-	char input[PREFIX_TEXT_MAX];
-	char message[160];
-};
-
-/* ---- drawing */
-
-static void attribute(const struct screen *s, enum pair pair, bool on)
-{
-	if (s->colours && on)
-		attron(COLOR_PAIR(pair));
-	else if (s->colours)
-		attroff(COLOR_PAIR(pair));
-}
-
-/* One line, truncated to the screen's width. */
-static void line_put(int y, const char *text)
-{
-	if (y >= 0 && y < LINES)
-		mvaddnstr(y, 0, text, COLS);
-}
-
-/* Where the headings are: below the totals and the lines of sources without a row. */
-static int headings_line(const struct screen *s)
-{
-	int y = HEAD;
-
-	for (int v = 0; v < TALKER_VERDICTS; v++)
-		y += s->top->rare[v].rare.sources > 0;
-	return y;
-}
-
-/* Between the headings and the last line. */
-static size_t rows_shown(const struct screen *s)
-{
-	int y = headings_line(s);
-
-	return LINES > y + 2 ? (size_t)(LINES - y - 2) : 0;
-}
-
-static void draw_head(const struct screen *s)
-{
-	const struct top *top = s->top;
-	char text[TOP_TEXT_MAX], filter[PREFIX_TEXT_MAX] = "", clock[16];
-	char *device = text_shown(top->instance->device);
-	time_t now = time(NULL);
-	struct tm tm;
-
-	localtime_r(&now, &tm);
-	strftime(clock, sizeof(clock), "%T", &tm);
-	if (top->has_filter)
-		prefix_print(filter, sizeof(filter), top->filter, top->filter_len);
-	snprintf(text, sizeof(text), "%s %s  %s  by %s%s%s%s", device,
-		 hook_name(top->instance->info.hook), clock, top_sort_names[top->sort],
-		 top->has_filter ? "  in " : "", filter, s->paused ? "  PAUSED" : "");
-	free(device);
-	attron(A_BOLD);
-	line_put(0, text);
-	attroff(A_BOLD);
-	top_totals(top, text, sizeof(text));
-	line_put(1, text);
-	top_sampled(top, text, sizeof(text));
-	line_put(3, text);
-	for (int v = 0, y = HEAD; v < TALKER_VERDICTS; v++)
-		if (top_rare_text(top, v, text, sizeof(text)))
-			line_put(y++, text);
-}
-
-static void draw_history(const struct screen *s)
-{
-	static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
-					     "\u2585", "\u2586", "\u2587", "\u2588"};
-	static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
-	char line[3 * TOP_HISTORY + 1];
-	const int start = 10;
-
-	if (COLS <= start || LINES < 3)
-		return;
-	line_put(2, "dropped/s");
-	sparkline_print(s->top, (size_t)(COLS - start), s->utf8 ? blocks : ascii, 9, line,
-			sizeof(line));
-	attribute(s, PAIR_DROPPED, true);
-	mvaddstr(2, start, line);
-	attribute(s, PAIR_DROPPED, false);
-}
-
-/* The width of the widest visible cell, or of the heading. */
-static int column_width(const struct screen *s, int column)
-{
-	int width = (int)strlen(top_columns[column].name);
-	char text[TOP_TEXT_MAX];
-
-	for (size_t i = s->first; i < s->top->count && i < s->first + rows_shown(s); i++) {
-		int len;
-
-		top_cell(s->top, &s->top->rows[i], column, text);
-		len = (int)strlen(text);
-		width = len > width ? len : width;
-	}
-	return width;
-}
-
-static void cell_put(int y, int x, int width, bool right, const char *text)
-{
-	char cell[TOP_TEXT_MAX + 8];
-
-	if (x >= COLS)
-		return;
-	snprintf(cell, sizeof(cell), "%*s", right ? width : -width, text);
-	mvaddnstr(y, x, cell, COLS - x);
-}
-
-static void draw_rows(const struct screen *s)
-{
-	const struct top *top = s->top;
-	char text[TOP_TEXT_MAX];
-	int x = 0;
-
-	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
-		int width = column_width(s, c), y = headings_line(s);
-
-		attron(A_UNDERLINE);
-		cell_put(y, x, width, top_columns[c].right, top_columns[c].name);
-		attroff(A_UNDERLINE);
-		for (size_t i = s->first; i < top->count && i < s->first + rows_shown(s); i++) {
-			const struct top_row *row = &top->rows[i];
-
-			top_cell(top, row, c, text);
-			if (i == s->selected)
-				attron(A_REVERSE);
-			attribute(s, PAIR_BANNED, row->state.ban_ns);
-			cell_put(++y, x, width, top_columns[c].right, text);
-			attribute(s, PAIR_BANNED, false);
-			attroff(A_REVERSE);
-		}
-		x += width + 2;
-	}
-}
-
-/* A prompt or a message, else the keys. */
-static void draw_foot(const struct screen *s)
-{
-	char text[TOP_TEXT_MAX];
-
-	if (s->mode == MODE_FILTER)
-		snprintf(text, sizeof(text), "show only sources in (empty for all): %s", s->input);
-	else
-		snprintf(text, sizeof(text), "%s", *s->message ? s->message : KEYS);
-	attribute(s, PAIR_MESSAGE, s->mode == MODE_CONFIRM);
-	line_put(LINES - 1, text);
-	attribute(s, PAIR_MESSAGE, false);
-	curs_set(s->mode == MODE_FILTER);
-}
-
-/* Follows the terminal's size even if SIGWINCH was lost. */
-static void size_follow(void)
-{
-	struct winsize size;
-
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col &&
-	    is_term_resized(size.ws_row, size.ws_col))
-		resizeterm(size.ws_row, size.ws_col);
-}
-
-static void draw(struct screen *s)
-{
-	size_follow();
-	if (s->selected >= s->top->count)
-		s->selected = s->top->count ? s->top->count - 1 : 0;
-	if (s->selected < s->first)
-		s->first = s->selected;
-	if (rows_shown(s) && s->selected >= s->first + rows_shown(s))
-		s->first = s->selected - rows_shown(s) + 1;
-	erase();
-	draw_head(s);
-	draw_history(s);
-	draw_rows(s);
-	draw_foot(s);
-	refresh();
-}
+#define HELP                                                 \
+	"d p b a  sort by dropped, passed, bits, address\n"  \
+	"/        show only the sources in a prefix\n"       \
+	"space    pause\n"                                   \
+	"up down  select a source\n"                         \
+	"r        show the whole rule that decides for it\n" \
+	"f        forget its states and bans\n"              \
+	"q        quit"
 
 /* ---- forgiving */
 
@@ -276,6 +86,21 @@ static void forgive(struct screen *s)
 }
 
 /* ---- keys */
+
+static void rule_show(struct screen *s)
+{
+	const struct top_row *row = selected_row(s);
+	char source[PREFIX_TEXT_MAX], rule[TOP_TEXT_MAX];
+
+	if (!row) {
+		snprintf(s->message, sizeof(s->message), "no source is selected");
+		return;
+	}
+	prefix_print(source, sizeof(source), row->addr, key_bits(row->addr, 32, 64));
+	top_cell(s->top, row, COLUMN_RULE, rule);
+	snprintf(s->message, sizeof(s->message), "%s: %s", source,
+		 row->rule ? rule : "no rule decides for it");
+}
 
 static void filter_set(struct screen *s)
 {
@@ -351,6 +176,13 @@ static void key_command(struct screen *s, int key)
 	case ' ':
 		s->paused = !s->paused;
 		return;
+	case 'r':
+		rule_show(s);
+		return;
+	case 'h':
+	case '?':
+		snprintf(s->message, sizeof(s->message), "%s", HELP);
+		return;
 	case 'f':
 		forgive_confirm(s);
 		return;
@@ -405,7 +237,7 @@ static int screen_run(struct screen *s, int signals)
 	int ret = 0;
 
 	while (!ret && !s->ends) {
-		draw(s);
+		screen_draw(s);
 		wait_for_keys(s, signals);
 		keys_read(s);
 		ret = top_drain(s->top);

@@ -27,9 +27,6 @@
 
 const char *const top_sort_names[TOP_SORTS] = {"dropped", "passed", "bits", "address"};
 
-#define COLUMN_ROW(name_, right_) {name_, right_},
-const struct top_column top_columns[TOP_COLUMN_COUNT] = {TOP_COLUMNS(COLUMN_ROW)};
-
 /* ---- counters */
 
 static int counted_read(struct top *top, unsigned int slice)
@@ -143,6 +140,8 @@ static void row_fill(const struct top *top, const struct talker *talker, struct 
 		out->error[v] = error_of(&top->rate[v], &own, &all);
 	}
 	out->rule = rule_book_find(&top->book, talker->last.counter_id);
+	out->dport.has_ports = talker->ports.samples;
+	out->dport.known = talker_port(talker, &out->dport.number, &out->dport.share);
 }
 
 static bool is_shown(const struct top *top, const struct talker *talker)
@@ -308,185 +307,4 @@ int top_turn(struct top *top, size_t looked)
 	states_look(top, looked);
 	talkers_next_slice(&top->talkers);
 	return 0;
-}
-
-/* ---- text */
-
-void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n)
-{
-	static const char units[] = "kMGTPE";
-	uint64_t unit = 1000;
-	int i = 0;
-
-	if (n < 1000) {
-		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64, n);
-		return;
-	}
-	while (n / unit >= 1000 && units[i + 1]) {
-		unit *= 1000;
-		i++;
-	}
-	if (n / unit >= 100)
-		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64 "%c", n / unit, units[i]);
-	else
-		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64 ".%" PRIu64 "%c", n / unit,
-			 n / (unit / 10) % 10, units[i]);
-}
-
-/* The amount that may still be sent at once, or the time until the next packet. */
-static void remaining_print(char out[TOP_TEXT_MAX], const struct source_entry *state)
-{
-	char number[NUMBER_TEXT_MAX];
-
-	if (!state->has_state) {
-		snprintf(out, TOP_TEXT_MAX, "-");
-	} else if (state->allowance.remaining) {
-		si_print(number, state->allowance.remaining);
-		snprintf(out, TOP_TEXT_MAX, "%s%s", number,
-			 state->rule->limit.unit == RL_PACKETS ? "" : "B");
-	} else {
-		wait_print(number, state->allowance.wait_ns + 1);
-		snprintf(out, TOP_TEXT_MAX, "in %s", number);
-	}
-}
-
-/* The columns of each verdict, behind the source. */
-enum { CELL_PACKETS, CELL_ERROR, CELL_BITS, CELL_KINDS };
-#define CELLS_OF_RATES (1 + TALKER_VERDICTS * CELL_KINDS)
-
-/* A number with its error in per cent, or what it is less than. */
-static void rate_cell(const struct top_row *row, enum talker_verdict verdict, int column,
-		      char out[TOP_TEXT_MAX])
-{
-	const struct top_rate *rate = &row->rate[verdict], *error = &row->error[verdict];
-	uint64_t n = column == CELL_BITS ? rate->bits : rate->packets;
-	uint64_t error_n = column == CELL_BITS ? error->bits : error->packets;
-	bool unsure = error->packets > rate->packets;
-	char number[NUMBER_TEXT_MAX];
-
-	if (column == CELL_ERROR) {
-		snprintf(out, TOP_TEXT_MAX, "-");
-		if (rate->packets && !unsure)
-			snprintf(out, TOP_TEXT_MAX, "%" PRIu64 "%%",
-				 (100 * error->packets + rate->packets - 1) / rate->packets);
-		return;
-	}
-	si_print(number, unsure ? n + error_n : n);
-	snprintf(out, TOP_TEXT_MAX, "%s%s", unsure ? "<" : "", number);
-}
-
-void top_cell(const struct top *top, const struct top_row *row, int column, char out[TOP_TEXT_MAX])
-{
-	switch (column) {
-	case 0:
-		prefix_print(out, TOP_TEXT_MAX, row->addr, key_bits(row->addr, 32, 64));
-		return;
-	case CELLS_OF_RATES:
-		remaining_print(out, &row->state);
-		return;
-	case CELLS_OF_RATES + 1:
-		snprintf(out, TOP_TEXT_MAX, "-");
-		if (row->state.ban_ns)
-			duration_print(out, TOP_TEXT_MAX,
-				       (row->state.ban_ns / NS_PER_SECOND + 1) * NS_PER_SECOND);
-		return;
-	case CELLS_OF_RATES + 2:
-		snprintf(out, TOP_TEXT_MAX, "-");
-		if (row->rule)
-			rule_format(out, row->rule, &top->book.ctx);
-		return;
-	default:
-		rate_cell(row, (column - 1) / CELL_KINDS, (column - 1) % CELL_KINDS, out);
-	}
-}
-
-void sparkline_print(const struct top *top, size_t width, const char *const *levels, size_t count,
-		     char *out, size_t size)
-{
-	size_t first = width < TOP_HISTORY ? TOP_HISTORY - width : 0, used = 0;
-	uint64_t most = 1;
-
-	for (size_t i = first; i < TOP_HISTORY; i++)
-		most = top->history[i] > most ? top->history[i] : most;
-	*out = '\0';
-	for (size_t i = first; i < TOP_HISTORY; i++) {
-		size_t level = top->history[i] ? 1 + share(top->history[i], most, count - 2) : 0;
-		size_t len = strlen(levels[level]);
-
-		if (used + len >= size)
-			break;
-		memcpy(out + used, levels[level], len + 1);
-		used += len;
-	}
-}
-
-void top_totals(const struct top *top, char *out, size_t size)
-{
-	char packets[2][NUMBER_TEXT_MAX], bits[2][NUMBER_TEXT_MAX];
-
-	for (int v = 0; v < TALKER_VERDICTS; v++) {
-		number_print(packets[v], top->rate[v].packets);
-		si_print(bits[v], top->rate[v].bits);
-	}
-	snprintf(out, size, "dropped %s packets/s %s bit/s, passed %s packets/s %s bit/s",
-		 packets[TALKER_DROPPED], bits[TALKER_DROPPED], packets[TALKER_PASSED],
-		 bits[TALKER_PASSED]);
-}
-
-void top_sampled(const struct top *top, char *out, size_t size)
-{
-	char sources[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
-
-	number_print(sources, top->seen);
-	number_print(all, top->figures.packets[0] + top->figures.packets[1]);
-	number_print(lost, top->figures.lost);
-	snprintf(out, size, "%s sources in samples of %s packets, %s samples lost", sources, all,
-		 lost);
-}
-
-/* Two digits: the others mean nothing. */
-static uint64_t rounded(uint64_t n)
-{
-	uint64_t unit = 1;
-
-	while (n / unit >= 100)
-		unit *= 10;
-	return (n + unit / 2) / unit * unit;
-}
-
-/* Nobody has so many clients of which each is dropped once. */
-#define FORGED_LEAST 1000
-
-/* "about 150,000 sources seen once (69k-150k): forged addresses", or all that there are. */
-static void sources_print(const struct top_rare *rare, bool dropped, char *out, size_t size)
-{
-	const struct rare_sources *sources = &rare->sources;
-	bool exact = sources->least == sources->most;
-	bool forged = dropped && sources->once && sources->least >= FORGED_LEAST;
-	char about[NUMBER_TEXT_MAX], least[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
-	const char *seen = sources->once ? "once" : "too rarely for a rate";
-
-	number_print(about, exact ? sources->about : rounded(sources->about));
-	si_print(least, rounded(sources->least));
-	si_print(most, rounded(sources->most));
-	if (exact)
-		snprintf(out, size, "%s more source%s seen %s:", about,
-			 sources->about == 1 ? "" : "s", seen);
-	else
-		snprintf(out, size, "about %s sources seen %s (%s-%s):%s", about, seen, least, most,
-			 forged ? " forged addresses," : "");
-}
-
-bool top_rare_text(const struct top *top, enum talker_verdict verdict, char *out, size_t size)
-{
-	const struct top_rare *rare = &top->rare[verdict];
-	bool dropped = verdict == TALKER_DROPPED;
-	char packets[NUMBER_TEXT_MAX], sources[256];
-
-	if (!rare->rare.sources)
-		return false;
-	sources_print(rare, dropped, sources, sizeof(sources));
-	si_print(packets, rare->rate.packets);
-	snprintf(out, size, "%s %s %s/s", sources, packets, dropped ? "dropped" : "passed");
-	return true;
 }

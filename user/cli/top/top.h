@@ -24,13 +24,22 @@ struct top_rate {
 	uint64_t packets, bits;
 };
 
+/* The destination port that most of a source's packets are for. */
+struct top_port {
+	bool has_ports; /* do its packets have any? */
+	bool known;     /* more than a fifth of them are for this one */
+	uint16_t number;
+	unsigned int share; /* per cent */
+};
+
 struct top_row {
 	uint8_t addr[16];
 	struct rl_sample last;
 	struct top_rate rate[TALKER_VERDICTS];
 	struct top_rate error[TALKER_VERDICTS]; /* estimate.h */
-	const struct rule *rule;                /* in the book; NULL: none */
-	struct source_entry state;              /* under that rule */
+	struct top_port dport;
+	const struct rule *rule;   /* in the book; NULL: none */
+	struct source_entry state; /* under that rule */
 };
 
 /* The sources without a row: their samples bear no rate. */
@@ -82,20 +91,21 @@ int top_turn(struct top *top, size_t looked);
 void top_arrange(struct top *top);
 void top_filter(struct top *top);
 
-/* The columns of a row; the rule is the last, and not truncated. */
-#define TOP_COLUMNS(X)     \
-	X("source", 0)     \
-	X("dropped/s", 1)  \
-	X("+-", 1)         \
-	X("bit/s", 1)      \
-	X("passed/s", 1)   \
-	X("+-", 1)         \
-	X("bit/s", 1)      \
-	X("remaining", 1)  \
-	X("banned for", 1) \
-	X("rule", 0)
-#define TOP_COLUMN_ONE(name, right) +1
-enum { TOP_COLUMN_COUNT = 0 TOP_COLUMNS(TOP_COLUMN_ONE) };
+/* The columns of a row, and whether they are right-aligned. */
+#define TOP_COLUMNS(X)               \
+	X(SOURCE, "source", 0)       \
+	X(DROPPED, "dropped/s", 1)   \
+	X(DROPPED_ERROR, "+-", 1)    \
+	X(DROPPED_BITS, "bit/s", 1)  \
+	X(PASSED, "passed/s", 1)     \
+	X(PASSED_ERROR, "+-", 1)     \
+	X(PASSED_BITS, "bit/s", 1)   \
+	X(DPORT, "dport", 1)         \
+	X(REMAINING, "remaining", 1) \
+	X(BANNED, "banned for", 1)   \
+	X(RULE, "rule", 0)
+#define TOP_COLUMN_ID(id, name, right) COLUMN_##id,
+enum top_column_id { TOP_COLUMNS(TOP_COLUMN_ID) TOP_COLUMN_COUNT };
 
 struct top_column {
 	const char *name;
@@ -104,7 +114,18 @@ struct top_column {
 extern const struct top_column top_columns[TOP_COLUMN_COUNT];
 
 #define TOP_TEXT_MAX RULE_TEXT_MAX
-void top_cell(const struct top *top, const struct top_row *row, int column, char out[TOP_TEXT_MAX]);
+void top_cell(const struct top *top, const struct top_row *row, enum top_column_id column,
+	      char out[TOP_TEXT_MAX]);
+
+/* Which columns of these widths, as bits, have room in a line, the rule being the last: it gets the
+ * rest, and TOP_RULE_LEAST of it while other columns can be left out. `empty` are those without a
+ * value. */
+#define TOP_GAP        2 /* between columns */
+#define TOP_RULE_LEAST 30
+uint32_t top_columns_fit(const int widths[TOP_COLUMN_COUNT], uint32_t empty, int width);
+
+/* Shortens ASCII text to `room` columns, in its middle: the text has room for the ellipsis. */
+void text_shorten(char *text, size_t room, const char *ellipsis, size_t ellipsis_width);
 
 /* 1,234 or 1.2M: at most six characters. */
 void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n);

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A snapshot as text: the cells of a row, which columns there is room for, and the lines above. */
+
+#include "top.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policy.h"
+#include "policy_write.h"
+#include "text.h"
+#include "units.h"
+
+#define COLUMN_ROW(id, name_, right_) {name_, right_},
+const struct top_column top_columns[TOP_COLUMN_COUNT] = {TOP_COLUMNS(COLUMN_ROW)};
+
+/* The columns of a verdict, in their order. */
+enum cell { CELL_PACKETS, CELL_ERROR, CELL_BITS };
+
+void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n)
+{
+	static const char units[] = "kMGTPE";
+	uint64_t unit = 1000;
+	int i = 0;
+
+	if (n < 1000) {
+		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64, n);
+		return;
+	}
+	while (n / unit >= 1000 && units[i + 1]) {
+		unit *= 1000;
+		i++;
+	}
+	if (n / unit >= 100)
+		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64 "%c", n / unit, units[i]);
+	else
+		snprintf(buf, NUMBER_TEXT_MAX, "%" PRIu64 ".%" PRIu64 "%c", n / unit,
+			 n / (unit / 10) % 10, units[i]);
+}
+
+/* The amount that may still be sent at once, or the time until the next packet. */
+static void remaining_print(char out[TOP_TEXT_MAX], const struct source_entry *state)
+{
+	char number[NUMBER_TEXT_MAX];
+
+	if (!state->has_state) {
+		snprintf(out, TOP_TEXT_MAX, "-");
+	} else if (state->allowance.remaining) {
+		si_print(number, state->allowance.remaining);
+		snprintf(out, TOP_TEXT_MAX, "%s%s", number,
+			 state->rule->limit.unit == RL_PACKETS ? "" : "B");
+	} else {
+		wait_print(number, state->allowance.wait_ns + 1);
+		snprintf(out, TOP_TEXT_MAX, "in %s", number);
+	}
+}
+
+/* A number with its error in per cent, or what it is less than. */
+static void rate_cell(const struct top_row *row, enum talker_verdict verdict, enum cell cell,
+		      char out[TOP_TEXT_MAX])
+{
+	const struct top_rate *rate = &row->rate[verdict], *error = &row->error[verdict];
+	uint64_t n = cell == CELL_BITS ? rate->bits : rate->packets;
+	uint64_t error_n = cell == CELL_BITS ? error->bits : error->packets;
+	bool unsure = error->packets > rate->packets;
+	char number[NUMBER_TEXT_MAX];
+
+	if (cell == CELL_ERROR) {
+		snprintf(out, TOP_TEXT_MAX, "-");
+		if (rate->packets && !unsure)
+			snprintf(out, TOP_TEXT_MAX, "%" PRIu64 "%%",
+				 (100 * error->packets + rate->packets - 1) / rate->packets);
+		return;
+	}
+	si_print(number, unsure ? n + error_n : n);
+	snprintf(out, TOP_TEXT_MAX, "%s%s", unsure ? "<" : "", number);
+}
+
+/* The port that more than a fifth of the samples are for; "53+": less than half. */
+static void dport_cell(const struct top_row *row, char out[TOP_TEXT_MAX])
+{
+	const struct top_port *port = &row->dport;
+
+	if (!port->known)
+		snprintf(out, TOP_TEXT_MAX, "%s", port->has_ports ? "many" : "-");
+	else
+		snprintf(out, TOP_TEXT_MAX, "%u%s", port->number, port->share < 50 ? "+" : "");
+}
+
+static void ban_cell(const struct top_row *row, char out[TOP_TEXT_MAX])
+{
+	snprintf(out, TOP_TEXT_MAX, "-");
+	if (row->state.ban_ns)
+		wait_print(out, row->state.ban_ns);
+}
+
+static void rule_cell(const struct top *top, const struct top_row *row, char out[TOP_TEXT_MAX])
+{
+	snprintf(out, TOP_TEXT_MAX, "-");
+	if (row->rule)
+		rule_format(out, row->rule, &top->book.ctx);
+}
+
+void top_cell(const struct top *top, const struct top_row *row, enum top_column_id column,
+	      char out[TOP_TEXT_MAX])
+{
+	switch (column) {
+	case COLUMN_SOURCE:
+		prefix_print(out, TOP_TEXT_MAX, row->addr, key_bits(row->addr, 32, 64));
+		return;
+	case COLUMN_DROPPED:
+	case COLUMN_DROPPED_ERROR:
+	case COLUMN_DROPPED_BITS:
+		rate_cell(row, TALKER_DROPPED, column - COLUMN_DROPPED, out);
+		return;
+	case COLUMN_PASSED:
+	case COLUMN_PASSED_ERROR:
+	case COLUMN_PASSED_BITS:
+		rate_cell(row, TALKER_PASSED, column - COLUMN_PASSED, out);
+		return;
+	case COLUMN_DPORT:
+		dport_cell(row, out);
+		return;
+	case COLUMN_REMAINING:
+		remaining_print(out, &row->state);
+		return;
+	case COLUMN_BANNED:
+		ban_cell(row, out);
+		return;
+	default:
+		rule_cell(top, row, out);
+	}
+}
+
+/* ---- a narrow screen */
+
+/* The first to go, but for those without a value in any row, which go before. */
+static const enum top_column_id columns_to_drop[] = {
+	COLUMN_PASSED_BITS, COLUMN_DROPPED_BITS,  COLUMN_PASSED_ERROR, COLUMN_REMAINING,
+	COLUMN_DPORT,       COLUMN_DROPPED_ERROR, COLUMN_PASSED,       COLUMN_BANNED,
+};
+#define COLUMNS_TO_DROP (sizeof(columns_to_drop) / sizeof(columns_to_drop[0]))
+
+static int columns_width(const int widths[TOP_COLUMN_COUNT], uint32_t shown)
+{
+	int sum = 0;
+
+	for (int c = 0; c < COLUMN_RULE; c++)
+		sum += shown & 1u << c ? widths[c] + TOP_GAP : 0;
+	return sum;
+}
+
+uint32_t top_columns_fit(const int widths[TOP_COLUMN_COUNT], uint32_t empty, int width)
+{
+	int least = widths[COLUMN_RULE] < TOP_RULE_LEAST ? widths[COLUMN_RULE] : TOP_RULE_LEAST;
+	uint32_t shown = (1u << TOP_COLUMN_COUNT) - 1;
+
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < COLUMNS_TO_DROP; i++) {
+			uint32_t column = 1u << columns_to_drop[i];
+
+			if (columns_width(widths, shown) + least <= width)
+				return shown;
+			if (round || empty & column)
+				shown &= ~column;
+		}
+	return shown;
+}
+
+void text_shorten(char *text, size_t room, const char *ellipsis, size_t ellipsis_width)
+{
+	size_t len = strlen(text), left, head, tail;
+
+	if (len <= room)
+		return;
+	if (room <= ellipsis_width + 2) {
+		text[room] = '\0';
+		return;
+	}
+	left = room - ellipsis_width;
+	head = left - left / 3;
+	tail = left - head;
+	memmove(text + head + strlen(ellipsis), text + len - tail, tail + 1);
+	memcpy(text + head, ellipsis, strlen(ellipsis));
+}
+
+/* ---- lines above the rows */
+
+void sparkline_print(const struct top *top, size_t width, const char *const *levels, size_t count,
+		     char *out, size_t size)
+{
+	size_t first = width < TOP_HISTORY ? TOP_HISTORY - width : 0, used = 0;
+	uint64_t most = 1;
+
+	for (size_t i = first; i < TOP_HISTORY; i++)
+		most = top->history[i] > most ? top->history[i] : most;
+	*out = '\0';
+	for (size_t i = first; i < TOP_HISTORY; i++) {
+		size_t level = top->history[i] ? 1 + top->history[i] * (count - 2) / most : 0;
+		size_t len = strlen(levels[level]);
+
+		if (used + len >= size)
+			break;
+		memcpy(out + used, levels[level], len + 1);
+		used += len;
+	}
+}
+
+void top_totals(const struct top *top, char *out, size_t size)
+{
+	char packets[2][NUMBER_TEXT_MAX], bits[2][NUMBER_TEXT_MAX];
+
+	for (int v = 0; v < TALKER_VERDICTS; v++) {
+		number_print(packets[v], top->rate[v].packets);
+		si_print(bits[v], top->rate[v].bits);
+	}
+	snprintf(out, size, "dropped %s packets/s %s bit/s, passed %s packets/s %s bit/s",
+		 packets[TALKER_DROPPED], bits[TALKER_DROPPED], packets[TALKER_PASSED],
+		 bits[TALKER_PASSED]);
+}
+
+void top_sampled(const struct top *top, char *out, size_t size)
+{
+	char sources[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
+
+	number_print(sources, top->seen);
+	number_print(all, top->figures.packets[0] + top->figures.packets[1]);
+	number_print(lost, top->figures.lost);
+	snprintf(out, size, "%s sources in samples of %s packets, %s samples lost", sources, all,
+		 lost);
+}
+
+/* Two digits: the others mean nothing. */
+static uint64_t rounded(uint64_t n)
+{
+	uint64_t unit = 1;
+
+	while (n / unit >= 100)
+		unit *= 10;
+	return (n + unit / 2) / unit * unit;
+}
+
+/* Nobody has so many clients of which each is dropped once. */
+#define FORGED_LEAST 1000
+
+/* "about 150,000 sources seen once (69k-150k): forged addresses", or all that there are. */
+static void sources_print(const struct top_rare *rare, bool dropped, char *out, size_t size)
+{
+	const struct rare_sources *sources = &rare->sources;
+	bool exact = sources->least == sources->most;
+	bool forged = dropped && sources->once && sources->least >= FORGED_LEAST;
+	char about[NUMBER_TEXT_MAX], least[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
+	const char *seen = sources->once ? "once" : "too rarely for a rate";
+
+	number_print(about, exact ? sources->about : rounded(sources->about));
+	si_print(least, rounded(sources->least));
+	si_print(most, rounded(sources->most));
+	if (exact)
+		snprintf(out, size, "%s more source%s seen %s:", about,
+			 sources->about == 1 ? "" : "s", seen);
+	else
+		snprintf(out, size, "about %s sources seen %s (%s-%s):%s", about, seen, least, most,
+			 forged ? " forged addresses," : "");
+}
+
+bool top_rare_text(const struct top *top, enum talker_verdict verdict, char *out, size_t size)
+{
+	const struct top_rare *rare = &top->rare[verdict];
+	bool dropped = verdict == TALKER_DROPPED;
+	char packets[NUMBER_TEXT_MAX], sources[256];
+
+	if (!rare->rare.sources)
+		return false;
+	sources_print(rare, dropped, sources, sizeof(sources));
+	si_print(packets, rare->rate.packets);
+	snprintf(out, size, "%s %s %s/s", sources, packets, dropped ? "dropped" : "passed");
+	return true;
+}

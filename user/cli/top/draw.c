@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Draws a snapshot. All text is made here or printed by units.c and policy.c: no byte of a packet
+ * and no foreign name reaches the terminal unescaped.
+ */
+#include "draw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* After our own headers: curses.h defines macros with common names. */
+#include <curses.h>
+
+#include "hook_names.h"
+#include "output.h"
+#include "policy.h"
+#include "top.h"
+#include "units.h"
+
+#define HEAD 4 /* lines of totals */
+#define KEYS "q quit  d/p/b/a sort  / filter  r rule  f forgive  h help"
+
+static void attribute(const struct screen *s, enum pair pair, bool on)
+{
+	if (s->colours && on)
+		attron(COLOR_PAIR(pair));
+	else if (s->colours)
+		attroff(COLOR_PAIR(pair));
+}
+
+/* One line, truncated to the screen's width. */
+static void line_put(int y, const char *text)
+{
+	if (y >= 0 && y < LINES)
+		mvaddnstr(y, 0, text, COLS);
+}
+
+/* Where the headings are: below the totals and the lines of sources without a row. */
+static int headings_line(const struct screen *s)
+{
+	int y = HEAD;
+
+	for (int v = 0; v < TALKER_VERDICTS; v++)
+		y += s->top->rare[v].rare.sources > 0;
+	return y;
+}
+
+/* Between the headings and the last line. */
+size_t rows_shown(const struct screen *s)
+{
+	int y = headings_line(s);
+
+	return LINES > y + 2 ? (size_t)(LINES - y - 2) : 0;
+}
+
+static void draw_head(const struct screen *s)
+{
+	const struct top *top = s->top;
+	char text[TOP_TEXT_MAX], filter[PREFIX_TEXT_MAX] = "", clock[16];
+	char *device = text_shown(top->instance->device);
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(clock, sizeof(clock), "%T", &tm);
+	if (top->has_filter)
+		prefix_print(filter, sizeof(filter), top->filter, top->filter_len);
+	snprintf(text, sizeof(text), "%s %s  %s  by %s%s%s%s", device,
+		 hook_name(top->instance->info.hook), clock, top_sort_names[top->sort],
+		 top->has_filter ? "  in " : "", filter, s->paused ? "  PAUSED" : "");
+	free(device);
+	attron(A_BOLD);
+	line_put(0, text);
+	attroff(A_BOLD);
+	top_totals(top, text, sizeof(text));
+	line_put(1, text);
+	top_sampled(top, text, sizeof(text));
+	line_put(3, text);
+	for (int v = 0, y = HEAD; v < TALKER_VERDICTS; v++)
+		if (top_rare_text(top, v, text, sizeof(text)))
+			line_put(y++, text);
+}
+
+static void draw_history(const struct screen *s)
+{
+	static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
+					     "\u2585", "\u2586", "\u2587", "\u2588"};
+	static const char *const ascii[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
+	char line[3 * TOP_HISTORY + 1];
+	const int start = 10;
+
+	if (COLS <= start || LINES < 3)
+		return;
+	line_put(2, "dropped/s");
+	sparkline_print(s->top, (size_t)(COLS - start), s->utf8 ? blocks : ascii, 9, line,
+			sizeof(line));
+	attribute(s, PAIR_DROPPED, true);
+	mvaddstr(2, start, line);
+	attribute(s, PAIR_DROPPED, false);
+}
+
+/* The width of the widest visible cell, or of the heading; whether no cell has a value. */
+static int column_width(const struct screen *s, enum top_column_id column, bool *empty)
+{
+	int width = (int)strlen(top_columns[column].name);
+	char text[TOP_TEXT_MAX];
+
+	*empty = true;
+	for (size_t i = s->first; i < s->top->count && i < s->first + rows_shown(s); i++) {
+		int len;
+
+		top_cell(s->top, &s->top->rows[i], column, text);
+		*empty &= !strcmp(text, "-");
+		len = (int)strlen(text);
+		width = len > width ? len : width;
+	}
+	return width;
+}
+
+static void cell_put(int y, int x, int width, bool right, const char *text)
+{
+	char cell[TOP_TEXT_MAX + 8];
+
+	if (x >= COLS)
+		return;
+	snprintf(cell, sizeof(cell), "%*s", right ? width : -width, text);
+	mvaddnstr(y, x, cell, COLS - x);
+}
+
+/* The rule gets the rest of the line. */
+static void rule_put(const struct screen *s, int y, int x, char *text)
+{
+	if (x >= COLS)
+		return;
+	text_shorten(text, (size_t)(COLS - x), s->utf8 ? "\u2026" : "..", s->utf8 ? 1 : 2);
+	mvaddstr(y, x, text);
+}
+
+static void draw_column(const struct screen *s, enum top_column_id c, int x, int width)
+{
+	const struct top *top = s->top;
+	int y = headings_line(s);
+	char text[TOP_TEXT_MAX];
+
+	attron(A_UNDERLINE);
+	cell_put(y, x, width, top_columns[c].right, top_columns[c].name);
+	attroff(A_UNDERLINE);
+	for (size_t i = s->first; i < top->count && i < s->first + rows_shown(s); i++) {
+		const struct top_row *row = &top->rows[i];
+
+		top_cell(top, row, c, text);
+		if (i == s->selected)
+			attron(A_REVERSE);
+		attribute(s, PAIR_BANNED, row->state.ban_ns);
+		if (c == COLUMN_RULE)
+			rule_put(s, ++y, x, text);
+		else
+			cell_put(++y, x, width, top_columns[c].right, text);
+		attribute(s, PAIR_BANNED, false);
+		attroff(A_REVERSE);
+	}
+}
+
+static void draw_rows(const struct screen *s)
+{
+	int widths[TOP_COLUMN_COUNT], x = 0;
+	uint32_t empty = 0, shown;
+
+	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
+		bool is_empty;
+
+		widths[c] = column_width(s, c, &is_empty);
+		empty |= (uint32_t)is_empty << c;
+	}
+	shown = top_columns_fit(widths, empty, COLS);
+	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
+		if (!(shown & 1u << c))
+			continue;
+		draw_column(s, c, x, widths[c]);
+		x += widths[c] + TOP_GAP;
+	}
+}
+
+/* How much of the text is on the next line. */
+static size_t line_length(const char *text)
+{
+	size_t len = strcspn(text, "\n");
+
+	return len > (size_t)COLS ? (size_t)COLS : len;
+}
+
+/* Text on the last lines, over the rows. */
+static void foot_put(const char *text)
+{
+	int lines = 0, y;
+
+	for (const char *at = text; *at; at += line_length(at), at += *at == '\n')
+		lines++;
+	y = lines < LINES ? LINES - lines : 0;
+	for (const char *at = text; *at && y < LINES; y++) {
+		move(y, 0);
+		clrtoeol();
+		mvaddnstr(y, 0, at, (int)line_length(at));
+		at += line_length(at);
+		at += *at == '\n';
+	}
+}
+
+/* A prompt or a message, else the keys. */
+static void draw_foot(const struct screen *s)
+{
+	char text[sizeof(s->message)];
+
+	if (s->mode == MODE_FILTER)
+		snprintf(text, sizeof(text), "show only sources in (empty for all): %s", s->input);
+	else
+		snprintf(text, sizeof(text), "%s", *s->message ? s->message : KEYS);
+	attribute(s, PAIR_MESSAGE, s->mode == MODE_CONFIRM);
+	foot_put(text);
+	attribute(s, PAIR_MESSAGE, false);
+	curs_set(s->mode == MODE_FILTER);
+}
+
+/* Follows the terminal's size even if SIGWINCH was lost. */
+static void size_follow(void)
+{
+	struct winsize size;
+
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col &&
+	    is_term_resized(size.ws_row, size.ws_col))
+		resizeterm(size.ws_row, size.ws_col);
+}
+
+void screen_draw(struct screen *s)
+{
+	size_follow();
+	if (s->selected >= s->top->count)
+		s->selected = s->top->count ? s->top->count - 1 : 0;
+	if (s->selected < s->first)
+		s->first = s->selected;
+	if (rows_shown(s) && s->selected >= s->first + rows_shown(s))
+		s->first = s->selected - rows_shown(s) + 1;
+	erase();
+	draw_head(s);
+	draw_history(s);
+	draw_rows(s);
+	draw_foot(s);
+	refresh();
+}

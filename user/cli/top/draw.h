@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The live display of `rlctl top`, with ncurses: draw.c draws it, screen.c has the loop and the
+ * keys.
+ */
+#ifndef RLCTL_DRAW_H
+#define RLCTL_DRAW_H
+
+#include "top.h"
+#include "units.h"
+
+enum mode { MODE_KEYS, MODE_FILTER, MODE_CONFIRM };
+enum pair { PAIR_DROPPED = 1, PAIR_BANNED, PAIR_MESSAGE };
+
+struct screen {
+	struct top *top;
+	enum mode mode;
+	bool paused;
+	bool ends;
+	bool utf8;
+	bool colours;
+	size_t selected; /* row */
+	size_t first;    /* row at the top */
+	char input[PREFIX_TEXT_MAX];
+	char message[RULE_TEXT_MAX + 1024];
+};
+
+void screen_draw(struct screen *s);
+size_t rows_shown(const struct screen *s);
+
+#endif
