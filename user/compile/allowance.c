@@ -95,6 +95,28 @@ struct allowance allowance_of(const struct rl_rule *rule, const void *state, __u
 	}
 }
 
+bool state_admits(const struct rl_rule *rule, const void *state, __u64 now_ns, __u32 log_depth,
+		  __u64 amount)
+{
+	const struct rl_state *word = state;
+	__u64 next;
+
+	switch (rule->limit.algorithm) {
+	case RL_FIXED_WINDOW:
+		return fixed_window_admits(&rule->window, word, now_ns, amount);
+	case RL_SLIDING_WINDOW:
+		return sliding_window_admits(&rule->window, (struct rl_slots *)state, now_ns,
+					     amount);
+	case RL_SLIDING_LOG:
+		return sliding_log_admits(&rule->window, (struct rl_log *)state, now_ns, log_depth,
+					  amount);
+	case RL_WARM_UP:
+		return warm_up_admits(&rule->warm_up, word, gcra_now(now_ns));
+	default:
+		return gcra_admits(&rule->gcra, word->word, gcra_now(now_ns), amount, &next);
+	}
+}
+
 struct allowance allowance_of_unconfirmed(const struct rl_rule *rule,
 					  const struct rl_hot_slot *slot, __u64 now_ns)
 {

@@ -3,6 +3,8 @@
 #ifndef RLCTL_ALLOWANCE_H
 #define RLCTL_ALLOWANCE_H
 
+#include <stdbool.h>
+
 #include "rlctl_abi.h"
 
 struct allowance {
@@ -15,8 +17,13 @@ struct allowance {
 struct allowance allowance_of(const struct rl_rule *rule, const void *state, __u64 now_ns,
 			      __u32 log_depth);
 
-/* The same for a key that is in the hot table only (bpf/backend_unconfirmed.h); its slot has debt
- * and is not a refusal. */
+/* Would a packet of that amount (packets or bytes) be admitted? The other arguments are those of
+ * allowance_of. */
+bool state_admits(const struct rl_rule *rule, const void *state, __u64 now_ns, __u32 log_depth,
+		  __u64 amount);
+
+/* allowance_of for a key that is in the hot table only (bpf/backend_unconfirmed.h); its slot has
+ * debt and is not a refusal. */
 struct allowance allowance_of_unconfirmed(const struct rl_rule *rule,
 					  const struct rl_hot_slot *slot, __u64 now_ns);
 

@@ -16,6 +16,7 @@ struct source_entry {
 	const struct rule *rule; /* in the policy; NULL: banned from everything */
 	bool has_state;
 	struct allowance allowance; /* valid if has_state */
+	bool admits;                /* the packet that is asked about; valid if has_state */
 	uint64_t ban_ns;            /* time left; 0: not banned */
 	uint64_t next_ns; /* until a packet may pass: the wait, the ban or the source's ban */
 };

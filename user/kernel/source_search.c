@@ -142,6 +142,24 @@ static struct allowance allowance_sum(const struct search *s, const struct rule 
 	return sum;
 }
 
+static uint64_t amount_of(const struct search *s, const struct rule *rule)
+{
+	return rule->limit.unit == RL_PACKETS ? 1 : s->bytes;
+}
+
+/* Of states that CPUs have apart, one is enough. */
+static bool any_admits(const struct search *s, const struct rule *rule, const char *values,
+		       size_t value_size, int parts)
+{
+	struct rl_rule numbers = search_numbers(s, rule);
+
+	for (int i = 0; i < parts; i++)
+		if (state_admits(&numbers, values + i * value_size, s->ctx.now_ns,
+				 s->instance->info.log_depth, amount_of(s, rule)))
+			return true;
+	return false;
+}
+
 int search_state(struct search *s, const struct rl_state_key *key, const void *values,
 		 size_t value_size, int parts)
 {
@@ -153,6 +171,7 @@ int search_state(struct search *s, const struct rl_state_key *key, const void *v
 	entry.allowance = allowance_sum(s, rule, values, value_size, parts);
 	if (s->spent && entry.allowance.remaining)
 		return 0;
+	entry.admits = s->bytes && any_admits(s, rule, values, value_size, parts);
 	return search_add(s, &entry);
 }
 
@@ -180,6 +199,7 @@ int search_unconfirmed(void *arg, const struct rl_state_key *key, const struct r
 		return 0;
 	numbers = search_numbers(s, entry.rule);
 	entry.allowance = allowance_of_unconfirmed(&numbers, slot, s->ctx.now_ns);
+	entry.admits = entry.allowance.remaining;
 	return search_add(s, &entry);
 }
 

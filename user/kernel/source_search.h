@@ -25,9 +25,10 @@ struct search {
 	bool source_bans;           /* the policy bans sources from everything */
 	struct policy_context text; /* which ctx points to: a search is not copied */
 	struct compile_context ctx;
-	const uint8_t *addr;          /* NULL: any */
-	bool spent;                   /* only states that admit nothing now */
-	struct search_id *by_id;      /* see search_index() */
+	const uint8_t *addr;     /* NULL: any */
+	bool spent;              /* only states that admit nothing now */
+	struct search_id *by_id; /* see search_index() */
+	uint32_t bytes; /* of a packet: whether it would be admitted is said, too; 0: none */
 	struct source_entry *entries; /* the caller frees them */
 	size_t count;
 };

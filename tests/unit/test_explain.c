@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What explain says of packets that are not stated in full, and why a rule does not hold; that a
+ * packet in full meets what it says is tested in tests/prog/test_explain.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "explain.h"
+#include "policy_helpers.h"
+
+static const struct row {
+	const char *policy, *words;
+	bool by_dest;
+	const char *said; /* of each rule: its text, or "not asked"; joined by "; " */
+	enum rl_reason reason;
+	const char *depends;
+} rows[] = {
+	{"rule any udp dport 53 deny", "192.0.2.1 udp dport 7", false, "dport 7 is not 53",
+	 RL_REASON_UNMATCHED, ""},
+	{"rule any udp dport 50-60 deny", "192.0.2.1 udp dport 7", false, "dport 7 is not in 50-60",
+	 RL_REASON_UNMATCHED, ""},
+	{"rule any udp dport 53 deny", "192.0.2.1 udp", false, "depends on dport",
+	 RL_REASON_UNMATCHED, "dport"},
+	{"rule any udp dport 53 deny", "192.0.2.1 dport 53", false, "depends on protocol",
+	 RL_REASON_UNMATCHED, "protocol"},
+	{"rule any udp dport 53 deny", "192.0.2.1 dport 7", false, "dport 7 is not 53",
+	 RL_REASON_UNMATCHED, ""},
+	{"rule any icmp deny", "192.0.2.1 dport 7", false, "icmp has no ports", RL_REASON_UNMATCHED,
+	 ""},
+	{"rule any dport 53 deny", "192.0.2.1 icmp", false, "icmp has no ports",
+	 RL_REASON_UNMATCHED, ""},
+	{"rule any dport 53 deny", "192.0.2.1 proto 89", false, "89 has no ports",
+	 RL_REASON_UNMATCHED, ""},
+	{"rule any dport 53 deny", "192.0.2.1 udp fragment", false, "a later fragment has no ports",
+	 RL_REASON_UNMATCHED, ""},
+	{"rule any dport 53 deny", "192.0.2.1 udp fragment dport 53", false, "all matches hold",
+	 RL_REASON_DENIED, ""},
+	{"rule any fragment deny", "192.0.2.1", false, "it is not a fragment", RL_REASON_UNMATCHED,
+	 ""},
+	{"rule any tcp syn deny", "192.0.2.1 tcp", false, "it is not a SYN", RL_REASON_UNMATCHED,
+	 ""},
+	{"rule any tcp deny", "192.0.2.1 syn", false, "all matches hold", RL_REASON_DENIED, ""},
+	{"rule any udp deny", "192.0.2.1 syn", false, "protocol tcp is not udp",
+	 RL_REASON_UNMATCHED, ""},
+	{"rule any new-source deny", "192.0.2.1 new-source", false, "all matches hold",
+	 RL_REASON_DENIED, ""},
+	{"rule any new-source deny", "192.0.2.1", false, "depends on new-source",
+	 RL_REASON_UNMATCHED, "new-source"},
+	{"rule any dst 10.0.0.0/8 deny", "192.0.2.1", false, "depends on dst", RL_REASON_UNMATCHED,
+	 "dst"},
+	{"rule any dst 10.0.0.0/8 deny", "192.0.2.1 dst 10.1.1.1", false, "all matches hold",
+	 RL_REASON_DENIED, ""},
+	{"rule any dst 10.0.0.1 deny", "192.0.2.1 dst 10.1.1.1", false,
+	 "dst 10.1.1.1 is not 10.0.0.1", RL_REASON_UNMATCHED, ""},
+	{"rule any dst 2001:db8::/32 deny", "192.0.2.1", false,
+	 "2001:db8::/32 is of another family", RL_REASON_UNMATCHED, ""},
+	{"rule any src 10.0.0.0/8 deny", "192.0.2.1", true, "depends on src", RL_REASON_UNMATCHED,
+	 "src"},
+	{"rule any src 10.0.0.0/8 deny", "192.0.2.1 src 10.0.0.1", true, "all matches hold",
+	 RL_REASON_DENIED, ""},
+	/* what a limit counts by */
+	{"rule any limit 9/s", "192.0.2.1", false, "no match to hold", RL_REASON_WITHIN, ""},
+	{"rule any limit 9/s per flow", "192.0.2.1 udp", false, "no match to hold",
+	 RL_REASON_WITHIN, "sport, dport, dst"},
+	{"rule any limit 9/s per flow", "192.0.2.1 icmp dst 10.0.0.1", false, "no match to hold",
+	 RL_REASON_WITHIN, ""},
+	{"rule any limit 9/s per dest", "192.0.2.1", false, "no match to hold", RL_REASON_WITHIN,
+	 "dst"},
+	{"rule any limit 9/s", "192.0.2.1", true, "no match to hold", RL_REASON_WITHIN, ""},
+	{"rule any limit 9/s per source", "192.0.2.1", true, "no match to hold", RL_REASON_WITHIN,
+	 "src"},
+	{"rule any limit 9/s per rule", "192.0.2.1", true, "no match to hold", RL_REASON_WITHIN,
+	 ""},
+	/* the order */
+	{"rule 192.0.2.1 limit 9/s\nrule 192.0.2.0/24 deny\nrule any allow", "192.0.2.1", false,
+	 "no match to hold; not asked; not asked", RL_REASON_WITHIN, ""},
+	{"rule 192.0.2.1 udp deny\nrule 192.0.2.0/24 deny", "192.0.2.1 tcp", false,
+	 "protocol tcp is not udp; no match to hold", RL_REASON_DENIED, ""},
+	{"rule 192.0.2.1 udp deny\nrule 192.0.2.0/24 allow", "192.0.2.1", false,
+	 "depends on protocol; no match to hold", RL_REASON_ALLOWED, "protocol"},
+	{"rule any udp deny\nrule any udp sport 5 allow", "192.0.2.1 udp sport 5", false,
+	 "all matches hold; not asked", RL_REASON_ALLOWED, ""},
+	{"rule any allow\nrule device limit 9/s", "192.0.2.1", false, "no match to hold; not asked",
+	 RL_REASON_ALLOWED, ""},
+	{"rule any limit 9/s\nrule device udp deny\nrule device limit 8/s", "192.0.2.1 udp", false,
+	 "no match to hold; all matches hold; not asked", RL_REASON_DENIED, ""},
+	{"rule any limit 9/s\nrule device udp allow", "192.0.2.1 udp", false,
+	 "no match to hold; all matches hold", RL_REASON_WITHIN, ""},
+	{"rule device udp allow\nrule device limit 8/s", "192.0.2.1 udp", false,
+	 "all matches hold; not asked", RL_REASON_ALLOWED, ""},
+	{"rule ::/0 deny", "192.0.2.1", false, "", RL_REASON_UNMATCHED, ""},
+	{"rule ::/0 deny\nrule any allow", "2001:db8::1", false, "no match to hold; not asked",
+	 RL_REASON_DENIED, ""},
+};
+
+/* Every limit admits. */
+static int look_within(void *arg, const struct rule *rule, struct limit_look *out)
+{
+	(void)arg;
+	(void)rule;
+	*out = (struct limit_look){.admits = true};
+	return 0;
+}
+
+static const struct explain_source within = {.look = look_within};
+
+static struct policy policy_of(const char *text, const struct policy_context *ctx)
+{
+	struct policy policy = {0};
+	struct policy_errors errors;
+
+	assert_int_equal(policy_parse(text, strlen(text), ctx, NULL, &policy, &errors), 0);
+	return policy;
+}
+
+static const char *probe_of(const char *words, const struct policy_context *ctx, struct probe *out)
+{
+	struct policy_error err = {0};
+	struct rule rule;
+
+	if (selector_parse(words, ctx, &rule, &err))
+		fail_msg("%s: %s", words, err.text);
+	return probe_make(&rule, ctx->by_dest, out);
+}
+
+static void said_print(char out[1024], const struct explanation *e)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < e->count; i++)
+		used += (size_t)snprintf(out + used, 1024 - used, "%s%s", i ? "; " : "",
+					 e->rules[i].reached ? e->rules[i].why : "not asked");
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct policy_context ctx = {.mtu = 1500, .by_dest = rows[i].by_dest};
+		struct policy policy = policy_of(rows[i].policy, &ctx);
+		char said[1024], depends[FIELDS_TEXT_MAX];
+		struct explanation e;
+		struct probe probe;
+
+		assert_null(probe_of(rows[i].words, &ctx, &probe));
+		assert_int_equal(packet_explain(&policy, &probe, &within, &e), 0);
+		said_print(said, &e);
+		fields_print(depends, e.depends);
+		if (strcmp(said, rows[i].said) != 0 || strcmp(depends, rows[i].depends) != 0 ||
+		    e.reason != rows[i].reason)
+			fail_msg("%s, %s:\nis     %s, %d, \"%s\"\nwanted %s, %d, \"%s\"",
+				 rows[i].policy, rows[i].words, said, e.reason, depends,
+				 rows[i].said, rows[i].reason, rows[i].depends);
+		free(e.rules);
+		policy_clear(&policy);
+	}
+}
+
+/* No packet has these. */
+static const char *const no_packets[] = {
+	"any udp",
+	"device",
+	"192.0.2.0/24 udp",
+	"192.0.2.1 deny",
+	"192.0.2.1 limit 9/s",
+	"192.0.2.1 sport 1-2",
+	"192.0.2.1 dport 1-2",
+	"192.0.2.1 dst 10.0.0.0/8",
+	"2001:db8::1 proto 0",
+	"2001:db8::1 proto 44",
+};
+
+static void test_no_packets(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(no_packets); i++) {
+		struct probe probe;
+
+		if (!probe_of(no_packets[i], &on_xdp, &probe))
+			fail_msg("%s is a packet", no_packets[i]);
+	}
+}
+
+/* A ban of the source comes before what denies, and not before what allows. */
+static void test_source_banned(void **state)
+{
+	static const char *const texts[] = {"rule any deny", "rule any limit 9/s", "",
+					    "rule any allow"};
+	static const enum rl_reason reasons[] = {RL_REASON_BANNED, RL_REASON_BANNED,
+						 RL_REASON_BANNED, RL_REASON_ALLOWED};
+	struct explain_source banned = within;
+	struct explanation e;
+	struct probe probe;
+
+	(void)state;
+	banned.source_banned = true;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct policy policy = policy_of(texts[i], &on_xdp);
+
+		assert_null(probe_of("192.0.2.1", &on_xdp, &probe));
+		assert_int_equal(packet_explain(&policy, &probe, &banned, &e), 0);
+		assert_int_equal(e.reason, reasons[i]);
+		free(e.rules);
+		policy_clear(&policy);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_no_packets),
+		cmocka_unit_test(test_source_banned),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

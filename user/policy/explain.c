@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Walks the rules as bpf/rlctl.bpf.c: policy_decide() does, and keeps what each said. */
+#include "explain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "units.h"
+
+enum found { FOUND_NONE, FOUND_ALLOW, FOUND_DENY, FOUND_LIMITS };
+
+struct walk {
+	const struct policy *policy;
+	const struct probe *probe;
+	const struct explain_source *source;
+	struct explanation *out;
+	int error;
+};
+
+static const uint8_t *lookup_address(const struct probe *probe)
+{
+	return probe->by_dest ? probe->dst : probe->src;
+}
+
+static struct explained *explained_add(struct walk *walk, const struct rule *rule)
+{
+	struct explanation *out = walk->out;
+	struct explained *more = reallocarray(out->rules, out->count + 1, sizeof(*more));
+
+	if (!more) {
+		walk->error = -ENOMEM;
+		return NULL;
+	}
+	out->rules = more;
+	more[out->count] = (struct explained){.rule = rule};
+	return &more[out->count++];
+}
+
+/* An allow or a deny that holds ends the search; a limit lets the other limits be asked. */
+static enum found rule_ask(struct walk *walk, struct explained *item, enum found found)
+{
+	const struct rule *rule = item->rule;
+	unsigned int fields;
+
+	item->reached = true;
+	item->holds = match_explain(&rule->match, walk->probe, item->why, &fields);
+	walk->out->depends |= item->holds == HOLDS_DEPENDS ? fields : 0;
+	if (item->holds != HOLDS)
+		return found;
+	if (rule->action == RL_ACTION_LIMIT)
+		return FOUND_LIMITS;
+	walk->out->decided = rule;
+	return rule->action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
+}
+
+/* The rules of one prefix. asked: else a rule before them has decided. */
+static enum found prefix_ask(struct walk *walk, enum prefix_kind kind, int len, bool asked)
+{
+	enum found found = FOUND_NONE;
+
+	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
+		policy_for_each (walk->policy, rule) {
+			struct explained *item;
+
+			if (rule->action != action || rule->kind != kind || rule->len != len)
+				continue;
+			if (kind == PREFIX_ADDR &&
+			    !prefix_contains(rule->addr, rule->len, lookup_address(walk->probe)))
+				continue;
+			item = explained_add(walk, rule);
+			if (item && asked && found != FOUND_ALLOW && found != FOUND_DENY)
+				found = rule_ask(walk, item, found);
+		}
+	return found;
+}
+
+static enum found prefixes_ask(struct walk *walk)
+{
+	const uint8_t *addr = lookup_address(walk->probe);
+	enum found found = FOUND_NONE, here;
+	bool lengths[129] = {false};
+
+	policy_for_each (walk->policy, rule)
+		if (rule->kind == PREFIX_ADDR && prefix_contains(rule->addr, rule->len, addr))
+			lengths[rule->len] = true;
+	for (int len = 128; len >= 0; len--) {
+		if (!lengths[len])
+			continue;
+		here = prefix_ask(walk, PREFIX_ADDR, len, found == FOUND_NONE);
+		found = found == FOUND_NONE ? here : found;
+	}
+	here = prefix_ask(walk, PREFIX_ANY, 0, found == FOUND_NONE);
+	return found == FOUND_NONE ? here : found;
+}
+
+/* ---- limits */
+
+static bool is_shadow(const struct rule *rule)
+{
+	return rule->limit.over == RL_OVER_SHADOW || rule->limit.over == RL_OVER_MARK;
+}
+
+static int limit_look(struct walk *walk, struct explained *item)
+{
+	struct explanation *out = walk->out;
+	int rc;
+
+	item->lacks = probe_key_lacks(walk->probe, &item->rule->limit);
+	out->depends |= item->lacks;
+	if (item->lacks)
+		return 0;
+	rc = walk->source->look(walk->source->arg, item->rule, &item->look);
+	item->looked = !rc;
+	return rc;
+}
+
+/* What a limit makes of a packet that those before it pass with that reason. */
+static void limit_decide(struct walk *walk, const struct explained *item)
+{
+	struct explanation *out = walk->out;
+	bool passes = out->reason == RL_REASON_WITHIN || out->reason == RL_REASON_SHADOW;
+
+	if (!item->looked || !passes || (item->look.admits && !item->look.banned))
+		return;
+	if (is_shadow(item->rule)) {
+		out->reason = RL_REASON_SHADOW;
+		return;
+	}
+	out->reason = item->look.banned ? RL_REASON_BANNED : RL_REASON_OVER;
+	out->decided = item->rule;
+}
+
+/* Does any apply? Then the reason is theirs. */
+static bool limits_ask(struct walk *walk)
+{
+	bool any = false;
+
+	for (size_t i = 0; !walk->error && i < walk->out->count; i++) {
+		struct explained *item = &walk->out->rules[i];
+
+		if (!item->reached || item->holds != HOLDS || item->rule->action != RL_ACTION_LIMIT)
+			continue;
+		if (!any) {
+			walk->out->reason = RL_REASON_WITHIN;
+			walk->out->decided = NULL;
+		}
+		any = true;
+		walk->error = limit_look(walk, item);
+		if (!walk->error)
+			limit_decide(walk, item);
+	}
+	return any;
+}
+
+static enum rl_reason policy_ask(struct walk *walk)
+{
+	enum found found = prefixes_ask(walk), device;
+	bool banned = walk->source->source_banned && found != FOUND_ALLOW;
+	bool over = banned || found == FOUND_ALLOW || found == FOUND_DENY;
+
+	device = prefix_ask(walk, PREFIX_DEVICE, 0, !over);
+	if (banned) {
+		walk->out->decided = NULL;
+		return RL_REASON_BANNED;
+	}
+	if (found == FOUND_DENY || device == FOUND_DENY)
+		return RL_REASON_DENIED;
+	if (found == FOUND_ALLOW)
+		return RL_REASON_ALLOWED;
+	if (limits_ask(walk))
+		return walk->out->reason;
+	return device == FOUND_ALLOW ? RL_REASON_ALLOWED : RL_REASON_UNMATCHED;
+}
+
+int packet_explain(const struct policy *policy, const struct probe *probe,
+		   const struct explain_source *source, struct explanation *out)
+{
+	struct walk walk = {.policy = policy, .probe = probe, .source = source, .out = out};
+
+	*out = (struct explanation){0};
+	out->reason = policy_ask(&walk);
+	if (walk.error) {
+		free(out->rules);
+		*out = (struct explanation){0};
+	}
+	return walk.error;
+}

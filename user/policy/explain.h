@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What becomes of one packet, rule by rule, in the order in which the data path decides
+ * (bpf/classify.h). Pure: what the kernel knows of limits comes from the caller.
+ */
+#ifndef RLCTL_EXPLAIN_H
+#define RLCTL_EXPLAIN_H
+
+#include "policy.h"
+#include "probe.h"
+
+/* The packet's key under a limit. */
+struct limit_look {
+	bool admits; /* it would */
+	bool banned; /* the key is, under this limit */
+	uint64_t remaining, wait_ns, ban_ns;
+};
+
+struct explained {
+	const struct rule *rule; /* in the policy */
+	bool reached;            /* else a rule before it has decided */
+	enum holds holds;        /* if reached */
+	char why[EXPLAIN_TEXT_MAX];
+	unsigned int lacks; /* a limit that holds: fields of its key that are not stated */
+	bool looked;        /* a limit that holds, of which `look` is */
+	struct limit_look look;
+};
+
+/* What the kernel knows. */
+struct explain_source {
+	/* 0 or a negative errno */
+	int (*look)(void *arg, const struct rule *rule, struct limit_look *out);
+	void *arg;
+	bool source_banned;
+};
+
+struct explanation {
+	struct explained *rules; /* in the order in which they are asked; free() it */
+	size_t count;
+	enum rl_reason reason;      /* of a packet that no rule of unstated fields matches */
+	const struct rule *decided; /* by this rule, of several limits the first; or NULL */
+	unsigned int depends;       /* on these fields: RL_MATCH_* */
+};
+
+/* `policy`: at least the rules of every prefix that contains the lookup address. 0 or a negative
+ * errno. */
+int packet_explain(const struct policy *policy, const struct probe *probe,
+		   const struct explain_source *source, struct explanation *out);
+
+#endif

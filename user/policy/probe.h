@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A packet that is asked about, perhaps not in full, and whether matches hold for it. Pure. */
+#ifndef RLCTL_PROBE_H
+#define RLCTL_PROBE_H
+
+#include "policy.h"
+
+/* The packet. A field that is not in `stated` may have any value. */
+struct probe {
+	unsigned int stated;      /* RL_MATCH_* of PROTO, SPORT, DPORT, SRC, DST, NEW_SOURCE */
+	uint8_t src[16], dst[16]; /* mapped */
+	uint16_t sport, dport;
+	uint8_t proto;
+	bool by_dest; /* the lookup address is the destination */
+	bool syn, fragment;
+	bool later; /* a fragment without ports: not the first */
+	bool is_new;
+};
+
+/* From what selector_parse has read: one address, and matches that each name one value. A fragment
+ * is the first if it has ports. NULL, or what is wrong, for a message. */
+const char *probe_make(const struct rule *words, bool by_dest, struct probe *out);
+
+/* The packet's fields that the limit counts by and that are not stated: RL_MATCH_*. */
+unsigned int probe_key_lacks(const struct probe *probe, const struct rl_limit *limit);
+
+/* "dport", "src or dport": the names of the fields. */
+#define FIELDS_TEXT_MAX 64
+void fields_print(char out[FIELDS_TEXT_MAX], unsigned int fields);
+
+enum holds { HOLDS_NOT, HOLDS, HOLDS_DEPENDS };
+
+#define EXPLAIN_TEXT_MAX 128
+
+/* Do all matches hold for the packet? why: which one does not, or on what it depends, and then
+ * *fields are those. */
+enum holds match_explain(const struct rl_match *match, const struct probe *probe,
+			 char why[EXPLAIN_TEXT_MAX], unsigned int *fields);
+
+#endif
