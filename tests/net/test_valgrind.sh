@@ -48,6 +48,7 @@ t "attach" done_by "${N[@]}" attach veth-A --policy policy
 t "rule add" done_by "${N[@]}" rule add any icmp limit 10/second
 t "rule add of what is wrong" wrong_words "${N[@]}" rule add any icmp dport 5 deny
 t "rule get" done_by "${N[@]}" rule get 198.51.100.9
+t "explain" done_by "${N[@]}" explain 198.51.100.9 udp dport 53
 t "rule list -v" done_by "${N[@]}" rule list -v
 t "apply" done_by "${N[@]}" apply policy
 t "show" done_by "${N[@]}" show

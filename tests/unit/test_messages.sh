@@ -104,6 +104,16 @@ if capable true 2>/dev/null; then
 2 rule get 192.0.2.0/24 => '192.0.2.0/24' is a prefix: use an address, or \`rlctl rule list 192.0.2.0/24\`
 2 rule get ::ffff:192.0.2.1 => '::ffff:192.0.2.1' is an IPv4-mapped IPv6 address: write 192.0.2.1
 2 rule get localhost => invalid address 'localhost': use for example 203.0.113.7 or 2001:db8::1
+2 explain --policy absent any udp => a packet has one address: begin with it, for example 203.0.113.7
+2 explain --policy absent 192.0.2.1 sport 1-2 => a packet has one port as sport and as dport: write for example dport 53
+2 explain --policy absent 192.0.2.1 dst 10.0.0.0/8 => a packet has one address as src and as dst: leave out the length
+2 explain --policy absent 192.0.2.1 udp deny => a packet has no action: leave out allow, deny or limit
+2 explain --policy absent 192.0.2.1 udp length 65536 => length must be followed by the bytes of the IP packet, 20 to 65535
+2 explain --policy absent 192.0.2.1 udp length => length must be followed by the bytes of the IP packet, 20 to 65535
+2 explain --policy absent 192.0.2.1 length 60 length 61 => length given twice: leave one out
+2 explain --policy absent 192.0.2.1 tcp length 39 => length 39 is less than the headers of this packet: write 40 or more
+2 explain --policy absent 2001:db8::1 proto 44 => this protocol is an extension header of IPv6: name the protocol behind it
+1 explain --policy absent 192.0.2.1 => absent: No such file or directory
 2 source forgive 192.0.2.0/24 => invalid address '192.0.2.0/24': use an IPv4 or IPv6 address
 2 simulate - - => simulate: standard input cannot be both policy and capture: use a file for one of them
 2 monitor --reason over,late => invalid --reason 'late': use one or more of these, separated by commas: allowed within unmatched non-ip shadow denied over banned malformed no-room

@@ -136,6 +136,7 @@ extern const struct verb *verbs;
 int cmd_attach(const struct command *command);
 int cmd_detach(const struct command *command);
 int cmd_status(const struct command *command);
+int cmd_explain(const struct command *command);
 int cmd_rule_add(const struct command *command);
 int cmd_rule_del(const struct command *command);
 int cmd_rule_get(const struct command *command);

@@ -14,6 +14,7 @@
 #include "hook_names.h"
 #include "instance.h"
 #include "names.h"
+#include "names.h"
 #include "netns.h"
 #include "open.h"
 #include "policy.h"
@@ -288,6 +289,36 @@ static void offer_rule(struct completion *c)
 		offer_present(c);
 }
 
+static bool is_action(const char *word)
+{
+	for (int i = 0; i < RL_ACTION_COUNT; i++)
+		if (!strcmp(word, action_words[i]))
+			return true;
+	return false;
+}
+
+/* Words that a packet may have next: matches, and its length. */
+static void offer_packet(struct completion *c)
+{
+	char *line = words_join("", c->command.words, c->command.word_count);
+	struct policy_context ctx;
+	const char *word;
+
+	context_ask(c, &ctx);
+	for (size_t i = 0; (word = policy_word(i)); i++) {
+		char *longer = words_join(line, (char *const *)&word, 1);
+		struct rule rule = {.action = RL_ACTION_COUNT};
+		struct policy_error err = {0};
+
+		if (!is_action(word) &&
+		    (!selector_parse(longer, &ctx, &rule, &err) || err.column > strlen(longer)))
+			offer(c, word, NULL);
+		free(longer);
+	}
+	offer(c, "length", "bytes of the IP packet");
+	free(line);
+}
+
 /* ---- the position of the word ---- */
 
 /* The words in capitals of the tables. */
@@ -340,6 +371,10 @@ static void offer_word(struct completion *c)
 
 	if (verb->device != DEVICE_NO && c->command.target.device)
 		return;
+	if (verb->run == cmd_explain && c->command.word_count) {
+		offer_packet(c);
+		return;
+	}
 	for (int i = 0; i < c->command.word_count && verb->words_max >= 0; i++) {
 		text += strcspn(text, " ");
 		text += strspn(text, " ");

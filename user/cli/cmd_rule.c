@@ -27,10 +27,8 @@
 
 /* ---- words ---- */
 
-/* Parses the command's words as a statement, or as a selector, whose action is optional. 0 or
- * EXIT_USAGE. */
-static int words_parse(const struct command *command, const struct policy_context *ctx,
-		       bool selector, struct rule *out)
+int rule_words_parse(const struct command *command, const struct policy_context *ctx, bool selector,
+		     struct rule *out)
 {
 	char *line = words_join("rule", command->words, command->word_count);
 	const size_t before = strlen("rule ");
@@ -206,7 +204,7 @@ static int change_once(const struct command *command, struct change *change)
 
 	if (rc)
 		return rc;
-	rc = words_parse(command, &session.ctx, change->selects, &words);
+	rc = rule_words_parse(command, &session.ctx, change->selects, &words);
 	if (!rc)
 		rc = instance_prefix_read(&session.instance, &words, &session.policy);
 	if (!rc)
@@ -352,7 +350,7 @@ static int list(const struct command *command, void *arg)
 	if (rc)
 		return rc;
 	if (command->word_count)
-		rc = words_parse(command, &session.ctx, true, &selector);
+		rc = rule_words_parse(command, &session.ctx, true, &selector);
 	if (!rc) {
 		policy_for_each (&session.policy, rule)
 			if (!command->word_count || is_selected(&selector, rule))

@@ -128,6 +128,18 @@ static const struct verb all_verbs[] = {
 		.run = cmd_rule_flush,
 	},
 	{
+		.name = "explain",
+		.words = "ADDRESS [MATCH]",
+		.summary = "Show what becomes of a packet, rule by rule, without sending it",
+		.more = "ADDRESS is the packet's source, or its destination where rules go by it. MATCH are\n"
+			"  its other fields, in the words of rules, and `length N`, the bytes of the IP packet.\n",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(POLICY),
+		.words_min = 1,
+		.words_max = -1,
+		.many = true,
+		.run = cmd_explain,
+	},
+	{
 		.name = "apply",
 		.words = "FILE|-",
 		.summary = "Replace the whole policy atomically",

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# rlctl explain on a device: what it says of a packet is what becomes of such a packet, and asking changes
+# nothing. That the same holds for random policies is tested in tests/prog/test_explain.c.
+source "$(dirname "$0")/../lib.sh"
+
+# verdict_is WANTED WORDS…: "VERDICT REASON".
+verdict_is() {
+	local wanted=$1
+	shift
+	is "$(rl B explain -j "$@" | jq -r '"\(.verdict) \(.reason)"')" "$wanted"
+}
+
+# says TEXT WORDS…
+says() {
+	local text=$1
+	shift
+	has "$text" rl B explain "$@"
+}
+
+# sent N ARG…: packets of the generator from 198.51.100.9.
+sent() { flood A --src 198.51.100.9 --count "$1" "${@:2}" >"$TMP/sent"; }
+
+policy() { rl B apply - <<<"$1"; }
+
+test_fresh() {
+	policy 'rule any udp dport 53 limit 3/hour burst 3' && verdict_is 'pass within' 198.51.100.9 udp dport 53 &&
+		says '# yes, within: 3 packets left' 198.51.100.9 udp dport 53 &&
+		verdict_is 'pass unmatched' 198.51.100.9 udp dport 54 && says '# no, dport 54 is not 53' 198.51.100.9 udp dport 54
+}
+
+test_over() {
+	local before
+	sent 2 --dport 53 && says 'within: 1 packets left' 198.51.100.9 udp dport 53 && sent 3 --dport 53 || return
+	before=$(rl B stats -j)
+	verdict_is 'drop over' 198.51.100.9 udp dport 53 && says 'over: nothing left, next in' 198.51.100.9 udp dport 53 &&
+		verdict_is 'pass within' 198.51.100.8 udp dport 53 && verdict_is 'pass within' 198.51.100.8 udp dport 53 length 60 -i veth-B &&
+		is "$(rl B stats -j)" "$before"
+}
+
+# Asking a thousand times takes nothing.
+test_changes_nothing() {
+	local before
+	policy $'rule any udp limit 3/hour burst 3\nrule device new-source limit 1/hour burst 1' || return
+	before=$(rl B stats -j)
+	for _ in {1..9}; do
+		verdict_is 'pass within' 198.51.100.7 udp || return
+	done
+	is "$(rl B stats -j)" "$before" && is "$(rl B source show -j 198.51.100.7 | jq -c '[.states[] | select(.key != "all")]')" '[]'
+}
+
+test_ban() {
+	policy 'rule any udp limit 3/hour burst 3 over ban 1h' && sent 5 --dport 9 && verdict_is 'drop banned' 198.51.100.9 udp &&
+		says 'its key is banned for' 198.51.100.9 udp && verdict_is 'pass unmatched' 198.51.100.9 tcp &&
+		policy 'rule any udp limit 3/hour burst 2 over ban 1h source' && sent 5 --dport 9 --src 198.51.100.12 &&
+		verdict_is 'drop banned' 198.51.100.12 tcp && says 'the source is banned for' 198.51.100.12 tcp &&
+		rl B source forgive 198.51.100.12 && verdict_is 'pass unmatched' 198.51.100.12 tcp
+}
+
+test_allow_deny() {
+	policy $'rule 198.51.100.9 udp allow\nrule 198.51.100.0/24 deny\nrule any limit 9/second' &&
+		verdict_is 'pass allowed' 198.51.100.9 udp && verdict_is 'drop denied' 198.51.100.9 tcp &&
+		verdict_is 'drop denied' 198.51.100.8 && verdict_is 'pass within' 192.0.2.1 &&
+		is "$(rl B explain -j 198.51.100.9 | jq -r '.reason, .depends[]' | paste -sd' ')" 'denied protocol' &&
+		is "$(rl B explain -j 198.51.100.8 | jq -r '.decided_by')" '198.51.100.0/24 deny'
+}
+
+test_new_source() {
+	policy 'rule any new-source deny' && verdict_is 'drop denied' 198.51.100.9 && policy 'rule any udp dport 99 new-source deny' &&
+		sent 2 --dport 9 && verdict_is 'pass unmatched' 198.51.100.9 udp dport 99 &&
+		says 'no, its source is known' 198.51.100.9 udp dport 99 && verdict_is 'drop denied' 198.51.100.9 udp dport 99 new-source &&
+		verdict_is 'drop denied' 198.51.100.5 udp dport 99
+}
+
+test_fragment() {
+	policy 'rule any fragment deny' && verdict_is 'drop denied' 198.51.100.9 udp fragment && verdict_is 'pass unmatched' 198.51.100.9 udp
+}
+
+test_ipv6() {
+	policy $'rule 2001:db8::/32 udp limit 2/hour burst 2\nrule any icmp6 deny' && verdict_is 'pass within' 2001:db8::1 udp dport 5 &&
+		flood A --src 2001:db8::1 --count 4 >"$TMP/sent" && verdict_is 'drop over' 2001:db8::1 udp dport 5 &&
+		verdict_is 'drop over' 2001:db8::2 udp && verdict_is 'pass within' 2001:db8:0:1::1 udp &&
+		verdict_is 'drop denied' fd00::1 icmp6 && verdict_is 'pass unmatched' 192.0.2.1 icmp
+}
+
+# A bucket in bytes: the length decides.
+test_length() {
+	policy 'rule any limit 1514byte/hour burst 1514byte' && verdict_is 'pass within' 198.51.100.9 length 1500 &&
+		verdict_is 'drop over' 198.51.100.9 length 1501 && sent 1 --size 1000 && verdict_is 'pass within' 198.51.100.9 length 400 &&
+		verdict_is 'drop over' 198.51.100.9 length 600
+}
+
+test_egress() {
+	rl B detach veth-B && rl B attach veth-B --hook egress && policy 'rule 10.77.0.1 icmp limit 2/hour burst 2' &&
+		verdict_is 'pass within' 10.77.0.1 icmp && { in_ns B ping -qc 4 -i 0.01 -W 1 10.77.0.1 >"$TMP/ping" || true; } &&
+		verdict_is 'drop over' 10.77.0.1 icmp src 10.77.0.2 && verdict_is 'pass unmatched' 10.77.0.2 icmp
+}
+
+# Without a device and without privilege.
+test_file() {
+	echo 'rule any udp dport 53 limit 3/second' >"$TMP/policy"
+	chmod 755 "$TMP"
+	is "$(setpriv --reuid 65534 --regid 65534 --clear-groups "$RLCTL" explain --policy "$TMP/policy" 192.0.2.1 udp dport 53 -j |
+		jq -r '"\(.verdict) \(.reason)"')" 'pass within' &&
+		has 'depends on dport' "$RLCTL" explain --policy "$TMP/policy" 192.0.2.1 udp
+}
+
+veth_pair A B && veth_quiet A B && ns_mute A && rl B attach veth-B || exit 1
+t 'a fresh limit' test_fresh
+t 'a limit that is used up' test_over
+t 'to ask changes nothing' test_changes_nothing
+t 'bans of a key, of a source' test_ban
+t 'allow, deny, and what is not said' test_allow_deny
+t 'known and new sources' test_new_source
+t 'fragments' test_fragment
+t 'IPv6' test_ipv6
+t 'lengths' test_length
+t 'a policy in a file' test_file
+t 'at egress, by destination' test_egress
