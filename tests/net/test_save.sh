@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The policy in force and the policy in files: diff, save.
+# The policy in force and the policy in files: diff, save, and include.
 source "$(dirname "$0")/../lib.sh"
 
 P=$TMP/policy
@@ -119,6 +119,78 @@ test_save_trial() {
 }
 exec_try() { exec "$RLCTL" -n "$(ns B)" apply --try 1m "$P"; }
 
+# ---- include
+
+I=$TMP/include
+
+# files NAME TEXT…: these files below $I, and no others.
+files() {
+	rm -rf "$I"
+	while (($#)); do
+		mkdir -p "$(dirname "$I/$1")" && printf '%b' "$2" >"$I/$1" && shift 2 || return
+	done
+}
+
+# says LINE…: --check of $I/p fails with these messages.
+says() {
+	local got status=0
+	got=$("$RLCTL" apply --check "$I/p" 2>&1) || status=$?
+	is "$status" 1 && is "$(grep '^rlctl: ' <<<"$got" | sed "s,$I/,,g; s/^rlctl: //")" "$(lines "$@")"
+}
+
+# Relative to the file that includes; a directory's files by their names as bytes; what comes later counts.
+test_include() {
+	files p 'include d/a # the first\n\tinclude d\r\ninclude '"$I"'/last\nrule any deny\n' d/a 'include b\nrule any allow' \
+		d/b 'rule 10.0.0.1 deny # b' d/x.policy 'rule 10.0.0.2 allow\n' d/B.policy 'rule 10.0.0.2 deny' d/.hidden.policy no \
+		d/README no d/policy no last 'rule 10.0.0.3 deny' d/empty.policy '' &&
+		rl B apply --yes "$I/p" && is "$(rl B show)" "$(lines 'rule any deny' 'rule 10.0.0.1 deny # b' 'rule 10.0.0.2 allow' 'rule 10.0.0.3 deny')" &&
+		has "$I/d/x.policy:1: replaces the rule on line 1 of $I/d/B.policy" rl B apply "$I/p" &&
+		has "$I/p:4: replaces the rule on line 2 of $I/d/a" rl B apply "$I/p" &&
+		is "$(rl B diff -q "$I/p")" '' && (cd "$I" && rl B diff -j - <p | json -e '.added + .removed + .changed == []') &&
+		rl B detach veth-B && rl B attach veth-B --sources 1024 --prefixes 100 --policy "$I/p" && is "$(rl B diff -q "$I/p")" '' &&
+		rl B rule flush && rl B rule add -f "$I/p" && is "$(rl B diff -q "$I/p")" ''
+}
+
+test_include_errors() {
+	files p 'include a\nrule any dney\ninclude none\ninclude\ninclude a b\n  include fifo\ninclude p\n' a '\nrule 10.0.0.1 dney\n  include ../none' &&
+		mkfifo "$I/fifo" || return
+	says 'a:2:15: "dney" is not a match or an action'"$(dney)" "a:3:11: ../none: No such file or directory" \
+		'p:2:10: "dney" is not a match or an action'"$(dney)" 'p:3:9: none: No such file or directory' \
+		'p:4:1: "include" must be followed by a file or a directory' \
+		'p:5:11: include takes one file or directory, without blanks in its name: write one include per line' \
+		'p:6:11: fifo: neither a file nor a directory' 'p:7:9: p: includes itself: remove one of the includes' 'p: 8 errors'
+}
+dney() { "$RLCTL" apply --check - 2>&1 <<<'rule any dney' | sed -n 's/.*match or an action//p'; }
+
+test_include_cycle() {
+	files p 'include d\n' d/a.policy 'include ../p\n' && says 'd/a.policy:1:9: d/../p: includes itself: remove one of the includes' &&
+		files p 'include a\n' a 'include b\n' b 'rule any deny\n' && ln "$I/a" "$I/same" && echo 'include same' >>"$I/b" &&
+		says 'b:2:9: same: includes itself: remove one of the includes'
+}
+
+test_include_depth() {
+	files p 'include 1\n' 1 'include 2\n' 2 'include 3\n' 3 'include 4\n' 4 'include 5\n' 5 'include 6\n' 6 'include 7\n' \
+		7 'include 8\n' 8 'rule any deny\n' 9 'rule any deny\n' && "$RLCTL" apply --check "$I/p" && echo 'include 9' >"$I/8" &&
+		says '8:1:9: 9: more than 8 files include one another: include it from an outer one' && files p '' d/1 '' &&
+		yes 'include d/1' | head -n 1001 >"$I/p" && says 'p:1001:9: d/1: more than 1000 files are included: put them together'
+}
+
+test_include_dir() {
+	files p 'include d/\n' d/a.policy 'rule any deny\n' d/sub.policy/x.policy 'rule any allow\n' &&
+		says 'p:1:9: d/sub.policy: a directory in a directory: include it by itself' &&
+		files p 'include d\n' d/x '' && has 'no rules' "$RLCTL" apply --check "$I/p" && files p 'include a' a 'rule any deny' &&
+		chown -h 54321 "$I/a" && ln -s /etc/hostname "$I/l" && chown -h 54321 "$I/l" && echo 'include l' >"$I/p" &&
+		says 'p:1:9: l: symbolic link of another user: name the file itself'
+}
+
+# Errors that only the instance knows name the file as well.
+test_include_instance() {
+	files p 'rule any deny\ninclude a\n' a '' && seq -f 'rule 10.0.%.0f.0/24 deny' 1 101 >"$I/a" &&
+		has "$I/a:101:" expect_status 1 rl B apply "$I/p" && has 'too many prefixes' expect_status 1 rl B apply "$I/p" &&
+		echo 'rule any limit 9/s over ban 1m # xy' >"$I/a" && has "$I/a:1: warning" rl B diff "$I/p" &&
+		has '"include" is not' expect_status 2 rl B rule add include "$I/a"
+}
+
 veth_pair A B && rl B attach veth-B --sources 1024 --prefixes 100 || exit 1
 t 'diff: added, removed, changed' test_diff
 t 'diff: no difference' test_diff_none
@@ -132,3 +204,9 @@ t 'save: what is not in force is kept' test_save_backup
 t 'save: symbolic links' test_save_link
 t 'save: what cannot be written' test_save_bad
 t 'save: not while a policy is on trial' test_save_trial
+t 'include: files and directories' test_include
+t 'include: every error has its place' test_include_errors
+t 'include: cycles' test_include_cycle
+t 'include: depth and number' test_include_depth
+t 'include: directories and links' test_include_dir
+t 'include: errors of the instance' test_include_instance

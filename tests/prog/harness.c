@@ -110,6 +110,7 @@ static void lines_of(char out[POLICY_MAX], const char *text)
 
 void harness_policy(struct harness *h, const char *text)
 {
+	static const struct policy_source source = {.name = "policy"};
 	static char lines[POLICY_MAX];
 	struct policy_errors errors;
 	struct policy_context ctx;
@@ -120,7 +121,7 @@ void harness_policy(struct harness *h, const char *text)
 	if (policy_parse(lines, strlen(lines), &ctx, NULL, &policy, &errors))
 		fail_msg("%u:%u: %s\n%s", errors.first[0].line, errors.first[0].column,
 			 errors.first[0].text, lines);
-	assert_int_equal(instance_policy_write(&h->instance, &policy, true, "policy"), 0);
+	assert_int_equal(instance_policy_write(&h->instance, &policy, true, &source), 0);
 	policy_clear(&policy);
 }
 

@@ -24,6 +24,8 @@ static const struct refusal_row {
 	{"no statement after blanks", "   ruler any", 4, "\"ruler\" is not a statement", NULL},
 	{"no prefix", "rule", 5, "\"rule\" must be followed by a prefix", NULL},
 	{"no prefix, trailing blanks", "rule  ", 7, "must be followed by a prefix", NULL},
+	{"an include that nothing follows", " include x", 2, "is only possible in a policy file",
+	 NULL},
 	{"no prefix, comment", "rule # any", 6, "must be followed by a prefix", NULL},
 	{"bad prefix", "rule every allow", 6, "\"every\" is not a prefix: write any, device", NULL},
 	{"prefix of other tools", "rule all allow", 6, "unknown prefix \"all\": did you mean any?",

@@ -13,6 +13,7 @@
 #include "bpffs.h"
 #include "instance.h"
 #include "policy.h"
+#include "origin.h"
 
 struct json_object;
 
@@ -175,7 +176,7 @@ int try_get(const struct command *command, uint64_t *out_ns);
 
 /* Puts `next` in force on an instance open for writing, and restores the previous policy unless
  * confirmed in time. Releases the writers' lock. 0: confirmed. */
-int policy_try(struct instance *instance, struct policy *next, const char *file,
+int policy_try(struct instance *instance, struct policy *next, const struct policy_source *file,
 	       uint64_t duration_ns);
 
 /* Like instance_attach, and detaches unless confirmed in time. 0: confirmed. */
@@ -267,8 +268,12 @@ int cmd_help(const struct command *command);
 
 struct policy_file {
 	const char *name; /* as messages show it */
-	char *text;
+	char *text;       /* with the files that it includes */
 	size_t size;
+	struct policy_source source;
+	char **names;                /* of the files in `source` */
+	struct policy_error *errors; /* of includes */
+	size_t name_count, error_count;
 };
 
 /* The whole file; "-" is standard input. 0 or -1; reports. */
@@ -291,12 +296,12 @@ int policy_file_parse_again(const struct policy_file *file, const struct policy_
 void warning_note(const struct rule *rule, const char *text, void *file);
 
 /* Prints a warning for each rule that is probably a mistake. */
-void policy_warnings_note(const char *file, const struct policy *policy,
+void policy_warnings_note(const struct policy_source *file, const struct policy *policy,
 			  const struct policy_context *ctx);
 
 /* Prints a warning for each rule that is probably not what its author meant, and what the policy
  * consists of. 0 or -1; reports. */
-int policy_lint_note(const char *file, const struct policy *policy,
+int policy_lint_note(const struct policy_source *file, const struct policy *policy,
 		     const struct policy_context *ctx);
 
 /* Whether a new instance of that capacity could hold the policy. 0 or -1; reports. */

@@ -51,7 +51,7 @@ static int check_against(struct instance *instance, void *arg)
 	instance_context(instance, &check->ctx);
 	check->found = true;
 	rc = policy_file_parse(check->file, &check->ctx, check->policy);
-	return rc ? rc : instance_policy_check(instance, check->policy, check->file->name);
+	return rc ? rc : instance_policy_check(instance, check->policy, &check->file->source);
 }
 
 /* Whether this user may list instances; if not, --check works without one and reports nothing. */
@@ -103,8 +103,8 @@ static int check_file(const struct target *target, const struct policy_file *fil
 		rc = check_alone(target, &check);
 	if (rc)
 		return rc;
-	policy_warnings_note(file->name, policy, &check.ctx);
-	return policy_lint_note(file->name, policy, &check.ctx);
+	policy_warnings_note(&file->source, policy, &check.ctx);
+	return policy_lint_note(&file->source, policy, &check.ctx);
 }
 
 /* ---- permanently, or on trial ---- */
@@ -141,11 +141,11 @@ static int policy_put_in_force(const struct apply *apply, struct instance *insta
 	if (apply->command->phase == PHASE_CHECK) {
 		int rc = trial_refuse(instance);
 
-		return rc ? rc : instance_policy_check(instance, policy, apply->file->name);
+		return rc ? rc : instance_policy_check(instance, policy, &apply->file->source);
 	}
 	if (apply->try_ns)
-		return policy_try(instance, policy, apply->file->name, apply->try_ns);
-	return instance_policy_write(instance, policy, true, apply->file->name);
+		return policy_try(instance, policy, &apply->file->source, apply->try_ns);
+	return instance_policy_write(instance, policy, true, &apply->file->source);
 }
 
 /* 0, below 0, or GUARD_ASKS. */
@@ -163,7 +163,7 @@ static int apply_file(struct apply *apply, struct policy *policy)
 	if (!rc)
 		rc = policy_guard(apply, &instance, policy, &ctx);
 	if (!rc)
-		policy_warnings_note(apply->file->name, policy, &ctx);
+		policy_warnings_note(&apply->file->source, policy, &ctx);
 	if (!rc)
 		rc = policy_put_in_force(apply, &instance, policy);
 	instance_close(&instance);

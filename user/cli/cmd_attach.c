@@ -230,7 +230,7 @@ static void plans_warn(const struct plan *plans, const struct policy_file *file)
 	while (hook < RL_HOOK_EGRESS && !plans[hook].wanted)
 		hook++;
 	if (file)
-		policy_warnings_note(file->name, &plans[hook].policy, &plans[hook].ctx);
+		policy_warnings_note(&file->source, &plans[hook].policy, &plans[hook].ctx);
 }
 
 static int hooks_attach(const struct command *command, const struct attach_options *options,

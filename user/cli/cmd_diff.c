@@ -86,9 +86,9 @@ static int file_check(const struct policy_file *file, const struct instance *ins
 	int rc = policy_file_parse(file, ctx, out);
 
 	if (!rc)
-		rc = instance_policy_check(instance, out, file->name);
+		rc = instance_policy_check(instance, out, &file->source);
 	if (!rc)
-		policy_warnings_note(file->name, out, ctx);
+		policy_warnings_note(&file->source, out, ctx);
 	return rc;
 }
 

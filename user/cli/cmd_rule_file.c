@@ -53,19 +53,20 @@ static int rules_subtract(const struct change *change, const struct policy *curr
 {
 	struct missing missing = {0};
 	char words[RULE_TEXT_MAX];
+	struct policy_place place;
 
 	policy_for_each (current, rule)
 		rules_append(out, rule);
 	policy_subtract(out, rules, missing_add, &missing);
 	if (!missing.count || option_given(change->command, OPTION_IF_EXISTS))
 		return 0;
+	place = policy_place(&change->file.source, missing.first->line);
 	rule_format(words, missing.first, ctx);
 	if (missing.count == 1)
-		fail("%s:%" PRIu32 ": no such rule: %s", change->file.name, missing.first->line,
-		     words);
+		fail("%s:%" PRIu32 ": no such rule: %s", place.name, place.line, words);
 	else
 		fail("%s:%" PRIu32 ": no such rule: %s, and %zu more: --if-exists ignores them",
-		     change->file.name, missing.first->line, words, missing.count - 1);
+		     place.name, place.line, words, missing.count - 1);
 	return -ENOENT;
 }
 
@@ -74,13 +75,13 @@ static int rules_subtract(const struct change *change, const struct policy *curr
 static int next_write(const struct change *change, const struct session *session,
 		      struct policy *next)
 {
-	const char *name = change->file.name;
+	const struct policy_source *source = &change->file.source;
 	int rc;
 
 	if (change->command->phase != PHASE_CHECK)
-		return instance_policy_write(&session->instance, next, false, name);
+		return instance_policy_write(&session->instance, next, false, source);
 	rc = trial_refuse(&session->instance);
-	return rc ? rc : instance_policy_check(&session->instance, next, name);
+	return rc ? rc : instance_policy_check(&session->instance, next, source);
 }
 
 /* 0, an error, or GUARD_ASKS. */
@@ -97,7 +98,7 @@ static int change_make(struct change *change, struct session *session, const str
 		rc = guard_policies(&change->guard, (int)session->instance.info.ifindex,
 				    &session->ctx, &session->policy, &next);
 	if (!rc && change->adds && rules->count)
-		policy_warnings_note(change->file.name, rules, &session->ctx);
+		policy_warnings_note(&change->file.source, rules, &session->ctx);
 	if (!rc)
 		rc = next_write(change, session, &next);
 	policy_clear(&next);

@@ -203,7 +203,7 @@ static void cpu_pin(void)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-static int capture_run(struct run *run, struct policy *policy, const char *file)
+static int capture_run(struct run *run, struct policy *policy, const struct policy_source *file)
 {
 	struct captured packet = {0};
 	int got, rc;
@@ -282,7 +282,7 @@ static int simulate(struct run *run, const struct policy_file *file, const char 
 	if (!rc)
 		rc = capture_open(path, &run->capture);
 	if (!rc)
-		rc = capture_run(run, &policy, file->name);
+		rc = capture_run(run, &policy, &file->source);
 	if (!rc && !run->verdicts)
 		rc = print_sums(run);
 	if (!rc)

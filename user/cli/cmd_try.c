@@ -256,7 +256,7 @@ int try_get(const struct command *command, uint64_t *out_ns)
 	return 0;
 }
 
-int policy_try(struct instance *instance, struct policy *next, const char *file,
+int policy_try(struct instance *instance, struct policy *next, const struct policy_source *file,
 	       uint64_t duration_ns)
 {
 	struct supervision a = supervision_init(duration_ns);

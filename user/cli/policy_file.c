@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "cmd.h"
 #include "compile.h"
+#include "include.h"
 #include "lint.h"
 #include "message.h"
 #include "object.h"
@@ -21,46 +22,9 @@
 #include "policy.h"
 #include "units.h"
 
-#define MEM_MAJOR      1 /* of the kernel's devices.txt */
-#define MEM_NULL       3
-#define FILE_MAX_BYTES (1ull << 30)
-#define TICK_ASSUMED   (4 * NS_PER_MS) /* selects the clock of a limit; no error depends on it */
-
-/* Doubles the buffer if it is full; one byte stays free for the NUL. 0 or -1. */
-static int buffer_grow(struct policy_file *file, size_t *capacity)
-{
-	size_t wanted = *capacity ? *capacity * 2 : 1 << 16;
-	char *text;
-
-	if (file->size + 1 < *capacity)
-		return 0;
-	if (wanted > 2 * FILE_MAX_BYTES)
-		return fail("%s: larger than 1 GiB: not a policy", file->name);
-	text = realloc(file->text, wanted);
-	if (!text)
-		return fail("%s: out of memory", file->name);
-	file->text = text;
-	*capacity = wanted;
-	return 0;
-}
-
-static int descriptor_read(int fd, struct policy_file *file)
-{
-	size_t capacity = 0;
-	ssize_t n;
-
-	do {
-		if (buffer_grow(file, &capacity))
-			return -1;
-		n = read(fd, file->text + file->size, capacity - file->size - 1);
-		file->size += n > 0 ? (size_t)n : 0;
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	if (n < 0)
-		return fail("%s: %s%s", file->name, strerror(errno),
-			    errno == EISDIR ? ": name a file" : "");
-	file->text[file->size] = '\0';
-	return 0;
-}
+#define MEM_MAJOR    1 /* of the kernel's devices.txt */
+#define MEM_NULL     3
+#define TICK_ASSUMED (4 * NS_PER_MS) /* selects the clock of a limit; no error depends on it */
 
 /* A link could point to any file that this process can read, so it is followed only if it belongs
  * to root, to the caller or to the file's owner. Checked after open(): another user cannot replace
@@ -112,18 +76,6 @@ static int policy_open(const char *path)
 	return -1;
 }
 
-int policy_descriptor_read(int fd, const char *name, struct policy_file *out)
-{
-	struct policy_file file = {.name = name};
-	int rc = descriptor_read(fd, &file);
-
-	if (rc)
-		policy_file_clear(&file);
-	else
-		*out = file;
-	return rc;
-}
-
 int policy_file_read(const char *path, struct policy_file *out)
 {
 	bool is_stdin = !strcmp(path, "-");
@@ -133,15 +85,13 @@ int policy_file_read(const char *path, struct policy_file *out)
 	if (fd < 0)
 		return -1;
 	rc = policy_descriptor_read(fd, is_stdin ? "stdin" : path, out);
+	if (!rc && includes_expand(out, fd, is_stdin ? NULL : path)) {
+		policy_file_clear(out);
+		rc = -1;
+	}
 	if (!is_stdin)
 		close(fd);
 	return rc;
-}
-
-void policy_file_clear(struct policy_file *file)
-{
-	free(file->text);
-	memset(file, 0, sizeof(*file));
 }
 
 /* The line with that number, from 1, and its length without the newline. */
@@ -162,25 +112,36 @@ static const char *line_find(const struct policy_file *file, uint32_t number, si
 /* Reports "FILE:LINE:COLUMN: TEXT" and the line, or "FILE: TEXT" for an error without a line. */
 static int report_error(const struct policy_file *file, const struct policy_error *err)
 {
-	char *place = NULL;
+	struct policy_place place = policy_place(&file->source, err->line);
+	char *text = NULL;
 	const char *line;
 	size_t len;
 
 	if (!err->line)
 		return fail("%s: %s", file->name, err->text);
-	if (asprintf(&place, "%s:%" PRIu32, file->name, err->line) < 0)
+	if (asprintf(&text, "%s:%" PRIu32, place.name, place.line) < 0)
 		out_of_memory();
 	line = line_find(file, err->line, &len);
-	fail_at(place, line, len, err);
-	free(place);
+	fail_at(text, line, len, err);
+	free(text);
 	return -1;
+}
+
+/* The parser knows only that an include stayed in the text; why, is in file->errors. */
+static const struct policy_error *include_error(const struct policy_file *file,
+						const struct policy_error *err)
+{
+	for (size_t i = 0; i < file->error_count; i++)
+		if (file->errors[i].line == err->line)
+			return &file->errors[i];
+	return err;
 }
 
 /* Reports every error, and how many there are. Returns -1. */
 static int report_errors(const struct policy_file *file, const struct policy_errors *errors)
 {
 	for (size_t i = 0; i < policy_errors_kept(errors); i++)
-		report_error(file, &errors->first[i]);
+		report_error(file, include_error(file, &errors->first[i]));
 	if (errors->count > 1)
 		fail("%s: %zu errors", file->name, errors->count);
 	return errors->count ? -1 : fail("%s: out of memory", file->name);
@@ -195,6 +156,18 @@ static int parse(const struct policy_file *file, const struct policy_context *ct
 	return rc ? report_errors(file, &errors) : 0;
 }
 
+static void replaced_note(const struct policy_source *source, const struct rule *earlier,
+			  const struct rule *later)
+{
+	struct policy_place from = policy_place(source, earlier->line);
+	struct policy_place to = policy_place(source, later->line);
+	bool same = !strcmp(from.name, to.name);
+
+	note("%s:%" PRIu32 ": replaces the rule on line %" PRIu32 "%s%s (same prefix, match, key "
+	     "and unit)",
+	     to.name, to.line, from.line, same ? "" : " of ", same ? "" : from.name);
+}
+
 int policy_file_parse(const struct policy_file *file, const struct policy_context *ctx,
 		      struct policy *out)
 {
@@ -202,9 +175,7 @@ int policy_file_parse(const struct policy_file *file, const struct policy_contex
 	int rc = parse(file, ctx, &replaced, out);
 
 	for (size_t i = 0; i < replaced.count; i += 2)
-		note("%s:%" PRIu32 ": replaces the rule on line %" PRIu32 " (same prefix, match, "
-		     "key and unit)",
-		     file->name, replaced.rules[i + 1].line, replaced.rules[i].line);
+		replaced_note(&file->source, &replaced.rules[i], &replaced.rules[i + 1]);
 	policy_clear(&replaced);
 	return rc;
 }
@@ -217,29 +188,33 @@ int policy_file_parse_again(const struct policy_file *file, const struct policy_
 
 void warning_note(const struct rule *rule, const char *text, void *file)
 {
-	if (file && rule && rule->line)
-		note("%s:%" PRIu32 ": warning: %s", (const char *)file, rule->line, text);
-	else
+	struct policy_place place;
+
+	if (!file || !rule || !rule->line) {
 		note("warning: %s", text);
+		return;
+	}
+	place = policy_place(file, rule->line);
+	note("%s:%" PRIu32 ": warning: %s", place.name, place.line, text);
 }
 
-void policy_warnings_note(const char *file, const struct policy *policy,
+void policy_warnings_note(const struct policy_source *file, const struct policy *policy,
 			  const struct policy_context *ctx)
 {
 	if (file && !policy->count)
-		note("%s: no rules: every packet passes", file);
+		note("%s: no rules: every packet passes", file->name);
 	policy_warn(policy, ctx, warning_note, (void *)file);
 }
 
-int policy_lint_note(const char *file, const struct policy *policy,
+int policy_lint_note(const struct policy_source *file, const struct policy *policy,
 		     const struct policy_context *ctx)
 {
 	struct policy_sum sum;
 
 	policy_sum(policy, &sum);
 	if (policy_lint(policy, ctx, warning_note, (void *)file))
-		return fail("%s: out of memory", file);
-	note("%s: %zu rule%s, %zu prefix%s, %zu limit%s in shadow", file, sum.rules,
+		return fail("%s: out of memory", file->name);
+	note("%s: %zu rule%s, %zu prefix%s, %zu limit%s in shadow", file->name, sum.rules,
 	     sum.rules == 1 ? "" : "s", sum.prefixes, sum.prefixes == 1 ? "" : "es", sum.shadow,
 	     sum.shadow == 1 ? "" : "s");
 	return 0;

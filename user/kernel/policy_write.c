@@ -359,25 +359,29 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	return 0;
 }
 
-static void report_compile_errors(const struct instance *instance, const char *file,
+static void report_compile_errors(const struct instance *instance, const struct policy_source *file,
 				  const struct policy_errors *errors)
 {
 	for (size_t i = 0; i < policy_errors_kept(errors); i++) {
 		const struct policy_error *err = &errors->first[i];
 
-		if (file && err->line)
-			fail("%s:%u:%u: %s", file, err->line, err->column, err->text);
-		else
+		struct policy_place place;
+
+		if (!file || !err->line) {
 			fail("%s: %s", instance->device, err->text);
+			continue;
+		}
+		place = policy_place(file, err->line);
+		fail("%s:%u:%u: %s", place.name, place.line, err->column, err->text);
 	}
 	if (errors->count > 1)
-		fail("%s: %zu errors", file ? file : instance->device, errors->count);
+		fail("%s: %zu errors", file ? file->name : instance->device, errors->count);
 	if (!errors->count)
 		fail("%s: out of memory", instance->device);
 }
 
 static int policy_prepare(const struct instance *instance, struct policy *next, bool keep_expiry,
-			  const char *file, struct compiled *out)
+			  const struct policy_source *file, struct compiled *out)
 {
 	struct rl_policy_header header = {0};
 	struct policy current = {0};
@@ -401,7 +405,7 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 }
 
 int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
-			  const char *file)
+			  const struct policy_source *file)
 {
 	struct compiled compiled = {0};
 	int ret = trial_refuse(instance);
@@ -453,7 +457,8 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	return ret;
 }
 
-int instance_policy_check(const struct instance *instance, struct policy *next, const char *file)
+int instance_policy_check(const struct instance *instance, struct policy *next,
+			  const struct policy_source *file)
 {
 	struct compiled compiled = {0};
 	int ret = policy_prepare(instance, next, true, file, &compiled);

@@ -9,6 +9,7 @@
 #include "compile.h"
 #include "instance.h"
 #include "policy.h"
+#include "origin.h"
 #include "rlctl_abi.h"
 
 /* The policy in force. *out must be empty. Reports. */
@@ -20,10 +21,11 @@ uint64_t instance_generation(const struct instance *instance);
 /* Replaces the policy atomically. On failure the old policy stays in force. `file` names the source
  * of the rules in errors ("FILE:LINE"), NULL for a command line. Reports. */
 int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
-			  const char *file);
+			  const struct policy_source *file);
 
 /* Checks whether instance_policy_write would succeed. Changes nothing. Reports. */
-int instance_policy_check(const struct instance *instance, struct policy *next, const char *file);
+int instance_policy_check(const struct instance *instance, struct policy *next,
+			  const struct policy_source *file);
 
 /* The policy's header; -ENOENT if none was written yet. Silent. */
 int policy_header_read(const struct instance *instance, struct rl_policy_header *out);

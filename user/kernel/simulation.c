@@ -38,7 +38,7 @@
 struct simulation {
 	struct rlctl_bpf *skel;
 	struct policy *policy;
-	const char *file;
+	const struct policy_source *file;
 	struct instance instance;
 	struct kept_map kept[KEPT_MAPS];
 	int program_fd;
@@ -108,7 +108,7 @@ static void report_load_error(int error)
 		     strerror(-error));
 }
 
-int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
+int simulation_open(struct policy *policy, uint64_t now_ns, const struct policy_source *file,
 		    struct simulation **out)
 {
 	struct simulation *s = calloc(1, sizeof(*s));

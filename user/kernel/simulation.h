@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "instance.h"
+#include "origin.h"
 #include "policy.h"
 #include "rlctl_abi.h"
 #include "stats.h"
@@ -15,7 +16,7 @@ struct simulation;
 
 /* `policy` takes effect at now_ns; `file` as in instance_policy_write. Both must outlive the
  * simulation. Stay on one CPU to get the same result every time: LRU maps evict by CPU. Reports. */
-int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
+int simulation_open(struct policy *policy, uint64_t now_ns, const struct policy_source *file,
 		    struct simulation **out);
 void simulation_close(struct simulation *simulation); /* NULL is allowed */
 

@@ -85,6 +85,8 @@ static int line_parse(const char *line, size_t len, const struct policy_context 
 		*found = false;
 		return 0;
 	}
+	if (word_is(&p, "include"))
+		return refuse(&p, p.span, "is only possible in a policy file: write rules here");
 	if (!word_is(&p, "rule"))
 		return expected(&p, "a statement: begin the line with rule, for example \"rule any "
 				    "limit 1000/second\"");
