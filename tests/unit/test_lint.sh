@@ -31,7 +31,11 @@ test_empty() {
 : 0 rules, 0 prefixes, 0 limits in shadow' </dev/null
 }
 
-test_one() { says ': 1 rule, 1 prefix, 0 limits in shadow' <<<'rule any deny'; }
+# The sum stands in place of the count of rules that apply -v prints.
+test_one() {
+	says ': 1 rule, 1 prefix, 0 limits in shadow' <<<'rule any deny' &&
+		says ': 1 rule, 1 prefix, 0 limits in shadow' -v <<<'rule any deny'
+}
 
 # Only --check warns of what is probably a mistake, so that apply and attach say what they did before.
 test_errors_first() {

@@ -204,9 +204,9 @@ static int apply_run(const struct command *command, void *arg)
 		guard_start(&apply.guard, apply.try_ns || option_given(command, OPTION_YES));
 		apply.guard.agreed = command->phase == PHASE_CHANGE;
 		rc = apply_guarded(&apply, &policy);
+		if (!rc)
+			say_count(&policy);
 	}
-	if (!rc)
-		say_count(&policy);
 	policy_clear(&policy);
 	return rc;
 }
