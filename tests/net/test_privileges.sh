@@ -45,6 +45,7 @@ declare -A WORDS=(
 	['rule flush']='rule flush' [apply]="apply $TMP/policy" [diff]="diff $TMP/policy" [confirm]=confirm [doctor]=doctor [show]=show [save]="save $TMP/saved"
 	[stats]=stats [exporter]='exporter --listen 127.0.0.1:9754' [top]='top --once' [monitor]='monitor --seconds 1'
 	[simulate]="simulate $TMP/policy $TMP/pcap" ['source show']='source show 10.77.0.1'
+	['source list']='source list'
 	['source forgive']='source forgive 10.77.0.1' ['fleet join']='fleet join --name f --redis unix:///nowhere'
 	['fleet status']='fleet status' ['fleet leave']='fleet leave' [completion]='completion bash' [help]=help
 )

@@ -89,7 +89,7 @@ a number has no candidates|rlctl attach lo --sources |
 a verb behind options with arguments|rlctl -i lo --hook xdp sta|status stats
 shells|rlctl completion |bash zsh
 verbs for help|rlctl help sour|source
-families for help|rlctl help source |show forgive
+families for help|rlctl help source |show list forgive
 prefixes of a rule|rlctl rule add |$RULE_WORDS
 matches and actions|rlctl rule add any |$MATCHES allow deny limit
 matches of a protocol|rlctl rule add any tcp |sport dport src dst syn fragment new-source allow deny limit

@@ -114,6 +114,8 @@ if capable true 2>/dev/null; then
 2 explain --policy absent 192.0.2.1 tcp length 39 => length 39 is less than the headers of this packet: write 40 or more
 2 explain --policy absent 2001:db8::1 proto 44 => this protocol is an extension header of IPv6: name the protocol behind it
 1 explain --policy absent 192.0.2.1 => absent: No such file or directory
+2 source list --banned --limited => source list: --banned and --limited exclude each other: leave out both for both
+2 source list --banned --seconds 2 => source list: --seconds applies only to limits: leave out --banned
 2 source forgive 192.0.2.0/24 => invalid address '192.0.2.0/24': use an IPv4 or IPv6 address
 2 simulate - - => simulate: standard input cannot be both policy and capture: use a file for one of them
 2 monitor --reason over,late => invalid --reason 'late': use one or more of these, separated by commas: allowed within unmatched non-ip shadow denied over banned malformed no-room

@@ -65,6 +65,8 @@ struct json_object;
 	X(WRITE, "write", 'w', "FILE", "write a capture; - is standard output")                    \
 	X(PACKETS, "count", 0, "N", "stop after N packets")                                        \
 	X(SECONDS, "seconds", 0, "S", "stop after S seconds")                                      \
+	X(BANNED, "banned", 0, NULL, "only what is banned")                                        \
+	X(LIMITED, "limited", 0, NULL, "only what is at a limit")                                  \
 	X(ONCE, "once", 0, NULL, "print one snapshot as plain text")                               \
 	X(REDIS, "redis", 0, "URL", "the fleet's Redis; @FILE holds the URL")                      \
 	X(NAME, "name", 0, "FLEET", "name of the fleet")                                           \
@@ -156,6 +158,7 @@ int cmd_monitor(const struct command *command);
 int cmd_top(const struct command *command);
 int cmd_source_show(const struct command *command);
 int cmd_source_forgive(const struct command *command);
+int cmd_source_list(const struct command *command);
 int cmd_complete(const struct command *command);
 int cmd_completion(const struct command *command);
 

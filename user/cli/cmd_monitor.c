@@ -22,6 +22,7 @@
 #include "privilege.h"
 #include "rule_book.h"
 #include "sample_output.h"
+#include "selector.h"
 #include "signals.h"
 #include "terminal.h"
 #include "text.h"
@@ -106,28 +107,11 @@ static int prefix_option(const struct command *command, struct watch_options *ou
 /* Finds the rule of --rule. */
 static int rule_option(const struct command *command, struct monitor *m)
 {
-	const char *words = command->arguments[OPTION_RULE];
-	struct policy_error err = {0};
 	const struct rule *found;
-	struct rule selector;
-	size_t count;
+	int ret = selector_option(command, &m->instance, &m->book.policy, &found);
 
-	m->options.counter_id = RL_WATCH_ANY;
-	if (!words)
-		return 0;
-	if (selector_parse(words, &m->book.ctx, &selector, &err)) {
-		fail_at("--rule", words, strlen(words), &err);
-		return EXIT_USAGE;
-	}
-	found = policy_select(&m->book.policy, &selector, &count);
-	if (!found)
-		return fail("%s: no such rule: %s (`rlctl rule list` lists the rules)",
-			    m->instance.device, words);
-	if (count > 1)
-		return fail("%s: '%s' selects %zu rules: add the action to select one",
-			    m->instance.device, words, count);
-	m->options.counter_id = found->counter_id;
-	return 0;
+	m->options.counter_id = ret || !found ? RL_WATCH_ANY : found->counter_id;
+	return ret;
 }
 
 /* ---- packets */

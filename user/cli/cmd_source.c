@@ -104,45 +104,6 @@ static size_t count_own(const struct lookup *lookup)
 
 /* ---- show */
 
-static void entry_allowance(struct report *report, const struct source_entry *entry)
-{
-	bool packets = entry->rule && entry->rule->limit.unit == RL_PACKETS;
-	char text[NUMBER_TEXT_MAX];
-
-	if (!entry->has_state) {
-		report_none(report, "remaining");
-		return;
-	}
-	amount_print(text, sizeof(text), entry->allowance.remaining,
-		     packets ? RL_PACKETS : RL_BYTES);
-	report_text(report, NULL, "remaining", text);
-	report_value(report, "remaining", json_object_new_uint64(entry->allowance.remaining));
-	report_value(report, "unit", json_object_new_string(packets ? "packets" : "bytes"));
-	report_value(report, "wait_ns", json_object_new_uint64(entry->allowance.wait_ns));
-}
-
-static void entry_next(struct report *report, const struct source_entry *entry)
-{
-	char text[NUMBER_TEXT_MAX];
-
-	wait_print(text, entry->next_ns);
-	report_text(report, NULL, "next in", entry->next_ns ? text : "now");
-	report_value(report, "next_ns", json_object_new_uint64(entry->next_ns));
-}
-
-static void entry_ban(struct report *report, const struct source_entry *entry)
-{
-	char text[NUMBER_TEXT_MAX];
-
-	if (!entry->ban_ns) {
-		report_none(report, "banned for");
-		return;
-	}
-	wait_print(text, entry->ban_ns);
-	report_text(report, NULL, "banned for", text);
-	report_value(report, "ban_ns", json_object_new_uint64(entry->ban_ns));
-}
-
 static void entry_report(struct report *report, const struct lookup *lookup,
 			 const struct source_entry *entry)
 {
@@ -153,9 +114,9 @@ static void entry_report(struct report *report, const struct lookup *lookup,
 	key_print(key, &entry->key, entry->rule);
 	report_begin(report, NULL);
 	report_text(report, "key", "key", key);
-	entry_allowance(report, entry);
-	entry_next(report, entry);
-	entry_ban(report, entry);
+	report_allowance(report, entry);
+	report_next(report, entry);
+	report_ban(report, entry);
 	report_text(report, "rule", "rule", rule);
 }
 

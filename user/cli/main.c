@@ -260,6 +260,21 @@ static const struct verb all_verbs[] = {
 		.run = cmd_source_show,
 	},
 	{
+		.name = "source list",
+		.words = "[DEV]",
+		.summary = "Show which sources are banned, and which are at a limit",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(BANNED) | OPTION_BIT(LIMITED) |
+			   OPTION_BIT(RULE) | OPTION_BIT(SECONDS),
+		.device = DEVICE_MAY,
+		.many = true,
+		.texts = {{OPTION_RULE, "only what this quoted rule limits or bans"},
+			  {OPTION_SECONDS,
+			   "look for sources in the hot table for S seconds; default 1"}},
+		.needs = PRIVILEGE_BIT(BPF),
+		.needs_none = OPTION_BIT(BANNED),
+		.run = cmd_source_list,
+	},
+	{
 		.name = "source forgive",
 		.words = "ADDRESS",
 		.summary = "Clear the states and bans of an address",

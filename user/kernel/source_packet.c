@@ -20,15 +20,15 @@
 #include "units.h"
 
 /* As bpf/key.h computes it. */
-static struct rl_state_key key_of_packet(const struct search *s, const struct rule *rule,
-					 const struct rl_sample *packet)
+struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *packet)
 {
 	const struct rl_limit *limit = &rule->limit;
+	const uint8_t *addr = limit->key == RL_KEY_DEST ? packet->dst : packet->src;
 	struct rl_state_key key = {.limit_id = rule->limit_id};
 
 	if (limit->key == RL_KEY_RULE)
 		return key;
-	prefix_mask(key.addr, s->addr, key_bits(s->addr, limit->key_len4, limit->key_len6));
+	prefix_mask(key.addr, addr, key_bits(addr, limit->key_len4, limit->key_len6));
 	if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
 		prefix_mask(key.peer, packet->dst,
 			    key_bits(packet->dst, limit->key_len4, limit->key_len6));
@@ -109,7 +109,7 @@ int instance_packet_lookup(const struct instance *instance, const struct policy 
 	search_begin(&s);
 	*out = (struct source_entry){.rule = rule};
 	if (rule->action == RL_ACTION_LIMIT && rule->limit.key != RL_KEY_RULE) {
-		out->key = key_of_packet(&s, rule, packet);
+		out->key = packet_key(rule, packet);
 		ret = limit_lookup(&s, rule, &out->key);
 	}
 	if (!ret && s.count)
@@ -200,7 +200,7 @@ int instance_limit_look(const struct instance *instance, const struct policy *po
 
 	s.addr = rule->limit.key == RL_KEY_DEST ? packet->dst : packet->src;
 	search_begin(&s);
-	key = key_of_packet(&s, rule, packet);
+	key = packet_key(rule, packet);
 	ret = key_look(&s, rule, &key);
 	if (ret || !s.count) {
 		free(s.entries);

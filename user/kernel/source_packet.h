@@ -9,6 +9,9 @@
 #include "rlctl_abi.h"
 #include "source_entry.h"
 
+/* The key that the rule's limit counts the packet by. Pure. */
+struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *packet);
+
 /* The state of a packet's key under the rule, and the remaining ban of its source; looks up only
  * these. Silent. */
 int instance_packet_lookup(const struct instance *instance, const struct policy *policy,

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Keys of states and bans as text. */
+/* Keys of states and bans as text, and their fields in records. */
 #ifndef RLCTL_STATE_OUTPUT_H
 #define RLCTL_STATE_OUTPUT_H
 
 #include <stdint.h>
 
+#include "output.h"
 #include "policy.h"
 #include "rlctl_abi.h"
+#include "source_entry.h"
 #include "units.h"
 
 #define KEY_TEXT_MAX (3 * PREFIX_TEXT_MAX)
@@ -14,5 +16,10 @@
 /* 10.0.0.0/24, "10.0.0.1 to port 53", "10.0.0.1 to 10.0.0.2", "protocol 6, 10.0.0.1 port 5 to
  * 10.0.0.2 port 80", or "all" for a key per rule. No rule: the source is banned from everything. */
 void key_print(char out[KEY_TEXT_MAX], const struct rl_state_key *key, const struct rule *rule);
+
+/* Fields of a record: remaining with unit and wait_ns, next_ns, ban_ns. */
+void report_allowance(struct report *report, const struct source_entry *entry);
+void report_next(struct report *report, const struct source_entry *entry);
+void report_ban(struct report *report, const struct source_entry *entry);
 
 #endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finds sources at a limit in the hot table, from a sample of the packets that limits drop. */
+
+#include "limited.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "hash.h"
+#include "message.h"
+#include "source_packet.h"
+#include "units.h"
+#include "watch.h"
+
+#define RATE    2000u /* packets a second */
+#define WAIT_MS 100   /* a watch is to be polled at least once a second */
+
+/* A key that a sampled packet was counted by. */
+struct candidate {
+	struct rl_state_key key;
+	const struct rule *rule;
+	struct rl_sample packet;
+	UT_hash_handle hh;
+};
+
+struct sampling {
+	const struct policy *policy;
+	struct candidate *list;
+};
+
+/* A limit of a rule or of a fleet has its state in a map with keys. */
+static bool is_hot(const struct rule *rule)
+{
+	return rule->action == RL_ACTION_LIMIT && rule->limit.key != RL_KEY_RULE &&
+	       !rule->limit.fleet;
+}
+
+bool limited_is_hot(const struct instance *instance, const struct policy *policy,
+		    const struct rule *only)
+{
+	bool hot = false;
+
+	policy_for_each (policy, rule)
+		hot = hot || ((!only || rule == only) && is_hot(rule));
+	return hot && instance->info.table == RL_TABLE_HOT;
+}
+
+static const struct rule *rule_of(const struct sampling *s, const struct rl_sample *packet)
+{
+	policy_for_each (s->policy, rule)
+		if (rule->counter_id == packet->counter_id)
+			return is_hot(rule) ? rule : NULL;
+	return NULL;
+}
+
+static int on_sample(void *arg, const struct sampled *sample)
+{
+	struct sampling *s = arg;
+	const struct rule *rule = rule_of(s, &sample->packet);
+	struct candidate *candidate = NULL;
+	struct rl_state_key key;
+
+	if (!rule)
+		return 0;
+	key = packet_key(rule, &sample->packet);
+	HASH_FIND(hh, s->list, &key, sizeof(key), candidate);
+	if (candidate)
+		return 0;
+	candidate = malloc(sizeof(*candidate));
+	if (!candidate)
+		return -ENOMEM;
+	*candidate = (struct candidate){.key = key, .rule = rule, .packet = sample->packet};
+	HASH_ADD(hh, s->list, key, sizeof(candidate->key), candidate);
+	if (candidate->hh.tbl)
+		return 0;
+	free(candidate);
+	return -ENOMEM;
+}
+
+static void sampling_clear(struct sampling *s)
+{
+	struct candidate *at, *next;
+
+	HASH_ITER(hh, s->list, at, next)
+	{
+		hash_remove(s->list, at);
+		free(at);
+	}
+}
+
+/* All at one moment. One whose state is gone meanwhile is no longer limited. */
+static int states_look(const struct instance *instance, const struct sampling *s,
+		       struct source_entry **out, size_t *count)
+{
+	struct instance now = *instance;
+	struct source_entry *entries = calloc(HASH_COUNT(s->list) + 1, sizeof(*entries));
+	size_t n = 0;
+	int ret = entries ? 0 : -ENOMEM;
+
+	now.clock_injected = true;
+	now.now_ns = clock_ns(CLOCK_MONOTONIC);
+	for (const struct candidate *at = s->list; !ret && at; at = at->hh.next) {
+		ret = instance_packet_lookup(&now, s->policy, at->rule, &at->packet, &entries[n]);
+		entries[n].ban_ns = 0; /* may be the source's, of another rule; next_ns has it */
+		n += !ret && entries[n].has_state;
+	}
+	if (ret) {
+		free(entries);
+		return ret;
+	}
+	*out = entries;
+	*count = n;
+	return 0;
+}
+
+static int samples_await(struct sampling *s, struct watch *watch, uint64_t end_ns)
+{
+	struct pollfd fd = {.fd = watch_fd(watch), .events = POLLIN};
+	int ret = 0;
+
+	while (!ret && clock_ns(CLOCK_MONOTONIC) < end_ns) {
+		poll(&fd, 1, WAIT_MS);
+		ret = watch_poll(watch, on_sample, s);
+	}
+	return ret ? ret : watch_finish(watch, end_ns, on_sample, s);
+}
+
+int limited_sample(const struct instance *instance, const struct policy *policy,
+		   const struct rule *rule, uint32_t seconds, struct source_entry **out,
+		   size_t *count)
+{
+	const struct watch_options options = {
+		.reasons = 1u << RL_REASON_OVER,
+		.rate = RATE,
+		.counter_id = rule ? rule->counter_id : RL_WATCH_ANY,
+	};
+	struct sampling s = {.policy = policy};
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + seconds * NS_PER_SECOND;
+	struct watch *watch = NULL;
+	int ret = watch_open(instance, &options, &watch);
+
+	if (!ret)
+		ret = samples_await(&s, watch, end_ns);
+	watch_close(watch);
+	if (!ret) {
+		ret = states_look(instance, &s, out, count);
+		if (ret)
+			fail("%s: reading the states failed: %s", instance->device, strerror(-ret));
+	}
+	sampling_clear(&s);
+	return ret;
+}
