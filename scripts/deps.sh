@@ -219,8 +219,8 @@ install_debian() {
 		printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy || return
 	fi
 	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" || return
-	for service in prometheus redis-server; do
-		[[ " $* " != *" $service "* ]] || update-rc.d "$service" disable || return
+	for service in prometheus redis-server unbound ssh; do
+		[[ " $* " != *" ${service/#ssh/openssh-server} "* ]] || update-rc.d "$service" disable || return
 	done
 }
 
