@@ -104,6 +104,7 @@ if capable true 2>/dev/null; then
 2 rule get 192.0.2.0/24 => '192.0.2.0/24' is a prefix: use an address, or \`rlctl rule list 192.0.2.0/24\`
 2 rule get ::ffff:192.0.2.1 => '::ffff:192.0.2.1' is an IPv4-mapped IPv6 address: write 192.0.2.1
 2 rule get localhost => invalid address 'localhost': use for example 203.0.113.7 or 2001:db8::1
+2 explain --policy absent -i lo 192.0.2.1 => explain: --policy asks a file and -i an instance: leave one out
 2 explain --policy absent any udp => a packet has one address: begin with it, for example 203.0.113.7
 2 explain --policy absent 192.0.2.1 sport 1-2 => a packet has one port as sport and as dport: write for example dport 53
 2 explain --policy absent 192.0.2.1 dst 10.0.0.0/8 => a packet has one address as src and as dst: leave out the length

@@ -407,6 +407,8 @@ static int explain_file(const struct command *command)
 
 int cmd_explain(const struct command *command)
 {
+	if (option_given(command, OPTION_POLICY) && option_given(command, OPTION_INTERFACE))
+		return wrong("explain: --policy asks a file and -i an instance: leave one out");
 	if (option_given(command, OPTION_POLICY))
 		return explain_file(command);
 	return targets_read(command, explain_instance, NULL);
