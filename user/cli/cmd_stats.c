@@ -90,6 +90,8 @@ static void print_json(const struct readings *now, const struct style *style)
 		const struct reading *reading = &now->items[i];
 
 		object = json_stats(&reading->instance, &reading->stats);
+		time_ns_print(text, reading->stats.read_ns);
+		json_put(object, "time", json_object_new_string(text));
 		if (style->since) {
 			time_ns_print(text, reading->stats.read_ns - reading->since_ns);
 			json_put(object, "from", json_object_new_string(text));

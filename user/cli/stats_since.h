@@ -10,7 +10,7 @@
 
 struct json_object;
 
-/* A document of `rlctl stats -j`, or `status -j`. */
+/* A document of `rlctl stats -j`. */
 struct since {
 	const char *name; /* of the file, as messages show it */
 	struct json_object *document;

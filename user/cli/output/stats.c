@@ -99,8 +99,6 @@ struct json_object *json_stats(const struct instance *instance, const struct ins
 
 	time_print(text, instance->info.since_ns, false);
 	json_put(object, "since", json_object_new_string(text));
-	time_ns_print(text, stats->read_ns);
-	json_put(object, "time", json_object_new_string(text));
 	json_put_stats(object, instance, stats);
 	json_put(object, "pressure", json_pressure(stats));
 	return object;
