@@ -264,7 +264,7 @@ static void test_random(void **state)
 		policy_check(&places[run % ARRAY_SIZE(places)], run);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(wanted) && runs >= RUNS; i++)
-		if (reasons[wanted[i]] < runs / 4)
+		if (reasons[wanted[i]] < runs / 10)
 			fail_msg("%s was tried %llu times only", reason_name(wanted[i]),
 				 (unsigned long long)reasons[wanted[i]]);
 }
