@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # rlctl top against known traffic: one picture as text and as JSON, and the live one in a terminal:
-# sort, filter, pause, forgive, resize, colours, its end. check: processor
+# sort, filter, pause, forgive, deny, resize, colours, devices, its end. check: processor
 source "$(dirname "$0")/../lib.sh"
 
-SECONDS_MAX=60 # of the traffic; it ends with the test
+SECONDS_MAX=150 # of the traffic; it ends with the test
 
 policy() {
 	cat <<-'END'
@@ -146,6 +146,33 @@ test_80_columns() {
 		_tmux resize-window -x 110 -y 24 && press d && eventually 5 first_is 10.78.0.1
 }
 
+rules_of() { rl B rule list -q "$1"; }
+
+# The second by address, with the time that is offered or another.
+test_deny() {
+	press a && press Down && press x && eventually 5 screen_has '^deny 10.79.0.2 for .*: 10m$' && press Escape &&
+		eventually 5 screen_has '^q quit' && is "$(rules_of 10.79.0.2)" '' &&
+		press x && eventually 5 screen_has '^deny ' && press BSpace && press h && press Enter &&
+		eventually 5 screen_has '^rlctl rule add -i veth-B 10.79.0.2 deny for 10h' &&
+		has '10.79.0.2 deny for ' rules_of 10.79.0.2 && rl B rule del 10.79.0.2 deny &&
+		press x && press -l nonsense && press Enter && eventually 5 screen_has "10mnonsense" && is "$(rules_of 10.79.0.2)" ''
+}
+
+# The session's own address: the guard refuses, and nothing is changed.
+test_deny_guarded() {
+	live "SSH_CONNECTION='10.79.0.2 50000 10.77.0.2 22'" && press a && press Down && press x &&
+		eventually 5 screen_has '^deny 10.79.0.2' && press Enter && eventually 5 screen_has 'this may lock you out' &&
+		is "$(rules_of 10.79.0.2)" ''
+}
+
+# Another device is attached; -i is not given.
+test_next() {
+	in_ns B ip link add zeta type veth peer name zeta-peer && rl B attach zeta && live && press n &&
+		eventually 5 screen_has '^zeta xdp' && press n && eventually 5 screen_has '^veth-B xdp' &&
+		json 'map(.device) == ["veth-B", "zeta"]' <<<"$(rl B top -j -i all)" &&
+		press q && eventually 5 screen_has 'ended 0' && rl B detach zeta
+}
+
 test_resize() {
 	press a && _tmux resize-window -x 50 -y 9 && eventually 5 narrow && _tmux resize-window -x 30 -y 2 &&
 		eventually 5 tiny && _tmux resize-window -x 110 -y 24 && eventually 5 screen_has 'fd78::/64 .*limit 1/hour burst 5'
@@ -202,7 +229,10 @@ t 'forgive' test_forgive
 t 'at 80 columns' test_80_columns
 t 'resize' test_resize
 t 'resize without a signal' test_resize_untold
+t 'deny' test_deny
+t 'deny is guarded' test_deny_guarded
 t 'quit' test_quit
 t 'SIGINT' test_interrupted
 t 'colours' test_colours
+t 'the next device' test_next
 t 'it ends with the instance' test_detached

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "choose.h"
 #include "clock.h"
 #include "cmd.h"
 #include "hook_names.h"
@@ -16,6 +17,7 @@
 #include "open.h"
 #include "output.h"
 #include "policy.h"
+#include "selection.h"
 #include "privilege.h"
 #include "stats_output.h"
 #include "talkers.h"
@@ -135,7 +137,7 @@ static struct json_object *json_row(const struct top *top, const struct top_row 
 	return object;
 }
 
-static void print_json(const struct top *top)
+static void print_json(const struct command *command, const struct top *top)
 {
 	struct json_object *document = json_instance(top->instance);
 	struct json_object *sources = json_object_new_array();
@@ -153,17 +155,17 @@ static void print_json(const struct top *top)
 	json_put(document, "lost", json_object_new_uint64(top->figures.lost));
 	json_put(document, "sources", sources);
 	json_put(document, "unlisted", unlisted);
-	json_print(document);
+	document_print(command, document);
 }
 
-static int top_once(struct top *top, uint32_t seconds)
+static int top_once(const struct command *command, struct top *top, uint32_t seconds)
 {
 	int ret = samples_collect(top, seconds);
 
 	if (ret)
 		return ret;
 	if (output_json)
-		print_json(top);
+		print_json(command, top);
 	else
 		print_text(top);
 	return 0;
@@ -186,39 +188,89 @@ static int filter_option(const struct command *command, struct top *top)
 	return 0;
 }
 
-int cmd_top(const struct command *command)
-{
-	bool once = output_json || option_given(command, OPTION_ONCE);
-	struct top options = {0}, top;
-	struct instance instance;
+/* What all instances have in common. */
+struct run {
+	const struct top *options;
 	uint32_t rate, seconds;
-	int ret = option_number(command, OPTION_RATE, WATCH_RATE_MAX, RATE_USUAL, &rate);
+	bool once, next;
+	bool last; /* no other instance is opened: capabilities can go */
+};
 
-	if (!ret)
-		ret = option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &seconds);
-	if (!ret)
-		ret = filter_option(command, &options);
-	if (!ret && !once && option_given(command, OPTION_SECONDS))
-		ret = wrong("top: --seconds applies only to --once and --json: add one of them");
-	if (!ret && !once && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
-		ret = fail("top: not a terminal: use --once for one snapshot, or -j for JSON");
-	if (ret)
-		return ret;
-	ret = instance_open_shared(&command->target, &instance);
-	if (ret)
-		return ret;
-	ret = top_open(&instance, rate, &top);
-	if (!ret && privileges_drop()) {
+static int run_opened(const struct command *command, struct run *run, struct instance *instance)
+{
+	struct top top;
+	int ret = top_open(instance, run->rate, &top);
+
+	if (!ret && run->once && run->last && privileges_drop()) {
 		top_close(&top);
 		ret = -1;
 	}
-	if (!ret) {
-		top.has_filter = options.has_filter;
-		top.filter_len = options.filter_len;
-		memcpy(top.filter, options.filter, sizeof(top.filter));
-		ret = once ? top_once(&top, seconds) : top_show(&top);
-		top_close(&top);
-	}
+	if (ret)
+		return ret;
+	top.bpffs = command->target.bpffs;
+	top.has_filter = run->options->has_filter;
+	top.filter_len = run->options->filter_len;
+	memcpy(top.filter, run->options->filter, sizeof(top.filter));
+	ret = run->once ? top_once(command, &top, run->seconds) : top_show(&top, &run->next);
+	top_close(&top);
+	return ret;
+}
+
+static int run_one(const struct command *command, void *arg)
+{
+	struct instance instance;
+	int ret = instance_open_shared(&command->target, &instance);
+
+	if (ret)
+		return ret;
+	ret = run_opened(command, arg, &instance);
 	instance_close(&instance);
 	return ret;
+}
+
+/* One instance after the other, in a circle. One that is gone meanwhile ends it. */
+static int run_live(const struct command *command, struct run *run)
+{
+	struct command one = *command;
+	struct places places = {0};
+	size_t i = 0;
+	int ret;
+
+	if (!one.target.device)
+		one.target.device = SELECTION_ALL;
+	ret = places_choose(&one.target, &places);
+	one.target.many = false;
+	do {
+		if (!ret && places.count) {
+			one.target.device = places.items[i].device;
+			one.target.hook = places.items[i].hook;
+		}
+		run->next = false;
+		if (!ret)
+			ret = run_one(&one, run);
+		i = places.count ? (i + 1) % places.count : 0;
+	} while (!ret && run->next);
+	places_clear(&places);
+	return ret;
+}
+
+int cmd_top(const struct command *command)
+{
+	struct top options = {0};
+	struct run run = {.options = &options,
+			  .once = output_json || option_given(command, OPTION_ONCE)};
+	int ret = option_number(command, OPTION_RATE, WATCH_RATE_MAX, RATE_USUAL, &run.rate);
+
+	if (!ret)
+		ret = option_number(command, OPTION_SECONDS, SECONDS_MAX, 1, &run.seconds);
+	if (!ret)
+		ret = filter_option(command, &options);
+	if (!ret && !run.once && option_given(command, OPTION_SECONDS))
+		ret = wrong("top: --seconds applies only to --once and --json: add one of them");
+	if (!ret && !run.once && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
+		ret = fail("top: not a terminal: use --once for one snapshot, or -j for JSON");
+	if (ret)
+		return ret;
+	run.last = !command->target.device || !selection_is_many(command->target.device);
+	return run.once ? targets_read(command, run_one, &run) : run_live(command, &run);
 }

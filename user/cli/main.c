@@ -219,6 +219,8 @@ static const struct verb all_verbs[] = {
 			   OPTION_BIT(RATE) | OPTION_BIT(SECONDS),
 		.device = DEVICE_MAY,
 		.needs = PRIVILEGE_BIT(BPF),
+		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.many = true,
 		.texts = {{OPTION_RATE, "maximum packets sampled per second; default 2000"},
 			  {OPTION_PREFIX, "only sources in this prefix"},
 			  {OPTION_SECONDS, "duration of the snapshot of --once and -j; default 1"},

@@ -21,7 +21,7 @@
 #include "units.h"
 
 #define HEAD 4 /* lines of totals */
-#define KEYS "q quit  d/p/b/a sort  / filter  r rule  f forgive  h help"
+#define KEYS "q quit  d/p/b/a sort  / filter  r rule  x deny  f forgive  n next  h help"
 
 static void attribute(const struct screen *s, enum pair pair, bool on)
 {
@@ -216,12 +216,15 @@ static void draw_foot(const struct screen *s)
 
 	if (s->mode == MODE_FILTER)
 		snprintf(text, sizeof(text), "show only sources in (empty for all): %s", s->input);
+	else if (s->mode == MODE_DENY)
+		snprintf(text, sizeof(text), "deny %s for (Escape: do not): %s", s->chosen,
+			 s->input);
 	else
 		snprintf(text, sizeof(text), "%s", *s->message ? s->message : KEYS);
 	attribute(s, PAIR_MESSAGE, s->mode == MODE_CONFIRM);
 	foot_put(text);
 	attribute(s, PAIR_MESSAGE, false);
-	curs_set(s->mode == MODE_FILTER);
+	curs_set(s->mode == MODE_FILTER || s->mode == MODE_DENY);
 }
 
 /* Follows the terminal's size even if SIGWINCH was lost. */

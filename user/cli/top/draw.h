@@ -8,7 +8,7 @@
 #include "top.h"
 #include "units.h"
 
-enum mode { MODE_KEYS, MODE_FILTER, MODE_CONFIRM };
+enum mode { MODE_KEYS, MODE_FILTER, MODE_CONFIRM, MODE_DENY };
 enum pair { PAIR_DROPPED = 1, PAIR_BANNED, PAIR_MESSAGE };
 
 struct screen {
@@ -20,7 +20,9 @@ struct screen {
 	bool colours;
 	size_t selected; /* row */
 	size_t first;    /* row at the top */
+	bool next;       /* ends, to show the next device */
 	char input[PREFIX_TEXT_MAX];
+	char chosen[PREFIX_TEXT_MAX]; /* the source to deny: rows may move before the answer */
 	char message[RULE_TEXT_MAX + 1024];
 };
 

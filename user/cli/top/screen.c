@@ -18,6 +18,7 @@
 #include "output.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "deny.h"
 #include "draw.h"
 #include "signals.h"
 #include "source.h"
@@ -35,7 +36,9 @@
 	"space    pause\n"                                   \
 	"up down  select a source\n"                         \
 	"r        show the whole rule that decides for it\n" \
+	"x        deny it for a time\n"                      \
 	"f        forget its states and bans\n"              \
+	"n        show the next device\n"                    \
 	"q        quit"
 
 /* ---- forgiving */
@@ -85,6 +88,40 @@ static void forgive(struct screen *s)
 	policy_clear(&policy);
 }
 
+/* ---- denying */
+
+#define DENY_USUAL "10m"
+
+static void deny_ask(struct screen *s)
+{
+	const struct top_row *row = selected_row(s);
+
+	if (!row) {
+		snprintf(s->message, sizeof(s->message), "no source is selected");
+		return;
+	}
+	if (s->top->book.ctx.by_dest) {
+		snprintf(s->message, sizeof(s->message),
+			 "prefixes of this instance are destinations: deny the source with "
+			 "`rlctl rule add any src ADDRESS deny`");
+		return;
+	}
+	top_cell(s->top, row, COLUMN_SOURCE, s->message);
+	snprintf(s->chosen, sizeof(s->chosen), "%s", s->message);
+	*s->message = '\0';
+	snprintf(s->input, sizeof(s->input), DENY_USUAL);
+	s->mode = MODE_DENY;
+}
+
+static void deny(struct screen *s)
+{
+	s->mode = MODE_KEYS;
+	if (*s->input)
+		deny_run(s->top, s->chosen, s->input, s->message, sizeof(s->message));
+	else
+		snprintf(s->message, sizeof(s->message), "no time was given: nothing was changed");
+}
+
 /* ---- keys */
 
 static void rule_show(struct screen *s)
@@ -123,12 +160,13 @@ static void filter_set(struct screen *s)
 	top_filter(top);
 }
 
-static void key_filter(struct screen *s, int key)
+/* Reads a word, and calls `done` at its end. */
+static void key_input(struct screen *s, int key, void (*done)(struct screen *s))
 {
 	size_t len = strlen(s->input);
 
 	if (key == '\n' || key == '\r' || key == KEY_ENTER) {
-		filter_set(s);
+		done(s);
 	} else if (key == 27) {
 		s->mode = MODE_KEYS;
 	} else if (key == KEY_BACKSPACE || key == 127 || key == '\b') {
@@ -183,6 +221,12 @@ static void key_command(struct screen *s, int key)
 	case '?':
 		snprintf(s->message, sizeof(s->message), "%s", HELP);
 		return;
+	case 'x':
+		deny_ask(s);
+		return;
+	case 'n':
+		s->next = s->ends = true;
+		return;
 	case 'f':
 		forgive_confirm(s);
 		return;
@@ -209,7 +253,9 @@ static void keys_read(struct screen *s)
 		if (key == KEY_RESIZE)
 			continue;
 		if (s->mode == MODE_FILTER)
-			key_filter(s, key);
+			key_input(s, key, filter_set);
+		else if (s->mode == MODE_DENY)
+			key_input(s, key, deny);
 		else if (s->mode == MODE_CONFIRM)
 			key_confirm(s, key);
 		else
@@ -261,7 +307,7 @@ static void colours_make(struct screen *s)
 	init_pair(PAIR_MESSAGE, COLOR_YELLOW, -1);
 }
 
-int top_show(struct top *top)
+int top_show(struct top *top, bool *next)
 {
 	struct screen s = {.top = top};
 	int signals = signals_open(), ret;
@@ -285,6 +331,7 @@ int top_show(struct top *top)
 	delscreen(terminal);
 	close(signals);
 	output_quiet = quiet;
+	*next = !ret && s.next;
 	if (ret == -ENODEV)
 		note("%s: no longer attached", top->instance->device);
 	else if (ret)

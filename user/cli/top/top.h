@@ -52,6 +52,7 @@ struct top_rare {
 
 struct top {
 	struct instance *instance;
+	const char *bpffs; /* of its pins */
 	struct watch *watch;
 	struct rule_book book;
 	struct talkers talkers;
@@ -141,7 +142,7 @@ void top_sampled(const struct top *top, char *out, size_t size);
 /* "about N sources seen once …", of a verdict. False: there are none. */
 bool top_rare_text(const struct top *top, enum talker_verdict verdict, char *out, size_t size);
 
-/* screen.c: runs until the user quits. 0 or < 0. */
-int top_show(struct top *top);
+/* screen.c: runs until the user quits, or asks for the next device. 0 or < 0. */
+int top_show(struct top *top, bool *next);
 
 #endif

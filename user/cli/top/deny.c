@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A child runs the verb, since that prints and may end the process. */
+
+#include "deny.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "hook_names.h"
+#include "text.h"
+
+/* `--` is in front: the words are no options. */
+static int verb_run(const struct top *top, const char *prefix, const char *time)
+{
+	const char *hook = hook_name(top->instance->info.hook);
+	const char *words[] = {"rlctl",    "-i",   top->instance->device,
+			       "--hook",   hook,   "--bpffs",
+			       top->bpffs, "--",   "rule",
+			       "add",      prefix, "deny",
+			       "for",      time,   NULL};
+	struct command command;
+	int rc = command_parse(sizeof(words) / sizeof(words[0]) - 1, (char **)words, &command);
+
+	if (!rc)
+		rc = command_resolve(&command);
+	command.target.many = false;
+	return rc ? rc : command.verb->run(&command);
+}
+
+static void child_run(const struct top *top, const char *prefix, const char *time, int output)
+{
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	bool ok = nothing >= 0 && setsid() >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
+		  dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0;
+	int rc = ok ? verb_run(top, prefix, time) : -1;
+
+	fflush(stdout);
+	_exit(rc ? 1 : 0);
+}
+
+/* What the child says, up to its end. */
+static void output_read(int from, char *out, size_t size)
+{
+	size_t used = 0;
+	char rest[256];
+	ssize_t n;
+
+	while ((n = read(from, used + 1 < size ? out + used : rest,
+			 used + 1 < size ? size - used - 1 : sizeof(rest)))) {
+		if (n < 0 && errno != EINTR)
+			break;
+		if (n > 0 && used + 1 < size)
+			used += (size_t)n;
+	}
+	out[used] = '\0';
+	for (char *at = out; *at; at++)
+		if (*at != '\n' && !is_printable(*at))
+			*at = '?';
+}
+
+static int child_wait(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -1;
+}
+
+int deny_run(const struct top *top, const char *prefix, const char *time, char *out, size_t size)
+{
+	enum rl_hook hook = top->instance->info.hook;
+	int ends[2], used, ret;
+	pid_t pid;
+
+	used = snprintf(out, size, "rlctl rule add -i %s%s%s %s deny for %s\n",
+			top->instance->device, hook == RL_HOOK_XDP ? "" : " --hook ",
+			hook == RL_HOOK_XDP ? "" : hook_name(hook), prefix, time);
+	if (used < 0 || (size_t)used >= size || pipe2(ends, O_CLOEXEC))
+		return -1;
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		child_run(top, prefix, time, ends[1]);
+	close(ends[1]);
+	if (pid > 0)
+		output_read(ends[0], out + used, size - (size_t)used);
+	close(ends[0]);
+	ret = pid > 0 ? child_wait(pid) : -1;
+	if (!ret && !out[used])
+		snprintf(out + used, size - (size_t)used, "done: `rlctl rule del` takes it back");
+	return ret;
+}
