@@ -4,6 +4,7 @@ import glob
 import os
 import re
 
+COMMAND = r"(?:sudo )?rlctl rule add (?:-i \S+ )?"
 FOLDERS = ("packaging", "debian", "systemd", "scripts", "docs")
 
 
@@ -12,11 +13,11 @@ class Example:
 
     def __init__(self, title, lines):
         self.title = title
-        self.rules = [re.sub(r"^(sudo )?rlctl (rule) add", r"\2", line).split("#")[0].rstrip() for line in lines]
+        self.rules = [re.sub(COMMAND, "rule ", line).split("#")[0].rstrip() for line in lines]
 
 
 def is_rule(line):
-    return re.match(r"(rule|(sudo )?rlctl rule add) ", line)
+    return re.match(rf"(rule |{COMMAND})(?!-)", line)
 
 
 def displays(document, lines, begins, ends, text):
