@@ -116,6 +116,9 @@ _listens() { in_ns "$1" ss -Hltn 'sport = :5201' | grep -q 5201; }
 # stat_of A FILTER: FILTER of the counters of the one instance in namespace A (.passed.packets).
 stat_of() { rl "$1" stats -j | json ".[0] | $2"; }
 
+# stats_of A: the counters of all instances in namespace A, without the time at which they were read.
+stats_of() { rl "$1" stats -j | jq 'del(.[].time)'; }
+
 # rule_stat A RULE FILTER: FILTER of the counters of the rule whose line begins with RULE.
 rule_stat() {
 	rl "$1" stats -j | json --arg rule "$2" ".[0].rules[] | select(.rule | startswith(\$rule)) | $3"

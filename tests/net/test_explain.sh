@@ -21,8 +21,6 @@ says() {
 # sent N ARG…: packets of the generator from 198.51.100.9.
 sent() { flood A --src 198.51.100.9 --count "$1" "${@:2}" >"$TMP/sent"; }
 
-counters() { rl B stats -j | jq -c 'del(.[].time)'; }
-
 policy() { rl B apply - <<<"$1"; }
 
 test_fresh() {
@@ -34,21 +32,21 @@ test_fresh() {
 test_over() {
 	local before
 	sent 2 --dport 53 && says 'within: 1 packets left' 198.51.100.9 udp dport 53 && sent 3 --dport 53 || return
-	before=$(counters)
+	before=$(stats_of B)
 	verdict_is 'drop over' 198.51.100.9 udp dport 53 && says 'over: nothing left, next in' 198.51.100.9 udp dport 53 &&
 		verdict_is 'pass within' 198.51.100.8 udp dport 53 && verdict_is 'pass within' 198.51.100.8 udp dport 53 length 60 -i veth-B &&
-		is "$(counters)" "$before"
+		is "$(stats_of B)" "$before"
 }
 
 # Asking a thousand times takes nothing.
 test_changes_nothing() {
 	local before
 	policy $'rule any udp limit 3/hour burst 3\nrule device new-source limit 1/hour burst 1' || return
-	before=$(counters)
+	before=$(stats_of B)
 	for _ in {1..9}; do
 		verdict_is 'pass within' 198.51.100.7 udp || return
 	done
-	is "$(counters)" "$before" && is "$(rl B source show -j 198.51.100.7 | jq -c '[.states[] | select(.key != "all")]')" '[]'
+	is "$(stats_of B)" "$before" && is "$(rl B source show -j 198.51.100.7 | jq -c '[.states[] | select(.key != "all")]')" '[]'
 }
 
 test_ban() {

@@ -97,7 +97,7 @@ test_in_force() {
 	veth_pair C D && rl D attach veth-D && in_ns B nft flush ruleset &&
 		add INPUT -p udp -m hashlimit --hashlimit-above 10/hour --hashlimit-mode srcip --hashlimit-name y -j DROP &&
 		in_ns B iptables-save | "$TOP/scripts/import" --host | rl D apply - &&
-		is "$(rl D show)" 'rule 0.0.0.0/0 udp limit 10/hour burst 5'
+		is "$(rl D show)" 'rule 0.0.0.0/0 udp limit 10/hour burst 5 # line 6'
 }
 
 ns_new B || exit 1

@@ -52,8 +52,8 @@ test_same_counters() {
 	local before
 	send --src 10.78.1.1 && send --src 10.78.3.1 && send --src fd78::1 &&
 		send --src 10.79.0.1 || return
-	before=$(timeless "$(rl B stats -j | jq .)") && again && again &&
-		is "$(timeless "$(rl B stats -j | jq .)")" "$before"
+	before=$(timeless "$(stats_of B)") && again && again &&
+		is "$(timeless "$(stats_of B)")" "$before"
 }
 
 test_same_ids() {

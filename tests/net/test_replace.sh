@@ -84,7 +84,7 @@ pings() {
 
 # kept: counters, rules and options; the time that a rule has left differs.
 kept() {
-	rl B stats -j | jq '.[0] | del(.time) | .rules |= map(.rule |= sub(" for .*"; " for a while"))' &&
+	stats_of B | jq '.[0] | .rules |= map(.rule |= sub(" for .*"; " for a while"))' &&
 		rl B status -j | json '.[0] | .device, .hook, .mode, .since, .table, .sources'
 }
 
