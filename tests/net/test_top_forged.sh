@@ -7,7 +7,6 @@ source "$(dirname "$0")/../lib.sh"
 FORGED=60000
 HEAVY=(14000 6000 2500) # packets of 10.78.0.1, .2, .3
 SECONDS_WATCHED=6
-ALL=$((FORGED + 14000 + 6000 + 2500))
 
 watchers() {
 	bpftool -j map dump pinned "$(ns_pins B)/veth-B-xdp/data_watch" | json ".[0].formatted.value[\".data.watch\"][0].watch_board |
@@ -17,10 +16,10 @@ watchers() {
 # send: all packets in about a second and a half.
 send() {
 	local pids=() i
-	flood A --count "$FORGED" --rate 45000 --src 10.128.0.0/9 --sequential >/dev/null &
+	flood A --count "$FORGED" --rate 45000 --src 10.128.0.0/9 --sequential >"$TMP/sent-3" &
 	pids+=($!)
 	for i in 0 1 2; do
-		flood A --count "${HEAVY[i]}" --rate $((HEAVY[i] * 3 / 4)) --src "10.78.0.$((i + 1))" >/dev/null &
+		flood A --count "${HEAVY[i]}" --rate $((HEAVY[i] * 3 / 4)) --src "10.78.0.$((i + 1))" >"$TMP/sent-$i" &
 		pids+=($!)
 	done
 	wait "${pids[@]}"
@@ -46,16 +45,19 @@ watch_all() {
 	done
 }
 
+# What was taken of each: a full ring refuses some, and on a busy machine one in a hundred is lost behind it.
+sent() { jq -s -c 'map(.sent)' "$TMP"/sent-[0-3]; }
+
 # Nineteen of twenty numbers are within their error: so two of these three, and all within twice of it.
 test_rates() {
 	jq -c '., .sources[]' "$TMP/json"
 	# shellcheck disable=SC2016 # jq's
 	json '
-		.window_ns as $window | [14000, 6000, 2500] as $true |
+		.window_ns as $window | '"$(sent)"' as $true |
 		def packets: . * $window / 1e9;
 		def off: [range(3) as $i | .sources[] | select(.source == "10.78.0.\($i + 1)").dropped |
 			((.packets_per_second | packets) - $true[$i] | fabs) / ((.packets_per_second_error | packets) + 5)];
-		(.dropped.packets_per_second | packets - '"$ALL"' | fabs) < 10 and .lost == 0 and
+		($true | add) as $all | (.dropped.packets_per_second | packets - $all | fabs) < 0.03 * $all and .lost == 0 and
 		([.sources[].source] | sort) == ["10.78.0.1", "10.78.0.2", "10.78.0.3"] and
 		(off | length == 3 and all(.[]; . <= 2) and (map(select(. <= 1)) | length >= 2))' <"$TMP/json"
 }
