@@ -161,7 +161,7 @@ def churn(bed, number, _):
         run = bed.finish(attach)
         need(run.status == 0 or (run.status == 1 and run.err.startswith("rlctl: ")), str(run))
     run = bed.run("detach", device)
-    need(run.status == 0 or "nothing attached" in run.err, str(run))
+    need(run.status == 0 or "no such device" in run.err, str(run))
 
 
 WRITERS = [apply] * KINDS + [add_and_delete] * 2 + [forgive]

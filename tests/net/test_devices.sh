@@ -111,7 +111,7 @@ test_renamed() {
 	eventually 5 pings 0 && has 'veth-B: renamed to other' rl B status && is "$(devices)" 'other egress other xdp' &&
 		is "$(rl B show -i other --hook xdp)" 'rule any icmp deny' && [[ ! -e $(ns_pins B)/veth-B-xdp ]] &&
 		has 'already attached' expect_status 1 rl B attach other && rl B attach other --replace || return
-	has 'nothing' expect_status 1 rl B detach veth-B && rl B detach other --hook xdp && rl B detach other --hook egress &&
+	has 'no such device: veth-B' expect_status 1 rl B detach veth-B && rl B detach other --hook xdp && rl B detach other --hook egress &&
 		no_pins B && called other veth-B && eventually 5 pings 3
 }
 

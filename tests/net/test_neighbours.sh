@@ -69,7 +69,7 @@ test_sources() {
 		flood A --src fe80::5 --count 2 && flood A --src fe80::6 --count 9 &&
 		has 'fe80::5 ' rl B source show fe80::5 && is "$(remaining fe80::5)" 1 &&
 		has 'fe80::6 ' rl B source show fe80::6 && is "$(remaining fe80::6)" 0 &&
-		has '1 states' rl B source forgive fe80::6 && has 'no state' rl B source show fe80::6 &&
+		has 'forgot 1 state' rl B source forgive fe80::6 && has 'no state' rl B source show fe80::6 &&
 		has 'fe80::5 ' rl B source show fe80::5
 }
 

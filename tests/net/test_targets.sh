@@ -114,7 +114,7 @@ test_read_several() {
 
 test_completion() {
 	is "$(rl B complete -- show va | cut -f1)" va && is "$(rl B complete -- rule add -i al | cut -f1)" all &&
-		is "$(rl B complete -- top -i al)" ''
+		is "$(rl B complete -- monitor -i al)" ''
 }
 
 # A pattern that selects one device prints what it would for several.

@@ -209,8 +209,9 @@ static void report_attached(const char *device, enum rl_hook hook, uint32_t prog
 	const char *option = hook ? " --hook " : "", *at = hook ? hook_name(hook) : "";
 
 	fail("%s: already attached (program %u): to change its rules, run `rlctl apply -i %s%s%s "
-	     "FILE`; to replace the program by this version's, `rlctl attach %s%s%s --replace`",
-	     device, program, device, option, at, device, option, at);
+	     "FILE`; to replace the program by this version's, `rlctl attach %s%s%s --replace`; to "
+	     "start over, `rlctl detach %s%s%s` first",
+	     device, program, device, option, at, device, option, at, device, option, at);
 }
 
 /* Call with the lock held. Removes what a crash left; fails if an instance is attached. */

@@ -48,7 +48,7 @@ static void child_run(const struct top *top, const char *prefix, const char *tim
 static void output_read(int from, char *out, size_t size)
 {
 	size_t used = 0;
-	char rest[256];
+	char rest[256] = "";
 	ssize_t n;
 
 	while ((n = read(from, used + 1 < size ? out + used : rest,
