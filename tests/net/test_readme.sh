@@ -77,7 +77,7 @@ test_strangers() {
 # The picture of top is one: its columns are of those that there are, in their order.
 test_picture() {
 	local columns
-	columns=$(grep '^source  ' "$TOP/README.md" | tr -s ' ')
+	columns=$(grep '^source  ' "$TOP/README.md" | tr -s ' ' | sed 's/+/[+]/')
 	rl B top --once | grep '^source ' | tr -s ' ' >&2
 	grep -qxE "${columns// /.* }" <(rl B top --once | grep '^source ' | tr -s ' ')
 }
