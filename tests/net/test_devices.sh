@@ -91,7 +91,7 @@ test_namespace_watched() {
 	pins=$(ns_pins E) program=$(xdp_program E veth-E)
 	bg "$RLCTL" -n "$(ns E)" stats --watch && eventually 5 grep -q veth-E "$TMP/bg" && ip netns del "$(ns E)" || return
 	kill -0 "$BG_PID" && bpftool prog show id "$program" && kill -TERM -- "-$BG_PID" &&
-		eventually 10 unloaded "$program" || return
+		eventually 30 unloaded "$program" || return
 	rl A attach veth-A && rl A detach veth-A && [[ ! -e $pins/veth-E-xdp ]]
 }
 unloaded() { ! bpftool prog show id "$1" >/dev/null 2>&1; }
