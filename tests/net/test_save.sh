@@ -82,11 +82,25 @@ backs_up() {
 		cmp "$P~" "$TMP/mine" && is "$(<"$P")" 'rule any deny'
 }
 
-# A file that has only rules has nothing to lose, and so does not take the place of one that has been kept.
+# A file that has nothing to lose does not take the place of one that has been kept.
 test_save_backup() {
 	in_force 'rule any deny' && backs_up '# mine' 'rule any deny' && backs_up 'rule any deny' ' 	include x' &&
-		rl B save "$P" && cmp "$P~" "$TMP/mine" && printf ' rule\tany allow # x\n\n \n' >"$P" && rl B save "$P" && cmp "$P~" "$TMP/mine" &&
-		backs_up 'rules' && is "$(find "$TMP" -name '.policy*')" ''
+		rl B save "$P" && cmp "$P~" "$TMP/mine" && printf ' rule\tany  deny\n\n \n' >"$P" && rl B save "$P" && cmp "$P~" "$TMP/mine" &&
+		backs_up 'rules' && backs_up 'rule any deny' 'rule 10.0.0.0/8 denny # typo' && backs_up 'rule any deny # x' &&
+		backs_up 'rule any allow' && backs_up 'rule any deny' 'rule 10.0.0.1 deny' && backs_up 'rule any deny # x' 'rule any deny' && is "$(find "$TMP" -name '.policy*')" ''
+}
+
+test_save_backup_comment() {
+	local comment
+	comment=$(printf 'x%.0s' {1..121}) && rm -f "$P~" && lines "rule any deny # $comment" >"$P" && cp "$P" "$TMP/mine" &&
+		rl B apply --yes "$P" && rl B save "$P" && cmp "$P~" "$TMP/mine" && rm "$P~" && rl B save "$P" && [[ ! -e $P~ ]] &&
+		rl B rule flush && rl B save "$P" && [[ ! -s $P ]] && is "$(<"$P~")" "rule any deny # ${comment%x}" && rm "$P~"
+}
+
+# Time that has passed is no loss.
+test_save_backup_time() {
+	in_force 'rule any deny for 1h' && rm -f "$P~" && echo 'rule any deny for 2h' >"$P" && rl B save "$P" && [[ ! -e $P~ ]] &&
+		echo 'rule any deny' >"$P" && rl B save "$P" && is "$(<"$P~")" 'rule any deny' && rm "$P~"
 }
 
 # Followed: links of root. Not followed: those of others, in whose folder anything may change.
@@ -106,8 +120,19 @@ test_save_bad() {
 		expect_status 2 rl B save - && expect_status 2 rl B save a b && expect_status 1 rl B save -i lo "$P" &&
 		echo 'rule any allow' >"$P" && mount_full && has 'No space left' expect_status 1 rl B save "$TMP/full/policy" &&
 		is "$(find "$TMP/full" -type f)" "$TMP/full/fill"
-	umount "$TMP/full"
+	umount_full $?
 }
+
+# A failure leaves the file and what was kept of an earlier one.
+test_save_full() {
+	local full=$TMP/full/policy
+	in_force 'rule any deny' && mkdir -p "$TMP/full" && mount -t tmpfs -o size=12k,mode=700 none "$TMP/full" &&
+		echo '# precious' >"$full~" && ln "$full~" "$TMP/full/again" && echo '# second' >"$full" && ! head -c 9000 /dev/zero >"$TMP/full/fill" 2>/dev/null &&
+		has 'No space left' expect_status 1 rl B save "$full" && is "$(<"$full~")" '# precious' && is "$(<"$full")" '# second' &&
+		is "$(stat -c %h "$full")" 1 && is "$(find "$TMP/full" -type f | sort)" "$(lines "$TMP"/full/{again,fill,policy,policy~})"
+	umount_full $?
+}
+umount_full() { umount "$TMP/full" && return "$1"; } # STATUS of the test
 mount_full() {
 	mkdir -p "$TMP/full" && mount -t tmpfs -o size=4k,mode=700 none "$TMP/full" && ! head -c 9000 /dev/zero >"$TMP/full/fill" 2>/dev/null
 }
@@ -201,8 +226,11 @@ t 'save: the time that is left' test_save_time
 t 'save: owner and mode stay' test_save_owner
 t 'save: JSON' test_save_json
 t 'save: what is not in force is kept' test_save_backup
+t 'save: a comment too long, no rules in force' test_save_backup_comment
+t 'save: time that has passed' test_save_backup_time
 t 'save: symbolic links' test_save_link
 t 'save: what cannot be written' test_save_bad
+t 'save: no space beside a kept file' test_save_full
 t 'save: not while a policy is on trial' test_save_trial
 t 'include: files and directories' test_include
 t 'include: every error has its place' test_include_errors

@@ -34,7 +34,13 @@ static char *path_default(const struct instance *instance)
 	return path;
 }
 
-/* Has the text lines that are not of the policy: comments of their own, includes, errors? */
+/* What is written. */
+struct saving {
+	struct policy policy;
+	struct policy_context ctx;
+};
+
+/* Has the text lines that are no rules: comments of their own, includes, errors? */
 static bool has_other_lines(const char *text, size_t size)
 {
 	const char *end = text + size;
@@ -49,6 +55,42 @@ static bool has_other_lines(const char *text, size_t size)
 			return true;
 	}
 	return false;
+}
+
+/* The time that is left passes by itself, so that it is no loss. */
+static bool holds_rule(const struct policy *policy, const struct rule *rule)
+{
+	const struct rule *found = policy_find(policy, rule);
+	struct rule former = *rule;
+
+	if (found && found->for_ns && rule->for_ns)
+		former.for_ns = found->for_ns;
+	return found && !rule->comment_cut && same_rule(found, &former);
+}
+
+static bool holds_rules(const struct policy *policy, const struct policy *former)
+{
+	policy_for_each (former, rule)
+		if (!holds_rule(policy, rule))
+			return false;
+	return true;
+}
+
+/* Has the former text anything that the policy in force has not? */
+static bool loses_text(const char *text, size_t size, const void *arg)
+{
+	const struct saving *saving = arg;
+	struct policy former = {0}, replaced = {0};
+	struct policy_errors errors;
+	bool loses;
+
+	if (has_other_lines(text, size))
+		return true;
+	loses = policy_parse(text, size, &saving->ctx, &replaced, &former, &errors) ||
+		replaced.count || !holds_rules(&saving->policy, &former);
+	policy_clear(&replaced);
+	policy_clear(&former);
+	return loses;
 }
 
 static char *policy_text(const struct policy *policy, const struct policy_context *ctx,
@@ -74,8 +116,8 @@ static void saved_print(const struct command *command, const struct instance *in
 	struct json_object *document;
 
 	if (backup)
-		note("%s: comments on lines of their own and includes are not part of the policy "
-		     "in force: the former file is %s~",
+		note("%s: it held comments, includes or rules that are not part of the policy in "
+		     "force: the former file is %s~",
 		     path, path);
 	if (!output_json) {
 		note("%s: saved %zu rule%s to %s", instance->device, rules, rules == 1 ? "" : "s",
@@ -92,23 +134,22 @@ static void saved_print(const struct command *command, const struct instance *in
 static int policy_save(const struct command *command, const struct instance *instance,
 		       const char *path)
 {
-	struct policy policy = {0};
-	struct policy_context ctx;
+	struct saving saving = {0};
 	bool backup = false;
 	size_t size = 0;
 	char *text;
 	int rc;
 
-	instance_context(instance, &ctx);
-	rc = instance_policy_read(instance, &policy);
+	instance_context(instance, &saving.ctx);
+	rc = instance_policy_read(instance, &saving.policy);
 	if (rc)
 		return rc;
-	text = policy_text(&policy, &ctx, &size);
-	rc = file_save(path, text, size, has_other_lines, &backup);
+	text = policy_text(&saving.policy, &saving.ctx, &size);
+	rc = file_save(path, text, size, loses_text, &saving, &backup);
 	if (!rc)
-		saved_print(command, instance, path, policy.count, backup);
+		saved_print(command, instance, path, saving.policy.count, backup);
 	free(text);
-	policy_clear(&policy);
+	policy_clear(&saving.policy);
 	return rc;
 }
 

@@ -134,9 +134,9 @@ static void place_close(struct place *place)
 
 /* ---- writing */
 
-static void temporary_name(const struct place *place, char out[NAME_MAX + 1])
+static void temporary_name(const struct place *place, const char *suffix, char out[NAME_MAX + 1])
 {
-	snprintf(out, NAME_MAX + 1, ".%.200s.%ld", place->name, (long)getpid());
+	snprintf(out, NAME_MAX + 1, ".%.200s.%ld%s", place->name, (long)getpid(), suffix);
 }
 
 static int text_write(int fd, const char *text, size_t size)
@@ -192,7 +192,7 @@ static int former_keep(const struct place *place)
 
 	if (snprintf(backup, sizeof(backup), "%s~", place->name) > NAME_MAX)
 		return -ENAMETOOLONG;
-	temporary_name(place, name);
+	temporary_name(place, "~", name);
 	unlinkat(place->folder, name, 0);
 	if (linkat(place->folder, place->name, place->folder, name, 0))
 		return -errno;
@@ -202,13 +202,16 @@ static int former_keep(const struct place *place)
 	return ret;
 }
 
-static int file_replace(const struct place *place, const char *text, size_t size)
+/* The new file is whole before the former one loses its name. */
+static int file_replace(const struct place *place, const char *text, size_t size, bool keep)
 {
 	char name[NAME_MAX + 1];
 	int ret;
 
-	temporary_name(place, name);
+	temporary_name(place, "", name);
 	ret = temporary_write(place, name, text, size);
+	if (!ret && keep)
+		ret = former_keep(place);
 	if (!ret && renameat(place->folder, name, place->folder, place->name))
 		ret = -errno;
 	if (ret)
@@ -218,33 +221,23 @@ static int file_replace(const struct place *place, const char *text, size_t size
 	return ret;
 }
 
-static int place_save(const struct place *place, const char *text, size_t size,
-		      bool (*backup_wanted)(const char *text, size_t size), bool *backup)
+int file_save(const char *path, const char *text, size_t size,
+	      bool (*backup_wanted)(const char *text, size_t size, const void *arg),
+	      const void *arg, bool *backup)
 {
 	struct policy_file former = {0};
-	int ret = 0;
-
-	if (place->fd >= 0 && policy_descriptor_read(place->fd, place->path, &former))
-		return -1;
-	if (former.text && backup_wanted(former.text, former.size)) {
-		ret = former_keep(place);
-		*backup = !ret;
-	}
-	policy_file_clear(&former);
-	if (!ret)
-		ret = file_replace(place, text, size);
-	return ret ? report(place, -ret) : 0;
-}
-
-int file_save(const char *path, const char *text, size_t size,
-	      bool (*backup_wanted)(const char *text, size_t size), bool *backup)
-{
 	struct place place;
-	int rc = place_open(path, &place);
+	int ret, rc = place_open(path, &place);
 
 	*backup = false;
-	if (!rc)
-		rc = place_save(&place, text, size, backup_wanted, backup);
+	if (!rc && place.fd >= 0)
+		rc = policy_descriptor_read(place.fd, path, &former);
+	if (!rc) {
+		*backup = former.text && backup_wanted(former.text, former.size, arg);
+		ret = file_replace(&place, text, size, *backup);
+		rc = ret ? report(&place, -ret) : 0;
+	}
+	policy_file_clear(&former);
 	place_close(&place);
 	return rc;
 }
