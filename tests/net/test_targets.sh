@@ -98,6 +98,20 @@ test_change_trial() {
 		eventually 5 prints "$before" policies
 }
 
+# SIGNAL: it comes while the second of three waits for its lock; that one is still done.
+test_interrupted() {
+	local holder status=0
+	clear_all || return
+	bg flock "$(ns_pins B)/vb-xdp" sleep 60 && holder=$BG_PID && eventually 5 locked vb-xdp || return
+	: >"$TMP/bg" && bg env --default-signal "$RLCTL" -n "$(ns B)" detach 'v*' && eventually 5 test ! -e "$(ns_pins B)/va-egress" || return
+	kill "-$1" "$BG_PID" && kill -KILL -- "-$holder" || return
+	wait "$BG_PID" || status=$?
+	is "$status" 1 && is "$(grep interrupted "$TMP/bg")" 'rlctl: interrupted; already changed: va, vb; unchanged: vc' &&
+		is "$(policies)" 'lo egress: ,lo ingress: ,vb egress: ,vc xdp: ' &&
+		rl B attach va --hook egress && rl B attach vb
+}
+locked() { ! flock -n "$(ns_pins B)/$1" true; }
+
 test_read_several() {
 	clear_all && rl B rule add -i va,vc any udp deny || return
 	is "$(rl B show 'v*' | paste -sd';')" '# va egress;rule any udp deny;;# vb xdp;;# vc xdp;rule any udp deny' &&
@@ -175,6 +189,8 @@ t 'changes of several' test_change_several
 t 'changes of several by a file' test_change_file
 t 'an error on one changes none' test_change_refused
 t 'a trial on one refuses the change of all' test_change_trial
+t 'an interrupt during the change of several' test_interrupted INT
+t 'the same by SIGTERM' test_interrupted TERM
 t 'reading several' test_read_several
 t 'a pattern of one device' test_read_pattern
 t 'completion offers all' test_completion

@@ -205,7 +205,7 @@ int targets_read(const struct command *command, targets_fn run, void *arg);
 void document_print(const struct command *command, struct json_object *document);
 
 /* Checks all of them (PHASE_CHECK), then changes one after the other; reports what was changed
- * before an error. */
+ * before an error or a signal, which waits until the device at hand is done. */
 int targets_change(const struct command *command, targets_fn run, void *arg);
 /* Only checks. */
 int targets_check(const struct command *command, targets_fn run, void *arg);

@@ -11,6 +11,7 @@
 #include "message.h"
 #include "output.h"
 #include "selection.h"
+#include "signals.h"
 
 struct run {
 	const struct command *command;
@@ -97,14 +98,17 @@ void document_print(const struct command *command, struct json_object *document)
 
 /* ---- changing */
 
-static void names_print(FILE *file, const struct places *places, size_t first, size_t end)
+/* "; WORDS: eth0, eth1", or nothing if there are none. */
+static void names_print(FILE *file, const char *words, const struct places *places, size_t first,
+			size_t end)
 {
 	for (size_t i = first; i < end; i++)
-		fprintf(file, "%s%s", i > first ? ", " : "", places->items[i].device);
+		fprintf(file, "%s%s%s%s", i > first ? ", " : "; ", i > first ? "" : words,
+			i > first ? "" : ": ", places->items[i].device);
 }
 
-/* Which devices are changed and which are not, after the error of one. */
-static void partial_report(const struct places *places, size_t failed)
+/* Which devices are changed and which are not, after the error of one, or after a signal (NULL). */
+static void partial_report(const struct places *places, const char *failed, size_t changed)
 {
 	char *text = NULL;
 	size_t size;
@@ -112,13 +116,11 @@ static void partial_report(const struct places *places, size_t failed)
 
 	if (!file)
 		out_of_memory();
-	names_print(file, places, 0, failed);
-	fprintf(file, "%s", failed + 1 < places->count ? "; unchanged: " : "");
-	names_print(file, places, failed + 1, places->count);
+	names_print(file, "already changed", places, 0, changed);
+	names_print(file, "unchanged", places, failed ? changed + 1 : changed, places->count);
 	if (fclose(file))
 		out_of_memory();
-	fail("%s: failed%s%s", places->items[failed].device, failed ? "; already changed: " : "",
-	     text);
+	fail("%s%s%s", failed ? failed : "", failed ? ": failed" : "interrupted", text);
 	free(text);
 }
 
@@ -139,12 +141,19 @@ static int change_all(struct run *run)
 {
 	int rc = check_all(run);
 
-	for (size_t i = 0; !rc && i < run->places.count; i++) {
-		rc = run_one(run, i, PHASE_CHANGE);
-		if (rc)
-			partial_report(&run->places, i);
+	if (rc)
+		return rc;
+	signals_hold(); /* until the end: a verb may change other hooks of the same devices next */
+	for (size_t i = 0; i < run->places.count; i++) {
+		bool interrupted = signals_held();
+
+		rc = interrupted ? -1 : run_one(run, i, PHASE_CHANGE);
+		if (!rc)
+			continue;
+		partial_report(&run->places, interrupted ? NULL : run->places.items[i].device, i);
+		return rc;
 	}
-	return rc;
+	return 0;
 }
 
 int targets_change(const struct command *command, targets_fn run, void *arg)
