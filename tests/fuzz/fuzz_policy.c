@@ -194,6 +194,7 @@ static void selector_check(const char *text, const struct policy_context *ctx)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct policy_context *ctx;
+	static const struct policy_source source = {.name = "policy"};
 	struct policy policy = {0}, replaced = {0};
 	struct policy_errors errors;
 	char *text, *words;
@@ -209,7 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		print_check(&policy, ctx);
 		policy_warn(&policy, ctx, warning_check, &policy);
 		compile_check(&policy, ctx);
-		require(!policy_lint(&policy, ctx, lint_check, &policy));
+		require(!policy_lint(&policy, ctx, &source, lint_check, &policy));
 	}
 	selector_check(words, ctx);
 	policy_clear(&replaced);

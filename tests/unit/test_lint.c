@@ -14,13 +14,15 @@
 #include "random.h"
 
 /* Keeps the lint for forged sources quiet. */
-#define GUARD  "rule device new-source limit 9/s\n"
-#define HIDDEN "are not held to the limit"
-#define DEAD   "every packet that matches"
-#define FORGED "a flood of forged sources passes"
+#define GUARD   "rule device new-source limit 9/s\n"
+#define HIDDEN  "are not held to the limit"
+#define INSTEAD "are held to its limit instead of"
+#define DEAD    "every packet that matches"
+#define FORGED  "a flood of forged sources passes"
 
 static const struct policy_context on_egress_by_source = {.mtu = 1500, .tc = true, .leaving = true};
 static const struct policy_context by_dest = {.mtu = 1500, .by_dest = true};
+static const struct policy_source one_file = {.name = "policy"};
 
 static const struct lint_row {
 	const char *name, *policy;
@@ -52,18 +54,73 @@ static const struct lint_row {
 	{"what an allow leaves for an hour",
 	 GUARD "rule any limit 1mbit\nrule 10.0.0.0/8 limit 9/s\nrule 10.0.0.0/8 allow for 1h", 3,
 	 HIDDEN " on line 2,", NULL},
-	{"the same limit, higher", GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 99/s", 0, NULL,
-	 NULL},
-	{"both limits again",
-	 GUARD "rule any limit 9/s\nrule any limit 1mbit\nrule 10.0.0.0/8 limit 99/s\n"
-	       "rule 10.0.0.0/8 limit 9mbit",
+	{"the same limit, higher", GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 99/s", 3,
+	 INSTEAD " the one on line 2, not to both", NULL},
+	{"higher for a while", GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 99/s for 10m", 3,
+	 INSTEAD " the one on line 2,", NULL},
+	{"higher in other units", GUARD "rule any limit 9mbit\nrule 10.0.0.0/8 limit 2mbyte/s", 3,
+	 INSTEAD, NULL},
+	{"higher in another period", GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 600/min", 3,
+	 INSTEAD, NULL},
+	{"higher for all together", GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 99/s per rule",
+	 3, INSTEAD, NULL},
+	{"more at once", GUARD "rule any limit 9/s burst 9\nrule 10.0.0.0/8 limit 9/s burst 10", 3,
+	 INSTEAD, NULL},
+	{"a window in place of a bucket",
+	 GUARD "rule any limit 10/s\nrule 10.0.0.0/8 limit fixed-window 600/min", 3, INSTEAD, NULL},
+	{"without the ban", GUARD "rule any limit 9/s over ban 10m\nrule 10.0.0.0/8 limit 5/s", 3,
+	 INSTEAD, NULL},
+	{"of fewer packets, higher",
+	 GUARD "rule any tcp dport 80 limit 5/s\nrule 10.0.0.0/8 limit 40m/s", 3, INSTEAD, NULL},
+	{"of SYN only, higher",
+	 GUARD "rule any tcp syn limit 20/s\nrule 10.0.0.0/8 tcp limit 500/s", 3,
+	 INSTEAD " the one on line 2,", NULL},
+	{"two lower ones",
+	 GUARD "rule any tcp limit 20/s\nrule any limit 30/s\nrule 10.0.0.0/8 limit 500/s", 4,
+	 INSTEAD " those on lines 2, 3, not to all of them", NULL},
+	{"higher where the strict one does not match",
+	 GUARD "rule any limit 9/s\nrule 10.0.0.0/8 udp limit 5/s\nrule 10.0.0.0/8 limit 99/s", 4,
+	 INSTEAD, NULL},
+	{"higher, and a strict one",
+	 GUARD "rule any limit 9/s\nrule 10.0.0.0/8 udp limit 99/s\n"
+	       "rule 10.0.0.0/8 limit 9/s",
 	 0, NULL, NULL},
-	{"bits for bytes", GUARD "rule any limit 9mbyte/s\nrule 10.0.0.0/8 limit 9mbit", 0, NULL,
+	{"higher for one address",
+	 GUARD "rule any limit 9/s over ban 1m\nrule 10.0.0.1 limit 99/s\n"
+	       "rule 2001:db8::1 limit 99/s",
+	 0, NULL, NULL},
+	{"higher, of what is denied",
+	 GUARD "rule any udp limit 9/s\nrule 10.0.0.0/8 limit 99/s\nrule 10.0.0.0/8 udp deny", 0,
+	 NULL, NULL},
+	{"equal", GUARD "rule any limit 9/s over ban 1m\nrule 10.0.0.0/8 limit 9/s over ban 1m", 0,
+	 NULL, NULL},
+	{"equal in other words",
+	 GUARD "rule any limit 8kbit burst 16kbit\nrule 10.0.0.0/8 limit 60kbyte/min burst 2kbyte",
+	 0, NULL, NULL},
+	{"stricter", GUARD "rule any limit 9/s burst 9\nrule 10.0.0.0/8 limit 8/s burst 8", 0, NULL,
+	 NULL},
+	{"stricter for a while", GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 5/s for 10m", 0,
+	 NULL, NULL},
+	{"of fewer packets, as strict", GUARD "rule any limit 9/s\nrule 10.0.0.0/8 udp limit 9/s",
+	 0, NULL, NULL},
+	{"a strict one that ends first",
+	 GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 1mbit\nrule 10.0.0.0/8 limit 9/s for 1m",
+	 3, HIDDEN " on line 2,", NULL},
+	{"a strict one that ends last",
+	 GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 1mbit for 1m\n"
+	       "rule 10.0.0.0/8 limit 9/s for 1m",
+	 0, NULL, NULL},
+	{"both limits again",
+	 GUARD "rule any limit 9/s\nrule any limit 1mbit\nrule 10.0.0.0/8 limit 8/s\n"
+	       "rule 10.0.0.0/8 limit 1mbit",
+	 0, NULL, NULL},
+	{"bits for bytes",
+	 GUARD "rule any limit 9mbyte/s\nrule 10.0.0.0/8 limit 72mbit burst 900kbyte", 0, NULL,
 	 NULL},
 	{"another length of the key",
 	 GUARD "rule any limit 9/s per source/24\nrule 10.0.0.0/8 limit 9/s", 0, NULL, NULL},
 	{"all of the prefix together",
-	 GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 99/s per rule", 0, NULL, NULL},
+	 GUARD "rule any limit 9/s\nrule 10.0.0.0/8 limit 9/s per rule", 0, NULL, NULL},
 	{"one address by itself", GUARD "rule any limit 9/s per rule\nrule 10.0.0.1 limit 99/s", 0,
 	 NULL, NULL},
 	{"other packets", GUARD "rule any tcp limit 1mbit\nrule 10.0.0.0/8 udp limit 9/s", 0, NULL,
@@ -105,7 +162,7 @@ static const struct lint_row {
 	{"two that take all together",
 	 GUARD
 	 "rule any dport 0-99 allow\nrule any dport 100-65535 deny\nrule any dport 53-443 limit 9/s",
-	 4, "earlier rules allow or deny " DEAD, NULL},
+	 4, "other rules allow or deny " DEAD, NULL},
 	{"of a device", "rule device udp allow\nrule device udp limit 9/s", 2,
 	 "line 1 allows " DEAD, NULL},
 	{"a device behind any", "rule any deny\nrule device limit 9/s", 2, "line 1 denies " DEAD,
@@ -140,7 +197,27 @@ static const struct lint_row {
 	{"a limit of some packets together", "rule any limit 9/s\nrule any udp limit 99/s per rule",
 	 1, FORGED, NULL},
 	{"with new-source", GUARD "rule any limit 9/s", 0, NULL, NULL},
-	{"with a device's limit", "rule any limit 9/s\nrule device udp limit 99/s", 0, NULL, NULL},
+	{"a device's limit of some packets", "rule any limit 9/s\nrule device udp limit 99/s", 1,
+	 FORGED, NULL},
+	{"new sources of one network",
+	 "rule any limit 9/s\nrule 10.0.0.0/8 new-source limit 5/s per rule", 1, FORGED, NULL},
+	{"new sources of one port",
+	 "rule any limit 9/s\nrule any udp dport 9 new-source limit 5/s per rule", 1, FORGED, NULL},
+	{"for a while", "rule any limit 9/s\nrule device new-source limit 5/s for 1m", 1, FORGED,
+	 NULL},
+	{"of one family", "rule ::/0 limit 9/s\nrule 0.0.0.0/0 new-source limit 9/s per rule", 1,
+	 FORGED, NULL},
+	{"a device's limit of the same packets",
+	 "rule any udp dport 53 limit 9/s\nrule device udp limit 99/s", 0, NULL, NULL},
+	{"a device's limit of all", "rule any limit 9/s\nrule device limit 99mbit", 0, NULL, NULL},
+	{"for the same while", "rule any limit 9/s for 1m\nrule device new-source limit 5/s for 1m",
+	 0, NULL, NULL},
+	{"the same family", "rule ::/0 limit 9/s\nrule ::/0 new-source limit 9/s per rule", 0, NULL,
+	 NULL},
+	{"the family of a protocol", "rule any icmp6 limit 9/s\nrule ::/0 limit 9/s per rule", 0,
+	 NULL, NULL},
+	{"limit of what is denied anyway", "rule any deny\nrule any tcp dport 22 limit 5/s", 2,
+	 "line 1 denies " DEAD, NULL},
 	{"with a limit of all", "rule any limit 9/s\nrule any limit 99/s per rule", 0, NULL, NULL},
 	{"in shadow only", "rule any limit 9/s over count", 0, NULL, NULL},
 	{"of one network", "rule 10.0.0.0/8 limit 9/s", 0, NULL, NULL},
@@ -187,7 +264,7 @@ static void row_test(void **state)
 	struct policy policy = parsed(row->policy, ctx);
 	struct said said = {.row = row};
 
-	assert_int_equal(policy_lint(&policy, ctx, said_add, &said), 0);
+	assert_int_equal(policy_lint(&policy, ctx, &one_file, said_add, &said), 0);
 	assert_int_equal(said.count, row->says != NULL);
 	policy_clear(&policy);
 }
@@ -212,7 +289,7 @@ static void many_test(void **state)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text),
 			 "rule 10.0.0.%u limit 9/s\n", i);
 	policy = parsed(text, &on_xdp);
-	assert_int_equal(policy_lint(&policy, &on_xdp, count_warning, counts), 0);
+	assert_int_equal(policy_lint(&policy, &on_xdp, &one_file, count_warning, counts), 0);
 	assert_int_equal(counts[0], LINT_WARNINGS_MAX);
 	assert_int_equal(counts[1], 1);
 	policy_clear(&policy);
@@ -237,8 +314,9 @@ static void random_test(void **state)
 			rule.line = n;
 			assert_int_equal(policy_put(&policy, &rule), 0);
 		}
-		assert_int_equal(policy_lint(&policy, &on_xdp, count_warning, first), 0);
-		assert_int_equal(policy_lint(&policy, &on_xdp, count_warning, second), 0);
+		assert_int_equal(policy_lint(&policy, &on_xdp, &one_file, count_warning, first), 0);
+		assert_int_equal(policy_lint(&policy, &on_xdp, &one_file, count_warning, second),
+				 0);
 		assert_memory_equal(first, second, sizeof(first));
 		policy_clear(&policy);
 	}

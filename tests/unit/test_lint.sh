@@ -24,6 +24,23 @@ test_warnings() {
 : 4 rules, 2 prefixes, 1 limit in shadow' <<<"$POLICY"
 }
 
+# Another rule is named by its own file and line.
+test_includes() {
+	printf '%s\n' '# ours' '' 'rule any limit 1mbit' 'rule device limit 1gbit' >base
+	printf '%s\n' 'rule any udp limit 9/second' 'rule any udp dport 53 limit 9/second' >dead
+	printf '%s\n' 'include base' 'rule any udp deny' 'rule 10.0.0.0/8 limit 5/second' 'include dead' >main
+	"$RLCTL" apply --check main 2>messages || return
+	grep warning messages | sed 's/^rlctl: //; s/ \(every\|,\).*//; s/, as its.*//' >short
+	is "$(cat short)" 'dead:1: warning: the rule on line 2 of main denies
+dead:2: warning: the rule on line 2 of main denies
+main:3: warning: packets of this rule are not held to the limit on line 3 of base'
+}
+
+test_looser() {
+	says ':3: warning: packets of this rule are held to its limit instead of the one on line 2, not to both: leave it if that is intended
+: 3 rules, 3 prefixes, 0 limits in shadow' <<<$'rule device limit 1gbit\nrule any limit 9/second\nrule 10.0.0.0/8 limit 99/second'
+}
+
 test_quiet() { says '' -q <<<"$POLICY"; }
 
 test_empty() {
@@ -59,6 +76,8 @@ awk '
 grep "^rule " "$TOP/README.md" >readme
 
 t 'warnings and the sum' test_warnings
+t 'rules of included files' test_includes
+t 'a limit that lets more pass' test_looser
 t 'nothing with -q' test_quiet
 t 'no rules' test_empty
 t 'one rule' test_one

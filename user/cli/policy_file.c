@@ -212,7 +212,7 @@ int policy_lint_note(const struct policy_source *file, const struct policy *poli
 	struct policy_sum sum;
 
 	policy_sum(policy, &sum);
-	if (policy_lint(policy, ctx, warning_note, (void *)file))
+	if (policy_lint(policy, ctx, file, warning_note, (void *)file))
 		return fail("%s: out of memory", file->name);
 	note("%s: %zu rule%s, %zu prefix%s, %zu limit%s in shadow", file->name, sum.rules,
 	     sum.rules == 1 ? "" : "s", sum.prefixes, sum.prefixes == 1 ? "" : "es", sum.shadow,

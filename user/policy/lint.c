@@ -7,9 +7,12 @@
 #include "lint.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "decide.h"
+#include "lint_limit.h"
 #include "overlap.h"
 #include "policy.h"
 #include "units.h"
@@ -29,11 +32,13 @@ struct group {
 struct lint {
 	const struct policy *policy;
 	const struct policy_context *ctx;
+	const struct policy_source *source;
 	policy_warn_fn warn;
 	void *arg;
 	size_t warnings;
 	struct group around[RL_NEST_MAX + 2]; /* groups whose prefixes hold the current one */
 	size_t depth;
+	struct policy wide; /* rules of wide prefixes and of the device that have an effect */
 	int error;
 };
 
@@ -41,23 +46,6 @@ static void lint_warn(struct lint *lint, const struct rule *rule, const char *te
 {
 	if (lint->warnings++ < LINT_WARNINGS_MAX)
 		lint->warn(rule, text, lint->arg);
-}
-
-static bool is_limit(const struct rule *rule)
-{
-	return rule->action == RL_ACTION_LIMIT;
-}
-
-static bool is_shadow(const struct rule *rule)
-{
-	return is_limit(rule) &&
-	       (rule->limit.over == RL_OVER_SHADOW || rule->limit.over == RL_OVER_MARK);
-}
-
-/* Does the limit count several sources by one key? */
-static bool key_is_shared(const struct rule *rule)
-{
-	return rule->limit.key == RL_KEY_RULE || rule->limit.key == RL_KEY_DEST;
 }
 
 static struct group group_at(const struct policy *policy, size_t index)
@@ -68,6 +56,76 @@ static struct group group_at(const struct policy *policy, size_t index)
 	       same_prefix(group.first, group.first + group.count))
 		group.count++;
 	return group;
+}
+
+/* ---- lines of other rules */
+
+#define LINES_SHOWN 8
+
+/* Ascending. */
+struct lines {
+	uint32_t at[RL_GROUP_MAX * (RL_NEST_MAX + 1)];
+	size_t count;
+};
+
+static void lines_add(struct lines *lines, uint32_t line)
+{
+	size_t at = lines->count;
+
+	if (at == sizeof(lines->at) / sizeof(lines->at[0]))
+		return;
+	for (; at && lines->at[at - 1] > line; at--)
+		lines->at[at] = lines->at[at - 1];
+	lines->at[at] = line;
+	lines->count++;
+}
+
+static bool lines_are_elsewhere(const struct lint *lint, const struct rule *rule,
+				const struct lines *lines)
+{
+	const char *name = policy_place(lint->source, rule->line).name;
+
+	for (size_t i = 0; i < lines->count; i++)
+		if (strcmp(policy_place(lint->source, lines->at[i]).name, name))
+			return true;
+	return false;
+}
+
+/* "line 2", "lines 2, 3", or with the name of each file if one is not that of `rule`. */
+static void lines_print(FILE *out, const struct lint *lint, const struct rule *rule,
+			const struct lines *lines)
+{
+	bool named = lines_are_elsewhere(lint, rule, lines);
+
+	fprintf(out, "line%s ", lines->count > 1 ? "s" : "");
+	for (size_t i = 0; i < lines->count && i < LINES_SHOWN; i++) {
+		struct policy_place place = policy_place(lint->source, lines->at[i]);
+
+		fprintf(out, "%s%" PRIu32 "%s%s", i ? ", " : "", place.line, named ? " of " : "",
+			named ? place.name : "");
+	}
+	if (lines->count > LINES_SHOWN)
+		fprintf(out, ", ...");
+}
+
+/* Warns of `rule`: BEFORE, the lines, AFTER. */
+static void lint_warn_of(struct lint *lint, const struct rule *rule, const char *before,
+			 const struct lines *lines, const char *after)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out) {
+		fputs(before, out);
+		lines_print(out, lint, rule, lines);
+		fputs(after, out);
+	}
+	if (!out || fclose(out))
+		lint->error = -ENOMEM;
+	else
+		lint_warn(lint, rule, text);
+	free(text);
 }
 
 /* ---- ranges of lookup addresses */
@@ -109,31 +167,27 @@ static struct range range_of(const struct lint *lint, const struct rule *prefix,
 
 /* ---- questions */
 
+/* The question: do packets of the range, for as long as for_ns, meet the marked rule at the end? */
+struct way {
+	struct policy rules;
+	struct range range;
+	uint64_t for_ns; /* 0: for ever */
+};
+
 /* Adds a rule that may stand in the way, if it does so for all addresses of the range. `as`: its
  * action in the question. */
-static void way_add(struct lint *lint, struct policy *way, const struct rule *rule,
-		    enum rl_action as, const struct range *range)
+static void way_add(struct lint *lint, struct way *way, const struct rule *rule, enum rl_action as)
 {
 	struct rule copy = *rule;
 	struct range own;
 
-	if (own_match(lint, &rule->match, &own) && !range_contains(&own, range))
+	if (own_match(lint, &rule->match, &own) && !range_contains(&own, &way->range))
 		return;
 	copy.action = as;
 	copy.counter_id = 0;
-	if (policy_append(way, &copy))
-		lint->error = -ENOMEM;
-}
-
-/* Adds the rule in question. */
-static void way_end(struct lint *lint, struct policy *way, const struct rule *rule,
-		    const struct rl_match *match)
-{
-	struct rule copy = *rule;
-
-	copy.match = *match;
-	copy.counter_id = MARK;
-	if (policy_append(way, &copy))
+	if (outlasts(rule, way->for_ns))
+		copy.for_ns = 0;
+	if (policy_append(&way->rules, &copy))
 		lint->error = -ENOMEM;
 }
 
@@ -153,120 +207,135 @@ static bool is_reached(struct lint *lint, const struct policy *way, const uint8_
 	return reached;
 }
 
-/* The same for all addresses of the range. */
-static bool is_reached_in(struct lint *lint, const struct policy *way, const struct range *range)
+/* The same for all addresses of the range, with `rule` of this match as the marked one. Clears the
+ * way. */
+static bool way_ends_at(struct lint *lint, struct way *way, const struct rule *rule,
+			const struct rl_match *match)
 {
 	static const uint8_t ipv4[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 1};
 	static const uint8_t ipv6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
+	struct rule copy = *rule;
+	bool reached;
 
-	if (!range->any)
-		return is_reached(lint, way, range->addr);
-	return is_reached(lint, way, ipv4) || is_reached(lint, way, ipv6);
+	copy.match = *match;
+	copy.counter_id = MARK;
+	if (policy_append(&way->rules, &copy))
+		lint->error = -ENOMEM;
+	if (way->range.any)
+		reached =
+			is_reached(lint, &way->rules, ipv4) || is_reached(lint, &way->rules, ipv6);
+	else
+		reached = is_reached(lint, &way->rules, way->range.addr);
+	policy_clear(&way->rules);
+	return reached;
 }
 
 /* ---- a limit that hides one of a shorter prefix */
 
-static bool is_one_address(const struct rule *rule)
-{
-	bool ipv4 = prefix_is_ipv4(rule->addr, rule->len);
+/* How a limit is hidden: nothing like it holds instead, or one that lets more pass. */
+enum hiding { HIDING_MISSING, HIDING_LOOSER, HIDINGS };
 
-	return rule->kind == PREFIX_ADDR && rule->len >= (ipv4 ? 128 : 64);
+/* Does the rule hold packets back as well as `hidden` would? */
+static bool holds_instead(const struct lint *lint, const struct rule *rule,
+			  const struct rule *hidden, enum hiding hiding)
+{
+	return limit_replaces(rule, hidden, lint->ctx) &&
+	       (hiding == HIDING_MISSING || limit_is_as_strict(rule, hidden));
 }
 
-/* Does a limit of a longer prefix take the place of `hidden`? It drops, and counts the same unit,
- * by the same key or all its packets together. */
-static bool takes_the_place(const struct lint *lint, const struct rule *limit,
-			    const struct rule *hidden)
+static bool is_one_of(const struct rl_match *match, const struct rl_match *a,
+		      const struct rl_match *b)
 {
-	enum rl_key_kind key = limit->limit.key;
-
-	if (is_shadow(limit) ||
-	    (limit->limit.unit == RL_PACKETS) != (hidden->limit.unit == RL_PACKETS))
-		return false;
-	return key == hidden->limit.key || key == RL_KEY_RULE ||
-	       (is_one_address(limit) && key == rule_default_key(limit, lint->ctx));
+	return !memcmp(match, a, sizeof(*match)) || !memcmp(match, b, sizeof(*match));
 }
 
 /* Is there a packet of `limit` that would be held to `hidden`, at around[outer], without the rules
  * of the current prefix, and is not held to anything like it with them? */
 static bool hides(struct lint *lint, const struct group *group, const struct rule *limit,
-		  size_t outer, const struct rule *hidden)
+		  size_t outer, const struct rule *hidden, enum hiding hiding)
 {
-	struct policy way = {0};
+	struct way way = {.for_ns = limit->for_ns};
 	struct rl_match common;
-	struct range range;
-	bool reached;
 
 	if (!match_common(&limit->match, &hidden->match, &common) ||
-	    (memcmp(&common, &limit->match, sizeof(common)) &&
-	     memcmp(&common, &hidden->match, sizeof(common))))
+	    !is_one_of(&common, &limit->match, &hidden->match))
 		return false;
-	range = range_of(lint, limit, &common);
+	way.range = range_of(lint, limit, &common);
 	group_for_each (group, rule)
-		if (!is_limit(rule) || takes_the_place(lint, rule, hidden))
-			way_add(lint, &way, rule, RL_ACTION_DENY, &range);
+		if (!is_limit(rule) || holds_instead(lint, rule, hidden, hiding))
+			way_add(lint, &way, rule, RL_ACTION_DENY);
 	for (size_t i = outer + 1; i < lint->depth; i++)
 		group_for_each (&lint->around[i], rule)
-			way_add(lint, &way, rule, rule->action, &range);
+			way_add(lint, &way, rule, rule->action);
 	group_for_each (&lint->around[outer], rule)
 		if (!is_limit(rule))
-			way_add(lint, &way, rule, rule->action, &range);
-	way_end(lint, &way, hidden, &common);
-	reached = is_reached_in(lint, &way, &range);
-	policy_clear(&way);
-	return reached;
+			way_add(lint, &way, rule, rule->action);
+	return way_ends_at(lint, &way, hidden, &common);
+}
+
+/* The first rule of the group that hides the limit so, or NULL. */
+static const struct rule *hidden_by(struct lint *lint, const struct group *group, size_t outer,
+				    const struct rule *limit, enum hiding hiding)
+{
+	group_for_each (group, rule) {
+		if (!is_limit(rule) ||
+		    (hiding == HIDING_LOOSER && !limit_replaces(rule, limit, lint->ctx)))
+			continue;
+		if (hides(lint, group, rule, outer, limit, hiding))
+			return rule;
+	}
+	return NULL;
 }
 
 /* Limits that the current group hides, by their lines, and the first rule that does. */
 struct hidden {
 	const struct rule *by;
-	uint32_t lines[RL_GROUP_MAX * (RL_NEST_MAX + 1)];
-	size_t count;
+	struct lines lines;
 };
 
 static void hidden_find(struct lint *lint, const struct group *group, size_t outer,
-			const struct rule *limit, struct hidden *out)
+			const struct rule *limit, struct hidden found[HIDINGS])
 {
 	const struct rule *by = NULL;
-	size_t at = out->count;
+	enum hiding hiding;
 
 	if (!is_limit(limit) || is_shadow(limit))
 		return;
-	group_for_each (group, rule)
-		if (!by && is_limit(rule) && hides(lint, group, rule, outer, limit))
-			by = rule;
-	if (!by || out->count == sizeof(out->lines) / sizeof(out->lines[0]))
+	for (hiding = 0; hiding < HIDINGS; hiding++) {
+		by = hidden_by(lint, group, outer, limit, hiding);
+		if (by)
+			break;
+	}
+	if (!by)
 		return;
-	out->by = out->by ? out->by : by;
-	for (; at && out->lines[at - 1] > limit->line; at--)
-		out->lines[at] = out->lines[at - 1];
-	out->lines[at] = limit->line;
-	out->count++;
+	found[hiding].by = found[hiding].by ? found[hiding].by : by;
+	lines_add(&found[hiding].lines, limit->line);
 }
-
-#define LINES_SHOWN 8
 
 static void lint_hidden(struct lint *lint, const struct group *group)
 {
-	struct hidden hidden = {0};
-	char text[320], lines[128];
-	size_t used = 0;
+	struct hidden found[HIDINGS] = {0};
+	const struct hidden *missing = &found[HIDING_MISSING], *looser = &found[HIDING_LOOSER];
 
 	for (size_t i = 0; i < lint->depth; i++)
 		group_for_each (&lint->around[i], limit)
-			hidden_find(lint, group, i, limit, &hidden);
-	if (!hidden.count)
-		return;
-	for (size_t i = 0; i < hidden.count && i < LINES_SHOWN; i++)
-		used += snprintf(lines + used, sizeof(lines) - used, "%s%u", i ? ", " : "",
-				 hidden.lines[i]);
-	snprintf(
-		text, sizeof(text),
-		"packets of this rule are not held to the limit%s on line%s %s%s, as its prefix is "
-		"longer: write such a limit for this prefix too, if it is to hold",
-		hidden.count > 1 ? "s" : "", hidden.count > 1 ? "s" : "", lines,
-		hidden.count > LINES_SHOWN ? ", ..." : "");
-	lint_warn(lint, hidden.by, text);
+			hidden_find(lint, group, i, limit, found);
+	if (missing->by)
+		lint_warn_of(lint, missing->by,
+			     missing->lines.count > 1
+				     ? "packets of this rule are not held to the limits on "
+				     : "packets of this rule are not held to the limit on ",
+			     &missing->lines,
+			     ", as its prefix is longer: write such a limit for this prefix too, "
+			     "if it is to hold");
+	if (looser->by && looser->lines.count > 1)
+		lint_warn_of(lint, looser->by,
+			     "packets of this rule are held to its limit instead of those on ",
+			     &looser->lines, ", not to all of them: leave it if that is intended");
+	else if (looser->by)
+		lint_warn_of(lint, looser->by,
+			     "packets of this rule are held to its limit instead of the one on ",
+			     &looser->lines, ", not to both: leave it if that is intended");
 }
 
 /* ---- a rule that decides on no packet */
@@ -286,79 +355,65 @@ static bool is_before(const struct rule *before, const struct rule *rule, bool o
 static bool is_alive(struct lint *lint, const struct group *others, const struct rule *rule,
 		     bool only_any)
 {
-	struct range range = range_of(lint, rule, &rule->match);
-	struct policy way = {0};
-	bool alive;
+	struct way way = {.range = range_of(lint, rule, &rule->match)};
 
 	group_for_each (others, before)
 		if (is_before(before, rule, only_any))
-			way_add(lint, &way, before, before->action, &range);
-	if (!way.count)
-		return true;
-	way_end(lint, &way, rule, &rule->match);
-	alive = is_reached_in(lint, &way, &range);
-	policy_clear(&way);
-	return alive;
+			way_add(lint, &way, before, before->action);
+	return !way.rules.count || way_ends_at(lint, &way, rule, &rule->match);
+}
+
+/* The one rule of `others` that leaves nothing to `rule`; NULL: it takes several. */
+static const struct rule *killer_find(struct lint *lint, const struct group *others,
+				      const struct rule *rule, bool only_any)
+{
+	group_for_each (others, before) {
+		const struct group one = {.first = before, .count = 1};
+
+		if (!is_alive(lint, &one, rule, only_any))
+			return before;
+	}
+	return NULL;
 }
 
 static void lint_dead(struct lint *lint, const struct group *others, const struct rule *rule,
 		      bool only_any)
 {
-	char text[256] =
-		"earlier rules allow or deny every packet that matches, so this rule has no "
-		"effect: remove it";
+	const struct rule *killer = killer_find(lint, others, rule, only_any);
+	struct lines lines = {0};
 
-	if (is_alive(lint, others, rule, only_any))
+	if (!killer) {
+		lint_warn(lint, rule,
+			  "other rules allow or deny every packet that matches, so this rule has "
+			  "no effect: remove it");
 		return;
-	group_for_each (others, before) {
-		const struct group one = {.first = before, .count = 1};
-
-		if (is_alive(lint, &one, rule, only_any))
-			continue;
-		snprintf(text, sizeof(text),
-			 "the rule on line %u %s every packet that matches, so this rule has no "
-			 "effect: remove one of them",
-			 before->line, before->action == RL_ACTION_ALLOW ? "allows" : "denies");
-		break;
 	}
-	lint_warn(lint, rule, text);
+	lines_add(&lines, killer->line);
+	lint_warn_of(lint, rule, "the rule on ", &lines,
+		     killer->action == RL_ACTION_ALLOW
+			     ? " allows every packet that matches, so this rule has no effect: "
+			       "remove one of them"
+			     : " denies every packet that matches, so this rule has no effect: "
+			       "remove one of them");
+}
+
+static void lint_effect(struct lint *lint, const struct group *others, const struct rule *rule,
+			bool only_any)
+{
+	if (!is_alive(lint, others, rule, only_any))
+		lint_dead(lint, others, rule, only_any);
+	else if ((rule->kind == PREFIX_DEVICE || is_wide(rule)) && policy_append(&lint->wide, rule))
+		lint->error = -ENOMEM;
 }
 
 /* ---- forged sources */
 
-static bool is_wide(const struct rule *rule)
-{
-	return rule->kind == PREFIX_ANY ||
-	       (rule->kind == PREFIX_ADDR &&
-		rule->len == (prefix_is_ipv4(rule->addr, rule->len) ? RL_MAPPED_BITS : 0));
-}
-
-/* Does the limit hold back a flood of sources that send a packet each? */
-static bool holds_forged(const struct rule *rule)
-{
-	if (!is_limit(rule) || is_shadow(rule))
-		return false;
-	if (rule->match.flags & RL_MATCH_NEW_SOURCE)
-		return key_is_shared(rule);
-	return key_is_shared(rule) &&
-	       (rule->kind == PREFIX_DEVICE || (is_wide(rule) && !rule->match.flags));
-}
-
 static void lint_forged(struct lint *lint)
 {
-	const struct rule *first = NULL;
+	const struct rule *first = lint->ctx->leaving ? NULL : forged_find(&lint->wide);
 
-	if (lint->ctx->leaving)
-		return;
-	policy_for_each (lint->policy, rule) {
-		if (holds_forged(rule))
-			return;
-		if (is_limit(rule) && !is_shadow(rule) && is_wide(rule) && !key_is_shared(rule) &&
-		    (!first || rule->line < first->line))
-			first = rule;
-	}
 	if (first)
-		lint_warn(lint, first,
+		lint_warn(lint, policy_find(lint->policy, first),
 			  "limits each source by itself, so a flood of forged sources passes: add "
 			  "for example \"rule device new-source limit 2000/second\"");
 }
@@ -387,16 +442,17 @@ static void lint_group(struct lint *lint, const struct group *group, bool only_a
 
 	around_close(lint, group->first);
 	group_for_each (group, rule)
-		lint_dead(lint, device && only_any ? &all : group, rule, only_any);
+		lint_effect(lint, device && only_any ? &all : group, rule, only_any);
 	lint_hidden(lint, group);
 	if (!device && lint->depth < sizeof(lint->around) / sizeof(lint->around[0]))
 		lint->around[lint->depth++] = *group;
 }
 
-int policy_lint(const struct policy *policy, const struct policy_context *ctx, policy_warn_fn warn,
-		void *arg)
+int policy_lint(const struct policy *policy, const struct policy_context *ctx,
+		const struct policy_source *source, policy_warn_fn warn, void *arg)
 {
-	struct lint lint = {.policy = policy, .ctx = ctx, .warn = warn, .arg = arg};
+	struct lint lint = {
+		.policy = policy, .ctx = ctx, .source = source, .warn = warn, .arg = arg};
 	bool only_any = true;
 
 	policy_for_each (policy, rule)
@@ -408,6 +464,7 @@ int policy_lint(const struct policy *policy, const struct policy_context *ctx, p
 		i += group.count;
 	}
 	lint_forged(&lint);
+	policy_clear(&lint.wide);
 	if (lint.warnings > LINT_WARNINGS_MAX)
 		warn(NULL, "there are more warnings like these", arg);
 	return lint.error;

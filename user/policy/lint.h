@@ -3,6 +3,7 @@
 #ifndef RLCTL_LINT_H
 #define RLCTL_LINT_H
 
+#include "origin.h"
 #include "policy.h"
 
 /* Calls `warn` at most this often, and once more without a rule if there is more to say. */
@@ -10,11 +11,12 @@
 
 /* Calls `warn` for each
  * - limit that hides one of a shorter prefix from its packets, and has nothing like it instead,
+ *   or something that lets more pass,
  * - rule that decides on no packet, because others of its prefix allow or deny them all,
  * - first limit per source, if nothing limits a flood of forged sources.
- * Texts name other rules by their lines. 0 or -ENOMEM. */
-int policy_lint(const struct policy *policy, const struct policy_context *ctx, policy_warn_fn warn,
-		void *arg);
+ * Texts name other rules by their lines, as those of `source`. 0 or -ENOMEM. */
+int policy_lint(const struct policy *policy, const struct policy_context *ctx,
+		const struct policy_source *source, policy_warn_fn warn, void *arg);
 
 struct policy_sum {
 	size_t rules;

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whether one limit does what another is for: in its place for a longer prefix, or beside it
+ * against forged sources.
+ */
+
+#include "lint_limit.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#include "overlap.h"
+#include "units.h"
+
+bool is_shadow(const struct rule *rule)
+{
+	return is_limit(rule) &&
+	       (rule->limit.over == RL_OVER_SHADOW || rule->limit.over == RL_OVER_MARK);
+}
+
+bool is_wide(const struct rule *rule)
+{
+	return rule->kind == PREFIX_ANY ||
+	       (rule->kind == PREFIX_ADDR &&
+		rule->len == (prefix_is_ipv4(rule->addr, rule->len) ? RL_MAPPED_BITS : 0));
+}
+
+bool outlasts(const struct rule *rule, uint64_t for_ns)
+{
+	return !rule->for_ns || (for_ns && rule->for_ns >= for_ns);
+}
+
+/* ---- in the place of another */
+
+static bool is_one_address(const struct rule *rule)
+{
+	bool ipv4 = prefix_is_ipv4(rule->addr, rule->len);
+
+	return rule->kind == PREFIX_ADDR && rule->len >= (ipv4 ? 128 : 64);
+}
+
+bool limit_replaces(const struct rule *limit, const struct rule *hidden,
+		    const struct policy_context *ctx)
+{
+	enum rl_key_kind key = limit->limit.key;
+
+	if (!is_limit(limit) || is_shadow(limit) ||
+	    (limit->limit.unit == RL_PACKETS) != (hidden->limit.unit == RL_PACKETS))
+		return false;
+	return key == hidden->limit.key || key == RL_KEY_RULE ||
+	       (is_one_address(limit) && key == rule_default_key(limit, ctx));
+}
+
+/* Packets or bits. */
+static double in_bits(const struct rl_limit *limit, uint64_t amount)
+{
+	return (double)amount * (limit->unit == RL_BYTES ? 8 : 1);
+}
+
+/* What may pass at once; 0: that depends on the packets before. */
+static double at_once(const struct rl_limit *limit)
+{
+	if (limit->algorithm == RL_WARM_UP)
+		return 0;
+	if (limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET)
+		return in_bits(limit, limit->size);
+	return in_bits(limit, limit->amount);
+}
+
+/* Apart from rounding. */
+static bool is_more(double a, double b)
+{
+	return a > b * (1 + 1e-9);
+}
+
+bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden)
+{
+	const struct rl_limit *a = &limit->limit, *b = &hidden->limit;
+	double most = at_once(b);
+
+	if (is_one_address(limit))
+		return true;
+	if (b->over == RL_OVER_BAN && a->over != RL_OVER_BAN)
+		return false;
+	return !is_more(in_bits(a, a->amount) / a->period_ns,
+			in_bits(b, b->amount) / b->period_ns) &&
+	       (most <= 0 || !is_more(at_once(a), most));
+}
+
+/* ---- forged sources */
+
+/* Does the limit count several sources by one key? */
+static bool key_is_shared(const struct rule *rule)
+{
+	return rule->limit.key == RL_KEY_RULE || rule->limit.key == RL_KEY_DEST;
+}
+
+/* Can packets of the family have the rule's prefix and match? */
+static bool has_family(const struct rule *rule, bool ipv4)
+{
+	const struct rl_match *match = &rule->match;
+
+	if (rule->kind == PREFIX_ADDR && prefix_is_ipv4(rule->addr, rule->len) != ipv4)
+		return false;
+	if (match->flags & RL_MATCH_SRC && prefix_is_ipv4(match->src, match->src_len) != ipv4)
+		return false;
+	if (match->flags & RL_MATCH_DST && prefix_is_ipv4(match->dst, match->dst_len) != ipv4)
+		return false;
+	return !(match->flags & RL_MATCH_PROTO) ||
+	       match->proto != (ipv4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
+}
+
+/* Do all packets with the match `inner` have the match `outer`? All forged sources are new. */
+static bool match_covers(const struct rl_match *outer, const struct rl_match *inner)
+{
+	struct rl_match all = *outer, some = *inner, common;
+
+	all.flags &= ~RL_MATCH_NEW_SOURCE;
+	some.flags &= ~RL_MATCH_NEW_SOURCE;
+	return match_common(&some, &all, &common) && !memcmp(&common, &some, sizeof(common));
+}
+
+/* Does `rule` hold back a flood of sources that send a packet each, of this family and within
+ * `limit`? A rule of any is not asked about packets that a longer prefix decides on. */
+static bool holds_forged(const struct rule *rule, const struct rule *limit, bool ipv4)
+{
+	if (!is_limit(rule) || is_shadow(rule) || !key_is_shared(rule))
+		return false;
+	if (rule->kind == PREFIX_ANY && limit->kind == PREFIX_ADDR)
+		return false;
+	return outlasts(rule, limit->for_ns) && has_family(rule, ipv4) &&
+	       match_covers(&rule->match, &limit->match);
+}
+
+static bool passes_forged(const struct policy *wide, const struct rule *limit, bool ipv4)
+{
+	if (!has_family(limit, ipv4))
+		return false;
+	policy_for_each (wide, rule)
+		if (holds_forged(rule, limit, ipv4))
+			return false;
+	return true;
+}
+
+const struct rule *forged_find(const struct policy *wide)
+{
+	const struct rule *first = NULL;
+
+	policy_for_each (wide, rule) {
+		if (!is_limit(rule) || is_shadow(rule) || !is_wide(rule) || key_is_shared(rule) ||
+		    (first && rule->line > first->line))
+			continue;
+		if (passes_forged(wide, rule, true) || passes_forged(wide, rule, false))
+			first = rule;
+	}
+	return first;
+}
