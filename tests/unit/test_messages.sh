@@ -67,6 +67,10 @@ if capable true 2>/dev/null; then
 2 rule delete => rule: unknown subcommand 'delete' (did you mean del?)
 2 help source shw => source: unknown subcommand 'shw' (did you mean show?)
 2 -x => unknown option '-x' (\`rlctl help\` lists the options)
+2 -1 => unknown option '-1' (\`rlctl help\` lists the options)
+2 source forgive -1s -q => invalid address '-1s': use an IPv4 or IPv6 address
+2 explain --policy absent 192.0.2.1 udp dport -1 => column 26: "-1" is not a port, a range of ports or a service: write for example 53, 6000-6063, or a name of /etc/services
+2 stats --watch -1 => invalid --watch '-1': use a number from 1 to 86400
 2 status --frobnicate => unknown option '--frobnicate' (\`rlctl help\` lists the options)
 2 status --jsn => unknown option '--jsn' (did you mean --json?)
 2 status --json=x => --json takes no argument

@@ -157,10 +157,27 @@ static int choice_find(const char *choices, const char *word)
 	}
 }
 
+static bool is_number(const char *word)
+{
+	return isdigit((unsigned char)word[word[0] == '-']);
+}
+
 /* An optional argument may be a separate word only if it is a number. */
 static const char *optional_argument_get(char **argv)
 {
-	return argv[optind] && isdigit((unsigned char)argv[optind][0]) ? argv[optind++] : "";
+	return argv[optind] && is_number(argv[optind]) ? argv[optind++] : "";
+}
+
+/* A negative number is never an option: the verb says what is wrong with it. Between two calls of
+ * getopt, optind is the next whole word; before the first it is 0. */
+static bool negative_take(int argc, char **argv, struct command *out)
+{
+	const char *word = optind && optind < argc ? argv[optind] : "";
+
+	if (word[0] != '-' || !is_number(word))
+		return false;
+	argv[out->word_count++] = argv[optind++];
+	return true;
 }
 
 static int option_set(struct command *command, int option, const char *argument)
@@ -205,9 +222,15 @@ int command_parse(int argc, char **argv, struct command *out)
 	out->words = argv; /* words move to the front, over options already read */
 	tables_fill(&tables);
 	optind = 0; /* restarts getopt */
-	while (!rc && (value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
-		int option = option_of(value);
+	while (!rc) {
+		int option;
 
+		if (negative_take(argc, argv, out))
+			continue;
+		value = getopt_long(argc, argv, tables.letters, tables.longs, NULL);
+		if (value == -1)
+			break;
+		option = option_of(value);
 		if (value == 1)
 			argv[out->word_count++] = optarg;
 		else if (option < 0)
