@@ -97,6 +97,7 @@ test_shared_options() {
 			has "; default $rate" help_of rate "$verb" || return
 	done
 	has 'the same as DEV' help_of interface attach && has 'the same as DEV: ' help_of interface detach &&
+		has 'instead of the one in force' help_of policy explain && has 'to start with' help_of policy attach &&
 		has 'optional' help_of interface show && has 'several times' help_of hook attach || return
 	while read -r verb; do
 		[[ $verb == attach* ]] || ! help_of hook "$verb" | grep attach || return

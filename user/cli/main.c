@@ -136,6 +136,7 @@ static const struct verb all_verbs[] = {
 		.options = OPTIONS_INSTANCE | OPTION_BIT(POLICY),
 		.words_min = 1,
 		.words_max = -1,
+		.texts = {{OPTION_POLICY, "policy of a file, instead of the one in force"}},
 		.many = true,
 		.run = cmd_explain,
 	},
