@@ -6,7 +6,7 @@ source "$(dirname "$0")/../lib.sh"
 
 # sshd_start PORT: in B, with directories of its own in place of /run and root's home.
 sshd_start() {
-	install -d -m 700 "$TMP/ssh" && ssh-keygen -q -t ed25519 -N '' -f "$TMP/ssh/host" &&
+	chmod 711 "$TMP" && install -d -m 711 "$TMP/ssh" && ssh-keygen -q -t ed25519 -N '' -f "$TMP/ssh/host" &&
 		ssh-keygen -q -t ed25519 -N '' -f "$TMP/ssh/user" || return
 	cat >"$TMP/ssh/config" <<-END
 		Port $1
@@ -25,12 +25,12 @@ sshd_start() {
 
 listens() { in_ns B ss -Hltn "sport = :$1" | grep -q "$1"; }
 
-# client NAME ARG…: ssh from A's address NAME to B, as the test's user.
+# client NAME ARG…: ssh from A's address NAME to B, as root or $LOGIN.
 client() {
 	local from=$1
 	shift
 	in_ns A ssh -q -F none -b "$from" -p "$PORT" -i "$TMP/ssh/user" -o IdentitiesOnly=yes -o BatchMode=yes \
-		-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "${SERVER:-10.77.0.2}" -l root "$@"
+		-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "${SERVER:-10.77.0.2}" -l "${LOGIN:-root}" "$@"
 }
 
 # login FROM: a session from this address; its pid is BG_PID.
@@ -47,6 +47,21 @@ logged_in() {
 
 logout() { kill -TERM -- "-$1" && eventually 10 left "$2"; }
 left() { [[ -z $(in_ns B ss -Htn "sport = :$PORT" "dst $1") ]]; }
+
+# fake USER PORT FROM COUNT TITLE: processes of USER that look like sshd, until `fake_end`.
+fake() {
+	local uid
+	uid=$(id -u "$1") && install -m 755 /usr/bin/python3 "$TMP/sshd" &&
+		install -m 644 "$TOP/tests/net/fake_sshd.py" "$TMP/fake_sshd.py" && : >"$TMP/bg" || return
+	# shellcheck disable=SC2016 # for the inner shell
+	bg in_ns B env PYTHONHOME=/usr bash -c 'ulimit -n 4096 && exec setpriv --reuid "$1" --clear-groups "${@:2}"' _ \
+		"$uid" "$TMP/sshd" -IS "$TMP/fake_sshd.py" "${@:2}"
+	FAKE_PID=$BG_PID
+	eventually 10 grep -q holds "$TMP/bg"
+}
+
+fake_end() { kill -TERM -- "-$FAKE_PID" && eventually 10 no_fake; }
+no_fake() { ! pgrep -g "$FAKE_PID" >/dev/null; }
 
 # refuses TEXT ARG…: rlctl of somebody without a session and without a terminal says TEXT and changes nothing.
 refuses() {
@@ -81,6 +96,34 @@ test_several() {
 test_six() {
 	SERVER=fd77::2 login fd77::1 && refuses 'denies fd77::1, the source' rule add fd77::/64 tcp dport "$PORT" deny &&
 		logout "$BG_PID" fd77::1
+}
+
+# The process that holds the connection belongs to the user, and its parent to root. The units' capabilities
+# are enough to find it.
+test_user() {
+	LOGIN=nobody && bg client 10.77.0.3 -N && eventually 10 logged_in 10.77.0.3 && unset LOGIN &&
+		pgrep -u nobody -f '^sshd.*: nobody' >/dev/null && has 'denies 10.77.0.3, the source of an open' \
+		expect_status 1 in_ns B setpriv --inh-caps=-all --bounding-set=-all,+net_admin,+sys_admin,+sys_ptrace \
+		"$RLCTL" rule add 10.77.0.3 deny && logout "$BG_PID" 10.77.0.3
+}
+
+# Other users' programs with the name, the title and a port of sshd protect no address from a rule.
+test_forged() {
+	fake nobody 2223 10.77.0.2 1 'sshd: me@pts/0' && rl B rule add 10.77.0.2 deny && rl B rule flush && fake_end &&
+		fake root 2223 10.77.0.2 1 'sshd: me@pts/0' && refuses 'denies 10.77.0.2, the source' rule add 10.77.0.2 deny &&
+		fake_end
+}
+
+# However many connections others have, and before this one, it is found.
+test_many() {
+	local row
+	for row in 'nobody 2224 1030' 'root 2225 1030' 'root 22 70'; do
+		# shellcheck disable=SC2086 # words
+		set -- $row
+		fake "$1" "$2" 127.0.0.1 "$3" 'sshd: hog' && login 10.77.0.3 &&
+			refuses 'denies 10.77.0.3, the source' rule add 10.77.0.3 deny && logout "$BG_PID" 10.77.0.3 &&
+			fake_end || return
+	done
 }
 
 # The session that the command runs in comes first.
@@ -131,6 +174,9 @@ t 'a connection without a login' test_stranger
 t 'a login' test_login
 t 'several logins' test_several
 t 'over IPv6' test_six
+t 'a session of a user' test_user
+t 'other programs called sshd' test_forged
+t 'many connections' test_many
 t 'the own session first' test_own
 t 'asked by a child of init' test_orphan
 t 'a ban that open sessions could fall under' test_ban

@@ -206,6 +206,7 @@ static int apply_run(const struct command *command, void *arg)
 		rc = apply_guarded(&apply, &policy);
 		if (!rc)
 			say_count(&policy);
+		guard_clear(&apply.guard);
 	}
 	policy_clear(&policy);
 	return rc;

@@ -132,7 +132,10 @@ static int policy_guard(const struct command *command, const struct plan *plan)
 	guard_start(&guard, plan->try_ns || option_given(command, OPTION_YES));
 	rc = guard_policies(&guard, device_index(plan->target.device), &plan->ctx, NULL,
 			    &plan->policy);
-	return rc == GUARD_ASKS ? guard_ask(&guard) : rc;
+	if (rc == GUARD_ASKS)
+		rc = guard_ask(&guard);
+	guard_clear(&guard);
+	return rc;
 }
 
 static int policy_get(struct plan *plan)

@@ -229,10 +229,12 @@ static int change_guarded(const struct command *command, void *arg)
 	guard_start(&change.guard, option_given(command, OPTION_YES));
 	change.guard.agreed = command->phase == PHASE_CHANGE;
 	rc = change_once(command, &change);
-	if (rc != GUARD_ASKS)
-		return rc;
-	rc = guard_ask(&change.guard);
-	return rc ? rc : change_once(command, &change);
+	if (rc == GUARD_ASKS) {
+		rc = guard_ask(&change.guard);
+		rc = rc ? rc : change_once(command, &change);
+	}
+	guard_clear(&change.guard);
+	return rc;
 }
 
 static int rule_put(struct session *session, const struct rule *words)

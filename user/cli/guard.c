@@ -29,6 +29,11 @@ void guard_start(struct guard *guard, bool only_warns)
 	ssh_sessions_find(&guard->sessions);
 }
 
+void guard_clear(struct guard *guard)
+{
+	ssh_sessions_clear(&guard->sessions);
+}
+
 bool guard_wanted(const struct guard *guard)
 {
 	return guard->sessions.count && !guard->agreed;

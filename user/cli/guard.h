@@ -17,6 +17,7 @@ struct guard {
 };
 
 void guard_start(struct guard *guard, bool only_warns);
+void guard_clear(struct guard *guard);
 
 /* False: guard_pass has nothing to look at. */
 bool guard_wanted(const struct guard *guard);

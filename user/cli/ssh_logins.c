@@ -1,31 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The SSH sessions of this machine: the established connections on sshd's ports that a process of
  * sshd holds which has logged a user in. A connection that has not is no session: it may be a
- * guesser of passwords, whom a rule is to keep out. */
+ * guesser of passwords, whom a rule is to keep out.
+ *
+ * Every user can run a program with the name and the title of sshd, and sshd's own program. Only
+ * processes count that such a user cannot make: sshd of root, and its children. */
 
 #include "ssh_logins.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "ssh_session.h"
 #include "tcp_sockets.h"
 
-#define SSH_PORT    22
-#define PORTS_MAX   16
-#define INODES_MAX  1024
-#define TITLE_MAX   256
-#define SOCKET_TEXT "socket:["
+#define SSH_PORT     22
+#define PORTS_MAX    16
+#define TITLE_MAX    256
+#define STATUS_MAX   1024 /* enough for the first lines of /proc/PID/status */
+#define PID_TEXT_MAX 16
+#define SOCKET_TEXT  "socket:["
+#define ROOT_IDS     "\nUid:\t0\t0\t0\t0\n" /* real, effective, saved, of files */
 
 struct inodes {
-	uint32_t inode[INODES_MAX];
-	size_t count;
+	uint32_t *inode;
+	size_t count, room;
 };
 
 struct scan {
@@ -36,24 +43,49 @@ struct scan {
 	struct ssh_sessions *out;
 };
 
-/* ---- processes */
+/* The items, with room for one more; `room` counts them. */
+static void *grown(void *items, size_t count, size_t *room, size_t size)
+{
+	if (count < *room)
+		return items;
+	*room = *room ? 2 * *room : 64;
+	items = reallocarray(items, *room, size);
+	if (!items)
+		out_of_memory();
+	return items;
+}
+
+/* ---- sets of sockets: sorted before they are asked */
 
 static void inodes_add(struct inodes *inodes, uint32_t inode)
 {
-	if (inodes->count < INODES_MAX)
-		inodes->inode[inodes->count++] = inode;
+	inodes->inode = grown(inodes->inode, inodes->count, &inodes->room, sizeof(*inodes->inode));
+	inodes->inode[inodes->count++] = inode;
+}
+
+static int inode_compare(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+static void inodes_sort(struct inodes *inodes)
+{
+	if (inodes->count)
+		qsort(inodes->inode, inodes->count, sizeof(*inodes->inode), inode_compare);
 }
 
 static bool inodes_have(const struct inodes *inodes, uint32_t inode)
 {
-	for (size_t i = 0; i < inodes->count; i++)
-		if (inodes->inode[i] == inode)
-			return true;
-	return false;
+	return inodes->count &&
+	       bsearch(&inode, inodes->inode, inodes->count, sizeof(*inodes->inode), inode_compare);
 }
 
+/* ---- processes */
+
 /* The first bytes of /proc/PID/NAME as a string; "" if it cannot be read. */
-static void process_read(const char *pid, const char *name, char out[TITLE_MAX])
+static void process_read(const char *pid, const char *name, char *out, size_t size)
 {
 	char path[64];
 	ssize_t len = -1;
@@ -62,10 +94,43 @@ static void process_read(const char *pid, const char *name, char out[TITLE_MAX])
 	snprintf(path, sizeof(path), "/proc/%.16s/%s", pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		len = read(fd, out, TITLE_MAX - 1);
+		len = read(fd, out, size - 1);
 		close(fd);
 	}
 	out[len > 0 ? len : 0] = '\0';
+}
+
+/* By the name of the program's file (sshd, sshd-session): a process can choose its other names. */
+static bool runs_sshd(const char *pid)
+{
+	char path[64], target[PATH_MAX];
+	const char *name;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/exe", pid);
+	len = readlink(path, target, sizeof(target) - 1);
+	if (len <= 0)
+		return false;
+	target[len] = '\0';
+	name = strrchr(target, '/');
+	return name && !strncmp(name, "/sshd", 5);
+}
+
+static bool is_root(const char *status)
+{
+	return strstr(status, ROOT_IDS) != NULL;
+}
+
+/* The process of a session that belongs to its user is a child of root's, which watches over it. */
+static bool parent_is_sshd_of_root(const char *status)
+{
+	const char *line = strstr(status, "\nPPid:\t");
+	char parent[PID_TEXT_MAX], text[STATUS_MAX];
+
+	if (!line || sscanf(line, " PPid: %15[0-9]", parent) != 1 || !runs_sshd(parent))
+		return false;
+	process_read(parent, "status", text, sizeof(text));
+	return is_root(text);
 }
 
 /* "sshd: USER@TTY", or "sshd: USER" without a terminal or command. Before the login, and where the
@@ -98,24 +163,35 @@ static void sockets_read(const char *pid, struct inodes *out)
 	closedir(dir);
 }
 
+static void process_add(struct scan *scan, const char *pid)
+{
+	char title[TITLE_MAX], status[STATUS_MAX];
+	bool login, root;
+
+	if (!runs_sshd(pid))
+		return;
+	process_read(pid, "status", status, sizeof(status));
+	process_read(pid, "cmdline", title, sizeof(title));
+	login = sshd_title_is_login(title);
+	root = is_root(status);
+	if (root && !login)
+		sockets_read(pid, &scan->listening);
+	else if (login && (root || parent_is_sshd_of_root(status)))
+		sockets_read(pid, &scan->logged_in);
+}
+
 static void processes_read(struct scan *scan)
 {
 	DIR *dir = opendir("/proc");
-	char text[TITLE_MAX];
 	struct dirent *entry;
 
-	while (dir && (entry = readdir(dir))) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		process_read(entry->d_name, "comm", text);
-		if (strncmp(text, "sshd", 4))
-			continue;
-		process_read(entry->d_name, "cmdline", text);
-		sockets_read(entry->d_name,
-			     sshd_title_is_login(text) ? &scan->logged_in : &scan->listening);
-	}
+	while (dir && (entry = readdir(dir)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			process_add(scan, entry->d_name);
 	if (dir)
 		closedir(dir);
+	inodes_sort(&scan->listening);
+	inodes_sort(&scan->logged_in);
 }
 
 /* ---- connections */
@@ -134,8 +210,6 @@ static void port_add(const struct flow *flow, uint32_t inode, void *arg)
 
 static void session_add(struct ssh_sessions *out, const struct flow *flow, bool own)
 {
-	if (out->count == SSH_SESSIONS_MAX)
-		return;
 	for (size_t i = 0; i < out->count; i++) {
 		const struct flow *other = &out->session[i].flow;
 
@@ -143,6 +217,7 @@ static void session_add(struct ssh_sessions *out, const struct flow *flow, bool 
 		    (!other->dst_known || !memcmp(other->dst, flow->dst, 16)))
 			return;
 	}
+	out->session = grown(out->session, out->count, &out->room, sizeof(*out->session));
 	out->session[out->count++] = (struct ssh_session){.flow = *flow, .own = own};
 }
 
@@ -154,18 +229,30 @@ static void connection_add(const struct flow *flow, uint32_t inode, void *arg)
 		session_add(scan->out, flow, false);
 }
 
+static void connections_read(struct scan *scan)
+{
+	tcp_sockets_read(TCP_LISTEN, 0, port_add, scan);
+	for (size_t i = 0; i < scan->port_count; i++)
+		tcp_sockets_read(TCP_ESTABLISHED, scan->ports[i], connection_add, scan);
+}
+
 void ssh_sessions_find(struct ssh_sessions *out)
 {
 	struct scan scan = {.ports = {SSH_PORT}, .port_count = 1, .out = out};
 	struct flow own;
 
-	out->count = 0;
+	*out = (struct ssh_sessions){0};
 	if (ssh_session_find(&own))
 		session_add(out, &own, true);
 	processes_read(&scan);
-	if (!scan.logged_in.count)
-		return;
-	tcp_sockets_read(TCP_LISTEN, 0, port_add, &scan);
-	for (size_t i = 0; i < scan.port_count; i++)
-		tcp_sockets_read(TCP_ESTABLISHED, scan.ports[i], connection_add, &scan);
+	if (scan.logged_in.count)
+		connections_read(&scan);
+	free(scan.listening.inode);
+	free(scan.logged_in.inode);
+}
+
+void ssh_sessions_clear(struct ssh_sessions *sessions)
+{
+	free(sessions->session);
+	*sessions = (struct ssh_sessions){0};
 }

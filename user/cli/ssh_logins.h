@@ -5,8 +5,6 @@
 
 #include "decide.h"
 
-#define SSH_SESSIONS_MAX 64
-
 struct ssh_session {
 	struct flow flow;
 	bool own; /* this process belongs to it */
@@ -14,13 +12,15 @@ struct ssh_session {
 
 /* One for each pair of addresses and port of the server. */
 struct ssh_sessions {
-	struct ssh_session session[SSH_SESSIONS_MAX];
-	size_t count;
+	struct ssh_session *session;
+	size_t count, room;
 };
 
 /* This process's own session first, then the connections in this network namespace on which sshd
- * has logged somebody in. Those need CAP_SYS_PTRACE; without it only the own one is found. */
+ * of root has logged somebody in. Those need CAP_SYS_PTRACE; without it only the own one is found.
+ */
 void ssh_sessions_find(struct ssh_sessions *out);
+void ssh_sessions_clear(struct ssh_sessions *sessions);
 
 /* Whether sshd has set this title (a command line with NULs between its words) after a login. */
 bool sshd_title_is_login(const char *title);
