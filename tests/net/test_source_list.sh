@@ -43,6 +43,16 @@ test_not_banned() {
 		has 'no source is banned' rl B source list --banned && sends 2 10.78.0.3 &&
 		listed 'banned 10.78.0.3' --banned && is "$(json '.states[].rule' <"$TMP/list")" everything
 }
+# Such a ban is of no rule: a rule that begins such bans has those in its prefix, another rule has none.
+test_by_rule_everything() {
+	local bans='10.78.0.0/16 udp limit 1/hour burst 1 over ban 1h source' both='any udp dport 9 limit 1/hour burst 1 over ban 1h source'
+	local other='10.79.0.0/16 udp limit 1/hour burst 1 over ban 1h source'
+	policy "$bans" "$both" "$other" 'any udp limit 9/second' && listed 'banned 10.78.0.3' --banned --rule "$bans" &&
+		listed 'banned 10.78.0.3' --banned --rule "$both" && listed '' --banned --rule "$other" &&
+		listed '' --banned --rule 'any udp limit 9/second' &&
+		has 'bans from everything are of no rule' rl B source list --banned --rule "$bans" &&
+		is "$(rl B source list --banned 2>&1 | grep -c 'of no rule')" 0
+}
 test_many() {
 	policy "$SHORT" && sends 6000 10.78.16.0/20 --sequential && sends 4096 10.78.16.0/20 --sequential &&
 		rl B -j source list --banned >"$TMP/list" && is "$(json '.states | length' <"$TMP/list")" 4096 &&
@@ -59,6 +69,8 @@ test_sampled() {
 			'true 0 true any udp limit 5/hour burst 5' &&
 		has 'holds no addresses' rl B source list && listed '' --rule '10.80.0.0/16 limit 10/hour per rule' || return
 	wait "$BG_PID"
+	has 'no source is banned, and none was seen at a limit' rl B source list &&
+		has ': no source was seen at a limit' rl B source list --limited || return
 	sends 20 10.80.0.1 && listed 'limited all' --rule '10.80.0.0/16 limit 10/hour per rule'
 }
 
@@ -75,6 +87,7 @@ veth_pair A B && veth_quiet A B && ns_mute A && in_ns B ethtool -K veth-B gro on
 t 'bans, the longest first' test_banned
 t 'by rule' test_by_rule
 t 'what is no longer banned' test_not_banned
+t 'by rule: bans from everything' test_by_rule_everything
 t 'thousands of bans' test_many
 t 'hot table: from samples' test_sampled
 attach lru || exit 1

@@ -15,6 +15,7 @@
 #include "source_list.h"
 #include "state_output.h"
 #include "stats_output.h"
+#include "units.h"
 
 #define SECONDS_MAX 60u
 
@@ -108,6 +109,31 @@ static void entry_merge(struct source_entry *into, const struct source_entry *fr
 		into->next_ns = from->next_ns;
 }
 
+static bool bans_source(const struct rule *rule)
+{
+	return rule && rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_BAN &&
+	       rule->limit.ban_source;
+}
+
+/* Is it of that rule, or a ban of a source that the rule may have begun? Such bans are of no rule.
+ */
+static bool entry_is_of_rule(const struct list *list, const struct source_entry *entry)
+{
+	const struct rule *rule = list->rule;
+	struct policy_context ctx;
+	uint8_t most;
+
+	if (!rule || entry->rule == rule)
+		return true;
+	if (entry->rule || !bans_source(rule))
+		return false;
+	instance_context(&list->instance, &ctx);
+	if (ctx.by_dest || rule->kind != PREFIX_ADDR)
+		return true;
+	most = key_bits(entry->key.addr, 32, 64);
+	return prefix_contains(rule->addr, rule->len < most ? rule->len : most, entry->key.addr);
+}
+
 /* One entry for each key of a rule. */
 static void entries_arrange(struct list *list)
 {
@@ -117,7 +143,7 @@ static void entries_arrange(struct list *list)
 	for (size_t i = 0; i < list->count; i++) {
 		const struct source_entry *entry = &list->entries[i];
 
-		if (list->rule && entry->rule != list->rule)
+		if (!entry_is_of_rule(list, entry))
 			continue;
 		if (kept && !same_compare(&list->entries[kept - 1], entry))
 			entry_merge(&list->entries[kept - 1], entry);
@@ -149,15 +175,30 @@ static void entry_report(struct report *report, const struct source_entry *entry
 		report_ban(report, entry);
 }
 
+static const char *none_text(const struct list *list)
+{
+	if (!list->limited)
+		return "no source is banned";
+	if (!list->sampled)
+		return list->banned ? "no source is banned or at a limit"
+				    : "no source is at a limit";
+	return list->banned ? "no source is banned, and none was seen at a limit"
+			    : "no source was seen at a limit";
+}
+
 static void list_note(const struct list *list, uint32_t seconds)
 {
 	const char *device = list->instance.device;
+	bool everything = false;
 
+	for (size_t i = 0; i < list->count; i++)
+		everything = everything || !list->entries[i].rule;
 	if (!list->count)
-		note("%s: %s", device,
-		     !list->limited  ? "no source is banned"
-		     : !list->banned ? "no source is at a limit"
-				     : "no source is banned or at a limit");
+		note("%s: %s", device, none_text(list));
+	if (list->rule && everything)
+		note("%s: bans from everything are of no rule: another one may have begun some of "
+		     "them",
+		     device);
 	if (list->sampled)
 		note("%s: the hot table holds no addresses: sources at its limits are those with "
 		     "packets dropped in a sample of %u second%s; `rlctl top` shows how many",

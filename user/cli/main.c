@@ -270,7 +270,7 @@ static const struct verb all_verbs[] = {
 			   OPTION_BIT(RULE) | OPTION_BIT(SECONDS),
 		.device = DEVICE_MAY,
 		.many = true,
-		.texts = {{OPTION_RULE, "only what this quoted rule limits or bans"},
+		.texts = {{OPTION_RULE, "only what this quoted rule limits or may have banned"},
 			  {OPTION_SECONDS,
 			   "look for sources in the hot table for S seconds; default 1"}},
 		.needs = PRIVILEGE_BIT(BPF),
