@@ -274,7 +274,13 @@ static const struct fit_row {
 	{"nested IPv4 prefixes", NULL, 4, 32, {0}, 0, "too many nested prefixes (at most 32)"},
 	{"nested IPv6 prefixes", NULL, 6, 32, {0}, 0, "too many nested prefixes (at most 32)"},
 	{"prefixes", "rule 10.0.0.%u deny", 0, 5, {.prefixes_max = 5}, 6, "--prefixes"},
-	{"rules", "rule 10.0.0.%u limit 9/s", 0, 7, {.rules_max = 7}, 8, "--prefixes"},
+	{"rules",
+	 "rule 10.0.0.%u limit 9/s",
+	 0,
+	 7,
+	 {.rules_max = 7},
+	 8,
+	 "(at most 7): detach, then attach with --prefixes N, which makes room for N of them, up to 131072"},
 	{"rules of one group", "rule any proto %u deny", 0, 3, {.rules_max = 3}, 1, "(at most 3)"},
 	{"slots", "rule 10.0.0.%u deny", 0, 6, {.slots_max = 6}, 7, "--prefixes"},
 };
@@ -300,6 +306,27 @@ static void fit_test(void **state)
 		if (!strstr(errors.first[0].text, row->says))
 			fail_msg("\"%s\" does not say \"%s\"", errors.first[0].text, row->says);
 	}
+}
+
+/* No option makes room for more than RULES_MAX. */
+static void rules_max_test(void **state)
+{
+	struct compile_context ctx = roomy;
+	struct policy_errors errors;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(file);
+	for (unsigned int i = 0; i <= RULES_MAX; i++)
+		fprintf(file, "rule 10.%u.%u.%u limit 9/s\n", i >> 16, i >> 8 & 255, i & 255);
+	assert_int_equal(fclose(file), 0);
+	ctx.rules_max = RULES_MAX;
+	ctx.prefixes_max = ctx.slots_max = 2 * RULES_MAX;
+	assert_int_equal(compile_text(text, &ctx, &errors), -E2BIG);
+	assert_non_null(strstr(errors.first[0].text, "(at most 131072): remove some"));
+	free(text);
 }
 
 /* The rule that is one too many: the ninth by line; in a change of single rules the new one. */
@@ -453,8 +480,8 @@ static void old_syn_test(void **state)
 static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(identity_test), cmocka_unit_test(bad_maps_test),
 	cmocka_unit_test(crowd_test),    cmocka_unit_test(many_unfit_test),
-	cmocka_unit_test(ninth_test),    cmocka_unit_test(old_bans_test),
-	cmocka_unit_test(old_syn_test),
+	cmocka_unit_test(ninth_test),    cmocka_unit_test(rules_max_test),
+	cmocka_unit_test(old_bans_test), cmocka_unit_test(old_syn_test),
 };
 
 static struct CMUnitTest tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(singles)];

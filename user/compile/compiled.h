@@ -10,6 +10,8 @@
 #include "policy.h"
 #include "rlctl_abi.h"
 
+#define RULES_MAX 131072u /* most rules with matches or limits that an instance can have */
+
 /* A policy as the maps hold it. */
 struct compiled_prefix {
 	struct rl_prefix_key key;

@@ -141,6 +141,18 @@ static void check_count(struct build *b, const struct rule *first, size_t count)
 				 "prefix replace these instead of adding to them");
 }
 
+static int refuse_rules(struct build *b, const struct rule *first)
+{
+	_Static_assert(RULES_MAX == 131072, "as the message says");
+	uint32_t max = b->ctx->rules_max;
+	const char *remedy = max < RULES_MAX ? "detach, then attach with --prefixes N, which makes "
+					       "room for N of them, up to 131072"
+					     : "remove some, or join them into shorter prefixes";
+
+	return build_refuse_max(b, first, -E2BIG, "too many limits and rules with matches", max,
+				remedy);
+}
+
 /* The rules of one prefix, in the order in which a packet meets them. */
 static int emit_group(struct build *b, const struct rule *first, size_t count,
 		      struct rl_range *range)
@@ -151,9 +163,7 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 	if (b->error)
 		return 0;
 	if (b->out->first_rule + b->out->rule_count + count > b->ctx->rules_max)
-		return build_refuse_max(b, first, -E2BIG, "too many limits and rules with matches",
-					b->ctx->rules_max,
-					"detach, then attach with a larger --prefixes");
+		return refuse_rules(b, first);
 	range->first = b->base + b->out->rule_count;
 	range->count = count;
 	range->match_mode = match_mode_of(first, count);

@@ -12,6 +12,7 @@
 
 #include "algorithm/known_filter.h"
 #include "bans.h"
+#include "compiled.h"
 #include "hot_table.h"
 #include "instance.h"
 #include "known_filter.h"

@@ -10,8 +10,7 @@
 
 struct rlctl_bpf;
 
-#define RULES_MAX        131072u /* most rules with matches or limits */
-#define RULES_DEFAULT    16384u  /* default */
+#define RULES_DEFAULT    16384u /* with matches or limits; see RULES_MAX */
 #define SOURCES_DEFAULT  262144u
 #define PREFIXES_DEFAULT 262144u
 #define BANS_DEFAULT     65536u
