@@ -186,6 +186,27 @@ static int report_part(const struct pin_list *list, const char *part, size_t len
 	return -ENOENT;
 }
 
+/* A device without an attached instance: never attached, or its program is gone. */
+static int report_name(const struct target *target, const struct pin_list *list, const char *part,
+		       size_t len)
+{
+	struct pin_list one = {.entries = list->entries, .count = list->count};
+	char device[IF_NAMESIZE];
+	const struct target named = {.device = device, .hook = target->hook};
+	enum rl_hook hook = target->hook < 0 ? RL_HOOK_XDP : target->hook;
+	struct places pinned = {0};
+	int ret;
+
+	snprintf(device, sizeof(device), "%.*s", (int)len, part);
+	ret = places_list(&named, &one, &pinned);
+	if (!ret && pinned.count) {
+		hook = __builtin_ctz(pinned.items[0].hooks);
+		ret = -ESTALE;
+	}
+	places_clear(&pinned);
+	return report_open_error(device, hook, ret ? ret : -ENOENT);
+}
+
 static bool part_matches_any(const struct places *places, const char *part, size_t len)
 {
 	for (size_t i = 0; i < places->count; i++)
@@ -199,7 +220,6 @@ static int parts_check(const struct target *target, const struct pin_list *list,
 		       const struct places *places)
 {
 	const char *part = target->device;
-	char device[IF_NAMESIZE];
 	int ret = 0;
 
 	for (;;) {
@@ -213,9 +233,7 @@ static int parts_check(const struct target *target, const struct pin_list *list,
 		} else if (selection_is_pattern(part, len)) {
 			ret = report_part(list, part, len);
 		} else {
-			snprintf(device, sizeof(device), "%.*s", (int)len, part);
-			ret = report_open_error(device, target->hook < 0 ? 0 : target->hook,
-						-ENOENT);
+			ret = report_name(target, list, part, len);
 		}
 		if (!part[len])
 			return ret;
