@@ -149,6 +149,28 @@ test_nothing_matches() {
 		ends 1 "'va,': empty name: leave the comma out" rl B show va, && ends 2 "invalid device name 'va,b/c'" rl B show va,b/c && is "$(policies)" "$before"
 }
 
+# A verb of one device says so; a selection that is too long for a name too.
+test_only_one() {
+	local words
+	for words in all 'v*' va,vb; do
+		ends 1 "no such device: $words (this takes only one device" rl B monitor -i "$words" &&
+			ends 1 "no such device: $words (this takes only one device" rl B confirm -i "$words" || return
+	done
+	ends 2 "monitor: takes only one device, not 'va,vb,vc,free,lo,va'" rl B monitor -i va,vb,vc,free,lo,va
+}
+
+# The program of an instance is lost: a list says of it what is said where it is named alone.
+test_lost() {
+	local alone verb
+	ip -n "$(ns B)" link del vc && devices_new vc || return
+	for verb in show stats 'rule flush -i'; do
+		# shellcheck disable=SC2086 # words
+		! alone=$(rl B $verb vc 2>&1) && has 'vc: our program is no longer on the device' echo "$alone" &&
+			ends 1 "$alone" rl B $verb va,vc || return
+	done
+	rl B attach vc
+}
+
 # A device may have such a name (but not all, which the kernel reserves); then the name is that device.
 test_named_so() {
 	clear_all && devices_new 'v*' && rl B attach 'v*' && rl B rule add -i 'v*' 192.0.2.3 deny &&
@@ -195,6 +217,8 @@ t 'reading several' test_read_several
 t 'a pattern of one device' test_read_pattern
 t 'completion offers all' test_completion
 t 'nothing matches' test_nothing_matches
+t 'verbs of one device' test_only_one
+t 'a lost program, in a list' test_lost
 t 'a device whose name is a pattern' test_named_so
 t 'no rules of an address' test_rules_none
 t 'a user without privilege' test_not_root

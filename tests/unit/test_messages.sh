@@ -152,6 +152,9 @@ if capable true 2>/dev/null; then
 2 rule add --if-exists any deny => rule add: unsupported option --if-exists (\`rlctl help rule add\` lists the options)
 1 rule add -f absent => absent: No such file or directory
 1 doctor nosuch0 => no such device: nosuch0 (\`ip link\` lists the devices)
+1 attach 'v*' => no such device: v* (this takes only one device: \`ip link\` lists them)
+1 attach all => no such device: all (this takes only one device: \`ip link\` lists them)
+2 confirm -i veth0,veth1,veth2 => confirm: takes only one device, not 'veth0,veth1,veth2': \`ip link\` lists them
 1 attach nosuch0 => no such device: nosuch0 (\`ip link\` lists the devices)
 END
 else

@@ -134,6 +134,17 @@ static bool is_selection(const char *words)
 	}
 }
 
+static int device_name_check(const struct verb *verb, const char *name)
+{
+	if (is_device_name(name))
+		return 0;
+	if (!is_selection(name))
+		return wrong("invalid device name '%s': `ip link` lists the devices", name);
+	return verb->many ? 0
+			  : wrong("%s: takes only one device, not '%s': `ip link` lists them",
+				  verb->name, name);
+}
+
 /* The device from its option or from the first word. */
 static int device_check(struct command *command)
 {
@@ -150,11 +161,7 @@ static int device_check(struct command *command)
 	if (verb->device == DEVICE_MUST && !command->target.device)
 		return wrong("%s: missing device: `rlctl %s DEV`", verb->name, verb->name);
 	command->target.many = verb->many;
-	if (command->target.device && !is_device_name(command->target.device) &&
-	    !(verb->many && is_selection(command->target.device)))
-		return wrong("invalid device name '%s': `ip link` lists the devices",
-			     command->target.device);
-	return 0;
+	return command->target.device ? device_name_check(verb, command->target.device) : 0;
 }
 
 /* `apply --try FILE`: the option has taken the file for its time. */

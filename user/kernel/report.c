@@ -12,6 +12,7 @@
 #include "hook_names.h"
 #include "message.h"
 #include "pins.h"
+#include "selection.h"
 #include "unsupported.h"
 
 static void missing_append(const char *kind, const char *name, void *arg)
@@ -44,7 +45,11 @@ int report_load_failure(const char *device, const struct rl_instance *info, enum
 
 int report_no_device(const char *device)
 {
-	fail("no such device: %s (`ip link` lists the devices)", device);
+	if (selection_is_many(device))
+		fail("no such device: %s (this takes only one device: `ip link` lists them)",
+		     device);
+	else
+		fail("no such device: %s (`ip link` lists the devices)", device);
 	return -ENODEV;
 }
 
