@@ -22,6 +22,11 @@ static const struct refusal_row {
 } refusals[] = {
 	{"no statement", "limit any", 1, "\"limit\" is not a statement", NULL},
 	{"no statement after blanks", "   ruler any", 4, "\"ruler\" is not a statement", NULL},
+	{"byte-order mark", "\xef\xbb\xbfrule any deny", 1, "byte-order mark: save", NULL},
+	{"byte-order mark alone", "\xef\xbb\xbf", 1, "byte-order mark: save", NULL},
+	{"byte-order mark before a comment", "\xef\xbb\xbf# ours", 1, "byte-order mark: save",
+	 NULL},
+	{"another character first", "\xef\xbb\xberule", 1, "is not a statement", NULL},
 	{"no prefix", "rule", 5, "\"rule\" must be followed by a prefix", NULL},
 	{"no prefix, trailing blanks", "rule  ", 7, "must be followed by a prefix", NULL},
 	{"an include that nothing follows", " include x", 2, "is only possible in a policy file",

@@ -10,7 +10,8 @@
 #include "parser.h"
 #include "policy.h"
 
-#define LINE_MAX_BYTES 4096
+#define LINE_MAX_BYTES  4096
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* U+FEFF */
 
 static int parse_action(struct parser *p)
 {
@@ -65,6 +66,10 @@ static int line_open(struct parser *p, const char *line, size_t len)
 	if (nul)
 		return line_refuse(p->err, nul - line,
 				   "NUL byte: a policy is plain text, remove the byte");
+	if (len >= strlen(BYTE_ORDER_MARK) &&
+	    !memcmp(line, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)))
+		return line_refuse(p->err, 0,
+				   "byte-order mark: save the policy as UTF-8 without one");
 	if (len > LINE_MAX_BYTES)
 		return line_refuse(p->err, LINE_MAX_BYTES,
 				   "the line is longer than 4096 bytes: write one rule per line");
