@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bans that hit every address are errors; bans that hit the wrong address cause a warning. */
+/* Bans that hit every address are errors; bans that hit the wrong address cause a warning, and so
+ * do words of a rule that are not kept as written.
+ */
 #include <netinet/in.h>
 
 #include "parser.h"
@@ -77,6 +79,11 @@ void policy_warn(const struct policy *policy, const struct policy_context *ctx, 
 		if (rule->comment_cut)
 			warn(rule,
 			     "the comment is longer than 120 bytes: only the first 120 are kept",
+			     arg);
+		if (rule->size_cut)
+			warn(rule,
+			     "the burst or queue is not a whole number of bytes, which this "
+			     "limit counts: it is rounded down, write a multiple of 8 bits",
 			     arg);
 		if (!is_ban(rule))
 			continue;

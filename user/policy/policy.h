@@ -31,6 +31,7 @@ struct rule {
 	uint64_t for_ns;                  /* remaining lifetime; 0: unlimited */
 	char comment[RL_COMMENT_MAX + 1]; /* no part of the identity; "": none */
 	bool comment_cut;                 /* a longer one was written */
+	bool size_cut;                    /* bits were written that are no whole bytes */
 
 	/* Identity in the kernel (compile.h); 0: none yet. */
 	uint32_t limit_id;

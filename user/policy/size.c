@@ -62,8 +62,10 @@ static int size_convert(struct parser *p, const struct quantity *q, __u64 *out)
 			      "example 64kibyte");
 	limit->size_other = q->unit != limit->unit;
 	*out = q->n;
-	if (limit->unit == RL_BYTES && q->unit == RL_BITS)
+	if (limit->unit == RL_BYTES && q->unit == RL_BITS) {
 		*out = q->n / 8;
+		p->rule->size_cut = q->n % 8;
+	}
 	if (limit->unit == RL_BITS && q->unit == RL_BYTES && __builtin_mul_overflow(q->n, 8, out))
 		*out = UINT64_MAX; /* more than a day of any rate */
 	return 0;
