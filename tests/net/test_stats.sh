@@ -45,6 +45,19 @@ test_since_refused() {
 		refused 'not a document' /dev/null
 }
 
+# A null or a number in place of a text.
+test_since_kinds() {
+	local value
+	for value in null 1 '[]'; do
+		echo "[{\"device\":$value},{\"device\":\"veth-B\",\"hook\":$value}]" >"$TMP/kind" &&
+			refused 'kind: has no instance of veth-B' "$TMP/kind" &&
+			jq ".[0].time = $value" "$TMP/then" >"$TMP/kind" && refused 'not a document' "$TMP/kind" &&
+			jq ".[0].since = $value" "$TMP/then" >"$TMP/kind" && refused 'was attached again' "$TMP/kind" &&
+			jq ".[0].rules[0].rule = $value" "$TMP/then" >"$TMP/kind" && rl B stats --since "$TMP/kind" >/dev/null || return
+	done
+	has 'zero: not a file but a device: name a file' expect_status 1 timeout 10 "$RLCTL" -n "$(ns B)" stats --since /dev/zero
+}
+
 test_since_other() {
 	then_is_now && rl B detach veth-B && rl B attach veth-B &&
 		refused 'veth-B was attached again at xdp since then: its counters began at zero' "$TMP/then"
@@ -82,6 +95,7 @@ t 'since a document' test_since
 t 'since: rules that changed' test_since_rules
 t 'since: the time between' test_since_rates
 t 'since: refused documents' test_since_refused
+t 'since: other kinds of values' test_since_kinds
 t 'since: another instance' test_since_other
 t 'sort' test_sort
 t 'sort, since a document' test_sort_since

@@ -279,6 +279,9 @@ struct policy_file {
 	size_t name_count, error_count;
 };
 
+/* Accepts pipes, terminals and /dev/null, which have an end; refuses other devices. 0 or -1;
+ * reports. */
+int file_kind_check(const char *path, int fd);
 /* The whole file; "-" is standard input. 0 or -1; reports. */
 int policy_file_read(const char *path, struct policy_file *out);
 /* The rest of an open file. */

@@ -44,8 +44,7 @@ static int link_check(const char *path, int fd)
 		path, (unsigned int)link.st_uid);
 }
 
-/* Accepts pipes, terminals and /dev/null, which have an end; refuses other devices. */
-static int kind_check(const char *path, int fd)
+int file_kind_check(const char *path, int fd)
 {
 	struct stat file;
 
@@ -55,9 +54,15 @@ static int kind_check(const char *path, int fd)
 	    (S_ISCHR(file.st_mode) && !isatty(fd) && file.st_rdev != makedev(MEM_MAJOR, MEM_NULL)))
 		return fail("%s: not a file but a device: name a file, or - for standard input",
 			    path);
-	if (S_ISREG(file.st_mode) && file.st_mode & S_IWOTH)
-		note("%s: every user may write to this policy: `chmod o-w %s`", path, path);
 	return 0;
+}
+
+static void writers_note(const char *path, int fd)
+{
+	struct stat file;
+
+	if (!fstat(fd, &file) && S_ISREG(file.st_mode) && file.st_mode & S_IWOTH)
+		note("%s: every user may write to this policy: `chmod o-w %s`", path, path);
 }
 
 /* The descriptor, or -1; reports. */
@@ -70,8 +75,10 @@ static int policy_open(const char *path)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fail("%s: %s", path, strerror(errno));
-	if ((!is_link || !link_check(path, fd)) && !kind_check(path, fd))
+	if ((!is_link || !link_check(path, fd)) && !file_kind_check(path, fd)) {
+		writers_note(path, fd);
 		return fd;
+	}
 	close(fd);
 	return -1;
 }

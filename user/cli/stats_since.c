@@ -19,24 +19,54 @@
 #include "stats_output.h"
 #include "text.h"
 
+#define DOCUMENT_MAX (1ull << 30) /* bytes */
+
 static int not_a_document(const struct since *since)
 {
 	return fail("%s: not a document of `rlctl stats -j`", since->name);
+}
+
+/* The first JSON value of a file, or NULL. A longer text than is allowed has none. */
+static struct json_object *document_read(int fd)
+{
+	struct json_tokener *tokener = json_tokener_new();
+	struct json_object *document = NULL;
+	enum json_tokener_error state = json_tokener_continue;
+	char text[1 << 14];
+	uint64_t size = 0;
+	ssize_t n;
+
+	while (tokener && !document && state == json_tokener_continue && size < DOCUMENT_MAX) {
+		n = read(fd, text, sizeof(text));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		document = json_tokener_parse_ex(tokener, text, (int)n);
+		state = json_tokener_get_error(tokener);
+		size += (uint64_t)n;
+	}
+	if (tokener)
+		json_tokener_free(tokener);
+	return document;
 }
 
 int since_read(const char *path, struct since *out)
 {
 	bool is_stdin = !strcmp(path, "-");
 	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	int rc;
 
 	*out = (struct since){.name = is_stdin ? "stdin" : path};
 	if (fd < 0)
 		return fail("%s: %s", path, strerror(errno));
-	out->document = json_object_from_fd(fd);
+	rc = is_stdin ? 0 : file_kind_check(path, fd);
+	if (!rc)
+		out->document = document_read(fd);
 	if (!is_stdin)
 		close(fd);
-	if (json_object_is_type(out->document, json_type_array))
-		return 0;
+	if (rc || json_object_is_type(out->document, json_type_array))
+		return rc;
 	since_clear(out);
 	return not_a_document(out);
 }
@@ -49,11 +79,15 @@ void since_clear(struct since *since)
 
 /* ---- the instance in the document */
 
+/* "" unless it is a string. */
 static const char *text_get(struct json_object *object, const char *key)
 {
 	struct json_object *value;
 
-	return json_object_object_get_ex(object, key, &value) ? json_object_get_string(value) : "";
+	if (!json_object_object_get_ex(object, key, &value) ||
+	    !json_object_is_type(value, json_type_string))
+		return "";
+	return json_object_get_string(value);
 }
 
 static struct json_object *instance_find(const struct since *since, const struct instance *instance)
