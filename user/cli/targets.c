@@ -137,23 +137,34 @@ static int check_all(struct run *run)
 	return rc;
 }
 
+/* Prints those that there are. */
+static void documents_end(struct run *run)
+{
+	if (run->documents && json_object_array_length(run->documents))
+		json_print(run->documents);
+	else
+		json_object_put(run->documents);
+}
+
 static int change_all(struct run *run)
 {
 	int rc = check_all(run);
 
 	if (rc)
 		return rc;
+	if (output_json)
+		run->documents = json_object_new_array();
 	signals_hold(); /* until the end: a verb may change other hooks of the same devices next */
-	for (size_t i = 0; i < run->places.count; i++) {
+	for (size_t i = 0; !rc && i < run->places.count; i++) {
 		bool interrupted = signals_held();
 
 		rc = interrupted ? -1 : run_one(run, i, PHASE_CHANGE);
-		if (!rc)
-			continue;
-		partial_report(&run->places, interrupted ? NULL : run->places.items[i].device, i);
-		return rc;
+		if (rc)
+			partial_report(&run->places,
+				       interrupted ? NULL : run->places.items[i].device, i);
 	}
-	return 0;
+	documents_end(run);
+	return rc;
 }
 
 int targets_change(const struct command *command, targets_fn run, void *arg)
