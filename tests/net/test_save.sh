@@ -61,6 +61,19 @@ test_save_path() {
 		rm -r "$TMP/etc/rlctl" && has '/etc/rlctl/veth-B.policy: No such file' expect_status 1 save_etc
 }
 
+# One file of two instances: neither takes the place of the other's policy.
+test_save_two() {
+	local both='veth-B.egress.policy: the file of' etc=$TMP/etc/rlctl
+	rm -rf "$etc" && mkdir -p "$etc" && rl B attach veth-B --hook egress && save_etc --hook egress &&
+		ip -n "$(ns B)" link add veth-B.egress type veth peer name other && rl B attach veth-B.egress --hook xdp || return
+	has "$both veth-B at egress and of veth-B.egress at xdp: name another one: \`rlctl save -i veth-B --hook egress FILE\`" \
+		expect_status 1 save_etc -i veth-B --hook egress &&
+		has "$both veth-B.egress at xdp and of veth-B at egress: name another one: \`rlctl save -i veth-B.egress --hook xdp FILE\`" \
+			expect_status 1 save_etc -i veth-B.egress && is "$(find "$etc" -type f)" "$etc/veth-B.egress.policy" &&
+		save_etc -i veth-B.egress --hook xdp "$etc/veth-B.egress.policy" && save_etc -i veth-B --hook xdp &&
+		rl B detach veth-B --hook egress && rl B detach veth-B.egress && ip -n "$(ns B)" link del veth-B.egress
+}
+
 # Applied again, the file changes nothing; what was added by hand for a time has the rest of it.
 test_save_time() {
 	in_force 'rule any limit 9/second burst 1 # x' && rl B rule add 192.0.2.1 deny for 1h && rm -f "$P" && rl B save "$P" &&
@@ -142,7 +155,19 @@ test_save_trial() {
 	eventually 10 prints 'rule any allow' rl B show && has 'on trial' expect_status 1 rl B save "$TMP/tried" &&
 		[[ ! -e $TMP/tried ]] && rl B confirm && rl B save "$TMP/tried"
 }
-exec_try() { exec "$RLCTL" -n "$(ns B)" apply --try 1m "$P"; }
+
+# Refused on one device, a change is made on none, with -j as without.
+test_save_json_many() {
+	local all
+	mkdir -p "$TMP/etc/rlctl" && ip -n "$(ns B)" link add more type veth peer name more-peer && rl B attach more --hook xdp &&
+		in_force_on veth-B 'rule any deny' && all=$(save_etc -j -i more,veth-B 2>/dev/null) &&
+		is "$(jq -c 'map([.device, .rules])' <<<"$all")" '[["more",0],["veth-B",1]]' || return
+	echo 'rule any allow' >"$P" && bg exec_try && eventually 10 prints 'rule any allow' rl B show -i veth-B && in_force_on more 'rule any deny' &&
+		has 'nothing was changed on any device' expect_status 1 save_etc -j -i more,veth-B &&
+		is "$(<"$TMP/etc/rlctl/more.policy")" '' && rl B confirm -i veth-B && rl B detach more && ip -n "$(ns B)" link del more
+}
+in_force_on() { printf '%s\n' "${@:2}" | rl B apply -i "$1" --yes -; }
+exec_try() { exec "$RLCTL" -n "$(ns B)" apply -i veth-B --try 1m "$P"; }
 
 # ---- include
 
@@ -222,6 +247,7 @@ t 'diff: no difference' test_diff_none
 t 'diff: notes and errors of apply' test_diff_notes
 t 'diff: a file that does not fit' test_diff_too_large
 t 'save: where the units read it' test_save_path
+t 'save: two instances of one file' test_save_two
 t 'save: the time that is left' test_save_time
 t 'save: owner and mode stay' test_save_owner
 t 'save: JSON' test_save_json
@@ -232,6 +258,7 @@ t 'save: symbolic links' test_save_link
 t 'save: what cannot be written' test_save_bad
 t 'save: no space beside a kept file' test_save_full
 t 'save: not while a policy is on trial' test_save_trial
+t 'save: JSON of several devices' test_save_json_many
 t 'include: files and directories' test_include
 t 'include: every error has its place' test_include_errors
 t 'include: cycles' test_include_cycle

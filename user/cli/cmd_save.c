@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd.h"
+#include "device.h"
 #include "hook_names.h"
 #include "instance.h"
 #include "message.h"
@@ -21,6 +22,12 @@
 #define RLCTL_POLICIES "/etc/rlctl"
 #endif
 
+static bool tc_hook_named(const char *name, enum rl_hook *out)
+{
+	*out = strcmp(name, hook_name(RL_HOOK_EGRESS)) ? RL_HOOK_INGRESS : RL_HOOK_EGRESS;
+	return !strcmp(name, hook_name(*out));
+}
+
 /* rlctl@DEV reads the first of these, rlctl-egress@DEV that of egress. */
 static char *path_default(const struct instance *instance)
 {
@@ -32,6 +39,29 @@ static char *path_default(const struct instance *instance)
 		     hook == RL_HOOK_XDP ? "" : hook_name(hook)) < 0)
 		out_of_memory();
 	return path;
+}
+
+/* The file of DEV at a hook of tc is that of a device DEV.HOOK at xdp as well. 0, or -1 if there
+ * are both devices; reports. */
+static int path_check(const struct instance *instance, const char *path)
+{
+	enum rl_hook own = instance->info.hook, other = RL_HOOK_XDP;
+	const char *device = instance->device, *dot = strrchr(device, '.');
+	char name[IF_NAMESIZE];
+
+	if (own != RL_HOOK_XDP) {
+		if (snprintf(name, sizeof(name), "%s.%s", device, hook_name(own)) >= IF_NAMESIZE)
+			return 0;
+	} else {
+		if (!dot || !tc_hook_named(dot + 1, &other))
+			return 0;
+		snprintf(name, sizeof(name), "%.*s", (int)(dot - device), device);
+	}
+	if (device_index(name) < 0)
+		return 0;
+	return fail("%s: the file of %s at %s and of %s at %s: name another one: `rlctl save -i %s "
+		    "--hook %s FILE`",
+		    path, device, hook_name(own), name, hook_name(other), device, hook_name(own));
 }
 
 /* What is written. */
@@ -164,8 +194,10 @@ static int save(const struct command *command, void *arg)
 	if (rc)
 		return rc;
 	rc = trial_refuse(&instance);
-	if (!rc && !command->word_count)
+	if (!rc && !command->word_count) {
 		path = path_default(&instance);
+		rc = path_check(&instance, path);
+	}
 	if (!rc && command->phase != PHASE_CHECK)
 		rc = policy_save(command, &instance, path ? path : command->words[0]);
 	free(path);
@@ -181,6 +213,5 @@ int cmd_save(const struct command *command)
 		return wrong("save: - is not a file: `rlctl show` prints the policy");
 	if (command->word_count && device && selection_is_many(device))
 		return wrong("save: one file holds the policy of one device: leave out the file");
-	return output_json ? targets_read(command, save, NULL)
-			   : targets_change(command, save, NULL);
+	return targets_change(command, save, NULL);
 }
