@@ -139,8 +139,8 @@ is_banned() { is "$(banned_passed)" 2; }
 
 # The longest rule is whole with r, and shortened in its middle without.
 test_80_columns() {
-	_tmux resize-window -x 80 -y 24 && press a && eventually 5 screen_has '^source +dropped/s .*passed/s .*banned for +rule' &&
-		eventually 5 screen_has '10.80.0.3 .*10.80.0.0/16 lim.*….*ban 10m$' && press Down && press Down && press r &&
+	_tmux resize-window -x 80 -y 24 && press a && eventually 5 screen_has '^source +dropped/s +\+- .*passed/s .*banned for +rule' &&
+		eventually 5 screen_has '10.80.0.3 .* 10.80.0.0/1.*….*10m$' && press Down && press Down && press r &&
 		eventually 5 screen_has '^10.80.0.3: 10.80.0.0/16 limit 1/hour burst 2 over ban 10m$' &&
 		press h && eventually 5 screen_has '^r +show the whole rule' && press Escape && eventually 5 screen_has '^q quit' &&
 		_tmux resize-window -x 110 -y 24 && press d && eventually 5 first_is 10.78.0.1

@@ -46,36 +46,67 @@ static void columns_are_not_bytes(void **state)
 	assert_string_equal(text, "any udp dport 53 lim\u2026urst 2000");
 }
 
+#define ALL   ((1u << TOP_COLUMN_COUNT) - 1)
+#define MINOR (BIT(PASSED_BITS) | BIT(DROPPED_BITS) | BIT(PASSED_ERROR) | BIT(REMAINING))
+
+/* Widths: of an IPv4 source, and of the longest IPv6 /64. */
+enum { SHORT = 15, LONG = 24 };
+
 static const struct fit {
 	const char *name;
-	int width;
+	int source, width;
 	uint32_t empty, gone;
 } fits[] = {
-	{"all", 140, 0, 0},
-	{"the empty ones first", 112, BIT(BANNED) | BIT(REMAINING), BIT(REMAINING)},
-	{"only as many as must go", 122, BIT(BANNED) | BIT(REMAINING), 0},
-	{"80 columns, some banned", 80, 0,
-	 BIT(PASSED_BITS) | BIT(DROPPED_BITS) | BIT(PASSED_ERROR) | BIT(REMAINING) | BIT(DPORT) |
-		 BIT(DROPPED_ERROR)},
-	{"80 columns, none banned", 80, BIT(BANNED),
-	 BIT(BANNED) | BIT(PASSED_BITS) | BIT(DROPPED_BITS) | BIT(PASSED_ERROR) | BIT(REMAINING)},
-	{"source, drops and rule stay", 10, 0,
-	 (1u << TOP_COLUMN_COUNT) - 1 - BIT(SOURCE) - BIT(DROPPED) - BIT(RULE)},
+	{"all", SHORT, 140, 0, 0},
+	{"the empty ones first", SHORT, 112, BIT(BANNED) | BIT(REMAINING), BIT(REMAINING)},
+	{"only as many as must go", SHORT, 122, BIT(BANNED) | BIT(REMAINING), 0},
+	{"80 columns, some banned", SHORT, 80, 0, MINOR},
+	{"80 columns, none banned", SHORT, 80, BIT(BANNED), MINOR | BIT(BANNED)},
+	{"80 columns, an IPv6 source", LONG, 80, BIT(BANNED), MINOR | BIT(BANNED)},
+	{"80 columns, a banned IPv6 source", LONG, 80, 0, MINOR | BIT(DPORT)},
+	{"source, drops, error and rule stay", SHORT, 10, 0,
+	 ALL - BIT(SOURCE) - BIT(DROPPED) - BIT(DROPPED_ERROR) - BIT(RULE)},
 };
 
 static void columns_fit(void **state)
 {
-	static const int widths[TOP_COLUMN_COUNT] = {15, 9, 3, 5, 8, 3, 5, 5, 9, 10, 44};
 	const struct fit *row = *state;
-	uint32_t shown = top_columns_fit(widths, row->empty, row->width);
+	const struct top_widths widths = {.of = {row->source, 9, 3, 5, 8, 3, 5, 5, 9, 10, 44},
+					  .filled = ALL & ~row->empty};
 
-	assert_int_equal(((1u << TOP_COLUMN_COUNT) - 1) & ~shown, row->gone);
+	assert_int_equal(ALL & ~top_columns_fit(&widths, row->width), row->gone);
+}
+
+/* The columns of a snapshot without them stay as the long source and the ban made them. */
+static void columns_keep_their_places(void **state)
+{
+	struct top_row rows[] = {
+		{.addr = {0x2a, 0x02, 0x80, 0x71, 0x12, 0x34, 0x56, 0x78}, .state.ban_ns = 1},
+		{.addr = {0x20, 0x01, 0x0d, 0xb8}},
+	};
+	struct top top = {.rows = rows, .count = 2};
+	struct top_widths widths = {0}, before;
+
+	(void)state;
+	top_widths_grow(&top, 0, 2, &widths);
+	assert_int_equal(widths.of[COLUMN_SOURCE], LONG);
+	assert_int_equal(widths.of[COLUMN_DROPPED], strlen("dropped/s"));
+	assert_true(widths.filled & BIT(BANNED));
+	assert_false(widths.filled & BIT(REMAINING));
+	before = widths;
+	top_widths_grow(&top, 1, 1, &widths);
+	assert_memory_equal(&widths, &before, sizeof(widths));
+	/* only the rows shown count */
+	widths = (struct top_widths){0};
+	top_widths_grow(&top, 1, 1, &widths);
+	assert_int_equal(widths.of[COLUMN_SOURCE], strlen("2001:db8::/64"));
+	assert_false(widths.filled & BIT(BANNED));
 }
 
 int main(void)
 {
 	struct CMUnitTest
-		tests[sizeof(texts) / sizeof(texts[0]) + sizeof(fits) / sizeof(fits[0]) + 1];
+		tests[sizeof(texts) / sizeof(texts[0]) + sizeof(fits) / sizeof(fits[0]) + 2];
 	size_t n = 0;
 
 #define ROWS(table, function)                                             \
@@ -86,5 +117,6 @@ int main(void)
 	ROWS(texts, is_shortened)
 	ROWS(fits, columns_fit)
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_are_not_bytes);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_keep_their_places);
 	return _cmocka_run_group_tests("top", tests, n, NULL, NULL);
 }

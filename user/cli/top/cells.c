@@ -135,34 +135,59 @@ void top_cell(const struct top *top, const struct top_row *row, enum top_column_
 
 /* ---- a narrow screen */
 
-/* The first to go, but for those without a value in any row, which go before. */
-static const enum top_column_id columns_to_drop[] = {
-	COLUMN_PASSED_BITS, COLUMN_DROPPED_BITS,  COLUMN_PASSED_ERROR, COLUMN_REMAINING,
-	COLUMN_DPORT,       COLUMN_DROPPED_ERROR, COLUMN_PASSED,       COLUMN_BANNED,
+void top_widths_grow(const struct top *top, size_t first, size_t count, struct top_widths *widths)
+{
+	char text[TOP_TEXT_MAX];
+
+	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
+		int *width = &widths->of[c], len = (int)strlen(top_columns[c].name);
+
+		*width = len > *width ? len : *width;
+		for (size_t i = first; i < top->count && i - first < count; i++) {
+			top_cell(top, &top->rows[i], c, text);
+			len = (int)strlen(text);
+			*width = len > *width ? len : *width;
+			widths->filled |= (uint32_t)(strcmp(text, "-") != 0) << c;
+		}
+	}
+}
+
+/* The first to go, but for those without a value in any row, which go before; and the room that the
+ * rule needs beside them. The drops and their error stay. */
+static const struct {
+	enum top_column_id id;
+	int rule;
+} columns_to_drop[] = {
+	{COLUMN_PASSED_BITS, TOP_RULE_USUAL},  {COLUMN_DROPPED_BITS, TOP_RULE_USUAL},
+	{COLUMN_PASSED_ERROR, TOP_RULE_USUAL}, {COLUMN_REMAINING, TOP_RULE_USUAL},
+	{COLUMN_DPORT, TOP_RULE_LEAST},        {COLUMN_PASSED, TOP_RULE_LEAST},
+	{COLUMN_BANNED, TOP_RULE_LEAST},
 };
 #define COLUMNS_TO_DROP (sizeof(columns_to_drop) / sizeof(columns_to_drop[0]))
 
-static int columns_width(const int widths[TOP_COLUMN_COUNT], uint32_t shown)
+static int columns_width(const struct top_widths *widths, uint32_t shown)
 {
 	int sum = 0;
 
 	for (int c = 0; c < COLUMN_RULE; c++)
-		sum += shown & 1u << c ? widths[c] + TOP_GAP : 0;
+		sum += shown & 1u << c ? widths->of[c] + TOP_GAP : 0;
 	return sum;
 }
 
-uint32_t top_columns_fit(const int widths[TOP_COLUMN_COUNT], uint32_t empty, int width)
+uint32_t top_columns_fit(const struct top_widths *widths, int width)
 {
-	int least = widths[COLUMN_RULE] < TOP_RULE_LEAST ? widths[COLUMN_RULE] : TOP_RULE_LEAST;
 	uint32_t shown = (1u << TOP_COLUMN_COUNT) - 1;
 
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < COLUMNS_TO_DROP; i++) {
-			uint32_t column = 1u << columns_to_drop[i];
+			uint32_t column = 1u << columns_to_drop[i].id;
+			int rule = round ? columns_to_drop[i].rule : TOP_RULE_USUAL;
 
-			if (columns_width(widths, shown) + least <= width)
+			if (rule > widths->of[COLUMN_RULE])
+				rule = widths->of[COLUMN_RULE];
+			if (columns_width(widths, shown) + rule <= width)
 				return shown;
-			if (round || empty & column)
+			if (round || !(widths->filled & column))
 				shown &= ~column;
 		}
 	return shown;

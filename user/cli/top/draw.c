@@ -102,24 +102,6 @@ static void draw_history(const struct screen *s)
 	attribute(s, PAIR_DROPPED, false);
 }
 
-/* The width of the widest visible cell, or of the heading; whether no cell has a value. */
-static int column_width(const struct screen *s, enum top_column_id column, bool *empty)
-{
-	int width = (int)strlen(top_columns[column].name);
-	char text[TOP_TEXT_MAX];
-
-	*empty = true;
-	for (size_t i = s->first; i < s->top->count && i < s->first + rows_shown(s); i++) {
-		int len;
-
-		top_cell(s->top, &s->top->rows[i], column, text);
-		*empty &= !strcmp(text, "-");
-		len = (int)strlen(text);
-		width = len > width ? len : width;
-	}
-	return width;
-}
-
 static void cell_put(int y, int x, int width, bool right, const char *text)
 {
 	char cell[TOP_TEXT_MAX + 8];
@@ -164,23 +146,21 @@ static void draw_column(const struct screen *s, enum top_column_id c, int x, int
 	}
 }
 
-static void draw_rows(const struct screen *s)
+static void draw_rows(struct screen *s)
 {
-	int widths[TOP_COLUMN_COUNT], x = 0;
-	uint32_t empty = 0, shown;
+	uint32_t shown;
+	int x = 0;
 
-	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
-		bool is_empty;
-
-		widths[c] = column_width(s, c, &is_empty);
-		empty |= (uint32_t)is_empty << c;
-	}
-	shown = top_columns_fit(widths, empty, COLS);
+	if (s->width != COLS)
+		s->widths = (struct top_widths){0};
+	s->width = COLS;
+	top_widths_grow(s->top, s->first, rows_shown(s), &s->widths);
+	shown = top_columns_fit(&s->widths, COLS);
 	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
 		if (!(shown & 1u << c))
 			continue;
-		draw_column(s, c, x, widths[c]);
-		x += widths[c] + TOP_GAP;
+		draw_column(s, c, x, s->widths.of[c]);
+		x += s->widths.of[c] + TOP_GAP;
 	}
 }
 

@@ -20,7 +20,9 @@ struct screen {
 	bool colours;
 	size_t selected; /* row */
 	size_t first;    /* row at the top */
-	bool next;       /* ends, to show the next device */
+	struct top_widths widths;
+	int width; /* of the screen, when they were made */
+	bool next; /* ends, to show the next device */
 	char input[PREFIX_TEXT_MAX];
 	char chosen[PREFIX_TEXT_MAX]; /* the source to deny: rows may move before the answer */
 	char message[RULE_TEXT_MAX + 1024];

@@ -157,6 +157,7 @@ static void filter_set(struct screen *s)
 			 s->input);
 	}
 	s->mode = MODE_KEYS;
+	s->widths = (struct top_widths){0};
 	top_filter(top);
 }
 
@@ -189,6 +190,7 @@ static void sort_by(struct screen *s, enum top_sort sort)
 {
 	s->top->sort = sort;
 	s->selected = 0;
+	s->widths = (struct top_widths){0};
 	top_arrange(s->top);
 }
 

@@ -118,12 +118,23 @@ extern const struct top_column top_columns[TOP_COLUMN_COUNT];
 void top_cell(const struct top *top, const struct top_row *row, enum top_column_id column,
 	      char out[TOP_TEXT_MAX]);
 
-/* Which columns of these widths, as bits, have room in a line, the rule being the last: it gets the
- * rest, and TOP_RULE_LEAST of it while other columns can be left out. `empty` are those without a
- * value. */
+/* How wide the columns are, and, as bits, which have had a value: both only grow, so that columns
+ * keep their places from one snapshot to the next. Zero: none was shown yet. */
+struct top_widths {
+	int of[TOP_COLUMN_COUNT];
+	uint32_t filled;
+};
+
+/* Makes room for the headings and for these rows. */
+void top_widths_grow(const struct top *top, size_t first, size_t count, struct top_widths *widths);
+
+/* Which columns, as bits, have room in a line, the rule being the last: it gets the rest. It keeps
+ * TOP_RULE_USUAL while columns that matter less can be left out, and TOP_RULE_LEAST, which leaves
+ * room for the longest sources in 80 columns, while others can. */
 #define TOP_GAP        2 /* between columns */
-#define TOP_RULE_LEAST 30
-uint32_t top_columns_fit(const int widths[TOP_COLUMN_COUNT], uint32_t empty, int width);
+#define TOP_RULE_USUAL 30
+#define TOP_RULE_LEAST 14
+uint32_t top_columns_fit(const struct top_widths *widths, int width);
 
 /* Shortens ASCII text to `room` columns, in its middle: the text has room for the ellipsis. */
 void text_shorten(char *text, size_t room, const char *ellipsis, size_t ellipsis_width);
