@@ -185,9 +185,13 @@ test_rules_none() {
 }
 
 test_not_root() {
+	local verb
 	chmod 755 "$TMP" && install -m 755 "$RLCTL" "$TMP/rlctl" &&
-		ends 1 'this command needs root, or membership of the group given to `attach --group`' \
-			in_ns B setpriv --reuid=65534 --regid=65534 --clear-groups "$TMP/rlctl" show vc
+		for verb in 'show vc' 'source forgive 192.0.2.1 -i vc' 'fleet leave -i vc'; do
+			# shellcheck disable=SC2086 # words
+			ends 1 'run as root (members of the group of `attach --group` may only read)' \
+				in_ns B setpriv --reuid=65534 --regid=65534 --clear-groups "$TMP/rlctl" $verb || return
+		done
 }
 
 test_attached() {

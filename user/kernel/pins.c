@@ -410,8 +410,7 @@ const char *pins_error_hint(int error)
 	switch (error) {
 	case -EACCES:
 	case -EPERM:
-		return ": this command needs root, or membership of the group given to `attach "
-		       "--group`";
+		return ": run as root (members of the group of `attach --group` may only read)";
 	case -ELOOP:
 	case -ENOTDIR:
 		return ": symbolic links are not followed there: find out who created it, and "
