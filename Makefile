@@ -208,7 +208,7 @@ UNITS    := $(notdir $(wildcard systemd/*.service))
 UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's,\([ =]\)/etc/rlctl/,\1$(SYSCONFDIR)/rlctl/,'
 
 # The documents keep their places to each other, so that their links lead somewhere.
-DOCS     := README.md SECURITY.md CONTRIBUTING.md NEWS $(wildcard docs/*.md docs/*.svg docs/*.json)
+DOCS     := README.md LICENSE SECURITY.md CONTRIBUTING.md NEWS $(wildcard docs/*.md docs/*.svg docs/*.json)
 DATA     := grafana.json alerts.yml $(patsubst scripts/%,%,$(wildcard scripts/importer/*.py))
 
 install: all
