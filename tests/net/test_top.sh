@@ -155,7 +155,7 @@ test_deny() {
 		press x && eventually 5 screen_has '^deny ' && press BSpace && press h && press Enter &&
 		eventually 5 screen_has '^rlctl rule add -i veth-B 10.79.0.2 deny for 10h' &&
 		has '10.79.0.2 deny for ' rules_of 10.79.0.2 && rl B rule del 10.79.0.2 deny &&
-		press x && press -l nonsense && press Enter && eventually 5 screen_has "10mnonsense" && is "$(rules_of 10.79.0.2)" ''
+		press x && press -l nonsense && press Enter && eventually 5 screen_has "deny for nonsense" && screen_lacks 10mnonsense && is "$(rules_of 10.79.0.2)" ''
 }
 
 # The session's own address: the guard refuses, and nothing is changed.
@@ -168,9 +168,15 @@ test_deny_guarded() {
 # Another device is attached; -i is not given.
 test_next() {
 	in_ns B ip link add zeta type veth peer name zeta-peer && rl B attach zeta && live && press n &&
-		eventually 5 screen_has '^zeta xdp' && press n && eventually 5 screen_has '^veth-B xdp' &&
+		eventually 5 screen_has '^zeta xdp' && is "$(rl B top --once -i all | grep -c '\<zeta xdp')" 1 && press n && eventually 5 screen_has '^veth-B xdp' &&
 		json 'map(.device) == ["veth-B", "zeta"]' <<<"$(rl B top -j -i all)" &&
 		press q && eventually 5 screen_has 'ended 0' && rl B detach zeta
+}
+
+# The only device stays, with its history.
+test_next_alone() {
+	live && press n && eventually 5 screen_has 'no other device to show' && screen_has '^veth-B xdp' && press q &&
+		eventually 5 screen_has 'ended 0'
 }
 
 test_resize() {
@@ -234,5 +240,6 @@ t 'deny is guarded' test_deny_guarded
 t 'quit' test_quit
 t 'SIGINT' test_interrupted
 t 'colours' test_colours
+t 'no next device' test_next_alone
 t 'the next device' test_next
 t 'it ends with the instance' test_detached

@@ -48,12 +48,14 @@ static int samples_collect(struct top *top, uint32_t seconds)
 	return ret ? ret : top_turn(top, ROWS_READ);
 }
 
-static void print_text(const struct top *top)
+/* Several devices have a heading each, from targets_read(). */
+static void print_text(const struct command *command, const struct top *top)
 {
 	struct table table = {.columns = TOP_COLUMN_COUNT};
 	char text[TOP_TEXT_MAX], *device = text_shown(top->instance->device);
 
-	printf("%s %s\n", device, hook_name(top->instance->info.hook));
+	if (command->target.many)
+		printf("%s %s\n", device, hook_name(top->instance->info.hook));
 	free(device);
 	top_totals(top, text, sizeof(text));
 	puts(text);
@@ -167,7 +169,7 @@ static int top_once(const struct command *command, struct top *top, uint32_t sec
 	if (output_json)
 		print_json(command, top);
 	else
-		print_text(top);
+		print_text(command, top);
 	return 0;
 }
 
@@ -192,7 +194,7 @@ static int filter_option(const struct command *command, struct top *top)
 struct run {
 	const struct top *options;
 	uint32_t rate, seconds;
-	bool once, next;
+	bool once, next, has_next;
 	bool last; /* no other instance is opened: capabilities can go */
 };
 
@@ -208,6 +210,7 @@ static int run_opened(const struct command *command, struct run *run, struct ins
 	if (ret)
 		return ret;
 	top.bpffs = command->target.bpffs;
+	top.has_next = run->has_next;
 	top.has_filter = run->options->has_filter;
 	top.filter_len = run->options->filter_len;
 	memcpy(top.filter, run->options->filter, sizeof(top.filter));
@@ -240,6 +243,7 @@ static int run_live(const struct command *command, struct run *run)
 		one.target.device = SELECTION_ALL;
 	ret = places_choose(&one.target, &places);
 	one.target.many = false;
+	run->has_next = places.count > 1;
 	do {
 		if (!ret && places.count) {
 			one.target.device = places.items[i].device;

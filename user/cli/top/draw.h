@@ -21,8 +21,9 @@ struct screen {
 	size_t selected; /* row */
 	size_t first;    /* row at the top */
 	struct top_widths widths;
-	int width; /* of the screen, when they were made */
-	bool next; /* ends, to show the next device */
+	int width;    /* of the screen, when they were made */
+	bool next;    /* ends, to show the next device */
+	bool offered; /* the input is a default */
 	char input[PREFIX_TEXT_MAX];
 	char chosen[PREFIX_TEXT_MAX]; /* the source to deny: rows may move before the answer */
 	char message[RULE_TEXT_MAX + 1024];

@@ -110,6 +110,7 @@ static void deny_ask(struct screen *s)
 	snprintf(s->chosen, sizeof(s->chosen), "%s", s->message);
 	*s->message = '\0';
 	snprintf(s->input, sizeof(s->input), DENY_USUAL);
+	s->offered = true;
 	s->mode = MODE_DENY;
 }
 
@@ -164,8 +165,10 @@ static void filter_set(struct screen *s)
 /* Reads a word, and calls `done` at its end. */
 static void key_input(struct screen *s, int key, void (*done)(struct screen *s))
 {
+	bool offered = s->offered;
 	size_t len = strlen(s->input);
 
+	s->offered = false;
 	if (key == '\n' || key == '\r' || key == KEY_ENTER) {
 		done(s);
 	} else if (key == 27) {
@@ -173,6 +176,7 @@ static void key_input(struct screen *s, int key, void (*done)(struct screen *s))
 	} else if (key == KEY_BACKSPACE || key == 127 || key == '\b') {
 		s->input[len ? len - 1 : 0] = '\0';
 	} else if (key > ' ' && key <= '~' && len + 1 < sizeof(s->input)) {
+		len = offered ? 0 : len; /* typing replaces what was offered */
 		s->input[len] = (char)key;
 		s->input[len + 1] = '\0';
 	}
@@ -192,6 +196,16 @@ static void sort_by(struct screen *s, enum top_sort sort)
 	s->selected = 0;
 	s->widths = (struct top_widths){0};
 	top_arrange(s->top);
+}
+
+/* The history would be lost for the same device. */
+static void next_show(struct screen *s)
+{
+	s->next = s->ends = s->top->has_next;
+	if (!s->next)
+		snprintf(s->message, sizeof(s->message),
+			 "no other device to show: `rlctl top` without a device shows each that "
+			 "has an instance");
 }
 
 static void key_command(struct screen *s, int key)
@@ -227,13 +241,14 @@ static void key_command(struct screen *s, int key)
 		deny_ask(s);
 		return;
 	case 'n':
-		s->next = s->ends = true;
+		next_show(s);
 		return;
 	case 'f':
 		forgive_confirm(s);
 		return;
 	case '/':
 		*s->input = '\0';
+		s->offered = false;
 		s->mode = MODE_FILTER;
 		return;
 	case KEY_UP:

@@ -53,6 +53,7 @@ struct top_rare {
 struct top {
 	struct instance *instance;
 	const char *bpffs; /* of its pins */
+	bool has_next;     /* are there other devices to show? */
 	struct watch *watch;
 	struct rule_book book;
 	struct talkers talkers;
