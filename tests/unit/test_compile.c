@@ -329,7 +329,8 @@ static void rules_max_test(void **state)
 	free(text);
 }
 
-/* The rule that is one too many: the ninth by line; in a change of single rules the new one. */
+/* The rules that are too many: those after the eighth by line; in a change of single rules the new
+ * one. */
 static void ninth_test(void **state)
 {
 	static const char lines[] =
@@ -346,9 +347,11 @@ static void ninth_test(void **state)
 	snprintf(text, sizeof(text), "%s; rule any dport 1 deny; rule any dport 10 deny", lines);
 	next = must_parse_policy(text);
 	assert_int_equal(compile_text(text, &roomy, &errors), -E2BIG);
-	assert_int_equal(errors.count, 1);
+	assert_int_equal(errors.count, 2);
 	assert_int_equal(errors.first[0].line, 9);
 	assert_non_null(strstr(errors.first[0].text, "rule any dport 1 deny: too many"));
+	assert_int_equal(errors.first[1].line, 10);
+	assert_non_null(strstr(errors.first[1].text, "rule any dport 10 deny: too many"));
 	force_put(&force, lines, false);
 	assert_int_equal(policy_remove(&next, &next.rules[9]), 1);
 	policy_for_each (&next, rule)
@@ -370,6 +373,7 @@ static void crowd_test(void **state)
 
 	(void)state;
 	assert_int_equal(compile_text(text, &roomy, &errors), -E2BIG);
+	assert_int_equal(errors.count, 1000 - RL_GROUP_MAX);
 	assert_int_equal(errors.first[0].line, RL_GROUP_MAX + 1);
 	free(text);
 }

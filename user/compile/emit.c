@@ -107,38 +107,49 @@ static uint32_t rule_age(const struct build *b, const struct rule *rule)
 	return policy_find(b->current, rule) ? 0 : UINT32_MAX;
 }
 
-/* The rule that came when the prefix was full. */
-static const struct rule *rule_too_many(const struct build *b, const struct rule *first,
-					size_t count)
+/* The last of the rules that the prefix has room for, by age; there are more. */
+static const struct rule *rule_last_held(const struct build *b, const struct rule *first,
+					 size_t count)
 {
 	struct {
 		const struct rule *rule;
 		uint32_t age;
-	} oldest[RL_GROUP_MAX + 1] = {0};
+	} oldest[RL_GROUP_MAX] = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		uint32_t age = rule_age(b, first + i);
-		size_t at = i < RL_GROUP_MAX + 1 ? i : RL_GROUP_MAX + 1;
+		size_t at = i < RL_GROUP_MAX ? i : RL_GROUP_MAX;
 
 		while (at && oldest[at - 1].age > age)
 			at--;
-		if (at > RL_GROUP_MAX)
+		if (at == RL_GROUP_MAX)
 			continue;
-		memmove(&oldest[at + 1], &oldest[at], (RL_GROUP_MAX - at) * sizeof(oldest[0]));
+		memmove(&oldest[at + 1], &oldest[at], (RL_GROUP_MAX - 1 - at) * sizeof(oldest[0]));
 		oldest[at].rule = first + i;
 		oldest[at].age = age;
 	}
-	return oldest[RL_GROUP_MAX].rule;
+	return oldest[RL_GROUP_MAX - 1].rule;
 }
 
-/* Refuses a prefix with too many rules. */
+/* Refuses every rule that came when its prefix was full. */
 static void check_count(struct build *b, const struct rule *first, size_t count)
 {
-	if (count > RL_GROUP_MAX)
-		build_refuse_max(b, rule_too_many(b, first, count), -E2BIG,
-				 "too many rules for one prefix", RL_GROUP_MAX,
-				 "merge ports into ranges, or remove limits; rules of a longer "
-				 "prefix replace these instead of adding to them");
+	const struct rule *last;
+	uint32_t last_age;
+
+	if (count <= RL_GROUP_MAX)
+		return;
+	last = rule_last_held(b, first, count);
+	last_age = rule_age(b, last);
+	for (const struct rule *rule = first; rule < first + count; rule++) {
+		uint32_t age = rule_age(b, rule);
+
+		if (age > last_age || (age == last_age && rule > last))
+			build_refuse_max(
+				b, rule, -E2BIG, "too many rules for one prefix", RL_GROUP_MAX,
+				"merge ports into ranges, or remove limits; rules of a longer "
+				"prefix replace these instead of adding to them");
+	}
 }
 
 static int refuse_rules(struct build *b, const struct rule *first)
