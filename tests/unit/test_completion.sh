@@ -117,6 +117,11 @@ nothing behind a whole rule but what may|rlctl rule add any deny for 1h |
 IPv6 in a rule|rlctl rule add 2001:db8::/32 udp dport 53 de|deny
 IPv6 of a match|rlctl rule add any src 2001:db8::1 icmp6 al|allow
 a word too many|rlctl detach lo |
+a packet|rlctl explain 192.0.2.1 udp |sport dport src dst fragment new-source length
+no length within a match|rlctl explain 192.0.2.1 udp dport |
+services of a packet|rlctl explain 192.0.2.1 udp dport ntp|ntp
+a length is a number|rlctl explain 192.0.2.1 udp length |
+one length|rlctl explain 192.0.2.1 udp length 60 |sport dport src dst fragment new-source
 END
 
 # ---- files

@@ -14,7 +14,6 @@
 #include "hook_names.h"
 #include "instance.h"
 #include "names.h"
-#include "names.h"
 #include "netns.h"
 #include "open.h"
 #include "policy.h"
@@ -297,25 +296,45 @@ static bool is_action(const char *word)
 	return false;
 }
 
+/* The words of a packet as a rule without an action; whether its length is among them, or stands
+ * at their end without its number. */
+static char *packet_line(const struct completion *c, bool *has_length, bool *wants_number)
+{
+	char **words = c->command.words;
+	int count = c->command.word_count, kept = 0;
+	char *matches[count + 1];
+
+	*has_length = *wants_number = false;
+	for (int i = 0; i < count; i++) {
+		if (strcmp(words[i], "length") != 0) {
+			matches[kept++] = words[i];
+			continue;
+		}
+		*has_length = true;
+		*wants_number = ++i == count;
+	}
+	return words_join("rule", matches, kept);
+}
+
 /* Words that a packet may have next: matches, and its length. */
 static void offer_packet(struct completion *c)
 {
-	char *line = words_join("", c->command.words, c->command.word_count);
+	bool has_length, wants_number;
+	char *line = packet_line(c, &has_length, &wants_number);
 	struct policy_context ctx;
+	struct policy_error err;
+	struct rule rule;
 	const char *word;
 
 	context_ask(c, &ctx);
-	for (size_t i = 0; (word = policy_word(i)); i++) {
-		char *longer = words_join(line, (char *const *)&word, 1);
-		struct rule rule = {.action = RL_ACTION_COUNT};
-		struct policy_error err = {0};
-
-		if (!is_action(word) &&
-		    (!selector_parse(longer, &ctx, &rule, &err) || err.column > strlen(longer)))
-			offer(c, word, NULL);
-		free(longer);
-	}
-	offer(c, "length", "bytes of the IP packet");
+	if (port_follows(c))
+		offer_services(c, line, &ctx);
+	for (size_t i = 0; !port_follows(c) && !wants_number && (word = policy_word(i)); i++)
+		if (!is_action(word))
+			offer_if_parsed(c, line, &ctx, word);
+	/* not where a match lacks its value */
+	if (!has_length && !selector_parse(line + strlen("rule "), &ctx, &rule, &err))
+		offer(c, "length", "bytes of the IP packet");
 	free(line);
 }
 
