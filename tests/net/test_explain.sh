@@ -31,7 +31,7 @@ test_fresh() {
 
 test_over() {
 	local before
-	sent 2 --dport 53 && says 'within: 1 packets left' 198.51.100.9 udp dport 53 && sent 3 --dport 53 || return
+	sent 2 --dport 53 && says 'within: 1 packet left' 198.51.100.9 udp dport 53 && sent 3 --dport 53 || return
 	before=$(stats_of B)
 	verdict_is 'drop over' 198.51.100.9 udp dport 53 && says 'over: nothing left, next in' 198.51.100.9 udp dport 53 &&
 		verdict_is 'pass within' 198.51.100.8 udp dport 53 && verdict_is 'pass within' 198.51.100.8 udp dport 53 length 60 -i veth-B &&
@@ -52,8 +52,10 @@ test_changes_nothing() {
 test_ban() {
 	policy 'rule any udp limit 3/hour burst 3 over ban 1h' && sent 5 --dport 9 && verdict_is 'drop banned' 198.51.100.9 udp &&
 		says 'its key is banned for' 198.51.100.9 udp && verdict_is 'pass unmatched' 198.51.100.9 tcp &&
-		policy 'rule any udp limit 3/hour burst 2 over ban 1h source' && sent 5 --dport 9 --src 198.51.100.12 &&
+		policy $'rule any udp limit 3/hour burst 2 over ban 1h source\nrule device new-source limit 9/second' && sent 5 --dport 9 --src 198.51.100.12 &&
 		verdict_is 'drop banned' 198.51.100.12 tcp && says 'the source is banned for' 198.51.100.12 tcp &&
+		says 'device new-source limit 9/second burst 1	# not asked: the source is banned' 198.51.100.12 tcp &&
+		says 'source	# not asked: the source is banned' 198.51.100.12 udp &&
 		rl B source forgive 198.51.100.12 && verdict_is 'pass unmatched' 198.51.100.12 tcp
 }
 

@@ -69,7 +69,7 @@ if capable true 2>/dev/null; then
 2 -x => unknown option '-x' (\`rlctl help\` lists the options)
 2 -1 => unknown option '-1' (\`rlctl help\` lists the options)
 2 source forgive -1s -q => invalid address '-1s': use an IPv4 or IPv6 address
-2 explain --policy absent 192.0.2.1 udp dport -1 => column 26: "-1" is not a port, a range of ports or a service: write for example 53, 6000-6063, or a name of /etc/services
+2 explain --policy absent 192.0.2.1 udp dport -1 => column 21: "-1" is not a port, a range of ports or a service: write for example 53, 6000-6063, or a name of /etc/services
 2 stats --watch -1 => invalid --watch '-1': use a number from 1 to 86400
 2 status --frobnicate => unknown option '--frobnicate' (\`rlctl help\` lists the options)
 2 status --jsn => unknown option '--jsn' (did you mean --json?)
@@ -112,6 +112,8 @@ if capable true 2>/dev/null; then
 2 explain --policy absent any udp => a packet has one address: begin with it, for example 203.0.113.7
 2 explain --policy absent 192.0.2.1 sport 1-2 => a packet has one port as sport and as dport: write for example dport 53
 2 explain --policy absent 192.0.2.1 dst 10.0.0.0/8 => a packet has one address as src and as dst: leave out the length
+2 explain --policy absent eth0 192.0.2.1 => invalid address 'eth0': use for example 203.0.113.7 or 2001:db8::1, and -i for a device
+2 explain --policy absent 192.0.2.1 udp udp => column 15: "udp" repeats an earlier word of the same kind: remove one of the two
 2 explain --policy absent 192.0.2.1 udp deny => a packet has no action: leave out allow, deny or limit
 2 explain --policy absent 192.0.2.1 udp length 65536 => length must be followed by the bytes of the IP packet, 20 to 65535
 2 explain --policy absent 192.0.2.1 udp length => length must be followed by the bytes of the IP packet, 20 to 65535

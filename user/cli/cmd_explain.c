@@ -10,7 +10,6 @@
 
 #include "allowance.h"
 #include "cmd.h"
-#include "cmd_rule.h"
 #include "explain.h"
 #include "message.h"
 #include "names.h"
@@ -18,6 +17,7 @@
 #include "output.h"
 #include "policy_write.h"
 #include "prefix_write.h"
+#include "session.h"
 #include "source_packet.h"
 #include "stats_output.h"
 #include "text.h"
@@ -102,6 +102,30 @@ static void packet_fill(struct question *q)
 	memcpy(q->packet.dst, probe->dst, sizeof(q->packet.dst));
 }
 
+/* The address, which comes first, and the matches. 0 or EXIT_USAGE; reports. */
+static int words_parse(const struct command *command, const struct policy_context *ctx,
+		       struct rule *out)
+{
+	char canonical[PREFIX_TEXT_MAX], *line;
+	const char *address = command->word_count ? command->words[0] : "";
+	struct policy_error err = {0};
+	uint8_t addr[16], len;
+	int rc;
+
+	if (strcmp(address, "any") != 0 && strcmp(address, "device") != 0 &&
+	    address[strspn(address, "0123456789.:/")] &&
+	    prefix_parse(address, addr, &len, canonical) == WORD_FORM)
+		return wrong("invalid address '%s': use for example 203.0.113.7 or 2001:db8::1, "
+			     "and -i for a device",
+			     address);
+	line = words_join("", command->words, command->word_count);
+	rc = selector_parse(line, ctx, out, &err);
+	if (rc)
+		fail_at(NULL, line, strlen(line), &err);
+	free(line);
+	return rc ? EXIT_USAGE : 0;
+}
+
 /* 0 or EXIT_USAGE; reports. */
 static int question_parse(const struct command *asked, const struct policy_context *ctx,
 			  struct question *out)
@@ -115,7 +139,7 @@ static int question_parse(const struct command *asked, const struct policy_conte
 	command.words = words;
 	rc = length_take(&command, &out->length);
 	if (!rc)
-		rc = rule_words_parse(&command, ctx, true, &out->words);
+		rc = words_parse(&command, ctx, &out->words);
 	if (rc)
 		return rc;
 	error = probe_make(&out->words, ctx->by_dest, &out->probe);
@@ -207,16 +231,20 @@ static void look_print(char out[TEXT_MAX], const struct explained *item)
 		snprintf(out, TEXT_MAX, "yes, over: nothing left, next in %s", time);
 	else
 		snprintf(out, TEXT_MAX, "yes, %s: %s%s left", l->admits ? "within" : "over", amount,
-			 item->rule->limit.unit == RL_PACKETS ? " packets" : "");
+			 item->rule->limit.unit != RL_PACKETS ? ""
+			 : l->remaining == 1                  ? " packet"
+							      : " packets");
 }
 
-static void why_print(char out[TEXT_MAX], const struct explained *item)
+/* banned: the source is, which decides. */
+static void why_print(char out[TEXT_MAX], const struct explained *item, bool banned)
 {
 	static const char *const effects[] = {"yes, it passes", "yes, it is dropped"};
 	char fields[FIELDS_TEXT_MAX];
 
 	if (!item->reached)
-		snprintf(out, TEXT_MAX, "not asked: a rule before it decides");
+		snprintf(out, TEXT_MAX, "not asked: %s",
+			 banned ? "the source is banned" : "a rule before it decides");
 	else if (item->holds == HOLDS_NOT)
 		snprintf(out, TEXT_MAX, "no, %s", item->why);
 	else if (item->holds == HOLDS_DEPENDS)
@@ -229,7 +257,8 @@ static void why_print(char out[TEXT_MAX], const struct explained *item)
 		fields_print(fields, item->lacks);
 		snprintf(out, TEXT_MAX, "yes, its state depends on %s", fields);
 	} else {
-		snprintf(out, TEXT_MAX, "not asked: the source is banned or a rule denies");
+		snprintf(out, TEXT_MAX, "not asked: %s",
+			 banned ? "the source is banned" : "a rule denies");
 	}
 }
 
@@ -250,13 +279,14 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 {
 	struct json_object *rules = json_object_new_array();
 	char words[RULE_TEXT_MAX], why[TEXT_MAX];
+	bool banned = ground->source_ban_ns && e->reason == RL_REASON_BANNED;
 
 	for (size_t i = 0; i < e->count; i++) {
 		const struct explained *item = &e->rules[i];
 		struct json_object *object = json_object_new_object();
 
 		rule_format(words, item->rule, ground->ctx);
-		why_print(why, item);
+		why_print(why, item, banned);
 		json_put(object, "rule", json_object_new_string(words));
 		json_put(object, "asked", json_object_new_boolean(item->reached));
 		if (item->reached && item->holds != HOLDS_DEPENDS)
