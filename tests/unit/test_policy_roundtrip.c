@@ -257,6 +257,8 @@ static const struct comment_row {
 	{"UTF-8", " # \u00e9 \u20ac \U0001f600", "\u00e9 \u20ac \U0001f600", false},
 	{"control characters of UTF-8", " # a\xc2\x80\xc2\x9f\u2028\u202e\u2066z", "a?????z",
 	 false},
+	{"marks of a direction", " # a\u061c\u200e\u200fz", "a???z", false},
+	{"neighbours of marks", " # \u061b\u061d\u200d\u2010", "\u061b\u061d\u200d\u2010", false},
 	{"their neighbours", " # \u00a0\u2027\u202f\u2065\u206a", "\u00a0\u2027\u202f\u2065\u206a",
 	 false},
 	{"no UTF-8", " # \x80 \xff \xc3 \xe2\x82 x", "? ? ? ?? x", false},

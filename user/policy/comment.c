@@ -32,8 +32,8 @@ static size_t character_read(const char *text, size_t left, uint32_t *out)
 /* Control characters, and those that break lines or change the direction of writing. */
 static bool is_control(uint32_t character)
 {
-	static const uint32_t ranges[][2] = {
-		{0, 0x1f}, {0x7f, 0x9f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+	static const uint32_t ranges[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},
+					     {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
 
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
 		if (character >= ranges[i][0] && character <= ranges[i][1])
