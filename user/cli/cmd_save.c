@@ -211,6 +211,8 @@ int cmd_save(const struct command *command)
 
 	if (command->word_count && !strcmp(command->words[0], "-"))
 		return wrong("save: - is not a file: `rlctl show` prints the policy");
+	if (command->word_count && !*command->words[0])
+		return wrong("save: the name of the file is empty: name a file");
 	if (command->word_count && device && selection_is_many(device))
 		return wrong("save: one file holds the policy of one device: leave out the file");
 	return targets_change(command, save, NULL);

@@ -119,6 +119,9 @@ static int place_open(const char *path, struct place *out)
 		return fail("%s: symbolic link of another user, or too many of them: name the file "
 			    "itself",
 			    path);
+	if (ret == -ENOENT)
+		return fail("%s: %s: make its directory first, with `mkdir -p`", path,
+			    strerror(ENOENT));
 	if (ret == -ENOTSUP)
 		return fail("%s: not a file: name a file", path);
 	return fail("%s: %s", path, strerror(-ret));
