@@ -130,6 +130,7 @@ test_save_link() {
 test_save_bad() {
 	in_force 'rule any deny' && has 'not a file' expect_status 1 rl B save /dev/null && has 'Is a directory' expect_status 1 rl B save "$TMP" &&
 		has 'Is a directory' expect_status 1 rl B save "$TMP/" && has 'No such file' expect_status 1 rl B save "$TMP/none/x" &&
+		has 'make its directory first' expect_status 1 rl B save "$TMP/none/x" && has 'name of the file is empty' expect_status 2 rl B save '' &&
 		expect_status 2 rl B save - && expect_status 2 rl B save a b && expect_status 1 rl B save -i lo "$P" &&
 		echo 'rule any allow' >"$P" && mount_full && has 'No space left' expect_status 1 rl B save "$TMP/full/policy" &&
 		is "$(find "$TMP/full" -type f)" "$TMP/full/fill"
@@ -212,6 +213,11 @@ test_include_errors() {
 }
 dney() { "$RLCTL" apply --check - 2>&1 <<<'rule any dney' | sed -n 's/.*match or an action//p'; }
 
+# An error of reading is reported once, at the include.
+test_include_unreadable() {
+	files p 'include /proc/self/mem\n' && says 'p:1:9: /proc/self/mem: Input/output error'
+}
+
 test_include_cycle() {
 	files p 'include d\n' d/a.policy 'include ../p\n' && says 'd/a.policy:1:9: d/../p: includes itself: remove one of the includes' &&
 		files p 'include a\n' a 'include b\n' b 'rule any deny\n' && ln "$I/a" "$I/same" && echo 'include same' >>"$I/b" &&
@@ -222,7 +228,10 @@ test_include_depth() {
 	files p 'include 1\n' 1 'include 2\n' 2 'include 3\n' 3 'include 4\n' 4 'include 5\n' 5 'include 6\n' 6 'include 7\n' \
 		7 'include 8\n' 8 'rule any deny\n' 9 'rule any deny\n' && "$RLCTL" apply --check "$I/p" && echo 'include 9' >"$I/8" &&
 		says '8:1:9: 9: more than 8 files include one another: include it from an outer one' && files p '' d/1 '' &&
-		yes 'include d/1' | head -n 1001 >"$I/p" && says 'p:1001:9: d/1: more than 1000 files are included: put them together'
+		yes 'include d/1' | head -n 1001 >"$I/p" && says 'p:1001:9: d/1: more than 1000 files are included: put them together' &&
+		yes 'include d/1' | head -n 1100 >"$I/p" && says 'p:1001:9: d/1: more than 1000 files are included: put them together' &&
+		files p 'include a\ninclude b\ninclude b' a 'rule any deny\n' b '' && truncate -s 1G "$I/b" &&
+		says 'p:2:9: b: the included files have more than 1024 MiB: not policies'
 }
 
 test_include_dir() {
@@ -261,6 +270,7 @@ t 'save: not while a policy is on trial' test_save_trial
 t 'save: JSON of several devices' test_save_json_many
 t 'include: files and directories' test_include
 t 'include: every error has its place' test_include_errors
+t 'include: a file that cannot be read' test_include_unreadable
 t 'include: cycles' test_include_cycle
 t 'include: depth and number' test_include_depth
 t 'include: directories and links' test_include_dir

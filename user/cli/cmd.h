@@ -284,7 +284,9 @@ struct policy_file {
 int file_kind_check(const char *path, int fd);
 /* The whole file; "-" is standard input. 0 or -1; reports. */
 int policy_file_read(const char *path, struct policy_file *out);
-/* The rest of an open file. */
+/* The rest of an open file. NULL or the error. Silent. */
+const char *policy_descriptor_load(int fd, const char *name, struct policy_file *out);
+/* The same. 0 or -1; reports. */
 int policy_descriptor_read(int fd, const char *name, struct policy_file *out);
 void policy_file_clear(struct policy_file *file);
 

@@ -20,6 +20,7 @@
 
 #define DEPTH_MAX 8
 #define FILES_MAX 1000
+#define BYTES_MAX (1u << 30) /* of all included files */
 #define SUFFIX    ".policy"
 
 /* A file that is being read, and the one that includes it. */
@@ -35,6 +36,8 @@ struct expansion {
 	FILE *out;
 	uint32_t line; /* of the text, that comes next */
 	unsigned int files;
+	uint64_t bytes; /* of these files */
+	bool full;      /* no more of them */
 };
 
 /* An include statement in its line. */
@@ -134,8 +137,21 @@ static int include_open(struct include *include, struct stat *out)
 	return -1;
 }
 
-static int nesting_check(const struct expansion *e, struct include *include,
-			 const struct stat *stat)
+/* One error is enough: `full` leaves out the includes that follow. */
+static int sum_check(struct expansion *e, struct include *include, const struct stat *stat)
+{
+	e->full = true;
+	if (e->files >= FILES_MAX)
+		return refuse(include, "%s: more than %d files are included: put them together",
+			      include->path, FILES_MAX);
+	if (e->bytes + stat->st_size > BYTES_MAX)
+		return refuse(include, "%s: the included files have more than %u MiB: not policies",
+			      include->path, BYTES_MAX >> 20);
+	e->full = false;
+	return 0;
+}
+
+static int nesting_check(struct include *include, const struct stat *stat)
 {
 	const struct reading *at = include->in;
 
@@ -150,9 +166,6 @@ static int nesting_check(const struct expansion *e, struct include *include,
 			      "%s: more than %d files include one another: include it "
 			      "from an outer one",
 			      include->path, DEPTH_MAX);
-	if (e->files >= FILES_MAX)
-		return refuse(include, "%s: more than %d files are included: put them together",
-			      include->path, FILES_MAX);
 	return 0;
 }
 
@@ -164,8 +177,11 @@ static int file_add(struct expansion *e, struct include *include, int fd, const 
 	struct reading in = {.outer = include->in, .depth = include->in->depth + 1, .stat = *stat};
 	struct policy_file file = {0};
 	char folder[PATH_MAX];
-	int rc = nesting_check(e, include, stat);
+	const char *error;
+	int rc = nesting_check(include, stat);
 
+	if (!rc)
+		rc = sum_check(e, include, stat);
 	if (rc)
 		return rc;
 	if (stat->st_mode & S_IWOTH)
@@ -173,8 +189,10 @@ static int file_add(struct expansion *e, struct include *include, int fd, const 
 		     include->path);
 	in.name = name_keep(e, include->path);
 	e->files++;
-	if (policy_descriptor_read(fd, in.name, &file))
-		return refuse(include, "%s: cannot be read", include->path);
+	error = policy_descriptor_load(fd, in.name, &file);
+	if (error)
+		return refuse(include, "%s: %s", include->path, error);
+	e->bytes += file.size;
 	folder_of(in.name, folder);
 	in.folder = folder;
 	piece_begin(e, in.name, 1);
@@ -296,6 +314,8 @@ static int include_line(struct expansion *e, const struct reading *in, const cha
 
 	if (!rc)
 		return 0;
+	if (e->full)
+		return 1;
 	if (rc > 0 && snprintf(include.path, PATH_MAX, "%s%.*s", *path == '/' ? "" : in->folder,
 			       (int)len, path) >= PATH_MAX)
 		rc = refuse(&include, "%s", strerror(ENAMETOOLONG));

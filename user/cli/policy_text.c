@@ -10,52 +10,60 @@
 
 #define FILE_MAX_BYTES (1ull << 30)
 
-/* Doubles the buffer if it is full; one byte stays free for the NUL. 0 or -1. */
-static int buffer_grow(struct policy_file *file, size_t *capacity)
+/* Doubles the buffer if it is full; one byte stays free for the NUL. NULL or the error. */
+static const char *buffer_grow(struct policy_file *file, size_t *capacity)
 {
 	size_t wanted = *capacity ? *capacity * 2 : 1 << 16;
 	char *text;
 
 	if (file->size + 1 < *capacity)
-		return 0;
+		return NULL;
 	if (wanted > 2 * FILE_MAX_BYTES)
-		return fail("%s: larger than 1 GiB: not a policy", file->name);
+		return "larger than 1 GiB: not a policy";
 	text = realloc(file->text, wanted);
 	if (!text)
-		return fail("%s: out of memory", file->name);
+		return "out of memory";
 	file->text = text;
 	*capacity = wanted;
-	return 0;
+	return NULL;
 }
 
-static int descriptor_read(int fd, struct policy_file *file)
+static const char *descriptor_read(int fd, struct policy_file *file)
 {
+	const char *error;
 	size_t capacity = 0;
 	ssize_t n;
 
 	do {
-		if (buffer_grow(file, &capacity))
-			return -1;
+		error = buffer_grow(file, &capacity);
+		if (error)
+			return error;
 		n = read(fd, file->text + file->size, capacity - file->size - 1);
 		file->size += n > 0 ? (size_t)n : 0;
 	} while (n > 0 || (n < 0 && errno == EINTR));
 	if (n < 0)
-		return fail("%s: %s%s", file->name, strerror(errno),
-			    errno == EISDIR ? ": name a file" : "");
+		return errno == EISDIR ? "Is a directory: name a file" : strerror(errno);
 	file->text[file->size] = '\0';
-	return 0;
+	return NULL;
+}
+
+const char *policy_descriptor_load(int fd, const char *name, struct policy_file *out)
+{
+	struct policy_file file = {.name = name, .source.name = name};
+	const char *error = descriptor_read(fd, &file);
+
+	if (error)
+		policy_file_clear(&file);
+	else
+		*out = file;
+	return error;
 }
 
 int policy_descriptor_read(int fd, const char *name, struct policy_file *out)
 {
-	struct policy_file file = {.name = name, .source.name = name};
-	int rc = descriptor_read(fd, &file);
+	const char *error = policy_descriptor_load(fd, name, out);
 
-	if (rc)
-		policy_file_clear(&file);
-	else
-		*out = file;
-	return rc;
+	return error ? fail("%s: %s", name, error) : 0;
 }
 
 void policy_file_clear(struct policy_file *file)
