@@ -63,6 +63,17 @@ test_since_other() {
 		refused 'veth-B was attached again at xdp since then: its counters began at zero' "$TMP/then"
 }
 
+# Only where the selection would have it: an instance of the document that is gone.
+test_since_gone() {
+	local gone='then: veth-B at egress is no longer attached: its counters are left out'
+	rl B attach veth-B --hook egress && then_is_now && ! rl B stats --since "$TMP/then" 2>&1 | grep 'no longer' &&
+		rl B detach veth-B --hook egress && has "$gone" rl B stats --since "$TMP/then" &&
+		has "$gone" rl B stats 'veth*' --since "$TMP/then" -j &&
+		! rl B stats --hook xdp --since "$TMP/then" 2>&1 | grep 'no longer' &&
+		jq '(.[] | select(.hook == "egress")).device = "veth-X"' "$TMP/then" >"$TMP/other" &&
+		! rl B stats veth-B --since "$TMP/other" 2>&1 | grep 'no longer'
+}
+
 # order BY: the rules, by the first word of each
 order() { rl B stats --sort "$1" -j | json '[.[0].rules[].rule | split(" ")[0]] | join(" ")'; }
 
@@ -97,5 +108,6 @@ t 'since: the time between' test_since_rates
 t 'since: refused documents' test_since_refused
 t 'since: other kinds of values' test_since_kinds
 t 'since: another instance' test_since_other
+t 'since: an instance that is gone' test_since_gone
 t 'sort' test_sort
 t 'sort, since a document' test_sort_since

@@ -9,11 +9,13 @@
 
 #include "clock.h"
 #include "cmd.h"
+#include "hook_names.h"
 #include "instance.h"
 #include "message.h"
 #include "open.h"
 #include "output.h"
 #include "prometheus.h"
+#include "selection.h"
 #include "stats.h"
 #include "stats_output.h"
 #include "stats_since.h"
@@ -177,6 +179,34 @@ static int readings_subtract(const struct since *since, struct readings *now)
 	return rc;
 }
 
+static bool readings_have(const struct readings *readings, const char *device, const char *hook)
+{
+	for (size_t i = 0; i < readings->count; i++) {
+		const struct instance *instance = &readings->items[i].instance;
+
+		if (!strcmp(instance->device, device) &&
+		    !strcmp(hook_name(instance->info.hook), hook))
+			return true;
+	}
+	return false;
+}
+
+/* Names what the document has and the target selects, but is no longer attached. */
+static void gone_note(const struct since *since, const struct target *target,
+		      const struct readings *now)
+{
+	const char *device, *hook;
+
+	for (size_t i = 0; since_instance(since, i, &device, &hook); i++) {
+		if (!*device || readings_have(now, device, hook) ||
+		    (target->device && !selection_matches(target->device, device)) ||
+		    (target->hook >= 0 && strcmp(hook_name(target->hook), hook) != 0))
+			continue;
+		note("%s: %s at %s is no longer attached: its counters are left out", since->name,
+		     device, hook);
+	}
+}
+
 static int stats_once(const struct target *target, const struct style *style)
 {
 	const struct readings none = {0};
@@ -187,6 +217,8 @@ static int stats_once(const struct target *target, const struct style *style)
 		rc = nothing_attached(target);
 	else if (!rc && style->since)
 		rc = readings_subtract(style->since, &now);
+	if (!rc && style->since)
+		gone_note(style->since, target, &now);
 	if (!rc)
 		print(&now, &none, style);
 	readings_clear(&now);

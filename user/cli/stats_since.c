@@ -102,6 +102,18 @@ static struct json_object *instance_find(const struct since *since, const struct
 	return NULL;
 }
 
+bool since_instance(const struct since *since, size_t i, const char **device, const char **hook)
+{
+	struct json_object *object;
+
+	if (i >= json_object_array_length(since->document))
+		return false;
+	object = json_object_array_get_idx(since->document, i);
+	*device = text_get(object, "device");
+	*hook = text_get(object, "hook");
+	return true;
+}
+
 static int report_other(const struct since *since, const struct instance *instance)
 {
 	return fail("%s: %s was attached again at %s since then: its counters began at zero",

@@ -3,6 +3,7 @@
 #ifndef RLCTL_STATS_SINCE_H
 #define RLCTL_STATS_SINCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "instance.h"
@@ -19,6 +20,9 @@ struct since {
 /* "-" is standard input. 0 or -1; reports. */
 int since_read(const char *path, struct since *out);
 void since_clear(struct since *since);
+
+/* The device and the hook of item i, "" if it has none. False if there is no such item. */
+bool since_instance(const struct since *since, size_t i, const char **device, const char **hook);
 
 /* Subtracts what the document has of the instance, and says how long ago it was made; 0 if the
  * clock was set back meanwhile. -1 if it has another instance or none; reports. A rule that was
