@@ -163,7 +163,7 @@ test_bridge() {
 		in_ns B ip addr add 10.77.0.2/24 dev bridge-B && refuses 'an open SSH session' rule add -i veth-B any deny
 }
 
-# What cannot look into other processes finds none of their sessions.
+# A command that cannot look into other processes finds none of their sessions.
 test_unprivileged() {
 	in_ns B setpriv --inh-caps=-all --bounding-set=-sys_ptrace "$RLCTL" rule add any deny && rl B rule flush
 }

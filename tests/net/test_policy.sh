@@ -248,8 +248,9 @@ test_warns() {
 	END
 	# in canonical order: device before any
 	local wanted="$TMP/bans:5: warning: ,$TMP/bans:5: warning: ,$TMP/bans:2: warning: "
-	warns "$wanted" rl B apply "$TMP/bans" && warns "$wanted" rl B apply --check "$TMP/bans" &&
-		warns "$wanted" "$RLCTL" apply --check "$TMP/bans" && warns '' rl B apply -q "$TMP/bans" &&
+	local checked="$wanted,$TMP/bans:1: warning: " # of --check alone: nothing holds forged sources
+	warns "$wanted" rl B apply "$TMP/bans" && warns "$checked" rl B apply --check "$TMP/bans" &&
+		warns "$checked" "$RLCTL" apply --check "$TMP/bans" && warns '' rl B apply -q "$TMP/bans" &&
 		warns "$wanted" rl B attach veth-B --hook ingress --policy "$TMP/bans" && rl B detach veth-B --hook ingress &&
 		warns '' rl B attach veth-B --hook ingress -q --policy "$TMP/bans" && rl B detach veth-B --hook ingress
 }

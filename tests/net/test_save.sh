@@ -20,7 +20,7 @@ test_diff() {
 			'["veth-B",["rule 192.0.2.3 allow"],["rule 192.0.2.2 deny"],[{"from":"rule 192.0.2.1 deny # bob","to":"rule 192.0.2.1 deny # eve"}]]'
 }
 
-# What show prints does not differ, with the time left as it is now; what is applied does not differ then.
+# The output of show does not differ, with the time left as it is now; an applied file does not differ then.
 test_diff_none() {
 	in_force 'rule any limit 1mbit over count # x' 'rule 192.0.2.0/24 udp limit leaky-bucket 5/s queue 3ms' 'rule 192.0.2.1 deny for 1h' &&
 		is "$(rl B show | rl B diff - 2>&1)" 'rlctl: veth-B: no difference' && is "$(rl B show | rl B diff -q - 2>&1)" '' &&
@@ -126,7 +126,7 @@ test_save_link() {
 		is "$(<"$TMP/new")" 'rule any deny' && rm "$P"
 }
 
-# What cannot be written changes nothing.
+# A failed write changes nothing.
 test_save_bad() {
 	in_force 'rule any deny' && has 'not a file' expect_status 1 rl B save /dev/null && has 'Is a directory' expect_status 1 rl B save "$TMP" &&
 		has 'Is a directory' expect_status 1 rl B save "$TMP/" && has 'No such file' expect_status 1 rl B save "$TMP/none/x" &&

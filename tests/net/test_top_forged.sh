@@ -45,7 +45,7 @@ watch_all() {
 	done
 }
 
-# What was taken of each: a full ring refuses some, and on a busy machine one in a hundred is lost behind it.
+# The packets taken of each: a full ring refuses some, and on a busy machine one in a hundred is lost behind it.
 sent() { jq -s -c 'map(.sent)' "$TMP"/sent-[0-3]; }
 
 # Nineteen of twenty numbers are within their error: so two of these three, and all within twice of it.

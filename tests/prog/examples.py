@@ -90,7 +90,7 @@ PLAYS = {
 # Beside examples of a rule or two, which show a word each. No flood: a limit that forgets ports would hold replies.
 WORDS_RULES = 2
 WORDS = {**REPLIES, **GAME, **upstream(32768, "198.18.9.1")}
-# What is lost without a line that the documents say is needed: the title, the change, and who is to lose.
+# The loss without a line that the documents say is needed: the title, the change, and who is to lose.
 NEEDED = (
     ("README.md: Protect a device", "without a device line", rf"^rule {NEW}.*", "", "players"),
     ("README.md: Protect a device", "any limit without ports", " dport 1-32767", "", "download"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What `rlctl explain` says of a packet is what becomes of it: under random policies each random
+/* `rlctl explain` says of a packet what becomes of it: under random policies each random
  * packet is explained first, in the same instant, and then run. SEED chooses the first policy, RUNS
  * how many there are.
  */

@@ -19,7 +19,7 @@ def address(text):
 
 
 def frame(source, proto, sport=0, dport=0, flags=ACK):
-    """What the limiter reads of it, and a little more; the size of Ethernet's least."""
+    """The bytes that the limiter reads, and a few more; the size of Ethernet's least."""
     head = bytes(12) + b"\x08\x00" + b"\x45\0\0\x2e\0\0\0\0\x40" + bytes([proto, 0, 0])
     ports = sport.to_bytes(2, "big") + dport.to_bytes(2, "big")
     rest = {UDP: ports + b"\0\x1a\0\0", TCP: ports + bytes(8) + bytes([0x50, flags, 0, 9]) + bytes(4),
@@ -65,19 +65,19 @@ def connection(source, port, rate):
 
 
 def download(seconds):
-    """What the machine fetches from one server, at ten thousand packets a second."""
+    """A download of the machine from one server, at ten thousand packets a second."""
     return paced(10_000, BEGIN + 3, seconds, frame("198.18.6.1", TCP, 443, 40000))
 
 
 def answers(source, lowest_port=32768):
-    """Of the resolver that this machine's own forwards to: 4000 a second."""
+    """Answers of the resolver that this machine's own forwards to: 4000 a second."""
     ports = random.Random(3).choices(range(lowest_port, 61000), k=500)
     frames = [frame(source, UDP, 53, port) for port in ports]
     return lambda seconds: paced(4000, BEGIN + 4, seconds, *frames)
 
 
 def few_answers(seconds):
-    """Of name servers that this machine asks."""
+    """Answers of name servers that this machine asks."""
     frames = [frame(f"198.18.7.{i}", UDP, 53, 33000 + i) for i in range(50)]
     return paced(500, BEGIN + 5, seconds, *frames)
 

@@ -192,7 +192,7 @@ static void say_consequences(char *line, const struct policy_context *ctx)
 		say(line, " fleet");
 }
 
-/* Of all bytes but NUL and LF, which end a line; letters and blanks are the most frequent. */
+/* All bytes but NUL and LF, which end a line; letters and blanks are the most frequent. */
 static void say_comment(char *line)
 {
 	char text[RL_COMMENT_MAX + 16] = "";

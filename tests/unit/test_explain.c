@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What explain says of packets that are not stated in full, and why a rule does not hold; that a
+/* Answers of explain for packets that are not stated in full, and why a rule does not hold; that a
  * packet in full meets what it says is tested in tests/prog/test_explain.c.
  */
 #include <setjmp.h>

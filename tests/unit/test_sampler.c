@@ -51,7 +51,7 @@ static const struct flood {
 	{"a reader that stalls", 1000, 50000, 50000, {60, 30, 15, 2}, 0, 2, 50, 450},
 };
 
-/* What one run of a flood came to. */
+/* The result of one run of a flood. */
 struct run {
 	const struct flood *flood;
 	uint64_t random;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What top shows where there is little room. */
+/* The columns of top where there is little room. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

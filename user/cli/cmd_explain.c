@@ -26,7 +26,7 @@
 #define LENGTH_DEFAULT 64
 #define TEXT_MAX       256
 
-/* What is asked. */
+/* The question. */
 struct question {
 	struct rule words;
 	struct probe probe;
@@ -34,7 +34,7 @@ struct question {
 	uint32_t length;
 };
 
-/* What is asked of it: an instance, or a file's policy that has just come into force. */
+/* The object of the question: an instance, or a file's policy that has just come into force. */
 struct ground {
 	const struct instance *instance; /* NULL: none */
 	const struct policy *policy;
@@ -193,7 +193,7 @@ static int look(void *arg, const struct rule *rule, struct limit_look *out)
 	return 0;
 }
 
-/* What else the kernel knows of the source. */
+/* More that the kernel knows of the source. */
 static int source_ask(struct ground *ground, struct question *q)
 {
 	bool known = false;

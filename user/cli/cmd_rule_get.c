@@ -36,7 +36,7 @@ static int address_parse(const char *word, uint8_t addr[16])
 	}
 }
 
-/* Of several instances, each names its own. */
+/* With several instances, each document names its own. */
 static struct json_object *document_make(const struct command *command,
 					 const struct session *session, const uint8_t addr[16])
 {

@@ -64,7 +64,7 @@ static int path_check(const struct instance *instance, const char *path)
 		    path, device, hook_name(own), name, hook_name(other), device, hook_name(own));
 }
 
-/* What is written. */
+/* The text that is written. */
 struct saving {
 	struct policy policy;
 	struct policy_context ctx;

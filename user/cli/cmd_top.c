@@ -190,7 +190,7 @@ static int filter_option(const struct command *command, struct top *top)
 	return 0;
 }
 
-/* What all instances have in common. */
+/* Common to all instances. */
 struct run {
 	const struct top *options;
 	uint32_t rate, seconds;

@@ -15,7 +15,7 @@
 #include "text.h"
 #include "units.h"
 
-/* What the change does to the session that it does the most to. */
+/* The effect of the change on the session that it affects most. */
 struct harm {
 	const struct ssh_session *session;
 	struct flow seen; /* the session as the instance's packets have it */

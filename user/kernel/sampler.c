@@ -153,8 +153,8 @@ static int slot_draw(struct sampler *sampler, struct sampler_slot *slot, struct 
 	return ret;
 }
 
-/* What the packets of the last slot would have needed, and more, as the next may have fewer. The
- * slots that are open had both ceilings. */
+/* As many as the packets of the last slot would have needed, and more, as the next may have fewer.
+ * The slots that are open had both ceilings. */
 static void ceiling_fit(struct sampler *sampler, uint64_t packets)
 {
 	uint64_t enough = (uint64_t)sampler->stream.keep * TAKEN_MORE, ceiling = UINT32_MAX;

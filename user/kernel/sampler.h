@@ -54,7 +54,7 @@ void sampler_clear(struct sampler *sampler);
 /* A packet that was handed over. 0 or -ENOMEM. */
 int sampler_add(struct sampler *sampler, const struct rl_sample *sample, struct sampled_list *out);
 
-/* What is known of a CPU: `now` or `before` of its rl_watch_count. 0 or -ENOMEM. */
+/* Notes the counts of a CPU: `now` or `before` of its rl_watch_count. 0 or -ENOMEM. */
 int sampler_learn(struct sampler *sampler, uint32_t cpu, uint64_t word, struct sampled_list *out);
 
 /* The slot of this time: 0 before begin_ns. */

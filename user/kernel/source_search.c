@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a search for states shares: its rules, and how a state becomes an entry. */
+/* The parts that searches for states share: rules, and how a state becomes an entry. */
 
 #include "source_search.h"
 
@@ -147,7 +147,7 @@ static uint64_t amount_of(const struct search *s, const struct rule *rule)
 	return rule->limit.unit == RL_PACKETS ? 1 : s->bytes;
 }
 
-/* Of states that CPUs have apart, one is enough. */
+/* Where each CPU has a state, one is enough. */
 static bool any_admits(const struct search *s, const struct rule *rule, const char *values,
 		       size_t value_size, int parts)
 {

@@ -114,7 +114,7 @@ static int limit_look(struct walk *walk, struct explained *item)
 	return rc;
 }
 
-/* What a limit makes of a packet that those before it pass with that reason. */
+/* The reason after a limit, of a packet that the limits before it pass with that reason. */
 static void limit_decide(struct walk *walk, const struct explained *item)
 {
 	struct explanation *out = walk->out;

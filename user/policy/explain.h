@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What becomes of one packet, rule by rule, in the order in which the data path decides
+/* The fate of one packet, rule by rule, in the order in which the data path decides
  * (bpf/classify.h). Pure: what the kernel knows of limits comes from the caller.
  */
 #ifndef RLCTL_EXPLAIN_H
@@ -25,7 +25,7 @@ struct explained {
 	struct limit_look look;
 };
 
-/* What the kernel knows. */
+/* Facts that the kernel knows. */
 struct explain_source {
 	/* 0 or a negative errno */
 	int (*look)(void *arg, const struct rule *rule, struct limit_look *out);

@@ -56,7 +56,7 @@ static double in_bits(const struct rl_limit *limit, uint64_t amount)
 	return (double)amount * (limit->unit == RL_BYTES ? 8 : 1);
 }
 
-/* What may pass at once; 0: that depends on the packets before. */
+/* The most that may pass at once; 0: that depends on the packets before. */
 static double at_once(const struct rl_limit *limit)
 {
 	if (limit->algorithm == RL_WARM_UP)

@@ -13,7 +13,7 @@ static inline bool is_limit(const struct rule *rule)
 /* A limit that drops nothing. */
 bool is_shadow(const struct rule *rule);
 
-/* Of any, or of the whole of IPv4 or of IPv6. */
+/* Is its prefix any, or the whole of IPv4 or of IPv6? */
 bool is_wide(const struct rule *rule);
 
 /* Is the rule in force for as long as one with the lifetime `for_ns`? */

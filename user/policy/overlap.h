@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What two matches have in common. */
+/* The packets that two matches have in common. */
 #ifndef RLCTL_OVERLAP_H
 #define RLCTL_OVERLAP_H
 

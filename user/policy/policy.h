@@ -140,7 +140,7 @@ int rule_compare(const struct rule *a, const struct rule *b);
 
 bool same_prefix(const struct rule *a, const struct rule *b);
 
-/* Of two rules of the same identity, whether one in place of the other would change anything. A
+/* Whether one of two rules of the same identity in place of the other would change anything. A
  * lifetime that differs by no more than EXPIRY_SLACK_NS is the same: time passes between reading
  * and applying. */
 #define EXPIRY_SLACK_NS 2000000000ull

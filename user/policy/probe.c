@@ -28,7 +28,7 @@ static bool proto_has_ports(uint8_t proto)
 	return known && known->has_ports;
 }
 
-/* What selector_parse accepts and no packet has. */
+/* Matches that selector_parse accepts and no packet has. */
 static const char *words_refuse(const struct rule *words)
 {
 	const struct rl_match *match = &words->match;

@@ -22,7 +22,7 @@ void estimate_merge(struct estimate *to, const struct estimate *from)
 }
 
 /* With k samples of one weight w the interval is w * (k + 2 +- 2 * sqrt(k + 1)), for two standard
- * deviations. Of several weights, w is the mean that a packet meets. */
+ * deviations. With several weights, w is the mean that a packet meets. */
 uint64_t estimate_error(const struct estimate *part, const struct estimate *all)
 {
 	double w = all->sum ? all->spread / (double)all->sum : 0;

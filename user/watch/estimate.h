@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What samples say of all packets, and how sure that is. Pure.
+/* Estimates from samples of all packets, and their errors. Pure.
  *
  * Errors are at two standard deviations: of twenty true values, nineteen are within.
  */

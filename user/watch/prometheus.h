@@ -12,8 +12,8 @@
 
 #define PROMETHEUS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* Which rules have metrics of their own. What the others count is in the totals by reason; it is
- * not summed up here, because a sum over rules falls when one of them is removed. */
+/* Which rules have metrics of their own. The counts of the others are in the totals by reason; it
+ * is not summed up here, because a sum over rules falls when one of them is removed. */
 enum scrape_rules {
 	SCRAPE_RULES_BOUNDED, /* none that allows or denies a single address, and at most
 				 PROMETHEUS_RULES_MAX: limits first, then in the policy's order */

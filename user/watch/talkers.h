@@ -17,7 +17,7 @@
 
 enum talker_verdict { TALKER_DROPPED, TALKER_PASSED, TALKER_VERDICTS };
 
-/* Of one verdict. */
+/* Figures of one verdict. */
 struct talk {
 	struct estimate packets, bytes;
 };

@@ -261,8 +261,8 @@ static void pressure_print(const struct reading *reading)
 	for (int i = first_pressure(now); i < RL_PRESSURE_COUNT; i++) {
 		uint64_t n = now->pressure[i];
 
-		if (ms)
-			n = (n - reading->before->pressure[i]) * 1000 / ms;
+		if (reading->before)
+			n = ms ? (n - reading->before->pressure[i]) * 1000 / ms : 0;
 		number_print(text, n);
 		printf("%s %s%s %s", i > first_pressure(now) ? "," : "", text,
 		       reading->before ? "/s" : "", pressure_names[i]);

@@ -44,7 +44,7 @@ static void child_run(const struct top *top, const char *prefix, const char *tim
 	_exit(rc ? 1 : 0);
 }
 
-/* What the child says, up to its end. */
+/* The output of the child, up to its end. */
 static void output_read(int from, char *out, size_t size)
 {
 	size_t used = 0;

@@ -107,7 +107,7 @@ static uint64_t per_second(uint64_t n, uint64_t ns)
 	return share(n, ns, NS_PER_SECOND);
 }
 
-/* Of the exact rate, what the part is of all samples. */
+/* The part of the exact rate that the samples are of all samples. */
 static struct top_rate rate_of(const struct top_rate *exact, const struct talk *part,
 			       const struct talk *all)
 {
