@@ -56,7 +56,8 @@ test_save_path() {
 		is "$(<"$TMP/etc/rlctl/veth-B.policy")" "$(rl B show)" && is "$(stat -c %a "$TMP/etc/rlctl/veth-B.policy")" 640 &&
 		rl B attach veth-B --hook egress && rl B rule add any udp deny --hook egress && save_etc --hook egress &&
 		is "$(<"$TMP/etc/rlctl/veth-B.egress.policy")" 'rule any udp deny' && save_etc -i all &&
-		has 'leave out the file' expect_status 2 rl B save -i all "$P" && rl B detach veth-B --hook egress &&
+		has 'leave out the file' expect_status 2 rl B save -i all "$P" &&
+		has './veth-B' expect_status 2 rl B save --hook xdp veth-B && rl B detach veth-B --hook egress &&
 		is "$(find "$TMP/etc" -type f | sort)" "$(lines "$TMP"/etc/rlctl/veth-B.{egress.,}policy)" &&
 		rm -r "$TMP/etc/rlctl" && has '/etc/rlctl/veth-B.policy: No such file' expect_status 1 save_etc
 }

@@ -14,6 +14,7 @@
 
 #include "compile_helpers.h"
 #include "policy_helpers.h"
+#include "rows.h"
 #include "units.h"
 
 /* ---- what becomes of a policy */
@@ -488,18 +489,13 @@ static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(old_bans_test), cmocka_unit_test(old_syn_test),
 };
 
-static struct CMUnitTest tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(singles)];
-
 int main(void)
 {
-	size_t count = 0;
+	struct CMUnitTest tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(singles)];
+	size_t n = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
-		tests[count++] = (struct CMUnitTest){layouts[i].name, layout_test, NULL, NULL,
-						     (void *)&layouts[i]};
-	for (size_t i = 0; i < ARRAY_SIZE(fits); i++)
-		tests[count++] =
-			(struct CMUnitTest){fits[i].name, fit_test, NULL, NULL, (void *)&fits[i]};
-	memcpy(tests + count, singles, sizeof(singles));
+	ROWS(layouts, layout_test);
+	ROWS(fits, fit_test);
+	memcpy(tests + n, singles, sizeof(singles));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

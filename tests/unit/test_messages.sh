@@ -92,6 +92,8 @@ if capable true 2>/dev/null; then
 2 attach nosuch0 lo => attach: unexpected argument 'lo': \`rlctl attach DEV\`
 2 rule flush any => rule flush: unexpected argument 'any': \`rlctl rule flush\`
 2 apply => apply: missing argument: \`rlctl apply FILE|-\`
+2 save all => save: 'all' names a device, not a file: \`rlctl save -i all\`, or ./all for a file of this name
+2 save 'v*' => save: 'v*' names a device, not a file: \`rlctl save -i v*\`, or ./v* for a file of this name
 2 simulate policy => simulate: missing argument: \`rlctl simulate POLICY PCAP\`
 2 source show => source show: missing argument: \`rlctl source show ADDRESS\`
 2 completion csh => completion: unsupported shell 'csh' (supported: bash, zsh)

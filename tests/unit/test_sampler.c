@@ -13,6 +13,7 @@
 
 #include "algorithm/sampling.h"
 #include "estimate.h"
+#include "rows.h"
 #include "sampler.h"
 #include "talkers.h"
 #include "units.h"
@@ -351,13 +352,8 @@ int main(void)
 				sizeof(counted) / sizeof(counted[0])];
 	size_t n = 0;
 
-#define ROWS(table, function)                                             \
-	for (size_t i = 0; i < sizeof(table) / sizeof((table)[0]); i++)   \
-		tests[n++] = (struct CMUnitTest){.name = (table)[i].name, \
-						 .test_func = (function), \
-						 .initial_state = (void *)&(table)[i]};
-	ROWS(floods, is_true)
-	ROWS(parts, error_is_stated)
-	ROWS(counted, sources_are_counted)
+	ROWS(floods, is_true);
+	ROWS(parts, error_is_stated);
+	ROWS(counted, sources_are_counted);
 	return _cmocka_run_group_tests("sampler", tests, n, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "rows.h"
 #include "top.h"
 
 #define BIT(name) (1u << COLUMN_##name)
@@ -109,13 +110,8 @@ int main(void)
 		tests[sizeof(texts) / sizeof(texts[0]) + sizeof(fits) / sizeof(fits[0]) + 2];
 	size_t n = 0;
 
-#define ROWS(table, function)                                             \
-	for (size_t i = 0; i < sizeof(table) / sizeof((table)[0]); i++)   \
-		tests[n++] = (struct CMUnitTest){.name = (table)[i].name, \
-						 .test_func = (function), \
-						 .initial_state = (void *)&(table)[i]};
-	ROWS(texts, is_shortened)
-	ROWS(fits, columns_fit)
+	ROWS(texts, is_shortened);
+	ROWS(fits, columns_fit);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_are_not_bytes);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_keep_their_places);
 	return _cmocka_run_group_tests("top", tests, n, NULL, NULL);

@@ -183,6 +183,16 @@ static int policy_save(const struct command *command, const struct instance *ins
 	return rc;
 }
 
+/* Refuses words for devices where the file is expected. 0 or EXIT_USAGE; reports. */
+static int file_refuse(const char *file, const char *device)
+{
+	if (strpbrk(file, "/.") || (!selection_is_many(file) && strcmp(file, device) != 0))
+		return 0;
+	return wrong("save: '%s' names a device, not a file: `rlctl save -i %s`, or ./%s for a "
+		     "file of this name",
+		     file, file, file);
+}
+
 static int save(const struct command *command, void *arg)
 {
 	struct instance instance;
@@ -193,7 +203,9 @@ static int save(const struct command *command, void *arg)
 	rc = instance_open(&command->target, false, &instance);
 	if (rc)
 		return rc;
-	rc = trial_refuse(&instance);
+	rc = command->word_count ? file_refuse(command->words[0], instance.device) : 0;
+	if (!rc)
+		rc = trial_refuse(&instance);
 	if (!rc && !command->word_count) {
 		path = path_default(&instance);
 		rc = path_check(&instance, path);
@@ -215,5 +227,7 @@ int cmd_save(const struct command *command)
 		return wrong("save: the name of the file is empty: name a file");
 	if (command->word_count && device && selection_is_many(device))
 		return wrong("save: one file holds the policy of one device: leave out the file");
+	if (command->word_count && file_refuse(command->words[0], ""))
+		return EXIT_USAGE;
 	return targets_change(command, save, NULL);
 }
