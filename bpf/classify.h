@@ -11,6 +11,7 @@
 #include "prefix_cache.h"
 #include "known_source.h"
 #include "plan.h"
+#include "proof.h"
 #include "state.h"
 
 #define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
@@ -66,7 +67,7 @@ static __always_inline struct decision *decision_begin(void)
 	d->p.flags = 0;
 	d->p.proto = 0;
 	d->p.cacheable = 0;
-	d->p.pad = 0;
+	d->p.proof = PROOF_UNASKED;
 	d->second = 0;
 	d->matched = 0;
 	d->shadowed = 0;
@@ -102,7 +103,7 @@ static __always_inline bool ports_match(const struct packet *p, const struct rl_
 	       (p->dport >= m->dport_first && p->dport <= m->dport_last);
 }
 
-static __always_inline bool match_holds(const struct packet *p, const struct rl_match *m)
+static __always_inline bool match_holds(struct packet *p, const struct rl_match *m)
 {
 	if (m->flags & RL_MATCH_PROTO && p->proto != m->proto)
 		return false;
@@ -116,10 +117,12 @@ static __always_inline bool match_holds(const struct packet *p, const struct rl_
 		return false;
 	if (m->flags & RL_MATCH_DST && !in_prefix(p, p->dst, m->dst, m->dst_len))
 		return false;
+	if (PROVES && m->flags & RL_MATCH_ESTABLISHED && !established_holds(p, m))
+		return false;
 	return !(m->flags & RL_MATCH_NEW_SOURCE) || !source_is_known(p);
 }
 
-__noinline int rule_holds(const struct packet *p, const struct rl_rule *rule)
+__noinline int rule_holds(struct packet *p, const struct rl_rule *rule)
 {
 	if (!p || !rule || is_expired(rule->expires_ns))
 		return 0;

@@ -113,7 +113,12 @@ __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *
 
 /* ---- limits of any kind */
 
-static __always_inline int limits_peek(struct decision *d)
+/* The limits over which the packet passes: shadows, and for one that is established those that
+ * spare it. */
+#define FLAGS_PASSING RL_RULE_SHADOW
+#define FLAGS_SPARING (RL_RULE_SHADOW | RL_RULE_UNLESS)
+
+static __always_inline int limits_peek(struct decision *d, __u16 passing)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->unasked >> i; i++) {
 		struct rl_rule *rule = limit_at(d, d->unasked, i);
@@ -123,7 +128,7 @@ static __always_inline int limits_peek(struct decision *d)
 		if (!rule)
 			continue;
 		plan_begin(plan, rule);
-		if (rule->flags & RL_RULE_SHADOW)
+		if (rule->flags & passing)
 			continue;
 		outcome = limit_peek(&d->p, rule, plan);
 		if (outcome != OUTCOME_WITHIN)
@@ -132,7 +137,7 @@ static __always_inline int limits_peek(struct decision *d)
 	return OUTCOME_WITHIN;
 }
 
-static __always_inline int limits_commit(struct decision *d)
+static __always_inline int limits_commit(struct decision *d, __u16 passing)
 {
 	for (__u32 i = 0; i < DECISION_MAX && d->uncharged >> i; i++) {
 		struct rl_rule *rule = limit_at(d, d->uncharged, i);
@@ -145,7 +150,7 @@ static __always_inline int limits_commit(struct decision *d)
 			outcome = limit_consume(&d->p, rule);
 			plan->receipt = d->p.receipt;
 		}
-		if (outcome != OUTCOME_WITHIN && !(rule->flags & RL_RULE_SHADOW))
+		if (outcome != OUTCOME_WITHIN && !(rule->flags & passing))
 			return outcome;
 		if (outcome != OUTCOME_WITHIN)
 			d->shadowed |= 1u << i;
@@ -161,8 +166,19 @@ __noinline int limits_apply_rest(struct decision *d)
 
 	if (!d)
 		return OUTCOME_NO_ROOM;
-	outcome = limits_peek(d);
-	return outcome == OUTCOME_WITHIN ? limits_commit(d) : outcome;
+	outcome = limits_peek(d, FLAGS_PASSING);
+	return outcome == OUTCOME_WITHIN ? limits_commit(d, FLAGS_PASSING) : outcome;
+}
+
+/* The same for a packet that is established. */
+__noinline int limits_apply_sparing(struct decision *d)
+{
+	int outcome;
+
+	if (!d)
+		return OUTCOME_NO_ROOM;
+	outcome = limits_peek(d, FLAGS_SPARING);
+	return outcome == OUTCOME_WITHIN ? limits_commit(d, FLAGS_SPARING) : outcome;
 }
 
 /* Gives back what was charged. */
@@ -201,6 +217,8 @@ static __always_inline int alone_commit(struct decision *d, const struct rl_rule
 	__u64 now_ns = clock_of(&d->p, rule);
 
 	d->plan[0].counter_id = rule->counter_id;
+	if (PROVES)
+		d->asked = 0;
 	if (hot_consume_now(&d->p, rule, gcra_now(now_ns), limit_amount(&d->p, rule)))
 		return OUTCOME_WITHIN;
 	return refused(d, rule, OUTCOME_OVER);
@@ -209,6 +227,17 @@ static __always_inline int alone_commit(struct decision *d, const struct rl_rule
 static __always_inline bool is_alone(const struct rl_rule *rule)
 {
 	return rule->backend == RL_BACKEND_HOT && !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN));
+}
+
+/* A limit has refused, d->asked says which: gives back what others were charged. */
+static __always_inline int limits_refused(struct decision *d, int outcome)
+{
+	struct rl_rule *rule;
+
+	if (d->uncharged != d->matched)
+		limits_refund(d);
+	rule = matched_rule(d, READ_ONCE(d->asked));
+	return rule ? refused(d, rule, outcome) : outcome;
 }
 
 /* Consumes from every limit, or from none. enum outcome. */
@@ -225,12 +254,21 @@ static __always_inline int limits_apply(struct decision *d, const struct rl_poli
 		outcome = buckets_apply(d, header);
 	if (outcome == OUTCOME_WITHIN && d->uncharged)
 		outcome = limits_apply_rest(d);
-	if (outcome == OUTCOME_WITHIN)
-		return outcome;
-	if (d->uncharged != d->matched)
-		limits_refund(d);
-	first = matched_rule(d, READ_ONCE(d->asked));
-	return first ? refused(d, first, outcome) : outcome;
+	return outcome == OUTCOME_WITHIN ? outcome : limits_refused(d, outcome);
+}
+
+/* The reason of a packet with that outcome. */
+static __always_inline enum rl_reason limits_reason(int outcome, __u32 shadowed)
+{
+	switch (outcome) {
+	case OUTCOME_OVER:
+		return RL_REASON_OVER;
+	case OUTCOME_BANNED:
+		return RL_REASON_BANNED;
+	case OUTCOME_NO_ROOM:
+		return RL_REASON_NO_ROOM;
+	}
+	return shadowed ? RL_REASON_SHADOW : RL_REASON_WITHIN;
 }
 
 #endif

@@ -171,6 +171,37 @@ struct {
 	__array(values, struct known_filter_inner);
 } known_filter SEC(".maps");
 
+/* Conversations, by who began them: asked.h. All sets are one element, as of the filter. */
+struct asked_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, RL_ASKED_SETS * sizeof(struct rl_asked_set));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct asked_inner);
+} asked SEC(".maps");
+
+/* The rate of the answers that the program sends itself: answer.h. */
+struct answers_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_answers));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct answers_inner);
+} answers SEC(".maps");
+
 /* Limits that a fleet shares: backend_fleet.h. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -44,6 +44,11 @@ enum packet_flag {
 	PACKET_EXTENDED = 1 << 5, /* IPv6 with extension headers */
 };
 
+/* 1: the programs are compiled for policies of RL_USE_PROGRAM (rlctl_proof.bpf.c). */
+#ifndef PROVES
+#define PROVES 0
+#endif
+
 const volatile bool frames_are_skbs = false; /* hook ingress or egress */
 const volatile bool goes_by_dest = false;
 const volatile bool frames_are_captured = false; /* simulate: some before they were segmented */
@@ -57,6 +62,9 @@ union receipt {
 	__u64 entry;  /* sliding log: which admission it is */
 };
 
+/* Is it established: proof.h. */
+enum proof { PROOF_UNASKED, PROOF_WANTED, PROOF_NONE, PROOF_ESTABLISHED };
+
 /* The fields that most packets need are first, in one cache line. */
 struct packet {
 	__u64 precise_ns; /* the precise clock, once it was read; 0 before */
@@ -64,8 +72,8 @@ struct packet {
 	__u8 flags;     /* enum packet_flag */
 	__u8 proto;     /* of the transport header, or the last that was reached */
 	__u8 cacheable; /* 1: every packet of this address meets the same limit first: refusal.h */
-	__u8 pad;
-	__u8 src[16];          /* mapped */
+	__u8 proof;     /* enum proof */
+	__u8 src[16];   /* mapped */
 	__u64 lookup_hash;     /* hash of the lookup address: hot.h */
 	union receipt receipt; /* of the last limit_consume, for limit_refund */
 	__u32 bytes;           /* on the wire, without FCS */

@@ -7,6 +7,7 @@
 
 #include "account.h"
 #include "commit.h"
+#include "proven.h"
 #include "skb.h"
 #include "watch.h"
 #include "xdp.h"
@@ -17,15 +18,9 @@ volatile __u32 simulated_reason = 0; /* enum rl_reason */
 static __always_inline enum rl_reason limits_decide(struct decision *d,
 						    const struct rl_policy_header *header)
 {
-	switch (limits_apply(d, header)) {
-	case OUTCOME_OVER:
-		return RL_REASON_OVER;
-	case OUTCOME_BANNED:
-		return RL_REASON_BANNED;
-	case OUTCOME_NO_ROOM:
-		return RL_REASON_NO_ROOM;
-	}
-	return d->shadowed ? RL_REASON_SHADOW : RL_REASON_WITHIN;
+	int outcome = limits_apply(d, header);
+
+	return limits_reason(outcome, d->shadowed);
 }
 
 static __always_inline enum rl_reason decided_alone(struct decision *d, enum rl_reason reason)
@@ -48,9 +43,30 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 	found = device_collect(d, header);
 	if (found == FOUND_DENY)
 		return decided_alone(d, RL_REASON_DENIED);
+	if (PROVES && d->p.proof == PROOF_WANTED)
+		return RL_REASON_UNMATCHED;
 	if (d->matched)
 		return limits_decide(d, header);
 	return found == FOUND_ALLOW ? decided_alone(d, RL_REASON_ALLOWED) : RL_REASON_UNMATCHED;
+}
+
+__noinline int policy_decide_apart(struct decision *d, const struct rl_policy_header *header)
+{
+	return d && header ? policy_decide(d, header) : RL_REASON_UNMATCHED;
+}
+
+/* For the programs of rlctl_proof.bpf.c. */
+static __always_inline enum rl_reason policy_prove(void *ctx, bool skb, struct decision *d,
+						   const struct rl_policy_header *header)
+{
+	enum rl_reason reason = policy_decide_apart(d, header);
+
+	if (d->p.proof == PROOF_WANTED) {
+		is_established(ctx, skb, &d->p);
+		decision_again(d);
+		reason = policy_decide_apart(d, header);
+	}
+	return reason == RL_REASON_OVER ? over_decide(ctx, skb, d) : reason;
 }
 
 /* Has a limit that every packet meets refused such a packet in this tick? Then d->counter_id is the
@@ -100,7 +116,7 @@ static __always_inline bool neighbours_pass(void)
 	return !header || !(header->uses & RL_USE_NEIGHBOURS);
 }
 
-static __always_inline enum rl_reason packet_decide(struct decision *d)
+static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct decision *d)
 {
 	struct rl_policy_header *header = policy_header();
 	enum rl_reason reason;
@@ -111,14 +127,15 @@ static __always_inline enum rl_reason packet_decide(struct decision *d)
 		d->p.lookup_hash = hot_word(&d->p, packet_lookup_address(&d->p));
 	if (refused_by_shared(d, header) || refusal_cached(d, header))
 		return decided_alone(d, RL_REASON_OVER);
-	reason = policy_decide(d, header);
+	reason = PROVES ? policy_prove(ctx, skb, d, header) : policy_decide(d, header);
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))
 		source_remember(&d->p);
 	return reason;
 }
 
 /* The way of a packet, whatever the hook. */
-static __always_inline enum rl_reason frame_decide(struct decision *d, enum parse parse)
+static __always_inline enum rl_reason frame_decide(void *ctx, bool skb, struct decision *d,
+						   enum parse parse)
 {
 	enum rl_reason reason;
 
@@ -135,7 +152,7 @@ static __always_inline enum rl_reason frame_decide(struct decision *d, enum pars
 			break;
 		} /* fall through */
 	default:
-		reason = packet_decide(d);
+		reason = packet_decide(ctx, skb, d);
 	}
 	account(d, reason);
 	if (clock_injected)
@@ -151,7 +168,7 @@ int rlctl_xdp(struct xdp_md *ctx)
 
 	if (!d) /* cannot be */
 		return XDP_DROP;
-	reason = frame_decide(d, xdp_parse(ctx, &d->p));
+	reason = frame_decide(ctx, false, d, xdp_parse(ctx, &d->p));
 	if (is_watched())
 		xdp_watch(ctx, d, reason);
 	return reason_passes(reason) ? XDP_PASS : XDP_DROP;
@@ -166,7 +183,7 @@ int rlctl_tc(struct __sk_buff *skb)
 
 	if (!d) /* cannot be */
 		return TC_ACT_SHOT;
-	reason = frame_decide(d, skb_parse(skb, &d->p));
+	reason = frame_decide(skb, true, d, skb_parse(skb, &d->p));
 	if (is_watched())
 		skb_watch(skb, d, reason);
 	if (!reason_passes(reason))

@@ -34,6 +34,8 @@
  *   fleet_keys                   rl_state_key       rl_fleet_key
  *   fleet_events                 0                  ring buffer of rl_state_key
  *   fleet_session                0                  rl_fleet_session
+ *   asked                        0                  rl_asked_set, by hash          abi/proof.h
+ *   answers                      0                  rl_answers
  *   instance                     0                  rl_instance                    abi/instance.h
  *
  * (1) `sources` takes only the first RL_SHORT_KEY bytes of it.
@@ -41,12 +43,13 @@
 #ifndef RLCTL_ABI_H
 #define RLCTL_ABI_H
 
-#define RL_ABI_VERSION 7u
+#define RL_ABI_VERSION 8u
 
 #include "abi/fleet.h"
 #include "abi/instance.h"
 #include "abi/names.h"
 #include "abi/policy.h"
+#include "abi/proof.h"
 #include "abi/state.h"
 #include "abi/watch.h"
 

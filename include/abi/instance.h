@@ -19,6 +19,10 @@ enum rl_hook { RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS };
  * ingress, where the device runs no XDP that would limit. */
 enum rl_mode { RL_MODE_NATIVE, RL_MODE_GENERIC, RL_MODE_TC };
 
+/* What tells whether a packet is established: this machine's sockets, or its connection tracking.
+ */
+enum rl_proof { RL_PROOF_SOCKETS, RL_PROOF_CONNTRACK };
+
 #define RL_ROOT_OPTIONS_MAX 256 /* of a qdisc, as the kernel told them */
 
 /* The instance as attach made it; read by every other command, not by packets. */
@@ -51,10 +55,14 @@ struct rl_instance {
 	__u32 put_fq;        /* 1: so is its fq, and what was there is to come back */
 	__u32 root_size; /* bytes of root_options; root_handle 0: the kernel's default was there */
 	__u32 root_handle;
+	__u32 program_uses;   /* of RL_USE_PROGRAM, what its program has the code for */
+	__u32 proof;          /* enum rl_proof */
+	__u32 challenge_rate; /* answers a second that it sends at most; > 0 */
+	__u32 pad;
 	char root_kind[16];
 	__u8 root_options[RL_ROOT_OPTIONS_MAX];
 };
-_Static_assert(sizeof(struct rl_instance) == 408, "rl_instance");
+_Static_assert(sizeof(struct rl_instance) == 424, "rl_instance");
 
 /* Both clocks at one instant. */
 struct rl_clocks {

@@ -33,11 +33,14 @@ enum rl_algorithm { RL_ALGORITHMS(RL_ALGORITHM_ENUM) RL_ALGORITHM_COUNT };
 #define RL_KEY_ENUM(name, text) RL_ENUM(RL_KEY_, name)
 enum rl_key_kind { RL_KEYS(RL_KEY_ENUM) RL_KEY_COUNT };
 
-#define RL_OVERS(X)        \
-	X(DROP, "drop")    \
-	X(BAN, "ban")      \
-	X(SHADOW, "count") \
-	X(MARK, "mark")
+#define RL_OVERS(X)                          \
+	X(DROP, "drop")                      \
+	X(BAN, "ban")                        \
+	X(SHADOW, "count")                   \
+	X(MARK, "mark")                      \
+	X(UNLESS, "drop unless established") \
+	X(CHALLENGE, "challenge")            \
+	X(TRUNCATE, "truncate")
 #define RL_OVER_ENUM(name, text) RL_ENUM(RL_OVER_, name)
 enum rl_over { RL_OVERS(RL_OVER_ENUM) RL_OVER_COUNT };
 
@@ -50,17 +53,20 @@ enum rl_over { RL_OVERS(RL_OVER_ENUM) RL_OVER_COUNT };
 enum rl_unit { RL_UNITS(RL_UNIT_ENUM) RL_UNIT_COUNT };
 
 /* The closed list of reasons: RL_X(NAME, "spelling", passes). */
-#define RL_REASONS(X)                \
-	X(ALLOWED, "allowed", 1)     \
-	X(WITHIN, "within", 1)       \
-	X(UNMATCHED, "unmatched", 1) \
-	X(NON_IP, "non-ip", 1)       \
-	X(SHADOW, "shadow", 1)       \
-	X(DENIED, "denied", 0)       \
-	X(OVER, "over", 0)           \
-	X(BANNED, "banned", 0)       \
-	X(MALFORMED, "malformed", 0) \
-	X(NO_ROOM, "no-room", 0)
+#define RL_REASONS(X)                    \
+	X(ALLOWED, "allowed", 1)         \
+	X(WITHIN, "within", 1)           \
+	X(UNMATCHED, "unmatched", 1)     \
+	X(NON_IP, "non-ip", 1)           \
+	X(SHADOW, "shadow", 1)           \
+	X(ESTABLISHED, "established", 1) \
+	X(DENIED, "denied", 0)           \
+	X(OVER, "over", 0)               \
+	X(BANNED, "banned", 0)           \
+	X(MALFORMED, "malformed", 0)     \
+	X(NO_ROOM, "no-room", 0)         \
+	X(CHALLENGED, "challenged", 0)   \
+	X(TRUNCATED, "truncated", 0)
 #define RL_REASON_ENUM(name, text, passes) RL_ENUM(RL_REASON_, name)
 enum rl_reason { RL_REASONS(RL_REASON_ENUM) RL_REASON_COUNT };
 

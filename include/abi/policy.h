@@ -19,6 +19,7 @@ enum rl_match_flag {
 	RL_MATCH_SYN = 1 << 5,
 	RL_MATCH_FRAGMENT = 1 << 6,
 	RL_MATCH_NEW_SOURCE = 1 << 7,
+	RL_MATCH_ESTABLISHED = 1 << 8, /* bpf/proof.h */
 };
 
 #define RL_GROUP_MAX       8    /* rules of one prefix */
@@ -33,7 +34,8 @@ struct rl_match {
 	__u8 proto;
 	__u8 src_len; /* 0..128, in mapped form */
 	__u8 dst_len;
-	__u8 pad[3];
+	__u8 pad;
+	__u16 negated; /* of `flags`: conditions that must not hold; RL_MATCH_ESTABLISHED alone */
 	__u16 sport_first, sport_last; /* inclusive */
 	__u16 dport_first, dport_last;
 	__u8 src[16];
@@ -125,6 +127,7 @@ enum rl_rule_flag {
 	RL_RULE_REFUSAL_CACHED = 1 << 6, /* its refusals may be cached: bpf/refusal.h */
 	RL_RULE_REFUSES_ALL = 1 << 7,    /* every packet meets it: bpf/shared_refusal.h */
 	RL_RULE_REFUSES_NEW = 1 << 8,    /* every packet of a new source does */
+	RL_RULE_UNLESS = 1 << 9,         /* over drop unless established: bpf/spared.h */
 };
 #define RL_RULE_REFUSES_ANY     (RL_RULE_REFUSES_ALL | RL_RULE_REFUSES_NEW)
 #define RL_RULE_LANE_SHIFT      14 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
@@ -199,7 +202,15 @@ enum rl_policy_use {
 	RL_USE_SHARED = 1 << 10,     /* packets share a bucket (RL_BACKEND_SHARED) */
 	RL_USE_VERDICTS = 1 << 11,   /* a rule allows or denies */
 	RL_USE_REFUSES = 1 << 12,    /* a rule is RL_RULE_REFUSES_ANY */
+	RL_USE_PROOF = 1 << 13,      /* a rule asks whether a packet is established: bpf/proof.h */
+	RL_USE_ASKED = 1 << 14,      /* and that of UDP or ICMP: bpf/asked.h */
+	RL_USE_CHALLENGE = 1 << 15,  /* a limit has `over challenge` */
+	RL_USE_TRUNCATE = 1 << 16,   /* a limit has `over truncate` */
 };
+
+/* Those whose code is in the program only where the policy in force uses them: a policy that begins
+ * to use one, or ceases to, brings another program (user/kernel/program_fit.h). */
+#define RL_USE_PROGRAM (RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE)
 
 /* The policy as a whole: what the one slot that a swap changes leads to. Where one prefix changes,
  * the trie's element is exchanged and the header is written in place, field by field: the counts

@@ -26,12 +26,25 @@ static bool rule_names_neighbour_discovery(const struct rule *rule)
 	       rule->match.proto == IPPROTO_ICMPV6;
 }
 
+/* What the rule needs to know of who is there: RL_USE_*. */
+static uint32_t proof_uses(const struct rule *rule)
+{
+	const struct rl_match *match = &rule->match;
+	bool unless = rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS;
+	bool tcp_only = match->flags & RL_MATCH_PROTO && match->proto == IPPROTO_TCP;
+
+	if (!unless && !(match->flags & RL_MATCH_ESTABLISHED))
+		return 0;
+	return RL_USE_PROOF | (tcp_only ? 0 : RL_USE_ASKED);
+}
+
 /* The parts of the data path that the rule needs: RL_USE_*. */
 static uint32_t rule_uses(const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
 	uint32_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;
 
+	uses |= proof_uses(rule);
 	if (rule_names_neighbour_discovery(rule))
 		uses |= RL_USE_NEIGHBOURS;
 	if (rule->action != RL_ACTION_LIMIT)
@@ -40,6 +53,10 @@ static uint32_t rule_uses(const struct rule *rule)
 		uses |= RL_USE_FLEET;
 	if (limit->over == RL_OVER_BAN)
 		uses |= RL_USE_BANS | (limit->ban_source ? RL_USE_SOURCE_BANS : 0);
+	if (limit->over == RL_OVER_CHALLENGE)
+		uses |= RL_USE_CHALLENGE;
+	if (limit->over == RL_OVER_TRUNCATE)
+		uses |= RL_USE_TRUNCATE;
 	if (limit->algorithm == RL_SLIDING_WINDOW)
 		uses |= RL_USE_WINDOWS;
 	else if (limit->algorithm == RL_SLIDING_LOG)
@@ -260,6 +277,12 @@ int rules_emit(struct build *b, const struct policy *policy)
 	return 0;
 }
 
+/* Is what is over the limit dropped, whatever the packet? */
+static bool refusal_is_final(const struct rl_rule *rule)
+{
+	return rule->limit.over == RL_OVER_DROP;
+}
+
 /* ---- refusals that may be cached (bpf/refusal.h): those of the first rule of a group, if nothing
  * before it can let the packet pass or ban it */
 
@@ -271,6 +294,7 @@ static bool rule_refusal_cached(const struct build *b, const struct rl_rule *rul
 
 	return slow && rule->flags & RL_RULE_SIMPLE && rule->flags & RL_RULE_LOOKUP_ADDRESS &&
 	       !(rule->flags & (RL_RULE_BYTES | RL_RULE_SHADOW | RL_RULE_BAN)) &&
+	       refusal_is_final(rule) &&
 	       (rule->backend == RL_BACKEND_HOT || rule->backend == RL_BACKEND_UNCONFIRMED) &&
 	       rule->counter_id >> RL_REFUSAL_COUNTER_BITS == 0;
 }
@@ -293,7 +317,7 @@ static void group_refusals_cached(struct build *b, const struct rl_range *range)
 static bool rule_refuses(const struct rl_rule *rule)
 {
 	return rule->backend == RL_BACKEND_SHARED && rule->clock == RL_CLOCK_TICK &&
-	       !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN));
+	       !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN)) && refusal_is_final(rule);
 }
 
 static void group_refuses(struct build *b, const struct rl_range *range)

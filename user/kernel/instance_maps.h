@@ -13,6 +13,8 @@
 	X(refusals)        \
 	X(prefix_cache)    \
 	X(known_filter)    \
+	X(asked)           \
+	X(answers)         \
 	X(pressure)        \
 	X(flows)           \
 	X(windows)         \

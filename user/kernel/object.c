@@ -4,6 +4,7 @@
 #include "object.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "map_in_map.h"
 #include "message.h"
 #include "rlctl.skel.h"
+#include "rlctl_proof.skel.h"
 #include "rule_counters.h"
 
 #define SETS_MIN           2u    /* one set means that there is no hot table */
@@ -79,10 +81,34 @@ static void counters_size(struct rlctl_bpf *skel, const struct rl_instance *info
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.counters_chunks), size);
 }
 
+/* Both objects come from one source, so that one skeleton serves for both. */
+_Static_assert(sizeof(*((struct rlctl_bpf *)0)->rodata) ==
+		       sizeof(*((struct rlctl_proof_bpf *)0)->rodata),
+	       "the same constants");
+_Static_assert(sizeof(*((struct rlctl_bpf *)0)->bss) == sizeof(*((struct rlctl_proof_bpf *)0)->bss),
+	       "the same variables");
+_Static_assert(sizeof(struct rlctl_bpf) == sizeof(struct rlctl_proof_bpf), "the same maps");
+
+static struct rlctl_bpf *skeleton_open(bool proves)
+{
+	struct rlctl_bpf *skel = calloc(1, sizeof(*skel));
+	int ret = skel ? rlctl_bpf__create_skeleton(skel) : -ENOMEM;
+
+	if (!ret && proves)
+		skel->skeleton->data = rlctl_proof_bpf__elf_bytes(&skel->skeleton->data_sz);
+	if (!ret)
+		ret = bpf_object__open_skeleton(skel->skeleton, NULL);
+	if (!ret)
+		return skel;
+	rlctl_bpf__destroy(skel);
+	errno = -ret;
+	return NULL;
+}
+
 struct rlctl_bpf *object_open(const struct rl_instance *info)
 {
 	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
-	struct rlctl_bpf *skel = rlctl_bpf__open();
+	struct rlctl_bpf *skel = skeleton_open(info->program_uses);
 
 	if (!skel)
 		return NULL;
@@ -92,6 +118,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	skel->rodata->frames_are_skbs = info->mode == RL_MODE_TC;
 	skel->rodata->frames_have_ethernet = !info->raw_ip;
 	skel->rodata->paces = info->hook == RL_HOOK_EGRESS;
+	skel->rodata->frames_leave = info->hook == RL_HOOK_EGRESS;
 	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);
 	bpf_program__set_autoload(skel->progs.rlctl_tc, info->mode == RL_MODE_TC);
 	skel->rodata->clock_tick_ns = info->tick_ns;

@@ -72,6 +72,7 @@ static struct rl_instance info_make(const struct policy *policy)
 		.log_depth = log_depth(policy),
 		.cpus = 1,
 		.possible_cpus = 1,
+		.program_uses = RL_USE_PROGRAM,
 	};
 
 	instance_sizes(&info);

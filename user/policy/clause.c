@@ -123,19 +123,49 @@ static int over_mark(struct parser *p)
 	return rc;
 }
 
+/* "drop" alone, or "drop unless established". */
+static int over_drop(struct parser *p)
+{
+	if (!word_is(p, "unless"))
+		return 0;
+	word_next(p);
+	if (!word_is(p, "established"))
+		return expected(p, "what is spared: write drop unless established");
+	word_next(p);
+	p->rule->limit.over = RL_OVER_UNLESS;
+	return 0;
+}
+
+static int over_answer(struct parser *p)
+{
+	if (p->ctx->tc && !p->is_selector)
+		return refuse(p, p->before,
+			      "needs hook xdp, where packets can be answered: write over drop");
+	return 0;
+}
+
 static int clause_over(struct parser *p)
 {
 	int over = word_find(p, over_words, ARRAY_SIZE(over_words));
 
 	if (over < 0)
-		return expected(
-			p,
-			"an action for packets over the limit: write drop, ban DURATION, count or mark N");
+		return expected(p, "an action for packets over the limit: write drop, drop unless "
+				   "established, ban DURATION, count, mark N, challenge or "
+				   "truncate");
 	p->rule->limit.over = over;
 	word_next(p);
-	if (over == RL_OVER_BAN)
+	switch (over) {
+	case RL_OVER_DROP:
+		return over_drop(p);
+	case RL_OVER_BAN:
 		return over_ban(p);
-	return over == RL_OVER_MARK ? over_mark(p) : 0;
+	case RL_OVER_MARK:
+		return over_mark(p);
+	case RL_OVER_CHALLENGE:
+	case RL_OVER_TRUNCATE:
+		return over_answer(p);
+	}
+	return 0;
 }
 
 static int clause_fleet(struct parser *p)

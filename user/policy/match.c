@@ -171,13 +171,15 @@ static const struct match *match_find(const struct parser *p)
 	return protocol_by_name(p->word) ? &matches[0] : NULL;
 }
 
-static int parse_match(struct parser *p, const struct match *match)
+static int parse_match(struct parser *p, const struct match *match, bool negated)
 {
 	struct rl_match *stated = &p->rule->match;
 
 	if (stated->flags & match->flag)
 		return refuse_twice(p);
 	stated->flags |= match->flag;
+	if (negated)
+		stated->negated |= match->flag;
 	p->match_at[MATCH_INDEX(match->flag)] = p->span;
 	if (word_is(p, match->name))
 		word_next(p);
@@ -268,13 +270,31 @@ static int protocol_check(struct parser *p)
 	return 0;
 }
 
+/* "not" has moved the cursor to a match. */
+static int parse_negated(struct parser *p)
+{
+	const struct match *match;
+
+	word_next(p);
+	match = match_find(p);
+	if (!match || match->flag != RL_MATCH_ESTABLISHED)
+		return expected(p, "a match that may stand behind not: write not established");
+	return parse_match(p, match, true);
+}
+
 int parse_matches(struct parser *p)
 {
 	const struct match *match;
 	int rc = 0;
 
-	while (!rc && (match = match_find(p)))
-		rc = parse_match(p, match);
+	while (!rc) {
+		if (word_is(p, "not"))
+			rc = parse_negated(p);
+		else if ((match = match_find(p)))
+			rc = parse_match(p, match, false);
+		else
+			break;
+	}
 	if (!rc)
 		rc = protocol_check(p);
 	if (!rc)

@@ -14,7 +14,7 @@ const char *const prefix_words[] = {RULE_PREFIXES(WORD)};
 const char *const action_words[] = {RL_ACTIONS(WORD)};
 const char *const algorithm_words[] = {RL_ALGORITHMS(WORD)};
 const char *const key_words[] = {RL_KEYS(WORD)};
-const char *const over_words[] = {RL_OVERS(WORD)};
+const char *const over_words[] = {RL_OVERS(WORD)}; /* of UNLESS, several */
 
 #define REASON_ROW(name_, text_, passes_) {text_, passes_},
 const struct reason_row reason_rows[RL_REASON_COUNT] = {RL_REASONS(REASON_ROW)};

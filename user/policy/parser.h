@@ -23,7 +23,8 @@
 	X(DST, "dst", match_dst)          \
 	X(SYN, "syn", NULL)               \
 	X(FRAGMENT, "fragment", NULL)     \
-	X(NEW_SOURCE, "new-source", NULL)
+	X(NEW_SOURCE, "new-source", NULL) \
+	X(ESTABLISHED, "established", NULL)
 #define PARSER_MATCH_ENUM(name, ...) MATCH_##name,
 enum match_name { PARSER_MATCHES(PARSER_MATCH_ENUM) MATCH_COUNT };
 

@@ -95,6 +95,8 @@ static void put_match(struct writer *w, const struct rl_match *match)
 		put(w, " fragment");
 	if (match->flags & RL_MATCH_NEW_SOURCE)
 		put(w, " new-source");
+	if (match->flags & RL_MATCH_ESTABLISHED)
+		put(w, match->negated & RL_MATCH_ESTABLISHED ? " not established" : " established");
 }
 
 static void put_algorithm(struct writer *w, const struct rl_limit *limit)

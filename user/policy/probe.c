@@ -215,6 +215,8 @@ static enum holds field_explain(const struct rl_match *match, const struct probe
 		if (!(probe->stated & RL_MATCH_NEW_SOURCE))
 			return HOLDS_DEPENDS;
 		return probe->is_new ? HOLDS : fails(why, "its source is known");
+	case RL_MATCH_ESTABLISHED:
+		return HOLDS_DEPENDS;
 	}
 	return HOLDS_DEPENDS;
 }

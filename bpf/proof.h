@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Is a packet established: does it belong to a connection of this machine, or answer what this
+ * machine asked? The kernel's sockets say so, so that there is no table which a flood could fill;
+ * rlctl-policy(5). Only full sockets count: a listening one, a handshake that is not complete and
+ * TIME_WAIT prove nothing. Sequence numbers are not looked at.
+ *
+ * Rules are classified before anything is looked up: where one asks, the answer is wanted, the
+ * entry looks it up once, and the packet is classified anew. What no lookup could prove is not
+ * looked up.
+ */
+#ifndef RLCTL_BPF_PROOF_H
+#define RLCTL_BPF_PROOF_H
+
+#include "clock.h"
+#include "packet.h"
+
+const volatile bool frames_leave = false; /* hook egress: this machine's address is the source */
+
+/* With clock_injected: is the packet established? Sockets of this machine say nothing about a
+ * capture. */
+volatile __u32 simulated_proof = 0;
+
+/* States of a socket that has a connection, or asks for one. */
+#define STATE(name) (1u << BPF_TCP_##name)
+#define STATES_PROVEN                                                                \
+	(STATE(ESTABLISHED) | STATE(SYN_SENT) | STATE(SYN_RECV) | STATE(FIN_WAIT1) | \
+	 STATE(FIN_WAIT2) | STATE(CLOSE_WAIT) | STATE(LAST_ACK) | STATE(CLOSING))
+
+/* A SYN begins a connection: it belongs to none. */
+static __always_inline bool proof_is_possible(const struct packet *p)
+{
+	if (p->flags & (PACKET_LATER | PACKET_SYN))
+		return false;
+	return p->proto == IPPROTO_TCP || p->proto == IPPROTO_UDP;
+}
+
+/* Does a rule's `established` hold, or its `not established`? Neither does before it is known. */
+static __always_inline bool established_holds(struct packet *p, const struct rl_match *m)
+{
+	if (p->proof == PROOF_UNASKED)
+		p->proof = proof_is_possible(p) ? PROOF_WANTED : PROOF_NONE;
+	if (p->proof == PROOF_WANTED)
+		return false;
+	return (p->proof == PROOF_ESTABLISHED) == !(m->negated & RL_MATCH_ESTABLISHED);
+}
+
+static __always_inline __be32 mapped_ipv4(const __u8 addr[16])
+{
+	return ((const __be32 *)addr)[3];
+}
+
+/* As a packet that arrives would have them: the remote end is the source. Its size. */
+static __always_inline __u32 proof_tuple(struct bpf_sock_tuple *tuple, const struct packet *p)
+{
+	const __u8 *remote = frames_leave ? p->dst : p->src;
+	const __u8 *local = frames_leave ? p->src : p->dst;
+	__be16 remote_port = bpf_htons(frames_leave ? p->dport : p->sport);
+	__be16 local_port = bpf_htons(frames_leave ? p->sport : p->dport);
+
+	if (p->flags & PACKET_IPV4) {
+		tuple->ipv4.saddr = mapped_ipv4(remote);
+		tuple->ipv4.daddr = mapped_ipv4(local);
+		tuple->ipv4.sport = remote_port;
+		tuple->ipv4.dport = local_port;
+		return sizeof(tuple->ipv4);
+	}
+	__builtin_memcpy(tuple->ipv6.saddr, remote, 16);
+	__builtin_memcpy(tuple->ipv6.daddr, local, 16);
+	tuple->ipv6.sport = remote_port;
+	tuple->ipv6.dport = local_port;
+	return sizeof(tuple->ipv6);
+}
+
+static __always_inline enum proof tcp_proof(void *ctx, struct bpf_sock_tuple *tuple, __u32 size)
+{
+	struct bpf_sock *sk = bpf_skc_lookup_tcp(ctx, tuple, size, BPF_F_CURRENT_NETNS, 0);
+	__u32 state;
+
+	if (!sk)
+		return PROOF_NONE;
+	state = sk->state;
+	bpf_sk_release(sk);
+	return STATES_PROVEN >> (state & 31) & 1 ? PROOF_ESTABLISHED : PROOF_NONE;
+}
+
+/* A socket that is connected to the peer. */
+static __always_inline enum proof udp_proof(void *ctx, struct bpf_sock_tuple *tuple, __u32 size)
+{
+	struct bpf_sock *sk = bpf_sk_lookup_udp(ctx, tuple, size, BPF_F_CURRENT_NETNS, 0);
+	__u32 state;
+
+	if (!sk)
+		return PROOF_NONE;
+	state = sk->state;
+	bpf_sk_release(sk);
+	return state == BPF_TCP_ESTABLISHED ? PROOF_ESTABLISHED : PROOF_NONE;
+}
+
+/* ctx is that of XDP or of tc: the same calls, of two types. */
+static __always_inline int proof_look_up(void *ctx, const struct packet *p)
+{
+	struct bpf_sock_tuple tuple;
+	__u32 size;
+
+	if (!p || !proof_is_possible(p))
+		return PROOF_NONE;
+	if (clock_injected)
+		return simulated_proof ? PROOF_ESTABLISHED : PROOF_NONE;
+	size = proof_tuple(&tuple, p);
+	return p->proto == IPPROTO_TCP ? tcp_proof(ctx, &tuple, size)
+				       : udp_proof(ctx, &tuple, size);
+}
+
+__noinline int xdp_proof(struct xdp_md *ctx, const struct packet *p)
+{
+	return proof_look_up(ctx, p);
+}
+
+__noinline int skb_proof(struct __sk_buff *skb, const struct packet *p)
+{
+	return proof_look_up(skb, p);
+}
+
+#endif

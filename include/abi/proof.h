@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Proof of source, beside the kernel's own sockets: who of two peers sent first. Part of
+ * rlctl_abi.h.
+ */
+#ifndef RLCTL_ABI_PROOF_H
+#define RLCTL_ABI_PROOF_H
+
+#include <linux/types.h>
+
+/* Conversations of UDP and ICMP echo: bpf/algorithm/asked.h. A set is one cache line. The first
+ * ways hold those that this machine began, the others those that the peer began, so that neither
+ * pushes out the other. A way is 0 where it is empty. */
+#define RL_ASKED_WAYS 4
+#define RL_ASKED_SETS 8192u /* a power of two; 512 KiB */
+struct rl_asked_set {
+	__u64 ours[RL_ASKED_WAYS];
+	__u64 theirs[RL_ASKED_WAYS];
+};
+_Static_assert(sizeof(struct rl_asked_set) == 64, "a cache line");
+
+/* Answers that the program sends itself (over challenge, over truncate): when the next one may
+ * leave, as a GCRA of rl_instance.challenge_rate. */
+struct rl_answers {
+	__u64 next_ns; /* CLOCK_MONOTONIC */
+	__u64 pad[7];
+};
+_Static_assert(sizeof(struct rl_answers) == 64, "a cache line");
+
+#endif
