@@ -31,6 +31,7 @@ static struct rl_instance info_of(const struct harness_options *options)
 		.sources = options->sources ?: 4096,
 		.prefixes = options->prefixes ?: 4096,
 		.bans = options->bans,
+		.program_uses = options->program_uses,
 		.table = options->table,
 		.log_depth = options->log_depth ?: RL_SLIDING_LOG_MAX,
 		.cpus = libbpf_num_possible_cpus(),

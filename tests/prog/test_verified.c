@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How far this kernel's verifier has to go: each program within its million of steps, with some to
+ * spare for what a newer compiler makes of it. The steps are told as comments.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "harness.h"
+#include "rlctl.skel.h"
+
+#define STEPS_MAX 900000 /* of the kernel's 1,000,000 */
+
+static const struct row {
+	const char *name;
+	enum rl_hook hook;
+	enum rl_table table;
+	uint32_t mtu;
+	uint32_t uses;
+} rows[] = {
+	{"xdp", RL_HOOK_XDP, RL_TABLE_HOT, 1500, 0},
+	{"xdp, jumbo frames", RL_HOOK_XDP, RL_TABLE_HOT, 9000, 0},
+	{"xdp, exact keys", RL_HOOK_XDP, RL_TABLE_LRU, 1500, 0},
+	{"ingress", RL_HOOK_INGRESS, RL_TABLE_HOT, 1500, 0},
+	{"egress", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, 0},
+	{"xdp, established", RL_HOOK_XDP, RL_TABLE_HOT, 1500, RL_USE_PROOF},
+	{"xdp, everything", RL_HOOK_XDP, RL_TABLE_HOT, 1500, RL_USE_PROGRAM},
+	{"xdp, everything, jumbo frames", RL_HOOK_XDP, RL_TABLE_HOT, 9000, RL_USE_PROGRAM},
+	{"xdp, everything, exact keys", RL_HOOK_XDP, RL_TABLE_LRU, 1500, RL_USE_PROGRAM},
+	{"ingress, everything", RL_HOOK_INGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM},
+	{"egress, everything", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM},
+};
+
+static uint32_t steps_of(const struct harness *h)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+
+	assert_int_equal(bpf_obj_get_info_by_fd(h->program_fd, &info, &size), 0);
+	return info.verified_insns;
+}
+
+static void within_steps(void **state)
+{
+	const struct row *row = *state;
+	struct harness_options options = {
+		.hook = row->hook,
+		.table = row->table,
+		.mtu = row->mtu,
+		.program_uses = row->uses,
+		.real_time = true, /* what is loaded on a device */
+	};
+	struct harness *h = harness_open(&options);
+	uint32_t steps;
+
+	assert_non_null(h);
+	steps = steps_of(h);
+	harness_close(h);
+	printf("# %s: %u steps\n", row->name, steps);
+	assert_in_range(steps, 1, STEPS_MAX);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[ARRAY_SIZE(rows)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		tests[i] = (struct CMUnitTest){
+			.name = rows[i].name,
+			.test_func = within_steps,
+			.initial_state = (void *)&rows[i],
+		};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
