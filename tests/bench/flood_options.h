@@ -43,10 +43,11 @@ static const char *const usage =
 	"                       shorter than 64 bits is counted by /64\n"
 	"      --seed N         another sequence of random sources and ports\n"
 	"      --dst ADDR       the destination (10.77.0.2, fd77::2)\n"
-	"      --proto P        udp (the default), tcp-syn or icmp (echo request)\n"
+	"      --proto P        udp (the default), icmp (echo request), or TCP with these flags:\n"
+	"                       tcp-syn, tcp-syn-ack, tcp-ack, tcp-rst, tcp-fin, tcp-xmas, tcp-null\n"
 	"      --sport N        source port (40000); 0 is a random one for each frame\n"
 	"      --dport N        destination port (9)\n"
-	"      --size BYTES     of the frame without FCS (60, IPv6 62, IPv6 SYN 74; up to 3328)\n"
+	"      --size BYTES     of the frame without FCS (60, IPv6 62, IPv6 TCP 74; up to 3328)\n"
 	"      --smac MAC       (DEV's)\n"
 	"      --dmac MAC       (its peer's, whichever namespace that is in)\n"
 	"      --threads N      one for each CPU; DEV's peer should have as many receive queues\n"
@@ -156,15 +157,28 @@ static void mac_parse(const char *option, const char *text, uint8_t *mac)
 		wrong_words(option, "not a MAC address");
 }
 
-static enum frame_proto proto_parse(const char *text)
+static void proto_parse(const char *text, struct frame_spec *spec)
 {
-	static const char *const names[] = {"udp", "tcp-syn", "icmp"};
+	static const struct {
+		const char *name;
+		enum frame_proto proto;
+		uint8_t tcp_flags;
+	} rows[] = {
+		{"udp", FRAME_UDP, 0},          {"icmp", FRAME_ICMP, 0},
+		{"tcp-syn", FRAME_TCP, TH_SYN}, {"tcp-syn-ack", FRAME_TCP, TH_SYN | TH_ACK},
+		{"tcp-ack", FRAME_TCP, TH_ACK}, {"tcp-rst", FRAME_TCP, TH_RST},
+		{"tcp-fin", FRAME_TCP, TH_FIN}, {"tcp-xmas", FRAME_TCP, TH_FIN | TH_PUSH | TH_URG},
+		{"tcp-null", FRAME_TCP, 0},
+	};
 
-	for (enum frame_proto p = FRAME_UDP; p <= FRAME_ICMP; p++)
-		if (!strcmp(text, names[p]))
-			return p;
-	wrong_words("--proto", "one of udp, tcp-syn, icmp");
-	return FRAME_UDP;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(text, rows[i].name)) {
+			spec->proto = rows[i].proto;
+			spec->tcp_flags = rows[i].tcp_flags;
+			return;
+		}
+	wrong_words("--proto", "one of udp, icmp, tcp-syn, tcp-syn-ack, tcp-ack, tcp-rst, tcp-fin, "
+			       "tcp-xmas, tcp-null");
 }
 
 static void frame_option_parse(struct options *o, int c)
@@ -177,7 +191,7 @@ static void frame_option_parse(struct options *o, int c)
 		o->dst_family = address_parse("--dst", optarg, o->spec.dst);
 		break;
 	case OPT_PROTO:
-		o->spec.proto = proto_parse(optarg);
+		proto_parse(optarg, &o->spec);
 		break;
 	case OPT_SPORT:
 		o->spec.sport = (uint16_t)number_parse("--sport", optarg, 0, 65535);

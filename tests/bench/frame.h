@@ -19,7 +19,7 @@
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
 
-enum frame_proto { FRAME_UDP, FRAME_TCP_SYN, FRAME_ICMP };
+enum frame_proto { FRAME_UDP, FRAME_TCP, FRAME_ICMP };
 
 /* Ethernet's minimum without FCS, and the space that live frames leave in a page. */
 enum { FRAME_BYTES_MIN = 60, FRAME_BYTES_MAX = 3328 };
@@ -27,6 +27,7 @@ enum { FRAME_BYTES_MIN = 60, FRAME_BYTES_MAX = 3328 };
 struct frame_spec {
 	bool ipv6;
 	enum frame_proto proto;
+	uint8_t tcp_flags; /* TH_SYN and so on */
 	uint8_t smac[ETH_ALEN], dmac[ETH_ALEN];
 	uint8_t dst[16];       /* IPv4 in the first four bytes */
 	uint16_t sport, dport; /* sport 0: written by the frame maker */
@@ -48,7 +49,7 @@ static inline uint32_t frame_l3_bytes(const struct frame_spec *s)
 
 static inline uint32_t frame_l4_bytes(const struct frame_spec *s)
 {
-	return s->proto == FRAME_TCP_SYN ? sizeof(struct tcphdr) : sizeof(struct udphdr);
+	return s->proto == FRAME_TCP ? sizeof(struct tcphdr) : sizeof(struct udphdr);
 }
 
 static inline uint32_t frame_bytes_min(const struct frame_spec *s)
@@ -58,11 +59,11 @@ static inline uint32_t frame_bytes_min(const struct frame_spec *s)
 	return n < FRAME_BYTES_MIN ? FRAME_BYTES_MIN : n;
 }
 
-/* L4 header and payload; a SYN carries data only if it was asked to be longer than Ethernet's
- * least. */
+/* L4 header and payload; a TCP segment carries data only if it was asked to be longer than
+ * Ethernet's least. */
 static inline uint32_t frame_l4_length(const struct frame_spec *s)
 {
-	if (s->proto == FRAME_TCP_SYN && s->size == FRAME_BYTES_MIN)
+	if (s->proto == FRAME_TCP && s->size == FRAME_BYTES_MIN)
 		return frame_l4_bytes(s);
 	return s->size - ETH_HLEN - frame_l3_bytes(s);
 }
@@ -70,7 +71,7 @@ static inline uint32_t frame_l4_length(const struct frame_spec *s)
 static inline uint8_t frame_ip_proto(const struct frame_spec *s)
 {
 	switch (s->proto) {
-	case FRAME_TCP_SYN:
+	case FRAME_TCP:
 		return IPPROTO_TCP;
 	case FRAME_ICMP:
 		return s->ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
@@ -133,13 +134,15 @@ static inline void frame_udp_build(struct frame *f, const struct frame_spec *s, 
 	f->l4_check_at = at + offsetof(struct udphdr, check);
 }
 
-static inline void frame_syn_build(struct frame *f, const struct frame_spec *s, uint32_t at)
+static inline void frame_tcp_build(struct frame *f, const struct frame_spec *s, uint32_t at)
 {
 	struct tcphdr tcp = {.source = htons(s->sport), .dest = htons(s->dport)};
 
 	tcp.seq = htonl(1);
 	tcp.doff = sizeof(tcp) / 4;
-	tcp.syn = 1;
+	tcp.th_flags = s->tcp_flags;
+	if (s->tcp_flags & TH_ACK)
+		tcp.ack_seq = htonl(1);
 	tcp.window = htons(64240);
 	memcpy(f->bytes + at, &tcp, sizeof(tcp));
 	f->l4_check_at = at + offsetof(struct tcphdr, check);
@@ -164,7 +167,7 @@ static inline void frame_build(struct frame *f, const struct frame_spec *s)
 {
 	static void (*const l4_build[])(struct frame *, const struct frame_spec *, uint32_t) = {
 		[FRAME_UDP] = frame_udp_build,
-		[FRAME_TCP_SYN] = frame_syn_build,
+		[FRAME_TCP] = frame_tcp_build,
 		[FRAME_ICMP] = frame_echo_build,
 	};
 	uint32_t at = ETH_HLEN + frame_l3_bytes(s), length = frame_l4_length(s);
