@@ -127,7 +127,7 @@ if capable true 2>/dev/null; then
 2 source list --banned --seconds 2 => source list: --seconds applies only to limits: leave out --banned
 2 source forgive 192.0.2.0/24 => invalid address '192.0.2.0/24': use an IPv4 or IPv6 address
 2 simulate - - => simulate: standard input cannot be both policy and capture: use a file for one of them
-2 monitor --reason over,late => invalid --reason 'late': use one or more of these, separated by commas: allowed within unmatched non-ip shadow denied over banned malformed no-room
+2 monitor --reason over,late => invalid --reason 'late': use one or more of these, separated by commas: allowed within unmatched non-ip shadow established denied over banned malformed no-room challenged truncated
 2 monitor --prefix 192.0.2.1/24 => invalid --prefix '192.0.2.1/24': write 192.0.2.0/24
 2 monitor --prefix localhost => invalid --prefix 'localhost': use an IPv4 or IPv6 address, with /LEN for a prefix
 2 monitor -j -w - => monitor: --write and --json exclude each other: leave one out
@@ -172,7 +172,7 @@ rows policy <<END
 1 rule 192.0.2.7/24 deny => stdin:1:6: "192.0.2.7/24" has host bits set: write 192.0.2.0/24
 1 rule any tcp dport 70000 deny => stdin:1:20: "70000" is out of range: write ports from 0 to 65535
 1 rule any udp syn deny => stdin:1:14: "syn" is a TCP flag, which protocol 17 does not have: write tcp
-1 rule any limit 10/second over => stdin:1:30: "over" must be followed by an action for packets over the limit: write drop, ban DURATION, count or mark N
+1 rule any limit 10/second over => stdin:1:30: "over" must be followed by an action for packets over the limit: write drop, drop unless established, ban DURATION, count, mark N, challenge or truncate
 1 rule any limit 10/second per host => stdin:1:30: "host" is not a key: write source, dest, source+dport, source+dest, flow or rule
 1 rule any limit warm-up 10/second => stdin:1:33: "10/second" must be followed by a ramp: write for example ramp 30s
 1 rule any deny for -1s => stdin:1:19: "-1s" is not a duration: write for example 30s, 10m or 1h, or leave out "for" for a permanent rule

@@ -130,7 +130,7 @@ static int over_drop(struct parser *p)
 		return 0;
 	word_next(p);
 	if (!word_is(p, "established"))
-		return expected(p, "what is spared: write drop unless established");
+		return expected(p, "the packets to spare: write drop unless established");
 	word_next(p);
 	p->rule->limit.over = RL_OVER_UNLESS;
 	return 0;
