@@ -6,7 +6,7 @@ source "$(dirname "$0")/../lib.sh"
 
 RULE_WORDS='device any'
 MATCHES='tcp udp icmp icmp6 sctp gre esp proto sport dport src dst syn fragment new-source established'
-OVERS='drop ban count'
+OVERS='drop ban count challenge truncate'
 printf 'rule any deny\n' >"$TMP/policy one"
 
 # ---- bash
