@@ -18,6 +18,12 @@ static __always_inline bool reason_passes(enum rl_reason reason)
 	return reason < RL_REASON_DENIED;
 }
 
+/* Does the program send an answer itself? */
+static __always_inline bool reason_answers(enum rl_reason reason)
+{
+	return reason >= RL_REASON_CHALLENGED;
+}
+
 static __always_inline void verdict_add(struct rl_counters_block *b, const struct decision *d,
 					bool passed)
 {

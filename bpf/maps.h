@@ -190,6 +190,7 @@ struct {
 /* The rate of the answers that the program sends itself: answer.h. */
 struct answers_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_INNER_MAP); /* one, and one of each possible CPU */
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(struct rl_answers));

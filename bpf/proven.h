@@ -6,6 +6,7 @@
 #ifndef RLCTL_BPF_PROVEN_H
 #define RLCTL_BPF_PROVEN_H
 
+#include "answer.h"
 #include "commit.h"
 #include "proof.h"
 
@@ -53,6 +54,12 @@ static __always_inline enum rl_reason over_decide(void *ctx, bool skb, struct de
 	if (rule->flags & RL_RULE_UNLESS && is_established(ctx, skb, &d->p))
 		return spared_decide(d);
 	return RL_REASON_OVER;
+}
+
+/* What over_decide has decided to answer. XDP_TX, or XDP_DROP where no answer could be made. */
+__noinline int xdp_answer(struct xdp_md *ctx, struct decision *d, int reason)
+{
+	return XDP_DROP;
 }
 
 #endif

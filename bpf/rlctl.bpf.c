@@ -171,6 +171,8 @@ int rlctl_xdp(struct xdp_md *ctx)
 	reason = frame_decide(ctx, false, d, xdp_parse(ctx, &d->p));
 	if (is_watched())
 		xdp_watch(ctx, d, reason);
+	if (PROVES && reason_answers(reason))
+		return xdp_answer(ctx, d, reason);
 	return reason_passes(reason) ? XDP_PASS : XDP_DROP;
 }
 

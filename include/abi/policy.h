@@ -208,6 +208,8 @@ enum rl_policy_use {
 	RL_USE_TRUNCATE = 1 << 16,   /* a limit has `over truncate` */
 };
 
+#define RL_USE_ANSWERS (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
+
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
  * to use one, or ceases to, brings another program (user/kernel/program_fit.h). */
 #define RL_USE_PROGRAM (RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE)

@@ -18,11 +18,13 @@ struct rl_asked_set {
 };
 _Static_assert(sizeof(struct rl_asked_set) == 64, "a cache line");
 
-/* Answers that the program sends itself (over challenge, over truncate): when the next one may
- * leave, as a GCRA of rl_instance.challenge_rate. */
+/* The rate of answers that the program sends itself (over challenge, over truncate): the bucket,
+ * then what each possible CPU has taken from it. bpf/answer.h */
 struct rl_answers {
-	__u64 next_ns; /* CLOCK_MONOTONIC */
-	__u64 pad[7];
+	__u64 word; /* the bucket, of rl_instance.challenge_rate */
+	__u64 left; /* a CPU's */
+	__u64 since_ns;
+	__u64 pad[5];
 };
 _Static_assert(sizeof(struct rl_answers) == 64, "a cache line");
 

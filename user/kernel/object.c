@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 
 #include "algorithm/known_filter.h"
+#include "answers.h"
 #include "bans.h"
 #include "compiled.h"
 #include "hot_table.h"
@@ -143,6 +144,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	bpf_map__set_max_entries(skel->maps.shared, info->slots);
 	bpf_map__set_max_entries(skel->maps.leases, info->slots);
 	counters_size(skel, info);
+	answers_numbers(skel, info);
 	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
 	bpf_map__set_type(skel->maps.sources, lru_type(info));
@@ -230,6 +232,8 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 		ret = bans_make(instance);
 	if (ret >= 0 && uses & RL_USE_NEW_SOURCE)
 		ret = known_filter_make(instance);
+	if (ret >= 0 && uses & RL_USE_ANSWERS)
+		ret = answers_make(instance);
 	if (ret >= 0 && uses & RL_USE_FLEET)
 		ret = fleet_maps_make(instance);
 	if (ret >= 0 && uses & RL_USE_FLOWS)
@@ -255,6 +259,7 @@ void policy_maps_trim(const struct instance *instance, uint32_t uses)
 		int outer;
 	} maps[] = {
 		{RL_USE_NEW_SOURCE, instance->fd.known_filter},
+		{RL_USE_ANSWERS, instance->fd.answers},
 		{RL_USE_FLOWS, instance->fd.flows},
 		{RL_USE_WINDOWS, instance->fd.windows},
 		{RL_USE_LOGS, instance->fd.logs},

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* An answer that the program sends itself, made of the frame that it answers: `over challenge`
+ * (challenge.h) and `over truncate`. Whether a packet is answered is decided with the other limits;
+ * the frame is turned around at the very end, behind the counters and whoever watches.
+ *
+ * All answers of an instance are held to one rate, in the map answers. Its first element is the
+ * bucket that all CPUs share (algorithm/gcra.h), the others are what each CPU took of it: it takes
+ * answers_batch at once, and what it did not use within ANSWERS_NS lapses. So bucket and batches
+ * together never send more than rate × time and an eightieth of a second's worth.
+ */
+#ifndef RLCTL_BPF_ANSWER_H
+#define RLCTL_BPF_ANSWER_H
+
+#include "algorithm/gcra.h"
+#include "clock.h"
+#include "counters.h"
+#include "state.h"
+
+#define ANSWERS_NS     8000000 /* two ticks of the slowest common tick clock */
+#define ANSWER_TTL     64
+#define LINK_BYTES_MAX (ETH_HLEN + VLAN_TAGS_MAX * sizeof(struct vlan_header))
+#define ANSWER_AT      63 /* no transport header of an answer begins further in; 2^n - 1 */
+_Static_assert(LINK_BYTES_MAX + sizeof(struct ipv6hdr) <= ANSWER_AT, "the headers before it");
+
+const volatile struct rl_gcra answers_rate = {}; /* set at attach */
+const volatile __u32 answers_batch = 1;
+
+/* ---- the rate */
+
+static __always_inline struct rl_answers *answers_of_cpu(void *map)
+{
+	__u32 index = 1 + counters_cpu();
+
+	return bpf_map_lookup_elem(map, &index);
+}
+
+/* May one more be sent? */
+__noinline int answer_take(struct packet *p)
+{
+	const struct rl_gcra rate = {
+		.capacity = answers_rate.capacity,
+		.cost = answers_rate.cost,
+		.cost_shift = answers_rate.cost_shift,
+		.cost_max = answers_rate.cost_max,
+	};
+	struct rl_answers *all, *own;
+	void *map = only(&answers);
+	__u64 taken;
+
+	if (!p || !map)
+		return 0;
+	all = only(map);
+	own = answers_of_cpu(map);
+	if (!all || !own)
+		return 0;
+	if (own->left && clock_tick() - own->since_ns < ANSWERS_NS) {
+		own->left--;
+		return 1;
+	}
+	if (!gcra_consume(&rate, &all->word, gcra_now(clock_precise(p)), answers_batch, &taken))
+		return 0;
+	own->since_ns = clock_tick();
+	own->left = answers_batch - 1;
+	return 1;
+}
+
+/* Gives back what answer_take took: nothing was sent. No other packet of this CPU came between. */
+static __always_inline void answer_return(void)
+{
+	void *map = only(&answers);
+	struct rl_answers *own = map ? answers_of_cpu(map) : NULL;
+
+	if (own)
+		own->left++;
+}
+
+/* ---- who may be answered */
+
+/* Is it an address that one host has, other than this machine within itself? */
+static __always_inline bool address_is_host(const struct packet *p, const __u8 addr[16])
+{
+	const __u64 *halves = (const __u64 *)addr;
+
+	if (p->flags & PACKET_IPV4)
+		return addr[12] && addr[12] != 127 && addr[12] < 224;
+	return addr[0] != 0xff && halves[0]; /* ::, ::1 and their like */
+}
+
+/* Is the frame one to this host alone, and all of it where it can be written in place? */
+static __always_inline bool frame_may_turn(struct xdp_md *ctx)
+{
+	__u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	return data + ETH_HLEN <= end && !(data[0] & 1) && bpf_xdp_get_buff_len(ctx) == end - data;
+}
+
+/* Of a whole TCP or UDP packet from one host to another: can there be an answer? */
+static __always_inline bool answer_may(struct xdp_md *ctx, const struct packet *p)
+{
+	const __u64 *src = (const __u64 *)p->src, *dst = (const __u64 *)p->dst;
+
+	if (p->flags & (PACKET_FRAGMENT | PACKET_EXTENDED) || !p->sport || !p->dport)
+		return false;
+	return address_is_host(p, p->src) && address_is_host(p, p->dst) &&
+	       (src[0] ^ dst[0]) | (src[1] ^ dst[1]) && frame_may_turn(ctx);
+}
+
+/* ---- the frame */
+
+/* Where the IP header begins; 0: not found. */
+static __always_inline __u32 network_find(struct xdp_md *ctx)
+{
+	struct cursor c = {.start = (void *)(long)ctx->data, .end = (void *)(long)ctx->data_end};
+	__be16 proto;
+
+	c.pos = c.start;
+	return parse_ethernet(&c, &proto, 0) ? c.pos - c.start : 0;
+}
+
+/* Takes IPv4's options out of the frame: what is before them moves. */
+__noinline int options_cut(struct xdp_md *ctx, __u32 network, __u32 bytes)
+{
+	__u8 link[LINK_BYTES_MAX] = {};
+
+	if (network < ETH_HLEN || network > LINK_BYTES_MAX)
+		return 0;
+	return !bpf_xdp_load_bytes(ctx, 0, link, network) && !bpf_xdp_adjust_head(ctx, bytes) &&
+	       !bpf_xdp_store_bytes(ctx, 0, link, network);
+}
+
+static __always_inline __u16 sum_fold(__u64 sum)
+{
+	sum = (sum >> 32) + (sum & 0xffffffff);
+	sum = (sum >> 32) + (sum & 0xffffffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	return sum;
+}
+
+/* The addresses, protocol and length that a checksum of TCP or UDP counts besides. */
+static __always_inline __u64 sum_pseudo_header(const struct packet *p, __u32 payload)
+{
+	const __be32 *src = (const __be32 *)p->src, *dst = (const __be32 *)p->dst;
+	__u64 sum = (__u64)bpf_htonl(payload) + bpf_htonl(p->proto) + src[3] + dst[3];
+
+	if (p->flags & PACKET_IPV4) /* the rest of a mapped address is no part of it */
+		return sum;
+	return sum + src[0] + src[1] + src[2] + dst[0] + dst[1] + dst[2];
+}
+
+static __always_inline void ipv4_write(struct iphdr *ip, const struct packet *p, __u32 payload)
+{
+	const __be32 *words = (const __be32 *)ip;
+	__u64 sum = 0;
+
+	*ip = (struct iphdr){
+		.version = 4,
+		.ihl = sizeof(*ip) / 4,
+		.tot_len = bpf_htons(sizeof(*ip) + payload),
+		.frag_off = bpf_htons(0x4000), /* do not fragment: no id is needed */
+		.ttl = ANSWER_TTL,
+		.protocol = p->proto,
+		.saddr = ((const __be32 *)p->dst)[3],
+		.daddr = ((const __be32 *)p->src)[3],
+	};
+	for (__u32 i = 0; i < sizeof(*ip) / 4; i++)
+		sum += words[i];
+	ip->check = ~sum_fold(sum);
+}
+
+static __always_inline void ipv6_write(struct ipv6hdr *ip, const struct packet *p, __u32 payload)
+{
+	*ip = (struct ipv6hdr){
+		.version = 6,
+		.payload_len = bpf_htons(payload),
+		.nexthdr = p->proto,
+		.hop_limit = ANSWER_TTL,
+	};
+	__builtin_memcpy(&ip->saddr, p->dst, sizeof(ip->saddr));
+	__builtin_memcpy(&ip->daddr, p->src, sizeof(ip->daddr));
+}
+
+static __always_inline void link_turn(struct ethernet_header *eth)
+{
+	for (int i = 0; i < 3; i++) {
+		__u16 dest = eth->dest[i];
+
+		eth->dest[i] = eth->source[i];
+		eth->source[i] = dest;
+	}
+}
+
+/* Swaps both ends and writes the IP header anew, which ends at p->transport. */
+static __always_inline bool headers_turn(struct xdp_md *ctx, const struct packet *p, __u32 payload)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 size = p->flags & PACKET_IPV4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	__be16 *ports = data + (p->transport & ANSWER_AT);
+	void *network = data + (READ_ONCE(p->transport) - size & ANSWER_AT);
+
+	if (data + ETH_HLEN > end || network + size > end || (void *)(ports + 2) > end)
+		return false;
+	link_turn(data);
+	if (p->flags & PACKET_IPV4)
+		ipv4_write(network, p, payload);
+	else
+		ipv6_write(network, p, payload);
+	ports[0] = bpf_htons(p->dport);
+	ports[1] = bpf_htons(p->sport);
+	return true;
+}
+
+/* Makes of the frame one to where it came from, with so many bytes from the transport header on:
+ * ends, lengths and the IP checksum are right, the ports are swapped, and IPv4's options are gone.
+ * The caller writes the rest: it begins at p->transport, which is within ANSWER_AT. 0: it could not
+ * be done, and the frame is good for nothing. */
+__noinline int answer_turn(struct xdp_md *ctx, struct packet *p, __u32 payload)
+{
+	__u32 network = network_find(ctx), size, options;
+
+	if (!p || network < ETH_HLEN || network > LINK_BYTES_MAX)
+		return 0;
+	size = p->flags & PACKET_IPV4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	options = p->transport - network - size;
+	if (options && !options_cut(ctx, network, options))
+		return 0;
+	p->transport = network + size;
+	if (bpf_xdp_adjust_tail(ctx,
+				(int)(network + size + payload) - (int)(ctx->data_end - ctx->data)))
+		return 0;
+	return headers_turn(ctx, p, payload);
+}
+
+#endif

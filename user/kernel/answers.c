@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The rate of the answers that the program sends itself, and the map that holds it, created when a
+ * policy first uses `over challenge` or `over truncate`. */
+
+#include "answers.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "map_in_map.h"
+#include "numbers.h"
+#include "rlctl.skel.h"
+#include "units.h"
+
+/* Answers at once: of a second's. The batches of all CPUs are half of that. */
+#define BURST_PART 200
+#define BATCH_MAX  64u
+
+static uint32_t at_least_one(uint32_t n)
+{
+	return n ? n : 1;
+}
+
+void answers_numbers(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	uint32_t rate = info->challenge_rate ? info->challenge_rate : RL_CHALLENGE_RATE;
+	uint32_t burst = at_least_one(rate / BURST_PART);
+	uint32_t batch = burst / 2 / at_least_one(info->possible_cpus);
+	struct rl_limit limit = {
+		.amount = rate,
+		.period_ns = NS_PER_SECOND,
+		.size = burst,
+		.algorithm = RL_TOKEN_BUCKET,
+		.unit = RL_PACKETS,
+	};
+	struct rl_gcra gcra;
+
+	gcra_compile(&limit, &gcra);
+	skel->rodata->answers_rate.capacity = gcra.capacity;
+	skel->rodata->answers_rate.cost = gcra.cost;
+	skel->rodata->answers_rate.cost_shift = gcra.cost_shift;
+	skel->rodata->answers_rate.cost_max = gcra.cost_max;
+	skel->rodata->answers_batch = at_least_one(batch < BATCH_MAX ? batch : BATCH_MAX);
+}
+
+static int answers_create(const struct instance *instance)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
+	int ret, fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_answers", sizeof(uint32_t),
+				     sizeof(struct rl_answers), 1 + instance->info.possible_cpus,
+				     &opts);
+
+	if (fd < 0)
+		return -errno;
+	ret = inner_put(instance, instance->fd.answers, 0, fd);
+	close(fd);
+	return ret;
+}
+
+int answers_make(const struct instance *instance)
+{
+	int fd = inner_open(instance, instance->fd.answers, 0);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd == -ENOENT)
+		return answers_create(instance);
+	return fd < 0 ? fd : 0;
+}
