@@ -57,7 +57,7 @@ struct rl_instance {
 	__u32 put_fq;        /* 1: so is its fq, and what was there is to come back */
 	__u32 root_size; /* bytes of root_options; root_handle 0: the kernel's default was there */
 	__u32 root_handle;
-	__u32 program_uses;   /* of RL_USE_PROGRAM, what its program has the code for */
+	__u32 program_uses;   /* of RL_USE_PROGRAM, what its program has the code for at least */
 	__u32 proof;          /* enum rl_proof */
 	__u32 challenge_rate; /* answers a second that it sends at most; 0: RL_CHALLENGE_RATE */
 	__u32 pad;

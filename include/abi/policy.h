@@ -214,6 +214,9 @@ enum rl_policy_use {
  * to use one, or ceases to, brings another program (user/kernel/program_fit.h). */
 #define RL_USE_PROGRAM (RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE)
 
+/* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */
+#define RL_USE_UNSETTLED (1u << 31)
+
 /* The policy as a whole: what the one slot that a swap changes leads to. Where one prefix changes,
  * the trie's element is exchanged and the header is written in place, field by field: the counts
  * and lengths never say less than what the trie holds, but may say more. */

@@ -70,6 +70,23 @@ static const struct words_row {
 	 "Linux 6.12.1 has no map type lru_percpu_hash (since Linux 4.10, but this kernel is built "
 	 "without it): --table hot does not need it, or use a distribution's kernel, Linux 6.1 or "
 	 "later"},
+	{"words: a helper that only some policies need",
+	 {.stage = LOAD_STAGE_PROGRAM,
+	  .uses = RL_USE_PROOF | RL_USE_CHALLENGE,
+	  .error = -EINVAL,
+	  .release = "5.1.0",
+	  .missing = {{"helper", "skc_lookup_tcp"}},
+	  .count = 1},
+	 "the policy uses `established` and `over challenge`, but Linux 5.1.0 has no helper "
+	 "skc_lookup_tcp (since Linux 5.2): do without it, or use a distribution's kernel, Linux "
+	 "6.1 or later"},
+	{"words: a program that only some policies need",
+	 {.stage = LOAD_STAGE_PROGRAM,
+	  .uses = RL_USE_TRUNCATE,
+	  .error = -E2BIG,
+	  .release = "6.12.1"},
+	 "the policy uses `over truncate`, but the Linux 6.12.1 verifier rejected the program as "
+	 "too complex: do without it, and please report this with the output of -v"},
 	{"words: nothing that we know",
 	 {.stage = LOAD_STAGE_MAPS,
 	  .error = -EINVAL,

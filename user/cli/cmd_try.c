@@ -273,6 +273,8 @@ int policy_try(struct instance *instance, struct policy *next, const struct poli
 	else
 		rc = trial_run(&a);
 	watcher_end(&a);
+	if (!rc)
+		policy_trial_settle(&a.trial);
 	trial_close(&a.trial);
 	return rc;
 }

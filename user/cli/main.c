@@ -25,6 +25,9 @@
 	"  RLCTL_REDIS_PASSWORD.\n"
 
 #define PRIVILEGES_LOAD (PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON))
+/* To replace the running program, which some policies need. */
+#define PRIVILEGES_FIT \
+	(PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON) | PRIVILEGE_BIT(SYS_ADMIN))
 /* To find the SSH session in the environment of other users' processes, and to read their files. */
 #define PRIVILEGES_GUARD (PRIVILEGE_BIT(SYS_PTRACE) | PRIVILEGE_BIT(DAC_READ_SEARCH))
 
@@ -79,7 +82,7 @@ static const struct verb all_verbs[] = {
 		.words_min = 1,
 		.words_max = -1,
 		.needs = PRIVILEGE_BIT(BPF),
-		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.uses = PRIVILEGES_FIT | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.many = true,
 		.run = cmd_rule_add,
 	},
@@ -94,7 +97,7 @@ static const struct verb all_verbs[] = {
 		.words_min = 1,
 		.words_max = -1,
 		.needs = PRIVILEGE_BIT(BPF),
-		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.uses = PRIVILEGES_FIT | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.many = true,
 		.run = cmd_rule_del,
 	},
@@ -123,7 +126,7 @@ static const struct verb all_verbs[] = {
 		.summary = "Delete all rules",
 		.options = OPTIONS_INSTANCE,
 		.needs = PRIVILEGE_BIT(BPF),
-		.uses = PRIVILEGE_BIT(CHOWN),
+		.uses = PRIVILEGES_FIT | PRIVILEGE_BIT(CHOWN),
 		.many = true,
 		.run = cmd_rule_flush,
 	},
@@ -148,7 +151,7 @@ static const struct verb all_verbs[] = {
 		.words_min = 1,
 		.words_max = 1,
 		.needs = PRIVILEGE_BIT(BPF),
-		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.uses = PRIVILEGES_FIT | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.needs_none = OPTION_BIT(CHECK),
 		.many = true,
 		.run = cmd_apply,

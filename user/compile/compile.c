@@ -147,6 +147,16 @@ static bool slots_need_compaction(const struct rl_policy_header *header, const s
 	       (header->next_counter_id - 1) >> RL_CHUNK_SHIFT != (end - 1) >> RL_CHUNK_SHIFT;
 }
 
+/* What the policy's rules need that is only in the programs of policies that use it. */
+static uint32_t program_uses_of(const struct policy *policy)
+{
+	uint32_t uses = 0;
+
+	policy_for_each (policy, rule)
+		uses |= rule_uses(rule);
+	return uses & RL_USE_PROGRAM;
+}
+
 static void prefix_remove(const struct rule *prefix, bool in_trie, struct rl_policy_header *header)
 {
 	if (prefix->kind == PREFIX_ANY)
@@ -170,6 +180,8 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN; /* there is no trie */
 	if (is_link_local_prefix(prefix))
 		return -EAGAIN; /* neighbour discovery of other prefixes may depend on it */
+	if (program_uses_of(current) & ~program_uses_of(next))
+		return -EAGAIN; /* the program may no longer need it: all rules tell */
 	if (slots_need_compaction(header, next, ctx))
 		return -EAGAIN;
 	b.base = header->half * ctx->rules_max + header->rules;

@@ -38,8 +38,7 @@ static uint32_t proof_uses(const struct rule *rule)
 	return RL_USE_PROOF | (tcp_only ? 0 : RL_USE_ASKED);
 }
 
-/* The parts of the data path that the rule needs: RL_USE_*. */
-static uint32_t rule_uses(const struct rule *rule)
+uint32_t rule_uses(const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
 	uint32_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;

@@ -5,6 +5,9 @@
 
 #include "build.h"
 
+/* The parts of the data path that the rule needs: enum rl_policy_use. */
+uint32_t rule_uses(const struct rule *rule);
+
 int rules_emit(struct build *b, const struct policy *policy);
 
 /* Is the prefix fe80::/10? A rule for it may apply to neighbour discovery of any address. */

@@ -178,7 +178,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 }
 
 /* Everything except the program: maps, pins, --fq, policy. */
-static int instance_make(const char *path, const char *device, const struct rl_instance *info,
+static int instance_make(const char *path, const char *device, struct rl_instance *info,
 			 const struct attach_options *options, struct policy *policy)
 {
 	struct instance instance;
@@ -197,9 +197,14 @@ static int instance_make(const char *path, const char *device, const struct rl_i
 		fail("%s: opening the new maps failed: %s", device, strerror(-ret));
 		return ret;
 	}
+	instance.unattached = true;
 	ret = fq_put(device, info);
 	if (!ret)
 		ret = instance_policy_write(&instance, policy, false, NULL);
+	if (!ret && !instance_info_read(path, info)) { /* with what the policy needs of it */
+		fail("%s: reading the new instance failed", device);
+		ret = -EIO;
+	}
 	instance_close(&instance);
 	return ret;
 }

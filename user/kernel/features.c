@@ -27,11 +27,14 @@ static const char *helper_name(uint32_t id)
 	return id < sizeof(names) / sizeof(names[0]) ? names[id] : "that is newer than rlctl";
 }
 
-static struct rlctl_bpf *probe_open(enum rl_hook hook, enum rl_mode mode, enum rl_table table)
+static struct rlctl_bpf *probe_open(const struct rl_instance *wanted)
 {
-	struct rl_instance info = {.hook = hook,
-				   .mode = mode,
-				   .table = table,
+	struct rl_instance info = {.hook = wanted->hook,
+				   .mode = wanted->mode,
+				   .table = wanted->table,
+				   .program_uses = wanted->program_uses,
+				   .proof = wanted->proof,
+				   .challenge_rate = wanted->challenge_rate,
 				   .sources = PROBE_SOURCES,
 				   .prefixes = PROBE_PREFIXES,
 				   .log_depth = 2,
@@ -157,7 +160,9 @@ static int program_probe(const struct bpf_program *program, missing_feature_fn m
 
 int kernel_features(missing_feature_fn missing, void *arg, struct load_result *result)
 {
-	struct rlctl_bpf *skel = probe_open(RL_HOOK_XDP, RL_MODE_NATIVE, RL_TABLE_HOT);
+	const struct rl_instance wanted = {
+		.hook = RL_HOOK_XDP, .mode = RL_MODE_NATIVE, .table = RL_TABLE_HOT};
+	struct rlctl_bpf *skel = probe_open(&wanted);
 	struct bpf_program *program;
 	int count;
 
@@ -174,7 +179,7 @@ int kernel_features(missing_feature_fn missing, void *arg, struct load_result *r
 void kernel_missing_features(const struct rl_instance *info, missing_feature_fn missing, void *arg)
 {
 	libbpf_print_fn_t talk = libbpf_set_print(NULL); /* the failure is already logged */
-	struct rlctl_bpf *skel = probe_open(info->hook, info->mode, info->table);
+	struct rlctl_bpf *skel = probe_open(info);
 	struct load_result result;
 	struct bpf_program *program;
 

@@ -43,6 +43,7 @@ struct instance {
 	struct instance_maps fd;
 	int lock_fd;         /* of the pin directory; held by writers, -1 for readers */
 	bool read_only;      /* its maps are open for reading only */
+	bool unattached;     /* attach makes it: its program comes later */
 	bool on_trial;       /* this process runs the trial and may write the policy */
 	bool clock_injected; /* simulate: time is now_ns, not CLOCK_MONOTONIC */
 	uint64_t now_ns;

@@ -109,7 +109,7 @@ static struct rlctl_bpf *skeleton_open(bool proves)
 struct rlctl_bpf *object_open(const struct rl_instance *info)
 {
 	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
-	struct rlctl_bpf *skel = skeleton_open(info->program_uses);
+	struct rlctl_bpf *skel = skeleton_open(info->program_uses & RL_USE_PROGRAM);
 
 	if (!skel)
 		return NULL;
@@ -187,16 +187,17 @@ int object_load_pinned(const char *path, const struct rl_instance *info, struct 
 /* Creates an inner map in slot 0 of the outer map unless it has one. Returns 1 if it created one.
  */
 static int inner_make_typed(const struct instance *instance, int outer, enum bpf_map_type type,
-			    const char *name, uint32_t key_size, uint32_t value_size,
-			    uint32_t entries)
+			    uint32_t flags, const char *name, uint32_t key_size,
+			    uint32_t value_size, uint32_t entries)
 {
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = flags);
 	int ret, fd = inner_open(instance, outer, 0);
 
 	if (fd >= 0)
 		close(fd);
 	if (fd != -ENOENT)
 		return fd < 0 ? fd : 0;
-	fd = bpf_map_create(type, name, key_size, value_size, entries, NULL);
+	fd = bpf_map_create(type, name, key_size, value_size, entries, &opts);
 	if (fd < 0)
 		return -errno;
 	ret = inner_put(instance, outer, 0, fd);
@@ -207,19 +208,27 @@ static int inner_make_typed(const struct instance *instance, int outer, enum bpf
 static int inner_make(const struct instance *instance, int outer, const char *name,
 		      uint32_t value_size, uint32_t entries)
 {
-	return inner_make_typed(instance, outer, lru_type(&instance->info), name,
+	return inner_make_typed(instance, outer, lru_type(&instance->info), 0, name,
 				sizeof(struct rl_state_key), value_size, entries);
+}
+
+/* All sets are one element, as of the filter of known sources. */
+static int asked_make(const struct instance *instance)
+{
+	return inner_make_typed(instance, instance->fd.asked, BPF_MAP_TYPE_ARRAY, BPF_F_MMAPABLE,
+				"rlctl_asked", sizeof(uint32_t),
+				RL_ASKED_SETS * sizeof(struct rl_asked_set), 1);
 }
 
 static int fleet_maps_make(const struct instance *instance)
 {
-	int ret = inner_make_typed(instance, instance->fd.fleet_keys, BPF_MAP_TYPE_LRU_HASH,
+	int ret = inner_make_typed(instance, instance->fd.fleet_keys, BPF_MAP_TYPE_LRU_HASH, 0,
 				   "rlctl_fleet", sizeof(struct rl_state_key),
 				   sizeof(struct rl_fleet_key), instance->info.sources);
 
 	return ret < 0 ? ret
 		       : inner_make_typed(instance, instance->fd.fleet_events, BPF_MAP_TYPE_RINGBUF,
-					  "rlctl_events", 0, 0, FLEET_EVENTS_BYTES);
+					  0, "rlctl_events", 0, 0, FLEET_EVENTS_BYTES);
 }
 
 int policy_maps_make(const struct instance *instance, uint32_t uses)
@@ -232,6 +241,8 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 		ret = bans_make(instance);
 	if (ret >= 0 && uses & RL_USE_NEW_SOURCE)
 		ret = known_filter_make(instance);
+	if (ret >= 0 && uses & RL_USE_ASKED)
+		ret = asked_make(instance);
 	if (ret >= 0 && uses & RL_USE_ANSWERS)
 		ret = answers_make(instance);
 	if (ret >= 0 && uses & RL_USE_FLEET)
@@ -258,11 +269,9 @@ void policy_maps_trim(const struct instance *instance, uint32_t uses)
 		uint32_t use;
 		int outer;
 	} maps[] = {
-		{RL_USE_NEW_SOURCE, instance->fd.known_filter},
-		{RL_USE_ANSWERS, instance->fd.answers},
-		{RL_USE_FLOWS, instance->fd.flows},
-		{RL_USE_WINDOWS, instance->fd.windows},
-		{RL_USE_LOGS, instance->fd.logs},
+		{RL_USE_NEW_SOURCE, instance->fd.known_filter}, {RL_USE_ASKED, instance->fd.asked},
+		{RL_USE_ANSWERS, instance->fd.answers},         {RL_USE_FLOWS, instance->fd.flows},
+		{RL_USE_WINDOWS, instance->fd.windows},         {RL_USE_LOGS, instance->fd.logs},
 	};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)

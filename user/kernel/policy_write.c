@@ -22,6 +22,7 @@
 #include "message.h"
 #include "object.h"
 #include "policy.h"
+#include "program_fit.h"
 #include "qdisc.h"
 #include "slots.h"
 #include "trial_record.h"
@@ -344,6 +345,9 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	int ret;
 
 	inner_tidy(instance);
+	ret = program_widen(instance, compiled->header.uses);
+	if (ret)
+		return ret;
 	ret = compiled_rules_write(instance, compiled, next);
 	if (!ret)
 		ret = trie_write(instance, compiled);
@@ -355,7 +359,7 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	slots_trim(instance, compiled);
 	comments_trim(instance, next);
 	if (!instance->on_trial) /* else the former policy may come back, with its states */
-		policy_maps_trim(instance, compiled->header.uses);
+		policy_settle(instance, compiled->header.uses);
 	return 0;
 }
 
@@ -436,11 +440,13 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	struct rl_policy_header header = {0};
 	struct policy next = {0};
 	struct compiled compiled = {0};
+	struct instance settled = *instance;
 	struct policy_context text;
 	struct compile_context ctx;
 	struct policy_errors errors;
 	int ret = policy_copy(before, &next);
 
+	settled.on_trial = false; /* the policy on trial does not come back */
 	instance_context(instance, &text);
 	instance_compile_context(instance, &text, &ctx);
 	if (!ret)
@@ -451,7 +457,7 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 		fail("%s: restoring the previous policy failed: %s", instance->device,
 		     strerror(-ret));
 	else
-		ret = compiled_write(instance, &compiled, &next);
+		ret = compiled_write(&settled, &compiled, &next);
 	compiled_clear(&compiled);
 	policy_clear(&next);
 	return ret;
@@ -463,6 +469,8 @@ int instance_policy_check(const struct instance *instance, struct policy *next,
 	struct compiled compiled = {0};
 	int ret = policy_prepare(instance, next, true, file, &compiled);
 
+	if (!ret)
+		ret = program_widen_check(instance, compiled.header.uses);
 	compiled_clear(&compiled);
 	return ret;
 }

@@ -30,6 +30,7 @@
 #include "map_in_map.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "program_fit.h"
 #include "qdisc.h"
 #include "trial_record.h"
 #include "units.h"
@@ -334,8 +335,11 @@ static int change_compile(struct change *change, struct policy *current)
 static int change_write(struct change *change)
 {
 	const struct instance *instance = change->instance;
-	int ret = compiled_rules_write(instance, &change->compiled, change->next);
+	int ret = program_widen(instance, change->compiled.header.uses);
 
+	if (ret)
+		return ret;
+	ret = compiled_rules_write(instance, &change->compiled, change->next);
 	if (!ret && change->prefix->kind == PREFIX_ADDR)
 		ret = change_in_place(change);
 	else if (!ret)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* attach --replace: replaces the running program and keeps its maps. The new program gets the
- * constants of attach (seed, clock, sizes) from the instance map. A crash leaves the old or the new
- * program attached. Maps with a different layout in this build are refused before anything changes.
- */
+/* attach --replace: replaces the running program and keeps its maps. Maps with a different layout
+ * in this build are refused before anything changes. */
 
 #include "replace.h"
 
@@ -16,7 +14,6 @@
 
 #include "bans.h"
 #include "cpus.h"
-#include "find.h"
 #include "hook_names.h"
 #include "instance.h"
 #include "map.h"
@@ -24,18 +21,15 @@
 #include "message.h"
 #include "object.h"
 #include "open.h"
-#include "owner.h"
 #include "pins.h"
 #include "policy.h"
 #include "policy_write.h"
-#include "program.h"
+#include "program_swap.h"
 #include "rename.h"
 #include "report.h"
 #include "rlctl.skel.h"
-#include "tc.h"
 #include "trial_record.h"
 #include "unsupported.h"
-#include "xdp.h"
 
 #define SLOTS_MAX RL_WATCHERS /* of an array of maps */
 
@@ -144,13 +138,6 @@ int instance_replace_open(const struct target *target, struct instance *out)
 
 /* ---- replacing */
 
-static uint32_t program_number(const struct instance *instance)
-{
-	struct device_program program;
-
-	return instance_program_find(instance, &program) ? 0 : program.id;
-}
-
 static int info_write(struct instance *instance, const struct rl_instance *info)
 {
 	uint32_t zero = 0;
@@ -178,8 +165,11 @@ static int shares_renew(struct instance *instance)
 	if (!ret)
 		ret = instance_policy_write(&renewed, &policy, true, NULL);
 	policy_clear(&policy);
-	if (!ret)
-		ret = info_write(instance, &renewed.info);
+	if (ret)
+		return ret;
+	if (instance_info_read(instance->path, &renewed.info)) /* it may have another program */
+		renewed.info.cpus = online;
+	return info_write(instance, &renewed.info);
 	return ret;
 }
 
@@ -203,26 +193,26 @@ static int sizes_raise(struct instance *instance, const struct sizes *wanted)
 	return more_bans || more_prefixes ? info_write(instance, &info) : 0;
 }
 
+/* An interrupted change of the program is over. */
+static int program_settled_note(struct instance *instance)
+{
+	struct rl_instance info = instance->info;
+
+	info.program_uses &= RL_USE_PROGRAM;
+	return info_write(instance, &info);
+}
+
 int instance_replace(struct instance *instance, const struct sizes *wanted)
 {
-	uint32_t policy, now, before = program_number(instance);
+	uint32_t now, before;
 	int ret = sizes_raise(instance, wanted);
 
 	if (!ret)
 		ret = shares_renew(instance);
-	if (ret)
-		return ret;
-	ret = map_id(instance->fd.policy, &policy);
-	if (!ret) /* meanwhile any program counts as ours */
-		ret = owner_record_write(instance->path, &instance->info, 0);
-	if (ret) {
-		fail("%s: replacing failed: %s", instance->device, strerror(-ret));
-		return ret;
-	}
-	ret = instance->info.mode == RL_MODE_TC ? tc_program_replace(instance, policy)
-						: xdp_program_replace(instance, policy);
-	now = ret ? before : program_number(instance);
-	owner_record_write(instance->path, &instance->info, now);
+	if (!ret)
+		ret = program_swap(instance, &before, &now);
+	if (!ret && instance->info.program_uses & RL_USE_UNSETTLED)
+		ret = program_settled_note(instance);
 	if (!ret)
 		note("%s: program %u at %s replaced by %u; policy, state and counters stay",
 		     instance->device, before, hook_name(instance->info.hook), now);

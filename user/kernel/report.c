@@ -29,6 +29,7 @@ int report_load_failure(const char *device, const struct rl_instance *info, enum
 	struct load_failure failure = {
 		.stage = stage,
 		.hook = info->mode == RL_MODE_TC ? tc_hook(info) : RL_HOOK_XDP,
+		.uses = info->program_uses & RL_USE_PROGRAM,
 		.error = error,
 	};
 	char words[LOAD_FAILURE_MAX];

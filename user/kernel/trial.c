@@ -23,6 +23,7 @@
 #include "pins.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "program_fit.h"
 #include "trial_record.h"
 
 int instance_trial_keep(const struct instance *instance, enum trial_kind *kind)
@@ -234,6 +235,19 @@ out:
 	if (lock >= 0)
 		close(lock);
 	return ret;
+}
+
+/* Another trial may have begun since. */
+void policy_trial_settle(const struct trial *trial)
+{
+	struct rl_policy_header header;
+	int lock = pins_lock(trial->path, false);
+
+	if (lock < 0)
+		return;
+	if (trial_check(trial->path) == -ENOENT && !policy_header_read(trial->instance, &header))
+		policy_settle(trial->instance, header.uses);
+	close(lock);
 }
 
 void trial_close(struct trial *trial)

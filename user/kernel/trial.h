@@ -43,6 +43,9 @@ enum trial_state trial_state_read(const struct trial *trial);
  * a negative errno. */
 int trial_end(struct trial *trial, bool keep);
 
+/* After a policy was confirmed: drops what only the previous one needed. */
+void policy_trial_settle(const struct trial *trial);
+
 /* Releases all resources without a decision. */
 void trial_close(struct trial *trial);
 

@@ -38,7 +38,12 @@
 	X("helper", "ringbuf_submit", "5.8", NULL)       \
 	X("helper", "xdp_get_buff_len", "5.18", INGRESS) \
 	X("helper", "xdp_load_bytes", "5.18", INGRESS)   \
-	X("helper", "skb_set_tstamp", "5.18", UNPACED)
+	X("helper", "skb_set_tstamp", "5.18", UNPACED)   \
+	X("helper", "sk_lookup_udp", "4.20", NULL)       \
+	X("helper", "sk_release", "4.20", NULL)          \
+	X("helper", "skc_lookup_tcp", "5.2", NULL)       \
+	X("helper", "tcp_gen_syncookie", "5.3", NULL)    \
+	X("helper", "tcp_check_syncookie", "5.2", NULL)
 
 static const struct feature {
 	struct kernel_feature feature;
@@ -73,6 +78,16 @@ bool release_is_before(const char *release, const char *version)
 	sscanf(version, "%u.%u", &wanted_major, &wanted_minor);
 	return major < wanted_major || (major == wanted_major && minor < wanted_minor);
 }
+
+/* What the parts of the program that only some policies need are called in those. */
+static const struct part {
+	uint32_t use;
+	const char *word;
+} parts[] = {
+	{RL_USE_PROOF, "established"},
+	{RL_USE_CHALLENGE, "over challenge"},
+	{RL_USE_TRUNCATE, "over truncate"},
+};
 
 /* ---- building the line */
 
@@ -109,6 +124,26 @@ static void missing_add(struct line *line, const struct load_failure *failure,
 		line_add(line, " (since Linux %s, but this kernel is built without it)", since);
 }
 
+/* The words of the policy that may be to blame. */
+static void parts_add(struct line *line, const struct load_failure *failure)
+{
+	const char *between = "the policy uses ";
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (!(failure->uses & parts[i].use))
+			continue;
+		line_add(line, "%s`%s`", between, parts[i].word);
+		between = " and ";
+	}
+	if (failure->uses)
+		line_add(line, ", but ");
+}
+
+static const char *without_parts(const struct load_failure *failure)
+{
+	return failure->uses ? "do without it, or " : "";
+}
+
 /* The hook or table that needs none of the missing features, if one does. */
 static const char *instead_of(const struct load_failure *failure)
 {
@@ -133,8 +168,8 @@ static void missing_list_add(struct line *line, const struct load_failure *failu
 		line_add(line, "%s", i ? ", " : "");
 		missing_add(line, failure, &failure->missing[i]);
 	}
-	line_add(line, ": %s%suse a distribution's kernel, Linux " KERNEL_OLDEST " or later",
-		 instead ? instead : "", instead ? ", or " : "");
+	line_add(line, ": %s%s%suse a distribution's kernel, Linux " KERNEL_OLDEST " or later",
+		 instead ? instead : "", instead ? ", or " : "", without_parts(failure));
 }
 
 static void program_add(struct line *line, const struct load_failure *failure)
@@ -146,7 +181,9 @@ static void program_add(struct line *line, const struct load_failure *failure)
 		line_add(line, "the Linux %s verifier rejected the program (%s)", failure->release,
 			 strerror(-failure->error));
 	if (release_is_before(failure->release, KERNEL_OLDEST))
-		line_add(line, ": use Linux " KERNEL_OLDEST " or later");
+		line_add(line, ": %suse Linux " KERNEL_OLDEST " or later", without_parts(failure));
+	else if (failure->uses)
+		line_add(line, ": do without it, and please report this with the output of -v");
 	else if (failure->hook == RL_HOOK_XDP)
 		line_add(line,
 			 ": try --hook ingress, and please report this with the output of -v");
@@ -177,6 +214,19 @@ static void forbidden_add(struct line *line, const struct load_failure *failure)
 		line_add(line, ", and before Linux 5.11 after `ulimit -l unlimited`");
 }
 
+/* The kernel lacks something, or its verifier refused the program. */
+static void refused_add(struct line *line, const struct load_failure *failure)
+{
+	if (failure->stage == LOAD_STAGE_PROGRAM)
+		parts_add(line, failure);
+	if (failure->count)
+		missing_list_add(line, failure);
+	else if (failure->stage == LOAD_STAGE_PROGRAM)
+		program_add(line, failure);
+	else
+		maps_add(line, failure);
+}
+
 void load_failure_format(const struct load_failure *failure, char out[LOAD_FAILURE_MAX])
 {
 	struct line line = {.text = out};
@@ -189,10 +239,6 @@ void load_failure_format(const struct load_failure *failure, char out[LOAD_FAILU
 			 "Linux %s is built without BPF (CONFIG_BPF_SYSCALL): use a distribution's "
 			 "kernel",
 			 failure->release);
-	else if (failure->count)
-		missing_list_add(&line, failure);
-	else if (failure->stage == LOAD_STAGE_PROGRAM)
-		program_add(&line, failure);
 	else
-		maps_add(&line, failure);
+		refused_add(&line, failure);
 }

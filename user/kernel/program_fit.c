@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The instance map notes what the running program has the code for. A change of the program notes
+ * first what the old and the new one have in common, with RL_USE_UNSETTLED: wherever a process is
+ * killed, the program has at least what is noted, and that covers the policy in force. The next
+ * writer then replaces the program in any case. */
+
+#include "program_fit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "instance.h"
+#include "message.h"
+#include "object.h"
+#include "privilege.h"
+#include "program_swap.h"
+#include "report.h"
+#include "rlctl.skel.h"
+
+/* Simulations and tests have none; the program is loaded with all that their policies use. */
+static bool has_pins(const struct instance *instance)
+{
+	return instance->path[0];
+}
+
+/* As it is now: other processes may have changed it since this one opened it. */
+static int info_read(const struct instance *instance, struct rl_instance *out)
+{
+	uint32_t zero = 0;
+
+	*out = instance->info;
+	if (!has_pins(instance))
+		return 0;
+	return bpf_map_lookup_elem(instance->fd.instance, &zero, out) ? -errno : 0;
+}
+
+static int uses_note(const struct instance *instance, struct rl_instance *info, uint32_t uses)
+{
+	uint32_t zero = 0;
+
+	info->program_uses = uses;
+	return bpf_map_update_elem(instance->fd.instance, &zero, info, BPF_ANY) ? -errno : 0;
+}
+
+static int report_change_error(const struct instance *instance, int error)
+{
+	fail("%s: changing its program failed: %s", instance->device, strerror(-error));
+	return error;
+}
+
+static bool may_replace(void)
+{
+	return privilege_held(PRIVILEGE_SYS_ADMIN) && privilege_held(PRIVILEGE_NET_ADMIN);
+}
+
+static int report_may_not(const struct instance *instance)
+{
+	fail("%s: the policy begins to use `established`, `over challenge` or `over truncate`, for "
+	     "which the running program is replaced: that needs CAP_SYS_ADMIN and CAP_NET_ADMIN: "
+	     "run it as root (sudo)",
+	     instance->device);
+	return -EPERM;
+}
+
+/* Replaces the program by one with the code for `uses`. */
+static int program_change(const struct instance *instance, struct rl_instance *info, uint32_t uses)
+{
+	uint32_t before = info->program_uses, old, new;
+	struct instance next = *instance;
+	int ret = uses_note(instance, info, (before & uses) | RL_USE_UNSETTLED);
+
+	if (ret)
+		return report_change_error(instance, ret);
+	next.info = *info;
+	next.info.program_uses = uses;
+	ret = program_swap(&next, &old, &new);
+	if (ret) {
+		uses_note(instance, info, before);
+		return ret;
+	}
+	ret = uses_note(instance, info, uses);
+	return ret ? report_change_error(instance, ret) : 0;
+}
+
+/* What the program is to have, in *wanted. True if it has to be replaced for that. */
+static bool is_lacking(const struct rl_instance *info, uint32_t uses, uint32_t *wanted)
+{
+	uint32_t there = info->program_uses & RL_USE_PROGRAM;
+
+	*wanted = there | (uses & RL_USE_PROGRAM);
+	return *wanted != there;
+}
+
+int program_widen(const struct instance *instance, uint32_t uses)
+{
+	struct rl_instance info;
+	uint32_t wanted;
+	int ret = info_read(instance, &info);
+
+	if (ret)
+		return report_change_error(instance, ret);
+	if (!is_lacking(&info, uses, &wanted))
+		return 0;
+	if (!has_pins(instance))
+		return report_change_error(instance, -EOPNOTSUPP);
+	if (instance->unattached) {
+		ret = uses_note(instance, &info, wanted);
+		return ret ? report_change_error(instance, ret) : 0;
+	}
+	return may_replace() ? program_change(instance, &info, wanted) : report_may_not(instance);
+}
+
+int program_widen_check(const struct instance *instance, uint32_t uses)
+{
+	struct rlctl_bpf *skel;
+	struct rl_instance info;
+	uint32_t wanted;
+	int ret = info_read(instance, &info);
+
+	if (ret)
+		return report_change_error(instance, ret);
+	if (!is_lacking(&info, uses, &wanted) || !may_replace())
+		return 0;
+	info.program_uses = wanted;
+	ret = object_load_pinned(instance->path, &info, &skel);
+	if (ret)
+		return report_load_failure(instance->device, &info, LOAD_STAGE_PROGRAM, ret);
+	rlctl_bpf__destroy(skel);
+	return 0;
+}
+
+/* A program with more code than the policy needs is no error. */
+static void program_narrow(const struct instance *instance, uint32_t uses)
+{
+	uint32_t wanted = uses & RL_USE_PROGRAM;
+	struct rl_instance info;
+
+	if (!has_pins(instance) || info_read(instance, &info) || info.program_uses == wanted)
+		return;
+	if (instance->unattached || !may_replace())
+		return;
+	if (program_change(instance, &info, wanted))
+		note("%s: the policy is in force, but its program keeps code that it does not "
+		     "need: the next change of the policy tries to replace it again",
+		     instance->device);
+}
+
+void policy_settle(const struct instance *instance, uint32_t uses)
+{
+	program_narrow(instance, uses);
+	policy_maps_trim(instance, uses);
+}
