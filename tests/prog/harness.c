@@ -139,10 +139,17 @@ void harness_clock(struct harness *h, uint64_t now_ns)
 	h->now_ns = now_ns;
 }
 
+void harness_established(struct harness *h, bool established)
+{
+	h->skel->bss->simulated_proof = established;
+}
+
 /* ---- packets */
 
 static uint32_t verdict_of(const struct harness *h, enum rl_reason reason)
 {
+	if (reason == RL_REASON_CHALLENGED || reason == RL_REASON_TRUNCATED)
+		return XDP_TX;
 	if (h->instance.info.hook == RL_HOOK_XDP)
 		return reason_is_pass(reason) ? XDP_PASS : XDP_DROP;
 	return (uint32_t)(reason_is_pass(reason) ? TC_ACT_UNSPEC : TC_ACT_SHOT);

@@ -66,6 +66,10 @@ void harness_renew(struct harness *h, const char *text);
 /* Both clocks, and what `for` counts from. */
 void harness_clock(struct harness *h, uint64_t now_ns);
 
+/* Are the packets that come from now on established? Only where the program asks, and not in real
+ * time. */
+void harness_established(struct harness *h, bool established);
+
 /* ---- packets */
 
 /* One system call: the frame's reason, with the verdict that goes with it. Not in real time. */

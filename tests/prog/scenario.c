@@ -102,6 +102,9 @@ static void step_run(struct harness *h, char *step)
 	case '@':
 		step_expiry(h, step + 1);
 		return;
+	case '!':
+		harness_established(h, !strcmp(trim(step + 1), "established"));
+		return;
 	case '#':
 		step_counters(h, step + 1);
 		return;
@@ -121,6 +124,7 @@ void scenario_run(struct harness *h, const char *scenario)
 void scenario_reset(struct harness *h)
 {
 	harness_policy(h, "");
+	harness_established(h, false);
 	harness_clock(h, h->now_ns + NS_PER_DAY);
 }
 

@@ -4,6 +4,7 @@
  *   + DURATION              time passes
  *   @ RULE +DURATION        it is that long after the rule's expiry; -DURATION: before
  *   [N *] WORDS : REASON    N frames (frame.h), each with this reason
+ *   ! established           the packets that follow are established; ! not established: are not
  *   # RULE : P D S          the rule has passed, dropped, shadowed so many packets
  */
 #ifndef TESTS_SCENARIO_H
