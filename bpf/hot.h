@@ -47,8 +47,7 @@
 
 #define HOT_TRIES 4
 
-const volatile __u64 hot_seed[2] = {0}; /* drawn at attach */
-const volatile __u32 hot_mask = 0;      /* sets - 1 */
+const volatile __u32 hot_mask = 0; /* sets - 1 */
 
 /* An address by the lengths that "source" and "dest" have where nothing else is said. */
 static __always_inline __u64 hot_word(const struct packet *p, const __u8 addr[16])

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Every map of the data path. Sizes marked "at attach" are set before loading. */
+/* Every map of the data path but those of common.h. Sizes marked "at attach" are set before
+ * loading.
+ */
 #ifndef RLCTL_BPF_MAPS_H
 #define RLCTL_BPF_MAPS_H
 
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-
-#include "rlctl_abi.h"
+#include "common.h"
 
 /* Inner maps are given by size: clang 14 leaves types that only they name out of the BTF. */
 struct policy_inner {
@@ -171,22 +170,6 @@ struct {
 	__array(values, struct known_filter_inner);
 } known_filter SEC(".maps");
 
-/* Conversations, by who began them: asked.h. All sets are one element, as of the filter. */
-struct asked_inner {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, RL_ASKED_SETS * sizeof(struct rl_asked_set));
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__array(values, struct asked_inner);
-} asked SEC(".maps");
-
 /* The rate of the answers that the program sends itself: answer.h. */
 struct answers_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -262,16 +245,6 @@ struct {
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, RL_LOG_SIZE(RL_SLIDING_LOG_MAX)); /* at attach */
 } fresh SEC(".maps");
-
-/* A copy of headers that cannot be read where they lie: xdp.h, skb.h. */
-const volatile __u32 headers_reach = RL_HEADERS_REACH; /* or RL_HEADERS_REACH_SMALL; at attach */
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, RL_HEADERS_SIZE(RL_HEADERS_REACH)); /* at attach */
-} headers SEC(".maps");
 
 /* Bans and their seats, in maps that push nothing out. */
 struct bans_inner {

@@ -62,8 +62,8 @@ union receipt {
 	__u64 entry;  /* sliding log: which admission it is */
 };
 
-/* Is it established: proof.h. */
-enum proof { PROOF_UNASKED, PROOF_WANTED, PROOF_NONE, PROOF_ESTABLISHED };
+/* Is it established: proof.h. Bound: no, but a UDP socket of this machine waits for it. */
+enum proof { PROOF_UNASKED, PROOF_WANTED, PROOF_NONE, PROOF_BOUND, PROOF_ESTABLISHED };
 
 /* The fields that most packets need are first, in one cache line. */
 struct packet {

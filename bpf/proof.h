@@ -2,7 +2,8 @@
 /* Is a packet established: does it belong to a connection of this machine, or answer what this
  * machine asked? The kernel's sockets say so, so that there is no table which a flood could fill;
  * rlctl-policy(5). Only full sockets count: a listening one, a handshake that is not complete and
- * TIME_WAIT prove nothing. Sequence numbers are not looked at.
+ * TIME_WAIT prove nothing. Sequence numbers are not looked at. A UDP socket that is only bound, and
+ * echo replies, prove no more than whom this machine asked (asked.h).
  *
  * Rules are classified before anything is looked up: where one asks, the answer is wanted, the
  * entry looks it up once, and the packet is classified anew. What no lookup could prove is not
@@ -11,14 +12,18 @@
 #ifndef RLCTL_BPF_PROOF_H
 #define RLCTL_BPF_PROOF_H
 
+#include "asked.h"
 #include "clock.h"
 #include "packet.h"
+#include "skb_parse.h"
 
+const volatile bool keeps_asked = false;  /* RL_USE_ASKED, and there is the program at egress */
 const volatile bool frames_leave = false; /* hook egress: this machine's address is the source */
 
 /* With clock_injected: is the packet established? Sockets of this machine say nothing about a
  * capture. */
-volatile __u32 simulated_proof = 0;
+enum simulated_proof { SIMULATED_NONE, SIMULATED_ESTABLISHED, SIMULATED_BOUND };
+volatile __u32 simulated_proof = SIMULATED_NONE; /* bound: a UDP socket, to no peer */
 
 /* States of a socket that has a connection, or asks for one. */
 #define STATE(name) (1u << BPF_TCP_##name)
@@ -31,7 +36,7 @@ static __always_inline bool proof_is_possible(const struct packet *p)
 {
 	if (p->flags & (PACKET_LATER | PACKET_SYN))
 		return false;
-	return p->proto == IPPROTO_TCP || p->proto == IPPROTO_UDP;
+	return p->proto == IPPROTO_TCP || p->proto == IPPROTO_UDP || (keeps_asked && is_icmp(p));
 }
 
 /* Does a rule's `established` hold, or its `not established`? Neither does before it is known. */
@@ -83,8 +88,16 @@ static __always_inline enum proof tcp_proof(void *ctx, struct bpf_sock_tuple *tu
 	return STATES_PROVEN >> (state & 31) & 1 ? PROOF_ESTABLISHED : PROOF_NONE;
 }
 
-/* A socket that is connected to the peer. */
-static __always_inline enum proof udp_proof(void *ctx, struct bpf_sock_tuple *tuple, __u32 size)
+/* A socket is bound, and to no peer. */
+static __always_inline enum proof bound_proof(const struct packet *p)
+{
+	if (!keeps_asked)
+		return PROOF_NONE;
+	return asked_us_first(p) ? PROOF_ESTABLISHED : PROOF_BOUND;
+}
+
+static __always_inline enum proof udp_proof(void *ctx, const struct packet *p,
+					    struct bpf_sock_tuple *tuple, __u32 size)
 {
 	struct bpf_sock *sk = bpf_sk_lookup_udp(ctx, tuple, size, BPF_F_CURRENT_NETNS, 0);
 	__u32 state;
@@ -93,32 +106,51 @@ static __always_inline enum proof udp_proof(void *ctx, struct bpf_sock_tuple *tu
 		return PROOF_NONE;
 	state = sk->state;
 	bpf_sk_release(sk);
-	return state == BPF_TCP_ESTABLISHED ? PROOF_ESTABLISHED : PROOF_NONE;
+	return state == BPF_TCP_ESTABLISHED ? PROOF_ESTABLISHED : bound_proof(p);
+}
+
+static __always_inline enum proof echo_proof(void *ctx, bool skb, const struct packet *p)
+{
+	struct icmp_header icmp;
+
+	if (skb ? skb_load(ctx, p->transport, &icmp, sizeof(icmp))
+		: bpf_xdp_load_bytes(ctx, p->transport, &icmp, sizeof(icmp)))
+		return PROOF_NONE;
+	return asked_echo(p, &icmp) ? PROOF_ESTABLISHED : PROOF_NONE;
+}
+
+static __always_inline enum proof simulated_look_up(const struct packet *p)
+{
+	if (simulated_proof == SIMULATED_BOUND)
+		return p->proto == IPPROTO_UDP ? bound_proof(p) : PROOF_NONE;
+	return simulated_proof == SIMULATED_ESTABLISHED ? PROOF_ESTABLISHED : PROOF_NONE;
 }
 
 /* ctx is that of XDP or of tc: the same calls, of two types. */
-static __always_inline int proof_look_up(void *ctx, const struct packet *p)
+static __always_inline int proof_look_up(void *ctx, bool skb, const struct packet *p)
 {
 	struct bpf_sock_tuple tuple;
 	__u32 size;
 
 	if (!p || !proof_is_possible(p))
 		return PROOF_NONE;
+	if (is_icmp(p) && (!clock_injected || simulated_proof == SIMULATED_BOUND))
+		return echo_proof(ctx, skb, p);
 	if (clock_injected)
-		return simulated_proof ? PROOF_ESTABLISHED : PROOF_NONE;
+		return simulated_look_up(p);
 	size = proof_tuple(&tuple, p);
 	return p->proto == IPPROTO_TCP ? tcp_proof(ctx, &tuple, size)
-				       : udp_proof(ctx, &tuple, size);
+				       : udp_proof(ctx, p, &tuple, size);
 }
 
 __noinline int xdp_proof(struct xdp_md *ctx, const struct packet *p)
 {
-	return proof_look_up(ctx, p);
+	return proof_look_up(ctx, false, p);
 }
 
 __noinline int skb_proof(struct __sk_buff *skb, const struct packet *p)
 {
-	return proof_look_up(skb, p);
+	return proof_look_up(skb, true, p);
 }
 
 #endif

@@ -17,6 +17,29 @@ static __always_inline bool is_established(void *ctx, bool skb, struct packet *p
 	return p->proof == PROOF_ESTABLISHED;
 }
 
+/* A packet that passes: notes that its peer sent first, unless this machine did. */
+static __always_inline int they_began_note(void *ctx, bool skb, struct packet *p)
+{
+	if (!p || p->proto != IPPROTO_UDP || !(p->flags & PACKET_PORTS))
+		return 0;
+	if (p->proof < PROOF_NONE && asked_settled(p))
+		return 0;
+	is_established(ctx, skb, p);
+	if (p->proof == PROOF_BOUND)
+		asked_they_began(p);
+	return 0;
+}
+
+__noinline int xdp_they_began(struct xdp_md *ctx, struct packet *p)
+{
+	return they_began_note(ctx, false, p);
+}
+
+__noinline int skb_they_began(struct __sk_buff *skb, struct packet *p)
+{
+	return they_began_note(skb, true, p);
+}
+
 /* As before it was classified. */
 static __always_inline void decision_again(struct decision *d)
 {

@@ -130,6 +130,8 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 	reason = PROVES ? policy_prove(ctx, skb, d, header) : policy_decide(d, header);
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))
 		source_remember(&d->p);
+	if (PROVES && keeps_asked && reason_passes(reason))
+		skb ? skb_they_began(ctx, &d->p) : xdp_they_began(ctx, &d->p);
 	return reason;
 }
 

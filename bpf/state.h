@@ -11,14 +11,6 @@
 
 const volatile __u32 log_depth = RL_SLIDING_LOG_MAX; /* a power of two; set at attach */
 
-/* The one element of an array, or the one map of an array of maps. */
-static __always_inline void *only(void *array)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(array, &zero);
-}
-
 /* The value of this counter_id in its chunk. */
 static __always_inline void *chunk_find(void *chunks, __u32 counter_id)
 {

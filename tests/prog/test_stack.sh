@@ -4,13 +4,16 @@
 # steps of 32 bytes, newer ones of 16: this computes the result that `make check-vm` would find.
 source "$(dirname "$0")/../lib.sh"
 
-fits() { # PROGRAM
+fits() { # OBJECT PROGRAM
 	local name bytes chain
-	read -r name bytes chain < <(llvm-objdump -dr "$TOP/build/rlctl.bpf.o" |
-		python3 "$TOP/tests/prog/stack.py" "$1") || return
+	read -r name bytes chain < <(llvm-objdump -dr "$TOP/build/$1.bpf.o" |
+		python3 "$TOP/tests/prog/stack.py" "$2") || return
 	echo "$name takes $bytes bytes: $chain"
 	[[ $bytes -ge 256 && $bytes -le 512 ]] # of less the disassembly was not understood
 }
 
-t 'the program at xdp' fits rlctl_xdp
-t 'the program at tc' fits rlctl_tc
+t 'the program at xdp' fits rlctl rlctl_xdp
+t 'the program at tc' fits rlctl rlctl_tc
+t 'the program at xdp that asks what is established' fits rlctl_proof rlctl_xdp
+t 'the program at tc that does' fits rlctl_proof rlctl_tc
+t 'its companion' fits sent rlctl_sent

@@ -56,6 +56,12 @@ void instance_sizes(struct rl_instance *info)
 		info->bans = BANS_DEFAULT;
 }
 
+bool instance_asks(const struct rl_instance *info)
+{
+	return info->program_uses & RL_USE_ASKED && info->hook != RL_HOOK_EGRESS &&
+	       info->proof == RL_PROOF_SOCKETS;
+}
+
 static enum bpf_map_type lru_type(const struct rl_instance *info)
 {
 	return info->table == RL_TABLE_CPU ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_LRU_HASH;
@@ -120,6 +126,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	skel->rodata->frames_have_ethernet = !info->raw_ip;
 	skel->rodata->paces = info->hook == RL_HOOK_EGRESS;
 	skel->rodata->frames_leave = info->hook == RL_HOOK_EGRESS;
+	skel->rodata->keeps_asked = instance_asks(info);
 	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);
 	bpf_program__set_autoload(skel->progs.rlctl_tc, info->mode == RL_MODE_TC);
 	skel->rodata->clock_tick_ns = info->tick_ns;

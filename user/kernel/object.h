@@ -3,6 +3,7 @@
 #ifndef RLCTL_OBJECT_H
 #define RLCTL_OBJECT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "instance.h"
@@ -24,6 +25,9 @@ int object_load_pinned(const char *path, const struct rl_instance *info, struct 
 
 /* Computes the map sizes that follow from the options, with defaults for those that are 0. */
 void instance_sizes(struct rl_instance *info);
+
+/* Does its program tell by whom this machine asked, so that one at egress notes what is sent? */
+bool instance_asks(const struct rl_instance *info);
 
 /* Creates the missing maps that a policy needs. `uses`: enum rl_policy_use. Silent. */
 int policy_maps_make(const struct instance *instance, uint32_t uses);

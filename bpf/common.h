@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What all programs of an instance have: those that decide (rlctl.bpf.c) and the one that notes
+ * what is sent (sent.bpf.c).
+ */
+#ifndef RLCTL_BPF_COMMON_H
+#define RLCTL_BPF_COMMON_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "rlctl_abi.h"
+
+const volatile __u64 hot_seed[2] = {0}; /* of all hashes; drawn at attach */
+
+/* Conversations, by who began them: asked.h. All sets are one element. */
+struct asked_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, RL_ASKED_SETS * sizeof(struct rl_asked_set));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct asked_inner);
+} asked SEC(".maps");
+
+/* A copy of headers that cannot be read where they lie: xdp.h, skb_parse.h. */
+const volatile __u32 headers_reach = RL_HEADERS_REACH; /* or RL_HEADERS_REACH_SMALL; at attach */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, RL_HEADERS_SIZE(RL_HEADERS_REACH)); /* at attach */
+} headers SEC(".maps");
+
+/* The one element of an array, or the one map of an array of maps. */
+static __always_inline void *only(void *array)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(array, &zero);
+}
+
+#endif

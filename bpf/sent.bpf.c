@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The companion of a program whose policy asks what is established: at egress of the same device,
+ * it notes whom this machine asks (asked.h). Every packet goes on.
+ */
+#include <linux/pkt_cls.h>
+
+#include "asked.h"
+#include "skb_parse.h"
+
+static __always_inline void echo_note(struct __sk_buff *skb, const struct packet *p)
+{
+	struct icmp_header icmp;
+	struct asked_key key;
+
+	if (skb_load(skb, p->transport, &icmp, sizeof(icmp)) ||
+	    !is_echo(p, &icmp, ECHO_REQUEST, ECHO_REQUEST_ICMP6))
+		return;
+	key = asked_key_sent(p, echo_identifier(&icmp), 0);
+	asked_put_sent(&key);
+}
+
+SEC("tc")
+int rlctl_sent(struct __sk_buff *skb)
+{
+	struct packet p = {};
+	struct asked_key key;
+
+	if (skb_parse_headers(skb, &p) != PARSE_IP)
+		return TC_ACT_UNSPEC;
+	if (is_icmp(&p) && !(p.flags & PACKET_LATER)) {
+		echo_note(skb, &p);
+	} else if (p.proto == IPPROTO_UDP && p.flags & PACKET_PORTS) {
+		key = asked_key_sent(&p, p.sport, p.dport);
+		asked_put_sent(&key);
+	}
+	return TC_ACT_UNSPEC;
+}
+
+char LICENSE[] SEC("license") = "GPL";
