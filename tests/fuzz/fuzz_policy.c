@@ -115,7 +115,8 @@ static void warning_check(const struct rule *rule, const char *text, void *arg)
 	const struct policy *policy = arg;
 
 	require(rule >= policy->rules && rule < policy->rules + policy->count);
-	require(rule->limit.ban_ns || rule->comment_cut || rule->size_cut);
+	require(rule->limit.ban_ns || rule->comment_cut || rule->size_cut ||
+		rule->match.flags & RL_MATCH_ESTABLISHED || rule->limit.over > RL_OVER_UNLESS);
 	require(fuzz_is_plain(text));
 }
 

@@ -52,6 +52,24 @@ static void say_address(char *line, bool ipv4)
 	say(line, " %s", text);
 }
 
+static bool may_be_proven(const char *line)
+{
+	static const char *const never[] = {" sctp",    " gre",      " esp",       " proto gre",
+					    " proto 0", " proto 89", " proto 255", " syn"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
+		if (strstr(line, never[i]))
+			return false;
+	return true;
+}
+
+static void say_proof(char *line)
+{
+	if (!may_be_proven(line) || random_below(2))
+		say(line, " not");
+	say(line, " established");
+}
+
 static void say_matches(char *line, bool ipv4, const struct policy_context *ctx)
 {
 	static const char *const with_ports[] = {"",      " tcp",      " udp",
@@ -78,6 +96,8 @@ static void say_matches(char *line, bool ipv4, const struct policy_context *ctx)
 		say(line, " fragment");
 	if (!random_below(5))
 		say(line, " new-source");
+	if (!random_below(4))
+		say_proof(line);
 }
 
 static void say_packet_rate(char *line, uint64_t most)
@@ -168,6 +188,25 @@ static void say_ban(char *line, const struct policy_context *ctx)
 		say(line, "%s over ban 10 minutes source", PICK(shared));
 }
 
+/* Only where some packet of the rule can be spared or answered. */
+static bool say_answer(char *line, const struct policy_context *ctx)
+{
+	bool udp = strstr(line, " udp") || strstr(line, " proto 17");
+	bool tcp = strstr(line, " tcp") || strstr(line, " syn");
+
+	if (may_be_proven(line) && !strstr(line, " established") && random_below(2))
+		say(line, " over drop unless established");
+	else if (ctx->tc || strstr(line, " fragment") || strstr(line, " established"))
+		return false;
+	else if (tcp)
+		say(line, " over challenge");
+	else if (udp)
+		say(line, " over truncate");
+	else
+		return false;
+	return true;
+}
+
 static void say_consequences(char *line, const struct policy_context *ctx)
 {
 	static const char *const keys[] = {
@@ -184,7 +223,9 @@ static void say_consequences(char *line, const struct policy_context *ctx)
 	else
 		say(line, " per %s/%" PRIu64 ",%" PRIu64, random_below(2) ? "source" : "dest",
 		    random_below(33), random_below(129));
-	if (ctx->tc && !random_below(3))
+	if (!random_below(4) && say_answer(line, ctx))
+		;
+	else if (ctx->tc && !random_below(3))
 		say(line, " over mark %" PRIu64, random_below(1ull << 32));
 	else
 		say(line, "%s", PICK(overs));

@@ -82,6 +82,23 @@ static const struct decide_row {
 	 "any tcp allow; device udp deny", false},
 	{"device, its own allow", "rule device udp allow\nrule device udp dport 5 deny",
 	 "192.0.2.1", "device udp allow", false},
+	{"established and not",
+	 "rule any established allow\nrule any not established deny\n"
+	 "rule any udp limit 9/s",
+	 "192.0.2.1", "any established allow; any not established deny", false},
+	{"what is established is no SYN", "rule any tcp syn allow\nrule any tcp established deny",
+	 "192.0.2.1", "any tcp syn allow; any tcp established deny", false},
+	{"all that is not",
+	 "rule any not established allow\nrule any gre deny\n"
+	 "rule any tcp syn deny\nrule any tcp deny\nrule any icmp deny",
+	 "192.0.2.1", "any not established allow; any icmp deny; any tcp deny", false},
+	{"a later fragment is not established",
+	 "rule any udp not established allow\nrule any udp fragment deny\n"
+	 "rule any udp dport 0-65535 deny",
+	 "192.0.2.1",
+	 "any udp not established allow; any udp dport 0-65535 deny; any udp fragment deny", false},
+	{"established, by destination", "rule any established allow\nrule any gre deny",
+	 "2001:db8::1", "any established allow; any gre deny", true},
 	{"an extension header is no protocol",
 	 "rule any proto 0 deny\nrule any proto 0 fragment allow", "2001:db8::1",
 	 "any proto 0 fragment allow", false},
@@ -123,7 +140,7 @@ struct world_packet {
 	uint8_t src[16], dst[16];
 	uint8_t proto;
 	uint16_t sport, dport;
-	bool has_ports, syn, fragment, is_new;
+	bool has_ports, syn, fragment, is_new, is_established;
 };
 
 static const char *const prefixes[] = {"any",        "any",           "device",
@@ -135,6 +152,7 @@ static const char *const dports[] = {"", "", "", " dport 0-999", " dport 1000-65
 static const char *const peers4[] = {"",           "", " 0.0.0.0/0", " 0.0.0.0/1", " 128.0.0.0/1",
 				     " 10.0.0.0/8"};
 static const char *const peers6[] = {"", "", " ::/0", " ::/1", " 8000::/1", " 2001:db8::/32"};
+static const char *const proofs[] = {"", "", "", "", " established", " not established"};
 static const char *const actions[] = {"allow", "deny", "limit 9/second"};
 static const uint8_t numbers[] = {6, 17, 132, 44, 89};
 static const uint16_t ports[] = {7, 53, 2000};
@@ -159,11 +177,11 @@ static struct rule random_small_rule(const struct policy_context *ctx)
 		const char *src = ipv4 ? PICK(peers4) : PICK(peers6);
 		const char *dst = ipv4 ? PICK(peers4) : PICK(peers6);
 
-		snprintf(line, sizeof(line), "rule %s%s%s%s%s%s%s%s%s%s%s %s%s", PICK(prefixes),
+		snprintf(line, sizeof(line), "rule %s%s%s%s%s%s%s%s%s%s%s%s %s%s", PICK(prefixes),
 			 PICK(protocols), PICK(sports), PICK(dports), *src ? " src" : "", src,
 			 *dst ? " dst" : "", dst, random_below(5) ? "" : " syn",
 			 random_below(5) ? "" : " fragment", random_below(8) ? "" : " new-source",
-			 PICK(actions), random_below(10) ? "" : " for 1h");
+			 PICK(proofs), PICK(actions), random_below(10) ? "" : " for 1h");
 	} while (statement_parse(line, ctx, &rule, &found, &err));
 	return rule;
 }
@@ -176,6 +194,7 @@ static bool in(const uint8_t addr[16], uint8_t len, const uint8_t inner[16])
 /* As the manual says under Matches. */
 static bool holds(const struct rl_match *m, const struct world_packet *p)
 {
+	bool established = !(m->negated & RL_MATCH_ESTABLISHED);
 	bool port = m->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT);
 
 	if (m->flags & RL_MATCH_PROTO && m->proto != p->proto)
@@ -192,7 +211,8 @@ static bool holds(const struct rl_match *m, const struct world_packet *p)
 		return false;
 	return !(m->flags & RL_MATCH_SYN && !p->syn) &&
 	       !(m->flags & RL_MATCH_FRAGMENT && !p->fragment) &&
-	       !(m->flags & RL_MATCH_NEW_SOURCE && !p->is_new);
+	       !(m->flags & RL_MATCH_NEW_SOURCE && !p->is_new) &&
+	       !(m->flags & RL_MATCH_ESTABLISHED && p->is_established != established);
 }
 
 /* A policy in which some rules have expired, and which of its rules decided so far. */
@@ -241,6 +261,16 @@ static void decide_packet(struct trial *t, const struct world_packet *p)
 		decide_prefix(t, p, PREFIX_DEVICE, 0);
 }
 
+/* Known and new, established and not. */
+static void decide_kinds(struct trial *t, struct world_packet p, bool may_be_established)
+{
+	for (int kind = 0; kind < (may_be_established ? 4 : 2); kind++) {
+		p.is_new = kind & 1;
+		p.is_established = kind & 2;
+		decide_packet(t, &p);
+	}
+}
+
 /* Whole, SYN, first fragment, first fragment with SYN, later one. In IPv6 a fragment's header is no
  * protocol, unless it is in a later fragment, where nothing reads it. */
 static void decide_shapes(struct trial *t, struct world_packet p, bool ipv6)
@@ -255,11 +285,7 @@ static void decide_shapes(struct trial *t, struct world_packet p, bool ipv6)
 		p.has_ports = ports_known && !later;
 		if ((p.syn && p.proto != 6) || (ipv6 && p.proto == 44 && !later))
 			continue;
-		for (p.is_new = false;; p.is_new = true) {
-			decide_packet(t, &p);
-			if (p.is_new)
-				break;
-		}
+		decide_kinds(t, p, (p.proto == 6 || p.proto == 17) && !later && !p.syn);
 	}
 }
 

@@ -192,6 +192,11 @@ static void identity_test(void **state)
 		{"rule any limit 1/s", "rule any limit 1/s per flow", false},
 		{"rule any limit 1/s", "rule any limit 1/s per source/24", false},
 		{"rule any limit 1/s", "rule any limit 1/s per source/32,48", false},
+		{"rule any established deny", "rule any not established deny", false},
+		{"rule any established deny", "rule any established allow", true},
+		{"rule any deny", "rule any established deny", false},
+		{"rule any limit 1/s", "rule any limit 1/s over drop unless established", true},
+		{"rule any syn limit 1/s over challenge", "rule any syn limit 1/s", true},
 	};
 
 	(void)state;
@@ -214,6 +219,8 @@ static void order_test(void **state)
 		"rule any tcp dport 22 deny",
 		"rule any tcp dport 80 allow",
 		"rule any tcp dport 256 deny",
+		"rule any tcp established deny",
+		"rule any tcp not established deny",
 		"rule any limit 1/s",
 		"rule any limit 1mbit",
 		"rule any limit 1/s per flow",
@@ -440,9 +447,14 @@ static void diff_test(void **state)
 
 /* ---- warnings */
 
-#define FORGED   "a single packet with a forged"
-#define INNOCENT "innocent sources"
-#define TEN      "characters"
+#define FORGED    "a single packet with a forged"
+#define UNLIMITED "passes without any limit"
+#define CLIENTS   "servers of this machine get no new clients"
+#define PATH_MTU  "path MTU discovery fails"
+#define ADD_SYN   "those of open connections too: add syn"
+#define QUERIES   "write udp dport 53"
+#define INNOCENT  "innocent sources"
+#define TEN       "characters"
 
 static const struct warn_row {
 	const char *line;
@@ -482,6 +494,27 @@ static const struct warn_row {
 	{"rule 192.0.2.7 tcp limit 9/s per rule over ban 1h source", {NULL}},
 	{"rule 192.0.2.7 tcp limit 9/s per rule over ban 1h", {NULL}},
 	{"rule 2001:db8::/64 tcp limit 9/s per rule over ban 1h", {NULL}},
+	{"rule any established allow", {UNLIMITED}},
+	{"rule 192.0.2.7 tcp dport 22 established allow", {UNLIMITED}},
+	{"rule any established limit 9/s per flow", {NULL}},
+	{"rule any not established allow", {NULL}},
+	{"rule any not established deny", {CLIENTS}},
+	{"rule any tcp dport 22 not established deny", {CLIENTS}},
+	{"rule any udp not established deny", {CLIENTS}},
+	{"rule any udp sport 53 not established deny", {NULL}},
+	{"rule any tcp syn not established deny", {NULL}},
+	{"rule any gre not established deny", {NULL}},
+	{"rule any fragment not established deny", {NULL}},
+	{"rule any icmp not established deny", {PATH_MTU}},
+	{"rule any icmp6 not established deny", {PATH_MTU}},
+	{"rule any not established limit 9/s", {NULL}},
+	{"rule any limit 9/s over drop unless established", {NULL}},
+	{"rule any tcp syn limit 9/s over challenge", {NULL}},
+	{"rule any tcp limit 9/s over challenge", {ADD_SYN}},
+	{"rule device limit 9/s over challenge", {ADD_SYN}},
+	{"rule any udp dport 53 limit 9/s over truncate", {NULL}},
+	{"rule any udp limit 9/s over truncate", {QUERIES}},
+	{"rule any dport 53 limit 9/s over truncate", {QUERIES}},
 };
 
 struct warnings {

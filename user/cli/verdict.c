@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "proof.h"
 #include "units.h"
 
 static uint64_t packets_a_day(const struct rl_limit *limit)
@@ -33,9 +34,17 @@ static void worst_keep(struct verdict *worst, const struct verdict *one)
 		*worst = *one;
 }
 
+/* `over drop unless established` spares an open session, which is established. */
 static bool drops(const struct rl_limit *limit)
 {
-	return limit->over == RL_OVER_DROP || limit->over == RL_OVER_BAN;
+	return limit->over == RL_OVER_DROP || limit->over == RL_OVER_BAN ||
+	       limit->over == RL_OVER_CHALLENGE || limit->over == RL_OVER_TRUNCATE;
+}
+
+/* Does it match only packets that begin a connection? */
+static bool is_of_first(const struct rl_match *match)
+{
+	return match->flags & (RL_MATCH_SYN | RL_MATCH_NEW_SOURCE) || match_wants_strangers(match);
 }
 
 static bool is_slow(const struct verdict *verdict)
@@ -72,7 +81,7 @@ static void verdict_add(struct verdict *worst, const struct rule *rule)
 		one.danger = SESSION_DENIED;
 	} else if (rule->action == RL_ACTION_LIMIT && drops(&rule->limit)) {
 		one.packets_a_day = packets_a_day(&rule->limit);
-		if (rule->match.flags & (RL_MATCH_SYN | RL_MATCH_NEW_SOURCE))
+		if (is_of_first(&rule->match))
 			limit_of_first(&one);
 		else
 			limit_of_all(&one);

@@ -211,6 +211,9 @@ static int clause_check(struct parser *p, int name)
 			      "is not allowed after %s: only \"for DURATION\" is; write matches "
 			      "before %s",
 			      action_words[rule->action], action_words[rule->action]);
+	if (name < 0 && word_is(p, "unless"))
+		return refuse(p, p->span,
+			      "belongs to over drop alone: write over drop unless established");
 	if (name < 0)
 		return refuse(p, p->span,
 			      "is not an option of limit: write burst, queue, slots, ramp, cold, "

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "policy.h"
+#include "proof.h"
 #include "units.h"
 
 #define STEPS_MAX (1u << 18) /* about 10 ms; real policies need a few hundred */
@@ -32,8 +33,9 @@ enum shape {
 	SHAPE_LATER, /* a later fragment: no ports, no flags */
 };
 
-/* PEER: the address that is not the lookup address. KNOWN: 1 for a known source. */
-enum dimension { PROTO, SHAPE, SPORT, DPORT, PEER, KNOWN, DIMENSIONS };
+/* PEER: the address that is not the lookup address. KNOWN: 1 for a known source. PROVEN: 1 for what
+ * is established. */
+enum dimension { PROTO, SHAPE, SPORT, DPORT, PEER, KNOWN, PROVEN, DIMENSIONS };
 
 struct box {
 	u128 first[DIMENSIONS], last[DIMENSIONS]; /* inclusive */
@@ -188,7 +190,8 @@ static struct box packets_all(const struct search *search)
 			 [SPORT] = UINT16_MAX,
 			 [DPORT] = UINT16_MAX,
 			 [PEER] = ~(u128)0,
-			 [KNOWN] = 1},
+			 [KNOWN] = 1,
+			 [PROVEN] = 1},
 	};
 	bool by_dest = search->asked->by_dest;
 
@@ -204,6 +207,36 @@ static struct box packets_all(const struct search *search)
 	if (by_dest || flow->dst_known)
 		narrow_prefix(&box, PEER, by_dest ? flow->src : flow->dst, 128);
 	return box;
+}
+
+/* Packets that are never established. Other rules do not ask. */
+static void unproven_add(struct search *search)
+{
+	static const uint8_t proven[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6};
+	struct box all = packets_all(search), box;
+	unsigned int next = 0;
+	bool asked = false;
+
+	policy_for_each (search->policy, rule)
+		asked |= rule->match.flags & RL_MATCH_ESTABLISHED;
+	if (!asked)
+		return;
+	narrow(&all, PROVEN, 1, 1);
+	for (size_t i = 0; i <= sizeof(proven); i++) {
+		unsigned int end = i < sizeof(proven) ? proven[i] : 256;
+
+		box = all;
+		narrow(&box, PROTO, next, end - 1);
+		boxes_add(search, &search->before, &box);
+		next = end + 1;
+	}
+	box = all;
+	narrow(&box, SHAPE, SHAPE_LATER, SHAPE_LATER);
+	boxes_add(search, &search->before, &box);
+	box = all;
+	narrow(&box, PROTO, IPPROTO_TCP, IPPROTO_TCP);
+	narrow(&box, SHAPE, SHAPE_WHOLE_SYN, SHAPE_FIRST_SYN);
+	boxes_add(search, &search->before, &box);
 }
 
 /* IPv6 packets that no rule sees: those with mapped addresses, which are malformed, and those with
@@ -265,6 +298,8 @@ static void narrow_headers(const struct rl_match *match, struct box *box)
 		narrow(box, SHAPE, SHAPE_FIRST_SYN, SHAPE_LATER);
 	if (match->flags & RL_MATCH_NEW_SOURCE)
 		narrow(box, KNOWN, 0, 0);
+	if (match->flags & RL_MATCH_ESTABLISHED)
+		narrow(box, PROVEN, match_wants_established(match), match_wants_established(match));
 }
 
 /* One box per protocol that the rule can match. Returns their number; 0: no packet matches. */
@@ -404,6 +439,7 @@ int rules_decide(const struct policy *policy, const struct asked *asked, struct 
 	bool lengths[129] = {false};
 
 	impossible_add(&search);
+	unproven_add(&search);
 	lengths_find(&search, lengths);
 	for (int len = 128; len >= 0; len--)
 		if (lengths[len])

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "names.h"
 #include "units.h"
 
 enum found { FOUND_NONE, FOUND_ALLOW, FOUND_DENY, FOUND_LIMITS };
@@ -95,11 +96,6 @@ static enum found prefixes_ask(struct walk *walk)
 
 /* ---- limits */
 
-static bool is_shadow(const struct rule *rule)
-{
-	return rule->limit.over == RL_OVER_SHADOW || rule->limit.over == RL_OVER_MARK;
-}
-
 static int limit_look(struct walk *walk, struct explained *item)
 {
 	struct explanation *out = walk->out;
@@ -114,20 +110,41 @@ static int limit_look(struct walk *walk, struct explained *item)
 	return rc;
 }
 
+/* The reason of a packet over the limit. */
+static enum rl_reason over_reason(const struct walk *walk, const struct rule *rule)
+{
+	const struct probe *probe = walk->probe;
+
+	switch (rule->limit.over) {
+	case RL_OVER_SHADOW:
+	case RL_OVER_MARK:
+		return RL_REASON_SHADOW;
+	case RL_OVER_UNLESS:
+		return probe->is_established ? RL_REASON_ESTABLISHED : RL_REASON_OVER;
+	case RL_OVER_CHALLENGE:
+		return probe->syn && !probe->fragment ? RL_REASON_CHALLENGED : RL_REASON_OVER;
+	case RL_OVER_TRUNCATE:
+		return probe_is_udp(probe) ? RL_REASON_TRUNCATED : RL_REASON_OVER;
+	}
+	return RL_REASON_OVER;
+}
+
 /* The reason after a limit, of a packet that the limits before it pass with that reason. */
 static void limit_decide(struct walk *walk, const struct explained *item)
 {
 	struct explanation *out = walk->out;
-	bool passes = out->reason == RL_REASON_WITHIN || out->reason == RL_REASON_SHADOW;
+	enum rl_reason reason;
 
-	if (!item->looked || !passes || (item->look.admits && !item->look.banned))
+	if (!item->looked || !reason_rows[out->reason].passes ||
+	    (item->look.admits && !item->look.banned))
 		return;
-	if (is_shadow(item->rule)) {
-		out->reason = RL_REASON_SHADOW;
-		return;
-	}
-	out->reason = item->look.banned ? RL_REASON_BANNED : RL_REASON_OVER;
-	out->decided = item->rule;
+	if (item->rule->limit.over == RL_OVER_UNLESS)
+		out->depends |= RL_MATCH_ESTABLISHED & ~walk->probe->stated;
+	reason = item->look.banned ? RL_REASON_BANNED : over_reason(walk, item->rule);
+	if (out->reason != RL_REASON_ESTABLISHED || !reason_rows[reason].passes)
+		out->reason = reason;
+	if (!reason_rows[reason].passes)
+		out->decided = item->rule;
 }
 
 /* Does any apply? Then the reason is theirs. */

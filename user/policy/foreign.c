@@ -47,6 +47,20 @@ static const struct foreign {
 	{"icmpv6", FOREIGN_MATCH, "icmp6"},
 	{"ipv6-icmp", FOREIGN_MATCH, "icmp6"},
 	{"frag", FOREIGN_MATCH, "fragment"},
+	{"established", FOREIGN_MATCH, "established"},
+	{"unless", FOREIGN_MATCH, "not established"},
+	{"!", FOREIGN_MATCH, "not established"},
+	{"ct", FOREIGN_MATCH, "established"},
+	{"state", FOREIGN_MATCH, "established"},
+	{"ctstate", FOREIGN_MATCH, "established"},
+	{"--state", FOREIGN_MATCH, "established"},
+	{"--ctstate", FOREIGN_MATCH, "established"},
+	{"conntrack", FOREIGN_MATCH, "established"},
+	{"related", FOREIGN_MATCH, "established"},
+	{"established,related", FOREIGN_MATCH, "established"},
+	{"related,established", FOREIGN_MATCH, "established"},
+	{"new", FOREIGN_MATCH, "not established"},
+	{"invalid", FOREIGN_MATCH, "not established"},
 };
 
 static int refuse_service(struct parser *p, const char *protocol)

@@ -160,5 +160,7 @@ int parse_limit(struct parser *p)
 		key_default_lengths(limit->key, &limit->key_len4, &limit->key_len6);
 	}
 	rc = limit_finish[limit->algorithm](p);
-	return rc ? rc : ban_check(p);
+	if (!rc)
+		rc = ban_check(p);
+	return rc ? rc : over_check(p);
 }

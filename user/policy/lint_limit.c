@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "overlap.h"
+#include "proof.h"
 #include "units.h"
 
 bool is_shadow(const struct rule *rule)
@@ -72,6 +73,13 @@ static bool is_more(double a, double b)
 	return a > b * (1 + 1e-9);
 }
 
+/* Does the limit spare packets that `hidden` drops? */
+static bool spares_more(const struct rule *limit, const struct rule *hidden)
+{
+	return limit->limit.over == RL_OVER_UNLESS && hidden->limit.over != RL_OVER_UNLESS &&
+	       !match_wants_strangers(&hidden->match);
+}
+
 bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden)
 {
 	const struct rl_limit *a = &limit->limit, *b = &hidden->limit;
@@ -79,7 +87,7 @@ bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden)
 
 	if (is_one_address(limit))
 		return true;
-	if (b->over == RL_OVER_BAN && a->over != RL_OVER_BAN)
+	if ((b->over == RL_OVER_BAN && a->over != RL_OVER_BAN) || spares_more(limit, hidden))
 		return false;
 	return !is_more(in_bits(a, a->amount) / a->period_ns,
 			in_bits(b, b->amount) / b->period_ns) &&
@@ -109,13 +117,24 @@ static bool has_family(const struct rule *rule, bool ipv4)
 	       match->proto != (ipv4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
 }
 
-/* Do all packets with the match `inner` have the match `outer`? All forged sources are new. */
+/* Without the matches that hold for all forged sources: they are new, and not established. */
+static struct rl_match match_of_forged(const struct rl_match *match)
+{
+	struct rl_match rest = *match;
+
+	rest.flags &= ~RL_MATCH_NEW_SOURCE;
+	if (match_wants_strangers(match)) {
+		rest.flags &= ~RL_MATCH_ESTABLISHED;
+		rest.negated = 0;
+	}
+	return rest;
+}
+
+/* Do all packets of forged sources with the match `inner` have the match `outer`? */
 static bool match_covers(const struct rl_match *outer, const struct rl_match *inner)
 {
-	struct rl_match all = *outer, some = *inner, common;
+	struct rl_match all = match_of_forged(outer), some = match_of_forged(inner), common;
 
-	all.flags &= ~RL_MATCH_NEW_SOURCE;
-	some.flags &= ~RL_MATCH_NEW_SOURCE;
 	return match_common(&some, &all, &common) && !memcmp(&common, &some, sizeof(common));
 }
 
@@ -147,7 +166,7 @@ const struct rule *forged_find(const struct policy *wide)
 
 	policy_for_each (wide, rule) {
 		if (!is_limit(rule) || is_shadow(rule) || !is_wide(rule) || key_is_shared(rule) ||
-		    (first && rule->line > first->line))
+		    match_wants_established(&rule->match) || (first && rule->line > first->line))
 			continue;
 		if (passes_forged(wide, rule, true) || passes_forged(wide, rule, false))
 			first = rule;

@@ -298,6 +298,8 @@ int parse_matches(struct parser *p)
 	if (!rc)
 		rc = protocol_check(p);
 	if (!rc)
+		rc = established_check(p);
+	if (!rc)
 		match_normalize(&p->rule->match);
 	if (!rc)
 		rc = services_resolve(p);

@@ -14,7 +14,7 @@ const char *const prefix_words[] = {RULE_PREFIXES(WORD)};
 const char *const action_words[] = {RL_ACTIONS(WORD)};
 const char *const algorithm_words[] = {RL_ALGORITHMS(WORD)};
 const char *const key_words[] = {RL_KEYS(WORD)};
-const char *const over_words[] = {RL_OVERS(WORD)}; /* of UNLESS, several */
+const char *const over_words[] = {RL_OVERS(WORD)};
 
 #define REASON_ROW(name_, text_, passes_) {text_, passes_},
 const struct reason_row reason_rows[RL_REASON_COUNT] = {RL_REASONS(REASON_ROW)};
@@ -40,11 +40,16 @@ const struct protocol *protocol_by_number(uint8_t number)
 
 #define PROTOCOL_WORD(name, number, has_ports) name,
 /* "rule", the first word of a statement, is in RL_KEYS. */
-static const char *const all_words[] = {
-	RULE_PREFIXES(WORD) RULE_PROTOCOLS(PROTOCOL_WORD) PARSER_MATCHES(WORD) RL_ACTIONS(WORD)
-		RL_ALGORITHMS(WORD) PARSER_CLAUSES(WORD) RL_KEYS(WORD) RL_OVERS(WORD)};
+static const char *const all_words[] = {RULE_PREFIXES(WORD) RULE_PROTOCOLS(PROTOCOL_WORD)
+						PARSER_MATCHES(WORD) "not",
+					RL_ACTIONS(WORD) RL_ALGORITHMS(WORD) PARSER_CLAUSES(WORD)
+						RL_KEYS(WORD) RL_OVERS(WORD) "unless"};
 
+/* Spellings of several words are made of others. */
 const char *policy_word(size_t index)
 {
-	return index < ARRAY_SIZE(all_words) ? all_words[index] : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(all_words); i++)
+		if (!strchr(all_words[i], ' ') && !index--)
+			return all_words[i];
+	return NULL;
 }

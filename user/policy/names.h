@@ -15,7 +15,7 @@ extern const char *const prefix_words[PREFIX_ADDR];
 extern const char *const action_words[RL_ACTION_COUNT];
 extern const char *const algorithm_words[RL_ALGORITHM_COUNT];
 extern const char *const key_words[RL_KEY_COUNT];
-extern const char *const over_words[RL_OVER_COUNT];
+extern const char *const over_words[RL_OVER_COUNT]; /* one of them is several words */
 
 /* The name of a reason, and whether the packet passes. */
 struct reason_row {

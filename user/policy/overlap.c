@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "proof.h"
 #include "units.h"
 
 static bool ports_common(uint16_t *first, uint16_t *last, uint16_t other_first, uint16_t other_last)
@@ -41,6 +42,7 @@ static void match_join(struct rl_match *match, const struct rl_match *b)
 	unsigned int more = b->flags & ~match->flags;
 
 	match->flags |= b->flags;
+	match->negated |= b->negated;
 	if (more & RL_MATCH_PROTO)
 		match->proto = b->proto;
 	if (more & RL_MATCH_SPORT) {
@@ -65,6 +67,10 @@ bool match_common(const struct rl_match *a, const struct rl_match *b, struct rl_
 {
 	*out = *a;
 	match_join(out, b);
+	if (a->flags & b->flags & (a->negated ^ b->negated))
+		return false;
+	if (match_wants_established(out) && !match_may_be_established(out))
+		return false;
 	if (a->flags & b->flags & RL_MATCH_PROTO && a->proto != b->proto)
 		return false;
 	if (b->flags & RL_MATCH_SPORT &&

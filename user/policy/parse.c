@@ -24,7 +24,8 @@ static int parse_action(struct parser *p)
 		return expected(p,
 				"a match or an action: write a match (tcp, udp, icmp, icmp6, sctp, "
 				"gre, esp, proto, sport, dport, src, dst, syn, fragment, "
-				"new-source) or an action (allow, deny, limit)");
+				"new-source, established, not established) or an action (allow, "
+				"deny, limit)");
 	if (action != RL_ACTION_LIMIT && rule->kind == PREFIX_DEVICE && !rule->match.flags)
 		return refuse(p, p->span,
 			      "needs a match if the prefix is device: add one, or write "

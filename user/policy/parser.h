@@ -175,6 +175,14 @@ int size_set(struct parser *p, const struct quantity *q);
 /* Refuses a ban that hits every address. */
 int ban_check(struct parser *p);
 
+/* ---- proof.c ---- */
+
+/* Refuses `established` on packets that never are. */
+int established_check(struct parser *p);
+
+/* Refuses limits of whose packets none can be spared or answered. */
+int over_check(struct parser *p);
+
 /* ---- clause.c: options of an action ---- */
 
 int parse_clauses(struct parser *p);

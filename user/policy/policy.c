@@ -48,13 +48,10 @@ void match_normalize(struct rl_match *match)
 static int match_compare(const struct rl_match *a, const struct rl_match *b)
 {
 	const uint64_t fields[][2] = {
-		{a->flags, b->flags},
-		{a->proto, b->proto},
-		{a->sport_first, b->sport_first},
-		{a->sport_last, b->sport_last},
-		{a->dport_first, b->dport_first},
-		{a->dport_last, b->dport_last},
-		{a->src_len, b->src_len},
+		{a->flags, b->flags},           {a->negated, b->negated},
+		{a->proto, b->proto},           {a->sport_first, b->sport_first},
+		{a->sport_last, b->sport_last}, {a->dport_first, b->dport_first},
+		{a->dport_last, b->dport_last}, {a->src_len, b->src_len},
 		{a->dst_len, b->dst_len},
 	};
 	int order;

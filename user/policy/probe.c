@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "proof.h"
 #include "units.h"
 
 #define PORTS (RL_MATCH_SPORT | RL_MATCH_DPORT)
@@ -56,10 +57,22 @@ static void ports_settle(struct probe *probe)
 		probe->stated |= PORTS;
 }
 
+/* Packets that are never established need not say so. */
+static const char *proof_settle(struct probe *probe, const struct rl_match *match)
+{
+	if (!probe->later && match_may_be_established(match))
+		return NULL;
+	if (probe->is_established)
+		return "a fragment without ports is never established: add its ports, or leave "
+		       "out established";
+	probe->stated |= RL_MATCH_ESTABLISHED;
+	return NULL;
+}
+
 const char *probe_make(const struct rule *words, bool by_dest, struct probe *out)
 {
-	const unsigned int fields =
-		RL_MATCH_PROTO | PORTS | RL_MATCH_SRC | RL_MATCH_DST | RL_MATCH_NEW_SOURCE;
+	const unsigned int fields = RL_MATCH_PROTO | PORTS | RL_MATCH_SRC | RL_MATCH_DST |
+				    RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED;
 	const struct rl_match *match = &words->match;
 	const char *wrong = words_refuse(words);
 
@@ -74,16 +87,22 @@ const char *probe_make(const struct rule *words, bool by_dest, struct probe *out
 		.syn = match->flags & RL_MATCH_SYN,
 		.fragment = match->flags & RL_MATCH_FRAGMENT,
 		.is_new = match->flags & RL_MATCH_NEW_SOURCE,
+		.is_established = match_wants_established(match),
 	};
 	memcpy(out->src, by_dest ? match->src : words->addr, sizeof(out->src));
 	memcpy(out->dst, by_dest ? words->addr : match->dst, sizeof(out->dst));
 	ports_settle(out);
-	return NULL;
+	return proof_settle(out, match);
 }
 
 static bool has_no_ports(const struct probe *probe)
 {
 	return probe->later || (probe->stated & RL_MATCH_PROTO && !proto_has_ports(probe->proto));
+}
+
+bool probe_is_udp(const struct probe *probe)
+{
+	return probe->stated & RL_MATCH_PROTO && probe->proto == IPPROTO_UDP && !probe->fragment;
 }
 
 unsigned int probe_key_lacks(const struct probe *probe, const struct rl_limit *limit)
@@ -104,9 +123,13 @@ void fields_print(char out[FIELDS_TEXT_MAX], unsigned int fields)
 	static const struct {
 		unsigned int field;
 		const char *name;
-	} names[] = {{RL_MATCH_PROTO, "protocol"}, {RL_MATCH_SPORT, "sport"},
-		     {RL_MATCH_DPORT, "dport"},    {RL_MATCH_SRC, "src"},
-		     {RL_MATCH_DST, "dst"},        {RL_MATCH_NEW_SOURCE, "new-source"}};
+	} names[] = {{RL_MATCH_PROTO, "protocol"},
+		     {RL_MATCH_SPORT, "sport"},
+		     {RL_MATCH_DPORT, "dport"},
+		     {RL_MATCH_SRC, "src"},
+		     {RL_MATCH_DST, "dst"},
+		     {RL_MATCH_NEW_SOURCE, "new-source"},
+		     {RL_MATCH_ESTABLISHED, "established"}};
 	size_t used = 0;
 
 	out[0] = '\0';
@@ -192,6 +215,16 @@ static enum holds address_explain(const struct probe *probe, unsigned int field,
 		     field == RL_MATCH_SRC ? "src" : "dst", text, wanted);
 }
 
+static enum holds established_explain(const struct rl_match *match, const struct probe *probe,
+				      char why[EXPLAIN_TEXT_MAX])
+{
+	if (!(probe->stated & RL_MATCH_ESTABLISHED))
+		return HOLDS_DEPENDS;
+	if (probe->is_established == match_wants_established(match))
+		return HOLDS;
+	return fails(why, probe->is_established ? "it is established" : "it is not established");
+}
+
 static enum holds field_explain(const struct rl_match *match, const struct probe *probe,
 				enum rl_match_flag field, char why[EXPLAIN_TEXT_MAX])
 {
@@ -216,7 +249,7 @@ static enum holds field_explain(const struct rl_match *match, const struct probe
 			return HOLDS_DEPENDS;
 		return probe->is_new ? HOLDS : fails(why, "its source is known");
 	case RL_MATCH_ESTABLISHED:
-		return HOLDS_DEPENDS;
+		return established_explain(match, probe, why);
 	}
 	return HOLDS_DEPENDS;
 }

@@ -7,19 +7,22 @@
 
 /* The packet. A field that is not in `stated` may have any value. */
 struct probe {
-	unsigned int stated;      /* RL_MATCH_* of PROTO, SPORT, DPORT, SRC, DST, NEW_SOURCE */
+	unsigned int stated;      /* RL_MATCH_*, but not SYN and FRAGMENT */
 	uint8_t src[16], dst[16]; /* mapped */
 	uint16_t sport, dport;
 	uint8_t proto;
 	bool by_dest; /* the lookup address is the destination */
 	bool syn, fragment;
 	bool later; /* a fragment without ports: not the first */
-	bool is_new;
+	bool is_new, is_established;
 };
 
 /* From what selector_parse has read: one address, and matches that each name one value. A fragment
  * is the first if it has ports. NULL, or what is wrong, for a message. */
 const char *probe_make(const struct rule *words, bool by_dest, struct probe *out);
+
+/* UDP, and whole. */
+bool probe_is_udp(const struct probe *probe);
 
 /* The packet's fields that the limit counts by and that are not stated: RL_MATCH_*. */
 unsigned int probe_key_lacks(const struct probe *probe, const struct rl_limit *limit);

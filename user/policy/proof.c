@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The words about who is really there: `established` as a match and behind `unless`, and limits
+ * that answer what is over them. Which of them make no sense together is an error, which are
+ * dangerous a warning.
+ */
+#include "proof.h"
+
+#include <netinet/in.h>
+
+#include "parser.h"
+
+static bool states(const struct rl_match *match, enum rl_match_flag flag)
+{
+	return match->flags & flag;
+}
+
+static bool is_of_other(const struct rl_match *match, uint8_t proto)
+{
+	return states(match, RL_MATCH_PROTO) && match->proto != proto;
+}
+
+bool match_wants_established(const struct rl_match *match)
+{
+	return states(match, RL_MATCH_ESTABLISHED) && !(match->negated & RL_MATCH_ESTABLISHED);
+}
+
+bool match_wants_strangers(const struct rl_match *match)
+{
+	return match->negated & RL_MATCH_ESTABLISHED;
+}
+
+static bool proto_may_be_established(const struct rl_match *match)
+{
+	return !states(match, RL_MATCH_PROTO) || match->proto == IPPROTO_TCP ||
+	       match->proto == IPPROTO_UDP || match->proto == IPPROTO_ICMP ||
+	       match->proto == IPPROTO_ICMPV6;
+}
+
+bool match_may_be_established(const struct rl_match *match)
+{
+	return proto_may_be_established(match) && !states(match, RL_MATCH_SYN);
+}
+
+/* ---- errors */
+
+int established_check(struct parser *p)
+{
+	const struct rl_match *match = &p->rule->match;
+	struct span at = p->match_at[MATCH_INDEX(RL_MATCH_ESTABLISHED)];
+
+	if (!match_wants_established(match))
+		return 0;
+	if (states(match, RL_MATCH_SYN))
+		return refuse(p, at,
+			      "contradicts syn, as a SYN belongs to no connection yet: remove one "
+			      "of the two");
+	if (!proto_may_be_established(match))
+		return refuse(p, at,
+			      "never holds for protocol %u: write tcp, udp, icmp or icmp6, or "
+			      "remove it",
+			      match->proto);
+	return 0;
+}
+
+static int unless_check(struct parser *p, struct span drop)
+{
+	const struct rl_match *match = &p->rule->match;
+	struct span at = span_after(p, drop);
+
+	if (match_wants_established(match))
+		return refuse(p, at,
+			      "spares every packet of this rule, which matches established: write "
+			      "over count, or over drop alone");
+	if (match_wants_strangers(match))
+		return refuse(p, at,
+			      "spares no packet of this rule, which matches not established: "
+			      "write over drop alone");
+	if (states(match, RL_MATCH_SYN))
+		return refuse(p, at,
+			      "spares no packet of this rule, as a SYN is never established: "
+			      "write over drop alone");
+	if (!proto_may_be_established(match))
+		return refuse(p, at,
+			      "spares no packet of protocol %u, which is never established: write "
+			      "over drop alone",
+			      match->proto);
+	return 0;
+}
+
+static int challenge_check(struct parser *p, struct span at)
+{
+	const struct rl_match *match = &p->rule->match;
+
+	if (is_of_other(match, IPPROTO_TCP))
+		return refuse(p, at,
+			      "answers TCP SYNs, which this rule does not match: write tcp syn, or "
+			      "over drop");
+	if (match_wants_established(match))
+		return refuse(p, at,
+			      "answers TCP SYNs, which are never established: write syn in place "
+			      "of established, or over drop");
+	if (states(match, RL_MATCH_FRAGMENT))
+		return refuse(p, at,
+			      "never answers fragments: remove fragment, or write over drop");
+	return 0;
+}
+
+static int truncate_check(struct parser *p, struct span at)
+{
+	const struct rl_match *match = &p->rule->match;
+
+	if (is_of_other(match, IPPROTO_UDP))
+		return refuse(p, at,
+			      "answers DNS queries over UDP, which this rule does not match: write "
+			      "udp dport 53, or over drop");
+	if (states(match, RL_MATCH_FRAGMENT))
+		return refuse(p, at,
+			      "never answers fragments: remove fragment, or write over drop");
+	return 0;
+}
+
+int over_check(struct parser *p)
+{
+	struct span at;
+
+	if (!clause_given(p, CLAUSE_OVER))
+		return 0;
+	at = span_after(p, p->clause_at[CLAUSE_OVER]);
+	switch (p->rule->limit.over) {
+	case RL_OVER_UNLESS:
+		return unless_check(p, at);
+	case RL_OVER_CHALLENGE:
+		return challenge_check(p, at);
+	case RL_OVER_TRUNCATE:
+		return truncate_check(p, at);
+	}
+	return 0;
+}
+
+/* ---- warnings */
+
+static bool denies_strangers(const struct rule *rule)
+{
+	return rule->action == RL_ACTION_DENY && match_wants_strangers(&rule->match);
+}
+
+/* Does it deny packets that begin a conversation with a server of this machine? Packets of a known
+ * source port are answers, and come from no client. */
+static bool denies_clients(const struct rule *rule)
+{
+	const struct rl_match *match = &rule->match;
+
+	return denies_strangers(rule) && match_may_be_established(match) &&
+	       !(match->flags & (RL_MATCH_SPORT | RL_MATCH_SYN | RL_MATCH_FRAGMENT));
+}
+
+/* ICMP alone, of which only echo is ever established. */
+static bool denies_errors(const struct rule *rule)
+{
+	return denies_strangers(rule) && states(&rule->match, RL_MATCH_PROTO) &&
+	       (rule->match.proto == IPPROTO_ICMP || rule->match.proto == IPPROTO_ICMPV6);
+}
+
+static const char *match_warning(const struct rule *rule)
+{
+	if (rule->action == RL_ACTION_ALLOW && match_wants_established(&rule->match))
+		return "a flood with the addresses and ports of one connection passes without any "
+		       "limit: write for example \"limit 1m/second per flow\" in place of allow";
+	if (denies_errors(rule))
+		return "ICMP errors are not established, so path MTU discovery fails: write limit "
+		       "in place of deny";
+	if (denies_clients(rule))
+		return "packets that begin a connection are not established (SYN, the ACK after "
+		       "it, the first datagram), so servers of this machine get no new clients: "
+		       "write limit in place of deny, or name the sport of the answers";
+	return NULL;
+}
+
+static const char *over_warning(const struct rule *rule)
+{
+	const struct rl_match *match = &rule->match;
+
+	if (rule->action != RL_ACTION_LIMIT)
+		return NULL;
+	if (rule->limit.over == RL_OVER_CHALLENGE && !states(match, RL_MATCH_SYN))
+		return "only SYNs are answered; all other packets over this limit are dropped, "
+		       "those of open connections too: add syn";
+	if (rule->limit.over == RL_OVER_TRUNCATE &&
+	    (!states(match, RL_MATCH_PROTO) || !states(match, RL_MATCH_DPORT)))
+		return "only DNS queries over UDP are answered; all other packets over this limit "
+		       "are dropped: write udp dport 53";
+	return NULL;
+}
+
+void proof_warn(const struct rule *rule, policy_warn_fn warn, void *arg)
+{
+	const char *const texts[] = {match_warning(rule), over_warning(rule)};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (texts[i])
+			warn(rule, texts[i], arg);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which rules ask whether a packet is established (rlctl-policy(5), Proof of source). Pure. */
+#ifndef RLCTL_POLICY_PROOF_H
+#define RLCTL_POLICY_PROOF_H
+
+#include "policy.h"
+
+bool match_wants_established(const struct rl_match *match);
+
+/* not established */
+bool match_wants_strangers(const struct rl_match *match);
+
+/* Can packets of the match be established, as far as protocol and `syn` say? */
+bool match_may_be_established(const struct rl_match *match);
+
+/* Warns if the rule's use of these words is dangerous. */
+void proof_warn(const struct rule *rule, policy_warn_fn warn, void *arg);
+
+#endif
