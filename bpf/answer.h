@@ -210,6 +210,15 @@ static __always_inline bool headers_turn(struct xdp_md *ctx, const struct packet
 	return true;
 }
 
+/* The frame becomes so long; then its headers are in place. What is cut off is never part of the
+ * least that Ethernet carries: not every device pads what a program sends. */
+static __always_inline bool frame_resize(struct xdp_md *ctx, __u32 bytes)
+{
+	__u32 had = bpf_xdp_get_buff_len(ctx), least = had < ETH_ZLEN ? had : ETH_ZLEN;
+
+	return !bpf_xdp_adjust_tail(ctx, (int)(bytes > least ? bytes : least) - (int)had);
+}
+
 /* Makes of the frame one to where it came from, with so many bytes from the transport header on:
  * ends, lengths and the IP checksum are right, the ports are swapped, and IPv4's options are gone.
  * The caller writes the rest: it begins at p->transport, which is within ANSWER_AT. 0: it could not
@@ -225,10 +234,7 @@ __noinline int answer_turn(struct xdp_md *ctx, struct packet *p, __u32 payload)
 	if (options && !options_cut(ctx, network, options))
 		return 0;
 	p->transport = network + size;
-	if (bpf_xdp_adjust_tail(ctx,
-				(int)(network + size + payload) - (int)(ctx->data_end - ctx->data)))
-		return 0;
-	return headers_turn(ctx, p, payload);
+	return frame_resize(ctx, network + size + payload) && headers_turn(ctx, p, payload);
 }
 
 #endif

@@ -113,10 +113,11 @@ __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *
 
 /* ---- limits of any kind */
 
-/* The limits over which the packet passes: shadows, and for one that is established those that
- * spare it. */
-#define FLAGS_PASSING RL_RULE_SHADOW
-#define FLAGS_SPARING (RL_RULE_SHADOW | RL_RULE_UNLESS)
+/* The limits over which the packet passes: shadows; for one that is established those that spare
+ * it; for a query that is answered those that truncate. */
+#define FLAGS_PASSING    RL_RULE_SHADOW
+#define FLAGS_SPARING    (RL_RULE_SHADOW | RL_RULE_UNLESS)
+#define FLAGS_TRUNCATING (RL_RULE_SHADOW | RL_RULE_TRUNCATE)
 
 static __always_inline int limits_peek(struct decision *d, __u16 passing)
 {
@@ -170,15 +171,15 @@ __noinline int limits_apply_rest(struct decision *d)
 	return outcome == OUTCOME_WITHIN ? limits_commit(d, FLAGS_PASSING) : outcome;
 }
 
-/* The same for a packet that is established. */
-__noinline int limits_apply_sparing(struct decision *d)
+/* The two halves of it for a packet that one limit has refused, of those over which it may pass. */
+__noinline int limits_peek_passing(struct decision *d, __u32 passing)
 {
-	int outcome;
+	return d ? limits_peek(d, passing) : OUTCOME_NO_ROOM;
+}
 
-	if (!d)
-		return OUTCOME_NO_ROOM;
-	outcome = limits_peek(d, FLAGS_SPARING);
-	return outcome == OUTCOME_WITHIN ? limits_commit(d, FLAGS_SPARING) : outcome;
+__noinline int limits_commit_passing(struct decision *d, __u32 passing)
+{
+	return d ? limits_commit(d, passing) : OUTCOME_NO_ROOM;
 }
 
 /* Gives back what was charged. */

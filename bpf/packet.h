@@ -60,6 +60,10 @@ union receipt {
 	__u64 window; /* fixed window: its tag and the amount */
 	__u64 slot;   /* sliding window: in which slot it is */
 	__u64 entry;  /* sliding log: which admission it is */
+	struct {
+		__u16 end; /* of the question, from the UDP header on */
+		__u8 edns; /* 1: EDNS follows */
+	} query;           /* over truncate: what is answered */
 };
 
 /* Is it established: proof.h. Bound: no, but a UDP socket of this machine waits for it. */

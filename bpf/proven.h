@@ -9,6 +9,7 @@
 #include "answer.h"
 #include "commit.h"
 #include "proof.h"
+#include "truncate.h"
 
 static __always_inline bool is_established(void *ctx, bool skb, struct packet *p)
 {
@@ -51,37 +52,74 @@ static __always_inline void decision_again(struct decision *d)
 	d->counted = 0;
 }
 
-/* An established packet that a limit has refused which spares such: all other limits hold it. The
- * one that refused costs it nothing. */
-static __always_inline enum rl_reason spared_decide(struct decision *d)
+/* A limit has refused the packet: do all others admit it, but those over which it may pass? */
+static __always_inline int others_peek(struct decision *d, __u32 passing)
+{
+	d->unasked = d->matched;
+	d->uncharged = d->matched;
+	return limits_peek_passing(d, passing);
+}
+
+/* They do: it costs each what it costs, and those nothing over which it passes. */
+static __always_inline enum rl_reason others_commit(struct decision *d, __u32 passing,
+						    enum rl_reason reason)
 {
 	int outcome;
 
-	d->unasked = d->matched;
-	d->uncharged = d->matched;
 	d->shadowed = 0;
 	d->decided = 0;
-	outcome = limits_apply_sparing(d);
+	outcome = limits_commit_passing(d, passing);
 	if (outcome != OUTCOME_WITHIN)
 		return limits_reason(limits_refused(d, outcome), 0);
-	return d->shadowed ? RL_REASON_ESTABLISHED : RL_REASON_WITHIN;
+	return d->shadowed ? reason : RL_REASON_WITHIN;
+}
+
+/* An established packet that a limit has refused which spares such: all other limits hold it. */
+static __always_inline enum rl_reason spared_decide(struct decision *d)
+{
+	int outcome = others_peek(d, FLAGS_SPARING);
+
+	if (outcome != OUTCOME_WITHIN)
+		return limits_reason(limits_refused(d, outcome), 0);
+	return others_commit(d, FLAGS_SPARING, RL_REASON_ESTABLISHED);
+}
+
+/* A packet that a limit has refused which truncates. An answer costs no limit anything. */
+static __always_inline enum rl_reason truncate_decide(struct xdp_md *ctx, struct decision *d)
+{
+	int outcome = others_peek(d, FLAGS_TRUNCATING);
+	struct rl_rule *rule = matched_rule(d, READ_ONCE(d->asked));
+
+	if (outcome == OUTCOME_OVER && rule && rule->flags & RL_RULE_UNLESS &&
+	    is_established(ctx, false, &d->p))
+		outcome = others_peek(d, FLAGS_TRUNCATING | RL_RULE_UNLESS);
+	if (outcome != OUTCOME_WITHIN)
+		return limits_reason(limits_refused(d, outcome), 0);
+	return query_find(ctx, &d->p) && answer_take(&d->p) ? RL_REASON_TRUNCATED : RL_REASON_OVER;
 }
 
 /* The packet is over the limit of d->asked. */
 static __always_inline enum rl_reason over_decide(void *ctx, bool skb, struct decision *d)
 {
 	struct rl_rule *rule = matched_rule(d, READ_ONCE(d->asked));
+	enum rl_reason reason = RL_REASON_OVER;
 
-	if (!rule)
-		return RL_REASON_OVER;
-	if (rule->flags & RL_RULE_UNLESS && is_established(ctx, skb, &d->p))
-		return spared_decide(d);
+	if (rule && rule->flags & RL_RULE_UNLESS && is_established(ctx, skb, &d->p)) {
+		reason = spared_decide(d);
+		rule = matched_rule(d, READ_ONCE(d->asked));
+	}
+	if (reason != RL_REASON_OVER || skb || !rule)
+		return reason;
+	if (truncates && rule->flags & RL_RULE_TRUNCATE)
+		return truncate_decide(ctx, d);
 	return RL_REASON_OVER;
 }
 
-/* What over_decide has decided to answer. XDP_TX, or XDP_DROP where no answer could be made. */
+/* Sends what over_decide has decided. XDP_TX, or XDP_DROP where no answer could be made. */
 __noinline int xdp_answer(struct xdp_md *ctx, struct decision *d, int reason)
 {
+	if (d && truncates && reason == RL_REASON_TRUNCATED)
+		return query_truncate(ctx, &d->p) ? XDP_TX : XDP_DROP;
 	return XDP_DROP;
 }
 

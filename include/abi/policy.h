@@ -127,7 +127,8 @@ enum rl_rule_flag {
 	RL_RULE_REFUSAL_CACHED = 1 << 6, /* its refusals may be cached: bpf/refusal.h */
 	RL_RULE_REFUSES_ALL = 1 << 7,    /* every packet meets it: bpf/shared_refusal.h */
 	RL_RULE_REFUSES_NEW = 1 << 8,    /* every packet of a new source does */
-	RL_RULE_UNLESS = 1 << 9,         /* over drop unless established: bpf/spared.h */
+	RL_RULE_UNLESS = 1 << 9,         /* over drop unless established: bpf/proven.h */
+	RL_RULE_TRUNCATE = 1 << 11,      /* over truncate: bpf/truncate.h */
 };
 #define RL_RULE_REFUSES_ANY     (RL_RULE_REFUSES_ALL | RL_RULE_REFUSES_NEW)
 #define RL_RULE_LANE_SHIFT      14 /* the flags above: the rule's lane, 0..RL_LANES - 1 */

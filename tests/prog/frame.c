@@ -260,6 +260,16 @@ static void add_data(struct frame *s, const char *arg, uint32_t unused)
 	memset(frame_grow(s, number(arg)), 0xda, number(arg));
 }
 
+static void add_query(struct frame *s, const char *arg, uint32_t unused)
+{
+	static const uint8_t query[] = {0x12, 0x34, 1,   0,   0,   1,   0,   0, 0, 0, 0, 0, 7,
+					'e',  'x',  'a', 'm', 'p', 'l', 'e', 0, 0, 1, 0, 1};
+
+	(void)arg;
+	(void)unused;
+	memcpy(frame_grow(s, sizeof(query)), query, sizeof(query));
+}
+
 /* ---- lengths, right and wrong */
 
 static uint8_t *ip_length_at(struct frame *s)
@@ -362,6 +372,7 @@ static const struct word {
 	{"answer", add_neighbour, 0x4000 | 136, false},
 	{"redirect", add_neighbour, 137, false},
 	{"data", add_data, 0, false},
+	{"query", add_query, 0, false},
 	{"version", set_version, 0, true},
 	{"ihl", set_ihl, 0, true},
 	{"length", set_length, 0, true},

@@ -13,7 +13,7 @@
  *   rs ra ns=TARGET na=TARGET answer=TARGET redirect    neighbour discovery, hop limit 255;
  *                                       answer: a solicited advertisement
  *   type=N                              the EtherType of what is not IP
- *   data=N                              N bytes
+ *   data=N  query                       N bytes; a DNS query for example, type A
  *
  * Lengths are right up to here. The next words make them wrong, or add what they do not count:
  *   version=N  ihl=N  udplen=N  doff=N
