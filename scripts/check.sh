@@ -5,7 +5,8 @@
 # One more at once than there are processors, for many wait. A file may ask for another time limit with
 # a comment `check: timeout SECONDS` in its source, for a processor of its own with `check: processor`,
 # for the whole machine with `check: alone`, and, if it lasts long and does little, for a place beside
-# all others with `check: beside`.
+# all others with `check: beside`. Whatever computes much and does not depend on when, as lint does, asks for
+# the time in which all others leave a processor idle with `check: idle`.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -24,12 +25,12 @@ TIMEOUT=120
 source scripts/tap.sh
 source scripts/root.sh
 ARGUMENTS=("$@")
-unit_only=0 quick=0
+unit_only=0 quick=0 lint=0
 # Tests of tests/unit that --quick leaves out because they take long, and the tests of other directories that
 # it runs: rules and limits of each hook, and a device that is attached, given rules, flooded and detached.
 QUICK_NOT='unit/(test_sanitize|test_concurrency|test_import|test_sliding_log)'
 QUICK_TOO='prog/test_(packet|rules|bucket|bans|skb)|net/test_(attach|policy)'
-TOGETHER=() PROCESSOR=() ALONE=() BESIDE=()
+TOGETHER=() PROCESSOR=() ALONE=() BESIDE=() IDLE=()
 
 usage() {
 	cat <<-'END'
@@ -43,8 +44,8 @@ usage() {
 	END
 }
 
-# Running tests by process id: source, start time and time limit.
-declare -A source_of=() began_at=() limit_of=()
+# Running tests, and lint, by process id: source, start time and time limit; which of them run in idle time.
+declare -A source_of=() began_at=() limit_of=() is_idle=()
 
 interrupted() {
 	trap '' INT TERM
@@ -60,12 +61,17 @@ trap interrupted INT TERM
 step() {
 	local name=$1 start=$SECONDS
 	shift
-	if "$@" >"$LOG/$name.log" 2>&1 </dev/null; then
-		line "$name" 1 0 0 $((SECONDS - start))
+	"$@" >"$LOG/$name.log" 2>&1 </dev/null
+	step_ended "$name" $? $((SECONDS - start))
+}
+
+step_ended() { # NAME STATUS SECONDS
+	if [[ $2 -eq 0 ]]; then
+		line "$1" 1 0 0 "$3"
 		return 0
 	fi
-	line "$name" 0 1 0 $((SECONDS - start))
-	sed 's/^/    /' "$LOG/$name.log"
+	line "$1" 0 1 0 "$3"
+	sed 's/^/    /' "$LOG/$1.log"
 	return 1
 }
 
@@ -87,35 +93,47 @@ log_of() { # SOURCE
 	echo "$LOG/${name%.*}.log"
 }
 
-# launch SOURCE: in the background, where an interrupt reaches it.
-launch() {
-	local log command limit
-	log=$(log_of "$1") limit=$(time_limit "$1")
-	mkdir -p "${log%/*}"
-	read -ra command <<<"$(program_of "$1")"
-	tests_run=$((tests_run + 1))
-	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 "$limit" "${command[@]}" >"$log" 2>&1 </dev/null &
-	source_of[$!]=$1 began_at[$!]=$SECONDS limit_of[$!]=$limit
+# start SOURCE LIMIT LOG CMD…: in the background, where an interrupt reaches it.
+start() {
+	mkdir -p "${3%/*}"
+	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 "$2" "${@:4}" >"$3" 2>&1 </dev/null &
+	source_of[$!]=$1 began_at[$!]=$SECONDS limit_of[$!]=$2
 }
 
-# collect: waits for the next test to end, and reports it.
+# launch SOURCE [CMD…]: a test, run by CMD.
+launch() {
+	local command
+	read -ra command <<<"$(program_of "$1")"
+	tests_run=$((tests_run + 1))
+	start "$1" "$(time_limit "$1")" "$(log_of "$1")" "${@:2}" "${command[@]}"
+}
+
+# collect: waits for the next to end, and reports it.
 collect() {
-	local pid status=0 name log why p f s m
+	local pid status=0
 	wait -n -p pid "${!source_of[@]}" || status=$?
-	name=${source_of[$pid]#tests/} log=$(log_of "${source_of[$pid]}")
+	case ${source_of[$pid]} in
+	lint) step_ended lint "$status" $((SECONDS - began_at[$pid])) ;;
+	*) test_ended "${source_of[$pid]}" "$status" "${limit_of[$pid]}" $((SECONDS - began_at[$pid])) ;;
+	esac
+	unset "source_of[$pid]" "is_idle[$pid]"
+}
+
+test_ended() { # SOURCE STATUS LIMIT SECONDS
+	local name=${1#tests/} log why p f s m
+	log=$(log_of "$1")
 	read -r p f s m <<<"$(count <"$log")"
-	why=$(complaint "$status" "$p" "$f" "$s" "$m" "${limit_of[$pid]}")
+	why=$(complaint "$2" "$p" "$f" "$s" "$m" "$3")
 	[[ -z $why ]] || f=$((f + 1))
-	line "$name" "$p" "$f" "$s" $((SECONDS - began_at[$pid]))
+	line "$name" "$p" "$f" "$s" "$4"
 	[[ $f -eq 0 ]] || sed 's/^/    /' "$log"
 	[[ -z $why ]] || echo "    $name: $why (whole output: $log)"
 	note_skips "$name" "$log"
-	unset "source_of[$pid]"
 }
 
-# collect_to N: until no more than N are running.
+# collect_to N: until no more than N are running, not counting those that run in idle time.
 collect_to() {
-	while [[ ${#source_of[@]} -gt $1 ]]; do
+	while [[ $((${#source_of[@]} - ${#is_idle[@]})) -gt $1 ]]; do
 		collect
 	done
 }
@@ -153,7 +171,7 @@ run_some() {
 	collect_to 0
 }
 
-# sort_tests NAME…: into TOGETHER, PROCESSOR, ALONE and BESIDE. Tests with longer time limits start first, so
+# sort_tests NAME…: into TOGETHER, PROCESSOR, ALONE, BESIDE and IDLE. Tests with longer time limits start first, so
 # that no long test is left over at the end.
 sort_tests() {
 	local file
@@ -164,6 +182,8 @@ sort_tests() {
 			PROCESSOR+=("$file")
 		elif asks_for beside "$file"; then
 			BESIDE+=("$file")
+		elif asks_for idle "$file"; then
+			IDLE+=("$file")
 		elif asks_for timeout "$file"; then
 			TOGETHER=("$file" ${TOGETHER[@]+"${TOGETHER[@]}"})
 		else
@@ -179,12 +199,29 @@ begin_beside() {
 	done
 }
 
+# in_idle_time START ARG…: by a command that the scheduler gives only what others leave.
+in_idle_time() {
+	"$@"
+	is_idle[$!]=1
+}
+
+begin_idle() {
+	local file idle=(chrt --idle 0)
+	[[ $lint == 0 ]] || in_idle_time start lint 1800 "$LOG/lint.log" "${idle[@]}" make WERROR=1 lint
+	for file in ${IDLE[@]+"${IDLE[@]}"}; do
+		in_idle_time launch "$file" "${idle[@]}"
+	done
+}
+
 # Tests that measure time run last: first those that send at a pace, then those that flood or need both
 # processors.
 run_tests() {
 	run_some $(($(nproc) + 1 + ${#BESIDE[@]})) ${TOGETHER[@]+"${TOGETHER[@]}"}
 	run_some "$(nproc)" ${PROCESSOR[@]+"${PROCESSOR[@]}"}
 	run_some 1 ${ALONE[@]+"${ALONE[@]}"}
+	while [[ ${#source_of[@]} -gt 0 ]]; do
+		collect
+	done
 }
 
 become_root() {
@@ -218,7 +255,8 @@ begin_beside
 if [[ $quick == 1 ]]; then
 	step lint ./scripts/lint.sh --changed
 elif [[ $# -eq 0 ]]; then
-	step lint make WERROR=1 lint
+	lint=1
 fi
+begin_idle
 run_tests
 finish
