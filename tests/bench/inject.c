@@ -78,6 +78,7 @@ static const struct call errors[] = {
 
 struct plan {
 	uint64_t nth;      /* from 1; 0: none, only count */
+	uint64_t loads;    /* calls are counted from behind so many loads of programs on */
 	bool and_after;    /* all further ones too */
 	int error;         /* 0: kill */
 	const char *only;  /* calls of these names alone are counted, "mmap,brk"; NULL: all */
@@ -157,7 +158,7 @@ struct watch {
 	const struct plan *plan;
 	int listener;
 	bool counting;
-	uint64_t seen;
+	uint64_t loaded, seen;
 	FILE *trace;
 };
 
@@ -177,20 +178,30 @@ static bool is_chosen(const struct watch *watch)
 	       (watch->seen == plan->nth || (plan->and_after && watch->seen > plan->nth));
 }
 
+/* What a command does before its first load may depend on how many programs others have. */
+static bool is_counted(struct watch *watch, const struct seccomp_data *call)
+{
+	bool counted = watch->counting && watch->loaded >= watch->plan->loads;
+
+	watch->loaded += call->nr == __NR_bpf && (uint32_t)call->args[0] == BPF_PROG_LOAD;
+	return counted;
+}
+
 static void call_answer(struct watch *watch, const struct seccomp_notif *asked)
 {
 	struct seccomp_notif_resp answer = {.id = asked->id,
 					    .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
-	bool chosen;
+	bool counted, chosen;
 
 	if (asked->data.nr == __NR_setns) {
 		watch->counting = true;
 		ioctl(watch->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 		return;
 	}
-	watch->seen += watch->counting;
-	chosen = watch->counting && is_chosen(watch);
-	if (watch->trace && watch->counting)
+	counted = is_counted(watch, &asked->data);
+	watch->seen += counted;
+	chosen = counted && is_chosen(watch);
+	if (watch->trace && counted)
 		fprintf(watch->trace, "%ju %s %lld%s\n", (uintmax_t)watch->seen,
 			call_name(asked->data.nr), (long long)asked->data.args[0],
 			chosen ? " chosen" : "");
@@ -279,11 +290,14 @@ int main(int argc, char **argv)
 	char *end;
 	int option;
 
-	while ((option = getopt(argc, argv, "+n:e:o:t:")) != -1) {
+	while ((option = getopt(argc, argv, "+n:l:e:o:t:")) != -1) {
 		switch (option) {
 		case 'n':
 			plan.nth = strtoull(optarg, &end, 10);
 			plan.and_after = *end == '+';
+			break;
+		case 'l':
+			plan.loads = strtoull(optarg, NULL, 10);
 			break;
 		case 'e':
 			plan.error = error_of(optarg);
@@ -299,7 +313,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind >= argc) {
-		fprintf(stderr, "inject [-n N[+]] [-e ERROR|KILL] [-o CALL] [-t TRACE] CMD ARG…\n");
+		fprintf(stderr,
+			"inject [-n N[+]] [-l LOADS] [-e ERROR|KILL] [-o CALL] [-t TRACE] CMD ARG…\n");
 		return 125;
 	}
 	return run(&plan, argv + optind);
