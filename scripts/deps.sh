@@ -74,6 +74,7 @@ objdump            test   binutils          binutils
 ps                 test   procps            procps-ng
 services           test   netbase           setup
 nsenter            test   util-linux        util-linux
+chrt               test   util-linux        util-linux
 capsh              test   libcap2-bin       libcap
 setpriv            test   util-linux        util-linux
 python3            test   python3           python3
