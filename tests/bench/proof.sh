@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What it costs to ask whether a packet is established: floods that a rule denies because they are, or because they
+# are not, beside one that denies all alike, in turns and within one run, at 1, 1,024 and 65,536 sockets. Prints a
+# table, writes docs/proof.json and has figures.py write docs/performance.md; OUT=DIR writes both there instead.
+# ROUNDS (5) and MS (150, of one flood) make it longer or shorter. Needs root; `make bench-proof` builds what it needs.
+ROUNDS=${ROUNDS:-5}
+source "$(dirname "$0")/bed.sh"
+cd "$TOP" || exit 1
+
+OUT=${OUT:-$TOP}
+LOCAL=10.77.0.2 # flood sends there, to port 9
+PEERS=10.0.0.0 STRANGERS=10.128.0.0
+[[ ${1:-} != --help && ${1:-} != -h ]] || {
+	sed -n '3,6s/^# //p' "$0"
+	exit 0
+}
+[[ $# -eq 0 ]] || { echo 'proof: no arguments, please' >&2 && exit 2; }
+[[ $EUID -eq 0 ]] || die 'needs root'
+
+# candidate: policy, protocol of its flood, whose addresses
+declare -A POLICY=() PROTO=() FROM=()
+row() { # NAME PROTO FROM POLICY
+	POLICY[$1]=$4 PROTO[$1]=$2 FROM[$1]=$3
+}
+row tcp-deny tcp-ack "$PEERS" 'rule any tcp deny'
+row tcp-hit tcp-ack "$PEERS" 'rule any tcp established deny'
+row tcp-miss tcp-ack "$STRANGERS" 'rule any tcp not established deny'
+row tcp-limit tcp-ack "$STRANGERS" 'rule any limit 1/hour burst 1'
+row tcp-spare tcp-ack "$STRANGERS" 'rule any limit 1/hour burst 1 over drop unless established'
+row tcp-syn tcp-syn "$STRANGERS" 'rule any tcp not established deny'
+row udp-deny udp "$PEERS" 'rule any udp deny'
+row udp-hit udp "$PEERS" 'rule any udp established deny'
+row udp-miss udp "$STRANGERS" 'rule any udp not established deny'
+TCP=(bare tcp-deny tcp-hit tcp-miss tcp-limit tcp-spare tcp-syn)
+UDP=(bare udp-deny udp-hit udp-miss)
+
+# The machine's address is on every cable, so that it answers and asks through each; its peers are addresses of A.
+home() {
+	ip -n "$(ns A)" addr add 10.77.0.1/24 dev lo && ip -n "$(ns A)" route add local 10.0.0.0/8 dev lo &&
+		ip -n "$(ns B)" addr add "$LOCAL/32" dev lo &&
+		in_ns B sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_local_port_range='50000 60999'
+}
+
+# The connections go by a cable of their own, where no limiter is.
+link() {
+	ip -n "$(ns A)" link add a-link type veth peer name b-link netns "$(ns B)" &&
+		ip -n "$(ns A)" link set a-link up && ip -n "$(ns B)" link set b-link up &&
+		ip -n "$(ns A)" addr add 10.78.0.1/30 dev a-link && ip -n "$(ns B)" addr add 10.78.0.2/30 dev b-link &&
+		ip -n "$(ns A)" route add "$LOCAL/32" via 10.78.0.2 && ip -n "$(ns B)" route add 10.0.0.0/9 via 10.78.0.1
+}
+
+setup() {
+	local name
+	say 'setting up'
+	ns_new A B || die 'cannot make network namespaces'
+	home && link || die 'cannot set the addresses'
+	helper bare "$RECEIVER" --bare
+	for name in "${!POLICY[@]}"; do
+		limiter "$name" "${POLICY[$name]}"
+	done
+}
+
+# hold NS ARG…: sockets, until release.
+hold() {
+	set -m # a process group, so that all of it can be ended
+	in_ns "$1" python3 tests/bench/sockets.py "${@:2}" >"$TMP/sockets-$1" 2>&1 </dev/null &
+	set +m
+	HOLDERS+=("$!")
+}
+HOLDERS=()
+ready() { grep -q ready "$TMP/sockets-$1"; }
+release() {
+	local holder
+	for holder in "${HOLDERS[@]}"; do
+		kill -- "-$holder" 2>/dev/null
+		wait "$holder" 2>/dev/null
+	done
+	HOLDERS=()
+}
+
+prefix_of() { # ADDRESS N
+	local bits=0 n=$2
+	while [[ $n -gt 1 ]]; do
+		n=$((n / 2)) bits=$((bits + 1))
+	done
+	echo "$1/$((32 - bits))"
+}
+
+# one NAME PROTO SOCKETS ROUND FLOOD-ARG…: its flood, into PPS.
+one() {
+	flood_one "$1" --proto "${PROTO[$1]:-$2}" --src "$(prefix_of "${FROM[$1]:-$PEERS}" "$3")" --cpu "$CPU" --seed "$4" \
+		--count "${FRAMES[$1]}" "${@:5}"
+}
+
+# turns PROTO SOCKETS CANDIDATE…
+turns() {
+	local proto=$1 n=$2 round name before
+	local -A FRAMES=() TOTAL=() BEFORE=()
+	shift 2
+	say "$proto, $n sockets: $*"
+	for name in "$@"; do
+		FRAMES[$name]=$((2 * n + 50000)) # each source has spent its burst
+		one "$name" "$proto" "$n" 0 --sequential
+		FRAMES[$name]=$(frames_for "$PPS") TOTAL[$name]=0
+		BEFORE[$name]=$(dropped "$name")
+	done
+	for ((round = 1; round <= ROUNDS; round++)); do
+		for name in "$@"; do
+			one "$name" "$proto" "$n" "$round"
+			record "$proto" "$n" "$name" "$round" "$PPS"
+		done
+	done
+	for name in "${@:2}"; do
+		before=${BEFORE[$name]}
+		[[ $(($(dropped "$name") - before)) -ge $((TOTAL[$name] * 99 / 100)) ]] ||
+			die "$name has not dropped what it is to drop: $(($(dropped "$name") - before)) of ${TOTAL[$name]}"
+	done
+}
+
+tcp() {
+	local n=$1
+	hold B listen "$LOCAL" 9 "$n"
+	eventually 10 listening || die 'nobody listens'
+	hold A connect "$LOCAL" 9 "$PEERS" 40000 "$n"
+	eventually 60 ready A && eventually 10 ready B || die "no $n connections: $(tail -n 2 "$TMP"/sockets-?)"
+	turns tcp-ack "$n" "${TCP[@]}"
+	release
+}
+listening() { in_ns B ss -Hltn "sport = :9" | grep -q .; }
+
+# The machine asks each peer by the cable whose limiter is to know it.
+udp() {
+	local n=$1
+	hold B udp "$LOCAL" 9 "$n"
+	eventually 30 ready B || die "no $n sockets: $(tail -n 2 "$TMP/sockets-B")"
+	turns udp "$n" "${UDP[@]}"
+	release
+}
+
+trap 'release; _cleanup' EXIT
+setup
+for n in 1 1024 65536; do
+	tcp "$n"
+	udp "$n"
+done
+policies=()
+for name in "${!POLICY[@]}"; do
+	policies+=("$name=${POLICY[$name]}")
+done
+python3 tests/bench/proof.py "$RAW" "$OUT/docs/proof.json" "${policies[@]}" || exit 1
+[[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
