@@ -54,7 +54,9 @@ setup() {
 	local name
 	say 'setting up'
 	ns_new A B || die 'cannot make network namespaces'
-	home && link || die 'cannot set the addresses'
+	if ! home || ! link; then
+		die 'cannot set the addresses'
+	fi
 	helper bare "$RECEIVER" --bare
 	for name in "${!POLICY[@]}"; do
 		limiter "$name" "${POLICY[$name]}"
@@ -123,7 +125,9 @@ tcp() {
 	hold B listen "$LOCAL" 9 "$n"
 	eventually 10 listening || die 'nobody listens'
 	hold A connect "$LOCAL" 9 "$PEERS" 40000 "$n"
-	eventually 60 ready A && eventually 10 ready B || die "no $n connections: $(tail -n 2 "$TMP"/sockets-?)"
+	if ! eventually 60 ready A || ! eventually 10 ready B; then
+		die "no $n connections: $(tail -n 2 "$TMP"/sockets-?)"
+	fi
 	turns tcp-ack "$n" "${TCP[@]}"
 	release
 }
