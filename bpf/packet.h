@@ -49,6 +49,11 @@ enum packet_flag {
 #define PROVES 0
 #endif
 
+/* 1: those ask connection tracking instead of sockets (rlctl_conntrack.bpf.c). */
+#ifndef ASKS_CONNTRACK
+#define ASKS_CONNTRACK 0
+#endif
+
 const volatile bool frames_are_skbs = false; /* hook ingress or egress */
 const volatile bool goes_by_dest = false;
 const volatile bool frames_are_captured = false; /* simulate: some before they were segmented */

@@ -17,6 +17,10 @@
 #include "packet.h"
 #include "skb_parse.h"
 
+#if ASKS_CONNTRACK
+#include "conntrack.h"
+#endif
+
 const volatile bool keeps_asked = false;  /* RL_USE_ASKED, and there is the program at egress */
 const volatile bool frames_leave = false; /* hook egress: this machine's address is the source */
 
@@ -139,6 +143,9 @@ static __always_inline int proof_look_up(void *ctx, bool skb, const struct packe
 	if (clock_injected)
 		return simulated_look_up(p);
 	size = proof_tuple(&tuple, p);
+#if ASKS_CONNTRACK
+	return conntrack_proof(ctx, skb, p->proto, &tuple, size, frames_leave);
+#endif
 	return p->proto == IPPROTO_TCP ? tcp_proof(ctx, &tuple, size)
 				       : udp_proof(ctx, p, &tuple, size);
 }

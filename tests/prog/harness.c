@@ -32,6 +32,7 @@ static struct rl_instance info_of(const struct harness_options *options)
 		.prefixes = options->prefixes ?: 4096,
 		.bans = options->bans,
 		.program_uses = options->program_uses,
+		.proof = options->proof,
 		.table = options->table,
 		.log_depth = options->log_depth ?: RL_SLIDING_LOG_MAX,
 		.cpus = libbpf_num_possible_cpus(),

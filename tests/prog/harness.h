@@ -39,6 +39,7 @@ struct harness_options {
 	uint32_t log_depth;         /* 0: RL_SLIDING_LOG_MAX */
 	uint32_t bans;              /* 0: the usual */
 	uint32_t program_uses;      /* of RL_USE_PROGRAM */
+	enum rl_proof proof;
 	uint64_t seed[2];
 	bool by_dest;
 	bool real_time; /* the machine's clock */

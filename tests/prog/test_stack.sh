@@ -17,3 +17,5 @@ t 'the program at tc' fits rlctl rlctl_tc
 t 'the program at xdp that asks what is established' fits rlctl_proof rlctl_xdp
 t 'the program at tc that does' fits rlctl_proof rlctl_tc
 t 'its companion' fits sent rlctl_sent
+t 'the program at xdp that asks connection tracking' fits rlctl_conntrack rlctl_xdp
+t 'that at tc, too' fits rlctl_conntrack rlctl_tc

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "conntrack.h"
 #include "harness.h"
 #include "rlctl.skel.h"
 
@@ -16,18 +17,27 @@ static const struct row {
 	enum rl_table table;
 	uint32_t mtu;
 	uint32_t uses;
+	enum rl_proof proof;
 } rows[] = {
-	{"xdp", RL_HOOK_XDP, RL_TABLE_HOT, 1500, 0},
-	{"xdp, jumbo frames", RL_HOOK_XDP, RL_TABLE_HOT, 9000, 0},
-	{"xdp, exact keys", RL_HOOK_XDP, RL_TABLE_LRU, 1500, 0},
-	{"ingress", RL_HOOK_INGRESS, RL_TABLE_HOT, 1500, 0},
-	{"egress", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, 0},
-	{"xdp, established", RL_HOOK_XDP, RL_TABLE_HOT, 1500, RL_USE_PROOF},
-	{"xdp, everything", RL_HOOK_XDP, RL_TABLE_HOT, 1500, RL_USE_PROGRAM},
-	{"xdp, everything, jumbo frames", RL_HOOK_XDP, RL_TABLE_HOT, 9000, RL_USE_PROGRAM},
-	{"xdp, everything, exact keys", RL_HOOK_XDP, RL_TABLE_LRU, 1500, RL_USE_PROGRAM},
-	{"ingress, everything", RL_HOOK_INGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM},
-	{"egress, everything", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM},
+	{"xdp", RL_HOOK_XDP, RL_TABLE_HOT, 1500, 0, RL_PROOF_SOCKETS},
+	{"xdp, jumbo frames", RL_HOOK_XDP, RL_TABLE_HOT, 9000, 0, RL_PROOF_SOCKETS},
+	{"xdp, exact keys", RL_HOOK_XDP, RL_TABLE_LRU, 1500, 0, RL_PROOF_SOCKETS},
+	{"ingress", RL_HOOK_INGRESS, RL_TABLE_HOT, 1500, 0, RL_PROOF_SOCKETS},
+	{"egress", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, 0, RL_PROOF_SOCKETS},
+	{"xdp, established", RL_HOOK_XDP, RL_TABLE_HOT, 1500, RL_USE_PROOF, RL_PROOF_SOCKETS},
+	{"xdp, everything", RL_HOOK_XDP, RL_TABLE_HOT, 1500, RL_USE_PROGRAM, RL_PROOF_SOCKETS},
+	{"xdp, everything, jumbo frames", RL_HOOK_XDP, RL_TABLE_HOT, 9000, RL_USE_PROGRAM,
+	 RL_PROOF_SOCKETS},
+	{"xdp, everything, exact keys", RL_HOOK_XDP, RL_TABLE_LRU, 1500, RL_USE_PROGRAM,
+	 RL_PROOF_SOCKETS},
+	{"ingress, everything", RL_HOOK_INGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM,
+	 RL_PROOF_SOCKETS},
+	{"egress, everything", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM,
+	 RL_PROOF_SOCKETS},
+	{"xdp, connection tracking", RL_HOOK_XDP, RL_TABLE_HOT, 9000, RL_USE_PROGRAM,
+	 RL_PROOF_CONNTRACK},
+	{"egress, connection tracking", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM,
+	 RL_PROOF_CONNTRACK},
 };
 
 static uint32_t steps_of(const struct harness *h)
@@ -47,11 +57,15 @@ static void within_steps(void **state)
 		.table = row->table,
 		.mtu = row->mtu,
 		.program_uses = row->uses,
+		.proof = row->proof,
 		.real_time = true, /* what is loaded on a device */
 	};
-	struct harness *h = harness_open(&options);
+	struct harness *h;
 	uint32_t steps;
 
+	if (row->proof == RL_PROOF_CONNTRACK && conntrack_read() < CONNTRACK_EMPTY)
+		skip(); /* no kernel of these tests is without it but by choice */
+	h = harness_open(&options);
 	assert_non_null(h);
 	steps = steps_of(h);
 	harness_close(h);

@@ -27,7 +27,7 @@ setpriv umount wc paste xargs xdp-filter xdp-loader'
 
 # Loaded at boot with what they need, for nothing in the guest loads them by need.
 MODULES='veth dummy 8021q bridge bonding sch_ingress sch_fq cls_bpf cls_matchall act_bpf act_gact act_police
-ipip sit ip_gre ip6_gre wireguard'
+ipip sit ip_gre ip6_gre wireguard nft_ct'
 
 # put FILE…: into the root, at the path it has here.
 put() { cp -L --parents -t "$ROOT" "$@"; }

@@ -17,6 +17,7 @@
 #include <bpf/libbpf.h>
 
 #include "clock.h"
+#include "conntrack.h"
 #include "cpus.h"
 #include "device.h"
 #include "find.h"
@@ -164,6 +165,10 @@ static int info_make(const struct target *target, const struct attach_options *o
 		.cpus = cpus_online(),
 		.possible_cpus = possible,
 	};
+	ret = conntrack_check(target->device, out);
+	if (ret)
+		return ret;
+	conntrack_empty_note(target->device, out);
 	instance_sizes(out);
 	if (getrandom(out->hot_seed, sizeof(out->hot_seed), 0) != sizeof(out->hot_seed)) {
 		fail("cannot get a random seed: %s", strerror(errno));

@@ -22,6 +22,7 @@
 #include "map_in_map.h"
 #include "message.h"
 #include "rlctl.skel.h"
+#include "rlctl_conntrack.skel.h"
 #include "rlctl_proof.skel.h"
 #include "rule_counters.h"
 
@@ -88,21 +89,33 @@ static void counters_size(struct rlctl_bpf *skel, const struct rl_instance *info
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.counters_chunks), size);
 }
 
-/* Both objects come from one source, so that one skeleton serves for both. */
-_Static_assert(sizeof(*((struct rlctl_bpf *)0)->rodata) ==
-		       sizeof(*((struct rlctl_proof_bpf *)0)->rodata),
-	       "the same constants");
-_Static_assert(sizeof(*((struct rlctl_bpf *)0)->bss) == sizeof(*((struct rlctl_proof_bpf *)0)->bss),
-	       "the same variables");
-_Static_assert(sizeof(struct rlctl_bpf) == sizeof(struct rlctl_proof_bpf), "the same maps");
+/* All objects come from one source, so that one skeleton serves for all. */
+#define ASSERT_SAME(other)                                                                         \
+	_Static_assert(sizeof(*((struct rlctl_bpf *)0)->rodata) ==                                 \
+			       sizeof(*((struct other *)0)->rodata),                               \
+		       "the same constants");                                                      \
+	_Static_assert(sizeof(*((struct rlctl_bpf *)0)->bss) == sizeof(*((struct other *)0)->bss), \
+		       "the same variables");                                                      \
+	_Static_assert(sizeof(struct rlctl_bpf) == sizeof(struct other), "the same maps")
+ASSERT_SAME(rlctl_proof_bpf);
+ASSERT_SAME(rlctl_conntrack_bpf);
 
-static struct rlctl_bpf *skeleton_open(bool proves)
+static const void *object_data(const struct rl_instance *info, size_t *size)
+{
+	if (!(info->program_uses & RL_USE_PROGRAM))
+		return rlctl_bpf__elf_bytes(size);
+	if (info->proof == RL_PROOF_CONNTRACK && info->program_uses & RL_USE_PROOF)
+		return rlctl_conntrack_bpf__elf_bytes(size);
+	return rlctl_proof_bpf__elf_bytes(size);
+}
+
+static struct rlctl_bpf *skeleton_open(const struct rl_instance *info)
 {
 	struct rlctl_bpf *skel = calloc(1, sizeof(*skel));
 	int ret = skel ? rlctl_bpf__create_skeleton(skel) : -ENOMEM;
 
-	if (!ret && proves)
-		skel->skeleton->data = rlctl_proof_bpf__elf_bytes(&skel->skeleton->data_sz);
+	if (!ret)
+		skel->skeleton->data = object_data(info, &skel->skeleton->data_sz);
 	if (!ret)
 		ret = bpf_object__open_skeleton(skel->skeleton, NULL);
 	if (!ret)
@@ -115,7 +128,7 @@ static struct rlctl_bpf *skeleton_open(bool proves)
 struct rlctl_bpf *object_open(const struct rl_instance *info)
 {
 	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
-	struct rlctl_bpf *skel = skeleton_open(info->program_uses & RL_USE_PROGRAM);
+	struct rlctl_bpf *skel = skeleton_open(info);
 
 	if (!skel)
 		return NULL;
@@ -249,7 +262,7 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 		ret = bans_make(instance);
 	if (ret >= 0 && uses & RL_USE_NEW_SOURCE)
 		ret = known_filter_make(instance);
-	if (ret >= 0 && uses & RL_USE_ASKED)
+	if (ret >= 0 && uses & RL_USE_ASKED && info->proof == RL_PROOF_SOCKETS)
 		ret = asked_make(instance);
 	if (ret >= 0 && uses & RL_USE_ANSWERS)
 		ret = answers_make(instance);

@@ -11,6 +11,7 @@
 
 #include <bpf/bpf.h>
 
+#include "conntrack.h"
 #include "instance.h"
 #include "message.h"
 #include "object.h"
@@ -123,6 +124,9 @@ int program_widen_check(const struct instance *instance, uint32_t uses)
 		return report_change_error(instance, ret);
 	if (!is_lacking(&info, uses, &wanted) || !may_replace())
 		return 0;
+	ret = conntrack_check(instance->device, &info);
+	if (ret)
+		return ret;
 	info.program_uses = wanted;
 	ret = object_load_pinned(instance->path, &info, &skel);
 	if (ret)

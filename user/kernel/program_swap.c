@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "conntrack.h"
 #include "find.h"
 #include "instance.h"
 #include "map.h"
@@ -24,8 +25,11 @@ static uint32_t program_number(const struct instance *instance)
 int program_swap(const struct instance *instance, uint32_t *before, uint32_t *after)
 {
 	uint32_t policy;
-	int ret = map_id(instance->fd.policy, &policy);
+	int ret = conntrack_check(instance->device, &instance->info);
 
+	if (ret)
+		return ret;
+	ret = map_id(instance->fd.policy, &policy);
 	*before = program_number(instance);
 	if (!ret) /* meanwhile any program counts as ours */
 		ret = owner_record_write(instance->path, &instance->info, 0);
