@@ -9,7 +9,7 @@ ARGUMENTS=("$@")
 source "$(dirname "${BASH_SOURCE[0]}")/root.sh"
 
 # THING is probed by its form: *.h a header, *.so.* a shared library, *.gpg a keyring, *.a what clang
-# links to, anything else a command. Where the package is "-" that distribution does without. A library
+# links to, *.py a module of the distribution's Python, anything else a command. Where the package is "-" that distribution does without. A library
 # whose package has another name in every release comes with the package for building.
 # thing            group  Debian            Fedora
 TABLE='
@@ -66,6 +66,8 @@ ethtool            test   ethtool           ethtool
 curl               test   curl              curl
 unbound            test   unbound           unbound
 dnsperf            test   dnsperf           dnsperf
+dig                test   bind9-dnsutils    bind-utils
+dns/message.py     test   python3-dnspython python3-dns
 prometheus         test   prometheus        golang-github-prometheus
 promtool           test   prometheus        golang-github-prometheus
 tcpdump            test   tcpdump           tcpdump
@@ -170,12 +172,17 @@ has_runtime() {
 	compgen -G "$(clang -print-resource-dir 2>/dev/null)/lib/*/${1%.a}*.a" >/dev/null
 }
 
+has_module() {
+	compgen -G "/usr/lib/python3/dist-packages/$1" >/dev/null || compgen -G "/usr/lib/python3.*/site-packages/$1" >/dev/null
+}
+
 has() {
 	case "$1" in
 	*.a) has_runtime "$1" ;;
 	*.h) has_header "$1" ;;
 	*.so*) [[ $LIBRARIES == *"$1"* ]] ;;
 	*.gpg) [[ -r /usr/share/keyrings/$1 ]] ;;
+	*.py) has_module "$1" ;;
 	services) [[ -r /etc/services ]] ;;
 	bpftool) has_bpftool ;;
 	*) command -v "$1" >/dev/null ;;
