@@ -24,10 +24,7 @@
 const volatile bool keeps_asked = false;  /* RL_USE_ASKED, and there is the program at egress */
 const volatile bool frames_leave = false; /* hook egress: this machine's address is the source */
 
-/* With clock_injected: is the packet established? Sockets of this machine say nothing about a
- * capture. */
-enum simulated_proof { SIMULATED_NONE, SIMULATED_ESTABLISHED, SIMULATED_BOUND };
-volatile __u32 simulated_proof = SIMULATED_NONE; /* bound: a UDP socket, to no peer */
+volatile __u32 simulated_proof = RL_SIMULATED_NONE; /* with clock_injected */
 
 /* States of a socket that has a connection, or asks for one. */
 #define STATE(name) (1u << BPF_TCP_##name)
@@ -125,9 +122,9 @@ static __always_inline enum proof echo_proof(void *ctx, bool skb, const struct p
 
 static __always_inline enum proof simulated_look_up(const struct packet *p)
 {
-	if (simulated_proof == SIMULATED_BOUND)
+	if (simulated_proof == RL_SIMULATED_BOUND)
 		return p->proto == IPPROTO_UDP ? bound_proof(p) : PROOF_NONE;
-	return simulated_proof == SIMULATED_ESTABLISHED ? PROOF_ESTABLISHED : PROOF_NONE;
+	return simulated_proof == RL_SIMULATED_ESTABLISHED ? PROOF_ESTABLISHED : PROOF_NONE;
 }
 
 /* ctx is that of XDP or of tc: the same calls, of two types. */
@@ -138,7 +135,7 @@ static __always_inline int proof_look_up(void *ctx, bool skb, const struct packe
 
 	if (!p || !proof_is_possible(p))
 		return PROOF_NONE;
-	if (is_icmp(p) && (!clock_injected || simulated_proof == SIMULATED_BOUND))
+	if (is_icmp(p) && (!clock_injected || simulated_proof == RL_SIMULATED_BOUND))
 		return echo_proof(ctx, skb, p);
 	if (clock_injected)
 		return simulated_look_up(p);

@@ -28,4 +28,8 @@ struct rl_answers {
 };
 _Static_assert(sizeof(struct rl_answers) == 64, "a cache line");
 
+/* Where time is injected, and sockets of this machine say nothing about a packet: what they would
+ * have said. Bound: a UDP socket waits for it, and is connected to nobody. */
+enum rl_simulated_proof { RL_SIMULATED_NONE, RL_SIMULATED_ESTABLISHED, RL_SIMULATED_BOUND };
+
 #endif

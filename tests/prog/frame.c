@@ -234,7 +234,19 @@ static void set_hops(struct frame *s, const char *arg, uint32_t unused)
 static void set_code(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
-	s->bytes[s->nd_at + 1] = number(arg);
+	s->bytes[s->icmp_at + 1] = number(arg);
+}
+
+static void add_echo(struct frame *s, const char *arg, uint32_t is_reply)
+{
+	bool ipv4 = s->bytes[s->ip_at] >> 4 == 4;
+	uint8_t *message;
+
+	frame_announce(s, ipv4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+	s->icmp_at = s->size;
+	message = frame_grow(s, 8);
+	message[0] = ipv4 ? (is_reply ? 0 : 8) : 128 + is_reply;
+	put_be16(message + 4, number(arg));
 }
 
 /* detail: the type, and the flags of an advertisement. */
@@ -246,7 +258,7 @@ static void add_neighbour(struct frame *s, const char *arg, uint32_t detail)
 
 	frame_announce(s, IPPROTO_ICMPV6);
 	set_hops(s, "255", 0);
-	s->nd_at = s->size;
+	s->icmp_at = s->size;
 	message = frame_grow(s, sizes[type - 133]);
 	message[0] = type;
 	message[4] = detail >> 8;
@@ -365,6 +377,8 @@ static const struct word {
 	{"gre", add_proto, IPPROTO_GRE, false},
 	{"esp", add_proto, IPPROTO_ESP, false},
 	{"proto", add_proto, 0, false},
+	{"ping", add_echo, false, false},
+	{"pong", add_echo, true, false},
 	{"rs", add_neighbour, 133, false},
 	{"ra", add_neighbour, 134, false},
 	{"ns", add_neighbour, 135, false},
@@ -400,7 +414,7 @@ void frame_build(struct frame *s, const char *text)
 	char copy[512], *rest = NULL;
 
 	s->size = s->next_at = s->next_bytes = s->end = 0;
-	s->ip_at = s->ip_bytes = s->udp_at = s->tcp_at = s->nd_at = 0;
+	s->ip_at = s->ip_bytes = s->udp_at = s->tcp_at = s->icmp_at = 0;
 	frame_ethernet(s);
 	snprintf(copy, sizeof(copy), "%s", text);
 	for (char *w = strtok_r(copy, " ", &rest); w; w = strtok_r(NULL, " ", &rest)) {

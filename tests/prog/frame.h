@@ -10,6 +10,7 @@
  *   frag=OFFSET[+]                      IPv6's fragment header, IPv4's fields; + more follow
  *   tcp udp sctp [=SPORT>DPORT]  syn  synack      ports 1000>2000
  *   icmp icmp6 gre esp  proto=N         8 bytes of protocol N
+ *   ping=ID pong=ID                     an echo request or reply, of ICMP or ICMPv6
  *   rs ra ns=TARGET na=TARGET answer=TARGET redirect    neighbour discovery, hop limit 255;
  *                                       answer: a solicited advertisement
  *   type=N                              the EtherType of what is not IP
@@ -18,7 +19,7 @@
  * Lengths are right up to here. The next words make them wrong, or add what they do not count:
  *   version=N  ihl=N  udplen=N  doff=N
  *   length=N  longer=N  shorter=N       IPv4's total length, IPv6's payload length
- *   hops=N  code=N                      the hop limit; the code of neighbour discovery
+ *   hops=N  code=N                      the hop limit; the code of ICMP
  *   pad=N  cut=N                        N bytes behind the IP packet; only N bytes of the frame
  */
 #ifndef TESTS_FRAME_H
@@ -32,10 +33,10 @@
 struct frame {
 	uint8_t bytes[FRAME_BYTES_MAX];
 	uint32_t size;
-	uint32_t next_at, next_bytes;   /* where the type of the next header stands */
-	uint32_t ip_at, ip_bytes;       /* 0 bytes: none; with options, without extensions */
-	uint32_t udp_at, tcp_at, nd_at; /* 0: none */
-	uint32_t end;                   /* of what the lengths count */
+	uint32_t next_at, next_bytes;     /* where the type of the next header stands */
+	uint32_t ip_at, ip_bytes;         /* 0 bytes: none; with options, without extensions */
+	uint32_t udp_at, tcp_at, icmp_at; /* 0: none */
+	uint32_t end;                     /* of what the lengths count */
 };
 
 /* Ends the program, naming the word, where the text is wrong. */

@@ -13,6 +13,7 @@
 
 #include "pieces.h"
 #include "rlctl.skel.h"
+#include "sent.skel.h"
 #include "units.h"
 
 #define POLICY_MAX 65536
@@ -63,6 +64,23 @@ static int object_load(struct harness *h, const struct harness_options *options)
 	return h->instance.info.table == RL_TABLE_HOT ? hot_open(&h->instance, &h->table) : 0;
 }
 
+static int companion_load(struct harness *h)
+{
+	const struct rl_instance *info = &h->instance.info;
+	int ret;
+
+	if (!instance_asks(info))
+		return 0;
+	h->companion = sent_bpf__open();
+	if (!h->companion)
+		return -errno;
+	h->companion->rodata->clock_injected = h->instance.clock_injected;
+	h->companion->rodata->clock_tick_ns = info->tick_ns;
+	memcpy((void *)h->companion->rodata->hot_seed, info->hot_seed, sizeof(info->hot_seed));
+	ret = bpf_map__reuse_fd(h->companion->maps.asked, h->instance.fd.asked);
+	return ret ? ret : sent_bpf__load(h->companion);
+}
+
 struct harness *harness_open(const struct harness_options *options)
 {
 	struct harness *h = calloc(1, sizeof(*h));
@@ -72,7 +90,7 @@ struct harness *harness_open(const struct harness_options *options)
 	h->instance.info = info_of(options);
 	h->instance.clock_injected = !options->real_time;
 	snprintf(h->instance.device, sizeof(h->instance.device), "harness");
-	if (h->instance.info.cpus > CPUS_MAX || object_load(h, options)) {
+	if (h->instance.info.cpus > CPUS_MAX || object_load(h, options) || companion_load(h)) {
 		fprintf(stderr, "the program could not be loaded\n");
 		harness_close(h);
 		return NULL;
@@ -87,6 +105,7 @@ void harness_close(struct harness *h)
 		return;
 	if (h->table.sets)
 		hot_close(&h->table);
+	sent_bpf__destroy(h->companion);
 	rlctl_bpf__destroy(h->skel);
 	free(h);
 }
@@ -136,13 +155,15 @@ void harness_renew(struct harness *h, const char *text)
 void harness_clock(struct harness *h, uint64_t now_ns)
 {
 	h->skel->bss->clock_now_ns = now_ns;
+	if (h->companion)
+		h->companion->bss->clock_now_ns = now_ns;
 	h->instance.now_ns = now_ns;
 	h->now_ns = now_ns;
 }
 
-void harness_established(struct harness *h, bool established)
+void harness_sockets(struct harness *h, enum rl_simulated_proof sockets)
 {
-	h->skel->bss->simulated_proof = established;
+	h->skel->bss->simulated_proof = sockets;
 }
 
 /* ---- packets */
@@ -253,6 +274,16 @@ enum rl_reason harness_skb(struct harness *h, const struct frame *frame, struct 
 	reason = reason_since(h, before, packets, bytes);
 	assert_int_equal(opts.retval, verdict_of(h, reason));
 	return reason;
+}
+
+void harness_send(struct harness *h, const struct frame *frame)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame->bytes, .data_size_in = frame->size,
+		    .repeat = 1);
+
+	if (bpf_prog_test_run_opts(bpf_program__fd(h->companion->progs.rlctl_sent), &opts))
+		fail_msg("BPF_PROG_TEST_RUN of %u bytes: %s", frame->size, strerror(errno));
+	assert_int_equal(opts.retval, (uint32_t)TC_ACT_UNSPEC);
 }
 
 enum rl_reason harness_words(struct harness *h, const char *words)

@@ -50,6 +50,7 @@ struct harness {
 	struct instance instance;
 	struct hot_table table; /* sets NULL: not --table hot */
 	struct rlctl_bpf *skel;
+	struct sent_bpf *companion; /* NULL: it needs none */
 	int program_fd;
 	int entry_fd; /* the program to run: that one, or one that calls it */
 	uint64_t now_ns;
@@ -67,9 +68,9 @@ void harness_renew(struct harness *h, const char *text);
 /* Both clocks, and what `for` counts from. */
 void harness_clock(struct harness *h, uint64_t now_ns);
 
-/* Are the packets that come from now on established? Only where the program asks, and not in real
- * time. */
-void harness_established(struct harness *h, bool established);
+/* What the sockets say of the packets that come from now on. Only where the program asks, and not
+ * in real time. */
+void harness_sockets(struct harness *h, enum rl_simulated_proof sockets);
 
 /* ---- packets */
 
@@ -89,6 +90,9 @@ bool harness_pieces(struct harness *h, const struct frame *frame, uint32_t linea
 struct __sk_buff;
 enum rl_reason harness_skb(struct harness *h, const struct frame *frame, struct __sk_buff *skb,
 			   uint64_t packets, uint64_t bytes);
+
+/* This machine sends it: the companion of programs that keep whom it asked sees it. */
+void harness_send(struct harness *h, const struct frame *frame);
 
 /* harness_run of a frame in words; harness_expect: harness_count, and it must come to this. */
 enum rl_reason harness_words(struct harness *h, const char *words);

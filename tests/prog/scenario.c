@@ -90,6 +90,30 @@ static void step_frames(struct harness *h, char *step)
 	}
 }
 
+static void step_sent(struct harness *h, const char *words)
+{
+	static struct frame frame;
+
+	frame_build(&frame, words);
+	harness_send(h, &frame);
+}
+
+static void step_sockets(struct harness *h, const char *words)
+{
+	static const char *const names[] = {
+		[RL_SIMULATED_NONE] = "not established",
+		[RL_SIMULATED_ESTABLISHED] = "established",
+		[RL_SIMULATED_BOUND] = "bound",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(words, names[i])) {
+			harness_sockets(h, i);
+			return;
+		}
+	fail_msg("! %s: not known", words);
+}
+
 static void step_run(struct harness *h, char *step)
 {
 	switch (*step) {
@@ -103,7 +127,10 @@ static void step_run(struct harness *h, char *step)
 		step_expiry(h, step + 1);
 		return;
 	case '!':
-		harness_established(h, !strcmp(trim(step + 1), "established"));
+		step_sockets(h, trim(step + 1));
+		return;
+	case '>':
+		step_sent(h, trim(step + 1));
 		return;
 	case '#':
 		step_counters(h, step + 1);
@@ -124,7 +151,7 @@ void scenario_run(struct harness *h, const char *scenario)
 void scenario_reset(struct harness *h)
 {
 	harness_policy(h, "");
-	harness_established(h, false);
+	harness_sockets(h, RL_SIMULATED_NONE);
 	harness_clock(h, h->now_ns + NS_PER_DAY);
 }
 

@@ -8,6 +8,7 @@
 #include "conntrack.h"
 #include "harness.h"
 #include "rlctl.skel.h"
+#include "sent.skel.h"
 
 #define STEPS_MAX 900000 /* of the kernel's 1,000,000 */
 
@@ -40,13 +41,14 @@ static const struct row {
 	 RL_PROOF_CONNTRACK},
 };
 
-static uint32_t steps_of(const struct harness *h)
+static void steps_within(const char *name, int program_fd)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
 
-	assert_int_equal(bpf_obj_get_info_by_fd(h->program_fd, &info, &size), 0);
-	return info.verified_insns;
+	assert_int_equal(bpf_obj_get_info_by_fd(program_fd, &info, &size), 0);
+	printf("# %s: %u steps\n", name, info.verified_insns);
+	assert_in_range(info.verified_insns, 1, STEPS_MAX);
 }
 
 static void within_steps(void **state)
@@ -61,16 +63,15 @@ static void within_steps(void **state)
 		.real_time = true, /* what is loaded on a device */
 	};
 	struct harness *h;
-	uint32_t steps;
 
 	if (row->proof == RL_PROOF_CONNTRACK && conntrack_read() < CONNTRACK_EMPTY)
 		skip(); /* no kernel of these tests is without it but by choice */
 	h = harness_open(&options);
 	assert_non_null(h);
-	steps = steps_of(h);
+	steps_within(row->name, h->program_fd);
+	if (h->companion)
+		steps_within("its companion", bpf_program__fd(h->companion->progs.rlctl_sent));
 	harness_close(h);
-	printf("# %s: %u steps\n", row->name, steps);
-	assert_in_range(steps, 1, STEPS_MAX);
 }
 
 int main(void)
