@@ -30,7 +30,13 @@ static __always_inline bool reason_has_addresses(int reason)
 	return reason != RL_REASON_NON_IP && reason != RL_REASON_MALFORMED;
 }
 
-/* The rule of the first limit that applied, or of the rule that decided alone. */
+static __always_inline __u32 limits_shown(const struct decision *d)
+{
+	return PROVES && d->shadowed ? d->shadowed : d->matched;
+}
+
+/* The rule of the first limit that applied, in a program that proves of those over which the packet
+ * passed, or of the rule that decided alone. */
 static __always_inline __u32 decision_counter_id(const struct decision *d)
 {
 	struct rl_rule *rule;
@@ -40,7 +46,7 @@ static __always_inline __u32 decision_counter_id(const struct decision *d)
 		return d->counter_id;
 	if (!d->matched)
 		return RL_WATCH_ANY;
-	while (first < DECISION_MAX - 1 && !(d->matched >> first & 1))
+	while (first < DECISION_MAX - 1 && !(limits_shown(d) >> first & 1))
 		first++;
 	rule = matched_rule(d, first);
 	return rule ? rule->counter_id : RL_WATCH_ANY;

@@ -176,8 +176,8 @@ test_bpffs() {
 KEYS='def amount: keys == ["bytes", "packets"] and all(.[]; type == "number");
 	(.device | type == "string") and (.hook | IN("xdp", "ingress", "egress")) and
 	(.passed | amount) and (.dropped | amount) and
-	(.reasons | keys == (["allowed", "within", "unmatched", "non-ip", "shadow", "denied", "over",
-		"banned", "malformed", "no-room"] | sort) and all(.[]; amount)) and
+	(.reasons | keys == (["allowed", "within", "unmatched", "non-ip", "shadow", "established", "denied", "over",
+		"banned", "malformed", "no-room", "challenged", "truncated"] | sort) and all(.[]; amount)) and
 	all(.rules[]; (.rule | type == "string") and (.passed | amount) and (.dropped | amount) and
 		(.shadow | amount))'
 

@@ -12,7 +12,7 @@
 #include "source_packet.h"
 #include "units.h"
 
-#define RUNS    60
+#define RUNS    90
 #define PACKETS 60
 
 static uint64_t seed;
@@ -28,6 +28,11 @@ static struct place {
 	{.name = "xdp, lru", .options = {.table = RL_TABLE_LRU}},
 	{.name = "egress by dest", .options = {.hook = RL_HOOK_EGRESS, .by_dest = true}},
 	{.name = "ingress, lru", .options = {.table = RL_TABLE_LRU, .hook = RL_HOOK_INGRESS}},
+	{.name = "xdp, hot, proof", .options = {.program_uses = RL_USE_PROGRAM}},
+	{.name = "ingress, lru, proof",
+	 .options = {.table = RL_TABLE_LRU,
+		     .hook = RL_HOOK_INGRESS,
+		     .program_uses = RL_USE_PROGRAM}},
 };
 
 /* ---- policies */
@@ -53,6 +58,7 @@ static const char *const matches[] = {"",
 				      "tcp fragment",
 				      "udp dport 53 new-source",
 				      "icmp6"};
+static const char *const proofs[] = {"", "", "", "", "", "", "established", "not established"};
 static const char *const limits[] = {
 	"3/second burst 2",           "leaky-bucket 4/second queue 3",
 	"fixed-window 3/second",      "sliding-window 4/second slots 4",
@@ -70,20 +76,23 @@ static const char *const keys[] = {"",
 				   "per source+dest"};
 static const char *const overs[] = {"", "", "", "over count", "over ban 2s", "over ban 1s source"};
 
-static void rule_draw(char *out, size_t size)
+static void rule_draw(char *out, size_t size, bool proves)
 {
 	const char *prefix = PICK(prefixes), *match = PICK(matches);
+	const char *proof = proves ? PICK(proofs) : "";
+	bool unless = proves && random_under(&seed, 4);
 
 	switch (random_under(&seed, 5)) {
 	case 0:
-		snprintf(out, size, "rule %s %s allow\n", prefix, match);
+		snprintf(out, size, "rule %s %s %s allow\n", prefix, match, proof);
 		break;
 	case 1:
-		snprintf(out, size, "rule %s %s deny\n", prefix, match);
+		snprintf(out, size, "rule %s %s %s deny\n", prefix, match, proof);
 		break;
 	default:
-		snprintf(out, size, "rule %s %s limit %s %s %s\n", prefix, match, PICK(limits),
-			 PICK(keys), PICK(overs));
+		snprintf(out, size, "rule %s %s %s limit %s %s %s\n", prefix, match, proof,
+			 PICK(limits), PICK(keys),
+			 unless ? "over drop unless established" : PICK(overs));
 	}
 }
 
@@ -101,7 +110,7 @@ static void policy_draw(const struct harness *h, char *out, size_t size)
 	while (rules) {
 		size_t used = strlen(out);
 
-		rule_draw(out + used, size - used);
+		rule_draw(out + used, size - used, h->instance.info.program_uses);
 		if (statement_parse(out + used, &ctx, &rule, &found, &err))
 			out[used] = '\0';
 		else
@@ -112,7 +121,8 @@ static void policy_draw(const struct harness *h, char *out, size_t size)
 /* ---- packets */
 
 struct drawn {
-	char frame[160], words[160];
+	char frame[160], words[192];
+	bool established;
 };
 
 static const char *const addresses4[] = {"10.0.0.1", "10.0.0.2", "10.9.9.9", "192.0.2.1"};
@@ -121,6 +131,17 @@ static const char *const protocols[] = {"udp",  "udp",  "tcp", "tcp syn",
 					"sctp", "icmp", "gre", "esp"};
 static const char *const fragments[] = {"", "", "", "", " frag=0+", " frag=64"};
 static const uint16_t ports[] = {7, 53, 2000};
+
+/* What is never established need not say so. Pings of this machine are not in these frames. */
+static const char *proof_draw(struct drawn *out, const char *proto, bool later)
+{
+	bool may_be = !later && (!strcmp(proto, "udp") || !strcmp(proto, "tcp"));
+
+	out->established = may_be && random_under(&seed, 4);
+	if (out->established)
+		return " established";
+	return may_be || !strcmp(proto, "icmp") || random_under(&seed, 2) ? " not established" : "";
+}
 
 static void packet_draw(struct drawn *out, bool by_dest)
 {
@@ -143,9 +164,9 @@ static void packet_draw(struct drawn *out, bool by_dest)
 	snprintf(out->frame, sizeof(out->frame), "%s=%s>%s%s %s%s data=%u", ipv4 ? "ip4" : "ip6",
 		 src, dst, fragment, syn ? "syn" : name, frame_ports,
 		 (unsigned int)(80 + random_under(&seed, 1000)));
-	snprintf(out->words, sizeof(out->words), "%s %s%s%s%s %s %s", by_dest ? dst : src, name,
+	snprintf(out->words, sizeof(out->words), "%s %s%s%s%s %s %s%s", by_dest ? dst : src, name,
 		 words_ports, syn && !later ? " syn" : "", *fragment ? " fragment" : "",
-		 by_dest ? "src" : "dst", by_dest ? src : dst);
+		 by_dest ? "src" : "dst", by_dest ? src : dst, proof_draw(out, proto, later));
 }
 
 /* ---- what is said of one */
@@ -221,6 +242,7 @@ static void packet_check(struct place *place, const char *policy, uint64_t run)
 	packet_draw(&drawn, place->options.by_dest);
 	frame_build(&frame, drawn.frame);
 	said = explained_reason(place->h, drawn.words, frame.size);
+	harness_established(place->h, drawn.established);
 	is = harness_run(place->h, &frame);
 	reasons[is]++;
 	if (said != is)
@@ -267,6 +289,8 @@ static void test_random(void **state)
 		if (reasons[wanted[i]] < runs / 10)
 			fail_msg("%s was tried %llu times only", reason_name(wanted[i]),
 				 (unsigned long long)reasons[wanted[i]]);
+	if (runs >= RUNS && reasons[RL_REASON_ESTABLISHED] < runs / 30) /* two places alone */
+		fail_msg("few packets were spared");
 }
 
 static int set_up(void **state)

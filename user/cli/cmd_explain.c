@@ -218,7 +218,24 @@ static enum rl_unit left_unit(const struct explained *item)
 	return item->rule->limit.unit == RL_PACKETS ? RL_PACKETS : RL_BYTES;
 }
 
-static void look_print(char out[TEXT_MAX], const struct explained *item)
+/* More about a packet over the limit. depends: on these fields that are not stated. */
+static const char *over_more(const struct explained *item, unsigned int depends)
+{
+	switch (item->over) {
+	case RL_REASON_ESTABLISHED:
+		return ", spared as it is established";
+	case RL_REASON_CHALLENGED:
+		return ", answered with a SYN cookie if a socket listens";
+	case RL_REASON_TRUNCATED:
+		return ", answered if it is a DNS query";
+	default:
+		return item->rule->limit.over == RL_OVER_UNLESS && depends & RL_MATCH_ESTABLISHED
+			       ? ", dropped unless it is established"
+			       : "";
+	}
+}
+
+static void look_print(char out[TEXT_MAX], const struct explained *item, unsigned int depends)
 {
 	char amount[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
 	const struct limit_look *l = &item->look;
@@ -228,16 +245,20 @@ static void look_print(char out[TEXT_MAX], const struct explained *item)
 	if (l->banned)
 		snprintf(out, TEXT_MAX, "yes, its key is banned for %s", time);
 	else if (l->wait_ns && !l->admits)
-		snprintf(out, TEXT_MAX, "yes, over: nothing left, next in %s", time);
+		snprintf(out, TEXT_MAX, "yes, over: nothing left, next in %s%s", time,
+			 over_more(item, depends));
 	else
-		snprintf(out, TEXT_MAX, "yes, %s: %s%s left", l->admits ? "within" : "over", amount,
+		snprintf(out, TEXT_MAX, "yes, %s: %s%s left%s", l->admits ? "within" : "over",
+			 amount,
 			 item->rule->limit.unit != RL_PACKETS ? ""
 			 : l->remaining == 1                  ? " packet"
-							      : " packets");
+							      : " packets",
+			 l->admits ? "" : over_more(item, depends));
 }
 
 /* banned: the source is, which decides. */
-static void why_print(char out[TEXT_MAX], const struct explained *item, bool banned)
+static void why_print(char out[TEXT_MAX], const struct explained *item, bool banned,
+		      unsigned int depends)
 {
 	static const char *const effects[] = {"yes, it passes", "yes, it is dropped"};
 	char fields[FIELDS_TEXT_MAX];
@@ -252,7 +273,7 @@ static void why_print(char out[TEXT_MAX], const struct explained *item, bool ban
 	else if (item->rule->action != RL_ACTION_LIMIT)
 		snprintf(out, TEXT_MAX, "%s", effects[item->rule->action]);
 	else if (item->looked)
-		look_print(out, item);
+		look_print(out, item, depends);
 	else if (item->lacks) {
 		fields_print(fields, item->lacks);
 		snprintf(out, TEXT_MAX, "yes, its state depends on %s", fields);
@@ -286,7 +307,7 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 		struct json_object *object = json_object_new_object();
 
 		rule_format(words, item->rule, ground->ctx);
-		why_print(why, item, banned);
+		why_print(why, item, banned, e->depends);
 		json_put(object, "rule", json_object_new_string(words));
 		json_put(object, "asked", json_object_new_boolean(item->reached));
 		if (item->reached && item->holds != HOLDS_DEPENDS)

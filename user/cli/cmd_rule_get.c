@@ -12,10 +12,11 @@
 #include "output.h"
 #include "policy.h"
 #include "prefix_write.h"
+#include "proof.h"
 #include "stats_output.h"
 #include "units.h"
 
-#define WHY_MAX 160
+#define WHY_MAX 200
 
 static int address_parse(const char *word, uint8_t addr[16])
 {
@@ -67,6 +68,28 @@ static const char *reached_by(const struct rule *first, const struct rule *rule)
 	return "if no rule of a longer prefix matches";
 }
 
+/* The proof that decides, and that the packet's words do not show. */
+static const char *proof_of(const struct rule *rule)
+{
+	bool limits = rule->action == RL_ACTION_LIMIT;
+
+	if (match_wants_established(&rule->match))
+		return ", if a socket of this machine proves them established";
+	if (match_wants_strangers(&rule->match))
+		return ", unless a socket of this machine proves them established";
+	if (!limits)
+		return "";
+	switch (rule->limit.over) {
+	case RL_OVER_UNLESS:
+		return "; over the limit, those that a socket proves established pass";
+	case RL_OVER_CHALLENGE:
+		return "; over the limit, SYNs are answered with a cookie";
+	case RL_OVER_TRUNCATE:
+		return "; over the limit, DNS queries are answered as truncated";
+	}
+	return "";
+}
+
 static const char *effect_of(const struct rule *rule)
 {
 	bool matches = rule->match.flags;
@@ -83,8 +106,8 @@ static const char *effect_of(const struct rule *rule)
 
 static void why_print(char out[WHY_MAX], const struct rule *first, const struct rule *rule)
 {
-	snprintf(out, WHY_MAX, "%s: %s%s", reached_by(first, rule), effect_of(rule),
-		 rule->for_ns ? ", until it expires" : "");
+	snprintf(out, WHY_MAX, "%s: %s%s%s", reached_by(first, rule), effect_of(rule),
+		 proof_of(rule), rule->for_ns ? ", until it expires" : "");
 }
 
 /* Policy lines with the reason as a comment, or JSON with the reason as "why". */

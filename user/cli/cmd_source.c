@@ -2,6 +2,7 @@
 /* rlctl source show|forgive ADDR: shows or clears the states of an address under every limit.
  */
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "source_forgive.h"
 #include "state_output.h"
 #include "stats_output.h"
+#include "tcp_sockets.h"
 #include "text.h"
 #include "units.h"
 
@@ -104,6 +106,35 @@ static size_t count_own(const struct lookup *lookup)
 
 /* ---- show */
 
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* What proves packets of the address established now, if a rule asks. The table of questions holds
+ * no addresses. */
+static void sockets_report(const struct lookup *lookup, const char *address,
+			   struct json_object *document)
+{
+	struct json_object *object;
+	struct peer_sockets sockets;
+
+	if (!(lookup->instance.info.program_uses & RL_USE_PROOF) ||
+	    peer_sockets_count(lookup->addr, &sockets))
+		return;
+	if (!document) {
+		note("%s: this machine has %" PRIu64 " open TCP connection%s and %" PRIu64
+		     " connected UDP socket%s with %s",
+		     lookup->instance.device, sockets.tcp, plural(sockets.tcp), sockets.udp,
+		     plural(sockets.udp), address);
+		return;
+	}
+	object = json_object_new_object();
+	json_put(object, "tcp", json_object_new_uint64(sockets.tcp));
+	json_put(object, "udp", json_object_new_uint64(sockets.udp));
+	json_put(document, "sockets", object);
+}
+
 static void entry_report(struct report *report, const struct lookup *lookup,
 			 const struct source_entry *entry)
 {
@@ -134,13 +165,16 @@ int cmd_source_show(const struct command *command)
 	if (!lookup.count && !output_json)
 		note("%s: no state of %s%s", lookup.instance.device, command->words[0],
 		     has_unlisted(&lookup) ? "" : ": its limits are unused");
-	if (!output_json)
+	if (!output_json) {
 		note_unlisted(&lookup);
+		sockets_report(&lookup, command->words[0], NULL);
+	}
 	entries = report_end(&report);
 	if (output_json) {
 		document = json_instance(&lookup.instance);
 		json_put(document, "address", json_object_new_string(command->words[0]));
 		json_put(document, "states", entries ? entries : json_object_new_array());
+		sockets_report(&lookup, command->words[0], document);
 		json_print(document);
 	}
 	lookup_close(&lookup);

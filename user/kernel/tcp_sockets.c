@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The TCP sockets of this network namespace, by sock_diag. */
+/* The TCP and UDP sockets of this network namespace, by sock_diag. */
 
 #include "tcp_sockets.h"
 
@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -43,24 +44,63 @@ static int socket_read(const struct nlmsghdr *message, void *arg)
 	return MNL_CB_OK;
 }
 
-static int family_read(uint8_t family, int state, uint16_t port, struct reader *reader)
+static int family_read(uint8_t family, uint8_t protocol, uint32_t states, uint16_t port,
+		       struct reader *reader)
 {
 	union netlink_request request;
 	struct inet_diag_req_v2 *ask =
 		netlink_start(&request, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, sizeof(*ask));
 
 	ask->sdiag_family = family;
-	ask->sdiag_protocol = IPPROTO_TCP;
-	ask->idiag_states = 1u << state;
+	ask->sdiag_protocol = protocol;
+	ask->idiag_states = states;
 	ask->id.idiag_sport = htons(port);
 	return netlink_ask(NETLINK_SOCK_DIAG, &request, socket_read, reader);
+}
+
+static int sockets_read(uint8_t protocol, uint32_t states, uint16_t port, struct reader *reader)
+{
+	int ret = family_read(AF_INET, protocol, states, port, reader);
+	int ret6 = family_read(AF_INET6, protocol, states, port, reader);
+
+	return ret ? ret : ret6;
 }
 
 int tcp_sockets_read(int state, uint16_t port, tcp_socket_fn each, void *arg)
 {
 	struct reader reader = {each, arg};
-	int ret = family_read(AF_INET, state, port, &reader);
-	int ret6 = family_read(AF_INET6, state, port, &reader);
 
-	return ret ? ret : ret6;
+	return sockets_read(IPPROTO_TCP, 1u << state, port, &reader);
+}
+
+/* ---- of one address */
+
+/* As STATES_PROVEN in bpf/proof.h, without the two that TIME_WAIT and handshakes are listed as. */
+#define STATES_OPEN                                                                                \
+	(1u << TCP_ESTABLISHED | 1u << TCP_SYN_SENT | 1u << TCP_FIN_WAIT1 | 1u << TCP_CLOSE_WAIT | \
+	 1u << TCP_LAST_ACK | 1u << TCP_CLOSING)
+
+struct peer {
+	const uint8_t *addr;
+	uint64_t count;
+};
+
+static void peer_count(const struct flow *flow, uint32_t inode, void *arg)
+{
+	struct peer *peer = arg;
+
+	(void)inode;
+	peer->count += !memcmp(flow->src, peer->addr, sizeof(flow->src));
+}
+
+int peer_sockets_count(const uint8_t addr[16], struct peer_sockets *out)
+{
+	struct peer tcp = {addr, 0}, udp = {addr, 0};
+	int ret = sockets_read(IPPROTO_TCP, STATES_OPEN, 0, &(struct reader){peer_count, &tcp});
+
+	if (!ret)
+		ret = sockets_read(IPPROTO_UDP, 1u << TCP_ESTABLISHED, 0,
+				   &(struct reader){peer_count, &udp});
+	*out = (struct peer_sockets){tcp.count, udp.count};
+	return ret;
 }

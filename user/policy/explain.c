@@ -130,7 +130,7 @@ static enum rl_reason over_reason(const struct walk *walk, const struct rule *ru
 }
 
 /* The reason after a limit, of a packet that the limits before it pass with that reason. */
-static void limit_decide(struct walk *walk, const struct explained *item)
+static void limit_decide(struct walk *walk, struct explained *item)
 {
 	struct explanation *out = walk->out;
 	enum rl_reason reason;
@@ -141,6 +141,7 @@ static void limit_decide(struct walk *walk, const struct explained *item)
 	if (item->rule->limit.over == RL_OVER_UNLESS)
 		out->depends |= RL_MATCH_ESTABLISHED & ~walk->probe->stated;
 	reason = item->look.banned ? RL_REASON_BANNED : over_reason(walk, item->rule);
+	item->over = reason;
 	if (out->reason != RL_REASON_ESTABLISHED || !reason_rows[reason].passes)
 		out->reason = reason;
 	if (!reason_rows[reason].passes)

@@ -134,7 +134,8 @@ int limited_sample(const struct instance *instance, const struct policy *policy,
 		   size_t *count)
 {
 	const struct watch_options options = {
-		.reasons = 1u << RL_REASON_OVER,
+		.reasons = 1u << RL_REASON_OVER | 1u << RL_REASON_CHALLENGED |
+			   1u << RL_REASON_TRUNCATED,
 		.rate = RATE,
 		.counter_id = rule ? rule->counter_id : RL_WATCH_ANY,
 	};

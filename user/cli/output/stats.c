@@ -192,21 +192,30 @@ static const struct rule_counters *counters_find(const struct instance_stats *st
 	return found ? &stats->rules[found - stats->policy.rules] : &none;
 }
 
-/* Whether to show the shadow columns: a rule uses shadow mode, or a counter is not zero. */
-static bool has_shadow(const struct instance_stats *stats)
+/* The heading of the packets over a limit that passed: a rule uses shadow mode, or spares what is
+ * established, or has such packets. NULL: there are none. */
+static const char *over_heading(const struct instance_stats *stats)
 {
-	for (size_t i = 0; i < stats->policy.count; i++)
-		if (stats->rules[i].shadow.packets ||
-		    (stats->policy.rules[i].action == RL_ACTION_LIMIT &&
-		     stats->policy.rules[i].limit.over == RL_OVER_SHADOW))
-			return true;
-	return false;
+	static const char *const headings[] = {NULL, "shadow", "spared", "shadow/spared"};
+	unsigned int kinds = 0;
+
+	for (size_t i = 0; i < stats->policy.count; i++) {
+		const struct rule *rule = &stats->policy.rules[i];
+		bool limit = rule->action == RL_ACTION_LIMIT;
+
+		if (limit && rule->limit.over == RL_OVER_UNLESS)
+			kinds |= 2;
+		else if (stats->rules[i].shadow.packets ||
+			 (limit && rule->limit.over == RL_OVER_SHADOW))
+			kinds |= 1;
+	}
+	return headings[kinds];
 }
 
 static void rules_table(const struct reading *reading, const struct policy_context *ctx)
 {
 	const struct instance_stats *stats = reading->now;
-	bool shadow = has_shadow(stats);
+	const char *shadow = over_heading(stats);
 	size_t numbers = (reading->before ? 4 : 2) * (shadow ? 3 : 2);
 	struct table table = {.columns = numbers + 1, .right = (1u << numbers) - 1};
 	char words[RULE_TEXT_MAX];
@@ -214,7 +223,7 @@ static void rules_table(const struct reading *reading, const struct policy_conte
 	amount_headings(&table, reading, "passed");
 	amount_headings(&table, reading, "dropped");
 	if (shadow)
-		amount_headings(&table, reading, "shadow");
+		amount_headings(&table, reading, shadow);
 	table_cell(&table, "rule");
 	for (size_t i = 0; i < stats->policy.count; i++) {
 		const struct rule *rule = &stats->policy.rules[i];
