@@ -54,9 +54,11 @@ enum packet_flag {
 #define ASKS_CONNTRACK 0
 #endif
 
+#ifdef __bpf__ /* on the host, the file that includes this says what they are */
 const volatile bool frames_are_skbs = false; /* hook ingress or egress */
 const volatile bool goes_by_dest = false;
 const volatile bool frames_are_captured = false; /* simulate: some before they were segmented */
+#endif
 
 /* The amount that one limit has consumed for a packet, in its algorithm's terms. */
 #define RECEIPT_OF_BATCH 0 /* grains of a shared bucket: none, a CPU's batch paid */
@@ -68,7 +70,8 @@ union receipt {
 	struct {
 		__u16 end; /* of the question, from the UDP header on */
 		__u8 edns; /* 1: EDNS follows */
-	} query;           /* over truncate: what is answered */
+		__u8 pad[5];
+	} query; /* over truncate: what is answered */
 };
 
 /* Is it established: proof.h. Bound: no, but a UDP socket of this machine waits for it. */

@@ -25,6 +25,7 @@ const volatile bool keeps_asked = false;  /* RL_USE_ASKED, and there is the prog
 const volatile bool frames_leave = false; /* hook egress: this machine's address is the source */
 
 volatile __u32 simulated_proof = RL_SIMULATED_NONE; /* with clock_injected */
+volatile __u32 simulated_asked = 0;                 /* becomes 1 where the policy asks */
 
 /* States of a socket that has a connection, or asks for one. */
 #define STATE(name) (1u << BPF_TCP_##name)
@@ -122,6 +123,7 @@ static __always_inline enum proof echo_proof(void *ctx, bool skb, const struct p
 
 static __always_inline enum proof simulated_look_up(const struct packet *p)
 {
+	simulated_asked = 1;
 	if (simulated_proof == RL_SIMULATED_BOUND)
 		return p->proto == IPPROTO_UDP ? bound_proof(p) : PROOF_NONE;
 	return simulated_proof == RL_SIMULATED_ESTABLISHED ? PROOF_ESTABLISHED : PROOF_NONE;

@@ -22,9 +22,9 @@
 #include "rlctl_abi.h"
 
 /* Constants that a program's loader sets once are set here for every input. */
-#define const
+static bool frames_are_skbs, goes_by_dest, frames_are_captured;
+
 #include "packet.h"
-#undef const
 
 #define HEAD       3
 #define SKB        1

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Writes a capture to standard output, from lines on standard input:
 
-    TIME KIND [SOURCE] [dst=ADDRESS] [size=N] [cap=N] [dport=N] [vlan] [unsegmented] [macs=N,N] [sent]
-        [times=N] [every=SECONDS]
+    TIME KIND [SOURCE] [dst=ADDRESS] [size=N] [cap=N] [sport=N] [dport=N] [vlan] [unsegmented] [macs=N,N] [sent]
+        [flags=LETTERS] [seq=N] [ack=N] [type=N] [times=N] [every=SECONDS]
 
-TIME is SECONDS[.FRACTION]; KIND udp, udp6, arp or junk; size is that of the whole frame, cap how
+TIME is SECONDS[.FRACTION]; KIND udp, udp6, tcp, tcp6 (flags: of SAFR), icmp, icmp6 (type 8 by default), arp or junk; size is that of the whole frame, cap how
 much of it was captured; macs: numbers of the stations it goes from and to, none without; sent: a cooked header says so; unsegmented: its IP header says 0 as length. Options: us or ns, big (endian), ng (pcapng), link=N (Ethernet frames under
 that link type) or link=NAME of LINKS (what is behind the Ethernet header, behind that link's).
 """
@@ -18,29 +18,44 @@ SECOND = 10**9
 
 
 def udp_header(words, room):
-    return struct.pack('>HHHH', 1000, int(words['dport']), room, 0)
+    return struct.pack('>HHHH', int(words['sport']), int(words['dport']), room, 0)
+
+
+def tcp_header(words, room):
+    flags = sum({'F': 1, 'S': 2, 'R': 4, 'A': 16}[letter] for letter in words.get('flags', 'A'))
+    return struct.pack('>HHIIBBHHH', int(words['sport']), int(words['dport']), int(words.get('seq', 0)),
+                       int(words.get('ack', 0)), 0x50, flags, 9, 0, 0)
+
+
+def icmp_header(words, room):
+    return struct.pack('>BBHHH', int(words.get('type', 8)), 0, 0, 7, 1)
 
 
 def stated(words, length):
     return 0 if words.get('unsegmented') else length
 
 
-def udp(words, size):
-    """Data beyond the longest possible IP packet belongs to no packet."""
-    room = max(min(size - 14, 65535), 28)
-    head = struct.pack('>BBHHHBBH', 0x45, 0, stated(words, room), 0, 0, 64, 17, 0)
-    head += ipaddress.ip_address(words['source']).packed + ipaddress.ip_address(words.get('dst', '192.0.2.1')).packed
-    return 0x800, head + udp_header(words, room - 20)
+def ipv4(proto, header):
+    def build(words, size):
+        """Data beyond the longest possible IP packet belongs to no packet."""
+        room = max(min(size - 14, 65535), 28)
+        head = struct.pack('>BBHHHBBH', 0x45, 0, stated(words, room), 0, 0, 64, proto, 0)
+        head += ipaddress.ip_address(words['source']).packed + ipaddress.ip_address(words.get('dst', '192.0.2.1')).packed
+        return 0x800, head + header(words, room - 20)
+    return build
 
 
-def udp6(words, size):
-    room = max(min(size - 54, 65535), 8)
-    head = struct.pack('>IHBB', 6 << 28, stated(words, room), 17, 64)
-    head += ipaddress.ip_address(words['source']).packed + ipaddress.ip_address(words.get('dst', '2001:db8::1')).packed
-    return 0x86DD, head + udp_header(words, room)
+def ipv6(proto, header):
+    def build(words, size):
+        room = max(min(size - 54, 65535), 8)
+        head = struct.pack('>IHBB', 6 << 28, stated(words, room), proto, 64)
+        head += ipaddress.ip_address(words['source']).packed + ipaddress.ip_address(words.get('dst', '2001:db8::1')).packed
+        return 0x86DD, head + header(words, room)
+    return build
 
 
-KINDS = {'udp': udp, 'udp6': udp6, 'arp': lambda words, size: (0x806, bytes(28)),
+KINDS = {'udp': ipv4(17, udp_header), 'udp6': ipv6(17, udp_header), 'tcp': ipv4(6, tcp_header), 'tcp6': ipv6(6, tcp_header),
+         'icmp': ipv4(1, icmp_header), 'icmp6': ipv6(58, icmp_header), 'arp': lambda words, size: (0x806, bytes(28)),
          'junk': lambda words, size: (0x800, b'\xff' * 20)}
 
 
@@ -100,7 +115,7 @@ def relink(link, whole, sent):
 
 def packets(link, lines):
     for line in lines:
-        words = {'size': '80', 'dport': '53', 'times': '1', 'every': '0'}
+        words = {'size': '80', 'sport': '1000', 'dport': '53', 'times': '1', 'every': '0'}
         fields = line.split()
         if not fields:
             continue

@@ -57,6 +57,7 @@ struct json_object;
 	X(RULES, "rules", 0, "bounded|all|none",                                                   \
 	  "rules with metrics of their own; default bounded")                                      \
 	X(VERDICTS, "verdicts", 0, NULL, "print a line for each packet instead of totals")         \
+	X(LOCAL, "local", 0, "ADDRESS[/LEN]", "the capture's machine has it; may be repeated")     \
 	X(PASSED, "passed", 0, NULL, "include packets that pass")                                  \
 	X(RATE, "rate", 0, "N", "maximum packets sampled per second")                              \
 	X(PREFIX, "prefix", 0, "PREFIX", "only packets from or to these addresses")                \
@@ -89,6 +90,8 @@ enum phase {
 	PHASE_CHANGE, /* change; the user was asked before */
 };
 
+#define LOCALS_MAX 64
+
 /* A parsed command line: the number of words, choices and the device name are checked. */
 struct command {
 	const struct verb *verb;
@@ -98,6 +101,8 @@ struct command {
 	const char *arguments[OPTION_COUNT]; /* NULL: not given; "": without argument */
 	int choices[OPTION_COUNT];           /* of arguments A|B|C; 0 if not given */
 	unsigned int hooks;                  /* bits: every --hook given */
+	const char *locals[LOCALS_MAX];      /* every --local given */
+	int local_count;
 	enum phase phase;
 	struct json_object *documents; /* where document_print() puts a document; NULL: stdout */
 };

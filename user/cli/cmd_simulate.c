@@ -18,6 +18,7 @@
 #include "output.h"
 #include "policy.h"
 #include "progress.h"
+#include "simulate_local.h"
 #include "simulation.h"
 #include "stats.h"
 #include "stats_output.h"
@@ -46,6 +47,7 @@ struct run {
 	struct epoch epoch;
 	struct capture capture;
 	struct directions *directions;
+	struct simulate_local local;
 	struct simulation *simulation;
 	struct progress progress;
 	bool verdicts;
@@ -151,28 +153,34 @@ static void epoch_note(const struct run *run)
 }
 
 /* 0 or < 0, also if standard output is closed. */
+static int verdict_note(struct run *run, const struct captured *packet, enum rl_reason reason)
+{
+	if (reason == RL_REASON_MALFORMED && packet->size < packet->bytes)
+		run->cut++;
+	if (!run->verdicts)
+		return 0;
+	print_verdict(run, packet, reason);
+	return ferror(stdout) ? output_flush() : 0;
+}
+
 static int packet_run(struct run *run, const struct captured *packet)
 {
 	enum rl_reason reason;
+	bool ran;
 	int rc = 0;
 
 	directions_count(run->directions, packet);
-	if (epoch_ends(&run->epoch, run->capture.packets, packet->time_ns))
+	if (epoch_ends(&run->epoch, run->capture.packets, packet->time_ns)) {
+		simulate_local_restart(&run->local);
 		rc = simulation_restart(run->simulation, packet->time_ns);
-	if (!rc)
-		rc = simulation_run(run->simulation, packet, &reason);
-	if (rc)
-		return rc;
-	if (reason == RL_REASON_MALFORMED && packet->size < packet->bytes)
-		run->cut++;
-	if (run->verdicts) {
-		print_verdict(run, packet, reason);
-		if (ferror(stdout))
-			return output_flush();
 	}
-	if (progress_due(&run->progress))
+	if (!rc)
+		rc = simulate_local_run(&run->local, run->simulation, packet, &ran, &reason);
+	if (!rc && ran)
+		rc = verdict_note(run, packet, reason);
+	if (!rc && progress_due(&run->progress))
 		progress_draw(run->capture.packets, "packets", capture_permille(&run->capture));
-	return 0;
+	return rc;
 }
 
 /* Shows a progress bar, unless verdicts go to a terminal. */
@@ -227,7 +235,8 @@ static int print_sums(const struct run *run)
 {
 	const struct instance *instance = simulation_instance(run->simulation);
 	struct json_object *object;
-	uint64_t packets = run->capture.packets - run->capture.skipped;
+	uint64_t packets =
+		run->capture.packets - run->capture.skipped - simulate_local_not_run(&run->local);
 	struct instance_stats stats;
 	char count[NUMBER_TEXT_MAX];
 	int rc = simulation_stats_read(run->simulation, &stats);
@@ -238,10 +247,12 @@ static int print_sums(const struct run *run)
 		object = json_object_new_object();
 		json_put(object, "packets", json_object_new_uint64(packets));
 		json_put_stats(object, instance, &stats);
+		simulate_local_json(&run->local, object);
 		json_print(object);
 	} else {
 		number_print(count, packets);
 		printf("%s packet%s\n", count, packets == 1 ? "" : "s");
+		simulate_local_print(&run->local);
 		stats_print_sums(instance, &stats);
 	}
 	instance_stats_clear(&stats);
@@ -249,13 +260,14 @@ static int print_sums(const struct run *run)
 }
 
 /* Notes about the capture that affect the result. */
-static void notes_print(const struct run *run)
+static void notes_print(const struct run *run, const struct policy *policy)
 {
 	const struct capture *capture = &run->capture;
 
-	if (directions_both(run->directions))
+	simulate_local_note(&run->local, policy, capture->name);
+	if (!run->local.stack && directions_both(run->directions))
 		note("%s: the capture seems to have both directions, but an instance sees only packets "
-		     "that arrive: capture with `tcpdump -Q in`",
+		     "that arrive: capture with `tcpdump -Q in`, or give the machine's addresses with --local",
 		     capture->name);
 	if (run->cut)
 		note("%s: %" PRIu64 " packet%s captured without all headers, counted as malformed: "
@@ -286,7 +298,7 @@ static int simulate(struct run *run, const struct policy_file *file, const char 
 	if (!rc && !run->verdicts)
 		rc = print_sums(run);
 	if (!rc)
-		notes_print(run);
+		notes_print(run, &policy);
 	simulation_close(run->simulation);
 	capture_close(&run->capture);
 	directions_free(run->directions);
@@ -304,10 +316,14 @@ int cmd_simulate(const struct command *command)
 		return wrong("simulate: standard input cannot be both policy and capture: use a "
 			     "file for "
 			     "one of them");
-	rc = policy_file_read(command->words[0], &file);
+	rc = simulate_local_open(command, &run.local);
 	if (rc)
 		return rc;
-	rc = simulate(&run, &file, command->words[1]);
-	policy_file_clear(&file);
+	rc = policy_file_read(command->words[0], &file);
+	if (!rc) {
+		rc = simulate(&run, &file, command->words[1]);
+		policy_file_clear(&file);
+	}
+	simulate_local_close(&run.local);
 	return rc;
 }

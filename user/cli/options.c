@@ -180,6 +180,16 @@ static bool negative_take(int argc, char **argv, struct command *out)
 	return true;
 }
 
+static int local_add(struct command *command, const char *argument)
+{
+	if (command->local_count == LOCALS_MAX)
+		return wrong("too many --local: give %d at most, or a prefix of several",
+			     LOCALS_MAX);
+	command->locals[command->local_count++] = argument;
+	command->arguments[OPTION_LOCAL] = argument;
+	return 0;
+}
+
 static int option_set(struct command *command, int option, const char *argument)
 {
 	const struct option_row *row = &option_rows[option];
@@ -187,6 +197,8 @@ static int option_set(struct command *command, int option, const char *argument)
 
 	if (option == OPTION_VERBOSE)
 		output_verbose++;
+	if (option == OPTION_LOCAL)
+		return local_add(command, argument);
 	if (row->argument && command->arguments[option] && option != OPTION_HOOK)
 		return wrong("--%s given twice: leave one out", row->name);
 	command->arguments[option] = argument;

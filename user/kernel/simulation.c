@@ -277,6 +277,18 @@ int simulation_run(struct simulation *s, const struct captured *packet, enum rl_
 	return ret;
 }
 
+void simulation_prove(struct simulation *s, bool is_established)
+{
+	s->skel->bss->simulated_proof =
+		is_established ? RL_SIMULATED_ESTABLISHED : RL_SIMULATED_NONE;
+	s->skel->bss->simulated_asked = 0;
+}
+
+bool simulation_has_asked(const struct simulation *s)
+{
+	return s->skel->bss->simulated_asked;
+}
+
 const struct instance *simulation_instance(const struct simulation *s)
 {
 	return &s->instance;

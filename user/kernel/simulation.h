@@ -3,6 +3,7 @@
 #ifndef RLCTL_SIMULATION_H
 #define RLCTL_SIMULATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "instance.h"
@@ -26,6 +27,11 @@ int simulation_restart(struct simulation *simulation, uint64_t now_ns);
 /* Runs one packet and returns its reason. Reports. */
 int simulation_run(struct simulation *simulation, const struct captured *packet,
 		   enum rl_reason *out);
+
+/* Whether the packet that is run next is established; without it, none is. */
+void simulation_prove(struct simulation *simulation, bool is_established);
+/* Whether the policy has asked that of the packet that was run last. */
+bool simulation_has_asked(const struct simulation *simulation);
 
 /* The counters include rules that have expired. */
 const struct instance *simulation_instance(const struct simulation *simulation);

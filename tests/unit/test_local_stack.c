@@ -1,0 +1,725 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The sockets of a machine, as a capture shows them. A row is a script, one packet or time a line:
+ *
+ *     > FLAGS SEQ ACK [LENGTH]              the machine sends
+ *     < FLAGS SEQ ACK [LENGTH] PROOF [drop] a packet arrives; what is known of it before the
+ * verdict
+ *     @ SECONDS                             the time from now on
+ *
+ * FLAGS: of TCP, S A F R; u: UDP; q: an echo request; r: its reply. PROOF: yes or no, and known,
+ * guessed or unseen.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "local_addresses.h"
+#include "local_stack.h"
+#include "rows.h"
+#include "units.h"
+
+#define OWN_PORT  40000
+#define PEER_PORT 443
+
+static const char *const certainties[] = {"known", "guessed", "unseen"};
+
+struct script {
+	const char *name;
+	const char *text;
+	uint16_t own_port, peer_port; /* 0: OWN_PORT, PEER_PORT */
+};
+
+#define CONNECTED                  \
+	"> S 100 0\n"              \
+	"< SA 500 101 yes known\n" \
+	"> A 101 501\n"
+
+#define ACCEPTED                \
+	"< S 500 0 no unseen\n" \
+	"> SA 100 501\n"        \
+	"< A 501 101 no known\n"
+
+static const struct script scripts[] = {
+	/* handshakes */
+	{
+		.name = "connect: proven from the SYN on",
+		.text = CONNECTED "< A 501 101 9 yes known\n",
+	},
+	{
+		.name = "connect: refused",
+		.text = "> S 100 0\n"
+			"< RA 0 101 yes known\n"
+			"< A 501 101 no known\n",
+	},
+	{
+		.name = "connect: no answer for 64 seconds",
+		.text = "> S 100 0\n"
+			"@ 63\n"
+			"< A 1 1 yes known\n"
+			"@ 64\n"
+			"< A 1 1 no known\n",
+	},
+	{
+		.name = "connect: a SYN sent again waits again",
+		.text = "> S 100 0\n"
+			"@ 63\n"
+			"> S 100 0\n"
+			"@ 100\n"
+			"< SA 500 101 yes known\n",
+	},
+	{
+		.name = "connect: the RST of a wrong ACK changes nothing",
+		.text = "> S 100 0\n"
+			"< SA 500 77 yes known\n"
+			"> R 77 0\n"
+			"< RA 0 78 yes known\n"
+			"< R 0 0 yes known\n"
+			"< SA 500 101 yes known\n"
+			"@ 100\n"
+			"< A 501 101 yes known\n",
+	},
+	{
+		.name = "connect: a SYN-ACK that was dropped opens nothing",
+		.text = "> S 100 0\n"
+			"< SA 500 101 yes known drop\n"
+			"> A 101 501\n"
+			"@ 64\n"
+			"< A 501 101 9 no known\n",
+	},
+	{
+		.name = "connect: SYNs cross",
+		.text = "> S 100 0\n"
+			"< S 500 0 yes known\n"
+			"> SA 100 501\n"
+			"@ 100\n"
+			"< A 501 101 yes known\n",
+	},
+	{
+		.name = "accept: proven behind the handshake",
+		.text = ACCEPTED "< A 501 101 9 yes known\n",
+	},
+	{
+		.name = "accept: data completes it too",
+		.text = "< S 500 0 no unseen\n"
+			"> SA 100 501\n"
+			"< A 501 101 9 no known\n"
+			"< A 510 101 yes known\n",
+	},
+	{
+		.name = "accept: a SYN that came again",
+		.text = "< S 500 0 no unseen\n"
+			"> SA 100 501\n"
+			"< S 500 0 no known\n"
+			"< A 501 101 no known\n"
+			"< A 501 101 yes known\n",
+	},
+	{
+		.name = "accept: an ACK that was dropped opens nothing",
+		.text = "< S 500 0 no unseen\n"
+			"> SA 100 501\n"
+			"< A 501 101 no known drop\n"
+			"> A 101 501 9\n"
+			"< A 501 110 no known\n"
+			"< A 501 110 yes known\n",
+	},
+	{
+		.name = "accept: an ACK that was not captured",
+		.text = "< S 500 0 no unseen\n"
+			"> SA 100 501\n"
+			"> A 101 501 9\n"
+			"< A 501 110 yes guessed\n",
+	},
+	{
+		.name = "accept: a repeated acknowledgment of the SYN opens nothing",
+		.text = "> SA 100 501\n"
+			"> A 101 501\n"
+			"< A 501 7 no known\n",
+	},
+	{
+		.name = "accept: the handshake starts over behind a full queue",
+		.text = ACCEPTED "> SA 100 501\n"
+				 "< A 501 101 no known\n"
+				 "< A 501 101 yes known\n",
+	},
+	{
+		.name = "accept: given up by the peer",
+		.text = "> SA 100 501\n"
+			"< R 501 0 no known\n"
+			"< A 501 101 no known\n"
+			"< A 501 101 no known\n",
+	},
+
+	/* forged */
+	{
+		.name = "forged: ACKs to a listener",
+		.text = "< A 1 1 no unseen\n"
+			"< A 2 2 9 no unseen\n"
+			"< A 3 3 no unseen\n",
+	},
+	{
+		.name = "forged: the RST that answers one is nothing",
+		.text = "< A 1 1 no unseen\n"
+			"> R 1 0\n"
+			"< A 1 1 no unseen\n",
+	},
+	{
+		.name = "forged: a SYN and an ACK of it",
+		.text = "< S 500 0 no unseen\n"
+			"> SA 100 501\n"
+			"< A 501 102 no known\n"
+			"> R 102 0\n"
+			"< A 501 100 no known\n"
+			"< A 501 99 9 no known\n"
+			"< A 501 101 no known\n"
+			"< A 501 101 yes known\n",
+	},
+	{
+		.name = "forged: a RST ends no handshake",
+		.text = "> SA 100 501\n"
+			"< R 900 0 no known\n"
+			"< A 501 101 no known\n"
+			"< A 501 101 yes known\n",
+	},
+	{
+		.name = "forged: a RST beside the window's edge ends nothing",
+		.text = ACCEPTED "< R 502 0 yes known\n"
+				 "< R 500 0 yes known\n"
+				 "< RA 9 9 yes known\n"
+				 "< A 501 101 yes known\n",
+	},
+	{
+		.name = "forged: a SYN ends nothing",
+		.text = ACCEPTED "< S 9 0 yes known\n"
+				 "< A 501 101 yes known\n",
+	},
+	{
+		.name = "forged: a FIN elsewhere is none",
+		.text = ACCEPTED "< FA 900 101 yes known\n"
+				 "> FA 101 501\n"
+				 "< A 501 102 yes known\n"
+				 "< A 501 102 no guessed\n",
+	},
+	{
+		.name = "forged: UDP that passes is no proof",
+		.text = "< u 0 0 no unseen\n"
+			"< u 0 0 no unseen\n",
+	},
+
+	/* the end */
+	{
+		.name = "RST of the peer",
+		.text = ACCEPTED "< R 501 0 yes known\n"
+				 "< A 501 101 no known\n",
+	},
+	{
+		.name = "RST of the peer behind its data",
+		.text = ACCEPTED "< A 501 101 9 yes known\n"
+				 "< R 510 0 yes known\n"
+				 "< A 510 101 no known\n",
+	},
+	{
+		.name = "RST of the peer behind a gap that the machine acknowledged",
+		.text = ACCEPTED "< A 600 101 9 yes known\n"
+				 "> A 101 609\n"
+				 "< R 609 0 yes known\n"
+				 "< A 609 101 no known\n",
+	},
+	{
+		.name = "RST that was dropped",
+		.text = ACCEPTED "< R 501 0 yes known drop\n"
+				 "< A 501 101 yes known\n",
+	},
+	{
+		.name = "RST of the machine",
+		.text = ACCEPTED "> R 101 501\n"
+				 "< A 501 101 no known\n",
+	},
+	{
+		.name = "RST behind a FIN, which it does not count",
+		.text = ACCEPTED "< FA 501 101 yes known\n"
+				 "< R 501 0 yes known\n"
+				 "< A 502 101 no known\n",
+	},
+	{
+		.name = "machine closes first: TIME_WAIT",
+		.text = CONNECTED "> FA 101 501\n"
+				  "< FA 501 102 yes known\n"
+				  "> A 102 502\n"
+				  "< FA 501 102 no known\n"
+				  "> A 102 502\n"
+				  "< A 502 102 no known\n",
+	},
+	{
+		.name = "machine closes first: acknowledged, and then closed",
+		.text = CONNECTED "> FA 101 501\n"
+				  "< A 501 102 yes known\n"
+				  "< FA 501 102 no guessed\n"
+				  "< A 502 102 no known\n",
+	},
+	{
+		.name = "machine closes first: data still counts where it takes them",
+		.text = CONNECTED "> FA 101 501\n"
+				  "< A 501 102 yes known\n"
+				  "< A 501 102 9 no guessed\n"
+				  "> A 102 510\n"
+				  "< A 510 102 9 yes known\n"
+				  "> A 102 519\n"
+				  "< FA 519 102 yes known\n"
+				  "< A 520 102 no known\n",
+	},
+	{
+		.name = "machine closes first: data in the FIN's flight",
+		.text = CONNECTED "> FA 101 501\n"
+				  "< A 501 101 9 yes known\n"
+				  "> A 102 510\n"
+				  "< FA 510 102 yes known\n"
+				  "< A 511 102 no known\n",
+	},
+	{
+		.name = "both close at once",
+		.text = CONNECTED "> FA 101 501\n"
+				  "< FA 501 101 yes known\n"
+				  "> A 102 502\n"
+				  "< A 502 102 yes known\n"
+				  "< A 502 102 no known\n",
+	},
+	{
+		.name = "peer closes first",
+		.text = ACCEPTED "< FA 501 101 yes known\n"
+				 "> A 101 502\n"
+				 "< A 502 101 yes known\n"
+				 "> FA 101 502\n"
+				 "< A 502 101 yes known\n"
+				 "< A 502 102 yes known\n"
+				 "< A 502 102 no known\n",
+	},
+	{
+		.name = "peer closes first: its FIN comes before what it follows",
+		.text = ACCEPTED "< FA 510 101 yes known\n"
+				 "< A 501 101 9 yes known\n"
+				 "> A 101 511\n"
+				 "> FA 101 511\n"
+				 "< A 511 102 yes known\n"
+				 "< A 511 102 no known\n",
+	},
+	{
+		.name = "FIN that was dropped",
+		.text = ACCEPTED "< FA 501 101 yes known drop\n"
+				 "< A 501 101 yes known\n"
+				 "> FA 101 501\n"
+				 "< A 501 102 yes known\n"
+				 "< FA 501 102 no guessed\n"
+				 "< A 502 102 no known\n",
+	},
+	{
+		.name = "port used again by the peer, from TIME_WAIT",
+		.text = CONNECTED "> FA 101 501\n"
+				  "< FA 501 102 yes known\n"
+				  "< S 9000 0 no known\n"
+				  "> SA 7000 9001\n"
+				  "< A 9001 7001 no known\n"
+				  "< A 9001 7001 yes known\n",
+	},
+	{
+		.name = "port used again by the machine",
+		.text = CONNECTED "> R 101 501\n"
+				  "< A 501 101 no known\n"
+				  "> S 7000 0\n"
+				  "< SA 9000 7001 yes known\n"
+				  "@ 100\n"
+				  "< A 9001 7001 yes known\n",
+	},
+	{
+		.name = "sequence numbers wrap",
+		.text = "> SA 4294967295 4294967290\n"
+			"< A 4294967290 0 no known\n"
+			"< A 4294967290 0 9 yes known\n"
+			"< R 3 0 yes known\n"
+			"< A 3 0 no known\n",
+	},
+
+	/* in the middle */
+	{
+		.name = "began before the capture",
+		.text = "< A 501 101 9 no unseen\n"
+			"> A 101 510\n"
+			"< A 510 101 yes guessed\n"
+			"< R 510 0 yes guessed\n"
+			"< A 510 101 no guessed\n",
+	},
+	{
+		.name = "began before the capture, and ends",
+		.text = "> FA 101 501\n"
+			"< FA 501 102 yes guessed\n"
+			"< A 502 102 no guessed\n",
+	},
+	{
+		.name = "TIME_WAIT's acknowledgment opens nothing",
+		.text = CONNECTED "> FA 101 501\n"
+				  "< FA 501 102 yes known\n"
+				  "> A 102 502\n"
+				  "> A 102 502\n"
+				  "< A 502 102 no known\n",
+	},
+	{
+		.name = "data of what seemed closed",
+		.text = CONNECTED "< R 501 0 yes known\n"
+				  "> A 101 501 9\n"
+				  "< A 501 110 yes guessed\n",
+	},
+
+	/* UDP and echo */
+	{
+		.name = "UDP: an answer",
+		.text = "> u 0 0\n"
+			"< u 0 0 yes known\n"
+			"@ 60\n"
+			"< u 0 0 yes known\n",
+	},
+	{
+		.name = "UDP: an answer after more than a minute",
+		.text = "> u 0 0\n"
+			"@ 61\n"
+			"< u 0 0 no guessed\n",
+	},
+	{
+		.name = "UDP: what is received does not lengthen the minute",
+		.text = "> u 0 0\n"
+			"@ 50\n"
+			"< u 0 0 yes known\n"
+			"@ 61\n"
+			"< u 0 0 no guessed\n",
+	},
+	{
+		.name = "UDP: what is sent does",
+		.text = "> u 0 0\n"
+			"@ 50\n"
+			"> u 0 0\n"
+			"@ 110\n"
+			"< u 0 0 yes known\n",
+	},
+	{
+		.name = "UDP: a client is not established by being answered",
+		.text = "< u 0 0 no unseen\n"
+			"> u 0 0\n"
+			"< u 0 0 no guessed\n"
+			"@ 59\n"
+			"> u 0 0\n"
+			"@ 118\n"
+			"> u 0 0\n"
+			"< u 0 0 no guessed\n",
+		.own_port = 53,
+		.peer_port = 40000,
+	},
+	{
+		.name = "UDP: the mark of a client lasts a minute",
+		.text = "< u 0 0 no unseen\n"
+			"> u 0 0\n"
+			"@ 61\n"
+			"> u 0 0\n"
+			"< u 0 0 yes guessed\n",
+		.own_port = 53,
+		.peer_port = 40000,
+	},
+	{
+		.name = "UDP: the answer to one that was dropped is no question",
+		.text = "< u 0 0 no unseen drop\n"
+			"> u 0 0\n"
+			"< u 0 0 no guessed\n"
+			"> u 0 0\n"
+			"@ 61\n"
+			"> u 0 0\n"
+			"< u 0 0 yes guessed\n",
+		.own_port = 53,
+		.peer_port = 40000,
+	},
+	{
+		.name = "UDP: a question beside one that was dropped",
+		.text = "< u 0 0 no unseen drop\n"
+			"> u 0 0\n"
+			"< u 0 0 yes guessed\n",
+		.own_port = 40000,
+		.peer_port = 53,
+	},
+	{
+		.name = "UDP: one that came before the socket leaves none",
+		.text = "< u 0 0 no unseen\n"
+			"> u 0 0\n"
+			"< u 0 0 yes guessed\n",
+		.own_port = 40000,
+		.peer_port = 53,
+	},
+	{
+		.name = "echo: a reply",
+		.text = "> q 0 0\n"
+			"< r 0 0 yes known\n"
+			"@ 61\n"
+			"< r 0 0 no guessed\n",
+	},
+	{
+		.name = "echo: a reply that nobody asked for",
+		.text = "< r 0 0 no unseen\n",
+	},
+	{
+		.name = "echo: who is answered is not established",
+		.text = "< q 0 0 no known\n"
+			"> r 0 0\n"
+			"< r 0 0 no unseen\n",
+	},
+};
+
+static const uint8_t own[16] = {[10] = 0xff, 0xff, 192, 0, 2, 1};
+static const uint8_t peer[16] = {[10] = 0xff, 0xff, 198, 51, 100, 7};
+
+static uint8_t flags_of(const char *words)
+{
+	return (strchr(words, 'S') ? TCP_SYN : 0) | (strchr(words, 'A') ? TCP_ACK : 0) |
+	       (strchr(words, 'F') ? TCP_FIN : 0) | (strchr(words, 'R') ? TCP_RST : 0);
+}
+
+static enum local_kind kind_of(const char *words)
+{
+	return words[0] == 'u'   ? LOCAL_UDP
+	       : words[0] == 'q' ? LOCAL_ECHO_REQUEST
+	       : words[0] == 'r' ? LOCAL_ECHO_REPLY
+				 : LOCAL_TCP;
+}
+
+static void packet_turn(struct local_packet *p, bool arrives, const struct script *s)
+{
+	uint16_t own_port = s->own_port ? s->own_port : OWN_PORT;
+	uint16_t peer_port = s->peer_port ? s->peer_port : PEER_PORT;
+
+	if (p->kind == LOCAL_ECHO_REQUEST || p->kind == LOCAL_ECHO_REPLY)
+		peer_port = own_port;
+	memcpy(p->src, arrives ? peer : own, sizeof(p->src));
+	memcpy(p->dst, arrives ? own : peer, sizeof(p->dst));
+	p->sport = arrives ? peer_port : own_port;
+	p->dport = arrives ? own_port : peer_port;
+}
+
+/* "FLAGS SEQ ACK [LENGTH]"; the rest of the line. */
+static const char *packet_read(const char *line, struct local_packet *out)
+{
+	char words[8];
+	int used = 0, more = 0;
+
+	assert_int_equal(sscanf(line, "%7s %u %u%n", words, &out->seq, &out->ack, &used), 3);
+	if (sscanf(line + used, "%u%n", &out->length, &more) == 1)
+		used += more;
+	out->kind = kind_of(words);
+	out->flags = out->kind == LOCAL_TCP ? flags_of(words) : 0;
+	out->has_addresses = true;
+	return line + used;
+}
+
+static void arrives(struct local_stack *stack, const struct local_packet *p, const char *rest,
+		    const char *line)
+{
+	struct local_proof proof = local_stack_proof(stack, p);
+	char wanted[8], certainty[16], verdict[8] = "";
+
+	assert_true(sscanf(rest, "%7s %15s %7s", wanted, certainty, verdict) >= 2);
+	if (proof.established != !strcmp(wanted, "yes") ||
+	    strcmp(certainties[proof.certainty], certainty) != 0)
+		fail_msg("%s: got %s %s", line, proof.established ? "yes" : "no",
+			 certainties[proof.certainty]);
+	assert_int_equal(local_stack_arrived(stack, p, strcmp(verdict, "drop") != 0), 0);
+}
+
+static void script_runs(void **state)
+{
+	const struct script *script = *state;
+	struct local_stack *stack = local_stack_new(100);
+	char *text = strdup(script->text), *rest = text, *line;
+	uint64_t now_ns = 1000 * NS_PER_SECOND;
+
+	assert_non_null(stack);
+	while ((line = strsep(&rest, "\n")) && *line) {
+		struct local_packet p = {0};
+		const char *proof;
+
+		if (*line == '@') {
+			now_ns = (1000 + strtoull(line + 1, NULL, 10)) * NS_PER_SECOND;
+			continue;
+		}
+		proof = packet_read(line + 1, &p);
+		p.time_ns = now_ns;
+		packet_turn(&p, *line == '<', script);
+		if (*line == '<')
+			arrives(stack, &p, proof, line);
+		else
+			assert_int_equal(local_stack_sent(stack, &p), 0);
+	}
+	free(text);
+	local_stack_free(stack);
+}
+
+/* ---- floods */
+
+#define FLOOD 1000
+
+static struct local_packet packet_of(enum local_kind kind, uint8_t flags, uint32_t who)
+{
+	struct local_packet p = {.kind = kind,
+				 .flags = flags,
+				 .has_addresses = true,
+				 .sport = 1000,
+				 .dport = 80,
+				 .time_ns = NS_PER_SECOND};
+
+	memcpy(p.dst, own, sizeof(own));
+	memcpy(p.src, peer, sizeof(peer));
+	memcpy(p.src + 12, &who, sizeof(who));
+	return p;
+}
+
+static struct local_packet reverse(struct local_packet p, uint8_t flags)
+{
+	struct local_packet back = p;
+
+	memcpy(back.src, p.dst, sizeof(back.src));
+	memcpy(back.dst, p.src, sizeof(back.dst));
+	back.sport = p.dport;
+	back.dport = p.sport;
+	back.flags = flags;
+	back.ack = p.seq + 1;
+	return back;
+}
+
+static void connection_open(struct local_stack *stack, uint32_t who)
+{
+	struct local_packet syn = packet_of(LOCAL_TCP, TCP_SYN, who);
+	struct local_packet answer = reverse(syn, TCP_SYN | TCP_ACK);
+	struct local_packet ack = packet_of(LOCAL_TCP, TCP_ACK, who);
+
+	ack.seq = ack.ack = 1;
+	local_stack_arrived(stack, &syn, true);
+	local_stack_sent(stack, &answer);
+	local_stack_arrived(stack, &ack, true);
+}
+
+static bool is_open(struct local_stack *stack, uint32_t who)
+{
+	struct local_packet ack = packet_of(LOCAL_TCP, TCP_ACK, who);
+
+	return local_stack_proof(stack, &ack).established;
+}
+
+/* Answered SYNs, ACKs, RSTs and UDP of strangers push out no connection, and make none. */
+static void flood_pushes_out_nothing(void **state)
+{
+	struct local_stack *stack = local_stack_new(FLOOD / 10);
+
+	(void)state;
+	connection_open(stack, 1);
+	for (uint32_t who = 2; who < FLOOD; who++) {
+		struct local_packet syn = packet_of(LOCAL_TCP, TCP_SYN, who);
+		struct local_packet answer = reverse(syn, TCP_SYN | TCP_ACK);
+		struct local_packet ack = packet_of(LOCAL_TCP, TCP_ACK, who);
+		struct local_packet rst = packet_of(LOCAL_TCP, TCP_RST, who);
+		struct local_packet udp = packet_of(LOCAL_UDP, 0, who);
+		struct local_packet answered = reverse(udp, 0);
+
+		local_stack_arrived(stack, &syn, true);
+		local_stack_sent(stack, &answer);
+		ack.ack = 77;
+		local_stack_arrived(stack, &ack, true);
+		local_stack_arrived(stack, &rst, true);
+		local_stack_arrived(stack, &udp, true);
+		local_stack_sent(stack, &answered);
+		assert_false(is_open(stack, who));
+		assert_false(local_stack_proof(stack, &udp).established);
+	}
+	assert_true(is_open(stack, 1));
+	assert_int_equal(local_stack_forgotten(stack), 0);
+	local_stack_free(stack);
+}
+
+/* Of too many connections, that without packets for longest goes. */
+static void oldest_is_forgotten(void **state)
+{
+	struct local_stack *stack = local_stack_new(10);
+	struct local_packet again = packet_of(LOCAL_TCP, TCP_ACK, 1);
+
+	(void)state;
+	for (uint32_t who = 1; who <= 10; who++)
+		connection_open(stack, who);
+	again.time_ns = 3 * NS_PER_SECOND;
+	local_stack_arrived(stack, &again, true);
+	connection_open(stack, 11);
+	assert_int_equal(local_stack_forgotten(stack), 1);
+	assert_true(is_open(stack, 1));
+	assert_false(is_open(stack, 2));
+	assert_true(is_open(stack, 3));
+	assert_true(is_open(stack, 11));
+	local_stack_clear(stack);
+	assert_false(is_open(stack, 1));
+	assert_int_equal(local_stack_forgotten(stack), 1);
+	local_stack_free(stack);
+}
+
+/* ---- which way */
+
+static const struct way_row {
+	const char *name;
+	const char *src, *dst;
+	enum local_way way;
+	bool sent; /* by its link header */
+} ways[] = {
+	{"to the machine", "198.51.100.7", "192.0.2.1", LOCAL_ARRIVES, false},
+	{"from it", "192.0.2.1", "198.51.100.7", LOCAL_SENT, false},
+	{"from it to everybody", "192.0.2.1", "224.0.0.251", LOCAL_SENT, false},
+	{"from its network", "2001:db8::9", "2001:db8:1::1", LOCAL_SENT, false},
+	{"to its network", "2001:db8:1::1", "2001:db8::9", LOCAL_ARRIVES, false},
+	{"in its own name", "192.0.2.1", "192.0.2.1", LOCAL_ARRIVES, false},
+	{"to itself, as its link header says", "192.0.2.1", "192.0.2.1", LOCAL_SENT, true},
+	{"between others", "198.51.100.7", "192.0.2.2", LOCAL_ELSEWHERE, false},
+	{"multicast", "198.51.100.7", "239.1.2.3", LOCAL_ARRIVES, false},
+	{"broadcast", "0.0.0.0", "255.255.255.255", LOCAL_ARRIVES, false},
+	{"IPv6 multicast", "2001:db8:1::1", "ff02::fb", LOCAL_ARRIVES, false},
+	{"a network's last address", "198.51.100.7", "192.0.3.255", LOCAL_ELSEWHERE, false},
+	{"no addresses", NULL, NULL, LOCAL_ARRIVES, false},
+	{"no addresses, sent", NULL, NULL, LOCAL_SENT, true},
+};
+
+static void address_read(const char *word, uint8_t addr[16])
+{
+	uint8_t len;
+
+	assert_int_equal(prefix_parse(word, addr, &len, NULL), 0);
+}
+
+static void way_is(void **state)
+{
+	const struct way_row *row = *state;
+	struct local_addresses local = {.count = 2, .list = {{.len = 128}, {.len = 48}}};
+	struct captured captured = {.sent = row->sent};
+	struct local_packet p = {.has_addresses = row->src};
+
+	address_read("192.0.2.1", local.list[0].addr);
+	address_read("2001:db8::", local.list[1].addr);
+	if (row->src) {
+		address_read(row->src, p.src);
+		address_read(row->dst, p.dst);
+	}
+	assert_int_equal(local_way_of(&local, &captured, &p), row->way);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[200];
+	size_t n = 0;
+
+	ROWS(scripts, script_runs);
+	ROWS(ways, way_is);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(flood_pushes_out_nothing);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(oldest_is_forgotten);
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return _cmocka_run_group_tests("local_stack", tests, n, NULL, NULL);
+}
