@@ -117,13 +117,18 @@ static __always_inline __u32 network_find(struct xdp_md *ctx)
 	return parse_ethernet(&c, &proto, 0) ? c.pos - c.start : 0;
 }
 
-/* Takes IPv4's options out of the frame: what is before them moves. */
-__noinline int options_cut(struct xdp_md *ctx, __u32 network, __u32 bytes)
+/* Takes IPv4's options out of the frame: what is before them moves. The bounds are asked for as in
+ * watch.h. */
+__noinline int options_cut(struct xdp_md *ctx, __u64 network, __u32 bytes)
 {
 	__u8 link[LINK_BYTES_MAX] = {};
 
-	if (network < ETH_HLEN || network > LINK_BYTES_MAX)
+	if (network < ETH_HLEN)
 		return 0;
+	barrier_var(network);
+	if (network > LINK_BYTES_MAX)
+		return 0;
+	barrier_var(network);
 	return !bpf_xdp_load_bytes(ctx, 0, link, network) && !bpf_xdp_adjust_head(ctx, bytes) &&
 	       !bpf_xdp_store_bytes(ctx, 0, link, network);
 }
@@ -148,11 +153,16 @@ static __always_inline __u64 sum_pseudo_header(const struct packet *p, __u32 pay
 	return sum + src[0] + src[1] + src[2] + dst[0] + dst[1] + dst[2];
 }
 
-static __always_inline void ipv4_write(struct iphdr *ip, const struct packet *p, __u32 payload)
+/* Both write the IP header anew, which ends at p->transport. Apart, with sizes that do not vary:
+ * the verifier of 6.1 follows no others. */
+static __always_inline bool ipv4_turn(void *data, void *end, const struct packet *p, __u32 payload)
 {
+	struct iphdr *ip = data + ((READ_ONCE(p->transport) - sizeof(*ip)) & ANSWER_AT);
 	const __be32 *words = (const __be32 *)ip;
 	__u64 sum = 0;
 
+	if ((void *)(ip + 1) > end)
+		return false;
 	*ip = (struct iphdr){
 		.version = 4,
 		.ihl = sizeof(*ip) / 4,
@@ -166,10 +176,15 @@ static __always_inline void ipv4_write(struct iphdr *ip, const struct packet *p,
 	for (__u32 i = 0; i < sizeof(*ip) / 4; i++)
 		sum += words[i];
 	ip->check = ~sum_fold(sum);
+	return true;
 }
 
-static __always_inline void ipv6_write(struct ipv6hdr *ip, const struct packet *p, __u32 payload)
+static __always_inline bool ipv6_turn(void *data, void *end, const struct packet *p, __u32 payload)
 {
+	struct ipv6hdr *ip = data + ((READ_ONCE(p->transport) - sizeof(*ip)) & ANSWER_AT);
+
+	if ((void *)(ip + 1) > end)
+		return false;
 	*ip = (struct ipv6hdr){
 		.version = 6,
 		.payload_len = bpf_htons(payload),
@@ -178,36 +193,44 @@ static __always_inline void ipv6_write(struct ipv6hdr *ip, const struct packet *
 	};
 	__builtin_memcpy(&ip->saddr, p->dst, sizeof(ip->saddr));
 	__builtin_memcpy(&ip->daddr, p->src, sizeof(ip->daddr));
+	return true;
 }
 
-static __always_inline void link_turn(struct ethernet_header *eth)
+static __always_inline bool link_turn(void *data, void *end)
 {
+	struct ethernet_header *eth = data;
+
+	if ((void *)(eth + 1) > end)
+		return false;
 	for (int i = 0; i < 3; i++) {
 		__u16 dest = eth->dest[i];
 
 		eth->dest[i] = eth->source[i];
 		eth->source[i] = dest;
 	}
+	return true;
 }
 
-/* Swaps both ends and writes the IP header anew, which ends at p->transport. */
-static __always_inline bool headers_turn(struct xdp_md *ctx, const struct packet *p, __u32 payload)
+static __always_inline bool ports_turn(void *data, void *end, const struct packet *p)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	__u32 size = p->flags & PACKET_IPV4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
-	__be16 *ports = data + (p->transport & ANSWER_AT);
-	void *network = data + (READ_ONCE(p->transport) - size & ANSWER_AT);
+	__be16 *ports = data + (READ_ONCE(p->transport) & ANSWER_AT);
 
-	if (data + ETH_HLEN > end || network + size > end || (void *)(ports + 2) > end)
+	if ((void *)(ports + 2) > end)
 		return false;
-	link_turn(data);
-	if (p->flags & PACKET_IPV4)
-		ipv4_write(network, p, payload);
-	else
-		ipv6_write(network, p, payload);
 	ports[0] = bpf_htons(p->dport);
 	ports[1] = bpf_htons(p->sport);
 	return true;
+}
+
+/* Swaps both ends. */
+static __always_inline bool headers_turn(struct xdp_md *ctx, const struct packet *p, __u32 payload)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	if (!link_turn(data, end) || !ports_turn(data, end, p))
+		return false;
+	return p->flags & PACKET_IPV4 ? ipv4_turn(data, end, p, payload)
+				      : ipv6_turn(data, end, p, payload);
 }
 
 /* The frame becomes so long; then its headers are in place. What is cut off is never part of the

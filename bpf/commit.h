@@ -114,10 +114,11 @@ __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *
 /* ---- limits of any kind */
 
 /* The limits over which the packet passes: shadows; for one that is established those that spare
- * it; for a query that is answered those that truncate. */
-#define FLAGS_PASSING    RL_RULE_SHADOW
-#define FLAGS_SPARING    (RL_RULE_SHADOW | RL_RULE_UNLESS)
-#define FLAGS_TRUNCATING (RL_RULE_SHADOW | RL_RULE_TRUNCATE)
+ * it; for a packet that is answered those that answer it, and for a SYN that is let through. */
+#define FLAGS_PASSING     RL_RULE_SHADOW
+#define FLAGS_SPARING     (RL_RULE_SHADOW | RL_RULE_UNLESS)
+#define FLAGS_CHALLENGING (RL_RULE_SHADOW | RL_RULE_CHALLENGE)
+#define FLAGS_TRUNCATING  (RL_RULE_SHADOW | RL_RULE_TRUNCATE)
 
 static __always_inline int limits_peek(struct decision *d, __u16 passing)
 {

@@ -67,6 +67,7 @@ union receipt {
 	__u64 window; /* fixed window: its tag and the amount */
 	__u64 slot;   /* sliding window: in which slot it is */
 	__u64 entry;  /* sliding log: which admission it is */
+	__u64 cookie; /* of no limit: challenge.h's answer, and above 32 bits the peer's MSS */
 	struct {
 		__u16 end; /* of the question, from the UDP header on */
 		__u8 edns; /* 1: EDNS follows */

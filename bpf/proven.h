@@ -6,7 +6,7 @@
 #ifndef RLCTL_BPF_PROVEN_H
 #define RLCTL_BPF_PROVEN_H
 
-#include "answer.h"
+#include "challenge.h"
 #include "commit.h"
 #include "proof.h"
 #include "truncate.h"
@@ -84,6 +84,25 @@ static __always_inline enum rl_reason spared_decide(struct decision *d)
 	return others_commit(d, FLAGS_SPARING, RL_REASON_ESTABLISHED);
 }
 
+/* A packet that a limit has refused which challenges. An answer costs no limit anything. */
+static __always_inline enum rl_reason challenge_decide(struct xdp_md *ctx, struct decision *d)
+{
+	int outcome;
+
+	if (!(d->p.flags & PACKET_SYN))
+		return RL_REASON_OVER;
+	outcome = others_peek(d, FLAGS_CHALLENGING);
+	if (outcome != OUTCOME_WITHIN)
+		return limits_reason(limits_refused(d, outcome), 0);
+	switch (challenge(ctx, &d->p)) {
+	case CHALLENGE_ANSWERED:
+		return RL_REASON_CHALLENGED;
+	case CHALLENGE_PASSES:
+		return others_commit(d, FLAGS_CHALLENGING, RL_REASON_SHADOW);
+	}
+	return RL_REASON_OVER;
+}
+
 /* A packet that a limit has refused which truncates. An answer costs no limit anything. */
 static __always_inline enum rl_reason truncate_decide(struct xdp_md *ctx, struct decision *d)
 {
@@ -110,6 +129,8 @@ static __always_inline enum rl_reason over_decide(void *ctx, bool skb, struct de
 	}
 	if (reason != RL_REASON_OVER || skb || !rule)
 		return reason;
+	if (challenges && rule->flags & RL_RULE_CHALLENGE)
+		return challenge_decide(ctx, d);
 	if (truncates && rule->flags & RL_RULE_TRUNCATE)
 		return truncate_decide(ctx, d);
 	return RL_REASON_OVER;
@@ -118,6 +139,8 @@ static __always_inline enum rl_reason over_decide(void *ctx, bool skb, struct de
 /* Sends what over_decide has decided. XDP_TX, or XDP_DROP where no answer could be made. */
 __noinline int xdp_answer(struct xdp_md *ctx, struct decision *d, int reason)
 {
+	if (d && challenges && reason == RL_REASON_CHALLENGED)
+		return challenge_answer(ctx, &d->p) ? XDP_TX : XDP_DROP;
 	if (d && truncates && reason == RL_REASON_TRUNCATED)
 		return query_truncate(ctx, &d->p) ? XDP_TX : XDP_DROP;
 	return XDP_DROP;

@@ -128,6 +128,7 @@ enum rl_rule_flag {
 	RL_RULE_REFUSES_ALL = 1 << 7,    /* every packet meets it: bpf/shared_refusal.h */
 	RL_RULE_REFUSES_NEW = 1 << 8,    /* every packet of a new source does */
 	RL_RULE_UNLESS = 1 << 9,         /* over drop unless established: bpf/proven.h */
+	RL_RULE_CHALLENGE = 1 << 10,     /* over challenge: bpf/challenge.h */
 	RL_RULE_TRUNCATE = 1 << 11,      /* over truncate: bpf/truncate.h */
 };
 #define RL_RULE_REFUSES_ANY     (RL_RULE_REFUSES_ALL | RL_RULE_REFUSES_NEW)

@@ -34,6 +34,7 @@ static struct rl_instance info_of(const struct harness_options *options)
 		.bans = options->bans,
 		.program_uses = options->program_uses,
 		.proof = options->proof,
+		.challenge_rate = options->challenge_rate,
 		.table = options->table,
 		.log_depth = options->log_depth ?: RL_SLIDING_LOG_MAX,
 		.cpus = libbpf_num_possible_cpus(),
@@ -168,8 +169,15 @@ void harness_sockets(struct harness *h, enum rl_simulated_proof sockets)
 
 /* ---- packets */
 
+static bool reason_is_answer(enum rl_reason reason)
+{
+	return reason == RL_REASON_CHALLENGED || reason == RL_REASON_TRUNCATED;
+}
+
 static uint32_t verdict_of(const struct harness *h, enum rl_reason reason)
 {
+	if (h->instance.info.hook == RL_HOOK_XDP && reason_is_answer(reason))
+		return XDP_TX;
 	if (reason == RL_REASON_CHALLENGED || reason == RL_REASON_TRUNCATED)
 		return XDP_TX;
 	if (h->instance.info.hook == RL_HOOK_XDP)
@@ -237,6 +245,22 @@ enum rl_reason harness_count(struct harness *h, const struct frame *frame)
 	verdict = run(h, frame, 1);
 	reason = reason_since(h, before, 1, frame->size);
 	assert_int_equal(verdict, verdict_of(h, reason));
+	return reason;
+}
+
+enum rl_reason harness_answer(struct harness *h, const struct frame *frame, struct frame *out)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame->bytes, .data_size_in = frame->size,
+		    .data_out = out->bytes, .data_size_out = sizeof(out->bytes));
+	struct rl_amount before[RL_REASON_COUNT];
+	enum rl_reason reason;
+
+	harness_reasons(h, before);
+	if (bpf_prog_test_run_opts(h->entry_fd, &opts))
+		fail_msg("BPF_PROG_TEST_RUN of %u bytes: %s", frame->size, strerror(errno));
+	out->size = opts.data_size_out;
+	reason = reason_since(h, before, 1, frame->size);
+	assert_int_equal(opts.retval, verdict_of(h, reason));
 	return reason;
 }
 

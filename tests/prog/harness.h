@@ -41,6 +41,7 @@ struct harness_options {
 	uint32_t program_uses;      /* of RL_USE_PROGRAM */
 	enum rl_proof proof;
 	uint64_t seed[2];
+	uint32_t challenge_rate; /* 0: the usual */
 	bool by_dest;
 	bool real_time; /* the machine's clock */
 	bool limits_in_order;
@@ -79,6 +80,9 @@ enum rl_reason harness_run(struct harness *h, const struct frame *frame);
 
 /* The same, and checks the counters: one packet and all its bytes more under one reason. */
 enum rl_reason harness_count(struct harness *h, const struct frame *frame);
+
+/* harness_count, and what the frame has become: an answer. */
+enum rl_reason harness_answer(struct harness *h, const struct frame *frame, struct frame *out);
 
 /* harness_count for a frame in pieces, at hook xdp: so many bytes can be read in place. False, and
  * nothing was run, where the kernel's test run makes no such frames. */

@@ -264,6 +264,7 @@ static uint16_t flags_of(const struct rl_limit *limit, const struct compile_cont
 	       (passes_over(limit) ? RL_RULE_SHADOW : 0) |
 	       (limit->over == RL_OVER_BAN ? RL_RULE_BAN : 0) |
 	       (limit->over == RL_OVER_UNLESS ? RL_RULE_UNLESS : 0) |
+	       (limit->over == RL_OVER_CHALLENGE ? RL_RULE_CHALLENGE : 0) |
 	       (limit->over == RL_OVER_TRUNCATE ? RL_RULE_TRUNCATE : 0);
 }
 

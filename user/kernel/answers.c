@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rate of the answers that the program sends itself, and the map that holds it, created when a
- * policy first uses `over challenge` or `over truncate`. */
+/* Constants of the answers that the program sends itself, and the map that holds their rate,
+ * created when a policy first uses `over challenge` or `over truncate`. */
 
 #include "answers.h"
 
@@ -18,12 +18,14 @@
 #define BURST_PART 200
 #define BATCH_MAX  64u
 
+#define MSS_MAX    0xffffu
+
 static uint32_t at_least_one(uint32_t n)
 {
 	return n ? n : 1;
 }
 
-void answers_numbers(struct rlctl_bpf *skel, const struct rl_instance *info)
+static void rate_constants(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
 	uint32_t rate = info->challenge_rate ? info->challenge_rate : RL_CHALLENGE_RATE;
 	uint32_t burst = at_least_one(rate / BURST_PART);
@@ -43,6 +45,26 @@ void answers_numbers(struct rlctl_bpf *skel, const struct rl_instance *info)
 	skel->rodata->answers_rate.cost_shift = gcra.cost_shift;
 	skel->rodata->answers_rate.cost_max = gcra.cost_max;
 	skel->rodata->answers_batch = at_least_one(batch < BATCH_MAX ? batch : BATCH_MAX);
+}
+
+/* The largest segment that the device receives. A smaller one than every host accepts is not asked
+ * for; on the loopback device it fits the option. */
+static uint16_t mss_of(uint32_t mtu, uint32_t headers, uint32_t least)
+{
+	uint32_t mss = mtu > headers ? mtu - headers : 0;
+
+	if (mss < least)
+		return least;
+	return mss < MSS_MAX ? mss : MSS_MAX;
+}
+
+void answers_constants(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	rate_constants(skel, info);
+	skel->rodata->challenges =
+		info->mode != RL_MODE_TC && info->program_uses & RL_USE_CHALLENGE;
+	skel->rodata->challenge_mss4 = mss_of(info->mtu, 40, 536);
+	skel->rodata->challenge_mss6 = mss_of(info->mtu, 60, 1220);
 }
 
 static int answers_create(const struct instance *instance)

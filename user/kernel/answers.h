@@ -9,7 +9,7 @@
 struct rlctl_bpf;
 
 /* Sets the program's constants, before it is loaded. */
-void answers_numbers(struct rlctl_bpf *skel, const struct rl_instance *info);
+void answers_constants(struct rlctl_bpf *skel, const struct rl_instance *info);
 /* Makes the map unless there is one. */
 int answers_make(const struct instance *instance);
 

@@ -164,7 +164,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	bpf_map__set_max_entries(skel->maps.shared, info->slots);
 	bpf_map__set_max_entries(skel->maps.leases, info->slots);
 	counters_size(skel, info);
-	answers_numbers(skel, info);
+	answers_constants(skel, info);
 	skel->rodata->truncates = info->program_uses & RL_USE_TRUNCATE;
 	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
