@@ -212,7 +212,7 @@ def shared_counts(hooks):
     return shared
 
 
-def hook_walk(policy, chains, hook, device, shared, translates):
+def hook_walk(policy, chains, hook, device, shared, translates, host):
     walk = Walk(policy, chains, device, shared)
     walk.chain(hook.chain, [Match(family=hook.family)], frozenset())
     if hook.default == "drop":
@@ -222,7 +222,7 @@ def hook_walk(policy, chains, hook, device, shared, translates):
             policy.leave(rule.place, rule.left or "is reached through a verdict map: a policy has none")
     for step in walk.steps:
         step.translated = translated_fields(hook, translates, step)
-    return Chain(hook.chain, walk.steps, hook.all_frames)
+    return Chain(hook.chain, walk.steps, hook.all_frames, host)
 
 
 def decisive(step):
@@ -252,7 +252,7 @@ def chains_convert(policy, tables, wanted, host):
                     policy.leave(rule.place, FORWARDED)
     shared = shared_counts([(c, h) for c, h in hooks if not (host and h.name == "forward")])
     met.sort(key=lambda entry: (STAGES[entry[1].name], entry[1].priority))
-    chains = [hook_walk(policy, c, h, device, shared, translates) for c, h in met]
+    chains = [hook_walk(policy, c, h, device, shared, translates, host) for c, h in met]
     for (a, (_, hook)), (b, (_, other)) in itertools.permutations(zip(chains, met), 2):
         if (STAGES[hook.name], hook.priority) == (STAGES[other.name], other.priority):
             unordered_mark(a, b)

@@ -5,7 +5,7 @@ import re
 import shlex
 
 from .chains import Chains, Hook, Rule, chains_convert
-from .model import ESTABLISHED, PERIOD_S, Left, Limit, Match, check_memory, check_separate, network_of
+from .model import ESTABLISHED, PERIOD_S, RELATED, Left, Limit, Match, check_memory, check_separate, network_of
 
 PRIORITIES = {"raw": -300, "mangle": -150, "nat": -100, "filter": 0, "security": 50}
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "gre": 47, "esp": 50, "icmp6": 58, "icmpv6": 58,
@@ -69,7 +69,8 @@ class Line:
             if negated or not self.word(word):
                 argument = [] if not self.words or self.words[0][0] in "-!" else [self.take()]
                 self.other.append(" ".join(["not"] * bool(negated) + [word.lstrip("-")] + argument))
-        self.rule.matches = [self.match.copy(other=tuple(self.other))]
+        other = [o for o in self.other if not (self.match.syn and o == "state NEW")]
+        self.rule.matches = [self.match.copy(other=tuple(other))]
         for name, ranges in self.ports.items():
             self.rule.matches = [m.copy(**{name: r}) for m in self.rule.matches for r in ranges]
         if self.options:
@@ -110,8 +111,8 @@ class Line:
 
     def state(self, names):
         """Not every new TCP connection begins with SYN: conntrack takes one up in the middle (tcp_loose)."""
-        known = names <= {"ESTABLISHED", "RELATED"}
-        self.other.append(ESTABLISHED if known else "state " + ",".join(sorted(names)))
+        known = ESTABLISHED if "ESTABLISHED" in names else RELATED
+        self.other.append(known if names <= {"ESTABLISHED", "RELATED"} else "state " + ",".join(sorted(names)))
 
     def module(self, name):
         self.limits += name in ("hashlimit", "limit")

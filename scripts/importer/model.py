@@ -19,6 +19,7 @@ class Match:
     dst: object = None
     syn: bool = False
     device: str = None
+    known: bool = None  # of a connection: in rules of a policy alone
     other: tuple = ()
 
     def copy(self, **changes):
@@ -26,6 +27,19 @@ class Match:
 
 
 ESTABLISHED = "state established"  # in Match.other: packets of known or related connections
+RELATED = "state related"  # the same of those that are only related
+
+
+def is_known(match):
+    """Does only the state of its connection keep the match from being one of a policy?"""
+    return bool(match.other) and set(match.other) == {ESTABLISHED}
+
+
+def no_syn(match):
+    """Does the state of connections keep a SYN from the match?"""
+    return bool(match.other) and set(match.other) <= {ESTABLISHED, RELATED}
+
+
 PERIOD_S = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "7d": 7 * 86400}
 
 
@@ -66,6 +80,7 @@ class Chain:
     name: str
     steps: list
     all_frames: bool = False  # it sees non-IP frames, too
+    local: bool = False  # its packets are for this machine, whose sockets know their connections
 
 
 def network_of(text):

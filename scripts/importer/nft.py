@@ -5,7 +5,7 @@ import ipaddress
 import json
 
 from .chains import Chains, Hook, Rule, chains_convert
-from .model import ESTABLISHED, Left, Limit, Match, check_memory, network_of
+from .model import ESTABLISHED, RELATED, Left, Limit, Match, check_memory, network_of
 
 FAMILIES = {"ip": 4, "ip6": 6, "inet": None, "netdev": None}
 NFPROTO = {"ipv4": 4, 2: 4, "ipv6": 6, 10: 6}
@@ -42,7 +42,8 @@ class Reader:
         for expression in expressions:
             for name, value in expression.items():
                 self.expression(name, value)
-        self.rule.matches = [m.copy(other=m.other + tuple(self.other)) for m in self.rule.matches]
+        self.rule.matches = [m.copy(other=m.other + tuple(o for o in self.other if not (m.syn and o == "state new")))
+                             for m in self.rule.matches]
         if self.rule.limit:
             check_memory(self.rule.limit)
 
@@ -159,8 +160,9 @@ class Reader:
 
     def state(self, states):
         """Not every new TCP connection begins with SYN: conntrack takes one up in the middle (tcp_loose)."""
-        known = states <= {"established", "related"}
-        self.other.append(ESTABLISHED if known else "state " + ",".join(sorted(map(str, states))))
+        known = ESTABLISHED if "established" in states else RELATED
+        of_known = states <= {"established", "related"}
+        self.other.append(known if of_known else "state " + ",".join(sorted(map(str, states))))
 
     def vmap(self):
         """A verdict map may drop, accept or jump: unknown."""

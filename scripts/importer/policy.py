@@ -7,7 +7,7 @@ import dataclasses
 import ipaddress
 
 from . import proof
-from .model import ESTABLISHED, Left, Match, check_separate, is_host, meet
+from .model import ESTABLISHED, RELATED, Left, Match, apart, check_separate, is_host, is_known, meet
 
 PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 47: "gre", 50: "esp", 58: "icmp6", 132: "sctp"}
 WITH_PORTS = (6, 17, 132)
@@ -36,7 +36,8 @@ def match_words(match, with_src=False):
         words.append("src " + address_words(match.src))
     if match.dst:
         words.append("dst " + address_words(match.dst))
-    return words + (["syn"] if match.syn else [])
+    words += ["syn"] if match.syn else []
+    return words + ([] if match.known is None else ["established"] if match.known else ["not", "established"])
 
 
 def amount_words(amount, is_bytes):
@@ -147,13 +148,14 @@ def head(family_mixed, match, at_prefix):
 
 def unsaid(match):
     """The part of the match that a policy does not have."""
-    words = [w.replace(ESTABLISHED, "the state of connections") for w in match.other]
+    words = ["the state of connections" if w in (ESTABLISHED, RELATED) else w for w in match.other]
+    words = [w + ", which not only a SYN has (add --syn)" if w.lower() == "state new" else w for w in words]
     return f"matches by {words[0]}" if words else ""
 
 
-def limit_check(step):
-    """Raises Left if no single rule of a policy is equivalent."""
-    for match in step.matches:
+def limit_check(step, matches):
+    """Raises Left if no single rule of a policy is equivalent. matches: those of the rules."""
+    for match in matches:
         if match.other:
             raise Left(unsaid(match) + ": a policy cannot")
     if step.unordered:
@@ -199,14 +201,37 @@ class Carrier:
     def __init__(self, policy, chains):
         self.policy, self.chains = policy, chains
         self.steps = [s for c in chains for s in c.steps]
+        self.told = any(ESTABLISHED in m.other for c in chains if c.local for s in c.steps for m in s.matches)
         self.carried = [s for s in self.steps if self.possible(s)]
         self.packets, self.rules = [], []
 
+    def behind_known(self, step, match):
+        """Does an earlier step of its chain accept its packets of known connections?"""
+        for chain in self.chains:
+            if step in chain.steps:
+                return any(other.verdict == "accept" and not other.limit and is_known(m) and not apart(m, match)
+                           for other in chain.steps[:chain.steps.index(step)] for m in other.matches)
+        return False
+
+    def match_of(self, step, match):
+        """The match of the step's rule. Conntrack and sockets know the same connections of TCP, but no others."""
+        if not self.told or match.proto != 6 or match.syn:
+            return match
+        if is_known(match):
+            return match.copy(known=True, other=())
+        if step.verdict != "accept" and not match.other and self.behind_known(step, match):
+            return match.copy(known=False)
+        return match
+
+    def matches_of(self, step):
+        return [self.match_of(step, m) for m in step.matches]
+
     def possible(self, step):
+        matches = self.matches_of(step)
         if step.counts():
             try:
-                limit_check(step)
-                return bool([key_words(step.limit, m) for m in step.matches])
+                limit_check(step, matches)
+                return bool([key_words(step.limit, m) for m in matches])
             except Left as why:
                 self.policy.leave(step.place, why)
                 step.limit = True
@@ -214,7 +239,8 @@ class Carrier:
         rewritten = any(getattr(m, name) for m in step.matches for name in step.translated)
         return step.verdict in ("accept", "drop") and not step.limit and \
             not rewritten and not step.unordered and \
-            all(not m.other and (m.src or match_words(m)) for m in step.matches)
+            not (step.verdict == "accept" and any(m.known for m in matches)) and \
+            all(not m.other and (m.src or match_words(m)) for m in matches)
 
     def write(self):
         limits = [s for s in self.carried if s.limit]
@@ -223,7 +249,7 @@ class Carrier:
         for step in self.carried:
             verdict = "limit" if step.limit else {"accept": "allow", "drop": "deny"}[step.verdict]
             at_prefix = not step.limit or not any(meet(s, step) for s in self.carried if s is not step)
-            for match in step.matches:
+            for match in self.matches_of(step):
                 length, words = head(mixed, match, at_prefix)
                 tail = " ".join(limit_words(step.limit, match)) if step.limit else verdict
                 self.rules.append(Rule(step, match, verdict, length, f"rule {words} {tail}"))
@@ -268,7 +294,7 @@ class Carrier:
 
     def compare(self):
         matches = [m for s in self.steps for m in s.matches]
-        self.packets = [(p, proof.events(self.chains, p)) for p in proof.packets(matches)]
+        self.packets = [(p, proof.events(self.chains, p)) for p in proof.packets(matches, self.told)]
 
     def tell(self):
         """Notes what the firewall does beyond the policy."""
@@ -279,16 +305,19 @@ class Carrier:
         for packet, found in self.packets:
             verdict, acting = proof.decide(self.rules, packet)
             if verdict != "pass" and verdict != "allow":
-                self.tell_rule(acting[0].step, packet)
+                self.tell_rule(acting[0], packet)
             for event in found if verdict != "deny" else ():
                 if not event.step.limit:
                     self.policy.leave_drop(event.step.place)
 
-    def tell_rule(self, step, packet):
+    def tell_rule(self, rule, packet):
+        step = rule.step
         differs = [step.differs] if step.differs else []
         other = step.limit and proof.spared(self.chains, step, packet)
         if other:
             differs.append(f"a SYN of a known connection passes by {other.place}")
+        if rule.match.known is not None:
+            differs.append("the ACK that ends a handshake, and TCP of closed connections, are not established")
         if packet.family == 6 and packet.proto == 58 and not step.differs:
             differs.append("neighbour discovery always passes in a policy")
         if any(step in c.steps and c.all_frames for c in self.chains) and Match() in step.matches:

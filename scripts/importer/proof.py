@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks that a policy is equivalent to the chains of a firewall, with one packet of every kind that their
-matches tell apart. If a match has words that a policy lacks, both outcomes are considered. The policy is
+matches tell apart. On a machine that forwards nothing, one of those kinds is TCP of a known connection, which the
+machine's sockets tell. If a match has other words that a policy lacks, both outcomes are considered. The policy is
 equivalent if, for each packet, the verdict is
 
 - deny: the firewall certainly drops it, and no limit has counted it before;
@@ -10,9 +11,10 @@ import collections
 import functools
 import itertools
 
-from .model import ESTABLISHED, Left
+from .model import ESTABLISHED, Left, is_known, no_syn
 
-Packet = collections.namedtuple("Packet", "family proto src dst sport dport syn")
+Packet = collections.namedtuple("Packet", "family proto src dst sport dport syn known")
+# known: of a connection; None: that is not told
 Event = collections.namedtuple("Event", "step cause")  # cause: the step that makes it uncertain, or None
 WITH_PORTS = (6, 17, 132)
 OTHER_PROTOCOL = 253
@@ -37,18 +39,19 @@ def in_ports(ports, port):
 
 def holds(match, p):
     return (match.family in (None, p.family) and match.proto in (None, p.proto) and (p.syn or not match.syn) and
-            in_ports(match.dport, p.dport) and in_ports(match.sport, p.sport) and
-            in_network(match.src, p.family, p.src) and in_network(match.dst, p.family, p.dst))
+            (match.known is None or match.known == p.known) and in_ports(match.dport, p.dport) and in_ports(match.sport, p.sport) and in_network(match.src, p.family, p.src) and
+            in_network(match.dst, p.family, p.dst))
 
 
 def hits(step, p):
     """True, False, or None (unknown). A SYN is assumed to belong to no known connection."""
     found = False
     for match in step.matches:
-        if holds(match, p) and not (p.syn and match.other and set(match.other) == {ESTABLISHED}):
-            if not match.other:
-                return True
-            found = None
+        if not holds(match, p) or (ESTABLISHED in match.other and p.known is False) or (p.syn and no_syn(match)):
+            continue
+        if not match.other or (p.known and is_known(match)):
+            return True
+        found = None
     return found
 
 
@@ -64,16 +67,19 @@ def addresses(networks, family):
     return [a for a in starts(ranges) if a < 1 << (32 if family == 4 else 128)]
 
 
-def ports_and_syn(proto, matches):
+def ports_and_syn(proto, matches, told):
+    """told: TCP of known connections is told apart; a SYN and a later fragment are none."""
     if proto not in WITH_PORTS:
-        return [(None, None, False)]
+        return [(None, None, False, None)]
+    told = told and proto == 6
     sides = [[p for p in starts([r for m in matches for r in [getattr(m, side)] if r]) if p < 65536]
              for side in ("sport", "dport")]
-    syn = (False, True) if proto == 6 else (False,)
-    return [(None, None, False), *itertools.product(*sides, syn)]  # the first one: a later fragment
+    kinds = [(False, False), (False, True), (True, False)] if told else [(False, None), (True, None)][:1 + (proto == 6)]
+    later = (None, None, False, False if told else None)
+    return [later, *((sport, dport, *kind) for sport, dport, kind in itertools.product(*sides, kinds))]
 
 
-def packets(matches):
+def packets(matches, told=False):
     count = 0
     for family in (4, 6):
         of_family = [m for m in matches if m.family in (None, family)]
@@ -82,12 +88,12 @@ def packets(matches):
             for proto in {1, 6, 17, 58, OTHER_PROTOCOL, *(m.proto for m in near if m.proto is not None)}:
                 alike = [m for m in near if m.proto in (None, proto)]
                 for dst in addresses([m.dst for m in alike], family):
-                    for sport, dport, syn in ports_and_syn(proto, alike):
+                    for sport, dport, syn, known in ports_and_syn(proto, alike, told):
                         count += 1
                         if count * len(matches) > MOST:
                             raise Left("has too many kinds of packets to compare with a policy: convert a "
                                        "part of it")
-                        yield Packet(family, proto, src, dst, sport, dport, syn)
+                        yield Packet(family, proto, src, dst, sport, dport, syn, known)
 
 
 # ---- what the firewall does
@@ -150,7 +156,7 @@ def spared(chains, step, p):
     for chain in chains:
         if step in chain.steps and p.syn:
             for other in itertools.takewhile(lambda other: other is not step, chain.steps):
-                if any(set(m.other) == {ESTABLISHED} and holds(m, p) for m in other.matches):
+                if any(no_syn(m) and holds(m, p) for m in other.matches):
                     return other
     return None
 
