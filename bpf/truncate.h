@@ -71,9 +71,11 @@ static __always_inline struct dns_query *query_copy(struct xdp_md *ctx, const st
 	return bpf_xdp_load_bytes(ctx, p->transport, query, bytes) ? NULL : query;
 }
 
-/* The part of the query from there on. */
-static __always_inline void *query_at(struct dns_query *query, __u32 at)
+/* The part of the query from there on. The compiler is not to know that `at` is small enough: it
+ * would leave out what the verifier of 6.1 learns it from. */
+static __always_inline void *query_at(struct dns_query *query, __u64 at)
 {
+	barrier_var(at);
 	return (void *)query + (at & QUERY_MASK);
 }
 
@@ -166,15 +168,35 @@ static __always_inline void opt_answer(struct dns_opt *opt)
 
 /* Of the datagram; what is behind it up to whole words becomes 0. */
 static __always_inline __be16 answer_checksum(struct dns_query *query, const struct packet *p,
-					      __u32 bytes)
+					      __u64 bytes)
 {
 	__u64 sum = sum_pseudo_header(p, bytes);
 	__u16 check;
 
 	__builtin_memset(query_at(query, bytes), 0, 3);
-	sum += (__u32)bpf_csum_diff(NULL, 0, (__be32 *)query, (bytes + 3) & ~3u, 0);
+	barrier_var(bytes);
+	sum += (__u32)bpf_csum_diff(NULL, 0, (__be32 *)query, ((bytes & QUERY_MASK) + 3) & ~3ul, 0);
 	check = ~sum_fold(sum);
 	return check ?: 0xffff;
+}
+
+static __always_inline void udp_answer(struct dns_query *query, const struct packet *p, __u32 bytes)
+{
+	query->udp.source = bpf_htons(p->dport);
+	query->udp.dest = bpf_htons(p->sport);
+	query->udp.len = bpf_htons(bytes);
+	query->udp.check = 0;
+	query->udp.check = answer_checksum(query, p, bytes);
+}
+
+/* Of a datagram; 0: not done. Bounds as for query_copy. */
+static __always_inline int query_put(struct xdp_md *ctx, const struct packet *p,
+				     struct dns_query *query, __u64 bytes)
+{
+	barrier_var(bytes);
+	if (bytes < sizeof(*query) || bytes > QUERY_BYTES_MAX)
+		return 0;
+	return !bpf_xdp_store_bytes(ctx, p->transport, query, bytes);
 }
 
 /* Makes of the frame the answer to its query, as query_find found it. 0: the frame is good for
@@ -188,17 +210,13 @@ __noinline int query_truncate(struct xdp_md *ctx, struct packet *p)
 		return 0;
 	bytes = p->receipt.query.end + (p->receipt.query.edns ? sizeof(struct dns_opt) : 0);
 	query = query_copy(ctx, p, bytes);
-	if (!query || bytes > QUERY_BYTES_MAX)
+	if (!query)
 		return 0;
 	dns_answer(&query->dns);
 	if (p->receipt.query.edns)
 		opt_answer(query_at(query, p->receipt.query.end));
-	query->udp.source = bpf_htons(p->dport);
-	query->udp.dest = bpf_htons(p->sport);
-	query->udp.len = bpf_htons(bytes);
-	query->udp.check = 0;
-	query->udp.check = answer_checksum(query, p, bytes);
-	return answer_turn(ctx, p, bytes) && !bpf_xdp_store_bytes(ctx, p->transport, query, bytes);
+	udp_answer(query, p, bytes);
+	return answer_turn(ctx, p, bytes) && query_put(ctx, p, query, bytes);
 }
 
 #endif
