@@ -43,7 +43,8 @@ static const char *const usage =
 	"                       shorter than 64 bits is counted by /64\n"
 	"      --seed N         another sequence of random sources and ports\n"
 	"      --dst ADDR       the destination (10.77.0.2, fd77::2)\n"
-	"      --proto P        udp (the default), icmp (echo request), or TCP with these flags:\n"
+	"      --proto P        udp (the default), icmp (echo request), dns (a query over UDP), or TCP\n"
+	"                       with these flags:\n"
 	"                       tcp-syn, tcp-syn-ack, tcp-ack, tcp-rst, tcp-fin, tcp-xmas, tcp-null\n"
 	"      --sport N        source port (40000); 0 is a random one for each frame\n"
 	"      --dport N        destination port (9)\n"
@@ -168,7 +169,7 @@ static void proto_parse(const char *text, struct frame_spec *spec)
 		{"tcp-syn", FRAME_TCP, TH_SYN}, {"tcp-syn-ack", FRAME_TCP, TH_SYN | TH_ACK},
 		{"tcp-ack", FRAME_TCP, TH_ACK}, {"tcp-rst", FRAME_TCP, TH_RST},
 		{"tcp-fin", FRAME_TCP, TH_FIN}, {"tcp-xmas", FRAME_TCP, TH_FIN | TH_PUSH | TH_URG},
-		{"tcp-null", FRAME_TCP, 0},
+		{"tcp-null", FRAME_TCP, 0},     {"dns", FRAME_DNS, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -177,8 +178,9 @@ static void proto_parse(const char *text, struct frame_spec *spec)
 			spec->tcp_flags = rows[i].tcp_flags;
 			return;
 		}
-	wrong_words("--proto", "one of udp, icmp, tcp-syn, tcp-syn-ack, tcp-ack, tcp-rst, tcp-fin, "
-			       "tcp-xmas, tcp-null");
+	wrong_words("--proto",
+		    "one of udp, icmp, dns, tcp-syn, tcp-syn-ack, tcp-ack, tcp-rst, tcp-fin, "
+		    "tcp-xmas, tcp-null");
 }
 
 static void frame_option_parse(struct options *o, int c)

@@ -19,10 +19,17 @@
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
 
-enum frame_proto { FRAME_UDP, FRAME_TCP, FRAME_ICMP };
+enum frame_proto { FRAME_UDP, FRAME_TCP, FRAME_ICMP, FRAME_DNS };
+
+/* A query for the addresses of "example.". */
+static const uint8_t frame_query[] = {0x12, 0x34, 1,   0,   0,   1,   0,   0, 0, 0, 0, 0, 7,
+				      'e',  'x',  'a', 'm', 'p', 'l', 'e', 0, 0, 1, 0, 1};
 
 /* Ethernet's minimum without FCS, and the space that live frames leave in a page. */
 enum { FRAME_BYTES_MIN = 60, FRAME_BYTES_MAX = 3328 };
+
+/* The most that is written anew in each frame: all headers, that of DNS among them. */
+enum { FRAME_HEAD_MAX = 80 };
 
 struct frame_spec {
 	bool ipv6;
@@ -49,7 +56,14 @@ static inline uint32_t frame_l3_bytes(const struct frame_spec *s)
 
 static inline uint32_t frame_l4_bytes(const struct frame_spec *s)
 {
-	return s->proto == FRAME_TCP ? sizeof(struct tcphdr) : sizeof(struct udphdr);
+	switch (s->proto) {
+	case FRAME_TCP:
+		return sizeof(struct tcphdr);
+	case FRAME_DNS:
+		return sizeof(struct udphdr) + sizeof(frame_query);
+	default:
+		return sizeof(struct udphdr);
+	}
 }
 
 static inline uint32_t frame_bytes_min(const struct frame_spec *s)
@@ -134,6 +148,12 @@ static inline void frame_udp_build(struct frame *f, const struct frame_spec *s, 
 	f->l4_check_at = at + offsetof(struct udphdr, check);
 }
 
+static inline void frame_dns_build(struct frame *f, const struct frame_spec *s, uint32_t at)
+{
+	frame_udp_build(f, s, at);
+	memcpy(f->bytes + at + sizeof(struct udphdr), frame_query, sizeof(frame_query));
+}
+
 static inline void frame_tcp_build(struct frame *f, const struct frame_spec *s, uint32_t at)
 {
 	struct tcphdr tcp = {.source = htons(s->sport), .dest = htons(s->dport)};
@@ -169,6 +189,7 @@ static inline void frame_build(struct frame *f, const struct frame_spec *s)
 		[FRAME_UDP] = frame_udp_build,
 		[FRAME_TCP] = frame_tcp_build,
 		[FRAME_ICMP] = frame_echo_build,
+		[FRAME_DNS] = frame_dns_build,
 	};
 	uint32_t at = ETH_HLEN + frame_l3_bytes(s), length = frame_l4_length(s);
 	struct ether_header eth = {.ether_type = htons(s->ipv6 ? ETHERTYPE_IPV6 : ETHERTYPE_IP)};
@@ -176,6 +197,8 @@ static inline void frame_build(struct frame *f, const struct frame_spec *s)
 	memset(f, 0, sizeof(*f));
 	f->size = s->size;
 	f->head_bytes = frame_bytes_min(s);
+	if (f->head_bytes > FRAME_HEAD_MAX)
+		f->head_bytes = FRAME_HEAD_MAX;
 	f->port_at = at;
 	memcpy(eth.ether_dhost, s->dmac, ETH_ALEN);
 	memcpy(eth.ether_shost, s->smac, ETH_ALEN);
