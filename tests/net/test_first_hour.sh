@@ -6,6 +6,8 @@
 # loses packets by itself. (test_readme.sh types the rest; tests/prog/test_examples.sh plays all policies.)
 # check: processor
 source "$(dirname "$0")/typed.sh"
+# shellcheck source=tests/net/dns.sh
+source "$(dirname "$0")/dns.sh"
 
 GAMERS=() SEEKERS=(10.77.0.31 10.77.0.32 10.77.0.33 10.77.0.34) VISITOR=10.77.0.40 UPSTREAM=192.0.2.1
 for i in {101..116}; do GAMERS+=("10.77.0.$i"); done
@@ -21,30 +23,6 @@ addresses() {
 	ip -n "$(ns B)" addr add 10.77.0.2/24 dev eth0 2>/dev/null
 	ip -n "$(ns B)" route add default via 10.77.0.1 && tc -n "$(ns A)" qdisc add dev veth-A root pfifo limit 1000
 }
-
-# resolver NAMESPACE ADDRESS LINE…: unbound there.
-resolver() {
-	cat >"$TMP/$1.conf" <<-END
-	server:
-	 interface: $2
-	 access-control: 0.0.0.0/0 allow
-	 chroot: ""
-	 username: ""
-	 directory: "$TMP"
-	 pidfile: ""
-	 use-syslog: no
-	 module-config: "iterator"
-	 so-rcvbuf: 64m
-	 outgoing-range: 8192
-	 num-queries-per-thread: 4096
-	$(printf '%s\n' "${@:3}")
-	remote-control:
-	 control-enable: no
-	END
-	bg in_ns "$1" nice -n -10 unbound -d -c "$TMP/$1.conf" && eventually 5 listens "$1" 53
-}
-
-listens() { in_ns "$1" ss -Hlnut "sport = :$2" | grep -q ":$2"; }
 
 services() {
 	mkdir "$TMP/www" && serve A &&
@@ -62,7 +40,7 @@ play() {
 		json '"\(.sent) \(.lost)"'
 }
 
-# ask NAME: names that the resolver does not know yet. Lost are those without an answer, and with SERVFAIL.
+# ask NAME: names that the resolver does not know yet.
 ask() {
 	local i jobs=()
 	for i in "${!SEEKERS[@]}"; do
@@ -72,8 +50,7 @@ ask() {
 		jobs+=($!)
 	done
 	wait "${jobs[@]}"
-	awk '/Queries sent:/ { sent += $3 } /Response codes:/ { for (i = 3; i < NF; i++) if ($i == "NOERROR") good += $(i + 1) }
-		END { print sent + 0, sent - good }' "$TMP"/dnsperf.*
+	dnsperf_sum "$TMP"/dnsperf.*
 }
 
 visit() {
