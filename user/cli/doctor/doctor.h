@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The checks of `rlctl doctor`. A check is a row of MACHINE_CHECKS or DEVICE_CHECKS and a function
- * check_NAME() in machine_checks.c, device_checks.c or frames.c, which calls doctor_finds().
+ * check_NAME() in machine_checks.c, device_checks.c, cookies.c or frames.c, which calls
+ * doctor_finds().
  */
 #ifndef RLCTL_DOCTOR_H
 #define RLCTL_DOCTOR_H
@@ -42,6 +43,7 @@
 	  "native XDP")                                                                         \
 	X(carriers, "carriers", "no limit applies to the IP packets in PPPoE and MPLS frames")  \
 	X(vlan, "vlan", "XDP does not see a tag that the hardware strips")                      \
+	X(cookies, "cookies", "over challenge answers with SYN cookies that the kernel makes")  \
 	X(drops, "drops", "no rule applies to packets that the device itself drops")
 
 enum health { HEALTH_OK, HEALTH_WARN, HEALTH_FAIL };
