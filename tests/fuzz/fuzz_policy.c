@@ -116,7 +116,7 @@ static void warning_check(const struct rule *rule, const char *text, void *arg)
 
 	require(rule >= policy->rules && rule < policy->rules + policy->count);
 	require(rule->limit.ban_ns || rule->comment_cut || rule->size_cut ||
-		rule->match.flags & RL_MATCH_ESTABLISHED || rule->limit.over > RL_OVER_UNLESS);
+		rule->match.flags & RL_MATCH_ESTABLISHED || rule->limit.over >= RL_OVER_UNLESS);
 	require(fuzz_is_plain(text));
 }
 

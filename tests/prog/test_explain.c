@@ -242,7 +242,7 @@ static void packet_check(struct place *place, const char *policy, uint64_t run)
 	packet_draw(&drawn, place->options.by_dest);
 	frame_build(&frame, drawn.frame);
 	said = explained_reason(place->h, drawn.words, frame.size);
-	harness_established(place->h, drawn.established);
+	harness_sockets(place->h, drawn.established ? RL_SIMULATED_ESTABLISHED : RL_SIMULATED_NONE);
 	is = harness_run(place->h, &frame);
 	reasons[is]++;
 	if (said != is)

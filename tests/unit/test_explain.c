@@ -125,6 +125,14 @@ static int look_within(void *arg, const struct rule *rule, struct limit_look *ou
 
 static const struct explain_source within = {.look = look_within};
 
+/* No limit does, but of 5 packets. */
+static int look_over(void *arg, const struct rule *rule, struct limit_look *out)
+{
+	(void)arg;
+	*out = (struct limit_look){.admits = rule->limit.amount == 5};
+	return 0;
+}
+
 static struct policy policy_of(const char *text, const struct policy_context *ctx)
 {
 	struct policy policy = {0};
@@ -173,6 +181,71 @@ static void test_rows(void **state)
 			fail_msg("%s, %s:\nis     %s, %d, \"%s\"\nwanted %s, %d, \"%s\"",
 				 rows[i].policy, rows[i].words, said, e.reason, depends,
 				 rows[i].said, rows[i].reason, rows[i].depends);
+		free(e.rules);
+		policy_clear(&policy);
+	}
+}
+
+#define UNLESS "rule any limit 9/s over drop unless established\n"
+
+/* Over every limit that is not of 5 packets. */
+static const struct {
+	const char *policy, *words;
+	enum rl_reason reason;
+	const char *depends, *decided; /* "": by none */
+} overs[] = {
+	{"rule any limit 9/s", "192.0.2.1", RL_REASON_OVER, "", "any limit 9/second burst 1"},
+	{"rule any limit 9/s over count", "192.0.2.1", RL_REASON_SHADOW, "", ""},
+	{UNLESS, "192.0.2.1 tcp established", RL_REASON_ESTABLISHED, "", ""},
+	{UNLESS, "192.0.2.1 tcp not established", RL_REASON_OVER, "",
+	 "any limit 9/second burst 1 over drop unless established"},
+	{UNLESS, "192.0.2.1 tcp", RL_REASON_OVER, "established",
+	 "any limit 9/second burst 1 over drop unless established"},
+	{UNLESS, "192.0.2.1 syn", RL_REASON_OVER, "",
+	 "any limit 9/second burst 1 over drop unless established"},
+	{UNLESS "rule any tcp limit 5/s", "192.0.2.1 tcp established", RL_REASON_ESTABLISHED, "",
+	 ""},
+	{UNLESS "rule any tcp limit 9/s", "192.0.2.1 tcp established", RL_REASON_OVER, "",
+	 "any tcp limit 9/second burst 1"},
+	{UNLESS "rule any tcp limit 9/s over count", "192.0.2.1 tcp established",
+	 RL_REASON_ESTABLISHED, "", ""},
+	{"rule any limit 9/s over count\nrule any tcp limit 9/s over drop unless established",
+	 "192.0.2.1 tcp established", RL_REASON_ESTABLISHED, "", ""},
+	{"rule any syn limit 9/s over challenge", "192.0.2.1 syn", RL_REASON_CHALLENGED, "",
+	 "any tcp syn limit 9/second burst 1 over challenge"},
+	{"rule any tcp limit 9/s over challenge", "192.0.2.1 tcp", RL_REASON_OVER, "",
+	 "any tcp limit 9/second burst 1 over challenge"},
+	{"rule any limit 9/s over challenge\nrule any syn limit 9/s", "192.0.2.1 syn",
+	 RL_REASON_OVER, "", "any tcp syn limit 9/second burst 1"},
+	{"rule any limit 9/s over challenge\nrule any syn limit 9/s over count", "192.0.2.1 syn",
+	 RL_REASON_CHALLENGED, "", "any limit 9/second burst 1 over challenge"},
+	{"rule any udp limit 9/s over truncate", "192.0.2.1 udp dport 53", RL_REASON_TRUNCATED, "",
+	 "any udp limit 9/second burst 1 over truncate"},
+	{"rule any udp limit 9/s over truncate", "192.0.2.1 udp fragment", RL_REASON_OVER, "",
+	 "any udp limit 9/second burst 1 over truncate"},
+};
+
+static void test_overs(void **state)
+{
+	static const struct explain_source source = {.look = look_over};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(overs); i++) {
+		struct policy policy = policy_of(overs[i].policy, &on_xdp);
+		char decided[RULE_TEXT_MAX] = "", depends[FIELDS_TEXT_MAX];
+		struct explanation e;
+		struct probe probe;
+
+		assert_null(probe_of(overs[i].words, &on_xdp, &probe));
+		assert_int_equal(packet_explain(&policy, &probe, &source, &e), 0);
+		fields_print(depends, e.depends);
+		if (e.decided)
+			rule_format(decided, e.decided, &on_xdp);
+		if (e.reason != overs[i].reason || strcmp(depends, overs[i].depends) != 0 ||
+		    strcmp(decided, overs[i].decided) != 0)
+			fail_msg("%s, %s:\nis     %d, \"%s\", %s\nwanted %d, \"%s\", %s",
+				 overs[i].policy, overs[i].words, e.reason, depends, decided,
+				 overs[i].reason, overs[i].depends, overs[i].decided);
 		free(e.rules);
 		policy_clear(&policy);
 	}
@@ -231,6 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_overs),
 		cmocka_unit_test(test_no_packets),
 		cmocka_unit_test(test_source_banned),
 	};

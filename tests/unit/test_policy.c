@@ -449,6 +449,7 @@ static void diff_test(void **state)
 
 #define FORGED    "a single packet with a forged"
 #define UNLIMITED "passes without any limit"
+#define LEAVING   "UDP is established only if its socket is"
 #define CLIENTS   "servers of this machine get no new clients"
 #define PATH_MTU  "path MTU discovery fails"
 #define ADD_SYN   "those of open connections too: add syn"
@@ -569,17 +570,39 @@ static void warn_by_dest_test(void **state)
 	assert_int_equal(warnings_count(&row, &by_dest), 1);
 }
 
+/* At egress, where this machine sends. */
+static void warn_leaving_test(void **state)
+{
+	static const struct warn_row told[] = {
+		{"rule any established limit 9/s", {LEAVING}},
+		{"rule any limit 9/s over drop unless established", {LEAVING}},
+		{"rule any icmp not established limit 9/s", {LEAVING}},
+	};
+	static const struct warn_row silent[] = {
+		{"rule any tcp established limit 9/s", {NULL}},
+		{"rule any gre not established limit 9/s", {NULL}},
+		{"rule any limit 9/s", {NULL}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++)
+		assert_int_equal(warnings_count(&told[i], &on_egress), 1);
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
+		assert_int_equal(warnings_count(&silent[i], &on_egress), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty_test),    cmocka_unit_test(far_apart_test),
-		cmocka_unit_test(defaults_test), cmocka_unit_test(key_test),
-		cmocka_unit_test(text_test),     cmocka_unit_test(text_empty_test),
-		cmocka_unit_test(million_test),  cmocka_unit_test(identity_test),
-		cmocka_unit_test(order_test),    cmocka_unit_test(put_find_test),
-		cmocka_unit_test(remove_test),   cmocka_unit_test(selector_test),
-		cmocka_unit_test(syn_test),      cmocka_unit_test(diff_test),
-		cmocka_unit_test(warn_test),     cmocka_unit_test(warn_by_dest_test),
+		cmocka_unit_test(empty_test),        cmocka_unit_test(far_apart_test),
+		cmocka_unit_test(defaults_test),     cmocka_unit_test(key_test),
+		cmocka_unit_test(text_test),         cmocka_unit_test(text_empty_test),
+		cmocka_unit_test(million_test),      cmocka_unit_test(identity_test),
+		cmocka_unit_test(order_test),        cmocka_unit_test(put_find_test),
+		cmocka_unit_test(remove_test),       cmocka_unit_test(selector_test),
+		cmocka_unit_test(syn_test),          cmocka_unit_test(diff_test),
+		cmocka_unit_test(warn_test),         cmocka_unit_test(warn_by_dest_test),
+		cmocka_unit_test(warn_leaving_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,6 +120,7 @@ static void sockets_report(const struct lookup *lookup, const char *address,
 	struct peer_sockets sockets;
 
 	if (!(lookup->instance.info.program_uses & RL_USE_PROOF) ||
+	    lookup->instance.info.proof != RL_PROOF_SOCKETS ||
 	    peer_sockets_count(lookup->addr, &sockets))
 		return;
 	if (!document) {

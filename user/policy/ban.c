@@ -86,7 +86,7 @@ void policy_warn(const struct policy *policy, const struct policy_context *ctx, 
 			     "the burst or queue is not a whole number of bytes, which this "
 			     "limit counts: it is rounded down, write a multiple of 8 bits",
 			     arg);
-		proof_warn(rule, warn, arg);
+		proof_warn(rule, ctx, warn, arg);
 		if (!is_ban(rule))
 			continue;
 		if (bans_innocents(rule, ctx))

@@ -129,19 +129,28 @@ static enum rl_reason over_reason(const struct walk *walk, const struct rule *ru
 	return RL_REASON_OVER;
 }
 
+/* Only a packet that no other limit refuses is answered. */
+static bool is_answer(enum rl_reason reason)
+{
+	return reason == RL_REASON_CHALLENGED || reason == RL_REASON_TRUNCATED;
+}
+
 /* The reason after a limit, of a packet that the limits before it pass with that reason. */
 static void limit_decide(struct walk *walk, struct explained *item)
 {
 	struct explanation *out = walk->out;
+	bool answered = is_answer(out->reason);
 	enum rl_reason reason;
 
-	if (!item->looked || !reason_rows[out->reason].passes ||
+	if (!item->looked || !(reason_rows[out->reason].passes || answered) ||
 	    (item->look.admits && !item->look.banned))
 		return;
 	if (item->rule->limit.over == RL_OVER_UNLESS)
 		out->depends |= RL_MATCH_ESTABLISHED & ~walk->probe->stated;
 	reason = item->look.banned ? RL_REASON_BANNED : over_reason(walk, item->rule);
 	item->over = reason;
+	if (answered && (reason_rows[reason].passes || is_answer(reason)))
+		return;
 	if (out->reason != RL_REASON_ESTABLISHED || !reason_rows[reason].passes)
 		out->reason = reason;
 	if (!reason_rows[reason].passes)

@@ -192,9 +192,25 @@ static const char *over_warning(const struct rule *rule)
 	return NULL;
 }
 
-void proof_warn(const struct rule *rule, policy_warn_fn warn, void *arg)
+/* Packets that leave: nobody notes who sent first. */
+static const char *leaving_warning(const struct rule *rule, const struct policy_context *ctx)
 {
-	const char *const texts[] = {match_warning(rule), over_warning(rule)};
+	const struct rl_match *match = &rule->match;
+	bool asks = states(match, RL_MATCH_ESTABLISHED) ||
+		    (rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS);
+
+	if (!ctx->leaving || !asks || !match_may_be_established(match) ||
+	    (states(match, RL_MATCH_PROTO) && match->proto == IPPROTO_TCP))
+		return NULL;
+	return "at hook egress, unless --state conntrack is given, UDP is established only if its socket is connected, and ICMP "
+	       "never: write tcp, or a rule of its own for the others";
+}
+
+void proof_warn(const struct rule *rule, const struct policy_context *ctx, policy_warn_fn warn,
+		void *arg)
+{
+	const char *const texts[] = {match_warning(rule), over_warning(rule),
+				     leaving_warning(rule, ctx)};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (texts[i])

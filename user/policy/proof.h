@@ -14,6 +14,7 @@ bool match_wants_strangers(const struct rl_match *match);
 bool match_may_be_established(const struct rl_match *match);
 
 /* Warns if the rule's use of these words is dangerous. */
-void proof_warn(const struct rule *rule, policy_warn_fn warn, void *arg);
+void proof_warn(const struct rule *rule, const struct policy_context *ctx, policy_warn_fn warn,
+		void *arg);
 
 #endif
