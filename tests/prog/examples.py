@@ -17,8 +17,8 @@ from heapq import merge
 from itertools import accumulate
 
 from examples_found import found
-from traffic import (BEGIN, SECOND, SYN, TCP, answers, browsers, coming_from, connection,
-                     download, few_answers, forged, heavy, pinged, pings, players, reflected, resolvers)
+from traffic import (BEGIN, HOST, SECOND, SYN, TCP, answers, browsers, coming_from, connection,
+                     download, few_answers, forged, heavy, is_sent, pinged, pings, players, reflected, resolvers)
 
 SERVER_RATE = 80_000
 SERVER_ROOM = 4096
@@ -45,10 +45,10 @@ def operator(source, port=22):
 PLAYS = {
     "README.md: Protect a device":
         ({**REPLIES, **upstream(32768), **SHELL, **GAME, **WEB, **DNS, **operator("203.0.113.7")},
-         [forged(NEW, 27015), forged(NEW, 443, TCP), heavy("any dport", 53)]),
+         [forged(NEW, 27015), forged(NEW, 443, TCP), heavy("any limit", 53), heavy("any limit", 443, TCP)]),
     "README.md: The policy language":
         ({**REPLIES, **upstream(32768), **SHELL, **MAIL, **GAME, **WEB, **DNS},
-         [forged(NEW, 53), heavy("any dport", 27015), heavy("any tcp syn", 443, TCP, SYN), heavy("any tcp dport 22", 22, TCP, SYN),
+         [forged(NEW, 53), heavy("any limit", 27015), heavy("any tcp syn", 443, TCP, SYN), heavy("any tcp dport 22", 22, TCP, SYN),
           pinged("any icmp"), coming_from(None, "198.51.100.9")]),
     "rlctl-policy.5: Every source may send 1000 packets per second to the services of this machine, a trusted one any number;":
         ({**REPLIES, **upstream(32768), **SHELL, **GAME, **WEB, **DNS, **operator("203.0.113.7")},
@@ -63,6 +63,13 @@ PLAYS = {
     "rlctl.8: Limit every source to 1000 packets per second to the services of this machine, and all unknown sources":
         ({**REPLIES, **upstream(32768), **SHELL, **GAME, **WEB, **DNS, **operator("192.0.2.7")},
          [forged(NEW, 53), heavy("any dport", 27015)]),
+    "guide.md: Tell who is really there":
+        ({**REPLIES, **upstream(32768), **SHELL, **MAIL, **GAME},
+         [heavy("any limit", 27015), heavy("any limit", 443, TCP), heavy("any tcp syn", 443, TCP, SYN), heavy("any udp dport 53", 53),
+          reflected(None, 53)]),
+    "rlctl-policy.5: The rules of a machine whose downloads pass at any rate up to 10 Gbit/s (813,000 packets per second of 1500 bytes),":
+        ({"download": download, "answers of name servers": few_answers, **upstream(32768), **SHELL, **MAIL},
+         [forged("device not established", 27015), heavy("any limit", 53), heavy("any limit", 443, TCP)]),
     "rlctl-policy.5: A game server.":
         ({**REPLIES, **upstream(1024), **SHELL, **GAME, **operator("203.0.113.10")},
          [forged(NEW, 27015), heavy("any udp dport 27015", 27015), heavy("any tcp dport 27015 syn", 27015, TCP, SYN),
@@ -84,7 +91,7 @@ PLAYS = {
     "example.policy":
         ({**REPLIES, **upstream(1024, "203.0.113.53"), **SHELL, **MAIL, **GAME, **WEB, **DNS, **operator("192.0.2.7")},
          [forged(NEW, 27015), forged(NEW, 443, TCP), heavy("any udp dport 27015", 27015), heavy("any udp dport 53", 53),
-          heavy("any tcp syn", 443, TCP, SYN), heavy("any dport", 443, TCP), reflected("device udp sport 123", 123),
+          heavy("any tcp syn", 443, TCP, SYN), heavy("any limit", 443, TCP), reflected(None, 53), reflected(None, 123),
           reflected(None, 11211), pinged("device icmp", 1), coming_from(None, "198.51.100.9")]),
 }
 # Beside examples of a rule or two, which show a word each. No flood: a limit that forgets ports would hold replies.
@@ -93,7 +100,10 @@ WORDS = {**REPLIES, **GAME, **upstream(32768, "198.18.9.1")}
 # The loss without a line that the documents say is needed: the title, the change, and who is to lose.
 NEEDED = (
     ("README.md: Protect a device", "without a device line", rf"^rule {NEW}.*", "", "players"),
-    ("README.md: Protect a device", "any limit without ports", " dport 1-32767", "", "download"),
+    ("README.md: Protect a device", "a limit that spares nothing", " over drop unless established", "", "download"),
+    ("README.md: Protect a device", "a limit that spares nothing", " over drop unless established", "", "answers of the upstream"),
+    ("rlctl-policy.5: Every source may send 1000 packets per second to the services of this machine, a trusted one any number;",
+     "any limit without ports", " dport 1-32767", "", "download"),
     ("rlctl-policy.5: A DNS server.", "without new-source", rf"^rule {NEW}.*", "", "resolvers"),
     ("rlctl-policy.5: A DNS server.", "without a rule for the upstream", "^rule 192.0.2.1 .*", "", "answers of the upstream"),
 )
@@ -120,7 +130,7 @@ def played(clients, floods):
 
 
 def capture(path, packets):
-    """Writes them; returns time, group and service of each."""
+    """Writes them; returns time, group and service of each that arrives."""
     order = []
 
     def word(n):
@@ -129,7 +139,8 @@ def capture(path, packets):
         out.write(word(0xA1B23C4D) + b"\x02\0\x04\0" + bytes(8) + word(262144) + word(1))
         for time, group, data in packets:
             out.write(word(time // SECOND) + word(time % SECOND) + 2 * word(len(data)) + data)
-            order.append((time, group, data[23:24] + data[36:38]))
+            if not is_sent(data):
+                order.append((time, group, data[23:24] + data[36:38]))
     return order
 
 
@@ -156,7 +167,8 @@ def figures(rlctl, rules, clients, floods):
         order = capture(path, packets)
         with open(policy, "w", encoding="utf-8") as f:
             f.write("".join(rule + "\n" for rule in rules))
-        run = subprocess.run([rlctl, "-q", "simulate", policy, path, "--verdicts"], capture_output=True, text=True, check=True)
+        run = subprocess.run([rlctl, "-q", "simulate", policy, path, "--verdicts", "--local", HOST], capture_output=True,
+                             text=True, check=True)
     servers = {}
     for (time, number, service), verdict in zip(order, run.stdout.splitlines(), strict=True):
         group, passes = groups[number], " pass " in verdict

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Clients and floods for examples.py, as packets with times: (nanoseconds, frame), in order."""
+"""Clients and floods for examples.py, as packets with times: (nanoseconds, frame), in order. Those that the machine
+sends itself make connections and questions, as simulate --local follows them."""
 import random
 from heapq import merge
 
@@ -11,6 +12,7 @@ HOST = "203.0.113.80"  # the machine, or one behind the router
 
 UDP, TCP, ICMP = 17, 6, 1
 SYN, ACK = 2, 16
+BEFORE_ZERO = b"\xff" * 4  # the sequence number in front of 0, which is that of every other segment
 SMALL, FULL = 60, 1514
 
 
@@ -27,11 +29,29 @@ def frame(source, proto, sport=0, dport=0, flags=ACK):
     return head + (address(source) if isinstance(source, str) else source) + address(HOST) + rest.ljust(26, b"\0")
 
 
+def sent(dest, proto, sport, dport, flags=ACK):
+    """The machine sends it; its SYN has the sequence number that the frames of others acknowledge."""
+    head, rest = (lambda whole: (whole[:26], whole[34:]))(frame(HOST, proto, sport, dport, flags))
+    if flags & SYN:
+        rest = rest[:4] + BEFORE_ZERO + rest[8:]
+    return head + address(HOST) + address(dest) + rest
+
+
+def is_sent(data):
+    return data[26:30] == address(HOST)
+
+
 def paced(rate, begin, seconds, *frames):
     """The frames in turn, RATE of them a second."""
     step = SECOND // rate
     for i in range(int(rate * seconds)):
         yield begin + i * step, frames[i % len(frames)]
+
+
+def asked(rate, begin, seconds, *questions):
+    """Answers of name servers to questions (server, port of the machine), each a millisecond after it."""
+    return merge(paced(rate, begin - SECOND // 1000, seconds, *(sent(server, UDP, port, 53) for server, port in questions)),
+                 paced(rate, begin, seconds, *(frame(server, UDP, 53, port) for server, port in questions)))
 
 
 # ---- clients, from BEGIN on for a time. The first nanoseconds set them apart, so that the order is always the same.
@@ -59,27 +79,28 @@ def browsers(*ports):
 def connection(source, port, rate):
     """It is opened once, and then sends that many packets a second."""
     def play(seconds):
-        opened = [(BEGIN + port, frame(source, TCP, 50000, port, SYN))]
+        opened = [(BEGIN + port, frame(source, TCP, 50000, port, SYN)),
+                  (BEGIN + port, sent(source, TCP, port, 50000, SYN | ACK))]
         return merge(opened, paced(rate, BEGIN + port + 1, seconds, frame(source, TCP, 50000, port)))
     return play
 
 
 def download(seconds):
     """A download of the machine from one server, at ten thousand packets a second."""
-    return paced(10_000, BEGIN + 3, seconds, frame("198.18.6.1", TCP, 443, 40000))
+    opened = [(BEGIN + 1, sent("198.18.6.1", TCP, 40000, 443, SYN)),
+              (BEGIN + 2, frame("198.18.6.1", TCP, 443, 40000, SYN | ACK))]
+    return merge(opened, paced(10_000, BEGIN + 3, seconds, frame("198.18.6.1", TCP, 443, 40000)))
 
 
 def answers(source, lowest_port=32768):
     """Answers of the resolver that this machine's own forwards to: 4000 a second."""
     ports = random.Random(3).choices(range(lowest_port, 61000), k=500)
-    frames = [frame(source, UDP, 53, port) for port in ports]
-    return lambda seconds: paced(4000, BEGIN + 4, seconds, *frames)
+    return lambda seconds: asked(4000, BEGIN + 4, seconds, *((source, port) for port in ports))
 
 
 def few_answers(seconds):
     """Answers of name servers that this machine asks."""
-    frames = [frame(f"198.18.7.{i}", UDP, 53, 33000 + i) for i in range(50)]
-    return paced(500, BEGIN + 5, seconds, *frames)
+    return asked(500, BEGIN + 5, seconds, *((f"198.18.7.{i}", 33000 + i) for i in range(50)))
 
 
 def pings(seconds):
