@@ -25,7 +25,8 @@ enum rl_proof { RL_PROOF_SOCKETS, RL_PROOF_CONNTRACK };
 
 #define RL_CHALLENGE_RATE   1000000 /* answers a second, unless attach is told otherwise */
 
-#define RL_ROOT_OPTIONS_MAX 256 /* of a qdisc, as the kernel told them */
+#define RL_COMPANION_COMING 0xffffffffu /* its id is not known yet */
+#define RL_ROOT_OPTIONS_MAX 256         /* of a qdisc, as the kernel told them */
 
 /* The instance as attach made it; read by every other command, not by packets. */
 struct rl_instance {
@@ -60,7 +61,8 @@ struct rl_instance {
 	__u32 program_uses;   /* of RL_USE_PROGRAM, what its program has the code for at least */
 	__u32 proof;          /* enum rl_proof */
 	__u32 challenge_rate; /* answers a second that it sends at most; 0: RL_CHALLENGE_RATE */
-	__u32 pad;
+	__u32 companion; /* id of its program at egress that notes what this machine asks; 0: none
+			  */
 	char root_kind[16];
 	__u8 root_options[RL_ROOT_OPTIONS_MAX];
 };

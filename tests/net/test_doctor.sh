@@ -37,8 +37,8 @@ link_xdp() { in_ns B ip link set dev "$DEVICE" "$@"; }
 
 # ---- healthy conditions
 
-CHECKS=(privilege kernel features program jit btf cpus memlock bpffs leftovers link native programs mode tcx tcx
-	instances shares trial mtu queues gro lro gro-hw carriers vlan drops)
+CHECKS=(privilege kernel features program proof jit btf cpus memlock bpffs leftovers link native programs mode tcx tcx
+	asked instances shares trial mtu queues gro lro gro-hw carriers vlan drops)
 
 test_well() {
 	local check

@@ -56,7 +56,122 @@ test_flood() { # HOOK ATTACH-OPTION…
 		kill -TERM -- "-$BG_PID" && is "$(arrived)" "$first" && rl B detach veth-B --hook "$HOOK"
 }
 
+
+# ---- killed, on trial
+
+# killed CALL N WORD…: rlctl in B is killed at the Nth such system call. True if there was one.
+killed() {
+	local status=0
+	strace -o /dev/null -e "trace=$1" -e "inject=$1:signal=KILL:when=$2" "$RLCTL" -n "$(ns B)" "${@:3}" || status=$?
+	[[ $status -ne 0 ]]
+}
+
+# settled: the program has what the policy in force asks, and the companion is there where it asks.
+settled() {
+	case $(rl B show) in
+	"$ASKING") proves && [[ $(companions) -eq 1 ]] ;;
+	"$PLAIN") true ;;
+	*) rl B show && return 1 ;;
+	esac
+}
+
+# Around each change of the program and of its companion, in both directions; the next policy settles it.
+test_crash() {
+	local n policy first last kills=0
+	HOOK=xdp
+	rl B attach veth-B && put "$PLAIN" || return
+	for policy in "$ASKING" "$PLAIN"; do
+		echo "$policy" >"$TMP/next" && strace -o "$TMP/calls" -e trace=bpf,sendto "$RLCTL" -n "$(ns B)" apply "$TMP/next" &&
+			put "$([[ $policy == "$PLAIN" ]] && echo "$ASKING" || echo "$PLAIN")" || return
+		first=$(calls_of 'BPF_LINK_CREATE\|sendto' | head -n 1) && last=$(grep -c '^bpf' "$TMP/calls") || return
+		for ((n = first - 1; n <= last; n += 1 + (last - first) / 8)); do
+			! killed bpf "$n" apply "$TMP/next" || kills=$((kills + 1))
+			settled || return
+		done
+		put "$policy" && settled || return
+	done
+	plain && is "$(companions)" 0 && [[ $kills -ge 8 ]] && rl B detach veth-B && nothing_left
+}
+# calls_of PATTERN: the numbers of the bpf calls at or before lines that match.
+calls_of() { awk -v want="${1//\\/}" '/^bpf/ { n++ } $0 ~ want { print n }' "$TMP/calls"; }
+
+test_trial_undone() {
+	HOOK=xdp
+	echo "$ASKING" >"$TMP/next" && rl B attach veth-B && put "$PLAIN" && bg rl B apply --try 3s "$TMP/next" || return
+	eventually 5 proves && is "$(companions)" 1 && eventually 10 plain && is "$(rl B show)" "$PLAIN" && eventually 5 prints 0 companions
+}
+
+# The former program stays as long as its policy may come back.
+test_trial_kept() {
+	echo "$PLAIN" >"$TMP/next" && put "$ASKING" && bg rl B apply --try 1m "$TMP/next" && eventually 5 prints "$PLAIN" rl B show && proves &&
+		is "$(companions)" 1 && rl B confirm && eventually 5 plain && eventually 5 prints 0 companions && rl B detach veth-B && nothing_left
+}
+
+# ---- the companion at egress
+
+ASKING='rule any not established deny'
+at_egress() {
+	in_ns B "$TOP/build/tcx" veth-B egress list 2>/dev/null | cut -d ' ' -f 2
+	tc -n "$(ns B)" filter show dev veth-B egress | grep -o 'rlctl_[a-z]*:\[\|alien' | tr -d ':['
+}
+companions() { at_egress | grep -c rlctl_sent; }
+companion() { rl B status -j --hook "$HOOK" | json ".[0].companion.program_id"; }
+nothing_left() { is "$(at_egress)" '' && [[ ! -e $(ns_pins B) ]] && ! tc -n "$(ns B)" qdisc show dev veth-B | grep clsact; }
+
+# older CMD…: with an rlctl that finds no tcx, as on a kernel before 6.6.
+older() {
+	printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$TOP/build/older" "$RLCTL_NOW" >"$TMP/older" && chmod +x "$TMP/older"
+	RLCTL=$TMP/older "$@"
+}
+RLCTL_NOW=$RLCTL
+
+# It comes and goes with the policies that ask for more than TCP, and with the instance.
+test_companion() { # HOOK
+	local id
+	HOOK=$1
+	rl B attach veth-B --hook "$1" && put "$PROVING" && is "$(companions)" 0 && put "$ASKING" && is "$(companions)" 1 || return
+	id=$(companion) && put "$ASKING" && is "$(companion)" "$id" && rl B attach veth-B --hook "$1" --replace && is "$(companions)" 1 &&
+		[[ $(companion) -ne $id ]] && put "$PLAIN" && is "$(companions)" 0 && put "$ASKING" && rl B detach veth-B --hook "$1" || return
+	nothing_left && rl B attach veth-B --hook "$1" --policy - <<<"$ASKING" && is "$(companions)" 1 && rl B rule del any not established &&
+		is "$(companions)" 0 && plain && rl B rule add any udp not established deny && is "$(companions)" 1 && proves &&
+		rl B detach veth-B --hook "$1" && nothing_left
+}
+
+# Beside an instance at egress, which has none, and filters of others.
+test_companion_others() {
+	HOOK=xdp
+	rl B attach veth-B --hook egress --policy - <<<"$ASKING" && is "$(companions)" 0 && rl B attach veth-B --hook xdp --policy - <<<"$ASKING" &&
+		is "$(companions)" 1 && rl B detach veth-B --hook egress && is "$(companions)" 1 || return
+	rl B attach veth-B --hook egress && rl B detach veth-B --hook xdp && is "$(at_egress)" rlctl_tc && rl B detach veth-B --hook egress && nothing_left
+}
+
+# What a crash leaves at egress goes with the next command.
+test_companion_orphan() {
+	HOOK=xdp
+	rl B attach veth-B --policy - <<<"$ASKING" && ip -n "$(ns B)" link set veth-B xdp off && is "$(companions)" 1 || return
+	rl B attach veth-B && is "$(companions)" 0 && rl B detach veth-B && nothing_left
+}
+
+# One that others removed comes back with the next policy.
+test_companion_removed() {
+	HOOK=xdp
+	rl B attach veth-B --policy - <<<"$ASKING" && rm "$(ns_pins B)/veth-B-xdp/companion/link" && eventually 5 prints 0 companions &&
+		put "$ASKING" && is "$(companions)" 1 && rl B detach veth-B && nothing_left
+}
+
 veth_pair A B 2 && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K veth-B gro on || exit 1
 t 'under flood at xdp, native' test_flood xdp --mode native
 t 'under flood at ingress' test_flood ingress
 t 'under flood at egress' test_flood egress
+t 'killed anywhere' test_crash
+t 'on trial, undone' test_trial_undone
+t 'on trial, kept' test_trial_kept
+t 'the companion, at xdp' test_companion xdp
+t 'the companion, at ingress' test_companion ingress
+t 'the companion, clsact' older test_companion xdp
+t 'the companion, beside egress' test_companion_others
+t 'the companion, beside egress, clsact' older test_companion_others
+t 'the companion, of an instance that is gone' test_companion_orphan
+if in_ns B "$TOP/build/tcx" veth-B egress list >/dev/null 2>&1; then
+	t 'the companion, removed' test_companion_removed
+fi

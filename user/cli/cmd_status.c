@@ -102,7 +102,8 @@ struct found_all {
 	struct found *items;
 	size_t count;
 	bool groups; /* some instance has a group */
-	bool cpus;   /* some instance keeps values for CPUs that are not online */
+	bool companions;
+	bool cpus; /* some instance keeps values for CPUs that are not online */
 };
 
 /* The group that may read the instance, if there is one. */
@@ -117,6 +118,26 @@ static void report_group(struct report *report, const struct found *found)
 	}
 	snprintf(number, sizeof(number), "%u", (unsigned int)found->group);
 	report_text(report, "group", "group", group ? group->gr_name : number);
+}
+
+/* The program at egress that notes what this machine asks, where the policy needs it. */
+static void report_companion(struct report *report, const struct found *found, bool shown)
+{
+	struct json_object *companion = json_object_new_object();
+	uint32_t id = found->status.companion_id;
+
+	if (!found->instance.info.companion) {
+		json_object_put(companion);
+		if (shown)
+			report_none(report, "companion");
+		return;
+	}
+	json_put(companion, "program_id", id ? json_object_new_uint64(id) : NULL);
+	report_value(report, "companion", companion);
+	if (id)
+		report_id(report, NULL, "companion", id);
+	else
+		report_text(report, NULL, "companion", "missing");
 }
 
 static void report_instance(struct report *report, const struct found *found,
@@ -139,6 +160,7 @@ static void report_instance(struct report *report, const struct found *found,
 	report_odds(report, stats);
 	report_bytes(report, "memory_bytes", "memory", status->memory_bytes);
 	report_cpus(report, &instance->info, status, all->cpus);
+	report_companion(report, found, all->companions);
 	if (all->groups)
 		report_group(report, found);
 }
@@ -170,6 +192,7 @@ static int visit(struct instance *instance, void *arg)
 		out_of_memory();
 	all->items[all->count++] = found;
 	all->groups = all->groups || found.has_group;
+	all->companions = all->companions || instance->info.companion;
 	all->cpus = all->cpus || instance->info.possible_cpus > instance->info.cpus;
 	return 0;
 }

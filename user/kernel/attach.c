@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Attach and detach at any hook. Maps are created, pinned and filled before anything touches the
- * device, and attaching the program is the last step: a crash leaves either nothing on the device
+ * device, and attaching the program is the last step: a crash leaves either nothing that limits
  * or a working instance. The qdiscs that tc needs are in qdisc.c. */
 
 #include "attach.h"

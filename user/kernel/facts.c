@@ -12,6 +12,7 @@
 #include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
+#include "companion.h"
 #include "device.h"
 #include "instance.h"
 #include "map.h"
@@ -84,6 +85,21 @@ static void tc_ours_read(const char *bpffs, const char *device, enum rl_hook hoo
 	}
 }
 
+/* Of an instance at another hook of the device. */
+static bool is_companion(const char *bpffs, const char *device, uint32_t program)
+{
+	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
+	struct device_program found;
+
+	if (!bpffs || pins_root_follow(bpffs, false, root))
+		return false;
+	for (int hook = RL_HOOK_XDP; hook < RL_HOOK_EGRESS; hook++)
+		if (!pins_path(root, device, hook, path) && !companion_find(path, device, &found) &&
+		    found.id == program)
+			return true;
+	return false;
+}
+
 int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
 		    struct device_tcx *out)
 {
@@ -94,12 +110,11 @@ int device_tcx_read(const char *bpffs, const char *device, enum rl_hook hook,
 	if (ret)
 		return ret;
 	_Static_assert(DEVICE_TCX_MAX == TCX_PROGRAMS_MAX, "all fit");
-	while (out->count < list.count) {
-		tcx_name(list.programs[out->count], &out->list[out->count]);
-		out->count++;
-	}
+	for (uint32_t i = 0; i < list.count; i++)
+		if (hook != RL_HOOK_EGRESS || !is_companion(bpffs, device, list.programs[i]))
+			tcx_name(list.programs[i], &out->list[out->count++]);
 	tc_ours_read(bpffs, device, hook, out);
-	while (out->ours && out->before < list.count && list.programs[out->before] != out->ours)
+	while (out->ours && out->before < out->count && out->list[out->before].id != out->ours)
 		out->before++;
 	return 0;
 }

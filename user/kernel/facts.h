@@ -23,7 +23,8 @@ struct device_programs {
 };
 int device_programs_read(int ifindex, struct device_programs *out);
 
-/* The tcx programs at a tc hook in the order in which they run, and how many run before ours: all
+/* The tcx programs at a tc hook in the order in which they run, but for companions of ours, which
+ * let every packet go on; and how many run before ours: all
  * if ours is a clsact filter, none if ours is not attached. With bpffs NULL, ours is not looked up.
  * -EOPNOTSUPP: the kernel lacks tcx. */
 #define DEVICE_TCX_MAX 63

@@ -158,10 +158,13 @@ static int program_probe(const struct bpf_program *program, missing_feature_fn m
 	return 1 + helpers_probe(program, missing, arg);
 }
 
-int kernel_features(missing_feature_fn missing, void *arg, struct load_result *result)
+int kernel_features(uint32_t uses, missing_feature_fn missing, void *arg,
+		    struct load_result *result)
 {
-	const struct rl_instance wanted = {
-		.hook = RL_HOOK_XDP, .mode = RL_MODE_NATIVE, .table = RL_TABLE_HOT};
+	const struct rl_instance wanted = {.hook = RL_HOOK_XDP,
+					   .mode = RL_MODE_NATIVE,
+					   .table = RL_TABLE_HOT,
+					   .program_uses = uses};
 	struct rlctl_bpf *skel = probe_open(&wanted);
 	struct bpf_program *program;
 	int count;

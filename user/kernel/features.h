@@ -9,15 +9,16 @@
 
 #include "rlctl_abi.h"
 
-/* Loads the program without attaching it, then probes every map type, program type and helper that
- * it uses, and calls `missing` for each that is missing. Returns the number of probes or a negative
- * errno. */
+/* `uses`: of RL_USE_PROGRAM, what the program has the code for. Loads it without attaching it, then
+ * probes every map type, program type and helper that it uses, and calls `missing` for each that is
+ * missing. Returns the number of probes or a negative errno. */
 struct load_result {
 	int error; /* from loading; 0: the kernel accepts it */
 	bool jited;
 };
 typedef void (*missing_feature_fn)(const char *kind, const char *name, void *arg);
-int kernel_features(missing_feature_fn missing, void *arg, struct load_result *result);
+int kernel_features(uint32_t uses, missing_feature_fn missing, void *arg,
+		    struct load_result *result);
 
 /* The same for the hook, mode and table of an instance. */
 void kernel_missing_features(const struct rl_instance *info, missing_feature_fn missing, void *arg);

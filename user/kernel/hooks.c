@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "companion.h"
 #include "find.h"
 #include "instance.h"
 #include "message.h"
@@ -114,7 +115,10 @@ int instance_clean(const char *root, const char *path, const char *device)
 		return lock;
 	ret = instance_open_path(path, device, true, &instance);
 	if (!ret) {
-		ret = qdiscs_restore(root, device, &instance.info);
+		if (instance.info.companion)
+			ret = companion_remove(&instance);
+		if (!ret)
+			ret = qdiscs_restore(root, device, &instance.info);
 		instance_close(&instance);
 	} else if (ret == -ENOENT || ret == -EPROTO || ret == -ELOOP) {
 		ret = 0; /* incomplete, of another version, or a symbolic link replaces a pin */

@@ -57,9 +57,9 @@ void instance_sizes(struct rl_instance *info)
 		info->bans = BANS_DEFAULT;
 }
 
-bool instance_asks(const struct rl_instance *info)
+bool instance_asks(const struct rl_instance *info, uint32_t uses)
 {
-	return info->program_uses & RL_USE_ASKED && info->hook != RL_HOOK_EGRESS &&
+	return uses & RL_USE_ASKED && info->hook != RL_HOOK_EGRESS &&
 	       info->proof == RL_PROOF_SOCKETS;
 }
 
@@ -68,10 +68,15 @@ static enum bpf_map_type lru_type(const struct rl_instance *info)
 	return info->table == RL_TABLE_CPU ? BPF_MAP_TYPE_LRU_PERCPU_HASH : BPF_MAP_TYPE_LRU_HASH;
 }
 
+uint32_t object_headers_reach(const struct rl_instance *info)
+{
+	return info->mtu > ONE_PIECE ? RL_HEADERS_REACH : RL_HEADERS_REACH_SMALL;
+}
+
 /* Only with XDP and on GRE devices can headers lie outside the directly readable part. */
 static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
-	uint32_t reach = info->mtu > ONE_PIECE ? RL_HEADERS_REACH : RL_HEADERS_REACH_SMALL;
+	uint32_t reach = object_headers_reach(info);
 
 	skel->rodata->headers_reach = reach;
 	bpf_map__set_value_size(skel->maps.headers, RL_HEADERS_SIZE(reach));
@@ -139,7 +144,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	skel->rodata->frames_have_ethernet = !info->raw_ip;
 	skel->rodata->paces = info->hook == RL_HOOK_EGRESS;
 	skel->rodata->frames_leave = info->hook == RL_HOOK_EGRESS;
-	skel->rodata->keeps_asked = instance_asks(info);
+	skel->rodata->keeps_asked = instance_asks(info, info->program_uses);
 	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);
 	bpf_program__set_autoload(skel->progs.rlctl_tc, info->mode == RL_MODE_TC);
 	skel->rodata->clock_tick_ns = info->tick_ns;

@@ -18,6 +18,8 @@ struct rlctl_bpf;
 
 /* The object sized for this instance, opened but not loaded; NULL with errno. */
 struct rlctl_bpf *object_open(const struct rl_instance *info);
+/* How far into a frame its headers may lie. */
+uint32_t object_headers_reach(const struct rl_instance *info);
 int object_pin_paths(struct rlctl_bpf *skel, const char *path);
 
 /* Loads the program for the instance's hook with the maps pinned at path. */
@@ -27,7 +29,7 @@ int object_load_pinned(const char *path, const struct rl_instance *info, struct 
 void instance_sizes(struct rl_instance *info);
 
 /* Does its program tell by whom this machine asked, so that one at egress notes what is sent? */
-bool instance_asks(const struct rl_instance *info);
+bool instance_asks(const struct rl_instance *info, uint32_t uses);
 
 /* Creates the missing maps that a policy needs. `uses`: enum rl_policy_use. Silent. */
 int policy_maps_make(const struct instance *instance, uint32_t uses);

@@ -378,6 +378,19 @@ void trial_clear(const char *path)
 	rmdir(name);
 }
 
+void companion_clear(const char *path)
+{
+	char folder[INSTANCE_PATH_MAX + 16];
+	DIR *dir;
+
+	snprintf(folder, sizeof(folder), "%s/" COMPANION_FOLDER, path);
+	if (pins_dir_open(folder, &dir))
+		return;
+	files_unlink(dir);
+	closedir(dir);
+	rmdir(folder);
+}
+
 int pins_clear(const char *path)
 {
 	DIR *dir;
@@ -386,6 +399,7 @@ int pins_clear(const char *path)
 	if (ret)
 		return ret == -ENOENT ? 0 : ret;
 	trial_clear(path);
+	companion_clear(path);
 	ret = files_unlink(dir);
 	closedir(dir);
 	return ret;

@@ -12,7 +12,8 @@
 #include "instance_maps.h"
 #include "rlctl_abi.h"
 
-#define TRIAL_FOLDER "trial" /* in the pin directory, while a trial runs */
+#define TRIAL_FOLDER     "trial"     /* in the pin directory, while a trial runs */
+#define COMPANION_FOLDER "companion" /* with the link of the program at egress (companion.h) */
 
 /* <bpffs>/rlctl/<netns inode>, after checking or mounting the bpffs. Reports. */
 int pins_root(const char *bpffs, bool make, char out[INSTANCE_PATH_MAX]);
@@ -57,6 +58,9 @@ int pins_remove(const char *path);
 
 /* Splits "<device>-<hook>". */
 bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *hook);
+
+/* Removes the companion's directory. Silent. */
+void companion_clear(const char *path);
 
 /* Removes the trial directory. Silent. */
 void trial_clear(const char *path);

@@ -11,6 +11,7 @@
 
 #include <bpf/bpf.h>
 
+#include "companion.h"
 #include "conntrack.h"
 #include "instance.h"
 #include "message.h"
@@ -94,23 +95,51 @@ static bool is_lacking(const struct rl_instance *info, uint32_t uses, uint32_t *
 	return *wanted != there;
 }
 
+/* Attach makes the companion and notes what the program will need. */
+static int widen_unattached(const struct instance *instance, struct rl_instance *info,
+			    uint32_t wanted)
+{
+	int ret = uses_note(instance, info, wanted);
+
+	if (ret)
+		return report_change_error(instance, ret);
+	return instance_asks(info, wanted) ? companion_attach(instance, info) : 0;
+}
+
+/* A companion that others have removed comes back with the next policy. */
+static int widen(const struct instance *instance, struct rl_instance *info, uint32_t uses,
+		 uint32_t wanted)
+{
+	bool had_companion = info->companion;
+	int ret = instance_asks(info, uses) ? companion_attach(instance, info) : 0;
+
+	if (ret || wanted == (info->program_uses & RL_USE_PROGRAM))
+		return ret;
+	ret = program_change(instance, info, wanted);
+	if (ret && info->companion && !had_companion)
+		companion_detach(instance, info);
+	return ret;
+}
+
 int program_widen(const struct instance *instance, uint32_t uses)
 {
 	struct rl_instance info;
 	uint32_t wanted;
+	bool lacking;
 	int ret = info_read(instance, &info);
 
 	if (ret)
 		return report_change_error(instance, ret);
-	if (!is_lacking(&info, uses, &wanted))
-		return 0;
+	lacking = is_lacking(&info, uses, &wanted);
 	if (!has_pins(instance))
-		return report_change_error(instance, -EOPNOTSUPP);
-	if (instance->unattached) {
-		ret = uses_note(instance, &info, wanted);
-		return ret ? report_change_error(instance, ret) : 0;
-	}
-	return may_replace() ? program_change(instance, &info, wanted) : report_may_not(instance);
+		return lacking ? report_change_error(instance, -EOPNOTSUPP) : 0;
+	if (!lacking && !instance_asks(&info, uses))
+		return 0;
+	if (instance->unattached)
+		return widen_unattached(instance, &info, wanted);
+	if (may_replace())
+		return widen(instance, &info, uses, wanted);
+	return lacking ? report_may_not(instance) : 0;
 }
 
 int program_widen_check(const struct instance *instance, uint32_t uses)
@@ -140,12 +169,17 @@ static void program_narrow(const struct instance *instance, uint32_t uses)
 {
 	uint32_t wanted = uses & RL_USE_PROGRAM;
 	struct rl_instance info;
+	int ret = 0;
 
-	if (!has_pins(instance) || info_read(instance, &info) || info.program_uses == wanted)
+	if (!has_pins(instance) || info_read(instance, &info))
 		return;
 	if (instance->unattached || !may_replace())
 		return;
-	if (program_change(instance, &info, wanted))
+	if (info.program_uses != wanted)
+		ret = program_change(instance, &info, wanted);
+	if (!ret && info.companion && !instance_asks(&info, uses))
+		companion_detach(instance, &info);
+	if (ret)
 		note("%s: the policy is in force, but its program keeps code that it does not "
 		     "need: the next change of the policy tries to replace it again",
 		     instance->device);

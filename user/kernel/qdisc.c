@@ -242,14 +242,14 @@ static int info_write(int map_fd, const struct rl_instance *info)
 	return bpf_map_update_elem(map_fd, &zero, info, BPF_ANY) ? -errno : 0;
 }
 
-int clsact_make(const char *device, struct rl_instance *info, int info_fd)
+int clsact_make(const char *device, enum rl_hook hook, struct rl_instance *info, int info_fd)
 {
 	LIBBPF_OPTS(bpf_tc_hook, clsact, .ifindex = info->ifindex,
 		    .attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS);
 	struct qdiscs there;
 	int ret = qdiscs_read(info->ifindex, &there);
 
-	if (ret || there.clsact || (there.ingress && info->hook != RL_HOOK_EGRESS))
+	if (ret || there.clsact || (there.ingress && hook != RL_HOOK_EGRESS))
 		return ret;
 	if (there.ingress) {
 		fail("%s: has the qdisc ingress, which has no egress hook: if its filters are not "
@@ -267,6 +267,12 @@ int clsact_make(const char *device, struct rl_instance *info, int info_fd)
 	return info_write(info_fd, info);
 }
 
+/* Does the instance have a program at a tc hook? */
+static bool needs_clsact(const struct rl_instance *info)
+{
+	return info->mode == RL_MODE_TC || info->companion;
+}
+
 /* Makes the instance at that hook responsible for removing clsact. -ENOENT if none there needs it.
  */
 static int clsact_give(const char *root, const char *device, enum rl_hook hook,
@@ -280,7 +286,7 @@ static int clsact_give(const char *root, const char *device, enum rl_hook hook,
 		ret = instance_open_path(path, device, true, &instance);
 	if (ret)
 		return ret == -EPROTO ? -ENOENT : ret;
-	if (instance.info.ifindex != info->ifindex || instance.info.mode != RL_MODE_TC) {
+	if (instance.info.ifindex != info->ifindex || !needs_clsact(&instance.info)) {
 		ret = -ENOENT;
 	} else {
 		instance.info.made_clsact = 1;
@@ -321,9 +327,20 @@ static int clsact_take_away(const char *root, const char *device, const struct r
 	return ret;
 }
 
+int clsact_undo(const char *root, const char *device, struct rl_instance *info, int info_fd)
+{
+	int ret = info->made_clsact ? clsact_take_away(root, device, info) : -ENOENT;
+
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	info->made_clsact = 0;
+	return info_write(info_fd, info);
+}
+
 int qdiscs_restore(const char *root, const char *device, const struct rl_instance *info)
 {
-	int ifindex = info->mode == RL_MODE_TC ? device_index(device) : -ENODEV, ret = 0;
+	bool made = info->put_fq || info->made_clsact;
+	int ifindex = made ? device_index(device) : -ENODEV, ret = 0;
 
 	if (ifindex != (int)info->ifindex)
 		return ifindex == -ENODEV || ifindex > 0 ? 0 : ifindex;

@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "bans.h"
+#include "companion.h"
 #include "cpus.h"
 #include "hook_names.h"
 #include "instance.h"
@@ -211,6 +212,8 @@ int instance_replace(struct instance *instance, const struct sizes *wanted)
 		ret = shares_renew(instance);
 	if (!ret)
 		ret = program_swap(instance, &before, &now);
+	if (!ret && instance_asks(&instance->info, instance->info.program_uses))
+		ret = companion_replace(instance, &instance->info);
 	if (!ret && instance->info.program_uses & RL_USE_UNSETTLED)
 		ret = program_settled_note(instance);
 	if (!ret)

@@ -15,6 +15,7 @@
 #include "chunks.h"
 #include "clock.h"
 #include "comments.h"
+#include "companion.h"
 #include "cpus.h"
 #include "find.h"
 #include "hot_table.h"
@@ -24,6 +25,7 @@
 #include "message.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "privilege.h"
 #include "program.h"
 
 int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
@@ -216,6 +218,16 @@ static int bans_used(const struct instance *instance, uint64_t *out)
 	return ret;
 }
 
+/* Without CAP_SYS_ADMIN it is not known whether it is still there. */
+static uint32_t companion_id(const struct instance *instance)
+{
+	struct device_program program;
+
+	if (!instance->info.companion || !privilege_held(PRIVILEGE_SYS_ADMIN))
+		return instance->info.companion;
+	return companion_find(instance->path, instance->device, &program) ? 0 : program.id;
+}
+
 int instance_status_read(const struct instance *instance, struct instance_status *out)
 {
 	struct instance_status status = {.since_ns = instance->info.since_ns};
@@ -241,6 +253,7 @@ int instance_status_read(const struct instance *instance, struct instance_status
 		return ret;
 	}
 	status.program_id = program.id;
+	status.companion_id = companion_id(instance);
 	status.mode = program.mode;
 	*out = status;
 	return 0;

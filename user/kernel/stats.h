@@ -30,6 +30,7 @@ int instance_reasons_read(const struct instance *instance, struct rl_amount out[
 
 struct instance_status {
 	uint32_t program_id;
+	uint32_t companion_id; /* of its program at egress; 0: none, or it is not there */
 	enum rl_mode mode;
 	uint64_t since_ns; /* CLOCK_REALTIME */
 	uint64_t sources_used;

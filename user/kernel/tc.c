@@ -50,11 +50,11 @@ static int priority_note(const struct nlmsghdr *message, void *arg)
 }
 
 /* Returns 0, which lets the kernel choose, if all are in use. */
-static uint32_t priority_choose(const struct rl_instance *info)
+static uint32_t priority_choose(const struct tc_place *place)
 {
-	uint32_t used = 0, priority = info->hook == RL_HOOK_XDP ? PRIORITY_XDP : PRIORITY;
+	uint32_t used = 0, priority = place->first ? PRIORITY_XDP : PRIORITY;
 
-	tc_filters_read(info->ifindex, tc_hook(info), priority_note, &used);
+	tc_filters_read((int)place->ifindex, place->hook, priority_note, &used);
 	while (priority && used & 1u << priority)
 		priority--;
 	return priority;
@@ -181,12 +181,11 @@ static enum bpf_tc_attach_point point_of(enum rl_hook hook)
 }
 
 /* The kernel's reply holds the program's id, so nothing can fail before the id is known. */
-static int filter_add(struct rlctl_bpf *skel, const struct rl_instance *info, uint32_t *program)
+static int filter_add(const struct tc_place *place, int program_fd, uint32_t *program)
 {
-	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = info->ifindex,
-		    .attach_point = point_of(tc_hook(info)));
-	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = bpf_program__fd(skel->progs.rlctl_tc),
-		    .priority = priority_choose(info));
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = (int)place->ifindex,
+		    .attach_point = point_of(place->hook));
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = program_fd, .priority = priority_choose(place));
 	int ret = bpf_tc_attach(&hook, &opts);
 
 	if (!ret)
@@ -194,47 +193,67 @@ static int filter_add(struct rlctl_bpf *skel, const struct rl_instance *info, ui
 	return ret;
 }
 
-static int filter_attach(const char *root, struct rl_instance *info, const char *device,
-			 struct rlctl_bpf *skel, uint32_t *program)
+static int filter_attach(const struct tc_place *place, const char *root, struct rl_instance *info,
+			 int info_fd, int program_fd, uint32_t *program)
 {
 	int lock = pins_lock(root, true); /* both hooks share one clsact */
-	int ret = lock < 0 ? lock : clsact_make(device, info, bpf_map__fd(skel->maps.instance));
+	int ret = lock < 0 ? lock : clsact_make(place->device, place->hook, info, info_fd);
 
 	if (!ret)
-		ret = filter_add(skel, info, program);
+		ret = filter_add(place, program_fd, program);
 	if (lock >= 0)
 		close(lock);
 	return ret;
 }
 
 /* tcx programs run before clsact filters and may not pass packets on. */
-static void tcx_order_note(const char *device, const struct rl_instance *info)
+static void tcx_order_note(const struct tc_place *place)
 {
 	struct tcx_list list;
 
-	if (!tcx_read(info->ifindex, info->hook, &list) && list.count)
+	if (!tcx_read((int)place->ifindex, place->hook, &list) && list.count)
 		note("%s: attached as a filter of clsact, which runs after %u tcx programs: "
 		     "packets that one of them passes, drops or redirects are not limited: `rlctl "
 		     "doctor %s` lists them",
-		     device, list.count, device);
+		     place->device, list.count, place->device);
+}
+
+int tc_place_take(const struct tc_place *place, const char *root, struct rl_instance *info,
+		  int info_fd, int program_fd, uint32_t *program)
+{
+	int ret = tcx_program_attach(place->pins, (int)place->ifindex, place->hook, program_fd,
+				     program);
+
+	if (ret != -EOPNOTSUPP)
+		return ret;
+	ret = filter_attach(place, root, info, info_fd, program_fd, program);
+	if (!ret)
+		tcx_order_note(place);
+	return ret;
+}
+
+static struct tc_place place_of(const char *path, const char *device,
+				const struct rl_instance *info)
+{
+	return (struct tc_place){.device = device,
+				 .pins = path,
+				 .ifindex = info->ifindex,
+				 .hook = tc_hook(info),
+				 .first = info->hook == RL_HOOK_XDP};
 }
 
 int tc_program_attach(const char *root, const char *path, struct rl_instance *info,
 		      const char *device)
 {
+	const struct tc_place place = place_of(path, device, info);
 	struct rlctl_bpf *skel;
 	uint32_t program;
 	int ret = object_load_pinned(path, info, &skel);
 
 	if (ret)
 		return report_load_failure(device, info, LOAD_STAGE_PROGRAM, ret);
-	ret = tcx_program_attach(path, info->ifindex, info->hook,
-				 bpf_program__fd(skel->progs.rlctl_tc), &program);
-	if (ret == -EOPNOTSUPP) {
-		ret = filter_attach(root, info, device, skel, &program);
-		if (!ret)
-			tcx_order_note(device, info);
-	}
+	ret = tc_place_take(&place, root, info, bpf_map__fd(skel->maps.instance),
+			    bpf_program__fd(skel->progs.rlctl_tc), &program);
 	if (!ret)
 		ret = owner_record_write(path, info, program);
 	rlctl_bpf__destroy(skel);
@@ -283,37 +302,39 @@ static int filter_replace(int ifindex, enum rl_hook hook, const struct device_pr
 }
 
 /* Uses tcx even if the old program is a filter, which is detached afterwards. */
-static int program_put(const struct instance *instance, int ifindex, uint32_t wanted,
-		       const struct device_program *old, int program_fd)
+int tc_place_exchange(const struct tc_place *place, uint32_t wanted, int program_fd)
 {
-	enum rl_hook hook = instance->info.hook;
-	int ret = tcx_program_replace(instance->path, ifindex, hook, program_fd, wanted);
+	int ifindex = (int)place->ifindex;
+	struct device_program old;
+	int ret = tc_program_find(place->device, place->hook, wanted, &old);
 
-	if (!ret)
-		return filter_detach(ifindex, hook, wanted);
-	if (ret != -EOPNOTSUPP || old->link)
+	if (ret)
 		return ret;
-	ret = filter_replace(ifindex, hook, old, program_fd);
+	ret = tcx_program_replace(place->pins, ifindex, place->hook, program_fd, wanted);
 	if (!ret)
-		tcx_order_note(instance->device, &instance->info);
+		return filter_detach(ifindex, place->hook, wanted);
+	if (ret != -EOPNOTSUPP || old.link)
+		return ret;
+	ret = filter_replace(ifindex, place->hook, &old, program_fd);
+	if (!ret)
+		tcx_order_note(place);
 	return ret;
 }
 
 int tc_program_replace(const struct instance *instance, uint32_t wanted)
 {
-	int ifindex = device_index(instance->device), ret = ifindex;
-	struct device_program old;
+	struct tc_place place = place_of(instance->path, instance->device, &instance->info);
+	int ifindex = device_index(instance->device), ret;
 	struct rlctl_bpf *skel;
 
-	if (ifindex > 0)
-		ret = tc_program_find(instance->device, instance->info.hook, wanted, &old);
-	if (ret)
-		return report_tc_error(instance->device, ret);
+	if (ifindex < 0)
+		return report_tc_error(instance->device, ifindex);
+	place.ifindex = (uint32_t)ifindex;
 	ret = object_load_pinned(instance->path, &instance->info, &skel);
 	if (ret)
 		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
 					   ret);
-	ret = program_put(instance, ifindex, wanted, &old, bpf_program__fd(skel->progs.rlctl_tc));
+	ret = tc_place_exchange(&place, wanted, bpf_program__fd(skel->progs.rlctl_tc));
 	rlctl_bpf__destroy(skel);
 	return ret ? report_tc_error(instance->device, ret) : 0;
 }

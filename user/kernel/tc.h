@@ -10,6 +10,21 @@
 #include "program.h"
 #include "rlctl_abi.h"
 
+/* A tc hook of a device, for a program of an instance. */
+struct tc_place {
+	const char *device, *pins; /* where a link of tcx is pinned */
+	uint32_t ifindex;
+	enum rl_hook hook;
+	bool first; /* before other instances' filters of clsact */
+};
+
+/* Attaches the program. `root`: of all pins. Sets info->made_clsact, also in the map info_fd, if it
+ * created clsact. Reports only errors that errno cannot express (-EEXIST). */
+int tc_place_take(const struct tc_place *place, const char *root, struct rl_instance *info,
+		  int info_fd, int program_fd, uint32_t *program);
+/* Puts the program in the place of those that use the map. -ENOENT: there is none. Silent. */
+int tc_place_exchange(const struct tc_place *place, uint32_t map_id, int program_fd);
+
 int tc_program_replace(const struct instance *instance, uint32_t map_id);
 
 /* Sets info->made_clsact, also in the map, if it created clsact. Reports. */

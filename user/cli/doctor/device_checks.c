@@ -10,6 +10,7 @@
 #include "facts.h"
 #include "features.h"
 #include "hook_names.h"
+#include "object.h"
 #include "trial_record.h"
 
 /* A page less XDP's headroom and tailroom and the frame's Ethernet header. */
@@ -276,6 +277,23 @@ void check_tcx(struct doctor *doctor)
 }
 
 /* ---- ours */
+
+void check_asked(struct doctor *doctor)
+{
+	const struct instance *instance = doctor->instance;
+	char remedy[REMEDY_MAX];
+
+	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
+	if (!instance || !instance_asks(&instance->info, instance->info.program_uses))
+		doctor_finds(doctor, HEALTH_OK, NULL, "no rule asks whether UDP is established");
+	else if (doctor->status.companion_id)
+		doctor_finds(doctor, HEALTH_OK, NULL, "noted at egress by program %u",
+			     doctor->status.companion_id);
+	else
+		doctor_finds(doctor, HEALTH_WARN, remedy,
+			     "nothing notes at egress what this machine asks: answers are not "
+			     "established");
+}
 
 void check_instances(struct doctor *doctor)
 {

@@ -13,16 +13,17 @@
 #include "stats.h"
 
 /* X(name, "name in the output", "why it matters") */
-#define MACHINE_CHECKS(X)                                                                       \
-	X(privilege, "privilege", "every verb that acts on a device needs these capabilities")  \
-	X(kernel, "kernel", "rlctl is tested on Linux 6.1 and later")                           \
-	X(features, "features", "the programs use all of them: attach fails if one is missing") \
-	X(program, "program", "attach fails if the kernel refuses to load the program")         \
-	X(jit, "jit", "an interpreted program is several times slower")                         \
-	X(btf, "btf", "libxdp needs it to let several XDP programs share a device")             \
-	X(cpus, "cpus", "counters are kept for every CPU that the kernel could bring online")   \
-	X(memlock, "memlock", "kernels before 5.11 charge maps to the limit of locked memory")  \
-	X(bpffs, "bpffs", "state lives in maps that are pinned there")                          \
+#define MACHINE_CHECKS(X)                                                                         \
+	X(privilege, "privilege", "every verb that acts on a device needs these capabilities")    \
+	X(kernel, "kernel", "rlctl is tested on Linux 6.1 and later")                             \
+	X(features, "features", "the programs use all of them: attach fails if one is missing")   \
+	X(program, "program", "attach fails if the kernel refuses to load the program")           \
+	X(proof, "proof", "policies with established, over challenge or over truncate need them") \
+	X(jit, "jit", "an interpreted program is several times slower")                           \
+	X(btf, "btf", "libxdp needs it to let several XDP programs share a device")               \
+	X(cpus, "cpus", "counters are kept for every CPU that the kernel could bring online")     \
+	X(memlock, "memlock", "kernels before 5.11 charge maps to the limit of locked memory")    \
+	X(bpffs, "bpffs", "state lives in maps that are pinned there")                            \
 	X(leftovers, "leftovers", "pins without a program keep their maps in memory")
 
 #define DEVICE_CHECKS(X)                                                                        \
@@ -31,6 +32,7 @@
 	X(programs, "programs", "only libxdp can run several XDP programs on one device")       \
 	X(mode, "mode", "modes other than native lose most of the speed")                       \
 	X(tcx, "tcx", "ours does not see packets that a tcx program before it passes or drops") \
+	X(asked, "asked", "an answer is established only if the question was noted at egress")  \
 	X(instances, "instances", "two instances on one device count the same packets twice")   \
 	X(shares, "shares", "rates are divided among the CPUs that were online at attach")      \
 	X(trial, "trial", "a trial is undone unless it is confirmed")                           \

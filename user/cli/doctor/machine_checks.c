@@ -82,7 +82,7 @@ void check_features(struct doctor *doctor)
 
 	if (is_unknown(doctor))
 		return;
-	count = kernel_features(feature_missing, doctor, &doctor->tried);
+	count = kernel_features(0, feature_missing, doctor, &doctor->tried);
 	if (count < 0)
 		doctor_finds(doctor, HEALTH_FAIL, NULL, "opening the programs failed: %s",
 			     strerror(-count));
@@ -99,6 +99,39 @@ void check_program(struct doctor *doctor)
 			     "the kernel refused it: %s", strerror(-doctor->tried.error));
 	else
 		doctor_finds(doctor, HEALTH_OK, NULL, "the kernel loads it");
+}
+
+static void part_missing(const char *kind, const char *name, void *arg)
+{
+	const char *since = feature_since(&(struct kernel_feature){kind, name});
+
+	doctor_finds(arg, HEALTH_WARN, "do without those words, or install a newer kernel",
+		     "the kernel lacks the %s %s%s%s", kind, name, since ? ", added in Linux " : "",
+		     since ? since : "");
+}
+
+/* What only some policies need is no error. */
+void check_proof(struct doctor *doctor)
+{
+	struct load_result tried;
+	int count;
+
+	if (is_unknown(doctor))
+		return;
+	count = doctor->tried.error ? 0
+				    : kernel_features(RL_USE_PROGRAM, part_missing, doctor, &tried);
+	if (doctor->tried.error)
+		doctor_finds(doctor, HEALTH_WARN, "fix `program` first", "unknown");
+	else if (count < 0)
+		doctor_finds(doctor, HEALTH_WARN, NULL, "opening the programs failed: %s",
+			     strerror(-count));
+	else if (tried.error)
+		doctor_finds(doctor, HEALTH_WARN,
+			     "do without those words; rlctl -vv doctor shows the kernel's log",
+			     "the kernel refused the program: %s", strerror(-tried.error));
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL,
+			     "the kernel loads the programs of policies that ask who is there");
 }
 
 void check_jit(struct doctor *doctor)
