@@ -46,25 +46,58 @@ bool privilege_held(enum privilege privilege)
 	return capabilities_get(CAP_EFFECTIVE) & 1u << privilege;
 }
 
-/* Sets permitted and effective capabilities to `bits` for good: execve() adds none. */
-static int capabilities_set(uint32_t bits)
+static int flags_set(cap_t caps, cap_flag_t flag, uint32_t bits)
+{
+	int ret = 0;
+
+	for (int i = 0; !ret && i < PRIVILEGE_COUNT; i++)
+		if (bits & 1u << i)
+			ret = cap_set_flag(caps, flag, 1, &rows[i].value, CAP_SET);
+	return ret;
+}
+
+static int sets_write(uint32_t permitted, uint32_t effective)
 {
 	cap_t caps = cap_init();
-	int ret = caps ? 0 : -1;
+	int ret = caps ? flags_set(caps, CAP_PERMITTED, permitted) : -1;
 
-	for (int i = 0; !ret && i < PRIVILEGE_COUNT; i++) {
-		if (!(bits & 1u << i))
-			continue;
-		ret = cap_set_flag(caps, CAP_PERMITTED, 1, &rows[i].value, CAP_SET);
-		if (!ret)
-			ret = cap_set_flag(caps, CAP_EFFECTIVE, 1, &rows[i].value, CAP_SET);
-	}
+	if (!ret)
+		ret = flags_set(caps, CAP_EFFECTIVE, effective);
 	if (!ret)
 		ret = cap_set_proc(caps);
+	cap_free(caps);
+	return ret;
+}
+
+/* Drops all others for good: execve() adds none. */
+static int capabilities_set(uint32_t permitted, uint32_t effective)
+{
+	int ret = sets_write(permitted, effective);
+
 	if (!ret)
 		ret = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	cap_free(caps);
 	return ret ? fail("capabilities cannot be dropped: %s", strerror(errno)) : 0;
+}
+
+bool privileges_raise(uint32_t wanted, uint32_t *raised)
+{
+	uint32_t permitted = capabilities_get(CAP_PERMITTED);
+	uint32_t effective = capabilities_get(CAP_EFFECTIVE);
+
+	*raised = wanted & permitted & ~effective;
+	if (*raised && sets_write(permitted, effective | *raised))
+		*raised = 0;
+	effective = capabilities_get(CAP_EFFECTIVE);
+	if (effective & PRIVILEGE_BIT(SYS_ADMIN))
+		wanted &= ~PARTS_OF_SYS_ADMIN;
+	return (effective & wanted) == wanted;
+}
+
+void privileges_lower(uint32_t raised)
+{
+	if (raised)
+		sets_write(capabilities_get(CAP_PERMITTED),
+			   capabilities_get(CAP_EFFECTIVE) & ~raised);
 }
 
 /* "CAP_BPF, CAP_NET_ADMIN" */
@@ -79,7 +112,7 @@ static void names_print(uint32_t bits, char out[NAMES_MAX])
 					 rows[i].name);
 }
 
-int privileges_keep(const char *verb, uint32_t needs, uint32_t uses)
+int privileges_keep(const char *verb, uint32_t needs, uint32_t uses, uint32_t aside)
 {
 	uint32_t have = capabilities_get(CAP_PERMITTED), keep = needs | uses, missing;
 	char names[NAMES_MAX];
@@ -90,12 +123,12 @@ int privileges_keep(const char *verb, uint32_t needs, uint32_t uses)
 	}
 	missing = needs & ~have;
 	if (!missing)
-		return capabilities_set(keep & have);
+		return capabilities_set((keep | aside) & have, keep & have);
 	names_print(missing, names);
 	return fail("%s: missing capabilities: %s: run it as root (sudo)", verb, names);
 }
 
 int privileges_drop(void)
 {
-	return capabilities_set(0);
+	return capabilities_set(0, 0);
 }

@@ -32,8 +32,14 @@ enum privilege {
 #define PRIVILEGE_BIT(name) (1u << PRIVILEGE_##name)
 
 /* Drops all capabilities but these. CAP_SYS_ADMIN replaces CAP_BPF and CAP_PERFMON if these are
- * missing. 0, or -1 if one that the verb needs is missing; reports. */
-int privileges_keep(const char *verb, uint32_t needs, uint32_t uses);
+ * missing. Those in `aside` have no effect until they are raised. 0, or -1 if one that the verb
+ * needs is missing; reports. */
+int privileges_keep(const char *verb, uint32_t needs, uint32_t uses, uint32_t aside);
+
+/* Gives effect to those of `wanted` that were kept aside, and names them in *raised, to be lowered
+ * again. False if one of `wanted` is missing. */
+bool privileges_raise(uint32_t wanted, uint32_t *raised);
+void privileges_lower(uint32_t raised);
 
 /* Drops all. 0 or -1; reports. */
 int privileges_drop(void);

@@ -129,6 +129,7 @@ struct verb {
 	bool many;           /* -i may select several devices; see targets_read() */
 	uint32_t needs;      /* PRIVILEGE_BITs, all required */
 	uint32_t uses;       /* PRIVILEGE_BITs kept if present */
+	uint32_t aside;      /* PRIVILEGE_BITs kept if present, without effect until raised */
 	uint64_t needs_none; /* OPTION_BITs: with one of these, `needs` is empty */
 	uint64_t words_none; /* OPTION_BITs: with one of these, there are no words */
 	int words_min, words_max;

@@ -11,6 +11,7 @@
 #include "netns.h"
 #include "output.h"
 #include "privilege.h"
+#include "program_fit.h"
 
 #define RULE_MORE                                                           \
 	"The arguments are those of a policy file's line after \"rule\":\n" \
@@ -25,9 +26,6 @@
 	"  RLCTL_REDIS_PASSWORD.\n"
 
 #define PRIVILEGES_LOAD (PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON))
-/* To replace the running program, which some policies need. */
-#define PRIVILEGES_FIT \
-	(PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON) | PRIVILEGE_BIT(SYS_ADMIN))
 /* To find the SSH session in the environment of other users' processes, and to read their files. */
 #define PRIVILEGES_GUARD (PRIVILEGE_BIT(SYS_PTRACE) | PRIVILEGE_BIT(DAC_READ_SEARCH))
 
@@ -82,7 +80,8 @@ static const struct verb all_verbs[] = {
 		.words_min = 1,
 		.words_max = -1,
 		.needs = PRIVILEGE_BIT(BPF),
-		.uses = PRIVILEGES_FIT | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.aside = PRIVILEGES_PROGRAM,
+		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.many = true,
 		.run = cmd_rule_add,
 	},
@@ -97,7 +96,8 @@ static const struct verb all_verbs[] = {
 		.words_min = 1,
 		.words_max = -1,
 		.needs = PRIVILEGE_BIT(BPF),
-		.uses = PRIVILEGES_FIT | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.aside = PRIVILEGES_PROGRAM,
+		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.many = true,
 		.run = cmd_rule_del,
 	},
@@ -126,7 +126,8 @@ static const struct verb all_verbs[] = {
 		.summary = "Delete all rules",
 		.options = OPTIONS_INSTANCE,
 		.needs = PRIVILEGE_BIT(BPF),
-		.uses = PRIVILEGES_FIT | PRIVILEGE_BIT(CHOWN),
+		.aside = PRIVILEGES_PROGRAM,
+		.uses = PRIVILEGE_BIT(CHOWN),
 		.many = true,
 		.run = cmd_rule_flush,
 	},
@@ -151,7 +152,8 @@ static const struct verb all_verbs[] = {
 		.words_min = 1,
 		.words_max = 1,
 		.needs = PRIVILEGE_BIT(BPF),
-		.uses = PRIVILEGES_FIT | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
+		.aside = PRIVILEGES_PROGRAM,
+		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.needs_none = OPTION_BIT(CHECK),
 		.many = true,
 		.run = cmd_apply,
@@ -372,12 +374,12 @@ static int privileges_settle(const struct command *command)
 	const struct verb *verb = command->verb;
 	uint32_t needs = verb->needs_none & options_given(command) ? 0 : verb->needs;
 	uint32_t enter = netns ? PRIVILEGE_BIT(SYS_ADMIN) : 0;
-	int rc = privileges_keep(verb->name, needs | enter, verb->uses);
+	int rc = privileges_keep(verb->name, needs | enter, verb->uses, verb->aside);
 
 	if (rc || !netns)
 		return rc;
 	rc = netns_enter(netns);
-	return rc ? rc : privileges_keep(verb->name, needs, verb->uses);
+	return rc ? rc : privileges_keep(verb->name, needs, verb->uses, verb->aside);
 }
 
 static int dispatch(struct command *command)

@@ -52,16 +52,11 @@ static int report_change_error(const struct instance *instance, int error)
 	return error;
 }
 
-static bool may_replace(void)
-{
-	return privilege_held(PRIVILEGE_SYS_ADMIN) && privilege_held(PRIVILEGE_NET_ADMIN);
-}
-
 static int report_may_not(const struct instance *instance)
 {
 	fail("%s: the policy begins to use `established`, `over challenge` or `over truncate`, for "
-	     "which the running program is replaced: that needs CAP_SYS_ADMIN and CAP_NET_ADMIN: "
-	     "run it as root (sudo)",
+	     "which the running program is replaced: that needs CAP_SYS_ADMIN, CAP_NET_ADMIN "
+	     "and CAP_PERFMON: run it as root (sudo)",
 	     instance->device);
 	return -EPERM;
 }
@@ -123,8 +118,8 @@ static int widen(const struct instance *instance, struct rl_instance *info, uint
 
 int program_widen(const struct instance *instance, uint32_t uses)
 {
+	uint32_t wanted, raised;
 	struct rl_instance info;
-	uint32_t wanted;
 	bool lacking;
 	int ret = info_read(instance, &info);
 
@@ -137,56 +132,77 @@ int program_widen(const struct instance *instance, uint32_t uses)
 		return 0;
 	if (instance->unattached)
 		return widen_unattached(instance, &info, wanted);
-	if (may_replace())
-		return widen(instance, &info, uses, wanted);
-	return lacking ? report_may_not(instance) : 0;
+	if (privileges_raise(PRIVILEGES_PROGRAM, &raised))
+		ret = widen(instance, &info, uses, wanted);
+	else if (lacking)
+		ret = report_may_not(instance);
+	privileges_lower(raised);
+	return ret;
 }
 
-int program_widen_check(const struct instance *instance, uint32_t uses)
+/* Does the kernel load the program? */
+static int load_check(const struct instance *instance, const struct rl_instance *info)
 {
 	struct rlctl_bpf *skel;
-	struct rl_instance info;
-	uint32_t wanted;
-	int ret = info_read(instance, &info);
+	int ret = conntrack_check(instance->device, info);
 
 	if (ret)
-		return report_change_error(instance, ret);
-	if (!is_lacking(&info, uses, &wanted) || !may_replace())
-		return 0;
-	ret = conntrack_check(instance->device, &info);
-	if (ret)
 		return ret;
-	info.program_uses = wanted;
-	ret = object_load_pinned(instance->path, &info, &skel);
+	ret = object_load_pinned(instance->path, info, &skel);
 	if (ret)
-		return report_load_failure(instance->device, &info, LOAD_STAGE_PROGRAM, ret);
+		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, ret);
 	rlctl_bpf__destroy(skel);
 	return 0;
 }
 
-/* A program with more code than the policy needs is no error. */
-static void program_narrow(const struct instance *instance, uint32_t uses)
+int program_widen_check(const struct instance *instance, uint32_t uses)
 {
-	uint32_t wanted = uses & RL_USE_PROGRAM;
+	uint32_t wanted, raised;
 	struct rl_instance info;
+	int ret = info_read(instance, &info);
+
+	if (ret)
+		return report_change_error(instance, ret);
+	if (!is_lacking(&info, uses, &wanted))
+		return 0;
+	info.program_uses = wanted;
+	if (privileges_raise(PRIVILEGES_PROGRAM, &raised))
+		ret = load_check(instance, &info);
+	privileges_lower(raised);
+	return ret;
+}
+
+/* A program with more code than the policy needs is no error. */
+static void program_narrow(const struct instance *instance, struct rl_instance *info, uint32_t uses)
+{
+	uint32_t raised, wanted = uses & RL_USE_PROGRAM;
 	int ret = 0;
 
-	if (!has_pins(instance) || info_read(instance, &info))
-		return;
-	if (instance->unattached || !may_replace())
-		return;
-	if (info.program_uses != wanted)
-		ret = program_change(instance, &info, wanted);
-	if (!ret && info.companion && !instance_asks(&info, uses))
-		companion_detach(instance, &info);
+	if (privileges_raise(PRIVILEGES_PROGRAM, &raised)) {
+		if (info->program_uses != wanted)
+			ret = program_change(instance, info, wanted);
+		if (!ret && info->companion && !instance_asks(info, uses))
+			companion_detach(instance, info);
+	}
+	privileges_lower(raised);
 	if (ret)
 		note("%s: the policy is in force, but its program keeps code that it does not "
 		     "need: the next change of the policy tries to replace it again",
 		     instance->device);
 }
 
+static bool is_too_much(const struct rl_instance *info, uint32_t uses)
+{
+	return info->program_uses != (uses & RL_USE_PROGRAM) ||
+	       (info->companion && !instance_asks(info, uses));
+}
+
 void policy_settle(const struct instance *instance, uint32_t uses)
 {
-	program_narrow(instance, uses);
+	struct rl_instance info;
+
+	if (has_pins(instance) && !instance->unattached && !info_read(instance, &info) &&
+	    is_too_much(&info, uses))
+		program_narrow(instance, &info, uses);
 	policy_maps_trim(instance, uses);
 }

@@ -7,6 +7,11 @@
 #include <stdint.h>
 
 #include "instance.h"
+#include "privilege.h"
+
+/* What replacing the running program takes; kept aside, and raised for that alone. */
+#define PRIVILEGES_PROGRAM \
+	(PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON) | PRIVILEGE_BIT(SYS_ADMIN))
 
 /* Before a policy of these uses (enum rl_policy_use) comes into force: the running program gets the
  * code that it lacks, and keeps what it has. On failure nothing has changed. Reports. */
