@@ -192,7 +192,7 @@ test_json() {
 		rl B status -j | json "length == 1 and (.[0] | $KEYS)" &&
 		rl B stats -j | json '([.[0].rules[].rule] | sort) ==
 			["192.0.2.1 limit 10/second burst 1", "any tcp deny"]' &&
-		rl B status -j | json '.[0] | .mode == "native" and (.program_id > 0) and
+		rl B status -j | json '.[0] | .mode == "native" and (.program_id > 0) and .state == "sockets" and .challenge_rate == 1000000 and
 			(.memory_bytes > 0) and (.sources | .used == 0 and .capacity > 0) and
 			(.since | fromdate > 0)' || return
 	for verb in stats status show 'rule list' 'rule get 192.0.2.1'; do

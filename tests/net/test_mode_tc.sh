@@ -77,6 +77,13 @@ test_replace() {
 	rl B detach veth-B && traceless
 }
 
+# What a program at xdp alone can do is refused where attach falls back, and nothing is left.
+test_answers() {
+	echo 'rule any syn limit 10/second over challenge' >"$TMP/answers"
+	has 'needs hook xdp in mode native or generic' expect_status 1 rl B attach veth-B --policy "$TMP/answers" && traceless &&
+		rl B attach veth-B && has 'needs hook xdp in mode native or generic' expect_status 1 rl B apply "$TMP/answers" && rl B detach veth-B && traceless
+}
+
 # tc_forced: takes the program off B's ingress, a filter of clsact or a link of tcx.
 tc_forced() {
 	local link
@@ -186,6 +193,7 @@ t 'over mark' test_mark
 t 'beside ingress, which comes second' test_beside_ingress xdp ingress
 t 'beside ingress, which came first' test_beside_ingress ingress xdp
 t 'replaced' test_replace
+t 'no answers at tc' test_answers
 t 'taken off by force' test_forced
 t 'killed anywhere' test_crash
 t 'taken off unless confirmed' test_try

@@ -159,9 +159,11 @@ test_options() {
 		refused 1 'attached with --prefixes 262144, which --replace can only raise' --prefixes 1000 &&
 		refused 1 'attached with --bans 65536, which --replace can only raise' --bans 1000 &&
 		refused 1 'attached with --log-depth 128' --log-depth 200 &&
+		refused 1 'attached with --state sockets, which --replace keeps' --state conntrack &&
+		refused 1 'attached with --challenge-rate 1000000' --challenge-rate 5 &&
 		refused 2 'keeps the policy' --policy "$TMP/policy" &&
 		refused 2 'leave one out' --or-apply && refused 2 '--fq applies only to --hook egress' --fq || return
-	replace --table hot --by source --mode generic --sources 262144 --prefixes 262144 --bans 65536 --log-depth 100 &&
+	replace --table hot --by source --mode generic --sources 262144 --prefixes 262144 --bans 65536 --log-depth 100 --state sockets --challenge-rate 1000000 &&
 		is "$(rl B show)" 'rule any tcp deny' && is "$(rl B status -j | json '.[0].mode')" generic
 }
 

@@ -80,6 +80,9 @@ if capable true 2>/dev/null; then
 2 attach lo --table heap => invalid --table 'heap': use hot|lru|cpu
 2 show --hook output => invalid --hook 'output': use xdp|ingress|egress
 2 attach nosuch0 --sources 0 => invalid --sources '0': use a number from 1 to 16777216
+2 attach nosuch0 --challenge-rate 0 => invalid --challenge-rate '0': use a number from 1 to 100000000
+2 attach nosuch0 --hook egress --challenge-rate 5 => attach: --challenge-rate applies only to --hook xdp, where packets can be answered: leave it out
+2 attach nosuch0 --state stateful => invalid --state 'stateful': use sockets|conntrack
 2 attach nosuch0 --log-depth 1025 => invalid --log-depth '1025': use a number from 1 to 1024
 2 stats --watch=0 => invalid --watch '0': use a number from 1 to 86400
 2 show --mode native => show: unsupported option --mode (\`rlctl help show\` lists the options)

@@ -40,6 +40,9 @@ struct json_object;
 	X(PREFIXES, "prefixes", 0, "N", "maximum number of prefixes; default 262144")              \
 	X(BANS, "bans", 0, "N", "maximum number of bans; default 65536")                           \
 	X(LOG_DEPTH, "log-depth", 0, "N", "maximum N of a sliding-log; default 1024")              \
+	X(STATE, "state", 0, "sockets|conntrack",                                                  \
+	  "what tells who is established; default sockets")                                        \
+	X(CHALLENGE_RATE, "challenge-rate", 0, "N", "answers a second at most; default 1000000")   \
 	X(FQ, "fq", 0, NULL, "install the qdisc fq at egress, for leaky-bucket")                   \
 	X(GROUP, "group", 0, "GROUP", "let this group read the instance")                          \
 	X(OR_APPLY, "or-apply", 0, NULL, "if already attached, only apply the policy")             \

@@ -21,13 +21,15 @@
 #include "policy.h"
 #include "units.h"
 
-#define CAPACITY_MAX 16777216u
+#define CAPACITY_MAX       16777216u
+#define CHALLENGE_RATE_MAX 100000000u
 
 /* --by source|dest */
 enum { BY_DEST = 1 };
 
 _Static_assert(ATTACH_AUTO == 0 && ATTACH_NATIVE == 1 && ATTACH_GENERIC == 2, "--mode");
 _Static_assert(RL_TABLE_HOT == 0 && RL_TABLE_LRU == 1 && RL_TABLE_CPU == 2, "--table");
+_Static_assert(RL_PROOF_SOCKETS == 0 && RL_PROOF_CONNTRACK == 1, "--state");
 _Static_assert(RL_HOOK_XDP == 0 && RL_HOOK_INGRESS == 1 && RL_HOOK_EGRESS == 2, "--hook");
 
 /* The ring of a sliding log is indexed by a mask. */
@@ -73,6 +75,7 @@ static int options_get(const struct command *command, struct attach_options *out
 	out->mode = command->choices[OPTION_MODE];
 	out->fq = option_given(command, OPTION_FQ);
 	out->table = command->choices[OPTION_TABLE];
+	out->proof = command->choices[OPTION_STATE];
 	rc = option_number(command, OPTION_SOURCES, CAPACITY_MAX, SOURCES_DEFAULT, &out->sources);
 	if (!rc)
 		rc = option_number(command, OPTION_PREFIXES, CAPACITY_MAX, PREFIXES_DEFAULT,
@@ -84,6 +87,9 @@ static int options_get(const struct command *command, struct attach_options *out
 		rc = option_number(command, OPTION_LOG_DEPTH, RL_SLIDING_LOG_MAX,
 				   RL_SLIDING_LOG_MAX, &out->log_depth);
 	if (!rc)
+		rc = option_number(command, OPTION_CHALLENGE_RATE, CHALLENGE_RATE_MAX,
+				   RL_CHALLENGE_RATE, &out->challenge_rate);
+	if (!rc)
 		out->log_depth = power_of_two(out->log_depth);
 	return rc;
 }
@@ -93,6 +99,9 @@ static int hooks_check(const struct command *command, unsigned int hooks)
 {
 	if (option_given(command, OPTION_MODE) && !(hooks & 1u << RL_HOOK_XDP))
 		return wrong("attach: --mode applies only to --hook xdp: leave it out");
+	if (option_given(command, OPTION_CHALLENGE_RATE) && !(hooks & 1u << RL_HOOK_XDP))
+		return wrong("attach: --challenge-rate applies only to --hook xdp, where packets "
+			     "can be answered: leave it out");
 	if (option_given(command, OPTION_FQ) && !(hooks & 1u << RL_HOOK_EGRESS))
 		return wrong("attach: --fq applies only to --hook egress: leave it out, or add "
 			     "--hook egress");

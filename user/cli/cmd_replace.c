@@ -52,7 +52,7 @@ static int options_check(const struct command *command, const struct attach_opti
 			 const struct instance *instance)
 {
 	const struct rl_instance *info = &instance->info;
-	char sources[16], prefixes[16], log_depth[16], bans[16];
+	char sources[16], prefixes[16], log_depth[16], bans[16], rate[16];
 	bool by_dest = command->choices[OPTION_BY];
 	const struct kept rows[] = {
 		{OPTION_TABLE, asked->table == info->table, table_name(info->table), KEEPS},
@@ -60,12 +60,15 @@ static int options_check(const struct command *command, const struct attach_opti
 		{OPTION_SOURCES, asked->sources == info->sources, sources, KEEPS},
 		{OPTION_PREFIXES, asked->prefixes >= info->prefixes, prefixes, RAISES},
 		{OPTION_LOG_DEPTH, asked->log_depth == info->log_depth, log_depth, KEEPS},
+		{OPTION_STATE, asked->proof == info->proof, proof_name(info->proof), KEEPS},
+		{OPTION_CHALLENGE_RATE, asked->challenge_rate == info->challenge_rate, rate, KEEPS},
 		{OPTION_BANS, asked->bans >= info->bans, bans, RAISES},
 	};
 
 	snprintf(sources, sizeof(sources), "%u", info->sources);
 	snprintf(prefixes, sizeof(prefixes), "%u", info->prefixes);
 	snprintf(bans, sizeof(bans), "%u", info->bans);
+	snprintf(rate, sizeof(rate), "%u", info->challenge_rate);
 	snprintf(log_depth, sizeof(log_depth), "%u", info->log_depth);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (contradicts(instance, command, &rows[i]))

@@ -103,7 +103,8 @@ struct found_all {
 	size_t count;
 	bool groups; /* some instance has a group */
 	bool companions;
-	bool cpus; /* some instance keeps values for CPUs that are not online */
+	bool conntrack; /* some instance asks it, not sockets */
+	bool cpus;      /* some instance keeps values for CPUs that are not online */
 };
 
 /* The group that may read the instance, if there is one. */
@@ -155,6 +156,9 @@ static void report_instance(struct report *report, const struct found *found,
 	report_time(report, "since", "since", status->since_ns);
 	report_number(report, NULL, "rules", stats->policy.count);
 	report_text(report, "table", "table", table_name(instance->info.table));
+	report_text(report, "state", all->conntrack ? "state" : NULL,
+		    proof_name(instance->info.proof));
+	report_number(report, "challenge_rate", NULL, instance->info.challenge_rate);
 	report_sources(report, instance, status);
 	report_bans(report, instance, status);
 	report_odds(report, stats);
@@ -193,6 +197,7 @@ static int visit(struct instance *instance, void *arg)
 	all->items[all->count++] = found;
 	all->groups = all->groups || found.has_group;
 	all->companions = all->companions || instance->info.companion;
+	all->conntrack = all->conntrack || instance->info.proof == RL_PROOF_CONNTRACK;
 	all->cpus = all->cpus || instance->info.possible_cpus > instance->info.cpus;
 	return 0;
 }

@@ -162,6 +162,8 @@ static int info_make(const struct target *target, const struct attach_options *o
 		.bans = options->bans,
 		.table = options->table,
 		.log_depth = options->log_depth,
+		.proof = options->proof,
+		.challenge_rate = options->challenge_rate,
 		.cpus = cpus_online(),
 		.possible_cpus = possible,
 	};

@@ -22,6 +22,8 @@ struct attach_options {
 	uint32_t bans;     /* in force at once, at most */
 	enum rl_table table;
 	uint32_t log_depth; /* a power of two, 2..RL_SLIDING_LOG_MAX: largest N of a sliding-log */
+	enum rl_proof proof;
+	uint32_t challenge_rate; /* answers a second that the program sends at most */
 	bool has_group;
 	gid_t group; /* its members may read the instance */
 	/* Called before the program is attached; an error undoes the attach. May be NULL. */

@@ -25,3 +25,8 @@ const char *table_name(enum rl_table table)
 
 	return names[table];
 }
+
+const char *proof_name(enum rl_proof proof)
+{
+	return proof == RL_PROOF_CONNTRACK ? "conntrack" : "sockets";
+}

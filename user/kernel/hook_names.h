@@ -14,6 +14,9 @@ const char *mode_name(enum rl_mode mode);
 /* "hot", "lru", "cpu". */
 const char *table_name(enum rl_table table);
 
+/* "sockets", "conntrack". */
+const char *proof_name(enum rl_proof proof);
+
 /* The tc hook of an instance in mode tc. */
 static inline enum rl_hook tc_hook(const struct rl_instance *info)
 {

@@ -267,7 +267,7 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 		ret = bans_make(instance);
 	if (ret >= 0 && uses & RL_USE_NEW_SOURCE)
 		ret = known_filter_make(instance);
-	if (ret >= 0 && uses & RL_USE_ASKED && info->proof == RL_PROOF_SOCKETS)
+	if (ret >= 0 && instance_asks(info, uses))
 		ret = asked_make(instance);
 	if (ret >= 0 && uses & RL_USE_ANSWERS)
 		ret = answers_make(instance);

@@ -140,7 +140,8 @@ static int over_answer(struct parser *p)
 {
 	if (p->ctx->tc && !p->is_selector)
 		return refuse(p, p->before,
-			      "needs hook xdp, where packets can be answered: write over drop");
+			      "needs hook xdp in mode native or generic, where packets can be "
+			      "answered: write over drop");
 	return 0;
 }
 
