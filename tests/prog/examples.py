@@ -78,6 +78,10 @@ PLAYS = {
         ({"download": download, **upstream(1024), **SHELL, **DNS, **operator("192.0.2.53", 53)},
          [forged(NEW, 53), heavy("any udp dport 53", 53), heavy("any tcp dport 53 syn", 53, TCP, SYN),
           reflected("any udp sport 53", 53), pinged("any icmp")]),
+    "rlctl-policy.5: A DNS server whose resolvers may come by TCP.":
+        ({**REPLIES, **upstream(1024), **SHELL, **DNS, **operator("192.0.2.53", 53)},
+         [forged("device udp dport 53 new-source", 53), forged("device tcp dport 53 syn", 53, TCP), heavy("any udp dport 53", 53),
+          heavy("any tcp dport 53", 53, TCP), pinged("any icmp")]),
     "rlctl-policy.5: A web server.":
         ({**REPLIES, **upstream(1024), **SHELL, **WEB, **operator("198.51.100.1", 443)},
          [forged(NEW, 443, TCP), heavy("any tcp dport 443 syn", 443, TCP, SYN), heavy("any tcp dport 443 limit", 443, TCP),
