@@ -62,6 +62,7 @@ ping               test   iputils-ping      iputils
 hping3             test   hping3            hping3
 nmap               test   nmap              nmap
 iperf3             test   iperf3            iperf3
+wrk                test   wrk               wrk
 ethtool            test   ethtool           ethtool
 curl               test   curl              curl
 unbound            test   unbound           unbound
