@@ -69,6 +69,11 @@ unbound            test   unbound           unbound
 dnsperf            test   dnsperf           dnsperf
 dig                test   bind9-dnsutils    bind-utils
 dns/message.py     test   python3-dnspython python3-dns
+chronyd            test   chrony            chrony
+wireguard-go       test   wireguard-go      wireguard-go
+wg                 test   wireguard-tools   wireguard-tools
+gtlsserver         test   ngtcp2-server     -
+gtlsclient         test   ngtcp2-client     -
 prometheus         test   prometheus        golang-github-prometheus
 promtool           test   prometheus        golang-github-prometheus
 tcpdump            test   tcpdump           tcpdump
@@ -228,7 +233,7 @@ install_debian() {
 		printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy || return
 	fi
 	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" || return
-	for service in prometheus redis-server unbound ssh; do
+	for service in chrony prometheus redis-server unbound ssh; do
 		[[ " $* " != *" ${service/#ssh/openssh-server} "* ]] || update-rc.d "$service" disable || return
 	done
 }
