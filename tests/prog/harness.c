@@ -70,7 +70,7 @@ static int companion_load(struct harness *h)
 	const struct rl_instance *info = &h->instance.info;
 	int ret;
 
-	if (!instance_asks(info))
+	if (!instance_asks(info, info->program_uses))
 		return 0;
 	h->companion = sent_bpf__open();
 	if (!h->companion)
