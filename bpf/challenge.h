@@ -118,8 +118,9 @@ static __always_inline int listener_challenge(struct bpf_sock *sk, struct packet
 	return CHALLENGE_ANSWERED;
 }
 
-/* A SYN for a connection that is in TIME_WAIT is for the stack to judge. One for a connection that
- * exists, or for a handshake whose SYN-ACK the stack sends again by itself, is not needed. */
+/* A SYN for a connection that exists, or is in TIME_WAIT, is for the stack to judge: a client that
+ * uses its port again, when it has forgotten the connection and this machine has not, learns so
+ * from the stack alone. For a handshake under way the stack sends its SYN-ACK again by itself. */
 static __always_inline int socket_challenge(struct xdp_md *ctx, struct packet *p,
 					    struct tcp_copy *tcp, __u64 tcp_bytes)
 {
@@ -131,10 +132,10 @@ static __always_inline int socket_challenge(struct xdp_md *ctx, struct packet *p
 	sk = bpf_skc_lookup_tcp(ctx, &tuple, size, BPF_F_CURRENT_NETNS, 0);
 	if (!sk)
 		return CHALLENGE_DROPPED;
-	if (sk->state == BPF_TCP_TIME_WAIT)
-		challenged = CHALLENGE_PASSES;
-	else if (sk->state == BPF_TCP_LISTEN)
+	if (sk->state == BPF_TCP_LISTEN)
 		challenged = listener_challenge(sk, p, tcp, tcp_bytes);
+	else if (sk->state != BPF_TCP_NEW_SYN_RECV)
+		challenged = CHALLENGE_PASSES;
 	bpf_sk_release(sk);
 	return challenged;
 }

@@ -397,7 +397,7 @@ static void connection_exists(void **state)
 	(void)state;
 	policy("any " REFUSES "over challenge");
 	client = connection(1100, &server);
-	harness_expect(h, "established", "ip4 syn=1100>2000", RL_REASON_OVER);
+	harness_expect(h, "established", "ip4 syn=1100>2000", RL_REASON_SHADOW);
 	harness_expect(h, "another port", "ip4 syn=1101>2000", RL_REASON_CHALLENGED);
 	close(server);
 	close(client);
