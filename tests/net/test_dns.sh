@@ -130,3 +130,12 @@ t 'the forwarder beside forged queries' beside --proto dns --src 198.18.0.0/15 -
 t 'the server answers what the limit lets through' served
 t 'connections beside forged segments' beside --proto tcp-ack --src 198.18.0.0/15 -- -s "${SERVERS[0]}" -m tcp
 t 'which the limit dropped' between "$(rule_stat B 'any tcp dport 53' .dropped.packets)" 10000 1000000
+
+# The kernel's cookies always: else only while the server's queue of handshakes is full.
+cookies() { in_ns B sysctl -qw net.ipv4.tcp_syncookies=2; }
+
+t 'cookies' cookies
+t 'a policy that challenges' policy 'rule any tcp dport 53 limit 2000/second burst 4000 over drop unless established' \
+	'rule any tcp dport 53 syn limit 200/second burst 200 per rule over challenge'
+t 'the forwarder beside forged SYNs' beside --proto tcp-syn --src 198.18.0.0/15 -- -s 127.0.0.1
+t 'which were challenged' between "$(stat_of B .reasons.challenged.packets)" 10000 1000000
