@@ -38,7 +38,7 @@ link_xdp() { in_ns B ip link set dev "$DEVICE" "$@"; }
 # ---- healthy conditions
 
 CHECKS=(privilege kernel features program proof jit btf cpus memlock bpffs leftovers link native programs mode tcx tcx
-	asked instances shares trial mtu queues gro lro gro-hw carriers vlan drops)
+	asked instances shares trial state mtu queues gro lro gro-hw carriers vlan drops)
 
 test_well() {
 	local check
@@ -125,6 +125,14 @@ test_trial() {
 }
 on_trial() { is "$(rl B show)" 'rule 192.0.2.1 deny'; }
 unattended() { flock -n "$(ns_pins B)/veth-B-xdp/trial" true; }
+
+# An instance that asks connection tracking, in a namespace where no rule has anything tracked; and then one does.
+test_state() {
+	rl B attach veth-B --state conntrack >"$TMP/said" 2>&1 && grep -q 'connection tracking has no connection' "$TMP/said" &&
+		look 0 && found state warn 'ct state' &&
+		in_ns B nft 'add table inet t; add chain inet t c { type filter hook input priority 0; }; add rule inet t c ct state new' &&
+		in_ns B ping -qc 1 127.0.0.1 && look 0 && found state ok && rl B detach veth-B && in_ns B nft delete table inet t
+}
 
 # carrier ETHERTYPE: frames of it come in until the test ends.
 carrier() {
@@ -236,6 +244,7 @@ t 'a device that is down' test_down
 t 'queues' test_queues
 t 'queues in the way of native XDP' test_native_queues
 t 'a trial' test_trial
+t 'connection tracking' test_state
 t 'PPPoE and MPLS' test_carriers
 t 'left over' test_left_over
 t 'not left over: somebody is at work' test_in_work
