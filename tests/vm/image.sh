@@ -22,7 +22,7 @@ cd "$(dirname "$0")/../.."
 
 # Busybox stands in for the rest.
 TOOLS='bash awk basename bpftool cat cmp cp cut dirname env ethtool find grep head ip jq kill ls mkdir mktemp
-flock mount nice nproc nsenter nstat ping ps readlink rm sed sleep sort ss stat sysctl tail tc timeout touch tr
+flock mount nft nice nproc nsenter nstat ping ps readlink rm sed sleep sort ss stat sysctl tail tc timeout touch tr
 setpriv umount wc paste xargs xdp-filter xdp-loader'
 
 # Loaded at boot with what they need, for nothing in the guest loads them by need.
