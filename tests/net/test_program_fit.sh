@@ -126,15 +126,32 @@ older() {
 RLCTL_NOW=$RLCTL
 
 # It comes and goes with the policies that ask for more than TCP, and with the instance.
-test_companion() { # HOOK
+test_companion() {
 	local id
-	HOOK=$1
-	rl B attach veth-B --hook "$1" && put "$PROVING" && is "$(companions)" 0 && put "$ASKING" && is "$(companions)" 1 || return
-	id=$(companion) && put "$ASKING" && is "$(companion)" "$id" && rl B attach veth-B --hook "$1" --replace && is "$(companions)" 1 &&
-		[[ $(companion) -ne $id ]] && put "$PLAIN" && is "$(companions)" 0 && put "$ASKING" && rl B detach veth-B --hook "$1" || return
-	nothing_left && rl B attach veth-B --hook "$1" --policy - <<<"$ASKING" && is "$(companions)" 1 && rl B rule del any not established &&
+	HOOK=xdp
+	rl B attach veth-B && put "$PROVING" && is "$(companions)" 0 && put "$ASKING" && is "$(companions)" 1 || return
+	id=$(companion) && put "$ASKING" && is "$(companion)" "$id" && rl B attach veth-B --replace && is "$(companions)" 1 &&
+		[[ $(companion) -ne $id ]] && put "$PLAIN" && is "$(companions)" 0 && put "$ASKING" && rl B detach veth-B || return
+	nothing_left && rl B attach veth-B --policy - <<<"$ASKING" && is "$(companions)" 1 && rl B rule del any not established &&
 		is "$(companions)" 0 && plain && rl B rule add any udp not established deny && is "$(companions)" 1 && proves &&
+		rl B detach veth-B && nothing_left
+}
+
+# Where the hook or the kernel is another one.
+test_companion_there() { # HOOK
+	HOOK=$1
+	rl B attach veth-B --hook "$1" --policy - <<<"$ASKING" && is "$(companions)" 1 && rl B attach veth-B --hook "$1" --replace &&
+		is "$(companions)" 1 && put "$PLAIN" && nothing_at_egress && put "$ASKING" && is "$(companions)" 1 &&
 		rl B detach veth-B --hook "$1" && nothing_left
+}
+nothing_at_egress() { is "$(at_egress)" '' && { [[ $HOOK != xdp ]] || ! tc -n "$(ns B)" qdisc show dev veth-B | grep clsact; }; }
+
+# A clsact of others stays.
+test_companion_foreign() {
+	HOOK=xdp
+	tc -n "$(ns B)" qdisc add dev veth-B clsact &&
+		rl B attach veth-B --policy - <<<"$ASKING" && is "$(companions)" 1 && rl B detach veth-B && is "$(companions)" 0 &&
+		tc -n "$(ns B)" qdisc del dev veth-B clsact && nothing_left
 }
 
 # Beside an instance at egress, which has none, and filters of others.
@@ -161,14 +178,14 @@ test_companion_removed() {
 
 veth_pair A B 2 && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K veth-B gro on || exit 1
 t 'under flood at xdp, native' test_flood xdp --mode native
-t 'under flood at ingress' test_flood ingress
 t 'under flood at egress' test_flood egress
 t 'killed anywhere' test_crash
 t 'on trial, undone' test_trial_undone
 t 'on trial, kept' test_trial_kept
-t 'the companion, at xdp' test_companion xdp
-t 'the companion, at ingress' test_companion ingress
-t 'the companion, clsact' older test_companion xdp
+t 'the companion, at xdp' test_companion
+t 'the companion, at ingress' test_companion_there ingress
+t 'the companion, clsact' older test_companion_there xdp
+t 'the companion, clsact of others' older test_companion_foreign
 t 'the companion, beside egress' test_companion_others
 t 'the companion, beside egress, clsact' older test_companion_others
 t 'the companion, of an instance that is gone' test_companion_orphan
