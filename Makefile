@@ -80,7 +80,7 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests benches check quick check-vm lint fuzz bench bench-fleet install uninstall deb rpm clean help FORCE
+.PHONY: all tests benches check quick check-vm lint fuzz bench bench-proof bench-fleet install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
 tests: $(TESTS) $(SANE_TESTS) $(FUZZERS)
@@ -201,6 +201,9 @@ fuzz: $(FUZZERS)
 bench: all benches
 	@tests/bench/bench.sh
 
+bench-proof: all benches
+	@tests/bench/proof.sh
+
 bench-fleet: all benches
 	@tests/bench/fleet.sh
 
@@ -248,6 +251,7 @@ help:
 	@echo 'make lint       style and static analysis only'
 	@echo 'make fuzz       the fuzz targets, FUZZ_S=60 seconds each; FUZZ=NAME for one of them'
 	@echo 'make bench      run the benchmarks (as root)'
+	@echo 'make bench-proof  what it costs to ask who is there (as root)'
 	@echo 'make bench-fleet  a fleet of eight members on this machine (as root)'
 	@echo 'make install    PREFIX=/usr/local DESTDIR= ; make uninstall ; make clean'
 	@echo 'make deb        a package for Debian, in build/      make rpm   one for Fedora'

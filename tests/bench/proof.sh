@@ -61,6 +61,7 @@ setup() {
 	for name in "${!POLICY[@]}"; do
 		limiter "$name" "${POLICY[$name]}"
 	done
+	ip -n "$(ns B)" link set b-udp-hit arp off || die 'cannot set b-udp-hit'
 }
 
 # hold NS ARG…: sockets, until release.
@@ -91,7 +92,7 @@ prefix_of() { # ADDRESS N
 
 # one NAME PROTO SOCKETS ROUND FLOOD-ARG…: its flood, into PPS.
 one() {
-	flood_one "$1" --proto "${PROTO[$1]:-$2}" --src "$(prefix_of "${FROM[$1]:-$PEERS}" "$3")" --cpu "$CPU" --seed "$4" \
+	flood_one "$1" --proto "${PROTO[$1]:-$2}" --src "$(prefix_of "${FROM[$1]:-$PEERS}" "${SOURCES:-$3}")" --cpu "$CPU" --seed "$4" \
 		--count "${FRAMES[$1]}" "${@:5}"
 }
 
@@ -133,20 +134,22 @@ tcp() {
 }
 listening() { in_ns B ss -Hltn "sport = :9" | grep -q .; }
 
-# The machine asks each peer by the cable whose limiter is to know it.
+# The machine asks each peer by the cable whose limiter is to know it: no more than its table holds.
 udp() {
-	local n=$1
-	hold B udp "$LOCAL" 9 "$n"
+	local n=$1 peers=$(($1 < 4096 ? $1 : 4096))
+	ip -n "$(ns B)" route replace 10.0.0.0/9 dev b-udp-hit || die 'cannot set the route'
+	hold B udp "$LOCAL" 9 "$PEERS" 40000 "$peers" "$n"
 	eventually 30 ready B || die "no $n sockets: $(tail -n 2 "$TMP/sockets-B")"
-	turns udp "$n" "${UDP[@]}"
+	SOURCES=$peers turns udp "$n" "${UDP[@]}"
 	release
+	ip -n "$(ns B)" route replace 10.0.0.0/9 via 10.78.0.1
 }
 
 trap 'release; _cleanup' EXIT
 setup
 for n in 1 1024 65536; do
 	tcp "$n"
-	[[ -n ${NO_UDP:-} ]] || udp "$n"
+	udp "$n"
 done
 policies=()
 for name in "${!POLICY[@]}"; do

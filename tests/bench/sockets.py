@@ -3,8 +3,8 @@
 """Sockets for proof.sh, held until this process is ended:
   sockets.py listen ADDR PORT N       accepts N connections
   sockets.py connect ADDR PORT FIRST SPORT N   makes N of them, from FIRST and the addresses behind it
-  sockets.py udp ADDR PORT N          binds N sockets of UDP, from PORT upwards, over as many addresses as that takes
-  sockets.py ask ADDR PORT FIRST SPORT N   sends one datagram from ADDR:PORT to each of N addresses, and ends
+  sockets.py udp ADDR PORT FIRST DPORT PEERS N   binds N of UDP, from PORT upwards, over as many addresses as that takes;
+                                      the first sends a datagram to each of PEERS addresses
 Each says "ready" when it has them all. No process may have so many descriptors: each takes a share."""
 
 import os
@@ -34,21 +34,17 @@ def connect(target, first, sport, n):
     return held
 
 
-def bound(address, port, n):
+def bound(address, port, n, asked=()):
+    """asked: (address, port) of peers that the first is to send to."""
     held = []
     for i in range(n):
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         s.setsockopt(socket.SOL_IP, 15, 1)
         s.bind((str(address + i // PORTS), port + i % PORTS))
         held.append(s)
+    for peer in asked:
+        held[0].sendto(b"?", peer)
     return held
-
-
-def ask(source, first, sport, n):
-    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.bind(source)
-    for i in range(n):
-        s.sendto(b"?", (str(first + i), sport))
 
 
 def hold(n, work):
@@ -81,13 +77,12 @@ def main():
         listener = socket.create_server((address, port), backlog=4096)
         hold(n, lambda first, count: listen(listener, count))
     elif kind == "udp":
-        hold(n, lambda first, count: bound(ip_address(address) + first // PORTS, port + first % PORTS, count))
+        begin, dport, peers = ip_address(sys.argv[4]), int(sys.argv[5]), int(sys.argv[6])
+        asked = [(str(begin + i), dport) for i in range(peers)]
+        hold(n, lambda first, count: bound(ip_address(address) + first // PORTS, port, count, () if first else asked))
     elif kind == "connect":
         begin, sport = ip_address(sys.argv[4]), int(sys.argv[5])
         hold(n, lambda first, count: connect((address, port), begin + first, sport, count))
-    elif kind == "ask":
-        ask((address, port), ip_address(sys.argv[4]), int(sys.argv[5]), n)
-        print("ready", flush=True)
     else:
         sys.exit(__doc__)
 
