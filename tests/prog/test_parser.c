@@ -23,9 +23,8 @@
 #include "units.h"
 
 /* Constants that a program's loader sets once are set here for every frame. */
-#define const
+static bool frames_are_skbs, goes_by_dest, frames_are_captured;
 #include "neighbour.h"
-#undef const
 
 #define BATCH     200 /* frames that a policy speaks of */
 #define BATCHES   12
