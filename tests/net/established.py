@@ -11,6 +11,7 @@ import ctypes
 import json
 import multiprocessing
 import os
+import resource
 import socket
 import struct
 import subprocess
@@ -353,6 +354,8 @@ class Part:
 
 
 def part_run(number, pipe):
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     listeners = {family: listen(family, PORT + 1 + number) for family in (4, 6)}
     enter("A")
     pairs = [part_connect(listeners, number) for number in range(CROWD // PARTS)]
