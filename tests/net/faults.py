@@ -20,6 +20,7 @@ from bed import NEW, OLD, SIZES, Bad, Bed, Run, need
 from fleet_bed import Fleet, children, eventually
 
 ERRORS = ["EPERM", "ENOMEM", "ENOSPC", "E2BIG", "EBUSY", "EINTR"]
+ASKING = OLD + "rule 10.9.4.0/24 not established deny\n"
 TC_HOOKS = ["--hook", "ingress", "--hook", "egress"] + ["--fq"] * ("FQ" in os.environ)
 
 
@@ -160,6 +161,42 @@ class Write(Living):
     def end(self, bed):
         self.prepare(bed)
         self.shown = bed.shows()
+
+
+class Asks(Write):
+    """A policy that begins to ask who is established, or ceases to: for that the program is
+    replaced, and another one is attached at egress, or detached there."""
+
+    def __init__(self, name, before, after, **more):
+        super().__init__(name, "apply", "-", given=after, **more)
+        self.before = before
+
+    def begin(self, bed):
+        self.mend(bed)
+        self.lasting = {policy: self.state(bed, policy) for policy in (self.before, self.given)}
+        super().begin(bed)
+
+    def prepare(self, bed):
+        bed.ok("apply", "-i", bed.device, "-", given=self.before)
+
+    @staticmethod
+    def state(bed, policy):
+        """The pins and the programs at the device, once the policy is in force."""
+        bed.ok("apply", "-i", bed.device, "-", given=policy)
+        return [pin for pin in bed.pins() if "/map-" not in pin], \
+            [re.sub(r"[0-9]+", "N", str(link)) for link in bed.links()]
+
+    def judge(self, bed, run, killed):
+        need(any(bed.links()[:1]), "no limiter")
+        shown, companions = bed.shows(), str(bed.links()).count("rlctl_sent")
+        asks = "established" in shown
+        need(companions == 1 if asks else companions <= 1, f"{companions} companions of: {shown}")
+        need(run.status == 0 or killed or companions == asks, "a companion is left")
+        super().judge(bed, run, killed)
+        state = self.state(bed, shown)
+        wanted = self.lasting[self.given if shown == self.shown else self.before]
+        for there, other in zip(state, wanted):
+            need(there == other, f"afterwards: {set(there) ^ set(other)}")
 
 
 class WriteAtTc(Write):
@@ -450,7 +487,7 @@ def first_word(out):
 
 
 OBJ_GET, GET_INFO, MAP_DELETE = "bpf 7", "bpf 15", "bpf 3"
-LOOKUP, UPDATE = "bpf 1", "bpf 2"
+LOOKUP, UPDATE, OBJ_PIN = "bpf 1", "bpf 2", "bpf 6"
 # System calls of tcx, on kernels that have it: BPF_LINK_CREATE, BPF_OBJ_PIN; BPF_LINK_DETACH;
 # BPF_LINK_UPDATE.
 TCX_ATTACH, TCX_DETACH, TCX_REPLACE = (["bpf 28", "bpf 6"], ["bpf 34"], ["bpf 29"]) \
@@ -469,6 +506,8 @@ ROWS = [
     Write("rule del", "rule", "del", "192.0.2.1", "deny", errors=3, kills=2),
     Write("rule flush", "rule", "flush", errors=3, kills=2),
     Write("apply", "apply", "-", given=NEW, errors=6, kills=4),
+    Asks("apply, begins to ask", OLD, ASKING, errors=5, kills=2, last=[*TCX_ATTACH[:1], OBJ_PIN]),
+    Asks("apply, ceases to ask", ASKING, OLD, errors=3, kills=2, last=TCX_DETACH),
     Write("attach --or-apply", "attach", "DEVICE", "--or-apply", *SIZES, "--policy", "-", given=NEW,
           errors=4, kills=2),
     Kept("attach --replace", "attach", "DEVICE", "--replace", errors=6, kills=2, found=[GET_INFO, "sendto"]),

@@ -235,7 +235,8 @@ int companion_detach(const struct instance *instance, struct rl_instance *info)
 	if (!ret)
 		ret = companion_note(instance, info, 0);
 	if (ret)
-		fail("%s: detaching its program at egress failed: %s", instance->device,
-		     strerror(-ret));
+		note("%s: detaching its program at egress, which the policy does not need, failed: "
+		     "%s: the next change of the policy tries it again",
+		     instance->device, strerror(-ret));
 	return ret;
 }

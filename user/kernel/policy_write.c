@@ -338,14 +338,20 @@ int compiled_rules_write(const struct instance *instance, const struct compiled 
 	return ret ? ret : slots_prepare(instance, compiled);
 }
 
-static int compiled_write(const struct instance *instance, const struct compiled *compiled,
-			  const struct policy *next)
+void policy_write_undo(const struct instance *instance)
 {
-	uint32_t old_half = !compiled->header.half;
-	int ret;
+	struct rl_policy_header header;
 
-	inner_tidy(instance);
-	ret = program_widen(instance, compiled->header.uses);
+	if (!instance->on_trial && !policy_header_read(instance, &header))
+		policy_settle(instance, header.uses);
+}
+
+/* Until the policy is in force. */
+static int compiled_put(const struct instance *instance, const struct compiled *compiled,
+			const struct policy *next)
+{
+	int ret = program_widen(instance, compiled->header.uses);
+
 	if (ret)
 		return ret;
 	ret = compiled_rules_write(instance, compiled, next);
@@ -353,8 +359,21 @@ static int compiled_write(const struct instance *instance, const struct compiled
 		ret = trie_write(instance, compiled);
 	if (!ret)
 		ret = policy_header_swap(instance, &compiled->header);
-	if (ret)
-		return report_write_error(instance, ret);
+	return ret ? report_write_error(instance, ret) : 0;
+}
+
+static int compiled_write(const struct instance *instance, const struct compiled *compiled,
+			  const struct policy *next)
+{
+	uint32_t old_half = !compiled->header.half;
+	int ret;
+
+	inner_tidy(instance);
+	ret = compiled_put(instance, compiled, next);
+	if (ret) {
+		policy_write_undo(instance);
+		return ret;
+	}
 	inner_drop(instance, instance->fd.tries, old_half);
 	slots_trim(instance, compiled);
 	comments_trim(instance, next);

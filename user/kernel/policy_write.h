@@ -38,6 +38,9 @@ int policy_header_swap(const struct instance *instance, const struct rl_policy_h
 int compiled_rules_write(const struct instance *instance, const struct compiled *compiled,
 			 const struct policy *next);
 
+/* After a write that failed: drops what the policy in force does not need. */
+void policy_write_undo(const struct instance *instance);
+
 /* Report why the policy could not be read or written. */
 void report_read_error(const struct instance *instance, int error);
 int report_write_error(const struct instance *instance, int error);

@@ -332,7 +332,7 @@ static int change_compile(struct change *change, struct policy *current)
 			      &change->compiled);
 }
 
-static int change_write(struct change *change)
+static int change_put(struct change *change)
 {
 	const struct instance *instance = change->instance;
 	int ret = program_widen(instance, change->compiled.header.uses);
@@ -345,6 +345,15 @@ static int change_write(struct change *change)
 	else if (!ret)
 		ret = policy_header_swap(instance, &change->compiled.header);
 	return ret && ret != -EAGAIN ? report_write_error(instance, ret) : ret;
+}
+
+static int change_write(struct change *change)
+{
+	int ret = change_put(change);
+
+	if (ret && ret != -EAGAIN) /* then the whole policy is written */
+		policy_write_undo(change->instance);
+	return ret;
 }
 
 /* The whole policy after the change. */
