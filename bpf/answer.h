@@ -94,7 +94,7 @@ static __always_inline bool frame_may_turn(struct xdp_md *ctx)
 	return data + ETH_HLEN <= end && !(data[0] & 1) && bpf_xdp_get_buff_len(ctx) == end - data;
 }
 
-/* Of a whole TCP or UDP packet from one host to another: can there be an answer? */
+/* Can there be an answer? There can to a whole TCP or UDP packet from one host to another. */
 static __always_inline bool answer_may(struct xdp_md *ctx, const struct packet *p)
 {
 	const __u64 *src = (const __u64 *)p->src, *dst = (const __u64 *)p->dst;
@@ -233,8 +233,8 @@ static __always_inline bool headers_turn(struct xdp_md *ctx, const struct packet
 				      : ipv6_turn(data, end, p, payload);
 }
 
-/* The frame becomes so long; then its headers are in place. What is cut off is never part of the
- * least that Ethernet carries: not every device pads what a program sends. */
+/* The frame becomes so long; then its headers are in place. Nothing is cut off from the least that
+ * Ethernet carries: not every device pads what a program sends. */
 static __always_inline bool frame_resize(struct xdp_md *ctx, __u32 bytes)
 {
 	__u32 had = bpf_xdp_get_buff_len(ctx), least = had < ETH_ZLEN ? had : ETH_ZLEN;

@@ -8,7 +8,7 @@
  * answers are established.
  *
  * theirs: the peer sent first. A UDP packet that passes without being established leaves that, if a
- * socket is bound to its port which is not connected to the peer. What is sent meanwhile is no
+ * socket is bound to its port which is not connected to the peer. A packet sent meanwhile is no
  * question, so that no client becomes established by being answered. It lasts a minute after the
  * last packet of either side. Echo requests need no such note: replies to them are not noted.
  *
@@ -82,7 +82,7 @@ static __always_inline bool is_icmp(const struct packet *p)
 	return p->proto == (p->flags & PACKET_IPV4 ? IPPROTO_ICMP : IPPROTO_ICMPV6);
 }
 
-/* Of is_icmp: is it an echo of that type, of ICMP or of ICMPv6? */
+/* Is an ICMP packet (is_icmp) an echo of that type, of ICMP or of ICMPv6? */
 static __always_inline bool is_echo(const struct packet *p, const struct icmp_header *icmp,
 				    __u8 type, __u8 type6)
 {

@@ -22,7 +22,7 @@
 const volatile bool challenges = false; /* the policy in force has such a limit */
 const volatile __u16 challenge_mss4 = 1460, challenge_mss6 = 1440; /* of the device's MTU */
 
-/* What becomes of a SYN over the limit. */
+/* A SYN over the limit becomes one of these. */
 enum challenge { CHALLENGE_DROPPED, CHALLENGE_PASSES, CHALLENGE_ANSWERED };
 
 /* The answer from its TCP header on: never more than four bytes longer than the SYN. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What all programs of an instance have: those that decide (rlctl.bpf.c) and the one that notes
+/* All programs of an instance have this: those that decide (rlctl.bpf.c) and the one that notes
  * what is sent (sent.bpf.c).
  */
 #ifndef RLCTL_BPF_COMMON_H

@@ -6,8 +6,8 @@
  * echo replies, prove no more than whom this machine asked (asked.h).
  *
  * Rules are classified before anything is looked up: where one asks, the answer is wanted, the
- * entry looks it up once, and the packet is classified anew. What no lookup could prove is not
- * looked up.
+ * entry looks it up once, and the packet is classified anew. A packet that no lookup could
+ * prove is not looked up.
  */
 #ifndef RLCTL_BPF_PROOF_H
 #define RLCTL_BPF_PROOF_H

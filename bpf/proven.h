@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a policy of RL_USE_PROGRAM decides beside the others: it classifies a packet anew when it is
+/* A policy of RL_USE_PROGRAM decides this beside the others: it classifies a packet anew when it is
  * known whether that is established, and asks what becomes of one that is over a limit. Only in
  * rlctl_proof.bpf.c.
  */

@@ -166,7 +166,7 @@ static __always_inline void opt_answer(struct dns_opt *opt)
 	opt->length = 0;
 }
 
-/* Of the datagram; what is behind it up to whole words becomes 0. */
+/* The datagram's checksum; what is behind it up to whole words becomes 0. */
 static __always_inline __be16 answer_checksum(struct dns_query *query, const struct packet *p,
 					      __u64 bytes)
 {
@@ -189,7 +189,7 @@ static __always_inline void udp_answer(struct dns_query *query, const struct pac
 	query->udp.check = answer_checksum(query, p, bytes);
 }
 
-/* Of a datagram; 0: not done. Bounds as for query_copy. */
+/* Puts a datagram; 0: not done. Bounds as for query_copy. */
 static __always_inline int query_put(struct xdp_md *ctx, const struct packet *p,
 				     struct dns_query *query, __u64 bytes)
 {

@@ -19,8 +19,7 @@ enum rl_hook { RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS };
  * ingress, where the device runs no XDP that would limit. */
 enum rl_mode { RL_MODE_NATIVE, RL_MODE_GENERIC, RL_MODE_TC };
 
-/* What tells whether a packet is established: this machine's sockets, or its connection tracking.
- */
+/* This machine's sockets tell whether a packet is established, or its connection tracking does. */
 enum rl_proof { RL_PROOF_SOCKETS, RL_PROOF_CONNTRACK };
 
 #define RL_CHALLENGE_RATE   1000000 /* answers a second, unless attach is told otherwise */

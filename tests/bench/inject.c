@@ -178,7 +178,7 @@ static bool is_chosen(const struct watch *watch)
 	       (watch->seen == plan->nth || (plan->and_after && watch->seen > plan->nth));
 }
 
-/* What a command does before its first load may depend on how many programs others have. */
+/* A command's calls before its first load may depend on how many programs others have. */
 static bool is_counted(struct watch *watch, const struct seccomp_data *call)
 {
 	bool counted = watch->counting && watch->loaded >= watch->plan->loads;

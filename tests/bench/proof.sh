@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What it costs to ask whether a packet is established: floods that a rule denies because they are, or because they
+# The price of asking whether a packet is established: floods that a rule denies because they are, or because they
 # are not, beside one that denies all alike, in turns and within one run, at 1, 1,024 and 65,536 sockets. Prints a
 # table, writes docs/proof.json and has figures.py write docs/performance.md; OUT=DIR writes both there instead.
 # ROUNDS (5) and MS (150, of one flood) make it longer or shorter. Needs root; `make bench-proof` builds what it needs.

@@ -154,7 +154,7 @@ def forge(family, port, proto="tcp-ack", count=1, name="A"):
 
 
 def is_said(wanted, family, port, proto="tcp-ack", name="B", what=""):
-    """Of one forged packet; at egress of what the stack says to it."""
+    """One forged packet is said to be established or not; at egress what the stack says to it is."""
     sender = {"B": "A", "D": "C"}[name]
     same(counted(lambda: forge(family, port, proto, name=sender), name),
          (1, 0) if wanted else (0, 1), what or proto)
@@ -258,7 +258,7 @@ def conntrack():
 
 
 def opinions(action):
-    """What rlctl and conntrack count: ((established, not), (established, new, invalid))."""
+    """The counts of rlctl and conntrack: ((established, not), (established, new, invalid))."""
     before = conntrack()
     ours = counted(action)
     return ours, tuple(now - then for now, then in zip(conntrack(), before))
@@ -322,7 +322,7 @@ def test_oracle_client(family):
 
 
 def test_oracle_forged(family):
-    """Of no connection: invalid to conntrack. Of one: established, as their sequence numbers are not looked at."""
+    """Without a connection: invalid to conntrack. With one: established, as their sequence numbers are not looked at."""
     with contextlib.closing(listen(family)) as listener, oracle():
         for proto in FORGED:
             theirs = agree(lambda: forge(family, OTHER_PORT, proto, 100))
@@ -338,7 +338,7 @@ def test_oracle_forged(family):
 
 
 class Part:
-    """Of the crowd, in a process of its own, for a process may not have so many files."""
+    """A part of the crowd, in a process of its own, for a process may not have so many files."""
 
     def __init__(self, number):
         self.pipe, theirs = multiprocessing.Pipe()
@@ -405,7 +405,7 @@ def test_crowd():
 
 
 def tests_of(hook, options):
-    """Of an instance that is attached with these options."""
+    """The tests of an instance that is attached with these options."""
     for family in 4, 6:
         yield f"{hook}, IPv{family}: a connection's life", test_life, family
         yield f"{hook}, IPv{family}: TIME_WAIT, and the port again", test_port_again, family

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What --state conntrack says of packets through a router, with NAT and without, IPv4 and IPv6.
+"""Verdicts of --state conntrack on packets through a router, with NAT and without, IPv4 and IPv6.
 
   routed.py RLCTL CLIENT ROUTER SERVER: the namespaces that test_conntrack.sh made
 
@@ -59,7 +59,7 @@ def nft(*words, text=None):
 
 
 def within(namespace, make):
-    """What make() answers in that namespace: a socket stays there."""
+    """The result of make() in that namespace: a socket stays there."""
     libc, home = ctypes.CDLL(None, use_errno=True), os.open("/proc/self/ns/net", os.O_RDONLY)
     there = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
     need(not libc.setns(there, CLONE_NEWNET), "setns")

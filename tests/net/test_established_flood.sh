@@ -28,7 +28,7 @@ spared_more() { [[ $(spared) -gt $1 ]]; }
 # The flood is of UDP to a port where nobody listens.
 arrived() { if [[ $1 == 4 ]]; then counter B UdpNoPorts; else counter B Udp6NoPorts; fi; }
 
-# Of what was sent, the flood lost all that did not arrive, and the download nothing.
+# The flood lost all that did not arrive, and the download nothing.
 test_download() { # FAMILY CMD…
 	local family=$1 dropped_before arrived_before sent
 	shift
@@ -59,7 +59,7 @@ clients_begin() { # FAMILY
 	eventually 10 spared_more $((before + 2000))
 }
 
-# Who counts what comes from no client: from port 1, or from other addresses.
+# Counts what comes from no client: from port 1, or from other addresses.
 count_forged() {
 	in_ns B nft -f - <<-END
 	table inet seen {

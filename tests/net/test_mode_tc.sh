@@ -77,7 +77,7 @@ test_replace() {
 	rl B detach veth-B && traceless
 }
 
-# What a program at xdp alone can do is refused where attach falls back, and nothing is left.
+# An answer that only a program at xdp can give is refused where attach falls back, and nothing is left.
 test_answers() {
 	echo 'rule any syn limit 10/second over challenge' >"$TMP/answers"
 	has 'needs hook xdp in mode native or generic' expect_status 1 rl B attach veth-B --policy "$TMP/answers" && traceless &&

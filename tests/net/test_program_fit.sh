@@ -162,7 +162,7 @@ test_companion_others() {
 	rl B attach veth-B --hook egress && rl B detach veth-B --hook xdp && is "$(at_egress)" rlctl_tc && rl B detach veth-B --hook egress && nothing_left
 }
 
-# What a crash leaves at egress goes with the next command.
+# A program that a crash leaves at egress goes with the next command.
 test_companion_orphan() {
 	HOOK=xdp
 	rl B attach veth-B --policy - <<<"$ASKING" && ip -n "$(ns B)" link set veth-B xdp off && is "$(companions)" 1 || return

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Two CPUs hammer one limit at full speed, each through a receive queue of its own: together they get
-# burst + rate × time, to 0.1 % of the rate over ten seconds and never more but for one tick. What a short burst
-# costs shows after a few. check: alone
+# burst + rate × time, to 0.1 % of the rate over ten seconds and never more but for one tick. The price of a short
+# burst shows after a few. check: alone
 source "$(dirname "$0")/../lib.sh"
 
 # The state that both CPUs fight for belongs to one source or to the rule.

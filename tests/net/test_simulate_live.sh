@@ -14,7 +14,7 @@ rule any tcp not established limit 1m/second burst 1m per flow
 rule any udp established limit 1m/second burst 1m per source
 rule any udp not established deny
 END
-# What is over is dropped: handshakes, clients and forged packets; connections go on.
+# Packets over it are dropped: handshakes, clients and forged packets; connections go on.
 cat >"$TMP/spared" <<'END'
 rule any limit 60/hour burst 60 per rule over drop unless established
 END
@@ -39,7 +39,7 @@ while True:
 players() { in_ns "$2" python3 "$TOP/tests/net/players.py" play "${ADDRESS[$1]}" 27015 1 "${ADDRESS[$2]}"; }
 forge() { in_ns A python3 "$TOP/tests/net/forge.py" 10.77.0.2 "$@"; }
 
-# What B asked for, and forged packets beside it.
+# Answers that B asked for, and forged packets beside it.
 asked() {
 	get B http://10.77.0.1:8000/big && players A B &&
 		forge 8000 100 && forge 8001 20 10.77.0.1 "$(<"$TMP/port")"

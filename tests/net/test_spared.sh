@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What is said of packets that are established: statistics, monitor, explain, rule get and source show beside an
+# The reports on packets that are established: statistics, monitor, explain, rule get and source show beside an
 # open connection whose packets a limit spares. Which packets are is tested elsewhere.
 source "$(dirname "$0")/../lib.sh"
 

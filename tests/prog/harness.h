@@ -69,8 +69,8 @@ void harness_renew(struct harness *h, const char *text);
 /* Both clocks, and what `for` counts from. */
 void harness_clock(struct harness *h, uint64_t now_ns);
 
-/* What the sockets say of the packets that come from now on. Only where the program asks, and not
- * in real time. */
+/* Sets what the sockets say of the packets that come from now on. Only where the program asks, and
+ * not in real time. */
 void harness_sockets(struct harness *h, enum rl_simulated_proof sockets);
 
 /* ---- packets */

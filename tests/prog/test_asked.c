@@ -5,7 +5,7 @@
 #include "scenario.h"
 #include "units.h"
 
-/* What is not established passes as within, or is denied; what is, is unmatched. */
+/* A packet that is not established passes as within, or is denied; one that is, is unmatched. */
 #define PASSING "= any not established limit 1m/s burst 1m | ! bound | "
 #define DENYING "= any not established deny | ! bound | "
 

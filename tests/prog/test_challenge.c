@@ -342,7 +342,7 @@ static void run_beside(void **state)
 	assert_int_equal(counters.dropped.packets, 2);
 }
 
-/* What is answered costs no limit anything. */
+/* An answered SYN costs no limit anything. */
 static void costs_nothing(void **state)
 {
 	(void)state;

@@ -132,7 +132,8 @@ static const char *const protocols[] = {"udp",  "udp",  "tcp", "tcp syn",
 static const char *const fragments[] = {"", "", "", "", " frag=0+", " frag=64"};
 static const uint16_t ports[] = {7, 53, 2000};
 
-/* What is never established need not say so. Pings of this machine are not in these frames. */
+/* Packets that are never established need not say so. Pings of this machine are not in these
+ * frames. */
 static const char *proof_draw(struct drawn *out, const char *proto, bool later)
 {
 	bool may_be = !later && (!strcmp(proto, "udp") || !strcmp(proto, "tcp"));

@@ -38,7 +38,7 @@ accepted() { # LINES LOCAL CAPTURE-OPTION…
 	capture accepted "${@:3}" <"$TMP/$1.lines" && local_verdicts "$ACCEPTED_POLICY" accepted "$ACCEPTED" --local "$2"
 }
 
-# What the policy drops reaches no socket.
+# A packet that the policy drops reaches no socket.
 dropped() {
 	capture accepted <"$TMP/accepted.lines"
 	local_verdicts "$KNOWN" accepted "$N,$N,$N,$N,$N,$N,$N,$N,$N" --local "$OWN"

@@ -181,7 +181,7 @@ def expect_answer(program, shape, payload):
 
 
 def query(name="www.Example.oRg.", kind="A", number=0x1234, flags=dns.flags.RD, **edns):
-    """Of the wire; dnspython keeps the letters' case."""
+    """A query as on the wire; dnspython keeps the letters' case."""
     message = dns.message.make_query(name, kind, **edns)
     message.id, message.flags = number, flags
     return message.to_wire()

@@ -298,7 +298,7 @@ struct contest {
 	uint64_t lost;
 };
 
-/* Two conversations of each CPU in one set. What is noted is found again; only when both of them
+/* Two conversations of each CPU in one set. A note is found again; only when both of them
  * enter it for the first time may a note be lost, until the next packet. */
 static void contest_run(struct contest *c, uint32_t first)
 {

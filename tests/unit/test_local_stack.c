@@ -641,7 +641,7 @@ static void flood_pushes_out_nothing(void **state)
 	local_stack_free(stack);
 }
 
-/* Of too many connections, that without packets for longest goes. */
+/* Where connections are too many, that without packets for longest goes. */
 static void oldest_is_forgotten(void **state)
 {
 	struct local_stack *stack = local_stack_new(10);

@@ -111,8 +111,8 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* What proves packets of the address established now, if a rule asks. The table of questions holds
- * no addresses. */
+/* Reports what proves packets of the address established now, if a rule asks. The table of
+ * questions holds no addresses. */
 static void sockets_report(const struct lookup *lookup, const char *address,
 			   struct json_object *document)
 {

@@ -110,7 +110,7 @@ static void part_missing(const char *kind, const char *name, void *arg)
 		     since ? since : "");
 }
 
-/* What only some policies need is no error. */
+/* A lack that concerns only some policies is no error. */
 void check_proof(struct doctor *doctor)
 {
 	struct load_result tried;
