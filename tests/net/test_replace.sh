@@ -4,8 +4,9 @@
 # counters and options stay; a replacement that could not keep them is refused; a crash leaves the old program
 # or the new. Behind libxdp's dispatcher it is tested in tests/vm. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
+source "$(dirname "$0")/swap.sh"
 
-HOOK=xdp # of the instance, on veth-B
+HOOK=xdp
 RLCTL_NOW=$RLCTL
 
 # older CMD…: with an rlctl that finds no tcx, as on a kernel before 6.6.
@@ -14,33 +15,12 @@ older() {
 	RLCTL=$TMP/older "$@"
 }
 
-program() { rl B status -j --hook "$HOOK" | json '.[0].program_id'; }
 replace() { rl B attach veth-B --hook "$HOOK" --replace "$@"; }
 no_pins() { [[ ! -e $(ns_pins B) ]]; }
-
-unloaded() { ! bpftool prog show id "$1" >/dev/null 2>&1; }
 
 # ---- under flood
 
 SWAPS=2
-
-flooding() { # what arrives at B, or is to leave it, without an end
-	case $HOOK in
-	egress) bg in_ns B python3 "$TOP/tests/net/datagrams.py" 10.77.0.1 1000000000 10 ;;
-	*) bg in_ns A "$TOP/build/flood" -i veth-A --seconds 60 --rate 20000 --src 10.78.0.0/16 ;;
-	esac
-}
-
-# arrived: packets that reached the protected side: B's own stack, or A at egress.
-arrived() {
-	case $HOOK in
-	egress) counter A IpInReceives ;;
-	*) counter B IpInReceives ;;
-	esac
-}
-
-denied() { stat_of B .reasons.denied.packets; }
-denied_more() { [[ $(denied) -gt $1 ]]; }
 
 attach_denying() {
 	echo 'rule any deny' >"$TMP/policy"
