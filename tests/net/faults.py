@@ -507,7 +507,7 @@ ROWS = [
     Write("rule flush", "rule", "flush", errors=3, kills=2),
     Write("apply", "apply", "-", given=NEW, errors=6, kills=4),
     Asks("apply, begins to ask", OLD, ASKING, errors=5, kills=2, last=[*TCX_ATTACH[:1], OBJ_PIN]),
-    Asks("apply, ceases to ask", ASKING, OLD, errors=3, kills=2, last=TCX_DETACH),
+    Asks("apply, ceases to ask", ASKING, OLD, errors=3, kills=2, last=[*TCX_DETACH, "openat"]),
     Write("attach --or-apply", "attach", "DEVICE", "--or-apply", *SIZES, "--policy", "-", given=NEW,
           errors=4, kills=2),
     Kept("attach --replace", "attach", "DEVICE", "--replace", errors=6, kills=2, found=[GET_INFO, "sendto"]),

@@ -130,8 +130,10 @@ static int program_take(const struct instance *instance, struct rl_instance *inf
 {
 	struct companion companion;
 	uint32_t program;
-	int ret = companion_init(instance, &companion);
+	int ret = companion_clear(instance->path); /* a link that an earlier one left */
 
+	if (!ret)
+		ret = companion_init(instance, &companion);
 	if (!ret)
 		ret = companion_note(instance, info, RL_COMPANION_COMING);
 	if (!ret)
@@ -204,9 +206,7 @@ int companion_remove(const struct instance *instance)
 
 	if (!ret)
 		ret = tc_program_detach(instance->device, RL_HOOK_EGRESS, asked);
-	if (!ret)
-		companion_clear(instance->path);
-	return ret;
+	return ret ? ret : companion_clear(instance->path);
 }
 
 static int clsact_give_back(const struct instance *instance, struct rl_instance *info)

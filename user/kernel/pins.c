@@ -378,17 +378,19 @@ void trial_clear(const char *path)
 	rmdir(name);
 }
 
-void companion_clear(const char *path)
+int companion_clear(const char *path)
 {
 	char folder[INSTANCE_PATH_MAX + 16];
 	DIR *dir;
+	int ret;
 
 	snprintf(folder, sizeof(folder), "%s/" COMPANION_FOLDER, path);
-	if (pins_dir_open(folder, &dir))
-		return;
-	files_unlink(dir);
+	ret = pins_dir_open(folder, &dir);
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
+	ret = files_unlink(dir);
 	closedir(dir);
-	rmdir(folder);
+	return rmdir(folder) ? ret ?: -errno : ret;
 }
 
 int pins_clear(const char *path)

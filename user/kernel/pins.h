@@ -60,7 +60,7 @@ int pins_remove(const char *path);
 bool pins_name_split(const char *name, char device[IF_NAMESIZE], enum rl_hook *hook);
 
 /* Removes the companion's directory. Silent. */
-void companion_clear(const char *path);
+int companion_clear(const char *path);
 
 /* Removes the trial directory. Silent. */
 void trial_clear(const char *path);
