@@ -78,7 +78,7 @@ static const struct call errors[] = {
 
 struct plan {
 	uint64_t nth;      /* from 1; 0: none, only count */
-	uint64_t loads;    /* calls are counted from behind so many loads of programs on */
+	uint64_t bound;    /* calls are counted from behind so many maps bound to programs on */
 	bool and_after;    /* all further ones too */
 	int error;         /* 0: kill */
 	const char *only;  /* calls of these names alone are counted, "mmap,brk"; NULL: all */
@@ -158,7 +158,7 @@ struct watch {
 	const struct plan *plan;
 	int listener;
 	bool counting;
-	uint64_t loaded, seen;
+	uint64_t bound, seen;
 	FILE *trace;
 };
 
@@ -178,12 +178,13 @@ static bool is_chosen(const struct watch *watch)
 	       (watch->seen == plan->nth || (plan->and_after && watch->seen > plan->nth));
 }
 
-/* A command's calls before its first load may depend on how many programs others have. */
+/* A command's calls before it loads ours, even the programs that it loads, may depend on those of
+ * others: only ours has maps bound to it. */
 static bool is_counted(struct watch *watch, const struct seccomp_data *call)
 {
-	bool counted = watch->counting && watch->loaded >= watch->plan->loads;
+	bool counted = watch->counting && watch->bound >= watch->plan->bound;
 
-	watch->loaded += call->nr == __NR_bpf && (uint32_t)call->args[0] == BPF_PROG_LOAD;
+	watch->bound += call->nr == __NR_bpf && (uint32_t)call->args[0] == BPF_PROG_BIND_MAP;
 	return counted;
 }
 
@@ -290,14 +291,14 @@ int main(int argc, char **argv)
 	char *end;
 	int option;
 
-	while ((option = getopt(argc, argv, "+n:l:e:o:t:")) != -1) {
+	while ((option = getopt(argc, argv, "+n:b:e:o:t:")) != -1) {
 		switch (option) {
 		case 'n':
 			plan.nth = strtoull(optarg, &end, 10);
 			plan.and_after = *end == '+';
 			break;
-		case 'l':
-			plan.loads = strtoull(optarg, NULL, 10);
+		case 'b':
+			plan.bound = strtoull(optarg, NULL, 10);
 			break;
 		case 'e':
 			plan.error = error_of(optarg);
@@ -314,7 +315,7 @@ int main(int argc, char **argv)
 	}
 	if (optind >= argc) {
 		fprintf(stderr,
-			"inject [-n N[+]] [-l LOADS] [-e ERROR|KILL] [-o CALL] [-t TRACE] CMD ARG…\n");
+			"inject [-n N[+]] [-b BOUND] [-e ERROR|KILL] [-o CALL] [-t TRACE] CMD ARG…\n");
 		return 125;
 	}
 	return run(&plan, argv + optind);

@@ -186,10 +186,10 @@ cable_up() { # NAME N: as veth_pair, of IPv4 alone
 
 attach_egress() { "$RLCTL" -n "$(ns B)" attach veth-B --hook egress; }
 
-# crash_at NUMBER LOADS: attach ends right before that call, bpf or sendto, after so many loads of programs: how
-# many calls it makes before depends on the programs that tests beside this one have.
+# crash_at NUMBER BOUND: attach ends right before that call, bpf or sendto, after so many maps were bound to
+# programs, as is done for ours alone: which programs it loads before depends on those of tests beside this one.
 crash_at() {
-	"$TOP/build/inject" -o bpf,sendto -t "$TMP/calls" -n "$1" -l "$2" -e KILL \
+	"$TOP/build/inject" -o bpf,sendto -t "$TMP/calls" -n "$1" -b "$2" -e KILL \
 		"$RLCTL" -n "$(ns B)" attach veth-B --hook egress
 }
 
@@ -197,19 +197,18 @@ crash_at() {
 crash_points() {
 	local calls='/ (sendto .*|bpf 2)$/' # BPF_MAP_UPDATE_ELEM
 	[[ $WAY == clsact ]] || calls='/ bpf (28|15|6|2)$/' # BPF_LINK_CREATE, BPF_OBJ_GET_INFO_BY_FD, BPF_OBJ_PIN
-	awk '/ bpf 5$/ { load = $1 } # BPF_PROG_LOAD
-		/ bpf (5|35)$/ { points = "" } # BPF_PROG_BIND_MAP
-		'"$calls"' { points = points " " $1 - load }
+	awk '/ bpf 35$/ { bound = $1; points = "" } # BPF_PROG_BIND_MAP
+		'"$calls"' { points = points " " $1 - bound }
 		END { print points }' "$TMP/calls"
 }
 
 # Whatever was left, the next attach works, and detach leaves nothing.
 test_crash() {
-	local point points loads
+	local point points bound
 	crash_at 0 0 && rl B detach veth-B && read -ra points <<<"$(crash_points)" &&
-		loads=$(grep -c ' bpf 5$' "$TMP/calls") && [[ ${#points[@]} -ge 4 ]] || return
+		bound=$(grep -c ' bpf 35$' "$TMP/calls") && [[ ${#points[@]} -ge 4 && $bound -gt 0 ]] || return
 	for point in "${points[@]}"; do
-		expect_status 137 crash_at "$point" "$loads" || return
+		expect_status 137 crash_at "$point" "$bound" || return
 		[[ -z $(programs egress) ]] || rl B detach veth-B || return
 		has nothing expect_status 1 rl A detach lo || return # clears up what is of nobody
 		attach_egress && rl B detach veth-B && traceless || _say "after $point" || return
