@@ -80,7 +80,7 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests benches check quick check-vm lint fuzz bench bench-proof bench-fleet install uninstall deb rpm clean help FORCE
+.PHONY: all tests benches check quick check-vm lint fuzz bench bench-proof bench-challenge bench-fleet install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
 tests: $(TESTS) $(SANE_TESTS) $(FUZZERS)
@@ -204,6 +204,9 @@ bench: all benches
 bench-proof: all benches
 	@tests/bench/proof.sh
 
+bench-challenge: all benches
+	@tests/bench/challenge.sh
+
 bench-fleet: all benches
 	@tests/bench/fleet.sh
 
@@ -252,6 +255,7 @@ help:
 	@echo 'make fuzz       the fuzz targets, FUZZ_S=60 seconds each; FUZZ=NAME for one of them'
 	@echo 'make bench      run the benchmarks (as root)'
 	@echo 'make bench-proof  what it costs to ask who is there (as root)'
+	@echo 'make bench-challenge  handshakes beside floods of SYNs (as root)'
 	@echo 'make bench-fleet  a fleet of eight members on this machine (as root)'
 	@echo 'make install    PREFIX=/usr/local DESTDIR= ; make uninstall ; make clean'
 	@echo 'make deb        a package for Debian, in build/      make rpm   one for Fedora'
