@@ -93,6 +93,25 @@ many sources misses the cache with these, and the rest stays there.
 """
 
 
+CHALLENGE = """
+## Handshakes beside floods of SYNs
+
+`sudo make bench-challenge` writes [challenge.json](challenge.json): rlctl {version}, {date}, on {cpu}, Linux {kernel}; the load average was
+{busy[load]:.1f} before, and during the run other processes took {busy[others]:.1%} of one CPU. Eight clients connect, get an answer, and begin
+again, and give an attempt up after 250 ms; beside them SYNs come from sources that do not exist. `none` is `tcp_syncookies=0`, `kernel-1` and
+`kernel-2` are `=1` and `=2` with nothing else, `synproxy` is that of nftables. `drop` is `rule any tcp syn limit 2000/second burst 200 per rule`,
+and `challenge-1` and `challenge-2` are the same with `over challenge` and `tcp_syncookies` `=1` and `=2`. A figure is the median of {rounds}
+rounds of {window_s} s; where two stand behind it, they are the lowest and the highest.
+
+Clients and server have one core. `apart`, the flood has another core and a receive queue of its own; `together`, it is made and received on the core
+and by the queue of the clients, so that its maker takes time of them too. `softirq` is the part of the flood's core that went into
+receiving, by the kernel's tick, answers included: apart, the flood's maker runs there too, together the maker, the clients and the server, and at both places what else the machine does.
+Where the core is full, the flood falls behind what was offered: `SYNs/s` is how many came.
+
+{verdict}
+"""
+
+
 class Figures:
     def __init__(self, document):
         self.document = document
@@ -154,7 +173,7 @@ def performance(figures):
             heading = title if title.startswith("rlctl") else title[0].upper() + title[1:]
             text += f"\n## {heading}\n\n{ABOUT[section]}\n\n"
             text += table([case, "", "median", "lowest to highest", "ratio", "goal"], map(cells, rows))
-    return text + instructions(figures.instructions)
+    return text + instructions(figures.instructions) + challenge(figures.challenge)
 
 
 def instructions(document):
@@ -167,6 +186,45 @@ def instructions(document):
     return INSTRUCTIONS.format(**document) + table(
         ["row", "policy", "packet", "verdict", "instructions", "in the kernel", "lines", "own", "own, written"],
         map(line, document["rows"]))
+
+
+# Written beside the figures of the run in the file: look at them again after another one.
+VERDICT = """With the kernel's cookies and with `over challenge` every attempt is served, and without cookies none (`none`); `drop` lets in only those
+whose SYN comes between two bursts of the flood, and a flood from a network comes more evenly. So a server with `tcp_syncookies=1` needs no `over challenge` to be
+reached: it saves the core. With the flood apart, at 400,000/s, receiving takes [apart/400000/challenge-1/softirq] and [apart/400000/challenge-2/softirq] of it with
+`challenge-1` and `challenge-2`, and all SYNs are taken; with `kernel-1` and `kernel-2` it takes [apart/400000/kernel-1/softirq] and [apart/400000/kernel-2/softirq], and
+fewer SYNs come through. The clients then complete [apart/400000/challenge-1/served] and [apart/400000/challenge-2/served] a second against [apart/400000/kernel-1/served]
+and [apart/400000/kernel-2/served], and [apart/0/kernel-1/served] without a flood. At 100,000/s they complete no more than beside the kernel's cookies alone.
+
+It does not help clients that share one core with flood and server: at 400,000/s they complete [together/400000/challenge-1/served] and [together/400000/challenge-2/served] against
+[together/400000/kernel-1/served] and [together/400000/kernel-2/served]. The core then takes [together/400000/challenge-1/arrived] SYNs a second rather than [together/400000/kernel-1/arrived], and their maker, which
+no server has, takes its part too. synproxy costs about as much as the kernel's cookies, and some attempts beside it fail. Eight
+divided by `served/s` is how many seconds an attempt took on average: where that is far above the p50, a few attempts took much longer than
+the p95."""
+
+
+def challenge(document):
+    rows = {(r["where"], r["rate"], r["defence"]): r for r in document["rows"]}
+
+    def figure(row, name, form="{:,}", spread=False):
+        values = row[name]
+        if not values:
+            return ""
+        text = form.format(values["median"])
+        return f"{text} ({form.format(values['low'])} to {form.format(values['high'])})" if spread else text
+
+    def line(row):
+        return [row["where"], f"{row['rate']:,}", row["defence"], figure(row, "served", spread=True), figure(row, "share", "{:.1%}"),
+                figure(row, "p50"), figure(row, "p95", spread=True), figure(row, "softirq", "{:.0%}", spread=True),
+                figure(row, "arrived"), figure(row, "answers")]
+
+    def named(m):
+        where, rate, defence, name = m[1].split("/")
+        return figure(rows[where, int(rate), defence], name, "{:.0%}" if name in ("softirq", "share") else "{:,}")
+
+    return CHALLENGE.format(**document, verdict=re.sub(r"\[(.+?/.+?)\]", named, VERDICT)) + "\n" + table(
+        ["", "offered/s", "", "served/s", "of attempts", "p50, ms", "p95, ms", "softirq", "SYNs/s", "SYN-ACKs/s"],
+        map(line, sorted(document["rows"], key=lambda r: (r["where"], r["rate"]))))
 
 
 README_COLUMNS = {"hot": "`--table hot`", "device": "and a `device` limit", "lru": "`lru`", "cpu": "`cpu`", "nft": "nft meter",
@@ -276,7 +334,7 @@ def differences(top, figures):
     for name, make in documents(figures).items():
         old = (top / name).read_text()
         if make(old) != old:
-            yield f"{name}: not what docs/bench.json and docs/instructions.json say: run tests/bench/figures.py"
+            yield f"{name}: not what docs/bench.json, instructions.json and challenge.json say: run tests/bench/figures.py"
     for name in PROSE:
         yield from typed(name, (top / name).read_text())
     if not (top / "docs/bench.svg").read_text().endswith(drawn_from(figures)):
@@ -295,6 +353,7 @@ def main():
     top = Path(arguments[0]) if arguments else Path(__file__).parents[2]
     figures = Figures(json.loads((top / "docs/bench.json").read_text()))
     figures.instructions = json.loads((top / "docs/instructions.json").read_text())
+    figures.challenge = json.loads((top / "docs/challenge.json").read_text())
     if "--check" in sys.argv[1:]:
         wrong = list(differences(top, figures))
         sys.exit("\n".join(wrong) if wrong else 0)
