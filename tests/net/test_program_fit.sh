@@ -159,6 +159,19 @@ test_companion_removed() {
 		put "$ASKING" && is "$(companions)" 1 && rl B detach veth-B && nothing_left
 }
 
+# One that others detached, whose link stays pinned: status says so, and each of these repairs it.
+test_companion_detached() {
+	HOOK=xdp
+	rl B attach veth-B --policy - <<<"$ASKING" || return
+	detached && rl B apply -i veth-B - <<<"$ASKING" && is "$(companions)" 1 || return
+	detached && rl B rule add any udp sport 5353 deny && is "$(companions)" 1 || return
+	detached && rl B attach veth-B --replace && is "$(companions)" 1 && rl B detach veth-B && nothing_left
+}
+detached() {
+	bpftool link detach pinned "$(ns_pins B)/veth-B-xdp/companion/link" && is "$(companions)" 0 && is "$(companion)" null &&
+		has missing rl B status
+}
+
 veth_pair A B 2 && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K veth-B gro on || exit 1
 t 'under flood at xdp, native' test_flood xdp --mode native
 t 'under flood at egress' test_flood egress
@@ -174,4 +187,5 @@ t 'the companion, beside egress, clsact' older test_companion_others
 t 'the companion, of an instance that is gone' test_companion_orphan
 if in_ns B "$TOP/build/tcx" veth-B egress list >/dev/null 2>&1; then
 	t 'the companion, removed' test_companion_removed
+	t 'the companion, detached' test_companion_detached
 fi

@@ -133,7 +133,10 @@ static void report_companion(struct report *report, const struct found *found, b
 			report_none(report, "companion");
 		return;
 	}
-	json_put(companion, "program_id", id ? json_object_new_uint64(id) : NULL);
+	if (id)
+		json_put(companion, "program_id", json_object_new_uint64(id));
+	else
+		json_object_object_add(companion, "program_id", NULL);
 	report_value(report, "companion", companion);
 	if (id)
 		report_id(report, NULL, "companion", id);

@@ -24,6 +24,7 @@
 #include "report.h"
 #include "sent.skel.h"
 #include "tc.h"
+#include "tcx.h"
 #include "unsupported.h"
 
 static int companion_note(const struct instance *instance, struct rl_instance *info,
@@ -45,6 +46,14 @@ int companion_find(const char *path, const char *device, struct device_program *
 	if (fd >= 0)
 		close(fd);
 	return ret ? ret : tc_program_find(device, RL_HOOK_EGRESS, asked, out);
+}
+
+bool companion_is_dead(const char *path)
+{
+	char pins[INSTANCE_PATH_MAX + 16];
+
+	snprintf(pins, sizeof(pins), "%s/" COMPANION_FOLDER, path);
+	return tcx_link_is_dead(pins);
 }
 
 /* ---- loading */
@@ -121,11 +130,6 @@ static int companion_init(const struct instance *instance, struct companion *out
 	return mkdir(out->pins, 0700) && errno != EEXIST ? -errno : 0;
 }
 
-static int report_error(const struct instance *instance, int error)
-{
-	return error == -EEXIST ? error : report_tc_error(instance->device, error);
-}
-
 static int program_take(const struct instance *instance, struct rl_instance *info, int program_fd)
 {
 	struct companion companion;
@@ -142,13 +146,19 @@ static int program_take(const struct instance *instance, struct rl_instance *inf
 	return ret ? ret : companion_note(instance, info, program);
 }
 
-/* Attach makes it before it knows whether programs of others may be looked at. */
+/* Attach makes it before it knows whether programs of others may be looked at. Others who detach it
+ * leave the pin of its link, where that of the next one goes. */
 static bool is_there(const struct instance *instance, const struct rl_instance *info)
 {
 	struct device_program there;
+	int ret;
 
-	return !instance->unattached && info->companion &&
-	       !companion_find(instance->path, instance->device, &there);
+	if (instance->unattached || !info->companion)
+		return false;
+	ret = companion_find(instance->path, instance->device, &there);
+	if (ret == -ENOENT)
+		companion_clear(instance->path);
+	return !ret;
 }
 
 int companion_attach(const struct instance *instance, struct rl_instance *info)
@@ -163,7 +173,7 @@ int companion_attach(const struct instance *instance, struct rl_instance *info)
 		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, -errno);
 	ret = program_take(instance, info, bpf_program__fd(skel->progs.rlctl_sent));
 	sent_bpf__destroy(skel);
-	return ret ? report_error(instance, ret) : 0;
+	return ret ? report_tc_error(instance->device, ret) : 0;
 }
 
 static int program_exchange(const struct instance *instance, struct rl_instance *info,
@@ -196,7 +206,7 @@ int companion_replace(const struct instance *instance, struct rl_instance *info)
 		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, -errno);
 	ret = program_exchange(instance, info, bpf_program__fd(skel->progs.rlctl_sent));
 	sent_bpf__destroy(skel);
-	return ret ? report_error(instance, ret) : 0;
+	return ret ? report_tc_error(instance->device, ret) : 0;
 }
 
 int companion_remove(const struct instance *instance)

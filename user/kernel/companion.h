@@ -5,6 +5,7 @@
 #ifndef RLCTL_COMPANION_H
 #define RLCTL_COMPANION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "instance.h"
@@ -23,5 +24,7 @@ int companion_remove(const struct instance *instance);
 
 /* That of the instance pinned at path; -ENOENT if it is not on the device. */
 int companion_find(const char *path, const char *device, struct device_program *out);
+/* Is the link pinned there detached? Needs no capability but that of the pin. */
+bool companion_is_dead(const char *path);
 
 #endif

@@ -210,10 +210,10 @@ int instance_replace(struct instance *instance, const struct sizes *wanted)
 
 	if (!ret)
 		ret = shares_renew(instance);
-	if (!ret)
-		ret = program_swap(instance, &before, &now);
 	if (!ret && instance_asks(&instance->info, instance->info.program_uses))
 		ret = companion_replace(instance, &instance->info);
+	if (!ret)
+		ret = program_swap(instance, &before, &now);
 	if (!ret && instance->info.program_uses & RL_USE_UNSETTLED)
 		ret = program_settled_note(instance);
 	if (!ret)

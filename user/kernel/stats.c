@@ -218,14 +218,17 @@ static int bans_used(const struct instance *instance, uint64_t *out)
 	return ret;
 }
 
-/* Without CAP_SYS_ADMIN it is not known whether it is still there. */
+/* Without CAP_SYS_ADMIN it is not known whether a filter of clsact is still there. */
 static uint32_t companion_id(const struct instance *instance)
 {
 	struct device_program program;
+	uint32_t noted = instance->info.companion;
 
-	if (!instance->info.companion || !privilege_held(PRIVILEGE_SYS_ADMIN))
-		return instance->info.companion;
-	return companion_find(instance->path, instance->device, &program) ? 0 : program.id;
+	if (!noted)
+		return 0;
+	if (privilege_held(PRIVILEGE_SYS_ADMIN))
+		return companion_find(instance->path, instance->device, &program) ? 0 : program.id;
+	return noted == RL_COMPANION_COMING || companion_is_dead(instance->path) ? 0 : noted;
 }
 
 int instance_status_read(const struct instance *instance, struct instance_status *out)
