@@ -80,8 +80,8 @@ calls_of() { awk -v want="${1//\\/}" '/^bpf/ { n++ } $0 ~ want { print n }' "$TM
 
 test_trial_undone() {
 	HOOK=xdp
-	echo "$ASKING" >"$TMP/next" && rl B attach veth-B && put "$PLAIN" && bg rl B apply --try 3s "$TMP/next" || return
-	eventually 5 proves && is "$(companions)" 1 && eventually 10 plain && is "$(rl B show)" "$PLAIN" && eventually 5 prints 0 companions
+	echo "$ASKING" >"$TMP/next" && rl B attach veth-B && put "$PLAIN" && bg rl B apply --try 1m "$TMP/next" || return
+	eventually 5 proves && eventually 5 prints 1 companions && kill -TERM -- "-$BG_PID" && eventually 10 plain && is "$(rl B show)" "$PLAIN" && eventually 5 prints 0 companions
 }
 
 # The former program stays as long as its policy may come back.
