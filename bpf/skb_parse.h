@@ -31,7 +31,7 @@ __noinline int skb_parse_network(struct __sk_buff *skb, struct packet *p)
 {
 	__u64 bytes, reach;
 	struct cursor c;
-	__u8 *copy;
+	void *copy;
 
 	if (!frames_have_outer || !p)
 		return PARSE_MALFORMED;
