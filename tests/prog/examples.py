@@ -70,6 +70,9 @@ PLAYS = {
     "rlctl-policy.5: The rules of a machine whose downloads pass at any rate up to 10 Gbit/s (813,000 packets per second of 1500 bytes),":
         ({"download": download, "answers of name servers": few_answers, **upstream(32768), **SHELL, **MAIL},
          [forged("device not established", 27015), heavy("any limit", 53), heavy("any limit", 443, TCP)]),
+    "rlctl-policy.5: A flood can fill that table: packets that a limit admits make entries, up to":
+        ({"download": download, "answers of name servers": few_answers, **SHELL},
+         [forged("device not established", 27015), heavy("any limit", 27015), reflected(None, 53), coming_from(None, "10.1.2.3")]),
     "rlctl-policy.5: A game server.":
         ({**REPLIES, **upstream(1024), **SHELL, **GAME, **operator("203.0.113.10")},
          [forged(NEW, 27015), heavy("any udp dport 27015", 27015), heavy("any tcp dport 27015 syn", 27015, TCP, SYN),
