@@ -19,11 +19,13 @@
 #define ANSWERS_NS     8000000 /* two ticks of the slowest common tick clock */
 #define ANSWER_TTL     64
 #define LINK_BYTES_MAX (ETH_HLEN + VLAN_TAGS_MAX * sizeof(struct vlan_header))
+#define ETHERNET_GROUP bpf_htons(0x0100) /* in an address */
 #define ANSWER_AT      63 /* no transport header of an answer begins further in; 2^n - 1 */
 _Static_assert(LINK_BYTES_MAX + sizeof(struct ipv6hdr) <= ANSWER_AT, "the headers before it");
 
 const volatile struct rl_gcra answers_rate = {}; /* set at attach */
 const volatile __u32 answers_batch = 1;
+const volatile __u16 device_address[3] = {}; /* as Ethernet has it; 0: frames to any are answered */
 
 /* ---- the rate */
 
@@ -34,15 +36,20 @@ static __always_inline struct rl_answers *answers_of_cpu(void *map)
 	return bpf_map_lookup_elem(map, &index);
 }
 
+static __always_inline struct rl_gcra gcra_constant(const volatile struct rl_gcra *from)
+{
+	return (struct rl_gcra){
+		.capacity = from->capacity,
+		.cost = from->cost,
+		.cost_shift = from->cost_shift,
+		.cost_max = from->cost_max,
+	};
+}
+
 /* May one more be sent? */
 __noinline int answer_take(struct packet *p)
 {
-	const struct rl_gcra rate = {
-		.capacity = answers_rate.capacity,
-		.cost = answers_rate.cost,
-		.cost_shift = answers_rate.cost_shift,
-		.cost_max = answers_rate.cost_max,
-	};
+	const struct rl_gcra rate = gcra_constant(&answers_rate);
 	struct rl_answers *all, *own;
 	void *map = only(&answers);
 	__u64 taken;
@@ -86,12 +93,30 @@ static __always_inline bool address_is_host(const struct packet *p, const __u8 a
 	return addr[0] != 0xff && halves[0]; /* ::, ::1 and their like */
 }
 
-/* Is the frame one to this host alone, and all of it where it can be written in place? */
+/* A link may carry frames to other hosts here: a hub, or a bridge that floods. */
+static __always_inline bool is_device_address(const __u16 dest[3])
+{
+	__u16 other = 0, any = 0;
+
+	for (int i = 0; i < 3; i++) {
+		other |= dest[i] ^ device_address[i];
+		any |= device_address[i];
+	}
+	return !other || !any;
+}
+
+/* Is the frame one to this device alone and from one host, and all of it where it can be written in
+ * place? */
 static __always_inline bool frame_may_turn(struct xdp_md *ctx)
 {
-	__u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	const struct ethernet_header *eth = data;
 
-	return data + ETH_HLEN <= end && !(data[0] & 1) && bpf_xdp_get_buff_len(ctx) == end - data;
+	if ((void *)(eth + 1) > end || bpf_xdp_get_buff_len(ctx) != end - data)
+		return false;
+	if (eth->dest[0] & ETHERNET_GROUP || eth->source[0] & ETHERNET_GROUP)
+		return false;
+	return is_device_address(eth->dest);
 }
 
 /* Can there be an answer? There can to a whole TCP or UDP packet from one host to another. */

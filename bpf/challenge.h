@@ -19,11 +19,12 @@
 #define TCP_OPTION_MSS  2
 #define TCP_FLAGS_FINAL 0x05 /* FIN, RST */
 
-const volatile bool challenges = false; /* the policy in force has such a limit */
+const volatile bool challenges = false;           /* the policy in force has such a limit */
+const volatile struct rl_gcra existing_rate = {}; /* set at attach */
 const volatile __u16 challenge_mss4 = 1460, challenge_mss6 = 1440; /* of the device's MTU */
 
 /* A SYN over the limit becomes one of these. */
-enum challenge { CHALLENGE_DROPPED, CHALLENGE_PASSES, CHALLENGE_ANSWERED };
+enum challenge { CHALLENGE_DROPPED, CHALLENGE_PASSES, CHALLENGE_EXISTS, CHALLENGE_ANSWERED };
 
 /* The answer from its TCP header on: never more than four bytes longer than the SYN. */
 struct syn_ack {
@@ -120,7 +121,9 @@ static __always_inline int listener_challenge(struct bpf_sock *sk, struct packet
 
 /* A SYN for a connection that exists, or is in TIME_WAIT, is for the stack to judge: a client that
  * uses its port again, when it has forgotten the connection and this machine has not, learns so
- * from the stack alone. For a handshake under way the stack sends its SYN-ACK again by itself. */
+ * from the stack alone. One SYN does for that, so that few pass: a host with one connection could
+ * send any number of them. For a handshake under way the stack sends its SYN-ACK again by itself.
+ */
 static __always_inline int socket_challenge(struct xdp_md *ctx, struct packet *p,
 					    struct tcp_copy *tcp, __u64 tcp_bytes)
 {
@@ -135,7 +138,7 @@ static __always_inline int socket_challenge(struct xdp_md *ctx, struct packet *p
 	if (sk->state == BPF_TCP_LISTEN)
 		challenged = listener_challenge(sk, p, tcp, tcp_bytes);
 	else if (sk->state != BPF_TCP_NEW_SYN_RECV)
-		challenged = CHALLENGE_PASSES;
+		challenged = CHALLENGE_EXISTS;
 	bpf_sk_release(sk);
 	return challenged;
 }
@@ -160,6 +163,20 @@ __noinline int challenge_ask(struct xdp_md *ctx, struct packet *p)
 	return clock_injected ? simulated_challenge(p) : socket_challenge(ctx, p, &tcp, bytes);
 }
 
+/* May one more SYN of a connection that exists pass? */
+__noinline int existing_take(struct packet *p)
+{
+	const struct rl_gcra rate = gcra_constant(&existing_rate);
+	void *map = only(&answers);
+	struct rl_answers *all;
+	__u64 taken;
+
+	if (!p || !map)
+		return 0;
+	all = only(map);
+	return all && gcra_consume(&rate, &all->existing, gcra_now(clock_precise(p)), 1, &taken);
+}
+
 /* Also what passes is held to the rate of answers. */
 __noinline int challenge(struct xdp_md *ctx, struct packet *p)
 {
@@ -170,6 +187,8 @@ __noinline int challenge(struct xdp_md *ctx, struct packet *p)
 	challenged = challenge_ask(ctx, p);
 	if (challenged == CHALLENGE_ANSWERED && !clock_injected && !challenge_is_ours(ctx, p))
 		challenged = CHALLENGE_DROPPED;
+	if (challenged == CHALLENGE_EXISTS)
+		challenged = existing_take(p) ? CHALLENGE_PASSES : CHALLENGE_DROPPED;
 	if (challenged == CHALLENGE_DROPPED)
 		answer_return();
 	return challenged;

@@ -24,7 +24,8 @@ struct rl_answers {
 	__u64 word; /* the bucket, of rl_instance.challenge_rate */
 	__u64 left; /* a CPU's */
 	__u64 since_ns;
-	__u64 pad[5];
+	__u64 existing; /* a bucket: SYNs of connections that exist */
+	__u64 pad[4];
 };
 _Static_assert(sizeof(struct rl_answers) == 64, "a cache line");
 

@@ -63,11 +63,15 @@ static void frame_next(struct frame *s, uint32_t at, uint32_t bytes)
 
 /* ---- Ethernet */
 
+const uint8_t frame_device[ETH_ALEN] = {2, 0, 0, 0, 0, 1};
+
 static void frame_ethernet(struct frame *s)
 {
-	static const uint8_t macs[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2};
+	static const uint8_t source[ETH_ALEN] = {2, 0, 0, 0, 0, 2};
+	uint8_t *at = frame_grow(s, ETH_HLEN);
 
-	memcpy(frame_grow(s, ETH_HLEN), macs, sizeof(macs));
+	memcpy(at, frame_device, ETH_ALEN);
+	memcpy(at + ETH_ALEN, source, ETH_ALEN);
 	frame_next(s, 2 * ETH_ALEN, 2);
 }
 

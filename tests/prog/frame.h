@@ -39,6 +39,9 @@ struct frame {
 	uint32_t end;                     /* of what the lengths count */
 };
 
+/* The address of the device to which frames are sent. */
+extern const uint8_t frame_device[6];
+
 /* Ends the program, naming the word, where the text is wrong. */
 void frame_build(struct frame *frame, const char *words);
 

@@ -53,6 +53,7 @@ static int object_load(struct harness *h, const struct harness_options *options)
 		return -errno;
 	h->skel->rodata->clock_injected = h->instance.clock_injected;
 	h->skel->rodata->limits_in_order = options->limits_in_order;
+	memcpy((void *)h->skel->rodata->device_address, frame_device, sizeof(frame_device));
 	if (rlctl_bpf__load(h->skel))
 		return -errno;
 #define TAKE_FD(map) h->instance.fd.map = bpf_map__fd(h->skel->maps.map);

@@ -310,15 +310,56 @@ static void connection_exists(void **state)
 	harness_expect(h, "time-wait", "ip4 syn=1100>2000", RL_REASON_SHADOW);
 }
 
-static void to_everybody(void **state)
+/* A host with a connection sends no flood through by it: few such SYNs pass at once, and none of
+ * them takes an answer from another. */
+static void few_of_a_connection(void **state)
 {
-	static struct frame in, out;
+	static struct frame frame;
+	uint32_t passed = 0;
+	int client, server;
 
 	(void)state;
 	policy("any " REFUSES "over challenge");
+	client = connection(1200, &server);
+	frame_build(&frame, "ip4 syn=1200>2000");
+	for (int i = 0; i < 2000; i++)
+		passed += harness_passes(h, &frame);
+	assert_in_range(passed, 50, 1000);
+	harness_expect(h, "another port", "ip4 syn=1201>2000", RL_REASON_CHALLENGED);
+	close(server);
+	close(client);
+}
+
+/* ---- Ethernet's addresses */
+
+static const struct link_row {
+	const char *name;
+	uint8_t macs[2 * ETH_ALEN];
+	enum rl_reason reason;
+} link_rows[] = {
+	{"to this device", {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9}, RL_REASON_CHALLENGED},
+	{"to everybody on the link",
+	 {255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 2},
+	 RL_REASON_OVER},
+	{"to a group on the link", {3, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2}, RL_REASON_OVER},
+	{"to another device", {2, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 2}, RL_REASON_OVER},
+	{"to another device, its first byte", {6, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2}, RL_REASON_OVER},
+	{"to another device, in between", {2, 0, 8, 0, 0, 1, 2, 0, 0, 0, 0, 2}, RL_REASON_OVER},
+	{"from everybody on the link",
+	 {2, 0, 0, 0, 0, 1, 255, 255, 255, 255, 255, 255},
+	 RL_REASON_OVER},
+	{"from a group on the link", {2, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 2}, RL_REASON_OVER},
+};
+
+static void run_link(void **state)
+{
+	static struct frame in, out;
+	const struct link_row *row = *state;
+
+	policy("any " REFUSES "over challenge");
 	frame_build(&in, "ip4 syn");
-	memset(in.bytes, 0xff, ETH_ALEN);
-	assert_int_equal(harness_answer(h, &in, &out), RL_REASON_OVER);
+	memcpy(in.bytes, row->macs, sizeof(row->macs));
+	assert_int_equal(harness_answer(h, &in, &out), row->reason);
 }
 
 static void in_pieces(void **state)
@@ -434,12 +475,13 @@ int main(void)
 {
 	const struct CMUnitTest single[] = {
 		cmocka_unit_test(costs_nothing),        cmocka_unit_test(kernel_wants_none),
-		cmocka_unit_test(connection_exists),    cmocka_unit_test(to_everybody),
+		cmocka_unit_test(connection_exists),    cmocka_unit_test(few_of_a_connection),
 		cmocka_unit_test(cookie_is_of_the_syn), cmocka_unit_test(in_pieces),
 		cmocka_unit_test(mss_of_the_device),    cmocka_unit_test(rate_is_held),
 		cmocka_unit_test(rate_is_held_in_sum),  cmocka_unit_test(rate_is_of_answers),
 	};
-	struct CMUnitTest tests[ARRAY_SIZE(rows) + ARRAY_SIZE(besides) + ARRAY_SIZE(single)];
+	struct CMUnitTest tests[ARRAY_SIZE(rows) + ARRAY_SIZE(besides) + ARRAY_SIZE(link_rows) +
+				ARRAY_SIZE(single)];
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -450,6 +492,10 @@ int main(void)
 		tests[count++] = (struct CMUnitTest){.name = besides[i].name,
 						     .test_func = run_beside,
 						     .initial_state = (void *)&besides[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(link_rows); i++)
+		tests[count++] = (struct CMUnitTest){.name = link_rows[i].name,
+						     .test_func = run_link,
+						     .initial_state = (void *)&link_rows[i]};
 	for (size_t i = 0; i < ARRAY_SIZE(single); i++)
 		tests[count++] = single[i];
 	return cmocka_run_group_tests(tests, namespace_make, NULL);

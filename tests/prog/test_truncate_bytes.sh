@@ -6,7 +6,7 @@ source "$(dirname "$0")/../lib.sh"
 
 # All packets but the first are over the limit.
 attached() {
-	veth_pair A B && rl B attach veth-B --mode native &&
+	veth_pair A B && ip -n "$(ns B)" link set veth-B address 02:00:00:00:00:53 && rl B attach veth-B --mode native &&
 		rl B rule add any limit 1/day burst 1 per rule over truncate
 }
 

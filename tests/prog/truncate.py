@@ -21,7 +21,7 @@ SYSCALL = {"x86_64": 321, "aarch64": 280}[os.uname().machine]  # bpf(2)
 TEST_RUN, GET_FD_BY_ID = 10, 13
 DROP, TX = 1, 3
 CLIENT, SERVER = ("192.0.2.7", "2001:db8::7"), ("198.51.100.53", "2001:db8:1::53")
-MACS = bytes.fromhex("020000000053 020000000007")
+MACS = bytes.fromhex("020000000053 020000000007")  # the device, a client
 UDP = 17
 UDP_SIZE = 1232  # that the answer's OPT record says
 SEED, MUTATIONS = 1035, 6000
@@ -252,6 +252,8 @@ HEADERS = {  # that no answer can go back by: each a query otherwise
     "a first IPv6 fragment": Shape(1, proto=44, before=b"\x11\0\0\1\0\0\0\7"),
     "an atomic IPv6 fragment": Shape(1, proto=44, before=b"\x11\0\0\0\0\0\0\7"),
     "to every host on the link": Shape(macs=b"\xff" * 6 + MACS[6:]), "to a group": Shape(macs=b"\x01\0\x5e\0\0\xfb" + MACS[6:]),
+    "to another device": Shape(macs=b"\2\0\0\0\0\x54" + MACS[6:]), "IPv6 to another device": Shape(1, macs=b"\2\1\0\0\0\x53" + MACS[6:]),
+    "from every host on the link": Shape(macs=MACS[:6] + b"\xff" * 6),
     "from 0.0.0.0": Shape(source="0.0.0.0"), "from 0.1.2.3": Shape(source="0.1.2.3"), "from 127.0.0.1": Shape(source="127.0.0.1"),
     "from a group": Shape(source="224.0.0.251"), "from 255.255.255.255": Shape(source="255.255.255.255"),
     "to a group's address": Shape(dest="224.0.0.251"), "to 255.255.255.255": Shape(dest="255.255.255.255"),

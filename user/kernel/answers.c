@@ -5,10 +5,12 @@
 #include "answers.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "device_netlink.h"
 #include "map_in_map.h"
 #include "numbers.h"
 #include "rlctl.skel.h"
@@ -18,18 +20,18 @@
 #define BURST_PART 200
 #define BATCH_MAX  64u
 
-#define MSS_MAX    0xffffu
+/* SYNs of connections that exist, a second and at once: a client that reuses its port sends one. */
+#define EXISTING_RATE 100u
+
+#define MSS_MAX       0xffffu
 
 static uint32_t at_least_one(uint32_t n)
 {
 	return n ? n : 1;
 }
 
-static void rate_constants(struct rlctl_bpf *skel, const struct rl_instance *info)
+static struct rl_gcra gcra_of(uint32_t rate, uint32_t burst)
 {
-	uint32_t rate = info->challenge_rate ? info->challenge_rate : RL_CHALLENGE_RATE;
-	uint32_t burst = at_least_one(rate / BURST_PART);
-	uint32_t batch = burst / 2 / at_least_one(info->possible_cpus);
 	struct rl_limit limit = {
 		.amount = rate,
 		.period_ns = NS_PER_SECOND,
@@ -40,10 +42,18 @@ static void rate_constants(struct rlctl_bpf *skel, const struct rl_instance *inf
 	struct rl_gcra gcra;
 
 	gcra_compile(&limit, &gcra);
-	skel->rodata->answers_rate.capacity = gcra.capacity;
-	skel->rodata->answers_rate.cost = gcra.cost;
-	skel->rodata->answers_rate.cost_shift = gcra.cost_shift;
-	skel->rodata->answers_rate.cost_max = gcra.cost_max;
+	return gcra;
+}
+
+static void rate_constants(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	uint32_t rate = info->challenge_rate ? info->challenge_rate : RL_CHALLENGE_RATE;
+	uint32_t burst = at_least_one(rate / BURST_PART);
+	uint32_t batch = burst / 2 / at_least_one(info->possible_cpus);
+	struct rl_gcra all = gcra_of(rate, burst), existing = gcra_of(EXISTING_RATE, EXISTING_RATE);
+
+	memcpy((void *)&skel->rodata->answers_rate, &all, sizeof(all));
+	memcpy((void *)&skel->rodata->existing_rate, &existing, sizeof(existing));
 	skel->rodata->answers_batch = at_least_one(batch < BATCH_MAX ? batch : BATCH_MAX);
 }
 
@@ -58,9 +68,24 @@ static uint16_t mss_of(uint32_t mtu, uint32_t headers, uint32_t least)
 	return mss < MSS_MAX ? mss : MSS_MAX;
 }
 
+/* A device that does not tell its address answers nothing: no frame that is answered is sent to a
+ * group's. */
+static void address_constant(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	struct device_facts facts = {.ifindex = (int)info->ifindex};
+
+	if (!info->ifindex) /* it runs on no device */
+		return;
+	if (device_link_read(&facts))
+		memset(facts.address, 0xff, sizeof(facts.address));
+	memcpy((void *)skel->rodata->device_address, facts.address, sizeof(facts.address));
+}
+
 void answers_constants(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
 	rate_constants(skel, info);
+	if (info->program_uses & RL_USE_ANSWERS)
+		address_constant(skel, info);
 	skel->rodata->challenges =
 		info->mode != RL_MODE_TC && info->program_uses & RL_USE_CHALLENGE;
 	skel->rodata->challenge_mss4 = mss_of(info->mtu, 40, 536);

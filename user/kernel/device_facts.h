@@ -3,6 +3,7 @@
 #ifndef RLCTL_DEVICE_FACTS_H
 #define RLCTL_DEVICE_FACTS_H
 
+#include <linux/if_ether.h>
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,8 +45,9 @@ struct device_facts {
 	uint32_t mtu;
 	bool up, is_loopback;
 	enum device_link link;
-	char driver[32]; /* empty: unknown */
-	bool xdp_known;  /* the kernel reports xdp_features (since 6.3) */
+	uint8_t address[ETH_ALEN]; /* of Ethernet; 0: there is none */
+	char driver[32];           /* empty: unknown */
+	bool xdp_known;            /* the kernel reports xdp_features (since 6.3) */
 	uint64_t xdp_features;
 	bool on[OFFLOAD_COUNT];
 	struct device_queues queues;

@@ -68,6 +68,7 @@ static int link_take(const struct nlmsghdr *message, void *arg)
 	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
 	const struct nlattr *mtu = link_attribute(message, IFLA_MTU, sizeof(uint32_t));
 	const struct nlattr *queues = link_attribute(message, IFLA_NUM_RX_QUEUES, sizeof(uint32_t));
+	const struct nlattr *address = link_attribute(message, IFLA_ADDRESS, ETH_ALEN);
 	struct device_facts *facts = arg;
 
 	facts->up = link->ifi_flags & IFF_UP;
@@ -77,6 +78,8 @@ static int link_take(const struct nlmsghdr *message, void *arg)
 		facts->mtu = mnl_attr_get_u32(mtu);
 	if (queues)
 		facts->queues.now = mnl_attr_get_u32(queues);
+	if (address && facts->link == LINK_ETHERNET)
+		memcpy(facts->address, mnl_attr_get_payload(address), ETH_ALEN);
 	losses_read(message, facts);
 	return MNL_CB_OK;
 }

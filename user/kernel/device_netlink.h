@@ -8,7 +8,7 @@
 
 #include "device_facts.h"
 
-/* MTU, flags, queues and losses of the device facts->ifindex. */
+/* MTU, address, flags, queues and losses of the device facts->ifindex. */
 int device_link_read(struct device_facts *facts);
 
 /* -ENOENT on kernels that do not report them. */
