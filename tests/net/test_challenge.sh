@@ -107,6 +107,12 @@ test_doctor() {
 		doctor_says warn 'lose window scaling' tcp_timestamps=0
 }
 
+# In generic mode the kernel transmits answers by itself.
+test_doctor_answers() {
+	rl B doctor veth-B -j | json 'all(.[]; .check != "answers")' && use native && rl B doctor veth-B -j |
+		json 'any(.[]; .check == "answers" and .result == "warn" and (.remedy | contains("--mode generic")))'
+}
+
 test_doctor_unasked() {
 	rl B apply - <<<'rule any limit 1000000/second' && ! doctor_says ok '' tcp_syncookies=1
 }
@@ -129,4 +135,5 @@ done
 t 'a machine that forwards' test_forwards
 t 'the kernel wants no cookie yet' test_kernel_first
 t 'doctor' test_doctor
+t 'doctor, answers of a veth' test_doctor_answers
 t 'doctor, where nothing challenges' test_doctor_unasked

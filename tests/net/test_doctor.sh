@@ -134,6 +134,15 @@ test_state() {
 		in_ns B ping -qc 1 127.0.0.1 && look 0 && found state ok && rl B detach veth-B && in_ns B nft delete table inet t
 }
 
+# Sockets tell nothing of the connections that a machine forwards, where a rule asks.
+test_state_forwards() {
+	rl B -q attach veth-B --policy - <<<'rule any tcp limit 1000/second over drop unless established' && in_ns B sysctl -qw \
+		net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0 && look 0 && found state ok || return
+	in_ns B sysctl -qw net.ipv4.ip_forward=1 && look 0 && found state warn '--state conntrack' &&
+		rl B apply -i veth-B - <<<'rule any tcp limit 1000/second' && look 0 && found state ok &&
+		in_ns B sysctl -qw net.ipv4.ip_forward=0 && rl B detach veth-B
+}
+
 # carrier ETHERTYPE: frames of it come in until the test ends.
 carrier() {
 	[[ -z ${CARRIER:-} ]] || kill -KILL -- "-$CARRIER"
@@ -245,6 +254,7 @@ t 'queues' test_queues
 t 'queues in the way of native XDP' test_native_queues
 t 'a trial' test_trial
 t 'connection tracking' test_state
+t 'sockets, on a machine that forwards' test_state_forwards
 t 'PPPoE and MPLS' test_carriers
 t 'left over' test_left_over
 t 'not left over: somebody is at work' test_in_work

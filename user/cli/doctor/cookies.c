@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* doctor's check of the settings that `over challenge` depends on, in the device's network
- * namespace, where the policy in force has such a limit.
+/* doctor's checks of what `over challenge` and `over truncate` depend on, where the policy in force
+ * has such a limit: settings of the device's network namespace, and a way for the answers.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "doctor.h"
 #include "policy_write.h"
 
-/* Negative: this kernel has no such setting. */
-static int setting_read(const char *name)
+int doctor_setting(const char *name)
 {
 	char path[64];
 	int value;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/sys/net/ipv4/%s", name);
+	snprintf(path, sizeof(path), "/proc/sys/net/%s", name);
 	file = fopen(path, "re");
 	if (!file)
 		return -1;
@@ -24,17 +24,16 @@ static int setting_read(const char *name)
 	return value;
 }
 
-static bool policy_challenges(const struct doctor *doctor)
+uint32_t doctor_uses(const struct doctor *doctor)
 {
 	struct rl_policy_header header;
 
-	return doctor->instance && !policy_header_read(doctor->instance, &header) &&
-	       header.uses & RL_USE_CHALLENGE;
+	return doctor->instance && !policy_header_read(doctor->instance, &header) ? header.uses : 0;
 }
 
 static void check_syncookies(struct doctor *doctor)
 {
-	switch (setting_read("tcp_syncookies")) {
+	switch (doctor_setting("ipv4/tcp_syncookies")) {
 	case -1:
 		doctor_finds(doctor, HEALTH_FAIL, "write over drop in place of over challenge",
 			     "this kernel makes no SYN cookies: every SYN over the limit passes");
@@ -58,7 +57,7 @@ static void check_syncookies(struct doctor *doctor)
 /* An answer has no timestamp: it matters only for cookies that the kernel sends itself. */
 static void check_timestamps(struct doctor *doctor)
 {
-	if (setting_read("tcp_timestamps") > 0)
+	if (doctor_setting("ipv4/tcp_timestamps") > 0)
 		doctor_finds(doctor, HEALTH_OK, NULL,
 			     "tcp_timestamps is on: connections keep window scaling and SACK after "
 			     "the kernel's own cookies, but not after an answer of over challenge");
@@ -70,8 +69,24 @@ static void check_timestamps(struct doctor *doctor)
 
 void check_cookies(struct doctor *doctor)
 {
-	if (!policy_challenges(doctor))
+	if (!(doctor_uses(doctor) & RL_USE_CHALLENGE))
 		return;
 	check_syncookies(doctor);
 	check_timestamps(doctor);
+}
+
+/* A veth hands frames that a program sends to a ring that its peer has only with a program. */
+void check_answers(struct doctor *doctor)
+{
+	const char *device = doctor->facts->name;
+	char remedy[REMEDY_MAX];
+
+	if (!(doctor_uses(doctor) & (RL_USE_CHALLENGE | RL_USE_TRUNCATE)) ||
+	    doctor->status.mode != RL_MODE_NATIVE || strcmp(doctor->facts->driver, "veth") != 0)
+		return;
+	snprintf(remedy, sizeof(remedy),
+		 "rlctl detach %s && rlctl attach %s --mode generic --policy FILE", device, device);
+	doctor_finds(doctor, HEALTH_WARN, remedy,
+		     "the peer of a veth takes answers in native mode only if it has an XDP "
+		     "program: without one they are lost");
 }

@@ -47,6 +47,7 @@
 	X(carriers, "carriers", "no limit applies to the IP packets in PPPoE and MPLS frames")  \
 	X(vlan, "vlan", "XDP does not see a tag that the hardware strips")                      \
 	X(cookies, "cookies", "over challenge answers with SYN cookies that the kernel makes")  \
+	X(answers, "answers", "over challenge and over truncate send from the device itself")   \
 	X(drops, "drops", "no rule applies to packets that the device itself drops")
 
 enum health { HEALTH_OK, HEALTH_WARN, HEALTH_FAIL };
@@ -77,6 +78,13 @@ struct doctor {
 };
 
 #define REMEDY_MAX 256
+
+/* What the policy in force uses (enum rl_policy_use); 0 without one. */
+uint32_t doctor_uses(const struct doctor *doctor);
+
+/* A number in that file below /proc/sys/net, of the device's network namespace; negative: there is
+ * no such setting. */
+int doctor_setting(const char *name);
 
 /* Prints a finding of the running check, and the remedy, or NULL. */
 void doctor_finds(struct doctor *doctor, enum health health, const char *remedy, const char *format,
