@@ -20,8 +20,8 @@
  * - Who sends in a peer's name to a bound port, before this machine does, and is let through, is
  * the first: answers of that peer to that port are then held by the limits. Sockets that are bound
  * for one question alone (resolvers) leave no time for that.
- * - A server that lets a million peers a second through has lost the mark of one in 120,000 when it
- *   answers a millisecond later, and takes the answer for a question.
+ * - A port that serves, while so many peers begin that their marks push each other out: what this
+ *   machine asks from it then is not noted (asked_may_begin).
  */
 #ifndef RLCTL_BPF_ASKED_H
 #define RLCTL_BPF_ASKED_H
@@ -43,13 +43,19 @@ static __always_inline __u64 *asked_ways(struct rl_asked_set *set, enum asked_si
 	return side == ASKED_OURS ? set->ours : set->theirs;
 }
 
-/* NULL where there is no table. */
-static __always_inline struct rl_asked_set *asked_set(const struct asked_key *key)
+/* NULL where there is none. */
+static __always_inline struct rl_asked *asked_table(void)
 {
 	void *table = only(&asked);
-	struct rl_asked_set *sets = table ? only(table) : NULL;
 
-	return sets ? &sets[key->set & (RL_ASKED_SETS - 1)] : NULL;
+	return table ? only(table) : NULL;
+}
+
+static __always_inline struct rl_asked_set *asked_set(const struct asked_key *key)
+{
+	struct rl_asked *table = asked_table();
+
+	return table ? &table->sets[key->set & (RL_ASKED_SETS - 1)] : NULL;
 }
 
 static __always_inline bool asked_counts(struct rl_asked_set *set, const struct asked_key *key,
@@ -58,6 +64,18 @@ static __always_inline bool asked_counts(struct rl_asked_set *set, const struct 
 	__u32 time = asked_time(clock_tick());
 
 	return asked_age_of(asked_ways(set, side), key->tag, time) <= ASKED_AGE_MAX;
+}
+
+/* The port's time is no older than the mark's. */
+static __always_inline void asked_put_theirs(struct rl_asked *table, const struct asked_key *key,
+					     __u16 own_port)
+{
+	__u64 now_ns = clock_tick();
+	__u8 served = asked_serving_time(now_ns);
+
+	if (READ_ONCE(table->served[own_port]) != served)
+		WRITE_ONCE(table->served[own_port], served);
+	asked_put(table->sets[key->set & (RL_ASKED_SETS - 1)].theirs, key->tag, asked_time(now_ns));
 }
 
 /* ---- the key */
@@ -132,24 +150,35 @@ static __always_inline bool asked_settled(const struct packet *p)
 static __always_inline void asked_they_began(const struct packet *p)
 {
 	struct asked_key key = asked_key_received(p, p->sport, p->dport);
-	struct rl_asked_set *set = asked_set(&key);
+	struct rl_asked *table = asked_table();
 
-	if (set)
-		asked_put(set->theirs, key.tag, asked_time(clock_tick()));
+	if (table)
+		asked_put_theirs(table, &key, p->dport);
 }
 
 /* ---- sent */
 
-static __always_inline void asked_put_sent(const struct asked_key *key)
+static __always_inline void asked_put_ours(struct rl_asked *table, const struct asked_key *key,
+					   __u16 own_port)
 {
-	struct rl_asked_set *set = asked_set(key);
-	bool theirs;
+	struct rl_asked_set *set = &table->sets[key->set & (RL_ASKED_SETS - 1)];
+	__u64 now_ns = clock_tick();
 
-	if (!set)
+	if (asked_may_begin(set, key->tag, READ_ONCE(table->served[own_port]), now_ns))
+		asked_put(set->ours, key->tag, asked_time(now_ns));
+}
+
+/* own_port: 0 of an echo, whose peers never begin. */
+static __always_inline void asked_put_sent(const struct asked_key *key, __u16 own_port)
+{
+	struct rl_asked *table = asked_table();
+
+	if (!table)
 		return;
-	theirs = asked_counts(set, key, ASKED_THEIRS);
-	asked_put(asked_ways(set, theirs ? ASKED_THEIRS : ASKED_OURS), key->tag,
-		  asked_time(clock_tick()));
+	if (asked_counts(&table->sets[key->set & (RL_ASKED_SETS - 1)], key, ASKED_THEIRS))
+		asked_put_theirs(table, key, own_port);
+	else
+		asked_put_ours(table, key, own_port);
 }
 
 #endif

@@ -18,7 +18,7 @@ struct asked_inner {
 	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, RL_ASKED_SETS * sizeof(struct rl_asked_set));
+	__uint(value_size, sizeof(struct rl_asked));
 };
 
 struct {

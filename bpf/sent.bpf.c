@@ -16,7 +16,7 @@ static __always_inline void echo_note(struct __sk_buff *skb, const struct packet
 	    !is_echo(p, &icmp, ECHO_REQUEST, ECHO_REQUEST_ICMP6))
 		return;
 	key = asked_key_sent(p, echo_identifier(&icmp), 0);
-	asked_put_sent(&key);
+	asked_put_sent(&key, 0);
 }
 
 SEC("tc")
@@ -31,7 +31,7 @@ int rlctl_sent(struct __sk_buff *skb)
 		echo_note(skb, &p);
 	} else if (p.proto == IPPROTO_UDP && p.flags & PACKET_PORTS) {
 		key = asked_key_sent(&p, p.sport, p.dport);
-		asked_put_sent(&key);
+		asked_put_sent(&key, p.sport);
 	}
 	return TC_ACT_UNSPEC;
 }

@@ -34,7 +34,7 @@
  *   fleet_keys                   rl_state_key       rl_fleet_key
  *   fleet_events                 0                  ring buffer of rl_state_key
  *   fleet_session                0                  rl_fleet_session
- *   asked                        0                  rl_asked_set, by hash          abi/proof.h
+ *   asked                        0                  rl_asked                       abi/proof.h
  *   answers                      0                  rl_answers
  *   instance                     0                  rl_instance                    abi/instance.h
  *

@@ -13,6 +13,13 @@
  * one in 3,400 at 50,000 questions a second and t = 50 ms. A minute's memory holds for up to 32,768
  * conversations, less some that share a set.
  *
+ * A mark that the peer began is lost where four newer ones take its set. Then all of them count for
+ * as long as it would have, and its port has been served within that time: where both hold, nothing
+ * is noted as a question (asked_may_begin). So no client becomes established by an answer before
+ * which others have pushed out its mark. This is the price: while such marks fill the table (at
+ * 1000 clients a second nine sets in ten are full), answers to a port that serves are not known.
+ * Other ports are not concerned, such as those that a resolver asks from.
+ *
  * Races: a way changes hands by a compare-and-swap. Where two of them fail, the note is lost: the
  * next packet leaves it. Two CPUs may note one conversation twice.
  */
@@ -25,14 +32,17 @@
 #include "once.h"
 #include "rlctl_abi.h"
 
-#define ASKED_NS         60000000000ULL /* since the last packet */
-#define ASKED_TAG_SHIFT  32
-#define ASKED_UNIT_SHIFT 24
-#define ASKED_REFRESH    15 /* units: what may be missing of the time of the last packet */
-#define ASKED_AHEAD      15 /* units: one CPU's clock before another's */
-#define ASKED_AGE_RECENT (ASKED_AHEAD + ASKED_REFRESH - 1)
-#define ASKED_AGE_MAX    (ASKED_AHEAD + (ASKED_NS >> ASKED_UNIT_SHIFT) + 1 + ASKED_REFRESH)
-#define ASKED_AGE_NONE   (~0u)
+#define ASKED_NS           60000000000ULL /* since the last packet */
+#define ASKED_TAG_SHIFT    32
+#define ASKED_UNIT_SHIFT   24
+#define ASKED_REFRESH      15 /* units: what may be missing of the time of the last packet */
+#define ASKED_AHEAD        15 /* units: one CPU's clock before another's */
+#define ASKED_AGE_RECENT   (ASKED_AHEAD + ASKED_REFRESH - 1)
+#define ASKED_AGE_MAX      (ASKED_AHEAD + (ASKED_NS >> ASKED_UNIT_SHIFT) + 1 + ASKED_REFRESH)
+#define ASKED_AGE_NONE     (~0u)
+
+#define ASKED_SERVED_SHIFT 32
+#define ASKED_SERVED_MAX   (1 + (ASKED_NS >> ASKED_SERVED_SHIFT) + 2)
 
 struct asked_key {
 	__u32 set;
@@ -103,6 +113,39 @@ static __always_inline __u32 asked_choose(const __u64 ways[RL_ASKED_WAYS], __u32
 		}
 	}
 	return chosen;
+}
+
+/* Do all ways count, so that one that counted may have been lost? */
+static __always_inline bool asked_is_full(const __u64 ways[RL_ASKED_WAYS], __u32 time)
+{
+	for (int i = 0; i < RL_ASKED_WAYS; i++)
+		if (asked_age(READ_ONCE(ways[i]), time) > ASKED_AGE_MAX)
+			return false;
+	return true;
+}
+
+/* When a port was served, in units of 2^32 ns. One that was not counts again for a minute every 18
+ * minutes, which matters only where a set is full. */
+static __always_inline __u8 asked_serving_time(__u64 now_ns)
+{
+	return now_ns >> ASKED_SERVED_SHIFT;
+}
+
+static __always_inline bool asked_is_served(__u8 served, __u64 now_ns)
+{
+	__u8 age = asked_serving_time(now_ns) + 1 - served; /* one CPU's clock before another's */
+
+	return age <= ASKED_SERVED_MAX;
+}
+
+/* May this machine be the first, where the peer is not known to be? */
+static __always_inline bool asked_may_begin(const struct rl_asked_set *set, __u32 tag, __u8 served,
+					    __u64 now_ns)
+{
+	__u32 time = asked_time(now_ns);
+
+	return !asked_is_served(served, now_ns) || !asked_is_full(set->theirs, time) ||
+	       asked_age_of(set->ours, tag, time) <= ASKED_AGE_MAX;
 }
 
 static __always_inline void asked_put(__u64 ways[RL_ASKED_WAYS], __u32 tag, __u32 time)

@@ -11,12 +11,19 @@
  * ways hold those that this machine began, the others those that the peer began, so that neither
  * pushes out the other. A way is 0 where it is empty. */
 #define RL_ASKED_WAYS 4
-#define RL_ASKED_SETS 8192u /* a power of two; 512 KiB */
+#define RL_ASKED_SETS 8192u /* a power of two */
 struct rl_asked_set {
 	__u64 ours[RL_ASKED_WAYS];
 	__u64 theirs[RL_ASKED_WAYS];
 };
 _Static_assert(sizeof(struct rl_asked_set) == 64, "a cache line");
+
+/* served: for each UDP port of this machine, when a peer last began there. */
+#define RL_ASKED_PORTS 65536u
+struct rl_asked {
+	struct rl_asked_set sets[RL_ASKED_SETS];
+	__u8 served[RL_ASKED_PORTS];
+};
 
 /* The rate of answers that the program sends itself (over challenge, over truncate): the bucket,
  * then what each possible CPU has taken from it. bpf/answer.h */

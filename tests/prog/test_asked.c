@@ -161,12 +161,14 @@ static void begin(void)
 	harness_sockets(h, RL_SIMULATED_BOUND);
 }
 
-static void crowd_comes(void)
+static void crowd_comes(uint16_t port)
 {
 	struct frame frame;
 	uint8_t addr[16];
+	char text[64];
 
-	frame_build(&frame, "ip4=192.0.2.1>198.51.100.1 udp=5000>443");
+	snprintf(text, sizeof(text), "ip4=192.0.2.1>198.51.100.1 udp=5000>%u", port);
+	frame_build(&frame, text);
 	for (uint32_t i = 0; i < PEERS; i++) {
 		address_ip4(addr, i);
 		frame_source(&frame, addr);
@@ -192,8 +194,22 @@ static void marks_test(void **state)
 	(void)state;
 	begin();
 	scenario_run(h, ASKS PINGS "! bound");
-	crowd_comes();
+	crowd_comes(443);
 	scenario_run(h, ANSWER "unmatched | " PONG "unmatched");
+	harness_close(h);
+}
+
+/* By pushing out a client's mark, at whichever port, none becomes established by an answer; a port
+ * that does not serve may still ask, and one that does where its question is noted already. */
+static void pushed_out_test(void **state)
+{
+	(void)state;
+	begin();
+	scenario_run(h, REQUEST "within");
+	crowd_comes(9999);
+	scenario_run(h, REPLIES REQUEST "within | " ASKS ANSWER "unmatched");
+	crowd_comes(9999);
+	scenario_run(h, "+ 40s | " ASKS "+ 40s | " ANSWER "unmatched");
 	harness_close(h);
 }
 
@@ -228,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(marks_test),
 		cmocka_unit_test(questions_test),
+		cmocka_unit_test(pushed_out_test),
 		cmocka_unit_test(egress_test),
 	};
 

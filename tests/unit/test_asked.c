@@ -290,6 +290,111 @@ static void unasked_test(void **state)
 	free(sets);
 }
 
+/* ---- marks that others push out */
+
+static const struct begin {
+	const char *name;
+	int marks;
+	uint64_t served_s, now_s; /* the marks are as old as that the port was served */
+	bool ours, may;
+} begins[] = {
+	{"nothing is noted", 0, 0, 100, false, true},
+	{"room for another mark", 3, 100, 101, false, true},
+	{"no room", 4, 100, 101, false, false},
+	{"no room, a minute later", 4, 100, 160, false, false},
+	{"no room, at the same time", 4, 100, 100, false, false},
+	{"no room, but they count no more", 4, 100, 161, false, true},
+	{"no room, but already noted", 4, 100, 101, true, true},
+};
+
+static void begin_test(void **state)
+{
+	const struct begin *row = *state;
+	uint8_t served = asked_serving_time(row->served_s * SECOND);
+	struct rl_asked_set set = {0};
+
+	for (int i = 0; i < row->marks; i++)
+		put(set.theirs, 20 + i, row->served_s * SECOND);
+	if (row->ours)
+		put(set.ours, 7, row->served_s * SECOND);
+	assert_int_equal(asked_may_begin(&set, 7, served, row->now_s * SECOND), row->may);
+	assert_true(asked_may_begin(&set, 7, served, row->now_s * SECOND + 70 * SECOND));
+}
+
+/* A port counts as served for at least as long as a mark, by whichever CPU's clock. */
+static void served_test(void **state)
+{
+	(void)state;
+	for (uint64_t t = SECOND; t < 1200 * SECOND; t += SECOND / 7) {
+		uint8_t served = asked_serving_time(t);
+
+		assert_true(asked_is_served(served, t - TICK));
+		assert_true(asked_is_served(served, t + 61 * SECOND));
+		assert_false(asked_is_served(served, t + 80 * SECOND));
+		assert_false(asked_is_served(served, t + 900 * SECOND));
+	}
+}
+
+/* A server answers after up to a minute, while 10,000 others a second begin: each client is still
+ * known to have begun, or is not taken for one that was asked. */
+static void slow_answer_test(void **state)
+{
+	enum { CLIENTS = 1000, CROWD = 10000 };
+	struct rl_asked_set *sets = calloc(RL_ASKED_SETS, sizeof(*sets));
+	uint64_t others = 6, now = SECOND, pushed_out = 0;
+	uint64_t clients = 5, answered = 5;
+	uint8_t served;
+
+	(void)state;
+	assert_non_null(sets);
+	for (int i = 0; i < CLIENTS; i++) {
+		struct asked_key key = random_key(&clients);
+
+		put(sets[key.set].theirs, key.tag, now);
+	}
+	served = asked_serving_time(now);
+	for (int i = 0; i < 8 * CROWD; i++) {
+		struct asked_key key = random_key(&others);
+
+		now += SECOND / CROWD;
+		put(sets[key.set].theirs, key.tag, now);
+	}
+	for (int i = 0; i < CLIENTS; i++) {
+		struct asked_key key = random_key(&answered);
+		bool known = counts(sets[key.set].theirs, key.tag, now);
+
+		pushed_out += !known;
+		assert_true(known || !asked_may_begin(&sets[key.set], key.tag, served, now));
+		assert_true(known ||
+			    !asked_may_begin(&sets[key.set], key.tag, served, 61 * SECOND));
+	}
+	free(sets);
+	assert_in_range(pushed_out, CLIENTS * 9 / 10, CLIENTS);
+}
+
+/* 50,000 questions a second from a port that serves a thousand clients: all may be noted. */
+static void few_marks_test(void **state)
+{
+	struct rl_asked_set *sets = calloc(RL_ASKED_SETS, sizeof(*sets));
+	uint64_t asks = 5, clients = 6, now = SECOND;
+
+	(void)state;
+	assert_non_null(sets);
+	for (int i = 0; i < 1000; i++) {
+		struct asked_key key = random_key(&clients);
+
+		put(sets[key.set].theirs, key.tag, now);
+	}
+	for (int i = 0; i < TURNS(QUERIES); i++) {
+		struct asked_key key = random_key(&asks);
+
+		now += SECOND / 50000;
+		assert_true(asked_may_begin(&sets[key.set], key.tag, asked_serving_time(now), now));
+		put(sets[key.set].ours, key.tag, now);
+	}
+	free(sets);
+}
+
 /* ---- two CPUs at once */
 
 struct contest {
@@ -347,6 +452,10 @@ int main(void)
 	size_t n = 0;
 
 	ROWS(rows, minute_test);
+	ROWS(begins, begin_test);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(served_test);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(slow_answer_test);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(few_marks_test);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(empty_test);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(zero_tag_test);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(quiet_test);

@@ -242,8 +242,7 @@ static int inner_make(const struct instance *instance, int outer, const char *na
 static int asked_make(const struct instance *instance)
 {
 	return inner_make_typed(instance, instance->fd.asked, BPF_MAP_TYPE_ARRAY, BPF_F_MMAPABLE,
-				"rlctl_asked", sizeof(uint32_t),
-				RL_ASKED_SETS * sizeof(struct rl_asked_set), 1);
+				"rlctl_asked", sizeof(uint32_t), sizeof(struct rl_asked), 1);
 }
 
 static int fleet_maps_make(const struct instance *instance)
