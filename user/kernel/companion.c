@@ -30,8 +30,11 @@
 static int companion_note(const struct instance *instance, struct rl_instance *info,
 			  uint32_t program)
 {
+	int ret = instance_info_now(instance, info);
 	uint32_t zero = 0;
 
+	if (ret)
+		return ret;
 	info->companion = program;
 	return bpf_map_update_elem(instance->fd.instance, &zero, info, BPF_ANY) ? -errno : 0;
 }
@@ -224,14 +227,16 @@ static int clsact_give_back(const struct instance *instance, struct rl_instance 
 	char root[INSTANCE_PATH_MAX];
 	int lock, ret;
 
-	if (info->mode == RL_MODE_TC || !info->made_clsact)
+	if (info->mode == RL_MODE_TC)
 		return 0;
 	snprintf(root, sizeof(root), "%s", instance->path);
 	*strrchr(root, '/') = '\0';
 	lock = pins_lock(root, true);
 	if (lock < 0)
 		return lock;
-	ret = clsact_undo(root, instance->device, info, instance->fd.instance);
+	ret = instance_info_now(instance, info);
+	if (!ret)
+		ret = clsact_undo(root, instance->device, info, instance->fd.instance);
 	close(lock);
 	return ret;
 }

@@ -64,3 +64,13 @@ bool instance_info_read(const char *path, struct rl_instance *out)
 		close(fd);
 	return read;
 }
+
+int instance_info_now(const struct instance *instance, struct rl_instance *out)
+{
+	uint32_t zero = 0;
+
+	if (instance->path[0])
+		return bpf_map_lookup_elem(instance->fd.instance, &zero, out) ? -errno : 0;
+	*out = instance->info; /* simulations and tests have no others */
+	return 0;
+}

@@ -57,6 +57,10 @@ void instance_context(const struct instance *instance, struct policy_context *ou
 /* Reads the settings of an instance of this version. Silent. */
 bool instance_info_read(const char *path, struct rl_instance *out);
 
+/* Its settings as they are now: whoever writes them reads them anew, for other processes write them
+ * too (one that detaches another instance hands over clsact). Silent. */
+int instance_info_now(const struct instance *instance, struct rl_instance *out);
+
 /* Opens the instance pinned at path; -ENOENT without a report if a pin is missing, -EPROTO for
  * another version. */
 int instance_open_path(const char *path, const char *device, bool write, struct instance *out);

@@ -27,21 +27,13 @@ static bool has_pins(const struct instance *instance)
 	return instance->path[0];
 }
 
-/* As it is now: other processes may have changed it since this one opened it. */
-static int info_read(const struct instance *instance, struct rl_instance *out)
-{
-	uint32_t zero = 0;
-
-	*out = instance->info;
-	if (!has_pins(instance))
-		return 0;
-	return bpf_map_lookup_elem(instance->fd.instance, &zero, out) ? -errno : 0;
-}
-
 static int uses_note(const struct instance *instance, struct rl_instance *info, uint32_t uses)
 {
+	int ret = instance_info_now(instance, info);
 	uint32_t zero = 0;
 
+	if (ret)
+		return ret;
 	info->program_uses = uses;
 	return bpf_map_update_elem(instance->fd.instance, &zero, info, BPF_ANY) ? -errno : 0;
 }
@@ -121,7 +113,7 @@ int program_widen(const struct instance *instance, uint32_t uses)
 	uint32_t wanted, raised;
 	struct rl_instance info;
 	bool lacking;
-	int ret = info_read(instance, &info);
+	int ret = instance_info_now(instance, &info);
 
 	if (ret)
 		return report_change_error(instance, ret);
@@ -159,7 +151,7 @@ int program_widen_check(const struct instance *instance, uint32_t uses)
 {
 	uint32_t wanted, raised;
 	struct rl_instance info;
-	int ret = info_read(instance, &info);
+	int ret = instance_info_now(instance, &info);
 
 	if (ret)
 		return report_change_error(instance, ret);
@@ -201,7 +193,7 @@ void policy_settle(const struct instance *instance, uint32_t uses)
 {
 	struct rl_instance info;
 
-	if (has_pins(instance) && !instance->unattached && !info_read(instance, &info) &&
+	if (has_pins(instance) && !instance->unattached && !instance_info_now(instance, &info) &&
 	    is_too_much(&info, uses))
 		program_narrow(instance, &info, uses);
 	policy_maps_trim(instance, uses);

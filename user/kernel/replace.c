@@ -171,7 +171,6 @@ static int shares_renew(struct instance *instance)
 	if (instance_info_read(instance->path, &renewed.info)) /* it may have another program */
 		renewed.info.cpus = online;
 	return info_write(instance, &renewed.info);
-	return ret;
 }
 
 /* The number of prefixes is only a limit: writing a policy creates the maps for them. */
@@ -199,6 +198,7 @@ static int program_settled_note(struct instance *instance)
 {
 	struct rl_instance info = instance->info;
 
+	instance_info_read(instance->path, &info); /* others may have changed it meanwhile */
 	info.program_uses &= RL_USE_PROGRAM;
 	return info_write(instance, &info);
 }
