@@ -28,7 +28,8 @@ def rows_of(ns, policies):
         if candidate == "bare":
             continue
         above = [v - bare for v, bare in zip(values, ns[proto, sockets, "bare"])]
-        yield {"row": candidate, "policy": policies[candidate], "sockets": sockets,
+        policy, traffic = policies[candidate].split("|")
+        yield {"row": candidate, "policy": policy, "traffic": traffic, "sockets": sockets,
                "ns": {"median": round(median(above)), "low": round(min(above)), "high": round(max(above))}}
 
 
@@ -39,7 +40,7 @@ def main():
     rows = list(rows_of(ns, policies))
     for row in rows:
         print(f"{row['row']:10} {row['sockets']:6,} sockets {row['ns']['median']:5} ns "
-              f"({row['ns']['low']} to {row['ns']['high']})  {row['policy']}")
+              f"({row['ns']['low']} to {row['ns']['high']})  {row['policy']}, {row['traffic']}")
     version = subprocess.run(["build/rlctl", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     document = {"version": version, "date": time.strftime("%Y-%m-%d"), "cpu": cpu_model(),
                 "kernel": Path("/proc/sys/kernel/osrelease").read_text().strip(),

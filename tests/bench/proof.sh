@@ -19,9 +19,9 @@ PEERS=10.0.0.0 STRANGERS=10.128.0.0
 [[ $EUID -eq 0 ]] || die 'needs root'
 
 # candidate: policy, protocol of its flood, whose addresses
-declare -A POLICY=() PROTO=() FROM=()
-row() { # NAME PROTO FROM POLICY
-	POLICY[$1]=$4 PROTO[$1]=$2 FROM[$1]=$3
+declare -A POLICY=() PROTO=() FROM=() OPTIONS=()
+row() { # NAME PROTO FROM POLICY ATTACH-OPTION…
+	POLICY[$1]=$4 PROTO[$1]=$2 FROM[$1]=$3 OPTIONS[$1]=${*:5}
 }
 row tcp-deny tcp-ack "$PEERS" 'rule any tcp deny'
 row tcp-hit tcp-ack "$PEERS" 'rule any tcp established deny'
@@ -29,10 +29,12 @@ row tcp-miss tcp-ack "$STRANGERS" 'rule any tcp not established deny'
 row tcp-limit tcp-ack "$STRANGERS" 'rule any limit 1/hour burst 1'
 row tcp-spare tcp-ack "$STRANGERS" 'rule any limit 1/hour burst 1 over drop unless established'
 row tcp-syn tcp-syn "$STRANGERS" 'rule any tcp not established deny'
+row ct-hit tcp-ack "$PEERS" 'rule any tcp established deny' --state conntrack
+row ct-miss tcp-ack "$STRANGERS" 'rule any tcp not established deny' --state conntrack
 row udp-deny udp "$PEERS" 'rule any udp deny'
 row udp-hit udp "$PEERS" 'rule any udp established deny'
 row udp-miss udp "$STRANGERS" 'rule any udp not established deny'
-TCP=(bare tcp-deny tcp-hit tcp-miss tcp-limit tcp-spare tcp-syn)
+TCP=(bare tcp-deny tcp-hit tcp-miss tcp-limit tcp-spare tcp-syn ct-hit ct-miss)
 UDP=(bare udp-deny udp-hit udp-miss)
 
 # The machine's address is on every cable, so that it answers and asks through each; its peers are addresses of A.
@@ -54,12 +56,15 @@ setup() {
 	local name
 	say 'setting up'
 	ns_new A B || die 'cannot make network namespaces'
+	in_ns B nft 'add table inet t; add chain inet t c { type filter hook input priority 0; }; add rule inet t c ct state new' ||
+		die 'no connection tracking'
 	if ! home || ! link; then
 		die 'cannot set the addresses'
 	fi
 	helper bare "$RECEIVER" --bare
 	for name in "${!POLICY[@]}"; do
-		limiter "$name" "${POLICY[$name]}"
+		# shellcheck disable=SC2086 # words
+		limiter "$name" "${POLICY[$name]}" ${OPTIONS[$name]}
 	done
 	ip -n "$(ns B)" link set b-udp-hit arp off || die 'cannot set b-udp-hit'
 }
@@ -147,13 +152,15 @@ udp() {
 
 trap 'release; _cleanup' EXIT
 setup
-for n in 1 1024 65536; do
+for n in ${SOCKETS:-1 1024 65536}; do
 	tcp "$n"
 	udp "$n"
 done
 policies=()
 for name in "${!POLICY[@]}"; do
-	policies+=("$name=${POLICY[$name]}")
+	who=peers
+	[[ ${FROM[$name]} == "$PEERS" ]] || who=strangers
+	policies+=("$name=${POLICY[$name]}${OPTIONS[$name]:+; attach ${OPTIONS[$name]}}|${PROTO[$name]} of $who")
 done
 python3 tests/bench/proof.py "$RAW" "$OUT/docs/proof.json" "${policies[@]}" || exit 1
 [[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
