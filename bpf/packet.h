@@ -54,6 +54,11 @@ enum packet_flag {
 #define ASKS_CONNTRACK 0
 #endif
 
+/* 1: those send answers themselves (rlctl_answers.bpf.c). */
+#ifndef ANSWERS
+#define ANSWERS 0
+#endif
+
 #ifdef __bpf__ /* on the host, the file that includes this says what they are */
 const volatile bool frames_are_skbs = false; /* hook ingress or egress */
 const volatile bool goes_by_dest = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A policy of RL_USE_PROGRAM decides this beside the others: it classifies a packet anew when it is
- * known whether that is established, and asks what becomes of one that is over a limit. Only in
- * rlctl_proof.bpf.c.
+ * known whether that is established, and asks what becomes of one that is over a limit. Only with
+ * PROVES.
  */
 #ifndef RLCTL_BPF_PROVEN_H
 #define RLCTL_BPF_PROVEN_H
@@ -127,7 +127,7 @@ static __always_inline enum rl_reason over_decide(void *ctx, bool skb, struct de
 		reason = spared_decide(d);
 		rule = matched_rule(d, READ_ONCE(d->asked));
 	}
-	if (reason != RL_REASON_OVER || skb || !rule)
+	if (!ANSWERS || reason != RL_REASON_OVER || skb || !rule)
 		return reason;
 	if (challenges && rule->flags & RL_RULE_CHALLENGE)
 		return challenge_decide(ctx, d);

@@ -55,7 +55,7 @@ __noinline int policy_decide_apart(struct decision *d, const struct rl_policy_he
 	return d && header ? policy_decide(d, header) : RL_REASON_UNMATCHED;
 }
 
-/* For the programs of rlctl_proof.bpf.c. */
+/* With PROVES. */
 static __always_inline enum rl_reason policy_prove(void *ctx, bool skb, struct decision *d,
 						   const struct rl_policy_header *header)
 {
@@ -173,7 +173,7 @@ int rlctl_xdp(struct xdp_md *ctx)
 	reason = frame_decide(ctx, false, d, xdp_parse(ctx, &d->p));
 	if (is_watched())
 		xdp_watch(ctx, d, reason);
-	if (PROVES && reason_answers(reason))
+	if (ANSWERS && reason_answers(reason))
 		return xdp_answer(ctx, d, reason);
 	return reason_passes(reason) ? XDP_PASS : XDP_DROP;
 }

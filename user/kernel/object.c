@@ -22,7 +22,9 @@
 #include "map_in_map.h"
 #include "message.h"
 #include "rlctl.skel.h"
+#include "rlctl_answers.skel.h"
 #include "rlctl_conntrack.skel.h"
+#include "rlctl_conntrack_answers.skel.h"
 #include "rlctl_proof.skel.h"
 #include "rule_counters.h"
 
@@ -103,15 +105,25 @@ static void counters_size(struct rlctl_bpf *skel, const struct rl_instance *info
 		       "the same variables");                                                      \
 	_Static_assert(sizeof(struct rlctl_bpf) == sizeof(struct other), "the same maps")
 ASSERT_SAME(rlctl_proof_bpf);
+ASSERT_SAME(rlctl_answers_bpf);
 ASSERT_SAME(rlctl_conntrack_bpf);
+ASSERT_SAME(rlctl_conntrack_answers_bpf);
+
+bool object_asks_conntrack(const struct rl_instance *info)
+{
+	return info->proof == RL_PROOF_CONNTRACK && info->program_uses & RL_USE_PROOF;
+}
 
 static const void *object_data(const struct rl_instance *info, size_t *size)
 {
+	bool answers = info->program_uses & RL_USE_ANSWERS;
+
 	if (!(info->program_uses & RL_USE_PROGRAM))
 		return rlctl_bpf__elf_bytes(size);
-	if (info->proof == RL_PROOF_CONNTRACK && info->program_uses & RL_USE_PROOF)
-		return rlctl_conntrack_bpf__elf_bytes(size);
-	return rlctl_proof_bpf__elf_bytes(size);
+	if (object_asks_conntrack(info))
+		return answers ? rlctl_conntrack_answers_bpf__elf_bytes(size)
+			       : rlctl_conntrack_bpf__elf_bytes(size);
+	return answers ? rlctl_answers_bpf__elf_bytes(size) : rlctl_proof_bpf__elf_bytes(size);
 }
 
 static struct rlctl_bpf *skeleton_open(const struct rl_instance *info)

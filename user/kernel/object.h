@@ -31,6 +31,9 @@ void instance_sizes(struct rl_instance *info);
 /* Does its program tell by whom this machine asked, so that one at egress notes what is sent? */
 bool instance_asks(const struct rl_instance *info, uint32_t uses);
 
+/* Does its program ask connection tracking? */
+bool object_asks_conntrack(const struct rl_instance *info);
+
 /* Creates the missing maps that a policy needs. `uses`: enum rl_policy_use. Silent. */
 int policy_maps_make(const struct instance *instance, uint32_t uses);
 /* Drops those that the policy in force does not need: their states are of rules that are gone,

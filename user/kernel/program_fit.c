@@ -136,7 +136,7 @@ int program_widen(const struct instance *instance, uint32_t uses)
 static int load_check(const struct instance *instance, const struct rl_instance *info)
 {
 	struct rlctl_bpf *skel;
-	int ret = conntrack_check(instance->device, info);
+	int ret = object_asks_conntrack(info) ? conntrack_check(instance->device, info) : 0;
 
 	if (ret)
 		return ret;

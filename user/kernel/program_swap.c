@@ -11,6 +11,7 @@
 #include "instance.h"
 #include "map.h"
 #include "message.h"
+#include "object.h"
 #include "owner.h"
 #include "tc.h"
 #include "xdp.h"
@@ -25,8 +26,10 @@ static uint32_t program_number(const struct instance *instance)
 int program_swap(const struct instance *instance, uint32_t *before, uint32_t *after)
 {
 	uint32_t policy;
-	int ret = conntrack_check(instance->device, &instance->info);
+	int ret = 0;
 
+	if (object_asks_conntrack(&instance->info))
+		ret = conntrack_check(instance->device, &instance->info);
 	if (ret)
 		return ret;
 	ret = map_id(instance->fd.policy, &policy);

@@ -20,11 +20,13 @@ test_absent_sockets() {
 	rl B attach veth-B --policy - <<<"$COUNTED" && is "$(rl B status -j | json '.[0].state')" sockets && rl B detach veth-B
 }
 
-# A policy that asks nothing needs no module; the module may go before a policy asks.
+# A policy that asks nothing needs no module, and neither does its program when it is replaced; the module
+# may go before a policy asks.
 test_gone() {
 	local before
 	module_in && rl B attach veth-B --state conntrack && module_out || return
-	before=$(rl B show) && has "$MISSING" expect_status 1 rl B apply - <<<"$COUNTED" && is "$(rl B show)" "$before" && rl B detach veth-B
+	before=$(rl B show) && has "$MISSING" expect_status 1 rl B apply - <<<"$COUNTED" && is "$(rl B show)" "$before" &&
+		rl B attach veth-B --replace && rl B detach veth-B
 }
 
 # count HOOK N: packets of the N-th rule: 0 established, 1 not.
