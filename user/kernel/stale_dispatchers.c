@@ -128,6 +128,12 @@ static int dispatchers_lock(const char *path)
 	return ret;
 }
 
+static void folder_remove(int all, const char *folder)
+{
+	if (!pins_each(all, folder, pin_remove, 0, NULL))
+		unlinkat(all, folder, AT_REMOVEDIR);
+}
+
 int stale_dispatchers(struct liveness *liveness, const char *path, bool clear)
 {
 	int ret, count = 0, lock;
@@ -147,8 +153,8 @@ int stale_dispatchers(struct liveness *liveness, const char *path, bool clear)
 		if (!is_stale(liveness, lock, entry->d_name, policy))
 			continue;
 		count++;
-		if (clear && !pins_each(lock, entry->d_name, pin_remove, 0, NULL))
-			unlinkat(lock, entry->d_name, AT_REMOVEDIR);
+		if (clear)
+			folder_remove(lock, entry->d_name);
 	}
 	closedir(dir);
 	return count;
@@ -160,4 +166,16 @@ void stale_dispatchers_remove(const char *path)
 
 	stale_dispatchers(&liveness, path, true);
 	liveness_close(&liveness);
+}
+
+void replaced_dispatcher_remove(const char *path, int ifindex, uint32_t id)
+{
+	char folder[sizeof("dispatch--") + 20];
+	int lock = dispatchers_lock(path);
+
+	if (lock < 0)
+		return;
+	snprintf(folder, sizeof(folder), "dispatch-%d-%u", ifindex, id);
+	folder_remove(lock, folder);
+	close(lock);
 }

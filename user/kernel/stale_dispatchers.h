@@ -4,6 +4,7 @@
 #define RLCTL_STALE_DISPATCHERS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "liveness.h"
 
@@ -11,5 +12,9 @@
  * and the kernel unloads the programs some time later. */
 int stale_dispatchers(struct liveness *liveness, const char *path, bool clear);
 void stale_dispatchers_remove(const char *path);
+
+/* The same of one that another program has replaced on the device. This process may hold it still:
+ * libxdp 1.3.1 leaks descriptors where it fails. */
+void replaced_dispatcher_remove(const char *path, int ifindex, uint32_t id);
 
 #endif

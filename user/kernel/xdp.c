@@ -175,6 +175,66 @@ static int xdp_attach_mode(const char *path, const struct rl_instance *info, int
 	return ret;
 }
 
+static uint32_t flags_of(const struct device_program *program)
+{
+	return program->mode == RL_MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE;
+}
+
+/* ---- attach without a dispatcher. Kernels since 6.13 refuse a program that changes frames behind
+ * a dispatcher that does not (that of old versions of libxdp), even where it never would: such a
+ * program stands alone, where it can. */
+
+/* The program takes the place of `old` at once, if that is still there, or of none (id 0). */
+static int lone_put(const char *path, const struct rl_instance *info, int ifindex,
+		    const struct device_program *old)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts);
+	struct rlctl_bpf *skel;
+	int ret, fd = old->id ? bpf_prog_get_fd_by_id(old->id) : 0;
+
+	if (fd < 0)
+		return -errno;
+	ret = object_load_pinned(path, info, &skel);
+	if (!ret) {
+		int program = bpf_program__fd(skel->progs.rlctl_xdp);
+
+		opts.old_prog_fd = fd;
+		ret = bpf_xdp_attach(ifindex, program,
+				     flags_of(old) |
+					     (fd ? XDP_FLAGS_REPLACE : XDP_FLAGS_UPDATE_IF_NOEXIST),
+				     &opts);
+		if (!ret)
+			owner_record_write(path, info, program_id(program));
+		rlctl_bpf__destroy(skel);
+	}
+	if (fd)
+		close(fd);
+	return ret;
+}
+
+/* May the dispatcher be why the program was refused? */
+static bool may_stand_alone(const struct rl_instance *info, int error)
+{
+	return error == -EINVAL && info->program_uses & RL_USE_ANSWERS;
+}
+
+static void alone_note(const char *device)
+{
+	note("%s: the program is attached without libxdp's dispatcher, behind which this kernel "
+	     "takes none that sends answers: no other XDP program can join it",
+	     device);
+}
+
+static int report_not_alone(const char *device)
+{
+	fail("%s: `over challenge` and `over truncate`: behind libxdp's dispatcher this kernel "
+	     "takes no program that sends answers, and without it, other XDP programs are in the "
+	     "way: do without these words, or detach the others (`xdp-loader status %s` shows "
+	     "them), or use a newer libxdp",
+	     device, device);
+	return -EBUSY;
+}
+
 /* Could tc's program be attached instead? */
 static bool may_fall_back(int error)
 {
@@ -192,6 +252,14 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 
 	if (refused)
 		return report_load_failure(device, info, LOAD_STAGE_PROGRAM, refused);
+	if (may_stand_alone(info, ret)) {
+		ret = lone_put(path, info, info->ifindex,
+			       &(struct device_program){.mode = info->mode});
+		if (ret == -EBUSY || ret == -EEXIST)
+			return report_not_alone(device);
+		if (!ret)
+			alone_note(device);
+	}
 	if (!ret && generic)
 		note("%s: generic mode counts merged packets as one (merged by GRO below a bridge "
 		     "or a VLAN, or by offloads of the other side of a veth or virtual device): a "
@@ -207,11 +275,6 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 }
 
 /* ---- detach */
-
-static uint32_t flags_of(const struct device_program *program)
-{
-	return program->mode == RL_MODE_NATIVE ? XDP_FLAGS_DRV_MODE : XDP_FLAGS_SKB_MODE;
-}
 
 /* Detaches a program without a dispatcher, only if it is still the given one. */
 static int lone_program_detach(int ifindex, const struct device_program *program)
@@ -273,33 +336,30 @@ int xdp_program_detach(const char *device, uint32_t wanted)
 
 /* ---- replace */
 
-/* Without a dispatcher, the kernel replaces the program atomically, if it is still the old one. */
+static int report_replace_error(const struct instance *instance, int error)
+{
+	int refused = program_load_check(instance->path, &instance->info);
+
+	if (refused)
+		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
+					   refused);
+	return report_xdp_error(instance->device, error);
+}
+
 static int lone_replace(const struct instance *instance, int ifindex,
 			const struct device_program *old)
 {
-	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = bpf_prog_get_fd_by_id(old->id));
-	struct rlctl_bpf *skel;
-	int ret;
+	int ret = lone_put(instance->path, &instance->info, ifindex, old);
 
-	if (opts.old_prog_fd < 0)
-		return report_xdp_error(instance->device, -errno);
-	ret = object_load_pinned(instance->path, &instance->info, &skel);
-	if (ret) {
-		close(opts.old_prog_fd);
-		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
-					   ret);
-	}
-	ret = bpf_xdp_attach(ifindex, bpf_program__fd(skel->progs.rlctl_xdp),
-			     flags_of(old) | XDP_FLAGS_REPLACE, &opts);
-	rlctl_bpf__destroy(skel);
-	close(opts.old_prog_fd);
-	return ret ? report_xdp_error(instance->device, ret) : 0;
+	return ret ? report_replace_error(instance, ret) : 0;
 }
 
 struct dispatched {
+	struct device_program dispatcher;
 	enum xdp_attach_mode mode;
 	uint32_t ids[DISPATCHED_MAX]; /* ours */
 	int count;
+	bool others; /* has programs of others */
 };
 
 static int dispatched_read(const char *device, uint32_t wanted, struct dispatched *out)
@@ -312,25 +372,37 @@ static int dispatched_read(const char *device, uint32_t wanted, struct dispatche
 	if (ret)
 		return ret;
 	*out = (struct dispatched){.mode = xdp_multiprog__attach_mode(mp)};
+	out->dispatcher.id = xdp_program__id(xdp_multiprog__main_prog(mp));
+	out->dispatcher.mode = out->mode == XDP_MODE_NATIVE ? RL_MODE_NATIVE : RL_MODE_GENERIC;
 	while (out->count < DISPATCHED_MAX && (program = xdp_multiprog__next_prog(program, mp))) {
 		uint32_t id = 0;
 
 		if (is_ours(program, wanted, &id) > 0)
 			out->ids[out->count++] = id;
+		else
+			out->others = true;
 	}
 	xdp_multiprog__close(mp);
 	return 0;
 }
 
-static int dispatched_add(const struct instance *instance, int ifindex, enum xdp_attach_mode mode)
+/* The new program takes the place of the dispatcher, if that has none but ours. */
+static int dispatcher_replace(const struct instance *instance, int ifindex,
+			      const struct dispatched *old)
 {
-	int ret = xdp_attach_mode(instance->path, &instance->info, ifindex, mode);
-	int refused = ret ? program_load_check(instance->path, &instance->info) : 0;
+	int ret = program_load_check(instance->path, &instance->info);
 
-	if (refused)
-		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
-					   refused);
-	return ret ? report_xdp_error(instance->device, ret) : 0;
+	if (ret)
+		return report_replace_error(instance, ret);
+	if (!old->others)
+		ret = lone_put(instance->path, &instance->info, ifindex, &old->dispatcher);
+	if (old->others || ret == -EBUSY || ret == -EEXIST) /* or one has come meanwhile */
+		return report_not_alone(instance->device);
+	if (ret)
+		return report_xdp_error(instance->device, ret);
+	replaced_dispatcher_remove(instance->path, ifindex, old->dispatcher.id);
+	alone_note(instance->device);
+	return 0;
 }
 
 /* In a dispatcher, attaches the new program beside the old one, then detaches that. Meanwhile a
@@ -345,9 +417,11 @@ static int dispatched_replace(const struct instance *instance, int ifindex, uint
 		return report_xdp_error(device, ret);
 	if (!old.count) /* detached meanwhile */
 		return report_open_error(device, RL_HOOK_XDP, -ESTALE);
-	ret = dispatched_add(instance, ifindex, old.mode);
+	ret = xdp_attach_mode(instance->path, &instance->info, ifindex, old.mode);
+	if (may_stand_alone(&instance->info, ret))
+		return dispatcher_replace(instance, ifindex, &old);
 	if (ret)
-		return ret;
+		return report_replace_error(instance, ret);
 	for (int i = 0; ret >= 0 && i < old.count; i++)
 		ret = one_detach(device, wanted, old.ids[i]);
 	stale_dispatchers_remove(instance->path);
