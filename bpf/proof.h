@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Is a packet established: does it belong to a connection of this machine, or answer what this
- * machine asked? The kernel's sockets say so, so that there is no table which a flood could fill;
- * rlctl-policy(5). Only full sockets count: a listening one, a handshake that is not complete and
- * TIME_WAIT prove nothing. Sequence numbers are not looked at. A UDP socket that is only bound, and
- * echo replies, prove no more than whom this machine asked (asked.h).
+ * machine asked? The kernel's sockets say so, and for UDP and echo a table of what was asked, which
+ * no dropped packet writes; rlctl-policy(5). Only full sockets count: a listening one, a handshake
+ * that is not complete and TIME_WAIT prove nothing. Sequence numbers are not looked at. A UDP
+ * socket that is only bound, and echo replies, prove no more than whom this machine asked
+ * (asked.h).
  *
  * Rules are classified before anything is looked up: where one asks, the answer is wanted, the
  * entry looks it up once, and the packet is classified anew. A packet that no lookup could

@@ -63,7 +63,7 @@ PLAYS = {
     "rlctl.8: Limit every source to 1000 packets per second to the services of this machine, and all unknown sources":
         ({**REPLIES, **upstream(32768), **SHELL, **GAME, **WEB, **DNS, **operator("192.0.2.7")},
          [forged(NEW, 53), heavy("any dport", 27015)]),
-    "guide.md: Tell who is really there":
+    "guide.md: Proof of source":
         ({**REPLIES, **upstream(32768), **SHELL, **MAIL, **GAME},
          [heavy("any limit", 27015), heavy("any limit", 443, TCP), heavy("any tcp syn", 443, TCP, SYN), heavy("any udp dport 53", 53),
           reflected(None, 53)]),
