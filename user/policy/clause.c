@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Options of a limit (sizes, key, over) or of any action (`for`), in any order, each once. */
+#include <errno.h>
 #include <string.h>
 
 #include "names.h"
@@ -126,10 +127,17 @@ static int over_mark(struct parser *p)
 /* "drop" alone, or "drop unless established". */
 static int over_drop(struct parser *p)
 {
+	static const char *const meant[] = {"not", "if", "except", "established"};
+
+	if (word_find(p, meant, ARRAY_SIZE(meant)) >= 0)
+		return refuse(p, p->span,
+			      "cannot stand behind over drop: write over drop unless established");
 	if (!word_is(p, "unless"))
 		return 0;
 	word_next(p);
-	if (!word_is(p, "established"))
+	if (p->span.len && !word_is(p, "established"))
+		return refuse(p, p->span, "cannot be spared: write drop unless established");
+	if (!p->span.len)
 		return expected(p, "the packets to spare: write drop unless established");
 	word_next(p);
 	p->rule->limit.over = RL_OVER_UNLESS;
@@ -149,6 +157,8 @@ static int clause_over(struct parser *p)
 {
 	int over = word_find(p, over_words, ARRAY_SIZE(over_words));
 
+	if (over < 0 && refuse_foreign(p, WORD_OVER))
+		return -EINVAL;
 	if (over < 0)
 		return expected(p, "an action for packets over the limit: write drop, drop unless "
 				   "established, ban DURATION, count, mark N, challenge or "

@@ -5,9 +5,9 @@
 
 #include "parser.h"
 
-enum foreign_kind { FOREIGN_PREFIX, FOREIGN_MATCH, FOREIGN_ACTION };
+enum foreign_kind { FOREIGN_PREFIX, FOREIGN_MATCH, FOREIGN_ACTION, FOREIGN_OVER };
 
-static const char *const kinds[] = {"prefix", "match", "action"};
+static const char *const kinds[] = {"prefix", "match", "action", "action"};
 
 static const struct foreign {
 	const char *word;
@@ -61,6 +61,17 @@ static const struct foreign {
 	{"related,established", FOREIGN_MATCH, "established"},
 	{"new", FOREIGN_MATCH, "not established"},
 	{"invalid", FOREIGN_MATCH, "not established"},
+	{"!established", FOREIGN_MATCH, "not established"},
+	{"non-established", FOREIGN_MATCH, "not established"},
+	{"unestablished", FOREIGN_MATCH, "not established"},
+	{"estab", FOREIGN_MATCH, "established"},
+	{"challenge", FOREIGN_ACTION, "limit RATE over challenge"},
+	{"truncate", FOREIGN_ACTION, "limit RATE over truncate"},
+	{"challange", FOREIGN_OVER, "challenge"},
+	{"cookie", FOREIGN_OVER, "challenge"},
+	{"syncookie", FOREIGN_OVER, "challenge"},
+	{"synproxy", FOREIGN_OVER, "challenge"},
+	{"tc=1", FOREIGN_OVER, "truncate"},
 };
 
 static int refuse_service(struct parser *p, const char *protocol)
@@ -73,16 +84,24 @@ static int refuse_service(struct parser *p, const char *protocol)
 	return refuse_unknown(p, kinds[FOREIGN_MATCH], hint);
 }
 
-int refuse_foreign(struct parser *p, bool prefix)
+/* The place that the kind of word stands in: an action may stand where a match does. */
+static enum word_place place_of(enum foreign_kind kind)
+{
+	if (kind == FOREIGN_PREFIX)
+		return WORD_PREFIX;
+	return kind == FOREIGN_OVER ? WORD_OVER : WORD_MATCH;
+}
+
+int refuse_foreign(struct parser *p, enum word_place place)
 {
 	const char *protocol;
 
 	for (size_t i = 0; i < ARRAY_SIZE(foreign_words); i++) {
 		const struct foreign *row = &foreign_words[i];
 
-		if (prefix == (row->kind == FOREIGN_PREFIX) && !strcasecmp(p->word, row->word))
+		if (place == place_of(row->kind) && !strcasecmp(p->word, row->word))
 			return refuse_unknown(p, kinds[row->kind], row->hint);
 	}
-	protocol = prefix ? NULL : service_protocol(p->word);
+	protocol = place == WORD_MATCH ? service_protocol(p->word) : NULL;
 	return protocol ? refuse_service(p, protocol) : 0;
 }

@@ -67,7 +67,7 @@ int parse_prefix(struct parser *p)
 		word_next(p);
 		return 0;
 	}
-	if (refuse_foreign(p, true))
+	if (refuse_foreign(p, WORD_PREFIX))
 		return -EINVAL;
 	rule->kind = PREFIX_ADDR;
 	return parse_address(p,
@@ -175,6 +175,10 @@ static int parse_match(struct parser *p, const struct match *match, bool negated
 {
 	struct rl_match *stated = &p->rule->match;
 
+	if (stated->flags & match->flag && negated != !!(stated->negated & match->flag))
+		return refuse(p, negated ? p->before : p->span,
+			      "contradicts %s%s: remove one of the two", negated ? "" : "not ",
+			      match->name);
 	if (stated->flags & match->flag)
 		return refuse_twice(p);
 	stated->flags |= match->flag;

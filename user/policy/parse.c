@@ -18,7 +18,7 @@ static int parse_action(struct parser *p)
 	struct rule *rule = p->rule;
 	int action = word_find(p, action_words, ARRAY_SIZE(action_words));
 
-	if (action < 0 && refuse_foreign(p, false))
+	if (action < 0 && refuse_foreign(p, WORD_MATCH))
 		return -EINVAL;
 	if (action < 0)
 		return expected(p,

@@ -132,9 +132,11 @@ int service_resolve(struct parser *p, struct span at, struct ports *ports);
 
 /* ---- foreign.c ---- */
 
-/* refuse_unknown() if the word under the cursor is a word of other tools or a service; else 0.
- * prefix: it stands where a prefix must be; else where a match or an action must be. */
-int refuse_foreign(struct parser *p, bool prefix);
+/* Where a word stands: WORD_MATCH is where a match or an action must be, WORD_OVER behind over. */
+enum word_place { WORD_PREFIX, WORD_MATCH, WORD_OVER };
+
+/* refuse_unknown() if the word under the cursor is a word of other tools or a service; else 0. */
+int refuse_foreign(struct parser *p, enum word_place place);
 
 /* ---- match.c: prefixes and matches ---- */
 

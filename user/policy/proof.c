@@ -7,6 +7,7 @@
 
 #include <netinet/in.h>
 
+#include "names.h"
 #include "parser.h"
 
 static bool states(const struct rl_match *match, enum rl_match_flag flag)
@@ -43,10 +44,21 @@ bool match_may_be_established(const struct rl_match *match)
 
 /* ---- errors */
 
+#define PROTO_TEXT_MAX 16
+
+static const char *proto_print(char out[PROTO_TEXT_MAX], uint8_t proto)
+{
+	const struct protocol *known = protocol_by_number(proto);
+
+	snprintf(out, PROTO_TEXT_MAX, "protocol %u", proto);
+	return known ? known->name : out;
+}
+
 int established_check(struct parser *p)
 {
 	const struct rl_match *match = &p->rule->match;
 	struct span at = p->match_at[MATCH_INDEX(RL_MATCH_ESTABLISHED)];
+	char proto[PROTO_TEXT_MAX];
 
 	if (!match_wants_established(match))
 		return 0;
@@ -56,9 +68,8 @@ int established_check(struct parser *p)
 			      "of the two");
 	if (!proto_may_be_established(match))
 		return refuse(p, at,
-			      "never holds for protocol %u: write tcp, udp, icmp or icmp6, or "
-			      "remove it",
-			      match->proto);
+			      "never holds for %s: write tcp, udp, icmp or icmp6, or remove it",
+			      proto_print(proto, match->proto));
 	return 0;
 }
 
@@ -66,6 +77,7 @@ static int unless_check(struct parser *p, struct span drop)
 {
 	const struct rl_match *match = &p->rule->match;
 	struct span at = span_after(p, drop);
+	char proto[PROTO_TEXT_MAX];
 
 	if (match_wants_established(match))
 		return refuse(p, at,
@@ -81,9 +93,9 @@ static int unless_check(struct parser *p, struct span drop)
 			      "write over drop alone");
 	if (!proto_may_be_established(match))
 		return refuse(p, at,
-			      "spares no packet of protocol %u, which is never established: write "
-			      "over drop alone",
-			      match->proto);
+			      "spares no packet of %s, which is never established: write over "
+			      "drop alone",
+			      proto_print(proto, match->proto));
 	return 0;
 }
 
@@ -202,8 +214,8 @@ static const char *leaving_warning(const struct rule *rule, const struct policy_
 	if (!ctx->leaving || !asks || !match_may_be_established(match) ||
 	    (states(match, RL_MATCH_PROTO) && match->proto == IPPROTO_TCP))
 		return NULL;
-	return "at hook egress, unless --state conntrack is given, UDP is established only if its socket is connected, and ICMP "
-	       "never: write tcp, or a rule of its own for the others";
+	return "at hook egress UDP is established only if its socket is connected, and ICMP never "
+	       "(but see --state conntrack): write tcp, or a rule of its own for the others";
 }
 
 void proof_warn(const struct rule *rule, const struct policy_context *ctx, policy_warn_fn warn,

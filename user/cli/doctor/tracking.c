@@ -39,9 +39,12 @@ void check_state(struct doctor *doctor)
 		doctor_finds(doctor, HEALTH_OK, NULL, "connection tracking, which has connections");
 		break;
 	case CONNTRACK_EMPTY:
-		doctor_finds(doctor, HEALTH_WARN,
-			     "add a rule of nft or iptables that needs them: ct state, NAT",
-			     "connection tracking has no connections in this network namespace");
+		doctor_finds(
+			doctor, HEALTH_WARN,
+			"add a rule of nft or iptables that needs them: ct state, NAT",
+			"connection tracking has no connections in this network namespace: until "
+			"then nothing is established, so `not established deny` drops every "
+			"answer");
 		break;
 	case CONNTRACK_NO_FUNCTIONS:
 		doctor_finds(doctor, HEALTH_WARN,
