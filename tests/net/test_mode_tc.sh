@@ -142,7 +142,7 @@ tcp_passed() {
 	echo "$PASSED bytes, $MOST at most"
 	rl B detach veth-B
 }
-test_segments() { tcp_passed && [[ $PASSED -le $MOST && $PASSED -gt $((MOST / 4)) ]]; }
+test_segments() { tcp_passed && [[ $PASSED -le $MOST && $PASSED -gt $((MOST / 16)) ]]; }
 test_merged() { tcp_passed --mode generic && [[ $PASSED -gt $((5 * MOST)) ]]; }
 
 # ---- no Ethernet header
