@@ -20,7 +20,7 @@ rule any udp dport 53 limit 9/second'
 test_warnings() {
 	says ':4: warning: the rule on line 2 allows every packet that matches, so this rule has no effect: remove one of them
 :3: warning: packets of this rule are not held to the limit on line 1, as its prefix is longer: write such a limit for this prefix too, if it is to hold
-:1: warning: limits each source by itself, so a flood of forged sources passes: add for example "rule device new-source limit 2000/second"
+:1: warning: limits each source by itself, so a flood of forged sources passes: add for example "rule device new-source not established limit 2000/second"
 : 4 rules, 2 prefixes, 1 limit in shadow' <<<"$POLICY"
 }
 

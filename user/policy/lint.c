@@ -412,10 +412,17 @@ static void lint_forged(struct lint *lint)
 {
 	const struct rule *first = lint->ctx->leaving ? NULL : forged_find(&lint->wide);
 
-	if (first)
+	if (!first)
+		return;
+	if (first->limit.over == RL_OVER_CHALLENGE || first->limit.over == RL_OVER_TRUNCATE)
+		lint_warn(lint, policy_find(lint->policy, first),
+			  "limits each source by itself, so a flood of forged sources is never "
+			  "answered: write per rule");
+	else
 		lint_warn(lint, policy_find(lint->policy, first),
 			  "limits each source by itself, so a flood of forged sources passes: add "
-			  "for example \"rule device new-source limit 2000/second\"");
+			  "for example \"rule device new-source not established limit "
+			  "2000/second\"");
 }
 
 /* ---- all of it */

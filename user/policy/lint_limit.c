@@ -117,12 +117,17 @@ static bool has_family(const struct rule *rule, bool ipv4)
 	       match->proto != (ipv4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
 }
 
-/* Without the matches that hold for all forged sources: they are new, and not established. */
+/* Without the matches that hold for all forged sources: they are new, and not established. Those of
+ * TCP are SYNs: a forged segment without it belongs to no connection and opens none. */
 static struct rl_match match_of_forged(const struct rl_match *match)
 {
 	struct rl_match rest = *match;
 
-	rest.flags &= ~RL_MATCH_NEW_SOURCE;
+	rest.flags &= ~(RL_MATCH_NEW_SOURCE | RL_MATCH_SYN);
+	if (match->flags & RL_MATCH_SYN) {
+		rest.flags |= RL_MATCH_PROTO;
+		rest.proto = IPPROTO_TCP;
+	}
 	if (match_wants_strangers(match)) {
 		rest.flags &= ~RL_MATCH_ESTABLISHED;
 		rest.negated = 0;
