@@ -20,7 +20,7 @@ struct simulate_local {
 	uint64_t asked[LOCAL_CERTAINTY_COUNT];
 };
 
-/* Of --local. 0, -1 or EXIT_USAGE; reports. */
+/* Reads the addresses of --local. 0, -1 or EXIT_USAGE; reports. */
 int simulate_local_open(const struct command *command, struct simulate_local *out);
 void simulate_local_close(struct simulate_local *local);
 

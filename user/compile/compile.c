@@ -147,7 +147,7 @@ static bool slots_need_compaction(const struct rl_policy_header *header, const s
 	       (header->next_counter_id - 1) >> RL_CHUNK_SHIFT != (end - 1) >> RL_CHUNK_SHIFT;
 }
 
-/* What the policy's rules need that is only in the programs of policies that use it. */
+/* The uses of the policy's rules that are only in the programs of policies with them. */
 static uint32_t program_uses_of(const struct policy *policy)
 {
 	uint32_t uses = 0;

@@ -26,7 +26,7 @@ static bool rule_names_neighbour_discovery(const struct rule *rule)
 	       rule->match.proto == IPPROTO_ICMPV6;
 }
 
-/* What the rule needs to know of who is there: RL_USE_*. */
+/* The proof that the rule asks for: RL_USE_*. */
 static uint32_t proof_uses(const struct rule *rule)
 {
 	const struct rl_match *match = &rule->match;

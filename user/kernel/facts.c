@@ -85,7 +85,7 @@ static void tc_ours_read(const char *bpffs, const char *device, enum rl_hook hoo
 	}
 }
 
-/* Of an instance at another hook of the device. */
+/* Does it belong to an instance at another hook of the device? */
 static bool is_companion(const char *bpffs, const char *device, uint32_t program)
 {
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];

@@ -73,7 +73,7 @@ static int program_change(const struct instance *instance, struct rl_instance *i
 	return ret ? report_change_error(instance, ret) : 0;
 }
 
-/* What the program is to have, in *wanted. True if it has to be replaced for that. */
+/* *wanted becomes what the program is to have. True if it has to be replaced for that. */
 static bool is_lacking(const struct rl_instance *info, uint32_t uses, uint32_t *wanted)
 {
 	uint32_t there = info->program_uses & RL_USE_PROGRAM;

@@ -9,7 +9,8 @@
 #include "instance.h"
 #include "privilege.h"
 
-/* What replacing the running program takes; kept aside, and raised for that alone. */
+/* The capabilities that replacing the running program takes; kept aside, and raised for that alone.
+ */
 #define PRIVILEGES_PROGRAM \
 	(PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON) | PRIVILEGE_BIT(SYS_ADMIN))
 

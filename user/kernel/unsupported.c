@@ -79,7 +79,7 @@ bool release_is_before(const char *release, const char *version)
 	return major < wanted_major || (major == wanted_major && minor < wanted_minor);
 }
 
-/* What the parts of the program that only some policies need are called in those. */
+/* The words of policies for the parts of the program that only some need. */
 static const struct part {
 	uint32_t use;
 	const char *word;

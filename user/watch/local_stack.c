@@ -154,7 +154,7 @@ static int conversation_move(struct local_stack *stack, struct conversation *c, 
 	return conversation_put(stack, c, side, now_ns);
 }
 
-/* Who has begun it, or keeps it up. */
+/* The side that has begun it, or keeps it up. */
 static enum side side_of(const struct conversation *c)
 {
 	if (c->key.kind == LOCAL_TCP)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the machine sent is taken as it is in the capture, also where the policy has dropped what it
- * answers. Two things cannot be seen, and are guessed: a connection that began before the capture
- * is open as soon as the machine sends in it; and in FIN_WAIT2, which is no full socket if the
- * program has closed it, but is one if that has only shut down its own direction, the socket is
- * closed until the machine acknowledges more data.
+/* Packets that the machine sent are taken as they are in the capture, also where the policy has
+ * dropped what it answers. Two things cannot be seen, and are guessed: a connection that began
+ * before the capture is open as soon as the machine sends in it; and in FIN_WAIT2, which is no full
+ * socket if the program has closed it, but is one if that has only shut down its own direction, the
+ * socket is closed until the machine acknowledges more data.
  */
 #include "local_tcp.h"
 

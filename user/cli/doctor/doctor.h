@@ -79,7 +79,7 @@ struct doctor {
 
 #define REMEDY_MAX 256
 
-/* What the policy in force uses (enum rl_policy_use); 0 without one. */
+/* The uses of the policy in force (enum rl_policy_use); 0 without one. */
 uint32_t doctor_uses(const struct doctor *doctor);
 
 /* A number in that file below /proc/sys/net, of the device's network namespace; negative: there is
