@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The same programs for policies that use a capability of RL_USE_PROGRAM: who is established. Apart,
- * so that the others pay not an instruction for it.
+/* The same programs for policies that use a capability of RL_USE_PROGRAM: who is established.
+ * Apart, so that the others pay not an instruction for it.
  */
 #define PROVES 1
 #include "rlctl.bpf.c"
