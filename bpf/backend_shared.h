@@ -89,7 +89,7 @@ static __always_inline bool shared_admits(const struct rl_rule *rule, __u64 now_
 	word = READ_ONCE(state->word);
 	if (!gcra_offers(&rule->gcra, word, now, amount, &next, &taken))
 		return false;
-	if (!batch && !paces)
+	if (!batch && !frames_leave)
 		plan_bucket(plan, PLAN_SHARED, word, next, taken);
 	return true;
 }

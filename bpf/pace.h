@@ -10,8 +10,6 @@
 #include "algorithm/gcra.h"
 #include "packet.h"
 
-const volatile bool paces = false; /* hook egress */
-
 static __always_inline bool rule_paces(const struct rl_rule *rule)
 {
 	return rule->limit.algorithm == RL_LEAKY_BUCKET && !(rule->flags & RL_RULE_SHADOW);
@@ -20,7 +18,7 @@ static __always_inline bool rule_paces(const struct rl_rule *rule)
 /* Under several buckets the latest departure counts. */
 static __always_inline void packet_hold(struct packet *p, const struct rl_rule *rule, __u64 level)
 {
-	if (paces && level > p->wait && rule_paces(rule))
+	if (frames_leave && level > p->wait && rule_paces(rule))
 		p->wait = level;
 }
 

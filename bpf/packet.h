@@ -18,6 +18,7 @@
 
 #include "algorithm/key_len.h"
 #include "rlctl_abi.h"
+#include "variant.h"
 
 #define VLAN_TAGS_MAX    2
 #define EXTENSIONS_MAX   8
@@ -44,23 +45,9 @@ enum packet_flag {
 	PACKET_EXTENDED = 1 << 5, /* IPv6 with extension headers */
 };
 
-/* 1: the programs are compiled for policies of RL_USE_PROGRAM (rlctl_proof.bpf.c). */
-#ifndef PROVES
-#define PROVES 0
-#endif
-
-/* 1: those ask connection tracking instead of sockets (rlctl_conntrack.bpf.c). */
-#ifndef ASKS_CONNTRACK
-#define ASKS_CONNTRACK 0
-#endif
-
-/* 1: those send answers themselves (rlctl_answers.bpf.c). */
-#ifndef ANSWERS
-#define ANSWERS 0
-#endif
-
 #ifdef __bpf__ /* on the host, the file that includes this says what they are */
 const volatile bool frames_are_skbs = false; /* hook ingress or egress */
+const volatile bool frames_leave = false;    /* hook egress: the source is this machine */
 const volatile bool goes_by_dest = false;
 const volatile bool frames_are_captured = false; /* simulate: some before they were segmented */
 #endif

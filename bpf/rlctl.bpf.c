@@ -193,7 +193,7 @@ int rlctl_tc(struct __sk_buff *skb)
 	if (!reason_passes(reason))
 		return TC_ACT_SHOT;
 	skb_mark(skb, d);
-	if (paces)
+	if (frames_leave)
 		skb_delay(skb, &d->p);
 	return TC_ACT_UNSPEC;
 }

@@ -154,7 +154,6 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	skel->rodata->goes_by_dest = info->by_dest;
 	skel->rodata->frames_are_skbs = info->mode == RL_MODE_TC;
 	skel->rodata->frames_have_ethernet = !info->raw_ip;
-	skel->rodata->paces = info->hook == RL_HOOK_EGRESS;
 	skel->rodata->frames_leave = info->hook == RL_HOOK_EGRESS;
 	skel->rodata->keeps_asked = instance_asks(info, info->program_uses);
 	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);

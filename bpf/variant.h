@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The objects that are compiled from one source: rlctl.bpf.c with none of these, and each
+ * rlctl_*.bpf.c with those that it defines as 1.
+ */
+#ifndef RLCTL_BPF_VARIANT_H
+#define RLCTL_BPF_VARIANT_H
+
+/* Its programs are for policies of RL_USE_PROGRAM. */
+#ifndef PROVES
+#define PROVES 0
+#endif
+
+/* They ask connection tracking instead of sockets. */
+#ifndef ASKS_CONNTRACK
+#define ASKS_CONNTRACK 0
+#endif
+
+/* They send answers themselves. */
+#ifndef ANSWERS
+#define ANSWERS 0
+#endif
+
+#endif
