@@ -22,8 +22,7 @@
 #include "conntrack.h"
 #endif
 
-const volatile bool keeps_asked = false;  /* RL_USE_ASKED, and there is the program at egress */
-const volatile bool frames_leave = false; /* hook egress: this machine's address is the source */
+const volatile bool keeps_asked = false; /* RL_USE_ASKED, and there is the program at egress */
 
 volatile __u32 simulated_proof = RL_SIMULATED_NONE; /* with clock_injected */
 volatile __u32 simulated_asked = 0;                 /* becomes 1 where the policy asks */
@@ -79,15 +78,22 @@ static __always_inline __u32 proof_tuple(struct bpf_sock_tuple *tuple, const str
 	return sizeof(tuple->ipv6);
 }
 
-static __always_inline enum proof tcp_proof(void *ctx, struct bpf_sock_tuple *tuple, __u32 size)
+/* The state of a socket that was looked up, which is given back; 0: there is none. */
+static __always_inline __u32 socket_state(struct bpf_sock *sk)
 {
-	struct bpf_sock *sk = bpf_skc_lookup_tcp(ctx, tuple, size, BPF_F_CURRENT_NETNS, 0);
 	__u32 state;
 
 	if (!sk)
-		return PROOF_NONE;
+		return 0;
 	state = sk->state;
 	bpf_sk_release(sk);
+	return state;
+}
+
+static __always_inline enum proof tcp_proof(void *ctx, struct bpf_sock_tuple *tuple, __u32 size)
+{
+	__u32 state = socket_state(bpf_skc_lookup_tcp(ctx, tuple, size, BPF_F_CURRENT_NETNS, 0));
+
 	return STATES_PROVEN >> (state & 31) & 1 ? PROOF_ESTABLISHED : PROOF_NONE;
 }
 
@@ -102,13 +108,10 @@ static __always_inline enum proof bound_proof(const struct packet *p)
 static __always_inline enum proof udp_proof(void *ctx, const struct packet *p,
 					    struct bpf_sock_tuple *tuple, __u32 size)
 {
-	struct bpf_sock *sk = bpf_sk_lookup_udp(ctx, tuple, size, BPF_F_CURRENT_NETNS, 0);
-	__u32 state;
+	__u32 state = socket_state(bpf_sk_lookup_udp(ctx, tuple, size, BPF_F_CURRENT_NETNS, 0));
 
-	if (!sk)
+	if (!state)
 		return PROOF_NONE;
-	state = sk->state;
-	bpf_sk_release(sk);
 	return state == BPF_TCP_ESTABLISHED ? PROOF_ESTABLISHED : bound_proof(p);
 }
 
