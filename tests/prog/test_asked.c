@@ -149,7 +149,7 @@ static const struct scenario rows[] = {
 
 /* ---- neither pushes out the other */
 
-#define PEERS (8 * RL_ASKED_SETS) /* eight in each set, on average, which has four ways */
+#define PEERS (16 * RL_ASKED_SETS) /* sixteen in each set, on average, which has four ways */
 
 static struct harness *h;
 
