@@ -69,19 +69,23 @@ static const char *reached_by(const struct rule *first, const struct rule *rule)
 }
 
 /* The proof that decides, and that the packet's words do not show. */
-static const char *proof_of(const struct rule *rule)
+static const char *proof_of(const struct rule *rule, bool tracked)
 {
 	bool limits = rule->action == RL_ACTION_LIMIT;
 
 	if (match_wants_established(&rule->match))
-		return ", if a socket of this machine proves them established";
+		return tracked ? ", if connection tracking proves them established"
+			       : ", if a socket of this machine proves them established";
 	if (match_wants_strangers(&rule->match))
-		return ", unless a socket of this machine proves them established";
+		return tracked ? ", unless connection tracking proves them established"
+			       : ", unless a socket of this machine proves them established";
 	if (!limits)
 		return "";
 	switch (rule->limit.over) {
 	case RL_OVER_UNLESS:
-		return "; over the limit, those that a socket proves established pass";
+		return tracked ? "; over the limit, those that connection tracking proves "
+				 "established pass"
+			       : "; over the limit, those that a socket proves established pass";
 	case RL_OVER_CHALLENGE:
 		return "; over the limit, SYNs are answered with a cookie";
 	case RL_OVER_TRUNCATE:
@@ -104,16 +108,18 @@ static const char *effect_of(const struct rule *rule)
 	}
 }
 
-static void why_print(char out[WHY_MAX], const struct rule *first, const struct rule *rule)
+static void why_print(char out[WHY_MAX], const struct rule *first, const struct rule *rule,
+		      bool tracked)
 {
 	snprintf(out, WHY_MAX, "%s: %s%s%s", reached_by(first, rule), effect_of(rule),
-		 proof_of(rule), rule->for_ns ? ", until it expires" : "");
+		 proof_of(rule, tracked), rule->for_ns ? ", until it expires" : "");
 }
 
 /* Policy lines with the reason as a comment, or JSON with the reason as "why". */
 static void found_print(const struct command *command, const struct session *session,
 			const struct policy *found, struct json_object *document)
 {
+	bool tracked = session->instance.info.proof == RL_PROOF_CONNTRACK;
 	struct json_object *rules = json_object_new_array();
 	char words[RULE_TEXT_MAX], why[WHY_MAX];
 
@@ -121,7 +127,7 @@ static void found_print(const struct command *command, const struct session *ses
 		struct json_object *object = json_object_new_object();
 
 		rule_format(words, rule, &session->ctx);
-		why_print(why, found->rules, rule);
+		why_print(why, found->rules, rule, tracked);
 		json_put(object, "rule", json_object_new_string(words));
 		json_put(object, "why", json_object_new_string(why));
 		json_append(rules, object);
