@@ -69,8 +69,8 @@ test_sampled() {
 			'true 0 true any udp limit 5/hour burst 5' &&
 		has 'holds no addresses' rl B source list && listed '' --rule '10.80.0.0/16 limit 10/hour per rule' || return
 	wait "$BG_PID"
-	has 'no source is banned, and none was seen at a limit' rl B source list &&
-		has ': no source was seen at a limit' rl B source list --limited || return
+	has 'no source is banned, and none was seen that a limit drops' rl B source list &&
+		has ': no source was seen that a limit drops' rl B source list --limited || return
 	sends 20 10.80.0.1 && listed 'limited all' --rule '10.80.0.0/16 limit 10/hour per rule'
 }
 

@@ -182,8 +182,8 @@ static const char *none_text(const struct list *list)
 	if (!list->sampled)
 		return list->banned ? "no source is banned or at a limit"
 				    : "no source is at a limit";
-	return list->banned ? "no source is banned, and none was seen at a limit"
-			    : "no source was seen at a limit";
+	return list->banned ? "no source is banned, and none was seen that a limit drops"
+			    : "no source was seen that a limit drops";
 }
 
 static void list_note(const struct list *list, uint32_t seconds)
