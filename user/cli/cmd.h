@@ -257,6 +257,11 @@ static inline bool option_given(const struct command *command, enum option_id op
 /* OPTION_BITs of those given. */
 uint64_t options_given(const struct command *command);
 
+/* The address or prefix that is the argument of --`option`: addr as in prefix_parse(), len 0..128.
+ * 0 or EXIT_USAGE.
+ */
+int option_prefix_get(const char *option, const char *word, uint8_t addr[16], uint8_t *len);
+
 /* The option's number, 1..max, or `usual` if not given. 0 or EXIT_USAGE. */
 int option_number(const struct command *command, enum option_id option, uint32_t max,
 		  uint32_t usual, uint32_t *out);

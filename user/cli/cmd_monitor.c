@@ -88,20 +88,10 @@ static int reasons_parse(const struct command *command, uint32_t *out)
 static int prefix_option(const struct command *command, struct watch_options *out)
 {
 	const char *word = command->arguments[OPTION_PREFIX];
-	char canonical[PREFIX_TEXT_MAX] = "";
-	int ret;
+	int rc = word ? option_prefix_get("prefix", word, out->addr, &out->len) : 0;
 
-	if (!word)
-		return 0;
-	ret = prefix_parse(word, out->addr, &out->len, canonical);
-	if (ret && *canonical)
-		return wrong("invalid --prefix '%s': write %s", word, canonical);
-	if (ret)
-		return wrong("invalid --prefix '%s': use an IPv4 or IPv6 address, with /LEN for a "
-			     "prefix",
-			     word);
-	out->has_prefix = true;
-	return 0;
+	out->has_prefix = word && !rc;
+	return rc;
 }
 
 /* Finds the rule of --rule. */
@@ -182,9 +172,32 @@ static int watch_packets(struct monitor *m)
 	return ret == -ENODEV ? 0 : ret;
 }
 
+#define SUMS_MAX (2 * NUMBER_TEXT_MAX + sizeof(" dropped and  passed"))
+
+/* "N dropped", "N passed" or both: what was asked for. */
+static void sums_print(char out[SUMS_MAX], const struct monitor *m,
+		       const struct watch_figures *figures)
+{
+	char number[NUMBER_TEXT_MAX];
+	bool asked[2] = {false, false}; /* dropped, passed */
+	int used = 0;
+
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		if (m->options.reasons >> i & 1)
+			asked[reason_rows[i].passes] = true;
+	out[0] = '\0';
+	for (int passes = 0; passes < 2; passes++) {
+		if (!asked[passes])
+			continue;
+		number_print(number, figures->packets[passes]);
+		used += snprintf(out + used, SUMS_MAX - used, "%s%s %s", used ? " and " : "",
+				 number, passes ? "passed" : "dropped");
+	}
+}
+
 static void summary(const struct monitor *m)
 {
-	char shown[NUMBER_TEXT_MAX], dropped[NUMBER_TEXT_MAX], passed[NUMBER_TEXT_MAX];
+	char shown[NUMBER_TEXT_MAX], sums[SUMS_MAX];
 	char skipped[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
 	uint64_t tenths = (clock_ns(CLOCK_MONOTONIC) - m->begun_ns) / (NS_PER_SECOND / 10);
 	struct watch_figures figures;
@@ -194,14 +207,13 @@ static void summary(const struct monitor *m)
 		return;
 	all = figures.packets[0] + figures.packets[1];
 	number_print(shown, m->shown);
-	number_print(dropped, figures.packets[0]);
-	number_print(passed, figures.packets[1]);
+	sums_print(sums, m, &figures);
 	number_print(lost, figures.lost);
 	number_print(skipped, all - m->shown - figures.lost);
-	note("%s: %s packets shown in %" PRIu64 ".%" PRIu64 " s, of %s dropped and %s passed; "
+	note("%s: %s packets shown in %" PRIu64 ".%" PRIu64 " s, of %s; "
 	     "%s not sampled (--rate %" PRIu32 "), %s lost (ring full)",
-	     m->instance.device, shown, tenths / 10, tenths % 10, dropped, passed, skipped,
-	     m->options.rate, lost);
+	     m->instance.device, shown, tenths / 10, tenths % 10, sums, skipped, m->options.rate,
+	     lost);
 }
 
 static int monitor_run(const struct command *command, struct monitor *m)

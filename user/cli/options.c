@@ -275,6 +275,19 @@ int option_number(const struct command *command, enum option_id option, uint32_t
 	return 0;
 }
 
+int option_prefix_get(const char *option, const char *word, uint8_t addr[16], uint8_t *len)
+{
+	char canonical[PREFIX_TEXT_MAX] = "";
+	int ret = prefix_parse(word, addr, len, canonical);
+
+	if (!ret)
+		return 0;
+	if (*canonical)
+		return wrong("invalid --%s '%s': write %s", option, word, canonical);
+	return wrong("invalid --%s '%s': use an IPv4 or IPv6 address, with /LEN for a prefix",
+		     option, word);
+}
+
 uint64_t options_given(const struct command *command)
 {
 	uint64_t given = 0;
