@@ -20,21 +20,23 @@ static const char *const certainty_keys[] = {
 
 /* ---- --local */
 
+static bool is_repeated(const struct local_addresses *local, const struct local_address *at)
+{
+	for (const struct local_address *other = local->list; other < at; other++)
+		if (other->len == at->len && !memcmp(other->addr, at->addr, sizeof(at->addr)))
+			return true;
+	return false;
+}
+
 static int address_add(struct local_addresses *local, const char *word)
 {
 	struct local_address *at = &local->list[local->count];
-	char canonical[PREFIX_TEXT_MAX] = "";
-	int ret = prefix_parse(word, at->addr, &at->len, canonical);
+	int rc = option_prefix_get("local", word, at->addr, &at->len);
 
-	if (ret && *canonical)
-		return wrong("invalid --local '%s': write %s", word, canonical);
-	if (ret)
-		return wrong("invalid --local '%s': use an IPv4 or IPv6 address, with /LEN for a "
-			     "prefix",
-			     word);
 	at->word = word;
-	local->count++;
-	return 0;
+	if (!rc && !is_repeated(local, at))
+		local->count++;
+	return rc;
 }
 
 int simulate_local_open(const struct command *command, struct simulate_local *out)
