@@ -17,9 +17,9 @@
  *   the first.
  * - This machine's own address is no part of the key.
  * - Questions that leave by another device than their answers arrive at.
- * - Who sends in a peer's name to a bound port, before this machine does, and is let through, is
- * the first: answers of that peer to that port are then held by the limits. Sockets that are bound
- * for one question alone (resolvers) leave no time for that.
+ * - A forger who sends in a peer's name to a bound port, before this machine does, and is let
+ *   through, counts as that peer: its answers to that port are then held by the limits. Sockets
+ *   that are bound for one question alone (resolvers) leave no time for that.
  * - A port that serves, while so many peers begin that their marks push each other out: what this
  *   machine asks from it then is not noted (asked_may_begin).
  */

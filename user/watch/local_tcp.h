@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The TCP socket of a connection, as far as the packets of both directions show it. Pure.
  *
- * Only what the machine sends makes a connection or half of one. What arrives moves it on where the
- * sequence numbers are those that a stack takes, so that a forged segment changes nothing.
+ * Only packets that the machine sends make a connection or half of one. Those that arrive move it
+ * on where the sequence numbers are those that a stack takes, so that a forged segment changes
+ * nothing.
  */
 #ifndef RLCTL_LOCAL_TCP_H
 #define RLCTL_LOCAL_TCP_H
