@@ -80,7 +80,7 @@ test_monitor() {
 	json -s '(length | . >= 4 and . <= 10) and
 		(map(.time[17:29] | tonumber) | .[-1] - .[0] | if . < 0 then . + 60 else . end) > (length - 2) / 10' \
 		<"$TMP/monitor" || return
-	dropped=$(tr -d , <"$TMP/monitor.err" | sed -nE 's/.* of ([0-9]+) dropped .*/\1/p')
+	dropped=$(tr -d , <"$TMP/monitor.err" | sed -nE 's/.* of ([0-9]+) dropped;.*/\1/p')
 	between "$(json -s 'map(.stands_for) | add' <"$TMP/monitor")" $((dropped / 2)) "$dropped"
 }
 
