@@ -10,6 +10,7 @@
  *   policy                       0                  rl_policy_header               abi/policy.h
  *   rules                        by number          rl_rule
  *   tries                        rl_prefix_key      rl_prefix_value
+ *   extras                       by number          rl_extra
  *   sources, flows               rl_state_key (1)   rl_state                       abi/state.h
  *   windows                      rl_state_key       rl_slots
  *   logs                         rl_state_key       rl_log
@@ -43,7 +44,7 @@
 #ifndef RLCTL_ABI_H
 #define RLCTL_ABI_H
 
-#define RL_ABI_VERSION 8u
+#define RL_ABI_VERSION 9u
 
 #include "abi/fleet.h"
 #include "abi/instance.h"

@@ -20,7 +20,18 @@ enum rl_match_flag {
 	RL_MATCH_FRAGMENT = 1 << 6,
 	RL_MATCH_NEW_SOURCE = 1 << 7,
 	RL_MATCH_ESTABLISHED = 1 << 8, /* bpf/proof.h */
+	/* Those whose condition is in rl_extra. */
+	RL_MATCH_TCP_FLAGS = 1 << 9,
+	RL_MATCH_LENGTH = 1 << 10,
+	RL_MATCH_TTL = 1 << 11,
+	RL_MATCH_DSCP = 1 << 12,
+	RL_MATCH_ICMP_TYPE = 1 << 13,
+	RL_MATCH_PAYLOAD = 1 << 14,
+	RL_MATCH_FILTER = 1 << 15,
 };
+#define RL_MATCH_EXTRAS                                                        \
+	(RL_MATCH_TCP_FLAGS | RL_MATCH_LENGTH | RL_MATCH_TTL | RL_MATCH_DSCP | \
+	 RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD | RL_MATCH_FILTER)
 
 #define RL_GROUP_MAX       8    /* rules of one prefix */
 #define RL_NEST_MAX        32   /* prefixes inside one another that a packet may fall through */
@@ -35,13 +46,46 @@ struct rl_match {
 	__u8 src_len; /* 0..128, in mapped form */
 	__u8 dst_len;
 	__u8 pad;
-	__u16 negated; /* of `flags`: conditions that must not hold; RL_MATCH_ESTABLISHED alone */
-	__u16 sport_first, sport_last; /* inclusive */
+	__u16 negated;                 /* of `flags`: conditions that must be known, and not hold */
+	__u16 sport_first, sport_last; /* inclusive; of a list: its lowest and highest port */
 	__u16 dport_first, dport_last;
 	__u8 src[16];
 	__u8 dst[16];
 };
 _Static_assert(sizeof(struct rl_match) == 48, "rl_match");
+
+#define RL_PORT_RANGES_MAX    16
+#define RL_PAYLOAD_MAX        16  /* bytes that a rule compares */
+#define RL_PAYLOAD_OFFSET_MAX 512 /* where they begin, behind the transport header */
+#define RL_FILTER_MAX         255 /* bytes of an expression, without the NUL */
+
+struct rl_port_range {
+	__u16 first, last; /* inclusive */
+};
+
+/* Conditions that few rules state. Unused fields are zero, so that two of them compare with memcmp.
+ */
+struct rl_extra {
+	__u8 tcp_mask;  /* RL_MATCH_TCP_FLAGS: of these flags exactly … */
+	__u8 tcp_flags; /* … these are set; bits as in the 14th byte of a TCP header */
+	__u8 ttl_first, ttl_last;
+	__u16 length_first, length_last; /* bytes of the IP packet */
+	__u8 dscp;                       /* 0..63 */
+	__u8 icmp_type, icmp_code;
+	__u8 icmp_has_code; /* 1: the code must be that, too */
+	__u8 sport_count;   /* RL_MATCH_SPORT: ranges of a list, 2 or more; 0: there is none */
+	__u8 dport_count;
+	__u8 payload_len; /* RL_MATCH_PAYLOAD: 1..RL_PAYLOAD_MAX */
+	__u8 filter_bit;  /* RL_MATCH_FILTER: its number in the program that is loaded */
+	__u16 payload_at; /* 0..RL_PAYLOAD_OFFSET_MAX */
+	__u8 pad[6];
+	__u8 payload[RL_PAYLOAD_MAX]; /* bits outside the mask are zero */
+	__u8 payload_mask[RL_PAYLOAD_MAX];
+	struct rl_port_range sport[RL_PORT_RANGES_MAX]; /* ascending, none touches the next */
+	struct rl_port_range dport[RL_PORT_RANGES_MAX];
+	char filter[RL_FILTER_MAX + 1]; /* packets do not read it */
+};
+_Static_assert(sizeof(struct rl_extra) == 440, "rl_extra");
 
 /* A limit as the operator wrote it, defaults filled in; unused fields are zero. */
 struct rl_limit {
@@ -160,7 +204,7 @@ struct rl_rule {
 	struct rl_match match;
 	struct rl_limit limit;
 	__u32 comment_id; /* packets do not read it */
-	__u32 pad;
+	__u32 extra;      /* 1 + the index of its rl_extra; 0: it has none */
 };
 _Static_assert(sizeof(struct rl_rule) == 256, "rl_rule: four cache lines");
 
@@ -208,13 +252,18 @@ enum rl_policy_use {
 	RL_USE_ASKED = 1 << 14,      /* and that of UDP or ICMP: bpf/asked.h */
 	RL_USE_CHALLENGE = 1 << 15,  /* a limit has `over challenge` */
 	RL_USE_TRUNCATE = 1 << 16,   /* a limit has `over truncate` */
+	RL_USE_EXTRAS = 1 << 17,     /* a rule has an rl_extra */
+	RL_USE_PAYLOAD = 1 << 18,    /* a rule matches bytes of the payload */
+	RL_USE_FILTERS = 1 << 19,    /* a rule matches an expression of pcap-filter(7) */
 };
 
 #define RL_USE_ANSWERS (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
 
 /* Those whose code is in the program only where the policy in force uses them: a policy that begins
  * to use one, or ceases to, brings another program (user/kernel/program_fit.h). */
-#define RL_USE_PROGRAM (RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE)
+#define RL_USE_PROGRAM                                                                      \
+	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS | \
+	 RL_USE_PAYLOAD | RL_USE_FILTERS)
 
 /* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */
 #define RL_USE_UNSETTLED (1u << 31)

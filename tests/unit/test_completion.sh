@@ -5,7 +5,7 @@
 source "$(dirname "$0")/../lib.sh"
 
 RULE_WORDS='device any'
-MATCHES='tcp udp icmp icmp6 sctp gre esp proto sport dport src dst syn fragment new-source established not'
+MATCHES='tcp udp icmp icmp6 sctp gre esp proto sport dport src dst syn fragment new-source established flags length ttl dscp icmp-type payload filter not'
 OVERS='drop ban count challenge truncate'
 printf 'rule any deny\n' >"$TMP/policy one"
 
@@ -92,9 +92,9 @@ verbs for help|rlctl help sour|source
 families for help|rlctl help source |show list forgive
 prefixes of a rule|rlctl rule add |$RULE_WORDS
 matches and actions|rlctl rule add any |$MATCHES allow deny limit
-matches of a protocol|rlctl rule add any tcp |sport dport src dst syn fragment new-source established not allow deny limit
+matches of a protocol|rlctl rule add any tcp |sport dport src dst syn fragment new-source established flags length ttl dscp icmp-type payload filter not allow deny limit
 a protocol that has no ports|rlctl rule add any icmp s|sport src
-no match twice|rlctl rule add any tcp dport 53 d|dst deny
+no match twice|rlctl rule add any tcp dport 53 d|dst dscp deny
 numbers have no candidates|rlctl rule add any tcp dport |
 services of a protocol|rlctl rule add any udp dport ntp|ntp
 services only where a port may be|rlctl rule add any http|
@@ -108,8 +108,8 @@ options of a warm-up|rlctl rule add any limit warm-up 100/second |ramp cold per 
 no option twice in a rule|rlctl rule add any limit 100/second burst 20 |per over fleet for
 keys|rlctl rule add any limit 100/second per |source dest source+dport source+dest flow rule
 keys that begin|rlctl rule add any limit 100/second per source+|source+dport source+dest
-what may be established|rlctl rule add any tcp syn |sport dport src dst fragment new-source not allow deny limit
-what is negated|rlctl rule add any tcp not |established
+what may be established|rlctl rule add any tcp syn |sport dport src dst fragment new-source flags length ttl dscp icmp-type payload filter not allow deny limit
+what is negated|rlctl rule add any tcp not |sport dport src dst syn fragment new-source established flags length ttl dscp icmp-type payload filter
 what is spared|rlctl rule add any limit 100/second over drop |burst per fleet for unless
 who is spared|rlctl rule add any limit 100/second over drop unless |established
 what is over SYNs|rlctl rule add any syn limit 100/second over |drop ban count challenge
@@ -122,11 +122,11 @@ nothing behind a whole rule but what may|rlctl rule add any deny for 1h |
 IPv6 in a rule|rlctl rule add 2001:db8::/32 udp dport 53 de|deny
 IPv6 of a match|rlctl rule add any src 2001:db8::1 icmp6 al|allow
 a word too many|rlctl detach lo |
-a packet|rlctl explain 192.0.2.1 udp |sport dport src dst fragment new-source established not length
+a packet|rlctl explain 192.0.2.1 udp |sport dport src dst fragment new-source established flags length ttl dscp icmp-type payload filter not
 no length within a match|rlctl explain 192.0.2.1 udp dport |
 services of a packet|rlctl explain 192.0.2.1 udp dport ntp|ntp
 a length is a number|rlctl explain 192.0.2.1 udp length |
-one length|rlctl explain 192.0.2.1 udp length 60 |sport dport src dst fragment new-source established not
+one length|rlctl explain 192.0.2.1 udp length 60 |sport dport src dst fragment new-source established flags length ttl dscp icmp-type payload filter not
 END
 
 # ---- files

@@ -69,7 +69,7 @@ if capable true 2>/dev/null; then
 2 -x => unknown option '-x' (\`rlctl help\` lists the options)
 2 -1 => unknown option '-1' (\`rlctl help\` lists the options)
 2 source forgive -1s -q => invalid address '-1s': use an IPv4 or IPv6 address
-2 explain --policy absent 192.0.2.1 udp dport -1 => column 21: "-1" is not a port, a range of ports or a service: write for example 53, 6000-6063, or a name of /etc/services
+2 explain --policy absent 192.0.2.1 udp dport -1 => column 21: "-1" is not a port, a range of ports, a service, or a list of them: write for example 53, 6000-6063, 80,443, or a name of /etc/services
 2 stats --watch -1 => invalid --watch '-1': use a number from 1 to 86400
 2 status --frobnicate => unknown option '--frobnicate' (\`rlctl help\` lists the options)
 2 status --jsn => unknown option '--jsn' (did you mean --json?)
@@ -182,7 +182,7 @@ rows policy <<END
 1 rule any drop => stdin:1:10: unknown action "drop": did you mean deny?
 1 rule any http allow => stdin:1:10: unknown match "http": did you mean tcp dport http?
 1 rule all deny => stdin:1:6: unknown prefix "all": did you mean any?
-1 rule any tcp dport 53,80 deny => stdin:1:20: "53,80" is a list, and a rule takes one port or one range: write a rule for each port, or a range such as 6000-6063
+1 rule any tcp dport 53,80-79 deny => stdin:1:23: "80-79" is a descending range: write 79-80
 1 rule any udp dport ssh deny => stdin:1:20: "ssh" is a service of tcp, not of udp: write tcp, or the number 22
 1 rule any limit 0/second => stdin:1:16: "0/second" lets nothing pass: write "rule any deny"
 1 rule 300.1.1.1 deny => stdin:1:6: "300.1.1.1" is not an IPv4 address: 300 is more than 255

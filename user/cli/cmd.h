@@ -269,7 +269,8 @@ int option_number(const struct command *command, enum option_id option, uint32_t
 /* fail(), then EXIT_USAGE */
 int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* `first` and the words, joined by single blanks; the caller frees it. */
+/* `first` and the words, joined by single blanks, with quotation marks around the expression of a
+ * filter; the caller frees it. */
 char *words_join(const char *first, char *const *words, int count);
 
 /* ---- cmd_help.c */

@@ -324,8 +324,7 @@ static bool is_selected(const struct rule *selector, const struct rule *rule)
 		return false;
 	if (selector->action < RL_ACTION_COUNT)
 		return selector->action == rule->action && !rule_compare(selector, rule);
-	return !selector->match.flags ||
-	       !memcmp(&selector->match, &rule->match, sizeof(rule->match));
+	return !selector->match.flags || same_match(selector, rule);
 }
 
 static void none_note(const struct session *session, const struct rule *selector)

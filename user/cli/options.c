@@ -38,13 +38,19 @@ int wrong(const char *format, ...)
 	return EXIT_USAGE;
 }
 
+/* A shell takes away the quotation marks around the expression behind `filter`. */
+static bool lacks_quotes(char *const *words, int at)
+{
+	return at && !strcmp(words[at - 1], "filter") && words[at][0] != '"';
+}
+
 char *words_join(const char *first, char *const *words, int count)
 {
 	size_t size = strlen(first) + 1;
 	char *joined, *end;
 
 	for (int i = 0; i < count; i++)
-		size += strlen(words[i]) + 1;
+		size += strlen(words[i]) + strlen(" \"\"");
 	joined = malloc(size);
 	if (!joined)
 		out_of_memory();
@@ -52,7 +58,10 @@ char *words_join(const char *first, char *const *words, int count)
 	for (int i = 0; i < count; i++) {
 		if (end != joined)
 			*end++ = ' ';
-		end = stpcpy(end, words[i]);
+		if (lacks_quotes(words, i))
+			end += sprintf(end, "\"%s\"", words[i]);
+		else
+			end = stpcpy(end, words[i]);
 	}
 	return joined;
 }

@@ -41,13 +41,25 @@ static int check_nesting(struct build *b)
 	return 0;
 }
 
+static size_t extras_count(const struct policy *policy)
+{
+	size_t count = 0;
+
+	policy_for_each (policy, rule)
+		count += rule->extra != NULL;
+	return count;
+}
+
 static int build_allocate(struct build *b, const struct policy *next)
 {
 	b->out->rules = calloc(next->count + 1, sizeof(*b->out->rules));
 	b->out->prefixes = calloc(next->count + 1, sizeof(*b->out->prefixes));
+	b->out->extras = calloc(extras_count(next) + 1, sizeof(*b->out->extras));
 	b->out->fresh = calloc(next->count + 1, sizeof(*b->out->fresh));
 	b->used = calloc(b->ctx->slots_max / 8 + 1, 1);
-	return b->out->rules && b->out->prefixes && b->out->fresh && b->used ? 0 : -ENOMEM;
+	return b->out->rules && b->out->extras && b->out->prefixes && b->out->fresh && b->used
+		       ? 0
+		       : -ENOMEM;
 }
 
 static void header_next(const struct rl_policy_header *current, struct rl_policy_header *next)
@@ -182,6 +194,8 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN; /* neighbour discovery of other prefixes may depend on it */
 	if (program_uses_of(current) & ~program_uses_of(next))
 		return -EAGAIN; /* the program may no longer need it: all rules tell */
+	if (extras_count(next))
+		return -EAGAIN; /* theirs are written with the whole policy */
 	if (slots_need_compaction(header, next, ctx))
 		return -EAGAIN;
 	b.base = header->half * ctx->rules_max + header->rules;
@@ -201,6 +215,7 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 void compiled_clear(struct compiled *compiled)
 {
 	free(compiled->rules);
+	free(compiled->extras);
 	free(compiled->prefixes);
 	free(compiled->fresh);
 	memset(compiled, 0, sizeof(*compiled));

@@ -38,10 +38,11 @@ int policy_decompile(const struct compiled *in, const struct compile_context *ct
 		     struct policy *out);
 
 /* Append the rules of one range (`count` entries), or of one prefix of the trie (the entries of its
- * range). Call policy_sort() afterwards. 0, -ENOMEM or -EBADMSG. */
-int range_decompile(const struct rule *prefix, const struct rl_rule *entries, uint32_t count,
-		    uint64_t now_ns, struct policy *out);
-int prefix_decompile(const struct compiled_prefix *prefix, const struct rl_rule *entries,
-		     uint64_t now_ns, struct policy *out);
+ * range); `in` has their extras. Call policy_sort() afterwards. 0, -ENOMEM or -EBADMSG. */
+int range_decompile(const struct compiled *in, const struct rule *prefix,
+		    const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
+		    struct policy *out);
+int prefix_decompile(const struct compiled *in, const struct compiled_prefix *prefix,
+		     const struct rl_rule *entries, uint64_t now_ns, struct policy *out);
 
 #endif

@@ -23,6 +23,8 @@ struct compiled {
 	struct rl_rule *rules; /* element 0 is half * capacity + first_rule in the map */
 	uint32_t first_rule;   /* not 0 if one prefix is compiled: after the rules that stay */
 	uint32_t rule_count;
+	struct rl_extra *extras; /* of the rules, which name them by 1 + index */
+	uint32_t extra_count;
 	struct compiled_prefix *prefixes;
 	uint32_t prefix_count;
 	uint32_t *fresh; /* slots that were not in use: zero their counters before the swap */

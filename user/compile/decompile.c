@@ -22,19 +22,41 @@ static struct rl_match entry_match(const struct rl_rule *entries, uint32_t count
 
 	match_normalize(&settled);
 	for (uint32_t i = 0; i < count; i++)
-		if (i != index && !memcmp(&entries[i].match, &settled, sizeof(settled)))
+		if (i != index && !memcmp(&entries[i].match, &settled, sizeof(settled)) &&
+		    !entries[i].extra && !entries[index].extra)
 			return entries[index].match;
 	return settled;
 }
 
-int range_decompile(const struct rule *prefix, const struct rl_rule *entries, uint32_t count,
-		    uint64_t now_ns, struct policy *out)
+/* filter_bit is of the program, not of the rule. */
+static int entry_extra(const struct compiled *in, const struct rl_rule *entry,
+		       const struct rl_extra **out)
+{
+	struct rl_extra extra;
+	int ret = 0;
+
+	*out = NULL;
+	if (!entry->extra)
+		return 0;
+	if (entry->extra > in->extra_count)
+		return -EBADMSG;
+	extra = in->extras[entry->extra - 1];
+	extra.filter_bit = 0;
+	*out = extra_intern(&extra, &ret);
+	return ret;
+}
+
+int range_decompile(const struct compiled *in, const struct rule *prefix,
+		    const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
+		    struct policy *out)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		const struct rl_rule *entry = &entries[i];
 		struct rule rule = *prefix;
-		int ret;
+		int ret = entry_extra(in, entry, &rule.extra);
 
+		if (ret)
+			return ret;
 		rule.action = entry->action;
 		rule.match = entry_match(entries, count, i);
 		rule.limit = entry->limit;
@@ -51,8 +73,8 @@ int range_decompile(const struct rule *prefix, const struct rl_rule *entries, ui
 	return 0;
 }
 
-int prefix_decompile(const struct compiled_prefix *prefix, const struct rl_rule *entries,
-		     uint64_t now_ns, struct policy *out)
+int prefix_decompile(const struct compiled *in, const struct compiled_prefix *prefix,
+		     const struct rl_rule *entries, uint64_t now_ns, struct policy *out)
 {
 	struct rule rule = {.kind = PREFIX_ADDR};
 
@@ -61,7 +83,7 @@ int prefix_decompile(const struct compiled_prefix *prefix, const struct rl_rule 
 	rule.len = prefix->key.len - RL_FAMILY_BITS;
 	memcpy(rule.addr, prefix->key.addr, sizeof(rule.addr));
 	if (prefix->value.range.count)
-		return range_decompile(&rule, entries, prefix->value.range.count, now_ns, out);
+		return range_decompile(in, &rule, entries, prefix->value.range.count, now_ns, out);
 	rule.action = prefix->value.action;
 	rule.counter_id = prefix->value.counter_id;
 	rule.expires_ns = prefix->value.expires_ns;
@@ -91,7 +113,7 @@ static int range_append(struct policy *out, const struct compiled *in,
 
 	if (!entries)
 		return range->count ? -EBADMSG : 0;
-	return range_decompile(&prefix, entries, range->count, ctx->now_ns, out);
+	return range_decompile(in, &prefix, entries, range->count, ctx->now_ns, out);
 }
 
 static int prefix_append(struct policy *out, const struct compiled *in,
@@ -102,7 +124,7 @@ static int prefix_append(struct policy *out, const struct compiled *in,
 
 	if (range->count && !entries)
 		return -EBADMSG;
-	return prefix_decompile(prefix, entries, ctx->now_ns, out);
+	return prefix_decompile(in, prefix, entries, ctx->now_ns, out);
 }
 
 int policy_decompile(const struct compiled *in, const struct compile_context *ctx,

@@ -22,8 +22,7 @@ bool is_link_local_prefix(const struct rule *rule)
 /* Is it a rule on ICMPv6 for fe80::/10, which makes rules apply to neighbour discovery? */
 static bool rule_names_neighbour_discovery(const struct rule *rule)
 {
-	return is_link_local_prefix(rule) && rule->match.flags & RL_MATCH_PROTO &&
-	       rule->match.proto == IPPROTO_ICMPV6;
+	return is_link_local_prefix(rule) && match_is_proto(&rule->match, IPPROTO_ICMPV6);
 }
 
 /* The proof that the rule asks for: RL_USE_*. */
@@ -31,11 +30,23 @@ static uint32_t proof_uses(const struct rule *rule)
 {
 	const struct rl_match *match = &rule->match;
 	bool unless = rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS;
-	bool tcp_only = match->flags & RL_MATCH_PROTO && match->proto == IPPROTO_TCP;
+	bool tcp_only = match_is_proto(match, IPPROTO_TCP);
 
 	if (!unless && !(match->flags & RL_MATCH_ESTABLISHED))
 		return 0;
 	return RL_USE_PROOF | (tcp_only ? 0 : RL_USE_ASKED);
+}
+
+static uint32_t extra_uses(const struct rule *rule)
+{
+	uint32_t uses =
+		rule->extra || rule->match.negated & ~RL_MATCH_ESTABLISHED ? RL_USE_EXTRAS : 0;
+
+	if (rule->match.flags & RL_MATCH_PAYLOAD)
+		uses |= RL_USE_PAYLOAD;
+	if (rule->match.flags & RL_MATCH_FILTER)
+		uses |= RL_USE_FILTERS;
+	return uses;
 }
 
 uint32_t rule_uses(const struct rule *rule)
@@ -43,7 +54,7 @@ uint32_t rule_uses(const struct rule *rule)
 	const struct rl_limit *limit = &rule->limit;
 	uint32_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;
 
-	uses |= proof_uses(rule);
+	uses |= proof_uses(rule) | extra_uses(rule);
 	if (rule_names_neighbour_discovery(rule))
 		uses |= RL_USE_NEIGHBOURS;
 	if (rule->action != RL_ACTION_LIMIT)
@@ -79,6 +90,10 @@ static void emit_rule(struct build *b, const struct rule *rule)
 		.limit = rule->limit,
 		.comment_id = rule->comment_id,
 	};
+	if (rule->extra) {
+		b->out->extras[b->out->extra_count] = *rule->extra;
+		entry->extra = ++b->out->extra_count;
+	}
 	if (rule->action != RL_ACTION_LIMIT)
 		return;
 	numbers_compile(&rule->limit, b->ctx, entry);

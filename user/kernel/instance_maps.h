@@ -6,6 +6,7 @@
 #define INSTANCE_MAPS(X)   \
 	X(policy)          \
 	X(tries)           \
+	X(extras)          \
 	X(rules)           \
 	X(sources)         \
 	X(hot)             \

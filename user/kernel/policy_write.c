@@ -72,6 +72,38 @@ uint64_t instance_generation(const struct instance *instance)
 	return policy_header_read(instance, &header) ? 0 : header.generation;
 }
 
+/* As many as the map has. */
+static int extras_read_from(int fd, struct compiled *out)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return -errno;
+	out->extras = calloc(info.max_entries, sizeof(*out->extras));
+	if (!out->extras)
+		return -ENOMEM;
+	for (; out->extra_count < info.max_entries; out->extra_count++)
+		if (bpf_map_lookup_elem(fd, &out->extra_count, &out->extras[out->extra_count]))
+			return -errno;
+	return 0;
+}
+
+int extras_read(const struct instance *instance, struct compiled *out)
+{
+	int fd, ret;
+
+	if (!(out->header.uses & RL_USE_EXTRAS))
+		return 0;
+	fd = inner_open(instance, instance->fd.extras, out->header.half);
+	if (fd == -ENOENT)
+		return 0; /* only `not` is used */
+	ret = fd < 0 ? fd : extras_read_from(fd, out);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
 static int rules_read(const struct instance *instance, struct compiled *out)
 {
 	uint32_t base = out->header.half * instance->info.rules;
@@ -141,6 +173,8 @@ static int compiled_read_once(const struct instance *instance, struct compiled *
 		ret = policy_header_read(instance, &out->header);
 	if (!ret && out->header.written != written)
 		ret = -EAGAIN;
+	if (!ret)
+		ret = extras_read(instance, out);
 	return ret ? ret : rules_read(instance, out);
 }
 
@@ -299,6 +333,39 @@ static int trie_write(const struct instance *instance, const struct compiled *co
 	return ret;
 }
 
+static int extras_fill(int fd, const struct compiled *compiled)
+{
+	uint32_t *keys = calloc(compiled->extra_count, sizeof(*keys));
+	int ret = -ENOMEM;
+
+	if (keys) {
+		for (uint32_t i = 0; i < compiled->extra_count; i++)
+			keys[i] = i;
+		ret = map_fill(fd, keys, sizeof(*keys), compiled->extras, sizeof(*compiled->extras),
+			       compiled->extra_count);
+	}
+	free(keys);
+	return ret;
+}
+
+static int extras_write(const struct instance *instance, const struct compiled *compiled)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
+	int fd, ret;
+
+	if (!compiled->extra_count)
+		return 0;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_extras", sizeof(uint32_t),
+			    sizeof(struct rl_extra), compiled->extra_count, &opts);
+	if (fd < 0)
+		return -errno;
+	ret = extras_fill(fd, compiled);
+	if (!ret)
+		ret = inner_put(instance, instance->fd.extras, compiled->header.half, fd);
+	close(fd);
+	return ret;
+}
+
 /* The kernel waits for running programs before it returns. */
 int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header)
 {
@@ -356,6 +423,8 @@ static int compiled_put(const struct instance *instance, const struct compiled *
 		return ret;
 	ret = compiled_rules_write(instance, compiled, next);
 	if (!ret)
+		ret = extras_write(instance, compiled);
+	if (!ret)
 		ret = trie_write(instance, compiled);
 	if (!ret)
 		ret = policy_header_swap(instance, &compiled->header);
@@ -375,6 +444,7 @@ static int compiled_write(const struct instance *instance, const struct compiled
 		return ret;
 	}
 	inner_drop(instance, instance->fd.tries, old_half);
+	inner_drop(instance, instance->fd.extras, old_half);
 	slots_trim(instance, compiled);
 	comments_trim(instance, next);
 	if (!instance->on_trial) /* else the former policy may come back, with its states */

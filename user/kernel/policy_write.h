@@ -30,6 +30,9 @@ int instance_policy_check(const struct instance *instance, struct policy *next,
 /* The policy's header; -ENOENT if none was written yet. Silent. */
 int policy_header_read(const struct instance *instance, struct rl_policy_header *out);
 
+/* Reads out->extras, of the policy that out->header is of. 0 or a negative errno. */
+int extras_read(const struct instance *instance, struct compiled *out);
+
 /* Replaces the header. Returns when no packet still uses the previous one. Silent. */
 int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header);
 

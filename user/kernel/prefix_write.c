@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -41,8 +42,8 @@
 
 struct reader {
 	const struct instance *instance;
-	struct rl_policy_header header;
-	int trie; /* -1: none */
+	struct compiled compiled; /* of it the header and the extras */
+	int trie;                 /* -1: none */
 	uint64_t now_ns;
 	struct policy *out;
 };
@@ -55,10 +56,12 @@ static int reader_open(const struct instance *instance, struct policy *out, stru
 	instance_compile_context(instance, NULL, &ctx);
 	*reader =
 		(struct reader){.instance = instance, .trie = -1, .now_ns = ctx.now_ns, .out = out};
-	ret = policy_header_read(instance, &reader->header);
-	if (ret || !reader->header.prefixes)
+	ret = policy_header_read(instance, &reader->compiled.header);
+	if (!ret)
+		ret = extras_read(instance, &reader->compiled);
+	if (ret || !reader->compiled.header.prefixes)
 		return ret;
-	reader->trie = inner_open(instance, instance->fd.tries, reader->header.half);
+	reader->trie = inner_open(instance, instance->fd.tries, reader->compiled.header.half);
 	return reader->trie < 0 ? reader->trie : 0;
 }
 
@@ -66,6 +69,8 @@ static void reader_close(struct reader *reader)
 {
 	if (reader->trie >= 0)
 		close(reader->trie);
+	free(reader->compiled.extras);
+	reader->compiled.extras = NULL;
 }
 
 static int entries_read(const struct reader *reader, const struct rl_range *range,
@@ -85,13 +90,14 @@ static int entries_read(const struct reader *reader, const struct rl_range *rang
 static int word_read(const struct reader *reader, enum prefix_kind kind)
 {
 	const struct rl_range *range =
-		kind == PREFIX_ANY ? &reader->header.any : &reader->header.device;
+		kind == PREFIX_ANY ? &reader->compiled.header.any : &reader->compiled.header.device;
 	const struct rule prefix = {.kind = kind};
 	struct rl_rule entries[RL_GROUP_MAX];
 	int ret = entries_read(reader, range, entries);
 
 	return ret ? ret
-		   : range_decompile(&prefix, entries, range->count, reader->now_ns, reader->out);
+		   : range_decompile(&reader->compiled, &prefix, entries, range->count,
+				     reader->now_ns, reader->out);
 }
 
 /* The longest prefix that holds the key and is not longer than it; -ENOENT if there is none. */
@@ -110,7 +116,9 @@ static int value_read(const struct reader *reader, const struct rl_prefix_key *k
 	struct rl_rule entries[RL_GROUP_MAX];
 	int ret = entries_read(reader, &value->range, entries);
 
-	return ret ? ret : prefix_decompile(&prefix, entries, reader->now_ns, reader->out);
+	return ret ? ret
+		   : prefix_decompile(&reader->compiled, &prefix, entries, reader->now_ns,
+				      reader->out);
 }
 
 /* 1 if the trie has the prefix. */
@@ -176,7 +184,7 @@ int instance_address_read(const struct instance *instance, const uint8_t addr[16
 			ret = address_read(&reader, addr);
 		reader_close(&reader);
 		if (!policy_header_read(instance, &after) &&
-		    after.written != reader.header.written) {
+		    after.written != reader.compiled.header.written) {
 			policy_clear(out);
 			ret = -EAGAIN;
 		}
@@ -328,8 +336,8 @@ static int change_compile(struct change *change, struct policy *current)
 		return ret;
 	instance_context(change->instance, &text);
 	instance_compile_context(change->instance, &text, &ctx);
-	return prefix_compile(change->prefix, trie_has, change->next, current, &reader.header, &ctx,
-			      &change->compiled);
+	return prefix_compile(change->prefix, trie_has, change->next, current,
+			      &reader.compiled.header, &ctx, &change->compiled);
 }
 
 static int change_put(struct change *change)

@@ -100,36 +100,14 @@ static int match_protocol(struct parser *p)
 	}
 }
 
-static struct ports source_ports(struct rl_match *match)
-{
-	return (struct ports){&match->sport_first, &match->sport_last};
-}
-
-static struct ports dest_ports(struct rl_match *match)
-{
-	return (struct ports){&match->dport_first, &match->dport_last};
-}
-
 static int match_sport(struct parser *p)
 {
-	struct ports ports = source_ports(&p->rule->match);
-
-	return parse_ports(p, &ports, &p->sport_service);
+	return parse_ports(p, &p->sports);
 }
 
 static int match_dport(struct parser *p)
 {
-	struct ports ports = dest_ports(&p->rule->match);
-
-	return parse_ports(p, &ports, &p->dport_service);
-}
-
-static int services_resolve(struct parser *p)
-{
-	struct ports source = source_ports(&p->rule->match), dest = dest_ports(&p->rule->match);
-	int rc = service_resolve(p, p->sport_service, &source);
-
-	return rc ? rc : service_resolve(p, p->dport_service, &dest);
+	return parse_ports(p, &p->dports);
 }
 
 /* Errors about the address point at the address, not at "src" or "dst". */
@@ -225,7 +203,7 @@ static int family_check(struct parser *p)
 	rc = family_join(p, RL_MATCH_SRC, match->src, match->src_len, &family);
 	if (!rc)
 		rc = family_join(p, RL_MATCH_DST, match->dst, match->dst_len, &family);
-	if (rc || !family || !(match->flags & RL_MATCH_PROTO))
+	if (rc || !family || !match_wants(match, RL_MATCH_PROTO))
 		return rc;
 	if (match->proto == (family == 4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
 		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_PROTO)],
@@ -243,7 +221,7 @@ static int side_check(struct parser *p)
 	const uint8_t *addr = p->ctx->by_dest ? match->dst : match->src;
 	uint8_t len = p->ctx->by_dest ? match->dst_len : match->src_len;
 
-	if (rule->kind != PREFIX_ADDR || !(match->flags & flag))
+	if (rule->kind != PREFIX_ADDR || !match_wants(match, flag))
 		return 0;
 	if (prefix_contains(rule->addr, len < rule->len ? len : rule->len, addr))
 		return 0;
@@ -260,7 +238,11 @@ static int protocol_check(struct parser *p)
 	unsigned int ports = match->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT);
 	const struct protocol *known = protocol_by_number(match->proto);
 
-	if (!(match->flags & RL_MATCH_PROTO))
+	if (match->negated & RL_MATCH_PROTO && match->proto == IPPROTO_TCP &&
+	    match->flags & RL_MATCH_SYN)
+		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_SYN)],
+			      "is a TCP flag, and the rule is not for tcp: remove one of the two");
+	if (!match_wants(match, RL_MATCH_PROTO))
 		return 0;
 	if (ports && !(known && known->has_ports))
 		return refuse(
@@ -274,16 +256,15 @@ static int protocol_check(struct parser *p)
 	return 0;
 }
 
-/* "not" has moved the cursor to a match. */
 static int parse_negated(struct parser *p)
 {
 	const struct match *match;
 
 	word_next(p);
 	match = match_find(p);
-	if (!match || match->flag != RL_MATCH_ESTABLISHED)
-		return expected(p, "a match that may stand behind not: write not established");
-	return parse_match(p, match, true);
+	return match ? parse_match(p, match, true)
+		     : expected(p, "a match: write one behind not, for example not established or "
+				   "not dport 22");
 }
 
 int parse_matches(struct parser *p)
@@ -304,9 +285,7 @@ int parse_matches(struct parser *p)
 	if (!rc)
 		rc = established_check(p);
 	if (!rc)
-		match_normalize(&p->rule->match);
-	if (!rc)
-		rc = services_resolve(p);
+		rc = extra_settle(p);
 	if (!rc)
 		rc = family_check(p);
 	return rc ? rc : side_check(p);

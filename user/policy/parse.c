@@ -23,9 +23,10 @@ static int parse_action(struct parser *p)
 	if (action < 0)
 		return expected(p,
 				"a match or an action: write a match (tcp, udp, icmp, icmp6, sctp, "
-				"gre, esp, proto, sport, dport, src, dst, syn, fragment, "
-				"new-source, established, not established) or an action (allow, "
-				"deny, limit)");
+				"gre, esp, proto, sport, dport, src, dst, syn, flags, icmp-type, "
+				"length, ttl, dscp, fragment, payload, filter, new-source, "
+				"established, or not and one of them) or an action (allow, deny, "
+				"limit)");
 	if (action != RL_ACTION_LIMIT && rule->kind == PREFIX_DEVICE && !rule->match.flags)
 		return refuse(p, p->span,
 			      "needs a match if the prefix is device: add one, or write "
@@ -58,11 +59,24 @@ static int line_refuse(struct policy_error *err, size_t offset, const char *text
 	return -EINVAL;
 }
 
+/* The first # outside of quotation marks; NULL: there is none. */
+static const char *comment_find(const char *line, size_t len)
+{
+	bool quoted = false;
+
+	for (const char *at = line; at < line + len; at++) {
+		if (*at == '#' && !quoted)
+			return at;
+		quoted ^= *at == '"';
+	}
+	return NULL;
+}
+
 /* Puts the cursor on the first word. */
 static int line_open(struct parser *p, const char *line, size_t len)
 {
 	const char *nul = memchr(line, '\0', len);
-	const char *comment = memchr(line, '#', len);
+	const char *comment = comment_find(line, len);
 
 	if (nul)
 		return line_refuse(p->err, nul - line,

@@ -10,21 +10,28 @@
 
 #define ARRAY_SIZE(a)     (sizeof(a) / sizeof((a)[0]))
 
-#define WORD_MAX          80 /* bytes; no word of the language is longer */
+#define WORD_MAX          200 /* bytes; no word of the language is longer, but for quoted ones */
 
 #define MATCH_INDEX(flag) __builtin_ctz(flag)
 
 /* Matches: X(flag, "word", parser of the argument, or NULL if there is none). */
-#define PARSER_MATCHES(X)                 \
-	X(PROTO, "proto", match_protocol) \
-	X(SPORT, "sport", match_sport)    \
-	X(DPORT, "dport", match_dport)    \
-	X(SRC, "src", match_src)          \
-	X(DST, "dst", match_dst)          \
-	X(SYN, "syn", NULL)               \
-	X(FRAGMENT, "fragment", NULL)     \
-	X(NEW_SOURCE, "new-source", NULL) \
-	X(ESTABLISHED, "established", NULL)
+#define PARSER_MATCHES(X)                          \
+	X(PROTO, "proto", match_protocol)          \
+	X(SPORT, "sport", match_sport)             \
+	X(DPORT, "dport", match_dport)             \
+	X(SRC, "src", match_src)                   \
+	X(DST, "dst", match_dst)                   \
+	X(SYN, "syn", NULL)                        \
+	X(FRAGMENT, "fragment", NULL)              \
+	X(NEW_SOURCE, "new-source", NULL)          \
+	X(ESTABLISHED, "established", NULL)        \
+	X(TCP_FLAGS, "flags", match_tcp_flags)     \
+	X(LENGTH, "length", match_length)          \
+	X(TTL, "ttl", match_ttl)                   \
+	X(DSCP, "dscp", match_dscp)                \
+	X(ICMP_TYPE, "icmp-type", match_icmp_type) \
+	X(PAYLOAD, "payload", match_payload)       \
+	X(FILTER, "filter", match_filter)
 #define PARSER_MATCH_ENUM(name, ...) MATCH_##name,
 enum match_name { PARSER_MATCHES(PARSER_MATCH_ENUM) MATCH_COUNT };
 
@@ -51,6 +58,13 @@ struct span {
 	size_t len;
 };
 
+/* Ports as written, of which names of services are still to be resolved. */
+struct port_list {
+	uint32_t count;
+	struct rl_port_range range[RL_PORT_RANGES_MAX];
+	struct span service[RL_PORT_RANGES_MAX]; /* length 0: a number */
+};
+
 /* The cursor, and the positions of what has been read. */
 struct parser {
 	const char *line;
@@ -64,10 +78,12 @@ struct parser {
 	struct span before;      /* the word before it */
 	char word[WORD_MAX + 1]; /* its text; "" at the end, or if it is longer than WORD_MAX */
 
+	struct rl_extra extra; /* of the rule; interned once all matches are read */
+	struct span icmp_at;   /* the type of ICMP, still to be resolved */
 	struct span rate_at;
-	struct span match_at[MATCH_COUNT];        /* indexed by MATCH_INDEX */
-	struct span clause_at[CLAUSE_COUNT];      /* length 0: not given */
-	struct span sport_service, dport_service; /* names still to be resolved */
+	struct span match_at[MATCH_COUNT];   /* indexed by MATCH_INDEX */
+	struct span clause_at[CLAUSE_COUNT]; /* length 0: not given */
+	struct port_list sports, dports;
 };
 
 /* ---- words.c: words, numbers and errors ---- */
@@ -116,19 +132,18 @@ int parse_life(struct parser *p, __u64 *out_ns); /* of a rule */
 
 /* ---- port.c ---- */
 
-struct ports {
-	__u16 *first, *last;
-};
-
-/* Reads a port, a range, or the name of a service; *service is the name's place, for
- * service_resolve(). */
-int parse_ports(struct parser *p, struct ports *ports, struct span *service);
+/* Reads ports, ranges and names of services, with commas between them. */
+int parse_ports(struct parser *p, struct port_list *out);
 
 /* The first protocol that has a service of that name; NULL: none. */
 const char *service_protocol(const char *name);
 
-/* Sets the port of the service at `at` (length 0: none) under the protocol of the rule. */
-int service_resolve(struct parser *p, struct span at, struct ports *ports);
+/* Sets the ports of services under the protocol of the rule, and brings the list into ascending
+ * order, with ranges that touch joined. */
+int ports_resolve(struct parser *p, struct port_list *ports);
+
+/* A word N or N-N within 0..max, which `what` names in errors: "a length in bytes". */
+int parse_range(struct parser *p, uint32_t max, const char *what, uint32_t *first, uint32_t *last);
 
 /* ---- foreign.c ---- */
 
@@ -142,6 +157,20 @@ int refuse_foreign(struct parser *p, enum word_place place);
 
 int parse_prefix(struct parser *p);
 int parse_matches(struct parser *p);
+
+/* ---- extra_words.c: matches whose conditions are in rl_extra ---- */
+
+int match_tcp_flags(struct parser *p);
+int match_length(struct parser *p);
+int match_ttl(struct parser *p);
+int match_dscp(struct parser *p);
+int match_icmp_type(struct parser *p);
+int match_payload(struct parser *p);
+int match_filter(struct parser *p);
+
+/* When all matches are read: refuses those that the rule's protocol does not have, normalizes, and
+ * sets the rule's ports and rl_extra. */
+int extra_settle(struct parser *p);
 
 /* ---- limit.c ---- */
 

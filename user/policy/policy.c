@@ -38,7 +38,7 @@ bool same_prefix(const struct rule *a, const struct rule *b)
 
 void match_normalize(struct rl_match *match)
 {
-	if (!(match->flags & RL_MATCH_SYN) || match->flags & RL_MATCH_PROTO)
+	if (!(match->flags & (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)) || match->flags & RL_MATCH_PROTO)
 		return;
 	match->flags |= RL_MATCH_PROTO;
 	match->proto = IPPROTO_TCP;
@@ -65,6 +65,22 @@ static int match_compare(const struct rl_match *a, const struct rl_match *b)
 	return order ? order : memcmp(a->dst, b->dst, sizeof(a->dst));
 }
 
+static int conditions_compare(const struct rule *a, const struct rule *b)
+{
+	int order = match_compare(&a->match, &b->match);
+
+	if (order || a->extra == b->extra)
+		return order;
+	if (!a->extra || !b->extra)
+		return a->extra ? 1 : -1;
+	return memcmp(a->extra, b->extra, sizeof(*a->extra));
+}
+
+bool same_match(const struct rule *a, const struct rule *b)
+{
+	return !conditions_compare(a, b);
+}
+
 static uint64_t limit_identity(const struct rl_limit *limit)
 {
 	return (uint64_t)limit->key << 24 | (uint64_t)limit->key_len4 << 16 |
@@ -83,7 +99,7 @@ int rule_compare(const struct rule *a, const struct rule *b)
 	if (!order)
 		order = u64_compare(is_limit(a), is_limit(b));
 	if (!order)
-		order = match_compare(&a->match, &b->match);
+		order = conditions_compare(a, b);
 	if (!order && is_limit(a))
 		order = u64_compare(limit_identity(&a->limit), limit_identity(&b->limit));
 	return order;
@@ -236,7 +252,7 @@ int policy_put(struct policy *policy, const struct rule *rule)
 
 static bool selector_selects(const struct rule *selector, const struct rule *rule)
 {
-	if (match_compare(&selector->match, &rule->match))
+	if (!same_match(selector, rule))
 		return false;
 	if (selector->action == RL_ACTION_COUNT)
 		return true;

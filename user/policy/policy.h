@@ -27,6 +27,7 @@ struct rule {
 	uint8_t addr[16]; /* PREFIX_ADDR: mapped, host bits zero; else zero */
 	uint32_t line;    /* line in the policy, from 1; 0: read from the kernel */
 	struct rl_match match;
+	const struct rl_extra *extra;     /* NULL: none; of extra_intern(), never freed */
 	struct rl_limit limit;            /* RL_ACTION_LIMIT only, else zero */
 	uint64_t for_ns;                  /* remaining lifetime; 0: unlimited */
 	char comment[RL_COMMENT_MAX + 1]; /* no part of the identity; "": none */
@@ -113,7 +114,7 @@ void policy_warn(const struct policy *policy, const struct policy_context *ctx, 
 
 /* The canonical line, beginning with the word "rule"; ctx decides which defaults are left out.
  * Returns the length, like snprintf; at most RULE_TEXT_MAX - 1. */
-#define RULE_TEXT_MAX 512
+#define RULE_TEXT_MAX 1024
 int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx);
 /* A size of the limit, in its unit, as it is printed: in bits or bytes as its own was written. */
 int limit_size_print(char *buf, size_t size, const struct rl_limit *limit, uint64_t amount);
@@ -152,8 +153,32 @@ typedef void (*policy_diff_fn)(const struct rule *from, const struct rule *to, v
 size_t policy_diff(const struct policy *from, const struct policy *to, policy_diff_fn tell,
 		   void *arg);
 
-/* Brings a match into the form in which rules are compared: `syn` becomes `tcp syn`. */
+/* Brings a match into the form in which rules are compared: `syn` becomes `tcp syn`, and
+ * `flags` alike. */
 void match_normalize(struct rl_match *match);
+
+/* Does the match state the condition, and not its contrary? */
+static inline bool match_wants(const struct rl_match *match, enum rl_match_flag flag)
+{
+	return match->flags & flag && !(match->negated & flag);
+}
+
+/* Does the match want this protocol? */
+static inline bool match_is_proto(const struct rl_match *match, uint8_t proto)
+{
+	return match_wants(match, RL_MATCH_PROTO) && match->proto == proto;
+}
+
+/* The one copy of these conditions, which is never freed; NULL if they are all zero, or if there is
+ * no memory (then *ret is -ENOMEM, else 0). Not for several threads. */
+const struct rl_extra *extra_intern(const struct rl_extra *extra, int *ret);
+
+/* Do both rules match the same packets of their prefixes, as written? */
+bool same_match(const struct rule *a, const struct rule *b);
+
+/* The ranges of ports that the rule names, 1 to RL_PORT_RANGES_MAX; 0: it matches no ports. */
+uint32_t rule_sports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX]);
+uint32_t rule_dports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX]);
 
 /* The default key of the rule's limit, and the default lengths of a key: 32,64 for one address,
  * 32,128 for both. */

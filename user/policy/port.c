@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Ports: a number, a range, or the name of a service, which becomes its number. */
+/* Ranges of numbers, and lists of ports, in which names of services become numbers. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "names.h"
@@ -40,49 +41,111 @@ const char *service_protocol(const char *name)
 	return isalpha((unsigned char)name[0]) ? service_find(name).protocol[0] : NULL;
 }
 
-/* A name, to be looked up when all matches of the rule are known: its port depends on the protocol.
- */
-static int parse_service(struct parser *p, struct span *out)
+/* ---- ranges */
+
+#define RANGE_TEXT_MAX 24
+
+enum range_fault { RANGE_OK, RANGE_FORM, RANGE_OUT, RANGE_DESCENDS };
+
+/* N or N-N, `len` bytes. */
+static enum range_fault range_parse(const char *text, size_t len, uint32_t max, uint32_t *first,
+				    uint32_t *last)
 {
-	if (!service_protocol(p->word))
-		return expected(p, "a port, a range of ports or a service: write for example 53, "
-				   "6000-6063, or a name of /etc/services");
-	*out = p->span;
-	word_next(p);
+	char word[RANGE_TEXT_MAX];
+	uint64_t from, to;
+	char *dash;
+	enum word_error rc, to_rc;
+
+	if (!len || len >= sizeof(word))
+		return RANGE_FORM;
+	memcpy(word, text, len);
+	word[len] = '\0';
+	dash = strchr(word, '-');
+	if (dash)
+		*dash = '\0';
+	rc = number_parse(word, 0, max, &from);
+	to_rc = dash ? number_parse(dash + 1, 0, max, &to) : rc;
+	if (!dash)
+		to = from;
+	if (rc == WORD_FORM || to_rc == WORD_FORM)
+		return RANGE_FORM;
+	if (rc || to_rc)
+		return RANGE_OUT;
+	*first = from;
+	*last = to;
+	return from > to ? RANGE_DESCENDS : RANGE_OK;
+}
+
+static int descending_refuse(struct parser *p, struct span at, uint32_t first, uint32_t last)
+{
+	return refuse(p, at, "is a descending range: write %" PRIu32 "-%" PRIu32, last, first);
+}
+
+int parse_range(struct parser *p, uint32_t max, const char *what, uint32_t *first, uint32_t *last)
+{
+	*first = *last = 0;
+	switch (range_parse(p->word, strlen(p->word), max, first, last)) {
+	case RANGE_OUT:
+		return refuse(p, p->span, "is out of range: write 0 to %" PRIu32, max);
+	case RANGE_DESCENDS:
+		return descending_refuse(p, p->span, *first, *last);
+	case RANGE_FORM:
+		return expected(p, what);
+	case RANGE_OK:
+		word_next(p);
+	}
 	return 0;
 }
 
-/* PORTS = N | N-N | NAME */
-int parse_ports(struct parser *p, struct ports *ports, struct span *service)
-{
-	size_t digits = strspn(p->word, "0123456789");
-	bool dash = digits && p->word[digits] == '-';
-	uint64_t from, to;
-	int rc, to_rc;
+/* ---- lists of ports */
 
-	if (strchr(p->word, ','))
-		return refuse(p, p->span,
-			      "is a list, and a rule takes one port or one range: write a rule for "
-			      "each port, or a range such as 6000-6063");
-	if (dash)
-		p->word[digits] = '\0';
-	rc = number_parse(p->word, 0, UINT16_MAX, &from);
-	to = from;
-	if (dash && rc != WORD_FORM) {
-		to_rc = number_parse(p->word + digits + 1, 0, UINT16_MAX, &to);
-		rc = to_rc == WORD_FORM || !rc ? to_rc : rc;
+/* A name is looked up when all matches of the rule are known: its port depends on the protocol. */
+static int item_parse(struct parser *p, struct span at, struct port_list *out)
+{
+	struct rl_port_range *range = &out->range[out->count];
+	char name[WORD_MAX + 1];
+	uint32_t first, last;
+
+	if (out->count == RL_PORT_RANGES_MAX)
+		return refuse(p, p->span, "has more than %d ports and ranges: write several rules",
+			      RL_PORT_RANGES_MAX);
+	switch (range_parse(at.at, at.len, UINT16_MAX, &first, &last)) {
+	case RANGE_OUT:
+		return refuse(p, at, "is out of range: write ports from 0 to 65535");
+	case RANGE_DESCENDS:
+		return descending_refuse(p, at, first, last);
+	case RANGE_OK:
+		*range = (struct rl_port_range){first, last};
+		out->count++;
+		return 0;
+	case RANGE_FORM:
+		break;
 	}
-	if (rc == WORD_RANGE)
-		return refuse(p, p->span, "is out of range: write ports from 0 to 65535");
-	if (rc)
-		return parse_service(p, service);
-	if (from > to)
-		return refuse(p, p->span, "is a descending range: write %" PRIu64 "-%" PRIu64, to,
-			      from);
-	*ports->first = from;
-	*ports->last = to;
-	word_next(p);
+	memcpy(name, at.at, at.len);
+	name[at.len] = '\0';
+	if (!at.len || !service_protocol(name))
+		return expected(p,
+				"a port, a range of ports, a service, or a list of them: write for "
+				"example 53, 6000-6063, 80,443, or a name of /etc/services");
+	out->service[out->count++] = at;
 	return 0;
+}
+
+/* PORTS = RANGE { "," RANGE }, RANGE = N | N-N | NAME */
+int parse_ports(struct parser *p, struct port_list *out)
+{
+	size_t len = strlen(p->word), begin = 0;
+	int rc = 0;
+
+	while (!rc && begin <= len) {
+		struct span at = {.at = p->span.at + begin, .len = strcspn(p->word + begin, ",")};
+
+		rc = item_parse(p, at, out);
+		begin += at.len + 1;
+	}
+	if (!rc)
+		word_next(p);
+	return rc;
 }
 
 static int service_refuse(struct parser *p, struct span at, const struct service *found,
@@ -95,7 +158,7 @@ static int service_refuse(struct parser *p, struct span at, const struct service
 		      found->port[0], found->protocol[0], found->port[1], found->protocol[1]);
 }
 
-int service_resolve(struct parser *p, struct span at, struct ports *ports)
+static int service_resolve(struct parser *p, struct span at, struct rl_port_range *out)
 {
 	const struct protocol *stated = NULL;
 	char name[WORD_MAX + 1] = "";
@@ -105,12 +168,40 @@ int service_resolve(struct parser *p, struct span at, struct ports *ports)
 	if (!at.len)
 		return 0;
 	memcpy(name, at.at, at.len);
-	if (p->rule->match.flags & RL_MATCH_PROTO)
+	if (match_wants(&p->rule->match, RL_MATCH_PROTO))
 		stated = protocol_by_number(p->rule->match.proto);
 	found = service_find(name);
 	port = found.port[0];
 	if (stated ? service_port(name, stated->name, &port) != 0 : found.protocol[1] != NULL)
 		return service_refuse(p, at, &found, stated ? stated->name : NULL);
-	*ports->first = *ports->last = port;
+	out->first = out->last = port;
+	return 0;
+}
+
+static int port_compare(const void *a, const void *b)
+{
+	const struct rl_port_range *left = a, *right = b;
+
+	return (int)left->first - (int)right->first;
+}
+
+int ports_resolve(struct parser *p, struct port_list *ports)
+{
+	struct rl_port_range *range = ports->range;
+	uint32_t kept = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < ports->count; i++)
+		rc = service_resolve(p, ports->service[i], &range[i]);
+	if (rc || !ports->count)
+		return rc;
+	qsort(range, ports->count, sizeof(*range), port_compare);
+	for (uint32_t i = 1; i < ports->count; i++) {
+		if (range[i].first > range[kept].last + 1)
+			range[++kept] = range[i];
+		else if (range[i].last > range[kept].last)
+			range[kept].last = range[i].last;
+	}
+	ports->count = kept + 1;
 	return 0;
 }

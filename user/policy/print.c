@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Model to text: one canonical line per rule, which the parser reads back as the same rule. */
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "extra_names.h"
 #include "names.h"
 #include "policy.h"
 #include "units.h"
@@ -60,11 +62,18 @@ static void put_duration(struct writer *w, const char *word, uint64_t ns)
 	put(w, "%s%s", word, text);
 }
 
-static void put_ports(struct writer *w, const char *word, uint16_t first, uint16_t last)
+static void put_range(struct writer *w, const char *word, uint32_t first, uint32_t last)
 {
 	put(w, "%s%u", word, first);
 	if (last != first)
 		put(w, "-%u", last);
+}
+
+static void put_ports(struct writer *w, const char *word, const struct rl_port_range *ranges,
+		      uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		put_range(w, i ? "," : word, ranges[i].first, ranges[i].last);
 }
 
 static void put_protocol(struct writer *w, uint8_t proto)
@@ -77,26 +86,116 @@ static void put_protocol(struct writer *w, uint8_t proto)
 		put(w, " proto %u", proto);
 }
 
-static void put_match(struct writer *w, const struct rl_match *match)
+static void put_flags(struct writer *w, const char *word, uint8_t flags)
 {
-	if (match->flags & RL_MATCH_PROTO)
-		put_protocol(w, match->proto);
-	if (match->flags & RL_MATCH_SPORT)
-		put_ports(w, " sport ", match->sport_first, match->sport_last);
-	if (match->flags & RL_MATCH_DPORT)
-		put_ports(w, " dport ", match->dport_first, match->dport_last);
-	if (match->flags & RL_MATCH_SRC)
-		put_prefix(w, " src ", match->src, match->src_len);
-	if (match->flags & RL_MATCH_DST)
-		put_prefix(w, " dst ", match->dst, match->dst_len);
-	if (match->flags & RL_MATCH_SYN)
-		put(w, " syn");
-	if (match->flags & RL_MATCH_FRAGMENT)
-		put(w, " fragment");
-	if (match->flags & RL_MATCH_NEW_SOURCE)
-		put(w, " new-source");
-	if (match->flags & RL_MATCH_ESTABLISHED)
-		put(w, match->negated & RL_MATCH_ESTABLISHED ? " not established" : " established");
+	put(w, "%s%s", word, flags ? "" : "none");
+	for (unsigned int bit = 0; bit < 8; bit++)
+		if (flags >> bit & 1)
+			put(w, "%s%s", flags & ((1u << bit) - 1) ? "," : "", tcp_flag_name(bit));
+}
+
+static void put_tcp_flags(struct writer *w, const struct rl_extra *extra)
+{
+	put_flags(w, " flags ", extra->tcp_flags);
+	if (extra->tcp_mask != 0xff)
+		put_flags(w, "/", extra->tcp_mask);
+}
+
+static void put_named(struct writer *w, const char *word, const char *name, unsigned int number)
+{
+	if (name)
+		put(w, "%s%s", word, name);
+	else
+		put(w, "%s%u", word, number);
+}
+
+static void put_icmp_type(struct writer *w, const struct rule *rule)
+{
+	const struct rl_extra *extra = rule->extra;
+	bool ipv6 = match_is_proto(&rule->match, IPPROTO_ICMPV6);
+
+	put_named(w, " icmp-type ", icmp_type_name(extra->icmp_type, ipv6), extra->icmp_type);
+	if (extra->icmp_has_code)
+		put(w, " code %u", extra->icmp_code);
+}
+
+static void put_bytes(struct writer *w, const char *word, const uint8_t *bytes, uint32_t count)
+{
+	put(w, "%s", word);
+	for (uint32_t i = 0; i < count; i++)
+		put(w, "%02x", bytes[i]);
+}
+
+static void put_payload(struct writer *w, const struct rl_extra *extra)
+{
+	bool whole = true;
+
+	for (uint32_t i = 0; i < extra->payload_len; i++)
+		whole &= extra->payload_mask[i] == 0xff;
+	put(w, " payload %u", extra->payload_at);
+	put_bytes(w, " ", extra->payload, extra->payload_len);
+	if (!whole)
+		put_bytes(w, "/", extra->payload_mask, extra->payload_len);
+}
+
+static void put_condition(struct writer *w, const struct rule *rule, enum rl_match_flag flag)
+{
+	const struct rl_match *match = &rule->match;
+	const struct rl_extra *extra = rule->extra;
+	struct rl_port_range ports[RL_PORT_RANGES_MAX];
+
+	switch (flag) {
+	case RL_MATCH_PROTO:
+		return put_protocol(w, match->proto);
+	case RL_MATCH_SPORT:
+		return put_ports(w, " sport ", ports, rule_sports(rule, ports));
+	case RL_MATCH_DPORT:
+		return put_ports(w, " dport ", ports, rule_dports(rule, ports));
+	case RL_MATCH_SRC:
+		return put_prefix(w, " src ", match->src, match->src_len);
+	case RL_MATCH_DST:
+		return put_prefix(w, " dst ", match->dst, match->dst_len);
+	case RL_MATCH_SYN:
+		return put(w, " syn");
+	case RL_MATCH_FRAGMENT:
+		return put(w, " fragment");
+	case RL_MATCH_NEW_SOURCE:
+		return put(w, " new-source");
+	case RL_MATCH_ESTABLISHED:
+		return put(w, " established");
+	case RL_MATCH_TCP_FLAGS:
+		return put_tcp_flags(w, extra);
+	case RL_MATCH_LENGTH:
+		return put_range(w, " length ", extra->length_first, extra->length_last);
+	case RL_MATCH_TTL:
+		return put_range(w, " ttl ", extra->ttl_first, extra->ttl_last);
+	case RL_MATCH_DSCP:
+		return put_named(w, " dscp ", dscp_name(extra->dscp), extra->dscp);
+	case RL_MATCH_ICMP_TYPE:
+		return put_icmp_type(w, rule);
+	case RL_MATCH_PAYLOAD:
+		return put_payload(w, extra);
+	case RL_MATCH_FILTER:
+		return put(w, " filter \"%s\"", extra->filter);
+	}
+}
+
+static void put_match(struct writer *w, const struct rule *rule)
+{
+	static const enum rl_match_flag order[] = {
+		RL_MATCH_PROTO,   RL_MATCH_ICMP_TYPE, RL_MATCH_SPORT,      RL_MATCH_DPORT,
+		RL_MATCH_SRC,     RL_MATCH_DST,       RL_MATCH_SYN,        RL_MATCH_TCP_FLAGS,
+		RL_MATCH_LENGTH,  RL_MATCH_TTL,       RL_MATCH_DSCP,       RL_MATCH_FRAGMENT,
+		RL_MATCH_PAYLOAD, RL_MATCH_FILTER,    RL_MATCH_NEW_SOURCE, RL_MATCH_ESTABLISHED,
+	};
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		if (!(rule->match.flags & order[i]))
+			continue;
+		if (rule->match.negated & order[i])
+			put(w, " not");
+		put_condition(w, rule, order[i]);
+	}
 }
 
 static void put_algorithm(struct writer *w, const struct rl_limit *limit)
@@ -168,7 +267,7 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 		put_prefix(&w, "rule ", rule->addr, rule->len);
 	else
 		put(&w, "rule %s", prefix_words[rule->kind]);
-	put_match(&w, &rule->match);
+	put_match(&w, rule);
 	if (rule->action < RL_ACTION_COUNT)
 		put(&w, " %s", action_words[rule->action]);
 	if (rule->action == RL_ACTION_LIMIT) {

@@ -250,6 +250,14 @@ static enum holds field_explain(const struct rl_match *match, const struct probe
 		return probe->is_new ? HOLDS : fails(why, "its source is known");
 	case RL_MATCH_ESTABLISHED:
 		return established_explain(match, probe, why);
+	case RL_MATCH_TCP_FLAGS:
+	case RL_MATCH_LENGTH:
+	case RL_MATCH_TTL:
+	case RL_MATCH_DSCP:
+	case RL_MATCH_ICMP_TYPE:
+	case RL_MATCH_PAYLOAD:
+	case RL_MATCH_FILTER:
+		break;
 	}
 	return HOLDS_DEPENDS;
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Conditions that few rules state: each kept once, so that rules are copied and compared as values.
+ */
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy.h"
+
+static void *interned; /* of tsearch() */
+
+static int extra_compare(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct rl_extra));
+}
+
+const struct rl_extra *extra_intern(const struct rl_extra *extra, int *ret)
+{
+	static const struct rl_extra none;
+	struct rl_extra *copy;
+	void *found;
+
+	*ret = 0;
+	if (!extra_compare(extra, &none))
+		return NULL;
+	found = tfind(extra, &interned, extra_compare);
+	if (found)
+		return *(const struct rl_extra **)found;
+	copy = malloc(sizeof(*copy));
+	if (copy)
+		*copy = *extra;
+	if (copy && tsearch(copy, &interned, extra_compare))
+		return copy;
+	free(copy);
+	*ret = -ENOMEM;
+	return NULL;
+}
+
+static uint32_t ranges_of(bool stated, uint32_t count, const struct rl_port_range *list,
+			  struct rl_port_range span, struct rl_port_range *out)
+{
+	if (!stated)
+		return 0;
+	if (!count) {
+		out[0] = span;
+		return 1;
+	}
+	memcpy(out, list, count * sizeof(*out));
+	return count;
+}
+
+uint32_t rule_sports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX])
+{
+	const struct rl_match *match = &rule->match;
+
+	return ranges_of(match->flags & RL_MATCH_SPORT, rule->extra ? rule->extra->sport_count : 0,
+			 rule->extra ? rule->extra->sport : NULL,
+			 (struct rl_port_range){match->sport_first, match->sport_last}, out);
+}
+
+uint32_t rule_dports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX])
+{
+	const struct rl_match *match = &rule->match;
+
+	return ranges_of(match->flags & RL_MATCH_DPORT, rule->extra ? rule->extra->dport_count : 0,
+			 rule->extra ? rule->extra->dport : NULL,
+			 (struct rl_port_range){match->dport_first, match->dport_last}, out);
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Matches whose conditions are in rl_extra: flags, length, ttl, dscp, icmp-type, payload, filter,
+ * and lists of ports.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "extra_names.h"
+#include "parser.h"
+#include "policy.h"
+#include "units.h"
+
+/* ---- flags */
+
+#define FLAGS_EXAMPLES "a list of fin, syn, rst, psh, ack, urg, ece and cwr, or none"
+
+/* "none" or names with commas between them, `len` bytes; -1: it is neither. */
+static int flags_of(const char *text, size_t len)
+{
+	const char *end = text + len;
+	int flags = 0;
+
+	if (len == strlen("none") && !memcmp(text, "none", len))
+		return 0;
+	while (text <= end) {
+		const char *comma = memchr(text, ',', end - text);
+		const char *stop = comma ? comma : end;
+		uint8_t flag = tcp_flag_by_name(text, (int)(stop - text));
+
+		if (!flag)
+			return -1;
+		flags |= flag;
+		text = stop + 1;
+	}
+	return flags;
+}
+
+/* FLAGS [ "/" FLAGS ] */
+int match_tcp_flags(struct parser *p)
+{
+	const char *slash = strchr(p->word, '/');
+	size_t len = slash ? (size_t)(slash - p->word) : strlen(p->word);
+	int set = flags_of(p->word, len),
+	    mask = slash ? flags_of(slash + 1, strlen(slash + 1)) : 0xff;
+
+	if (!p->word[0] || set < 0 || mask < 0)
+		return expected(p, FLAGS_EXAMPLES ", with /FLAGS for those that count: write for "
+						  "example syn/syn,ack");
+	if (!mask)
+		return refuse(p, p->span, "looks at no flag: write behind / which flags count");
+	if (set & ~mask)
+		return refuse(p, p->span,
+			      "wants flags that do not count: name each of them behind /, too");
+	p->extra.tcp_flags = set;
+	p->extra.tcp_mask = mask;
+	word_next(p);
+	return 0;
+}
+
+/* ---- numbers */
+
+int match_length(struct parser *p)
+{
+	uint32_t first, last;
+	int rc = parse_range(p, UINT16_MAX,
+			     "a length of the IP packet in bytes: write for example 64 or 0-127",
+			     &first, &last);
+
+	p->extra.length_first = first;
+	p->extra.length_last = last;
+	return rc;
+}
+
+int match_ttl(struct parser *p)
+{
+	uint32_t first, last;
+	int rc = parse_range(p, UINT8_MAX, "a TTL or hop limit: write for example 255 or 0-1",
+			     &first, &last);
+
+	p->extra.ttl_first = first;
+	p->extra.ttl_last = last;
+	return rc;
+}
+
+int match_dscp(struct parser *p)
+{
+	int named = dscp_by_name(p->word);
+	uint64_t number = 0;
+
+	if (named < 0) {
+		switch (number_parse(p->word, 0, 63, &number)) {
+		case WORD_OK:
+			break;
+		case WORD_RANGE:
+			return refuse(p, p->span, "is out of range: write a DSCP from 0 to 63");
+		default:
+			return expected(p,
+					"a DSCP: write a number from 0 to 63, or cs0 to cs7, af11 "
+					"to af43 or ef");
+		}
+	}
+	p->extra.dscp = named < 0 ? number : (uint64_t)named;
+	word_next(p);
+	return 0;
+}
+
+/* ---- icmp-type */
+
+static int match_icmp_code(struct parser *p)
+{
+	uint64_t code;
+	int rc;
+
+	word_next(p);
+	rc = parse_number(p, 0, UINT8_MAX, &code);
+	if (rc)
+		return rc;
+	p->extra.icmp_code = code;
+	p->extra.icmp_has_code = 1;
+	return 0;
+}
+
+/* The number of a name depends on the protocol, which may be written behind it. */
+int match_icmp_type(struct parser *p)
+{
+	bool known =
+		icmp_type_by_name(p->word, false) >= 0 || icmp_type_by_name(p->word, true) >= 0;
+	uint64_t number;
+	int rc = number_parse(p->word, 0, UINT8_MAX, &number);
+
+	if (!known && rc == WORD_RANGE)
+		return refuse(p, p->span, "is out of range: write an ICMP type from 0 to 255");
+	if (!known && rc)
+		return expected(p, "an ICMP type: write a number from 0 to 255, or a name such as "
+				   "echo-request");
+	p->icmp_at = p->span;
+	word_next(p);
+	return word_is(p, "code") ? match_icmp_code(p) : 0;
+}
+
+static int icmp_settle(struct parser *p)
+{
+	const struct rl_match *match = &p->rule->match;
+	bool ipv6 = match_is_proto(match, IPPROTO_ICMPV6);
+	char word[WORD_MAX + 1] = "";
+	uint64_t number = 0;
+	int type;
+
+	if (!(match->flags & RL_MATCH_ICMP_TYPE))
+		return 0;
+	if (!ipv6 && !match_is_proto(match, IPPROTO_ICMP))
+		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_ICMP_TYPE)],
+			      "needs a protocol, as ICMP and ICMPv6 number their types apart: "
+			      "write icmp or icmp6 in front of it");
+	memcpy(word, p->icmp_at.at, p->icmp_at.len);
+	type = icmp_type_by_name(word, ipv6);
+	if (type < 0 && number_parse(word, 0, UINT8_MAX, &number))
+		return refuse(p, p->icmp_at, "is not a type of %s: write %s, or its number",
+			      ipv6 ? "icmp6" : "icmp", ipv6 ? "icmp" : "icmp6");
+	p->extra.icmp_type = type < 0 ? number : (uint64_t)type;
+	return 0;
+}
+
+/* ---- payload */
+
+/* Pairs of hexadecimal digits; the number of bytes, or -1. */
+static int hex_parse(const char *text, size_t digits, uint8_t out[RL_PAYLOAD_MAX])
+{
+	if (!digits || digits % 2 || digits > 2 * RL_PAYLOAD_MAX ||
+	    strspn(text, "0123456789abcdefABCDEF") < digits)
+		return -1;
+	for (size_t i = 0; i < digits / 2; i++) {
+		const char pair[] = {text[2 * i], text[2 * i + 1], '\0'};
+
+		out[i] = strtoul(pair, NULL, 16);
+	}
+	return (int)digits / 2;
+}
+
+static int payload_check(struct parser *p, int mask_len)
+{
+	if (mask_len != p->extra.payload_len)
+		return refuse(p, p->span,
+			      "has a mask of another length: write as many bytes behind / "
+			      "as in front of it");
+	for (int i = 0; i < mask_len; i++)
+		if (p->extra.payload[i] & ~p->extra.payload_mask[i])
+			return refuse(
+				p, p->span,
+				"has bits that its mask leaves out: write 0 for them, or 1 in "
+				"the mask");
+	return 0;
+}
+
+/* OFFSET HEX[/HEXMASK] */
+int match_payload(struct parser *p)
+{
+	const char *slash;
+	uint64_t offset;
+	int len, mask_len, rc = parse_number(p, 0, RL_PAYLOAD_OFFSET_MAX, &offset);
+
+	if (rc)
+		return rc;
+	slash = strchr(p->word, '/');
+	len = hex_parse(p->word, slash ? (size_t)(slash - p->word) : strlen(p->word),
+			p->extra.payload);
+	mask_len = slash ? hex_parse(slash + 1, strlen(slash + 1), p->extra.payload_mask) : len;
+	if (len < 0 || mask_len < 0)
+		return expected(
+			p, "1 to 16 bytes: write pairs of hexadecimal digits such as "
+			   "ffffffff54, with a mask of as many behind / if not all bits count");
+	if (!slash)
+		memset(p->extra.payload_mask, 0xff, len);
+	p->extra.payload_at = offset;
+	p->extra.payload_len = len;
+	rc = payload_check(p, mask_len);
+	if (!rc)
+		word_next(p);
+	return rc;
+}
+
+/* ---- filter */
+
+/* The words are read as they stand, between quotation marks. */
+int match_filter(struct parser *p)
+{
+	const char *at = p->span.at,
+		   *end = p->span.len ? memchr(at + 1, '"', p->end - at - 1) : NULL;
+	size_t len = end ? (size_t)(end - at) - 1 : 0;
+
+	if (!p->span.len || *at != '"' || !end)
+		return expected(p, "an expression of pcap-filter(7) in quotation marks: write for "
+				   "example filter \"udp[8:4] = 0x0a\"");
+	p->span.len = len + 2;
+	if (!len || strspn(at + 1, " \t") == len)
+		return refuse(p, p->span,
+			      "is empty, and would match every packet: write an expression");
+	if (len > RL_FILTER_MAX)
+		return refuse(
+			p, p->span,
+			"is longer than %d bytes: write a shorter expression, or several rules",
+			RL_FILTER_MAX);
+	for (size_t i = 1; i <= len; i++)
+		if (!isprint((unsigned char)at[i]))
+			return refuse(p, p->span,
+				      "has a character that is not printable ASCII: remove it");
+	memcpy(p->extra.filter, at + 1, len);
+	if (end + 1 < p->end && end[1] != ' ' && end[1] != '\t')
+		return refuse(p, p->span, "must be followed by a blank");
+	word_next(p);
+	return 0;
+}
+
+/* ---- all of them */
+
+static bool has_payload(uint8_t proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_ICMP ||
+	       proto == IPPROTO_ICMPV6;
+}
+
+static int protocols_check(struct parser *p)
+{
+	const struct rl_match *match = &p->rule->match;
+
+	if (match->flags & RL_MATCH_TCP_FLAGS && match->flags & RL_MATCH_PROTO &&
+	    !match_is_proto(match, IPPROTO_TCP))
+		return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_TCP_FLAGS)],
+			      "asks for TCP flags, which only TCP has: write tcp");
+	if (match->flags & RL_MATCH_PAYLOAD && match_wants(match, RL_MATCH_PROTO) &&
+	    !has_payload(match->proto))
+		return refuse(
+			p, p->match_at[MATCH_INDEX(RL_MATCH_PAYLOAD)],
+			"looks behind the header of tcp, udp, icmp or icmp6: write one of them");
+	return 0;
+}
+
+/* `flags syn/syn,ack` is `syn`. */
+static void syn_normalize(struct parser *p)
+{
+	struct rl_match *match = &p->rule->match;
+	bool negated = match->negated & RL_MATCH_TCP_FLAGS;
+
+	if (!(match->flags & RL_MATCH_TCP_FLAGS) || match->flags & RL_MATCH_SYN ||
+	    p->extra.tcp_mask != 0x12 || p->extra.tcp_flags != 0x02)
+		return;
+	p->extra.tcp_mask = p->extra.tcp_flags = 0;
+	match->flags = (match->flags & ~RL_MATCH_TCP_FLAGS) | RL_MATCH_SYN;
+	match->negated &= ~RL_MATCH_TCP_FLAGS;
+	if (negated)
+		match->negated |= RL_MATCH_SYN;
+	p->match_at[MATCH_INDEX(RL_MATCH_SYN)] = p->match_at[MATCH_INDEX(RL_MATCH_TCP_FLAGS)];
+}
+
+/* One range stands in rl_match alone. */
+static void list_settle(const struct port_list *ports, __u16 *first, __u16 *last, __u8 *count,
+			struct rl_port_range list[RL_PORT_RANGES_MAX])
+{
+	if (!ports->count)
+		return;
+	*first = ports->range[0].first;
+	*last = ports->range[ports->count - 1].last;
+	if (ports->count == 1)
+		return;
+	*count = ports->count;
+	memcpy(list, ports->range, ports->count * sizeof(*list));
+}
+
+int extra_settle(struct parser *p)
+{
+	struct rl_match *match = &p->rule->match;
+	int rc = protocols_check(p), ret;
+
+	if (!rc)
+		rc = icmp_settle(p);
+	syn_normalize(p);
+	match_normalize(match);
+	if (!rc)
+		rc = ports_resolve(p, &p->sports);
+	if (!rc)
+		rc = ports_resolve(p, &p->dports);
+	if (rc)
+		return rc;
+	list_settle(&p->sports, &match->sport_first, &match->sport_last, &p->extra.sport_count,
+		    p->extra.sport);
+	list_settle(&p->dports, &match->dport_first, &match->dport_last, &p->extra.dport_count,
+		    p->extra.dport);
+	p->rule->extra = extra_intern(&p->extra, &ret);
+	if (!ret)
+		return 0;
+	snprintf(p->err->text, sizeof(p->err->text), "out of memory");
+	return -EINVAL;
+}
