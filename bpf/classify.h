@@ -117,7 +117,7 @@ static __always_inline bool match_holds(struct packet *p, const struct rl_match 
 		return false;
 	if (m->flags & RL_MATCH_DST && !in_prefix(p, p->dst, m->dst, m->dst_len))
 		return false;
-	if (PROVES && m->flags & RL_MATCH_ESTABLISHED && !established_holds(p, m))
+	if (EXTENDED && m->flags & RL_MATCH_ESTABLISHED && !established_holds(p, m))
 		return false;
 	return !(m->flags & RL_MATCH_NEW_SOURCE) || !source_is_known(p);
 }

@@ -219,7 +219,7 @@ static __always_inline int alone_commit(struct decision *d, const struct rl_rule
 	__u64 now_ns = clock_of(&d->p, rule);
 
 	d->plan[0].counter_id = rule->counter_id;
-	if (PROVES)
+	if (EXTENDED)
 		d->asked = 0;
 	if (hot_consume_now(&d->p, rule, gcra_now(now_ns), limit_amount(&d->p, rule)))
 		return OUTCOME_WITHIN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A policy of RL_USE_PROGRAM decides this beside the others: it classifies a packet anew when it is
  * known whether that is established, and asks what becomes of one that is over a limit. Only with
- * PROVES.
+ * EXTENDED.
  */
 #ifndef RLCTL_BPF_PROVEN_H
 #define RLCTL_BPF_PROVEN_H

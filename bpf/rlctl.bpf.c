@@ -43,7 +43,7 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 	found = device_collect(d, header);
 	if (found == FOUND_DENY)
 		return decided_alone(d, RL_REASON_DENIED);
-	if (PROVES && d->p.proof == PROOF_WANTED)
+	if (EXTENDED && d->p.proof == PROOF_WANTED)
 		return RL_REASON_UNMATCHED;
 	if (d->matched)
 		return limits_decide(d, header);
@@ -55,7 +55,7 @@ __noinline int policy_decide_apart(struct decision *d, const struct rl_policy_he
 	return d && header ? policy_decide(d, header) : RL_REASON_UNMATCHED;
 }
 
-/* With PROVES. */
+/* With EXTENDED. */
 static __always_inline enum rl_reason policy_prove(void *ctx, bool skb, struct decision *d,
 						   const struct rl_policy_header *header)
 {
@@ -127,10 +127,10 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 		d->p.lookup_hash = hot_word(&d->p, packet_lookup_address(&d->p));
 	if (refused_by_shared(d, header) || refusal_cached(d, header))
 		return decided_alone(d, RL_REASON_OVER);
-	reason = PROVES ? policy_prove(ctx, skb, d, header) : policy_decide(d, header);
+	reason = EXTENDED ? policy_prove(ctx, skb, d, header) : policy_decide(d, header);
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))
 		source_remember(&d->p);
-	if (PROVES && keeps_asked && reason_passes(reason))
+	if (EXTENDED && keeps_asked && reason_passes(reason))
 		skb ? skb_they_began(ctx, &d->p) : xdp_they_began(ctx, &d->p);
 	return reason;
 }

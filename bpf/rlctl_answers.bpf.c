@@ -3,6 +3,6 @@
  * kernel may refuse a program behind libxdp's dispatcher for no more than having the instructions
  * that change a frame: user/kernel/xdp.c.
  */
-#define PROVES  1
-#define ANSWERS 1
+#define EXTENDED 1
+#define ANSWERS  1
 #include "rlctl.bpf.c"

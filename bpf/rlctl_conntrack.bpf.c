@@ -3,6 +3,6 @@
  * is established. Apart, because a kernel without it refuses a program that names its functions,
  * and because these are found in the kernel's type information, which takes longer to read.
  */
-#define PROVES         1
+#define EXTENDED       1
 #define ASKS_CONNTRACK 1
 #include "rlctl.bpf.c"

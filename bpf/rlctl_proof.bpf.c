@@ -2,5 +2,5 @@
 /* The same programs for policies that use a capability of RL_USE_PROGRAM: who is established.
  * Apart, so that the others pay not an instruction for it.
  */
-#define PROVES 1
+#define EXTENDED 1
 #include "rlctl.bpf.c"

@@ -5,9 +5,10 @@
 #ifndef RLCTL_BPF_VARIANT_H
 #define RLCTL_BPF_VARIANT_H
 
-/* Its programs are for policies of RL_USE_PROGRAM. */
-#ifndef PROVES
-#define PROVES 0
+/* Its programs are for policies of RL_USE_PROGRAM. Of its capabilities each is behind a constant
+ * that is set at load, so that the kernel removes the code of those that a policy does not use. */
+#ifndef EXTENDED
+#define EXTENDED 0
 #endif
 
 /* They ask connection tracking instead of sockets. */

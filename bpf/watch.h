@@ -32,7 +32,7 @@ static __always_inline bool reason_has_addresses(int reason)
 
 static __always_inline __u32 limits_shown(const struct decision *d)
 {
-	return PROVES && d->shadowed ? d->shadowed : d->matched;
+	return EXTENDED && d->shadowed ? d->shadowed : d->matched;
 }
 
 /* The rule of the first limit that applied, in a program that proves of those over which the packet
