@@ -215,6 +215,7 @@ UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's,\([ =]\)/etc/rlct
 
 # The documents keep their places to each other, so that their links lead somewhere.
 DOCS     := README.md LICENSE SECURITY.md CONTRIBUTING.md NEWS $(wildcard docs/*.md docs/*.svg docs/*.json)
+POLICIES := $(wildcard policies/*.policy)
 DATA     := grafana.json alerts.yml $(patsubst scripts/%,%,$(wildcard scripts/importer/*.py))
 
 install: all
@@ -229,6 +230,8 @@ install: all
 		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
 	for file in $(DOCS); do install -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit 1; done
 	for file in $(DATA); do install -D -m 644 scripts/$$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
+	for file in $(POLICIES); do install -D -m 644 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
+	ln -sfnr $(DESTDIR)$(DATADIR)/policies $(DESTDIR)$(DOCDIR)/policies
 	sed '1s,/usr/bin/env python3,/usr/bin/python3,' scripts/import | install -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/import
 
 uninstall:
@@ -236,7 +239,8 @@ uninstall:
 	rm -f $(foreach s,5 8,$(patsubst user/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard user/man/*.$(s))))
 	rm -f $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(DESTDIR)$(SYSCONFDIR)/rlctl/example.policy
 	rm -f $(DOCS:%=$(DESTDIR)$(DOCDIR)/%) $(DATA:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DATADIR)/import
-	for dir in $(DOCDIR)/docs $(DOCDIR) $(DATADIR)/importer $(DATADIR); do \
+	rm -f $(POLICIES:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DOCDIR)/policies
+	for dir in $(DOCDIR)/docs $(DOCDIR) $(DATADIR)/importer $(DATADIR)/policies $(DATADIR); do \
 		[ ! -d $(DESTDIR)$$dir ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$dir || exit 1; done
 
 deb rpm:

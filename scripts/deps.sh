@@ -115,12 +115,31 @@ xz                 test   xz-utils          xz
 apt-get            test   apt               apt
 dpkg-deb           test   dpkg              dpkg
 debian-archive-keyring.gpg test debian-archive-keyring debian-keyring
+knotd              play   knot              knot
+nginx              play   nginx-light       nginx
+kamailio           play   kamailio          kamailio
+sipp               play   sip-tester        sipp
+tor                play   tor               tor
+tor-gencert        play   tor               tor
+murmurd            play   mumble-server     murmur
+cryptography/__init__.py play python3-cryptography python3-cryptography
+quakestat          play   qstat             qstat
+/usr/games/openarena-server play openarena-server -
+/usr/games/openarena play openarena         -
+/usr/games/teeworlds-server play teeworlds-server -
+/usr/games/teeworlds play teeworlds         -
+/usr/games/minetestserver play minetest-server -
+/usr/games/minetest play  minetest          -
+Xvfb               play   xvfb              xorg-x11-server-Xvfb
+xdotool            play   xdotool           xdotool
+libGLX_mesa.so.0   play   libglx-mesa0      mesa-libGL
 '
 
 usage() {
 	cat <<-'END'
-	Usage: deps.sh [--build|--run|--test]    install what is missing (of one group, else of all), by
+	Usage: deps.sh [--build|--run|--test]    install what is missing (of one group, else of these), by
 	                                          sudo where this is not root
+	       deps.sh --play                     the servers and games of tests/play, half a gigabyte
 	       deps.sh --missing [GROUP|THING…]  say what is missing; exit 1 if anything is
 	       deps.sh --which THING              the package that has THING
 	       deps.sh --list                     the whole table
@@ -145,12 +164,12 @@ distribution() {
 	esac
 }
 
-# rows [GROUP|THING…]: the table's rows, all of them or the named ones.
+# rows [GROUP|THING…]: the table's rows, the named ones or all but those of play, which only tests/play needs.
 rows() {
 	local thing group debian fedora wanted=" $* "
 	while read -r thing group debian fedora; do
 		[[ -z $thing ]] && continue
-		[[ $# -eq 0 || $wanted == *" $group "* || $wanted == *" $thing "* ]] || continue
+		[[ ($# -eq 0 && $group != play) || $wanted == *" $group "* || $wanted == *" $thing "* ]] || continue
 		echo "$thing $group $debian $fedora"
 	done <<<"$TABLE"
 }
@@ -233,8 +252,8 @@ install_debian() {
 		printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy || return
 	fi
 	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" || return
-	for service in chrony prometheus redis-server unbound ssh; do
-		[[ " $* " != *" ${service/#ssh/openssh-server} "* ]] || update-rc.d "$service" disable || return
+	for service in chrony prometheus redis-server unbound ssh knot nginx kamailio tor mumble-server minetest-server openarena-server; do
+		[[ " $* " != *" $(sed 's/^ssh$/openssh-server/; s/^nginx$/nginx-light/' <<<"$service") "* ]] || update-rc.d "$service" disable || return
 	done
 }
 
@@ -267,7 +286,7 @@ LIBRARIES=$(ldconfig -p 2>/dev/null || true)
 
 case "${1:-}" in
 '') install_missing ;;
---build | --run | --test) install_missing "${1#--}" ;;
+--build | --run | --test | --play) install_missing "${1#--}" ;;
 --missing) shift && report_missing "${@#--}" ;;
 --which) which_package "${2:?--which needs a name}" ;;
 --list) rows | column -t 2>/dev/null || rows ;;

@@ -42,7 +42,7 @@ declare -A WORDS=(
 	[attach]='attach veth-B --sources 1024' [detach]='detach veth-B' [status]=status ['rule add']='rule add 192.0.2.1 deny'
 	['rule del']='rule del any limit 9/second' ['rule get']='rule get 192.0.2.1' ['rule list']='rule list'
 	[explain]='explain 192.0.2.1 udp'
-	['rule flush']='rule flush' [apply]="apply $TMP/policy" [diff]="diff $TMP/policy" [confirm]=confirm [doctor]=doctor [show]=show [save]="save $TMP/saved"
+	['rule flush']='rule flush' [apply]="apply $TMP/policy" [diff]="diff $TMP/policy" [confirm]=confirm [doctor]=doctor [show]=show [policies]=policies [save]="save $TMP/saved"
 	[stats]=stats [exporter]='exporter --listen 127.0.0.1:9754' [top]='top --once' [monitor]='monitor --seconds 1'
 	[simulate]="simulate $TMP/policy $TMP/pcap" ['source show']='source show 10.77.0.1'
 	['source list']='source list'

@@ -131,6 +131,15 @@ END
 
 # ---- files
 
+: >"$TMP/mine"
+NAMES=$(cd "$TOP/policies" && printf '%s\n' *.policy | sed 's/\.policy$//' | paste -sd ' ')
+rows <<END
+policies by name|rlctl policies |$NAMES
+a policy by name, begun|rlctl policies min|minecraft
+END
+t 'bash: files and names of apply' bash_row 'rlctl apply m' 'minecraft mumble mine'
+t 'bash: a name behind =' bash_row 'rlctl attach lo --policy=dn' dns
+t 'zsh: files and names of apply' zsh_row 'rlctl apply m' 'minecraft mumble files'
 t 'bash: files of apply' bash_row 'rlctl apply pol' 'policy one'
 t 'bash: files behind =' bash_row 'rlctl attach lo --policy=pol' 'policy one'
 t 'bash: files of simulate' bash_row 'rlctl simulate x pol' 'policy one'

@@ -84,6 +84,9 @@ t 'one rule' test_one
 t 'errors come alone' test_errors_first
 t 'example.policy is clean' clean "$TOP/packaging/example.policy"
 t 'the policy in README.md is clean' clean readme
+for file in "$TOP"/policies/*; do
+	t "${file##*/} is clean" clean "$file"
+done
 t 'three examples of the manual or more' between "$(grep -lc . example.* | wc -l)" 4 9
 for file in example.*; do
 	[[ $(wc -l <"$file") -lt 5 ]] || t "rlctl-policy.5: $(head -n 1 "$file")" clean "$file"

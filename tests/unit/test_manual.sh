@@ -163,14 +163,14 @@ t 'rlctl-policy.5: the examples are found' test_examples_found
 # The rules of README's displays, and those of its commands, without remarks.
 awk '/^```/ { inside = !inside; next } inside && /^rule /' "$TOP/README.md" >"$TMP/readme"
 sed -n 's/^sudo rlctl rule add \([^#]*\).*/rule \1/p' "$TOP/README.md" >"$TMP/readme.commands"
-for file in "$TMP/readme" "$TMP/readme.commands" "$TOP/packaging/example.policy"; do
+for file in "$TMP/readme" "$TMP/readme.commands" "$TOP/packaging/example.policy" "$TOP"/policies/*; do
 	t "${file##*/} is accepted" check_policy "$file"
 done
 
 # There is no match yet that a packet alone cannot forge.
 test_no_ban() {
 	between "$(wc -l <"$TMP/readme")" 5 100 && between "$(wc -l <"$TMP/readme.commands")" 2 100 || return
-	! sed 's/#.*//' "$TMP"/readme* "$TMP"/rlctl*.[58].* "$TOP/packaging/example.policy" | grep 'over ban'
+	! sed 's/#.*//' "$TMP"/readme* "$TMP"/rlctl*.[58].* "$TOP/packaging/example.policy" "$TOP"/policies/* | grep 'over ban'
 }
 t 'no shipped example bans' test_no_ban
 
@@ -223,8 +223,15 @@ test_uninstall() {
 		rm "$ROOT/share/rlctl/mine" && install_to uninstall && is "$(find "$TMP/root" -path '*/rlctl' | tr '\n' ' ')" "$TMP/root/etc/rlctl "
 }
 
+# They are found beside the installed command, and below the documents.
+test_policies() {
+	is "$("$ROOT/sbin/rlctl" policies -j | jq -r '.[].path')" "$(printf '%s\n' "$ROOT/share/rlctl/policies"/*.policy)" &&
+		diff -r "$TOP/policies" "$ROOT/share/doc/rlctl/policies/" && [[ $(readlink "$ROOT/share/doc/rlctl/policies") != /* ]]
+}
+
 t 'make install puts pages and completions in their places' test_install
 t 'the installed documents lead to each other' test_links
 t 'the scripts that README and guide name are installed' test_scripts
 t 'the installed import works' test_import
+t 'the installed policies' test_policies
 t 'make uninstall removes all of it' test_uninstall

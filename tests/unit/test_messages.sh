@@ -46,6 +46,9 @@ nobody_row() { # ARGUMENTS WANTED
 	is "$(answer unprivileged ./rlctl $1)" "$2"
 }
 
+# The names of all policies that come with rlctl.
+NAMES=$(cd "$TOP/policies" && printf '%s\n' *.policy | sed 's/\.policy$//' | paste -sd ' ' | sed 's/ /, /g')
+
 # rows KIND: lines of STATUS ARGUMENTS => MESSAGE.
 rows() {
 	local line
@@ -94,13 +97,13 @@ if capable true 2>/dev/null; then
 2 status a/b => invalid device name 'a/b': \`ip link\` lists the devices
 2 attach nosuch0 lo => attach: unexpected argument 'lo': \`rlctl attach DEV\`
 2 rule flush any => rule flush: unexpected argument 'any': \`rlctl rule flush\`
-2 apply => apply: missing argument: \`rlctl apply FILE|-\`
+2 apply => apply: missing argument: \`rlctl apply POLICY|-\`
 2 save all => save: 'all' names a device, not a file: \`rlctl save -i all\`, or ./all for a file of this name
 2 save 'v*' => save: 'v*' names a device, not a file: \`rlctl save -i v*\`, or ./v* for a file of this name
 2 simulate policy => simulate: missing argument: \`rlctl simulate POLICY PCAP\`
 2 source show => source show: missing argument: \`rlctl source show ADDRESS\`
 2 completion csh => completion: unsupported shell 'csh' (supported: bash, zsh)
-2 apply --try policy => apply: --try requires a time, such as 30s: \`rlctl apply --try 30s FILE|-\`
+2 apply --try policy => apply: --try requires a time, such as 30s: \`rlctl apply --try 30s POLICY|-\`
 2 apply --check --try 1m - => apply: --check and --try exclude each other: leave one out
 2 apply --try 0s policy => invalid --try '0s': use a time from 1s to 1d, such as 30s or 5m
 2 attach nosuch0 --hook ingress --mode native => attach: --mode applies only to --hook xdp: leave it out
@@ -125,7 +128,9 @@ if capable true 2>/dev/null; then
 2 explain --policy absent 192.0.2.1 length 60 length 61 => length given twice: leave one out
 2 explain --policy absent 192.0.2.1 tcp length 39 => length 39 is less than the headers of this packet: write 40 or more
 2 explain --policy absent 2001:db8::1 proto 44 => this protocol is an extension header of IPv6: name the protocol behind it
-1 explain --policy absent 192.0.2.1 => absent: No such file or directory
+1 explain --policy absent 192.0.2.1 => absent: No such file or directory, and no policy of that name ($NAMES)
+1 explain --policy absent.policy 192.0.2.1 => absent.policy: No such file or directory
+1 explain --policy ./dns 192.0.2.1 => ./dns: No such file or directory
 2 source list --banned --limited => source list: --banned and --limited exclude each other: leave out both for both
 2 source list --banned --seconds 2 => source list: --seconds applies only to limits: leave out --banned
 2 source forgive 192.0.2.0/24 => invalid address '192.0.2.0/24': use an IPv4 or IPv6 address
@@ -151,13 +156,15 @@ if capable true 2>/dev/null; then
 2 fleet join --redis redis://h --name a/b => invalid --name 'a/b': use up to 63 letters, digits and ._:-
 2 fleet join --redis redis://h --name f --interval 1s => invalid --interval '1s': use a time from 5ms to 500ms
 1 apply --check . => .: Is a directory: name a file
-1 apply --check absent => absent: No such file or directory
+1 apply --check absent => absent: No such file or directory, and no policy of that name ($NAMES)
+1 policies absent => absent: is not the name of a policy ($NAMES)
+2 policies dns web => policies: unexpected argument 'web': \`rlctl policies [POLICY]\`
 1 apply --check /dev/zero => /dev/zero: not a file but a device: name a file, or - for standard input
 2 rule add -i va,b/c any deny => invalid device name 'va,b/c': \`ip link\` lists the devices
 2 rule add => rule add: missing argument: \`rlctl rule add PREFIX [MATCH] ACTION\`
 2 rule add -f policy any deny => rule add: unexpected argument 'any' beside --file: leave one of them out
 2 rule add --if-exists any deny => rule add: unsupported option --if-exists (\`rlctl help rule add\` lists the options)
-1 rule add -f absent => absent: No such file or directory
+1 rule add -f absent => absent: No such file or directory, and no policy of that name ($NAMES)
 1 doctor nosuch0 => no such device: nosuch0 (\`ip link\` lists the devices)
 1 attach 'v*' => no such device: v* (this takes only one device: \`ip link\` lists them)
 1 attach all => no such device: all (this takes only one device: \`ip link\` lists them)

@@ -34,7 +34,7 @@ struct json_object;
 	X(HELP, "help", 'h', NULL, "print this help")                                              \
 	X(MODE, "mode", 0, "auto|native|generic", "auto, the default, falls back to tc if needed") \
 	X(BY, "by", 0, "source|dest", "address to match; default source, egress: dest")            \
-	X(POLICY, "policy", 0, "FILE", "policy to start with; - is standard input")                \
+	X(POLICY, "policy", 0, "POLICY", "policy to start with; - is standard input")              \
 	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; default hot")                    \
 	X(SOURCES, "sources", 0, "N", "maximum number of states; default 262144")                  \
 	X(PREFIXES, "prefixes", 0, "N", "maximum number of prefixes; default 262144")              \
@@ -158,6 +158,7 @@ int cmd_apply(const struct command *command);
 int cmd_confirm(const struct command *command);
 int cmd_diff(const struct command *command);
 int cmd_doctor(const struct command *command);
+int cmd_policies(const struct command *command);
 int cmd_save(const struct command *command);
 int cmd_show(const struct command *command);
 int cmd_stats(const struct command *command);
@@ -286,6 +287,7 @@ int cmd_help(const struct command *command);
 
 struct policy_file {
 	const char *name; /* as messages show it */
+	char *found;      /* the path that a policy's name stands for, or NULL */
 	char *text;       /* with the files that it includes */
 	size_t size;
 	struct policy_source source;
@@ -297,7 +299,8 @@ struct policy_file {
 /* Accepts pipes, terminals and /dev/null, which have an end; refuses other devices. 0 or -1;
  * reports. */
 int file_kind_check(const char *path, int fd);
-/* The whole file; "-" is standard input. 0 or -1; reports. */
+/* The whole file; "-" is standard input, and a word that is no file here the name of a policy that
+ * comes with rlctl. 0 or -1; reports. */
 int policy_file_read(const char *path, struct policy_file *out);
 /* The rest of an open file. NULL or the error. Silent. */
 const char *policy_descriptor_load(int fd, const char *name, struct policy_file *out);

@@ -16,7 +16,9 @@
 #include "names.h"
 #include "netns.h"
 #include "open.h"
+#include "packet_line.h"
 #include "policy.h"
+#include "named_policy.h"
 #include "selection.h"
 #include "units.h"
 
@@ -73,6 +75,19 @@ static void offer_files(struct completion *c)
 {
 	(void)c;
 	puts("<files>");
+}
+
+/* Names of policies, and where a file may stand, files: the shells look for these by themselves. */
+static void offer_policies(struct completion *c)
+{
+	struct policy_names names;
+
+	policy_names_read(&names);
+	for (size_t i = 0; i < names.count; i++)
+		offer(c, names.list[i].name, names.list[i].title);
+	policy_names_clear(&names);
+	if (!c->command.verb || c->command.verb->run != cmd_policies)
+		offer_files(c);
 }
 
 static void offer_namespaces(struct completion *c)
@@ -296,31 +311,11 @@ static bool is_action(const char *word)
 	return false;
 }
 
-/* The words of a packet as a rule without an action; whether its length is among them, or stands
- * at their end without its number. */
-static char *packet_line(const struct completion *c, bool *has_length, bool *wants_number)
-{
-	char **words = c->command.words;
-	int count = c->command.word_count, kept = 0;
-	char *matches[count + 1];
-
-	*has_length = *wants_number = false;
-	for (int i = 0; i < count; i++) {
-		if (strcmp(words[i], "length") != 0) {
-			matches[kept++] = words[i];
-			continue;
-		}
-		*has_length = true;
-		*wants_number = ++i == count;
-	}
-	return words_join("rule", matches, kept);
-}
-
 /* Words that a packet may have next: matches, and its length. */
 static void offer_packet(struct completion *c)
 {
 	bool has_length, wants_number;
-	char *line = packet_line(c, &has_length, &wants_number);
+	char *line = packet_line(&c->command, &has_length, &wants_number);
 	struct policy_context ctx;
 	struct policy_error err;
 	struct rule rule;
@@ -345,7 +340,7 @@ static const struct kind {
 	const char *name;
 	void (*offer)(struct completion *c);
 } kinds[] = {
-	{"DEV", offer_devices},       {"FILE", offer_files}, {"POLICY", offer_files},
+	{"DEV", offer_devices},       {"FILE", offer_files}, {"POLICY", offer_policies},
 	{"PCAP", offer_files},        {"DIR", offer_files},  {"NAME", offer_namespaces},
 	{"ADDRESS", offer_addresses}, {"VERB", offer_help},  {"PREFIX", offer_rule},
 };

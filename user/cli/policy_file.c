@@ -20,6 +20,7 @@
 #include "object.h"
 #include "output.h"
 #include "policy.h"
+#include "named_policy.h"
 #include "units.h"
 
 #define MEM_MAJOR    1 /* of the kernel's devices.txt */
@@ -83,7 +84,17 @@ static int policy_open(const char *path)
 	return -1;
 }
 
-int policy_file_read(const char *path, struct policy_file *out)
+/* Whether the word names one of the policies that come with rlctl: it has no slash, and there is
+ * no such file in the current directory. */
+static bool is_policy_name(const char *word)
+{
+	struct stat file;
+
+	return policy_name_possible(word) &&
+	       (stat(word, &file) ? errno == ENOENT : S_ISDIR(file.st_mode));
+}
+
+static int path_read(const char *path, struct policy_file *out)
 {
 	bool is_stdin = !strcmp(path, "-");
 	int fd = is_stdin ? STDIN_FILENO : policy_open(path);
@@ -98,6 +109,24 @@ int policy_file_read(const char *path, struct policy_file *out)
 	}
 	if (!is_stdin)
 		close(fd);
+	return rc;
+}
+
+int policy_file_read(const char *path, struct policy_file *out)
+{
+	char *found;
+	int rc;
+
+	if (!is_policy_name(path))
+		return path_read(path, out);
+	found = policy_name_path(path);
+	if (!found)
+		return -1;
+	rc = path_read(found, out);
+	if (rc)
+		free(found);
+	else
+		out->found = found; /* which its name is */
 	return rc;
 }
 

@@ -74,5 +74,6 @@ void policy_file_clear(struct policy_file *file)
 	free(file->errors);
 	free(file->source.pieces);
 	free(file->text);
+	free(file->found);
 	memset(file, 0, sizeof(*file));
 }

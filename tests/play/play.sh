@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# play.sh [--minutes N | --seconds N] [NAME…]: plays the policies that come with rlctl, each with a server and its
+# client in namespaces of their own: the client must not lose a packet to the policy, neither in peace nor beside the
+# floods that the policy is for, and no more than its limit of a flood may reach the server. Not a part of the check,
+# which runs it for some seconds (tests/net/test_policies.sh): ten minutes each, all at once. Prints TAP, and on stderr
+# a row for docs/policies.md. scripts/deps.sh --play installs what it plays with.
+source "$(dirname "$0")/../lib.sh"
+source "$(dirname "$0")/../net/dns.sh"
+source "$(dirname "$0")/services.sh"
+source "$(dirname "$0")/games.sh"
+source "$(dirname "$0")/onion.sh"
+
+LENGTH=600                # seconds of peace
+FLOOD_SECONDS=4           # of each flood
+STRANGERS=11.0.0.0/8      # forged, each once
+FEW=192.0.2.16/28         # sixteen sources
+ONE=192.0.2.17            # one of them
+FLOOD=(--rate 40000 --batch 16)
+
+# ---- what passed
+
+# The packets that the program let pass, by who sent them.
+counters() {
+	in_ns B nft -f - <<-END
+	table inet play {
+	 counter strangers { }
+	 counter few { }
+	 chain in {
+	  type filter hook prerouting priority -400
+	  iifname veth-B ip saddr $STRANGERS counter name strangers
+	  iifname veth-B ip saddr $FEW counter name few
+	 }
+	}
+	END
+}
+
+reached() { in_ns B nft -j list counter inet play "$1" | json '.nftables[] | .counter? // empty | .packets'; }
+
+dropped() { stat_of B .dropped.packets; }
+
+# watch_rate: packets of the fastest second, and all so far, as $TMP/peak.
+watch_rate() {
+	local now last=0 at since=0 peak=0
+	while sleep 1; do
+		now=$(stat_of B .passed.packets) && at=$(date +%s%N) || return
+		((since == 0 || (now - last) * 1000000000 / (at - since) <= peak)) || peak=$(((now - last) * 1000000000 / (at - since)))
+		last=$now since=$at
+		echo "$peak $now" >"$TMP/peak.new" && mv "$TMP/peak.new" "$TMP/peak"
+	done
+}
+
+# ---- floods
+
+# scaled 5k: 5000
+scaled() { sed 's/k$/000/; s/m$/000000/' <<<"$1"; }
+
+# bound RULE KEYS SECONDS: how much the limit of the rule that begins so admits.
+bound() {
+	local rate burst
+	read -r rate burst < <(sed -nE "s|^rule $1 limit ([0-9]+[km]?)/second burst ([0-9]+[km]?).*|\1 \2|p" "$POLICY") &&
+		jq -n "$2 * ($(scaled "$burst") + $(scaled "$rate") * ($3 + 0.01) + 1) | floor"
+}
+
+# flooded WHO RULE KEYS ARG…: no more than the limit passes, some of it is dropped, and nobody else loses a packet.
+flooded() {
+	local who=$1 rule=$2 keys=$3 before was sent seconds reached lost most
+	shift 3
+	before=$(dropped) && was=$(reached "$who") && flood A --seconds "$FLOOD_SECONDS" "${FLOOD[@]}" "$@" >"$TMP/sent" || return
+	sleep 1
+	sent=$(json .sent <"$TMP/sent") && seconds=$(json .seconds <"$TMP/sent") && most=$(bound "$rule" "$keys" "$seconds") || return
+	reached=$(($(reached "$who") - was)) lost=$(($(dropped) - before - (sent - reached)))
+	echo "$who: sent $sent in $seconds s, $reached reached the server, at most $most may; others lost $lost" | tee -a "$TMP/floods"
+	[[ $reached -le $most && $most -lt $sent ]] && is "$lost" 0
+}
+
+# ---- a policy
+
+peace() {
+	local before
+	before=$(dropped) && is "$before" 0 || return
+	bg watch_rate
+	local watch=$BG_PID end=$((SECONDS + LENGTH))
+	while [[ $SECONDS -lt $end ]]; do
+		sleep 1
+		[[ $(dropped) -eq 0 ]] || break
+	done
+	kill -- "-$watch" && bytes=$(rl B stats -j | jq '.[0].passed | .bytes / .packets | round')
+	"${NAME}_plays" || return
+	rl B stats && is "$(dropped)" 0
+}
+
+beside() { # FLOOD-ROW
+	local before words
+	read -ra words <<<"${1#*|}"
+	before=$(stat_of B .passed.packets) && flooded "${1%% *}" "$(sed 's/^[a-z]* //; s/|.*//' <<<"$1")" "${words[@]}" &&
+		"${NAME}_plays"
+}
+
+# row: of the table.
+row() {
+	local peak total versions
+	read -r peak total < <(cat "$TMP/peak" || echo 0 0)
+	# shellcheck disable=SC2046 # packages
+	versions=$(dpkg-query -W -f '${Package} ${Version}, ' $("${NAME}_packages") 2>/dev/null)
+	echo "$NAME|${versions%, }|$LENGTH|$total|$peak|$bytes|$(date -u +%F)|$(paste -sd ';' "$TMP/floods")" >&2
+}
+
+play() {
+	NAME=$1 POLICY=$TOP/policies/$1.policy
+	local missing flood status=0
+	missing=$("${NAME}_missing" 2>/dev/null)
+	[[ -z $missing ]] || { skip "$NAME" "$missing"; return; }
+	ip netns list | grep -q "^$(ns A) " || veth_pair A B || return
+	in_ns B sysctl -qw net.ipv4.tcp_syncookies=1 &&
+		{ ip -n "$(ns B)" route replace default via 10.77.0.1 && counters; } || return
+	t "$NAME: the server starts" "${NAME}_serves" || return
+	t "$NAME: the policy is found by its name" rl B attach veth-B --policy "$NAME" || return
+	t "$NAME: the client begins" "${NAME}_joins" || status=1
+	t "$NAME: nothing is refused in $LENGTH seconds" peace || status=1
+	while read -r flood; do
+		t "$NAME: flood of ${flood%%|*}" beside "$flood" || status=1
+	done < <("${NAME}_floods")
+	row
+	return "$status"
+}
+
+NAMES=()
+while [[ $# -gt 0 ]]; do
+	case "$1" in
+	--minutes) LENGTH=$(($2 * 60)) && shift ;;
+	--seconds) LENGTH=$2 && shift ;;
+	*) NAMES+=("$1") ;;
+	esac
+	shift
+done
+
+# Each in a process of its own, whose namespaces go with it.
+if [[ ${#NAMES[@]} -eq 1 ]]; then
+	play "${NAMES[0]}"
+	exit
+fi
+[[ ${#NAMES[@]} -gt 0 ]] || mapfile -t NAMES < <(cd "$TOP/policies" && printf '%s\n' *.policy | sed 's/\.policy$//')
+for name in "${NAMES[@]}"; do
+	bash "$0" --seconds "$LENGTH" "$name" &
+done
+failed=0
+for _ in "${NAMES[@]}"; do
+	wait -n || failed=1
+done
+exit "$failed"
