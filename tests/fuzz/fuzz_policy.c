@@ -105,6 +105,7 @@ static void same_check(const struct policy *a, const struct policy *b)
 		require(!rule_compare(left, right));
 		require(left->action == right->action);
 		require(!memcmp(&left->match, &right->match, sizeof(left->match)));
+		require(left->extra == right->extra); /* one copy of each */
 		require(!memcmp(&left->limit, &right->limit, sizeof(left->limit)));
 		require(seconds_left(left) == seconds_left(right));
 	}
@@ -217,6 +218,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	selector_check(words, ctx);
 	policy_clear(&replaced);
 	policy_clear(&policy);
+	extra_forget();
 	free(words);
 	free(text);
 	return 0;

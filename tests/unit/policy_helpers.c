@@ -48,6 +48,7 @@ static void assert_same_rule(const struct rule *a, const struct rule *b)
 	assert_int_equal(a->len, b->len);
 	assert_memory_equal(a->addr, b->addr, sizeof(a->addr));
 	assert_memory_equal(&a->match, &b->match, sizeof(a->match));
+	assert_ptr_equal(a->extra, b->extra);
 	assert_memory_equal(&a->limit, &b->limit, sizeof(a->limit));
 	assert_true((left < most ? left : most) * NS_PER_SECOND == b->for_ns);
 	assert_int_equal(rule_compare(a, b), 0);

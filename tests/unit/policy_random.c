@@ -63,6 +63,13 @@ static bool may_be_proven(const char *line)
 	return true;
 }
 
+/* Sometimes. */
+static void say_not(char *line)
+{
+	if (!random_below(4))
+		say(line, " not");
+}
+
 static void say_proof(char *line)
 {
 	if (!may_be_proven(line) || random_below(2))
@@ -70,32 +77,155 @@ static void say_proof(char *line)
 	say(line, " established");
 }
 
+/* Lists overlap, touch and repeat. */
+static void say_ports(char *line, const char *word)
+{
+	uint64_t count = random_below(3) ? 1 : 1 + random_below(RL_PORT_RANGES_MAX);
+
+	say_not(line);
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t port = 1 + random_below(random_below(2) ? 60 : 65535);
+		uint64_t last = port + random_below(random_below(2) ? 3 : 65536 - port);
+
+		say(line, "%s%" PRIu64, i ? "," : word, port);
+		if (random_below(2))
+			say(line, "-%" PRIu64, last < UINT16_MAX ? last : UINT16_MAX);
+	}
+}
+
+static void say_range(char *line, const char *word, uint64_t least, uint64_t most)
+{
+	uint64_t first = least + random_below(most - least);
+
+	say_not(line);
+	say(line, " %s %" PRIu64, word, first);
+	if (random_below(2))
+		say(line, "-%" PRIu64, first + random_below(most - first + 1));
+}
+
+static void say_tcp_flags(char *line)
+{
+	static const char *const flags[] = {"none",
+					    "syn",
+					    "rst",
+					    "fin,psh,urg",
+					    "syn/syn,ack",
+					    "syn/syn",
+					    "none/rst",
+					    "ack,psh/ack,psh",
+					    "syn,ack/syn,ack",
+					    "ece,cwr/cwr,ece",
+					    "none/fin,syn,rst,psh,ack,urg,ece,cwr"};
+
+	say_not(line);
+	say(line, " flags %s", PICK(flags));
+}
+
+static void say_icmp(char *line, bool ipv6)
+{
+	static const char *const types[] = {"echo-request", "echo-reply",   "3", "0",
+					    "255",          "time-exceeded"};
+
+	say(line, ipv6 ? " icmp6" : " icmp");
+	if (random_below(2))
+		return;
+	say_not(line);
+	say(line, " icmp-type %s", PICK(types));
+	if (random_below(2))
+		say(line, " code %" PRIu64, random_below(256));
+}
+
+static void say_payload(char *line)
+{
+	uint64_t len = 1 + random_below(RL_PAYLOAD_MAX), mask = random_below(2) ? 0xff : 0xf8;
+
+	say_not(line);
+	say(line, " payload %" PRIu64 " ", random_below(RL_PAYLOAD_OFFSET_MAX + 1));
+	for (uint64_t i = 0; i < len; i++)
+		say(line, "%02" PRIX64, random_below(256) & mask);
+	for (uint64_t i = 0; mask != 0xff && i < len; i++)
+		say(line, "%s%02" PRIx64, i ? "" : "/", mask);
+}
+
+/* Words whose conditions are in rl_extra, and which any protocol has. */
+static void say_extras(char *line, bool payload)
+{
+	static const char *const dscps[] = {"cs0", "ef", "af41", "46", "5", "63", "cs7"};
+	static const char *const filters[] = {"udp", "ip[8] < 5", "tcp  port 80",
+					      "ether host 02:00:00:00:00:01"};
+
+	if (!random_below(6))
+		say_range(line, "length", 20, 65535);
+	if (!random_below(6))
+		say_range(line, "ttl", 1, 255);
+	if (!random_below(6)) {
+		say_not(line);
+		say(line, " dscp %s", PICK(dscps));
+	}
+	if (payload && !random_below(6))
+		say_payload(line);
+	if (!random_below(8)) {
+		say_not(line);
+		say(line, " filter \"%s\"", PICK(filters));
+	}
+}
+
+static void say_protocol(char *line, const char *protocol, bool ipv4)
+{
+	if (!strcmp(protocol, " icmp"))
+		say_icmp(line, !ipv4);
+	else
+		say(line, "%s", protocol);
+}
+
+/* Not behind its protocol. */
+static bool is_tcp(const char *protocol)
+{
+	return !protocol[0] || !strcmp(protocol, " tcp") || !strcmp(protocol, " proto tcp");
+}
+
+static void say_shapes(char *line, bool tcp)
+{
+	if (tcp && !random_below(3)) {
+		say_not(line);
+		say(line, " syn");
+	} else if (tcp && !random_below(3)) {
+		say_tcp_flags(line);
+	}
+	if (!random_below(5)) {
+		say_not(line);
+		say(line, " fragment");
+	}
+	if (!random_below(5)) {
+		say_not(line);
+		say(line, " new-source");
+	}
+}
+
 static void say_matches(char *line, bool ipv4, const struct policy_context *ctx)
 {
 	static const char *const with_ports[] = {"",      " tcp",      " udp",
 						 " sctp", " proto 17", " proto tcp"};
 	static const char *const others[] = {" gre",     " esp",      " proto gre",
-					     " proto 0", " proto 89", " proto 255"};
+					     " proto 0", " proto 89", " proto 255",
+					     " icmp",    " not sctp", " not udp"};
 	const char *protocol = random_below(4) ? PICK(with_ports) : PICK(others);
-	bool ports = protocol[0] == '\0' || !strcmp(protocol, " tcp") ||
+	bool no = strstr(protocol, " not");
+	bool ports = no || protocol[0] == '\0' || !strcmp(protocol, " tcp") ||
 		     !strcmp(protocol, " udp") || !strcmp(protocol, " sctp");
-	uint64_t port = random_below(65536);
 
 	if (ports && !random_below(3))
-		say(line, " sport %" PRIu64 "-%" PRIu64, port, port + random_below(65536 - port));
-	say(line, "%s", protocol);
+		say_ports(line, " sport ");
+	say_protocol(line, protocol, ipv4);
 	if (ports && !random_below(3))
-		say(line, " dport %" PRIu64, port);
+		say_ports(line, " dport ");
 	if (!random_below(4)) {
+		say_not(line);
 		say(line, ctx->by_dest ? " src" : " dst");
 		say_address(line, ipv4);
 	}
-	if ((!protocol[0] || !strcmp(protocol, " tcp")) && !random_below(3))
-		say(line, " syn");
-	if (!random_below(5))
-		say(line, " fragment");
-	if (!random_below(5))
-		say(line, " new-source");
+	say_shapes(line, is_tcp(protocol));
+	say_extras(line, is_tcp(protocol) || no || strstr(protocol, " udp"));
 	if (!random_below(4))
 		say_proof(line);
 }

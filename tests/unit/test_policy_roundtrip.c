@@ -91,6 +91,70 @@ static const struct print_row {
 	 "rule any new-source fragment syn dst 10.0.0.2 src 10.0.0.1 dport 80 sport 1-2 tcp deny",
 	 "rule any tcp sport 1-2 dport 80 src 10.0.0.1 dst 10.0.0.2 syn fragment new-source deny",
 	 NULL},
+	{"list of ports", "rule any tcp dport 443,80,6000-6063 deny",
+	 "rule any tcp dport 80,443,6000-6063 deny", NULL},
+	{"list of ports that touch", "rule any tcp dport 3,1,2,5-9,8-10 deny",
+	 "rule any tcp dport 1-3,5-10 deny", NULL},
+	{"list that is one range", "rule any udp sport 2,1 deny", "rule any udp sport 1-2 deny",
+	 NULL},
+	{"list of services", "rule any tcp dport http,domain,8080 deny",
+	 "rule any tcp dport 53,80,8080 deny", NULL},
+	{"sixteen ports", "rule any udp dport 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31 deny",
+	 "rule any udp dport 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31 deny", NULL},
+	{"the last ports", "rule any udp dport 65535,0,65534 deny",
+	 "rule any udp dport 0,65534-65535 deny", NULL},
+	{"two lists", "rule any udp sport 3,1 dport 9,7 deny",
+	 "rule any udp sport 1,3 dport 7,9 deny", NULL},
+	{"flags", "rule any flags psh,urg,fin deny", "rule any tcp flags fin,psh,urg deny", NULL},
+	{"no flags", "rule any tcp flags none deny", "rule any tcp flags none deny", NULL},
+	{"flags of all", "rule any tcp flags syn/cwr,ece,urg,ack,psh,rst,syn,fin deny",
+	 "rule any tcp flags syn deny", NULL},
+	{"flags with a mask", "rule any tcp flags none/rst deny",
+	 "rule any tcp flags none/rst deny", NULL},
+	{"flags that are syn", "rule any flags syn/ack,syn deny", "rule any tcp syn deny", NULL},
+	{"flags that are not syn", "rule any not flags syn/syn,ack deny",
+	 "rule any tcp not syn deny", NULL},
+	{"syn and flags", "rule any syn not flags none/ece,cwr deny",
+	 "rule any tcp syn not flags none/ece,cwr deny", NULL},
+	{"length", "rule any length 100-0200 deny", "rule any length 100-200 deny", NULL},
+	{"one length", "rule any length 64-64 deny", "rule any length 64 deny", NULL},
+	{"ttl", "rule any ttl 255 deny", "rule any ttl 255 deny", NULL},
+	{"dscp by name", "rule any dscp ef deny", "rule any dscp ef deny", NULL},
+	{"dscp by number", "rule any dscp 46 deny", "rule any dscp ef deny", NULL},
+	{"dscp without a name", "rule any dscp 1 deny", "rule any dscp 1 deny", NULL},
+	{"dscp of zero bytes", "rule any dscp cs0 deny", "rule any dscp cs0 deny", NULL},
+	{"icmp-type before its protocol", "rule any icmp-type 8 icmp deny",
+	 "rule any icmp icmp-type echo-request deny", NULL},
+	{"icmp-type of icmp6", "rule any icmp6 icmp-type echo-request deny",
+	 "rule any icmp6 icmp-type echo-request deny", NULL},
+	{"icmp-type zero", "rule any icmp icmp-type 0 code 0 deny",
+	 "rule any icmp icmp-type echo-reply code 0 deny", NULL},
+	{"icmp-type without a name", "rule any icmp6 icmp-type 255 code 255 deny",
+	 "rule any icmp6 icmp-type 255 code 255 deny", NULL},
+	{"payload", "rule any udp payload 0 FFFFFFFF54 deny",
+	 "rule any udp payload 0 ffffffff54 deny", NULL},
+	{"payload of zero bytes", "rule any udp payload 0 00/0f deny",
+	 "rule any udp payload 0 00/0f deny", NULL},
+	{"payload with a mask of ones", "rule any udp payload 512 0a0b/ffff deny",
+	 "rule any udp payload 512 0a0b deny", NULL},
+	{"filter", "rule any filter  \"udp[8:4] = 0\" deny # \"why\"",
+	 "rule any filter \"udp[8:4] = 0\" deny", NULL},
+	{"filter with two blanks", "rule any filter \"udp  port 53\" deny",
+	 "rule any filter \"udp  port 53\" deny", NULL},
+	{"not", "rule any not length 20 not udp not dport 1,9 deny",
+	 "rule any not udp not dport 1,9 not length 20 deny", NULL},
+	{"not a payload", "rule any tcp not payload 4 ff not dscp 0 not ttl 3-9 deny",
+	 "rule any tcp not ttl 3-9 not dscp cs0 not payload 4 ff deny", NULL},
+	{"not an address", "rule any not src 10.0.0.0/8 not dst 192.0.2.1 deny",
+	 "rule any not src 10.0.0.0/8 not dst 192.0.2.1 deny", NULL},
+	{"not anything else", "rule any not new-source not fragment not filter \"udp\" deny",
+	 "rule any not fragment not filter \"udp\" not new-source deny", NULL},
+	{"order of all",
+	 "rule any established new-source filter \"tcp\" payload 0 00 fragment "
+	 "dscp 1 ttl 1 length 100 flags ack dst 192.0.2.1 src 10.0.0.1 dport 1 sport 2 tcp deny",
+	 "rule any tcp sport 2 dport 1 src 10.0.0.1 dst 192.0.2.1 flags ack length 100 ttl 1 "
+	 "dscp 1 fragment payload 0 00 filter \"tcp\" new-source established deny",
+	 NULL},
 	{"established", "rule any established limit 9/s",
 	 "rule any established limit 9/second burst 1", NULL},
 	{"not established", "rule any sport 53 not established udp deny",
@@ -329,6 +393,31 @@ static void short_buffer_test(void **state)
 	assert_int_equal(rule_print(NULL, 0, &rule, &on_xdp), 41);
 }
 
+/* The longest text of each match together: a buffer of RULE_TEXT_MAX holds it. */
+static void longest_test(void **state)
+{
+	char line[4096], ports[256] = "", printed[RULE_TEXT_MAX];
+
+	(void)state;
+	for (int i = 0; i < RL_PORT_RANGES_MAX; i++)
+		sprintf(ports + strlen(ports), "%s%d-%d", i ? "," : "", 10000 + 10 * i,
+			10001 + 10 * i);
+	snprintf(
+		line, sizeof(line),
+		"rule 2001:db8:1111:2222:3333:4444:5555:6666/127 tcp not sport %s not dport %s "
+		"not src 2001:db8:1111:2222:3333:4444:5555:aaaa/127 "
+		"not dst 2001:db8:1111:2222:3333:4444:5555:7776/127 not syn "
+		"not flags fin,syn,rst,psh,ack,urg,ece/fin,syn,rst,psh,ack,urg,ece "
+		"not length 10000-20000 not ttl 100-200 not dscp af11 not fragment "
+		"not payload 512 00112233445566778899aabbccddee00/fffffffffffffffffffffffffffffff0 "
+		"not filter \"%0*d\" not new-source not established limit sliding-window "
+		"1000000kibyte/10000ms slots 16 per source/24,56 over ban 86399s source "
+		"for 86399s",
+		ports, ports, RL_FILTER_MAX, 0);
+	round_trip(line, &on_xdp, printed);
+	assert_in_range(strlen(printed), 1100, RULE_TEXT_MAX - 1);
+}
+
 static void random_test(void **state)
 {
 	static const struct policy_context *const contexts[] = {&on_xdp, &on_tc, &on_egress};
@@ -346,6 +435,7 @@ static void random_test(void **state)
 
 static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(short_buffer_test),
+	cmocka_unit_test(longest_test),
 	cmocka_unit_test(random_test),
 };
 

@@ -17,13 +17,10 @@ static int extra_compare(const void *a, const void *b)
 
 const struct rl_extra *extra_intern(const struct rl_extra *extra, int *ret)
 {
-	static const struct rl_extra none;
 	struct rl_extra *copy;
 	void *found;
 
 	*ret = 0;
-	if (!extra_compare(extra, &none))
-		return NULL;
 	found = tfind(extra, &interned, extra_compare);
 	if (found)
 		return *(const struct rl_extra **)found;
@@ -35,6 +32,12 @@ const struct rl_extra *extra_intern(const struct rl_extra *extra, int *ret)
 	free(copy);
 	*ret = -ENOMEM;
 	return NULL;
+}
+
+void extra_forget(void)
+{
+	tdestroy(interned, free);
+	interned = NULL;
 }
 
 static uint32_t ranges_of(bool stated, uint32_t count, const struct rl_port_range *list,

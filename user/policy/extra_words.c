@@ -329,6 +329,9 @@ int extra_settle(struct parser *p)
 		    p->extra.sport);
 	list_settle(&p->dports, &match->dport_first, &match->dport_last, &p->extra.dport_count,
 		    p->extra.dport);
+	/* Not by its bytes: those of `dscp cs0` are all zero. */
+	if (!(match->flags & RL_MATCH_EXTRAS) && !p->extra.sport_count && !p->extra.dport_count)
+		return 0;
 	p->rule->extra = extra_intern(&p->extra, &ret);
 	if (!ret)
 		return 0;

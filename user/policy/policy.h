@@ -114,7 +114,7 @@ void policy_warn(const struct policy *policy, const struct policy_context *ctx, 
 
 /* The canonical line, beginning with the word "rule"; ctx decides which defaults are left out.
  * Returns the length, like snprintf; at most RULE_TEXT_MAX - 1. */
-#define RULE_TEXT_MAX 1024
+#define RULE_TEXT_MAX 1536
 int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx);
 /* A size of the limit, in its unit, as it is printed: in bits or bytes as its own was written. */
 int limit_size_print(char *buf, size_t size, const struct rl_limit *limit, uint64_t amount);
@@ -169,9 +169,13 @@ static inline bool match_is_proto(const struct rl_match *match, uint8_t proto)
 	return match_wants(match, RL_MATCH_PROTO) && match->proto == proto;
 }
 
-/* The one copy of these conditions, which is never freed; NULL if they are all zero, or if there is
- * no memory (then *ret is -ENOMEM, else 0). Not for several threads. */
+/* The one copy of these conditions, which is never freed; NULL if there is no memory (then *ret is
+ * -ENOMEM, else 0). Not for several threads. */
 const struct rl_extra *extra_intern(const struct rl_extra *extra, int *ret);
+
+/* Frees them all: no rule that has one may be in use. For programs that read policies without end.
+ */
+void extra_forget(void);
 
 /* Do both rules match the same packets of their prefixes, as written? */
 bool same_match(const struct rule *a, const struct rule *b);

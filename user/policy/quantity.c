@@ -92,6 +92,8 @@ static bool is_zero_rate(const struct parser *p, const struct quantity_form *for
 	return form == &rate_form && zeros && !isdigit((unsigned char)p->word[zeros]);
 }
 
+#define ZERO_RATE_TEXT_MAX 320 /* what a message has room for */
+
 /* Shows the rule to write instead. */
 static int zero_rate_refuse(struct parser *p)
 {
@@ -101,7 +103,8 @@ static int zero_rate_refuse(struct parser *p)
 	deny.action = RL_ACTION_DENY;
 	if (deny.kind == PREFIX_DEVICE && !deny.match.flags)
 		deny.kind = PREFIX_ANY; /* for "rule device deny" */
-	rule_print(text, sizeof(text), &deny, p->ctx);
+	if (rule_print(text, sizeof(text), &deny, p->ctx) > ZERO_RATE_TEXT_MAX)
+		return refuse(p, p->span, "lets nothing pass: write deny in place of limit");
 	return refuse(p, p->span, "lets nothing pass: write \"%s\"", text);
 }
 
