@@ -89,6 +89,11 @@ __noinline __u64 hot_long_key(struct packet *p, const struct rl_rule *rule, __u6
 {
 	if (!p || !rule)
 		return 0;
+	if (key_is_parts(rule)) {
+		p->key_rest = hot_key_parts_rest(hot_seed, p->flags & PACKET_IPV4, rule, p->sport,
+						 p->dport, p->proto, (const __u64 *)p->dst);
+		return hot_hash(hot_seed, hot_key_parts_address(rule, address), p->key_rest);
+	}
 	p->key_rest = hot_key_long_rest(hot_seed, p->flags & PACKET_IPV4, rule, p->sport, p->dport,
 					p->proto, (const __u64 *)p->dst);
 	return hot_hash(hot_seed, address, p->key_rest);

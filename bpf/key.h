@@ -4,17 +4,14 @@
 #define RLCTL_BPF_KEY_H
 
 #include "algorithm/key_len.h"
+#include "algorithm/key_parts.h"
 #include "packet.h"
+#include "variant.h"
+
+const volatile bool keys_by_parts = 0; /* the policy has an RL_KEY_PARTS */
 
 #define SOURCE_LEN4 32 /* what "source" means where nothing else is said */
 #define SOURCE_LEN6 KEY_LEN6_USUAL
-
-static __always_inline __u64 mask_be64(__u32 bits)
-{
-	if (bits == 0)
-		return 0;
-	return bits >= 64 ? ~0ULL : bpf_cpu_to_be64(~0ULL << (64 - bits));
-}
 
 /* *out = the first `len` bits (0..128) of addr. */
 static __always_inline void address_mask(__u8 out[16], const __u8 addr[16], __u32 len)
@@ -35,10 +32,43 @@ static __always_inline __u32 address_len(const struct packet *p, const __u8 addr
 	return key_len6_of((const __u64 *)addr, len6);
 }
 
-/* Keys of two addresses have maps of their own. */
+static __always_inline bool key_is_parts(const struct rl_rule *rule)
+{
+	return EXTENDED && keys_by_parts && rule->limit.key == RL_KEY_PARTS;
+}
+
+/* Keys of two addresses, and those with a protocol, have maps of their own. */
 static __always_inline bool key_is_long(const struct rl_rule *rule)
 {
+	if (key_is_parts(rule))
+		return parts_are_long(rule->limit.key_parts);
 	return rule->limit.key == RL_KEY_SOURCE_DEST || rule->limit.key == RL_KEY_FLOW;
+}
+
+/* The parts of an RL_KEY_PARTS; the rest of the key is filled in. Apart: the verifier follows it
+ * once, and not wherever a key is made. */
+__noinline int key_parts_put(struct rl_state_key *key, const struct packet *p,
+			     const struct rl_rule *rule)
+{
+	const struct rl_limit *limit;
+	const __u8 *addr;
+	__u8 parts;
+
+	if (!EXTENDED || !keys_by_parts || !key || !p || !rule)
+		return 0;
+	limit = &rule->limit;
+	parts = limit->key_parts;
+	addr = parts & RL_PART_SOURCE ? p->src : p->dst;
+	if (parts & KEY_ADDRESSES)
+		address_mask(key->addr, addr,
+			     address_len(p, addr, limit->key_len4, limit->key_len6));
+	if (parts_have_both(parts))
+		address_mask(key->peer, p->dst,
+			     address_len(p, p->dst, limit->dest_len4, limit->dest_len6));
+	key->sport = parts & RL_PART_SPORT ? p->sport : 0;
+	key->dport = parts & RL_PART_DPORT ? p->dport : 0;
+	key->proto = parts & RL_PART_PROTO ? p->proto : 0;
+	return 0;
 }
 
 static __always_inline void key_build(struct rl_state_key *key, const struct packet *p,
@@ -49,6 +79,10 @@ static __always_inline void key_build(struct rl_state_key *key, const struct pac
 
 	__builtin_memset(key, 0, sizeof(*key));
 	key->limit_id = rule->limit_id;
+	if (key_is_parts(rule)) {
+		key_parts_put(key, p, rule);
+		return;
+	}
 	if (limit->key == RL_KEY_RULE)
 		return;
 	address_mask(key->addr, addr, address_len(p, addr, limit->key_len4, limit->key_len6));

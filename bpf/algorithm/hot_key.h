@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "hot_hash.h"
+#include "key_parts.h"
 
 /* Flags in the low bits of a fingerprint. */
 #define HOT_AGAIN            1ULL /* the key came back */
@@ -73,6 +74,40 @@ static __always_inline __u64 hot_key_long_rest(const volatile __u64 seed[2], boo
 	return rest;
 }
 
+/* The destination of an RL_KEY_PARTS with both addresses, by its own lengths. */
+static __always_inline __u64 hot_key_dest(const volatile __u64 seed[2], bool ipv4,
+					  const struct rl_limit *limit, const __u64 dest[2])
+{
+	__u32 len = RL_MAPPED_BITS + limit->dest_len4;
+
+	if (!ipv4)
+		len = key_len6_of(dest, limit->dest_len6);
+	return hot_hash(seed, ipv4 ? 0 : dest[0] & mask_be64(len),
+			dest[1] & mask_be64(len > 64 ? len - 64 : 0));
+}
+
+/* The same as hot_key_long_rest, of an RL_KEY_PARTS. */
+static __always_inline __u64 hot_key_parts_rest(const volatile __u64 seed[2], bool ipv4,
+						const struct rl_rule *rule, __u16 sport,
+						__u16 dport, __u8 proto, const __u64 dest[2])
+{
+	__u8 parts = rule->limit.key_parts;
+	__u64 rest = hot_key_rest(rule->limit_id, parts & RL_PART_SPORT ? sport : 0,
+				  parts & RL_PART_DPORT ? dport : 0);
+
+	if (parts & RL_PART_PROTO) /* ports and limit take all bits of the rest */
+		rest ^= hot_hash_word(seed, true, proto);
+	if (parts_have_both(parts))
+		rest ^= hot_key_dest(seed, ipv4, &rule->limit, dest);
+	return rest;
+}
+
+/* The hash of a key's first address; the same for both families where it has none. */
+static __always_inline __u64 hot_key_parts_address(const struct rl_rule *rule, __u64 address)
+{
+	return rule->limit.key_parts & KEY_ADDRESSES ? address : 0;
+}
+
 /* address: its hash, or that of address and rest; mask: sets - 1. */
 static __always_inline struct hot_key hot_key_of(__u64 address, __u64 rest, __u32 lane, __u32 mask)
 {
@@ -94,7 +129,11 @@ static __always_inline struct hot_key hot_key_of_state(const __u64 seed[2], __u3
 	__builtin_memcpy(peer, key->peer, sizeof(peer));
 	ipv4 = address_is_mapped(addr);
 	address = hot_key_address(seed, ipv4, addr, rule);
-	if (!(rule->flags & RL_RULE_SIMPLE)) {
+	if (rule->limit.key == RL_KEY_PARTS) {
+		rest = hot_key_parts_rest(seed, ipv4, rule, key->sport, key->dport, key->proto,
+					  peer);
+		address = hot_hash(seed, hot_key_parts_address(rule, address), rest);
+	} else if (!(rule->flags & RL_RULE_SIMPLE)) {
 		rest = hot_key_long_rest(seed, ipv4, rule, key->sport, key->dport, key->proto,
 					 peer);
 		address = hot_hash(seed, address, rest);

@@ -18,6 +18,13 @@
 #define NAT64_HIGH      bpf_cpu_to_be64(0x0064ff9b00000000ULL)
 #define NAT64_LOW_MASK  bpf_cpu_to_be64(0xffffffff00000000ULL) /* zero in such an address */
 
+static __always_inline __u64 mask_be64(__u32 bits)
+{
+	if (bits == 0)
+		return 0;
+	return bits >= 64 ? ~0ULL : bpf_cpu_to_be64(~0ULL << (64 - bits));
+}
+
 /* addr: an address as two halves in network order, and below. Is it an IPv4 address, mapped? */
 static __always_inline bool address_is_mapped(const __u64 addr[2])
 {

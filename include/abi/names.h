@@ -31,7 +31,20 @@ enum rl_algorithm { RL_ALGORITHMS(RL_ALGORITHM_ENUM) RL_ALGORITHM_COUNT };
 	X(FLOW, "flow")                 \
 	X(RULE, "rule")
 #define RL_KEY_ENUM(name, text) RL_ENUM(RL_KEY_, name)
-enum rl_key_kind { RL_KEYS(RL_KEY_ENUM) RL_KEY_COUNT };
+/* RL_KEY_PARTS is spelt by its parts. */
+enum rl_key_kind { RL_KEYS(RL_KEY_ENUM) RL_KEY_PARTS, RL_KEY_COUNT };
+
+/* What a key may be made of, in the order in which it is printed: bits of rl_limit.key_parts. */
+#define RL_KEY_PART_WORDS(X) \
+	X(SOURCE, "source")  \
+	X(DEST, "dest")      \
+	X(SPORT, "sport")    \
+	X(DPORT, "dport")    \
+	X(PROTO, "proto")
+#define RL_PART_INDEX_ENUM(name, text) RL_ENUM(RL_PART_INDEX_, name)
+enum { RL_KEY_PART_WORDS(RL_PART_INDEX_ENUM) RL_PART_COUNT };
+#define RL_PART_ENUM(name, text) RL_PART_##name = 1 << RL_PART_INDEX_##name,
+enum rl_key_part { RL_KEY_PART_WORDS(RL_PART_ENUM) RL_PARTS_ALL = (1 << RL_PART_COUNT) - 1 };
 
 #define RL_OVERS(X)                          \
 	X(DROP, "drop")                      \

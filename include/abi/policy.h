@@ -103,14 +103,18 @@ struct rl_limit {
 	__u8 algorithm;  /* enum rl_algorithm */
 	__u8 unit;       /* enum rl_unit */
 	__u8 key;        /* enum rl_key_kind */
-	__u8 key_len4;   /* 0..32: how many bits of an IPv4 key address count */
+	__u8 key_len4;   /* 0..32: how many bits of an IPv4 address count; of the source, where
+			  * the key has both */
 	__u8 key_len6;   /* 0..128 */
 	__u8 over;       /* enum rl_over */
 	__u8 ban_source; /* over ban … source */
 	__u8 slots;      /* sliding-window: 2..16 */
 	__u8 fleet;
 	__u8 size_other; /* 1: `size` was written in bytes where unit is bits, or the reverse */
-	__u8 pad[6];
+	__u8 key_parts;  /* RL_KEY_PARTS: of enum rl_key_part */
+	__u8 dest_len4;  /* RL_KEY_PARTS with both addresses: those of the destination */
+	__u8 dest_len6;
+	__u8 pad[3];
 };
 _Static_assert(sizeof(struct rl_limit) == 64, "rl_limit");
 
@@ -237,7 +241,7 @@ _Static_assert(sizeof(struct rl_range) == 8, "rl_range");
 enum rl_policy_use {
 	RL_USE_SOURCE_BANS = 1 << 0, /* a limit has `over ban … source` */
 	RL_USE_NEW_SOURCE = 1 << 1,  /* a rule matches `new-source` */
-	RL_USE_FLOWS = 1 << 2,       /* a key of two addresses */
+	RL_USE_FLOWS = 1 << 2,       /* a key of two addresses, or with the protocol */
 	RL_USE_WINDOWS = 1 << 3,     /* sliding-window */
 	RL_USE_LOGS = 1 << 4,        /* sliding-log */
 	RL_USE_FLEET = 1 << 5,       /* a limit with the word fleet */
@@ -255,6 +259,7 @@ enum rl_policy_use {
 	RL_USE_EXTRAS = 1 << 17,     /* a rule has an rl_extra */
 	RL_USE_PAYLOAD = 1 << 18,    /* a rule matches bytes of the payload */
 	RL_USE_FILTERS = 1 << 19,    /* a rule matches an expression of pcap-filter(7) */
+	RL_USE_KEY_PARTS = 1 << 21,  /* a key is RL_KEY_PARTS: bpf/key.h */
 };
 
 #define RL_USE_ANSWERS (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
@@ -263,7 +268,7 @@ enum rl_policy_use {
  * to use one, or ceases to, brings another program (user/kernel/program_fit.h). */
 #define RL_USE_PROGRAM                                                                      \
 	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS | \
-	 RL_USE_PAYLOAD | RL_USE_FILTERS)
+	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_KEY_PARTS)
 
 /* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */
 #define RL_USE_UNSETTLED (1u << 31)

@@ -15,9 +15,9 @@ struct rl_state_key {
 	__u32 limit_id;
 	__u16 sport;
 	__u16 dport;
-	__u8 addr[16];
-	__u8 peer[16]; /* source+dest, flow: the destination */
-	__u8 proto;    /* flow */
+	__u8 addr[16]; /* the source; the destination where it is the only address */
+	__u8 peer[16]; /* where both count: the destination */
+	__u8 proto;
 	__u8 pad[7];
 };
 _Static_assert(sizeof(struct rl_state_key) == 48, "rl_state_key");

@@ -92,6 +92,11 @@ flow() {
 		sends 10 6 100 --src fd78::1 --sport 1 --dport 10 &&
 		sends 0 6 100 --src fd78::1 --sport 2 && sends 10 4 100 --sport 1
 }
+dest_dport() {
+	sends 10 6 100 --src fd78::/56 --sport 0 --dport 53 && sends 10 6 100 --src fd78::1 --dport 54 &&
+		sends 0 6 100 --src fd79::1 --dst fd77::3 --dport 53 --proto tcp-syn &&
+		sends 10 6 100 --src fd78::1 --dst fd77:0:0:1::2 --dport 53 && sends 10 4 100 --dport 53
+}
 rule() {
 	sends 10 6 1000 --src fd78::/56 && sends 0 4 100 --src 10.78.0.0/16 --sport 0
 }
@@ -141,9 +146,11 @@ shown() { # LIMIT KEY…
 	shift
 	declare -A text=([source]='fd78::/64' [source/24,56]='fd78::/56' [dest]='fd77::/64'
 		['source+dport']='fd78::/64 to port 9' ['source+dest']='fd78::1 to fd77::2'
-		[flow]='protocol 17, fd78::1 port 40000 to fd77::2 port 9')
+		[flow]='protocol 17, fd78::1 port 40000 to fd77::2 port 9'
+		['dest+dport']='to fd77::/64 port 9' ['source/24,56+proto']='protocol 17, fd78::/56'
+		['source+dest/24,48+dport']='fd78::1 to fd77::/48 port 9')
 	for key in "$@"; do
-		remembered "$key" "$limit" "$([[ $key == dest ]] && echo fd77::2 || echo fd78::1)" "${text[$key]}" ||
+		remembered "$key" "$limit" "$([[ $key == dest* ]] && echo fd77::2 || echo fd78::1)" "${text[$key]}" ||
 			_say "limit $limit per $key" || return
 	done
 }
@@ -162,6 +169,14 @@ shown_rule() {
 	policy "any limit $TOKENS per rule" && sends 10 6 100 --src fd78::1 &&
 		is "$(rl B -j source show fd79::1 | json '.states[0] | "\(.key) \(.remaining)"')" 'all 0' &&
 		is "$(rl B -j source forgive fd78::1 | json .forgiven)" 0 && sends 0 6 100 --src fd78::1
+}
+
+# Keys by parts are code that only the program of such a policy has; a network and a port are not.
+replaced() {
+	local plain parts
+	policy "any limit $TOKENS per source/24,56+dport" && plain=$(xdp_program B veth-B) && policy "any limit $TOKENS per dest+dport" &&
+		parts=$(xdp_program B veth-B) && [[ $parts != "$plain" ]] &&
+		policy "any limit $TOKENS per source+dport" && [[ $(xdp_program B veth-B) != "$parts" ]]
 }
 
 # The hot table cannot list the buckets of two addresses; a spent one must not be called fresh.
@@ -241,7 +256,7 @@ keys() { # TABLE LIMIT…
 veth_pair A B 2 && veth_quiet A B && ns_mute A && in_ns B ethtool -K veth-B gro on || exit 1
 keys lru 'sliding-log 10/day'
 t 'lru: source show and forgive, buckets' shown "$TOKENS" source source/24,56 dest source+dport source+dest flow
-t 'lru: source show and forgive, windows' shown 'sliding-window 10/day' source source+dport flow
+t 'lru: source show and forgive, windows' shown 'sliding-window 10/day' source source+dport flow source+dest/24,48+dport
 t 'lru: bans are shown and forgiven' bans lru
 keys hot "$TOKENS" 'sliding-window 10/day'
 LIMITS=("$TOKENS")
@@ -250,6 +265,9 @@ t 'per flow, by hping3' under flow hping_flows
 t 'hot: source show and forgive, buckets' shown "$TOKENS" source source/24,56 dest source+dport
 t 'hot: source show and forgive, windows' shown 'fixed-window 10/day' source source/24,56 dest source+dport source+dest flow
 t 'hot: buckets that cannot be listed' not_called_fresh
+t 'per dest+dport: live' under dest+dport dest_dport
+t 'per dest+dport: shown and forgiven' shown "$TOKENS" dest+dport source/24,56+proto
+t 'per dest+dport: the program is replaced, and back' replaced
 t 'other addresses of a key' shown_to_others
 t 'the state of a rule' shown_rule
 t 'hot: bans are shown and forgiven' bans hot

@@ -74,6 +74,8 @@ static const char *const keys[] = {"",
 				   "per source/24,56",
 				   "per source+dport",
 				   "per source+dest"};
+static const char *const part_keys[] = {"per dest+dport", "per sport", "per proto+dport",
+					"per source/24,56+dest/30,127", "per dest+sport+proto"};
 static const char *const overs[] = {"", "", "", "over count", "over ban 2s", "over ban 1s source"};
 
 static void rule_draw(char *out, size_t size, bool proves)
@@ -81,6 +83,7 @@ static void rule_draw(char *out, size_t size, bool proves)
 	const char *prefix = PICK(prefixes), *match = PICK(matches);
 	const char *proof = proves ? PICK(proofs) : "";
 	bool unless = proves && random_under(&seed, 4);
+	bool by_parts = proves && !random_under(&seed, 3);
 
 	switch (random_under(&seed, 5)) {
 	case 0:
@@ -91,7 +94,7 @@ static void rule_draw(char *out, size_t size, bool proves)
 		break;
 	default:
 		snprintf(out, size, "rule %s %s %s limit %s %s %s\n", prefix, match, proof,
-			 PICK(limits), PICK(keys),
+			 PICK(limits), by_parts ? PICK(part_keys) : PICK(keys),
 			 unless ? "over drop unless established" : PICK(overs));
 	}
 }

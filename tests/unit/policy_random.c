@@ -306,8 +306,9 @@ static void say_window(char *line)
 static void say_ban(char *line, const struct policy_context *ctx)
 {
 	static const char *const keys[] = {
-		" per source",       " per flow",       " per source+dport", " per source+dest",
-		" per source/24,56", " per dest/16,48", " per dest"};
+		" per source",      " per flow",         " per source+dport",
+		" per source+dest", " per source/24,56", " per dest/16,48",
+		" per dest",        " per dest+dport",   " per proto+source/9+sport"};
 	static const char *const shared[] = {"", " per rule", " per source/0,64"};
 
 	if (ctx->leaving || random_below(2))
@@ -337,6 +338,26 @@ static bool say_answer(char *line, const struct policy_context *ctx)
 	return true;
 }
 
+/* One to five parts in any order, addresses with lengths or without. */
+static void say_parts(char *line)
+{
+	const char *parts[] = {"source", "dest", "sport", "dport", "proto"};
+	size_t count = 1 + random_below(5);
+
+	for (size_t i = 0; i < count; i++) {
+		size_t at = i + random_below(5 - i);
+		const char *part = parts[at];
+
+		parts[at] = parts[i];
+		say(line, "%s%s", i ? "+" : " per ", part);
+		if ((strcmp(part, "source") && strcmp(part, "dest")) || random_below(2))
+			continue;
+		say(line, "/%" PRIu64, random_below(33));
+		if (random_below(2))
+			say(line, ",%" PRIu64, random_below(129));
+	}
+}
+
 static void say_consequences(char *line, const struct policy_context *ctx)
 {
 	static const char *const keys[] = {
@@ -350,6 +371,8 @@ static void say_consequences(char *line, const struct policy_context *ctx)
 	}
 	if (random_below(3))
 		say(line, "%s", PICK(keys));
+	else if (random_below(2))
+		say_parts(line);
 	else
 		say(line, " per %s/%" PRIu64 ",%" PRIu64, random_below(2) ? "source" : "dest",
 		    random_below(33), random_below(129));

@@ -106,8 +106,10 @@ options of a token bucket|rlctl rule add any limit 100/second |burst per over fl
 options of a leaky bucket|rlctl rule add any limit leaky-bucket 100/second |queue per over fleet for
 options of a warm-up|rlctl rule add any limit warm-up 100/second |ramp cold per over fleet for
 no option twice in a rule|rlctl rule add any limit 100/second burst 20 |per over fleet for
-keys|rlctl rule add any limit 100/second per |source dest source+dport source+dest flow rule
-keys that begin|rlctl rule add any limit 100/second per source+|source+dport source+dest
+keys|rlctl rule add any limit 100/second per |proto sport dport source dest source+dport source+dest flow rule
+keys that begin|rlctl rule add any limit 100/second per source+|source+dport source+dest source+sport source+proto
+keys that go on|rlctl rule add any limit 100/second per dest/24+dport+|dest/24+dport+source dest/24+dport+sport dest/24+dport+proto
+behind a key of a port|rlctl rule add any limit 100/second per dport |burst over fleet for
 what may be established|rlctl rule add any tcp syn |sport dport src dst fragment new-source flags length ttl dscp icmp-type payload filter not allow deny limit
 what is negated|rlctl rule add any tcp not |sport dport src dst syn fragment new-source established flags length ttl dscp icmp-type payload filter
 what is spared|rlctl rule add any limit 100/second over drop |burst per fleet for unless

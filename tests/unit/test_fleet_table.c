@@ -111,6 +111,10 @@ static void names(void **state)
 			    "limit:10.0.0.1>fd78:::1:2:6");
 	key.sport = key.dport = key.proto = 0;
 	assert_string_equal(fleet_table_add(&table, &key, &limit)->name, "limit:10.0.0.1>fd78::");
+	/* dest+dport: nothing else, but the limit's identity says which address it is */
+	memset(key.peer, 0, sizeof(key.peer));
+	key.dport = 53;
+	assert_string_equal(fleet_table_add(&table, &key, &limit)->name, "limit:10.0.0.1:0:53:0");
 	fleet_table_close(&table);
 }
 

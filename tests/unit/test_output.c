@@ -10,6 +10,9 @@
 
 #include "message.h" /* before cmocka, which makes a macro of the name fail */
 #include "output.h"
+#include "policy.h"
+#include "source_packet.h"
+#include "state_output.h"
 #include "text.h"
 #include "units.h"
 
@@ -321,9 +324,54 @@ static void time_test(void **state)
 	assert_string_equal(text, "2026-11-20T12:09:51+05:30");
 }
 
+/* ---- keys of states */
+
+static const struct key_row {
+	const char *name, *key, *text;
+} keys[] = {
+	{"key: source", "source", "2001:db8::/64"},
+	{"key: dest", "dest/32,128", "2001:db8:9::2"},
+	{"key: source+dport", "source+dport", "2001:db8::/64 to port 53"},
+	{"key: source+dest", "source+dest", "2001:db8::1 to 2001:db8:9::2"},
+	{"key: flow", "flow", "protocol 17, 2001:db8::1 port 9 to 2001:db8:9::2 port 53"},
+	{"key: rule", "rule", "all"},
+	{"key: dest+dport", "dest+dport", "to 2001:db8:9::/64 port 53"},
+	{"key: dport", "dport", "to port 53"},
+	{"key: sport", "sport", "from port 9"},
+	{"key: both ports", "sport+dport", "from port 9 to port 53"},
+	{"key: a port to an address", "dest+sport", "from port 9 to 2001:db8:9::/64"},
+	{"key: a network's port", "source/24,48+sport", "2001:db8::/48 port 9"},
+	{"key: proto", "proto", "protocol 17"},
+	{"key: dest+proto", "dest+proto", "protocol 17, to 2001:db8:9::/64"},
+	{"key: networks and a port", "source/24,48+dest/24,32+dport",
+	 "2001:db8::/48 to 2001:db8::/32 port 53"},
+};
+
+static void key_test(void **state)
+{
+	static const struct policy_context ctx = {.mtu = 1500};
+	static const uint8_t source[16] = {0x20, 1, 0xd, 0xb8, [15] = 1};
+	static const uint8_t dest[16] = {0x20, 1, 0xd, 0xb8, 0, 9, [15] = 2};
+	struct rl_sample packet = {.sport = 9, .dport = 53, .proto = 17};
+	const struct key_row *row = *state;
+	char line[128], text[KEY_TEXT_MAX];
+	struct policy_error err;
+	struct rl_state_key key;
+	struct rule rule;
+	bool found;
+
+	snprintf(line, sizeof(line), "rule any limit 9/s per %s", row->key);
+	assert_int_equal(statement_parse(line, &ctx, &rule, &found, &err), 0);
+	memcpy(packet.src, source, sizeof(source));
+	memcpy(packet.dst, dest, sizeof(dest));
+	key = packet_key(&rule, &packet);
+	key_print(text, &key, &rule);
+	assert_string_equal(text, row->text);
+}
+
 #define SINGLE_TESTS 7
 static struct CMUnitTest tests[ARRAY_SIZE(numbers) + ARRAY_SIZE(escapes) + ARRAY_SIZE(jsons) +
-			       ARRAY_SIZE(carets) + SINGLE_TESTS];
+			       ARRAY_SIZE(carets) + ARRAY_SIZE(keys) + SINGLE_TESTS];
 static size_t test_count;
 
 static void add(const char *name, void (*run)(void **state), const void *row)
@@ -342,6 +390,7 @@ int main(void)
 	ADD_ROWS(escapes, escape_test);
 	ADD_ROWS(jsons, json_test);
 	ADD_ROWS(carets, caret_test);
+	ADD_ROWS(keys, key_test);
 	add("talk: what libraries say", talk_test, NULL);
 	add("report: text", report_text_test, NULL);
 	add("report: JSON of the same", report_json_test, NULL);

@@ -79,6 +79,14 @@ static void key_test(void **state)
 		{"rule any limit 1/s per source+dest", RL_KEY_SOURCE_DEST, 32, 128, &on_xdp},
 		{"rule any limit 1/s per flow", RL_KEY_FLOW, 32, 128, &on_xdp},
 		{"rule any limit 1/s per rule", RL_KEY_RULE, 0, 0, &on_xdp},
+		{"rule any limit 1/s per dport+source", RL_KEY_SOURCE_DPORT, 32, 64, &on_xdp},
+		{"rule any limit 1/s per source/24,56+dport", RL_KEY_SOURCE_DPORT, 24, 56, &on_xdp},
+		{"rule any limit 1/s per dest/9,8+source/9,8", RL_KEY_SOURCE_DEST, 9, 8, &on_xdp},
+		{"rule any limit 1/s per source+dest+sport+dport+proto", RL_KEY_FLOW, 32, 128,
+		 &on_xdp},
+		{"rule any limit 1/s per dest+dport", RL_KEY_PARTS, 32, 64, &on_xdp},
+		{"rule any limit 1/s per sport+dport", RL_KEY_PARTS, 0, 0, &on_xdp},
+		{"rule any limit 1/s per source/24,56+dest", RL_KEY_PARTS, 24, 56, &on_xdp},
 	};
 
 	(void)state;

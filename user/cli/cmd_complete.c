@@ -13,6 +13,7 @@
 #include "cmd_rule.h"
 #include "hook_names.h"
 #include "instance.h"
+#include "key.h"
 #include "names.h"
 #include "netns.h"
 #include "open.h"
@@ -239,13 +240,15 @@ static void offer_quantities(struct completion *c, const char *line,
 	}
 }
 
-/* Some words of the language name services as well. */
+/* Some words of the language name services as well. Behind `per` a port is a part of the key. */
 static bool port_follows(const struct completion *c)
 {
+	char **words = c->command.words;
 	int count = c->command.word_count;
-	const char *before = count ? c->command.words[count - 1] : "";
 
-	return !strcmp(before, "sport") || !strcmp(before, "dport");
+	return count &&
+	       (!strcmp(words[count - 1], "sport") || !strcmp(words[count - 1], "dport")) &&
+	       (count == 1 || strcmp(words[count - 2], "per") != 0);
 }
 
 /* Names of services that begin with the word: all of them would be hundreds. */
@@ -281,6 +284,7 @@ static void offer_language(struct completion *c)
 {
 	char *line = words_join("rule", c->command.words, c->command.word_count);
 	struct policy_context ctx;
+	char key[KEY_WORD_MAX];
 	const char *word;
 
 	context_ask(c, &ctx);
@@ -290,6 +294,8 @@ static void offer_language(struct completion *c)
 		offer_services(c, line, &ctx);
 	else
 		offer_quantities(c, line, &ctx);
+	for (int i = 0; key_word_next(key, c->word, i); i++)
+		offer_if_parsed(c, line, &ctx, key);
 	free(line);
 }
 
@@ -301,14 +307,6 @@ static void offer_rule(struct completion *c)
 		offer_language(c);
 	if (!is_new || !c->command.word_count)
 		offer_present(c);
-}
-
-static bool is_action(const char *word)
-{
-	for (int i = 0; i < RL_ACTION_COUNT; i++)
-		if (!strcmp(word, action_words[i]))
-			return true;
-	return false;
 }
 
 /* Words that a packet may have next: matches, and its length. */
@@ -325,7 +323,7 @@ static void offer_packet(struct completion *c)
 	if (port_follows(c))
 		offer_services(c, line, &ctx);
 	for (size_t i = 0; !port_follows(c) && !wants_number && (word = policy_word(i)); i++)
-		if (!is_action(word))
+		if (!word_is_action(word))
 			offer_if_parsed(c, line, &ctx, word);
 	/* not where a match lacks its value */
 	if (!has_length && !selector_parse(line + strlen("rule "), &ctx, &rule, &err))

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithm/key_parts.h"
 #include "cmd.h"
+#include "hot_table.h"
 #include "instance.h"
 #include "message.h"
 #include "open.h"
@@ -68,15 +70,15 @@ static void lookup_close(struct lookup *lookup)
 	instance_close(&lookup->instance);
 }
 
-/* The hot table holds fingerprints; for a key with two addresses, one address does not give the
- * fingerprint. */
+/* The hot table holds fingerprints; for a key with two addresses or both ports, one address does
+ * not give the fingerprint. */
 static bool has_unlisted(const struct lookup *lookup)
 {
 	if (lookup->instance.info.table != RL_TABLE_HOT)
 		return false;
 	policy_for_each (&lookup->policy, rule)
-		if (rule->action == RL_ACTION_LIMIT &&
-		    (rule->limit.key == RL_KEY_SOURCE_DEST || rule->limit.key == RL_KEY_FLOW) &&
+		if (rule->action == RL_ACTION_LIMIT && key_parts(&rule->limit) & KEY_ADDRESSES &&
+		    !hot_can_visit(&rule->limit) &&
 		    (rule->limit.algorithm == RL_TOKEN_BUCKET ||
 		     rule->limit.algorithm == RL_LEAKY_BUCKET))
 			return true;
@@ -86,8 +88,9 @@ static bool has_unlisted(const struct lookup *lookup)
 static void note_unlisted(const struct lookup *lookup)
 {
 	if (has_unlisted(lookup))
-		note("%s: buckets per source+dest and per flow in the hot table cannot be listed: "
-		     "attach with --table lru to list them",
+		note("%s: buckets in the hot table whose key has two addresses or both ports, as "
+		     "per source+dest and per flow, cannot be listed: attach with --table lru to "
+		     "list them",
 		     lookup->instance.device);
 }
 

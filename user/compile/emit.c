@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "algorithm/key_parts.h"
 #include "emit.h"
 #include "numbers.h"
 #include "policy.h"
@@ -71,9 +72,9 @@ uint32_t rule_uses(const struct rule *rule)
 		uses |= RL_USE_WINDOWS;
 	else if (limit->algorithm == RL_SLIDING_LOG)
 		uses |= RL_USE_LOGS;
-	else if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
+	else if (parts_are_long(key_parts(limit)))
 		uses |= RL_USE_FLOWS;
-	return uses;
+	return limit->key == RL_KEY_PARTS ? uses | RL_USE_KEY_PARTS : uses;
 }
 
 static void emit_rule(struct build *b, const struct rule *rule)

@@ -6,6 +6,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "algorithm/key_len.h"
+#include "algorithm/key_parts.h"
 #include "algorithm/warm_up.h"
 #include "numbers.h"
 #include "units.h"
@@ -195,11 +197,6 @@ static void batch_compile(const struct rl_limit *limit, const struct compile_con
 		(u128)batch * ctx->possible_cpus * out->gcra.cost >> out->gcra.cost_shift;
 }
 
-static uint64_t mask_be64(uint32_t bits)
-{
-	return bits ? htobe64(~0ull << (bits < 64 ? 64 - bits : 0)) : 0;
-}
-
 static void masks_compile(const struct rl_limit *limit, struct rl_rule *out)
 {
 	out->mask4 = mask_be64(RL_MAPPED_BITS - 64 + limit->key_len4);
@@ -251,15 +248,17 @@ static bool passes_over(const struct rl_limit *limit)
 /* Is the key's first address the lookup address, with its lengths? */
 static bool is_lookup_address(const struct rl_limit *limit, const struct compile_context *ctx)
 {
-	return limit->key_len4 == 32 && limit->key_len6 == 64 &&
-	       (limit->key == RL_KEY_DEST) == ctx->text->by_dest;
+	uint8_t parts = key_parts(limit);
+
+	return parts & KEY_ADDRESSES && limit->key_len4 == 32 && limit->key_len6 == 64 &&
+	       parts_begin_with_dest(parts) == ctx->text->by_dest;
 }
 
 static uint16_t flags_of(const struct rl_limit *limit, const struct compile_context *ctx)
 {
 	return (limit->key == RL_KEY_SOURCE || limit->key == RL_KEY_DEST ? RL_RULE_SIMPLE : 0) |
 	       (is_lookup_address(limit, ctx) ? RL_RULE_LOOKUP_ADDRESS : 0) |
-	       (limit->key == RL_KEY_DEST ? RL_RULE_DEST : 0) |
+	       (parts_begin_with_dest(key_parts(limit)) ? RL_RULE_DEST : 0) |
 	       (limit->unit != RL_PACKETS ? RL_RULE_BYTES : 0) |
 	       (passes_over(limit) ? RL_RULE_SHADOW : 0) |
 	       (limit->over == RL_OVER_BAN ? RL_RULE_BAN : 0) |

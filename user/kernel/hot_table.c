@@ -12,11 +12,16 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_key.h"
+#include "algorithm/key_parts.h"
 #include "algorithm/refusal_word.h"
 #include "instance.h"
+#include "names.h"
 #include "units.h"
 
-#define FETCH 1024 /* sets per batch */
+#define FETCH      1024 /* sets per batch */
+#define PORTS      65536
+#define PROTOCOLS  256
+#define PORT_PARTS (RL_PART_SPORT | RL_PART_DPORT)
 
 /* A read-only descriptor cannot be mapped: sets are then fetched by system calls. */
 int hot_open(const struct instance *instance, struct hot_table *out)
@@ -85,19 +90,50 @@ int hot_lookup(const struct hot_table *table, const struct rl_rule *numbers,
 	return copy.word ? found(arg, key, &copy) : 0;
 }
 
+bool hot_can_visit(const struct rl_limit *limit)
+{
+	uint8_t parts = key_parts(limit), addresses = parts & KEY_ADDRESSES;
+
+	return addresses && addresses != KEY_ADDRESSES && (parts & PORT_PARTS) != PORT_PARTS;
+}
+
+/* How many ports the keys of a protocol may have. */
+static uint32_t ports_of(const struct rl_limit *limit, uint8_t proto)
+{
+	const struct protocol *known = protocol_by_number(proto);
+	uint8_t parts = key_parts(limit);
+
+	if (!(parts & PORT_PARTS) || (parts & RL_PART_PROTO && !(known && known->has_ports)))
+		return 1;
+	return PORTS;
+}
+
+static void port_put(struct rl_state_key *key, const struct rl_limit *limit, uint16_t port)
+{
+	uint8_t parts = key_parts(limit);
+
+	key->sport = parts & RL_PART_SPORT ? port : 0;
+	key->dport = parts & RL_PART_DPORT ? port : 0;
+}
+
 int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
-	      const struct rl_state_key *any_port,
+	      const struct rl_state_key *any,
 	      int (*found)(void *arg, const struct rl_state_key *key,
 			   const struct rl_hot_slot *slot),
 	      void *arg)
 {
-	uint32_t ports = numbers->limit.key == RL_KEY_SOURCE_DPORT ? 65536 : 1;
-	struct rl_state_key key = *any_port;
+	uint32_t protocols = key_parts(&numbers->limit) & RL_PART_PROTO ? PROTOCOLS : 1;
+	struct rl_state_key key = *any;
 	int ret = 0;
 
-	for (uint32_t port = 0; !ret && port < ports; port++) {
-		key.dport = port;
-		ret = hot_lookup(table, numbers, &key, found, arg);
+	for (uint32_t proto = 0; !ret && proto < protocols; proto++) {
+		uint32_t ports = ports_of(&numbers->limit, proto);
+
+		key.proto = proto;
+		for (uint32_t port = 0; !ret && port < ports; port++) {
+			port_put(&key, &numbers->limit, port);
+			ret = hot_lookup(table, numbers, &key, found, arg);
+		}
 	}
 	return ret;
 }

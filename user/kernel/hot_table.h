@@ -24,8 +24,13 @@ struct hot_table {
 int hot_open(const struct instance *instance, struct hot_table *out);
 void hot_close(struct hot_table *table);
 
-/* Calls `found` for every slot of `key` under a limit (for any destination port if the limit counts
- * by port) until it returns non-zero. The slot's fingerprint includes its flags. */
+/* Does an address alone tell all slots that its keys may have? Not where the key has another
+ * address, or both ports; and a key without an address is nobody's. */
+bool hot_can_visit(const struct rl_limit *limit);
+
+/* Calls `found` for every slot of `key` under a limit that hot_can_visit (for any port and protocol
+ * if the limit counts by them) until it returns non-zero. The slot's fingerprint includes its
+ * flags. */
 int hot_visit(const struct hot_table *table, const struct rl_rule *numbers,
 	      const struct rl_state_key *key,
 	      int (*found)(void *arg, const struct rl_state_key *key,

@@ -3,6 +3,7 @@
  * rate at which they may fill, and the rules whose period is longer than that protects. */
 #include "lru.h"
 
+#include "algorithm/key_parts.h"
 #include "instance.h"
 #include "message.h"
 #include "policy.h"
@@ -37,8 +38,7 @@ static enum rl_lru lru_of(const struct rl_limit *limit)
 		return RL_LRU_WINDOWS;
 	if (limit->algorithm == RL_SLIDING_LOG)
 		return RL_LRU_LOGS;
-	return limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW ? RL_LRU_FLOWS
-									     : RL_LRU_SOURCES;
+	return parts_are_long(key_parts(limit)) ? RL_LRU_FLOWS : RL_LRU_SOURCES;
 }
 
 /* Does the limit admit more if its state is evicted? Not a warm-up, which restarts cold and admits

@@ -8,6 +8,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_key.h"
+#include "algorithm/key_parts.h"
 #include "algorithm/refusal_word.h"
 #include "hot_table.h"
 #include "message.h"
@@ -67,7 +68,7 @@ static int unconfirmed_or_refusal_found(void *arg, const struct rl_state_key *ke
 					       : search_unconfirmed(arg, key, slot);
 }
 
-/* The key of the address under a limit, without ports. */
+/* The key of the address under a limit, without ports and protocol. */
 static struct rl_state_key key_made(const struct search *s, const struct rule *rule)
 {
 	const struct rl_limit *limit = &rule->limit;
@@ -94,7 +95,7 @@ static int hot_walk(struct search *s)
 		key = key_made(s, rule);
 		if (numbers.backend != RL_BACKEND_HOT && numbers.backend != RL_BACKEND_UNCONFIRMED)
 			continue;
-		if (rule->limit.key != RL_KEY_SOURCE_DEST && rule->limit.key != RL_KEY_FLOW)
+		if (hot_can_visit(&rule->limit))
 			ret = hot_visit(&table, &numbers, &key,
 					numbers.backend == RL_BACKEND_HOT
 						? search_hot
@@ -127,7 +128,7 @@ static void next_find(struct search *s)
 		struct source_entry *entry = &s->entries[i];
 
 		entry->next_ns = max_ns(entry->allowance.wait_ns, entry->ban_ns);
-		if (entry->rule && entry->rule->limit.key != RL_KEY_DEST)
+		if (entry->rule && !parts_begin_with_dest(key_parts(&entry->rule->limit)))
 			entry->next_ns = max_ns(entry->next_ns, source_ns);
 	}
 }

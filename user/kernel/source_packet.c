@@ -12,6 +12,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_key.h"
+#include "algorithm/key_parts.h"
 #include "bans.h"
 #include "hot_table.h"
 #include "map_in_map.h"
@@ -23,21 +24,18 @@
 struct rl_state_key packet_key(const struct rule *rule, const struct rl_sample *packet)
 {
 	const struct rl_limit *limit = &rule->limit;
-	const uint8_t *addr = limit->key == RL_KEY_DEST ? packet->dst : packet->src;
 	struct rl_state_key key = {.limit_id = rule->limit_id};
+	uint8_t parts = key_parts(limit);
+	const uint8_t *addr = parts_begin_with_dest(parts) ? packet->dst : packet->src;
 
-	if (limit->key == RL_KEY_RULE)
-		return key;
-	prefix_mask(key.addr, addr, key_bits(addr, limit->key_len4, limit->key_len6));
-	if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
+	if (parts & KEY_ADDRESSES)
+		prefix_mask(key.addr, addr, key_bits(addr, limit->key_len4, limit->key_len6));
+	if (parts_have_both(parts))
 		prefix_mask(key.peer, packet->dst,
-			    key_bits(packet->dst, limit->key_len4, limit->key_len6));
-	if (limit->key == RL_KEY_SOURCE_DPORT || limit->key == RL_KEY_FLOW)
-		key.dport = packet->dport;
-	if (limit->key == RL_KEY_FLOW) {
-		key.sport = packet->sport;
-		key.proto = packet->proto;
-	}
+			    key_bits(packet->dst, key_dest_len4(limit), key_dest_len6(limit)));
+	key.sport = parts & RL_PART_SPORT ? packet->sport : 0;
+	key.dport = parts & RL_PART_DPORT ? packet->dport : 0;
+	key.proto = parts & RL_PART_PROTO ? packet->proto : 0;
 	return key;
 }
 
@@ -101,9 +99,7 @@ int instance_packet_lookup(const struct instance *instance, const struct policy 
 			   const struct rule *rule, const struct rl_sample *packet,
 			   struct source_entry *out)
 {
-	bool dest = rule->limit.key == RL_KEY_DEST;
-	struct search s = {
-		.instance = instance, .policy = policy, .addr = dest ? packet->dst : packet->src};
+	struct search s = {.instance = instance, .policy = policy};
 	int ret = 0;
 
 	search_begin(&s);
@@ -198,7 +194,6 @@ int instance_limit_look(const struct instance *instance, const struct policy *po
 	uint64_t until;
 	int ret;
 
-	s.addr = rule->limit.key == RL_KEY_DEST ? packet->dst : packet->src;
 	search_begin(&s);
 	key = packet_key(rule, packet);
 	ret = key_look(&s, rule, &key);

@@ -10,6 +10,7 @@
 
 #include "algorithm/gcra.h"
 #include "algorithm/hot_key.h"
+#include "algorithm/key_parts.h"
 #include "map_in_map.h"
 #include "numbers.h"
 #include "policy_write.h"
@@ -87,6 +88,8 @@ bool search_covers(const struct search *s, const struct rl_state_key *key, const
 
 	if (!s->addr || (rule && rule->limit.key == RL_KEY_RULE))
 		return true;
+	if (rule && !(key_parts(&rule->limit) & KEY_ADDRESSES))
+		return false;
 	return prefix_contains(key->addr, key_bits(s->addr, len4, len6), s->addr);
 }
 
@@ -212,7 +215,7 @@ int search_map_open(const struct instance *instance, const struct rule *rule)
 		return inner_open(instance, instance->fd.windows, 0);
 	if (limit->algorithm == RL_SLIDING_LOG)
 		return inner_open(instance, instance->fd.logs, 0);
-	if (limit->key == RL_KEY_SOURCE_DEST || limit->key == RL_KEY_FLOW)
+	if (parts_are_long(key_parts(limit)))
 		return inner_open(instance, instance->fd.flows, 0);
 	fd = dup(instance->fd.sources);
 	return fd < 0 ? -errno : fd;

@@ -87,6 +87,7 @@ static const struct part {
 	{RL_USE_PROOF, "established"},
 	{RL_USE_CHALLENGE, "over challenge"},
 	{RL_USE_TRUNCATE, "over truncate"},
+	{RL_USE_KEY_PARTS, "keys by parts"},
 };
 
 /* ---- building the line */

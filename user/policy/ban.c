@@ -4,6 +4,7 @@
  */
 #include <netinet/in.h>
 
+#include "algorithm/key_parts.h"
 #include "parser.h"
 #include "policy.h"
 #include "proof.h"
@@ -20,16 +21,22 @@ static bool prefix_is_one_address(const struct rule *rule)
 	return rule->kind == PREFIX_ADDR && rule->len >= (ipv4 ? HOME_LEN4 : HOME_LEN6);
 }
 
-/* Do all addresses, or all of a family, share one key? */
-static bool key_is_shared(const struct rule *rule)
+/* Do no bits count of addresses that the rule is for, or of one family of them? */
+static bool counts_no_bits(const struct rule *rule, uint8_t len4, uint8_t len6)
 {
-	const struct rl_limit *limit = &rule->limit;
 	bool any = rule->kind != PREFIX_ADDR;
 	bool ipv4 = prefix_is_ipv4(rule->addr, rule->len);
 
-	if (limit->key != RL_KEY_SOURCE && limit->key != RL_KEY_DEST)
-		return limit->key == RL_KEY_RULE;
-	return ((any || ipv4) && !limit->key_len4) || ((any || !ipv4) && !limit->key_len6);
+	return ((any || ipv4) && !len4) || ((any || !ipv4) && !len6);
+}
+
+/* Do all addresses, or all of a family, share one key, apart from ports and protocols? */
+static bool key_is_shared(const struct rule *rule)
+{
+	const struct rl_limit *limit = &rule->limit;
+
+	return counts_no_bits(rule, limit->key_len4 | limit->dest_len4,
+			      limit->key_len6 | limit->dest_len6);
 }
 
 static bool is_ban(const struct rule *rule)
@@ -57,7 +64,8 @@ static bool bans_innocents(const struct rule *rule, const struct policy_context 
 {
 	if (!rule->limit.ban_source || (prefix_is_one_address(rule) && !ctx->by_dest))
 		return false;
-	return rule->limit.key == RL_KEY_DEST || key_is_shared(rule);
+	return !(key_parts(&rule->limit) & RL_PART_SOURCE) ||
+	       counts_no_bits(rule, rule->limit.key_len4, rule->limit.key_len6);
 }
 
 /* Can a single forged packet trigger the ban? TCP packets other than SYN can be forged too, but

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "key.h"
 #include "names.h"
 #include "parser.h"
 #include "policy.h"
@@ -49,49 +50,9 @@ static int clause_cold(struct parser *p)
 	return rc;
 }
 
-/* /LEN4[,LEN6]; modifies `text`. */
-static int key_lengths_parse(struct parser *p, char *text)
-{
-	struct rl_limit *limit = &p->rule->limit;
-	char *comma = strchr(text, ',');
-	uint64_t len4, len6 = limit->key_len6;
-	int rc;
-
-	if (comma)
-		*comma++ = '\0';
-	rc = number_parse(text, 0, 32, &len4);
-	if (!rc && comma)
-		rc = number_parse(comma, 0, 128, &len6);
-	if (rc)
-		return refuse(p, p->span,
-			      "has invalid prefix lengths: write for example source/24 or "
-			      "source/24,56 (0 to 32 for IPv4, 0 to 128 for IPv6)");
-	limit->key_len4 = len4;
-	limit->key_len6 = len6;
-	return 0;
-}
-
 static int clause_per(struct parser *p)
 {
-	struct rl_limit *limit = &p->rule->limit;
-	char *slash = strchr(p->word, '/');
-	int key, rc = 0;
-
-	if (slash)
-		*slash = '\0';
-	key = word_find(p, key_words, ARRAY_SIZE(key_words));
-	if (key < 0)
-		return expected(p, "a key: write source, dest, source+dport, source+dest, flow or "
-				   "rule");
-	if (slash && key != RL_KEY_SOURCE && key != RL_KEY_DEST)
-		return refuse(p, p->span, "takes no length: write %s", p->word);
-	limit->key = key;
-	key_default_lengths(key, &limit->key_len4, &limit->key_len6);
-	if (slash)
-		rc = key_lengths_parse(p, slash + 1);
-	if (!rc)
-		word_next(p);
-	return rc;
+	return parse_key(p);
 }
 
 static int over_ban(struct parser *p)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "key.h"
 #include "parser.h"
 #include "policy.h"
 #include "units.h"
@@ -155,10 +156,8 @@ int parse_limit(struct parser *p)
 		rc = parse_clauses(p);
 	if (rc)
 		return rc;
-	if (!clause_given(p, CLAUSE_PER)) {
-		limit->key = rule_default_key(p->rule, p->ctx);
-		key_default_lengths(limit->key, &limit->key_len4, &limit->key_len6);
-	}
+	if (!clause_given(p, CLAUSE_PER))
+		key_set(limit, rule_default_key(p->rule, p->ctx));
 	rc = limit_finish[limit->algorithm](p);
 	if (!rc)
 		rc = ban_check(p);

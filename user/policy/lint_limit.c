@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "algorithm/key_parts.h"
 #include "overlap.h"
 #include "proof.h"
 #include "units.h"
@@ -42,13 +43,13 @@ static bool is_one_address(const struct rule *rule)
 bool limit_replaces(const struct rule *limit, const struct rule *hidden,
 		    const struct policy_context *ctx)
 {
-	enum rl_key_kind key = limit->limit.key;
+	uint8_t parts = key_parts(&limit->limit);
 
 	if (!is_limit(limit) || is_shadow(limit) ||
 	    (limit->limit.unit == RL_PACKETS) != (hidden->limit.unit == RL_PACKETS))
 		return false;
-	return key == hidden->limit.key || key == RL_KEY_RULE ||
-	       (is_one_address(limit) && key == rule_default_key(limit, ctx));
+	return parts == key_parts(&hidden->limit) || !parts ||
+	       (is_one_address(limit) && limit->limit.key == rule_default_key(limit, ctx));
 }
 
 /* Packets or bits. */
@@ -96,10 +97,15 @@ bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden)
 
 /* ---- forged sources */
 
-/* Does the limit count several sources by one key? */
+/* Does the limit count several sources by one key? Not by what a forger may choose: ports, but for
+ * the one that the rule names. */
 static bool key_is_shared(const struct rule *rule)
 {
-	return rule->limit.key == RL_KEY_RULE || rule->limit.key == RL_KEY_DEST;
+	const struct rl_match *match = &rule->match;
+	bool one = match->flags & RL_MATCH_DPORT && match->dport_first == match->dport_last;
+	uint8_t common = RL_PART_DEST | RL_PART_PROTO | (one ? RL_PART_DPORT : 0);
+
+	return !(key_parts(&rule->limit) & ~common);
 }
 
 /* Can packets of the family have the rule's prefix and match? */

@@ -14,6 +14,7 @@ const char *const prefix_words[] = {RULE_PREFIXES(WORD)};
 const char *const action_words[] = {RL_ACTIONS(WORD)};
 const char *const algorithm_words[] = {RL_ALGORITHMS(WORD)};
 const char *const key_words[] = {RL_KEYS(WORD)};
+const char *const key_part_words[] = {RL_KEY_PART_WORDS(WORD)};
 const char *const over_words[] = {RL_OVERS(WORD)};
 
 #define REASON_ROW(name_, text_, passes_) {text_, passes_},
@@ -36,6 +37,14 @@ const struct protocol *protocol_by_number(uint8_t number)
 		if (protocols[i].number == number)
 			return &protocols[i];
 	return NULL;
+}
+
+bool word_is_action(const char *word)
+{
+	for (int i = 0; i < RL_ACTION_COUNT; i++)
+		if (!strcmp(word, action_words[i]))
+			return true;
+	return false;
 }
 
 #define PROTOCOL_WORD(name, number, has_ports) name,

@@ -14,7 +14,8 @@
 extern const char *const prefix_words[PREFIX_ADDR];
 extern const char *const action_words[RL_ACTION_COUNT];
 extern const char *const algorithm_words[RL_ALGORITHM_COUNT];
-extern const char *const key_words[RL_KEY_COUNT];
+extern const char *const key_words[RL_KEY_PARTS];
+extern const char *const key_part_words[RL_PART_COUNT];
 extern const char *const over_words[RL_OVER_COUNT]; /* one of them is several words */
 
 /* The name of a reason, and whether the packet passes. */
@@ -33,6 +34,8 @@ struct protocol {
 /* NULL if the protocol has no name in the language. */
 const struct protocol *protocol_by_name(const char *name);
 const struct protocol *protocol_by_number(uint8_t number);
+
+bool word_is_action(const char *word);
 
 /* Word number `index` of the language, without numbers and units; NULL after the last. */
 const char *policy_word(size_t index);

@@ -83,8 +83,10 @@ bool same_match(const struct rule *a, const struct rule *b)
 
 static uint64_t limit_identity(const struct rl_limit *limit)
 {
-	return (uint64_t)limit->key << 24 | (uint64_t)limit->key_len4 << 16 |
-	       (uint64_t)limit->key_len6 << 8 | (limit->unit != RL_PACKETS);
+	return (uint64_t)limit->key_parts << 48 | (uint64_t)limit->dest_len4 << 40 |
+	       (uint64_t)limit->dest_len6 << 32 | (uint64_t)limit->key << 24 |
+	       (uint64_t)limit->key_len4 << 16 | (uint64_t)limit->key_len6 << 8 |
+	       (limit->unit != RL_PACKETS);
 }
 
 static bool is_limit(const struct rule *rule)
@@ -110,14 +112,6 @@ enum rl_key_kind rule_default_key(const struct rule *rule, const struct policy_c
 	if (rule->kind == PREFIX_DEVICE)
 		return RL_KEY_RULE;
 	return ctx->by_dest ? RL_KEY_DEST : RL_KEY_SOURCE;
-}
-
-void key_default_lengths(enum rl_key_kind key, uint8_t *len4, uint8_t *len6)
-{
-	bool both = key == RL_KEY_FLOW || key == RL_KEY_SOURCE_DEST;
-
-	*len4 = key == RL_KEY_RULE ? 0 : 32;
-	*len6 = key == RL_KEY_RULE ? 0 : both ? 128 : 64;
 }
 
 static int policy_reserve(struct policy *policy)

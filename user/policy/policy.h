@@ -187,7 +187,6 @@ uint32_t rule_dports(const struct rule *rule, struct rl_port_range out[RL_PORT_R
 /* The default key of the rule's limit, and the default lengths of a key: 32,64 for one address,
  * 32,128 for both. */
 enum rl_key_kind rule_default_key(const struct rule *rule, const struct policy_context *ctx);
-void key_default_lengths(enum rl_key_kind key, uint8_t *len4, uint8_t *len6);
 
 /* Adds, or replaces the rule of the same identity. 0 or -ENOMEM. */
 int policy_put(struct policy *policy, const struct rule *rule);

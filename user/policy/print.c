@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "extra_names.h"
+#include "key.h"
 #include "names.h"
 #include "policy.h"
 #include "units.h"
@@ -223,16 +224,12 @@ static void put_algorithm(struct writer *w, const struct rl_limit *limit)
 static void put_key(struct writer *w, const struct rule *rule, const struct policy_context *ctx)
 {
 	const struct rl_limit *limit = &rule->limit;
-	uint8_t len4, len6;
-	bool usual;
+	char word[KEY_WORD_MAX];
 
-	key_default_lengths(limit->key, &len4, &len6);
-	usual = limit->key_len4 == len4 && limit->key_len6 == len6;
-	if (usual && limit->key == rule_default_key(rule, ctx))
+	if (limit->key == rule_default_key(rule, ctx) && key_has_usual_lengths(limit))
 		return;
-	put(w, " per %s", key_words[limit->key]);
-	if (!usual)
-		put(w, "/%u,%u", limit->key_len4, limit->key_len6);
+	key_word(word, limit);
+	put(w, " per %s", word);
 }
 
 static void put_over(struct writer *w, const struct rl_limit *limit)

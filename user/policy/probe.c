@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "algorithm/key_parts.h"
 #include "names.h"
 #include "proof.h"
 #include "units.h"
@@ -107,15 +108,14 @@ bool probe_is_udp(const struct probe *probe)
 
 unsigned int probe_key_lacks(const struct probe *probe, const struct rl_limit *limit)
 {
-	static const unsigned int parts[RL_KEY_COUNT] = {
-		[RL_KEY_SOURCE] = RL_MATCH_SRC,
-		[RL_KEY_DEST] = RL_MATCH_DST,
-		[RL_KEY_SOURCE_DPORT] = RL_MATCH_SRC | RL_MATCH_DPORT,
-		[RL_KEY_SOURCE_DEST] = RL_MATCH_SRC | RL_MATCH_DST,
-		[RL_KEY_FLOW] = RL_MATCH_SRC | RL_MATCH_DST | PORTS | RL_MATCH_PROTO,
-	};
+	uint8_t parts = key_parts(limit);
+	unsigned int asked = (parts & RL_PART_SOURCE ? RL_MATCH_SRC : 0) |
+			     (parts & RL_PART_DEST ? RL_MATCH_DST : 0) |
+			     (parts & RL_PART_SPORT ? RL_MATCH_SPORT : 0) |
+			     (parts & RL_PART_DPORT ? RL_MATCH_DPORT : 0) |
+			     (parts & RL_PART_PROTO ? RL_MATCH_PROTO : 0);
 
-	return parts[limit->key] & ~probe->stated;
+	return asked & ~probe->stated;
 }
 
 void fields_print(char out[FIELDS_TEXT_MAX], unsigned int fields)

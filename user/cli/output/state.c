@@ -4,28 +4,64 @@
 
 #include <stdio.h>
 
+#include "algorithm/key_parts.h"
 #include "text.h"
 #include "units.h"
 
+/* An address and a port, if they are parts of the key, behind a word. */
+static size_t side_print(char *out, size_t used, const char *word, const char *addr, int port)
+{
+	if (!addr && port < 0)
+		return used;
+	used += snprintf(out + used, KEY_TEXT_MAX - used, "%s%s", word, addr ? addr : "");
+	if (port >= 0)
+		used += snprintf(out + used, KEY_TEXT_MAX - used, "%sport %d", addr ? " " : "",
+				 port);
+	return used;
+}
+
+/* For example "protocol 17, 192.0.2.1 port 9 to 10.0.0.1 port 53", with the parts that it has. */
+static void parts_print(char out[KEY_TEXT_MAX], const struct rl_state_key *key,
+			const struct rl_limit *limit)
+{
+	uint8_t parts = key_parts(limit);
+	const uint8_t *dest = parts_have_both(parts) ? key->peer : key->addr;
+	bool both = parts_have_both(parts);
+	char from[PREFIX_TEXT_MAX], to[PREFIX_TEXT_MAX];
+	size_t used = 0;
+
+	prefix_print(from, sizeof(from), key->addr,
+		     key_bits(key->addr, limit->key_len4, limit->key_len6));
+	prefix_print(to, sizeof(to), dest,
+		     key_bits(dest, both ? key_dest_len4(limit) : limit->key_len4,
+			      both ? key_dest_len6(limit) : limit->key_len6));
+	if (parts & RL_PART_PROTO)
+		used += snprintf(out, KEY_TEXT_MAX, "protocol %u", key->proto);
+	if (parts & RL_PART_PROTO && parts != RL_PART_PROTO)
+		used += snprintf(out + used, KEY_TEXT_MAX - used, ", ");
+	used = side_print(out, used, parts & RL_PART_SOURCE ? "" : "from ",
+			  parts & RL_PART_SOURCE ? from : NULL,
+			  parts & RL_PART_SPORT ? key->sport : -1);
+	side_print(out, used, parts & (RL_PART_SOURCE | RL_PART_SPORT) ? " to " : "to ",
+		   parts & RL_PART_DEST ? to : NULL, parts & RL_PART_DPORT ? key->dport : -1);
+}
+
 void key_print(char out[KEY_TEXT_MAX], const struct rl_state_key *key, const struct rule *rule)
 {
-	enum rl_key_kind kind = rule ? rule->limit.key : RL_KEY_SOURCE;
-	uint8_t len4 = rule ? rule->limit.key_len4 : 32, len6 = rule ? rule->limit.key_len6 : 64;
-	char addr[PREFIX_TEXT_MAX], peer[PREFIX_TEXT_MAX];
+	static const struct rl_limit source = {
+		.key = RL_KEY_SOURCE, .key_len4 = 32, .key_len6 = 64};
+	const struct rl_limit *limit = rule ? &rule->limit : &source;
+	char addr[PREFIX_TEXT_MAX];
 
-	prefix_print(addr, sizeof(addr), key->addr, key_bits(key->addr, len4, len6));
-	prefix_print(peer, sizeof(peer), key->peer, key_bits(key->peer, len4, len6));
-	if (kind == RL_KEY_RULE)
+	if (limit->key == RL_KEY_RULE) {
 		snprintf(out, KEY_TEXT_MAX, "all");
-	else if (kind == RL_KEY_SOURCE_DPORT)
-		snprintf(out, KEY_TEXT_MAX, "%s to port %u", addr, key->dport);
-	else if (kind == RL_KEY_SOURCE_DEST)
-		snprintf(out, KEY_TEXT_MAX, "%s to %s", addr, peer);
-	else if (kind == RL_KEY_FLOW)
-		snprintf(out, KEY_TEXT_MAX, "protocol %u, %s port %u to %s port %u", key->proto,
-			 addr, key->sport, peer, key->dport);
-	else
+	} else if (limit->key == RL_KEY_DEST) {
+		prefix_print(addr, sizeof(addr), key->addr,
+			     key_bits(key->addr, limit->key_len4, limit->key_len6));
 		snprintf(out, KEY_TEXT_MAX, "%s", addr);
+	} else {
+		parts_print(out, key, limit);
+	}
 }
 
 void report_allowance(struct report *report, const struct source_entry *entry)

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Keys are parts joined by `+`, or a name. Those of an older kind (RL_KEYS) are always of that
+ * kind, however they are written: their states and their cost do not depend on the spelling. */
+
+#include "key.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "algorithm/key_parts.h"
+#include "names.h"
+#include "parser.h"
+#include "units.h"
+
+/* How many bits of an address count. */
+struct lengths {
+	uint8_t len4, len6;
+};
+
+/* A key as it is written. `given`: the lengths of which are. */
+struct written {
+	uint8_t parts;
+	uint8_t given4, given6;
+	struct lengths source, dest;
+};
+
+static struct lengths lengths_default(uint8_t parts)
+{
+	return (struct lengths){32, parts_have_both(parts) ? 128 : 64};
+}
+
+static bool same_lengths(struct lengths a, struct lengths b)
+{
+	return a.len4 == b.len4 && a.len6 == b.len6;
+}
+
+static struct lengths lengths_first(const struct rl_limit *limit)
+{
+	return (struct lengths){limit->key_len4, limit->key_len6};
+}
+
+static struct lengths lengths_dest(const struct rl_limit *limit)
+{
+	return (struct lengths){key_dest_len4(limit), key_dest_len6(limit)};
+}
+
+void key_set(struct rl_limit *limit, enum rl_key_kind key)
+{
+	struct lengths usual = {0};
+
+	limit->key = key;
+	if (key != RL_KEY_RULE)
+		usual = lengths_default(key_parts(limit));
+	limit->key_len4 = usual.len4;
+	limit->key_len6 = usual.len6;
+}
+
+/* The kind of the parts, where both addresses have the same lengths. */
+static enum rl_key_kind kind_of(uint8_t parts)
+{
+	for (int kind = 0; kind < RL_KEY_PARTS; kind++)
+		if (key_parts(&(struct rl_limit){.key = kind}) == parts)
+			return kind;
+	return RL_KEY_PARTS;
+}
+
+static void key_put(struct rl_limit *limit, const struct written *key)
+{
+	bool both = parts_have_both(key->parts);
+	struct lengths first = {0};
+
+	if (key->parts & KEY_ADDRESSES)
+		first = key->parts & RL_PART_SOURCE ? key->source : key->dest;
+	limit->key =
+		both && !same_lengths(key->source, key->dest) ? RL_KEY_PARTS : kind_of(key->parts);
+	limit->key_len4 = first.len4;
+	limit->key_len6 = first.len6;
+	if (limit->key != RL_KEY_PARTS)
+		return;
+	limit->key_parts = key->parts;
+	limit->dest_len4 = both ? key->dest.len4 : 0;
+	limit->dest_len6 = both ? key->dest.len6 : 0;
+}
+
+/* ---- reading */
+
+/* LEN4[,LEN6] of an address; modifies `text`. */
+static int lengths_parse(struct parser *p, char *text, uint8_t part, struct written *key)
+{
+	struct lengths *lengths = part == RL_PART_SOURCE ? &key->source : &key->dest;
+	char *comma = strchr(text, ',');
+	uint64_t len4, len6 = 0;
+	int rc;
+
+	if (comma)
+		*comma++ = '\0';
+	rc = number_parse(text, 0, 32, &len4);
+	if (!rc && comma)
+		rc = number_parse(comma, 0, 128, &len6);
+	if (rc)
+		return refuse(p, p->span,
+			      "has invalid prefix lengths: write for example source/24 or "
+			      "source/24,56 (0 to 32 for IPv4, 0 to 128 for IPv6)");
+	*lengths = (struct lengths){len4, len6};
+	key->given4 |= part;
+	key->given6 |= comma ? part : 0;
+	return 0;
+}
+
+static int refuse_key(struct parser *p)
+{
+	return expected(p, "a key: write source, dest, sport, dport or proto, several joined as in "
+			   "dest+dport, or flow or rule");
+}
+
+/* One part; modifies `text`. */
+static int part_parse(struct parser *p, char *text, struct written *key)
+{
+	char *slash = strchr(text, '/');
+	uint8_t part = 0;
+
+	if (slash)
+		*slash++ = '\0';
+	for (int i = 0; i < RL_PART_COUNT; i++)
+		if (!strcmp(text, key_part_words[i]))
+			part = 1 << i;
+	if (!part &&
+	    (!strcmp(text, key_words[RL_KEY_FLOW]) || !strcmp(text, key_words[RL_KEY_RULE])))
+		return refuse(p, p->span, "joins %s to other parts: write %s alone", text, text);
+	if (!part)
+		return refuse_key(p);
+	if (key->parts & part)
+		return refuse(p, p->span, "names %s twice: write each part once", text);
+	if (slash && !(part & KEY_ADDRESSES))
+		return refuse(p, p->span,
+			      "takes no length behind %s: write %s; source and dest may have one",
+			      text, text);
+	key->parts |= part;
+	return slash ? lengths_parse(p, slash, part, key) : 0;
+}
+
+static void lengths_fill(struct written *key)
+{
+	struct lengths usual = lengths_default(key->parts);
+
+	if (!(key->given4 & RL_PART_SOURCE))
+		key->source.len4 = usual.len4;
+	if (!(key->given6 & RL_PART_SOURCE))
+		key->source.len6 = usual.len6;
+	if (!(key->given4 & RL_PART_DEST))
+		key->dest.len4 = usual.len4;
+	if (!(key->given6 & RL_PART_DEST))
+		key->dest.len6 = usual.len6;
+}
+
+static int parts_parse(struct parser *p)
+{
+	char *rest = p->word, *part;
+	struct written key = {0};
+	int rc = 0;
+
+	while (!rc && (part = strsep(&rest, "+")))
+		rc = part_parse(p, part, &key);
+	if (rc)
+		return rc;
+	lengths_fill(&key);
+	key_put(&p->rule->limit, &key);
+	return 0;
+}
+
+/* `flow` or `rule`: true if the word is it. */
+static bool is_name(const struct parser *p, enum rl_key_kind key)
+{
+	size_t len = strlen(key_words[key]);
+
+	return !strncmp(p->word, key_words[key], len) && (!p->word[len] || p->word[len] == '/');
+}
+
+int parse_key(struct parser *p)
+{
+	enum rl_key_kind name = is_name(p, RL_KEY_FLOW) ? RL_KEY_FLOW : RL_KEY_RULE;
+	int rc;
+
+	if (!is_name(p, name)) {
+		rc = parts_parse(p);
+		if (rc)
+			return rc;
+	} else if (strchr(p->word, '/')) {
+		return refuse(p, p->span, "takes no length: write %s", key_words[name]);
+	} else {
+		key_set(&p->rule->limit, name);
+	}
+	word_next(p);
+	return 0;
+}
+
+/* ---- printing */
+
+bool key_has_usual_lengths(const struct rl_limit *limit)
+{
+	uint8_t parts = key_parts(limit);
+	struct lengths usual = lengths_default(parts);
+
+	if (!(parts & KEY_ADDRESSES))
+		return true;
+	return same_lengths(lengths_first(limit), usual) &&
+	       (!parts_have_both(parts) || same_lengths(lengths_dest(limit), usual));
+}
+
+static size_t part_put(char *buf, size_t used, const struct rl_limit *limit, int index)
+{
+	uint8_t parts = key_parts(limit), part = 1 << index;
+	struct lengths usual = lengths_default(parts), own = usual;
+
+	if (part & KEY_ADDRESSES)
+		own = part == RL_PART_DEST && parts_have_both(parts) ? lengths_dest(limit)
+								     : lengths_first(limit);
+	used += snprintf(buf + used, KEY_WORD_MAX - used, "%s%s", used ? "+" : "",
+			 key_part_words[index]);
+	if (!same_lengths(own, usual))
+		used += snprintf(buf + used, KEY_WORD_MAX - used, "/%u,%u", own.len4, own.len6);
+	return used;
+}
+
+void key_word(char buf[KEY_WORD_MAX], const struct rl_limit *limit)
+{
+	uint8_t parts = key_parts(limit);
+	size_t used = 0;
+
+	if (limit->key == RL_KEY_RULE ||
+	    (limit->key == RL_KEY_FLOW && key_has_usual_lengths(limit))) {
+		snprintf(buf, KEY_WORD_MAX, "%s", key_words[limit->key]);
+		return;
+	}
+	for (int i = 0; i < RL_PART_COUNT; i++)
+		if (parts & 1 << i)
+			used = part_put(buf, used, limit, i);
+}
+
+bool key_word_next(char buf[KEY_WORD_MAX], const char *written, int index)
+{
+	const char *plus = strrchr(written, '+');
+
+	if (!plus || index == RL_PART_COUNT)
+		return false;
+	snprintf(buf, KEY_WORD_MAX, "%.*s%s", (int)(plus + 1 - written), written,
+		 key_part_words[index]);
+	return true;
+}
