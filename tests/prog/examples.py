@@ -67,6 +67,9 @@ PLAYS = {
         ({**REPLIES, **upstream(32768), **SHELL, **MAIL, **GAME},
          [heavy("any limit", 27015), heavy("any limit", 443, TCP), heavy("any tcp syn", 443, TCP, SYN), heavy("any udp dport 53", 53),
           reflected(None, 53)]),
+    "guide.md: In front of a network":
+        ({"download": download, **SHELL, **WEB, **GAME},
+         [forged("any udp limit", 53), forged("any tcp syn", 25, TCP), pinged("device icmp", 1)]),
     "rlctl-policy.5: The rules of a machine whose downloads pass at any rate up to 10 Gbit/s (813,000 packets per second of 1500 bytes),":
         ({"download": download, "answers of name servers": few_answers, **upstream(32768), **SHELL, **MAIL},
          [forged("device not established", 27015), heavy("any limit", 53), heavy("any limit", 443, TCP)]),
