@@ -9,9 +9,8 @@
 #include "clock.h"
 #include "counters.h"
 #include "prefix_cache.h"
-#include "known_source.h"
+#include "match.h"
 #include "plan.h"
-#include "proof.h"
 #include "state.h"
 
 #define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
@@ -77,57 +76,6 @@ static __always_inline struct decision *decision_begin(void)
 }
 
 enum found { FOUND_NONE, FOUND_ALLOW, FOUND_DENY, FOUND_LIMITS };
-
-/* A prefix shorter than /96 is an IPv6 one, also where it lies around the mapped addresses. */
-static __always_inline bool in_prefix(const struct packet *p, const __u8 addr[16],
-				      const __u8 prefix[16], __u32 len)
-{
-	__u8 masked[16];
-
-	if (len < RL_MAPPED_BITS && p->flags & PACKET_IPV4)
-		return false;
-
-	address_mask(masked, addr, len);
-	return ((__u64 *)masked)[0] == ((const __u64 *)prefix)[0] &&
-	       ((__u64 *)masked)[1] == ((const __u64 *)prefix)[1];
-}
-
-/* A packet without ports matches no port. */
-static __always_inline bool ports_match(const struct packet *p, const struct rl_match *m)
-{
-	if (!(p->flags & PACKET_PORTS))
-		return false;
-	if (m->flags & RL_MATCH_SPORT && (p->sport < m->sport_first || p->sport > m->sport_last))
-		return false;
-	return !(m->flags & RL_MATCH_DPORT) ||
-	       (p->dport >= m->dport_first && p->dport <= m->dport_last);
-}
-
-static __always_inline bool match_holds(struct packet *p, const struct rl_match *m)
-{
-	if (m->flags & RL_MATCH_PROTO && p->proto != m->proto)
-		return false;
-	if (m->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT) && !ports_match(p, m))
-		return false;
-	if (m->flags & RL_MATCH_SYN && !(p->flags & PACKET_SYN))
-		return false;
-	if (m->flags & RL_MATCH_FRAGMENT && !(p->flags & PACKET_FRAGMENT))
-		return false;
-	if (m->flags & RL_MATCH_SRC && !in_prefix(p, p->src, m->src, m->src_len))
-		return false;
-	if (m->flags & RL_MATCH_DST && !in_prefix(p, p->dst, m->dst, m->dst_len))
-		return false;
-	if (EXTENDED && m->flags & RL_MATCH_ESTABLISHED && !established_holds(p, m))
-		return false;
-	return !(m->flags & RL_MATCH_NEW_SOURCE) || !source_is_known(p);
-}
-
-__noinline int rule_holds(struct packet *p, const struct rl_rule *rule)
-{
-	if (!p || !rule || is_expired(rule->expires_ns))
-		return 0;
-	return !rule->match.flags || match_holds(p, &rule->match);
-}
 
 static __always_inline struct rl_rule *rule_at(__u32 index)
 {

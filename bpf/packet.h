@@ -17,6 +17,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "algorithm/key_len.h"
+#include "facts.h"
 #include "rlctl_abi.h"
 #include "variant.h"
 
@@ -92,6 +93,9 @@ struct packet {
 	__u64 wait;     /* grains until it may leave: the longest that a limit asks for */
 	__u32 segments; /* of an skb: packets on the wire */
 	__u32 headers;  /* of an skb: bytes of headers that each of them has */
+#if EXTENDED
+	struct facts facts; /* last, so that in all objects the others are where they are */
+#endif
 };
 
 /* No read behind it is done before a write in front of it. BPF has no instruction for that but an
@@ -245,6 +249,9 @@ static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 
 	p->flags |= PACKET_PORTS;
 	if (tcp->syn && !tcp->ack)
 		p->flags |= PACKET_SYN;
+	FACT(p, lacks, LACKS_OF_TCP);
+	FACT(p, tcp_flags, flags_of_tcp(tcp));
+	FACT_PAYLOAD(p, tcp->doff * 4u, room);
 	return true;
 }
 
@@ -264,6 +271,8 @@ static __always_inline bool parse_udp(struct cursor *c, struct packet *p, __u32 
 	p->sport = bpf_ntohs(udp->source);
 	p->dport = bpf_ntohs(udp->dest);
 	p->flags |= PACKET_PORTS;
+	FACT(p, lacks, LACKS_OF_UDP);
+	FACT_PAYLOAD(p, sizeof(*udp), len < room ? len : room);
 	return true;
 }
 
@@ -281,6 +290,7 @@ static __always_inline bool parse_sctp(struct cursor *c, struct packet *p)
 	p->sport = bpf_ntohs(sctp->source);
 	p->dport = bpf_ntohs(sctp->dest);
 	p->flags |= PACKET_PORTS;
+	FACT(p, lacks, LACKS_OF_SCTP);
 	return true;
 }
 
@@ -289,9 +299,22 @@ struct icmp_header {
 	__u8 bytes[8];
 };
 
-static __always_inline enum parse parse_icmpv6(struct cursor *c)
+static __always_inline struct icmp_header *parse_icmp(struct cursor *c, struct packet *p)
 {
 	struct icmp_header *icmp = cursor_pull(c, struct icmp_header);
+
+	if (!icmp)
+		return NULL;
+	FACT(p, lacks, LACKS_OF_ICMP);
+	FACT(p, icmp_type, icmp->bytes[0]);
+	FACT(p, icmp_code, icmp->bytes[1]);
+	FACT_PAYLOAD(p, sizeof(*icmp), p->payload);
+	return icmp;
+}
+
+static __always_inline enum parse parse_icmpv6(struct cursor *c, struct packet *p)
+{
+	struct icmp_header *icmp = parse_icmp(c, p);
 
 	if (!icmp)
 		return PARSE_MALFORMED;
@@ -310,6 +333,8 @@ static __always_inline enum parse parse_transport(struct cursor *c, struct packe
 
 	if (frames_are_skbs)
 		p->headers = p->transport;
+	FACT(p, lacks, LACKS_WITHOUT_TRANSPORT);
+	FACT(p, payload_bytes, 0);
 	if (p->flags & PACKET_LATER)
 		return PARSE_IP;
 	switch (p->proto) {
@@ -320,10 +345,9 @@ static __always_inline enum parse parse_transport(struct cursor *c, struct packe
 	case IPPROTO_SCTP:
 		return parsed(room >= sizeof(struct sctp_header) && parse_sctp(c, p));
 	case IPPROTO_ICMP:
-		return parsed(room >= sizeof(struct icmp_header) &&
-			      cursor_pull(c, struct icmp_header));
+		return parsed(room >= sizeof(struct icmp_header) && parse_icmp(c, p));
 	case IPPROTO_ICMPV6:
-		return room >= sizeof(struct icmp_header) ? parse_icmpv6(c) : PARSE_MALFORMED;
+		return room >= sizeof(struct icmp_header) ? parse_icmpv6(c, p) : PARSE_MALFORMED;
 	}
 	return PARSE_IP;
 }
@@ -376,6 +400,9 @@ static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32
 	address_map(p->src, ip->saddr);
 	address_map(p->dst, ip->daddr);
 	p->payload = payload_of(len - header);
+	FACT(p, length, len > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : len);
+	FACT(p, ttl, ip->ttl);
+	FACT(p, dscp, ip->tos >> 2);
 	return true;
 }
 
@@ -439,6 +466,10 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 	if (address_is_mapped((const __u64 *)p->src) || address_is_mapped((const __u64 *)p->dst))
 		return false;
 	p->proto = ip->nexthdr;
+	FACT(p, length,
+	     sizeof(*ip) + payload > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : sizeof(*ip) + payload);
+	FACT(p, ttl, ip->hop_limit);
+	FACT(p, dscp, dscp_of_ipv6(ip));
 	start = c->pos - c->start;
 	if (!cursor_settle(c, p))
 		return false;
@@ -459,6 +490,7 @@ static __always_inline enum parse packet_parse_ip(struct packet *p, struct curso
 {
 	bool whole;
 
+	FACT(p, network, c->pos - c->start);
 	if (proto == bpf_htons(ETH_P_IP))
 		whole = parse_ipv4(c, p, room);
 	else if (proto == bpf_htons(ETH_P_IPV6))

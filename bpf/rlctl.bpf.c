@@ -116,6 +116,16 @@ static __always_inline bool neighbours_pass(void)
 	return !header || !(header->uses & RL_USE_NEIGHBOURS);
 }
 
+/* What rules with `payload` compare: rules are classified without the packet itself. */
+static __always_inline void payload_keep(void *ctx, bool skb, struct decision *d,
+					 const struct rl_policy_header *header)
+{
+#if EXTENDED
+	if (matches_payload)
+		skb ? skb_payload_copy(ctx, &d->p, header) : xdp_payload_copy(ctx, &d->p, header);
+#endif
+}
+
 static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct decision *d)
 {
 	struct rl_policy_header *header = policy_header();
@@ -127,6 +137,7 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 		d->p.lookup_hash = hot_word(&d->p, packet_lookup_address(&d->p));
 	if (refused_by_shared(d, header) || refusal_cached(d, header))
 		return decided_alone(d, RL_REASON_OVER);
+	payload_keep(ctx, skb, d, header);
 	reason = EXTENDED ? policy_prove(ctx, skb, d, header) : policy_decide(d, header);
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))
 		source_remember(&d->p);

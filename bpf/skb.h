@@ -10,6 +10,20 @@
 #include "pace.h"
 #include "skb_parse.h"
 
+#if EXTENDED
+/* The IP length of its packets on the wire, of which the last may be shorter. `bytes` are those on
+ * the wire as far as headers were parsed. */
+static __always_inline void skb_length(const struct __sk_buff *skb, struct packet *p,
+				       __u32 segments, __u32 bytes)
+{
+	__u32 length = p->headers - p->facts.network + skb->gso_size;
+
+	if (skb->wire_len > bytes)
+		length += (skb->wire_len - bytes) / (segments - 1);
+	p->facts.length = length < PACKET_BYTES_MAX ? length : PACKET_BYTES_MAX;
+}
+#endif
+
 /* Its packets and bytes on the wire. A machine's guests do not say how many segments they send,
  * only how large; of tunnels the kernel knows more headers than were parsed, and may say so in
  * wire_len. */
@@ -23,6 +37,10 @@ static __always_inline void skb_measure(struct __sk_buff *skb, struct packet *p)
 	if (!size || !segments)
 		segments = 1;
 	bytes += (segments - 1) * p->headers;
+#if EXTENDED
+	if (matches_extra && segments > 1)
+		skb_length(skb, p, segments, bytes);
+#endif
 	if (segments > 1 && skb->wire_len > bytes)
 		bytes = skb->wire_len;
 	if (skb->vlan_present)

@@ -57,6 +57,7 @@ _Static_assert(sizeof(struct rl_match) == 48, "rl_match");
 #define RL_PORT_RANGES_MAX    16
 #define RL_PAYLOAD_MAX        16  /* bytes that a rule compares */
 #define RL_PAYLOAD_OFFSET_MAX 512 /* where they begin, behind the transport header */
+#define RL_PAYLOAD_UNIT       4   /* bytes: rl_policy_header.payload_first */
 #define RL_FILTER_MAX         255 /* bytes of an expression, without the NUL */
 
 struct rl_port_range {
@@ -208,9 +209,12 @@ struct rl_rule {
 	struct rl_match match;
 	struct rl_limit limit;
 	__u32 comment_id; /* packets do not read it */
-	__u32 extra;      /* 1 + the index of its rl_extra; 0: it has none */
+	__u32 extra;      /* 1 + the index of its rl_extra, and which half's; 0: it has none */
 };
 _Static_assert(sizeof(struct rl_rule) == 256, "rl_rule: four cache lines");
+
+#define RL_EXTRA_HALF_SHIFT 31 /* in rl_rule.extra */
+#define RL_EXTRA_INDEX      ((1u << RL_EXTRA_HALF_SHIFT) - 1)
 
 /* Where a limit's state is looked for first: in an LRU; as a bucket in the hot table; unconfirmed
  * there, for states that are larger than a word; as the one bucket of a rule; in an LRU, and in
@@ -285,7 +289,8 @@ struct rl_policy_header {
 	__u32 uses;          /* enum rl_policy_use */
 	__u8 shortest4;      /* key length of the shortest IPv4 prefix in the trie */
 	__u8 shortest6;      /* and of the shortest IPv6 prefix */
-	__u8 pad[2];
+	__u8 payload_first;  /* which bytes of a payload the rules compare, */
+	__u8 payload_end;    /* in units of RL_PAYLOAD_UNIT; 0: none */
 	struct rl_range any;
 	struct rl_range device;
 	/* what packets do not read */

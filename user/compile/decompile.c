@@ -32,15 +32,16 @@ static struct rl_match entry_match(const struct rl_rule *entries, uint32_t count
 static int entry_extra(const struct compiled *in, const struct rl_rule *entry,
 		       const struct rl_extra **out)
 {
+	uint32_t number = entry->extra & RL_EXTRA_INDEX;
 	struct rl_extra extra;
 	int ret = 0;
 
 	*out = NULL;
 	if (!entry->extra)
 		return 0;
-	if (entry->extra > in->extra_count)
+	if (!number || number > in->extra_count)
 		return -EBADMSG;
-	extra = in->extras[entry->extra - 1];
+	extra = in->extras[number - 1];
 	extra.filter_bit = 0;
 	*out = extra_intern(&extra, &ret);
 	return ret;

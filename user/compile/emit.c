@@ -77,6 +77,31 @@ uint32_t rule_uses(const struct rule *rule)
 	return limit->key == RL_KEY_PARTS ? uses | RL_USE_KEY_PARTS : uses;
 }
 
+/* Packets copy the bytes that the rules compare, from the first to the last. */
+static void payload_widen(struct rl_policy_header *header, const struct rule *rule)
+{
+	uint32_t first, end;
+
+	if (!(rule->match.flags & RL_MATCH_PAYLOAD))
+		return;
+	first = rule->extra->payload_at / RL_PAYLOAD_UNIT;
+	end = rule->extra->payload_at + rule->extra->payload_len;
+	end = (end + RL_PAYLOAD_UNIT - 1) / RL_PAYLOAD_UNIT;
+	if (!header->payload_end || header->payload_first > first)
+		header->payload_first = first;
+	if (header->payload_end < end)
+		header->payload_end = end;
+}
+
+static void emit_extra(struct build *b, const struct rule *rule, struct rl_rule *entry)
+{
+	if (!rule->extra)
+		return;
+	b->out->extras[b->out->extra_count] = *rule->extra;
+	entry->extra = ++b->out->extra_count | b->out->header.half << RL_EXTRA_HALF_SHIFT;
+	payload_widen(&b->out->header, rule);
+}
+
 static void emit_rule(struct build *b, const struct rule *rule)
 {
 	struct rl_rule *entry = &b->out->rules[b->out->rule_count++];
@@ -91,10 +116,7 @@ static void emit_rule(struct build *b, const struct rule *rule)
 		.limit = rule->limit,
 		.comment_id = rule->comment_id,
 	};
-	if (rule->extra) {
-		b->out->extras[b->out->extra_count] = *rule->extra;
-		entry->extra = ++b->out->extra_count;
-	}
+	emit_extra(b, rule, entry);
 	if (rule->action != RL_ACTION_LIMIT)
 		return;
 	numbers_compile(&rule->limit, b->ctx, entry);
@@ -124,7 +146,7 @@ static enum rl_match_mode match_mode_of(const struct rule *first, size_t count)
 {
 	for (const struct rule *rule = first; rule < first + count; rule++)
 		if (rule->action != RL_ACTION_LIMIT || rule->expires_ns ||
-		    rule->match.flags != first->match.flags)
+		    rule->match.flags != first->match.flags || rule->match.negated)
 			return RL_MATCH_MODE_EACH;
 	if (first->match.flags == RL_MATCH_NEW_SOURCE)
 		return RL_MATCH_MODE_NEW_SOURCE;

@@ -86,6 +86,14 @@ static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 	skel->rodata->frames_have_outer = info->outer_ip;
 }
 
+/* What rules match that few policies have: bpf/facts.h. */
+static void matches_choose(struct rlctl_bpf *skel, uint32_t uses)
+{
+	skel->rodata->matches_extra = uses & (RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS);
+	skel->rodata->matches_payload = uses & RL_USE_PAYLOAD;
+	bpf_map__set_autocreate(skel->maps.payload, uses & RL_USE_PAYLOAD);
+}
+
 static void counters_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 {
 	uint32_t size = counters_value_size(info);
@@ -151,6 +159,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 		return NULL;
 	skel->rodata->frames_in_pieces = info->mtu > ONE_PIECE;
 	headers_size(skel, info);
+	matches_choose(skel, info->program_uses);
 	skel->rodata->goes_by_dest = info->by_dest;
 	skel->rodata->frames_are_skbs = info->mode == RL_MODE_TC;
 	skel->rodata->frames_have_ethernet = !info->raw_ip;

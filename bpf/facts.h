@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the matches of struct rl_extra, and `not` in front of any, ask of a packet beside the fields
+ * that all policies ask for. Only with EXTENDED, and there only where the policy has such a match:
+ * elsewhere neither the fields nor an instruction.
+ *
+ * A packet lacks what its header would have to say and does not: a match that asks for that holds
+ * neither plain nor under `not`.
+ */
+#ifndef RLCTL_BPF_FACTS_H
+#define RLCTL_BPF_FACTS_H
+
+#include <stdbool.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <bpf/bpf_helpers.h>
+
+#include "rlctl_abi.h"
+#include "variant.h"
+
+#ifdef __bpf__
+const volatile bool matches_extra = false;   /* RL_USE_EXTRAS */
+const volatile bool matches_payload = false; /* RL_USE_PAYLOAD */
+#endif
+
+#if EXTENDED
+
+struct facts {
+	__u16 lacks;   /* enum rl_match_flag: matches that ask for what it does not have */
+	__u16 network; /* offset of the IP header, as packet.transport */
+	__u16 length;  /* bytes of the IP packet, or 65535 where it is longer */
+	__u8 ttl, dscp;
+	__u8 tcp_flags; /* the 14th byte of the header */
+	__u8 icmp_type, icmp_code;
+	__u8 pad;
+	__u16 payload;       /* offset of what is behind the transport header */
+	__u16 payload_bytes; /* of the packet from there on; 0: it has none, or no such header */
+	__u16 copied, copied_end; /* which bytes of it are in the map payload: payload.h */
+};
+
+/* The value is not computed where nothing asks for the fact. */
+#define FACT(p, name, value)                       \
+	do {                                       \
+		if (matches_extra)                 \
+			(p)->facts.name = (value); \
+	} while (0)
+
+#define FACT_PAYLOAD(p, header, bytes)                                          \
+	do {                                                                    \
+		if (matches_payload) {                                          \
+			(p)->facts.payload = (p)->transport + (header);         \
+			(p)->facts.payload_bytes = (__u16)((bytes) - (header)); \
+		}                                                               \
+	} while (0)
+
+#else
+
+#define FACT(p, name, value)           ((void)(p))
+#define FACT_PAYLOAD(p, header, bytes) ((void)(p))
+
+#endif
+
+#define LACKS_WITHOUT_TRANSPORT                                                \
+	(RL_MATCH_SPORT | RL_MATCH_DPORT | RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | \
+	 RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD)
+#define LACKS_OF_TCP  RL_MATCH_ICMP_TYPE
+#define LACKS_OF_UDP  (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | RL_MATCH_ICMP_TYPE)
+#define LACKS_OF_SCTP (LACKS_OF_UDP | RL_MATCH_PAYLOAD)
+#define LACKS_OF_ICMP (RL_MATCH_SPORT | RL_MATCH_DPORT | RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)
+
+static __always_inline __u8 dscp_of_ipv6(const struct ipv6hdr *ip)
+{
+	return ip->priority << 2 | ip->flow_lbl[0] >> 6;
+}
+
+static __always_inline __u8 flags_of_tcp(const struct tcphdr *tcp)
+{
+	return ((const __u8 *)tcp)[13];
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Bytes behind the transport header, for rules with `payload`: a copy for each packet of those that
+ * the policy's rules compare, as far as the packet has them, in a map that is there while a policy
+ * has such a rule. What lies behind the end that the headers state, such as padding, is none.
+ */
+#ifndef RLCTL_BPF_PAYLOAD_H
+#define RLCTL_BPF_PAYLOAD_H
+
+#include "common.h"
+#include "packet.h"
+#include "skb_parse.h"
+
+#define PAYLOAD_SIZE (RL_PAYLOAD_OFFSET_MAX + RL_PAYLOAD_MAX)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, PAYLOAD_SIZE);
+} payload SEC(".maps");
+
+#if EXTENDED
+
+/* Where the copy cannot be had the packet counts as one without payload: in simulate, where a
+ * capture has only its beginning. */
+static __always_inline int payload_copy(void *ctx, bool skb, struct packet *p,
+					const struct rl_policy_header *header)
+{
+	__u64 first, bytes;
+	void *copy;
+	long failed;
+
+	if (!matches_payload || !p || !header)
+		return 0;
+	first = header->payload_first * RL_PAYLOAD_UNIT;
+	bytes = header->payload_end * RL_PAYLOAD_UNIT;
+	p->facts.copied = first;
+	if (bytes > p->facts.payload_bytes)
+		bytes = p->facts.payload_bytes;
+	p->facts.copied_end = bytes;
+	bytes -= first;
+	barrier_var(bytes);
+	copy = only(&payload);
+	if (!copy || !bytes || bytes > PAYLOAD_SIZE)
+		return 0;
+	failed = skb ? skb_load(ctx, p->facts.payload + first, copy, bytes)
+		     : bpf_xdp_load_bytes(ctx, p->facts.payload + first, copy, bytes);
+	if (failed)
+		p->facts.copied_end = 0;
+	return 0;
+}
+
+__noinline int xdp_payload_copy(struct xdp_md *ctx, struct packet *p,
+				const struct rl_policy_header *header)
+{
+	return payload_copy(ctx, false, p, header);
+}
+
+__noinline int skb_payload_copy(struct __sk_buff *skb, struct packet *p,
+				const struct rl_policy_header *header)
+{
+	return payload_copy(skb, true, p, header);
+}
+
+/* Has the packet these bytes? Then *holds: are they as the rule wants them? */
+static __always_inline bool payload_known(const struct packet *p, const struct rl_extra *extra,
+					  bool *holds)
+{
+	__u64 at = extra->payload_at - p->facts.copied;
+	const __u8 *copy = only(&payload);
+
+	if (!copy || extra->payload_at + extra->payload_len > p->facts.copied_end)
+		return false;
+	barrier_var(at);
+	if (at > RL_PAYLOAD_OFFSET_MAX)
+		return false;
+	*holds = false;
+	for (__u32 i = 0; i < RL_PAYLOAD_MAX && i < extra->payload_len; i++)
+		if ((copy[at + i] & extra->payload_mask[i]) != extra->payload[i])
+			return true;
+	*holds = true;
+	return true;
+}
+
+#endif
+
+#endif
