@@ -235,6 +235,39 @@ static void set_hops(struct frame *s, const char *arg, uint32_t unused)
 	s->bytes[s->ip_at + offsetof(struct ipv6hdr, hop_limit)] = number(arg);
 }
 
+static void set_ttl(struct frame *s, const char *arg, uint32_t unused)
+{
+	bool ipv6 = s->bytes[s->ip_at] >> 4 == 6;
+
+	(void)unused;
+	s->bytes[s->ip_at + (ipv6 ? offsetof(struct ipv6hdr, hop_limit)
+				  : offsetof(struct iphdr, ttl))] = number(arg);
+}
+
+static void set_dscp(struct frame *s, const char *arg, uint32_t unused)
+{
+	uint32_t class = number(arg) << 2 | 3;
+	uint8_t *ip = s->bytes + s->ip_at;
+
+	(void)unused;
+	if (ip[0] >> 4 == 4)
+		ip[1] = class;
+	else
+		put_be16(ip, 6 << 12 | class << 4);
+}
+
+static void set_flags(struct frame *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	s->bytes[s->tcp_at + 13] = number(arg);
+}
+
+static void set_type(struct frame *s, const char *arg, uint32_t unused)
+{
+	(void)unused;
+	s->bytes[s->icmp_at] = number(arg);
+}
+
 static void set_code(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
@@ -274,6 +307,15 @@ static void add_data(struct frame *s, const char *arg, uint32_t unused)
 {
 	(void)unused;
 	memset(frame_grow(s, number(arg)), 0xda, number(arg));
+}
+
+static void add_bytes(struct frame *s, const char *arg, uint32_t unused)
+{
+	unsigned int byte;
+
+	(void)unused;
+	for (; sscanf(arg, "%2x", &byte) == 1; arg += 2)
+		*(uint8_t *)frame_grow(s, 1) = byte;
 }
 
 static void add_query(struct frame *s, const char *arg, uint32_t unused)
@@ -390,6 +432,7 @@ static const struct word {
 	{"answer", add_neighbour, 0x4000 | 136, false},
 	{"redirect", add_neighbour, 137, false},
 	{"data", add_data, 0, false},
+	{"bytes", add_bytes, 0, false},
 	{"query", add_query, 0, false},
 	{"version", set_version, 0, true},
 	{"ihl", set_ihl, 0, true},
@@ -399,6 +442,10 @@ static const struct word {
 	{"udplen", set_udplen, 0, true},
 	{"doff", set_doff, 0, true},
 	{"hops", set_hops, 0, true},
+	{"ttl", set_ttl, 0, true},
+	{"dscp", set_dscp, 0, true},
+	{"flags", set_flags, 0, true},
+	{"icmptype", set_type, 0, true},
 	{"code", set_code, 0, true},
 	{"pad", add_data, 0, true},
 	{"cut", set_size, 0, true},

@@ -14,12 +14,13 @@
  *   rs ra ns=TARGET na=TARGET answer=TARGET redirect    neighbour discovery, hop limit 255;
  *                                       answer: a solicited advertisement
  *   type=N                              the EtherType of what is not IP
- *   data=N  query                       N bytes; a DNS query for example, type A
+ *   data=N  bytes=HEX  query            N bytes; these; a DNS query for example, type A
  *
  * Lengths are right up to here. The next words make them wrong, or add what they do not count:
  *   version=N  ihl=N  udplen=N  doff=N
  *   length=N  longer=N  shorter=N       IPv4's total length, IPv6's payload length
- *   hops=N  code=N                      the hop limit; the code of ICMP
+ *   hops=N  icmptype=N  code=N          the hop limit; type and code of ICMP's ping and others
+ *   ttl=N  dscp=N  flags=N              TTL or hop limit; DSCP, beside set ECN bits; TCP's flags
  *   pad=N  cut=N                        N bytes behind the IP packet; only N bytes of the frame
  */
 #ifndef TESTS_FRAME_H

@@ -16,7 +16,7 @@
 #include "sent.skel.h"
 #include "units.h"
 
-#define POLICY_MAX 65536
+#define POLICY_MAX (1u << 18)
 
 /* ---- loading */
 
