@@ -92,6 +92,7 @@ xdp-loader         test   xdp-tools         xdp-tools
 xdp-filter         test   xdp-tools         xdp-tools
 nft                test   nftables          nftables
 iptables           test   iptables          iptables-nft
+ipset              test   ipset             ipset
 debootstrap        test   debootstrap       debootstrap
 redis-server       test   redis-server      redis
 redis-cli          test   redis-tools       redis

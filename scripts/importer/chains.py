@@ -5,8 +5,10 @@ import collections
 import dataclasses
 import itertools
 
+from . import payload
 from .model import Chain, Left, Limit, Match, Step, apart, joined, meet
-from .policy import WITH_PORTS, chains_carry
+from .policy import Policy, chains_carry
+from .words import WITH_PORTS
 
 STAGES = {"ingress": 0, "prerouting": 1, "input": 2, "forward": 2}  # hooks of arriving packets, in order
 NAT = -100  # after this priority, NAT has rewritten addresses and ports
@@ -29,6 +31,7 @@ class Rule:
     goes: bool = False  # goto: a jump that does not return
     tables: tuple = ()  # tables with the counts of a limit that is left out
     targets: tuple = ()  # chains that a verdict map jumps to
+    differs: tuple = ()  # what differs although it is carried over
 
 
 @dataclasses.dataclass
@@ -88,24 +91,62 @@ def exact_ports(match):
     return match.copy(sport=None, dport=None, other=match.other + ("ports of another protocol",))
 
 
+def narrowed(outer, rule):
+    return [both for o in outer for m in rule.matches for both in [joined(o, m)] if both]
+
+
 class Walk:
     """Walks a base chain and the chains that it jumps to."""
-    def __init__(self, policy, chains, device, shared):
+    def __init__(self, policy, chains, device, shared, every_device=False):
+        self.every_device, self.uses = every_device, []  # (table of counts, place) of limits
         self.policy, self.chains, self.device, self.shared = policy, chains, device, shared
         self.steps, self.met = [], set()
+        self.inside, self.jumps = [], itertools.count()
 
     def chain(self, name, outer, seen):
-        for rule in self.chains.rules.get(name, ()):
+        self.inside.append(next(self.jumps))
+        for rule in self.returns_joined(name, outer):
             self.met.add(rule.place)
-            matches = [both for o in outer for m in rule.matches for both in [joined(o, m)] if both]
-            matches = [exact_ports(m.copy(device=None)) for m in matches if same_device(m.device, self.device)]
+            matches = narrowed(outer, rule)
+            matches = [exact_ports(m.copy(device=None)) for m in matches
+                       if self.every_device or same_device(m.device, self.device)]
             if matches and rule.target:
-                self.rule(rule, matches, seen | {name})
+                self.resolved(rule, matches, seen | {name})
+        self.inside.pop()
+
+    def resolved(self, rule, matches, seen):
+        """The rule with the bytes that it compares; a jump leaves them to the chain that it leads to."""
+        if not (rule.target.startswith("jump ") and not rule.limit and rule.target[5:] in self.chains.rules):
+            read = [payload.resolved(m) for m in matches]
+            matches = [m for m, _ in read if m]
+            differs = tuple(dict.fromkeys(text for _, more in read for text in more))
+            rule = dataclasses.replace(rule, differs=rule.differs + differs)
+        if matches:
+            self.rule(rule, matches, seen)
+
+    def add(self, step):
+        step.inside, step.leaves = tuple(self.inside), self.inside[-1]
+        self.steps.append(step)
+
+    def returns_joined(self, name, outer):
+        """The rules of a chain. What returns within a limit, and is dropped otherwise by the chain's last rule, is
+        dropped over the limit."""
+        rules = self.chains.rules.get(name, [])
+        acting = [rule for rule in rules if rule.target != "log"]
+        if len(acting) < 2 or any(hook.chain == name for hook in self.chains.hooks):
+            return rules
+        first, last = acting[-2:]
+        if first.limit and not first.above and first.target == "leave" and narrowed(outer, last) == narrowed(outer, first) and \
+                self.chains.target_of(last) == "drop" and not last.limit and not last.left:
+            both = dataclasses.replace(first, above=True, target="drop")
+            return [both if rule is first else rule for rule in rules if rule is not last]
+        return rules
 
     def rule(self, rule, matches, seen):
         target = self.chains.target_of(rule)
         if rule.left:
-            self.policy.leave(rule.place, rule.left)
+            if target != "log":
+                self.policy.leave(rule.place, rule.left)
             matches = [m.copy(other=m.other + ("a limit that was left out",)) for m in matches]
         if rule.limit or rule.left:
             return self.limit(rule, matches, target)
@@ -115,26 +156,27 @@ class Walk:
         if chain in self.chains.rules and chain not in seen:
             self.chain(chain, matches, seen)
             if rule.goes:
-                self.steps.append(Step(rule.place, "leave", matches))
+                self.add(Step(rule.place, "leave", matches))
             return
         verdict = target if target in ("accept", "drop", "leave") else "unknown"
-        self.steps.append(Step(rule.place, verdict, matches, remark=rule.remark))
+        self.add(Step(rule.place, verdict, matches, remark=rule.remark, differs=rule.differs))
 
     def limit(self, rule, matches, target):
+        self.uses += [(table, rule.place) for table in tables_of(rule)]
         verdict = {("drop", True): "above", ("accept", False): "within"}.get((target, rule.above))
         if verdict:
-            step = Step(rule.place, verdict, matches, rule.limit or True, rule.remark)
-            for table in tables_of(rule):
+            step = Step(rule.place, verdict, matches, rule.limit or True, rule.remark, rule.differs)
+            for table in () if self.every_device else tables_of(rule):
                 others = [p for p in dict.fromkeys(self.shared[table]) if p != rule.place]
                 if rule.limit and others:
                     self.share(step, f"shares its counts with {others[0]}")
                 elif rule.limit and len(self.shared[table]) > 1:
                     self.share(step, "is reached on several paths, which share its counts")
-            self.steps.append(step)
-            return
+            return self.add(step)
+        if target == "log":
+            return self.policy.firewall.append(rule.place)
         self.limit_leave(rule, target)
-        if target != "log":
-            self.steps.append(Step(rule.place, "unknown", matches, True))
+        return self.add(Step(rule.place, "unknown", matches, True))
 
     def share(self, step, why):
         self.policy.leave(step.place, why + ": each rule of a policy has its own")
@@ -142,8 +184,7 @@ class Walk:
 
     def limit_leave(self, rule, target):
         which = "over" if rule.above else "within"
-        does = {"accept": "accepts", "drop": "drops", "leave": "does not ask further for",
-                "log": "only tells of"}.get(target, "hands on to " + target.replace("jump ", "chain "))
+        does = {"accept": "accepts", "drop": "drops", "leave": "does not ask further for"}.get(target, "hands on to " + target.replace("jump ", "chain "))
         if not rule.left:
             self.policy.leave(rule.place, f"{does} what is {which} its limit: a policy can drop what is over it")
 
@@ -175,7 +216,8 @@ def translated_fields(walk_hook, translates, step):
         return ()
     fields = set()
     for hook, rule in translates:
-        wide = [m.copy(src=None, dst=None, sport=None, dport=None, device=None, other=()) for m in rule.matches]
+        wide = [m.copy(src=None, dst=None, sport=None, dport=None, not_src=(), not_dst=(), device=None, other=())
+                for m in rule.matches]
         if any(not apart(w, m) for w in wide for m in step.matches):
             fields |= {"src", "dst", "sport", "dport"} if hook == "OUTPUT" else {"dst", "dport"}
     return tuple(sorted(fields))
@@ -203,26 +245,27 @@ def why_not(hook, host):
 
 
 def shared_counts(hooks):
-    """The places that use each table of counts, once per path to them."""
+    """The places that use each table of counts, once per path on which a packet may reach them."""
     shared = collections.defaultdict(list)
     for chains, hook in hooks:
-        for rule in chains.below(hook.chain):
-            for table in tables_of(rule):
-                shared[table].append(rule.place)
+        walk = Walk(Policy(), chains, None, shared, every_device=True)
+        walk.chain(hook.chain, [Match(family=hook.family)], frozenset())
+        for table, place in walk.uses:
+            shared[table].append(place)
     return shared
 
 
-def hook_walk(policy, chains, hook, device, shared, translates, host):
+def hook_walk(policy, chains, hook, device, shared, translates):
     walk = Walk(policy, chains, device, shared)
     walk.chain(hook.chain, [Match(family=hook.family)], frozenset())
     if hook.default == "drop":
         walk.steps.append(Step(f"{hook.place}, the policy of {hook.chain}", "drop", [Match(family=hook.family)]))
     for rule in chains.below(hook.chain):
         if (rule.limit or rule.left) and rule.place not in walk.met:
-            policy.leave(rule.place, rule.left or "is reached through a verdict map: a policy has none")
+            policy.leave(rule.place, rule.left or "is in a chain that only what was left out leads to")
     for step in walk.steps:
         step.translated = translated_fields(hook, translates, step)
-    return Chain(hook.chain, walk.steps, hook.all_frames, host)
+    return Chain(hook.chain, walk.steps, hook.all_frames, policy.options.host or policy.options.conntrack)
 
 
 def decisive(step):
@@ -235,12 +278,13 @@ def unordered_mark(chain, other):
         step.unordered = next((s.place for s in other.steps if decisive(s) and meet(s, step)), step.unordered)
 
 
-def chains_convert(policy, tables, wanted, host):
+def chains_convert(policy, tables):
+    host = policy.options.host
     hooks = [(chains, hook) for chains in tables for hook in chains.hooks
              if not (host and hook.name == "forward" and hook.default == "drop" and not chains.rules.get(hook.chain))]
     translates = [(name, rule) for chains in tables for name, rule in chains.translates]
     met = [(chains, hook) for chains, hook in hooks if not why_not(hook, host)]
-    device = device_choose(policy, met, wanted)
+    device = device_choose(policy, met, policy.options.device)
     met = [(chains, hook) for chains, hook in met if hook.device in (None, device)]
     for chains, hook in hooks:
         why = why_not(hook, host)
@@ -252,7 +296,7 @@ def chains_convert(policy, tables, wanted, host):
                     policy.leave(rule.place, FORWARDED)
     shared = shared_counts([(c, h) for c, h in hooks if not (host and h.name == "forward")])
     met.sort(key=lambda entry: (STAGES[entry[1].name], entry[1].priority))
-    chains = [hook_walk(policy, c, h, device, shared, translates, host) for c, h in met]
+    chains = [hook_walk(policy, c, h, device, shared, translates) for c, h in met]
     for (a, (_, hook)), (b, (_, other)) in itertools.permutations(zip(chains, met), 2):
         if (STAGES[hook.name], hook.priority) == (STAGES[other.name], other.priority):
             unordered_mark(a, b)

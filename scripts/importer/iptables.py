@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads the output of iptables-save and ip6tables-save. hashlimit and limit are token buckets, initially
-full."""
+"""Reads the output of iptables-save and ip6tables-save, with that of `ipset save` before or behind it. hashlimit and
+limit are token buckets, initially full."""
 import re
 import shlex
 
+from . import fields, ipset, payload, ranges
 from .chains import Chains, Hook, Rule, chains_convert
-from .model import ESTABLISHED, PERIOD_S, RELATED, Left, Limit, Match, check_memory, check_separate, network_of
+from .model import NEW, PERIOD_S, RANGES, Left, Limit, Match, joined, network_of, networks_of, memory_differs, state_word
 
 PRIORITIES = {"raw": -300, "mangle": -150, "nat": -100, "filter": 0, "security": 50}
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "gre": 47, "esp": 50, "icmp6": 58, "icmpv6": 58,
@@ -26,35 +27,76 @@ def ports_of(text):
     return first, int(found[3] or 65535) if found[2] else first
 
 
+def port_list(text):
+    return ranges.normal(ports_of(port) for port in text.split(","))
+
+
 def protocol_of(text):
     if not text.isdigit() and text not in PROTOCOLS:
         raise Left(f"unknown protocol {text}")
     return int(text) if text.isdigit() else PROTOCOLS[text]
 
 
-# Matches that must not follow a limit, which would count before they are checked.
-MATCHING = ("sport", "dport", "source-port", "destination-port", "sports", "dports", "syn", "tcp-flags", "state",
-            "ctstate")
+def icmp_of(text, names):
+    """TYPE[/CODE], or the name of a type."""
+    kind, _, code = text.partition("/")
+    kind = 256 * fields.named(kind, names, "ICMP type")
+    return ((kind + int(code), kind + int(code)),) if code else ((kind, kind + 255),)
+
+
+def number_of(text):
+    return ((int(text, 0), int(text, 0)),)
+
+
+def below(text):
+    if not int(text):
+        raise Left("matches no packet: nothing is below 0")
+    return ((0, int(text) - 1),)
+
 
 # Matches with one argument that a policy has: field of Match and its parser.
 SIMPLE = {}
 for _words, _field, _read in ((("-s", "--source"), "src", network_of), (("-d", "--destination"), "dst", network_of),
                               (("-p", "--protocol"), "proto", protocol_of),
                               (("-i", "--in-interface"), "device", str),
-                              (("--sport", "--source-port"), "sport", ports_of),
-                              (("--dport", "--destination-port"), "dport", ports_of)):
+                              (("--sport", "--source-port", "--sports", "--source-ports"), "sport", port_list),
+                              (("--dport", "--destination-port", "--dports", "--destination-ports"), "dport", port_list),
+                              (("--length",), "length", port_list), (("--dscp",), "dscp", number_of),
+                              (("--dscp-class",), "dscp", lambda t: number_of(str(fields.named(t, fields.DSCP, "DSCP")))),
+                              (("--icmp-type",), "icmp", lambda t: icmp_of(t, fields.ICMP)),
+                              (("--icmpv6-type",), "icmp", lambda t: icmp_of(t, fields.ICMP6)),
+                              (("--ttl-eq", "--ttl", "--hl-eq"), "ttl", number_of), (("--ttl-lt", "--hl-lt"), "ttl", below),
+                              (("--ttl-gt", "--hl-gt"), "ttl", lambda t: ((int(t) + 1, 255),))):
     SIMPLE.update({word: (_field, _read) for word in _words})
+
+# Matches that must not follow a limit, which would count before they are checked.
+MATCHING = {*SIMPLE, "--syn", "--tcp-flags", "--state", "--ctstate", "--u32", "--string", "--hex-string", "--match-set",
+            "--src-range", "--dst-range", "--ports"} - {"-s", "-d", "-p", "-i", "--source", "--destination", "--protocol",
+                                                        "--in-interface"}
+
+
+def negation(field, value):
+    """The match of all that have the field, and another value in it."""
+    if field in RANGES:
+        rest = ranges.complement(value, RANGES[field])
+        if not rest:
+            raise Left(f"matches no packet: every {field} is excluded")
+        return Match(**{field: rest})
+    if field == "flags":
+        return Match(flags=fields.EVERY_FLAGS & ~value)
+    return Match(**{f"not_{field}": (value,)})
 
 
 class Line:
     """The words after -A CHAIN, read into a rule."""
-    def __init__(self, words, place, family):
-        self.words, self.family = words, family
+    def __init__(self, words, place, family, sets):
+        self.words, self.family, self.sets = words, family, sets
         self.match = Match(family=family)
         self.rule = Rule(place, [self.match])
-        self.ports = {}  # of multiport: sport or dport to ranges
         self.options = {}  # of hashlimit or limit
-        self.limits = 0
+        self.searched = {}  # of string
+        self.bytes = []  # what compares bytes: read when all else is known
+        self.limits, self.recent = 0, False
         self.other = []
 
     def take(self):
@@ -64,69 +106,151 @@ class Line:
         while self.words:
             negated = self.words[0] == "!" and bool(self.take())
             word = self.take()
-            if self.limits and word.lstrip("-") in MATCHING:
+            if self.limits and word in MATCHING:
                 raise Left("counts packets before its last match: write the limit last")
-            if negated or not self.word(word):
+            if not self.word(word, negated):
                 argument = [] if not self.words or self.words[0][0] in "-!" else [self.take()]
-                self.other.append(" ".join(["not"] * bool(negated) + [word.lstrip("-")] + argument))
-        other = [o for o in self.other if not (self.match.syn and o == "state NEW")]
-        self.rule.matches = [self.match.copy(other=tuple(other))]
-        for name, ranges in self.ports.items():
-            self.rule.matches = [m.copy(**{name: r}) for m in self.rule.matches for r in ranges]
+                self.other.append(" ".join(["not"] * negated + [word.lstrip("-")] + argument))
+        self.payloads()
+        self.rule.matches = [m.copy(other=m.other + tuple(self.other)) for m in self.rule.matches]
         if self.options:
             self.rule.limit = self.limit()
-            self.rule.above = "above" in self.options
 
-    def word(self, word):
+    def narrow(self, *alternatives):
+        """Only packets that match one of them."""
+        found = [both for m in self.rule.matches for a in alternatives for both in [joined(m, a)] if both]
+        if not found:
+            raise Left("matches no packet")
+        self.rule.matches = found
+
+    def word(self, word, negated):
         """False if a policy has no such word."""
-        if word in ("-m", "--match"):
-            self.module(self.take())
-        elif word in ("-j", "--jump", "-g", "--goto"):
+        if word in ("-j", "--jump", "-g", "--goto"):
             target = self.take()
             self.rule.target = TARGETS.get(target, f"jump {target}")
             self.rule.goes = word in ("-g", "--goto")
             self.words.clear()  # the rest is the target's
+        elif word in ("-m", "--match"):
+            self.module(self.take())
         elif word == "--comment":
             self.rule.remark = " ".join(self.take().split())
         elif word in SIMPLE:
-            field, read = SIMPLE[word]
-            self.match = self.match.copy(**{field: read(self.take())})
-        elif word in ("--sports", "--dports"):
-            self.ports[word[2:-1]] = [ports_of(p) for p in self.take().split(",")]
+            return self.simple(word, negated)
+        elif word in ("-f", "--fragment"):
+            self.narrow(Match(later=not negated))
         elif word == "--syn":
-            self.match = self.match.copy(syn=True)
+            self.flags("FIN,SYN,RST,ACK", "SYN", negated)
         elif word == "--tcp-flags":
-            self.flags(self.take(), self.take())
-        elif word in ("--state", "--ctstate"):
+            self.flags(self.take(), self.take(), negated)
+        elif word in ("--state", "--ctstate") and not negated:
             self.state(set(self.take().split(",")))
+        elif word in ("--src-range", "--dst-range"):
+            self.addresses(word[2:5], networks_of(*self.take().partition("-")[::2]), negated)
+        elif word == "--match-set":
+            return self.set(self.take(), self.take(), negated)
         else:
-            return self.limit_word(word)
+            return self.byte_word(word, negated) or self.recent_word(word, negated) or self.limit_word(word, negated)
         return True
 
-    def flags(self, mask, flags):
+    def recent_word(self, word, negated):
+        """Of recent: --set always holds, and only notes the source for other rules."""
+        if word in ("--rcheck", "--update", "--remove") and self.limits:
+            raise Left("counts packets before its last match: write the limit last")
+        if not self.recent or word not in ("--set", "--rsource", "--rdest", "--name", "--mask") or negated:
+            return False
+        if word == "--set":
+            self.rule.differs += ("sources over it no longer get on the list of `recent`",)
+        return bool(word in ("--set", "--rsource", "--rdest") or self.take())
+
+    def simple(self, word, negated):
+        if word == "--icmp-type" and self.words[0] == "any":
+            return bool(self.take()) and not negated
+        field, read = SIMPLE[word]
+        if field == "device" and negated:
+            return self.words[0] == "lo" and bool(self.take())
+        value = read(self.take())
+        self.narrow(negation(field, value) if negated else Match(**{field: value}))
+        return True
+
+    def addresses(self, side, networks, negated):
+        if negated:
+            return self.narrow(Match(**{f"not_{side}": tuple(networks)}))
+        return self.narrow(*(Match(family=n.version, **{side: n}) for n in networks))
+
+    def flags(self, mask, flags, negated):
+        """SYN without ACK is the word syn, whatever FIN and RST say."""
         if flags == "SYN" and {"SYN", "ACK"} <= set(mask.split(",")) <= {"SYN", "ACK", "FIN", "RST"}:
-            self.match = self.match.copy(syn=True)
+            wanted = fields.SYN
         else:
-            self.other.append(f"tcp-flags {mask} {flags}")
+            wanted = fields.flags_set(self.flag_bits(flags), self.flag_bits(mask))
+        self.narrow(Match(flags=fields.EVERY_FLAGS & ~wanted if negated else wanted))
+
+    @staticmethod
+    def flag_bits(text):
+        return {"ALL": 63, "NONE": 0}[text] if text in ("ALL", "NONE") else fields.flag_bits(text.split(","))
 
     def state(self, names):
         """Not every new TCP connection begins with SYN: conntrack takes one up in the middle (tcp_loose)."""
-        known = ESTABLISHED if "ESTABLISHED" in names else RELATED
-        self.other.append(known if names <= {"ESTABLISHED", "RELATED"} else "state " + ",".join(sorted(names)))
+        self.other.append(state_word(names))
+
+    def set(self, name, sides, negated):
+        """The elements of an ipset; False if they are not known, or change."""
+        found = self.sets.get(name)
+        if found is None or found.why:
+            self.other.append(f"{'not ' * negated}the set {name}, {found.why if found else 'whose elements are not known (add the output of `ipset save`)'}")
+            return True
+        matches = found.matches(sides.split(","), self.family)
+        if negated:
+            self.narrow(ipset.opposite(matches, name))
+        else:
+            self.narrow(*matches)
+        self.rule.differs += (f"it has the elements of the set {name} as they are now",)
+        return True
+
+    # ---- bytes
+
+    def byte_word(self, word, negated):
+        """u32 and string."""
+        if word == "--u32":
+            self.bytes.append((self.take(), negated))
+        elif word in ("--from", "--to") and self.searched is not None:
+            self.searched[word[2:]] = int(self.take())
+        elif word == "--algo":
+            self.take()
+        elif word == "--string":
+            self.bytes.append((self.take().encode("latin-1"), negated))
+        elif word == "--hex-string":
+            self.bytes.append((payload.hex_string(self.take()), negated))
+        else:
+            return False
+        return True
+
+    def payloads(self):
+        """They are read when the chains that lead here have told the protocol."""
+        for what, negated in self.bytes:
+            if negated:
+                raise Left("holds for packets, too, that are too short for its bytes: a policy's `not payload` does not")
+            found = payload.Bytes(payload.of_u32, (what,))
+            if isinstance(what, bytes):
+                found = payload.Bytes(payload.of_string, (what, self.searched.get("from"), self.searched.get("to")))
+            self.narrow(Match(pending=(found,)))
 
     def module(self, name):
         self.limits += name in ("hashlimit", "limit")
+        self.recent |= name == "recent"
         if self.limits > 1:
             raise Left("has two limits: write one rule for each")
-        if self.limits and name not in ("hashlimit", "limit", "comment"):
+        if self.limits and name not in ("hashlimit", "limit", "comment", "recent"):
             raise Left("counts packets before its last match: write the limit last")
 
-    def limit_word(self, word):
+    def limit_word(self, word, negated):
         found = re.fullmatch(r"--(?:hashlimit|limit)-?(.*)", word)
         if not found:
             return False
         name = found[1] or "upto"
         self.options[name] = "" if name == "rate-match" else self.take()
+        if name in ("upto", "above"):
+            self.rule.above = (name == "above") != negated
         return True
 
     def limit(self):
@@ -154,20 +278,20 @@ class Line:
         return int(self.options.get("htable-expire", PERIOD_S[period] * 1000)) / 1000
 
 
-def line_read(chains, place, family, text, policy):
+def line_read(chains, place, family, text, policy, sets):
     words = shlex.split(text)
-    line = Line(words[2:], place, family)
+    line = Line(words[2:], place, family, sets)
     target = re.search(r" (-j|-g) (\S+)", text)
     try:
         line.read()
         if line.rule.limit:
-            check_memory(line.rule.limit)
+            line.rule.differs += memory_differs(line.rule.limit)
             if target and target[2] == "REJECT":
                 policy.note("REJECT answers the packets it drops, a policy drops silently")
     except (Left, ValueError) as why:
         limits = re.search(r" -m (hashlimit|limit) ", text)
         name = re.search(r" --hashlimit-name (\S+)", text)
-        line.rule = Rule(place, [line.match.copy(other=("unreadable words",))],
+        line.rule = Rule(place, [m.copy(other=("unreadable words",)) for m in line.rule.matches],
                          above="--hashlimit-above" in text, goes=bool(target) and target[1] == "-g",
                          target=target and TARGETS.get(target[2], f"jump {target[2]}"), left=str(why) if limits else "",
                          tables=(f"{family} {name[1]}",) if name else ())
@@ -176,8 +300,8 @@ def line_read(chains, place, family, text, policy):
     chains.rules.setdefault(words[1], []).append(line.rule)
 
 
-def read(policy, text, device, host):
-    family, tables, chains = 4, [], Chains()
+def read(policy, text):
+    family, tables, chains, sets = 4, [], Chains(), ipset.read(text)
     for number, line in enumerate(text.splitlines(), 1):
         line = re.sub(r"^\[\d+:\d+\] ", "", line.strip())
         if line.startswith("# Generated by"):
@@ -187,10 +311,11 @@ def read(policy, text, device, host):
             tables.append(chains)
         elif line.startswith(":"):
             name, default = line[1:].split()[:2]
+            chains.rules.setdefault(name, [])
             if default != "-":
                 chains.hooks.append(Hook(name, family, name.lower(), PRIORITIES.get(table, 0),
                                          "drop" if default == "DROP" else "accept", place=f"line {number}",
                                          nat=table == "nat"))
         elif line.startswith("-A "):
-            line_read(chains, f"line {number}", family, line, policy)
-    chains_convert(policy, tables, device, host)
+            line_read(chains, f"line {number}", family, line, policy, sets)
+    chains_convert(policy, tables)

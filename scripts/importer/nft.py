@@ -1,34 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads the output of `nft -j list ruleset`: limits of rules, and of elements of sets and meters. A limit is
-a token bucket, initially full."""
-import ipaddress
+"""Reads the output of `nft -j list ruleset` and of `nft list ruleset`: limits of rules, and of elements of sets and
+meters. A limit is a token bucket, initially full."""
+import collections
+import dataclasses
 import json
 
+from . import nft_text
 from .chains import Chains, Hook, Rule, chains_convert
-from .model import ESTABLISHED, RELATED, Left, Limit, Match, check_memory, network_of
+from .model import Left, Limit, Match, joined, memory_differs
+from .nft_match import ADDRESSES, FAMILIES, PROTOCOLS, Test, Unknown, as_list, bits_of, name_of
 
-FAMILIES = {"ip": 4, "ip6": 6, "inet": None, "netdev": None}
-NFPROTO = {"ipv4": 4, 2: 4, "ipv6": 6, 10: 6}
-PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "gre": 47, "esp": 50, "icmpv6": 58, "ipv6-icmp": 58, "sctp": 132}
-ADDRESSES = {"saddr": "src", "daddr": "dst"}
-VERDICTS = {"accept": "accept", "drop": "drop", "reject": "drop", "return": "leave", "queue": "leave"}
+VERDICTS = {"accept": "accept", "drop": "drop", "reject": "drop", "return": "leave", "queue": "unknown"}
 PERIODS = {"second": "second", "minute": "minute", "hour": "hour", "day": "day", "week": "7d"}
 IGNORED = ("counter", "comment", "notrack", "mangle")
 TRANSLATES = ("dnat", "redirect", "snat", "masquerade", "tproxy")
-
-
-def as_list(value):
-    if isinstance(value, dict) and ("set" in value or "|" in value):
-        value = value.get("set") or value["|"]
-    return value if isinstance(value, list) else [value]
-
-
-def bits_of(mask):
-    """Prefix length of a netmask."""
-    bits = bin(int(ipaddress.ip_address(mask)))[2:]
-    if "01" in bits or len(bits) not in (32, 128):
-        raise Left(f"'{mask}' is not a netmask")
-    return bits.count("1")
 
 
 class Reader:
@@ -37,15 +22,15 @@ class Reader:
         self.ruleset, self.table = ruleset, table
         self.rule = Rule(place, [Match(family=FAMILIES[table[0]])], remark=" ".join(comment.split()))
         self.other = []
+        self.rules = []  # of a map of verdicts
 
     def read(self, expressions):
         for expression in expressions:
             for name, value in expression.items():
                 self.expression(name, value)
-        self.rule.matches = [m.copy(other=m.other + tuple(o for o in self.other if not (m.syn and o == "state new")))
-                             for m in self.rule.matches]
+        self.rule.matches = [m.copy(other=m.other + tuple(self.other)) for m in self.rule.matches]
         if self.rule.limit:
-            check_memory(self.rule.limit)
+            self.rule.differs += memory_differs(self.rule.limit)
 
     def expression(self, name, value):
         if name == "match":
@@ -63,7 +48,7 @@ class Reader:
         elif name == "log":
             self.rule.target = "log"
         elif name == "vmap":
-            self.vmap()
+            self.vmap(value)
         elif name == "xt":
             raise Left("was made by iptables: pass the output of iptables-save")
         elif name not in IGNORED:
@@ -71,103 +56,59 @@ class Reader:
 
     # ---- matches
 
-    def narrow(self, **values):
-        """Combines every match so far with each of the values: field=[value, …]."""
-        for field, choices in values.items():
-            self.rule.matches = [m.copy(**{field: c}) for m in self.rule.matches for c in choices]
-
-    def family_set(self, family):
-        if family and all(m.family not in (None, family) for m in self.rule.matches):
-            raise Left("matches no packet: another address family")
-        if family:
-            self.narrow(family=[family])
+    def narrow(self, allowed):
+        """Only packets that match one of the matches."""
+        found = [both for m in self.rule.matches for a in allowed for both in [joined(m, a)] if both]
+        if not found:
+            raise Left("matches no packet: another address family, for example")
+        self.rule.matches = found
 
     def match(self, match):
-        left, right = match["left"], match["right"]
-        payload, meta = left.get("payload", {}), left.get("meta", {}).get("key")
-        if match["op"] not in ("==", "in"):
-            self.other.append(f"not {self.name_of(left)}")
-        elif "ct" in left and left["ct"]["key"] == "state":
-            self.state(set(as_list(right)))
-        elif meta in ("iifname", "iif"):
-            self.narrow(device=as_list(right))
-        elif meta == "nfproto":
-            self.family_set(NFPROTO[right])
-        elif meta in ("l4proto", "protocol") or payload.get("field") == "protocol":
-            self.protocols(left, right, meta)
-        elif payload.get("field") in ADDRESSES and payload["protocol"] in ("ip", "ip6"):
-            self.family_set(FAMILIES[payload["protocol"]])
-            self.narrow(**{ADDRESSES[payload["field"]]: [self.network(v) for v in self.values(right)]})
-        elif payload.get("field") in ("sport", "dport") and payload["protocol"] in PROTOCOLS:
-            self.transport(payload["protocol"])
-            self.narrow(**{payload["field"]: [self.ports(v) for v in self.values(right)]})
-        elif not self.flags(match["op"], left, right):
-            self.transport(payload.get("protocol"))
-            self.other.append(self.name_of(left))
-
-    def name_of(self, left):
-        if "payload" in left:
-            return f"{left['payload'].get('protocol', '')} {left['payload'].get('field', 'bytes')}".strip()
-        kind = next(iter(left))
-        return f"{kind} {left[kind].get('key', '')}".strip() if isinstance(left[kind], dict) else "what is computed"
+        try:
+            self.narrow(Test(self.ruleset, self.table).allowed(match["left"], match["op"], match["right"]))
+        except Unknown as name:
+            self.transport(match["left"].get("payload", {}).get("protocol"))
+            self.other.append(str(name))
 
     def transport(self, protocol):
         """A field such as tcp dport implies its protocol."""
         if protocol in PROTOCOLS:
-            self.narrow(proto=[PROTOCOLS[protocol]])
+            self.narrow([Match(proto=PROTOCOLS[protocol])])
 
-    def protocols(self, left, right, meta):
-        if meta == "protocol":
-            return self.family_set({"ip": 4, "ip6": 6, 0x0800: 4, 0x86dd: 6}[right])
-        if not meta:
-            self.family_set(FAMILIES[left["payload"]["protocol"]])
-        names = as_list(right)
-        if not all(isinstance(n, int) or n in PROTOCOLS for n in names):
-            return self.other.append(self.name_of(left))
-        return self.narrow(proto=[n if isinstance(n, int) else PROTOCOLS[n] for n in names])
+    def family(self, family):
+        if family:
+            self.narrow([Match(family=family)])
 
-    def values(self, right):
-        """The values that a match compares with; for a named set, its elements."""
-        if not isinstance(right, str) or not right.startswith("@"):
-            return as_list(right)
-        found = self.ruleset.sets.get(self.table + (right[1:],), {})
-        if not found.get("elem") or found.get("stmt") or {"timeout", "dynamic"} & set(as_list(found.get("flags", []))):
-            raise Left(f"matches by the set {right}, whose elements change")
-        return [e["elem"]["val"] if isinstance(e, dict) and "elem" in e else e for e in found["elem"]]
+    def vmap(self, value):
+        """A map of verdicts whose elements do not change: one rule for each. Otherwise: unknown."""
+        data = value["data"]
+        if isinstance(data, str):
+            found = self.ruleset.sets.get(self.table + (data[1:],), {})
+            moving = {"timeout", "dynamic"} & set(as_list(found.get("flags", [])))
+            elements = [] if moving else found.get("elem", [])
+        else:
+            elements = data["set"]
+        rules = [self.mapped(value["key"], key, verdict) for key, verdict in elements]
+        if not rules or None in rules:
+            self.rule.target = "a map of verdicts"
+            self.other.append("a map of verdicts")
+        self.rules = [rule for rule in rules if rule and rule.matches] if None not in rules else []
 
-    def network(self, value):
-        if isinstance(value, dict) and "prefix" in value:
-            value = f"{value['prefix']['addr']}/{value['prefix']['len']}"
-        if not isinstance(value, str):
-            raise Left("matches by a range of addresses: a policy has prefixes only")
-        return network_of(value)
-
-    def ports(self, value):
-        first, last = value["range"] if isinstance(value, dict) and "range" in value else (value, value)
-        if not isinstance(first, int):
-            raise Left(f"port '{first}' is not a number: pass the output of `nft -nj list ruleset`")
-        return first, last
-
-    def flags(self, how, left, right):
-        """TCP with SYN and without ACK. `tcp flags syn` alone matches answers too."""
-        if "&" not in left or left["&"][0].get("payload", {}).get("field") != "flags":
-            return False
-        mask = set(as_list(left["&"][1]))
-        if how != "==" or as_list(right) != ["syn"] or not {"syn", "ack"} <= mask <= {"syn", "ack", "fin", "rst"}:
-            return False
-        self.narrow(proto=[6], syn=[True])
-        return True
-
-    def state(self, states):
-        """Not every new TCP connection begins with SYN: conntrack takes one up in the middle (tcp_loose)."""
-        known = ESTABLISHED if "established" in states else RELATED
-        of_known = states <= {"established", "related"}
-        self.other.append(known if of_known else "state " + ",".join(sorted(map(str, states))))
-
-    def vmap(self):
-        """A verdict map may drop, accept or jump: unknown."""
-        self.rule.target = "a map of verdicts"
-        self.other.append("a map of verdicts")
+    def mapped(self, left, key, verdict):
+        """The rule of an element; None if it cannot be read."""
+        kind = next(iter(verdict))
+        reader = Reader(self.ruleset, self.table, self.rule.place, "")
+        reader.rule.matches = self.rule.matches
+        try:
+            reader.narrow(Test(self.ruleset, self.table).allowed(left, "==", key))
+        except Unknown:
+            return None
+        except Left as why:
+            return dataclasses.replace(reader.rule, matches=[]) if str(why).startswith("matches no packet") else None
+        if kind not in (*VERDICTS, "jump", "goto"):
+            return None if kind != "continue" else dataclasses.replace(reader.rule, matches=[])
+        reader.expression(kind, verdict[kind])
+        return reader.rule
 
     # ---- limits
 
@@ -191,7 +132,7 @@ class Reader:
         self.limit(limits[0], frozenset(fields), tuple(masks.values()), value.get("set") or "@" + value["name"])
         expire_s = element.get("timeout", found.get("timeout"))
         if expire_s is not None:  # `add` lets an element go so long after it came, whatever has been since
-            self.rule.limit.expire_s = expire_s if value.get("op") == "update" else -1
+            self.rule.limit.expire_s = expire_s if value.get("op") == "update" else -expire_s
 
     def key_field(self, part):
         """Field and bits of a part of a key; ip saddr implies IPv4."""
@@ -202,12 +143,12 @@ class Reader:
         if part.get("meta", {}).get("key") == "l4proto":
             return "proto", None
         if payload.get("field") in ADDRESSES and payload["protocol"] in ("ip", "ip6"):
-            self.family_set(FAMILIES[payload["protocol"]])
+            self.family(FAMILIES[payload["protocol"]])
             return payload["field"], bits
         if payload.get("field") in ("sport", "dport") and bits is None:
             self.transport(payload["protocol"])
             return payload["field"], None
-        raise Left(f"counts by {self.name_of(part)}: a policy has no such key")
+        raise Left(f"counts by {name_of(part)}: a policy has no such key")
 
     def limit(self, limit, fields, masks, table):
         if self.rule.limit:
@@ -236,8 +177,9 @@ def words_in(value, names):
 
 
 class Ruleset:
-    def __init__(self, objects):
-        self.sets, self.limits, self.tables = {}, {}, {}
+    def __init__(self, objects, handles):
+        self.sets, self.limits, self.tables, self.handles = {}, {}, {}, handles
+        self.count = collections.Counter()  # of rules by chain
         for entry in objects:
             for kind, value in entry.items():
                 where = (value.get("family"), value.get("table"))
@@ -250,6 +192,7 @@ class Ruleset:
 
     def chain(self, where, value):
         chains = self.tables.setdefault(where, Chains())
+        chains.rules.setdefault(value["name"], [])
         if not value.get("hook"):
             return
         for device in value.get("dev") if isinstance(value.get("dev"), list) else [value.get("dev")]:
@@ -276,9 +219,16 @@ class Ruleset:
         maps = [self.sets.get(where + (v[1:],), {}) for n, v in words_in(expressions, ("data",)) if isinstance(v, str)]
         return tuple(v["target"] for _, v in words_in([expressions, maps], ("jump", "goto")) if "target" in v)
 
+    def place_of(self, where, value):
+        """By the handle, or by the rule's number where the handles are not those of the user's ruleset."""
+        chain = (*where, value["chain"])
+        self.count[chain] += 1
+        number = f"handle {value['handle']}" if self.handles else f"rule {self.count[chain]}"
+        return " ".join((*chain, number))
+
     def rule(self, policy, value):
         where = (value["family"], value["table"])
-        place = f"{where[0]} {where[1]} {value['chain']} handle {value['handle']}"
+        place = self.place_of(where, value)
         limits = self.limits_in(where, value["expr"])
         if where[0] not in FAMILIES:
             return limits and policy.leave(place, f"is for the family {where[0]}: a policy is for IP only")
@@ -293,7 +243,8 @@ class Ruleset:
         if any(name in e for e in value["expr"] for name in TRANSLATES) or \
                 any("payload" in e["mangle"].get("key", {}) for e in value["expr"] if "mangle" in e):
             self.tables[where].translates.append((value["chain"], reader.rule))
-        return self.tables[where].rules.setdefault(value["chain"], []).append(reader.rule)
+        rules = [dataclasses.replace(r, remark=reader.rule.remark) for r in reader.rules] or [reader.rule]
+        return self.tables[where].rules.setdefault(value["chain"], []).extend(rules)
 
     def unread(self, rule, expressions, limits, why):
         """A rule that cannot be read: only its verdict and jumps are known."""
@@ -308,13 +259,14 @@ class Ruleset:
         rule.goes = bool(jumps) and jumps[0][0] == "goto"
 
 
-def read(policy, text, device, host):
+def read(policy, text):
+    own = bool(nft_text.BEGINS.search(text)) and not text.lstrip().startswith("{")
     try:
-        objects = json.loads(text)["nftables"]
-        ruleset = Ruleset(objects)
+        objects = json.loads(nft_text.as_json(text) if own else text)["nftables"]
+        ruleset = Ruleset(objects, not own)
         for entry in objects:
             if "rule" in entry:
                 ruleset.rule(policy, entry["rule"])
     except (KeyError, TypeError, AttributeError) as why:
         raise Left(f"is not output of `nft -j list ruleset` ({type(why).__name__}: {why})") from None
-    chains_convert(policy, ruleset.tables.values(), device, host)
+    chains_convert(policy, ruleset.tables.values())

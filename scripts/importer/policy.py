@@ -6,95 +6,12 @@ that cannot be shown to be equivalent (proof.py) are removed."""
 import dataclasses
 import ipaddress
 
-from . import proof
-from .model import ESTABLISHED, RELATED, Left, Match, apart, check_separate, is_host, is_known, meet
+from . import fields, kinds, proof
+from .model import ESTABLISHED, NEW, RELATED, Left, Match, Options, apart, check_separate, is_known, meet
+from .words import address_words, key_words, limit_words, match_words, pieces_of
 
-PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp", 47: "gre", 50: "esp", 58: "icmp6", 132: "sctp"}
-WITH_PORTS = (6, 17, 132)
+TCP = 6
 EVERYBODY = {None: "any", 4: "0.0.0.0/0", 6: "::/0"}
-BITS = {None: 128, 4: 32, 6: 128}
-
-
-# ---- words
-
-def address_words(network):
-    return str(network.network_address if is_host(network) else network)
-
-
-def ports_words(name, ports):
-    if not ports:
-        return []
-    return [f"{name} {ports[0]}" + (f"-{ports[1]}" if ports[1] > ports[0] else "")]
-
-
-def match_words(match, with_src=False):
-    words = []
-    if match.proto is not None:
-        words.append(PROTOCOLS.get(match.proto, f"proto {match.proto}"))
-    words += ports_words("sport", match.sport) + ports_words("dport", match.dport)
-    if match.src and with_src:
-        words.append("src " + address_words(match.src))
-    if match.dst:
-        words.append("dst " + address_words(match.dst))
-    words += ["syn"] if match.syn else []
-    return words + ([] if match.known is None else ["established"] if match.known else ["not", "established"])
-
-
-def amount_words(amount, is_bytes):
-    if not is_bytes:
-        return str(amount)
-    for unit, factor in (("gibyte", 1 << 30), ("mibyte", 1 << 20), ("kibyte", 1 << 10)):
-        if amount % factor == 0:
-            return f"{amount // factor}{unit}"
-    return f"{amount}byte"
-
-
-def lengths_words(name, bits, family):
-    """per source/LEN4,LEN6 without default lengths."""
-    if family == 4:
-        return name if bits == 32 else f"{name}/{bits}"
-    return name if family == 6 and bits == 64 else f"{name}/32,{bits}"
-
-
-def fixed_fields(match):
-    """Fields of which the match leaves one value: the key may contain them or not."""
-    fixed = {"saddr": is_host(match.src), "daddr": is_host(match.dst),
-             "sport": match.sport and match.sport[0] == match.sport[1],
-             "dport": match.dport and match.dport[0] == match.dport[1],
-             "proto": match.proto is not None}
-    return {field for field in fixed if fixed[field]}
-
-
-def key_words(limit, match):
-    fixed = fixed_fields(match)
-    fields = limit.fields - fixed
-    source, dest = (BITS[match.family] if bits is None else bits for bits in limit.masks)
-    full = source == dest == BITS[match.family]
-    if not fields:
-        return "rule"
-    if fields == {"saddr"}:
-        return lengths_words("source", source, match.family)
-    if fields == {"daddr"}:
-        return lengths_words("dest", dest, match.family)
-    if fields & {"sport", "dport"} and match.proto not in WITH_PORTS and "proto" not in limit.fields:
-        raise Left("counts by ports of all protocols together: a policy has no such key")
-    if fields == {"saddr", "dport"} and source == {4: 32, 6: 64}.get(match.family):
-        return "source+dport"
-    if fields == {"saddr", "daddr"} and full:
-        return "source+dest"
-    if {"saddr", "daddr", "sport", "dport"} - fixed <= fields and full:
-        return "flow"
-    lengths = "" if full else f" (/{source} and /{dest})"
-    raise Left(f"counts by {', '.join(sorted(fields))}{lengths}: a policy has no such key")
-
-
-def limit_words(limit, match):
-    rate = f"{amount_words(limit.amount, limit.is_bytes)}/{limit.period}"
-    words = ["limit fixed-window " + rate]
-    if limit.burst is not None:
-        words = [f"limit {rate} burst {amount_words(limit.burst, limit.is_bytes)}"]
-    key = key_words(limit, match)
-    return words + ([] if key == "source" else ["per " + key]) + ([f"over {limit.over}"] if limit.over else [])
 
 
 # ---- rules
@@ -106,6 +23,7 @@ class Rule:
     verdict: str  # allow, deny, limit
     length: int  # of its prefix; `any` is -1
     text: str
+    of: int  # the id of the firewall's match
 
     def remark(self):
         return self.step.place + (": " if self.step.remark else "") + self.step.remark
@@ -113,7 +31,8 @@ class Rule:
 
 class Policy:
     """The rules, and notes on what did not become a rule."""
-    def __init__(self, refused=None):
+    def __init__(self, refused=None, options=None):
+        self.options = options or Options()
         self.lines = []  # (rule, remark)
         self.left = []  # (place, why)
         self.notes = []
@@ -142,14 +61,15 @@ def head(family_mixed, match, at_prefix):
     if not family_mixed or match.family is None:
         return -1 if match.family is None else 0, " ".join([EVERYBODY[match.family]] + match_words(match, True))
     if not match.src and not match.dst:
-        match = match.copy(src=ipaddress.ip_network(EVERYBODY[match.family]))
+        side = "dst" if match.not_src else "src"
+        match = match.copy(**{side: ipaddress.ip_network(EVERYBODY[match.family])})
     return -1, " ".join(["any"] + match_words(match, True))
 
 
 def unsaid(match):
     """The part of the match that a policy does not have."""
     words = ["the state of connections" if w in (ESTABLISHED, RELATED) else w for w in match.other]
-    words = [w + ", which not only a SYN has (add --syn)" if w.lower() == "state new" else w for w in words]
+    words = [w + ", which a policy knows of TCP alone" if w == NEW else w for w in words]
     return f"matches by {words[0]}" if words else ""
 
 
@@ -157,7 +77,8 @@ def limit_check(step, matches):
     """Raises Left if no single rule of a policy is equivalent. matches: those of the rules."""
     for match in matches:
         if match.other:
-            raise Left(unsaid(match) + ": a policy cannot")
+            raise Left(unsaid(match) + ("" if NEW in match.other[:1] else ": a policy cannot"))
+        match_words(match)
     if step.unordered:
         raise Left(f"{step.unordered} may come before or after it: their chains have the same priority")
     used = {name for m in step.matches for name in ("src", "dst", "sport", "dport") if getattr(m, name)}
@@ -167,7 +88,10 @@ def limit_check(step, matches):
     check_separate(step.matches, step.limit)
 
 
-def past_words(cause):
+def past_words(cause, packet):
+    if any(map(is_known, cause.matches)) and packet.known is None and packet.proto != TCP:
+        return "but matches by the state of connections: a policy does not know the clients that this machine has " \
+            "answered (--established all counts their packets, too)"
     why = next((unsaid(m) for m in cause.matches if m.other), "")
     if cause.verdict == "within":
         return "as far as they are within a limit"
@@ -191,7 +115,7 @@ def why_wrong(chains, step, cause, packet):
             "in another"
     if cause.verdict == "drop":
         return f"{cause.place} drops packets before it, which a policy would count"
-    return f"{cause.place} lets packets past it, {past_words(cause)}"
+    return f"{cause.place} lets packets past it, {past_words(cause, packet)}"
 
 
 # ---- what is carried
@@ -201,9 +125,15 @@ class Carrier:
     def __init__(self, policy, chains):
         self.policy, self.chains = policy, chains
         self.steps = [s for c in chains for s in c.steps]
-        self.told = any(ESTABLISHED in m.other for c in chains if c.local for s in c.steps for m in s.matches)
+        for step in self.steps:
+            step.matches = [piece for match in step.matches for piece in pieces_of(match)]
+        self.some_told = any(ESTABLISHED in m.other for c in chains if c.told for s in c.steps for m in s.matches)
         self.carried = [s for s in self.steps if self.possible(s)]
-        self.packets, self.rules = [], []
+        self.packets, self.rules, self.moot = [], [], set()
+
+    def told(self, proto):
+        """Does a policy know the same connections of the protocol as conntrack, or is it to be taken so?"""
+        return self.some_told and (proto == TCP or self.policy.options.every)
 
     def behind_known(self, step, match):
         """Does an earlier step of its chain accept its packets of known connections?"""
@@ -214,10 +144,15 @@ class Carrier:
         return False
 
     def match_of(self, step, match):
-        """The match of the step's rule. Conntrack and sockets know the same connections of TCP, but no others."""
-        if not self.told or match.proto != 6 or match.syn:
+        """The match of the step's rule."""
+        if NEW in match.other and match.proto == TCP:
+            flags = fields.SYN & (fields.EVERY_FLAGS if match.flags is None else match.flags)
+            others = tuple(word for word in match.other if word != NEW)
+            match = match.copy(flags=flags, other=others, only_syn=flags != match.flags) if flags else match
+        syn = match.flags is not None and not match.flags & ~fields.SYN
+        if syn or not self.told(match.proto):
             return match
-        if is_known(match):
+        if is_known(match) and match.proto == TCP:
             return match.copy(known=True, other=())
         if step.verdict != "accept" and not match.other and self.behind_known(step, match):
             return match.copy(known=False)
@@ -237,10 +172,13 @@ class Carrier:
                 step.limit = True
                 return False
         rewritten = any(getattr(m, name) for m in step.matches for name in step.translated)
-        return step.verdict in ("accept", "drop") and not step.limit and \
-            not rewritten and not step.unordered and \
-            not (step.verdict == "accept" and any(m.known for m in matches)) and \
-            all(not m.other and (m.src or match_words(m)) for m in matches)
+        if step.verdict not in ("accept", "drop") or step.limit or rewritten or step.unordered or \
+                step.verdict == "accept" and any(m.known for m in matches) or any(m.other for m in matches):
+            return False
+        try:
+            return all(match_words(m) or m.src for m in matches)
+        except Left:
+            return False
 
     def write(self):
         limits = [s for s in self.carried if s.limit]
@@ -249,10 +187,10 @@ class Carrier:
         for step in self.carried:
             verdict = "limit" if step.limit else {"accept": "allow", "drop": "deny"}[step.verdict]
             at_prefix = not step.limit or not any(meet(s, step) for s in self.carried if s is not step)
-            for match in self.matches_of(step):
+            for of, match in zip(step.matches, self.matches_of(step)):
                 length, words = head(mixed, match, at_prefix)
                 tail = " ".join(limit_words(step.limit, match)) if step.limit else verdict
-                self.rules.append(Rule(step, match, verdict, length, f"rule {words} {tail}"))
+                self.rules.append(Rule(step, match, verdict, length, f"rule {words} {tail}", id(of)))
 
     def remove(self, step, why=None):
         self.carried = [s for s in self.carried if s is not step]
@@ -261,7 +199,18 @@ class Carrier:
         self.write()
 
     def settle(self):
-        """Removes steps that are not equivalent, and those that rlctl refuses."""
+        """Removes steps that are not equivalent, those without effect, and those that rlctl refuses."""
+        refused = True
+        while refused:
+            self.settle_wrong()
+            self.prune()
+            refused = self.rules and self.policy.refused([r.text for r in self.texts()])
+            if refused:
+                rule = self.texts()[refused[0]]
+                self.policy.leave(rule.step.place, f"became '{rule.text}', but {refused[1]}")
+                self.remove(rule.step, f"became '{rule.text}', but {refused[1]}")
+
+    def settle_wrong(self):
         changed = True
         while changed:
             changed = False
@@ -272,12 +221,6 @@ class Carrier:
                     self.remove(step, step.limit and why_wrong(self.chains, step, cause, packet))
                     changed = True
                     wrong = proof.wrong(self.rules, found, packet)
-            refused = not changed and self.rules and self.policy.refused([r.text for r in self.texts()])
-            if refused:
-                rule = self.texts()[refused[0]]
-                self.policy.leave(rule.step.place, f"became '{rule.text}', but {refused[1]}")
-                self.remove(rule.step, f"became '{rule.text}', but {refused[1]}")
-                changed = True
 
     def texts(self):
         return list({r.text: r for r in reversed(self.rules)}.values())[::-1]
@@ -294,7 +237,11 @@ class Carrier:
 
     def compare(self):
         matches = [m for s in self.steps for m in s.matches]
-        self.packets = [(p, proof.events(self.chains, p)) for p in proof.packets(matches, self.told)]
+        self.packets = [(p, proof.events(self.chains, p, self.moot)) for p in kinds.packets(matches, self.told)]
+        self.moot -= {event.step for _, found in self.packets for event in found}
+        self.carried = [step for step in self.carried if step not in self.moot]
+        self.policy.firewall += [step.place for step in self.steps if step in self.moot]
+        self.write()
 
     def tell(self):
         """Notes what the firewall does beyond the policy."""
@@ -305,19 +252,15 @@ class Carrier:
         for packet, found in self.packets:
             verdict, acting = proof.decide(self.rules, packet)
             if verdict != "pass" and verdict != "allow":
-                self.tell_rule(acting[0], packet)
+                self.tell_rule(acting[0], packet, found)
             for event in found if verdict != "deny" else ():
                 if not event.step.limit:
                     self.policy.leave_drop(event.step.place)
 
-    def tell_rule(self, rule, packet):
+    def tell_rule(self, rule, packet, found):
         step = rule.step
-        differs = [step.differs] if step.differs else []
-        other = step.limit and proof.spared(self.chains, step, packet)
-        if other:
-            differs.append(f"a SYN of a known connection passes by {other.place}")
-        if rule.match.known is not None:
-            differs.append("the ACK that ends a handshake, and TCP of closed connections, are not established")
+        differs = [*step.differs, *self.state_differs(rule, packet)]
+        differs += [f"it counts what {other.place} drops" for other in proof.counted_too(found, step)]
         if packet.family == 6 and packet.proto == 58 and not step.differs:
             differs.append("neighbour discovery always passes in a policy")
         if any(step in c.steps and c.all_frames for c in self.chains) and Match() in step.matches:
@@ -328,14 +271,26 @@ class Carrier:
         for text in differs:
             self.policy.leave(step.place, "carried, but " + text)
 
+    def state_differs(self, rule, packet):
+        """What conntrack takes otherwise than the words of a policy."""
+        other = rule.step.limit and proof.spared(self.chains, rule.step, packet)
+        if other:
+            yield f"a SYN of a known connection passes by {other.place}"
+        if rule.match.known is not None and packet.proto == TCP:
+            yield "the ACK that ends a handshake is not established" if self.policy.options.conntrack else \
+                "the ACK that ends a handshake, and TCP of closed connections, are not established"
+        elif rule.match.known is not None:
+            yield "ICMP, and UDP of clients that this machine has answered, are not established"
+        if rule.match.only_syn:
+            yield "of new connections it is for SYNs alone: conntrack takes other segments for new, too, where " \
+                "net.netfilter.nf_conntrack_tcp_loose is not 0"
+
 
 def chains_carry(policy, chains):
     carrier = Carrier(policy, chains)
     if carrier.carried:
-        carrier.write()
         carrier.compare()
         carrier.settle()
-        carrier.prune()
     carrier.tell()
     if not carrier.carried:
         for step in carrier.steps:

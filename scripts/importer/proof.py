@@ -1,139 +1,123 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks that a policy is equivalent to the chains of a firewall, with one packet of every kind that their
-matches tell apart. On a machine that forwards nothing, one of those kinds is TCP of a known connection, which the
-machine's sockets tell. If a match has other words that a policy lacks, both outcomes are considered. The policy is
-equivalent if, for each packet, the verdict is
+matches tell apart (kinds.py). Where the state of connections is told, it is by the words of a policy. If a match has
+other words that a policy lacks, both outcomes are considered. The policy is equivalent if, for each packet, the
+verdict is
 
 - deny: the firewall certainly drops it, and no limit has counted it before;
 - a limit: it is the first step that may drop or count the packet, and no other carried limit counts it;
 - neither: no carried limit counts it."""
 import collections
-import functools
-import itertools
 
-from .model import ESTABLISHED, Left, is_known, no_syn
+from .model import ESTABLISHED, INVALID, NEW, RELATED
 
-Packet = collections.namedtuple("Packet", "family proto src dst sport dport syn known")
-# known: of a connection; None: that is not told
 Event = collections.namedtuple("Event", "step cause")  # cause: the step that makes it uncertain, or None
-WITH_PORTS = (6, 17, 132)
-OTHER_PROTOCOL = 253
-MOST = 1_500_000  # comparisons of matches: some seconds
+TCP = 6
 
 
-@functools.lru_cache(maxsize=None)
-def bounds(network):
-    return network.version, int(network.network_address), int(network.broadcast_address)
+# ---- the state of connections
+
+def by_state(step):
+    """Does it only drop what conntrack takes for invalid, or for new without a SYN?"""
+    return all(m.other and set(m.other) <= {INVALID, NEW} and (INVALID in m.other or m.proto == TCP) for m in step.matches)
 
 
-def in_network(network, family, address):
-    if network is None:
-        return True
-    version, first, last = bounds(network)
-    return version == family and first <= address <= last
+def counted(drop, step):
+    """May a policy count in the limit what the drop before it may have dropped? So far as a source pays for its own
+    packets alone, and where conntrack drops what belongs to nothing; either is said."""
+    return drop.verdict == "drop" and step.counts() and ("saddr" in step.limit.fields or by_state(drop))
 
 
-def in_ports(ports, port):
-    return not ports or port is not None and ports[0] <= port <= ports[1]
-
-
-def holds(match, p):
-    return (match.family in (None, p.family) and match.proto in (None, p.proto) and (p.syn or not match.syn) and
-            (match.known is None or match.known == p.known) and in_ports(match.dport, p.dport) and in_ports(match.sport, p.sport) and in_network(match.src, p.family, p.src) and
-            in_network(match.dst, p.family, p.dst))
+def word_holds(word, step, p):
+    """True, False, or None (unknown). A SYN is of no known connection, and alone begins one of TCP."""
+    if word == ESTABLISHED:
+        return p.known if p.known is not None else False if p.syn else None
+    if word == RELATED:
+        return False if p.syn else None
+    if word == NEW and p.proto == TCP:
+        return True if p.syn else None if step.verdict == "drop" else False
+    if word == NEW and p.known is not None:
+        return not p.known
+    return None
 
 
 def hits(step, p):
-    """True, False, or None (unknown). A SYN is assumed to belong to no known connection."""
+    """True, False, or None (unknown)."""
     found = False
     for match in step.matches:
-        if not holds(match, p) or (ESTABLISHED in match.other and p.known is False) or (p.syn and no_syn(match)):
+        if id(match) not in p.held:
             continue
-        if not match.other or (p.known and is_known(match)):
+        words = [word_holds(word, step, p) for word in match.other]
+        if all(words):
             return True
-        found = None
+        if False not in words:
+            found = None
     return found
-
-
-# ---- kinds of packets
-
-def starts(ranges):
-    """The first value of every interval that no range divides."""
-    return sorted({0}.union(*({first, last + 1} for first, last in ranges)))
-
-
-def addresses(networks, family):
-    ranges = [bounds(n)[1:] for n in networks if n is not None and n.version == family]
-    return [a for a in starts(ranges) if a < 1 << (32 if family == 4 else 128)]
-
-
-def ports_and_syn(proto, matches, told):
-    """told: TCP of known connections is told apart; a SYN and a later fragment are none."""
-    if proto not in WITH_PORTS:
-        return [(None, None, False, None)]
-    told = told and proto == 6
-    sides = [[p for p in starts([r for m in matches for r in [getattr(m, side)] if r]) if p < 65536]
-             for side in ("sport", "dport")]
-    kinds = [(False, False), (False, True), (True, False)] if told else [(False, None), (True, None)][:1 + (proto == 6)]
-    later = (None, None, False, False if told else None)
-    return [later, *((sport, dport, *kind) for sport, dport, kind in itertools.product(*sides, kinds))]
-
-
-def packets(matches, told=False):
-    count = 0
-    for family in (4, 6):
-        of_family = [m for m in matches if m.family in (None, family)]
-        for src in addresses([m.src for m in of_family], family) if of_family else ():
-            near = [m for m in of_family if in_network(m.src, family, src)]
-            for proto in {1, 6, 17, 58, OTHER_PROTOCOL, *(m.proto for m in near if m.proto is not None)}:
-                alike = [m for m in near if m.proto in (None, proto)]
-                for dst in addresses([m.dst for m in alike], family):
-                    for sport, dport, syn, known in ports_and_syn(proto, alike, told):
-                        count += 1
-                        if count * len(matches) > MOST:
-                            raise Left("has too many kinds of packets to compare with a policy: convert a "
-                                       "part of it")
-                        yield Packet(family, proto, src, dst, sport, dport, syn, known)
 
 
 # ---- what the firewall does
 
-def excess_kept(step, behind, p):
+class Way:
+    """The way of a packet through a chain: the jumps that it has left, and those that it may have left by a step."""
+    def __init__(self, p, left=(), maybe=None):
+        self.p, self.left, self.maybe = p, set(left), dict(maybe or {})
+
+    def meets(self, steps):
+        """(number, step, hit, the step that may lead past it) of those that the packet may meet."""
+        for n, step in enumerate(steps):
+            hit = False if self.left & set(step.inside) else hits(step, self.p)
+            if hit is not False:
+                yield n, step, hit, next((self.maybe[jump] for jump in step.inside if jump in self.maybe), None)
+
+    def leave(self, step, surely):
+        if surely:
+            self.left.add(step.leaves)
+        else:
+            self.maybe.setdefault(step.leaves, step)
+
+
+def excess_kept(step, behind, way):
     """The step that may save packets over an accepting limit from being dropped; None: they are dropped."""
-    for other in behind:
-        hit = hits(other, p)
-        if other.verdict == "drop" and hit:
+    way = Way(way.p, way.left, way.maybe)
+    for _, other, hit, past in way.meets(behind):
+        if other.verdict == "leave":
+            way.leave(other, hit and not past)
+        elif other.verdict == "drop" and hit and not past:
             return None
-        if hit is not False and other.verdict != "drop":
+        elif other.verdict not in ("drop", "above"):
             return other
-    return step
+    return next(iter(way.maybe.values()), step)
 
 
-def events(chains, p):
-    """The drops and limits that a packet may meet, in order."""
-    found, dead = [], None
+def events(chains, p, moot):
+    """The drops and limits that a packet may meet, in order. moot: gains the limits of what an earlier limit does not
+    accept, and of which nothing is accepted anyway."""
+    found, dead, doubtful = [], None, []  # doubtful: steps that may have dropped it
     for chain in chains:
-        past = None
-        for n, step in enumerate(chain.steps):
-            hit = hits(step, p)
-            if hit is False:
+        past, way = None, Way(p)
+        for n, step, hit, around in way.meets(chain.steps):
+            cause = past or around or dead or (step if hit is None else None)
+            if step.verdict == "leave" and not step.limit:
+                way.leave(step, not cause)
                 continue
-            cause = past or dead or (step if hit is None else None)
             if step.limit or step.verdict == "drop":
-                kept = excess_kept(step, chain.steps[n + 1:], p) if step.verdict == "within" else None
-                found.append(Event(step, cause or kept))
-                if step.verdict == "within" and hit and not kept:
+                kept = excess_kept(step, chain.steps[n + 1:], way) if step.verdict == "within" else None
+                unsure = next((d for d in doubtful if not counted(d, step)), None) if step.limit else None
+                found.append(Event(step, cause or unsure or kept))
+                if step.verdict == "within" and hit and not kept and not cause:
+                    moot.update(other for _, other, _, _ in Way(p, way.left).meets(chain.steps[n + 1:]) if other.limit)
                     break
-            if step.verdict == "drop" and hit:
-                if not cause:
+            if step.verdict == "drop" and not step.limit:
+                if hit and not cause:
                     return found
-                dead = dead or step
+                doubtful.append(step)
+                if hit and not around:
+                    break
+            if step.verdict == "accept" and hit and not around:
                 break
-            if step.verdict == "accept" and hit:
-                break
-            if step.verdict in ("accept", "leave", "unknown", "within"):
+            if step.verdict in ("accept", "unknown", "within"):
                 past = past or step
-            if step.verdict in ("drop", "unknown"):
+            if step.verdict == "unknown":
                 dead = dead or step
     return found
 
@@ -151,21 +135,39 @@ def first_before(chains, step, p):
     return None
 
 
+def before(chains, step):
+    """The earlier steps of its chain."""
+    return next((c.steps[:c.steps.index(step)] for c in chains if step in c.steps), [])
+
+
 def spared(chains, step, p):
     """An earlier step that accepts established packets, which a SYN is assumed not to be."""
-    for chain in chains:
-        if step in chain.steps and p.syn:
-            for other in itertools.takewhile(lambda other: other is not step, chain.steps):
-                if any(no_syn(m) and holds(m, p) for m in other.matches):
-                    return other
+    for other in before(chains, step):
+        if p.syn and other.verdict != "drop" and \
+                any(id(m) in p.held and m.other and set(m.other) <= {ESTABLISHED, RELATED} for m in other.matches):
+            return other
     return None
+
+
+def counted_too(found, step):
+    """The steps whose drops are counted in a policy's limit."""
+    for event in found:
+        if event.step is step:
+            return
+        if counted(event.step, step):
+            yield event.step
 
 
 # ---- what the policy does
 
+def rule_holds(match, p):
+    """The rule's own words beyond those of the firewall's match."""
+    return match.known in (None, p.known) and (p.syn or not match.only_syn)
+
+
 def decide(rules, p):
     """allow, deny, limit or pass, and the deciding rules: those of the longest prefix with a matching rule."""
-    held = [r for r in rules if holds(r.match, p)]
+    held = [r for r in rules if r.of in p.held and rule_holds(r.match, p)]
     longest = max((r.length for r in held), default=None)
     held = [r for r in held if r.length == longest]
     for verdict in ("allow", "deny", "limit"):
@@ -193,10 +195,11 @@ def wrong(rules, found, p):
     counting = [e.step for e in found if id(e.step) in carried]
     if verdict == "limit":
         for rule in acting:
-            if not found or found[0].step is not rule.step:
-                return rule.step, found[0].step if found and not found[0].cause else None
-            if found[0].cause:
-                return rule.step, found[0].cause
+            first = next((e for e in found if not (e.cause and counted(e.step, rule.step))), None)
+            if not first or first.step is not rule.step:
+                return rule.step, first.step if first and not first.cause else None
+            if first.cause:
+                return rule.step, first.cause
         others = [s for s in counting if s is not acting[0].step]
         return (others[0], acting[0].step) if others else None
     if counting:

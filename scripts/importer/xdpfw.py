@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads the configuration of XDP-Firewall, in libconfig syntax. The first matching filter decides. A rate N
-matches the Nth and later packets of a source, of any kind, since its second began. A packet that a filter
-drops blocks its source entirely for block_time, before any filter is checked. Only TCP, UDP and ICMP are
-filtered; everything else passes, including ICMPv6."""
+"""Reads the configuration of XDP-Firewall, in libconfig syntax, as of 2026. The first matching filter decides. A rate
+N matches the Nth and later packets of a source, of any kind, since its second began, or those of a flow: source,
+source port and protocol. A packet that a filter drops blocks its source entirely for block_time, before any filter is
+checked. Only TCP, UDP and ICMP are filtered; everything else passes, including ICMPv6. Lengths are those of frames."""
 import ipaddress
 import re
 
-from .model import Chain, Left, Limit, Match, Step, network_of
+from . import fields, ranges
+from .model import Chain, Left, Limit, Match, Step, joined, network_of
 from .policy import chains_carry
 
 TOKEN = re.compile(r"""(?P<skip>\s+|\#[^\n]*|//[^\n]*|/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\])*")|
@@ -16,10 +17,12 @@ OLD = {"srcip": "src_ip", "dstip": "dst_ip", "srcip6": "src_ip6", "dstip6": "dst
        "pps": "ip_pps", "bps": "ip_bps"}
 RATES = {"ip_pps": ("saddr",), "ip_bps": ("saddr",), "flow_pps": ("saddr", "sport", "proto"),
          "flow_bps": ("saddr", "sport", "proto")}
-PROTOCOLS = {"tcp": 6, "udp": 17}
+PROTOCOLS = {"tcp": 6, "udp": 17, "icmp": 1}
+FLAGS = tuple(f"tcp_{name}" for name in fields.FLAG_WORDS)
 KNOWN = {"enabled", "action", "block_time", "log", "src_ip", "dst_ip", "src_ip6", "dst_ip6", "tcp_enabled",
-         "udp_enabled", "icmp_enabled", "tcp_sport", "tcp_dport", "udp_sport", "udp_dport", "tcp_syn", "tcp_ack",
-         *RATES}
+         "udp_enabled", "icmp_enabled", "tcp_sport", "tcp_dport", "udp_sport", "udp_dport", "icmp_type", "icmp_code",
+         "min_ttl", "max_ttl", "min_len", "max_len", *FLAGS, *RATES}
+ETHERNET, PADDED = 14, 60  # bytes of the header, and of the shortest frame
 
 
 # ---- libconfig
@@ -104,7 +107,7 @@ def ports_of(value):
 class Filter:
     def __init__(self, policy, settings):
         self.policy = policy
-        self.settings = {OLD.get(name, name): value for name, value in settings.items()}
+        self.settings = {OLD.get(name, name): value for name, value in settings.items() if value != -1}
         self.place = f"line {settings[chr(0) + 'line']}"
         self.limits = [name for name in RATES if name in self.settings]
 
@@ -113,15 +116,18 @@ class Filter:
 
     def step(self):
         matches = self.matches()
-        if self.get("action") not in (0, 1):
+        if self.get("action", 1) not in (0, 1):
             raise Left("has an unknown action: write 0 to drop, 1 to allow")
-        if self.get("action") == 1:
+        if self.get("action", 1) == 1:
             if self.limits:
                 raise Left("allows packets over a rate: a policy can only drop them")
             return Step(self.place, "accept", matches)
         if self.limits:
-            return Step(self.place, "above", matches, self.limit(matches),
-                        differs="it counts every protocol: xdpfw looks at TCP, UDP and ICMP only")
+            limit = self.limit(matches)
+            by_flow = "proto" in limit.fields
+            everything = "it counts every protocol: xdpfw looks at TCP, UDP and ICMP only"
+            return Step(self.place, "above", seen_only(matches) if by_flow else matches, limit,
+                        differs=() if by_flow else (everything,))
         self.check_block(matches)
         return Step(self.place, "drop", seen_only(matches))
 
@@ -135,21 +141,21 @@ class Filter:
         unknown = [n for n in self.settings if n not in KNOWN and n[0] != "\0"]
         if unknown:
             raise Left(f"matches by {unknown[0]}: a policy cannot")
-        match = Match(syn=self.syn())
-        chosen = [name for name in ("tcp", "udp", "icmp") if self.get(f"{name}_enabled")]
-        if chosen and chosen[0] != "icmp":  # the first of them decides, as in xdpfw
-            match = match.copy(proto=PROTOCOLS[chosen[0]])
-            for side in ("sport", "dport"):
-                if f"{chosen[0]}_{side}" in self.settings:
-                    match = match.copy(**{side: ports_of(self.get(f"{chosen[0]}_{side}"))})
-        return [m for f in self.families() for m in self.protocols(f, match, chosen)]
-
-    def protocols(self, family, match, chosen):
-        """ICMPv6 is not filtered."""
-        match = match.copy(**family)
-        if chosen[:1] != ["icmp"]:
-            return [match]
-        return [match.copy(proto=1, family=match.family or 4)]
+        match = Match(length=self.length(), ttl=self.between("ttl", 255))
+        chosen = next((name for name in PROTOCOLS if self.get(f"{name}_enabled")), None)
+        if chosen:  # the first of them decides, as in xdpfw
+            match = match.copy(proto=PROTOCOLS[chosen])
+        for side in ("sport", "dport"):
+            if f"{chosen}_{side}" in self.settings:
+                match = match.copy(**{side: (ports_of(self.get(f"{chosen}_{side}")),)})
+        if chosen == "tcp":
+            match = match.copy(flags=self.flags())
+        if chosen == "icmp":  # ICMPv6 is not filtered
+            match = match.copy(family=4, icmp=self.icmp())
+        found = [joined(match, Match(**family)) for family in self.families()]
+        if None in found:
+            raise Left("never matches: it asks for ICMP of IPv6")
+        return found
 
     def families(self):
         """The addresses, by family; [{}] if there are none."""
@@ -159,28 +165,52 @@ class Filter:
                      if self.get(f"{side}_ip{end}")}
             if sides:
                 found.append({"family": family, **sides})
+        if len(found) > 1:
+            raise Left("never matches: it asks for addresses of both families")
         return found or [{}]
 
-    def syn(self):
-        if not self.get("tcp_enabled") or not ("tcp_syn" in self.settings or "tcp_ack" in self.settings):
-            return False
-        if self.get("tcp_syn") is not True or self.get("tcp_ack") is True:
-            raise Left("matches by flags of TCP other than SYN without ACK: a policy cannot")
-        if "tcp_ack" not in self.settings:
-            self.policy.note(f"{self.place}: tcp_syn holds answers (SYN and ACK) too, `syn` does not")
-        return True
+    def between(self, name, top):
+        first, last = self.get(f"min_{name}", 0), self.get(f"max_{name}", top)
+        if not isinstance(first, int) or not isinstance(last, int) or first > last:
+            raise Left(f"never matches: no {name} is between {first} and {last}")
+        return ((first, min(last, top)),) if (first, last) != (0, top) else None
+
+    def length(self):
+        """Of the IP packet. Frames of less than 60 bytes are padded, so shorter ones cannot be told apart."""
+        found = self.between("len", 65535)
+        if not found:
+            return None
+        (first, last), = found
+        if 0 < first <= PADDED or last < PADDED:
+            raise Left(f"matches by lengths of frames below {PADDED} bytes, which are padded: a policy counts IP packets")
+        return ((max(0, first - ETHERNET), last - ETHERNET if "max_len" in self.settings else 65535),)
+
+    def flags(self):
+        """None: any; without flags that are not asked for."""
+        asked = [(1 << n, self.get(name)) for n, name in enumerate(FLAGS) if name in self.settings]
+        if not asked:
+            return None
+        return fields.flags_set(sum(bit for bit, value in asked if value is True), sum(bit for bit, _ in asked))
+
+    def icmp(self):
+        kinds = [self.get("icmp_type")] if "icmp_type" in self.settings else range(256)
+        if "icmp_code" in self.settings:
+            return ranges.normal((256 * kind + self.get("icmp_code"),) * 2 for kind in kinds)
+        return ranges.normal((256 * kind, 256 * kind + 255) for kind in kinds) if "icmp_type" in self.settings else None
 
     def limit(self, matches):
         if len(self.limits) > 1:
             raise Left(f"drops what is over both {self.limits[0]} and {self.limits[1]}: limits of a policy drop what "
                        "is over any")
         name, block = self.limits[0], self.get("block_time", 1)
-        if "sport" in RATES[name]:
-            raise Left(f"{name} counts by source address and port: a policy has no such key")
-        if any(m != Match(family=m.family, src=m.src) for m in matches):
-            raise Left(f"{name} counts all packets of a source, a policy those that match")
+        flow = "sport" in RATES[name]
+        same = ("family", "src", "proto", "sport") if flow else ("family", "src")
+        if any(m != Match(**{field: getattr(m, field) for field in same}) for m in matches):
+            raise Left(f"{name} counts all packets of a {'flow' if flow else 'source'}, a policy those that match")
         if not isinstance(self.get(name), int) or self.get(name) < 2:
             raise Left(f"{name} = {self.get(name)} lets no packet pass, or is no number: write a deny by hand")
+        if not flow:
+            self.policy.note(f"{name}: XDP-Firewall ignores it unless it was built with ENABLE_RL_IP")
         return Limit(self.get(name) - 1, "second", None, name.endswith("bps"), frozenset(RATES[name]),
                      over=f"ban {block}s source" if block else "")
 
@@ -214,6 +244,8 @@ def rates_check(policy, steps):
 def ranges_read(policy, config, steps):
     """Networks that are dropped before any filter is checked."""
     for name in ("ip_drop_ranges", "ip_range_drop"):
+        if config.get(name):
+            policy.note(f"{name}: XDP-Firewall ignores it unless it was built with ENABLE_IP_RANGE_DROP")
         for text in config.get(name, ()):
             try:
                 network = network_of(text)
@@ -223,7 +255,8 @@ def ranges_read(policy, config, steps):
                 policy.leave(f"{name}", why)
 
 
-def read(policy, text, device, _host):
+def read(policy, text):
+    device = policy.options.device
     config = Config(text).settings("the end")
     steps = []
     devices = config.get("interface", [])
@@ -239,7 +272,7 @@ def read(policy, text, device, _host):
             steps.append(entry.step())
         except Left as why:
             policy.leave(entry.place, why)
-            verdict = "accept" if entry.get("action") == 1 else "unknown"
+            verdict = "accept" if entry.get("action", 1) == 1 else "unknown"
             steps.append(Step(entry.place, verdict, [Match(other=("a filter that was left out",))], bool(entry.limits)))
     rates_check(policy, steps)
     chains_carry(policy, [Chain("filters", steps)])

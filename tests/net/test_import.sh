@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# scripts/import reads the output of iptables-save and `nft -j list ruleset` of this machine for rules that
+# scripts/import reads the output of iptables-save, `ipset save` and `nft list ruleset` of this machine for rules that
 # the kernel accepted; the rows of each format are in tests/unit/import_rows.py.
 source "$(dirname "$0")/../lib.sh"
 
@@ -84,6 +84,14 @@ test_nft() {
 	)" nft -j list ruleset
 }
 
+# The same ruleset in nft's own language, of a device that this namespace has and the import's own has not.
+test_nft_text() {
+	cp "$TMP/policy" "$TMP/of-json" && in_ns B nft add table netdev n && in_ns B nft add chain netdev n c \
+		'{ type filter hook ingress device veth-B priority 0; }' || return
+	converted "$(sed 's/\t#.*//' "$TMP/of-json")" nft list ruleset &&
+		grep -q '# inet filter input rule 4$' "$TMP/policy" && is "$(ip -j link show | jq 'map(select(.ifname == "veth-B")) | length')" 0
+}
+
 test_comment() { grep -q '# inet filter input handle [0-9]*: opens$' "$TMP/policy"; }
 
 # As `nft -j` shows rules that iptables-nft made: their limits are left out, and why is said.
@@ -93,6 +101,40 @@ test_nft_of_iptables() {
 	expect_status 1 "$TOP/scripts/import" --host "$TMP/printed" 2>"$TMP/said" && grep -q 'pass the output of iptables-save' "$TMP/said"
 }
 
+# The words that iptables-save writes for matches of flags, types, lengths, bytes and lists.
+test_words() {
+	local over='-m hashlimit --hashlimit-above 9/hour --hashlimit-mode srcip --hashlimit-name'
+	in_ns B iptables -F
+	# shellcheck disable=SC2086 # words
+	add INPUT -p tcp --tcp-flags SYN,FIN SYN,FIN -j DROP && add INPUT -m ttl --ttl-lt 5 -j DROP &&
+		add INPUT -p icmp --icmp-type 5/1 -j DROP &&
+		add INPUT -p udp --dport 27015 -m length --length 0:28 -j DROP &&
+		add INPUT -p udp -m multiport ! --dports 53,27000:27100 $over w -j DROP &&
+		add INPUT -p udp --dport 27015 -m u32 --u32 '0>>22&0x3C@8=0xFFFFFFFF && 0>>22&0x3C@9&0xFF=0x54' $over x -j DROP &&
+		add INPUT -p icmp --icmp-type echo-request $over y -j DROP &&
+		add INPUT ! -s 192.0.2.0/24 -p tcp --dport 80 $over z -j DROP || return
+	converted "$(cat <<-'END'
+		rule 0.0.0.0/0 tcp flags fin,syn/fin,syn deny
+		rule 0.0.0.0/0 ttl 0-4 deny
+		rule 0.0.0.0/0 icmp icmp-type 5 code 1 deny
+		rule 0.0.0.0/0 udp dport 27015 length 0-28 deny
+		rule 0.0.0.0/0 udp not dport 53,27000-27100 limit 9/hour burst 5
+		rule 0.0.0.0/0 udp dport 27015 payload 0 ffffffff54 limit 9/hour burst 5
+		rule 0.0.0.0/0 icmp icmp-type 8 limit 9/hour burst 5
+		rule 0.0.0.0/0 tcp dport 80 not src 192.0.2.0/24 limit 9/hour burst 5
+		END
+	)" iptables-save
+}
+
+test_ipset() {
+	in_ns B iptables -F && in_ns B ipset create friends hash:net && in_ns B ipset add friends 198.51.100.0/24 &&
+		add INPUT -m set --match-set friends src -j ACCEPT &&
+		add INPUT -p udp -m hashlimit --hashlimit-above 9/hour --hashlimit-mode srcip --hashlimit-name s -j DROP || return
+	in_ns B ipset save >"$TMP/sets" && in_ns B iptables-save >"$TMP/rules" || return
+	"$TOP/scripts/import" --host "$TMP/rules" "$TMP/sets" >"$TMP/policy"
+	is "$(sed 's/\t#.*//' "$TMP/policy")" $'rule 198.51.100.0/24 allow\nrule 0.0.0.0/0 udp limit 9/hour burst 5'
+}
+
 test_in_force() {
 	veth_pair C D && rl D attach veth-D && in_ns B nft flush ruleset &&
 		add INPUT -p udp -m hashlimit --hashlimit-above 10/hour --hashlimit-mode srcip --hashlimit-name y -j DROP &&
@@ -100,11 +142,17 @@ test_in_force() {
 		is "$(rl D show)" 'rule 0.0.0.0/0 udp limit 10/hour burst 5 # line 6'
 }
 
-ns_new B || exit 1
+ns_new B && in_ns B ip link add veth-B type veth peer name veth-B2 || exit 1
 if in_ns B iptables -nL INPUT >/dev/null 2>&1 && in_ns B iptables --version | grep -q nf_tables; then
 	t 'iptables-save' test_iptables
 	t 'iptables-save with counters' test_counters
 	t 'ip6tables-save' test_ip6tables
+	t 'the words of iptables-save' test_words
+	if in_ns B ipset list >/dev/null 2>&1; then
+		t 'ipset save' test_ipset
+	else
+		skip 'ipset save' 'no ipset here'
+	fi
 	t 'nft shows rules of iptables' test_nft_of_iptables
 	t 'a policy that was converted is put in force' test_in_force
 else
@@ -113,6 +161,7 @@ fi
 if in_ns B nft list ruleset >/dev/null 2>&1; then
 	t 'nft -j list ruleset' test_nft
 	t 'nft: the comment of a rule' test_comment
+	t 'nft list ruleset' test_nft_text
 else
 	skip 'nft -j list ruleset' 'no nft here'
 fi

@@ -18,7 +18,7 @@ cat >"$TMP/save" <<'END'
 -A INPUT -s 192.0.2.7/32 -m comment --comment "the  operator" -j ACCEPT
 -A INPUT -i eth0 -p udp -m hashlimit --hashlimit-above 100/sec --hashlimit-burst 50 --hashlimit-mode srcip --hashlimit-name a -j DROP
 -A INPUT -i eth1 -m hashlimit --hashlimit-above 9/sec --hashlimit-mode srcip --hashlimit-name b -j DROP
--A INPUT -i eth1 -m ttl --ttl-lt 5 -m hashlimit --hashlimit-above 9/sec --hashlimit-name c -j DROP
+-A INPUT -i eth1 -m pkttype --pkt-type broadcast -m hashlimit --hashlimit-above 9/sec --hashlimit-name c -j DROP
 -A INPUT -p tcp --dport 22 -j ACCEPT
 COMMIT
 END
@@ -32,6 +32,28 @@ ends() {
 	is "$status" "$wanted" && is "$(<"$TMP/stdout")" "$out" && [[ $(<"$TMP/stderr") == *"$part"* ]]
 }
 
+cat >"$TMP/with-sets" <<'END'
+*filter
+:INPUT ACCEPT [0:0]
+-A INPUT -m set --match-set friends src -j ACCEPT
+-A INPUT -p udp -m set --match-set ports dst -m hashlimit --hashlimit-above 9/sec --hashlimit-mode srcip --hashlimit-name a -j DROP
+COMMIT
+END
+cat >"$TMP/sets" <<'END'
+create friends hash:ip family inet hashsize 1024 maxelem 65536 bucketsize 12 initval 0x6f4d
+add friends 192.0.2.7
+create ports bitmap:port range 0-1023
+add ports 53
+END
+cat >"$TMP/forwards" <<'END'
+*mangle
+:PREROUTING ACCEPT [0:0]
+:FORWARD ACCEPT [0:0]
+-A PREROUTING -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+-A PREROUTING -p tcp -m hashlimit --hashlimit-above 9/sec --hashlimit-mode srcip --hashlimit-name a -j DROP
+COMMIT
+END
+
 # A place where there is no rlctl.
 mkdir "$TMP/alone" "$TMP/bin" && cp -r "$IMPORT" "$TOP/scripts/importer" "$TMP/alone" &&
 	ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$TMP/bin/python3" || exit 1
@@ -39,22 +61,32 @@ mkdir "$TMP/alone" "$TMP/bin" && cp -r "$IMPORT" "$TOP/scripts/importer" "$TMP/a
 TAB=$'\t'
 OPERATOR="rule 192.0.2.7 allow$TAB# line 5: the operator"
 FIRST="rule 0.0.0.0/0 udp limit 100/second burst 50$TAB# line 6"
+SETS_RULE="rule 0.0.0.0/0 udp dport 53 limit 9/second burst 5$TAB# line 4"
 SECOND="rule 0.0.0.0/0 limit 9/second burst 5$TAB# line 7"
 
 t 'all of it: exit 0' ends 0 "$OPERATOR"$'\n'"$FIRST" 'left to the firewall, without effect on limits: line 9' \
 	"$IMPORT" --host -i eth0 "$TMP/save"
 t 'a part of it: exit 1, and why' ends 1 "$OPERATOR"$'\n'"$SECOND" \
-	'save: line 8: left out: matches by ttl-lt 5: a policy cannot' "$IMPORT" --host -i eth1 "$TMP/save"
+	'save: line 8: left out: matches by pkt-type broadcast: a policy cannot' "$IMPORT" --host -i eth1 "$TMP/save"
 t 'a machine that may forward: exit 1, and why' ends 1 '' 'use --host if the machine forwards nothing' "$IMPORT" -i eth0 "$TMP/save"
 t 'limits of several devices' ends 1 '' 'choose one with -i' "$IMPORT" --host "$TMP/save"
 t 'from standard input' ends 0 "$OPERATOR"$'\n'"$FIRST" 'stdin: note:' "$IMPORT" --host -i eth0 - <"$TMP/save"
 t 'what comes out is a policy' "$RLCTL" apply --check <("$IMPORT" --host -i eth0 "$TMP/save" 2>/dev/null)
 t 'without rlctl it says so' ends 0 "$OPERATOR"$'\n'"$FIRST" 'the policy is not checked' \
 	env RLCTL= PATH="$TMP/bin" "$TMP/alone/import" --host -i eth0 "$TMP/save"
-t 'no format at all' ends 1 '' 'neither iptables-save' "$IMPORT" <(echo hello)
+t 'no format at all' ends 1 '' 'none of iptables-save' "$IMPORT" <(echo hello)
 t 'nft in its own language' ends 1 '' 'nft -j list ruleset' "$IMPORT" <(echo 'table inet filter {')
 t 'broken JSON' ends 1 '' 'line 1 column' "$IMPORT" <(echo '{"nftables": [ {]')
 t 'another format than was said' ends 1 '' 'Expecting value' "$IMPORT" --from nft "$TMP/save"
+t 'sets of addresses as a second file' ends 1 "rule 192.0.2.7 allow$TAB# line 3"$'\n'"$SETS_RULE" 'as they are now' \
+	"$IMPORT" --host "$TMP/with-sets" "$TMP/sets"
+t 'sets of addresses in the same input' ends 1 "rule 192.0.2.7 allow$TAB# line 3"$'\n'"$SETS_RULE" 'as they are now' \
+	"$IMPORT" --host <(cat "$TMP/with-sets" "$TMP/sets")
+t 'sets of addresses alone' ends 1 '' 'pass the output of iptables-save as well' "$IMPORT" "$TMP/sets"
+t 'two rulesets' ends 1 '' 'import one at a time' "$IMPORT" "$TMP/save" "$TMP/with-sets"
+t 'a policy for connection tracking says so' ends 1 \
+	'# for rlctl attach --state conntrack'$'\n'"rule 0.0.0.0/0 tcp not established limit 9/second burst 5$TAB# line 5" \
+	'the ACK that ends a handshake is not established' "$IMPORT" --state conntrack "$TMP/forwards"
 t 'no file' ends 1 '' 'No such file' "$IMPORT" "$TMP/none"
 t 'wrong words' ends 2 '' 'invalid choice' "$IMPORT" --from pf -
 t 'help' ends 0 "$("$IMPORT" --help)" '' "$IMPORT" --help

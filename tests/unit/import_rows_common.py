@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Words of the rows of import_rows.py."""
+V4 = "0.0.0.0/0"
+ONE = f"{V4} limit 100/second burst 50"  # what most rows come to
+ND = "carried, but neighbour discovery always passes in a policy"
+LOOSE = "of new connections it is for SYNs alone"
+FLAGS = {"-host", "-conntrack", "-all"}  # of a row: without --host, with --state conntrack, with --established all
