@@ -282,8 +282,8 @@ class Carrier:
         elif rule.match.known is not None:
             yield "ICMP, and UDP of clients that this machine has answered, are not established"
         if rule.match.only_syn:
-            yield "of new connections it is for SYNs alone: conntrack takes other segments for new, too, where " \
-                "net.netfilter.nf_conntrack_tcp_loose is not 0"
+            yield "it counts every SYN and nothing else: to conntrack, a SYN of a known connection is not new, and other " \
+                "segments may be (net.netfilter.nf_conntrack_tcp_loose)"
 
 
 def chains_carry(policy, chains):

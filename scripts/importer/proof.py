@@ -195,9 +195,12 @@ def wrong(rules, found, p):
     counting = [e.step for e in found if id(e.step) in carried]
     if verdict == "limit":
         for rule in acting:
-            first = next((e for e in found if not (e.cause and counted(e.step, rule.step))), None)
+            first = next((e for e in found if not counted(e.step, rule.step)), None)
+            if not first and found:
+                continue
             if not first or first.step is not rule.step:
-                return rule.step, first.step if first and not first.cause else None
+                told = first and (not first.cause or first.step.verdict == "drop")
+                return rule.step, first.step if told else None
             if first.cause:
                 return rule.step, first.cause
         others = [s for s in counting if s is not acting[0].step]

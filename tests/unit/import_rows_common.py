@@ -3,5 +3,5 @@
 V4 = "0.0.0.0/0"
 ONE = f"{V4} limit 100/second burst 50"  # what most rows come to
 ND = "carried, but neighbour discovery always passes in a policy"
-LOOSE = "of new connections it is for SYNs alone"
+LOOSE = "it counts every SYN and nothing else"
 FLAGS = {"-host", "-conntrack", "-all"}  # of a row: without --host, with --state conntrack, with --established all
