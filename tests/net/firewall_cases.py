@@ -13,6 +13,7 @@ def nft(chain, rules, sets=""):
     return f"table ip t {{\n{sets}\nchain c {{ type filter hook {chain} priority 0; policy accept;\n{rules}\n}}\n}}\n"
 
 
+GAME = "-p udp -m udp --dport 27015"
 RAW, MANGLE, FILTER = "raw", "mangle", "filter"
 ABOVE, ALL, UPTO = limit(), limit(mode="", name="b"), limit(word="upto", name="c")
 
@@ -25,7 +26,36 @@ CASES = [
     ("a drop of a network in front of a limit of all", 0,
      [(RAW, "PREROUTING -s 10.1.9.0/24 -j DROP"), (FILTER, f"INPUT {ALL} -j DROP")]),
     ("a drop that cannot be said in front of a limit of all", 1,
-     [(RAW, "PREROUTING -p udp -m length --length 0:50 -j DROP"), (FILTER, f"INPUT -p udp {ALL} -j DROP")]),
+     [(RAW, "PREROUTING -p udp -m pkttype --pkt-type unicast -j DROP"), (FILTER, f"INPUT -p udp {ALL} -j DROP")]),
+    ("a drop that cannot be said in front of a limit by source", 1,
+     [(FILTER, "INPUT -p udp -m u32 --u32 4&0x1=1 -j DROP"), (FILTER, f"INPUT -p udp {ABOVE} -j DROP")]),
+    ("lengths", 0,
+     [(RAW, "PREROUTING -p udp -m length --length 0:32 -j DROP"), (FILTER, f"INPUT -p udp -m length --length 100:400 {ABOVE} -j DROP")]),
+    ("flags", 0,
+     [(FILTER, "INPUT -p tcp -m tcp --tcp-flags FIN,SYN FIN,SYN -j DROP"), (FILTER, "INPUT -p tcp -m tcp --tcp-flags ALL NONE -j DROP"),
+      (FILTER, f"INPUT -p tcp -m tcp --dport 53 --tcp-flags RST RST {ABOVE} -j DROP"),
+      (FILTER, f"INPUT -p tcp -m tcp --dport 80 ! --syn {limit(name='b')} -j DROP")]),
+    ("TTL, DSCP, ICMP types and codes", 0,
+     [(FILTER, "INPUT -m ttl --ttl-lt 5 -j DROP"), (FILTER, f"INPUT -p udp -m dscp --dscp-class EF {ALL} -j DROP"),
+      (FILTER, "INPUT -p icmp -m icmp --icmp-type 3/1 -j DROP"), (FILTER, f"INPUT -p icmp -m icmp --icmp-type 8 {ABOVE} -j DROP")]),
+    ("negations", 0,
+     [(FILTER, f"INPUT ! -s 10.1.2.3 -p udp -m multiport ! --dports 53,99 -m dscp ! --dscp 46 {ABOVE} -j DROP"),
+      (FILTER, f"INPUT -p icmp -m icmp ! --icmp-type 8 {limit(name='b')} -j DROP"),
+      (FILTER, f"INPUT ! -s 10.1.0.0/16 -p tcp {limit(name='c')} -j DROP")]),
+    ("a list of ports", 0, [(FILTER, f"INPUT -p udp -m multiport --dports 53,55,27000:27100 {ABOVE} -j DROP")]),
+    ("bytes", 1,
+     [(FILTER, f'INPUT {GAME} -m u32 --u32 "0>>22&0x3C@8=0xFFFFFFFF&&0>>22&0x3C@12>>24=0x54" {ABOVE} -j DROP'),
+      (FILTER, f'INPUT -p tcp -m tcp --dport 80 -m u32 --u32 "0>>22&0x3C@12>>26&0x3C@0=0x47455420" {limit(name="b")} -j DROP'),
+      (FILTER, f'INPUT {GAME} -m string --hex-string "|ffffffff55|" --algo bm --from 28 --to 33 {limit(name="c")} -j DROP')]),
+    ("known TCP, and a limit behind it", 1,
+     [(FILTER, "INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT"), (FILTER, f"INPUT -p tcp {ABOVE} -j DROP")]),
+    ("invalid TCP dropped before a limit by source", 1,
+     [(FILTER, "INPUT -m conntrack --ctstate INVALID -j DROP"), (FILTER, f"INPUT -p tcp {ABOVE} -j DROP")]),
+    ("RETURN within a limit, and a drop of the rest", 0,
+     [(FILTER, "INPUT -p tcp -j SUB"), (FILTER, f"SUB -p tcp {UPTO} -j RETURN"), (FILTER, "SUB -p tcp -j DROP")]),
+    ("RETURN, and a limit where it returns to", 1,
+     [(FILTER, "INPUT -p udp -j SUB"), (FILTER, f"INPUT -p udp -m udp --dport 53 {ABOVE} -j DROP"), (FILTER, "SUB -p udp -m udp --dport 53 -j RETURN"),
+      (FILTER, "SUB -s 10.1.9.0/24 -p udp -m length --length 30:400 -j DROP")]),
     ("a drop of a port in front of a limit by port", 0,
      [(RAW, "PREROUTING -s 10.1.0.0/16 -p udp -m udp --dport 53 -j DROP"),
       (FILTER, f"INPUT -p udp -m udp {limit(mode='dstport')} -j DROP".replace("-m udp -m hash", "-m udp --dport 53 -m hash"))]),
@@ -53,13 +83,24 @@ CASES = [
      [(FILTER, f"INPUT -p udp {ABOVE} -m udp --dport 53 -j DROP")]),
     ("an element of a set", 0, nft("input", "udp dport 53 update @s { ip saddr limit rate over 3/hour burst 5 packets } drop",
                                    "set s { type ipv4_addr; flags dynamic; size 99; }")),
-    ("a limit behind a map of verdicts", 1,
+    ("a limit behind a map of verdicts", 0,
      nft("input", "ip protocol vmap { udp : jump d }", "chain d { limit rate over 3/hour burst 5 packets drop\n}")),
     ("goto of nft", 1, nft("input", "meta l4proto udp goto d\nlimit rate over 3/hour burst 5 packets drop",
                            "chain d { ip saddr 10.9.9.9 drop\n}")),
     ("a limit by name in two chains", 1,
      nft("input", "meta l4proto udp limit name \"n\" drop", "limit n { rate over 3/hour burst 5 packets; }\n"
          "chain p { type filter hook prerouting priority 0; meta l4proto tcp limit name \"n\" drop\n}")),
+    ("the words of nft", 0, nft("input", """tcp flags & (fin | syn) == (fin | syn) drop
+		ip ttl < 5 drop
+		icmp type { destination-unreachable, timestamp-request } drop
+		udp dport { 53, 27000-27100 } meta length != 28-40 update @s { ip saddr limit rate over 3/hour burst 5 packets } drop
+		tcp dport != 99 limit rate over 3/hour burst 9 packets drop""", "set s { type ipv4_addr; flags dynamic; size 99; }")),
+    ("bytes in nft", 0, nft("input", """udp dport 27015 @th,64,40 0xffffffff54 update @s { ip saddr limit rate over 3/hour burst 5 packets } drop
+		udp dport 27015 @th,64,40 != 0xffffffff54 limit rate over 3/hour burst 5 packets drop""", "set s { type ipv4_addr; flags dynamic; size 99; }")),
+    ("a map of verdicts, and addresses with ports", 0, nft("input", """tcp dport vmap { 53 : accept, 80 : drop }
+		meta l4proto tcp limit rate over 3/hour burst 5 packets drop
+		ip saddr . udp dport { 10.1.2.3 . 53, 10.1.2.4 . 55 } accept
+		meta l4proto udp limit rate over 3/hour burst 5 packets drop""")),
     ("every device that begins so, nft", 0,
      nft("input", 'iifname "veth*" meta l4proto udp limit rate over 3/hour burst 5 packets drop')),
 ]
@@ -68,10 +109,16 @@ CASES = [
 # ---- at random
 
 def random_match(dice):
-    source = dice.choice(["", "", "-s 10.1.0.0/16", "-s 10.1.2.0/24", "-s 10.1.2.3", "-s 10.9.9.9"])
+    source = dice.choice(["", "", "-s 10.1.0.0/16", "! -s 10.1.2.3", "-s 10.1.2.0/24", "-s 10.1.2.3", "-s 10.9.9.9"])
     proto = dice.choice(["", "-p udp", "-p udp -m udp --dport 53", "-p udp -m udp --dport 50:60", "-p tcp",
                          "-p tcp -m tcp --dport 53", "-p tcp -m tcp --tcp-flags FIN,SYN,RST,ACK SYN", "-p icmp",
-                         "-p gre", "-p udp -m length --length 0:50"])
+                         "-p gre", "-p udp -m length --length 0:50", "-p udp -m length ! --length 28:40", "-m ttl --ttl-lt 5",
+                         "-p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN", "-p tcp -m tcp --tcp-flags FIN,RST NONE",
+                         "-p icmp -m icmp --icmp-type 8", "-p icmp -m icmp ! --icmp-type 3/1", "-m dscp --dscp 46",
+                         "-p udp -m multiport --dports 53,27015", "-p udp -m multiport ! --dports 53,99", "! -p udp",
+                         '-p udp -m udp --dport 27015 -m u32 --u32 "0>>22&0x3C@8=0xFFFFFFFF"',
+                         "-p udp -m pkttype --pkt-type unicast", "-p tcp -m conntrack --ctstate NEW",
+                         "-m conntrack --ctstate INVALID"])
     return f"{source} {proto}".strip()
 
 
