@@ -273,6 +273,8 @@ static const char *const limits[] = {"100/s burst 9",
 static const char *const keys[] = {"",         "",         "per source",       "per source/24,48",
 				   "per dest", "per flow", "per source+dport", "per source+dest",
 				   "per rule", "per rule", "per rule",         "per rule"};
+static const char *const part_keys[] = {"per dest+dport", "per sport+dport",
+					"per dest/30,127+proto", "per source/24,48+dest+proto"};
 static const char *const overs[] = {"",
 				    "",
 				    "",
@@ -284,9 +286,11 @@ static const char *const overs[] = {"",
 				    "over mark 7",
 				    "over mark 8"};
 
-static void statement_draw(char *out, size_t size)
+/* by_parts: the program has the code for such keys. */
+static void statement_draw(bool by_parts, char *out, size_t size)
 {
 	uint32_t action = random_under(&seed, 12);
+	const char *key = by_parts && !random_under(&seed, 3) ? DRAW(part_keys) : DRAW(keys);
 	const char *ends = random_under(&seed, 10) ? "" : "for 200ms";
 
 	if (action < 2)
@@ -294,7 +298,7 @@ static void statement_draw(char *out, size_t size)
 			 action ? "allow" : "deny", ends);
 	else
 		snprintf(out, size, "rule %s %s limit %s %s %s %s", DRAW(prefixes), DRAW(matches),
-			 DRAW(limits), DRAW(keys), DRAW(overs), ends);
+			 DRAW(limits), key, DRAW(overs), ends);
 }
 
 static void append(char *text, size_t size, const char *line)
@@ -305,14 +309,16 @@ static void append(char *text, size_t size, const char *line)
 }
 
 /* Some combinations mean nothing. */
-static void statement_accepted(const struct policy_context *ctx, char *line, size_t size)
+static void statement_accepted(const struct harness *h, const struct policy_context *ctx,
+			       char *line, size_t size)
 {
+	bool by_parts = h->instance.info.program_uses & RL_USE_KEY_PARTS;
 	struct policy_error err;
 	struct rule rule;
 	bool found;
 
 	do
-		statement_draw(line, size);
+		statement_draw(by_parts, line, size);
 	while (statement_parse(line, ctx, &rule, &found, &err));
 }
 
@@ -332,10 +338,10 @@ void policy_draw(struct harness *h, struct row *row, char *rules, char *then, si
 	for (uint32_t i = 0; i < count; i++) {
 		char line[256];
 
-		statement_accepted(&ctx, line, sizeof(line));
+		statement_accepted(h, &ctx, line, sizeof(line));
 		append(rules, size, line);
 		if (!random_under(&seed, 3))
-			statement_accepted(&ctx, line, sizeof(line));
+			statement_accepted(h, &ctx, line, sizeof(line));
 		append(then, size, line);
 	}
 }

@@ -44,7 +44,8 @@ static struct pair pairs[] = {
 	{.name = "xdp", .options = {.table = RL_TABLE_HOT}},
 	{.name = "xdp, lru", .options = {.table = RL_TABLE_LRU}},
 	{.name = "ingress, cpu", .options = {.table = RL_TABLE_CPU, .hook = RL_HOOK_INGRESS}},
-	{.name = "egress", .options = {.hook = RL_HOOK_EGRESS, .by_dest = true}},
+	{.name = "egress",
+	 .options = {.hook = RL_HOOK_EGRESS, .by_dest = true, .program_uses = RL_USE_KEY_PARTS}},
 };
 
 static void pair_clock(struct pair *pair, uint64_t now_ns)
