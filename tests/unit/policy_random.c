@@ -327,7 +327,8 @@ static bool say_answer(char *line, const struct policy_context *ctx)
 
 	if (may_be_proven(line) && !strstr(line, " established") && random_below(2))
 		say(line, " over drop unless established");
-	else if (ctx->tc || strstr(line, " fragment") || strstr(line, " established"))
+	else if (ctx->tc || strstr(line, " fragment") || strstr(line, " established") ||
+		 strstr(line, " not syn") || strstr(line, " flags ") || strstr(line, " not udp"))
 		return false;
 	else if (tcp)
 		say(line, " over challenge");

@@ -102,6 +102,44 @@ static const struct decide_row {
 	{"an extension header is no protocol",
 	 "rule any proto 0 deny\nrule any proto 0 fragment allow", "2001:db8::1",
 	 "any proto 0 fragment allow", false},
+	{"behind all but one port",
+	 "rule any udp not dport 53 deny\nrule any udp dport 1-99 limit 9/s", "192.0.2.1",
+	 "any udp not dport 53 deny; any udp dport 1-99 limit 9/second burst 1", false},
+	{"behind a list", "rule any udp dport 1,3,5-9 allow\nrule any udp dport 5-6 deny",
+	 "192.0.2.1", "any udp dport 1,3,5-9 allow", false},
+	{"behind both halves of a match",
+	 "rule any tcp flags fin/fin allow\n"
+	 "rule any tcp not flags fin/fin allow\nrule any tcp deny\nrule any tcp dport 5 deny",
+	 "192.0.2.1", "any tcp flags fin/fin allow; any tcp not flags fin/fin allow; any tcp deny",
+	 false},
+	{"a payload that may be unknown",
+	 "rule any udp payload 0 ff allow\n"
+	 "rule any udp not payload 0 ff allow\nrule any udp deny",
+	 "192.0.2.1", "any udp payload 0 ff allow; any udp not payload 0 ff allow; any udp deny",
+	 false},
+	{"a payload and all others",
+	 "rule any udp payload 0 ff allow\nrule any udp not payload 0 ff deny", "192.0.2.1",
+	 "any udp payload 0 ff allow; any udp not payload 0 ff deny", false},
+	{"the same payload",
+	 "rule any payload 0 ff allow\nrule any udp payload 0 ff deny\n"
+	 "rule any udp payload 1 ff deny",
+	 "192.0.2.1", "any payload 0 ff allow; any udp payload 1 ff deny", false},
+	{"lengths", "rule any length 0-99 allow\nrule any not length 0-99 allow\nrule any udp deny",
+	 "192.0.2.1", "any length 0-99 allow; any not length 0-99 allow", false},
+	{"any other source", "rule any not src 192.0.2.0/24 deny\nrule any udp deny", "192.0.2.1",
+	 "any udp deny", false},
+	{"any other source, of the other family",
+	 "rule any not src 192.0.2.0/24 allow\n"
+	 "rule any udp deny",
+	 "2001:db8::1", "any not src 192.0.2.0/24 allow", false},
+	{"two lists of sixteen",
+	 "rule any udp sport 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31 "
+	 "dport 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31 allow\n"
+	 "rule any udp sport 1 dport 1 deny",
+	 "192.0.2.1",
+	 "any udp sport 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31 "
+	 "dport 1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31 allow; any udp sport 1 dport 1 deny",
+	 false},
 	{"in IPv4 it is", "rule any proto 0 deny\nrule any proto 0 fragment allow", "192.0.2.1",
 	 "any proto 0 fragment allow; any proto 0 deny", false},
 };
@@ -133,28 +171,76 @@ static void test_rows(void **state)
 
 /* ---- at random */
 
-#define POLICIES  1500
+#define POLICIES  600
 #define RULES_MAX 7
 
 struct world_packet {
 	uint8_t src[16], dst[16];
 	uint8_t proto;
 	uint16_t sport, dport;
-	bool has_ports, syn, fragment, is_new, is_established;
+	bool has_ports, fragment, is_new, is_established;
+	uint8_t flags, ttl, dscp; /* flags: of TCP */
+	uint16_t length;
+	uint8_t icmp_type, icmp_code;
+	bool later;
+	uint8_t payload; /* its byte, if it is not a later fragment; 0: there is none */
+	bool filter;     /* it holds */
 };
 
 static const char *const prefixes[] = {"any",        "any",           "device",
 				       "10.0.0.0/8", "10.1.0.0/16",   "10.1.1.1",
 				       "::/0",       "2001:db8::/32", "2001:db8::1"};
-static const char *const protocols[] = {"", "", " tcp", " udp", " sctp", " proto 44", " proto 89"};
-static const char *const sports[] = {"", "", "", " sport 0-999", " sport 1000-65535", " sport 53"};
-static const char *const dports[] = {"", "", "", " dport 0-999", " dport 1000-65535", " dport 53"};
+static const char *const protocols[] = {"",         "",          " tcp",      " udp",
+					" sctp",    " proto 44", " proto 89", " not tcp",
+					" not udp", " proto 89"};
+static const char *const sports[] = {"",
+				     "",
+				     "",
+				     " sport 0-999",
+				     " sport 1000-65535",
+				     " sport 53",
+				     " not sport 53",
+				     " sport 0-52,54-65535"};
+static const char *const dports[] = {"",
+				     "",
+				     "",
+				     " dport 0-999",
+				     " dport 1000-65535",
+				     " dport 53",
+				     " not dport 1000-65535",
+				     " dport 1-9,1000-65535"};
 static const char *const peers4[] = {"",           "", " 0.0.0.0/0", " 0.0.0.0/1", " 128.0.0.0/1",
 				     " 10.0.0.0/8"};
 static const char *const peers6[] = {"", "", " ::/0", " ::/1", " 8000::/1", " 2001:db8::/32"};
+static const char *const shapes[] = {"",
+				     "",
+				     "",
+				     "",
+				     " syn",
+				     " not syn",
+				     " flags ack",
+				     " flags none/syn",
+				     " not flags syn/syn",
+				     " not flags ack"};
+static const char *const extras[] = {
+	" length 20-99",
+	" not length 0-99",
+	" ttl 0-9",
+	" not ttl 0-9",
+	" dscp 1",
+	" not dscp 1",
+	" payload 0 41",
+	" not payload 0 41",
+	" filter \"x\"",
+	" not filter \"x\"",
+	" icmp icmp-type 8",
+	" icmp not icmp-type 8",
+	" icmp icmp-type 8 code 1",
+	" icmp not icmp-type 8 code 1",
+};
 static const char *const proofs[] = {"", "", "", "", " established", " not established"};
 static const char *const actions[] = {"allow", "deny", "limit 9/second"};
-static const uint8_t numbers[] = {6, 17, 132, 44, 89};
+static const uint8_t numbers[] = {6, 17, 132, 44, 89, 1};
 static const uint16_t ports[] = {7, 53, 2000};
 static const char *const asked4[] = {"10.1.1.1", "10.9.9.9", "192.0.2.1"};
 static const char *const asked6[] = {"2001:db8::1", "fe80::1"};
@@ -162,6 +248,16 @@ static const char *const others4[] = {"10.1.1.1", "1.2.3.4", "198.51.100.1"};
 static const char *const others6[] = {"2001:db8::1", "1::1", "fe80::2"};
 
 #define PICK(words) ((words)[random_below(ARRAY_SIZE(words))])
+
+/* Few of the extras in one policy, so that its rules meet. */
+static size_t extras_from;
+
+static const char *extra_pick(void)
+{
+	if (random_below(3))
+		return "";
+	return extras[(extras_from + random_below(4)) % ARRAY_SIZE(extras)];
+}
 
 /* Random prefixes and addresses of both families; combinations that make no sense are drawn again.
  */
@@ -177,11 +273,19 @@ static struct rule random_small_rule(const struct policy_context *ctx)
 		const char *src = ipv4 ? PICK(peers4) : PICK(peers6);
 		const char *dst = ipv4 ? PICK(peers4) : PICK(peers6);
 
-		snprintf(line, sizeof(line), "rule %s%s%s%s%s%s%s%s%s%s%s%s %s%s", PICK(prefixes),
-			 PICK(protocols), PICK(sports), PICK(dports), *src ? " src" : "", src,
-			 *dst ? " dst" : "", dst, random_below(5) ? "" : " syn",
-			 random_below(5) ? "" : " fragment", random_below(8) ? "" : " new-source",
-			 PICK(proofs), PICK(actions), random_below(10) ? "" : " for 1h");
+		snprintf(line, sizeof(line), "rule %s%s%s%s%s%s%s%s%s%s%s%s%s%s%s %s%s",
+			 PICK(prefixes), PICK(protocols), PICK(sports), PICK(dports),
+			 *src && !random_below(5) ? " not" : "", *src ? " src" : "", src,
+			 *dst && !random_below(5) ? " not" : "", *dst ? " dst" : "", dst,
+			 PICK(shapes),
+			 random_below(5)   ? ""
+			 : random_below(2) ? " fragment"
+					   : " not fragment",
+			 random_below(8)   ? ""
+			 : random_below(2) ? " new-source"
+					   : " not new-source",
+			 PICK(proofs), extra_pick(), PICK(actions),
+			 random_below(10) ? "" : " for 1h");
 	} while (statement_parse(line, ctx, &rule, &found, &err));
 	return rule;
 }
@@ -191,28 +295,94 @@ static bool in(const uint8_t addr[16], uint8_t len, const uint8_t inner[16])
 	return prefix_contains(addr, len, inner);
 }
 
-/* As the manual says under Matches. */
-static bool holds(const struct rl_match *m, const struct world_packet *p)
+static bool in_list(const struct rl_port_range *ranges, uint32_t count, uint16_t port)
 {
-	bool established = !(m->negated & RL_MATCH_ESTABLISHED);
-	bool port = m->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT);
+	for (uint32_t i = 0; i < count; i++)
+		if (port >= ranges[i].first && port <= ranges[i].last)
+			return true;
+	return false;
+}
 
-	if (m->flags & RL_MATCH_PROTO && m->proto != p->proto)
-		return false;
-	if (port && !p->has_ports)
-		return false;
-	if (m->flags & RL_MATCH_SPORT && (p->sport < m->sport_first || p->sport > m->sport_last))
-		return false;
-	if (m->flags & RL_MATCH_DPORT && (p->dport < m->dport_first || p->dport > m->dport_last))
-		return false;
-	if (m->flags & RL_MATCH_SRC && !in(m->src, m->src_len, p->src))
-		return false;
-	if (m->flags & RL_MATCH_DST && !in(m->dst, m->dst_len, p->dst))
-		return false;
-	return !(m->flags & RL_MATCH_SYN && !p->syn) &&
-	       !(m->flags & RL_MATCH_FRAGMENT && !p->fragment) &&
-	       !(m->flags & RL_MATCH_NEW_SOURCE && !p->is_new) &&
-	       !(m->flags & RL_MATCH_ESTABLISHED && p->is_established != established);
+static bool is_known(const struct world_packet *p, enum rl_match_flag flag)
+{
+	switch (flag) {
+	case RL_MATCH_SPORT:
+	case RL_MATCH_DPORT:
+		return p->has_ports;
+	case RL_MATCH_SYN:
+	case RL_MATCH_TCP_FLAGS:
+		return p->proto == 6 && !p->later;
+	case RL_MATCH_ICMP_TYPE:
+		return !p->later;
+	case RL_MATCH_PAYLOAD:
+		return p->payload && !p->later &&
+		       (p->proto == 6 || p->proto == 17 || p->proto == 1);
+	default:
+		return true;
+	}
+}
+
+static bool same_family(const uint8_t addr[16], uint8_t len, const uint8_t other[16])
+{
+	return prefix_is_ipv4(addr, len) == prefix_is_ipv4(other, 128);
+}
+
+/* One condition without `not`, as the manual says under Matches. */
+static bool condition_holds(const struct rule *rule, const struct world_packet *p,
+			    enum rl_match_flag flag)
+{
+	const struct rl_match *m = &rule->match;
+	const struct rl_extra *x = rule->extra;
+	struct rl_port_range list[RL_PORT_RANGES_MAX];
+
+	switch (flag) {
+	case RL_MATCH_PROTO:
+		return m->proto == p->proto;
+	case RL_MATCH_SPORT:
+		return in_list(list, rule_sports(rule, list), p->sport);
+	case RL_MATCH_DPORT:
+		return in_list(list, rule_dports(rule, list), p->dport);
+	case RL_MATCH_SRC:
+		return same_family(m->src, m->src_len, p->src) && in(m->src, m->src_len, p->src);
+	case RL_MATCH_DST:
+		return same_family(m->dst, m->dst_len, p->dst) && in(m->dst, m->dst_len, p->dst);
+	case RL_MATCH_SYN:
+		return (p->flags & 0x12) == 0x02;
+	case RL_MATCH_FRAGMENT:
+		return p->fragment;
+	case RL_MATCH_NEW_SOURCE:
+		return p->is_new;
+	case RL_MATCH_ESTABLISHED:
+		return p->is_established;
+	case RL_MATCH_TCP_FLAGS:
+		return (p->flags & x->tcp_mask) == x->tcp_flags;
+	case RL_MATCH_LENGTH:
+		return p->length >= x->length_first && p->length <= x->length_last;
+	case RL_MATCH_TTL:
+		return p->ttl >= x->ttl_first && p->ttl <= x->ttl_last;
+	case RL_MATCH_DSCP:
+		return p->dscp == x->dscp;
+	case RL_MATCH_ICMP_TYPE:
+		return p->icmp_type == x->icmp_type &&
+		       (!x->icmp_has_code || p->icmp_code == x->icmp_code);
+	case RL_MATCH_PAYLOAD:
+		return (p->payload & x->payload_mask[0]) == x->payload[0];
+	case RL_MATCH_FILTER:
+		return p->filter;
+	}
+	return false;
+}
+
+static bool holds(const struct rule *rule, const struct world_packet *p)
+{
+	for (unsigned int flag = 1; flag <= rule->match.flags; flag <<= 1) {
+		if (!(rule->match.flags & flag))
+			continue;
+		if (!is_known(p, flag) ||
+		    condition_holds(rule, p, flag) != match_wants(&rule->match, flag))
+			return false;
+	}
+	return true;
 }
 
 /* A policy in which some rules have expired, and which of its rules decided so far. */
@@ -239,7 +409,7 @@ static int decide_prefix(struct trial *t, const struct world_packet *p, enum pre
 				continue;
 			if (kind == PREFIX_ADDR && (rule->len != len || !in(rule->addr, len, home)))
 				continue;
-			hits |= holds(&rule->match, p) ? 1u << i : 0;
+			hits |= holds(rule, p) ? 1u << i : 0;
 		}
 		t->decided |= hits;
 		if (hits)
@@ -262,30 +432,73 @@ static void decide_packet(struct trial *t, const struct world_packet *p)
 }
 
 /* Known and new, established and not. */
-static void decide_kinds(struct trial *t, struct world_packet p, bool may_be_established)
+static void decide_kinds(struct trial *t, struct world_packet p)
 {
-	for (int kind = 0; kind < (may_be_established ? 4 : 2); kind++) {
+	bool syn = (p.flags & 0x12) == 0x02;
+	bool proven = (p.proto == 6 || p.proto == 17 || p.proto == 1) && !p.later && !syn;
+
+	for (int kind = 0; kind < (proven ? 4 : 2); kind++) {
 		p.is_new = kind & 1;
 		p.is_established = kind & 2;
 		decide_packet(t, &p);
 	}
 }
 
-/* Whole, SYN, first fragment, first fragment with SYN, later one. In IPv6 a fragment's header is no
+/* Values of a field that no rule of the policy asks about need not be tried. */
+static bool asks(const struct trial *t, enum rl_match_flag flag)
+{
+	policy_for_each (t->policy, rule)
+		if (rule->match.flags & flag)
+			return true;
+	return false;
+}
+
+static void decide_payloads(struct trial *t, struct world_packet p)
+{
+	static const uint8_t payloads[] = {0, 0x41, 0x42};
+
+	for (int filter = 0; filter <= asks(t, RL_MATCH_FILTER); filter++)
+		for (int i = 0; i < (asks(t, RL_MATCH_PAYLOAD) ? 3 : 1); i++) {
+			p.filter = filter;
+			p.payload = payloads[i];
+			decide_kinds(t, p);
+		}
+}
+
+static void decide_headers(struct trial *t, struct world_packet p)
+{
+	static const uint8_t types[][2] = {{0, 1}, {8, 0}, {8, 1}};
+
+	for (int length = 0; length <= asks(t, RL_MATCH_LENGTH); length++)
+		for (int ttl = 0; ttl <= asks(t, RL_MATCH_TTL); ttl++)
+			for (int dscp = 0; dscp <= asks(t, RL_MATCH_DSCP); dscp++)
+				for (int i = 0; i < (asks(t, RL_MATCH_ICMP_TYPE) ? 3 : 1); i++) {
+					p.length = length ? 100 : 60;
+					p.ttl = ttl ? 64 : 5;
+					p.dscp = dscp;
+					p.icmp_type = types[i][0];
+					p.icmp_code = types[i][1];
+					decide_payloads(t, p);
+				}
+}
+
+/* Whole, first fragment and later one, of TCP with several flags. In IPv6 a fragment's header is no
  * protocol, unless it is in a later fragment, where nothing reads it. */
 static void decide_shapes(struct trial *t, struct world_packet p, bool ipv6)
 {
+	static const uint8_t flags[] = {0, 0x02, 0x10, 0x12, 0x11};
 	bool ports_known = p.proto == 6 || p.proto == 17 || p.proto == 132;
 
-	for (int shape = 0; shape < 5; shape++) {
-		bool later = shape == 4;
-
-		p.syn = shape == 1 || shape == 3;
-		p.fragment = shape >= 2;
-		p.has_ports = ports_known && !later;
-		if ((p.syn && p.proto != 6) || (ipv6 && p.proto == 44 && !later))
+	for (int shape = 0; shape < 3; shape++) {
+		p.later = shape == 2;
+		p.fragment = shape >= 1;
+		p.has_ports = ports_known && !p.later;
+		if (ipv6 && p.proto == 44 && !p.later)
 			continue;
-		decide_kinds(t, p, (p.proto == 6 || p.proto == 17) && !later && !p.syn);
+		for (size_t i = 0; i < (p.proto == 6 && !p.later ? ARRAY_SIZE(flags) : 1); i++) {
+			p.flags = flags[i];
+			decide_headers(t, p);
+		}
 	}
 }
 
@@ -363,6 +576,7 @@ static void test_random(void **state)
 		size_t count = 1 + random_below(RULES_MAX);
 		struct policy policy = {0};
 
+		extras_from = random_below(ARRAY_SIZE(extras));
 		while (policy.count < count) {
 			struct rule rule = random_small_rule(&ctx);
 
@@ -377,9 +591,37 @@ static void test_random(void **state)
 	assert_true(named > POLICIES && hidden > POLICIES);
 }
 
+/* As many rules as a prefix may have: an answer, in bounded time, that leaves none out. */
+static void test_many(void **state)
+{
+	struct policy policy = {0}, found = {0};
+	struct asked asked = {0};
+	char line[RULE_TEXT_MAX];
+
+	(void)state;
+	for (int i = 0; i < 1024; i++) {
+		struct rule rule;
+
+		snprintf(line, sizeof(line), "rule any udp not dport %d not sport %d,%d %s", i,
+			 i + 2000, i + 4000,
+			 i % 3   ? "limit 9/s"
+			 : i % 2 ? "allow"
+				 : "deny");
+		rule = must_parse(line, &on_xdp);
+		assert_int_equal(policy_append(&policy, &rule), 0);
+	}
+	assert_int_equal(policy_sort(&policy, NULL), 0);
+	address_of("192.0.2.1", asked.addr);
+	assert_int_equal(rules_decide(&policy, &asked, &found), 0);
+	assert_in_range(found.count, 171, 1024);
+	policy_clear(&policy);
+	policy_clear(&found);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_random),
 	};

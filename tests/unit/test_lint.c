@@ -284,6 +284,48 @@ static const struct lint_row {
 	{"a challenge of each", "rule any syn limit 9/s over challenge", 1,
 	 "a flood of forged sources is never answered", NULL},
 	{"of one network", "rule 10.0.0.0/8 limit 9/s", 0, NULL, NULL},
+	/* the other matches, and not */
+	{"within a list", "rule any udp dport 1,3,5-9 deny\nrule any udp dport 6-7 limit 5/s", 2,
+	 "line 1 denies " DEAD, NULL},
+	{"partly in a list",
+	 "rule any udp dport 1,3,5-9 deny\nrule any udp dport 9-10 limit 5/s "
+	 "per rule",
+	 0, NULL, NULL},
+	{"of what is not denied", "rule any not udp deny\nrule any udp limit 5/s per rule", 0, NULL,
+	 NULL},
+	{"of what is denied by not", "rule any not udp deny\nrule any tcp limit 5/s per rule", 2,
+	 "line 1 denies " DEAD, NULL},
+	{"of a source that is not denied",
+	 "rule any not src 192.0.2.0/24 deny\nrule any tcp limit 5/s per rule", 0, NULL, NULL},
+	{"of other sources than the first", "rule 10.0.0.0/8 not src 10.0.0.0/9 deny", 0, NULL,
+	 NULL},
+	{"payload that is denied with others",
+	 "rule any udp payload 0 ff deny\nrule any udp payload 0 ff dport 53 limit 5/s", 2,
+	 "line 1 denies " DEAD, NULL},
+	{"payload beside another",
+	 "rule any udp payload 0 ff deny\n"
+	 "rule any udp payload 0 fe limit 5/s per rule",
+	 0, NULL, NULL},
+	{"held by a limit of a list",
+	 "rule any udp dport 1-9 limit 9/s\n"
+	 "rule device udp dport 1-5,7-20 limit 99/s\nrule device udp dport 6 limit 99/s",
+	 1, FORGED, NULL},
+	{"held by a limit of more ports",
+	 "rule any udp dport 7-9 limit 9/s\n"
+	 "rule device udp dport 1-5,7-20 limit 99/s",
+	 0, NULL, NULL},
+	{"held by a limit of all others",
+	 "rule any udp length 100-200 limit 9/s\n"
+	 "rule device not tcp not length 0-99 limit 99/s",
+	 0, NULL, NULL},
+	{"held by a limit of what is known",
+	 "rule any limit 9/s\n"
+	 "rule device not new-source limit 99/s",
+	 1, FORGED, NULL},
+	{"of SYNs, held by a limit of other segments",
+	 "rule any syn limit 9/s\n"
+	 "rule device tcp not syn limit 99/s",
+	 1, FORGED, NULL},
 	{"what the machine sends", "rule any limit 9/s per source", 0, NULL, &on_egress_by_source},
 	{"per destination", "rule any limit 9/s", 0, NULL, &by_dest},
 	/* the lookup address is the destination */
@@ -385,6 +427,29 @@ static void random_test(void **state)
 	}
 }
 
+/* As many rules as a prefix may have: all are looked at, in bounded time. */
+static void group_test(void **state)
+{
+	size_t counts[2] = {0};
+	struct policy policy = {0};
+	char line[RULE_TEXT_MAX];
+
+	(void)state;
+	for (unsigned int i = 0; i < 1024; i++) {
+		struct rule rule;
+
+		snprintf(line, sizeof(line), "rule any udp dport %u not length 99-%u %s", i / 2 + 1,
+			 99 + i / 2, i % 2 ? "limit 9/s per rule" : "deny");
+		rule = must_parse(line, &on_xdp);
+		rule.line = i + 1;
+		assert_int_equal(policy_append(&policy, &rule), 0);
+	}
+	assert_int_equal(policy_sort(&policy, NULL), 0);
+	assert_int_equal(policy_lint(&policy, &on_xdp, &one_file, count_warning, counts), 0);
+	assert_int_equal(counts[0], LINT_WARNINGS_MAX);
+	policy_clear(&policy);
+}
+
 static void sum_test(void **state)
 {
 	struct policy policy =
@@ -407,6 +472,7 @@ static void sum_test(void **state)
 static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(many_test),
 	cmocka_unit_test(random_test),
+	cmocka_unit_test(group_test),
 	cmocka_unit_test(sum_test),
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "proof.h"
+#include "ranges.h"
 #include "units.h"
 
 static uint64_t packets_a_day(const struct rl_limit *limit)
@@ -42,9 +43,10 @@ static bool drops(const struct rl_limit *limit)
 }
 
 /* Does it match only packets that begin a connection? */
-static bool is_of_first(const struct rl_match *match)
+static bool is_of_first(const struct rule *rule)
 {
-	return match->flags & (RL_MATCH_SYN | RL_MATCH_NEW_SOURCE) || match_wants_strangers(match);
+	return rule_is_of_syns(rule) || match_wants(&rule->match, RL_MATCH_NEW_SOURCE) ||
+	       match_wants_strangers(&rule->match);
 }
 
 static bool is_slow(const struct verdict *verdict)
@@ -58,7 +60,7 @@ static void limit_of_first(struct verdict *one)
 {
 	const struct rule *rule = &one->rule;
 
-	if (rule->limit.over != RL_OVER_BAN || rule->match.flags & RL_MATCH_NEW_SOURCE)
+	if (rule->limit.over != RL_OVER_BAN || match_wants(&rule->match, RL_MATCH_NEW_SOURCE))
 		return;
 	one->danger =
 		rule->limit.ban_source && is_slow(one) ? SESSION_BANNED : SESSION_MAY_BE_BANNED;
@@ -81,7 +83,7 @@ static void verdict_add(struct verdict *worst, const struct rule *rule)
 		one.danger = SESSION_DENIED;
 	} else if (rule->action == RL_ACTION_LIMIT && drops(&rule->limit)) {
 		one.packets_a_day = packets_a_day(&rule->limit);
-		if (is_of_first(&rule->match))
+		if (is_of_first(rule))
 			limit_of_first(&one);
 		else
 			limit_of_all(&one);
@@ -94,7 +96,7 @@ static void verdict_add(struct verdict *worst, const struct rule *rule)
 static bool bans_source(const struct rule *rule)
 {
 	return rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_BAN &&
-	       rule->limit.ban_source && !(rule->match.flags & RL_MATCH_NEW_SOURCE);
+	       rule->limit.ban_source && !match_wants(&rule->match, RL_MATCH_NEW_SOURCE);
 }
 
 /* A rule that decides on other packets of the session's source. */

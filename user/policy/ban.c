@@ -75,8 +75,7 @@ static bool bans_forged(const struct rule *rule)
 {
 	const struct rl_match *match = &rule->match;
 
-	return !(match->flags & RL_MATCH_PROTO) || match->proto != IPPROTO_TCP ||
-	       match->flags & RL_MATCH_SYN;
+	return !match_is_proto(match, IPPROTO_TCP) || match_wants(match, RL_MATCH_SYN);
 }
 
 _Static_assert(RL_COMMENT_MAX == 120, "as the warning says");

@@ -2,49 +2,25 @@
 /* Finds the rules that decide: longest prefix first, allow before deny before limits, then the
  * rules of the device.
  *
- * The packets that a rule matches form a few boxes: a range in every dimension of struct box. A
- * rule decides if the boxes of the rules before it do not cover all of its own. The search for an
- * uncovered packet cuts a box at the borders of one earlier box after the other; if it exceeds
- * STEPS_MAX, the rule counts as deciding.
+ * A rule decides if the boxes of the rules before it do not cover all of its own. If the search
+ * for an uncovered packet takes too long, the rule counts as deciding; so does one that matches
+ * packets of which the boxes cannot tell enough.
  */
 
 #include "decide.h"
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "box.h"
 #include "policy.h"
-#include "proof.h"
+#include "rule_boxes.h"
 #include "units.h"
 
-#define STEPS_MAX (1u << 18) /* about 10 ms; real policies need a few hundred */
-
-typedef unsigned __int128 u128;
-
-/* Kinds of packets that `syn` and `fragment` tell apart, in an order in which each match is a
- * range. For protocols other than TCP, no match separates a kind with SYN from its neighbour. */
-enum shape {
-	SHAPE_WHOLE,
-	SHAPE_WHOLE_SYN,
-	SHAPE_FIRST_SYN,
-	SHAPE_FIRST,
-	SHAPE_LATER, /* a later fragment: no ports, no flags */
-};
-
-/* PEER: the address that is not the lookup address. KNOWN: 1 for a known source. PROVEN: 1 for what
- * is established. */
-enum dimension { PROTO, SHAPE, SPORT, DPORT, PEER, KNOWN, PROVEN, DIMENSIONS };
-
-struct box {
-	u128 first[DIMENSIONS], last[DIMENSIONS]; /* inclusive */
-};
-
-struct boxes {
-	struct box *box;
-	size_t count, capacity;
-};
+#define STEPS_RULE (1u << 18) /* about 10 ms; real policies need a few hundred */
+#define STEPS_ALL  (1u << 23)
 
 /* Packets that reach the rules of the device: those of a box that no rule before it decides on. */
 struct arrival {
@@ -56,164 +32,33 @@ struct search {
 	const struct policy *policy;
 	const struct asked *asked;
 	struct policy *found;
+	struct opaques opaques;
 	struct boxes before;      /* of rules with prefixes: packets that later rules never see */
 	struct boxes decided;     /* the same of the device's rules */
 	struct arrival *arrivals; /* at the device's rules */
-	size_t arrival_count;
-	unsigned int steps;
+	size_t arrival_count, arrival_capacity;
+	unsigned int left; /* steps of all rules */
 	int error;
 };
 
-/* The first boxes of search.before, then of search.decided. */
-struct list {
-	const struct search *search;
-	size_t before, decided;
-};
-
-/* ---- boxes */
-
-static void boxes_add(struct search *search, struct boxes *boxes, const struct box *box)
+static void search_add(struct search *search, struct boxes *boxes, const struct box *box)
 {
-	size_t capacity = boxes->capacity ? 2 * boxes->capacity : 64;
-	struct box *more;
-
-	if (boxes->count == boxes->capacity) {
-		more = reallocarray(boxes->box, capacity, sizeof(*more));
-		if (!more) {
-			search->error = -ENOMEM;
-			return;
-		}
-		boxes->box = more;
-		boxes->capacity = capacity;
-	}
-	boxes->box[boxes->count++] = *box;
+	if (boxes_add(boxes, box))
+		search->error = -ENOMEM;
 }
 
-static const struct box *list_at(const struct list *list, size_t index)
-{
-	if (index < list->before)
-		return &list->search->before.box[index];
-	return &list->search->decided.box[index - list->before];
-}
-
-static void narrow(struct box *box, enum dimension d, u128 first, u128 last)
-{
-	box->first[d] = first > box->first[d] ? first : box->first[d];
-	box->last[d] = last < box->last[d] ? last : box->last[d];
-}
-
-static bool box_is_empty(const struct box *box)
-{
-	for (int d = 0; d < DIMENSIONS; d++)
-		if (box->first[d] > box->last[d])
-			return true;
-	return false;
-}
-
-static struct box box_common(const struct box *a, const struct box *b)
-{
-	struct box common = *a;
-
-	for (int d = 0; d < DIMENSIONS; d++)
-		narrow(&common, d, b->first[d], b->last[d]);
-	return common;
-}
-
-/* Does the box hold a packet outside all of `taken`, from index `from` on? */
-static bool is_open(struct search *search, struct box box, const struct list *taken, size_t from);
-
-/* The same for the parts of the box outside taken[index]. */
-static bool rest_is_open(struct search *search, struct box box, const struct list *taken,
-			 size_t index)
-{
-	const struct box *cut = list_at(taken, index);
-
-	for (int d = 0; d < DIMENSIONS; d++) {
-		struct box part = box;
-
-		part.last[d] = cut->first[d] - 1;
-		if (box.first[d] < cut->first[d] && is_open(search, part, taken, index + 1))
-			return true;
-		part = box;
-		part.first[d] = cut->last[d] + 1;
-		if (box.last[d] > cut->last[d] && is_open(search, part, taken, index + 1))
-			return true;
-		narrow(&box, d, cut->first[d], cut->last[d]);
-	}
-	return false;
-}
-
-static bool is_open(struct search *search, struct box box, const struct list *taken, size_t from)
-{
-	for (size_t i = from; i < taken->before + taken->decided; i++) {
-		struct box common = box_common(&box, list_at(taken, i));
-
-		if (++search->steps > STEPS_MAX)
-			return true;
-		if (!box_is_empty(&common))
-			return rest_is_open(search, box, taken, i);
-	}
-	return true;
-}
-
-/* ---- the packets to decide on */
-
-static u128 address_number(const uint8_t addr[16])
-{
-	u128 number = 0;
-
-	for (int i = 0; i < 16; i++)
-		number = number << 8 | addr[i];
-	return number;
-}
-
-static void narrow_prefix(struct box *box, enum dimension d, const uint8_t addr[16], uint8_t len)
-{
-	u128 first = address_number(addr), size = len ? ((u128)1 << (128 - len)) - 1 : ~(u128)0;
-
-	narrow(box, d, first, first + size);
-}
-
-static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff};
+/* ---- packets that no rule decides on */
 
 static bool is_ipv4(const struct search *search)
 {
 	return prefix_is_ipv4(search->asked->addr, 128);
 }
 
-static struct box packets_all(const struct search *search)
-{
-	const struct flow *flow = search->asked->flow;
-	struct box box = {
-		.last = {[PROTO] = 255,
-			 [SHAPE] = SHAPE_LATER,
-			 [SPORT] = UINT16_MAX,
-			 [DPORT] = UINT16_MAX,
-			 [PEER] = ~(u128)0,
-			 [KNOWN] = 1,
-			 [PROVEN] = 1},
-	};
-	bool by_dest = search->asked->by_dest;
-
-	if (is_ipv4(search))
-		narrow_prefix(&box, PEER, mapped, RL_MAPPED_BITS);
-	if (!flow)
-		return box;
-	narrow(&box, PROTO, IPPROTO_TCP, IPPROTO_TCP);
-	narrow(&box, SHAPE, SHAPE_WHOLE, SHAPE_WHOLE_SYN);
-	if (flow->dport)
-		narrow(&box, DPORT, flow->dport, flow->dport);
-	/* Any source port: the next connection uses another one. */
-	if (by_dest || flow->dst_known)
-		narrow_prefix(&box, PEER, by_dest ? flow->src : flow->dst, 128);
-	return box;
-}
-
 /* Packets that are never established. Other rules do not ask. */
 static void unproven_add(struct search *search)
 {
 	static const uint8_t proven[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6};
-	struct box all = packets_all(search), box;
+	struct box all = packets_all(search->asked), box;
 	unsigned int next = 0;
 	bool asked = false;
 
@@ -221,114 +66,59 @@ static void unproven_add(struct search *search)
 		asked |= rule->match.flags & RL_MATCH_ESTABLISHED;
 	if (!asked)
 		return;
-	narrow(&all, PROVEN, 1, 1);
+	box_narrow_bits(&all, BIT_PROVEN, BIT_PROVEN);
 	for (size_t i = 0; i <= sizeof(proven); i++) {
 		unsigned int end = i < sizeof(proven) ? proven[i] : 256;
 
 		box = all;
-		narrow(&box, PROTO, next, end - 1);
-		boxes_add(search, &search->before, &box);
+		box_narrow(&box, PROTO, next, end - 1);
+		search_add(search, &search->before, &box);
 		next = end + 1;
 	}
 	box = all;
-	narrow(&box, SHAPE, SHAPE_LATER, SHAPE_LATER);
-	boxes_add(search, &search->before, &box);
+	box_narrow(&box, SHAPE, SHAPE_LATER, SHAPE_LATER);
+	search_add(search, &search->before, &box);
 	box = all;
-	narrow(&box, PROTO, IPPROTO_TCP, IPPROTO_TCP);
-	narrow(&box, SHAPE, SHAPE_WHOLE_SYN, SHAPE_FIRST_SYN);
-	boxes_add(search, &search->before, &box);
+	box_narrow(&box, PROTO, IPPROTO_TCP, IPPROTO_TCP);
+	box_narrow(&box, SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
+	box_narrow_bits(&box, BIT_TCP(TH_SYN | TH_ACK), TH_SYN);
+	search_add(search, &search->before, &box);
 }
 
 /* IPv6 packets that no rule sees: those with mapped addresses, which are malformed, and those with
  * the number of an extension header as protocol, except later fragments. */
-static void impossible_add(struct search *search)
+static void malformed_add(struct search *search)
 {
 	static const uint8_t extensions[] = {
 		IPPROTO_HOPOPTS, IPPROTO_ROUTING, IPPROTO_FRAGMENT, IPPROTO_AH,
 		IPPROTO_DSTOPTS, IPPROTO_MH,      139 /* HIP */,    140 /* Shim6 */};
-	struct box all = packets_all(search), box = all;
+	static const uint8_t mapped[16] = {[10] = 0xff, [11] = 0xff};
+	struct box all = packets_all(search->asked), box = all;
 
 	if (is_ipv4(search))
 		return;
-	narrow_prefix(&box, PEER, mapped, RL_MAPPED_BITS);
-	boxes_add(search, &search->before, &box);
+	box_narrow_prefix(&box, mapped, RL_MAPPED_BITS);
+	search_add(search, &search->before, &box);
 	for (size_t i = 0; i < sizeof(extensions); i++) {
 		box = all;
-		narrow(&box, PROTO, extensions[i], extensions[i]);
-		narrow(&box, SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
-		boxes_add(search, &search->before, &box);
+		box_narrow(&box, PROTO, extensions[i], extensions[i]);
+		box_narrow(&box, SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
+		search_add(search, &search->before, &box);
 	}
 }
 
-/* ---- the packets that a rule matches */
-
-/* Applies the matches of the lookup address and of its peer. False: no packet matches. */
-static bool narrow_addresses(const struct search *search, const struct rl_match *match,
-			     struct box *box)
+/* Segments that no connection has: without SYN and ACK, and SYNs that push. */
+static void senseless_add(struct search *search)
 {
-	bool by_dest = search->asked->by_dest;
-	unsigned int own = by_dest ? RL_MATCH_DST : RL_MATCH_SRC;
-	unsigned int other = by_dest ? RL_MATCH_SRC : RL_MATCH_DST;
-	const uint8_t *own_addr = by_dest ? match->dst : match->src;
-	const uint8_t *other_addr = by_dest ? match->src : match->dst;
-	uint8_t own_len = by_dest ? match->dst_len : match->src_len;
-	uint8_t other_len = by_dest ? match->src_len : match->dst_len;
+	struct box box = packets_all(search->asked);
 
-	if (match->flags & own && !prefix_contains(own_addr, own_len, search->asked->addr))
-		return false;
-	if (!(match->flags & other))
-		return true;
-	if (prefix_is_ipv4(other_addr, other_len) != is_ipv4(search))
-		return false;
-	narrow_prefix(box, PEER, other_addr, other_len);
-	return true;
-}
-
-static void narrow_headers(const struct rl_match *match, struct box *box)
-{
-	if (match->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT))
-		narrow(box, SHAPE, SHAPE_WHOLE, SHAPE_FIRST);
-	if (match->flags & RL_MATCH_SPORT)
-		narrow(box, SPORT, match->sport_first, match->sport_last);
-	if (match->flags & RL_MATCH_DPORT)
-		narrow(box, DPORT, match->dport_first, match->dport_last);
-	if (match->flags & RL_MATCH_SYN)
-		narrow(box, SHAPE, SHAPE_WHOLE_SYN, SHAPE_FIRST_SYN);
-	if (match->flags & RL_MATCH_FRAGMENT)
-		narrow(box, SHAPE, SHAPE_FIRST_SYN, SHAPE_LATER);
-	if (match->flags & RL_MATCH_NEW_SOURCE)
-		narrow(box, KNOWN, 0, 0);
-	if (match->flags & RL_MATCH_ESTABLISHED)
-		narrow(box, PROVEN, match_wants_established(match), match_wants_established(match));
-}
-
-/* One box per protocol that the rule can match. Returns their number; 0: no packet matches. */
-#define RULE_BOXES 3
-
-static int rule_boxes(const struct search *search, const struct rl_match *match,
-		      struct box out[RULE_BOXES])
-{
-	static const uint8_t with_ports[RULE_BOXES] = {IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP};
-	bool ports = match->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT);
-	struct box all = packets_all(search);
-	int protocols = 1, count = 0;
-
-	if (!narrow_addresses(search, match, &all))
-		return 0;
-	narrow_headers(match, &all);
-	if (match->flags & RL_MATCH_PROTO)
-		narrow(&all, PROTO, match->proto, match->proto);
-	else if (match->flags & RL_MATCH_SYN)
-		narrow(&all, PROTO, IPPROTO_TCP, IPPROTO_TCP);
-	else if (ports)
-		protocols = RULE_BOXES;
-	for (int i = 0; i < protocols; i++) {
-		out[count] = all;
-		if (protocols > 1)
-			narrow(&out[count], PROTO, with_ports[i], with_ports[i]);
-		count += !box_is_empty(&out[count]);
-	}
-	return count;
+	if (!search->asked->flow)
+		return;
+	box_narrow_bits(&box, BIT_TCP(TH_SYN | TH_ACK), 0);
+	search_add(search, &search->before, &box);
+	box = packets_all(search->asked);
+	box_narrow_bits(&box, BIT_TCP(TH_SYN | TH_PUSH), TH_SYN | TH_PUSH);
+	search_add(search, &search->before, &box);
 }
 
 /* ---- prefixes */
@@ -342,40 +132,61 @@ static bool has_prefix(const struct search *search, const struct rule *rule, enu
 	       (rule->len == len && prefix_contains(rule->addr, rule->len, search->asked->addr));
 }
 
-static bool box_decides(struct search *search, const struct box *box)
+/* Is the box open to what comes behind `before` boxes, and `decided` ones of the device's rules? */
+static bool is_open(struct search *search, const struct box *box, size_t before, size_t decided,
+		    unsigned int *steps)
 {
-	const struct list taken = {.search = search, .before = search->before.count};
+	const struct cover cover = {.a = &search->before,
+				    .b = &search->decided,
+				    .a_count = before,
+				    .b_count = decided,
+				    .steps = steps};
 
-	search->steps = 0;
-	return is_open(search, *box, &taken, 0);
+	return box_is_open(box, &cover);
 }
 
 /* The same for a rule of the device. */
-static bool device_box_decides(struct search *search, const struct box *box)
+static bool device_box_is_open(struct search *search, const struct box *box, unsigned int *steps)
 {
-	search->steps = 0;
 	for (size_t i = 0; i < search->arrival_count; i++) {
-		struct box common = box_common(box, &search->arrivals[i].box);
-		const struct list taken = {.search = search,
-					   .before = search->arrivals[i].before,
-					   .decided = search->decided.count};
+		const struct arrival *arrival = &search->arrivals[i];
+		struct box common;
 
-		if (!box_is_empty(&common) && is_open(search, common, &taken, 0))
+		if (!*steps)
+			return true;
+		--*steps;
+		if (box_meet(box, &arrival->box, &common) &&
+		    is_open(search, &common, arrival->before, search->decided.count, steps))
 			return true;
 	}
 	return false;
 }
 
+static bool box_decides(struct search *search, const struct box *box, bool device)
+{
+	unsigned int steps = search->left < STEPS_RULE ? search->left : STEPS_RULE;
+	unsigned int given = steps;
+	bool open = device ? device_box_is_open(search, box, &steps)
+			   : is_open(search, box, search->before.count, 0, &steps);
+
+	search->left -= given - steps;
+	return open;
+}
+
 static void arrival_add(struct search *search, const struct box *box, size_t before)
 {
-	struct arrival *more =
-		reallocarray(search->arrivals, search->arrival_count + 1, sizeof(*more));
+	size_t capacity = search->arrival_capacity ? 2 * search->arrival_capacity : 64;
+	struct arrival *more = search->arrivals;
 
-	if (!more) {
-		search->error = -ENOMEM;
-		return;
+	if (search->arrival_count == search->arrival_capacity) {
+		more = reallocarray(search->arrivals, capacity, sizeof(*more));
+		if (!more) {
+			search->error = -ENOMEM;
+			return;
+		}
+		search->arrivals = more;
+		search->arrival_capacity = capacity;
 	}
-	search->arrivals = more;
 	more[search->arrival_count++] = (struct arrival){.box = *box, .before = before};
 }
 
@@ -383,18 +194,22 @@ static void arrival_add(struct search *search, const struct box *box, size_t bef
 static bool rule_decides(struct search *search, const struct rule *rule, size_t before,
 			 struct boxes *kept)
 {
-	bool device = rule->kind == PREFIX_DEVICE, decides = false;
-	struct box boxes[RULE_BOXES];
-	int count = rule_boxes(search, &rule->match, boxes);
+	bool device = rule->kind == PREFIX_DEVICE, decides = false, exact;
+	struct boxes boxes = {0};
 
-	for (int i = 0; i < count; i++) {
-		decides |= device ? device_box_decides(search, &boxes[i])
-				  : box_decides(search, &boxes[i]);
+	if (rule_boxes(search->asked, &search->opaques, rule, &boxes, &exact))
+		search->error = -ENOMEM;
+	for (size_t i = 0; i < boxes.count; i++) {
+		const struct box *box = &boxes.box[i];
+
+		decides = decides || box_decides(search, box, device);
 		if (!device && rule->action == RL_ACTION_LIMIT)
-			arrival_add(search, &boxes[i], before);
-		if (!rule->for_ns) /* else later rules decide once it has expired */
-			boxes_add(search, kept, &boxes[i]);
+			arrival_add(search, box, before);
+		if (exact &&
+		    !rule->for_ns) /* else later rules decide on some, or when it expires */
+			search_add(search, kept, box);
 	}
+	boxes_clear(&boxes);
 	return decides;
 }
 
@@ -413,8 +228,8 @@ static void search_action(struct search *search, enum prefix_kind kind, int len,
 			search->error = -ENOMEM;
 	}
 	for (size_t i = 0; i < kept.count; i++)
-		boxes_add(search, all, &kept.box[i]);
-	free(kept.box);
+		search_add(search, all, &kept.box[i]);
+	boxes_clear(&kept);
 }
 
 static void search_prefix(struct search *search, enum prefix_kind kind, int len)
@@ -434,12 +249,14 @@ static void lengths_find(const struct search *search, bool lengths[129])
 
 int rules_decide(const struct policy *policy, const struct asked *asked, struct policy *out)
 {
-	struct search search = {.policy = policy, .asked = asked, .found = out};
-	struct box all = packets_all(&search);
+	struct search search = {.policy = policy, .asked = asked, .found = out, .left = STEPS_ALL};
+	struct box all = packets_all(asked);
 	bool lengths[129] = {false};
 
-	impossible_add(&search);
+	opaques_find(policy, &search.opaques);
+	malformed_add(&search);
 	unproven_add(&search);
+	senseless_add(&search);
 	lengths_find(&search, lengths);
 	for (int len = 128; len >= 0; len--)
 		if (lengths[len])
@@ -447,8 +264,8 @@ int rules_decide(const struct policy *policy, const struct asked *asked, struct 
 	search_prefix(&search, PREFIX_ANY, 0);
 	arrival_add(&search, &all, search.before.count);
 	search_prefix(&search, PREFIX_DEVICE, 0);
-	free(search.before.box);
-	free(search.decided.box);
+	boxes_clear(&search.before);
+	boxes_clear(&search.decided);
 	free(search.arrivals);
 	return search.error;
 }

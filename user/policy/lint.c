@@ -13,11 +13,14 @@
 
 #include "decide.h"
 #include "lint_limit.h"
+#include "lint_range.h"
 #include "overlap.h"
 #include "policy.h"
 #include "units.h"
 
-#define MARK 1 /* counter_id of the rule that is asked about; 0 in all others */
+#define QUESTIONS_MAX 100000 /* after so many nothing more is found */
+
+#define MARK          1 /* counter_id of the rule that is asked about; 0 in all others */
 
 /* The rules of one prefix. */
 struct group {
@@ -36,6 +39,7 @@ struct lint {
 	policy_warn_fn warn;
 	void *arg;
 	size_t warnings;
+	unsigned int questions;
 	struct group around[RL_NEST_MAX + 2]; /* groups whose prefixes hold the current one */
 	size_t depth;
 	struct policy wide; /* rules of wide prefixes and of the device that have an effect */
@@ -128,43 +132,6 @@ static void lint_warn_of(struct lint *lint, const struct rule *rule, const char 
 	free(text);
 }
 
-/* ---- ranges of lookup addresses */
-
-struct range {
-	bool any; /* every address; else the prefix: */
-	uint8_t addr[16], len;
-};
-
-/* The match of the lookup address; false: there is none. */
-static bool own_match(const struct lint *lint, const struct rl_match *match, struct range *out)
-{
-	bool by_dest = lint->ctx->by_dest;
-
-	if (!(match->flags & (by_dest ? RL_MATCH_DST : RL_MATCH_SRC)))
-		return false;
-	*out = (struct range){.len = by_dest ? match->dst_len : match->src_len};
-	memcpy(out->addr, by_dest ? match->dst : match->src, sizeof(out->addr));
-	return true;
-}
-
-static bool range_contains(const struct range *outer, const struct range *inner)
-{
-	return outer->any || (!inner->any && outer->len <= inner->len &&
-			      prefix_contains(outer->addr, outer->len, inner->addr));
-}
-
-/* The lookup addresses of the packets that have the match and the prefix. */
-static struct range range_of(const struct lint *lint, const struct rule *prefix,
-			     const struct rl_match *match)
-{
-	struct range range = {.any = prefix->kind != PREFIX_ADDR, .len = prefix->len}, own;
-
-	memcpy(range.addr, prefix->addr, sizeof(range.addr));
-	if (own_match(lint, match, &own) && range_contains(&range, &own))
-		range = own;
-	return range;
-}
-
 /* ---- questions */
 
 /* The question: do packets of the range, for as long as for_ns, meet the marked rule at the end? */
@@ -179,9 +146,8 @@ struct way {
 static void way_add(struct lint *lint, struct way *way, const struct rule *rule, enum rl_action as)
 {
 	struct rule copy = *rule;
-	struct range own;
 
-	if (own_match(lint, &rule->match, &own) && !range_contains(&own, &way->range))
+	if (!range_has_match(&way->range, &rule->match, lint->ctx->by_dest))
 		return;
 	copy.action = as;
 	copy.counter_id = 0;
@@ -207,17 +173,20 @@ static bool is_reached(struct lint *lint, const struct policy *way, const uint8_
 	return reached;
 }
 
-/* The same for all addresses of the range, with `rule` of this match as the marked one. Clears the
- * way. */
+/* The same for all addresses of the range, with `rule` as the marked one, which has the matches of
+ * `of`. An address of the range that it does not want is left out of the question. Clears the way.
+ */
 static bool way_ends_at(struct lint *lint, struct way *way, const struct rule *rule,
-			const struct rl_match *match)
+			const struct rule *of)
 {
 	static const uint8_t ipv4[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 1};
 	static const uint8_t ipv6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 1};
 	struct rule copy = *rule;
 	bool reached;
 
-	copy.match = *match;
+	copy.match = of->match;
+	copy.extra = of->extra;
+	copy.match.flags &= ~(copy.match.negated & own_flag(lint->ctx->by_dest));
 	copy.counter_id = MARK;
 	if (policy_append(&way->rules, &copy))
 		lint->error = -ENOMEM;
@@ -243,10 +212,12 @@ static bool holds_instead(const struct lint *lint, const struct rule *rule,
 	       (hiding == HIDING_MISSING || limit_is_as_strict(rule, hidden));
 }
 
-static bool is_one_of(const struct rl_match *match, const struct rl_match *a,
-		      const struct rl_match *b)
+/* The one of two rules whose packets the other matches as well; NULL: neither. */
+static const struct rule *inner_of(const struct rule *a, const struct rule *b)
 {
-	return !memcmp(match, a, sizeof(*match)) || !memcmp(match, b, sizeof(*match));
+	if (match_within(a, b))
+		return a;
+	return match_within(b, a) ? b : NULL;
 }
 
 /* Is there a packet of `limit` that would be held to `hidden`, at around[outer], without the rules
@@ -255,12 +226,12 @@ static bool hides(struct lint *lint, const struct group *group, const struct rul
 		  size_t outer, const struct rule *hidden, enum hiding hiding)
 {
 	struct way way = {.for_ns = limit->for_ns};
-	struct rl_match common;
+	const struct rule *common = inner_of(limit, hidden);
 
-	if (!match_common(&limit->match, &hidden->match, &common) ||
-	    !is_one_of(&common, &limit->match, &hidden->match))
+	if (!common || common->match.negated & own_flag(lint->ctx->by_dest) ||
+	    lint->questions++ >= QUESTIONS_MAX)
 		return false;
-	way.range = range_of(lint, limit, &common);
+	way.range = range_of(limit, &common->match, lint->ctx->by_dest);
 	group_for_each (group, rule)
 		if (!is_limit(rule) || holds_instead(lint, rule, hidden, hiding))
 			way_add(lint, &way, rule, RL_ACTION_DENY);
@@ -270,7 +241,7 @@ static bool hides(struct lint *lint, const struct group *group, const struct rul
 	group_for_each (&lint->around[outer], rule)
 		if (!is_limit(rule))
 			way_add(lint, &way, rule, rule->action);
-	return way_ends_at(lint, &way, hidden, &common);
+	return way_ends_at(lint, &way, hidden, common);
 }
 
 /* The first rule of the group that hides the limit so, or NULL. */
@@ -355,12 +326,14 @@ static bool is_before(const struct rule *before, const struct rule *rule, bool o
 static bool is_alive(struct lint *lint, const struct group *others, const struct rule *rule,
 		     bool only_any)
 {
-	struct way way = {.range = range_of(lint, rule, &rule->match)};
+	struct way way = {.range = range_of(rule, &rule->match, lint->ctx->by_dest)};
 
+	if (lint->questions++ >= QUESTIONS_MAX)
+		return true;
 	group_for_each (others, before)
-		if (is_before(before, rule, only_any))
+		if (is_before(before, rule, only_any) && !match_differs(before, rule))
 			way_add(lint, &way, before, before->action);
-	return !way.rules.count || way_ends_at(lint, &way, rule, &rule->match);
+	return !way.rules.count || way_ends_at(lint, &way, rule, rule);
 }
 
 /* The one rule of `others` that leaves nothing to `rule`; NULL: it takes several. */

@@ -115,38 +115,38 @@ static bool has_family(const struct rule *rule, bool ipv4)
 
 	if (rule->kind == PREFIX_ADDR && prefix_is_ipv4(rule->addr, rule->len) != ipv4)
 		return false;
-	if (match->flags & RL_MATCH_SRC && prefix_is_ipv4(match->src, match->src_len) != ipv4)
+	if (match_wants(match, RL_MATCH_SRC) && prefix_is_ipv4(match->src, match->src_len) != ipv4)
 		return false;
-	if (match->flags & RL_MATCH_DST && prefix_is_ipv4(match->dst, match->dst_len) != ipv4)
+	if (match_wants(match, RL_MATCH_DST) && prefix_is_ipv4(match->dst, match->dst_len) != ipv4)
 		return false;
-	return !(match->flags & RL_MATCH_PROTO) ||
-	       match->proto != (ipv4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
+	return !match_is_proto(match, ipv4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
 }
 
 /* Without the matches that hold for all forged sources: they are new, and not established. Those of
  * TCP are SYNs: a forged segment without it belongs to no connection and opens none. */
-static struct rl_match match_of_forged(const struct rl_match *match)
+static struct rule rule_of_forged(const struct rule *rule)
 {
-	struct rl_match rest = *match;
+	struct rl_match *rest;
+	struct rule copy = *rule;
 
-	rest.flags &= ~(RL_MATCH_NEW_SOURCE | RL_MATCH_SYN);
-	if (match->flags & RL_MATCH_SYN) {
-		rest.flags |= RL_MATCH_PROTO;
-		rest.proto = IPPROTO_TCP;
+	rest = &copy.match;
+	if (match_wants(rest, RL_MATCH_NEW_SOURCE))
+		rest->flags &= ~RL_MATCH_NEW_SOURCE;
+	if (match_wants(rest, RL_MATCH_SYN))
+		rest->flags &= ~RL_MATCH_SYN;
+	if (match_wants_strangers(rest)) {
+		rest->flags &= ~RL_MATCH_ESTABLISHED;
+		rest->negated &= ~RL_MATCH_ESTABLISHED;
 	}
-	if (match_wants_strangers(match)) {
-		rest.flags &= ~RL_MATCH_ESTABLISHED;
-		rest.negated = 0;
-	}
-	return rest;
+	return copy;
 }
 
-/* Do all packets of forged sources with the match `inner` have the match `outer`? */
-static bool match_covers(const struct rl_match *outer, const struct rl_match *inner)
+/* Do all packets of forged sources with the matches of `inner` have those of `outer`? */
+static bool match_covers(const struct rule *outer, const struct rule *inner)
 {
-	struct rl_match all = match_of_forged(outer), some = match_of_forged(inner), common;
+	struct rule all = rule_of_forged(outer), some = rule_of_forged(inner);
 
-	return match_common(&some, &all, &common) && !memcmp(&common, &some, sizeof(common));
+	return match_within(&some, &all);
 }
 
 /* Does `rule` hold back a flood of sources that send a packet each, of this family and within
@@ -157,8 +157,7 @@ static bool holds_forged(const struct rule *rule, const struct rule *limit, bool
 		return false;
 	if (rule->kind == PREFIX_ANY && limit->kind == PREFIX_ADDR)
 		return false;
-	return outlasts(rule, limit->for_ns) && has_family(rule, ipv4) &&
-	       match_covers(&rule->match, &limit->match);
+	return outlasts(rule, limit->for_ns) && has_family(rule, ipv4) && match_covers(rule, limit);
 }
 
 static bool passes_forged(const struct policy *wide, const struct rule *limit, bool ipv4)

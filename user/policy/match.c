@@ -283,9 +283,9 @@ int parse_matches(struct parser *p)
 	if (!rc)
 		rc = protocol_check(p);
 	if (!rc)
-		rc = established_check(p);
-	if (!rc)
 		rc = extra_settle(p);
+	if (!rc)
+		rc = established_check(p);
 	if (!rc)
 		rc = family_check(p);
 	return rc ? rc : side_check(p);

@@ -1,87 +1,107 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The match that holds where two matches hold. */
-
+/* Every condition of the outer rule must follow from one of the inner rule's, of the same kind. */
 #include "overlap.h"
 
-#include <string.h>
-
-#include "names.h"
-#include "proof.h"
+#include "ranges.h"
 #include "units.h"
 
-static bool ports_common(uint16_t *first, uint16_t *last, uint16_t other_first, uint16_t other_last)
-{
-	*first = *first > other_first ? *first : other_first;
-	*last = *last < other_last ? *last : other_last;
-	return *first <= *last;
-}
+#define TCP_FLAGS (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)
 
-static bool address_common(uint8_t addr[16], uint8_t *len, const uint8_t other[16],
-			   uint8_t other_len)
+static bool ranges_within(const struct rule *inner, const struct rule *outer,
+			  enum rl_match_flag flag)
 {
-	if (!prefix_contains(addr, *len < other_len ? *len : other_len, other))
-		return false;
-	if (other_len > *len) {
-		memcpy(addr, other, 16);
-		*len = other_len;
+	struct value_range in[CONDITION_RANGES_MAX], out[CONDITION_RANGES_MAX];
+	uint32_t in_count = condition_ranges(inner, flag, in);
+	uint32_t out_count = condition_ranges(outer, flag, out);
+
+	for (uint32_t i = 0; i < in_count; i++) {
+		uint32_t at = 0;
+
+		while (at < out_count && out[at].last < in[i].first)
+			at++;
+		if (at == out_count || out[at].first > in[i].first || out[at].last < in[i].last)
+			return false;
 	}
 	return true;
 }
 
-static bool ports_exist(const struct rl_match *match)
+static bool prefix_within(const uint8_t inner[16], uint8_t inner_len, const uint8_t outer[16],
+			  uint8_t outer_len)
 {
-	const struct protocol *known = protocol_by_number(match->proto);
-
-	return !(match->flags & RL_MATCH_PROTO) ||
-	       !(match->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT)) || (known && known->has_ports);
+	return prefix_is_ipv4(inner, inner_len) == prefix_is_ipv4(outer, outer_len) &&
+	       inner_len >= outer_len && prefix_contains(outer, outer_len, inner);
 }
 
-/* Fields that only `b` states. */
-static void match_join(struct rl_match *match, const struct rl_match *b)
+static bool addresses_within(const struct rl_match *inner, const struct rl_match *outer,
+			     enum rl_match_flag flag)
 {
-	unsigned int more = b->flags & ~match->flags;
+	bool src = flag == RL_MATCH_SRC;
+	const uint8_t *in = src ? inner->src : inner->dst, *out = src ? outer->src : outer->dst;
+	uint8_t in_len = src ? inner->src_len : inner->dst_len;
+	uint8_t out_len = src ? outer->src_len : outer->dst_len;
 
-	match->flags |= b->flags;
-	match->negated |= b->negated;
-	if (more & RL_MATCH_PROTO)
-		match->proto = b->proto;
-	if (more & RL_MATCH_SPORT) {
-		match->sport_first = b->sport_first;
-		match->sport_last = b->sport_last;
-	}
-	if (more & RL_MATCH_DPORT) {
-		match->dport_first = b->dport_first;
-		match->dport_last = b->dport_last;
-	}
-	if (more & RL_MATCH_SRC) {
-		memcpy(match->src, b->src, sizeof(match->src));
-		match->src_len = b->src_len;
-	}
-	if (more & RL_MATCH_DST) {
-		memcpy(match->dst, b->dst, sizeof(match->dst));
-		match->dst_len = b->dst_len;
+	if (match_wants(outer, flag))
+		return match_wants(inner, flag) && prefix_within(in, in_len, out, out_len);
+	if (!match_wants(inner, flag))
+		return prefix_within(out, out_len, in, in_len);
+	return !prefix_within(in, in_len, out, out_len) && !prefix_within(out, out_len, in, in_len);
+}
+
+static bool tcp_flags_within(const struct rule *inner, const struct rule *outer)
+{
+	for (unsigned int flags = 0; flags <= UINT8_MAX; flags++)
+		if (rule_takes_tcp_flags(inner, flags) && !rule_takes_tcp_flags(outer, flags))
+			return false;
+	return true;
+}
+
+static bool condition_within(const struct rule *inner, const struct rule *outer,
+			     enum rl_match_flag flag)
+{
+	bool same = match_wants(&inner->match, flag) == match_wants(&outer->match, flag);
+
+	if (flag & TCP_FLAGS)
+		return inner->match.flags & TCP_FLAGS && tcp_flags_within(inner, outer);
+	if (!(inner->match.flags & flag))
+		return false;
+	switch (flag) {
+	case RL_MATCH_SRC:
+	case RL_MATCH_DST:
+		return addresses_within(&inner->match, &outer->match, flag);
+	case RL_MATCH_FRAGMENT:
+	case RL_MATCH_NEW_SOURCE:
+	case RL_MATCH_ESTABLISHED:
+		return same;
+	case RL_MATCH_PAYLOAD:
+	case RL_MATCH_FILTER:
+		return same && same_opaque(inner->extra, outer->extra, flag);
+	default:
+		return ranges_within(inner, outer, flag);
 	}
 }
 
-bool match_common(const struct rl_match *a, const struct rl_match *b, struct rl_match *out)
+bool match_within(const struct rule *inner, const struct rule *outer)
 {
-	*out = *a;
-	match_join(out, b);
-	if (a->flags & b->flags & (a->negated ^ b->negated))
-		return false;
-	if (match_wants_established(out) && !match_may_be_established(out))
-		return false;
-	if (a->flags & b->flags & RL_MATCH_PROTO && a->proto != b->proto)
-		return false;
-	if (b->flags & RL_MATCH_SPORT &&
-	    !ports_common(&out->sport_first, &out->sport_last, b->sport_first, b->sport_last))
-		return false;
-	if (b->flags & RL_MATCH_DPORT &&
-	    !ports_common(&out->dport_first, &out->dport_last, b->dport_first, b->dport_last))
-		return false;
-	if (b->flags & RL_MATCH_SRC && !address_common(out->src, &out->src_len, b->src, b->src_len))
-		return false;
-	if (b->flags & RL_MATCH_DST && !address_common(out->dst, &out->dst_len, b->dst, b->dst_len))
-		return false;
-	return ports_exist(out);
+	for (unsigned int flag = 1; flag <= outer->match.flags; flag <<= 1)
+		if (outer->match.flags & flag && !condition_within(inner, outer, flag))
+			return false;
+	return true;
+}
+
+static bool both_want(const struct rule *a, const struct rule *b, enum rl_match_flag flag)
+{
+	return match_wants(&a->match, flag) && match_wants(&b->match, flag);
+}
+
+bool match_differs(const struct rule *a, const struct rule *b)
+{
+	const struct rl_match *m = &a->match, *n = &b->match;
+
+	if (both_want(a, b, RL_MATCH_PROTO) && m->proto != n->proto)
+		return true;
+	if (both_want(a, b, RL_MATCH_SPORT) &&
+	    (m->sport_first > n->sport_last || n->sport_first > m->sport_last))
+		return true;
+	return both_want(a, b, RL_MATCH_DPORT) &&
+	       (m->dport_first > n->dport_last || n->dport_first > m->dport_last);
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The packets that two matches have in common. */
+/* Whether one rule's matches hold wherever another's do. */
 #ifndef RLCTL_OVERLAP_H
 #define RLCTL_OVERLAP_H
 
 #include "policy.h"
 
-/* The packets that have both matches; false: there are none. */
-bool match_common(const struct rl_match *a, const struct rl_match *b, struct rl_match *out);
+/* Does every packet with the matches of `inner` have those of `outer`? False where that cannot be
+ * told. Prefixes do not count. */
+bool match_within(const struct rule *inner, const struct rule *outer);
+
+/* Do protocol or ports alone show that no packet has the matches of both? */
+bool match_differs(const struct rule *a, const struct rule *b);
 
 #endif

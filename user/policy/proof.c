@@ -6,23 +6,27 @@
 #include "proof.h"
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include "names.h"
 #include "parser.h"
+#include "ranges.h"
 
 static bool states(const struct rl_match *match, enum rl_match_flag flag)
 {
 	return match->flags & flag;
 }
 
+/* Does the match leave out the protocol? */
 static bool is_of_other(const struct rl_match *match, uint8_t proto)
 {
-	return states(match, RL_MATCH_PROTO) && match->proto != proto;
+	return states(match, RL_MATCH_PROTO) &&
+	       match_wants(match, RL_MATCH_PROTO) != (match->proto == proto);
 }
 
 bool match_wants_established(const struct rl_match *match)
 {
-	return states(match, RL_MATCH_ESTABLISHED) && !(match->negated & RL_MATCH_ESTABLISHED);
+	return match_wants(match, RL_MATCH_ESTABLISHED);
 }
 
 bool match_wants_strangers(const struct rl_match *match)
@@ -32,14 +36,14 @@ bool match_wants_strangers(const struct rl_match *match)
 
 static bool proto_may_be_established(const struct rl_match *match)
 {
-	return !states(match, RL_MATCH_PROTO) || match->proto == IPPROTO_TCP ||
+	return !match_wants(match, RL_MATCH_PROTO) || match->proto == IPPROTO_TCP ||
 	       match->proto == IPPROTO_UDP || match->proto == IPPROTO_ICMP ||
 	       match->proto == IPPROTO_ICMPV6;
 }
 
 bool match_may_be_established(const struct rl_match *match)
 {
-	return proto_may_be_established(match) && !states(match, RL_MATCH_SYN);
+	return proto_may_be_established(match) && !match_wants(match, RL_MATCH_SYN);
 }
 
 /* ---- errors */
@@ -62,7 +66,7 @@ int established_check(struct parser *p)
 
 	if (!match_wants_established(match))
 		return 0;
-	if (states(match, RL_MATCH_SYN))
+	if (rule_is_of_syns(p->rule))
 		return refuse(p, at,
 			      "contradicts syn, as a SYN belongs to no connection yet: remove one "
 			      "of the two");
@@ -87,7 +91,7 @@ static int unless_check(struct parser *p, struct span drop)
 		return refuse(p, at,
 			      "spares no packet of this rule, which matches not established: "
 			      "write over drop alone");
-	if (states(match, RL_MATCH_SYN))
+	if (rule_is_of_syns(p->rule))
 		return refuse(p, at,
 			      "spares no packet of this rule, as a SYN is never established: "
 			      "write over drop alone");
@@ -103,7 +107,7 @@ static int challenge_check(struct parser *p, struct span at)
 {
 	const struct rl_match *match = &p->rule->match;
 
-	if (is_of_other(match, IPPROTO_TCP))
+	if (is_of_other(match, IPPROTO_TCP) || !rule_takes_tcp_flags(p->rule, TH_SYN))
 		return refuse(p, at,
 			      "answers TCP SYNs, which this rule does not match: write tcp syn, or "
 			      "over drop");
@@ -111,7 +115,7 @@ static int challenge_check(struct parser *p, struct span at)
 		return refuse(p, at,
 			      "answers TCP SYNs, which are never established: write syn in place "
 			      "of established, or over drop");
-	if (states(match, RL_MATCH_FRAGMENT))
+	if (match_wants(match, RL_MATCH_FRAGMENT))
 		return refuse(p, at,
 			      "never answers fragments: remove fragment, or write over drop");
 	return 0;
@@ -125,7 +129,7 @@ static int truncate_check(struct parser *p, struct span at)
 		return refuse(p, at,
 			      "answers DNS queries over UDP, which this rule does not match: write "
 			      "udp dport 53, or over drop");
-	if (states(match, RL_MATCH_FRAGMENT))
+	if (match_wants(match, RL_MATCH_FRAGMENT))
 		return refuse(p, at,
 			      "never answers fragments: remove fragment, or write over drop");
 	return 0;
@@ -163,14 +167,16 @@ static bool denies_clients(const struct rule *rule)
 	const struct rl_match *match = &rule->match;
 
 	return denies_strangers(rule) && match_may_be_established(match) &&
-	       !(match->flags & (RL_MATCH_SPORT | RL_MATCH_SYN | RL_MATCH_FRAGMENT));
+	       !(match->flags & (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)) &&
+	       !match_wants(match, RL_MATCH_SPORT) && !match_wants(match, RL_MATCH_FRAGMENT);
 }
 
 /* ICMP alone, of which only echo is ever established. */
 static bool denies_errors(const struct rule *rule)
 {
-	return denies_strangers(rule) && states(&rule->match, RL_MATCH_PROTO) &&
-	       (rule->match.proto == IPPROTO_ICMP || rule->match.proto == IPPROTO_ICMPV6);
+	return denies_strangers(rule) && !states(&rule->match, RL_MATCH_ICMP_TYPE) &&
+	       (match_is_proto(&rule->match, IPPROTO_ICMP) ||
+		match_is_proto(&rule->match, IPPROTO_ICMPV6));
 }
 
 static const char *match_warning(const struct rule *rule)
@@ -194,11 +200,11 @@ static const char *over_warning(const struct rule *rule)
 
 	if (rule->action != RL_ACTION_LIMIT)
 		return NULL;
-	if (rule->limit.over == RL_OVER_CHALLENGE && !states(match, RL_MATCH_SYN))
+	if (rule->limit.over == RL_OVER_CHALLENGE && !rule_is_of_syns(rule))
 		return "only SYNs are answered; all other packets over this limit are dropped, "
 		       "those of open connections too: add syn";
 	if (rule->limit.over == RL_OVER_TRUNCATE &&
-	    (!states(match, RL_MATCH_PROTO) || !states(match, RL_MATCH_DPORT)))
+	    (!match_is_proto(match, IPPROTO_UDP) || !match_wants(match, RL_MATCH_DPORT)))
 		return "only DNS queries over UDP are answered; all other packets over this limit "
 		       "are dropped: write udp dport 53";
 	return NULL;
@@ -212,7 +218,7 @@ static const char *leaving_warning(const struct rule *rule, const struct policy_
 		    (rule->action == RL_ACTION_LIMIT && rule->limit.over == RL_OVER_UNLESS);
 
 	if (!ctx->leaving || !asks || !match_may_be_established(match) ||
-	    (states(match, RL_MATCH_PROTO) && match->proto == IPPROTO_TCP))
+	    match_is_proto(match, IPPROTO_TCP))
 		return NULL;
 	return "at hook egress UDP is established only if its socket is connected, and ICMP never "
 	       "(but see --state conntrack): write tcp, or a rule of its own for the others";

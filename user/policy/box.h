@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Sets of packets as boxes: a range of each field, and flags that are set or not. Whether some
+ * boxes cover another. Pure.
+ */
+#ifndef RLCTL_BOX_H
+#define RLCTL_BOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef unsigned __int128 u128;
+
+/* Kinds of packets, in an order in which each match is a range. */
+enum shape {
+	SHAPE_WHOLE,
+	SHAPE_FIRST, /* fragment */
+	SHAPE_LATER, /* fragment: no ports, no flags, no payload */
+};
+
+/* ICMP: type << 8 | code. */
+enum dimension { PROTO, SHAPE, SPORT, DPORT, LENGTH, TTL, DSCP, ICMP, DIMENSIONS };
+
+/* Bits of a packet: its TCP flags, whether its source is known, whether it is established; then two
+ * for each condition that is neither a range nor a flag (payload, filter): it holds, or its `not`
+ * does. A packet of which the condition cannot be known has neither. */
+#define BIT_TCP(flags) ((uint64_t)(flags))
+#define BIT_KNOWN      (1ull << 8)
+#define BIT_PROVEN     (1ull << 9)
+#define BIT_OPAQUE(n)  (1ull << (10 + 2 * (n)))
+#define OPAQUE_MAX     27
+
+struct box {
+	u128 peer_first, peer_last;                   /* the address that is not looked up */
+	uint32_t first[DIMENSIONS], last[DIMENSIONS]; /* inclusive */
+	uint64_t care, bits;                          /* those of `care` are as in `bits` */
+};
+
+struct boxes {
+	struct box *box;
+	size_t count, capacity;
+};
+
+/* 0 or -ENOMEM. */
+int boxes_add(struct boxes *boxes, const struct box *box);
+void boxes_clear(struct boxes *boxes);
+
+void box_narrow(struct box *box, enum dimension d, uint32_t first, uint32_t last);
+void box_narrow_peer(struct box *box, u128 first, u128 last);
+/* The bits of `care` as in `bits`, of which no other says anything yet. */
+void box_narrow_bits(struct box *box, uint64_t care, uint64_t bits);
+
+/* The packets that are in both; false: there are none. */
+bool box_meet(const struct box *a, const struct box *b, struct box *out);
+
+/* The first boxes of `a`, then the first of `b`. */
+struct cover {
+	const struct boxes *a, *b;
+	size_t a_count, b_count;
+	unsigned int *steps; /* left; at 0 the answer is true */
+};
+
+/* Is there a packet in the box that is in no box of the cover? */
+bool box_is_open(const struct box *box, const struct cover *cover);
+
+#endif

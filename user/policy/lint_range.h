@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Ranges of lookup addresses: sources, or destinations where the instance goes by those. */
+#ifndef RLCTL_LINT_RANGE_H
+#define RLCTL_LINT_RANGE_H
+
+#include "policy.h"
+
+struct range {
+	bool any; /* every address; else the prefix: */
+	uint8_t addr[16], len;
+};
+
+/* The match that is about the lookup address. */
+static inline enum rl_match_flag own_flag(bool by_dest)
+{
+	return by_dest ? RL_MATCH_DST : RL_MATCH_SRC;
+}
+
+/* The lookup addresses of the packets that have the match and the rule's prefix, and perhaps some
+ * that the match leaves out. */
+struct range range_of(const struct rule *prefix, const struct rl_match *match, bool by_dest);
+
+/* Has every address of the range the match, as far as it is about lookup addresses? */
+bool range_has_match(const struct range *range, const struct rl_match *match, bool by_dest);
+
+#endif

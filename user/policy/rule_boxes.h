@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The packets of one lookup address that a rule matches, as boxes. Pure. */
+#ifndef RLCTL_RULE_BOXES_H
+#define RLCTL_RULE_BOXES_H
+
+#include "box.h"
+#include "decide.h"
+#include "policy.h"
+
+/* Conditions of a policy of which a packet shows no more than whether they hold. */
+struct opaques {
+	const struct rl_extra *of[OPAQUE_MAX];
+	enum rl_match_flag flag[OPAQUE_MAX];
+	size_t count;
+};
+
+void opaques_find(const struct policy *policy, struct opaques *out);
+
+/* Everything that is asked about. */
+struct box packets_all(const struct asked *asked);
+
+/* The addresses of a prefix, as numbers. */
+void box_narrow_prefix(struct box *box, const uint8_t addr[16], uint8_t len);
+
+/* Appends the boxes; *exact: together they are the rule's packets, else more than those. 0 or
+ * -ENOMEM. */
+int rule_boxes(const struct asked *asked, const struct opaques *opaques, const struct rule *rule,
+	       struct boxes *out, bool *exact);
+
+#endif
