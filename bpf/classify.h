@@ -8,6 +8,7 @@
 #include "algorithm/once.h"
 #include "clock.h"
 #include "counters.h"
+#include "index.h"
 #include "prefix_cache.h"
 #include "match.h"
 #include "plan.h"
@@ -41,6 +42,10 @@ struct decision {
 	__u32 counter_id; /* counters of the one rule that decided alone (allow, deny, over) */
 	struct plan plan[DECISION_MAX];       /* of each limit that matched */
 	struct shared_refusal shared_refusal; /* stays from packet to packet */
+	/* With walks_index. */
+	__u32 half;             /* of the policy */
+	__u32 limits;           /* limits that matched in the group that is walked */
+	__u32 at[DECISION_MAX]; /* the rule of each bit: index into the rules array */
 };
 
 /* The packet that this CPU is at, and the last refusal: programs run to their end, and the stack
@@ -85,7 +90,11 @@ static __always_inline struct rl_rule *rule_at(__u32 index)
 /* The rule of bit i of `matched`, 0..DECISION_MAX - 1. */
 static __always_inline struct rl_rule *matched_rule(const struct decision *d, __u32 i)
 {
-	return rule_at((i < d->second ? d->first[0] : d->first[1]) + i);
+	__u32 index = (i < d->second ? d->first[0] : d->first[1]) + i;
+
+	if (EXTENDED && walks_index)
+		index = d->at[i & (DECISION_MAX - 1)];
+	return rule_at(index);
 }
 
 /* Rules of a group stand in the order allow, deny, limit, so the first that holds decides, and
@@ -112,9 +121,59 @@ __noinline int group_walk(struct decision *d, __u32 first, __u32 count, __u32 ba
 	return found;
 }
 
-/* group: 0 for the prefix's, 1 for the device's. */
-static __always_inline int group_collect(struct decision *d, const struct rl_range *range,
-					 __u32 group)
+/* A rule of an indexed group holds: its verdict, or the limit gets the next bit. The compiler has
+ * seen to it that there is one: no packet matches more than RL_GROUP_MAX limits. */
+static __always_inline int indexed_holds(struct decision *d, const struct rl_rule *rule, __u32 at,
+					 __u32 base)
+{
+	__u32 bit = (base + d->limits) & (DECISION_MAX - 1);
+
+	if (rule->action != RL_ACTION_LIMIT) {
+		d->counter_id = rule->counter_id;
+		return rule->action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
+	}
+	d->at[bit] = at;
+	d->matched |= 1u << bit;
+	d->limits++;
+	return FOUND_LIMITS;
+}
+
+/* As group_walk, for the rules that the index names: the run of the packet's protocol and port. */
+__noinline int index_walk(struct decision *d, __u32 root, __u32 base)
+{
+	int found = FOUND_NONE;
+	struct index_run run;
+
+	if (!d)
+		return FOUND_NONE;
+	d->limits = 0;
+	index_find(&run, d->half, root, &d->p);
+	for (__u32 i = 0; i < RL_RUN_MAX && i < run.count; i++) {
+		__u32 at = index_rule(&run, i);
+		struct rl_rule *rule = rule_at(at);
+
+		if (!rule || !rule_holds(&d->p, rule))
+			continue;
+		found = indexed_holds(d, rule, at, base);
+		if (found != FOUND_LIMITS || d->limits == RL_GROUP_MAX)
+			return found;
+	}
+	return found;
+}
+
+/* The limits of this group have the bits from the first of their own on, without a gap. */
+static __always_inline int indexed_collect(struct decision *d, __u32 root, __u32 group)
+{
+	int found = index_walk(d, root, group ? d->second : 0);
+
+	if (!group)
+		d->second = d->limits;
+	return found;
+}
+
+/* Of a group without an index. */
+static __always_inline int plain_group_collect(struct decision *d, const struct rl_range *range,
+					       __u32 group)
 {
 	__u32 base = group ? d->second : 0;
 
@@ -129,6 +188,33 @@ static __always_inline int group_collect(struct decision *d, const struct rl_ran
 		return FOUND_NONE;
 	d->matched |= ((1u << range->count) - 1) << base;
 	return FOUND_LIMITS;
+}
+
+/* Of any group; apart, as only policies with an index call it. */
+__noinline int group_collect_apart(struct decision *d, __u32 first, __u32 count, __u32 match_mode,
+				   __u32 group)
+{
+	struct rl_range range = {.first = first, .count = count, .match_mode = match_mode};
+	__u32 base;
+
+	if (!d)
+		return FOUND_NONE;
+	if (match_mode == RL_MATCH_MODE_INDEXED)
+		return indexed_collect(d, first, group);
+	group &= 1; /* for the verifier */
+	base = group ? d->second : 0;
+	for (__u32 i = 0; i < RL_GROUP_MAX && i < count; i++)
+		d->at[(base + i) & (DECISION_MAX - 1)] = first + i;
+	return plain_group_collect(d, &range, group);
+}
+
+/* group: 0 for the prefix's, 1 for the device's. */
+static __always_inline int group_collect(struct decision *d, const struct rl_range *range,
+					 __u32 group)
+{
+	if (EXTENDED && walks_index)
+		return group_collect_apart(d, range->first, range->count, range->match_mode, group);
+	return plain_group_collect(d, range, group);
 }
 
 static __always_inline int plain_collect(struct decision *d, __u32 counter_id, __u32 action)
@@ -199,6 +285,8 @@ static __always_inline __u64 answer_of(void *trie, struct rl_prefix_key *key,
 	const struct rl_rule *rule = rule_at(value->range.first);
 	const struct rl_prefix_value *outer = NULL;
 
+	if (EXTENDED && walks_index && value->range.match_mode == RL_MATCH_MODE_INDEXED)
+		rule = NULL;
 	if (value->range.count && value->len > shortest) {
 		key->len = value->len - 1;
 		outer = bpf_map_lookup_elem(trie, key);

@@ -66,6 +66,22 @@ struct {
 	__array(values, struct extras_inner);
 } extras SEC(".maps");
 
+/* Of each half: rl_index_entry, as many as its rules need. */
+struct index_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_INNER_MAP); /* of any size */
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_index_entry));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__array(values, struct index_inner);
+} rule_index SEC(".maps");
+
 /* State. With --table cpu the LRU maps are LRU_PERCPU_HASH (set at attach): each CPU then has its
  * own entry of a key, and rules carry a CPU's share of their rate. */
 struct {

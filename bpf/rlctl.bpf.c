@@ -32,8 +32,11 @@ static __always_inline enum rl_reason decided_alone(struct decision *d, enum rl_
 static __always_inline enum rl_reason policy_decide(struct decision *d,
 						    const struct rl_policy_header *header)
 {
-	int found = prefix_collect(d, header);
+	int found;
 
+	if (EXTENDED && walks_index)
+		d->half = header->half;
+	found = prefix_collect(d, header);
 	if (found == FOUND_ALLOW)
 		return decided_alone(d, RL_REASON_ALLOWED);
 	if (header->uses & RL_USE_SOURCE_BANS && source_is_banned(&d->p))

@@ -33,8 +33,10 @@ enum rl_match_flag {
 	(RL_MATCH_TCP_FLAGS | RL_MATCH_LENGTH | RL_MATCH_TTL | RL_MATCH_DSCP | \
 	 RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD | RL_MATCH_FILTER)
 
-#define RL_GROUP_MAX       8    /* rules of one prefix */
-#define RL_NEST_MAX        32   /* prefixes inside one another that a packet may fall through */
+#define RL_GROUP_MAX       8 /* rules of one prefix without an index; limits that one packet meets */
+#define RL_INDEXED_MAX     1024 /* rules of one prefix */
+#define RL_RUN_MAX         256 /* of these: rules that packets of one protocol and port may match */
+#define RL_NEST_MAX        32  /* prefixes inside one another that a packet may fall through */
 #define RL_LENGTH_NONE     0xff /* rl_policy_header.shortest4, shortest6: no prefix of the family */
 #define RL_MAPPED_BITS     96   /* an IPv4 /n is kept as an IPv6 /(96+n) */
 #define RL_SLIDING_LOG_MAX 1024
@@ -230,16 +232,51 @@ enum rl_backend {
 enum rl_clock { RL_CLOCK_TICK, RL_CLOCK_PRECISE };
 
 /* Which of a range's rules hold is asked of each; or all are limits without expiry, and hold for
- * every packet, or for every packet of a source that is not known. */
-enum rl_match_mode { RL_MATCH_MODE_EACH, RL_MATCH_MODE_NONE, RL_MATCH_MODE_NEW_SOURCE };
+ * every packet, or for every packet of a source that is not known; or the rules are more than
+ * RL_GROUP_MAX, and the index tells of which it is asked. */
+enum rl_match_mode {
+	RL_MATCH_MODE_EACH,
+	RL_MATCH_MODE_NONE,
+	RL_MATCH_MODE_NEW_SOURCE,
+	RL_MATCH_MODE_INDEXED,
+};
 
 struct rl_range {
-	__u32 first;     /* index into the rules array */
-	__u8 count;      /* 0..RL_GROUP_MAX */
+	__u32 first;     /* index into the rules array; RL_MATCH_MODE_INDEXED: into the index */
+	__u8 count;      /* 0..RL_GROUP_MAX; RL_MATCH_MODE_INDEXED: 1 */
 	__u8 match_mode; /* enum rl_match_mode */
 	__u8 pad[2];
 };
 _Static_assert(sizeof(struct rl_range) == 8, "rl_range");
+
+/* The index of a prefix with more than RL_GROUP_MAX rules: which of them a packet may match, by its
+ * protocol and port. It only leaves out rules: all else that a rule asks is asked of the packet.
+ *
+ * The root stands first, then a table for each rl_index_table. The intervals of a table are in
+ * ascending order, the first begins at 0, and each ends where the next begins. An interval leads to
+ * its run: the rules that may match, in the order in which they stand. A run of one rule is that
+ * rule itself. */
+struct rl_index_entry {
+	__u32 first; /* root, reference: index into the rules array; table, interval: into the index
+		      */
+	__u16 start; /* table: enum rl_index_axis; interval: the lowest number */
+	__u16 count; /* rules of the root; intervals of the table; rules of the interval's run */
+};
+_Static_assert(sizeof(struct rl_index_entry) == 8, "rl_index_entry");
+
+/* Packets with ports, by protocol, and those without. */
+enum rl_index_table {
+	RL_INDEX_TCP,
+	RL_INDEX_UDP,
+	RL_INDEX_PORTS,
+	RL_INDEX_NO_PORTS,
+	RL_INDEX_TABLES
+};
+
+/* The number by which a table is searched. Packets without ports: by their protocol. */
+enum rl_index_axis { RL_INDEX_DPORT, RL_INDEX_SPORT, RL_INDEX_PROTO };
+
+#define RL_INDEX_STEPS 16 /* a binary search of fewer than 65536 intervals */
 
 /* Features that a policy uses and most do not. */
 enum rl_policy_use {
@@ -263,6 +300,7 @@ enum rl_policy_use {
 	RL_USE_EXTRAS = 1 << 17,     /* a rule has an rl_extra */
 	RL_USE_PAYLOAD = 1 << 18,    /* a rule matches bytes of the payload */
 	RL_USE_FILTERS = 1 << 19,    /* a rule matches an expression of pcap-filter(7) */
+	RL_USE_INDEX = 1 << 20,      /* a prefix has more than RL_GROUP_MAX rules: bpf/index.h */
 	RL_USE_KEY_PARTS = 1 << 21,  /* a key is RL_KEY_PARTS: bpf/key.h */
 };
 
@@ -272,7 +310,7 @@ enum rl_policy_use {
  * to use one, or ceases to, brings another program (user/kernel/program_fit.h). */
 #define RL_USE_PROGRAM                                                                      \
 	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS | \
-	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_KEY_PARTS)
+	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS)
 
 /* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */
 #define RL_USE_UNSETTLED (1u << 31)

@@ -97,9 +97,18 @@ const struct rule *force_find(const struct force *force, const char *line)
 static void assert_range(const struct compiled *compiled, const struct rl_range *range,
 			 uint32_t base, unsigned char *seen)
 {
-	assert_true(range->count <= RL_GROUP_MAX);
-	for (uint32_t i = 0; i < range->count; i++) {
-		uint32_t at = range->first + i - base;
+	const struct rl_index_entry *root = NULL;
+	uint32_t first, count;
+
+	if (range->match_mode == RL_MATCH_MODE_INDEXED) {
+		assert_int_equal(range->count, 1);
+		assert_true(range->first < compiled->index.count);
+		root = &compiled->index.entries[range->first];
+	}
+	assert_true(range_extent(range, root, &first, &count));
+	assert_int_equal(count > RL_GROUP_MAX, root != NULL);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = first + i - base;
 
 		assert_true(at < compiled->rule_count);
 		assert_false(seen[at]);

@@ -196,6 +196,8 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN; /* the program may no longer need it: all rules tell */
 	if (extras_count(next))
 		return -EAGAIN; /* theirs are written with the whole policy */
+	if (next->count > RL_GROUP_MAX || current->count > RL_GROUP_MAX)
+		return -EAGAIN; /* the index is written as a whole */
 	if (slots_need_compaction(header, next, ctx))
 		return -EAGAIN;
 	b.base = header->half * ctx->rules_max + header->rules;
@@ -218,5 +220,6 @@ void compiled_clear(struct compiled *compiled)
 	free(compiled->extras);
 	free(compiled->prefixes);
 	free(compiled->fresh);
+	index_clear(&compiled->index);
 	memset(compiled, 0, sizeof(*compiled));
 }

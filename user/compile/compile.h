@@ -37,12 +37,19 @@ void prefix_key_compile(const struct rule *prefix, struct rl_prefix_key *out);
 int policy_decompile(const struct compiled *in, const struct compile_context *ctx,
 		     struct policy *out);
 
-/* Append the rules of one range (`count` entries), or of one prefix of the trie (the entries of its
- * range); `in` has their extras. Call policy_sort() afterwards. 0, -ENOMEM or -EBADMSG. */
+/* Where the rules of a range stand, and how many there are; `root` is that of a range with an
+ * index. False: the maps contradict each other. */
+bool range_extent(const struct rl_range *range, const struct rl_index_entry *root, uint32_t *first,
+		  uint32_t *count);
+
+/* Append the rules of one range (`count` entries), or of one prefix of the trie (those of its
+ * range; 0: it has none); `in` has their extras. Call policy_sort() afterwards. 0, -ENOMEM or
+ * -EBADMSG. */
 int range_decompile(const struct compiled *in, const struct rule *prefix,
 		    const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
 		    struct policy *out);
 int prefix_decompile(const struct compiled *in, const struct compiled_prefix *prefix,
-		     const struct rl_rule *entries, uint64_t now_ns, struct policy *out);
+		     const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
+		     struct policy *out);
 
 #endif

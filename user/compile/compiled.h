@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "index.h"
 #include "policy.h"
 #include "rlctl_abi.h"
 
@@ -27,7 +28,8 @@ struct compiled {
 	uint32_t extra_count;
 	struct compiled_prefix *prefixes;
 	uint32_t prefix_count;
-	uint32_t *fresh; /* slots that were not in use: zero their counters before the swap */
+	struct index index; /* read from the maps: the roots alone, and ranges lead to them */
+	uint32_t *fresh;    /* slots that were not in use: zero their counters before the swap */
 	size_t fresh_count;
 	uint32_t shared_end; /* after the last slot with a shared state, of both policies */
 };

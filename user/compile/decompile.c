@@ -21,6 +21,8 @@ static struct rl_match entry_match(const struct rl_rule *entries, uint32_t count
 	struct rl_match settled = entries[index].match;
 
 	match_normalize(&settled);
+	if (!memcmp(&entries[index].match, &settled, sizeof(settled)))
+		return settled;
 	for (uint32_t i = 0; i < count; i++)
 		if (i != index && !memcmp(&entries[i].match, &settled, sizeof(settled)) &&
 		    !entries[i].extra && !entries[index].extra)
@@ -75,7 +77,8 @@ int range_decompile(const struct compiled *in, const struct rule *prefix,
 }
 
 int prefix_decompile(const struct compiled *in, const struct compiled_prefix *prefix,
-		     const struct rl_rule *entries, uint64_t now_ns, struct policy *out)
+		     const struct rl_rule *entries, uint32_t count, uint64_t now_ns,
+		     struct policy *out)
 {
 	struct rule rule = {.kind = PREFIX_ADDR};
 
@@ -83,8 +86,8 @@ int prefix_decompile(const struct compiled *in, const struct compiled_prefix *pr
 		return -EBADMSG;
 	rule.len = prefix->key.len - RL_FAMILY_BITS;
 	memcpy(rule.addr, prefix->key.addr, sizeof(rule.addr));
-	if (prefix->value.range.count)
-		return range_decompile(in, &rule, entries, prefix->value.range.count, now_ns, out);
+	if (count)
+		return range_decompile(in, &rule, entries, count, now_ns, out);
 	rule.action = prefix->value.action;
 	rule.counter_id = prefix->value.counter_id;
 	rule.expires_ns = prefix->value.expires_ns;
@@ -92,17 +95,31 @@ int prefix_decompile(const struct compiled *in, const struct compiled_prefix *pr
 	return rule_append(out, &rule, now_ns);
 }
 
-/* The entries of a range; NULL if it reaches beyond those that were read. */
+bool range_extent(const struct rl_range *range, const struct rl_index_entry *root, uint32_t *first,
+		  uint32_t *count)
+{
+	bool indexed = range->match_mode == RL_MATCH_MODE_INDEXED;
+
+	if (indexed && !root)
+		return false;
+	*first = indexed ? root->first : range->first;
+	*count = indexed ? root->count : range->count;
+	return *count <= (indexed ? RL_INDEXED_MAX : RL_GROUP_MAX);
+}
+
+/* The entries of a range, and how many; NULL if it reaches beyond those that were read. */
 static const struct rl_rule *range_entries(const struct compiled *in,
 					   const struct compile_context *ctx,
-					   const struct rl_range *range)
+					   const struct rl_range *range, uint32_t *count)
 {
-	uint32_t base = in->header.half * ctx->rules_max + in->first_rule;
+	uint32_t base = in->header.half * ctx->rules_max + in->first_rule, first;
+	const struct rl_index_entry *root =
+		range->first < in->index.count ? &in->index.entries[range->first] : NULL;
 
-	if (range->count > RL_GROUP_MAX || range->first < base ||
-	    range->first - base + range->count > in->rule_count)
+	if (!range_extent(range, root, &first, count) || first < base ||
+	    first - base + *count > in->rule_count)
 		return NULL;
-	return &in->rules[range->first - base];
+	return &in->rules[first - base];
 }
 
 static int range_append(struct policy *out, const struct compiled *in,
@@ -110,22 +127,29 @@ static int range_append(struct policy *out, const struct compiled *in,
 			enum prefix_kind kind)
 {
 	const struct rule prefix = {.kind = kind};
-	const struct rl_rule *entries = range->count ? range_entries(in, ctx, range) : NULL;
+	const struct rl_rule *entries;
+	uint32_t count;
 
+	if (!range->count)
+		return 0;
+	entries = range_entries(in, ctx, range, &count);
 	if (!entries)
-		return range->count ? -EBADMSG : 0;
-	return range_decompile(in, &prefix, entries, range->count, ctx->now_ns, out);
+		return -EBADMSG;
+	return range_decompile(in, &prefix, entries, count, ctx->now_ns, out);
 }
 
 static int prefix_append(struct policy *out, const struct compiled *in,
 			 const struct compile_context *ctx, const struct compiled_prefix *prefix)
 {
 	const struct rl_range *range = &prefix->value.range;
-	const struct rl_rule *entries = range->count ? range_entries(in, ctx, range) : NULL;
+	const struct rl_rule *entries = NULL;
+	uint32_t count = 0;
 
+	if (range->count)
+		entries = range_entries(in, ctx, range, &count);
 	if (range->count && !entries)
 		return -EBADMSG;
-	return prefix_decompile(in, prefix, entries, ctx->now_ns, out);
+	return prefix_decompile(in, prefix, entries, count, ctx->now_ns, out);
 }
 
 int policy_decompile(const struct compiled *in, const struct compile_context *ctx,

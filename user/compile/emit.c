@@ -6,6 +6,7 @@
 
 #include "algorithm/key_parts.h"
 #include "emit.h"
+#include "indexed.h"
 #include "numbers.h"
 #include "policy.h"
 #include "units.h"
@@ -168,21 +169,22 @@ static const struct rule *rule_last_held(const struct build *b, const struct rul
 	struct {
 		const struct rule *rule;
 		uint32_t age;
-	} oldest[RL_GROUP_MAX] = {0};
+	} oldest[RL_INDEXED_MAX] = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		uint32_t age = rule_age(b, first + i);
-		size_t at = i < RL_GROUP_MAX ? i : RL_GROUP_MAX;
+		size_t at = i < RL_INDEXED_MAX ? i : RL_INDEXED_MAX;
 
 		while (at && oldest[at - 1].age > age)
 			at--;
-		if (at == RL_GROUP_MAX)
+		if (at == RL_INDEXED_MAX)
 			continue;
-		memmove(&oldest[at + 1], &oldest[at], (RL_GROUP_MAX - 1 - at) * sizeof(oldest[0]));
+		memmove(&oldest[at + 1], &oldest[at],
+			(RL_INDEXED_MAX - 1 - at) * sizeof(oldest[0]));
 		oldest[at].rule = first + i;
 		oldest[at].age = age;
 	}
-	return oldest[RL_GROUP_MAX - 1].rule;
+	return oldest[RL_INDEXED_MAX - 1].rule;
 }
 
 /* Refuses every rule that came when its prefix was full. */
@@ -191,7 +193,7 @@ static void check_count(struct build *b, const struct rule *first, size_t count)
 	const struct rule *last;
 	uint32_t last_age;
 
-	if (count <= RL_GROUP_MAX)
+	if (count <= RL_INDEXED_MAX)
 		return;
 	last = rule_last_held(b, first, count);
 	last_age = rule_age(b, last);
@@ -200,7 +202,7 @@ static void check_count(struct build *b, const struct rule *first, size_t count)
 
 		if (age > last_age || (age == last_age && rule > last))
 			build_refuse_max(
-				b, rule, -E2BIG, "too many rules for one prefix", RL_GROUP_MAX,
+				b, rule, -E2BIG, "too many rules for one prefix", RL_INDEXED_MAX,
 				"merge ports into ranges, or remove limits; rules of a longer "
 				"prefix replace these instead of adding to them");
 	}
@@ -218,7 +220,30 @@ static int refuse_rules(struct build *b, const struct rule *first)
 				remedy);
 }
 
-/* The rules of one prefix, in the order in which a packet meets them. */
+/* In the order in which a packet meets them. */
+static void emit_rules(struct build *b, const struct rule *first, size_t count)
+{
+	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
+		for (const struct rule *rule = first; rule < first + count; rule++)
+			if (rule->action == action)
+				emit_rule(b, rule);
+}
+
+/* Of more rules than are asked one by one. */
+static int emit_indexed(struct build *b, const struct rule *first, size_t count,
+			struct rl_range *range)
+{
+	uint32_t begin = b->base + b->out->rule_count;
+
+	range->first = b->out->index.count;
+	range->count = 1;
+	range->match_mode = RL_MATCH_MODE_INDEXED;
+	b->out->header.uses |= RL_USE_INDEX;
+	emit_rules(b, first, count);
+	return group_index(b, first, count, begin);
+}
+
+/* The rules of one prefix. */
 static int emit_group(struct build *b, const struct rule *first, size_t count,
 		      struct rl_range *range)
 {
@@ -229,13 +254,12 @@ static int emit_group(struct build *b, const struct rule *first, size_t count,
 		return 0;
 	if (b->out->first_rule + b->out->rule_count + count > b->ctx->rules_max)
 		return refuse_rules(b, first);
+	if (count > RL_GROUP_MAX)
+		return emit_indexed(b, first, count, range);
 	range->first = b->base + b->out->rule_count;
 	range->count = count;
 	range->match_mode = match_mode_of(first, count);
-	for (int action = RL_ACTION_ALLOW; action <= RL_ACTION_LIMIT; action++)
-		for (const struct rule *rule = first; rule < first + count; rule++)
-			if (rule->action == action)
-				emit_rule(b, rule);
+	emit_rules(b, first, count);
 	return 0;
 }
 
@@ -357,12 +381,19 @@ static bool rule_refuses(const struct rl_rule *rule)
 	       !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN)) && refusal_is_final(rule);
 }
 
+/* Are the rules matched one by one? */
+static bool asks_each(const struct rl_range *range)
+{
+	return range->match_mode == RL_MATCH_MODE_EACH ||
+	       range->match_mode == RL_MATCH_MODE_INDEXED;
+}
+
 static void group_refuses(struct build *b, const struct rl_range *range)
 {
 	uint16_t flag = range->match_mode == RL_MATCH_MODE_NEW_SOURCE ? RL_RULE_REFUSES_NEW
 								      : RL_RULE_REFUSES_ALL;
 
-	if (!range->count || range->match_mode == RL_MATCH_MODE_EACH || range->first < b->base)
+	if (!range->count || asks_each(range) || range->first < b->base)
 		return; /* below b->base: written before */
 	for (uint32_t i = range->first - b->base; i < range->first - b->base + range->count; i++)
 		if (rule_refuses(&b->out->rules[i])) {
@@ -373,7 +404,7 @@ static void group_refuses(struct build *b, const struct rl_range *range)
 
 bool device_asks_each(const struct rl_policy_header *header)
 {
-	return header->device.count && header->device.match_mode == RL_MATCH_MODE_EACH;
+	return header->device.count && asks_each(&header->device);
 }
 
 /* An IPv6 lookup address is a /64: longer prefixes split it, so its refusals cannot be cached. */

@@ -110,17 +110,21 @@ int rules_inherit(struct build *b, struct policy *next, const struct policy *cur
 	return 0;
 }
 
-/* The first lane with room, from `begin` on. If there is none, the prefix has too many rules, and
- * emit_group reports it. */
+/* The first lane with room, from `begin` on. Where all are full, that with the fewest rules: the
+ * sets then hold those that a source meets. */
 static uint8_t lane_with_room(const uint32_t used[RL_LANES], uint8_t begin)
 {
+	uint8_t least = begin;
+
 	for (uint8_t i = 0; i < RL_LANES; i++) {
 		uint8_t lane = (begin + i) % RL_LANES;
 
 		if (used[lane] < RL_HOT_WAYS)
 			return lane;
+		if (used[lane] < used[least])
+			least = lane;
 	}
-	return begin;
+	return least;
 }
 
 /* New rules of a prefix take the first lane with room; those of `device` begin in the middle,

@@ -8,6 +8,7 @@
 	X(tries)           \
 	X(extras)          \
 	X(rules)           \
+	X(rule_index)      \
 	X(sources)         \
 	X(hot)             \
 	X(spilled)         \

@@ -254,10 +254,10 @@ static int all_slots_read(const struct instance *instance, struct ids *ids)
 		int outer;
 		uint32_t slots;
 	} outers[] = {
-		{fd->policy, 1},  {fd->tries, 2},     {fd->extras, 2},       {fd->flows, 1},
-		{fd->windows, 1}, {fd->logs, 1},      {fd->fleet_keys, 1},   {fd->fleet_events, 1},
-		{fd->bans, 1},    {fd->ban_seats, 1}, {fd->known_filter, 1}, {fd->asked, 1},
-		{fd->answers, 1},
+		{fd->policy, 1},  {fd->tries, 2},      {fd->extras, 2},       {fd->flows, 1},
+		{fd->windows, 1}, {fd->logs, 1},       {fd->fleet_keys, 1},   {fd->fleet_events, 1},
+		{fd->bans, 1},    {fd->ban_seats, 1},  {fd->known_filter, 1}, {fd->asked, 1},
+		{fd->answers, 1}, {fd->rule_index, 2},
 	};
 	const int chunks[] = {fd->counters_chunks, fd->shared_chunks};
 	int ret = 0;

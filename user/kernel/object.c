@@ -192,6 +192,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	answers_constants(skel, info);
 	skel->rodata->truncates = info->program_uses & RL_USE_TRUNCATE;
 	skel->rodata->keys_by_parts = info->program_uses & RL_USE_KEY_PARTS;
+	skel->rodata->walks_index = info->program_uses & RL_USE_INDEX;
 	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
 	bpf_map__set_type(skel->maps.sources, lru_type(info));

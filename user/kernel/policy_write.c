@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "comments.h"
 #include "compile.h"
+#include "index_map.h"
 #include "instance.h"
 #include "lru.h"
 #include "map_in_map.h"
@@ -175,6 +176,8 @@ static int compiled_read_once(const struct instance *instance, struct compiled *
 		ret = -EAGAIN;
 	if (!ret)
 		ret = extras_read(instance, out);
+	if (!ret)
+		ret = index_roots_read(instance, out);
 	return ret ? ret : rules_read(instance, out);
 }
 
@@ -427,6 +430,8 @@ static int compiled_put(const struct instance *instance, const struct compiled *
 	if (!ret)
 		ret = trie_write(instance, compiled);
 	if (!ret)
+		ret = index_write(instance, compiled);
+	if (!ret)
 		ret = policy_header_swap(instance, &compiled->header);
 	return ret ? report_write_error(instance, ret) : 0;
 }
@@ -445,6 +450,7 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	}
 	inner_drop(instance, instance->fd.tries, old_half);
 	inner_drop(instance, instance->fd.extras, old_half);
+	inner_drop(instance, instance->fd.rule_index, old_half);
 	slots_trim(instance, compiled);
 	comments_trim(instance, next);
 	if (!instance->on_trial) /* else the former policy may come back, with its states */

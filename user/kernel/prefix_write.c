@@ -44,6 +44,7 @@ struct reader {
 	const struct instance *instance;
 	struct compiled compiled; /* of it the header and the extras */
 	int trie;                 /* -1: none */
+	int index;                /* negative: none, or why it could not be opened */
 	uint64_t now_ns;
 	struct policy *out;
 };
@@ -54,11 +55,17 @@ static int reader_open(const struct instance *instance, struct policy *out, stru
 	int ret;
 
 	instance_compile_context(instance, NULL, &ctx);
-	*reader =
-		(struct reader){.instance = instance, .trie = -1, .now_ns = ctx.now_ns, .out = out};
+	*reader = (struct reader){.instance = instance,
+				  .trie = -1,
+				  .index = -EBADMSG,
+				  .now_ns = ctx.now_ns,
+				  .out = out};
 	ret = policy_header_read(instance, &reader->compiled.header);
 	if (!ret)
 		ret = extras_read(instance, &reader->compiled);
+	if (!ret && reader->compiled.header.uses & RL_USE_INDEX)
+		reader->index =
+			inner_open(instance, instance->fd.rule_index, reader->compiled.header.half);
 	if (ret || !reader->compiled.header.prefixes)
 		return ret;
 	reader->trie = inner_open(instance, instance->fd.tries, reader->compiled.header.half);
@@ -71,20 +78,45 @@ static void reader_close(struct reader *reader)
 		close(reader->trie);
 	free(reader->compiled.extras);
 	reader->compiled.extras = NULL;
+	if (reader->index >= 0)
+		close(reader->index);
 }
 
-static int entries_read(const struct reader *reader, const struct rl_range *range,
-			struct rl_rule entries[RL_GROUP_MAX])
+static int range_find(const struct reader *reader, const struct rl_range *range, uint32_t *first,
+		      uint32_t *count)
 {
-	if (range->count > RL_GROUP_MAX)
-		return -EBADMSG;
-	for (uint32_t i = 0; i < range->count; i++) {
-		uint32_t index = range->first + i;
+	struct rl_index_entry root;
 
-		if (bpf_map_lookup_elem(reader->instance->fd.rules, &index, &entries[i]))
-			return -errno;
+	if (range->match_mode == RL_MATCH_MODE_INDEXED && reader->index < 0)
+		return reader->index;
+	if (range->match_mode == RL_MATCH_MODE_INDEXED &&
+	    bpf_map_lookup_elem(reader->index, &range->first, &root))
+		return -errno;
+	return range_extent(range, &root, first, count) ? 0 : -EBADMSG;
+}
+
+/* *out is to be freed. */
+static int entries_read(const struct reader *reader, const struct rl_range *range,
+			struct rl_rule **out, uint32_t *count)
+{
+	uint32_t first = 0;
+	int ret = 0;
+
+	*out = NULL;
+	*count = 0;
+	if (range->count)
+		ret = range_find(reader, range, &first, count);
+	if (!ret)
+		*out = calloc(*count + 1, sizeof(**out));
+	if (!ret && !*out)
+		ret = -ENOMEM;
+	for (uint32_t i = 0; !ret && i < *count; i++) {
+		uint32_t index = first + i;
+
+		if (bpf_map_lookup_elem(reader->instance->fd.rules, &index, &(*out)[i]))
+			ret = -errno;
 	}
-	return 0;
+	return ret;
 }
 
 static int word_read(const struct reader *reader, enum prefix_kind kind)
@@ -92,12 +124,15 @@ static int word_read(const struct reader *reader, enum prefix_kind kind)
 	const struct rl_range *range =
 		kind == PREFIX_ANY ? &reader->compiled.header.any : &reader->compiled.header.device;
 	const struct rule prefix = {.kind = kind};
-	struct rl_rule entries[RL_GROUP_MAX];
-	int ret = entries_read(reader, range, entries);
+	struct rl_rule *entries;
+	uint32_t count;
+	int ret = entries_read(reader, range, &entries, &count);
 
-	return ret ? ret
-		   : range_decompile(&reader->compiled, &prefix, entries, range->count,
-				     reader->now_ns, reader->out);
+	if (!ret)
+		ret = range_decompile(&reader->compiled, &prefix, entries, count, reader->now_ns,
+				      reader->out);
+	free(entries);
+	return ret;
 }
 
 /* The longest prefix that holds the key and is not longer than it; -ENOENT if there is none. */
@@ -113,12 +148,15 @@ static int value_read(const struct reader *reader, const struct rl_prefix_key *k
 		      const struct rl_prefix_value *value)
 {
 	struct compiled_prefix prefix = {.key = *key, .value = *value};
-	struct rl_rule entries[RL_GROUP_MAX];
-	int ret = entries_read(reader, &value->range, entries);
+	struct rl_rule *entries;
+	uint32_t count;
+	int ret = entries_read(reader, &value->range, &entries, &count);
 
-	return ret ? ret
-		   : prefix_decompile(&reader->compiled, &prefix, entries, reader->now_ns,
-				      reader->out);
+	if (!ret)
+		ret = prefix_decompile(&reader->compiled, &prefix, entries, count, reader->now_ns,
+				       reader->out);
+	free(entries);
+	return ret;
 }
 
 /* 1 if the trie has the prefix. */

@@ -46,9 +46,10 @@ static int report_change_error(const struct instance *instance, int error)
 
 static int report_may_not(const struct instance *instance)
 {
-	fail("%s: the policy begins to use `established`, `over challenge`, `over truncate` or a "
-	     "key such as `dest+dport`, for which the running program is replaced: that needs "
-	     "CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_PERFMON: run it as root (sudo)",
+	fail("%s: the policy begins to use `established`, `over challenge`, `over truncate`, a key "
+	     "such as `dest+dport` or more than 8 rules for a prefix, for which the running "
+	     "program is replaced: that needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_PERFMON: run it "
+	     "as root (sudo)",
 	     instance->device);
 	return -EPERM;
 }

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Each table is made by the axis that leaves the fewest rules to ask: rules that state nothing of
+ * it, or only what it is not, are in all of its intervals. */
+#include "index.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The numbers of one rule on the axis. */
+struct span {
+	uint32_t first, last;
+	uint16_t rule;
+};
+
+struct table {
+	enum rl_index_table kind;
+	enum rl_index_axis axis;
+	struct span *spans; /* rules in their order */
+	size_t span_count;
+	uint32_t *starts; /* of intervals; ascending, each once */
+	size_t start_count;
+	size_t deepest;   /* most rules of an interval */
+	uint32_t busiest; /* where that interval begins */
+	uint64_t depth;   /* rules of all intervals */
+};
+
+/* ---- which packets of a table a rule may match */
+
+static bool states(const struct rule *rule, enum rl_match_flag flag)
+{
+	return rule->match.flags & flag && !(rule->match.negated & flag);
+}
+
+static bool may_have_proto(const struct rule *rule, uint8_t proto)
+{
+	return !states(rule, RL_MATCH_PROTO) || rule->match.proto == proto;
+}
+
+/* Can packets of that table match the rule, whatever the number? */
+static bool is_of_table(const struct rule *rule, enum rl_index_table kind)
+{
+	bool ports = rule->match.flags & (RL_MATCH_SPORT | RL_MATCH_DPORT);
+	uint8_t proto = rule->match.proto;
+
+	switch (kind) {
+	case RL_INDEX_TCP:
+		return may_have_proto(rule, IPPROTO_TCP);
+	case RL_INDEX_UDP:
+		return may_have_proto(rule, IPPROTO_UDP);
+	case RL_INDEX_PORTS:
+		return !states(rule, RL_MATCH_PROTO) ||
+		       (proto != IPPROTO_TCP && proto != IPPROTO_UDP);
+	default:
+		return !ports;
+	}
+}
+
+static uint32_t axis_end(enum rl_index_axis axis)
+{
+	return axis == RL_INDEX_PROTO ? 255 : UINT16_MAX;
+}
+
+static void span_add(struct table *table, uint32_t first, uint32_t last, uint16_t rule)
+{
+	table->spans[table->span_count++] = (struct span){first, last, rule};
+}
+
+static void rule_spans(struct table *table, const struct rule *rule, uint16_t number)
+{
+	struct rl_port_range ranges[RL_PORT_RANGES_MAX] = {{0, axis_end(table->axis)}};
+	uint32_t count = 1;
+
+	if (!is_of_table(rule, table->kind))
+		return;
+	if (table->axis == RL_INDEX_DPORT && states(rule, RL_MATCH_DPORT))
+		count = rule_dports(rule, ranges);
+	else if (table->axis == RL_INDEX_SPORT && states(rule, RL_MATCH_SPORT))
+		count = rule_sports(rule, ranges);
+	else if (table->axis == RL_INDEX_PROTO && states(rule, RL_MATCH_PROTO))
+		ranges[0] = (struct rl_port_range){rule->match.proto, rule->match.proto};
+	for (uint32_t i = 0; i < count; i++)
+		span_add(table, ranges[i].first, ranges[i].last, number);
+}
+
+/* ---- a table by one axis */
+
+static int compare_starts(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void starts_find(struct table *table)
+{
+	size_t kept = 1;
+
+	table->starts[table->start_count++] = 0;
+	for (size_t i = 0; i < table->span_count; i++) {
+		table->starts[table->start_count++] = table->spans[i].first;
+		if (table->spans[i].last < axis_end(table->axis))
+			table->starts[table->start_count++] = table->spans[i].last + 1;
+	}
+	qsort(table->starts, table->start_count, sizeof(*table->starts), compare_starts);
+	for (size_t i = 1; i < table->start_count; i++)
+		if (table->starts[i] != table->starts[kept - 1])
+			table->starts[kept++] = table->starts[i];
+	table->start_count = kept;
+}
+
+/* Calls for each rule of the interval that begins there, in their order: collects up to `max` of
+ * them. Returns how many there are. */
+static size_t run_collect(const struct table *table, uint32_t start, uint16_t *out, size_t max)
+{
+	size_t count = 0;
+	int last = -1;
+
+	for (const struct span *span = table->spans; span < table->spans + table->span_count;
+	     span++) {
+		if (span->first > start || span->last < start || span->rule == last)
+			continue;
+		last = span->rule;
+		if (count < max)
+			out[count] = span->rule;
+		count++;
+	}
+	return count;
+}
+
+static void depth_find(struct table *table)
+{
+	for (size_t i = 0; i < table->start_count; i++) {
+		size_t count = run_collect(table, table->starts[i], NULL, 0);
+
+		table->depth += count;
+		if (count > table->deepest) {
+			table->deepest = count;
+			table->busiest = table->starts[i];
+		}
+	}
+}
+
+static void table_clear(struct table *table)
+{
+	free(table->spans);
+	free(table->starts);
+}
+
+static int table_make(struct table *table, const struct rule *const *rules, size_t count)
+{
+	size_t most = count * RL_PORT_RANGES_MAX;
+
+	table->spans = calloc(most, sizeof(*table->spans));
+	table->starts = calloc(2 * most + 1, sizeof(*table->starts));
+	if (!table->spans || !table->starts)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		rule_spans(table, rules[i], i);
+	starts_find(table);
+	depth_find(table);
+	return 0;
+}
+
+static bool is_better(const struct table *a, const struct table *b)
+{
+	if (a->deepest != b->deepest)
+		return a->deepest < b->deepest;
+	return a->depth < b->depth;
+}
+
+/* By the better of the axes that the packets of the table have. */
+static int table_choose(struct table *table, const struct rule *const *rules, size_t count)
+{
+	struct table other = {.kind = table->kind, .axis = RL_INDEX_SPORT};
+	int ret;
+
+	table->axis = table->kind == RL_INDEX_NO_PORTS ? RL_INDEX_PROTO : RL_INDEX_DPORT;
+	ret = table_make(table, rules, count);
+	if (ret || table->axis == RL_INDEX_PROTO)
+		return ret;
+	ret = table_make(&other, rules, count);
+	if (!ret && is_better(&other, table)) {
+		struct table former = *table;
+
+		*table = other;
+		other = former;
+	}
+	table_clear(&other);
+	return ret;
+}
+
+/* ---- entries */
+
+static int entry_append(struct index *index, struct rl_index_entry entry)
+{
+	size_t capacity = index->capacity ? 2 * index->capacity : 256;
+	struct rl_index_entry *more;
+
+	if (index->count == INDEX_MAX)
+		return -ENOSPC;
+	if (index->count == index->capacity) {
+		more = reallocarray(index->entries, capacity, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		index->entries = more;
+		index->capacity = capacity;
+	}
+	index->entries[index->count++] = entry;
+	return 0;
+}
+
+/* The run of the interval whose entry is at `interval`. */
+static int run_append(struct index *index, size_t interval, const uint16_t *run, size_t count,
+		      uint32_t first)
+{
+	int ret = 0;
+
+	index->entries[interval].count = count;
+	index->entries[interval].first = count == 1 ? first + run[0] : index->count;
+	for (size_t i = 0; !ret && count > 1 && i < count; i++)
+		ret = entry_append(index, (struct rl_index_entry){.first = first + run[i]});
+	return ret;
+}
+
+/* Leaves out of table->starts those where nothing changes. */
+static void starts_merge(struct table *table)
+{
+	uint16_t runs[2][RL_RUN_MAX];
+	size_t kept = 0, before = 0;
+
+	for (size_t i = 0; i < table->start_count; i++) {
+		uint16_t *run = runs[kept & 1], *last = runs[(kept & 1) ^ 1];
+		size_t count = run_collect(table, table->starts[i], run, RL_RUN_MAX);
+
+		if (kept && count == before && !memcmp(run, last, count * sizeof(*run)))
+			continue;
+		table->starts[kept++] = table->starts[i];
+		before = count;
+	}
+	table->start_count = kept;
+}
+
+static int table_append(struct index *index, size_t at, struct table *table, uint32_t first)
+{
+	uint16_t run[RL_RUN_MAX];
+	size_t intervals;
+	int ret = 0;
+
+	starts_merge(table);
+	intervals = index->count;
+	index->entries[at] = (struct rl_index_entry){
+		.first = intervals, .start = table->axis, .count = table->start_count};
+	for (size_t i = 0; !ret && i < table->start_count; i++)
+		ret = entry_append(index, (struct rl_index_entry){.start = table->starts[i]});
+	for (size_t i = 0; !ret && i < table->start_count; i++) {
+		size_t count = run_collect(table, table->starts[i], run, RL_RUN_MAX);
+
+		ret = run_append(index, intervals + i, run, count, first);
+	}
+	return ret;
+}
+
+static void crowd_note(struct crowd *crowd, const struct table *table,
+		       const struct rule *const *rules)
+{
+	static const uint8_t protos[] = {
+		[RL_INDEX_TCP] = IPPROTO_TCP,
+		[RL_INDEX_UDP] = IPPROTO_UDP,
+		[RL_INDEX_PORTS] = IPPROTO_SCTP,
+	};
+	struct rl_match packet = {.flags = RL_MATCH_PROTO};
+
+	packet.proto = table->axis == RL_INDEX_PROTO ? table->busiest : protos[table->kind];
+	if (table->axis == RL_INDEX_DPORT) {
+		packet.flags |= RL_MATCH_DPORT;
+		packet.dport_first = packet.dport_last = table->busiest;
+	} else if (table->axis == RL_INDEX_SPORT) {
+		packet.flags |= RL_MATCH_SPORT;
+		packet.sport_first = packet.sport_last = table->busiest;
+	}
+	*crowd = (struct crowd){.packet = packet, .count = table->deepest};
+	for (size_t i = 0; i < table->span_count; i++)
+		if (table->spans[i].first <= table->busiest &&
+		    table->spans[i].last >= table->busiest)
+			crowd->last = rules[table->spans[i].rule];
+}
+
+int index_append(struct index *index, const struct rule *const *rules, size_t count, uint32_t first,
+		 struct crowd *crowd)
+{
+	size_t root = index->count;
+	int ret = entry_append(index, (struct rl_index_entry){.first = first, .count = count});
+
+	for (int i = 0; !ret && i < RL_INDEX_TABLES; i++)
+		ret = entry_append(index, (struct rl_index_entry){0});
+	for (int i = 0; !ret && i < RL_INDEX_TABLES; i++) {
+		struct table table = {.kind = i};
+
+		ret = table_choose(&table, rules, count);
+		if (!ret && table.deepest > RL_RUN_MAX) {
+			crowd_note(crowd, &table, rules);
+			ret = -E2BIG;
+		}
+		if (!ret)
+			ret = table_append(index, root + 1 + i, &table, first);
+		table_clear(&table);
+	}
+	return ret;
+}
+
+void index_clear(struct index *index)
+{
+	free(index->entries);
+	*index = (struct index){0};
+}

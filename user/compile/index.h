@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The index of prefixes with many rules: rl_index_entry. */
+#ifndef RLCTL_COMPILE_INDEX_H
+#define RLCTL_COMPILE_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy.h"
+
+struct index {
+	struct rl_index_entry *entries;
+	size_t count, capacity;
+};
+
+/* Of all prefixes of a policy together. */
+#define INDEX_MAX (1u << 22)
+
+/* Rules that packets of one protocol and port may match, more than RL_RUN_MAX. */
+struct crowd {
+	struct rl_match packet; /* its protocol and port */
+	size_t count;
+	const struct rule *last; /* in the order in which they stand */
+};
+
+/* Appends the root, tables, intervals and runs of a prefix whose rules are element `first` of the
+ * rules array and those behind it. 0, -ENOMEM, -ENOSPC: the index would have more than INDEX_MAX
+ * entries, or -E2BIG with *crowd filled. */
+int index_append(struct index *index, const struct rule *const *rules, size_t count, uint32_t first,
+		 struct crowd *crowd);
+
+void index_clear(struct index *index);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A prefix with more rules than packets are asked one by one. */
+#ifndef RLCTL_COMPILE_INDEXED_H
+#define RLCTL_COMPILE_INDEXED_H
+
+#include "build.h"
+
+/* Makes its index: its rules are element `begin` of the rules array and those behind it, allow
+ * before deny before limits. Refuses rules of which a packet could meet too many. */
+int group_index(struct build *b, const struct rule *first, size_t count, uint32_t begin);
+
+#endif
