@@ -17,7 +17,9 @@ on_screen() {
 
 # presses KEY…: holds one key after the other, and moves the mouse, as one who plays.
 presses() {
+	local key
 	while true; do
+		on_screen xdotool search --onlyvisible --name . windowfocus
 		for key in "$@"; do
 			on_screen xdotool keydown "$key" mousemove_relative -- $((RANDOM % 41 - 20)) $((RANDOM % 21 - 10))
 			sleep 0.3
@@ -34,12 +36,17 @@ asks_status() {
 # ---- source: a server that speaks the protocol as far as a firewall sees it; Debian has none of these games
 
 source_packages() { echo qstat python3; }
-source_missing() { lacks quakestat python3; }
+source_missing() { lacks python3; }
 source_serves() { bg in_ns B python3 "$TOP/tests/play/source.py" serve 27015 && eventually 5 listens_on B 27015; }
 source_joins() {
 	local n
 	for n in {101..112}; do ip -n "$(ns A)" addr add "10.77.0.$n/24" dev veth-A || return; done
-	bg in_ns A python3 "$TOP/tests/play/source.py" play 10.77.0.2 27015 10.77.0.{101..112} && CLIENT=$BG_PID && bg forever asks_status -a2s 10.77.0.2:27015
+	bg in_ns A python3 "$TOP/tests/play/source.py" play 10.77.0.2 27015 10.77.0.{101..112} && CLIENT=$BG_PID
+	if command -v quakestat >/dev/null; then
+		bg forever asks_status -a2s 10.77.0.2:27015
+	else
+		bg forever true
+	fi
 }
 source_plays() { alive "$CLIENT" && went_on; }
 source_floods() {
@@ -100,7 +107,7 @@ teeworlds_serves() {
 }
 teeworlds_joins() {
 	screen && bg on_screen /usr/games/teeworlds 'gfx_fullscreen 0' 'gfx_screen_width 320' 'gfx_screen_height 240' 'gfx_vsync 0' 'gfx_limitfps 1' 'gfx_maxfps 30' \
-		'cl_cpu_throttle 15' 'snd_enable 0' 'connect 10.77.0.2:8303' && CLIENT=$BG_PID && eventually 60 grep -q 'player has entered the game\|has joined\|team_join' "$TMP/bg" && bg presses a space d
+		'cl_cpu_throttle 15' 'snd_enable 0' 'connect 10.77.0.2:8303' && CLIENT=$BG_PID && eventually 60 grep -q 'player has entered the game\|has joined\|team_join' "$TMP/bg"
 }
 teeworlds_plays() { alive "$CLIENT" && ! grep -qiE 'client dropped|Timeout' "$TMP/bg"; }
 teeworlds_floods() {
@@ -116,7 +123,7 @@ mumble_missing() {
 	python3 -c 'import cryptography' || echo 'there is no python3-cryptography here (scripts/deps.sh --play)'
 }
 mumble_serves() {
-	printf '%s\n' "database=$TMP/mumble.sqlite" "logfile=$TMP/mumble.log" host=10.77.0.2 port=64738 bandwidth=140000 users=50 "pidfile=$TMP/mumble.pid" >"$TMP/mumble.ini" &&
+	printf '%s\n' "database=$TMP/mumble.sqlite" "logfile=$TMP/mumble.log" host=10.77.0.2 port=64738 bandwidth=140000 users=50 uname=root "pidfile=$TMP/mumble.pid" >"$TMP/mumble.ini" &&
 		bg in_ns B murmurd -fg -ini "$TMP/mumble.ini" && eventually 20 listens_on B 64738
 }
 mumble_joins() {

@@ -66,14 +66,17 @@ tor_serves() {
 	tor_conf B 10.77.0.2 9001 && cat "$TMP/authorities" >>"$TMP/torB/torrc" && bg in_ns B tor -f "$TMP/torB/torrc" && eventually 20 listens_on B 9001
 }
 
-tor_visit() { in_ns A curl -sS --fail --max-time 60 -x socks5h://127.0.0.1:9050 -o /dev/null 'http://10.77.0.1/[1-10]' http://10.77.0.1/film; }
+tor_visit() { in_ns A curl -sS --fail --fail-early --max-time 30 -x socks5h://127.0.0.1:9050 -o /dev/null 'http://10.77.0.1/[1-10]' http://10.77.0.1/film; }
+
+# The network knows the relay as one to begin with.
+tor_known() { grep -A 3 '^r playB ' "$TMP/tor1/cached-microdesc-consensus" | grep 'Fast Guard'; }
 
 # The client asks for its files from nginx through the relay and one authority.
 tor_joins() {
 	web_pages && pages_serve A || return
 	{ echo "$TOR_COMMON" | grep -vE 'Exit(Relay|Policy)'; echo "DataDirectory $TMP/torC"; echo 'SocksPort 9050'; echo 'EntryNodes playB'
 		echo 'ClientRejectInternalAddresses 0'; echo 'ClientDNSRejectInternalAddresses 0'; echo 'NumEntryGuards 1'; cat "$TMP/authorities"; } >"$TMP/torC/torrc"
-	bg in_ns A tor -f "$TMP/torC/torrc" && eventually 90 tor_visit && bg forever tor_visit
+	eventually 90 tor_known && bg in_ns A tor -f "$TMP/torC/torrc" && eventually 60 tor_visit && bg forever tor_visit
 }
 tor_plays() { went_on; }
 tor_floods() {

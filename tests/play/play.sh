@@ -12,10 +12,10 @@ source "$(dirname "$0")/games.sh"
 source "$(dirname "$0")/onion.sh"
 
 LENGTH=600                # seconds of peace
-FLOOD_SECONDS=4           # of each flood
 STRANGERS=11.0.0.0/8      # forged, each once
 FEW=192.0.2.16/28         # sixteen sources
 ONE=192.0.2.17            # one of them
+BESIDE=''                 # set beside a flood
 FLOOD=(--rate 40000 --batch 16)
 
 # ---- what passed
@@ -39,14 +39,14 @@ reached() { in_ns B nft -j list counter inet play "$1" | json '.nftables[] | .co
 
 dropped() { stat_of B .dropped.packets; }
 
-# watch_rate: packets of the fastest second, and all so far, as $TMP/peak.
+# watch_rate: packets of the fastest second so far, as $TMP/peak.
 watch_rate() {
 	local now last=0 at since=0 peak=0
 	while sleep 1; do
 		now=$(stat_of B .passed.packets) && at=$(date +%s%N) || return
 		((since == 0 || (now - last) * 1000000000 / (at - since) <= peak)) || peak=$(((now - last) * 1000000000 / (at - since)))
 		last=$now since=$at
-		echo "$peak $now" >"$TMP/peak.new" && mv "$TMP/peak.new" "$TMP/peak"
+		echo "$peak" >"$TMP/peak"
 	done
 }
 
@@ -55,10 +55,12 @@ watch_rate() {
 # scaled 5k: 5000
 scaled() { sed 's/k$/000/; s/m$/000000/' <<<"$1"; }
 
-# bound RULE KEYS SECONDS: how much the limit of the rule that begins so admits.
+# bound RULE KEYS SECONDS: how much the limit of the rule that begins so admits; RULE has no limit, or the rate of the
+# one that is meant of several.
 bound() {
-	local rate burst
-	read -r rate burst < <(sed -nE "s|^rule $1 limit ([0-9]+[km]?)/second burst ([0-9]+[km]?).*|\1 \2|p" "$POLICY") &&
+	local rate='[0-9]+[km]?' burst
+	[[ $1 != *' limit '* ]] || rate=${1##* }
+	read -r rate burst < <(sed -nE "s|^rule ${1% limit *} limit ($rate)/second burst ([0-9]+[km]?).*|\1 \2|p" "$POLICY") &&
 		jq -n "$2 * ($(scaled "$burst") + $(scaled "$rate") * ($3 + 0.01) + 1) | floor"
 }
 
@@ -79,31 +81,29 @@ flooded() {
 peace() {
 	local before
 	before=$(dropped) && is "$before" 0 || return
-	bg watch_rate
-	local watch=$BG_PID end=$((SECONDS + LENGTH))
+	local end=$((SECONDS + LENGTH))
 	while [[ $SECONDS -lt $end ]]; do
 		sleep 1
 		[[ $(dropped) -eq 0 ]] || break
 	done
-	kill -- "-$watch" && bytes=$(rl B stats -j | jq '.[0].passed | .bytes / .packets | round')
+	kill -- "-$WATCH" && total=$(stat_of B .passed.packets) && bytes=$(stat_of B '.passed | .bytes / .packets | round') && refused=$(dropped)
 	"${NAME}_plays" || return
 	rl B stats && is "$(dropped)" 0
 }
 
 beside() { # FLOOD-ROW
-	local before words
+	local words BESIDE=1
 	read -ra words <<<"${1#*|}"
-	before=$(stat_of B .passed.packets) && flooded "${1%% *}" "$(sed 's/^[a-z]* //; s/|.*//' <<<"$1")" "${words[@]}" &&
+	flooded "${1%% *}" "$(sed 's/^[a-z]* //; s/|.*//' <<<"$1")" "${words[@]}" &&
 		"${NAME}_plays"
 }
 
 # row: of the table.
 row() {
-	local peak total versions
-	read -r peak total < <(cat "$TMP/peak" || echo 0 0)
+	local versions
 	# shellcheck disable=SC2046 # packages
 	versions=$(dpkg-query -W -f '${Package} ${Version}, ' $("${NAME}_packages") 2>/dev/null)
-	echo "$NAME|${versions%, }|$LENGTH|$total|$peak|$bytes|$(date -u +%F)|$(paste -sd ';' "$TMP/floods")" >&2
+	echo "$NAME|${versions%, }|$LENGTH|$total|$(<"$TMP/peak")|$bytes|$refused|$(date -u +%F)|$(paste -sd ';' "$TMP/floods")" >&2
 }
 
 play() {
@@ -111,11 +111,13 @@ play() {
 	local missing flood status=0
 	missing=$("${NAME}_missing" 2>/dev/null)
 	[[ -z $missing ]] || { skip "$NAME" "$missing"; return; }
-	ip netns list | grep -q "^$(ns A) " || veth_pair A B || return
+	veth_pair A B || return
 	in_ns B sysctl -qw net.ipv4.tcp_syncookies=1 &&
 		{ ip -n "$(ns B)" route replace default via 10.77.0.1 && counters; } || return
 	t "$NAME: the server starts" "${NAME}_serves" || return
 	t "$NAME: the policy is found by its name" rl B attach veth-B --policy "$NAME" || return
+	bg watch_rate
+	WATCH=$BG_PID
 	t "$NAME: the client begins" "${NAME}_joins" || status=1
 	t "$NAME: nothing is refused in $LENGTH seconds" peace || status=1
 	while read -r flood; do
@@ -134,6 +136,8 @@ while [[ $# -gt 0 ]]; do
 	esac
 	shift
 done
+
+FLOOD_SECONDS=$((LENGTH < 10 ? 1 : 4)) # of each
 
 # Each in a process of its own, whose namespaces go with it.
 if [[ ${#NAMES[@]} -eq 1 ]]; then

@@ -21,7 +21,7 @@ PATIENCE_S = 5
 
 
 def information(players):
-    return (CONNECTIONLESS + b"I\x11play\0de_play\0cstrike\0Play\0" + struct.pack("<HBBBccBB", 240, players, 32, 0, b"d", b"l", 0, 1)
+    return (CONNECTIONLESS + b"I\x11play\0de_play\0cstrike\0Play\0" + struct.pack("<HBBBccBB", 240, min(players, 255), 32, 0, b"d", b"l", 0, 1)
             + b"1.0\0")
 
 
