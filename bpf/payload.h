@@ -26,25 +26,26 @@ struct {
 static __always_inline int payload_copy(void *ctx, bool skb, struct packet *p,
 					const struct rl_policy_header *header)
 {
-	__u64 first, bytes;
+	__u64 first, end, last; /* `last`: of the bytes to be copied, counted from `first` */
 	void *copy;
 	long failed;
 
 	if (!matches_payload || !p || !header)
 		return 0;
 	first = header->payload_first * RL_PAYLOAD_UNIT;
-	bytes = header->payload_end * RL_PAYLOAD_UNIT;
+	end = header->payload_end * RL_PAYLOAD_UNIT;
 	p->facts.copied = first;
-	if (bytes > p->facts.payload_bytes)
-		bytes = p->facts.payload_bytes;
-	p->facts.copied_end = bytes;
-	bytes -= first;
-	barrier_var(bytes);
+	if (end > p->facts.payload_bytes)
+		end = p->facts.payload_bytes;
+	p->facts.copied_end = end;
+	last = end - first - 1;
+	barrier_var(last);
 	copy = only(&payload);
-	if (!copy || !bytes || bytes > PAYLOAD_SIZE)
+	if (!copy || last >= PAYLOAD_SIZE)
 		return 0;
-	failed = skb ? skb_load(ctx, p->facts.payload + first, copy, bytes)
-		     : bpf_xdp_load_bytes(ctx, p->facts.payload + first, copy, bytes);
+	/* The verifier of 6.1 learns nothing from a comparison with 0: it sees 1 added. */
+	failed = skb ? skb_load(ctx, p->facts.payload + first, copy, last + 1)
+		     : bpf_xdp_load_bytes(ctx, p->facts.payload + first, copy, last + 1);
 	if (failed)
 		p->facts.copied_end = 0;
 	return 0;
