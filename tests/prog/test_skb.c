@@ -238,6 +238,37 @@ static void tag_test(void **state)
 	close(programs);
 }
 
+static enum rl_reason reason_of(struct harness *h, const char *words)
+{
+	struct __sk_buff skb = {0};
+	struct frame frame;
+
+	frame_build(&frame, words);
+	return harness_skb(h, &frame, &skb, 1, frame.size + 4);
+}
+
+/* What rules match lies where it lies without the tag. */
+static void tagged_match_test(void **state)
+{
+	static const struct harness_options with_matches = {.hook = RL_HOOK_INGRESS,
+							    .program_uses = RL_USE_PROGRAM};
+	struct harness *h = harness_open(&with_matches);
+
+	(void)state;
+	assert_non_null(h);
+	harness_policy(h, "any udp payload 2 beef length 32 ttl 7 dscp 9 deny");
+	programs = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "programs", 4, 4, 1, NULL);
+	assert_true(programs >= 0);
+	h->entry_fd = pusher_load(h, 0x8100);
+	assert_int_equal(reason_of(h, "ip4 udp bytes=deadbeef ttl=7 dscp=9"), RL_REASON_DENIED);
+	assert_int_equal(reason_of(h, "8021q ip4 udp bytes=deadbeef ttl=7 dscp=9"),
+			 RL_REASON_DENIED);
+	assert_int_equal(reason_of(h, "ip4 udp bytes=deadbee0 ttl=7 dscp=9"), RL_REASON_UNMATCHED);
+	close(h->entry_fd);
+	close(programs);
+	harness_close(h);
+}
+
 /* ---- marks */
 
 static uint32_t mark_of(const char *words, uint32_t before, enum rl_reason reason)
@@ -311,9 +342,9 @@ static int tear_down(void **state)
 }
 
 static const struct CMUnitTest others[] = {
-	cmocka_unit_test(warm_up_test),   cmocka_unit_test(bytes_test),
-	cmocka_unit_test(mark_test),      cmocka_unit_test(marks_test),
-	cmocka_unit_test(mark_drop_test),
+	cmocka_unit_test(warm_up_test),      cmocka_unit_test(bytes_test),
+	cmocka_unit_test(tagged_match_test), cmocka_unit_test(mark_test),
+	cmocka_unit_test(marks_test),        cmocka_unit_test(mark_drop_test),
 };
 
 #define TESTS_MAX \

@@ -65,6 +65,23 @@ test_egress() {
 		is "$(stat_of B '.reasons | "\(.malformed.packets) \(.["non-ip"].packets)"')" '0 0' && rl B detach gre-B
 }
 
+# Matches look at the packet within the tunnel as well.
+test_matches() {
+	local status=0
+	rl B attach gre-B --hook ingress && rl B apply - <<-END || return
+		rule any icmp icmp-type echo-request length 36 ttl 64 payload 4 cacacaca deny
+		rule any icmp6 icmp-type echo-request length 56 not ttl 63 payload 4 cacacaca deny
+	END
+	patterns 10.99.0.2 && patterns fd99::2 || status=1
+	rl B detach gre-B && return "$status"
+}
+
+# Pings of 8 bytes: only those with the pattern of the rule are lost.
+patterns() {
+	in_ns A ping -q -c 3 -i 0.05 -W 1 -s 8 -p cb "$1" | grep ' 3 received' &&
+		in_ns A ping -q -c 3 -i 0.05 -W 1 -s 8 -p ca "$1" | grep ' 0 received'
+}
+
 # both_hooks NAME KIND LOCAL REMOTE [REMOTE-OF-B]
 both_hooks() {
 	local name=$1
@@ -72,6 +89,7 @@ both_hooks() {
 	t "$name: tunnels" tunnels "$@" || return
 	t "$name: ingress" test_ingress
 	t "$name: egress" test_egress
+	t "$name: matches" test_matches
 	ip -n "$(ns A)" link del gre-A && ip -n "$(ns B)" link del gre-B
 }
 
