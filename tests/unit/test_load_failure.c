@@ -87,6 +87,14 @@ static const struct words_row {
 	  .release = "6.12.1"},
 	 "the policy uses `over truncate`, but the Linux 6.12.1 verifier rejected the program as "
 	 "too complex: do without it, and please report this with the output of -v"},
+	{"words: matches that only some policies have",
+	 {.stage = LOAD_STAGE_PROGRAM,
+	  .uses = RL_USE_EXTRAS | RL_USE_PAYLOAD,
+	  .error = -E2BIG,
+	  .release = "6.12.1"},
+	 "the policy uses `matches such as length` and `payload`, but the Linux 6.12.1 verifier "
+	 "rejected the program as too complex: do without it, and please report this with the "
+	 "output of -v"},
 	{"words: nothing that we know",
 	 {.stage = LOAD_STAGE_MAPS,
 	  .error = -EINVAL,

@@ -13,17 +13,17 @@
 #include "stats.h"
 
 /* X(name, "name in the output", "why it matters") */
-#define MACHINE_CHECKS(X)                                                                         \
-	X(privilege, "privilege", "every verb that acts on a device needs these capabilities")    \
-	X(kernel, "kernel", "rlctl is tested on Linux 6.1 and later")                             \
-	X(features, "features", "the programs use all of them: attach fails if one is missing")   \
-	X(program, "program", "attach fails if the kernel refuses to load the program")           \
-	X(proof, "proof", "policies with established, over challenge or over truncate need them") \
-	X(jit, "jit", "an interpreted program is several times slower")                           \
-	X(btf, "btf", "libxdp needs it to let several XDP programs share a device")               \
-	X(cpus, "cpus", "counters are kept for every CPU that the kernel could bring online")     \
-	X(memlock, "memlock", "kernels before 5.11 charge maps to the limit of locked memory")    \
-	X(bpffs, "bpffs", "state lives in maps that are pinned there")                            \
+#define MACHINE_CHECKS(X)                                                                       \
+	X(privilege, "privilege", "every verb that acts on a device needs these capabilities")  \
+	X(kernel, "kernel", "rlctl is tested on Linux 6.1 and later")                           \
+	X(features, "features", "the programs use all of them: attach fails if one is missing") \
+	X(program, "program", "attach fails if the kernel refuses to load the program")         \
+	X(proof, "proof", "policies with established, over challenge or their like need them")  \
+	X(jit, "jit", "an interpreted program is several times slower")                         \
+	X(btf, "btf", "libxdp needs it to let several XDP programs share a device")             \
+	X(cpus, "cpus", "counters are kept for every CPU that the kernel could bring online")   \
+	X(memlock, "memlock", "kernels before 5.11 charge maps to the limit of locked memory")  \
+	X(bpffs, "bpffs", "state lives in maps that are pinned there")                          \
 	X(leftovers, "leftovers", "pins without a program keep their maps in memory")
 
 #define DEVICE_CHECKS(X)                                                                        \
