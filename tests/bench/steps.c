@@ -21,7 +21,8 @@ static const char *const usage =
 	"  functions ID         \"function ADDRESS BYTES NAME\" of each in the loaded program\n"
 	"  lines ID             \"line ADDRESS FILE:LINE\" of each of its lines of source\n"
 	"  run ID N SOURCE ...  runs it N times over a packet from each source in turns, IPv4 or\n"
-	"                       IPv6, an echo request from SOURCE,icmp: \"verdict NUMBER\" of each\n";
+	"                       IPv6, an echo request from SOURCE,icmp, TCP from SOURCE,tcp:\n"
+	"                       \"verdict NUMBER\" of each\n";
 
 struct program {
 	int fd;
@@ -105,8 +106,9 @@ static int packet_build(struct frame *frame, char *source)
 	char *kind = strchr(source, ',');
 
 	if (kind) {
-		*kind = 0;
-		spec.proto = FRAME_ICMP;
+		*kind++ = 0;
+		spec.proto = !strcmp(kind, "tcp") ? FRAME_TCP : FRAME_ICMP;
+		spec.tcp_flags = TH_ACK;
 	}
 	spec.size = frame_bytes_min(&spec);
 	inet_pton(family, spec.ipv6 ? "fd77::2" : "10.77.0.2", spec.dst);

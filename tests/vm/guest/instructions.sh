@@ -9,6 +9,7 @@ set -u
 declare -A SOURCES=([IPv4]='10.11.12.13 10.200.77.5 10.97.200.44'
 	[IPv6]='2001:db8:b:c::1 2001:db8:a2c8:4d05::1 2001:db8:6161:c82c::1')
 SOURCES[ICMPv6]=${SOURCES[IPv6]//::1/::1,icmp}
+SOURCES[TCP]='10.11.12.13,tcp 10.200.77.5,tcp 10.97.200.44,tcp'
 
 # tell NAME ID POLICY PACKET…
 tell() {
@@ -89,6 +90,19 @@ attach pass-2 "$(generous 2)"
 attach pass-8 "$(generous 8)"
 attach 'pass-prefixes IPv4' "$(prefixes "$PASS")"
 attach unmatched ''
+# One match each: what the packet costs more than in the first of these.
+attach 'match-dport IPv4' 'rule any udp dport 9 deny'
+attach 'match-list IPv4' 'rule any udp dport 7,9,20-30 deny'
+attach 'match-not IPv4' 'rule any udp not dport 10 deny'
+attach 'match-length IPv4' 'rule any udp dport 9 length 30-60 deny'
+attach 'match-ttl IPv4' 'rule any udp dport 9 ttl 64 deny'
+attach 'match-dscp IPv4' 'rule any udp dport 9 dscp 0 deny'
+attach 'match-payload IPv4' 'rule any udp dport 9 payload 0 00000000 deny'
+attach 'match-payload-16 IPv4' 'rule any udp dport 9 payload 2 00000000000000000000000000000000 deny'
+attach 'match-dport-tcp TCP' 'rule any tcp dport 9 deny'
+attach 'match-flags TCP' 'rule any tcp dport 9 flags ack deny'
+attach 'match-icmp ICMPv6' 'rule any icmp6 deny'
+attach 'match-icmp-type ICMPv6' 'rule any icmp6 icmp-type echo-request deny'
 awk '$2 ~ /[tT]/ && $3 ~ /^(__|___)?(bpf|htab|trie|array|ktime|jhash|longest|lru|mem)/ { print "symbol", $1, $3 }' /proc/kallsyms
 echo ready
 exec build/steps </dev/ttyS1
