@@ -5,7 +5,7 @@
 source "$(dirname "$0")/../lib.sh"
 
 RULE_WORDS='device any'
-MATCHES='tcp udp icmp icmp6 sctp gre esp proto sport dport src dst syn fragment new-source established flags length ttl dscp icmp-type payload filter not'
+MATCHES='tcp udp icmp icmp6 sctp gre esp proto sport dport src dst syn fragment new-source established flags length ttl dscp payload filter not'
 OVERS='drop ban count challenge truncate'
 printf 'rule any deny\n' >"$TMP/policy one"
 
@@ -92,8 +92,16 @@ verbs for help|rlctl help sour|source
 families for help|rlctl help source |show list forgive
 prefixes of a rule|rlctl rule add |$RULE_WORDS
 matches and actions|rlctl rule add any |$MATCHES allow deny limit
-matches of a protocol|rlctl rule add any tcp |sport dport src dst syn fragment new-source established flags length ttl dscp icmp-type payload filter not allow deny limit
-a protocol that has no ports|rlctl rule add any icmp s|sport src
+matches of a protocol|rlctl rule add any tcp |sport dport src dst syn fragment new-source established flags length ttl dscp payload filter not allow deny limit
+a protocol that has no ports|rlctl rule add any icmp s|src
+flags of TCP only|rlctl rule add any udp f|fragment filter
+flags|rlctl rule add any tcp flags |fin syn rst psh ack urg ece cwr none
+more flags|rlctl rule add any tcp flags syn/syn,a|syn/syn,ack
+a code point|rlctl rule add any dscp af4|af41 af42 af43
+types of ICMP|rlctl rule add any icmp icmp-type echo|echo-reply echo-request
+types of ICMPv6|rlctl rule add any icmp6 icmp-type nd-r|nd-router-solicit nd-router-advert nd-redirect
+types of no protocol|rlctl rule add any udp icmp|
+numbers of a length|rlctl rule add any length |
 no match twice|rlctl rule add any tcp dport 53 d|dst dscp deny
 numbers have no candidates|rlctl rule add any tcp dport |
 services of a protocol|rlctl rule add any udp dport ntp|ntp
@@ -110,8 +118,8 @@ keys|rlctl rule add any limit 100/second per |proto sport dport source dest sour
 keys that begin|rlctl rule add any limit 100/second per source+|source+dport source+dest source+sport source+proto
 keys that go on|rlctl rule add any limit 100/second per dest/24+dport+|dest/24+dport+source dest/24+dport+sport dest/24+dport+proto
 behind a key of a port|rlctl rule add any limit 100/second per dport |burst over fleet for
-what may be established|rlctl rule add any tcp syn |sport dport src dst fragment new-source flags length ttl dscp icmp-type payload filter not allow deny limit
-what is negated|rlctl rule add any tcp not |sport dport src dst syn fragment new-source established flags length ttl dscp icmp-type payload filter
+what may be established|rlctl rule add any tcp syn |sport dport src dst fragment new-source flags length ttl dscp payload filter not allow deny limit
+what is negated|rlctl rule add any tcp not |sport dport src dst syn fragment new-source established flags length ttl dscp payload filter
 what is spared|rlctl rule add any limit 100/second over drop |burst per fleet for unless
 who is spared|rlctl rule add any limit 100/second over drop unless |established
 what is over SYNs|rlctl rule add any syn limit 100/second over |drop ban count challenge
@@ -124,11 +132,11 @@ nothing behind a whole rule but what may|rlctl rule add any deny for 1h |
 IPv6 in a rule|rlctl rule add 2001:db8::/32 udp dport 53 de|deny
 IPv6 of a match|rlctl rule add any src 2001:db8::1 icmp6 al|allow
 a word too many|rlctl detach lo |
-a packet|rlctl explain 192.0.2.1 udp |sport dport src dst fragment new-source established flags length ttl dscp icmp-type payload filter not
+a packet|rlctl explain 192.0.2.1 udp |sport dport src dst fragment new-source established length ttl dscp payload filter not
 no length within a match|rlctl explain 192.0.2.1 udp dport |
 services of a packet|rlctl explain 192.0.2.1 udp dport ntp|ntp
 a length is a number|rlctl explain 192.0.2.1 udp length |
-one length|rlctl explain 192.0.2.1 udp length 60 |sport dport src dst fragment new-source established flags length ttl dscp icmp-type payload filter not
+one length|rlctl explain 192.0.2.1 udp length 60 |sport dport src dst fragment new-source established ttl dscp payload filter not
 END
 
 # ---- files

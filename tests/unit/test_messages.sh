@@ -123,9 +123,11 @@ if capable true 2>/dev/null; then
 2 explain --policy absent eth0 192.0.2.1 => invalid address 'eth0': use for example 203.0.113.7 or 2001:db8::1, and -i for a device
 2 explain --policy absent 192.0.2.1 udp udp => column 15: "udp" repeats an earlier word of the same kind: remove one of the two
 2 explain --policy absent 192.0.2.1 udp deny => a packet has no action: leave out allow, deny or limit
-2 explain --policy absent 192.0.2.1 udp length 65536 => length must be followed by the bytes of the IP packet, 20 to 65535
-2 explain --policy absent 192.0.2.1 udp length => length must be followed by the bytes of the IP packet, 20 to 65535
-2 explain --policy absent 192.0.2.1 length 60 length 61 => length given twice: leave one out
+2 explain --policy absent 192.0.2.1 udp length 65536 => column 22: "65536" is out of range: write 0 to 65535
+2 explain --policy absent 192.0.2.1 udp length => column 21: "length" must be followed by a length of the IP packet in bytes: write for example 64 or 0-127
+2 explain --policy absent 192.0.2.1 length 60 length 61 => column 21: "length" repeats an earlier word of the same kind: remove one of the two
+2 explain --policy absent 192.0.2.1 length 60-61 => a packet has one length and one ttl: write for example length 60
+2 explain --policy absent 192.0.2.1 not udp => a packet has one value in each field: write it without not
 2 explain --policy absent 192.0.2.1 tcp length 39 => length 39 is less than the headers of this packet: write 40 or more
 2 explain --policy absent 2001:db8::1 proto 44 => this protocol is an extension header of IPv6: name the protocol behind it
 1 explain --policy absent 192.0.2.1 => absent: No such file or directory, and no policy of that name ($NAMES)

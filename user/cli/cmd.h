@@ -243,6 +243,8 @@ const struct verb *verb_find(char *const *words, int count, int *used);
 /* The option with that long name of `len` bytes, or with that letter; -1 if unknown. */
 int option_by_name(const char *name, size_t len);
 int option_by_letter(char letter);
+/* The option whose argument follows this word: --hook, -i, -ji; -1 if none. */
+int option_pending(const char *word);
 
 /* Reports an unknown verb and the nearest known one. Returns EXIT_USAGE. */
 int verb_unknown(char *const *words, int count);
@@ -273,6 +275,9 @@ int wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* `first` and the words, joined by single blanks, with quotation marks around the expression of a
  * filter; the caller frees it. */
 char *words_join(const char *first, char *const *words, int count);
+
+/* The word after the first `count` words of a line, if these are `words`. Modifies `line`. */
+const char *word_after(char *line, char *const *words, int count);
 
 /* ---- cmd_help.c */
 

@@ -14,10 +14,10 @@
 #include "hook_names.h"
 #include "instance.h"
 #include "key.h"
+#include "match_names.h"
 #include "names.h"
 #include "netns.h"
 #include "open.h"
-#include "packet_line.h"
 #include "policy.h"
 #include "named_policy.h"
 #include "selection.h"
@@ -176,19 +176,6 @@ static void offer_addresses(struct completion *c)
 	session_close(&session);
 }
 
-/* The word after the first `count` words of a line, if these are `words`. Modifies `line`. */
-static const char *word_after(char *line, char *const *words, int count)
-{
-	char *rest = line, *word = strsep(&rest, " ");
-
-	for (int i = 0; i < count && word; i++) {
-		if (strcmp(word, words[i]))
-			return NULL;
-		word = strsep(&rest, " ");
-	}
-	return word;
-}
-
 /* Words of the rules in force. */
 static void offer_present(struct completion *c)
 {
@@ -208,13 +195,14 @@ static void offer_present(struct completion *c)
 	session_close(&session);
 }
 
-/* Offers a word if the parser accepts it after `line`: the statement is complete, or the error is
- * after the word. */
-static void offer_if_parsed(struct completion *c, const char *line,
-			    const struct policy_context *ctx, const char *word)
+/* Offers a word if the parser accepts it after `line`, and `sample` after it (NULL: nothing): the
+ * statement is complete, or the error is after the words. */
+static void offer_with_sample(struct completion *c, const char *line,
+			      const struct policy_context *ctx, const char *word,
+			      const char *sample)
 {
-	char *const words[] = {(char *)word};
-	char *longer = words_join(line, words, 1);
+	char *const words[] = {(char *)word, (char *)sample};
+	char *longer = words_join(line, words, sample ? 2 : 1);
 	struct policy_error err = {0};
 	struct rule rule;
 	bool found;
@@ -222,6 +210,22 @@ static void offer_if_parsed(struct completion *c, const char *line,
 	if (!statement_parse(longer, ctx, &rule, &found, &err) || err.column > strlen(longer))
 		offer(c, word, NULL);
 	free(longer);
+}
+
+static void offer_if_parsed(struct completion *c, const char *line,
+			    const struct policy_context *ctx, const char *word)
+{
+	offer_with_sample(c, line, ctx, word, NULL);
+}
+
+/* A word of the language; behind `per`, sport is not the match that needs a port. */
+static void offer_word_if_parsed(struct completion *c, const char *line,
+				 const struct policy_context *ctx, const char *word)
+{
+	int count = c->command.word_count;
+	bool is_key = count && !strcmp(c->command.words[count - 1], "per");
+
+	offer_with_sample(c, line, ctx, word, is_key ? NULL : match_sample(word));
 }
 
 /* Numbers with a unit or the rest of a rate. */
@@ -279,6 +283,31 @@ static void context_ask(const struct completion *c, struct policy_context *out)
 	instance_close(&instance);
 }
 
+struct value_offer {
+	struct completion *c;
+	const char *line;
+	const struct policy_context *ctx;
+};
+
+static void offer_value(void *arg, const char *name)
+{
+	const struct value_offer *o = arg;
+
+	offer_if_parsed(o->c, o->line, o->ctx, name);
+}
+
+/* Names behind a match that has some; false: the word before is none. */
+static bool offer_names(struct completion *c, const char *line, const struct policy_context *ctx)
+{
+	struct value_offer offered = {c, line, ctx};
+	int count = c->command.word_count;
+
+	if (port_follows(c))
+		offer_services(c, line, ctx);
+	return port_follows(c) ||
+	       (count && match_names(c->command.words[count - 1], c->word, offer_value, &offered));
+}
+
 /* Words that the parser accepts next. */
 static void offer_language(struct completion *c)
 {
@@ -286,13 +315,13 @@ static void offer_language(struct completion *c)
 	struct policy_context ctx;
 	char key[KEY_WORD_MAX];
 	const char *word;
+	bool names;
 
 	context_ask(c, &ctx);
-	for (size_t i = 0; !port_follows(c) && (word = policy_word(i)); i++)
-		offer_if_parsed(c, line, &ctx, word);
-	if (port_follows(c))
-		offer_services(c, line, &ctx);
-	else
+	names = offer_names(c, line, &ctx);
+	for (size_t i = 0; !names && (word = policy_word(i)); i++)
+		offer_word_if_parsed(c, line, &ctx, word);
+	if (!names)
 		offer_quantities(c, line, &ctx);
 	for (int i = 0; key_word_next(key, c->word, i); i++)
 		offer_if_parsed(c, line, &ctx, key);
@@ -309,25 +338,18 @@ static void offer_rule(struct completion *c)
 		offer_present(c);
 }
 
-/* Words that a packet may have next: matches, and its length. */
+/* Words that a packet may have next. */
 static void offer_packet(struct completion *c)
 {
-	bool has_length, wants_number;
-	char *line = packet_line(&c->command, &has_length, &wants_number);
+	char *line = words_join("rule", c->command.words, c->command.word_count);
 	struct policy_context ctx;
-	struct policy_error err;
-	struct rule rule;
 	const char *word;
 
 	context_ask(c, &ctx);
-	if (port_follows(c))
-		offer_services(c, line, &ctx);
-	for (size_t i = 0; !port_follows(c) && !wants_number && (word = policy_word(i)); i++)
-		if (!word_is_action(word))
-			offer_if_parsed(c, line, &ctx, word);
-	/* not where a match lacks its value */
-	if (!has_length && !selector_parse(line + strlen("rule "), &ctx, &rule, &err))
-		offer(c, "length", "bytes of the IP packet");
+	if (!offer_names(c, line, &ctx))
+		for (size_t i = 0; (word = policy_word(i)); i++)
+			if (!word_is_action(word))
+				offer_word_if_parsed(c, line, &ctx, word);
 	free(line);
 }
 
@@ -408,30 +430,6 @@ static void complete(struct completion *c, int option)
 }
 
 /* ---- the words before ---- */
-
-static bool needs_argument(int option)
-{
-	return option >= 0 && option_rows[option].argument &&
-	       option_rows[option].argument[0] != '[';
-}
-
-/* The option whose argument follows this word: --hook, -i, -ji; -1 if none. */
-static int option_pending(const char *word)
-{
-	int option = -1;
-
-	if (word[0] != '-' || !word[1])
-		return -1;
-	if (word[1] == '-')
-		option = option_by_name(word + 2, strlen(word + 2));
-	else
-		for (const char *at = word + 1; *at && !needs_argument(option); at++) {
-			option = option_by_letter(*at);
-			if (needs_argument(option) && at[1])
-				return -1;
-		}
-	return needs_argument(option) ? option : -1;
-}
 
 /* The option of --hook=WORD; sets the word to the part after '='. */
 static int option_open(struct completion *c, char *word)

@@ -65,29 +65,6 @@ static uint32_t length_least(const struct probe *probe)
 	}
 }
 
-/* Takes "length N" out of the words. 0 or EXIT_USAGE. */
-static int length_take(struct command *command, uint32_t *out)
-{
-	char **words = command->words;
-	uint64_t length;
-	int at = 0;
-
-	*out = 0;
-	while (at < command->word_count && strcmp(words[at], "length") != 0)
-		at++;
-	if (at == command->word_count)
-		return 0;
-	if (at + 1 == command->word_count || number_parse(words[at + 1], 1, UINT16_MAX, &length))
-		return wrong("length must be followed by the bytes of the IP packet, 20 to 65535");
-	memmove(&words[at], &words[at + 2], (command->word_count - at - 2) * sizeof(*words));
-	command->word_count -= 2;
-	*out = (uint32_t)length;
-	for (int i = 0; i < command->word_count; i++)
-		if (!strcmp(words[i], "length"))
-			return wrong("length given twice: leave one out");
-	return 0;
-}
-
 static void packet_fill(struct question *q)
 {
 	const struct probe *probe = &q->probe;
@@ -127,28 +104,24 @@ static int words_parse(const struct command *command, const struct policy_contex
 }
 
 /* 0 or EXIT_USAGE; reports. */
-static int question_parse(const struct command *asked, const struct policy_context *ctx,
+static int question_parse(const struct command *command, const struct policy_context *ctx,
 			  struct question *out)
 {
-	char *words[asked->word_count + 1];
-	struct command command = *asked;
 	const char *error;
-	int rc;
+	int rc = words_parse(command, ctx, &out->words);
 
-	memcpy(words, asked->words, asked->word_count * sizeof(*words));
-	command.words = words;
-	rc = length_take(&command, &out->length);
-	if (!rc)
-		rc = words_parse(&command, ctx, &out->words);
 	if (rc)
 		return rc;
 	error = probe_make(&out->words, ctx->by_dest, &out->probe);
 	if (error)
 		return wrong("%s", error);
-	if (out->length && out->length < length_least(&out->probe))
+	if (out->words.match.flags & RL_MATCH_LENGTH)
+		out->length = out->words.extra->length_first;
+	if (out->probe.stated & RL_MATCH_LENGTH && out->length < length_least(&out->probe))
 		return wrong("length %u is less than the headers of this packet: write %u or more",
 			     out->length, length_least(&out->probe));
-	out->length = out->length ? out->length : LENGTH_DEFAULT;
+	if (!out->length)
+		out->length = LENGTH_DEFAULT;
 	packet_fill(out);
 	return 0;
 }
@@ -328,7 +301,10 @@ static void packet_print(char *out, size_t size, const struct question *q,
 	char words[RULE_TEXT_MAX];
 
 	rule_format(words, &q->words, ctx);
-	snprintf(out, size, "%s length %u", words, q->length);
+	if (q->probe.stated & RL_MATCH_LENGTH)
+		snprintf(out, size, "%s", words);
+	else
+		snprintf(out, size, "%s length %u", words, q->length);
 }
 
 /* The fields as an array. */

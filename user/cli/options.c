@@ -305,3 +305,38 @@ uint64_t options_given(const struct command *command)
 		given |= option_given(command, i) ? 1ull << i : 0;
 	return given;
 }
+
+static bool needs_argument(int option)
+{
+	return option >= 0 && option_rows[option].argument &&
+	       option_rows[option].argument[0] != '[';
+}
+
+int option_pending(const char *word)
+{
+	int option = -1;
+
+	if (word[0] != '-' || !word[1])
+		return -1;
+	if (word[1] == '-')
+		option = option_by_name(word + 2, strlen(word + 2));
+	else
+		for (const char *at = word + 1; *at && !needs_argument(option); at++) {
+			option = option_by_letter(*at);
+			if (needs_argument(option) && at[1])
+				return -1;
+		}
+	return needs_argument(option) ? option : -1;
+}
+
+const char *word_after(char *line, char *const *words, int count)
+{
+	char *rest = line, *word = strsep(&rest, " ");
+
+	for (int i = 0; i < count && word; i++) {
+		if (strcmp(word, words[i]))
+			return NULL;
+		word = strsep(&rest, " ");
+	}
+	return word;
+}

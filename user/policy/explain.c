@@ -44,7 +44,7 @@ static enum found rule_ask(struct walk *walk, struct explained *item, enum found
 	unsigned int fields;
 
 	item->reached = true;
-	item->holds = match_explain(&rule->match, walk->probe, item->why, &fields);
+	item->holds = match_explain(rule, walk->probe, item->why, &fields);
 	walk->out->depends |= item->holds == HOLDS_DEPENDS ? fields : 0;
 	if (item->holds != HOLDS)
 		return found;

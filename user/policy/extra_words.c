@@ -12,6 +12,7 @@
 #include "extra_names.h"
 #include "parser.h"
 #include "policy.h"
+#include "ranges.h"
 #include "units.h"
 
 /* ---- flags */
@@ -310,10 +311,49 @@ static void list_settle(const struct port_list *ports, __u16 *first, __u16 *last
 	memcpy(list, ports->range, ports->count * sizeof(*list));
 }
 
+#define LENGTH_LEAST 20 /* of an IPv4 header */
+
+/* Conditions that no packet can have. */
+static int empty_check(struct parser *p)
+{
+	static const enum rl_match_flag ranged[] = {RL_MATCH_SPORT, RL_MATCH_DPORT, RL_MATCH_TTL};
+	const struct rl_match *match = &p->rule->match;
+	struct value_range ranges[CONDITION_RANGES_MAX];
+	struct span length = p->match_at[MATCH_INDEX(RL_MATCH_LENGTH)];
+	const struct rl_extra *extra = p->rule->extra;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranged); i++)
+		if (!condition_ranges(p->rule, ranged[i], ranges))
+			return refuse(p, p->match_at[MATCH_INDEX(ranged[i])],
+				      "leaves out every value, so no packet can match: write a "
+				      "smaller range, or remove it");
+	if (match_wants(match, RL_MATCH_LENGTH) && extra->length_last < LENGTH_LEAST)
+		return refuse(p, span_after(p, length),
+			      "is less than the header of any IP packet: write 20 or more");
+	if (match->negated & RL_MATCH_LENGTH && extra->length_first <= LENGTH_LEAST &&
+	    extra->length_last == UINT16_MAX)
+		return refuse(p, length,
+			      "leaves out every value, so no packet can match: write a smaller "
+			      "range, or remove it");
+	return 0;
+}
+
+/* `syn` and `flags` in one rule. */
+static int flags_check(struct parser *p)
+{
+	if (!(p->rule->match.flags & RL_MATCH_TCP_FLAGS))
+		return 0;
+	for (unsigned int flags = 0; flags <= UINT8_MAX; flags++)
+		if (rule_takes_tcp_flags(p->rule, flags))
+			return 0;
+	return refuse(p, p->match_at[MATCH_INDEX(RL_MATCH_TCP_FLAGS)],
+		      "contradicts syn, so no segment can match: remove one of the two");
+}
+
 int extra_settle(struct parser *p)
 {
 	struct rl_match *match = &p->rule->match;
-	int rc = protocols_check(p), ret;
+	int rc = protocols_check(p), ret = 0;
 
 	if (!rc)
 		rc = icmp_settle(p);
@@ -330,11 +370,12 @@ int extra_settle(struct parser *p)
 	list_settle(&p->dports, &match->dport_first, &match->dport_last, &p->extra.dport_count,
 		    p->extra.dport);
 	/* Not by its bytes: those of `dscp cs0` are all zero. */
-	if (!(match->flags & RL_MATCH_EXTRAS) && !p->extra.sport_count && !p->extra.dport_count)
-		return 0;
-	p->rule->extra = extra_intern(&p->extra, &ret);
+	if (match->flags & RL_MATCH_EXTRAS || p->extra.sport_count || p->extra.dport_count)
+		p->rule->extra = extra_intern(&p->extra, &ret);
 	if (!ret)
-		return 0;
+		rc = empty_check(p);
+	if (!ret)
+		return rc ? rc : flags_check(p);
 	snprintf(p->err->text, sizeof(p->err->text), "out of memory");
 	return -EINVAL;
 }

@@ -173,14 +173,20 @@ static unsigned int address_family(const uint8_t addr[16], uint8_t len)
 	return prefix_is_ipv4(addr, len) ? 4 : 6;
 }
 
-/* One more address of the rule; *family is that of the addresses before it, 0 if there are none. */
-static int family_join(struct parser *p, unsigned int flag, const uint8_t addr[16], uint8_t len,
-		       unsigned int *family)
+/* One more address of the rule, if it has one that is wanted, or negated; *family is that of the
+ * wanted addresses before it, 0 if there are none. */
+static int family_join(struct parser *p, enum rl_match_flag flag, bool negated,
+		       const uint8_t addr[16], uint8_t len, unsigned int *family)
 {
 	unsigned int own = address_family(addr, len);
 
-	if (!(p->rule->match.flags & flag))
+	if (!(p->rule->match.flags & flag) || !match_wants(&p->rule->match, flag) != negated)
 		return 0;
+	if (negated && (!*family || *family == own))
+		return 0;
+	if (negated)
+		return refuse(p, p->match_at[MATCH_INDEX(flag)],
+			      "is IPv%u, which no packet of this rule has anyway: remove it", own);
 	if (*family && *family != own)
 		return refuse(p, p->match_at[MATCH_INDEX(flag)],
 			      "is IPv%u, but the rule's other address is IPv%u: use one address "
@@ -200,9 +206,13 @@ static int family_check(struct parser *p)
 
 	if (rule->kind == PREFIX_ADDR)
 		family = address_family(rule->addr, rule->len);
-	rc = family_join(p, RL_MATCH_SRC, match->src, match->src_len, &family);
+	rc = family_join(p, RL_MATCH_SRC, false, match->src, match->src_len, &family);
 	if (!rc)
-		rc = family_join(p, RL_MATCH_DST, match->dst, match->dst_len, &family);
+		rc = family_join(p, RL_MATCH_DST, false, match->dst, match->dst_len, &family);
+	if (!rc)
+		rc = family_join(p, RL_MATCH_SRC, true, match->src, match->src_len, &family);
+	if (!rc)
+		rc = family_join(p, RL_MATCH_DST, true, match->dst, match->dst_len, &family);
 	if (rc || !family || !match_wants(match, RL_MATCH_PROTO))
 		return rc;
 	if (match->proto == (family == 4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP))
@@ -221,8 +231,14 @@ static int side_check(struct parser *p)
 	const uint8_t *addr = p->ctx->by_dest ? match->dst : match->src;
 	uint8_t len = p->ctx->by_dest ? match->dst_len : match->src_len;
 
-	if (rule->kind != PREFIX_ADDR || !match_wants(match, flag))
+	if (rule->kind != PREFIX_ADDR || !(match->flags & flag))
 		return 0;
+	if (match->negated & flag && (len > rule->len || !prefix_contains(addr, len, rule->addr)))
+		return 0;
+	if (match->negated & flag)
+		return refuse(p, p->match_at[MATCH_INDEX(flag)],
+			      "holds the rule's whole prefix, so no packet can match: write a "
+			      "longer prefix, or remove it");
 	if (prefix_contains(rule->addr, len < rule->len ? len : rule->len, addr))
 		return 0;
 	return refuse(

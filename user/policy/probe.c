@@ -3,15 +3,20 @@
 #include "probe.h"
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "algorithm/key_parts.h"
 #include "names.h"
 #include "proof.h"
+#include "ranges.h"
 #include "units.h"
 
 #define PORTS (RL_MATCH_SPORT | RL_MATCH_DPORT)
+
+/* Those that a later fragment does not have. */
+#define FIRST_ONLY (PORTS | RL_MATCH_TCP_FLAGS | RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD)
 
 /* ---- the packet */
 
@@ -30,6 +35,30 @@ static bool proto_has_ports(uint8_t proto)
 	return known && known->has_ports;
 }
 
+static bool proto_has_payload(uint8_t proto)
+{
+	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_ICMP ||
+	       proto == IPPROTO_ICMPV6;
+}
+
+static bool is_one_value(const struct rule *words, enum rl_match_flag flag)
+{
+	struct value_range ranges[CONDITION_RANGES_MAX];
+
+	return !(words->match.flags & flag) ||
+	       (condition_ranges(words, flag, ranges) == 1 && ranges[0].first == ranges[0].last);
+}
+
+/* What a packet is not is known of few fields. */
+static const char *not_refuse(const struct rl_match *match)
+{
+	const unsigned int may = RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | RL_MATCH_FRAGMENT |
+				 RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED | RL_MATCH_FILTER;
+
+	return match->negated & ~may ? "a packet has one value in each field: write it without not"
+				     : NULL;
+}
+
 /* Matches that selector_parse accepts and no packet has. */
 static const char *words_refuse(const struct rule *words)
 {
@@ -42,10 +71,14 @@ static const char *words_refuse(const struct rule *words)
 	if ((match->flags & RL_MATCH_SRC && match->src_len != 128) ||
 	    (match->flags & RL_MATCH_DST && match->dst_len != 128))
 		return "a packet has one address as src and as dst: leave out the length";
-	if (match->sport_first != match->sport_last || match->dport_first != match->dport_last)
+	if (not_refuse(match))
+		return not_refuse(match);
+	if (!is_one_value(words, RL_MATCH_SPORT) || !is_one_value(words, RL_MATCH_DPORT))
 		return "a packet has one port as sport and as dport: write for example dport 53";
+	if (!is_one_value(words, RL_MATCH_LENGTH) || !is_one_value(words, RL_MATCH_TTL))
+		return "a packet has one length and one ttl: write for example length 60";
 	if (match->flags & RL_MATCH_PROTO && is_extension(match->proto) &&
-	    !prefix_is_ipv4(words->addr, 128) && !(match->flags & RL_MATCH_FRAGMENT))
+	    !prefix_is_ipv4(words->addr, 128) && !match_wants(match, RL_MATCH_FRAGMENT))
 		return "this protocol is an extension header of IPv6: name the protocol behind it";
 	return NULL;
 }
@@ -53,7 +86,7 @@ static const char *words_refuse(const struct rule *words)
 /* Ports of a packet that has none count as 0. */
 static void ports_settle(struct probe *probe)
 {
-	probe->later = probe->fragment && !(probe->stated & PORTS) && !probe->syn;
+	probe->later = probe->fragment && !(probe->stated & FIRST_ONLY) && !probe->syn;
 	if (probe->later || (probe->stated & RL_MATCH_PROTO && !proto_has_ports(probe->proto)))
 		probe->stated |= PORTS;
 }
@@ -73,21 +106,22 @@ static const char *proof_settle(struct probe *probe, const struct rl_match *matc
 const char *probe_make(const struct rule *words, bool by_dest, struct probe *out)
 {
 	const unsigned int fields = RL_MATCH_PROTO | PORTS | RL_MATCH_SRC | RL_MATCH_DST |
-				    RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED;
+				    RL_MATCH_NEW_SOURCE | RL_MATCH_ESTABLISHED | RL_MATCH_EXTRAS;
 	const struct rl_match *match = &words->match;
 	const char *wrong = words_refuse(words);
 
 	if (wrong)
 		return wrong;
 	*out = (struct probe){
+		.words = *words,
 		.stated = (match->flags & fields) | (by_dest ? RL_MATCH_DST : RL_MATCH_SRC),
 		.sport = match->sport_first,
 		.dport = match->dport_first,
 		.proto = match->proto,
 		.by_dest = by_dest,
-		.syn = match->flags & RL_MATCH_SYN,
-		.fragment = match->flags & RL_MATCH_FRAGMENT,
-		.is_new = match->flags & RL_MATCH_NEW_SOURCE,
+		.syn = rule_is_of_syns(words),
+		.fragment = match_wants(match, RL_MATCH_FRAGMENT),
+		.is_new = match_wants(match, RL_MATCH_NEW_SOURCE),
 		.is_established = match_wants_established(match),
 	};
 	memcpy(out->src, by_dest ? match->src : words->addr, sizeof(out->src));
@@ -129,7 +163,14 @@ void fields_print(char out[FIELDS_TEXT_MAX], unsigned int fields)
 		     {RL_MATCH_SRC, "src"},
 		     {RL_MATCH_DST, "dst"},
 		     {RL_MATCH_NEW_SOURCE, "new-source"},
-		     {RL_MATCH_ESTABLISHED, "established"}};
+		     {RL_MATCH_ESTABLISHED, "established"},
+		     {RL_MATCH_TCP_FLAGS, "flags"},
+		     {RL_MATCH_LENGTH, "length"},
+		     {RL_MATCH_TTL, "ttl"},
+		     {RL_MATCH_DSCP, "dscp"},
+		     {RL_MATCH_ICMP_TYPE, "icmp-type"},
+		     {RL_MATCH_PAYLOAD, "payload"},
+		     {RL_MATCH_FILTER, "filter"}};
 	size_t used = 0;
 
 	out[0] = '\0';
@@ -160,59 +201,189 @@ static const char *proto_print(char out[16], uint8_t proto)
 	return known ? known->name : out;
 }
 
+/* It holds or not; then `text` says of the packet what it is. */
+static enum holds decided(bool holds, char why[EXPLAIN_TEXT_MAX], const char *text)
+{
+	return holds ? HOLDS : fails(why, "%s", text);
+}
+
 static enum holds proto_explain(const struct rl_match *match, const struct probe *probe,
 				char why[EXPLAIN_TEXT_MAX])
 {
-	char own[16], wanted[16];
+	bool wanted = match_wants(match, RL_MATCH_PROTO);
+	char own[16], other[16];
 
 	if (!(probe->stated & RL_MATCH_PROTO)) {
-		if (probe->stated & PORTS && !probe->later && !proto_has_ports(match->proto))
-			return fails(why, "%s has no ports", proto_print(wanted, match->proto));
+		if (wanted && probe->stated & PORTS && !probe->later &&
+		    !proto_has_ports(match->proto))
+			return fails(why, "%s has no ports", proto_print(other, match->proto));
 		return HOLDS_DEPENDS;
 	}
-	if (probe->proto == match->proto)
+	if ((probe->proto == match->proto) == wanted)
 		return HOLDS;
-	return fails(why, "protocol %s is not %s", proto_print(own, probe->proto),
-		     proto_print(wanted, match->proto));
+	return fails(why, wanted ? "protocol %s is not %s" : "protocol %s is left out",
+		     proto_print(own, probe->proto), proto_print(other, match->proto));
 }
 
-static enum holds port_explain(const struct probe *probe, unsigned int field, uint16_t first,
-			       uint16_t last, char why[EXPLAIN_TEXT_MAX])
+/* Why the value is not accepted. */
+static enum holds value_fails(const struct rule *rule, enum rl_match_flag flag, const char *name,
+			      uint32_t value, char why[EXPLAIN_TEXT_MAX])
 {
-	const char *name = field == RL_MATCH_SPORT ? "sport" : "dport";
-	uint16_t port = field == RL_MATCH_SPORT ? probe->sport : probe->dport;
+	struct value_range ranges[CONDITION_RANGES_MAX];
+	uint32_t count = condition_ranges(rule, flag, ranges);
+
+	if (!match_wants(&rule->match, flag))
+		return fails(why, "%s %u is left out", name, value);
+	if (count > 1)
+		return fails(why, "%s %u is not in the list", name, value);
+	if (ranges[0].first == ranges[0].last)
+		return fails(why, "%s %u is not %u", name, value, ranges[0].first);
+	return fails(why, "%s %u is not in %u-%u", name, value, ranges[0].first, ranges[0].last);
+}
+
+/* Of a field that the words give one value. */
+static enum holds value_explain(const struct rule *rule, const struct probe *probe,
+				enum rl_match_flag flag, const char *name,
+				char why[EXPLAIN_TEXT_MAX])
+{
+	struct value_range own[CONDITION_RANGES_MAX], ranges[CONDITION_RANGES_MAX];
+
+	if (!(probe->words.match.flags & flag))
+		return HOLDS_DEPENDS;
+	condition_ranges(&probe->words, flag, own);
+	if (ranges_hold(ranges, condition_ranges(rule, flag, ranges), own[0].first))
+		return HOLDS;
+	return value_fails(rule, flag, name, own[0].first, why);
+}
+
+static enum holds port_explain(const struct rule *rule, const struct probe *probe,
+			       enum rl_match_flag flag, char why[EXPLAIN_TEXT_MAX])
+{
 	char own[16];
 
 	if (probe->later)
 		return fails(why, "a later fragment has no ports");
 	if (has_no_ports(probe))
 		return fails(why, "%s has no ports", proto_print(own, probe->proto));
-	if (!(probe->stated & field))
-		return HOLDS_DEPENDS;
-	if (port >= first && port <= last)
-		return HOLDS;
-	if (first == last)
-		return fails(why, "%s %u is not %u", name, port, first);
-	return fails(why, "%s %u is not in %u-%u", name, port, first, last);
+	return value_explain(rule, probe, flag, flag == RL_MATCH_SPORT ? "sport" : "dport", why);
 }
 
-static enum holds address_explain(const struct probe *probe, unsigned int field,
-				  const uint8_t prefix[16], uint8_t len, char why[EXPLAIN_TEXT_MAX])
+static enum holds address_explain(const struct rl_match *match, const struct probe *probe,
+				  enum rl_match_flag flag, char why[EXPLAIN_TEXT_MAX])
 {
-	const uint8_t *own = field == RL_MATCH_SRC ? probe->src : probe->dst;
+	bool src = flag == RL_MATCH_SRC, wanted = match_wants(match, flag);
+	const uint8_t *own = src ? probe->src : probe->dst;
+	const uint8_t *prefix = src ? match->src : match->dst;
+	uint8_t len = src ? match->src_len : match->dst_len;
 	const uint8_t *lookup = probe->by_dest ? probe->dst : probe->src;
-	char text[PREFIX_TEXT_MAX], wanted[PREFIX_TEXT_MAX];
+	char text[PREFIX_TEXT_MAX], other[PREFIX_TEXT_MAX];
 
-	prefix_print(wanted, sizeof(wanted), prefix, len);
+	prefix_print(other, sizeof(other), prefix, len);
 	if (prefix_is_ipv4(prefix, len) != prefix_is_ipv4(lookup, 128))
-		return fails(why, "%s is of another family", wanted);
-	if (!(probe->stated & field))
+		return wanted ? fails(why, "%s is of another family", other) : HOLDS;
+	if (!(probe->stated & flag))
 		return HOLDS_DEPENDS;
-	if (prefix_contains(prefix, len, own))
+	if (prefix_contains(prefix, len, own) == wanted)
 		return HOLDS;
 	prefix_print(text, sizeof(text), own, 128);
+	if (!wanted)
+		return fails(why, "%s %s is left out", src ? "src" : "dst", text);
 	return fails(why, len == 128 ? "%s %s is not %s" : "%s %s is not in %s",
-		     field == RL_MATCH_SRC ? "src" : "dst", text, wanted);
+		     src ? "src" : "dst", text, other);
+}
+
+/* The words say it of all segments that they may mean, of none, or of some. A segment of which they
+ * say nothing is no SYN. */
+static enum holds tcp_flags_explain(const struct rule *rule, const struct probe *probe,
+				    char why[EXPLAIN_TEXT_MAX])
+{
+	const unsigned int stated = RL_MATCH_SYN | RL_MATCH_TCP_FLAGS;
+	bool said = probe->words.match.flags & stated, some = false, all = true;
+
+	if (probe->later)
+		return fails(why, rule->match.flags & RL_MATCH_TCP_FLAGS
+					  ? "a later fragment has no flags"
+					  : "it is not a SYN");
+	for (unsigned int flags = 0; flags <= UINT8_MAX; flags++) {
+		if (said ? !rule_takes_tcp_flags(&probe->words, flags)
+			 : (flags & (TH_SYN | TH_ACK)) == TH_SYN)
+			continue;
+		some |= rule_takes_tcp_flags(rule, flags);
+		all &= rule_takes_tcp_flags(rule, flags);
+	}
+	if (some)
+		return all ? HOLDS : HOLDS_DEPENDS;
+	if (rule->match.flags & RL_MATCH_TCP_FLAGS)
+		return fails(why, "its flags are others");
+	return fails(why,
+		     match_wants(&rule->match, RL_MATCH_SYN) ? "it is not a SYN" : "it is a SYN");
+}
+
+static enum holds icmp_explain(const struct rule *rule, const struct probe *probe,
+			       char why[EXPLAIN_TEXT_MAX])
+{
+	struct value_range own[CONDITION_RANGES_MAX], ranges[CONDITION_RANGES_MAX];
+	uint32_t count = condition_ranges(rule, RL_MATCH_ICMP_TYPE, ranges), within = 0;
+
+	if (probe->later)
+		return fails(why, "a later fragment has no ICMP type");
+	if (!(probe->stated & RL_MATCH_ICMP_TYPE))
+		return HOLDS_DEPENDS;
+	condition_ranges(&probe->words, RL_MATCH_ICMP_TYPE, own);
+	for (uint32_t value = own[0].first; value <= own[0].last; value++)
+		within += ranges_hold(ranges, count, value);
+	if (within)
+		return within > own[0].last - own[0].first ? HOLDS : HOLDS_DEPENDS;
+	return fails(why, "its ICMP type or code is another");
+}
+
+/* The byte at this offset, as far as the words say; *mask: the bits that they say. */
+static uint8_t byte_at(const struct probe *probe, int offset, uint8_t *mask)
+{
+	const struct rl_extra *extra = probe->words.extra;
+	int at = extra ? offset - extra->payload_at : -1;
+
+	*mask = 0;
+	if (!(probe->stated & RL_MATCH_PAYLOAD) || at < 0 || at >= extra->payload_len)
+		return 0;
+	*mask = extra->payload_mask[at];
+	return extra->payload[at];
+}
+
+static enum holds payload_explain(const struct rule *rule, const struct probe *probe,
+				  char why[EXPLAIN_TEXT_MAX])
+{
+	const struct rl_extra *extra = rule->extra;
+	bool differs = false, unsaid = false;
+	char own[16];
+
+	if (probe->later)
+		return fails(why, "a later fragment has no header in front of its payload");
+	if (probe->stated & RL_MATCH_PROTO && !proto_has_payload(probe->proto))
+		return fails(why, "no payload is read of %s", proto_print(own, probe->proto));
+	for (int i = 0; i < extra->payload_len; i++) {
+		uint8_t mask, byte = byte_at(probe, extra->payload_at + i, &mask);
+
+		differs |= (byte ^ extra->payload[i]) & mask & extra->payload_mask[i];
+		unsaid |= extra->payload_mask[i] & ~mask;
+	}
+	if (unsaid && (!differs || !match_wants(&rule->match, RL_MATCH_PAYLOAD)))
+		return HOLDS_DEPENDS;
+	return decided(differs != match_wants(&rule->match, RL_MATCH_PAYLOAD), why,
+		       differs ? "its payload is another" : "its payload is left out");
+}
+
+/* Only the same expression is known to hold, or not. */
+static enum holds filter_explain(const struct rule *rule, const struct probe *probe,
+				 char why[EXPLAIN_TEXT_MAX])
+{
+	bool holds = match_wants(&probe->words.match, RL_MATCH_FILTER);
+
+	if (!(probe->stated & RL_MATCH_FILTER) ||
+	    !same_opaque(rule->extra, probe->words.extra, RL_MATCH_FILTER))
+		return HOLDS_DEPENDS;
+	return decided(holds == match_wants(&rule->match, RL_MATCH_FILTER), why,
+		       holds ? "the filter holds" : "the filter does not hold");
 }
 
 static enum holds established_explain(const struct rl_match *match, const struct probe *probe,
@@ -220,61 +391,75 @@ static enum holds established_explain(const struct rl_match *match, const struct
 {
 	if (!(probe->stated & RL_MATCH_ESTABLISHED))
 		return HOLDS_DEPENDS;
-	if (probe->is_established == match_wants_established(match))
-		return HOLDS;
-	return fails(why, probe->is_established ? "it is established" : "it is not established");
+	return decided(probe->is_established == match_wants_established(match), why,
+		       probe->is_established ? "it is established" : "it is not established");
 }
 
-static enum holds field_explain(const struct rl_match *match, const struct probe *probe,
+static enum holds new_source_explain(const struct rl_match *match, const struct probe *probe,
+				     char why[EXPLAIN_TEXT_MAX])
+{
+	if (!(probe->stated & RL_MATCH_NEW_SOURCE))
+		return HOLDS_DEPENDS;
+	return decided(probe->is_new == match_wants(match, RL_MATCH_NEW_SOURCE), why,
+		       probe->is_new ? "its source is new" : "its source is known");
+}
+
+static enum holds field_explain(const struct rule *rule, const struct probe *probe,
 				enum rl_match_flag field, char why[EXPLAIN_TEXT_MAX])
 {
+	const struct rl_match *match = &rule->match;
+
 	/* Without a default, so that the compiler names a match that is missing. */
 	switch (field) {
 	case RL_MATCH_PROTO:
 		return proto_explain(match, probe, why);
 	case RL_MATCH_SPORT:
-		return port_explain(probe, field, match->sport_first, match->sport_last, why);
 	case RL_MATCH_DPORT:
-		return port_explain(probe, field, match->dport_first, match->dport_last, why);
+		return port_explain(rule, probe, field, why);
 	case RL_MATCH_SRC:
-		return address_explain(probe, field, match->src, match->src_len, why);
 	case RL_MATCH_DST:
-		return address_explain(probe, field, match->dst, match->dst_len, why);
+		return address_explain(match, probe, field, why);
 	case RL_MATCH_SYN:
-		return probe->syn ? HOLDS : fails(why, "it is not a SYN");
+	case RL_MATCH_TCP_FLAGS:
+		return tcp_flags_explain(rule, probe, why);
 	case RL_MATCH_FRAGMENT:
-		return probe->fragment ? HOLDS : fails(why, "it is not a fragment");
+		return decided(probe->fragment == match_wants(match, field), why,
+			       probe->fragment ? "it is a fragment" : "it is not a fragment");
 	case RL_MATCH_NEW_SOURCE:
-		if (!(probe->stated & RL_MATCH_NEW_SOURCE))
-			return HOLDS_DEPENDS;
-		return probe->is_new ? HOLDS : fails(why, "its source is known");
+		return new_source_explain(match, probe, why);
 	case RL_MATCH_ESTABLISHED:
 		return established_explain(match, probe, why);
-	case RL_MATCH_TCP_FLAGS:
 	case RL_MATCH_LENGTH:
+		return value_explain(rule, probe, field, "length", why);
 	case RL_MATCH_TTL:
+		return value_explain(rule, probe, field, "ttl", why);
 	case RL_MATCH_DSCP:
+		return value_explain(rule, probe, field, "dscp", why);
 	case RL_MATCH_ICMP_TYPE:
+		return icmp_explain(rule, probe, why);
 	case RL_MATCH_PAYLOAD:
+		return payload_explain(rule, probe, why);
 	case RL_MATCH_FILTER:
-		break;
+		return filter_explain(rule, probe, why);
 	}
 	return HOLDS_DEPENDS;
 }
 
-enum holds match_explain(const struct rl_match *match, const struct probe *probe,
+enum holds match_explain(const struct rule *rule, const struct probe *probe,
 			 char why[EXPLAIN_TEXT_MAX], unsigned int *fields)
 {
+	const struct rl_match *match = &rule->match;
 	char names[FIELDS_TEXT_MAX];
 
 	*fields = 0;
 	for (unsigned int field = 1; field <= match->flags; field <<= 1) {
 		enum holds holds =
-			match->flags & field ? field_explain(match, probe, field, why) : HOLDS;
+			match->flags & field ? field_explain(rule, probe, field, why) : HOLDS;
 
 		if (holds == HOLDS_NOT)
 			return HOLDS_NOT;
-		*fields |= holds == HOLDS_DEPENDS ? field : 0;
+		if (holds == HOLDS_DEPENDS)
+			*fields |= field == RL_MATCH_SYN ? RL_MATCH_TCP_FLAGS : field;
 	}
 	if (*fields) {
 		fields_print(names, *fields);

@@ -7,6 +7,7 @@
 
 /* The packet. A field that is not in `stated` may have any value. */
 struct probe {
+	struct rule words;        /* as it was described */
 	unsigned int stated;      /* RL_MATCH_*, but not SYN and FRAGMENT */
 	uint8_t src[16], dst[16]; /* mapped */
 	uint16_t sport, dport;
@@ -18,7 +19,8 @@ struct probe {
 };
 
 /* From what selector_parse has read: one address, and matches that each name one value. A fragment
- * is the first if it has ports. NULL, or what is wrong, for a message. */
+ * is the first if it has ports, flags, an ICMP type or a payload. NULL, or what is wrong, for a
+ * message. */
 const char *probe_make(const struct rule *words, bool by_dest, struct probe *out);
 
 /* UDP, and whole. */
@@ -28,16 +30,16 @@ bool probe_is_udp(const struct probe *probe);
 unsigned int probe_key_lacks(const struct probe *probe, const struct rl_limit *limit);
 
 /* "dport", "src or dport": the names of the fields. */
-#define FIELDS_TEXT_MAX 64
+#define FIELDS_TEXT_MAX 128
 void fields_print(char out[FIELDS_TEXT_MAX], unsigned int fields);
 
 enum holds { HOLDS_NOT, HOLDS, HOLDS_DEPENDS };
 
-#define EXPLAIN_TEXT_MAX 128
+#define EXPLAIN_TEXT_MAX 192
 
 /* Do all matches hold for the packet? why: which one does not, or on what it depends, and then
  * *fields are those. */
-enum holds match_explain(const struct rl_match *match, const struct probe *probe,
+enum holds match_explain(const struct rule *rule, const struct probe *probe,
 			 char why[EXPLAIN_TEXT_MAX], unsigned int *fields);
 
 #endif

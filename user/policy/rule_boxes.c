@@ -14,6 +14,7 @@
 #define BOXES_MAX 64
 #define CUBES_MAX 16 /* `not flags` of eight, and `not syn` */
 #define PORTS     (RL_MATCH_SPORT | RL_MATCH_DPORT)
+#define TCP_FLAGS (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)
 
 static const struct {
 	enum dimension dimension;
@@ -200,10 +201,11 @@ static bool proto_has(uint8_t proto, unsigned int flags)
 	bool has_ports = proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP;
 
 	return (has_ports || !(flags & PORTS)) &&
-	       (proto != IPPROTO_SCTP || !(flags & RL_MATCH_PAYLOAD));
+	       (proto != IPPROTO_SCTP || !(flags & RL_MATCH_PAYLOAD)) &&
+	       (proto == IPPROTO_TCP || !(flags & TCP_FLAGS));
 }
 
-/* Ports and payload belong to few protocols. */
+/* Ports, flags and payload belong to few protocols. */
 static void accept_protocols(const struct rule *rule, struct value_range *ranges, uint32_t *count)
 {
 	static const uint8_t known[] = {IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6,
@@ -211,7 +213,7 @@ static void accept_protocols(const struct rule *rule, struct value_range *ranges
 	struct value_range stated[CONDITION_RANGES_MAX];
 	uint32_t stated_count = *count;
 
-	if (!(rule->match.flags & (PORTS | RL_MATCH_PAYLOAD)))
+	if (!(rule->match.flags & (PORTS | TCP_FLAGS | RL_MATCH_PAYLOAD)))
 		return;
 	memcpy(stated, ranges, sizeof(stated));
 	*count = 0;

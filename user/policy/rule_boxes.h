@@ -3,8 +3,8 @@
 #ifndef RLCTL_RULE_BOXES_H
 #define RLCTL_RULE_BOXES_H
 
+#include "asked.h"
 #include "box.h"
-#include "decide.h"
 #include "policy.h"
 
 /* Conditions of a policy of which a packet shows no more than whether they hold. */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The packets that a question about rules is about. Pure. */
+#ifndef RLCTL_ASKED_H
+#define RLCTL_ASKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* TCP packets between two addresses (mapped), without fragments. */
+struct flow {
+	uint8_t src[16], dst[16];
+	bool dst_known;
+	uint16_t sport, dport; /* 0: unknown */
+};
+
+/* The packets to decide on: those of one lookup address. */
+struct asked {
+	uint8_t addr[16]; /* mapped */
+	bool by_dest;
+	const struct flow *flow; /* only these packets; NULL: all packets of the address */
+};
+
+#endif
