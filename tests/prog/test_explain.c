@@ -58,6 +58,18 @@ static const char *const matches[] = {"",
 				      "tcp fragment",
 				      "udp dport 53 new-source",
 				      "icmp6"};
+static const char *const more_matches[] = {"not udp",
+					   "not dport 53",
+					   "dport 7,2000",
+					   "not sport 7,53",
+					   "tcp not syn",
+					   "not fragment",
+					   "not dst 10.0.0.0/30",
+					   "not src 10.0.0.1",
+					   "not new-source",
+					   "udp not dport 53 not fragment",
+					   "not proto 50",
+					   "not icmp not fragment"};
 static const char *const proofs[] = {"", "", "", "", "", "", "established", "not established"};
 static const char *const limits[] = {
 	"3/second burst 2",           "leaky-bucket 4/second queue 3",
@@ -80,7 +92,8 @@ static const char *const overs[] = {"", "", "", "over count", "over ban 2s", "ov
 
 static void rule_draw(char *out, size_t size, bool proves)
 {
-	const char *prefix = PICK(prefixes), *match = PICK(matches);
+	const char *prefix = PICK(prefixes);
+	const char *match = proves && random_under(&seed, 2) ? PICK(more_matches) : PICK(matches);
 	const char *proof = proves ? PICK(proofs) : "";
 	bool unless = proves && random_under(&seed, 4);
 	bool by_parts = proves && !random_under(&seed, 3);
