@@ -229,6 +229,12 @@ same_twice() {
 		sum_is "$policy" same .dropped.packets "$(grep -c drop "$TMP/a")"
 }
 
+# A cache of the prefixes by address takes no network for another, whatever their bits have in common.
+networks_apart() {
+	capture apart <<<$'1 udp6 2001:db8:0:ffff::ffff dport=9\n2 udp6 2001:db8:0:1::1\n3 udp6 2001:db8::'
+	verdicts_are 'rule 2001:db8:0:ffff::/64 dport 53 deny' apart 'pass unmatched,pass unmatched,pass unmatched'
+}
+
 # ---- errors
 
 wrong_link() {
@@ -415,6 +421,7 @@ t 'JSON, table, counts' shape
 t 'an empty capture' empty_capture
 t 'an empty policy' no_policy
 t 'two runs say the same' same_twice
+t 'networks that look alike' networks_apart
 t 'another link type' wrong_link
 t 'files that are no captures' garbage
 t 'a truncated pcap' truncated ns
