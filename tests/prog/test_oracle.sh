@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Random policies and packets: rlctl simulate says of each packet and each rule what rlctl-policy(5) says, as
+# oracle.py reads it. More of them: tests/prog/oracle.py build/rlctl --runs 1000 --seed 1000
+# shellcheck source=tests/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+oracle() { python3 "$TOP/tests/prog/oracle.py" "$RLCTL" "$@"; }
+
+oracle --plain --seed 1 --runs 2 || _failed=1
+
+# Another program than the manual's is noticed: one that says that nothing matches.
+cat >"$TMP/liar" <<END
+#!/usr/bin/env bash
+"$RLCTL" "\$@" | sed 's/ drop denied/ pass unmatched/'
+exit "\${PIPESTATUS[0]}"
+END
+chmod +x "$TMP/liar"
+RLCTL=$TMP/liar oracle --plain --quick --seed 2 --packets 300 >"$TMP/noticed"
+t 'noticed: verdicts that differ' grep -q '^# packet [0-9]*: pass unmatched; by the manual drop denied' "$TMP/noticed"
