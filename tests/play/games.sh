@@ -95,7 +95,7 @@ minecraft_joins() {
 minecraft_plays() { alive "$CLIENT" && ! grep -qE 'player (leaves|times out)|timed out' "$TMP/luanti.log"; }
 minecraft_floods() {
 	echo "strangers device new-source not established|1 --src $STRANGERS --sequential --dport 30000"
-	echo "few any udp dport 30000-30010|16 --src $FEW --dport 30000"
+	echo "few any udp dport 30000-30010 not payload 0 4f457403|16 --src $FEW --dport 30000"
 }
 
 # ---- teeworlds

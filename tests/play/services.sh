@@ -256,5 +256,6 @@ router_plays() { alive "$CLIENT" && answered && went_on; }
 router_floods() {
 	echo "strangers device new-source|1 --src $STRANGERS --sequential --dst 10.79.0.3 --dport 40000"
 	echo "few any tcp syn|1 --src $FEW --dst 10.79.0.3 --proto tcp-syn --dport 80 --sport 0"
+	echo "few any udp sport 19,137,161,389,1900,3283,3702,5683,11211|1 --src $FEW --dst 10.79.0.3 --sport 11211 --dport 40000 --size 1400"
 	echo "few any udp sport 123|1 --src $FEW --dst 10.79.0.3 --sport 123 --dport 40000 --size 480"
 }
