@@ -66,11 +66,10 @@ struct {
 	__array(values, struct extras_inner);
 } extras SEC(".maps");
 
-/* Of each half: rl_index_entry, as many as its rules need. */
+/* Of each half: rl_index_entry. All of one size, which the kernel compiles into the look-up. */
 struct index_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_INNER_MAP); /* of any size */
-	__uint(max_entries, 1);
+	__uint(max_entries, RL_INDEX_MAX);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(struct rl_index_entry));
 };

@@ -276,7 +276,8 @@ enum rl_index_table {
 /* The number by which a table is searched. Packets without ports: by their protocol. */
 enum rl_index_axis { RL_INDEX_DPORT, RL_INDEX_SPORT, RL_INDEX_PROTO };
 
-#define RL_INDEX_STEPS 16 /* a binary search of fewer than 65536 intervals */
+#define RL_INDEX_MAX   (1 << 19) /* entries of all prefixes together */
+#define RL_INDEX_STEPS 16        /* a binary search of fewer than 65536 intervals */
 
 /* Features that a policy uses and most do not. */
 enum rl_policy_use {

@@ -198,7 +198,7 @@ static int entry_append(struct index *index, struct rl_index_entry entry)
 	size_t capacity = index->capacity ? 2 * index->capacity : 256;
 	struct rl_index_entry *more;
 
-	if (index->count == INDEX_MAX)
+	if (index->count == RL_INDEX_MAX)
 		return -ENOSPC;
 	if (index->count == index->capacity) {
 		more = reallocarray(index->entries, capacity, sizeof(*more));

@@ -13,9 +13,6 @@ struct index {
 	size_t count, capacity;
 };
 
-/* Of all prefixes of a policy together. */
-#define INDEX_MAX (1u << 22)
-
 /* Rules that packets of one protocol and port may match, more than RL_RUN_MAX. */
 struct crowd {
 	struct rl_match packet; /* its protocol and port */
@@ -24,7 +21,7 @@ struct crowd {
 };
 
 /* Appends the root, tables, intervals and runs of a prefix whose rules are element `first` of the
- * rules array and those behind it. 0, -ENOMEM, -ENOSPC: the index would have more than INDEX_MAX
+ * rules array and those behind it. 0, -ENOMEM, -ENOSPC: the index would have more than RL_INDEX_MAX
  * entries, or -E2BIG with *crowd filled. */
 int index_append(struct index *index, const struct rule *const *rules, size_t count, uint32_t first,
 		 struct crowd *crowd);

@@ -81,7 +81,7 @@ static int index_make(struct build *b, const struct rule *const *order, size_t c
 		return refuse_crowd(b, &crowd);
 	if (ret == -ENOSPC)
 		return build_refuse_max(b, order[0], -E2BIG, "the index of all rules is too large",
-					INDEX_MAX,
+					RL_INDEX_MAX,
 					"write fewer prefixes with more than 8 rules, or rules "
 					"whose ports overlap less");
 	return ret;

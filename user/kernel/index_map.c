@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A map as large as the policy's index, made with each whole policy. */
+/* The index is made with each whole policy: 4 MB, where a prefix has many rules. */
 #include "index_map.h"
 
 #include <errno.h>
@@ -62,14 +62,13 @@ static int index_fill(int fd, const struct index *index)
 
 int index_write(const struct instance *instance, const struct compiled *compiled)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_INNER_MAP);
 	const struct index *index = &compiled->index;
 	int fd, ret;
 
 	if (!index->count)
 		return 0;
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "rlctl_index", sizeof(uint32_t),
-			    sizeof(struct rl_index_entry), index->count, &opts);
+			    sizeof(struct rl_index_entry), RL_INDEX_MAX, NULL);
 	if (fd < 0)
 		return -errno;
 	ret = index_fill(fd, index);
