@@ -80,7 +80,7 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests benches check quick check-vm lint fuzz bench bench-proof bench-challenge bench-fleet install uninstall deb rpm clean help FORCE
+.PHONY: all tests benches check quick check-vm lint fuzz bench bench-rules bench-proof bench-challenge bench-fleet install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
 tests: $(TESTS) $(SANE_TESTS) $(FUZZERS)
@@ -201,6 +201,9 @@ fuzz: $(FUZZERS)
 bench: all benches
 	@tests/bench/bench.sh
 
+bench-rules: all benches
+	@tests/bench/rules.sh
+
 bench-proof: all benches
 	@tests/bench/proof.sh
 
@@ -258,6 +261,7 @@ help:
 	@echo 'make lint       style and static analysis only'
 	@echo 'make fuzz       the fuzz targets, FUZZ_S=60 seconds each; FUZZ=NAME for one of them'
 	@echo 'make bench      run the benchmarks (as root)'
+	@echo 'make bench-rules  what hundreds of rules cost (as root)'
 	@echo 'make bench-proof  what it costs to ask who is there (as root)'
 	@echo 'make bench-challenge  handshakes beside floods of SYNs (as root)'
 	@echo 'make bench-fleet  a fleet of eight members on this machine (as root)'

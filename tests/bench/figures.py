@@ -124,6 +124,17 @@ strangers; of UDP the machine has asked up to 4,096 peers from one of its socket
 """
 
 
+RULES = """
+## Hundreds of rules
+
+`sudo make bench-rules` writes [rules.json](rules.json): rlctl {version}, {date}, on {cpu}, Linux {kernel}. As many rules as are written, each
+`rule any udp dport N limit 100m/second burst 100m`, and a packet that one of them admits: nanoseconds above an empty program, of programs
+that run over the packet in a loop, in turns, and above 8 rules in the same round. A figure is the median of {rounds} rounds, with the lowest
+and the highest. Up to 8 rules are asked one by one; of more, those that may match are found by an index.
+
+"""
+
+
 class Figures:
     def __init__(self, document):
         self.document = document
@@ -185,7 +196,7 @@ def performance(figures):
             heading = title if title.startswith("rlctl") else title[0].upper() + title[1:]
             text += f"\n## {heading}\n\n{ABOUT[section]}\n\n"
             text += table([case, "", "median", "lowest to highest", "ratio", "goal"], map(cells, rows))
-    return text + instructions(figures.instructions) + proof(figures.proof) + challenge(figures.challenge)
+    return text + instructions(figures.instructions) + rules(figures.rules) + proof(figures.proof) + challenge(figures.challenge)
 
 
 def instructions(document):
@@ -245,6 +256,15 @@ def proof(document):
         return [f"{row['sockets']:,}", "; ".join(f"`{part}`" for part in row["policy"].split("; ")), row["traffic"], str(ns["median"]), f"{ns['low']} to {ns['high']}"]
 
     return PROOF.format(**document) + table(["sockets", "policy", "flood", "ns", "lowest to highest"], map(line, document["rows"]))
+
+
+def rules(document):
+    def line(row):
+        ns, more = row["ns"], row["above 8"]
+        return [f"{row['rules']:,}", str(ns["median"]), f"{ns['low']} to {ns['high']}", f"{more['median']:+}", f"{more['low']:+} to {more['high']:+}"]
+
+    return RULES.format(**document) + table(["rules", "ns", "lowest to highest", "above 8 rules, ns", "lowest to highest"],
+                                            map(line, document["rows"]))
 
 
 README_COLUMNS = {"hot": "`--table hot`", "device": "and a `device` limit", "lru": "`lru`", "cpu": "`cpu`", "nft": "nft meter",
@@ -354,7 +374,7 @@ def differences(top, figures):
     for name, make in documents(figures).items():
         old = (top / name).read_text()
         if make(old) != old:
-            yield f"{name}: not what docs/bench.json, instructions.json, proof.json and challenge.json say: run tests/bench/figures.py"
+            yield f"{name}: not what docs/bench.json, instructions.json, rules.json, proof.json and challenge.json say: run tests/bench/figures.py"
     for name in PROSE:
         yield from typed(name, (top / name).read_text())
     if not (top / "docs/bench.svg").read_text().endswith(drawn_from(figures)):
@@ -374,6 +394,7 @@ def main():
     figures = Figures(json.loads((top / "docs/bench.json").read_text()))
     figures.instructions = json.loads((top / "docs/instructions.json").read_text())
     figures.challenge = json.loads((top / "docs/challenge.json").read_text())
+    figures.rules = json.loads((top / "docs/rules.json").read_text())
     figures.proof = json.loads((top / "docs/proof.json").read_text())
     if "--check" in sys.argv[1:]:
         wrong = list(differences(top, figures))

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What rules cost that a packet does not match: programs run over one packet in a loop, in turns, with 1 to 1024 rules on
+# as many ports, one of which is the packet's; beside an empty program. Prints a table, writes docs/rules.json and has
+# figures.py write docs/performance.md; OUT=DIR writes the first there instead. ROUNDS (15) makes it longer or shorter.
+# Needs root; `make bench-rules` builds what it needs.
+ROUNDS=${ROUNDS:-15}
+source "$(dirname "$0")/bed.sh"
+source "$TOP/tests/bench/mechanisms.sh"
+cd "$TOP" || exit 1
+
+OUT=${OUT:-$TOP}
+[[ ${1:-} != --help && ${1:-} != -h ]] || {
+	sed -n '3,6s/^# //p' "$0"
+	exit 0
+}
+[[ $# -eq 0 ]] || { echo 'rules: no arguments, please' >&2 && exit 2; }
+[[ $EUID -eq 0 ]] || die 'needs root'
+
+# rules N: the packet goes to port 9. Each rule is a limit that admits all.
+rules() {
+	awk -v n="$1" 'BEGIN {
+		for (i = 0; i < n; i++)
+			printf "rule any udp dport %d limit 100m/second burst 100m\n", i ? 20000 + 2 * i : 9
+	}'
+}
+
+# In real time, so that what else the machine does matters less.
+# shellcheck disable=SC2016 # of the script that is written
+printf '#!/bin/sh\nexec chrt -f 10 "%s" "$@"\n' "$FLOOR" >"$TMP/floor" || die "cannot write $TMP/floor"
+chmod +x "$TMP/floor" || die "cannot run $TMP/floor"
+FLOOR=$TMP/floor
+declare -A LIMITS_OF=()
+ns_new A B || die 'cannot make network namespaces'
+for n in 1 8 64 256 1024; do
+	LIMITS_OF[rules-$n]=$n
+	limiter "rules-$n" "$(rules "$n")"
+done
+loops rules rules-1 rules-8 rules-64 rules-256 rules-1024
+python3 tests/bench/rules.py "$RAW" "$OUT/docs/rules.json" || exit 1
+[[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
