@@ -38,6 +38,7 @@
  *   asked                        0                  rl_asked                       abi/proof.h
  *   answers                      0                  rl_answers
  *   instance                     0                  rl_instance                    abi/instance.h
+ *   filters                      0                  rl_filters                     abi/filter.h
  *
  * (1) `sources` takes only the first RL_SHORT_KEY bytes of it.
  */
@@ -46,6 +47,7 @@
 
 #define RL_ABI_VERSION 9u
 
+#include "abi/filter.h"
 #include "abi/fleet.h"
 #include "abi/instance.h"
 #include "abi/names.h"

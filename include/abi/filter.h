@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the filters of a policy see of a packet: bpf/filter.h fills it in, and the instructions that
+ * user/kernel/filter_code.c writes read it. Part of rlctl_abi.h.
+ */
+#ifndef RLCTL_ABI_FILTER_H
+#define RLCTL_ABI_FILTER_H
+
+#include <linux/types.h>
+
+#include "abi/policy.h"
+
+#define RL_FILTERS_MAX  32   /* different ones in the programs of one instance */
+#define RL_FILTER_BYTES 128  /* of a packet that are copied; what is behind them takes a call each \
+			      */
+#define RL_FILTER_LEAST 20   /* every packet that is parsed has so many: an IPv4 header */
+#define RL_FILTER_STEPS 8192 /* instructions that all filters of a program may have */
+
+/* The filters of a program, by bit: expressions, "" where there is none. While a change of the
+ * program is under way, those of the policy in force and perhaps more. */
+struct rl_filters {
+	char text[RL_FILTERS_MAX][RL_FILTER_MAX + 1];
+};
+_Static_assert(sizeof(struct rl_filters) == 8192, "rl_filters");
+
+struct rl_filter_view {
+	__u8 bytes[RL_FILTER_BYTES]; /* from the IP header on */
+	__u32 room;                  /* bytes that can be read, from the IP header on */
+	__u32 length;                /* bytes that the packet has: the `len` of a filter */
+	__u32 start;                 /* offset of the IP header in the frame */
+	__u32 found;                 /* a bit for each filter that holds */
+};
+_Static_assert(sizeof(struct rl_filter_view) == RL_FILTER_BYTES + 16, "rl_filter_view");
+
+#endif
