@@ -46,6 +46,9 @@ struct decision {
 	__u32 half;             /* of the policy */
 	__u32 limits;           /* limits that matched in the group that is walked */
 	__u32 at[DECISION_MAX]; /* the rule of each bit: index into the rules array */
+#if EXTENDED
+	struct rl_filter_view filter_view; /* filter.h */
+#endif
 };
 
 /* The packet that this CPU is at, and the last refusal: programs run to their end, and the stack

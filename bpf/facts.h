@@ -35,6 +35,8 @@ struct facts {
 	__u8 pad;
 	__u16 payload;       /* offset of what is behind the transport header */
 	__u16 payload_bytes; /* of the packet from there on; 0: it has none, or no such header */
+	__u32 room;          /* bytes of the frame from the IP header on */
+	__u32 filters;       /* bits of those that hold: filter.h */
 	__u16 copied, copied_end; /* which bytes of it are in the map payload: payload.h */
 };
 

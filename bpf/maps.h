@@ -377,6 +377,14 @@ struct {
 	__type(value, struct rl_instance);
 } instance SEC(".maps");
 
+/* Not read by packets: whose instructions the program has. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rl_filters);
+} filters SEC(".maps");
+
 /* The rings of watchers: watch.h. */
 struct ring_inner {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -135,7 +135,7 @@ __noinline int extra_agrees(const struct packet *p, const struct rl_rule *rule)
 		return 0;
 	extra = extra_of(rule);
 	m = &rule->match;
-	if (!extra || m->flags & RL_MATCH_FILTER)
+	if (!extra)
 		return 0;
 	return headers_agree(p, m, extra) &&
 	       AGREES(m, RL_MATCH_SPORT,
@@ -156,6 +156,15 @@ static __always_inline bool ports_agree(const struct packet *p, const struct rl_
 	       (between & RL_MATCH_DPORT || AGREES(m, RL_MATCH_DPORT, in_dports(p, m)));
 }
 
+/* Every packet that is classified has gone through the filters: filter.h. */
+static __always_inline bool filter_holds(const struct packet *p, const struct rl_match *m)
+{
+	return p->facts.filters >> (m->filter_bit & (RL_FILTERS_MAX - 1)) & 1;
+}
+
+/* Those for which packets read rl_extra. */
+#define MATCHES_BY_EXTRA ((RL_MATCH_EXTRAS & ~RL_MATCH_FILTER) | RL_MATCH_SPORT | RL_MATCH_DPORT)
+
 /* match_holds, with `not` and what is in rl_extra. */
 static __always_inline bool match_agrees(struct packet *p, const struct rl_rule *rule)
 {
@@ -169,7 +178,9 @@ static __always_inline bool match_agrees(struct packet *p, const struct rl_rule 
 	    !AGREES(m, RL_MATCH_SRC, in_prefix(p, p->src, m->src, m->src_len)) ||
 	    !AGREES(m, RL_MATCH_DST, in_prefix(p, p->dst, m->dst, m->dst_len)))
 		return false;
-	if (rule->extra && !extra_agrees(p, rule))
+	if (!AGREES(m, RL_MATCH_FILTER, filter_holds(p, m)))
+		return false;
+	if (m->flags & MATCHES_BY_EXTRA && rule->extra && !extra_agrees(p, rule))
 		return false;
 	if (m->flags & RL_MATCH_ESTABLISHED && !established_holds(p, m))
 		return false;

@@ -491,6 +491,7 @@ static __always_inline enum parse packet_parse_ip(struct packet *p, struct curso
 	bool whole;
 
 	FACT(p, network, c->pos - c->start);
+	FACT(p, room, room);
 	if (proto == bpf_htons(ETH_P_IP))
 		whole = parse_ipv4(c, p, room);
 	else if (proto == bpf_htons(ETH_P_IPV6))

@@ -7,6 +7,7 @@
 
 #include "account.h"
 #include "commit.h"
+#include "filter.h"
 #include "proven.h"
 #include "skb.h"
 #include "watch.h"
@@ -62,8 +63,11 @@ __noinline int policy_decide_apart(struct decision *d, const struct rl_policy_he
 static __always_inline enum rl_reason policy_prove(void *ctx, bool skb, struct decision *d,
 						   const struct rl_policy_header *header)
 {
-	enum rl_reason reason = policy_decide_apart(d, header);
+	enum rl_reason reason;
 
+	if (runs_filters)
+		skb ? skb_filters(ctx, d) : xdp_filters(ctx, d);
+	reason = policy_decide_apart(d, header);
 	if (d->p.proof == PROOF_WANTED) {
 		is_established(ctx, skb, &d->p);
 		decision_again(d);

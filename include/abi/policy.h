@@ -47,8 +47,8 @@ struct rl_match {
 	__u8 proto;
 	__u8 src_len; /* 0..128, in mapped form */
 	__u8 dst_len;
-	__u8 pad;
-	__u16 negated;                 /* of `flags`: conditions that must be known, and not hold */
+	__u8 filter_bit; /* in the kernel: that of rl_extra, so that packets need not read that */
+	__u16 negated;   /* of `flags`: conditions that must be known, and not hold */
 	__u16 sport_first, sport_last; /* inclusive; of a list: its lowest and highest port */
 	__u16 dport_first, dport_last;
 	__u8 src[16];

@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "filters.h"
 #include "pieces.h"
 #include "rlctl.skel.h"
 #include "sent.skel.h"
@@ -46,9 +47,19 @@ static struct rl_instance info_of(const struct harness_options *options)
 	return info;
 }
 
+static void filters_take(const struct harness_options *options, struct rl_filters *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (int i = 0; options->filters && options->filters[i]; i++)
+		strcpy(out->text[i], options->filters[i]);
+}
+
 static int object_load(struct harness *h, const struct harness_options *options)
 {
-	h->skel = object_open(&h->instance.info);
+	struct rl_filters filters;
+
+	filters_take(options, &filters);
+	h->skel = object_open_with(&h->instance.info, &filters);
 	if (!h->skel)
 		return -errno;
 	h->skel->rodata->clock_injected = h->instance.clock_injected;
@@ -63,6 +74,8 @@ static int object_load(struct harness *h, const struct harness_options *options)
 		bpf_program__fd(h->instance.info.hook == RL_HOOK_XDP ? h->skel->progs.rlctl_xdp
 								     : h->skel->progs.rlctl_tc);
 	h->entry_fd = h->program_fd;
+	if (filters_write(&h->instance, &filters))
+		return -errno;
 	return h->instance.info.table == RL_TABLE_HOT ? hot_open(&h->instance, &h->table) : 0;
 }
 

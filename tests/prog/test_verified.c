@@ -12,6 +12,17 @@
 
 #define STEPS_MAX 900000 /* of the kernel's 1,000,000 */
 
+/* As many as there may be, of many ways and loads. */
+#define LOADS(n)                                                                              \
+	"(tcp[12 + " #n "] & 0xf0) >> 2 > udp[8 + tcp[" #n "] * 2:4] % 7 or (ip6[" #n         \
+	"] = len and "                                                                        \
+	"port " #n ") or net 10." #n ".0.0/16 or icmp[ip[" #n "]:2] != ip[2:2] - 20 or host " \
+	"2001:db8::" #n
+#define LOADS_4(n) LOADS(n), LOADS(1##n), LOADS(2##n), LOADS(3##n)
+static const char *const most_filters[] = {LOADS_4(1), LOADS_4(2), LOADS_4(3),
+					   LOADS_4(4), LOADS_4(5), LOADS_4(6),
+					   LOADS_4(7), LOADS_4(8), NULL};
+
 static const struct row {
 	const char *name;
 	enum rl_hook hook;
@@ -19,29 +30,35 @@ static const struct row {
 	uint32_t mtu;
 	uint32_t uses;
 	enum rl_proof proof;
+	const char *const *filters;
 } rows[] = {
-	{"xdp", RL_HOOK_XDP, RL_TABLE_HOT, 1500, 0, RL_PROOF_SOCKETS},
-	{"xdp, jumbo frames", RL_HOOK_XDP, RL_TABLE_HOT, 9000, 0, RL_PROOF_SOCKETS},
-	{"xdp, exact keys", RL_HOOK_XDP, RL_TABLE_LRU, 1500, 0, RL_PROOF_SOCKETS},
-	{"ingress", RL_HOOK_INGRESS, RL_TABLE_HOT, 1500, 0, RL_PROOF_SOCKETS},
-	{"egress", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, 0, RL_PROOF_SOCKETS},
+	{"xdp", RL_HOOK_XDP, RL_TABLE_HOT, 1500, 0, RL_PROOF_SOCKETS, NULL},
+	{"xdp, jumbo frames", RL_HOOK_XDP, RL_TABLE_HOT, 9000, 0, RL_PROOF_SOCKETS, NULL},
+	{"xdp, exact keys", RL_HOOK_XDP, RL_TABLE_LRU, 1500, 0, RL_PROOF_SOCKETS, NULL},
+	{"ingress", RL_HOOK_INGRESS, RL_TABLE_HOT, 1500, 0, RL_PROOF_SOCKETS, NULL},
+	{"egress", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, 0, RL_PROOF_SOCKETS, NULL},
 	{"xdp, established", RL_HOOK_XDP, RL_TABLE_HOT, 1500, RL_USE_PROOF | RL_USE_ASKED,
-	 RL_PROOF_SOCKETS},
-	{"xdp, everything", RL_HOOK_XDP, RL_TABLE_HOT, 1500, RL_USE_PROGRAM, RL_PROOF_SOCKETS},
+	 RL_PROOF_SOCKETS, NULL},
+	{"xdp, everything", RL_HOOK_XDP, RL_TABLE_HOT, 1500, RL_USE_PROGRAM, RL_PROOF_SOCKETS,
+	 NULL},
 	{"xdp, everything, jumbo frames", RL_HOOK_XDP, RL_TABLE_HOT, 9000, RL_USE_PROGRAM,
-	 RL_PROOF_SOCKETS},
+	 RL_PROOF_SOCKETS, NULL},
 	{"xdp, everything, exact keys", RL_HOOK_XDP, RL_TABLE_LRU, 1500, RL_USE_PROGRAM,
-	 RL_PROOF_SOCKETS},
+	 RL_PROOF_SOCKETS, NULL},
 	{"ingress, everything", RL_HOOK_INGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM,
-	 RL_PROOF_SOCKETS},
-	{"egress, everything", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM,
-	 RL_PROOF_SOCKETS},
+	 RL_PROOF_SOCKETS, NULL},
+	{"egress, everything", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM, RL_PROOF_SOCKETS,
+	 NULL},
+	{"xdp, filters", RL_HOOK_XDP, RL_TABLE_HOT, 1500, RL_USE_FILTERS | RL_USE_EXTRAS,
+	 RL_PROOF_SOCKETS, most_filters},
+	{"ingress, everything, filters", RL_HOOK_INGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM,
+	 RL_PROOF_SOCKETS, most_filters},
 	{"xdp, connection tracking", RL_HOOK_XDP, RL_TABLE_HOT, 9000, RL_USE_PROOF,
-	 RL_PROOF_CONNTRACK},
+	 RL_PROOF_CONNTRACK, NULL},
 	{"xdp, connection tracking, everything", RL_HOOK_XDP, RL_TABLE_HOT, 9000, RL_USE_PROGRAM,
-	 RL_PROOF_CONNTRACK},
+	 RL_PROOF_CONNTRACK, NULL},
 	{"egress, connection tracking", RL_HOOK_EGRESS, RL_TABLE_HOT, 1500, RL_USE_PROGRAM,
-	 RL_PROOF_CONNTRACK},
+	 RL_PROOF_CONNTRACK, NULL},
 };
 
 static void steps_within(const char *name, int program_fd)
@@ -63,6 +80,7 @@ static void within_steps(void **state)
 		.mtu = row->mtu,
 		.program_uses = row->uses,
 		.proof = row->proof,
+		.filters = row->filters,
 		.real_time = true, /* what is loaded on a device */
 	};
 	struct harness *h;

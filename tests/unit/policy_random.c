@@ -152,7 +152,7 @@ static void say_extras(char *line, bool payload)
 {
 	static const char *const dscps[] = {"cs0", "ef", "af41", "46", "5", "63", "cs7"};
 	static const char *const filters[] = {"udp", "ip[8] < 5", "tcp  port 80",
-					      "ether host 02:00:00:00:00:01"};
+					      "src net 10.0.0.0/8 or ip6"};
 
 	if (!random_below(6))
 		say_range(line, "length", 20, 65535);

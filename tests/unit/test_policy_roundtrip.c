@@ -438,10 +438,10 @@ static void longest_test(void **state)
 		"not flags fin,syn,rst,psh,ack,urg,ece/fin,syn,rst,psh,ack,urg,ece "
 		"not length 10000-20000 not ttl 100-200 not dscp af11 not fragment "
 		"not payload 512 00112233445566778899aabbccddee00/fffffffffffffffffffffffffffffff0 "
-		"not filter \"%0*d\" not new-source not established limit sliding-window "
+		"not filter \"len = %0*d\" not new-source not established limit sliding-window "
 		"1000000kibyte/10000ms slots 16 per source/24,56 over ban 86399s source "
 		"for 86399s",
-		ports, ports, RL_FILTER_MAX, 0);
+		ports, ports, RL_FILTER_MAX - 6, 0);
 	round_trip(line, &on_xdp, printed);
 	assert_in_range(strlen(printed), 1100, RULE_TEXT_MAX - 1);
 }

@@ -18,7 +18,8 @@ struct build {
 	uint32_t base;       /* index of out->rules[0] in the rules array */
 	unsigned char *used; /* one bit per slot: in use by the current or the next policy */
 	uint32_t next_slot;
-	uint32_t slots_end; /* after the last slot of both policies */
+	uint32_t slots_end;        /* after the last slot of both policies */
+	struct rl_filters filters; /* those of the program, and of this policy */
 };
 
 /* Add an error: "RULE: WHAT". Return `error`. */

@@ -91,6 +91,8 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 	int ret = build_allocate(b, next);
 
 	b->current = current;
+	if (b->ctx->filters)
+		b->filters = *b->ctx->filters;
 	if (!ret)
 		ret = rules_inherit(b, next, current, keep_expiry);
 	if (!ret)

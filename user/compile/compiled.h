@@ -51,6 +51,7 @@ struct compile_context {
 	uint32_t log_max;                  /* packets in a sliding-log */
 	uint64_t now_ns;                   /* CLOCK_MONOTONIC; `for` counts from here */
 	const struct policy_context *text; /* to print rules in errors */
+	const struct rl_filters *filters;  /* that the program has, by bit; NULL: none */
 };
 
 #endif

@@ -20,6 +20,7 @@ static struct rl_match entry_match(const struct rl_rule *entries, uint32_t count
 {
 	struct rl_match settled = entries[index].match;
 
+	settled.filter_bit = 0;
 	match_normalize(&settled);
 	if (!memcmp(&entries[index].match, &settled, sizeof(settled)))
 		return settled;

@@ -94,11 +94,35 @@ static void payload_widen(struct rl_policy_header *header, const struct rule *ru
 		header->payload_end = end;
 }
 
+/* A filter of the program keeps its bit, and a new one takes a free one. */
+static uint32_t filter_number(struct build *b, const struct rule *rule)
+{
+	uint32_t bit, unused = RL_FILTERS_MAX;
+
+	for (bit = RL_FILTERS_MAX; bit-- > 0;) {
+		if (!strcmp(b->filters.text[bit], rule->extra->filter))
+			return bit;
+		if (!b->filters.text[bit][0])
+			unused = bit;
+	}
+	if (unused < RL_FILTERS_MAX)
+		memcpy(b->filters.text[unused], rule->extra->filter, sizeof(rule->extra->filter));
+	else
+		build_refuse_max(b, rule, -E2BIG, "too many different filters", RL_FILTERS_MAX,
+				 "while policies change, those of both count: say the same in "
+				 "fewer, joined by or, or remove some first");
+	return unused;
+}
+
 static void emit_extra(struct build *b, const struct rule *rule, struct rl_rule *entry)
 {
+	struct rl_extra *extra = &b->out->extras[b->out->extra_count];
+
 	if (!rule->extra)
 		return;
-	b->out->extras[b->out->extra_count] = *rule->extra;
+	*extra = *rule->extra;
+	if (rule->match.flags & RL_MATCH_FILTER)
+		extra->filter_bit = entry->match.filter_bit = filter_number(b, rule);
 	entry->extra = ++b->out->extra_count | b->out->header.half << RL_EXTRA_HALF_SHIFT;
 	payload_widen(&b->out->header, rule);
 }

@@ -35,6 +35,7 @@
 	X(rule_counters)   \
 	X(counters_chunks) \
 	X(instance)        \
+	X(filters)         \
 	X(data_watch)      \
 	X(rings)           \
 	X(watch_counts)

@@ -15,6 +15,8 @@
 #include "answers.h"
 #include "bans.h"
 #include "compiled.h"
+#include "filter_image.h"
+#include "filters.h"
 #include "hot_table.h"
 #include "instance.h"
 #include "known_filter.h"
@@ -134,15 +136,44 @@ static const void *object_data(const struct rl_instance *info, size_t *size)
 	return answers ? rlctl_answers_bpf__elf_bytes(size) : rlctl_proof_bpf__elf_bytes(size);
 }
 
-static struct rlctl_bpf *skeleton_open(const struct rl_instance *info)
+static int skeleton_open_from(struct rlctl_bpf *skel, const void *data, size_t size)
+{
+	skel->skeleton->data = data;
+	skel->skeleton->data_sz = size;
+	return bpf_object__open_skeleton(skel->skeleton, NULL);
+}
+
+/* With the instructions of the filters, which the object has room for. */
+static int skeleton_open_filled(struct rlctl_bpf *skel, const struct rl_instance *info,
+				const struct rl_filters *filters, const void *data, size_t size)
+{
+	struct bpf_insn *code = calloc(RL_FILTER_STEPS, sizeof(*code));
+	int ret = code ? filters_code(info, filters, code) : -ENOMEM;
+	void *image = NULL;
+
+	if (ret >= 0) {
+		image = filter_image_make(data, size, code, ret);
+		ret = image ? skeleton_open_from(skel, image, size) : -errno;
+	}
+	skel->skeleton->data = data; /* libbpf has read it */
+	free(image);
+	free(code);
+	return ret;
+}
+
+static struct rlctl_bpf *skeleton_open(const struct rl_instance *info,
+				       const struct rl_filters *filters)
 {
 	struct rlctl_bpf *skel = calloc(1, sizeof(*skel));
 	int ret = skel ? rlctl_bpf__create_skeleton(skel) : -ENOMEM;
+	const void *data;
+	size_t size;
 
+	data = object_data(info, &size);
 	if (!ret)
-		skel->skeleton->data = object_data(info, &skel->skeleton->data_sz);
-	if (!ret)
-		ret = bpf_object__open_skeleton(skel->skeleton, NULL);
+		ret = info->program_uses & RL_USE_PROGRAM
+			      ? skeleton_open_filled(skel, info, filters, data, size)
+			      : skeleton_open_from(skel, data, size);
 	if (!ret)
 		return skel;
 	rlctl_bpf__destroy(skel);
@@ -152,8 +183,13 @@ static struct rlctl_bpf *skeleton_open(const struct rl_instance *info)
 
 struct rlctl_bpf *object_open(const struct rl_instance *info)
 {
+	return object_open_with(info, NULL);
+}
+
+struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct rl_filters *filters)
+{
 	uint32_t log_size = RL_LOG_SIZE(info->log_depth);
-	struct rlctl_bpf *skel = skeleton_open(info);
+	struct rlctl_bpf *skel = skeleton_open(info, filters);
 
 	if (!skel)
 		return NULL;
@@ -193,6 +229,7 @@ struct rlctl_bpf *object_open(const struct rl_instance *info)
 	skel->rodata->truncates = info->program_uses & RL_USE_TRUNCATE;
 	skel->rodata->keys_by_parts = info->program_uses & RL_USE_KEY_PARTS;
 	skel->rodata->walks_index = info->program_uses & RL_USE_INDEX;
+	skel->rodata->runs_filters = info->program_uses & RL_USE_FILTERS;
 	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
 	bpf_map__set_type(skel->maps.sources, lru_type(info));
@@ -215,20 +252,59 @@ int object_pin_paths(struct rlctl_bpf *skel, const char *path)
 	return ret;
 }
 
-int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out)
+static int open_pinned(const char *path, const struct rl_instance *info,
+		       const struct rl_filters *filters, struct rlctl_bpf **out)
 {
-	struct rlctl_bpf *skel = object_open(info);
+	struct rlctl_bpf *skel = object_open_with(info, filters);
 	int ret;
 
 	if (!skel)
 		return -errno;
 	ret = object_pin_paths(skel, path);
-	if (!ret)
-		ret = rlctl_bpf__load(skel);
 	if (ret)
 		rlctl_bpf__destroy(skel);
 	else
 		*out = skel;
+	return ret;
+}
+
+int object_open_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out)
+{
+	struct rl_filters filters = {0};
+	int ret = info->program_uses & RL_USE_FILTERS ? filters_read_at(path, &filters) : 0;
+
+	return ret ? ret : open_pinned(path, info, &filters, out);
+}
+
+static int loaded(struct rlctl_bpf *skel, struct rlctl_bpf **out)
+{
+	int ret = rlctl_bpf__load(skel);
+
+	if (ret)
+		rlctl_bpf__destroy(skel);
+	else
+		*out = skel;
+	return ret;
+}
+
+int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out)
+{
+	struct rlctl_bpf *skel;
+	int ret = object_open_pinned(path, info, &skel);
+
+	return ret ? ret : loaded(skel, out);
+}
+
+int object_load_check(const char *path, const struct rl_instance *info,
+		      const struct rl_filters *filters)
+{
+	struct rlctl_bpf *skel = NULL;
+	int ret = open_pinned(path, info, filters, &skel);
+
+	if (!ret)
+		ret = loaded(skel, &skel);
+	if (!ret)
+		rlctl_bpf__destroy(skel);
 	return ret;
 }
 

@@ -16,14 +16,23 @@ struct rlctl_bpf;
 #define PREFIXES_DEFAULT 262144u
 #define BANS_DEFAULT     65536u
 
-/* The object sized for this instance, opened but not loaded; NULL with errno. */
+/* The object sized for this instance, opened but not loaded; NULL with errno. Without filters: for
+ * a device it is opened by the next functions. */
 struct rlctl_bpf *object_open(const struct rl_instance *info);
+/* With these filters, where it uses any; NULL: none. */
+struct rlctl_bpf *object_open_with(const struct rl_instance *info,
+				   const struct rl_filters *filters);
 /* How far into a frame its headers may lie. */
 uint32_t object_headers_reach(const struct rl_instance *info);
 int object_pin_paths(struct rlctl_bpf *skel, const char *path);
 
-/* Loads the program for the instance's hook with the maps pinned at path. */
+/* Opens or loads the program for the instance's hook with the maps pinned at path, and the filters
+ * that are noted there. */
+int object_open_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out);
 int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out);
+/* Would it load with these filters? */
+int object_load_check(const char *path, const struct rl_instance *info,
+		      const struct rl_filters *filters);
 
 /* Computes the map sizes that follow from the options, with defaults for those that are 0. */
 void instance_sizes(struct rl_instance *info);

@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "comments.h"
 #include "compile.h"
+#include "filters.h"
 #include "index_map.h"
 #include "instance.h"
 #include "lru.h"
@@ -408,19 +409,26 @@ int compiled_rules_write(const struct instance *instance, const struct compiled 
 	return ret ? ret : slots_prepare(instance, compiled);
 }
 
+void policy_in_force_settle(const struct instance *instance)
+{
+	struct compiled in_force = {0};
+
+	if (!policy_header_read(instance, &in_force.header) && !extras_read(instance, &in_force))
+		policy_settle(instance, &in_force);
+	compiled_clear(&in_force);
+}
+
 void policy_write_undo(const struct instance *instance)
 {
-	struct rl_policy_header header;
-
-	if (!instance->on_trial && !policy_header_read(instance, &header))
-		policy_settle(instance, header.uses);
+	if (!instance->on_trial)
+		policy_in_force_settle(instance);
 }
 
 /* Until the policy is in force. */
 static int compiled_put(const struct instance *instance, const struct compiled *compiled,
 			const struct policy *next)
 {
-	int ret = program_widen(instance, compiled->header.uses);
+	int ret = program_widen(instance, compiled);
 
 	if (ret)
 		return ret;
@@ -454,7 +462,7 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	slots_trim(instance, compiled);
 	comments_trim(instance, next);
 	if (!instance->on_trial) /* else the former policy may come back, with its states */
-		policy_settle(instance, compiled->header.uses);
+		policy_settle(instance, compiled);
 	return 0;
 }
 
@@ -487,11 +495,17 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 	struct policy_context text;
 	struct compile_context ctx;
 	struct policy_errors errors;
+	struct rl_filters filters;
 	int ret;
 
 	instance_context(instance, &text);
 	instance_compile_context(instance, &text, &ctx);
-	ret = policy_read(instance, &ctx, &header, &current);
+	ctx.filters = &filters;
+	ret = filters_read(instance, &filters);
+	if (ret)
+		report_read_error(instance, ret);
+	else
+		ret = policy_read(instance, &ctx, &header, &current);
 	if (ret)
 		return ret;
 	ret = policy_compile(next, &current, &header, keep_expiry, &ctx, out, &errors);
@@ -539,11 +553,15 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	struct policy_context text;
 	struct compile_context ctx;
 	struct policy_errors errors;
+	struct rl_filters filters;
 	int ret = policy_copy(before, &next);
 
 	settled.on_trial = false; /* the policy on trial does not come back */
 	instance_context(instance, &text);
 	instance_compile_context(instance, &text, &ctx);
+	ctx.filters = &filters;
+	if (!ret)
+		ret = filters_read(instance, &filters);
 	if (!ret)
 		ret = policy_header_read(instance, &header);
 	if (!ret)
@@ -565,7 +583,7 @@ int instance_policy_check(const struct instance *instance, struct policy *next,
 	int ret = policy_prepare(instance, next, true, file, &compiled);
 
 	if (!ret)
-		ret = program_widen_check(instance, compiled.header.uses);
+		ret = program_widen_check(instance, &compiled);
 	compiled_clear(&compiled);
 	return ret;
 }

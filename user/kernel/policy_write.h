@@ -41,6 +41,8 @@ int policy_header_swap(const struct instance *instance, const struct rl_policy_h
 int compiled_rules_write(const struct instance *instance, const struct compiled *compiled,
 			 const struct policy *next);
 
+/* Drops what only a policy that does not come back has needed. */
+void policy_in_force_settle(const struct instance *instance);
 /* After a write that failed: drops what the policy in force does not need. */
 void policy_write_undo(const struct instance *instance);
 

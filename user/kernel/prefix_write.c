@@ -381,7 +381,7 @@ static int change_compile(struct change *change, struct policy *current)
 static int change_put(struct change *change)
 {
 	const struct instance *instance = change->instance;
-	int ret = program_widen(instance, change->compiled.header.uses);
+	int ret = program_widen(instance, &change->compiled);
 
 	if (ret)
 		return ret;

@@ -13,13 +13,13 @@
 
 #include "companion.h"
 #include "conntrack.h"
+#include "filters.h"
 #include "instance.h"
 #include "message.h"
 #include "object.h"
 #include "privilege.h"
 #include "program_swap.h"
 #include "report.h"
-#include "rlctl.skel.h"
 
 /* Simulations and tests have none; the program is loaded with all that their policies use. */
 static bool has_pins(const struct instance *instance)
@@ -46,87 +46,126 @@ static int report_change_error(const struct instance *instance, int error)
 
 static int report_may_not(const struct instance *instance)
 {
-	fail("%s: the policy begins to use `established`, `over challenge`, `over truncate`, a key "
-	     "such as `dest+dport` or more than 8 rules for a prefix, for which the running "
-	     "program is replaced: that needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_PERFMON: run it "
-	     "as root (sudo)",
+	fail("%s: for this policy the running program is replaced, as it has only the code that "
+	     "the policy in force needs: that needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_PERFMON: "
+	     "run it as root (sudo)",
 	     instance->device);
 	return -EPERM;
 }
 
-/* Replaces the program by one with the code for `uses`. */
-static int program_change(const struct instance *instance, struct rl_instance *info, uint32_t uses)
+/* What a program has, or is to have. */
+struct fit {
+	uint32_t uses; /* of RL_USE_PROGRAM */
+	struct rl_filters filters;
+};
+
+static bool same_fit(const struct fit *a, const struct fit *b)
 {
-	uint32_t before = info->program_uses, old, new;
+	return a->uses == b->uses && !memcmp(&a->filters, &b->filters, sizeof(a->filters));
+}
+
+/* The filters are noted between the two notes of uses: a kill leaves those of the policy in force
+ * noted, perhaps with others. */
+static int change_note(const struct instance *instance, struct rl_instance *info,
+		       const struct fit *before, const struct fit *wanted)
+{
+	int ret = uses_note(instance, info, (before->uses & wanted->uses) | RL_USE_UNSETTLED);
+
+	return ret ? ret : filters_write(instance, &wanted->filters);
+}
+
+/* Replaces the program by the one that is wanted. */
+static int program_change(const struct instance *instance, struct rl_instance *info,
+			  const struct fit *before, const struct fit *wanted)
+{
+	uint32_t noted = info->program_uses, old, new;
 	struct instance next = *instance;
-	int ret = uses_note(instance, info, (before & uses) | RL_USE_UNSETTLED);
+	int ret = change_note(instance, info, before, wanted);
 
 	if (ret)
 		return report_change_error(instance, ret);
 	next.info = *info;
-	next.info.program_uses = uses;
+	next.info.program_uses = wanted->uses;
 	ret = program_swap(&next, &old, &new);
 	if (ret) {
-		uses_note(instance, info, before);
+		filters_write(instance, &before->filters);
+		uses_note(instance, info, noted);
 		return ret;
 	}
-	ret = uses_note(instance, info, uses);
+	ret = uses_note(instance, info, wanted->uses);
 	return ret ? report_change_error(instance, ret) : 0;
 }
 
-/* *wanted becomes what the program is to have. True if it has to be replaced for that. */
-static bool is_lacking(const struct rl_instance *info, uint32_t uses, uint32_t *wanted)
-{
-	uint32_t there = info->program_uses & RL_USE_PROGRAM;
+/* ---- before a policy comes into force */
 
-	*wanted = there | (uses & RL_USE_PROGRAM);
-	return *wanted != there;
+/* *wanted becomes what the program is to have, beside what it has. True if it has to be replaced
+ * for that: after an interrupted change its filters may not be those that are noted. */
+static int fit_read(const struct instance *instance, const struct rl_instance *info,
+		    const struct compiled *next, struct fit *there, struct fit *wanted)
+{
+	bool unsettled = info->program_uses & RL_USE_UNSETTLED;
+	int ret = filters_read(instance, &there->filters);
+
+	there->uses = info->program_uses & RL_USE_PROGRAM;
+	*wanted = *there;
+	wanted->uses |= next->header.uses & RL_USE_PROGRAM;
+	filters_add(&wanted->filters, next);
+	if (ret)
+		return report_change_error(instance, ret);
+	return !same_fit(there, wanted) || (unsettled && next->header.uses & RL_USE_FILTERS);
 }
 
 /* Attach makes the companion and notes what the program will need. */
 static int widen_unattached(const struct instance *instance, struct rl_instance *info,
-			    uint32_t wanted)
+			    const struct fit *wanted)
 {
-	int ret = uses_note(instance, info, wanted);
+	int ret = filters_write(instance, &wanted->filters);
 
+	if (!ret)
+		ret = uses_note(instance, info, wanted->uses);
 	if (ret)
 		return report_change_error(instance, ret);
-	return instance_asks(info, wanted) ? companion_attach(instance, info) : 0;
+	return instance_asks(info, wanted->uses) ? companion_attach(instance, info) : 0;
 }
 
 /* A companion that others have removed comes back with the next policy. */
 static int widen(const struct instance *instance, struct rl_instance *info, uint32_t uses,
-		 uint32_t wanted)
+		 const struct fit *there, const struct fit *wanted, bool lacking)
 {
 	bool had_companion = info->companion;
 	int ret = instance_asks(info, uses) ? companion_attach(instance, info) : 0;
 
-	if (ret || wanted == (info->program_uses & RL_USE_PROGRAM))
+	if (ret || !lacking)
 		return ret;
-	ret = program_change(instance, info, wanted);
+	ret = program_change(instance, info, there, wanted);
 	if (ret && info->companion && !had_companion)
 		companion_detach(instance, info);
 	return ret;
 }
 
-int program_widen(const struct instance *instance, uint32_t uses)
+int program_widen(const struct instance *instance, const struct compiled *next)
 {
-	uint32_t wanted, raised;
+	uint32_t uses = next->header.uses, raised;
+	struct fit there, wanted;
 	struct rl_instance info;
-	bool lacking;
-	int ret = instance_info_now(instance, &info);
+	int ret = instance_info_now(instance, &info), lacking;
 
 	if (ret)
 		return report_change_error(instance, ret);
-	lacking = is_lacking(&info, uses, &wanted);
+	lacking = fit_read(instance, &info, next, &there, &wanted);
+	if (lacking < 0)
+		return lacking;
 	if (!has_pins(instance))
 		return lacking ? report_change_error(instance, -EOPNOTSUPP) : 0;
 	if (!lacking && !instance_asks(&info, uses))
 		return 0;
+	ret = filters_check(instance, &wanted.filters);
+	if (ret)
+		return ret;
 	if (instance->unattached)
-		return widen_unattached(instance, &info, wanted);
+		return widen_unattached(instance, &info, &wanted);
 	if (privileges_raise(PRIVILEGES_PROGRAM, &raised))
-		ret = widen(instance, &info, uses, wanted);
+		ret = widen(instance, &info, uses, &there, &wanted, lacking);
 	else if (lacking)
 		ret = report_may_not(instance);
 	privileges_lower(raised);
@@ -134,46 +173,51 @@ int program_widen(const struct instance *instance, uint32_t uses)
 }
 
 /* Does the kernel load the program? */
-static int load_check(const struct instance *instance, const struct rl_instance *info)
+static int load_check(const struct instance *instance, const struct rl_instance *info,
+		      const struct rl_filters *filters)
 {
-	struct rlctl_bpf *skel;
 	int ret = object_asks_conntrack(info) ? conntrack_check(instance->device, info) : 0;
 
+	if (!ret)
+		ret = filters_check(instance, filters);
 	if (ret)
 		return ret;
-	ret = object_load_pinned(instance->path, info, &skel);
-	if (ret)
-		return report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, ret);
-	rlctl_bpf__destroy(skel);
-	return 0;
+	ret = object_load_check(instance->path, info, filters);
+	return ret ? report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, ret) : 0;
 }
 
-int program_widen_check(const struct instance *instance, uint32_t uses)
+int program_widen_check(const struct instance *instance, const struct compiled *next)
 {
-	uint32_t wanted, raised;
+	struct fit there, wanted;
 	struct rl_instance info;
+	uint32_t raised;
 	int ret = instance_info_now(instance, &info);
 
 	if (ret)
 		return report_change_error(instance, ret);
-	if (!is_lacking(&info, uses, &wanted))
-		return 0;
-	info.program_uses = wanted;
+	ret = fit_read(instance, &info, next, &there, &wanted);
+	if (ret <= 0)
+		return ret;
+	info.program_uses = wanted.uses;
+	ret = 0;
 	if (privileges_raise(PRIVILEGES_PROGRAM, &raised))
-		ret = load_check(instance, &info);
+		ret = load_check(instance, &info, &wanted.filters);
 	privileges_lower(raised);
 	return ret;
 }
 
+/* ---- when it is in force */
+
 /* A program with more code than the policy needs is no error. */
-static void program_narrow(const struct instance *instance, struct rl_instance *info, uint32_t uses)
+static void program_narrow(const struct instance *instance, struct rl_instance *info, uint32_t uses,
+			   const struct fit *there, const struct fit *wanted)
 {
-	uint32_t raised, wanted = uses & RL_USE_PROGRAM;
+	uint32_t raised;
 	int ret = 0;
 
 	if (privileges_raise(PRIVILEGES_PROGRAM, &raised)) {
-		if (info->program_uses != wanted)
-			ret = program_change(instance, info, wanted);
+		if (info->program_uses != wanted->uses || !same_fit(there, wanted))
+			ret = program_change(instance, info, there, wanted);
 		if (!ret && info->companion && !instance_asks(info, uses))
 			companion_detach(instance, info);
 	}
@@ -184,18 +228,19 @@ static void program_narrow(const struct instance *instance, struct rl_instance *
 		     instance->device);
 }
 
-static bool is_too_much(const struct rl_instance *info, uint32_t uses)
+void policy_settle(const struct instance *instance, const struct compiled *policy)
 {
-	return info->program_uses != (uses & RL_USE_PROGRAM) ||
-	       (info->companion && !instance_asks(info, uses));
-}
-
-void policy_settle(const struct instance *instance, uint32_t uses)
-{
+	uint32_t uses = policy->header.uses;
+	struct fit there, wanted = {.uses = uses & RL_USE_PROGRAM};
 	struct rl_instance info;
 
+	filters_add(&wanted.filters, policy);
 	if (has_pins(instance) && !instance->unattached && !instance_info_now(instance, &info) &&
-	    is_too_much(&info, uses))
-		program_narrow(instance, &info, uses);
+	    !filters_read(instance, &there.filters)) {
+		there.uses = info.program_uses & RL_USE_PROGRAM;
+		if (info.program_uses != wanted.uses || !same_fit(&there, &wanted) ||
+		    (info.companion && !instance_asks(&info, uses)))
+			program_narrow(instance, &info, uses, &there, &wanted);
+	}
 	policy_maps_trim(instance, uses);
 }

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "compiled.h"
 #include "instance.h"
 #include "privilege.h"
 
@@ -14,15 +15,15 @@
 #define PRIVILEGES_PROGRAM \
 	(PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON) | PRIVILEGE_BIT(SYS_ADMIN))
 
-/* Before a policy of these uses (enum rl_policy_use) comes into force: the running program gets the
- * code that it lacks, and keeps what it has. On failure nothing has changed. Reports. */
-int program_widen(const struct instance *instance, uint32_t uses);
+/* Before this policy comes into force: the running program gets the code and the filters that it
+ * lacks, and keeps what it has. On failure nothing has changed. Reports. */
+int program_widen(const struct instance *instance, const struct compiled *next);
 
 /* Would program_widen succeed? Changes nothing. Reports. */
-int program_widen_check(const struct instance *instance, uint32_t uses);
+int program_widen_check(const struct instance *instance, const struct compiled *next);
 
-/* When the policy in force has these uses, and no other may come back: drops the maps and the code
- * that it does not need. Reports. */
-void policy_settle(const struct instance *instance, uint32_t uses);
+/* When this policy is in force, and no other may come back: drops the maps, the code and the
+ * filters that it does not need. Of `policy` the header and the extras are asked for. Reports. */
+void policy_settle(const struct instance *instance, const struct compiled *policy);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "bans.h"
 #include "captured.h"
+#include "filters.h"
 #include "instance.h"
 #include "map_in_map.h"
 #include "message.h"
@@ -83,9 +84,11 @@ static struct rl_instance info_make(const struct policy *policy)
 
 static int object_load(struct simulation *s)
 {
+	struct rl_filters filters;
 	int ret;
 
-	s->skel = object_open(&s->instance.info);
+	filters_of(s->policy, &filters);
+	s->skel = object_open_with(&s->instance.info, &filters);
 	if (!s->skel)
 		return -errno;
 	s->skel->rodata->clock_injected = true;
@@ -97,7 +100,7 @@ static int object_load(struct simulation *s)
 	INSTANCE_MAPS(TAKE_FD)
 #undef TAKE_FD
 	s->program_fd = bpf_program__fd(s->skel->progs.rlctl_xdp);
-	return 0;
+	return filters_write(&s->instance, &filters);
 }
 
 static void report_load_error(int error)

@@ -23,7 +23,6 @@
 #include "pins.h"
 #include "policy.h"
 #include "policy_write.h"
-#include "program_fit.h"
 #include "trial_record.h"
 
 int instance_trial_keep(const struct instance *instance, enum trial_kind *kind)
@@ -240,13 +239,12 @@ out:
 /* Another trial may have begun since. */
 void policy_trial_settle(const struct trial *trial)
 {
-	struct rl_policy_header header;
 	int lock = pins_lock(trial->path, false);
 
 	if (lock < 0)
 		return;
-	if (trial_check(trial->path) == -ENOENT && !policy_header_read(trial->instance, &header))
-		policy_settle(trial->instance, header.uses);
+	if (trial_check(trial->path) == -ENOENT)
+		policy_in_force_settle(trial->instance);
 	close(lock);
 }
 

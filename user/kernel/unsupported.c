@@ -84,10 +84,14 @@ static const struct part {
 	uint32_t use;
 	const char *word;
 } parts[] = {
-	{RL_USE_PROOF, "established"},      {RL_USE_CHALLENGE, "over challenge"},
-	{RL_USE_TRUNCATE, "over truncate"}, {RL_USE_EXTRAS, "matches such as length"},
-	{RL_USE_PAYLOAD, "payload"},        {RL_USE_KEY_PARTS, "keys by parts"},
+	{RL_USE_PROOF, "established"},
+	{RL_USE_CHALLENGE, "over challenge"},
+	{RL_USE_TRUNCATE, "over truncate"},
+	{RL_USE_EXTRAS, "matches such as length"},
+	{RL_USE_PAYLOAD, "payload"},
+	{RL_USE_KEY_PARTS, "keys by parts"},
 	{RL_USE_INDEX, "more than 8 rules for a prefix"},
+	{RL_USE_FILTERS, "filter"},
 };
 
 /* ---- building the line */

@@ -150,17 +150,12 @@ static int program_load_check(const char *path, const struct rl_instance *info)
 static int xdp_attach_mode(const char *path, const struct rl_instance *info, int ifindex,
 			   enum xdp_attach_mode mode)
 {
-	struct rlctl_bpf *skel = object_open(info);
 	struct xdp_program *program;
-	int ret;
+	struct rlctl_bpf *skel;
+	int ret = object_open_pinned(path, info, &skel);
 
-	if (!skel)
-		return -errno;
-	ret = object_pin_paths(skel, path);
-	if (ret) {
-		rlctl_bpf__destroy(skel);
+	if (ret)
 		return ret;
-	}
 	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = skel->obj, .prog_name = "rlctl_xdp");
 	program = xdp_program__create(&opts);
 	ret = libxdp_get_error(program);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "extra_names.h"
+#include "filter.h"
 #include "parser.h"
 #include "policy.h"
 #include "ranges.h"
@@ -232,6 +233,7 @@ int match_filter(struct parser *p)
 	const char *at = p->span.at,
 		   *end = p->span.len ? memchr(at + 1, '"', p->end - at - 1) : NULL;
 	size_t len = end ? (size_t)(end - at) - 1 : 0;
+	char why[FILTER_ERROR_MAX];
 
 	if (!p->span.len || *at != '"' || !end)
 		return expected(p, "an expression of pcap-filter(7) in quotation marks: write for "
@@ -250,6 +252,8 @@ int match_filter(struct parser *p)
 			return refuse(p, p->span,
 				      "has a character that is not printable ASCII: remove it");
 	memcpy(p->extra.filter, at + 1, len);
+	if (filter_check(p->extra.filter, why))
+		return refuse(p, (struct span){.at = at + 1, .len = len}, "%s", why);
 	if (end + 1 < p->end && end[1] != ' ' && end[1] != '\t')
 		return refuse(p, p->span, "must be followed by a blank");
 	word_next(p);

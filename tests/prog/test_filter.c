@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules with filters, in the whole program: what tcpdump says of a packet from its IP header on,
+ * behind Ethernet and VLAN tags, in frames of one piece and of several, at xdp and at tc; and which
+ * bits the filters of a policy have.
+ */
+#include <string.h>
+
+#include <linux/if_ether.h>
+#include <linux/bpf.h>
+
+#include "filter_oracle.h"
+#include "filters.h"
+#include "harness.h"
+
+static const char *const filters[] = {
+	"udp port 53",
+	"tcp[tcpflags] & (tcp-syn|tcp-ack) == tcp-syn",
+	"ip6 and icmp6",
+	"len > 200",
+	"udp[300:2] = 0 or ip[250] = 0",
+	"src net 10.0.0.0/8 or src net 2001:db8::/32",
+	"ip[0] & 0xf > 5",
+	NULL,
+};
+
+/* Without VLAN tags: the oracle sees what is behind them. */
+static const char *const frames[] = {
+	"ip4 udp=1000>53 data=20",
+	"ip4=10.1.2.3>192.0.2.1 udp=53>4000 data=400",
+	"ip4 options=12 tcp=1000>80 syn",
+	"ip4 options=40 udp=1000>53 data=500",
+	"ip4 tcp=1000>80 synack",
+	"ip4 frag=64 udp=1>53 data=60",
+	"ip4 frag=0+ udp=1000>53 data=60",
+	"ip4 gre data=64",
+	"ip6=2001:db8::1>2001:db8::2 udp=1000>53 data=20",
+	"ip6 icmp6 data=300",
+	"ip6 hop udp=1000>53 data=10",
+};
+
+static uint32_t ip_at(const struct frame *frame)
+{
+	return frame->ip_at;
+}
+
+static void frame_compare(struct harness *h, const struct filter_oracle *oracle, const char *filter,
+			  const char *words)
+{
+	static struct frame frame;
+	enum rl_reason reason, wanted;
+
+	frame_build(&frame, words);
+	wanted =
+		filter_oracle_holds(oracle, frame.bytes + ip_at(&frame), frame.size - ip_at(&frame))
+			? RL_REASON_DENIED
+			: RL_REASON_UNMATCHED;
+	reason = harness_run(h, &frame);
+	if (reason != wanted)
+		fail_msg("\"%s\", \"%s\": %s, not %s", filter, words, reason_name(reason),
+			 reason_name(wanted));
+}
+
+static void frames_compare(const struct harness_options *options)
+{
+	static const char *const tags[] = {"", "8021q ", "8021ad 8021q "};
+	struct harness *h = harness_open(options);
+	char text[256], words[128];
+
+	assert_non_null(h);
+	for (int i = 0; filters[i]; i++) {
+		struct filter_oracle *oracle = filter_oracle_open(filters[i]);
+
+		snprintf(text, sizeof(text), "any filter \"%s\" deny", filters[i]);
+		harness_policy(h, text);
+		for (size_t n = 0; n < ARRAY_SIZE(frames) * ARRAY_SIZE(tags); n++) {
+			snprintf(words, sizeof(words), "%s%s", tags[n % ARRAY_SIZE(tags)],
+				 frames[n / ARRAY_SIZE(tags)]);
+			frame_compare(h, oracle, filters[i], words);
+		}
+		filter_oracle_close(oracle);
+	}
+	harness_close(h);
+}
+
+static void at_hook(void **state)
+{
+	const enum rl_hook *hook = *state;
+
+	frames_compare(&(struct harness_options){
+		.hook = *hook, .program_uses = RL_USE_FILTERS | RL_USE_EXTRAS, .filters = filters});
+}
+
+static struct harness *filters_open(void)
+{
+	struct harness *h = harness_open(&(struct harness_options){
+		.program_uses = RL_USE_FILTERS | RL_USE_EXTRAS, .filters = filters});
+
+	assert_non_null(h);
+	return h;
+}
+
+/* Bytes behind the first piece are read as well. */
+static void in_pieces(void **state)
+{
+	struct harness *h = filters_open();
+	struct frame frame;
+	enum rl_reason reason;
+
+	(void)state;
+	harness_policy(h, "any filter \"udp[300:2] = 0 or ip[250] = 0\" deny");
+	frame_build(&frame, "ip4 udp=1000>53 data=500");
+	memset(frame.bytes + frame.udp_at + 8, 1, 500);
+	if (!harness_pieces(h, &frame, 100, &reason)) {
+		harness_close(h);
+		skip();
+	}
+	assert_int_equal(reason, RL_REASON_UNMATCHED);
+	memset(frame.bytes + frame.udp_at + 300, 0, 2);
+	assert_true(harness_pieces(h, &frame, 100, &reason));
+	assert_int_equal(reason, RL_REASON_DENIED);
+	harness_close(h);
+}
+
+static void joined(void **state)
+{
+	struct harness *h = filters_open();
+
+	(void)state;
+	harness_policy(h, "any filter \"udp port 53\" allow;"
+			  "any udp not filter \"src net 10.0.0.0/8 or src net 2001:db8::/32\" deny;"
+			  "any filter \"len > 200\" limit 1/d burst 1");
+	harness_expect(h, "allowed", "ip4 udp=1>53 data=300", RL_REASON_ALLOWED);
+	harness_expect(h, "not", "ip4=11.0.0.1>192.0.2.1 udp=1>54", RL_REASON_DENIED);
+	harness_expect(h, "another protocol", "ip4=11.0.0.1>192.0.2.1 tcp=1>54",
+		       RL_REASON_UNMATCHED);
+	harness_expect(h, "its contrary", "ip4=10.0.0.1>192.0.2.1 udp=1>54", RL_REASON_UNMATCHED);
+	harness_expect(h, "limit", "ip4=10.0.0.1>192.0.2.1 udp=1>54 data=300", RL_REASON_WITHIN);
+	harness_expect(h, "limit", "ip4=10.0.0.1>192.0.2.1 udp=1>54 data=300", RL_REASON_OVER);
+	harness_close(h);
+}
+
+/* What the program has is what a policy may use; a policy says which bits it goes by. */
+static void bits(void **state)
+{
+	struct harness *h = filters_open();
+	struct compiled in_force = {0};
+	struct rl_filters found = {0};
+
+	(void)state;
+	harness_policy(h, "any filter \"len > 200\" deny; any filter \"udp port 53\" deny;"
+			  "192.0.2.0/24 filter \"len > 200\" allow");
+	assert_int_equal(policy_header_read(&h->instance, &in_force.header), 0);
+	assert_int_equal(extras_read(&h->instance, &in_force), 0);
+	filters_add(&found, &in_force);
+	compiled_clear(&in_force);
+	for (int i = 0; i < RL_FILTERS_MAX; i++)
+		assert_string_equal(found.text[i], i == 0 || i == 3 ? filters[i] : "");
+	harness_close(h);
+}
+
+/* 32 of them, the last with the highest bit. */
+static void as_many_as_there_may_be(void **state)
+{
+	static char texts[RL_FILTERS_MAX][32], line[64];
+	const char *many[RL_FILTERS_MAX + 1] = {0};
+	struct harness *h;
+
+	(void)state;
+	for (int i = 0; i < RL_FILTERS_MAX; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "udp dst port %d", 100 + i);
+		many[i] = texts[i];
+	}
+	h = harness_open(&(struct harness_options){.program_uses = RL_USE_FILTERS | RL_USE_EXTRAS,
+						   .filters = many});
+	assert_non_null(h);
+	for (int i = 0; i < RL_FILTERS_MAX; i++) {
+		snprintf(line, sizeof(line), "any filter \"%s\" deny", texts[i]);
+		harness_policy(h, line);
+		snprintf(line, sizeof(line), "ip4 udp=1>%d", 100 + i);
+		harness_expect(h, "its own", line, RL_REASON_DENIED);
+		harness_expect(h, "another", "ip4 udp=1>99", RL_REASON_UNMATCHED);
+	}
+	harness_close(h);
+}
+
+int main(void)
+{
+	static enum rl_hook hooks[] = {RL_HOOK_XDP, RL_HOOK_INGRESS, RL_HOOK_EGRESS};
+	const struct CMUnitTest tests[] = {
+		{"xdp", at_hook, NULL, NULL, &hooks[0]},
+		{"ingress", at_hook, NULL, NULL, &hooks[1]},
+		{"egress", at_hook, NULL, NULL, &hooks[2]},
+		cmocka_unit_test(in_pieces),
+		cmocka_unit_test(joined),
+		cmocka_unit_test(bits),
+		cmocka_unit_test(as_many_as_there_may_be),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
