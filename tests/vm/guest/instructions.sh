@@ -58,6 +58,17 @@ prefixes() {
 	done
 }
 
+# alone "NAME PACKET…" POLICY: with small tables, as there are many.
+alone() { attach "$@" --sources 1024; }
+
+# ports N: rules of a port each.
+ports() {
+	local i
+	for ((i = 0; i < $1; i++)); do
+		echo "rule any udp dport $((9 + i)) deny"
+	done
+}
+
 # The look-up that a limiter by source cannot do without; its keys are of its own.
 floor() {
 	cable floor && : >/tmp/floor || exit 1
@@ -91,18 +102,22 @@ attach pass-8 "$(generous 8)"
 attach 'pass-prefixes IPv4' "$(prefixes "$PASS")"
 attach unmatched ''
 # One match each: what the packet costs more than in the first of these.
-attach 'match-dport IPv4' 'rule any udp dport 9 deny'
-attach 'match-list IPv4' 'rule any udp dport 7,9,20-30 deny'
-attach 'match-not IPv4' 'rule any udp not dport 10 deny'
-attach 'match-length IPv4' 'rule any udp dport 9 length 30-60 deny'
-attach 'match-ttl IPv4' 'rule any udp dport 9 ttl 64 deny'
-attach 'match-dscp IPv4' 'rule any udp dport 9 dscp 0 deny'
-attach 'match-payload IPv4' 'rule any udp dport 9 payload 0 00000000 deny'
-attach 'match-payload-16 IPv4' 'rule any udp dport 9 payload 2 00000000000000000000000000000000 deny'
-attach 'match-dport-tcp TCP' 'rule any tcp dport 9 deny'
-attach 'match-flags TCP' 'rule any tcp dport 9 flags ack deny'
-attach 'match-icmp ICMPv6' 'rule any icmp6 deny'
-attach 'match-icmp-type ICMPv6' 'rule any icmp6 icmp-type echo-request deny'
+alone 'match-dport IPv4' 'rule any udp dport 9 deny'
+alone 'match-list IPv4' 'rule any udp dport 7,9,20-30 deny'
+alone 'match-not IPv4' 'rule any udp not dport 10 deny'
+alone 'match-length IPv4' 'rule any udp dport 9 length 30-60 deny'
+alone 'match-ttl IPv4' 'rule any udp dport 9 ttl 64 deny'
+alone 'match-dscp IPv4' 'rule any udp dport 9 dscp 0 deny'
+alone 'match-payload IPv4' 'rule any udp dport 9 payload 0 00000000 deny'
+alone 'match-payload-16 IPv4' 'rule any udp dport 9 payload 2 00000000000000000000000000000000 deny'
+alone 'match-dport-tcp TCP' 'rule any tcp dport 9 deny'
+alone 'match-flags TCP' 'rule any tcp dport 9 flags ack deny'
+alone 'match-icmp ICMPv6' 'rule any icmp6 deny'
+alone 'match-icmp-type ICMPv6' 'rule any icmp6 icmp-type echo-request deny'
+# The packet's port is in the first of them.
+for count in 1 8 64 256; do
+	alone "rules-$count IPv4" "$(ports "$count")"
+done
 awk '$2 ~ /[tT]/ && $3 ~ /^(__|___)?(bpf|htab|trie|array|ktime|jhash|longest|lru|mem)/ { print "symbol", $1, $3 }' /proc/kallsyms
 echo ready
 exec build/steps </dev/ttyS1

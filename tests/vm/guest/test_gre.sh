@@ -69,8 +69,8 @@ test_egress() {
 test_matches() {
 	local status=0
 	rl B attach gre-B --hook ingress && rl B apply - <<-END || return
-		rule any icmp icmp-type echo-request length 36 ttl 64 payload 4 cacacaca deny
-		rule any icmp6 icmp-type echo-request length 56 not ttl 63 payload 4 cacacaca deny
+		rule any icmp icmp-type echo-request length 36 ttl 64 payload 0 ca deny
+		rule any icmp6 icmp-type echo-request length 56 not ttl 63 payload 0 ca deny
 	END
 	patterns 10.99.0.2 && patterns fd99::2 || status=1
 	rl B detach gre-B && return "$status"
