@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""oracle.py RLCTL [--seed N] [--runs N] [--worlds N] [--rules N] [--packets N] [--plain] [--quick]
-    [--refusals] [--keep DIR]
+"""oracle.py RLCTL [--seed N] [--runs N] [--worlds N] [--rules N] [--packets N] [--crowd N]
+    [--plain] [--quick] [--refusals] [--keep DIR]
 
 Random policies and random packets: what rlctl simulate says of each packet, and of each rule, is what
 rlctl-policy(5) says of it, read by oracle_packet.py and oracle_rule.py and decided here, without a look at the
@@ -236,6 +236,8 @@ def material(options, seed):
     r = random.Random(seed)
     worlds = range(r.randrange(1, options.worlds + 1))
     lines = [oracle_random.rule(r, world, options.plain) for world in worlds for _ in range(r.randrange(1, options.rules + 1))]
+    crowded = r.sample(("any", "device", "10.0.0.0/8", "2001:db8::/32", "10.0.0.0/16"), 3)
+    lines += [oracle_random.rule(r, r.choice(worlds), options.plain, r.choice(crowded)) for _ in range(options.crowd)]
     frames = [oracle_random.frame(r, r.choice(worlds)) for _ in range(options.packets)]
     return lines, frames
 
@@ -270,7 +272,7 @@ def row(options, seed):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("rlctl")
-    for name, value in (("seed", 1), ("runs", 1), ("worlds", 30), ("rules", 12), ("packets", 3000)):
+    for name, value in (("seed", 1), ("runs", 1), ("worlds", 30), ("rules", 12), ("packets", 3000), ("crowd", 0)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--plain", action="store_true")
     parser.add_argument("--quick", action="store_true")  # a difference is not made smaller

@@ -232,13 +232,17 @@ def match_words(r, world, plain):
     return " ".join(wanted)
 
 
-def key(r):
+def key(r, plain):
     if chance(r, 40):
         return ""
+    if chance(r, 50) and not plain:
+        parts = r.sample(("source", "dest", "sport", "dport", "proto"), r.randrange(1, 6))
+        return " per " + "+".join(f"{part}{r.choice(('', '', '/24', '/24,56', '/8,64', '/32,128'))}" if part in ("source", "dest") else part
+                                  for part in parts)
     return " per " + r.choice(("source", "source/24,56", "source/16,64", "source/0,0", "dest", "dest/32,128", "source+dport", "source+dest", "flow", "rule"))
 
 
-def limit(r):
+def limit(r, plain):
     """One that never ends, or one of a few packets or bytes a day."""
     if chance(r, 40):
         words = "1m/second burst 1m"
@@ -249,14 +253,17 @@ def limit(r):
         n = r.choice((1, 1, 2, 5))
         words = r.choice((f"{n}/day burst {n}", f"leaky-bucket {n}/day queue {n}", f"fixed-window {n}/day",
                           f"sliding-window {n}/day slots 3", f"sliding-log {n}/day"))
-    return f"limit {words}{key(r)}" + r.choice(("", "", "", " over count", " over drop unless established"))
+    return f"limit {words}{key(r, plain)}" + r.choice(("", "", "", " over count", " over drop unless established"))
 
 
-def action(r):
-    return r.choices(("allow", "deny", limit(r)), (20, 30, 50))[0]
+def action(r, plain):
+    return r.choices(("allow", "deny", limit(r, plain)), (20, 30, 50))[0]
 
 
-def rule(r, world, plain):
-    where = prefix(r, world)
-    words = " ".join(("rule", where, match_words(r, world, plain), action(r)))
-    return " ".join(words.split())
+def rule(r, world, plain, where=None):
+    """where: one prefix of many rules, narrow ones, and few of them limits, as eight at most apply to a packet."""
+    what = action(r, plain) if not where or chance(r, 10) else r.choice(("allow", "deny"))
+    matches = match_words(r, world, plain)
+    while where and "port" not in matches and "proto" not in matches:
+        matches = match_words(r, world, plain)
+    return " ".join(" ".join(("rule", where or prefix(r, world), matches, what)).split())

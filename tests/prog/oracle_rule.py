@@ -30,7 +30,7 @@ class Rule:
     device: bool = False
     matches: dict = field(default_factory=dict)  # kind: (negated, value)
     action: str = ""
-    key: str = ""
+    key: tuple = ()
     bytes: bool = False
     capacity: int = 0
     shadow: bool = False
@@ -165,13 +165,12 @@ def match_read(rule, words, late):
     value = VALUES.get(kind, lambda words: None)(words)
     if kind in ("proto", "dscp"):
         words.pop(0)
-    rule.matches["flags" if kind == "syn" else kind] = negated, value
+    rule.matches["syn" if kind == "flags" and value == SYN else kind] = negated, value
 
 
 def limit_read(rule, words):
-    rule.key = "rule" if rule.device else "source"
-    if "per" in words:
-        rule.key = words[words.index("per") + 1]
+    key = words[words.index("per") + 1] if "per" in words else "rule" if rule.device else "source"
+    rule.key = parts_of(key)
     rate = next(word for word in words if "/" in word or word.endswith("pps"))
     rule.bytes = "b" in rate
     amounts = [int(word) for word in re.findall(r"(?:burst|queue) (\d+)", " ".join(words))]
@@ -190,7 +189,7 @@ def rule_read(line):
         match_read(rule, words, late)
     for kind, negated, arguments in late:
         rule.matches[kind] = negated, icmp_of([*arguments, ""], rule.matches["proto"][1])
-    if "flags" in rule.matches:
+    if "flags" in rule.matches or "syn" in rule.matches:
         rule.matches.setdefault("proto", (False, TCP))
     rule.action = words.pop(0)
     if rule.action == "limit":
@@ -200,31 +199,29 @@ def rule_read(line):
 
 # ---- keys
 
-def address_key(address, bits, lengths=None):
+def address_key(address, bits, lengths=(32, 64)):
     """The first bits of an address; those of link-local ones and of a NAT64 count in full by default."""
-    v4, v6 = lengths or (32, 64)
+    v4, v6 = lengths
     if bits == 128 and v6 == 64 and any(within(address, 128, (*prefix, 128)) for prefix in (LINK_LOCAL, NAT64)):
         v6 = 128
     return bits, address >> (bits - (v4 if bits == 32 else v6))
 
 
-def lengths_of(part):
-    v4, _, v6 = part.partition("/")[2].partition(",")
-    return (int(v4), int(v6 or 64)) if v4 else None
+def parts_of(key):
+    """The parts of a key, each address with its lengths, in one order."""
+    if key == "flow":
+        key = "source+dest+sport+dport+proto"
+    names = [] if key == "rule" else key.split("+")
+    v6_default = 128 if sum(name[:4] in ("sour", "dest") for name in names) == 2 else 64
+    parts = []
+    for name, _, lengths in (name.partition("/") for name in names):
+        v4, _, v6 = lengths.partition(",")
+        parts.append((name, int(v4 or 32), int(v6 or v6_default)) if name in ("source", "dest") else (name,))
+    return tuple(sorted(parts))
 
 
 def key_of(rule, packet):
     """What the limit counts this packet by."""
-    ports = packet.ports or (0, 0)
-    if rule.key == "rule":
-        return ()
-    if rule.key == "flow":
-        return packet.bits, packet.source, packet.dest, *ports, packet.protocol
-    if rule.key == "source+dest":
-        return packet.bits, packet.source, packet.dest
-    parts = {"source": packet.source, "dest": packet.dest, "sport": ports[0], "dport": ports[1], "proto": packet.protocol}
-    key = []
-    for part in rule.key.split("+"):
-        value = parts[part.partition("/")[0]]
-        key.append(address_key(value, packet.bits, lengths_of(part)) if part[:4] in ("sour", "dest") else value)
-    return tuple(key)
+    sport, dport = packet.ports or (0, 0)
+    values = {"source": packet.source, "dest": packet.dest, "sport": sport, "dport": dport, "proto": packet.protocol}
+    return tuple(address_key(values[name], packet.bits, lengths) if lengths else values[name] for name, *lengths in rule.key)
