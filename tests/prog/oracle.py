@@ -89,8 +89,6 @@ class Policy:
         return "pass shadow" if over else "pass within"
 
     def decide(self, packet):
-        if is_discovery(packet) and not self.discovery:
-            return "pass allowed"
         rules, device = self.matching(packet)
         allows, denies = ([rule for rule in rules if rule.action == action] for action in ("allow", "deny"))
         if allows:
@@ -112,6 +110,8 @@ class Policy:
             return "drop malformed"
         if not packet:
             return "pass non-ip"
+        if is_discovery(packet) and not self.discovery:
+            return "pass allowed"  # and its source does not become known
         verdict = self.decide(packet)
         if self.knows and verdict.startswith("pass"):
             self.known.add(address_key(packet.source, packet.bits))
