@@ -10,8 +10,7 @@
 #include "abi/policy.h"
 
 #define RL_FILTERS_MAX  32   /* different ones in the programs of one instance */
-#define RL_FILTER_BYTES 128  /* of a packet that are copied; what is behind them takes a call each \
-			      */
+#define RL_FILTER_BYTES 128  /* of a packet that are copied; others take a call each */
 #define RL_FILTER_LEAST 20   /* every packet that is parsed has so many: an IPv4 header */
 #define RL_FILTER_STEPS 8192 /* instructions that all filters of a program may have */
 
