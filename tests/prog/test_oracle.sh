@@ -9,7 +9,7 @@ oracle() { python3 "$TOP/tests/prog/oracle.py" "$RLCTL" "$@"; }
 
 explained() { python3 "$TOP/tests/prog/oracle_explain.py" "$RLCTL" "$@"; }
 
-oracle --plain --seed 1 --runs 2 || _failed=1
+oracle --seed 1 --runs 2 || _failed=1
 explained 1 5 8 || _failed=1
 
 # Another program than the manual's is noticed: one that says that nothing matches.
@@ -19,7 +19,7 @@ cat >"$TMP/liar" <<END
 exit "\${PIPESTATUS[0]}"
 END
 chmod +x "$TMP/liar"
-RLCTL=$TMP/liar oracle --plain --quick --seed 2 --packets 300 >"$TMP/noticed"
+RLCTL=$TMP/liar oracle --quick --seed 2 --packets 300 >"$TMP/noticed"
 t 'noticed: verdicts that differ' grep -q '^# packet [0-9]*: pass unmatched; by the manual drop denied' "$TMP/noticed"
 RLCTL=$TMP/liar explained 1 5 8 >"$TMP/noticed"
 t 'noticed: an explanation that differs' grep -q '^# drop over; by the manual drop denied' "$TMP/noticed"
