@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Filters of pcap-filter(7) come and go on a device under a flood that every policy here denies: each change replaces
-# the program, and no packet passes, whatever the change is interrupted by. check: timeout 120
+# the program, and no packet passes, whatever the change is interrupted by. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 source "$(dirname "$0")/swap.sh"
 

@@ -3,7 +3,7 @@
 # Keys on a live veth: whatever the key of a limit, each key gets its ten packets a day and no more, in every
 # table; the counters agree with those of the network stack, to the packet. Then the report of `source show`
 # on each key, and that `source forgive` makes it fresh. Most of the time is spent waiting. check: beside
-# check: timeout 240
+# check: timeout 400
 source "$(dirname "$0")/../lib.sh"
 
 TOKENS='1/hour burst 10'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The running program follows the policy: one that begins to use `established`, or ceases to, replaces the
-# program. No packet passes meanwhile, and the counters stay. check: timeout 120
+# program. No packet passes meanwhile, and the counters stay. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 source "$(dirname "$0")/swap.sh"
 

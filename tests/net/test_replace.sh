@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # attach --replace: another program replaces the running one. No packet escapes meanwhile; policy, state,
 # counters and options stay; a replacement that could not keep them is refused; a crash leaves the old program
-# or the new. Behind libxdp's dispatcher it is tested in tests/vm. check: timeout 240
+# or the new. Behind libxdp's dispatcher it is tested in tests/vm. check: timeout 400
 source "$(dirname "$0")/../lib.sh"
 source "$(dirname "$0")/swap.sh"
 

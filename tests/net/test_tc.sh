@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Hooks ingress and egress, by tcx and by clsact: attach and detach leave no trace, also beside filters of
 # others and after a crash; several hooks of one device; marks; headers outside of an skb's linear part.
-# Programs of others at tcx are in test_tcx.sh. check: timeout 240
+# Programs of others at tcx are in test_tcx.sh. check: timeout 400
 source "$(dirname "$0")/../lib.sh"
 
 OTHER=$TOP/build/filter.bpf.o

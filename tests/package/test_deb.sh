@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The Debian package: its contents, lintian, and its life in a system of its own: installed, started by
-# systemd as the unit says, upgraded, removed, purged. check: timeout 300
+# systemd as the unit says, upgraded, removed, purged. check: timeout 480
 source "$(dirname "$0")/lib.sh"
 
 # ---- the package
