@@ -34,7 +34,7 @@ t 'rule del: a prefix that is not there' offers '' rule del 198.51.100.1 ''
 t 'rule list: prefixes that are there' offers '192.0.2.0/24 192.0.2.7' rule list 192
 t 'rule get: addresses' offers '192.0.2.0 192.0.2.7 2001:db8:: 2001:db8::9' rule get ''
 t 'explain: addresses' offers '192.0.2.0 192.0.2.7' explain 192
-t 'explain: what a packet may have' offers 'dport dst' explain 192.0.2.7 udp d
+t 'explain: what a packet may have' offers 'dport dscp dst' explain 192.0.2.7 udp d
 t 'explain: its length' offers 'length' explain 192.0.2.7 udp l
 t 'source forgive: addresses' offers '192.0.2.0 192.0.2.7' source forgive 1
 t 'rule add: the prefixes that are there, and words' \

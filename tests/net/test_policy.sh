@@ -43,10 +43,12 @@ test_replace() {
 			'rule 192.0.2.1 limit 20/second burst 7;rule 192.0.2.1 udp allow'
 }
 
-# The ninth rule of a prefix is refused by its own words.
+# A prefix may have a ninth rule, but no packet a ninth limit, which is refused by its own words.
 test_ninth() {
-	seq -f 'rule 192.0.2.1 udp dport %.0f deny' 2 9 | rl B apply - || return
-	has '192.0.2.1 udp dport 1 deny: too many rules' unchanged 1 rl B rule add 192.0.2.1 udp dport 1 deny
+	seq -f 'rule 192.0.2.1 udp dport 1-%.0f limit 5/second' 2 9 | rl B apply - && rl B rule add 192.0.2.1 udp dport 1 deny &&
+		rl B rule del 192.0.2.1 udp dport 1 deny || return
+	has 'dport 1 limit 5/second burst 1: a packet of "udp dport 1 src 192.0.2.1" would meet this limit and 8 others' \
+		unchanged 1 rl B rule add 192.0.2.1 udp dport 1 limit 5/second
 }
 
 # noted WORD…: a command's stderr.
@@ -335,7 +337,7 @@ descriptors() { find "/proc/$BG_PID/fd" -mindepth 1 | wc -l; }
 veth_pair A B && veth_quiet A B && rl B attach veth-B --prefixes 100 || exit 1
 t 'rules as show spells them' test_spelling
 t 'a rule replaces that of its prefix and match' test_replace
-t 'a ninth rule of a prefix' test_ninth
+t 'a ninth limit of a packet' test_ninth
 t 'a rule that a flood makes forget too soon is noted' test_forgets
 t 'rules beside each other' test_beside
 t 'rule del' test_del

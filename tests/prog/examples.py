@@ -67,6 +67,10 @@ PLAYS = {
         ({**REPLIES, **upstream(32768), **SHELL, **MAIL, **GAME},
          [heavy("any limit", 27015), heavy("any limit", 443, TCP), heavy("any tcp syn", 443, TCP, SYN), heavy("any udp dport 53", 53),
           reflected(None, 53)]),
+    "guide.md: Say more about a packet":
+        ({"pings": pings, **SHELL, **WEB, **GAME}, []),
+    "rlctl-policy.5: In front of any of these: the packet does not match it.":
+        ({**REPLIES, **SHELL, **WEB, **GAME}, [heavy("any udp dport 123 not src", 123)]),
     "guide.md: In front of a network":
         ({"download": download, **SHELL, **WEB, **GAME},
          [forged("any udp limit", 53), forged("any tcp syn", 25, TCP), pinged("device icmp", 1)]),
