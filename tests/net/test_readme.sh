@@ -22,6 +22,12 @@ tried() {
 # in_terminal COMMAND: until it shows a picture and is told to quit.
 in_terminal() { typed "python3 '$TOP/tests/terminal.py' 'by dropped' q -- $1"; }
 
+# routes COMMAND: with the policy that stands before it, and another instance than before.
+routes() {
+	section "$TOP/docs/guide.md" 'In front of a network' | grep '^rule ' >"$TMP/tree/router.policy" &&
+		typed 'rlctl detach eth0' && typed "$1"
+}
+
 # try LINE: as it is meant.
 try() {
 	case "$1" in
@@ -29,6 +35,7 @@ try() {
 	*'rlctl top'*) in_terminal "${1%%#*}" ;;
 	*'stats --watch'* | *'rlctl monitor'* | *'rlctl exporter'*) runs_on "${1%%#*}" ;;
 	*'apply --try'*) tried "$1" ;;
+	*router.policy*) routes "$1" ;;
 	*iptables-save*) in_ns B iptables -A INPUT -m hashlimit --hashlimit-above 100/sec --hashlimit-mode srcip \
 		--hashlimit-name readme -j DROP && typed "$1" ;;
 	*) typed "$1" ;;
