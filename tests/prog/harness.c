@@ -51,7 +51,7 @@ static void filters_take(const struct harness_options *options, struct rl_filter
 {
 	memset(out, 0, sizeof(*out));
 	for (int i = 0; options->filters && options->filters[i]; i++)
-		strcpy(out->text[i], options->filters[i]);
+		snprintf(out->text[i], sizeof(out->text[i]), "%s", options->filters[i]);
 }
 
 static int object_load(struct harness *h, const struct harness_options *options)

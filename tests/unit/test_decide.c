@@ -457,7 +457,7 @@ static void decide_payloads(struct trial *t, struct world_packet p)
 {
 	static const uint8_t payloads[] = {0, 0x41, 0x42};
 
-	for (int filter = 0; filter <= asks(t, RL_MATCH_FILTER); filter++)
+	for (int filter = 0; filter <= (int)asks(t, RL_MATCH_FILTER); filter++)
 		for (int i = 0; i < (asks(t, RL_MATCH_PAYLOAD) ? 3 : 1); i++) {
 			p.filter = filter;
 			p.payload = payloads[i];
@@ -469,9 +469,9 @@ static void decide_headers(struct trial *t, struct world_packet p)
 {
 	static const uint8_t types[][2] = {{0, 1}, {8, 0}, {8, 1}};
 
-	for (int length = 0; length <= asks(t, RL_MATCH_LENGTH); length++)
-		for (int ttl = 0; ttl <= asks(t, RL_MATCH_TTL); ttl++)
-			for (int dscp = 0; dscp <= asks(t, RL_MATCH_DSCP); dscp++)
+	for (int length = 0; length <= (int)asks(t, RL_MATCH_LENGTH); length++)
+		for (int ttl = 0; ttl <= (int)asks(t, RL_MATCH_TTL); ttl++)
+			for (int dscp = 0; dscp <= (int)asks(t, RL_MATCH_DSCP); dscp++)
 				for (int i = 0; i < (asks(t, RL_MATCH_ICMP_TYPE) ? 3 : 1); i++) {
 					p.length = length ? 100 : 60;
 					p.ttl = ttl ? 64 : 5;

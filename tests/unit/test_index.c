@@ -103,7 +103,7 @@ static uint32_t take(uint32_t *n, uint32_t of)
 
 static struct packet packet_at(uint32_t n)
 {
-	struct packet p;
+	struct packet p = {0};
 
 	p.proto = protos[take(&n, ARRAY_SIZE(protos))];
 	p.flags = tcp_flags[take(&n, ARRAY_SIZE(tcp_flags))];

@@ -153,7 +153,7 @@ static int skeleton_open_filled(struct rlctl_bpf *skel, const struct rl_instance
 
 	if (ret >= 0) {
 		image = filter_image_make(data, size, code, ret);
-		ret = image ? skeleton_open_from(skel, image, size) : -errno;
+		ret = image ? skeleton_open_from(skel, image, size) : -(errno ?: ENOMEM);
 	}
 	skel->skeleton->data = data; /* libbpf has read it */
 	free(image);
@@ -174,10 +174,10 @@ static struct rlctl_bpf *skeleton_open(const struct rl_instance *info,
 		ret = info->program_uses & RL_USE_PROGRAM
 			      ? skeleton_open_filled(skel, info, filters, data, size)
 			      : skeleton_open_from(skel, data, size);
-	if (!ret)
+	if (!ret && skel->rodata)
 		return skel;
 	rlctl_bpf__destroy(skel);
-	errno = -ret;
+	errno = ret ? -ret : EINVAL;
 	return NULL;
 }
 
@@ -259,7 +259,7 @@ static int open_pinned(const char *path, const struct rl_instance *info,
 	int ret;
 
 	if (!skel)
-		return -errno;
+		return -(errno ?: ENOMEM);
 	ret = object_pin_paths(skel, path);
 	if (ret)
 		rlctl_bpf__destroy(skel);
@@ -289,7 +289,7 @@ static int loaded(struct rlctl_bpf *skel, struct rlctl_bpf **out)
 
 int object_load_pinned(const char *path, const struct rl_instance *info, struct rlctl_bpf **out)
 {
-	struct rlctl_bpf *skel;
+	struct rlctl_bpf *skel = NULL;
 	int ret = object_open_pinned(path, info, &skel);
 
 	return ret ? ret : loaded(skel, out);
