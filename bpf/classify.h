@@ -174,7 +174,7 @@ static __always_inline int indexed_collect(struct decision *d, __u32 root, __u32
 	return found;
 }
 
-/* Of a group without an index. */
+/* A group without an index. */
 static __always_inline int plain_group_collect(struct decision *d, const struct rl_range *range,
 					       __u32 group)
 {
@@ -193,7 +193,7 @@ static __always_inline int plain_group_collect(struct decision *d, const struct 
 	return FOUND_LIMITS;
 }
 
-/* Of any group; apart, as only policies with an index call it. */
+/* Any group; apart, as only policies with an index call it. */
 __noinline int group_collect_apart(struct decision *d, __u32 first, __u32 count, __u32 match_mode,
 				   __u32 group)
 {

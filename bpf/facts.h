@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the matches of struct rl_extra, and `not` in front of any, ask of a packet beside the fields
+/* The facts that matches of struct rl_extra, and `not` in front of any, ask for beside the fields
  * that all policies ask for. Only with EXTENDED, and there only where the policy has such a match:
  * elsewhere neither the fields nor an instruction.
  *

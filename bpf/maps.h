@@ -66,7 +66,7 @@ struct {
 	__array(values, struct extras_inner);
 } extras SEC(".maps");
 
-/* Of each half: rl_index_entry. All of one size, which the kernel compiles into the look-up. */
+/* For each half: rl_index_entry. All of one size, which the kernel compiles into the look-up. */
 struct index_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, RL_INDEX_MAX);

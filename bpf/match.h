@@ -125,7 +125,7 @@ static __always_inline bool headers_agree(const struct packet *p, const struct r
 	       AGREES(m, RL_MATCH_ICMP_TYPE, icmp_is(facts, extra));
 }
 
-/* What the rule's rl_extra adds, for a packet that lacks nothing of it. */
+/* The conditions that the rule's rl_extra adds, for a packet that lacks nothing of it. */
 __noinline int extra_agrees(const struct packet *p, const struct rl_rule *rule)
 {
 	const struct rl_extra *extra;
@@ -145,7 +145,7 @@ __noinline int extra_agrees(const struct packet *p, const struct rl_rule *rule)
 	       payload_agrees(p, m, extra);
 }
 
-/* Of a list, the match has the lowest and the highest port: under `not` a port between them may
+/* For a list, the match has the lowest and the highest port: under `not` a port between them may
  * still hold. */
 static __always_inline bool ports_agree(const struct packet *p, const struct rl_rule *rule)
 {

@@ -123,7 +123,7 @@ static __always_inline bool neighbours_pass(void)
 	return !header || !(header->uses & RL_USE_NEIGHBOURS);
 }
 
-/* What rules with `payload` compare: rules are classified without the packet itself. */
+/* The bytes that rules with `payload` compare: rules are classified without the packet itself. */
 static __always_inline void payload_keep(void *ctx, bool skb, struct decision *d,
 					 const struct rl_policy_header *header)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What keys are made of. Pure, for the program, the command line and tests. */
+/* The parts of keys. Pure, for the program, the command line and tests. */
 #ifndef RLCTL_BPF_KEY_PARTS_H
 #define RLCTL_BPF_KEY_PARTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the filters of a policy see of a packet: bpf/filter.h fills it in, and the instructions that
- * user/kernel/filter_code.c writes read it. Part of rlctl_abi.h.
+/* The part of a packet that the filters of a policy see: bpf/filter.h fills it in, and the
+ * instructions that user/kernel/filter_code.c writes read it. Part of rlctl_abi.h.
  */
 #ifndef RLCTL_ABI_FILTER_H
 #define RLCTL_ABI_FILTER_H

@@ -34,7 +34,8 @@ enum rl_algorithm { RL_ALGORITHMS(RL_ALGORITHM_ENUM) RL_ALGORITHM_COUNT };
 /* RL_KEY_PARTS is spelt by its parts. */
 enum rl_key_kind { RL_KEYS(RL_KEY_ENUM) RL_KEY_PARTS, RL_KEY_COUNT };
 
-/* What a key may be made of, in the order in which it is printed: bits of rl_limit.key_parts. */
+/* The parts that a key may have, in the order in which it is printed: bits of rl_limit.key_parts.
+ */
 #define RL_KEY_PART_WORDS(X) \
 	X(SOURCE, "source")  \
 	X(DEST, "dest")      \

@@ -129,7 +129,7 @@ class Walk:
         self.steps.append(step)
 
     def returns_joined(self, name, outer):
-        """The rules of a chain. What returns within a limit, and is dropped otherwise by the chain's last rule, is
+        """The rules of a chain. A packet that returns within a limit, and is dropped otherwise by the chain's last rule, is
         dropped over the limit."""
         rules = self.chains.rules.get(name, [])
         acting = [rule for rule in rules if rule.target != "log"]

@@ -153,7 +153,7 @@ class Line:
         return True
 
     def recent_word(self, word, negated):
-        """Of recent: --set always holds, and only notes the source for other rules."""
+        """The match recent: --set always holds, and only notes the source for other rules."""
         if word in ("--rcheck", "--update", "--remove") and self.limits:
             raise Left("counts packets before its last match: write the limit last")
         if not self.recent or word not in ("--set", "--rsource", "--rdest", "--name", "--mask") or negated:

@@ -73,7 +73,7 @@ def fragment_holds(match, later, _packet):
 
 
 def length_of(pattern, packet):
-    """Of the shortest IP packet that has the bytes."""
+    """The length of the shortest IP packet that has the bytes."""
     return {4: 20, 6: 40}[packet["family"]] + (20 if packet["proto"] == 6 else 8) + pattern[-1][0] + 1
 
 

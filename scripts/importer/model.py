@@ -102,7 +102,7 @@ class Step:
 
 @dataclasses.dataclass
 class Options:
-    """What the user says of the machine, and how `established` is to be told."""
+    """The user's words about the machine, and how `established` is to be told."""
     device: str = None
     host: bool = False  # it forwards nothing
     conntrack: bool = False  # the policy is for attach --state conntrack
@@ -226,7 +226,7 @@ def check_separate(matches, limit):
 
 
 def memory_differs(limit):
-    """A source that is forgotten before its burst is refilled gets the whole burst again. What a policy does otherwise."""
+    """A source that is forgotten before its burst is refilled gets the whole burst again. A policy does otherwise."""
     if limit.expire_s is None or limit.burst is None:
         return ()
     after = f"{abs(limit.expire_s):g} s"

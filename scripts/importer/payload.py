@@ -135,7 +135,7 @@ class Bytes:
 
 
 def resolved(match):
-    """The match with its bytes, and what differs; None if it matches nothing. What cannot be said is in `other`."""
+    """The match with its bytes, and what differs; None if it matches nothing. The rest, which cannot be said, is in `other`."""
     differs, plain = (), match.copy(pending=())
     for pending in match.pending:
         try:

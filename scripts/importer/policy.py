@@ -272,7 +272,7 @@ class Carrier:
             self.policy.leave(step.place, "carried, but " + text)
 
     def state_differs(self, rule, packet):
-        """What conntrack takes otherwise than the words of a policy."""
+        """The packets that conntrack takes otherwise than the words of a policy."""
         other = rule.step.limit and proof.spared(self.chains, rule.step, packet)
         if other:
             yield f"a SYN of a known connection passes by {other.place}"

@@ -57,7 +57,7 @@ def either_words(name, found, words, complement):
 
 
 def field_words(match, *names):
-    """Of these fields of RANGES."""
+    """The words for these fields of RANGES."""
     words = []
     for name in names:
         found = getattr(match, name)
@@ -68,7 +68,7 @@ def field_words(match, *names):
 
 
 def flag_words(match):
-    """Of the flags of TCP."""
+    """The words for the flags of TCP."""
     if match.flags in (fields.SYN, fields.EVERY_FLAGS & ~fields.SYN):
         return ["syn" if match.flags == fields.SYN else "not syn"]
     if match.flags is None:

@@ -176,7 +176,7 @@ class Filter:
         return ((first, min(last, top)),) if (first, last) != (0, top) else None
 
     def length(self):
-        """Of the IP packet. Frames of less than 60 bytes are padded, so shorter ones cannot be told apart."""
+        """The length of the IP packet. Frames of less than 60 bytes are padded, so shorter ones cannot be told apart."""
         found = self.between("len", 65535)
         if not found:
             return None

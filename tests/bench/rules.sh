@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# What rules cost that a packet does not match: programs run over one packet in a loop, in turns, with 1 to 1024 rules on
+# The cost of rules that a packet does not match: programs run over one packet in a loop, in turns, with 1 to 1024 rules on
 # as many ports, one of which is the packet's; beside an empty program. Prints a table, writes docs/rules.json and has
 # figures.py write docs/performance.md; OUT=DIR writes the first there instead. ROUNDS (15) makes it longer or shorter.
 # Needs root; `make bench-rules` builds what it needs.

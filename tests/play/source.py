@@ -26,7 +26,7 @@ def information(players):
 
 
 def answer(data, peer, key, players):
-    """Of a query: nothing without the challenge that the sender's address has, but the challenge."""
+    """The answer to a query: nothing without the challenge that the sender's address has, but the challenge."""
     challenge = struct.pack("<I", hash((key, peer)) & 0xFFFFFFFF)
     if not data.endswith(challenge):
         return CONNECTIONLESS + b"A" + challenge

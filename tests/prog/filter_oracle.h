@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tcpdump makes of a filter: libpcap's own interpreter, on a packet from its IP header on. */
+/* tcpdump's verdict on a filter: libpcap's own interpreter, on a packet from its IP header on. */
 #ifndef TESTS_FILTER_ORACLE_H
 #define TESTS_FILTER_ORACLE_H
 

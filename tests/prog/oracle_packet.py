@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a frame is, read from its bytes as rlctl-policy(5) words it, for oracle.py."""
+"""The kind of a frame, read from its bytes as rlctl-policy(5) words it, for oracle.py."""
 from dataclasses import dataclass
 
 ICMP, TCP, UDP, FRAGMENT, AH, ICMP6, SCTP = 1, 6, 17, 44, 51, 58, 132

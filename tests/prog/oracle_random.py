@@ -204,7 +204,7 @@ def networks(r, world):
 
 
 def match_words(r, world, plain):
-    """Of each kind at most one, as many words; plain: without those that not every program has."""
+    """At most one of each kind, as many words; plain: without those that not every program has."""
     protocol = r.choice((*PROTOCOLS, "proto")) if chance(r, 65) else None
     wanted = []
     if protocol:

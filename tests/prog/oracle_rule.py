@@ -221,7 +221,7 @@ def parts_of(key):
 
 
 def key_of(rule, packet):
-    """What the limit counts this packet by."""
+    """The key by which the limit counts this packet."""
     sport, dport = packet.ports or (0, 0)
     values = {"source": packet.source, "dest": packet.dest, "sport": sport, "dport": dport, "proto": packet.protocol}
     return tuple(address_key(values[name], packet.bits, lengths) if lengths else values[name] for name, *lengths in rule.key)

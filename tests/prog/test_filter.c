@@ -139,7 +139,7 @@ static void joined(void **state)
 	harness_close(h);
 }
 
-/* What the program has is what a policy may use; a policy says which bits it goes by. */
+/* A policy may use what the program has; a policy says which bits it goes by. */
 static void bits(void **state)
 {
 	struct harness *h = filters_open();

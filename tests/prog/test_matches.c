@@ -14,7 +14,8 @@
 #include "harness.h"
 #include "units.h"
 
-/* What the match does for the packet; it lacks what the match asks for: `not` does not hold either.
+/* The result of the match for the packet; it lacks what the match asks for: `not` does not hold
+ * either.
  */
 enum expected { HOLDS, FAILS, LACKS };
 
@@ -194,7 +195,7 @@ static const char *const beginnings[] = {
 
 #define PACKETS_MAX (ARRAY_SIZE(rows) * ARRAY_SIZE(beginnings))
 
-/* Of one row; `number` of its sources, plain and under `not`. */
+/* One row; `number` of its sources, plain and under `not`. */
 struct packet_row {
 	const struct row *row;
 	char words[200];

@@ -247,7 +247,7 @@ static enum rl_reason reason_of(struct harness *h, const char *words)
 	return harness_skb(h, &frame, &skb, 1, frame.size + 4);
 }
 
-/* What rules match lies where it lies without the tag. */
+/* The bytes that rules match lie where they lie without the tag. */
 static void tagged_match_test(void **state)
 {
 	static const struct harness_options with_matches = {.hook = RL_HOOK_INGRESS,

@@ -53,7 +53,7 @@ test_place() {
 		has "$PWD/tree/policies/wrong.policy:1:10:" expect_status 1 tree/build/rlctl apply --check wrong
 }
 
-# Of an installation: beside the program, wherever it was put.
+# An installation: beside the program, wherever it was put.
 test_installed() {
 	mkdir -p usr/sbin usr/share/rlctl/policies && cp "$RLCTL" usr/sbin/ && printf '# SPDX\n# for a test\nrule any deny\n' >usr/share/rlctl/policies/mine.policy &&
 		: >usr/share/rlctl/policies/Not-one.policy && : >usr/share/rlctl/policies/other &&

@@ -253,7 +253,7 @@ static void emit_rules(struct build *b, const struct rule *first, size_t count)
 				emit_rule(b, rule);
 }
 
-/* Of more rules than are asked one by one. */
+/* A group of more rules than are asked one by one. */
 static int emit_indexed(struct build *b, const struct rule *first, size_t count,
 			struct rl_range *range)
 {

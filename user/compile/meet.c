@@ -3,8 +3,9 @@
  * packet in common if their regions have something in common in every dimension.
  *
  * First a sweep over ports and addresses: limits that meet are all there where one of them begins.
- * Of those of one such place, a search adds one limit after the other to those that have something
- * in common; limits that hold all that is left are taken as they come, the others are tried. */
+ * Among those of one such place, a search adds one limit after the other to those that have
+ * something in common; limits that hold all that is left are taken as they come, the others are
+ * tried. */
 #include "meet.h"
 
 #include <errno.h>

@@ -318,7 +318,7 @@ static void narrow_end(struct region *region, const struct rule *rule, enum end 
 		region_narrow_prefix(region, end, addr, len);
 }
 
-/* Of these flags exactly those are set, or anything else. */
+/* Exactly those of these flags are set, or anything else. */
 static void narrow_flags(struct region *region, uint8_t mask, uint8_t flags, bool negated)
 {
 	static const uint8_t tcp = IPPROTO_TCP;

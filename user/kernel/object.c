@@ -88,7 +88,7 @@ static void headers_size(struct rlctl_bpf *skel, const struct rl_instance *info)
 	skel->rodata->frames_have_outer = info->outer_ip;
 }
 
-/* What rules match that few policies have: bpf/facts.h. */
+/* Matches that few policies have: bpf/facts.h. */
 static void matches_choose(struct rlctl_bpf *skel, uint32_t uses)
 {
 	skel->rodata->matches_extra = uses & (RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS);

@@ -53,7 +53,7 @@ static int report_may_not(const struct instance *instance)
 	return -EPERM;
 }
 
-/* What a program has, or is to have. */
+/* The code that a program has, or is to have. */
 struct fit {
 	uint32_t uses; /* of RL_USE_PROGRAM */
 	struct rl_filters filters;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a limit counts by, from words and to words. */
+/* The key of a limit, from words and to words. */
 #ifndef RLCTL_POLICY_KEY_H
 #define RLCTL_POLICY_KEY_H
 

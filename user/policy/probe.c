@@ -49,7 +49,7 @@ static bool is_one_value(const struct rule *words, enum rl_match_flag flag)
 	       (condition_ranges(words, flag, ranges) == 1 && ranges[0].first == ranges[0].last);
 }
 
-/* What a packet is not is known of few fields. */
+/* Few fields tell what a packet is not. */
 static const char *not_refuse(const struct rl_match *match)
 {
 	const unsigned int may = RL_MATCH_SYN | RL_MATCH_TCP_FLAGS | RL_MATCH_FRAGMENT |
@@ -241,7 +241,7 @@ static enum holds value_fails(const struct rule *rule, enum rl_match_flag flag, 
 	return fails(why, "%s %u is not in %u-%u", name, value, ranges[0].first, ranges[0].last);
 }
 
-/* Of a field that the words give one value. */
+/* A field that the words give one value. */
 static enum holds value_explain(const struct rule *rule, const struct probe *probe,
 				enum rl_match_flag flag, const char *name,
 				char why[EXPLAIN_TEXT_MAX])

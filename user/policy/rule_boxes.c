@@ -30,7 +30,7 @@ struct cube {
 	uint64_t care, bits;
 };
 
-/* What the rule accepts, field by field. */
+/* The values that the rule accepts, field by field. */
 struct accepted {
 	struct value_range range[AXES][CONDITION_RANGES_MAX];
 	struct {
@@ -242,8 +242,8 @@ static void accept_shape(const struct rl_match *match, struct box *box)
 
 /* ---- TCP flags */
 
-/* Of those that the cube leaves open, the ones whose flags of `mask` are, or are not, `flags`: the
- * first that differs makes a cube. */
+/* Among those that the cube leaves open, the ones whose flags of `mask` are, or are not, `flags`:
+ * the first that differs makes a cube. */
 static uint32_t cube_split(struct cube cube, uint8_t mask, uint8_t flags, bool negated,
 			   struct cube out[CUBES_MAX])
 {
