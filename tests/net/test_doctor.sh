@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # doctor: every condition that can be brought about in a namespace, its finding in text and in JSON, and the
-# exit status. doctor changes nothing.
+# exit status. doctor changes nothing. check: timeout 240
 source "$(dirname "$0")/../lib.sh"
 
 ALIEN=$TOP/build/receiver.bpf.o

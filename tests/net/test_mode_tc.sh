@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Hook xdp where XDP cannot limit: no driver for it, or no Ethernet header. tc's program at ingress takes its
-# place, counts the packets within an skb, and runs before an instance of hook ingress. check: timeout 240
+# place, counts the packets within an skb, and runs before an instance of hook ingress. check: timeout 400
 source "$(dirname "$0")/../lib.sh"
 
 mode() { rl B status -j --hook xdp | json '.[0] | "\(.hook) \(.mode)"'; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The commands under valgrind, what they do and what they refuse: no wrong access, nothing that
 # depends on what was never written, no leak. It starts slowly, so one of a kind stands for others.
-# check: timeout 240
+# check: timeout 400
 # shellcheck source=tests/lib.sh
 source "$(dirname "$0")/../lib.sh"
 

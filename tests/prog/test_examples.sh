@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Each policy that the documents show is played against the floods it is for, beside the clients it is for:
-# examples.py. A policy that nobody plays, and a row without its policy, are noticed.
+# examples.py. A policy that nobody plays, and a row without its policy, are noticed. check: timeout 240
 # shellcheck source=tests/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 

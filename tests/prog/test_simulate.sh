@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# rlctl simulate: captures of every kind, lengths, what is printed, errors. check: timeout 240
+# rlctl simulate: captures of every kind, lengths, what is printed, errors. check: timeout 400
 # shellcheck source=simulate.sh
 . "$(dirname "${BASH_SOURCE[0]}")/simulate.sh"
 
