@@ -37,7 +37,7 @@ watch_all() {
 	watch text top --once --seconds "$SECONDS_WATCHED"
 	pids+=("$BG_PID")
 	eventually 10 watchers 2 || return
-	watch monitor monitor -j --rate 10 --seconds 1
+	watch monitor monitor -j --rate 10 --count 10 --seconds 5
 	pids+=("$BG_PID")
 	eventually 10 watchers 3 && send || return
 	for pid in "${pids[@]}"; do
