@@ -296,6 +296,15 @@ bool harness_pieces(struct harness *h, const struct frame *frame, uint32_t linea
 	return true;
 }
 
+bool harness_has_empty_linear(struct harness *h)
+{
+	static struct frame frame;
+	enum rl_reason reason;
+
+	frame_build(&frame, "ip4 udp");
+	return harness_pieces(h, &frame, 0, &reason);
+}
+
 enum rl_reason harness_skb(struct harness *h, const struct frame *frame, struct __sk_buff *skb,
 			   uint64_t packets, uint64_t bytes)
 {

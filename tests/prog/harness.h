@@ -90,6 +90,9 @@ enum rl_reason harness_answer(struct harness *h, const struct frame *frame, stru
 bool harness_pieces(struct harness *h, const struct frame *frame, uint32_t linear,
 		    enum rl_reason *reason);
 
+/* Does the kernel's test run make frames of which nothing can be read in place? */
+bool harness_has_empty_linear(struct harness *h);
+
 /* harness_count for an skb, of hooks ingress and egress: in *skb goes what it is besides its data,
  * and what became of it comes out. It has to count as so many packets and bytes. */
 struct __sk_buff;

@@ -325,18 +325,6 @@ static void run_row(size_t i, size_t t)
 		found_pieces[n][i][t] = run_pieces(&frame, linears[n]);
 }
 
-/* A frame without a linear part is the last, and not for every kernel. */
-static void linears_count(void)
-{
-	static struct frame frame;
-	enum rl_reason reason;
-
-	frame_build(&frame, "ip4 udp");
-	linear_count = ARRAY_SIZE(linears);
-	if (!harness_pieces(jumbo, &frame, 0, &reason))
-		linear_count--;
-}
-
 static int run_all(void **state)
 {
 	static const struct harness_options at_xdp, at_tc = {.hook = RL_HOOK_INGRESS};
@@ -348,7 +336,7 @@ static int run_all(void **state)
 	jumbo = harness_open(&with_jumbo);
 	if (!xdp || !tc || !jumbo)
 		return -1;
-	linears_count();
+	linear_count = ARRAY_SIZE(linears) - !harness_has_empty_linear(jumbo);
 	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
 		policy_set(tables[t].policy);
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
