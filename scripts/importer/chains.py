@@ -17,6 +17,8 @@ FIRST_ONLY = "is in a nat chain, which sees only the first packet of a connectio
 HOST_ONLY = "is for packets to this host, a policy for all arriving packets: use --host if the machine " \
     "forwards nothing"
 FORWARDED = "is for forwarded packets, a policy for all arriving packets"
+KNOWN = ("accept", "drop", "leave", "log", "untrack")  # verdicts
+TRACKS = (1, -200)  # conntrack's own hook
 
 
 @dataclasses.dataclass
@@ -25,7 +27,7 @@ class Rule:
     matches: list
     limit: Limit = None
     above: bool = False  # the limit matches packets over it
-    target: str = None  # accept, drop, leave, log, "jump CHAIN"; None: no verdict
+    target: str = None  # accept, drop, leave, log, untrack, queue, "jump CHAIN"; None: no verdict; others: unknown
     remark: str = ""
     left: str = ""  # why its limit cannot be carried over
     goes: bool = False  # goto: a jump that does not return
@@ -66,6 +68,17 @@ class Chains:
         if rule.target and rule.target.startswith("jump ") and self.only_drops(rule.target[5:]):
             return "drop"
         return rule.target
+
+    def unsure(self, rule):
+        """Why nobody can say from the rules whether a packet of the rule passes; "" if they say it."""
+        target = rule.target or ""
+        if rule.left or target in ("", *KNOWN) or target.startswith("jump ") and target[5:] in self.rules:
+            return ""
+        if target == "queue":
+            return "hands packets to a program, which may drop them"
+        name = target.removeprefix("jump ")
+        does = f"hands packets to {name}, which" if name != target else "has words that are not read, and"
+        return does + " may drop them or change them"
 
     def below(self, chain, seen=frozenset()):
         """Every rule that a packet may reach from the chain, once per path."""
@@ -158,7 +171,9 @@ class Walk:
             if rule.goes:
                 self.add(Step(rule.place, "leave", matches))
             return
-        verdict = target if target in ("accept", "drop", "leave") else "unknown"
+        if self.chains.unsure(rule):
+            self.policy.leave(rule.place, self.chains.unsure(rule))
+        verdict = target if target in ("accept", "drop", "leave", "untrack") else "unknown"
         self.add(Step(rule.place, verdict, matches, remark=rule.remark, differs=rule.differs))
 
     def limit(self, rule, matches, target):
@@ -184,7 +199,8 @@ class Walk:
 
     def limit_leave(self, rule, target):
         which = "over" if rule.above else "within"
-        does = {"accept": "accepts", "drop": "drops", "leave": "does not ask further for"}.get(target, "hands on to " + target.replace("jump ", "chain "))
+        does = {"accept": "accepts", "drop": "drops", "leave": "does not ask further for", "untrack": "does not track",
+                "queue": "hands to a program"}.get(target, "hands on to " + target.replace("jump ", "chain "))
         if not rule.left:
             self.policy.leave(rule.place, f"{does} what is {which} its limit: a policy can drop what is over it")
 
@@ -230,6 +246,8 @@ def hook_leave(policy, chains, hook, why):
             policy.leave(rule.place, why)
         elif why in (HOST_ONLY, FORWARDED, FIRST_ONLY) and chains.target_of(rule) == "drop":
             policy.leave_drop(rule.place)
+        elif why in (HOST_ONLY, FORWARDED) and chains.unsure(rule):
+            policy.leave(rule.place, chains.unsure(rule))
     if hook.default == "drop" and why in (HOST_ONLY, FORWARDED, FIRST_ONLY):
         policy.leave_drop(f"{hook.place}, the policy of {hook.chain}")
 
@@ -263,6 +281,8 @@ def hook_walk(policy, chains, hook, device, shared, translates):
     for rule in chains.below(hook.chain):
         if (rule.limit or rule.left) and rule.place not in walk.met:
             policy.leave(rule.place, rule.left or "is in a chain that only what was left out leads to")
+    if (STAGES[hook.name], hook.priority) >= TRACKS:
+        walk.steps = [step for step in walk.steps if step.verdict != "untrack"]  # too late
     for step in walk.steps:
         step.translated = translated_fields(hook, translates, step)
     return Chain(hook.chain, walk.steps, hook.all_frames, policy.options.host or policy.options.conntrack)

@@ -48,7 +48,8 @@ def flags_set(value, mask=255):
     return sum(1 << byte for byte in range(256) if byte & mask == value)
 
 
-SYN = flags_set(2, 18)  # without ACK
+SYN = flags_set(2, 18)  # the word syn: without ACK, whatever FIN and RST are
+OPENS = flags_set(2, 23)  # what begins a connection to conntrack, and --syn of iptables: without FIN, RST and ACK
 
 
 def flags_words(wanted):

@@ -69,6 +69,8 @@ def created(words):
         return Set(kinds, "whose elements come and go")
     if not set(kinds) <= set(KINDS) or len(kinds) > 2 or kinds.count("port") == 2:
         return Set(kinds, f"of the type {words[2]}")
+    if {"netmask", "bitmask"} & set(words):
+        return Set(kinds, "whose elements stand for networks (netmask)")
     return Set(kinds)
 
 

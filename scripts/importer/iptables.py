@@ -6,20 +6,34 @@ import shlex
 
 from . import fields, ipset, payload, ranges
 from .chains import Chains, Hook, Rule, chains_convert
+from .family import families
 from .model import NEW, PERIOD_S, RANGES, Left, Limit, Match, joined, network_of, networks_of, memory_differs, state_word
 
 PRIORITIES = {"raw": -300, "mangle": -150, "nat": -100, "filter": 0, "security": 50}
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "gre": 47, "esp": 50, "icmp6": 58, "icmpv6": 58,
              "ipv6-icmp": 58, "sctp": 132}
-TARGETS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "drop", "RETURN": "leave", "LOG": "log",
-           **dict.fromkeys(("NFLOG", "ULOG", "AUDIT", "TRACE", "MARK", "CONNMARK", "CT", "NOTRACK", "CLASSIFY",
-                            "CHECKSUM", "TCPMSS"), "log")}
+TARGETS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "drop", "RETURN": "leave", "LOG": "log", "NOTRACK": "untrack",
+           **dict.fromkeys(("NFLOG", "ULOG", "AUDIT", "TRACE", "MARK", "CONNMARK", "CT", "CLASSIFY", "CHECKSUM", "TCPMSS",
+                            "SET", "TEE", "SECMARK", "CONNSECMARK", "RATEEST", "IDLETIMER", "LED"), "log"),
+           **dict.fromkeys(("NFQUEUE", "QUEUE"), "queue")}
+PLAIN = ("ACCEPT", "DROP", "RETURN", "NOTRACK")  # targets without options
 TRANSLATES = ("DNAT", "REDIRECT", "NETMAP", "SNAT", "MASQUERADE", "TPROXY")
 PERIODS = {"s": "second", "m": "minute", "h": "hour", "d": "day"}
+BARE = ("tcp", "udp", "sctp", "icmp", "icmp6", "icmpv6", "comment")  # modules that without an option match every packet
+FAMILY_UNSAID = "carried, but nothing says whether iptables or ip6tables printed this table: it is taken for IPv4; write --ipv4 " \
+    "or --ipv6"
 FIELDS = {"srcip": "saddr", "dstip": "daddr", "srcport": "sport", "dstport": "dport"}
 
 
-def ports_of(text):
+class Broken(Exception):
+    """A line that iptables-save does not write."""
+
+
+class Never(Left):
+    """No packet matches, so the rule has no effect."""
+
+
+def range_of(text):
     found = re.fullmatch(r"(\d*)(?:([:-])(\d*))?", text)
     if not found or not text:
         raise Left(f"port '{text}' is not a number")
@@ -27,8 +41,21 @@ def ports_of(text):
     return first, int(found[3] or 65535) if found[2] else first
 
 
+def ports_of(text):
+    first, last = range_of(text)
+    if first > last or last > 65535:
+        raise Broken(f"no port is in {text}")
+    return first, last
+
+
 def port_list(text):
     return ranges.normal(ports_of(port) for port in text.split(","))
+
+
+def lengths(text):
+    """Unlike ports, the kernel takes a range that no length is in."""
+    first, last = range_of(text)
+    return ((first, last),) if first <= last else ()
 
 
 def protocol_of(text):
@@ -50,8 +77,14 @@ def number_of(text):
 
 def below(text):
     if not int(text):
-        raise Left("matches no packet: nothing is below 0")
+        raise Never("matches no packet: nothing is below 0")
     return ((0, int(text) - 1),)
+
+
+def above(text):
+    if int(text) >= 255:
+        raise Never("matches no packet: nothing is above 255")
+    return ((int(text) + 1, 255),)
 
 
 # Matches with one argument that a policy has: field of Match and its parser.
@@ -61,12 +94,12 @@ for _words, _field, _read in ((("-s", "--source"), "src", network_of), (("-d", "
                               (("-i", "--in-interface"), "device", str),
                               (("--sport", "--source-port", "--sports", "--source-ports"), "sport", port_list),
                               (("--dport", "--destination-port", "--dports", "--destination-ports"), "dport", port_list),
-                              (("--length",), "length", port_list), (("--dscp",), "dscp", number_of),
+                              (("--length",), "length", lengths), (("--dscp",), "dscp", number_of),
                               (("--dscp-class",), "dscp", lambda t: number_of(str(fields.named(t, fields.DSCP, "DSCP")))),
                               (("--icmp-type",), "icmp", lambda t: icmp_of(t, fields.ICMP)),
                               (("--icmpv6-type",), "icmp", lambda t: icmp_of(t, fields.ICMP6)),
                               (("--ttl-eq", "--ttl", "--hl-eq"), "ttl", number_of), (("--ttl-lt", "--hl-lt"), "ttl", below),
-                              (("--ttl-gt", "--hl-gt"), "ttl", lambda t: ((int(t) + 1, 255),))):
+                              (("--ttl-gt", "--hl-gt"), "ttl", above)):
     SIMPLE.update({word: (_field, _read) for word in _words})
 
 # Matches that must not follow a limit, which would count before they are checked.
@@ -80,7 +113,7 @@ def negation(field, value):
     if field in RANGES:
         rest = ranges.complement(value, RANGES[field])
         if not rest:
-            raise Left(f"matches no packet: every {field} is excluded")
+            raise Never(f"matches no packet: every {field} is excluded")
         return Match(**{field: rest})
     if field == "flags":
         return Match(flags=fields.EVERY_FLAGS & ~value)
@@ -100,7 +133,9 @@ class Line:
         self.other = []
 
     def take(self):
-        return self.words.pop(0) if self.words else ""
+        if not self.words:
+            raise Broken("the line ends too early")
+        return self.words.pop(0)
 
     def read(self):
         while self.words:
@@ -120,16 +155,14 @@ class Line:
         """Only packets that match one of them."""
         found = [both for m in self.rule.matches for a in alternatives for both in [joined(m, a)] if both]
         if not found:
-            raise Left("matches no packet")
+            raise Never("matches no packet")
         self.rule.matches = found
 
     def word(self, word, negated):
         """False if a policy has no such word."""
         if word in ("-j", "--jump", "-g", "--goto"):
-            target = self.take()
-            self.rule.target = TARGETS.get(target, f"jump {target}")
+            self.target(self.take())
             self.rule.goes = word in ("-g", "--goto")
-            self.words.clear()  # the rest is the target's
         elif word in ("-m", "--match"):
             self.module(self.take())
         elif word == "--comment":
@@ -152,6 +185,16 @@ class Line:
             return self.byte_word(word, negated) or self.recent_word(word, negated) or self.limit_word(word, negated)
         return True
 
+    def target(self, name):
+        """The rest of the line is the target's. iptables takes matches there, too, and iptables-save prints them before."""
+        late = next((w for w in self.words if name in PLAIN or w in MATCHING or w in ("-s", "-d", "-p", "-i", "-o", "-f", "-m")), "")
+        if late:
+            raise Broken(f"'{late}' is behind -j {name}")
+        self.rule.target = TARGETS.get(name, f"jump {name}")
+        if name == "CT" and "--notrack" in self.words:
+            self.rule.target = "untrack"
+        self.words.clear()
+
     def recent_word(self, word, negated):
         """The match recent: --set always holds, and only notes the source for other rules."""
         if word in ("--rcheck", "--update", "--remove") and self.limits:
@@ -163,12 +206,13 @@ class Line:
         return bool(word in ("--set", "--rsource", "--rdest") or self.take())
 
     def simple(self, word, negated):
-        if word == "--icmp-type" and self.words[0] == "any":
-            return bool(self.take()) and not negated
         field, read = SIMPLE[word]
         if field == "device" and negated:
-            return self.words[0] == "lo" and bool(self.take())
-        value = read(self.take())
+            return self.words[:1] == ["lo"] and bool(self.take())
+        value = self.take()
+        if word == "--icmp-type" and value.partition("/")[0] in ("any", "255") or field == "proto" and value in ("0", "all"):
+            return not negated  # to the kernel, 255 and 0 are any
+        value = read(value)
         self.narrow(negation(field, value) if negated else Match(**{field: value}))
         return True
 
@@ -178,11 +222,7 @@ class Line:
         return self.narrow(*(Match(family=n.version, **{side: n}) for n in networks))
 
     def flags(self, mask, flags, negated):
-        """SYN without ACK is the word syn, whatever FIN and RST say."""
-        if flags == "SYN" and {"SYN", "ACK"} <= set(mask.split(",")) <= {"SYN", "ACK", "FIN", "RST"}:
-            wanted = fields.SYN
-        else:
-            wanted = fields.flags_set(self.flag_bits(flags), self.flag_bits(mask))
+        wanted = fields.flags_set(self.flag_bits(flags), self.flag_bits(mask))
         self.narrow(Match(flags=fields.EVERY_FLAGS & ~wanted if negated else wanted))
 
     @staticmethod
@@ -236,6 +276,8 @@ class Line:
             self.narrow(Match(pending=(found,)))
 
     def module(self, name):
+        if name not in BARE and not (self.words and self.words[0].startswith(("--", "!"))):
+            self.other.append(f"the module {name}")
         self.limits += name in ("hashlimit", "limit")
         self.recent |= name == "recent"
         if self.limits > 1:
@@ -288,6 +330,8 @@ def line_read(chains, place, family, text, policy, sets):
             line.rule.differs += memory_differs(line.rule.limit)
             if target and target[2] == "REJECT":
                 policy.note("REJECT answers the packets it drops, a policy drops silently")
+    except Never:
+        line.rule = Rule(place, [])
     except (Left, ValueError) as why:
         limits = re.search(r" -m (hashlimit|limit) ", text)
         name = re.search(r" --hashlimit-name (\S+)", text)
@@ -300,16 +344,63 @@ def line_read(chains, place, family, text, policy, sets):
     chains.rules.setdefault(words[1], []).append(line.rule)
 
 
+def rules_read(chains, number, family, line, policy, sets):
+    """A line -A; its words have to be whole, and its chain declared."""
+    try:
+        words = shlex.split(line)
+        if words[1:2] and words[1] not in chains.rules:
+            raise Broken(f"its table has no line :{words[1]}")
+        line_read(chains, f"line {number}", family, line, policy, sets)
+    except (Broken, ValueError) as why:
+        refuse(number, line, why)
+
+
+def refuse(number, line, why):
+    raise Left(f"line {number}: '{line[:60]}' is not what iptables-save prints: {why}: nothing is imported; pass the output "
+               "of iptables-save")
+
+
+def whole(tables, ended):
+    """Refuses an input that was cut off, chains that are nowhere, and those that lead back to themselves."""
+    if not ended:
+        raise Left("ends without COMMIT, so a part of it is missing: pass the whole output of iptables-save")
+    for chains in tables:
+        for rule in (rule for rules in chains.rules.values() for rule in rules):
+            name = (rule.target or "").removeprefix("jump ")
+            if name != rule.target and rule.target and not name.isupper() and name not in chains.rules:
+                raise Left(f"{rule.place}: jumps to chain {name}, which its table does not have: pass the whole output of "
+                           "iptables-save")
+        for hook in chains.hooks:
+            no_circle(chains, hook.chain, ())
+
+
+def no_circle(chains, name, above):
+    """The kernel takes a circle of chains only where no packet gets to it."""
+    for rule in chains.rules.get(name, ()):
+        target = (rule.target or "").removeprefix("jump ")
+        if target in (*above, name) and target != rule.target:
+            raise Left(f"{rule.place}: jumps back to chain {target}, which iptables-restore refuses: nothing is imported; "
+                       "pass the output of iptables-save")
+        if target in chains.rules and target != rule.target:
+            no_circle(chains, target, (*above, name))
+
+
 def read(policy, text):
-    family, tables, chains, sets = 4, [], Chains(), ipset.read(text)
+    family, tables, chains, sets, ended = 4, [], None, ipset.read(text), True
+    told, unsaid = families(text, policy.options.family), 0
     for number, line in enumerate(text.splitlines(), 1):
         line = re.sub(r"^\[\d+:\d+\] ", "", line.strip())
-        if line.startswith("# Generated by"):
-            family = 6 if "ip6tables" in line else 4
-        elif line.startswith("*"):
-            chains, table = Chains(), line[1:]
+        if line.startswith("*"):
+            chains, table, ended = Chains(), line[1:], False
+            family, unsaid = told[number] or 4, 0 if told[number] else number
             tables.append(chains)
-        elif line.startswith(":"):
+        elif not line or line.startswith(("#", "create ", "add ")):
+            continue  # the sets were read before
+        elif chains is None or ended:
+            refuse(number, line, "it is in no table")
+        elif line == "COMMIT":
+            ended = True
+        elif re.match(r":\S+ \S", line):
             name, default = line[1:].split()[:2]
             chains.rules.setdefault(name, [])
             if default != "-":
@@ -317,5 +408,10 @@ def read(policy, text):
                                          "drop" if default == "DROP" else "accept", place=f"line {number}",
                                          nat=table == "nat"))
         elif line.startswith("-A "):
-            line_read(chains, f"line {number}", family, line, policy, sets)
+            if unsaid:
+                policy.leave(f"line {unsaid}", FAMILY_UNSAID)
+            rules_read(chains, number, family, line, policy, sets)
+        else:
+            refuse(number, line, "it begins with another word than -A, : or COMMIT")
+    whole(tables, ended)
     chains_convert(policy, tables)

@@ -7,8 +7,8 @@ import functools
 from . import fields, ranges
 from .model import RANGES, Left, joined_payload
 
-Packet = collections.namedtuple("Packet", "family proto syn known held")
-# known: of a connection, None: that is not told; held: the ids of the matches that hold
+Packet = collections.namedtuple("Packet", "family proto syn known held opens tracked", defaults=(True,))
+# known: of a connection, None: that is not told; held: the ids of the matches that hold; tracked: by conntrack, None: perhaps
 WITH_PORTS = (6, 17, 132)
 WITH_PAYLOAD = (1, 6, 17, 58)
 OTHER_PROTOCOL = 253
@@ -94,13 +94,13 @@ def range_field(name, protos=None):
 
 
 def flag_values(matches, packet):
-    """One byte of every set that the matches tell apart, of SYN and of the others."""
+    """One byte of every set that the matches tell apart, of SYN, of what opens a connection, and of the others."""
     if packet["later"] or packet["proto"] != 6:
         return (None,)
     wanted = list({m.flags for m in matches if m.flags is not None})
     found = {}
     for byte in range(256):
-        found.setdefault((fields.SYN >> byte & 1, *(w >> byte & 1 for w in wanted)), byte)
+        found.setdefault((fields.SYN >> byte & 1, fields.OPENS >> byte & 1, *(w >> byte & 1 for w in wanted)), byte)
     return list(found.values())
 
 
@@ -161,8 +161,8 @@ class Kinds:
     def split(self, matches, packet, depth):
         """By one field after the other; only matches that hold so far tell further fields apart."""
         if depth == len(self.order):
-            syn = packet["flags"] is not None and bool(fields.SYN >> packet["flags"] & 1)
-            found = Packet(packet["family"], packet["proto"], syn, packet["known"], frozenset(map(id, matches)))
+            syn, opens = (packet["flags"] is not None and bool(s >> packet["flags"] & 1) for s in (fields.SYN, fields.OPENS))
+            found = Packet(packet["family"], packet["proto"], syn, packet["known"], frozenset(map(id, matches)), opens)
             self.found[found] = None
             return
         name, values, holds = self.order[depth]

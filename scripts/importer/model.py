@@ -82,8 +82,8 @@ class Limit:
 
 @dataclasses.dataclass(eq=False)
 class Step:
-    """Verdicts: accept (ends the chain), drop, leave (skips the other steps inside `leaves`), unknown (may end this
-    chain and the later ones); for a limit: above (packets over it are dropped) or within (packets within it are
+    """Verdicts: accept (ends the chain), drop, leave (skips the other steps inside `leaves`), untrack (conntrack does not
+    look at the packet), unknown (may end this chain and the later ones); for a limit: above (packets over it are dropped) or within (packets within it are
     accepted, the others go on)."""
     place: str  # for messages
     verdict: str
@@ -107,6 +107,7 @@ class Options:
     host: bool = False  # it forwards nothing
     conntrack: bool = False  # the policy is for attach --state conntrack
     every: bool = False  # `established` stands for ESTABLISHED of every protocol, not of TCP alone
+    family: int = None  # 4 or 6: of tables of iptables that do not say it
 
 
 @dataclasses.dataclass

@@ -10,9 +10,10 @@ from .chains import Chains, Hook, Rule, chains_convert
 from .model import Left, Limit, Match, joined, memory_differs
 from .nft_match import ADDRESSES, FAMILIES, PROTOCOLS, Test, Unknown, as_list, bits_of, name_of
 
-VERDICTS = {"accept": "accept", "drop": "drop", "reject": "drop", "return": "leave", "queue": "unknown"}
+VERDICTS = {"accept": "accept", "drop": "drop", "reject": "drop", "return": "leave", "queue": "queue"}
 PERIODS = {"second": "second", "minute": "minute", "hour": "hour", "day": "day", "week": "7d"}
-IGNORED = ("counter", "comment", "notrack", "mangle")
+IGNORED = ("counter", "comment", "mangle")
+ENDS = ("synproxy", "fwd")  # a packet does not come back from them
 TRANSLATES = ("dnat", "redirect", "snat", "masquerade", "tproxy")
 
 
@@ -23,6 +24,7 @@ class Reader:
         self.rule = Rule(place, [Match(family=FAMILIES[table[0]])], remark=" ".join(comment.split()))
         self.other = []
         self.rules = []  # of a map of verdicts
+        self.untracks = False
 
     def read(self, expressions):
         for expression in expressions:
@@ -49,6 +51,10 @@ class Reader:
             self.rule.target = "log"
         elif name == "vmap":
             self.vmap(value)
+        elif name == "notrack":
+            self.untracks = True
+        elif name in ENDS:
+            self.rule.target = f"jump {name}"
         elif name == "xt":
             raise Left("was made by iptables: pass the output of iptables-save")
         elif name not in IGNORED:
@@ -90,7 +96,7 @@ class Reader:
             elements = data["set"]
         rules = [self.mapped(value["key"], key, verdict) for key, verdict in elements]
         if not rules or None in rules:
-            self.rule.target = "a map of verdicts"
+            self.rule.target = "jump a map of verdicts"
             self.other.append("a map of verdicts")
         self.rules = [rule for rule in rules if rule and rule.matches] if None not in rules else []
 
@@ -244,6 +250,9 @@ class Ruleset:
                 any("payload" in e["mangle"].get("key", {}) for e in value["expr"] if "mangle" in e):
             self.tables[where].translates.append((value["chain"], reader.rule))
         rules = [dataclasses.replace(r, remark=reader.rule.remark) for r in reader.rules] or [reader.rule]
+        if reader.untracks:
+            matches = [m.copy(other=m.other + ("a limit",) * bool(limits)) for m in reader.rule.matches]
+            rules.insert(0, Rule(place, matches, target="untrack"))
         return self.tables[where].rules.setdefault(value["chain"], []).extend(rules)
 
     def unread(self, rule, expressions, limits, why):
@@ -254,8 +263,9 @@ class Ruleset:
         rule.tables = tuple(self.tables_in((rule.place.split()[0], rule.place.split()[1]), expressions))
         rule.above = any(v.get("inv") for _, v in words_in(expressions, ("limit",)) if isinstance(v, dict))
         targets = [n for e in expressions for n in e if n in VERDICTS]
+        ends = any(n in ("vmap", "xt", *ENDS) for e in expressions for n in e)
         jumps = [(n, e[n]["target"]) for e in expressions for n in e if n in ("jump", "goto")]
-        rule.target = VERDICTS[targets[0]] if targets else f"jump {jumps[0][1]}" if jumps else "unknown"
+        rule.target = VERDICTS[targets[0]] if targets else f"jump {jumps[0][1]}" if jumps else "unknown" if limits or ends else None
         rule.goes = bool(jumps) and jumps[0][0] == "goto"
 
 
@@ -269,4 +279,7 @@ def read(policy, text):
                 ruleset.rule(policy, entry["rule"])
     except (KeyError, TypeError, AttributeError) as why:
         raise Left(f"is not output of `nft -j list ruleset` ({type(why).__name__}: {why})") from None
+    if ruleset.count and not any(chains.hooks for chains in ruleset.tables.values()):
+        raise Left("has no chain with a hook, which versions of nft before 1.0 may leave out of JSON: pass the output of `nft list "
+                   "ruleset`")
     chains_convert(policy, ruleset.tables.values())

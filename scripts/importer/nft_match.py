@@ -26,6 +26,11 @@ def as_list(value):
     return value if isinstance(value, list) else [value]
 
 
+def flat(value):
+    """The names joined by |, which nft before 1.1 nests where there are more than two."""
+    return [name for v in as_list(value) for name in (flat(v) if isinstance(v, dict) and "|" in v else [v])]
+
+
 def name_of(left):
     if "payload" in left:
         return f"{left['payload'].get('protocol', '')} {left['payload'].get('field', 'bytes')}".strip()
@@ -162,23 +167,24 @@ class Test:
 
     def icmp(self, protocol, field, op, right):
         proto, names = (1, fields.ICMP) if protocol == "icmp" else (58, fields.ICMP6)
+        family = 4 if proto == 1 else 6  # nft asks for it, too
         codes = fields.CODES if proto == 1 else fields.CODES6
         found = compared(op, numbers(self.values(right), names if field == "type" else codes, f"ICMP {field}"), 255)
         if field == "type":
-            return Match(proto=proto, icmp=ranges.normal((256 * a, 256 * b + 255) for a, b in found))
-        return Match(proto=proto, icmp=ranges.normal((256 * n + a, 256 * n + b) for n in range(256) for a, b in found))
+            return Match(family=family, proto=proto, icmp=ranges.normal((256 * a, 256 * b + 255) for a, b in found))
+        return Match(family=family, proto=proto, icmp=ranges.normal((256 * n + a, 256 * n + b) for n in range(256) for a, b in found))
 
     def flags(self, mask, op, right):
-        """`in` holds for any of the flags, `!` for none. SYN without ACK is the word syn, whatever FIN and RST say."""
+        """`in` holds for any of the flags, `!` for none."""
         if op in ("in", "!"):
-            none = fields.flags_set(0, fields.flag_bits(as_list(right)) & mask)
+            none = fields.flags_set(0, fields.flag_bits(flat(right)) & mask)
             return Match(proto=6, flags=none if op == "!" else fields.EVERY_FLAGS & ~none)
         if op not in ("==", "!="):
             raise Unknown("tcp flags")
         wanted = 0
         for value in self.values(right) if isinstance(right, dict) and "set" in right else [right]:
-            bits = fields.flag_bits(as_list(value))
-            wanted |= fields.SYN if bits == 2 and 18 & mask == 18 and mask | 23 == 23 else fields.flags_set(bits, mask)
+            bits = fields.flag_bits(flat(value))
+            wanted |= fields.flags_set(bits, mask)
         wanted = wanted if op == "==" else fields.EVERY_FLAGS & ~wanted
         if not wanted:
             raise Left("matches no packet")
@@ -187,7 +193,7 @@ class Test:
     def masked(self, left, mask, op, right):
         where = left.get("payload", {})
         if where.get("field") == "flags" and where.get("protocol") == "tcp":
-            return [self.flags(fields.flag_bits(as_list(mask)), op, right)]
+            return [self.flags(fields.flag_bits(flat(mask)), op, right)]
         if "base" in where:
             return [self.raw(where, op, right, mask)]
         if where == {"protocol": "ip", "field": "frag-off"} and mask == 0x1fff and right == 0 and op in ("==", "!="):
@@ -236,5 +242,5 @@ class Test:
         """Not every new TCP connection begins with SYN: conntrack takes one up in the middle (tcp_loose)."""
         if left["ct"]["key"] != "state" or op not in ("==", "in"):
             raise Unknown(("not " if op == "!=" else "") + name_of(left))
-        names = {STATES.get(v, str(v)) if isinstance(v, int) else str(v) for v in self.values(right)}
+        names = {STATES.get(v, str(v)) if isinstance(v, int) else str(v) for v in flat(self.values(right))}
         return [Match(other=(state_word(names),))]

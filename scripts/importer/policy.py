@@ -146,7 +146,7 @@ class Carrier:
     def match_of(self, step, match):
         """The match of the step's rule."""
         if NEW in match.other and match.proto == TCP:
-            flags = fields.SYN & (fields.EVERY_FLAGS if match.flags is None else match.flags)
+            flags = fields.OPENS & (fields.EVERY_FLAGS if match.flags is None else match.flags)
             others = tuple(word for word in match.other if word != NEW)
             match = match.copy(flags=flags, other=others, only_syn=flags != match.flags) if flags else match
         syn = match.flags is not None and not match.flags & ~fields.SYN

@@ -30,12 +30,14 @@ def counted(drop, step):
 
 def word_holds(word, step, p):
     """True, False, or None (unknown). A SYN is of no known connection, and alone begins one of TCP."""
+    if word.startswith("state ") and not p.tracked:
+        return None if p.tracked is None or "UNTRACKED" in word else False
     if word == ESTABLISHED:
         return p.known if p.known is not None else False if p.syn else None
     if word == RELATED:
         return False if p.syn else None
     if word == NEW and p.proto == TCP:
-        return True if p.syn else None if step.verdict == "drop" else False
+        return True if p.opens else None if step.verdict == "drop" else False
     if word == NEW and p.known is not None:
         return not p.known
     return None
@@ -84,7 +86,7 @@ def excess_kept(step, behind, way):
             way.leave(other, hit and not past)
         elif other.verdict == "drop" and hit and not past:
             return None
-        elif other.verdict not in ("drop", "above"):
+        elif other.verdict not in ("drop", "above", "untrack"):
             return other
     return next(iter(way.maybe.values()), step)
 
@@ -99,6 +101,9 @@ def events(chains, p, moot):
             cause = past or around or dead or (step if hit is None else None)
             if step.verdict == "leave" and not step.limit:
                 way.leave(step, not cause)
+                continue
+            if step.verdict == "untrack":
+                p = way.p = p._replace(tracked=None if cause and p.tracked is not False else False)
                 continue
             if step.limit or step.verdict == "drop":
                 kept = excess_kept(step, chain.steps[n + 1:], way) if step.verdict == "within" else None
@@ -129,7 +134,7 @@ def first_before(chains, step, p):
         for other in chain.steps:
             if other is step:
                 return None
-            if (mine and other.verdict != "drop" or other.limit or other.verdict in ("drop", "unknown")) and \
+            if (mine and other.verdict not in ("drop", "untrack") or other.limit or other.verdict in ("drop", "unknown")) and \
                     hits(other, p) is not False:
                 return other
     return None
@@ -162,7 +167,7 @@ def counted_too(found, step):
 
 def rule_holds(match, p):
     """The rule's own words beyond those of the firewall's match."""
-    return match.known in (None, p.known) and (p.syn or not match.only_syn)
+    return match.known in (None, p.known) and (p.opens or not match.only_syn)
 
 
 def decide(rules, p):

@@ -29,7 +29,7 @@ test_iptables() {
 	converted "$(cat <<-'END'
 		rule 192.0.2.7 allow
 		rule 0.0.0.0/0 udp dport 53 limit 1000/second burst 800 per source/24
-		rule 0.0.0.0/0 tcp syn limit 50/minute burst 40 per source+dport
+		rule 0.0.0.0/0 tcp flags syn/fin,syn,rst,ack limit 50/minute burst 40 per source+dport
 		rule 0.0.0.0/0 icmp limit 9/second burst 5
 		rule 0.0.0.0/0 sctp limit 7/hour burst 5 per rule
 		END

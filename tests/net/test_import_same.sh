@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The policy that scripts/import prints lets through the packets that the firewall lets through: the rows
-# speak TAP themselves (firewalls.py).  SEED, CASES: of the firewalls made at random. check: timeout 240
+# speak TAP themselves (firewalls.py).  SEED, CASES: of the firewalls made at random. check: timeout 400
 source "$(dirname "$0")/../lib.sh"
 
 export RLCTL PYTHONDONTWRITEBYTECODE=1

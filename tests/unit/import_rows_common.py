@@ -3,5 +3,7 @@
 V4 = "0.0.0.0/0"
 ONE = f"{V4} limit 100/second burst 50"  # what most rows come to
 ND = "carried, but neighbour discovery always passes in a policy"
+SYN = "flags syn/fin,syn,rst,ack"  # what iptables calls --syn
 LOOSE = "it counts every SYN and nothing else"
-FLAGS = {"-host", "-conntrack", "-all"}  # of a row: without --host, with --state conntrack, with --established all
+# For a row: without --host, with --state conntrack, with --established all, with --ipv6
+FLAGS = {"-host", "-conntrack", "-all", "-ipv6"}

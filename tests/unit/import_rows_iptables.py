@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Rows of import_rows.py for iptables, ip6tables and ipset: (name, policy, left, lines behind -A INPUT …)."""
-from import_rows_common import FLAGS, LOOSE, ND, ONE, V4
+from import_rows_common import FLAGS, LOOSE, ND, ONE, SYN, V4
 
 OVER = "-m hashlimit --hashlimit-above 100/sec --hashlimit-burst 50 --hashlimit-name a"
 OTHER = "-m hashlimit --hashlimit-above 9/min --hashlimit-name b"
@@ -70,7 +70,7 @@ IPTABLES = [
      f"INPUT {OVER} {BY} -j SUB", "SUB -p tcp -j DROP"),
     ("limit, which counts all together", f"{V4} icmp limit 5/second burst 5 per rule", None,
      "INPUT -p icmp -m limit --limit 5/sec -j ACCEPT", "INPUT -p icmp -j DROP"),
-    ("matches", f"{V4} tcp sport 1024-65535 dport 6000-6063 dst 192.0.2.0/24 syn limit 100/second burst 50", None,
+    ("matches", f"{V4} tcp sport 1024-65535 dport 6000-6063 dst 192.0.2.0/24 {SYN} limit 100/second burst 50", None,
      "INPUT -d 192.0.2.0/24 -p tcp -m tcp --sport 1024: --dport 6000:6063 --tcp-flags FIN,SYN,RST,ACK SYN "
      f"{OVER} {BY} -j DROP"),
     ("other flags", f"{V4} tcp flags rst/rst limit 100/second burst 50", None,
@@ -80,7 +80,7 @@ IPTABLES = [
      f"INPUT {OVER} {BY} -j DROP"),
     ("all flags, and none that is new", f"{V4} tcp flags fin,syn,rst,psh,ack,urg/fin,syn,rst,psh,ack,urg deny", None,
      "INPUT -p tcp --tcp-flags ALL ALL -j DROP"),
-    ("not a SYN", f"{V4} tcp not syn limit 100/second burst 50", None, f"INPUT -p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN {OVER} {BY} -j DROP"),
+    ("not a SYN", f"{V4} tcp not {SYN} limit 100/second burst 50", None, f"INPUT -p tcp -m tcp ! --tcp-flags FIN,SYN,RST,ACK SYN {OVER} {BY} -j DROP"),
     ("not these flags", f"{V4} tcp not flags syn/fin,syn limit 100/second burst 50", None,
      f"INPUT -p tcp -m tcp ! --tcp-flags FIN,SYN SYN {OVER} {BY} -j DROP"),
     ("a protocol by its number", f"{V4} proto 89 limit 100/second burst 50", None,
@@ -90,7 +90,7 @@ IPTABLES = [
     ("a source is the prefix beside limits of others",
      "192.0.2.0/24 udp limit 100/second burst 50;0.0.0.0/0 tcp limit 9/minute burst 5 per rule", None,
      f"INPUT -s 192.0.2.0/24 -p udp {OVER} {BY} -j DROP", f"INPUT -p tcp {OTHER} -j DROP"),
-    ("TCP that is new", f"{V4} tcp dport 22 syn limit 100/second burst 50", LOOSE,
+    ("TCP that is new", f"{V4} tcp dport 22 {SYN} limit 100/second burst 50", LOOSE,
      f"INPUT -p tcp -m tcp --dport 22 {NEW} {OVER} {BY} -j DROP"),
     ("TCP that is new without a SYN, before a limit", f"{V4} tcp limit 100/second burst 50", "it counts what line 7 drops",
      f"INPUT -p tcp -m tcp ! --syn {NEW} -j DROP", f"INPUT -p tcp {OVER} {BY} -j DROP"),
@@ -104,7 +104,40 @@ IPTABLES = [
      f"INPUT -p udp {OVER} {BY} -j DROP"),
     ("TTL, less and greater", f"{V4} ttl 0-4 deny;{V4} ttl 65-255 limit 100/second burst 50", None,
      "INPUT -m ttl --ttl-lt 5 -j DROP", f"INPUT -m ttl --ttl-gt 64 {OVER} {BY} -j DROP"),
-    ("no TTL is below 0", None, "matches no packet", f"INPUT -m ttl --ttl-lt 0 {OVER} {BY} -j DROP"),
+    ("no TTL is below 0 or above 255, no length from 9 to 5", ONE, None, "INPUT -m ttl --ttl-lt 0 -j DROP", "INPUT -m ttl --ttl-gt 255 -j DROP",
+     "INPUT -m length --length 9:5 -j DROP", f"INPUT {OVER} {BY} -j DROP"),
+    ("a length that is not from 9 to 5", f"{V4} length 0-65535 limit 100/second burst 50", None, f"INPUT -m length ! --length 9:5 {OVER} {BY} -j DROP"),
+    ("ports from 9 to 5", None, "line 7: '-A INPUT -p tcp --dport 9:5 -j DROP' is not what iptables-save prints", "INPUT -p tcp --dport 9:5 -j DROP"),
+    ("matches behind the verdict", None, "'-p' is behind -j DROP", "INPUT -j DROP -p udp --dport 53"),
+    ("matches behind a target with options", None, "'--dport' is behind -j LOG", "INPUT -p udp -j LOG --log-prefix a --dport 53"),
+    ("options of a target", ONE, None, "INPUT -j LOG --log-prefix flood --log-level 4", f"INPUT {OVER} {BY} -j DROP"),
+    ("an unknown target", None, "line 7 hands packets to TARPIT, which may drop them", "INPUT -p tcp -m tcp --dport 25 -j TARPIT"),
+    ("a target that asks a program", None, "line 7 hands packets to a program, which may drop them", "INPUT -p udp -j NFQUEUE --queue-num 3"),
+    ("a target that asks a program, by its old name", None, "line 7 hands packets to a program, which may drop them", "INPUT -p udp -j QUEUE"),
+    ("targets behind which a packet goes on", ONE, None, "INPUT -p tcp -j SET --add-set seen src", "INPUT -p udp -j TEE --gateway 192.0.2.9",
+     f"INPUT {OVER} {BY} -j DROP"),
+    ("a target that changes what a limit may match", None, "line 7 lets packets past it", "INPUT -p udp -j TTL --ttl-set 64",
+     f"INPUT -p udp -m ttl --ttl-gt 63 {OVER} {BY} -j DROP"),
+    ("an unknown target before a limit of others", f"{V4} udp limit 100/second burst 50", "line 7 hands packets to TARPIT",
+     "INPUT -p tcp -m tcp --dport 25 -j TARPIT", f"INPUT -p udp {OVER} {BY} -j DROP"),
+    ("an unknown target in FORWARD", None, "line 7 hands packets to SYNPROXY", "-host", "FORWARD -p tcp -j SYNPROXY --sack-perm"),
+    ("an unknown target behind a limit", None, "line 7 hands to a program what is over",
+     f"INPUT {OVER} {BY} -j NFQUEUE --queue-num 3"),
+    ("untracked packets are not established", None, "line 7 lets packets past it", "*raw",
+     "PREROUTING -p tcp --dport 80 -j CT --notrack", "*filter", f"INPUT {KNOWN} -j ACCEPT", f"INPUT -p tcp --dport 80 {OVER} {BY} -j DROP"),
+    ("untracked packets are not new", None, "a policy cannot express which packets it is for", "*raw",
+     "PREROUTING -p tcp --dport 80 -j NOTRACK", "*filter", f"INPUT -p tcp --dport 80 {NEW} {OVER} {BY} -j DROP"),
+    ("packets that are untracked, and a limit of others", f"{V4} tcp dport 22 not established limit 100/second burst 50", "carried, but the ACK", "*raw",
+     "PREROUTING -p udp -j CT --notrack", "*filter", f"INPUT {KNOWN} -j ACCEPT", f"INPUT -p tcp --dport 22 {OVER} {BY} -j DROP"),
+    ("a helper of conntrack tracks", f"{V4} tcp not established limit 100/second burst 50", "carried, but the ACK", "*raw",
+     "PREROUTING -p tcp --dport 21 -j CT --helper ftp", "*filter", f"INPUT {KNOWN} -j ACCEPT", f"INPUT -p tcp {OVER} {BY} -j DROP"),
+    ("a table that does not say its family", ONE, "line 1 carried, but nothing says whether iptables or ip6tables printed this table", "-no-header",
+     f"INPUT {OVER} {BY} -j DROP"),
+    ("a table of both families' command", ONE, "line 2 carried, but nothing says whether iptables", "-x", f"INPUT {OVER} {BY} -j DROP"),
+    ("its family as the user says", "::/0 udp limit 100/second burst 50 per source/32,128", None, "-ipv6", "-no-header", f"INPUT -p udp {OVER} {BY} -j DROP"),
+    ("its family by an address", "2001:db8::/32 udp limit 100/second burst 50 per source/32,128", None, "-x",
+     f"INPUT -s 2001:db8::/32 -p udp {OVER} {BY} -j DROP"),
+    ("its header counts, not the user", ONE, None, "-ipv6", f"INPUT {OVER} {BY} -j DROP"),
     ("DSCP", f"{V4} dscp 46 limit 100/second burst 50", None, f"INPUT -m dscp --dscp 0x2e {OVER} {BY} -j DROP"),
     ("not a DSCP", f"{V4} not dscp 10 limit 100/second burst 50", None, f"INPUT -m dscp ! --dscp-class AF11 {OVER} {BY} -j DROP"),
     ("the whole byte of TOS", None, "matches by tos 0x10", f"INPUT -m tos --tos 0x10/0xff {OVER} {BY} -j DROP"),
@@ -187,7 +220,7 @@ IPTABLES = [
      "PREROUTING -s 192.0.2.7/32 -j ACCEPT", f"PREROUTING {OTHER} -j DROP", "*filter", f"INPUT {OVER} {BY} -j DROP"),
     ("connections accepted before", None, "line 7 lets packets past it, but matches by the state of connections",
      f"INPUT {KNOWN} -j ACCEPT", f"INPUT -p udp {OVER} {BY} -j DROP"),
-    ("connections accepted before what opens one", f"{V4} tcp syn limit 100/second burst 50",
+    ("connections accepted before what opens one", f"{V4} tcp {SYN} limit 100/second burst 50",
      "carried, but a SYN of a known connection passes by line 7",
      f"INPUT {KNOWN} -j ACCEPT", f"INPUT -p tcp --syn {OVER} {BY} -j DROP"),
     ("TCP behind what is known", f"{V4} tcp dport 22 not established limit 100/second burst 50",
@@ -224,7 +257,7 @@ IPTABLES = [
      f"PREROUTING {KNOWN} -j ACCEPT", f"PREROUTING -p tcp --dport 22 {OVER} {BY} -j DROP"),
     ("known TCP on a machine that forwards", None, "line 4 lets packets past it", "-host", "*mangle",
      f"PREROUTING {KNOWN} -j ACCEPT", f"PREROUTING -p tcp {OVER} {BY} -j DROP"),
-    ("a SYN that is new", f"{V4} tcp dport 22 syn limit 100/second burst 50", None,
+    ("a SYN that is new", f"{V4} tcp dport 22 {SYN} limit 100/second burst 50", None,
      f"INPUT -p tcp -m tcp --dport 22 {NEW} --syn {OVER} {BY} -j DROP"),
     ("everything accepted before", None, "line 7 lets packets past it, in a way that a policy cannot express",
      "INPUT -j ACCEPT", f"INPUT {OVER} {BY} -j DROP"),
@@ -234,7 +267,7 @@ IPTABLES = [
      "INPUT -j SUB", "SUB -p udp -j RETURN", f"SUB -p tcp {OVER} {BY} -j DROP"),
     ("RETURN, and a limit where it returns to", f"{V4} udp limit 100/second burst 50", "line 10 left to the firewall",
      "INPUT -j SUB", f"INPUT -p udp {OVER} {BY} -j DROP", "SUB -p udp -j RETURN", "SUB -j DROP"),
-    ("RETURN within a limit, and a drop of the rest", f"{V4} tcp syn limit 100/second burst 50", None,
+    ("RETURN within a limit, and a drop of the rest", f"{V4} tcp {SYN} limit 100/second burst 50", None,
      "INPUT -p tcp --syn -j SUB", f"SUB -p tcp --syn {UPTO} {BY} -j RETURN", "SUB -j LOG", "SUB -j DROP"),
     ("RETURN within a limit, and more", None, "does not ask further for what is within its limit",
      "INPUT -p tcp --syn -j SUB", f"SUB {UPTO} {BY} -j RETURN", "SUB -p tcp --dport 1 -j ACCEPT", "SUB -j DROP"),
@@ -252,7 +285,8 @@ IPTABLES = [
     ("in a chain that is jumped to", f"{V4} udp dport 53 limit 100/second burst 50", None,
      f"INPUT {DNS} -j SUB", f"SUB {OVER} {BY} -j DROP"),
     ("in a chain that nobody jumps to", None, None, f"SUB {OVER} {BY} -j DROP"),
-    ("in chains that jump in a circle", ONE, None, "INPUT -j SUB", f"SUB {OVER} {BY} -j DROP", "SUB -j SUB"),
+    ("chains that jump in a circle", None, "line 9: jumps back to chain SUB", "INPUT -j SUB", f"SUB {OVER} {BY} -j DROP", "SUB -j SUB"),
+    ("a circle that no packet gets to", ONE, None, f"INPUT {OVER} {BY} -j DROP", "SUB -j SUB"),
     ("sent", None, "is for packets that are sent", f"OUTPUT {OVER} {BY} -j DROP"),
     ("loopback does not count", ONE, None, "INPUT -i lo -j ACCEPT", f"INPUT -i eth0 {OVER} {BY} -j DROP"),
     ("of two devices", None, "for several devices (eth0, eth1): choose one with -i",
@@ -273,7 +307,7 @@ IPTABLES = [
      "INPUT -m pkttype --pkt-type broadcast -j DROP", f"INPUT {OVER} -j DROP"),
     ("dropped as invalid, before a limit of all", f"{ONE} per rule", "line 8 carried, but it counts what line 7 drops",
      "INPUT -m conntrack --ctstate INVALID -j DROP", f"INPUT {OVER} -j DROP"),
-    ("connlimit, before a limit of SYNs by source", f"{V4} tcp dport 443 syn limit 9/minute burst 5", "it counts what line 7 drops",
+    ("connlimit, before a limit of SYNs by source", f"{V4} tcp dport 443 {SYN} limit 9/minute burst 5", "it counts what line 7 drops",
      "INPUT -p tcp --dport 443 -m connlimit --connlimit-above 200 -j REJECT", f"INPUT -p tcp --dport 443 --syn {OTHER} {BY} -j DROP"),
     ("dropped elsewhere before a limit by port", f"10.0.0.0/8 deny;{V4} tcp limit 100/second burst 50 per source+dport", None,
      "*raw", "PREROUTING -s 10.0.0.0/8 -j DROP", "*filter", f"INPUT -p tcp {OVER} {PORT} -j DROP"),
@@ -310,6 +344,13 @@ IPTABLES = [
      f"INPUT -p udp {OVER} {BY} --hashlimit-srcmask 64 -j DROP"),
     ("IPv6 by its own words", "::/0 icmp6 icmp-type 128 deny;::/0 ttl 0-9 deny;::/0 udp limit 100/second burst 50 per rule", ND, "-6",
      "INPUT -p ipv6-icmp -m icmp6 --icmpv6-type 128 -j DROP", "INPUT -m hl --hl-lt 10 -j DROP", f"INPUT -p udp {OVER} -j DROP"),
+    ("a module that matches without an option", None, "line 7 lets packets past it, but matches by the module socket",
+     "INPUT -p tcp -m socket -j ACCEPT", f"INPUT {OVER} {BY} -j DROP"),
+    ("ICMP type 255 is any", f"{V4} icmp deny;{V4} udp limit 100/second burst 50", None,
+     "INPUT -p icmp -m icmp --icmp-type 255 -j DROP", f"INPUT -p udp {OVER} {BY} -j DROP"),
+    ("protocol 0 is any", ONE, None, f"INPUT -p 0 {OVER} {BY} -j DROP"),
+    ("a set of networks by netmask", None, "matches by the set c, whose elements stand for networks",
+     f"INPUT -m set --match-set c src {OVER} {BY} -j DROP", "create c hash:ip family inet netmask 24", "add c 192.0.2.0"),
     ("ICMPv6", "::/0 icmp6 limit 100/second burst 50 per rule", ND, "-6", f"INPUT -p ipv6-icmp {OVER} -j DROP"),
 ]
 
@@ -322,13 +363,15 @@ def iptables_text(lines):
             continue
         if line == "-6":
             version = "ip6tables-save"
+        elif line in ("-no-header", "-x"):
+            version = {"-x": "xtables-save"}.get(line)
         elif line == "-P DROP":
             default = "DROP"
         elif line.startswith("*"):
             out += [line, ":INPUT ACCEPT [0:0]" if line == "*filter" else ":PREROUTING ACCEPT [0:0]"]
         else:
             out.append(line if line.startswith(("[", "create", "add")) else f"-A {line}")
-    head = [f"# Generated by {version}"]
+    head = [f"# Generated by {version}"] if version else []
     if not out[0].startswith("*"):
         head += ["*filter", f":INPUT {default} [0:0]", ":FORWARD ACCEPT [0:0]", ":OUTPUT ACCEPT [0:0]", ":SUB - [0:0]"]
     return "\n".join(head + out + ["COMMIT", ""])
