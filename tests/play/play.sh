@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# play.sh [--minutes N | --seconds N] [NAME…]: plays the policies that come with rlctl, each with a server and its
+# play.sh [--minutes N | --seconds N] [--bare] [NAME…]: plays the policies that come with rlctl, each with a server and its
 # client in namespaces of their own: the client must not lose a packet to the policy, neither in peace nor beside the
 # floods that the policy is for, and no more than its limit of a flood may reach the server. Not a part of the check,
-# which runs it for some seconds (tests/net/test_policies.sh): ten minutes each, all at once. Prints TAP, and on stderr
-# a row for docs/policies.md. scripts/deps.sh --play installs what it plays with.
+# which runs it for some seconds (tests/net/test_play.sh): ten minutes each, all at once. Prints TAP, and on stderr
+# a row for docs/policies.md. With --bare no policy is attached and nothing floods: whether the client loses anything by
+# itself. scripts/deps.sh --play installs what it plays with.
 source "$(dirname "$0")/../lib.sh"
 source "$(dirname "$0")/../net/dns.sh"
 source "$(dirname "$0")/services.sh"
@@ -16,6 +17,7 @@ STRANGERS=11.0.0.0/8      # forged, each once
 FEW=192.0.2.16/28         # sixteen sources
 ONE=192.0.2.17            # one of them
 BESIDE=''                 # set beside a flood
+BARE=''                   # set with --bare
 FLOOD=(--rate 40000 --batch 16)
 
 # ---- what passed
@@ -39,11 +41,12 @@ reached() { in_ns B nft -j list counter inet play "$1" | json '.nftables[] | .co
 
 dropped() { stat_of B .dropped.packets; }
 
-# watch_rate: packets of the fastest second so far, as $TMP/peak.
+# watch_rate: packets of the fastest second so far, as $TMP/peak. An answer that is missing is no figure: jq 1.6 takes it
+# for success.
 watch_rate() {
 	local now last=0 at since=0 peak=0
 	while sleep 1; do
-		now=$(stat_of B .passed.packets) && at=$(date +%s%N) || return
+		{ now=$(stat_of B .passed.packets) && at=$(date +%s%N) && [[ -n $now ]]; } || continue
 		((since == 0 || (now - last) * 1000000000 / (at - since) <= peak)) || peak=$(((now - last) * 1000000000 / (at - since)))
 		last=$now since=$at
 		echo "$peak" >"$TMP/peak"
@@ -91,6 +94,9 @@ peace() {
 	rl B stats && is "$(dropped)" 0
 }
 
+# alone: as in peace, but without a policy.
+alone() { sleep "$LENGTH" && "${NAME}_plays" >"$TMP/alone" 2>&1; }
+
 beside() { # FLOOD-ROW
 	local words BESIDE=1
 	read -ra words <<<"${1#*|}"
@@ -106,6 +112,14 @@ row() {
 	echo "$NAME|${versions%, }|$LENGTH|$total|$(<"$TMP/peak")|$bytes|$refused|$(date -u +%F)|$(paste -sd ';' "$TMP/floods")" >&2
 }
 
+play_bare() {
+	local status=0
+	t "$NAME: the client begins" "${NAME}_joins" || status=1
+	t "$NAME: the client goes on for $LENGTH seconds without a policy" alone || status=1
+	sed "s/^/# $NAME: /" "$TMP/alone"
+	return "$status"
+}
+
 play() {
 	NAME=$1 POLICY=$TOP/policies/$1.policy
 	local missing flood status=0
@@ -115,6 +129,7 @@ play() {
 	in_ns B sysctl -qw net.ipv4.tcp_syncookies=1 &&
 		{ ip -n "$(ns B)" route replace default via 10.77.0.1 && counters; } || return
 	t "$NAME: the server starts" "${NAME}_serves" || return
+	[[ -z $BARE ]] || { play_bare; return; }
 	t "$NAME: the policy is found by its name" rl B attach veth-B --policy "$NAME" || return
 	bg watch_rate
 	WATCH=$BG_PID
@@ -132,6 +147,7 @@ while [[ $# -gt 0 ]]; do
 	case "$1" in
 	--minutes) LENGTH=$(($2 * 60)) && shift ;;
 	--seconds) LENGTH=$2 && shift ;;
+	--bare) BARE=1 ;;
 	*) NAMES+=("$1") ;;
 	esac
 	shift
@@ -146,7 +162,7 @@ if [[ ${#NAMES[@]} -eq 1 ]]; then
 fi
 [[ ${#NAMES[@]} -gt 0 ]] || mapfile -t NAMES < <(cd "$TOP/policies" && printf '%s\n' *.policy | sed 's/\.policy$//')
 for name in "${NAMES[@]}"; do
-	bash "$0" --seconds "$LENGTH" "$name" &
+	bash "$0" --seconds "$LENGTH" ${BARE:+--bare} "$name" &
 done
 failed=0
 for _ in "${NAMES[@]}"; do

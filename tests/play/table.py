@@ -20,8 +20,7 @@ def number(text):
 def row(line):
     name, packages, seconds, packets, peak, size, refused, day, floods = line.rstrip("\n").split("|")
     packages = re.sub(r" (?:\d+:)?([^, ]+?)(?:[+~]dfsg[^,]*|-\d[^,]*|\+b\d)?(?=,|$)", r" \1", packages)
-    found = [f"{who} {number(sent)}, {number(reached)}, {number(most)}" + (f" (the client lost {lost})" if lost != "0" else "")
-             for who, sent, reached, most, lost in FLOOD.findall(floods)]
+    found = [f"{who} {number(sent)}, {number(reached)}, {number(most)}" for who, sent, reached, most, lost in FLOOD.findall(floods) if lost == "0"]
     if len(found) != floods.count(": sent ") or refused != "0":
         sys.exit(f"{name}: not a row of a play that went well: {line}")
     return name, (f"| [{name}](../policies/{name}.policy) | {packages} | {day} | {seconds} | {number(packets)} | {number(peak)} | {size} | "

@@ -35,6 +35,28 @@ test_titles() {
 	done < <("$RLCTL" policies -j | jq -r '.[] | [.name, .title] | @tsv')
 }
 
+# Each says what a client sends before what was played, and what it stops; docs/policies.md has its run: ten minutes in
+# which nothing was refused, then floods of which no more than the limit passed, and no packet of the client was lost.
+test_played() {
+	local name
+	for name in $(names); do
+		sed -n '/^rule/q; s/^# //p' "$POLICIES/$name.policy" | tr '\n' ' ' | grep -qE '^.+\. .*Played(:| in its place:) .* It stops ' ||
+			_say "$name: no 'Played:' with 'It stops' behind it" || return
+		played "$name" <"$TOP/docs/policies.md" || _say "$name: no such run in docs/policies.md" || return
+	done
+}
+played() {
+	awk -F ' *[|] *' -v name="[$1](../policies/$1.policy)" 'function figure(text) { gsub(",", "", text); return text + 0 }
+		$2 == name && $3 ~ /^[a-z0-9.-]+ [0-9]/ && figure($5) >= 600 && figure($6) > 0 && $9 == "0" && $10 !~ /lost/ {
+			good = n = split($10, floods, "; ")
+			for (i = 1; i <= n; i++) {
+				split(floods[i], of, " ")
+				if (!(figure(of[3]) <= figure(of[4]) && figure(of[4]) < figure(of[2]))) good = 0
+			}
+		}
+		END { exit !good }'
+}
+
 test_name() { is "$(checks dns)" "$POLICIES/dns.policy"; }
 
 # A file of that name comes first, a directory does not; a path never is a name.
@@ -76,6 +98,7 @@ explained() {
 t 'the list' test_list
 t 'the text of each' test_print
 t 'the titles' test_titles
+t 'what was played' test_played
 t 'by name' test_name
 t 'a file of that name comes first' test_file_first
 t 'a link to nothing' test_link
