@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define LAZY_DEFINES
+#include "lazy_pcap.h"
+
+#include "lazy_files.h"
+
+struct pcap_calls pcap_calls;
+
+int pcap_load(void)
+{
+	static const char *const names[] = {PCAP_CALLS(LAZY_NAME)};
+	const struct lazy_library library = {.file = LAZY_PCAP,
+					     .names = names,
+					     .count = sizeof(names) / sizeof(names[0]),
+					     .calls = (void **)&pcap_calls};
+
+	_Static_assert(sizeof(pcap_calls) == sizeof(names), "one pointer for each name");
+	return lazy_load(&library);
+}
