@@ -39,13 +39,18 @@
  *   answers                      0                  rl_answers
  *   instance                     0                  rl_instance                    abi/instance.h
  *   filters                      0                  rl_filters                     abi/filter.h
+ *   sets                         by number          rl_set                         abi/sets.h
+ *   members                      rl_member_key      rl_member_page
+ *   member_layout                0                  rl_member_layout
+ *   set_groups                   0                  rl_set_groups
+ *   set_counts                   by number of set   rl_amount, per CPU
  *
  * (1) `sources` takes only the first RL_SHORT_KEY bytes of it.
  */
 #ifndef RLCTL_ABI_H
 #define RLCTL_ABI_H
 
-#define RL_ABI_VERSION 9u
+#define RL_ABI_VERSION 10u
 
 #include "abi/filter.h"
 #include "abi/fleet.h"
@@ -53,6 +58,7 @@
 #include "abi/names.h"
 #include "abi/policy.h"
 #include "abi/proof.h"
+#include "abi/sets.h"
 #include "abi/state.h"
 #include "abi/watch.h"
 

@@ -45,7 +45,8 @@ enum rl_match_flag {
 struct rl_match {
 	__u16 flags; /* enum rl_match_flag */
 	__u8 proto;
-	__u8 src_len; /* 0..128, in mapped form */
+	__u8 src_len; /* 0..128, in mapped form; RL_LEN_SET: a set, whose name is in rl_extra; in
+		       * the kernel its number is src[0] */
 	__u8 dst_len;
 	__u8 filter_bit; /* in the kernel: that of rl_extra, so that packets need not read that */
 	__u16 negated;   /* of `flags`: conditions that must be known, and not hold */
@@ -61,6 +62,8 @@ _Static_assert(sizeof(struct rl_match) == 48, "rl_match");
 #define RL_PAYLOAD_OFFSET_MAX 512 /* where they begin, behind the transport header */
 #define RL_PAYLOAD_UNIT       4   /* bytes: rl_policy_header.payload_first */
 #define RL_FILTER_MAX         255 /* bytes of an expression, without the NUL */
+#define RL_SET_NAME_MAX       31  /* bytes of a set's name, without the NUL */
+#define RL_LEN_SET            255 /* rl_match.src_len, dst_len: the members of a set */
 
 struct rl_port_range {
 	__u16 first, last; /* inclusive */
@@ -86,9 +89,12 @@ struct rl_extra {
 	__u8 payload_mask[RL_PAYLOAD_MAX];
 	struct rl_port_range sport[RL_PORT_RANGES_MAX]; /* ascending, none touches the next */
 	struct rl_port_range dport[RL_PORT_RANGES_MAX];
-	char filter[RL_FILTER_MAX + 1]; /* packets do not read it */
+	/* Packets do not read these. */
+	char filter[RL_FILTER_MAX + 1];
+	char src_set[RL_SET_NAME_MAX + 1]; /* RL_MATCH_SRC with RL_LEN_SET */
+	char dst_set[RL_SET_NAME_MAX + 1];
 };
-_Static_assert(sizeof(struct rl_extra) == 440, "rl_extra");
+_Static_assert(sizeof(struct rl_extra) == 504, "rl_extra");
 
 /* A limit as the operator wrote it, defaults filled in; unused fields are zero. */
 struct rl_limit {
@@ -303,6 +309,8 @@ enum rl_policy_use {
 	RL_USE_FILTERS = 1 << 19,    /* a rule matches an expression of pcap-filter(7) */
 	RL_USE_INDEX = 1 << 20,      /* a prefix has more than RL_GROUP_MAX rules: bpf/index.h */
 	RL_USE_KEY_PARTS = 1 << 21,  /* a key is RL_KEY_PARTS: bpf/key.h */
+	RL_USE_SETS = 1 << 22,       /* the policy has a set */
+	RL_USE_SET_RULES = 1 << 23,  /* a rule names one: bpf/sets.h */
 };
 
 #define RL_USE_ANSWERS (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
@@ -311,7 +319,7 @@ enum rl_policy_use {
  * to use one, or ceases to, brings another program (user/kernel/program_fit.h). */
 #define RL_USE_PROGRAM                                                                      \
 	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS | \
-	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS)
+	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS | RL_USE_SET_RULES)
 
 /* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */
 #define RL_USE_UNSETTLED (1u << 31)
