@@ -38,6 +38,7 @@ struct facts {
 	__u32 room;          /* bytes of the frame from the IP header on */
 	__u32 filters;       /* bits of those that hold: filter.h */
 	__u16 copied, copied_end; /* which bytes of it are in the map payload: payload.h */
+	__u64 src_sets, dst_sets; /* bits of the sets that the addresses are in: sets.h */
 };
 
 /* The value is not computed where nothing asks for the fact. */

@@ -385,6 +385,80 @@ struct {
 	__type(value, struct rl_filters);
 } filters SEC(".maps");
 
+/* Sets: sets.h. There while the policy has one. */
+struct sets_inner { /* not read by packets */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RL_SETS_MAX);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_set));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct sets_inner);
+} sets SEC(".maps");
+
+struct members_inner {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1); /* pages, as the sets may need */
+	__uint(key_size, sizeof(struct rl_member_key));
+	__uint(value_size, sizeof(union rl_member_page));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct members_inner);
+} members SEC(".maps");
+
+struct member_layout_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* rl_member_layout: written in place */
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_member_layout));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct member_layout_inner);
+} member_layout SEC(".maps");
+
+struct set_groups_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_set_groups));
+};
+
+/* One for each half of the rules. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__array(values, struct set_groups_inner);
+} set_groups SEC(".maps");
+
+struct set_counts_inner {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, RL_SETS_MAX);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_amount));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct set_counts_inner);
+} set_counts SEC(".maps");
+
 /* The rings of watchers: watch.h. */
 struct ring_inner {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -165,6 +165,20 @@ static __always_inline bool filter_holds(const struct packet *p, const struct rl
 /* Those for which packets read rl_extra. */
 #define MATCHES_BY_EXTRA ((RL_MATCH_EXTRAS & ~RL_MATCH_FILTER) | RL_MATCH_SPORT | RL_MATCH_DPORT)
 
+static __always_inline bool src_holds(const struct packet *p, const struct rl_match *m)
+{
+	if (m->src_len == RL_LEN_SET)
+		return p->facts.src_sets >> (m->src[0] & (RL_SETS_MAX - 1)) & 1;
+	return in_prefix(p, p->src, m->src, m->src_len);
+}
+
+static __always_inline bool dst_holds(const struct packet *p, const struct rl_match *m)
+{
+	if (m->dst_len == RL_LEN_SET)
+		return p->facts.dst_sets >> (m->dst[0] & (RL_SETS_MAX - 1)) & 1;
+	return in_prefix(p, p->dst, m->dst, m->dst_len);
+}
+
 /* match_holds, with `not` and what is in rl_extra. */
 static __always_inline bool match_agrees(struct packet *p, const struct rl_rule *rule)
 {
@@ -175,8 +189,7 @@ static __always_inline bool match_agrees(struct packet *p, const struct rl_rule 
 	if (!AGREES(m, RL_MATCH_PROTO, p->proto == m->proto) ||
 	    !AGREES(m, RL_MATCH_SYN, p->flags & PACKET_SYN) ||
 	    !AGREES(m, RL_MATCH_FRAGMENT, p->flags & PACKET_FRAGMENT) ||
-	    !AGREES(m, RL_MATCH_SRC, in_prefix(p, p->src, m->src, m->src_len)) ||
-	    !AGREES(m, RL_MATCH_DST, in_prefix(p, p->dst, m->dst, m->dst_len)))
+	    !AGREES(m, RL_MATCH_SRC, src_holds(p, m)) || !AGREES(m, RL_MATCH_DST, dst_holds(p, m)))
 		return false;
 	if (!AGREES(m, RL_MATCH_FILTER, filter_holds(p, m)))
 		return false;

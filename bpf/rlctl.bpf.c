@@ -133,6 +133,15 @@ static __always_inline void payload_keep(void *ctx, bool skb, struct decision *d
 #endif
 }
 
+/* The sets that its addresses are in. */
+static __always_inline void sets_keep(struct decision *d, const struct rl_policy_header *header)
+{
+#if EXTENDED
+	if (walks_sets)
+		sets_find(d, header);
+#endif
+}
+
 static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct decision *d)
 {
 	struct rl_policy_header *header = policy_header();
@@ -145,6 +154,7 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 	if (refused_by_shared(d, header) || refusal_cached(d, header))
 		return decided_alone(d, RL_REASON_OVER);
 	payload_keep(ctx, skb, d, header);
+	sets_keep(d, header);
 	reason = EXTENDED ? policy_prove(ctx, skb, d, header) : policy_decide(d, header);
 	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))
 		source_remember(&d->p);

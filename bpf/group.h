@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The rules of one prefix, set or device that hold for a packet: allow before deny before limits.
+ * Changes nothing but the packet's decision.
+ */
+#ifndef RLCTL_BPF_GROUP_H
+#define RLCTL_BPF_GROUP_H
+
+#include "algorithm/once.h"
+#include "clock.h"
+#include "counters.h"
+#include "index.h"
+#include "match.h"
+#include "plan.h"
+#include "state.h"
+
+#define DECISION_MAX (2 * RL_GROUP_MAX) /* limits of the prefix and of the device */
+
+/* The last refusal of this CPU by a limit that every packet meets: shared_refusal.h. */
+struct shared_refusal {
+	__u64 now_ns;     /* by the tick clock */
+	__u64 generation; /* of the policy; 0: there is none */
+	__u32 amount;     /* packets or bytes that were refused */
+	__u32 counter_id;
+	__u32 flags;   /* of the rule */
+	__u64 scratch; /* of a barrier */
+};
+
+/* Sets whose longest member around an address has this length. */
+struct set_level {
+	__u64 sets; /* a bit each */
+	__u32 len;  /* as in rl_prefix_key */
+	__u32 pad;
+};
+
+/* The question to the table of members: for an address, and then for each length. See sets.h. */
+struct member_query {
+	__u64 epochs, pages; /* of the layout */
+	__u64 addr[2];       /* the first `len` bits; IPv4: addr[0], as it stands in the packet */
+	__u64 hash;
+	__u32 wanted; /* what a slot with it has besides the set and the epoch */
+	__u32 now;    /* member_time() */
+	__u32 page;
+	__u16 ipv4;
+	__u16 again; /* 1: the table has changed meanwhile, and the answer is void */
+};
+
+/* A packet on its way to a verdict: the limits that apply, then who decided and why. Bits of
+ * `matched` are rules of the prefix's group, from 0 on, and then of the device's. */
+struct decision {
+	struct packet p;
+	__u32 first[2]; /* where the two groups begin in the rules array, less their first bit */
+	__u32 second;   /* the first bit of the device's */
+	__u32 matched;
+	__u32 unasked;   /* bits: no peek at them yet */
+	__u32 uncharged; /* bits: nothing consumed from them yet */
+	__u32 asked;     /* the bit of which something is asked */
+	__u32 shadowed;  /* bits: would have dropped it */
+	__u16 decided;   /* 1: counter_id is valid; beside shadowed, so that one store zeroes all */
+	__u16 counted;   /* 1: it passes, and its limits have counted it */
+	__u32 counter_id; /* counters of the one rule that decided alone (allow, deny, over) */
+	struct plan plan[DECISION_MAX];       /* of each limit that matched */
+	struct shared_refusal shared_refusal; /* stays from packet to packet */
+	/* With walks_index. */
+	__u32 half;             /* of the policy */
+	__u32 limits;           /* limits that matched in the group that is walked */
+	__u32 at[DECISION_MAX]; /* the rule of each bit: index into the rules array */
+#if EXTENDED
+	struct rl_filter_view filter_view; /* filter.h */
+	/* Sets of which the lookup address is a member, by the length of that, descending: sets.h.
+	 */
+	__u32 set_levels;
+	__u32 level, level_over; /* of these: the one that is asked, and whether it was the last */
+	struct set_level set_level[RL_SET_PREFIX_MAX];
+	struct member_query query;
+	struct rl_prefix_key level_key; /* of levels.h: the stack has no room for it */
+#endif
+};
+
+/* The packet that this CPU is at, and the last refusal: programs run to their end, and the stack
+ * has no room for it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct decision);
+} scratch SEC(".maps");
+
+static __always_inline struct decision *decision_begin(void)
+{
+	struct decision *d = only(&scratch);
+
+	if (!d)
+		return NULL;
+	d->p.precise_ns = 0;
+	if (frames_are_skbs)
+		d->p.wait = 0;
+	d->p.sport = 0;
+	d->p.dport = 0;
+	d->p.flags = 0;
+	d->p.proto = 0;
+	d->p.cacheable = 0;
+	d->p.proof = PROOF_UNASKED;
+	d->second = 0;
+	d->matched = 0;
+	d->shadowed = 0;
+	d->decided = 0;
+	d->counted = 0;
+	return d;
+}
+
+enum found { FOUND_NONE, FOUND_ALLOW, FOUND_DENY, FOUND_LIMITS };
+
+static __always_inline struct rl_rule *rule_at(__u32 index)
+{
+	return bpf_map_lookup_elem(&rules, &index);
+}
+
+/* The rule of bit i of `matched`, 0..DECISION_MAX - 1. */
+static __always_inline struct rl_rule *matched_rule(const struct decision *d, __u32 i)
+{
+	__u32 index = (i < d->second ? d->first[0] : d->first[1]) + i;
+
+	if (EXTENDED && walks_index)
+		index = d->at[i & (DECISION_MAX - 1)];
+	return rule_at(index);
+}
+
+/* Rules of a group stand in the order allow, deny, limit, so the first that holds decides, and
+ * where it is a limit all others that hold apply too. `base` is their first bit. enum found. */
+__noinline int group_walk(struct decision *d, __u32 first, __u32 count, __u32 base)
+{
+	int found = FOUND_NONE;
+
+	if (!d)
+		return FOUND_NONE;
+	for (__u32 i = 0; i < RL_GROUP_MAX && i < count; i++) {
+		struct rl_rule *rule = rule_at(first + i);
+
+		if (!rule || !rule_holds(&d->p, rule))
+			continue;
+		if (rule->action == RL_ACTION_LIMIT) {
+			d->matched |= 1u << ((base + i) & (DECISION_MAX - 1));
+			found = FOUND_LIMITS;
+		} else if (found == FOUND_NONE) {
+			d->counter_id = rule->counter_id;
+			return rule->action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
+		}
+	}
+	return found;
+}
+
+/* A rule of an indexed group holds: its verdict, or the limit gets the next bit. The compiler has
+ * seen to it that there is one: no packet matches more than RL_GROUP_MAX limits. */
+static __always_inline int indexed_holds(struct decision *d, const struct rl_rule *rule, __u32 at,
+					 __u32 base)
+{
+	__u32 bit = (base + d->limits) & (DECISION_MAX - 1);
+
+	if (rule->action != RL_ACTION_LIMIT) {
+		d->counter_id = rule->counter_id;
+		return rule->action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
+	}
+	d->at[bit] = at;
+	d->matched |= 1u << bit;
+	d->limits++;
+	return FOUND_LIMITS;
+}
+
+/* As group_walk, with walks_index: the limits that hold get bits from `base` on, without a gap. */
+__noinline int each_walk(struct decision *d, __u32 first, __u32 count, __u32 base)
+{
+	int found = FOUND_NONE;
+
+	if (!d)
+		return FOUND_NONE;
+	for (__u32 i = 0; i < RL_GROUP_MAX && i < count; i++) {
+		struct rl_rule *rule = rule_at(first + i);
+
+		if (!rule || !rule_holds(&d->p, rule))
+			continue;
+		found = indexed_holds(d, rule, first + i, base);
+		if (found != FOUND_LIMITS)
+			return found;
+	}
+	return found;
+}
+
+/* The same for the rules that the index names: the run of the packet's protocol and port. */
+__noinline int index_walk(struct decision *d, __u32 root, __u32 base)
+{
+	int found = FOUND_NONE;
+	struct index_run run;
+
+	if (!d)
+		return FOUND_NONE;
+	index_find(&run, d->half, root, &d->p);
+	for (__u32 i = 0; i < RL_RUN_MAX && i < run.count; i++) {
+		__u32 at = index_rule(&run, i);
+		struct rl_rule *rule = rule_at(at);
+
+		if (!rule || !rule_holds(&d->p, rule))
+			continue;
+		found = indexed_holds(d, rule, at, base);
+		if (found != FOUND_LIMITS || d->limits == RL_GROUP_MAX)
+			return found;
+	}
+	return found;
+}
+
+/* Limits that hold for every packet, or for every one of a new source. */
+static __always_inline int all_collect(struct decision *d, __u32 first, __u32 count,
+				       __u32 match_mode, __u32 base)
+{
+	if (match_mode == RL_MATCH_MODE_NEW_SOURCE && source_is_known(&d->p))
+		return FOUND_NONE;
+	for (__u32 i = 0; i < RL_GROUP_MAX && i < count; i++)
+		d->at[(base + i) & (DECISION_MAX - 1)] = first + i;
+	d->limits = count;
+	d->matched |= ((1u << count) - 1) << base;
+	return FOUND_LIMITS;
+}
+
+/* Any group, with walks_index: its limits that hold get the bits from `base` on, d->limits of them.
+ */
+__noinline int group_collect_at(struct decision *d, __u32 first, __u32 count, __u32 match_mode,
+				__u32 base)
+{
+	if (!d)
+		return FOUND_NONE;
+	d->limits = 0;
+	base &= DECISION_MAX - 1; /* for the verifier */
+	if (!count)
+		return FOUND_NONE;
+	if (match_mode == RL_MATCH_MODE_INDEXED)
+		return index_walk(d, first, base);
+	if (match_mode == RL_MATCH_MODE_EACH)
+		return each_walk(d, first, count, base);
+	return all_collect(d, first, count & 15, match_mode, base);
+}
+
+/* A group without an index. */
+static __always_inline int plain_group_collect(struct decision *d, const struct rl_range *range,
+					       __u32 group)
+{
+	__u32 base = group ? d->second : 0;
+
+	if (!range->count)
+		return FOUND_NONE;
+	d->first[group] = range->first - base;
+	if (!group)
+		d->second = range->count;
+	if (range->match_mode == RL_MATCH_MODE_EACH)
+		return group_walk(d, range->first, range->count, base);
+	if (range->match_mode == RL_MATCH_MODE_NEW_SOURCE && source_is_known(&d->p))
+		return FOUND_NONE;
+	d->matched |= ((1u << range->count) - 1) << base;
+	return FOUND_LIMITS;
+}
+
+/* group: 0 for the prefix's, 1 for the device's. */
+static __always_inline int group_collect(struct decision *d, const struct rl_range *range,
+					 __u32 group)
+{
+	int found;
+
+	if (!EXTENDED || !walks_index)
+		return plain_group_collect(d, range, group);
+	found = group_collect_at(d, range->first, range->count, range->match_mode,
+				 group ? d->second : 0);
+	if (!group)
+		d->second = d->limits;
+	return found;
+}
+
+static __always_inline int plain_collect(struct decision *d, __u32 counter_id, __u32 action)
+{
+	d->counter_id = counter_id;
+	return action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
+}
+
+#endif
