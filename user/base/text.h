@@ -5,7 +5,14 @@
 #define RLCTL_TEXT_H
 
 #include <stdbool.h>
+#include <string.h>
 #include <stdint.h>
+
+/* Is it one of these characters? */
+static inline bool is_one_of(char c, const char *characters)
+{
+	return c && strchr(characters, c);
+}
 
 static inline bool is_printable(char c)
 {

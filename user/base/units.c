@@ -16,8 +16,6 @@
 #include "algorithm/key_len.h"
 
 /* Larger than any word with a number. */
-#define QUANTITY_TEXT_MAX 128
-
 struct scale {
 	const char *name;
 	uint64_t factor;

@@ -80,6 +80,9 @@ static inline void amount_add(struct rl_amount *sum, const struct rl_amount *amo
 	sum->bytes += amount->bytes;
 }
 
+/* Fits every amount, duration and rate as text. */
+#define QUANTITY_TEXT_MAX 128
+
 /* Printers write canonical text, always terminated, which the parsers read back as the same
  * numbers; they return the length, like snprintf. duration: the largest unit that divides it, e.g.
  * 90s, 1h, 250ms amount:   packets as plain digits; bytes and bits with the largest of k, m, g

@@ -10,14 +10,18 @@
 struct flow {
 	uint8_t src[16], dst[16];
 	bool dst_known;
+	bool answers;          /* of the connection's server: SYNs come with ACK */
 	uint16_t sport, dport; /* 0: unknown */
 };
+
+struct set_members;
 
 /* The packets to decide on: those of one lookup address. */
 struct asked {
 	uint8_t addr[16]; /* mapped */
 	bool by_dest;
 	const struct flow *flow; /* only these packets; NULL: all packets of the address */
+	const struct set_members *members; /* NULL: nothing is known of any set */
 };
 
 #endif

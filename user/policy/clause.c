@@ -107,11 +107,20 @@ static int over_drop(struct parser *p)
 
 static int over_answer(struct parser *p)
 {
-	if (p->ctx->tc && !p->is_selector)
-		return refuse(p, p->before,
-			      "needs hook xdp in mode native or generic, where packets can be "
-			      "answered: write over drop");
-	return 0;
+	const struct policy_context *ctx = p->ctx;
+
+	if (!ctx->tc || p->is_selector)
+		return 0;
+	return refuse(
+		p, p->before,
+		"needs hook xdp in mode native or generic, where packets can be answered, and "
+		"this is %s: write over drop, or attach with%s",
+		ctx->at_xdp    ? "mode tc"
+		: ctx->leaving ? "hook egress"
+			       : "hook ingress",
+		ctx->at_xdp    ? " --mode generic if the device has an Ethernet header"
+		: ctx->leaving ? "out --hook egress"
+			       : "out --hook ingress");
 }
 
 static int clause_over(struct parser *p)

@@ -2,6 +2,7 @@
 /* The comment behind a rule: UTF-8 that is safe to print on a terminal. */
 #include <string.h>
 
+#include "parser.h"
 #include "policy.h"
 
 _Static_assert(sizeof(struct rl_comment) > RL_COMMENT_MAX, "with its NUL");
@@ -39,6 +40,21 @@ static bool is_control(uint32_t character)
 		if (character >= ranges[i][0] && character <= ranges[i][1])
 			return true;
 	return false;
+}
+
+size_t plain_length(const char *text, const char *end)
+{
+	const char *at = text;
+
+	while (at < end) {
+		uint32_t character = 0;
+		size_t len = character_read(at, end - at, &character);
+
+		if (!len || is_control(character))
+			break;
+		at += len;
+	}
+	return at - text;
 }
 
 void comment_set(struct rule *rule, const char *text, const char *end)

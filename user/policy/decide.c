@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "box.h"
+#include "level.h"
 #include "policy.h"
 #include "rule_boxes.h"
 #include "units.h"
@@ -31,6 +32,7 @@ struct arrival {
 struct search {
 	const struct policy *policy;
 	const struct asked *asked;
+	uint8_t *levels; /* of each rule */
 	struct policy *found;
 	struct opaques opaques;
 	struct boxes before;      /* of rules with prefixes: packets that later rules never see */
@@ -107,7 +109,25 @@ static void malformed_add(struct search *search)
 	}
 }
 
-/* Segments that no connection has: without SYN and ACK, and SYNs that push. */
+/* An address is in a set or it is not, while of other conditions neither may hold. */
+static void neither_add(struct search *search)
+{
+	const struct opaques *opaques = &search->opaques;
+
+	for (size_t i = 0; i < opaques->count; i++) {
+		struct box none = packets_all(search->asked), both = none;
+
+		if (!(opaques->flag[i] & (RL_MATCH_SRC | RL_MATCH_DST)))
+			continue;
+		box_narrow_bits(&none, BIT_OPAQUE(i) * 3, 0);
+		box_narrow_bits(&both, BIT_OPAQUE(i) * 3, BIT_OPAQUE(i) * 3);
+		search_add(search, &search->before, &none);
+		search_add(search, &search->before, &both);
+	}
+}
+
+/* Segments that no connection has: without SYN and ACK, and SYNs that push; and of the SYNs those
+ * of the other side. */
 static void senseless_add(struct search *search)
 {
 	struct box box = packets_all(search->asked);
@@ -119,17 +139,24 @@ static void senseless_add(struct search *search)
 	box = packets_all(search->asked);
 	box_narrow_bits(&box, BIT_TCP(TH_SYN | TH_PUSH), TH_SYN | TH_PUSH);
 	search_add(search, &search->before, &box);
+	box = packets_all(search->asked);
+	box_narrow_bits(&box, BIT_TCP(TH_SYN | TH_ACK),
+			search->asked->flow->answers ? TH_SYN : TH_SYN | TH_ACK);
+	search_add(search, &search->before, &box);
 }
 
 /* ---- prefixes */
 
+static uint8_t level_of(const struct search *search, const struct rule *rule)
+{
+	return search->levels[rule - search->policy->rules];
+}
+
+/* PREFIX_ADDR: the rule's own, or that of a member of its set. */
 static bool has_prefix(const struct search *search, const struct rule *rule, enum prefix_kind kind,
 		       int len)
 {
-	if (rule->kind != kind)
-		return false;
-	return kind != PREFIX_ADDR ||
-	       (rule->len == len && prefix_contains(rule->addr, rule->len, search->asked->addr));
+	return kind == PREFIX_ADDR ? level_is(level_of(search, rule), len) : rule->kind == kind;
 }
 
 /* Is the box open to what comes behind `before` boxes, and `decided` ones of the device's rules? */
@@ -199,6 +226,7 @@ static bool rule_decides(struct search *search, const struct rule *rule, size_t 
 
 	if (rule_boxes(search->asked, &search->opaques, rule, &boxes, &exact))
 		search->error = -ENOMEM;
+	exact = exact && level_of(search, rule) != LEVEL_UNKNOWN;
 	for (size_t i = 0; i < boxes.count; i++) {
 		const struct box *box = &boxes.box[i];
 
@@ -239,26 +267,32 @@ static void search_prefix(struct search *search, enum prefix_kind kind, int len)
 }
 
 /* Marks the lengths of the prefixes that contain the address. */
-static void lengths_find(const struct search *search, bool lengths[129])
+static void lengths_find(const struct search *search, bool lengths[LEVEL_LONGEST + 1])
 {
-	policy_for_each (search->policy, rule)
-		if (rule->kind == PREFIX_ADDR &&
-		    prefix_contains(rule->addr, rule->len, search->asked->addr))
-			lengths[rule->len] = true;
+	for (size_t i = 0; i < search->policy->count; i++) {
+		uint8_t level = search->levels[i];
+
+		if (level != LEVEL_NONE)
+			lengths[level == LEVEL_UNKNOWN ? LEVEL_LONGEST : level] = true;
+	}
 }
 
 int rules_decide(const struct policy *policy, const struct asked *asked, struct policy *out)
 {
 	struct search search = {.policy = policy, .asked = asked, .found = out, .left = STEPS_ALL};
 	struct box all = packets_all(asked);
-	bool lengths[129] = {false};
+	bool lengths[LEVEL_LONGEST + 1] = {false};
 
+	search.levels = policy_levels(policy, asked->addr, asked->members);
+	if (!search.levels)
+		return -ENOMEM;
 	opaques_find(policy, &search.opaques);
+	neither_add(&search);
 	malformed_add(&search);
 	unproven_add(&search);
 	senseless_add(&search);
 	lengths_find(&search, lengths);
-	for (int len = 128; len >= 0; len--)
+	for (int len = LEVEL_LONGEST; len >= 0; len--)
 		if (lengths[len])
 			search_prefix(&search, PREFIX_ADDR, len);
 	search_prefix(&search, PREFIX_ANY, 0);
@@ -267,5 +301,6 @@ int rules_decide(const struct policy *policy, const struct asked *asked, struct 
 	boxes_clear(&search.before);
 	boxes_clear(&search.decided);
 	free(search.arrivals);
+	free(search.levels);
 	return search.error;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "level.h"
 #include "names.h"
 #include "units.h"
 
@@ -12,6 +13,7 @@ enum found { FOUND_NONE, FOUND_ALLOW, FOUND_DENY, FOUND_LIMITS };
 
 struct walk {
 	const struct policy *policy;
+	uint8_t *levels; /* of each rule */
 	const struct probe *probe;
 	const struct explain_source *source;
 	struct explanation *out;
@@ -33,8 +35,24 @@ static struct explained *explained_add(struct walk *walk, const struct rule *rul
 		return NULL;
 	}
 	out->rules = more;
-	more[out->count] = (struct explained){.rule = rule};
+	more[out->count] = (struct explained){
+		.rule = rule,
+		.level = walk->levels[rule - walk->policy->rules],
+	};
 	return &more[out->count++];
+}
+
+/* Nobody knows whether the address is in the rule's set. */
+static void unknown_ask(struct walk *walk, struct explained *item, unsigned int *fields)
+{
+	char addr[PREFIX_TEXT_MAX], names[FIELDS_TEXT_MAX];
+
+	prefix_print(addr, sizeof(addr), lookup_address(walk->probe), 128);
+	fields_print(names, *fields);
+	snprintf(item->why, sizeof(item->why), "depends on whether %s is in @%s%s%s", addr,
+		 item->rule->set, *fields ? ", and on " : "", names);
+	item->holds = HOLDS_DEPENDS;
+	*fields |= FIELD_MEMBERS;
 }
 
 /* An allow or a deny that holds ends the search; a limit lets the other limits be asked. */
@@ -45,6 +63,8 @@ static enum found rule_ask(struct walk *walk, struct explained *item, enum found
 
 	item->reached = true;
 	item->holds = match_explain(rule, walk->probe, item->why, &fields);
+	if (item->level == LEVEL_UNKNOWN && item->holds != HOLDS_NOT)
+		unknown_ask(walk, item, &fields);
 	walk->out->depends |= item->holds == HOLDS_DEPENDS ? fields : 0;
 	if (item->holds != HOLDS)
 		return found;
@@ -54,7 +74,16 @@ static enum found rule_ask(struct walk *walk, struct explained *item, enum found
 	return rule->action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
 }
 
-/* The rules of one prefix. asked: else a rule before them has decided. */
+static bool has_prefix(const struct walk *walk, const struct rule *rule, enum prefix_kind kind,
+		       int len)
+{
+	if (kind != PREFIX_ADDR)
+		return rule->kind == kind;
+	return level_is(walk->levels[rule - walk->policy->rules], len);
+}
+
+/* The rules of one prefix, and of members of the same length. asked: else a rule before them has
+ * decided. */
 static enum found prefix_ask(struct walk *walk, enum prefix_kind kind, int len, bool asked)
 {
 	enum found found = FOUND_NONE;
@@ -63,10 +92,7 @@ static enum found prefix_ask(struct walk *walk, enum prefix_kind kind, int len, 
 		policy_for_each (walk->policy, rule) {
 			struct explained *item;
 
-			if (rule->action != action || rule->kind != kind || rule->len != len)
-				continue;
-			if (kind == PREFIX_ADDR &&
-			    !prefix_contains(rule->addr, rule->len, lookup_address(walk->probe)))
+			if (rule->action != action || !has_prefix(walk, rule, kind, len))
 				continue;
 			item = explained_add(walk, rule);
 			if (item && asked && found != FOUND_ALLOW && found != FOUND_DENY)
@@ -77,14 +103,14 @@ static enum found prefix_ask(struct walk *walk, enum prefix_kind kind, int len, 
 
 static enum found prefixes_ask(struct walk *walk)
 {
-	const uint8_t *addr = lookup_address(walk->probe);
 	enum found found = FOUND_NONE, here;
-	bool lengths[129] = {false};
+	bool lengths[LEVEL_UNKNOWN + 1] = {false};
 
-	policy_for_each (walk->policy, rule)
-		if (rule->kind == PREFIX_ADDR && prefix_contains(rule->addr, rule->len, addr))
-			lengths[rule->len] = true;
-	for (int len = 128; len >= 0; len--) {
+	for (size_t i = 0; i < walk->policy->count; i++)
+		if (walk->levels[i] != LEVEL_NONE)
+			lengths[walk->levels[i]] = true;
+	lengths[LEVEL_LONGEST] |= lengths[LEVEL_UNKNOWN];
+	for (int len = LEVEL_LONGEST; len >= 0; len--) {
 		if (!lengths[len])
 			continue;
 		here = prefix_ask(walk, PREFIX_ADDR, len, found == FOUND_NONE);
@@ -205,7 +231,11 @@ int packet_explain(const struct policy *policy, const struct probe *probe,
 	struct walk walk = {.policy = policy, .probe = probe, .source = source, .out = out};
 
 	*out = (struct explanation){0};
+	walk.levels = policy_levels(policy, lookup_address(probe), probe->members);
+	if (!walk.levels)
+		return -ENOMEM;
 	out->reason = policy_ask(&walk);
+	free(walk.levels);
 	if (walk.error) {
 		free(out->rules);
 		*out = (struct explanation){0};

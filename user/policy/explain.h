@@ -17,6 +17,7 @@ struct limit_look {
 
 struct explained {
 	const struct rule *rule; /* in the policy */
+	uint8_t level;           /* of a prefix or a set; see level.h */
 	bool reached;            /* else a rule before it has decided */
 	enum holds holds;        /* if reached */
 	char why[EXPLAIN_TEXT_MAX];
@@ -39,10 +40,11 @@ struct explanation {
 	size_t count;
 	enum rl_reason reason;      /* of a packet that no rule of unstated fields matches */
 	const struct rule *decided; /* by this rule, of several limits the first; or NULL */
-	unsigned int depends;       /* on these fields: RL_MATCH_* */
+	unsigned int depends;       /* on these fields: RL_MATCH_*, FIELD_MEMBERS */
 };
 
-/* `policy`: at least the rules of every prefix that contains the lookup address. 0 or a negative
+/* `policy`: at least the rules of every prefix that contains the lookup address, and of every set.
+ * The rules of a set of which nothing is known may hold, and are asked first. 0 or a negative
  * errno. */
 int packet_explain(const struct policy *policy, const struct probe *probe,
 		   const struct explain_source *source, struct explanation *out);

@@ -203,8 +203,12 @@ int match_payload(struct parser *p)
 {
 	const char *slash;
 	uint64_t offset;
-	int len, mask_len, rc = parse_number(p, 0, RL_PAYLOAD_OFFSET_MAX, &offset);
+	int len, mask_len, rc = number_parse(p->word, 0, RL_PAYLOAD_OFFSET_MAX, &offset);
 
+	if (rc && rc != WORD_RANGE)
+		return expected(p, "the number of the first byte, 0 to 512: write for example "
+				   "payload 0 ffffffff54");
+	rc = parse_number(p, 0, RL_PAYLOAD_OFFSET_MAX, &offset);
 	if (rc)
 		return rc;
 	slash = strchr(p->word, '/');
@@ -235,7 +239,10 @@ int match_filter(struct parser *p)
 	size_t len = end ? (size_t)(end - at) - 1 : 0;
 	char why[FILTER_ERROR_MAX];
 
-	if (!p->span.len || *at != '"' || !end)
+	if (p->span.len && *at == '"' && !end)
+		return refuse(p, (struct span){.at = at, .len = p->end - at},
+			      "has no second quotation mark: write one behind the expression");
+	if (!p->span.len || *at != '"')
 		return expected(p, "an expression of pcap-filter(7) in quotation marks: write for "
 				   "example filter \"udp[8:4] = 0x0a\"");
 	p->span.len = len + 2;
@@ -374,7 +381,8 @@ int extra_settle(struct parser *p)
 	list_settle(&p->dports, &match->dport_first, &match->dport_last, &p->extra.dport_count,
 		    p->extra.dport);
 	/* Not by its bytes: those of `dscp cs0` are all zero. */
-	if (match->flags & RL_MATCH_EXTRAS || p->extra.sport_count || p->extra.dport_count)
+	if (match->flags & RL_MATCH_EXTRAS || p->extra.sport_count || p->extra.dport_count ||
+	    match_names_set(match, RL_MATCH_SRC) || match_names_set(match, RL_MATCH_DST))
 		p->rule->extra = extra_intern(&p->extra, &ret);
 	if (!ret)
 		rc = empty_check(p);

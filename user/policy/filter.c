@@ -15,10 +15,7 @@
 
 #include <pcap/dlt.h>
 
-/* pcap/pcap.h has a struct bpf_insn of its own, beside that of linux/bpf.h. */
-#define bpf_insn pcap_insn
-#include <pcap/pcap.h>
-#undef bpf_insn
+#include "lazy_pcap.h"
 
 #define SNAPLEN   262144 /* as tcpdump's; packets are shorter */
 #define NAME_MAX_ 256
@@ -222,6 +219,10 @@ int filter_compile(const char *expression, struct filter_program *out, char erro
 			 "has the name '%.80s': write addresses and numbers; only ports and "
 			 "protocols have names, right behind port, portrange and proto",
 			 name);
+		return -EINVAL;
+	}
+	if (pcap_load()) {
+		snprintf(error, FILTER_ERROR_MAX, "cannot be compiled: libpcap is missing");
 		return -EINVAL;
 	}
 	pcap = pcap_open_dead(DLT_RAW, SNAPLEN);

@@ -76,7 +76,7 @@ static const struct foreign {
 	{"icmptype", FOREIGN_MATCH, "icmp-type"},
 	{"--icmp-type", FOREIGN_MATCH, "icmp-type"},
 	{"--icmpv6-type", FOREIGN_MATCH, "icmp-type"},
-	{"code", FOREIGN_MATCH, "icmp-type N code"},
+	{"code", FOREIGN_MATCH, "icmp-type N code N"},
 	{"u32", FOREIGN_MATCH, "payload OFFSET HEX"},
 	{"string", FOREIGN_MATCH, "payload OFFSET HEX"},
 	{"hex-string", FOREIGN_MATCH, "payload OFFSET HEX"},

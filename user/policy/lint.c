@@ -16,6 +16,7 @@
 #include "lint_range.h"
 #include "overlap.h"
 #include "policy.h"
+#include "set.h"
 #include "units.h"
 
 #define QUESTIONS_MAX 100000 /* after so many nothing more is found */
@@ -31,6 +32,8 @@ struct group {
 #define group_for_each(group, item)                                                            \
 	for (const struct rule *item = (group)->first; item < (group)->first + (group)->count; \
 	     item++)
+
+#define LENGTH_LEAST 20 /* of an IP packet */
 
 struct lint {
 	const struct policy *policy;
@@ -157,7 +160,8 @@ static void way_add(struct lint *lint, struct way *way, const struct rule *rule,
 		lint->error = -ENOMEM;
 }
 
-/* Does a packet with this lookup address reach the marked rule? */
+/* Does a packet with this lookup address reach the marked rule? The address is a member of the set
+ * that the question is about, if it is about one. */
 static bool is_reached(struct lint *lint, const struct policy *way, const uint8_t addr[16])
 {
 	struct asked asked = {.by_dest = lint->ctx->by_dest};
@@ -165,6 +169,13 @@ static bool is_reached(struct lint *lint, const struct policy *way, const uint8_
 	bool reached = false;
 
 	memcpy(asked.addr, addr, sizeof(asked.addr));
+	policy_for_each (way, rule) {
+		if (!rule->set[0])
+			continue;
+		rule->kind = PREFIX_ADDR;
+		rule->len = 128;
+		memcpy(rule->addr, addr, sizeof(rule->addr));
+	}
 	if (rules_decide(way, &asked, &found))
 		lint->error = -ENOMEM;
 	policy_for_each (&found, rule)
@@ -186,7 +197,8 @@ static bool way_ends_at(struct lint *lint, struct way *way, const struct rule *r
 
 	copy.match = of->match;
 	copy.extra = of->extra;
-	copy.match.flags &= ~(copy.match.negated & own_flag(lint->ctx->by_dest));
+	if (!match_names_set(&copy.match, own_flag(lint->ctx->by_dest)))
+		copy.match.flags &= ~(copy.match.negated & own_flag(lint->ctx->by_dest));
 	copy.counter_id = MARK;
 	if (policy_append(&way->rules, &copy))
 		lint->error = -ENOMEM;
@@ -398,21 +410,57 @@ static void lint_forged(struct lint *lint)
 			  "2000/second\"");
 }
 
+/* ---- sets */
+
+static void lint_set(const struct policy_set *set, void *arg)
+{
+	const struct rule place = {.line = set->line};
+	char text[RL_SET_NAME_MAX * 2 + 96];
+
+	snprintf(
+		text, sizeof(text),
+		"no rule names the set %s, so it has no effect: add for example \"rule @%s deny\", "
+		"or remove it",
+		set->name, set->name);
+	lint_warn(arg, &place, text);
+}
+
+/* ---- conditions that hold for every packet */
+
+static void lint_full(struct lint *lint, const struct rule *rule)
+{
+	const struct rl_extra *extra = rule->extra;
+
+	if (!extra)
+		return;
+	if (match_wants(&rule->match, RL_MATCH_LENGTH) && extra->length_first <= LENGTH_LEAST &&
+	    extra->length_last == UINT16_MAX)
+		lint_warn(lint, rule,
+			  "its length leaves out no packet: remove it, or write a shorter range");
+	if (match_wants(&rule->match, RL_MATCH_TTL) && !extra->ttl_first &&
+	    extra->ttl_last == UINT8_MAX)
+		lint_warn(lint, rule,
+			  "its ttl leaves out no packet: remove it, or write a shorter range");
+}
+
 /* ---- all of it */
+
+/* Whether a prefix holds another: any holds them all, and who is in a set is not known. */
+static bool prefix_holds(const struct rule *outer, const struct rule *prefix)
+{
+	if (prefix->kind < PREFIX_SET)
+		return false;
+	return outer->kind == PREFIX_ANY ||
+	       (outer->kind == PREFIX_ADDR && prefix->kind == PREFIX_ADDR &&
+		outer->len <= prefix->len &&
+		prefix_contains(outer->addr, outer->len, prefix->addr));
+}
 
 /* Leaves in lint->around the groups whose prefixes hold this one. */
 static void around_close(struct lint *lint, const struct rule *prefix)
 {
-	while (lint->depth) {
-		const struct rule *outer = lint->around[lint->depth - 1].first;
-
-		if (prefix->kind == PREFIX_ADDR &&
-		    (outer->kind == PREFIX_ANY ||
-		     (outer->len <= prefix->len &&
-		      prefix_contains(outer->addr, outer->len, prefix->addr))))
-			return;
+	while (lint->depth && !prefix_holds(lint->around[lint->depth - 1].first, prefix))
 		lint->depth--;
-	}
 }
 
 static void lint_group(struct lint *lint, const struct group *group, bool only_any)
@@ -421,10 +469,15 @@ static void lint_group(struct lint *lint, const struct group *group, bool only_a
 	bool device = group->first->kind == PREFIX_DEVICE;
 
 	around_close(lint, group->first);
-	group_for_each (group, rule)
+	group_for_each (group, rule) {
+		lint_full(lint, rule);
 		lint_effect(lint, device && only_any ? &all : group, rule, only_any);
+		if (key_lacks_ports(rule))
+			lint_warn(lint, rule, KEY_LACKS_PORTS);
+	}
 	lint_hidden(lint, group);
-	if (!device && lint->depth < sizeof(lint->around) / sizeof(lint->around[0]))
+	if (!device && group->first->kind != PREFIX_SET &&
+	    lint->depth < sizeof(lint->around) / sizeof(lint->around[0]))
 		lint->around[lint->depth++] = *group;
 }
 
@@ -436,7 +489,7 @@ int policy_lint(const struct policy *policy, const struct policy_context *ctx,
 	bool only_any = true;
 
 	policy_for_each (policy, rule)
-		only_any &= rule->kind != PREFIX_ADDR;
+		only_any &= rule->kind < PREFIX_SET;
 	for (size_t i = 0; i < policy->count && lint.warnings <= LINT_WARNINGS_MAX;) {
 		struct group group = group_at(policy, i);
 
@@ -444,6 +497,7 @@ int policy_lint(const struct policy *policy, const struct policy_context *ctx,
 		i += group.count;
 	}
 	lint_forged(&lint);
+	policy_sets_unused(policy, lint_set, &lint);
 	policy_clear(&lint.wide);
 	if (lint.warnings > LINT_WARNINGS_MAX)
 		warn(NULL, "there are more warnings like these", arg);

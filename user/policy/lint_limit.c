@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "algorithm/key_parts.h"
+#include "names.h"
 #include "overlap.h"
 #include "proof.h"
 #include "units.h"
@@ -95,6 +96,17 @@ bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden)
 	       (most <= 0 || !is_more(at_once(a), most));
 }
 
+/* ---- ports in the key */
+
+bool key_lacks_ports(const struct rule *rule)
+{
+	const struct protocol *known = protocol_by_number(rule->match.proto);
+
+	return is_limit(rule) && rule->limit.key != RL_KEY_FLOW &&
+	       key_parts(&rule->limit) & (RL_PART_SPORT | RL_PART_DPORT) &&
+	       match_wants(&rule->match, RL_MATCH_PROTO) && !(known && known->has_ports);
+}
+
 /* ---- forged sources */
 
 /* Does the limit count several sources by one key? Not by what a forger may choose: ports, but for
@@ -102,10 +114,15 @@ bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden)
 static bool key_is_shared(const struct rule *rule)
 {
 	const struct rl_match *match = &rule->match;
-	bool one = match->flags & RL_MATCH_DPORT && match->dport_first == match->dport_last;
+	bool one = match_wants(match, RL_MATCH_DPORT) && match->dport_first == match->dport_last;
 	uint8_t common = RL_PART_DEST | RL_PART_PROTO | (one ? RL_PART_DPORT : 0);
 
 	return !(key_parts(&rule->limit) & ~common);
+}
+
+static bool wants_prefix(const struct rl_match *match, enum rl_match_flag flag)
+{
+	return match_wants(match, flag) && !match_names_set(match, flag);
 }
 
 /* Can packets of the family have the rule's prefix and match? */
@@ -115,9 +132,9 @@ static bool has_family(const struct rule *rule, bool ipv4)
 
 	if (rule->kind == PREFIX_ADDR && prefix_is_ipv4(rule->addr, rule->len) != ipv4)
 		return false;
-	if (match_wants(match, RL_MATCH_SRC) && prefix_is_ipv4(match->src, match->src_len) != ipv4)
+	if (wants_prefix(match, RL_MATCH_SRC) && prefix_is_ipv4(match->src, match->src_len) != ipv4)
 		return false;
-	if (match_wants(match, RL_MATCH_DST) && prefix_is_ipv4(match->dst, match->dst_len) != ipv4)
+	if (wants_prefix(match, RL_MATCH_DST) && prefix_is_ipv4(match->dst, match->dst_len) != ipv4)
 		return false;
 	return !match_is_proto(match, ipv4 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
 }

@@ -28,6 +28,13 @@ bool limit_replaces(const struct rule *limit, const struct rule *hidden,
  * with a ban if `hidden` has one? One address may have what it likes. */
 bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden);
 
+#define KEY_LACKS_PORTS                                                                            \
+	"counts by ports, which its protocol does not have, so they tell no packets apart: leave " \
+	"them out of the key, or write tcp, udp or sctp"
+
+/* Does its key have ports where its protocol has none? */
+bool key_lacks_ports(const struct rule *rule);
+
 /* The first limit per source, by its line, of a flood of forged sources that no other limit holds
  * back; NULL: there is none. `wide` has all rules of wide prefixes and of the device that have an
  * effect. */

@@ -5,10 +5,10 @@
 
 #include "units.h"
 
-/* The address of the match, wanted or not; false: there is none. */
+/* The address of the match, wanted or not; false: there is none, or it is a set. */
 static bool own_match(const struct rl_match *match, bool by_dest, struct range *out)
 {
-	if (!(match->flags & own_flag(by_dest)))
+	if (!(match->flags & own_flag(by_dest)) || match_names_set(match, own_flag(by_dest)))
 		return false;
 	*out = (struct range){.len = by_dest ? match->dst_len : match->src_len};
 	memcpy(out->addr, by_dest ? match->dst : match->src, sizeof(out->addr));

@@ -20,7 +20,8 @@ static inline enum rl_match_flag own_flag(bool by_dest)
  * that the match leaves out. */
 struct range range_of(const struct rule *prefix, const struct rl_match *match, bool by_dest);
 
-/* Has every address of the range the match, as far as it is about lookup addresses? */
+/* Has every address of the range the match, as far as it is about lookup addresses? True for a set:
+ * rules_decide() takes each address for one that may be in it. */
 bool range_has_match(const struct range *range, const struct rl_match *match, bool by_dest);
 
 #endif

@@ -67,13 +67,19 @@ int parse_prefix(struct parser *p)
 		word_next(p);
 		return 0;
 	}
+	if (p->word[0] == '@') {
+		rule->kind = PREFIX_SET;
+		rule->set_column.prefix = p->span.at - p->line + 1;
+		return parse_set_name(p, rule->set);
+	}
 	if (refuse_foreign(p, WORD_PREFIX))
 		return -EINVAL;
 	rule->kind = PREFIX_ADDR;
-	return parse_address(p,
-			     "a prefix: write any, device, or an address such as 203.0.113.7, "
-			     "203.0.113.0/24 or 2001:db8::/32",
-			     rule->addr, &rule->len);
+	return parse_address(
+		p,
+		"a prefix: write any, device, a set such as @badguys, or an address such as "
+		"203.0.113.7, 203.0.113.0/24 or 2001:db8::/32",
+		rule->addr, &rule->len);
 }
 
 /* By name or number. */
@@ -110,12 +116,27 @@ static int match_dport(struct parser *p)
 	return parse_ports(p, &p->dports);
 }
 
+static int match_set(struct parser *p, unsigned int flag, uint8_t *len)
+{
+	uint16_t column = p->span.at - p->line + 1;
+
+	*len = RL_LEN_SET;
+	if (flag == RL_MATCH_SRC)
+		p->rule->set_column.src = column;
+	else
+		p->rule->set_column.dst = column;
+	return parse_set_name(p, flag == RL_MATCH_SRC ? p->extra.src_set : p->extra.dst_set);
+}
+
 /* Errors about the address point at the address, not at "src" or "dst". */
 static int match_address(struct parser *p, unsigned int flag, uint8_t addr[16], uint8_t *len)
 {
 	p->match_at[MATCH_INDEX(flag)] = p->span;
-	return parse_address(p, "an address: write for example 203.0.113.7 or 2001:db8::/32", addr,
-			     len);
+	if (p->word[0] == '@')
+		return match_set(p, flag, len);
+	return parse_address(p,
+			     "an address: write for example 203.0.113.7, 2001:db8::/32 or @badguys",
+			     addr, len);
 }
 
 static int match_src(struct parser *p)
@@ -149,14 +170,25 @@ static const struct match *match_find(const struct parser *p)
 	return protocol_by_name(p->word) ? &matches[0] : NULL;
 }
 
+/* A match and the `not` of one of the same kind; a protocol is named as it is written. */
+static int refuse_contrary(struct parser *p, const struct match *match, bool negated)
+{
+	struct span other = {.at = match->name, .len = strlen(match->name)}, own = p->span;
+
+	if (match->flag == RL_MATCH_PROTO)
+		other = p->match_at[MATCH_INDEX(match->flag)];
+	if (negated)
+		own = (struct span){.at = p->before.at, .len = own.at + own.len - p->before.at};
+	return refuse(p, own, "contradicts %s%.*s: remove one of the two", negated ? "" : "not ",
+		      (int)other.len, other.at);
+}
+
 static int parse_match(struct parser *p, const struct match *match, bool negated)
 {
 	struct rl_match *stated = &p->rule->match;
 
 	if (stated->flags & match->flag && negated != !!(stated->negated & match->flag))
-		return refuse(p, negated ? p->before : p->span,
-			      "contradicts %s%s: remove one of the two", negated ? "" : "not ",
-			      match->name);
+		return refuse_contrary(p, match, negated);
 	if (stated->flags & match->flag)
 		return refuse_twice(p);
 	stated->flags |= match->flag;
@@ -180,6 +212,8 @@ static int family_join(struct parser *p, enum rl_match_flag flag, bool negated,
 {
 	unsigned int own = address_family(addr, len);
 
+	if (len == RL_LEN_SET)
+		return 0;
 	if (!(p->rule->match.flags & flag) || !match_wants(&p->rule->match, flag) != negated)
 		return 0;
 	if (negated && (!*family || *family == own))
@@ -231,7 +265,7 @@ static int side_check(struct parser *p)
 	const uint8_t *addr = p->ctx->by_dest ? match->dst : match->src;
 	uint8_t len = p->ctx->by_dest ? match->dst_len : match->src_len;
 
-	if (rule->kind != PREFIX_ADDR || !(match->flags & flag))
+	if (rule->kind != PREFIX_ADDR || !(match->flags & flag) || len == RL_LEN_SET)
 		return 0;
 	if (match->negated & flag && (len > rule->len || !prefix_contains(addr, len, rule->addr)))
 		return 0;
@@ -272,11 +306,21 @@ static int protocol_check(struct parser *p)
 	return 0;
 }
 
+/* A set that stands alone behind the prefix. */
+int refuse_set(struct parser *p)
+{
+	return refuse(p, p->span,
+		      "is a set: write src or dst in front of it, for the address that is to be in "
+		      "the set");
+}
+
 static int parse_negated(struct parser *p)
 {
 	const struct match *match;
 
 	word_next(p);
+	if (p->word[0] == '@')
+		return refuse_set(p);
 	match = match_find(p);
 	return match ? parse_match(p, match, true)
 		     : expected(p, "a match: write one behind not, for example not established or "

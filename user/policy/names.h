@@ -11,7 +11,7 @@
 #include "rlctl_abi.h"
 
 /* Indexed by the enums of policy.h and rlctl_abi.h. */
-extern const char *const prefix_words[PREFIX_ADDR];
+extern const char *const prefix_words[PREFIX_SET];
 extern const char *const action_words[RL_ACTION_COUNT];
 extern const char *const algorithm_words[RL_ALGORITHM_COUNT];
 extern const char *const key_words[RL_KEY_PARTS];

@@ -40,6 +40,8 @@ static bool addresses_within(const struct rl_match *inner, const struct rl_match
 	uint8_t in_len = src ? inner->src_len : inner->dst_len;
 	uint8_t out_len = src ? outer->src_len : outer->dst_len;
 
+	if (match_names_set(inner, flag) || match_names_set(outer, flag))
+		return false; /* who is in a set is not known here */
 	if (match_wants(outer, flag))
 		return match_wants(inner, flag) && prefix_within(in, in_len, out, out_len);
 	if (!match_wants(inner, flag))
@@ -67,6 +69,8 @@ static bool condition_within(const struct rule *inner, const struct rule *outer,
 	switch (flag) {
 	case RL_MATCH_SRC:
 	case RL_MATCH_DST:
+		if (match_names_set(&inner->match, flag) && match_names_set(&outer->match, flag))
+			return same && same_opaque(inner->extra, outer->extra, flag);
 		return addresses_within(&inner->match, &outer->match, flag);
 	case RL_MATCH_FRAGMENT:
 	case RL_MATCH_NEW_SOURCE:

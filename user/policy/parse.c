@@ -9,6 +9,7 @@
 #include "names.h"
 #include "parser.h"
 #include "policy.h"
+#include "set.h"
 
 #define LINE_MAX_BYTES  4096
 #define BYTE_ORDER_MARK "\xef\xbb\xbf" /* U+FEFF */
@@ -18,6 +19,8 @@ static int parse_action(struct parser *p)
 	struct rule *rule = p->rule;
 	int action = word_find(p, action_words, ARRAY_SIZE(action_words));
 
+	if (action < 0 && p->word[0] == '@')
+		return refuse_set(p);
 	if (action < 0 && refuse_foreign(p, WORD_MATCH))
 		return -EINVAL;
 	if (action < 0)
@@ -92,8 +95,47 @@ static int line_open(struct parser *p, const char *line, size_t len)
 	return 0;
 }
 
+enum statement { STATEMENT_NONE, STATEMENT_RULE, STATEMENT_SET };
+
+/* The comment behind a set is kept as that behind a rule. */
+static int set_line_parse(struct parser *p, const char *end, struct policy_set *out)
+{
+	struct rule holder = {0};
+	uint32_t column;
+	int rc;
+
+	word_next(p);
+	column = p->span.at - p->line + 1;
+	rc = parse_set(p, out);
+	out->column = column;
+	if (rc || p->end == end)
+		return rc;
+	comment_set(&holder, p->end + 1, end);
+	memcpy(out->comment, holder.comment, sizeof(out->comment));
+	return 0;
+}
+
+static int rule_line_parse(struct parser *p, const char *end)
+{
+	int rc;
+
+	if (word_is(p, "include"))
+		return refuse(p, p->span, "is only possible in a policy file: write rules here");
+	if (!word_is(p, "rule"))
+		return expected(p,
+				"a statement: begin the line with rule or set, for example \"rule "
+				"any limit 1000/second\"");
+	word_next(p);
+	rc = parse_rule(p);
+	if (!rc && p->end < end)
+		comment_set(p->rule, p->end + 1, end);
+	return rc;
+}
+
+/* Writes *rule or *set, on success only; `set` is NULL where none may stand. */
 static int line_parse(const char *line, size_t len, const struct policy_context *ctx,
-		      struct rule *out, bool *found, struct policy_error *err)
+		      struct rule *out, struct policy_set *set, enum statement *found,
+		      struct policy_error *err)
 {
 	struct rule rule = {0};
 	struct parser p = {.ctx = ctx, .err = err, .rule = &rule};
@@ -101,23 +143,22 @@ static int line_parse(const char *line, size_t len, const struct policy_context 
 
 	if (rc)
 		return rc;
-	if (!p.span.len) {
-		*found = false;
+	*found = STATEMENT_NONE;
+	if (!p.span.len)
 		return 0;
+	if (word_is(&p, "set")) {
+		if (!set)
+			return refuse(&p, p.span,
+				      "stands in a policy, not among rules: write it there, and "
+				      "run `rlctl apply`");
+		*found = STATEMENT_SET;
+		return set_line_parse(&p, line + len, set);
 	}
-	if (word_is(&p, "include"))
-		return refuse(&p, p.span, "is only possible in a policy file: write rules here");
-	if (!word_is(&p, "rule"))
-		return expected(&p, "a statement: begin the line with rule, for example \"rule any "
-				    "limit 1000/second\"");
-	word_next(&p);
-	rc = parse_rule(&p);
+	rc = rule_line_parse(&p, line + len);
 	if (rc)
 		return rc;
-	if (p.end < line + len)
-		comment_set(&rule, p.end + 1, line + len);
 	*out = rule;
-	*found = true;
+	*found = STATEMENT_RULE;
 	return 0;
 }
 
@@ -134,7 +175,11 @@ static size_t line_length(const char *line, size_t len)
 int statement_parse(const char *line, const struct policy_context *ctx, struct rule *out,
 		    bool *found, struct policy_error *err)
 {
-	return line_parse(line, line_length(line, strlen(line)), ctx, out, found, err);
+	enum statement kind = STATEMENT_NONE;
+	int rc = line_parse(line, line_length(line, strlen(line)), ctx, out, NULL, &kind, err);
+
+	*found = kind == STATEMENT_RULE;
+	return rc;
 }
 
 int selector_parse(const char *words, const struct policy_context *ctx, struct rule *out,
@@ -151,20 +196,70 @@ int selector_parse(const char *words, const struct policy_context *ctx, struct r
 	return rc;
 }
 
+/* A second statement for a set is an error: which of the two is meant is not known. */
+static int set_add(struct policy *policy, const struct policy_set *set,
+		   struct policy_errors *errors)
+{
+	const struct policy_set *there = policy_set_find(policy, set->name);
+	struct policy_error err = {.line = set->line, .column = set->column};
+
+	if (!there && policy->set_count < RL_SETS_MAX)
+		return policy_set_put(policy, set);
+	if (there) {
+		err.other = there->line;
+		snprintf(err.text, sizeof(err.text),
+			 "the set %s is there already: remove one of the two", set->name);
+	} else {
+		snprintf(err.text, sizeof(err.text),
+			 "too many sets: a policy has at most %d, join lists into fewer of them",
+			 RL_SETS_MAX);
+	}
+	policy_errors_add(errors, &err);
+	return 0;
+}
+
+struct missing {
+	const struct policy_context *ctx;
+	struct policy_errors *errors;
+};
+
+/* An undefined set, at the word that names it. */
+static void missing_add(const struct rule *rule, uint32_t column, const char *name, void *arg)
+{
+	struct policy_error err = {.line = rule->line, .column = column};
+	const struct missing *missing = arg;
+
+	if (missing->ctx->known)
+		snprintf(err.text, sizeof(err.text),
+			 "unknown set \"%s\": apply a policy with a line \"set %s\" first", name,
+			 name);
+	else
+		snprintf(err.text, sizeof(err.text), "unknown set \"%s\": add a line \"set %s\"",
+			 name, name);
+	policy_errors_add(missing->errors, &err);
+}
+
 /* Appends the statement of the line, if it has one, or adds its error. 0 or -ENOMEM. */
 static int line_add(const char *line, size_t len, uint32_t number, const struct policy_context *ctx,
 		    struct policy *policy, struct policy_errors *errors)
 {
 	struct policy_error err = {.line = number};
+	enum statement found;
+	struct policy_set set;
 	struct rule rule;
-	bool found;
 
-	if (line_parse(line, len, ctx, &rule, &found, &err)) {
+	if (line_parse(line, len, ctx, &rule, ctx->known ? NULL : &set, &found, &err)) {
 		policy_errors_add(errors, &err);
 		return 0;
 	}
+	if (found == STATEMENT_NONE)
+		return 0;
+	if (found == STATEMENT_SET) {
+		set.line = number;
+		return set_add(policy, &set, errors);
+	}
 	rule.line = number;
-	return found ? policy_append(policy, &rule) : 0;
+	return policy_append(policy, &rule);
 }
 
 /* Appends every statement of the text. */
@@ -187,11 +282,15 @@ static int lines_parse(const char *text, size_t size, const struct policy_contex
 int policy_parse(const char *text, size_t size, const struct policy_context *ctx,
 		 struct policy *replaced, struct policy *out, struct policy_errors *errors)
 {
+	struct missing missing = {ctx, errors};
 	struct policy policy = {0};
 	int rc;
 
 	errors->count = 0;
 	rc = lines_parse(text, size, ctx, &policy, errors);
+	if (!rc && !errors->count)
+		policy_sets_missing(&policy, ctx->known ? ctx->known : &policy, missing_add,
+				    &missing);
 	if (!rc && errors->count)
 		rc = -EINVAL;
 	if (!rc)

@@ -157,6 +157,7 @@ int refuse_foreign(struct parser *p, enum word_place place);
 
 int parse_prefix(struct parser *p);
 int parse_matches(struct parser *p);
+int refuse_set(struct parser *p);
 
 /* ---- extra_words.c: matches whose conditions are in rl_extra ---- */
 
@@ -171,6 +172,18 @@ int match_filter(struct parser *p);
 /* When all matches are read: refuses those that the rule's protocol does not have, normalizes, and
  * sets the rule's ports and rl_extra. */
 int extra_settle(struct parser *p);
+
+/* ---- comment.c ---- */
+
+/* How many bytes of the text are UTF-8 without control characters, from its beginning on. */
+size_t plain_length(const char *text, const char *end);
+
+/* ---- set_words.c ---- */
+
+/* The words behind "set". */
+int parse_set(struct parser *p, struct policy_set *out);
+/* A name, with or without the @ in front of it. */
+int parse_set_name(struct parser *p, char out[RL_SET_NAME_MAX + 1]);
 
 /* ---- limit.c ---- */
 

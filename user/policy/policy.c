@@ -24,6 +24,8 @@ static int prefix_compare(const struct rule *a, const struct rule *b)
 {
 	int order = u64_compare(a->kind, b->kind);
 
+	if (!order && a->kind == PREFIX_SET)
+		return strcmp(a->set, b->set);
 	if (!order)
 		order = u64_compare(is_ipv6(a), is_ipv6(b));
 	if (!order)
@@ -33,7 +35,7 @@ static int prefix_compare(const struct rule *a, const struct rule *b)
 
 bool same_prefix(const struct rule *a, const struct rule *b)
 {
-	return a->kind == b->kind && a->len == b->len && !memcmp(a->addr, b->addr, sizeof(a->addr));
+	return !prefix_compare(a, b);
 }
 
 void match_normalize(struct rl_match *match)
@@ -322,5 +324,6 @@ int policy_prefix_replace(struct policy *policy, const struct rule *prefix,
 void policy_clear(struct policy *policy)
 {
 	free(policy->rules);
+	free(policy->sets);
 	memset(policy, 0, sizeof(*policy));
 }

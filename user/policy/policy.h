@@ -18,14 +18,18 @@
 	X(DEVICE, "device") \
 	X(ANY, "any")
 #define RULE_PREFIX_ENUM(name, text) RL_ENUM(PREFIX_, name)
-enum prefix_kind { RULE_PREFIXES(RULE_PREFIX_ENUM) PREFIX_ADDR };
+enum prefix_kind { RULE_PREFIXES(RULE_PREFIX_ENUM) PREFIX_SET, PREFIX_ADDR };
 
 struct rule {
 	uint8_t kind;     /* enum prefix_kind */
 	uint8_t action;   /* enum rl_action; RL_ACTION_COUNT: a selector without action */
 	uint8_t len;      /* PREFIX_ADDR: mapped length, 0..128; else 0 */
 	uint8_t addr[16]; /* PREFIX_ADDR: mapped, host bits zero; else zero */
-	uint32_t line;    /* line in the policy, from 1; 0: read from the kernel */
+	char set[RL_SET_NAME_MAX + 1]; /* PREFIX_SET: its name; else zero */
+	uint32_t line;                 /* line in the policy, from 1; 0: read from the kernel */
+	struct {
+		uint16_t prefix, src, dst;
+	} set_column; /* of the words @NAME in that line, from 1; 0: there is none */
 	struct rl_match match;
 	const struct rl_extra *extra;     /* NULL: none; of extra_intern(), never freed */
 	struct rl_limit limit;            /* RL_ACTION_LIMIT only, else zero */
@@ -43,11 +47,29 @@ struct rule {
 	uint32_t comment_id; /* 0: no comment */
 };
 
-/* Rules in canonical order (rule_compare), no two with the same identity. */
+/* A statement `set`; the members are no part of the policy. Unused fields are zero. */
+struct policy_set {
+	char name[RL_SET_NAME_MAX + 1];
+	char path[RL_SET_PATH_MAX + 1]; /* of its file or database; "": RL_SET_DYNAMIC */
+	char pick[RL_SET_PICK_MAX + 1]; /* RL_SET_MMDB: "country DE,FR" or "asn 64496" */
+	char comment[RL_COMMENT_MAX + 1];
+	uint8_t source;      /* enum rl_set_source */
+	uint64_t every_ns;   /* 0: not given */
+	uint64_t timeout_ns; /* 0: members stay for ever */
+	uint32_t max;        /* members: 1..RL_SET_MEMBERS_MAX */
+	uint32_t line;       /* in the policy, from 1; 0: read from the kernel */
+	uint32_t column;     /* of its name in that line */
+	uint32_t id;         /* its number in the kernel, 0..RL_SETS_MAX - 1; see sets_inherit() */
+};
+
+/* Rules in canonical order (rule_compare), no two with the same identity; sets by name, no two of
+ * the same. */
 struct policy {
 	struct rule *rules;
 	size_t count;
 	size_t capacity;
+	struct policy_set *sets;
+	size_t set_count;
 };
 
 /* Protocols with a name: X("name", number, has ports). The others have no ports. */
@@ -68,12 +90,17 @@ struct policy_context {
 	bool generic;   /* mode is generic: GRO may merge packets */
 	bool may_be_tc; /* `over mark` is accepted; attach checks it again */
 	bool leaving;   /* hook is egress */
+	bool at_xdp;    /* hook is xdp, though the mode may be tc */
+	/* The text is of rules alone, which may name the sets of this policy. NULL: it is a whole
+	 * policy. */
+	const struct policy *known;
 };
 
 /* Position and text of an error: what is wrong, then what to write. */
 struct policy_error {
 	uint32_t line;   /* from 1 */
 	uint32_t column; /* from 1; at most one past the end of the line */
+	uint32_t other;  /* another line that has to do with it; 0: none */
 	char text[512];  /* fits every message, with 40 escaped bytes of a word */
 };
 
@@ -129,6 +156,12 @@ void statement_print(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
 void statement_format(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
 		      const struct policy_context *ctx);
 
+/* Calls `tell` for each line of the whole policy, as `show` prints it and policy_parse() reads it:
+ * first the sets, then the rules. */
+typedef void (*policy_line_fn)(const char *line, void *arg);
+void policy_lines(const struct policy *policy, const struct policy_context *ctx,
+		  policy_line_fn tell, void *arg);
+
 /* Sets the rule's comment to the text up to `end`: without blanks around it, each control character
  * and each byte that is not UTF-8 as "?", and no more than RL_COMMENT_MAX bytes. */
 void comment_set(struct rule *rule, const char *text, const char *end);
@@ -161,6 +194,13 @@ void match_normalize(struct rl_match *match);
 static inline bool match_wants(const struct rl_match *match, enum rl_match_flag flag)
 {
 	return match->flags & flag && !(match->negated & flag);
+}
+
+/* Does the match name a set as source, or as destination? No other match does. */
+static inline bool match_names_set(const struct rl_match *match, enum rl_match_flag flag)
+{
+	return match->flags & flag & (RL_MATCH_SRC | RL_MATCH_DST) &&
+	       (flag == RL_MATCH_SRC ? match->src_len : match->dst_len) == RL_LEN_SET;
 }
 
 /* Does the match want this protocol? */

@@ -8,9 +8,8 @@
 #include "key.h"
 #include "names.h"
 #include "policy.h"
+#include "set.h"
 #include "units.h"
-
-#define QUANTITY_TEXT_MAX 128
 
 struct writer {
 	char *buf;
@@ -139,6 +138,15 @@ static void put_payload(struct writer *w, const struct rl_extra *extra)
 		put_bytes(w, "/", extra->payload_mask, extra->payload_len);
 }
 
+static void put_address(struct writer *w, const char *word, const uint8_t addr[16], uint8_t len,
+			const char *set)
+{
+	if (len == RL_LEN_SET)
+		put(w, "%s@%s", word, set);
+	else
+		put_prefix(w, word, addr, len);
+}
+
 static void put_condition(struct writer *w, const struct rule *rule, enum rl_match_flag flag)
 {
 	const struct rl_match *match = &rule->match;
@@ -153,9 +161,11 @@ static void put_condition(struct writer *w, const struct rule *rule, enum rl_mat
 	case RL_MATCH_DPORT:
 		return put_ports(w, " dport ", ports, rule_dports(rule, ports));
 	case RL_MATCH_SRC:
-		return put_prefix(w, " src ", match->src, match->src_len);
+		return put_address(w, " src ", match->src, match->src_len,
+				   extra ? extra->src_set : "");
 	case RL_MATCH_DST:
-		return put_prefix(w, " dst ", match->dst, match->dst_len);
+		return put_address(w, " dst ", match->dst, match->dst_len,
+				   extra ? extra->dst_set : "");
 	case RL_MATCH_SYN:
 		return put(w, " syn");
 	case RL_MATCH_FRAGMENT:
@@ -262,6 +272,8 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 
 	if (rule->kind == PREFIX_ADDR)
 		put_prefix(&w, "rule ", rule->addr, rule->len);
+	else if (rule->kind == PREFIX_SET)
+		put(&w, "rule @%s", rule->set);
 	else
 		put(&w, "rule %s", prefix_words[rule->kind]);
 	put_match(&w, rule);
@@ -276,6 +288,21 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 	}
 	put_for(&w, rule->for_ns);
 	return (int)w.used;
+}
+
+void policy_lines(const struct policy *policy, const struct policy_context *ctx,
+		  policy_line_fn tell, void *arg)
+{
+	char line[SET_TEXT_MAX > STATEMENT_TEXT_MAX ? SET_TEXT_MAX : STATEMENT_TEXT_MAX];
+
+	for (size_t i = 0; i < policy->set_count; i++) {
+		set_print(line, sizeof(line), &policy->sets[i]);
+		tell(line, arg);
+	}
+	policy_for_each (policy, rule) {
+		statement_print(line, rule, ctx);
+		tell(line, arg);
+	}
 }
 
 /* A line without the word "rule". */

@@ -68,6 +68,8 @@ static const char *words_refuse(const struct rule *words)
 		return "a packet has one address: begin with it, for example 203.0.113.7";
 	if (words->action != RL_ACTION_COUNT)
 		return "a packet has no action: leave out allow, deny or limit";
+	if (match_names_set(match, RL_MATCH_SRC) || match_names_set(match, RL_MATCH_DST))
+		return "a packet has one address as src and as dst: write it in place of the set";
 	if ((match->flags & RL_MATCH_SRC && match->src_len != 128) ||
 	    (match->flags & RL_MATCH_DST && match->dst_len != 128))
 		return "a packet has one address as src and as dst: leave out the length";
@@ -138,46 +140,6 @@ static bool has_no_ports(const struct probe *probe)
 bool probe_is_udp(const struct probe *probe)
 {
 	return probe->stated & RL_MATCH_PROTO && probe->proto == IPPROTO_UDP && !probe->fragment;
-}
-
-unsigned int probe_key_lacks(const struct probe *probe, const struct rl_limit *limit)
-{
-	uint8_t parts = key_parts(limit);
-	unsigned int asked = (parts & RL_PART_SOURCE ? RL_MATCH_SRC : 0) |
-			     (parts & RL_PART_DEST ? RL_MATCH_DST : 0) |
-			     (parts & RL_PART_SPORT ? RL_MATCH_SPORT : 0) |
-			     (parts & RL_PART_DPORT ? RL_MATCH_DPORT : 0) |
-			     (parts & RL_PART_PROTO ? RL_MATCH_PROTO : 0);
-
-	return asked & ~probe->stated;
-}
-
-void fields_print(char out[FIELDS_TEXT_MAX], unsigned int fields)
-{
-	static const struct {
-		unsigned int field;
-		const char *name;
-	} names[] = {{RL_MATCH_PROTO, "protocol"},
-		     {RL_MATCH_SPORT, "sport"},
-		     {RL_MATCH_DPORT, "dport"},
-		     {RL_MATCH_SRC, "src"},
-		     {RL_MATCH_DST, "dst"},
-		     {RL_MATCH_NEW_SOURCE, "new-source"},
-		     {RL_MATCH_ESTABLISHED, "established"},
-		     {RL_MATCH_TCP_FLAGS, "flags"},
-		     {RL_MATCH_LENGTH, "length"},
-		     {RL_MATCH_TTL, "ttl"},
-		     {RL_MATCH_DSCP, "dscp"},
-		     {RL_MATCH_ICMP_TYPE, "icmp-type"},
-		     {RL_MATCH_PAYLOAD, "payload"},
-		     {RL_MATCH_FILTER, "filter"}};
-	size_t used = 0;
-
-	out[0] = '\0';
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (fields & names[i].field)
-			used += snprintf(out + used, FIELDS_TEXT_MAX - used, "%s%s",
-					 used ? ", " : "", names[i].name);
 }
 
 /* ---- matches */
@@ -266,6 +228,28 @@ static enum holds port_explain(const struct rule *rule, const struct probe *prob
 	if (has_no_ports(probe))
 		return fails(why, "%s has no ports", proto_print(own, probe->proto));
 	return value_explain(rule, probe, flag, flag == RL_MATCH_SPORT ? "sport" : "dport", why);
+}
+
+/* Whether it is in the set of the match. */
+static enum holds member_explain(const struct rule *rule, const struct probe *probe,
+				 enum rl_match_flag flag, char why[EXPLAIN_TEXT_MAX])
+{
+	bool src = flag == RL_MATCH_SRC;
+	const uint8_t *own = src ? probe->src : probe->dst;
+	const char *name = src ? rule->extra->src_set : rule->extra->dst_set;
+	char text[PREFIX_TEXT_MAX];
+	int len;
+
+	if (!(probe->stated & flag))
+		return HOLDS_DEPENDS;
+	len = set_member_len(probe->members, name, own);
+	if (len == SET_UNKNOWN)
+		return HOLDS_DEPENDS;
+	if ((len != SET_NO_MEMBER) == match_wants(&rule->match, flag))
+		return HOLDS;
+	prefix_print(text, sizeof(text), own, 128);
+	return fails(why, "%s %s is%s in @%s", src ? "src" : "dst", text,
+		     len == SET_NO_MEMBER ? " not" : "", name);
 }
 
 static enum holds address_explain(const struct rl_match *match, const struct probe *probe,
@@ -418,7 +402,8 @@ static enum holds field_explain(const struct rule *rule, const struct probe *pro
 		return port_explain(rule, probe, field, why);
 	case RL_MATCH_SRC:
 	case RL_MATCH_DST:
-		return address_explain(match, probe, field, why);
+		return match_names_set(match, field) ? member_explain(rule, probe, field, why)
+						     : address_explain(match, probe, field, why);
 	case RL_MATCH_SYN:
 	case RL_MATCH_TCP_FLAGS:
 		return tcp_flags_explain(rule, probe, why);
@@ -445,6 +430,15 @@ static enum holds field_explain(const struct rule *rule, const struct probe *pro
 	return HOLDS_DEPENDS;
 }
 
+/* The field that a match depends on which neither holds nor fails. */
+static unsigned int field_lacking(const struct rl_match *match, const struct probe *probe,
+				  enum rl_match_flag field)
+{
+	if (field == RL_MATCH_SYN)
+		return RL_MATCH_TCP_FLAGS;
+	return match_names_set(match, field) && probe->stated & field ? FIELD_MEMBERS : field;
+}
+
 enum holds match_explain(const struct rule *rule, const struct probe *probe,
 			 char why[EXPLAIN_TEXT_MAX], unsigned int *fields)
 {
@@ -459,7 +453,7 @@ enum holds match_explain(const struct rule *rule, const struct probe *probe,
 		if (holds == HOLDS_NOT)
 			return HOLDS_NOT;
 		if (holds == HOLDS_DEPENDS)
-			*fields |= field == RL_MATCH_SYN ? RL_MATCH_TCP_FLAGS : field;
+			*fields |= field_lacking(match, probe, field);
 	}
 	if (*fields) {
 		fields_print(names, *fields);
@@ -468,4 +462,16 @@ enum holds match_explain(const struct rule *rule, const struct probe *probe,
 	}
 	snprintf(why, EXPLAIN_TEXT_MAX, match->flags ? "all matches hold" : "no match to hold");
 	return HOLDS;
+}
+
+unsigned int probe_key_lacks(const struct probe *probe, const struct rl_limit *limit)
+{
+	uint8_t parts = key_parts(limit);
+	unsigned int asked = (parts & RL_PART_SOURCE ? RL_MATCH_SRC : 0) |
+			     (parts & RL_PART_DEST ? RL_MATCH_DST : 0) |
+			     (parts & RL_PART_SPORT ? RL_MATCH_SPORT : 0) |
+			     (parts & RL_PART_DPORT ? RL_MATCH_DPORT : 0) |
+			     (parts & RL_PART_PROTO ? RL_MATCH_PROTO : 0);
+
+	return asked & ~probe->stated;
 }

@@ -3,6 +3,8 @@
 #ifndef RLCTL_PROBE_H
 #define RLCTL_PROBE_H
 
+#include "fields.h"
+#include "level.h"
 #include "policy.h"
 
 /* The packet. A field that is not in `stated` may have any value. */
@@ -16,6 +18,7 @@ struct probe {
 	bool syn, fragment;
 	bool later; /* a fragment without ports: not the first */
 	bool is_new, is_established;
+	const struct set_members *members; /* NULL: nothing is known of any set */
 };
 
 /* From what selector_parse has read: one address, and matches that each name one value. A fragment
@@ -29,13 +32,9 @@ bool probe_is_udp(const struct probe *probe);
 /* The packet's fields that the limit counts by and that are not stated: RL_MATCH_*. */
 unsigned int probe_key_lacks(const struct probe *probe, const struct rl_limit *limit);
 
-/* "dport", "src or dport": the names of the fields. */
-#define FIELDS_TEXT_MAX 128
-void fields_print(char out[FIELDS_TEXT_MAX], unsigned int fields);
-
 enum holds { HOLDS_NOT, HOLDS, HOLDS_DEPENDS };
 
-#define EXPLAIN_TEXT_MAX 192
+#define EXPLAIN_TEXT_MAX 272
 
 /* Do all matches hold for the packet? why: which one does not, or on what it depends, and then
  * *fields are those. */

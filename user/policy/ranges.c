@@ -125,6 +125,10 @@ bool same_opaque(const struct rl_extra *a, const struct rl_extra *b, enum rl_mat
 {
 	if (flag == RL_MATCH_FILTER)
 		return !strcmp(a->filter, b->filter);
+	if (flag == RL_MATCH_SRC)
+		return !strcmp(a->src_set, b->src_set);
+	if (flag == RL_MATCH_DST)
+		return !strcmp(a->dst_set, b->dst_set);
 	return a->payload_at == b->payload_at && a->payload_len == b->payload_len &&
 	       !memcmp(a->payload, b->payload, sizeof(a->payload)) &&
 	       !memcmp(a->payload_mask, b->payload_mask, sizeof(a->payload_mask));

@@ -25,7 +25,7 @@ bool ranges_hold(const struct value_range *ranges, uint32_t count, uint32_t valu
 /* Do `syn` and `flags` hold for a segment with these flags (the 14th byte of its header)? */
 bool rule_takes_tcp_flags(const struct rule *rule, uint8_t flags);
 
-/* Is the condition of both the same payload, or filter? */
+/* Is the condition of both the same payload, filter, or set as source or destination? */
 bool same_opaque(const struct rl_extra *a, const struct rl_extra *b, enum rl_match_flag flag);
 
 /* Does the rule match no TCP segments but SYNs without ACK? */

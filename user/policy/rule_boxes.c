@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 
+#include "level.h"
 #include "ranges.h"
 #include "units.h"
 
@@ -77,9 +78,11 @@ static void narrow_flow(const struct asked *asked, struct box *box)
 	box_narrow(box, LENGTH, is_ipv4(asked) ? 40 : 60, UINT32_MAX);
 	box_narrow(box, TTL, 2, UINT8_MAX);
 	box_narrow_bits(box, BIT_TCP(0xff & ~(TH_SYN | TH_ACK | TH_PUSH)), 0);
-	if (flow->dport)
+	/* Any port of the client: the next connection uses another one. */
+	if (flow->answers && flow->sport)
+		box_narrow(box, SPORT, flow->sport, flow->sport);
+	else if (!flow->answers && flow->dport)
 		box_narrow(box, DPORT, flow->dport, flow->dport);
-	/* Any source port: the next connection uses another one. */
 	if (asked->by_dest || flow->dst_known)
 		box_narrow_prefix(box, asked->by_dest ? flow->src : flow->dst, 128);
 }
@@ -134,6 +137,10 @@ void opaques_find(const struct policy *policy, struct opaques *out)
 	policy_for_each (policy, rule) {
 		opaque_add(out, rule, RL_MATCH_PAYLOAD);
 		opaque_add(out, rule, RL_MATCH_FILTER);
+		if (match_names_set(&rule->match, RL_MATCH_SRC))
+			opaque_add(out, rule, RL_MATCH_SRC);
+		if (match_names_set(&rule->match, RL_MATCH_DST))
+			opaque_add(out, rule, RL_MATCH_DST);
 	}
 }
 
@@ -155,7 +162,49 @@ static bool narrow_opaque(const struct opaques *opaques, const struct rule *rule
 
 /* ---- fields */
 
-/* Applies the matches of the lookup address and of its peer. False: no packet matches. */
+/* The address of the packets that the match is about; NULL: any. */
+static const uint8_t *address_asked(const struct asked *asked, enum rl_match_flag flag)
+{
+	const struct flow *flow = asked->flow;
+
+	if ((flag == RL_MATCH_DST) == asked->by_dest)
+		return asked->addr;
+	if (!flow || (flag == RL_MATCH_DST && !flow->dst_known))
+		return NULL;
+	return flag == RL_MATCH_DST ? flow->dst : flow->src;
+}
+
+/* Applies a match of a set. False: no packet matches; *exact becomes false if that is not known of
+ * each. */
+static bool accept_set(const struct asked *asked, const struct opaques *opaques,
+		       const struct rule *rule, enum rl_match_flag flag, struct box *box,
+		       bool *exact)
+{
+	const char *name = flag == RL_MATCH_SRC ? rule->extra->src_set : rule->extra->dst_set;
+	const uint8_t *addr = address_asked(asked, flag);
+	int len = addr ? set_member_len(asked->members, name, addr) : SET_UNKNOWN;
+
+	if (len != SET_UNKNOWN)
+		return (len != SET_NO_MEMBER) == match_wants(&rule->match, flag);
+	*exact &= narrow_opaque(opaques, rule, flag, box);
+	return true;
+}
+
+/* The same for both addresses. */
+static bool accept_sets(const struct asked *asked, const struct opaques *opaques,
+			const struct rule *rule, struct box *box, bool *exact)
+{
+	const enum rl_match_flag flags[] = {RL_MATCH_SRC, RL_MATCH_DST};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (match_names_set(&rule->match, flags[i]) &&
+		    !accept_set(asked, opaques, rule, flags[i], box, exact))
+			return false;
+	return true;
+}
+
+/* Applies the matches of the lookup address and of its peer, but for sets. False: no packet
+ * matches. */
 static bool accept_addresses(const struct asked *asked, const struct rl_match *match,
 			     struct accepted *out)
 {
@@ -165,16 +214,16 @@ static bool accept_addresses(const struct asked *asked, const struct rl_match *m
 	const uint8_t *addr = asked->by_dest ? match->src : match->dst;
 	uint8_t own_len = asked->by_dest ? match->dst_len : match->src_len;
 	uint8_t len = asked->by_dest ? match->src_len : match->dst_len;
-	bool own_holds = prefix_is_ipv4(own_addr, own_len) == is_ipv4(asked) &&
-			 prefix_contains(own_addr, own_len, asked->addr);
+	bool own_is_prefix = match->flags & own && !match_names_set(match, own);
 	u128 first, last, most = ~(u128)0;
 
 	out->count[PEERS] = 1;
 	out->peer[0].first = 0;
 	out->peer[0].last = most;
-	if (match->flags & own && own_holds != match_wants(match, own))
+	if (own_is_prefix &&
+	    prefix_contains(own_addr, own_len, asked->addr) != match_wants(match, own))
 		return false;
-	if (!(match->flags & other))
+	if (!(match->flags & other) || match_names_set(match, other))
 		return true;
 	if (prefix_is_ipv4(addr, len) != is_ipv4(asked))
 		return !match_wants(match, other);
@@ -364,6 +413,8 @@ int rule_boxes(const struct asked *asked, const struct opaques *opaques, const s
 	accept_shape(&rule->match, &in.all);
 	accept_all_flags(rule, &in);
 	*exact = narrow_opaque(opaques, rule, RL_MATCH_PAYLOAD, &in.all);
+	if (!accept_sets(asked, opaques, rule, &in.all, exact))
+		return 0;
 	*exact &= narrow_opaque(opaques, rule, RL_MATCH_FILTER, &in.all);
 	*exact &= coarsen(&in);
 	for (size_t i = 0; !ret && i < product(&in); i++) {

@@ -7,7 +7,8 @@
 #include "box.h"
 #include "policy.h"
 
-/* Conditions of a policy of which a packet shows no more than whether they hold. */
+/* Conditions of a policy of which a packet shows no more than whether they hold: payload, filter,
+ * and sets of which nothing is known. */
 struct opaques {
 	const struct rl_extra *of[OPAQUE_MAX];
 	enum rl_match_flag flag[OPAQUE_MAX];

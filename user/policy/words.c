@@ -75,7 +75,9 @@ static void word_quote(char out[QUOTED_MAX], struct span span)
 	for (size_t i = 0; i < shown; i++) {
 		unsigned char c = span.at[i];
 
-		if (c >= ' ' && c <= '~' && c != '"' && c != '\\')
+		if (c == '"' || c == '\\')
+			out[used++] = '\\';
+		if (c >= ' ' && c <= '~')
 			out[used++] = c;
 		else
 			used += snprintf(out + used, QUOTED_MAX - used, "\\x%02x", c);
@@ -137,7 +139,8 @@ int parse_number(struct parser *p, uint64_t min, uint64_t max, uint64_t *out)
 		return refuse(p, p->span, "is out of range: write %" PRIu64 " to %" PRIu64, min,
 			      max);
 	if (rc) {
-		snprintf(what, sizeof(what), "a number from %" PRIu64 " to %" PRIu64, min, max);
+		snprintf(what, sizeof(what), "a number: write one from %" PRIu64 " to %" PRIu64,
+			 min, max);
 		return expected(p, what);
 	}
 	word_next(p);

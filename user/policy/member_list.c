@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Members that were read, bounded: where there are many more than may be, duplicates are looked
+ * for, and if that does not help, the rest is not kept.
+ */
+#include "member_list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The longer one; 0 is the set's, which no other text of the same file can be compared with. */
+static uint64_t longer(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int item_compare(const void *a, const void *b)
+{
+	const struct member_item *one = a, *two = b;
+	int order = memcmp(one->member.addr, two->member.addr, sizeof(one->member.addr));
+
+	return order ? order : (int)one->member.len - (int)two->member.len;
+}
+
+void member_list_unite(struct member_list *list)
+{
+	size_t kept = 0;
+
+	if (!list->count)
+		return;
+	qsort(list->items, list->count, sizeof(*list->items), item_compare);
+	for (size_t i = 1; i < list->count; i++) {
+		struct member_item *last = &list->items[kept], *item = &list->items[i];
+
+		if (item_compare(last, item))
+			list->items[++kept] = *item;
+		else
+			last->life_ns = longer(last->life_ns, item->life_ns);
+	}
+	list->count = kept + 1;
+}
+
+/* Room for one more. 1: there is none, for there are too many members. */
+static int list_grow(struct member_list *list)
+{
+	size_t limit = list->max ? 2 * list->max + MEMBER_LIST_SPARE : SIZE_MAX;
+	size_t capacity = list->capacity ? 2 * list->capacity : 1024;
+	struct member_item *items;
+
+	if (list->count >= limit) {
+		member_list_unite(list);
+		list->over = list->over || list->count > list->max;
+		if (list->over)
+			return 1;
+	}
+	if (list->count < list->capacity)
+		return 0;
+	if (capacity > limit)
+		capacity = limit;
+	items = reallocarray(list->items, capacity, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	list->items = items;
+	list->capacity = capacity;
+	return 0;
+}
+
+int member_list_add(struct member_list *list, const struct member *member, uint64_t life_ns)
+{
+	int ret = list->over ? 1 : list_grow(list);
+
+	if (ret)
+		return ret < 0 ? ret : 0;
+	list->items[list->count++] = (struct member_item){*member, life_ns};
+	return 0;
+}
+
+/* ---- ranges: addresses as numbers of 128 bits */
+
+typedef unsigned __int128 number;
+
+static number number_of(const uint8_t addr[16])
+{
+	number n = 0;
+
+	for (int i = 0; i < 16; i++)
+		n = n << 8 | addr[i];
+	return n;
+}
+
+static void number_put(uint8_t out[16], number n)
+{
+	for (int i = 15; i >= 0; i--, n >>= 8)
+		out[i] = (uint8_t)n;
+}
+
+/* The shortest prefix that begins at `first` and does not go beyond `last`. */
+static uint8_t len_from(number first, number last)
+{
+	uint8_t len = 128;
+
+	/* `size` addresses become twice as many; of all addresses, 2 * size is zero. */
+	for (number size = 1; len && !(first & size) && last - first >= 2 * size - 1; size <<= 1)
+		len--;
+	return len;
+}
+
+int member_list_add_range(struct member_list *list, const uint8_t first[16], const uint8_t last[16],
+			  uint64_t life_ns)
+{
+	number from = number_of(first), to = number_of(last);
+	bool ipv4 = prefix_is_ipv4(first, 128);
+
+	if (from > to || ipv4 != prefix_is_ipv4(last, 128))
+		return -EINVAL;
+	for (;;) {
+		struct member member = {.len = len_from(from, to)};
+		number size = member.len ? (number)1 << (128 - member.len) : 0;
+		int ret = 0;
+
+		number_put(member.addr, from);
+		/* A range of IPv6 addresses around the mapped ones has none of IPv4. */
+		if (ipv4 || !member_is_ipv4(&member))
+			ret = member_list_add(list, &member, life_ns);
+		if (ret || !size || to - from < size)
+			return ret;
+		from += size;
+	}
+}
+
+/* ---- bad lines */
+
+void member_list_bad(struct member_list *list, size_t line, const char *text, size_t size,
+		     const char *why)
+{
+	struct member_bad *bad;
+
+	if (list->bad_count++ >= MEMBER_BAD_MAX)
+		return;
+	bad = &list->bad[list->bad_count - 1];
+	*bad = (struct member_bad){.line = line, .why = why};
+	for (size_t i = 0; i < size && i < MEMBER_BAD_TEXT; i++)
+		bad->text[i] = text[i] ? text[i] : '?';
+}
+
+void member_list_clear(struct member_list *list)
+{
+	free(list->items);
+	*list = (struct member_list){0};
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Statements `set` of a policy: text and model. */
+#ifndef RLCTL_POLICY_SET_H
+#define RLCTL_POLICY_SET_H
+
+#include "policy.h"
+
+#define SET_TEXT_MAX (RL_SET_NAME_MAX + RL_SET_PATH_MAX + RL_SET_PICK_MAX + RL_COMMENT_MAX + 128)
+
+/* Is it [a-z][a-z0-9_-]{0,30}? */
+bool set_name_is_valid(const char *name);
+
+/* The canonical line, beginning with the word "set", with its comment. Returns the length, like
+ * snprintf. */
+int set_print(char *buf, size_t size, const struct policy_set *set);
+
+/* The set of that name, or NULL. */
+struct policy_set *policy_set_find(const struct policy *policy, const char *name);
+
+/* Adds it, or replaces that of the same name; keeps the order. 0 or -ENOMEM. */
+int policy_set_put(struct policy *policy, const struct policy_set *set);
+
+/* Puts all sets of `from`. 0 or -ENOMEM. */
+int policy_sets_copy(struct policy *policy, const struct policy *from);
+
+/* All that the statements say is the same; not line and id. */
+bool same_set(const struct policy_set *a, const struct policy_set *b);
+
+/* Calls `tell` for each set that only one of the policies has (the other is NULL) or that they have
+ * differently, by name. Returns how many there are. */
+typedef void (*set_diff_fn)(const struct policy_set *from, const struct policy_set *to, void *arg);
+size_t policy_sets_diff(const struct policy *from, const struct policy *to, set_diff_fn tell,
+			void *arg);
+
+/* The sets that a rule names: as prefix, by src, by dst; NULL where it names none. */
+struct rule_sets {
+	const char *prefix, *src, *dst;
+};
+struct rule_sets rule_sets(const struct rule *rule);
+
+/* Calls `refuse` for each word @NAME of a rule, at this column, whose set `known` has not. Returns
+ * how many there are. */
+typedef void (*set_refuse_fn)(const struct rule *rule, uint32_t column, const char *name,
+			      void *arg);
+size_t policy_sets_missing(const struct policy *policy, const struct policy *known,
+			   set_refuse_fn refuse, void *arg);
+
+/* Calls `tell` for each set that no rule names, by name. */
+void policy_sets_unused(const struct policy *policy,
+			void (*tell)(const struct policy_set *set, void *arg), void *arg);
+
+#endif
