@@ -13,6 +13,7 @@ struct build {
 	const struct compile_context *ctx;
 	struct compiled *out;
 	const struct policy *current; /* in force */
+	const struct policy *sets;    /* the policy whose sets have their numbers */
 	struct policy_errors *errors;
 	int error;           /* of the first of them; 0: none */
 	uint32_t base;       /* index of out->rules[0] in the rules array */

@@ -13,6 +13,7 @@
 #include "emit.h"
 #include "inherit.h"
 #include "policy.h"
+#include "set_groups.h"
 #include "units.h"
 
 static bool key_contains(const struct rl_prefix_key *outer, const struct rl_prefix_key *inner)
@@ -94,6 +95,8 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 	if (b->ctx->filters)
 		b->filters = *b->ctx->filters;
 	if (!ret)
+		ret = sets_inherit(b, next);
+	if (!ret)
 		ret = rules_inherit(b, next, current, keep_expiry);
 	if (!ret)
 		lanes_choose(next);
@@ -124,6 +127,10 @@ int policy_compile(struct policy *next, const struct policy *current,
 	ret = build(&b, next, current, keep_expiry);
 	if (!ret)
 		ret = check_nesting(&b);
+	if (!ret)
+		ret = sets_check(&b, next);
+	if (!ret)
+		ret = b.error;
 	if (ret)
 		compiled_clear(&result);
 	else
@@ -171,6 +178,14 @@ static uint32_t program_uses_of(const struct policy *policy)
 	return uses & RL_USE_PROGRAM;
 }
 
+static bool has_limit(const struct policy *policy)
+{
+	policy_for_each (policy, rule)
+		if (rule->action == RL_ACTION_LIMIT)
+			return true;
+	return false;
+}
+
 static void prefix_remove(const struct rule *prefix, bool in_trie, struct rl_policy_header *header)
 {
 	if (prefix->kind == PREFIX_ANY)
@@ -192,6 +207,9 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 
 	if (prefix->kind == PREFIX_ADDR && !header->prefixes)
 		return -EAGAIN; /* there is no trie */
+	if (prefix->kind == PREFIX_SET || (header->uses & RL_USE_SET_RULES && has_limit(next)))
+		return -EAGAIN; /* groups of sets are written as a whole, and limits of both count
+				 */
 	if (is_link_local_prefix(prefix))
 		return -EAGAIN; /* neighbour discovery of other prefixes may depend on it */
 	if (program_uses_of(current) & ~program_uses_of(next))
@@ -222,6 +240,7 @@ void compiled_clear(struct compiled *compiled)
 	free(compiled->extras);
 	free(compiled->prefixes);
 	free(compiled->fresh);
+	free(compiled->groups);
 	index_clear(&compiled->index);
 	memset(compiled, 0, sizeof(*compiled));
 }

@@ -37,6 +37,9 @@ void prefix_key_compile(const struct rule *prefix, struct rl_prefix_key *out);
 int policy_decompile(const struct compiled *in, const struct compile_context *ctx,
 		     struct policy *out);
 
+/* A set of the policy, from the words in the kernel and its number. */
+void set_decompile(const struct rl_set_words *in, uint32_t id, struct policy_set *out);
+
 /* Where the rules of a range stand, and how many there are; `root` is that of a range with an
  * index. False: the maps contradict each other. */
 bool range_extent(const struct rl_range *range, const struct rl_index_entry *root, uint32_t *first,

@@ -28,6 +28,7 @@ struct compiled {
 	uint32_t extra_count;
 	struct compiled_prefix *prefixes;
 	uint32_t prefix_count;
+	struct rl_set_groups *groups; /* with RL_USE_SETS; else NULL */
 	struct index index; /* read from the maps: the roots alone, and ranges lead to them */
 	uint32_t *fresh;    /* slots that were not in use: zero their counters before the swap */
 	size_t fresh_count;
@@ -52,6 +53,7 @@ struct compile_context {
 	uint64_t now_ns;                   /* CLOCK_MONOTONIC; `for` counts from here */
 	const struct policy_context *text; /* to print rules in errors */
 	const struct rl_filters *filters;  /* that the program has, by bit; NULL: none */
+	const struct rl_set *sets;         /* those in the kernel, by number; NULL: none */
 };
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "compile.h"
 #include "policy.h"
+#include "set.h"
 
 static int rule_append(struct policy *out, struct rule *rule, uint64_t now_ns)
 {
@@ -21,6 +22,10 @@ static struct rl_match entry_match(const struct rl_rule *entries, uint32_t count
 	struct rl_match settled = entries[index].match;
 
 	settled.filter_bit = 0;
+	if (match_names_set(&settled, RL_MATCH_SRC))
+		settled.src[0] = 0;
+	if (match_names_set(&settled, RL_MATCH_DST))
+		settled.dst[0] = 0;
 	match_normalize(&settled);
 	if (!memcmp(&entries[index].match, &settled, sizeof(settled)))
 		return settled;
@@ -123,11 +128,10 @@ static const struct rl_rule *range_entries(const struct compiled *in,
 	return &in->rules[first - base];
 }
 
-static int range_append(struct policy *out, const struct compiled *in,
+static int group_append(struct policy *out, const struct compiled *in,
 			const struct compile_context *ctx, const struct rl_range *range,
-			enum prefix_kind kind)
+			const struct rule *prefix)
 {
-	const struct rule prefix = {.kind = kind};
 	const struct rl_rule *entries;
 	uint32_t count;
 
@@ -136,7 +140,14 @@ static int range_append(struct policy *out, const struct compiled *in,
 	entries = range_entries(in, ctx, range, &count);
 	if (!entries)
 		return -EBADMSG;
-	return range_decompile(in, &prefix, entries, count, ctx->now_ns, out);
+	return range_decompile(in, prefix, entries, count, ctx->now_ns, out);
+}
+
+static int range_append(struct policy *out, const struct compiled *in,
+			const struct compile_context *ctx, const struct rl_range *range,
+			enum prefix_kind kind)
+{
+	return group_append(out, in, ctx, range, &(struct rule){.kind = kind});
 }
 
 static int prefix_append(struct policy *out, const struct compiled *in,
@@ -153,6 +164,43 @@ static int prefix_append(struct policy *out, const struct compiled *in,
 	return prefix_decompile(in, prefix, entries, count, ctx->now_ns, out);
 }
 
+void set_decompile(const struct rl_set_words *in, uint32_t id, struct policy_set *out)
+{
+	*out = (struct policy_set){
+		.source = in->source,
+		.every_ns = in->every_ns,
+		.timeout_ns = in->timeout_ns,
+		.max = in->max,
+		.id = id,
+	};
+	memcpy(out->name, in->name, sizeof(out->name) - 1);
+	memcpy(out->path, in->path, sizeof(out->path) - 1);
+	memcpy(out->pick, in->pick, sizeof(out->pick) - 1);
+	memcpy(out->comment, in->comment, sizeof(out->comment) - 1);
+}
+
+/* The sets, and the rules for their members. */
+static int sets_append(struct policy *out, const struct compiled *in,
+		       const struct compile_context *ctx)
+{
+	const struct rl_set_groups *groups = in->groups;
+	int ret = 0;
+
+	for (uint32_t id = 0; !ret && groups && id < RL_SETS_MAX; id++) {
+		struct rule prefix = {.kind = PREFIX_SET};
+		struct policy_set set;
+
+		if (!(groups->defined >> id & 1))
+			continue;
+		set_decompile(&groups->words[id], id, &set);
+		memcpy(prefix.set, set.name, sizeof(prefix.set));
+		ret = policy_set_put(out, &set);
+		if (!ret && groups->prefixes >> id & 1)
+			ret = group_append(out, in, ctx, &groups->range[id], &prefix);
+	}
+	return ret;
+}
+
 int policy_decompile(const struct compiled *in, const struct compile_context *ctx,
 		     struct policy *out)
 {
@@ -163,6 +211,8 @@ int policy_decompile(const struct compiled *in, const struct compile_context *ct
 		ret = range_append(&result, in, ctx, &in->header.any, PREFIX_ANY);
 	for (uint32_t i = 0; !ret && i < in->prefix_count; i++)
 		ret = prefix_append(&result, in, ctx, &in->prefixes[i]);
+	if (!ret)
+		ret = sets_append(&result, in, ctx);
 	if (ret) {
 		policy_clear(&result);
 		return ret;

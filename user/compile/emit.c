@@ -2,6 +2,7 @@
 /* Rules and prefixes to map entries, and which refusals may be cached. */
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/icmp6.h>
 #include <string.h>
 
 #include "algorithm/key_parts.h"
@@ -9,6 +10,9 @@
 #include "indexed.h"
 #include "numbers.h"
 #include "policy.h"
+#include "ranges.h"
+#include "set.h"
+#include "set_groups.h"
 #include "units.h"
 
 #define HOME_LEN6 64 /* IPv6 bits of a lookup address: numbers.c, is_lookup_address */
@@ -21,10 +25,24 @@ bool is_link_local_prefix(const struct rule *rule)
 	       !memcmp(rule->addr, link_local, sizeof(link_local));
 }
 
-/* Is it a rule on ICMPv6 for fe80::/10, which makes rules apply to neighbour discovery? */
+/* May it match a message of neighbour discovery? Those have code 0 (bpf/neighbour.h). */
+static bool takes_neighbour_type(const struct rule *rule)
+{
+	struct value_range types[CONDITION_RANGES_MAX];
+	uint32_t count = condition_ranges(rule, RL_MATCH_ICMP_TYPE, types);
+
+	for (uint32_t type = ND_ROUTER_SOLICIT; type <= ND_REDIRECT; type++)
+		if (ranges_hold(types, count, type << 8))
+			return true;
+	return false;
+}
+
+/* Is it a rule on ICMPv6 for fe80::/10, and not on other types alone? Such a rule makes rules apply
+ * to neighbour discovery. */
 static bool rule_names_neighbour_discovery(const struct rule *rule)
 {
-	return is_link_local_prefix(rule) && match_is_proto(&rule->match, IPPROTO_ICMPV6);
+	return is_link_local_prefix(rule) && match_is_proto(&rule->match, IPPROTO_ICMPV6) &&
+	       takes_neighbour_type(rule);
 }
 
 /* The proof that the rule asks for: RL_USE_*. */
@@ -48,6 +66,9 @@ static uint32_t extra_uses(const struct rule *rule)
 		uses |= RL_USE_PAYLOAD;
 	if (rule->match.flags & RL_MATCH_FILTER)
 		uses |= RL_USE_FILTERS;
+	if (rule->kind == PREFIX_SET || match_names_set(&rule->match, RL_MATCH_SRC) ||
+	    match_names_set(&rule->match, RL_MATCH_DST))
+		uses |= RL_USE_SET_RULES;
 	return uses;
 }
 
@@ -142,6 +163,7 @@ static void emit_rule(struct build *b, const struct rule *rule)
 		.comment_id = rule->comment_id,
 	};
 	emit_extra(b, rule, entry);
+	set_matches_emit(b, rule, &entry->match);
 	if (rule->action != RL_ACTION_LIMIT)
 		return;
 	numbers_compile(&rule->limit, b->ctx, entry);
@@ -354,6 +376,8 @@ int rules_emit(struct build *b, const struct policy *policy)
 			ret = emit_group(b, rule, count, &b->out->header.device);
 		else if (rule->kind == PREFIX_ANY)
 			ret = emit_group(b, rule, count, &b->out->header.any);
+		else if (rule->kind == PREFIX_SET)
+			ret = emit_group(b, rule, count, set_group(b, rule));
 		else
 			ret = emit_prefix(b, rule, count);
 		if (ret)
@@ -431,14 +455,15 @@ bool device_asks_each(const struct rl_policy_header *header)
 	return header->device.count && asks_each(&header->device);
 }
 
-/* An IPv6 lookup address is a /64: longer prefixes split it, so its refusals cannot be cached. */
+/* An IPv6 lookup address is a /64: longer prefixes, and members of sets, split it, so its refusals
+ * cannot be cached. */
 void refusals_choose(struct build *b)
 {
 	struct rl_policy_header *header = &b->out->header;
 	const __u64 *longer = &header->lengths[1][1]; /* 64 and more, 128 */
 
 	group_refuses(b, &header->device);
-	if (!header->prefixes)
+	if (!header->prefixes && !(b->out->groups && b->out->groups->prefixes))
 		group_refuses(b, &header->any);
 	if (header->uses & RL_USE_SOURCE_BANS || device_asks_each(header))
 		return;
@@ -446,6 +471,6 @@ void refusals_choose(struct build *b)
 	for (uint32_t i = 0; i < b->out->prefix_count; i++)
 		group_refusals_cached(b, &b->out->prefixes[i].value.range);
 	_Static_assert(HOME_LEN6 == 64, "longer lengths begin with the second word");
-	if (longer[0] & ~1ull || longer[1])
+	if (longer[0] & ~1ull || longer[1] || header->uses & RL_USE_SET_RULES)
 		header->uses &= ~RL_USE_REFUSALS6;
 }

@@ -39,14 +39,23 @@ static int refuse_crowd(struct build *b, const struct crowd *crowd)
 				"as rules for these prefixes");
 }
 
+static bool is_one_prefix(const struct meeting *met)
+{
+	for (size_t i = 1; i < met->count; i++)
+		if (!same_prefix(met->rules[0], met->rules[i]))
+			return false;
+	return true;
+}
+
 /* Each of them, at its line. */
 static int refuse_meeting(struct build *b, const struct meeting *met)
 {
-	char packet[RULE_TEXT_MAX], what[RULE_TEXT_MAX + 64];
+	char packet[RULE_TEXT_MAX], what[RULE_TEXT_MAX + 128];
 
 	packet_print(packet, b, &met->packet);
-	snprintf(what, sizeof(what), "%s would meet this limit and %zu others of its prefix",
-		 packet, met->count - 1);
+	snprintf(what, sizeof(what), "%s would meet this limit and %zu others of %s", packet,
+		 met->count - 1,
+		 is_one_prefix(met) ? "its prefix" : "sets that its address may be in");
 	for (size_t i = 0; i < met->count; i++)
 		build_refuse_max(b, met->rules[i], -E2BIG, what, RL_GROUP_MAX,
 				 "remove one, or narrow their matches");
@@ -60,7 +69,7 @@ static int refuse_unknown(struct build *b, const struct rule *rule)
 			    "one packet could meet more than 8: narrow their matches");
 }
 
-static int check_limits(struct build *b, const struct rule *const *order, size_t count)
+int limits_check(struct build *b, const struct rule *const *order, size_t count)
 {
 	const struct policy_context *text = b->ctx->text;
 	struct meeting met;
@@ -100,7 +109,7 @@ int group_index(struct build *b, const struct rule *first, size_t count, uint32_
 			if (rule->action == action)
 				order[used++] = rule;
 	if (order)
-		ret = check_limits(b, order, count);
+		ret = limits_check(b, order, count);
 	if (order && !ret)
 		ret = index_make(b, order, count, begin);
 	free(order);

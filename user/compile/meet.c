@@ -1,229 +1,370 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The packets that a limit matches are a region: a set in each of a few dimensions. Limits have a
- * packet in common if their regions have something in common in every dimension.
- *
- * First a sweep over ports and addresses: limits that meet are all there where one of them begins.
- * Among those of one such place, a search adds one limit after the other to those that have
- * something in common; limits that hold all that is left are taken as they come, the others are
- * tried. */
+/* Limits that a packet meets hold its number on each of the axes. The search takes the axis that
+ * tells the limits apart best, and for each of its numbers where more hold than any beside it, goes
+ * on with those that hold it, by the next axis. Where no axis is left, payloads are compared. It
+ * goes no further where a bound shows that no packet can meet too many. */
 #include "meet.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "axes.h"
 #include "region.h"
 
-#define STEPS_MAX (1u << 22) /* about a second; real policies need some thousands */
-#define LOOKS_MAX (1u << 28) /* the same, of the sweep */
-
-typedef unsigned __int128 u128;
-
-/* From the lowest to the highest of a dimension: no less than the region. */
-enum axis { AXIS_DPORT, AXIS_SPORT, AXIS_SRC, AXIS_DST, AXES };
-
-struct extent {
-	u128 first[AXES], last[AXES]; /* inclusive */
-};
-
-#define DEPTH_MAX (AXES + RL_GROUP_MAX + 1)
+#define STEPS_MAX (1u << 26) /* about a second; real policies need some hundred thousand */
 
 struct search {
 	const struct rule *const *rules;
-	struct region *regions; /* of each rule */
-	struct extent *extents;
+	struct region *regions; /* of each limit */
+	uint16_t *group;        /* of its payload, in payload_groups() */
+	uint16_t *numbers;      /* of its rule */
+	size_t count;
+	struct axes axes;
 	struct region all;
-	uint16_t *left[DEPTH_MAX]; /* candidates, by depth */
-	uint64_t looks;
-	uint16_t chosen[RL_GROUP_MAX + 1];
+	uint16_t chosen[RL_GROUP_MAX + 1]; /* indexes into regions */
 	size_t chosen_count;
-	struct region found;
-	uint32_t steps;
+	uint64_t steps;
 };
 
-/* ---- the search */
+/* Where spans begin and end: the number twice, and once more for the end behind it, so that of one
+ * number those that hold it no more come before those that hold it anew. */
+struct events {
+	uint32_t *list;
+	size_t count, everywhere; /* limits that hold all numbers */
+};
 
-static int found(struct search *s, const struct region *region)
+static uint32_t event_of_begin(uint32_t number)
 {
-	s->found = *region;
-	return -E2BIG;
+	return 2 * number + 1;
 }
 
-/* Chooses the candidates that match all of the region; the others that match some of it stay in
- * *left. 0, -E2BIG or -EOVERFLOW. */
-static int candidates_sort(struct search *s, const struct region *region, const uint16_t *from,
-			   size_t count, uint16_t *left, size_t *left_count)
+static uint32_t event_of_end(uint32_t last)
 {
-	*left_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		struct region common;
+	return 2 * (last + 1);
+}
 
-		if (++s->steps > STEPS_MAX)
-			return -EOVERFLOW;
-		if (!region_common(region, &s->regions[from[i]], &common))
+static bool is_begin(uint32_t event)
+{
+	return event & 1;
+}
+
+/* ---- where no axis is left */
+
+/* Adds to the chosen limits such of these whose payloads agree. 0, -E2BIG or -EOVERFLOW. */
+static int payloads_choose(struct search *s, const uint16_t *from, size_t count)
+{
+	size_t before = s->chosen_count;
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < count && before + count - i > RL_GROUP_MAX; i++) {
+		const struct region *region = &s->regions[from[i]];
+		bool agrees = true;
+
+		s->steps += before + 1;
+		for (size_t j = 0; agrees && j < before; j++)
+			agrees = region_payloads_agree(&s->regions[s->chosen[j]], region);
+		if (!agrees)
 			continue;
-		if (!region_is_same(&common, region)) {
-			left[(*left_count)++] = from[i];
-			continue;
-		}
 		s->chosen[s->chosen_count++] = from[i];
 		if (s->chosen_count > RL_GROUP_MAX)
-			return found(s, region);
+			return -E2BIG;
+		ret = s->steps > STEPS_MAX ? -EOVERFLOW
+					   : payloads_choose(s, from + i + 1, count - i - 1);
+		if (!ret)
+			s->chosen_count = before;
+	}
+	return ret;
+}
+
+/* Those that state no payload agree with every other, and come first. */
+static int leaf(struct search *s, const uint16_t *limits, size_t count)
+{
+	uint16_t *with = calloc(count, sizeof(*with));
+	size_t with_count = 0;
+	int ret = with ? 0 : -ENOMEM;
+
+	s->chosen_count = 0;
+	for (size_t i = 0; !ret && i < count; i++) {
+		if (s->regions[limits[i]].payload_count)
+			with[with_count++] = limits[i];
+		else
+			s->chosen[s->chosen_count++] = limits[i];
+		if (s->chosen_count > RL_GROUP_MAX)
+			ret = -E2BIG;
+	}
+	if (!ret)
+		ret = payloads_choose(s, with, with_count);
+	free(with);
+	return ret;
+}
+
+/* ---- one axis */
+
+static int compare_events(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int events_make(struct search *s, enum axis axis, const uint16_t *limits, size_t count,
+		       struct events *out)
+{
+	size_t most = 0;
+
+	*out = (struct events){0};
+	for (size_t i = 0; i < count; i++)
+		most += 2 * s->axes.runs[limits[i]][axis].count;
+	out->list = calloc(most + 1, sizeof(*out->list));
+	if (!out->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct span_run *run = &s->axes.runs[limits[i]][axis];
+		const struct span *span = s->axes.spans + run->begin;
+
+		if (axes_all(&s->axes, limits[i], axis)) {
+			out->everywhere++;
+			continue;
+		}
+		for (uint32_t j = 0; j < run->count; j++) {
+			out->list[out->count++] = event_of_begin(span[j].first);
+			out->list[out->count++] = event_of_end(span[j].last);
+		}
+	}
+	qsort(out->list, out->count, sizeof(*out->list), compare_events);
+	s->steps += count + 4 * out->count;
+	return 0;
+}
+
+/* Most limits that hold one number. */
+static size_t deepest(const struct events *events)
+{
+	size_t depth = events->everywhere, most = depth;
+
+	for (size_t i = 0; i < events->count; i++) {
+		depth += is_begin(events->list[i]) ? 1 : -1;
+		most = depth > most ? depth : most;
+	}
+	return most;
+}
+
+/* The axis on which the fewest limits at most hold one number; those on which all hold the same are
+ * taken out of *left. AXES: none is left. */
+static int axis_choose(struct search *s, const uint16_t *limits, size_t count, uint32_t *left,
+		       enum axis *out, size_t *depth)
+{
+	*out = AXES;
+	*depth = count;
+	for (enum axis axis = 0; axis<AXES && * depth> RL_GROUP_MAX; axis++) {
+		struct events events;
+		size_t most;
+
+		if (!(*left & 1u << axis))
+			continue;
+		if (events_make(s, axis, limits, count, &events))
+			return -ENOMEM;
+		most = deepest(&events);
+		free(events.list);
+		if (most == count)
+			*left &= ~(1u << axis);
+		if (most < *depth) {
+			*depth = most;
+			*out = axis;
+		}
 	}
 	return 0;
 }
 
-/* The chosen limits meet in the region: do enough of the candidates meet them there? */
-static int extend(struct search *s, const struct region *region, const uint16_t *from, size_t count,
-		  size_t depth)
+/* ---- no more than a packet may meet */
+
+/* Groups of limits whose payloads do not agree with each other: a packet meets one of each. */
+static size_t payload_groups(struct search *s, const uint16_t *limits, size_t count)
 {
-	size_t before = s->chosen_count, chosen, left_count;
-	uint16_t *left = s->left[depth];
-	int ret = candidates_sort(s, region, from, count, left, &left_count);
+	uint16_t first[RL_GROUP_MAX + 1]; /* of each group */
+	size_t groups = 0, without = 0;
 
-	chosen = s->chosen_count;
-	for (size_t i = 0; !ret && i < left_count && chosen + left_count - i > RL_GROUP_MAX; i++) {
-		struct region common;
+	for (size_t i = 0; i < count && groups + without <= RL_GROUP_MAX; i++) {
+		const struct region *region = &s->regions[limits[i]];
+		bool is_apart = false;
 
-		region_common(region, &s->regions[left[i]], &common);
-		s->chosen[s->chosen_count++] = left[i];
-		ret = s->chosen_count > RL_GROUP_MAX
-			      ? found(s, &common)
-			      : extend(s, &common, left + i + 1, left_count - i - 1, depth + 1);
-		if (!ret)
-			s->chosen_count = chosen;
-	}
-	if (!ret)
-		s->chosen_count = before;
-	return ret;
-}
-
-static u128 address_number(const uint8_t addr[16])
-{
-	u128 number = 0;
-
-	for (int i = 0; i < 16; i++)
-		number = number << 8 | addr[i];
-	return number;
-}
-
-static void numbers_extent(const struct numbers *set, struct extent *out, enum axis axis)
-{
-	out->first[axis] = set->piece[0].first;
-	out->last[axis] = set->piece[set->count - 1].last;
-}
-
-static struct extent extent_of(const struct region *region)
-{
-	struct extent extent;
-
-	numbers_extent(&region->numbers[DPORT], &extent, AXIS_DPORT);
-	numbers_extent(&region->numbers[SPORT], &extent, AXIS_SPORT);
-	for (int end = 0; end < ENDS; end++) {
-		enum axis axis = end == SRC ? AXIS_SRC : AXIS_DST;
-		uint8_t len = region->ends[end].len;
-
-		extent.first[axis] = address_number(region->ends[end].addr);
-		extent.last[axis] =
-			extent.first[axis] + (len ? ((u128)1 << (128 - len)) - 1 : ~(u128)0);
-	}
-	return extent;
-}
-
-/* Does one of the candidates before the i-th begin where that begins? */
-static bool begins_again(const struct search *s, enum axis axis, const uint16_t *from, size_t i)
-{
-	for (size_t j = 0; j < i; j++)
-		if (s->extents[from[j]].first[axis] == s->extents[from[i]].first[axis])
-			return true;
-	return false;
-}
-
-/* Those of the candidates that are where the i-th begins. */
-static size_t beside(struct search *s, enum axis axis, const uint16_t *from, size_t count, size_t i,
-		     uint16_t *out)
-{
-	u128 begin = s->extents[from[i]].first[axis];
-	size_t there = 0;
-
-	s->looks += 2 * count;
-	for (size_t j = 0; j < count; j++)
-		if (s->extents[from[j]].first[axis] <= begin &&
-		    s->extents[from[j]].last[axis] >= begin)
-			out[there++] = from[j];
-	return there;
-}
-
-static int sweep(struct search *s, enum axis axis, const uint16_t *from, size_t count)
-{
-	int ret = 0;
-
-	if (axis == AXES)
-		return extend(s, &s->all, from, count, AXES);
-	for (size_t i = 0; !ret && i < count; i++) {
-		size_t there;
-
-		if (begins_again(s, axis, from, i))
+		without += !region->payload_count;
+		s->group[limits[i]] = RL_GROUP_MAX + 1; /* none */
+		for (size_t g = 0; g < groups && region->payload_count && !is_apart; g++) {
+			is_apart = true;
+			for (size_t j = first[g]; j < i && is_apart; j++)
+				is_apart = s->group[limits[j]] != g ||
+					   !region_payloads_agree(region, &s->regions[limits[j]]);
+			s->steps += i - first[g];
+			s->group[limits[i]] = g;
+		}
+		if (is_apart || !region->payload_count)
 			continue;
-		there = beside(s, axis, from, count, i, s->left[axis]);
-		if (s->looks > LOOKS_MAX)
-			return -EOVERFLOW;
-		if (there > RL_GROUP_MAX)
-			ret = sweep(s, axis + 1, s->left[axis], there);
+		s->group[limits[i]] = groups;
+		first[groups++] = i;
 	}
+	return groups + without;
+}
+
+/* Moves those that state something of the axis behind the others. Returns how many others. */
+static size_t others_first(const struct search *s, enum axis axis, uint16_t *limits, size_t count)
+{
+	size_t others = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (axes_all(&s->axes, limits[i], axis)) {
+			uint16_t moved = limits[i];
+
+			limits[i] = limits[others];
+			limits[others++] = moved;
+		}
+	return others;
+}
+
+/* Each limit is counted on one axis, of those on which it does not hold all numbers: a packet meets
+ * no more than the most of each axis together. 0: that is few enough; 1: it is not; -ENOMEM. */
+static int most_together(struct search *s, const uint16_t *limits, size_t count, uint32_t left)
+{
+	uint16_t *rest = calloc(count, sizeof(*rest));
+	size_t most = 0;
+	int ret = rest ? 0 : -ENOMEM;
+
+	if (rest)
+		memcpy(rest, limits, count * sizeof(*rest));
+	for (enum axis axis = 0; !ret && axis < AXES && most <= RL_GROUP_MAX; axis++) {
+		struct events events;
+		size_t others;
+
+		if (!(left & 1u << axis))
+			continue;
+		others = others_first(s, axis, rest, count);
+		ret = events_make(s, axis, rest + others, count - others, &events);
+		most += ret ? 0 : deepest(&events);
+		free(events.list);
+		count = others;
+	}
+	if (!ret && most <= RL_GROUP_MAX)
+		most += payload_groups(s, rest, count);
+	free(rest);
+	return ret ? ret : most > RL_GROUP_MAX;
+}
+
+/* ---- the search */
+
+static int search(struct search *s, const uint16_t *limits, size_t count, uint32_t left);
+
+static int search_at(struct search *s, enum axis axis, uint32_t number, const uint16_t *limits,
+		     size_t count, uint32_t left)
+{
+	uint16_t *there = calloc(count, sizeof(*there));
+	size_t there_count = 0;
+	int ret;
+
+	if (!there)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (axes_hold(&s->axes, limits[i], axis, number))
+			there[there_count++] = limits[i];
+	s->steps += count;
+	ret = search(s, there, there_count, left);
+	free(there);
 	return ret;
 }
+
+/* At each number where a span begins before another one ends: the limits of others are among those
+ * of one of these. */
+static int search_along(struct search *s, enum axis axis, const uint16_t *limits, size_t count,
+			uint32_t left)
+{
+	struct events events;
+	size_t depth;
+	int ret = events_make(s, axis, limits, count, &events);
+
+	depth = events.everywhere;
+	for (size_t i = 0; !ret && i < events.count; i++) {
+		uint32_t event = events.list[i];
+
+		depth += is_begin(event) ? 1 : -1;
+		if (is_begin(event) && !is_begin(events.list[i + 1]) && depth > RL_GROUP_MAX)
+			ret = search_at(s, axis, event / 2, limits, count, left);
+	}
+	free(events.list);
+	return ret;
+}
+
+/* Counts limits that hold one number on each axis that is not left. 0, -E2BIG with the chosen ones,
+ * -EOVERFLOW or -ENOMEM. */
+static int search(struct search *s, const uint16_t *limits, size_t count, uint32_t left)
+{
+	enum axis axis;
+	size_t depth;
+	int ret;
+
+	if (count <= RL_GROUP_MAX)
+		return 0;
+	if (s->steps > STEPS_MAX)
+		return -EOVERFLOW;
+	ret = axis_choose(s, limits, count, &left, &axis, &depth);
+	if (ret || depth <= RL_GROUP_MAX)
+		return ret;
+	ret = most_together(s, limits, count, left);
+	if (ret <= 0)
+		return ret;
+	if (axis != AXES)
+		return search_along(s, axis, limits, count, left & ~(1u << axis));
+	return leaf(s, limits, count);
+}
+
+/* ---- */
 
 static void meeting_fill(const struct search *s, struct meeting *met)
 {
+	struct region both = s->all, common;
+
 	met->count = s->chosen_count;
-	for (size_t i = 0; i < met->count; i++)
-		met->rules[i] = s->rules[s->chosen[i]];
-	met->packet = region_packet(&s->found);
-}
-
-static bool search_allocate(struct search *s, size_t count)
-{
-	bool there = true;
-
-	s->regions = calloc(count, sizeof(*s->regions));
-	s->extents = calloc(count, sizeof(*s->extents));
-	for (size_t i = 0; i < DEPTH_MAX; i++) {
-		s->left[i] = calloc(count, sizeof(*s->left[i]));
-		there &= s->left[i] != NULL;
+	for (size_t i = 0; i < met->count; i++) {
+		met->rules[i] = s->rules[s->numbers[s->chosen[i]]];
+		if (region_common(&both, &s->regions[s->chosen[i]], &common))
+			both = common;
 	}
-	return s->regions && s->extents && there;
+	met->packet = region_packet(&both);
 }
 
-static void search_free(struct search *s)
+static void regions_make(struct search *s, size_t count, bool by_dest)
 {
-	free(s->regions);
-	free(s->extents);
-	for (size_t i = 0; i < DEPTH_MAX; i++)
-		free(s->left[i]);
+	const struct rule *prefix = s->rules[0];
+
+	region_all(&s->all);
+	if (prefix->kind == PREFIX_ADDR)
+		region_narrow_prefix(&s->all, by_dest ? DST : SRC, prefix->addr, prefix->len);
+	for (size_t i = 0; i < count; i++) {
+		struct region region;
+
+		region_of(s->rules[i], &region);
+		if (s->rules[i]->action != RL_ACTION_LIMIT || region_is_empty(&region) ||
+		    !region_common(&s->all, &region, &s->regions[s->count]))
+			continue;
+		s->numbers[s->count++] = i;
+	}
 }
 
 static int search_run(struct search *s, size_t count, bool by_dest)
 {
-	const struct rule *prefix = s->rules[0];
 	uint16_t *limits = calloc(count, sizeof(*limits));
-	size_t limit_count = 0;
 	int ret = -ENOMEM;
 
-	for (size_t i = 0; limits && i < count; i++) {
-		struct region *region = &s->regions[i];
-
-		region_of(s->rules[i], region);
-		if (s->rules[i]->action != RL_ACTION_LIMIT || region_is_empty(region))
-			continue;
-		s->extents[i] = extent_of(region);
-		limits[limit_count++] = i;
+	s->regions = calloc(count, sizeof(*s->regions));
+	s->numbers = calloc(count, sizeof(*s->numbers));
+	s->group = calloc(count, sizeof(*s->group));
+	if (limits && s->regions && s->numbers && s->group) {
+		regions_make(s, count, by_dest);
+		ret = axes_make(&s->axes, s->regions, s->count);
 	}
-	region_all(&s->all);
-	if (prefix->kind == PREFIX_ADDR)
-		region_narrow_prefix(&s->all, by_dest ? DST : SRC, prefix->addr, prefix->len);
-	if (limits)
-		ret = sweep(s, 0, limits, limit_count);
+	if (!ret) {
+		for (size_t i = 0; i < s->count; i++)
+			limits[i] = i;
+		ret = search(s, limits, s->count, (1u << AXES) - 1);
+	}
 	free(limits);
 	return ret;
 }
@@ -231,14 +372,16 @@ static int search_run(struct search *s, size_t count, bool by_dest)
 int limits_meet(const struct rule *const *rules, size_t count, bool by_dest, struct meeting *met)
 {
 	struct search s = {.rules = rules};
-	int ret = -ENOMEM;
+	int ret;
 
 	if (count <= RL_GROUP_MAX)
 		return 0;
-	if (search_allocate(&s, count))
-		ret = search_run(&s, count, by_dest);
+	ret = search_run(&s, count, by_dest);
 	if (ret == -E2BIG)
 		meeting_fill(&s, met);
-	search_free(&s);
+	axes_clear(&s.axes);
+	free(s.regions);
+	free(s.numbers);
+	free(s.group);
 	return ret;
 }

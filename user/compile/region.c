@@ -160,6 +160,15 @@ static bool payload_add(struct region *region, const struct rl_extra *extra)
 
 /* ---- regions */
 
+bool region_payloads_agree(const struct region *a, const struct region *b)
+{
+	for (uint32_t i = 0; i < a->payload_count; i++)
+		for (uint32_t j = 0; j < b->payload_count; j++)
+			if (!payloads_agree(a->payloads[i], b->payloads[j]))
+				return false;
+	return true;
+}
+
 void region_all(struct region *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -179,28 +188,6 @@ bool region_is_empty(const struct region *region)
 		if (!region->numbers[i].count)
 			return true;
 	return false;
-}
-
-/* Words and pointers of one size, and bytes; what no piece or prefix uses is zero. */
-static bool addresses_are_same(const struct addresses *a, const struct addresses *b)
-{
-	return !memcmp(a->addr, b->addr, sizeof(a->addr)) && a->len == b->len &&
-	       a->less_count == b->less_count &&
-	       !memcmp(a->less_len, b->less_len, sizeof(a->less_len)) &&
-	       !memcmp((const void *)a->less, (const void *)b->less, sizeof(a->less));
-}
-
-bool region_is_same(const struct region *a, const struct region *b)
-{
-	bool same = a->shapes == b->shapes && a->known == b->known && a->proven == b->proven &&
-		    a->families == b->families && a->payload_count == b->payload_count &&
-		    !memcmp(&a->protos, &b->protos, sizeof(a->protos)) &&
-		    !memcmp(&a->tcp_flags, &b->tcp_flags, sizeof(a->tcp_flags)) &&
-		    !memcmp(a->numbers, b->numbers, sizeof(a->numbers));
-
-	for (int i = 0; i < ENDS; i++)
-		same &= addresses_are_same(&a->ends[i], &b->ends[i]);
-	return same;
 }
 
 bool region_common(const struct region *a, const struct region *b, struct region *out)
@@ -310,7 +297,7 @@ static void narrow_end(struct region *region, const struct rule *rule, enum end 
 	const uint8_t *addr = end == SRC ? rule->match.src : rule->match.dst;
 	uint8_t len = end == SRC ? rule->match.src_len : rule->match.dst_len;
 
-	if (!states(rule, flag))
+	if (!states(rule, flag) || len == RL_LEN_SET) /* any address may be a member */
 		return;
 	if (is_negated(rule, flag))
 		less_add(&region->ends[end], addr, len);

@@ -68,7 +68,8 @@ void region_narrow_prefix(struct region *region, enum end end, const uint8_t add
 /* The packets of both; false: there are none, and *out is undefined. */
 bool region_common(const struct region *a, const struct region *b, struct region *out);
 
-bool region_is_same(const struct region *a, const struct region *b);
+/* Could one payload have the bytes that both state? */
+bool region_payloads_agree(const struct region *a, const struct region *b);
 
 /* Is one of the sets of numbers empty? */
 bool region_is_empty(const struct region *region);

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Looks members up, beside a writer that may be at work: as packets do it (abi/sets.h), what is
+ * read is read again if a page was written meanwhile.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithm/member_hash.h"
+#include "member_grow.h"
+#include "member_guide.h"
+#include "units.h"
+
+#define READ_RETRIES 1000 /* a read takes as long as a write, or less */
+#define WALK_RETRIES 100
+
+static uint32_t changes_read(const struct member_table *table)
+{
+	if (table->store.refresh)
+		table->store.refresh(table->store.arg);
+	return __atomic_load_n(&table->layout->changes, __ATOMIC_SEQ_CST);
+}
+
+/* ---- one member */
+
+struct wanted {
+	uint32_t set;
+	struct member member;
+};
+
+static int wanted_read(struct member_table *table, const struct wanted *wanted,
+		       struct member_entry *out)
+{
+	bool ipv6 = !member_is_ipv4(&wanted->member);
+	union rl_member_page lines;
+	struct member_slot slot;
+	struct rl_member_key key;
+	uint64_t hash, epochs = __atomic_load_n(&table->layout->epochs, __ATOMIC_ACQUIRE);
+	int place, ret;
+
+	slot_of_member(&wanted->member, wanted->set,
+		       epochs >> wanted->set & 1 ? RL_MEMBER_EPOCH : 0, 0, &slot);
+	if (!pages_count(table, ipv6) ||
+	    !guide_has(table->layout, ipv6, slot.addr, slot_len(&slot)))
+		return -ENOENT;
+	hash = slot_hash(table, ipv6, &slot);
+	key = page_key(ipv6, page_of(table, ipv6, hash));
+	ret = table->store.read(table->store.arg, &key, &lines);
+	if (ret)
+		return ret;
+	place = slot_find(&lines, ipv6, hash, &slot);
+	if (place < 0)
+		return -ENOENT;
+	slot_read(&lines, ipv6, place, &slot);
+	if (member_expired(slot.expires, table->now))
+		return -ENOENT;
+	*out = (struct member_entry){.member = wanted->member, .expires = slot.expires};
+	return 0;
+}
+
+int member_table_get(struct member_table *table, uint32_t set, const struct member *member,
+		     struct member_entry *out)
+{
+	const struct wanted wanted = {set, *member};
+	int ret = -EAGAIN;
+
+	for (int i = 0; i < READ_RETRIES; i++) {
+		uint32_t changes = changes_read(table);
+
+		ret = wanted_read(table, &wanted, out);
+		if (changes == changes_read(table))
+			break;
+	}
+	return ret;
+}
+
+static int longest_read(struct member_table *table, uint32_t set, const uint8_t addr[16],
+			struct member_entry *out)
+{
+	int least = prefix_is_ipv4(addr, 128) ? RL_MAPPED_BITS : 0, ret = -ENOENT;
+
+	for (int len = 128; ret == -ENOENT && len >= least; len--) {
+		struct wanted wanted = {.set = set, .member.len = len};
+
+		prefix_mask(wanted.member.addr, addr, len);
+		ret = wanted_read(table, &wanted, out);
+	}
+	return ret;
+}
+
+int member_table_find(struct member_table *table, uint32_t set, const uint8_t addr[16],
+		      struct member_entry *out)
+{
+	int ret = -EAGAIN;
+
+	for (int i = 0; i < READ_RETRIES; i++) {
+		uint32_t changes = changes_read(table);
+
+		ret = longest_read(table, set, addr, out);
+		if (changes == changes_read(table))
+			break;
+	}
+	return ret;
+}
+
+/* ---- all members */
+
+struct found {
+	uint32_t set;
+	struct member_entry entry;
+};
+
+struct walk {
+	struct member_table *table;
+	uint64_t sets;
+	struct found *found;
+	size_t count, capacity;
+	uint32_t *seen_at; /* how many pages there were when the page of this number was read */
+	size_t seen_capacity;
+};
+
+static int found_add(struct walk *walk, bool ipv6, const struct member_slot *slot)
+{
+	struct found *found;
+
+	if (walk->count == walk->capacity) {
+		size_t capacity = 2 * walk->capacity + 256;
+
+		found = reallocarray(walk->found, capacity, sizeof(*found));
+		if (!found)
+			return -ENOMEM;
+		walk->found = found;
+		walk->capacity = capacity;
+	}
+	found = &walk->found[walk->count++];
+	*found = (struct found){.set = slot_set(slot), .entry.expires = slot->expires};
+	slot_to_member(slot, ipv6, &found->entry.member);
+	return 0;
+}
+
+static int seen_note(struct walk *walk, uint32_t number, uint32_t pages)
+{
+	if (number >= walk->seen_capacity) {
+		size_t capacity = 2 * walk->seen_capacity + 256;
+		uint32_t *more = reallocarray(walk->seen_at, capacity, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		walk->seen_at = more;
+		walk->seen_capacity = capacity;
+	}
+	walk->seen_at[number] = pages;
+	return 0;
+}
+
+/* Was it in a page that this one was split from when that was read? */
+static bool was_seen(const struct walk *walk, uint64_t hash, uint32_t number)
+{
+	while (number) {
+		number &= ~(1u << (31 - __builtin_clz(number)));
+		if (member_page(hash, member_pages(walk->seen_at[number])) == number)
+			return true;
+	}
+	return false;
+}
+
+static int lines_walk(struct walk *walk, const struct rl_member_key *key,
+		      const union rl_member_page *lines, uint64_t pages, uint64_t epochs)
+{
+	bool ipv6 = key->family == 6;
+	struct member_slot slot;
+	uint32_t next = 0;
+	int ret = 0;
+
+	while (!ret && slot_next(lines, ipv6, &next, &slot)) {
+		uint64_t hash;
+
+		if (!(walk->sets >> slot_set(&slot) & 1) ||
+		    !(slot.meta & RL_MEMBER_EPOCH) != !(epochs >> slot_set(&slot) & 1) ||
+		    member_expired(slot.expires, walk->table->now))
+			continue;
+		hash = slot_hash(walk->table, ipv6, &slot);
+		if (member_page(hash, pages) == key->page && !was_seen(walk, hash, key->page))
+			ret = found_add(walk, ipv6, &slot);
+	}
+	return ret;
+}
+
+/* 1: there is no such page, and none behind it. */
+static int page_walk(struct walk *walk, bool ipv6, uint32_t number, uint64_t epochs)
+{
+	struct rl_member_key key = page_key(ipv6, number);
+	union rl_member_page lines;
+	uint32_t changes;
+	uint64_t pages;
+	int ret, tries = READ_RETRIES;
+
+	do {
+		changes = changes_read(walk->table);
+		pages = pages_read(walk->table, ipv6);
+		if (number >= (uint32_t)pages)
+			return 1;
+		ret = walk->table->store.read(walk->table->store.arg, &key, &lines);
+	} while (changes != changes_read(walk->table) && --tries);
+	if (!tries)
+		return -EAGAIN;
+	if (ret && ret != -ENOENT)
+		return ret;
+	if (!ret)
+		ret = lines_walk(walk, &key, &lines, pages, epochs);
+	else
+		ret = 0;
+	return ret ? ret : seen_note(walk, number, pages);
+}
+
+static int family_walk(struct walk *walk, bool ipv6, uint64_t epochs)
+{
+	int ret = 0;
+
+	for (uint32_t number = 0; !ret; number++)
+		ret = page_walk(walk, ipv6, number, epochs);
+	return ret == 1 ? 0 : ret;
+}
+
+/* -EAGAIN: pages were merged meanwhile, or a set has other members now. */
+static int table_walk(struct walk *walk)
+{
+	const struct rl_member_layout *layout = walk->table->layout;
+	uint32_t merges;
+	uint64_t epochs;
+	int ret;
+
+	changes_read(walk->table);
+	merges = __atomic_load_n(&layout->merges, __ATOMIC_SEQ_CST);
+	epochs = __atomic_load_n(&layout->epochs, __ATOMIC_SEQ_CST);
+	walk->count = 0;
+	ret = family_walk(walk, false, epochs);
+	if (!ret)
+		ret = family_walk(walk, true, epochs);
+	if (ret)
+		return ret;
+	changes_read(walk->table);
+	if (merges != __atomic_load_n(&layout->merges, __ATOMIC_SEQ_CST) ||
+	    (epochs ^ __atomic_load_n(&layout->epochs, __ATOMIC_SEQ_CST)) & walk->sets)
+		return -EAGAIN;
+	return 0;
+}
+
+int member_table_walk(struct member_table *table, uint64_t sets, member_fn tell, void *arg)
+{
+	struct walk walk = {.table = table, .sets = sets};
+	int ret = -EAGAIN;
+
+	for (int i = 0; ret == -EAGAIN && i < WALK_RETRIES; i++)
+		ret = table_walk(&walk);
+	for (size_t i = 0; !ret && i < walk.count; i++)
+		ret = tell(walk.found[i].set, &walk.found[i].entry, arg);
+	free(walk.found);
+	free(walk.seen_at);
+	return ret;
+}

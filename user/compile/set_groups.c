@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "set_groups.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "indexed.h"
+#include "policy.h"
+#include "set.h"
+
+/* ---- numbers */
+
+static int number_of(const struct rl_set *sets, const char *name)
+{
+	for (int i = 0; sets && i < RL_SETS_MAX; i++)
+		if (!strcmp(sets[i].name, name))
+			return i;
+	return -ENOENT;
+}
+
+/* Those that a set has in the kernel, whether the policy has it or not. */
+static uint64_t numbers_taken(const struct rl_set *sets)
+{
+	uint64_t taken = 0;
+
+	for (int i = 0; sets && i < RL_SETS_MAX; i++)
+		if (sets[i].name[0])
+			taken |= 1ull << i;
+	return taken;
+}
+
+static int refuse_number(struct build *b)
+{
+	return build_refuse_max(b, NULL, -E2BIG, "too many sets", RL_SETS_MAX,
+				"join lists into fewer sets; while policies change, the sets of "
+				"both count");
+}
+
+static void words_emit(const struct policy_set *set, struct rl_set_words *out)
+{
+	*out = (struct rl_set_words){
+		.every_ns = set->every_ns,
+		.timeout_ns = set->timeout_ns,
+		.max = set->max,
+		.source = set->source,
+	};
+	memcpy(out->name, set->name, sizeof(out->name));
+	memcpy(out->path, set->path, sizeof(out->path));
+	memcpy(out->pick, set->pick, sizeof(out->pick));
+	memcpy(out->comment, set->comment, sizeof(set->comment));
+}
+
+static void refuse_missing(const struct rule *rule, uint32_t column, const char *name, void *arg)
+{
+	char what[RL_SET_NAME_MAX + 128];
+
+	(void)column;
+	snprintf(what, sizeof(what),
+		 "unknown set \"%s\": apply a policy with a line \"set %s\" first", name, name);
+	build_refuse(arg, rule, -ENOENT, what);
+}
+
+int sets_inherit(struct build *b, struct policy *next)
+{
+	uint64_t taken = numbers_taken(b->ctx->sets);
+
+	b->sets = next;
+	if (policy_sets_missing(next, next, refuse_missing, b))
+		return b->error;
+	if (!next->set_count)
+		return 0;
+	b->out->header.uses |= RL_USE_SETS;
+	b->out->groups = calloc(1, sizeof(*b->out->groups));
+	if (!b->out->groups)
+		return -ENOMEM;
+	for (size_t i = 0; i < next->set_count; i++) {
+		int number = number_of(b->ctx->sets, next->sets[i].name);
+
+		if (number < 0 && !~taken)
+			return refuse_number(b);
+		if (number < 0)
+			number = __builtin_ctzll(~taken);
+		taken |= 1ull << number;
+		b->out->groups->defined |= 1ull << number;
+		next->sets[i].id = number;
+		words_emit(&next->sets[i], &b->out->groups->words[number]);
+	}
+	return 0;
+}
+
+/* The parser has refused names without a set. */
+uint32_t set_number(const struct policy *policy, const char *name)
+{
+	const struct policy_set *set = policy_set_find(policy, name);
+
+	return set ? set->id : 0;
+}
+
+/* ---- groups */
+
+void set_matches_emit(struct build *b, const struct rule *rule, struct rl_match *out)
+{
+	struct rule_sets sets = rule_sets(rule);
+
+	if (sets.src) {
+		out->src[0] = set_number(b->sets, sets.src);
+		b->out->groups->src |= 1ull << out->src[0];
+	}
+	if (sets.dst) {
+		out->dst[0] = set_number(b->sets, sets.dst);
+		b->out->groups->dst |= 1ull << out->dst[0];
+	}
+}
+
+struct rl_range *set_group(struct build *b, const struct rule *rule)
+{
+	uint32_t number = set_number(b->sets, rule->set);
+
+	b->out->groups->prefixes |= 1ull << number;
+	if (__builtin_popcountll(b->out->groups->prefixes) > RL_SET_PREFIX_MAX)
+		build_refuse_max(b, rule, -E2BIG, "too many sets have rules of their own",
+				 RL_SET_PREFIX_MAX, "write src @NAME as a match of other rules");
+	return &b->out->groups->range[number];
+}
+
+/* ---- limits that meet */
+
+static bool is_limit_of_set(const struct rule *rule)
+{
+	return rule->kind == PREFIX_SET && rule->action == RL_ACTION_LIMIT;
+}
+
+/* Appends the limits of these rules. */
+static size_t limits_append(const struct rule **out, size_t count, const struct rule *first,
+			    size_t rules)
+{
+	for (const struct rule *rule = first; rule < first + rules; rule++)
+		if (rule->action == RL_ACTION_LIMIT)
+			out[count++] = rule;
+	return count;
+}
+
+/* Each prefix with the limits of all sets behind its own, in `all`; the first that has too many is
+ * enough. */
+static int prefixes_check(struct build *b, const struct policy *policy, const struct rule **all,
+			  const struct rule **sets, size_t set_count)
+{
+	int ret = 0;
+
+	for (size_t i = 0, count; !ret && !b->errors->count && i < policy->count; i += count) {
+		const struct rule *rule = &policy->rules[i];
+		size_t used;
+
+		for (count = 1; i + count < policy->count; count++)
+			if (!same_prefix(rule, rule + count))
+				break;
+		if (rule->kind != PREFIX_ADDR)
+			continue;
+		used = limits_append(all, 0, rule, count);
+		if (!used)
+			continue;
+		memcpy(&all[used], sets, set_count * sizeof(const struct rule *));
+		ret = limits_check(b, all, used + set_count);
+	}
+	return ret;
+}
+
+int sets_check(struct build *b, const struct policy *policy)
+{
+	const struct rule **sets =
+		(const struct rule **)calloc(policy->count + 1, sizeof(const struct rule *));
+	const struct rule **all =
+		(const struct rule **)calloc(2 * policy->count + 1, sizeof(const struct rule *));
+	size_t count = 0;
+	int ret = sets && all ? 0 : -ENOMEM;
+
+	policy_for_each (policy, rule)
+		if (!ret && is_limit_of_set(rule))
+			sets[count++] = rule;
+	/* A set that has too many by itself is not told again. */
+	if (count && !ret && !b->errors->count)
+		ret = limits_check(b, sets, count);
+	if (count && !ret && !b->errors->count)
+		ret = prefixes_check(b, policy, all, sets, count);
+	free(sets);
+	free(all);
+	return ret == -ENOMEM ? ret : 0;
+}
