@@ -4,6 +4,8 @@
 
 #include "cpus.h"
 
+#include <string.h>
+#include <stdlib.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -62,4 +64,21 @@ uint64_t map_cpu_bytes(const struct rl_instance *info, uint32_t type, uint32_t v
 	if (type != BPF_MAP_TYPE_PERCPU_ARRAY && type != BPF_MAP_TYPE_LRU_PERCPU_HASH)
 		return 0;
 	return bytes;
+}
+
+int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
+{
+	int cpus = cpus_possible();
+	uint64_t *values = cpus > 0 ? calloc(cpus * count, sizeof(*values)) : NULL;
+	int ret = 0;
+
+	if (!values)
+		return cpus < 0 ? cpus : -ENOMEM;
+	memset(out, 0, count * sizeof(*out));
+	if (bpf_map_lookup_elem(fd, &index, values))
+		ret = -errno;
+	for (size_t i = 0; !ret && i < cpus * count; i++)
+		out[i % count] += values[i];
+	free(values);
+	return ret;
 }

@@ -3,6 +3,7 @@
 #ifndef RLCTL_CPUS_H
 #define RLCTL_CPUS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "rlctl_abi.h"
@@ -14,5 +15,8 @@ int cpus_online(void);
  * Counters of rules are told by their size. */
 uint64_t map_cpu_bytes(const struct rl_instance *info, uint32_t type, uint32_t value_size,
 		       uint32_t entries);
+
+/* Sums `count` 64-bit numbers of one element over all CPUs. Silent. */
+int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count);
 
 #endif

@@ -106,8 +106,7 @@ int filters_code(const struct rl_instance *info, const struct rl_filters *filter
 	return ret;
 }
 
-/* The one with the most instructions. */
-static const char *longest(const struct rl_filters *filters)
+const char *filters_longest(const struct rl_filters *filters)
 {
 	struct filter_program programs[RL_FILTERS_MAX] = {0};
 	int found = 0;
@@ -130,9 +129,10 @@ int filters_check(const struct instance *instance, const struct rl_filters *filt
 	if (ret >= 0)
 		return 0;
 	if (ret == -E2BIG)
-		fail("%s: the policy's filters come to more than %d instructions: make them "
-		     "shorter, first of all \"%s\"",
-		     instance->device, RL_FILTER_STEPS, longest(filters));
+		fail("%s: the filters of this policy and of that in force, which both count while "
+		     "policies change, come to more than %d instructions: make them shorter, "
+		     "first of all \"%s\", or remove some first",
+		     instance->device, RL_FILTER_STEPS, filters_longest(filters));
 	else
 		fail("%s: compiling the policy's filters failed: %s", instance->device,
 		     strerror(-ret));

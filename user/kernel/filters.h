@@ -26,6 +26,9 @@ void filters_add(struct rl_filters *filters, const struct compiled *compiled);
 int filters_code(const struct rl_instance *info, const struct rl_filters *filters,
 		 struct bpf_insn out[RL_FILTER_STEPS]);
 
+/* The one with the most instructions; "" if there is none. */
+const char *filters_longest(const struct rl_filters *filters);
+
 /* Would they fit? Reports. */
 int filters_check(const struct instance *instance, const struct rl_filters *filters);
 

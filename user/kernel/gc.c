@@ -158,7 +158,7 @@ static bool is_left_over(const char *path, const char *device, enum rl_hook hook
 	struct device_program program;
 	struct instance_maps maps;
 	uint32_t policy;
-	int ret = pins_open(path, false, &maps);
+	int ret = pins_open(path, false, INSTANCE_MAPS_ALL, &maps);
 
 	if (ret)
 		return ret == -ENOENT;

@@ -24,13 +24,24 @@ static int root_read(int fd, struct rl_range *range, struct compiled *out)
 	return 0;
 }
 
+/* Those of the sets. */
+static int set_roots_read(int fd, struct compiled *out)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && out->groups && i < RL_SETS_MAX; i++)
+		ret = root_read(fd, &out->groups->range[i], out);
+	return ret;
+}
+
 int index_roots_read(const struct instance *instance, struct compiled *out)
 {
 	int ret, fd;
 
 	if (!(out->header.uses & RL_USE_INDEX))
 		return 0;
-	out->index.entries = calloc(out->prefix_count + 2, sizeof(*out->index.entries));
+	out->index.entries =
+		calloc(out->prefix_count + 2 + RL_SETS_MAX, sizeof(*out->index.entries));
 	if (!out->index.entries)
 		return -ENOMEM;
 	fd = inner_open(instance, instance->fd.rule_index, out->header.half);
@@ -41,6 +52,8 @@ int index_roots_read(const struct instance *instance, struct compiled *out)
 		ret = root_read(fd, &out->header.any, out);
 	for (uint32_t i = 0; !ret && i < out->prefix_count; i++)
 		ret = root_read(fd, &out->prefixes[i].value.range, out);
+	if (!ret)
+		ret = set_roots_read(fd, out);
 	close(fd);
 	return ret;
 }

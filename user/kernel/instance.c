@@ -18,14 +18,21 @@ void instance_context(const struct instance *instance, struct policy_context *ou
 				       .by_dest = instance->info.by_dest,
 				       .tc = instance->info.mode == RL_MODE_TC,
 				       .generic = instance->info.mode == RL_MODE_GENERIC,
-				       .leaving = instance->info.hook == RL_HOOK_EGRESS};
+				       .leaving = instance->info.hook == RL_HOOK_EGRESS,
+				       .at_xdp = instance->info.hook == RL_HOOK_XDP};
 }
 
 int instance_open_path(const char *path, const char *device, bool write, struct instance *out)
 {
+	return instance_open_maps(path, device, write, INSTANCE_MAPS_ALL, out);
+}
+
+int instance_open_maps(const char *path, const char *device, bool write, uint64_t maps,
+		       struct instance *out)
+{
 	struct instance result = {.lock_fd = -1, .read_only = !write};
 	uint32_t zero = 0;
-	int ret = pins_open(path, write, &result.fd);
+	int ret = pins_open(path, write, maps, &result.fd);
 
 	if (ret)
 		return ret;

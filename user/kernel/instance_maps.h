@@ -36,6 +36,11 @@
 	X(counters_chunks) \
 	X(instance)        \
 	X(filters)         \
+	X(sets)            \
+	X(members)         \
+	X(member_layout)   \
+	X(set_groups)      \
+	X(set_counts)      \
 	X(data_watch)      \
 	X(rings)           \
 	X(watch_counts)
@@ -45,6 +50,18 @@ struct instance_maps {
 	INSTANCE_MAPS(INSTANCE_MAP_FD)
 #undef INSTANCE_MAP_FD
 };
+
+/* Some of them, a bit each. */
+#define INSTANCE_MAP_ID(name) INSTANCE_MAP_##name,
+enum instance_map { INSTANCE_MAPS(INSTANCE_MAP_ID) INSTANCE_MAP_COUNT };
+#undef INSTANCE_MAP_ID
+#define INSTANCE_MAP_BIT(name) (1ull << INSTANCE_MAP_##name)
+#define INSTANCE_MAPS_ALL      (~0ull)
+/* That set_session_open() and others of sets.h need. */
+#define INSTANCE_MAPS_SETS                                                                \
+	(INSTANCE_MAP_BIT(policy) | INSTANCE_MAP_BIT(instance) | INSTANCE_MAP_BIT(sets) | \
+	 INSTANCE_MAP_BIT(members) | INSTANCE_MAP_BIT(member_layout) |                    \
+	 INSTANCE_MAP_BIT(set_groups) | INSTANCE_MAP_BIT(set_counts))
 
 #define INSTANCE_PATH_MAX 256
 

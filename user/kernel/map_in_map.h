@@ -5,12 +5,18 @@
 
 #include <stdint.h>
 
+#include <linux/bpf.h>
+
 #include "instance.h"
 
 /* The inner map of a slot, or -ENOENT; -ESTALE: the instance was detached. */
 int inner_open(const struct instance *instance, int outer_fd, uint32_t slot);
 /* Replaces the inner map of a slot. On failure the old one stays. */
 int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd);
+/* Creates an inner map in slot 0 unless there is one. Returns 1 if it created one. */
+int inner_make(const struct instance *instance, int outer_fd, enum bpf_map_type type,
+	       uint32_t flags, const char *name, uint32_t key_size, uint32_t value_size,
+	       uint32_t entries);
 /* Fills empty slots from `first` on. */
 #define INNER_ADD_MAX 64
 int inner_add(const struct instance *instance, int outer_fd, uint32_t first, const int *fds,

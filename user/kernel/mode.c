@@ -35,7 +35,8 @@ int device_context(const struct target *target, bool by_dest, struct policy_cont
 	*out = (struct policy_context){.mtu = facts.mtu,
 				       .by_dest = by_dest,
 				       .tc = target->hook > RL_HOOK_XDP || link_has_ip(facts.link),
-				       .leaving = target->hook == RL_HOOK_EGRESS};
+				       .leaving = target->hook == RL_HOOK_EGRESS,
+				       .at_xdp = target->hook <= RL_HOOK_XDP};
 	return 0;
 }
 

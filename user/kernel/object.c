@@ -228,7 +228,8 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	answers_constants(skel, info);
 	skel->rodata->truncates = info->program_uses & RL_USE_TRUNCATE;
 	skel->rodata->keys_by_parts = info->program_uses & RL_USE_KEY_PARTS;
-	skel->rodata->walks_index = info->program_uses & RL_USE_INDEX;
+	skel->rodata->walks_index = info->program_uses & (RL_USE_INDEX | RL_USE_SET_RULES);
+	skel->rodata->walks_sets = info->program_uses & RL_USE_SET_RULES;
 	skel->rodata->runs_filters = info->program_uses & RL_USE_FILTERS;
 	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);
@@ -308,50 +309,29 @@ int object_load_check(const char *path, const struct rl_instance *info,
 	return ret;
 }
 
-/* Creates an inner map in slot 0 of the outer map unless it has one. Returns 1 if it created one.
- */
-static int inner_make_typed(const struct instance *instance, int outer, enum bpf_map_type type,
-			    uint32_t flags, const char *name, uint32_t key_size,
-			    uint32_t value_size, uint32_t entries)
+static int lru_make(const struct instance *instance, int outer, const char *name,
+		    uint32_t value_size, uint32_t entries)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = flags);
-	int ret, fd = inner_open(instance, outer, 0);
-
-	if (fd >= 0)
-		close(fd);
-	if (fd != -ENOENT)
-		return fd < 0 ? fd : 0;
-	fd = bpf_map_create(type, name, key_size, value_size, entries, &opts);
-	if (fd < 0)
-		return -errno;
-	ret = inner_put(instance, outer, 0, fd);
-	close(fd);
-	return ret ? ret : 1;
-}
-
-static int inner_make(const struct instance *instance, int outer, const char *name,
-		      uint32_t value_size, uint32_t entries)
-{
-	return inner_make_typed(instance, outer, lru_type(&instance->info), 0, name,
-				sizeof(struct rl_state_key), value_size, entries);
+	return inner_make(instance, outer, lru_type(&instance->info), 0, name,
+			  sizeof(struct rl_state_key), value_size, entries);
 }
 
 /* All sets are one element, as of the filter of known sources. */
 static int asked_make(const struct instance *instance)
 {
-	return inner_make_typed(instance, instance->fd.asked, BPF_MAP_TYPE_ARRAY, BPF_F_MMAPABLE,
-				"rlctl_asked", sizeof(uint32_t), sizeof(struct rl_asked), 1);
+	return inner_make(instance, instance->fd.asked, BPF_MAP_TYPE_ARRAY, BPF_F_MMAPABLE,
+			  "rlctl_asked", sizeof(uint32_t), sizeof(struct rl_asked), 1);
 }
 
 static int fleet_maps_make(const struct instance *instance)
 {
-	int ret = inner_make_typed(instance, instance->fd.fleet_keys, BPF_MAP_TYPE_LRU_HASH, 0,
-				   "rlctl_fleet", sizeof(struct rl_state_key),
-				   sizeof(struct rl_fleet_key), instance->info.sources);
+	int ret = inner_make(instance, instance->fd.fleet_keys, BPF_MAP_TYPE_LRU_HASH, 0,
+			     "rlctl_fleet", sizeof(struct rl_state_key),
+			     sizeof(struct rl_fleet_key), instance->info.sources);
 
 	return ret < 0 ? ret
-		       : inner_make_typed(instance, instance->fd.fleet_events, BPF_MAP_TYPE_RINGBUF,
-					  0, "rlctl_events", 0, 0, FLEET_EVENTS_BYTES);
+		       : inner_make(instance, instance->fd.fleet_events, BPF_MAP_TYPE_RINGBUF, 0,
+				    "rlctl_events", 0, 0, FLEET_EVENTS_BYTES);
 }
 
 int policy_maps_make(const struct instance *instance, uint32_t uses)
@@ -371,14 +351,14 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 	if (ret >= 0 && uses & RL_USE_FLEET)
 		ret = fleet_maps_make(instance);
 	if (ret >= 0 && uses & RL_USE_FLOWS)
-		ret = inner_make(instance, instance->fd.flows, "rlctl_flows",
-				 sizeof(struct rl_state), info->sources);
+		ret = lru_make(instance, instance->fd.flows, "rlctl_flows", sizeof(struct rl_state),
+			       info->sources);
 	if (ret >= 0 && uses & RL_USE_WINDOWS)
-		ret = inner_make(instance, instance->fd.windows, "rlctl_windows",
-				 sizeof(struct rl_slots), info->sources);
+		ret = lru_make(instance, instance->fd.windows, "rlctl_windows",
+			       sizeof(struct rl_slots), info->sources);
 	if (ret < 0 || !(uses & RL_USE_LOGS))
 		return ret < 0 ? ret : 0;
-	ret = inner_make(instance, instance->fd.logs, "rlctl_logs", log_size, logs);
+	ret = lru_make(instance, instance->fd.logs, "rlctl_logs", log_size, logs);
 	if (ret > 0 && logs < info->sources && !instance->clock_injected)
 		note("%s: with a log depth of %u there is room for the sliding logs of %u sources: "
 		     "attach with a smaller --log-depth for more",

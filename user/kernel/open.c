@@ -41,13 +41,13 @@ static int version_check(const char *path, const char *device, enum rl_hook hook
 	return ret ? ret : -EPROTO;
 }
 
-int instance_open_at(const char *path, const char *device, enum rl_hook hook, enum use use,
-		     struct instance *out)
+static int maps_open_at(const char *path, const char *device, enum rl_hook hook, enum use use,
+			uint64_t maps, struct instance *out)
 {
 	int lock = use == USE_WRITE ? pins_lock(path, false) : -1;
 	int ret = use == USE_WRITE && lock < 0
 			  ? lock
-			  : instance_open_path(path, device, use != USE_READ, out);
+			  : instance_open_maps(path, device, use != USE_READ, maps, out);
 
 	if (!ret) {
 		ret = program_check(out);
@@ -61,6 +61,12 @@ int instance_open_at(const char *path, const char *device, enum rl_hook hook, en
 	else if (lock >= 0)
 		close(lock);
 	return ret;
+}
+
+int instance_open_at(const char *path, const char *device, enum rl_hook hook, enum use use,
+		     struct instance *out)
+{
+	return maps_open_at(path, device, hook, use, INSTANCE_MAPS_ALL, out);
 }
 
 /* Handles an instance that could not be opened, one of several. Returns the error if it makes the
@@ -109,7 +115,7 @@ int instance_for_each(const struct target *target,
 	return !ret && !visited ? refused : ret;
 }
 
-static int open_for(const struct target *target, enum use use, struct instance *out)
+static int open_for(const struct target *target, enum use use, uint64_t maps, struct instance *out)
 {
 	char path[INSTANCE_PATH_MAX], root[INSTANCE_PATH_MAX];
 	struct places places = {0};
@@ -123,7 +129,7 @@ static int open_for(const struct target *target, enum use use, struct instance *
 	if (!ret)
 		ret = pins_path(root, place->device, place->hook, path);
 	if (!ret) {
-		ret = instance_open_at(path, place->device, place->hook, use, out);
+		ret = maps_open_at(path, place->device, place->hook, use, maps, out);
 		if (ret == -EACCES && use != USE_READ)
 			fail("%s: %s: run as root (members of the group of `attach --group` may "
 			     "only read)",
@@ -137,10 +143,15 @@ static int open_for(const struct target *target, enum use use, struct instance *
 
 int instance_open(const struct target *target, bool write, struct instance *out)
 {
-	return open_for(target, write ? USE_WRITE : USE_READ, out);
+	return open_for(target, write ? USE_WRITE : USE_READ, INSTANCE_MAPS_ALL, out);
 }
 
 int instance_open_shared(const struct target *target, struct instance *out)
 {
-	return open_for(target, USE_SHARED, out);
+	return open_for(target, USE_SHARED, INSTANCE_MAPS_ALL, out);
+}
+
+int instance_open_sets(const struct target *target, bool write, struct instance *out)
+{
+	return open_for(target, write ? USE_WRITE : USE_READ, INSTANCE_MAPS_SETS, out);
 }

@@ -15,6 +15,9 @@ int instance_open(const struct target *target, bool write, struct instance *out)
 /* Opens it for writes that need no lock: watchers, states. Reports. */
 int instance_open_shared(const struct target *target, struct instance *out);
 
+/* Like instance_open, with the maps that sets.h needs and no others. */
+int instance_open_sets(const struct target *target, bool write, struct instance *out);
+
 /* Calls `visit` for every attached instance of this network namespace that the target matches, in
  * order of name, until it returns non-zero, and returns that. No instance: 0, but a part of a list
  * or a pattern that matches none is reported. An instance that cannot be opened is reported, and

@@ -307,7 +307,7 @@ static int hot_pin_open(int folder)
 	return fd == -EACCES || fd == -EROFS ? pin_open(folder, "hot", false) : fd;
 }
 
-int pins_open(const char *path, bool write, struct instance_maps *out)
+int pins_open(const char *path, bool write, uint64_t wanted, struct instance_maps *out)
 {
 	int folder = pins_folder_open(path), ret = folder < 0 ? folder : 0;
 	struct instance_maps maps;
@@ -316,13 +316,13 @@ int pins_open(const char *path, bool write, struct instance_maps *out)
 	INSTANCE_MAPS(OPEN_NONE)
 #undef OPEN_NONE
 #define OPEN_ONE(name)                                      \
-	if (!ret) {                                         \
+	if (!ret && wanted & INSTANCE_MAP_BIT(name)) {      \
 		maps.name = pin_open(folder, #name, write); \
 		ret = maps.name < 0 ? maps.name : 0;        \
 	}
 	INSTANCE_MAPS(OPEN_ONE)
 #undef OPEN_ONE
-	if (!ret && !write) {
+	if (!ret && !write && maps.hot >= 0) {
 		close(maps.hot);
 		ret = maps.hot = hot_pin_open(folder);
 		ret = ret < 0 ? ret : 0;

@@ -38,9 +38,9 @@ int pin_open_at(const char *path, const char *name, bool write);
  * without a report if it does not exist. */
 int pins_lock(const char *path, bool create);
 
-/* Opens every map pinned at path, read-only unless `write`. -ENOENT without a report if one is
- * missing. */
-int pins_open(const char *path, bool write, struct instance_maps *out);
+/* Opens these maps pinned at path (INSTANCE_MAP_BITs), read-only unless `write`; the others are -1.
+ * -ENOENT without a report if one is missing. */
+int pins_open(const char *path, bool write, uint64_t wanted, struct instance_maps *out);
 
 /* The id of the policy map, which identifies an instance of any version. -ENOENT without a report
  * if it does not exist. */

@@ -26,6 +26,8 @@
 #include "policy.h"
 #include "program_fit.h"
 #include "qdisc.h"
+#include "set.h"
+#include "sets.h"
 #include "slots.h"
 #include "trial_record.h"
 
@@ -177,6 +179,8 @@ static int compiled_read_once(const struct instance *instance, struct compiled *
 		ret = -EAGAIN;
 	if (!ret)
 		ret = extras_read(instance, out);
+	if (!ret)
+		ret = set_groups_read(instance, out);
 	if (!ret)
 		ret = index_roots_read(instance, out);
 	return ret ? ret : rules_read(instance, out);
@@ -413,7 +417,8 @@ void policy_in_force_settle(const struct instance *instance)
 {
 	struct compiled in_force = {0};
 
-	if (!policy_header_read(instance, &in_force.header) && !extras_read(instance, &in_force))
+	if (!policy_header_read(instance, &in_force.header) && !extras_read(instance, &in_force) &&
+	    !set_groups_read(instance, &in_force))
 		policy_settle(instance, &in_force);
 	compiled_clear(&in_force);
 }
@@ -440,6 +445,8 @@ static int compiled_put(const struct instance *instance, const struct compiled *
 	if (!ret)
 		ret = index_write(instance, compiled);
 	if (!ret)
+		ret = sets_write(instance, compiled);
+	if (!ret)
 		ret = policy_header_swap(instance, &compiled->header);
 	return ret ? report_write_error(instance, ret) : 0;
 }
@@ -459,6 +466,7 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	inner_drop(instance, instance->fd.tries, old_half);
 	inner_drop(instance, instance->fd.extras, old_half);
 	inner_drop(instance, instance->fd.rule_index, old_half);
+	inner_drop(instance, instance->fd.set_groups, old_half);
 	slots_trim(instance, compiled);
 	comments_trim(instance, next);
 	if (!instance->on_trial) /* else the former policy may come back, with its states */
@@ -496,12 +504,16 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 	struct compile_context ctx;
 	struct policy_errors errors;
 	struct rl_filters filters;
+	struct rl_set sets[RL_SETS_MAX];
 	int ret;
 
 	instance_context(instance, &text);
 	instance_compile_context(instance, &text, &ctx);
 	ctx.filters = &filters;
+	ctx.sets = sets;
 	ret = filters_read(instance, &filters);
+	if (!ret)
+		ret = sets_read(instance, sets);
 	if (ret)
 		report_read_error(instance, ret);
 	else
@@ -539,7 +551,7 @@ static int policy_copy(const struct policy *from, struct policy *out)
 
 	policy_for_each (from, rule)
 		ret = ret ? ret : policy_append(out, rule);
-	return ret;
+	return ret ? ret : policy_sets_copy(out, from);
 }
 
 /* The rules still own their slots: the next policy did not reuse the slots of the policy in force,
@@ -554,14 +566,18 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	struct compile_context ctx;
 	struct policy_errors errors;
 	struct rl_filters filters;
+	struct rl_set sets[RL_SETS_MAX];
 	int ret = policy_copy(before, &next);
 
 	settled.on_trial = false; /* the policy on trial does not come back */
 	instance_context(instance, &text);
 	instance_compile_context(instance, &text, &ctx);
 	ctx.filters = &filters;
+	ctx.sets = sets;
 	if (!ret)
 		ret = filters_read(instance, &filters);
+	if (!ret)
+		ret = sets_read(instance, sets);
 	if (!ret)
 		ret = policy_header_read(instance, &header);
 	if (!ret)

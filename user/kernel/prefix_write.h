@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads and replaces the rules of one prefix in place, at a cost that does not grow with the
- * policy. */
+/* Replaces the rules of one prefix in place, at a cost that does not grow with the policy. */
 #ifndef RLCTL_PREFIX_WRITE_H
 #define RLCTL_PREFIX_WRITE_H
 
@@ -8,11 +7,6 @@
 
 #include "instance.h"
 #include "policy.h"
-
-/* The rules of the prefix of the given rule; 0 and an empty *out if there are none. *out must be
- * empty. Reports. */
-int instance_prefix_read(const struct instance *instance, const struct rule *prefix,
-			 struct policy *out);
 
 /* Replaces all rules of the prefix by `next`, which may be empty. Every packet sees either the old
  * or the new rules. If there is no room to do it in place, rewrites the whole policy. Reports. */
@@ -23,9 +17,5 @@ int instance_prefix_write(const struct instance *instance, const struct rule *pr
  * policy. Reports. */
 int instance_prefix_check(const struct instance *instance, const struct rule *prefix,
 			  struct policy *next);
-
-/* The rules of all prefixes that hold the address (mapped), of `any` and of `device`. Reports. */
-int instance_address_read(const struct instance *instance, const uint8_t addr[16],
-			  struct policy *out);
 
 #endif

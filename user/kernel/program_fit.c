@@ -20,6 +20,7 @@
 #include "privilege.h"
 #include "program_swap.h"
 #include "report.h"
+#include "sets.h"
 
 /* Simulations and tests have none; the program is loaded with all that their policies use. */
 static bool has_pins(const struct instance *instance)
@@ -64,6 +65,19 @@ static bool same_fit(const struct fit *a, const struct fit *b)
 	return a->uses == b->uses && !memcmp(&a->filters, &b->filters, sizeof(a->filters));
 }
 
+static bool has_filters(const struct rl_filters *filters, const struct rl_filters *wanted)
+{
+	for (int i = 0; i < RL_FILTERS_MAX; i++)
+		if (wanted->text[i][0] && strcmp(wanted->text[i], filters->text[i]) != 0)
+			return false;
+	return true;
+}
+
+static bool has_all(const struct fit *fit, const struct fit *wanted)
+{
+	return !(wanted->uses & ~fit->uses) && has_filters(&fit->filters, &wanted->filters);
+}
+
 /* The filters are noted between the two notes of uses: a kill leaves those of the policy in force
  * noted, perhaps with others. */
 static int change_note(const struct instance *instance, struct rl_instance *info,
@@ -72,6 +86,16 @@ static int change_note(const struct instance *instance, struct rl_instance *info
 	int ret = uses_note(instance, info, (before->uses & wanted->uses) | RL_USE_UNSETTLED);
 
 	return ret ? ret : filters_write(instance, &wanted->filters);
+}
+
+/* A replacement that failed may have put the new program there all the same. Where that lacks what
+ * the old one has, the note stays what both have. */
+static void change_undo(const struct instance *instance, struct rl_instance *info, uint32_t noted,
+			const struct fit *before, const struct fit *wanted)
+{
+	filters_write(instance, &before->filters);
+	if (has_all(wanted, before))
+		uses_note(instance, info, noted);
 }
 
 /* Replaces the program by the one that is wanted. */
@@ -88,8 +112,7 @@ static int program_change(const struct instance *instance, struct rl_instance *i
 	next.info.program_uses = wanted->uses;
 	ret = program_swap(&next, &old, &new);
 	if (ret) {
-		filters_write(instance, &before->filters);
-		uses_note(instance, info, noted);
+		change_undo(instance, info, noted, before, wanted);
 		return ret;
 	}
 	ret = uses_note(instance, info, wanted->uses);
@@ -183,7 +206,7 @@ static int load_check(const struct instance *instance, const struct rl_instance 
 	if (ret)
 		return ret;
 	ret = object_load_check(instance->path, info, filters);
-	return ret ? report_load_failure(instance->device, info, LOAD_STAGE_PROGRAM, ret) : 0;
+	return ret ? report_program_refused(instance->device, info, filters, ret) : 0;
 }
 
 int program_widen_check(const struct instance *instance, const struct compiled *next)
@@ -243,4 +266,8 @@ void policy_settle(const struct instance *instance, const struct compiled *polic
 			program_narrow(instance, &info, uses, &there, &wanted);
 	}
 	policy_maps_trim(instance, uses);
+	if (sets_settle(instance, policy->groups))
+		note("%s: the policy is in force, but its sets could not be tidied up: the next "
+		     "change of the policy tries it again",
+		     instance->device);
 }

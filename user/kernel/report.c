@@ -9,6 +9,8 @@
 
 #include "device.h"
 #include "features.h"
+#include "filter_blame.h"
+#include "filters.h"
 #include "hook_names.h"
 #include "message.h"
 #include "pins.h"
@@ -23,8 +25,15 @@ static void missing_append(const char *kind, const char *name, void *arg)
 		failure->missing[failure->count++] = (struct kernel_feature){kind, name};
 }
 
-int report_load_failure(const char *device, const struct rl_instance *info, enum load_stage stage,
-			int error)
+static bool may_be_filters(const struct load_failure *failure)
+{
+	return failure->uses & RL_USE_FILTERS && !failure->count && failure->error != -ENOMEM &&
+	       failure->error != -EPERM && failure->error != -ENOSYS;
+}
+
+/* `filters` NULL: they are not known. */
+static int report_failure(const char *device, const struct rl_instance *info, enum load_stage stage,
+			  const struct rl_filters *filters, int error)
 {
 	struct load_failure failure = {
 		.stage = stage,
@@ -39,9 +48,34 @@ int report_load_failure(const char *device, const struct rl_instance *info, enum
 	failure.release = kernel.release;
 	if (error != -ENOMEM && error != -EPERM && error != -ENOSYS)
 		kernel_missing_features(info, missing_append, &failure);
+	if (filters && may_be_filters(&failure)) {
+		failure.filter = filter_blame(info, filters);
+		failure.filter_longest = filters_longest(filters);
+	}
 	load_failure_format(&failure, words);
 	fail("%s: %s", device, words);
 	return error;
+}
+
+int report_load_failure(const char *device, const struct rl_instance *info, enum load_stage stage,
+			int error)
+{
+	return report_failure(device, info, stage, NULL, error);
+}
+
+int report_program_refused(const char *device, const struct rl_instance *info,
+			   const struct rl_filters *filters, int error)
+{
+	return report_failure(device, info, LOAD_STAGE_PROGRAM, filters, error);
+}
+
+int report_program_refused_at(const char *path, const char *device, const struct rl_instance *info,
+			      int error)
+{
+	struct rl_filters filters;
+	bool known = info->program_uses & RL_USE_FILTERS && !filters_read_at(path, &filters);
+
+	return report_program_refused(device, info, known ? &filters : NULL, error);
 }
 
 int report_no_device(const char *device)

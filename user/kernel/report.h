@@ -11,6 +11,13 @@
 int report_load_failure(const char *device, const struct rl_instance *info, enum load_stage stage,
 			int error);
 
+/* The same for the program of an instance with these filters, or with those that are noted at
+ * `path`; names the one that is refused. */
+int report_program_refused(const char *device, const struct rl_instance *info,
+			   const struct rl_filters *filters, int error);
+int report_program_refused_at(const char *path, const char *device, const struct rl_instance *info,
+			      int error);
+
 /* Attaching failed. */
 int report_xdp_error(const char *device, int error);
 int report_tc_error(const char *device, int error);

@@ -28,23 +28,6 @@
 #include "privilege.h"
 #include "program.h"
 
-int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count)
-{
-	int cpus = cpus_possible();
-	uint64_t *values = cpus > 0 ? calloc(cpus * count, sizeof(*values)) : NULL;
-	int ret = 0;
-
-	if (!values)
-		return cpus < 0 ? cpus : -ENOMEM;
-	memset(out, 0, count * sizeof(*out));
-	if (bpf_map_lookup_elem(fd, &index, values))
-		ret = -errno;
-	for (size_t i = 0; !ret && i < cpus * count; i++)
-		out[i % count] += values[i];
-	free(values);
-	return ret;
-}
-
 static int rule_counters_read(const struct instance *instance, struct instance_stats *out)
 {
 	out->rules = calloc(out->policy.count + 1, sizeof(*out->rules));
@@ -99,6 +82,8 @@ int instance_stats_read(const struct instance *instance, struct instance_stats *
 		return ret;
 	ret = rule_counters_read(instance, &stats);
 	if (!ret)
+		ret = set_stats_read(instance, &stats.policy, &stats.sets);
+	if (!ret)
 		ret = reasons_read(instance, stats.reasons);
 	if (!ret)
 		ret = pressure_read(instance, &stats);
@@ -115,6 +100,7 @@ void instance_stats_clear(struct instance_stats *stats)
 {
 	policy_clear(&stats->policy);
 	free(stats->rules);
+	free(stats->sets);
 	memset(stats, 0, sizeof(*stats));
 }
 

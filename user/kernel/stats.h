@@ -12,11 +12,13 @@
 #include "program.h"
 #include "rlctl_abi.h"
 #include "rule_counters.h"
+#include "set_stats.h"
 
 struct instance_stats {
 	struct rl_amount reasons[RL_REASON_COUNT]; /* sums over all CPUs */
 	struct policy policy;                      /* rules in force */
 	struct rule_counters *rules;               /* for policy.rules[i] */
+	struct set_stats *sets;                    /* for policy.sets[i] */
 	uint64_t pressure[RL_PRESSURE_COUNT];
 	uint64_t read_ns;   /* CLOCK_REALTIME */
 	uint64_t hot_live;  /* slots of the hot table with debt */
@@ -39,8 +41,5 @@ struct instance_status {
 	uint64_t cpu_bytes;    /* of these, for each possible CPU */
 };
 int instance_status_read(const struct instance *instance, struct instance_status *out);
-
-/* Sums `count` 64-bit numbers of one element over all CPUs. Silent. */
-int percpu_sum(int fd, uint32_t index, uint64_t *out, size_t count);
 
 #endif

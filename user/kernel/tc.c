@@ -251,7 +251,7 @@ int tc_program_attach(const char *root, const char *path, struct rl_instance *in
 	int ret = object_load_pinned(path, info, &skel);
 
 	if (ret)
-		return report_load_failure(device, info, LOAD_STAGE_PROGRAM, ret);
+		return report_program_refused_at(path, device, info, ret);
 	ret = tc_place_take(&place, root, info, bpf_map__fd(skel->maps.instance),
 			    bpf_program__fd(skel->progs.rlctl_tc), &program);
 	if (!ret)
@@ -332,8 +332,8 @@ int tc_program_replace(const struct instance *instance, uint32_t wanted)
 	place.ifindex = (uint32_t)ifindex;
 	ret = object_load_pinned(instance->path, &instance->info, &skel);
 	if (ret)
-		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
-					   ret);
+		return report_program_refused_at(instance->path, instance->device, &instance->info,
+						 ret);
 	ret = tc_place_exchange(&place, wanted, bpf_program__fd(skel->progs.rlctl_tc));
 	rlctl_bpf__destroy(skel);
 	return ret ? report_tc_error(instance->device, ret) : 0;

@@ -134,6 +134,8 @@ static void parts_add(struct line *line, const struct load_failure *failure)
 {
 	const char *between = "the policy uses ";
 
+	if (failure->filter)
+		return line_add(line, "the policy uses `filter \"%s\"`, but ", failure->filter);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (!(failure->uses & parts[i].use))
 			continue;
@@ -187,6 +189,14 @@ static void program_add(struct line *line, const struct load_failure *failure)
 			 strerror(-failure->error));
 	if (release_is_before(failure->release, KERNEL_OLDEST))
 		line_add(line, ": %suse Linux " KERNEL_OLDEST " or later", without_parts(failure));
+	else if (failure->filter)
+		line_add(line, ": split it into several rules or write it shorter, and please "
+			       "report this with the output of -v");
+	else if (failure->filter_longest && *failure->filter_longest)
+		line_add(line,
+			 ": it takes each filter alone: use fewer or shorter ones, first of all "
+			 "instead of \"%s\", and please report this with the output of -v",
+			 failure->filter_longest);
 	else if (failure->uses)
 		line_add(line, ": do without it, and please report this with the output of -v");
 	else if (failure->hook == RL_HOOK_XDP)

@@ -29,6 +29,9 @@ struct load_failure {
 	const char *release; /* kernel release, as in uname */
 	struct kernel_feature missing[MISSING_MAX];
 	size_t count;
+	/* One of the program's filters that is refused without the others, if there is one, and
+	 * the one with the most instructions; NULL: they are not known. */
+	const char *filter, *filter_longest;
 };
 
 /* Is the release older than the version, as in "6.1"? */

@@ -246,7 +246,7 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 	int refused = ret ? program_load_check(path, info) : 0;
 
 	if (refused)
-		return report_load_failure(device, info, LOAD_STAGE_PROGRAM, refused);
+		return report_program_refused_at(path, device, info, refused);
 	if (may_stand_alone(info, ret)) {
 		ret = lone_put(path, info, info->ifindex,
 			       &(struct device_program){.mode = info->mode});
@@ -336,8 +336,8 @@ static int report_replace_error(const struct instance *instance, int error)
 	int refused = program_load_check(instance->path, &instance->info);
 
 	if (refused)
-		return report_load_failure(instance->device, &instance->info, LOAD_STAGE_PROGRAM,
-					   refused);
+		return report_program_refused_at(instance->path, instance->device, &instance->info,
+						 refused);
 	return report_xdp_error(instance->device, error);
 }
 

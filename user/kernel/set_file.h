@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads the file of a set as a whole, and tells whether it has changed since. */
+#ifndef RLCTL_KERNEL_SET_FILE_H
+#define RLCTL_KERNEL_SET_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "rlctl_abi.h"
+
+/* A file as it was: rl_set.file_ns, file_size and file_inode. */
+struct set_stamp {
+	__u64 time_ns, size;
+	__u64 inode; /* mixed with what the statement takes from the file */
+};
+
+/* 0 or -errno. */
+int set_stamp_get(const struct rl_set_words *words, struct set_stamp *out);
+
+/* Text of words->path as it was at one moment. NULL, or why it could not be read, in a buffer that
+ * the next call overwrites. *text is freed by the caller. */
+const char *set_file_read(const struct rl_set_words *words, char **text, size_t *size,
+			  struct set_stamp *stamp);
+
+#endif
