@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Verbs, options and the parsed command line. A new option is a row of COMMAND_OPTIONS, a new
- * verb a row of all_verbs[] in main.c and a file cmd_VERB.c.
+ * verb a row of all_verbs[] in verbs.c and a file cmd_VERB.c.
  */
 #ifndef RLCTL_CMD_H
 #define RLCTL_CMD_H
@@ -51,6 +51,7 @@ struct json_object;
 	X(TRY, "try", 0, "DURATION", "undo it unless confirmed within this time")                  \
 	X(FILE, "file", 'f', "FILE", "rules of a file, all or none; - is standard input")          \
 	X(IF_EXISTS, "if-exists", 0, NULL, "no error if there is no such rule")                    \
+	X(DUE, "due", 0, NULL, "only files that are due and have changed; tidy up, save")          \
 	X(YES, "yes", 'y', NULL, "apply it without asking, even if it may lock you out")           \
 	X(WATCH, "watch", 0, "[S]", "repeat every S seconds, with rates; default 1")               \
 	X(SINCE, "since", 0, "FILE", "count since this output of stats -j; - is standard input")   \
@@ -144,6 +145,7 @@ struct verb {
 
 /* All verbs, up to one without a name; set by main.c. */
 extern const struct verb *verbs;
+extern const struct verb all_verbs[]; /* verbs.c */
 
 int cmd_attach(const struct command *command);
 int cmd_detach(const struct command *command);
@@ -160,6 +162,9 @@ int cmd_diff(const struct command *command);
 int cmd_doctor(const struct command *command);
 int cmd_policies(const struct command *command);
 int cmd_save(const struct command *command);
+int cmd_set_load(const struct command *command);
+int cmd_set_save(const struct command *command);
+int cmd_set_restore(const struct command *command);
 int cmd_show(const struct command *command);
 int cmd_stats(const struct command *command);
 int cmd_exporter(const struct command *command);
@@ -169,6 +174,12 @@ int cmd_top(const struct command *command);
 int cmd_source_show(const struct command *command);
 int cmd_source_forgive(const struct command *command);
 int cmd_source_list(const struct command *command);
+int cmd_set_add(const struct command *command);
+int cmd_set_del(const struct command *command);
+int cmd_set_test(const struct command *command);
+int cmd_set_list(const struct command *command);
+int cmd_set_flush(const struct command *command);
+int cmd_set_swap(const struct command *command);
 int cmd_complete(const struct command *command);
 int cmd_completion(const struct command *command);
 
@@ -187,10 +198,10 @@ int rules_file_change(const struct command *command, bool adds); /* cmd_rule_fil
 /* The time of --try, 0 if not given. Returns 0 or EXIT_USAGE. */
 int try_get(const struct command *command, uint64_t *out_ns);
 
-/* Puts `next` in force on an instance open for writing, and restores the previous policy unless
- * confirmed in time. Releases the writers' lock. 0: confirmed. */
-int policy_try(struct instance *instance, struct policy *next, const struct policy_source *file,
-	       uint64_t duration_ns);
+/* Puts `next` in force on the target's instance, which is open for writing, and restores the
+ * previous policy unless confirmed in time. Releases the writers' lock. 0: confirmed. */
+int policy_try(const struct target *target, struct instance *instance, struct policy *next,
+	       const struct policy_source *file, uint64_t duration_ns);
 
 /* Like instance_attach, and detaches unless confirmed in time. 0: confirmed. */
 int limiter_try(const struct target *target, const struct attach_options *options,

@@ -17,7 +17,10 @@
 #include "output.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "set_live.h"
 #include "report.h"
+#include "set_each.h"
+#include "set_load.h"
 #include "trial_record.h"
 
 static void say_count(const struct policy *policy)
@@ -104,6 +107,7 @@ static int check_file(const struct target *target, const struct policy_file *fil
 	if (rc)
 		return rc;
 	policy_warnings_note(&file->source, policy, &check.ctx);
+	sets_files_check(policy);
 	return policy_lint_note(&file->source, policy, &check.ctx);
 }
 
@@ -121,16 +125,19 @@ static int policy_guard(struct apply *apply, const struct instance *instance,
 			const struct policy *next, const struct policy_context *ctx)
 {
 	struct policy current = {0};
+	struct set_live sets;
 	int rc;
 
 	if (!guard_wanted(&apply->guard) && next->count)
 		return 0;
 	rc = instance_policy_read(instance, &current);
+	set_live_open(instance, &sets);
 	if (!rc && !next->count)
 		rc = guard_empty(&apply->guard, current.count, apply->file->name);
 	if (!rc)
-		rc = guard_policies(&apply->guard, (int)instance->info.ifindex, ctx, &current,
-				    next);
+		rc = guard_policies(&apply->guard, (int)instance->info.ifindex, ctx, &current, next,
+				    &sets.members);
+	set_live_close(&sets);
 	policy_clear(&current);
 	return rc;
 }
@@ -144,7 +151,8 @@ static int policy_put_in_force(const struct apply *apply, struct instance *insta
 		return rc ? rc : instance_policy_check(instance, policy, &apply->file->source);
 	}
 	if (apply->try_ns)
-		return policy_try(instance, policy, &apply->file->source, apply->try_ns);
+		return policy_try(apply->target, instance, policy, &apply->file->source,
+				  apply->try_ns);
 	return instance_policy_write(instance, policy, true, &apply->file->source);
 }
 
@@ -167,6 +175,8 @@ static int apply_file(struct apply *apply, struct policy *policy)
 	if (!rc)
 		rc = policy_put_in_force(apply, &instance, policy);
 	instance_close(&instance);
+	if (!rc && policy->set_count && apply->command->phase != PHASE_CHECK && !apply->try_ns)
+		sets_load_new(apply->target);
 	return rc;
 }
 

@@ -19,6 +19,7 @@
 #include "object.h"
 #include "open.h"
 #include "policy.h"
+#include "set_each.h"
 #include "units.h"
 
 #define CAPACITY_MAX       16777216u
@@ -140,7 +141,7 @@ static int policy_guard(const struct command *command, const struct plan *plan)
 
 	guard_start(&guard, plan->try_ns || option_given(command, OPTION_YES));
 	rc = guard_policies(&guard, device_index(plan->target.device), &plan->ctx, NULL,
-			    &plan->policy);
+			    &plan->policy, NULL);
 	if (rc == GUARD_ASKS)
 		rc = guard_ask(&guard);
 	guard_clear(&guard);
@@ -208,12 +209,15 @@ static int plan_attach(struct plan *plan)
 {
 	int rc = plan_run(plan);
 
-	if (rc != ATTACH_FALLS_BACK)
-		return rc;
-	plan->options.mode = ATTACH_TC;
-	plan->ctx.tc = true;
-	rc = policy_parse_again(plan);
-	return rc ? rc : plan_run(plan);
+	if (rc == ATTACH_FALLS_BACK) {
+		plan->options.mode = ATTACH_TC;
+		plan->ctx.tc = true;
+		rc = policy_parse_again(plan);
+		rc = rc ? rc : plan_run(plan);
+	}
+	if (!rc && plan->policy.set_count && !plan->try_ns)
+		sets_load_new(&plan->target);
+	return rc;
 }
 
 /* Attaches all of them or none. */

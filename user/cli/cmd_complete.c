@@ -4,14 +4,13 @@
  * Verbs, options and their arguments come from their tables; the policy parser decides which words
  * may follow in a rule.
  */
-#include <dirent.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
 #include "cmd_rule.h"
-#include "hook_names.h"
+#include "complete.h"
 #include "instance.h"
 #include "key.h"
 #include "match_names.h"
@@ -19,123 +18,8 @@
 #include "netns.h"
 #include "open.h"
 #include "policy.h"
-#include "named_policy.h"
-#include "selection.h"
+#include "set_open.h"
 #include "units.h"
-
-#define OFFERED_MAX 32768 /* bytes of words: a longer list is useless */
-#define WORD_MAX    256
-
-/* An incomplete command line. */
-struct completion {
-	struct command command; /* the words before: the verb and its words */
-	const char *before;     /* "--hook=" if the word follows it, else "" */
-	int before_len;
-	const char *word;          /* the word to complete */
-	char offered[OFFERED_MAX]; /* one line per word, after an empty line */
-	size_t offered_len;
-	int instances; /* offered by device */
-};
-
-/* Whether the word is new and there is room to remember it. */
-static bool offered_add(struct completion *c, const char *text)
-{
-	size_t left = sizeof(c->offered) - c->offered_len;
-	char line[WORD_MAX];
-	int len = snprintf(line, sizeof(line), "\n%s\n", text);
-
-	if (len >= (int)sizeof(line) || strstr(c->offered, line) || (size_t)len > left)
-		return false;
-	memcpy(c->offered + c->offered_len - 1, line, len + 1);
-	c->offered_len += len - 1;
-	return true;
-}
-
-/* A device may have any name, and shells print candidates to the terminal unescaped. */
-static bool is_one_word(const char *text)
-{
-	while (*text > ' ' && *text <= '~')
-		text++;
-	return !*text;
-}
-
-/* Prints a candidate once, if the word is a prefix of it and it is printable. */
-static void offer(struct completion *c, const char *text, const char *meaning)
-{
-	if (strncmp(text, c->word, strlen(c->word)) || !is_one_word(text))
-		return;
-	if (!offered_add(c, text))
-		return;
-	printf("%.*s%s%s%s\n", c->before_len, c->before, text, meaning ? "\t" : "",
-	       meaning ? meaning : "");
-}
-
-/* ---- kinds of arguments ---- */
-
-static void offer_files(struct completion *c)
-{
-	(void)c;
-	puts("<files>");
-}
-
-/* Names of policies, and where a file may stand, files: the shells look for these by themselves. */
-static void offer_policies(struct completion *c)
-{
-	struct policy_names names;
-
-	policy_names_read(&names);
-	for (size_t i = 0; i < names.count; i++)
-		offer(c, names.list[i].name, names.list[i].title);
-	policy_names_clear(&names);
-	if (!c->command.verb || c->command.verb->run != cmd_policies)
-		offer_files(c);
-}
-
-static void offer_namespaces(struct completion *c)
-{
-	DIR *dir = opendir("/run/netns");
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			offer(c, entry->d_name, NULL);
-	if (dir)
-		closedir(dir);
-}
-
-static void offer_all_devices(struct completion *c)
-{
-	struct if_nameindex *devices = if_nameindex();
-
-	for (struct if_nameindex *device = devices; device && device->if_name; device++)
-		offer(c, device->if_name, NULL);
-	if (devices)
-		if_freenameindex(devices);
-}
-
-static int offer_instance(struct instance *instance, void *arg)
-{
-	struct completion *c = arg;
-
-	offer(c, instance->device, hook_name(instance->info.hook));
-	c->instances++;
-	return 0;
-}
-
-/* For attach, all devices; otherwise those with an instance, if these can be listed. */
-static void offer_devices(struct completion *c)
-{
-	const struct verb *verb = c->command.verb;
-	struct target any = {.bpffs = c->command.target.bpffs, .hook = -1};
-	size_t before = c->offered_len;
-
-	if (!verb || verb->run != cmd_attach)
-		instance_for_each(&any, offer_instance, c);
-	if (verb && verb->many && c->instances > 1)
-		offer(c, SELECTION_ALL, "every device with an instance");
-	if (c->offered_len == before)
-		offer_all_devices(c);
-}
 
 static void offer_verbs(struct completion *c, char *const *words, int count)
 {
@@ -296,6 +180,23 @@ static void offer_value(void *arg, const char *name)
 	offer_if_parsed(o->c, o->line, o->ctx, name);
 }
 
+static void offer_set_word(void *arg, const char *name)
+{
+	char word[RL_SET_NAME_MAX + 2];
+
+	snprintf(word, sizeof(word), "@%s", name);
+	offer_value(arg, word);
+}
+
+/* @NAME, where the parser takes it: as prefix, and behind src and dst. */
+static void offer_set_words(struct completion *c, const char *line,
+			    const struct policy_context *ctx)
+{
+	struct value_offer offered = {c, line, ctx};
+
+	set_names_offer(&c->command.target, offer_set_word, &offered);
+}
+
 /* Names behind a match that has some; false: the word before is none. */
 static bool offer_names(struct completion *c, const char *line, const struct policy_context *ctx)
 {
@@ -319,6 +220,8 @@ static void offer_language(struct completion *c)
 
 	context_ask(c, &ctx);
 	names = offer_names(c, line, &ctx);
+	if (!names && (!c->word[0] || c->word[0] == '@'))
+		offer_set_words(c, line, &ctx);
 	for (size_t i = 0; !names && (word = policy_word(i)); i++)
 		offer_word_if_parsed(c, line, &ctx, word);
 	if (!names)
@@ -363,6 +266,7 @@ static const struct kind {
 	{"DEV", offer_devices},       {"FILE", offer_files}, {"POLICY", offer_policies},
 	{"PCAP", offer_files},        {"DIR", offer_files},  {"NAME", offer_namespaces},
 	{"ADDRESS", offer_addresses}, {"VERB", offer_help},  {"PREFIX", offer_rule},
+	{"SET", offer_sets},
 };
 
 /* "xdp|ingress|egress" word by word, "FILE|-" and "[DEV]" by the name in them. */
@@ -397,7 +301,7 @@ static void offer_options(struct completion *c)
 	}
 }
 
-/* After the verb: the word at this position of its usage, or the first if it repeats. */
+/* After the verb: the word at this position of its usage, or the one that repeats. */
 static void offer_word(struct completion *c)
 {
 	const struct verb *verb = c->command.verb;
@@ -409,7 +313,8 @@ static void offer_word(struct completion *c)
 		offer_packet(c);
 		return;
 	}
-	for (int i = 0; i < c->command.word_count && verb->words_max >= 0; i++) {
+	for (int i = 0;
+	     i < c->command.word_count && (verb->words_max >= 0 || i + 1 < verb->words_min); i++) {
 		text += strcspn(text, " ");
 		text += strspn(text, " ");
 	}

@@ -7,17 +7,17 @@
 
 #include "cmd.h"
 
-/* COMP_WORDS are split at every : and =, so the script reads the line; a reply replaces the part
- * after the last of these. */
+/* COMP_WORDS are split at every :, = and @, unless COMP_WORDBREAKS was changed, so the script reads
+ * the line; a reply replaces the part after the last of these. */
 static const char bash[] =
 	"# rlctl(8) completion for bash; `rlctl completion bash` printed it.\n"
 	"_rlctl() {\n"
-	"	local line=${COMP_LINE:0:COMP_POINT} word cut words=()\n"
+	"	local line=${COMP_LINE:0:COMP_POINT} word cut='' words=() breaks=${COMP_WORDBREAKS//[^:=@]}\n"
 	"	read -ra words <<<\"$line\"\n"
 	"	[[ $line != *[[:blank:]] ]] || words+=('')\n"
 	"	[[ -n $line ]] || words=(\"${COMP_WORDS[@]:0:COMP_CWORD+1}\")\n"
 	"	word=${words[${#words[@]}-1]}\n"
-	"	cut=${word%\"${word##*[:=]}\"}\n"
+	"	[[ -z $breaks ]] || cut=${word%\"${word##*[$breaks]}\"}\n"
 	"	COMPREPLY=()\n"
 	"	while IFS=$'\\t' read -r word _; do\n"
 	"		if [[ $word == '<files>' ]]; then\n"

@@ -10,6 +10,7 @@
 #include "output.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "set.h"
 #include "stats_output.h"
 
 /* With -j, the arrays of the document; else NULL. */
@@ -33,6 +34,21 @@ static void line_tell(const struct rule *from, const struct rule *to, void *arg)
 	}
 }
 
+static void set_tell(const struct policy_set *from, const struct policy_set *to, void *arg)
+{
+	char line[SET_TEXT_MAX];
+
+	(void)arg;
+	if (from) {
+		set_print(line, sizeof(line), from);
+		printf("- %s\n", line);
+	}
+	if (to) {
+		set_print(line, sizeof(line), to);
+		printf("+ %s\n", line);
+	}
+}
+
 static struct json_object *line_new(const struct rule *rule, const struct diff *diff)
 {
 	char line[STATEMENT_TEXT_MAX];
@@ -41,19 +57,37 @@ static struct json_object *line_new(const struct rule *rule, const struct diff *
 	return json_object_new_string(line);
 }
 
-static void json_tell(const struct rule *from, const struct rule *to, void *arg)
+static struct json_object *set_line_new(const struct policy_set *set)
 {
-	const struct diff *diff = arg;
+	char line[SET_TEXT_MAX];
+
+	set_print(line, sizeof(line), set);
+	return json_object_new_string(line);
+}
+
+/* Takes the lines; one of them may be NULL. */
+static void pair_append(const struct diff *diff, struct json_object *from, struct json_object *to)
+{
 	struct json_object *pair;
 
 	if (!from || !to) {
-		json_append(from ? diff->removed : diff->added, line_new(from ? from : to, diff));
+		json_append(from ? diff->removed : diff->added, from ? from : to);
 		return;
 	}
 	pair = json_object_new_object();
-	json_put(pair, "from", line_new(from, diff));
-	json_put(pair, "to", line_new(to, diff));
+	json_put(pair, "from", from);
+	json_put(pair, "to", to);
 	json_append(diff->changed, pair);
+}
+
+static void json_tell(const struct rule *from, const struct rule *to, void *arg)
+{
+	pair_append(arg, from ? line_new(from, arg) : NULL, to ? line_new(to, arg) : NULL);
+}
+
+static void json_set_tell(const struct policy_set *from, const struct policy_set *to, void *arg)
+{
+	pair_append(arg, from ? set_line_new(from) : NULL, to ? set_line_new(to) : NULL);
 }
 
 static void diff_print(const struct command *command, const struct instance *instance,
@@ -64,7 +98,9 @@ static void diff_print(const struct command *command, const struct instance *ins
 	struct json_object *document;
 
 	if (!output_json) {
-		if (!policy_diff(from, to, line_tell, &diff))
+		size_t count = policy_sets_diff(from, to, set_tell, &diff);
+
+		if (!(count + policy_diff(from, to, line_tell, &diff)))
 			note("%s: no difference", instance->device);
 		return;
 	}
@@ -72,6 +108,7 @@ static void diff_print(const struct command *command, const struct instance *ins
 	diff.added = json_object_new_array();
 	diff.removed = json_object_new_array();
 	diff.changed = json_object_new_array();
+	policy_sets_diff(from, to, json_set_tell, &diff);
 	policy_diff(from, to, json_tell, &diff);
 	json_put(document, "added", diff.added);
 	json_put(document, "removed", diff.removed);

@@ -11,20 +11,22 @@
 #include "allowance.h"
 #include "cmd.h"
 #include "explain.h"
+#include "level.h"
 #include "message.h"
 #include "names.h"
 #include "numbers.h"
 #include "output.h"
 #include "policy_write.h"
-#include "prefix_write.h"
+#include "prefix_read.h"
 #include "session.h"
+#include "set_live.h"
 #include "source_packet.h"
 #include "stats_output.h"
 #include "text.h"
 #include "units.h"
 
 #define LENGTH_DEFAULT 64
-#define TEXT_MAX       256
+#define TEXT_MAX       320
 
 /* The question. */
 struct question {
@@ -256,6 +258,19 @@ static void why_print(char out[TEXT_MAX], const struct explained *item, bool ban
 	}
 }
 
+/* The member that holds the address, of a rule of a set; false: it has none, or nobody knows. */
+static bool member_print_of(char out[PREFIX_TEXT_MAX], const struct explained *item,
+			    const struct probe *probe)
+{
+	uint8_t member[16];
+
+	if (item->rule->kind != PREFIX_SET || item->level > LEVEL_LONGEST)
+		return false;
+	prefix_mask(member, probe->by_dest ? probe->dst : probe->src, item->level);
+	prefix_print(out, PREFIX_TEXT_MAX, member, item->level);
+	return true;
+}
+
 static void look_put(struct json_object *object, const struct explained *item)
 {
 	const struct limit_look *l = &item->look;
@@ -269,15 +284,17 @@ static void look_put(struct json_object *object, const struct explained *item)
 		json_put(object, "ban_ns", json_object_new_uint64(l->ban_ns));
 }
 
-static struct json_object *rules_report(const struct explanation *e, const struct ground *ground)
+static struct json_object *rules_report(const struct explanation *e, const struct ground *ground,
+					const struct probe *probe)
 {
 	struct json_object *rules = json_object_new_array();
-	char words[RULE_TEXT_MAX], why[TEXT_MAX];
+	char words[RULE_TEXT_MAX], why[TEXT_MAX], member[PREFIX_TEXT_MAX];
 	bool banned = ground->source_ban_ns && e->reason == RL_REASON_BANNED;
 
 	for (size_t i = 0; i < e->count; i++) {
 		const struct explained *item = &e->rules[i];
 		struct json_object *object = json_object_new_object();
+		bool by_member = member_print_of(member, item, probe);
 
 		rule_format(words, item->rule, ground->ctx);
 		why_print(why, item, banned, e->depends);
@@ -289,8 +306,11 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 		if (item->looked)
 			look_put(object, item);
 		json_append(rules, object);
+		if (by_member)
+			json_put(object, "member", json_object_new_string(member));
 		if (!output_json)
-			printf("%s\t# %s\n", words, why);
+			printf("%s\t# %s%s%s%s\n", words, by_member ? "by its member " : "",
+			       by_member ? member : "", by_member ? ": " : "", why);
 	}
 	return rules;
 }
@@ -370,7 +390,7 @@ static int answer(const struct command *command, struct ground *ground, struct q
 	json_put(document, "packet", json_object_new_string(packet));
 	if (!output_json)
 		printf("packet: %s\n", packet);
-	json_put(document, "rules", rules_report(&e, ground));
+	json_put(document, "rules", rules_report(&e, ground, &q->probe));
 	verdict_report(&e, ground, document);
 	if (output_json)
 		document_print(command, document);
@@ -387,6 +407,7 @@ static int explain_instance(const struct command *command, void *arg)
 	struct question q = {0};
 	struct session session;
 	struct ground ground;
+	struct set_live sets;
 	const uint8_t *addr;
 	int rc = session_open(command, false, &session);
 
@@ -397,10 +418,13 @@ static int explain_instance(const struct command *command, void *arg)
 	addr = session.ctx.by_dest ? q.probe.dst : q.probe.src;
 	if (!rc)
 		rc = instance_address_read(&session.instance, addr, &session.policy);
+	set_live_open(&session.instance, &sets);
+	q.probe.members = &sets.members;
 	ground = (struct ground){
 		.instance = &session.instance, .policy = &session.policy, .ctx = &session.ctx};
 	if (!rc)
 		rc = answer(command, &ground, &q, json_instance(&session.instance));
+	set_live_close(&sets);
 	session_close(&session);
 	return rc;
 }

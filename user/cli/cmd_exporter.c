@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <microhttpd.h>
+#include "lazy_microhttpd.h"
 
 #include "clock.h"
 #include "cmd.h"
@@ -425,7 +425,7 @@ int cmd_exporter(const struct command *command)
 
 	if (!address)
 		return EXIT_USAGE;
-	if (!reading_check(&command->target))
+	if (!microhttpd_load() && !reading_check(&command->target))
 		fd = listen_open(text, address);
 	freeaddrinfo(address);
 	if (fd >= 0 && privileges_drop()) {

@@ -14,12 +14,16 @@
 #include "guard.h"
 #include "instance.h"
 #include "message.h"
+#include "names.h"
 #include "numbers.h"
 #include "open.h"
 #include "output.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "prefix_read.h"
 #include "prefix_write.h"
+#include "set.h"
+#include "set_live.h"
 #include "stats_output.h"
 #include "text.h"
 #include "trial_record.h"
@@ -59,12 +63,15 @@ static const char *clock_name(const struct session *session, const struct rule *
 										      : "precise";
 }
 
+_Static_assert(PREFIX_TEXT_MAX > RL_SET_NAME_MAX + 1, "room for @NAME");
+
 static void prefix_format(char buf[PREFIX_TEXT_MAX], const struct rule *rule)
 {
 	if (rule->kind == PREFIX_ADDR)
 		prefix_print(buf, PREFIX_TEXT_MAX, rule->addr, rule->len);
 	else
-		snprintf(buf, PREFIX_TEXT_MAX, rule->kind == PREFIX_ANY ? "any" : "device");
+		snprintf(buf, PREFIX_TEXT_MAX, "%s%s",
+			 rule->kind == PREFIX_SET ? "@" : prefix_words[rule->kind], rule->set);
 }
 
 static void report_left(struct report *report, const struct rule *rule)
@@ -178,12 +185,19 @@ static int change_guard(const struct session *session, const struct rule *words,
 			struct guard *guard)
 {
 	struct around around = {.session = session, .words = words};
+	struct set_live sets;
 	const struct guarded change = {.ifindex = (int)session->instance.info.ifindex,
 				       .ctx = &session->ctx,
 				       .rules = around_read,
-				       .arg = &around};
-	int rc = guard_pass(guard, &change);
+				       .arg = &around,
+				       .members = &sets.members};
+	int rc;
 
+	if (!guard_wanted(guard))
+		return 0;
+	set_live_open(&session->instance, &sets);
+	rc = guard_pass(guard, &change);
+	set_live_close(&sets);
 	around_clear(&around);
 	return rc;
 }
@@ -294,17 +308,24 @@ int cmd_rule_del(const struct command *command)
 	return targets_change(command, change_guarded, &change);
 }
 
+/* The sets stay, with their members. */
 static int flush(const struct command *command, void *arg)
 {
-	struct policy empty = {0};
+	struct policy current = {0}, empty = {0};
 	struct instance instance;
 	int rc = instance_open(&command->target, true, &instance);
 
 	(void)arg;
 	if (rc)
 		return rc;
-	rc = command->phase == PHASE_CHECK ? trial_refuse(&instance)
-					   : instance_policy_write(&instance, &empty, false, NULL);
+	rc = instance_policy_read(&instance, &current);
+	if (!rc && policy_sets_copy(&empty, &current))
+		out_of_memory();
+	if (!rc)
+		rc = command->phase == PHASE_CHECK
+			     ? trial_refuse(&instance)
+			     : instance_policy_write(&instance, &empty, false, NULL);
+	policy_clear(&current);
 	policy_clear(&empty);
 	instance_close(&instance);
 	return rc;

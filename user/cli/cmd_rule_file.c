@@ -12,6 +12,8 @@
 #include "policy.h"
 #include "policy_write.h"
 #include "session.h"
+#include "set.h"
+#include "set_live.h"
 #include "trial_record.h"
 
 struct change {
@@ -30,6 +32,8 @@ static int rules_merge(const struct policy *current, const struct policy *rules,
 		rules_append(out, rule);
 	policy_for_each (rules, rule)
 		rules_append(out, rule);
+	if (policy_sets_copy(out, current))
+		out_of_memory();
 	policy_sort(out, NULL);
 	return 0;
 }
@@ -57,6 +61,8 @@ static int rules_subtract(const struct change *change, const struct policy *curr
 
 	policy_for_each (current, rule)
 		rules_append(out, rule);
+	if (policy_sets_copy(out, current))
+		out_of_memory();
 	policy_subtract(out, rules, missing_add, &missing);
 	if (!missing.count || option_given(change->command, OPTION_IF_EXISTS))
 		return 0;
@@ -88,15 +94,18 @@ static int next_write(const struct change *change, const struct session *session
 static int change_make(struct change *change, struct session *session, const struct policy *rules)
 {
 	struct policy next = {0};
-	int rc = instance_policy_read(&session->instance, &session->policy);
+	struct set_live sets;
+	int rc = 0;
 
-	if (!rc && change->adds)
+	if (change->adds)
 		rc = rules_merge(&session->policy, rules, &next);
-	else if (!rc)
+	else
 		rc = rules_subtract(change, &session->policy, rules, &session->ctx, &next);
+	set_live_open(&session->instance, &sets);
 	if (!rc)
 		rc = guard_policies(&change->guard, (int)session->instance.info.ifindex,
-				    &session->ctx, &session->policy, &next);
+				    &session->ctx, &session->policy, &next, &sets.members);
+	set_live_close(&sets);
 	if (!rc && change->adds && rules->count)
 		policy_warnings_note(&change->file.source, rules, &session->ctx);
 	if (!rc)
@@ -108,12 +117,17 @@ static int change_make(struct change *change, struct session *session, const str
 static int change_once(struct change *change)
 {
 	struct policy rules = {0};
+	struct policy_context ctx;
 	struct session session;
 	int rc = session_open(change->command, true, &session);
 
 	if (rc)
 		return rc;
-	rc = policy_file_parse(&change->file, &session.ctx, &rules);
+	rc = instance_policy_read(&session.instance, &session.policy);
+	ctx = session.ctx;
+	ctx.known = &session.policy;
+	if (!rc)
+		rc = policy_file_parse(&change->file, &ctx, &rules);
 	if (!rc)
 		rc = change_make(change, &session, &rules);
 	policy_clear(&rules);

@@ -3,20 +3,31 @@
  * Rules that decide for no packet of that address are omitted.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd.h"
 #include "cmd_rule.h"
 #include "decide.h"
+#include "level.h"
 #include "message.h"
 #include "output.h"
 #include "policy.h"
-#include "prefix_write.h"
+#include "prefix_read.h"
+#include "probe.h"
 #include "proof.h"
+#include "set.h"
+#include "set_live.h"
 #include "stats_output.h"
 #include "units.h"
 
-#define WHY_MAX 200
+#define REACHED_MAX 128
+#define WHY_MAX     400
+
+/* Fields that an address says nothing of, and the words of effect_of() do not bring to mind. */
+#define OPEN                                                                   \
+	(RL_MATCH_TCP_FLAGS | RL_MATCH_LENGTH | RL_MATCH_TTL | RL_MATCH_DSCP | \
+	 RL_MATCH_ICMP_TYPE | RL_MATCH_PAYLOAD | RL_MATCH_FILTER)
 
 static int address_parse(const char *word, uint8_t addr[16])
 {
@@ -52,20 +63,55 @@ static struct json_object *document_make(const struct command *command,
 
 /* ---- why a rule is listed ---- */
 
-static bool same_prefix_kind(const struct rule *a, const struct rule *b)
+/* "its member 10.0.0.0/8"; empty for a rule of a prefix. */
+static void member_format(char out[PREFIX_TEXT_MAX + 16], const struct rule *rule, uint8_t level,
+			  const uint8_t addr[16])
 {
-	return a->kind == b->kind && a->len == b->len;
+	uint8_t member[16];
+	char text[PREFIX_TEXT_MAX];
+
+	out[0] = '\0';
+	if (rule->kind != PREFIX_SET)
+		return;
+	prefix_mask(member, addr, level);
+	prefix_print(text, sizeof(text), member, level);
+	snprintf(out, PREFIX_TEXT_MAX + 16, "its member %s", text);
 }
 
-/* The packets that reach the rule. `first` is the first rule of the list. */
-static const char *reached_by(const struct rule *first, const struct rule *rule)
+/* Is it the rule whose prefix is longest? Rules of unknown members come before it. */
+static bool is_longest(const struct policy *found, const uint8_t *levels, size_t index)
 {
+	size_t first = 0;
+
+	while (first < index && levels[first] == LEVEL_UNKNOWN)
+		first++;
+	return levels[first] == levels[index] &&
+	       (levels[index] != LEVEL_NONE ||
+		found->rules[first].kind == found->rules[index].kind);
+}
+
+/* The packets that reach the rule. */
+static void reached_print(char out[REACHED_MAX], const struct policy *found, const uint8_t *levels,
+			  size_t index, const struct asked *asked)
+{
+	const struct rule *rule = &found->rules[index];
+	char member[PREFIX_TEXT_MAX + 16];
+
+	if (levels[index] == LEVEL_UNKNOWN) {
+		snprintf(out, REACHED_MAX, "may decide, if the address is in @%s", rule->set);
+		return;
+	}
+	member_format(member, rule, levels[index], asked->addr);
 	if (rule->kind == PREFIX_DEVICE)
-		return "for packets that no rule before allows or denies";
-	if (same_prefix_kind(first, rule))
-		return rule->kind == PREFIX_ANY ? "no prefix contains the address, so any decides"
-						: "longest prefix that contains the address";
-	return "if no rule of a longer prefix matches";
+		snprintf(out, REACHED_MAX, "for packets that no rule before allows or denies");
+	else if (!is_longest(found, levels, index))
+		snprintf(out, REACHED_MAX, "%s%sif no rule of a longer prefix matches", member,
+			 *member ? ", " : "");
+	else if (rule->kind == PREFIX_ANY)
+		snprintf(out, REACHED_MAX, "no prefix contains the address, so any decides");
+	else
+		snprintf(out, REACHED_MAX, "%s%slongest prefix that contains the address", member,
+			 *member ? " is the " : "");
 }
 
 /* The proof that decides, and that the packet's words do not show. */
@@ -108,32 +154,58 @@ static const char *effect_of(const struct rule *rule)
 	}
 }
 
-static void why_print(char out[WHY_MAX], const struct rule *first, const struct rule *rule,
-		      bool tracked)
+/* The match of a set that nobody knows. */
+#define IN_SET_MAX (RL_SET_NAME_MAX + 40)
+static void in_set_print(char out[IN_SET_MAX], const struct rule *rule, const struct asked *asked)
 {
-	snprintf(out, WHY_MAX, "%s: %s%s%s", reached_by(first, rule), effect_of(rule),
-		 proof_of(rule, tracked), rule->for_ns ? ", until it expires" : "");
+	struct rule_sets sets = rule_sets(rule);
+	const char *own = asked->by_dest ? sets.dst : sets.src;
+	bool wants = match_wants(&rule->match, asked->by_dest ? RL_MATCH_DST : RL_MATCH_SRC);
+
+	out[0] = '\0';
+	if (own && set_member_len(asked->members, own, asked->addr) == SET_UNKNOWN)
+		snprintf(out, IN_SET_MAX, ", %s the address is in @%s", wants ? "if" : "unless",
+			 own);
+}
+
+static void why_print(char out[WHY_MAX], const char reached[REACHED_MAX], const struct rule *rule,
+		      const struct asked *asked, bool tracked)
+{
+	unsigned int open = rule->match.flags & OPEN;
+	char in_set[IN_SET_MAX], fields[FIELDS_TEXT_MAX];
+
+	in_set_print(in_set, rule, asked);
+	fields_print(fields, open);
+	snprintf(out, WHY_MAX, "%s: %s%s%s%s%s%s", reached, effect_of(rule), in_set,
+		 open ? ", depending on " : "", fields, proof_of(rule, tracked),
+		 rule->for_ns ? ", until it expires" : "");
 }
 
 /* Policy lines with the reason as a comment, or JSON with the reason as "why". */
 static void found_print(const struct command *command, const struct session *session,
-			const struct policy *found, struct json_object *document)
+			const struct policy *found, const struct asked *asked,
+			struct json_object *document)
 {
 	bool tracked = session->instance.info.proof == RL_PROOF_CONNTRACK;
 	struct json_object *rules = json_object_new_array();
-	char words[RULE_TEXT_MAX], why[WHY_MAX];
+	char words[RULE_TEXT_MAX], reached[REACHED_MAX], why[WHY_MAX];
+	uint8_t *levels = policy_levels(found, asked->addr, asked->members);
 
+	if (!levels)
+		out_of_memory();
 	policy_for_each (found, rule) {
 		struct json_object *object = json_object_new_object();
 
 		rule_format(words, rule, &session->ctx);
-		why_print(why, found->rules, rule, tracked);
+		reached_print(reached, found, levels, rule - found->rules, asked);
+		why_print(why, reached, rule, asked, tracked);
 		json_put(object, "rule", json_object_new_string(words));
 		json_put(object, "why", json_object_new_string(why));
 		json_append(rules, object);
 		if (!output_json)
 			printf("%s\t# %s\n", words, why);
 	}
+	free(levels);
 	if (!found->count && !output_json)
 		note("no rule applies: packets of this address pass (unmatched)");
 	json_put(document, "rules", rules);
@@ -148,6 +220,7 @@ static int get(const struct command *command, void *arg)
 	struct policy found = {0};
 	struct asked asked = {0};
 	struct session session;
+	struct set_live sets;
 	int rc = address_parse(command->words[0], asked.addr);
 
 	(void)arg;
@@ -155,6 +228,8 @@ static int get(const struct command *command, void *arg)
 		rc = session_open(command, false, &session);
 	if (rc)
 		return rc;
+	set_live_open(&session.instance, &sets);
+	asked.members = &sets.members;
 	asked.by_dest = session.ctx.by_dest;
 	rc = instance_address_read(&session.instance, asked.addr, &session.policy);
 	if (!rc && rules_decide(&session.policy, &asked, &found))
@@ -163,9 +238,10 @@ static int get(const struct command *command, void *arg)
 		rules_print(command, &session, &found,
 			    document_make(command, &session, asked.addr));
 	else if (!rc)
-		found_print(command, &session, &found,
+		found_print(command, &session, &found, &asked,
 			    document_make(command, &session, asked.addr));
 	policy_clear(&found);
+	set_live_close(&sets);
 	session_close(&session);
 	return rc;
 }

@@ -15,6 +15,7 @@
 #include "policy_write.h"
 #include "save_file.h"
 #include "selection.h"
+#include "set.h"
 #include "stats_output.h"
 #include "trial_record.h"
 
@@ -70,7 +71,17 @@ struct saving {
 	struct policy_context ctx;
 };
 
-/* Has the text lines that are no rules: comments of their own, includes, errors? */
+/* Does the line begin with the word rule or set? */
+static bool is_statement(const char *line)
+{
+	size_t word = strspn(line, "abcdefghijklmnopqrstuvwxyz");
+
+	return ((word == 4 && !strncmp(line, "rule", 4)) ||
+		(word == 3 && !strncmp(line, "set", 3))) &&
+	       strchr(" \t", line[word]);
+}
+
+/* Has the text lines that are neither rules nor sets: comments of their own, includes, errors? */
 static bool has_other_lines(const char *text, size_t size)
 {
 	const char *end = text + size;
@@ -81,7 +92,7 @@ static bool has_other_lines(const char *text, size_t size)
 
 		next = newline ? newline + 1 : end;
 		line += blank;
-		if (line < next && (strncmp(line, "rule", 4) || !strchr(" \t", line[4])))
+		if (line < next && !is_statement(line))
 			return true;
 	}
 	return false;
@@ -98,8 +109,14 @@ static bool holds_rule(const struct policy *policy, const struct rule *rule)
 	return found && !rule->comment_cut && same_rule(found, &former);
 }
 
-static bool holds_rules(const struct policy *policy, const struct policy *former)
+static bool holds_all(const struct policy *policy, const struct policy *former)
 {
+	for (size_t i = 0; i < former->set_count; i++) {
+		const struct policy_set *set = policy_set_find(policy, former->sets[i].name);
+
+		if (!set || !same_set(set, &former->sets[i]))
+			return false;
+	}
 	policy_for_each (former, rule)
 		if (!holds_rule(policy, rule))
 			return false;
@@ -117,24 +134,26 @@ static bool loses_text(const char *text, size_t size, const void *arg)
 	if (has_other_lines(text, size))
 		return true;
 	loses = policy_parse(text, size, &saving->ctx, &replaced, &former, &errors) ||
-		replaced.count || !holds_rules(&saving->policy, &former);
+		replaced.count || !holds_all(&saving->policy, &former);
 	policy_clear(&replaced);
 	policy_clear(&former);
 	return loses;
 }
 
+static void line_write(const char *line, void *file)
+{
+	fprintf(file, "%s\n", line);
+}
+
 static char *policy_text(const struct policy *policy, const struct policy_context *ctx,
 			 size_t *size)
 {
-	char line[STATEMENT_TEXT_MAX], *text = NULL;
+	char *text = NULL;
 	FILE *file = open_memstream(&text, size);
 
 	if (!file)
 		out_of_memory();
-	policy_for_each (policy, rule) {
-		statement_print(line, rule, ctx);
-		fprintf(file, "%s\n", line);
-	}
+	policy_lines(policy, ctx, line_write, file);
 	if (fclose(file))
 		out_of_memory();
 	return text;

@@ -7,33 +7,51 @@
 #include "output.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "set.h"
 #include "stats_output.h"
 
-static void show_text(const struct policy *policy, const struct policy_context *ctx)
+static void line_put(const char *line, void *arg)
 {
-	char line[STATEMENT_TEXT_MAX];
-
-	policy_for_each (policy, rule) {
-		statement_print(line, rule, ctx);
-		puts(line);
-	}
+	(void)arg;
+	puts(line);
 }
 
-/* Rules that have comments, beside the array of all rules. */
+static void comment_put(struct json_object *list, const char *kind, const char *line,
+			const char *comment)
+{
+	struct json_object *entry;
+
+	if (!comment[0])
+		return;
+	entry = json_object_new_object();
+	json_put(entry, kind, json_object_new_string(line));
+	json_put(entry, "comment", json_object_new_string(comment));
+	json_append(list, entry);
+}
+
+/* The line of a set without its comment. */
+static void set_format(char out[SET_TEXT_MAX], const struct policy_set *set)
+{
+	struct policy_set bare = *set;
+
+	bare.comment[0] = '\0';
+	set_print(out, SET_TEXT_MAX, &bare);
+}
+
+/* Sets and rules that have comments, beside the array of all lines. */
 static void json_put_comments(struct json_object *document, const struct policy *policy,
 			      const struct policy_context *ctx)
 {
-	struct json_object *list = json_object_new_array(), *entry;
-	char line[RULE_TEXT_MAX];
+	struct json_object *list = json_object_new_array();
+	char line[RULE_TEXT_MAX], set[SET_TEXT_MAX];
 
+	for (size_t i = 0; i < policy->set_count; i++) {
+		set_format(set, &policy->sets[i]);
+		comment_put(list, "set", set, policy->sets[i].comment);
+	}
 	policy_for_each (policy, rule) {
-		if (!rule->comment[0])
-			continue;
 		rule_print(line, sizeof(line), rule, ctx);
-		entry = json_object_new_object();
-		json_put(entry, "rule", json_object_new_string(line));
-		json_put(entry, "comment", json_object_new_string(rule->comment));
-		json_append(list, entry);
+		comment_put(list, "rule", line, rule->comment);
 	}
 	if (json_object_array_length(list))
 		json_put(document, "comments", list);
@@ -46,8 +64,12 @@ static void show_json(const struct command *command, const struct instance *inst
 {
 	struct json_object *document = json_instance(instance);
 	struct json_object *lines = json_object_new_array();
-	char line[RULE_TEXT_MAX];
+	char line[RULE_TEXT_MAX], set[SET_TEXT_MAX];
 
+	for (size_t i = 0; i < policy->set_count; i++) {
+		set_format(set, &policy->sets[i]);
+		json_append(lines, json_object_new_string(set));
+	}
 	policy_for_each (policy, rule) {
 		rule_print(line, sizeof(line), rule, ctx);
 		json_append(lines, json_object_new_string(line));
@@ -72,7 +94,7 @@ static int show(const struct command *command, void *arg)
 	if (!rc && output_json)
 		show_json(command, &instance, &policy, &ctx);
 	else if (!rc)
-		show_text(&policy, &ctx);
+		policy_lines(&policy, &ctx, line_put, NULL);
 	policy_clear(&policy);
 	instance_close(&instance);
 	return rc;

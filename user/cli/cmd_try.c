@@ -24,6 +24,7 @@
 #include "policy.h"
 #include "policy_write.h"
 #include "privilege.h"
+#include "set_each.h"
 #include "signals.h"
 #include "terminal.h"
 #include "text.h"
@@ -256,8 +257,8 @@ int try_get(const struct command *command, uint64_t *out_ns)
 	return 0;
 }
 
-int policy_try(struct instance *instance, struct policy *next, const struct policy_source *file,
-	       uint64_t duration_ns)
+int policy_try(const struct target *target, struct instance *instance, struct policy *next,
+	       const struct policy_source *file, uint64_t duration_ns)
 {
 	struct supervision a = supervision_init(duration_ns);
 	int rc = policy_trial_begin(instance, duration_ns, &a.trial);
@@ -268,6 +269,8 @@ int policy_try(struct instance *instance, struct policy *next, const struct poli
 	if (!rc)
 		rc = instance_policy_write(instance, next, true, file);
 	trial_unlock(&a.trial);
+	if (!rc && next->set_count)
+		sets_load_new(target);
 	if (rc)
 		trial_end(&a.trial, true); /* nothing was changed */
 	else
@@ -306,6 +309,8 @@ int limiter_try(const struct target *target, const struct attach_options *option
 	on_trial.ready_arg = &a;
 	rc = instance_attach(target, &on_trial, policy, text);
 	a.trial.lock_fd = NULL; /* instance_attach owns it */
+	if (!rc && policy->set_count)
+		sets_load_new(target);
 	if (!rc)
 		rc = trial_run(&a);
 	if (!a.begun)

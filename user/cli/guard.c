@@ -11,6 +11,7 @@
 #include "device_carries.h"
 #include "message.h"
 #include "output.h"
+#include "set.h"
 #include "terminal.h"
 #include "text.h"
 #include "units.h"
@@ -64,7 +65,7 @@ static void question_format(struct guard *guard, const struct harm *harm, const 
 		duration_print(time, sizeof(time), limit->ban_ns);
 		snprintf(banned_for, sizeof(banned_for), ", for %s if it exceeds the limit", time);
 	} else if (harm->verdict.danger == SESSION_DENIED) {
-		does = "denies";
+		does = harm->verdict.guessed ? "may deny" : "denies";
 	}
 	session_format(who, harm, by_dest && !(banned && limit->ban_source));
 	snprintf(guard->question, sizeof(guard->question), "%sthe rule `%s` %s %s%s",
@@ -92,16 +93,6 @@ static void warning_note(const struct guard *guard)
 
 /* ---- sessions */
 
-/* The flow of the machine's answers. */
-static struct flow flow_reversed(const struct flow *flow)
-{
-	struct flow out = {.dst_known = true, .sport = flow->dport, .dport = flow->sport};
-
-	memcpy(out.src, flow->dst, sizeof(out.src));
-	memcpy(out.dst, flow->src, sizeof(out.dst));
-	return out;
-}
-
 /* Whether the instance can see the session's packets. */
 static bool session_seen(const struct ssh_session *session, const struct policy_context *ctx,
 			 struct flow *seen)
@@ -116,20 +107,19 @@ static int session_compare(const struct guarded *change, const struct ssh_sessio
 			   struct harm *worst)
 {
 	struct harm harm = {.session = session};
-	bool by_dest = change->ctx->by_dest;
 	const struct policy *before, *after;
-	struct verdict now;
 	int rc;
 
 	if (!session_seen(session, change->ctx, &harm.seen))
 		return 0;
-	rc = change->rules(change->arg, by_dest ? harm.seen.dst : harm.seen.src, &before, &after);
+	rc = change->rules(change->arg, change->ctx->by_dest ? harm.seen.dst : harm.seen.src,
+			   &before, &after);
 	if (rc)
 		return rc;
-	if (verdict_find(before, by_dest, &harm.seen, &now) ||
-	    verdict_find(after, by_dest, &harm.seen, &harm.verdict))
+	if (verdict_of_change(before, after, change->ctx->by_dest, &harm.seen, change->members,
+			      &harm.verdict))
 		out_of_memory();
-	if (verdict_worse(&harm.verdict, &now) && verdict_worse(&harm.verdict, &worst->verdict) &&
+	if (verdict_worse(&harm.verdict, &worst->verdict) &&
 	    (session->own || device_carries(change->ifindex, &session->flow)))
 		*worst = harm;
 	return 0;
@@ -165,7 +155,20 @@ int guard_pass(struct guard *guard, const struct guarded *change)
 
 struct policies {
 	const struct policy *before, *after;
+	const struct set_members *members; /* those of now */
 };
+
+/* The members of a set are not known before a file is read that is new to it. */
+static int members_then(const char *name, const uint8_t addr[16], void *arg)
+{
+	const struct policies *policies = arg;
+	const struct policy_set *before = policy_set_find(policies->before, name);
+	const struct policy_set *after = policy_set_find(policies->after, name);
+
+	if (after && after->source != RL_SET_DYNAMIC && (!before || !same_set(before, after)))
+		return SET_UNKNOWN;
+	return before ? set_member_len(policies->members, name, addr) : SET_NO_MEMBER;
+}
 
 static int policies_get(void *arg, const uint8_t addr[16], const struct policy **before,
 			const struct policy **after)
@@ -179,12 +182,14 @@ static int policies_get(void *arg, const uint8_t addr[16], const struct policy *
 }
 
 int guard_policies(struct guard *guard, int ifindex, const struct policy_context *ctx,
-		   const struct policy *before, const struct policy *after)
+		   const struct policy *before, const struct policy *after,
+		   const struct set_members *members)
 {
 	const struct policy nothing = {0};
-	struct policies policies = {before ? before : &nothing, after};
+	struct policies policies = {before ? before : &nothing, after, members};
+	const struct set_members then = {members_then, &policies};
 
-	return guard_pass(guard, &(struct guarded){ifindex, ctx, policies_get, &policies});
+	return guard_pass(guard, &(struct guarded){ifindex, ctx, policies_get, &policies, &then});
 }
 
 int guard_empty(struct guard *guard, size_t rules, const char *name)

@@ -3,6 +3,7 @@
 #ifndef RLCTL_GUARD_H
 #define RLCTL_GUARD_H
 
+#include "level.h"
 #include "policy.h"
 #include "ssh_logins.h"
 #include "verdict.h"
@@ -32,6 +33,7 @@ struct guarded {
 	int (*rules)(void *arg, const uint8_t addr[16], const struct policy **before,
 		     const struct policy **after);
 	void *arg;
+	const struct set_members *members; /* before and after; NULL: nothing is known */
 };
 
 /* Whether the change may be made. 0, an error, or GUARD_ASKS: release all locks, call guard_ask(),
@@ -40,9 +42,11 @@ struct guarded {
 int guard_pass(struct guard *guard, const struct guarded *change);
 int guard_ask(struct guard *guard);
 
-/* The same for whole policies at hand; `before` may be NULL: none. */
+/* The same for whole policies at hand; `before` may be NULL: none. members: those that its sets
+ * have now; a set that is new is empty, unless it has a file. */
 int guard_policies(struct guard *guard, int ifindex, const struct policy_context *ctx,
-		   const struct policy *before, const struct policy *after);
+		   const struct policy *before, const struct policy *after,
+		   const struct set_members *members);
 
 /* Whether a policy without rules, of the file `name`, may replace one of `rules` rules. 0 or
  * GUARD_ASKS. */

@@ -145,20 +145,36 @@ static const char *line_find(const struct policy_file *file, uint32_t number, si
 	return line;
 }
 
+/* Names the other line behind the text, with its file if that is another one. */
+static void other_append(const struct policy_file *file, struct policy_error *err)
+{
+	struct policy_place place = policy_place(&file->source, err->line);
+	struct policy_place other = policy_place(&file->source, err->other);
+	bool same = !strcmp(place.name, other.name);
+	size_t used = strlen(err->text);
+
+	snprintf(err->text + used, sizeof(err->text) - used,
+		 " (the other is on line %" PRIu32 "%s%s)", other.line, same ? "" : " of ",
+		 same ? "" : other.name);
+}
+
 /* Reports "FILE:LINE:COLUMN: TEXT" and the line, or "FILE: TEXT" for an error without a line. */
 static int report_error(const struct policy_file *file, const struct policy_error *err)
 {
 	struct policy_place place = policy_place(&file->source, err->line);
+	struct policy_error named = *err;
 	char *text = NULL;
 	const char *line;
 	size_t len;
 
 	if (!err->line)
 		return fail("%s: %s", file->name, err->text);
+	if (err->other)
+		other_append(file, &named);
 	if (asprintf(&text, "%s:%" PRIu32, place.name, place.line) < 0)
 		out_of_memory();
 	line = line_find(file, err->line, &len);
-	fail_at(text, line, len, err);
+	fail_at(text, line, len, &named);
 	free(text);
 	return -1;
 }

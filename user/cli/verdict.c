@@ -5,6 +5,7 @@
 #include "verdict.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <string.h>
 
 #include "proof.h"
@@ -42,10 +43,19 @@ static bool drops(const struct rl_limit *limit)
 	       limit->over == RL_OVER_CHALLENGE || limit->over == RL_OVER_TRUNCATE;
 }
 
+/* Does it match only those segments of a session that begin it? */
+static bool takes_only_syns(const struct rule *rule)
+{
+	for (unsigned int flags = 0; flags <= UINT8_MAX; flags++)
+		if (flags & TH_ACK && rule_takes_tcp_flags(rule, flags))
+			return false;
+	return rule->match.flags & (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS);
+}
+
 /* Does it match only packets that begin a connection? */
 static bool is_of_first(const struct rule *rule)
 {
-	return rule_is_of_syns(rule) || match_wants(&rule->match, RL_MATCH_NEW_SOURCE) ||
+	return takes_only_syns(rule) || match_wants(&rule->match, RL_MATCH_NEW_SOURCE) ||
 	       match_wants_strangers(&rule->match);
 }
 
@@ -119,11 +129,12 @@ static const struct rule after_allow = {
 };
 
 /* The rules that may decide for the address; *bans if one bans sources. 0 or -ENOMEM. */
-static int rules_near(const struct policy *policy, const uint8_t addr[16], struct policy *out,
+static int rules_near(const struct policy *policy, const struct asked *asked, struct policy *out,
 		      bool *bans)
 {
 	policy_for_each (policy, rule) {
-		if (rule->kind == PREFIX_ADDR && !prefix_contains(rule->addr, rule->len, addr))
+		if (rule->kind >= PREFIX_SET &&
+		    rule_level(rule, asked->addr, asked->members) == LEVEL_NONE)
 			continue;
 		*bans |= bans_source(rule);
 		if (policy_append(out, rule))
@@ -146,17 +157,31 @@ static int bans_find(const struct policy *near, struct asked asked, struct verdi
 	return ret;
 }
 
-int verdict_find(const struct policy *policy, bool by_dest, const struct flow *session,
-		 struct verdict *out)
+struct flow flow_reversed(const struct flow *flow)
 {
-	struct asked asked = {.by_dest = by_dest, .flow = session};
+	struct flow out = {
+		.dst_known = true,
+		.answers = !flow->answers,
+		.sport = flow->dport,
+		.dport = flow->sport,
+	};
+
+	memcpy(out.src, flow->dst, sizeof(out.src));
+	memcpy(out.dst, flow->src, sizeof(out.dst));
+	return out;
+}
+
+int verdict_find(const struct policy *policy, bool by_dest, const struct flow *session,
+		 const struct set_members *members, struct verdict *out)
+{
+	struct asked asked = {.by_dest = by_dest, .flow = session, .members = members};
 	struct policy near = {0}, found = {0};
 	bool bans = false, bannable = false;
 	int ret;
 
 	memset(out, 0, sizeof(*out));
 	memcpy(asked.addr, by_dest ? session->dst : session->src, sizeof(asked.addr));
-	ret = rules_near(policy, asked.addr, &near, &bans);
+	ret = rules_near(policy, &asked, &near, &bans);
 	if (!ret)
 		ret = rules_decide(&near, &asked, &found);
 	policy_for_each (&found, rule) {
@@ -167,5 +192,78 @@ int verdict_find(const struct policy *policy, bool by_dest, const struct flow *s
 		ret = bans_find(&near, asked, out);
 	policy_clear(&found);
 	policy_clear(&near);
+	return ret;
+}
+
+/* ---- changes */
+
+/* Guesses at sets of which nothing is known, the same before the change and after it. */
+enum guess_kind {
+	GUESS_UNKNOWN, /* none: what denies counts, and what allows does not */
+	GUESS_NONE,    /* the session's address is in no such set */
+	GUESS_ALL,     /* in all of them */
+	GUESS_ONE      /* in that of this number alone, and so on with the next */
+};
+
+struct guess {
+	const struct set_members *members;
+	unsigned int kind;
+	char names[2 * RL_SETS_MAX][RL_SET_NAME_MAX + 1]; /* sets of which nothing is known */
+	unsigned int count;
+};
+
+/* The number of such a set; a new name is noted, as long as there is room. */
+static unsigned int guess_number(struct guess *guess, const char *name)
+{
+	unsigned int i = 0;
+
+	while (i < guess->count && strcmp(guess->names[i], name) != 0)
+		i++;
+	if (i == guess->count && i < 2 * RL_SETS_MAX)
+		snprintf(guess->names[guess->count++], sizeof(guess->names[0]), "%s", name);
+	return i;
+}
+
+static int guess_len(const char *name, const uint8_t addr[16], void *arg)
+{
+	struct guess *guess = arg;
+	int len = set_member_len(guess->members, name, addr);
+	unsigned int number;
+
+	if (len != SET_UNKNOWN)
+		return len;
+	number = guess_number(guess, name);
+	if (guess->kind == GUESS_UNKNOWN)
+		return SET_UNKNOWN;
+	return guess->kind == GUESS_ALL || guess->kind == GUESS_ONE + number ? LEVEL_LONGEST
+									     : SET_NO_MEMBER;
+}
+
+static bool names_set(const struct rule *rule)
+{
+	return rule->kind == PREFIX_SET || match_names_set(&rule->match, RL_MATCH_SRC) ||
+	       match_names_set(&rule->match, RL_MATCH_DST);
+}
+
+int verdict_of_change(const struct policy *before, const struct policy *after, bool by_dest,
+		      const struct flow *session, const struct set_members *members,
+		      struct verdict *out)
+{
+	struct guess guess = {.members = members};
+	const struct set_members guessed = {guess_len, &guess};
+	int ret = 0;
+
+	memset(out, 0, sizeof(*out));
+	for (; !ret && (!guess.kind || (guess.count && guess.kind < GUESS_ONE + guess.count));
+	     guess.kind++) {
+		struct verdict now, then = {0};
+
+		ret = verdict_find(before, by_dest, session, &guessed, &now);
+		if (!ret)
+			ret = verdict_find(after, by_dest, session, &guessed, &then);
+		then.guessed = guess.count && names_set(&then.rule);
+		if (!ret && verdict_worse(&then, &now))
+			worst_keep(out, &then);
+	}
 	return ret;
 }

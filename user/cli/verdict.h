@@ -4,6 +4,7 @@
 #define RLCTL_VERDICT_H
 
 #include "decide.h"
+#include "level.h"
 #include "policy.h"
 
 #define GUARD_PACKETS 10   /* per second: with less, a session is unusable */
@@ -22,11 +23,21 @@ struct verdict {
 	} danger;
 	uint64_t packets_a_day; /* of the limit */
 	struct rule rule;       /* the rule that causes it */
+	bool guessed;           /* it does if its set holds the address, which nobody knows */
 };
 
-/* 0 or -ENOMEM. */
+/* The machine's answers to these packets. */
+struct flow flow_reversed(const struct flow *flow);
+
+/* members: NULL: nothing is known of any set; then their rules that deny or limit count, and those
+ * that allow do not. 0 or -ENOMEM. */
 int verdict_find(const struct policy *policy, bool by_dest, const struct flow *session,
-		 struct verdict *out);
+		 const struct set_members *members, struct verdict *out);
+/* The worst verdict that the change of policies brings about, whatever the sets hold of which
+ * nothing is known; safe if it makes nothing worse. 0 or -ENOMEM. */
+int verdict_of_change(const struct policy *before, const struct policy *after, bool by_dest,
+		      const struct flow *session, const struct set_members *members,
+		      struct verdict *out);
 bool verdict_worse(const struct verdict *next, const struct verdict *current);
 
 #endif

@@ -12,10 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <pcap/pcap.h>
-
 #include "capture_link.h"
 #include "captured.h"
+#include "lazy_pcap.h"
 #include "message.h"
 #include "units.h"
 
@@ -48,9 +47,12 @@ int capture_open(const char *path, struct capture *out)
 {
 	bool is_stdin = !strcmp(path, "-");
 	struct capture capture = {.name = is_stdin ? "stdin" : path};
-	FILE *file = is_stdin ? stdin : fopen(path, "re");
 	char error[PCAP_ERRBUF_SIZE];
+	FILE *file;
 
+	if (pcap_load())
+		return -1;
+	file = is_stdin ? stdin : fopen(path, "re");
 	if (!file)
 		return fail("%s: %s", path, strerror(errno));
 	capture.size = file_size(file);

@@ -8,9 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <pcap/pcap.h>
-
 #include "captured.h"
+#include "lazy_pcap.h"
 #include "message.h"
 #include "units.h"
 
@@ -28,6 +27,8 @@ int capture_create(const char *path, uint32_t kept, bool ethernet, struct captur
 	if (is_stdout && isatty(STDOUT_FILENO))
 		return fail("will not write a capture to a terminal: name a file, or pipe it: "
 			    "`rlctl monitor -w - | tshark -r -`");
+	if (pcap_load())
+		return -1;
 	writer = calloc(1, sizeof(*writer));
 	if (!writer)
 		return fail("out of memory");

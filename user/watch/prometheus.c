@@ -337,6 +337,58 @@ static void rule_samples(struct page *page, const struct scraped *scraped)
 	rule_samples_of(page, scraped, false, left, counter_sample);
 }
 
+/* The number in the rl_set of each set. */
+static void set_samples(struct page *page, const struct scraped *scraped)
+{
+	const struct instance_stats *stats = &scraped->stats;
+
+	for (size_t i = 0; i < stats->policy.set_count; i++) {
+		sample_begin(page, scraped);
+		sample_label(page, "set", stats->policy.sets[i].name);
+		sample_end(page, number_at(&stats->sets[i], page->metric->field));
+	}
+}
+
+static void set_member_samples(struct page *page, const struct scraped *scraped)
+{
+	const struct instance_stats *stats = &scraped->stats;
+
+	for (size_t i = 0; i < 2 * stats->policy.set_count; i++) {
+		sample_begin(page, scraped);
+		sample_label(page, "set", stats->policy.sets[i / 2].name);
+		sample_label(page, "family", i % 2 ? "ipv6" : "ipv4");
+		sample_end(page, stats->sets[i / 2].set.members[i % 2]);
+	}
+}
+
+static void set_capacity_samples(struct page *page, const struct scraped *scraped)
+{
+	const struct instance_stats *stats = &scraped->stats;
+
+	for (size_t i = 0; i < stats->policy.set_count; i++) {
+		sample_begin(page, scraped);
+		sample_label(page, "set", stats->policy.sets[i].name);
+		sample_end(page, stats->policy.sets[i].max);
+	}
+}
+
+/* Times of sets whose file has been loaded, or has failed to be. */
+static void set_time_samples(struct page *page, const struct scraped *scraped)
+{
+	const struct instance_stats *stats = &scraped->stats;
+
+	for (size_t i = 0; i < stats->policy.set_count; i++) {
+		uint64_t ns = number_at(&stats->sets[i], page->metric->field);
+
+		if (!ns)
+			continue;
+		sample_begin(page, scraped);
+		sample_label(page, "set", stats->policy.sets[i].name);
+		fputs("} ", page->file);
+		seconds_print(page->file, ns);
+	}
+}
+
 static void ban_samples(struct page *page, const struct scraped *scraped)
 {
 	rule_samples_of(page, scraped, true, listed_max(page), ban_sample);
@@ -361,6 +413,8 @@ static void ban_samples(struct page *page, const struct scraped *scraped)
 #define RULES(verdict, unit, what)                         \
 	COUNTER("rlctl_rule_" #verdict "_" #unit "_total", \
 		offsetof(struct rule_counters, verdict.unit), rule_samples, what ", by rule.")
+#define SETS(name, field, what) \
+	COUNTER("rlctl_set_" name "_total", offsetof(struct set_stats, field), set_samples, what)
 #define PRESSURE(name, text)                                                              \
 	COUNTER("rlctl_hot_" text "_total",                                               \
 		offsetof(struct scraped, stats.pressure[RL_PRESSURE_##name]), hot_sample, \
@@ -403,6 +457,21 @@ static const struct metric metrics[] = {
 	 ban_samples, 0},
 	{"rlctl_bans_capacity", "gauge", "Bans that can be in force at once.", bans_capacity_sample,
 	 0},
+	{"rlctl_set_members", "gauge", "Members of a set.", set_member_samples, 0},
+	{"rlctl_set_capacity", "gauge", "Members that a set may have.", set_capacity_samples, 0},
+	SETS("matched_packets", matched.packets, "Packets from or to members of a set."),
+	SETS("matched_bytes", matched.bytes, "Bytes from or to members of a set."),
+	SETS("added", set.added, "Members added to a set."),
+	SETS("extended", set.extended, "Members whose time in a set was extended."),
+	SETS("deleted", set.deleted, "Members deleted from a set."),
+	SETS("expired", set.expired, "Members that have expired and were removed from a set."),
+	SETS("refused", set.refused, "Members not added because a set was full."),
+	{"rlctl_set_loaded_timestamp_seconds", "gauge",
+	 "When the file of a set was loaded last, in seconds since 1970.", set_time_samples,
+	 offsetof(struct set_stats, set.loaded_ns)},
+	{"rlctl_set_load_failed_timestamp_seconds", "gauge",
+	 "When the file of a set failed to load, since it was loaded last.", set_time_samples,
+	 offsetof(struct set_stats, set.failed_ns)},
 	GAUGE("rlctl_memory_bytes", status.memory_bytes, number_sample,
 	      "Memory of all maps as accounted by the kernel."),
 };

@@ -5,6 +5,8 @@
 #include "instance.h"
 #include "policy.h"
 #include "policy_write.h"
+#include "set_live.h"
+#include "units.h"
 
 void rule_book_init(struct rule_book *book, const struct instance *instance)
 {
@@ -43,6 +45,25 @@ const struct rule *rule_book_find(const struct rule_book *book, uint32_t slot)
 		if (rule->counter_id == slot)
 			return rule;
 	return NULL;
+}
+
+bool rule_book_member(const struct rule_book *book, const struct rule *rule,
+		      const struct rl_sample *sample, struct member *out)
+{
+	const uint8_t *addr = book->ctx.by_dest ? sample->dst : sample->src;
+	struct set_live sets;
+	int len;
+
+	if (rule->kind != PREFIX_SET || !sample_has_addresses(sample))
+		return false;
+	set_live_open(book->instance, &sets);
+	len = set_member_len(&sets.members, rule->set, addr);
+	set_live_close(&sets);
+	if (len < 0)
+		return false;
+	out->len = len;
+	prefix_mask(out->addr, addr, len);
+	return true;
 }
 
 bool sample_has_addresses(const struct rl_sample *sample)

@@ -4,6 +4,7 @@
 #define RLCTL_RULE_BOOK_H
 
 #include "instance.h"
+#include "member.h"
 #include "policy.h"
 
 /* The policy in force; read again if it changed. */
@@ -23,6 +24,11 @@ int rule_book_refresh(struct rule_book *book);
 
 /* NULL: no rule, or one that was removed. */
 const struct rule *rule_book_find(const struct rule_book *book, uint32_t slot);
+
+/* The member by which a rule of a set is for the sampled packet: false if it is none any more, or
+ * the rule is of no set. */
+bool rule_book_member(const struct rule_book *book, const struct rule *rule,
+		      const struct rl_sample *sample, struct member *out);
 
 /* Was the packet parsed as far as its addresses? */
 bool sample_has_addresses(const struct rl_sample *sample);

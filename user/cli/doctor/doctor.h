@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The checks of `rlctl doctor`. A check is a row of MACHINE_CHECKS or DEVICE_CHECKS and a function
- * check_NAME() in machine_checks.c, device_checks.c, cookies.c, tracking.c or frames.c, which
- * calls doctor_finds().
+ * check_NAME() in machine_checks.c, device_checks.c, cookies.c, tracking.c, sets.c or frames.c,
+ * which calls doctor_finds().
  */
 #ifndef RLCTL_DOCTOR_H
 #define RLCTL_DOCTOR_H
@@ -37,6 +37,7 @@
 	X(shares, "shares", "rates are divided among the CPUs that were online at attach")      \
 	X(trial, "trial", "a trial is undone unless it is confirmed")                           \
 	X(state, "state", "sockets or connection tracking tell what is established")            \
+	X(sets, "sets", "what a set has no room for, or an old file lacks, is not in force")    \
 	X(mtu, "mtu", "native XDP needs frames that fit the driver's buffers")                  \
 	X(queues, "queues", "each queue is served by one CPU: fewer queues leave CPUs idle")    \
 	X(gro, "gro", "packets merged before XDP count as one packet")                          \

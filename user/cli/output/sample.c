@@ -113,11 +113,16 @@ static void put_rule(struct json_object *object, const struct rl_sample *sample,
 {
 	const struct rule *rule = rule_book_find(book, sample->counter_id);
 	char words[RULE_TEXT_MAX];
+	struct member member;
 
 	if (!rule)
 		return;
 	rule_format(words, rule, &book->ctx);
 	put(object, "rule", text(words), ", rule %s", words);
+	if (!rule_book_member(book, rule, sample, &member))
+		return;
+	member_print(words, &member);
+	put(object, "member", text(words), ", member %s", words);
 }
 
 void sample_print(const struct sampled *sampled, uint64_t realtime_ns, const struct rule_book *book)

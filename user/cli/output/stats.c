@@ -51,6 +51,47 @@ static struct json_object *json_rule(const struct rule *rule, const struct polic
 	return object;
 }
 
+static const char *const set_source_names[] = {"dynamic", "file", "mmdb"};
+
+static struct json_object *json_set(const struct policy_set *words, const struct set_stats *stats)
+{
+	const struct rl_set *set = &stats->set;
+	struct json_object *object = json_object_new_object();
+	const struct {
+		const char *name;
+		uint64_t number;
+	} numbers[] = {
+		{"ipv4", set->members[0]}, {"ipv6", set->members[1]},   {"max", words->max},
+		{"added", set->added},     {"extended", set->extended}, {"deleted", set->deleted},
+		{"expired", set->expired}, {"refused", set->refused},
+	};
+	char text[NUMBER_TEXT_MAX];
+
+	json_put(object, "set", json_object_new_string(words->name));
+	json_put(object, "source", json_object_new_string(set_source_names[words->source]));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		json_put(object, numbers[i].name, json_object_new_uint64(numbers[i].number));
+	json_put(object, "matched", json_amount(&stats->matched));
+	if (set->loaded_ns) {
+		time_print(text, set->loaded_ns, false);
+		json_put(object, "loaded", json_object_new_string(text));
+	}
+	if (set->failed_ns) {
+		time_print(text, set->failed_ns, false);
+		json_put(object, "load_failed", json_object_new_string(text));
+	}
+	return object;
+}
+
+static struct json_object *json_sets(const struct instance_stats *stats)
+{
+	struct json_object *sets = json_object_new_array();
+
+	for (size_t i = 0; i < stats->policy.set_count; i++)
+		json_append(sets, json_set(&stats->policy.sets[i], &stats->sets[i]));
+	return sets;
+}
+
 void json_put_stats(struct json_object *object, const struct instance *instance,
 		    const struct instance_stats *stats)
 {
@@ -68,6 +109,8 @@ void json_put_stats(struct json_object *object, const struct instance *instance,
 	json_put(object, "dropped", json_amount(&dropped));
 	json_put(object, "reasons", by_reason);
 	json_put(object, "rules", rules);
+	if (stats->policy.set_count)
+		json_put(object, "sets", json_sets(stats));
 }
 
 #define PRESSURE_NAME(name_, text_) text_,
@@ -240,16 +283,62 @@ static void rules_table(const struct reading *reading, const struct policy_conte
 	table_print(&table);
 }
 
+/* The sets of both readings are by the same number while their names are the same. */
+static const struct rl_amount *matched_before(const struct reading *reading, size_t i)
+{
+	static const struct rl_amount none;
+	const struct instance_stats *before = reading->before;
+	const char *name = reading->now->policy.sets[i].name;
+
+	for (size_t j = 0; before && j < before->policy.set_count; j++)
+		if (!strcmp(before->policy.sets[j].name, name))
+			return &before->sets[j].matched;
+	return &none;
+}
+
+static void sets_table(const struct reading *reading)
+{
+	const struct instance_stats *stats = reading->now;
+	size_t numbers = (reading->before ? 4 : 2) + 6;
+	struct table table = {.columns = numbers + 1, .right = (1u << numbers) - 1};
+
+	table_cell(&table, "members");
+	table_cell(&table, "max");
+	amount_headings(&table, reading, "matched");
+	table_cell(&table, "added");
+	table_cell(&table, "extended");
+	table_cell(&table, "expired");
+	table_cell(&table, "refused");
+	table_cell(&table, "set");
+	for (size_t i = 0; i < stats->policy.set_count; i++) {
+		const struct set_stats *set = &stats->sets[i];
+
+		table_number(&table, (uint64_t)set->set.members[0] + set->set.members[1]);
+		table_number(&table, stats->policy.sets[i].max);
+		amount_cells(&table, reading, &set->matched, matched_before(reading, i));
+		table_number(&table, set->set.added);
+		table_number(&table, set->set.extended);
+		table_number(&table, set->set.expired);
+		table_number(&table, set->set.refused);
+		table_cell(&table, stats->policy.sets[i].name);
+	}
+	table_print(&table);
+}
+
 static void tables_print(const struct instance *instance, const struct reading *reading)
 {
 	struct policy_context ctx;
 
 	instance_context(instance, &ctx);
 	reasons_table(reading);
-	if (!reading->now->policy.count)
-		return;
-	putchar('\n');
-	rules_table(reading, &ctx);
+	if (reading->now->policy.count) {
+		putchar('\n');
+		rules_table(reading, &ctx);
+	}
+	if (reading->now->policy.set_count) {
+		putchar('\n');
+		sets_table(reading);
+	}
 }
 
 void stats_print_sums(const struct instance *instance, const struct instance_stats *stats)
