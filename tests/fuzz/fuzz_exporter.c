@@ -61,6 +61,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	place.sun_family = AF_UNIX; /* no name: the kernel finds one */
 	require(!bind(fd, (struct sockaddr *)&place, sizeof(place.sun_family)));
 	require(!getsockname(fd, (struct sockaddr *)&place, &place_size));
+	require(!microhttpd_load());
 	require(!listen(fd, 4) && !daemon_start(&exporter, fd));
 	return 0;
 }

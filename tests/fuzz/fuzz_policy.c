@@ -11,6 +11,7 @@
 #include "lint.h"
 #include "policy.h"
 #include "services.h"
+#include "set.h"
 #include "units.h"
 
 static const struct policy_context contexts[] = {
@@ -60,31 +61,37 @@ static void errors_check(const struct policy_errors *errors, const char *text, s
 	require(errors->count);
 	for (size_t i = 0; i < policy_errors_kept(errors); i++) {
 		error_check(&errors->first[i], text, size);
-		require(!i || errors->first[i - 1].line < errors->first[i].line);
+		/* One line may name several unknown sets. */
+		require(!i || errors->first[i - 1].line <= errors->first[i].line);
+		require(errors->first[i].other < errors->first[i].line);
 	}
+}
+
+static void line_write(const char *line, void *file)
+{
+	for (const char *c = line; *c; c++)
+		require((unsigned char)*c >= ' ');
+	fprintf(file, "%s\n", line);
 }
 
 /* Returns the policy as text, to be freed. The remaining life of a rule is printed in whole
  * seconds. */
 static char *policy_text(const struct policy *policy, const struct policy_context *ctx)
 {
-	char *text = malloc(policy->count * STATEMENT_TEXT_MAX + 1), *at = text;
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
 
-	require(text);
-	*text = '\0';
+	require(file);
 	policy_for_each (policy, rule) {
 		char line[STATEMENT_TEXT_MAX];
 		int len = rule_print(line, sizeof(line), rule, ctx);
 
 		require(len > 0 && len < RULE_TEXT_MAX && (size_t)len == strlen(line));
 		require(fuzz_is_plain(line));
-		statement_print(line, rule, ctx);
-		len = strlen(line);
-		memcpy(at, line, len);
-		at[len] = '\n';
-		at += len + 1;
-		*at = '\0';
 	}
+	policy_lines(policy, ctx, line_write, file);
+	require(!fclose(file));
 	return text;
 }
 
@@ -99,6 +106,7 @@ static uint64_t seconds_left(const struct rule *rule)
 static void same_check(const struct policy *a, const struct policy *b)
 {
 	require(a->count == b->count);
+	require(!policy_sets_diff(a, b, NULL, NULL));
 	for (size_t i = 0; i < a->count; i++) {
 		const struct rule *left = &a->rules[i], *right = &b->rules[i];
 
@@ -121,11 +129,20 @@ static void warning_check(const struct rule *rule, const char *text, void *arg)
 	require(fuzz_is_plain(text));
 }
 
+static bool is_set_line(const struct policy *policy, uint32_t line)
+{
+	for (size_t i = 0; i < policy->set_count; i++)
+		if (policy->sets[i].line == line)
+			return true;
+	return false;
+}
+
 static void lint_check(const struct rule *rule, const char *text, void *arg)
 {
 	const struct policy *policy = arg;
 
-	require(!rule || (rule >= policy->rules && rule < policy->rules + policy->count));
+	require(!rule || is_set_line(policy, rule->line) ||
+		(policy->count && rule >= policy->rules && rule < policy->rules + policy->count));
 	require(fuzz_is_plain(text));
 }
 

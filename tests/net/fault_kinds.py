@@ -316,3 +316,35 @@ class DuringTrial(Write):
 
     def end(self, bed):
         super().prepare(bed)
+
+
+class Sets(Write):
+    """A policy with sets takes the place of another one: the members of a set that both have stay,
+    whatever happens."""
+
+    members = {"bad": ["10.9.1.1", "10.9.4.0/24", "2001:db8::/32"], "good": ["10.9.1.9"]}
+
+    def __init__(self, name, before, after, **more):
+        super().__init__(name, "apply", "-", given=after, **more)
+        self.before = before
+
+    def prepare(self, bed):
+        bed.ok("apply", "-i", bed.device, "-", given=self.before)
+        for name, members in self.members.items():
+            bed.ok("set", "add", "-i", bed.device, name, *members)
+
+    def judge(self, bed, run, killed):
+        shown = bed.shows()
+        for name, members in self.members.items():
+            if f"set {name}" in shown:
+                there = bed.ok("set", "list", "-i", bed.device, name).split("\n")[:-1]
+                need(sorted(there) == sorted(members), f"members of {name}: {there}")
+        bed.flood("10.9.1.1")
+        super().judge(bed, run, killed)
+        bed.ok("set", "add", "-i", bed.device, "bad", "10.9.5.1")
+        bed.ok("set", "del", "-i", bed.device, "bad", "10.9.5.1")
+
+    def end(self, bed):
+        bed.ok("apply", "-i", bed.device, "-", given=OLD)
+        need(not [pin for pin in bed.pins() if "set" in pin and "/map-" in pin], "maps of sets")
+        bed.old = bed.shows()

@@ -17,10 +17,12 @@ import time
 
 from bed import NEW, OLD, SIZES, Bad, Bed, need
 from fault_fleet import Join, Leave, MemberStatus
-from fault_kinds import (Asks, Attach, Detach, DuringTrial, Forgive, Kept, Read, Try, Write,
+from fault_kinds import (Asks, Attach, Detach, DuringTrial, Forgive, Kept, Read, Sets, Try, Write,
                          WriteAtTc)
 
 ERRORS = ["EPERM", "ENOMEM", "ENOSPC", "E2BIG", "EBUSY", "EINTR"]
+SETS = OLD + "set bad max 10\nset good\nrule @bad deny\nrule any src @good allow\n"
+MORE_SETS = NEW + "set bad max 1000000\nset other\nrule @bad limit 9/hour\nrule @other deny\n"
 ASKING = OLD + "rule 10.9.4.0/24 not established deny\n"
 TC_HOOKS = ["--hook", "ingress", "--hook", "egress"] + ["--fq"] * ("FQ" in os.environ)
 
@@ -71,6 +73,7 @@ ROWS = [
     Write("apply", "apply", "-", given=NEW, errors=6, kills=4),
     Asks("apply, begins to ask", OLD, ASKING, errors=5, kills=2, last=[*TCX_ATTACH[:1], OBJ_PIN]),
     Asks("apply, ceases to ask", ASKING, OLD, errors=3, kills=2, last=[*TCX_DETACH, "openat"]),
+    Sets("apply, sets", SETS, MORE_SETS, errors=6, kills=6),
     Write("attach --or-apply", "attach", "DEVICE", "--or-apply", *SIZES, "--policy", "-", given=NEW,
           errors=4, kills=2),
     Kept("attach --replace", "attach", "DEVICE", "--replace", errors=6, kills=2, found=[GET_INFO, "sendto"]),

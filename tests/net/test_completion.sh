@@ -51,5 +51,37 @@ test_bash_cuts_addresses() {
 }
 t 'bash: the rest of an IPv6 address' test_bash_cuts_addresses
 
+# ---- sets
+
+rl B apply - <<-'END' || exit 1
+	set bad
+	set badguys
+	set customers
+	rule @bad deny
+	rule any src @customers limit 1000/second burst 200
+END
+t 'rule add: sets in the place of a prefix' offers '@bad @badguys @customers' rule add @
+t 'rule add: sets that have begun' offers '@bad @badguys' rule add @bad
+t 'rule add: sets behind src' offers '@customers' rule add any src @c
+t 'rule add: sets behind not dst, with nothing typed' offers '@bad @badguys @customers' rule add any not dst ''
+t 'rule add: no set elsewhere' offers '' rule add any tcp @
+t 'rule del: the set of a rule' offers '@bad' rule del @
+t 'set add: sets' offers 'bad badguys' set add b
+t 'set add: no set behind the set' offers '' set add bad b
+t 'set list: sets' offers 'bad badguys customers' set list ''
+
+# bash_set LINE REPLIES: where bash cuts words at @, and where it does not.
+bash_set() {
+	local COMPREPLY COMP_LINE COMP_POINT COMP_WORDS=(rlctl) COMP_CWORD=0
+	COMP_LINE="rlctl -n $(ns B) $1"
+	# shellcheck source=/dev/null
+	source <("$RLCTL" completion bash) || return
+	COMP_POINT=${#COMP_LINE}
+	_rlctl "$RLCTL" && is "${COMPREPLY[*]}" "$2" || return
+	COMP_WORDBREAKS=${COMP_WORDBREAKS//@}
+	_rlctl "$RLCTL" && is "${COMPREPLY[*]}" "${2//bad/@bad}"
+}
+t 'bash: the rest of a set' bash_set 'rule add @ba' 'bad badguys'
+
 test_gone() { rl B detach veth-B && offers 'another lo other veth-B' detach ''; }
 t 'every device where none is attached' test_gone

@@ -38,7 +38,7 @@ link_xdp() { in_ns B ip link set dev "$DEVICE" "$@"; }
 # ---- healthy conditions
 
 CHECKS=(privilege kernel features program proof jit btf cpus memlock bpffs leftovers link native programs mode tcx tcx
-	asked instances shares trial state mtu queues gro lro gro-hw carriers vlan drops)
+	asked instances shares trial state sets mtu queues gro lro gro-hw carriers vlan drops)
 
 test_well() {
 	local check

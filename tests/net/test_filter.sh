@@ -52,6 +52,21 @@ test_too_many() {
 		is "$(program)" "$before" && in_force "$many" && put "$(tail -n 31 <<<"$many")" && put "$(tail -n 31 <<<"$many")"$'\n'"$FIRST" && rl B detach veth-B
 }
 
+# More instructions than a program has room for, with those in force, which the message says; without these they have room.
+test_too_long() {
+	local before
+	HOOK=xdp
+	rl B attach veth-B --policy - <<<"$(long 2001)" && before=$(program) &&
+		has 'of this policy and of that in force' expect_status 1 put "$(long 3001)" && is "$(program)" "$before" &&
+		put "$PLAIN" && put "$(long 3001)" && rl B detach veth-B
+}
+long() { # NET: 16 filters
+	local n
+	for n in {1..16}; do
+		echo "rule 10.0.0.$n filter \"host $(($1 + n))$(printf ':%d::1 or host '"$(($1 + n))" {1..10}):11::1\" deny"
+	done
+}
+
 # ---- killed, on trial
 
 # killed N WORD…: rlctl in B is killed at its Nth bpf() call.
@@ -87,5 +102,6 @@ t 'xdp, generic' test_changes xdp --mode generic
 t 'ingress' test_changes ingress
 t 'the program stays' test_same
 t 'too many' test_too_many
+t 'too long' test_too_long
 t 'killed in the middle' test_crash
 t 'on trial' test_trial

@@ -50,6 +50,20 @@ test_rule_del() {
 		refuses "$SESSION" 203.0.113.7 rule del 203.0.113.7 && ssh_rl "$SESSION" rule flush
 }
 
+# A set by its members of now; a file that is still to be read may hold any address.
+test_sets() {
+	local status=0
+	start $'set bad\nset good\nrule any deny\nrule @good allow' && rl B set add good 203.0.113.0/24 &&
+		rl B set add bad 198.51.100.0/24 && ssh_rl "$SESSION" rule add @bad deny &&
+		refuses "$SESSION" 203.0.113.7 rule del @good && rl B set add bad 203.0.113.7 &&
+		start $'set bad\nset good' && refuses "$SESSION" 203.0.113.7 rule add @bad deny &&
+		policy $'set bad\nrule any src @bad deny' && refuses "$SESSION" 203.0.113.7 apply "$TMP/policy" &&
+		ssh_rl "$SESSION" apply - <<<$'set bad\nset new\nrule @new deny' &&
+		has 'may deny 203.0.113.7' expect_status 1 \
+			ssh_rl "$SESSION" apply - <<<$'set list file /dev/null\nrule @list deny' || status=1
+	start && return "$status"
+}
+
 test_attach() {
 	local status=0
 	policy 'rule any deny'
@@ -157,6 +171,7 @@ veth_pair A B && rl B attach veth-B || exit 1
 t 'apply' test_apply
 t 'rule add' test_rule_add
 t 'rule del' test_rule_del
+t 'sets: members of now, and files that are still to be read' test_sets
 t 'attach --policy' test_attach
 t 'by destination' test_by_dest
 t '--yes' test_yes

@@ -7,9 +7,11 @@
 source "$(dirname "$0")/../lib.sh"
 
 TOKENS='1/hour burst 10'
+ARRIVED=() LOOKED=
 
 # attach TABLE
 attach() {
+	LOOKED=
 	[[ -z $(xdp_program B veth-B) ]] || rl B detach veth-B || return
 	rl B attach veth-B --table "$1"
 }
@@ -17,24 +19,26 @@ attach() {
 # policy RULE…: with fresh state.
 policy() { rl B rule flush && printf 'rule %s\n' "$@" | rl B apply -; }
 
-# look FAMILY: sets PASSED and DECIDED, and ARRIVED at the IP layer.
+# look: sets PASSED and DECIDED, and ARRIVED at the IP layer by family.
 look() {
-	local counter=Ip6InReceives
-	[[ $1 == 6 ]] || counter=IpInReceives
 	read -r PASSED DECIDED <<<"$(stat_of B '"\(.passed.packets) \(.passed.packets + .dropped.packets)"')" &&
-		ARRIVED=$(in_ns B nstat -azs "$counter" | awk 'END { print $2 }')
+		read -r 'ARRIVED[4]' 'ARRIVED[6]' <<<"$(in_ns B nstat -azs IpInReceives Ip6InReceives |
+			awk '{ n[$1] = $2 } END { print n["IpInReceives"], n["Ip6InReceives"] }')"
 }
 
-decided() { look "$1" && [[ $DECIDED -ge $2 ]]; }
+decided() { look && [[ $DECIDED -ge $1 ]]; }
 
-# passes N FAMILY COUNT CMD…: of the COUNT packets that CMD sends N pass, and so many arrive.
+# passes N FAMILY COUNT CMD…: of the COUNT packets that CMD sends N pass, and so many arrive. The counters are those
+# at the end of the passes before, unless something else has sent meanwhile (LOOKED is empty): no packet is left out.
 passes() {
 	local wanted=$1 family=$2 count=$3 before arrived
 	shift 3
-	look "$family" && before=$PASSED arrived=$ARRIVED && count=$((DECIDED + count)) && "$@" &&
-		eventually 10 decided "$family" "$count" || return
-	[[ $((PASSED - before)) -eq $wanted && $((ARRIVED - arrived)) -eq $wanted ]] ||
-		_say "$((PASSED - before)) passed, $((ARRIVED - arrived)) arrived, not $wanted, of: $*"
+	[[ -n $LOOKED ]] || look || return
+	LOOKED='' before=$PASSED arrived=${ARRIVED[$family]} count=$((DECIDED + count))
+	"$@" && eventually 10 decided "$count" || return
+	LOOKED=1
+	[[ $((PASSED - before)) -eq $wanted && $((ARRIVED[family] - arrived)) -eq $wanted ]] ||
+		_say "$((PASSED - before)) passed, $((ARRIVED[family] - arrived)) arrived, not $wanted, of: $*"
 }
 
 # sends N FAMILY COUNT FLOOD-ARG…
@@ -228,7 +232,7 @@ banned_source() {
 # The bucket is full again, but the source may not send before its ban ends.
 banned_until() { # OVER
 	policy "any udp limit 1000/second burst 2 over $1" && rl B source forgive fd78::1 &&
-		flood A --count 100 --src fd78::1 &&
+		LOOKED='' && flood A --count 100 --src fd78::1 &&
 		eventually 5 prints 2 refilled && has 'next in' rl B source show fd78::1 &&
 		is "$(rl B source show fd78::1 | grep -cw now)" 0
 }

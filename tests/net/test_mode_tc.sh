@@ -77,11 +77,19 @@ test_replace() {
 	rl B detach veth-B && traceless
 }
 
-# An answer that only a program at xdp can give is refused where attach falls back, and nothing is left.
+# An answer that only a program at xdp can give is refused where attach falls back, and nothing is left. The message
+# says where this is, and how to attach instead.
 test_answers() {
 	echo 'rule any syn limit 10/second over challenge' >"$TMP/answers"
-	has 'needs hook xdp in mode native or generic' expect_status 1 rl B attach veth-B --policy "$TMP/answers" && traceless &&
-		rl B attach veth-B && has 'needs hook xdp in mode native or generic' expect_status 1 rl B apply "$TMP/answers" && rl B detach veth-B && traceless
+	has 'this is mode tc: write over drop, or attach with --mode generic' expect_status 1 rl B attach veth-B --policy "$TMP/answers" && traceless &&
+		rl B attach veth-B && has 'this is mode tc' expect_status 1 rl B apply "$TMP/answers" && rl B detach veth-B && traceless &&
+		rl B attach veth-B --mode generic --policy "$TMP/answers" && rl B detach veth-B && traceless
+}
+
+# The same of a policy that comes with rlctl, at a hook that was asked for; without its answers it is accepted there.
+test_answers_hook() { # HOOK
+	has "this is hook $1: write over drop, or attach without --hook $1" expect_status 1 rl B attach veth-B --hook "$1" --policy dns && traceless &&
+		rl B policies dns | sed 's/ over truncate//' >"$TMP/dns" && rl B attach veth-B --hook "$1" --policy "$TMP/dns" && rl B detach veth-B && traceless
 }
 
 # tc_forced: takes the program off B's ingress, a filter of clsact or a link of tcx.
@@ -194,6 +202,8 @@ t 'beside ingress, which comes second' test_beside_ingress xdp ingress
 t 'beside ingress, which came first' test_beside_ingress ingress xdp
 t 'replaced' test_replace
 t 'no answers at tc' test_answers
+t 'no answers at hook ingress' test_answers_hook ingress
+t 'no answers at hook egress' test_answers_hook egress
 t 'taken off by force' test_forced
 t 'killed anywhere' test_crash
 t 'taken off unless confirmed' test_try

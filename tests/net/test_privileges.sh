@@ -47,9 +47,13 @@ declare -A WORDS=(
 	[simulate]="simulate $TMP/policy $TMP/pcap" ['source show']='source show 10.77.0.1'
 	['source list']='source list'
 	['source forgive']='source forgive 10.77.0.1' ['fleet join']='fleet join --name f --redis unix:///nowhere'
+	['set add']='set add bad 192.0.2.1' ['set del']='set del bad 192.0.2.1' ['set test']='set test bad 192.0.2.1'
+	['set list']='set list bad' ['set flush']='set flush bad' ['set swap']="set swap bad $TMP/list"
+	['set load']='set load' ['set save']="set save $TMP/sets" ['set restore']='set restore /dev/null'
 	['fleet status']='fleet status' ['fleet leave']='fleet leave' [completion]='completion bash' [help]=help
 )
-POLICY='rule any limit 9/second burst 9'
+POLICY='set bad
+rule any limit 9/second burst 9'
 
 attach() { rl B attach veth-B --sources 1024 --policy "$TMP/policy"; }
 
@@ -62,6 +66,7 @@ begin() {
 	else
 		rl B apply "$TMP/policy"
 	fi
+	[[ $1 != 'set test' ]] || rl B set add bad 192.0.2.1 -q
 }
 
 state() {
@@ -109,7 +114,7 @@ test_verb() { # VERB
 
 # Every verb of the usage has a row, and none is too many.
 test_rows() {
-	diff <("$RLCTL" --help | sed -nE 's/^  ([a-z]+( (add|del|get|list|flush|show|forgive|join|status|leave))?) .*/\1/p' | sort -u) \
+	diff <("$RLCTL" --help | sed -nE 's/^  ([a-z]+( (add|del|get|list|flush|test|swap|load|save|restore|show|forgive|join|status|leave))?) .*/\1/p' | sort -u) \
 		<(printf '%s\n' "${!WORDS[@]}" | sort) &&
 		for verb in "${!WORDS[@]}"; do row "$verb" 3 >/dev/null || _say "$verb" || return; done
 }
@@ -189,7 +194,7 @@ test_begins() {
 	local id
 	begin apply && id=$(xdp_program B veth-B) && has 'needs CAP_SYS_ADMIN, CAP_NET_ADMIN' expect_status 1 with 'BPF NET_ADMIN' "$RLCTL" rule add any tcp established deny &&
 		is "$(state)" "program $id"$'\n'"$(<"$TMP/policy")" && with "BPF $ASIDE" "$RLCTL" rule add any tcp established deny &&
-		[[ $(xdp_program B veth-B) -ne $id ]] && with BPF "$RLCTL" rule flush && is "$(rl B show)" ''
+		[[ $(xdp_program B veth-B) -ne $id ]] && with BPF "$RLCTL" rule flush && is "$(rl B show)" 'set bad'
 }
 
 # ---- capabilities of the file
@@ -207,7 +212,7 @@ test_file() {
 somebody() { in_ns B setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 unmount() { ! mountpoint -q "$TMP/bpf" || umount "$TMP/bpf"; }
 
-veth_pair A B && echo "$POLICY" >"$TMP/policy" || exit 1
+veth_pair A B && echo "$POLICY" >"$TMP/policy" && echo 192.0.2.3 >"$TMP/list" || exit 1
 python3 "$TOP/tests/prog/capture.py" >"$TMP/pcap" <<<'1 udp 192.0.2.1' || exit 1
 t 'every verb has a row' test_rows
 for verb in "${!WORDS[@]}"; do

@@ -78,6 +78,21 @@ test_crash() {
 # calls_of PATTERN: the numbers of the bpf calls at or before lines that match.
 calls_of() { awk -v want="${1//\\/}" '/^bpf/ { n++ } $0 ~ want { print n }' "$TMP/calls"; }
 
+# A change to less code fails at any netlink call, perhaps when the new program is there: the next policy is held to all the same.
+test_failed() {
+	local n count failures=0
+	HOOK=ingress
+	echo "$PLAIN" >"$TMP/next" && rl B attach veth-B --hook "$HOOK" && put "$PROVING" &&
+		strace -o "$TMP/calls" -e trace=sendto "$RLCTL" -n "$(ns B)" apply "$TMP/next" && put "$PROVING" || return
+	count=$(grep -c '^sendto' "$TMP/calls")
+	for ((n = 1; n <= count; n++)); do
+		strace -o /dev/null -e trace=sendto -e "inject=sendto:error=ENOMEM:when=$n" "$RLCTL" -n "$(ns B)" apply "$TMP/next" 2>"$TMP/complaint" || :
+		[[ ! -s $TMP/complaint ]] || failures=$((failures + 1))
+		put "$PROVING" && proves || return
+	done
+	[[ $failures -ge 1 ]] && put "$PLAIN" && plain && rl B detach veth-B --hook "$HOOK"
+}
+
 test_trial_undone() {
 	HOOK=xdp
 	echo "$ASKING" >"$TMP/next" && rl B attach veth-B && put "$PLAIN" && bg rl B apply --try 1m "$TMP/next" || return
@@ -176,6 +191,7 @@ veth_pair A B 2 && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -
 t 'under flood at xdp, native' test_flood xdp --mode native
 t 'under flood at egress' test_flood egress
 t 'killed anywhere' test_crash
+t 'failed, at ingress' test_failed
 t 'on trial, undone' test_trial_undone
 t 'on trial, kept' test_trial_kept
 t 'the companion, at xdp' test_companion

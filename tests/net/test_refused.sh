@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# A kernel that refuses a map or program of attach, simulated by strace: one line in words, and the messages
+# A kernel that refuses a map or program, simulated by strace, or by a library where it is to refuse one filter: one line in words, and the messages
 # of the kernel and libbpf only with -v. The wording is tested in tests/unit/test_load_failure.c.
 source "$(dirname "$0")/../lib.sh"
 
@@ -45,6 +45,77 @@ test_verbose() {
 		has 'rejected the program' echo "$said"
 }
 
+# ---- filters
+
+# A kernel that refuses each program with the port 4242 (and 4243, 4244 and 4245 all three) in an instruction.
+cat >"$TMP/kernel.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+static int has(const union bpf_attr *attr, int imm)
+{
+	const struct bpf_insn *insns = (const void *)(unsigned long)attr->insns;
+
+	for (unsigned int i = 0; i < attr->insn_cnt; i++)
+		if (insns[i].imm == imm && (insns[i].code & 7) == BPF_JMP32)
+			return 1;
+	return 0;
+}
+
+long syscall(long number, ...)
+{
+	static long (*next)(long, ...);
+	long a[6];
+	va_list args;
+
+	va_start(args, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_bpf && a[0] == BPF_PROG_LOAD) {
+		const union bpf_attr *attr = (const void *)a[1];
+
+		if (has(attr, 4242) || (has(attr, 4243) && has(attr, 4244) && has(attr, 4245))) {
+			errno = E2BIG;
+			return -1;
+		}
+	}
+	if (!next)
+		next = dlsym(RTLD_NEXT, "syscall");
+	return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+END
+
+# filter_refused TEXT POLICY WORD…: that kernel's message, and nothing is changed.
+filter_refused() {
+	local said
+	said=$(expect_status 1 env LD_PRELOAD="$TMP/kernel.so" "$RLCTL" -n "$(ns B)" "${@:3}" - <<<"$2" 2>&1) && has "$1" echo "$said" &&
+		is "$(wc -l <<<"$said")" 1 && is "$(rl B status -j | json 'map(.program_id) | @json')" "$PROGRAMS"
+}
+
+ONE='rule any filter "udp port 7" deny
+rule any filter "tcp dst port 4242 and len > 90" deny'
+# shellcheck disable=SC2016 # as it is said
+ONE_SAID='uses `filter "tcp dst port 4242 and len > 90"`, but the Linux'
+TOGETHER='rule any filter "udp dst port 4243" deny
+rule any filter "udp dst port 4244 and len > 90 and ip[8] = 7" deny
+rule any filter "udp dst port 4245" deny'
+TOGETHER_SAID='it takes each filter alone: use fewer or shorter ones, first of all instead of "udp dst port 4244 and len > 90 and ip[8] = 7"'
+
+test_filters() { # WORD…
+	filter_refused "$ONE_SAID" "$ONE" "$@" && filter_refused "$TOGETHER_SAID" "$TOGETHER" "$@"
+}
+# Attaching leaves nothing.
+test_filters_attach() { # HOOK
+	PROGRAMS='[]'
+	filter_refused "$ONE_SAID" "$ONE" attach veth-B --hook "$1" --policy && filter_refused "$TOGETHER_SAID" "$TOGETHER" attach veth-B --hook "$1" --policy &&
+		[[ ! -e $(ns_pins B) ]]
+}
+
 veth_pair A B || exit 1
 t 'a kernel without BPF' test_attach 'is built without BPF' ENOSYS
 t 'no privilege' test_attach 'run as root' EPERM
@@ -54,3 +125,9 @@ t 'the verifier refuses' test_program 'rejected the program (Permission denied)'
 t 'the verifier gives up' test_program 'as too complex' E2BIG
 t 'a kernel without maps' test_feature 'no map type ringbuf (since Linux 5.8' EINVAL
 t 'with -v all is said' test_verbose
+"${CC:-cc}" -shared -fPIC -o "$TMP/kernel.so" "$TMP/kernel.c" || exit 1
+t 'filters: apply' test_filters apply -i veth-B
+t 'filters: apply --check' test_filters apply -i veth-B --check
+rl B detach veth-B || exit 1
+t 'filters: attach, ingress' test_filters_attach ingress
+t 'filters: attach, xdp' test_filters_attach xdp

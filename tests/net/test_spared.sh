@@ -63,6 +63,13 @@ test_get() {
 		rl B rule del 10.77.0.1 udp sport 53 not established
 }
 
+test_get_open() {
+	rl B rule add 10.77.0.1 udp ttl 1-9 payload 4 ff deny && rl B rule add 10.77.0.1 udp filter '"greater 200"' deny &&
+		has 'drops matching packets, depending on ttl, payload' rl B rule get 10.77.0.1 &&
+		has 'drops matching packets, depending on filter' rl B rule get 10.77.0.1 &&
+		rl B rule del 10.77.0.1 udp ttl 1-9 payload 4 ff && rl B rule del 10.77.0.1 udp filter '"greater 200"'
+}
+
 test_source() {
 	is "$(rl B source show -j 10.77.0.1 | jq -c .sockets)" '{"tcp":1,"udp":0}' &&
 		is "$(rl B source show -j 10.77.0.9 | jq -c .sockets)" '{"tcp":0,"udp":0}' &&
@@ -90,6 +97,7 @@ t 'statistics' test_stats
 t 'headings of what passes over a limit' test_heading
 t 'explain' test_explain
 t 'rule get' test_get
+t 'rule get: matches that an address leaves open' test_get_open
 t 'source show' test_source
 t 'source show where no rule asks' test_source_unasked
 t 'monitor' test_monitor

@@ -34,7 +34,8 @@ test_install() {
 # An error in a unit's words, a command that is not there.
 test_verify() {
 	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-egress@veth0.service \
-		rlctl-fleet@f.service rlctl-exporter.service
+		rlctl-fleet@f.service rlctl-exporter.service rlctl-crowdsec.service rlctl-sets.service \
+		rlctl-sets.timer
 }
 
 # The limit is 0.1 above the present score: a lost directive is noticed.
@@ -42,7 +43,9 @@ test_security() {
 	in_root systemd-analyze security --offline=true --threshold=26 rlctl@veth0.service &&
 		in_root systemd-analyze security --offline=true --threshold=26 rlctl-egress@veth0.service &&
 		in_root systemd-analyze security --offline=true --threshold=22 rlctl-fleet@f.service &&
-		in_root systemd-analyze security --offline=true --threshold=20 rlctl-exporter.service
+		in_root systemd-analyze security --offline=true --threshold=20 rlctl-exporter.service &&
+		in_root systemd-analyze security --offline=true --threshold=20 rlctl-crowdsec.service &&
+		in_root systemd-analyze security --offline=true --threshold=20 rlctl-sets.service
 }
 
 # Without the policy nothing is attached.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The RPM: it builds here as well, has the expected contents, and installs and uninstalls in a system of its
-# own. Features that only Fedora has (macros, stripping, dependencies by name) are not tested here.
+# own. Features that only Fedora has (macros, stripping, dependencies by name) are not tested here. check: timeout 480
 source "$(dirname "$0")/lib.sh"
 
 test_build() { make rpm && RPM=$(echo "$TOP"/build/rlctl-*.rpm) && [[ -f $RPM ]]; }

@@ -140,9 +140,11 @@ def link_type(link):
     return LINKS[link][0] if link in LINKS else int(link)
 
 
-def pcap(out, order, ns, link, lines):
+# `taken`: time, the bytes that were captured, and how many there were.
+
+def pcap(out, order, ns, link, taken):
     out.write(struct.pack(order + 'IHHiIII', 0xA1B23C4D if ns else 0xA1B2C3D4, 2, 4, 0, 0, 262144, link_type(link)))
-    for time, data, size in packets(link, lines):
+    for time, data, size in taken:
         seconds, fraction = divmod(time, SECOND)
         out.write(struct.pack(order + 'IIII', seconds, fraction // (1 if ns else 1000), len(data), size) + data)
 
@@ -152,11 +154,11 @@ def block(order, kind, body):
     return struct.pack(order + 'II', kind, len(body) + 12) + body + struct.pack(order + 'I', len(body) + 12)
 
 
-def pcapng(out, order, ns, link, lines):
+def pcapng(out, order, ns, link, taken):
     out.write(block(order, 0x0A0D0D0A, struct.pack(order + 'IHHq', 0x1A2B3C4D, 1, 0, -1)))
     resolution = struct.pack(order + 'HHB3xHH', 9, 1, 9 if ns else 6, 0, 0)
     out.write(block(order, 1, struct.pack(order + 'HHI', link_type(link), 0, 262144) + resolution))
-    for time, data, size in packets(link, lines):
+    for time, data, size in taken:
         ticks = time // (1 if ns else 1000)
         head = struct.pack(order + 'IIIII', 0, ticks >> 32, ticks & 0xFFFFFFFF, len(data), size)
         out.write(block(order, 6, head + data))
@@ -166,7 +168,8 @@ def main():
     options = sys.argv[1:]
     link = next((o[5:] for o in options if o.startswith('link=')), '1')
     write = pcapng if 'ng' in options else pcap
-    write(sys.stdout.buffer, '>' if 'big' in options else '<', 'us' not in options, link, sys.stdin)
+    write(sys.stdout.buffer, '>' if 'big' in options else '<', 'us' not in options, link, packets(link, sys.stdin))
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -55,6 +55,8 @@ PLAYS = {
          [forged(NEW, 27015), heavy("any dport", 53)]),
     "rlctl-policy.5: With":
         (REPLIES, [heavy("any dport", 53), coming_from("192.0.2.0/24", "192.0.2.9", TCP), coming_from(None, "192.0.2.7")]),
+    "rlctl-policy.5: With the members 203.0.113.0/24 and 198.51.100.7 in":
+        ({"pings": pings, **SHELL, **WEB, **GAME, **operator("203.0.113.9")}, [heavy("any limit", 27015)]),
     "rlctl-policy.5: These are two limits, and a packet must be within both:":
         ({**REPLIES, **upstream(1024), **DNS}, [heavy("any udp dport 53", 53)]),
     "rlctl.8: Rules":
@@ -173,6 +175,11 @@ class Server:
         return True
 
 
+def sets_of(rules):
+    """The sets that they name, without members: what these are, the documents do not say."""
+    return sorted({f"set {name}" for rule in rules for name in re.findall(r" @([a-z0-9_-]+)", rule)})
+
+
 def figures(rlctl, rules, clients, floods):
     """The groups by name, after the policy and the server."""
     packets, groups = played(clients, floods)
@@ -180,7 +187,7 @@ def figures(rlctl, rules, clients, floods):
         path, policy = os.path.join(folder, "capture"), os.path.join(folder, "policy")
         order = capture(path, packets)
         with open(policy, "w", encoding="utf-8") as f:
-            f.write("".join(rule + "\n" for rule in rules))
+            f.write("".join(f"{line}\n" for line in [*sets_of(rules), *rules]))
         run = subprocess.run([rlctl, "-q", "simulate", policy, path, "--verdicts", "--local", HOST], capture_output=True,
                              text=True, check=True)
     servers = {}

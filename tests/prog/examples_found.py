@@ -9,19 +9,21 @@ FOLDERS = ("packaging", "debian", "systemd", "scripts", "docs")
 
 
 class Example:
-    """title: document, and the line of text before it; rules: lines "rule …" without remarks."""
+    """title: document, and the line of text before it; rules, sets: lines "rule …" and "set …" without remarks."""
 
     def __init__(self, title, lines):
+        plain = [re.sub(COMMAND, "rule ", line).split("#")[0].rstrip() for line in lines]
         self.title = title
-        self.rules = [re.sub(COMMAND, "rule ", line).split("#")[0].rstrip() for line in lines]
+        self.rules = [line for line in plain if line.startswith("rule ")]
+        self.sets = [line for line in plain if line.startswith("set ")]
 
 
-def is_rule(line):
-    return re.match(rf"(rule |{COMMAND})(?!-)", line)
+def is_statement(line):
+    return re.match(rf"(rule |set [a-z]|{COMMAND})(?!-)", line)
 
 
 def displays(document, lines, begins, ends, text):
-    """A display each: its lines with rules. text: whether a line is of the text before it."""
+    """A display each: its lines with rules and sets. text: whether a line is of the text before it."""
     inside, before, rules = False, "", []
     for line in lines:
         if inside and ends(line):
@@ -30,7 +32,7 @@ def displays(document, lines, begins, ends, text):
             inside, rules = False, []
         elif not inside and begins(line):
             inside = True
-        elif inside and is_rule(line.removeprefix("# ")):
+        elif inside and is_statement(line.removeprefix("# ")):
             rules.append(line.removeprefix("# "))
         elif not inside and text(line):
             before = line.removeprefix(".Ss ").lstrip("# ")
@@ -70,4 +72,4 @@ def found(tree):
     for folder in FOLDERS:
         for path in sorted(glob.glob(os.path.join(tree, folder, "**/*.policy"), recursive=True)):
             with open(path, encoding="utf-8") as f:
-                yield Example(os.path.basename(path), [line for line in f.read().splitlines() if is_rule(line)])
+                yield Example(os.path.basename(path), [line for line in f.read().splitlines() if is_statement(line)])

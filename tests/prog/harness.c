@@ -127,7 +127,7 @@ void harness_close(struct harness *h)
 
 /* ---- policies and time */
 
-/* A line for each statement, which begins with the word rule. */
+/* A line for each statement, which begins with the word rule or set. */
 static void lines_of(char out[POLICY_MAX], const char *text)
 {
 	size_t used = 0;
@@ -139,7 +139,9 @@ static void lines_of(char out[POLICY_MAX], const char *text)
 		if (!size)
 			break;
 		used += snprintf(out + used, POLICY_MAX - used, "%s%.*s\n",
-				 strncmp(text, "rule ", 5) ? "rule " : "", (int)size, text);
+				 strncmp(text, "rule ", 5) && strncmp(text, "set ", 4) ? "rule "
+										       : "",
+				 (int)size, text);
 		assert_true(used < POLICY_MAX);
 	}
 }

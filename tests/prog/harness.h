@@ -139,6 +139,15 @@ struct rl_hot_slot *harness_slot(struct harness *h, const struct rl_rule *number
 void harness_neighbours(struct harness *h, const struct rl_rule *numbers, uint8_t from,
 			uint8_t (*out)[16], uint32_t count);
 
+/* As `rlctl set add`, `del` and `swap` with members apart by ','; each may end in "for DURATION".
+ * An empty list: `set flush`. */
+void harness_set_add(struct harness *h, const char *set, const char *members);
+void harness_set_delete(struct harness *h, const char *set, const char *members);
+void harness_set_swap(struct harness *h, const char *set, const char *members);
+
+/* Packets that members of the set sent or received. */
+uint64_t harness_set_matched(struct harness *h, const char *set);
+
 /* As `rlctl source forgive`. Answers how many states were found. */
 size_t harness_forgive(struct harness *h, const uint8_t addr[16]);
 

@@ -28,6 +28,13 @@ PATIENCE = 60  # seconds that a difference is made smaller
 SHOWN = 12  # lines of a difference
 
 
+def names_discovery(rule):
+    """Is it on ICMPv6, and on a type of neighbour discovery, whose code is 0?"""
+    negated, (kind, code) = rule.matches.get("icmp-type", (True, (None, None)))
+    return rule.matches.get("proto") == (False, 58) and any(
+        (kind == number and code in (None, 0)) != negated for number in range(133, 138))
+
+
 class Refused(Exception):
     """The policy: its message."""
 
@@ -45,7 +52,7 @@ class Policy:
                 self.groups[rule.prefix].append(rule)
         self.shapes = sorted({(length, bits) for _, length, bits in self.groups if bits}, reverse=True)
         self.knows = any("new-source" in rule.matches for rule in self.rules)
-        self.discovery = any("proto" in rule.matches and rule.matches["proto"] == (False, 58)
+        self.discovery = any(names_discovery(rule)
                              for rule in self.groups.get((0xFE80 << 112, 10, 128), ()))
         self.known, self.used = set(), collections.Counter()
         self.counts = {id(rule): collections.Counter() for rule in self.rules}

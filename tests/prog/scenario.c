@@ -114,8 +114,61 @@ static void step_sockets(struct harness *h, const char *words)
 	fail_msg("! %s: not known", words);
 }
 
+/* NAME in step[], and what is behind it. */
+static const char *set_name(char *step)
+{
+	char *colon = strchr(step, ':');
+
+	if (!colon) {
+		fail_msg("\"%s\": no :", step);
+		return "";
+	}
+	*colon = '\0';
+	return colon + 1;
+}
+
+static void step_matched(struct harness *h, char *set)
+{
+	unsigned long expected = strtoul(set_name(set), NULL, 10);
+	uint64_t found = harness_set_matched(h, set);
+
+	if (found != expected)
+		fail_msg("%s has matched %llu packets, not %lu", set, (unsigned long long)found,
+			 expected);
+}
+
+/* Is it a step of sets? */
+static bool step_of_set(struct harness *h, char *step)
+{
+	static const struct {
+		const char *word;
+		void (*run)(struct harness *h, const char *set, const char *members);
+	} words[] = {
+		{"add ", harness_set_add},
+		{"del ", harness_set_delete},
+		{"swap ", harness_set_swap},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		size_t size = strlen(words[i].word);
+		const char *members;
+
+		if (strncmp(step, words[i].word, size) != 0)
+			continue;
+		members = set_name(step + size);
+		words[i].run(h, step + size, members);
+		return true;
+	}
+	if (strncmp(step, "matched ", 8) != 0)
+		return false;
+	step_matched(h, step + 8);
+	return true;
+}
+
 static void step_run(struct harness *h, char *step)
 {
+	if (step_of_set(h, step))
+		return;
 	switch (*step) {
 	case '=':
 		harness_policy(h, step + 1);

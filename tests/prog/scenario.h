@@ -8,6 +8,8 @@
  *   ! established           the packets that follow are for a socket that is connected to their
  *                           peer; ! bound: to none; ! not established: no socket waits for them
  *   # RULE : P D S          the rule has passed, dropped, shadowed so many packets
+ *   add|del|swap NAME: MEMBERS    members of a set, as harness.h has them; swap to none: a flush
+ *   matched NAME: N         so many packets came from, or went to, members of the set
  */
 #ifndef TESTS_SCENARIO_H
 #define TESTS_SCENARIO_H

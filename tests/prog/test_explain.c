@@ -8,6 +8,7 @@
 
 #include "explain.h"
 #include "harness.h"
+#include "prefix_read.h"
 #include "prefix_write.h"
 #include "source_packet.h"
 #include "units.h"

@@ -5,6 +5,7 @@
 #include <linux/in.h>
 #include <string.h>
 
+#include "prefix_read.h"
 #include "prefix_write.h"
 #include "scenario.h"
 #include "units.h"

@@ -226,9 +226,39 @@ static const struct scenario rows[] = {
 				   "ip6=fe80::2 udp : unmatched"},
 };
 
+#define NS "ip6=fe80::1>ff02::1:ff00:2 ns=fe80::2 : "
+#define RS "ip6=fe80::1>ff02::2 rs : "
+
+/* With types: a rule that can match no message of neighbour discovery does not name it. */
+static const struct scenario typed[] = {
+	{"neighbour discovery is not of another type",
+	 "= any icmp6 deny; fe80::/10 icmp6 icmp-type echo-request deny | " NS "allowed | " RS
+	 "allowed | ip6=fe80::1 ping=1 : denied"},
+	{"nor of a type beside it, nor of its types with another code",
+	 "= any icmp6 deny; fe80::/10 icmp6 icmp-type 132 deny; fe80::/10 icmp6 icmp-type 138 deny; "
+	 "fe80::/10 icmp6 icmp-type 135 code 1 deny | " NS "allowed | " RS "allowed"},
+	{"neighbour discovery denied by its first type",
+	 "= fe80::/10 icmp6 icmp-type 133 deny | " RS "denied | " NS "unmatched"},
+	{"neighbour discovery denied by its last type",
+	 "= fe80::/10 icmp6 icmp-type 137 deny; any icmp6 deny | " RS "denied | "
+	 "ip6=fe80::1>2001:db8::1 redirect : denied"},
+	{"a flood of one type is limited",
+	 "= fe80::/10 icmp6 icmp-type nd-neighbor-solicit code 0 limit 1/h burst 2 per rule | 2 * " NS
+	 "within | " NS "over"},
+	{"beside a rule on another type, one that names it counts",
+	 "= fe80::/10 icmp6 icmp-type 128 deny; fe80::/10 icmp6 limit 1/h burst 1 | " NS
+	 "within | " NS "over"},
+	{"what another type is not, neighbour discovery is",
+	 "= fe80::/10 icmp6 not icmp-type echo-request limit 1/h burst 1 per rule | " NS
+	 "within | " NS "over | " RS "over"},
+	{"a type but one",
+	 "= fe80::/10 icmp6 not icmp-type 133 deny | " NS "denied | " RS "unmatched"},
+};
+
 int main(void)
 {
-	static const struct harness_options defaults;
+	static const struct harness_options defaults, with_types = {.program_uses = RL_USE_EXTRAS};
+	int failed = scenarios_test(rows, ARRAY_SIZE(rows), &defaults);
 
-	return scenarios_test(rows, ARRAY_SIZE(rows), &defaults);
+	return failed + scenarios_test(typed, ARRAY_SIZE(typed), &with_types);
 }

@@ -3,6 +3,7 @@
  * moves only when it is set: the contents of samples, that their weights add up to the number of
  * packets, that the budget holds, that sources get their share, filters, slots, expiry.
  */
+#include "cpus.h"
 #include "output.h" /* before cmocka.h, which has a macro fail() */
 
 #include "harness.h"

@@ -192,6 +192,11 @@ void assert_layout(const struct compiled *compiled, const struct compile_context
 			    (prefix->key.family == 4 ? header->shortest4 : header->shortest6));
 		assert_range(compiled, &prefix->value.range, base, seen);
 	}
+	for (uint32_t i = 0; compiled->groups && i < RL_SETS_MAX; i++) {
+		assert_true(!compiled->groups->range[i].count ||
+			    compiled->groups->prefixes >> i & 1);
+		assert_range(compiled, &compiled->groups->range[i], base, seen);
+	}
 	assert_null(memchr(seen, 0, compiled->rule_count));
 	for (uint32_t i = 0; i < compiled->rule_count; i++) {
 		const struct rl_rule *rule = &compiled->rules[i];

@@ -15,6 +15,7 @@
 
 const struct policy_context on_xdp = {.mtu = 1500};
 const struct policy_context on_tc = {.mtu = 1500, .tc = true};
+const struct policy_context on_tc_for_xdp = {.mtu = 1500, .tc = true, .at_xdp = true};
 const struct policy_context on_egress = {.mtu = 1500, .tc = true, .by_dest = true, .leaving = true};
 const struct policy_context on_jumbo = {.mtu = 9000};
 
@@ -46,6 +47,7 @@ static void assert_same_rule(const struct rule *a, const struct rule *b)
 	assert_int_equal(a->kind, b->kind);
 	assert_int_equal(a->action, b->action);
 	assert_int_equal(a->len, b->len);
+	assert_string_equal(a->set, b->set);
 	assert_memory_equal(a->addr, b->addr, sizeof(a->addr));
 	assert_memory_equal(&a->match, &b->match, sizeof(a->match));
 	assert_ptr_equal(a->extra, b->extra);

@@ -9,7 +9,7 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-extern const struct policy_context on_xdp, on_tc, on_egress, on_jumbo;
+extern const struct policy_context on_xdp, on_tc, on_tc_for_xdp, on_egress, on_jumbo;
 
 /* The rule that a line states; the test fails where it states none. */
 struct rule must_parse(const char *line, const struct policy_context *ctx);
@@ -17,8 +17,8 @@ struct rule must_parse(const char *line, const struct policy_context *ctx);
 /* Parses, prints, parses again and prints again; `printed` gets the text. */
 void round_trip(const char *line, const struct policy_context *ctx, char printed[RULE_TEXT_MAX]);
 
-/* A valid statement of the grammar, and a number below `bound`: the same ones after every
- * random_start of the same seed (not 0). */
+/* A valid statement of the grammar, which may name the sets bad and worse, and a number below
+ * `bound`: the same ones after every random_start of the same seed (not 0). */
 void random_start(uint64_t seed);
 uint64_t random_below(uint64_t bound);
 void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx);

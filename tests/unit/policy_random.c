@@ -52,6 +52,9 @@ static void say_address(char *line, bool ipv4)
 	say(line, " %s", text);
 }
 
+/* A member of a set may be of either family. */
+static const char *const sets[] = {"bad", "worse"};
+
 static bool may_be_proven(const char *line)
 {
 	static const char *const never[] = {" sctp",    " gre",      " esp",       " proto gre",
@@ -222,7 +225,14 @@ static void say_matches(char *line, bool ipv4, const struct policy_context *ctx)
 	if (!random_below(4)) {
 		say_not(line);
 		say(line, ctx->by_dest ? " src" : " dst");
-		say_address(line, ipv4);
+		if (random_below(4))
+			say_address(line, ipv4);
+		else
+			say(line, " @%s", PICK(sets));
+	}
+	if (!random_below(12)) {
+		say_not(line);
+		say(line, ctx->by_dest ? " dst @%s" : " src @%s", PICK(sets));
 	}
 	say_shapes(line, is_tcp(protocol));
 	say_extras(line, is_tcp(protocol) || no || strstr(protocol, " udp"));
@@ -411,6 +421,8 @@ void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx)
 	say(line, device ? "rule device" : "rule");
 	if (!device && !random_below(4))
 		say(line, " any");
+	else if (!device && !random_below(8))
+		say(line, " @%s", PICK(sets));
 	else if (!device)
 		say_address(line, ipv4);
 	say_matches(line, ipv4, ctx);

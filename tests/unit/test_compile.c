@@ -14,6 +14,7 @@
 
 #include "compile_helpers.h"
 #include "policy_helpers.h"
+#include "set.h"
 #include "rows.h"
 #include "units.h"
 
@@ -99,6 +100,7 @@ static void layout_test(void **state)
 static void assert_same_policy(const struct policy *a, const struct policy *b)
 {
 	assert_int_equal(a->count, b->count);
+	assert_int_equal(policy_sets_diff(a, b, NULL, NULL), 0);
 	for (size_t i = 0; i < a->count; i++) {
 		struct rule expected = a->rules[i], *found = &b->rules[i];
 
@@ -106,6 +108,8 @@ static void assert_same_policy(const struct policy *a, const struct policy *b)
 		assert_int_equal(expected.action, found->action);
 		assert_int_equal(expected.len, found->len);
 		assert_memory_equal(expected.addr, found->addr, sizeof(expected.addr));
+		assert_string_equal(expected.set, found->set);
+		assert_ptr_equal(expected.extra, found->extra);
 		assert_memory_equal(&expected.match, &found->match, sizeof(expected.match));
 		assert_memory_equal(&expected.limit, &found->limit, sizeof(expected.limit));
 		assert_true(expected.for_ns == found->for_ns);
@@ -116,24 +120,28 @@ static void assert_same_policy(const struct policy *a, const struct policy *b)
 }
 
 /* Has no prefix so many limits that one packet might meet too many? Those of a prefix stand side by
- * side. */
+ * side, and an address may be in all sets besides. */
 static bool limits_fit(const struct policy *policy)
 {
-	size_t limits = 0;
+	size_t limits = 0, of_sets = 0, most = 0;
 
 	policy_for_each (policy, rule) {
 		limits = rule > policy->rules && same_prefix(rule - 1, rule) ? limits : 0;
 		limits += rule->action == RL_ACTION_LIMIT;
+		if (rule->kind == PREFIX_SET)
+			of_sets += rule->action == RL_ACTION_LIMIT;
+		else if (rule->kind == PREFIX_ADDR && limits)
+			most = limits > most ? limits : most;
 		if (limits > RL_GROUP_MAX)
 			return false;
 	}
-	return true;
+	return most + of_sets <= RL_GROUP_MAX;
 }
 
 static struct policy random_policy(void)
 {
 	size_t most = 1 + random_below(25);
-	struct policy policy = {0};
+	struct policy policy = must_parse_policy("set bad file /x every 1h # y;set worse max 9");
 	char line[RULE_TEXT_MAX];
 
 	while (policy.count < most) {

@@ -11,14 +11,14 @@ printf 'rule any deny\n' >"$TMP/policy one"
 
 # ---- bash
 
-# As bash does before the call: COMP_WORDS are cut at : and = (by COMP_WORDBREAKS).
+# As bash does before the call: COMP_WORDS are cut at :, = and @ (by COMP_WORDBREAKS).
 bash_words() { # LINE
 	local word piece
 	COMP_WORDS=() COMP_LINE=$1 COMP_POINT=${#1}
 	for word in $1; do
 		while read -r piece; do
 			COMP_WORDS+=("$piece")
-		done < <(grep -oE '[:=]+|[^:=]+' <<<"$word")
+		done < <(grep -oE '[:=@]+|[^:=@]+' <<<"$word")
 	done
 	[[ $1 != *' ' ]] || COMP_WORDS+=('')
 	COMP_CWORD=$((${#COMP_WORDS[@]} - 1))

@@ -13,6 +13,8 @@
 #include "explain.h"
 #include "policy_helpers.h"
 
+#define SETS "set a\nset c\n"
+
 static const struct row {
 	const char *policy, *words;
 	bool by_dest;
@@ -24,6 +26,38 @@ static const struct row {
 	 RL_REASON_UNMATCHED, ""},
 	{"rule any udp dport 50-60 deny", "192.0.2.1 udp dport 7", false, "dport 7 is not in 50-60",
 	 RL_REASON_UNMATCHED, ""},
+	{SETS "rule @a deny", "192.0.2.1", false, "no match to hold", RL_REASON_DENIED, ""},
+	{SETS "rule @a deny", "192.0.2.2", false, "", RL_REASON_UNMATCHED, ""},
+	{SETS "rule @a deny\nrule 192.0.2.1 allow", "192.0.2.1", false,
+	 "no match to hold; not asked", RL_REASON_ALLOWED, ""},
+	{SETS "rule @a deny\nrule 192.0.2.0/23 allow", "192.0.2.1", false,
+	 "no match to hold; not asked", RL_REASON_DENIED, ""},
+	{SETS "rule @a deny\nrule 192.0.2.0/24 udp allow", "192.0.2.1 udp", false,
+	 "all matches hold; not asked", RL_REASON_ALLOWED, ""},
+	{SETS "rule @c deny", "192.0.2.1", false, "depends on whether 192.0.2.1 is in @c",
+	 RL_REASON_UNMATCHED, "members"},
+	{SETS "rule @c udp dport 53 deny", "2001:db8::2 udp", false,
+	 "depends on whether 2001:db8::2 is in @c, and on dport", RL_REASON_UNMATCHED,
+	 "dport, members"},
+	{SETS "rule @c tcp deny", "192.0.2.1 udp", false, "protocol udp is not tcp",
+	 RL_REASON_UNMATCHED, ""},
+	{SETS "rule @c deny\nrule any limit 9/s", "192.0.2.1", false,
+	 "depends on whether 192.0.2.1 is in @c; no match to hold", RL_REASON_WITHIN, "members"},
+	{SETS "rule any src @a deny", "192.0.2.1", false, "all matches hold", RL_REASON_DENIED, ""},
+	{SETS "rule any src @a deny", "192.0.2.2", false, "src 192.0.2.2 is not in @a",
+	 RL_REASON_UNMATCHED, ""},
+	{SETS "rule any not src @a deny", "192.0.2.1", false, "src 192.0.2.1 is in @a",
+	 RL_REASON_UNMATCHED, ""},
+	{SETS "rule any not src @a deny", "192.0.2.2", false, "all matches hold", RL_REASON_DENIED,
+	 ""},
+	{SETS "rule any src @c deny", "192.0.2.1", false, "depends on members", RL_REASON_UNMATCHED,
+	 "members"},
+	{SETS "rule any dst @a deny", "192.0.2.1", false, "depends on dst", RL_REASON_UNMATCHED,
+	 "dst"},
+	{SETS "rule any dst @a deny", "192.0.2.1 dst 192.0.2.1", false, "all matches hold",
+	 RL_REASON_DENIED, ""},
+	{SETS "rule @a dst 198.51.100.0/24 deny", "198.51.100.1", true, "all matches hold",
+	 RL_REASON_DENIED, ""},
 	{"rule any udp dport 53 deny", "192.0.2.1 udp", false, "depends on dport",
 	 RL_REASON_UNMATCHED, "dport"},
 	{"rule any udp dport 53 deny", "192.0.2.1 dport 53", false, "depends on protocol",
@@ -209,6 +243,17 @@ static int look_over(void *arg, const struct rule *rule, struct limit_look *out)
 	return 0;
 }
 
+/* All members of a are known, and none of c. */
+static int known_len(const char *name, const uint8_t addr[16], void *arg)
+{
+	(void)arg;
+	if (!strcmp(name, "c"))
+		return SET_UNKNOWN;
+	return addr[15] == 1 ? 120 : SET_NO_MEMBER;
+}
+
+static const struct set_members known = {.len = known_len};
+
 static struct policy policy_of(const char *text, const struct policy_context *ctx)
 {
 	struct policy policy = {0};
@@ -249,6 +294,7 @@ static void test_rows(void **state)
 		struct probe probe;
 
 		assert_null(probe_of(rows[i].words, &ctx, &probe));
+		probe.members = &known;
 		assert_int_equal(packet_explain(&policy, &probe, &within, &e), 0);
 		said_print(said, &e);
 		fields_print(depends, e.depends);
@@ -339,6 +385,9 @@ static const char *const no_packets[] = {
 	"192.0.2.1 dst 10.0.0.0/8",
 	"2001:db8::1 proto 0",
 	"2001:db8::1 proto 44",
+	"@a udp",
+	"192.0.2.1 src @a",
+	"192.0.2.1 dst @a",
 };
 
 static void test_no_packets(void **state)

@@ -21,18 +21,41 @@
 static const struct policy_context by_source = {.mtu = 1500};
 static const struct policy_context by_dest = {.mtu = 1500, .by_dest = true};
 
-static struct verdict verdict_of(const char *text, const char *ssh,
-				 const struct policy_context *ctx)
+/* The members of these two are known: the session is in one of them. */
+static int known_len(const char *name, const uint8_t addr[16], void *arg)
+{
+	(void)addr;
+	(void)arg;
+	if (!strcmp(name, "mine"))
+		return 128;
+	return strcmp(name, "others") ? SET_UNKNOWN : SET_NO_MEMBER;
+}
+
+static const struct set_members known = {.len = known_len};
+
+#define SETS "set mine\nset others\nset x\nset y\n"
+
+static struct policy policy_of(const char *rules, const struct policy_context *ctx)
 {
 	struct policy policy = {0};
 	struct policy_errors errors;
+	char text[65536];
+
+	assert_in_range(snprintf(text, sizeof(text), SETS "%s", rules), 1, sizeof(text) - 1);
+	if (policy_parse(text, strlen(text), ctx, NULL, &policy, &errors))
+		fail_msg("%s: %s", text, errors.first[0].text);
+	return policy;
+}
+
+static struct verdict verdict_of(const char *text, const char *ssh,
+				 const struct policy_context *ctx)
+{
+	struct policy policy = policy_of(text, ctx);
 	struct verdict verdict;
 	struct flow session;
 
 	assert_int_equal(ssh_session_parse(ssh, &session), 0);
-	if (policy_parse(text, strlen(text), ctx, NULL, &policy, &errors))
-		fail_msg("%s: %s", text, errors.first[0].text);
-	assert_int_equal(verdict_find(&policy, ctx->by_dest, &session, &verdict), 0);
+	assert_int_equal(verdict_find(&policy, ctx->by_dest, &session, &known, &verdict), 0);
 	policy_clear(&policy);
 	return verdict;
 }
@@ -148,7 +171,158 @@ static const struct verdict_row {
 	{"few on its port", "rule any tcp dport 22 limit sliding-log 10/minute", SESSION,
 	 SESSION_SLOW, NULL},
 	{"by destination", "rule 192.0.2.1 deny", SESSION, SESSION_DENIED, &by_dest},
+	{"in a set that is denied", "rule @mine deny", SESSION, SESSION_DENIED, NULL},
+	{"not in a set that is denied", "rule @others deny", SESSION, SESSION_SAFE, NULL},
+	{"perhaps in a set that is denied", "rule @x deny", SESSION, SESSION_DENIED, NULL},
+	{"in a set that is allowed", "rule any deny\nrule @mine allow", SESSION, SESSION_SAFE,
+	 NULL},
+	{"perhaps in a set that is allowed", "rule any deny\nrule @x allow", SESSION,
+	 SESSION_DENIED, NULL},
+	{"perhaps in a set, but allowed by its address", "rule @x deny\nrule 203.0.113.7 allow",
+	 SESSION, SESSION_SAFE, NULL},
+	{"perhaps in a set that is limited", "rule @x limit 1/second", SESSION, SESSION_SLOW, NULL},
+	{"src of its set", "rule any src @mine deny", SESSION, SESSION_DENIED, NULL},
+	{"src of none of its sets", "rule any not src @others deny", SESSION, SESSION_DENIED, NULL},
+	{"perhaps src of a set", "rule any src @x deny", SESSION, SESSION_DENIED, NULL},
+	{"perhaps not src of a set", "rule any not src @x deny", SESSION, SESSION_DENIED, NULL},
+	{"perhaps dst of a set", "rule any dst @x deny", SESSION, SESSION_DENIED, NULL},
+	{"dst of its set", "rule any deny\nrule any dst @mine allow", SESSION, SESSION_SAFE, NULL},
 	{"by destination, its source", "rule 203.0.113.7 deny", SESSION, SESSION_SAFE, &by_dest},
+	/* Matches of few policies. Rules that cut the session must be found. */
+	{"its port denied in a list", "rule any tcp dport 21-23,80 deny", SESSION, SESSION_DENIED,
+	 NULL},
+	{"its port is between those of a list", "rule any tcp dport 21,23-80 deny", SESSION,
+	 SESSION_SAFE, NULL},
+	{"its port last in a list of 16",
+	 "rule any dport 1,3,5,7,9,11,13,15,17,19,20,24,26,28,30,22 deny", SESSION, SESSION_DENIED,
+	 NULL},
+	{"all ports but others denied", "rule any tcp not dport 80,443 deny", SESSION,
+	 SESSION_DENIED, NULL},
+	{"all ports but its own denied", "rule any tcp not dport 22,443 deny", SESSION,
+	 SESSION_SAFE, NULL},
+	{"its port allowed in a list", "rule any deny\nrule any tcp dport 22,443 allow", SESSION,
+	 SESSION_SAFE, NULL},
+	{"all ports but its own allowed", "rule any deny\nrule any tcp not dport 22 allow", SESSION,
+	 SESSION_DENIED, NULL},
+	{"two long lists of ports denied",
+	 "rule any tcp sport 1,3,5,7,9,11,13,15,17,50000 dport 2,4,6,8,10,12,14,16,18,22 deny",
+	 SESSION, SESSION_DENIED, NULL},
+	{"two long lists of ports allow too little",
+	 "rule any deny\n"
+	 "rule any tcp sport 1,3,5,7,9,11,13,15,17,50000 dport 2,4,6,8,10,12,14,16,18,22 allow",
+	 SESSION, SESSION_DENIED, NULL},
+	{"another protocol denied, said by not", "rule any not tcp deny", SESSION, SESSION_SAFE,
+	 NULL},
+	{"all but UDP denied", "rule any not udp deny", SESSION, SESSION_DENIED, NULL},
+	{"all that is no fragment denied", "rule any not fragment deny", SESSION, SESSION_DENIED,
+	 NULL},
+	{"all sources but its own denied", "rule any not src 203.0.113.0/24 deny", SESSION,
+	 SESSION_SAFE, NULL},
+	{"all sources but others denied", "rule any not src 10.0.0.0/8 deny", SESSION,
+	 SESSION_DENIED, NULL},
+	{"IPv6, all sources but some of IPv4 denied", "rule any not src 10.0.0.0/8 deny", SESSION6,
+	 SESSION_DENIED, NULL},
+	{"all destinations but its own denied", "rule any not dst 192.0.2.1 deny", SESSION,
+	 SESSION_SAFE, NULL},
+	{"all destinations but others denied", "rule any not dst 192.0.2.2 deny", SESSION,
+	 SESSION_DENIED, NULL},
+	{"all destinations but its own denied, destination not known",
+	 "rule any not dst 192.0.2.1 deny", "203.0.113.7 50000 22", SESSION_DENIED, NULL},
+	{"all but SYNs denied", "rule any tcp not syn deny", SESSION, SESSION_DENIED, NULL},
+	{"SYNs denied by flags", "rule any flags syn deny", SESSION, SESSION_DENIED, NULL},
+	{"ACKs denied by flags", "rule any flags ack deny", SESSION, SESSION_DENIED, NULL},
+	{"data denied by flags", "rule any flags psh/psh deny", SESSION, SESSION_DENIED, NULL},
+	{"scans denied by flags",
+	 "rule any flags none deny\nrule any flags fin,psh,urg deny\n"
+	 "rule any flags syn,fin/syn,fin deny\nrule any flags syn,rst/syn,rst deny",
+	 SESSION, SESSION_SAFE, NULL},
+	{"resets denied", "rule any flags rst/rst deny", SESSION, SESSION_SAFE, NULL},
+	{"only ACKs allowed", "rule any deny\nrule any tcp dport 22 flags ack/ack allow", SESSION,
+	 SESSION_DENIED, NULL},
+	{"SYNs and ACKs allowed",
+	 "rule any deny\nrule any tcp dport 22 flags ack/ack allow\nrule any tcp dport 22 syn allow",
+	 SESSION, SESSION_SAFE, NULL},
+	{"flags that are not those of ACKs denied", "rule any tcp not flags ack/ack deny", SESSION,
+	 SESSION_DENIED, NULL},
+	{"SYN-ACKs denied, which come to no server", "rule any flags syn,ack/syn,ack deny", SESSION,
+	 SESSION_SAFE, NULL},
+	{"few SYN-ACKs, which come to no server", "rule any flags syn,ack limit 1/second per rule",
+	 SESSION, SESSION_SAFE, NULL},
+	{"few SYNs by flags", "rule any flags syn/syn,ack limit 1/minute", SESSION, SESSION_SAFE,
+	 NULL},
+	{"few that are not ACKs", "rule any tcp not flags ack/ack limit 1/minute", SESSION,
+	 SESSION_SAFE, NULL},
+	{"few that are not SYNs", "rule any tcp not syn limit 1/second", SESSION, SESSION_SLOW,
+	 NULL},
+	{"few that are not SYNs, by flags", "rule any tcp not flags syn/syn,ack limit 1/second",
+	 SESSION, SESSION_SLOW, NULL},
+	{"few with data", "rule any flags psh,ack limit 1/second", SESSION, SESSION_SLOW, NULL},
+	{"its source is banned by a few SYNs by flags",
+	 "rule any flags syn/syn,ack limit 6/minute over ban 1h source", SESSION, SESSION_BANNED,
+	 NULL},
+	{"its source is banned by a few that are not ACKs",
+	 "rule any tcp not flags ack/ack limit 6/minute over ban 1h source", SESSION,
+	 SESSION_BANNED, NULL},
+	{"small packets denied", "rule any tcp length 40-80 deny", SESSION, SESSION_DENIED, NULL},
+	{"large packets denied", "rule any length 1000-65535 deny", SESSION, SESSION_DENIED, NULL},
+	{"what is shorter than a segment denied", "rule any length 20-39 deny", SESSION,
+	 SESSION_SAFE, NULL},
+	{"IPv6, what is shorter than a segment denied", "rule any length 40-59 deny", SESSION6,
+	 SESSION_SAFE, NULL},
+	{"small packets allowed", "rule any deny\nrule any length 40-1000 allow", SESSION,
+	 SESSION_DENIED, NULL},
+	{"few large packets", "rule any tcp length 500-65535 limit 1/second", SESSION, SESSION_SLOW,
+	 NULL},
+	{"other TTLs than one denied", "rule any not ttl 64 deny", SESSION, SESSION_DENIED, NULL},
+	{"far sources denied", "rule any ttl 2-40 deny", SESSION, SESSION_DENIED, NULL},
+	{"the end of the way denied", "rule any ttl 0-1 deny", SESSION, SESSION_SAFE, NULL},
+	{"one class denied", "rule any dscp af21 deny", SESSION, SESSION_DENIED, NULL},
+	{"all classes but one denied", "rule any not dscp cs0 deny", SESSION, SESSION_DENIED, NULL},
+	{"one class allowed", "rule any deny\nrule any dscp cs0 allow", SESSION, SESSION_DENIED,
+	 NULL},
+	{"both sides of a class allowed",
+	 "rule any deny\nrule any dscp cs0 allow\nrule any not dscp cs0 allow", SESSION,
+	 SESSION_SAFE, NULL},
+	{"a type of ICMP denied", "rule any icmp icmp-type echo-request deny", SESSION,
+	 SESSION_SAFE, NULL},
+	{"a payload denied", "rule any tcp payload 0 5353482d deny", SESSION, SESSION_DENIED, NULL},
+	{"all payloads but one denied", "rule any tcp not payload 0 5353482d deny", SESSION,
+	 SESSION_DENIED, NULL},
+	{"a payload denied at another port", "rule any tcp dport 80 payload 0 5353482d deny",
+	 SESSION, SESSION_SAFE, NULL},
+	{"a payload of UDP denied", "rule any udp payload 0 5353482d deny", SESSION, SESSION_SAFE,
+	 NULL},
+	{"only a payload allowed", "rule any deny\nrule any tcp dport 22 payload 0 53 allow",
+	 SESSION, SESSION_DENIED, NULL},
+	{"a payload and its contrary allowed, and nothing without any",
+	 "rule any deny\nrule any tcp payload 0 53 allow\nrule any tcp not payload 0 53 allow",
+	 SESSION, SESSION_DENIED, NULL},
+	{"few of a payload", "rule any tcp payload 0 00 limit 1/second", SESSION, SESSION_SLOW,
+	 NULL},
+	{"a filter denied", "rule any filter \"tcp port 22\" deny", SESSION, SESSION_DENIED, NULL},
+	{"all but a filter denied", "rule any not filter \"udp\" deny", SESSION, SESSION_DENIED,
+	 NULL},
+	{"only a filter allowed", "rule any deny\nrule any filter \"tcp port 80\" allow", SESSION,
+	 SESSION_DENIED, NULL},
+	{"few of a filter", "rule any filter \"tcp port 22\" limit 1/second", SESSION, SESSION_SLOW,
+	 NULL},
+	{"a filter denied of another protocol", "rule any udp filter \"port 22\" deny", SESSION,
+	 SESSION_SAFE, NULL},
+	{"a filter denied at another port", "rule any tcp dport 80 filter \"len > 9\" deny",
+	 SESSION, SESSION_SAFE, NULL},
+	{"a filter denied of what is allowed",
+	 "rule any tcp dport 22 allow\nrule any filter \"port 22\" deny", SESSION, SESSION_SAFE,
+	 NULL},
+	{"all but known sources denied", "rule any new-source deny", SESSION, SESSION_DENIED, NULL},
+	{"few of known sources", "rule any not new-source limit 1/second", SESSION, SESSION_SLOW,
+	 NULL},
+	{"few, by parts", "rule any limit 5/second per dest+dport", SESSION, SESSION_SLOW, NULL},
+	{"enough, by parts", "rule any limit 50/second per source+dport", SESSION, SESSION_SAFE,
+	 NULL},
+	{"by destination, its peer is none of others", "rule 192.0.2.1 not src 10.0.0.0/8 deny",
+	 SESSION, SESSION_DENIED, &by_dest},
+	{"by destination, its peer is excepted", "rule 192.0.2.1 not src 203.0.113.7 deny", SESSION,
+	 SESSION_SAFE, &by_dest},
 };
 
 static void verdict_test(void **state)
@@ -158,6 +332,89 @@ static void verdict_test(void **state)
 		verdict_of(row->policy, row->session, row->ctx ? row->ctx : &by_source);
 
 	assert_int_equal(verdict.danger, row->danger);
+}
+
+/* ---- more rules than are asked one by one, and more filters than are told apart */
+
+static const struct many_row {
+	const char *name, *first; /* first: a rule before them; "" */
+	const char *rule;         /* with %u: a number */
+	uint32_t from, count;
+	const char *last; /* a rule behind them */
+	int danger;
+} many[] = {
+	{"its port is one of hundreds denied", "", "rule any tcp dport %u deny", 3, 1000, "",
+	 SESSION_DENIED},
+	{"its port is none of hundreds denied", "", "rule any tcp dport %u deny", 23, 1000, "",
+	 SESSION_SAFE},
+	{"its port is the last of hundreds denied", "", "rule any tcp dport %u deny", 1000, 900,
+	 "rule any tcp dport 20-22,24 deny", SESSION_DENIED},
+	{"all but hundreds denied, with its own port", "rule any tcp dport 22 allow",
+	 "rule any tcp dport %u allow", 1000, 500, "rule any deny", SESSION_SAFE},
+	{"all but hundreds denied, without its own port", "", "rule any tcp dport %u allow", 1000,
+	 500, "rule any deny", SESSION_DENIED},
+	{"hundreds of limits, one of them slow", "", "rule any tcp dport %u limit 100/second", 1000,
+	 900, "rule any tcp not dport 1000-2000 limit 1/second", SESSION_SLOW},
+	{"hundreds of limits, none of them slow", "", "rule any tcp dport %u limit 100/second",
+	 1000, 900, "rule any tcp dport 22 limit 100/second", SESSION_SAFE},
+	{"hundreds of payloads allowed, and the rest denied", "",
+	 "rule any tcp payload %u 53 allow", 0, 200, "rule any deny", SESSION_DENIED},
+	{"the last of many payloads denied", "", "rule any udp payload %u 53 deny", 0, 60,
+	 "rule any tcp payload 0 54 deny", SESSION_DENIED},
+	{"many filters allowed, and the rest denied", "", "rule any filter \"tcp port %u\" allow",
+	 1000, 32, "rule any deny", SESSION_DENIED},
+};
+
+static void many_test(void **state)
+{
+	static char text[1 << 16];
+	const struct many_row *row = *state;
+	size_t used = snprintf(text, sizeof(text), "%s\n", row->first);
+
+	for (uint32_t i = 0; i < row->count; i++) {
+		used += snprintf(text + used, sizeof(text) - used, row->rule, row->from + i);
+		used += snprintf(text + used, sizeof(text) - used, "\n");
+	}
+	used += snprintf(text + used, sizeof(text) - used, "%s", row->last);
+	assert_true(used < sizeof(text));
+	assert_int_equal(verdict_of(text, SESSION, &by_source).danger, row->danger);
+}
+
+/* Packets that the machine sends, seen from a hook at egress. */
+static void answers_test(void **state)
+{
+	static const struct {
+		const char *policy;
+		int danger;
+	} rows[] = {
+		{"rule any flags syn,ack/syn,ack deny", SESSION_DENIED},
+		{"rule any flags syn,ack deny", SESSION_DENIED},
+		{"rule any syn deny", SESSION_SAFE},
+		{"rule any not syn deny", SESSION_DENIED},
+		{"rule any sport 22 deny", SESSION_DENIED},
+		{"rule any sport 21,23 deny", SESSION_SAFE},
+		{"rule any not sport 22 deny", SESSION_SAFE},
+		{"rule any tcp dport 50000 deny", SESSION_DENIED},
+		{"rule any deny\nrule any tcp dport 50000 allow", SESSION_DENIED},
+		{"rule any deny\nrule any tcp sport 22 allow", SESSION_SAFE},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct policy policy = {0};
+		struct policy_errors errors;
+		struct verdict verdict;
+		struct flow session, sent;
+
+		assert_int_equal(ssh_session_parse(SESSION, &session), 0);
+		sent = flow_reversed(&session);
+		assert_int_equal(policy_parse(rows[i].policy, strlen(rows[i].policy), &by_source,
+					      NULL, &policy, &errors),
+				 0);
+		assert_int_equal(verdict_find(&policy, false, &sent, NULL, &verdict), 0);
+		if (verdict.danger != (unsigned int)rows[i].danger)
+			fail_msg("%s: %d, not %d", rows[i].policy, verdict.danger, rows[i].danger);
+		policy_clear(&policy);
+	}
 }
 
 /* Only a change for the worse needs confirmation. */
@@ -181,6 +438,22 @@ static const struct worse_row {
 	 "rule any tcp syn limit 6/minute over ban 2h source", false},
 	{"sooner banned", "rule any tcp syn limit 6/minute over ban 1h source",
 	 "rule any tcp syn limit 5/minute over ban 1h source", true},
+	/* sets of which nothing is known */
+	{"from nothing to a set", "", "rule @x deny", true},
+	{"the same set", "rule @x deny", "rule @x deny\nrule 198.51.100.1 allow", false},
+	{"from a set to any", "rule @x deny", "rule any deny", true},
+	{"from one set to another", "rule @x deny", "rule @y deny", true},
+	{"the same set, allowed", "rule any deny\nrule @x allow",
+	 "rule any deny\nrule @x allow\nrule 198.51.100.1 allow", false},
+	{"a set no longer allowed", "rule any deny\nrule @x allow", "rule any deny", true},
+	{"beside a set that is allowed", "rule @x allow", "rule @x allow\nrule @y deny", true},
+	{"a set no longer denied", "rule @x deny", "", false},
+	{"src of a set no longer allowed", "rule any src @x allow\nrule any deny", "rule any deny",
+	 true},
+	/* sets of which all is known */
+	{"from nothing to its set", "", "rule @mine deny", true},
+	{"from nothing to another set", "", "rule @others deny", false},
+	{"its set no longer allowed", "rule any deny\nrule @mine allow", "rule any deny", true},
 	{"from a possible ban to a likely one", "rule any limit 100/second over ban 1m",
 	 "rule any tcp syn limit 5/minute over ban 1h source", true},
 };
@@ -188,10 +461,16 @@ static const struct worse_row {
 static void worse_test(void **state)
 {
 	const struct worse_row *row = *state;
-	struct verdict current = verdict_of(row->current, SESSION, &by_source);
-	struct verdict next = verdict_of(row->next, SESSION, &by_source);
+	struct policy before = policy_of(row->current, &by_source);
+	struct policy after = policy_of(row->next, &by_source);
+	struct verdict verdict;
+	struct flow session;
 
-	assert_int_equal(verdict_worse(&next, &current), row->worse);
+	assert_int_equal(ssh_session_parse(SESSION, &session), 0);
+	assert_int_equal(verdict_of_change(&before, &after, false, &session, &known, &verdict), 0);
+	assert_int_equal(verdict.danger != SESSION_SAFE, row->worse);
+	policy_clear(&before);
+	policy_clear(&after);
 }
 
 static void rule_named_test(void **state)
@@ -268,17 +547,21 @@ static void title_test(void **state)
 }
 
 static struct CMUnitTest tests[ARRAY_SIZE(titles) + ARRAY_SIZE(verdicts) + ARRAY_SIZE(worse) +
-			       ARRAY_SIZE(sessions) + 1] = {
+			       ARRAY_SIZE(sessions) + ARRAY_SIZE(many) + 2] = {
 	{"the rule that decides", rule_named_test, NULL, NULL, NULL},
+	{"what the machine sends", answers_test, NULL, NULL, NULL},
 };
 
 int main(void)
 {
-	struct CMUnitTest *next = tests + 1;
+	struct CMUnitTest *next = tests + 2;
 
 	for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++)
 		*next++ = (struct CMUnitTest){verdicts[i].name, verdict_test, NULL, NULL,
 					      (void *)&verdicts[i]};
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		*next++ =
+			(struct CMUnitTest){many[i].name, many_test, NULL, NULL, (void *)&many[i]};
 	for (size_t i = 0; i < ARRAY_SIZE(worse); i++)
 		*next++ = (struct CMUnitTest){worse[i].name, worse_test, NULL, NULL,
 					      (void *)&worse[i]};

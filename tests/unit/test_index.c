@@ -258,93 +258,6 @@ static void meet_test(void **state)
 	assert_true(beyond < 10);
 }
 
-static const struct meet_row {
-	const char *name;
-	const char *same; /* eight limits with these matches, and rates of their own */
-	const char *other;
-	bool meet;
-} meets[] = {
-	{"the same port", "udp dport 53", "udp dport 53-60", true},
-	{"another port", "udp dport 53", "udp dport 54", false},
-	{"another protocol", "udp", "tcp", false},
-	{"not the same protocol", "udp", "not udp", false},
-	{"ports of any protocol", "udp", "dport 53", true},
-	{"ports where there are none", "icmp", "dport 53", false},
-	{"a list", "dport 1,5,9", "dport 5-7", true},
-	{"between those of a list", "dport 1,5,9", "dport 6-8", false},
-	{"not a list", "dport 1,5,9", "not dport 1,5,9", false},
-	{"not all of a list", "dport 1,5,9", "not dport 1,9", true},
-	{"the address in a network", "src 10.0.0.0/8", "src 10.1.2.3", true},
-	{"another address", "src 10.0.0.1", "src 10.0.0.2", false},
-	{"not the network", "src 10.0.0.1", "not src 10.0.0.0/8", false},
-	{"not a part of the network", "src 10.0.0.0/8", "not src 10.0.0.0/9", true},
-	{"of another family", "src 10.0.0.0/8", "dst ::/0", false},
-	{"a SYN", "tcp syn", "flags syn/syn,ack", true},
-	{"no SYN", "tcp syn", "not syn", false},
-	{"flags that differ", "flags fin/fin", "flags none", false},
-	{"later fragments have no ports", "dport 53", "fragment", true},
-	{"lengths", "length 0-100", "length 100-200", true},
-	{"lengths apart", "length 0-99", "length 100-200", false},
-	{"hop limits apart", "ttl 1", "not ttl 0-9", false},
-	{"classes", "dscp ef", "dscp cs1", false},
-	{"the code of a type", "icmp icmp-type echo-request", "icmp icmp-type 8 code 0", true},
-	{"another type", "icmp icmp-type echo-request", "icmp icmp-type 0", false},
-	{"the same number of another protocol", "icmp icmp-type 128", "icmp6 icmp-type 128", false},
-	{"other bytes at the same place", "udp payload 0 ff01", "udp payload 1 02", false},
-	{"bytes at another place", "udp payload 0 ff01", "udp payload 2 02", true},
-	{"bits that agree", "udp payload 0 f0/f0", "udp payload 0 0f/0f", true},
-	{"a known source", "new-source", "not new-source", false},
-	{"established, and a SYN", "established", "tcp syn", false},
-	{"not established", "established", "not established", false},
-};
-
-static void meet_row_test(void **state)
-{
-	/* Limits of one match differ by their key. */
-	static const char *const keys[] = {
-		"per source", "per dest",        "per source+dport", "per flow",
-		"per rule",   "per source+dest", "per source/24,48", "per dest/24,48",
-	};
-	const struct meet_row *row = *state;
-	const struct rule *rules[9];
-	struct policy policy;
-	struct meeting met;
-	char text[4096] = "";
-
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			 "rule any %s limit 9/s %s\n", row->same, keys[i]);
-	snprintf(text + strlen(text), sizeof(text) - strlen(text), "rule any %s limit 9kbyte/s",
-		 row->other);
-	policy = must_parse_policy(text);
-	assert_int_equal(policy.count, 9);
-	order(&policy, rules);
-	assert_int_equal(limits_meet(rules, 9, false, &met), row->meet ? -E2BIG : 0);
-	policy_clear(&policy);
-}
-
-/* Where there are as many as may be, none with all others, it takes no longer than it may. */
-static void meet_many_test(void **state)
-{
-	static const struct rule *rules[RL_INDEXED_MAX];
-	struct policy policy = {0};
-	struct meeting met;
-
-	(void)state;
-	for (uint32_t i = 0; i < RL_INDEXED_MAX; i++) {
-		char line[128];
-		struct rule rule;
-
-		snprintf(line, sizeof(line), "rule any %s %u limit 9/s",
-			 i < 300 ? "sport" : "dport", 1000 + i);
-		rule = must_parse(line, &on_xdp);
-		assert_int_equal(policy_put(&policy, &rule), 0);
-	}
-	order(&policy, rules);
-	assert_int_equal(limits_meet(rules, policy.count, false, &met), 0);
-	policy_clear(&policy);
-}
-
 /* ---- index.h */
 
 static const struct rl_index_entry *interval_of(const struct index *index, size_t root,
@@ -454,17 +367,11 @@ static void crowd_test(void **state)
 
 static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(meet_test),
-	cmocka_unit_test(meet_many_test),
 	cmocka_unit_test(index_test),
 	cmocka_unit_test(crowd_test),
 };
 
 int main(void)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(meets) + ARRAY_SIZE(singles)];
-	size_t n = 0;
-
-	ROWS(meets, meet_row_test);
-	memcpy(tests + n, singles, sizeof(singles));
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(singles, NULL, NULL);
 }

@@ -95,6 +95,25 @@ static const struct words_row {
 	 "the policy uses `matches such as length` and `payload`, but the Linux 6.12.1 verifier "
 	 "rejected the program as too complex: do without it, and please report this with the "
 	 "output of -v"},
+	{"words: one filter",
+	 {.stage = LOAD_STAGE_PROGRAM,
+	  .uses = RL_USE_FILTERS | RL_USE_EXTRAS,
+	  .error = -E2BIG,
+	  .release = "6.12.1",
+	  .filter = "udp",
+	  .filter_longest = "len > 7"},
+	 "the policy uses `filter \"udp\"`, but the Linux 6.12.1 verifier rejected the program as "
+	 "too complex: split it into several rules or write it shorter, and please report this "
+	 "with the output of -v"},
+	{"words: all filters together",
+	 {.stage = LOAD_STAGE_PROGRAM,
+	  .uses = RL_USE_FILTERS,
+	  .error = -E2BIG,
+	  .release = "6.12.1",
+	  .filter_longest = "len > 7"},
+	 "the policy uses `filter`, but the Linux 6.12.1 verifier rejected the program as too "
+	 "complex: it takes each filter alone: use fewer or shorter ones, first of all instead of "
+	 "\"len > 7\", and please report this with the output of -v"},
 	{"words: nothing that we know",
 	 {.stage = LOAD_STAGE_MAPS,
 	  .error = -EINVAL,

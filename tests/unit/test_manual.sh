@@ -126,11 +126,11 @@ t 'noticed: an example that is not shown as it is' noticed 'a \fBb\fP' 'not on a
 
 # ---- policies that the pages show
 
-# Every display of PAGE that begins with .Bd -literal and has rules, as $TMP/PAGE.N
+# Every display of PAGE that begins with .Bd -literal and has rules or sets, as $TMP/PAGE.N
 displays() { # PAGE
 	awk -v to="$TMP/$(basename "$1")" '
 	/^\.Bd -literal/ { inside = !/-compact/; text = ""; next }
-	/^\.Ed/ { if (inside && text ~ /^rule /) printf "%s", text > (to "." ++n); inside = 0; next }
+	/^\.Ed/ { if (inside && text ~ /^(rule|set) /) printf "%s", text > (to "." ++n); inside = 0; next }
 	inside { text = text $0 "\n" }' "$1"
 }
 
@@ -211,7 +211,7 @@ test_scripts() {
 
 # The installed one, on a path without rlctl.
 test_import() {
-	printf '*filter\n-A INPUT -s 192.0.2.7 -j ACCEPT\n-A INPUT -p icmp -m hashlimit --hashlimit-above 9/sec %s\nCOMMIT\n' \
+	printf '*filter\n:INPUT ACCEPT [0:0]\n-A INPUT -s 192.0.2.7 -j ACCEPT\n-A INPUT -p icmp -m hashlimit --hashlimit-above 9/sec %s\nCOMMIT\n' \
 		'--hashlimit-mode srcip --hashlimit-name ping -j DROP' >"$TMP/saved"
 	PATH=/usr/bin:/bin RLCTL=$RLCTL "$ROOT/share/rlctl/import" --host "$TMP/saved" >"$TMP/imported" && check_policy "$TMP/imported" &&
 		is "$(find "$ROOT" -name '__pycache__')" '' && is "$(sed -n 1p "$ROOT/share/rlctl/import")" '#!/usr/bin/python3'

@@ -22,19 +22,24 @@ tell() {
 	done
 }
 
-cable() { ip link add "a-$1" type veth peer name "b-$1"; }
+# cable: a-N and b-N, where N is $CABLE; a row's name may be longer than a device's.
+CABLE=0
+cable() {
+	CABLE=$((CABLE + 1))
+	ip link add "a-$CABLE" type veth peer name "b-$CABLE"
+}
 
-program_of() { ip -j link show "b-$1" | jq -r '.[0].xdp.prog.id'; }
+program_id() { ip -j link show "b-$CABLE" | jq -r '.[0].xdp.prog.id'; }
 
 # attach "NAME [PACKET…]" POLICY OPTION…: with IPv4 and IPv6 packets, or the named ones.
 attach() {
 	local name packets policy=$2
 	read -r name packets <<<"$1"
-	cable "$name" && LIBXDP_SKIP_DISPATCHER=1 build/rlctl -q attach "b-$name" --mode native --policy - "${@:3}" \
+	cable && LIBXDP_SKIP_DISPATCHER=1 build/rlctl -q attach "b-$CABLE" --mode native --policy - "${@:3}" \
 		<<<"$policy" || exit 1
 	[[ $# -eq 2 ]] || policy+=$'\n'"attach ${*:3}"
 	# shellcheck disable=SC2086 # words
-	tell "$name" "$(program_of "$name")" "$policy" ${packets:-IPv4 IPv6}
+	tell "$name" "$(program_id)" "$policy" ${packets:-IPv4 IPv6}
 }
 
 # both RULE RULE
@@ -61,23 +66,32 @@ prefixes() {
 # alone "NAME PACKET…" POLICY: with small tables, as there are many.
 alone() { attach "$@" --sources 1024; }
 
-# ports N: rules of a port each.
+# ports PREFIX N: rules of a port each; the first is the packet's.
 ports() {
 	local i
-	for ((i = 0; i < $1; i++)); do
-		echo "rule any udp dport $((9 + i)) deny"
+	for ((i = 0; i < $2; i++)); do
+		echo "rule $1 udp dport $((9 + i)) deny"
 	done
+}
+
+# filters N: so many, of which the last one matches.
+filters() {
+	local i
+	for ((i = 1; i < $1; i++)); do
+		echo "rule any filter \"udp port $((9 + i))\" deny"
+	done
+	echo 'rule any filter "udp port 9" deny'
 }
 
 # The look-up that a limiter by source cannot do without; its keys are of its own.
 floor() {
-	cable floor && : >/tmp/floor || exit 1
-	build/floor -i b-floor --keys 131072 2>/tmp/floor &
+	cable && : >/tmp/floor || exit 1
+	build/floor -i "b-$CABLE" --keys 131072 2>/tmp/floor &
 	until grep -q attached /tmp/floor; do
 		kill -0 $! 2>/dev/null && sleep 0.1 || exit 1
 	done
 	echo "policy floor one look-up of the source in an LRU map, and no limit"
-	echo "row floor IPv4 $(program_of floor) 10.0.0.1 10.0.77.5 10.1.200.44"
+	echo "row floor IPv4 $(program_id) 10.0.0.1 10.0.77.5 10.1.200.44"
 }
 
 DROP='limit 1/second burst 1'
@@ -92,8 +106,8 @@ attach 'drop-prefix IPv4' "$(both "rule any $DROP" "rule 10.0.0.0/8 $DROP")"
 attach 'drop-prefixes IPv4' "$(prefixes "$DROP")"
 attach drop-new "$(both "rule any $DROP" 'rule device new-source limit 10000/second burst 1000')"
 attach stranger "$(both "rule any $PASS" 'rule device new-source limit 1/day burst 1')"
-ip link set a-stranger up && ip link set b-stranger up && # another one has had what strangers may
-	build/flood -i a-stranger --count 10 --src 10.99.0.1 --rate 100 >/dev/null || exit 1
+ip link set "a-$CABLE" up && ip link set "b-$CABLE" up && # another one has had what strangers may
+	build/flood -i "a-$CABLE" --count 10 --src 10.99.0.1 --rate 100 >/dev/null || exit 1
 attach deny 'rule any deny'
 attach 'pass IPv4 IPv6 ICMPv6' "rule any $PASS"
 attach pass-device "$(both "rule any $PASS" "rule device $PASS")"
@@ -101,22 +115,41 @@ attach pass-2 "$(generous 2)"
 attach pass-8 "$(generous 8)"
 attach 'pass-prefixes IPv4' "$(prefixes "$PASS")"
 attach unmatched ''
-# One match each: what the packet costs more than in the first of these.
+alone 'pass-dest-dport IPv4 IPv6' "rule any $PASS per dest+dport"
+alone 'drop-dest-dport IPv4 IPv6' "rule any $DROP per dest+dport"
+alone 'pass-flow IPv4 IPv6' "rule any $PASS per flow"
+# One match each: what the packet costs more than in the first of these, or with `udp` or `tcp` alone.
+alone 'match-none IPv4 TCP ICMPv6' 'rule any deny'
+alone 'match-udp IPv4' 'rule any udp deny'
+alone 'match-src IPv4' 'rule any udp src 10.0.0.0/8 deny'
+alone 'match-dst IPv4' 'rule any udp dst 10.77.0.2 deny'
+alone 'match-sport IPv4' 'rule any udp sport 40000 deny'
 alone 'match-dport IPv4' 'rule any udp dport 9 deny'
 alone 'match-list IPv4' 'rule any udp dport 7,9,20-30 deny'
 alone 'match-not IPv4' 'rule any udp not dport 10 deny'
-alone 'match-length IPv4' 'rule any udp dport 9 length 30-60 deny'
-alone 'match-ttl IPv4' 'rule any udp dport 9 ttl 64 deny'
-alone 'match-dscp IPv4' 'rule any udp dport 9 dscp 0 deny'
-alone 'match-payload IPv4' 'rule any udp dport 9 payload 0 00000000 deny'
-alone 'match-payload-16 IPv4' 'rule any udp dport 9 payload 2 00000000000000000000000000000000 deny'
+alone 'match-length IPv4' 'rule any udp length 30-60 deny'
+alone 'match-ttl IPv4' 'rule any udp ttl 64 deny'
+alone 'match-dscp IPv4' 'rule any udp dscp 0 deny'
+alone 'match-fragment IPv4' 'rule any udp not fragment deny'
+alone 'match-payload IPv4' 'rule any udp payload 0 00000000 deny'
+alone 'match-payload-16 IPv4' 'rule any udp payload 2 00000000000000000000000000000000 deny'
+alone 'match-tcp TCP' 'rule any tcp deny'
 alone 'match-dport-tcp TCP' 'rule any tcp dport 9 deny'
-alone 'match-flags TCP' 'rule any tcp dport 9 flags ack deny'
+alone 'match-syn TCP' 'rule any not syn deny'
+alone 'match-flags TCP' 'rule any tcp flags ack deny'
+alone 'match-established TCP' 'rule any tcp not established deny'
 alone 'match-icmp ICMPv6' 'rule any icmp6 deny'
 alone 'match-icmp-type ICMPv6' 'rule any icmp6 icmp-type echo-request deny'
+alone 'match-icmp-code ICMPv6' 'rule any icmp6 icmp-type echo-request code 0 deny'
+alone 'match-all IPv4' "rule any udp sport 40000 dport 9 src 10.0.0.0/8 dst 10.77.0.2 length 30-60 ttl 64 dscp 0 \
+not fragment payload 0 00000000 filter \"udp port 9\" deny"
+for count in 1 8 32; do
+	alone "filter-$count IPv4" "$(filters "$count")"
+done
 # The packet's port is in the first of them.
-for count in 1 8 64 256; do
-	alone "rules-$count IPv4" "$(ports "$count")"
+for count in 1 8 64 256 1024; do
+	alone "rules-$count IPv4" "$(ports any "$count")"
+	alone "prefix-rules-$count IPv4" "$(ports 10.0.0.0/8 "$count")"
 done
 awk '$2 ~ /[tT]/ && $3 ~ /^(__|___)?(bpf|htab|trie|array|ktime|jhash|longest|lru|mem)/ { print "symbol", $1, $3 }' /proc/kallsyms
 echo ready
