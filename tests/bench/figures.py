@@ -129,10 +129,42 @@ RULES = """
 
 `sudo make bench-rules` writes [rules.json](rules.json): rlctl {version}, {date}, on {cpu}, Linux {kernel}. As many rules as are written, each
 `rule any udp dport N limit 100m/second burst 100m`, and a packet that one of them admits: nanoseconds above an empty program, of programs
-that run over the packet in a loop, in turns, and above 8 rules in the same round. A figure is the median of {rounds} rounds, with the lowest
-and the highest. Up to 8 rules are asked one by one; of more, those that may match are found by an index.
+that run over the packet in a loop, in turns, and above 8 rules in the same round. A round is many short turns, of which the faster half counts. A
+figure is the median of {rounds} rounds, and half of the rounds lie within what stands beside it. Up to 8 rules are asked one by one; of more, those that may match are found by an index.
 
 """
+
+
+MATCHES = """
+## Matches, filters and keys
+
+`sudo make bench-matches` writes [matches.json](matches.json): rlctl {version}, {date}, on {cpu}, Linux {kernel}. One packet that the rule
+matches, and that passes: nanoseconds above an empty program, of programs that run over the packet in a loop, in turns, and above the first
+row of its kind in the same round. A round is many short turns, of which the faster half counts. A figure is the median of {rounds} rounds, and half
+of the rounds lie within what stands beside it. The last of several filters matches.
+
+"""
+
+
+SETS = """
+## Sets
+
+`sudo make bench-sets` writes [sets.json](sets.json): rlctl {version}, {date}, on {cpu}, Linux {kernel}. The time of a whole command, its start
+included, by the wall clock: `set add` of one address in a process of its own, beside `rlctl --version`, which only starts; one `set add` that reads a
+stream; `set swap` of as many addresses for as many others, with and without a flood from one of them. `memory` is what the kernel accounts to
+the map of members. A figure is the median of {rounds} rounds.
+
+"""
+SET_LOOKUPS = """
+`sudo make bench-set-lookups` writes [set_lookups.json](set_lookups.json): rlctl {version}, {date}, on {cpu}, Linux {kernel}. One packet, of programs that
+run over it in a loop, in turns: nanoseconds above an empty program, and above a policy without a set in the same round. `no set` is `rule any allow`; `member` is
+`rule @members allow`, and the source is one; `no member` has `rule @members deny` before it, and the source is none, but others of its length are there.{floods} Members are
+IPv4 addresses and IPv6 networks of 64 bits. A round is many short turns, of which the faster half counts. A figure is the median of {rounds} rounds, and
+half of the rounds lie within what stands beside it.
+
+"""
+SET_LOOKUP_FLOODS = """ Floods come from as many sources
+as there are members, at random, and all packets are dropped: nanoseconds above a program that only drops, and above `rule any deny`, of fewer rounds."""
 
 
 class Figures:
@@ -196,7 +228,7 @@ def performance(figures):
             heading = title if title.startswith("rlctl") else title[0].upper() + title[1:]
             text += f"\n## {heading}\n\n{ABOUT[section]}\n\n"
             text += table([case, "", "median", "lowest to highest", "ratio", "goal"], map(cells, rows))
-    return text + instructions(figures.instructions) + rules(figures.rules) + proof(figures.proof) + challenge(figures.challenge)
+    return text + instructions(figures.instructions) + rules(figures.rules) + matches(figures.matches) + sets(figures.sets) + set_lookups(figures.set_lookups) + proof(figures.proof) + challenge(figures.challenge)
 
 
 def instructions(document):
@@ -263,8 +295,39 @@ def rules(document):
         ns, more = row["ns"], row["above 8"]
         return [f"{row['rules']:,}", str(ns["median"]), f"{ns['low']} to {ns['high']}", f"{more['median']:+}", f"{more['low']:+} to {more['high']:+}"]
 
-    return RULES.format(**document) + table(["rules", "ns", "lowest to highest", "above 8 rules, ns", "lowest to highest"],
+    return RULES.format(**document) + table(["rules", "ns", "half of the rounds", "above 8 rules, ns", "half of the rounds"],
                                             map(line, document["rows"]))
+
+
+def sets(document):
+    def line(row):
+        one = row["min"] == row["max"]
+        spread = "" if one else f"{row['min']:,} to {row['max']:,}"
+        return [row["what"], f"{row['members']:,}" if row["members"] else "", f"{row['median']:,} {row['unit']}", spread]
+
+    return SETS.format(**document) + table(["what", "members", "median", "lowest to highest"], map(line, document["rows"]))
+
+
+def matches(document):
+    def line(row):
+        ns, more = row["ns"], row["above first"]
+        return [{"tcp": "TCP", "icmp": "ICMP"}.get(row["section"], "UDP"), "; ".join(f"`{rule}`" if rule.startswith("rule ") else rule for rule in row["policy"].split("; ")),
+                str(ns["median"]), f"{ns['low']} to {ns['high']}", f"{more['median']:+}", f"{more['low']:+} to {more['high']:+}"]
+
+    return MATCHES.format(**document) + table(["packet", "policy", "ns", "half of the rounds", "above the first, ns", "half of the rounds"],
+                                              map(line, document["rows"]))
+
+
+def set_lookups(document):
+    def line(row):
+        ns, more = row["ns"], row["above first"]
+        members = row["members"] if row["members"] == "-" else f"{int(row['members']):,}"
+        return ["flood" if row["flood"] else "one packet", f"IPv{row['family']}", members, row["what"], str(ns["median"]),
+                f"{ns['low']} to {ns['high']}", f"{more['median']:+}", f"{more['low']:+} to {more['high']:+}"]
+
+    floods = SET_LOOKUP_FLOODS if any(row["flood"] for row in document["rows"]) else ""
+    return SET_LOOKUPS.format(**document, floods=floods) + table(["packets", "family", "members", "source", "ns", "half of the rounds", "above no set, ns", "half of the rounds"],
+                                           map(line, document["rows"]))
 
 
 README_COLUMNS = {"hot": "`--table hot`", "device": "and a `device` limit", "lru": "`lru`", "cpu": "`cpu`", "nft": "nft meter",
@@ -374,7 +437,7 @@ def differences(top, figures):
     for name, make in documents(figures).items():
         old = (top / name).read_text()
         if make(old) != old:
-            yield f"{name}: not what docs/bench.json, instructions.json, rules.json, proof.json and challenge.json say: run tests/bench/figures.py"
+            yield f"{name}: not what docs/bench.json, instructions.json, rules.json, matches.json, sets.json, set_lookups.json, proof.json and challenge.json say: run tests/bench/figures.py"
     for name in PROSE:
         yield from typed(name, (top / name).read_text())
     if not (top / "docs/bench.svg").read_text().endswith(drawn_from(figures)):
@@ -395,6 +458,9 @@ def main():
     figures.instructions = json.loads((top / "docs/instructions.json").read_text())
     figures.challenge = json.loads((top / "docs/challenge.json").read_text())
     figures.rules = json.loads((top / "docs/rules.json").read_text())
+    figures.matches = json.loads((top / "docs/matches.json").read_text())
+    figures.sets = json.loads((top / "docs/sets.json").read_text())
+    figures.set_lookups = json.loads((top / "docs/set_lookups.json").read_text())
     figures.proof = json.loads((top / "docs/proof.json").read_text())
     if "--check" in sys.argv[1:]:
         wrong = list(differences(top, figures))

@@ -198,7 +198,7 @@ def measured(guest, name, packet, program_id, sources, with_trace):
 
 
 def told(words):
-    print("{:14s} {:7s} {:>12s} {:>10s} {:>6s} {:>4s} {:>12s}".format(*words), flush=True)
+    print("{:17s} {:7s} {:>12s} {:>10s} {:>6s} {:>4s} {:>12s}".format(*words), flush=True)
 
 
 def rows(guest, options):

@@ -33,7 +33,7 @@ echo '0 tests/vm/guest/instructions.sh' >"$work/list" # without a time limit
 cat "$work/programs" "$work/modules" "$work/list.cpio" >"$work/initrd"
 # The guest's clock goes by instructions (-icount), so that no limit's time passes between two of its packets.
 tests/bench/instructions.py "${options[@]}" "$work" \
-	qemu-system-x86_64 -accel tcg -icount shift=0,sleep=on -m 1536 -smp 1 -display none -nodefaults \
+	qemu-system-x86_64 -accel tcg -icount shift=0,sleep=on -m 3072 -smp 1 -display none -nodefaults \
 	-no-user-config -no-reboot -kernel "$files/vmlinuz" -initrd "$work/initrd" \
 	-append 'console=ttyS0 quiet panic=-1 mitigations=off nokaslr' -serial "file:$work/console" || {
 	tail -n 20 "$work/console" >&2

@@ -4,7 +4,8 @@
 # option to switch one off: a policy or a size in which it does not apply takes its place.
 
 # loops SECTION CANDIDATE…: their programs run over one packet in a loop, in turns; nanoseconds. LIMITS_OF says how
-# many limits each has. THREADS: on so many CPUs at once; without it, on the flood's.
+# many limits each has. THREADS: on so many CPUs at once; without it, on the flood's. SLICES: of each round;
+# FRAME: an option of floor that says which packet.
 loops() {
 	local section=$1 round name ns verdict ids=()
 	local -A name_of=()
@@ -15,13 +16,21 @@ loops() {
 		name_of[${ids[-1]}]=$name
 	done
 	[[ -z ${THREADS:-} ]] || where=(env)
-	nice -n -15 "${where[@]}" "$FLOOR" --run --rounds "$(rounds)" ${THREADS:+--threads "$THREADS"} "${ids[@]}" \
-		>"$TMP/loops" || die 'cannot run the programs'
+	nice -n -15 "${where[@]}" "$FLOOR" --run --rounds "$(rounds)" ${THREADS:+--threads "$THREADS"} \
+		${SLICES:+--slices "$SLICES"} ${FRAME:+"$FRAME"} "${ids[@]}" >"$TMP/loops" || die 'cannot run the programs'
 	while read -r round name ns verdict; do
 		name=${name_of[$name]:-$name}
 		[[ $verdict == 2 ]] || die "$name does not pass the packet: $verdict"
 		record "$section" "${LIMITS_OF[$name]:-0}" "$name" "$round" "$ns"
 	done <"$TMP/loops"
+}
+
+# in_real_time: the loops that follow, and each round in slices, so that what else the machine does matters less.
+in_real_time() {
+	# shellcheck disable=SC2016 # of the script that is written
+	printf '#!/bin/sh\nexec chrt -f 10 "%s" "$@"\n' "$FLOOR" >"$TMP/floor" || die "cannot write $TMP/floor"
+	chmod +x "$TMP/floor" || die "cannot run $TMP/floor"
+	FLOOR=$TMP/floor SLICES=${SLICES:-25}
 }
 
 # A bucket that all CPUs share, with batches, and at a rate just too low for them (numbers.c: batch_compile). Both

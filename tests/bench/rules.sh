@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The cost of rules that a packet does not match: programs run over one packet in a loop, in turns, with 1 to 1024 rules on
 # as many ports, one of which is the packet's; beside an empty program. Prints a table, writes docs/rules.json and has
-# figures.py write docs/performance.md; OUT=DIR writes the first there instead. ROUNDS (15) makes it longer or shorter.
+# figures.py write docs/performance.md; OUT=DIR writes the first there instead. ROUNDS (45) makes it longer or shorter.
 # Needs root; `make bench-rules` builds what it needs.
-ROUNDS=${ROUNDS:-15}
+ROUNDS=${ROUNDS:-45}
 source "$(dirname "$0")/bed.sh"
 source "$TOP/tests/bench/mechanisms.sh"
 cd "$TOP" || exit 1
@@ -25,11 +25,7 @@ rules() {
 	}'
 }
 
-# In real time, so that what else the machine does matters less.
-# shellcheck disable=SC2016 # of the script that is written
-printf '#!/bin/sh\nexec chrt -f 10 "%s" "$@"\n' "$FLOOR" >"$TMP/floor" || die "cannot write $TMP/floor"
-chmod +x "$TMP/floor" || die "cannot run $TMP/floor"
-FLOOR=$TMP/floor
+in_real_time
 declare -A LIMITS_OF=()
 ns_new A B || die 'cannot make network namespaces'
 for n in 1 8 64 256 1024; do
