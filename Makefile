@@ -27,7 +27,7 @@ LLVM_STRIP ?= llvm-strip
 BPFTOOL    ?= $(or $(shell bpftool version >/dev/null 2>&1 && echo bpftool), \
 		$(lastword $(wildcard /usr/lib/linux-tools/*/bpftool)),bpftool)
 PKG_CONFIG ?= pkg-config
-PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis libcap libmnl \
+PACKAGES   := libxdp libbpf json-c libpcap libmicrohttpd ncursesw hiredis libcap libmnl libmaxminddb \
 	      $(shell $(PKG_CONFIG) --exists hiredis_ssl openssl 2>/dev/null && echo hiredis_ssl openssl)
 
 CFLAGS   ?= -O2 -g
@@ -46,8 +46,10 @@ below_fleet   := $(below_kernel) fleet
 below_watch   := $(below_kernel) watch
 below_cli     := $(LAYERS)
 LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lbpf -ljson-c -lpcap \
-	    -lmicrohttpd -lncursesw -ltinfo -lhiredis -lcap -lmnl) \
+	    -lmicrohttpd -lncursesw -ltinfo -lhiredis -lcap -lmnl -lmaxminddb) \
 	    -lelf -lm -lz
+# Loaded by the verbs that call them (user/base/lazy.h); tests are linked with them.
+LAZY     := pcap microhttpd
 USER_FLAGS   := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) \
 		$(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) $(CPPFLAGS)
 USER_CFLAGS  := $(USER_FLAGS) $(HARDEN) $(CFLAGS)
@@ -67,7 +69,7 @@ COMMAND_O := $(call objects,$(COMMAND_C))
 CLI_O     := $(filter-out build/user/cli/main.o,$(filter build/user/cli/%,$(COMMAND_O)))
 LIBRARY_O := $(filter-out build/user/cli/%,$(COMMAND_O))
 ARCHIVES  := build/cli.a build/librlctl.a
-COMMAND_S := $(call skeletons,$(wildcard bpf/*.bpf.c)) $(patsubst user/fleet/%,build/%.h,$(wildcard user/fleet/*.lua))
+COMMAND_S := build/lazy_files.h $(call skeletons,$(wildcard bpf/*.bpf.c)) $(patsubst user/fleet/%,build/%.h,$(wildcard user/fleet/*.lua))
 BENCH_S   := $(call skeletons,$(wildcard tests/bench/*.bpf.c))
 TESTS     := $(call programs,unit) $(call programs,prog)
 SANE_TESTS:= $(patsubst build/%,build/sane/%,$(call programs,unit))
@@ -80,7 +82,7 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests benches check quick check-vm lint fuzz bench bench-rules bench-proof bench-challenge bench-fleet install uninstall deb rpm clean help FORCE
+.PHONY: all tests benches check quick check-vm lint fuzz bench bench-rules bench-matches bench-sets bench-set-lookups bench-proof bench-challenge bench-fleet install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
 tests: $(TESTS) $(SANE_TESTS) $(FUZZERS)
@@ -88,7 +90,17 @@ benches: $(BENCHES)
 
 build/rlctl: build/user/cli/main.o $(ARCHIVES)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(CC) $(USER_LDFLAGS) -o $@ $^ $(filter-out $(LAZY:%=-l%),$(LIBS)) -ldl
+
+# Their names for the dynamic linker: what is linked with one library needs just that. Packages find what rlctl
+# depends on in build/lazy, which is linked with all of them.
+build/lazy.needs: build/.flags | build/.deps
+	$(Q)$(CC) -shared -o build/lazy $(LDFLAGS) -Wl,--no-as-needed $(LAZY:%=-l%)
+	$(Q)for name in $(LAZY); do \
+		$(CC) -shared -nostdlib -o $@ $(LDFLAGS) -Wl,--no-as-needed -l$$name && LC_ALL=C readelf -d $@ | sed -n \
+		"s/.*(NEEDED).*\[\(lib$$name.*\)\]/#define LAZY_$$(echo $$name | tr a-z A-Z) \"\1\"/p" || exit 1; \
+		done >build/lazy_files.h.new && mv build/lazy_files.h.new build/lazy_files.h
+build/lazy_files.h: build/lazy.needs ;
 
 # user/cli, and the layers below it, as archives, so that a test or bench tool links only the code it calls.
 # Two files of one name are both kept: hence q.
@@ -204,6 +216,15 @@ bench: all benches
 bench-rules: all benches
 	@tests/bench/rules.sh
 
+bench-matches: all benches
+	@tests/bench/matches.sh
+
+bench-sets: all benches
+	@tests/bench/sets.sh
+
+bench-set-lookups: all benches
+	@tests/bench/set_lookups.sh
+
 bench-proof: all benches
 	@tests/bench/proof.sh
 
@@ -213,7 +234,7 @@ bench-challenge: all benches
 bench-fleet: all benches
 	@tests/bench/fleet.sh
 
-UNITS    := $(notdir $(wildcard systemd/*.service))
+UNITS    := $(notdir $(wildcard systemd/*.service systemd/*.timer))
 UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's,\([ =]\)/etc/rlctl/,\1$(SYSCONFDIR)/rlctl/,'
 
 # The documents keep their places to each other, so that their links lead somewhere.
@@ -228,7 +249,14 @@ install: all
 	build/rlctl completion bash | install -D -m 644 /dev/stdin $(DESTDIR)$(BASHDIR)/rlctl
 	build/rlctl completion zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(ZSHDIR)/_rlctl
 	install -D -m 644 packaging/example.policy $(DESTDIR)$(SYSCONFDIR)/rlctl/example.policy
-	install -d $(DESTDIR)$(UNITDIR)
+	install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/fail2ban/action.d
+	$(UNIT_SED) packaging/fail2ban/rlctl.conf >$(DESTDIR)$(SYSCONFDIR)/fail2ban/action.d/rlctl.conf
+	chmod 644 $(DESTDIR)$(SYSCONFDIR)/fail2ban/action.d/rlctl.conf
+	test -e $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf || \
+		install -m 600 packaging/crowdsec.conf $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf
+	sed -e '1s,/usr/bin/env python3,/usr/bin/python3,' -e "s,'/usr/sbin/rlctl','$(SBINDIR)/rlctl'," \
+		-e "s,'/etc/rlctl/,'$(SYSCONFDIR)/rlctl/," scripts/rlctl-crowdsec | \
+		install -m 755 /dev/stdin $(DESTDIR)$(SBINDIR)/rlctl-crowdsec
 	for unit in $(UNITS); do $(UNIT_SED) systemd/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && \
 		chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; done
 	for file in $(DOCS); do install -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit 1; done
@@ -238,9 +266,11 @@ install: all
 	sed '1s,/usr/bin/env python3,/usr/bin/python3,' scripts/import | install -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/import
 
 uninstall:
-	rm -f $(DESTDIR)$(SBINDIR)/rlctl $(DESTDIR)$(BASHDIR)/rlctl $(DESTDIR)$(ZSHDIR)/_rlctl
+	rm -f $(DESTDIR)$(SBINDIR)/rlctl $(DESTDIR)$(SBINDIR)/rlctl-crowdsec $(DESTDIR)$(BASHDIR)/rlctl $(DESTDIR)$(ZSHDIR)/_rlctl
 	rm -f $(foreach s,5 8,$(patsubst user/man/%,$(DESTDIR)$(MANDIR)/man$(s)/%,$(wildcard user/man/*.$(s))))
 	rm -f $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(DESTDIR)$(SYSCONFDIR)/rlctl/example.policy
+	rm -f $(DESTDIR)$(SYSCONFDIR)/fail2ban/action.d/rlctl.conf
+	! cmp -s packaging/crowdsec.conf $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf || rm $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf
 	rm -f $(DOCS:%=$(DESTDIR)$(DOCDIR)/%) $(DATA:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DATADIR)/import
 	rm -f $(POLICIES:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DOCDIR)/policies
 	for dir in $(DOCDIR)/docs $(DOCDIR) $(DATADIR)/importer $(DATADIR)/policies $(DATADIR); do \
@@ -262,6 +292,9 @@ help:
 	@echo 'make fuzz       the fuzz targets, FUZZ_S=60 seconds each; FUZZ=NAME for one of them'
 	@echo 'make bench      run the benchmarks (as root)'
 	@echo 'make bench-rules  what hundreds of rules cost (as root)'
+	@echo 'make bench-matches  what each match costs (as root)'
+	@echo 'make bench-sets  adds to sets, swaps and their memory (as root)'
+	@echo 'make bench-set-lookups  what it costs to look an address up in a set (as root)'
 	@echo 'make bench-proof  what it costs to ask who is there (as root)'
 	@echo 'make bench-challenge  handshakes beside floods of SYNs (as root)'
 	@echo 'make bench-fleet  a fleet of eight members on this machine (as root)'
@@ -269,4 +302,4 @@ help:
 	@echo 'make deb        a package for Debian, in build/      make rpm   one for Fedora'
 	@echo 'Variables: V=1 WERROR=1 VERSION= CC= CFLAGS= LDFLAGS= CLANG= BPFTOOL='
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -type f -name '*.d' 2>/dev/null)

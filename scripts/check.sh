@@ -171,8 +171,14 @@ run_some() {
 	collect_to 0
 }
 
-# sort_tests NAME…: into TOGETHER, PROCESSOR, ALONE, BESIDE and IDLE. Tests with longer time limits start first, so
-# that no long test is left over at the end.
+longest_first() { # FILE…: by their time limits, so that no long test is left over at the end
+	local file
+	for file in "$@"; do
+		echo "$(time_limit "$file") $file"
+	done | sort -s -k 1,1nr | cut -d ' ' -f 2-
+}
+
+# sort_tests NAME…: into TOGETHER, PROCESSOR, ALONE, BESIDE and IDLE.
 sort_tests() {
 	local file
 	while read -r file; do
@@ -184,12 +190,12 @@ sort_tests() {
 			BESIDE+=("$file")
 		elif asks_for idle "$file"; then
 			IDLE+=("$file")
-		elif asks_for timeout "$file"; then
-			TOGETHER=("$file" ${TOGETHER[@]+"${TOGETHER[@]}"})
 		else
 			TOGETHER+=("$file")
 		fi
 	done < <(selected "$@")
+	mapfile -t TOGETHER < <(longest_first ${TOGETHER[@]+"${TOGETHER[@]}"})
+	mapfile -t PROCESSOR < <(longest_first ${PROCESSOR[@]+"${PROCESSOR[@]}"})
 }
 
 begin_beside() {

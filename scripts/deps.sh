@@ -32,6 +32,7 @@ hiredis/hiredis.h  build  libhiredis-dev    hiredis-devel
 openssl/ssl.h      build  libssl-dev        openssl-devel
 sys/capability.h   build  libcap-dev        libcap-devel
 libmnl/libmnl.h    build  libmnl-dev        libmnl-devel
+maxminddb.h        build  libmaxminddb-dev  libmaxminddb-devel
 uthash.h           build  uthash-dev        uthash-devel
 libelf.h           build  libelf-dev        elfutils-libelf-devel
 zlib.h             build  zlib1g-dev        zlib-devel
@@ -44,10 +45,12 @@ libncursesw.so.6   run    libncursesw6      ncurses-libs
 libhiredis.so      run    libhiredis-dev    hiredis
 libcap.so.2        run    libcap2           libcap
 libmnl.so.0        run    libmnl0           libmnl
+libmaxminddb.so.0  run    libmaxminddb0     libmaxminddb
 libelf.so.1        run    libelf1           elfutils-libelf
 libz.so.1          run    zlib1g            zlib
 cmocka.h           test   libcmocka-dev     libcmocka-devel
 libclang_rt.fuzzer.a test libclang-rt-dev   compiler-rt
+mmdblookup         test   mmdb-bin          libmaxminddb
 valgrind           test   valgrind          valgrind
 clang-format       test   clang-format      clang-tools-extra
 clang-tidy         test   clang-tidy        clang-tools-extra
@@ -100,6 +103,8 @@ openssl            test   openssl           openssl
 sshd               test   openssh-server    openssh-server
 ssh                test   openssh-client    openssh-clients
 ssh-keygen         test   openssh-client    openssh
+fail2ban-server    test   fail2ban          fail2ban-server
+crowdsec           test   crowdsec          -
 gnuplot            test   gnuplot-nox       gnuplot-minimal
 systemd-analyze    test   systemd           systemd
 udevadm            test   udev              systemd-udev
@@ -243,19 +248,25 @@ which_package() {
 
 # Debian starts a package's service when it installs it, and at every boot. Only the commands are needed: a
 # policy-rc.d refuses starts meanwhile (an existing one is the administrator's and stays), and newly installed
-# services are disabled. Neither needs an init system, so it works in a chroot as well.
+# services are disabled. Neither needs an init system, so it works in a chroot as well. crowdsec registers with
+# an online service as it is installed, unless it has credentials already.
 install_debian() {
-	local policy=/usr/sbin/policy-rc.d service
+	local policy=/usr/sbin/policy-rc.d online=/etc/crowdsec/online_api_credentials.yaml service
 	export DEBIAN_FRONTEND=noninteractive
 	apt-get update -qq || return
 	if [[ ! -e $policy && ! -L $policy ]]; then
 		trap 'rm -f /usr/sbin/policy-rc.d' EXIT # of the subshell that this runs in
 		printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy || return
 	fi
+	if [[ " $* " == *" crowdsec "* && ! -e $online ]]; then
+		mkdir -p "${online%/*}" && echo '# none: not registered' >"$online" || return
+	fi
 	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" || return
-	for service in chrony prometheus redis-server unbound ssh knot nginx kamailio tor mumble-server minetest-server openarena-server; do
+	for service in chrony fail2ban prometheus redis-server unbound ssh knot nginx kamailio tor mumble-server minetest-server openarena-server; do
 		[[ " $* " != *" $(sed 's/^ssh$/openssh-server/; s/^nginx$/nginx-light/' <<<"$service") "* ]] || update-rc.d "$service" disable || return
 	done
+	# It has a unit alone.
+	[[ " $* " != *" crowdsec "* ]] || systemctl disable --quiet crowdsec.service
 }
 
 install_packages() {
