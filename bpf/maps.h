@@ -459,6 +459,35 @@ struct {
 	__array(values, struct set_counts_inner);
 } set_counts SEC(".maps");
 
+/* The alarms of a policy: one for each half. Empty where the policy has none. */
+struct alarms_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_alarms));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__array(values, struct alarms_inner);
+} alarms SEC(".maps");
+
+struct alarm_counts_inner {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, RL_ALARMS_MAX);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u64));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__array(values, struct alarm_counts_inner);
+} alarm_counts SEC(".maps");
+
 /* The rings of watchers: watch.h. */
 struct ring_inner {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

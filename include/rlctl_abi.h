@@ -44,14 +44,17 @@
  *   member_layout                0                  rl_member_layout
  *   set_groups                   0                  rl_set_groups
  *   set_counts                   by number of set   rl_amount, per CPU
+ *   alarms                       half, then 0       rl_alarms                      abi/alarms.h
+ *   alarm_counts                 half, then number  __u64: packets or bytes, per CPU
  *
  * (1) `sources` takes only the first RL_SHORT_KEY bytes of it.
  */
 #ifndef RLCTL_ABI_H
 #define RLCTL_ABI_H
 
-#define RL_ABI_VERSION 10u
+#define RL_ABI_VERSION 11u
 
+#include "abi/alarms.h"
 #include "abi/filter.h"
 #include "abi/fleet.h"
 #include "abi/instance.h"

@@ -64,6 +64,8 @@ _Static_assert(sizeof(struct rl_match) == 48, "rl_match");
 #define RL_FILTER_MAX         255 /* bytes of an expression, without the NUL */
 #define RL_SET_NAME_MAX       31  /* bytes of a set's name, without the NUL */
 #define RL_LEN_SET            255 /* rl_match.src_len, dst_len: the members of a set */
+#define RL_ALARMS_MAX         16  /* of a policy */
+#define RL_ALARM_NAME_MAX     31  /* bytes of an alarm's name, without the NUL */
 
 struct rl_port_range {
 	__u16 first, last; /* inclusive */
@@ -93,8 +95,11 @@ struct rl_extra {
 	char filter[RL_FILTER_MAX + 1];
 	char src_set[RL_SET_NAME_MAX + 1]; /* RL_MATCH_SRC with RL_LEN_SET */
 	char dst_set[RL_SET_NAME_MAX + 1];
+	char alarm[RL_ALARM_NAME_MAX + 1]; /* behind `while`; "": the rule holds without */
+	__u8 alarm_not;                    /* 1: `while not` */
+	__u8 pad2[7];
 };
-_Static_assert(sizeof(struct rl_extra) == 504, "rl_extra");
+_Static_assert(sizeof(struct rl_extra) == 544, "rl_extra");
 
 /* A limit as the operator wrote it, defaults filled in; unused fields are zero. */
 struct rl_limit {
@@ -187,6 +192,8 @@ enum rl_rule_flag {
 	RL_RULE_UNLESS = 1 << 9,         /* over drop unless established: bpf/proven.h */
 	RL_RULE_CHALLENGE = 1 << 10,     /* over challenge: bpf/challenge.h */
 	RL_RULE_TRUNCATE = 1 << 11,      /* over truncate: bpf/truncate.h */
+	RL_RULE_WHILE = 1 << 12,         /* it holds while rl_rule.alarm is on: bpf/alarm.h */
+	RL_RULE_WHILE_NOT = 1 << 13,     /* while it is not on */
 };
 #define RL_RULE_REFUSES_ANY     (RL_RULE_REFUSES_ALL | RL_RULE_REFUSES_NEW)
 #define RL_RULE_LANE_SHIFT      14 /* the flags above: the rule's lane, 0..RL_LANES - 1 */
@@ -197,8 +204,9 @@ enum rl_rule_flag {
 /* One rule of a prefix. The rules array has two halves: one is the policy in force, in the other
  * the next one is built. Most packets need no more of it than its first cache line. */
 struct rl_rule {
-	__u8 action : 4;  /* enum rl_action */
-	__u8 clock : 4;   /* enum rl_clock: by which the limit is held */
+	__u8 action : 2;  /* enum rl_action */
+	__u8 clock : 2;   /* enum rl_clock: by which the limit is held */
+	__u8 alarm : 4;   /* RL_RULE_WHILE, RL_RULE_WHILE_NOT: its number */
 	__u8 backend;     /* enum rl_backend */
 	__u16 flags;      /* enum rl_rule_flag, and the lane */
 	__u32 limit_id;   /* names the limit in state keys, never used twice; 0 = not a limit */
@@ -311,6 +319,7 @@ enum rl_policy_use {
 	RL_USE_KEY_PARTS = 1 << 21,  /* a key is RL_KEY_PARTS: bpf/key.h */
 	RL_USE_SETS = 1 << 22,       /* the policy has a set */
 	RL_USE_SET_RULES = 1 << 23,  /* a rule names one: bpf/sets.h */
+	RL_USE_ALARMS = 1 << 24,     /* the policy has an alarm: bpf/alarm.h */
 };
 
 #define RL_USE_ANSWERS (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
@@ -319,7 +328,8 @@ enum rl_policy_use {
  * to use one, or ceases to, brings another program (user/kernel/program_fit.h). */
 #define RL_USE_PROGRAM                                                                      \
 	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS | \
-	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS | RL_USE_SET_RULES)
+	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS |                \
+	 RL_USE_SET_RULES | RL_USE_ALARMS)
 
 /* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */
 #define RL_USE_UNSETTLED (1u << 31)
@@ -340,13 +350,14 @@ struct rl_policy_header {
 	__u8 payload_end;    /* in units of RL_PAYLOAD_UNIT; 0: none */
 	struct rl_range any;
 	struct rl_range device;
+	struct rl_range alarms; /* what they count: abi/alarms.h */
 	/* what packets do not read */
 	__u64 written;         /* generation of the last policy that was written as a whole */
 	__u32 next_counter_id; /* the first one that nothing uses, nor anything behind it */
 	__u32 next_comment_id; /* the first one never used */
 	__u64 lengths[2][3];   /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
 };
-_Static_assert(sizeof(struct rl_policy_header) == 112, "rl_policy_header");
+_Static_assert(sizeof(struct rl_policy_header) == 120, "rl_policy_header");
 
 /* Key of the trie: `len` counts the bits of family and address. IPv4 stands mapped, but the family
  * keeps ::/0 and its like from meaning IPv4 as well. */

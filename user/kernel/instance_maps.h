@@ -41,6 +41,8 @@
 	X(member_layout)   \
 	X(set_groups)      \
 	X(set_counts)      \
+	X(alarms)          \
+	X(alarm_counts)    \
 	X(data_watch)      \
 	X(rings)           \
 	X(watch_counts)
@@ -62,6 +64,11 @@ enum instance_map { INSTANCE_MAPS(INSTANCE_MAP_ID) INSTANCE_MAP_COUNT };
 	(INSTANCE_MAP_BIT(policy) | INSTANCE_MAP_BIT(instance) | INSTANCE_MAP_BIT(sets) | \
 	 INSTANCE_MAP_BIT(members) | INSTANCE_MAP_BIT(member_layout) |                    \
 	 INSTANCE_MAP_BIT(set_groups) | INSTANCE_MAP_BIT(set_counts))
+
+/* That alarms_read() of alarms.h needs. */
+#define INSTANCE_MAPS_ALARMS                                                                \
+	(INSTANCE_MAP_BIT(policy) | INSTANCE_MAP_BIT(instance) | INSTANCE_MAP_BIT(alarms) | \
+	 INSTANCE_MAP_BIT(alarm_counts))
 
 #define INSTANCE_PATH_MAX 256
 

@@ -62,14 +62,32 @@ struct policy_set {
 	uint32_t id;         /* its number in the kernel, 0..RL_SETS_MAX - 1; see sets_inherit() */
 };
 
-/* Rules in canonical order (rule_compare), no two with the same identity; sets by name, no two of
- * the same. */
+/* A statement `alarm`. Unused fields are zero. */
+struct policy_alarm {
+	char name[RL_ALARM_NAME_MAX + 1];
+	/* What it counts: of kind PREFIX_ANY with RL_ACTION_COUNT, a match and an extra. */
+	struct rule counts;
+	struct {
+		uint64_t amount;    /* of RATE, in `unit` */
+		uint64_t period_ns; /* of RATE */
+		uint64_t for_ns;
+	} phase[2];   /* to go on: over; to go off: under */
+	uint8_t unit; /* enum rl_unit, of both */
+	char comment[RL_COMMENT_MAX + 1];
+	uint32_t line;   /* in the policy, from 1; 0: read from the kernel */
+	uint32_t column; /* of its name in that line */
+};
+
+/* Rules in canonical order (rule_compare), no two with the same identity; sets and alarms
+ * by name, no two of the same. */
 struct policy {
 	struct rule *rules;
 	size_t count;
 	size_t capacity;
 	struct policy_set *sets;
 	size_t set_count;
+	struct policy_alarm *alarms; /* the number in the kernel is the place in this list */
+	size_t alarm_count;
 };
 
 /* Protocols with a name: X("name", number, has ports). The others have no ports. */

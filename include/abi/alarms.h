@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Alarms of a policy: what they count, and whether they are on. Part of rlctl_abi.h.
+ *
+ * What an alarm counts is a rule of the group rl_policy_header.alarms: element `first + n` of the
+ * rules array is that of alarm n. Packets count for each alarm whose rule holds, before any rule
+ * decides. The first packet after the end of a tenth moves all alarms on whose tenth has ended,
+ * before it is counted itself: bpf/algorithm/alarm.h. Who reads an alarm does the same with a copy,
+ * because an alarm ends without packets, too.
+ */
+#ifndef RLCTL_ABI_ALARMS_H
+#define RLCTL_ABI_ALARMS_H
+
+#include <linux/types.h>
+
+#include "abi/policy.h"
+#include "abi/state.h"
+
+#define RL_ALARM_TENTH_MIN 100000000ull /* nanoseconds */
+#define RL_ALARM_TENTHS    10
+
+/* One of an alarm's two conditions, as the operator wrote it and as packets read it. */
+struct rl_alarm_phase {
+	__u64 amount;    /* N of RATE, in the alarm's unit; > 0 */
+	__u64 period_ns; /* P of RATE */
+	__u64 for_ns;    /* DURATION */
+	__u64 tenth_ns;  /* for_ns / tenths, at least RL_ALARM_TENTH_MIN */
+	__u64 limit;     /* packets or bytes in a tenth. On: it was more than this in each tenth;
+			  * off: it was less than this */
+	__u32 tenths;    /* 1..RL_ALARM_TENTHS */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct rl_alarm_phase) == 48, "rl_alarm_phase");
+
+/* Where it stands. The one packet that moves alarms on writes it. */
+struct rl_alarm_state {
+	__u64 tenth_began_ns; /* CLOCK_MONOTONIC; 0: no packet has come yet */
+	__u64 counted;        /* rl_alarm_count of all CPUs when this tenth began */
+	__u64 last;           /* packets or bytes in the last tenth that has ended */
+	__u64 since_ns;       /* CLOCK_MONOTONIC of the last change; 0: it has not been on yet */
+	__u64 changes;        /* times that it went on or off */
+	__u32 run;            /* tenths in a row for which the condition of the change held */
+	__u32 on;             /* 1: it is */
+};
+_Static_assert(sizeof(struct rl_alarm_state) == 48, "rl_alarm_state");
+
+struct rl_alarm {
+	char name[RL_ALARM_NAME_MAX + 1];
+	struct rl_alarm_phase phase[2]; /* to go on, to go off: that which is asked is phase[on] */
+	struct rl_alarm_state state;
+	__u8 unit; /* enum rl_unit of both; bits are counted as bytes */
+	__u8 pad[7];
+	char comment[RL_COMMENT_MAX + 8];
+};
+_Static_assert(sizeof(struct rl_alarm) == 312, "rl_alarm");
+
+/* All alarms of a policy, in the order of their names: the one element of a map for each half. */
+struct rl_alarms {
+	__u64 next_ns; /* when a tenth of one of them ends; ~0: a packet is at it */
+	__u32 on;      /* a bit for each that is on */
+	__u32 count;   /* 0..RL_ALARMS_MAX */
+	struct rl_alarm alarm[RL_ALARMS_MAX];
+};
+_Static_assert(sizeof(struct rl_alarms) == 16 + RL_ALARMS_MAX * sizeof(struct rl_alarm),
+	       "rl_alarms");
+
+#endif
