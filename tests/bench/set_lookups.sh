@@ -87,5 +87,6 @@ if [[ $FLOODS -gt 0 ]]; then
 	flooded 4
 	flooded 6
 fi
+mkdir -p "$OUT/docs"
 python3 tests/bench/set_lookups.py "$RAW" "$TMP/told" "$OUT/docs/set_lookups.json" || exit 1
 [[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py
