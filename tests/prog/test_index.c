@@ -3,6 +3,7 @@
  * packet is held against all of them, one by one, and reasons and counters have to agree.
  */
 #include <linux/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 
 #include "prefix_read.h"
@@ -14,6 +15,7 @@
 #define PACKETS 300
 
 static uint64_t seed;
+static bool extras; /* rules have conditions of struct rl_extra, too */
 
 /* ---- packets */
 
@@ -39,9 +41,15 @@ static const struct {
 struct packet {
 	enum kind kind;
 	uint16_t sport, dport;
+	uint8_t ttl, tcp_flags;
 	uint8_t src[16], dst[16];
 	struct frame frame;
 };
+
+static bool is_tcp(enum kind kind)
+{
+	return kind == TCP4 || kind == TCP6 || kind == SYN4;
+}
 
 /* The ends of all ports, and others of which there are as many as rules need room. */
 static uint16_t port_draw(uint32_t room)
@@ -87,10 +95,14 @@ static void address_draw(bool ip6, char text[48], uint8_t out[16])
 	}
 }
 
+/* No packet but those of SYN4 has SYN alone: the word syn tells them apart. */
+static const uint8_t tcp_flags[] = {TH_ACK, TH_SYN | TH_ACK, TH_RST, TH_FIN | TH_ACK};
+
 static void packet_draw(const struct policy *policy, struct packet *packet)
 {
 	bool ip6;
 	char src[48], dst[48], words[160];
+	size_t used;
 
 	packet->kind = random_under(&seed, KINDS);
 	ip6 = packet->kind == TCP6 || packet->kind == UDP6;
@@ -98,8 +110,15 @@ static void packet_draw(const struct policy *policy, struct packet *packet)
 	packet->dport = port_beside(policy, false);
 	address_draw(ip6, src, packet->src);
 	address_draw(ip6, dst, packet->dst);
-	snprintf(words, sizeof(words), kinds[packet->kind].words, src, dst, packet->sport,
-		 packet->dport);
+	packet->ttl = 60 + random_under(&seed, 8);
+	packet->tcp_flags = is_tcp(packet->kind) ? tcp_flags[random_under(&seed, 4)] : 0;
+	if (packet->kind == SYN4)
+		packet->tcp_flags = TH_SYN;
+	used = snprintf(words, sizeof(words), kinds[packet->kind].words, src, dst, packet->sport,
+			packet->dport);
+	used += snprintf(words + used, sizeof(words) - used, " ttl=%u", packet->ttl);
+	if (is_tcp(packet->kind))
+		snprintf(words + used, sizeof(words) - used, " flags=%u", packet->tcp_flags);
 	frame_build(&packet->frame, words);
 }
 
@@ -110,36 +129,69 @@ static bool in_ports(uint16_t port, uint16_t first, uint16_t last)
 	return port >= first && port <= last;
 }
 
+/* What a header says that the packet does not have holds neither plain nor under `not`. */
+static bool agrees(const struct rl_match *match, uint32_t flag, bool known, bool holds)
+{
+	if (!(match->flags & flag))
+		return true;
+	return known && holds == !(match->negated & flag);
+}
+
+static bool in_ranges(uint16_t port, const struct rl_port_range *ranges, uint32_t count)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		found |= in_ports(port, ranges[i].first, ranges[i].last);
+	return found;
+}
+
+static bool ports_hold(const struct rule *rule, uint32_t flag, uint16_t port)
+{
+	const struct rl_match *match = &rule->match;
+	const struct rl_extra *extra = rule->extra;
+	bool source = flag == RL_MATCH_SPORT;
+
+	if (extra && (source ? extra->sport_count : extra->dport_count))
+		return source ? in_ranges(port, extra->sport, extra->sport_count)
+			      : in_ranges(port, extra->dport, extra->dport_count);
+	return source ? in_ports(port, match->sport_first, match->sport_last)
+		      : in_ports(port, match->dport_first, match->dport_last);
+}
+
 static bool matches(const struct rule *rule, const struct packet *packet)
 {
 	const struct rl_match *match = &rule->match;
-	bool fragment = packet->kind == LATER4;
+	bool ports = kinds[packet->kind].ports, tcp = is_tcp(packet->kind);
+	const struct rl_extra none = {0}, *extra = rule->extra ? rule->extra : &none;
 
-	if (match->flags & RL_MATCH_PROTO && match->proto != kinds[packet->kind].proto)
-		return false;
-	if (match->flags & (RL_MATCH_SPORT | RL_MATCH_DPORT) && !kinds[packet->kind].ports)
-		return false;
-	if (match->flags & RL_MATCH_SPORT &&
-	    !in_ports(packet->sport, match->sport_first, match->sport_last))
-		return false;
-	if (match->flags & RL_MATCH_DPORT &&
-	    !in_ports(packet->dport, match->dport_first, match->dport_last))
-		return false;
-	if (match->flags & RL_MATCH_SYN && packet->kind != SYN4)
-		return false;
-	if (match->flags & RL_MATCH_FRAGMENT && !fragment)
-		return false;
-	if (match->flags & RL_MATCH_DST &&
-	    !prefix_contains(match->dst, match->dst_len, packet->dst))
-		return false;
-	return true;
+	return agrees(match, RL_MATCH_PROTO, true, match->proto == kinds[packet->kind].proto) &&
+	       agrees(match, RL_MATCH_SPORT, ports,
+		      ports_hold(rule, RL_MATCH_SPORT, packet->sport)) &&
+	       agrees(match, RL_MATCH_DPORT, ports,
+		      ports_hold(rule, RL_MATCH_DPORT, packet->dport)) &&
+	       agrees(match, RL_MATCH_SYN, tcp, packet->kind == SYN4) &&
+	       agrees(match, RL_MATCH_FRAGMENT, true, packet->kind == LATER4) &&
+	       agrees(match, RL_MATCH_DST, true,
+		      prefix_contains(match->dst, match->dst_len, packet->dst)) &&
+	       agrees(match, RL_MATCH_TTL, true,
+		      packet->ttl >= extra->ttl_first && packet->ttl <= extra->ttl_last) &&
+	       agrees(match, RL_MATCH_TCP_FLAGS, tcp,
+		      (packet->tcp_flags & extra->tcp_mask) == extra->tcp_flags);
 }
 
-static void ports_draw(char *out, size_t size, const char *word, uint32_t room)
+/* With `lists` also lists of ports, and not. */
+static void ports_draw(char *out, size_t size, const char *word, uint32_t room, bool lists)
 {
-	uint32_t first = port_draw(room), last = first + random_under(&seed, 4);
+	uint32_t first = port_draw(room), last = first + random_under(&seed, 4), more = last + 2;
+	const char *not = lists && !random_under(&seed, 12) ? " not" : "";
 
-	snprintf(out, size, " %s %u-%u", word, first, last > UINT16_MAX ? UINT16_MAX : last);
+	if (lists && random_under(&seed, 4) == 0 && more < UINT16_MAX - 40)
+		snprintf(out, size, "%s %s %u-%u,%u,%u-%u", not, word, first, last, more, more + 7,
+			 more + 20);
+	else
+		snprintf(out, size, "%s %s %u-%u", not, word, first,
+			 last > UINT16_MAX ? UINT16_MAX : last);
 }
 
 /* Where there are hundreds of limits, only a few are for all ports, so that no packet meets more of
@@ -150,7 +202,15 @@ static void rule_draw(char *out, size_t size, const char *prefix, uint32_t room,
 	static const char *const protos[] = {"", " tcp", " udp", " udp", " sctp"};
 	static const char *const others[] = {
 		" icmp", " gre", " proto 99", " tcp syn", " fragment", " dst 10.0.3.0/24", ""};
-	char sport[32] = "", dport[32] = "", action[64];
+	static const char *const more[] = {"",
+					   " ttl 62",
+					   " not ttl 60-65",
+					   " ttl 63-255",
+					   " not fragment",
+					   " not dst 10.0.5.0/24"};
+	char sport[64] = "", dport[64] = "", action[64];
+	const char *condition = extras ? more[random_under(&seed, ARRAY_SIZE(more))] : "";
+	const char *proto = protos[random_under(&seed, ARRAY_SIZE(protos))];
 	uint32_t which = random_under(&seed, 16);
 
 	if (limit)
@@ -163,11 +223,12 @@ static void rule_draw(char *out, size_t size, const char *prefix, uint32_t room,
 		return;
 	}
 	if (which < 5)
-		ports_draw(sport, sizeof(sport), "sport", room);
+		ports_draw(sport, sizeof(sport), "sport", room, extras && !limit);
 	if (which >= 4)
-		ports_draw(dport, sizeof(dport), "dport", room);
-	snprintf(out, size, "%s%s%s%s %s\n", prefix,
-		 protos[random_under(&seed, ARRAY_SIZE(protos))], sport, dport, action);
+		ports_draw(dport, sizeof(dport), "dport", room, extras && !limit);
+	if (extras && !strcmp(proto, " tcp") && !random_under(&seed, 3))
+		condition = random_under(&seed, 2) ? " flags syn,ack" : " not flags ack/ack";
+	snprintf(out, size, "%s%s%s%s%s %s\n", prefix, proto, sport, dport, condition, action);
 }
 
 /* `count` rules, of which as many are verdicts as `verdicts` in 16. */
@@ -336,8 +397,8 @@ static void policy_draw(char *out, size_t size, uint32_t run)
 
 static const struct harness_options options[] = {
 	{.program_uses = RL_USE_INDEX, .prefixes = 8192},
-	{.program_uses = RL_USE_INDEX, .prefixes = 8192, .table = RL_TABLE_LRU},
-	{.program_uses = RL_USE_INDEX, .prefixes = 8192, .hook = RL_HOOK_INGRESS},
+	{.program_uses = RL_USE_INDEX | RL_USE_EXTRAS, .prefixes = 8192, .table = RL_TABLE_LRU},
+	{.program_uses = RL_USE_INDEX | RL_USE_EXTRAS, .prefixes = 8192, .hook = RL_HOOK_INGRESS},
 };
 
 static void random_test(void **state)
@@ -350,6 +411,7 @@ static void random_test(void **state)
 		struct harness *h = harness_open(&options[i]);
 
 		assert_non_null(h);
+		extras = options[i].program_uses & RL_USE_EXTRAS;
 		for (uint32_t run = i; run < RUNS; run += ARRAY_SIZE(options)) {
 			seed = (run + 1) * 0x9e3779b97f4a7c15ull;
 			policy_draw(text, sizeof(text), run);
