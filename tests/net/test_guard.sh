@@ -139,6 +139,30 @@ test_other_namespace() {
 			"$RLCTL" -n "$(ns B)" apply "$TMP/policy" && shows 'rule any deny'
 }
 
+# refuses_members ARG…: `set ARG…` would cut the session: it says so, and changes no member.
+refuses_members() {
+	local before
+	before=$(rl B set list bad; rl B set list good)
+	has 'may lock you out' expect_status 1 ssh_rl "$SESSION" set "$@" </dev/null &&
+		has 'nothing was changed; to keep this session: add `rule 203.0.113.7 allow`; to do it anyway: --yes' \
+			expect_status 1 ssh_rl "$SESSION" set "$@" </dev/null &&
+		is "$(rl B set list bad; rl B set list good)" "$before"
+}
+
+test_members() {
+	local list="$TMP/list"
+	start $'set bad\nset good\nrule @bad deny\nrule any tcp deny\nrule @good allow' &&
+		rl B set add good 203.0.113.0/24 198.51.100.1 && refuses_members flush good &&
+		printf '192.0.2.0/24\n' >"$list" && refuses_members swap good "$list" &&
+		printf '198.51.100.1\n203.0.113.7\n' >"$list" && refuses_members swap bad "$list" &&
+		ssh_rl "$SESSION" set del good 198.51.100.1 && ssh_rl "$SESSION" set add bad 203.0.112.0/24 203.0.113.8 &&
+		refuses_members add bad 192.0.2.1 203.0.113.7 &&
+		has 'may lock you out' expect_status 1 ssh_rl "$SESSION" set add bad - <"$list" &&
+		is "$(rl B set list bad | sort)" $'203.0.112.0/24\n203.0.113.8' &&
+		ssh_rl "$SESSION" set add bad 203.0.113.0/24 && ssh_rl "$SESSION" set add --yes bad 203.0.113.7 &&
+		rl B set test bad 203.0.113.7 && rl B set add bad 203.0.113.7
+}
+
 test_no_session() { start && rl B rule add any deny && shows 'rule any deny'; }
 
 test_pipe() { start && ssh_rl 'UNKNOWN 65535 UNKNOWN 65535' rule add any deny; }
@@ -172,6 +196,7 @@ t 'apply' test_apply
 t 'rule add' test_rule_add
 t 'rule del' test_rule_del
 t 'sets: members of now, and files that are still to be read' test_sets
+t 'members of a set' test_members
 t 'attach --policy' test_attach
 t 'by destination' test_by_dest
 t '--yes' test_yes

@@ -10,6 +10,7 @@
 #include "open.h"
 #include "output.h"
 #include "set_change.h"
+#include "set_guard.h"
 #include "set_open.h"
 #include "set_output.h"
 
@@ -62,7 +63,7 @@ static int members_change(const struct command *command, enum set_verb verb)
 		set_items_clear(&change.items);
 		return rc;
 	}
-	rc = stream ? set_stream_run(&change, life_ns) : set_change_apply(&change);
+	rc = stream ? set_stream_run(&change, life_ns) : set_guarded_apply(&change);
 	ended = set_change_end(&change);
 	return rc ? rc : ended;
 }
@@ -88,7 +89,7 @@ int cmd_set_flush(const struct command *command)
 		rc = set_change_begin(&change, command, SET_FLUSH);
 	if (rc)
 		return rc;
-	rc = set_change_apply(&change);
+	rc = set_guarded_apply(&change);
 	ended = set_change_end(&change);
 	return rc ? rc : ended;
 }
@@ -133,7 +134,7 @@ int cmd_set_swap(const struct command *command)
 		set_items_clear(&change.items);
 		return rc;
 	}
-	rc = set_change_apply(&change);
+	rc = set_guarded_apply(&change);
 	ended = set_change_end(&change);
 	return rc ? rc : ended;
 }

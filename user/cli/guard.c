@@ -30,6 +30,13 @@ void guard_start(struct guard *guard, bool only_warns)
 	ssh_sessions_find(&guard->sessions);
 }
 
+void guard_start_own(struct guard *guard, bool only_warns)
+{
+	memset(guard, 0, sizeof(*guard));
+	guard->only_warns = only_warns;
+	ssh_sessions_find_own(&guard->sessions);
+}
+
 void guard_clear(struct guard *guard)
 {
 	ssh_sessions_clear(&guard->sessions);
@@ -73,16 +80,19 @@ static void question_format(struct guard *guard, const struct harm *harm, const 
 		 rule, does, who, banned_for);
 }
 
-static void remedy_format(struct guard *guard, const struct harm *harm, bool by_dest)
+static void remedy_format(struct guard *guard, const struct harm *harm,
+			  const struct guarded *change)
 {
+	bool by_dest = change->ctx->by_dest;
 	bool banned = harm->verdict.danger <= SESSION_BANNED;
 	char addr[PREFIX_TEXT_MAX];
 
 	prefix_print(addr, sizeof(addr), by_dest ? harm->seen.dst : harm->seen.src, 128);
 	snprintf(guard->remedy, sizeof(guard->remedy),
-		 "nothing was changed; to keep this session: add `rule %s allow`%s; to try it: "
-		 "`rlctl apply --try 1m FILE`; to do it anyway: --yes",
-		 addr, banned ? ", or write over drop for over ban" : "");
+		 "nothing was changed; to keep this session: add `rule %s allow`%s; %sto do it "
+		 "anyway: --yes",
+		 addr, banned ? ", or write over drop for over ban" : "",
+		 change->then ? "" : "to try it: `rlctl apply --try 1m FILE`; ");
 }
 
 static void warning_note(const struct guard *guard)
@@ -101,6 +111,28 @@ static bool session_seen(const struct ssh_session *session, const struct policy_
 	return session->flow.dst_known || !(ctx->by_dest || ctx->leaving);
 }
 
+/* The verdict of other members, if it is worse. 0 or -ENOMEM. */
+static int verdict_of_members(const struct guarded *change, const struct policy *policy,
+			      const struct flow *seen, struct verdict *out)
+{
+	struct verdict before;
+	int ret = verdict_find(policy, change->ctx->by_dest, seen, change->members, &before);
+
+	if (!ret)
+		ret = verdict_find(policy, change->ctx->by_dest, seen, change->then, out);
+	if (!ret && !verdict_worse(out, &before))
+		*out = (struct verdict){.danger = SESSION_SAFE};
+	return ret;
+}
+
+static int change_verdict(const struct guarded *change, const struct policy *before,
+			  const struct policy *after, const struct flow *seen, struct verdict *out)
+{
+	if (change->then)
+		return verdict_of_members(change, after, seen, out);
+	return verdict_of_change(before, after, change->ctx->by_dest, seen, change->members, out);
+}
+
 /* Compares the verdicts on one session, and keeps the worst harm. The own session counts on every
  * device. 0 or an error. */
 static int session_compare(const struct guarded *change, const struct ssh_session *session,
@@ -116,8 +148,7 @@ static int session_compare(const struct guarded *change, const struct ssh_sessio
 			   &before, &after);
 	if (rc)
 		return rc;
-	if (verdict_of_change(before, after, change->ctx->by_dest, &harm.seen, change->members,
-			      &harm.verdict))
+	if (change_verdict(change, before, after, &harm.seen, &harm.verdict))
 		out_of_memory();
 	if (verdict_worse(&harm.verdict, &worst->verdict) &&
 	    (session->own || device_carries(change->ifindex, &session->flow)))
@@ -140,7 +171,7 @@ int guard_pass(struct guard *guard, const struct guarded *change)
 		return rc;
 	rule_format(rule, &worst.verdict.rule, change->ctx);
 	question_format(guard, &worst, rule, by_dest);
-	remedy_format(guard, &worst, by_dest);
+	remedy_format(guard, &worst, change);
 	if (worst.verdict.danger == SESSION_MAY_BE_BANNED) {
 		warning_note(guard);
 		return 0;
@@ -189,7 +220,8 @@ int guard_policies(struct guard *guard, int ifindex, const struct policy_context
 	struct policies policies = {before ? before : &nothing, after, members};
 	const struct set_members then = {members_then, &policies};
 
-	return guard_pass(guard, &(struct guarded){ifindex, ctx, policies_get, &policies, &then});
+	return guard_pass(guard,
+			  &(struct guarded){ifindex, ctx, policies_get, &policies, &then, NULL});
 }
 
 int guard_empty(struct guard *guard, size_t rules, const char *name)

@@ -18,6 +18,8 @@ struct guard {
 };
 
 void guard_start(struct guard *guard, bool only_warns);
+/* The same, for a command that is to be quick: it guards only the session it is called from. */
+void guard_start_own(struct guard *guard, bool only_warns);
 void guard_clear(struct guard *guard);
 
 /* False: guard_pass has nothing to look at. */
@@ -34,6 +36,7 @@ struct guarded {
 		     const struct policy **after);
 	void *arg;
 	const struct set_members *members; /* before and after; NULL: nothing is known */
+	const struct set_members *then; /* after, where the change is one of members; else NULL */
 };
 
 /* Whether the change may be made. 0, an error, or GUARD_ASKS: release all locks, call guard_ask(),

@@ -38,6 +38,7 @@ int set_change_begin(struct set_change *change, const struct command *command, e
 	change->command = command;
 	change->name = command->words[0];
 	change->verb = verb;
+	guard_start_own(&change->guard, option_given(command, OPTION_YES));
 	rc = set_targets_choose(command, change->name, &change->targets);
 	if (rc)
 		return rc;
@@ -239,6 +240,7 @@ int set_change_end(struct set_change *change)
 		note("host bits cleared in %" PRIu64 " address%s: as 10.1.2.3/8 is 10.0.0.0/8",
 		     change->host_bits, change->host_bits == 1 ? "" : "es");
 	answers_print(change);
+	guard_clear(&change->guard);
 	set_items_clear(&change->items);
 	set_targets_clear(&change->targets);
 	free(change->answers);

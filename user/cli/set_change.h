@@ -3,6 +3,7 @@
 #ifndef RLCTL_SET_CHANGE_H
 #define RLCTL_SET_CHANGE_H
 
+#include "guard.h"
 #include "set_input.h"
 #include "set_output.h"
 
@@ -17,6 +18,7 @@ struct set_change {
 	uint64_t host_bits;     /* of all that were read */
 	struct set_targets targets;
 	struct set_answer *answers; /* one for each target */
+	struct guard guard;
 };
 
 /* Chooses the instances, and looks that each has the set. 0, < 0 or EXIT_USAGE; reports. */

@@ -14,6 +14,7 @@
 #include "message.h"
 #include "output.h"
 #include "set_change.h"
+#include "set_guard.h"
 #include "signals.h"
 
 #define PACE_NS   (10 * NS_PER_MS)
@@ -85,7 +86,7 @@ static int batch_apply(struct stream *stream)
 
 	if (!count)
 		return 0;
-	rc = set_change_apply(change);
+	rc = set_guarded_apply(change);
 	stream->due_ns = now_ns() + PACE_NS;
 	stream->applied += count;
 	change->host_bits = stream->lines.host_bits;

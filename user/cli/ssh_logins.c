@@ -236,14 +236,20 @@ static void connections_read(struct scan *scan)
 		tcp_sockets_read(TCP_ESTABLISHED, scan->ports[i], connection_add, scan);
 }
 
-void ssh_sessions_find(struct ssh_sessions *out)
+void ssh_sessions_find_own(struct ssh_sessions *out)
 {
-	struct scan scan = {.ports = {SSH_PORT}, .port_count = 1, .out = out};
 	struct flow own;
 
 	*out = (struct ssh_sessions){0};
 	if (ssh_session_find(&own))
 		session_add(out, &own, true);
+}
+
+void ssh_sessions_find(struct ssh_sessions *out)
+{
+	struct scan scan = {.ports = {SSH_PORT}, .port_count = 1, .out = out};
+
+	ssh_sessions_find_own(out);
 	processes_read(&scan);
 	if (scan.logged_in.count)
 		connections_read(&scan);

@@ -20,6 +20,8 @@ struct ssh_sessions {
  * of root has logged somebody in. Those need CAP_SYS_PTRACE; without it only the own one is found.
  */
 void ssh_sessions_find(struct ssh_sessions *out);
+/* This process's own session alone: it costs no look at other processes but those above it. */
+void ssh_sessions_find_own(struct ssh_sessions *out);
 void ssh_sessions_clear(struct ssh_sessions *sessions);
 
 /* Whether sshd has set this title (a command line with NULs between its words) after a login. */

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The guard against lockout by the members of a set: what the rules in force would do to the SSH
+ * session of this process if the set had them, or had them no longer.
+ */
+#include "set_guard.h"
+
+#include <string.h>
+
+#include "instance.h"
+#include "open.h"
+#include "policy_write.h"
+#include "set_live.h"
+#include "set_open.h"
+#include "units.h"
+
+/* The members of the set after the change; those of all others stay. */
+struct members_then {
+	const struct set_change *change;
+	const struct set_members *now;
+};
+
+/* The longest of the items that holds the address, or SET_NO_MEMBER. */
+static int items_len(const struct set_items *items, const uint8_t addr[16])
+{
+	int len = SET_NO_MEMBER;
+
+	for (size_t i = 0; i < items->count; i++) {
+		const struct member *member = &items->entries[i].member;
+
+		if (member->len > len && prefix_contains(member->addr, member->len, addr))
+			len = member->len;
+	}
+	return len;
+}
+
+static int len_then(const char *name, const uint8_t addr[16], void *arg)
+{
+	const struct members_then *then = arg;
+	int now = set_member_len(then->now, name, addr), items;
+
+	if (strcmp(name, then->change->name) != 0)
+		return now;
+	items = items_len(&then->change->items, addr);
+	switch (then->change->verb) {
+	case SET_ADD:
+		return items > now ? items : now;
+	case SET_DEL:
+		return items == now ? SET_NO_MEMBER : now;
+	case SET_SWAP:
+		return items;
+	case SET_FLUSH:
+		return SET_NO_MEMBER;
+	}
+	return now;
+}
+
+/* ---- one target */
+
+static int policy_get(void *arg, const uint8_t addr[16], const struct policy **before,
+		      const struct policy **after)
+{
+	(void)addr;
+	*before = *after = arg;
+	return 0;
+}
+
+static int policy_pass(struct set_change *change, const struct instance *instance,
+		       struct policy *policy)
+{
+	struct policy_context ctx;
+	struct set_live live;
+	struct members_then then = {change, &live.members};
+	const struct set_members members = {len_then, &then};
+	int rc;
+
+	instance_context(instance, &ctx);
+	set_live_open(instance, &live);
+	rc = guard_pass(&change->guard,
+			&(struct guarded){(int)instance->info.ifindex, &ctx, policy_get, policy,
+					  &live.members, &members});
+	set_live_close(&live);
+	return rc;
+}
+
+/* 0, GUARD_ASKS or < 0. */
+static int target_pass(struct set_change *change, const struct target *target)
+{
+	struct policy policy = {0};
+	struct instance instance;
+	int rc = instance_open(target, false, &instance);
+
+	if (rc)
+		return rc;
+	rc = instance_policy_read(&instance, &policy);
+	if (!rc)
+		rc = policy_pass(change, &instance, &policy);
+	policy_clear(&policy);
+	instance_close(&instance);
+	return rc;
+}
+
+/* Does the change say anything of the session's addresses? Seldom: then all rules are read. */
+static bool has_to_do(const struct set_change *change)
+{
+	for (size_t i = 0; i < change->guard.sessions.count; i++) {
+		const struct flow *flow = &change->guard.sessions.session[i].flow;
+
+		if (change->verb == SET_SWAP || change->verb == SET_FLUSH ||
+		    items_len(&change->items, flow->src) >= 0 ||
+		    items_len(&change->items, flow->dst) >= 0)
+			return true;
+	}
+	return false;
+}
+
+static int change_pass(struct set_change *change)
+{
+	int rc = 0;
+
+	if (!guard_wanted(&change->guard) || !has_to_do(change))
+		return 0;
+	for (size_t i = 0; !rc && i < change->targets.count; i++) {
+		rc = target_pass(change, &change->targets.items[i]);
+		if (rc == GUARD_ASKS)
+			rc = guard_ask(&change->guard);
+	}
+	return rc;
+}
+
+int set_guarded_apply(struct set_change *change)
+{
+	int rc = change_pass(change);
+
+	if (!rc)
+		return set_change_apply(change);
+	for (size_t i = 0; i < change->targets.count; i++)
+		change->answers[i].failed = rc;
+	change->items.count = 0;
+	return rc;
+}
