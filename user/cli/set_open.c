@@ -9,6 +9,7 @@
 #include "choose.h"
 #include "hint.h"
 #include "message.h"
+#include "named.h"
 #include "open.h"
 #include "output.h"
 #include "policy_write.h"
@@ -20,10 +21,10 @@
 
 int set_name_check(const char *name)
 {
-	if (name[0] == '@' && set_name_is_valid(name + 1))
+	if (name[0] == '@' && name_is_valid(name + 1))
 		return wrong("'%s': the name of a set stands without @ here: write %s", name,
 			     name + 1);
-	if (set_name_is_valid(name))
+	if (name_is_valid(name))
 		return 0;
 	return wrong("invalid set name '%s': use a lowercase letter, then up to 30 of a-z, 0-9, - "
 		     "and _",

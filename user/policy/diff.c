@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "policy.h"
-#include "set.h"
 
 static bool same_lifetime(uint64_t a, uint64_t b)
 {
@@ -33,30 +32,6 @@ size_t policy_diff(const struct policy *from, const struct policy *to, policy_di
 		i += !!left;
 		j += !!right;
 		if (left && right && same_rule(left, right))
-			continue;
-		tell(left, right, arg);
-		count++;
-	}
-	return count;
-}
-
-size_t policy_sets_diff(const struct policy *from, const struct policy *to, set_diff_fn tell,
-			void *arg)
-{
-	size_t i = 0, j = 0, count = 0;
-
-	while (i < from->set_count || j < to->set_count) {
-		const struct policy_set *left = i < from->set_count ? &from->sets[i] : NULL;
-		const struct policy_set *right = j < to->set_count ? &to->sets[j] : NULL;
-		int order = left && right ? strcmp(left->name, right->name) : 0;
-
-		if (order > 0)
-			left = NULL;
-		if (order < 0)
-			right = NULL;
-		i += !!left;
-		j += !!right;
-		if (left && right && same_set(left, right))
 			continue;
 		tell(left, right, arg);
 		count++;

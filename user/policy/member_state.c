@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "member_line.h"
-#include "set.h"
+#include "named.h"
 #include "text.h"
 #include "units.h"
 
@@ -68,7 +68,7 @@ static int line_read(struct reading *reading, const char *line, size_t size)
 		return 0;
 	}
 	if (word_behind(line, size, "set ", word, sizeof(word))) {
-		reading->skips = !set_name_is_valid(word);
+		reading->skips = !name_is_valid(word);
 		if (!reading->skips)
 			return set_add(reading, word);
 		member_list_bad(&reading->state->other, reading->line, line, size,

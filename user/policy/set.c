@@ -3,19 +3,10 @@
 #include "set.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "named.h"
 #include "units.h"
-
-bool set_name_is_valid(const char *name)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
-	size_t len = strlen(name);
-
-	return len && len <= RL_SET_NAME_MAX && strchr(letters, name[0]) &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == len;
-}
 
 static int put_duration(char *buf, size_t size, const char *word, uint64_t ns)
 {
@@ -45,40 +36,24 @@ int set_print(char *buf, size_t size, const struct policy_set *set)
 			set->comment[0] ? " # " : "", set->comment);
 }
 
-/* Where the set of that name is, or would be. */
-static size_t set_place(const struct policy *policy, const char *name)
+static struct named named_sets(const struct policy *policy)
 {
-	size_t at = 0;
-
-	while (at < policy->set_count && strcmp(policy->sets[at].name, name) < 0)
-		at++;
-	return at;
+	return (struct named){policy->sets, policy->set_count, sizeof(*policy->sets)};
 }
 
 struct policy_set *policy_set_find(const struct policy *policy, const char *name)
 {
-	size_t at = set_place(policy, name);
-
-	return at < policy->set_count && !strcmp(policy->sets[at].name, name) ? &policy->sets[at]
-									      : NULL;
+	return named_find(named_sets(policy), name);
 }
 
 int policy_set_put(struct policy *policy, const struct policy_set *set)
 {
-	struct policy_set *there = policy_set_find(policy, set->name), *sets;
-	size_t at = set_place(policy, set->name);
+	struct named list = named_put(named_sets(policy), set);
 
-	if (there) {
-		*there = *set;
-		return 0;
-	}
-	sets = reallocarray(policy->sets, policy->set_count + 1, sizeof(*sets));
-	if (!sets)
+	if (!list.items)
 		return -ENOMEM;
-	memmove(&sets[at + 1], &sets[at], (policy->set_count - at) * sizeof(*sets));
-	sets[at] = *set;
-	policy->sets = sets;
-	policy->set_count++;
+	policy->sets = list.items;
+	policy->set_count = list.count;
 	return 0;
 }
 
@@ -99,6 +74,22 @@ bool same_set(const struct policy_set *a, const struct policy_set *b)
 	       a->timeout_ns == b->timeout_ns && a->max == b->max;
 }
 
+size_t policy_sets_diff(const struct policy *from, const struct policy *to, set_diff_fn tell,
+			void *arg)
+{
+	struct named_place at = {0};
+	const void *left, *right;
+	size_t count = 0;
+
+	while (named_next(named_sets(from), named_sets(to), &at, &left, &right)) {
+		if (left && right && same_set(left, right))
+			continue;
+		tell(left, right, arg);
+		count++;
+	}
+	return count;
+}
+
 struct rule_sets rule_sets(const struct rule *rule)
 {
 	const struct rl_match *match = &rule->match;
@@ -113,39 +104,55 @@ struct rule_sets rule_sets(const struct rule *rule)
 	return sets;
 }
 
+static size_t rule_sets_missing(const struct rule *rule, const struct policy *known,
+				set_refuse_fn refuse, void *arg)
+{
+	const struct rule_sets sets = rule_sets(rule);
+	const struct {
+		const char *name;
+		uint32_t column;
+	} words[] = {{sets.prefix, rule->set_column.prefix},
+		     {sets.src, rule->set_column.src},
+		     {sets.dst, rule->set_column.dst}};
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!words[i].name || policy_set_find(known, words[i].name))
+			continue;
+		refuse(rule, words[i].column, words[i].name, arg);
+		count++;
+	}
+	return count;
+}
+
 size_t policy_sets_missing(const struct policy *policy, const struct policy *known,
 			   set_refuse_fn refuse, void *arg)
 {
 	size_t count = 0;
 
-	policy_for_each (policy, rule) {
-		const struct rule_sets sets = rule_sets(rule);
-		const struct {
-			const char *name;
-			uint32_t column;
-		} words[] = {{sets.prefix, rule->set_column.prefix},
-			     {sets.src, rule->set_column.src},
-			     {sets.dst, rule->set_column.dst}};
-
-		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-			if (!words[i].name || policy_set_find(known, words[i].name))
-				continue;
-			refuse(rule, words[i].column, words[i].name, arg);
-			count++;
-		}
-	}
+	for (size_t i = 0; i < policy->alarm_count; i++)
+		count += rule_sets_missing(&policy->alarms[i].counts, known, refuse, arg);
+	policy_for_each (policy, rule)
+		count += rule_sets_missing(rule, known, refuse, arg);
 	return count;
+}
+
+static bool rule_names(const struct rule *rule, const char *name)
+{
+	struct rule_sets sets = rule_sets(rule);
+
+	return (sets.prefix && !strcmp(sets.prefix, name)) ||
+	       (sets.src && !strcmp(sets.src, name)) || (sets.dst && !strcmp(sets.dst, name));
 }
 
 static bool is_named(const struct policy *policy, const char *name)
 {
-	policy_for_each (policy, rule) {
-		struct rule_sets sets = rule_sets(rule);
-
-		if ((sets.prefix && !strcmp(sets.prefix, name)) ||
-		    (sets.src && !strcmp(sets.src, name)) || (sets.dst && !strcmp(sets.dst, name)))
+	for (size_t i = 0; i < policy->alarm_count; i++)
+		if (rule_names(&policy->alarms[i].counts, name))
 			return true;
-	}
+	policy_for_each (policy, rule)
+		if (rule_names(rule, name))
+			return true;
 	return false;
 }
 

@@ -7,9 +7,6 @@
 
 #define SET_TEXT_MAX (RL_SET_NAME_MAX + RL_SET_PATH_MAX + RL_SET_PICK_MAX + RL_COMMENT_MAX + 128)
 
-/* Is it [a-z][a-z0-9_-]{0,30}? */
-bool set_name_is_valid(const char *name);
-
 /* The canonical line, beginning with the word "set", with its comment. Returns the length, like
  * snprintf. */
 int set_print(char *buf, size_t size, const struct policy_set *set);
@@ -38,14 +35,14 @@ struct rule_sets {
 };
 struct rule_sets rule_sets(const struct rule *rule);
 
-/* Calls `refuse` for each word @NAME of a rule, at this column, whose set `known` has not. Returns
- * how many there are. */
+/* Calls `refuse` for each word @NAME of a rule, or of what an alarm counts, at this column, whose
+ * set `known` has not. Returns how many there are. */
 typedef void (*set_refuse_fn)(const struct rule *rule, uint32_t column, const char *name,
 			      void *arg);
 size_t policy_sets_missing(const struct policy *policy, const struct policy *known,
 			   set_refuse_fn refuse, void *arg);
 
-/* Calls `tell` for each set that no rule names, by name. */
+/* Calls `tell` for each set that no rule and no alarm names, by name. */
 void policy_sets_unused(const struct policy *policy,
 			void (*tell)(const struct policy_set *set, void *arg), void *arg);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "named.h"
 #include "parser.h"
 #include "policy.h"
 #include "set.h"
@@ -21,7 +22,7 @@ int parse_set_name(struct parser *p, char out[RL_SET_NAME_MAX + 1])
 
 	if (!p->span.len)
 		return expected(p, "the name of a set: write for example badguys");
-	if (!set_name_is_valid(name))
+	if (!name_is_valid(name))
 		return refuse(
 			p, p->span,
 			"is not the name of a set: write a lowercase letter, then up to 30 of "
@@ -197,7 +198,7 @@ int parse_set(struct parser *p, struct policy_set *out)
 	struct policy_set set = {.max = RL_SET_MAX_DEFAULT};
 	int rc;
 
-	if (p->word[0] == '@' && set_name_is_valid(p->word + 1))
+	if (p->word[0] == '@' && name_is_valid(p->word + 1))
 		return refuse(p, p->span, "has an @, which rules have in front of a name: write %s",
 			      p->word + 1);
 	rc = parse_set_name(p, set.name);
