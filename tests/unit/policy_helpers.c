@@ -68,6 +68,34 @@ struct rule must_parse(const char *line, const struct policy_context *ctx)
 	return rule;
 }
 
+struct policy must_parse_lines(const char *text, const struct policy_context *ctx)
+{
+	struct policy policy = {0};
+	struct policy_errors errors;
+
+	if (policy_parse(text, strlen(text), ctx, NULL, &policy, &errors))
+		fail_msg("%s\n%u:%u: %s", text, errors.first[0].line, errors.first[0].column,
+			 errors.first[0].text);
+	return policy;
+}
+
+static void line_append(const char *line, void *arg)
+{
+	char *text = arg;
+
+	assert_true(strlen(text) + strlen(line) + 2 < 65536);
+	sprintf(text + strlen(text), "%s\n", line);
+}
+
+char *must_print(const struct policy *policy, const struct policy_context *ctx)
+{
+	char *text = calloc(1, 65536);
+
+	assert_non_null(text);
+	policy_lines(policy, ctx, line_append, text);
+	return text;
+}
+
 /* The comment is UTF-8 without control characters, and stays what it is. */
 static void comment_round_trip(const struct rule *rule, const struct policy_context *ctx)
 {

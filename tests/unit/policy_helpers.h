@@ -17,10 +17,19 @@ struct rule must_parse(const char *line, const struct policy_context *ctx);
 /* Parses, prints, parses again and prints again; `printed` gets the text. */
 void round_trip(const char *line, const struct policy_context *ctx, char printed[RULE_TEXT_MAX]);
 
-/* A valid statement of the grammar, which may name the sets bad and worse, and a number below
- * `bound`: the same ones after every random_start of the same seed (not 0). */
+/* A whole policy; the test fails where it has an error. */
+struct policy must_parse_lines(const char *text, const struct policy_context *ctx);
+
+/* The lines of the policy; the caller frees them. */
+char *must_print(const struct policy *policy, const struct policy_context *ctx);
+
+/* A valid statement of the grammar, which may name the sets bad and worse and the alarms attack and
+ * busy, and a number below `bound`: the same ones after every random_start of the same seed (not
+ * 0). */
 void random_start(uint64_t seed);
 uint64_t random_below(uint64_t bound);
 void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx);
+/* A valid statement `alarm` of that name. */
+void random_alarm(char line[RULE_TEXT_MAX], const char *name, const struct policy_context *ctx);
 
 #endif

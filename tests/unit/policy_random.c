@@ -55,6 +55,8 @@ static void say_address(char *line, bool ipv4)
 /* A member of a set may be of either family. */
 static const char *const sets[] = {"bad", "worse"};
 
+static const char *const alarms[] = {"attack", "busy"};
+
 static bool may_be_proven(const char *line)
 {
 	static const char *const never[] = {" sctp",    " gre",      " esp",       " proto gre",
@@ -411,6 +413,33 @@ static void say_comment(char *line)
 	say(line, "#%s", text);
 }
 
+/* Pairs of rates in one unit or two, the second not above the first. */
+static void say_alarm_rates(char *line, const char *durations[2])
+{
+	static const char *const pairs[][2] = {
+		{"000/second", "00/second"},   {"k/minute", "00/minute"},   {"mbit", "0kbit"},
+		{" kbytes/second", "kbit"},    {"mbit", "0kbyte/s"},        {"pps", "0/s"},
+		{" gibyte/hour", " mibyte/h"}, {"00000/1day", "00000/day"},
+	};
+	const char *const *pair = pairs[random_below(ARRAY_SIZE(pairs))];
+	uint64_t on = 900 + random_below(100), off = 20 + random_below(60);
+
+	say(line, " over %" PRIu64 "%s for %s", on, pair[0], durations[0]);
+	say(line, " until under %" PRIu64 "%s for %s", off, pair[1], durations[1]);
+}
+
+void random_alarm(char line[RULE_TEXT_MAX], const char *name, const struct policy_context *ctx)
+{
+	static const char *const durations[] = {"10s", "1 minute", "61s", "15 seconds", "1d"};
+
+	line[0] = '\0';
+	say(line, "alarm %s when", name);
+	say_matches(line, random_below(2), ctx);
+	say_alarm_rates(line, (const char *[]){PICK(durations), PICK(durations)});
+	if (!random_below(4))
+		say_comment(line);
+}
+
 void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx)
 {
 	bool ipv4 = random_below(2);
@@ -438,6 +467,8 @@ void random_rule(char line[RULE_TEXT_MAX], const struct policy_context *ctx)
 	}
 	if (!random_below(4))
 		say(line, " for %" PRIu64 "ms", 1 + random_below(1ull << 40));
+	if (!random_below(8))
+		say(line, " while%s %s", random_below(2) ? " not" : "", PICK(alarms));
 	if (!random_below(4))
 		say_comment(line);
 }

@@ -21,17 +21,6 @@ static void address_of(const char *text, uint8_t out[16])
 	assert_int_equal(prefix_parse(text, out, &len, NULL), 0);
 }
 
-static struct policy policy_of(const char *text, const struct policy_context *ctx)
-{
-	struct policy policy = {0};
-	struct policy_errors errors;
-
-	if (policy_parse(text, strlen(text), ctx, NULL, &policy, &errors))
-		fail_msg("%s\n%u:%u: %s", text, errors.first[0].line, errors.first[0].column,
-			 errors.first[0].text);
-	return policy;
-}
-
 /* ---- sets */
 
 /* All members of a and b are known, and none of others. */
@@ -218,7 +207,7 @@ static void test_rows(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct policy_context ctx = {.mtu = 1500, .by_dest = rows[i].by_dest};
-		struct policy policy = policy_of(rows[i].policy, &ctx), found = {0};
+		struct policy policy = must_parse_lines(rows[i].policy, &ctx), found = {0};
 		struct asked asked = {.by_dest = rows[i].by_dest, .members = &known};
 		char lines[4 * RULE_TEXT_MAX] = "", line[RULE_TEXT_MAX];
 		size_t len = 0;

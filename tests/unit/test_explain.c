@@ -254,15 +254,6 @@ static int known_len(const char *name, const uint8_t addr[16], void *arg)
 
 static const struct set_members known = {.len = known_len};
 
-static struct policy policy_of(const char *text, const struct policy_context *ctx)
-{
-	struct policy policy = {0};
-	struct policy_errors errors;
-
-	assert_int_equal(policy_parse(text, strlen(text), ctx, NULL, &policy, &errors), 0);
-	return policy;
-}
-
 static const char *probe_of(const char *words, const struct policy_context *ctx, struct probe *out)
 {
 	struct policy_error err = {0};
@@ -288,7 +279,7 @@ static void test_rows(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct policy_context ctx = {.mtu = 1500, .by_dest = rows[i].by_dest};
-		struct policy policy = policy_of(rows[i].policy, &ctx);
+		struct policy policy = must_parse_lines(rows[i].policy, &ctx);
 		char said[1024], depends[FIELDS_TEXT_MAX];
 		struct explanation e;
 		struct probe probe;
@@ -353,7 +344,7 @@ static void test_overs(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(overs); i++) {
-		struct policy policy = policy_of(overs[i].policy, &on_xdp);
+		struct policy policy = must_parse_lines(overs[i].policy, &on_xdp);
 		char decided[RULE_TEXT_MAX] = "", depends[FIELDS_TEXT_MAX];
 		struct explanation e;
 		struct probe probe;
@@ -415,7 +406,7 @@ static void test_source_banned(void **state)
 	(void)state;
 	banned.source_banned = true;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct policy policy = policy_of(texts[i], &on_xdp);
+		struct policy policy = must_parse_lines(texts[i], &on_xdp);
 
 		assert_null(probe_of("192.0.2.1", &on_xdp, &probe));
 		assert_int_equal(packet_explain(&policy, &probe, &banned, &e), 0);

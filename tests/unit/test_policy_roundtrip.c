@@ -440,7 +440,7 @@ static void longest_test(void **state)
 		"not payload 512 00112233445566778899aabbccddee00/fffffffffffffffffffffffffffffff0 "
 		"not filter \"len = %0*d\" not new-source not established limit sliding-window "
 		"1000000kibyte/10000ms slots 16 per source/24,56 over ban 86399s source "
-		"for 86399s",
+		"for 86399s while not a23456789012345678901234567890x",
 		ports, ports, RL_FILTER_MAX - 6, 0);
 	round_trip(line, &on_xdp, printed);
 	assert_in_range(strlen(printed), 1100, RULE_TEXT_MAX - 1);

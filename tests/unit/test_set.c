@@ -21,31 +21,12 @@
 
 static struct policy policy_of(const char *text)
 {
-	struct policy policy = {0};
-	struct policy_errors errors;
-
-	if (policy_parse(text, strlen(text), &on_xdp, NULL, &policy, &errors))
-		fail_msg("%s\n%u:%u: %s", text, errors.first[0].line, errors.first[0].column,
-			 errors.first[0].text);
-	return policy;
+	return must_parse_lines(text, &on_xdp);
 }
 
-static void line_append(const char *line, void *arg)
-{
-	char *text = arg;
-
-	assert_true(strlen(text) + strlen(line) + 2 < 65536);
-	sprintf(text + strlen(text), "%s\n", line);
-}
-
-/* The lines of the policy; the caller frees them. */
 static char *text_of(const struct policy *policy)
 {
-	char *text = calloc(1, 65536);
-
-	assert_non_null(text);
-	policy_lines(policy, &on_xdp, line_append, text);
-	return text;
+	return must_print(policy, &on_xdp);
 }
 
 /* ---- what is read */
@@ -432,6 +413,8 @@ static void test_random(void **state)
 			named += strchr(line, '@') != NULL;
 		}
 		random_set(text, "worse");
+		strcat(text, "alarm attack when over 99/s for 1s until under 50/s for 1s\n"
+			     "alarm busy when over 99/s for 1s until under 50/s for 1s\n");
 		policy = policy_of(text);
 		first = text_of(&policy);
 		again = policy_of(first);

@@ -11,6 +11,10 @@
 int alarm_print(char *buf, size_t size, const struct policy_alarm *alarm,
 		const struct policy_context *ctx);
 
+/* In how many equal parts a phase of that length is looked at: 1..RL_ALARM_TENTHS, of at least
+ * RL_ALARM_TENTH_MIN each. */
+uint32_t alarm_tenths(uint64_t for_ns);
+
 /* The alarm of that name, or NULL. */
 struct policy_alarm *policy_alarm_find(const struct policy *policy, const char *name);
 
@@ -23,7 +27,24 @@ int policy_alarms_copy(struct policy *policy, const struct policy *from);
 /* All that the statements say is the same; not line and column. */
 bool same_alarm(const struct policy_alarm *a, const struct policy_alarm *b);
 
-/* The alarm behind the rule's `while`, "" if there is none; *not: the rule holds while it is off. */
-const char *rule_while(const struct rule *rule, bool *not);
+/* Calls `tell` for each alarm that only one of the policies has (the other is NULL) or that they
+ * have differently, by name. Returns how many there are. */
+typedef void (*alarm_diff_fn)(const struct policy_alarm *from, const struct policy_alarm *to,
+			      void *arg);
+size_t policy_alarms_diff(const struct policy *from, const struct policy *to, alarm_diff_fn tell,
+			  void *arg);
+
+/* The alarm whose name is most like this one, for messages; NULL: none is like it. */
+const char *policy_alarm_near(const struct policy *policy, const char *name);
+
+/* Calls `refuse` for each rule that names an alarm that `known` has not. Returns how many there
+ * are. */
+typedef void (*alarm_refuse_fn)(const struct rule *rule, const char *name, void *arg);
+size_t policy_alarms_missing(const struct policy *policy, const struct policy *known,
+			     alarm_refuse_fn refuse, void *arg);
+
+/* The alarm behind the rule's `while`, "" if there is none; *not: the rule holds while it is off.
+ */
+const char *rule_while(const struct rule *rule, bool * not );
 
 #endif

@@ -165,6 +165,11 @@ static int clause_for(struct parser *p)
 	return rc;
 }
 
+static int clause_while(struct parser *p)
+{
+	return parse_while(p);
+}
+
 static const struct clause {
 	const char *name;
 	int algorithm; /* the only one that takes it, or ANY_LIMIT or ANY_ACTION */
@@ -187,10 +192,12 @@ static int clause_check(struct parser *p, int name)
 	const struct rule *rule = p->rule;
 	int algorithm = name < 0 ? ANY_LIMIT : clauses[name].algorithm;
 
+	if (word_is(p, "when") || word_is(p, "if"))
+		return refuse_unknown(p, "option", "while");
 	if (rule->action != RL_ACTION_LIMIT && algorithm != ANY_ACTION)
 		return refuse(p, p->span,
-			      "is not allowed after %s: only \"for DURATION\" is; write matches "
-			      "before %s",
+			      "is not allowed after %s: only \"for DURATION\" and \"while ALARM\" "
+			      "are; write matches before %s",
 			      action_words[rule->action], action_words[rule->action]);
 	if (name < 0 && word_is(p, "unless"))
 		return refuse(p, p->span,
@@ -198,7 +205,7 @@ static int clause_check(struct parser *p, int name)
 	if (name < 0)
 		return refuse(p, p->span,
 			      "is not an option of limit: write burst, queue, slots, ramp, cold, "
-			      "per, over, fleet or for; write matches before limit");
+			      "per, over, fleet, for or while; write matches before limit");
 	if (algorithm < ANY_LIMIT && algorithm != rule->limit.algorithm)
 		return refuse(p, p->span, "does not apply to %s: remove it, or write limit %s",
 			      algorithm_words[rule->limit.algorithm], algorithm_words[algorithm]);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm.h"
 #include "policy.h"
 
 static void *interned; /* of tsearch() */
@@ -69,4 +70,10 @@ uint32_t rule_dports(const struct rule *rule, struct rl_port_range out[RL_PORT_R
 	return ranges_of(match->flags & RL_MATCH_DPORT, rule->extra ? rule->extra->dport_count : 0,
 			 rule->extra ? rule->extra->dport : NULL,
 			 (struct rl_port_range){match->dport_first, match->dport_last}, out);
+}
+
+const char *rule_while(const struct rule *rule, bool * not )
+{
+	*not = rule->extra && rule->extra->alarm_not;
+	return rule->extra ? rule->extra->alarm : "";
 }

@@ -361,10 +361,21 @@ static int flags_check(struct parser *p)
 		      "contradicts syn, so no segment can match: remove one of the two");
 }
 
+int extra_keep(struct parser *p)
+{
+	int ret;
+
+	p->rule->extra = extra_intern(&p->extra, &ret);
+	if (!ret)
+		return 0;
+	snprintf(p->err->text, sizeof(p->err->text), "out of memory");
+	return -EINVAL;
+}
+
 int extra_settle(struct parser *p)
 {
 	struct rl_match *match = &p->rule->match;
-	int rc = protocols_check(p), ret = 0;
+	int rc = protocols_check(p);
 
 	if (!rc)
 		rc = icmp_settle(p);
@@ -383,11 +394,8 @@ int extra_settle(struct parser *p)
 	/* Not by its bytes: those of `dscp cs0` are all zero. */
 	if (match->flags & RL_MATCH_EXTRAS || p->extra.sport_count || p->extra.dport_count ||
 	    match_names_set(match, RL_MATCH_SRC) || match_names_set(match, RL_MATCH_DST))
-		p->rule->extra = extra_intern(&p->extra, &ret);
-	if (!ret)
+		rc = extra_keep(p);
+	if (!rc)
 		rc = empty_check(p);
-	if (!ret)
-		return rc ? rc : flags_check(p);
-	snprintf(p->err->text, sizeof(p->err->text), "out of memory");
-	return -EINVAL;
+	return rc ? rc : flags_check(p);
 }

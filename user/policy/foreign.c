@@ -117,12 +117,20 @@ static int refuse_service(struct parser *p, const char *protocol)
 	return refuse_unknown(p, kinds[FOREIGN_MATCH], hint);
 }
 
-/* The place that the kind of word stands in: an action may stand where a match does. */
-static enum word_place place_of(enum foreign_kind kind)
+/* May a word of that kind stand there? An action may where a match may, but not in an alarm. */
+static bool stands_at(enum foreign_kind kind, enum word_place place)
 {
-	if (kind == FOREIGN_PREFIX)
-		return WORD_PREFIX;
-	return kind == FOREIGN_OVER ? WORD_OVER : WORD_MATCH;
+	switch (kind) {
+	case FOREIGN_PREFIX:
+		return place == WORD_PREFIX;
+	case FOREIGN_OVER:
+		return place == WORD_OVER;
+	case FOREIGN_ACTION:
+		return place == WORD_MATCH;
+	case FOREIGN_MATCH:
+		return place == WORD_MATCH || place == WORD_COUNTED;
+	}
+	return false;
 }
 
 int refuse_foreign(struct parser *p, enum word_place place)
@@ -132,9 +140,9 @@ int refuse_foreign(struct parser *p, enum word_place place)
 	for (size_t i = 0; i < ARRAY_SIZE(foreign_words); i++) {
 		const struct foreign *row = &foreign_words[i];
 
-		if (place == place_of(row->kind) && !strcasecmp(p->word, row->word))
+		if (stands_at(row->kind, place) && !strcasecmp(p->word, row->word))
 			return refuse_unknown(p, kinds[row->kind], row->hint);
 	}
-	protocol = place == WORD_MATCH ? service_protocol(p->word) : NULL;
+	protocol = stands_at(FOREIGN_MATCH, place) ? service_protocol(p->word) : NULL;
 	return protocol ? refuse_service(p, protocol) : 0;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "alarm.h"
 #include "names.h"
 #include "parser.h"
 #include "policy.h"
@@ -21,6 +22,9 @@ static int parse_action(struct parser *p)
 
 	if (action < 0 && p->word[0] == '@')
 		return refuse_set(p);
+	if (action < 0 && word_is(p, "while"))
+		return refuse(p, p->span,
+			      "stands behind the action: write for example deny while attack");
 	if (action < 0 && refuse_foreign(p, WORD_MATCH))
 		return -EINVAL;
 	if (action < 0)
@@ -40,6 +44,23 @@ static int parse_action(struct parser *p)
 	return action == RL_ACTION_LIMIT ? parse_limit(p) : parse_clauses(p);
 }
 
+/* The end of a selector without an action: nothing, or `while`. */
+static int parse_selected(struct parser *p)
+{
+	int rc;
+
+	p->rule->action = RL_ACTION_COUNT;
+	if (!p->span.len)
+		return 0;
+	word_next(p);
+	rc = parse_while(p);
+	if (!rc && p->span.len)
+		return refuse(p, p->span,
+			      "follows the alarm, which ends a rule: remove it, or write it before "
+			      "while");
+	return rc;
+}
+
 static int parse_rule(struct parser *p)
 {
 	int rc = parse_prefix(p);
@@ -48,10 +69,8 @@ static int parse_rule(struct parser *p)
 		rc = parse_matches(p);
 	if (rc)
 		return rc;
-	if (p->is_selector && !p->span.len) {
-		p->rule->action = RL_ACTION_COUNT;
-		return 0;
-	}
+	if (p->is_selector && (!p->span.len || word_is(p, "while")))
+		return parse_selected(p);
 	return parse_action(p);
 }
 
@@ -95,23 +114,55 @@ static int line_open(struct parser *p, const char *line, size_t len)
 	return 0;
 }
 
-enum statement { STATEMENT_NONE, STATEMENT_RULE, STATEMENT_SET };
+enum statement_kind { STATEMENT_NONE, STATEMENT_RULE, STATEMENT_SET, STATEMENT_ALARM };
 
-/* The comment behind a set is kept as that behind a rule. */
-static int set_line_parse(struct parser *p, const char *end, struct policy_set *out)
+/* What a line states. */
+struct statement {
+	enum statement_kind kind;
+	union {
+		struct rule rule;
+		struct policy_set set;
+		struct policy_alarm alarm;
+	};
+};
+
+/* The comment behind a set or an alarm is kept as that behind a rule. */
+static void comment_keep(const struct parser *p, const char *end, char out[RL_COMMENT_MAX + 1])
 {
 	struct rule holder = {0};
+
+	if (p->end < end)
+		comment_set(&holder, p->end + 1, end);
+	memcpy(out, holder.comment, sizeof(holder.comment));
+}
+
+static int set_line_parse(struct parser *p, const char *end, struct policy_set *out)
+{
 	uint32_t column;
 	int rc;
 
 	word_next(p);
 	column = p->span.at - p->line + 1;
 	rc = parse_set(p, out);
-	out->column = column;
-	if (rc || p->end == end)
+	if (rc)
 		return rc;
-	comment_set(&holder, p->end + 1, end);
-	memcpy(out->comment, holder.comment, sizeof(out->comment));
+	out->column = column;
+	comment_keep(p, end, out->comment);
+	return 0;
+}
+
+static int alarm_line_parse(struct parser *p, const char *end, struct policy_alarm *out)
+{
+	uint32_t column;
+	int rc;
+
+	word_next(p);
+	column = p->span.at - p->line + 1;
+	rc = parse_alarm(p, out);
+	if (rc)
+		return rc;
+	out->column = column;
+	comment_keep(p, end, out->comment);
 	return 0;
 }
 
@@ -123,8 +174,8 @@ static int rule_line_parse(struct parser *p, const char *end)
 		return refuse(p, p->span, "is only possible in a policy file: write rules here");
 	if (!word_is(p, "rule"))
 		return expected(p,
-				"a statement: begin the line with rule or set, for example \"rule "
-				"any limit 1000/second\"");
+				"a statement: begin the line with rule, set or alarm, for example "
+				"\"rule any limit 1000/second\"");
 	word_next(p);
 	rc = parse_rule(p);
 	if (!rc && p->end < end)
@@ -132,34 +183,39 @@ static int rule_line_parse(struct parser *p, const char *end)
 	return rc;
 }
 
-/* Writes *rule or *set, on success only; `set` is NULL where none may stand. */
-static int line_parse(const char *line, size_t len, const struct policy_context *ctx,
-		      struct rule *out, struct policy_set *set, enum statement *found,
-		      struct policy_error *err)
+/* A statement of a policy that is no rule. `rules`: none may stand here. */
+static int other_line_parse(struct parser *p, const char *end, bool rules, struct statement *out)
 {
+	if (rules)
+		return refuse(p, p->span,
+			      "stands in a policy, not among rules: write it there, and run `rlctl "
+			      "apply`");
+	return out->kind == STATEMENT_SET ? set_line_parse(p, end, &out->set)
+					  : alarm_line_parse(p, end, &out->alarm);
+}
+
+/* Fills *out on success only. `rules`: no other statement may stand here. */
+static int line_parse(const char *line, size_t len, const struct policy_context *ctx, bool rules,
+		      struct statement *out, struct policy_error *err)
+{
+	struct statement found = {.kind = STATEMENT_NONE};
 	struct rule rule = {0};
 	struct parser p = {.ctx = ctx, .err = err, .rule = &rule};
 	int rc = line_open(&p, line, len);
 
 	if (rc)
 		return rc;
-	*found = STATEMENT_NONE;
-	if (!p.span.len)
-		return 0;
-	if (word_is(&p, "set")) {
-		if (!set)
-			return refuse(&p, p.span,
-				      "stands in a policy, not among rules: write it there, and "
-				      "run `rlctl apply`");
-		*found = STATEMENT_SET;
-		return set_line_parse(&p, line + len, set);
+	if (word_is(&p, "set") || word_is(&p, "alarm")) {
+		found.kind = word_is(&p, "set") ? STATEMENT_SET : STATEMENT_ALARM;
+		rc = other_line_parse(&p, line + len, rules, &found);
+	} else if (p.span.len) {
+		found.kind = STATEMENT_RULE;
+		rc = rule_line_parse(&p, line + len);
+		found.rule = rule;
 	}
-	rc = rule_line_parse(&p, line + len);
-	if (rc)
-		return rc;
-	*out = rule;
-	*found = STATEMENT_RULE;
-	return 0;
+	if (!rc)
+		*out = found;
+	return rc;
 }
 
 /* Length without the line ending, LF or CRLF. */
@@ -175,10 +231,12 @@ static size_t line_length(const char *line, size_t len)
 int statement_parse(const char *line, const struct policy_context *ctx, struct rule *out,
 		    bool *found, struct policy_error *err)
 {
-	enum statement kind = STATEMENT_NONE;
-	int rc = line_parse(line, line_length(line, strlen(line)), ctx, out, NULL, &kind, err);
+	struct statement statement = {.kind = STATEMENT_NONE};
+	int rc = line_parse(line, line_length(line, strlen(line)), ctx, true, &statement, err);
 
-	*found = kind == STATEMENT_RULE;
+	*found = statement.kind == STATEMENT_RULE;
+	if (*found)
+		*out = statement.rule;
 	return rc;
 }
 
@@ -196,7 +254,16 @@ int selector_parse(const char *words, const struct policy_context *ctx, struct r
 	return rc;
 }
 
-/* A second statement for a set is an error: which of the two is meant is not known. */
+/* A second statement of the same name is an error: which of the two is meant is not known. */
+static void refuse_second(struct policy_errors *errors, struct policy_error *err, const char *what,
+			  const char *name, uint32_t other)
+{
+	err->other = other;
+	snprintf(err->text, sizeof(err->text), "the %s %s is there already: remove one of the two",
+		 what, name);
+	policy_errors_add(errors, err);
+}
+
 static int set_add(struct policy *policy, const struct policy_set *set,
 		   struct policy_errors *errors)
 {
@@ -206,25 +273,42 @@ static int set_add(struct policy *policy, const struct policy_set *set,
 	if (!there && policy->set_count < RL_SETS_MAX)
 		return policy_set_put(policy, set);
 	if (there) {
-		err.other = there->line;
-		snprintf(err.text, sizeof(err.text),
-			 "the set %s is there already: remove one of the two", set->name);
-	} else {
-		snprintf(err.text, sizeof(err.text),
-			 "too many sets: a policy has at most %d, join lists into fewer of them",
-			 RL_SETS_MAX);
+		refuse_second(errors, &err, "set", set->name, there->line);
+		return 0;
 	}
+	snprintf(err.text, sizeof(err.text),
+		 "too many sets: a policy has at most %d, join lists into fewer of them",
+		 RL_SETS_MAX);
+	policy_errors_add(errors, &err);
+	return 0;
+}
+
+static int alarm_add(struct policy *policy, const struct policy_alarm *alarm,
+		     struct policy_errors *errors)
+{
+	const struct policy_alarm *there = policy_alarm_find(policy, alarm->name);
+	struct policy_error err = {.line = alarm->line, .column = alarm->column};
+
+	if (!there && policy->alarm_count < RL_ALARMS_MAX)
+		return policy_alarm_put(policy, alarm);
+	if (there) {
+		refuse_second(errors, &err, "alarm", alarm->name, there->line);
+		return 0;
+	}
+	snprintf(err.text, sizeof(err.text), "too many alarms: a policy has at most %d, remove one",
+		 RL_ALARMS_MAX);
 	policy_errors_add(errors, &err);
 	return 0;
 }
 
 struct missing {
 	const struct policy_context *ctx;
+	const struct policy *known; /* that has the sets and alarms */
 	struct policy_errors *errors;
 };
 
 /* An undefined set, at the word that names it. */
-static void missing_add(const struct rule *rule, uint32_t column, const char *name, void *arg)
+static void missing_set_add(const struct rule *rule, uint32_t column, const char *name, void *arg)
 {
 	struct policy_error err = {.line = rule->line, .column = column};
 	const struct missing *missing = arg;
@@ -239,27 +323,62 @@ static void missing_add(const struct rule *rule, uint32_t column, const char *na
 	policy_errors_add(missing->errors, &err);
 }
 
+/* An undefined alarm, behind while. */
+static void missing_alarm_add(const struct rule *rule, const char *name, void *arg)
+{
+	struct policy_error err = {.line = rule->line, .column = rule->while_column};
+	const struct missing *missing = arg;
+	const char *near = policy_alarm_near(missing->known, name);
+
+	if (near)
+		snprintf(err.text, sizeof(err.text), "unknown alarm \"%s\": did you mean %s?", name,
+			 near);
+	else if (missing->ctx->known)
+		snprintf(err.text, sizeof(err.text),
+			 "unknown alarm \"%s\": apply a policy with a line \"alarm %s when ...\" "
+			 "first",
+			 name, name);
+	else
+		snprintf(err.text, sizeof(err.text),
+			 "unknown alarm \"%s\": add a line \"alarm %s when ...\"", name, name);
+	policy_errors_add(missing->errors, &err);
+}
+
+/* Names that nothing defines. */
+static void names_check(const struct policy *policy, const struct policy_context *ctx,
+			struct policy_errors *errors)
+{
+	struct missing missing = {ctx, ctx->known ? ctx->known : policy, errors};
+
+	policy_sets_missing(policy, missing.known, missing_set_add, &missing);
+	policy_alarms_missing(policy, missing.known, missing_alarm_add, &missing);
+}
+
 /* Appends the statement of the line, if it has one, or adds its error. 0 or -ENOMEM. */
 static int line_add(const char *line, size_t len, uint32_t number, const struct policy_context *ctx,
 		    struct policy *policy, struct policy_errors *errors)
 {
 	struct policy_error err = {.line = number};
-	enum statement found;
-	struct policy_set set;
-	struct rule rule;
+	struct statement found;
 
-	if (line_parse(line, len, ctx, &rule, ctx->known ? NULL : &set, &found, &err)) {
+	if (line_parse(line, len, ctx, ctx->known, &found, &err)) {
 		policy_errors_add(errors, &err);
 		return 0;
 	}
-	if (found == STATEMENT_NONE)
+	switch (found.kind) {
+	case STATEMENT_NONE:
 		return 0;
-	if (found == STATEMENT_SET) {
-		set.line = number;
-		return set_add(policy, &set, errors);
+	case STATEMENT_SET:
+		found.set.line = number;
+		return set_add(policy, &found.set, errors);
+	case STATEMENT_ALARM:
+		found.alarm.line = found.alarm.counts.line = number;
+		return alarm_add(policy, &found.alarm, errors);
+	case STATEMENT_RULE:
+		break;
 	}
-	rule.line = number;
-	return policy_append(policy, &rule);
+	found.rule.line = number;
+	return policy_append(policy, &found.rule);
 }
 
 /* Appends every statement of the text. */
@@ -282,15 +401,13 @@ static int lines_parse(const char *text, size_t size, const struct policy_contex
 int policy_parse(const char *text, size_t size, const struct policy_context *ctx,
 		 struct policy *replaced, struct policy *out, struct policy_errors *errors)
 {
-	struct missing missing = {ctx, errors};
 	struct policy policy = {0};
 	int rc;
 
 	errors->count = 0;
 	rc = lines_parse(text, size, ctx, &policy, errors);
 	if (!rc && !errors->count)
-		policy_sets_missing(&policy, ctx->known ? ctx->known : &policy, missing_add,
-				    &missing);
+		names_check(&policy, ctx, errors);
 	if (!rc && errors->count)
 		rc = -EINVAL;
 	if (!rc)

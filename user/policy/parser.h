@@ -46,7 +46,8 @@ enum match_name { PARSER_MATCHES(PARSER_MATCH_ENUM) MATCH_COUNT };
 	X(PER, "per", ANY_LIMIT, per)               \
 	X(OVER, "over", ANY_LIMIT, over)            \
 	X(FLEET, "fleet", ANY_LIMIT, fleet)         \
-	X(FOR, "for", ANY_ACTION, for)
+	X(FOR, "for", ANY_ACTION, for)              \
+	X(WHILE, "while", ANY_ACTION, while)
 #define PARSER_CLAUSE_ENUM(name, ...) CLAUSE_##name,
 enum clause_name { PARSER_CLAUSES(PARSER_CLAUSE_ENUM) CLAUSE_COUNT };
 
@@ -125,6 +126,8 @@ struct quantity {
 };
 
 int parse_rate(struct parser *p, struct quantity *out);
+/* Refuses a rate that no limit and no alarm may have. */
+int rate_check(struct parser *p, const struct quantity *rate);
 int parse_amount(struct parser *p, struct quantity *out);
 int parse_amount_or_duration(struct parser *p, struct quantity *out);
 int parse_duration(struct parser *p, __u64 *out_ns);
@@ -147,8 +150,9 @@ int parse_range(struct parser *p, uint32_t max, const char *what, uint32_t *firs
 
 /* ---- foreign.c ---- */
 
-/* Where a word stands: WORD_MATCH is where a match or an action must be, WORD_OVER behind over. */
-enum word_place { WORD_PREFIX, WORD_MATCH, WORD_OVER };
+/* Where a word stands: WORD_MATCH is where a match or an action must be, WORD_OVER behind over,
+ * WORD_COUNTED where a match of an alarm may be. */
+enum word_place { WORD_PREFIX, WORD_MATCH, WORD_OVER, WORD_COUNTED };
 
 /* refuse_unknown() if the word under the cursor is a word of other tools or a service; else 0. */
 int refuse_foreign(struct parser *p, enum word_place place);
@@ -172,6 +176,8 @@ int match_filter(struct parser *p);
 /* When all matches are read: refuses those that the rule's protocol does not have, normalizes, and
  * sets the rule's ports and rl_extra. */
 int extra_settle(struct parser *p);
+/* Makes p->extra the rule's. */
+int extra_keep(struct parser *p);
 
 /* ---- comment.c ---- */
 
@@ -184,6 +190,13 @@ size_t plain_length(const char *text, const char *end);
 int parse_set(struct parser *p, struct policy_set *out);
 /* A name, with or without the @ in front of it. */
 int parse_set_name(struct parser *p, char out[RL_SET_NAME_MAX + 1]);
+
+/* ---- alarm_words.c ---- */
+
+/* The words behind "alarm"; what it counts is p->rule. */
+int parse_alarm(struct parser *p, struct policy_alarm *out);
+/* The words behind "while". */
+int parse_while(struct parser *p);
 
 /* ---- limit.c ---- */
 

@@ -325,5 +325,6 @@ void policy_clear(struct policy *policy)
 {
 	free(policy->rules);
 	free(policy->sets);
+	free(policy->alarms);
 	memset(policy, 0, sizeof(*policy));
 }

@@ -29,7 +29,8 @@ struct rule {
 	uint32_t line;                 /* line in the policy, from 1; 0: read from the kernel */
 	struct {
 		uint16_t prefix, src, dst;
-	} set_column; /* of the words @NAME in that line, from 1; 0: there is none */
+	} set_column;          /* of the words @NAME in that line, from 1; 0: there is none */
+	uint16_t while_column; /* of the alarm's name in that line; 0: there is none */
 	struct rl_match match;
 	const struct rl_extra *extra;     /* NULL: none; of extra_intern(), never freed */
 	struct rl_limit limit;            /* RL_ACTION_LIMIT only, else zero */
@@ -67,7 +68,7 @@ struct policy_alarm {
 	char name[RL_ALARM_NAME_MAX + 1];
 	/* What it counts: of kind PREFIX_ANY with RL_ACTION_COUNT, a match and an extra. */
 	struct rule counts;
-	struct {
+	struct policy_alarm_phase {
 		uint64_t amount;    /* of RATE, in `unit` */
 		uint64_t period_ns; /* of RATE */
 		uint64_t for_ns;
@@ -109,8 +110,8 @@ struct policy_context {
 	bool may_be_tc; /* `over mark` is accepted; attach checks it again */
 	bool leaving;   /* hook is egress */
 	bool at_xdp;    /* hook is xdp, though the mode may be tc */
-	/* The text is of rules alone, which may name the sets of this policy. NULL: it is a whole
-	 * policy. */
+	/* The text is of rules alone, which may name the sets and alarms of this policy. NULL: it
+	 * is a whole policy. */
 	const struct policy *known;
 };
 
@@ -175,7 +176,7 @@ void statement_format(char buf[STATEMENT_TEXT_MAX], const struct rule *rule,
 		      const struct policy_context *ctx);
 
 /* Calls `tell` for each line of the whole policy, as `show` prints it and policy_parse() reads it:
- * first the sets, then the rules. */
+ * first the sets, then the alarms, then the rules. */
 typedef void (*policy_line_fn)(const char *line, void *arg);
 void policy_lines(const struct policy *policy, const struct policy_context *ctx,
 		  policy_line_fn tell, void *arg);

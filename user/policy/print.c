@@ -4,11 +4,11 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "alarm.h"
 #include "extra_names.h"
 #include "key.h"
 #include "names.h"
 #include "policy.h"
-#include "set.h"
 #include "units.h"
 
 struct writer {
@@ -266,6 +266,15 @@ static void put_for(struct writer *w, uint64_t for_ns)
 		put_duration(w, " for ", (seconds < most ? seconds : most) * NS_PER_SECOND);
 }
 
+static void put_while(struct writer *w, const struct rule *rule)
+{
+	bool not ;
+	const char *name = rule_while(rule, &not );
+
+	if (name[0])
+		put(w, " while %s%s", not ? "not " : "", name);
+}
+
 int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx)
 {
 	struct writer w = {.buf = buf, .size = size};
@@ -287,22 +296,8 @@ int rule_print(char *buf, size_t size, const struct rule *rule, const struct pol
 			put(&w, " fleet");
 	}
 	put_for(&w, rule->for_ns);
+	put_while(&w, rule);
 	return (int)w.used;
-}
-
-void policy_lines(const struct policy *policy, const struct policy_context *ctx,
-		  policy_line_fn tell, void *arg)
-{
-	char line[SET_TEXT_MAX > STATEMENT_TEXT_MAX ? SET_TEXT_MAX : STATEMENT_TEXT_MAX];
-
-	for (size_t i = 0; i < policy->set_count; i++) {
-		set_print(line, sizeof(line), &policy->sets[i]);
-		tell(line, arg);
-	}
-	policy_for_each (policy, rule) {
-		statement_print(line, rule, ctx);
-		tell(line, arg);
-	}
 }
 
 /* A line without the word "rule". */

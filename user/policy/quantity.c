@@ -9,6 +9,10 @@
 #include "parser.h"
 #include "units.h"
 
+#define RATE_PACKETS_MAX            (1ull << 48)
+#define RATE_PACKETS_PER_SECOND_MAX 100000000ull
+#define RATE_BITS_PER_SECOND_MAX    400000000000ull
+
 struct quantity_form {
 	int (*parse)(const char *word, struct quantity *out);
 	const char *what;
@@ -112,7 +116,7 @@ static int quantity_refuse(struct parser *p, const struct quantity_form *form, i
 {
 	int digits = (int)strspn(p->word, "0123456789");
 
-	if (rc != WORD_FORM && is_zero_rate(p, form))
+	if (rc != WORD_FORM && is_zero_rate(p, form) && p->rule->action == RL_ACTION_LIMIT)
 		return zero_rate_refuse(p);
 	switch (rc) {
 	case WORD_PER_SECOND:
@@ -186,6 +190,25 @@ static int parse_quantity(struct parser *p, const struct quantity_form *form, st
 int parse_rate(struct parser *p, struct quantity *out)
 {
 	return parse_quantity(p, &rate_form, out);
+}
+
+int rate_check(struct parser *p, const struct quantity *rate)
+{
+	bool packets = rate->unit == RL_PACKETS;
+	unsigned __int128 amount = rate->n, most;
+
+	if (packets && rate->n > RATE_PACKETS_MAX)
+		return refuse(p, rate->at,
+			      "is out of range: write at most 2^48 packets per period");
+	most = packets ? RATE_PACKETS_PER_SECOND_MAX : RATE_BITS_PER_SECOND_MAX;
+	if (rate->unit == RL_BYTES)
+		amount *= 8;
+	if (amount * NS_PER_SECOND > most * rate->period_ns)
+		return refuse(p, rate->at, "is too high: write at most %s",
+			      packets ? "100m/second" : "400gbit");
+	if (packets && amount * NS_PER_DAY < rate->period_ns)
+		return refuse(p, rate->at, "is too low: write at least 1/day");
+	return 0;
 }
 
 int parse_amount(struct parser *p, struct quantity *out)

@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Alarms in the policy language: statements and `while` as they are read and printed, each refusal
+ * with its place, what two policies differ in, and random policies there and back.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "alarm.h"
+#include "policy_helpers.h"
+#include "set.h"
+#include "units.h"
+
+#define LONGEST "a23456789012345678901234567890x" /* 31 */
+#define TAIL    " over 99/second for 1s until under 50/second for 10s"
+#define ATTACK  "alarm attack when" TAIL "\n"
+
+static struct policy policy_of(const char *text)
+{
+	return must_parse_lines(text, &on_xdp);
+}
+
+/* ---- what is read */
+
+static const struct {
+	const char *text, *canonical; /* NULL: the same */
+} statements[] = {
+	{ATTACK, NULL},
+	{"alarm  attack\twhen over 99/s for 1000ms until under 3000/min for 10 seconds  \n",
+	 "alarm attack when over 99/second for 1s until under 3000/minute for 10s\n"},
+	{"alarm a when" TAIL "\n", NULL},
+	{"alarm " LONGEST " when" TAIL "\n", NULL},
+	{"alarm a-b_c9 when" TAIL "\n", NULL},
+	{"alarm when when" TAIL "\n", NULL},
+	{"alarm over when" TAIL "\nrule any deny while over\n", NULL},
+	{"alarm for when" TAIL "\nrule any deny for 1h while for\n", NULL},
+	/* what it counts */
+	{"alarm a when dport 53 udp" TAIL "\n", "alarm a when udp dport 53" TAIL "\n"},
+	{"alarm a when syn" TAIL "\n", "alarm a when tcp syn" TAIL "\n"},
+	{"alarm a when not tcp not length 100-200 src 10.0.0.0/8" TAIL "\n",
+	 "alarm a when not tcp src 10.0.0.0/8 not length 100-200" TAIL "\n"},
+	{"alarm a when udp filter \"udp[8] = 0\" new-source established" TAIL "\n", NULL},
+	{"set bad\nalarm a when src @bad" TAIL "\n", NULL},
+	{"alarm a when not dst @bad" TAIL "\nset bad\n",
+	 "set bad\nalarm a when not dst @bad" TAIL "\n"},
+	/* rates: one unit, or bits */
+	{"alarm a when over 100mbit for 2s until under 100mbit for 2s\n", NULL},
+	{"alarm a when over 1mbyte/s for 2s until under 1000kbyte/s for 2s\n",
+	 "alarm a when over 1mbyte/second for 2s until under 1mbyte/second for 2s\n"},
+	{"alarm a when over 8mbit for 2s until under 1mbyte/s for 2s\n",
+	 "alarm a when over 8mbit for 2s until under 8mbit for 2s\n"},
+	{"alarm a when over 1mbyte/s for 2s until under 8mbit for 2s\n",
+	 "alarm a when over 8mbit for 2s until under 8mbit for 2s\n"},
+	{"alarm a when over 100m/s for 100ms until under 10/s for 1d\n",
+	 "alarm a when over 100000000/second for 100ms until under 10/second for 1d\n"},
+	{"alarm a when over 400gbit for 1d until under 400gbit for 1d\n", NULL},
+	{"alarm a when over 1/minute for 10m until under 1/h for 10h\n",
+	 "alarm a when over 1/minute for 10m until under 1/hour for 10h\n"},
+	{"alarm a when over 10/s for 1s until under 10/s for 199ms\n",
+	 "alarm a when over 10/second for 1s until under 10/second for 199ms\n"},
+	{"alarm a when over 640byte/s for 1s until under 5120bit/s for 1s\n",
+	 "alarm a when over 5kibit/second for 1s until under 5kibit/second for 1s\n"},
+	/* comments and order */
+	{"alarm a when" TAIL " # why, and how\n", NULL},
+	{"alarm a when" TAIL "#x\n", "alarm a when" TAIL " # x\n"},
+	{"rule any deny while b\nalarm b when" TAIL "\nset s\nalarm a when udp" TAIL "\n",
+	 "set s\nalarm a when udp" TAIL "\nalarm b when" TAIL "\nrule any deny while b\n"},
+	{"set attack\nrule @attack deny while attack\n" ATTACK,
+	 "set attack\n" ATTACK "rule @attack deny while attack\n"},
+	/* rules */
+	{ATTACK "rule any deny while attack # why\n", NULL},
+	{ATTACK "rule any deny while not attack\n", NULL},
+	{ATTACK "rule any tcp syn allow while attack\n", NULL},
+	{ATTACK "rule 10.0.0.0/8 deny while attack for 10m\n",
+	 ATTACK "rule 10.0.0.0/8 deny for 10m while attack\n"},
+	{ATTACK "rule any limit 9/s while attack per flow fleet\n",
+	 ATTACK "rule any limit 9/second burst 1 per flow fleet while attack\n"},
+	{ATTACK "rule device limit 9/second burst 1 over count for 1h while not attack\n", NULL},
+	{ATTACK "rule any dscp cs0 deny while attack\n", NULL},
+	{ATTACK "rule any udp dport 1,3 filter \"udp[8] = 0\" deny while attack\n", NULL},
+	/* one identity */
+	{ATTACK "rule any allow while attack\nrule any deny while attack\n",
+	 ATTACK "rule any deny while attack\n"},
+	{ATTACK "alarm b when" TAIL "\n"
+		"rule any allow\nrule any deny while attack\nrule any allow while not attack\n"
+		"rule any deny while b\n",
+	 NULL},
+	{ATTACK "rule any limit 9/s\nrule any limit 5/s while attack\nrule any limit 7/s while "
+		"attack\n",
+	 ATTACK "rule any limit 9/second burst 1\nrule any limit 7/second burst 1 while attack\n"},
+};
+
+static void test_statements(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(statements); i++) {
+		const char *wanted =
+			statements[i].canonical ? statements[i].canonical : statements[i].text;
+		struct policy policy = policy_of(statements[i].text), again;
+		char *text = must_print(&policy, &on_xdp), *second;
+
+		if (strcmp(text, wanted) != 0)
+			fail_msg("is\n%swanted\n%s", text, wanted);
+		again = policy_of(text);
+		second = must_print(&again, &on_xdp);
+		assert_string_equal(text, second);
+		assert_int_equal(policy_diff(&policy, &again, NULL, NULL), 0);
+		assert_int_equal(policy_alarms_diff(&policy, &again, NULL, NULL), 0);
+		free(second);
+		free(text);
+		policy_clear(&again);
+		policy_clear(&policy);
+	}
+}
+
+static void test_model(void **state)
+{
+	struct policy policy = policy_of(
+		"\n  alarm attack when udp dport 53 src @s over 2k/second for 500ms until "
+		"under 1k/s for 1m # why\nset s\nrule 10.0.0.0/8 deny for 1h while  not attack");
+	const struct policy_alarm *alarm = policy_alarm_find(&policy, "attack");
+	const struct rule *rule = &policy.rules[0];
+	bool not ;
+
+	(void)state;
+	assert_int_equal(policy.alarm_count, 1);
+	assert_null(policy_alarm_find(&policy, "attac"));
+	assert_non_null(alarm);
+	assert_int_equal(alarm->line, 2);
+	assert_int_equal(alarm->column, 9);
+	assert_string_equal(alarm->comment, "why");
+	assert_int_equal(alarm->unit, RL_PACKETS);
+	assert_int_equal(alarm->phase[0].amount, 2000);
+	assert_int_equal(alarm->phase[0].period_ns, NS_PER_SECOND);
+	assert_int_equal(alarm->phase[0].for_ns, 500 * NS_PER_MS);
+	assert_int_equal(alarm->phase[1].amount, 1000);
+	assert_int_equal(alarm->phase[1].for_ns, NS_PER_MINUTE);
+	assert_int_equal(alarm->counts.kind, PREFIX_ANY);
+	assert_int_equal(alarm->counts.action, RL_ACTION_COUNT);
+	assert_int_equal(alarm->counts.match.flags, RL_MATCH_PROTO | RL_MATCH_DPORT | RL_MATCH_SRC);
+	assert_string_equal(alarm->counts.extra->src_set, "s");
+	assert_string_equal(rule_while(rule, &not ), "attack");
+	assert_true(not );
+	assert_int_equal(rule->while_column, 40);
+	assert_string_equal(rule_while(&alarm->counts, &not ), "");
+	assert_false(not );
+	policy_clear(&policy);
+}
+
+static void test_tenths(void **state)
+{
+	static const struct {
+		uint64_t ms;
+		uint32_t tenths;
+	} rows[] = {{100, 1}, {199, 1}, {200, 2}, {999, 9}, {1000, 10}, {1001, 10}, {86400000, 10}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(alarm_tenths(rows[i].ms * NS_PER_MS), rows[i].tenths);
+}
+
+/* The longest text of each match together: a buffer of ALARM_TEXT_MAX holds it. */
+static void test_longest(void **state)
+{
+	char text[4096], ports[256] = "", comment[RL_COMMENT_MAX + 1], *printed;
+	struct policy policy;
+
+	(void)state;
+	for (int i = 0; i < RL_PORT_RANGES_MAX; i++)
+		sprintf(ports + strlen(ports), "%s%d-%d", i ? "," : "", 10000 + 10 * i,
+			10001 + 10 * i);
+	memset(comment, 'x', RL_COMMENT_MAX);
+	comment[RL_COMMENT_MAX] = '\0';
+	snprintf(
+		text, sizeof(text),
+		"alarm " LONGEST " when tcp not sport %s not dport %s "
+		"not src 2001:db8:1111:2222:3333:4444:5555:aaaa/127 "
+		"not dst 2001:db8:1111:2222:3333:4444:5555:7776/127 not syn "
+		"not flags fin,syn,rst,psh,ack,urg,ece/fin,syn,rst,psh,ack,urg,ece "
+		"not length 10000-20000 not ttl 100-200 not dscp af11 not fragment "
+		"not payload 512 00112233445566778899aabbccddee00/fffffffffffffffffffffffffffffff0 "
+		"not filter \"len = %0*d\" not new-source not established "
+		"over 18446744073709551615byte/4611686018427387903ns for 86399999999999ns "
+		"until under 18446744073709551614byte/4611686018427387903ns for 86399999999999ns "
+		"# %s\n",
+		ports, ports, RL_FILTER_MAX - 6, 0, comment);
+	policy = policy_of(text);
+	printed = must_print(&policy, &on_xdp);
+	assert_string_equal(printed, text);
+	assert_in_range(strlen(printed), 1300, ALARM_TEXT_MAX - 1);
+	free(printed);
+	policy_clear(&policy);
+}
+
+/* ---- what is refused */
+
+#define A "alarm a when"
+
+static const struct {
+	const char *text;
+	uint32_t line, column;
+	const char *said;
+	uint32_t other;
+} refusals[] = {
+	{"alarm", 1, 6, "\"alarm\" must be followed by the name of an alarm", 0},
+	{"alarm # a", 1, 7, "must be followed by the name of an alarm", 0},
+	{"alarm Attack when" TAIL, 1, 7, "\"Attack\" is not the name of an alarm: write a", 0},
+	{"alarm @a when" TAIL, 1, 7, "\"@a\" is not the name of an alarm", 0},
+	{"alarm 9a when" TAIL, 1, 7, "is not the name of an alarm", 0},
+	{"alarm \x1b[31m when" TAIL, 1, 7, "\"\\x1b[31m\" is not the name of an alarm", 0},
+	{"alarm " LONGEST "y when" TAIL, 1, 7, "is not the name of an alarm", 0},
+	{"alarm not when" TAIL, 1, 7, "\"not\" is a word of the language", 0},
+	{"alarm a", 1, 8, "\"a\" must be followed by when: write for example when udp over", 0},
+	{"alarm a over 9/s", 1, 9, "\"over\" is not when", 0},
+	{A, 1, 13, "\"when\" must be followed by a match or over", 0},
+	{A " udp", 1, 17, "\"udp\" must be followed by a match or over", 0},
+	{A " deny" TAIL, 1, 14, "\"deny\" is not a match or over", 0},
+	{A " port 53" TAIL, 1, 14, "unknown match \"port\": did you mean dport?", 0},
+	{A " udp udp" TAIL, 1, 18, "repeats an earlier word", 0},
+	{A " icmp dport 5" TAIL, 1, 19, "has no ports", 0},
+	{A " http" TAIL, 1, 14, "unknown match \"http\": did you mean tcp dport http?", 0},
+	{A " any udp" TAIL, 1, 14, "\"any\" is not a match or over", 0},
+	{A " over", 1, 18, "\"over\" must be followed by a rate", 0},
+	{A " over 9", 1, 19, "\"9\" has no period: write 9/second", 0},
+	{A " over 0/s for 1s", 1, 19, "\"0/s\" is out of range: write an amount from 1", 0},
+	{A " over 1kbps for 1s", 1, 19, "is ambiguous (bits or bytes)", 0},
+	{A " over 200m/s for 1s", 1, 19, "is too high: write at most 100m/second", 0},
+	{A " over 500gbit for 1s", 1, 19, "is too high: write at most 400gbit", 0},
+	{A " over 1/2d for 1s", 1, 19, "is too low: write at least 1/day", 0},
+	{A " over 99/s", 1, 23, "\"99/s\" must be followed by for and a duration", 0},
+	{A " over 99/s until", 1, 24, "\"until\" is not for and a duration", 0},
+	{A " over 99/s for", 1, 27, "\"for\" must be followed by a duration", 0},
+	{A " over 99/s for 10", 1, 28, "\"10\" is not a duration", 0},
+	{A " over 99/s for 99ms", 1, 28, "\"99ms\" is too short: an alarm looks at the rate every",
+	 0},
+	{A " over 99/s for 1 day until under 50/s for 86401 s", 1, 55,
+	 "\"86401 s\" is too long: write 1d or less", 0},
+	{A " over 99/s for 1s", 1, 30, "\"1s\" must be followed by until: write when the alarm", 0},
+	{A " over 99/s for 1s under", 1, 31, "\"under\" is not until", 0},
+	{A " over 99/s for 1s until", 1, 36, "\"until\" must be followed by under", 0},
+	{A " over 99/s for 1s until over 9/s", 1, 37, "\"over\" is not under", 0},
+	{A " over 99/s for 1s until under", 1, 42, "\"under\" must be followed by a rate", 0},
+	{A " over 99/s for 1s until under 50/s for 1s udp", 1, 55, "\"udp\" follows the end", 0},
+	/* both together */
+	{A " over 99/s for 1s until under 1mbit for 1s", 1, 43,
+	 "\"1mbit\" is in bits or bytes, but the rate behind over is in packets: write both in", 0},
+	{A " over 9mbit for 1s until under 99/s for 1s", 1, 44,
+	 "\"99/s\" is in packets, but the rate behind over is in bits or bytes", 0},
+	{A " over 99/s for 1s until under 100/s for 1s", 1, 43,
+	 "\"100/s\" is more than 99/second, at which the alarm goes on, so it would go on and off "
+	 "without end: write 99/second or less",
+	 0},
+	{A " over 99/s for 1s until under 5941/min for 1s", 1, 43, "is more than 99/second", 0},
+	{A " over 1kbyte/s for 1s until under 8001bit/s for 1s", 1, 47, "is more than 8kbit", 0},
+	{A " over 18446744073709551615byte/53375d for 1d until under 1kbit for 1s", 1, 19,
+	 "is too large to be written in bits, as the other rate is: write both in bytes", 0},
+	/* less than a packet in a tenth */
+	{A " over 9/s for 1s until under 9/s for 1d", 1, 19,
+	 "\"9/s\" is less than one packet in 100ms, the time in which an alarm counts: write for "
+	 "2s or longer",
+	 0},
+	{A " over 1/min for 1s until under 1/h for 1d", 1, 19, "write for 10m or longer", 0},
+	{A " over 9/s for 2s until under 9/s for 900ms", 1, 42, "in 100ms, the time", 0},
+	{A " over 99/s for 2s until under 1/s for 9s", 1, 43,
+	 "\"1/s\" is less than one packet in 900ms, the time in which an alarm counts: write for "
+	 "10s or longer",
+	 0},
+	{A " over 639byte/s for 1s until under 9byte/s for 1d", 1, 19, "write for 2s or longer", 0},
+	{A " over 5119bit/s for 1s until under 9byte/s for 1d", 1, 19, "write for 2s or longer", 0},
+	{A " over 99/s for 1s until under 9/day for 1d", 1, 43,
+	 "\"9/day\" is too low for an alarm: write at least ten packets a day", 0},
+	/* rules */
+	{ATTACK "rule any while attack deny", 2, 10, "\"while\" stands behind the action", 0},
+	{ATTACK "rule any deny while", 2, 20, "\"while\" must be followed by the name of an alarm",
+	 0},
+	{ATTACK "rule any deny while not", 2, 24, "\"not\" must be followed by the name", 0},
+	{ATTACK "rule any deny while not not", 2, 25, "\"not\" is a word of the language", 0},
+	{ATTACK "rule any deny while @attack", 2, 21, "is not the name of an alarm", 0},
+	{ATTACK "rule any deny while attack while attack", 2, 28, "repeats an earlier word", 0},
+	{ATTACK "rule any deny while attack udp", 2, 28,
+	 "\"udp\" is not allowed after deny: only \"for DURATION\" and \"while ALARM\" are", 0},
+	{ATTACK "rule any limit 9/s when attack", 2, 20,
+	 "unknown option \"when\": did you mean "
+	 "while?",
+	 0},
+	{ATTACK "rule any deny if attack", 2, 15, "unknown option \"if\": did you mean while?", 0},
+	{ATTACK "rule any deny while atack", 2, 21, "unknown alarm \"atack\": did you mean attack?",
+	 0},
+	{ATTACK "rule any deny for 1h while not zzz", 2, 32,
+	 "unknown alarm \"zzz\": add a line \"alarm zzz when ...\"", 0},
+	{"set attack\nrule any deny while attack", 2, 21, "unknown alarm \"attack\": add a line",
+	 0},
+	{"alarm a when src @bad" TAIL, 1, 18, "unknown set \"bad\": add a line \"set bad\"", 0},
+	{"rule device deny while attack\n" ATTACK, 1, 13, "needs a match", 0},
+	/* twice */
+	{ATTACK "\n" ATTACK, 3, 7, "the alarm attack is there already: remove one of the two", 1},
+};
+
+static void refused(const char *text, const struct policy_context *ctx,
+		    struct policy_errors *errors)
+{
+	struct policy policy = {0};
+
+	if (policy_parse(text, strlen(text), ctx, NULL, &policy, errors) != -EINVAL)
+		fail_msg("%s is accepted", text);
+	assert_null(policy.rules);
+	assert_null(policy.alarms);
+	for (size_t i = 0; i < policy_errors_kept(errors); i++)
+		for (const char *c = errors->first[i].text; *c; c++)
+			assert_in_range(*c, ' ', '~');
+}
+
+static void test_refusals(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+		struct policy_errors errors;
+		const struct policy_error *err = &errors.first[0];
+
+		refused(refusals[i].text, &on_xdp, &errors);
+		if (errors.count != 1 || err->line != refusals[i].line ||
+		    err->column != refusals[i].column || err->other != refusals[i].other ||
+		    !strstr(err->text, refusals[i].said))
+			fail_msg("%s\n%zu errors, %u:%u, other %u: %s", refusals[i].text,
+				 errors.count, err->line, err->column, err->other, err->text);
+	}
+}
+
+static void test_too_many(void **state)
+{
+	char text[4096] = "";
+	struct policy_errors errors;
+	struct policy policy;
+
+	(void)state;
+	for (int i = 0; i < RL_ALARMS_MAX; i++)
+		sprintf(text + strlen(text), "alarm a%d when" TAIL "\n", i);
+	policy = policy_of(text);
+	assert_int_equal(policy.alarm_count, RL_ALARMS_MAX);
+	assert_string_equal(policy.alarms[1].name, "a1");
+	assert_string_equal(policy.alarms[2].name, "a10");
+	policy_clear(&policy);
+	sprintf(text + strlen(text), "\nalarm one-more when" TAIL "\n");
+	refused(text, &on_xdp, &errors);
+	assert_int_equal(errors.count, 1);
+	assert_int_equal(errors.first[0].line, RL_ALARMS_MAX + 2);
+	assert_int_equal(errors.first[0].column, 7);
+	assert_non_null(strstr(errors.first[0].text, "a policy has at most 16"));
+}
+
+/* Single rules, and files of rules for a policy in force. */
+static void test_rules_alone(void **state)
+{
+	struct policy live = policy_of(ATTACK "rule any deny while attack\n"), out = {0};
+	static const char accepted[] = "rule any tcp deny while not attack";
+	struct policy_context ctx = on_xdp;
+	struct policy_errors errors;
+	struct policy_error err;
+	struct rule rule;
+	bool found;
+
+	(void)state;
+	ctx.known = &live;
+	assert_int_equal(policy_parse(accepted, strlen(accepted), &ctx, NULL, &out, &errors), 0);
+	assert_int_equal(out.count, 1);
+	policy_clear(&out);
+	assert_int_equal(statement_parse(ATTACK, &on_xdp, &rule, &found, &err), -EINVAL);
+	assert_int_equal(err.column, 1);
+	assert_non_null(strstr(err.text, "stands in a policy, not among rules"));
+	refused(ATTACK, &ctx, &errors);
+	assert_non_null(strstr(errors.first[0].text, "stands in a policy, not among rules"));
+	refused("rule any deny\nrule any udp deny while zzz", &ctx, &errors);
+	assert_int_equal(errors.first[0].line, 2);
+	assert_int_equal(errors.first[0].column, 25);
+	assert_non_null(strstr(errors.first[0].text,
+			       "unknown alarm \"zzz\": apply a policy with a line \"alarm zzz when "
+			       "...\" first"));
+	policy_clear(&live);
+}
+
+/* Which rules of `policy` words select. */
+static void test_selectors(void **state)
+{
+	struct policy policy = policy_of(ATTACK "rule any tcp deny\n"
+						"rule any tcp deny while attack\n"
+						"rule any tcp allow while not attack\n"
+						"rule any tcp limit 9/s while attack\n");
+	static const struct {
+		const char *words, *first; /* the first rule */
+		size_t count;
+	} rows[] = {
+		{"any tcp", "any tcp deny", 1},
+		{"any tcp deny", "any tcp deny", 1},
+		{"any tcp allow", "", 0},
+		{"any tcp while attack", "any tcp deny while attack", 2},
+		{"any tcp deny while attack", "any tcp deny while attack", 1},
+		{"any tcp while not attack", "any tcp allow while not attack", 1},
+		{"any tcp limit 5/s while attack", "any tcp limit 9/second burst 1 while attack",
+		 1},
+		{"any tcp while other", "", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct policy_error err;
+		struct rule selector;
+		char text[RULE_TEXT_MAX] = "";
+		const struct rule *first;
+		size_t count;
+
+		if (selector_parse(rows[i].words, &on_xdp, &selector, &err))
+			fail_msg("%s: %s", rows[i].words, err.text);
+		first = policy_select(&policy, &selector, &count);
+		if (first)
+			rule_format(text, first, &on_xdp);
+		assert_string_equal(text, rows[i].first);
+		assert_int_equal(count, rows[i].count);
+	}
+	policy_clear(&policy);
+}
+
+static void test_selectors_refused(void **state)
+{
+	static const struct {
+		const char *words;
+		uint32_t column;
+		const char *said;
+	} rows[] = {
+		{"any while", 10, "must be followed by the name of an alarm"},
+		{"any while attack deny", 18, "\"deny\" follows the alarm, which ends a rule"},
+		{"any while Attack", 11, "is not the name of an alarm"},
+		{"while attack", 1, "is not a prefix"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct policy_error err;
+		struct rule rule;
+
+		assert_int_equal(selector_parse(rows[i].words, &on_xdp, &rule, &err), -EINVAL);
+		assert_int_equal(err.column, rows[i].column);
+		assert_non_null(strstr(err.text, rows[i].said));
+	}
+}
+
+/* ---- the model */
+
+static void diff_append(const struct policy_alarm *from, const struct policy_alarm *to, void *arg)
+{
+	char *said = arg;
+
+	assert_true(from || to);
+	sprintf(said + strlen(said), "%s%s;",
+		!from ? "+"
+		: !to ? "-"
+		      : "",
+		(from ? from : to)->name);
+}
+
+static void test_diff(void **state)
+{
+	static const struct {
+		const char *from, *to, *said;
+	} rows[] = {
+		{"", "", ""},
+		{"alarm a when" TAIL "\nalarm b when" TAIL "\n",
+		 "alarm b when" TAIL "\n\nalarm a when" TAIL "\n", ""},
+		{"", ATTACK, "+attack;"},
+		{ATTACK, "", "-attack;"},
+		{"alarm b when" TAIL "\nalarm c when" TAIL "\n",
+		 "alarm a when" TAIL "\nalarm c when" TAIL "\nalarm d when" TAIL "\n", "+a;-b;+d;"},
+		{ATTACK, "alarm attack when udp" TAIL "\n", "attack;"},
+		{"alarm a when dport 1,2" TAIL "\n", "alarm a when dport 1,3" TAIL "\n", "a;"},
+		{"alarm a when over 9k/s for 1s until under 9k/s for 1s",
+		 "alarm a when over 9000/second for 1000ms until under 9k/s for 1s", ""},
+		{"alarm a when over 9k/s for 1s until under 9k/s for 1s",
+		 "alarm a when over 9k/s for 1s until under 9k/s for 2s", "a;"},
+		{"alarm a when over 8kbit for 1s until under 8kbit for 1s",
+		 "alarm a when over 8kbyte/s for 1s until under 8kbyte/s for 1s", "a;"},
+		{"alarm a when" TAIL " # x\n", "alarm a when" TAIL " # y\n", "a;"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct policy from = policy_of(rows[i].from), to = policy_of(rows[i].to);
+		char said[256] = "";
+		size_t count = 0;
+
+		for (const char *c = rows[i].said; *c; c++)
+			count += *c == ';';
+		assert_int_equal(policy_alarms_diff(&from, &to, diff_append, said), count);
+		assert_string_equal(said, rows[i].said);
+		policy_clear(&from);
+		policy_clear(&to);
+	}
+}
+
+static void test_copy(void **state)
+{
+	struct policy from = policy_of("alarm b when" TAIL "\nalarm d when" TAIL "\n");
+	struct policy to = policy_of("alarm a when" TAIL "\nalarm c when" TAIL "\n"
+				     "alarm d when udp" TAIL "\n");
+	char *text;
+
+	(void)state;
+	assert_int_equal(policy_alarms_copy(&to, &from), 0);
+	text = must_print(&to, &on_xdp);
+	assert_string_equal(text, "alarm a when" TAIL "\nalarm b when" TAIL "\nalarm c when" TAIL
+				  "\nalarm d when" TAIL "\n");
+	free(text);
+	policy_clear(&from);
+	policy_clear(&to);
+}
+
+/* ---- at random */
+
+#define ROUNDS 300
+
+static void test_random(void **state)
+{
+	static const struct policy_context *const contexts[] = {&on_xdp, &on_tc, &on_egress};
+	size_t named = 0;
+
+	(void)state;
+	random_start(83);
+	for (int i = 0; i < ROUNDS; i++) {
+		const struct policy_context *ctx = contexts[i % ARRAY_SIZE(contexts)];
+		char text[32 * RULE_TEXT_MAX] = "set bad\nset worse\n", line[RULE_TEXT_MAX];
+		char *first, *second;
+		struct policy policy, again;
+
+		for (uint64_t n = random_below(16); n; n--) {
+			random_rule(line, ctx);
+			sprintf(text + strlen(text), "%s\n", line);
+			named += strstr(line, " while ") != NULL;
+		}
+		random_alarm(line, "busy", ctx);
+		sprintf(text + strlen(text), "%s\n", line);
+		random_alarm(line, "attack", ctx);
+		strcat(text, line);
+		policy = must_parse_lines(text, ctx);
+		first = must_print(&policy, ctx);
+		again = must_parse_lines(first, ctx);
+		second = must_print(&again, ctx);
+		assert_string_equal(first, second);
+		assert_int_equal(again.alarm_count, 2);
+		assert_int_equal(policy_alarms_diff(&policy, &again, NULL, NULL), 0);
+		free(first);
+		free(second);
+		policy_clear(&policy);
+		policy_clear(&again);
+	}
+	assert_true(named > ROUNDS / 2);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_statements),
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_tenths),
+		cmocka_unit_test(test_longest),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_rules_alone),
+		cmocka_unit_test(test_selectors),
+		cmocka_unit_test(test_selectors_refused),
+		cmocka_unit_test(test_diff),
+		cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A statement `alarm`, and `while` behind a rule: text to model.
+ *   RATE      as in limits; in a tenth of its time, at least one packet of the smallest size
+ *   DURATION  100ms to 1d; a tenth of it is at least 100 ms, so the shorter ones have fewer of them
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "alarm.h"
+#include "named.h"
+#include "parser.h"
+#include "units.h"
+
+#define ALARM_FOR_MAX_NS NS_PER_DAY
+#define SMALLEST_PACKET  64 /* bytes of an Ethernet frame */
+
+_Static_assert(RL_ALARM_TENTH_MIN == 100 * NS_PER_MS, "as the messages say");
+
+/* The word that ends the parts of a statement: `while not NAME` would have two meanings. */
+static bool is_reserved(const char *name)
+{
+	return !strcmp(name, "not");
+}
+
+static int parse_alarm_name(struct parser *p, char out[RL_ALARM_NAME_MAX + 1])
+{
+	if (!p->span.len)
+		return expected(p, "the name of an alarm: write for example attack");
+	if (is_reserved(p->word))
+		return refuse(p, p->span,
+			      "is a word of the language, so no alarm has this name: write another "
+			      "one");
+	if (!name_is_valid(p->word))
+		return refuse(p, p->span,
+			      "is not the name of an alarm: write a lowercase letter, then up to "
+			      "30 of a-z, 0-9, - and _");
+	memset(out, 0, RL_ALARM_NAME_MAX + 1);
+	memcpy(out, p->word, strlen(p->word));
+	word_next(p);
+	return 0;
+}
+
+int parse_while(struct parser *p)
+{
+	if (word_is(p, "not")) {
+		p->extra.alarm_not = 1;
+		word_next(p);
+	}
+	p->rule->while_column = p->span.at - p->line + 1;
+	if (parse_alarm_name(p, p->extra.alarm))
+		return -EINVAL;
+	return extra_keep(p);
+}
+
+/* ---- the statement */
+
+/* A phase as it was read, and where. */
+struct phase {
+	struct quantity rate;
+	struct span word, time;
+	__u64 for_ns;
+};
+
+static int parse_word(struct parser *p, const char *word, const char *what)
+{
+	if (!word_is(p, word))
+		return expected(p, what);
+	word_next(p);
+	return 0;
+}
+
+static int parse_time(struct parser *p, struct phase *phase)
+{
+	int rc = parse_duration(p, &phase->for_ns);
+
+	phase->time = p->before;
+	if (!rc && phase->for_ns < RL_ALARM_TENTH_MIN)
+		return refuse(p, phase->time,
+			      "is too short: an alarm looks at the rate every 100ms at most, write "
+			      "100ms or longer");
+	if (!rc && phase->for_ns > ALARM_FOR_MAX_NS)
+		return refuse(p, phase->time, "is too long: write 1d or less");
+	return rc;
+}
+
+/* Behind the word `over` or `under`. */
+static int parse_phase(struct parser *p, struct phase *phase)
+{
+	int rc = parse_rate(p, &phase->rate);
+
+	if (!rc)
+		rc = rate_check(p, &phase->rate);
+	if (!rc)
+		rc = parse_word(p, "for",
+				"for and a duration: write for example for 2s, the time for which "
+				"the rate must last");
+	return rc ? rc : parse_time(p, phase);
+}
+
+static bool is_packets(const struct phase *phase)
+{
+	return phase->rate.unit == RL_PACKETS;
+}
+
+/* Brings both rates into one unit: packets, or bits if one of them is in bits. */
+static int units_join(struct parser *p, struct phase phases[2])
+{
+	if (is_packets(&phases[0]) != is_packets(&phases[1]))
+		return refuse(p, phases[1].rate.at,
+			      "is in %s, but the rate behind over is in %s: write both in packets, "
+			      "or both in bits or bytes",
+			      is_packets(&phases[1]) ? "packets" : "bits or bytes",
+			      is_packets(&phases[0]) ? "packets" : "bits or bytes");
+	if (phases[0].rate.unit == phases[1].rate.unit)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		struct quantity *rate = &phases[i].rate;
+
+		if (rate->unit == RL_BITS)
+			continue;
+		if (rate->n > UINT64_MAX / 8)
+			return refuse(p, rate->at,
+				      "is too large to be written in bits, as the other rate is: "
+				      "write both in bytes");
+		rate->n *= 8;
+		rate->unit = RL_BITS;
+	}
+	return 0;
+}
+
+static int order_check(struct parser *p, const struct phase phases[2])
+{
+	const struct quantity *on = &phases[0].rate, *off = &phases[1].rate;
+	char rate[QUANTITY_TEXT_MAX];
+
+	if ((unsigned __int128)off->n * on->period_ns <= (unsigned __int128)on->n * off->period_ns)
+		return 0;
+	rate_print(rate, sizeof(rate), on->n, on->period_ns, on->unit);
+	return refuse(p, off->at,
+		      "is more than %s, at which the alarm goes on, so it would go on and off "
+		      "without end: write %s or less",
+		      rate, rate);
+}
+
+/* Nanoseconds in which the rate has one packet of the smallest size, rounded up. */
+static unsigned __int128 packet_ns(const struct quantity *rate)
+{
+	unsigned int unit = rate->unit == RL_BITS ? 8 * SMALLEST_PACKET : SMALLEST_PACKET;
+	unsigned __int128 packet = rate->unit == RL_PACKETS ? 1 : unit;
+
+	return (packet * rate->period_ns + rate->n - 1) / rate->n;
+}
+
+/* With less than a packet in a tenth, it would not be the rate that is asked for, but a packet in
+ * each tenth, or silence. */
+static int tenth_check(struct parser *p, const struct phase *phase)
+{
+	unsigned __int128 least = packet_ns(&phase->rate);
+	uint64_t tenth = phase->for_ns / alarm_tenths(phase->for_ns), seconds;
+	char took[QUANTITY_TEXT_MAX], longer[QUANTITY_TEXT_MAX];
+
+	if (least <= tenth)
+		return 0;
+	if (least > ALARM_FOR_MAX_NS / RL_ALARM_TENTHS)
+		return refuse(p, phase->rate.at,
+			      "is too low for an alarm: write at least ten packets a day");
+	seconds = ((uint64_t)least * RL_ALARM_TENTHS + NS_PER_SECOND - 1) / NS_PER_SECOND;
+	duration_print(took, sizeof(took), tenth);
+	duration_print(longer, sizeof(longer), seconds * NS_PER_SECOND);
+	return refuse(p, phase->rate.at,
+		      "is less than one packet in %s, the time in which an alarm counts: write "
+		      "for %s or longer",
+		      took, longer);
+}
+
+static int phases_check(struct parser *p, struct phase phases[2])
+{
+	int rc = units_join(p, phases);
+
+	if (!rc)
+		rc = order_check(p, phases);
+	for (int i = 0; !rc && i < 2; i++)
+		rc = tenth_check(p, &phases[i]);
+	return rc;
+}
+
+static void phases_keep(const struct phase phases[2], struct policy_alarm *alarm)
+{
+	alarm->unit = phases[0].rate.unit;
+	for (int i = 0; i < 2; i++)
+		alarm->phase[i] = (struct policy_alarm_phase){
+			phases[i].rate.n, phases[i].rate.period_ns, phases[i].for_ns};
+}
+
+/* From `over` to the end of the statement. */
+static int parse_phases(struct parser *p, struct phase phases[2])
+{
+	int rc = parse_word(p, "over",
+			    "a match or over: write over and a rate, for example over 100k/second "
+			    "for 2s");
+
+	if (!rc)
+		rc = parse_phase(p, &phases[0]);
+	if (!rc)
+		rc = parse_word(p, "until",
+				"until: write when the alarm ends, for example until under "
+				"50k/second for 30s");
+	if (!rc)
+		rc = parse_word(p, "under",
+				"under: write under and a rate, for example under 50k/second for "
+				"30s");
+	if (!rc)
+		rc = parse_phase(p, &phases[1]);
+	if (!rc && p->span.len)
+		return refuse(p, p->span,
+			      "follows the end of an alarm: remove it, and write matches behind "
+			      "when");
+	return rc;
+}
+
+int parse_alarm(struct parser *p, struct policy_alarm *out)
+{
+	struct policy_alarm alarm = {0};
+	struct phase phases[2] = {0};
+	int rc;
+
+	p->rule->kind = PREFIX_ANY;
+	p->rule->action = RL_ACTION_COUNT;
+	rc = parse_alarm_name(p, alarm.name);
+	if (!rc)
+		rc = parse_word(p, "when",
+				"when: write for example when udp over 100k/second for 2s until "
+				"under 50k/second for 30s");
+	if (!rc)
+		rc = parse_matches(p);
+	if (!rc && refuse_foreign(p, WORD_COUNTED))
+		return -EINVAL;
+	if (!rc)
+		rc = parse_phases(p, phases);
+	if (!rc)
+		rc = phases_check(p, phases);
+	if (rc)
+		return rc;
+	alarm.counts = *p->rule;
+	phases_keep(phases, &alarm);
+	*out = alarm;
+	return 0;
+}
