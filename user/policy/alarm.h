@@ -43,8 +43,4 @@ typedef void (*alarm_refuse_fn)(const struct rule *rule, const char *name, void 
 size_t policy_alarms_missing(const struct policy *policy, const struct policy *known,
 			     alarm_refuse_fn refuse, void *arg);
 
-/* The alarm behind the rule's `while`, "" if there is none; *not: the rule holds while it is off.
- */
-const char *rule_while(const struct rule *rule, bool * not );
-
 #endif

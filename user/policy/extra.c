@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alarm.h"
 #include "policy.h"
 
 static void *interned; /* of tsearch() */

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "alarm.h"
 #include "extra_names.h"
 #include "key.h"
 #include "names.h"
