@@ -125,7 +125,7 @@ static void test_model(void **state)
 		"under 1k/s for 1m # why\nset s\nrule 10.0.0.0/8 deny for 1h while  not attack");
 	const struct policy_alarm *alarm = policy_alarm_find(&policy, "attack");
 	const struct rule *rule = &policy.rules[0];
-	bool not ;
+	bool off;
 
 	(void)state;
 	assert_int_equal(policy.alarm_count, 1);
@@ -144,11 +144,11 @@ static void test_model(void **state)
 	assert_int_equal(alarm->counts.action, RL_ACTION_COUNT);
 	assert_int_equal(alarm->counts.match.flags, RL_MATCH_PROTO | RL_MATCH_DPORT | RL_MATCH_SRC);
 	assert_string_equal(alarm->counts.extra->src_set, "s");
-	assert_string_equal(rule_while(rule, &not ), "attack");
-	assert_true(not );
+	assert_string_equal(rule_while(rule, &off), "attack");
+	assert_true(off);
 	assert_int_equal(rule->while_column, 40);
-	assert_string_equal(rule_while(&alarm->counts, &not ), "");
-	assert_false(not );
+	assert_string_equal(rule_while(&alarm->counts, &off), "");
+	assert_false(off);
 	policy_clear(&policy);
 }
 

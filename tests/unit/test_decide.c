@@ -13,6 +13,7 @@
 #include "level.h"
 #include "policy_helpers.h"
 #include "units.h"
+#include "while.h"
 
 static void address_of(const char *text, uint8_t out[16])
 {
@@ -51,7 +52,23 @@ static int known_len(const char *name, const uint8_t addr[16], void *arg)
 
 static const struct set_members known = {.len = known_len};
 
-#define SETS "set a\nset b\nset c\nset d\n"
+/* ---- alarms */
+
+/* Of x and y nobody knows whether they are on. */
+static enum alarm_is known_state(const char *name, void *arg)
+{
+	(void)arg;
+	if (!strcmp(name, "on"))
+		return ALARM_IS_ON;
+	return strcmp(name, "off") ? ALARM_IS_UNKNOWN : ALARM_IS_OFF;
+}
+
+static const struct alarm_states states = {.of = known_state};
+
+#define ALARM_OF(name) "alarm " name " when over 99/s for 1s until under 9/s for 9s\n"
+#define ALARMS         ALARM_OF("on") ALARM_OF("off") ALARM_OF("x") ALARM_OF("y")
+
+#define SETS           "set a\nset b\nset c\nset d\n"
 
 /* ---- by hand */
 
@@ -196,6 +213,28 @@ static const struct decide_row {
 	{"dst of two sets, of which the peer may be in one",
 	 SETS "rule any dst @a allow\nrule any not dst @b deny\nrule any limit 9/s", "192.0.2.1",
 	 "any dst @a allow; any not dst @b deny; any limit 9/second burst 1", false},
+	{"while an alarm is on, and off",
+	 ALARMS "rule any udp deny while on\nrule any udp sport 5 limit 9/s\n"
+		"rule any tcp deny while off\nrule any limit 9/s while not on\nrule any limit 8/s "
+		"while not off",
+	 "192.0.2.1", "any udp deny while on; any limit 8/second burst 1 while not off", false},
+	{"an alarm that may be on hides nothing", ALARMS "rule any allow while x\nrule any deny",
+	 "192.0.2.1", "any allow while x; any deny", false},
+	{"an alarm that may be on, and the same that is not",
+	 ALARMS "rule any allow while x\nrule any deny while not x\nrule any limit 9/s",
+	 "192.0.2.1", "any allow while x; any deny while not x", false},
+	{"two alarms",
+	 ALARMS "rule any allow while x\nrule any deny while not y\nrule any limit 9/s",
+	 "192.0.2.1", "any allow while x; any deny while not y; any limit 9/second burst 1", false},
+	{"an alarm within a match",
+	 ALARMS "rule any udp allow while x\nrule any udp dport 5 deny while x\n"
+		"rule any udp deny while not x\nrule any limit 9/s",
+	 "192.0.2.1", "any udp allow while x; any udp deny while not x; any limit 9/second burst 1",
+	 false},
+	{"an alarm before a shorter prefix and the device",
+	 ALARMS "rule 192.0.2.1 deny while x\nrule 192.0.2.0/24 allow\nrule any deny\n"
+		"rule device limit 9/s",
+	 "192.0.2.1", "192.0.2.1 deny while x; 192.0.2.0/24 allow", false},
 	{"dst of a member, by destination", SETS "rule any dst @a allow\nrule any deny", "10.1.1.1",
 	 "any dst @a allow", true},
 	{"in IPv4 it is", "rule any proto 0 deny\nrule any proto 0 fragment allow", "192.0.2.1",
@@ -208,7 +247,8 @@ static void test_rows(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct policy_context ctx = {.mtu = 1500, .by_dest = rows[i].by_dest};
 		struct policy policy = must_parse_lines(rows[i].policy, &ctx), found = {0};
-		struct asked asked = {.by_dest = rows[i].by_dest, .members = &known};
+		struct asked asked = {
+			.by_dest = rows[i].by_dest, .members = &known, .alarms = &states};
 		char lines[4 * RULE_TEXT_MAX] = "", line[RULE_TEXT_MAX];
 		size_t len = 0;
 
@@ -299,6 +339,16 @@ static const char *const extras[] = {
 	" icmp not icmp-type 8 code 1",
 };
 static const char *const proofs[] = {"", "", "", "", " established", " not established"};
+static const char *const whiles[] = {"",
+				     "",
+				     "",
+				     " while x",
+				     " while y",
+				     " while x",
+				     " while not x",
+				     " while not y",
+				     " while on",
+				     " while not on"};
 static const char *const actions[] = {"allow", "deny", "limit 9/second"};
 static const uint8_t numbers[] = {6, 17, 132, 44, 89, 1};
 static const uint16_t ports[] = {7, 53, 2000};
@@ -314,6 +364,7 @@ static size_t extras_from;
 
 /* The set of which nothing is known takes long, so that few policies have it. */
 static bool with_unknown;
+static bool with_alarms;
 
 static const char *extra_pick(void)
 {
@@ -336,7 +387,7 @@ static struct rule random_small_rule(const struct policy_context *ctx)
 		const char *src = ipv4 ? PICK(peers4) : PICK(peers6);
 		const char *dst = ipv4 ? PICK(peers4) : PICK(peers6);
 
-		snprintf(line, sizeof(line), "rule %s%s%s%s%s%s%s%s%s%s%s%s%s%s%s %s%s",
+		snprintf(line, sizeof(line), "rule %s%s%s%s%s%s%s%s%s%s%s%s%s%s%s %s%s%s",
 			 PICK(prefixes), PICK(protocols), PICK(sports), PICK(dports),
 			 *src && !random_below(5) ? " not" : "", *src ? " src" : "", src,
 			 *dst && !random_below(5) ? " not" : "", *dst ? " dst" : "", dst,
@@ -348,7 +399,7 @@ static struct rule random_small_rule(const struct policy_context *ctx)
 			 : random_below(2) ? " new-source"
 					   : " not new-source",
 			 PICK(proofs), extra_pick(), PICK(actions),
-			 random_below(10) ? "" : " for 1h");
+			 random_below(10) ? "" : " for 1h", with_alarms ? PICK(whiles) : "");
 	} while ((!with_unknown && strstr(line, "@c")) ||
 		 statement_parse(line, ctx, &rule, &found, &err));
 	return rule;
@@ -397,6 +448,7 @@ struct trial {
 	bool by_dest;
 	uint32_t expired;
 	uint32_t decided;
+	unsigned int alarms; /* that are on: 1: x, 2: y */
 	int unknown; /* the longest member of c that holds the lookup address, or SET_NO_MEMBER */
 };
 
@@ -459,8 +511,20 @@ static bool condition_holds(const struct trial *t, const struct rule *rule,
 	return false;
 }
 
+static bool while_holds(const struct trial *t, const struct rule *rule)
+{
+	bool off;
+	const char *name = rule_while(rule, &off);
+
+	if (!strcmp(name, "on"))
+		return !off;
+	return !*name || (t->alarms >> (*name - 'x') & 1) != off;
+}
+
 static bool holds(const struct trial *t, const struct rule *rule, const struct world_packet *p)
 {
+	if (!while_holds(t, rule))
+		return false;
 	for (unsigned int flag = 1; flag <= rule->match.flags; flag <<= 1) {
 		if (!(rule->match.flags & flag))
 			continue;
@@ -667,14 +731,15 @@ static uint32_t decided_by_all(const struct policy *policy, const char *addr, bo
 
 	for (size_t i = 0; i < (is_unknown(policy, by_dest) ? ARRAY_SIZE(lens4) : 1); i++) {
 		t.unknown = strchr(addr, ':') ? lens6[i] : lens4[i];
-		decide_times(&t, addr);
+		for (t.alarms = 0; t.alarms < (with_alarms ? 4 : 1); t.alarms++)
+			decide_times(&t, addr);
 	}
 	return t.decided;
 }
 
 static uint32_t decided_by_search(const struct policy *policy, const char *addr, bool by_dest)
 {
-	struct asked asked = {.by_dest = by_dest, .members = &known};
+	struct asked asked = {.by_dest = by_dest, .members = &known, .alarms = &states};
 	struct policy found = {0};
 	uint32_t decided = 0;
 
@@ -723,6 +788,7 @@ static void test_random(void **state)
 
 		extras_from = random_below(ARRAY_SIZE(extras));
 		with_unknown = !random_below(20);
+		with_alarms = !with_unknown && !random_below(4);
 		while (policy.count < count) {
 			struct rule rule = random_small_rule(&ctx);
 

@@ -13,7 +13,9 @@
 #include "explain.h"
 #include "policy_helpers.h"
 
-#define SETS "set a\nset c\n"
+#define SETS           "set a\nset c\n"
+#define ALARM_OF(name) "alarm " name " when over 99/s for 1s until under 9/s for 9s\n"
+#define ALARMS         ALARM_OF("on") ALARM_OF("off") ALARM_OF("x")
 
 static const struct row {
 	const char *policy, *words;
@@ -189,6 +191,33 @@ static const struct row {
 	 RL_REASON_DENIED, ""},
 	{"rule any not filter \"udp\" deny", "192.0.2.1 filter \"udp\"", false, "the filter holds",
 	 RL_REASON_UNMATCHED, ""},
+	/* alarms */
+	{ALARMS "rule any deny while on", "192.0.2.1", false, "no match to hold", RL_REASON_DENIED,
+	 ""},
+	{ALARMS "rule any deny while not on", "192.0.2.1", false, "alarm on is on",
+	 RL_REASON_UNMATCHED, ""},
+	{ALARMS "rule any deny while off", "192.0.2.1", false, "alarm off is off",
+	 RL_REASON_UNMATCHED, ""},
+	{ALARMS "rule any udp deny while not off", "192.0.2.1 udp", false, "all matches hold",
+	 RL_REASON_DENIED, ""},
+	{ALARMS "rule any udp deny while off", "192.0.2.1 tcp", false, "alarm off is off",
+	 RL_REASON_UNMATCHED, ""},
+	{ALARMS "rule any udp deny while x\nrule any allow", "192.0.2.1 udp", false,
+	 "depends on whether alarm x is on; no match to hold", RL_REASON_ALLOWED, "alarm"},
+	{ALARMS "rule any udp deny while not x\nrule any allow", "192.0.2.1", false,
+	 "depends on whether alarm x is on, and on protocol; no match to hold", RL_REASON_ALLOWED,
+	 "protocol, alarm"},
+	{ALARMS "rule any udp deny while x", "192.0.2.1 tcp", false, "protocol tcp is not udp",
+	 RL_REASON_UNMATCHED, ""},
+	{ALARMS SETS "rule @c deny while x", "192.0.2.1", false,
+	 "depends on whether 192.0.2.1 is in @c, and on alarm", RL_REASON_UNMATCHED,
+	 "alarm, members"},
+	{ALARMS "rule any deny while x", "192.0.2.1 while x", false, "no match to hold",
+	 RL_REASON_DENIED, ""},
+	{ALARMS "rule any deny while x", "192.0.2.1 while not x", false, "alarm x is off",
+	 RL_REASON_UNMATCHED, ""},
+	{ALARMS "rule any deny while not on", "192.0.2.1 while not on", false, "no match to hold",
+	 RL_REASON_DENIED, ""},
 	/* what a limit counts by */
 	{"rule any limit 9/s", "192.0.2.1", false, "no match to hold", RL_REASON_WITHIN, ""},
 	{"rule any limit 9/s per flow", "192.0.2.1 udp", false, "no match to hold",
@@ -254,6 +283,17 @@ static int known_len(const char *name, const uint8_t addr[16], void *arg)
 
 static const struct set_members known = {.len = known_len};
 
+/* Of x nobody knows whether it is on. */
+static enum alarm_is known_state(const char *name, void *arg)
+{
+	(void)arg;
+	if (!strcmp(name, "x"))
+		return ALARM_IS_UNKNOWN;
+	return strcmp(name, "on") ? ALARM_IS_OFF : ALARM_IS_ON;
+}
+
+static const struct alarm_states states = {.of = known_state};
+
 static const char *probe_of(const char *words, const struct policy_context *ctx, struct probe *out)
 {
 	struct policy_error err = {0};
@@ -286,6 +326,7 @@ static void test_rows(void **state)
 
 		assert_null(probe_of(rows[i].words, &ctx, &probe));
 		probe.members = &known;
+		probe.alarms = &states;
 		assert_int_equal(packet_explain(&policy, &probe, &within, &e), 0);
 		said_print(said, &e);
 		fields_print(depends, e.depends);

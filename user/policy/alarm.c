@@ -111,8 +111,8 @@ size_t policy_alarms_missing(const struct policy *policy, const struct policy *k
 	size_t count = 0;
 
 	policy_for_each (policy, rule) {
-		bool not ;
-		const char *name = rule_while(rule, &not );
+		bool off;
+		const char *name = rule_while(rule, &off);
 
 		if (!name[0] || policy_alarm_find(known, name))
 			continue;

@@ -15,6 +15,7 @@ struct flow {
 };
 
 struct set_members;
+struct alarm_states;
 
 /* The packets to decide on: those of one lookup address. */
 struct asked {
@@ -22,6 +23,7 @@ struct asked {
 	bool by_dest;
 	const struct flow *flow; /* only these packets; NULL: all packets of the address */
 	const struct set_members *members; /* NULL: nothing is known of any set */
+	const struct alarm_states *alarms; /* NULL: nor of any alarm */
 };
 
 #endif

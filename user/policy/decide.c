@@ -109,7 +109,8 @@ static void malformed_add(struct search *search)
 	}
 }
 
-/* An address is in a set or it is not, while of other conditions neither may hold. */
+/* An address is in a set or it is not, and an alarm is on or it is not, while of other conditions
+ * neither may hold. */
 static void neither_add(struct search *search)
 {
 	const struct opaques *opaques = &search->opaques;
@@ -117,7 +118,7 @@ static void neither_add(struct search *search)
 	for (size_t i = 0; i < opaques->count; i++) {
 		struct box none = packets_all(search->asked), both = none;
 
-		if (!(opaques->flag[i] & (RL_MATCH_SRC | RL_MATCH_DST)))
+		if (opaques->flag[i] & ~(RL_MATCH_SRC | RL_MATCH_DST))
 			continue;
 		box_narrow_bits(&none, BIT_OPAQUE(i) * 3, 0);
 		box_narrow_bits(&both, BIT_OPAQUE(i) * 3, BIT_OPAQUE(i) * 3);

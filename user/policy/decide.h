@@ -9,8 +9,8 @@
 #include "policy.h"
 
 /* Appends to *out the rules that decide on at least one of the packets, in the order in which a
- * packet meets them. Those of a set of which nothing is known may decide, and leave the packets to
- * the rules behind them as well. 0 or -ENOMEM. */
+ * packet meets them. Those of a set or an alarm of which nothing is known may decide, and leave the
+ * packets to the rules behind them as well. 0 or -ENOMEM. */
 int rules_decide(const struct policy *policy, const struct asked *asked, struct policy *out);
 
 #endif

@@ -71,8 +71,8 @@ uint32_t rule_dports(const struct rule *rule, struct rl_port_range out[RL_PORT_R
 			 (struct rl_port_range){match->dport_first, match->dport_last}, out);
 }
 
-const char *rule_while(const struct rule *rule, bool * not )
+const char *rule_while(const struct rule *rule, bool *off)
 {
-	*not = rule->extra && rule->extra->alarm_not;
+	*off = rule->extra && rule->extra->alarm_not;
 	return rule->extra ? rule->extra->alarm : "";
 }

@@ -25,6 +25,7 @@ void fields_print(char out[FIELDS_TEXT_MAX], unsigned int fields)
 		     {RL_MATCH_ICMP_TYPE, "icmp-type"},
 		     {RL_MATCH_PAYLOAD, "payload"},
 		     {RL_MATCH_FILTER, "filter"},
+		     {FIELD_ALARM, "alarm"},
 		     {FIELD_MEMBERS, "members"}};
 	size_t used = 0;
 

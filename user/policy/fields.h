@@ -5,6 +5,7 @@
 
 /* Beside RL_MATCH_*: whether an address that is stated is in a set. */
 #define FIELD_MEMBERS (1u << 31)
+#define FIELD_ALARM   (1u << 30) /* whether an alarm is on */
 
 /* "dport", "src, dport": the names of the fields. */
 #define FIELDS_TEXT_MAX 128

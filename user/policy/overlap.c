@@ -4,6 +4,7 @@
 
 #include "ranges.h"
 #include "units.h"
+#include "while.h"
 
 #define TCP_FLAGS (RL_MATCH_SYN | RL_MATCH_TCP_FLAGS)
 
@@ -86,6 +87,10 @@ static bool condition_within(const struct rule *inner, const struct rule *outer,
 
 bool match_within(const struct rule *inner, const struct rule *outer)
 {
+	bool off;
+
+	if (rule_while(outer, &off)[0] && !same_while(inner, outer))
+		return false;
 	for (unsigned int flag = 1; flag <= outer->match.flags; flag <<= 1)
 		if (outer->match.flags & flag && !condition_within(inner, outer, flag))
 			return false;

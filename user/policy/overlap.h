@@ -5,8 +5,8 @@
 
 #include "policy.h"
 
-/* Does every packet with the matches of `inner` have those of `outer`? False where that cannot be
- * told. Prefixes do not count. */
+/* Does every packet with the matches of `inner` have those of `outer`, whenever `inner` holds?
+ * False where that cannot be told. Prefixes do not count. */
 bool match_within(const struct rule *inner, const struct rule *outer);
 
 /* Do protocol or ports alone show that no packet has the matches of both? */

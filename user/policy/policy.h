@@ -243,9 +243,9 @@ bool same_match(const struct rule *a, const struct rule *b);
 uint32_t rule_sports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX]);
 uint32_t rule_dports(const struct rule *rule, struct rl_port_range out[RL_PORT_RANGES_MAX]);
 
-/* The alarm behind the rule's `while`, "" if there is none; *not: the rule holds while it is off.
+/* The alarm behind the rule's `while`, "" if there is none; *off: the rule holds while it is off.
  */
-const char *rule_while(const struct rule *rule, bool * not );
+const char *rule_while(const struct rule *rule, bool *off);
 
 /* The default key of the rule's limit, and the default lengths of a key: 32,64 for one address,
  * 32,128 for both. */

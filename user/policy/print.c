@@ -267,11 +267,11 @@ static void put_for(struct writer *w, uint64_t for_ns)
 
 static void put_while(struct writer *w, const struct rule *rule)
 {
-	bool not ;
-	const char *name = rule_while(rule, &not );
+	bool off;
+	const char *name = rule_while(rule, &off);
 
 	if (name[0])
-		put(w, " while %s%s", not ? "not " : "", name);
+		put(w, " while %s%s", off ? "not " : "", name);
 }
 
 int rule_print(char *buf, size_t size, const struct rule *rule, const struct policy_context *ctx)

@@ -439,13 +439,42 @@ static unsigned int field_lacking(const struct rl_match *match, const struct pro
 	return match_names_set(match, field) && probe->stated & field ? FIELD_MEMBERS : field;
 }
 
+/* As the words say it, or else as it is. */
+static enum held while_of(const struct rule *rule, const struct probe *probe)
+{
+	bool off, said_off;
+	const char *name = rule_while(rule, &off);
+	const char *said = rule_while(&probe->words, &said_off);
+
+	if (name[0] && !strcmp(name, said))
+		return off == said_off ? HELD : HELD_NOT;
+	return while_held(rule, probe->alarms);
+}
+
+/* What it depends on: an alarm by its name, and fields. */
+static void depends_print(char why[EXPLAIN_TEXT_MAX], const struct rule *rule, unsigned int fields)
+{
+	char names[FIELDS_TEXT_MAX];
+	bool off;
+
+	fields_print(names, fields & ~FIELD_ALARM);
+	if (fields & FIELD_ALARM)
+		snprintf(why, EXPLAIN_TEXT_MAX, "depends on whether alarm %s is on%s%s",
+			 rule_while(rule, &off), *names ? ", and on " : "", names);
+	else
+		snprintf(why, EXPLAIN_TEXT_MAX, "depends on %s", names);
+}
+
 enum holds match_explain(const struct rule *rule, const struct probe *probe,
 			 char why[EXPLAIN_TEXT_MAX], unsigned int *fields)
 {
 	const struct rl_match *match = &rule->match;
-	char names[FIELDS_TEXT_MAX];
+	enum held held = while_of(rule, probe);
+	bool off;
 
-	*fields = 0;
+	*fields = held == HELD_UNKNOWN ? FIELD_ALARM : 0;
+	if (held == HELD_NOT)
+		return fails(why, "alarm %s is %s", rule_while(rule, &off), off ? "on" : "off");
 	for (unsigned int field = 1; field <= match->flags; field <<= 1) {
 		enum holds holds =
 			match->flags & field ? field_explain(rule, probe, field, why) : HOLDS;
@@ -456,8 +485,7 @@ enum holds match_explain(const struct rule *rule, const struct probe *probe,
 			*fields |= field_lacking(match, probe, field);
 	}
 	if (*fields) {
-		fields_print(names, *fields);
-		snprintf(why, EXPLAIN_TEXT_MAX, "depends on %s", names);
+		depends_print(why, rule, *fields);
 		return HOLDS_DEPENDS;
 	}
 	snprintf(why, EXPLAIN_TEXT_MAX, match->flags ? "all matches hold" : "no match to hold");

@@ -6,6 +6,7 @@
 #include "fields.h"
 #include "level.h"
 #include "policy.h"
+#include "while.h"
 
 /* The packet. A field that is not in `stated` may have any value. */
 struct probe {
@@ -19,6 +20,7 @@ struct probe {
 	bool later; /* a fragment without ports: not the first */
 	bool is_new, is_established;
 	const struct set_members *members; /* NULL: nothing is known of any set */
+	const struct alarm_states *alarms; /* NULL: nor of any alarm that the words do not name */
 };
 
 /* From what selector_parse has read: one address, and matches that each name one value. A fragment
@@ -36,8 +38,8 @@ enum holds { HOLDS_NOT, HOLDS, HOLDS_DEPENDS };
 
 #define EXPLAIN_TEXT_MAX 272
 
-/* Do all matches hold for the packet? why: which one does not, or on what it depends, and then
- * *fields are those. */
+/* Do all matches hold for the packet, and does the rule hold by its `while`? why: which one does
+ * not, or on what it depends, and then *fields are those. */
 enum holds match_explain(const struct rule *rule, const struct probe *probe,
 			 char why[EXPLAIN_TEXT_MAX], unsigned int *fields);
 

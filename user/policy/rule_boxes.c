@@ -11,6 +11,7 @@
 #include "level.h"
 #include "ranges.h"
 #include "units.h"
+#include "while.h"
 
 #define BOXES_MAX 64
 #define CUBES_MAX 16 /* `not flags` of eight, and `not syn` */
@@ -114,17 +115,31 @@ struct box packets_all(const struct asked *asked)
 
 /* Its number, or OPAQUE_MAX. */
 static size_t opaque_find(const struct opaques *opaques, const struct rl_extra *extra,
-			  enum rl_match_flag flag)
+			  unsigned int flag)
 {
 	for (size_t i = 0; i < opaques->count; i++)
-		if (opaques->flag[i] == flag && same_opaque(opaques->of[i], extra, flag))
+		if (opaques->flag[i] == flag &&
+		    (flag == OPAQUE_WHILE ? !strcmp(opaques->of[i]->alarm, extra->alarm)
+					  : same_opaque(opaques->of[i], extra, flag)))
 			return i;
 	return OPAQUE_MAX;
 }
 
-static void opaque_add(struct opaques *opaques, const struct rule *rule, enum rl_match_flag flag)
+static bool opaque_stated(const struct rule *rule, unsigned int flag)
 {
-	if (!(rule->match.flags & flag) || opaques->count == OPAQUE_MAX ||
+	bool off;
+
+	return flag == OPAQUE_WHILE ? *rule_while(rule, &off) != '\0' : rule->match.flags & flag;
+}
+
+static bool opaque_negated(const struct rule *rule, unsigned int flag)
+{
+	return flag == OPAQUE_WHILE ? rule->extra->alarm_not : !match_wants(&rule->match, flag);
+}
+
+static void opaque_add(struct opaques *opaques, const struct rule *rule, unsigned int flag)
+{
+	if (!opaque_stated(rule, flag) || opaques->count == OPAQUE_MAX ||
 	    opaque_find(opaques, rule->extra, flag) < OPAQUE_MAX)
 		return;
 	opaques->flag[opaques->count] = flag;
@@ -137,6 +152,7 @@ void opaques_find(const struct policy *policy, struct opaques *out)
 	policy_for_each (policy, rule) {
 		opaque_add(out, rule, RL_MATCH_PAYLOAD);
 		opaque_add(out, rule, RL_MATCH_FILTER);
+		opaque_add(out, rule, OPAQUE_WHILE);
 		if (match_names_set(&rule->match, RL_MATCH_SRC))
 			opaque_add(out, rule, RL_MATCH_SRC);
 		if (match_names_set(&rule->match, RL_MATCH_DST))
@@ -145,18 +161,18 @@ void opaques_find(const struct policy *policy, struct opaques *out)
 }
 
 /* False: there are too many to tell this one apart. */
-static bool narrow_opaque(const struct opaques *opaques, const struct rule *rule,
-			  enum rl_match_flag flag, struct box *box)
+static bool narrow_opaque(const struct opaques *opaques, const struct rule *rule, unsigned int flag,
+			  struct box *box)
 {
 	size_t number;
 
-	if (!(rule->match.flags & flag))
+	if (!opaque_stated(rule, flag))
 		return true;
 	number = opaque_find(opaques, rule->extra, flag);
 	if (number == OPAQUE_MAX)
 		return false;
 	box_narrow_bits(box, BIT_OPAQUE(number) * 3,
-			BIT_OPAQUE(number) << !match_wants(&rule->match, flag));
+			BIT_OPAQUE(number) << opaque_negated(rule, flag));
 	return true;
 }
 
@@ -201,6 +217,17 @@ static bool accept_sets(const struct asked *asked, const struct opaques *opaques
 		    !accept_set(asked, opaques, rule, flags[i], box, exact))
 			return false;
 	return true;
+}
+
+/* Applies `while`, as accept_set() does. */
+static bool accept_while(const struct asked *asked, const struct opaques *opaques,
+			 const struct rule *rule, struct box *box, bool *exact)
+{
+	enum held held = while_held(rule, asked->alarms);
+
+	if (held == HELD_UNKNOWN)
+		*exact &= narrow_opaque(opaques, rule, OPAQUE_WHILE, box);
+	return held != HELD_NOT;
 }
 
 /* Applies the matches of the lookup address and of its peer, but for sets. False: no packet
@@ -413,7 +440,8 @@ int rule_boxes(const struct asked *asked, const struct opaques *opaques, const s
 	accept_shape(&rule->match, &in.all);
 	accept_all_flags(rule, &in);
 	*exact = narrow_opaque(opaques, rule, RL_MATCH_PAYLOAD, &in.all);
-	if (!accept_sets(asked, opaques, rule, &in.all, exact))
+	if (!accept_sets(asked, opaques, rule, &in.all, exact) ||
+	    !accept_while(asked, opaques, rule, &in.all, exact))
 		return 0;
 	*exact &= narrow_opaque(opaques, rule, RL_MATCH_FILTER, &in.all);
 	*exact &= coarsen(&in);

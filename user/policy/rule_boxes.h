@@ -8,10 +8,11 @@
 #include "policy.h"
 
 /* Conditions of a policy of which a packet shows no more than whether they hold: payload, filter,
- * and sets of which nothing is known. */
+ * and sets and alarms of which nothing is known. */
+#define OPAQUE_WHILE 0 /* the alarm behind `while`; else RL_MATCH_* */
 struct opaques {
 	const struct rl_extra *of[OPAQUE_MAX];
-	enum rl_match_flag flag[OPAQUE_MAX];
+	unsigned int flag[OPAQUE_MAX];
 	size_t count;
 };
 

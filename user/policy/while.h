@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whether a rule holds now, by the alarm behind its `while`. Pure: who knows the alarms passes a
+ * callback. */
+#ifndef RLCTL_POLICY_WHILE_H
+#define RLCTL_POLICY_WHILE_H
+
+#include "policy.h"
+
+enum alarm_is { ALARM_IS_OFF, ALARM_IS_ON, ALARM_IS_UNKNOWN };
+
+struct alarm_states {
+	enum alarm_is (*of)(const char *name, void *arg);
+	void *arg;
+};
+
+/* The same; `states` may be NULL: nothing is known of any alarm. */
+enum alarm_is alarm_state(const struct alarm_states *states, const char *name);
+
+/* HELD: without `while`, too. */
+enum held { HELD_NOT, HELD, HELD_UNKNOWN };
+enum held while_held(const struct rule *rule, const struct alarm_states *states);
+
+/* Do both have the same words behind the action: none, or the same alarm, on or off? */
+bool same_while(const struct rule *a, const struct rule *b);
+
+#endif
