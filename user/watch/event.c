@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The words of events. */
+#include "event.h"
+
+#define WORD(name, text) text,
+const char *const event_words[EVENT_KIND_COUNT] = {EVENT_KINDS(WORD)};
+const char *const feature_words[FEATURE_COUNT] = {EVENT_FEATURES(WORD)};
+#undef WORD

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What has happened to an instance, as `rlctl events` tells it. */
+#ifndef RLCTL_WATCH_EVENT_H
+#define RLCTL_WATCH_EVENT_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policy.h"
+#include "rlctl_abi.h"
+
+/* X(NAME, "word in JSON") */
+#define EVENT_KINDS(X)                  \
+	X(ATTACH, "attach")             \
+	X(DETACH, "detach")             \
+	X(APPLY, "apply")               \
+	X(TRIAL_UNDONE, "trial-undone") \
+	X(ALARM_ON, "alarm-on")         \
+	X(ALARM_OFF, "alarm-off")       \
+	X(BAN_BEGIN, "ban-begin")       \
+	X(BAN_END, "ban-end")           \
+	X(DROPS_BEGIN, "drops-begin")   \
+	X(DROPS_END, "drops-end")       \
+	X(SET_FULL, "set-full")         \
+	X(FLEET_JOINED, "fleet-joined") \
+	X(FLEET_LOST, "fleet-lost")     \
+	X(LOST, "lost")
+#define EVENT_KIND_ENUM(name, text) EVENT_##name,
+enum event_kind { EVENT_KINDS(EVENT_KIND_ENUM) EVENT_KIND_COUNT };
+#undef EVENT_KIND_ENUM
+
+extern const char *const event_words[EVENT_KIND_COUNT];
+
+#define EVENT_KEY_MAX  192  /* bytes of a key as text, with the NUL */
+#define EVENT_TEXT_MAX 1024 /* of the line for people; a longer one is cut */
+
+#define EVENT_SOURCES  5 /* the heaviest that are told */
+#define EVENT_COMMON   3 /* values that are told of each feature */
+
+/* What the packets have in common: X(NAME, "word in JSON"). Ports are those of the destination,
+ * `sport` of the source; lengths are of the IP packet. */
+#define EVENT_FEATURES(X)   \
+	X(PORT, "port")     \
+	X(SPORT, "sport")   \
+	X(LENGTH, "length") \
+	X(TTL, "ttl")       \
+	X(FLAGS, "flags")
+#define EVENT_FEATURE_ENUM(name, text) FEATURE_##name,
+enum event_feature { EVENT_FEATURES(EVENT_FEATURE_ENUM) FEATURE_COUNT };
+#undef EVENT_FEATURE_ENUM
+
+extern const char *const feature_words[FEATURE_COUNT];
+
+/* A part of the packets. share: 0 to 1, of all of them. */
+struct event_source {
+	uint8_t addr[16]; /* mapped: an IPv4 address, or an IPv6 /64 */
+	uint64_t rate;    /* packets a second */
+	double share;
+};
+struct event_value {
+	uint32_t value; /* ports: protocol << 16 | port */
+	double share;
+};
+struct event_excerpt {
+	uint32_t source_count;
+	uint32_t value_count[FEATURE_COUNT];
+	struct event_source sources[EVENT_SOURCES];
+	struct event_value values[FEATURE_COUNT][EVENT_COMMON];
+};
+
+/* Members that do not apply are zero. */
+struct event {
+	enum event_kind kind;
+	uint64_t time_ns; /* CLOCK_REALTIME */
+	char device[IF_NAMESIZE];
+	uint8_t hook; /* enum rl_hook */
+	char alarm[RL_ALARM_NAME_MAX + 1];
+	char set[RL_SET_NAME_MAX + 1];
+	char rule[RULE_TEXT_MAX]; /* without the word `rule` */
+	char key[EVENT_KEY_MAX];
+	uint64_t until_ns; /* CLOCK_REALTIME; of a ban */
+	bool has_rate;
+	struct rl_amount rate; /* a second */
+	bool has_dropped;
+	struct rl_amount dropped;      /* since the drops began */
+	uint64_t count;                /* EVENT_LOST: events that were not told */
+	uint64_t of[EVENT_KIND_COUNT]; /* the same by kind */
+	char text[EVENT_TEXT_MAX];     /* for people, without time and device */
+	struct event_excerpt excerpt;
+};
+
+#endif
