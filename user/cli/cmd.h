@@ -68,6 +68,7 @@ struct json_object;
 	X(REASON, "reason", 0, "REASONS", "only these reasons, such as over,banned")               \
 	X(RULE, "rule", 0, "RULE", "only packets decided by this quoted rule")                     \
 	X(WRITE, "write", 'w', "FILE", "write a capture; - is standard output")                    \
+	X(FOLLOW, "follow", 0, NULL, "go on and print what happens, as it happens")                \
 	X(PACKETS, "count", 0, "N", "stop after N packets")                                        \
 	X(SECONDS, "seconds", 0, "S", "stop after S seconds")                                      \
 	X(BANNED, "banned", 0, NULL, "only what is banned")                                        \
@@ -171,6 +172,7 @@ int cmd_exporter(const struct command *command);
 int cmd_simulate(const struct command *command);
 int cmd_monitor(const struct command *command);
 int cmd_top(const struct command *command);
+int cmd_events(const struct command *command);
 int cmd_source_show(const struct command *command);
 int cmd_source_forgive(const struct command *command);
 int cmd_source_list(const struct command *command);

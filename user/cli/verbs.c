@@ -351,6 +351,18 @@ const struct verb all_verbs[] = {
 		.run = cmd_monitor,
 	},
 	{
+		.name = "events",
+		.words = "[DEV]",
+		.summary = "Show what has happened: drops, bans, alarms, changes; --follow goes on",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(FOLLOW),
+		.device = DEVICE_MAY,
+		.uses = PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(SYS_ADMIN),
+		.many = true,
+		.texts = {{OPTION_HOOK, "only instances at this hook"},
+			  {OPTION_JSON, "print one JSON document per event"}},
+		.run = cmd_events,
+	},
+	{
 		.name = "simulate",
 		.words = "POLICY PCAP",
 		.summary = "Run a policy over a capture, without a device",

@@ -5,6 +5,7 @@
 #include "bans.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 #include "clock.h"
 #include "instance.h"
+#include "map.h"
 #include "map_in_map.h"
 
 struct ban_maps {
@@ -220,4 +222,42 @@ int ban_forget(const struct instance *instance, const struct rl_state_key *key)
 	}
 	close(fd);
 	return ret;
+}
+
+/* ---- the seats */
+
+int ban_seats_open(const struct instance *instance, struct ban_seats *out)
+{
+	int ret = 0, fd = inner_open(instance, instance->fd.ban_seats, 0);
+	struct rl_ban_seat hand;
+	uint32_t zero = 0;
+
+	if (fd < 0)
+		return fd;
+	if (bpf_map_lookup_elem(fd, &zero, &hand))
+		ret = -errno;
+	if (!ret)
+		ret = map_id(fd, &out->id);
+	if (ret) {
+		close(fd);
+		return ret;
+	}
+	out->fd = fd;
+	out->count = hand.key.limit_id;
+	out->hand = hand.until_ns;
+	return 0;
+}
+
+int ban_seats_read(const struct ban_seats *seats, uint32_t first, uint32_t count,
+		   struct rl_ban_seat *out)
+{
+	uint32_t before = first - 1, next, n = count;
+	uint32_t *numbers = calloc(count, sizeof(*numbers)); /* which are known */
+	int ret = numbers ? 0 : -ENOMEM;
+
+	if (!ret && bpf_map_lookup_batch(seats->fd, &before, &next, numbers, out, &n, NULL) &&
+	    errno != ENOENT)
+		ret = -errno;
+	free(numbers);
+	return ret ? ret : n == count ? 0 : -ENOENT;
 }

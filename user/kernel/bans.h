@@ -20,4 +20,20 @@ void bans_drop(const struct instance *instance);
 uint64_t ban_until(const struct instance *instance, const struct rl_state_key *key);
 int ban_forget(const struct instance *instance, const struct rl_state_key *key);
 
+/* ---- the seats, for who looks for bans that begin and end; silent */
+
+struct ban_seats {
+	int fd;
+	uint32_t id;    /* of the map: another one after bans_grow() */
+	uint32_t count; /* seats 1..count */
+	uint64_t hand;  /* seats that new bans have looked at since the map was made: the next is
+			   hand % count + 1 */
+};
+
+/* -ENOENT: no rule has banned yet. Close its fd. */
+int ban_seats_open(const struct instance *instance, struct ban_seats *out);
+/* Seats first..first + count - 1. A ban that begins meanwhile may be read in part. */
+int ban_seats_read(const struct ban_seats *seats, uint32_t first, uint32_t count,
+		   struct rl_ban_seat *out);
+
 #endif

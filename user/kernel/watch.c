@@ -44,6 +44,7 @@ struct watch {
 	struct sampled_list sampled;
 	struct rl_watch_count *counts; /* of each CPU */
 	int failed;                    /* of this poll */
+	bool quiet;
 };
 
 static uint64_t now_of(const struct instance *instance)
@@ -91,8 +92,9 @@ static int entry_claim(struct watch *watch)
 		__atomic_store_n(&entry->reasons, 0, __ATOMIC_RELEASE); /* left by another watch */
 		return 0;
 	}
-	fail("%s: %d watches are already running (monitor, top): end one of them",
-	     watch->instance->device, RL_WATCHERS);
+	if (!watch->quiet)
+		fail("%s: %d watches are already running (monitor, top): end one of them",
+		     watch->instance->device, RL_WATCHERS);
 	return -EBUSY;
 }
 
@@ -226,6 +228,7 @@ int watch_open(const struct instance *instance, const struct watch_options *opti
 		return -ENOMEM;
 	}
 	watch->instance = instance;
+	watch->quiet = options->quiet;
 	watch->cpus = cpus_possible();
 	ret = watch->cpus < 0 ? watch->cpus : board_map(watch);
 	if (!ret) {
@@ -239,7 +242,8 @@ int watch_open(const struct instance *instance, const struct watch_options *opti
 	if (!ret)
 		ret = counts_reset(watch);
 	if (ret) {
-		fail("%s: watching failed: %s", instance->device, strerror(-ret));
+		if (!watch->quiet)
+			fail("%s: watching failed: %s", instance->device, strerror(-ret));
 		watch_close(watch);
 		return ret;
 	}
@@ -297,7 +301,8 @@ static int entry_renew(struct watch *watch)
 	if (watch->until_ns - LEASE_NS + RENEW_NS > now_ns)
 		return 0;
 	if (!instance->clock_injected && instance_program_find(instance, &program) == -ENOENT) {
-		note("%s: no longer attached", instance->device);
+		if (!watch->quiet)
+			note("%s: no longer attached", instance->device);
 		return -ENODEV;
 	}
 	if (!until_swap(watch->entry, watch->until_ns, next_ns)) {

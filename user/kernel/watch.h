@@ -21,6 +21,7 @@ struct watch_options {
 	bool has_prefix;     /* only packets from or to this prefix (mapped) */
 	uint8_t addr[16];
 	uint8_t len;
+	bool quiet; /* says nothing where there is no free entry, nor when the instance is gone */
 };
 
 #define WATCH_RATE_MAX 100000u

@@ -75,6 +75,8 @@ void json_append(struct json_object *array, struct json_object *value);
 struct json_object *json_amount(const struct rl_amount *amount);
 /* Prints one line of ASCII to stdout, and frees the document. */
 void json_print(struct json_object *document);
+/* The same line without its end; the caller frees it. */
+char *json_line(struct json_object *document);
 
 /* ---- records: objects as JSON, a table as text, from one description */
 

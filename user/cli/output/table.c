@@ -139,18 +139,18 @@ static size_t utf8_read(const char *text, uint32_t *out)
 	return len;
 }
 
-static void json_character(uint32_t code)
+static void json_character(FILE *file, uint32_t code)
 {
 	if (code > 0xffff) {
-		printf("\\u%04x", 0xd7c0 + (code >> 10));
+		fprintf(file, "\\u%04x", 0xd7c0 + (code >> 10));
 		code = 0xdc00 + (code & 0x3ff);
 	}
-	printf("\\u%04x", code);
+	fprintf(file, "\\u%04x", code);
 }
 
 /* json-c escapes control characters. Escapes other characters outside ASCII, which only strings
  * contain, as in JSON, and invalid UTF-8 as \xNN. */
-static void json_put_text(const char *text)
+static void json_put_text(FILE *file, const char *text)
 {
 	while (*text) {
 		size_t plain = 0, len;
@@ -158,29 +158,48 @@ static void json_put_text(const char *text)
 
 		while (text[plain] > 0 && text[plain] < 0x7f)
 			plain++;
-		fwrite(text, 1, plain, stdout);
+		fwrite(text, 1, plain, file);
 		text += plain;
 		if (!*text)
 			break;
 		len = *text == 0x7f ? 1 : utf8_read(text, &code);
 		if (len)
-			json_character(code);
+			json_character(file, code);
 		else
-			printf("\\\\x%02x", (unsigned char)*text);
+			fprintf(file, "\\\\x%02x", (unsigned char)*text);
 		text += len ? len : 1;
 	}
 }
 
-void json_print(struct json_object *document)
+static void json_write(FILE *file, struct json_object *document)
 {
 	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
 	const char *text = document ? json_object_to_json_string_ext(document, flags) : NULL;
 
 	if (!text)
 		out_of_memory();
-	json_put_text(text);
+	json_put_text(file, text);
+}
+
+void json_print(struct json_object *document)
+{
+	json_write(stdout, document);
 	putchar('\n');
 	json_object_put(document);
+}
+
+char *json_line(struct json_object *document)
+{
+	char *line = NULL;
+	size_t size;
+	FILE *file = open_memstream(&line, &size);
+
+	if (!file)
+		out_of_memory();
+	json_write(file, document);
+	if (fclose(file))
+		out_of_memory();
+	return line;
 }
 
 /* ---- records ---- */

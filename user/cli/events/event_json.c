@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One event as a JSON object. */
+#include "event_json.h"
+
+#include <math.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "hook_names.h"
+#include "output.h"
+#include "text.h"
+#include "units.h"
+
+#define VALUE_TEXT_MAX 64
+
+void event_time_print(char out[EVENT_TIME_MAX], uint64_t realtime_ns)
+{
+	char full[NUMBER_TEXT_MAX]; /* 2026-11-20T06:06:11.123456789Z */
+
+	time_ns_print(full, realtime_ns);
+	snprintf(out, EVENT_TIME_MAX, "%.23sZ", full);
+}
+
+static void put_text(struct json_object *object, const char *key, const char *text)
+{
+	if (*text)
+		json_put(object, key, json_object_new_string(text));
+}
+
+static void put_time(struct json_object *object, const char *key, uint64_t realtime_ns)
+{
+	char text[EVENT_TIME_MAX];
+
+	event_time_print(text, realtime_ns);
+	json_put(object, key, json_object_new_string(text));
+}
+
+/* With three digits behind the point. */
+static struct json_object *json_share(double share)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%.3g", round(share * 1000) / 1000);
+	return json_object_new_double_s(share, text);
+}
+
+/* ---- the excerpt */
+
+static struct json_object *json_source(const struct event_source *source)
+{
+	struct json_object *object = json_object_new_object();
+	char text[PREFIX_TEXT_MAX];
+
+	prefix_print(text, sizeof(text), source->addr, key_bits(source->addr, 32, 64));
+	json_put(object, "address", json_object_new_string(text));
+	json_put(object, "rate", json_object_new_uint64(source->rate));
+	json_put(object, "share", json_share(source->share));
+	return object;
+}
+
+static void put_sources(struct json_object *object, const struct event_excerpt *excerpt)
+{
+	struct json_object *array;
+
+	if (!excerpt->source_count)
+		return;
+	array = json_object_new_array();
+	for (uint32_t i = 0; i < excerpt->source_count; i++)
+		json_append(array, json_source(&excerpt->sources[i]));
+	json_put(object, "sources", array);
+}
+
+static const char *protocol_name(uint8_t number, char other[VALUE_TEXT_MAX])
+{
+#define NAME(name, proto, ports) \
+	if (number == (proto))   \
+		return name;
+	RULE_PROTOCOLS(NAME)
+#undef NAME
+	snprintf(other, VALUE_TEXT_MAX, "proto %u", number);
+	return other;
+}
+
+/* In the words of a rule: "syn,ack", "none". */
+static void flags_print(char out[VALUE_TEXT_MAX], uint32_t flags)
+{
+	static const char *const names[] = {"fin", "syn", "rst", "psh", "ack", "urg", "ece", "cwr"};
+	size_t used = 0;
+
+	snprintf(out, VALUE_TEXT_MAX, "none");
+	for (int i = 0; i < 8; i++)
+		if (flags & 1u << i)
+			used += (size_t)snprintf(out + used, VALUE_TEXT_MAX - used, "%s%s",
+						 used ? "," : "", names[i]);
+}
+
+static struct json_object *json_value(enum event_feature feature, uint32_t value)
+{
+	char text[VALUE_TEXT_MAX], other[VALUE_TEXT_MAX];
+
+	if (feature == FEATURE_LENGTH || feature == FEATURE_TTL)
+		return json_object_new_uint64(value);
+	if (feature == FEATURE_FLAGS)
+		flags_print(text, value);
+	else
+		snprintf(text, sizeof(text), "%.40s/%u", protocol_name(value >> 16, other),
+			 value & 0xffff);
+	return json_object_new_string(text);
+}
+
+static struct json_object *json_values(const struct event_excerpt *excerpt,
+				       enum event_feature feature)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (uint32_t i = 0; i < excerpt->value_count[feature]; i++) {
+		struct json_object *object = json_object_new_object();
+
+		json_put(object, "value", json_value(feature, excerpt->values[feature][i].value));
+		json_put(object, "share", json_share(excerpt->values[feature][i].share));
+		json_append(array, object);
+	}
+	return array;
+}
+
+static void put_common(struct json_object *object, const struct event_excerpt *excerpt)
+{
+	struct json_object *common = NULL;
+
+	for (int i = 0; i < FEATURE_COUNT; i++) {
+		if (!excerpt->value_count[i])
+			continue;
+		if (!common)
+			common = json_object_new_object();
+		json_put(common, feature_words[i], json_values(excerpt, i));
+	}
+	if (common)
+		json_put(object, "common", common);
+}
+
+/* ---- */
+
+static void put_lost(struct json_object *object, const struct event *event)
+{
+	struct json_object *of = json_object_new_object();
+
+	for (int i = 0; i < EVENT_KIND_COUNT; i++)
+		if (event->of[i])
+			json_put(of, event_words[i], json_object_new_uint64(event->of[i]));
+	json_put(object, "count", json_object_new_uint64(event->count));
+	json_put(object, "of", of);
+}
+
+struct json_object *event_json(const struct event *event)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_time(object, "time", event->time_ns);
+	put_text(object, "event", event_words[event->kind]);
+	put_text(object, "device", event->device);
+	put_text(object, "hook", hook_name(event->hook));
+	put_text(object, "alarm", event->alarm);
+	put_text(object, "set", event->set);
+	put_text(object, "rule", event->rule);
+	put_text(object, "key", event->key);
+	if (event->until_ns)
+		put_time(object, "until", event->until_ns);
+	if (event->has_rate)
+		json_put(object, "rate", json_amount(&event->rate));
+	if (event->has_dropped)
+		json_put(object, "dropped", json_amount(&event->dropped));
+	put_sources(object, &event->excerpt);
+	put_common(object, &event->excerpt);
+	if (event->kind == EVENT_LOST)
+		put_lost(object, event);
+	put_text(object, "text", event->text);
+	return object;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* An event as JSON, and JSON as the lines that people read. */
+#ifndef RLCTL_EVENT_JSON_H
+#define RLCTL_EVENT_JSON_H
+
+#include <stdio.h>
+
+#include <json-c/json.h>
+
+#include "event.h"
+
+/* Members that do not apply are left out. The caller frees it. */
+struct json_object *event_json(const struct event *event);
+
+/* A time as events have it: UTC with milliseconds. */
+#define EVENT_TIME_MAX 32
+void event_time_print(char out[EVENT_TIME_MAX], uint64_t realtime_ns);
+
+/* A line with time, device and text, and indented ones with the heaviest sources and what is common
+ * to the packets. The object may come from a file: members of another type are left out, and
+ * everything is escaped. */
+void event_print(FILE *file, struct json_object *object);
+
+#endif

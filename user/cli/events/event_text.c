@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Events as lines for people, from their JSON, which may have come from a file. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event_json.h"
+#include "output.h"
+#include "text.h"
+
+static void put_text(FILE *file, const char *text)
+{
+	for (; *text; text++)
+		put_escaped(file, *text);
+}
+
+/* NULL if it has none that is a text. */
+static const char *member_text(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	if (!json_object_object_get_ex(object, key, &value) ||
+	    !json_object_is_type(value, json_type_string))
+		return NULL;
+	return json_object_get_string(value);
+}
+
+static struct json_object *member_array(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, key, &value) &&
+			       json_object_is_type(value, json_type_array)
+		       ? value
+		       : NULL;
+}
+
+static int percent_of(struct json_object *object)
+{
+	struct json_object *share;
+	double part = json_object_object_get_ex(object, "share", &share)
+			      ? json_object_get_double(share)
+			      : 0;
+
+	return part >= 0 && part <= 1 ? (int)(part * 100 + 0.5) : 0;
+}
+
+/* Local time with milliseconds; as it is where it cannot be read. */
+static void put_time(FILE *file, const char *time)
+{
+	char text[NUMBER_TEXT_MAX];
+	uint64_t ns;
+
+	if (!time || time_parse(time, &ns)) {
+		put_text(file, time ? time : "?");
+		return;
+	}
+	time_print(text, ns, true); /* 2026-11-20T06:06:11+01:00 */
+	fprintf(file, "%.10s %.8s.%03u", text, strlen(text) > 11 ? text + 11 : "",
+		(unsigned int)(ns / 1000000 % 1000));
+}
+
+/* ---- the excerpt */
+
+static void put_source(FILE *file, struct json_object *source, bool first)
+{
+	const char *address = member_text(source, "address");
+	struct json_object *rate;
+	char number[NUMBER_TEXT_MAX];
+
+	fputs(first ? "    from " : ", ", file);
+	put_text(file, address ? address : "?");
+	fprintf(file, " %d%%", percent_of(source));
+	if (!json_object_object_get_ex(source, "rate", &rate))
+		return;
+	number_print(number, json_object_get_uint64(rate));
+	fprintf(file, " (%s/s)", number);
+}
+
+static void put_sources(FILE *file, struct json_object *object)
+{
+	struct json_object *sources = member_array(object, "sources");
+	size_t count = sources ? json_object_array_length(sources) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		put_source(file, json_object_array_get_idx(sources, i), !i);
+	if (count)
+		putc('\n', file);
+}
+
+static void put_values(FILE *file, const char *name, struct json_object *values)
+{
+	size_t count = json_object_array_length(values);
+
+	for (size_t i = 0; i < count; i++) {
+		struct json_object *one = json_object_array_get_idx(values, i), *value;
+
+		if (!json_object_object_get_ex(one, "value", &value))
+			continue;
+		fputs(i ? ", " : name, file);
+		if (!i)
+			putc(' ', file);
+		put_text(file, json_object_get_string(value));
+		fprintf(file, " %d%%", percent_of(one));
+	}
+}
+
+static void put_common(FILE *file, struct json_object *object)
+{
+	struct json_object *common;
+	bool any = false;
+
+	if (!json_object_object_get_ex(object, "common", &common))
+		return;
+	for (int i = 0; i < FEATURE_COUNT; i++) {
+		struct json_object *values = member_array(common, feature_words[i]);
+
+		if (!values || !json_object_array_length(values))
+			continue;
+		fputs(any ? "; " : "    common: ", file);
+		put_values(file, feature_words[i], values);
+		any = true;
+	}
+	if (any)
+		putc('\n', file);
+}
+
+void event_print(FILE *file, struct json_object *object)
+{
+	const char *device = member_text(object, "device"), *hook = member_text(object, "hook");
+	const char *event = member_text(object, "event"), *text = member_text(object, "text");
+
+	put_time(file, member_text(object, "time"));
+	putc(' ', file);
+	put_text(file, device ? device : "?");
+	if (hook && strcmp(hook, "xdp") != 0) {
+		putc('/', file);
+		put_text(file, hook);
+	}
+	fputs(": ", file);
+	put_text(file, event ? event : "?");
+	if (text) {
+		fputs(": ", file);
+		put_text(file, text);
+	}
+	putc('\n', file);
+	put_sources(file, object);
+	put_common(file, object);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The rounds: which instances there are, then what has happened to each. */
+#include "follow.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "choose.h"
+#include "clock.h"
+#include "hook_names.h"
+#include "message.h"
+#include "output.h"
+#include "pins.h"
+#include "signals.h"
+#include "units.h"
+#include "watched.h"
+
+#define ROUND_MS 100
+
+struct follower {
+	const struct target *target;
+	const struct event_sink *sinks;
+	size_t sink_count;
+	struct watched *list;
+	bool begun; /* the first round is over: what comes now is new */
+	bool waits; /* it was said that nothing is attached */
+};
+
+static struct watched *watched_find(const struct follower *f, const char *path)
+{
+	for (struct watched *w = f->list; w; w = w->next)
+		if (!strcmp(w->instance.path, path))
+			return w;
+	return NULL;
+}
+
+/* ---- instances that come and go */
+
+static void attached_tell(struct watched *w)
+{
+	struct pending *pending = watched_event(w, EVENT_ATTACH);
+
+	if (!pending)
+		return;
+	pending->event.time_ns = w->instance.info.since_ns;
+	event_text_set(&pending->event, "attached at %s, with %zu rule%s",
+		       hook_name(w->instance.info.hook), w->policy.count,
+		       w->policy.count == 1 ? "" : "s");
+}
+
+static void detached_tell(struct watched *w)
+{
+	struct pending *pending = watched_event(w, EVENT_DETACH);
+
+	if (pending)
+		event_text_set(&pending->event, "%s",
+			       if_nametoindex(w->instance.device)
+				       ? "detached"
+				       : "detached: the device is gone, or was renamed");
+}
+
+/* An instance that cannot be opened yet is tried again in the next round. */
+static void instance_add(struct follower *f, const char *path, const char *device,
+			 enum rl_hook hook)
+{
+	struct watched *w;
+
+	if (watched_open(path, device, hook, &w))
+		return;
+	w->sinks = f->sinks;
+	w->sink_count = f->sink_count;
+	w->seen = true;
+	w->next = f->list;
+	f->list = w;
+	if (f->begun)
+		attached_tell(w);
+}
+
+static void instances_list(struct follower *f, const struct pin_list *list)
+{
+	for (int i = 0; i < list->count; i++) {
+		char device[IF_NAMESIZE], path[INSTANCE_PATH_MAX];
+		struct watched *w;
+		enum rl_hook hook;
+
+		if (!pins_match(f->target, list, list->entries[i]->d_name, device, &hook) ||
+		    pins_path(list->root, device, hook, path))
+			continue;
+		w = watched_find(f, path);
+		if (w)
+			w->seen = true;
+		else
+			instance_add(f, path, device, hook);
+	}
+}
+
+static int instances_find(struct follower *f)
+{
+	struct pin_list list = {0};
+	int ret = pins_list(f->target, &list);
+
+	for (struct watched *w = f->list; w; w = w->next)
+		w->seen = false;
+	if (!ret)
+		instances_list(f, &list);
+	pins_list_clear(&list);
+	if (!ret && !f->list && !f->waits)
+		note("events: nothing is attached%s%s: waiting", f->target->device ? " to " : "",
+		     f->target->device ? f->target->device : "");
+	f->waits = !f->list;
+	return ret;
+}
+
+/* ---- rounds */
+
+static int instances_poll(struct follower *f)
+{
+	struct watched **at = &f->list;
+	int ret = 0;
+
+	while (!ret && *at) {
+		struct watched *w = *at;
+
+		ret = w->seen ? watched_poll(w) : -ENODEV;
+		if (ret != -ENODEV) {
+			at = &w->next;
+			continue;
+		}
+		watched_drops_end(w);
+		detached_tell(w);
+		*at = w->next;
+		ret = watched_close(w);
+	}
+	return ret;
+}
+
+static int sinks_turn(const struct follower *f)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < f->sink_count; i++)
+		ret = f->sinks[i].turn ? f->sinks[i].turn(f->sinks[i].arg) : 0;
+	return ret;
+}
+
+static int one_round(struct follower *f)
+{
+	int ret = instances_find(f);
+
+	if (!ret)
+		ret = instances_poll(f);
+	f->begun = true;
+	return ret ? ret : sinks_turn(f);
+}
+
+/* True on a signal, or if the reader of standard output has closed it. */
+static bool wait_ends(int signals)
+{
+	struct pollfd fds[] = {
+		{.fd = signals, .events = POLLIN},
+		{.fd = STDOUT_FILENO},
+	};
+
+	if (poll(fds, 2, ROUND_MS) < 0 && errno != EINTR)
+		return true;
+	return fds[0].revents || fds[1].revents & (POLLERR | POLLNVAL);
+}
+
+int events_follow(const struct target *target, const struct event_sink *sinks, size_t count)
+{
+	struct follower f = {.target = target, .sinks = sinks, .sink_count = count};
+	int signals = signals_open(), ret = 0;
+
+	if (signals < 0)
+		return fail("events: %s", strerror(errno));
+	do
+		ret = one_round(&f);
+	while (!ret && !wait_ends(signals));
+	while (f.list) {
+		struct watched *w = f.list;
+		int rc;
+
+		f.list = w->next;
+		rc = watched_close(w);
+		ret = ret ? ret : rc;
+	}
+	close(signals);
+	return ret;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* An instance whose events are told: what was last seen of it, and the events that wait to be told.
+ * watched.c opens it and keeps the queue, the others look for what has changed. All that is kept is
+ * bounded: by constants here, by the capacity of the instance's maps, or by its policy. */
+#ifndef RLCTL_WATCHED_H
+#define RLCTL_WATCHED_H
+
+#include "alarms.h"
+#include "event.h"
+#include "event_sink.h"
+#include "traits.h"
+#include "instance.h"
+#include "onset.h"
+#include "policy.h"
+#include "quota.h"
+#include "rule_counters.h"
+#include "watch.h"
+
+#define WATCHED_QUEUE   128          /* events that wait */
+#define WATCHED_DROPS   64           /* rules that drop at a time */
+#define WATCHED_TOLD    256          /* bans whose keys are remembered for their end */
+#define EXCERPT_WAIT_NS 300000000ull /* until samples have come */
+
+/* An event that waits for samples. */
+struct pending {
+	struct event event;
+	uint64_t due_ns;
+	uint32_t counter_id; /* its rule, or RL_WATCH_ANY */
+	int alarm;           /* its number, or -1 */
+};
+
+/* A rule that drops. */
+struct rule_drops {
+	uint32_t counter_id;
+	struct onset onset;
+	bool gone;              /* the rule was removed */
+	struct rl_amount base;  /* its counter before it dropped, */
+	uint64_t base_ns;       /* and when that was read */
+	struct rl_amount last;  /* its counter now */
+	struct rl_amount delta; /* since the last reading */
+	struct traits traits;
+};
+
+struct drops {
+	uint64_t total; /* packets dropped for any reason */
+	bool read;
+	struct rule_counters *before; /* of policy.rules[i] */
+	size_t before_count;
+	uint64_t before_ns, next_ns; /* when the counters were read, and are to be next */
+	struct rule_drops *rules[WATCHED_DROPS];
+	size_t count;
+};
+
+/* A ban whose begin was told. */
+struct told_ban {
+	uint32_t seat; /* 0: free */
+	struct rl_state_key key;
+};
+
+struct bans_seen {
+	uint32_t id, count; /* as in struct ban_seats; 0: no map was seen */
+	uint64_t hand;
+	uint64_t *until_ns; /* by seat; 0: none is in force */
+	uint32_t swept;     /* the seat that is looked at next in turn */
+	uint64_t in_force;
+	uint64_t drops; /* packets dropped when a sweep began; while they grow, bans may begin */
+	struct told_ban told[WATCHED_TOLD];
+	uint32_t told_next;
+};
+
+struct set_seen {
+	uint64_t refused, last_ns;
+	bool full;
+};
+
+struct watched {
+	struct watched *next;
+	struct instance instance;
+	bool seen; /* in this round's list of pins */
+	bool can_sample;
+	uint64_t looked_ns; /* at the device for the program */
+	struct policy_context ctx;
+	struct policy policy;
+	uint64_t generation, written, policy_next_ns;
+	struct drops drops;
+	struct bans_seen bans;
+	struct alarms_now alarms;
+	struct traits alarm_traits[RL_ALARMS_MAX];
+	struct set_seen sets[RL_SETS_MAX];
+	bool sets_read, alarms_read, fleet_read, fleet_shared;
+	int trial_fd; /* its record, or -1 */
+	struct watch *watch;
+	uint32_t watch_reasons;
+	uint64_t watch_until_ns, watch_next_ns;
+	struct quota quota;
+	struct pending *queue[WATCHED_QUEUE];
+	size_t queue_first, queue_count;
+	const struct event_sink *sinks;
+	size_t sink_count;
+};
+
+/* Opens the instance pinned at path, and takes what is there for known. Silent. */
+int watched_open(const char *path, const char *device, enum rl_hook hook, struct watched **out);
+/* Tells what waits, and frees it. */
+int watched_close(struct watched *w);
+
+/* One round. 0; -ENODEV: it is gone; another negative value ends the command. */
+int watched_poll(struct watched *w);
+
+/* An event with its time, device and hook, which is in the queue: to be filled in. NULL: the event
+ * is one too many, and was counted. */
+struct pending *watched_event(struct watched *w, enum event_kind kind);
+void event_text_set(struct event *event, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The line of the rule without `rule`; nothing if rule is NULL. */
+void watched_rule_put(const struct watched *w, struct event *event, const struct rule *rule);
+const struct rule *watched_rule(const struct watched *w, uint32_t counter_id);
+
+/* CLOCK_REALTIME of a time of CLOCK_MONOTONIC. */
+uint64_t realtime_of(uint64_t monotonic_ns);
+
+/* ---- watched_policy.c */
+int watched_policy_poll(struct watched *w, uint64_t now_ns);
+/* ---- watched_drops.c */
+int watched_drops_poll(struct watched *w, uint64_t now_ns);
+void watched_drops_policy_changed(struct watched *w, const struct policy *before);
+struct rule_drops *watched_drops_find(const struct watched *w, uint32_t counter_id);
+/* Packets a second since the rule began to drop. */
+struct rl_amount rule_drops_rate(const struct rule_drops *drops, uint64_t until_ns);
+void watched_drops_clear(struct watched *w);
+/* The instance is gone: no rule drops any more. */
+void watched_drops_end(struct watched *w);
+/* ---- watched_samples.c */
+void watched_samples_poll(struct watched *w, uint64_t now_ns);
+void watched_samples_close(struct watched *w);
+/* ---- watched_bans.c */
+int watched_bans_poll(struct watched *w, uint64_t now_ns);
+void watched_bans_clear(struct watched *w);
+/* ---- watched_state.c: alarms, sets, fleet */
+int watched_state_poll(struct watched *w, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rules that begin to drop, and that have stopped. While no packet is dropped for any reason, the
+ * counters of rules are not read. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "names.h"
+#include "output.h"
+#include "stats.h"
+#include "text.h"
+#include "units.h"
+#include "watched.h"
+
+#define READ_SHARE 20 /* of the time at most is spent on reading counters: one part in so many */
+
+struct rule_drops *watched_drops_find(const struct watched *w, uint32_t counter_id)
+{
+	for (size_t i = 0; i < w->drops.count; i++)
+		if (w->drops.rules[i]->counter_id == counter_id)
+			return w->drops.rules[i];
+	return NULL;
+}
+
+void watched_drops_clear(struct watched *w)
+{
+	for (size_t i = 0; i < w->drops.count; i++)
+		free(w->drops.rules[i]);
+	free(w->drops.before);
+	w->drops = (struct drops){0};
+}
+
+static struct rl_amount amount_less(struct rl_amount from, const struct rl_amount *less)
+{
+	from.packets = from.packets > less->packets ? from.packets - less->packets : 0;
+	from.bytes = from.bytes > less->bytes ? from.bytes - less->bytes : 0;
+	return from;
+}
+
+struct rl_amount rule_drops_rate(const struct rule_drops *drops, uint64_t until_ns)
+{
+	struct rl_amount sum = amount_less(drops->last, &drops->base);
+	double seconds = (double)(until_ns - drops->base_ns) / (double)NS_PER_SECOND;
+
+	if (until_ns <= drops->base_ns)
+		return (struct rl_amount){0};
+	return (struct rl_amount){.packets = (uint64_t)((double)sum.packets / seconds),
+				  .bytes = (uint64_t)((double)sum.bytes / seconds)};
+}
+
+/* ---- events */
+
+static void begun_tell(struct watched *w, struct rule_drops *drops, uint64_t now_ns)
+{
+	struct pending *pending = watched_event(w, EVENT_DROPS_BEGIN);
+
+	if (!pending)
+		return;
+	pending->counter_id = drops->counter_id;
+	pending->due_ns = now_ns + EXCERPT_WAIT_NS;
+	pending->event.time_ns = realtime_of(drops->onset.first_ns);
+	watched_rule_put(w, &pending->event, watched_rule(w, drops->counter_id));
+	event_text_set(&pending->event, "a rule begins to drop: %.900s", pending->event.rule);
+}
+
+static void ended_tell(struct watched *w, struct rule_drops *drops)
+{
+	struct pending *pending = watched_event(w, EVENT_DROPS_END);
+	char packets[NUMBER_TEXT_MAX], bytes[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
+	struct event *event;
+
+	if (!pending)
+		return;
+	event = &pending->event;
+	watched_rule_put(w, event, watched_rule(w, drops->counter_id));
+	event->has_rate = event->has_dropped = true;
+	event->dropped = amount_less(drops->last, &drops->base);
+	event->rate = rule_drops_rate(drops, drops->onset.last_ns);
+	traits_excerpt(&drops->traits, event->rate.packets, &event->excerpt);
+	number_print(packets, event->dropped.packets);
+	size_print(bytes, event->dropped.bytes);
+	wait_print(time, drops->onset.last_ns - drops->base_ns);
+	event_text_set(event, "a rule %s, after %s packets (%s) in %s: %.800s",
+		       drops->gone ? "that dropped was removed" : "has stopped dropping", packets,
+		       bytes, time, event->rule);
+}
+
+void watched_drops_end(struct watched *w)
+{
+	for (size_t i = 0; i < w->drops.count; i++)
+		if (w->drops.rules[i]->onset.on)
+			ended_tell(w, w->drops.rules[i]);
+}
+
+/* ---- readings */
+
+static void drops_remove(struct watched *w, size_t at)
+{
+	free(w->drops.rules[at]);
+	w->drops.rules[at] = w->drops.rules[--w->drops.count];
+}
+
+/* The rule at `i` of the policy has dropped. */
+static void dropped_note(struct watched *w, size_t i, const struct rl_amount *now)
+{
+	struct drops *d = &w->drops;
+	uint32_t counter_id = w->policy.rules[i].counter_id;
+	struct rule_drops *drops = watched_drops_find(w, counter_id);
+
+	if (!drops && d->count == WATCHED_DROPS) {
+		quota_lose(&w->quota, EVENT_DROPS_BEGIN, 1);
+		return;
+	}
+	if (!drops) {
+		drops = calloc(1, sizeof(*drops));
+		if (!drops)
+			out_of_memory();
+		drops->counter_id = counter_id;
+		drops->base = d->before[i].dropped;
+		drops->base_ns = d->before_ns;
+		d->rules[d->count++] = drops;
+	}
+	drops->delta = amount_less(*now, &d->before[i].dropped);
+	drops->last = *now;
+}
+
+static void rules_step(struct watched *w, uint64_t now_ns)
+{
+	struct drops *d = &w->drops;
+
+	for (size_t i = d->count; i-- > 0;) {
+		struct rule_drops *drops = d->rules[i];
+		enum onset_change change = onset_step(&drops->onset, drops->delta.packets, now_ns);
+
+		if (change == ONSET_BEGUN)
+			begun_tell(w, drops, now_ns);
+		if (change == ONSET_ENDED || (drops->gone && drops->onset.on))
+			ended_tell(w, drops);
+		drops->delta = (struct rl_amount){0};
+		if (drops->gone || onset_is_idle(&drops->onset))
+			drops_remove(w, i);
+	}
+}
+
+static struct rule_counters *counters_now(const struct watched *w)
+{
+	struct rule_counters *now = calloc(w->policy.count + 1, sizeof(*now));
+
+	if (!now)
+		out_of_memory();
+	if (counters_read(&w->instance, &w->policy, now)) {
+		free(now);
+		return NULL;
+	}
+	return now;
+}
+
+static void before_set(struct drops *d, struct rule_counters *now, size_t count, uint64_t now_ns)
+{
+	free(d->before);
+	d->before = now;
+	d->before_count = count;
+	d->before_ns = now_ns;
+}
+
+static void counters_compare(struct watched *w, uint64_t now_ns)
+{
+	struct rule_counters *now = counters_now(w);
+	struct drops *d = &w->drops;
+
+	if (!now)
+		return; /* being detached */
+	for (size_t i = 0; i < w->policy.count && i < d->before_count; i++)
+		if (now[i].dropped.packets > d->before[i].dropped.packets)
+			dropped_note(w, i, &now[i].dropped);
+	before_set(d, now, w->policy.count, now_ns);
+	rules_step(w, now_ns);
+	d->next_ns = now_ns + (clock_ns(CLOCK_MONOTONIC) - now_ns) * READ_SHARE;
+}
+
+static bool same_counters(const struct policy *a, const struct policy *b)
+{
+	bool same = a->count == b->count;
+
+	for (size_t i = 0; same && i < a->count; i++)
+		same = a->rules[i].counter_id == b->rules[i].counter_id;
+	return same;
+}
+
+/* Counters of other rules: what was dropped since the last reading is not told. */
+void watched_drops_policy_changed(struct watched *w, const struct policy *before)
+{
+	struct drops *d = &w->drops;
+	struct rule_counters *now;
+
+	if (d->before && same_counters(before, &w->policy))
+		return;
+	now = counters_now(w);
+	before_set(d, now, now ? w->policy.count : 0, clock_ns(CLOCK_MONOTONIC));
+	for (size_t i = 0; i < d->count; i++)
+		d->rules[i]->gone = !watched_rule(w, d->rules[i]->counter_id);
+}
+
+int watched_drops_poll(struct watched *w, uint64_t now_ns)
+{
+	struct rl_amount reasons[RL_REASON_COUNT];
+	struct drops *d = &w->drops;
+	uint64_t total = 0;
+
+	if (now_ns < d->next_ns)
+		return 0;
+	if (instance_reasons_read(&w->instance, reasons))
+		return -EIO;
+	for (int i = 0; i < RL_REASON_COUNT; i++)
+		total += reason_rows[i].passes ? 0 : reasons[i].packets;
+	if (d->read && (total != d->total || d->count))
+		counters_compare(w, now_ns);
+	else
+		d->before_ns = now_ns;
+	d->total = total;
+	d->read = true;
+	return 0;
+}

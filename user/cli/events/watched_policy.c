@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Changes of the policy, and trials. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "policy_write.h"
+#include "trial_record.h"
+#include "units.h"
+#include "watched.h"
+
+#define READ_SHARE 10 /* of the time at most is spent on reading the policy */
+
+/* ---- trials: the record outlives its pin as long as it is open */
+
+static void undone_tell(struct watched *w, const struct trial_record *record)
+{
+	struct pending *pending = watched_event(w, EVENT_TRIAL_UNDONE);
+
+	if (pending)
+		event_text_set(&pending->event, "%s",
+			       record->kind == TRIAL_LIMITER
+				       ? "not confirmed: the limiter was detached"
+				       : "not confirmed: the previous policy is in force again");
+}
+
+static void trial_poll(struct watched *w)
+{
+	struct trial_record record = {0};
+
+	if (w->trial_fd < 0)
+		w->trial_fd = trial_record_open(w->instance.path, false, &record);
+	if (w->trial_fd < 0)
+		return;
+	if (!trial_record_read(w->trial_fd, &record) && record.state == TRIAL_RUNS)
+		return;
+	if (record.state == TRIAL_UNDONE)
+		undone_tell(w, &record);
+	close(w->trial_fd);
+	w->trial_fd = -1;
+}
+
+/* ---- the policy */
+
+struct changes {
+	size_t added, removed, changed;
+};
+
+static void change_count(const struct rule *from, const struct rule *to, void *arg)
+{
+	struct changes *changes = arg;
+
+	changes->changed += from && to;
+	changes->added += !from;
+	changes->removed += !to;
+}
+
+static void applied_tell(struct watched *w, const struct changes *changes)
+{
+	struct pending *pending = watched_event(w, EVENT_APPLY);
+
+	if (pending)
+		event_text_set(&pending->event, "%zu rule%s: %zu added, %zu changed, %zu removed",
+			       w->policy.count, w->policy.count == 1 ? "" : "s", changes->added,
+			       changes->changed, changes->removed);
+}
+
+/* Puts `next` in place of what was known. A change of a set's members is none of the policy. */
+static void policy_take_over(struct watched *w, struct policy *next, uint64_t written)
+{
+	struct policy before = w->policy;
+	struct changes changes = {0};
+	bool first = !w->written;
+	size_t count = policy_diff(&before, next, change_count, &changes);
+
+	w->policy = *next;
+	watched_drops_policy_changed(w, &before);
+	if (!first && (count || written != w->written))
+		applied_tell(w, &changes);
+	w->written = written;
+	policy_clear(&before);
+}
+
+static int policy_read_anew(struct watched *w, const struct rl_policy_header *header,
+			    uint64_t now_ns)
+{
+	struct policy next = {0};
+	int ret = instance_policy_read(&w->instance, &next);
+
+	if (ret)
+		return ret == -ESTALE ? -ENODEV : ret;
+	policy_take_over(w, &next, header->written);
+	w->generation = header->generation;
+	w->policy_next_ns = now_ns + (clock_ns(CLOCK_MONOTONIC) - now_ns) * READ_SHARE;
+	return 0;
+}
+
+int watched_policy_poll(struct watched *w, uint64_t now_ns)
+{
+	struct rl_policy_header header;
+	int ret = policy_header_read(&w->instance, &header);
+
+	trial_poll(w);
+	if (ret)
+		return 0; /* being detached, which the pins will tell */
+	if (header.generation == w->generation || now_ns < w->policy_next_ns)
+		return 0;
+	return policy_read_anew(w, &header, now_ns);
+}

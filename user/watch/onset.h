@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* When something that comes and goes has begun and has ended, so that a single packet tells
+ * nothing, and a pause of a flood neither. Pure. */
+#ifndef RLCTL_WATCH_ONSET_H
+#define RLCTL_WATCH_ONSET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ONSET_READINGS 10             /* the last ones that are looked at */
+#define ONSET_BEGINS   3              /* begins if it was there in so many of them, */
+#define ONSET_PAUSE_NS 10000000000ull /* and has ended if it was not there for so long */
+
+struct onset {         /* zero-initialised */
+	uint32_t seen; /* a bit for each of the last readings, the last one lowest */
+	bool on;
+	uint64_t first_ns; /* when it was first there: of this time, or of the readings `seen` */
+	uint64_t last_ns;  /* and last */
+};
+
+enum onset_change { ONSET_NONE, ONSET_BEGUN, ONSET_ENDED };
+
+/* A reading at now_ns: was it there since the last one? */
+enum onset_change onset_step(struct onset *onset, bool there, uint64_t now_ns);
+
+/* Neither on, nor was it there in one of the last readings. */
+bool onset_is_idle(const struct onset *onset);
+
+#endif

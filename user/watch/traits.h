@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What sampled packets have in common, and their heaviest sources. Bounded memory. Pure. */
+#ifndef RLCTL_WATCH_TRAITS_H
+#define RLCTL_WATCH_TRAITS_H
+
+#include "event.h"
+#include "heavy.h"
+#include "sampler.h"
+
+struct traits {           /* zero-initialised */
+	uint64_t packets; /* that the samples stand for */
+	struct heavy sources;
+	struct heavy values[FEATURE_COUNT];
+};
+
+/* The fields of a packet's IP header and of its TCP header, as far as the frame was kept. */
+struct packet_fields {
+	bool has_ip;
+	uint32_t length; /* of the IP packet, as `length` of a rule counts it */
+	uint8_t ttl;
+	bool has_flags;
+	uint8_t flags; /* of TCP */
+};
+
+/* raw_ip: the frame has no Ethernet header. */
+void packet_fields_read(const struct rl_sample *sample, bool raw_ip, struct packet_fields *out);
+
+void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip);
+
+/* Sources that have a hundredth of the packets, and values that a tenth of them have, the heaviest
+ * first. `rate`: of all packets, a second. */
+void traits_excerpt(const struct traits *traits, uint64_t rate, struct event_excerpt *out);
+
+#endif
