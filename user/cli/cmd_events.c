@@ -6,6 +6,7 @@
 #include "event_json.h"
 #include "event_sink.h"
 #include "follow.h"
+#include "past.h"
 #include "output.h"
 
 static int stdout_tell(void *arg, const char *json, struct json_object *object)
@@ -22,5 +23,7 @@ int cmd_events(const struct command *command)
 {
 	const struct event_sink sinks[] = {{.tell = stdout_tell}};
 
-	return events_follow(&command->target, sinks, 1);
+	if (option_given(command, OPTION_FOLLOW))
+		return events_follow(&command->target, sinks, 1);
+	return events_past(&command->target, sinks);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "journal.h"
 #include "log.h"
 #include "netns.h"
 #include "output.h"
@@ -52,6 +53,7 @@ static int dispatch(struct command *command)
 	}
 	log_setup();
 	setenv("LIBXDP_BPFFS", command->target.bpffs, 1);
+	journal_begin();
 	rc = command_resolve(command);
 	if (!rc)
 		rc = privileges_settle(command);

@@ -16,6 +16,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "change.h"
 #include "clock.h"
 #include "conntrack.h"
 #include "cpus.h"
@@ -309,6 +310,13 @@ int instance_attach(const struct target *target, const struct attach_options *op
 		else
 			pins_remove(path);
 	}
+	if (!ret)
+		change_tell(&(struct instance_change){.kind = CHANGE_ATTACHED,
+					     .path = path,
+					     .device = target->device,
+					     .hook = target->hook,
+					     .time_ns = info.since_ns,
+					     .number = policy->count});
 	close(lock);
 	return ret;
 }
@@ -339,6 +347,8 @@ int instance_teardown(const char *path, const char *device, enum rl_hook hook)
 	ret = instance_clean(root, path, device);
 	if (!ret)
 		ret = pins_remove(path);
+	change_tell(&(struct instance_change){
+		.kind = CHANGE_DETACHED, .path = path, .device = device, .hook = hook});
 	if (ret)
 		fail("%s: detached, but cleaning up failed: %s: run `rlctl detach %s --hook %s` "
 		     "again",

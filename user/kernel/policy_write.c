@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "change.h"
 #include "clock.h"
 #include "comments.h"
 #include "compile.h"
@@ -541,6 +542,8 @@ int instance_policy_write(const struct instance *instance, struct policy *next, 
 		ret = compiled_write(instance, &compiled, next);
 	if (!ret && instance->info.hook == RL_HOOK_EGRESS && !instance->clock_injected)
 		fq_missing_note(instance, next);
+	if (!ret)
+		instance_change_tell(instance, CHANGE_POLICY, next->count, NULL);
 	compiled_clear(&compiled);
 	return ret;
 }

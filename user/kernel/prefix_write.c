@@ -22,6 +22,7 @@
 
 #include <bpf/bpf.h>
 
+#include "change.h"
 #include "comments.h"
 #include "compile.h"
 #include "header_in_force.h"
@@ -200,6 +201,7 @@ int instance_prefix_write(const struct instance *instance, const struct rule *pr
 	if (!ret) {
 		comments_remove(instance, &current, next);
 		lru_notes(instance, &current, next);
+		instance_change_tell(instance, CHANGE_RULES, next->count, NULL);
 	}
 	if (ret == -EAGAIN)
 		ret = whole_write(&change);

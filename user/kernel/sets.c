@@ -15,6 +15,7 @@
 #include <bpf/bpf.h>
 
 #include "algorithm/member_hash.h"
+#include "change.h"
 #include "clock.h"
 #include "cpus.h"
 #include "header_in_force.h"
@@ -194,6 +195,14 @@ int set_session_publish(struct set_session *session)
 	return policy_generation_add(session->instance);
 }
 
+static void full_tell(const struct set_session *session, const struct rl_set *before,
+		      const struct rl_set *now)
+{
+	if (*now->name && now->refused > before->refused)
+		instance_change_tell(session->instance, CHANGE_SET_FULL,
+				     now->refused - before->refused, now->name);
+}
+
 static int sets_keep(struct set_session *session)
 {
 	struct rl_set before[RL_SETS_MAX];
@@ -204,6 +213,8 @@ static int sets_keep(struct set_session *session)
 			ret = bpf_map_update_elem(session->sets_fd, &i, &session->sets[i], BPF_ANY)
 				      ? -errno
 				      : 0;
+	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
+		full_tell(session, &before[i], &session->sets[i]);
 	return ret;
 }
 

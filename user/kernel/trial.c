@@ -16,6 +16,7 @@
 #include <bpf/bpf.h>
 
 #include "attach.h"
+#include "change.h"
 #include "clock.h"
 #include "group.h"
 #include "instance.h"
@@ -227,6 +228,11 @@ int trial_end(struct trial *trial, bool keep)
 		ret = trial_undo(trial);
 	if (ret < 0)
 		goto out;
+	if (!keep)
+		change_tell(&(struct instance_change){.kind = CHANGE_TRIAL_UNDONE,
+					     .path = trial->path,
+					     .device = trial->device,
+					     .hook = trial->hook});
 	ret = record.state = keep ? TRIAL_KEPT : TRIAL_UNDONE;
 	trial_record_write(trial->state_fd, &record);
 	trial_finish(trial, ret);

@@ -10,7 +10,6 @@
 
 #include "choose.h"
 #include "clock.h"
-#include "hook_names.h"
 #include "message.h"
 #include "output.h"
 #include "pins.h"
@@ -46,15 +45,19 @@ static void attached_tell(struct watched *w)
 	if (!pending)
 		return;
 	pending->event.time_ns = w->instance.info.since_ns;
-	event_text_set(&pending->event, "attached at %s, with %zu rule%s",
-		       hook_name(w->instance.info.hook), w->policy.count,
+	event_text_set(&pending->event, "attached, with %zu rule%s", w->policy.count,
 		       w->policy.count == 1 ? "" : "s");
 }
 
+/* Before the next one was attached, where it was noticed after that. */
 static void detached_tell(struct watched *w)
 {
 	struct pending *pending = watched_event(w, EVENT_DETACH);
+	struct rl_instance next;
 
+	if (pending && instance_info_read(w->instance.path, &next) &&
+	    next.since_ns != w->instance.info.since_ns && next.since_ns < pending->event.time_ns)
+		pending->event.time_ns = next.since_ns - NS_PER_MS;
 	if (pending)
 		event_text_set(&pending->event, "%s",
 			       if_nametoindex(w->instance.device)
@@ -124,6 +127,8 @@ static int instances_poll(struct follower *f)
 	while (!ret && *at) {
 		struct watched *w = *at;
 
+		if (!w->seen)
+			w->unpinned = true;
 		ret = w->seen ? watched_poll(w) : -ENODEV;
 		if (ret != -ENODEV) {
 			at = &w->next;

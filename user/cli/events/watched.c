@@ -13,6 +13,7 @@
 #include "find.h"
 #include "fleet_maps.h"
 #include "hook_names.h"
+#include "journal.h"
 #include "map.h"
 #include "open.h"
 #include "output.h"
@@ -85,12 +86,20 @@ void watched_rule_put(const struct watched *w, struct event *event, const struct
 		rule_format(event->rule, rule, &w->ctx);
 }
 
+/* The command that attached or detached it has written that itself. */
+static bool is_noted(const struct watched *w, const struct event *event)
+{
+	return event->kind == EVENT_ATTACH || (event->kind == EVENT_DETACH && w->unpinned);
+}
+
 static int event_tell(struct watched *w, const struct event *event)
 {
 	struct json_object *object = event_json(event);
 	char *line = json_line(object);
 	int ret = 0;
 
+	if (w->journal_fd >= 0 && !is_noted(w, event))
+		journal_append(w->instance.path, line);
 	for (size_t i = 0; !ret && i < w->sink_count; i++)
 		ret = w->sinks[i].tell(w->sinks[i].arg, line, object);
 	free(line);
@@ -163,6 +172,7 @@ int watched_open(const char *path, const char *device, enum rl_hook hook, struct
 	}
 	instance_context(&w->instance, &w->ctx);
 	w->trial_fd = -1;
+	w->journal_fd = journal_lock(path);
 	ret = watched_poll(w); /* what is there is known */
 	if (ret) {
 		watched_close(w);
@@ -184,6 +194,8 @@ int watched_close(struct watched *w)
 	policy_clear(&w->policy);
 	if (w->trial_fd >= 0)
 		close(w->trial_fd);
+	if (w->journal_fd >= 0)
+		close(w->journal_fd);
 	instance_close(&w->instance);
 	free(w);
 	return ret;
@@ -194,11 +206,14 @@ static bool is_gone(struct watched *w, uint64_t now_ns)
 {
 	struct device_program program;
 
-	if (instance_pins_check(&w->instance) == -ENOENT)
+	w->unpinned = instance_pins_check(&w->instance) == -ENOENT;
+	if (w->unpinned)
 		return true;
 	if (now_ns - w->looked_ns < LOOK_NS)
 		return false;
 	w->looked_ns = now_ns;
+	if (w->journal_fd < 0) /* the follower that wrote it may have ended */
+		w->journal_fd = journal_lock(w->instance.path);
 	return instance_program_find(&w->instance, &program) == -ENOENT;
 }
 

@@ -76,7 +76,8 @@ struct set_seen {
 struct watched {
 	struct watched *next;
 	struct instance instance;
-	bool seen; /* in this round's list of pins */
+	bool seen;     /* in this round's list of pins */
+	bool unpinned; /* its pins are gone: it was detached by a command */
 	bool can_sample;
 	uint64_t looked_ns; /* at the device for the program */
 	struct policy_context ctx;
@@ -88,7 +89,8 @@ struct watched {
 	struct traits alarm_traits[RL_ALARMS_MAX];
 	struct set_seen sets[RL_SETS_MAX];
 	bool sets_read, alarms_read, fleet_read, fleet_shared;
-	int trial_fd; /* its record, or -1 */
+	int trial_fd;   /* its record, or -1 */
+	int journal_fd; /* its lock; < 0: another process writes it */
 	struct watch *watch;
 	uint32_t watch_reasons;
 	uint64_t watch_until_ns, watch_next_ns;

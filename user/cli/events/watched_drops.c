@@ -64,7 +64,8 @@ static void begun_tell(struct watched *w, struct rule_drops *drops, uint64_t now
 	event_text_set(&pending->event, "a rule begins to drop: %.900s", pending->event.rule);
 }
 
-static void ended_tell(struct watched *w, struct rule_drops *drops)
+/* at_last: with its last drop; else after the pause that followed. */
+static void ended_tell(struct watched *w, struct rule_drops *drops, bool at_last)
 {
 	struct pending *pending = watched_event(w, EVENT_DROPS_END);
 	char packets[NUMBER_TEXT_MAX], bytes[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
@@ -74,6 +75,8 @@ static void ended_tell(struct watched *w, struct rule_drops *drops)
 		return;
 	event = &pending->event;
 	watched_rule_put(w, event, watched_rule(w, drops->counter_id));
+	if (at_last)
+		event->time_ns = realtime_of(drops->onset.last_ns);
 	event->has_rate = event->has_dropped = true;
 	event->dropped = amount_less(drops->last, &drops->base);
 	event->rate = rule_drops_rate(drops, drops->onset.last_ns);
@@ -90,7 +93,7 @@ void watched_drops_end(struct watched *w)
 {
 	for (size_t i = 0; i < w->drops.count; i++)
 		if (w->drops.rules[i]->onset.on)
-			ended_tell(w, w->drops.rules[i]);
+			ended_tell(w, w->drops.rules[i], true);
 }
 
 /* ---- readings */
@@ -136,7 +139,7 @@ static void rules_step(struct watched *w, uint64_t now_ns)
 		if (change == ONSET_BEGUN)
 			begun_tell(w, drops, now_ns);
 		if (change == ONSET_ENDED || (drops->gone && drops->onset.on))
-			ended_tell(w, drops);
+			ended_tell(w, drops, false);
 		drops->delta = (struct rl_amount){0};
 		if (drops->gone || onset_is_idle(&drops->onset))
 			drops_remove(w, i);

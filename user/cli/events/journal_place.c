@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A folder is named after the inode of the network namespace, by which the pins are named, and
+ * after its cookie, for another namespace may get the inode of one that is gone. */
+#include "journal_place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpffs.h"
+#include "liveness.h"
+
+#define FOLDER_MODE 0700
+#define FILE_MODE   0600
+
+/* Of this network namespace; 0 before Linux 5.14. */
+static uint64_t netns_cookie(void)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint64_t cookie = 0;
+	socklen_t size = sizeof(cookie);
+
+	if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size))
+		cookie = 0;
+	if (fd >= 0)
+		close(fd);
+	return cookie;
+}
+
+/* root: BPFFS/rlctl/INODE. Another bpffs than the usual one is part of the name. */
+int journal_folder(const char *root, char out[JOURNAL_PATH_MAX])
+{
+	static const char usual[] = BPFFS_DEFAULT "/";
+	bool is_usual = !strncmp(root, usual, strlen(usual));
+	const char *inode = strrchr(root, '/');
+	size_t before;
+	int len;
+
+	if (!inode)
+		return -EINVAL;
+	len = snprintf(out, JOURNAL_PATH_MAX, JOURNAL_FOLDER "/%s-%" PRIx64, inode + 1,
+		       netns_cookie());
+	before = (size_t)len;
+	if (!is_usual)
+		len = snprintf(out + len, JOURNAL_PATH_MAX - before, "-%.*s", (int)(inode - root),
+			       root) +
+		      len;
+	for (char *c = out + before; *c; c++)
+		if (*c == '/')
+			*c = ':';
+	return len < JOURNAL_PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int journal_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX])
+{
+	char root[INSTANCE_PATH_MAX], folder[JOURNAL_PATH_MAX];
+	const char *name = strrchr(pins, '/');
+	int ret;
+
+	if (!name)
+		return -EINVAL;
+	snprintf(root, sizeof(root), "%.*s", (int)(name - pins), pins);
+	ret = journal_folder(root, folder);
+	if (!ret &&
+	    snprintf(out, JOURNAL_PATH_MAX, "%s%s%s", folder, name, ending) >= JOURNAL_PATH_MAX)
+		ret = -ENAMETOOLONG;
+	return ret;
+}
+
+/* Of the file at `path`, and those above it. */
+static void folders_make(const char *path)
+{
+	char folder[JOURNAL_PATH_MAX];
+	char *end;
+
+	mkdir(JOURNAL_FOLDER, FOLDER_MODE);
+	snprintf(folder, sizeof(folder), "%s", path);
+	end = strrchr(folder, '/');
+	*end = '\0';
+	mkdir(folder, FOLDER_MODE);
+}
+
+int journal_open(const char *pins, const char *ending, int flags)
+{
+	char path[JOURNAL_PATH_MAX];
+	int fd, ret = journal_path(pins, ending, path);
+
+	if (ret)
+		return ret;
+	fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+	if (fd >= 0 || errno != ENOENT || !(flags & O_CREAT))
+		return fd >= 0 ? fd : -errno;
+	folders_make(path);
+	fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+	return fd >= 0 ? fd : -errno;
+}
+
+/* ---- namespaces that are gone */
+
+static void folder_remove(const char *name)
+{
+	char path[JOURNAL_PATH_MAX];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), JOURNAL_FOLDER "/%.255s", name);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(path);
+}
+
+/* name: INODE-COOKIE..., ours: that of this namespace. A namespace with the same inode and another
+ * cookie is gone, too. */
+static bool is_gone(struct liveness *liveness, const char *name, const char *ours)
+{
+	char *end, *our_end;
+	unsigned long inode = strtoul(name, &end, 10), our_inode = strtoul(ours, &our_end, 10);
+
+	if (end == name || *end != '-' || inode > UINT32_MAX)
+		return false;
+	if (inode == our_inode)
+		return strtoull(end + 1, NULL, 16) != strtoull(our_end + 1, NULL, 16);
+	return netns_is_gone(liveness, (uint32_t)inode);
+}
+
+void journals_tidy(const char *pins)
+{
+	char path[JOURNAL_PATH_MAX];
+	struct liveness liveness = {0};
+	const char *ours;
+	struct dirent *entry;
+	DIR *dir = opendir(JOURNAL_FOLDER);
+
+	if (!dir || journal_path(pins, "", path)) {
+		if (dir)
+			closedir(dir);
+		return;
+	}
+	*strrchr(path, '/') = '\0';
+	ours = strrchr(path, '/') + 1;
+	while ((entry = readdir(dir)))
+		if (strcmp(entry->d_name, ours) != 0 && is_gone(&liveness, entry->d_name, ours))
+			folder_remove(entry->d_name);
+	closedir(dir);
+	liveness_close(&liveness);
+}

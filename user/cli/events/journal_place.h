@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The folders and files of journals. Silent. */
+#ifndef RLCTL_JOURNAL_PLACE_H
+#define RLCTL_JOURNAL_PLACE_H
+
+#include "journal.h"
+
+/* The file of the instance pinned at `pins` with that ending ("", ".old", ".lock"). 0 or -errno. */
+int journal_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX]);
+/* The folder of all that are pinned at `root`. 0 or -errno. */
+int journal_folder(const char *root, char out[JOURNAL_PATH_MAX]);
+
+/* Opens it, with O_CREAT after making the folders. A descriptor or -errno. */
+int journal_open(const char *pins, const char *ending, int flags);
+
+/* Removes the journals of namespaces that are gone. */
+void journals_tidy(const char *pins);
+
+#endif

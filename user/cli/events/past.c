@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Events of the journals, and beside them those that the maps of the kernel prove and no journal
+ * has. */
+#include "past.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "alarms.h"
+#include "clock.h"
+#include "event_json.h"
+#include "journal.h"
+#include "message.h"
+#include "open.h"
+#include "output.h"
+#include "policy_write.h"
+#include "source_list.h"
+#include "state_output.h"
+#include "text.h"
+#include "units.h"
+
+#define BANS_MAX 1000u            /* of an instance that are told */
+#define SAME_NS  (50 * NS_PER_MS) /* a ban's end that was computed twice differs by less */
+
+struct past_event {
+	struct json_object *object;
+	uint64_t time_ns;
+	size_t number; /* in the order in which they were found */
+};
+
+struct past {
+	struct past_event *items;
+	size_t count, room;
+	size_t journal; /* the first ones, which are of journals */
+};
+
+/* ---- the list */
+
+static const char *text_of(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+	const char *text = json_object_object_get_ex(object, key, &value)
+				   ? json_object_get_string(value)
+				   : NULL;
+
+	return text ? text : "";
+}
+
+static uint64_t time_of(struct json_object *object, const char *key)
+{
+	uint64_t ns;
+
+	return time_parse(text_of(object, key), &ns) ? 0 : ns;
+}
+
+static void past_add(struct past *past, struct json_object *object)
+{
+	if (past->count == past->room) {
+		past->room = past->room ? 2 * past->room : 256;
+		past->items = reallocarray(past->items, past->room, sizeof(*past->items));
+		if (!past->items)
+			out_of_memory();
+	}
+	past->items[past->count] = (struct past_event){
+		.object = object, .time_ns = time_of(object, "time"), .number = past->count};
+	past->count++;
+}
+
+static void journal_event(struct json_object *object, void *arg)
+{
+	past_add(arg, json_object_get(object));
+}
+
+static bool same_text(struct json_object *a, struct json_object *b, const char *key)
+{
+	return !strcmp(text_of(a, key), text_of(b, key));
+}
+
+static bool same_time(struct json_object *a, struct json_object *b, const char *key)
+{
+	uint64_t x = time_of(a, key), y = time_of(b, key);
+
+	return (x > y ? x - y : y - x) <= SAME_NS;
+}
+
+/* Does a journal have it? Of a ban the end tells, else the time. */
+static bool is_known(const struct past *past, struct json_object *object)
+{
+	for (size_t i = 0; i < past->journal; i++) {
+		struct json_object *other = past->items[i].object;
+
+		if (same_text(object, other, "event") && same_text(object, other, "device") &&
+		    same_text(object, other, "hook") && same_text(object, other, "key") &&
+		    same_text(object, other, "alarm") &&
+		    same_time(object, other, *text_of(object, "until") ? "until" : "time"))
+			return true;
+	}
+	return false;
+}
+
+static void event_add(struct past *past, const struct event *event)
+{
+	struct json_object *object = event_json(event);
+
+	if (is_known(past, object))
+		json_object_put(object);
+	else
+		past_add(past, object);
+}
+
+/* ---- what the maps tell */
+
+static struct event event_of(const struct instance *instance, enum event_kind kind)
+{
+	struct event event = {.kind = kind, .hook = (uint8_t)instance->info.hook};
+
+	memcpy(event.device, instance->device, sizeof(event.device));
+	return event;
+}
+
+static void attach_add(struct past *past, const struct instance *instance)
+{
+	struct event event = event_of(instance, EVENT_ATTACH);
+
+	event.time_ns = instance->info.since_ns;
+	snprintf(event.text, sizeof(event.text), "attached");
+	event_add(past, &event);
+}
+
+static void alarms_add(struct past *past, const struct instance *instance)
+{
+	uint64_t offset_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	struct alarms_now alarms;
+
+	if (alarms_read(instance, &alarms))
+		return;
+	for (uint32_t i = 0; i < alarms.count; i++) {
+		const struct alarm_now *alarm = &alarms.alarm[i];
+		struct event event = event_of(instance, EVENT_ALARM_ON);
+
+		if (!alarm->on)
+			continue;
+		event.time_ns = alarm->since_ns + offset_ns;
+		snprintf(event.alarm, sizeof(event.alarm), "%s", alarm->name);
+		snprintf(event.text, sizeof(event.text), "alarm %s is on", alarm->name);
+		event_add(past, &event);
+	}
+}
+
+/* The rule tells when it began. A source that is banned from everything may have been banned by
+ * several: then it is said as of now. */
+static void ban_add(struct past *past, const struct instance *instance,
+		    const struct source_entry *entry, const struct policy_context *ctx)
+{
+	struct event event = event_of(instance, EVENT_BAN_BEGIN);
+	char left[NUMBER_TEXT_MAX];
+
+	event.time_ns = clock_ns(CLOCK_REALTIME);
+	event.until_ns = event.time_ns + entry->ban_ns;
+	if (entry->rule && entry->rule->limit.ban_ns > entry->ban_ns)
+		event.time_ns -= entry->rule->limit.ban_ns - entry->ban_ns;
+	if (entry->rule)
+		rule_format(event.rule, entry->rule, ctx);
+	key_print(event.key, &entry->key, entry->rule);
+	wait_print(left, entry->ban_ns);
+	snprintf(event.text, sizeof(event.text), "%s is banned for %s more%s%.700s", event.key,
+		 left, *event.rule ? ": " : " from everything", event.rule);
+	event_add(past, &event);
+}
+
+static void bans_lost_add(struct past *past, const struct instance *instance, size_t count)
+{
+	struct event event = event_of(instance, EVENT_LOST);
+
+	event.time_ns = clock_ns(CLOCK_REALTIME);
+	event.count = event.of[EVENT_BAN_BEGIN] = count;
+	snprintf(event.text, sizeof(event.text),
+		 "%zu more bans are in force: `rlctl source list --banned -i %s` lists them", count,
+		 instance->device);
+	event_add(past, &event);
+}
+
+static int bans_add(struct past *past, const struct instance *instance)
+{
+	struct source_entry *entries = NULL;
+	struct policy policy = {0};
+	struct policy_context ctx;
+	size_t count = 0;
+	int ret = instance_policy_read(instance, &policy);
+
+	if (!ret)
+		ret = instance_bans_read(instance, &policy, &entries, &count);
+	instance_context(instance, &ctx);
+	for (size_t i = 0; !ret && i < count && i < BANS_MAX; i++)
+		ban_add(past, instance, &entries[i], &ctx);
+	if (!ret && count > BANS_MAX)
+		bans_lost_add(past, instance, count - BANS_MAX);
+	free(entries);
+	policy_clear(&policy);
+	return ret;
+}
+
+static int visit(struct instance *instance, void *arg)
+{
+	struct past *past = arg;
+
+	attach_add(past, instance);
+	alarms_add(past, instance);
+	return bans_add(past, instance);
+}
+
+/* ---- */
+
+static int past_compare(const void *a, const void *b)
+{
+	const struct past_event *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+static int past_tell(struct past *past, const struct event_sink *sink)
+{
+	int ret = 0;
+
+	if (past->count)
+		qsort(past->items, past->count, sizeof(*past->items), past_compare);
+	for (size_t i = 0; i < past->count; i++) {
+		char *line = ret ? NULL : json_line(past->items[i].object);
+
+		if (!ret)
+			ret = sink->tell(sink->arg, line, past->items[i].object);
+		free(line);
+		json_object_put(past->items[i].object);
+	}
+	free(past->items);
+	return ret;
+}
+
+int events_past(const struct target *target, const struct event_sink *sink)
+{
+	struct past past = {0};
+	int told, ret = journal_read(target, journal_event, &past);
+
+	past.journal = past.count;
+	if (!ret)
+		ret = instance_for_each(target, visit, &past);
+	if (!ret && !past.count)
+		note("events: nothing is known%s%s: `rlctl events --follow` waits for what comes",
+		     target->device ? " of " : "", target->device ? target->device : "");
+	told = past_tell(&past, sink);
+	return ret ? ret : told;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is known of the past. */
+#ifndef RLCTL_EVENT_PAST_H
+#define RLCTL_EVENT_PAST_H
+
+#include <stddef.h>
+
+#include "event_sink.h"
+#include "instance.h"
+
+/* Tells the sink of the events in the journals and of what the maps tell now: since when an
+ * instance is attached, which alarms are on, which bans are in force. In the order of time. 0, or
+ * < 0 after a report. */
+int events_past(const struct target *target, const struct event_sink *sink);
+
+#endif
