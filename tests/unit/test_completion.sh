@@ -84,7 +84,7 @@ values of an option|rlctl attach lo --mode |auto native generic
 values behind =|rlctl attach lo --table=|hot lru cpu|--table=hot --table=lru --table=cpu
 a value behind =, begun|rlctl attach lo --table=l|lru|--table=lru
 values of hook before the verb|rlctl --hook |xdp ingress egress
-values of by|rlctl attach lo --by d|dest
+values of by|rlctl attach lo --by |source dest
 a number has no candidates|rlctl attach lo --sources |
 a verb behind options with arguments|rlctl -i lo --hook xdp sta|status stats
 shells|rlctl completion |bash zsh

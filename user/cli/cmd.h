@@ -33,7 +33,7 @@ struct json_object;
 	X(VERSION, "version", 0, NULL, "print the version")                                        \
 	X(HELP, "help", 'h', NULL, "print this help")                                              \
 	X(MODE, "mode", 0, "auto|native|generic", "auto, the default, falls back to tc if needed") \
-	X(BY, "by", 0, "source|dest", "address to match; default source, egress: dest")            \
+	X(BY, "by", 0, "source|dest|rule", "what the rows are; default source")                    \
 	X(POLICY, "policy", 0, "POLICY", "policy to start with; - is standard input")              \
 	X(TABLE, "table", 0, "hot|lru|cpu", "where state is kept; default hot")                    \
 	X(SOURCES, "sources", 0, "N", "maximum number of states; default 262144")                  \
@@ -120,6 +120,7 @@ enum device_word { DEVICE_NO, DEVICE_MAY, DEVICE_MUST };
 struct option_text {
 	enum option_id option;
 	const char *text;
+	const char *argument; /* the first of the option's choices; NULL: all of them */
 };
 
 struct verb {
@@ -256,6 +257,8 @@ const struct verb *verb_find(char *const *words, int count, int *used);
 /* The option with that long name of `len` bytes, or with that letter; -1 if unknown. */
 int option_by_name(const char *name, size_t len);
 int option_by_letter(char letter);
+/* Number of the word among "A|B|C", or -1. */
+int choice_find(const char *choices, const char *word);
 /* The option whose argument follows this word: --hook, -i, -ji; -1 if none. */
 int option_pending(const char *word);
 
@@ -297,6 +300,8 @@ const char *word_after(char *line, char *const *words, int count);
 void usage_print(FILE *file);
 /* The help of an option, for the verb if it is not NULL. */
 const char *option_help(const struct verb *verb, int option);
+/* The argument of an option, NULL if it has none, for the verb if it is not NULL. */
+const char *option_argument(const struct verb *verb, int option);
 /* Help for the verb or family that the words name, or the usage. 0 or EXIT_USAGE. */
 int help_print(char *const *words, int count);
 int cmd_help(const struct command *command);

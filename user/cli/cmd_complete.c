@@ -323,9 +323,10 @@ static void offer_word(struct completion *c)
 
 static void complete(struct completion *c, int option)
 {
-	if (option >= 0)
-		offer_argument(c, option_rows[option].argument,
-			       strlen(option_rows[option].argument));
+	const char *argument = option >= 0 ? option_argument(c->command.verb, option) : NULL;
+
+	if (argument)
+		offer_argument(c, argument, strlen(argument));
 	else if (c->word[0] == '-')
 		offer_options(c);
 	else if (c->command.verb)

@@ -9,11 +9,28 @@
 #define OPTION_WIDTH 30
 #define SCREEN_WIDTH 80
 
-const char *option_help(const struct verb *verb, int option)
+/* What the verb says of the option, or NULL. */
+static const struct option_text *text_find(const struct verb *verb, int option)
 {
 	for (int i = 0; verb && i < OPTION_TEXTS_MAX; i++)
 		if (verb->texts[i].text && (int)verb->texts[i].option == option)
-			return verb->texts[i].text;
+			return &verb->texts[i];
+	return NULL;
+}
+
+const char *option_argument(const struct verb *verb, int option)
+{
+	const struct option_text *own = text_find(verb, option);
+
+	return own && own->argument ? own->argument : option_rows[option].argument;
+}
+
+const char *option_help(const struct verb *verb, int option)
+{
+	const struct option_text *own = text_find(verb, option);
+
+	if (own)
+		return own->text;
 	if (verb && option == OPTION_INTERFACE && verb->device == DEVICE_MUST)
 		return verb->many ? "the same as DEV: device, list, pattern or all"
 				  : "the same as DEV";
@@ -25,11 +42,12 @@ const char *option_help(const struct verb *verb, int option)
 static void option_print(FILE *file, const struct verb *verb, int option)
 {
 	const struct option_row *row = &option_rows[option];
+	const char *argument = option_argument(verb, option);
 	char left[80];
 
 	snprintf(left, sizeof(left), "%c%c%c --%s%s%s", row->letter ? '-' : ' ',
 		 row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name,
-		 row->argument ? " " : "", row->argument ? row->argument : "");
+		 argument ? " " : "", argument ? argument : "");
 	fprintf(file, "  %-*s  %s\n", OPTION_WIDTH, left, option_help(verb, option));
 }
 
@@ -66,13 +84,13 @@ static void synopsis_print(const struct verb *verb)
 	char word[80];
 
 	for (int i = 0; i < OPTION_COUNT; i++) {
-		const struct option_row *row = &option_rows[i];
+		const char *argument = option_argument(verb, i);
 		int len;
 
 		if (!(verb->options & ~OPTIONS_INSTANCE & 1ull << i))
 			continue;
-		len = snprintf(word, sizeof(word), "[--%s%s%s]", row->name,
-			       row->argument ? " " : "", row->argument ? row->argument : "");
+		len = snprintf(word, sizeof(word), "[--%s%s%s]", option_rows[i].name,
+			       argument ? " " : "", argument ? argument : "");
 		if (column + 1 + len > SCREEN_WIDTH)
 			column = printf("\n            ") - 1;
 		column += printf(" %s", word);

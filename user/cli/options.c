@@ -149,8 +149,7 @@ static int option_refused(int value, const char *word)
 	return wrong("--%s takes no argument", option_rows[option].name);
 }
 
-/* Number of the word among "A|B|C", or -1. */
-static int choice_find(const char *choices, const char *word)
+int choice_find(const char *choices, const char *word)
 {
 	size_t len = strlen(word);
 	int number = 0;

@@ -89,13 +89,31 @@ int verb_unknown(char *const *words, int count)
 	return wrong("unknown verb '%s' (`rlctl help` lists the verbs)", words[0]);
 }
 
+/* Is it one of the choices that the verb has? The parser knows those of all verbs. */
+static bool choice_fits(const struct command *command, int option)
+{
+	const char *choices = option_argument(command->verb, option);
+
+	return choices == option_rows[option].argument ||
+	       choice_find(choices, command->arguments[option]) >= 0;
+}
+
 static int options_check(const struct command *command)
 {
-	for (int i = 0; i < OPTION_COUNT; i++)
-		if (command->arguments[i] && !(command->verb->options & 1ull << i))
+	const struct verb *verb = command->verb;
+
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		if (!command->arguments[i])
+			continue;
+		if (!(verb->options & 1ull << i))
 			return wrong(
 				"%s: unsupported option --%s (`rlctl help %s` lists the options)",
-				command->verb->name, option_rows[i].name, command->verb->name);
+				verb->name, option_rows[i].name, verb->name);
+		if (!choice_fits(command, i))
+			return wrong("%s: invalid --%s '%s': use %s", verb->name,
+				     option_rows[i].name, command->arguments[i],
+				     option_argument(verb, i));
+	}
 	if (command->hooks & (command->hooks - 1) && !command->verb->hooks)
 		return wrong("%s: more than one --hook: choose one", command->verb->name);
 	return 0;

@@ -40,6 +40,8 @@ const struct verb all_verbs[] = {
 		.needs = PRIVILEGES_LOAD,
 		.uses = PRIVILEGE_BIT(SYS_ADMIN) | PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.texts = {{OPTION_HOOK, "hook, default xdp; may be given several times"},
+			  {OPTION_BY, "address to match; default source, egress: dest",
+			   "source|dest"},
 			  {OPTION_TRY, "detach again unless confirmed within this time"},
 			  {OPTION_YES, "do not ask about a policy that may lock you out"}},
 		.run = cmd_attach,
