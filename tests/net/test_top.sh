@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# rlctl top against known traffic: one picture as text and as JSON, and the live one in a terminal:
-# sort, filter, pause, forgive, deny, resize, colours, devices, its end. check: processor
+# rlctl top against known traffic: one picture as text and as JSON, by source, destination and rule, and the live
+# one in a terminal: views, sort, filter, pause, forgive, deny, resize, colours, devices, its end. check: processor
 source "$(dirname "$0")/../lib.sh"
 
 SECONDS_MAX=150 # of the traffic; it ends with the test
@@ -11,6 +11,7 @@ policy() {
 	rule 10.78.0.0/16 deny
 	rule 10.79.0.0/16 limit 100/second burst 100
 	rule 10.80.0.0/16 limit 1/hour burst 2 over ban 10m
+	rule 10.82.0.0/16 deny
 	rule fd78::/32 limit 1/hour burst 5
 	END
 }
@@ -62,6 +63,49 @@ test_prefix() {
 		is "$(json '.sources[0].source' <<<"$p")" 10.79.0.2
 }
 
+# row_of NAME ADDRESS FILTER <PICTURE
+row_of() { json ".${1}s[] | select(.$1 == \"$2\") | $3"; }
+
+# One source sends to 10.77.0.9, all others to the device's own addresses.
+test_by_dest() {
+	local p
+	p=$(picture --by dest --seconds 2) && echo "$p" &&
+		is "$(json '[.destinations[].destination] | .[:2] + (.[2:] | sort) | join(" ")' <<<"$p")" \
+			'10.77.0.2 10.77.0.9 fd77::2' || return
+	within 3 "$(row_of destination 10.77.0.2 .dropped.packets_per_second <<<"$p")" 20000 &&
+		within 3 "$(row_of destination 10.77.0.9 .dropped.packets_per_second <<<"$p")" 3000 &&
+		within 2 "$(row_of destination 10.77.0.9 .passed.packets_per_second <<<"$p")" 100 &&
+		is "$(row_of destination 10.77.0.9 '"\(.dport) \(.rule[:18])"' <<<"$p")" '53 10.79.0.0/16 limit' &&
+		json '(has("sources") | not) and all(.destinations[]; .dropped | has("packets_per_second_error"))' <<<"$p" &&
+		is "$(picture --by dest --prefix 10.77.0.9/32 | json '[.destinations[].destination] | join(" ")')" 10.77.0.9
+}
+
+# A source alone has a rule of its own: not one packet more or less, and rates that are these over the window.
+test_by_rule() {
+	picture --by rule --seconds 3 >"$TMP/rules" &
+	eventually 10 is_watched && flood A --count 500 --size 100 --src 10.82.0.1 >/dev/null && wait $! || return
+	cat "$TMP/rules"
+	is "$(json '.rules | length' <"$TMP/rules")" 5 && is "$(json '.rules[0].rule' <"$TMP/rules")" '10.78.0.0/16 deny' &&
+		is "$(row_of rule '10.82.0.0/16 deny' '"\(.dropped.packets) \(.dropped.bytes) \(.passed.packets)"' <"$TMP/rules")" \
+			'500 50000 0' &&
+		json '.window_ns as $ns | all(.rules[].dropped, .rules[].passed; (.packets * 1e9 / $ns | floor) == .packets_per_second)
+			and (has("lost") | not)' <"$TMP/rules" &&
+		json '[.rules[].dropped.packets_per_second] | . == (sort | reverse)' <"$TMP/rules"
+}
+is_watched() {
+	bpftool -j map dump pinned "$(ns_pins B)/veth-B-xdp/data_watch" |
+		json '[.[0].formatted.value[".data.watch"][0].watch_board.watcher[] | select(.reasons > 0)] | length > 0'
+}
+
+test_text_views() {
+	local text
+	text=$(rl B top --once --by dest) && echo "$text" && grep -q '^[0-9]* destinations in samples of' <<<"$text" &&
+		is "$(grep '^destination' <<<"$text" | tr -s ' ')" 'destination dropped/s +- bit/s passed/s +- bit/s dport rule' || return
+	text=$(rl B top --once --by rule) && echo "$text" && grep -qx '4 of 5 rules counted packets: their rates are exact' <<<"$text" &&
+		is "$(grep '^ *dropped/s' <<<"$text" | tr -s ' ')" 'dropped/s bit/s passed/s bit/s rule' &&
+		grep -A 1 '^ *dropped/s' <<<"$text" | grep -q ' 10.78.0.0/16 deny$'
+}
+
 # Both have all their samples.
 test_beside_monitor() {
 	local lines
@@ -105,6 +149,22 @@ test_sort() {
 		press p && eventually 5 screen_has 'by passed' && eventually 5 first_is 10.79.0.2 &&
 		press d && eventually 5 first_is 10.78.0.1
 }
+
+# Rows of another view are there at once, also while it pauses; each view keeps its prefix.
+test_views() {
+	press 2 && eventually 5 screen_has '^destination +dropped/s' && first_row_is 10.77.0.2 && screen_has 'destinations by dropped' &&
+		press x && eventually 5 screen_has 'deny the destination with `rlctl rule add any dst ADDRESS deny`' &&
+		press f && eventually 5 screen_has 'press 1 for the sources' &&
+		press / && eventually 5 screen_has 'only destinations in' && press -l 10.77.0.9 && press Enter &&
+		eventually 5 first_row_is 10.77.0.9 && press r && eventually 5 screen_has '^10.77.0.9: 10.79.0.0/16 limit' || return
+	press Space && eventually 5 screen_has PAUSED && press 3 && eventually 5 screen_has '^ *[1-9][0-9.]*k .* 10.78.0.0/16 deny$' &&
+		screen_has 'rules by dropped' && screen_has '4 of 5 rules' && press a && eventually 5 screen_has 'rules by prefix' &&
+		press r && eventually 5 screen_has '^10.78.0.0/16 deny$' && press / && eventually 5 screen_has 'a prefix is of addresses' &&
+		press x && eventually 5 screen_has 'addresses are denied' && press d && press Space && eventually 5 screen_lacks PAUSED || return
+	press Tab && eventually 5 first_is 10.78.0.1 && screen_lacks 10.77.0.9 && press Tab && eventually 5 screen_has 'in 10.77.0.9' &&
+		press 1 && eventually 5 first_is 10.78.0.1
+}
+first_row_is() { is "$(screen | awk '/^destination/ { getline; print $1 }')" "$1"; }
 
 test_filter() {
 	press / && eventually 5 screen_has 'only sources in' && press -l 10.79.0.0/16 && press Enter &&
@@ -217,18 +277,25 @@ veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K 
 	policy >"$TMP/policy" && rl B attach veth-B --policy "$TMP/policy" || exit 1
 t 'nobody sends' test_quiet_device
 stream 20000 --src 10.78.0.1
-stream 3000 --src 10.79.0.2 --size 1000
+stream 3000 --src 10.79.0.2 --size 1000 --dst 10.77.0.9 --dport 53
 stream 300 --src 10.80.0.3
 stream 100 --src fd78::1
 eventually 5 is_banned || exit 1
 t 'a picture as JSON' test_picture
 t 'a picture as text' test_text
+t 'by destination' test_by_dest
+t 'by rule, exactly' test_by_rule
+t 'these as text' test_text_views
 t 'a prefix' test_prefix
 t 'beside a monitor' test_beside_monitor
 t 'no terminal' test_no_terminal
 t 'no such prefix' expect_status 2 rl B top -j --prefix 10.0.0.1/8
+t 'a prefix of rules' has 'leave one out' expect_status 2 rl B top -j --by rule --prefix 10.0.0.0/8
+t 'no such view' has 'use source|dest|rule' expect_status 2 rl B top -j --by port
+t 'attach has no view by rule' has 'use source|dest' expect_status 2 rl B attach veth-B --by rule
 t 'seconds without once' expect_status 2 rl B top --seconds 3
 t 'sort' test_sort
+t 'views' test_views
 t 'filter' test_filter
 t 'pause' test_pause
 t 'forgive' test_forgive

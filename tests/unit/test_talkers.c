@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The traffic of each sender, estimated from samples. */
+/* The traffic of each sender, or to each destination, estimated from samples. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,6 +119,50 @@ static void a_64_is_one_source(void **state)
 	assert_int_equal(talker_sum(find("2001:db8::"), TALKER_DROPPED).packets.sum, 2);
 }
 
+/* Each address by itself, also of IPv6. */
+static void destinations_are_addresses(void **state)
+{
+	static const char *const dests[] = {"10.0.0.9", "2001:db8::1", "2001:db8::2", "10.0.0.9"};
+	struct talkers by_dest = {.by_dest = true};
+	uint8_t len;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct sampled sample = sample_of("10.0.0.1", 5, 100);
+
+		assert_int_equal(prefix_parse(dests[i], sample.packet.dst, &len, NULL), 0);
+		assert_int_equal(talkers_add(&by_dest, &sample, true, false), 0);
+	}
+	assert_int_equal(talkers_count(&by_dest), 3);
+	assert_int_equal(talker_sum(by_dest.list, TALKER_DROPPED).packets.sum, 10);
+	assert_memory_equal(by_dest.list->addr, by_dest.list->last.dst, 16);
+	talkers_clear(&by_dest);
+	assert_true(by_dest.by_dest);
+	assert_int_equal(talkers_count(&by_dest), 0);
+}
+
+/* A sample made of what is kept has all that a key is made of. */
+static void what_is_kept_is_a_sample(void **state)
+{
+	struct sampled sample = sample_of("10.0.0.1", 1, 100);
+	struct rl_sample kept;
+
+	(void)state;
+	sample.packet.sport = 4242;
+	sample.packet.dport = 53;
+	sample.packet.proto = 17;
+	sample.packet.counter_id = 6;
+	sample.packet.dst[15] = 9;
+	talkers_add(&talkers, &sample, true, false);
+	kept = talker_sample(&talkers.list->last);
+	assert_memory_equal(kept.src, sample.packet.src, 16);
+	assert_memory_equal(kept.dst, sample.packet.dst, 16);
+	assert_int_equal(kept.sport, 4242);
+	assert_int_equal(kept.dport, 53);
+	assert_int_equal(kept.proto, 17);
+	assert_int_equal(kept.counter_id, 6);
+}
+
 /* Non-IP frames are part of all, and of no source. */
 static void without_address(void **state)
 {
@@ -187,6 +231,8 @@ int main(void)
 		cmocka_unit_test_setup(segments_are_packets, fresh),
 		cmocka_unit_test_setup(ports_are_found, fresh),
 		cmocka_unit_test_setup(a_64_is_one_source, fresh),
+		cmocka_unit_test_setup(destinations_are_addresses, fresh),
+		cmocka_unit_test_setup(what_is_kept_is_a_sample, fresh),
 		cmocka_unit_test_setup(without_address, fresh),
 		cmocka_unit_test_setup(the_last_dropped_is_kept, fresh),
 		cmocka_unit_test_setup(the_silent_are_forgotten, fresh),

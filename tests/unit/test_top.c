@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The columns of top where there is little room. */
+/* The columns of top where there is little room, its views, and what rules counted between two
+ * moments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +67,7 @@ static const struct fit {
 	{"80 columns, an IPv6 source", LONG, 80, BIT(BANNED), MINOR | BIT(BANNED)},
 	{"80 columns, a banned IPv6 source", LONG, 80, 0, MINOR | BIT(DPORT)},
 	{"source, drops, error and rule stay", SHORT, 10, 0,
-	 ALL - BIT(SOURCE) - BIT(DROPPED) - BIT(DROPPED_ERROR) - BIT(RULE)},
+	 ALL - BIT(NAME) - BIT(DROPPED) - BIT(DROPPED_ERROR) - BIT(RULE)},
 };
 
 static void columns_fit(void **state)
@@ -75,7 +76,7 @@ static void columns_fit(void **state)
 	const struct top_widths widths = {.of = {row->source, 9, 3, 5, 8, 3, 5, 5, 9, 10, 44},
 					  .filled = ALL & ~row->empty};
 
-	assert_int_equal(ALL & ~top_columns_fit(&widths, row->width), row->gone);
+	assert_int_equal(ALL & ~top_columns_fit(&widths, ALL, row->width), row->gone);
 }
 
 /* The columns of a snapshot without them stay as the long source and the ban made them. */
@@ -90,7 +91,7 @@ static void columns_keep_their_places(void **state)
 
 	(void)state;
 	top_widths_grow(&top, 0, 2, &widths);
-	assert_int_equal(widths.of[COLUMN_SOURCE], LONG);
+	assert_int_equal(widths.of[COLUMN_NAME], LONG);
 	assert_int_equal(widths.of[COLUMN_DROPPED], strlen("dropped/s"));
 	assert_true(widths.filled & BIT(BANNED));
 	assert_false(widths.filled & BIT(REMAINING));
@@ -100,19 +101,108 @@ static void columns_keep_their_places(void **state)
 	/* only the rows shown count */
 	widths = (struct top_widths){0};
 	top_widths_grow(&top, 1, 1, &widths);
-	assert_int_equal(widths.of[COLUMN_SOURCE], strlen("2001:db8::/64"));
+	assert_int_equal(widths.of[COLUMN_NAME], strlen("2001:db8::/64"));
 	assert_false(widths.filled & BIT(BANNED));
+}
+
+/* ---- views */
+
+static struct top_row dest_row(void)
+{
+	struct top_row row = {.rate[TALKER_DROPPED] = {1000, 8000},
+			      .error[TALKER_DROPPED] = {100, 800},
+			      .dport = {true, true, 53, 40}};
+	uint8_t len;
+
+	assert_int_equal(prefix_parse("2001:db8::5", row.addr, &len, NULL), 0);
+	return row;
+}
+
+/* A destination is one address, where a source is a /64, and has no state. */
+static void a_destination_is_one_address(void **state)
+{
+	struct top_row row = dest_row();
+	struct top top = {.rows = &row, .count = 1, .by = TOP_BY_DEST};
+	char text[TOP_TEXT_MAX];
+
+	(void)state;
+	top_cell(&top, &row, COLUMN_NAME, text);
+	assert_string_equal(text, "2001:db8::5");
+	assert_string_equal(top_heading(&top, COLUMN_NAME), "destination");
+	assert_string_equal(top_heading(&top, COLUMN_DROPPED), "dropped/s");
+	top_cell(&top, &row, COLUMN_DPORT, text);
+	assert_string_equal(text, "53+");
+	top_cell(&top, &row, COLUMN_DROPPED_ERROR, text);
+	assert_string_equal(text, "10%");
+	assert_int_equal(ALL & ~top_views[TOP_BY_DEST].columns, BIT(REMAINING) | BIT(BANNED));
+	top.by = TOP_BY_SOURCE;
+	top_cell(&top, &row, COLUMN_NAME, text);
+	assert_string_equal(text, "2001:db8::5/64");
+}
+
+/* Only the columns of the view take room. */
+static void a_view_has_its_columns(void **state)
+{
+	struct top_row row = dest_row();
+	struct top top = {.rows = &row, .count = 1, .by = TOP_BY_RULE};
+	uint32_t columns = top_views[TOP_BY_RULE].columns;
+	struct top_widths widths = {0};
+
+	(void)state;
+	assert_int_equal(columns, BIT(DROPPED) | BIT(DROPPED_BITS) | BIT(PASSED) |
+					  BIT(PASSED_BITS) | BIT(RULE));
+	top_widths_grow(&top, 0, 1, &widths);
+	assert_int_equal(widths.of[COLUMN_NAME], 0);
+	assert_int_equal(widths.of[COLUMN_DROPPED], strlen("dropped/s"));
+	assert_int_equal(top_columns_fit(&widths, columns, 80), columns);
+	widths.of[COLUMN_RULE] = 60;
+	assert_int_equal(columns & ~top_columns_fit(&widths, columns, 60), BIT(PASSED_BITS));
+}
+
+/* ---- rules */
+
+static struct rule_count items[2][3] = {
+	{{.id = 3, .verdict = {{10, 1000}, {5, 500}}}, {.id = 7, .verdict = {{100, 6000}, {0, 0}}}},
+	{{.id = 3, .verdict = {{12, 1200}, {5, 500}}},
+	 {.id = 5, .verdict = {{4, 240}, {1, 60}}},
+	 {.id = 7, .verdict = {{20, 1200}, {9, 540}}}},
+};
+
+static const struct since {
+	const char *name;
+	uint32_t id;
+	struct rl_amount dropped, passed;
+} sinces[] = {
+	{"it grew", 3, {2, 200}, {0, 0}},
+	{"a new rule: all of it", 5, {4, 240}, {1, 60}},
+	{"set to zero meanwhile: what came then", 7, {20, 1200}, {9, 540}},
+	{"a rule that counted nothing", 9, {0, 0}, {0, 0}},
+};
+
+static void is_counted_since(void **state)
+{
+	const struct since *row = *state;
+	const struct rule_counts from = {.items = items[0], .count = 2};
+	const struct rule_counts to = {.items = items[1], .count = 3};
+	const struct rule rule = {.counter_id = row->id};
+	struct rule_count count = rule_counts_since(&from, &to, &rule);
+
+	assert_memory_equal(&count.verdict[TALKER_DROPPED], &row->dropped, sizeof(row->dropped));
+	assert_memory_equal(&count.verdict[TALKER_PASSED], &row->passed, sizeof(row->passed));
 }
 
 int main(void)
 {
-	struct CMUnitTest
-		tests[sizeof(texts) / sizeof(texts[0]) + sizeof(fits) / sizeof(fits[0]) + 2];
+	struct CMUnitTest tests[sizeof(texts) / sizeof(texts[0]) + sizeof(fits) / sizeof(fits[0]) +
+				sizeof(sinces) / sizeof(sinces[0]) + 4];
 	size_t n = 0;
 
 	ROWS(texts, is_shortened);
 	ROWS(fits, columns_fit);
+	ROWS(sinces, is_counted_since);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_are_not_bytes);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(columns_keep_their_places);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_destination_is_one_address);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_view_has_its_columns);
 	return _cmocka_run_group_tests("top", tests, n, NULL, NULL);
 }

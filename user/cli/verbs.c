@@ -326,14 +326,14 @@ const struct verb all_verbs[] = {
 		.name = "top",
 		.words = "[DEV]",
 		.summary = "Show the busiest sources live; --once or -j prints one snapshot",
-		.options = OPTIONS_INSTANCE | OPTION_BIT(ONCE) | OPTION_BIT(PREFIX) |
-			   OPTION_BIT(RATE) | OPTION_BIT(SECONDS),
+		.options = OPTIONS_INSTANCE | OPTION_BIT(BY) | OPTION_BIT(ONCE) |
+			   OPTION_BIT(PREFIX) | OPTION_BIT(RATE) | OPTION_BIT(SECONDS),
 		.device = DEVICE_MAY,
 		.needs = PRIVILEGE_BIT(BPF),
 		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(CHOWN),
 		.many = true,
 		.texts = {{OPTION_RATE, "maximum packets sampled per second; default 2000"},
-			  {OPTION_PREFIX, "only sources in this prefix"},
+			  {OPTION_PREFIX, "only sources or destinations in this prefix"},
 			  {OPTION_SECONDS, "duration of the snapshot of --once and -j; default 1"},
 			  {OPTION_JSON, "print one snapshot as JSON"}},
 		.run = cmd_top,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sources by their address. */
+/* Sources or destinations by their address. */
 
 #include "talkers.h"
 
@@ -29,14 +29,48 @@ static void talker_remove(struct talkers *talkers, struct talker *talker)
 	free(talker);
 }
 
-static struct talker *talker_of(struct talkers *talkers, const uint8_t source[16])
+uint8_t talker_bits(bool by_dest, const uint8_t addr[16])
 {
+	return key_bits(addr, 32, by_dest ? 128 : 64);
+}
+
+static struct talker *talker_of(struct talkers *talkers, const struct rl_sample *packet)
+{
+	const uint8_t *whole = talkers->by_dest ? packet->dst : packet->src;
 	struct talker *talker;
 	uint8_t addr[16];
 
-	prefix_mask(addr, source, key_bits(source, 32, 64));
+	prefix_mask(addr, whole, talker_bits(talkers->by_dest, whole));
 	HASH_FIND(hh, talkers->list, addr, sizeof(addr), talker);
 	return talker ? talker : talker_new(talkers, addr);
+}
+
+static struct talker_packet packet_of(const struct rl_sample *sample)
+{
+	struct talker_packet packet = {
+		.counter_id = sample->counter_id,
+		.sport = sample->sport,
+		.dport = sample->dport,
+		.proto = sample->proto,
+	};
+
+	memcpy(packet.src, sample->src, sizeof(packet.src));
+	memcpy(packet.dst, sample->dst, sizeof(packet.dst));
+	return packet;
+}
+
+struct rl_sample talker_sample(const struct talker_packet *packet)
+{
+	struct rl_sample sample = {
+		.counter_id = packet->counter_id,
+		.sport = packet->sport,
+		.dport = packet->dport,
+		.proto = packet->proto,
+	};
+
+	memcpy(sample.src, packet->src, sizeof(sample.src));
+	memcpy(sample.dst, packet->dst, sizeof(sample.dst));
+	return sample;
 }
 
 static void talk_add(struct talk *talk, const struct sampled *sample)
@@ -99,14 +133,14 @@ int talkers_add(struct talkers *talkers, const struct sampled *sample, bool has_
 	talk_add(&talkers->all[talkers->slice][passed], sample);
 	if (!has_addresses)
 		return 0;
-	talker = talker_of(talkers, sample->packet.src);
+	talker = talker_of(talkers, &sample->packet);
 	if (!talker)
 		return -ENOMEM;
 	talk_add(&talker->slices[talkers->slice][passed], sample);
 	if (sample->packet.has_ports)
 		port_add(&talker->ports, sample->packet.dport);
 	if (!passed || !talker_sum(talker, TALKER_DROPPED).packets.sum)
-		talker->last = sample->packet;
+		talker->last = packet_of(&sample->packet);
 	return 0;
 }
 
@@ -159,5 +193,5 @@ void talkers_clear(struct talkers *talkers)
 		next = talker->hh.next;
 		talker_remove(talkers, talker);
 	}
-	memset(talkers, 0, sizeof(*talkers));
+	*talkers = (struct talkers){.by_dest = talkers->by_dest};
 }

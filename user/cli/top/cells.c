@@ -8,12 +8,16 @@
 #include <string.h>
 
 #include "policy.h"
-#include "policy_write.h"
 #include "text.h"
 #include "units.h"
 
 #define COLUMN_ROW(id, name_, right_) {name_, right_},
 const struct top_column top_columns[TOP_COLUMN_COUNT] = {TOP_COLUMNS(COLUMN_ROW)};
+
+const char *top_heading(const struct top *top, enum top_column_id column)
+{
+	return column == COLUMN_NAME ? top_views[top->by].name : top_columns[column].name;
+}
 
 /* The columns of a verdict, in their order. */
 enum cell { CELL_PACKETS, CELL_ERROR, CELL_BITS };
@@ -102,12 +106,17 @@ static void rule_cell(const struct top *top, const struct top_row *row, char out
 		rule_format(out, row->rule, &top->book.ctx);
 }
 
+uint8_t top_bits(const struct top *top, const struct top_row *row)
+{
+	return talker_bits(top->by == TOP_BY_DEST, row->addr);
+}
+
 void top_cell(const struct top *top, const struct top_row *row, enum top_column_id column,
 	      char out[TOP_TEXT_MAX])
 {
 	switch (column) {
-	case COLUMN_SOURCE:
-		prefix_print(out, TOP_TEXT_MAX, row->addr, key_bits(row->addr, 32, 64));
+	case COLUMN_NAME:
+		prefix_print(out, TOP_TEXT_MAX, row->addr, top_bits(top, row));
 		return;
 	case COLUMN_DROPPED:
 	case COLUMN_DROPPED_ERROR:
@@ -140,8 +149,10 @@ void top_widths_grow(const struct top *top, size_t first, size_t count, struct t
 	char text[TOP_TEXT_MAX];
 
 	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
-		int *width = &widths->of[c], len = (int)strlen(top_columns[c].name);
+		int *width = &widths->of[c], len = (int)strlen(top_heading(top, c));
 
+		if (!(top_views[top->by].columns & 1u << c))
+			continue;
 		*width = len > *width ? len : *width;
 		for (size_t i = first; i < top->count && i - first < count; i++) {
 			top_cell(top, &top->rows[i], c, text);
@@ -174,9 +185,9 @@ static int columns_width(const struct top_widths *widths, uint32_t shown)
 	return sum;
 }
 
-uint32_t top_columns_fit(const struct top_widths *widths, int width)
+uint32_t top_columns_fit(const struct top_widths *widths, uint32_t columns, int width)
 {
-	uint32_t shown = (1u << TOP_COLUMN_COUNT) - 1;
+	uint32_t shown = columns;
 
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < COLUMNS_TO_DROP; i++) {
@@ -245,15 +256,28 @@ void top_totals(const struct top *top, char *out, size_t size)
 		 bits[TALKER_PASSED]);
 }
 
+static void rules_counted(const struct top *top, char *out, size_t size)
+{
+	char seen[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX];
+
+	number_print(seen, top->seen);
+	number_print(all, top->book.policy.count);
+	snprintf(out, size, "%s of %s rules counted packets: their rates are exact", seen, all);
+}
+
 void top_sampled(const struct top *top, char *out, size_t size)
 {
 	char sources[NUMBER_TEXT_MAX], all[NUMBER_TEXT_MAX], lost[NUMBER_TEXT_MAX];
 
+	if (top->by == TOP_BY_RULE) {
+		rules_counted(top, out, size);
+		return;
+	}
 	number_print(sources, top->seen);
 	number_print(all, top->figures.packets[0] + top->figures.packets[1]);
 	number_print(lost, top->figures.lost);
-	snprintf(out, size, "%s sources in samples of %s packets, %s samples lost", sources, all,
-		 lost);
+	snprintf(out, size, "%s %s in samples of %s packets, %s samples lost", sources,
+		 top_views[top->by].names, all, lost);
 }
 
 /* Two digits: the others mean nothing. */
@@ -270,11 +294,15 @@ static uint64_t rounded(uint64_t n)
 #define FORGED_LEAST 1000
 
 /* "about 150,000 sources seen once (69k-150k): forged addresses", or all that there are. */
-static void sources_print(const struct top_rare *rare, bool dropped, char *out, size_t size)
+static void sources_print(const struct top *top, enum talker_verdict verdict, char *out,
+			  size_t size)
 {
+	const struct top_view *view = &top_views[top->by];
+	const struct top_rare *rare = &top->rare[verdict];
 	const struct rare_sources *sources = &rare->sources;
 	bool exact = sources->least == sources->most;
-	bool forged = dropped && sources->once && sources->least >= FORGED_LEAST;
+	bool forged = verdict == TALKER_DROPPED && top->by == TOP_BY_SOURCE && sources->once &&
+		      sources->least >= FORGED_LEAST;
 	char about[NUMBER_TEXT_MAX], least[NUMBER_TEXT_MAX], most[NUMBER_TEXT_MAX];
 	const char *seen = sources->once ? "once" : "too rarely for a rate";
 
@@ -282,23 +310,23 @@ static void sources_print(const struct top_rare *rare, bool dropped, char *out, 
 	si_print(least, rounded(sources->least));
 	si_print(most, rounded(sources->most));
 	if (exact)
-		snprintf(out, size, "%s more source%s seen %s:", about,
-			 sources->about == 1 ? "" : "s", seen);
+		snprintf(out, size, "%s more %s seen %s:", about,
+			 sources->about == 1 ? view->name : view->names, seen);
 	else
-		snprintf(out, size, "about %s sources seen %s (%s-%s):%s", about, seen, least, most,
-			 forged ? " forged addresses," : "");
+		snprintf(out, size, "about %s %s seen %s (%s-%s):%s", about, view->names, seen,
+			 least, most, forged ? " forged addresses," : "");
 }
 
 bool top_rare_text(const struct top *top, enum talker_verdict verdict, char *out, size_t size)
 {
 	const struct top_rare *rare = &top->rare[verdict];
-	bool dropped = verdict == TALKER_DROPPED;
 	char packets[NUMBER_TEXT_MAX], sources[256];
 
 	if (!rare->rare.sources)
 		return false;
-	sources_print(rare, dropped, sources, sizeof(sources));
+	sources_print(top, verdict, sources, sizeof(sources));
 	si_print(packets, rare->rate.packets);
-	snprintf(out, size, "%s %s %s/s", sources, packets, dropped ? "dropped" : "passed");
+	snprintf(out, size, "%s %s %s/s", sources, packets,
+		 verdict == TALKER_DROPPED ? "dropped" : "passed");
 	return true;
 }

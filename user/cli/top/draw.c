@@ -21,7 +21,7 @@
 #include "units.h"
 
 #define HEAD 4 /* lines of totals */
-#define KEYS "q quit  d/p/b/a sort  / filter  r rule  x deny  f forgive  n next  h help"
+#define KEYS "q quit  Tab view  dpba sort  / filter  r rule  x deny  f forget  n next  h help"
 
 static void attribute(const struct screen *s, enum pair pair, bool on)
 {
@@ -38,7 +38,7 @@ static void line_put(int y, const char *text)
 		mvaddnstr(y, 0, text, COLS);
 }
 
-/* Where the headings are: below the totals and the lines of sources without a row. */
+/* Where the headings are: below the totals and the lines of addresses without a row. */
 static int headings_line(const struct screen *s)
 {
 	int y = HEAD;
@@ -59,18 +59,22 @@ size_t rows_shown(const struct screen *s)
 static void draw_head(const struct screen *s)
 {
 	const struct top *top = s->top;
-	char text[TOP_TEXT_MAX], filter[PREFIX_TEXT_MAX] = "", clock[16];
+	const struct top_view *view = &top_views[top->by];
+	const struct top_filter *filter = &top->filter[top->by];
+	char text[TOP_TEXT_MAX], prefix[PREFIX_TEXT_MAX] = "", clock[16];
+	bool by_source = top->by == TOP_BY_SOURCE;
 	char *device = text_shown(top->instance->device);
 	time_t now = time(NULL);
 	struct tm tm;
 
 	localtime_r(&now, &tm);
 	strftime(clock, sizeof(clock), "%T", &tm);
-	if (top->has_filter)
-		prefix_print(filter, sizeof(filter), top->filter, top->filter_len);
-	snprintf(text, sizeof(text), "%s %s  %s  by %s%s%s%s", device,
-		 hook_name(top->instance->info.hook), clock, top_sort_names[top->sort],
-		 top->has_filter ? "  in " : "", filter, s->paused ? "  PAUSED" : "");
+	if (filter->set)
+		prefix_print(prefix, sizeof(prefix), filter->addr, filter->len);
+	snprintf(text, sizeof(text), "%s %s  %s  %s%sby %s%s%s%s", device,
+		 hook_name(top->instance->info.hook), clock, by_source ? "" : view->names,
+		 by_source ? "" : " ", view->sorts[top->sort], filter->set ? "  in " : "", prefix,
+		 s->paused ? "  PAUSED" : "");
 	free(device);
 	attron(A_BOLD);
 	line_put(0, text);
@@ -128,7 +132,7 @@ static void draw_column(const struct screen *s, enum top_column_id c, int x, int
 	char text[TOP_TEXT_MAX];
 
 	attron(A_UNDERLINE);
-	cell_put(y, x, width, top_columns[c].right, top_columns[c].name);
+	cell_put(y, x, width, top_columns[c].right, top_heading(top, c));
 	attroff(A_UNDERLINE);
 	for (size_t i = s->first; i < top->count && i < s->first + rows_shown(s); i++) {
 		const struct top_row *row = &top->rows[i];
@@ -155,7 +159,7 @@ static void draw_rows(struct screen *s)
 		s->widths = (struct top_widths){0};
 	s->width = COLS;
 	top_widths_grow(s->top, s->first, rows_shown(s), &s->widths);
-	shown = top_columns_fit(&s->widths, COLS);
+	shown = top_columns_fit(&s->widths, top_views[s->top->by].columns, COLS);
 	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
 		if (!(shown & 1u << c))
 			continue;
@@ -195,7 +199,8 @@ static void draw_foot(const struct screen *s)
 	char text[sizeof(s->message)];
 
 	if (s->mode == MODE_FILTER)
-		snprintf(text, sizeof(text), "show only sources in (empty for all): %s", s->input);
+		snprintf(text, sizeof(text), "show only %s in (empty for all): %s",
+			 top_views[s->top->by].names, s->input);
 	else if (s->mode == MODE_DENY)
 		snprintf(text, sizeof(text), "deny %s for (Escape: do not): %s", s->chosen,
 			 s->input);

@@ -16,6 +16,7 @@ struct screen {
 	enum mode mode;
 	bool paused;
 	bool ends;
+	int failed; /* < 0: another view could not be read */
 	bool utf8;
 	bool colours;
 	size_t selected; /* row */

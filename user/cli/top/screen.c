@@ -31,15 +31,23 @@
 #define FIRST_NS (300 * NS_PER_MS)
 #define WAIT_MS  100 /* the ring holds the samples of two seconds */
 #define HELP                                                 \
+	"1 2 3    show sources, destinations, rules\n"       \
+	"Tab      show the next of them\n"                   \
 	"d p b a  sort by dropped, passed, bits, address\n"  \
-	"/        show only the sources in a prefix\n"       \
+	"/        show only the addresses in a prefix\n"     \
 	"space    pause\n"                                   \
-	"up down  select a source\n"                         \
+	"up down  select a row\n"                            \
 	"r        show the whole rule that decides for it\n" \
 	"x        deny it for a time\n"                      \
 	"f        forget its states and bans\n"              \
 	"n        show the next device\n"                    \
 	"q        quit"
+
+/* The states of the rows up to the last one shown are read. */
+static size_t rows_looked(const struct screen *s)
+{
+	return s->first + rows_shown(s);
+}
 
 /* ---- forgiving */
 
@@ -48,15 +56,27 @@ static const struct top_row *selected_row(const struct screen *s)
 	return s->selected < s->top->count ? &s->top->rows[s->selected] : NULL;
 }
 
+/* False, with a message, if none is. */
+static bool row_is_selected(struct screen *s)
+{
+	if (selected_row(s))
+		return true;
+	snprintf(s->message, sizeof(s->message), "no %s is selected", top_views[s->top->by].name);
+	return false;
+}
+
 static void forgive_confirm(struct screen *s)
 {
 	const struct top_row *row = selected_row(s);
 	char source[PREFIX_TEXT_MAX];
 
-	if (!row) {
-		snprintf(s->message, sizeof(s->message), "no source is selected");
+	if (s->top->by != TOP_BY_SOURCE) {
+		snprintf(s->message, sizeof(s->message),
+			 "states and bans are forgotten by source: press 1 for the sources");
 		return;
 	}
+	if (!row_is_selected(s))
+		return;
 	memcpy(s->input, row->last.src,
 	       sizeof(row->last.src)); /* rows may move before the answer */
 	prefix_print(source, sizeof(source), row->last.src, 128);
@@ -92,21 +112,32 @@ static void forgive(struct screen *s)
 
 #define DENY_USUAL "10m"
 
+/* Is the row's address one that prefixes of rules are for? If not, says what to do. */
+static bool row_is_deniable(struct screen *s)
+{
+	enum top_by wanted = s->top->book.ctx.by_dest ? TOP_BY_DEST : TOP_BY_SOURCE;
+
+	if (s->top->by == wanted)
+		return true;
+	if (s->top->by == TOP_BY_RULE)
+		snprintf(s->message, sizeof(s->message),
+			 "addresses are denied: press 1 for the sources, 2 for the destinations");
+	else
+		snprintf(s->message, sizeof(s->message),
+			 "prefixes of this instance are %s: deny the %s with "
+			 "`rlctl rule add any %s ADDRESS deny`",
+			 top_views[wanted].names, top_views[s->top->by].name,
+			 wanted == TOP_BY_DEST ? "src" : "dst");
+	return false;
+}
+
 static void deny_ask(struct screen *s)
 {
 	const struct top_row *row = selected_row(s);
 
-	if (!row) {
-		snprintf(s->message, sizeof(s->message), "no source is selected");
+	if (!row_is_deniable(s) || !row_is_selected(s))
 		return;
-	}
-	if (s->top->book.ctx.by_dest) {
-		snprintf(s->message, sizeof(s->message),
-			 "prefixes of this instance are destinations: deny the source with "
-			 "`rlctl rule add any src ADDRESS deny`");
-		return;
-	}
-	top_cell(s->top, row, COLUMN_SOURCE, s->message);
+	top_cell(s->top, row, COLUMN_NAME, s->message);
 	snprintf(s->chosen, sizeof(s->chosen), "%s", s->message);
 	*s->message = '\0';
 	snprintf(s->input, sizeof(s->input), DENY_USUAL);
@@ -128,27 +159,28 @@ static void deny(struct screen *s)
 static void rule_show(struct screen *s)
 {
 	const struct top_row *row = selected_row(s);
-	char source[PREFIX_TEXT_MAX], rule[TOP_TEXT_MAX];
+	char name[PREFIX_TEXT_MAX], rule[TOP_TEXT_MAX];
 
-	if (!row) {
-		snprintf(s->message, sizeof(s->message), "no source is selected");
+	if (!row_is_selected(s))
 		return;
-	}
-	prefix_print(source, sizeof(source), row->addr, key_bits(row->addr, 32, 64));
+	prefix_print(name, sizeof(name), row->addr, top_bits(s->top, row));
 	top_cell(s->top, row, COLUMN_RULE, rule);
-	snprintf(s->message, sizeof(s->message), "%s: %s", source,
-		 row->rule ? rule : "no rule decides for it");
+	if (s->top->by == TOP_BY_RULE)
+		snprintf(s->message, sizeof(s->message), "%s", rule);
+	else
+		snprintf(s->message, sizeof(s->message), "%s: %s", name,
+			 row->rule ? rule : "no rule decides for it");
 }
 
 static void filter_set(struct screen *s)
 {
-	struct top *top = s->top;
+	struct top_filter *filter = &s->top->filter[s->top->by];
 	char canonical[PREFIX_TEXT_MAX] = "";
 
 	if (!*s->input) {
-		top->has_filter = false;
-	} else if (!prefix_parse(s->input, top->filter, &top->filter_len, canonical)) {
-		top->has_filter = true;
+		filter->set = false;
+	} else if (!prefix_parse(s->input, filter->addr, &filter->len, canonical)) {
+		filter->set = true;
 	} else if (*canonical) {
 		snprintf(s->message, sizeof(s->message), "invalid prefix '%s': write %s", s->input,
 			 canonical);
@@ -159,7 +191,20 @@ static void filter_set(struct screen *s)
 	}
 	s->mode = MODE_KEYS;
 	s->widths = (struct top_widths){0};
-	top_filter(top);
+	top_remake(s->top, rows_looked(s));
+}
+
+static void filter_ask(struct screen *s)
+{
+	if (s->top->by == TOP_BY_RULE) {
+		snprintf(s->message, sizeof(s->message),
+			 "a prefix is of addresses: press 1 for the sources, 2 for the "
+			 "destinations");
+		return;
+	}
+	*s->input = '\0';
+	s->offered = false;
+	s->mode = MODE_FILTER;
 }
 
 /* Reads a word, and calls `done` at its end. */
@@ -198,6 +243,13 @@ static void sort_by(struct screen *s, enum top_sort sort)
 	top_arrange(s->top);
 }
 
+static void view_show(struct screen *s, enum top_by by)
+{
+	s->selected = s->first = 0;
+	s->widths = (struct top_widths){0};
+	s->failed = top_switch(s->top, by, rows_looked(s));
+}
+
 /* The history would be lost for the same device. */
 static void next_show(struct screen *s)
 {
@@ -214,6 +266,14 @@ static void key_command(struct screen *s, int key)
 	switch (key) {
 	case 'q':
 		s->ends = true;
+		return;
+	case '1':
+	case '2':
+	case '3':
+		view_show(s, (enum top_by)(key - '1'));
+		return;
+	case '\t':
+		view_show(s, (s->top->by + 1) % TOP_BYS);
 		return;
 	case 'd':
 		sort_by(s, TOP_DROPPED);
@@ -247,9 +307,7 @@ static void key_command(struct screen *s, int key)
 		forgive_confirm(s);
 		return;
 	case '/':
-		*s->input = '\0';
-		s->offered = false;
-		s->mode = MODE_FILTER;
+		filter_ask(s);
 		return;
 	case KEY_UP:
 	case 'k':
@@ -303,12 +361,12 @@ static int screen_run(struct screen *s, int signals)
 		screen_draw(s);
 		wait_for_keys(s, signals);
 		keys_read(s);
-		ret = top_drain(s->top);
+		ret = s->failed ? s->failed : top_drain(s->top);
 		if (ret || clock_ns(CLOCK_MONOTONIC) < next_ns)
 			continue;
 		next_ns = clock_ns(CLOCK_MONOTONIC) + TURN_NS;
 		if (!s->paused)
-			ret = top_turn(s->top, s->first + rows_shown(s));
+			ret = top_turn(s->top, rows_looked(s));
 	}
 	return ret;
 }

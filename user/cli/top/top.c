@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "instance.h"
+#include "message.h"
 #include "names.h"
 #include "output.h"
 #include "policy.h"
@@ -25,7 +26,24 @@
 #include "clock.h"
 #include "watch.h"
 
-const char *const top_sort_names[TOP_SORTS] = {"dropped", "passed", "bits", "address"};
+#define BIT(name) (1u << COLUMN_##name)
+#define ALL       ((1u << TOP_COLUMN_COUNT) - 1)
+
+const struct top_view top_views[TOP_BYS] = {
+	{"source", "sources", {"dropped", "passed", "bits", "address"}, ALL},
+	{"destination",
+	 "destinations",
+	 {"dropped", "passed", "bits", "address"},
+	 ALL & ~(BIT(REMAINING) | BIT(BANNED))},
+	{"rule",
+	 "rules",
+	 {"dropped", "passed", "bits", "prefix"},
+	 BIT(DROPPED) | BIT(DROPPED_BITS) | BIT(PASSED) | BIT(PASSED_BITS) | BIT(RULE)},
+};
+
+/* Up to so many rules, their counters are read for each slice, as their rates are then known when
+ * the user asks for them; of more, only while they are shown. */
+#define RULES_ALWAYS 4096
 
 /* ---- counters */
 
@@ -46,19 +64,42 @@ static int counted_read(struct top *top, unsigned int slice)
 	return 0;
 }
 
-int top_open(struct instance *instance, uint32_t rate, struct top *out)
+/* The counters of the rules at the start of the slice. */
+static int rules_read(struct top *top, unsigned int slice)
+{
+	const struct policy *policy = &top->book.policy;
+	int ret;
+
+	rule_counts_clear(&top->rules[slice]);
+	if (top->by != TOP_BY_RULE && policy->count > RULES_ALWAYS)
+		return 0;
+	ret = rule_counts_read(top->instance, policy, &top->rules[slice]);
+	if (ret)
+		fail("%s: reading the counters failed: %s", top->instance->device, strerror(-ret));
+	return ret;
+}
+
+static int slice_begin(struct top *top, unsigned int slice)
+{
+	int ret = counted_read(top, slice);
+
+	return ret ? ret : rules_read(top, slice);
+}
+
+int top_open(struct instance *instance, uint32_t rate, enum top_by by, struct top *out)
 {
 	const struct watch_options options = {
 		.reasons = (1u << RL_REASON_COUNT) - 1, .rate = rate, .counter_id = RL_WATCH_ANY};
 	int ret;
 
-	*out = (struct top){.instance = instance};
+	*out = (struct top){.instance = instance, .by = by};
+	out->talkers[TOP_BY_DEST].by_dest = true;
 	rule_book_init(&out->book, instance);
 	ret = rule_book_refresh(&out->book);
 	if (!ret)
-		ret = watch_open(instance, &options, &out->watch);
+		ret = slice_begin(out, 0);
 	if (!ret)
-		ret = counted_read(out, 0);
+		ret = watch_open(instance, &options, &out->watch);
 	if (ret)
 		top_close(out);
 	return ret;
@@ -67,7 +108,10 @@ int top_open(struct instance *instance, uint32_t rate, struct top *out)
 void top_close(struct top *top)
 {
 	watch_close(top->watch);
-	talkers_clear(&top->talkers);
+	for (int by = 0; by < TOP_BY_RULE; by++)
+		talkers_clear(&top->talkers[by]);
+	for (int slice = 0; slice <= TALKER_SLICES; slice++)
+		rule_counts_clear(&top->rules[slice]);
 	rule_book_clear(&top->book);
 	free(top->rows);
 	top->watch = NULL;
@@ -77,11 +121,12 @@ void top_close(struct top *top)
 static int on_sample(void *arg, const struct sampled *sampled)
 {
 	const struct rl_sample *sample = &sampled->packet;
+	bool passed = sample->reason < RL_REASON_COUNT && reason_rows[sample->reason].passes;
 	struct top *top = arg;
 
-	if (talkers_add(&top->talkers, sampled, sample_has_addresses(sample),
-			sample->reason < RL_REASON_COUNT && reason_rows[sample->reason].passes))
-		out_of_memory();
+	for (int by = 0; by < TOP_BY_RULE; by++)
+		if (talkers_add(&top->talkers[by], sampled, sample_has_addresses(sample), passed))
+			out_of_memory();
 	return 0;
 }
 
@@ -128,13 +173,19 @@ static struct top_rate error_of(const struct top_rate *exact, const struct talk 
 	};
 }
 
-/* Divides the exact rates among the sources by their shares of the samples. */
+/* Those of the view, which is not of rules. */
+static const struct talkers *talkers_shown(const struct top *top)
+{
+	return &top->talkers[top->by];
+}
+
+/* Divides the exact rates among the addresses by their shares of the samples. */
 static void row_fill(const struct top *top, const struct talker *talker, struct top_row *out)
 {
 	*out = (struct top_row){.last = talker->last};
 	memcpy(out->addr, talker->addr, sizeof(out->addr));
 	for (int v = 0; v < TALKER_VERDICTS; v++) {
-		struct talk own = talker_sum(talker, v), all = talkers_sum(&top->talkers, v);
+		struct talk own = talker_sum(talker, v), all = talkers_sum(talkers_shown(top), v);
 
 		out->rate[v] = rate_of(&top->rate[v], &own, &all);
 		out->error[v] = error_of(&top->rate[v], &own, &all);
@@ -146,14 +197,16 @@ static void row_fill(const struct top *top, const struct talker *talker, struct 
 
 static bool is_shown(const struct top *top, const struct talker *talker)
 {
-	return !top->has_filter || prefix_contains(top->filter, top->filter_len, talker->addr);
+	const struct top_filter *filter = &top->filter[top->by];
+
+	return !filter->set || prefix_contains(filter->addr, filter->len, talker->addr);
 }
 
 /* Do the samples of a verdict bear a rate? */
 static bool is_borne(const struct top *top, const struct talker *talker)
 {
 	for (int v = 0; v < TALKER_VERDICTS; v++) {
-		struct talk own = talker_sum(talker, v), all = talkers_sum(&top->talkers, v);
+		struct talk own = talker_sum(talker, v), all = talkers_sum(talkers_shown(top), v);
 
 		if (estimate_is_borne(&own.packets, &all.packets))
 			return true;
@@ -180,7 +233,7 @@ static void rare_finish(struct top *top)
 {
 	for (int v = 0; v < TALKER_VERDICTS; v++) {
 		struct top_rare *rare = &top->rare[v];
-		struct talk all = talkers_sum(&top->talkers, v);
+		struct talk all = talkers_sum(talkers_shown(top), v);
 
 		rare->rare.packets = rare->talk.packets;
 		rare->rate = rate_of(&top->rate[v], &rare->talk, &all);
@@ -188,16 +241,9 @@ static void rare_finish(struct top *top)
 	}
 }
 
-static void rows_make(struct top *top)
+static void addresses_make(struct top *top)
 {
-	free(top->rows);
-	top->rows = calloc(talkers_count(&top->talkers) + 1, sizeof(*top->rows));
-	if (!top->rows)
-		out_of_memory();
-	top->count = 0;
-	top->seen = 0;
-	memset(top->rare, 0, sizeof(top->rare));
-	for (const struct talker *at = top->talkers.list; at; at = at->hh.next) {
+	for (const struct talker *at = talkers_shown(top)->list; at; at = at->hh.next) {
 		if (!is_shown(top, at))
 			continue;
 		top->seen++;
@@ -207,6 +253,70 @@ static void rows_make(struct top *top)
 			rare_add(top, at);
 	}
 	rare_finish(top);
+}
+
+/* ---- rows of rules */
+
+/* The counters at the start of the oldest slice that has them. */
+static const struct rule_counts *rules_first(const struct top *top)
+{
+	const unsigned int places = TALKER_SLICES + 1;
+	unsigned int kept = top->slices < TALKER_SLICES ? top->slices : TALKER_SLICES;
+
+	for (; kept; kept--)
+		if (top->rules[(top->slices - kept) % places].items)
+			break;
+	return &top->rules[(top->slices - kept) % places];
+}
+
+static void rule_row_fill(const struct rule_counts *from, const struct rule_counts *to,
+			  const struct rule *rule, struct top_row *out)
+{
+	struct rule_count count = rule_counts_since(from, to, rule);
+	uint64_t ns = to->at_ns - from->at_ns;
+
+	*out = (struct top_row){.rule = rule};
+	for (int v = 0; v < TALKER_VERDICTS; v++) {
+		out->count[v] = count.verdict[v];
+		out->rate[v].packets = per_second(count.verdict[v].packets, ns);
+		out->rate[v].bits = per_second(count.verdict[v].bytes * 8, ns);
+	}
+}
+
+/* None while there are no two readings. */
+static void rules_make(struct top *top)
+{
+	const struct rule_counts *to = &top->rules[top->slices % (TALKER_SLICES + 1)];
+	const struct rule_counts *from = rules_first(top);
+
+	top->rules_ns = to->at_ns - from->at_ns;
+	if (from == to || !from->items || !to->items)
+		return;
+	policy_for_each (&top->book.policy, rule) {
+		struct top_row *row = &top->rows[top->count++];
+
+		rule_row_fill(from, to, rule, row);
+		top->seen +=
+			row->count[TALKER_DROPPED].packets || row->count[TALKER_PASSED].packets;
+	}
+}
+
+static void rows_make(struct top *top)
+{
+	size_t most =
+		top->by == TOP_BY_RULE ? top->book.policy.count : talkers_count(talkers_shown(top));
+
+	free(top->rows);
+	top->rows = calloc(most + 1, sizeof(*top->rows));
+	if (!top->rows)
+		out_of_memory();
+	top->count = 0;
+	top->seen = 0;
+	memset(top->rare, 0, sizeof(top->rare));
+	if (top->by == TOP_BY_RULE)
+		rules_make(top);
+	else
+		addresses_make(top);
 }
 
 static uint64_t row_weight(const struct top_row *row, enum top_sort sort)
@@ -223,7 +333,7 @@ static uint64_t row_weight(const struct top_row *row, enum top_sort sort)
 	}
 }
 
-/* The heaviest first; equal ones by their other rates, then by address. */
+/* The heaviest first; equal ones by their other rates, then by address, or as in the policy. */
 static int row_compare(const void *a, const void *b, void *arg)
 {
 	const struct top_row *x = a, *y = b;
@@ -235,6 +345,8 @@ static int row_compare(const void *a, const void *b, void *arg)
 		if (wx != wy)
 			return wx > wy ? -1 : 1;
 	}
+	if (((const struct top *)arg)->by == TOP_BY_RULE)
+		return (x->rule > y->rule) - (x->rule < y->rule);
 	return memcmp(x->addr, y->addr, sizeof(x->addr));
 }
 
@@ -244,21 +356,37 @@ void top_arrange(struct top *top)
 		qsort_r(top->rows, top->count, sizeof(*top->rows), row_compare, top);
 }
 
+/* Only the view by source shows them. */
 static void states_look(struct top *top, size_t looked)
 {
-	for (size_t i = 0; i < top->count && i < looked; i++) {
+	for (size_t i = 0; top->by == TOP_BY_SOURCE && i < top->count && i < looked; i++) {
 		struct top_row *row = &top->rows[i];
+		struct rl_sample sample = talker_sample(&row->last);
 
 		if (row->rule && instance_packet_lookup(top->instance, &top->book.policy, row->rule,
-							&row->last, &row->state))
+							&sample, &row->state))
 			row->state = (struct source_entry){0};
 	}
 }
 
-void top_filter(struct top *top)
+void top_remake(struct top *top, size_t looked)
 {
 	rows_make(top);
 	top_arrange(top);
+	states_look(top, looked);
+}
+
+int top_switch(struct top *top, enum top_by by, size_t looked)
+{
+	unsigned int now = top->slices % (TALKER_SLICES + 1);
+	int ret = 0;
+
+	top->by = by;
+	if (!top->rules[now].items)
+		ret = rules_read(top, now);
+	if (!ret)
+		top_remake(top, looked);
+	return ret;
 }
 
 /* ---- a snapshot */
@@ -271,7 +399,7 @@ static int rates_make(struct top *top)
 	unsigned int first =
 		top->slices > TALKER_SLICES ? (top->slices - TALKER_SLICES) % places : 0;
 	unsigned int last = (top->slices - 1) % places;
-	int ret = counted_read(top, now);
+	int ret = slice_begin(top, now);
 
 	if (ret)
 		return ret;
@@ -302,9 +430,8 @@ int top_turn(struct top *top, size_t looked)
 		ret = watch_figures(top->watch, &top->figures);
 	if (ret)
 		return ret;
-	rows_make(top);
-	top_arrange(top);
-	states_look(top, looked);
-	talkers_next_slice(&top->talkers);
+	top_remake(top, looked);
+	for (int by = 0; by < TOP_BY_RULE; by++)
+		talkers_next_slice(&top->talkers[by]);
 	return 0;
 }

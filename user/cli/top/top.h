@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The model of `rlctl top`: snapshots of an instance, from its counters and from samples. top.c
- * makes them, cmd_top.c prints one, screen.c shows them live.
+ * makes them, snapshot.c prints one, screen.c shows them live.
  */
 #ifndef RLCTL_TOP_H
 #define RLCTL_TOP_H
@@ -8,6 +8,7 @@
 #include "instance.h"
 #include "policy.h"
 #include "rule_book.h"
+#include "rules.h"
 #include "source_entry.h"
 #include "talkers.h"
 #include "text.h"
@@ -16,8 +17,19 @@
 #define TOP_HISTORY  120 /* snapshots */
 #define TOP_CELL_MAX 24
 
+/* What the rows are; as the choices of --by. */
+enum top_by { TOP_BY_SOURCE, TOP_BY_DEST, TOP_BY_RULE, TOP_BYS };
+
+/* TOP_ADDRESS: rules are in the order of the policy. */
 enum top_sort { TOP_DROPPED, TOP_PASSED, TOP_BITS, TOP_ADDRESS, TOP_SORTS };
-extern const char *const top_sort_names[TOP_SORTS];
+
+/* What a view calls its rows: "source" is its heading and, with s, its list in JSON. */
+struct top_view {
+	const char *name, *names;
+	const char *sorts[TOP_SORTS];
+	uint32_t columns; /* bits: those that it has */
+};
+extern const struct top_view top_views[TOP_BYS];
 
 /* Per second. */
 struct top_rate {
@@ -32,22 +44,31 @@ struct top_port {
 	unsigned int share; /* per cent */
 };
 
+/* A source, a destination, or a rule, whose rates are exact and which has no address. */
 struct top_row {
 	uint8_t addr[16];
-	struct rl_sample last;
+	struct talker_packet last;
 	struct top_rate rate[TALKER_VERDICTS];
-	struct top_rate error[TALKER_VERDICTS]; /* estimate.h */
+	struct top_rate error[TALKER_VERDICTS];  /* estimate.h */
+	struct rl_amount count[TALKER_VERDICTS]; /* by rule: in its window */
 	struct top_port dport;
 	const struct rule *rule;   /* in the book; NULL: none */
-	struct source_entry state; /* under that rule */
+	struct source_entry state; /* of a source under that rule */
 };
 
-/* The sources without a row: their samples bear no rate. */
+/* The addresses without a row: their samples bear no rate. */
 struct top_rare {
 	struct rare rare;
 	struct talk talk;
 	struct top_rate rate; /* of all of them */
 	struct rare_sources sources;
+};
+
+/* Only addresses in a prefix. */
+struct top_filter {
+	bool set;
+	uint8_t addr[16];
+	uint8_t len;
 };
 
 struct top {
@@ -56,28 +77,30 @@ struct top {
 	bool has_next;     /* are there other devices to show? */
 	struct watch *watch;
 	struct rule_book book;
-	struct talkers talkers;
+	struct talkers talkers[TOP_BY_RULE]; /* by source, by destination */
 	struct rl_amount counted[TALKER_SLICES + 1]
 				[TALKER_VERDICTS]; /* at the start of each slice */
 	uint64_t counted_ns[TALKER_SLICES + 1];
-	unsigned int slices; /* completed */
+	struct rule_counts rules[TALKER_SLICES + 1]; /* the same; see top_rules_read() */
+	unsigned int slices;                         /* completed */
 	struct watch_figures figures;
 	/* the snapshot */
 	struct top_rate rate[TALKER_VERDICTS]; /* exact */
 	uint64_t window_ns;                    /* that the rates are over */
+	uint64_t rules_ns;                     /* the same of rules */
 	struct top_rare rare[TALKER_VERDICTS];
 	uint64_t history[TOP_HISTORY]; /* packets dropped in a second, newest last */
 	struct top_row *rows;          /* sources whose samples bear a rate of a verdict */
 	size_t count;
-	size_t seen; /* sources with samples */
+	size_t seen; /* addresses with samples, or rules that counted packets */
 	/* the user's choices */
+	enum top_by by;
 	enum top_sort sort;
-	bool has_filter;
-	uint8_t filter[16];
-	uint8_t filter_len;
+	struct top_filter filter[TOP_BYS]; /* of rules: never set */
 };
 
-int top_open(struct instance *instance, uint32_t rate, struct top *out);
+/* `by` is the first view. */
+int top_open(struct instance *instance, uint32_t rate, enum top_by by, struct top *out);
 void top_close(struct top *top);
 
 /* Processes the available samples. 0, or -ENODEV if the instance is gone. */
@@ -89,13 +112,19 @@ int top_finish(struct top *top);
 /* Ends a slice and makes a snapshot, with the states of the first `looked` rows. 0 or < 0. */
 int top_turn(struct top *top, size_t looked);
 
-/* Sorts the rows; remakes them with the filter from the samples of the past slices. */
+/* Sorts the rows. */
 void top_arrange(struct top *top);
-void top_filter(struct top *top);
+/* Makes the rows anew with the filter from what is known of the past slices, or with another view.
+ * 0 or < 0; reports. */
+void top_remake(struct top *top, size_t looked);
+int top_switch(struct top *top, enum top_by by, size_t looked);
 
-/* The columns of a row, and whether they are right-aligned. */
+/* How much of the row's address is one source or destination, in bits of 128. */
+uint8_t top_bits(const struct top *top, const struct top_row *row);
+
+/* The columns of a row, and whether they are right-aligned. The heading of NAME is the view's. */
 #define TOP_COLUMNS(X)               \
-	X(SOURCE, "source", 0)       \
+	X(NAME, "", 0)               \
 	X(DROPPED, "dropped/s", 1)   \
 	X(DROPPED_ERROR, "+-", 1)    \
 	X(DROPPED_BITS, "bit/s", 1)  \
@@ -114,6 +143,7 @@ struct top_column {
 	bool right;
 };
 extern const struct top_column top_columns[TOP_COLUMN_COUNT];
+const char *top_heading(const struct top *top, enum top_column_id column);
 
 #define TOP_TEXT_MAX RULE_TEXT_MAX
 void top_cell(const struct top *top, const struct top_row *row, enum top_column_id column,
@@ -129,13 +159,13 @@ struct top_widths {
 /* Makes room for the headings and for these rows. */
 void top_widths_grow(const struct top *top, size_t first, size_t count, struct top_widths *widths);
 
-/* Which columns, as bits, have room in a line, the rule being the last: it gets the rest. It keeps
- * TOP_RULE_USUAL while columns that matter less can be left out, and TOP_RULE_LEAST, which leaves
- * room for the longest sources in 80 columns, while others can. */
+/* Which of the columns, as bits, have room in a line, the rule being the last: it gets the rest. It
+ * keeps TOP_RULE_USUAL while columns that matter less can be left out, and TOP_RULE_LEAST, which
+ * leaves room for the longest sources in 80 columns, while others can. */
 #define TOP_GAP        2 /* between columns */
 #define TOP_RULE_USUAL 30
 #define TOP_RULE_LEAST 14
-uint32_t top_columns_fit(const struct top_widths *widths, int width);
+uint32_t top_columns_fit(const struct top_widths *widths, uint32_t columns, int width);
 
 /* Shortens ASCII text to `room` columns, in its middle: the text has room for the ellipsis. */
 void text_shorten(char *text, size_t room, const char *ellipsis, size_t ellipsis_width);
@@ -147,7 +177,7 @@ void si_print(char buf[NUMBER_TEXT_MAX], uint64_t n);
 void sparkline_print(const struct top *top, size_t width, const char *const *levels, size_t count,
 		     char *out, size_t size);
 
-/* "dropped N packets/s N bit/s, passed …", and the number of sources and samples. */
+/* "dropped N packets/s N bit/s, passed …", and what the rows are made of. */
 void top_totals(const struct top *top, char *out, size_t size);
 void top_sampled(const struct top *top, char *out, size_t size);
 

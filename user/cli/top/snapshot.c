@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One snapshot as text and as JSON, whose keys are stable. */
+
+#include "snapshot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hook_names.h"
+#include "instance.h"
+#include "output.h"
+#include "policy.h"
+#include "stats_output.h"
+#include "talkers.h"
+#include "top.h"
+
+/* ---- text */
+
+static void rows_print(const struct top *top)
+{
+	uint32_t shown = top_views[top->by].columns;
+	struct table table = {.columns = (size_t)__builtin_popcount(shown)};
+	char text[TOP_TEXT_MAX];
+	int at = 0;
+
+	for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
+		if (!(shown & 1u << c))
+			continue;
+		table.right |= (uint32_t)top_columns[c].right << at++;
+		table_cell(&table, top_heading(top, c));
+	}
+	for (size_t i = 0; i < top->count; i++)
+		for (int c = 0; c < TOP_COLUMN_COUNT; c++) {
+			if (!(shown & 1u << c))
+				continue;
+			top_cell(top, &top->rows[i], c, text);
+			table_cell(&table, text);
+		}
+	table_print(&table);
+}
+
+void snapshot_print(const struct top *top, bool headed)
+{
+	char text[TOP_TEXT_MAX], *device = text_shown(top->instance->device);
+
+	if (headed)
+		printf("%s %s\n", device, hook_name(top->instance->info.hook));
+	free(device);
+	top_totals(top, text, sizeof(text));
+	puts(text);
+	top_sampled(top, text, sizeof(text));
+	puts(text);
+	for (int v = 0; v < TALKER_VERDICTS; v++)
+		if (top_rare_text(top, v, text, sizeof(text)))
+			puts(text);
+	putchar('\n');
+	rows_print(top);
+}
+
+/* ---- JSON */
+
+static struct json_object *json_rate(const struct top_rate *rate)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_put(object, "packets_per_second", json_object_new_uint64(rate->packets));
+	json_put(object, "bits_per_second", json_object_new_uint64(rate->bits));
+	return object;
+}
+
+static struct json_object *json_estimate(const struct top_rate *rate, const struct top_rate *error)
+{
+	struct json_object *object = json_rate(rate);
+
+	json_put(object, "packets_per_second_error", json_object_new_uint64(error->packets));
+	json_put(object, "bits_per_second_error", json_object_new_uint64(error->bits));
+	return object;
+}
+
+/* What a rule counted, and its rates. */
+static struct json_object *json_exact(const struct rl_amount *count, const struct top_rate *rate)
+{
+	struct json_object *object = json_rate(rate);
+
+	json_put(object, "packets", json_object_new_uint64(count->packets));
+	json_put(object, "bytes", json_object_new_uint64(count->bytes));
+	return object;
+}
+
+/* The number of the addresses, and what it is between. */
+static void json_put_number(struct json_object *object, const char *names, const char *which,
+			    uint64_t number)
+{
+	char key[TOP_CELL_MAX];
+
+	snprintf(key, sizeof(key), "%s%s", names, which);
+	json_put(object, key, json_object_new_uint64(number));
+}
+
+static struct json_object *json_rare(const struct top *top, const struct top_rare *rare)
+{
+	struct json_object *object = json_rate(&rare->rate);
+	const char *names = top_views[top->by].names;
+
+	json_put_number(object, names, "", rare->sources.about);
+	json_put_number(object, names, "_least", rare->sources.least);
+	json_put_number(object, names, "_most", rare->sources.most);
+	json_put(object, "seen_once", json_object_new_boolean(rare->sources.once));
+	return object;
+}
+
+static void json_put_rule(struct json_object *object, const struct top *top,
+			  const struct top_row *row)
+{
+	char text[TOP_TEXT_MAX];
+
+	if (!row->rule)
+		return;
+	rule_format(text, row->rule, &top->book.ctx);
+	json_put(object, "rule", json_object_new_string(text));
+}
+
+static void json_put_state(struct json_object *object, const struct source_entry *state)
+{
+	if (state->has_state) {
+		json_put(object, "remaining", json_object_new_uint64(state->allowance.remaining));
+		json_put(object, "unit",
+			 json_object_new_string(state->rule->limit.unit == RL_PACKETS ? "packets"
+										      : "bytes"));
+		json_put(object, "wait_ns", json_object_new_uint64(state->allowance.wait_ns));
+	}
+	if (state->ban_ns)
+		json_put(object, "ban_ns", json_object_new_uint64(state->ban_ns));
+}
+
+/* The keys of `source show`; missing values have no key. */
+static struct json_object *json_address(const struct top *top, const struct top_row *row)
+{
+	struct json_object *object = json_object_new_object();
+	char text[TOP_TEXT_MAX];
+
+	top_cell(top, row, COLUMN_NAME, text);
+	json_put(object, top_views[top->by].name, json_object_new_string(text));
+	json_put(object, "dropped",
+		 json_estimate(&row->rate[TALKER_DROPPED], &row->error[TALKER_DROPPED]));
+	json_put(object, "passed",
+		 json_estimate(&row->rate[TALKER_PASSED], &row->error[TALKER_PASSED]));
+	if (row->dport.known) {
+		json_put(object, "dport", json_object_new_int(row->dport.number));
+		json_put(object, "dport_percent", json_object_new_int((int)row->dport.share));
+	}
+	json_put_rule(object, top, row);
+	json_put_state(object, &row->state);
+	return object;
+}
+
+static struct json_object *json_rule_row(const struct top *top, const struct top_row *row)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_put_rule(object, top, row);
+	json_put(object, "dropped",
+		 json_exact(&row->count[TALKER_DROPPED], &row->rate[TALKER_DROPPED]));
+	json_put(object, "passed",
+		 json_exact(&row->count[TALKER_PASSED], &row->rate[TALKER_PASSED]));
+	return object;
+}
+
+static struct json_object *json_rows(const struct top *top)
+{
+	struct json_object *rows = json_object_new_array();
+
+	for (size_t i = 0; i < top->count; i++)
+		json_append(rows, top->by == TOP_BY_RULE ? json_rule_row(top, &top->rows[i])
+							 : json_address(top, &top->rows[i]));
+	return rows;
+}
+
+static struct json_object *json_unlisted(const struct top *top)
+{
+	struct json_object *unlisted = json_object_new_object();
+
+	for (int v = 0; v < TALKER_VERDICTS; v++)
+		if (top->rare[v].rare.sources)
+			json_put(unlisted, v == TALKER_DROPPED ? "dropped" : "passed",
+				 json_rare(top, &top->rare[v]));
+	return unlisted;
+}
+
+struct json_object *snapshot_json(const struct top *top)
+{
+	struct json_object *document = json_instance(top->instance);
+	bool rules = top->by == TOP_BY_RULE;
+
+	json_put(document, "dropped", json_rate(&top->rate[TALKER_DROPPED]));
+	json_put(document, "passed", json_rate(&top->rate[TALKER_PASSED]));
+	json_put(document, "window_ns",
+		 json_object_new_uint64(rules ? top->rules_ns : top->window_ns));
+	if (!rules)
+		json_put(document, "lost", json_object_new_uint64(top->figures.lost));
+	json_put(document, top_views[top->by].names, json_rows(top));
+	if (!rules)
+		json_put(document, "unlisted", json_unlisted(top));
+	return document;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One snapshot of `rlctl top` as text and as JSON. */
+#ifndef RLCTL_TOP_SNAPSHOT_H
+#define RLCTL_TOP_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <json-c/json.h>
+
+#include "top.h"
+
+/* To stdout; `headed`: below a line that names the instance. */
+void snapshot_print(const struct top *top, bool headed);
+
+/* The caller frees it. */
+struct json_object *snapshot_json(const struct top *top);
+
+#endif
