@@ -105,6 +105,10 @@ ssh                test   openssh-client    openssh-clients
 ssh-keygen         test   openssh-client    openssh
 fail2ban-server    test   fail2ban          fail2ban-server
 crowdsec           test   crowdsec          -
+exabgp             test   exabgp            -
+bird               test   bird2             bird
+msmtp              test   msmtp             msmtp
+aiosmtpd/__init__.py test python3-aiosmtpd  python3-aiosmtpd
 gnuplot            test   gnuplot-nox       gnuplot-minimal
 systemd-analyze    test   systemd           systemd
 udevadm            test   udev              systemd-udev
@@ -262,8 +266,8 @@ install_debian() {
 		mkdir -p "${online%/*}" && echo '# none: not registered' >"$online" || return
 	fi
 	apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 "$@" || return
-	for service in chrony fail2ban prometheus redis-server unbound ssh knot nginx kamailio tor mumble-server minetest-server openarena-server; do
-		[[ " $* " != *" $(sed 's/^ssh$/openssh-server/; s/^nginx$/nginx-light/' <<<"$service") "* ]] || update-rc.d "$service" disable || return
+	for service in chrony fail2ban prometheus redis-server unbound ssh knot nginx kamailio tor mumble-server minetest-server openarena-server bird exabgp; do
+		[[ " $* " != *" $(sed 's/^ssh$/openssh-server/; s/^nginx$/nginx-light/; s/^bird$/bird2/' <<<"$service") "* ]] || update-rc.d "$service" disable || return
 	done
 	# It has a unit alone.
 	[[ " $* " != *" crowdsec "* ]] || systemctl disable --quiet crowdsec.service
