@@ -20,7 +20,10 @@
 	X(DAC_OVERRIDE)     /* write to folders of other users */                        \
 	X(CHOWN)            /* change the group of pins */                               \
 	X(NET_BIND_SERVICE) /* listen on a port below 1024 */                            \
-	X(NET_RAW)          /* see received frames */
+	X(NET_RAW)          /* see received frames */                                    \
+	X(SETUID)           /* run programs as another user */                           \
+	X(SETGID)           /* the same, with the groups of that user */                 \
+	X(KILL)             /* end programs of another user */
 
 enum privilege {
 #define PRIVILEGE_ID(name) PRIVILEGE_##name,
@@ -43,6 +46,8 @@ void privileges_lower(uint32_t raised);
 
 /* Drops all. 0 or -1; reports. */
 int privileges_drop(void);
+/* Drops all but those of `keep` that it has. 0 or -1; reports. */
+int privileges_drop_but(uint32_t keep);
 
 bool privilege_held(enum privilege privilege);
 
