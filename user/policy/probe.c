@@ -471,10 +471,11 @@ enum holds match_explain(const struct rule *rule, const struct probe *probe,
 	const struct rl_match *match = &rule->match;
 	enum held held = while_of(rule, probe);
 	bool off;
+	const char *alarm = rule_while(rule, &off);
 
 	*fields = held == HELD_UNKNOWN ? FIELD_ALARM : 0;
 	if (held == HELD_NOT)
-		return fails(why, "alarm %s is %s", rule_while(rule, &off), off ? "on" : "off");
+		return fails(why, "alarm %s is %s", alarm, off ? "on" : "off");
 	for (unsigned int field = 1; field <= match->flags; field <<= 1) {
 		enum holds holds =
 			match->flags & field ? field_explain(rule, probe, field, why) : HOLDS;
