@@ -20,6 +20,8 @@
 #define DEAD    "every packet that matches"
 #define FORGED  "a flood of forged sources passes"
 
+#define ALARM   "alarm a when over 99/s for 1s until under 9/s for 9s\n"
+
 static const struct policy_context on_egress_by_source = {.mtu = 1500, .tc = true, .leaving = true};
 static const struct policy_context by_dest = {.mtu = 1500, .by_dest = true};
 static const struct policy_source one_file = {.name = "policy"};
@@ -384,6 +386,50 @@ static const struct lint_row {
 	 "set good\nrule any deny\nrule @good limit 9/s\n"
 	 "rule device limit 99/s",
 	 0, NULL, NULL},
+	/* alarms */
+	{"an alarm without a rule", ALARM "rule any deny", 0, NULL, NULL},
+	{"a set that an alarm counts",
+	 "set bad\nalarm a when src @bad over 99/s for 1s until under 9/s for 9s", 0, NULL, NULL},
+	{"what is denied while an alarm is on", ALARM "rule any deny while a\nrule any udp allow",
+	 0, NULL, NULL},
+	{"what is allowed while an alarm is on",
+	 ALARM "rule any allow while a\nrule any udp deny\nrule any udp limit 9/s per rule while a",
+	 4, DEAD, NULL},
+	{"what is denied by the same alarm",
+	 ALARM "rule any deny while a\nrule any udp limit 9/s per rule while a", 3,
+	 "the rule on line 2 denies " DEAD, NULL},
+	{"what is denied by its contrary",
+	 ALARM "rule any deny while a\nrule any udp limit 9/s per rule while not a", 0, NULL, NULL},
+	{"what is denied by both",
+	 ALARM "rule any deny while a\nrule any allow while not a\nrule any udp limit 9/s per rule",
+	 4, "other rules allow or deny " DEAD, NULL},
+	{"what is denied by two alarms",
+	 ALARM "alarm b when udp over 99/s for 1s until under 9/s for 9s\nrule any deny while a\n"
+	       "rule any allow while not b\nrule any udp limit 9/s per rule",
+	 0, NULL, NULL},
+	{"hides a limit of an alarm",
+	 GUARD ALARM "rule any limit 1mbit while a\nrule 10.0.0.0/8 limit 9/s", 4,
+	 HIDDEN " on line 3,", NULL},
+	{"an alarm hides a limit",
+	 GUARD ALARM "rule any limit 1mbit\nrule 10.0.0.0/8 limit 9/s while a", 4,
+	 HIDDEN " on line 3,", NULL},
+	{"alarms that exclude each other hide nothing",
+	 GUARD ALARM "rule any limit 1mbit while a\nrule 10.0.0.0/8 limit 9/s while not a", 0, NULL,
+	 NULL},
+	{"held back only while an alarm is on",
+	 GUARD ALARM
+	 "rule any limit 1mbit\nrule 10.0.0.0/8 limit 9/s\nrule 10.0.0.0/8 limit 1mbit while a",
+	 4, HIDDEN " on line 3,", NULL},
+	{"held back all the time",
+	 GUARD ALARM "rule any limit 1mbit\nrule 10.0.0.0/8 limit 9/s\n"
+		     "rule 10.0.0.0/8 limit 1mbit while a\nrule 10.0.0.0/8 limit 1mbit while not a",
+	 0, NULL, NULL},
+	{"forged sources while an alarm is on",
+	 ALARM "rule any limit 9/s\nrule device new-source limit 9/s while a", 0, NULL, NULL},
+	{"forged sources while it is not",
+	 ALARM "rule any limit 9/s\nrule device new-source limit 9/s while not a", 2, FORGED, NULL},
+	{"forged sources of a limit while an alarm is on", ALARM "rule any limit 9/s while a", 2,
+	 FORGED, NULL},
 	{"no rules", "", 0, NULL, NULL},
 };
 

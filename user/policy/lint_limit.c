@@ -158,11 +158,24 @@ static struct rule rule_of_forged(const struct rule *rule)
 	return copy;
 }
 
+/* Without `while`: a rule against floods that holds while an alarm is on is there when it is
+ * needed. */
+static const struct rl_extra *extra_of_flood(const struct rl_extra *extra, struct rl_extra *copy)
+{
+	if (!extra || extra->alarm_not)
+		return extra;
+	*copy = *extra;
+	memset(copy->alarm, 0, sizeof(copy->alarm));
+	return copy;
+}
+
 /* Do all packets of forged sources with the matches of `inner` have those of `outer`? */
 static bool match_covers(const struct rule *outer, const struct rule *inner)
 {
 	struct rule all = rule_of_forged(outer), some = rule_of_forged(inner);
+	struct rl_extra copy;
 
+	all.extra = extra_of_flood(all.extra, &copy);
 	return match_within(&some, &all);
 }
 
