@@ -33,7 +33,8 @@ static int known_len(const char *name, const uint8_t addr[16], void *arg)
 
 static const struct set_members known = {.len = known_len};
 
-#define SETS "set mine\nset others\nset x\nset y\n"
+#define TAIL " over 99/s for 1s until under 9/s for 9s\n"
+#define SETS "set mine\nset others\nset x\nset y\nalarm a when" TAIL "alarm b when" TAIL
 
 static struct policy policy_of(const char *rules, const struct policy_context *ctx)
 {
@@ -450,6 +451,24 @@ static const struct worse_row {
 	{"a set no longer denied", "rule @x deny", "", false},
 	{"src of a set no longer allowed", "rule any src @x allow\nrule any deny", "rule any deny",
 	 true},
+	/* alarms, which may go on at any time */
+	{"from nothing to an alarm", "", "rule any deny while a", true},
+	{"from nothing to none", "", "rule any deny while not a", true},
+	{"the same alarm", "rule any deny while a", "rule any deny while a\nrule any udp deny",
+	 false},
+	{"the contrary", "rule any deny while a", "rule any deny while not a", true},
+	{"from an alarm to always", "rule any deny while a", "rule any deny", true},
+	{"from always to an alarm", "rule any deny", "rule any deny while a", false},
+	{"another alarm", "rule any deny while a", "rule any deny while b", true},
+	{"slow while an alarm is on", "", "rule any limit 1/second while a", true},
+	{"allowed only while an alarm is on", "rule any deny\nrule 203.0.113.7 allow",
+	 "rule any deny\nrule 203.0.113.7 allow while a", true},
+	{"allowed while it is on and while it is not", "",
+	 "rule any deny\nrule 203.0.113.7 allow while a\nrule 203.0.113.7 allow while not a",
+	 false},
+	{"allowed while the same alarm is on", "",
+	 "rule any deny while a\nrule 203.0.113.7 allow while a", false},
+	{"a set and an alarm", "rule @x deny while a", "rule @y deny while a", true},
 	/* sets of which all is known */
 	{"from nothing to its set", "", "rule @mine deny", true},
 	{"from nothing to another set", "", "rule @others deny", false},

@@ -11,6 +11,7 @@
 #include "proof.h"
 #include "ranges.h"
 #include "units.h"
+#include "while.h"
 
 static uint64_t packets_a_day(const struct rl_limit *limit)
 {
@@ -171,16 +172,15 @@ struct flow flow_reversed(const struct flow *flow)
 	return out;
 }
 
-int verdict_find(const struct policy *policy, bool by_dest, const struct flow *session,
-		 const struct set_members *members, struct verdict *out)
+static int verdict_of(const struct policy *policy, struct asked asked, struct verdict *out)
 {
-	struct asked asked = {.by_dest = by_dest, .flow = session, .members = members};
+	const struct flow *session = asked.flow;
 	struct policy near = {0}, found = {0};
 	bool bans = false, bannable = false;
 	int ret;
 
 	memset(out, 0, sizeof(*out));
-	memcpy(asked.addr, by_dest ? session->dst : session->src, sizeof(asked.addr));
+	memcpy(asked.addr, asked.by_dest ? session->dst : session->src, sizeof(asked.addr));
 	ret = rules_near(policy, &asked, &near, &bans);
 	if (!ret)
 		ret = rules_decide(&near, &asked, &found);
@@ -195,33 +195,62 @@ int verdict_find(const struct policy *policy, bool by_dest, const struct flow *s
 	return ret;
 }
 
+int verdict_find(const struct policy *policy, bool by_dest, const struct flow *session,
+		 const struct set_members *members, struct verdict *out)
+{
+	const struct asked asked = {.by_dest = by_dest, .flow = session, .members = members};
+
+	return verdict_of(policy, asked, out);
+}
+
 /* ---- changes */
 
-/* Guesses at sets of which nothing is known, the same before the change and after it. */
+/* Guesses at sets of which nothing is known, and at alarms, which may go on at any time: the same
+ * before the change and after it. */
 enum guess_kind {
 	GUESS_UNKNOWN, /* none: what denies counts, and what allows does not */
-	GUESS_NONE,    /* the session's address is in no such set */
-	GUESS_ALL,     /* in all of them */
-	GUESS_ONE      /* in that of this number alone, and so on with the next */
+	GUESS_NONE,    /* the session's address is in no such set, and no alarm is on */
+	GUESS_ALL,     /* it is in all of them, and all are on */
+	GUESS_ONE      /* of sets, or of alarms, that of this number alone; then the next */
 };
+
+#define GUESS_NAMES (2 * (RL_SETS_MAX + RL_ALARMS_MAX))
 
 struct guess {
 	const struct set_members *members;
 	unsigned int kind;
-	char names[2 * RL_SETS_MAX][RL_SET_NAME_MAX + 1]; /* sets of which nothing is known */
+	struct {
+		bool alarm;
+		char name[RL_SET_NAME_MAX + 1];
+	} names[GUESS_NAMES + 1]; /* the last has no room */
 	unsigned int count;
 };
 
-/* The number of such a set; a new name is noted, as long as there is room. */
-static unsigned int guess_number(struct guess *guess, const char *name)
+_Static_assert(RL_ALARM_NAME_MAX <= RL_SET_NAME_MAX, "one array for both");
+
+/* The number of that set or alarm; a new name is noted, as long as there is room. */
+static unsigned int guess_number(struct guess *guess, bool alarm, const char *name)
 {
 	unsigned int i = 0;
 
-	while (i < guess->count && strcmp(guess->names[i], name) != 0)
+	while (i < guess->count &&
+	       (guess->names[i].alarm != alarm || strcmp(guess->names[i].name, name) != 0))
 		i++;
-	if (i == guess->count && i < 2 * RL_SETS_MAX)
-		snprintf(guess->names[guess->count++], sizeof(guess->names[0]), "%s", name);
+	if (i == guess->count && i < GUESS_NAMES) {
+		guess->names[i].alarm = alarm;
+		snprintf(guess->names[guess->count++].name, sizeof(guess->names[0].name), "%s",
+			 name);
+	}
 	return i;
+}
+
+static bool guess_says(const struct guess *guess, unsigned int number)
+{
+	unsigned int one = guess->kind - GUESS_ONE;
+
+	if (guess->kind < GUESS_ONE)
+		return guess->kind == GUESS_ALL;
+	return one == number || guess->names[one].alarm != guess->names[number].alarm;
 }
 
 static int guess_len(const char *name, const uint8_t addr[16], void *arg)
@@ -232,16 +261,28 @@ static int guess_len(const char *name, const uint8_t addr[16], void *arg)
 
 	if (len != SET_UNKNOWN)
 		return len;
-	number = guess_number(guess, name);
+	number = guess_number(guess, false, name);
 	if (guess->kind == GUESS_UNKNOWN)
 		return SET_UNKNOWN;
-	return guess->kind == GUESS_ALL || guess->kind == GUESS_ONE + number ? LEVEL_LONGEST
-									     : SET_NO_MEMBER;
+	return guess_says(guess, number) ? LEVEL_LONGEST : SET_NO_MEMBER;
 }
 
-static bool names_set(const struct rule *rule)
+static enum alarm_is guess_alarm(const char *name, void *arg)
 {
-	return rule->kind == PREFIX_SET || match_names_set(&rule->match, RL_MATCH_SRC) ||
+	struct guess *guess = arg;
+	unsigned int number = guess_number(guess, true, name);
+
+	if (guess->kind == GUESS_UNKNOWN)
+		return ALARM_IS_UNKNOWN;
+	return guess_says(guess, number) ? ALARM_IS_ON : ALARM_IS_OFF;
+}
+
+static bool is_guessed(const struct rule *rule)
+{
+	bool off;
+
+	return *rule_while(rule, &off) || rule->kind == PREFIX_SET ||
+	       match_names_set(&rule->match, RL_MATCH_SRC) ||
 	       match_names_set(&rule->match, RL_MATCH_DST);
 }
 
@@ -251,6 +292,9 @@ int verdict_of_change(const struct policy *before, const struct policy *after, b
 {
 	struct guess guess = {.members = members};
 	const struct set_members guessed = {guess_len, &guess};
+	const struct alarm_states alarms = {guess_alarm, &guess};
+	const struct asked asked = {
+		.by_dest = by_dest, .flow = session, .members = &guessed, .alarms = &alarms};
 	int ret = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -258,10 +302,10 @@ int verdict_of_change(const struct policy *before, const struct policy *after, b
 	     guess.kind++) {
 		struct verdict now, then = {0};
 
-		ret = verdict_find(before, by_dest, session, &guessed, &now);
+		ret = verdict_of(before, asked, &now);
 		if (!ret)
-			ret = verdict_find(after, by_dest, session, &guessed, &then);
-		then.guessed = guess.count && names_set(&then.rule);
+			ret = verdict_of(after, asked, &then);
+		then.guessed = guess.count && is_guessed(&then.rule);
 		if (!ret && verdict_worse(&then, &now))
 			worst_keep(out, &then);
 	}
