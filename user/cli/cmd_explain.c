@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm_live.h"
 #include "allowance.h"
 #include "cmd.h"
 #include "explain.h"
@@ -299,6 +300,7 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 		rule_format(words, item->rule, ground->ctx);
 		why_print(why, item, banned, e->depends);
 		json_put(object, "rule", json_object_new_string(words));
+		json_put_while(object, item->rule);
 		json_put(object, "asked", json_object_new_boolean(item->reached));
 		if (item->reached && item->holds != HOLDS_DEPENDS)
 			json_put(object, "holds", json_object_new_boolean(item->holds == HOLDS));
@@ -318,13 +320,17 @@ static struct json_object *rules_report(const struct explanation *e, const struc
 static void packet_print(char *out, size_t size, const struct question *q,
 			 const struct policy_context *ctx)
 {
-	char words[RULE_TEXT_MAX];
+	char words[RULE_TEXT_MAX], length[24] = "";
+	bool off;
+	const char *alarm = rule_while(&q->words, &off);
+	size_t tail = *alarm ? strlen(off ? " while not " : " while ") + strlen(alarm) : 0;
+	int head;
 
 	rule_format(words, &q->words, ctx);
-	if (q->probe.stated & RL_MATCH_LENGTH)
-		snprintf(out, size, "%s", words);
-	else
-		snprintf(out, size, "%s length %u", words, q->length);
+	head = (int)(strlen(words) - tail);
+	if (!(q->probe.stated & RL_MATCH_LENGTH))
+		snprintf(length, sizeof(length), " length %u", q->length);
+	snprintf(out, size, "%.*s%s%s", head, words, length, words + head);
 }
 
 /* The fields as an array. */
@@ -333,7 +339,7 @@ static struct json_object *fields_array(unsigned int fields)
 	struct json_object *array = json_object_new_array();
 	char name[FIELDS_TEXT_MAX];
 
-	for (unsigned int field = 1; field <= fields; field <<= 1) {
+	for (unsigned int field = 1; field && field <= fields; field <<= 1) {
 		fields_print(name, fields & field);
 		if (*name)
 			json_append(array, json_object_new_string(name));
@@ -408,6 +414,7 @@ static int explain_instance(const struct command *command, void *arg)
 	struct session session;
 	struct ground ground;
 	struct set_live sets;
+	struct alarm_live alarms;
 	const uint8_t *addr;
 	int rc = session_open(command, false, &session);
 
@@ -420,6 +427,8 @@ static int explain_instance(const struct command *command, void *arg)
 		rc = instance_address_read(&session.instance, addr, &session.policy);
 	set_live_open(&session.instance, &sets);
 	q.probe.members = &sets.members;
+	alarm_live_read(&session.instance, &alarms);
+	q.probe.alarms = &alarms.states;
 	ground = (struct ground){
 		.instance = &session.instance, .policy = &session.policy, .ctx = &session.ctx};
 	if (!rc)

@@ -3,6 +3,7 @@
  * of its prefix under the writers' lock and replaces them atomically.
  */
 
+#include "alarm.h"
 #include "cmd_rule.h"
 
 #include <errno.h>
@@ -107,6 +108,8 @@ static void report_rule(struct report *report, const struct session *session,
 	else
 		report_none(report, "left");
 	report_text(report, "rule", NULL, words);
+	if (output_json)
+		json_put_while(report->record, rule);
 	if (rule->comment[0])
 		report_text(report, "comment", NULL, rule->comment);
 	report_text(report, NULL, "rule", line);
@@ -308,7 +311,7 @@ int cmd_rule_del(const struct command *command)
 	return targets_change(command, change_guarded, &change);
 }
 
-/* The sets stay, with their members. */
+/* The sets stay, with their members, and the alarms. */
 static int flush(const struct command *command, void *arg)
 {
 	struct policy current = {0}, empty = {0};
@@ -319,7 +322,7 @@ static int flush(const struct command *command, void *arg)
 	if (rc)
 		return rc;
 	rc = instance_policy_read(&instance, &current);
-	if (!rc && policy_sets_copy(&empty, &current))
+	if (!rc && (policy_sets_copy(&empty, &current) || policy_alarms_copy(&empty, &current)))
 		out_of_memory();
 	if (!rc)
 		rc = command->phase == PHASE_CHECK
@@ -338,14 +341,15 @@ int cmd_rule_flush(const struct command *command)
 
 /* ---- list ---- */
 
-/* By prefix; also by match if the selector has one; by identity if it has an action. */
+/* By prefix; also by match and `while` if the selector has them; by identity if it has an action.
+ */
 static bool is_selected(const struct rule *selector, const struct rule *rule)
 {
 	if (!same_prefix(selector, rule))
 		return false;
 	if (selector->action < RL_ACTION_COUNT)
 		return selector->action == rule->action && !rule_compare(selector, rule);
-	return !selector->match.flags || same_match(selector, rule);
+	return (!selector->match.flags && !selector->extra) || same_match(selector, rule);
 }
 
 static void none_note(const struct session *session, const struct rule *selector)

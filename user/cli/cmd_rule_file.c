@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "alarm.h"
 #include "cmd.h"
 #include "guard.h"
 #include "message.h"
@@ -32,7 +33,7 @@ static int rules_merge(const struct policy *current, const struct policy *rules,
 		rules_append(out, rule);
 	policy_for_each (rules, rule)
 		rules_append(out, rule);
-	if (policy_sets_copy(out, current))
+	if (policy_sets_copy(out, current) || policy_alarms_copy(out, current))
 		out_of_memory();
 	policy_sort(out, NULL);
 	return 0;
@@ -61,7 +62,7 @@ static int rules_subtract(const struct change *change, const struct policy *curr
 
 	policy_for_each (current, rule)
 		rules_append(out, rule);
-	if (policy_sets_copy(out, current))
+	if (policy_sets_copy(out, current) || policy_alarms_copy(out, current))
 		out_of_memory();
 	policy_subtract(out, rules, missing_add, &missing);
 	if (!missing.count || option_given(change->command, OPTION_IF_EXISTS))

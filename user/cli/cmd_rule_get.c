@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm_live.h"
 #include "cmd.h"
 #include "cmd_rule.h"
 #include "decide.h"
@@ -22,7 +23,7 @@
 #include "units.h"
 
 #define REACHED_MAX 128
-#define WHY_MAX     400
+#define WHY_MAX     480
 
 /* Fields that an address says nothing of, and the words of effect_of() do not bring to mind. */
 #define OPEN                                                                   \
@@ -168,15 +169,29 @@ static void in_set_print(char out[IN_SET_MAX], const struct rule *rule, const st
 			 own);
 }
 
+/* Whether the alarm is on; a rule that does not hold now is not listed. */
+#define WHILE_MAX (RL_ALARM_NAME_MAX + 40)
+static void while_print(char out[WHILE_MAX], const struct rule *rule, const struct asked *asked)
+{
+	bool off;
+	const char *name = rule_while(rule, &off);
+
+	out[0] = '\0';
+	if (name[0])
+		snprintf(out, WHILE_MAX, ", while alarm %s is %s%s", name, off ? "off" : "on",
+			 while_held(rule, asked->alarms) == HELD ? ", as it is now" : "");
+}
+
 static void why_print(char out[WHY_MAX], const char reached[REACHED_MAX], const struct rule *rule,
 		      const struct asked *asked, bool tracked)
 {
 	unsigned int open = rule->match.flags & OPEN;
-	char in_set[IN_SET_MAX], fields[FIELDS_TEXT_MAX];
+	char in_set[IN_SET_MAX], held[WHILE_MAX], fields[FIELDS_TEXT_MAX];
 
+	while_print(held, rule, asked);
 	in_set_print(in_set, rule, asked);
 	fields_print(fields, open);
-	snprintf(out, WHY_MAX, "%s: %s%s%s%s%s%s", reached, effect_of(rule), in_set,
+	snprintf(out, WHY_MAX, "%s: %s%s%s%s%s%s%s", reached, effect_of(rule), in_set, held,
 		 open ? ", depending on " : "", fields, proof_of(rule, tracked),
 		 rule->for_ns ? ", until it expires" : "");
 }
@@ -200,6 +215,7 @@ static void found_print(const struct command *command, const struct session *ses
 		reached_print(reached, found, levels, rule - found->rules, asked);
 		why_print(why, reached, rule, asked, tracked);
 		json_put(object, "rule", json_object_new_string(words));
+		json_put_while(object, rule);
 		json_put(object, "why", json_object_new_string(why));
 		json_append(rules, object);
 		if (!output_json)
@@ -221,6 +237,7 @@ static int get(const struct command *command, void *arg)
 	struct asked asked = {0};
 	struct session session;
 	struct set_live sets;
+	struct alarm_live alarms;
 	int rc = address_parse(command->words[0], asked.addr);
 
 	(void)arg;
@@ -229,7 +246,9 @@ static int get(const struct command *command, void *arg)
 	if (rc)
 		return rc;
 	set_live_open(&session.instance, &sets);
+	alarm_live_read(&session.instance, &alarms);
 	asked.members = &sets.members;
+	asked.alarms = &alarms.states;
 	asked.by_dest = session.ctx.by_dest;
 	rc = instance_address_read(&session.instance, asked.addr, &session.policy);
 	if (!rc && rules_decide(&session.policy, &asked, &found))

@@ -37,6 +37,17 @@ static struct rl_amount reasons_sum(const struct instance_stats *stats, bool pas
 
 /* ---- JSON ---- */
 
+void json_put_while(struct json_object *object, const struct rule *rule)
+{
+	bool off;
+	const char *name = rule_while(rule, &off);
+
+	if (name[0])
+		json_put(object, "while", json_object_new_string(name));
+	if (off)
+		json_put(object, "while_not", json_object_new_boolean(true));
+}
+
 static struct json_object *json_rule(const struct rule *rule, const struct policy_context *ctx,
 				     const struct rule_counters *counters)
 {
@@ -45,6 +56,7 @@ static struct json_object *json_rule(const struct rule *rule, const struct polic
 
 	rule_format(words, rule, ctx);
 	json_put(object, "rule", json_object_new_string(words));
+	json_put_while(object, rule);
 	json_put(object, "passed", json_amount(&counters->passed));
 	json_put(object, "dropped", json_amount(&counters->dropped));
 	json_put(object, "shadow", json_amount(&counters->shadow));

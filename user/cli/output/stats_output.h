@@ -12,6 +12,9 @@ extern const char *const pressure_names[];
 /* {"device","hook"} */
 struct json_object *json_instance(const struct instance *instance);
 
+/* "while" and "while_not", where the rule has such a word. */
+void json_put_while(struct json_object *object, const struct rule *rule);
+
 /* The object of `stats -j`, which `status -j` extends. */
 struct json_object *json_stats(const struct instance *instance, const struct instance_stats *stats);
 
