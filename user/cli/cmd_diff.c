@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 
+#include "alarm.h"
 #include "cmd.h"
 #include "instance.h"
 #include "message.h"
@@ -49,6 +50,21 @@ static void set_tell(const struct policy_set *from, const struct policy_set *to,
 	}
 }
 
+static void alarm_tell(const struct policy_alarm *from, const struct policy_alarm *to, void *arg)
+{
+	const struct diff *diff = arg;
+	char line[ALARM_TEXT_MAX];
+
+	if (from) {
+		alarm_print(line, sizeof(line), from, diff->ctx);
+		printf("- %s\n", line);
+	}
+	if (to) {
+		alarm_print(line, sizeof(line), to, diff->ctx);
+		printf("+ %s\n", line);
+	}
+}
+
 static struct json_object *line_new(const struct rule *rule, const struct diff *diff)
 {
 	char line[STATEMENT_TEXT_MAX];
@@ -62,6 +78,14 @@ static struct json_object *set_line_new(const struct policy_set *set)
 	char line[SET_TEXT_MAX];
 
 	set_print(line, sizeof(line), set);
+	return json_object_new_string(line);
+}
+
+static struct json_object *alarm_line_new(const struct policy_alarm *alarm, const struct diff *diff)
+{
+	char line[ALARM_TEXT_MAX];
+
+	alarm_print(line, sizeof(line), alarm, diff->ctx);
 	return json_object_new_string(line);
 }
 
@@ -90,6 +114,13 @@ static void json_set_tell(const struct policy_set *from, const struct policy_set
 	pair_append(arg, from ? set_line_new(from) : NULL, to ? set_line_new(to) : NULL);
 }
 
+static void json_alarm_tell(const struct policy_alarm *from, const struct policy_alarm *to,
+			    void *arg)
+{
+	pair_append(arg, from ? alarm_line_new(from, arg) : NULL,
+		    to ? alarm_line_new(to, arg) : NULL);
+}
+
 static void diff_print(const struct command *command, const struct instance *instance,
 		       const struct policy *from, const struct policy *to,
 		       const struct policy_context *ctx)
@@ -100,6 +131,7 @@ static void diff_print(const struct command *command, const struct instance *ins
 	if (!output_json) {
 		size_t count = policy_sets_diff(from, to, set_tell, &diff);
 
+		count += policy_alarms_diff(from, to, alarm_tell, &diff);
 		if (!(count + policy_diff(from, to, line_tell, &diff)))
 			note("%s: no difference", instance->device);
 		return;
@@ -109,6 +141,7 @@ static void diff_print(const struct command *command, const struct instance *ins
 	diff.removed = json_object_new_array();
 	diff.changed = json_object_new_array();
 	policy_sets_diff(from, to, json_set_tell, &diff);
+	policy_alarms_diff(from, to, json_alarm_tell, &diff);
 	policy_diff(from, to, json_tell, &diff);
 	json_put(document, "added", diff.added);
 	json_put(document, "removed", diff.removed);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm.h"
 #include "cmd.h"
 #include "device.h"
 #include "hook_names.h"
@@ -71,17 +72,18 @@ struct saving {
 	struct policy_context ctx;
 };
 
-/* Does the line begin with the word rule or set? */
+/* Does the line begin with the word of a statement? */
 static bool is_statement(const char *line)
 {
 	size_t word = strspn(line, "abcdefghijklmnopqrstuvwxyz");
 
 	return ((word == 4 && !strncmp(line, "rule", 4)) ||
-		(word == 3 && !strncmp(line, "set", 3))) &&
+		(word == 3 && !strncmp(line, "set", 3)) ||
+		(word == 5 && !strncmp(line, "alarm", 5))) &&
 	       strchr(" \t", line[word]);
 }
 
-/* Has the text lines that are neither rules nor sets: comments of their own, includes, errors? */
+/* Has the text lines that are no statements: comments of their own, includes, errors? */
 static bool has_other_lines(const char *text, size_t size)
 {
 	const char *end = text + size;
@@ -115,6 +117,13 @@ static bool holds_all(const struct policy *policy, const struct policy *former)
 		const struct policy_set *set = policy_set_find(policy, former->sets[i].name);
 
 		if (!set || !same_set(set, &former->sets[i]))
+			return false;
+	}
+	for (size_t i = 0; i < former->alarm_count; i++) {
+		const struct policy_alarm *alarm =
+			policy_alarm_find(policy, former->alarms[i].name);
+
+		if (!alarm || !same_alarm(alarm, &former->alarms[i]))
 			return false;
 	}
 	policy_for_each (former, rule)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* rlctl show: prints the policy in force in the format that apply reads. */
 
+#include "alarm.h"
 #include "cmd.h"
 #include "instance.h"
 #include "open.h"
@@ -38,16 +39,30 @@ static void set_format(char out[SET_TEXT_MAX], const struct policy_set *set)
 	set_print(out, SET_TEXT_MAX, &bare);
 }
 
-/* Sets and rules that have comments, beside the array of all lines. */
+/* The same of an alarm. */
+static void alarm_format(char out[ALARM_TEXT_MAX], const struct policy_alarm *alarm,
+			 const struct policy_context *ctx)
+{
+	struct policy_alarm bare = *alarm;
+
+	bare.comment[0] = '\0';
+	alarm_print(out, ALARM_TEXT_MAX, &bare, ctx);
+}
+
+/* Statements that have comments, beside the array of all lines. */
 static void json_put_comments(struct json_object *document, const struct policy *policy,
 			      const struct policy_context *ctx)
 {
 	struct json_object *list = json_object_new_array();
-	char line[RULE_TEXT_MAX], set[SET_TEXT_MAX];
+	char line[RULE_TEXT_MAX], set[SET_TEXT_MAX], alarm[ALARM_TEXT_MAX];
 
 	for (size_t i = 0; i < policy->set_count; i++) {
 		set_format(set, &policy->sets[i]);
 		comment_put(list, "set", set, policy->sets[i].comment);
+	}
+	for (size_t i = 0; i < policy->alarm_count; i++) {
+		alarm_format(alarm, &policy->alarms[i], ctx);
+		comment_put(list, "alarm", alarm, policy->alarms[i].comment);
 	}
 	policy_for_each (policy, rule) {
 		rule_print(line, sizeof(line), rule, ctx);
@@ -64,11 +79,15 @@ static void show_json(const struct command *command, const struct instance *inst
 {
 	struct json_object *document = json_instance(instance);
 	struct json_object *lines = json_object_new_array();
-	char line[RULE_TEXT_MAX], set[SET_TEXT_MAX];
+	char line[RULE_TEXT_MAX], set[SET_TEXT_MAX], alarm[ALARM_TEXT_MAX];
 
 	for (size_t i = 0; i < policy->set_count; i++) {
 		set_format(set, &policy->sets[i]);
 		json_append(lines, json_object_new_string(set));
+	}
+	for (size_t i = 0; i < policy->alarm_count; i++) {
+		alarm_format(alarm, &policy->alarms[i], ctx);
+		json_append(lines, json_object_new_string(alarm));
 	}
 	policy_for_each (policy, rule) {
 		rule_print(line, sizeof(line), rule, ctx);
