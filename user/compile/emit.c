@@ -189,11 +189,19 @@ static void check_rule(struct build *b, const struct rule *rule)
 				 b->ctx->log_max, "detach, then attach with a larger --log-depth");
 }
 
+static bool has_while(const struct rule *rule)
+{
+	bool off;
+
+	return *rule_while(rule, &off) != '\0';
+}
+
 static enum rl_match_mode match_mode_of(const struct rule *first, size_t count)
 {
 	for (const struct rule *rule = first; rule < first + count; rule++)
 		if (rule->action != RL_ACTION_LIMIT || rule->expires_ns ||
-		    rule->match.flags != first->match.flags || rule->match.negated)
+		    rule->match.flags != first->match.flags || rule->match.negated ||
+		    has_while(rule))
 			return RL_MATCH_MODE_EACH;
 	if (first->match.flags == RL_MATCH_NEW_SOURCE)
 		return RL_MATCH_MODE_NEW_SOURCE;
@@ -328,7 +336,8 @@ static void length_record(struct rl_policy_header *header, const struct rule *pr
 
 static bool is_plain(const struct rule *rule, size_t count)
 {
-	return count == 1 && rule->action != RL_ACTION_LIMIT && !rule->match.flags;
+	return count == 1 && rule->action != RL_ACTION_LIMIT && !rule->match.flags &&
+	       !has_while(rule);
 }
 
 void prefix_key_compile(const struct rule *prefix, struct rl_prefix_key *out)
