@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "onset.h"
 
-#define MASK ((1u << ONSET_READINGS) - 1)
+#define MASK ((1u << ONSET_TENTHS) - 1)
 
-enum onset_change onset_step(struct onset *onset, bool there, uint64_t now_ns)
+/* At least 1, at most all that are looked at. */
+static uint32_t tenths_between(uint64_t before_ns, uint64_t now_ns)
 {
+	uint64_t tenths = (now_ns - before_ns + ONSET_TENTH_NS / 2) / ONSET_TENTH_NS;
+
+	return tenths < 1 ? 1 : tenths > ONSET_TENTHS ? ONSET_TENTHS : (uint32_t)tenths;
+}
+
+enum onset_change onset_step(struct onset *onset, uint64_t count, uint64_t before_ns,
+			     uint64_t now_ns)
+{
+	uint32_t tenths = tenths_between(before_ns, now_ns);
+	uint32_t there = count < tenths ? (uint32_t)count : tenths;
+
 	if (there && onset_is_idle(onset))
 		onset->first_ns = now_ns;
 	if (there)
 		onset->last_ns = now_ns;
-	onset->seen = (onset->seen << 1 | there) & MASK;
+	onset->seen = (onset->seen << tenths | ((1u << there) - 1)) & MASK;
 	if (!onset->on && __builtin_popcount(onset->seen) >= ONSET_BEGINS) {
 		onset->on = true;
 		return ONSET_BEGUN;

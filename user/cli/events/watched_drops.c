@@ -13,7 +13,7 @@
 #include "units.h"
 #include "watched.h"
 
-#define READ_SHARE 20 /* of the time at most is spent on reading counters: one part in so many */
+#define READ_SHARE 20 /* of a CPU is spent on reading counters at most: one part in so many */
 
 struct rule_drops *watched_drops_find(const struct watched *w, uint32_t counter_id)
 {
@@ -128,13 +128,14 @@ static void dropped_note(struct watched *w, size_t i, const struct rl_amount *no
 	drops->last = *now;
 }
 
-static void rules_step(struct watched *w, uint64_t now_ns)
+static void rules_step(struct watched *w, uint64_t before_ns, uint64_t now_ns)
 {
 	struct drops *d = &w->drops;
 
 	for (size_t i = d->count; i-- > 0;) {
 		struct rule_drops *drops = d->rules[i];
-		enum onset_change change = onset_step(&drops->onset, drops->delta.packets, now_ns);
+		enum onset_change change =
+			onset_step(&drops->onset, drops->delta.packets, before_ns, now_ns);
 
 		if (change == ONSET_BEGUN)
 			begun_tell(w, drops, now_ns);
@@ -169,6 +170,7 @@ static void before_set(struct drops *d, struct rule_counters *now, size_t count,
 
 static void counters_compare(struct watched *w, uint64_t now_ns)
 {
+	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), before_ns = w->drops.before_ns;
 	struct rule_counters *now = counters_now(w);
 	struct drops *d = &w->drops;
 
@@ -178,8 +180,8 @@ static void counters_compare(struct watched *w, uint64_t now_ns)
 		if (now[i].dropped.packets > d->before[i].dropped.packets)
 			dropped_note(w, i, &now[i].dropped);
 	before_set(d, now, w->policy.count, now_ns);
-	rules_step(w, now_ns);
-	d->next_ns = now_ns + (clock_ns(CLOCK_MONOTONIC) - now_ns) * READ_SHARE;
+	rules_step(w, before_ns, now_ns);
+	d->next_ns = now_ns + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) * READ_SHARE;
 }
 
 static bool same_counters(const struct policy *a, const struct policy *b)

@@ -10,7 +10,7 @@
 #include "units.h"
 #include "watched.h"
 
-#define READ_SHARE 10 /* of the time at most is spent on reading the policy */
+#define READ_SHARE 10 /* of a CPU is spent on reading the policy at most: one part in so many */
 
 /* ---- trials: the record outlives its pin as long as it is open */
 
@@ -85,6 +85,7 @@ static void policy_take_over(struct watched *w, struct policy *next, uint64_t wr
 static int policy_read_anew(struct watched *w, const struct rl_policy_header *header,
 			    uint64_t now_ns)
 {
+	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct policy next = {0};
 	int ret = instance_policy_read(&w->instance, &next);
 
@@ -92,7 +93,7 @@ static int policy_read_anew(struct watched *w, const struct rl_policy_header *he
 		return ret == -ESTALE ? -ENODEV : ret;
 	policy_take_over(w, &next, header->written);
 	w->generation = header->generation;
-	w->policy_next_ns = now_ns + (clock_ns(CLOCK_MONOTONIC) - now_ns) * READ_SHARE;
+	w->policy_next_ns = now_ns + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) * READ_SHARE;
 	return 0;
 }
 
