@@ -162,7 +162,7 @@ _cleanup() {
 	_end_jobs 2>/dev/null # bash would report each one killed
 	for name in ${_namespaces[@]+"${_namespaces[@]}"}; do
 		pins=$(ns_pins "$name" 2>/dev/null) || continue # the test took the namespace away
-		rm -rf "$pins"
+		rm -rf "$pins" "/run/rlctl/${pins##*/}"-*
 		ip netns del "$(ns "$name")"
 	done
 	rm -rf "$TMP"

@@ -358,7 +358,7 @@ const struct verb all_verbs[] = {
 		.summary = "Show what has happened: drops, bans, alarms, changes; --follow goes on",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(FOLLOW),
 		.device = DEVICE_MAY,
-		.uses = PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(SYS_ADMIN),
+		.uses = PRIVILEGE_BIT(BPF),
 		.many = true,
 		.texts = {{OPTION_HOOK, "only instances at this hook"},
 			  {OPTION_JSON, "print one JSON document per event"}},
