@@ -295,13 +295,16 @@ char *words_join(const char *first, char *const *words, int count);
 /* The word after the first `count` words of a line, if these are `words`. Modifies `line`. */
 const char *word_after(char *line, char *const *words, int count);
 
-/* ---- cmd_help.c */
+/* ---- option_text.c */
 
-void usage_print(FILE *file);
 /* The help of an option, for the verb if it is not NULL. */
 const char *option_help(const struct verb *verb, int option);
 /* The argument of an option, NULL if it has none, for the verb if it is not NULL. */
 const char *option_argument(const struct verb *verb, int option);
+
+/* ---- cmd_help.c */
+
+void usage_print(FILE *file);
 /* Help for the verb or family that the words name, or the usage. 0 or EXIT_USAGE. */
 int help_print(char *const *words, int count);
 int cmd_help(const struct command *command);
