@@ -11,3 +11,9 @@ uint64_t clock_ns(clockid_t clock)
 	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
+
+struct clock_pair clock_pair(void)
+{
+	return (struct clock_pair){.realtime_ns = clock_ns(CLOCK_REALTIME),
+				   .monotonic_ns = clock_ns(CLOCK_MONOTONIC)};
+}

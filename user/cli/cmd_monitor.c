@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rlctl monitor: samples of dropped packets, as lines or as a capture. */
+/* rlctl monitor: samples of dropped packets, as lines or as a capture, and alarms that change. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "alarm_changes.h"
+#include "alarm_text.h"
 #include "clock.h"
 #include "capture_write.h"
 #include "captured.h"
@@ -32,12 +34,15 @@
 #define RATE_USUAL  100u
 #define SECONDS_MAX 86400u
 #define WAIT_MS     100 /* samples come when their slot is over */
+#define ALARMS_NS   (100 * NS_PER_MS)
 
 struct monitor {
 	struct instance instance;
 	struct rule_book book;
 	struct watch_options options;
 	struct watch *watch;
+	struct alarm_changes alarms;
+	uint64_t alarms_ns;            /* when they are looked at next */
 	struct capture_writer *writer; /* NULL: lines */
 	uint64_t shown, count;         /* count: stop after this many */
 	uint64_t begun_ns, end_ns;
@@ -122,6 +127,42 @@ static int on_sample(void *arg, const struct sampled *sampled)
 	return ++m->shown == m->count;
 }
 
+/* ---- alarms */
+
+/* Beside a capture, as a message. */
+static void on_alarm(const struct alarm_now *alarm, void *arg)
+{
+	struct monitor *m = arg;
+	char rate[ALARM_LINE_MAX];
+
+	if (!m->writer) {
+		alarm_change_print(alarm, watch_realtime(m->watch, alarm->since_ns), &m->book);
+		return;
+	}
+	alarm_rate_print(rate, sizeof(rate), alarm);
+	note("%s: alarm %s is %s, %s", m->instance.device, alarm->name, alarm->on ? "on" : "off",
+	     rate);
+}
+
+/* Where others keep writing policies, or the instance goes, nothing is known. */
+static int alarms_look(struct monitor *m)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	struct alarms_now alarms;
+	int ret;
+
+	if (now_ns < m->alarms_ns)
+		return 0;
+	m->alarms_ns = now_ns + ALARMS_NS;
+	ret = alarms_read(&m->instance, &alarms);
+	if (!ret)
+		alarm_changes_tell(&m->alarms, &alarms, on_alarm, m);
+	if (!ret || ret == -EAGAIN || ret == -ENOENT)
+		return 0;
+	fail("%s: reading the alarms failed: %s", m->instance.device, strerror(-ret));
+	return ret;
+}
+
 static int written(const struct monitor *m, int ret)
 {
 	if (m->writer ? capture_flush(m->writer) : output_flush())
@@ -136,6 +177,8 @@ static int drain(struct monitor *m)
 
 	if (!ret)
 		ret = watch_poll(m->watch, on_sample, m);
+	if (!ret)
+		ret = alarms_look(m);
 	return written(m, ret);
 }
 
@@ -231,6 +274,8 @@ static int monitor_run(const struct command *command, struct monitor *m)
 		ret = watch_open(&m->instance, &m->options, &m->watch);
 	if (!ret)
 		ret = privileges_drop();
+	if (!ret)
+		ret = alarms_look(m);
 	if (!ret) {
 		ret = watch_packets(m);
 		summary(m);

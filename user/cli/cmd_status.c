@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm_text.h"
 #include "cmd.h"
 #include "group.h"
 #include "hook_names.h"
@@ -205,13 +206,40 @@ static int visit(struct instance *instance, void *arg)
 	return 0;
 }
 
-static void found_report(struct found_all *all, struct report *report)
+static void found_clear(struct found_all *all)
 {
-	for (size_t i = 0; i < all->count; i++) {
-		report_instance(report, &all->items[i], all);
+	for (size_t i = 0; i < all->count; i++)
 		instance_stats_clear(&all->items[i].stats);
-	}
 	free(all->items);
+}
+
+/* A line for each alarm: below the table, which has a line for each instance. */
+static void alarms_note(const struct found *found)
+{
+	const struct alarms_now *alarms = &found->stats.alarms;
+	char line[ALARM_LINE_MAX], *shown, *device = text_shown(found->instance.device);
+
+	for (uint32_t i = 0; i < alarms->count; i++) {
+		alarm_line_print(line, sizeof(line), &alarms->alarm[i], &found->stats.alarms_at);
+		shown = text_shown(line);
+		printf("%s %s: alarm %s\n", device, hook_name(found->instance.info.hook), shown);
+		free(shown);
+	}
+	free(device);
+}
+
+/* Prints the table; with -j returns the array. */
+static struct json_object *found_report(const struct found_all *all)
+{
+	struct report report = {0};
+	struct json_object *array;
+
+	for (size_t i = 0; i < all->count; i++)
+		report_instance(&report, &all->items[i], all);
+	array = report_end(&report);
+	for (size_t i = 0; !output_json && i < all->count; i++)
+		alarms_note(&all->items[i]);
+	return array;
 }
 
 int nothing_attached(const struct target *target)
@@ -231,15 +259,14 @@ int nothing_attached(const struct target *target)
 
 int cmd_status(const struct command *command)
 {
-	struct report report = {0};
 	struct found_all all = {0};
 	struct json_object *array;
 	int rc = instance_for_each(&command->target, visit, &all);
 
-	found_report(&all, &report);
-	if (!rc && !report.records)
+	if (!rc && !all.count)
 		rc = nothing_attached(&command->target);
-	array = report_end(&report);
+	array = found_report(&all);
+	found_clear(&all);
 	if (!rc && output_json)
 		json_print(array);
 	else

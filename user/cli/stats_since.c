@@ -208,6 +208,38 @@ static void rules_subtract(struct json_object *object, const struct instance *in
 	}
 }
 
+static struct alarm_now *alarm_of(const char *name, struct instance_stats *stats)
+{
+	for (uint32_t i = 0; i < stats->alarms.count; i++)
+		if (!strcmp(stats->alarms.alarm[i].name, name))
+			return &stats->alarms.alarm[i];
+	return NULL;
+}
+
+/* What one counts begins anew with the policy, the changes with the alarm. */
+static void alarms_subtract(struct json_object *object, struct instance_stats *stats)
+{
+	struct json_object *alarms, *counted;
+
+	if (!json_object_object_get_ex(object, "alarms", &alarms) ||
+	    !json_object_is_type(alarms, json_type_array))
+		return;
+	for (size_t i = 0; i < json_object_array_length(alarms); i++) {
+		struct json_object *alarm = json_object_array_get_idx(alarms, i);
+		struct alarm_now *now = alarm_of(text_get(alarm, "alarm"), stats);
+		__u64 changes = now ? now->changes : 0, amount = now ? now->counted : 0;
+
+		if (!now)
+			continue;
+		number_subtract(alarm, "changes", &changes);
+		now->changes = changes;
+		if (json_object_object_get_ex(alarm, "counted", &counted))
+			number_subtract(counted, now->unit == RL_PACKETS ? "packets" : "bytes",
+					&amount);
+		now->counted = amount;
+	}
+}
+
 int since_subtract(const struct since *since, const struct instance *instance,
 		   struct instance_stats *stats, uint64_t *elapsed_ns)
 {
@@ -226,6 +258,7 @@ int since_subtract(const struct since *since, const struct instance *instance,
 	if (!sums_subtract(object, stats))
 		return report_other(since, instance);
 	rules_subtract(object, instance, stats);
+	alarms_subtract(object, stats);
 	*elapsed_ns = stats->read_ns > then ? stats->read_ns - then : 0;
 	return 0;
 }

@@ -55,6 +55,15 @@ static int pressure_read(const struct instance *instance, struct instance_stats 
 	return ret;
 }
 
+/* In a simulation both clocks are those of the capture. */
+static int alarms_at_now(const struct instance *instance, struct instance_stats *out)
+{
+	out->alarms_at = clock_pair();
+	if (instance->clock_injected)
+		out->alarms_at = (struct clock_pair){instance->now_ns, instance->now_ns};
+	return alarms_read(instance, &out->alarms);
+}
+
 static int reasons_read(const struct instance *instance, struct rl_amount out[RL_REASON_COUNT])
 {
 	int ret = 0;
@@ -83,6 +92,8 @@ int instance_stats_read(const struct instance *instance, struct instance_stats *
 	ret = rule_counters_read(instance, &stats);
 	if (!ret)
 		ret = set_stats_read(instance, &stats.policy, &stats.sets);
+	if (!ret)
+		ret = alarms_at_now(instance, &stats);
 	if (!ret)
 		ret = reasons_read(instance, stats.reasons);
 	if (!ret)

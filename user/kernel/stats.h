@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "alarms.h"
+#include "clock.h"
 #include "hot_table.h"
 #include "instance.h"
 #include "policy.h"
@@ -19,6 +21,8 @@ struct instance_stats {
 	struct policy policy;                      /* rules in force */
 	struct rule_counters *rules;               /* for policy.rules[i] */
 	struct set_stats *sets;                    /* for policy.sets[i] */
+	struct alarms_now alarms;
+	struct clock_pair alarms_at; /* when they were read */
 	uint64_t pressure[RL_PRESSURE_COUNT];
 	uint64_t read_ns;   /* CLOCK_REALTIME */
 	uint64_t hot_live;  /* slots of the hot table with debt */

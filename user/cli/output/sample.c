@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A sampled packet as text and as JSON: one call per field serves both. */
+/* A sampled packet and a changed alarm as text and as JSON: one call per field serves both. */
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "alarm_text.h"
+#include "alarms_output.h"
+#include "hook_names.h"
 #include "names.h"
 #include "output.h"
 #include "policy.h"
@@ -125,6 +129,14 @@ static void put_rule(struct json_object *object, const struct rl_sample *sample,
 	put(object, "member", text(words), ", member %s", words);
 }
 
+static void line_end(struct json_object *object)
+{
+	if (object)
+		json_print(object);
+	else
+		putchar('\n');
+}
+
 void sample_print(const struct sampled *sampled, uint64_t realtime_ns, const struct rule_book *book)
 {
 	const struct rl_sample *sample = &sampled->packet;
@@ -149,8 +161,26 @@ void sample_print(const struct sampled *sampled, uint64_t realtime_ns, const str
 	number_print(many, sampled->stands_for);
 	put(object, "stands_for", json_object_new_uint64(sampled->stands_for), ", one of %s", many);
 	put_rule(object, sample, book);
-	if (object)
-		json_print(object);
-	else
-		putchar('\n');
+	line_end(object);
+}
+
+void alarm_change_print(const struct alarm_now *alarm, uint64_t realtime_ns,
+			const struct rule_book *book)
+{
+	struct json_object *object = output_json ? json_object_new_object() : NULL;
+	const struct instance *instance = book->instance;
+	char rate[ALARM_LINE_MAX], *shown = text_shown(alarm->name);
+
+	alarm_rate_print(rate, sizeof(rate), alarm);
+	put_time(object, realtime_ns);
+	put(object, "event", text(alarm->on ? "alarm-on" : "alarm-off"), " alarm-%s",
+	    alarm->on ? "on" : "off");
+	if (object) {
+		json_put(object, "device", text(instance->device));
+		json_put(object, "hook", text(hook_name(instance->info.hook)));
+	}
+	put(object, "alarm", text(alarm->name), " %s", shown);
+	put(object, "rate", json_alarm_amount(alarm, (uint64_t)llround(alarm->rate)), ", %s", rate);
+	line_end(object);
+	free(shown);
 }

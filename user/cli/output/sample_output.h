@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Samples of packets as lines and JSON. */
+/* What monitor shows: samples of packets, and alarms that go on or off, as lines and JSON. */
 #ifndef RLCTL_SAMPLE_OUTPUT_H
 #define RLCTL_SAMPLE_OUTPUT_H
 
+#include "alarms.h"
 #include "rule_book.h"
 #include "sampler.h"
 
 /* Prints one line or one JSON object to stdout. */
 void sample_print(const struct sampled *sampled, uint64_t realtime_ns,
 		  const struct rule_book *book);
+
+/* The same for an alarm that has changed, which the instance of the book has. */
+void alarm_change_print(const struct alarm_now *alarm, uint64_t realtime_ns,
+			const struct rule_book *book);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alarms_output.h"
 #include "hook_names.h"
 #include "instance.h"
 #include "names.h"
@@ -155,6 +156,7 @@ struct json_object *json_stats(const struct instance *instance, const struct ins
 	time_print(text, instance->info.since_ns, false);
 	json_put(object, "since", json_object_new_string(text));
 	json_put_stats(object, instance, stats);
+	json_put_alarms(object, &stats->alarms, &stats->alarms_at);
 	json_put(object, "pressure", json_pressure(stats));
 	return object;
 }
@@ -350,6 +352,10 @@ static void tables_print(const struct instance *instance, const struct reading *
 	if (reading->now->policy.set_count) {
 		putchar('\n');
 		sets_table(reading);
+	}
+	if (reading->now->alarms.count) {
+		putchar('\n');
+		alarms_print(&reading->now->alarms, &reading->now->alarms_at);
 	}
 }
 

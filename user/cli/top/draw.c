@@ -14,6 +14,7 @@
 /* After our own headers: curses.h defines macros with common names. */
 #include <curses.h>
 
+#include "alarm_text.h"
 #include "hook_names.h"
 #include "output.h"
 #include "policy.h"
@@ -38,10 +39,19 @@ static void line_put(int y, const char *text)
 		mvaddnstr(y, 0, text, COLS);
 }
 
-/* Where the headings are: below the totals and the lines of addresses without a row. */
+static bool is_alarmed(const struct top *top)
+{
+	for (uint32_t i = 0; i < top->alarms.count; i++)
+		if (top->alarms.alarm[i].on)
+			return true;
+	return false;
+}
+
+/* Where the headings are: below the totals, the alarms that are on, and the lines of addresses
+ * without a row. */
 static int headings_line(const struct screen *s)
 {
-	int y = HEAD;
+	int y = HEAD + is_alarmed(s->top);
 
 	for (int v = 0; v < TALKER_VERDICTS; v++)
 		y += s->top->rare[v].rare.sources > 0;
@@ -83,9 +93,22 @@ static void draw_head(const struct screen *s)
 	line_put(1, text);
 	top_sampled(top, text, sizeof(text));
 	line_put(3, text);
-	for (int v = 0, y = HEAD; v < TALKER_VERDICTS; v++)
+	for (int v = 0, y = HEAD + is_alarmed(top); v < TALKER_VERDICTS; v++)
 		if (top_rare_text(top, v, text, sizeof(text)))
 			line_put(y++, text);
+}
+
+static void draw_alarms(const struct screen *s)
+{
+	char text[TOP_TEXT_MAX];
+
+	if (!alarms_on_print(text, sizeof(text), &s->top->alarms, &s->top->alarms_at))
+		return;
+	attribute(s, PAIR_DROPPED, true);
+	attron(A_BOLD);
+	line_put(HEAD, text);
+	attroff(A_BOLD);
+	attribute(s, PAIR_DROPPED, false);
 }
 
 static void draw_history(const struct screen *s)
@@ -233,6 +256,7 @@ void screen_draw(struct screen *s)
 		s->first = s->selected - rows_shown(s) + 1;
 	erase();
 	draw_head(s);
+	draw_alarms(s);
 	draw_history(s);
 	draw_rows(s);
 	draw_foot(s);

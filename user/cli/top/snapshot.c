@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "alarm_text.h"
+#include "alarms_output.h"
 #include "hook_names.h"
 #include "instance.h"
 #include "output.h"
@@ -50,6 +52,8 @@ void snapshot_print(const struct top *top, bool headed)
 	puts(text);
 	top_sampled(top, text, sizeof(text));
 	puts(text);
+	if (alarms_on_print(text, sizeof(text), &top->alarms, &top->alarms_at))
+		puts(text);
 	for (int v = 0; v < TALKER_VERDICTS; v++)
 		if (top_rare_text(top, v, text, sizeof(text)))
 			puts(text);
@@ -201,5 +205,6 @@ struct json_object *snapshot_json(const struct top *top)
 	json_put(document, top_views[top->by].names, json_rows(top));
 	if (!rules)
 		json_put(document, "unlisted", json_unlisted(top));
+	json_put_alarms(document, &top->alarms, &top->alarms_at);
 	return document;
 }

@@ -419,6 +419,24 @@ static int rates_make(struct top *top)
 	return 0;
 }
 
+/* While others keep writing policies, or the instance goes, those of before stay. */
+static int alarms_turn(struct top *top)
+{
+	struct clock_pair now = clock_pair();
+	struct alarms_now alarms;
+	int ret = alarms_read(top->instance, &alarms);
+
+	if (ret == -EAGAIN || ret == -ENOENT)
+		return 0;
+	if (ret) {
+		fail("%s: reading the alarms failed: %s", top->instance->device, strerror(-ret));
+		return ret;
+	}
+	top->alarms = alarms;
+	top->alarms_at = now;
+	return 0;
+}
+
 int top_turn(struct top *top, size_t looked)
 {
 	int ret = rule_book_refresh(&top->book);
@@ -428,6 +446,8 @@ int top_turn(struct top *top, size_t looked)
 		ret = rates_make(top);
 	if (!ret)
 		ret = watch_figures(top->watch, &top->figures);
+	if (!ret)
+		ret = alarms_turn(top);
 	if (ret)
 		return ret;
 	top_remake(top, looked);

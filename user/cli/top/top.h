@@ -5,6 +5,8 @@
 #ifndef RLCTL_TOP_H
 #define RLCTL_TOP_H
 
+#include "alarms.h"
+#include "clock.h"
 #include "instance.h"
 #include "policy.h"
 #include "rule_book.h"
@@ -81,7 +83,7 @@ struct top {
 	struct rl_amount counted[TALKER_SLICES + 1]
 				[TALKER_VERDICTS]; /* at the start of each slice */
 	uint64_t counted_ns[TALKER_SLICES + 1];
-	struct rule_counts rules[TALKER_SLICES + 1]; /* the same; see top_rules_read() */
+	struct rule_counts rules[TALKER_SLICES + 1]; /* the same; not of each slice */
 	unsigned int slices;                         /* completed */
 	struct watch_figures figures;
 	/* the snapshot */
@@ -90,9 +92,11 @@ struct top {
 	uint64_t rules_ns;                     /* the same of rules */
 	struct top_rare rare[TALKER_VERDICTS];
 	uint64_t history[TOP_HISTORY]; /* packets dropped in a second, newest last */
-	struct top_row *rows;          /* sources whose samples bear a rate of a verdict */
+	struct top_row *rows;          /* addresses whose samples bear a rate of a verdict */
 	size_t count;
 	size_t seen; /* addresses with samples, or rules that counted packets */
+	struct alarms_now alarms;
+	struct clock_pair alarms_at;
 	/* the user's choices */
 	enum top_by by;
 	enum top_sort sort;

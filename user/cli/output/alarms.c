@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Alarms as JSON, whose keys are stable, and as tables. */
+
+#include "alarms_output.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "alarm_text.h"
+#include "output.h"
+#include "text.h"
+
+struct json_object *json_alarm_amount(const struct alarm_now *alarm, uint64_t amount)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_put(object, alarm->unit == RL_PACKETS ? "packets" : "bytes",
+		 json_object_new_uint64(amount));
+	return object;
+}
+
+static void json_put_phase(struct json_object *object, const char *key,
+			   const struct alarm_now *alarm, unsigned int phase)
+{
+	char text[ALARM_PHASE_MAX];
+
+	alarm_phase_print(text, alarm, phase);
+	json_put(object, key, json_object_new_string(text));
+}
+
+static struct json_object *json_alarm(const struct alarm_now *alarm, const struct clock_pair *at)
+{
+	struct json_object *object = json_object_new_object();
+	char text[NUMBER_TEXT_MAX];
+
+	json_put(object, "alarm", json_object_new_string(alarm->name));
+	json_put(object, "on", json_object_new_boolean(alarm->on));
+	if (alarm->since_ns) {
+		time_print(text, clock_realtime(at, alarm->since_ns), false);
+		json_put(object, "since", json_object_new_string(text));
+	}
+	json_put(object, "changes", json_object_new_uint64(alarm->changes));
+	json_put(object, "counted", json_alarm_amount(alarm, alarm->counted));
+	json_put(object, "rate", json_alarm_amount(alarm, (uint64_t)llround(alarm->rate)));
+	json_put_phase(object, "over", alarm, 0);
+	json_put_phase(object, "under", alarm, 1);
+	return object;
+}
+
+void json_put_alarms(struct json_object *object, const struct alarms_now *alarms,
+		     const struct clock_pair *at)
+{
+	struct json_object *array;
+
+	if (!alarms->count)
+		return;
+	array = json_object_new_array();
+	for (uint32_t i = 0; i < alarms->count; i++)
+		json_append(array, json_alarm(&alarms->alarm[i], at));
+	json_put(object, "alarms", array);
+}
+
+static void alarm_row(struct table *table, const struct alarm_now *alarm,
+		      const struct clock_pair *at)
+{
+	char text[ALARM_LINE_MAX];
+
+	table_cell(table, alarm->on ? "on" : "off");
+	alarm_since_print(text, sizeof(text), alarm, at);
+	table_cell(table, text);
+	table_number(table, alarm->changes);
+	alarm_rate_print(text, sizeof(text), alarm);
+	table_cell(table, text);
+	for (unsigned int phase = 0; phase < 2; phase++) {
+		alarm_phase_print(text, alarm, phase);
+		table_cell(table, text);
+	}
+	table_cell(table, alarm->name);
+}
+
+void alarms_print(const struct alarms_now *alarms, const struct clock_pair *at)
+{
+	struct table table = {.columns = 7, .right = 1u << 2 | 1u << 3};
+
+	table_row(&table, "state", "since", "changes", "rate", "on over", "off under", "alarm",
+		  NULL);
+	for (uint32_t i = 0; i < alarms->count; i++)
+		alarm_row(&table, &alarms->alarm[i], at);
+	table_print(&table);
+}

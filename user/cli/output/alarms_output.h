@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Alarms as JSON, whose keys are stable, and as tables. */
+#ifndef RLCTL_ALARMS_OUTPUT_H
+#define RLCTL_ALARMS_OUTPUT_H
+
+#include <json-c/json.h>
+
+#include "alarms.h"
+#include "clock.h"
+#include "output.h"
+
+/* An amount of what the alarm counts: {"packets"} or {"bytes"}. */
+struct json_object *json_alarm_amount(const struct alarm_now *alarm, uint64_t amount);
+
+/* Adds the array "alarms", if the policy has one. `at`: when they were read. */
+void json_put_alarms(struct json_object *object, const struct alarms_now *alarms,
+		     const struct clock_pair *at);
+
+/* Prints a table of them to stdout. */
+void alarms_print(const struct alarms_now *alarms, const struct clock_pair *at);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which alarms went on or off between two readings. Pure. */
+#ifndef RLCTL_ALARM_CHANGES_H
+#define RLCTL_ALARM_CHANGES_H
+
+#include <stdbool.h>
+
+#include "alarms.h"
+
+/* Begins with zeros. */
+struct alarm_changes {
+	struct alarms_now before;
+	bool read;
+};
+
+/* Calls `tell` for each alarm that changed since the last call, with its state of now; none in the
+ * first call. One that went on and off again meanwhile is told as it is now. An alarm that the
+ * policy did not have before is told if it has changed since it was defined. */
+typedef void (*alarm_change_fn)(const struct alarm_now *alarm, void *arg);
+void alarm_changes_tell(struct alarm_changes *changes, const struct alarms_now *now,
+			alarm_change_fn tell, void *arg);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Alarms as text for people. */
+
+#include "alarm_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "text.h"
+#include "units.h"
+
+void alarm_rate_print(char *buf, size_t size, const struct alarm_now *alarm)
+{
+	static const char *const names[] = {
+		[RL_PACKETS] = "packets", [RL_BYTES] = "bytes", [RL_BITS] = "bits"};
+	double rate = alarm->unit == RL_BITS ? alarm->rate * 8 : alarm->rate;
+	char number[NUMBER_TEXT_MAX];
+
+	number_print(number, (uint64_t)llround(rate));
+	snprintf(buf, size, "%s %s/s", number, names[alarm->unit]);
+}
+
+void alarm_phase_print(char buf[ALARM_PHASE_MAX], const struct alarm_now *alarm, unsigned int phase)
+{
+	const struct rl_alarm_phase *p = &alarm->phase[phase];
+	char rate[QUANTITY_TEXT_MAX], time[QUANTITY_TEXT_MAX];
+
+	rate_print(rate, sizeof(rate), p->amount, p->period_ns, alarm->unit);
+	duration_print(time, sizeof(time), p->for_ns);
+	snprintf(buf, ALARM_PHASE_MAX, "%s for %s", rate, time);
+}
+
+static void age_print(char age[NUMBER_TEXT_MAX], const struct alarm_now *alarm,
+		      const struct clock_pair *at)
+{
+	bool past = at->monotonic_ns > alarm->since_ns;
+
+	wait_print(age, past ? at->monotonic_ns - alarm->since_ns : 0);
+}
+
+void alarm_since_print(char *buf, size_t size, const struct alarm_now *alarm,
+		       const struct clock_pair *at)
+{
+	char time[NUMBER_TEXT_MAX], age[NUMBER_TEXT_MAX];
+
+	if (!alarm->since_ns) {
+		snprintf(buf, size, "-");
+		return;
+	}
+	time_print(time, clock_realtime(at, alarm->since_ns), true);
+	age_print(age, alarm, at);
+	snprintf(buf, size, "%s (%s)", time, age);
+}
+
+int alarm_line_print(char *buf, size_t size, const struct alarm_now *alarm,
+		     const struct clock_pair *at)
+{
+	char rate[NUMBER_TEXT_MAX + 16], since[2 * NUMBER_TEXT_MAX + 8], phase[ALARM_PHASE_MAX];
+
+	alarm_rate_print(rate, sizeof(rate), alarm);
+	alarm_since_print(since, sizeof(since), alarm, at);
+	alarm_phase_print(phase, alarm, alarm->on);
+	return snprintf(buf, size, "%s %s%s%s, %s, %s %s", alarm->name, alarm->on ? "on" : "off",
+			alarm->since_ns ? " since " : "", alarm->since_ns ? since : "", rate,
+			alarm->on ? "off under" : "on over", phase);
+}
+
+/* The age says of which day the time is. */
+static size_t on_print(char *buf, size_t size, const struct alarm_now *alarm,
+		       const struct clock_pair *at)
+{
+	time_t seconds = (time_t)(clock_realtime(at, alarm->since_ns) / NS_PER_SECOND);
+	char rate[NUMBER_TEXT_MAX + 16], age[NUMBER_TEXT_MAX], time[16];
+	struct tm tm;
+	int len;
+
+	localtime_r(&seconds, &tm);
+	strftime(time, sizeof(time), "%T", &tm);
+	alarm_rate_print(rate, sizeof(rate), alarm);
+	age_print(age, alarm, at);
+	len = snprintf(buf, size, "%s since %s (%s), %s", alarm->name, time, age, rate);
+	return (size_t)len < size ? (size_t)len : size - 1;
+}
+
+bool alarms_on_print(char *buf, size_t size, const struct alarms_now *alarms,
+		     const struct clock_pair *at)
+{
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < alarms->count; i++) {
+		if (!alarms->alarm[i].on || used + 16 > size)
+			continue;
+		used += (size_t)snprintf(buf + used, size - used, "%s",
+					 used ? "; " : "alarms on: ");
+		used += on_print(buf + used, size - used, &alarms->alarm[i], at);
+	}
+	return used;
+}
