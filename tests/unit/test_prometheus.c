@@ -35,6 +35,20 @@ static void scraped_fill(struct scraped *out, const char *device, const char *te
 	assert_non_null(out->stats.rules);
 }
 
+/* Two alarms: one in packets, which is on, and one in bits, whose name needs escaping. */
+static void alarms_fill(struct alarms_now *alarms)
+{
+	alarms->count = 2;
+	alarms->alarm[0] = (struct alarm_now){.name = "flood",
+					      .on = true,
+					      .changes = 3,
+					      .counted = 77,
+					      .rate = 1234.5,
+					      .unit = RL_PACKETS};
+	alarms->alarm[1] = (struct alarm_now){
+		.name = "q\"\n", .counted = UINT64_MAX, .rate = 0.25, .unit = RL_BITS};
+}
+
 static void hot_fill(struct scraped *scraped)
 {
 	scraped->status.mode = RL_MODE_NATIVE;
@@ -50,6 +64,8 @@ static void hot_fill(struct scraped *scraped)
 	scraped->stats.pressure[RL_PRESSURE_EVICTIONS] = 8;
 	scraped->stats.hot_slots = 4096;
 	scraped->stats.hot_live = 9;
+	scraped->generation = 6;
+	alarms_fill(&scraped->stats.alarms);
 }
 
 static char *document_of(const struct scrape *scrape)
@@ -94,6 +110,7 @@ static int document_free(void **state)
 
 #define ETH0  "{device=\"eth0\",hook=\"xdp\""
 #define ODD   "{device=\"q\\\"\\\\\\\\x0a\\\\xc3\",hook=\"xdp\""
+#define ALARM "q\\\"\\\\x0a"
 #define LIMIT "any limit 1000/second burst 20"
 #define COUNT "any udp limit 1mbit burst 100kbit over count"
 
@@ -136,6 +153,20 @@ static const struct line_row {
 	{"hot table: evictions", "rlctl_hot_evictions_total" ETH0 "} 8", 1},
 	{"no hot table, no slots", "rlctl_hot_slots" ODD "} 0", 0},
 	{"no hot table, no evictions", "rlctl_hot_evictions_total" ODD "} 0", 0},
+	{"policy: generation", "rlctl_policy_generation" ETH0 "} 6", 1},
+	{"no policy yet, no generation", "rlctl_policy_generation" ODD "} 0", 0},
+	{"alarm: on", "rlctl_alarm_on" ETH0 ",alarm=\"flood\"} 1", 1},
+	{"alarm: off, escaped", "rlctl_alarm_on" ETH0 ",alarm=\"" ALARM "\"} 0", 1},
+	{"alarm: changes", "rlctl_alarm_changes_total" ETH0 ",alarm=\"flood\"} 3", 1},
+	{"alarm: packets", "rlctl_alarm_packets_total" ETH0 ",alarm=\"flood\"} 77", 1},
+	{"alarm: its packets are no bytes", "rlctl_alarm_bytes_total" ETH0 ",alarm=\"flood\"} 77",
+	 0},
+	{"alarm: bits are bytes",
+	 "rlctl_alarm_bytes_total" ETH0 ",alarm=\"" ALARM "\"} 18446744073709551615", 1},
+	{"alarm: rate of packets",
+	 "rlctl_alarm_packets_per_second" ETH0 ",alarm=\"flood\"} 1234.500", 1},
+	{"alarm: rate of bits, in bytes",
+	 "rlctl_alarm_bytes_per_second" ETH0 ",alarm=\"" ALARM "\"} 0.250", 1},
 	{"memory", "rlctl_memory_bytes" ETH0 "} 18446744073709551615", 1},
 	{"errors", "rlctl_scrape_errors 1", 1},
 	{"duration", "rlctl_scrape_duration_seconds 1.000000003", 1},
@@ -152,6 +183,19 @@ static int lines_count(const char *text, const char *line)
 	for (; *text; text = strchr(text, '\n') + 1)
 		found += !strncmp(text, line, len) && text[len] == '\n';
 	return found;
+}
+
+/* A policy without an alarm has no samples of alarms. */
+static void no_alarm_test(void **state)
+{
+	size_t found = 0;
+
+	(void)state;
+	for (const char *at = document; (at = strstr(at, "rlctl_alarm_on{")); at++) {
+		assert_memory_equal(at + strlen("rlctl_alarm_on"), ETH0, strlen(ETH0));
+		found++;
+	}
+	assert_int_equal(found, 2);
 }
 
 static void line_test(void **state)
@@ -253,7 +297,7 @@ static void many_test(void **state)
 	free(many);
 }
 
-#define SINGLE_TESTS 1
+#define SINGLE_TESTS 2
 static struct CMUnitTest tests[ARRAY_SIZE(lines) + ARRAY_SIZE(manys) + SINGLE_TESTS];
 static size_t test_count;
 
@@ -267,6 +311,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		add(lines[i].name, line_test, &lines[i]);
 	add("nothing attached", nothing_test, NULL);
+	add("no alarm, no samples", no_alarm_test, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(manys); i++)
 		add(manys[i].name, many_test, &manys[i]);
 	return cmocka_run_group_tests(tests, document_make, document_free);

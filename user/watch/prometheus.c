@@ -15,9 +15,13 @@
 #include "hook_names.h"
 #include "instance.h"
 #include "message.h"
+#include "metric.h"
+#include "metric_alarms.h"
+#include "metric_sets.h"
 #include "names.h"
 #include "open.h"
 #include "policy.h"
+#include "policy_write.h"
 #include "source_list.h"
 #include "stats.h"
 #include "text.h"
@@ -53,12 +57,15 @@ static int visit(struct instance *instance, void *arg)
 {
 	struct scrape *scrape = arg;
 	struct scraped now = {.instance = *instance}, *items;
+	struct rl_policy_header header;
 	int ret = instance_status_read(instance, &now.status);
 
 	if (!ret)
 		ret = instance_stats_read(instance, &now.stats);
 	if (!ret)
 		ret = bans_count(instance, &now);
+	if (!ret && !policy_header_read(instance, &header))
+		now.generation = header.written;
 	if (ret) {
 		scraped_clear(&now);
 		scrape->errors += ret != -ENOENT && ret != -ESTALE; /* these: detached meanwhile */
@@ -101,78 +108,6 @@ void scrape_clear(struct scrape *scrape)
 	memset(scrape, 0, sizeof(*scrape));
 }
 
-/* ---- samples ---- */
-
-struct metric;
-
-/* The metric being printed. Its HELP and TYPE lines come with its first sample. */
-struct page {
-	FILE *file;
-	const struct metric *metric;
-	enum scrape_rules rules;
-	bool headed;
-};
-
-struct metric {
-	const char *name, *type, *help;
-	void (*print)(struct page *page, const struct scraped *scraped);
-	size_t field; /* offset of the number in the object that `print` reads */
-};
-
-static uint64_t number_at(const void *object, size_t offset)
-{
-	uint64_t number;
-
-	memcpy(&number, (const char *)object + offset, sizeof(number));
-	return number;
-}
-
-/* Printable ASCII; of the characters that the format escapes, only these two remain. */
-static void label_print(FILE *file, const char *name, const char *text)
-{
-	char shown[5];
-
-	fprintf(file, "%s=\"", name);
-	for (const char *c = text; *c; c++) {
-		byte_escape(shown, *c);
-		for (const char *s = shown; *s; s++)
-			fprintf(file, *s == '\\' || *s == '"' ? "\\%c" : "%c", *s);
-	}
-	putc('"', file);
-}
-
-static void sample_begin(struct page *page, const struct scraped *scraped)
-{
-	const struct metric *metric = page->metric;
-
-	if (!page->headed)
-		fprintf(page->file, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help,
-			metric->name, metric->type);
-	page->headed = true;
-	fprintf(page->file, "%s{", metric->name);
-	label_print(page->file, "device", scraped->instance.device);
-	putc(',', page->file);
-	label_print(page->file, "hook", hook_name(scraped->instance.info.hook));
-}
-
-static void sample_label(struct page *page, const char *name, const char *text)
-{
-	putc(',', page->file);
-	label_print(page->file, name, text);
-}
-
-static void sample_end(struct page *page, uint64_t number)
-{
-	fprintf(page->file, "} %" PRIu64 "\n", number);
-}
-
-static void seconds_print(FILE *file, uint64_t ns)
-{
-	const uint64_t second = NS_PER_SECOND;
-
-	fprintf(file, "%" PRIu64 ".%09" PRIu64 "\n", ns / second, ns % second);
-}
-
 /* ---- printers of the table's rows ---- */
 
 static void number_sample(struct page *page, const struct scraped *scraped)
@@ -202,8 +137,7 @@ static void bans_capacity_sample(struct page *page, const struct scraped *scrape
 static void since_sample(struct page *page, const struct scraped *scraped)
 {
 	sample_begin(page, scraped);
-	fputs("} ", page->file);
-	seconds_print(page->file, scraped->status.since_ns);
+	sample_end_seconds(page, scraped->status.since_ns);
 }
 
 static void info_sample(struct page *page, const struct scraped *scraped)
@@ -237,6 +171,13 @@ static void passed_samples(struct page *page, const struct scraped *scraped)
 static void dropped_samples(struct page *page, const struct scraped *scraped)
 {
 	reason_samples(page, scraped, false);
+}
+
+/* None: no policy was written yet, or it cannot be read just now. */
+static void generation_sample(struct page *page, const struct scraped *scraped)
+{
+	if (scraped->generation)
+		number_sample(page, scraped);
 }
 
 static void rules_sample(struct page *page, const struct scraped *scraped)
@@ -337,58 +278,6 @@ static void rule_samples(struct page *page, const struct scraped *scraped)
 	rule_samples_of(page, scraped, false, left, counter_sample);
 }
 
-/* The number in the rl_set of each set. */
-static void set_samples(struct page *page, const struct scraped *scraped)
-{
-	const struct instance_stats *stats = &scraped->stats;
-
-	for (size_t i = 0; i < stats->policy.set_count; i++) {
-		sample_begin(page, scraped);
-		sample_label(page, "set", stats->policy.sets[i].name);
-		sample_end(page, number_at(&stats->sets[i], page->metric->field));
-	}
-}
-
-static void set_member_samples(struct page *page, const struct scraped *scraped)
-{
-	const struct instance_stats *stats = &scraped->stats;
-
-	for (size_t i = 0; i < 2 * stats->policy.set_count; i++) {
-		sample_begin(page, scraped);
-		sample_label(page, "set", stats->policy.sets[i / 2].name);
-		sample_label(page, "family", i % 2 ? "ipv6" : "ipv4");
-		sample_end(page, stats->sets[i / 2].set.members[i % 2]);
-	}
-}
-
-static void set_capacity_samples(struct page *page, const struct scraped *scraped)
-{
-	const struct instance_stats *stats = &scraped->stats;
-
-	for (size_t i = 0; i < stats->policy.set_count; i++) {
-		sample_begin(page, scraped);
-		sample_label(page, "set", stats->policy.sets[i].name);
-		sample_end(page, stats->policy.sets[i].max);
-	}
-}
-
-/* Times of sets whose file has been loaded, or has failed to be. */
-static void set_time_samples(struct page *page, const struct scraped *scraped)
-{
-	const struct instance_stats *stats = &scraped->stats;
-
-	for (size_t i = 0; i < stats->policy.set_count; i++) {
-		uint64_t ns = number_at(&stats->sets[i], page->metric->field);
-
-		if (!ns)
-			continue;
-		sample_begin(page, scraped);
-		sample_label(page, "set", stats->policy.sets[i].name);
-		fputs("} ", page->file);
-		seconds_print(page->file, ns);
-	}
-}
-
 static void ban_samples(struct page *page, const struct scraped *scraped)
 {
 	rule_samples_of(page, scraped, true, listed_max(page), ban_sample);
@@ -434,6 +323,8 @@ static const struct metric metrics[] = {
 	RULES(dropped, bytes, "Bytes dropped"),
 	RULES(shadow, packets, "Packets over a limit that passed: `over count`, or established"),
 	RULES(shadow, bytes, "Bytes over a limit that passed: `over count`, or established"),
+	GAUGE("rlctl_policy_generation", generation, generation_sample,
+	      "The policy applied last: a later one has a larger number."),
 	{"rlctl_rules", "gauge", "Rules in force.", rules_sample, 0},
 	{"rlctl_rules_single_address", "gauge",
 	 "Rules in force without metrics because they allow or deny a single address.",
@@ -472,6 +363,19 @@ static const struct metric metrics[] = {
 	{"rlctl_set_load_failed_timestamp_seconds", "gauge",
 	 "When the file of a set failed to load, since it was loaded last.", set_time_samples,
 	 offsetof(struct set_stats, set.failed_ns)},
+	{"rlctl_alarm_on", "gauge", "Whether an alarm is on (1) or off (0).", alarm_on_samples, 0},
+	{"rlctl_alarm_changes_total", "counter", "Times that an alarm went on or off.",
+	 alarm_change_samples, 0},
+	{"rlctl_alarm_packets_total", "counter", "Packets that an alarm in packets counted.",
+	 alarm_counted_samples, RL_PACKETS},
+	{"rlctl_alarm_bytes_total", "counter", "Bytes that an alarm in bytes or bits counted.",
+	 alarm_counted_samples, RL_BYTES},
+	{"rlctl_alarm_packets_per_second", "gauge",
+	 "Rate that an alarm in packets saw last, over a tenth of its time.", alarm_rate_samples,
+	 RL_PACKETS},
+	{"rlctl_alarm_bytes_per_second", "gauge",
+	 "Rate that an alarm in bytes or bits saw last, over a tenth of its time.",
+	 alarm_rate_samples, RL_BYTES},
 	GAUGE("rlctl_memory_bytes", status.memory_bytes, number_sample,
 	      "Memory of all maps as accounted by the kernel."),
 };

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Metrics of prometheus.c's table, and how their samples are written. */
+#ifndef RLCTL_METRIC_H
+#define RLCTL_METRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "scraped.h"
+
+struct metric;
+
+/* The metric being printed. Its HELP and TYPE lines come with its first sample. */
+struct page {
+	FILE *file;
+	const struct metric *metric;
+	enum scrape_rules rules;
+	bool headed;
+};
+
+struct metric {
+	const char *name, *type, *help;
+	void (*print)(struct page *page, const struct scraped *scraped);
+	size_t field; /* offset of the number in the object that `print` reads */
+};
+
+uint64_t number_at(const void *object, size_t offset);
+
+/* NAME="TEXT" in printable ASCII, escaped as the format asks. */
+void label_print(FILE *file, const char *name, const char *text);
+
+/* A sample: its labels device and hook, further ones, and its value. */
+void sample_begin(struct page *page, const struct scraped *scraped);
+void sample_label(struct page *page, const char *name, const char *text);
+void sample_end(struct page *page, uint64_t number);
+void sample_end_seconds(struct page *page, uint64_t ns);
+void sample_end_rate(struct page *page, double rate); /* with three digits behind the point */
+
+/* "SECONDS.NANOSECONDS\n" */
+void seconds_print(FILE *file, uint64_t ns);
+
+#endif
