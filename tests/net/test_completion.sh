@@ -31,6 +31,7 @@ t 'rule del: a prefix that has begun' offers '2001:db8::/32 2001:db8::9' rule de
 t 'rule del: what follows there' offers 'tcp udp' rule del 192.0.2.7 ''
 t 'rule del: the rest of the rule' offers '10m' rule del 192.0.2.7 udp dport 53 limit 5/second burst 5 over ban ''
 t 'rule del: a prefix that is not there' offers '' rule del 198.51.100.1 ''
+t 'a user' offers nobody events --user nobo
 t 'rule list: prefixes that are there' offers '192.0.2.0/24 192.0.2.7' rule list 192
 t 'rule get: addresses' offers '192.0.2.0 192.0.2.7 2001:db8:: 2001:db8::9' rule get ''
 t 'explain: addresses' offers '192.0.2.0 192.0.2.7' explain 192

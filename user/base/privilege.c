@@ -132,9 +132,3 @@ int privileges_drop(void)
 {
 	return capabilities_set(0, 0);
 }
-
-int privileges_drop_but(uint32_t keep)
-{
-	keep &= capabilities_get(CAP_PERMITTED);
-	return capabilities_set(keep, keep);
-}

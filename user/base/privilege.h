@@ -46,8 +46,6 @@ void privileges_lower(uint32_t raised);
 
 /* Drops all. 0 or -1; reports. */
 int privileges_drop(void);
-/* Drops all but those of `keep` that it has. 0 or -1; reports. */
-int privileges_drop_but(uint32_t keep);
 
 bool privilege_held(enum privilege privilege);
 

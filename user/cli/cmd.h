@@ -69,6 +69,10 @@ struct json_object;
 	X(RULE, "rule", 0, "RULE", "only packets decided by this quoted rule")                     \
 	X(WRITE, "write", 'w', "FILE", "write a capture; - is standard output")                    \
 	X(FOLLOW, "follow", 0, NULL, "go on and print what happens, as it happens")                \
+	X(EXEC, "exec", 0, "PROGRAM", "run this for each event, which it reads as JSON")           \
+	X(USER, "user", 0, "USER", "who runs the program, as NAME or NAME:GROUP")                  \
+	X(EXEC_MAX, "exec-max", 0, "N", "programs that run at once; default 4")                    \
+	X(EXEC_TIMEOUT, "exec-timeout", 0, "TIME", "time limit of each program; default 10s")      \
 	X(PACKETS, "count", 0, "N", "stop after N packets")                                        \
 	X(SECONDS, "seconds", 0, "S", "stop after S seconds")                                      \
 	X(BANNED, "banned", 0, NULL, "only what is banned")                                        \
@@ -103,6 +107,9 @@ struct command {
 	struct target target;
 	char **words; /* after the verb, without the device */
 	int word_count;
+	int front_count; /* words before `--` */
+	char **rest;     /* those behind `--`, of a verb whose row says `rest` */
+	int rest_count;
 	const char *arguments[OPTION_COUNT]; /* NULL: not given; "": without argument */
 	int choices[OPTION_COUNT];           /* of arguments A|B|C; 0 if not given */
 	unsigned int hooks;                  /* bits: every --hook given */
@@ -139,6 +146,7 @@ struct verb {
 	uint64_t needs_none; /* OPTION_BITs: with one of these, `needs` is empty */
 	uint64_t words_none; /* OPTION_BITs: with one of these, there are no words */
 	int words_min, words_max;
+	bool rest;                                 /* words behind `--` are not its own */
 	bool hidden;                               /* not in the usage */
 	int (*run)(const struct command *command); /* 0, < 0 or EXIT_USAGE; reports */
 };

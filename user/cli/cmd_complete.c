@@ -266,7 +266,7 @@ static const struct kind {
 	{"DEV", offer_devices},       {"FILE", offer_files}, {"POLICY", offer_policies},
 	{"PCAP", offer_files},        {"DIR", offer_files},  {"NAME", offer_namespaces},
 	{"ADDRESS", offer_addresses}, {"VERB", offer_help},  {"PREFIX", offer_rule},
-	{"SET", offer_sets},
+	{"SET", offer_sets},          {"USER", offer_users}, {"PROGRAM", offer_files},
 };
 
 /* "xdp|ingress|egress" word by word, "FILE|-" and "[DEV]" by the name in them. */

@@ -8,6 +8,7 @@
 #include "follow.h"
 #include "past.h"
 #include "output.h"
+#include "program_sink.h"
 
 static int stdout_tell(void *arg, const char *json, struct json_object *object)
 {
@@ -21,9 +22,13 @@ static int stdout_tell(void *arg, const char *json, struct json_object *object)
 
 int cmd_events(const struct command *command)
 {
-	const struct event_sink sinks[] = {{.tell = stdout_tell}};
+	struct event_sink sinks[2] = {{.tell = stdout_tell}};
+	int ret = program_sink_open(command, &sinks[1]);
 
-	if (option_given(command, OPTION_FOLLOW))
-		return events_follow(&command->target, sinks, 1);
-	return events_past(&command->target, sinks);
+	if (!ret && option_given(command, OPTION_FOLLOW))
+		ret = events_follow(&command->target, sinks, sinks[1].tell ? 2 : 1);
+	else if (!ret)
+		ret = events_past(&command->target, sinks);
+	program_sink_close(&sinks[1]);
+	return ret;
 }

@@ -28,6 +28,7 @@ void offer_files(struct completion *c);
 /* Names of policies, and where a file may stand, files: the shells look for these by themselves. */
 void offer_policies(struct completion *c);
 void offer_namespaces(struct completion *c);
+void offer_users(struct completion *c);
 /* For attach, all devices; otherwise those with an instance, if these can be listed. */
 void offer_devices(struct completion *c);
 void offer_sets(struct completion *c);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Candidates for arguments that are no words of the language: files, namespaces, devices, sets. */
 #include <dirent.h>
+#include <pwd.h>
 #include <stdio.h>
 
 #include "complete.h"
@@ -39,6 +40,16 @@ void offer_namespaces(struct completion *c)
 			offer(c, entry->d_name, NULL);
 	if (dir)
 		closedir(dir);
+}
+
+void offer_users(struct completion *c)
+{
+	const struct passwd *user;
+
+	setpwent();
+	while ((user = getpwent()))
+		offer(c, user->pw_name, NULL);
+	endpwent();
 }
 
 static void offer_all_devices(struct completion *c)

@@ -260,6 +260,7 @@ int command_parse(int argc, char **argv, struct command *out)
 		else
 			rc = option_set(out, option, optional_argument_get(argv));
 	}
+	out->front_count = out->word_count;
 	while (!rc && optind < argc)
 		argv[out->word_count++] = argv[optind++];
 	globals_set(out);

@@ -218,6 +218,18 @@ static int words_check(const struct command *command)
 	return 0;
 }
 
+/* The words behind `--`, unless the verb itself is one of them. */
+static void rest_cut(struct command *command, int used)
+{
+	int front = command->front_count > used ? command->front_count : used;
+
+	if (!command->verb->rest)
+		return;
+	command->rest = command->words + front;
+	command->rest_count = command->word_count - front;
+	command->word_count = front;
+}
+
 int command_resolve(struct command *command)
 {
 	int used, rc;
@@ -225,6 +237,7 @@ int command_resolve(struct command *command)
 	command->verb = verb_find(command->words, command->word_count, &used);
 	if (!command->verb)
 		return verb_unknown(command->words, command->word_count);
+	rest_cut(command, used);
 	command->words += used;
 	command->word_count -= used;
 	rc = options_check(command);

@@ -354,12 +354,15 @@ const struct verb all_verbs[] = {
 	},
 	{
 		.name = "events",
-		.words = "[DEV]",
+		.words = "[DEV] [-- ARGUMENT...]",
 		.summary = "Show what has happened: drops, bans, alarms, changes; --follow goes on",
-		.options = OPTIONS_INSTANCE | OPTION_BIT(FOLLOW),
+		.options = OPTIONS_INSTANCE | OPTION_BIT(FOLLOW) | OPTION_BIT(EXEC) |
+			   OPTION_BIT(USER) | OPTION_BIT(EXEC_MAX) | OPTION_BIT(EXEC_TIMEOUT),
 		.device = DEVICE_MAY,
 		.uses = PRIVILEGE_BIT(BPF),
+		.aside = PRIVILEGE_BIT(SETUID) | PRIVILEGE_BIT(SETGID) | PRIVILEGE_BIT(KILL),
 		.many = true,
+		.rest = true,
 		.texts = {{OPTION_HOOK, "only instances at this hook"},
 			  {OPTION_JSON, "print one JSON document per event"}},
 		.run = cmd_events,

@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "event_input.h"
+#include "event_json.h"
 #include "event_program.h"
 #include "message.h"
 #include "output.h"
@@ -162,11 +163,11 @@ static char *queue_take(struct runner *runner)
 /* Behind the events that came before them. */
 static void lost_queue(struct runner *runner)
 {
-	char json[256], time[NUMBER_TEXT_MAX];
+	char json[256], time[EVENT_TIME_MAX];
 
 	if (!runner->lost || runner->queued == runner->queue_size)
 		return;
-	time_print(time, clock_ns(CLOCK_REALTIME), false);
+	event_time_print(time, clock_ns(CLOCK_REALTIME));
 	snprintf(json, sizeof(json),
 		 "{\"time\":\"%s\",\"event\":\"lost\",\"count\":%" PRIu64 ",\"text\":\"%" PRIu64
 		 " events were not given to the program, which is too slow\"}",
