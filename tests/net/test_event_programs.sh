@@ -1,0 +1,214 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The programs for events that the package brings, run by `rlctl events --exec` and each with its real receiver: mail by
+# msmtp to an SMTP server, posts to an HTTP server, lines in a journald, and blackholes by exabgp at a BIRD upstream.
+# B is limited and has the senders, A is the network upstream. check: beside
+source "$(dirname "$0")/../lib.sh"
+
+PROGRAMS=$TMP/events
+chmod 711 "$TMP" && cp -r "$TOP/scripts/events" "$PROGRAMS" || exit 1
+
+# ---- senders and receivers
+
+# in_b CMD…: in namespace B and with a /run and a journal of their own.
+in_b() { nsenter --net --mount --target "$HOLDER" --wd="$TMP" "$@"; }
+
+holder_start() {
+	# shellcheck disable=SC2016 # for the inner shell
+	bg in_ns B unshare --mount --propagation private sh -c 'mount -t tmpfs -o mode=755 tmpfs /run &&
+		mount -t tmpfs tmpfs /etc/systemd && echo $$ >"$1" && exec sleep 600' _ "$TMP/holder"
+	eventually 5 test -s "$TMP/holder" && HOLDER=$(<"$TMP/holder")
+}
+
+listens() { in_b ss -Hltn "sport = :$1" | grep -q "$1"; }
+
+receivers_start() {
+	bg in_b /usr/bin/python3 "$TOP/tests/net/event_receivers.py" "$TMP"
+	printf '%s\n' 'account default' 'host 127.0.0.1' 'port 2525' 'from rlctl@b.example' >"$TMP/msmtprc"
+	eventually 10 listens 2525 && eventually 10 listens 8080
+}
+
+journald_start() {
+	printf '%s\n' '[Journal]' Storage=volatile Audit=no ReadKMsg=no ForwardToWall=no | in_b tee /etc/systemd/journald.conf
+	in_b mkdir -p /run/systemd/journal && bg in_b /lib/systemd/systemd-journald
+	eventually 10 in_b test -S /run/systemd/journal/socket
+}
+
+bird_start() {
+	cat >"$TMP/bird.conf" <<-'END'
+		router id 10.77.0.1;
+		protocol device {}
+		protocol bgp four { local 10.77.0.1 as 65000; neighbor 10.77.0.2 as 65001; passive; ipv4 { import all; export none; }; }
+		protocol bgp six { local fd77::1 as 65000; neighbor fd77::2 as 65001; passive; ipv6 { import all; export none; }; }
+	END
+	bg in_ns A bird -f -c "$TMP/bird.conf" -s "$TMP/bird.ctl" -P "$TMP/bird.pid"
+}
+
+# As its unit does.
+exabgp_start() {
+	cat >"$TMP/exabgp.conf" <<-'END'
+		neighbor 10.77.0.1 { router-id 10.77.0.2; local-address 10.77.0.2; local-as 65001; peer-as 65000; family { ipv4 unicast; } }
+		neighbor fd77::1 { router-id 10.77.0.2; local-address fd77::2; local-as 65001; peer-as 65000; family { ipv6 unicast; } }
+	END
+	in_b install -d -o exabgp -g exabgp -m 750 /run/exabgp && in_b setpriv --reuid exabgp --regid exabgp --clear-groups \
+		mkfifo /run/exabgp/exabgp.in /run/exabgp/exabgp.out || return
+	bg in_b setpriv --reuid exabgp --regid exabgp --clear-groups env exabgp_daemon_daemonize=false exabgp "$TMP/exabgp.conf"
+}
+
+birdc() { command birdc -s "$TMP/bird.ctl" "$@"; }
+established() { is "$(birdc show protocols | grep -c Established)" 2; }
+peers() { bird_start && exabgp_start && eventually 20 established; }
+
+# follow PROGRAM OPTION…: rlctl runs it for the events of veth-B.
+follow() { bg in_b "$RLCTL" events --follow -i veth-B --exec "$PROGRAMS/$1" "${@:2}"; }
+
+follow_all() {
+	follow mail -- --only attach,ban-begin --from rlctl@b.example --sendmail "msmtp -C $TMP/msmtprc" noc@a.example &&
+		EVENT_WEBHOOK_URL="http://127.0.0.1:8080/hook?a=\"b\\" EVENT_WEBHOOK_HEADER='Authorization: Bearer "s"' follow webhook &&
+		follow journal && follow exabgp --user exabgp -- --allow 10.77.0.0/24 --allow fd77::/48 &&
+		eventually 10 prints 4 grep -c 'nothing is attached to veth-B: waiting' "$TMP/bg"
+}
+
+# ---- what arrives for events that happen
+
+last() { tail -n 1 "$TMP/$1" | json "${@:2}"; }
+count() { [[ ! -e $TMP/$1 ]] || wc -l <"$TMP/$1"; }
+
+test_attach() {
+	echo 'rule any icmp limit 5/second burst 5 per dest over ban 4s
+		rule any icmp6 icmp-type echo-request limit 5/second burst 5 per dest over ban 4s' |
+		rl B attach veth-B --policy -
+}
+
+mailed() { is "$(last mail.jsonl .event[0].event)" "$1"; }
+test_mail() {
+	eventually 10 mailed attach &&
+		is "$(last mail.jsonl '.to[0], .from, .header, .auto, .event[0].device')" \
+			$'noc@a.example\nrlctl@b.example\nnoc@a.example\nauto-generated\nveth-B' &&
+		is "$(last mail.jsonl .subject)" "$(uname -n) veth-B: attach: $(last mail.jsonl .event[0].text)" &&
+		has "hook: xdp" last mail.jsonl .text && last mail.jsonl '.longest <= 998'
+}
+
+posted() { jq -e --arg event "$1" 'select(.body | fromjson | .event == $event)' "$TMP/web.jsonl"; }
+# As one line, and what is in the environment is not seen by others.
+test_webhook() {
+	eventually 10 posted attach && is "$(last web.jsonl '.path, .type, .authorization')" \
+		$'/hook?a="b\\\napplication/json\nBearer "s"' && last web.jsonl '.body | test("^{.*}\n$")'
+}
+
+logged() { in_b journalctl -q -D /run/log/journal -t rlctl-events "RLCTL_EVENT=$1" -o json | tail -n 1 | grep .; }
+test_journal() {
+	local line
+	eventually 10 logged attach && line=$(logged attach) &&
+		is "$(json '.MESSAGE | .[:16]' <<<"$line") $(json .PRIORITY,.RLCTL_DEVICE,._UID <<<"$line" | xargs)" \
+			"veth-B: attach:  5 veth-B $(id -u nobody)" && json '.RLCTL_JSON | fromjson | .event == "attach"' <<<"$line"
+}
+
+# blackholes WANTED: the prefixes that BIRD has with the community BLACKHOLE, sorted.
+blackholes() {
+	is "$(birdc show route all where '(65535,666) ~ bgp_community' | grep -oE '^[0-9a-f.:]+/[0-9]+' | sort -u | xargs)" "$1"
+}
+
+# A flood of both families bans their destinations; the bans end, and so do the routes.
+test_exabgp() {
+	in_ns A ping -q -f -c 30 -W 1 10.77.0.2
+	in_ns A ping -q -f -c 30 -W 1 fd77::2
+	eventually 10 blackholes '10.77.0.2/32 fd77::/64' && eventually 10 mailed ban-begin && eventually 20 blackholes ''
+}
+
+# ---- each by itself, for what would take long to happen
+
+# event EVENT [MEMBERS [SECOND]]: an event for `give`, so long after the first.
+BEGUN=$(date +%s)
+event() {
+	printf '{"time":"%s","event":"%s","device":"eth0","hook":"xdp"%s,"text":"a flood"}' \
+		"$(date -u -d "@$((BEGUN + ${3:-0}))" +%Y-%m-%dT%H:%M:%S.123Z)" "$1" "${2:+,$2}" >"$TMP/event"
+}
+
+# give USER PROGRAM ARG…: as rlctl runs it.
+give() {
+	in_b timeout 10 setpriv --reuid "$1" --regid "$(id -g "$1")" --clear-groups --no-new-privs \
+		env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "RLCTL_EVENT=$(json .event <"$TMP/event")" \
+		RLCTL_DEVICE=eth0 RLCTL_TEXT='a flood' "$PROGRAMS/$2" "${@:3}" <"$TMP/event"
+}
+
+# Errors are the exit status, which rlctl tells.
+test_mail_refused() {
+	event lost '"count":7' && expect_status 2 give nobody mail && has EVENT_MAIL_TO expect_fail give nobody mail &&
+		give nobody mail --only alarm-on x@a.example && expect_fail give nobody mail --sendmail /no/such x@a.example &&
+		expect_fail give nobody mail --smtp 127.0.0.1:1 x@a.example && mailed ban-begin &&
+		give nobody mail --smtp 127.0.0.1:2525 x@a.example && mailed lost && is "$(last mail.jsonl .to[0])" x@a.example
+}
+
+test_webhook_refused() {
+	event lost && expect_fail give nobody webhook && has EVENT_WEBHOOK_URL expect_fail give nobody webhook &&
+		expect_status 22 give nobody webhook http://127.0.0.1:8080/refuse &&
+		expect_status 28 give nobody webhook http://127.0.0.1:8080/slow --max-time 1 &&
+		expect_fail give nobody webhook file:///etc/passwd
+}
+
+# Who asks for the list of processes does not see the URL that is in the environment.
+test_webhook_secret() {
+	bg in_b env EVENT_WEBHOOK_URL=http://127.0.0.1:8080/slow RLCTL_EVENT=lost "$PROGRAMS/webhook" --max-time 3
+	eventually 5 has 'curl --silent' curl_words && expect_fail has 8080 curl_words
+}
+curl_words() { tr '\0' ' ' <"/proc/$(pgrep -P "$BG_PID")/cmdline"; }
+
+# blackhole ARG…: the victims of the alarms a and b.
+blackhole() { give exabgp exabgp --allow 10.77.0.0/24 --victim a=10.77.0.7 --victim b=10.77.0.7 --victim c=10.77.0.9 "$@"; }
+
+# Two causes, the last of which withdraws; an end that overtook its begin holds.
+test_alarms() {
+	event alarm-on '"alarm":"a"' 1 && blackhole && event alarm-on '"alarm":"b"' 2 && blackhole &&
+		eventually 10 blackholes 10.77.0.7/32 && event alarm-off '"alarm":"a"' 4 && blackhole && event alarm-on '"alarm":"a"' 3 &&
+		blackhole && event alarm-on '"alarm":"c"' 5 && blackhole && eventually 10 blackholes '10.77.0.7/32 10.77.0.9/32' &&
+		event alarm-off '"alarm":"b"' 6 && blackhole && eventually 10 blackholes 10.77.0.9/32 &&
+		event detach && blackhole && eventually 10 blackholes ''
+}
+
+announced() { in_b jq '[.[] | select(any(.on))] | length' /run/exabgp/rlctl-blackholes.json; }
+
+# not_announced TEXT KEY [RULE [ARG…]]: a ban of that key announces nothing, and the program says TEXT.
+not_announced() {
+	event ban-begin "\"rule\":\"${3:-any udp limit 1/second per dest over ban 1h}\",\"key\":\"$2\""
+	has "$1" blackhole "${@:4}" 2>&1
+}
+
+# Whoever forges sources chooses a key, but not what is dropped: that of another limit, what is not one's own, more than a
+# host, and more than --max of them.
+test_never() {
+	not_announced '' 10.77.0.66 'any udp limit 1/second over ban 1h' &&
+		not_announced '' 10.77.0.66 'any udp limit 1/second per source+dest over ban 1h' &&
+		not_announced 'not within --allow' 198.51.100.66 && not_announced 'not within --allow' 2001:db8::/64 &&
+		not_announced 'more than one host' 10.77.0.0/24 'any udp limit 1/second per dest/24 over ban 1h' &&
+		event alarm-on '"alarm":"other"' && blackhole && is "$(announced)" 0 || return
+	event ban-begin '"rule":"any limit 1/second per dest over ban 1h","key":"10.77.0.1"' && blackhole --max 1 &&
+		event ban-begin '"rule":"any limit 1/second per dest over ban 1h","key":"10.77.0.2"' &&
+		has '1 are (--max)' expect_fail blackhole --max 1 && eventually 10 blackholes 10.77.0.1/32
+}
+
+# By its time, if the end of a ban was not told; by hand; and a state that cannot be announced is not kept.
+test_withdrawn() {
+	event ban-begin '"rule":"any limit 1/second per dest over ban 1h","key":"10.77.0.3","until":"2026-01-01T00:00:00.000Z"' &&
+		blackhole && event apply && blackhole && eventually 10 blackholes 10.77.0.1/32 && give exabgp exabgp --clear &&
+		eventually 10 blackholes '' && event alarm-on '"alarm":"a"' &&
+		has 'No such file' expect_fail blackhole --pipe /run/exabgp/none && is "$(announced)" 0
+}
+
+veth_pair A B && holder_start || exit 1
+t 'an SMTP and an HTTP server' receivers_start
+t 'a journald' journald_start
+t 'exabgp and BIRD are peers' peers
+t 'all four programs wait for events' follow_all
+t 'a device is attached' test_attach
+t 'mail' test_mail
+t 'webhook' test_webhook
+t 'journal' test_journal
+t 'exabgp announces and withdraws what is banned' test_exabgp
+t 'no program failed' expect_fail grep -a 'warning: --exec' "$TMP/bg"
+t 'mail: errors' test_mail_refused
+t 'webhook: errors' test_webhook_refused
+t 'webhook: secrets' test_webhook_secret
+t 'exabgp: alarms' test_alarms
+t 'exabgp: never announced' test_never
+t 'exabgp: withdrawn all the same' test_withdrawn
