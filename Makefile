@@ -240,6 +240,8 @@ UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's,\([ =]\)/etc/rlct
 # The documents keep their places to each other, so that their links lead somewhere.
 DOCS     := README.md LICENSE SECURITY.md CONTRIBUTING.md NEWS $(wildcard docs/*.md docs/*.svg docs/*.json)
 POLICIES := $(wildcard policies/*.policy)
+# What `rlctl events --exec` may run.
+PROGRAMS := $(wildcard scripts/events/*)
 DATA     := grafana.json alerts.yml $(patsubst scripts/%,%,$(wildcard scripts/importer/*.py))
 
 install: all
@@ -262,6 +264,8 @@ install: all
 	for file in $(DOCS); do install -D -m 644 $$file $(DESTDIR)$(DOCDIR)/$$file || exit 1; done
 	for file in $(DATA); do install -D -m 644 scripts/$$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
 	for file in $(POLICIES); do install -D -m 644 $$file $(DESTDIR)$(DATADIR)/$$file || exit 1; done
+	for file in $(PROGRAMS); do sed '1s,/usr/bin/env python3,/usr/bin/python3,' $$file | \
+		install -D -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/$${file#scripts/} || exit 1; done
 	ln -sfnr $(DESTDIR)$(DATADIR)/policies $(DESTDIR)$(DOCDIR)/policies
 	sed '1s,/usr/bin/env python3,/usr/bin/python3,' scripts/import | install -m 755 /dev/stdin $(DESTDIR)$(DATADIR)/import
 
@@ -272,8 +276,8 @@ uninstall:
 	rm -f $(DESTDIR)$(SYSCONFDIR)/fail2ban/action.d/rlctl.conf
 	! cmp -s packaging/crowdsec.conf $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf || rm $(DESTDIR)$(SYSCONFDIR)/rlctl/crowdsec.conf
 	rm -f $(DOCS:%=$(DESTDIR)$(DOCDIR)/%) $(DATA:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DATADIR)/import
-	rm -f $(POLICIES:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DOCDIR)/policies
-	for dir in $(DOCDIR)/docs $(DOCDIR) $(DATADIR)/importer $(DATADIR)/policies $(DATADIR); do \
+	rm -f $(PROGRAMS:scripts/%=$(DESTDIR)$(DATADIR)/%) $(POLICIES:%=$(DESTDIR)$(DATADIR)/%) $(DESTDIR)$(DOCDIR)/policies
+	for dir in $(DOCDIR)/docs $(DOCDIR) $(DATADIR)/importer $(DATADIR)/events $(DATADIR)/policies $(DATADIR); do \
 		[ ! -d $(DESTDIR)$$dir ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$$dir || exit 1; done
 
 deb rpm:

@@ -53,10 +53,10 @@ system_bare() {
 	: >"$root/etc/fstab"
 	rm -f "$root/usr/sbin/policy-rc.d"       # packages' scripts are to do all they do
 	rm -f "$root/var/lib/man-db/auto-update" # takes seconds
-	mkdir -p "$units"/rlctl{@,-egress@,-exporter}.service.d
+	mkdir -p "$units"/rlctl{@,-egress@,-exporter,-events@}.service.d
 	printf '[Unit]\nWants=systemd-udevd.service\nAfter=systemd-udevd.service\n' >"$units/test.target"
 	printf '[Service]\nStandardError=append:/run/rlctl.log\n' |
-		tee "$units"/rlctl{@,-egress@,-exporter}.service.d/log.conf >/dev/null
+		tee "$units"/rlctl{@,-egress@,-exporter,-events@}.service.d/log.conf >/dev/null
 }
 
 dir=$1 root=$1/root

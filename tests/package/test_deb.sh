@@ -35,7 +35,7 @@ test_install() {
 test_verify() {
 	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-egress@veth0.service \
 		rlctl-fleet@f.service rlctl-exporter.service rlctl-crowdsec.service rlctl-sets.service \
-		rlctl-sets.timer
+		rlctl-events@veth0.service rlctl-sets.timer
 }
 
 # The limit is 0.1 above the present score: a lost directive is noticed.
@@ -45,7 +45,8 @@ test_security() {
 		in_root systemd-analyze security --offline=true --threshold=22 rlctl-fleet@f.service &&
 		in_root systemd-analyze security --offline=true --threshold=20 rlctl-exporter.service &&
 		in_root systemd-analyze security --offline=true --threshold=20 rlctl-crowdsec.service &&
-		in_root systemd-analyze security --offline=true --threshold=20 rlctl-sets.service
+		in_root systemd-analyze security --offline=true --threshold=20 rlctl-sets.service &&
+		in_root systemd-analyze security --offline=true --threshold=24 rlctl-events@veth0.service
 }
 
 # Without the policy nothing is attached.
@@ -198,6 +199,21 @@ test_fleet() {
 fleet_is_alive() { is "$(installed fleet status -j | json '.[0].alive, .[0].mode' | paste -sd' ')" "$1 local"; }
 fleet_is_gone() { is "$(in_root systemctl show -P ActiveState rlctl-fleet@f)" inactive; }
 
+# A program of the operator's runs within the sandbox, as nobody, with a variable and arguments of the configuration.
+test_events() {
+	printf '#!/bin/sh\nsleep 0.1; { echo "$(id -un) $EVENT_WORD $*"; grep CapPrm /proc/self/status; cat; } >&2\n' |
+		put /usr/local/bin/told && in_root chmod 755 /usr/local/bin/told &&
+		printf '%s\n' EVENTS_PROGRAM=told 'EVENTS_ARGUMENTS=one "two words"' EVENTS_DEVICE=veth-B EVENT_WORD=word |
+		put /etc/rlctl/events-mine.conf && in_root systemctl enable --now rlctl-events@mine &&
+		eventually 10 told '"event":"apply","device":"veth-B"' && told 'nobody word one two words' &&
+		told $'CapPrm:\t0000000000000000' && in_root systemctl stop rlctl-events@mine &&
+		is "$(in_root systemctl is-active rlctl-events@mine)" inactive && in_root rm /usr/local/bin/told /etc/rlctl/events-mine.conf
+}
+# Each time another policy, until one comes after rlctl has begun to watch.
+told() {
+	installed -q rule add -i veth-B "192.0.2.$((RANDOM % 256))" deny && sleep 0.3 && in_root grep -qF -- "$1" /run/rlctl.log
+}
+
 # By the unit and by hand: all in this network namespace, not in another. Configuration stays.
 test_remove() {
 	in_root systemctl enable "$EGRESS" && rl A attach lo --mode generic && installed attach lo --mode generic && in_root dpkg --remove rlctl || return
@@ -240,6 +256,7 @@ t 'start keeps what is attached' test_start_attached
 t 'the unit goes and comes with its device' test_device
 ! installed help exporter >"$TMP/help" 2>&1 || t 'the exporter runs' test_exporter
 t 'the fleet agent runs' test_fleet
+t 'programs for events run' test_events
 t 'remove detaches, and keeps the configuration' test_remove
 t 'purge leaves only what it did not bring' test_purge
 halt
