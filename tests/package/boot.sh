@@ -53,6 +53,7 @@ system_bare() {
 	: >"$root/etc/fstab"
 	rm -f "$root/usr/sbin/policy-rc.d"       # packages' scripts are to do all they do
 	rm -f "$root/var/lib/man-db/auto-update" # takes seconds
+	rm -rf "$root/var/lib/rlctl"             # the machine's own
 	mkdir -p "$units"/rlctl{@,-egress@,-exporter,-events@}.service.d
 	printf '[Unit]\nWants=systemd-udevd.service\nAfter=systemd-udevd.service\n' >"$units/test.target"
 	printf '[Service]\nStandardError=append:/run/rlctl.log\n' |

@@ -218,14 +218,16 @@ told() {
 test_remove() {
 	in_root systemctl enable "$EGRESS" && rl A attach lo --mode generic && installed attach lo --mode generic && in_root dpkg --remove rlctl || return
 	is "$(program)$(xdp_program B lo)" '' && is "$(in_root find /sys/fs/bpf -mindepth 2)" '' && rl A show &&
-		rl A detach lo && in_root test ! -e /usr/sbin/rlctl -a -e /etc/rlctl/example.policy
+		rl A detach lo && in_root test ! -e /usr/sbin/rlctl -a -e /etc/rlctl/example.policy -a -d /var/lib/rlctl &&
+		sets_rest
 }
+sets_rest() { is "$(in_root systemctl is-active rlctl-sets.timer rlctl-sets.service rlctl-crowdsec.service | sort -u)" inactive; }
 
 # The links that `systemctl enable` made are removed too, the administrator's policy stays: nothing else is
 # left.
 test_purge() {
 	[[ $(changed) == *".device.wants/$UNIT"* ]] && in_root dpkg --purge rlctl && in_root rm /root/rlctl.deb || return
-	is "$(comm -13 "$TMP/before" <(changed))" /etc/rlctl/veth-B.policy
+	is "$(comm -13 "$TMP/before" <(changed))" /etc/rlctl/veth-B.policy && in_root test ! -e /var/lib/rlctl
 }
 
 command -v dpkg-buildpackage dh lintian >"$TMP/tools" || {

@@ -32,7 +32,8 @@ test_upgrade() {
 
 # rpm has no purge: a file of the configuration that was changed is kept under another name.
 test_remove() {
-	in_root rpm -e rlctl && is "$(program)" '' && in_root rm /root/rlctl.rpm &&
+	in_root test -d /var/lib/rlctl && in_root rpm -e rlctl && is "$(program)" '' && in_root rm /root/rlctl.rpm &&
+		in_root test ! -e /var/lib/rlctl &&
 		is "$(comm -13 "$TMP/before" <(changed) | tr '\n' ' ')" \
 			'/etc/rlctl/example.policy.rpmsave /etc/rlctl/veth-B.policy '
 }
