@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# limit: 180
-# Sets whose members come from files and databases, and members that are saved and restored.
+# Sets whose members come from files and databases, and members that are saved and restored. check: timeout 180
 source "$(dirname "$0")/../lib.sh"
 
-L=$TMP/list P=$TMP/policy
-# State files belong to the test alone.
-mkdir -p "$TMP/state"
+L=$TMP/list P=$TMP/policy S=$TMP/state/rlctl
+# State files belong to the test alone, which does not make the machine's directory for them either.
+mkdir -p "$S"
 # shellcheck disable=SC2016 # the inner shell expands them
-mine() { unshare -m --propagation private sh -c 'mkdir -p /var/lib/rlctl && mount --bind "$0" /var/lib/rlctl && exec "$@"' "$TMP/state" "$@"; }
+mine() { unshare -m --propagation private sh -c 'mount --bind "$0" /var/lib && exec "$@"' "$TMP/state" "$@"; }
 rls() { mine "$RLCTL" -n "$(ns B)" set "$@"; }
 
 lines() { printf '%s\n' "$@"; }
@@ -131,9 +130,9 @@ test_due_never() {
 test_due_none() { ns_new C && mine "$RLCTL" -n "$(ns C)" set load --due -i all -q; }
 
 test_due_saves() {
-	policy 'set dyn' 'rule @dyn deny' && rl B set add dyn 192.0.2.1 for 1h && rls load --due -i all -q && grep -q 192.0.2.1 "$TMP/state/veth-B.sets" &&
-		echo 'left alone' >>"$TMP/state/veth-B.sets" && rls load --due -i all -q && grep -q 'left alone' "$TMP/state/veth-B.sets" &&
-		rl B set add dyn 192.0.2.2 && rls load --due -i all -q && grep -q 192.0.2.2 "$TMP/state/veth-B.sets" && ! grep -q 'left' "$TMP/state/veth-B.sets"
+	policy 'set dyn' 'rule @dyn deny' && rl B set add dyn 192.0.2.1 for 1h && rls load --due -i all -q && grep -q 192.0.2.1 "$S/veth-B.sets" &&
+		echo 'left alone' >>"$S/veth-B.sets" && rls load --due -i all -q && grep -q 'left alone' "$S/veth-B.sets" &&
+		rl B set add dyn 192.0.2.2 && rls load --due -i all -q && grep -q 192.0.2.2 "$S/veth-B.sets" && ! grep -q 'left' "$S/veth-B.sets"
 }
 
 # ---- saved and restored
@@ -144,10 +143,10 @@ reboot() { rl B detach veth-B && rl B attach veth-B --policy "$P"; }
 test_restore() {
 	list 10.77.0.9 && policy 'set dyn' 'set more' "set bad file $L" 'rule @dyn deny' 'rule @more deny' 'rule @bad deny' &&
 		rl B set flush dyn && rl B set add dyn 10.77.0.1 192.0.2.0/24 2001:db8::/32 for 1h && rl B set add dyn 192.0.2.9 for 2s &&
-		rl B set add more 198.51.100.1 && has 'saved 5 members' rls save && is "$(stat -c %a "$TMP/state/veth-B.sets")" 640 && sleep 2.2 &&
+		rl B set add more 198.51.100.1 && has 'saved 5 members' rls save && is "$(stat -c %a "$S/veth-B.sets")" 640 && sleep 2.2 &&
 		reboot && passes && rls restore && drops && is "$(rl B set list more)" 198.51.100.1 &&
 		is "$(rl B set list dyn | sed 's/ for .*//' | sort | tr '\n' ' ')" '10.77.0.1 192.0.2.0/24 2001:db8::/32 ' &&
-		between "$(left)" 3500 3600 && ! grep -q '^10.77.0.1$' "$TMP/state/veth-B.sets"
+		between "$(left)" 3500 3600 && ! grep -q '^10.77.0.1$' "$S/veth-B.sets"
 }
 # Seconds that are left to a member.
 left() { rl B set list -j dyn | json '.members[] | select(.member == "10.77.0.1") | .expires_in | floor'; }
@@ -166,7 +165,7 @@ test_restore_corrupt() {
 }
 
 # Nothing is saved: a first boot is no error.
-test_restore_none() { rm -f "$TMP/state/veth-B.sets" && has 'nothing is saved' rls restore && is "$(ls "$TMP/state")" ''; }
+test_restore_none() { rm -f "$S/veth-B.sets" && has 'nothing is saved' rls restore && is "$(ls "$S")" ''; }
 
 test_save_pipe() {
 	rl B set flush dyn && rl B set add dyn 192.0.2.1 && rls save - | grep -q '^192.0.2.1$' && rls save - >"$TMP/saved" && reboot &&
