@@ -15,6 +15,7 @@
 
 #include "bans.h"
 #include "captured.h"
+#include "compile.h"
 #include "filters.h"
 #include "instance.h"
 #include "map_in_map.h"
@@ -75,11 +76,33 @@ static struct rl_instance info_make(const struct policy *policy)
 		.possible_cpus = 1,
 		/* The same in each run. 0 would fold the halves of an address upon each other. */
 		.hot_seed = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9},
-		.program_uses = RL_USE_PROGRAM,
 	};
 
 	instance_sizes(&info);
 	return info;
+}
+
+/* The parts of the program that the policy needs: with all of them the kernel would take three
+ * times as long to load it. 0 if the policy cannot be compiled, which instance_policy_write
+ * reports. */
+static uint32_t uses_of(const struct simulation *s, const struct rl_filters *filters)
+{
+	const struct rl_policy_header none = {0};
+	const struct policy current = {0};
+	struct compiled compiled = {0};
+	struct policy_errors errors;
+	struct policy_context text;
+	struct compile_context ctx;
+	uint32_t uses;
+
+	instance_context(&s->instance, &text);
+	instance_compile_context(&s->instance, &text, &ctx);
+	ctx.filters = filters;
+	if (policy_compile(s->policy, &current, &none, false, &ctx, &compiled, &errors))
+		return 0;
+	uses = compiled.header.uses & RL_USE_PROGRAM;
+	compiled_clear(&compiled);
+	return uses;
 }
 
 static int object_load(struct simulation *s)
@@ -88,6 +111,7 @@ static int object_load(struct simulation *s)
 	int ret;
 
 	filters_of(s->policy, &filters);
+	s->instance.info.program_uses = uses_of(s, &filters);
 	s->skel = object_open_with(&s->instance.info, &filters);
 	if (!s->skel)
 		return -errno;
