@@ -19,8 +19,15 @@ verdicts_are() {
 	is "$got" "$3"
 }
 
-# sum_is POLICY NAME FILTER WANTED
-sum_is() { is "$(simulate "$1" "$2" -j | json "$3")" "$4"; }
+# sum_is POLICY NAME [FILTER WANTED]…: of one run.
+sum_is() {
+	simulate "$1" "$2" -j >"$TMP/sum" || return
+	shift 2
+	while [[ $# -gt 0 ]]; do
+		is "$(json "$1" <"$TMP/sum")" "$2" || return
+		shift 2
+	done
+}
 
 # fails_with TEXT CMD…: exit 1, this text on stderr, nothing on stdout.
 fails_with() {
