@@ -99,6 +99,11 @@ void local_packet_parse(const struct captured *captured, struct local_packet *ou
 	out->has_addresses = true;
 	memcpy(out->src, p.src, sizeof(out->src));
 	memcpy(out->dst, p.dst, sizeof(out->dst));
+	out->malformed = parse == PARSE_MALFORMED;
+	out->proto = p.proto;
+	out->has_ports = p.flags & PACKET_PORTS;
+	out->fragment = p.flags & PACKET_FRAGMENT;
+	out->later = p.flags & PACKET_LATER;
 	if (parse != PARSE_MALFORMED && !(p.flags & PACKET_LATER))
 		transport_read(&p, data + p.transport, out);
 }

@@ -25,6 +25,10 @@ struct local_packet {
 	bool has_addresses;       /* false: not IP, or its header was not captured */
 	uint8_t src[16], dst[16]; /* mapped */
 	enum local_kind kind;
+	bool malformed;
+	bool has_ports;        /* of TCP, UDP or SCTP */
+	bool fragment, later;  /* any fragment; one without the transport header */
+	uint8_t proto;
 	uint16_t sport, dport; /* of an echo, both are its identifier */
 	uint8_t flags;         /* enum tcp_flag */
 	uint32_t seq, ack;     /* of TCP */

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Limits from what was seen: the statistics, their breakdown points, memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../random.h"
+#include "robust.h"
+#include "seen.h"
+#include "suggest_limits.h"
+#include "units.h"
+
+#define SECONDS   300u
+#define CLIENTS   40u
+#define HTTPS     443
+#define TCP_PROTO 6
+#define UDP_PROTO 17
+
+static struct seen seen;
+static struct suggestion suggestion;
+
+static int begin(void **state)
+{
+	(void)state;
+	return seen_init(&seen);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	seen_clear(&seen);
+	return 0;
+}
+
+/* ---- order statistics */
+
+static void quantiles(void **state)
+{
+	static const struct {
+		size_t count;
+		uint64_t low;
+		unsigned int permille;
+		uint64_t wanted;
+	} rows[] = {
+		{0, 0, 500, 0},  {1, 0, 500, 10}, {2, 0, 500, 10},  {3, 0, 500, 20},
+		{4, 0, 990, 40}, {4, 0, 250, 10}, {4, 0, 1000, 40}, {4, 0, 0, 10},
+		{4, 4, 500, 1},  {4, 4, 501, 10}, {0, 3, 1000, 1},  {4, 96, 990, 30},
+	};
+	static const uint64_t values[] = {10, 20, 30, 40};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(
+			values_quantile(values, rows[i].count, rows[i].low, rows[i].permille),
+			rows[i].wanted);
+}
+
+/* Less than half of the values, however large, leave the border where the others have it, within
+ * its bounds; half of them do not. */
+static void border_breaks_down_at_half(void **state)
+{
+	uint64_t values[200], random = 5;
+
+	(void)state;
+	for (size_t wild = 0; wild < 100; wild++) {
+		for (size_t i = 0; i < 200; i++)
+			values[i] = i < wild ? 1000000000 + i : 50 + random_under(&random, 50);
+		values_sort(values, 200);
+		assert_in_range(values_border(values, 200, 32), 32 * 50, 32 * 100 * 32);
+	}
+	for (size_t i = 0; i < 200; i++)
+		values[i] = i < 101 ? 1000000000 : 50;
+	values_sort(values, 200);
+	assert_true(values_border(values, 200, 32) > 1000000000);
+}
+
+static void border_needs_values(void **state)
+{
+	const uint64_t values[] = {1, 1, 1, 1, 1, 1, 1, 1};
+
+	(void)state;
+	assert_true(values_border(values, 7, 32) == UINT64_MAX);
+	assert_int_equal(values_border(values, 8, 32), 32);
+	assert_int_equal(values_border(values, 8, 8), 8);
+}
+
+static void border_follows_the_spread(void **state)
+{
+	const uint64_t wide[] = {1, 2, 5, 10, 50, 100, 200, 500, 1000, 2000};
+	uint64_t border = values_border(wide, 10, 32);
+
+	(void)state;
+	assert_true(border > 32 * 50);
+	assert_true(border <= (uint64_t)ROBUST_FACTOR_MAX * 50);
+}
+
+static void episodes(void **state)
+{
+	static const uint32_t seconds[] = {1, 2, 12, 30, 31, 60};
+	struct episode found[2];
+
+	(void)state;
+	assert_int_equal(episodes_join(seconds, 6, found, 2), 3);
+	assert_int_equal(found[0].first, 1);
+	assert_int_equal(found[0].last, 12);
+	assert_int_equal(found[1].first, 30);
+	assert_int_equal(found[1].last, 31);
+	assert_int_equal(episodes_join(seconds, 0, found, 2), 0);
+	assert_true(episodes_have(found, 2, 5));
+	assert_false(episodes_have(found, 2, 13));
+}
+
+static void depths(void **state)
+{
+	struct depth depth = {0};
+
+	(void)state;
+	depth_add(&depth, 0, 10, 4);
+	depth_add(&depth, 1, 10, 4); /* 6 + 10 */
+	depth_add(&depth, 9, 3, 4);  /* empty before */
+	assert_int_equal((int)depth.most, 16);
+}
+
+/* ---- traffic */
+
+static void source_set(struct seen_packet *packet, uint32_t network, uint32_t number)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	memcpy(packet->source, mapped, sizeof(mapped));
+	packet->source[12] = (uint8_t)network;
+	packet->source[13] = (uint8_t)(number >> 16);
+	packet->source[14] = (uint8_t)(number >> 8);
+	packet->source[15] = (uint8_t)number;
+}
+
+static struct seen_packet packet_of(uint32_t network, uint32_t number, uint64_t time_ns)
+{
+	struct seen_packet packet = {
+		.time_ns = time_ns,
+		.proto = TCP_PROTO,
+		.port = HTTPS,
+		.has_ports = true,
+		.bytes = 100,
+		.weight = 1,
+	};
+
+	source_set(&packet, network, number);
+	return packet;
+}
+
+/* `count` packets within that second. */
+static void send_port(uint32_t network, uint32_t number, uint32_t second, uint64_t count,
+		      uint16_t port)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		struct seen_packet packet = packet_of(
+			network, number, second * NS_PER_SECOND + i * (NS_PER_SECOND / count));
+
+		packet.port = port;
+		assert_int_equal(seen_add(&seen, &packet), 0);
+	}
+}
+
+static void send(uint32_t network, uint32_t number, uint32_t second, uint64_t count)
+{
+	send_port(network, number, second, count, HTTPS);
+}
+
+/* Clients that send 1 to 10 packets in every third second. */
+static void clients_send(uint32_t first, uint32_t last)
+{
+	uint64_t random = 9;
+
+	for (uint32_t second = first; second < last; second++)
+		for (uint32_t i = 0; i < CLIENTS; i++)
+			if (!random_under(&random, 3))
+				send(10, i, second, 1 + random_under(&random, 10));
+}
+
+static const struct suggest_class *judged(unsigned int headroom, enum suggest_kind kind,
+					  uint16_t number)
+{
+	const struct suggest_options options = {.headroom = headroom, .seconds = SECONDS};
+
+	assert_int_equal(suggest_make(&seen, &options, &suggestion), 0);
+	for (size_t i = 0; i < suggestion.count; i++)
+		if (suggestion.classes[i].kind == kind && suggestion.classes[i].number == number)
+			return &suggestion.classes[i];
+	return NULL;
+}
+
+static const struct suggest_class *https(void)
+{
+	const struct suggest_class *class = judged(200, SUGGEST_TCP, HTTPS);
+
+	assert_non_null(class);
+	return class;
+}
+
+static void assert_near(uint64_t got, uint64_t wanted)
+{
+	assert_in_range(got, wanted * 9 / 10, wanted * 11 / 10);
+}
+
+/* What clean traffic alone suggests. */
+static struct suggest_class clean(void)
+{
+	struct suggest_class class;
+
+	clients_send(0, SECONDS);
+	class = *https();
+	assert_int_equal(class.left_out.packets, 0);
+	seen_clear(&seen);
+	assert_int_equal(seen_init(&seen), 0);
+	return class;
+}
+
+static void assert_same_limits(const struct suggest_class *class, const struct suggest_class *as)
+{
+	assert_near(class->source_limit.amount, as->source_limit.amount);
+	assert_near(class->source_limit.burst, as->source_limit.burst);
+	assert_near(class->sum_limit.amount, as->sum_limit.amount);
+	assert_near(class->sum_limit.burst, as->sum_limit.burst);
+}
+
+static void assert_all_same(const struct suggest_class *as)
+{
+	const struct suggest_class *all = judged(200, SUGGEST_ALL, 0);
+
+	assert_non_null(all);
+	assert_near(all->sum_limit.amount, as->sum_limit.amount);
+	assert_near(all->sum_limit.burst, as->sum_limit.burst);
+}
+
+/* ---- floods in what is learnt from */
+
+static void one_source_floods(void **state)
+{
+	struct suggest_class wanted = clean();
+
+	(void)state;
+	clients_send(0, SECONDS);
+	for (uint32_t second = 100; second < 120; second++)
+		send(99, 1, second, 3000);
+	assert_same_limits(https(), &wanted);
+	assert_true(https()->left_out.packets >= 20 * 3000);
+	assert_all_same(&wanted);
+}
+
+static void forged_sources_flood(void **state)
+{
+	struct suggest_class wanted = clean();
+	uint64_t random = 3;
+
+	(void)state;
+	clients_send(0, SECONDS);
+	for (uint32_t second = 40; second < 90; second++)
+		for (int i = 0; i < 2000; i++)
+			send(99, (uint32_t)random_under(&random, 1 << 24), second, 1);
+	assert_same_limits(https(), &wanted);
+	assert_all_same(&wanted);
+}
+
+/* Less than eight times all together, more than 32 times a client. */
+static void a_loud_source_is_left_out(void **state)
+{
+	struct suggest_class wanted = clean();
+	const struct suggest_class *class;
+
+	(void)state;
+	clients_send(0, SECONDS);
+	for (uint32_t second = 100; second < 110; second++)
+		send(99, 7, second, 420);
+	class = https();
+	assert_same_limits(class, &wanted);
+	assert_int_equal(class->left_out.sources, 1);
+	assert_int_equal(class->left_out.heaviest[15], 7);
+	assert_int_equal(class->left_out.heaviest_packets, 420);
+	assert_all_same(&wanted);
+}
+
+/* 20 times the median client, once. */
+static void nat_is_honest(void **state)
+{
+	const struct suggest_class *class;
+	uint64_t median;
+
+	(void)state;
+	clients_send(0, SECONDS);
+	median = https()->source[SUGGEST_1S].median;
+	send(20, 1, 50, 20 * median);
+	class = https();
+	assert_int_equal(class->left_out.packets, 0);
+	assert_int_equal(class->source[SUGGEST_1S].highest, 20 * median);
+	assert_true(class->source_limit.burst >= 2 * 20 * median);
+}
+
+/* Unlike the rest, but most of the time, or again and again: so it is. */
+static void a_steady_source_is_honest(void **state)
+{
+	(void)state;
+	clients_send(0, SECONDS);
+	for (uint32_t second = 0; second < SECONDS; second++)
+		send(20, 1, second, 420);
+	assert_int_equal(https()->left_out.packets, 0);
+	assert_true(https()->source_limit.amount >= 2 * 420);
+}
+
+static void bursts_that_come_back_are_honest(void **state)
+{
+	(void)state;
+	clients_send(0, SECONDS);
+	for (uint32_t i = 0; i < SUGGEST_EPISODES; i++)
+		send(20, 1, 20 + i * 60, 3000);
+	assert_int_equal(https()->left_out.packets, 0);
+}
+
+/* ---- what does not matter */
+
+static void order_within_a_time(void **state)
+{
+	uint64_t random = 77;
+	struct suggest_class first;
+
+	(void)state;
+	clients_send(0, 60);
+	first = *judged(200, SUGGEST_TCP, HTTPS);
+	seen_clear(&seen);
+	assert_int_equal(seen_init(&seen), 0);
+	random = 9;
+	for (uint32_t second = 0; second < 60; second++) {
+		uint64_t counts[CLIENTS];
+
+		for (uint32_t i = 0; i < CLIENTS; i++)
+			counts[i] = random_under(&random, 3) ? 0 : 1 + random_under(&random, 10);
+		for (uint32_t i = CLIENTS; i--;)
+			send(10, i, second, counts[i]);
+	}
+	assert_memory_equal(judged(200, SUGGEST_TCP, HTTPS), &first, sizeof(first));
+}
+
+static void headroom_scales(void **state)
+{
+	uint64_t rate, burst;
+
+	(void)state;
+	clients_send(0, SECONDS);
+	rate = judged(100, SUGGEST_TCP, HTTPS)->sum_limit.amount;
+	burst = suggestion.classes[0].sum_limit.burst;
+	for (unsigned int factor = 2; factor < 20; factor++) {
+		const struct suggest_class *class = judged(100 * factor, SUGGEST_TCP, HTTPS);
+
+		assert_near(class->sum_limit.amount, factor * rate);
+		assert_near(class->sum_limit.burst, factor * burst);
+		assert_true(class->source_limit.amount <= class->sum_limit.amount);
+	}
+}
+
+/* With headroom 2, what was learnt from is not refused: a bucket of the limit, second by second. */
+static void learnt_is_within(void **state)
+{
+	const struct suggest_class *class;
+	struct depth depth = {0};
+	uint64_t random = 9;
+
+	(void)state;
+	clients_send(0, SECONDS);
+	class = https();
+	for (uint32_t second = 0; second < SECONDS; second++) {
+		uint64_t sum = 0;
+
+		for (uint32_t i = 0; i < CLIENTS; i++)
+			sum += random_under(&random, 3) ? 0 : 1 + random_under(&random, 10);
+		depth_add(&depth, second, sum, (double)class->sum_limit.amount);
+	}
+	assert_true(depth.most <= (double)class->sum_limit.burst);
+}
+
+/* ---- services */
+
+static void few_packets_are_said(void **state)
+{
+	(void)state;
+	clients_send(0, SECONDS);
+	send_port(10, 1, 50, 99, 22);
+	assert_null(judged(200, SUGGEST_TCP, 22));
+	assert_int_equal(suggestion.few_count, 1);
+	assert_int_equal(suggestion.few[0].number, 22);
+	assert_int_equal(suggestion.few[0].packets, 99);
+	assert_int_equal(judged(200, SUGGEST_REST_TCP, 0)->packets, 99);
+}
+
+/* A burst at a port that is not used otherwise makes no service of it. */
+static void once_is_no_service(void **state)
+{
+	(void)state;
+	clients_send(0, SECONDS);
+	send_port(99, 1, 50, 5000, 80);
+	assert_null(judged(200, SUGGEST_TCP, 80));
+	assert_int_equal(suggestion.few[0].number, 80);
+}
+
+static void answers_are_the_rest(void **state)
+{
+	(void)state;
+	clients_send(0, SECONDS);
+	for (uint32_t second = 0; second < SECONDS; second++)
+		send_port(30, 1, second, 5, 40000);
+	assert_null(judged(200, SUGGEST_TCP, 40000));
+	assert_int_equal(suggestion.few_count, 0);
+	assert_int_equal(judged(200, SUGGEST_REST_TCP, 0)->packets, SECONDS * 5);
+}
+
+static void syn_makes_a_service(void **state)
+{
+	(void)state;
+	for (uint32_t second = 0; second < SECONDS; second++) {
+		struct seen_packet packet = packet_of(1, 1, second * NS_PER_SECOND);
+
+		packet.port = 40000;
+		packet.asks = true;
+		assert_int_equal(seen_add(&seen, &packet), 0);
+	}
+	assert_non_null(judged(200, SUGGEST_TCP, 40000));
+}
+
+static void udp_send(uint32_t sources, uint16_t port)
+{
+	for (uint32_t second = 0; second < SECONDS; second++) {
+		struct seen_packet packet = packet_of(1, second % sources, second * NS_PER_SECOND);
+
+		packet.proto = UDP_PROTO;
+		packet.port = port;
+		assert_int_equal(seen_add(&seen, &packet), 0);
+	}
+}
+
+static void udp_services(void **state)
+{
+	(void)state;
+	udp_send(1, 50000); /* an answer's port has one source */
+	udp_send(2, 51820);
+	udp_send(1, 53);
+	assert_null(judged(200, SUGGEST_UDP, 50000));
+	assert_non_null(judged(200, SUGGEST_UDP, 51820));
+	assert_non_null(judged(200, SUGGEST_UDP, 53));
+}
+
+static void most_ports_of_a_rule(void **state)
+{
+	char line[SUGGEST_RULE_MAX];
+
+	(void)state;
+	for (uint16_t port = 1; port <= 20; port++)
+		for (uint32_t second = 0; second < SECONDS; second++)
+			send_port(1, 1, second, port, port);
+	judged(200, SUGGEST_TCP, 0);
+	assert_int_equal(suggestion.classes[SUGGEST_PORTS].kind, SUGGEST_REST_TCP);
+	assert_int_equal(suggestion.few_count, 4);
+	suggest_rule_print(line, &suggestion, &suggestion.classes[SUGGEST_PORTS], true, false);
+	assert_non_null(strstr(line, "tcp not dport 5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20 "));
+	assert_non_null(strstr(line, " over count"));
+}
+
+static void ipv6_counts_by_64(void **state)
+{
+	(void)state;
+	for (uint32_t second = 0; second < SECONDS; second++) {
+		struct seen_packet packet = packet_of(1, 1, second * NS_PER_SECOND);
+
+		memset(packet.source, 0, sizeof(packet.source));
+		packet.source[0] = 0x20;
+		packet.source[15] = (uint8_t)second;
+		packet.source[7] = (uint8_t)(second % 2);
+		assert_int_equal(seen_add(&seen, &packet), 0);
+	}
+	assert_int_equal(https()->sources, 2);
+	assert_int_equal(https()->packets, SECONDS);
+	assert_int_equal(https()->bytes, SECONDS * 100);
+}
+
+static void fragments(void **state)
+{
+	(void)state;
+	for (uint32_t second = 0; second < SECONDS; second++) {
+		struct seen_packet packet = packet_of(1, 1, second * NS_PER_SECOND);
+
+		packet.fragment = true;
+		assert_int_equal(seen_add(&seen, &packet), 0);
+		packet.later = true;
+		packet.has_ports = false;
+		assert_int_equal(seen_add(&seen, &packet), 0);
+	}
+	assert_int_equal(https()->packets, SECONDS);
+	assert_int_equal(judged(200, SUGGEST_FRAGMENT, 0)->packets, 2 * SECONDS);
+	assert_int_equal(judged(200, SUGGEST_ALL, 0)->packets, 2 * SECONDS);
+}
+
+/* ---- samples, confidence, memory */
+
+static void samples_have_errors(void **state)
+{
+	(void)state;
+	for (uint32_t second = 0; second < SECONDS; second++)
+		for (int i = 0; i < 10; i++) {
+			struct seen_packet packet = packet_of(1, 1, second * NS_PER_SECOND);
+
+			packet.weight = 10;
+			assert_int_equal(seen_add(&seen, &packet), 0);
+		}
+	assert_int_equal(https()->packets, SECONDS * 100);
+	assert_int_equal(https()->source[SUGGEST_1S].highest, 100);
+	/* 2 sqrt(100 * 9 + 81) and 18 */
+	assert_in_range(https()->source_error, 75, 90);
+}
+
+static void confidence_grows(void **state)
+{
+	unsigned int before = 0;
+
+	(void)state;
+	for (uint32_t second = 0; second < SECONDS; second += 60) {
+		clients_send(second, second + 60);
+		assert_true(https()->confidence > before);
+		before = https()->confidence;
+	}
+	assert_true(before >= SUGGEST_ENOUGH);
+}
+
+/* What grows all the time is never known. */
+static void confidence_needs_rest(void **state)
+{
+	uint64_t packets = 2;
+
+	(void)state;
+	for (uint32_t second = 0; second < 170; second += 10, packets = packets * 5 / 2)
+		send(1, 1, second, packets < 300000 ? packets : 300000);
+	assert_true(https()->confidence < 500);
+}
+
+static void memory_is_bounded(void **state)
+{
+	uint64_t random = 1;
+
+	(void)state;
+	clients_send(0, 50);
+	for (uint32_t i = 0; i < 3 * SEEN_SERIES_MAX; i++)
+		send(100 + (uint32_t)random_under(&random, 100),
+		     (uint32_t)random_under(&random, 1 << 24), 50 + i / 8000, 1);
+	clients_send(50, SECONDS);
+	assert_true(seen.series_alive <= SEEN_SERIES_MAX);
+	assert_true(seen.forgotten > SEEN_SERIES_MAX);
+	assert_int_equal(seen.halvings, 0);
+	assert_int_equal(https()->packets + https()->left_out.packets, seen.packets);
+	assert_true(https()->source[SUGGEST_10S].highest >= 10);
+}
+
+/* Sources that all send much: every second one is kept, and the sums stay whole. */
+static void halved(void **state)
+{
+	(void)state;
+	for (uint32_t second = 0; second < 5; second++)
+		for (uint32_t i = 0; i < SEEN_SERIES_MAX; i++)
+			send(1, i, second, 1);
+	assert_true(seen.series_alive <= SEEN_SERIES_MAX);
+	assert_true(seen.halvings >= 1);
+	assert_int_equal(judged(200, SUGGEST_ALL, 0)->packets, 5 * SEEN_SERIES_MAX);
+}
+
+static void nothing(void **state)
+{
+	(void)state;
+	assert_non_null(judged(200, SUGGEST_ALL, 0));
+	assert_int_equal(suggestion.classes[0].kind, SUGGEST_REST_TCP);
+	assert_true(suggestion.classes[0].source_limit.least);
+	assert_int_equal(suggestion.confidence, 0);
+}
+
+#define SEEN_TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quantiles),
+		cmocka_unit_test(border_breaks_down_at_half),
+		cmocka_unit_test(border_needs_values),
+		cmocka_unit_test(border_follows_the_spread),
+		cmocka_unit_test(episodes),
+		cmocka_unit_test(depths),
+		SEEN_TEST(one_source_floods),
+		SEEN_TEST(forged_sources_flood),
+		SEEN_TEST(a_loud_source_is_left_out),
+		SEEN_TEST(nat_is_honest),
+		SEEN_TEST(a_steady_source_is_honest),
+		SEEN_TEST(bursts_that_come_back_are_honest),
+		SEEN_TEST(order_within_a_time),
+		SEEN_TEST(headroom_scales),
+		SEEN_TEST(learnt_is_within),
+		SEEN_TEST(few_packets_are_said),
+		SEEN_TEST(once_is_no_service),
+		SEEN_TEST(answers_are_the_rest),
+		SEEN_TEST(syn_makes_a_service),
+		SEEN_TEST(udp_services),
+		SEEN_TEST(most_ports_of_a_rule),
+		SEEN_TEST(ipv6_counts_by_64),
+		SEEN_TEST(fragments),
+		SEEN_TEST(samples_have_errors),
+		SEEN_TEST(confidence_grows),
+		SEEN_TEST(confidence_needs_rest),
+		SEEN_TEST(memory_is_bounded),
+		SEEN_TEST(halved),
+		SEEN_TEST(nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
