@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "estimate.h"
 #include "units.h"
 
 #define REFERENCE_PACKETS 10 /* a source with fewer says nothing of what sources send */
@@ -184,7 +185,8 @@ struct outliers {
 	struct sums *sums;
 	size_t count;
 	uint64_t border;
-	struct suggest_left_out *out; /* NULL: only find the seconds */
+	struct suggest_left_out *out;
+	uint32_t heaviest;
 };
 
 static void outlier_seconds(struct class_cell *cells, size_t count, void *arg)
@@ -206,7 +208,7 @@ static void outlier_leave_out(struct class_cell *cells, size_t count, void *arg)
 	to->out->sources++;
 	if (highest > to->out->heaviest_packets) {
 		to->out->heaviest_packets = highest;
-		memcpy(to->out->heaviest, &cells->source, sizeof(cells->source));
+		to->heaviest = cells->source;
 	}
 	for (size_t i = 0; i < count; i++)
 		if (cells[i].packets)
@@ -233,6 +235,7 @@ static void sources_leave_out(struct class_input *input, struct sums *sums,
 		return;
 	outliers.out = out;
 	sources_each(input, outlier_leave_out, &outliers);
+	input->heaviest = outliers.heaviest;
 }
 
 /* ---- what remains */
@@ -389,8 +392,8 @@ static void block_highest(struct class_cell *cells, size_t count, void *arg)
 
 		if (!cells[i].packets)
 			continue;
-		while (sums->seconds[block] < number)
-			block++, sum = 0;
+		for (; sums->seconds[block] < number; block++)
+			sum = 0;
 		sum += cells[i].packets;
 		if (sum > sums->values[block])
 			sums->values[block] = sum;

@@ -3,7 +3,65 @@
 #ifndef RLCTL_SUGGEST_CLASS_H
 #define RLCTL_SUGGEST_CLASS_H
 
-#include "suggest_limits.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "robust.h"
+
+#define SUGGEST_EPISODES 4   /* bursts that came as often belong to the service */
+#define SUGGEST_BLOCK    10u /* seconds */
+
+/* A flood exceeds the median by these factors at least: the second of a service, the fullest second
+ * of a source. Sources behind one NAT are 20 times the median without being one. */
+#define SUGGEST_SUM_FACTOR    8u
+#define SUGGEST_SOURCE_FACTOR 32u
+
+enum suggest_kind {
+	SUGGEST_TCP,
+	SUGGEST_UDP,
+	SUGGEST_PROTO,
+	SUGGEST_REST_TCP,
+	SUGGEST_REST_UDP,
+	SUGGEST_FRAGMENT,
+	SUGGEST_ALL,
+};
+
+/* Packets within 1 s, 10 s and 60 s. */
+enum suggest_window { SUGGEST_1S, SUGGEST_10S, SUGGEST_60S, SUGGEST_WINDOWS };
+extern const uint32_t suggest_seconds[SUGGEST_WINDOWS];
+
+/* Nearest ranks of the highest of each source, or of all windows with packets. */
+struct suggest_peaks {
+	uint64_t median, most99, highest;
+};
+
+struct suggest_limit {
+	uint64_t amount, period_ns, burst; /* packets */
+	bool least; /* the least that is suggested, which is more than was seen */
+};
+
+struct suggest_left_out {
+	struct episode episodes[SUGGEST_EPISODES - 1]; /* of the service, without its sources */
+	size_t episode_count;
+	uint64_t packets, sources; /* sources: left out on their own */
+	uint8_t heaviest[16];      /* of them */
+	uint64_t heaviest_packets; /* in its fullest second */
+	uint32_t first, last;      /* seconds */
+};
+
+struct suggest_class {
+	enum suggest_kind kind;
+	uint16_t number;
+	/* Of what was not left out. */
+	uint64_t packets, bytes, sources; /* sources: at most, where some were forgotten */
+	uint32_t seconds, blocks;         /* with packets */
+	struct suggest_peaks source[SUGGEST_WINDOWS], sum[SUGGEST_WINDOWS];
+	uint64_t source_error, sum_error; /* of the highest in 1 s, by sampling; 0: exact */
+	struct suggest_left_out left_out;
+	struct suggest_limit source_limit, sum_limit;
+	unsigned int confidence; /* per mille; see suggest_make() */
+};
 
 #define SOURCE_FORGOTTEN UINT32_MAX
 
@@ -14,19 +72,17 @@ struct class_cell {
 	uint64_t packets, bytes;
 };
 
-/* Fills in all of *out but kind and number. `cells` are ordered here; the packets of those that are
- * left out become 0. `forgotten`: sources. 0 or -ENOMEM. */
+/* Fills in all of *out but kind, number and the address of the heaviest source. `cells` are ordered
+ * here; the packets of those that are left out become 0. `forgotten`: sources. 0 or -ENOMEM. */
 struct class_input {
 	struct class_cell *cells;
 	size_t count;
 	uint64_t forgotten;
 	unsigned int headroom;
 	uint32_t seconds;
-	double weight; /* packets for each sample in the mean; 1: exact */
+	double weight;     /* packets for each sample in the mean; 1: exact */
+	uint32_t heaviest; /* out: the heaviest source that was left out, if any was */
 };
 int class_judge(struct class_input *input, struct suggest_class *out);
-
-/* The number of the heaviest source that was left out is in out->left_out.heaviest[0..3], which
- * suggest_make() replaces by its address. */
 
 #endif

@@ -360,16 +360,6 @@ static int sources_number(struct maker *maker)
 	return 0;
 }
 
-static void heaviest_name(const struct maker *maker, struct suggest_left_out *out)
-{
-	uint32_t number;
-
-	if (!out->sources)
-		return;
-	memcpy(&number, out->heaviest, sizeof(number));
-	memcpy(out->heaviest, seen_key_of(maker->seen, number)->source, sizeof(out->heaviest));
-}
-
 /* ---- */
 
 static double mean_weight(const struct seen *seen)
@@ -395,7 +385,10 @@ static int classes_judge(struct maker *maker)
 
 		ret = class_judge(&input, class);
 		cells_strike(maker, class, input.count);
-		heaviest_name(maker, &class->left_out);
+		if (!ret && class->left_out.sources)
+			memcpy(class->left_out.heaviest,
+			       seen_key_of(maker->seen, input.heaviest)->source,
+			       sizeof(class->left_out.heaviest));
 	}
 	return ret;
 }

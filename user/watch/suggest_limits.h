@@ -17,67 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "robust.h"
 #include "seen.h"
+#include "suggest_class.h"
 
 #define SUGGEST_PORTS       16 /* of TCP, and of UDP, as many as a rule can name */
 #define SUGGEST_PROTOCOLS   8  /* others */
 #define SUGGEST_CLASSES_MAX (2 * SUGGEST_PORTS + SUGGEST_PROTOCOLS + 4)
 #define SUGGEST_FEW_LISTED  8
 #define SUGGEST_FEW_PACKETS 100 /* a service with fewer has no limit of its own */
-#define SUGGEST_EPISODES    4   /* bursts that came as often belong to the service */
-#define SUGGEST_BLOCK       10u /* seconds */
-
-/* A flood exceeds the median by these factors at least: the second of a service, the fullest second
- * of a source. Sources behind one NAT are 20 times the median without being one. */
-#define SUGGEST_SUM_FACTOR    8u
-#define SUGGEST_SOURCE_FACTOR 32u
-
-enum suggest_kind {
-	SUGGEST_TCP,
-	SUGGEST_UDP,
-	SUGGEST_PROTO,
-	SUGGEST_REST_TCP,
-	SUGGEST_REST_UDP,
-	SUGGEST_FRAGMENT,
-	SUGGEST_ALL,
-};
-
-/* Packets within 1 s, 10 s and 60 s. */
-enum suggest_window { SUGGEST_1S, SUGGEST_10S, SUGGEST_60S, SUGGEST_WINDOWS };
-extern const uint32_t suggest_seconds[SUGGEST_WINDOWS];
-
-/* Nearest ranks of the highest of each source, or of all windows with packets. */
-struct suggest_peaks {
-	uint64_t median, most99, highest;
-};
-
-struct suggest_limit {
-	uint64_t amount, period_ns, burst; /* packets */
-	bool least; /* the least that is suggested, which is more than was seen */
-};
-
-struct suggest_left_out {
-	struct episode episodes[SUGGEST_EPISODES - 1]; /* of the service, without its sources */
-	size_t episode_count;
-	uint64_t packets, sources; /* sources: left out on their own */
-	uint8_t heaviest[16];      /* of them */
-	uint64_t heaviest_packets; /* in its fullest second */
-	uint32_t first, last;      /* seconds */
-};
-
-struct suggest_class {
-	enum suggest_kind kind;
-	uint16_t number;
-	/* Of what was not left out. */
-	uint64_t packets, bytes, sources; /* sources: at most, where some were forgotten */
-	uint32_t seconds, blocks;         /* with packets */
-	struct suggest_peaks source[SUGGEST_WINDOWS], sum[SUGGEST_WINDOWS];
-	uint64_t source_error, sum_error; /* of the highest in 1 s, by sampling; 0: exact */
-	struct suggest_left_out left_out;
-	struct suggest_limit source_limit, sum_limit;
-	unsigned int confidence; /* per mille; see suggest_make() */
-};
 
 struct suggest_few {
 	enum suggest_kind kind;
