@@ -92,14 +92,13 @@ static void put_values(FILE *file, const char *name, struct json_object *values)
 {
 	size_t count = json_object_array_length(values);
 
+	fputs(name, file);
 	for (size_t i = 0; i < count; i++) {
 		struct json_object *one = json_object_array_get_idx(values, i), *value;
 
-		if (!json_object_object_get_ex(one, "value", &value))
+		if (!json_object_object_get_ex(one, "value", &value) || !value)
 			continue;
-		fputs(i ? ", " : name, file);
-		if (!i)
-			putc(' ', file);
+		fputs(i ? ", " : " ", file);
 		put_text(file, json_object_get_string(value));
 		fprintf(file, " %d%%", percent_of(one));
 	}

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The pure parts of rlctl events: when drops begin and end, how many events are told, what packets
+ * have in common, and how events are written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "event_json.h"
+#include "event_sink.h"
+#include "onset.h"
+#include "output.h"
+#include "quota.h"
+#include "traits.h"
+#include "units.h"
+
+#define TENTH ONSET_TENTH_NS
+
+/* ---- onset: readings a tenth apart, '1': it was there, '0': not, digits: how often */
+
+struct onset_row {
+	const char *name, *readings;
+	const char *wanted; /* B: begun, E: ended, for each reading */
+};
+
+static const struct onset_row onset_rows[] = {
+	{"a single one tells nothing", "1000000000", ".........."},
+	{"two in a second tell nothing", "1000000010", ".........."},
+	{"three in a row", "111", "..B"},
+	{"three in a second", "1001001", "......B"},
+	{"three in more than a second", "10000100001", "..........."},
+	{"it begins once", "111111", "..B..."},
+	{"a pause does not end it", "1110000000001", "..B.........."},
+};
+
+static void onset_begins(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(onset_rows) / sizeof(*onset_rows); i++) {
+		const struct onset_row *row = &onset_rows[i];
+		struct onset onset = {0};
+		uint64_t now = 1000 * TENTH;
+		char got[32] = "";
+
+		for (size_t n = 0; row->readings[n]; n++, now += TENTH)
+			got[n] = ".BE"[onset_step(&onset, row->readings[n] == '1', now - TENTH,
+						  now)];
+		print_message("# %s\n", row->name);
+		assert_string_equal(got, row->wanted);
+	}
+}
+
+static uint64_t readings_without(struct onset *onset, uint64_t from)
+{
+	uint64_t now = from;
+
+	while (onset_step(onset, 0, now, now + TENTH) != ONSET_ENDED) {
+		now += TENTH;
+		assert_true(now < from + 2 * ONSET_PAUSE_NS);
+	}
+	return now + TENTH;
+}
+
+static void onset_ends(void **state)
+{
+	struct onset onset = {0};
+	uint64_t now = 1000 * TENTH;
+
+	(void)state;
+	for (int i = 0; i < 3; i++, now += TENTH)
+		onset_step(&onset, 5, now - TENTH, now);
+	assert_true(onset.on);
+	assert_int_equal(onset.first_ns, 1000 * TENTH);
+	assert_int_equal(readings_without(&onset, now - TENTH), now - TENTH + ONSET_PAUSE_NS);
+	assert_true(onset_is_idle(&onset));
+	for (int i = 0; i < 3; i++, now += TENTH)
+		onset_step(&onset, 5, now - TENTH, now);
+	assert_true(onset.on); /* anew */
+}
+
+/* One reading after half a second is as good as five. */
+static void onset_late(void **state)
+{
+	struct onset onset = {0};
+
+	(void)state;
+	assert_int_equal(onset_step(&onset, 2, 0, 5 * TENTH), ONSET_NONE);
+	assert_int_equal(onset_step(&onset, 1, 5 * TENTH, 6 * TENTH), ONSET_BEGUN);
+	onset = (struct onset){0};
+	assert_int_equal(onset_step(&onset, 1000, 0, 100 * TENTH), ONSET_BEGUN);
+	onset = (struct onset){0};
+	assert_int_equal(onset_step(&onset, 1000, TENTH, TENTH), ONSET_NONE); /* no time passed */
+}
+
+/* ---- quota */
+
+static unsigned int told_in(struct quota *quota, enum event_kind kind, uint64_t from_ns,
+			    uint64_t ns, unsigned int tries)
+{
+	unsigned int told = 0;
+
+	for (unsigned int i = 0; i < tries; i++)
+		told += quota_take(quota, kind, from_ns + ns * i / tries);
+	return told;
+}
+
+static void quota_holds(void **state)
+{
+	struct quota quota = {0};
+	struct event lost = {0};
+	uint64_t now = 100 * NS_PER_SECOND;
+
+	(void)state;
+	assert_int_equal(told_in(&quota, EVENT_BAN_BEGIN, now, 0, 1000000), QUOTA_RATE);
+	assert_int_equal(told_in(&quota, EVENT_BAN_END, now, 0, 5), 5); /* of its own */
+	assert_int_equal(told_in(&quota, EVENT_BAN_BEGIN, now, 10 * NS_PER_SECOND, 1000000),
+			 10 * QUOTA_RATE - 1);
+	assert_true(quota_tell(&quota, now, false, &lost));
+	assert_int_equal(lost.kind, EVENT_LOST);
+	assert_int_equal(lost.count, 2000000 - 11 * QUOTA_RATE + 1);
+	assert_int_equal(lost.of[EVENT_BAN_BEGIN], lost.count);
+	assert_int_equal(lost.of[EVENT_BAN_END], 0);
+	assert_string_equal(lost.text, "1,999,781 events could not be told: 1,999,781 ban-begin");
+	assert_false(quota_tell(&quota, now + NS_PER_SECOND, false, &lost)); /* no more */
+}
+
+static void quota_losses_wait(void **state)
+{
+	struct quota quota = {0};
+	struct event lost = {0};
+	uint64_t now = 100 * NS_PER_SECOND;
+
+	(void)state;
+	quota_lose(&quota, EVENT_BAN_END, 1);
+	assert_true(quota_tell(&quota, now, false, &lost));
+	assert_string_equal(lost.text, "1 event could not be told: 1 ban-end");
+	quota_lose(&quota, EVENT_BAN_END, 2);
+	quota_lose(&quota, EVENT_APPLY, 3);
+	assert_false(quota_tell(&quota, now + NS_PER_SECOND - 1, false, &lost));
+	assert_true(quota_tell(&quota, now + NS_PER_SECOND, false, &lost));
+	assert_string_equal(lost.text, "5 events could not be told: 3 apply, 2 ban-end");
+	quota_lose(&quota, EVENT_APPLY, 1);
+	assert_true(quota_tell(&quota, now + NS_PER_SECOND, true, &lost)); /* at the end */
+}
+
+/* ---- what packets have in common */
+
+struct packet_row {
+	const char *source;
+	uint8_t proto;
+	uint16_t sport, dport;
+	uint16_t length;
+	uint8_t ttl, flags;
+	bool vlan, raw;
+};
+
+static size_t ip_put(uint8_t *ip, const struct packet_row *row, const uint8_t src[16], bool ipv4)
+{
+	if (ipv4) {
+		ip[0] = 0x45;
+		ip[2] = row->length >> 8;
+		ip[3] = row->length & 0xff;
+		ip[8] = row->ttl;
+		memcpy(ip + 12, src + 12, 4);
+		return 20;
+	}
+	ip[0] = 0x60;
+	ip[4] = (row->length - 40) >> 8;
+	ip[5] = (row->length - 40) & 0xff;
+	ip[6] = 60; /* destination options of 8 bytes */
+	ip[7] = row->ttl;
+	memcpy(ip + 8, src, 16);
+	ip[40] = row->proto;
+	return 48;
+}
+
+static struct sampled sample_of(const struct packet_row *row, uint64_t stands_for)
+{
+	struct sampled s = {.stands_for = stands_for,
+			    .packet = {.packets = 1,
+				       .proto = row->proto,
+				       .has_ports = row->proto == 6 || row->proto == 17,
+				       .sport = row->sport,
+				       .dport = row->dport,
+				       .reason = RL_REASON_DENIED}};
+	size_t at = row->raw ? 0 : row->vlan ? 18 : 14;
+	uint8_t len;
+	bool ipv4;
+
+	assert_int_equal(prefix_parse(row->source, s.packet.src, &len, NULL), 0);
+	ipv4 = prefix_is_ipv4(s.packet.src, 128);
+	if (!row->raw) {
+		const uint8_t type[] = {ipv4 ? 0x08 : 0x86, ipv4 ? 0x00 : 0xdd};
+
+		memcpy(s.packet.frame + at - 2, type, 2);
+		if (row->vlan)
+			memcpy(s.packet.frame + 12, "\x81\x00", 2);
+	}
+	at += ip_put(s.packet.frame + at, row, s.packet.src, ipv4);
+	s.packet.frame[at + 13] = row->flags;
+	s.packet.kept = (uint16_t)(at + 20);
+	return s;
+}
+
+static struct traits traits;
+static struct event_excerpt excerpt;
+
+static void add(const struct packet_row *row, uint64_t stands_for, int times)
+{
+	struct sampled s = sample_of(row, stands_for);
+
+	for (int i = 0; i < times; i++)
+		traits_add(&traits, &s, row->raw);
+}
+
+static int fresh(void **state)
+{
+	(void)state;
+	memset(&traits, 0, sizeof(traits));
+	return 0;
+}
+
+static void value_is(enum event_feature feature, uint32_t n, uint32_t value, double share)
+{
+	assert_true(excerpt.value_count[feature] > n);
+	assert_int_equal(excerpt.values[feature][n].value, value);
+	assert_true(excerpt.values[feature][n].share > share - 0.001 &&
+		    excerpt.values[feature][n].share < share + 0.001);
+}
+
+static void common_of_each(void **state)
+{
+	static const struct packet_row rows[] = {
+		{"10.0.0.1", 17, 53, 1234, 1400, 57, 0, false, false},
+		{"2001:db8::1", 6, 1000, 443, 60, 64, 0x12, false, false},
+		{"10.0.0.1", 6, 1000, 443, 40, 250, 0x02, true, false},
+		{"10.0.0.1", 6, 1000, 443, 40, 250, 0x02, false, true},
+		{"10.0.0.1", 1, 0, 0, 84, 1, 0, false, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct packet_row *row = &rows[i];
+		bool tcp = row->proto == 6, ports = row->proto != 1;
+
+		fresh(state);
+		add(row, 10, 4);
+		traits_excerpt(&traits, 1000, &excerpt);
+		assert_int_equal(excerpt.source_count, 1);
+		assert_int_equal(excerpt.sources[0].rate, 1000);
+		value_is(FEATURE_LENGTH, 0, row->length, 1);
+		value_is(FEATURE_TTL, 0, row->ttl, 1);
+		assert_int_equal(excerpt.value_count[FEATURE_FLAGS], tcp);
+		assert_int_equal(excerpt.value_count[FEATURE_PORT], ports);
+		if (tcp)
+			value_is(FEATURE_FLAGS, 0, row->flags, 1);
+		if (ports) {
+			value_is(FEATURE_PORT, 0, (uint32_t)row->proto << 16 | row->dport, 1);
+			value_is(FEATURE_SPORT, 0, (uint32_t)row->proto << 16 | row->sport, 1);
+		}
+	}
+}
+
+static void shares_are_of_all(void **state)
+{
+	static const struct packet_row udp = {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0};
+	static const struct packet_row tcp = {"10.0.0.2", 6, 9, 80, 40, 64, 2, 0, 0};
+
+	(void)state;
+	add(&udp, 30, 10);
+	add(&tcp, 10, 10);
+	traits_excerpt(&traits, 4000, &excerpt);
+	assert_int_equal(excerpt.source_count, 2);
+	assert_int_equal(excerpt.sources[0].addr[15], 1);
+	assert_int_equal(excerpt.sources[0].rate, 3000);
+	assert_int_equal(excerpt.sources[1].rate, 1000);
+	value_is(FEATURE_PORT, 0, 17u << 16 | 1234, 0.75);
+	value_is(FEATURE_PORT, 1, 6u << 16 | 80, 0.25);
+	value_is(FEATURE_FLAGS, 0, 2, 0.25); /* not of TCP alone */
+}
+
+/* Of a flood from forged sources no source is told, and what they have in common is. */
+static void forged_sources(void **state)
+{
+	struct packet_row row = {NULL, 17, 53, 0, 1400, 57, 0, 0, 0};
+	char source[32];
+
+	(void)state;
+	for (unsigned int i = 0; i < 20000; i++) {
+		snprintf(source, sizeof(source), "10.%u.%u.%u", i * 7919 % 251, i * 104729 % 253,
+			 i % 255);
+		row.source = source;
+		row.dport = (uint16_t)(i * 31);
+		add(&row, 100, 1);
+	}
+	row.source = "192.0.2.1";
+	add(&row, 100, 1000);
+	traits_excerpt(&traits, 1000000, &excerpt);
+	assert_int_equal(excerpt.source_count, 1);
+	assert_int_equal(excerpt.sources[0].addr[12], 192);
+	assert_true(excerpt.sources[0].share > 0.01 && excerpt.sources[0].share < 0.048);
+	assert_int_equal(excerpt.value_count[FEATURE_PORT], 0);
+	value_is(FEATURE_SPORT, 0, 17u << 16 | 53, 1);
+	value_is(FEATURE_LENGTH, 0, 1400, 1);
+}
+
+/* A header that was cut off, or of a tunnel, says nothing; no byte behind `kept` is read. */
+static void headers_cut(void **state)
+{
+	static const struct packet_row row = {"10.0.0.1", 6, 9, 80, 40, 64, 2, 0, 0};
+	struct sampled whole = sample_of(&row, 1);
+	struct packet_fields fields;
+
+	(void)state;
+	for (uint16_t kept = 0; kept <= whole.packet.kept; kept++) {
+		struct sampled cut = whole;
+
+		memset(cut.packet.frame + kept, 0xff, RL_FRAME_KEPT - kept);
+		cut.packet.kept = kept;
+		packet_fields_read(&cut.packet, false, &fields);
+		assert_int_equal(fields.has_ip, kept >= 34);
+		assert_int_equal(fields.has_flags, kept >= 48);
+	}
+	whole.packet.src[15] = 9;
+	packet_fields_read(&whole.packet, false, &fields);
+	assert_false(fields.has_ip);
+	whole.packet.reason = RL_REASON_MALFORMED;
+	traits_add(&traits, &whole, false);
+	assert_int_equal(traits.packets, 1);
+	assert_int_equal(traits.sources.total, 0);
+}
+
+/* ---- writing */
+
+static struct event event_made(void)
+{
+	struct event event = {.kind = EVENT_DROPS_BEGIN,
+			      .time_ns = 1763888400123456789ull,
+			      .device = "eth0",
+			      .rule = "10.0.0.0/8 deny",
+			      .has_rate = true,
+			      .rate = {.packets = 1000, .bytes = 60000},
+			      .text = "a rule begins to drop"};
+
+	return event;
+}
+
+static void json_is(const struct event *event, const char *wanted)
+{
+	struct json_object *object = event_json(event);
+	char *line = json_line(object);
+
+	assert_string_equal(line, wanted);
+	free(line);
+	json_object_put(object);
+}
+
+static void json_members(void **state)
+{
+	struct event event = event_made();
+
+	(void)state;
+	json_is(&event, "{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"drops-begin\","
+			"\"device\":\"eth0\",\"hook\":\"xdp\",\"rule\":\"10.0.0.0/8 deny\","
+			"\"rate\":{\"packets\":1000,\"bytes\":60000},"
+			"\"text\":\"a rule begins to drop\"}");
+	event = (struct event){.kind = EVENT_BAN_BEGIN,
+			       .time_ns = 1,
+			       .device = "e",
+			       .hook = RL_HOOK_EGRESS,
+			       .key = "10.0.0.1",
+			       .until_ns = 1763888400123456789ull};
+	event.excerpt.source_count = 1;
+	event.excerpt.sources[0] = (struct event_source){
+		.addr = {[10] = 255, 255, 10, 0, 0, 1}, .rate = 5, .share = 1.0 / 3};
+	event.excerpt.value_count[FEATURE_PORT] = event.excerpt.value_count[FEATURE_FLAGS] = 1;
+	event.excerpt.value_count[FEATURE_TTL] = 1;
+	event.excerpt.values[FEATURE_PORT][0] = (struct event_value){17u << 16 | 53, 1};
+	event.excerpt.values[FEATURE_TTL][0] = (struct event_value){64, 0.9996};
+	event.excerpt.values[FEATURE_FLAGS][0] = (struct event_value){0x12, 0.5};
+	json_is(&event,
+		"{\"time\":\"1970-01-01T00:00:00.000Z\",\"event\":\"ban-begin\",\"device\":\"e\","
+		"\"hook\":\"egress\",\"key\":\"10.0.0.1\",\"until\":\"2025-11-23T09:00:00.123Z\","
+		"\"sources\":[{\"address\":\"10.0.0.1\",\"rate\":5,\"share\":0.333}],"
+		"\"common\":{\"port\":[{\"value\":\"udp/53\",\"share\":1}],"
+		"\"ttl\":[{\"value\":64,\"share\":1}],"
+		"\"flags\":[{\"value\":\"syn,ack\",\"share\":0.5}]}}");
+}
+
+static void json_is_ascii_and_bounded(void **state)
+{
+	struct event event = event_made();
+	struct json_object *object;
+	char *line;
+
+	(void)state;
+	memset(event.text, '\x1b', sizeof(event.text) - 1);
+	memset(event.rule, '\xff', sizeof(event.rule) - 1);
+	memset(event.key, '"', sizeof(event.key) - 1);
+	memset(event.device, '\n', sizeof(event.device) - 1);
+	object = event_json(&event);
+	line = json_line(object);
+	assert_true(strlen(line) + 1 < EVENT_JSON_MAX);
+	for (const char *c = line; *c; c++)
+		assert_true(*c >= ' ' && *c <= '~');
+	free(line);
+	json_object_put(object);
+}
+
+static char *printed(const char *json)
+{
+	struct json_object *object = json_tokener_parse(json);
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	assert_non_null(object);
+	event_print(file, object);
+	fclose(file);
+	json_object_put(object);
+	return text;
+}
+
+static const struct {
+	const char *json, *wanted;
+} text_rows[] = {
+	{"{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"apply\",\"device\":\"eth0\","
+	 "\"hook\":\"xdp\",\"text\":\"1 rule\"}",
+	 "2025-11-23 09:00:00.123 eth0: apply: 1 rule\n"},
+	{"{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"apply\",\"device\":\"eth0\","
+	 "\"hook\":\"egress\",\"text\":\"\\u001b[31m\\n\"}",
+	 "2025-11-23 09:00:00.123 eth0/egress: apply: \\x1b[31m\\x0a\n"},
+	{"{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"ban-begin\",\"device\":\"e\","
+	 "\"sources\":[{\"address\":\"10.0.0.1\",\"rate\":5000,\"share\":0.336},"
+	 "{\"address\":\"10.0.0.2\",\"rate\":1,\"share\":0.1}],"
+	 "\"common\":{\"port\":[{\"value\":\"udp/53\",\"share\":1}],"
+	 "\"ttl\":[{\"value\":64,\"share\":0.5},{\"value\":63,\"share\":0.5}]}}",
+	 "2025-11-23 09:00:00.123 e: ban-begin\n"
+	 "    from 10.0.0.1 34% (5,000/s), 10.0.0.2 10% (1/s)\n"
+	 "    common: port udp/53 100%; ttl 64 50%, 63 50%\n"},
+	/* A journal that somebody has written to. */
+	{"{}", "? ?: ?\n"},
+	{"{\"time\":5,\"event\":[],\"device\":{},\"hook\":1,\"sources\":5,\"common\":[]}",
+	 "? ?: ?\n"},
+	{"{\"time\":\"\\u001b\",\"event\":\"x\",\"device\":\"y\",\"sources\":[1,{\"share\":1e9}],"
+	 "\"common\":{\"port\":[1,{\"value\":null}]}}",
+	 "\\x1b y: x\n    from ? 0%, ? 0%\n    common: port\n"},
+};
+
+static void text_lines(void **state)
+{
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	for (size_t i = 0; i < sizeof(text_rows) / sizeof(*text_rows); i++) {
+		char *text = printed(text_rows[i].json);
+
+		assert_string_equal(text, text_rows[i].wanted);
+		free(text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(onset_begins),
+		cmocka_unit_test(onset_ends),
+		cmocka_unit_test(onset_late),
+		cmocka_unit_test(quota_holds),
+		cmocka_unit_test(quota_losses_wait),
+		cmocka_unit_test_setup(common_of_each, fresh),
+		cmocka_unit_test_setup(shares_are_of_all, fresh),
+		cmocka_unit_test_setup(forged_sources, fresh),
+		cmocka_unit_test_setup(headers_cut, fresh),
+		cmocka_unit_test(json_members),
+		cmocka_unit_test(json_is_ascii_and_bounded),
+		cmocka_unit_test(text_lines),
+	};
+
+	return cmocka_run_group_tests_name("events", tests, NULL, NULL);
+}
