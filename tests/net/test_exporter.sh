@@ -185,8 +185,37 @@ test_dashboard() {
 	while read -r expression; do
 		expression=${expression//\$__rate_interval/1m} expression=${expression//\$instance/.*}
 		query "${expression//\$device/.*}" 'type == "array"' || _say "$expression" || return
-	done < <(jq -er '.panels[].targets[].expr' "$TOP/scripts/grafana.json")
+	done < <(jq -er '.panels[].targets[].expr, .annotations.list[].expr' "$TOP/scripts/grafana.json")
 }
+
+# annotated NAME FILTER: what the annotation shows now, over the last three seconds; Grafana shows values of 1 and more.
+annotated() {
+	local expression
+	# shellcheck disable=SC2016 # jq's
+	expression=$(jq -er --arg name "$1" '.annotations.list[] | select(.name == $name).expr' "$TOP/scripts/grafana.json") || return
+	expression=${expression//\$__rate_interval/3s} expression=${expression//\$instance/.*}
+	query "${expression//\$device/.*}" "map(select(.value[1] | tonumber >= 1) | .metric) | $2"
+}
+
+# Nothing happened in peace; then a rule begins to drop, a policy is applied, and its rule bans.
+test_annotations() {
+	local kind
+	for kind in 'Policies that are applied' 'Bans that begin' 'Rules that begin to drop' 'Detached'; do
+		eventually 20 annotated "$kind" 'length == 0' || _say "$kind" || return
+	done
+	flood A --count 40 --src 10.78.1.1 >/dev/null &&
+		eventually 10 annotated 'Rules that begin to drop' 'map(.rule) == ["10.78.0.0/16 deny"]' || return
+	rl B apply -i veth-B - <<<'rule 10.78.0.0/16 limit 1/hour burst 1 over ban 1h' &&
+		eventually 10 annotated 'Policies that are applied' 'map(.device) == ["veth-B"]' &&
+		flood A --count 9 --src 10.78.1.1 >/dev/null && eventually 10 annotated 'Bans that begin' 'map(.device) == ["veth-B"]'
+}
+test_annotated_attach() {
+	query "$(jq -er '.annotations.list[] | select(.name == "Attached").expr' "$TOP/scripts/grafana.json" |
+		sed 's/\$\(instance\|device\)/.*/g')" \
+		"[.[] | select(.metric.device == \"veth-B\").value[1] | tonumber / 1000] | length == 1 and
+			(.[0] - $(date -d "$(stat_of_b .since)" +%s) | fabs) < 2"
+}
+stat_of_b() { rl B stats -j -i veth-B | json ".[0] | $1"; }
 
 healthy() {
 	body http://127.0.0.1:9090/api/v1/rules |
@@ -243,7 +272,10 @@ flood A --count 40 --src 10.78.1.1 >/dev/null || exit
 t 'Prometheus has the series' test_series
 t 'Prometheus understands the dashboard' test_dashboard
 t 'Prometheus evaluates the alerts' eventually 20 healthy
+t 'annotations: rules, policies and bans' test_annotations
+t 'annotations: when it was attached' test_annotated_attach
 t 'a device goes' test_goes
+t 'annotations: detached' eventually 10 annotated Detached 'any(.[]; .device == "q\"\\")'
 t 'Prometheus ends' test_prometheus_ends
 t 'slow clients keep nobody out' test_slow 9755
 t 'clients that never read keep nobody out' test_slow 9758

@@ -140,10 +140,10 @@ test_gone() { # N DEVICE LEFT: devices that stay
 
 # ---- dashboard and alerts
 
-# metrics_exist: each metric that standard input names has samples.
+# metrics_exist: each metric that standard input names has samples. Those of alarms: test_alarm_seen.sh.
 metrics_exist() {
 	local name
-	grep -oE '\brlctl_[a-z_]+' | sort -u >"$TMP/names" && [[ $(wc -l <"$TMP/names") -ge 5 ]] || return
+	grep -oE '\brlctl_[a-z_]+' | grep -v '^rlctl_alarm_' | sort -u >"$TMP/names" && [[ $(wc -l <"$TMP/names") -ge 5 ]] || return
 	while read -r name; do
 		grep -qE "^${name}[{ ]" "$TMP/document" || _say "no samples of $name" || return
 	done <"$TMP/names"
@@ -155,6 +155,62 @@ test_dashboard() {
 	json '.title == "rlctl" and ([.panels[].id] | length == (unique | length)) and
 		all(.panels[]; (.targets | length > 0) and all(.targets[]; .expr != ""))' <"$TOP/scripts/grafana.json" &&
 		document && queries | metrics_exist
+}
+
+# Annotations have the data source of the panels, a title and a text.
+test_annotations() {
+	# shellcheck disable=SC2016 # Grafana's
+	json '.annotations.list | length == 7 and ([.[].name] | length == (unique | length)) and
+		all(.[]; .enable and .datasource.uid == "${source}" and .expr != "" and .titleFormat != "" and .textFormat != "")' \
+		<"$TOP/scripts/grafana.json"
+}
+
+# annotation NAME: its query over five minutes, of all machines and devices, as a string of YAML.
+annotation() {
+	# shellcheck disable=SC2016 # of jq and Grafana
+	jq -er --arg name "$1" '.annotations.list[] | select(.name == $name).expr' "$TOP/scripts/grafana.json" |
+		sed -e 's/\$__rate_interval/5m/g' -e 's/\$\(instance\|device\)/.*/g' | jq -R .
+}
+
+# An alarm that is on from the 10th to the 19th minute, and one that is on all the time; a rule that drops from the
+# 15th minute on, and one that always does. Grafana shows values of 1 and more.
+annotation_tests() {
+	cat <<-END
+		evaluation_interval: 1m
+		tests:
+		  - interval: 1m
+		    input_series:
+		      - {series: 'rlctl_alarm_on{device="eth0",alarm="flood"}', values: '0x9 1x9 0x20'}
+		      - {series: 'rlctl_alarm_changes_total{device="eth0",alarm="flood"}', values: '0x9 1x9 2x20'}
+		      - {series: 'rlctl_alarm_on{device="eth0",alarm="always"}', values: '1x40'}
+		      - {series: 'rlctl_alarm_changes_total{device="eth0",alarm="always"}', values: '7x40'}
+		      - {series: 'rlctl_rule_dropped_packets_total{device="eth0",rule="sudden"}', values: '5x14 6+1x20'}
+		      - {series: 'rlctl_rule_dropped_packets_total{device="eth0",rule="steady"}', values: '0+1x40'}
+		    promql_expr_test:
+	END
+	at 9 'Alarms that are on' 'rlctl_alarm_on{device="eth0",alarm="always"}'
+	at 15 'Alarms that are on' 'rlctl_alarm_on{device="eth0",alarm="always"}' 'rlctl_alarm_on{device="eth0",alarm="flood"}'
+	at 9 'Alarms that go on or off'
+	at 12 'Alarms that go on or off' '{device="eth0",alarm="flood"}'
+	at 18 'Alarms that go on or off'
+	at 21 'Alarms that go on or off' '{device="eth0",alarm="flood"}'
+	at 10 'Rules that begin to drop'
+	at 17 'Rules that begin to drop' '{device="eth0",rule="sudden"}'
+	at 30 'Rules that begin to drop'
+}
+
+# at MINUTE NAME SERIES…: the annotation has these, with the value 1, and no others.
+at() {
+	local series
+	printf '      - expr: %s\n        eval_time: %sm\n        exp_samples: [' "$(annotation "$2")" "$1"
+	for series in "${@:3}"; do
+		printf "{labels: '%s', value: 1}, " "$series"
+	done
+	echo ']'
+}
+
+test_annotations_show() {
+	annotation_tests >"$TMP/annotations.yml" && cat "$TMP/annotations.yml" && promtool test rules "$TMP/annotations.yml"
 }
 
 test_alerts_exist() { document && grep -v '^ *description:' "$TOP/scripts/alerts.yml" | metrics_exist; }
@@ -178,6 +234,8 @@ t 'rules only for Prometheus' refuses 'add it' stats --rules all
 t 'not with --json' refuses 'leave one out' stats --prometheus -j
 t 'not with --watch' refuses 'leave one out' stats --prometheus --watch
 t 'dashboard' test_dashboard
+t 'annotations' test_annotations
+t 'annotations show alarms, and rules that begin to drop' test_annotations_show
 t 'alerts: promtool takes them' promtool check rules "$TOP/scripts/alerts.yml"
 t 'alerts: they fire when they should' promtool test rules "$TOP/tests/net/alerts.yml"
 t 'alerts: their metrics exist' test_alerts_exist
