@@ -6,7 +6,7 @@
 source "$(dirname "$0")/../lib.sh"
 
 declare -A NUMBER=([CHOWN]=0 [DAC_OVERRIDE]=1 [DAC_READ_SEARCH]=2 [NET_BIND_SERVICE]=10 [NET_ADMIN]=12
-	[SYS_PTRACE]=19 [SYS_ADMIN]=21 [PERFMON]=38 [BPF]=39)
+	[KILL]=5 [SETGID]=6 [SETUID]=7 [SYS_PTRACE]=19 [SYS_ADMIN]=21 [PERFMON]=38 [BPF]=39)
 
 # row VERB COLUMN: of the table in the manual page, without CAP_. A line `.It Ta Ta WORDS` continues the last column.
 row() {
