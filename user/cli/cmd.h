@@ -81,7 +81,13 @@ struct json_object;
 	X(REDIS, "redis", 0, "URL", "the fleet's Redis; @FILE holds the URL")                      \
 	X(NAME, "name", 0, "FLEET", "name of the fleet")                                           \
 	X(NODE, "node", 0, "NAME", "name of this member; default HOST:DEV")                        \
-	X(INTERVAL, "interval", 0, "TIME", "interval between exchanges with Redis; default 50ms")
+	X(INTERVAL, "interval", 0, "TIME", "interval between exchanges with Redis; default 50ms")  \
+	X(CAPTURE, "capture", 0, "FILE", "learn from this capture, and from those that follow")    \
+	X(FOR, "for", 0, "DURATION", "watch the device so long; default: until it is enough")      \
+	X(HEADROOM, "headroom", 0, "N", "limits are so many times what was seen; default 2")       \
+	X(HOLD_OUT, "hold-out", 0, "PERCENT", "try the limits on this last part; default 33")      \
+	X(ENFORCE, "enforce", 0, NULL, "suggest limits that drop, not only count")                 \
+	X(ATTACK, "attack", 0, "FILE", "show how much of this capture would pass")
 #define COMMAND_OPTION_ENUM(name, ...) OPTION_##name,
 enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };
 
@@ -179,6 +185,7 @@ int cmd_show(const struct command *command);
 int cmd_stats(const struct command *command);
 int cmd_exporter(const struct command *command);
 int cmd_simulate(const struct command *command);
+int cmd_suggest(const struct command *command);
 int cmd_monitor(const struct command *command);
 int cmd_top(const struct command *command);
 int cmd_events(const struct command *command);

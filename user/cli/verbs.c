@@ -379,6 +379,19 @@ const struct verb all_verbs[] = {
 		.run = cmd_simulate,
 	},
 	{
+		.name = "suggest",
+		.words = "--capture FILE ... | [-i DEV]",
+		.summary = "Suggest a policy from captures, or from what a device receives",
+		.options = OPTIONS_INSTANCE | OPTION_BIT(CAPTURE) | OPTION_BIT(LOCAL) |
+			   OPTION_BIT(FOR) | OPTION_BIT(RATE) | OPTION_BIT(HEADROOM) |
+			   OPTION_BIT(HOLD_OUT) | OPTION_BIT(ENFORCE) | OPTION_BIT(ATTACK),
+		.words_max = -1,
+		.needs = PRIVILEGES_LOAD,
+		.uses = PRIVILEGE_BIT(DAC_READ_SEARCH),
+		.texts = {{OPTION_RATE, "maximum packets sampled per second; default 10000"}},
+		.run = cmd_suggest,
+	},
+	{
 		.name = "source show",
 		.words = "ADDRESS",
 		.summary = "Show the states, allowances and bans of an address",

@@ -86,8 +86,7 @@ static uint32_t seconds_covered(const struct sums *sums, const struct episode *e
 /* Few, and not most of the time: a flood rather than what the service is like. */
 static bool is_flood(const struct sums *sums, const struct episode *episodes, size_t count)
 {
-	return count && count < SUGGEST_EPISODES &&
-	       2 * seconds_covered(sums, episodes, count) < sums->count;
+	return count && 2 * seconds_covered(sums, episodes, count) < sums->count;
 }
 
 static void cell_leave_out(struct class_cell *cell, struct suggest_left_out *out)
@@ -100,22 +99,59 @@ static void cell_leave_out(struct class_cell *cell, struct suggest_left_out *out
 	cell->packets = cell->bytes = 0;
 }
 
+/* Sums within windows of so many seconds, into sums->values. Returns how many there are. */
+static size_t windows_sum(struct sums *sums, uint32_t window)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sums->count; i++) {
+		bool goes_on =
+			i && sums->list[i].second / window == sums->list[i - 1].second / window;
+
+		count += !goes_on;
+		sums->values[count - 1] =
+			sums->list[i].packets + (goes_on ? sums->values[count - 1] : 0);
+	}
+	return count;
+}
+
+static uint64_t windows_border(struct sums *sums, uint32_t window)
+{
+	size_t count = windows_sum(sums, window);
+
+	values_sort(sums->values, count);
+	return values_border(sums->values, count, SUGGEST_SUM_FACTOR);
+}
+
+/* The seconds that are too full, into sums->seconds: by themselves, or in 10 s that are, as these
+ * vary less, so that a flood stands out. Of 10 s, those that have their share of the
+ * border. */
+static size_t outliers_find(struct sums *sums)
+{
+	uint64_t second = windows_border(sums, 1), block = windows_border(sums, SUGGEST_BLOCK);
+	size_t count = 0, at = 0;
+
+	windows_sum(sums, SUGGEST_BLOCK);
+	for (size_t i = 0; i < sums->count; i++) {
+		uint64_t packets = sums->list[i].packets;
+
+		at += i && sums->list[i].second / SUGGEST_BLOCK !=
+				   sums->list[i - 1].second / SUGGEST_BLOCK;
+		if (packets > second ||
+		    (sums->values[at] > block && packets > block / SUGGEST_BLOCK))
+			sums->seconds[count++] = sums->list[i].second;
+	}
+	return count;
+}
+
 static void seconds_leave_out(struct class_input *input, struct sums *sums,
 			      struct suggest_left_out *out)
 {
 	struct episode episodes[SUGGEST_EPISODES - 1];
-	size_t outliers = 0, count;
-	uint64_t border;
+	size_t outliers = outliers_find(sums);
+	size_t count = episodes_join(sums->seconds, outliers, episodes, SUGGEST_EPISODES - 1);
 
-	for (size_t i = 0; i < sums->count; i++)
-		sums->values[i] = sums->list[i].packets;
-	values_sort(sums->values, sums->count);
-	border = values_border(sums->values, sums->count, SUGGEST_SUM_FACTOR);
-	for (size_t i = 0; i < sums->count; i++)
-		if (sums->list[i].packets > border)
-			sums->seconds[outliers++] = sums->list[i].second;
-	count = episodes_join(sums->seconds, outliers, episodes, SUGGEST_EPISODES - 1);
-	if (!is_flood(sums, episodes, count < SUGGEST_EPISODES ? count : 0))
+	if (count >= SUGGEST_EPISODES || !is_flood(sums, episodes, count))
 		return;
 	for (size_t i = 0; i < count; i++) {
 		/* Its first and last second are partly of the flood. */
@@ -231,7 +267,7 @@ static void sources_leave_out(struct class_input *input, struct sums *sums,
 	for (size_t i = 0; i < outliers.count; i++)
 		sums->seconds[i] = (uint32_t)sums->values[i];
 	count = episodes_join(sums->seconds, outliers.count, episodes, SUGGEST_EPISODES - 1);
-	if (!is_flood(sums, episodes, count < SUGGEST_EPISODES ? count : 0))
+	if (count >= SUGGEST_EPISODES || !is_flood(sums, episodes, count))
 		return;
 	outliers.out = out;
 	sources_each(input, outlier_leave_out, &outliers);
@@ -274,17 +310,8 @@ static void source_peaks(const struct class_input *input, struct sums *sums,
 static void sum_peaks(struct sums *sums, struct suggest_class *out)
 {
 	for (int w = 0; w < SUGGEST_WINDOWS; w++) {
-		uint32_t window = suggest_seconds[w];
-		size_t count = 0;
+		size_t count = windows_sum(sums, suggest_seconds[w]);
 
-		for (size_t i = 0; i < sums->count; i++) {
-			bool goes_on = i && sums->list[i].second / window ==
-						    sums->list[i - 1].second / window;
-
-			count += !goes_on;
-			sums->values[count - 1] =
-				sums->list[i].packets + (goes_on ? sums->values[count - 1] : 0);
-		}
 		out->sum[w] = peaks_of(sums->values, count, 0);
 	}
 }

@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# rlctl suggest from captures: clean ones, with floods in them, what is held out, attacks, bad input. check: timeout 300
+# tests/unit/test_suggest.c has the statistics.
+# shellcheck source=simulate.sh
+. "$(dirname "${BASH_SOURCE[0]}")/simulate.sh"
+
+SECONDS_SEEN=150
+FLOOD="30 10 2500" # within the first two thirds
+
+# mixture NAME ARG…: makes $TMP/NAME of suggest_lines.py.
+mixture() { python3 "$HERE/suggest_lines.py" "${@:2}" | capture "$1"; }
+
+suggest() { "$RLCTL" suggest "$@"; }
+
+# document NAME ARG…: what -j says of $TMP/NAME, kept in $TMP/NAME.json. To hold nothing out saves to load the program.
+document() { suggest --capture "$TMP/$1" -j "${@:2}" >"$TMP/$1.json"; }
+whole() { document "$@" --hold-out 0; }
+
+# said NAME FILTER WANTED
+said() { is "$(json -c "$2" <"$TMP/$1.json")" "$3"; }
+
+mixture clean "$SECONDS_SEEN"
+document clean
+cp "$TMP/clean.json" "$TMP/held.json"
+suggest --capture "$TMP/clean" >"$TMP/policy"
+whole clean
+
+services() {
+	said held '[.rules[] | select(.of == "source") | .match]' \
+		'["tcp dport 443","udp dport 53","icmp","tcp not dport 443","udp not dport 53",""]'
+}
+
+few() {
+	said clean .few '[{"match":"tcp dport 22","packets":12}]' &&
+		has '# Seen too rarely for a limit of their own: tcp dport 22 (12 packets).' cat "$TMP/policy"
+}
+
+held_out() {
+	said held '[.held_out.refused.packets, .held_out.seconds, ([.rules[].held_out_refused] | add)]' '[0,49,0]' &&
+		said held '.held_out.packets + .packets' "$(json .packets <"$TMP/clean.json")"
+}
+
+counted() {
+	said clean 'has("held_out")|not' true &&
+		is "$(json '"\(.packets) \(.bytes)"' <"$TMP/clean.json")" \
+			"$(simulate 'rule any allow' clean -j | json '.passed | "\(.packets) \(.bytes)"')"
+}
+
+# The policy is valid, only counts, and each limit follows its evidence.
+is_policy() {
+	"$RLCTL" apply --check "$TMP/policy" || return
+	is "$(grep -c '^rule .* over count$' "$TMP/policy")" "$(grep -c '^rule ' "$TMP/policy")" &&
+		is "$(grep -B1 '^rule ' "$TMP/policy" | grep -c '^#   chosen: ')" "$(grep -c '^rule ' "$TMP/policy")" &&
+		is "$(grep '^rule ' "$TMP/policy")" "$(json -r .policy <"$TMP/held.json")"
+}
+
+enforced() {
+	suggest --capture "$TMP/clean" --hold-out 0 --enforce >"$TMP/enforced" && "$RLCTL" apply --check "$TMP/enforced" || return
+	is "$(grep -c 'over count' "$TMP/enforced")" 0 &&
+		is "$(sed -n 's/ over drop unless established//; s/^rule //p' "$TMP/enforced")" \
+			"$(json -r .policy <"$TMP/clean.json" | sed 's/ over count//; s/^rule //')"
+}
+
+# numbers NAME: rates and bursts of what is suggested.
+numbers() { json -c '[.rules[] | .rate, .burst]' <"$TMP/$1.json"; }
+
+# A flood within what is learnt from moves no limit by a tenth, and is said.
+unmoved() {
+	# shellcheck disable=SC2086 # several words
+	mixture "$1" "$SECONDS_SEEN" "$1" $FLOOD && whole "$1" || return
+	json -n --argjson a "$(numbers clean)" --argjson b "$(numbers "$1")" \
+		'($a | length) == ($b | length) and all(range($a | length); $b[.] <= 1.1 * $a[.] and $b[.] >= 0.9 * $a[.])' ||
+		_say "clean: $(numbers clean), with the flood: $(numbers "$1")" || return
+	json '.rules[0].left_out.packets >= 25000' <"$TMP/$1.json"
+}
+
+# attacked KIND: no more than a twentieth of a flood passes, just as `rlctl simulate` has it.
+attacked() {
+	python3 "$HERE/suggest_lines.py" 0 "$1" 0 2 25000 | grep -F dport=443 | capture attack
+	suggest --capture "$TMP/clean" -j --hold-out 0 --attack "$TMP/attack" --enforce >"$TMP/attack.json" &&
+		json '.attack.packets == 50000 and .attack.passed * 20 <= .attack.packets' <"$TMP/attack.json" ||
+		_say "$(json -c .attack <"$TMP/attack.json")" || return
+	json '.attack.refused.packets == ([.rules[].attack_refused] | add)' <"$TMP/attack.json" &&
+		said attack .attack.refused.packets \
+			"$("$RLCTL" simulate <(json -r .policy <"$TMP/attack.json") "$TMP/attack" -j | json .reasons.over.packets)"
+}
+
+# What comes only in the last third is refused, and counted at the rule that does it.
+later_flood() {
+	mixture late "$SECONDS_SEEN" one 130 5 3000
+	document late && json '.held_out.refused.packets > 13000' <"$TMP/late.json" &&
+		json '([.rules[] | select(.of == "source").held_out_refused] | add) > 13000' <"$TMP/late.json" && is "$(numbers late)" "$(numbers held)"
+}
+
+headroom() {
+	suggest --capture "$TMP/clean" -j --hold-out 0 --headroom 4 >"$TMP/four.json" || return
+	json -n --argjson a "$(numbers clean)" --argjson b "$(numbers four)" \
+		'($b[0] / $a[0] - 2 | fabs) < 0.1 and ($b[1] / $a[1] - 2 | fabs) < 0.1'
+}
+
+ipv6() {
+	mixture six "$SECONDS_SEEN" six && document six --hold-out 40 &&
+		said six '[.rules[0].match, .rules[0].sources, .held_out.refused.packets]' '["tcp dport 443",40,0]'
+}
+
+# Two captures, in whatever order, are what one of both is.
+several() {
+	local lines="$TMP/lines"
+	python3 "$HERE/suggest_lines.py" "$SECONDS_SEEN" >"$lines"
+	awk '$1 < 1700000075' "$lines" | capture first && awk '$1 >= 1700000075' "$lines" | capture second &&
+		suggest --capture "$TMP/second" "$TMP/first" -j --hold-out 0 >"$TMP/both.json" && is "$(numbers both)" "$(numbers clean)"
+}
+
+# Both directions of the same: what the machine sends does not count.
+directions() {
+	python3 "$HERE/suggest_lines.py" "$SECONDS_SEEN" | awk '{ print } NR % 2 { print $1, "tcp 192.0.2.1 dst=198.18.1.1 sport=443 dport=20001 sent macs=1,2" }' \
+		>"$TMP/ways.lines"
+	capture ways <"$TMP/ways.lines" && whole ways --local 192.0.2.1 && is "$(numbers ways)" "$(numbers clean)" &&
+		capture cooked link=sll <"$TMP/ways.lines" && whole cooked && is "$(numbers cooked)" "$(numbers clean)"
+}
+
+both_ways() {
+	for ((i = 0; i < 30; i++)); do
+		printf '%d tcp 198.51.100.7 macs=1,2\n%d tcp 192.0.2.1 dst=198.51.100.7 macs=2,1\n' $i $i
+	done | capture both
+	fails_with "$TMP/both: the capture seems to have both directions: give the machine's addresses with --local, or capture with" \
+		suggest --capture "$TMP/both"
+}
+
+short() {
+	printf '%d udp 198.51.100.7\n' 1 5 9 | capture short
+	fails_with 'suggest: 8s of packets is too short: capture 10 s at least' suggest --capture "$TMP/short" &&
+		printf '%d udp 198.51.100.7\n' 1 5 13 | capture short || return
+	fails_with 'too short to hold 33 % of it out' suggest --capture "$TMP/short" &&
+		has 'Nothing was held out' suggest --capture "$TMP/short" --hold-out 0
+}
+
+sent_only() {
+	printf '%d udp 198.51.100.7 sent\n' 1 20 | capture sent link=sll
+	fails_with 'all packets were sent by the machine' suggest --capture "$TMP/sent" &&
+		fails_with 'no packet arrives at the addresses of --local' suggest --capture "$TMP/clean" --local 203.0.113.1
+}
+
+no_ip() {
+	printf '%d arp\n' 1 20 | capture arp
+	fails_with 'no IP packets to learn from' suggest --capture "$TMP/arp"
+}
+
+empty() {
+	capture empty </dev/null
+	fails_with "$TMP/empty: no packets" suggest --capture "$TMP/empty" &&
+		fails_with "$TMP/empty: no packets: give a capture of the attack" suggest --capture "$TMP/clean" --attack "$TMP/empty" &&
+		fails_with 'No such file or directory' suggest --capture "$TMP/clean" "$TMP/absent" &&
+		fails_with 'can be read only once' suggest --capture <(cat "$TMP/clean")
+}
+
+cut() {
+	head -c 3000 "$TMP/clean" >"$TMP/cut"
+	fails_with "$TMP/cut: packet " suggest --capture "$TMP/cut"
+}
+
+t 'services' services
+t 'few packets' few
+t 'held out' held_out
+t 'packets and bytes' counted
+t 'a policy with its evidence' is_policy
+t '--enforce' enforced
+t 'a flood of one source within' unmoved one
+t 'a flood of some sources within' unmoved few
+t 'a flood of forged sources within' unmoved forged
+t 'an attack of forged sources' attacked none
+t 'an attack of one source' attacked one
+t 'a flood in what is held out' later_flood
+t '--headroom' headroom
+t 'IPv6' ipv6
+t 'several captures' several
+t 'what the machine sent' directions
+t 'both directions, but whose' both_ways
+t 'too short' short
+t 'nothing arrives' sent_only
+t 'no IP' no_ip
+t 'no packets' empty
+t 'a capture that was cut off' cut

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Captures are read three times: for their times, to learn, and to try what was learnt. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "direction.h"
+#include "message.h"
+#include "output.h"
+#include "progress.h"
+#include "suggest.h"
+#include "text.h"
+#include "units.h"
+
+#define WARM_NS (60 * NS_PER_SECOND) /* the limits run so long before packets count */
+
+/* One reading of a capture. */
+struct reading {
+	struct suggest *suggest;
+	struct suggest_capture *of;
+	struct capture capture;
+	struct directions *directions;
+	struct progress progress;
+	struct suggest_trial *trial;
+	uint64_t from_ns, until_ns; /* of packets that matter: from <= time < until */
+	uint64_t warm_ns;           /* as `from`, without counting */
+	bool sent;                  /* link headers say what was sent */
+};
+
+/* 0: go on; 1: enough; < 0: error. */
+typedef int packet_fn(struct reading *reading, const struct captured *packet);
+
+static int capture_read(struct reading *reading, packet_fn *each)
+{
+	struct captured packet = {0};
+	int got = 0, ret = capture_open(reading->of->path, &reading->capture);
+
+	if (ret)
+		return ret;
+	if (!reading->capture.size)
+		ret = fail("%s: can be read only once: write the capture to a file",
+			   reading->of->path);
+	while (!ret && (got = capture_next(&reading->capture, &packet)) > 0) {
+		ret = each(reading, &packet);
+		if (progress_due(&reading->progress))
+			progress_draw(reading->capture.packets, "packets",
+				      capture_permille(&reading->capture));
+	}
+	progress_end();
+	capture_close(&reading->capture);
+	return ret < 0 || got < 0 ? -1 : 0;
+}
+
+/* Which packets an instance would see. */
+static bool arrives(struct suggest *s, const struct captured *captured,
+		    const struct local_packet *packet)
+{
+	if (s->local.stack)
+		return local_way_of(&s->local.addresses, captured, packet) == LOCAL_ARRIVES;
+	return !captured->sent;
+}
+
+/* ---- the times */
+
+static int packet_survey(struct reading *reading, const struct captured *packet)
+{
+	struct suggest_capture *of = reading->of;
+	struct local_packet local;
+
+	of->packets++;
+	reading->sent |= packet->sent;
+	directions_count(reading->directions, packet);
+	local_packet_parse(packet, &local);
+	if (!arrives(reading->suggest, packet, &local))
+		return 0;
+	if (!of->arrived++)
+		of->first_ns = of->last_ns = packet->time_ns;
+	of->first_ns = packet->time_ns < of->first_ns ? packet->time_ns : of->first_ns;
+	of->last_ns = packet->time_ns > of->last_ns ? packet->time_ns : of->last_ns;
+	return 0;
+}
+
+static int survey_check(const struct reading *reading)
+{
+	const struct suggest_capture *of = reading->of;
+
+	if (!of->packets)
+		return fail("%s: no packets: capture while clients are served", of->path);
+	if (!of->arrived && reading->suggest->local.stack)
+		return fail(
+			"%s: no packet arrives at the addresses of --local: `tcpdump -nr %s` shows "
+			"which there are",
+			of->path, of->path);
+	if (!of->arrived)
+		return fail("%s: all packets were sent by the machine: capture what arrives, with "
+			    "`tcpdump -Q in`",
+			    of->path);
+	if (!reading->suggest->local.stack && !reading->sent &&
+	    directions_both(reading->directions))
+		return fail("%s: the capture seems to have both directions: give the machine's "
+			    "addresses with --local, or capture with `tcpdump -Q in`",
+			    of->path);
+	return 0;
+}
+
+static int capture_survey(struct suggest *s, struct suggest_capture *of)
+{
+	struct reading reading = {.suggest = s, .of = of, .directions = directions_new()};
+	int ret;
+
+	if (!reading.directions)
+		return fail("out of memory");
+	progress_begin(&reading.progress);
+	ret = capture_read(&reading, packet_survey);
+	if (!ret)
+		ret = survey_check(&reading);
+	directions_free(reading.directions);
+	return ret;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct suggest_capture *x = a, *y = b;
+
+	return (x->first_ns > y->first_ns) - (x->first_ns < y->first_ns);
+}
+
+static int span_check(const struct suggest *s)
+{
+	char all[NUMBER_TEXT_MAX], cut[NUMBER_TEXT_MAX];
+
+	wait_print(all, s->span_ns);
+	wait_print(cut, s->cut_ns);
+	if (s->span_ns < SUGGEST_SECONDS_MIN * NS_PER_SECOND)
+		return fail(
+			"suggest: %s of packets is too short: capture %u s at least, better ten "
+			"minutes",
+			all, SUGGEST_SECONDS_MIN);
+	if (s->cut_ns < SUGGEST_SECONDS_MIN * NS_PER_SECOND)
+		return fail("suggest: %s of packets is too short to hold %u %% of it out, as %s "
+			    "remain: capture more, or give --hold-out 0",
+			    all, s->hold_out, cut);
+	return 0;
+}
+
+static int captures_survey(struct suggest *s)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < s->capture_count && !ret; i++)
+		ret = capture_survey(s, &s->captures[i]);
+	if (ret)
+		return ret;
+	qsort(s->captures, s->capture_count, sizeof(*s->captures), by_time);
+	for (size_t i = 0; i < s->capture_count; i++)
+		s->span_ns += s->captures[i].last_ns - s->captures[i].first_ns;
+	s->begin_ns = s->captures[0].first_ns;
+	s->cut_ns = s->span_ns / 100 * (100 - s->hold_out);
+	return span_check(s);
+}
+
+/* ---- learning */
+
+int suggest_learn(struct suggest *s, const struct captured *captured, uint64_t packets)
+{
+	struct seen_packet packet = {.time_ns = captured->time_ns, .weight = packets};
+	struct local_packet local;
+	int ret;
+
+	local_packet_parse(captured, &local);
+	if (!local.has_addresses || local.malformed)
+		return 0;
+	memcpy(packet.source, local.src, sizeof(packet.source));
+	packet.proto = local.proto;
+	packet.port = local.dport;
+	packet.has_ports = local.has_ports;
+	packet.fragment = local.fragment;
+	packet.later = local.later;
+	packet.asks = local.kind == LOCAL_TCP && (local.flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+	packet.bytes = captured->bytes;
+	ret = seen_add(&s->seen, &packet);
+	if (ret == -E2BIG)
+		return fail("suggest: more than is kept of %s: suggest from a shorter time",
+			    s->rate ? "the device" : "the captures");
+	return ret ? fail("out of memory") : 0;
+}
+
+static int packet_learn(struct reading *reading, const struct captured *packet)
+{
+	struct local_packet local;
+
+	if (packet->time_ns >= reading->until_ns)
+		return 0;
+	local_packet_parse(packet, &local);
+	return arrives(reading->suggest, packet, &local)
+		       ? suggest_learn(reading->suggest, packet, 1)
+		       : 0;
+}
+
+/* Up to which time of each capture packets are learnt from. */
+static uint64_t capture_cut(const struct suggest *s, size_t number)
+{
+	uint64_t before = 0, length = 0;
+
+	for (size_t i = 0; i <= number; i++) {
+		before += length;
+		length = s->captures[i].last_ns - s->captures[i].first_ns;
+	}
+	if (!s->hold_out || before + length < s->cut_ns)
+		return UINT64_MAX;
+	return s->captures[number].first_ns + (s->cut_ns > before ? s->cut_ns - before : 0);
+}
+
+int suggest_conclude(struct suggest *s, uint64_t watched_ns)
+{
+	const struct suggest_options options = {
+		.headroom = s->headroom,
+		.seconds = (uint32_t)(watched_ns / NS_PER_SECOND),
+	};
+
+	return suggest_make(&s->seen, &options, &s->suggestion) ? fail("out of memory") : 0;
+}
+
+static int captures_learn(struct suggest *s)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < s->capture_count && !ret; i++) {
+		struct reading reading = {
+			.suggest = s,
+			.of = &s->captures[i],
+			.until_ns = capture_cut(s, i),
+		};
+
+		progress_begin(&reading.progress);
+		if (reading.until_ns > s->captures[i].first_ns)
+			ret = capture_read(&reading, packet_learn);
+	}
+	if (!ret && !s->seen.packets)
+		ret = fail(
+			"suggest: no IP packets to learn from: `tcpdump -nr FILE` shows what there is");
+	return ret ? ret : suggest_conclude(s, s->cut_ns);
+}
+
+/* ---- trying */
+
+static int packet_try(struct reading *reading, const struct captured *packet)
+{
+	if (packet->time_ns < reading->warm_ns)
+		return 0;
+	return suggest_trial_run(reading->trial, packet, packet->time_ns >= reading->from_ns);
+}
+
+static int capture_try(struct suggest *s, size_t number, struct suggest_trial **trial)
+{
+	struct reading reading = {
+		.suggest = s,
+		.of = &s->captures[number],
+		.from_ns = capture_cut(s, number),
+	};
+	uint64_t before = reading.from_ns - reading.of->first_ns;
+	int ret = 0;
+
+	if (reading.from_ns == UINT64_MAX)
+		return 0;
+	reading.warm_ns = reading.from_ns - (before < WARM_NS ? before : WARM_NS);
+	if (*trial)
+		ret = suggest_trial_restart(*trial, reading.warm_ns);
+	else
+		ret = suggest_trial_open(s, &s->local, reading.warm_ns, trial);
+	reading.trial = *trial;
+	progress_begin(&reading.progress);
+	return ret ? ret : capture_read(&reading, packet_try);
+}
+
+static int captures_try(struct suggest *s)
+{
+	struct suggest_trial *trial = NULL;
+	int ret = 0;
+
+	for (size_t i = 0; i < s->capture_count && !ret; i++)
+		ret = capture_try(s, i, &trial);
+	if (!ret && trial)
+		ret = suggest_trial_outcome(trial, &s->held_out);
+	s->held_out.seconds = (s->span_ns - s->cut_ns) / NS_PER_SECOND;
+	suggest_trial_close(trial);
+	return ret;
+}
+
+int suggest_from_captures(struct suggest *s)
+{
+	int ret = captures_survey(s);
+
+	ret = ret ? ret : captures_learn(s);
+	return ret || !s->hold_out ? ret : captures_try(s);
+}
+
+/* ---- the attack */
+
+static int packet_attack(struct reading *reading, const struct captured *packet)
+{
+	struct suggest_capture *of = reading->of;
+
+	if (!of->packets++)
+		of->first_ns = packet->time_ns;
+	of->last_ns = packet->time_ns > of->last_ns ? packet->time_ns : of->last_ns;
+	directions_count(reading->directions, packet);
+	reading->sent |= packet->sent;
+	if (!reading->trial &&
+	    suggest_trial_open(reading->suggest, NULL, packet->time_ns, &reading->trial))
+		return -1;
+	return suggest_trial_run(reading->trial, packet, true);
+}
+
+static int packet_skip(struct reading *reading, const struct captured *packet)
+{
+	(void)packet;
+	reading->of->packets++;
+	return 1;
+}
+
+int suggest_attack_check(struct suggest *s)
+{
+	struct suggest_capture of = {.path = s->attack_path};
+	struct reading reading = {.suggest = s, .of = &of};
+	int ret = capture_read(&reading, packet_skip);
+
+	if (!ret && !of.packets)
+		ret = fail("%s: no packets: give a capture of the attack", of.path);
+	return ret;
+}
+
+int suggest_attack(struct suggest *s)
+{
+	struct suggest_capture of = {.path = s->attack_path};
+	struct reading reading = {.suggest = s, .of = &of, .directions = directions_new()};
+	int ret;
+
+	if (!reading.directions)
+		return fail("out of memory");
+	progress_begin(&reading.progress);
+	ret = capture_read(&reading, packet_attack);
+	if (!ret)
+		ret = suggest_trial_outcome(reading.trial, &s->attack);
+	s->attack.seconds = (of.last_ns - of.first_ns) / NS_PER_SECOND;
+	if (!ret && !reading.sent && directions_both(reading.directions))
+		note("%s: the capture seems to have both directions, and all of it was run as arriving: "
+		     "capture with `tcpdump -Q in`",
+		     of.path);
+	suggest_trial_close(reading.trial);
+	directions_free(reading.directions);
+	return ret;
+}
