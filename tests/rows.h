@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A cmocka test for each row of a table whose rows begin with a name. */
-#ifndef TESTS_UNIT_ROWS_H
-#define TESTS_UNIT_ROWS_H
+#ifndef TESTS_ROWS_H
+#define TESTS_ROWS_H
 
 /* Appends to tests[n]; the test gets its row as *state. */
 #define ROWS(table, function)                                             \
