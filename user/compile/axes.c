@@ -189,8 +189,17 @@ static int end_append(struct axes *axes, const struct addresses *set, const u128
 
 /* ---- */
 
+static int alarm_append(struct axes *axes, uint32_t alarm, const struct region *region)
+{
+	uint32_t off = region->alarms_off >> alarm & 1, on = region->alarms_on >> alarm & 1;
+
+	return mask_append(axes, off | on << 1, 1);
+}
+
 static int region_append(struct axes *axes, enum axis axis, const struct region *region)
 {
+	if (axis >= AXIS_ALARMS)
+		return alarm_append(axes, axis - AXIS_ALARMS, region);
 	switch (axis) {
 	case AXIS_PROTO:
 		return bits_append(axes, region->protos.word, axes->last[axis]);
@@ -247,6 +256,8 @@ int axes_make(struct axes *axes, const struct region *regions, size_t count)
 				       [AXIS_FAMILY] = 1}};
 	for (int i = 0; i < NUMBERS; i++)
 		axes->last[i] = UINT16_MAX;
+	for (int i = 0; i < RL_ALARMS_MAX; i++)
+		axes->last[AXIS_ALARMS + i] = 1;
 	axes->runs = calloc(count ? count : 1, sizeof(*axes->runs));
 	if (!axes->runs)
 		return -ENOMEM;

@@ -16,7 +16,8 @@ enum axis {
 	AXIS_KNOWN,
 	AXIS_PROVEN,
 	AXIS_FAMILY,
-	AXIS_ENDS, /* one for each enum end */
+	AXIS_ALARMS,                             /* one for each: is it off, is it on? */
+	AXIS_ENDS = AXIS_ALARMS + RL_ALARMS_MAX, /* one for each enum end */
 	AXES = AXIS_ENDS + ENDS,
 };
 

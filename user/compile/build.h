@@ -14,6 +14,7 @@ struct build {
 	struct compiled *out;
 	const struct policy *current; /* in force */
 	const struct policy *sets;    /* the policy whose sets have their numbers */
+	const struct policy *next;    /* the policy whose alarms rules name */
 	struct policy_errors *errors;
 	int error;           /* of the first of them; 0: none */
 	uint32_t base;       /* index of out->rules[0] in the rules array */

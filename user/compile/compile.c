@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarm_emit.h"
 #include "build.h"
 #include "emit.h"
 #include "inherit.h"
@@ -48,12 +49,14 @@ static size_t extras_count(const struct policy *policy)
 
 	policy_for_each (policy, rule)
 		count += rule->extra != NULL;
+	for (size_t i = 0; i < policy->alarm_count; i++)
+		count += policy->alarms[i].counts.extra != NULL;
 	return count;
 }
 
 static int build_allocate(struct build *b, const struct policy *next)
 {
-	b->out->rules = calloc(next->count + 1, sizeof(*b->out->rules));
+	b->out->rules = calloc(next->count + next->alarm_count + 1, sizeof(*b->out->rules));
 	b->out->prefixes = calloc(next->count + 1, sizeof(*b->out->prefixes));
 	b->out->extras = calloc(extras_count(next) + 1, sizeof(*b->out->extras));
 	b->out->fresh = calloc(next->count + 1, sizeof(*b->out->fresh));
@@ -92,6 +95,7 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 	int ret = build_allocate(b, next);
 
 	b->current = current;
+	b->next = next;
 	if (b->ctx->filters)
 		b->filters = *b->ctx->filters;
 	if (!ret)
@@ -102,6 +106,8 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 		lanes_choose(next);
 	if (!ret)
 		ret = rules_emit(b, next);
+	if (!ret)
+		ret = alarms_emit(b, next);
 	if (!ret)
 		ret = b->error;
 	if (!ret) {
@@ -241,6 +247,7 @@ void compiled_clear(struct compiled *compiled)
 	free(compiled->prefixes);
 	free(compiled->fresh);
 	free(compiled->groups);
+	free(compiled->alarms);
 	index_clear(&compiled->index);
 	memset(compiled, 0, sizeof(*compiled));
 }

@@ -28,7 +28,10 @@ struct compiled {
 	uint32_t extra_count;
 	struct compiled_prefix *prefixes;
 	uint32_t prefix_count;
-	struct rl_set_groups *groups; /* with RL_USE_SETS; else NULL */
+	struct rl_set_groups *groups;      /* with RL_USE_SETS; else NULL */
+	struct rl_alarms *alarms;          /* with RL_USE_ALARMS; else NULL */
+	uint8_t alarm_from[RL_ALARMS_MAX]; /* 1 + the number of that in the policy in force whose
+					    * state it goes on with; 0: none */
 	struct index index; /* read from the maps: the roots alone, and ranges lead to them */
 	uint32_t *fresh;    /* slots that were not in use: zero their counters before the swap */
 	size_t fresh_count;

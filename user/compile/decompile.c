@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "alarm.h"
 #include "compile.h"
 #include "policy.h"
 #include "set.h"
@@ -201,6 +202,53 @@ static int sets_append(struct policy *out, const struct compiled *in,
 	return ret;
 }
 
+static void alarm_decompile(const struct rl_alarm *in, struct policy_alarm *out)
+{
+	*out = (struct policy_alarm){.unit = in->unit};
+	memcpy(out->name, in->name, sizeof(out->name) - 1);
+	memcpy(out->comment, in->comment, sizeof(out->comment) - 1);
+	for (int i = 0; i < 2; i++) {
+		out->phase[i].amount = in->phase[i].amount;
+		out->phase[i].period_ns = in->phase[i].period_ns;
+		out->phase[i].for_ns = in->phase[i].for_ns;
+	}
+}
+
+static int alarm_append(struct policy *out, const struct compiled *in, const struct rl_alarm *words,
+			const struct rl_rule *entry)
+{
+	const struct rule any = {.kind = PREFIX_ANY};
+	struct policy counts = {0};
+	struct policy_alarm alarm;
+	int ret = range_decompile(in, &any, entry, 1, 0, &counts);
+
+	if (!ret) {
+		alarm_decompile(words, &alarm);
+		alarm.counts = counts.rules[0];
+		ret = policy_alarm_put(out, &alarm);
+	}
+	policy_clear(&counts);
+	return ret;
+}
+
+static int alarms_append(struct policy *out, const struct compiled *in,
+			 const struct compile_context *ctx)
+{
+	const struct rl_alarms *alarms = in->alarms;
+	const struct rl_range *range = &in->header.alarms;
+	uint32_t base = in->header.half * ctx->rules_max + in->first_rule;
+	int ret = 0;
+
+	if (!alarms)
+		return 0;
+	if (alarms->count > RL_ALARMS_MAX || alarms->count != range->count || range->first < base ||
+	    range->first - base + range->count > in->rule_count)
+		return -EBADMSG;
+	for (uint32_t i = 0; !ret && i < alarms->count; i++)
+		ret = alarm_append(out, in, &alarms->alarm[i], &in->rules[range->first - base + i]);
+	return ret;
+}
+
 int policy_decompile(const struct compiled *in, const struct compile_context *ctx,
 		     struct policy *out)
 {
@@ -213,6 +261,8 @@ int policy_decompile(const struct compiled *in, const struct compile_context *ct
 		ret = prefix_append(&result, in, ctx, &in->prefixes[i]);
 	if (!ret)
 		ret = sets_append(&result, in, ctx);
+	if (!ret)
+		ret = alarms_append(&result, in, ctx);
 	if (ret) {
 		policy_clear(&result);
 		return ret;

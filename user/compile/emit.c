@@ -14,6 +14,7 @@
 #include "set.h"
 #include "set_groups.h"
 #include "units.h"
+#include "while.h"
 
 #define HOME_LEN6 64 /* IPv6 bits of a lookup address: numbers.c, is_lookup_address */
 
@@ -59,8 +60,8 @@ static uint32_t proof_uses(const struct rule *rule)
 
 static uint32_t extra_uses(const struct rule *rule)
 {
-	uint32_t uses =
-		rule->extra || rule->match.negated & ~RL_MATCH_ESTABLISHED ? RL_USE_EXTRAS : 0;
+	bool extra = rule->extra && !extra_is_while(rule->extra);
+	uint32_t uses = extra || rule->match.negated & ~RL_MATCH_ESTABLISHED ? RL_USE_EXTRAS : 0;
 
 	if (rule->match.flags & RL_MATCH_PAYLOAD)
 		uses |= RL_USE_PAYLOAD;
@@ -78,6 +79,8 @@ uint32_t rule_uses(const struct rule *rule)
 	uint32_t uses = rule->match.flags & RL_MATCH_NEW_SOURCE ? RL_USE_NEW_SOURCE : 0;
 
 	uses |= proof_uses(rule) | extra_uses(rule);
+	if (rule->action == RL_ACTION_COUNT) /* an alarm */
+		return uses;
 	if (rule_names_neighbour_discovery(rule))
 		uses |= RL_USE_NEIGHBOURS;
 	if (rule->action != RL_ACTION_LIMIT)
@@ -148,6 +151,15 @@ static void emit_extra(struct build *b, const struct rule *rule, struct rl_rule 
 	payload_widen(&b->out->header, rule);
 }
 
+static void emit_limit(struct build *b, const struct rule *rule, struct rl_rule *entry)
+{
+	numbers_compile(&rule->limit, b->ctx, entry);
+	if (entry->backend == RL_BACKEND_SHARED)
+		b->out->header.uses |= RL_USE_SHARED;
+	entry->flags |= rule->lane << RL_RULE_LANE_SHIFT;
+	entry->generation = b->out->header.generation;
+}
+
 static void emit_rule(struct build *b, const struct rule *rule)
 {
 	struct rl_rule *entry = &b->out->rules[b->out->rule_count++];
@@ -164,13 +176,15 @@ static void emit_rule(struct build *b, const struct rule *rule)
 	};
 	emit_extra(b, rule, entry);
 	set_matches_emit(b, rule, &entry->match);
-	if (rule->action != RL_ACTION_LIMIT)
-		return;
-	numbers_compile(&rule->limit, b->ctx, entry);
-	if (entry->backend == RL_BACKEND_SHARED)
-		b->out->header.uses |= RL_USE_SHARED;
-	entry->flags |= rule->lane << RL_RULE_LANE_SHIFT;
-	entry->generation = b->out->header.generation;
+	if (rule->action == RL_ACTION_LIMIT)
+		emit_limit(b, rule, entry);
+	while_emit(b, rule, entry);
+}
+
+void counting_emit(struct build *b, const struct rule *rule, bool bytes)
+{
+	emit_rule(b, rule);
+	b->out->rules[b->out->rule_count - 1].flags = bytes ? RL_RULE_BYTES : 0;
 }
 
 /* Refuses rules that this instance does not support. */
@@ -189,19 +203,11 @@ static void check_rule(struct build *b, const struct rule *rule)
 				 b->ctx->log_max, "detach, then attach with a larger --log-depth");
 }
 
-static bool has_while(const struct rule *rule)
-{
-	bool off;
-
-	return *rule_while(rule, &off) != '\0';
-}
-
 static enum rl_match_mode match_mode_of(const struct rule *first, size_t count)
 {
 	for (const struct rule *rule = first; rule < first + count; rule++)
-		if (rule->action != RL_ACTION_LIMIT || rule->expires_ns ||
-		    rule->match.flags != first->match.flags || rule->match.negated ||
-		    has_while(rule))
+		if (rule->action != RL_ACTION_LIMIT || rule->expires_ns || rule_has_while(rule) ||
+		    rule->match.flags != first->match.flags || rule->match.negated)
 			return RL_MATCH_MODE_EACH;
 	if (first->match.flags == RL_MATCH_NEW_SOURCE)
 		return RL_MATCH_MODE_NEW_SOURCE;
@@ -337,7 +343,7 @@ static void length_record(struct rl_policy_header *header, const struct rule *pr
 static bool is_plain(const struct rule *rule, size_t count)
 {
 	return count == 1 && rule->action != RL_ACTION_LIMIT && !rule->match.flags &&
-	       !has_while(rule);
+	       !rule_has_while(rule);
 }
 
 void prefix_key_compile(const struct rule *prefix, struct rl_prefix_key *out)

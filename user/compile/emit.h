@@ -10,6 +10,9 @@ uint32_t rule_uses(const struct rule *rule);
 
 int rules_emit(struct build *b, const struct policy *policy);
 
+/* The rule by which an alarm counts. */
+void counting_emit(struct build *b, const struct rule *rule, bool bytes);
+
 /* Is the prefix fe80::/10? A rule for it may apply to neighbour discovery of any address. */
 bool is_link_local_prefix(const struct rule *rule);
 

@@ -22,6 +22,8 @@ struct search {
 	size_t count;
 	struct axes axes;
 	struct region all;
+	const char *alarms[RL_ALARMS_MAX]; /* names behind `while`, each once */
+	uint32_t alarm_count;
 	uint16_t chosen[RL_GROUP_MAX + 1]; /* indexes into regions */
 	size_t chosen_count;
 	uint64_t steps;
@@ -330,6 +332,30 @@ static void meeting_fill(const struct search *s, struct meeting *met)
 	met->packet = region_packet(&both);
 }
 
+/* Where the name is among those of the limits; RL_ALARMS_MAX: there are too many. */
+static uint32_t alarm_place(struct search *s, const char *name)
+{
+	uint32_t at = 0;
+
+	while (at < s->alarm_count && strcmp(s->alarms[at], name))
+		at++;
+	if (at == s->alarm_count && at < RL_ALARMS_MAX)
+		s->alarms[s->alarm_count++] = name;
+	return at;
+}
+
+static void region_of_limit(struct search *s, const struct rule *rule, struct region *out)
+{
+	uint32_t alarm;
+
+	region_of(rule, out);
+	if (!rule->extra || !rule->extra->alarm[0])
+		return;
+	alarm = alarm_place(s, rule->extra->alarm);
+	if (alarm < RL_ALARMS_MAX)
+		region_narrow_while(out, alarm, rule->extra->alarm_not);
+}
+
 static void regions_make(struct search *s, size_t count, bool by_dest)
 {
 	const struct rule *prefix = s->rules[0];
@@ -340,12 +366,20 @@ static void regions_make(struct search *s, size_t count, bool by_dest)
 	for (size_t i = 0; i < count; i++) {
 		struct region region;
 
-		region_of(s->rules[i], &region);
+		region_of_limit(s, s->rules[i], &region);
 		if (s->rules[i]->action != RL_ACTION_LIMIT || region_is_empty(&region) ||
 		    !region_common(&s->all, &region, &s->regions[s->count]))
 			continue;
 		s->numbers[s->count++] = i;
 	}
+}
+
+/* A bit each. */
+static uint32_t axes_in_use(const struct search *s)
+{
+	uint32_t all = (1u << AXES) - 1, alarms = (1u << RL_ALARMS_MAX) - (1u << s->alarm_count);
+
+	return all & ~(alarms << AXIS_ALARMS);
 }
 
 static int search_run(struct search *s, size_t count, bool by_dest)
@@ -363,7 +397,7 @@ static int search_run(struct search *s, size_t count, bool by_dest)
 	if (!ret) {
 		for (size_t i = 0; i < s->count; i++)
 			limits[i] = i;
-		ret = search(s, limits, s->count, (1u << AXES) - 1);
+		ret = search(s, limits, s->count, axes_in_use(s));
 	}
 	free(limits);
 	return ret;

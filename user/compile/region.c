@@ -169,6 +169,14 @@ bool region_payloads_agree(const struct region *a, const struct region *b)
 	return true;
 }
 
+void region_narrow_while(struct region *region, uint32_t alarm, bool is_off)
+{
+	if (is_off)
+		region->alarms_on &= ~(1u << alarm);
+	else
+		region->alarms_off &= ~(1u << alarm);
+}
+
 void region_all(struct region *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -178,6 +186,7 @@ void region_all(struct region *out)
 	out->known = IS_NEW | IS_KNOWN;
 	out->proven = IS_PROVEN | IS_UNPROVEN;
 	out->families = FAMILIES;
+	out->alarms_on = out->alarms_off = ~0u;
 	for (int i = 0; i < NUMBERS; i++)
 		piece_add(&out->numbers[i], 0, UINT16_MAX);
 }
@@ -197,8 +206,10 @@ bool region_common(const struct region *a, const struct region *b, struct region
 	out->known = a->known & b->known;
 	out->proven = a->proven & b->proven;
 	out->families = a->families & b->families;
-	if (!out->shapes || !out->known || !out->proven || !out->families ||
-	    !bytes_common(&a->protos, &b->protos, &out->protos) ||
+	out->alarms_on = a->alarms_on & b->alarms_on;
+	out->alarms_off = a->alarms_off & b->alarms_off;
+	if (~(out->alarms_on | out->alarms_off) || !out->shapes || !out->known || !out->proven ||
+	    !out->families || !bytes_common(&a->protos, &b->protos, &out->protos) ||
 	    !bytes_common(&a->tcp_flags, &b->tcp_flags, &out->tcp_flags))
 		return false;
 	for (int i = 0; i < NUMBERS; i++)

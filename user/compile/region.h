@@ -53,6 +53,7 @@ enum end { SRC, DST, ENDS };
 struct region {
 	struct bytes protos, tcp_flags;
 	uint32_t shapes, known, proven, families;
+	uint32_t alarms_on, alarms_off; /* bits: those that are on, or off, for its packets */
 	struct numbers numbers[NUMBERS];
 	struct addresses ends[ENDS];
 	const struct rl_extra *payloads[REGION_RULES];
@@ -61,6 +62,9 @@ struct region {
 
 void region_all(struct region *out);
 void region_of(const struct rule *rule, struct region *out);
+
+/* Only while this alarm is on, or while it is not. */
+void region_narrow_while(struct region *region, uint32_t alarm, bool is_off);
 
 /* Only the addresses of the prefix. */
 void region_narrow_prefix(struct region *region, enum end end, const uint8_t addr[16], uint8_t len);

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "alarm_emit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alarm.h"
+#include "emit.h"
+#include "policy.h"
+#include "set.h"
+
+/* ---- numbers */
+
+static int alarm_number(const struct policy *policy, const char *name)
+{
+	const struct policy_alarm *alarm = policy_alarm_find(policy, name);
+
+	return alarm ? (int)(alarm - policy->alarms) : -ENOENT;
+}
+
+/* Packets or bytes that the rate gives in a tenth, in *out, and whether there is a rest: more than
+ * the rate is more than that many, and less than the rate is less than one more if there is. */
+static bool amount_in(const struct rl_alarm_phase *phase, uint8_t unit, __u64 *out)
+{
+	unsigned __int128 amount = (unsigned __int128)phase->amount * phase->tenth_ns;
+	unsigned __int128 per = (unsigned __int128)phase->period_ns * (unit == RL_BITS ? 8 : 1);
+	unsigned __int128 whole = amount / per;
+
+	*out = whole > UINT64_MAX - 1 ? UINT64_MAX - 1 : (__u64)whole;
+	return amount % per != 0;
+}
+
+static void phase_emit(const struct policy_alarm *alarm, int which, struct rl_alarm_phase *out)
+{
+	bool rest;
+
+	out->amount = alarm->phase[which].amount;
+	out->period_ns = alarm->phase[which].period_ns;
+	out->for_ns = alarm->phase[which].for_ns;
+	out->tenths = alarm_tenths(out->for_ns);
+	out->tenth_ns = out->for_ns / out->tenths;
+	rest = amount_in(out, alarm->unit, &out->limit);
+	if (which)
+		out->limit += rest || !out->limit;
+}
+
+static void words_emit(const struct policy_alarm *alarm, struct rl_alarm *out)
+{
+	*out = (struct rl_alarm){.unit = alarm->unit};
+	memcpy(out->name, alarm->name, sizeof(out->name));
+	memcpy(out->comment, alarm->comment, sizeof(alarm->comment));
+	phase_emit(alarm, 0, &out->phase[0]);
+	phase_emit(alarm, 1, &out->phase[1]);
+}
+
+/* ---- the policy in force */
+
+/* Do they count the same, and go on and off alike? */
+static bool same_counting(const struct policy_alarm *a, const struct policy_alarm *b)
+{
+	return !strcmp(a->name, b->name) && a->unit == b->unit &&
+	       !memcmp(a->phase, b->phase, sizeof(a->phase)) && same_match(&a->counts, &b->counts);
+}
+
+void alarms_inherit(const struct policy *next, const struct policy *in_force, struct compiled *out)
+{
+	for (size_t i = 0; i < next->alarm_count && i < RL_ALARMS_MAX; i++) {
+		int number = alarm_number(in_force, next->alarms[i].name);
+
+		out->alarm_from[i] = 0;
+		if (number >= 0 && same_counting(&in_force->alarms[number], &next->alarms[i]))
+			out->alarm_from[i] = number + 1;
+	}
+}
+
+/* ---- */
+
+static void refuse_room(struct build *b)
+{
+	build_refuse_max(b, NULL, -E2BIG, "too many limits, rules with matches, and alarms",
+			 b->ctx->rules_max,
+			 "remove some; or detach, then attach with a larger --prefixes, up to "
+			 "131072");
+}
+
+static void refuse_set(struct build *b, const struct policy_alarm *alarm, const char *set)
+{
+	struct rule counts = alarm->counts;
+	char what[RL_ALARM_NAME_MAX + RL_SET_NAME_MAX + 128];
+
+	counts.line = alarm->line;
+	snprintf(
+		what, sizeof(what),
+		"alarm %s names the unknown set \"%s\": apply a policy with a line \"set %s\" first",
+		alarm->name, set, set);
+	build_refuse(b, &counts, -ENOENT, what);
+}
+
+/* The sets that it names; false, and an error: the policy lacks one. */
+static bool sets_are_there(struct build *b, const struct policy_alarm *alarm)
+{
+	struct rule_sets sets = rule_sets(&alarm->counts);
+
+	if (sets.src && !policy_set_find(b->next, sets.src))
+		refuse_set(b, alarm, sets.src);
+	else if (sets.dst && !policy_set_find(b->next, sets.dst))
+		refuse_set(b, alarm, sets.dst);
+	else
+		return true;
+	return false;
+}
+
+static void alarm_emit(struct build *b, const struct policy_alarm *alarm, uint32_t number)
+{
+	struct rule counts = alarm->counts;
+
+	if (!sets_are_there(b, alarm))
+		return;
+	counts.line = alarm->line;
+	words_emit(alarm, &b->out->alarms->alarm[number]);
+	counting_emit(b, &counts, alarm->unit != RL_PACKETS);
+}
+
+int alarms_emit(struct build *b, const struct policy *policy)
+{
+	struct rl_policy_header *header = &b->out->header;
+
+	if (!policy->alarm_count)
+		return 0;
+	if (policy->alarm_count > RL_ALARMS_MAX) {
+		build_refuse_max(b, NULL, -E2BIG, "too many alarms", RL_ALARMS_MAX, "remove some");
+		return 0;
+	}
+	if (b->out->first_rule + b->out->rule_count + policy->alarm_count > b->ctx->rules_max) {
+		refuse_room(b);
+		return 0;
+	}
+	b->out->alarms = calloc(1, sizeof(*b->out->alarms));
+	if (!b->out->alarms)
+		return -ENOMEM;
+	header->uses |= RL_USE_ALARMS;
+	header->alarms.first = b->base + b->out->rule_count;
+	header->alarms.count = policy->alarm_count;
+	b->out->alarms->count = policy->alarm_count;
+	for (size_t i = 0; i < policy->alarm_count; i++)
+		alarm_emit(b, &policy->alarms[i], i);
+	return 0;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "while.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <errno.h>
+
+#include "alarm.h"
+#include "policy.h"
+
+bool rule_has_while(const struct rule *rule)
+{
+	return rule->extra && rule->extra->alarm[0];
+}
+
+bool extra_is_while(const struct rl_extra *extra)
+{
+	struct rl_extra alone = {.alarm_not = extra->alarm_not};
+
+	memcpy(alone.alarm, extra->alarm, sizeof(alone.alarm));
+	return extra->alarm[0] && !memcmp(&alone, extra, sizeof(alone));
+}
+
+static void refuse_missing(struct build *b, const struct rule *rule)
+{
+	char what[RL_ALARM_NAME_MAX + 128];
+
+	snprintf(what, sizeof(what),
+		 "unknown alarm \"%s\": apply a policy with a line \"alarm %s when ...\" first",
+		 rule->extra->alarm, rule->extra->alarm);
+	build_refuse(b, rule, -ENOENT, what);
+}
+
+void while_emit(struct build *b, const struct rule *rule, struct rl_rule *entry)
+{
+	const struct policy_alarm *alarm;
+
+	if (!rule_has_while(rule))
+		return;
+	alarm = policy_alarm_find(b->next, rule->extra->alarm);
+	if (!alarm) {
+		refuse_missing(b, rule);
+		return;
+	}
+	entry->alarm = (alarm - b->next->alarms) & (RL_ALARMS_MAX - 1);
+	entry->flags |= rule->extra->alarm_not ? RL_RULE_WHILE_NOT : RL_RULE_WHILE;
+}
