@@ -21,6 +21,7 @@
 #ifdef __bpf__
 const volatile bool matches_extra = false;   /* RL_USE_EXTRAS */
 const volatile bool matches_payload = false; /* RL_USE_PAYLOAD */
+const volatile bool counts_alarms = false;   /* RL_USE_ALARMS */
 #endif
 
 #if EXTENDED
@@ -38,6 +39,7 @@ struct facts {
 	__u32 room;          /* bytes of the frame from the IP header on */
 	__u32 filters;       /* bits of those that hold: filter.h */
 	__u16 copied, copied_end; /* which bytes of it are in the map payload: payload.h */
+	__u32 alarms;             /* bits of those that are on: alarm.h */
 	__u64 src_sets, dst_sets; /* bits of the sets that the addresses are in: sets.h */
 };
 

@@ -66,6 +66,7 @@ struct decision {
 	__u32 at[DECISION_MAX]; /* the rule of each bit: index into the rules array */
 #if EXTENDED
 	struct rl_filter_view filter_view; /* filter.h */
+	__u32 alarmed;                     /* bits: alarms that have counted it */
 	/* Sets of which the lookup address is a member, by the length of that, descending: sets.h.
 	 */
 	__u32 set_levels;

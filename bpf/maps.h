@@ -475,10 +475,11 @@ struct {
 } alarms SEC(".maps");
 
 struct alarm_counts_inner {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, RL_ALARMS_MAX);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no CPU writes into another's cache line */
+	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(__u64));
+	__uint(value_size, sizeof(struct rl_alarm_counts)); /* at attach: for each CPU */
 };
 
 struct {

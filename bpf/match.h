@@ -212,9 +212,19 @@ static __always_inline bool rule_match_holds(struct packet *p, const struct rl_r
 	return match_holds(p, &rule->match);
 }
 
+/* A rule with `while` is not there before its alarm is on, one with `while not` while it is. */
+static __always_inline bool while_holds(const struct packet *p, const struct rl_rule *rule)
+{
+#if EXTENDED
+	if (counts_alarms && rule->flags & (RL_RULE_WHILE | RL_RULE_WHILE_NOT))
+		return (p->facts.alarms >> rule->alarm & 1) == !(rule->flags & RL_RULE_WHILE_NOT);
+#endif
+	return true;
+}
+
 __noinline int rule_holds(struct packet *p, const struct rl_rule *rule)
 {
-	if (!p || !rule || is_expired(rule->expires_ns))
+	if (!p || !rule || is_expired(rule->expires_ns) || !while_holds(p, rule))
 		return 0;
 	return !rule->match.flags || rule_match_holds(p, rule);
 }

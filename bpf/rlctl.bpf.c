@@ -6,6 +6,7 @@
 #include <linux/pkt_cls.h>
 
 #include "account.h"
+#include "alarm.h"
 #include "commit.h"
 #include "filter.h"
 #include "proven.h"
@@ -59,14 +60,20 @@ __noinline int policy_decide_apart(struct decision *d, const struct rl_policy_he
 	return d && header ? policy_decide(d, header) : RL_REASON_UNMATCHED;
 }
 
+static __always_inline void filters_keep(void *ctx, bool skb, struct decision *d)
+{
+	if (runs_filters)
+		skb ? skb_filters(ctx, d) : xdp_filters(ctx, d);
+}
+
 /* With EXTENDED. */
 static __always_inline enum rl_reason policy_prove(void *ctx, bool skb, struct decision *d,
 						   const struct rl_policy_header *header)
 {
 	enum rl_reason reason;
 
-	if (runs_filters)
-		skb ? skb_filters(ctx, d) : xdp_filters(ctx, d);
+	if (!counts_alarms)
+		filters_keep(ctx, skb, d);
 	reason = policy_decide_apart(d, header);
 	if (d->p.proof == PROOF_WANTED) {
 		is_established(ctx, skb, &d->p);
@@ -142,6 +149,46 @@ static __always_inline void sets_keep(struct decision *d, const struct rl_policy
 #endif
 }
 
+/* Counts the packet for the alarms. Whether it is established is asked where one of them does. */
+static __always_inline void alarms_keep(void *ctx, bool skb, struct decision *d,
+					const struct rl_policy_header *header)
+{
+#if EXTENDED
+	payload_keep(ctx, skb, d, header);
+	sets_keep(d, header);
+	filters_keep(ctx, skb, d);
+	alarms_look(d, header);
+	d->alarmed = 0;
+	alarms_count(d, header);
+	if (d->p.proof != PROOF_WANTED)
+		return;
+	is_established(ctx, skb, &d->p);
+	alarms_count(d, header);
+#endif
+}
+
+/* What rules ask for beside the headers; alarms have asked before. */
+static __always_inline void rules_keep(void *ctx, bool skb, struct decision *d,
+				       const struct rl_policy_header *header)
+{
+#if EXTENDED
+	if (counts_alarms) {
+		if (walks_sets && (goes_by_dest ? d->p.facts.dst_sets : d->p.facts.src_sets))
+			d->p.cacheable = 0;
+		return;
+	}
+#endif
+	payload_keep(ctx, skb, d, header);
+	sets_keep(d, header);
+}
+
+static __always_inline bool becomes_known(struct decision *d, const struct rl_policy_header *header,
+					  enum rl_reason reason)
+{
+	return header->uses & RL_USE_NEW_SOURCE && reason_passes(reason) &&
+	       !(EXTENDED && counts_alarms && alarms_keep_unknown(d));
+}
+
 static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct decision *d)
 {
 	struct rl_policy_header *header = policy_header();
@@ -151,12 +198,13 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 		return RL_REASON_UNMATCHED;
 	if (hot_mask || header->prefixes)
 		d->p.lookup_hash = hot_word(&d->p, packet_lookup_address(&d->p));
+	if (EXTENDED && counts_alarms)
+		alarms_keep(ctx, skb, d, header);
 	if (refused_by_shared(d, header) || refusal_cached(d, header))
 		return decided_alone(d, RL_REASON_OVER);
-	payload_keep(ctx, skb, d, header);
-	sets_keep(d, header);
+	rules_keep(ctx, skb, d, header);
 	reason = EXTENDED ? policy_prove(ctx, skb, d, header) : policy_decide(d, header);
-	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason))
+	if (becomes_known(d, header, reason))
 		source_remember(&d->p);
 	if (EXTENDED && keeps_asked && reason_passes(reason))
 		skb ? skb_they_began(ctx, &d->p) : xdp_they_began(ctx, &d->p);

@@ -45,7 +45,7 @@
  *   set_groups                   0                  rl_set_groups
  *   set_counts                   by number of set   rl_amount, per CPU
  *   alarms                       half, then 0       rl_alarms                      abi/alarms.h
- *   alarm_counts                 half, then number  __u64: packets or bytes, per CPU
+ *   alarm_counts                 half, then 0       rl_alarm_counts, of each CPU
  *
  * (1) `sources` takes only the first RL_SHORT_KEY bytes of it.
  */

@@ -34,7 +34,7 @@ _Static_assert(sizeof(struct rl_alarm_phase) == 48, "rl_alarm_phase");
 /* Where it stands. The one packet that moves alarms on writes it. */
 struct rl_alarm_state {
 	__u64 tenth_began_ns; /* CLOCK_MONOTONIC; 0: no packet has come yet */
-	__u64 counted;        /* rl_alarm_count of all CPUs when this tenth began */
+	__u64 counted;        /* rl_alarm_counts of all CPUs when this tenth began */
 	__u64 last;           /* packets or bytes in the last tenth that has ended */
 	__u64 since_ns;       /* CLOCK_MONOTONIC of the last change; 0: it has not been on yet */
 	__u64 changes;        /* times that it went on or off */
@@ -62,5 +62,12 @@ struct rl_alarms {
 };
 _Static_assert(sizeof(struct rl_alarms) == 16 + RL_ALARMS_MAX * sizeof(struct rl_alarm),
 	       "rl_alarms");
+
+/* What one CPU has counted, by number of the alarm: packets or bytes. One after the other for each
+ * possible CPU, they are the one element of a map for each half. */
+struct rl_alarm_counts {
+	__u64 count[RL_ALARMS_MAX];
+};
+_Static_assert(sizeof(struct rl_alarm_counts) == 128, "rl_alarm_counts: two cache lines");
 
 #endif

@@ -127,7 +127,17 @@ void harness_close(struct harness *h)
 
 /* ---- policies and time */
 
-/* A line for each statement, which begins with the word rule or set. */
+static bool is_statement(const char *text)
+{
+	static const char *const words[] = {"rule ", "set ", "alarm "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strncmp(text, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
+/* A line for each statement, which begins with the word rule, set or alarm. */
 static void lines_of(char out[POLICY_MAX], const char *text)
 {
 	size_t used = 0;
@@ -139,9 +149,7 @@ static void lines_of(char out[POLICY_MAX], const char *text)
 		if (!size)
 			break;
 		used += snprintf(out + used, POLICY_MAX - used, "%s%.*s\n",
-				 strncmp(text, "rule ", 5) && strncmp(text, "set ", 4) ? "rule "
-										       : "",
-				 (int)size, text);
+				 is_statement(text) ? "" : "rule ", (int)size, text);
 		assert_true(used < POLICY_MAX);
 	}
 }

@@ -23,12 +23,16 @@ struct alarm_now {
 };
 
 struct alarms_now {
-	uint32_t count; /* 0: the policy has none */
+	uint32_t count;                        /* 0: the policy has none */
 	struct alarm_now alarm[RL_ALARMS_MAX]; /* by name */
 };
 
 /* The alarms of the policy in force at this moment, also where no packet came that would have moved
  * them on. The instance is open with INSTANCE_MAPS_ALARMS. 0 or -errno; silent. */
 int alarms_read(const struct instance *instance, struct alarms_now *out);
+
+/* All alarms of the policy in force are off, and nothing is counted: for simulations. 0 or -errno;
+ * silent. */
+int alarms_restart(const struct instance *instance);
 
 #endif

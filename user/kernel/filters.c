@@ -56,20 +56,25 @@ void filters_add(struct rl_filters *filters, const struct compiled *compiled)
 	}
 }
 
+static void filter_of(const struct rule *rule, struct rl_filters *out, uint32_t *count)
+{
+	bool there = !(rule->match.flags & RL_MATCH_FILTER);
+
+	for (uint32_t i = 0; !there && i < *count; i++)
+		there = !strcmp(out->text[i], rule->extra->filter);
+	if (!there && *count < RL_FILTERS_MAX)
+		memcpy(out->text[(*count)++], rule->extra->filter, sizeof(rule->extra->filter));
+}
+
 void filters_of(const struct policy *policy, struct rl_filters *out)
 {
 	uint32_t count = 0;
 
 	memset(out, 0, sizeof(*out));
-	policy_for_each (policy, rule) {
-		bool there = !(rule->match.flags & RL_MATCH_FILTER);
-
-		for (uint32_t i = 0; !there && i < count; i++)
-			there = !strcmp(out->text[i], rule->extra->filter);
-		if (!there && count < RL_FILTERS_MAX)
-			memcpy(out->text[count++], rule->extra->filter,
-			       sizeof(rule->extra->filter));
-	}
+	policy_for_each (policy, rule)
+		filter_of(rule, out, &count);
+	for (size_t i = 0; i < policy->alarm_count; i++)
+		filter_of(&policy->alarms[i].counts, out, &count);
 }
 
 /* ---- instructions */

@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "alarm_maps.h"
 #include "algorithm/known_filter.h"
 #include "answers.h"
 #include "bans.h"
@@ -230,6 +231,9 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	skel->rodata->keys_by_parts = info->program_uses & RL_USE_KEY_PARTS;
 	skel->rodata->walks_index = info->program_uses & (RL_USE_INDEX | RL_USE_SET_RULES);
 	skel->rodata->walks_sets = info->program_uses & RL_USE_SET_RULES;
+	skel->rodata->counts_alarms = info->program_uses & RL_USE_ALARMS;
+	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.alarm_counts),
+				alarm_counts_size(info));
 	skel->rodata->runs_filters = info->program_uses & RL_USE_FILTERS;
 	bpf_map__set_value_size(skel->maps.fresh, max_u32(log_size, sizeof(struct rl_slots)));
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.logs), log_size);

@@ -13,6 +13,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "alarm.h"
+#include "alarm_emit.h"
+#include "alarm_maps.h"
 #include "change.h"
 #include "clock.h"
 #include "comments.h"
@@ -98,11 +101,11 @@ int extras_read(const struct instance *instance, struct compiled *out)
 {
 	int fd, ret;
 
-	if (!(out->header.uses & RL_USE_EXTRAS))
+	if (!(out->header.uses & (RL_USE_EXTRAS | RL_USE_ALARMS)))
 		return 0;
 	fd = inner_open(instance, instance->fd.extras, out->header.half);
 	if (fd == -ENOENT)
-		return 0; /* only `not` is used */
+		return 0; /* only `not` is used, or alarms that need none */
 	ret = fd < 0 ? fd : extras_read_from(fd, out);
 	if (fd >= 0)
 		close(fd);
@@ -182,6 +185,8 @@ static int compiled_read_once(const struct instance *instance, struct compiled *
 		ret = extras_read(instance, out);
 	if (!ret)
 		ret = set_groups_read(instance, out);
+	if (!ret)
+		ret = alarms_get(instance, out);
 	if (!ret)
 		ret = index_roots_read(instance, out);
 	return ret ? ret : rules_read(instance, out);
@@ -448,6 +453,10 @@ static int compiled_put(const struct instance *instance, const struct compiled *
 	if (!ret)
 		ret = sets_write(instance, compiled);
 	if (!ret)
+		ret = alarms_write(instance, compiled);
+	if (!ret)
+		ret = alarms_go_on(instance, compiled);
+	if (!ret)
 		ret = policy_header_swap(instance, &compiled->header);
 	return ret ? report_write_error(instance, ret) : 0;
 }
@@ -468,6 +477,7 @@ static int compiled_write(const struct instance *instance, const struct compiled
 	inner_drop(instance, instance->fd.extras, old_half);
 	inner_drop(instance, instance->fd.rule_index, old_half);
 	inner_drop(instance, instance->fd.set_groups, old_half);
+	alarms_drop(instance, old_half);
 	slots_trim(instance, compiled);
 	comments_trim(instance, next);
 	if (!instance->on_trial) /* else the former policy may come back, with its states */
@@ -522,10 +532,12 @@ static int policy_prepare(const struct instance *instance, struct policy *next, 
 	if (ret)
 		return ret;
 	ret = policy_compile(next, &current, &header, keep_expiry, &ctx, out, &errors);
-	if (ret)
+	if (ret) {
 		report_compile_errors(instance, file, &errors);
-	else
+	} else {
+		alarms_inherit(next, &current, out);
 		lru_notes(instance, &current, next);
+	}
 	policy_clear(&current);
 	return ret;
 }
@@ -554,7 +566,23 @@ static int policy_copy(const struct policy *from, struct policy *out)
 
 	policy_for_each (from, rule)
 		ret = ret ? ret : policy_append(out, rule);
-	return ret ? ret : policy_sets_copy(out, from);
+	if (!ret)
+		ret = policy_sets_copy(out, from);
+	return ret ? ret : policy_alarms_copy(out, from);
+}
+
+/* The policy on trial may have the same alarms, which then go on. */
+static void alarms_inherit_from_trial(const struct instance *instance,
+				      const struct compile_context *ctx, const struct policy *next,
+				      struct compiled *compiled)
+{
+	struct rl_policy_header header;
+	struct policy on_trial = {0};
+
+	if (!next->alarm_count || policy_read(instance, ctx, &header, &on_trial))
+		return;
+	alarms_inherit(next, &on_trial, compiled);
+	policy_clear(&on_trial);
 }
 
 /* The rules still own their slots: the next policy did not reuse the slots of the policy in force,
@@ -588,8 +616,10 @@ int instance_policy_restore(const struct instance *instance, const struct policy
 	if (ret)
 		fail("%s: restoring the previous policy failed: %s", instance->device,
 		     strerror(-ret));
-	else
+	else {
+		alarms_inherit_from_trial(instance, &ctx, &next, &compiled);
 		ret = compiled_write(&settled, &compiled, &next);
+	}
 	compiled_clear(&compiled);
 	policy_clear(&next);
 	return ret;

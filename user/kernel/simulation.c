@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "alarms.h"
 #include "bans.h"
 #include "captured.h"
 #include "compile.h"
@@ -67,8 +68,8 @@ static struct rl_instance info_make(const struct policy *policy)
 		.mtu = MTU,
 		.tick_ns = TICK_ASSUMED,
 		.sources = SOURCES,
-		.prefixes = policy->count + 1,
-		.rules = policy->count + 1,
+		.prefixes = policy->count + policy->alarm_count + 1,
+		.rules = policy->count + policy->alarm_count + 1,
 		.bans = SOURCES / 4,
 		.table = RL_TABLE_LRU, /* the hot table may forget one packet of debt */
 		.log_depth = log_depth(policy),
@@ -253,6 +254,8 @@ static int states_remove(const struct simulation *s)
 		ret = inner_keys_remove(s, inner[i], key_remove);
 	if (!ret)
 		ret = inner_keys_remove(s, fd->bans, ban_remove);
+	if (!ret)
+		ret = alarms_restart(&s->instance);
 	return ret ? ret : shared_remove(s);
 }
 

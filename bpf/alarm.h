@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Alarms: counts a packet for those whose rule holds, before anything is decided, and tells which
+ * are on (packet.facts.alarms), which rules with `while` ask for. When an alarm goes on and off:
+ * algorithm/alarm.h. Only with EXTENDED, and there only where the policy has one.
+ *
+ * Each CPU counts in lines of its own. The first packet after the end of a tenth sums them up and
+ * moves the alarms on, before it is counted itself: it takes next_ns for ~0, which only one CPU
+ * can, and no other packet touches the states before it has written the next instant.
+ *
+ * Race: a packet that another CPU is at in that moment sees the alarms as they were, and counts for
+ * the tenth that has ended or for the next one.
+ */
+#ifndef RLCTL_BPF_ALARM_H
+#define RLCTL_BPF_ALARM_H
+
+#include "algorithm/alarm.h"
+#include "algorithm/once.h"
+#include "counters.h"
+#include "group.h"
+
+#if EXTENDED
+
+static __always_inline struct rl_alarms *alarms_of(__u32 half)
+{
+	void *inner = bpf_map_lookup_elem(&alarms, &half);
+
+	return inner ? only(inner) : NULL;
+}
+
+/* Those of all CPUs. */
+static __always_inline struct rl_alarm_counts *alarm_counts_of(__u32 half)
+{
+	void *inner = bpf_map_lookup_elem(&alarm_counts, &half);
+
+	return inner ? only(inner) : NULL;
+}
+
+/* What all CPUs have counted for it. */
+__noinline __u64 alarm_counted(__u32 half, __u32 alarm)
+{
+	struct rl_alarm_counts *counts = alarm_counts_of(half);
+	__u64 sum = 0;
+
+	if (!counts_alarms || !counts)
+		return 0;
+	alarm &= RL_ALARMS_MAX - 1;
+	for (__u32 cpu = 0; cpu < counters_cpus; cpu++)
+		sum += READ_ONCE(counts[cpu].count[alarm]);
+	return sum;
+}
+
+/* Apart, so that the verifier follows its branches once. */
+__noinline int alarm_move(struct rl_alarm *alarm, __u64 now_ns, __u64 counted)
+{
+	if (alarm)
+		alarm_advance(&alarm->state, alarm, now_ns, counted);
+	return 0;
+}
+
+/* Moves on those whose tenth has ended; next_ns is ~0. */
+__noinline int alarms_move(struct rl_alarms *all, __u32 half, __u64 now_ns)
+{
+	__u64 next_ns = ~0ull;
+	__u32 on = 0;
+
+	if (!all)
+		return 0;
+	for (__u32 i = 0; i < RL_ALARMS_MAX && i < all->count; i++) {
+		struct rl_alarm *alarm = &all->alarm[i];
+		__u64 end_ns;
+
+		if (!alarm->state.tenth_began_ns || now_ns >= alarm_next(&alarm->state, alarm))
+			alarm_move(alarm, now_ns, alarm_counted(half, i));
+		end_ns = alarm_next(&alarm->state, alarm);
+		next_ns = end_ns < next_ns ? end_ns : next_ns;
+		on |= (alarm->state.on & 1) << i;
+	}
+	WRITE_ONCE(all->on, on);
+	__sync_lock_test_and_set(&all->next_ns, next_ns); /* a full barrier */
+	return 0;
+}
+
+static __always_inline __u32 alarms_now(__u32 half)
+{
+	__u64 next_ns, now_ns = clock_tick();
+	struct rl_alarms *all = alarms_of(half);
+
+	if (!all)
+		return 0;
+	next_ns = READ_ONCE(all->next_ns);
+	if (now_ns >= next_ns && __sync_bool_compare_and_swap(&all->next_ns, next_ns, ~0ull))
+		alarms_move(all, half, now_ns);
+	return READ_ONCE(all->on);
+}
+
+/* Moves on the alarms of the policy and tells which are on. */
+__noinline int alarms_look(struct decision *d, const struct rl_policy_header *header)
+{
+	if (d && header)
+		d->p.facts.alarms = alarms_now(header->half);
+	return 0;
+}
+
+/* Counts the packet for those alarms whose rule holds and for which it was not counted: their bits
+ * are d->alarmed. */
+__noinline int alarms_count(struct decision *d, const struct rl_policy_header *header)
+{
+	struct rl_alarm_counts *counts;
+
+	if (!counts_alarms || !d || !header)
+		return 0;
+	counts = alarm_counts_of(header->half);
+	if (!counts)
+		return 0;
+	counts += counters_cpu();
+	for (__u32 i = 0; i < RL_ALARMS_MAX && i < header->alarms.count; i++) {
+		struct rl_rule *rule = rule_at(header->alarms.first + i);
+
+		if (!rule || READ_ONCE(d->alarmed) & 1u << i || !rule_holds(&d->p, rule))
+			continue;
+		d->alarmed |= 1u << i;
+		counts->count[i] += rule->flags & RL_RULE_BYTES ? d->p.bytes : packet_count(&d->p);
+	}
+	return 0;
+}
+
+/* A packet that passes: has a limit let it through that keeps those unknown who come while an alarm
+ * is on? */
+__noinline int alarms_keep_unknown(struct decision *d)
+{
+	if (!d || d->decided)
+		return 0;
+	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
+		struct rl_rule *rule = d->matched & 1u << i ? matched_rule(d, i) : NULL;
+
+		if (rule && rule->flags & RL_RULE_WHILE &&
+		    rule->match.flags & ~rule->match.negated & RL_MATCH_NEW_SOURCE)
+			return 1;
+	}
+	return 0;
+}
+
+#else
+
+static __always_inline int alarms_keep_unknown(struct decision *d)
+{
+	return 0;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,655 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Alarms on the packet's way: what counts and what does not, the packet at which one goes on and
+ * off, rules with `while` wherever a rule may stand and beside every cache, and what the next
+ * policy takes over.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "alarms.h"
+#include "harness.h"
+#include "rows.h"
+#include "units.h"
+
+#define TENTH (100 * NS_PER_MS)
+#define USES  (RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE))
+
+/* More than 100 a second for a second; less than 50 for half of one. */
+#define RATES  " over 100/second for 1s until under 50/second for 500ms;"
+#define ATTACK "alarm attack when udp" RATES
+
+static struct harness *h, *opened[RL_TABLE_LRU + 1], *at_tc;
+static uint64_t now;
+
+static void time_pass(uint64_t ns)
+{
+	now += ns;
+	harness_clock(h, now);
+}
+
+/* Loading the program takes a second: it is loaded once for each kind. */
+static void open_at(struct harness **one, enum rl_hook hook, enum rl_table table)
+{
+	if (!*one)
+		*one = harness_open(&(struct harness_options){
+			.hook = hook, .table = table, .program_uses = USES, .seed = {5, 9}});
+	assert_non_null(*one);
+	h = *one;
+	now = h->now_ns;
+	time_pass(NS_PER_DAY); /* bans and cached refusals of other tests are over */
+}
+
+/* What was limited, cached or known under the policy before has long ended; counters go on. */
+static void begin_with(enum rl_table table, const char *policy)
+{
+	open_at(&opened[table], RL_HOOK_XDP, table);
+	harness_policy(h, policy);
+}
+
+static void begin(const char *policy)
+{
+	begin_with(RL_TABLE_HOT, policy);
+}
+
+/* With alarms that have never been on. */
+static void begin_anew(const char *policy)
+{
+	open_at(&opened[RL_TABLE_HOT], RL_HOOK_XDP, RL_TABLE_HOT);
+	harness_renew(h, policy);
+}
+
+static void packets_of(const char *words, uint32_t count)
+{
+	static struct frame frame;
+
+	frame_build(&frame, words);
+	harness_repeat(h, &frame, count);
+}
+
+/* So many in each of the next tenths, at its beginning; the time is then the end of the last. */
+static void tenths_of(const char *words, uint32_t tenths, uint32_t count)
+{
+	for (uint32_t i = 0; i < tenths; i++) {
+		packets_of(words, count);
+		time_pass(TENTH);
+	}
+}
+
+static struct alarm_now alarm_at(const char *name)
+{
+	struct alarms_now all;
+
+	assert_int_equal(alarms_read(&h->instance, &all), 0);
+	for (uint32_t i = 0; i < all.count; i++)
+		if (!strcmp(all.alarm[i].name, name))
+			return all.alarm[i];
+	fail_msg("no alarm of the name %s", name);
+	return (struct alarm_now){0};
+}
+
+static bool is_on(const char *name)
+{
+	return alarm_at(name).on;
+}
+
+static void expect(const char *words, enum rl_reason reason)
+{
+	harness_expect(h, words, words, reason);
+}
+
+/* From the first packet on, a second of more than the rate. */
+static void attack_begins(void)
+{
+	tenths_of("ip4=192.0.2.77 udp", 10, 11);
+	assert_true(is_on("attack"));
+}
+
+static void attack_ends(void)
+{
+	time_pass(6 * TENTH);
+	assert_false(is_on("attack"));
+}
+
+/* ---- when */
+
+static void exact_test(void **state)
+{
+	(void)state;
+	begin_anew(ATTACK "any tcp deny while attack");
+	tenths_of("ip4 udp", 9, 11);
+	packets_of("ip4 udp", 11);
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+	time_pass(TENTH - 1);
+	assert_false(is_on("attack"));
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+	time_pass(1);
+	assert_true(is_on("attack"));
+	expect("ip4 tcp", RL_REASON_DENIED); /* the first packet at that time sees it */
+	assert_int_equal(alarm_at("attack").since_ns, now);
+	assert_int_equal(alarm_at("attack").changes, 1);
+	assert_int_equal((uint64_t)alarm_at("attack").rate, 110);
+
+	time_pass(5 * TENTH - 1);
+	expect("ip4 tcp", RL_REASON_DENIED);
+	time_pass(1);
+	assert_false(is_on("attack"));
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+	assert_int_equal(alarm_at("attack").since_ns, now);
+	assert_int_equal(alarm_at("attack").changes, 2);
+	assert_int_equal(alarm_at("attack").counted, 110);
+}
+
+/* Exactly the rate is not over it, and not under the second. */
+static void edges_test(void **state)
+{
+	(void)state;
+	begin(ATTACK);
+	tenths_of("ip4 udp", 30, 10);
+	assert_false(is_on("attack"));
+	tenths_of("ip4 udp", 9, 11);
+	tenths_of("ip4 udp", 1, 10);
+	assert_false(is_on("attack"));
+	attack_begins();
+	tenths_of("ip4 udp", 30, 5);
+	assert_true(is_on("attack"));
+	tenths_of("ip4 udp", 4, 4);
+	tenths_of("ip4 udp", 1, 5);
+	assert_true(is_on("attack"));
+	tenths_of("ip4 udp", 5, 4);
+	assert_false(is_on("attack"));
+}
+
+/* Without any packet it ends, as a reader says and as the next packet sees. */
+static void silence_test(void **state)
+{
+	(void)state;
+	begin(ATTACK "any tcp deny while attack");
+	attack_begins();
+	time_pass(400 * NS_PER_DAY);
+	assert_false(is_on("attack"));
+	assert_int_equal(alarm_at("attack").since_ns, now - 400 * NS_PER_DAY + 5 * TENTH);
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+	attack_begins();
+	expect("ip4 tcp", RL_REASON_DENIED);
+}
+
+/* ---- what counts */
+
+static const struct counted {
+	const char *name, *match, *words;
+	uint64_t count; /* for one packet */
+} counted_rows[] = {
+	{"everything", "", "ip4 udp", 1},
+	{"IPv6", "udp", "ip6 udp", 1},
+	{"behind tags", "udp", "8021ad 8021q ip6 udp", 1},
+	{"another protocol", "udp", "ip4 tcp", 0},
+	{"a port", "udp dport 53", "ip4 udp=1>53", 1},
+	{"another port", "udp dport 53", "ip4 udp=1>54", 0},
+	{"ports of a list", "udp dport 53,99", "ip4 udp=1>99", 1},
+	{"a port beside a list", "udp dport 53,99", "ip4 udp=1>98", 0},
+	{"a SYN", "syn", "ip6 syn", 1},
+	{"no SYN", "syn", "ip6 synack", 0},
+	{"a prefix", "src 192.0.2.0/24", "ip4=192.0.2.9 udp", 1},
+	{"beside a prefix", "src 192.0.2.0/24", "ip4=192.0.3.9 udp", 0},
+	{"not a prefix", "not src 192.0.2.0/24", "ip4=192.0.3.9 udp", 1},
+	{"a first fragment", "fragment", "ip6 frag=0+ udp", 1},
+	{"a later fragment", "fragment", "ip4 frag=100 udp", 1},
+	{"a later fragment has no ports", "udp dport 2000", "ip4 frag=100 udp", 0},
+	{"a length", "length 28-40", "ip4 udp", 1},
+	{"a TTL", "ttl 1-9", "ip4 udp ttl=9", 1},
+	{"payload", "payload 2 beef", "ip4 udp bytes=0102beef", 1},
+	{"other payload", "payload 2 beef", "ip4 udp bytes=0102beee", 0},
+	{"a member of a set", "src @bad", "ip4=203.0.113.9 udp", 1},
+	{"none of a set", "src @bad", "ip4=203.0.114.9 udp", 0},
+	{"what is denied", "tcp", "ip4 tcp=1>666", 1},
+	{"what is allowed", "tcp", "ip4 tcp=1>667", 1},
+	{"no IP", "", "type=2054 data=28", 0},
+	{"malformed", "", "ip4 ihl=4 udp", 0},
+	{"a neighbour's question", "", "ip6 ns=2001:db8:1::1", 0},
+	{"bytes", "bytes", "ip4 udp data=58", 100},
+	{"bits", "bits", "ip4 udp data=58", 100},
+};
+
+/* The same where the packet is refused before any rule is asked. */
+static void counted_test(void **state)
+{
+	const struct counted *row = *state;
+	bool bytes = !strcmp(row->match, "bytes"), bits = !strcmp(row->match, "bits");
+	char policy[512];
+	uint64_t before;
+
+	snprintf(policy, sizeof(policy),
+		 "set bad;alarm a when %s over %s for 1s until under %s for 1s;"
+		 "any tcp dport 666 deny;any tcp dport 667 allow;any tcp dport 668 deny while a",
+		 bytes || bits ? "" : row->match,
+		 bytes  ? "64000 bytes/second"
+		 : bits ? "1mbit"
+			: "100/second",
+		 bytes  ? "6400 bytes/second"
+		 : bits ? "100kbit"
+			: "50/second");
+	begin(policy);
+	harness_set_add(h, "bad", "203.0.113.0/24");
+	before = alarm_at("a").counted;
+	packets_of(row->words, 1);
+	assert_int_equal(alarm_at("a").counted - before, row->count);
+	packets_of(row->words, 7);
+	assert_int_equal(alarm_at("a").counted - before, 8 * row->count);
+}
+
+/* Whether a packet is established is asked once, for the alarm and for the rules. */
+static void established_test(void **state)
+{
+	(void)state;
+	begin_anew(
+		"alarm a when not established over 100/second for 1s until under 50/second for 1s;"
+		"alarm b when established over 100/second for 1s until under 50/second for 1s;"
+		"any tcp established allow");
+	harness_sockets(h, RL_SIMULATED_NONE);
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+	expect("ip6 syn", RL_REASON_UNMATCHED);
+	expect("ip6 udp", RL_REASON_UNMATCHED);
+	assert_int_equal(alarm_at("a").counted, 3);
+	assert_int_equal(alarm_at("b").counted, 0);
+	harness_sockets(h, RL_SIMULATED_ESTABLISHED);
+	expect("ip4 tcp", RL_REASON_ALLOWED);
+	expect("ip6 tcp", RL_REASON_ALLOWED);
+	assert_int_equal(alarm_at("a").counted, 3);
+	assert_int_equal(alarm_at("b").counted, 2);
+}
+
+/* A packet of several segments is as many, and as many bytes as they all have on the wire. */
+static void segments_test(void **state)
+{
+	struct __sk_buff skb = {.gso_segs = 3, .gso_size = 100};
+	struct frame frame;
+
+	(void)state;
+	open_at(&at_tc, RL_HOOK_INGRESS, RL_TABLE_HOT);
+	harness_renew(
+		h,
+		"alarm p when over 100/second for 1s until under 50/second for 1s;"
+		"alarm b when over 64000 bytes/second for 1s until under 6400 bytes/second for 1s");
+	frame_build(&frame, "ip4 tcp data=300");
+	harness_skb(h, &frame, &skb, 3, frame.size + 2 * (14 + 20 + 20));
+	assert_int_equal(alarm_at("p").counted, 3);
+	assert_int_equal(alarm_at("b").counted, frame.size + 2 * (14 + 20 + 20));
+}
+
+/* ---- rules with `while` */
+
+/* A packet of 10.1.2.3 before the alarm is on, while it is, and after it. */
+static const struct held {
+	const char *name, *rules;
+	enum rl_reason off, on;
+} held_rows[] = {
+	{"deny, any", "any tcp deny while attack", RL_REASON_UNMATCHED, RL_REASON_DENIED},
+	{"deny all, any", "any deny while attack", RL_REASON_UNMATCHED, RL_REASON_DENIED},
+	{"while not", "any tcp deny while not attack", RL_REASON_DENIED, RL_REASON_UNMATCHED},
+	{"allow", "any deny;10.1.0.0/16 allow while attack", RL_REASON_DENIED, RL_REASON_ALLOWED},
+	{"allow, of the same prefix", "10.1.0.0/16 tcp deny;10.1.0.0/16 allow while attack",
+	 RL_REASON_DENIED, RL_REASON_ALLOWED},
+	{"device", "device tcp deny while attack", RL_REASON_UNMATCHED, RL_REASON_DENIED},
+	{"device, beside others", "device limit 1m/second per rule;device tcp deny while attack",
+	 RL_REASON_WITHIN, RL_REASON_DENIED},
+	{"a set", "set bad;@bad deny while attack", RL_REASON_UNMATCHED, RL_REASON_DENIED},
+	{"a set, and a prefix of its length",
+	 "set bad;10.1.2.3 limit 1k/second;@bad deny while attack", RL_REASON_WITHIN,
+	 RL_REASON_DENIED},
+	{"src of a set", "set bad;any src @bad deny while attack", RL_REASON_UNMATCHED,
+	 RL_REASON_DENIED},
+	{"to the shorter prefix", "10.1.2.3 allow while attack;10.1.0.0/16 deny", RL_REASON_DENIED,
+	 RL_REASON_ALLOWED},
+	{"through many to any",
+	 "10.1.2.3 deny while attack;10.1.2.0/24 deny while attack;10.1.0.0/16 deny while attack;"
+	 "any limit 1k/second",
+	 RL_REASON_WITHIN, RL_REASON_DENIED},
+	{"shorter while it is not", "10.1.2.3 deny while not attack;10.1.0.0/16 allow",
+	 RL_REASON_DENIED, RL_REASON_ALLOWED},
+	{"one of a prefix with an index",
+	 "10.1.2.3 tcp dport 1 deny;10.1.2.3 tcp dport 2 deny;10.1.2.3 tcp dport 3 deny;"
+	 "10.1.2.3 tcp dport 4 deny;10.1.2.3 tcp dport 5 deny;10.1.2.3 tcp dport 6 deny;"
+	 "10.1.2.3 tcp dport 7 deny;10.1.2.3 tcp dport 8 deny;10.1.2.3 tcp dport 9 deny;"
+	 "10.1.2.3 tcp dport 2000 deny while attack",
+	 RL_REASON_UNMATCHED, RL_REASON_DENIED},
+	{"two limits", "any limit 1k/second;any limit 1k/hour burst 1k per rule while attack",
+	 RL_REASON_WITHIN, RL_REASON_WITHIN},
+	{"after its time", "any deny for 1s while attack", RL_REASON_UNMATCHED,
+	 RL_REASON_UNMATCHED},
+	{"another alarm", "alarm other when icmp" RATES "any tcp deny while other",
+	 RL_REASON_UNMATCHED, RL_REASON_UNMATCHED},
+	{"another alarm's not", "alarm zother when icmp" RATES "any tcp deny while not zother",
+	 RL_REASON_DENIED, RL_REASON_DENIED},
+};
+
+static void held(const struct held *row, enum rl_table table)
+{
+	char policy[1024];
+
+	snprintf(policy, sizeof(policy), ATTACK "%s", row->rules);
+	begin_with(table, policy);
+	if (strstr(row->rules, "set bad"))
+		harness_set_add(h, "bad", "10.1.2.3");
+	for (int i = 0; i < 2; i++) {
+		expect("ip4=10.1.2.3 tcp", row->off);
+		expect("ip4=10.1.2.3 tcp", row->off); /* from what is cached */
+		attack_begins();
+		expect("ip4=10.1.2.3 tcp", row->on);
+		expect("ip4=10.1.2.3 tcp", row->on);
+		attack_ends();
+		expect("ip4=10.1.2.3 tcp", row->off);
+	}
+}
+
+static void held_test(void **state)
+{
+	held(*state, RL_TABLE_HOT);
+	held(*state, RL_TABLE_LRU);
+}
+
+/* ---- beside caches */
+
+/* A limit that refuses an address for an hour, in each place where refusals are kept: none of them
+ * stands where a rule now allows it, and none is forgotten where no rule does. */
+static const struct cached {
+	const char *name, *rules;
+	const char *words;
+	enum rl_reason off, on;
+} cached_rows[] = {
+	{"of an address, allowed", "any limit 1/hour burst 1;10.1.0.0/16 allow while attack",
+	 "ip4=10.1.2.3 tcp", RL_REASON_OVER, RL_REASON_ALLOWED},
+	{"of an address, elsewhere", "10.1.2.3 limit 1/hour burst 1;10.2.0.0/16 allow while attack",
+	 "ip4=10.1.2.3 tcp", RL_REASON_OVER, RL_REASON_OVER},
+	{"of an address of the prefix that has a rule",
+	 "10.1.0.0/16 limit 1/hour burst 1;10.1.0.0/16 allow while attack", "ip4=10.1.2.3 tcp",
+	 RL_REASON_OVER, RL_REASON_ALLOWED},
+	{"of an IPv6 network, allowed", "any limit 1/hour burst 1;2001:db8::/32 allow while attack",
+	 "ip6=2001:db8::7 tcp", RL_REASON_OVER, RL_REASON_ALLOWED},
+	{"of all packets, allowed", "device limit 1/hour burst 1;any tcp allow while attack",
+	 "ip4=10.1.2.3 tcp", RL_REASON_OVER, RL_REASON_ALLOWED},
+	{"of all packets, by a limit that is not there",
+	 "device limit 1/hour burst 1 while not attack", "ip4=10.1.2.3 tcp", RL_REASON_OVER,
+	 RL_REASON_UNMATCHED},
+	{"of an address, by a limit that is not there", "any limit 1/hour burst 1 while not attack",
+	 "ip4=10.1.2.3 tcp", RL_REASON_OVER, RL_REASON_UNMATCHED},
+	{"of an address, beside a limit that is not there",
+	 "any limit 1/hour burst 1;any limit 1/hour burst 1 per rule while attack",
+	 "ip4=10.1.2.3 tcp", RL_REASON_OVER, RL_REASON_OVER},
+	{"of a window", "any limit sliding-window 100/hour while not attack", "ip4=10.1.2.3 tcp",
+	 RL_REASON_OVER, RL_REASON_UNMATCHED},
+	{"of a log", "any limit sliding-log 3/hour while not attack", "ip4=10.1.2.3 tcp",
+	 RL_REASON_OVER, RL_REASON_UNMATCHED},
+	{"a ban", "any limit 1/hour burst 1 over ban 1h while not attack", "ip4=10.1.2.3 tcp",
+	 RL_REASON_BANNED, RL_REASON_UNMATCHED},
+	{"a ban of the source", "any limit 1/hour burst 1 over ban 1h source while not attack",
+	 "ip4=10.1.2.3 tcp", RL_REASON_BANNED, RL_REASON_BANNED},
+};
+
+static void cached_test(void **state)
+{
+	const struct cached *row = *state;
+	char policy[512];
+
+	snprintf(policy, sizeof(policy), "alarm attack when udp" RATES "192.0.2.77 udp deny;%s",
+		 row->rules);
+	begin(policy);
+	packets_of(row->words, 200);
+	expect(row->words, row->off);
+	attack_begins();
+	expect(row->words, row->on);
+	expect(row->words, row->on);
+	attack_ends();
+	expect(row->words, row->off);
+	attack_begins();
+	expect(row->words, row->on);
+}
+
+/* A refused flood is what an alarm is for: refusals that are cached, of an address and of all
+ * packets, count as any packet. */
+static void refused_test(void **state)
+{
+	static const char *const limits[] = {"any limit 1/hour burst 1",
+					     "device limit 1/hour burst 1"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		char policy[256];
+
+		snprintf(policy, sizeof(policy), ATTACK "%s", limits[i]);
+		begin_anew(policy);
+		packets_of("ip4 udp", 5000);
+		expect("ip4 udp", RL_REASON_OVER);
+		assert_int_equal(alarm_at("attack").counted, 5001);
+		attack_ends();
+		attack_begins();
+	}
+}
+
+/* ---- sources that become known */
+
+static void known_test(void **state)
+{
+	(void)state;
+	begin(ATTACK "any tcp new-source limit 1/hour per rule burst 2 while attack;"
+		     "any icmp new-source deny");
+	expect("ip4=10.0.0.1 tcp", RL_REASON_UNMATCHED); /* in peace: known from now on */
+	expect("ip4=10.0.0.1 icmp", RL_REASON_UNMATCHED);
+	attack_begins();
+	expect("ip4=10.0.0.1 tcp", RL_REASON_UNMATCHED);
+	expect("ip4=10.0.0.2 tcp", RL_REASON_WITHIN); /* let through, and still not known */
+	expect("ip4=10.0.0.2 icmp", RL_REASON_DENIED);
+	expect("ip4=10.0.0.2 tcp", RL_REASON_WITHIN);
+	expect("ip4=10.0.0.2 tcp", RL_REASON_OVER);
+	expect("ip4=10.0.0.1 tcp", RL_REASON_UNMATCHED);
+	attack_ends();
+	expect("ip4=10.0.0.2 tcp", RL_REASON_UNMATCHED);
+	expect("ip4=10.0.0.2 icmp", RL_REASON_UNMATCHED);
+}
+
+/* Of a limit that stands `while not`, nothing is special. */
+static void known_not_test(void **state)
+{
+	(void)state;
+	begin(ATTACK "any tcp new-source limit 1/hour per rule burst 2 while not attack;"
+		     "any icmp new-source deny");
+	expect("ip4=10.0.0.2 tcp", RL_REASON_WITHIN);
+	expect("ip4=10.0.0.2 icmp", RL_REASON_UNMATCHED);
+}
+
+/* ---- the next policy */
+
+static void carried_test(void **state)
+{
+	struct alarm_now before;
+
+	(void)state;
+	begin_anew(ATTACK "any tcp deny while attack");
+	attack_begins();
+	packets_of("ip4 udp", 3);
+	before = alarm_at("attack");
+	harness_policy(h, "alarm another when icmp" RATES ATTACK
+			  "any tcp deny while attack;any icmp allow");
+	assert_true(is_on("attack"));
+	assert_int_equal(alarm_at("attack").since_ns, before.since_ns);
+	assert_int_equal(alarm_at("attack").changes, before.changes);
+	assert_int_equal(alarm_at("attack").counted, before.counted);
+	assert_int_equal(alarm_at("another").counted, 0);
+	assert_false(is_on("another"));
+	expect("ip4 tcp", RL_REASON_DENIED);
+	/* The tenth under way goes on too: 3 and 2 are not under 5. */
+	packets_of("ip4 udp", 2);
+	time_pass(TENTH);
+	tenths_of("ip4 udp", 4, 4);
+	assert_true(is_on("attack"));
+	tenths_of("ip4 udp", 1, 4);
+	assert_false(is_on("attack"));
+
+	/* Another rate, another alarm. */
+	attack_begins();
+	harness_policy(h, "alarm attack when udp over 100/second for 1s until under 60/second for "
+			  "500ms;any tcp deny while attack");
+	assert_false(is_on("attack"));
+	assert_int_equal(alarm_at("attack").counted, 0);
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+
+	/* Another match. */
+	begin_anew(ATTACK);
+	attack_begins();
+	harness_policy(h, "alarm attack when udp dport 1-65535" RATES);
+	assert_false(is_on("attack"));
+	harness_policy(h, "any tcp allow");
+	expect("ip4 tcp", RL_REASON_ALLOWED);
+}
+
+static void restored_test(void **state)
+{
+	struct policy before = {0};
+
+	(void)state;
+	begin(ATTACK "any tcp deny while attack");
+	attack_begins();
+	assert_int_equal(instance_policy_read(&h->instance, &before), 0);
+	assert_int_equal(before.alarm_count, 1);
+	h->instance.on_trial = true;
+	harness_policy(h, "alarm a when icmp" RATES ATTACK "any icmp deny while attack");
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+	expect("ip4 icmp", RL_REASON_DENIED);
+	assert_int_equal(instance_policy_restore(&h->instance, &before), 0);
+	h->instance.on_trial = false;
+	policy_clear(&before);
+	assert_true(is_on("attack"));
+	expect("ip4 tcp", RL_REASON_DENIED);
+	attack_ends();
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+}
+
+/* What is read is what was written, and goes on when it is written back. */
+static void read_test(void **state)
+{
+	struct policy first = {0}, second = {0};
+
+	(void)state;
+	begin("set bad;alarm b when udp dport 53,99 src @bad over 10mbit for 2s until under 1mbit "
+	      "for 10s # DNS;" ATTACK "10.1.2.3 deny while attack;10.1.2.3 tcp deny;"
+	      "any limit 1k/second while not b;@bad tcp deny while b");
+	assert_int_equal(instance_policy_read(&h->instance, &first), 0);
+	assert_int_equal(first.alarm_count, 2);
+	assert_string_equal(first.alarms[1].comment, "DNS");
+	assert_int_equal(first.count, 4);
+	attack_begins();
+	assert_int_equal(instance_policy_write(&h->instance, &first, true, NULL), 0);
+	assert_true(is_on("attack"));
+	assert_int_equal(instance_policy_read(&h->instance, &second), 0);
+	assert_int_equal(policy_diff(&first, &second, NULL, NULL), 0);
+	assert_int_equal(second.alarm_count, 2);
+	policy_clear(&first);
+	policy_clear(&second);
+}
+
+/* ---- many */
+
+static void many_test(void **state)
+{
+	static char policy[8192];
+	size_t used = 0;
+
+	(void)state;
+	for (int i = 0; i < RL_ALARMS_MAX; i++)
+		used += snprintf(policy + used, sizeof(policy) - used,
+				 "alarm a%02d when udp dport %d" RATES
+				 "any tcp dport %d deny while a%02d;",
+				 i, 100 + i, 100 + i, i);
+	begin(policy);
+	for (int i = 0; i < RL_ALARMS_MAX; i++) {
+		char udp[64], tcp[64], name[8];
+
+		snprintf(udp, sizeof(udp), "ip6 udp=1>%d", 100 + i);
+		tenths_of(udp, 10, 11);
+		for (int j = 0; j < RL_ALARMS_MAX; j++) {
+			snprintf(name, sizeof(name), "a%02d", j);
+			assert_int_equal(is_on(name), i == j);
+			snprintf(tcp, sizeof(tcp), "ip6 tcp=1>%d", 100 + j);
+			expect(tcp, i == j ? RL_REASON_DENIED : RL_REASON_UNMATCHED);
+		}
+		time_pass(5 * TENTH);
+	}
+}
+
+/* ---- two CPUs */
+
+#define RACE_PACKETS 40000
+
+struct racer {
+	unsigned int cpu;
+	struct frame frame;
+};
+
+static void *racer_run(void *arg)
+{
+	struct racer *racer = arg;
+
+	cpu_stay(racer->cpu);
+	for (int i = 0; i < RACE_PACKETS / 100; i++)
+		harness_repeat(h, &racer->frame, 100);
+	return NULL;
+}
+
+/* No packet is counted twice or lost, while a third thread moves the time on, whole tenths at once;
+ * and the alarm is where the sum says. */
+static void race_test(void **state)
+{
+	struct racer racers[2] = {{.cpu = 0}, {.cpu = 1}};
+	pthread_t threads[2];
+
+	(void)state;
+	if (cpus_usable() < 2) {
+		skip();
+		return;
+	}
+	begin_anew(ATTACK "any tcp deny while attack");
+	for (int i = 0; i < 2; i++) {
+		frame_build(&racers[i].frame, i ? "ip6 udp" : "ip4 udp");
+		assert_int_equal(pthread_create(&threads[i], NULL, racer_run, &racers[i]), 0);
+	}
+	for (int i = 0; i < 200; i++) {
+		time_pass(TENTH / 10);
+		alarm_at("attack");
+	}
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(alarm_at("attack").counted, 2 * RACE_PACKETS);
+	time_pass(NS_PER_SECOND);
+	attack_begins();
+	expect("ip4 tcp", RL_REASON_DENIED);
+	attack_ends();
+	expect("ip4 tcp", RL_REASON_UNMATCHED);
+}
+
+static int close_all(void **state)
+{
+	(void)state;
+	harness_close(opened[RL_TABLE_HOT]);
+	harness_close(opened[RL_TABLE_LRU]);
+	harness_close(at_tc);
+	return 0;
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[64 + ARRAY_SIZE(counted_rows) + ARRAY_SIZE(held_rows) +
+				ARRAY_SIZE(cached_rows)] = {
+		cmocka_unit_test(exact_test),    cmocka_unit_test(edges_test),
+		cmocka_unit_test(silence_test),  cmocka_unit_test(established_test),
+		cmocka_unit_test(segments_test), cmocka_unit_test(refused_test),
+		cmocka_unit_test(known_test),    cmocka_unit_test(known_not_test),
+		cmocka_unit_test(carried_test),  cmocka_unit_test(restored_test),
+		cmocka_unit_test(read_test),     cmocka_unit_test(many_test),
+		cmocka_unit_test(race_test),
+	};
+	size_t n = 13;
+
+	ROWS(counted_rows, counted_test);
+	ROWS(held_rows, held_test);
+	ROWS(cached_rows, cached_test);
+	return _cmocka_run_group_tests("alarms", tests, n, NULL, close_all);
+}
