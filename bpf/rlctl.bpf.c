@@ -15,7 +15,8 @@
 #include "xdp.h"
 
 /* With clock_injected: the result of a frame, for simulate. Dead code elsewhere. */
-volatile __u32 simulated_reason = 0; /* enum rl_reason */
+volatile __u32 simulated_reason = 0;     /* enum rl_reason */
+volatile __u32 simulated_counter_id = 0; /* of the rule that decided, as in rl_sample */
 
 static __always_inline enum rl_reason limits_decide(struct decision *d,
 						    const struct rl_policy_header *header)
@@ -233,8 +234,10 @@ static __always_inline enum rl_reason frame_decide(void *ctx, bool skb, struct d
 		reason = packet_decide(ctx, skb, d);
 	}
 	account(d, reason);
-	if (clock_injected)
+	if (clock_injected) {
 		simulated_reason = reason;
+		simulated_counter_id = decision_counter_id(d);
+	}
 	return reason;
 }
 

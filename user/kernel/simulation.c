@@ -46,6 +46,7 @@ struct simulation {
 	struct kept_map kept[KEPT_MAPS];
 	int program_fd;
 	struct rl_amount headless; /* frames without Ethernet header, which cannot be run */
+	uint32_t counter_id;       /* of the packet that was run last */
 };
 
 /* The smallest ring for the policy's sliding logs, so that as many as possible fit. */
@@ -296,17 +297,18 @@ int simulation_run(struct simulation *s, const struct captured *packet, enum rl_
 		s->headless.packets++;
 		s->headless.bytes += packet->bytes;
 		*out = RL_REASON_MALFORMED;
+		s->counter_id = RL_WATCH_ANY;
 		return 0;
 	}
 	s->skel->bss->clock_now_ns = packet->time_ns;
 	s->skel->bss->simulated_bytes = packet->bytes;
 	ret = bpf_prog_test_run_opts(s->program_fd, &opts);
 	if (ret)
-		fail("simulate: running the BPF program failed: %s%s", strerror(-ret),
-		     ret == -EPERM ? ": run as root" : "");
-	else
-		*out = s->skel->bss->simulated_reason;
-	return ret;
+		return fail("simulate: running the BPF program failed: %s%s", strerror(-ret),
+			    ret == -EPERM ? ": run as root" : "");
+	*out = s->skel->bss->simulated_reason;
+	s->counter_id = s->skel->bss->simulated_counter_id;
+	return 0;
 }
 
 void simulation_prove(struct simulation *s, bool is_established)
@@ -335,4 +337,26 @@ int simulation_stats_read(const struct simulation *s, struct instance_stats *out
 		out->reasons[RL_REASON_MALFORMED].bytes += s->headless.bytes;
 	}
 	return ret;
+}
+
+uint32_t simulation_counter_id(const struct simulation *s)
+{
+	return s->counter_id;
+}
+
+int simulation_counters_read(const struct simulation *s, struct rule_counters *out)
+{
+	int ret = counters_read(&s->instance, s->policy, out);
+
+	return ret ? fail("simulate: reading the counters failed: %s", strerror(-ret)) : 0;
+}
+
+int simulation_alarms_read(const struct simulation *s, uint64_t now_ns, struct alarms_now *out)
+{
+	struct instance now = s->instance;
+	int ret;
+
+	now.now_ns = now_ns;
+	ret = alarms_read(&now, out);
+	return ret ? fail("simulate: reading the alarms failed: %s", strerror(-ret)) : 0;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "alarms.h"
 #include "instance.h"
 #include "origin.h"
 #include "policy.h"
@@ -28,6 +29,10 @@ int simulation_restart(struct simulation *simulation, uint64_t now_ns);
 int simulation_run(struct simulation *simulation, const struct captured *packet,
 		   enum rl_reason *out);
 
+/* The counter_id of the rule that decided the packet that was run last, of the first limit where
+ * several apply; RL_WATCH_ANY: none did. */
+uint32_t simulation_counter_id(const struct simulation *simulation);
+
 /* Whether the packet that is run next is established; without it, none is. */
 void simulation_prove(struct simulation *simulation, bool is_established);
 /* Whether the policy has asked that of the packet that was run last. */
@@ -36,5 +41,11 @@ bool simulation_has_asked(const struct simulation *simulation);
 /* The counters include rules that have expired. */
 const struct instance *simulation_instance(const struct simulation *simulation);
 int simulation_stats_read(const struct simulation *simulation, struct instance_stats *out);
+/* The counters of policy->rules[i], so far, into out[i]; the policy is that of simulation_open().
+ * Reports. */
+int simulation_counters_read(const struct simulation *simulation, struct rule_counters *out);
+/* The alarms as they stand at now_ns. Reports. */
+int simulation_alarms_read(const struct simulation *simulation, uint64_t now_ns,
+			   struct alarms_now *out);
 
 #endif
