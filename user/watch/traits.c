@@ -117,7 +117,7 @@ void packet_fields_read(const struct rl_sample *sample, bool raw_ip, struct pack
 static void value_add(struct traits *traits, enum event_feature feature, uint32_t value,
 		      uint64_t weight)
 {
-	heavy_add(&traits->values[feature], &value, sizeof(value), weight);
+	shares_add(&traits->values[feature], &value, sizeof(value), weight);
 }
 
 static uint32_t port_value(const struct rl_sample *packet, uint16_t port)
@@ -150,7 +150,7 @@ void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip
 	if (!sample_has_addresses(packet))
 		return;
 	prefix_mask(addr, packet->src, key_bits(packet->src, 32, 64));
-	heavy_add(&traits->sources, addr, sizeof(addr), weight);
+	shares_add(&traits->sources, addr, sizeof(addr), weight);
 	if (packet->has_ports) {
 		value_add(traits, FEATURE_PORT, port_value(packet, packet->dport), weight);
 		value_add(traits, FEATURE_SPORT, port_value(packet, packet->sport), weight);
@@ -162,9 +162,9 @@ void traits_add(struct traits *traits, const struct sampled *sample, bool raw_ip
 
 static void sources_list(const struct traits *traits, uint64_t rate, struct event_excerpt *out)
 {
-	struct heavy_part parts[EVENT_SOURCES];
+	struct shares_part parts[EVENT_SOURCES];
 	size_t count =
-		heavy_list(&traits->sources, traits->packets, SOURCE_LEAST, parts, EVENT_SOURCES);
+		shares_list(&traits->sources, traits->packets, SOURCE_LEAST, parts, EVENT_SOURCES);
 
 	out->source_count = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
@@ -179,8 +179,8 @@ static void sources_list(const struct traits *traits, uint64_t rate, struct even
 static void values_list(const struct traits *traits, enum event_feature feature,
 			struct event_excerpt *out)
 {
-	struct heavy_part parts[EVENT_COMMON];
-	size_t count = heavy_list(&traits->values[feature], traits->packets, VALUE_LEAST, parts,
+	struct shares_part parts[EVENT_COMMON];
+	size_t count = shares_list(&traits->values[feature], traits->packets, VALUE_LEAST, parts,
 				  EVENT_COMMON);
 
 	out->value_count[feature] = (uint32_t)count;

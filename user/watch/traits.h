@@ -4,13 +4,13 @@
 #define RLCTL_WATCH_TRAITS_H
 
 #include "event.h"
-#include "heavy.h"
+#include "shares.h"
 #include "sampler.h"
 
 struct traits {           /* zero-initialised */
 	uint64_t packets; /* that the samples stand for */
-	struct heavy sources;
-	struct heavy values[FEATURE_COUNT];
+	struct shares sources;
+	struct shares values[FEATURE_COUNT];
 };
 
 /* The fields of a packet's IP header and of its TCP header, as far as the frame was kept. */
