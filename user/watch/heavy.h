@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The sources of most packets, in bounded memory. Pure.
+ *
+ * D. Anderson et al., "A High-Performance Algorithm for Identifying Frequent Items in Data Streams"
+ * (IMC 2017), after Misra and Gries: where there is no room for one more, every source loses the
+ * median of the weights, and those that have nothing left are forgotten. With no more than
+ * HEAVY_MAX sources all figures are exact. With more, what is known of a source may lack
+ * heavy_source.missed packets, of before it was seen anew; that is at most a 4,096th of all
+ * packets, and each source with more packets than that is in the list.
+ */
+#ifndef RLCTL_HEAVY_H
+#define RLCTL_HEAVY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hash.h"
+#include "rlctl_abi.h"
+
+#define HEAVY_MAX   8192
+#define HEAVY_KINDS 2
+
+/* A source as limits count it: an IPv4 address or an IPv6 /64. */
+struct heavy_source {
+	uint8_t addr[16];
+	struct rl_amount amount[HEAVY_KINDS]; /* since it was seen anew */
+	uint64_t missed;                      /* packets before that, at most */
+	uint64_t first_ns, last_ns;           /* since 1970 */
+	uint64_t weight;                      /* as the algorithm keeps it */
+	UT_hash_handle hh;
+};
+
+struct heavy {
+	struct heavy_source *list;
+	uint64_t missed; /* of one source that is not in the list, at most; 0: all are */
+};
+
+/* A packet of a kind, 0..HEAVY_KINDS - 1. 0 or -ENOMEM. */
+int heavy_add(struct heavy *heavy, const uint8_t addr[16], unsigned int kind, uint32_t bytes,
+	      uint64_t time_ns);
+
+uint64_t heavy_packets(const struct heavy_source *source);
+
+/* The sources with most packets of a kind (HEAVY_KINDS: of all kinds) for which `wanted` holds
+ * (NULL: all), the heaviest first, into out[max]. Returns how many. */
+size_t heavy_top(const struct heavy *heavy, unsigned int kind,
+		 bool (*wanted)(const struct heavy_source *source, const void *arg),
+		 const void *arg, const struct heavy_source **out, size_t max);
+
+size_t heavy_count(const struct heavy *heavy);
+void heavy_clear(struct heavy *heavy);
+
+/* The source's prefix as text, as PREFIX_TEXT_MAX says. */
+void heavy_print(char *buf, size_t size, const struct heavy_source *source);
+
+#endif
