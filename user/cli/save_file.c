@@ -231,16 +231,29 @@ int file_save(const char *path, const char *text, size_t size,
 	struct policy_file former = {0};
 	struct place place;
 	int ret, rc = place_open(path, &place);
+	bool keep = false;
 
-	*backup = false;
-	if (!rc && place.fd >= 0)
+	if (!rc && place.fd >= 0 && backup_wanted)
 		rc = policy_descriptor_read(place.fd, path, &former);
 	if (!rc) {
-		*backup = former.text && backup_wanted(former.text, former.size, arg);
-		ret = file_replace(&place, text, size, *backup);
+		keep = former.text && backup_wanted(former.text, former.size, arg);
+		ret = file_replace(&place, text, size, keep);
 		rc = ret ? report(&place, -ret) : 0;
 	}
+	if (backup)
+		*backup = keep;
 	policy_file_clear(&former);
+	place_close(&place);
+	return rc;
+}
+
+int file_save_check(const char *path)
+{
+	struct place place;
+	int rc = place_open(path, &place);
+
+	if (!rc && faccessat(place.folder, ".", W_OK | X_OK, AT_EACCESS))
+		rc = report(&place, errno);
 	place_close(&place);
 	return rc;
 }
