@@ -69,7 +69,8 @@ COMMAND_O := $(call objects,$(COMMAND_C))
 CLI_O     := $(filter-out build/user/cli/main.o,$(filter build/user/cli/%,$(COMMAND_O)))
 LIBRARY_O := $(filter-out build/user/cli/%,$(COMMAND_O))
 ARCHIVES  := build/cli.a build/librlctl.a
-COMMAND_S := build/lazy_files.h $(call skeletons,$(wildcard bpf/*.bpf.c)) $(patsubst user/fleet/%,build/%.h,$(wildcard user/fleet/*.lua))
+COMMAND_S := build/lazy_files.h $(call skeletons,$(wildcard bpf/*.bpf.c)) $(patsubst user/fleet/%,build/%.h,$(wildcard user/fleet/*.lua)) \
+	     build/style.css.h
 BENCH_S   := $(call skeletons,$(wildcard tests/bench/*.bpf.c))
 TESTS     := $(call programs,unit) $(call programs,prog)
 SANE_TESTS:= $(patsubst build/%,build/sane/%,$(call programs,unit))
@@ -169,10 +170,14 @@ build/%.skel.h: build/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)echo '/* NOLINTBEGIN */' >$@ && $(BPFTOOL) gen skeleton $< >>$@ && echo '/* NOLINTEND */' >>$@
 
-# A script as one string literal.
+# A script, or a style sheet, as one string literal.
+literal = mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
 build/%.lua.h: user/fleet/%.lua
 	$(call say,LUA,$@)
-	$(Q)mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
+	$(Q)$(literal)
+build/%.css.h: user/cli/report/%.css
+	$(call say,CSS,$@)
+	$(Q)$(literal)
 
 # A missing dependency is reported up front, with the package to install; scripts/deps.sh knows the names.
 build/.deps: THINGS = --build

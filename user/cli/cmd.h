@@ -62,6 +62,8 @@ struct json_object;
 	  "rules with metrics of their own; default bounded")                                      \
 	X(VERDICTS, "verdicts", 0, NULL, "print a line for each packet instead of totals")         \
 	X(LOCAL, "local", 0, "ADDRESS[/LEN]", "the capture's machine has it; may be repeated")     \
+	X(REPORT, "report", 0, "FILE", "write a page for a browser: what happened, and when")      \
+	X(AGAINST, "against", 0, "POLICY", "compare with this policy on the same capture")         \
 	X(PASSED, "passed", 0, NULL, "include packets that pass")                                  \
 	X(RATE, "rate", 0, "N", "maximum packets sampled per second")                              \
 	X(PREFIX, "prefix", 0, "PREFIX", "only packets from or to these addresses")                \

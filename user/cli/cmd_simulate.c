@@ -17,7 +17,11 @@
 #include "names.h"
 #include "output.h"
 #include "policy.h"
+#include "page.h"
 #include "progress.h"
+#include "record.h"
+#include "save_file.h"
+#include "simulate_against.h"
 #include "simulate_local.h"
 #include "simulation.h"
 #include "stats.h"
@@ -43,12 +47,22 @@ struct epoch {
 	bool jump_back;
 };
 
+/* A policy, and the machine that it runs on. */
+struct side {
+	struct policy_file file;
+	struct policy policy;
+	struct simulate_local local;
+	struct simulation *simulation;
+};
+
 struct run {
 	struct epoch epoch;
 	struct capture capture;
 	struct directions *directions;
-	struct simulate_local local;
-	struct simulation *simulation;
+	struct side sides[RECORD_SIDES]; /* the second is that of --against */
+	int side_count;
+	struct record record;
+	const char *report; /* file of --report, or NULL */
 	struct progress progress;
 	bool verdicts;
 	uint64_t cut; /* malformed because the capture lacks headers */
@@ -74,12 +88,11 @@ static char *digits_put(char *at, uint64_t n, int width)
 	return at;
 }
 
-/* "NUMBER SECONDS.NANOSECONDS pass|drop REASON". printf would take a third of the time of running
- * the packet. */
+/* "NUMBER SECONDS.NANOSECONDS pass|drop REASON", the last two for each side. printf would take a
+ * third of the time of running the packet. */
 static void print_verdict(const struct run *run, const struct captured *packet,
-			  enum rl_reason reason)
+			  const struct record_verdict *verdicts)
 {
-	const struct reason_row *row = &reason_rows[reason];
 	char line[128], *at;
 
 	at = digits_put(line, run->capture.packets, 1);
@@ -87,8 +100,12 @@ static void print_verdict(const struct run *run, const struct captured *packet,
 	at = digits_put(at, packet->time_ns / NS_PER_SECOND, 1);
 	*at++ = '.';
 	at = digits_put(at, packet->time_ns % NS_PER_SECOND, 9);
-	at = stpcpy(at, row->passes ? " pass " : " drop ");
-	at = stpcpy(at, row->text);
+	for (int i = 0; i < run->side_count; i++) {
+		const struct reason_row *row = &reason_rows[verdicts[i].reason];
+
+		at = stpcpy(at, row->passes ? " pass " : " drop ");
+		at = stpcpy(at, row->text);
+	}
 	*at++ = '\n';
 	fwrite(line, 1, (size_t)(at - line), stdout);
 }
@@ -153,31 +170,63 @@ static void epoch_note(const struct run *run)
 }
 
 /* 0 or < 0, also if standard output is closed. */
-static int verdict_note(struct run *run, const struct captured *packet, enum rl_reason reason)
+static int verdicts_note(struct run *run, const struct captured *packet,
+			 const struct record_verdict *verdicts)
 {
-	if (reason == RL_REASON_MALFORMED && packet->size < packet->bytes)
+	if (verdicts[0].reason == RL_REASON_MALFORMED && packet->size < packet->bytes)
 		run->cut++;
 	if (!run->verdicts)
 		return 0;
-	print_verdict(run, packet, reason);
+	print_verdict(run, packet, verdicts);
 	return ferror(stdout) ? output_flush() : 0;
+}
+
+/* All sides start over. */
+static int sides_restart(struct run *run, uint64_t now_ns)
+{
+	int rc = 0;
+
+	for (int i = 0; !rc && i < run->side_count; i++) {
+		simulate_local_restart(&run->sides[i].local);
+		rc = simulation_restart(run->sides[i].simulation, now_ns);
+	}
+	return rc;
+}
+
+/* Which packets arrive does not depend on the policy, so that all sides run the same ones. */
+static int sides_run(struct run *run, const struct captured *packet, bool *ran,
+		     struct record_verdict *verdicts)
+{
+	int rc = 0;
+
+	for (int i = 0; !rc && i < run->side_count; i++) {
+		struct side *side = &run->sides[i];
+
+		rc = simulate_local_run(&side->local, side->simulation, packet, ran,
+					&verdicts[i].reason);
+		if (!rc && *ran)
+			verdicts[i].counter_id = simulation_counter_id(side->simulation);
+	}
+	return rc;
 }
 
 static int packet_run(struct run *run, const struct captured *packet)
 {
-	enum rl_reason reason;
-	bool ran;
+	struct record_verdict verdicts[RECORD_SIDES];
+	bool ran = false;
 	int rc = 0;
 
 	directions_count(run->directions, packet);
-	if (epoch_ends(&run->epoch, run->capture.packets, packet->time_ns)) {
-		simulate_local_restart(&run->local);
-		rc = simulation_restart(run->simulation, packet->time_ns);
-	}
+	if (epoch_ends(&run->epoch, run->capture.packets, packet->time_ns))
+		rc = sides_restart(run, packet->time_ns);
 	if (!rc)
-		rc = simulate_local_run(&run->local, run->simulation, packet, &ran, &reason);
+		rc = record_turn(&run->record, packet->time_ns);
+	if (!rc)
+		rc = sides_run(run, packet, &ran, verdicts);
 	if (!rc && ran)
-		rc = verdict_note(run, packet, reason);
+		rc = record_packet(&run->record, packet, verdicts);
+	if (!rc && ran)
+		rc = verdicts_note(run, packet, verdicts);
 	if (!rc && progress_due(&run->progress))
 		progress_draw(run->capture.packets, "packets", capture_permille(&run->capture));
 	return rc;
@@ -211,7 +260,25 @@ static void cpu_pin(void)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-static int capture_run(struct run *run, struct policy *policy, const struct policy_source *file)
+/* Puts the policies in force; records, where something is said of the packets over time or of two
+ * policies. */
+static int sides_open(struct run *run, uint64_t now_ns)
+{
+	bool recorded = run->report || run->side_count > 1;
+	int rc = 0;
+
+	for (int i = 0; !rc && i < run->side_count; i++) {
+		struct side *side = &run->sides[i];
+
+		rc = simulation_open(&side->policy, now_ns, &side->file.source, &side->simulation);
+		if (!rc && recorded)
+			rc = record_side_add(&run->record, side->file.name, &side->policy,
+					     side->simulation);
+	}
+	return rc;
+}
+
+static int capture_run(struct run *run)
 {
 	struct captured packet = {0};
 	int got, rc;
@@ -222,50 +289,85 @@ static int capture_run(struct run *run, struct policy *policy, const struct poli
 		return got;
 	run->epoch.first_ns = run->epoch.latest_ns = packet.time_ns;
 	cpu_pin();
-	rc = simulation_open(policy, packet.time_ns, file, &run->simulation);
+	rc = sides_open(run, packet.time_ns);
 	while (!rc && got > 0) {
 		rc = packet_run(run, &packet);
 		got = rc ? rc : capture_next(&run->capture, &packet);
 	}
+	if (!rc && !got)
+		rc = record_end(&run->record);
 	progress_end();
 	return got < 0 ? got : rc;
 }
 
-static int print_sums(const struct run *run)
+static uint64_t packets_run(const struct run *run)
 {
-	const struct instance *instance = simulation_instance(run->simulation);
-	struct json_object *object;
-	uint64_t packets =
-		run->capture.packets - run->capture.skipped - simulate_local_not_run(&run->local);
-	struct instance_stats stats;
-	char count[NUMBER_TEXT_MAX];
-	int rc = simulation_stats_read(run->simulation, &stats);
+	return run->capture.packets - run->capture.skipped -
+	       simulate_local_not_run(&run->sides[0].local);
+}
 
-	if (rc)
-		return rc;
-	if (output_json) {
-		object = json_object_new_object();
-		json_put(object, "packets", json_object_new_uint64(packets));
-		json_put_stats(object, instance, &stats);
-		simulate_local_json(&run->local, object);
-		json_print(object);
-	} else {
+static int print_sums(const struct run *run, const struct instance_stats *stats)
+{
+	const struct side *side = &run->sides[0];
+	const struct instance *instance = simulation_instance(side->simulation);
+	uint64_t packets = packets_run(run);
+	struct json_object *object;
+	char count[NUMBER_TEXT_MAX];
+
+	if (!output_json) {
 		number_print(count, packets);
 		printf("%s packet%s\n", count, packets == 1 ? "" : "s");
-		simulate_local_print(&run->local);
-		stats_print_sums(instance, &stats);
+		simulate_local_print(&side->local);
+		stats_print_sums(instance, stats);
+		return run->side_count > 1 ? simulate_against_print(&run->record) : 0;
 	}
-	instance_stats_clear(&stats);
+	object = json_object_new_object();
+	json_put(object, "packets", json_object_new_uint64(packets));
+	json_put_stats(object, instance, stats);
+	simulate_local_json(&side->local, object);
+	if (run->side_count > 1 && simulate_against_json(&run->record, object)) {
+		json_object_put(object);
+		return -1;
+	}
+	json_print(object);
 	return 0;
 }
 
+static int report_save(const struct run *run)
+{
+	const struct page page = {
+		.record = &run->record,
+		.capture = run->capture.name,
+		.not_run = simulate_local_not_run(&run->sides[0].local),
+		.jumps = run->epoch.jumps,
+	};
+
+	return page_save(&page, run->report);
+}
+
+static int results_print(const struct run *run)
+{
+	struct instance_stats stats;
+	int rc;
+
+	if (run->verdicts)
+		return 0;
+	rc = simulation_stats_read(run->sides[0].simulation, &stats);
+	if (rc)
+		return rc;
+	rc = print_sums(run, &stats);
+	instance_stats_clear(&stats);
+	return rc;
+}
+
 /* Notes about the capture that affect the result. */
-static void notes_print(const struct run *run, const struct policy *policy)
+static void notes_print(const struct run *run)
 {
 	const struct capture *capture = &run->capture;
+	const struct side *side = &run->sides[0];
 
-	simulate_local_note(&run->local, policy, capture->name);
-	if (!run->local.stack && directions_both(run->directions))
+	simulate_local_note(&side->local, &side->policy, capture->name);
+	if (!side->local.stack && directions_both(run->directions))
 		note("%s: the capture seems to have both directions, but an instance sees only packets "
 		     "that arrive: capture with `tcpdump -Q in`, or give the machine's addresses with --local",
 		     capture->name);
@@ -282,48 +384,91 @@ static void notes_print(const struct run *run, const struct policy *policy)
 	epoch_note(run);
 }
 
-static int simulate(struct run *run, const struct policy_file *file, const char *path)
+static int simulate(struct run *run, const char *path)
 {
 	const struct policy_context ctx = {.mtu = 1500};
-	struct policy policy = {0};
-	int rc = policy_file_parse(file, &ctx, &policy);
+	int rc = 0;
 
+	for (int i = 0; !rc && i < run->side_count; i++)
+		rc = policy_file_parse(&run->sides[i].file, &ctx, &run->sides[i].policy);
 	run->directions = directions_new();
 	if (!rc && !run->directions)
 		rc = fail("out of memory");
 	if (!rc)
 		rc = capture_open(path, &run->capture);
 	if (!rc)
-		rc = capture_run(run, &policy, &file->source);
-	if (!rc && !run->verdicts)
-		rc = print_sums(run);
+		rc = capture_run(run);
 	if (!rc)
-		notes_print(run, &policy);
-	simulation_close(run->simulation);
+		rc = results_print(run);
+	if (!rc && run->report)
+		rc = report_save(run);
+	if (!rc)
+		notes_print(run);
 	capture_close(&run->capture);
 	directions_free(run->directions);
-	policy_clear(&policy);
 	return rc;
+}
+
+static int side_open(const struct command *command, const char *policy, struct run *run)
+{
+	struct side *side = &run->sides[run->side_count++];
+	int rc = simulate_local_open(command, &side->local);
+
+	return rc ? rc : policy_file_read(policy, &side->file);
+}
+
+static void run_close(struct run *run)
+{
+	record_clear(&run->record);
+	for (int i = 0; i < run->side_count; i++) {
+		struct side *side = &run->sides[i];
+
+		simulation_close(side->simulation);
+		policy_clear(&side->policy);
+		policy_file_clear(&side->file);
+		simulate_local_close(&side->local);
+	}
+}
+
+static bool is_stdin(const char *word)
+{
+	return word && !strcmp(word, "-");
+}
+
+/* 0 or EXIT_USAGE. */
+static int words_check(const struct command *command)
+{
+	const char *against = command->arguments[OPTION_AGAINST];
+	bool policy = is_stdin(command->words[0]), capture = is_stdin(command->words[1]);
+
+	if (policy && capture)
+		return wrong("simulate: standard input cannot be both policy and capture: use a "
+			     "file for "
+			     "one of them");
+	if (is_stdin(against) && (policy || capture))
+		return wrong("simulate: --against and another argument cannot both be standard "
+			     "input: use a file for one of them");
+	if (is_stdin(command->arguments[OPTION_REPORT]))
+		return wrong("simulate: a report cannot go to standard output: name a file");
+	return 0;
 }
 
 int cmd_simulate(const struct command *command)
 {
-	struct run run = {.verdicts = option_given(command, OPTION_VERDICTS)};
-	struct policy_file file;
-	int rc;
+	struct run run = {
+		.verdicts = option_given(command, OPTION_VERDICTS),
+		.report = command->arguments[OPTION_REPORT],
+	};
+	int rc = words_check(command);
 
-	if (!strcmp(command->words[0], "-") && !strcmp(command->words[1], "-"))
-		return wrong("simulate: standard input cannot be both policy and capture: use a "
-			     "file for "
-			     "one of them");
-	rc = simulate_local_open(command, &run.local);
-	if (rc)
-		return rc;
-	rc = policy_file_read(command->words[0], &file);
-	if (!rc) {
-		rc = simulate(&run, &file, command->words[1]);
-		policy_file_clear(&file);
-	}
-	simulate_local_close(&run.local);
+	if (!rc)
+		rc = side_open(command, command->words[0], &run);
+	if (!rc && option_given(command, OPTION_AGAINST))
+		rc = side_open(command, command->arguments[OPTION_AGAINST], &run);
+	if (!rc && run.report)
+		rc = file_save_check(run.report);
+	if (!rc)
+		rc = simulate(&run, command->words[1]);
+	run_close(&run);
 	return rc;
 }

@@ -371,11 +371,13 @@ const struct verb all_verbs[] = {
 		.name = "simulate",
 		.words = "POLICY PCAP",
 		.summary = "Run a policy over a capture, without a device",
-		.options = OPTIONS_COMMON | OPTION_BIT(VERDICTS) | OPTION_BIT(LOCAL),
+		.options = OPTIONS_COMMON | OPTION_BIT(VERDICTS) | OPTION_BIT(LOCAL) |
+			   OPTION_BIT(REPORT) | OPTION_BIT(AGAINST),
 		.words_min = 2,
 		.words_max = 2,
 		.needs = PRIVILEGES_LOAD,
-		.uses = PRIVILEGE_BIT(DAC_READ_SEARCH),
+		.uses = PRIVILEGE_BIT(DAC_READ_SEARCH) | PRIVILEGE_BIT(DAC_OVERRIDE) |
+			PRIVILEGE_BIT(CHOWN),
 		.run = cmd_simulate,
 	},
 	{

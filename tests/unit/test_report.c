@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What simulate --report collects and writes: bins that widen, heavy sources in bounded memory,
+ * times of alarms, text that wants to be more than text, and a page with an alarm on its time line.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "chart.h"
+#include "heavy.h"
+#include "html.h"
+#include "instance.h"
+#include "page.h"
+#include "record.h"
+#include "timeline.h"
+#include "units.h"
+
+#define START (1780000000 * NS_PER_SECOND)
+
+/* ---- in the kernel's place */
+
+static struct rule_counters kernel_counters[2];
+static struct alarms_now kernel_alarms;
+static struct instance kernel_instance;
+
+const struct instance *simulation_instance(const struct simulation *s)
+{
+	(void)s;
+	return &kernel_instance;
+}
+
+int simulation_counters_read(const struct simulation *s, struct rule_counters *out)
+{
+	(void)s;
+	memcpy(out, kernel_counters, sizeof(kernel_counters));
+	return 0;
+}
+
+int simulation_alarms_read(const struct simulation *s, uint64_t now_ns, struct alarms_now *out)
+{
+	(void)s, (void)now_ns;
+	*out = kernel_alarms;
+	return 0;
+}
+
+int simulation_stats_read(const struct simulation *s, struct instance_stats *out)
+{
+	(void)s;
+	memset(out, 0, sizeof(*out));
+	return 0;
+}
+
+/* ---- timeline */
+
+static struct timeline timeline;
+
+static uint64_t series_sum(const struct series *series)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < TIMELINE_BINS; i++)
+		sum += series->at[i].packets;
+	return sum;
+}
+
+static void count_at(struct series *series, uint64_t time_ns)
+{
+	size_t bin = timeline_bin(&timeline, time_ns);
+
+	assert_in_range(bin, 0, TIMELINE_BINS - 1);
+	assert_true(timeline_begin_ns(&timeline, bin) <= time_ns &&
+		    time_ns < timeline_begin_ns(&timeline, bin + 1));
+	series->at[bin].packets++;
+}
+
+static void bins_widen(void **state)
+{
+	static const struct {
+		uint64_t span_ns, width_ns;
+	} rows[] = {
+		{1, NS_PER_MS},
+		{200 * NS_PER_MS, NS_PER_MS},
+		{2 * NS_PER_SECOND, 10 * NS_PER_MS},
+		{NS_PER_MINUTE, 1000 * NS_PER_MS},
+		{2 * NS_PER_MINUTE, NS_PER_SECOND},
+		{5 * NS_PER_MINUTE, 2 * NS_PER_SECOND},
+		{NS_PER_HOUR, 30 * NS_PER_SECOND},
+		{NS_PER_DAY, 10 * NS_PER_MINUTE},
+		{365 * NS_PER_DAY, 2 * NS_PER_DAY},
+	};
+
+	(void)state;
+	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+		struct series *series = timeline_series(&timeline);
+
+		for (uint64_t i = 0; i <= 1000; i++)
+			count_at(series, START + rows[row].span_ns / 1000 * i +
+						 (i == 1000 ? rows[row].span_ns % 1000 : 0));
+		assert_int_equal(series_sum(series), 1001);
+		assert_int_equal(timeline_width_ns(&timeline), rows[row].width_ns);
+		assert_true(rows[row].span_ns < 48 * NS_PER_MS || timeline.count >= 48);
+		timeline_clear(&timeline);
+	}
+}
+
+/* Each packet stays in the bin of its time, whatever the order and the gaps. */
+static void bins_keep_their_packets(void **state)
+{
+	static const uint64_t steps[] = {NS_PER_MS,   77 * NS_PER_MS, 3 * NS_PER_SECOND,
+					 NS_PER_HOUR, 9 * NS_PER_DAY, 4000 * NS_PER_DAY};
+	struct series *series = timeline_series(&timeline);
+	uint64_t times[60], wanted[TIMELINE_BINS] = {0};
+	size_t count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		for (int n = -5; n < 5; n++)
+			times[count++] = START + n * steps[i] / 5;
+	for (size_t i = 0; i < count; i++)
+		count_at(series, times[i]);
+	for (size_t i = 0; i < count; i++)
+		wanted[times[i] / timeline_width_ns(&timeline) - timeline.first]++;
+	for (size_t i = 0; i < TIMELINE_BINS; i++)
+		assert_int_equal(series->at[i].packets, wanted[i]);
+	timeline_clear(&timeline);
+}
+
+static void bins_of_all_times(void **state)
+{
+	struct series *series = timeline_series(&timeline);
+
+	(void)state;
+	count_at(series, 0);
+	count_at(series, UINT64_MAX - NS_PER_DAY * 1000);
+	assert_int_equal(series_sum(series), 2);
+	timeline_clear(&timeline);
+}
+
+/* ---- heavy sources */
+
+static struct heavy heavy;
+
+static void source_send(uint32_t number, bool ipv6, uint64_t packets, unsigned int kind)
+{
+	uint8_t addr[16] = {[10] = 0xff, [11] = 0xff};
+
+	if (ipv6)
+		memcpy(addr, (uint8_t[12]){0x20, 1, 0xd, 0xb8}, 12);
+	memcpy(addr + (ipv6 ? 4 : 12), (uint8_t[]){number >> 24, number >> 16, number >> 8, number},
+	       4);
+	for (uint64_t i = 0; i < packets; i++)
+		assert_int_equal(heavy_add(&heavy, addr, kind, 100, START + i), 0);
+}
+
+static void heavy_exact(void **state)
+{
+	const struct heavy_source *top[4];
+	char text[PREFIX_TEXT_MAX];
+
+	(void)state;
+	for (uint32_t i = 1; i <= 100; i++)
+		source_send(i, i % 2, i, i % 3 == 0);
+	assert_int_equal(heavy_top(&heavy, HEAVY_KINDS, NULL, NULL, top, 4), 4);
+	assert_int_equal(heavy_packets(top[0]), 100);
+	assert_int_equal(heavy_packets(top[3]), 97);
+	heavy_print(text, sizeof(text), top[1]);
+	assert_string_equal(text, "2001:db8:0:63::/64");
+	heavy_print(text, sizeof(text), top[0]);
+	assert_string_equal(text, "0.0.0.100");
+	assert_int_equal(heavy_top(&heavy, 1, NULL, NULL, top, 2), 2);
+	assert_int_equal(top[0]->amount[1].packets, 99);
+	assert_int_equal(top[1]->amount[1].packets, 96);
+	assert_int_equal(top[0]->amount[1].bytes, 9900);
+	assert_int_equal(heavy.missed, 0);
+	heavy_clear(&heavy);
+}
+
+/* Among ten times as many sources as there is room for, of one packet each, those of many are
+ * found, and what is not known of them is no more than what is said. */
+static void heavy_bounded(void **state)
+{
+	const struct heavy_source *top[10];
+	uint64_t all = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 10 * HEAVY_MAX; i++) {
+		source_send(0x0b000000 + i, false, 1, 0);
+		all++;
+		if (i % 40 == 39) {
+			source_send(1 + i / 40 % 10, false, 1, 1);
+			all++;
+		}
+		assert_true(heavy_count(&heavy) <= HEAVY_MAX);
+	}
+	assert_true(heavy.missed > 0 && heavy.missed <= all / (HEAVY_MAX / 2));
+	assert_int_equal(heavy_top(&heavy, HEAVY_KINDS, NULL, NULL, top, 10), 10);
+	for (int i = 0; i < 10; i++) {
+		uint64_t sent = 10 * HEAVY_MAX / 40 / 10;
+
+		assert_in_range(top[i]->addr[15], 1, 10);
+		assert_true(heavy_packets(top[i]) <= sent + 1);
+		assert_true(heavy_packets(top[i]) + top[i]->missed >= sent);
+	}
+	heavy_clear(&heavy);
+}
+
+/* ---- text */
+
+static void text_stays_text(void **state)
+{
+	static const struct {
+		const char *text, *html;
+	} rows[] = {
+		{"plain", "plain"},
+		{"<script>alert('1')</script>", "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;"},
+		{"a\" onload=\"b & c", "a&quot; onload=&quot;b &amp; c"},
+		{"Müller ▲", "Müller ▲"},
+		{"\xff\xc0\x80 tail\xe2\x80", "\\xff\\xc0\\x80 tail\\xe2\\x80"},
+		{"\xe2\x80\xae evil \xe2\x81\xa6", "\\xe2\\x80\\xae evil \\xe2\\x81\\xa6"},
+		{"line\nbreak\x1b[31m\x7f", "line\\x0abreak\\x1b[31m\\x7f"},
+		{"]]>--><!--", "]]&gt;--&gt;&lt;!--"},
+		{"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		html_text(out, rows[i].text);
+		fclose(out);
+		assert_string_equal(text, rows[i].html);
+		free(text);
+	}
+}
+
+static void shares_and_rates(void **state)
+{
+	static const struct {
+		uint64_t part, all;
+		const char *share;
+	} shares[] = {{0, 0, "-"},
+		      {0, 5, "0.0 %"},
+		      {1, 100000, "&lt; 0.1 %"},
+		      {99999, 100000, "&gt; 99.9 %"},
+		      {1, 3, "33.3 %"},
+		      {7, 7, "100.0 %"},
+		      {UINT64_MAX / 2, UINT64_MAX, "50.0 %"}};
+	static const struct {
+		uint64_t packets, ns;
+		const char *rate;
+	} rates[] = {{0, NS_PER_SECOND, "0/s"},
+		     {1, 10 * NS_PER_SECOND, "0.1/s"},
+		     {15, NS_PER_MS, "15,000/s"},
+		     {99, 10 * NS_PER_SECOND, "9.9/s"},
+		     {1000, 3 * NS_PER_SECOND, "333/s"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		char text[64] = "";
+		FILE *out = fmemopen(text, sizeof(text), "w");
+
+		html_share(out, shares[i].part, shares[i].all);
+		fclose(out);
+		assert_string_equal(text, shares[i].share);
+	}
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		char text[HTML_RATE_MAX];
+
+		rate_text(text, rates[i].packets, rates[i].ns);
+		assert_string_equal(text, rates[i].rate);
+	}
+}
+
+/* ---- alarms */
+
+static void alarm_is(uint64_t changes, bool on, uint64_t since_ns)
+{
+	kernel_alarms.count = 1;
+	kernel_alarms.alarm[0] = (struct alarm_now){
+		.name = "flood", .on = on, .since_ns = since_ns, .changes = changes};
+}
+
+/* Readings, each "TIME CHANGES on|off SINCE" in seconds, and the spans "FROM-TO" that come of them.
+ */
+static void alarm_spans(void **state)
+{
+	static const struct {
+		const char *readings, *spans;
+		uint64_t lost;
+	} rows[] = {
+		{"1 0 off 0; 2 0 off 0", "", 0},
+		{"1 0 off 0; 5 1 on 3; 6 1 on 3; 9 2 off 8", "3-8", 0},
+		{"5 1 on 3; 9 3 on 7", "3-5,7-", 1},
+		{"2 0 off 0; 9 2 off 7", "2-7", 1},
+		{"2 0 off 0; 9 5 on 7", "7-", 4},
+		{"3 1 on 2; 5 2 off 4; 7 3 on 6", "2-4,6-", 0},
+		{"3 1 on 2; 5 0 off 0; 9 1 on 8", "2-3,8-", 0}, /* started over */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct alarm_record *record = calloc(1, sizeof(*record));
+		char readings[128], found[128] = "", *rest = readings, *reading;
+
+		snprintf(readings, sizeof(readings), "%s", rows[i].readings);
+		while ((reading = strsep(&rest, ";"))) {
+			unsigned int time, changes, since;
+			char on[8];
+
+			assert_int_equal(
+				sscanf(reading, " %u %u %7s %u", &time, &changes, on, &since), 4);
+			alarm_is(changes, !strcmp(on, "on"), since * NS_PER_SECOND);
+			record_alarms(record, &kernel_alarms, time * NS_PER_SECOND);
+		}
+		for (size_t n = 0; n < record->span_count; n++) {
+			const struct alarm_span *span = &record->spans[n];
+			size_t used = strlen(found);
+
+			snprintf(found + used, sizeof(found) - used, "%s%u-", n ? "," : "",
+				 (unsigned int)(span->from_ns / NS_PER_SECOND));
+			used = strlen(found);
+			if (!span->open)
+				snprintf(found + used, sizeof(found) - used, "%u",
+					 (unsigned int)(span->to_ns / NS_PER_SECOND));
+		}
+		assert_string_equal(found, rows[i].spans);
+		assert_int_equal(record->lost, rows[i].lost);
+		free(record);
+	}
+}
+
+/* ---- a page */
+
+static char *file_read(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text = calloc(1, 1 << 20);
+
+	assert_non_null(file);
+	assert_true(fread(text, 1, (1 << 20) - 1, file) > 0);
+	fclose(file);
+	return text;
+}
+
+/* A minute, of which the second half is dropped by the first rule, with the alarm on from second 31
+ * to 50. */
+static void packet_run(struct record *record, uint32_t second)
+{
+	static const uint8_t frame[64];
+	const struct captured packet = {.time_ns = START + second * NS_PER_SECOND,
+					.data = frame,
+					.size = sizeof(frame),
+					.bytes = 100};
+	struct record_verdict verdicts[RECORD_SIDES] = {
+		{second < 30 ? RL_REASON_WITHIN : RL_REASON_OVER, 0}};
+	struct rl_amount *amount =
+		second < 30 ? &kernel_counters[0].passed : &kernel_counters[0].dropped;
+
+	if (second == 31)
+		alarm_is(1, true, packet.time_ns);
+	if (second == 50)
+		alarm_is(2, false, packet.time_ns);
+	assert_int_equal(record_turn(record, packet.time_ns), 0);
+	amount->packets++;
+	amount->bytes += 100;
+	assert_int_equal(record_packet(record, &packet, verdicts), 0);
+}
+
+static void page_with_alarm(void **state)
+{
+	struct rule rule = {
+		.action = RL_ACTION_DENY, .kind = PREFIX_ANY, .comment = "why <b>not</b>"};
+	struct policy_alarm alarm = {.name = "flood"};
+	const struct policy policy = {
+		.rules = &rule, .count = 1, .alarms = &alarm, .alarm_count = 1};
+	struct record *record = calloc(1, sizeof(*record));
+	const struct page page = {.record = record, .capture = "a&b.pcap"};
+	char path[] = "/tmp/rlctl-report-XXXXXX", *text, x[64];
+
+	(void)state;
+	memset(kernel_counters, 0, sizeof(kernel_counters));
+	alarm_is(0, false, 0);
+	assert_int_equal(record_side_add(record, "p", &policy, NULL), 0);
+	for (uint32_t second = 0; second <= 60; second++)
+		packet_run(record, second);
+	assert_int_equal(record_end(record), 0);
+	close(mkstemp(path));
+	assert_int_equal(page_save(&page, path), 0);
+	text = file_read(path);
+	assert_non_null(strstr(text, "a&amp;b.pcap"));
+	assert_non_null(strstr(text, "why &lt;b&gt;not&lt;/b&gt;"));
+	assert_null(strstr(text, "<b>not"));
+	/* 31 and 19 of the 61 seconds that the bins span. */
+	snprintf(x, sizeof(x), "<rect class=\"alarm\" x=\"%u.%u\"", CHART_WIDE * 31 / 61,
+		 CHART_WIDE * 310 / 61 % 10);
+	assert_non_null(strstr(text, x));
+	assert_non_null(strstr(
+		text, "<th scope=\"row\">flood</th><td>20:27:11.000</td><td>20:27:30.000</td>"));
+	assert_non_null(
+		strstr(text, "Drops began at <strong>20:27:10</strong>, 30s into the capture"));
+	free(text);
+	unlink(path);
+	record_clear(record);
+	free(record);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bins_widen),        cmocka_unit_test(bins_keep_their_packets),
+		cmocka_unit_test(bins_of_all_times), cmocka_unit_test(heavy_exact),
+		cmocka_unit_test(heavy_bounded),     cmocka_unit_test(text_stays_text),
+		cmocka_unit_test(shares_and_rates),  cmocka_unit_test(alarm_spans),
+		cmocka_unit_test(page_with_alarm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Collects what a report says. Rules count in the kernel, where a packet may count for several of
+ * them; what they have counted is read whenever a bin ends. */
+#include "record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "local_packet.h"
+#include "message.h"
+#include "names.h"
+#include "units.h"
+
+static int out_of_room(void)
+{
+	return fail("out of memory: a report counts over time, by rule and by source");
+}
+
+int record_side_add(struct record *record, const char *name, const struct policy *policy,
+		    const struct simulation *simulation)
+{
+	struct record_side *side = &record->sides[record->side_count];
+
+	side->name = name;
+	side->policy = policy;
+	side->simulation = simulation;
+	side->rules = calloc(policy->count + 1, sizeof(*side->rules));
+	side->before = calloc(policy->count + 1, sizeof(*side->before));
+	side->now = calloc(policy->count + 1, sizeof(*side->now));
+	record->side_count++;
+	return side->rules && side->before && side->now ? 0 : out_of_room();
+}
+
+void record_clear(struct record *record)
+{
+	for (struct difference *d = record->differences, *next; d; d = next) {
+		next = d->hh.next;
+		hash_remove(record->differences, d);
+		free(d);
+	}
+	for (int i = 0; i < RECORD_SIDES; i++) {
+		free(record->sides[i].rules);
+		free(record->sides[i].before);
+		free(record->sides[i].now);
+	}
+	heavy_clear(&record->sources);
+	heavy_clear(&record->differing);
+	timeline_clear(&record->timeline);
+	memset(record, 0, sizeof(*record));
+}
+
+/* Makes the series with its first packet. 0 or -ENOMEM. */
+static int series_add(struct record *record, struct series **series, size_t bin,
+		      const struct rl_amount *amount)
+{
+	if (!amount->packets)
+		return 0;
+	if (!*series)
+		*series = timeline_series(&record->timeline);
+	if (!*series)
+		return -ENOMEM;
+	amount_add(&(*series)->at[bin], amount);
+	return 0;
+}
+
+/* ---- counters of rules */
+
+static struct rl_amount grown(const struct rl_amount *before, const struct rl_amount *now)
+{
+	return (struct rl_amount){now->packets - before->packets, now->bytes - before->bytes};
+}
+
+static int rule_grew(struct record *record, struct rule_series *series, size_t bin,
+		     const struct rule_counters *before, const struct rule_counters *now)
+{
+	struct rl_amount passed = grown(&before->passed, &now->passed);
+	struct rl_amount dropped = grown(&before->dropped, &now->dropped);
+	struct rl_amount shadow = grown(&before->shadow, &now->shadow);
+
+	return series_add(record, &series->passed, bin, &passed) ||
+			       series_add(record, &series->dropped, bin, &dropped) ||
+			       series_add(record, &series->shadow, bin, &shadow)
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int rules_read(struct record *record, struct record_side *side, size_t bin)
+{
+	struct rule_counters *read = side->now;
+	int ret = simulation_counters_read(side->simulation, read);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < side->policy->count; i++)
+		if (rule_grew(record, &side->rules[i], bin, &side->before[i], &read[i]))
+			return out_of_room();
+	side->now = side->before;
+	side->before = read;
+	return 0;
+}
+
+/* ---- alarms */
+
+static struct alarm_span *span_open(struct alarm_record *record, uint32_t alarm)
+{
+	for (size_t i = record->span_count; i; i--)
+		if (record->spans[i - 1].alarm == alarm && record->spans[i - 1].open)
+			return &record->spans[i - 1];
+	return NULL;
+}
+
+static void span_begin(struct alarm_record *record, uint32_t alarm, uint64_t from_ns)
+{
+	if (record->span_count == ALARM_SPANS_MAX) {
+		record->lost++;
+		return;
+	}
+	record->spans[record->span_count++] =
+		(struct alarm_span){.alarm = alarm, .from_ns = from_ns, .open = true};
+}
+
+static void span_end(struct alarm_record *record, uint32_t alarm, uint64_t to_ns)
+{
+	struct alarm_span *span = span_open(record, alarm);
+
+	if (!span)
+		return;
+	span->to_ns = to_ns;
+	span->open = false;
+}
+
+/* Only the last of several changes between two readings has a time; of the others it is known that
+ * there were any. */
+static void alarm_turned(struct alarm_record *record, uint32_t alarm, const struct alarm_now *now)
+{
+	struct alarm_seen *seen = &record->seen[alarm];
+	uint64_t changes = now->changes - seen->changes;
+
+	if (now->on && seen->on)
+		span_end(record, alarm, record->read_ns);
+	else if (!now->on && !seen->on)
+		span_begin(record, alarm, record->read_ns);
+	if (now->on)
+		span_begin(record, alarm, now->since_ns);
+	else
+		span_end(record, alarm, now->since_ns);
+	record->lost += changes - 1;
+}
+
+static void alarm_noted(struct alarm_record *record, uint32_t alarm, const struct alarm_now *now)
+{
+	struct alarm_seen *seen = &record->seen[alarm];
+
+	if (now->changes < seen->changes || strcmp(now->name, seen->name) != 0) {
+		span_end(record, alarm, record->read_ns); /* the policy started over */
+		seen->changes = 0;
+		seen->on = false;
+	}
+	memcpy(seen->name, now->name, sizeof(seen->name));
+	memcpy(seen->comment, now->comment, sizeof(seen->comment));
+	if (now->changes > seen->changes)
+		alarm_turned(record, alarm, now);
+	seen->changes = now->changes;
+	seen->on = now->on;
+}
+
+void record_alarms(struct alarm_record *record, const struct alarms_now *now, uint64_t now_ns)
+{
+	record->count = now->count;
+	for (uint32_t i = 0; i < now->count; i++)
+		alarm_noted(record, i, &now->alarm[i]);
+	record->read_ns = now_ns;
+}
+
+static int alarms_note(struct record_side *side, uint64_t now_ns)
+{
+	struct alarms_now now;
+	int ret = simulation_alarms_read(side->simulation, now_ns, &now);
+
+	if (!ret)
+		record_alarms(&side->alarms, &now, now_ns);
+	return ret;
+}
+
+/* An eighth of a bin is as much as a page can show. */
+static uint64_t alarms_pause_ns(const struct record *record)
+{
+	uint64_t pause_ns = timeline_width_ns(&record->timeline) / 8;
+
+	return pause_ns > RL_ALARM_TENTH_MIN ? pause_ns : RL_ALARM_TENTH_MIN;
+}
+
+static int alarms_turn(struct record *record, uint64_t time_ns)
+{
+	int ret = 0;
+
+	if (time_ns < record->alarms_due_ns && record->alarms_due_ns - time_ns < NS_PER_DAY)
+		return 0;
+	for (int i = 0; !ret && i < record->side_count; i++)
+		if (record->sides[i].policy->alarm_count)
+			ret = alarms_note(&record->sides[i], time_ns);
+	record->alarms_due_ns = time_ns + alarms_pause_ns(record);
+	return ret;
+}
+
+/* ---- time */
+
+/* All that was counted since the last turn goes into the bin of the packet before. */
+static int bin_end(struct record *record)
+{
+	size_t bin = timeline_bin(&record->timeline, record->turned_ns);
+	int ret = 0;
+
+	for (int i = 0; !ret && i < record->side_count; i++)
+		ret = rules_read(record, &record->sides[i], bin);
+	return ret;
+}
+
+int record_turn(struct record *record, uint64_t time_ns)
+{
+	uint64_t width_ns = timeline_width_ns(&record->timeline);
+	int ret = 0;
+
+	if (!record->side_count)
+		return 0;
+	if (record->timeline.count && time_ns / width_ns != record->turned_ns / width_ns)
+		ret = bin_end(record);
+	if (!ret)
+		ret = alarms_turn(record, time_ns);
+	timeline_bin(&record->timeline, time_ns);
+	record->turned_ns = time_ns;
+	return ret;
+}
+
+int record_end(struct record *record)
+{
+	int ret = record->timeline.count ? bin_end(record) : 0;
+
+	for (int i = 0; !ret && i < record->side_count; i++)
+		if (record->packets.packets && record->sides[i].policy->alarm_count)
+			ret = alarms_note(&record->sides[i], record->last_ns);
+	for (int i = 0; i < record->side_count; i++) {
+		struct alarm_record *alarms = &record->sides[i].alarms;
+
+		for (size_t n = 0; n < alarms->span_count; n++)
+			if (alarms->spans[n].open)
+				alarms->spans[n].to_ns = record->last_ns;
+	}
+	return ret;
+}
+
+/* ---- packets */
+
+static struct difference *difference_of(struct record *record, const struct difference_key *key)
+{
+	struct difference *difference;
+
+	HASH_FIND(hh, record->differences, key, sizeof(*key), difference);
+	if (difference)
+		return difference;
+	difference = calloc(1, sizeof(*difference));
+	if (!difference)
+		return NULL;
+	difference->key = *key;
+	HASH_ADD(hh, record->differences, key, sizeof(*key), difference);
+	if (difference->hh.tbl)
+		return difference;
+	free(difference);
+	return NULL;
+}
+
+/* The packet is dropped by one side alone. */
+static int difference_add(struct record *record, size_t bin, uint32_t side,
+			  const struct record_verdict *verdict, const struct rl_amount *amount)
+{
+	const struct difference_key key = {
+		.side = side,
+		.reason = verdict->reason,
+		.counter_id = verdict->counter_id,
+	};
+	struct difference *difference = difference_of(record, &key);
+
+	if (!difference)
+		return -ENOMEM;
+	amount_add(&record->only[side], amount);
+	amount_add(&difference->amount, amount);
+	return series_add(record, &difference->series, bin, amount);
+}
+
+static int source_add(struct record *record, const struct captured *packet, bool passes, int only)
+{
+	struct local_packet parsed;
+	int ret;
+
+	local_packet_parse(packet, &parsed);
+	if (!parsed.has_addresses)
+		return 0;
+	ret = heavy_add(&record->sources, parsed.src, passes ? RECORD_PASSED : RECORD_DROPPED,
+			packet->bytes, packet->time_ns);
+	if (!ret && only >= 0)
+		ret = heavy_add(&record->differing, parsed.src, only, packet->bytes,
+				packet->time_ns);
+	return ret;
+}
+
+static void time_note(struct record *record, uint64_t time_ns)
+{
+	if (!record->packets.packets || time_ns < record->first_ns)
+		record->first_ns = time_ns;
+	if (time_ns > record->last_ns)
+		record->last_ns = time_ns;
+}
+
+/* The side that alone drops the packet; -1: both do the same. */
+static int only_dropped_by(const struct record *record, const struct record_verdict *verdicts)
+{
+	bool first = reason_rows[verdicts[0].reason].passes;
+
+	if (record->side_count < 2 || first == (bool)reason_rows[verdicts[1].reason].passes)
+		return -1;
+	return first;
+}
+
+int record_packet(struct record *record, const struct captured *packet,
+		  const struct record_verdict verdicts[RECORD_SIDES])
+{
+	const struct rl_amount amount = {.packets = 1, .bytes = packet->bytes};
+	int only = only_dropped_by(record, verdicts), ret = 0;
+	size_t bin;
+
+	if (!record->side_count)
+		return 0;
+	bin = timeline_bin(&record->timeline, packet->time_ns);
+	time_note(record, packet->time_ns);
+	amount_add(&record->packets, &amount);
+	for (int i = 0; !ret && i < record->side_count; i++)
+		ret = series_add(record, &record->sides[i].reasons[verdicts[i].reason], bin,
+				 &amount);
+	if (!ret && only >= 0)
+		ret = difference_add(record, bin, only, &verdicts[only], &amount);
+	if (!ret)
+		ret = source_add(record, packet, reason_rows[verdicts[0].reason].passes, only);
+	return ret ? out_of_room() : 0;
+}
+
+/* ---- what is asked for */
+
+struct rl_amount record_sum(const struct record *record, const struct series *series)
+{
+	struct rl_amount sum = {0};
+
+	for (size_t i = 0; series && i < record->timeline.count; i++)
+		amount_add(&sum, &series->at[i]);
+	return sum;
+}
+
+const struct rule *record_rule(const struct record_side *side, uint32_t counter_id)
+{
+	if (counter_id != RL_WATCH_ANY)
+		policy_for_each (side->policy, rule)
+			if (rule->counter_id == counter_id)
+				return rule;
+	return NULL;
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The style sheet, as the Makefile has made a string of it. */
+#include "style.h"
+
+/* clang-format off */
+const char page_style[] =
+#include "style.css.h"
+;
