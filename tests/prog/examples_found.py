@@ -9,17 +9,17 @@ FOLDERS = ("packaging", "debian", "systemd", "scripts", "docs")
 
 
 class Example:
-    """title: document, and the line of text before it; rules, sets: lines "rule …" and "set …" without remarks."""
+    """title: document, and the line of text before it; rules, sets: lines "rule …", and "set …" and "alarm …", without remarks."""
 
     def __init__(self, title, lines):
         plain = [re.sub(COMMAND, "rule ", line).split("#")[0].rstrip() for line in lines]
         self.title = title
         self.rules = [line for line in plain if line.startswith("rule ")]
-        self.sets = [line for line in plain if line.startswith("set ")]
+        self.sets = [line for line in plain if line.startswith(("set ", "alarm "))]
 
 
 def is_statement(line):
-    return re.match(rf"(rule |set [a-z]|{COMMAND})(?!-)", line)
+    return re.match(rf"(rule |(?:set|alarm) [a-z]|{COMMAND})(?!-)", line)
 
 
 def displays(document, lines, begins, ends, text):

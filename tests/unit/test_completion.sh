@@ -110,23 +110,26 @@ algorithms|rlctl rule add any limit |token-bucket leaky-bucket fixed-window slid
 units of a rate|rlctl rule add any limit 100|100/second 100/minute 100/hour 100/day 100pps 100kbit 100mbit 100gbit
 units of a rate, begun|rlctl rule add any limit 100/m|100/minute
 no bytes for a log|rlctl rule add any limit sliding-log 10|10/second 10/minute 10/hour 10/day 10pps
-options of a token bucket|rlctl rule add any limit 100/second |burst per over fleet for
-options of a leaky bucket|rlctl rule add any limit leaky-bucket 100/second |queue per over fleet for
-options of a warm-up|rlctl rule add any limit warm-up 100/second |ramp cold per over fleet for
-no option twice in a rule|rlctl rule add any limit 100/second burst 20 |per over fleet for
+options of a token bucket|rlctl rule add any limit 100/second |burst per over fleet for while
+options of a leaky bucket|rlctl rule add any limit leaky-bucket 100/second |queue per over fleet for while
+options of a warm-up|rlctl rule add any limit warm-up 100/second |ramp cold per over fleet for while
+no option twice in a rule|rlctl rule add any limit 100/second burst 20 |per over fleet for while
 keys|rlctl rule add any limit 100/second per |proto sport dport source dest source+dport source+dest flow rule
 keys that begin|rlctl rule add any limit 100/second per source+|source+dport source+dest source+sport source+proto
 keys that go on|rlctl rule add any limit 100/second per dest/24+dport+|dest/24+dport+source dest/24+dport+sport dest/24+dport+proto
-behind a key of a port|rlctl rule add any limit 100/second per dport |burst over fleet for
+behind a key of a port|rlctl rule add any limit 100/second per dport |burst over fleet for while
 what may be established|rlctl rule add any tcp syn |sport dport src dst fragment new-source flags length ttl dscp payload filter not allow deny limit
 what is negated|rlctl rule add any tcp not |sport dport src dst syn fragment new-source established flags length ttl dscp payload filter
-what is spared|rlctl rule add any limit 100/second over drop |burst per fleet for unless
+what is spared|rlctl rule add any limit 100/second over drop |burst per fleet for while unless
 who is spared|rlctl rule add any limit 100/second over drop unless |established
+behind while|rlctl rule add any deny while |not
+behind while not|rlctl rule add any deny while not |
+behind an alarm|rlctl rule add any limit 100/second while attack b|burst
 what is over SYNs|rlctl rule add any syn limit 100/second over |drop ban count challenge
 what is over|rlctl rule add any limit 100/second over |$OVERS
 how long a ban is|rlctl rule add any limit 100/second over ban 10|10s 10min 10h 10d 10w
 what a ban covers|rlctl rule add any limit 100/second over ban 10m s|source
-a rule that denies|rlctl rule add any deny |for
+a rule that denies|rlctl rule add any deny |for while
 nothing behind what is wrong|rlctl rule add any nonsense |
 nothing behind a whole rule but what may|rlctl rule add any deny for 1h |
 IPv6 in a rule|rlctl rule add 2001:db8::/32 udp dport 53 de|deny

@@ -126,11 +126,11 @@ t 'noticed: an example that is not shown as it is' noticed 'a \fBb\fP' 'not on a
 
 # ---- policies that the pages show
 
-# Every display of PAGE that begins with .Bd -literal and has rules or sets, as $TMP/PAGE.N
+# Every display of PAGE that begins with .Bd -literal and has statements, as $TMP/PAGE.N
 displays() { # PAGE
 	awk -v to="$TMP/$(basename "$1")" '
 	/^\.Bd -literal/ { inside = !/-compact/; text = ""; next }
-	/^\.Ed/ { if (inside && text ~ /^(rule|set) /) printf "%s", text > (to "." ++n); inside = 0; next }
+	/^\.Ed/ { if (inside && text ~ /^(rule|set|alarm) /) printf "%s", text > (to "." ++n); inside = 0; next }
 	inside { text = text $0 "\n" }' "$1"
 }
 

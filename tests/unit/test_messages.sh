@@ -178,7 +178,7 @@ else
 fi
 
 rows policy <<END
-1 rul any deny => stdin:1:1: "rul" is not a statement: begin the line with rule or set, for example "rule any limit 1000/second"
+1 rul any deny => stdin:1:1: "rul" is not a statement: begin the line with rule, set or alarm, for example "rule any limit 1000/second"
 1 rule any limit 1000 => stdin:1:16: "1000" has no period: write 1000/second
 1 rule any limit 10mbps => stdin:1:16: "10mbps" is ambiguous (bits or bytes): write 10mbit/second or 10mbyte/second
 1 rule 192.0.2.7/24 deny => stdin:1:6: "192.0.2.7/24" has host bits set: write 192.0.2.0/24

@@ -209,6 +209,31 @@ static bool offer_names(struct completion *c, const char *line, const struct pol
 	       (count && match_names(c->command.words[count - 1], c->word, offer_value, &offered));
 }
 
+/* Behind while, and behind the not that follows it. */
+static bool alarm_follows(const struct completion *c)
+{
+	char **words = c->command.words;
+	int count = c->command.word_count;
+
+	return count && (!strcmp(words[count - 1], "while") ||
+			 (count > 1 && !strcmp(words[count - 1], "not") &&
+			  !strcmp(words[count - 2], "while")));
+}
+
+/* The alarms of the policy in force, of which any word may be the name. */
+static void offer_alarms(struct completion *c)
+{
+	struct session session;
+
+	if (!strcmp(c->command.words[c->command.word_count - 1], "while"))
+		offer(c, "not", NULL);
+	if (session_read(&c->command, &session))
+		return;
+	for (size_t i = 0; i < session.policy.alarm_count; i++)
+		offer(c, session.policy.alarms[i].name, NULL);
+	session_close(&session);
+}
+
 /* Words that the parser accepts next. */
 static void offer_language(struct completion *c)
 {
@@ -235,7 +260,9 @@ static void offer_rule(struct completion *c)
 {
 	bool is_new = c->command.verb->run == cmd_rule_add;
 
-	if (is_new)
+	if (is_new && alarm_follows(c))
+		offer_alarms(c);
+	else if (is_new)
 		offer_language(c);
 	if (!is_new || !c->command.word_count)
 		offer_present(c);
