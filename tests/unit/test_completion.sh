@@ -131,7 +131,8 @@ how long a ban is|rlctl rule add any limit 100/second over ban 10|10s 10min 10h 
 what a ban covers|rlctl rule add any limit 100/second over ban 10m s|source
 a rule that denies|rlctl rule add any deny |for while
 nothing behind what is wrong|rlctl rule add any nonsense |
-nothing behind a whole rule but what may|rlctl rule add any deny for 1h |
+behind a time|rlctl rule add any deny for 1h |while
+nothing behind a whole rule|rlctl rule add any deny for 1h while attack |
 IPv6 in a rule|rlctl rule add 2001:db8::/32 udp dport 53 de|deny
 IPv6 of a match|rlctl rule add any src 2001:db8::1 icmp6 al|allow
 a word too many|rlctl detach lo |
