@@ -13,13 +13,18 @@ struct traits {           /* zero-initialised */
 	struct shares values[FEATURE_COUNT];
 };
 
-/* The fields of a packet's IP header and of its TCP header, as far as the frame was kept. */
+/* The fields of a packet's IP header and of the one behind it, as far as the frame was kept. */
 struct packet_fields {
 	bool has_ip;
 	uint32_t length; /* of the IP packet, as `length` of a rule counts it */
 	uint8_t ttl;
+	uint8_t dscp;
+	bool is_fragment; /* any, the first included */
+	bool later;       /* not the first */
 	bool has_flags;
 	uint8_t flags; /* of TCP */
+	bool has_icmp;
+	uint8_t icmp_type, icmp_code; /* of ICMP and ICMPv6 */
 };
 
 /* raw_ip: the frame has no Ethernet header. */

@@ -1,0 +1,235 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# rlctl events on a live veth: each kind of event comes with what the sender sent, a flood of bans is counted and
+# neither stalls nor grows it, the journal tells the past, and following ends as it should. check: processor
+source "$(dirname "$0")/../lib.sh"
+
+policy() {
+	cat <<-'END'
+	set few max 3
+	rule 10.78.0.0/16 deny
+	rule fd78::/32 deny
+	rule 10.79.0.0/16 limit 1/hour burst 1 over ban 2s
+	rule 10.80.0.0/16 limit 1/hour burst 1 over ban 1h
+	rule @few deny
+	END
+}
+
+# follow NAME ARG…: a follower in the background until the test ends; JSON in $TMP/NAME, the rest in $TMP/NAME.err.
+follow() {
+	local name=$1
+	shift
+	: >"$TMP/$name"
+	bg into "$TMP/$name" "$RLCTL" -n "$(ns B)" events --follow -j "$@"
+	FOLLOWER=$BG_PID
+}
+
+# into FILE CMD…: becomes CMD.
+into() { exec "${@:2}" >"$1" 2>"$1.err"; }
+
+gone() { ! kill -0 "$1" 2>/dev/null; }
+
+# told FILTER: the follower has told of such an event.
+told() { jq -ces "map(select($1)) | first // error(\"no such event\")" <"$TMP/events"; }
+
+soon() { eventually 5 told "$1"; }
+
+sent() { flood A --count "${COUNT:-1000}" --rate 1000 "$@" >&2; }
+
+is_watched() { # 0|1
+	is "$(bpftool -j map dump pinned "$(ns_pins B)/veth-B-xdp/data_watch" |
+		jq -r '.[0].formatted.value[".data.watch"][0].watch_board.on')" "$1"
+}
+
+# ---- packets
+
+test_waits() {
+	eventually 5 grep -q 'nothing is attached: waiting' "$TMP/events.err"
+}
+
+test_attach() {
+	rl B attach veth-B --policy "$TMP/policy" && soon '.event == "attach" and .device == "veth-B" and .hook == "xdp"'
+}
+
+# Packets that pass find nobody watching.
+test_peace() { COUNT=50 sent --src 10.90.0.1 && sleep 0.3 && is_watched 0; }
+
+test_drops() {
+	COUNT=700 sent --src 10.78.1.2 --proto tcp-syn --sport 1234 --dport 443 --size 90 &&
+		soon '.event == "drops-begin" and .rule == "10.78.0.0/16 deny"' || return
+	told '.event == "drops-begin" and .rule == "10.78.0.0/16 deny" and
+		(.text | contains("10.78.0.0/16 deny")) and .rate.packets > 100 and .rate.bytes > 9000 and
+		(.sources | length == 1 and .[0].address == "10.78.1.2" and .[0].share == 1 and .[0].rate > 100) and
+		.common == {"port": [{"value": "tcp/443", "share": 1}], "sport": [{"value": "tcp/1234", "share": 1}],
+			"length": [{"value": 76, "share": 1}], "ttl": [{"value": 64, "share": 1}], "flags": [{"value": "syn", "share": 1}]}'
+}
+
+test_drops_v6() {
+	sent --src 10.78.0.0/16 --sport 53 --dport 9999 --size 900 && sent --src fd78::9 --dport 53 --size 200 &&
+		soon '.event == "drops-begin" and .rule == "fd78::/32 deny" and .sources[0].address == "fd78::/64" and
+		.sources[0].share == 1 and .common.port == [{"value": "udp/53", "share": 1}] and .common.length == [{"value": 186, "share": 1}] and
+		(.common | has("flags") | not)'
+}
+
+# The other packets of the rule came from many sources: none of those is told.
+test_drops_end() {
+	eventually 20 told '.event == "drops-end" and .rule == "10.78.0.0/16 deny" and .dropped == {"packets": 1700, "bytes": 963000} and
+		.rate.packets > 10 and (.sources | length == 1 and (.[0] | .address == "10.78.1.2" and .share > 0.3 and .share < 0.5)) and
+		([.common.port[].value] == ["udp/9999", "tcp/443"]) and ([.common.sport[].value] == ["udp/53", "tcp/1234"]) and
+		([.common.length[].value] == [886, 76]) and (.common.ttl == [{"value": 64, "share": 1}]) and
+		(.common.flags | length == 1 and .[0].value == "syn" and .[0].share > 0.3 and .[0].share < 0.5)' &&
+		eventually 10 told '.event == "drops-end" and .rule == "fd78::/32 deny" and .dropped.packets == 1000' || return
+	is "$(jq -s 'map(select(.event == "drops-begin")) | length' <"$TMP/events")" 2
+}
+
+# A single packet of a rule that drops tells nothing.
+test_single() { ! told '.rule == "@few deny"' 2>/dev/null; }
+
+test_ban() {
+	COUNT=100 sent --src 10.79.1.2 --dport 53 &&
+		soon '.event == "ban-begin" and .key == "10.79.1.2" and (.rule | startswith("10.79.0.0/16 limit 1/hour")) and
+		.until > .time and .sources[0].address == "10.79.1.2" and .common.port[0].value == "udp/53"' &&
+		eventually 10 told '.event == "ban-end" and .key == "10.79.1.2" and .time >= .until and (.text | contains("ended"))'
+}
+
+test_forgiven() {
+	COUNT=3 sent --src 10.80.200.1 && soon '.event == "ban-begin" and .key == "10.80.200.1"' && rl B source forgive 10.80.200.1 &&
+		soon '.event == "ban-end" and .key == "10.80.200.1" and (.text | contains("forgiven"))'
+}
+
+# ---- changes
+
+test_apply() {
+	rl B rule add 10.99.0.0/16 deny && soon '.event == "apply" and (.text | contains("1 added"))' &&
+		rl B apply "$TMP/policy" -y && soon '.event == "apply" and (.text | contains("1 removed"))'
+}
+
+# Members are none of the policy.
+test_set_full() {
+	local before
+	before=$(grep -c '"apply"' "$TMP/events")
+	expect_fail rl B set add few 192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.5 && COUNT=1 sent --src 192.0.2.1 &&
+		soon '.event == "set-full" and .set == "few" and (.text | contains("2 not added"))' && sleep 0.3 &&
+		is "$(grep -c '"apply"' "$TMP/events")" "$before"
+}
+
+test_trial() {
+	expect_fail rl B apply --try 1s "$TMP/other" && soon '.event == "trial-undone" and .device == "veth-B"'
+}
+
+# ---- a flood of bans: all are told or counted
+
+bans_told() { jq -s 'map(if .event == "ban-begin" then 1 else .of["ban-begin"] // 0 end) | add' <"$TMP/events"; }
+bans() { rl B source list --banned -j | json '.states | length'; }
+all_counted() { # BEFORE
+	is "$(($(bans_told) - $1))" "$(bans)"
+}
+
+test_flood() {
+	local before memory
+	before=$(bans_told) && memory=$(memory_of "$FOLLOWER")
+	flood A --count 60000 --src 10.80.0.0/17 --sequential >&2 || return
+	between "$(bans)" 20000 32768 && eventually 10 all_counted "$before" || return
+	told '.event == "lost" and .device == "veth-B" and .count > 1000 and .count == ([.of[]] | add) and (.text | contains("ban-begin"))' &&
+		between "$(jq -s 'map(select(.event == "ban-begin")) | length' <"$TMP/events")" 1 400 &&
+		between "$(memory_of "$FOLLOWER")" "$memory" $((memory + 4096))
+}
+memory_of() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
+
+# ---- the past
+
+past() { rl B events -j "$@" | jq -cs .; }
+
+# What the follower saw, and the attach that the command wrote; nothing twice.
+test_past() {
+	local all
+	all=$(past) && json 'map(.event) | contains(["attach", "apply", "set-full", "trial-undone", "drops-begin", "drops-end", "ban-begin", "ban-end", "lost"])' <<<"$all" &&
+		json 'map(select(.event == "attach")) | length == 1' <<<"$all" &&
+		json 'map(select(.event == "drops-begin" and .rule == "fd78::/32 deny")) | length == 1' <<<"$all" &&
+		json '(map(.time) | . == sort) and (map(select(.event == "ban-begin")) | length > 1000 and length < 1500)' <<<"$all"
+}
+
+journal() { echo "/run/rlctl/$(basename "$(ns_pins B)")"-*/veth-B-xdp"$1"; }
+
+turned() { compgen -G "/run/rlctl/$(basename "$(ns_pins B)")-*/veth-B-xdp.old"; }
+
+test_journal() {
+	# shellcheck disable=SC2046 # a pattern
+	is "$(stat -c %a $(journal ''))" 600 && is "$(stat -c %a /run/rlctl)" 700 || return
+	# shellcheck disable=SC2046
+	head -c 300000 /dev/zero | tr '\0' x >>$(journal '') && rl B rule add 10.99.0.0/16 deny && eventually 5 turned &&
+		json 'map(.event) | index("set-full")' <<<"$(past)" && rl B rule del 10.99.0.0/16
+}
+
+# Where nothing can be written, nothing fails, and what the maps prove is told.
+test_read_only() {
+	is "$(unshare -m bash -c 'mount -t tmpfs -o ro none /run/rlctl && "$@" rule add 10.98.0.0/16 deny &&
+		"$@" rule del 10.98.0.0/16 && "$@" events -j' _ "$RLCTL" -n "$(ns B)" 2>&1 | head -1 | jq -r .event)" attach
+}
+
+test_of_other_namespace() { has 'nothing is known' rl A events && is "$(rl A events -j -q)" ''; }
+test_of_other_device() { is "$(rl B events -j -q -i veth-A)" '' && is "$(past -i 'veth*' | jq length)" "$(past | jq length)"; }
+
+test_people() {
+	TZ=UTC rl B events >"$TMP/people" && grep -qE '^20[0-9-]{8} [0-9:.]{12} veth-B: drops-begin: a rule begins to drop: fd78::/32 deny$' "$TMP/people" &&
+		grep -qE '^    from fd78::/64 100% \([0-9,]+/s\)$' "$TMP/people" &&
+		grep -qx '    common: port udp/53 100%; sport udp/40000 100%; length 186 100%; ttl 64 100%' "$TMP/people"
+}
+
+# ---- ends
+
+test_detach() {
+	local since
+	since=$(date -u +%FT%T)
+	COUNT=3000 sent --src fd78::9 & # a rule that drops at the end
+	soon ".event == \"drops-begin\" and .rule == \"fd78::/32 deny\" and .time > \"$since\"" &&
+		rl B detach veth-B && soon '.event == "detach"' && told '.event == "drops-end" and .dropped.packets < 3000 and .dropped.packets != 1000'
+	local status=$?
+	wait $!
+	return "$status"
+}
+
+test_device_gone() {
+	local since
+	since=$(date -u +%FT%T)
+	rl B attach veth-B --policy "$TMP/policy" && soon ".event == \"attach\" and .time > \"$since\"" &&
+		ip -n "$(ns B)" link del veth-B && soon '.event == "detach" and (.text | contains("the device is gone"))'
+}
+
+test_interrupt() {
+	local status=0
+	kill -INT "$FOLLOWER" && wait "$FOLLOWER" || status=$?
+	is "$status" 0 && json -s 'length > 10' <"$TMP/events"
+}
+
+# It ends with its reader, though there is nothing to tell.
+test_pipe() {
+	rl B events --follow -q | sleep 0.3
+	is "${PIPESTATUS[0]}" 0
+}
+
+veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K veth-B gro on && policy >"$TMP/policy" &&
+	echo 'rule any deny' | cat "$TMP/policy" - >"$TMP/other" && follow events || exit 1
+t 'it waits for an instance' test_waits
+t 'attach' test_attach
+t 'nobody watches in peace' test_peace
+t 'drops begin, and what the packets have in common' test_drops
+t 'drops of IPv6' test_drops_v6
+t 'a ban' test_ban
+t 'a ban that is forgiven' test_forgiven
+t 'apply' test_apply
+t 'a full set' test_set_full
+t 'a single packet tells nothing' test_single
+t 'a trial that is undone' test_trial
+t 'drops end' test_drops_end
+t 'a flood of bans is counted' test_flood
+t 'the past' test_past
+t 'the journal' test_journal
+t 'a journal that cannot be written' test_read_only
+t 'of another namespace' test_of_other_namespace
+t 'of another device' test_of_other_device
+t 'lines for people' test_people
+t 'detach' test_detach
+t 'the device goes' test_device_gone
+t 'SIGINT ends it' test_interrupt
+t 'its reader ends it' test_pipe
