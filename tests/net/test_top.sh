@@ -87,8 +87,8 @@ test_by_rule() {
 	cat "$TMP/rules"
 	is "$(json '.rules | length' <"$TMP/rules")" 5 && is "$(json '.rules[0].rule' <"$TMP/rules")" '10.78.0.0/16 deny' &&
 		is "$(row_of rule '10.82.0.0/16 deny' '"\(.dropped.packets) \(.dropped.bytes) \(.passed.packets)"' <"$TMP/rules")" \
-			'500 50000 0' &&
-		# shellcheck disable=SC2016 # jq's
+			'500 50000 0' || return
+	# shellcheck disable=SC2016 # jq's
 	json '.window_ns as $ns | all(.rules[].dropped, .rules[].passed; (.packets * 1e9 / $ns | floor) == .packets_per_second)
 			and (has("lost") | not)' <"$TMP/rules" &&
 		json '[.rules[].dropped.packets_per_second] | . == (sort | reverse)' <"$TMP/rules"
