@@ -221,9 +221,10 @@ static char told[200];
 
 static void on_change(const struct alarm_now *alarm, void *arg)
 {
+	size_t used = strlen(told);
+
 	(void)arg;
-	strcat(told, alarm->name);
-	strcat(told, alarm->on ? "+ " : "- ");
+	snprintf(told + used, sizeof(told) - used, "%s%s ", alarm->name, alarm->on ? "+" : "-");
 }
 
 static void look(struct alarm_changes *changes, const struct alarms_now *now, const char *wanted)

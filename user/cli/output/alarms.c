@@ -80,10 +80,13 @@ static void alarm_row(struct table *table, const struct alarm_now *alarm,
 
 void alarms_print(const struct alarms_now *alarms, const struct clock_pair *at)
 {
-	struct table table = {.columns = 7, .right = 1u << 2 | 1u << 3};
+	static const char *const headings[] = {"state",   "since",     "changes", "rate",
+					       "on over", "off under", "alarm"};
+	const size_t columns = sizeof(headings) / sizeof(headings[0]);
+	struct table table = {.columns = columns, .right = 1u << 2 | 1u << 3};
 
-	table_row(&table, "state", "since", "changes", "rate", "on over", "off under", "alarm",
-		  NULL);
+	for (size_t i = 0; i < columns; i++)
+		table_cell(&table, headings[i]);
 	for (uint32_t i = 0; i < alarms->count; i++)
 		alarm_row(&table, &alarms->alarm[i], at);
 	table_print(&table);
