@@ -144,7 +144,6 @@ static void on_alarm(const struct alarm_now *alarm, void *arg)
 	     rate);
 }
 
-/* Where others keep writing policies, or the instance goes, nothing is known. */
 static int alarms_look(struct monitor *m)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -157,7 +156,7 @@ static int alarms_look(struct monitor *m)
 	ret = alarms_read(&m->instance, &alarms);
 	if (!ret)
 		alarm_changes_tell(&m->alarms, &alarms, on_alarm, m);
-	if (!ret || ret == -EAGAIN || ret == -ENOENT)
+	if (!ret || alarms_are_unknown(ret))
 		return 0;
 	fail("%s: reading the alarms failed: %s", m->instance.device, strerror(-ret));
 	return ret;

@@ -3,6 +3,7 @@
 
 #include "alarm_changes.h"
 
+#include <errno.h>
 #include <string.h>
 
 static const struct alarm_now *alarm_find(const struct alarms_now *alarms, const char *name)
@@ -27,4 +28,9 @@ void alarm_changes_tell(struct alarm_changes *changes, const struct alarms_now *
 			tell(&now->alarm[i], arg);
 	changes->before = *now;
 	changes->read = true;
+}
+
+bool alarms_are_unknown(int error)
+{
+	return error == -EAGAIN || error == -ENOENT || error == -ESTALE;
 }

@@ -20,4 +20,8 @@ typedef void (*alarm_change_fn)(const struct alarm_now *alarm, void *arg);
 void alarm_changes_tell(struct alarm_changes *changes, const struct alarms_now *now,
 			alarm_change_fn tell, void *arg);
 
+/* Did alarms_read() fail only because others keep writing policies, or because the instance goes,
+ * which a watch reports? */
+bool alarms_are_unknown(int error);
+
 #endif

@@ -49,7 +49,7 @@ int rule_counts_read(const struct instance *instance, const struct policy *polic
 	if (!ret)
 		counts_fill(out, policy, counters);
 	free(counters);
-	return ret == -ENOENT ? 0 : ret;
+	return ret == -ENOENT || ret == -ESTALE ? 0 : ret;
 }
 
 void rule_counts_clear(struct rule_counts *counts)

@@ -25,8 +25,8 @@ struct rule_counts {
 	uint64_t at_ns; /* CLOCK_MONOTONIC */
 };
 
-/* Reads them; frees what `out` had. A policy that is being replaced leaves it as not read. 0 or
- * -errno; silent. */
+/* Reads them; frees what `out` had. A policy that is being replaced, and an instance that goes,
+ * leave it as not read. 0 or -errno; silent. */
 int rule_counts_read(const struct instance *instance, const struct policy *policy,
 		     struct rule_counts *out);
 void rule_counts_clear(struct rule_counts *counts);

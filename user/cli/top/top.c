@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "alarm_changes.h"
 #include "instance.h"
 #include "message.h"
 #include "names.h"
@@ -419,14 +420,14 @@ static int rates_make(struct top *top)
 	return 0;
 }
 
-/* While others keep writing policies, or the instance goes, those of before stay. */
+/* Where they are unknown just now, those of before stay. */
 static int alarms_turn(struct top *top)
 {
 	struct clock_pair now = clock_pair();
 	struct alarms_now alarms;
 	int ret = alarms_read(top->instance, &alarms);
 
-	if (ret == -EAGAIN || ret == -ENOENT)
+	if (ret && alarms_are_unknown(ret))
 		return 0;
 	if (ret) {
 		fail("%s: reading the alarms failed: %s", top->instance->device, strerror(-ret));
