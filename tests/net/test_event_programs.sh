@@ -62,11 +62,19 @@ peers() { bird_start && exabgp_start && eventually 20 established; }
 # follow PROGRAM OPTION…: rlctl runs it for the events of veth-B.
 follow() { bg in_b "$RLCTL" events --follow -i veth-B --exec "$PROGRAMS/$1" "${@:2}"; }
 
+# A fifth one says what it has: no descriptor of a map, no capability, its arguments as they are.
+mine_write() {
+	# shellcheck disable=SC2016 # for the program
+	printf '%s\n' '#!/bin/sh' 'ls -l /proc/$$/fd' 'echo "mine: $# $1, $(id -un)," $(grep CapPrm /proc/self/status)' \
+		>"$PROGRAMS/mine" && chmod 755 "$PROGRAMS/mine"
+}
+
 follow_all() {
-	follow mail -- --only attach,ban-begin --from rlctl@b.example --sendmail "msmtp -C $TMP/msmtprc" noc@a.example &&
+	mine_write && follow mine -- 'two  words' --follow &&
+		follow mail -- --only attach,ban-begin --from rlctl@b.example --sendmail "msmtp -C $TMP/msmtprc" noc@a.example &&
 		EVENT_WEBHOOK_URL="http://127.0.0.1:8080/hook?a=\"b\\" EVENT_WEBHOOK_HEADER='Authorization: Bearer "s"' follow webhook &&
 		follow journal && follow exabgp --user exabgp -- --allow 10.77.0.0/24 --allow fd77::/48 &&
-		eventually 10 prints 4 grep -c 'nothing is attached to veth-B: waiting' "$TMP/bg"
+		eventually 10 prints 5 grep -c 'nothing is attached to veth-B: waiting' "$TMP/bg"
 }
 
 # ---- what arrives for events that happen
@@ -78,6 +86,11 @@ test_attach() {
 	echo 'rule any icmp limit 5/second burst 5 per dest over ban 4s
 		rule any icmp6 icmp-type echo-request limit 5/second burst 5 per dest over ban 4s' |
 		rl B attach veth-B --policy -
+}
+
+test_mine() {
+	eventually 5 grep -xF 'mine: 2 two  words, nobody, CapPrm: 0000000000000000' "$TMP/bg" && grep -qF '/memfd:event' "$TMP/bg" &&
+		expect_fail grep -F anon_inode "$TMP/bg"
 }
 
 mailed() { is "$(last mail.jsonl .event[0].event)" "$1"; }
@@ -114,6 +127,18 @@ test_exabgp() {
 	in_ns A ping -q -f -c 30 -W 1 10.77.0.2
 	in_ns A ping -q -f -c 30 -W 1 fd77::2
 	eventually 10 blackholes '10.77.0.2/32 fd77::/64' && eventually 10 mailed ban-begin && eventually 20 blackholes ''
+}
+
+# ---- refused
+
+# refused STATUS TEXT OPTION…: before anything is followed.
+refused() { has "$2" expect_status "$1" rl B events "${@:3}"; }
+test_refused() {
+	refused 2 'add --follow' --exec sh && refused 2 'add --exec PROGRAM' --follow -- x &&
+		refused 2 '--user without --exec' --follow --user root && refused 2 'from 1 to 64' --follow --exec sh --exec-max 65 &&
+		refused 2 'from 100ms to 1h' --follow --exec sh --exec-timeout 1ms && refused 1 'No such file' --follow --exec /no/such &&
+		refused 1 'user nobody may not execute it' --follow --exec /etc/passwd &&
+		refused 1 "unknown user 'no-such'" --follow --exec sh --user no-such
 }
 
 # ---- each by itself, for what would take long to happen
@@ -199,13 +224,15 @@ veth_pair A B && holder_start || exit 1
 t 'an SMTP and an HTTP server' receivers_start
 t 'a journald' journald_start
 t 'exabgp and BIRD are peers' peers
-t 'all four programs wait for events' follow_all
+t 'all programs wait for events' follow_all
 t 'a device is attached' test_attach
+t 'what a program has' test_mine
 t 'mail' test_mail
 t 'webhook' test_webhook
 t 'journal' test_journal
 t 'exabgp announces and withdraws what is banned' test_exabgp
 t 'no program failed' expect_fail grep -a 'warning: --exec' "$TMP/bg"
+t 'wrong words' test_refused
 t 'mail: errors' test_mail_refused
 t 'webhook: errors' test_webhook_refused
 t 'webhook: secrets' test_webhook_secret

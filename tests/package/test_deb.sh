@@ -201,6 +201,7 @@ fleet_is_gone() { is "$(in_root systemctl show -P ActiveState rlctl-fleet@f)" in
 
 # A program of the operator's runs within the sandbox, as nobody, with a variable and arguments of the configuration.
 test_events() {
+	# shellcheck disable=SC2016 # for the inner shell
 	printf '#!/bin/sh\nsleep 0.1; { echo "$(id -un) $EVENT_WORD $*"; grep CapPrm /proc/self/status; cat; } >&2\n' |
 		put /usr/local/bin/told && in_root chmod 755 /usr/local/bin/told &&
 		printf '%s\n' EVENTS_PROGRAM=told 'EVENTS_ARGUMENTS=one "two words"' EVENTS_DEVICE=veth-B EVENT_WORD=word |

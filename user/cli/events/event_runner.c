@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ static int slot_watch(const struct runner *runner, struct running *slot)
 {
 	struct epoll_event wanted = {.events = EPOLLIN};
 
-	slot->pidfd = pidfd_open(slot->pid, 0);
+	slot->pidfd = (int)syscall(SYS_pidfd_open, slot->pid, 0);
 	if (slot->pidfd >= 0 && !epoll_ctl(runner->epoll, EPOLL_CTL_ADD, slot->pidfd, &wanted))
 		return 0;
 	return -errno;
