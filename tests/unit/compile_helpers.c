@@ -197,6 +197,8 @@ void assert_layout(const struct compiled *compiled, const struct compile_context
 			    compiled->groups->prefixes >> i & 1);
 		assert_range(compiled, &compiled->groups->range[i], base, seen);
 	}
+	for (uint32_t i = 0; i < compiled->header.alarms.count; i++)
+		assert_int_equal(seen[compiled->header.alarms.first - base + i]++, 0);
 	assert_null(memchr(seen, 0, compiled->rule_count));
 	for (uint32_t i = 0; i < compiled->rule_count; i++) {
 		const struct rl_rule *rule = &compiled->rules[i];

@@ -9,7 +9,6 @@
 #include "alarm.h"
 #include "emit.h"
 #include "policy.h"
-#include "set.h"
 
 /* ---- numbers */
 
@@ -85,39 +84,10 @@ static void refuse_room(struct build *b)
 			 "131072");
 }
 
-static void refuse_set(struct build *b, const struct policy_alarm *alarm, const char *set)
-{
-	struct rule counts = alarm->counts;
-	char what[RL_ALARM_NAME_MAX + RL_SET_NAME_MAX + 128];
-
-	counts.line = alarm->line;
-	snprintf(
-		what, sizeof(what),
-		"alarm %s names the unknown set \"%s\": apply a policy with a line \"set %s\" first",
-		alarm->name, set, set);
-	build_refuse(b, &counts, -ENOENT, what);
-}
-
-/* The sets that it names; false, and an error: the policy lacks one. */
-static bool sets_are_there(struct build *b, const struct policy_alarm *alarm)
-{
-	struct rule_sets sets = rule_sets(&alarm->counts);
-
-	if (sets.src && !policy_set_find(b->next, sets.src))
-		refuse_set(b, alarm, sets.src);
-	else if (sets.dst && !policy_set_find(b->next, sets.dst))
-		refuse_set(b, alarm, sets.dst);
-	else
-		return true;
-	return false;
-}
-
 static void alarm_emit(struct build *b, const struct policy_alarm *alarm, uint32_t number)
 {
 	struct rule counts = alarm->counts;
 
-	if (!sets_are_there(b, alarm))
-		return;
 	counts.line = alarm->line;
 	words_emit(alarm, &b->out->alarms->alarm[number]);
 	counting_emit(b, &counts, alarm->unit != RL_PACKETS);
