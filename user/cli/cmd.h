@@ -93,7 +93,16 @@ struct json_object;
 #define COMMAND_OPTION_ENUM(name, ...) OPTION_##name,
 enum option_id { COMMAND_OPTIONS(COMMAND_OPTION_ENUM) OPTION_COUNT };
 
-#define OPTION_BIT(name) (1ull << OPTION_##name)
+/* A bit for each option: there are more of them than 64. */
+__extension__ typedef unsigned __int128 option_bits;
+_Static_assert(OPTION_COUNT <= 8 * sizeof(option_bits), "option_bits");
+
+#define OPTION_BIT(name) ((option_bits)1 << OPTION_##name)
+static inline bool option_in(option_bits options, int option)
+{
+	return options >> option & 1;
+}
+
 /* Options of every verb, and of every verb for instances. */
 #define OPTIONS_COMMON                                                                  \
 	(OPTION_BIT(JSON) | OPTION_BIT(NETNS) | OPTION_BIT(BPFFS) | OPTION_BIT(QUIET) | \
@@ -143,7 +152,7 @@ struct verb {
 	const char *words; /* as the usage shows them */
 	const char *summary;
 	const char *more; /* further help, or NULL */
-	uint64_t options; /* OPTION_BITs */
+	option_bits options;
 	enum device_word device;
 	bool hooks;                                 /* --hook may be given several times */
 	struct option_text texts[OPTION_TEXTS_MAX]; /* for the help of COMMAND_OPTIONS */
@@ -151,8 +160,8 @@ struct verb {
 	uint32_t needs;      /* PRIVILEGE_BITs, all required */
 	uint32_t uses;       /* PRIVILEGE_BITs kept if present */
 	uint32_t aside;      /* PRIVILEGE_BITs kept if present, without effect until raised */
-	uint64_t needs_none; /* OPTION_BITs: with one of these, `needs` is empty */
-	uint64_t words_none; /* OPTION_BITs: with one of these, there are no words */
+	option_bits needs_none; /* with one of these, `needs` is empty */
+	option_bits words_none; /* with one of these, there are no words */
 	int words_min, words_max;
 	bool rest;                                 /* words behind `--` are not its own */
 	bool hidden;                               /* not in the usage */
@@ -290,8 +299,8 @@ static inline bool option_given(const struct command *command, enum option_id op
 	return command->arguments[option];
 }
 
-/* OPTION_BITs of those given. */
-uint64_t options_given(const struct command *command);
+/* Those that were given. */
+option_bits options_given(const struct command *command);
 
 /* The address or prefix that is the argument of --`option`: addr as in prefix_parse(), len 0..128.
  * 0 or EXIT_USAGE.

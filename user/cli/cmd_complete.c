@@ -317,11 +317,11 @@ static void offer_argument(struct completion *c, const char *text, size_t len)
 
 static void offer_options(struct completion *c)
 {
-	uint64_t options = c->command.verb ? c->command.verb->options : OPTIONS_INSTANCE;
+	option_bits options = c->command.verb ? c->command.verb->options : OPTIONS_INSTANCE;
 	char word[WORD_MAX];
 
 	for (int i = 0; i < OPTION_COUNT; i++) {
-		if (!(options & 1ull << i) || c->command.arguments[i])
+		if (!option_in(options, i) || c->command.arguments[i])
 			continue;
 		snprintf(word, sizeof(word), "--%s", option_rows[i].name);
 		offer(c, word, option_help(c->command.verb, i));

@@ -21,10 +21,10 @@ static void option_print(FILE *file, const struct verb *verb, int option)
 	fprintf(file, "  %-*s  %s\n", OPTION_WIDTH, left, option_help(verb, option));
 }
 
-static void options_print(FILE *file, const struct verb *verb, uint64_t options)
+static void options_print(FILE *file, const struct verb *verb, option_bits options)
 {
 	for (int i = 0; i < OPTION_COUNT; i++)
-		if (options & 1ull << i)
+		if (option_in(options, i))
 			option_print(file, verb, i);
 }
 
@@ -57,7 +57,7 @@ static void synopsis_print(const struct verb *verb)
 		const char *argument = option_argument(verb, i);
 		int len;
 
-		if (!(verb->options & ~OPTIONS_INSTANCE & 1ull << i))
+		if (!option_in(verb->options & ~OPTIONS_INSTANCE, i))
 			continue;
 		len = snprintf(word, sizeof(word), "[--%s%s%s]", option_rows[i].name,
 			       argument ? " " : "", argument ? argument : "");

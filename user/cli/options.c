@@ -297,12 +297,12 @@ int option_prefix_get(const char *option, const char *word, uint8_t addr[16], ui
 		     option, word);
 }
 
-uint64_t options_given(const struct command *command)
+option_bits options_given(const struct command *command)
 {
-	uint64_t given = 0;
+	option_bits given = 0;
 
 	for (int i = 0; i < OPTION_COUNT; i++)
-		given |= option_given(command, i) ? 1ull << i : 0;
+		given |= (option_bits)option_given(command, i) << i;
 	return given;
 }
 

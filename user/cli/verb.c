@@ -105,7 +105,7 @@ static int options_check(const struct command *command)
 	for (int i = 0; i < OPTION_COUNT; i++) {
 		if (!command->arguments[i])
 			continue;
-		if (!(verb->options & 1ull << i))
+		if (!option_in(verb->options, i))
 			return wrong(
 				"%s: unsupported option --%s (`rlctl help %s` lists the options)",
 				verb->name, option_rows[i].name, verb->name);
