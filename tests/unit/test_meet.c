@@ -24,8 +24,8 @@ static void order(const struct policy *policy, const struct rule **out)
 
 static const struct meet_row {
 	const char *name;
-	const char *same; /* eight limits with these matches, and rates of their own */
-	const char *other;
+	const char *same;  /* eight limits with these matches, and keys of their own */
+	const char *other; /* both with `while` behind the matches */
 	bool meet;
 } meets[] = {
 	{"the same port", "udp dport 53", "udp dport 53-60", true},
@@ -60,26 +60,45 @@ static const struct meet_row {
 	{"a known source", "new-source", "not new-source", false},
 	{"established, and a SYN", "established", "tcp syn", false},
 	{"not established", "established", "not established", false},
+	{"the same alarm", "udp while a", "udp while a", true},
+	{"an alarm on and off", "udp while a", "udp while not a", false},
+	{"another alarm off", "udp while a", "udp while not b", true},
+	{"an alarm, and always", "udp while not a", "udp", true},
+	{"a payload while an alarm is on", "udp payload 0 ff01 while a", "udp payload 1 02", false},
+	{"a payload, and an alarm off", "udp payload 0 ff while a", "udp payload 1 02 while not a",
+	 false},
+	{"not a payload, whatever the alarm", "udp not payload 0 ff while a",
+	 "udp payload 0 fe while not a", true},
 };
+
+/* Appends a limit with these matches, and `while` at its end. */
+static void line_add(char text[4096], const char *matches, const char *limit)
+{
+	const char *tail = strstr(matches, " while ");
+	int len = tail ? (int)(tail - matches) : (int)strlen(matches);
+
+	snprintf(text + strlen(text), 4096 - strlen(text), "rule any %.*s limit %s%s\n", len,
+		 matches, limit, tail ? tail : "");
+}
 
 static void meet_row_test(void **state)
 {
 	/* Limits of one match differ by their key. */
-	static const char *const keys[] = {
-		"per source", "per dest",        "per source+dport", "per flow",
-		"per rule",   "per source+dest", "per source/24,48", "per dest/24,48",
+	static const char *const limits[] = {
+		"9/s per source",       "9/s per dest",       "9/s per source+dport",
+		"9/s per flow",         "9/s per rule",       "9/s per source+dest",
+		"9/s per source/24,48", "9/s per dest/24,48",
 	};
 	const struct meet_row *row = *state;
 	const struct rule *rules[9];
 	struct policy policy;
 	struct meeting met;
-	char text[4096] = "";
+	char text[4096] = "alarm a when over 99/s for 1s until under 99/s for 1s\n"
+			  "alarm b when over 99/s for 1s until under 99/s for 1s\n";
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			 "rule any %s limit 9/s %s\n", row->same, keys[i]);
-	snprintf(text + strlen(text), sizeof(text) - strlen(text), "rule any %s limit 9kbyte/s",
-		 row->other);
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		line_add(text, row->same, limits[i]);
+	line_add(text, row->other, "9kbyte/s");
 	policy = must_parse_policy(text);
 	assert_int_equal(policy.count, 9);
 	order(&policy, rules);

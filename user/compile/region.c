@@ -131,10 +131,17 @@ static bool addresses_common(const struct addresses *a, const struct addresses *
 	return !out->less_count || !is_covered(out, out->addr, out->len);
 }
 
-/* ---- bytes of the payload */
+/* ---- bytes of the payload, and alarms */
+
+static bool alarms_agree(const struct rl_extra *a, const struct rl_extra *b)
+{
+	return a->alarm_not == b->alarm_not || strcmp(a->alarm, b->alarm) != 0;
+}
 
 static bool payloads_agree(const struct rl_extra *a, const struct rl_extra *b)
 {
+	if (!alarms_agree(a, b))
+		return false;
 	for (int i = 0; i < a->payload_len; i++) {
 		int j = a->payload_at + i - b->payload_at;
 
@@ -381,7 +388,8 @@ static void narrow_extra(struct region *region, const struct rule *rule)
 	if (states(rule, RL_MATCH_TCP_FLAGS))
 		narrow_flags(region, extra->tcp_mask, extra->tcp_flags,
 			     is_negated(rule, RL_MATCH_TCP_FLAGS));
-	if (states(rule, RL_MATCH_PAYLOAD) && !is_negated(rule, RL_MATCH_PAYLOAD))
+	if ((states(rule, RL_MATCH_PAYLOAD) || extra->alarm[0]) &&
+	    !is_negated(rule, RL_MATCH_PAYLOAD))
 		payload_add(region, extra);
 }
 

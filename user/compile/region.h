@@ -49,7 +49,8 @@ struct addresses {
 enum number { SPORT, DPORT, LENGTH, TTL, DSCP, ICMP, NUMBERS };
 enum end { SRC, DST, ENDS };
 
-/* Bytes of the payload that are not to be there, and filters, exclude nothing. */
+/* Bytes of the payload that are not to be there, and filters, exclude nothing. `payloads` are those
+ * that state a payload, or an alarm, which no packet meets on and off. */
 struct region {
 	struct bytes protos, tcp_flags;
 	uint32_t shapes, known, proven, families;
@@ -72,7 +73,7 @@ void region_narrow_prefix(struct region *region, enum end end, const uint8_t add
 /* The packets of both; false: there are none, and *out is undefined. */
 bool region_common(const struct region *a, const struct region *b, struct region *out);
 
-/* Could one payload have the bytes that both state? */
+/* Could one payload have the bytes that both state, while the alarms are as both state? */
 bool region_payloads_agree(const struct region *a, const struct region *b);
 
 /* Is one of the sets of numbers empty? */
