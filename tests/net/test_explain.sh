@@ -107,6 +107,23 @@ test_file() {
 		has 'depends on dport' "$RLCTL" explain --policy "$TMP/policy" 192.0.2.1 udp
 }
 
+# What nobody knows of a file: who is in a set, and whether an alarm is on, unless the packet says so.
+test_file_unknown() {
+	cat >"$TMP/policy" <<-'END2'
+		set bad
+		alarm flood when over 9k/second for 2s until under 5k/second for 1m
+		rule @bad deny
+		rule any udp deny while flood
+		rule any udp allow while not flood
+	END2
+	is "$(timeout 20 "$RLCTL" explain -j --policy "$TMP/policy" 192.0.2.1 udp | jq -r '.depends | join(" ")')" 'alarm members' &&
+		has 'depends on whether alarm flood is on' "$RLCTL" explain --policy "$TMP/policy" 192.0.2.1 udp &&
+		has 'no, alarm flood is on' "$RLCTL" explain --policy "$TMP/policy" 192.0.2.1 udp while flood &&
+		has 'packet: 192.0.2.1 udp length 64 while flood' "$RLCTL" explain --policy "$TMP/policy" 192.0.2.1 udp while flood &&
+		is "$("$RLCTL" explain -j --policy "$TMP/policy" 192.0.2.1 udp while not flood |
+			jq -r '.reason, (.rules[] | select(.asked and .holds) | .while, .while_not)' | paste -sd' ')" 'allowed flood true'
+}
+
 veth_pair A B && veth_quiet A B && ns_mute A && rl B attach veth-B || exit 1
 t 'a fresh limit' test_fresh
 t 'a limit that is used up' test_over
@@ -118,4 +135,5 @@ t 'fragments' test_fragment
 t 'IPv6' test_ipv6
 t 'lengths' test_length
 t 'a policy in a file' test_file
+t 'sets and alarms of a policy in a file' test_file_unknown
 t 'at egress, by destination' test_egress
