@@ -452,14 +452,11 @@ static void test_selectors_refused(void **state)
 
 static void diff_append(const struct policy_alarm *from, const struct policy_alarm *to, void *arg)
 {
+	const struct policy_alarm *there = from ? from : to;
 	char *said = arg;
 
-	assert_true(from || to);
-	sprintf(said + strlen(said), "%s%s;",
-		!from ? "+"
-		: !to ? "-"
-		      : "",
-		(from ? from : to)->name);
+	assert_non_null(there);
+	sprintf(said + strlen(said), "%s%s;", !from ? "+" : to ? "" : "-", there->name);
 }
 
 static void test_diff(void **state)
