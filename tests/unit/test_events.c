@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The pure parts of rlctl events: when drops begin and end, how many events are told, what packets
- * have in common, and how events are written. */
+ * have in common, and alarms. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,14 +10,14 @@
 
 #include <cmocka.h>
 
-#include "event_json.h"
-#include "event_sink.h"
+#include "alarms.h"
+#include "clock.h"
 #include "onset.h"
-#include "output.h"
 #include "quota.h"
 #include "sample_probe.h"
 #include "traits.h"
 #include "units.h"
+#include "watched_state.h"
 
 #define TENTH ONSET_TENTH_NS
 
@@ -384,133 +384,61 @@ static void samples_match(void **state)
 	}
 }
 
-/* ---- writing */
+/* ---- alarms: this stands for the kernel */
 
-static struct event event_made(void)
+static struct alarms_now alarms;
+
+int alarms_read(const struct instance *instance, struct alarms_now *out)
 {
-	struct event event = {.kind = EVENT_DROPS_BEGIN,
-			      .time_ns = 1763888400123456789ull,
-			      .device = "eth0",
-			      .rule = "10.0.0.0/8 deny",
-			      .has_rate = true,
-			      .rate = {.packets = 1000, .bytes = 60000},
-			      .text = "a rule begins to drop"};
-
-	return event;
+	(void)instance;
+	*out = alarms;
+	return 0;
 }
 
-static void json_is(const struct event *event, const char *wanted)
+static const struct event *event_next(struct watched *w, bool on)
 {
-	struct json_object *object = event_json(event);
-	char *line = json_line(object);
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	size_t before = w->queue_count;
 
-	assert_string_equal(line, wanted);
-	free(line);
-	json_object_put(object);
+	alarms.alarm[0].on = on;
+	alarms.alarm[0].since_ns = now_ns;
+	watched_state_poll(w, now_ns);
+	return w->queue_count == before ? NULL : &w->queue[before]->event;
 }
 
-static void json_members(void **state)
+/* One that is on at first is no news; a change is, once; a new one that is on is, too. */
+static void alarms_change(void **state)
 {
-	struct event event = event_made();
+	struct watched w = {
+		.instance = {.device = "eth0", .fd = {.fleet_session = -1, .sets = -1}}};
+	const struct event *event;
 
 	(void)state;
-	json_is(&event, "{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"drops-begin\","
-			"\"device\":\"eth0\",\"hook\":\"xdp\",\"rule\":\"10.0.0.0/8 deny\","
-			"\"rate\":{\"packets\":1000,\"bytes\":60000},"
-			"\"text\":\"a rule begins to drop\"}");
-	event = (struct event){.kind = EVENT_BAN_BEGIN,
-			       .time_ns = 1,
-			       .device = "e",
-			       .hook = RL_HOOK_EGRESS,
-			       .key = "10.0.0.1",
-			       .until_ns = 1763888400123456789ull};
-	event.excerpt.source_count = 1;
-	event.excerpt.sources[0] = (struct event_source){
-		.addr = {[10] = 255, 255, 10, 0, 0, 1}, .rate = 5, .share = 1.0 / 3};
-	event.excerpt.value_count[FEATURE_PORT] = event.excerpt.value_count[FEATURE_FLAGS] = 1;
-	event.excerpt.value_count[FEATURE_TTL] = 1;
-	event.excerpt.values[FEATURE_PORT][0] = (struct event_value){17u << 16 | 53, 1};
-	event.excerpt.values[FEATURE_TTL][0] = (struct event_value){64, 0.9996};
-	event.excerpt.values[FEATURE_FLAGS][0] = (struct event_value){0x12, 0.5};
-	json_is(&event,
-		"{\"time\":\"1970-01-01T00:00:00.000Z\",\"event\":\"ban-begin\",\"device\":\"e\","
-		"\"hook\":\"egress\",\"key\":\"10.0.0.1\",\"until\":\"2025-11-23T09:00:00.123Z\","
-		"\"sources\":[{\"address\":\"10.0.0.1\",\"rate\":5,\"share\":0.333}],"
-		"\"common\":{\"port\":[{\"value\":\"udp/53\",\"share\":1}],"
-		"\"ttl\":[{\"value\":64,\"share\":1}],"
-		"\"flags\":[{\"value\":\"syn,ack\",\"share\":0.5}]}}");
-}
-
-static void json_is_ascii_and_bounded(void **state)
-{
-	struct event event = event_made();
-	struct json_object *object;
-	char *line;
-
-	(void)state;
-	memset(event.text, '\x1b', sizeof(event.text) - 1);
-	memset(event.rule, '\xff', sizeof(event.rule) - 1);
-	memset(event.key, '"', sizeof(event.key) - 1);
-	memset(event.device, '\n', sizeof(event.device) - 1);
-	object = event_json(&event);
-	line = json_line(object);
-	assert_true(strlen(line) + 1 < EVENT_JSON_MAX);
-	for (const char *c = line; *c; c++)
-		assert_true(*c >= ' ' && *c <= '~');
-	free(line);
-	json_object_put(object);
-}
-
-static char *printed(const char *json)
-{
-	struct json_object *object = json_tokener_parse(json);
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-
-	assert_non_null(object);
-	event_print(file, object);
-	fclose(file);
-	json_object_put(object);
-	return text;
-}
-
-static const struct {
-	const char *json, *wanted;
-} text_rows[] = {
-	{"{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"apply\",\"device\":\"eth0\","
-	 "\"hook\":\"xdp\",\"text\":\"1 rule\"}",
-	 "2025-11-23 09:00:00.123 eth0: apply: 1 rule\n"},
-	{"{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"apply\",\"device\":\"eth0\","
-	 "\"hook\":\"egress\",\"text\":\"\\u001b[31m\\n\"}",
-	 "2025-11-23 09:00:00.123 eth0/egress: apply: \\x1b[31m\\x0a\n"},
-	{"{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"ban-begin\",\"device\":\"e\","
-	 "\"sources\":[{\"address\":\"10.0.0.1\",\"rate\":5000,\"share\":0.336},"
-	 "{\"address\":\"10.0.0.2\",\"rate\":1,\"share\":0.1}],"
-	 "\"common\":{\"port\":[{\"value\":\"udp/53\",\"share\":1}],"
-	 "\"ttl\":[{\"value\":64,\"share\":0.5},{\"value\":63,\"share\":0.5}]}}",
-	 "2025-11-23 09:00:00.123 e: ban-begin\n"
-	 "    from 10.0.0.1 34% (5,000/s), 10.0.0.2 10% (1/s)\n"
-	 "    common: port udp/53 100%; ttl 64 50%, 63 50%\n"},
-	/* A journal that somebody has written to. */
-	{"{}", "? ?: ?\n"},
-	{"{\"time\":5,\"event\":[],\"device\":{},\"hook\":1,\"sources\":5,\"common\":[]}",
-	 "? ?: ?\n"},
-	{"{\"time\":\"\\u001b\",\"event\":\"x\",\"device\":\"y\",\"sources\":[1,{\"share\":1e9}],"
-	 "\"common\":{\"port\":[1,{\"value\":null}]}}",
-	 "\\x1b y: x\n    from ? 0%, ? 0%\n    common: port\n"},
-};
-
-static void text_lines(void **state)
-{
-	(void)state;
-	setenv("TZ", "UTC", 1);
-	for (size_t i = 0; i < sizeof(text_rows) / sizeof(*text_rows); i++) {
-		char *text = printed(text_rows[i].json);
-
-		assert_string_equal(text, text_rows[i].wanted);
-		free(text);
-	}
+	alarms = (struct alarms_now){
+		.count = 1,
+		.alarm = {{.name = "flood", .rate = 12345, .unit = RL_PACKETS, .comment = "why"}}};
+	assert_null(event_next(&w, true));
+	event = event_next(&w, false);
+	assert_non_null(event);
+	assert_int_equal(event->kind, EVENT_ALARM_OFF);
+	assert_null(event_next(&w, false));
+	event = event_next(&w, true);
+	assert_non_null(event);
+	assert_int_equal(event->kind, EVENT_ALARM_ON);
+	assert_string_equal(event->device, "eth0");
+	assert_string_equal(event->alarm, "flood");
+	assert_int_equal(event->rate.packets, 12345);
+	assert_int_equal(event->rate.bytes, 0);
+	assert_string_equal(event->text, "alarm flood is on, at 12,345 packets a second: why");
+	assert_int_equal(w.queue[1]->alarm, 0); /* waits for samples of it */
+	assert_true(w.queue[1]->due_ns > clock_ns(CLOCK_MONOTONIC));
+	alarms.alarm[0] = (struct alarm_now){.name = "other", .rate = 2048, .unit = RL_BITS};
+	event = event_next(&w, true);
+	assert_non_null(event);
+	assert_int_equal(event->rate.bytes, 2048);
+	assert_string_equal(event->text, "alarm other is on, at 2.0 KiB a second");
+	for (size_t i = 0; i < w.queue_count; i++)
+		free(w.queue[i]);
 }
 
 int main(void)
@@ -526,9 +454,7 @@ int main(void)
 		cmocka_unit_test_setup(forged_sources, fresh),
 		cmocka_unit_test_setup(headers_cut, fresh),
 		cmocka_unit_test(samples_match),
-		cmocka_unit_test(json_members),
-		cmocka_unit_test(json_is_ascii_and_bounded),
-		cmocka_unit_test(text_lines),
+		cmocka_unit_test(alarms_change),
 	};
 
 	return cmocka_run_group_tests_name("events", tests, NULL, NULL);

@@ -312,11 +312,11 @@ int instance_attach(const struct target *target, const struct attach_options *op
 	}
 	if (!ret)
 		change_tell(&(struct instance_change){.kind = CHANGE_ATTACHED,
-					     .path = path,
-					     .device = target->device,
-					     .hook = target->hook,
-					     .time_ns = info.since_ns,
-					     .number = policy->count});
+						      .path = path,
+						      .device = target->device,
+						      .hook = target->hook,
+						      .time_ns = info.since_ns,
+						      .number = policy->count});
 	close(lock);
 	return ret;
 }

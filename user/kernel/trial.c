@@ -230,9 +230,9 @@ int trial_end(struct trial *trial, bool keep)
 		goto out;
 	if (!keep)
 		change_tell(&(struct instance_change){.kind = CHANGE_TRIAL_UNDONE,
-					     .path = trial->path,
-					     .device = trial->device,
-					     .hook = trial->hook});
+						      .path = trial->path,
+						      .device = trial->device,
+						      .hook = trial->hook});
 	ret = record.state = keep ? TRIAL_KEPT : TRIAL_UNDONE;
 	trial_record_write(trial->state_fd, &record);
 	trial_finish(trial, ret);

@@ -15,7 +15,8 @@
 #include "pins.h"
 #include "signals.h"
 #include "units.h"
-#include "watched.h"
+#include "watched_drops.h"
+#include "watched_round.h"
 
 #define ROUND_MS 100
 

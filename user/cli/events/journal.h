@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The journal of an instance: its last events, JSON lines in two files below JOURNAL_FOLDER that
+/* The journal of an instance: its last events, JSON lines in two files (journal_place.h) that
  * take turns, so that it takes at most 2 * JOURNAL_MAX bytes. Readable by root alone; gone with the
  * next boot. Each network namespace has a folder of its own, and each bpffs.
  *
@@ -13,9 +13,7 @@
 
 #include "instance.h"
 
-#define JOURNAL_FOLDER   "/run/rlctl"
-#define JOURNAL_MAX      (256u << 10)
-#define JOURNAL_PATH_MAX (2 * INSTANCE_PATH_MAX)
+#define JOURNAL_MAX (256u << 10)
 
 /* From now on, writes the changes that this process makes to instances. */
 void journal_begin(void);

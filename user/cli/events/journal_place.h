@@ -3,7 +3,10 @@
 #ifndef RLCTL_JOURNAL_PLACE_H
 #define RLCTL_JOURNAL_PLACE_H
 
-#include "journal.h"
+#include "instance.h"
+
+#define JOURNAL_FOLDER   "/run/rlctl"
+#define JOURNAL_PATH_MAX (2 * INSTANCE_PATH_MAX)
 
 /* The file of the instance pinned at `pins` with that ending ("", ".old", ".lock"). 0 or -errno. */
 int journal_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX]);

@@ -2,14 +2,14 @@
 /* Reads the journals of a namespace. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <fcntl.h>
-
 #include "event_sink.h"
+#include "journal.h"
 #include "journal_place.h"
 #include "message.h"
 #include "pins.h"

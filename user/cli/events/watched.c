@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Opens an instance to look for its events, and keeps the queue of those that wait. */
+/* The queue of events that wait, and how they are told. */
 #include "watched.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "event_json.h"
-#include "find.h"
-#include "fleet_maps.h"
-#include "hook_names.h"
 #include "journal.h"
-#include "map.h"
-#include "open.h"
 #include "output.h"
-#include "pins.h"
-#include "program.h"
 #include "units.h"
-
-#define LOOK_NS NS_PER_SECOND /* whether the program is still on the device */
 
 uint64_t realtime_of(uint64_t monotonic_ns)
 {
@@ -86,6 +75,36 @@ void watched_rule_put(const struct watched *w, struct event *event, const struct
 		rule_format(event->rule, rule, &w->ctx);
 }
 
+/* ---- rules that drop */
+
+struct rule_drops *watched_drops_find(const struct watched *w, uint32_t counter_id)
+{
+	for (size_t i = 0; i < w->drops.count; i++)
+		if (w->drops.rules[i]->counter_id == counter_id)
+			return w->drops.rules[i];
+	return NULL;
+}
+
+struct rl_amount amount_less(struct rl_amount from, const struct rl_amount *less)
+{
+	from.packets = from.packets > less->packets ? from.packets - less->packets : 0;
+	from.bytes = from.bytes > less->bytes ? from.bytes - less->bytes : 0;
+	return from;
+}
+
+struct rl_amount rule_drops_rate(const struct rule_drops *drops, uint64_t until_ns)
+{
+	struct rl_amount sum = amount_less(drops->last, &drops->base);
+	double seconds = (double)(until_ns - drops->base_ns) / (double)NS_PER_SECOND;
+
+	if (until_ns <= drops->base_ns)
+		return (struct rl_amount){0};
+	return (struct rl_amount){.packets = (uint64_t)((double)sum.packets / seconds),
+				  .bytes = (uint64_t)((double)sum.bytes / seconds)};
+}
+
+/* ---- telling */
+
 /* The command that attached or detached it has written that itself. */
 static bool is_noted(const struct watched *w, const struct event *event)
 {
@@ -124,7 +143,7 @@ static void pending_complete(const struct watched *w, struct pending *pending)
 }
 
 /* In the order in which they happened. */
-static int queue_tell(struct watched *w, uint64_t now_ns)
+int watched_tell(struct watched *w, uint64_t now_ns)
 {
 	struct event lost = {0};
 	int ret = 0;
@@ -144,93 +163,8 @@ static int queue_tell(struct watched *w, uint64_t now_ns)
 	return ret;
 }
 
-/* ---- */
-
-/* A reader may not write to the board of watchers: then there are no samples. */
-static int instance_open_any(const char *path, const char *device, enum rl_hook hook,
-			     struct watched *w)
+void watched_forget(struct watched *w)
 {
-	int ret = instance_open_at(path, device, hook, USE_SHARED, &w->instance);
-
-	w->can_sample = !ret;
-	if (ret == -EACCES || ret == -EPERM)
-		ret = instance_open_at(path, device, hook, USE_READ, &w->instance);
-	return ret;
-}
-
-int watched_open(const char *path, const char *device, enum rl_hook hook, struct watched **out)
-{
-	struct watched *w = calloc(1, sizeof(*w));
-	int ret;
-
-	if (!w)
-		out_of_memory();
-	ret = instance_open_any(path, device, hook, w);
-	if (ret) {
-		free(w);
-		return ret;
-	}
-	instance_context(&w->instance, &w->ctx);
-	w->trial_fd = -1;
-	w->journal_fd = journal_lock(path);
-	ret = watched_poll(w); /* what is there is known */
-	if (ret) {
-		watched_close(w);
-		return ret;
-	}
-	*out = w;
-	return 0;
-}
-
-int watched_close(struct watched *w)
-{
-	int ret = queue_tell(w, UINT64_MAX);
-
 	while (w->queue_count)
 		free(queue_at(w, --w->queue_count));
-	watched_samples_close(w);
-	watched_drops_clear(w);
-	watched_bans_clear(w);
-	policy_clear(&w->policy);
-	if (w->trial_fd >= 0)
-		close(w->trial_fd);
-	if (w->journal_fd >= 0)
-		close(w->journal_fd);
-	instance_close(&w->instance);
-	free(w);
-	return ret;
-}
-
-/* Has it been detached, or its device removed? */
-static bool is_gone(struct watched *w, uint64_t now_ns)
-{
-	struct device_program program;
-
-	w->unpinned = instance_pins_check(&w->instance) == -ENOENT;
-	if (w->unpinned)
-		return true;
-	if (now_ns - w->looked_ns < LOOK_NS)
-		return false;
-	w->looked_ns = now_ns;
-	if (w->journal_fd < 0) /* the follower that wrote it may have ended */
-		w->journal_fd = journal_lock(w->instance.path);
-	return instance_program_find(&w->instance, &program) == -ENOENT;
-}
-
-int watched_poll(struct watched *w)
-{
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	int ret = is_gone(w, now_ns) ? -ENODEV : 0;
-
-	if (!ret)
-		ret = watched_policy_poll(w, now_ns);
-	if (!ret)
-		ret = watched_drops_poll(w, now_ns);
-	if (!ret)
-		watched_samples_poll(w, now_ns);
-	if (!ret)
-		ret = watched_bans_poll(w, now_ns);
-	if (!ret)
-		ret = watched_state_poll(w, now_ns);
-	return ret ? ret : queue_tell(w, now_ns);
 }

@@ -101,14 +101,6 @@ struct watched {
 	size_t sink_count;
 };
 
-/* Opens the instance pinned at path, and takes what is there for known. Silent. */
-int watched_open(const char *path, const char *device, enum rl_hook hook, struct watched **out);
-/* Tells what waits, and frees it. */
-int watched_close(struct watched *w);
-
-/* One round. 0; -ENODEV: it is gone; another negative value ends the command. */
-int watched_poll(struct watched *w);
-
 /* An event with its time, device and hook, which is in the queue: to be filled in. NULL: the event
  * is one too many, and was counted. */
 struct pending *watched_event(struct watched *w, enum event_kind kind);
@@ -122,24 +114,16 @@ const struct rule *watched_rule(const struct watched *w, uint32_t counter_id);
 /* CLOCK_REALTIME of a time of CLOCK_MONOTONIC. */
 uint64_t realtime_of(uint64_t monotonic_ns);
 
-/* ---- watched_policy.c */
-int watched_policy_poll(struct watched *w, uint64_t now_ns);
-/* ---- watched_drops.c */
-int watched_drops_poll(struct watched *w, uint64_t now_ns);
-void watched_drops_policy_changed(struct watched *w, const struct policy *before);
+/* NULL: it is none of those that drop. */
 struct rule_drops *watched_drops_find(const struct watched *w, uint32_t counter_id);
-/* Packets a second since the rule began to drop. */
+/* Packets and bytes a second since the rule began to drop. */
 struct rl_amount rule_drops_rate(const struct rule_drops *drops, uint64_t until_ns);
-void watched_drops_clear(struct watched *w);
-/* The instance is gone: no rule drops any more. */
-void watched_drops_end(struct watched *w);
-/* ---- watched_samples.c */
-void watched_samples_poll(struct watched *w, uint64_t now_ns);
-void watched_samples_close(struct watched *w);
-/* ---- watched_bans.c */
-int watched_bans_poll(struct watched *w, uint64_t now_ns);
-void watched_bans_clear(struct watched *w);
-/* ---- watched_state.c: alarms, sets, fleet */
-int watched_state_poll(struct watched *w, uint64_t now_ns);
+struct rl_amount amount_less(struct rl_amount from, const struct rl_amount *less);
+
+/* Tells the sinks, and the journal if it is this process that writes it, of the events that are due
+ * at now_ns (UINT64_MAX: of all). 0, or < 0 to end the command. */
+int watched_tell(struct watched *w, uint64_t now_ns);
+/* Frees those that were not told. */
+void watched_forget(struct watched *w);
 
 #endif

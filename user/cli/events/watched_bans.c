@@ -13,7 +13,7 @@
 #include "state_output.h"
 #include "text.h"
 #include "units.h"
-#include "watched.h"
+#include "watched_bans.h"
 
 #define SEATS_READ  1024u           /* at once */
 #define SWEEP_SEATS 4096u           /* in a round */
@@ -212,13 +212,13 @@ static void seats_poll(struct watched *w, const struct ban_seats *seats, uint64_
 }
 
 /* A policy that first bans makes the map: its bans are new ones. */
-int watched_bans_poll(struct watched *w, uint64_t now_ns)
+void watched_bans_poll(struct watched *w, uint64_t now_ns)
 {
 	struct ban_seats seats;
 	bool first;
 
 	if (ban_seats_open(&w->instance, &seats))
-		return 0; /* none, or being detached */
+		return; /* none, or being detached */
 	first = !w->bans.id && !w->bans.drops && !w->sinks;
 	if (w->bans.id != seats.id || w->bans.count != seats.count) {
 		bool grown = w->bans.id;
@@ -232,5 +232,4 @@ int watched_bans_poll(struct watched *w, uint64_t now_ns)
 	if (seats.count)
 		seats_poll(w, &seats, now_ns);
 	close(seats.fd);
-	return 0;
 }

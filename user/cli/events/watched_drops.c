@@ -11,17 +11,9 @@
 #include "stats.h"
 #include "text.h"
 #include "units.h"
-#include "watched.h"
+#include "watched_drops.h"
 
 #define READ_SHARE 20 /* of a CPU is spent on reading counters at most: one part in so many */
-
-struct rule_drops *watched_drops_find(const struct watched *w, uint32_t counter_id)
-{
-	for (size_t i = 0; i < w->drops.count; i++)
-		if (w->drops.rules[i]->counter_id == counter_id)
-			return w->drops.rules[i];
-	return NULL;
-}
 
 void watched_drops_clear(struct watched *w)
 {
@@ -29,24 +21,6 @@ void watched_drops_clear(struct watched *w)
 		free(w->drops.rules[i]);
 	free(w->drops.before);
 	w->drops = (struct drops){0};
-}
-
-static struct rl_amount amount_less(struct rl_amount from, const struct rl_amount *less)
-{
-	from.packets = from.packets > less->packets ? from.packets - less->packets : 0;
-	from.bytes = from.bytes > less->bytes ? from.bytes - less->bytes : 0;
-	return from;
-}
-
-struct rl_amount rule_drops_rate(const struct rule_drops *drops, uint64_t until_ns)
-{
-	struct rl_amount sum = amount_less(drops->last, &drops->base);
-	double seconds = (double)(until_ns - drops->base_ns) / (double)NS_PER_SECOND;
-
-	if (until_ns <= drops->base_ns)
-		return (struct rl_amount){0};
-	return (struct rl_amount){.packets = (uint64_t)((double)sum.packets / seconds),
-				  .bytes = (uint64_t)((double)sum.bytes / seconds)};
 }
 
 /* ---- events */

@@ -8,7 +8,8 @@
 #include "policy_write.h"
 #include "trial_record.h"
 #include "units.h"
-#include "watched.h"
+#include "watched_drops.h"
+#include "watched_policy.h"
 
 #define READ_SHARE 10 /* of a CPU is spent on reading the policy at most: one part in so many */
 

@@ -7,7 +7,7 @@
 #include "sample_probe.h"
 #include "set_live.h"
 #include "units.h"
-#include "watched.h"
+#include "watched_samples.h"
 
 #define SAMPLE_RATE 1000u               /* a second, of what is dropped, and of what passes */
 #define LINGER_NS   (5 * NS_PER_SECOND) /* the place is kept for so long */

@@ -8,7 +8,7 @@
 #include "sets.h"
 #include "text.h"
 #include "units.h"
-#include "watched.h"
+#include "watched_state.h"
 
 #define FULL_PAUSE_NS                                                              \
 	(10 * NS_PER_SECOND) /* a set that refused nothing for so long may be told \
@@ -139,10 +139,9 @@ static void fleet_poll(struct watched *w)
 	w->fleet_read = true;
 }
 
-int watched_state_poll(struct watched *w, uint64_t now_ns)
+void watched_state_poll(struct watched *w, uint64_t now_ns)
 {
 	alarms_poll(w);
 	sets_poll(w, now_ns);
 	fleet_poll(w);
-	return 0;
 }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How events are written: as JSON, and as lines for people. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "event_json.h"
+#include "event_sink.h"
+#include "output.h"
+
+static struct event event_made(void)
+{
+	struct event event = {.kind = EVENT_DROPS_BEGIN,
+			      .time_ns = 1763888400123456789ull,
+			      .device = "eth0",
+			      .rule = "10.0.0.0/8 deny",
+			      .has_rate = true,
+			      .rate = {.packets = 1000, .bytes = 60000},
+			      .text = "a rule begins to drop"};
+
+	return event;
+}
+
+static void json_is(const struct event *event, const char *wanted)
+{
+	struct json_object *object = event_json(event);
+	char *line = json_line(object);
+
+	assert_string_equal(line, wanted);
+	free(line);
+	json_object_put(object);
+}
+
+static void json_members(void **state)
+{
+	struct event event = event_made();
+
+	(void)state;
+	json_is(&event, "{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"drops-begin\","
+			"\"device\":\"eth0\",\"hook\":\"xdp\",\"rule\":\"10.0.0.0/8 deny\","
+			"\"rate\":{\"packets\":1000,\"bytes\":60000},"
+			"\"text\":\"a rule begins to drop\"}");
+	event = (struct event){.kind = EVENT_BAN_BEGIN,
+			       .time_ns = 1,
+			       .device = "e",
+			       .hook = RL_HOOK_EGRESS,
+			       .key = "10.0.0.1",
+			       .until_ns = 1763888400123456789ull};
+	event.excerpt.source_count = 1;
+	event.excerpt.sources[0] = (struct event_source){
+		.addr = {[10] = 255, 255, 10, 0, 0, 1}, .rate = 5, .share = 1.0 / 3};
+	event.excerpt.value_count[FEATURE_PORT] = event.excerpt.value_count[FEATURE_FLAGS] = 1;
+	event.excerpt.value_count[FEATURE_TTL] = 1;
+	event.excerpt.values[FEATURE_PORT][0] = (struct event_value){17u << 16 | 53, 1};
+	event.excerpt.values[FEATURE_TTL][0] = (struct event_value){64, 0.9996};
+	event.excerpt.values[FEATURE_FLAGS][0] = (struct event_value){0x12, 0.5};
+	json_is(&event,
+		"{\"time\":\"1970-01-01T00:00:00.000Z\",\"event\":\"ban-begin\",\"device\":\"e\","
+		"\"hook\":\"egress\",\"key\":\"10.0.0.1\",\"until\":\"2025-11-23T09:00:00.123Z\","
+		"\"sources\":[{\"address\":\"10.0.0.1\",\"rate\":5,\"share\":0.333}],"
+		"\"common\":{\"port\":[{\"value\":\"udp/53\",\"share\":1}],"
+		"\"ttl\":[{\"value\":64,\"share\":1}],"
+		"\"flags\":[{\"value\":\"syn,ack\",\"share\":0.5}]}}");
+}
+
+static void json_is_ascii_and_bounded(void **state)
+{
+	struct event event = event_made();
+	struct json_object *object;
+	char *line;
+
+	(void)state;
+	memset(event.text, '\x1b', sizeof(event.text) - 1);
+	memset(event.rule, '\xff', sizeof(event.rule) - 1);
+	memset(event.key, '"', sizeof(event.key) - 1);
+	memset(event.device, '\n', sizeof(event.device) - 1);
+	object = event_json(&event);
+	line = json_line(object);
+	assert_true(strlen(line) + 1 < EVENT_JSON_MAX);
+	for (const char *c = line; *c; c++)
+		assert_true(*c >= ' ' && *c <= '~');
+	free(line);
+	json_object_put(object);
+}
+
+static char *printed(const char *json)
+{
+	struct json_object *object = json_tokener_parse(json);
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	assert_non_null(object);
+	event_print(file, object);
+	fclose(file);
+	json_object_put(object);
+	return text;
+}
+
+static const struct {
+	const char *json, *wanted;
+} text_rows[] = {
+	{"{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"apply\",\"device\":\"eth0\","
+	 "\"hook\":\"xdp\",\"text\":\"1 rule\"}",
+	 "2025-11-23 09:00:00.123 eth0: apply: 1 rule\n"},
+	{"{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"apply\",\"device\":\"eth0\","
+	 "\"hook\":\"egress\",\"text\":\"\\u001b[31m\\n\"}",
+	 "2025-11-23 09:00:00.123 eth0/egress: apply: \\x1b[31m\\x0a\n"},
+	{"{\"time\":\"2025-11-23T09:00:00.123Z\",\"event\":\"ban-begin\",\"device\":\"e\","
+	 "\"sources\":[{\"address\":\"10.0.0.1\",\"rate\":5000,\"share\":0.336},"
+	 "{\"address\":\"10.0.0.2\",\"rate\":1,\"share\":0.1}],"
+	 "\"common\":{\"port\":[{\"value\":\"udp/53\",\"share\":1}],"
+	 "\"ttl\":[{\"value\":64,\"share\":0.5},{\"value\":63,\"share\":0.5}]}}",
+	 "2025-11-23 09:00:00.123 e: ban-begin\n"
+	 "    from 10.0.0.1 34% (5,000/s), 10.0.0.2 10% (1/s)\n"
+	 "    common: port udp/53 100%; ttl 64 50%, 63 50%\n"},
+	/* A journal that somebody has written to. */
+	{"{}", "? ?: ?\n"},
+	{"{\"time\":5,\"event\":[],\"device\":{},\"hook\":1,\"sources\":5,\"common\":[]}",
+	 "? ?: ?\n"},
+	{"{\"time\":\"\\u001b\",\"event\":\"x\",\"device\":\"y\",\"sources\":[1,{\"share\":1e9}],"
+	 "\"common\":{\"port\":[1,{\"value\":null}]}}",
+	 "\\x1b y: x\n    from ? 0%, ? 0%\n    common: port\n"},
+};
+
+static void text_lines(void **state)
+{
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	for (size_t i = 0; i < sizeof(text_rows) / sizeof(*text_rows); i++) {
+		char *text = printed(text_rows[i].json);
+
+		assert_string_equal(text, text_rows[i].wanted);
+		free(text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(json_members),
+		cmocka_unit_test(json_is_ascii_and_bounded),
+		cmocka_unit_test(text_lines),
+	};
+
+	return cmocka_run_group_tests_name("event texts", tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Opens an instance to look for its events, and looks in each round. */
+#include "watched_round.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "find.h"
+#include "fleet_maps.h"
+#include "journal.h"
+#include "open.h"
+#include "output.h"
+#include "program.h"
+#include "units.h"
+#include "watched_bans.h"
+#include "watched_drops.h"
+#include "watched_policy.h"
+#include "watched_samples.h"
+#include "watched_state.h"
+
+#define LOOK_NS NS_PER_SECOND /* whether the program is still on the device */
+
+/* A reader may not write to the board of watchers: then there are no samples. */
+static int instance_open_any(const char *path, const char *device, enum rl_hook hook,
+			     struct watched *w)
+{
+	int ret = instance_open_at(path, device, hook, USE_SHARED, &w->instance);
+
+	w->can_sample = !ret;
+	if (ret == -EACCES || ret == -EPERM)
+		ret = instance_open_at(path, device, hook, USE_READ, &w->instance);
+	return ret;
+}
+
+int watched_open(const char *path, const char *device, enum rl_hook hook, struct watched **out)
+{
+	struct watched *w = calloc(1, sizeof(*w));
+	int ret;
+
+	if (!w)
+		out_of_memory();
+	ret = instance_open_any(path, device, hook, w);
+	if (ret) {
+		free(w);
+		return ret;
+	}
+	instance_context(&w->instance, &w->ctx);
+	w->trial_fd = -1;
+	w->journal_fd = journal_lock(path);
+	ret = watched_poll(w); /* what is there is known */
+	if (ret) {
+		watched_close(w);
+		return ret;
+	}
+	*out = w;
+	return 0;
+}
+
+int watched_close(struct watched *w)
+{
+	int ret = watched_tell(w, UINT64_MAX);
+
+	watched_forget(w);
+	watched_samples_close(w);
+	watched_drops_clear(w);
+	watched_bans_clear(w);
+	policy_clear(&w->policy);
+	if (w->trial_fd >= 0)
+		close(w->trial_fd);
+	if (w->journal_fd >= 0)
+		close(w->journal_fd);
+	instance_close(&w->instance);
+	free(w);
+	return ret;
+}
+
+/* Has it been detached, or its device removed? */
+static bool is_gone(struct watched *w, uint64_t now_ns)
+{
+	struct device_program program;
+
+	w->unpinned = instance_pins_check(&w->instance) == -ENOENT;
+	if (w->unpinned)
+		return true;
+	if (now_ns - w->looked_ns < LOOK_NS)
+		return false;
+	w->looked_ns = now_ns;
+	if (w->journal_fd < 0) /* the follower that wrote it may have ended */
+		w->journal_fd = journal_lock(w->instance.path);
+	return instance_program_find(&w->instance, &program) == -ENOENT;
+}
+
+int watched_poll(struct watched *w)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	int ret = is_gone(w, now_ns) ? -ENODEV : 0;
+
+	if (!ret)
+		ret = watched_policy_poll(w, now_ns);
+	if (!ret)
+		ret = watched_drops_poll(w, now_ns);
+	if (ret)
+		return ret;
+	watched_samples_poll(w, now_ns);
+	watched_bans_poll(w, now_ns);
+	watched_state_poll(w, now_ns);
+	return watched_tell(w, now_ns);
+}

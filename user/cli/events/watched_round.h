@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Begins to look at an instance, looks at it, and ends. */
+#ifndef RLCTL_WATCHED_ROUND_H
+#define RLCTL_WATCHED_ROUND_H
+
+#include "watched.h"
+
+/* Opens the instance pinned at path, and takes what is there for known. Silent. */
+int watched_open(const char *path, const char *device, enum rl_hook hook, struct watched **out);
+/* Tells what waits, and frees it. */
+int watched_close(struct watched *w);
+
+/* One round. 0; -ENODEV: it is gone; another negative value ends the command. */
+int watched_poll(struct watched *w);
+
+#endif

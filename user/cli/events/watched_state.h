@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Alarms, full sets and fleets. */
+#ifndef RLCTL_WATCHED_STATE_H
+#define RLCTL_WATCHED_STATE_H
+
+#include "watched.h"
+
+void watched_state_poll(struct watched *w, uint64_t now_ns);
+
+#endif
