@@ -182,6 +182,8 @@ int set_session_open(const struct instance *instance, bool writes, struct set_se
 		.writes = writes,
 	};
 	ret = session_open(out);
+	for (int i = 0; !ret && i < RL_SETS_MAX; i++)
+		out->refused[i] = out->sets[i].refused;
 	if (!ret)
 		return 0;
 	session_free(out);
@@ -195,14 +197,6 @@ int set_session_publish(struct set_session *session)
 	return policy_generation_add(session->instance);
 }
 
-static void full_tell(const struct set_session *session, const struct rl_set *before,
-		      const struct rl_set *now)
-{
-	if (*now->name && now->refused > before->refused)
-		instance_change_tell(session->instance, CHANGE_SET_FULL,
-				     now->refused - before->refused, now->name);
-}
-
 static int sets_keep(struct set_session *session)
 {
 	struct rl_set before[RL_SETS_MAX];
@@ -213,8 +207,6 @@ static int sets_keep(struct set_session *session)
 			ret = bpf_map_update_elem(session->sets_fd, &i, &session->sets[i], BPF_ANY)
 				      ? -errno
 				      : 0;
-	for (uint32_t i = 0; !ret && i < RL_SETS_MAX; i++)
-		full_tell(session, &before[i], &session->sets[i]);
 	return ret;
 }
 
@@ -231,10 +223,23 @@ static int session_end(struct set_session *session)
 	return 0;
 }
 
+static void full_tell(const struct set_session *session)
+{
+	for (int i = 0; i < RL_SETS_MAX; i++) {
+		const struct rl_set *set = &session->sets[i];
+
+		if (*set->name && set->refused > session->refused[i])
+			instance_change_tell(session->instance, CHANGE_SET_FULL,
+					     set->refused - session->refused[i], set->name);
+	}
+}
+
 int set_session_close(struct set_session *session)
 {
 	int ret = session->writes ? session_end(session) : 0;
 
+	if (session->writes && !ret)
+		full_tell(session);
 	session_free(session);
 	return ret;
 }

@@ -31,7 +31,8 @@ struct set_session {
 	struct member_table table;
 	struct rl_set sets[RL_SETS_MAX];
 	int members_fd, sets_fd, layout_fd;
-	bool writes;        /* the table's layout is mapped; readers have a copy */
+	bool writes;                   /* the table's layout is mapped; readers have a copy */
+	uint64_t refused[RL_SETS_MAX]; /* of each set when the session was opened */
 	uint32_t published; /* table.layout->changes when packets were last made to ask anew */
 };
 

@@ -228,13 +228,13 @@ int trial_end(struct trial *trial, bool keep)
 		ret = trial_undo(trial);
 	if (ret < 0)
 		goto out;
+	ret = record.state = keep ? TRIAL_KEPT : TRIAL_UNDONE;
+	trial_record_write(trial->state_fd, &record);
 	if (!keep)
 		change_tell(&(struct instance_change){.kind = CHANGE_TRIAL_UNDONE,
 						      .path = trial->path,
 						      .device = trial->device,
 						      .hook = trial->hook});
-	ret = record.state = keep ? TRIAL_KEPT : TRIAL_UNDONE;
-	trial_record_write(trial->state_fd, &record);
 	trial_finish(trial, ret);
 out:
 	if (lock >= 0)
