@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -320,6 +321,25 @@ static void time_is_bounded(void **state)
 		"warning: --exec sh: alarm-on: ended after its time limit of 2s (--exec-timeout)\n");
 }
 
+/* As long as there is no descriptor for its input, the event waits. */
+static void start_is_repeated(void **state)
+{
+	struct runner *runner = shell("cat >out", (struct runner_options){0});
+	struct rlimit usual, none;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = usual.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	runner_give(runner, EVENT, START_NS);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	assert_string_equal(
+		said, "warning: --exec sh: cannot be run yet for alarm-on: Too many open files\n");
+	settle(runner, START_NS);
+	runner_close(runner, 0);
+	assert_string_equal(content("out"), EVENT "\n");
+}
+
 /* Also those that have become nobody's children. */
 static void grandchildren_end(void **state)
 {
@@ -486,13 +506,14 @@ int main(void)
 		cmocka_unit_test_setup(order_is_kept, fresh),
 		cmocka_unit_test_setup(number_is_bounded, fresh),
 		cmocka_unit_test_setup(time_is_bounded, fresh),
+		cmocka_unit_test_setup(start_is_repeated, fresh),
 		cmocka_unit_test_setup(grandchildren_end, fresh),
 		cmocka_unit_test_setup(close_waits, fresh),
 		cmocka_unit_test_setup(close_ends, fresh),
 		cmocka_unit_test_setup(failures_are_told_once_a_minute, fresh),
 		cmocka_unit_test_setup(user_is_chosen, fresh),
 	};
-	size_t n = 14;
+	size_t n = 15;
 
 	ROWS(unfit, unfit_is_told);
 	ROWS(refused, is_refused);

@@ -116,8 +116,9 @@ static int slot_start(struct runner *runner, struct running *slot, const char *j
 	return 0;
 }
 
-static void program_start(struct runner *runner, struct running *slot, const char *json,
-			  uint64_t now_ns)
+/* 0 or -errno. */
+static int program_start(struct runner *runner, struct running *slot, const char *json,
+			 uint64_t now_ns)
 {
 	json_object *event = json_tokener_parse(json);
 	char **environment = event_environment(&runner->program.user, event);
@@ -126,12 +127,12 @@ static void program_start(struct runner *runner, struct running *slot, const cha
 	*slot = (struct running){.pidfd = -1, .end_ns = now_ns + runner->timeout_ns};
 	snprintf(slot->event, sizeof(slot->event), "%s", event_member(event, "event"));
 	ret = slot_start(runner, slot, json, environment);
-	runner->lost += ret != 0;
 	if (ret)
-		warn(runner, &runner->failures, now_ns, "not run for %s: %s", slot->event,
+		warn(runner, &runner->failures, now_ns, "cannot be run yet for %s: %s", slot->event,
 		     strerror(-ret));
 	event_environment_free(environment);
 	json_object_put(event);
+	return ret;
 }
 
 static struct running *slot_free(const struct runner *runner)
@@ -151,13 +152,11 @@ static void queue_put(struct runner *runner, const char *json)
 	runner->queue[(runner->first + runner->queued++) % runner->queue_size] = copy;
 }
 
-static char *queue_take(struct runner *runner)
+static void queue_drop_first(struct runner *runner)
 {
-	char *json = runner->queue[runner->first];
-
+	free(runner->queue[runner->first]);
 	runner->first = (runner->first + 1) % runner->queue_size;
 	runner->queued--;
-	return json;
 }
 
 /* Behind the events that came before them. */
@@ -176,16 +175,15 @@ static void lost_queue(struct runner *runner)
 	queue_put(runner, json);
 }
 
+/* An event that nothing could be started for stays the first, until the next time. */
 static void queue_start(struct runner *runner, uint64_t now_ns)
 {
 	struct running *slot;
 
 	lost_queue(runner);
-	while (runner->queued && (slot = slot_free(runner))) {
-		char *json = queue_take(runner);
-
-		program_start(runner, slot, json, now_ns);
-		free(json);
+	while (runner->queued && (slot = slot_free(runner)) &&
+	       !program_start(runner, slot, runner->queue[runner->first], now_ns)) {
+		queue_drop_first(runner);
 		lost_queue(runner);
 	}
 }
@@ -329,7 +327,7 @@ static int runner_make(const struct runner_options *options, struct runner *out)
 static void runner_free(struct runner *runner)
 {
 	while (runner->queued)
-		free(queue_take(runner));
+		queue_drop_first(runner);
 	free(runner->queue);
 	free(runner->running);
 	if (runner->errors != MAP_FAILED)
@@ -376,7 +374,7 @@ static void queue_drop(struct runner *runner)
 	uint64_t lost = runner->lost + runner->queued;
 
 	while (runner->queued)
-		free(queue_take(runner));
+		queue_drop_first(runner);
 	runner->lost = 0;
 	if (lost)
 		note("warning: --exec %s: %" PRIu64 " events were not given to it before the end",
