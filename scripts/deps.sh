@@ -109,6 +109,7 @@ exabgp             test   exabgp            -
 bird               test   bird2             bird
 msmtp              test   msmtp             msmtp
 aiosmtpd/__init__.py test python3-aiosmtpd  python3-aiosmtpd
+chromium-headless-shell test chromium-headless-shell -
 gnuplot            test   gnuplot-nox       gnuplot-minimal
 systemd-analyze    test   systemd           systemd
 udevadm            test   udev              systemd-udev

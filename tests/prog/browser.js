@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Asked of a page by browser.py.
+
+// [red, green, blue, opacity] of a computed colour.
+const colour = (text) => { const n = text.match(/[\d.]+/g).map(Number); return [n[0], n[1], n[2], n.length > 3 ? n[3] : 1]; };
+const linear = (c) => { c /= 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+const brightness = (c) => 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
+// Of WCAG 2: 4.5 is readable for people who see less.
+const contrast = (a, b) => { const [x, y] = [brightness(a), brightness(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
+
+const ground = (element) => {
+	for (; element; element = element.parentElement) {
+		const c = colour(getComputedStyle(element).backgroundColor);
+		if (c[3] === 1)
+			return c;
+	}
+	return [255, 255, 255, 1];
+};
+
+const shown = (element) => element.getClientRects().length && getComputedStyle(element).visibility === 'visible';
+
+const words = () => [...document.querySelectorAll('body *')].filter((e) => shown(e) &&
+	[...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) && !e.closest('title, desc, style, defs'));
+
+const faint = (e) => {
+	const style = getComputedStyle(e), ink = colour(e.closest('svg') ? style.fill : style.color);
+	return contrast(ink, ground(e.parentElement.closest('svg') ? document.body : e)) < 4.5;
+};
+
+// Of the words of a drawing, in which the size scales with it.
+const size = (e) => {
+	const svg = e.closest('svg');
+	const scale = svg && svg.viewBox.baseVal ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+	return parseFloat(getComputedStyle(e).fontSize) * scale;
+};
+
+const measure = () => ({
+	window: innerWidth,
+	width: Math.max(document.documentElement.scrollWidth, document.body.scrollWidth),
+	outside: [...document.querySelectorAll('body *')].filter((e) => shown(e) && !e.closest('.scroll, defs') &&
+		e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 80)),
+	faint: words().filter(faint).map((e) => e.textContent.slice(0, 40)),
+	small: words().filter((e) => size(e) < 10.5).map((e) => e.textContent.slice(0, 40)),
+	words: words().length,
+	dark: brightness(ground(document.body)) < 0.2,
+});
+
+// A square in what a path fills, on the page.
+const inside = (path) => {
+	const svg = path.ownerSVGElement, box = path.getBBox(), from = svg.createSVGPoint(), matrix = path.getScreenCTM(), side = 14;
+	for (let y = box.y; y < box.y + box.height; y += 2)
+		for (let x = box.x; x < box.x + box.width; x += 2) {
+			const all = [[0, 0], [side, 0], [0, side], [side, side]].every(([dx, dy]) => {
+				[from.x, from.y] = [x + dx, y + dy];
+				return path.isPointInFill(from);
+			});
+			if (all) {
+				[from.x, from.y] = [x + 1, y + 1];
+				const at = from.matrixTransform(matrix);
+				return {x: at.x + scrollX, y: at.y + scrollY, width: side - 2, height: side - 2};
+			}
+		}
+	return null;
+};
+
+const places = () => Object.fromEntries(['pass', 'drop'].map((name) =>
+	[name, inside(document.querySelector('#traffic svg.wide path.' + name))]));
+// Words and lines that lie over them.
+const veil = (seen) => document.querySelectorAll('#traffic text, #traffic .grid, #traffic .mark, #traffic .bin').forEach((e) => {
+	e.style.visibility = seen; });
+
+const number = (element) => { const data = element && element.querySelector('data'); return data ? Number(data.value) : null; };
+const column = (table, index) => [...document.querySelectorAll(table + ' tbody tr')].map((row) => number(row.children[index]));
+
+const facts = () => ({
+	title: document.title,
+	lang: document.documentElement.lang,
+	scripts: document.querySelectorAll('script, iframe, object, embed, link, img, base, form').length,
+	handlers: [...document.querySelectorAll('*')].flatMap((e) => [...e.attributes]).filter((a) => /^on/i.test(a.name)).length,
+	links: [...document.querySelectorAll('[href], [src]')].length,
+	packets: number(document.querySelector('#packets')),
+	passed: {packets: number(document.querySelector('#passed')), bytes: number(document.querySelector('#passed-bytes'))},
+	dropped: {packets: number(document.querySelector('#dropped')), bytes: number(document.querySelector('#dropped-bytes'))},
+	reasons: Object.fromEntries([...document.querySelectorAll('tr[id^=reason-]')].map((row) =>
+		[row.id.slice(7), {packets: number(row.children[1]), bytes: number(row.children[2])}])),
+	rules: [...document.querySelectorAll('table:has(#rules) tbody')].map((body) => ({
+		rule: body.querySelector('code').textContent,
+		comment: body.querySelector('bdi') ? body.querySelector('bdi').textContent : null,
+		dropped: {packets: number(body.rows[1].cells[0]), bytes: number(body.rows[1].cells[0].querySelector('small'))},
+		passed: {packets: number(body.rows[1].cells[2]), bytes: number(body.rows[1].cells[2].querySelector('small'))},
+		shadow: body.rows[2] ? number(body.rows[2].cells[0]) : 0})),
+	bins: [1, 2, 3, 4].map((i) => column('table:has(#bins)', i).reduce((a, b) => a + b, 0)),
+	sources: [...document.querySelectorAll('table:has(#sources) tbody tr')].map((row) =>
+		({source: row.querySelector('code').textContent, dropped: number(row.children[1]), passed: number(row.children[3])})),
+	known: [...document.querySelectorAll('table:has(#known) tbody tr')].map((row) => row.querySelector('code').textContent),
+	began: document.querySelector('#began') ? document.querySelector('#began').textContent : null,
+	stopper: document.querySelector('#stopper') ? document.querySelector('#stopper').textContent : null,
+	only: ['A', 'B'].map((side) => number(document.querySelector('#only-' + side))),
+	differences: [...document.querySelectorAll('table:has(#differences) tbody')].map((body) =>
+		({what: body.rows[0].textContent, packets: number(body.rows[1].cells[0])})),
+	differing: [...document.querySelectorAll('table:has(#differing) tbody tr')].map((row) =>
+		({source: row.querySelector('code').textContent, a: number(row.children[1]), b: number(row.children[2])})),
+	alarms: document.querySelectorAll('#traffic svg.wide .alarm').length,
+	figures: [...document.querySelectorAll('svg[role=img]')].filter((e) => !e.getAttribute('aria-label')).length,
+	captions: [...document.querySelectorAll('table')].filter((t) => !t.caption || !t.caption.textContent).length,
+	headings: document.querySelectorAll('h1').length,
+	text: document.body.textContent,
+});

@@ -1,0 +1,202 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# rlctl simulate --report and --against: what the page says, as a browser shows it, and what is written when
+# writing fails. The screenshots stay in build/artifacts. check: timeout 300
+# shellcheck source=simulate.sh
+. "$(dirname "${BASH_SOURCE[0]}")/simulate.sh"
+
+ARTIFACTS=$TOP/build/artifacts/report
+
+# Resolvers that ask all the time, a flood that begins after 40 seconds, and forged IPv6 sources.
+traffic() {
+	python3 - <<-'END'
+		import random
+		random.seed(1)
+		START, lines = 1780000000, []
+		def sends(begin, end, rate, words):
+		    time = begin + random.random() / rate
+		    while time < end:
+		        lines.append((time, words()))
+		        time += random.expovariate(rate)
+		for n in range(1, 13):
+		    sends(0, 120, 3, lambda n=n: f'udp 198.51.100.{n} dport=53 size={80 + n}')
+		sends(40.3, 95, 300, lambda: f'udp 203.0.113.{random.randrange(1, 9)} dport=53 size=900')
+		sends(42, 90, 80, lambda: f'udp6 2001:db8:{random.randrange(4096):x}::1 dport=123 size=400')
+		for time, words in sorted(lines):
+		    print(f'{START + time:.6f} {words}')
+	END
+}
+
+# With a comment that would be a script, an entity, an attribute, another direction of writing.
+cat >"$TMP/this.policy" <<'END'
+rule any udp dport 53 limit 20/second burst 40 # <script>alert("1")</script> & 'x' onload=" Müller
+rule any udp dport 123 deny # </code></style><img src=http://192.0.2.1/x>
+rule 198.51.100.0/24 limit 3/second burst 3
+rule 192.0.2.99 deny
+rule device limit 2000/second burst 400
+END
+cat >"$TMP/<b>other&.policy" <<'END'
+rule any udp dport 53 limit 200/second burst 400
+rule 198.51.100.4 deny
+rule 198.51.100.0/24 allow
+rule any udp dport 123 limit 2/second
+END
+PAGE=$TMP/page.html
+
+# What simulate -j and the browser say, for all tests below.
+look() {
+	traffic >"$TMP/lines" && capture 'x<i>.pcap' <"$TMP/lines" || return
+	"$RLCTL" simulate "$TMP/this.policy" "$TMP/x<i>.pcap" --report "$PAGE" --against "$TMP/<b>other&.policy" -j >"$TMP/said" &&
+		python3 "$HERE/browser.py" "$PAGE" "$ARTIFACTS" >"$TMP/seen"
+}
+
+each_alone() {
+	local run
+	for run in this '<b>other&'; do
+		"$RLCTL" simulate "$TMP/$run.policy" "$TMP/x<i>.pcap" --verdicts >"$TMP/$run.verdicts" || return
+	done
+}
+
+# seen FILTER [WANTED]: of what the browser found.
+seen() { is "$(jq -c "$1" "$TMP/seen")" "${2:-true}"; }
+
+# same FILTER_PAGE FILTER_JSON: the page and simulate -j have the same figures, and there are some.
+same() {
+	local shown said
+	shown=$(jq -cS ".page | $1" "$TMP/seen") && said=$(jq -cS "$2" "$TMP/said") || return
+	[[ $said != null && $said != '{}' && $said != '[]' ]] || _say "nothing said by $2" || return
+	is "$shown" "$said"
+}
+
+alone() { seen .requests '[]' && seen .messages '[]' && seen '[.page | .scripts, .handlers, .links]' '[0,0,0]' && ! grep -qiE '<script|javascript:|url\((.?http|//)|@import' "$PAGE"; }
+policy_is_strict() { grep -qF "content=\"default-src 'none'; style-src 'unsafe-inline'\"" "$PAGE"; }
+
+# No row may be seen to be wider than the window, in any view, and no word is faint or tiny.
+fits() {
+	seen '[.views[] | .width <= .window] | all' &&
+		seen '[.views[].outside | length] | add' 0 && seen '.views["phone-light"].window' 360
+}
+readable() { seen '[.views[] | .faint, .small | length] | add' 0 && seen '[.views[].words > 300] | all'; }
+dark() { seen '[.views | to_entries[] | .value.dark == (.key | endswith("dark"))] | all'; }
+without_colour() { seen '.grey.pass == 1 and .grey.drop >= 3'; }
+structure() { seen '[.page | .lang, .headings, .captions, .figures]' '["en",1,0,0]'; }
+
+figures() {
+	same .packets .packets && same .passed .passed && same .dropped .dropped &&
+		same .reasons '.reasons | with_entries(select(.value.packets > 0))'
+}
+rules() {
+	same '[.rules[] | {rule, passed, dropped, shadow}] | sort_by(.rule)' \
+		'[.rules[] | select(.passed.packets + .dropped.packets + .shadow.packets > 0) | .shadow = .shadow.packets | {rule, passed, dropped, shadow}] | sort_by(.rule)'
+}
+over_time() { same .bins '[.passed.packets, .passed.bytes, .dropped.packets, .dropped.bytes]'; }
+comments() {
+	seen '.page.rules[0].comment' "$(jq -n --arg c "<script>alert(\"1\")</script> & 'x' onload=\" Müller" '$c')" &&
+		seen '.page.title | contains("x<i>.pcap") and contains("this.policy")' && seen '.page.text | contains("<b>other&.policy")'
+}
+glance() {
+	seen .page.began '"20:27:22"' && seen '.page.stopper | startswith("any udp dport 53 limit 20/second burst 40")' &&
+		seen '.page.known | length > 3 and all(startswith("198.51.100."))' &&
+		seen '[.page.sources[:8][].source | startswith("203.0.113.")] | all'
+}
+
+# The figures of the heaviest sources, by another way: the verdicts of each packet beside the capture's lines.
+sources() {
+	paste -d ' ' "$TMP/lines" "$TMP/this.verdicts" | awk '$3 == "203.0.113.5" { n[$8]++ } END { print n["drop"] " " n["pass"] }' >"$TMP/wanted"
+	is "$(jq -r '.page.sources[] | select(.source == "203.0.113.5") | "\(.dropped) \(.passed)"' "$TMP/seen")" "$(<"$TMP/wanted")"
+}
+
+# ---- against
+
+# Packet by packet, the verdicts of two runs.
+differs() {
+	paste -d ' ' "$TMP/this.verdicts" "$TMP/<b>other&.verdicts" | awk '$3 != $7 { n[$3]++ } END { print "[" n["drop"] + 0 "," n["pass"] + 0 "]" }' >"$TMP/wanted"
+	is "$(jq -c '[.against.dropped_only_by | .policy.packets, .against.packets]' "$TMP/said")" "$(<"$TMP/wanted")" &&
+		seen .page.only "$(<"$TMP/wanted")" && [[ $(<"$TMP/wanted") != *'0]' && $(<"$TMP/wanted") != '[0,'* ]]
+}
+against_rules() {
+	same '[.differences[].packets]' '[.against.differences[].packets]' &&
+		is "$(jq '[.against.differences[].packets] | add' "$TMP/said")" "$(jq '[.against.dropped_only_by[].packets] | add' "$TMP/said")" &&
+		is "$(jq -r '.against.differences[] | select(.dropped_by == "against") | "\(.reason) \(.rule)"' "$TMP/said")" 'denied 198.51.100.4 deny' &&
+		seen '.page.differing[0] | .source | startswith("203.0.113.")' &&
+		same '[.differing[:10][] | [.source, .a, .b]]' '[.against.sources[] | [.source, .policy.packets, .against.packets]]'
+}
+# The other policy alone says the same of itself as beside this one.
+other_alone() {
+	"$RLCTL" simulate "$TMP/<b>other&.policy" "$TMP/x<i>.pcap" -j | jq -S 'del(.packets)' >"$TMP/alone" &&
+		jq -S '.against | {passed, dropped, reasons, rules}' "$TMP/said" | diff "$TMP/alone" -
+}
+against_text() {
+	capture two <<<$'1 udp 192.0.2.1\n2 udp 192.0.2.2 times=3' && echo 'rule 192.0.2.2 deny' >"$TMP/b" && echo 'rule 192.0.2.1 deny' >"$TMP/a" || return
+	"$RLCTL" simulate "$TMP/a" "$TMP/two" --against "$TMP/b" >"$TMP/text" &&
+		grep -q "^against $TMP/b: 1 dropped only by $TMP/a, 3 only by $TMP/b\$" "$TMP/text" &&
+		grep -qE '^ +3 +240 +.*/b +denied +192.0.2.2 deny$' "$TMP/text" || _say "$(<"$TMP/text")" || return
+	is "$("$RLCTL" simulate "$TMP/a" - --against "$TMP/b" --verdicts <"$TMP/two" | head -n 2 | cut -d ' ' -f 3- | paste -sd ,)" \
+		'drop denied pass unmatched,pass unmatched drop denied'
+}
+same_policy() { has "0 dropped only by $TMP/a, 0 only by $TMP/a" "$RLCTL" simulate "$TMP/a" "$TMP/two" --against "$TMP/a"; }
+
+# ---- files
+
+report() { "$RLCTL" simulate "$TMP/a" "$TMP/two" --report "$@"; }
+fails_to_save() { # TEXT FILE
+	fails_with "$1" report "$2"
+}
+bad_files() {
+	mkdir -p "$TMP/folder" && fails_to_save '/dev/full: not a file' /dev/full && fails_to_save 'Is a directory' "$TMP/folder" &&
+		fails_to_save 'make its directory first' "$TMP/absent/page.html" &&
+		expect_status 2 "$RLCTL" simulate "$TMP/a" "$TMP/two" --report - &&
+		expect_status 2 "$RLCTL" simulate - "$TMP/two" --against - </dev/null
+}
+
+# On a disk of a few pages, in a mount namespace of its own, the former file stays as it was, and nothing is left
+# beside it.
+full_disk() {
+	mkdir -p "$TMP/small" || return
+	# shellcheck disable=SC2016 # for the inner shell
+	unshare --mount bash -c 'mount -t tmpfs -o size=8k tmpfs "$1" && echo former >"$1/page.html" || exit 9
+		"$2" simulate "$3" "$4" --report "$1/page.html" 2>&1 >/dev/null
+		echo "$? $(<"$1/page.html") $(ls -A "$1")"' full "$TMP/small" "$RLCTL" "$TMP/a" "$TMP/two" >"$TMP/full"
+	is "$(<"$TMP/full")" "rlctl: $TMP/small/page.html: saving failed: No space left on device
+1 former page.html"
+}
+replaced() {
+	echo former >"$TMP/old.html" && chmod 600 "$TMP/old.html" && report "$TMP/old.html" >"$TMP/sums" || return
+	is "$(stat -c %a "$TMP/old.html")" 600 && head -n 1 "$TMP/old.html" | grep -q '^<!DOCTYPE html>$' && tail -n 1 "$TMP/old.html" | grep -q '^</html>$' &&
+		is "$(find "$TMP" -name '.old.html*')" '' && is "$(head -n 1 "$TMP/sums")" '4 packets'
+}
+
+# A capture that cannot be read to its end makes no page.
+no_half() {
+	head -c 150 "$TMP/two" >"$TMP/cut" && rm -f "$TMP/half.html" || return
+	fails_with truncated "$RLCTL" simulate "$TMP/a" "$TMP/cut" --report "$TMP/half.html" && [[ ! -e $TMP/half.html ]]
+}
+empty() { capture empty </dev/null && "$RLCTL" simulate "$TMP/a" "$TMP/empty" --report "$TMP/e.html" --against "$TMP/b" >/dev/null && grep -q 'No packet was run' "$TMP/e.html"; }
+one_packet() { capture one <<<'1 udp 192.0.2.2' && "$RLCTL" simulate "$TMP/a" "$TMP/one" --report "$TMP/o.html" >/dev/null && grep -q 'Nothing was dropped' "$TMP/o.html"; }
+
+t 'a page, seen in a browser' look || exit
+t 'each policy alone' each_alone
+t 'it asks for nothing, runs nothing, and nothing is complained about' alone
+t 'it forbids what it does not need' policy_is_strict
+t 'it fits a telephone' fits
+t 'every word can be read' readable
+t 'in the dark' dark
+t 'without colours' without_colour
+t 'language, headings, captions, names of drawings' structure
+t 'figures are those of simulate -j' figures
+t 'figures of rules' rules
+t 'figures over time' over_time
+t 'figures of sources' sources
+t 'hostile comments and names' comments
+t 'when it began, what stopped it, who was there before' glance
+t 'against: each packet that differs' differs
+t 'against: by rule and by source' against_rules
+t 'against: the other policy as if it were alone' other_alone
+t 'against: text, and verdicts of a capture from a pipe' against_text
+t 'against: the same policy' same_policy
+t 'files that cannot be written' bad_files
+t 'a full disk' full_disk
+t 'a former file is replaced as a whole' replaced
+t 'a truncated capture' no_half
+t 'an empty capture' empty
+t 'one packet' one_packet
