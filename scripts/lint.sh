@@ -44,7 +44,7 @@ lint_cppcheck() {
 		--inline-suppr --suppress=missingIncludeSystem --suppress=unusedFunction \
 		--suppress=constParameterCallback --suppress=arithOperationsOnVoidPointer:bpf/packet.h \
 		--suppress=arithOperationsOnVoidPointer:bpf/skb_parse.h \
-		--suppress=syntaxError:user/fleet/scripts.c --suppress=syntaxError:user/cli/report/style.c \
+		--suppress=syntaxError:user/fleet/scripts.c --suppress=internalAstError:user/cli/report/style.c \
 		-D_GNU_SOURCE -DRLCTL_VERSION='""' -D__x86_64__ \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' \
 		'-DDECLARE_LIBXDP_OPTS(type,name,...)=struct type name' \

@@ -120,8 +120,8 @@ static void bins_keep_their_packets(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-		for (int n = -5; n < 5; n++)
-			times[count++] = START + n * steps[i] / 5;
+		for (uint64_t n = 0; n < 10; n++)
+			times[count++] = START + n * steps[i] / 5 - steps[i];
 	for (size_t i = 0; i < count; i++)
 		count_at(series, times[i]);
 	for (size_t i = 0; i < count; i++)

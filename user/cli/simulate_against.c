@@ -39,7 +39,7 @@ const struct difference **differences_sorted(const struct record *record, size_t
 		out_of_memory();
 	for (const struct difference *d = record->differences; d; d = d->hh.next)
 		list[n++] = d;
-	qsort(list, n, sizeof(list[0]), difference_compare);
+	qsort(list, n, sizeof(const struct difference *), difference_compare);
 	return list;
 }
 
@@ -66,7 +66,7 @@ static void differences_print(const struct record *record)
 	size_t count;
 
 	list = differences_sorted(record, &count);
-	table_row(&table, "packets", "bytes", "dropped only by", "reason", "rule", NULL);
+	table_row(&table, "packets", "bytes", "dropped only by", "reason", "rule", (char *)NULL);
 	for (size_t i = 0; i < count && i < DIFFERENCES_SHOWN; i++) {
 		table_number(&table, list[i]->amount.packets);
 		table_number(&table, list[i]->amount.bytes);

@@ -20,7 +20,7 @@ static int weight_compare(const void *a, const void *b)
 
 static uint64_t weights_median(const struct heavy *heavy)
 {
-	uint64_t weights[HEAVY_MAX];
+	uint64_t weights[HEAVY_MAX] = {0};
 	size_t count = 0;
 
 	for (const struct heavy_source *s = heavy->list; s && count < HEAVY_MAX; s = s->hh.next)
@@ -126,7 +126,8 @@ size_t heavy_top(const struct heavy *heavy, unsigned int kind,
 		if (at >= max)
 			continue;
 		count += count < max;
-		memmove(&out[at + 1], &out[at], (count - 1 - at) * sizeof(out[0]));
+		memmove(&out[at + 1], &out[at],
+			(count - 1 - at) * sizeof(const struct heavy_source *));
 		out[at] = s;
 	}
 	return count;

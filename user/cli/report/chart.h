@@ -10,8 +10,8 @@
 #include "record.h"
 #include "timeline.h"
 
-#define CHART_WIDE   960
-#define CHART_NARROW 340
+#define CHART_WIDE   960u
+#define CHART_NARROW 340u
 
 /* What grows upwards from the line and what grows downwards, on one scale. */
 struct chart {

@@ -9,7 +9,6 @@
 
 #include "chart.h"
 #include "html.h"
-#include "instance.h"
 #include "message.h"
 #include "names.h"
 #include "page_parts.h"
@@ -66,30 +65,6 @@ static struct facts *facts_new(const struct page *page)
 	verdicts_sum(facts);
 	drops_find(facts);
 	return facts;
-}
-
-/* ---- what several parts use */
-
-void side_rule_words(const struct record_side *side, const struct rule *rule,
-		     char words[RULE_TEXT_MAX])
-{
-	struct policy_context ctx;
-
-	instance_context(simulation_instance(side->simulation), &ctx);
-	rule_format(words, rule, &ctx);
-}
-
-void table_begin(FILE *out, const char *id, const char *caption)
-{
-	fprintf(out,
-		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"%s\">\n"
-		"<table><caption id=\"%s\">%s</caption>\n",
-		id, id, caption);
-}
-
-void table_end(FILE *out)
-{
-	fputs("</table></div>\n", out);
 }
 
 /* ---- the page */

@@ -7,12 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "page.h"
 #include "record.h"
+
+struct page; /* page.h */
 
 /* Drops begin with the first bin that has so many per cent of the drops of the worst one: single
  * packets over a limit are no attack. */
-#define DROPS_BEGIN_PERCENT 10
+#define DROPS_BEGIN_PERCENT 10u
 
 struct facts {
 	const struct page *page;
@@ -38,7 +39,7 @@ void part_sources(FILE *out, const struct facts *facts);
 /* page_against.c: nothing without --against */
 void part_against(FILE *out, const struct facts *facts);
 
-/* The rule as words, of a side's policy. */
+/* page_parts.c: the rule as words, of a side's policy. */
 void side_rule_words(const struct record_side *side, const struct rule *rule,
 		     char words[RULE_TEXT_MAX]);
 
