@@ -460,6 +460,29 @@ static void known_not_test(void **state)
 
 /* ---- the next policy */
 
+/* Rules change beside alarms that do not: nothing is lost, also while another half has its maps. */
+static void same_test(void **state)
+{
+	(void)state;
+	begin_anew(ATTACK "any tcp deny while attack");
+	for (int i = 0; i < 10; i++) {
+		packets_of("ip4 udp", 5);
+		harness_policy(h, i % 2 ? ATTACK "any tcp deny while attack"
+					: ATTACK "any tcp deny while attack;any icmp allow");
+		packets_of("ip4 udp", 6);
+		time_pass(TENTH);
+	}
+	assert_true(is_on("attack"));
+	assert_int_equal(alarm_at("attack").counted, 110);
+	expect("ip4 tcp", RL_REASON_DENIED);
+	harness_policy(h, "any icmp allow");
+	harness_policy(h, ATTACK "any tcp deny while attack");
+	assert_false(is_on("attack"));
+	assert_int_equal(alarm_at("attack").counted, 0);
+	attack_begins();
+	expect("ip4 tcp", RL_REASON_DENIED);
+}
+
 static void carried_test(void **state)
 {
 	struct alarm_now before;
@@ -644,11 +667,11 @@ int main(void)
 		cmocka_unit_test(silence_test),  cmocka_unit_test(established_test),
 		cmocka_unit_test(segments_test), cmocka_unit_test(refused_test),
 		cmocka_unit_test(known_test),    cmocka_unit_test(known_not_test),
-		cmocka_unit_test(carried_test),  cmocka_unit_test(restored_test),
-		cmocka_unit_test(read_test),     cmocka_unit_test(many_test),
-		cmocka_unit_test(race_test),
+		cmocka_unit_test(same_test),     cmocka_unit_test(carried_test),
+		cmocka_unit_test(restored_test), cmocka_unit_test(read_test),
+		cmocka_unit_test(many_test),     cmocka_unit_test(race_test),
 	};
-	size_t n = 13;
+	size_t n = 14;
 
 	ROWS(counted_rows, counted_test);
 	ROWS(held_rows, held_test);

@@ -316,6 +316,12 @@ static void inherit_test(void **state)
 	(void)state;
 	alarms_inherit(&next, &in_force, &compiled);
 	assert_memory_equal(compiled.alarm_from, wanted, sizeof(wanted));
+	assert_false(compiled.alarms_same);
+	alarms_inherit(&in_force, &in_force, &compiled);
+	assert_true(compiled.alarms_same);
+	next.alarm_count = 0;
+	alarms_inherit(&in_force, &next, &compiled);
+	assert_false(compiled.alarms_same);
 	policy_clear(&in_force);
 	policy_clear(&next);
 }

@@ -65,12 +65,15 @@ static bool same_counting(const struct policy_alarm *a, const struct policy_alar
 
 void alarms_inherit(const struct policy *next, const struct policy *in_force, struct compiled *out)
 {
+	out->alarms_same = next->alarm_count == in_force->alarm_count;
 	for (size_t i = 0; i < next->alarm_count && i < RL_ALARMS_MAX; i++) {
 		int number = alarm_number(in_force, next->alarms[i].name);
 
 		out->alarm_from[i] = 0;
 		if (number >= 0 && same_counting(&in_force->alarms[number], &next->alarms[i]))
 			out->alarm_from[i] = number + 1;
+		if (number != (int)i || !same_alarm(&in_force->alarms[i], &next->alarms[i]))
+			out->alarms_same = false;
 	}
 }
 

@@ -19,12 +19,13 @@ int alarms_copy(const struct instance *instance, uint32_t half, struct rl_alarms
 /* What all CPUs have counted for each. */
 int alarm_counts_sum(const struct instance *instance, uint32_t half, uint64_t sums[RL_ALARMS_MAX]);
 
-/* Makes the maps of the half that is being written. */
+/* Makes the maps of the half that is being written; where its alarms are those in force, it gets
+ * the same ones. */
 int alarms_write(const struct instance *instance, const struct compiled *compiled);
 
-/* The last step before the policy comes into force: its alarms go on from those in force
- * (compiled->alarm_from). What is counted between this step and that, for less than a
- * millisecond, is lost. */
+/* The last step before the policy comes into force: alarms in new maps go on from those in force
+ * (compiled->alarm_from). What is counted between this step and that is lost, which is some system
+ * calls later: such a time counts as silence. */
 int alarms_go_on(const struct instance *instance, const struct compiled *compiled);
 
 void alarms_drop(const struct instance *instance, uint32_t half);

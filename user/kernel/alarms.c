@@ -53,12 +53,12 @@ static void alarm_tell(struct rl_alarm *alarm, uint64_t now_ns, uint64_t counted
 
 static int read_once(const struct instance *instance, struct compiled *read, struct alarms_now *out)
 {
-	uint64_t sums[RL_ALARMS_MAX], now_ns;
+	uint64_t sums[RL_ALARMS_MAX];
+	uint64_t now_ns = time_of(instance); /* first: what is counted after a copy is no silence */
 	int ret = alarms_get(instance, read);
 
 	if (ret || !read->alarms)
 		return ret;
-	now_ns = time_of(instance);
 	ret = alarm_counts_sum(instance, read->header.half, sums);
 	if (!ret && read->alarms->count > RL_ALARMS_MAX)
 		ret = -EBADMSG;

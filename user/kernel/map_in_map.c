@@ -163,6 +163,29 @@ static void inner_unpin(const struct instance *instance, uint32_t id)
 	unlink(path);
 }
 
+/* Does the other of two slots name the map, too? */
+static bool is_shared(int outer_fd, uint32_t slot, uint32_t id)
+{
+	uint32_t other;
+
+	return id && !slot_read(outer_fd, slot ^ 1, &other) && other == id;
+}
+
+int inner_share(const struct instance *instance, int outer_fd, uint32_t slot)
+{
+	uint32_t before;
+	int fd = inner_open(instance, outer_fd, slot ^ 1);
+	int ret = fd < 0 ? fd : slot_read(outer_fd, slot, &before);
+
+	if (!ret && bpf_map_update_elem(outer_fd, &slot, &fd, BPF_ANY))
+		ret = -errno;
+	if (!ret && !is_shared(outer_fd, slot, before))
+		inner_unpin(instance, before);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
 int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd)
 {
 	uint32_t before, id;
@@ -179,7 +202,8 @@ int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int 
 		inner_unpin(instance, id);
 		return ret;
 	}
-	inner_unpin(instance, before);
+	if (!is_shared(outer_fd, slot, before))
+		inner_unpin(instance, before);
 	return 0;
 }
 
@@ -206,7 +230,8 @@ void inner_drop(const struct instance *instance, int outer_fd, uint32_t slot)
 {
 	uint32_t before;
 
-	if (!slot_read(outer_fd, slot, &before) && !bpf_map_delete_elem(outer_fd, &slot))
+	if (!slot_read(outer_fd, slot, &before) && !bpf_map_delete_elem(outer_fd, &slot) &&
+	    !is_shared(outer_fd, slot, before))
 		inner_unpin(instance, before);
 }
 
