@@ -83,6 +83,15 @@ filters() {
 	echo 'rule any filter "udp port 9" deny'
 }
 
+# alarms N RULE…: so many that count every packet, and the rules.
+alarms() {
+	local i
+	for ((i = 1; i <= $1; i++)); do
+		echo "alarm a$i when udp over 10m/second for 1s until under 1m/second for 10s"
+	done
+	printf 'rule %s\n' "${@:2}"
+}
+
 # The look-up that a limiter by source cannot do without; its keys are of its own.
 floor() {
 	cable && : >/tmp/floor || exit 1
@@ -146,6 +155,13 @@ not fragment payload 0 00000000 filter \"udp port 9\" deny"
 for count in 1 8 32; do
 	alone "filter-$count IPv4" "$(filters "$count")"
 done
+# Against match-udp; the first alarm is off. while-none: what the rule costs without the word.
+alone 'alarm-1 IPv4' "$(alarms 1 'any udp deny')"
+alone 'alarm-8 IPv4' "$(alarms 8 'any udp deny')"
+alone 'alarm-16 IPv4' "$(alarms 16 'any udp deny')"
+alone 'while-none IPv4' "$(alarms 1 'any tcp deny' 'any udp deny')"
+alone 'while IPv4' "$(alarms 1 'any tcp deny while a1' 'any udp deny')"
+alone 'while-not IPv4' "$(alarms 1 'any udp deny while not a1')"
 # The packet's port is in the first of them.
 for count in 1 8 64 256 1024; do
 	alone "rules-$count IPv4" "$(ports any "$count")"
