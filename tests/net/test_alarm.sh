@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Alarms on a live veth, at xdp in each mode and at tc: a real flood turns one on and its rule begins, the flood's end
+# turns it off without any packet, and a change of the policy, of the program or of a set leaves it as it is.
+#
+# check: timeout 240
+source "$(dirname "$0")/../lib.sh"
+
+# More than 500 a second in each tenth of one; a flood has many times as many.
+policy() {
+	printf '%s\n' 'alarm attack when udp over 500/second for 1s until under 100/second for 1s' \
+		'rule any udp dport 9 deny while attack' 'rule any udp dport 10 deny while not attack' "$@"
+}
+
+# of FILTER: of the alarm, as stats has it.
+of() { rl B stats -j | jq -r ".[0].alarms[] | select(.alarm == \"attack\") | $1"; }
+is_on() { is "$(of .on)" "$1"; }
+rule_dropped() { rule_stat B "any udp dport $1 deny" '.dropped.packets + 0 | tostring'; }
+
+# one PORT: one packet.
+one() { flood A --count 1 --dport "$1" >/dev/null; }
+
+flood_begin() {
+	bg in_ns A nice -n -15 "$TOP/build/flood" -i veth-A --seconds 60 --rate 20000 --dport 9
+	FLOOD=$BG_PID
+}
+flood_end() {
+	kill -TERM -- "-$FLOOD"
+	eventually 5 expect_fail kill -0 "$FLOOD"
+}
+
+begin() { # OPTION…
+	veth_pair A B 2 && veth_quiet A B && ns_mute A || return
+	[[ "$*" != *generic* ]] || no_native A B || return
+	[[ "$*" == *native* ]] || in_ns B ethtool -K veth-B gro on || return # takes frames of a flood
+	policy >"$TMP/policy" && rl B attach veth-B --policy "$TMP/policy" -q "$@"
+}
+finish() {
+	rl B detach veth-B "$@" -q && ip -n "$(ns A)" link del veth-A && ip netns del "$(ns A)" && ip netns del "$(ns B)"
+}
+
+test_quiet() {
+	is_on false && is "$(of .changes)" 0 && one 9 && one 10 && is "$(rule_dropped 9)" 0 && is "$(rule_dropped 10)" 1 &&
+		is "$(of .counted.packets)" 2
+}
+test_on() {
+	flood_begin
+	eventually 5 is_on true && eventually 2 dropped_some && is "$(of .changes)" 1 && one 10 && is "$(rule_dropped 10)" 1
+}
+dropped_some() { [[ $(rule_dropped 9) -gt 0 ]]; }
+
+# What it counted before it was on is what passed: it took more than a second's rate, and not all that came.
+test_counted() {
+	local passed dropped
+	passed=$(stat_of B .passed.packets) dropped=$(rule_dropped 9)
+	[[ $passed -gt 500 ]] && [[ $(of .counted.packets) -ge $((dropped + 500)) ]]
+}
+test_off() {
+	local before
+	flood_end
+	eventually 4 is_on false && is "$(of .changes)" 2 || return
+	before=$(rule_dropped 9)
+	one 9 && is "$(rule_dropped 9)" "$before" && one 10 && is "$(rule_dropped 10)" 2
+}
+test_again() {
+	flood_begin
+	eventually 5 is_on true && is "$(of .changes)" 3
+}
+# The flood goes on: neither a new policy nor a new program turns it off.
+test_kept() {
+	local since
+	since=$(of .since)
+	policy 'rule 192.0.2.0/24 deny' 'set bad' 'rule @bad deny' >"$TMP/more" && rl B apply -q "$TMP/more" &&
+		is_on true && is "$(of .since)" "$since" && rl B set add bad 192.0.2.7 -q && is_on true &&
+		rl B rule add 198.51.100.0/24 deny -q && is_on true && is "$(of .since)" "$since" &&
+		rl B attach veth-B "$@" --replace -q && is_on true && is "$(of .changes)" 3 &&
+		policy >"$TMP/policy" && rl B apply -q "$TMP/policy" && is_on true && is "$(of .since)" "$since"
+}
+test_trial() {
+	policy 'rule any tcp deny' >"$TMP/trial" && rl B apply -q --try 2s "$TMP/trial" >"$TMP/tried" 2>&1
+	is_on true && is "$(of .changes)" 3 && expect_fail grep -q tcp <(rl B show)
+}
+test_gone() {
+	rl B apply -q - <<<'rule any udp dport 9 limit 10/second' && is "$(rl B stats -j | jq '.[0].alarms')" null &&
+		rl B apply -q "$TMP/policy" && is_on false && is "$(of .changes)" 0 && flood_end
+}
+
+all() { # NAME OPTION…
+	local name=$1
+	shift
+	t "$name: attached" begin "$@" || return
+	t "$name: off, and its rules are as they say" test_quiet
+	t "$name: a flood turns it on" test_on
+	t "$name: what it counted" test_counted
+	t "$name: off without a packet" test_off
+	t "$name: on again" test_again
+	t "$name: kept by changes of all kinds" test_kept "${KEEP[@]}"
+	[[ $name != native ]] || t "$name: kept by a trial that is undone" test_trial
+	t "$name: gone with the policy" test_gone
+	t "$name: detached" finish "${KEEP[@]}"
+}
+
+KEEP=()
+all native --mode native
+all generic --mode generic
+KEEP=(--hook ingress)
+all tc --hook ingress
