@@ -143,8 +143,8 @@ static struct policy random_policy(void)
 	size_t most = 1 + random_below(25);
 	struct policy policy = must_parse_policy(
 		"set bad file /x every 1h # y;set worse max 9;"
-		"alarm attack when udp over 99/s for 1s until under 50/s for 10s # z;"
-		"alarm busy when over 9mbit for 1s until under 1mbit for 10s");
+		"alarm attack when udp over 99/s for 1s until under 50/s for 1s;"
+		"alarm busy when src @bad over 9mbit for 1s until under 1mbit for 9s # z");
 	char line[RULE_TEXT_MAX];
 
 	while (policy.count < most) {
