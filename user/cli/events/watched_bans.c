@@ -138,7 +138,7 @@ static void seat_look(struct watched *w, uint32_t seat, const struct rl_ban_seat
 static int seats_look(struct watched *w, const struct ban_seats *seats, uint32_t first,
 		      uint32_t count, bool tells)
 {
-	struct rl_ban_seat read[SEATS_READ];
+	struct rl_ban_seat read[SEATS_READ] = {0};
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	int ret = ban_seats_read(seats, first, count, read);
 
