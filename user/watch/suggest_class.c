@@ -115,12 +115,15 @@ static size_t windows_sum(struct sums *sums, uint32_t window)
 	return count;
 }
 
+/* What the least limit lets pass is no flood. */
 static uint64_t windows_border(struct sums *sums, uint32_t window)
 {
+	uint64_t least = window == 1 ? least_sum.burst : least_sum.amount * window, border;
 	size_t count = windows_sum(sums, window);
 
 	values_sort(sums->values, count);
-	return values_border(sums->values, count, SUGGEST_SUM_FACTOR);
+	border = values_border(sums->values, count, SUGGEST_SUM_FACTOR);
+	return border > least ? border : least;
 }
 
 /* The seconds that are too full, into sums->seconds: by themselves, or in 10 s that are, as these
@@ -262,6 +265,8 @@ static void sources_leave_out(struct class_input *input, struct sums *sums,
 	sources_each(input, reference_collect, &peaks);
 	values_sort(peaks.values, peaks.count);
 	outliers.border = values_border(peaks.values, peaks.count, SUGGEST_SOURCE_FACTOR);
+	if (outliers.border < least_source.burst)
+		outliers.border = least_source.burst;
 	sources_each(input, outlier_seconds, &outliers);
 	values_sort(sums->values, outliers.count);
 	for (size_t i = 0; i < outliers.count; i++)
