@@ -45,7 +45,7 @@ declare -A WORDS=(
 	['rule flush']='rule flush' [apply]="apply $TMP/policy" [diff]="diff $TMP/policy" [confirm]=confirm [doctor]=doctor [show]=show [policies]=policies [save]="save $TMP/saved"
 	[stats]=stats [exporter]='exporter --listen 127.0.0.1:9754' [top]='top --once' [monitor]='monitor --seconds 1'
 	[events]=events
-	[simulate]="simulate $TMP/policy $TMP/pcap" ['source show']='source show 10.77.0.1'
+	[simulate]="simulate $TMP/policy $TMP/pcap" [suggest]="suggest --capture $TMP/pcap" ['source show']='source show 10.77.0.1'
 	['source list']='source list'
 	['source forgive']='source forgive 10.77.0.1' ['fleet join']='fleet join --name f --redis unix:///nowhere'
 	['set add']='set add bad 192.0.2.1' ['set del']='set del bad 192.0.2.1' ['set test']='set test bad 192.0.2.1'
@@ -214,7 +214,7 @@ somebody() { in_ns B setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 unmount() { ! mountpoint -q "$TMP/bpf" || umount "$TMP/bpf"; }
 
 veth_pair A B && echo "$POLICY" >"$TMP/policy" && echo 192.0.2.3 >"$TMP/list" || exit 1
-python3 "$TOP/tests/prog/capture.py" >"$TMP/pcap" <<<'1 udp 192.0.2.1' || exit 1
+printf '%d udp 192.0.2.1\n' 1 15 30 | python3 "$TOP/tests/prog/capture.py" >"$TMP/pcap" || exit 1
 t 'every verb has a row' test_rows
 for verb in "${!WORDS[@]}"; do
 	t "$verb" test_verb "$verb"

@@ -158,6 +158,8 @@ t 'zsh: files and names of apply' zsh_row 'rlctl apply m' 'minecraft mumble file
 t 'bash: files of apply' bash_row 'rlctl apply pol' 'policy one'
 t 'bash: files behind =' bash_row 'rlctl attach lo --policy=pol' 'policy one'
 t 'bash: files of simulate' bash_row 'rlctl simulate x pol' 'policy one'
+t 'bash: captures of suggest' bash_row 'rlctl suggest --capture pol' 'policy one'
+t 'bash: more captures of suggest' bash_row 'rlctl suggest --capture x pol' 'policy one'
 t 'zsh: files of apply' zsh_row 'rlctl apply pol' files
 t 'zsh: files behind =' zsh_row 'rlctl attach lo --policy=pol' 'files --policy='
 

@@ -84,7 +84,7 @@ static int options_check(const struct command *command, const struct suggest *s)
 	if (s->capture_count && command->target.device)
 		return wrong("suggest: --capture and -i exclude each other: leave one out");
 	if (!s->capture_count && option_given(command, OPTION_LOCAL))
-		return wrong("suggest: --local applies only to --capture");
+		return wrong("suggest: --local applies only to --capture: leave it out");
 	if (s->capture_count && option_given(command, OPTION_FOR))
 		return wrong("suggest: --for applies only to a device: leave it out");
 	if (s->capture_count && option_given(command, OPTION_RATE))

@@ -90,8 +90,8 @@ static int survey_check(const struct reading *reading)
 		return fail("%s: no packets: capture while clients are served", of->path);
 	if (!of->arrived && reading->suggest->local.stack)
 		return fail(
-			"%s: no packet arrives at the addresses of --local: `tcpdump -nr %s` shows "
-			"which there are",
+			"%s: no packet arrives at the addresses of --local: `tcpdump -nr %s` lists "
+			"them",
 			of->path, of->path);
 	if (!of->arrived)
 		return fail("%s: all packets were sent by the machine: capture what arrives, with "

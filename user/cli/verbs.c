@@ -382,8 +382,10 @@ const struct verb all_verbs[] = {
 	},
 	{
 		.name = "suggest",
-		.words = "--capture FILE ... | [-i DEV]",
+		.words = "[FILE ...]",
 		.summary = "Suggest a policy from captures, or from what a device receives",
+		.more = "FILE ... are further captures, behind --capture FILE. Without --capture, the device that\n"
+			"  -i names is watched until enough was seen; Ctrl-C prints what is known by then.\n",
 		.options = OPTIONS_INSTANCE | OPTION_BIT(CAPTURE) | OPTION_BIT(LOCAL) |
 			   OPTION_BIT(FOR) | OPTION_BIT(RATE) | OPTION_BIT(HEADROOM) |
 			   OPTION_BIT(HOLD_OUT) | OPTION_BIT(ENFORCE) | OPTION_BIT(ATTACK),
