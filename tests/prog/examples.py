@@ -180,6 +180,14 @@ def sets_of(rules):
     return sorted({f"set {name}" for rule in rules for name in re.findall(r" @([a-z0-9_-]+)", rule)})
 
 
+# Those of the documents, by name.
+ALARMS = {}
+
+
+def alarms_of(rules):
+    return [ALARMS[name] for name in sorted({name for rule in rules for name in re.findall(r" while (?:not )?([a-z0-9_-]+)$", rule)})]
+
+
 def figures(rlctl, rules, clients, floods):
     """The groups by name, after the policy and the server."""
     packets, groups = played(clients, floods)
@@ -187,7 +195,7 @@ def figures(rlctl, rules, clients, floods):
         path, policy = os.path.join(folder, "capture"), os.path.join(folder, "policy")
         order = capture(path, packets)
         with open(policy, "w", encoding="utf-8") as f:
-            f.write("".join(f"{line}\n" for line in [*sets_of(rules), *rules]))
+            f.write("".join(f"{line}\n" for line in [*sets_of(rules), *alarms_of(rules), *rules]))
         run = subprocess.run([rlctl, "-q", "simulate", policy, path, "--verdicts", "--local", HOST], capture_output=True,
                              text=True, check=True)
     servers = {}
@@ -297,6 +305,7 @@ def needed_row(rlctl, examples, title, change, pattern, new, who):
 def main():
     tree, rlctl = sys.argv[1:]
     examples = list(found(tree))
+    ALARMS.update((line.split()[1], line) for example in examples for line in example.alarms)
     words = [example for example in examples if len(example.rules) <= WORDS_RULES and example.title not in PLAYS]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         passes = [row(*result) for result in pool.map(lambda example: judged(example_row, rlctl, example),

@@ -9,13 +9,14 @@ FOLDERS = ("packaging", "debian", "systemd", "scripts", "docs")
 
 
 class Example:
-    """title: document, and the line of text before it; rules, sets: lines "rule …", and "set …" and "alarm …", without remarks."""
+    """title: document, and the line of text before it; rules, sets, alarms: lines "rule …", "set …" and "alarm …" without remarks."""
 
     def __init__(self, title, lines):
         plain = [re.sub(COMMAND, "rule ", line).split("#")[0].rstrip() for line in lines]
         self.title = title
         self.rules = [line for line in plain if line.startswith("rule ")]
-        self.sets = [line for line in plain if line.startswith(("set ", "alarm "))]
+        self.sets = [line for line in plain if line.startswith("set ")]
+        self.alarms = [line for line in plain if line.startswith("alarm ")]
 
 
 def is_statement(line):
