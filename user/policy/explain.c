@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "algorithm/key_parts.h"
 #include "level.h"
 #include "names.h"
 #include "units.h"
@@ -122,12 +123,25 @@ static enum found prefixes_ask(struct walk *walk)
 
 /* ---- limits */
 
+/* The packet's fields that the limit counts by and that are not stated: RL_MATCH_*. */
+static unsigned int key_lacks(const struct probe *probe, const struct rl_limit *limit)
+{
+	uint8_t parts = key_parts(limit);
+	unsigned int asked = (parts & RL_PART_SOURCE ? RL_MATCH_SRC : 0) |
+			     (parts & RL_PART_DEST ? RL_MATCH_DST : 0) |
+			     (parts & RL_PART_SPORT ? RL_MATCH_SPORT : 0) |
+			     (parts & RL_PART_DPORT ? RL_MATCH_DPORT : 0) |
+			     (parts & RL_PART_PROTO ? RL_MATCH_PROTO : 0);
+
+	return asked & ~probe->stated;
+}
+
 static int limit_look(struct walk *walk, struct explained *item)
 {
 	struct explanation *out = walk->out;
 	int rc;
 
-	item->lacks = probe_key_lacks(walk->probe, &item->rule->limit);
+	item->lacks = key_lacks(walk->probe, &item->rule->limit);
 	out->depends |= item->lacks;
 	if (item->lacks)
 		return 0;

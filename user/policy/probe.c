@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "algorithm/key_parts.h"
 #include "names.h"
 #include "proof.h"
 #include "ranges.h"
@@ -491,16 +490,4 @@ enum holds match_explain(const struct rule *rule, const struct probe *probe,
 	}
 	snprintf(why, EXPLAIN_TEXT_MAX, match->flags ? "all matches hold" : "no match to hold");
 	return HOLDS;
-}
-
-unsigned int probe_key_lacks(const struct probe *probe, const struct rl_limit *limit)
-{
-	uint8_t parts = key_parts(limit);
-	unsigned int asked = (parts & RL_PART_SOURCE ? RL_MATCH_SRC : 0) |
-			     (parts & RL_PART_DEST ? RL_MATCH_DST : 0) |
-			     (parts & RL_PART_SPORT ? RL_MATCH_SPORT : 0) |
-			     (parts & RL_PART_DPORT ? RL_MATCH_DPORT : 0) |
-			     (parts & RL_PART_PROTO ? RL_MATCH_PROTO : 0);
-
-	return asked & ~probe->stated;
 }

@@ -31,9 +31,6 @@ const char *probe_make(const struct rule *words, bool by_dest, struct probe *out
 /* UDP, and whole. */
 bool probe_is_udp(const struct probe *probe);
 
-/* The packet's fields that the limit counts by and that are not stated: RL_MATCH_*. */
-unsigned int probe_key_lacks(const struct probe *probe, const struct rl_limit *limit);
-
 enum holds { HOLDS_NOT, HOLDS, HOLDS_DEPENDS };
 
 #define EXPLAIN_TEXT_MAX 272
