@@ -539,7 +539,7 @@ static void test_random(void **state)
 		random_alarm(line, "busy", ctx);
 		sprintf(text + strlen(text), "%s\n", line);
 		random_alarm(line, "attack", ctx);
-		strcat(text, line);
+		sprintf(text + strlen(text), "%s", line);
 		policy = must_parse_lines(text, ctx);
 		first = must_print(&policy, ctx);
 		again = must_parse_lines(first, ctx);

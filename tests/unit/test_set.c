@@ -413,8 +413,9 @@ static void test_random(void **state)
 			named += strchr(line, '@') != NULL;
 		}
 		random_set(text, "worse");
-		strcat(text, "alarm attack when over 99/s for 1s until under 50/s for 1s\n"
-			     "alarm busy when over 99/s for 1s until under 50/s for 1s\n");
+		sprintf(text + strlen(text), "%s",
+			"alarm attack when over 99/s for 1s until under 50/s for 1s\n"
+			"alarm busy when over 99/s for 1s until under 50/s for 1s\n");
 		policy = policy_of(text);
 		first = text_of(&policy);
 		again = policy_of(first);
