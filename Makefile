@@ -137,13 +137,8 @@ build/sane/%.o: %.c build/.flags | build/.deps build/.deps-tests $(COMMAND_S)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(USER_FLAGS) $(LAYER_FLAGS) $(SANE_C) $(VERSION_FLAG) -MMD -MP -c -o $@ $<
 
-# What these tests and targets call of user/cli; a new one may need more, whose symbols the linker then misses.
-# To build the others too would cost a quarter of the time.
-SANE_CLI := cmd_exporter cmd_simulate hint include lazy_microhttpd named_policy options output/output output/sink \
-	    output/state output/stats output/table policy_file policy_text progress simulate_local ssh_logins \
-	    ssh_session top/cells verb verdict
 build/sane/librlctl.a: $(LIBRARY_O:build/%=build/sane/%)
-build/sane/cli.a: $(SANE_CLI:%=build/sane/user/cli/%.o)
+build/sane/cli.a: $(CLI_O:build/%=build/sane/%)
 
 $(SANE_TESTS): %: %.o $(SANE_A)
 	$(call say,LD,$@)
