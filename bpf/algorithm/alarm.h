@@ -2,8 +2,8 @@
 /* When an alarm goes on and off. Pure; also compiled into rlctl, which tells the state of an alarm
  * between packets, and into tests.
  *
- * An alarm that is off goes on at the end of a tenth if the last `tenths` tenths, this one included,
- * each had more than phase[0].limit; one that is on goes off if they each had less than
+ * An alarm that is off goes on at the end of a tenth if the last `tenths` tenths, this one
+ * included, each had more than phase[0].limit; one that is on goes off if they each had less than
  * phase[1].limit. After a change, tenths begin anew at its instant. So between two changes at least
  * the time of the second condition passes, whatever the packets do.
  */

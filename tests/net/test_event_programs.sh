@@ -74,7 +74,7 @@ follow_all() {
 		follow mail -- --only attach,ban-begin --from rlctl@b.example --sendmail "msmtp -C $TMP/msmtprc" noc@a.example &&
 		EVENT_WEBHOOK_URL="http://127.0.0.1:8080/hook?a=\"b\\" EVENT_WEBHOOK_HEADER='Authorization: Bearer "s"' follow webhook &&
 		follow journal && follow exabgp --user exabgp -- --allow 10.77.0.0/24 --allow fd77::/48 &&
-		eventually 10 prints 5 grep -c 'nothing is attached to veth-B: waiting' "$TMP/bg"
+		eventually 60 prints 5 grep -c 'nothing is attached to veth-B: waiting' "$TMP/bg"
 }
 
 # ---- what arrives for events that happen

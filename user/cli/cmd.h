@@ -156,10 +156,10 @@ struct verb {
 	enum device_word device;
 	bool hooks;                                 /* --hook may be given several times */
 	struct option_text texts[OPTION_TEXTS_MAX]; /* for the help of COMMAND_OPTIONS */
-	bool many;           /* -i may select several devices; see targets_read() */
-	uint32_t needs;      /* PRIVILEGE_BITs, all required */
-	uint32_t uses;       /* PRIVILEGE_BITs kept if present */
-	uint32_t aside;      /* PRIVILEGE_BITs kept if present, without effect until raised */
+	bool many;              /* -i may select several devices; see targets_read() */
+	uint32_t needs;         /* PRIVILEGE_BITs, all required */
+	uint32_t uses;          /* PRIVILEGE_BITs kept if present */
+	uint32_t aside;         /* PRIVILEGE_BITs kept if present, without effect until raised */
 	option_bits needs_none; /* with one of these, `needs` is empty */
 	option_bits words_none; /* with one of these, there are no words */
 	int words_min, words_max;

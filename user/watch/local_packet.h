@@ -26,8 +26,8 @@ struct local_packet {
 	uint8_t src[16], dst[16]; /* mapped */
 	enum local_kind kind;
 	bool malformed;
-	bool has_ports;        /* of TCP, UDP or SCTP */
-	bool fragment, later;  /* any fragment; one without the transport header */
+	bool has_ports;       /* of TCP, UDP or SCTP */
+	bool fragment, later; /* any fragment; one without the transport header */
 	uint8_t proto;
 	uint16_t sport, dport; /* of an echo, both are its identifier */
 	uint8_t flags;         /* enum tcp_flag */

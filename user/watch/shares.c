@@ -47,7 +47,7 @@ static int is_told(const struct shares_place *place, uint64_t all, double least)
 }
 
 size_t shares_list(const struct shares *shares, uint64_t all, double least, struct shares_part *out,
-		  size_t max)
+		   size_t max)
 {
 	uint64_t taken = 0; /* bits */
 	size_t count = 0;

@@ -19,7 +19,7 @@ struct shares_place {
 	uint64_t samples; /* of the value since it has the place */
 };
 
-struct shares {          /* zero-initialised */
+struct shares {         /* zero-initialised */
 	uint64_t total; /* weight of all samples */
 	struct shares_place places[SHARES_PLACES];
 };
@@ -33,6 +33,6 @@ struct shares_part {
 	double share; /* of all: at least that */
 };
 size_t shares_list(const struct shares *shares, uint64_t all, double least, struct shares_part *out,
-		  size_t max);
+		   size_t max);
 
 #endif

@@ -202,7 +202,7 @@ static void values_list(const struct traits *traits, enum event_feature feature,
 {
 	struct shares_part parts[EVENT_COMMON];
 	size_t count = shares_list(&traits->values[feature], traits->packets, VALUE_LEAST, parts,
-				  EVENT_COMMON);
+				   EVENT_COMMON);
 
 	out->value_count[feature] = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
