@@ -60,7 +60,7 @@ for i in range(int(sys.argv[3])):
     print("%s,ip,%s" % (sys.argv[1], ipaddress.ip_address(sys.argv[2]) + i))' "$@" >"$TMP/decisions.csv" || return
 	for try in 1 2 3 4 5; do
 		cs decisions import -i "$TMP/decisions.csv" 2>"$TMP/import.err" && return
-		grep -q 'database is locked' "$TMP/import.err" && [[ $try -lt 5 ]] || break
+		grep -q 'database is locked' "$TMP/import.err" || break
 		sleep 1
 	done
 	cat "$TMP/import.err" >&2

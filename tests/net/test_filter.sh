@@ -92,8 +92,8 @@ test_crash() {
 test_trial() {
 	HOOK=xdp
 	begin_flood && echo "$SECOND" >"$TMP/next" && bg rl B apply --try 1m "$TMP/next" || return
-	eventually 5 prints "$SECOND" rl B show && holds && kill -TERM -- "-$BG_PID" && eventually 10 prints "$FIRST" rl B show && holds &&
-		bg rl B apply --try 1m "$TMP/next" && eventually 5 prints "$SECOND" rl B show && rl B confirm && holds && put "$PLAIN" && holds && rl B detach veth-B
+	eventually 30 prints "$SECOND" rl B show && holds && kill -TERM -- "-$BG_PID" && eventually 30 prints "$FIRST" rl B show && holds &&
+		bg rl B apply --try 1m "$TMP/next" && eventually 30 prints "$SECOND" rl B show && rl B confirm && holds && put "$PLAIN" && holds && rl B detach veth-B
 }
 
 veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K veth-B gro on || exit 1

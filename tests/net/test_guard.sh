@@ -140,6 +140,7 @@ test_other_namespace() {
 }
 
 # refuses_members ARG…: `set ARG…` would cut the session: it says so, and changes no member.
+# shellcheck disable=SC2016 # words of the message
 refuses_members() {
 	local before
 	before=$(rl B set list bad; rl B set list good)

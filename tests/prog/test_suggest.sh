@@ -66,8 +66,8 @@ enforced() {
 numbers() { json -c '[.rules[] | .rate, .burst]' <"$TMP/$1.json"; }
 
 # A flood within what is learnt from moves no limit by a tenth, and is said.
+# shellcheck disable=SC2016,SC2086 # variables of jq; several words
 unmoved() {
-	# shellcheck disable=SC2086 # several words
 	mixture "$1" "$SECONDS_SEEN" "$1" $FLOOD && whole "$1" || return
 	json -n --argjson a "$(numbers clean)" --argjson b "$(numbers "$1")" \
 		'($a | length) == ($b | length) and all(range($a | length); $b[.] <= 1.1 * $a[.] and $b[.] >= 0.9 * $a[.])' ||
@@ -93,6 +93,7 @@ later_flood() {
 		json '([.rules[] | select(.of == "source").held_out_refused] | add) > 13000' <"$TMP/late.json" && is "$(numbers late)" "$(numbers held)"
 }
 
+# shellcheck disable=SC2016 # variables of jq
 headroom() {
 	suggest --capture "$TMP/clean" -j --hold-out 0 --headroom 4 >"$TMP/four.json" || return
 	json -n --argjson a "$(numbers clean)" --argjson b "$(numbers four)" \

@@ -67,8 +67,8 @@ static const struct meet_row {
 	{"a payload while an alarm is on", "udp payload 0 ff01 while a", "udp payload 1 02", false},
 	{"a payload, and an alarm off", "udp payload 0 ff while a", "udp payload 1 02 while not a",
 	 false},
-	{"not a payload, whatever the alarm", "udp not payload 0 ff while a",
-	 "udp payload 0 fe while not a", true},
+	{"not a payload, and an alarm off", "udp not payload 0 ff while a",
+	 "udp payload 0 fe while not a", false},
 };
 
 /* Appends a limit with these matches, and `while` at its end. */

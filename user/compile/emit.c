@@ -11,10 +11,10 @@
 #include "numbers.h"
 #include "policy.h"
 #include "ranges.h"
+#include "rule_while.h"
 #include "set.h"
 #include "set_groups.h"
 #include "units.h"
-#include "while.h"
 
 #define HOME_LEN6 64 /* IPv6 bits of a lookup address: numbers.c, is_lookup_address */
 

@@ -53,12 +53,14 @@ static double log_mad(const uint64_t *sorted, size_t count)
 uint64_t values_border(const uint64_t *sorted, size_t count, unsigned int least)
 {
 	double factor;
+	size_t middle;
 
 	if (count < ROBUST_VALUES_MIN)
 		return UINT64_MAX;
 	factor = exp(Z_MAX * MAD_TO_SIGMA * log_mad(sorted, count));
 	factor = fmin(fmax(factor, least), ROBUST_FACTOR_MAX);
-	return (uint64_t)ceil(factor * (double)sorted[(count - 1) / 2]);
+	middle = (count - 1) / 2;
+	return (uint64_t)ceil(factor * (double)sorted[middle]);
 }
 
 size_t episodes_join(const uint32_t *seconds, size_t count, struct episode *out, size_t max)

@@ -75,7 +75,7 @@ static void forgive_confirm(struct screen *s)
 			 "states and bans are forgotten by source: press 1 for the sources");
 		return;
 	}
-	if (!row_is_selected(s))
+	if (!row_is_selected(s) || !row)
 		return;
 	memcpy(s->input, row->last.src,
 	       sizeof(row->last.src)); /* rows may move before the answer */
@@ -161,7 +161,7 @@ static void rule_show(struct screen *s)
 	const struct top_row *row = selected_row(s);
 	char name[PREFIX_TEXT_MAX], rule[TOP_TEXT_MAX];
 
-	if (!row_is_selected(s))
+	if (!row_is_selected(s) || !row)
 		return;
 	prefix_print(name, sizeof(name), row->addr, top_bits(s->top, row));
 	top_cell(s->top, row, COLUMN_RULE, rule);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* `while` behind rules, as map entries have it. */
-#ifndef RLCTL_COMPILE_WHILE_H
-#define RLCTL_COMPILE_WHILE_H
+#ifndef RLCTL_RULE_WHILE_H
+#define RLCTL_RULE_WHILE_H
 
 #include <stdbool.h>
 
