@@ -53,12 +53,11 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
 # decide DURATION FIRST COUNT: decisions for addresses from FIRST on.
 # The API that writes to its database at that moment refuses: "database is locked".
 decide() {
-	local try
 	/usr/bin/python3 -c 'import ipaddress, sys
 print("duration,scope,value")
 for i in range(int(sys.argv[3])):
     print("%s,ip,%s" % (sys.argv[1], ipaddress.ip_address(sys.argv[2]) + i))' "$@" >"$TMP/decisions.csv" || return
-	for try in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5; do
 		cs decisions import -i "$TMP/decisions.csv" 2>"$TMP/import.err" && return
 		grep -q 'database is locked' "$TMP/import.err" || break
 		sleep 1

@@ -133,7 +133,7 @@ static void comment_keep(const struct parser *p, const char *end, char out[RL_CO
 
 	if (p->end < end)
 		comment_set(&holder, p->end + 1, end);
-	memcpy(out, holder.comment, sizeof(holder.comment));
+	snprintf(out, RL_COMMENT_MAX + 1, "%s", holder.comment);
 }
 
 static int set_line_parse(struct parser *p, const char *end, struct policy_set *out)
