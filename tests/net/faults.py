@@ -73,7 +73,7 @@ ROWS = [
     Write("apply", "apply", "-", given=NEW, errors=6, kills=4),
     Asks("apply, begins to ask", OLD, ASKING, errors=5, kills=2, last=[*TCX_ATTACH[:1], OBJ_PIN]),
     Asks("apply, ceases to ask", ASKING, OLD, errors=3, kills=2, last=[*TCX_DETACH, "openat"]),
-    Sets("apply, sets", SETS, MORE_SETS, errors=6, kills=6),
+    Sets("apply, sets", SETS, MORE_SETS, errors=4, kills=4),
     Write("attach --or-apply", "attach", "DEVICE", "--or-apply", *SIZES, "--policy", "-", given=NEW,
           errors=4, kills=2),
     Kept("attach --replace", "attach", "DEVICE", "--replace", errors=6, kills=2, found=[GET_INFO, "sendto"]),

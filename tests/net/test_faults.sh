@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Every system call of a command may fail, and the command may be killed at it: faults.py has the
 # rows. Here a stride through the calls; FAULTS=all tries all (hours). The pins are on a bpffs of
-# their own, so that all that is left there is ours. check: timeout 300
+# their own, so that all that is left there is ours. check: timeout 600
 source "$(dirname "$0")/../lib.sh"
 
 # The kernel may have no fq: then attach is tried without.
