@@ -158,7 +158,7 @@ build/%.o: %.c build/.flags | build/.deps $(COMMAND_S)
 $(call objects,$(wildcard tests/*/*.c)): | build/.deps-tests $(BENCH_S)
 
 define BPF_RULE
-build/%.bpf.o: $(1)/%.bpf.c build/.flags | build/.deps
+build/%.bpf.o: $(1)/%.bpf.c build/.flags-bpf | build/.deps
 	$$(call say,BPF,$$<)
 	$$(Q)$$(CLANG) $$(BPF_CFLAGS) -I$(1) -MMD -MP -c -o $$@ $$<
 	$$(Q)$$(LLVM_STRIP) -g $$@
@@ -188,9 +188,10 @@ build/.deps build/.deps-tests: scripts/deps.sh
 	@mkdir -p $(@D) && touch $@
 
 # Other flags or another version rebuild what they reach.
-build/.flags: NOW = $(LAYERS) $(CC) $(USER_CFLAGS) $(CLANG) $(BPF_CFLAGS)
+build/.flags: NOW = $(LAYERS) $(CC) $(USER_CFLAGS) $(CLANG)
+build/.flags-bpf: NOW = $(CLANG) $(filter-out -Werror,$(BPF_CFLAGS))
 build/.version: NOW = $(VERSION)
-build/.flags build/.version: FORCE | build/.deps
+build/.flags build/.flags-bpf build/.version: FORCE | build/.deps
 	@echo '$(NOW)' | cmp -s - $@ || echo '$(NOW)' >$@
 
 VERSIONED_C := $(shell grep -lsw RLCTL_VERSION $(COMMAND_C))

@@ -19,11 +19,13 @@ quiet() {
 	"$@" >"$log" 2>&1 </dev/null || { cat "$log" >&2 && return 1; }
 }
 
-# export_tree DIR: copies the tree without .git and build; keeps file times and an earlier DIR/build.
+# export_tree DIR: copies the tree without .git and build; keeps file times and an earlier DIR/build. The objects of the
+# BPF programs, on which a package's flags have no effect, come from here where they have been built.
 export_tree() {
 	mkdir -p "$1/build"
 	find "$1" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 	tar -cf - --exclude=./.git --exclude=./build --exclude=./debian/rlctl . | tar -xf - -C "$1"
+	[[ ! -e build/.flags-bpf || -e $1/build/.flags-bpf ]] || cp -p build/*.bpf.[do] build/.flags-bpf "$1/build/"
 }
 
 # dpkg-buildpackage writes its results beside the tree. check.sh runs the tests, and make reports missing
