@@ -33,7 +33,7 @@ try() {
 	case "$1" in
 	./scripts/demo.sh* | ./scripts/check.sh*) test -x "$TOP/${1%% *}" ;;
 	*'rlctl top'*) in_terminal "${1%%#*}" ;;
-	*'stats --watch'* | *'rlctl monitor'* | *'rlctl exporter'*) runs_on "${1%%#*}" ;;
+	*'stats --watch'* | *'rlctl monitor'* | *'rlctl exporter'* | *'events --follow') runs_on "${1%%#*}" ;;
 	*'apply --try'*) tried "$1" ;;
 	*router.policy*) routes "$1" ;;
 	*iptables-save*) in_ns B iptables -A INPUT -m hashlimit --hashlimit-above 100/sec --hashlimit-mode srcip \

@@ -73,7 +73,7 @@ awk '
 	/^\.Ed/ { inside = 0 }
 	inside && /^rule / { print > ("example." n) }' "$TOP/user/man/rlctl-policy.5"
 
-grep "^rule " "$TOP/README.md" >readme
+grep -E "^(rule|alarm) " "$TOP/README.md" >readme
 
 t 'warnings and the sum' test_warnings
 t 'rules of included files' test_includes

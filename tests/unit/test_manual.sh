@@ -161,7 +161,7 @@ t 'rlctl-policy.5: the examples are found' test_examples_found
 # ---- the policies that are shipped elsewhere
 
 # The rules of README's displays, and those of its commands, without remarks.
-awk '/^```/ { inside = !inside; next } inside && /^rule /' "$TOP/README.md" >"$TMP/readme"
+awk '/^```/ { inside = !inside; next } inside && /^(rule|alarm) /' "$TOP/README.md" >"$TMP/readme"
 sed -n 's/^sudo rlctl rule add \([^#]*\).*/rule \1/p' "$TOP/README.md" >"$TMP/readme.commands"
 for file in "$TMP/readme" "$TMP/readme.commands" "$TOP/packaging/example.policy" "$TOP"/policies/*; do
 	t "${file##*/} is accepted" check_policy "$file"
