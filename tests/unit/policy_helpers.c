@@ -87,6 +87,34 @@ static void line_append(const char *line, void *arg)
 	sprintf(text + strlen(text), "%s\n", line);
 }
 
+void must_fail(const char *text, const struct policy_context *ctx, struct policy_errors *errors)
+{
+	struct policy policy = {0};
+
+	if (policy_parse(text, strlen(text), ctx, NULL, &policy, errors) != -EINVAL)
+		fail_msg("%s is accepted", text);
+	assert_null(policy.rules);
+	assert_null(policy.sets);
+	assert_null(policy.alarms);
+	for (size_t i = 0; i < policy_errors_kept(errors); i++)
+		for (const char *c = errors->first[i].text; *c; c++)
+			assert_in_range(*c, ' ', '~');
+}
+
+void must_fail_each(const struct refusal *rows, size_t count)
+{
+	for (const struct refusal *row = rows; row < rows + count; row++) {
+		struct policy_errors errors;
+		const struct policy_error *err = &errors.first[0];
+
+		must_fail(row->text, &on_xdp, &errors);
+		if (errors.count != 1 || err->line != row->line || err->column != row->column ||
+		    err->other != row->other || !strstr(err->text, row->said))
+			fail_msg("%s\n%zu errors, %u:%u, other %u: %s", row->text, errors.count,
+				 err->line, err->column, err->other, err->text);
+	}
+}
+
 char *must_print(const struct policy *policy, const struct policy_context *ctx)
 {
 	char *text = calloc(1, 65536);

@@ -20,6 +20,21 @@ void round_trip(const char *line, const struct policy_context *ctx, char printed
 /* A whole policy; the test fails where it has an error. */
 struct policy must_parse_lines(const char *text, const struct policy_context *ctx);
 
+/* A policy that has an error: where it is, what it says at least, and the line that it names, or 0.
+ */
+struct refusal {
+	const char *text;
+	uint32_t line, column;
+	const char *said;
+	uint32_t other;
+};
+
+/* A policy that has errors, all told in ASCII, and leaves nothing behind. */
+void must_fail(const char *text, const struct policy_context *ctx, struct policy_errors *errors);
+
+/* Each has the one error, at xdp. */
+void must_fail_each(const struct refusal *rows, size_t count);
+
 /* The lines of the policy; the caller frees them. */
 char *must_print(const struct policy *policy, const struct policy_context *ctx);
 

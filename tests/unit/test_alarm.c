@@ -201,12 +201,7 @@ static void test_longest(void **state)
 
 #define A "alarm a when"
 
-static const struct {
-	const char *text;
-	uint32_t line, column;
-	const char *said;
-	uint32_t other;
-} refusals[] = {
+static const struct refusal refusals[] = {
 	{"alarm", 1, 6, "\"alarm\" must be followed by the name of an alarm", 0},
 	{"alarm # a", 1, 7, "must be followed by the name of an alarm", 0},
 	{"alarm Attack when" TAIL, 1, 7, "\"Attack\" is not the name of an alarm: write a", 0},
@@ -301,34 +296,10 @@ static const struct {
 	{ATTACK "\n" ATTACK, 3, 7, "the alarm attack is there already: remove one of the two", 1},
 };
 
-static void refused(const char *text, const struct policy_context *ctx,
-		    struct policy_errors *errors)
-{
-	struct policy policy = {0};
-
-	if (policy_parse(text, strlen(text), ctx, NULL, &policy, errors) != -EINVAL)
-		fail_msg("%s is accepted", text);
-	assert_null(policy.rules);
-	assert_null(policy.alarms);
-	for (size_t i = 0; i < policy_errors_kept(errors); i++)
-		for (const char *c = errors->first[i].text; *c; c++)
-			assert_in_range(*c, ' ', '~');
-}
-
 static void test_refusals(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
-		struct policy_errors errors;
-		const struct policy_error *err = &errors.first[0];
-
-		refused(refusals[i].text, &on_xdp, &errors);
-		if (errors.count != 1 || err->line != refusals[i].line ||
-		    err->column != refusals[i].column || err->other != refusals[i].other ||
-		    !strstr(err->text, refusals[i].said))
-			fail_msg("%s\n%zu errors, %u:%u, other %u: %s", refusals[i].text,
-				 errors.count, err->line, err->column, err->other, err->text);
-	}
+	must_fail_each(refusals, ARRAY_SIZE(refusals));
 }
 
 static void test_too_many(void **state)
@@ -346,7 +317,7 @@ static void test_too_many(void **state)
 	assert_string_equal(policy.alarms[2].name, "a10");
 	policy_clear(&policy);
 	sprintf(text + strlen(text), "\nalarm one-more when" TAIL "\n");
-	refused(text, &on_xdp, &errors);
+	must_fail(text, &on_xdp, &errors);
 	assert_int_equal(errors.count, 1);
 	assert_int_equal(errors.first[0].line, RL_ALARMS_MAX + 2);
 	assert_int_equal(errors.first[0].column, 7);
@@ -372,9 +343,9 @@ static void test_rules_alone(void **state)
 	assert_int_equal(statement_parse(ATTACK, &on_xdp, &rule, &found, &err), -EINVAL);
 	assert_int_equal(err.column, 1);
 	assert_non_null(strstr(err.text, "stands in a policy, not among rules"));
-	refused(ATTACK, &ctx, &errors);
+	must_fail(ATTACK, &ctx, &errors);
 	assert_non_null(strstr(errors.first[0].text, "stands in a policy, not among rules"));
-	refused("rule any deny\nrule any udp deny while zzz", &ctx, &errors);
+	must_fail("rule any deny\nrule any udp deny while zzz", &ctx, &errors);
 	assert_int_equal(errors.first[0].line, 2);
 	assert_int_equal(errors.first[0].column, 25);
 	assert_non_null(strstr(errors.first[0].text,

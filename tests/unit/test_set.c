@@ -118,12 +118,7 @@ static void test_statements(void **state)
 
 /* ---- what is refused */
 
-static const struct {
-	const char *text;
-	uint32_t line, column;
-	const char *said;
-	uint32_t other;
-} refusals[] = {
+static const struct refusal refusals[] = {
 	{"set", 1, 4, "must be followed by the name of a set", 0},
 	{"set # bad", 1, 5, "must be followed by the name of a set", 0},
 	{"set Bad", 1, 5, "\"Bad\" is not the name of a set: write a lowercase letter", 0},
@@ -196,34 +191,10 @@ static const struct {
 	{"set bad\nset worse\nset bad", 3, 5, "the set bad is there already", 1},
 };
 
-static void refused(const char *text, const struct policy_context *ctx,
-		    struct policy_errors *errors)
-{
-	struct policy policy = {0};
-
-	if (policy_parse(text, strlen(text), ctx, NULL, &policy, errors) != -EINVAL)
-		fail_msg("%s is accepted", text);
-	assert_null(policy.rules);
-	assert_null(policy.sets);
-	for (size_t i = 0; i < policy_errors_kept(errors); i++)
-		for (const char *c = errors->first[i].text; *c; c++)
-			assert_in_range(*c, ' ', '~');
-}
-
 static void test_refusals(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
-		struct policy_errors errors;
-		const struct policy_error *err = &errors.first[0];
-
-		refused(refusals[i].text, &on_xdp, &errors);
-		if (errors.count != 1 || err->line != refusals[i].line ||
-		    err->column != refusals[i].column || err->other != refusals[i].other ||
-		    !strstr(err->text, refusals[i].said))
-			fail_msg("%s\n%zu errors, %u:%u, other %u: %s", refusals[i].text,
-				 errors.count, err->line, err->column, err->other, err->text);
-	}
+	must_fail_each(refusals, ARRAY_SIZE(refusals));
 }
 
 /* Two sets that one line names, each at its word; many lines. */
@@ -237,7 +208,7 @@ static void test_several_unknown(void **state)
 	struct policy_errors errors;
 
 	(void)state;
-	refused(text, &on_xdp, &errors);
+	must_fail(text, &on_xdp, &errors);
 	assert_int_equal(errors.count, ARRAY_SIZE(wanted));
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
 		assert_int_equal(errors.first[i].line, wanted[i].line);
@@ -259,7 +230,7 @@ static void test_too_many(void **state)
 	assert_int_equal(policy.set_count, RL_SETS_MAX);
 	policy_clear(&policy);
 	sprintf(text + strlen(text), "\nset one-more\n");
-	refused(text, &on_xdp, &errors);
+	must_fail(text, &on_xdp, &errors);
 	assert_int_equal(errors.count, 1);
 	assert_int_equal(errors.first[0].line, RL_SETS_MAX + 2);
 	assert_int_equal(errors.first[0].column, 5);
@@ -288,9 +259,9 @@ static void test_rules_alone(void **state)
 	assert_int_equal(policy_parse("rule @bad tcp deny", 18, &ctx, NULL, &out, &errors), 0);
 	assert_int_equal(out.count, 1);
 	policy_clear(&out);
-	refused("set more", &ctx, &errors);
+	must_fail("set more", &ctx, &errors);
 	assert_non_null(strstr(errors.first[0].text, "stands in a policy, not among rules"));
-	refused("rule any deny\nrule any src @more deny", &ctx, &errors);
+	must_fail("rule any deny\nrule any src @more deny", &ctx, &errors);
 	assert_int_equal(errors.first[0].line, 2);
 	assert_int_equal(errors.first[0].column, 14);
 	assert_non_null(
