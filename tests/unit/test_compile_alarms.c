@@ -220,6 +220,13 @@ static void refused_test(void **state)
 			 -ENOENT);
 	assert_non_null(strstr(errors.first[0].text, "unknown alarm \"a\": apply a policy with"));
 	policy_clear(&policy);
+	policy = must_parse_policy("alarm attack when" RATES "rule any deny while attack");
+	policy.alarms[0].name[5] = 'c'; /* attacc */
+	assert_int_equal(policy_compile(&policy, &(struct policy){0}, &(struct rl_policy_header){0},
+					false, &roomy, &compiled, &errors),
+			 -ENOENT);
+	assert_non_null(strstr(errors.first[0].text, "\"attack\": did you mean attacc?"));
+	policy_clear(&policy);
 
 	/* An alarm that came without its set. */
 	policy = must_parse_policy("set bad;alarm a when src @bad" RATES);

@@ -23,11 +23,16 @@ bool extra_is_while(const struct rl_extra *extra)
 
 static void refuse_missing(struct build *b, const struct rule *rule)
 {
-	char what[RL_ALARM_NAME_MAX + 128];
+	const char *name = rule->extra->alarm, *near = policy_alarm_near(b->next, name);
+	char what[2 * RL_ALARM_NAME_MAX + 128];
 
-	snprintf(what, sizeof(what),
-		 "unknown alarm \"%s\": apply a policy with a line \"alarm %s when ...\" first",
-		 rule->extra->alarm, rule->extra->alarm);
+	if (near)
+		snprintf(what, sizeof(what), "unknown alarm \"%s\": did you mean %s?", name, near);
+	else
+		snprintf(what, sizeof(what),
+			 "unknown alarm \"%s\": apply a policy with a line \"alarm %s when ...\" "
+			 "first",
+			 name, name);
 	build_refuse(b, rule, -ENOENT, what);
 }
 
