@@ -85,6 +85,63 @@ test_gone() {
 		rl B apply -q "$TMP/policy" && is_on false && is "$(of .changes)" 0 && flood_end
 }
 
+# ---- the language, on a living instance
+
+# same_after CMD…: it fails and changes nothing.
+same_after() {
+	local before status=0
+	before=$(rl B show) && expect_fail "$@" || status=1
+	is "$(rl B show)" "$before" && [[ $status == 0 ]]
+}
+# A name that no alarm has is refused, and says what to do; a file without the alarm is refused at its rule.
+test_unknown() {
+	has 'rule any tcp deny while zzz: unknown alarm "zzz": apply a policy with a line "alarm zzz when ..." first' \
+		same_after rl B rule add any tcp deny while zzz &&
+		has 'unknown alarm "attak": did you mean attack?' same_after rl B rule add any tcp deny while not attak || return
+	grep -v '^alarm' "$TMP/policy" >"$TMP/without"
+	has "$TMP/without:1:33: unknown alarm \"attack\": add a line" same_after rl B apply "$TMP/without" &&
+		has "$TMP/without:2:38: unknown alarm" expect_fail rl B diff "$TMP/without" &&
+		has "$TMP/without:2:38: unknown alarm" expect_fail rl B apply --check "$TMP/without"
+}
+# Two alarms, one with a comment and one that no rule names, and every verb that prints or reads them.
+test_language() {
+	{
+		sed '1s/$/ # who/' "$TMP/policy"
+		echo 'alarm bulk when not tcp dst 10.77.0.0/24 length 500-1500 over 8mbit for 300ms until under 4mbit for 1m'
+	} >"$TMP/language"
+	rl B apply "$TMP/language" && rl B show >"$TMP/shown" && grep -cxFf "$TMP/language" "$TMP/shown" | grep -qx 4 &&
+		has 'no difference' rl B diff "$TMP/shown" && rl B apply --check "$TMP/shown" && rl B save "$TMP/saved" -q &&
+		cmp "$TMP/shown" "$TMP/saved" && rl B apply "$TMP/saved" && is "$(rl B show)" "$(<"$TMP/shown")" &&
+		sed 's/8mbit/9mbit/; /while not/d; /^alarm attack/s/ #.*//' "$TMP/shown" >"$TMP/other" &&
+		is "$(rl B diff "$TMP/other" | cut -d' ' -f-3 | paste -sd,)" \
+			'- alarm attack,+ alarm attack,- alarm bulk,+ alarm bulk,- rule any' && is "$(rl B show)" "$(<"$TMP/shown")"
+}
+# What may follow, from the policy in force.
+test_offers() {
+	is "$(offered rule add any tcp deny while '')" 'attack bulk not' && is "$(offered rule add any tcp deny while not b)" bulk &&
+		is "$(offered rule del any udp dport 10 deny while not '')" attack
+}
+offered() { "$RLCTL" complete -- -n "$(ns B)" "$@" | cut -f1 | sort | paste -sd' '; }
+# The last rule that names it goes: it counts on, and a rule may name it again.
+test_last_rule() {
+	local counted
+	rl B rule del any udp dport 9 while attack && rl B rule del any udp dport 10 deny while not attack &&
+		is "$(rl B show | grep -c '^rule')" 0 && counted=$(of .counted.packets) && one 9 && one 10 &&
+		is "$(of .counted.packets)" $((counted + 2)) && rl B rule add any udp dport 10 deny while not attack && one 10 &&
+		is "$(rule_dropped 10)" 1 && rl B rule flush && is "$(rl B show | grep -c '^alarm')" 2
+}
+test_detached_on() {
+	rl B apply -q "$TMP/policy" && flood_begin && eventually 5 is_on true && rl B detach veth-B -q && flood_end &&
+		rl B attach veth-B --policy "$TMP/policy" -q && is_on false
+}
+language() {
+	t 'language: an alarm that is not there is refused' test_unknown
+	t 'language: show, diff, save and apply agree' test_language
+	t 'language: completion' test_offers
+	t 'language: the last rule with while' test_last_rule
+	t 'language: detached while on' test_detached_on
+}
+
 all() { # NAME OPTION…
 	local name=$1
 	shift
@@ -97,6 +154,7 @@ all() { # NAME OPTION…
 	t "$name: kept by changes of all kinds" test_kept "${KEEP[@]}"
 	[[ $name != native ]] || t "$name: kept by a trial that is undone" test_trial
 	t "$name: gone with the policy" test_gone
+	[[ $name != native ]] || language
 	t "$name: detached" finish "${KEEP[@]}"
 }
 
