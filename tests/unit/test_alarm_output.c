@@ -255,7 +255,14 @@ static void changes_are_told_once(void **state)
 	now = alarms;
 	now.alarm[1].changes = 1;
 	now.alarm[2].changes = 0;
-	look(&changes, &now, "flood+ ");
+	look(&changes, &now, "bits- flood+ "); /* bits was defined anew */
+	now.count = 1;
+	assert_false(alarms_same_places(&changes.before, &now));
+	look(&changes, &now, "flood- ");
+	look(&changes, &now, "");
+	assert_true(alarms_same_places(&changes.before, &now));
+	snprintf(now.alarm[0].name, sizeof(now.alarm[0].name), "other");
+	assert_false(alarms_same_places(&changes.before, &now));
 }
 
 static const struct instance monitored = {.device = "eth0"};

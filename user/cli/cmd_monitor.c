@@ -132,11 +132,12 @@ static int on_sample(void *arg, const struct sampled *sampled)
 /* Beside a capture, as a message. */
 static void on_alarm(const struct alarm_now *alarm, void *arg)
 {
+	uint64_t time_ns = alarm->since_ns ? alarm->since_ns : clock_ns(CLOCK_MONOTONIC);
 	struct monitor *m = arg;
 	char rate[ALARM_LINE_MAX];
 
 	if (!m->writer) {
-		alarm_change_print(alarm, watch_realtime(m->watch, alarm->since_ns), &m->book);
+		alarm_change_print(alarm, watch_realtime(m->watch, time_ns), &m->book);
 		return;
 	}
 	alarm_rate_print(rate, sizeof(rate), alarm);
