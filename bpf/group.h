@@ -106,6 +106,10 @@ static __always_inline struct decision *decision_begin(void)
 	d->shadowed = 0;
 	d->decided = 0;
 	d->counted = 0;
+#if EXTENDED
+	if (counts_alarms)
+		d->alarmed = 0;
+#endif
 	return d;
 }
 

@@ -159,7 +159,6 @@ static __always_inline void alarms_keep(void *ctx, bool skb, struct decision *d,
 	sets_keep(d, header);
 	filters_keep(ctx, skb, d);
 	alarms_look(d, header);
-	d->alarmed = 0;
 	alarms_count(d, header);
 	if (d->p.proof != PROOF_WANTED)
 		return;

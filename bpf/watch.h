@@ -93,6 +93,16 @@ static __always_inline bool watcher_wants(const struct rl_watcher *w, const stru
 
 /* ---- what a sample says */
 
+/* Bits of the alarms that have counted the packet. */
+static __always_inline __u16 alarms_counted(const struct decision *d)
+{
+#if EXTENDED
+	return counts_alarms ? d->alarmed : 0;
+#else
+	return 0;
+#endif
+}
+
 static __always_inline void sample_packet(struct rl_sample *sample, const struct packet *p)
 {
 	sample->bytes = p->bytes;
@@ -150,7 +160,8 @@ static __always_inline int sample_put(void *ctx, bool skb, struct decision *d, i
 	sample->cpu = bpf_get_smp_processor_id();
 	sample->counter_id = decision_counter_id(d);
 	sample->reason = reason;
-	__builtin_memset(sample->pad, 0, sizeof(sample->pad));
+	sample->alarms = alarms_counted(d);
+	sample->pad = 0;
 	sample_packet(sample, &d->p);
 	sample_frame(sample, ctx, skb);
 	bpf_ringbuf_submit(sample, 0);

@@ -7,6 +7,9 @@ source "$(dirname "$0")/../lib.sh"
 policy() {
 	cat <<-'END'
 	set few max 3
+	alarm flood when tcp dport 7777 over 1000/second for 300ms until under 500/second for 300ms # the shop
+	alarm deep when tcp payload 0 00 filter "dst port 7777" over 1000/second for 300ms until under 500/second for 300ms
+	rule any tcp dport 7777 deny while flood
 	rule 10.78.0.0/16 deny
 	rule fd78::/32 deny
 	rule 10.79.0.0/16 limit 1/hour burst 1 over ban 2s
@@ -53,6 +56,37 @@ test_attach() {
 
 # Packets that pass find nobody watching.
 test_peace() { COUNT=50 sent --src 10.90.0.1 && sleep 0.3 && is_watched 0; }
+
+# A flood puts two alarms on, of which one asks for what no header tells. Each is told with what its own packets have in
+# common, not with the others that come beside them; then the rule behind it drops.
+RULE='any tcp dport 7777 deny while flood'
+test_alarm_on() {
+	local other
+	flood A --seconds 2 --rate 2000 --src 10.81.9.9 --dport 5 >/dev/null &
+	other=$!
+	flood A --seconds 2 --rate 4000 --src 10.81.0.0/31 --proto tcp-syn --sport 1234 --dport 7777 --size 90 >&2 && wait "$other" || return
+	soon ".event == \"drops-begin\" and .rule == \"$RULE\"" && json -s '
+		def same: .rate.packets > 1000 and (.sources | map(.address) | sort == ["10.81.0.0", "10.81.0.1"]) and
+			(.sources | all(.[]; .share > 0.3 and .share < 0.7 and .rate > 300)) and
+			.common == {"port": [{"value": "tcp/7777", "share": 1}], "sport": [{"value": "tcp/1234", "share": 1}],
+				"length": [{"value": 76, "share": 1}], "ttl": [{"value": 64, "share": 1}], "flags": [{"value": "syn", "share": 1}]};
+		map(select(.alarm or .rule == $rule) | {event, alarm, rule, same: same}) | .[:3] | sort_by(.event, .alarm) == [
+			{event: "alarm-on", alarm: "deep", rule: null, same: true},
+			{event: "alarm-on", alarm: "flood", rule: null, same: true},
+			{event: "drops-begin", alarm: null, rule: $rule, same: true}]' --arg rule "$RULE" <"$TMP/events" &&
+		told '.alarm == "flood" and (.text | test("^alarm flood is on, at [0-9,]+ packets a second: the shop$"))'
+}
+# Without packets, and in this order.
+test_alarm_off() {
+	soon '.event == "alarm-off" and .alarm == "flood"' && soon '.event == "alarm-off" and .alarm == "deep"' &&
+		json -s 'map(select(.alarm == "flood")) | map(.event) == ["alarm-on", "alarm-off"] and .[0].time < .[1].time and
+			(.[1] | has("common") or has("sources") | not)' <"$TMP/events" && ! told ".event == \"drops-end\"" 2>/dev/null
+}
+test_alarm_drops_end() {
+	eventually 20 told ".event == \"drops-end\" and .rule == \"$RULE\" and .dropped.packets > 1000" &&
+		is "$(told ".event == \"drops-end\" and .rule == \"$RULE\"" | jq .dropped.packets)" \
+			"$(rule_stat B "$RULE" .dropped.packets)"
+}
 
 test_drops() {
 	COUNT=700 sent --src 10.78.1.2 --proto tcp-syn --sport 1234 --dport 443 --size 90 &&
@@ -152,7 +186,7 @@ past() { rl B events -j "$@" | jq -cs .; }
 # What the follower saw, and the attach that the command wrote; nothing twice.
 test_past() {
 	local all
-	all=$(past) && json 'map(.event) | contains(["attach", "apply", "set-full", "trial-undone", "drops-begin", "drops-end", "ban-begin", "ban-end", "lost"])' <<<"$all" &&
+	all=$(past) && json 'map(.event) | contains(["attach", "apply", "set-full", "trial-undone", "alarm-on", "alarm-off", "drops-begin", "drops-end", "ban-begin", "ban-end", "lost"])' <<<"$all" &&
 		json 'map(select(.event == "attach")) | length == 1' <<<"$all" &&
 		json 'map(select(.event == "drops-begin" and .rule == "fd78::/32 deny")) | length == 1' <<<"$all" &&
 		json '(map(.time) | . == sort) and (map(select(.event == "ban-begin")) | length > 1000 and length < 1500)' <<<"$all"
@@ -222,6 +256,8 @@ veth_pair A B && veth_quiet A B && ns_mute A && ns_mute B && in_ns B ethtool -K 
 t 'it waits for an instance' test_waits
 t 'attach' test_attach
 t 'nobody watches in peace' test_peace
+t 'alarms go on, and their rule drops' test_alarm_on
+t 'alarms go off' test_alarm_off
 t 'drops begin, and what the packets have in common' test_drops
 t 'drops of IPv6' test_drops_v6
 t 'a ban' test_ban
@@ -232,6 +268,7 @@ t 'a single packet tells nothing' test_single
 t 'a trial that is undone' test_trial
 t 'a fleet' test_fleet
 t 'drops end' test_drops_end
+t 'drops by the rule of an alarm end' test_alarm_drops_end
 t 'a flood of bans is counted' test_flood
 t 'the past' test_past
 t 'the journal' test_journal

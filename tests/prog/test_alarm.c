@@ -10,6 +10,7 @@
 #include "harness.h"
 #include "rows.h"
 #include "units.h"
+#include "watch.h"
 
 #define TENTH (100 * NS_PER_MS)
 #define USES  (RL_USE_PROGRAM & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE))
@@ -212,17 +213,37 @@ static const struct counted {
 	{"bits", "bits", "ip4 udp data=58", 100},
 };
 
-/* The same where the packet is refused before any rule is asked. */
+static const struct watch_options everything = {
+	.reasons = ~0u, .rate = 1000, .counter_id = RL_WATCH_ANY};
+
+struct sampled_alarms {
+	uint16_t wanted;
+	int count;
+};
+
+static int on_sample(void *arg, const struct sampled *sample)
+{
+	struct sampled_alarms *s = arg;
+
+	assert_int_equal(sample->packet.alarms, s->wanted);
+	s->count++;
+	return 0;
+}
+
+/* The same where the packet is refused before any rule is asked; and a sample of it says so. */
 static void counted_test(void **state)
 {
 	const struct counted *row = *state;
 	bool bytes = !strcmp(row->match, "bytes"), bits = !strcmp(row->match, "bits");
 	char policy[512];
+	struct sampled_alarms sampled = {.wanted = row->count ? 1u << 1 : 0};
+	struct watch *watch;
 	uint64_t before;
 
 	snprintf(policy, sizeof(policy),
-		 "set bad;alarm a when %s over %s for 1s until under %s for 1s;"
-		 "any tcp dport 666 deny;any tcp dport 667 allow;any tcp dport 668 deny while a",
+		 "set bad;alarm a when proto 99" RATES
+		 "alarm b when %s over %s for 1s until under %s for 1s;"
+		 "any tcp dport 666 deny;any tcp dport 667 allow;any tcp dport 668 deny while b",
 		 bytes || bits ? "" : row->match,
 		 bytes  ? "64000 bytes/second"
 		 : bits ? "1mbit"
@@ -232,11 +253,16 @@ static void counted_test(void **state)
 			: "50/second");
 	begin(policy);
 	harness_set_add(h, "bad", "203.0.113.0/24");
-	before = alarm_at("a").counted;
+	assert_int_equal(watch_open(&h->instance, &everything, &watch), 0);
+	before = alarm_at("b").counted;
 	packets_of(row->words, 1);
-	assert_int_equal(alarm_at("a").counted - before, row->count);
+	assert_int_equal(alarm_at("b").counted - before, row->count);
 	packets_of(row->words, 7);
-	assert_int_equal(alarm_at("a").counted - before, 8 * row->count);
+	assert_int_equal(alarm_at("b").counted - before, 8 * row->count);
+	time_pass(2 * TENTH);
+	assert_int_equal(watch_poll(watch, on_sample, &sampled), 0);
+	assert_int_equal(sampled.count, 8);
+	watch_close(watch);
 }
 
 /* Whether a packet is established is asked once, for the alarm and for the rules. */

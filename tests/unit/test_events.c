@@ -14,7 +14,6 @@
 #include "clock.h"
 #include "onset.h"
 #include "quota.h"
-#include "sample_probe.h"
 #include "traits.h"
 #include "units.h"
 #include "watched_state.h"
@@ -334,56 +333,6 @@ static void headers_cut(void **state)
 	assert_int_equal(traits.sources.total, 0);
 }
 
-/* ---- which alarm counts a sample */
-
-static const struct match_row {
-	const char *words; /* of a rule */
-	struct packet_row packet;
-	bool wanted;
-} match_rows[] = {
-	{"any", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, true},
-	{"any udp", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, true},
-	{"any tcp", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, false},
-	{"any udp sport 53", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, true},
-	{"any udp dport 53", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, false},
-	{"any udp dport 1-20,1234", {"2001:db8::1", 17, 53, 1234, 1400, 57, 0, 0, 0}, true},
-	{"any length 1400-1500", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, true},
-	{"any not length 1400", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, false},
-	{"any ttl 57", {"2001:db8::1", 17, 53, 1234, 1400, 57, 0, 0, 0}, true},
-	{"any ttl 58", {"2001:db8::1", 17, 53, 1234, 1400, 57, 0, 0, 0}, false},
-	{"any syn", {"10.0.0.1", 6, 53, 1234, 40, 57, 2, 0, 0}, true},
-	{"any syn", {"10.0.0.1", 6, 53, 1234, 40, 57, 0x12, 0, 0}, false},
-	{"any not syn", {"10.0.0.1", 6, 53, 1234, 40, 57, 0x12, 0, 0}, true},
-	{"any flags syn,ack", {"2001:db8::1", 6, 53, 1234, 60, 57, 0x12, 0, 0}, true},
-	{"any dst 192.0.2.9", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, false},
-	{"any fragment", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, false},
-	{"any not fragment", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, true},
-	{"any icmp icmp-type echo-request", {"10.0.0.1", 1, 0, 0, 84, 1, 0, 0, 0}, false},
-	{"any icmp icmp-type echo-reply", {"10.0.0.1", 1, 0, 0, 84, 1, 0, 0, 0}, true},
-	{"any dscp cs0", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, true},
-	{"any dscp ef", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, false},
-	/* A sample does not tell. */
-	{"any udp payload 0 00", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, false},
-	{"any new-source", {"10.0.0.1", 17, 53, 1234, 1400, 57, 0, 0, 0}, false},
-};
-
-static void samples_match(void **state)
-{
-	const struct policy_context ctx = {.mtu = 1500};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(match_rows) / sizeof(*match_rows); i++) {
-		struct sampled s = sample_of(&match_rows[i].packet, 1);
-		struct policy_error err;
-		struct rule rule;
-
-		print_message("# %s\n", match_rows[i].words);
-		assert_int_equal(selector_parse(match_rows[i].words, &ctx, &rule, &err), 0);
-		assert_int_equal(sample_matches(&s.packet, &rule, &ctx, NULL, false),
-				 match_rows[i].wanted);
-	}
-}
-
 /* ---- alarms: this stands for the kernel */
 
 static struct alarms_now alarms;
@@ -400,6 +349,7 @@ static const struct event *event_next(struct watched *w, bool on)
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	size_t before = w->queue_count;
 
+	alarms.alarm[0].changes += alarms.alarm[0].on != on;
 	alarms.alarm[0].on = on;
 	alarms.alarm[0].since_ns = now_ns;
 	watched_state_poll(w, now_ns);
@@ -433,8 +383,13 @@ static void alarms_change(void **state)
 	assert_int_equal(w.queue[1]->alarm, 0); /* waits for samples of it */
 	assert_true(w.queue[1]->due_ns > clock_ns(CLOCK_MONOTONIC));
 	alarms.alarm[0] = (struct alarm_now){.name = "other", .rate = 2048, .unit = RL_BITS};
-	event = event_next(&w, true);
+	event = event_next(&w, true); /* in place of one that was on */
 	assert_non_null(event);
+	assert_int_equal(event->kind, EVENT_ALARM_OFF);
+	assert_string_equal(event->alarm, "flood");
+	assert_int_equal(w.queue[1]->alarm, -1); /* what was sampled of it is in its event */
+	assert_int_equal(w.queue_count, 4);
+	event = &w.queue[3]->event;
 	assert_int_equal(event->rate.bytes, 2048);
 	assert_string_equal(event->text, "alarm other is on, at 2.0 KiB a second");
 	for (size_t i = 0; i < w.queue_count; i++)
@@ -453,7 +408,6 @@ int main(void)
 		cmocka_unit_test_setup(shares_are_of_all, fresh),
 		cmocka_unit_test_setup(forged_sources, fresh),
 		cmocka_unit_test_setup(headers_cut, fresh),
-		cmocka_unit_test(samples_match),
 		cmocka_unit_test(alarms_change),
 	};
 

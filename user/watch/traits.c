@@ -15,9 +15,6 @@
 #define VLANS_MAX      2
 #define EXTENSIONS_MAX 8
 #define TCP_FLAGS_AT   13
-#define IPV4_FRAGMENT  0x3fffu /* more fragments, and the offset */
-#define IPV4_OFFSET    0x1fffu
-#define IPV6_OFFSET    0xfff8u
 
 /* ---- the headers */
 
@@ -61,9 +58,6 @@ static bool ipv4_read(struct cursor *c, const uint8_t src[16], struct packet_fie
 		return false;
 	out->length = be16(c, 2);
 	out->ttl = c->data[c->at + 8];
-	out->dscp = c->data[c->at + 1] >> 2;
-	out->is_fragment = be16(c, 6) & IPV4_FRAGMENT;
-	out->later = be16(c, 6) & IPV4_OFFSET;
 	c->at += (c->data[c->at] & 0x0fu) * 4;
 	return true;
 }
@@ -82,16 +76,11 @@ static bool ipv6_read(struct cursor *c, const uint8_t src[16], struct packet_fie
 		return false;
 	out->length = 40 + be16(c, 4);
 	out->ttl = c->data[c->at + 7];
-	out->dscp = (uint8_t)(be16(c, 0) >> 6 & 0x3f);
 	next = c->data[c->at + 6];
 	c->at += 40;
 	for (int i = 0; i < EXTENSIONS_MAX && is_extension(next) && has(c, 8); i++) {
 		uint32_t bytes = next == IPPROTO_FRAGMENT ? 8 : (c->data[c->at + 1] + 1u) * 8;
 
-		if (next == IPPROTO_FRAGMENT) {
-			out->is_fragment = true;
-			out->later = be16(c, 2) & IPV6_OFFSET;
-		}
 		next = c->data[c->at];
 		c->at += bytes;
 	}
@@ -105,11 +94,6 @@ static bool ip_read(struct cursor *c, const uint8_t src[16], struct packet_field
 	if (c->data[c->at] >> 4 == 4)
 		return ipv4_read(c, src, out);
 	return c->data[c->at] >> 4 == 6 && ipv6_read(c, src, out);
-}
-
-static bool is_icmp(uint8_t proto)
-{
-	return proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6;
 }
 
 /* Behind the headers of a tunnel the source is another one: then nothing is known. */
@@ -126,11 +110,6 @@ void packet_fields_read(const struct rl_sample *sample, bool raw_ip, struct pack
 			 has(&c, TCP_FLAGS_AT + 1);
 	if (out->has_flags)
 		out->flags = c.data[c.at + TCP_FLAGS_AT];
-	out->has_icmp = out->has_ip && !out->later && is_icmp(sample->proto) && has(&c, 2);
-	if (out->has_icmp) {
-		out->icmp_type = c.data[c.at];
-		out->icmp_code = c.data[c.at + 1];
-	}
 }
 
 /* ---- samples */

@@ -18,13 +18,8 @@ struct packet_fields {
 	bool has_ip;
 	uint32_t length; /* of the IP packet, as `length` of a rule counts it */
 	uint8_t ttl;
-	uint8_t dscp;
-	bool is_fragment; /* any, the first included */
-	bool later;       /* not the first */
 	bool has_flags;
 	uint8_t flags; /* of TCP */
-	bool has_icmp;
-	uint8_t icmp_type, icmp_code; /* of ICMP and ICMPv6 */
 };
 
 /* raw_ip: the frame has no Ethernet header. */

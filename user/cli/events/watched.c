@@ -142,6 +142,20 @@ static void pending_complete(const struct watched *w, struct pending *pending)
 	}
 }
 
+void watched_alarms_changed(struct watched *w)
+{
+	for (size_t i = 0; i < w->queue_count; i++) {
+		struct pending *pending = queue_at(w, i);
+
+		if (pending->alarm < 0)
+			continue;
+		pending_complete(w, pending);
+		pending->alarm = -1;
+	}
+	memset(w->alarm_traits, 0, sizeof(w->alarm_traits));
+	w->alarms_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
 /* In the order in which they happened. */
 int watched_tell(struct watched *w, uint64_t now_ns)
 {

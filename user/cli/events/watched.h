@@ -5,7 +5,7 @@
 #ifndef RLCTL_WATCHED_H
 #define RLCTL_WATCHED_H
 
-#include "alarms.h"
+#include "alarm_changes.h"
 #include "event.h"
 #include "event_sink.h"
 #include "traits.h"
@@ -85,10 +85,12 @@ struct watched {
 	uint64_t generation, written, policy_next_ns;
 	struct drops drops;
 	struct bans_seen bans;
-	struct alarms_now alarms;
+	struct alarm_changes alarms;
+	uint64_t alarms_ns;   /* samples from then on name the alarms by these places */
+	uint32_t alarms_near; /* bits: on, or about to be; their packets are of interest */
 	struct traits alarm_traits[RL_ALARMS_MAX];
 	struct set_seen sets[RL_SETS_MAX];
-	bool sets_read, alarms_read, fleet_read, fleet_shared;
+	bool sets_read, fleet_read, fleet_shared;
 	int trial_fd;   /* its record, or -1 */
 	int journal_fd; /* its lock; < 0: another process writes it */
 	struct watch *watch;
@@ -119,6 +121,9 @@ struct rule_drops *watched_drops_find(const struct watched *w, uint32_t counter_
 /* Packets and bytes a second since the rule began to drop. */
 struct rl_amount rule_drops_rate(const struct rule_drops *drops, uint64_t until_ns);
 struct rl_amount amount_less(struct rl_amount from, const struct rl_amount *less);
+
+/* The alarms are others, or at other places, from now on: events that wait take what is known. */
+void watched_alarms_changed(struct watched *w);
 
 /* Tells the sinks, and the journal if it is this process that writes it, of the events that are due
  * at now_ns (UINT64_MAX: of all). 0, or < 0 to end the command. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alarm.h"
 #include "clock.h"
 #include "policy_write.h"
 #include "trial_record.h"
@@ -67,6 +68,13 @@ static void applied_tell(struct watched *w, const struct changes *changes)
 			       changes->changed, changes->removed);
 }
 
+static void alarm_seen(const struct policy_alarm *from, const struct policy_alarm *to, void *arg)
+{
+	(void)from;
+	(void)to;
+	(void)arg;
+}
+
 /* Puts `next` in place of what was known. A change of a set's members is none of the policy. */
 static void policy_take_over(struct watched *w, struct policy *next, uint64_t written)
 {
@@ -77,6 +85,8 @@ static void policy_take_over(struct watched *w, struct policy *next, uint64_t wr
 
 	w->policy = *next;
 	watched_drops_policy_changed(w, &before);
+	if (policy_alarms_diff(&before, next, alarm_seen, NULL))
+		watched_alarms_changed(w);
 	if (!first && (count || written != w->written))
 		applied_tell(w, &changes);
 	w->written = written;

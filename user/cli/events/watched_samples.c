@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "names.h"
-#include "sample_probe.h"
-#include "set_live.h"
 #include "units.h"
 #include "watched_samples.h"
 
@@ -13,13 +11,6 @@
 #define LINGER_NS   (5 * NS_PER_SECOND) /* the place is kept for so long */
 #define RETRY_NS    (5 * NS_PER_SECOND) /* after all places were taken */
 #define ALARM_PART  2 /* of the rate at which an alarm goes on: one part in so many */
-
-/* Of one round. */
-struct sampling {
-	struct watched *w;
-	const struct policy_alarm *alarms[RL_ALARMS_MAX]; /* those of interest, by number */
-	struct set_live sets;
-};
 
 static uint32_t reasons_wanted(bool passed)
 {
@@ -30,25 +21,24 @@ static uint32_t reasons_wanted(bool passed)
 	return bits;
 }
 
-static void alarms_sample(struct sampling *s, const struct sampled *sampled)
+/* Of those alarms that have counted it and are of interest. */
+static void alarms_sample(struct watched *w, const struct sampled *sampled)
 {
-	struct watched *w = s->w;
-
-	for (uint32_t i = 0; i < w->alarms.count; i++)
-		if (s->alarms[i] && sample_matches(&sampled->packet, &s->alarms[i]->counts, &w->ctx,
-						   &s->sets.members, w->instance.info.raw_ip))
+	if (sampled->packet.time_ns < w->alarms_ns)
+		return;
+	for (uint32_t i = 0; i < w->alarms.before.count; i++)
+		if (w->alarms_near & sampled->packet.alarms & 1u << i)
 			traits_add(&w->alarm_traits[i], sampled, w->instance.info.raw_ip);
 }
 
 static int on_sample(void *arg, const struct sampled *sampled)
 {
-	struct sampling *s = arg;
-	struct watched *w = s->w;
+	struct watched *w = arg;
 	struct rule_drops *drops = watched_drops_find(w, sampled->packet.counter_id);
 
 	if (drops && !reason_rows[sampled->packet.reason % RL_REASON_COUNT].passes)
 		traits_add(&drops->traits, sampled, w->instance.info.raw_ip);
-	alarms_sample(s, sampled);
+	alarms_sample(w, sampled);
 	return 0;
 }
 
@@ -92,57 +82,32 @@ static bool is_near(const struct alarm_now *alarm, uint64_t now_ns)
 	return alarm->phase[0].period_ns && alarm->rate * ALARM_PART >= rate_on(alarm);
 }
 
-static const struct policy_alarm *alarm_of(const struct policy *policy, const char *name)
-{
-	for (size_t i = 0; i < policy->alarm_count; i++)
-		if (!strcmp(policy->alarms[i].name, name))
-			return &policy->alarms[i];
-	return NULL;
-}
-
 /* What was sampled of one that did not go on is forgotten. */
-static bool alarms_find(struct sampling *s, uint64_t now_ns)
+static void alarms_find(struct watched *w, uint64_t now_ns)
 {
-	struct watched *w = s->w;
-	bool any = false;
-
-	for (uint32_t i = 0; i < w->alarms.count; i++) {
-		if (is_near(&w->alarms.alarm[i], now_ns))
-			s->alarms[i] = alarm_of(&w->policy, w->alarms.alarm[i].name);
+	w->alarms_near = 0;
+	for (uint32_t i = 0; i < w->alarms.before.count; i++) {
+		if (is_near(&w->alarms.before.alarm[i], now_ns))
+			w->alarms_near |= 1u << i;
 		else if (w->alarm_traits[i].packets)
 			memset(&w->alarm_traits[i], 0, sizeof(w->alarm_traits[i]));
-		any = any || s->alarms[i];
 	}
-	return any;
 }
 
 /* ---- */
 
-static void samples_read(struct sampling *s, bool alarms)
-{
-	struct watched *w = s->w;
-	bool sets = alarms && w->policy.set_count;
-
-	if (sets)
-		set_live_open(&w->instance, &s->sets);
-	if (watch_poll(w->watch, on_sample, s))
-		watched_samples_close(w);
-	if (sets)
-		set_live_close(&s->sets);
-}
-
 void watched_samples_poll(struct watched *w, uint64_t now_ns)
 {
-	struct sampling s = {.w = w};
-	bool alarms = alarms_find(&s, now_ns);
-	uint32_t wanted = reasons_wanted(alarms);
+	uint32_t wanted;
 
-	if (w->drops.count || alarms)
+	alarms_find(w, now_ns);
+	wanted = reasons_wanted(w->alarms_near);
+	if (w->drops.count || w->alarms_near)
 		w->watch_until_ns = now_ns + LINGER_NS;
 	if (w->watch && (now_ns > w->watch_until_ns || wanted & ~w->watch_reasons))
 		watched_samples_close(w);
 	if (!w->watch && now_ns <= w->watch_until_ns)
 		samples_open(w, wanted, now_ns);
-	if (w->watch)
-		samples_read(&s, alarms);
+	if (w->watch && watch_poll(w->watch, on_sample, w))
+		watched_samples_close(w);
 }

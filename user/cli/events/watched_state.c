@@ -16,15 +16,8 @@
 
 /* ---- alarms */
 
-static const struct alarm_now *alarm_find(const struct alarms_now *alarms, const char *name)
-{
-	for (uint32_t i = 0; i < alarms->count; i++)
-		if (!strcmp(alarms->alarm[i].name, name))
-			return &alarms->alarm[i];
-	return NULL;
-}
-
-static void alarm_tell(struct watched *w, const struct alarm_now *alarm, int number)
+/* place: among the alarms of the policy; -1: its packets are not of interest. */
+static void alarm_tell(struct watched *w, const struct alarm_now *alarm, int place)
 {
 	struct pending *pending = watched_event(w, alarm->on ? EVENT_ALARM_ON : EVENT_ALARM_OFF);
 	uint64_t rate = (uint64_t)alarm->rate;
@@ -41,7 +34,7 @@ static void alarm_tell(struct watched *w, const struct alarm_now *alarm, int num
 	event->has_rate = true;
 	event->rate.packets = packets ? rate : 0;
 	event->rate.bytes = packets ? 0 : rate;
-	pending->alarm = alarm->on ? number : -1;
+	pending->alarm = place;
 	pending->due_ns = alarm->on ? clock_ns(CLOCK_MONOTONIC) + EXCERPT_WAIT_NS : 0;
 	if (packets)
 		number_print(number_text, rate);
@@ -52,20 +45,28 @@ static void alarm_tell(struct watched *w, const struct alarm_now *alarm, int num
 		       *alarm->comment ? ": " : "", alarm->comment);
 }
 
+struct alarm_teller {
+	struct watched *w;
+	const struct alarms_now *now;
+};
+
+static void on_change(const struct alarm_now *alarm, void *arg)
+{
+	const struct alarm_teller *teller = arg;
+
+	alarm_tell(teller->w, alarm, alarm->on ? (int)(alarm - teller->now->alarm) : -1);
+}
+
 static void alarms_poll(struct watched *w)
 {
 	struct alarms_now now;
+	struct alarm_teller teller = {w, &now};
 
 	if (alarms_read(&w->instance, &now))
 		return;
-	for (uint32_t i = 0; w->alarms_read && i < now.count; i++) {
-		const struct alarm_now *before = alarm_find(&w->alarms, now.alarm[i].name);
-
-		if (before ? before->on != now.alarm[i].on : now.alarm[i].on)
-			alarm_tell(w, &now.alarm[i], (int)i);
-	}
-	w->alarms = now;
-	w->alarms_read = true;
+	if (!alarms_same_places(&w->alarms.before, &now))
+		watched_alarms_changed(w);
+	alarm_changes_tell(&w->alarms, &now, on_change, &teller);
 }
 
 /* ---- sets */
