@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event_input.h"
 #include "event_json.h"
 #include "output.h"
 #include "text.h"
@@ -14,15 +15,9 @@ static void put_text(FILE *file, const char *text)
 		put_escaped(file, *text);
 }
 
-/* NULL if it has none that is a text. */
-static const char *member_text(struct json_object *object, const char *key)
+static const char *or_unknown(const char *text)
 {
-	struct json_object *value;
-
-	if (!json_object_object_get_ex(object, key, &value) ||
-	    !json_object_is_type(value, json_type_string))
-		return NULL;
-	return json_object_get_string(value);
+	return *text ? text : "?";
 }
 
 static struct json_object *member_array(struct json_object *object, const char *key)
@@ -51,8 +46,8 @@ static void put_time(FILE *file, const char *time)
 	char text[NUMBER_TEXT_MAX];
 	uint64_t ns;
 
-	if (!time || time_parse(time, &ns)) {
-		put_text(file, time ? time : "?");
+	if (time_parse(time, &ns)) {
+		put_text(file, or_unknown(time));
 		return;
 	}
 	time_print(text, ns, true); /* 2026-11-20T06:06:11+01:00 */
@@ -64,12 +59,11 @@ static void put_time(FILE *file, const char *time)
 
 static void put_source(FILE *file, struct json_object *source, bool first)
 {
-	const char *address = member_text(source, "address");
 	struct json_object *rate;
 	char number[NUMBER_TEXT_MAX];
 
 	fputs(first ? "    from " : ", ", file);
-	put_text(file, address ? address : "?");
+	put_text(file, or_unknown(event_member(source, "address")));
 	fprintf(file, " %d%%", percent_of(source));
 	if (!json_object_object_get_ex(source, "rate", &rate))
 		return;
@@ -126,19 +120,18 @@ static void put_common(FILE *file, struct json_object *object)
 
 void event_print(FILE *file, struct json_object *object)
 {
-	const char *device = member_text(object, "device"), *hook = member_text(object, "hook");
-	const char *event = member_text(object, "event"), *text = member_text(object, "text");
+	const char *hook = event_member(object, "hook"), *text = event_member(object, "text");
 
-	put_time(file, member_text(object, "time"));
+	put_time(file, event_member(object, "time"));
 	putc(' ', file);
-	put_text(file, device ? device : "?");
-	if (hook && strcmp(hook, "xdp") != 0) {
+	put_text(file, or_unknown(event_member(object, "device")));
+	if (*hook && strcmp(hook, "xdp") != 0) {
 		putc('/', file);
 		put_text(file, hook);
 	}
 	fputs(": ", file);
-	put_text(file, event ? event : "?");
-	if (text) {
+	put_text(file, or_unknown(event_member(object, "event")));
+	if (*text) {
 		fputs(": ", file);
 		put_text(file, text);
 	}

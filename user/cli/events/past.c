@@ -9,6 +9,7 @@
 
 #include "alarms.h"
 #include "clock.h"
+#include "event_input.h"
 #include "event_json.h"
 #include "journal.h"
 #include "message.h"
@@ -37,21 +38,11 @@ struct past {
 
 /* ---- the list */
 
-static const char *text_of(struct json_object *object, const char *key)
-{
-	struct json_object *value;
-	const char *text = json_object_object_get_ex(object, key, &value)
-				   ? json_object_get_string(value)
-				   : NULL;
-
-	return text ? text : "";
-}
-
 static uint64_t time_of(struct json_object *object, const char *key)
 {
 	uint64_t ns;
 
-	return time_parse(text_of(object, key), &ns) ? 0 : ns;
+	return time_parse(event_member(object, key), &ns) ? 0 : ns;
 }
 
 static void past_add(struct past *past, struct json_object *object)
@@ -74,7 +65,7 @@ static void journal_event(struct json_object *object, void *arg)
 
 static bool same_text(struct json_object *a, struct json_object *b, const char *key)
 {
-	return !strcmp(text_of(a, key), text_of(b, key));
+	return !strcmp(event_member(a, key), event_member(b, key));
 }
 
 static bool same_time(struct json_object *a, struct json_object *b, const char *key)
@@ -93,7 +84,7 @@ static bool is_known(const struct past *past, struct json_object *object)
 		if (same_text(object, other, "event") && same_text(object, other, "device") &&
 		    same_text(object, other, "hook") && same_text(object, other, "key") &&
 		    same_text(object, other, "alarm") &&
-		    same_time(object, other, *text_of(object, "until") ? "until" : "time"))
+		    same_time(object, other, *event_member(object, "until") ? "until" : "time"))
 			return true;
 	}
 	return false;
