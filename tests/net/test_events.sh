@@ -232,11 +232,20 @@ test_detach() {
 	return "$status"
 }
 
-test_device_gone() {
-	local since
+# A ban of the first packets, before a follower could look, is told behind the attach.
+test_attach_again() {
+	local since flood
 	since=$(date -u +%FT%T)
-	rl B attach veth-B --policy "$TMP/policy" && soon ".event == \"attach\" and .time > \"$since\"" &&
-		ip -n "$(ns B)" link del veth-B && soon '.event == "detach" and (.text | contains("the device is gone"))'
+	flood A --seconds 2 --rate 200 --src 10.79.3.3 >/dev/null &
+	flood=$!
+	rl B attach veth-B --policy "$TMP/policy" && wait "$flood" && soon ".event == \"attach\" and .time > \"$since\"" &&
+		soon '.event == "ban-begin" and .key == "10.79.3.3"' &&
+		json -s --arg since "$since" 'map(select(.time > $since and (.event == "attach" or .key == "10.79.3.3")) | .event) |
+			.[:2] == ["attach", "ban-begin"]' <"$TMP/events"
+}
+
+test_device_gone() {
+	ip -n "$(ns B)" link del veth-B && soon '.event == "detach" and (.text | contains("the device is gone"))'
 }
 
 test_interrupt() {
@@ -277,6 +286,7 @@ t 'of another namespace' test_of_other_namespace
 t 'of another device' test_of_other_device
 t 'lines for people' test_people
 t 'detach' test_detach
+t 'a ban of the first packets' test_attach_again
 t 'the device goes' test_device_gone
 t 'SIGINT ends it' test_interrupt
 t 'its reader ends it' test_pipe

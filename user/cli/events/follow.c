@@ -72,7 +72,7 @@ static void instance_add(struct follower *f, const char *path, const char *devic
 {
 	struct watched *w;
 
-	if (watched_open(path, device, hook, &w))
+	if (watched_open(path, device, hook, f->begun, &w))
 		return;
 	w->sinks = f->sinks;
 	w->sink_count = f->sink_count;

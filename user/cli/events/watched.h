@@ -78,6 +78,7 @@ struct watched {
 	struct instance instance;
 	bool seen;     /* in this round's list of pins */
 	bool unpinned; /* its pins are gone: it was detached by a command */
+	bool waits;    /* with bans and alarms, until it was told that it is attached */
 	bool can_sample;
 	uint64_t looked_ns; /* at the device for the program */
 	struct policy_context ctx;

@@ -20,7 +20,8 @@
 #include "watched_samples.h"
 #include "watched_state.h"
 
-#define LOOK_NS NS_PER_SECOND /* whether the program is still on the device */
+#define LOOK_NS  NS_PER_SECOND        /* whether the program is still on the device */
+#define YOUNG_NS (10 * NS_PER_SECOND) /* since it was attached */
 
 /* A reader may not write to the board of watchers: then there are no samples. */
 static int instance_open_any(const char *path, const char *device, enum rl_hook hook,
@@ -34,7 +35,14 @@ static int instance_open_any(const char *path, const char *device, enum rl_hook 
 	return ret;
 }
 
-int watched_open(const char *path, const char *device, enum rl_hook hook, struct watched **out)
+/* Later it may have been renamed, with bans that were told. */
+static bool is_young(const struct watched *w)
+{
+	return clock_ns(CLOCK_REALTIME) - w->instance.info.since_ns < YOUNG_NS;
+}
+
+int watched_open(const char *path, const char *device, enum rl_hook hook, bool is_new,
+		 struct watched **out)
 {
 	struct watched *w = calloc(1, sizeof(*w));
 	int ret;
@@ -47,6 +55,7 @@ int watched_open(const char *path, const char *device, enum rl_hook hook, struct
 		return ret;
 	}
 	instance_context(&w->instance, &w->ctx);
+	w->waits = w->alarms.read = is_new && is_young(w);
 	w->trial_fd = -1;
 	w->journal_fd = journal_lock(path);
 	ret = watched_poll(w); /* what is there is known */
@@ -54,6 +63,7 @@ int watched_open(const char *path, const char *device, enum rl_hook hook, struct
 		watched_close(w);
 		return ret;
 	}
+	w->waits = false;
 	*out = w;
 	return 0;
 }
@@ -104,7 +114,9 @@ int watched_poll(struct watched *w)
 	if (ret)
 		return ret;
 	watched_samples_poll(w, now_ns);
-	watched_bans_poll(w, now_ns);
-	watched_state_poll(w, now_ns);
+	if (!w->waits) {
+		watched_bans_poll(w, now_ns);
+		watched_state_poll(w, now_ns);
+	}
 	return watched_tell(w, now_ns);
 }

@@ -5,8 +5,10 @@
 
 #include "watched.h"
 
-/* Opens the instance pinned at path, and takes what is there for known. Silent. */
-int watched_open(const char *path, const char *device, enum rl_hook hook, struct watched **out);
+/* Opens the instance pinned at path. What is there is known, but for the bans and alarms of one
+ * that `is_new`, attached just now: they are told in the next round. Silent. */
+int watched_open(const char *path, const char *device, enum rl_hook hook, bool is_new,
+		 struct watched **out);
 /* Tells what waits, and frees it. */
 int watched_close(struct watched *w);
 
