@@ -153,7 +153,7 @@ event() {
 # give USER PROGRAM ARG…: as rlctl runs it.
 give() {
 	in_b timeout 10 setpriv --reuid "$1" --regid "$(id -g "$1")" --clear-groups --no-new-privs \
-		env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "RLCTL_EVENT=$(json .event <"$TMP/event")" \
+		env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "RLCTL_EVENT=$(jq -r '.event? // empty' "$TMP/event")" \
 		RLCTL_DEVICE=eth0 RLCTL_TEXT='a flood' "$PROGRAMS/$2" "${@:3}" <"$TMP/event"
 }
 
@@ -220,6 +220,23 @@ test_withdrawn() {
 		has 'No such file' expect_fail blackhole --pipe /run/exabgp/none && is "$(announced)" 0
 }
 
+# sync: with the alarms of B as they are now.
+sync() { rl B status -j >"$TMP/event" && blackhole --sync; }
+c_is_on() { rl B status -j | json '.[0].alarms[0].on'; }
+
+# Nobody told that an alarm is over, or gone with its device, nor that one went on; and exabgp may have lost its routes.
+test_sync() {
+	printf '%s\n' 'alarm c when icmp over 20/second for 100ms until under 10/second for 1h' 'rule any esp deny' |
+		rl B apply - -q &&
+		event alarm-on '"alarm":"a"' 1 && blackhole && sed -i 's/eth0/veth-B/; s/"a"/"b"/' "$TMP/event" && blackhole &&
+		eventually 10 blackholes 10.77.0.7/32 && sync && eventually 10 blackholes '' || return
+	in_ns A ping -q -f -c 100 -W 1 10.77.0.2
+	eventually 5 c_is_on && sync && eventually 10 blackholes 10.77.0.9/32 || return
+	echo 'withdraw route 10.77.0.9/32 next-hop self' | in_b tee /run/exabgp/exabgp.in && eventually 10 blackholes '' &&
+		sync && eventually 10 blackholes 10.77.0.9/32 && echo nothing >"$TMP/event" && expect_fail blackhole --sync &&
+		is "$(announced)" 1 && rl B apply - -q <<<'rule any esp deny' && sync && eventually 10 blackholes ''
+}
+
 veth_pair A B && holder_start || exit 1
 t 'an SMTP and an HTTP server' receivers_start
 t 'a journald' journald_start
@@ -239,3 +256,4 @@ t 'webhook: secrets' test_webhook_secret
 t 'exabgp: alarms' test_alarms
 t 'exabgp: never announced' test_never
 t 'exabgp: withdrawn all the same' test_withdrawn
+t 'exabgp: alarms whose changes were not told' test_sync
