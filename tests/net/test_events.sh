@@ -88,6 +88,23 @@ test_alarm_drops_end() {
 			"$(rule_stat B "$RULE" .dropped.packets)"
 }
 
+# No rule drops them: IPv4 headers that say they have 16 bytes.
+malformed_send() {
+	in_ns A python3 -c 'import socket, time
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+wire.bind(("veth-A", 0))
+for _ in range(50):
+    wire.send(b"\2" * 12 + b"\x08\0" + b"\x44" + bytes(45))
+    time.sleep(0.01)'
+}
+test_malformed() {
+	malformed_send && soon '.event == "drops-begin" and .reason == "malformed" and .rate.packets > 10 and
+		(has("rule") or has("sources") or has("common") | not) and (.text | contains("malformed packets"))'
+}
+test_malformed_end() {
+	eventually 20 told '.event == "drops-end" and .reason == "malformed" and .dropped == {"packets": 50, "bytes": 3000}'
+}
+
 test_drops() {
 	COUNT=700 sent --src 10.78.1.2 --proto tcp-syn --sport 1234 --dport 443 --size 90 &&
 		soon '.event == "drops-begin" and .rule == "10.78.0.0/16 deny"' || return
@@ -113,7 +130,7 @@ test_drops_end() {
 		([.common.length[].value] == [886, 76]) and (.common.ttl == [{"value": 64, "share": 1}]) and
 		(.common.flags | length == 1 and .[0].value == "syn" and .[0].share > 0.3 and .[0].share < 0.5)' &&
 		eventually 10 told '.event == "drops-end" and .rule == "fd78::/32 deny" and .dropped.packets == 1000' || return
-	is "$(jq -s 'map(select(.event == "drops-begin" and (.rule | endswith("deny")))) | length' <"$TMP/events")" 2
+	is "$(jq -s 'map(select(.event == "drops-begin" and (.rule // "" | endswith("deny")))) | length' <"$TMP/events")" 2
 }
 
 # A single packet of a rule that drops tells nothing.
@@ -267,6 +284,7 @@ t 'attach' test_attach
 t 'nobody watches in peace' test_peace
 t 'alarms go on, and their rule drops' test_alarm_on
 t 'alarms go off' test_alarm_off
+t 'malformed packets' test_malformed
 t 'drops begin, and what the packets have in common' test_drops
 t 'drops of IPv6' test_drops_v6
 t 'a ban' test_ban
@@ -277,6 +295,7 @@ t 'a single packet tells nothing' test_single
 t 'a trial that is undone' test_trial
 t 'a fleet' test_fleet
 t 'drops end' test_drops_end
+t 'malformed packets end' test_malformed_end
 t 'drops by the rule of an alarm end' test_alarm_drops_end
 t 'a flood of bans is counted' test_flood
 t 'the past' test_past

@@ -78,6 +78,7 @@ struct event {
 	char alarm[RL_ALARM_NAME_MAX + 1];
 	char set[RL_SET_NAME_MAX + 1];
 	char rule[RULE_TEXT_MAX]; /* without the word `rule` */
+	char reason[16];          /* why packets are dropped, where it is no rule */
 	char key[EVENT_KEY_MAX];
 	uint64_t until_ns; /* CLOCK_REALTIME; of a ban */
 	bool has_rate;

@@ -162,6 +162,7 @@ struct json_object *event_json(const struct event *event)
 	put_text(object, "alarm", event->alarm);
 	put_text(object, "set", event->set);
 	put_text(object, "rule", event->rule);
+	put_text(object, "reason", event->reason);
 	put_text(object, "key", event->key);
 	if (event->until_ns)
 		put_time(object, "until", event->until_ns);

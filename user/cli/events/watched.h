@@ -29,7 +29,7 @@ struct pending {
 	int alarm;           /* its number, or -1 */
 };
 
-/* A rule that drops. */
+/* A rule that drops, or no rule: then counter_id is RL_WATCH_ANY. */
 struct rule_drops {
 	uint32_t counter_id;
 	struct onset onset;
@@ -43,6 +43,8 @@ struct rule_drops {
 
 struct drops {
 	uint64_t total; /* packets dropped for any reason */
+	struct rule_drops malformed;
+	uint64_t malformed_ns; /* when that was read */
 	bool read;
 	struct rule_counters *before; /* of policy.rules[i] */
 	size_t before_count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules that begin to drop, and that have stopped. While no packet is dropped for any reason, the
- * counters of rules are not read. */
+/* Rules that begin to drop, and that have stopped, and the same of malformed packets, which no rule
+ * drops. While no packet is dropped for any reason, the counters of rules are not read. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +63,48 @@ static void ended_tell(struct watched *w, struct rule_drops *drops, bool at_last
 		       bytes, time, event->rule);
 }
 
+static void malformed_put(struct event *event, const struct rule_drops *drops, uint64_t until_ns)
+{
+	snprintf(event->reason, sizeof(event->reason), "%s", reason_rows[RL_REASON_MALFORMED].text);
+	event->has_rate = true;
+	event->rate = rule_drops_rate(drops, until_ns);
+}
+
+static void malformed_begun_tell(struct watched *w, uint64_t now_ns)
+{
+	struct pending *pending = watched_event(w, EVENT_DROPS_BEGIN);
+	const struct rule_drops *drops = &w->drops.malformed;
+
+	if (!pending)
+		return;
+	pending->event.time_ns = realtime_of(drops->onset.first_ns);
+	malformed_put(&pending->event, drops, now_ns);
+	event_text_set(&pending->event, "malformed packets come, and are dropped");
+}
+
+static void malformed_ended_tell(struct watched *w, bool at_last)
+{
+	struct pending *pending = watched_event(w, EVENT_DROPS_END);
+	const struct rule_drops *drops = &w->drops.malformed;
+	char packets[NUMBER_TEXT_MAX], time[NUMBER_TEXT_MAX];
+
+	if (!pending)
+		return;
+	if (at_last)
+		pending->event.time_ns = realtime_of(drops->onset.last_ns);
+	malformed_put(&pending->event, drops, drops->onset.last_ns);
+	pending->event.has_dropped = true;
+	pending->event.dropped = amount_less(drops->last, &drops->base);
+	number_print(packets, pending->event.dropped.packets);
+	wait_print(time, drops->onset.last_ns - drops->base_ns);
+	event_text_set(&pending->event, "no malformed packets come any more, after %s in %s",
+		       packets, time);
+}
+
 void watched_drops_end(struct watched *w)
 {
+	if (w->drops.malformed.onset.on)
+		malformed_ended_tell(w, true);
 	for (size_t i = 0; i < w->drops.count; i++)
 		if (w->drops.rules[i]->onset.on)
 			ended_tell(w, w->drops.rules[i], true);
@@ -181,6 +221,28 @@ void watched_drops_policy_changed(struct watched *w, const struct policy *before
 		d->rules[i]->gone = !watched_rule(w, d->rules[i]->counter_id);
 }
 
+static void malformed_step(struct watched *w, const struct rl_amount *now, uint64_t now_ns)
+{
+	struct rule_drops *drops = &w->drops.malformed;
+	uint64_t before_ns = w->drops.malformed_ns;
+	struct rl_amount delta = amount_less(*now, &drops->last);
+	enum onset_change change;
+
+	if (onset_is_idle(&drops->onset)) {
+		drops->base = drops->last;
+		drops->base_ns = before_ns;
+	}
+	drops->last = *now;
+	w->drops.malformed_ns = now_ns;
+	if (!w->drops.read)
+		return;
+	change = onset_step(&drops->onset, delta.packets, before_ns, now_ns);
+	if (change == ONSET_BEGUN)
+		malformed_begun_tell(w, now_ns);
+	if (change == ONSET_ENDED)
+		malformed_ended_tell(w, false);
+}
+
 int watched_drops_poll(struct watched *w, uint64_t now_ns)
 {
 	struct rl_amount reasons[RL_REASON_COUNT];
@@ -193,6 +255,7 @@ int watched_drops_poll(struct watched *w, uint64_t now_ns)
 		return -EIO;
 	for (int i = 0; i < RL_REASON_COUNT; i++)
 		total += reason_rows[i].passes ? 0 : reasons[i].packets;
+	malformed_step(w, &reasons[RL_REASON_MALFORMED], now_ns);
 	if (d->read && (total != d->total || d->count))
 		counters_compare(w, now_ns);
 	else
