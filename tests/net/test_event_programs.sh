@@ -153,7 +153,7 @@ event() {
 # give USER PROGRAM ARG…: as rlctl runs it.
 give() {
 	in_b timeout 10 setpriv --reuid "$1" --regid "$(id -g "$1")" --clear-groups --no-new-privs \
-		env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "RLCTL_EVENT=$(jq -r '.event? // empty' "$TMP/event")" \
+		env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "RLCTL_EVENT=$(jq -r '.event? // empty' <"$TMP/event")" \
 		RLCTL_DEVICE=eth0 RLCTL_TEXT='a flood' "$PROGRAMS/$2" "${@:3}" <"$TMP/event"
 }
 

@@ -65,6 +65,7 @@ test_alarm_on() {
 	flood A --seconds 2 --rate 2000 --src 10.81.9.9 --dport 5 >/dev/null &
 	other=$!
 	flood A --seconds 2 --rate 4000 --src 10.81.0.0/31 --proto tcp-syn --sport 1234 --dport 7777 --size 90 >&2 && wait "$other" || return
+	# shellcheck disable=SC2016 # of jq
 	soon ".event == \"drops-begin\" and .rule == \"$RULE\"" && json -s '
 		def same: .rate.packets > 1000 and (.sources | map(.address) | sort == ["10.81.0.0", "10.81.0.1"]) and
 			(.sources | all(.[]; .share > 0.3 and .share < 0.7 and .rate > 300)) and
@@ -255,6 +256,7 @@ test_attach_again() {
 	since=$(date -u +%FT%T)
 	flood A --seconds 2 --rate 200 --src 10.79.3.3 >/dev/null &
 	flood=$!
+	# shellcheck disable=SC2016 # of jq
 	rl B attach veth-B --policy "$TMP/policy" && wait "$flood" && soon ".event == \"attach\" and .time > \"$since\"" &&
 		soon '.event == "ban-begin" and .key == "10.79.3.3"' &&
 		json -s --arg since "$since" 'map(select(.time > $since and (.event == "attach" or .key == "10.79.3.3")) | .event) |
