@@ -45,6 +45,25 @@ static void json_members(void **state)
 			"\"device\":\"eth0\",\"hook\":\"xdp\",\"rule\":\"10.0.0.0/8 deny\","
 			"\"rate\":{\"packets\":1000,\"bytes\":60000},"
 			"\"text\":\"a rule begins to drop\"}");
+	event = (struct event){.kind = EVENT_ALARM_ON,
+			       .time_ns = 1,
+			       .device = "e",
+			       .alarm = "a",
+			       .has_rate = true,
+			       .rate = {.packets = 7}};
+	json_is(&event, "{\"time\":\"1970-01-01T00:00:00.000Z\",\"event\":\"alarm-on\","
+			"\"device\":\"e\",\"hook\":\"xdp\",\"alarm\":\"a\","
+			"\"rate\":{\"packets\":7}}");
+	event.kind = EVENT_ALARM_OFF;
+	event.rate = (struct rl_amount){.bytes = 9};
+	event.rate_unit = RL_BITS;
+	event.excerpt.source_count = 1;
+	event.excerpt.sources[0] =
+		(struct event_source){.addr = {[10] = 255, 255, 10, 0, 0, 1}, .share = 1};
+	json_is(&event,
+		"{\"time\":\"1970-01-01T00:00:00.000Z\",\"event\":\"alarm-off\","
+		"\"device\":\"e\",\"hook\":\"xdp\",\"alarm\":\"a\","
+		"\"rate\":{\"bytes\":9},\"sources\":[{\"address\":\"10.0.0.1\",\"share\":1}]}");
 	event = (struct event){.kind = EVENT_BAN_BEGIN,
 			       .time_ns = 1,
 			       .device = "e",

@@ -55,7 +55,7 @@ extern const char *const feature_words[FEATURE_COUNT];
 /* A part of the packets. share: 0 to 1, of all of them. */
 struct event_source {
 	uint8_t addr[16]; /* mapped: an IPv4 address, or an IPv6 /64 */
-	uint64_t rate;    /* packets a second */
+	uint64_t rate;    /* packets a second; 0: not known */
 	double share;
 };
 struct event_value {
@@ -83,6 +83,7 @@ struct event {
 	uint64_t until_ns; /* CLOCK_REALTIME; of a ban */
 	bool has_rate;
 	struct rl_amount rate; /* a second */
+	uint8_t rate_unit;     /* enum rl_unit, of an alarm: the other one is not known */
 	bool has_dropped;
 	struct rl_amount dropped;      /* since the drops began */
 	uint64_t count;                /* EVENT_LOST: events that were not told */

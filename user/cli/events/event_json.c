@@ -53,7 +53,8 @@ static struct json_object *json_source(const struct event_source *source)
 
 	prefix_print(text, sizeof(text), source->addr, key_bits(source->addr, 32, 64));
 	json_put(object, "address", json_object_new_string(text));
-	json_put(object, "rate", json_object_new_uint64(source->rate));
+	if (source->rate)
+		json_put(object, "rate", json_object_new_uint64(source->rate));
 	json_put(object, "share", json_share(source->share));
 	return object;
 }
@@ -140,6 +141,20 @@ static void put_common(struct json_object *object, const struct event_excerpt *e
 
 /* ---- */
 
+/* An alarm counts packets, or bytes. */
+static struct json_object *json_rate(const struct event *event)
+{
+	bool packets = event->rate_unit == RL_PACKETS;
+	struct json_object *object;
+
+	if (event->kind != EVENT_ALARM_ON && event->kind != EVENT_ALARM_OFF)
+		return json_amount(&event->rate);
+	object = json_object_new_object();
+	json_put(object, packets ? "packets" : "bytes",
+		 json_object_new_uint64(packets ? event->rate.packets : event->rate.bytes));
+	return object;
+}
+
 static void put_lost(struct json_object *object, const struct event *event)
 {
 	struct json_object *of = json_object_new_object();
@@ -167,7 +182,7 @@ struct json_object *event_json(const struct event *event)
 	if (event->until_ns)
 		put_time(object, "until", event->until_ns);
 	if (event->has_rate)
-		json_put(object, "rate", json_amount(&event->rate));
+		json_put(object, "rate", json_rate(event));
 	if (event->has_dropped)
 		json_put(object, "dropped", json_amount(&event->dropped));
 	put_sources(object, &event->excerpt);

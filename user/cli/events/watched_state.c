@@ -32,6 +32,7 @@ static void alarm_tell(struct watched *w, const struct alarm_now *alarm, int pla
 		event->time_ns = realtime_of(alarm->since_ns);
 	snprintf(event->alarm, sizeof(event->alarm), "%s", alarm->name);
 	event->has_rate = true;
+	event->rate_unit = alarm->unit;
 	event->rate.packets = packets ? rate : 0;
 	event->rate.bytes = packets ? 0 : rate;
 	pending->alarm = place;
