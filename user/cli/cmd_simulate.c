@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "capture.h"
+#include "capture_check.h"
 #include "captured.h"
 #include "cmd.h"
 #include "direction.h"
@@ -30,22 +31,6 @@
 #include "units.h"
 
 #define BUFFER_BYTES (1u << 16)
-
-/* Packets captured from several queues are out of order by milliseconds; limits treat them as on a
- * CPU whose clock is behind. Time goes further back only if the clock was set, or if captures were
- * concatenated. */
-#define BACK_MAX_NS NS_PER_SECOND
-
-/* How long after a state's last use its times compare correctly: bpf/algorithm/gcra.h. */
-#define REACH_NS (1ull << 59)
-
-/* The time since the states were last reset. */
-struct epoch {
-	uint64_t first_ns, latest_ns;
-	uint64_t jumps;                /* that caused a reset */
-	uint64_t jump_packet, jump_ns; /* the first of them */
-	bool jump_back;
-};
 
 /* A policy, and the machine that it runs on. */
 struct side {
@@ -108,65 +93,6 @@ static void print_verdict(const struct run *run, const struct captured *packet,
 	}
 	*at++ = '\n';
 	fwrite(line, 1, (size_t)(at - line), stdout);
-}
-
-/* Whether the packet's time is too far from the earlier ones to use their states. */
-static bool epoch_ends(struct epoch *epoch, uint64_t number, uint64_t now_ns)
-{
-	bool back = now_ns < epoch->latest_ns && epoch->latest_ns - now_ns > BACK_MAX_NS;
-
-	if (!back && (now_ns < epoch->first_ns || now_ns - epoch->first_ns < REACH_NS)) {
-		epoch->latest_ns = now_ns > epoch->latest_ns ? now_ns : epoch->latest_ns;
-		return false;
-	}
-	if (!epoch->jumps++) {
-		epoch->jump_packet = number;
-		epoch->jump_back = back;
-		epoch->jump_ns = back ? epoch->latest_ns - now_ns : now_ns - epoch->latest_ns;
-	}
-	epoch->first_ns = epoch->latest_ns = now_ns;
-	return true;
-}
-
-/* In the largest unit that fits, with a tenth below 10. */
-static void jump_print(char *buf, size_t size, uint64_t ns)
-{
-	static const struct {
-		uint64_t ns;
-		const char *name;
-	} units[] = {
-		{365 * NS_PER_DAY, "year"}, {NS_PER_DAY, "day"},       {NS_PER_HOUR, "hour"},
-		{NS_PER_MINUTE, "minute"},  {NS_PER_SECOND, "second"},
-	};
-	uint64_t tenths;
-	size_t i = 0;
-
-	while (i < sizeof(units) / sizeof(units[0]) - 1 && ns + units[i].ns / 100 < units[i].ns)
-		i++;
-	tenths = (ns + units[i].ns / 20) / (units[i].ns / 10);
-	if (tenths < 100 && tenths % 10)
-		snprintf(buf, size, "%" PRIu64 ".%" PRIu64 " %ss", tenths / 10, tenths % 10,
-			 units[i].name);
-	else
-		snprintf(buf, size, "%" PRIu64 " %s%s", tenths / 10, units[i].name,
-			 tenths == 10 ? "" : "s");
-}
-
-static void epoch_note(const struct run *run)
-{
-	const struct epoch *epoch = &run->epoch;
-	char jump[64], more[64] = "";
-
-	if (!epoch->jumps)
-		return;
-	jump_print(jump, sizeof(jump), epoch->jump_ns);
-	if (epoch->jumps > 1)
-		snprintf(more, sizeof(more), ", and at %" PRIu64 " more packet%s", epoch->jumps - 1,
-			 epoch->jumps == 2 ? "" : "s");
-	note("%s: time jumps %s by %s at packet %" PRIu64 "%s: the policy starts over there, "
-	     "without any state",
-	     run->capture.name, epoch->jump_back ? "back" : "forward", jump, epoch->jump_packet,
-	     more);
 }
 
 /* 0 or < 0, also if standard output is closed. */
@@ -287,7 +213,6 @@ static int capture_run(struct run *run)
 	got = capture_next(&run->capture, &packet);
 	if (got < 0)
 		return got;
-	run->epoch.first_ns = run->epoch.latest_ns = packet.time_ns;
 	cpu_pin();
 	rc = sides_open(run, packet.time_ns);
 	while (!rc && got > 0) {
@@ -371,17 +296,9 @@ static void notes_print(const struct run *run)
 		note("%s: the capture seems to have both directions, but an instance sees only packets "
 		     "that arrive: capture with `tcpdump -Q in`, or give the machine's addresses with --local",
 		     capture->name);
-	if (run->cut)
-		note("%s: %" PRIu64 " packet%s captured without all headers, counted as malformed: "
-		     "capture more bytes of each packet",
-		     capture->name, run->cut, run->cut == 1 ? " was" : "s were");
-	if (capture->skipped)
-		note("%s: %" PRIu64
-		     " packet%s skipped because of an invalid timestamp, the first is "
-		     "packet %" PRIu64,
-		     capture->name, capture->skipped, capture->skipped == 1 ? " was" : "s were",
-		     capture->first_skipped);
-	epoch_note(run);
+	headers_note(run->cut, capture->name, "counted as malformed");
+	timestamps_note(capture);
+	epoch_note(&run->epoch, capture->name, "the policy starts over there, without any state");
 }
 
 static int simulate(struct run *run, const char *path)
