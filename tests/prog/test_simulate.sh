@@ -333,7 +333,10 @@ paused() {
 }
 
 # pipe NAME: the capture as a pipe, which gives a part at a time.
-pipe() { mkfifo "$TMP/$1" && cat "$TMP/big" >"$TMP/$1" & }
+pipe() {
+	mkfifo "$TMP/$1" || return
+	cat "$TMP/big" >"$TMP/$1" &
+}
 
 bar() {
 	local pid pids=()
