@@ -113,6 +113,25 @@ several() {
 		suggest --capture "$TMP/second" "$TMP/first" -j --hold-out 0 >"$TMP/both.json" && is "$(numbers both)" "$(numbers clean)"
 }
 
+# moved CONDITION SECONDS TEXT: packets for which the condition holds are under another clock. It is said, and changes nothing.
+moved() {
+	awk "$1 { \$1 = sprintf(\"%.6f\", \$1 + $2) } { print }" "$TMP/lines" | capture moved && document moved 2>"$TMP/moved.err" &&
+		is "$(numbers moved)" "$(numbers held)" && said moved '[.held_out.packets, .watched_ns]' "$(json -c '[.held_out.packets, .watched_ns]' <"$TMP/held.json")" &&
+		is "$(<"$TMP/moved.err")" "${3:+rlctl: $TMP/moved: time jumps $3: what follows is put right behind what came before}"
+}
+
+clocks() {
+	moved '$1 >= 1700000075' -3600 'back by 1 hour at packet 10981' && moved 'NR == 1' 3600 'back by 1 hour at packet 2' &&
+		moved '$1 < 1700000020' -1700000000 'forward by 53 years at packet 3767' && moved '$1 >= 1700000075' 86400 ''
+}
+
+# Without headers a packet says nothing; of the rest it is said.
+without_headers() {
+	sed 's/$/ cap=30/' "$TMP/lines" | capture headless
+	fails_with "$TMP/headless: 21826 packets were captured without all headers, not learnt from: capture more bytes" suggest --capture "$TMP/headless" &&
+		fails_with 'no IP packets to learn from' suggest --capture "$TMP/headless"
+}
+
 # Both directions of the same: what the machine sends does not count.
 directions() {
 	python3 "$HERE/suggest_lines.py" "$SECONDS_SEEN" | awk '{ print } NR % 2 { print $1, "tcp 192.0.2.1 dst=198.18.1.1 sport=443 dport=20001 sent macs=1,2" }' \
@@ -176,6 +195,8 @@ t 'a flood in what is held out' later_flood
 t '--headroom' headroom
 t 'IPv6' ipv6
 t 'several captures' several
+t 'clocks that jump' clocks
+t 'packets without headers' without_headers
 t 'what the machine sent' directions
 t 'both directions, but whose' both_ways
 t 'too short' short

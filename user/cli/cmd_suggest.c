@@ -130,6 +130,6 @@ int cmd_suggest(const struct command *command)
 
 	ret = ret ? ret : suggest(&s);
 	simulate_local_close(&s.local);
-	free(s.captures);
+	suggest_captures_clear(&s);
 	return ret;
 }

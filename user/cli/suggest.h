@@ -11,14 +11,19 @@
 #include "rlctl_abi.h"
 #include "seen.h"
 #include "simulate_local.h"
+#include "suggest_axis.h"
 #include "suggest_limits.h"
 
 #define SUGGEST_SECONDS_MIN 10u /* that are watched before limits are suggested */
 
+/* Captures are put end to end, each on its own axis, which is moved by whole seconds. */
 struct suggest_capture {
 	const char *path;
-	uint64_t first_ns, last_ns; /* of packets that arrive */
+	struct axis axis;
+	uint64_t shift_ns;          /* of the axis, modulo 2^64 */
+	uint64_t first_ns, last_ns; /* of packets that arrive, on the unmoved axis */
 	uint64_t packets, arrived;
+	uint64_t cut; /* packets without all headers */
 };
 
 /* What the policy, in force, does to packets. */
@@ -34,7 +39,7 @@ struct suggest_outcome {
 struct suggest {
 	const struct command *command;
 	struct simulate_local local;
-	struct suggest_capture *captures; /* in order of time */
+	struct suggest_capture *captures; /* in order of time, once they were surveyed */
 	size_t capture_count;
 	const char *attack_path;         /* NULL: none */
 	unsigned int headroom, hold_out; /* per cent */
@@ -42,7 +47,7 @@ struct suggest {
 	struct seen seen;
 	struct suggestion suggestion;
 	uint64_t begin_ns;        /* since 1970 */
-	uint64_t span_ns, cut_ns; /* captures put end to end: all, and those to learn from */
+	uint64_t span_ns, cut_ns; /* since then: the end, and that of what is learnt from */
 	uint64_t lost;            /* samples */
 	uint32_t rate;            /* samples a second; 0: from captures */
 	struct suggest_outcome held_out, attack;
@@ -52,6 +57,9 @@ struct suggest {
 
 /* Learns from the captures, and holds the suggestion to the rest of them. 0 or -1; reports. */
 int suggest_from_captures(struct suggest *s);
+void suggest_captures_clear(struct suggest *s);
+/* What a clock said, since 1970, so many seconds after the first packet that was learnt from. */
+uint64_t suggest_clock(const struct suggest *s, uint32_t seconds);
 /* Whether the attack can be read. 0 or -1; reports. */
 int suggest_attack_check(struct suggest *s);
 /* Runs the suggestion over the attack. 0 or -1; reports. */
@@ -69,9 +77,7 @@ struct suggest_trial;
 int suggest_trial_open(const struct suggest *s, struct simulate_local *local, uint64_t now_ns,
 		       struct suggest_trial **out);
 void suggest_trial_close(struct suggest_trial *trial); /* NULL is allowed */
-/* Another capture: without any state. */
-int suggest_trial_restart(struct suggest_trial *trial, uint64_t now_ns);
-/* Counts the packet or not. */
+/* Counts the packet or not. Their times do not jump. */
 int suggest_trial_run(struct suggest_trial *trial, const struct captured *captured, bool counts);
 int suggest_trial_outcome(struct suggest_trial *trial, struct suggest_outcome *out);
 

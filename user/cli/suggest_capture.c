@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "capture_check.h"
 #include "direction.h"
 #include "message.h"
 #include "output.h"
@@ -24,13 +25,21 @@ struct reading {
 	struct directions *directions;
 	struct progress progress;
 	struct suggest_trial *trial;
-	uint64_t from_ns, until_ns; /* of packets that matter: from <= time < until */
-	uint64_t warm_ns;           /* as `from`, without counting */
-	bool sent;                  /* link headers say what was sent */
+	uint64_t cut_ns, warm_ns; /* packets count from `cut` on, and are run from `warm` on */
+	bool sent;                /* link headers say what was sent */
 };
 
-/* 0: go on; 1: enough; < 0: error. */
+/* The packet's time is its place on the axis. 0: go on; 1: enough; < 0: error. */
 typedef int packet_fn(struct reading *reading, const struct captured *packet);
+
+static int packet_place(struct reading *reading, struct captured *packet)
+{
+	if (axis_place(&reading->of->axis, reading->capture.packets, packet->time_ns,
+		       &packet->time_ns))
+		return fail("out of memory");
+	packet->time_ns += reading->of->shift_ns;
+	return 0;
+}
 
 static int capture_read(struct reading *reading, packet_fn *each)
 {
@@ -39,11 +48,13 @@ static int capture_read(struct reading *reading, packet_fn *each)
 
 	if (ret)
 		return ret;
+	axis_clear(&reading->of->axis);
 	if (!reading->capture.size)
 		ret = fail("%s: can be read only once: write the capture to a file",
 			   reading->of->path);
 	while (!ret && (got = capture_next(&reading->capture, &packet)) > 0) {
-		ret = each(reading, &packet);
+		ret = packet_place(reading, &packet);
+		ret = ret ? ret : each(reading, &packet);
 		if (progress_due(&reading->progress))
 			progress_draw(reading->capture.packets, "packets",
 				      capture_permille(&reading->capture));
@@ -73,6 +84,7 @@ static int packet_survey(struct reading *reading, const struct captured *packet)
 	reading->sent |= packet->sent;
 	directions_count(reading->directions, packet);
 	local_packet_parse(packet, &local);
+	of->cut += local.malformed && packet->size < packet->bytes;
 	if (!arrives(reading->suggest, packet, &local))
 		return 0;
 	if (!of->arrived++)
@@ -105,6 +117,13 @@ static int survey_check(const struct reading *reading)
 	return 0;
 }
 
+static void survey_note(const struct suggest_capture *of, const struct capture *capture)
+{
+	headers_note(of->cut, of->path, "not learnt from");
+	timestamps_note(capture);
+	epoch_note(&of->axis.epoch, of->path, "what follows is put right behind what came before");
+}
+
 static int capture_survey(struct suggest *s, struct suggest_capture *of)
 {
 	struct reading reading = {.suggest = s, .of = of, .directions = directions_new()};
@@ -116,6 +135,8 @@ static int capture_survey(struct suggest *s, struct suggest_capture *of)
 	ret = capture_read(&reading, packet_survey);
 	if (!ret)
 		ret = survey_check(&reading);
+	if (!ret)
+		survey_note(of, &reading.capture);
 	directions_free(reading.directions);
 	return ret;
 }
@@ -145,6 +166,22 @@ static int span_check(const struct suggest *s)
 	return 0;
 }
 
+/* End to end. */
+static void captures_place(struct suggest *s)
+{
+	uint64_t end_ns = s->captures[0].first_ns;
+
+	s->begin_ns = end_ns;
+	for (size_t i = 0; i < s->capture_count; i++) {
+		struct suggest_capture *of = &s->captures[i];
+
+		of->shift_ns = axis_shift(of->first_ns, end_ns);
+		end_ns = of->last_ns + of->shift_ns;
+	}
+	s->span_ns = end_ns - s->begin_ns;
+	s->cut_ns = s->span_ns / 100 * (100 - s->hold_out);
+}
+
 static int captures_survey(struct suggest *s)
 {
 	int ret = 0;
@@ -154,11 +191,28 @@ static int captures_survey(struct suggest *s)
 	if (ret)
 		return ret;
 	qsort(s->captures, s->capture_count, sizeof(*s->captures), by_time);
-	for (size_t i = 0; i < s->capture_count; i++)
-		s->span_ns += s->captures[i].last_ns - s->captures[i].first_ns;
-	s->begin_ns = s->captures[0].first_ns;
-	s->cut_ns = s->span_ns / 100 * (100 - s->hold_out);
+	captures_place(s);
 	return span_check(s);
+}
+
+uint64_t suggest_clock(const struct suggest *s, uint32_t seconds)
+{
+	uint64_t at_ns = s->seen.begin_ns + seconds * NS_PER_SECOND;
+	const struct suggest_capture *of = s->captures;
+
+	if (!of)
+		return at_ns;
+	for (size_t i = 1; i < s->capture_count; i++)
+		if (s->captures[i].first_ns + s->captures[i].shift_ns <= at_ns)
+			of = &s->captures[i];
+	return axis_clock(&of->axis, at_ns - of->shift_ns);
+}
+
+void suggest_captures_clear(struct suggest *s)
+{
+	for (size_t i = 0; i < s->capture_count; i++)
+		axis_clear(&s->captures[i].axis);
+	free(s->captures);
 }
 
 /* ---- learning */
@@ -191,7 +245,7 @@ static int packet_learn(struct reading *reading, const struct captured *packet)
 {
 	struct local_packet local;
 
-	if (packet->time_ns >= reading->until_ns)
+	if (packet->time_ns >= reading->cut_ns)
 		return 0;
 	local_packet_parse(packet, &local);
 	return arrives(reading->suggest, packet, &local)
@@ -199,18 +253,10 @@ static int packet_learn(struct reading *reading, const struct captured *packet)
 		       : 0;
 }
 
-/* Up to which time of each capture packets are learnt from. */
-static uint64_t capture_cut(const struct suggest *s, size_t number)
+/* The place from which on packets are held out. */
+static uint64_t place_of_cut(const struct suggest *s)
 {
-	uint64_t before = 0, length = 0;
-
-	for (size_t i = 0; i <= number; i++) {
-		before += length;
-		length = s->captures[i].last_ns - s->captures[i].first_ns;
-	}
-	if (!s->hold_out || before + length < s->cut_ns)
-		return UINT64_MAX;
-	return s->captures[number].first_ns + (s->cut_ns > before ? s->cut_ns - before : 0);
+	return s->hold_out ? s->begin_ns + s->cut_ns : UINT64_MAX;
 }
 
 int suggest_conclude(struct suggest *s, uint64_t watched_ns)
@@ -228,14 +274,11 @@ static int captures_learn(struct suggest *s)
 	int ret = 0;
 
 	for (size_t i = 0; i < s->capture_count && !ret; i++) {
-		struct reading reading = {
-			.suggest = s,
-			.of = &s->captures[i],
-			.until_ns = capture_cut(s, i),
-		};
+		struct suggest_capture *of = &s->captures[i];
+		struct reading reading = {.suggest = s, .of = of, .cut_ns = place_of_cut(s)};
 
 		progress_begin(&reading.progress);
-		if (reading.until_ns > s->captures[i].first_ns)
+		if (of->first_ns + of->shift_ns < reading.cut_ns)
 			ret = capture_read(&reading, packet_learn);
 	}
 	if (!ret && !s->seen.packets)
@@ -250,39 +293,28 @@ static int packet_try(struct reading *reading, const struct captured *packet)
 {
 	if (packet->time_ns < reading->warm_ns)
 		return 0;
-	return suggest_trial_run(reading->trial, packet, packet->time_ns >= reading->from_ns);
-}
-
-static int capture_try(struct suggest *s, size_t number, struct suggest_trial **trial)
-{
-	struct reading reading = {
-		.suggest = s,
-		.of = &s->captures[number],
-		.from_ns = capture_cut(s, number),
-	};
-	uint64_t before = reading.from_ns - reading.of->first_ns;
-	int ret = 0;
-
-	if (reading.from_ns == UINT64_MAX)
-		return 0;
-	reading.warm_ns = reading.from_ns - (before < WARM_NS ? before : WARM_NS);
-	if (*trial)
-		ret = suggest_trial_restart(*trial, reading.warm_ns);
-	else
-		ret = suggest_trial_open(s, &s->local, reading.warm_ns, trial);
-	reading.trial = *trial;
-	progress_begin(&reading.progress);
-	return ret ? ret : capture_read(&reading, packet_try);
+	return suggest_trial_run(reading->trial, packet, packet->time_ns >= reading->cut_ns);
 }
 
 static int captures_try(struct suggest *s)
 {
+	uint64_t cut_ns = place_of_cut(s), before = s->cut_ns < WARM_NS ? s->cut_ns : WARM_NS;
 	struct suggest_trial *trial = NULL;
-	int ret = 0;
+	int ret = suggest_trial_open(s, &s->local, cut_ns - before, &trial);
 
-	for (size_t i = 0; i < s->capture_count && !ret; i++)
-		ret = capture_try(s, i, &trial);
-	if (!ret && trial)
+	for (size_t i = 0; i < s->capture_count && !ret; i++) {
+		struct suggest_capture *of = &s->captures[i];
+		struct reading reading = {.suggest = s,
+					  .of = of,
+					  .trial = trial,
+					  .cut_ns = cut_ns,
+					  .warm_ns = cut_ns - before};
+
+		progress_begin(&reading.progress);
+		if (of->last_ns + of->shift_ns >= reading.warm_ns)
+			ret = capture_read(&reading, packet_try);
+	}
+	if (!ret)
 		ret = suggest_trial_outcome(trial, &s->held_out);
 	s->held_out.seconds = (s->span_ns - s->cut_ns) / NS_PER_SECOND;
 	suggest_trial_close(trial);
@@ -329,6 +361,7 @@ int suggest_attack_check(struct suggest *s)
 
 	if (!ret && !of.packets)
 		ret = fail("%s: no packets: give a capture of the attack", of.path);
+	axis_clear(&of.axis);
 	return ret;
 }
 
@@ -349,6 +382,7 @@ int suggest_attack(struct suggest *s)
 		note("%s: the capture seems to have both directions, and all of it was run as arriving: "
 		     "capture with `tcpdump -Q in`",
 		     of.path);
+	axis_clear(&of.axis);
 	suggest_trial_close(reading.trial);
 	directions_free(reading.directions);
 	return ret;

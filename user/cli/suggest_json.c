@@ -38,8 +38,8 @@ static struct json_object *json_left_out(const struct suggest *s,
 	put_number(object, "packets", out->packets);
 	if (!out->packets)
 		return object;
-	put_number(object, "from_ns", s->seen.begin_ns + out->first * NS_PER_SECOND);
-	put_number(object, "to_ns", s->seen.begin_ns + (out->last + 1ull) * NS_PER_SECOND);
+	put_number(object, "from_ns", suggest_clock(s, out->first));
+	put_number(object, "to_ns", suggest_clock(s, out->last) + NS_PER_SECOND);
 	put_number(object, "sources", out->sources);
 	if (!out->sources)
 		return object;

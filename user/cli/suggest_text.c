@@ -158,8 +158,8 @@ static void left_out_print(const struct suggest *s, const struct suggest_left_ou
 
 	if (!out->packets)
 		return;
-	time_print(from, s->seen.begin_ns + out->first * NS_PER_SECOND, false);
-	time_print(to, s->seen.begin_ns + out->last * NS_PER_SECOND, false);
+	time_print(from, suggest_clock(s, out->first), false);
+	time_print(to, suggest_clock(s, out->last), false);
 	printf("#   left out as a flood: %s packets between %s and %s", shown(out->packets), from,
 	       to);
 	if (out->sources) {

@@ -12,14 +12,11 @@
 #include "suggest.h"
 #include "units.h"
 
-#define BACK_MAX_NS NS_PER_SECOND /* as in `rlctl simulate` */
-
 struct suggest_trial {
 	const struct suggest *suggest;
 	struct simulate_local *local, none;
 	struct simulation *simulation;
 	struct policy policy;
-	uint64_t latest_ns;
 	bool counted;
 	struct instance_stats before; /* when packets began to count */
 	struct suggest_outcome outcome;
@@ -72,7 +69,6 @@ int suggest_trial_open(const struct suggest *s, struct simulate_local *local, ui
 		return fail("out of memory");
 	trial->suggest = s;
 	trial->local = local ? local : &trial->none;
-	trial->latest_ns = now_ns;
 	ret = policy_make(s, &trial->policy);
 	if (!ret)
 		ret = simulation_open(&trial->policy, now_ns, &source, &trial->simulation);
@@ -91,13 +87,6 @@ void suggest_trial_close(struct suggest_trial *trial)
 	instance_stats_clear(&trial->before);
 	policy_clear(&trial->policy);
 	free(trial);
-}
-
-int suggest_trial_restart(struct suggest_trial *trial, uint64_t now_ns)
-{
-	trial->latest_ns = now_ns;
-	simulate_local_restart(trial->local);
-	return simulation_restart(trial->simulation, now_ns);
 }
 
 static void outcome_count(struct suggest_outcome *out, const struct captured *captured,
@@ -123,10 +112,6 @@ int suggest_trial_run(struct suggest_trial *trial, const struct captured *captur
 		ret = simulation_stats_read(trial->simulation, &trial->before);
 		trial->counted = !ret;
 	}
-	if (!ret && captured->time_ns + BACK_MAX_NS < trial->latest_ns)
-		ret = suggest_trial_restart(trial, captured->time_ns);
-	if (captured->time_ns > trial->latest_ns)
-		trial->latest_ns = captured->time_ns;
 	if (!ret)
 		ret = simulate_local_run(trial->local, trial->simulation, captured, &ran, &reason);
 	if (!ret && ran && counts)

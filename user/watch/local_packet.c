@@ -93,13 +93,15 @@ void local_packet_parse(const struct captured *captured, struct local_packet *ou
 	memcpy(data, captured->data, size);
 	parse = packet_parse(&p, data, data + size, captured->bytes, 0);
 
-	*out = (struct local_packet){.time_ns = captured->time_ns};
+	*out = (struct local_packet){
+		.time_ns = captured->time_ns,
+		.malformed = parse == PARSE_MALFORMED,
+	};
 	if (parse == PARSE_NON_IP || !memcmp(p.dst, none, sizeof(none)))
 		return;
 	out->has_addresses = true;
 	memcpy(out->src, p.src, sizeof(out->src));
 	memcpy(out->dst, p.dst, sizeof(out->dst));
-	out->malformed = parse == PARSE_MALFORMED;
 	out->proto = p.proto;
 	out->has_ports = p.flags & PACKET_PORTS;
 	out->fragment = p.flags & PACKET_FRAGMENT;
