@@ -318,6 +318,28 @@ static void bursts_that_come_back_are_honest(void **state)
 	for (uint32_t i = 0; i < SUGGEST_EPISODES; i++)
 		send(20, 1, 20 + i * 60, 3000);
 	assert_int_equal(https()->left_out.packets, 0);
+	assert_int_equal(https()->left_out.kept_episodes, SUGGEST_EPISODES);
+	assert_in_range(https()->left_out.kept_highest, 3000, 3200);
+}
+
+/* A port that only the flood sends to, for less than half of the time, has no other traffic to tell
+ * it from. */
+static void an_unused_port_is_flooded(void **state)
+{
+	struct suggest_class wanted = clean();
+	const struct suggest_class *class;
+
+	(void)state;
+	clients_send(0, SECONDS);
+	for (uint32_t second = 100; second < 180; second++)
+		send_port(99, second % 20, second, 3000, 8443);
+	seen_service_of(&seen, SEEN_TCP, 8443)->asked = 1;
+	class = judged(200, SUGGEST_TCP, 8443);
+	assert_non_null(class);
+	assert_int_equal(class->left_out.packets, 80 * 3000);
+	assert_true(class->sum_limit.least);
+	assert_same_limits(https(), &wanted);
+	assert_all_same(&wanted);
 }
 
 /* ---- what does not matter */
@@ -598,6 +620,7 @@ int main(void)
 		SEEN_TEST(nat_is_honest),
 		SEEN_TEST(a_steady_source_is_honest),
 		SEEN_TEST(bursts_that_come_back_are_honest),
+		SEEN_TEST(an_unused_port_is_flooded),
 		SEEN_TEST(order_within_a_time),
 		SEEN_TEST(headroom_scales),
 		SEEN_TEST(learnt_is_within),

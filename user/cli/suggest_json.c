@@ -49,6 +49,15 @@ static struct json_object *json_left_out(const struct suggest *s,
 	return object;
 }
 
+static struct json_object *json_kept(const struct suggest_left_out *out)
+{
+	struct json_object *object = json_object_new_object();
+
+	put_number(object, "bursts", out->kept_episodes);
+	put_number(object, "highest", out->kept_highest);
+	return object;
+}
+
 static void put_service(struct json_object *object, const struct suggest *s, enum suggest_kind kind,
 			uint16_t number)
 {
@@ -89,6 +98,7 @@ static struct json_object *json_limit(const struct suggest *s, size_t number, in
 	json_put(object, "least", json_object_new_boolean(limit->least));
 	json_put(object, "confidence", json_object_new_double(class->confidence / 1000.0));
 	json_put(object, "left_out", json_left_out(s, &class->left_out));
+	json_put(object, "kept", json_kept(&class->left_out));
 	put_refused(object, s, number, sum);
 	return object;
 }

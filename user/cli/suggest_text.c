@@ -171,6 +171,17 @@ static void left_out_print(const struct suggest *s, const struct suggest_left_ou
 	puts("; if it is yours, give it a rule of its own");
 }
 
+static void kept_print(const struct suggest_left_out *out)
+{
+	if (out->kept_episodes)
+		printf("#   %s burst%s unlike the rest, of up to %s packets in a second, are not left out, as they "
+		       "%s: if they are an attack, suggest from another time\n",
+		       shown(out->kept_episodes), plural(out->kept_episodes),
+		       shown(out->kept_highest),
+		       out->kept_episodes < SUGGEST_EPISODES ? "last for most of the time"
+							     : "came back");
+}
+
 static void limit_print(const struct suggest *s, size_t number, int sum)
 {
 	const struct suggest_class *class = &s->suggestion.classes[number];
@@ -235,6 +246,7 @@ static void class_print(const struct suggest *s, size_t number)
 	       shown(class->sources), plural(class->sources), shown(class->seconds),
 	       shown(s->cut_ns / NS_PER_SECOND + 1), PERMILLE(class->confidence));
 	left_out_print(s, &class->left_out);
+	kept_print(&class->left_out);
 	limits_print(s, number);
 }
 

@@ -48,6 +48,8 @@ struct suggest_left_out {
 	uint8_t heaviest[16];      /* of them */
 	uint64_t heaviest_packets; /* in its fullest second */
 	uint32_t first, last;      /* seconds */
+	/* Not left out: bursts as those of a flood that came back or lasted. */
+	uint64_t kept_episodes, kept_highest; /* 0: none; packets in the fullest second */
 };
 
 struct suggest_class {
@@ -72,6 +74,12 @@ struct class_cell {
 	uint64_t packets, bytes;
 };
 
+/* Of all packets together: seconds with packets, and the borders of floods, in packets. */
+struct class_whole {
+	uint32_t seconds;
+	uint64_t second, block;
+};
+
 /* Fills in all of *out but kind, number and the address of the heaviest source. `cells` are ordered
  * here; the packets of those that are left out become 0. `forgotten`: sources. 0 or -ENOMEM. */
 struct class_input {
@@ -80,9 +88,13 @@ struct class_input {
 	uint64_t forgotten;
 	unsigned int headroom;
 	uint32_t seconds;
-	double weight;     /* packets for each sample in the mean; 1: exact */
+	double weight; /* packets for each sample in the mean; 1: exact */
+	const struct class_whole *whole;
 	uint32_t heaviest; /* out: the heaviest source that was left out, if any was */
 };
 int class_judge(struct class_input *input, struct suggest_class *out);
+
+/* With the cells of all packets, ordered by source and second. 0 or -ENOMEM. */
+int whole_make(struct class_input *input, struct class_whole *out);
 
 #endif

@@ -367,10 +367,19 @@ static double mean_weight(const struct seen *seen)
 	return seen->all.samples ? (double)seen->packets / (double)seen->all.samples : 1;
 }
 
+static int whole_judge(struct maker *maker, struct class_whole *out)
+{
+	const struct suggest_class all = {.kind = SUGGEST_ALL};
+	struct class_input input = {.cells = maker->cells, .count = cells_gather(maker, &all)};
+
+	return whole_make(&input, out);
+}
+
 static int classes_judge(struct maker *maker)
 {
 	struct suggestion *out = maker->out;
-	int ret = 0;
+	struct class_whole whole;
+	int ret = whole_judge(maker, &whole);
 
 	for (size_t i = 0; i < out->count && !ret; i++) {
 		struct suggest_class *class = &out->classes[i];
@@ -381,6 +390,7 @@ static int classes_judge(struct maker *maker)
 			.headroom = maker->options->headroom,
 			.seconds = maker->options->seconds,
 			.weight = mean_weight(maker->seen),
+			.whole = &whole,
 		};
 
 		ret = class_judge(&input, class);

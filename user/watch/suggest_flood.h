@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What of a service was a flood, and is left out: its cells become 0. Pure. */
+#ifndef RLCTL_SUGGEST_FLOOD_H
+#define RLCTL_SUGGEST_FLOOD_H
+
+#include "suggest_sums.h"
+
+/* The least limits: below them no flood is told from a client that was not there. */
+extern const struct suggest_limit suggest_least_source, suggest_least_sum;
+
+/* Cells are ordered by source and second. Afterwards the sums are those of what remains. */
+void floods_leave_out(struct class_input *input, struct sums *sums, struct suggest_left_out *out);
+
+#endif
