@@ -100,6 +100,7 @@ const facts = () => ({
 		({what: body.rows[0].textContent, packets: number(body.rows[1].cells[0])})),
 	differing: [...document.querySelectorAll('table:has(#differing) tbody tr')].map((row) =>
 		({source: row.querySelector('code').textContent, a: number(row.children[1]), b: number(row.children[2])})),
+	spans: [...document.querySelectorAll('table:has(#alarms) tbody tr')].map((row) => [...row.children].slice(0, 3).map((e) => e.textContent)),
 	alarms: document.querySelectorAll('#traffic svg.wide .alarm').length,
 	figures: [...document.querySelectorAll('svg[role=img]')].filter((e) => !e.getAttribute('aria-label')).length,
 	captions: [...document.querySelectorAll('table')].filter((t) => !t.caption || !t.caption.textContent).length,

@@ -29,6 +29,7 @@ traffic() {
 
 # With a comment that would be a script, an entity, an attribute, another direction of writing.
 cat >"$TMP/this.policy" <<'END'
+alarm flood when udp dport 53 over 200/second for 2s until under 100/second for 5s
 rule any udp dport 53 limit 20/second burst 40 # <script>alert("1")</script> & 'x' onload=" Müller
 rule any udp dport 123 deny # </code></style><img src=http://192.0.2.1/x>
 rule 198.51.100.0/24 limit 3/second burst 3
@@ -98,6 +99,18 @@ glance() {
 	seen .page.began '"20:27:22"' && seen '.page.stopper | startswith("any udp dport 53 limit 20/second burst 40")' &&
 		seen '.page.known | length > 3 and all(startswith("198.51.100."))' &&
 		seen '[.page.sources[:8][].source | startswith("203.0.113.")] | all'
+}
+
+# Ten tenths of 2 s over 200/second, and not the one before them, are just before it goes on; ten of 5 s under 100/second before it
+# goes off.
+alarms() {
+	seen '.page.spans | map(.[0])' '["flood"]' && seen .page.alarms 1 || return
+	jq -r '.page.spans[0][1:][] | split(":") | map(tonumber) | .[0] * 3600 + .[1] * 60 + .[2] - 73600' "$TMP/seen" | paste -sd ' ' >"$TMP/turns"
+	awk 'NR == FNR { on = $1; off = $2; next }
+		/udp .* dport=53 / { t = $1 - 1780000000; over[int((t - on) / 0.2 + 999) - 999]++; under[int((t - off) / 0.5 + 999) - 999]++ }
+		END { for (i = -10; i < 0; i++) n += (over[i] > 40) + (under[i] < 50); print n, (over[-11] > 40), (under[-11] < 50) }' \
+		"$TMP/turns" "$TMP/lines" >"$TMP/tenths"
+	is "$(<"$TMP/tenths")" '20 0 0'
 }
 
 # The figures of the heaviest sources, by another way: the verdicts of each packet beside the capture's lines.
@@ -187,6 +200,7 @@ t 'figures are those of simulate -j' figures
 t 'figures of rules' rules
 t 'figures over time' over_time
 t 'figures of sources' sources
+t 'when an alarm went on and off' alarms
 t 'hostile comments and names' comments
 t 'when it began, what stopped it, who was there before' glance
 t 'against: each packet that differs' differs
