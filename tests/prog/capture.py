@@ -9,10 +9,10 @@ TIME is SECONDS[.FRACTION]; KIND udp, udp6, tcp, tcp6 (flags: of SAFR), icmp, ic
 much of it was captured; macs: numbers of the stations it goes from and to, none without; sent: a cooked header says so; unsegmented: its IP header says 0 as length. Options: us or ns, big (endian), ng (pcapng), link=N (Ethernet frames under
 that link type) or link=NAME of LINKS (what is behind the Ethernet header, behind that link's).
 """
+import functools
 import ipaddress
 import struct
 import sys
-from decimal import Decimal
 
 SECOND = 10**9
 
@@ -113,27 +113,38 @@ def relink(link, whole, sent):
     return header + whole[14:], len(header) - 14
 
 
+def nanoseconds(text):
+    whole, _, fraction = text.partition('.')
+    return int(whole) * SECOND + int(fraction[:9].ljust(9, '0'))
+
+
+@functools.lru_cache(1 << 12)
+def described(link, description):
+    """All of a line but its time: the captured bytes, how many there were, how often, and how far apart."""
+    words = {'size': '80', 'sport': '1000', 'dport': '53', 'times': '1', 'every': '0'}
+    fields = description.split()
+    for field in fields[1:]:
+        name, equals, value = field.partition('=')
+        if equals:
+            words[name] = value
+        elif name in ('vlan', 'unsegmented', 'sent'):
+            words[name] = name
+        else:
+            words['source'] = name
+    words['kind'] = fields[0]
+    whole = frame(words)
+    cap = int(words.get('cap', len(whole)))
+    whole, longer = relink(link, whole, words.get('sent'))
+    return whole[:max(cap + longer, 0)], len(whole), int(words['times']), nanoseconds(words['every'])
+
+
 def packets(link, lines):
     for line in lines:
-        words = {'size': '80', 'sport': '1000', 'dport': '53', 'times': '1', 'every': '0'}
-        fields = line.split()
-        if not fields:
-            continue
-        for field in fields[2:]:
-            name, equals, value = field.partition('=')
-            if equals:
-                words[name] = value
-            elif name in ('vlan', 'unsegmented', 'sent'):
-                words[name] = name
-            else:
-                words['source'] = name
-        words['kind'] = fields[1]
-        time, step = (int(Decimal(s) * SECOND) for s in (fields[0], words['every']))
-        whole = frame(words)
-        cap = int(words.get('cap', len(whole)))
-        whole, longer = relink(link, whole, words.get('sent'))
-        for i in range(int(words['times'])):
-            yield time + i * step, whole[:max(cap + longer, 0)], len(whole)
+        time, description = (line.split(maxsplit=1) + ['', ''])[:2]
+        if time:
+            data, size, times, step = described(link, description)
+            for i in range(times):
+                yield nanoseconds(time) + i * step, data, size
 
 
 def link_type(link):

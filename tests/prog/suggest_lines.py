@@ -59,7 +59,7 @@ def flood(kind, begin, seconds, rate):
     forged = lambda: f'{rng.randrange(1, 200)}.{rng.randrange(256)}.{rng.randrange(256)}.7'
     for i in range(int(seconds * rate)):
         source = sources.get(kind, forged)()
-        add(begin + i / rate, f'tcp {source} sport={rng.randrange(1024, 65000)} dport=443 size=60 flags=S')
+        add(begin + i / rate, f'tcp {source} sport=4000 dport=443 size=60 flags=S')
 
 
 def main():

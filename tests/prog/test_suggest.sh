@@ -20,7 +20,7 @@ whole() { document "$@" --hold-out 0; }
 # said NAME FILTER WANTED
 said() { is "$(json -c "$2" <"$TMP/$1.json")" "$3"; }
 
-mixture clean "$SECONDS_SEEN"
+python3 "$HERE/suggest_lines.py" "$SECONDS_SEEN" >"$TMP/lines" && capture clean <"$TMP/lines"
 document clean
 cp "$TMP/clean.json" "$TMP/held.json"
 suggest --capture "$TMP/clean" >"$TMP/policy"
@@ -107,22 +107,24 @@ ipv6() {
 
 # Two captures, in whatever order, are what one of both is.
 several() {
-	local lines="$TMP/lines"
-	python3 "$HERE/suggest_lines.py" "$SECONDS_SEEN" >"$lines"
-	awk '$1 < 1700000075' "$lines" | capture first && awk '$1 >= 1700000075' "$lines" | capture second &&
+	awk '$1 < 1700000075' "$TMP/lines" | capture first && awk '$1 >= 1700000075' "$TMP/lines" | capture second &&
 		suggest --capture "$TMP/second" "$TMP/first" -j --hold-out 0 >"$TMP/both.json" && is "$(numbers both)" "$(numbers clean)"
 }
 
-# moved CONDITION SECONDS TEXT: packets for which the condition holds are under another clock. It is said, and changes nothing.
+# moved NAME CONDITION SECONDS TEXT: packets for which the condition holds are under another clock. It is said, and changes nothing of
+# what `document` or `whole` found in NAME.
 moved() {
-	awk "$1 { \$1 = sprintf(\"%.6f\", \$1 + $2) } { print }" "$TMP/lines" | capture moved && document moved 2>"$TMP/moved.err" &&
-		is "$(numbers moved)" "$(numbers held)" && said moved '[.held_out.packets, .watched_ns]' "$(json -c '[.held_out.packets, .watched_ns]' <"$TMP/held.json")" &&
-		is "$(<"$TMP/moved.err")" "${3:+rlctl: $TMP/moved: time jumps $3: what follows is put right behind what came before}"
+	local document=whole
+	[[ $1 != held ]] || document=document
+	awk "$2 { \$1 = sprintf(\"%.6f\", \$1 + $3) } { print }" "$TMP/lines" | capture moved && "$document" moved 2>"$TMP/moved.err" &&
+		is "$(json -cS 'del(.begin_ns)' <"$TMP/moved.json")" "$(json -cS 'del(.begin_ns)' <"$TMP/$1.json")" &&
+		is "$(<"$TMP/moved.err")" "${4:+rlctl: $TMP/moved: time jumps $4: what follows is put right behind what came before}"
 }
 
+# shellcheck disable=SC2016 # of awk
 clocks() {
-	moved '$1 >= 1700000075' -3600 'back by 1 hour at packet 10981' && moved 'NR == 1' 3600 'back by 1 hour at packet 2' &&
-		moved '$1 < 1700000020' -1700000000 'forward by 53 years at packet 3767' && moved '$1 >= 1700000075' 86400 ''
+	moved held '$1 >= 1700000075' -3600 'back by 1 hour at packet 10981' && moved clean 'NR == 1' 3600 'back by 1 hour at packet 2' &&
+		moved clean '$1 < 1700000020' -1700000000 'forward by 53 years at packet 3767' && moved clean '$1 >= 1700000075' 86400 ''
 }
 
 # Without headers a packet says nothing; of the rest it is said.
@@ -134,7 +136,7 @@ without_headers() {
 
 # Both directions of the same: what the machine sends does not count.
 directions() {
-	python3 "$HERE/suggest_lines.py" "$SECONDS_SEEN" | awk '{ print } NR % 2 { print $1, "tcp 192.0.2.1 dst=198.18.1.1 sport=443 dport=20001 sent macs=1,2" }' \
+	awk '{ print } NR % 2 { print $1, "tcp 192.0.2.1 dst=198.18.1.1 sport=443 dport=20001 sent macs=1,2" }' "$TMP/lines" \
 		>"$TMP/ways.lines"
 	capture ways <"$TMP/ways.lines" && whole ways --local 192.0.2.1 && is "$(numbers ways)" "$(numbers clean)" &&
 		capture cooked link=sll <"$TMP/ways.lines" && whole cooked && is "$(numbers cooked)" "$(numbers clean)"
