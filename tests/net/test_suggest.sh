@@ -46,7 +46,7 @@ timed() {
 	wait "$TIMED" || return
 	is "$(json -c '[.rules[] | select(.of == "source") | .match]' <"$TMP/timed.json")" \
 		'["udp dport 53","udp dport 5060","tcp","udp not dport 53,5060",""]' &&
-		json '.packets == .samples and .rules[0].error == 0 and .confidence < 0.95 and (.enough | not)' <"$TMP/timed.json" &&
+		json '.packets == .samples and .rules[0].peaks["10s"].error == 0 and .confidence < 0.95 and (.enough | not)' <"$TMP/timed.json" &&
 		json '.held_out.packets > 0 and .held_out.refused.packets == 0' <"$TMP/timed.json" || return
 	json -r .policy <"$TMP/timed.json" | rl B apply - && is "$(stat_of B .dropped.packets)" 0
 }
@@ -54,7 +54,7 @@ timed() {
 # Of many packets few are samples: the error of the numbers is said.
 thinned() {
 	wait "$THINNED" &&
-		json '.packets > 5 * .samples and .rules[0].error > 0 and .rules[0].error < .rules[0].peaks["1s"].highest * 3' <"$TMP/thinned.json"
+		json '.packets > 5 * .samples and (.rules[0].peaks | .["1s"].error > 0 and .["1s"].error < .["1s"].highest * 3 and .["10s"].error < .["10s"].highest)' <"$TMP/thinned.json"
 }
 
 t 'ended by a signal' stopped

@@ -538,7 +538,7 @@ static void samples_have_errors(void **state)
 	assert_int_equal(https()->packets, SECONDS * 100);
 	assert_int_equal(https()->source[SUGGEST_1S].highest, 100);
 	/* 2 sqrt(100 * 9 + 81) and 18 */
-	assert_in_range(https()->source_error, 75, 90);
+	assert_in_range(https()->source_error[SUGGEST_1S], 75, 90);
 }
 
 static void confidence_grows(void **state)

@@ -13,7 +13,8 @@ static void put_number(struct json_object *object, const char *key, uint64_t n)
 	json_put(object, key, json_object_new_uint64(n));
 }
 
-static struct json_object *json_peaks(const struct suggest_peaks peaks[SUGGEST_WINDOWS])
+static struct json_object *json_peaks(const struct suggest_peaks peaks[SUGGEST_WINDOWS],
+				      const uint64_t errors[SUGGEST_WINDOWS])
 {
 	static const char *const keys[SUGGEST_WINDOWS] = {"1s", "10s", "60s"};
 	struct json_object *object = json_object_new_object();
@@ -24,6 +25,7 @@ static struct json_object *json_peaks(const struct suggest_peaks peaks[SUGGEST_W
 		put_number(peak, "median", peaks[w].median);
 		put_number(peak, "p99", peaks[w].most99);
 		put_number(peak, "highest", peaks[w].highest);
+		put_number(peak, "error", errors[w]);
 		json_put(object, keys[w], peak);
 	}
 	return object;
@@ -90,11 +92,13 @@ static struct json_object *json_limit(const struct suggest *s, size_t number, in
 	put_number(object, "bytes", class->bytes);
 	put_number(object, "sources", class->sources);
 	put_number(object, "seconds", class->seconds);
-	json_put(object, "peaks", json_peaks(sum ? class->sum : class->source));
-	put_number(object, "error", sum ? class->sum_error : class->source_error);
+	json_put(object, "peaks",
+		 json_peaks(sum ? class->sum : class->source,
+			    sum ? class->sum_error : class->source_error));
 	put_number(object, "rate", limit->amount);
 	put_number(object, "period_ns", limit->period_ns);
 	put_number(object, "burst", limit->burst);
+	put_number(object, "depth", limit->depth);
 	json_put(object, "least", json_object_new_boolean(limit->least));
 	json_put(object, "confidence", json_object_new_double(class->confidence / 1000.0));
 	json_put(object, "left_out", json_left_out(s, &class->left_out));

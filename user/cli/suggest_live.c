@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/if_ether.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,18 +208,36 @@ static int turn(struct live *live)
 	return ret;
 }
 
+/* How many tests would give this confidence, if all were passed: they take the same time each. */
+static double tests_of(unsigned int confidence)
+{
+	return confidence <= 500 ? 0 : (2.0 * confidence - 1000) / (1000.0 - confidence);
+}
+
+/* Of the time, if its end is known; else of what is to be learnt, which the trial follows. */
+static int permille_done(const struct live *live, unsigned int confidence)
+{
+	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - live->begin_ns;
+	double part = tests_of(confidence) / tests_of(SUGGEST_ENOUGH);
+
+	if (live->end_ns == UINT64_MAX)
+		part = fmin(part, 1) * (100 - live->suggest->hold_out) / 100;
+	else
+		part = fmin((double)elapsed / (double)(live->end_ns - live->begin_ns), 1);
+	return (int)(1000 * part);
+}
+
 static void bar_draw(struct live *live)
 {
 	const struct suggestion *suggestion = &live->suggest->suggestion;
 	unsigned int confidence = live->suggest->seen.packets ? suggestion->confidence : 0;
-	unsigned int part = confidence * 1000 / SUGGEST_ENOUGH;
 	char noun[80];
 
 	if (!progress_due(&live->progress))
 		return;
 	snprintf(noun, sizeof(noun), "packets, confidence %u.%u %% of 95 %%%s", confidence / 10,
 		 confidence % 10, live->learnt ? ", trying the limits" : "");
-	progress_draw(live->suggest->seen.packets, noun, (int)(part < 1000 ? part : 1000));
+	progress_draw(live->suggest->seen.packets, noun, permille_done(live, confidence));
 }
 
 static int device_watch(struct live *live)

@@ -141,13 +141,14 @@ static void head_print(const struct suggest *s)
 
 /* ---- each limit */
 
-static void peaks_print(const struct suggest_peaks peaks[SUGGEST_WINDOWS], uint64_t error)
+static void peaks_print(const struct suggest_peaks peaks[SUGGEST_WINDOWS],
+			const uint64_t errors[SUGGEST_WINDOWS])
 {
 	for (int w = 0; w < SUGGEST_WINDOWS; w++) {
 		printf("%s in %" PRIu32 " s: %s, %s, %s", w ? ";" : "", suggest_seconds[w],
 		       shown(peaks[w].median), shown(peaks[w].most99), shown(peaks[w].highest));
-		if (!w && error)
-			printf(" +- %s", shown(error));
+		if (errors[w])
+			printf(" +- %s", shown(errors[w]));
 	}
 	putchar('\n');
 }
@@ -200,7 +201,7 @@ static void limit_print(const struct suggest *s, size_t number, int sum)
 		printf(" times %s in 10 s; burst: ",
 		       shown((sum ? class->sum : class->source)[SUGGEST_10S].highest));
 		factor_print(s->headroom);
-		printf(" times what is above that rate");
+		printf(" times %s packets above that rate", shown(limit->depth));
 	}
 	if (s->held_out.known)
 		printf("; of the held out, refuses %s", shown(s->held_out.by_rule[number][sum]));

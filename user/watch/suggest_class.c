@@ -75,6 +75,14 @@ static uint64_t error_of(uint64_t packets, double weight)
 	return estimate_error(&part, &all);
 }
 
+static void errors_make(const struct class_input *input, struct suggest_class *out)
+{
+	for (int w = 0; w < SUGGEST_WINDOWS; w++) {
+		out->source_error[w] = error_of(out->source[w].highest, input->weight);
+		out->sum_error[w] = error_of(out->sum[w].highest, input->weight);
+	}
+}
+
 /* ---- the limits */
 
 /* Two digits are as many as such a number deserves. */
@@ -90,7 +98,10 @@ static uint64_t rounded_up(double number)
 static struct suggest_limit limit_make(double rate, double burst, unsigned int headroom,
 				       const struct suggest_limit *least)
 {
-	struct suggest_limit limit = {.period_ns = NS_PER_SECOND};
+	struct suggest_limit limit = {
+		.period_ns = NS_PER_SECOND,
+		.depth = (uint64_t)ceil(burst - 1e-9),
+	};
 	double factor = headroom / 100.0;
 
 	limit.amount = rounded_up(rate * factor);
@@ -225,8 +236,7 @@ int class_judge(struct class_input *input, struct suggest_class *out)
 		source_peaks(input, &sums, out);
 		sum_peaks(&sums, out);
 		limits_make(input, &sums, out);
-		out->source_error = error_of(out->source[SUGGEST_1S].highest, input->weight);
-		out->sum_error = error_of(out->sum[SUGGEST_1S].highest, input->weight);
+		errors_make(input, out);
 		out->confidence = confidence_of(input, &sums);
 	}
 	sums_free(&sums);

@@ -38,7 +38,8 @@ struct suggest_peaks {
 
 struct suggest_limit {
 	uint64_t amount, period_ns, burst; /* packets */
-	bool least; /* the least that is suggested, which is more than was seen */
+	bool least;     /* the least that is suggested, which is more than was seen */
+	uint64_t depth; /* packets above the rate, both without headroom */
 };
 
 struct suggest_left_out {
@@ -59,7 +60,8 @@ struct suggest_class {
 	uint64_t packets, bytes, sources; /* sources: at most, where some were forgotten */
 	uint32_t seconds, blocks;         /* with packets */
 	struct suggest_peaks source[SUGGEST_WINDOWS], sum[SUGGEST_WINDOWS];
-	uint64_t source_error, sum_error; /* of the highest in 1 s, by sampling; 0: exact */
+	/* Of the highest, by sampling; 0: exact. */
+	uint64_t source_error[SUGGEST_WINDOWS], sum_error[SUGGEST_WINDOWS];
 	struct suggest_left_out left_out;
 	struct suggest_limit source_limit, sum_limit;
 	unsigned int confidence; /* per mille; see suggest_make() */

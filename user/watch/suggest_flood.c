@@ -9,8 +9,8 @@
 
 #define REFERENCE_PACKETS 10 /* a source with fewer says nothing of what sources send */
 
-const struct suggest_limit suggest_least_source = {10, NS_PER_SECOND, 50, true};
-const struct suggest_limit suggest_least_sum = {20, NS_PER_SECOND, 100, true};
+const struct suggest_limit suggest_least_source = {10, NS_PER_SECOND, 50, true, 0};
+const struct suggest_limit suggest_least_sum = {20, NS_PER_SECOND, 100, true, 0};
 
 static uint32_t seconds_covered(const struct sums *sums, const struct episode *episodes,
 				size_t count)
