@@ -119,6 +119,15 @@ static void frame_make(int link, struct captured *packet)
 	packet->size = ETH_HLEN + size;
 }
 
+static int read_refused(const struct capture *capture)
+{
+	const char *text = pcap_geterr(capture->pcap);
+	bool cut = strstr(text, "truncated");
+
+	return fail("%s: packet %" PRIu64 ": %s%s", capture->name, capture->packets, text,
+		    cut ? ": `tcpdump -r FILE -w NEW` keeps the packets before it" : "");
+}
+
 /* Like capture_next, with any timestamp; *timed: it is valid. */
 static int packet_read(struct capture *capture, struct captured *out, bool *timed)
 {
@@ -130,8 +139,7 @@ static int packet_read(struct capture *capture, struct captured *out, bool *time
 		return 0;
 	capture->packets++;
 	if (ret != 1)
-		return fail("%s: packet %" PRIu64 ": %s", capture->name, capture->packets,
-			    pcap_geterr(capture->pcap));
+		return read_refused(capture);
 	*timed = time_read(&header->ts, &out->time_ns);
 	out->data = data;
 	out->sent = false;
