@@ -115,7 +115,7 @@ def relink(link, whole, sent):
 
 def nanoseconds(text):
     whole, _, fraction = text.partition('.')
-    return int(whole) * SECOND + int(fraction[:9].ljust(9, '0'))
+    return int(whole or 0) * SECOND + int(fraction[:9].ljust(9, '0'))
 
 
 @functools.lru_cache(1 << 12)
