@@ -179,6 +179,16 @@ replaced() {
 		is "$(find "$TMP" -name '.old.html*')" '' && is "$(head -n 1 "$TMP/sums")" '4 packets'
 }
 
+# Time jumps back by an hour while an alarm is on: it goes off there, since the policy starts over, and on again after that.
+alarm_jump() {
+	printf '%s udp 192.0.2.1 times=%d every=%s\n' 1780003600 2000 .005 1780000000 2000 .005 1780000010 20 .5 | capture jump &&
+		echo 'alarm a when over 100/second for 1s until under 50/second for 2s' >"$TMP/alarm" &&
+		"$RLCTL" simulate "$TMP/alarm" "$TMP/jump" --report "$TMP/j.html" >/dev/null || return
+	is "$(grep -oE '<th scope="row">a</th><td>[^<]*</td><td>[^<]*</td>' "$TMP/j.html" | sed 's/<[^>]*>/ /g' | tr -s ' ')" \
+		" a 21:26:41.000 21:26:49.995 
+ a 20:26:41.000 20:26:52.000 "
+}
+
 # A capture that cannot be read to its end makes no page.
 no_half() {
 	head -c 150 "$TMP/two" >"$TMP/cut" && rm -f "$TMP/half.html" || return
@@ -211,6 +221,7 @@ t 'against: the same policy' same_policy
 t 'files that cannot be written' bad_files
 t 'a full disk' full_disk
 t 'a former file is replaced as a whole' replaced
+t 'an alarm when time jumps' alarm_jump
 t 'a truncated capture' no_half
 t 'an empty capture' empty
 t 'one packet' one_packet

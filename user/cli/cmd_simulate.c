@@ -110,7 +110,7 @@ static int verdicts_note(struct run *run, const struct captured *packet,
 /* All sides start over. */
 static int sides_restart(struct run *run, uint64_t now_ns)
 {
-	int rc = 0;
+	int rc = record_restart(&run->record);
 
 	for (int i = 0; !rc && i < run->side_count; i++) {
 		simulate_local_restart(&run->sides[i].local);

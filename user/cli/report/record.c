@@ -195,7 +195,7 @@ static int alarms_turn(struct record *record, uint64_t time_ns)
 {
 	int ret = 0;
 
-	if (time_ns < record->alarms_due_ns && record->alarms_due_ns - time_ns < NS_PER_DAY)
+	if (time_ns < record->alarms_due_ns)
 		return 0;
 	for (int i = 0; !ret && i < record->side_count; i++)
 		if (record->sides[i].policy->alarm_count)
@@ -230,6 +230,30 @@ int record_turn(struct record *record, uint64_t time_ns)
 		ret = alarms_turn(record, time_ns);
 	timeline_bin(&record->timeline, time_ns);
 	record->turned_ns = time_ns;
+	return ret;
+}
+
+static int alarms_end(struct record_side *side, uint64_t time_ns)
+{
+	struct alarm_record *alarms = &side->alarms;
+	int ret = alarms_note(side, time_ns);
+
+	for (uint32_t i = 0; i < alarms->count; i++) {
+		span_end(alarms, i, time_ns);
+		alarms->seen[i].changes = 0;
+		alarms->seen[i].on = false;
+	}
+	return ret;
+}
+
+int record_restart(struct record *record)
+{
+	int ret = 0;
+
+	for (int i = 0; !ret && i < record->side_count; i++)
+		if (record->timeline.count && record->sides[i].policy->alarm_count)
+			ret = alarms_end(&record->sides[i], record->turned_ns);
+	record->alarms_due_ns = 0;
 	return ret;
 }
 
