@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The packets of a service, by source and second. Pure. */
+/* The packets of a service, by source and second, and what is made of them. */
 #ifndef RLCTL_SUGGEST_CLASS_H
 #define RLCTL_SUGGEST_CLASS_H
 
@@ -29,7 +29,6 @@ enum suggest_kind {
 
 /* Packets within 1 s, 10 s and 60 s. */
 enum suggest_window { SUGGEST_1S, SUGGEST_10S, SUGGEST_60S, SUGGEST_WINDOWS };
-extern const uint32_t suggest_seconds[SUGGEST_WINDOWS];
 
 /* Nearest ranks of the highest of each source, or of all windows with packets. */
 struct suggest_peaks {
@@ -82,8 +81,6 @@ struct class_whole {
 	uint64_t second, block;
 };
 
-/* Fills in all of *out but kind, number and the address of the heaviest source. `cells` are ordered
- * here; the packets of those that are left out become 0. `forgotten`: sources. 0 or -ENOMEM. */
 struct class_input {
 	struct class_cell *cells;
 	size_t count;
@@ -94,9 +91,5 @@ struct class_input {
 	const struct class_whole *whole;
 	uint32_t heaviest; /* out: the heaviest source that was left out, if any was */
 };
-int class_judge(struct class_input *input, struct suggest_class *out);
-
-/* With the cells of all packets, ordered by source and second. 0 or -ENOMEM. */
-int whole_make(struct class_input *input, struct class_whole *out);
 
 #endif

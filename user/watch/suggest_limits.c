@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suggest_class.h"
+#include "suggest_flood.h"
 
 #define BUSY_PACKETS   10 /* of a source */
 #define BUSY_SOURCES   2  /* a UDP port above those that clients use has them, if it is a service */

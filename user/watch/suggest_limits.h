@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "seen.h"
-#include "suggest_class.h"
+#include "suggest_judge.h"
 
 #define SUGGEST_PORTS       16 /* of TCP, and of UDP, as many as a rule can name */
 #define SUGGEST_PROTOCOLS   8  /* others */
