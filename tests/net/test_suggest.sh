@@ -57,7 +57,18 @@ thinned() {
 		json '.packets > 5 * .samples and (.rules[0].peaks | .["1s"].error > 0 and .["1s"].error < .["1s"].highest * 3 and .["10s"].error < .["10s"].highest)' <"$TMP/thinned.json"
 }
 
+# What is known by then is printed if the instance is detached.
+detached() {
+	local pid
+	"$RLCTL" -n "$(ns B)" suggest >"$TMP/detached" 2>"$TMP/detached.err" &
+	pid=$!
+	sleep 3
+	rl B detach veth-B && wait "$pid" && is "$(<"$TMP/detached.err")" 'rlctl: veth-B: no longer attached' &&
+		"$RLCTL" apply --check "$TMP/detached" && has 'rule any udp dport 5060 limit ' cat "$TMP/detached"
+}
+
 t 'ended by a signal' stopped
 t 'with every packet a sample' timed
 t 'with few samples' thinned
 t 'without packets' no_packets
+t 'detached meanwhile' detached
