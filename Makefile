@@ -246,7 +246,7 @@ UNIT_SED := sed -e 's,/usr/sbin/rlctl,$(SBINDIR)/rlctl,' -e 's,\([ =]\)/etc/rlct
 # The documents keep their places to each other, so that their links lead somewhere.
 DOCS     := README.md LICENSE SECURITY.md CONTRIBUTING.md NEWS $(wildcard docs/*.md docs/*.svg docs/*.json)
 POLICIES := $(wildcard policies/*.policy)
-# What `rlctl events --exec` may run.
+# Programs that `rlctl events --exec` may run.
 PROGRAMS := $(wildcard scripts/events/*)
 DATA     := grafana.json alerts.yml $(patsubst scripts/%,%,$(wildcard scripts/importer/*.py))
 

@@ -35,7 +35,7 @@ static __always_inline struct rl_alarm_counts *alarm_counts_of(__u32 half)
 	return inner ? only(inner) : NULL;
 }
 
-/* What all CPUs have counted for it. */
+/* The sum of all CPUs' counts of it. */
 __noinline __u64 alarm_counted(__u32 half, __u32 alarm)
 {
 	struct rl_alarm_counts *counts = alarm_counts_of(half);

@@ -92,7 +92,7 @@ def layer(file):
 
 
 def order():
-    """What each layer may use: the Makefile's below_LAYER, written out."""
+    """The layers that each layer may use: the Makefile's below_LAYER, written out."""
     text = pathlib.Path("Makefile").read_text(encoding="utf-8")
     variables = dict(re.findall(r"^(LAYERS|below_\w+)\s*:= (.*)$", text, re.M))
 

@@ -68,7 +68,7 @@ static inline void alarm_advance(struct rl_alarm_state *s, const struct rl_alarm
 		alarm_turn(s, s->tenth_began_ns + phase->tenth_ns);
 	else
 		s->tenth_began_ns += phase->tenth_ns;
-	/* What follows is empty: at most it ends an alarm, and then nothing begins one. */
+	/* The rest is empty: at most it ends an alarm, and then nothing begins one. */
 	ended = alarm_ended(s, a, now_ns);
 	if (ended)
 		alarm_pass_empty(s, a, ended);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Alarms of a policy: what they count, and whether they are on. Part of rlctl_abi.h.
  *
- * What an alarm counts is a rule of the group rl_policy_header.alarms: element `first + n` of the
+ * An alarm counts by a rule of the group rl_policy_header.alarms: element `first + n` of the
  * rules array is that of alarm n. Packets count for each alarm whose rule holds, before any rule
  * decides. The first packet after the end of a tenth moves all alarms on whose tenth has ended,
- * before it is counted itself: bpf/algorithm/alarm.h. Who reads an alarm does the same with a copy,
- * because an alarm ends without packets, too.
+ * before it is counted itself: bpf/algorithm/alarm.h. A reader of an alarm does the same with a
+ * copy, because an alarm ends without packets, too.
  */
 #ifndef RLCTL_ABI_ALARMS_H
 #define RLCTL_ABI_ALARMS_H
@@ -63,7 +63,7 @@ struct rl_alarms {
 _Static_assert(sizeof(struct rl_alarms) == 16 + RL_ALARMS_MAX * sizeof(struct rl_alarm),
 	       "rl_alarms");
 
-/* What one CPU has counted, by number of the alarm: packets or bytes. One after the other for each
+/* The counts of one CPU, by number of the alarm: packets or bytes. One after the other for each
  * possible CPU, they are the one element of a map for each half. */
 struct rl_alarm_counts {
 	__u64 count[RL_ALARMS_MAX];

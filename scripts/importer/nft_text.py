@@ -23,7 +23,7 @@ def devices_in(text):
 
 
 def as_json(text):
-    """What `nft -j list ruleset` prints of the text."""
+    """The text as `nft -j list ruleset` prints it."""
     alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
     path = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin"
     try:

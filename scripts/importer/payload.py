@@ -17,7 +17,7 @@ def pattern(offset, data, masks=None):
 
 
 def of_bits(first, length, value, mask=None):
-    """Of `length` bits from bit `first` on."""
+    """For `length` bits from bit `first` on."""
     mask = (1 << length) - 1 if mask is None else mask
     behind = -(first + length) % 8
     size = (first % 8 + length + behind) // 8

@@ -110,7 +110,7 @@ def models(rate):
 
 @lru_cache(maxsize=None)
 def frames_of(path):
-    """Of a file of `flood --timeline`: when its lines begin, in seconds, and how many frames came before each."""
+    """Reads a file of `flood --timeline`: when its lines begin, in seconds, and how many frames came before each."""
     with open(path) as f:
         grains = [tuple(map(int, line.split())) for line in f]
     return grains, [begin * 1e-9 for begin, _, _ in grains], list(accumulate((n for _, _, n in grains), initial=0))
@@ -125,7 +125,7 @@ class Timeline:
         self.sources, self.number = sources, number
 
     def time(self, k):
-        """Of its k-th packet, in seconds; infinite if there are not so many."""
+        """Time of its k-th packet, in seconds; infinite if there are not so many."""
         frame = k * self.sources + self.number
         if frame >= self.before[-1]:
             return inf

@@ -58,7 +58,7 @@ setup() {
 	rl B -q attach veth-B --mode native || die 'cannot attach in B'
 }
 
-# What A's CPU N sends by its stack goes into queue N too.
+# Packets that A's CPU N sends by its stack go into queue N too.
 cpu_queues() {
 	local n
 	for n in 0 1; do

@@ -379,7 +379,7 @@ def measured(figures, names):
 
 
 def chart_data(figures):
-    """What chart.gp draws, by file; NaN where something was not measured. bars: a line for each number of sources, Mpps; the others
+    """The data that chart.gp draws, by file; NaN where something was not measured. bars: a line for each number of sources, Mpps; the others
     are nanoseconds above a bare drop, or above an empty program."""
     def cases(section):
         return sorted({r["case"] for r in figures.rows if r["section"] == section})
@@ -427,7 +427,7 @@ def plot(figures):
 
 
 def documents(figures):
-    """Of each document that is written: what it becomes, from what it is."""
+    """The function that makes each document anew from its old text."""
     return {"docs/performance.md": lambda _: performance(figures),
             "README.md": lambda old: between_markers(old, readme(figures)),
             "SECURITY.md": lambda old: NAMED.sub(lambda m: f"{figures.named(m[2])}<!-- = {m[2]} -->", old)}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the members of a fleet let through, sampled from their pinned counters.
+"""Packets that the members of a fleet let through, sampled from their pinned counters.
 
 fleet_meter.py SECONDS PIN-FOLDER...   a line for every 100 ms: seconds since the first, and the sum
 over all members of the packets that passed since then. Read by fleet.sh.

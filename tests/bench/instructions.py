@@ -83,7 +83,7 @@ class Trace:
 
 @dataclass
 class Line:
-    """Of memory."""
+    """Accesses to memory."""
     number: int
     step: int  # that touches it first
     written: bool

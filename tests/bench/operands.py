@@ -85,7 +85,7 @@ def instruction(text, length):
 
 
 def disassemble(codes):
-    """Of {address: bytes that begin with an instruction}: {address: Instruction}."""
+    """Takes {address: bytes that begin with an instruction}; returns {address: Instruction}."""
     addresses = sorted(codes)
     with tempfile.NamedTemporaryFile() as file:
         file.write(b"".join(codes[a][:BYTES_MAX].ljust(SLOT, b"\x90") for a in addresses))

@@ -174,7 +174,7 @@ def admit(report, raw):
 
 
 class Mechanism:
-    """What it is with and without it, on several rows; the one that suits it best has a goal."""
+    """The figure with and without it, on several rows; the one that suits it best has a goal."""
 
     def __init__(self, report, name):
         self.report, self.name, self.rows = report, name, []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What faults.py and races.py share: a device whose commands they run, and what is there of it."""
+"""The common part of faults.py and races.py: a device whose commands they run, and what is there of it."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def need(condition, text):
 
 
 class Run:
-    """What came of a command."""
+    """The result of a command."""
 
     def __init__(self, status, out, err):
         self.status, self.out, self.err = status, out, err

@@ -23,7 +23,7 @@ def connect(address, port, count):
 
 
 def connect_narrowly(address, port, count):
-    """What is not read stays with the server."""
+    """Answers that are not read stay with the server."""
     clients = []
     for _ in range(count):
         client = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)

@@ -214,13 +214,13 @@ class Read(Living):
 
 
 def states(bed):
-    """What is remembered of the source of the flood: the rules."""
+    """The rules that remember the source of the flood."""
     return [state["rule"]
             for state in json.loads(bed.ok("source", "show", "10.9.1.1", "-j"))["states"]]
 
 
 class Kept(Write):
-    """What the rules know of a source outlives the command."""
+    """The state of a source outlives the command."""
 
     def begin(self, bed):
         super().begin(bed)

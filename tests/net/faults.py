@@ -122,7 +122,7 @@ BTF_LOAD = "bpf 18"
 
 
 def found(row, calls):
-    """Of each kind of call the first one, one in the middle, and the last one, or that alone."""
+    """The first call of each kind, one in the middle, and the last one, or that alone."""
     for kind in [*row.found, *row.last]:
         like = [nth for nth, call in enumerate(calls, 1)
                 if f"{call} ".split(" ", 1)[1].startswith(f"{kind} ")]

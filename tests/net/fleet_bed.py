@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What faults.py and races.py need of a fleet: a Redis on a unix socket in the test's folder, which
+"""The fleet of faults.py and races.py: a Redis on a unix socket in the test's folder, which
 ends with the test, and agents that join it."""
 
 import json
@@ -77,7 +77,7 @@ class Fleet:
             raise
 
     def terminate(self, agent):
-        """What came of an agent that is told to end."""
+        """The result of an agent that is told to end."""
         if agent.poll() is None:
             agent.terminate()
         return self.bed.finish(agent)

@@ -76,7 +76,7 @@ def rule_list(bed, _number, _):
 
 
 def own(bed, text):
-    """Of all instances that there are at the moment."""
+    """For all instances that there are at the moment."""
     found = [entry for entry in json.loads(text) if entry["device"] == bed.device]
     need(len(found) == 1, f"not in: {text}")
     return found[0]
@@ -218,7 +218,7 @@ def settled(read, wanted):
 
 
 def test_trials(bed):
-    """Of two at once one is told to wait, and the other one decides."""
+    """One of two at once is told to wait, and the other one decides."""
     for turn in range(6):
         bed.ok("apply", "-i", bed.device, "-", given=policy(0))
         trials = [bed.start("apply", "-i", bed.device, "--try", "2s", "-", given=policy(1)),
@@ -235,7 +235,7 @@ def test_trials(bed):
 
 
 def test_agents(bed):
-    """Of several that join at once one stays, and the others say why they do not."""
+    """One of several that join at once stays, and the others say why they do not."""
     for _ in range(3):
         agents = [bed.fleet.start(node) for node in "abc"]
         eventually(lambda: sum(one.poll() is None for one in agents) == 1, "more than one stays")

@@ -49,7 +49,7 @@ test_on() {
 }
 dropped_some() { [[ $(rule_dropped 9) -gt 0 ]]; }
 
-# What it counted before it was on is what passed: it took more than a second's rate, and not all that came.
+# The packets counted before it was on are those that passed: it took more than a second's rate, and not all that came.
 test_counted() {
 	local passed dropped
 	passed=$(stat_of B .passed.packets) dropped=$(rule_dropped 9)
@@ -116,7 +116,7 @@ test_language() {
 		is "$(rl B diff "$TMP/other" | cut -d' ' -f-3 | paste -sd,)" \
 			'- alarm attack,+ alarm attack,- alarm bulk,+ alarm bulk,- rule any' && is "$(rl B show)" "$(<"$TMP/shown")"
 }
-# What may follow, from the policy in force.
+# Words that may follow, from the policy in force.
 test_offers() {
 	is "$(offered rule add any tcp deny while '')" 'attack bulk not' && is "$(offered rule add any tcp deny while not b)" bulk &&
 		is "$(offered rule del any udp dport 10 deny while not '')" attack

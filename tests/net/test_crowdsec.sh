@@ -120,7 +120,7 @@ test_import() {
 	decide 4h 10.80.0.0 "$COUNT" && IMPORT_S=$((SECONDS - begin)) && eventually 60 prints "$COUNT" count && agree
 }
 
-# All are deleted by one command, and some are banned again between two questions of the bouncer. What follows has
+# All are deleted by one command, and some are banned again between two questions of the bouncer. The next row has
 # those alone: crowdsec and the bouncer would compare 50,000 every three seconds.
 test_mass_deletion() {
 	cs decisions delete --all || return

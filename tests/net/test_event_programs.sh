@@ -172,7 +172,7 @@ test_webhook_refused() {
 		expect_fail give nobody webhook file:///etc/passwd
 }
 
-# Who asks for the list of processes does not see the URL that is in the environment.
+# The list of processes does not show the URL that is in the environment.
 test_webhook_secret() {
 	bg in_b env EVENT_WEBHOOK_URL=http://127.0.0.1:8080/slow RLCTL_EVENT=lost "$PROGRAMS/webhook" --max-time 3
 	eventually 5 has 'curl --silent' curl_words && expect_fail has 8080 curl_words

@@ -201,7 +201,7 @@ memory_of() { awk '/^VmRSS/ { print $2 }' "/proc/$1/status"; }
 
 past() { rl B events -j "$@" | jq -cs .; }
 
-# What the follower saw, and the attach that the command wrote; nothing twice.
+# The journal has all that the follower saw, and the attach that the command wrote; nothing twice.
 test_past() {
 	local all
 	all=$(past) && json 'map(.event) | contains(["attach", "apply", "set-full", "trial-undone", "alarm-on", "alarm-off", "drops-begin", "drops-end", "ban-begin", "ban-end", "lost"])' <<<"$all" &&

@@ -107,7 +107,7 @@ test_file() {
 		has 'depends on dport' "$RLCTL" explain --policy "$TMP/policy" 192.0.2.1 udp
 }
 
-# What nobody knows of a file: who is in a set, and whether an alarm is on, unless the packet says so.
+# A file alone does not tell who is in a set, and whether an alarm is on, unless the packet says so.
 test_file_unknown() {
 	cat >"$TMP/policy" <<-'END2'
 		set bad

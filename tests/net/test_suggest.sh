@@ -51,13 +51,13 @@ timed() {
 	json -r .policy <"$TMP/timed.json" | rl B apply - && is "$(stat_of B .dropped.packets)" 0
 }
 
-# Of many packets few are samples: the error of the numbers is said.
+# Few of many packets are samples: the error of the numbers is said.
 thinned() {
 	wait "$THINNED" &&
 		json '.packets > 5 * .samples and (.rules[0].peaks | .["1s"].error > 0 and .["1s"].error < .["1s"].highest * 3 and .["10s"].error < .["10s"].highest)' <"$TMP/thinned.json"
 }
 
-# What is known by then is printed if the instance is detached.
+# All that is known by then is printed if the instance is detached.
 detached() {
 	local pid
 	"$RLCTL" -n "$(ns B)" suggest >"$TMP/detached" 2>"$TMP/detached.err" &

@@ -5,7 +5,7 @@
 const colour = (text) => { const n = text.match(/[\d.]+/g).map(Number); return [n[0], n[1], n[2], n.length > 3 ? n[3] : 1]; };
 const linear = (c) => { c /= 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
 const brightness = (c) => 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
-// Of WCAG 2: 4.5 is readable for people who see less.
+// From WCAG 2: 4.5 is readable for people who see less.
 const contrast = (a, b) => { const [x, y] = [brightness(a), brightness(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
 
 const ground = (element) => {
@@ -27,7 +27,7 @@ const faint = (e) => {
 	return contrast(ink, ground(e.parentElement.closest('svg') ? document.body : e)) < 4.5;
 };
 
-// Of the words of a drawing, in which the size scales with it.
+// For the words of a drawing, in which the size scales with it.
 const size = (e) => {
 	const svg = e.closest('svg');
 	const scale = svg && svg.viewBox.baseVal ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;

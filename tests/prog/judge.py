@@ -43,7 +43,7 @@ def duration(word):
 
 
 def model_make(words):
-    """Of 'token-bucket 1000/second burst 100'; only what this test's limits say is understood."""
+    """Reads 'token-bucket 1000/second burst 100'; only what this test's limits say is understood."""
     rate, period = words[1].split('/')
     n, part = amount(rate)
     p, more = duration(period), dict(zip(words[2::2], words[3::2]))

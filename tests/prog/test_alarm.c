@@ -40,7 +40,7 @@ static void open_at(struct harness **one, enum rl_hook hook, enum rl_table table
 	time_pass(NS_PER_DAY); /* bans and cached refusals of other tests are over */
 }
 
-/* What was limited, cached or known under the policy before has long ended; counters go on. */
+/* Limits, cached answers and known sources of the policy before have long ended; counters go on. */
 static void begin_with(enum rl_table table, const char *policy)
 {
 	open_at(&opened[table], RL_HOOK_XDP, table);
@@ -474,7 +474,7 @@ static void known_test(void **state)
 	expect("ip4=10.0.0.2 icmp", RL_REASON_UNMATCHED);
 }
 
-/* Of a limit that stands `while not`, nothing is special. */
+/* A limit that stands `while not` has nothing special. */
 static void known_not_test(void **state)
 {
 	(void)state;
@@ -574,7 +574,7 @@ static void restored_test(void **state)
 	expect("ip4 tcp", RL_REASON_UNMATCHED);
 }
 
-/* What is read is what was written, and goes on when it is written back. */
+/* A state is read as it was written, and goes on when it is written back. */
 static void read_test(void **state)
 {
 	struct policy first = {0}, second = {0};

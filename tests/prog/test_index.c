@@ -129,7 +129,7 @@ static bool in_ports(uint16_t port, uint16_t first, uint16_t last)
 	return port >= first && port <= last;
 }
 
-/* What a header says that the packet does not have holds neither plain nor under `not`. */
+/* A match on a header that the packet does not have holds neither plain nor under `not`. */
 static bool agrees(const struct rl_match *match, uint32_t flag, bool known, bool holds)
 {
 	if (!(match->flags & flag))

@@ -44,7 +44,7 @@ rule any udp dport 123 limit 2/second
 END
 PAGE=$TMP/page.html
 
-# What simulate -j and the browser say, for all tests below.
+# The answers of simulate -j and of the browser, for all tests below.
 look() {
 	traffic >"$TMP/lines" && capture 'x<i>.pcap' <"$TMP/lines" || return
 	"$RLCTL" simulate "$TMP/this.policy" "$TMP/x<i>.pcap" --report "$PAGE" --against "$TMP/<b>other&.policy" -j >"$TMP/said" &&

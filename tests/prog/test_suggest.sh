@@ -86,7 +86,7 @@ attacked() {
 			"$("$RLCTL" simulate <(json -r .policy <"$TMP/attack.json") "$TMP/attack" -j | json .reasons.over.packets)"
 }
 
-# What comes only in the last third is refused, and counted at the rule that does it.
+# Traffic that comes only in the last third is refused, and counted at the rule that does it.
 later_flood() {
 	mixture late "$SECONDS_SEEN" one 130 5 3000
 	document late && json '.held_out.refused.packets > 13000' <"$TMP/late.json" &&

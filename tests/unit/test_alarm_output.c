@@ -126,7 +126,7 @@ static void is_json(void **state)
 	json_object_put(object);
 }
 
-/* What `print` writes to stdout; the caller frees it. */
+/* Returns what `print` writes to stdout; the caller frees it. */
 static char *printed(void (*print)(void))
 {
 	FILE *terminal = stdout;

@@ -78,7 +78,7 @@ static void model_advance(struct model *m, uint64_t now)
 	}
 }
 
-/* What came in the last tenth that has ended. */
+/* The count of the last tenth that has ended. */
 static uint64_t model_last(const struct model *m, uint64_t now)
 {
 	uint64_t tenth = m->alarm->phase[m->on].tenth_ns;

@@ -142,8 +142,8 @@ static void entries_test(void **state)
 	compiled_clear(&compiled);
 }
 
-/* What a policy with alarms does not need: rl_extra is not read for the sake of `while`, an alarm
- * is no verdict, and without `while` refusals are cached as they were. */
+/* Parts that a policy with alarms does not need: rl_extra is not read for the sake of `while`, an
+ * alarm is no verdict, and without `while` refusals are cached as they were. */
 static void uses_test(void **state)
 {
 	static const struct {

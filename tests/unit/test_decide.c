@@ -54,7 +54,7 @@ static const struct set_members known = {.len = known_len};
 
 /* ---- alarms */
 
-/* Of x and y nobody knows whether they are on. */
+/* It is not known whether x and y are on. */
 static enum alarm_is known_state(const char *name, void *arg)
 {
 	(void)arg;

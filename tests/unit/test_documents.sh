@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Every file, function and name that the documents name in backquotes is in the tree, and every link leads
-# somewhere; documents.py does the reading. That something missing is noticed is tried on a copy.
+# somewhere; documents.py does the reading. That something missing is noticed is tried on a copy. And no sentence, in
+# comments neither, begins with "Of", "What" or "Who".
 # shellcheck source=tests/lib.sh
 source "$(dirname "$0")/../lib.sh"
 
@@ -24,6 +25,21 @@ test_names_found() {
 		between "$(grep -oE '`[a-z_]+/[^` ]+: [A-Za-z_ ]+(\(\))?`' "$TOP/CONTRIBUTING.md" | wc -l)" 20 1000
 }
 
+# fragments FILE…: lines with such a sentence. Data, what fuzzers read and license texts are left out.
+fragments() {
+	grep -rnE '(^|[.:] |// |/\*\*? |# |^\s*\* |"""|^- |> )(Of|What|Who) ' --include='*.'{c,h,md,sh,py,js,lua,5,8,policy} \
+		--include={Makefile,NEWS,matrix,rules,rlctl-crowdsec,import,mail,webhook,journal,exabgp,'*.service','*.spec'} \
+		--exclude-dir={build,corpus,.git} "$@"
+}
+
+test_fragments() { is "$(cd "$TOP" && fragments .)" ''; }
+
+# The file begins with a comment, as any other.
+test_fragment_noticed() {
+	local word=Of
+	echo "# $word nobody knows." >"$TMP/fragment.sh" && is "$(fragments "$TMP")" "$TMP/fragment.sh:1:# $word nobody knows."
+}
+
 for document in "${DOCUMENTS[@]}"; do
 	t "$document" check "$TOP/$document"
 done
@@ -43,3 +59,5 @@ t 'names are found' test_names_found
 	t 'noticed: a link to no heading' noticed '[here](document.md#nothing)' \
 		'document.md#nothing: no such heading in document.md'
 }
+t 'no sentence begins with Of, What or Who' test_fragments
+t 'noticed: such a sentence' test_fragment_noticed

@@ -117,7 +117,7 @@ static void reads_nothing(void **state)
 	assert_string_equal(said, "");
 }
 
-/* What only execve() notices. */
+/* Faults that only execve() notices. */
 static const struct {
 	const char *name, *text, *said;
 } unfit[] = {

@@ -282,7 +282,7 @@ static void shares_are_of_all(void **state)
 	value_is(FEATURE_FLAGS, 0, 2, 0.25); /* not of TCP alone */
 }
 
-/* Of a flood from forged sources no source is told, and what they have in common is. */
+/* A flood from forged sources: no source is told, and what they have in common is. */
 static void forged_sources(void **state)
 {
 	struct packet_row row = {NULL, 17, 53, 0, 1400, 57, 0, 0, 0};

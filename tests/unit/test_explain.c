@@ -283,7 +283,7 @@ static int known_len(const char *name, const uint8_t addr[16], void *arg)
 
 static const struct set_members known = {.len = known_len};
 
-/* Of x nobody knows whether it is on. */
+/* It is not known whether x is on. */
 static enum alarm_is known_state(const char *name, void *arg)
 {
 	(void)arg;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What simulate --report collects and writes: bins that widen, heavy sources in bounded memory,
- * times of alarms, text that wants to be more than text, and a page with an alarm on its time line.
+/* Counts that simulate --report collects, and the page: bins that widen, heavy sources in bounded
+ * memory, times of alarms, text that wants to be more than text, and a page with an alarm on its
+ * time line.
  */
 #include <setjmp.h>
 #include <stdarg.h>

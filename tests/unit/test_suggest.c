@@ -207,7 +207,7 @@ static void assert_near(uint64_t got, uint64_t wanted)
 	assert_in_range(got, wanted * 9 / 10, wanted * 11 / 10);
 }
 
-/* What clean traffic alone suggests. */
+/* The limits that clean traffic alone suggests. */
 static struct suggest_class clean(void)
 {
 	struct suggest_class class;
@@ -554,7 +554,7 @@ static void confidence_grows(void **state)
 	assert_true(before >= SUGGEST_ENOUGH);
 }
 
-/* What grows all the time is never known. */
+/* Traffic that grows all the time is never known. */
 static void confidence_needs_rest(void **state)
 {
 	uint64_t packets = 2;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What in a capture affects a result, and has to be said: jumps of its clock, packets without all
- * headers, invalid timestamps.
+/* Properties of a capture that affect a result, and have to be said: jumps of its clock, packets
+ * without all headers, invalid timestamps.
  */
 #ifndef RLCTL_CAPTURE_CHECK_H
 #define RLCTL_CAPTURE_CHECK_H

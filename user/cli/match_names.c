@@ -34,7 +34,7 @@ static void dscps_offer(const char *typed, name_fn offer, void *arg)
 			offer(arg, dscp_name(dscp));
 }
 
-/* Of ICMP and ICMPv6. */
+/* For ICMP and ICMPv6. */
 static void icmp_types_offer(const char *typed, name_fn offer, void *arg)
 {
 	(void)typed;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What an option is for a verb: its row of COMMAND_OPTIONS, or what the verb says in its place. */
+/* The text of an option for a verb: its row of COMMAND_OPTIONS, or what the verb says in its place.
+ */
 
 #include "cmd.h"
 
-/* What the verb says of the option, or NULL. */
+/* The verb's own text of the option, or NULL. */
 static const struct option_text *text_find(const struct verb *verb, int option)
 {
 	for (int i = 0; verb && i < OPTION_TEXTS_MAX; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the policy of --against does differently. */
+/* Differences that the policy of --against makes. */
 #include "simulate_against.h"
 
 #include <stdio.h>

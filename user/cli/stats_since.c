@@ -216,7 +216,7 @@ static struct alarm_now *alarm_of(const char *name, struct instance_stats *stats
 	return NULL;
 }
 
-/* What one counts begins anew with the policy, the changes with the alarm. */
+/* The count of one begins anew with the policy, the changes with the alarm. */
 static void alarms_subtract(struct json_object *object, struct instance_stats *stats)
 {
 	struct json_object *alarms, *counted;

@@ -26,13 +26,13 @@ struct suggest_capture {
 	uint64_t cut; /* packets without all headers */
 };
 
-/* What the policy, in force, does to packets. */
+/* Verdicts of the policy, in force. */
 struct suggest_outcome {
 	bool known;
 	struct rl_amount arrived, refused; /* refused: over a limit */
 	uint64_t malformed;                /* dropped as such, with and without a policy */
 	uint64_t seconds;
-	/* Of each class: refused by the limit of a source, and of all together. */
+	/* By class: refused by the limit of a source, and of all together. */
 	uint64_t by_rule[SUGGEST_CLASSES_MAX][2];
 };
 
@@ -58,7 +58,7 @@ struct suggest {
 /* Learns from the captures, and holds the suggestion to the rest of them. 0 or -1; reports. */
 int suggest_from_captures(struct suggest *s);
 void suggest_captures_clear(struct suggest *s);
-/* What a clock said, since 1970, so many seconds after the first packet that was learnt from. */
+/* Time of a clock, since 1970, so many seconds after the first packet that was learnt from. */
 uint64_t suggest_clock(const struct suggest *s, uint32_t seconds);
 /* Whether the attack can be read. 0 or -1; reports. */
 int suggest_attack_check(struct suggest *s);

@@ -30,7 +30,7 @@ void axis_clear(struct axis *axis);
 /* Whole seconds (modulo 2^64) by which this time is moved so that it is not before `from_ns`. */
 uint64_t axis_shift(uint64_t time_ns, uint64_t from_ns);
 
-/* What the capture's clock said at that place. */
+/* The capture's clock at that place. */
 uint64_t axis_clock(const struct axis *axis, uint64_t at_ns);
 
 #endif

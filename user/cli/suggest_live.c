@@ -214,7 +214,8 @@ static double tests_of(unsigned int confidence)
 	return confidence <= 500 ? 0 : (2.0 * confidence - 1000) / (1000.0 - confidence);
 }
 
-/* Of the time, if its end is known; else of what is to be learnt, which the trial follows. */
+/* The share of the time, if its end is known; else of what is to be learnt, which the trial
+ * follows. */
 static int permille_done(const struct live *live, unsigned int confidence)
 {
 	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - live->begin_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the suggestion would refuse: the program runs it, as in `rlctl simulate`. */
+/* Counts what the suggestion would refuse: the program runs it, as in `rlctl simulate`. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 -- in which the reservation ends.
 -- answer: now, then for each key the share granted and its part of the capacity.
 --
--- A key is granted what it wants or, if all want more than the capacity, its part of it. What it
+-- A key is granted what it wants or, if all want more than the capacity, its part of it. The part that it
 -- holds stays reserved until it reports that it holds less. A value is the present second, and
 -- the sums of reservations and of wishes by the second in which they end (this one, the next
 -- two): its size does not depend on the number of members.

@@ -16,7 +16,7 @@ int alarms_get(const struct instance *instance, struct compiled *out);
 /* The same of one half, at one moment: no packet is at it. -ENOENT: it has none. */
 int alarms_copy(const struct instance *instance, uint32_t half, struct rl_alarms *out);
 
-/* What all CPUs have counted for each. */
+/* The sum of all CPUs' counts of each. */
 int alarm_counts_sum(const struct instance *instance, uint32_t half, uint64_t sums[RL_ALARMS_MAX]);
 
 /* Makes the maps of the half that is being written; where its alarms are those in force, it gets
@@ -24,7 +24,7 @@ int alarm_counts_sum(const struct instance *instance, uint32_t half, uint64_t su
 int alarms_write(const struct instance *instance, const struct compiled *compiled);
 
 /* The last step before the policy comes into force: alarms in new maps go on from those in force
- * (compiled->alarm_from). What is counted between this step and that is lost, which is some system
+ * (compiled->alarm_from). Packets counted between this step and that are lost, which is some system
  * calls later: such a time counts as silence. */
 int alarms_go_on(const struct instance *instance, const struct compiled *compiled);
 

@@ -22,7 +22,7 @@ static uint64_t time_of(const struct instance *instance)
 	return clock_ns(CLOCK_MONOTONIC) - instance->info.tick_ns;
 }
 
-/* Of the last tenth that has ended: just after a change it was of the other condition. */
+/* The rate of the last tenth that has ended: just after a change it was of the other condition. */
 static double rate_of(const struct rl_alarm *alarm)
 {
 	const struct rl_alarm_state *s = &alarm->state;

@@ -13,7 +13,7 @@
 int inner_open(const struct instance *instance, int outer_fd, uint32_t slot);
 /* Replaces the inner map of a slot. On failure the old one stays. */
 int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd);
-/* Of two slots, this one gets the inner map of the other as well; its pin stays until both are
+/* This one of two slots gets the inner map of the other as well; its pin stays until both are
  * without it. */
 int inner_share(const struct instance *instance, int outer_fd, uint32_t slot);
 /* Creates an inner map in slot 0 unless there is one. Returns 1 if it created one. */

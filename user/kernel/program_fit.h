@@ -23,7 +23,7 @@ int program_widen(const struct instance *instance, const struct compiled *next);
 int program_widen_check(const struct instance *instance, const struct compiled *next);
 
 /* When this policy is in force, and no other may come back: drops the maps, the code and the
- * filters that it does not need. Of `policy` the header and the extras are asked for. Reports. */
+ * filters that it does not need. It reads the header and the extras of `policy`. Reports. */
 void policy_settle(const struct instance *instance, const struct compiled *policy);
 
 #endif

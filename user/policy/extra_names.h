@@ -18,7 +18,7 @@ int dscp_by_name(const char *name);
 /* NULL if it has none. */
 const char *dscp_name(uint8_t dscp);
 
-/* Of ICMPv6 or ICMP: 0..255; -1 if unknown. */
+/* Type of ICMPv6 or ICMP: 0..255; -1 if unknown. */
 int icmp_type_by_name(const char *name, bool ipv6);
 /* NULL if it has none. */
 const char *icmp_type_name(uint8_t type, bool ipv6);

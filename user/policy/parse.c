@@ -116,7 +116,7 @@ static int line_open(struct parser *p, const char *line, size_t len)
 
 enum statement_kind { STATEMENT_NONE, STATEMENT_RULE, STATEMENT_SET, STATEMENT_ALARM };
 
-/* What a line states. */
+/* The kind of statement on a line. */
 struct statement {
 	enum statement_kind kind;
 	union {

@@ -66,7 +66,8 @@ struct policy_set {
 /* A statement `alarm`. Unused fields are zero. */
 struct policy_alarm {
 	char name[RL_ALARM_NAME_MAX + 1];
-	/* What it counts: of kind PREFIX_ANY with RL_ACTION_COUNT, a match and an extra. */
+	/* The packets that it counts: of kind PREFIX_ANY with RL_ACTION_COUNT, a match and an
+	 * extra. */
 	struct rule counts;
 	struct policy_alarm_phase {
 		uint64_t amount;    /* of RATE, in `unit` */

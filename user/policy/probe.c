@@ -450,7 +450,7 @@ static enum held while_of(const struct rule *rule, const struct probe *probe)
 	return while_held(rule, probe->alarms);
 }
 
-/* What it depends on: an alarm by its name, and fields. */
+/* The things it depends on: an alarm by its name, and fields. */
 static void depends_print(char why[EXPLAIN_TEXT_MAX], const struct rule *rule, unsigned int fields)
 {
 	char names[FIELDS_TEXT_MAX];

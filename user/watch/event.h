@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What has happened to an instance, as `rlctl events` tells it. */
+/* Something that has happened to an instance, as `rlctl events` tells it. */
 #ifndef RLCTL_WATCH_EVENT_H
 #define RLCTL_WATCH_EVENT_H
 
@@ -38,8 +38,8 @@ extern const char *const event_words[EVENT_KIND_COUNT];
 #define EVENT_SOURCES  5 /* the heaviest that are told */
 #define EVENT_COMMON   3 /* values that are told of each feature */
 
-/* What the packets have in common: X(NAME, "word in JSON"). Ports are those of the destination,
- * `sport` of the source; lengths are of the IP packet. */
+/* Traits that the packets have in common: X(NAME, "word in JSON"). Ports are those of the
+ * destination, `sport` of the source; lengths are of the IP packet. */
 #define EVENT_FEATURES(X)   \
 	X(PORT, "port")     \
 	X(SPORT, "sport")   \

@@ -18,7 +18,7 @@ uint64_t number_at(const void *object, size_t offset)
 	return number;
 }
 
-/* Of the characters that the format escapes, only these two remain. */
+/* Only these two of the characters that the format escapes remain. */
 void label_print(FILE *file, const char *name, const char *text)
 {
 	char shown[5];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What each source sent to each service, second by second. Pure, in bounded memory: at most
+/* Packets of each source to each service, second by second. Pure, in bounded memory: at most
  * SEEN_SERIES_MAX series and SEEN_CELLS_MAX cells, about 130 MB, and much less for most traffic.
  *
  * When there are too many series, those that sent only a few packets in one second are forgotten,
@@ -55,7 +55,7 @@ struct seen_packet {
 	uint64_t weight; /* packets that it stands for */
 };
 
-/* Of a port or protocol. */
+/* A port's or protocol's. */
 struct seen_service {
 	uint64_t packets, asked; /* asked: those with `asks` */
 	uint64_t forgotten;      /* sources without a series, counted again if they came back */

@@ -55,11 +55,11 @@ struct suggest_left_out {
 struct suggest_class {
 	enum suggest_kind kind;
 	uint16_t number;
-	/* Of what was not left out. */
+	/* Without what was left out. */
 	uint64_t packets, bytes, sources; /* sources: at most, where some were forgotten */
 	uint32_t seconds, blocks;         /* with packets */
 	struct suggest_peaks source[SUGGEST_WINDOWS], sum[SUGGEST_WINDOWS];
-	/* Of the highest, by sampling; 0: exact. */
+	/* Error of the highest, by sampling; 0: exact. */
 	uint64_t source_error[SUGGEST_WINDOWS], sum_error[SUGGEST_WINDOWS];
 	struct suggest_left_out left_out;
 	struct suggest_limit source_limit, sum_limit;
@@ -75,7 +75,7 @@ struct class_cell {
 	uint64_t packets, bytes;
 };
 
-/* Of all packets together: seconds with packets, and the borders of floods, in packets. */
+/* For all packets together: seconds with packets, and the borders of floods, in packets. */
 struct class_whole {
 	uint32_t seconds;
 	uint64_t second, block;

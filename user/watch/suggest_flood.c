@@ -40,7 +40,7 @@ static void cell_leave_out(struct class_cell *cell, struct suggest_left_out *out
 	cell->packets = cell->bytes = 0;
 }
 
-/* What the least limit lets pass is no flood. */
+/* Traffic that the least limit lets pass is no flood. */
 static uint64_t windows_border(struct sums *sums, uint32_t window)
 {
 	uint64_t least = window == 1 ? suggest_least_sum.burst : suggest_least_sum.amount * window;
@@ -92,7 +92,7 @@ static struct class_whole borders_of(const struct class_input *input, struct sum
 }
 
 /* The seconds that are too full, into sums->seconds: by themselves, or in 10 s that are, as these
- * vary less, so that a flood stands out. Of 10 s, those that have their share of the
+ * vary less, so that a flood stands out. Those of 10 s that have their share of the
  * border. `highest`: the fullest. */
 static size_t outliers_find(const struct class_input *input, struct sums *sums, uint64_t *highest)
 {

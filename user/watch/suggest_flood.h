@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What of a service was a flood, and is left out: its cells become 0. Pure. */
+/* The part of a service that was a flood, and is left out: its cells become 0. Pure. */
 #ifndef RLCTL_SUGGEST_FLOOD_H
 #define RLCTL_SUGGEST_FLOOD_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What remains without floods: its peaks, the limits that hold them, and how sure they are. */
+/* The traffic that remains without floods: its peaks, the limits that hold them, and how sure they
+ * are. */
 #include "suggest_judge.h"
 
 #include <math.h>

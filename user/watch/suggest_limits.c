@@ -239,7 +239,7 @@ static int cell_compare(const void *a, const void *b)
 	return (x->second > y->second) - (x->second < y->second);
 }
 
-/* Of several series of a source, what came within the same second becomes one cell. */
+/* Counts of the same second in several series of a source become one cell. */
 static size_t cells_merge(struct class_cell *cells, size_t count)
 {
 	size_t kept = 0;

@@ -62,7 +62,8 @@ bool suggest_has_rule(const struct suggest_class *class, bool sum)
 	return sum || class->kind != SUGGEST_FRAGMENT;
 }
 
-/* Who has proved to be there is spared, but by the limit that holds each client of a service. */
+/* A client that has proved to be there is spared, but by the limit that holds each client of a
+ * service. */
 static const char *over_of(const struct suggest_class *class, bool sum, bool enforce)
 {
 	if (!enforce)

@@ -23,7 +23,7 @@ struct sums {
 int sums_alloc(const struct class_input *input, struct sums *sums);
 void sums_free(struct sums *sums);
 
-/* Of the cells that have packets. */
+/* For the cells that have packets. */
 void sums_make(const struct class_input *input, struct sums *sums);
 
 /* Sums within windows of so many seconds, into sums->values. Returns how many there are. */

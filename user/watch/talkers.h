@@ -31,7 +31,7 @@ struct talker_ports {
 	uint16_t port[TALKER_PORTS];
 };
 
-/* Of a sample, all that a limit may count by, and the rule that decided. */
+/* All of a sample that a limit may count by, and the rule that decided. */
 struct talker_packet {
 	uint8_t src[16], dst[16];
 	uint32_t counter_id; /* as in rl_sample */

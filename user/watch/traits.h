@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What sampled packets have in common, and their heaviest sources. Bounded memory. Pure. */
+/* Traits that sampled packets have in common, and their heaviest sources. Bounded memory. Pure. */
 #ifndef RLCTL_WATCH_TRAITS_H
 #define RLCTL_WATCH_TRAITS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a program gets of an event: its standard input and its environment. */
+/* The form in which a program gets an event: its standard input and its environment. */
 #ifndef RLCTL_EVENT_INPUT_H
 #define RLCTL_EVENT_INPUT_H
 

@@ -20,7 +20,7 @@
 #define FOLDER_MODE 0700
 #define FILE_MODE   0600
 
-/* Of this network namespace; 0 before Linux 5.14. */
+/* The cookie of this network namespace; 0 before Linux 5.14. */
 static uint64_t netns_cookie(void)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -74,7 +74,7 @@ int journal_path(const char *pins, const char *ending, char out[JOURNAL_PATH_MAX
 	return ret;
 }
 
-/* Of the file at `path`, and those above it. */
+/* For the file at `path`, and the folders above it. */
 static void folders_make(const char *path)
 {
 	char folder[JOURNAL_PATH_MAX];

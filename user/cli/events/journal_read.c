@@ -75,7 +75,7 @@ static int journal_files_read(const struct reading *r, int folder, const char *n
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* Of a journal that has just taken its turn, only the former file is there. */
+/* Where a journal has just taken its turn, only the former file is there. */
 static bool name_cut(char *name)
 {
 	char *dot = strrchr(name, '.');

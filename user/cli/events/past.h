@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is known of the past. */
+/* The past as far as it is known. */
 #ifndef RLCTL_EVENT_PAST_H
 #define RLCTL_EVENT_PAST_H
 

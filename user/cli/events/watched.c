@@ -126,7 +126,7 @@ static int event_tell(struct watched *w, const struct event *event)
 	return ret;
 }
 
-/* What is known by now of the rule that it is of, or of the alarm. */
+/* Adds what is known by now of its rule, or of its alarm. */
 static void pending_complete(const struct watched *w, struct pending *pending)
 {
 	const struct rule_drops *drops = watched_drops_find(w, pending->counter_id);

@@ -38,7 +38,7 @@ static const struct rule *rule_of(const struct watched *w, const struct rl_state
 	return NULL;
 }
 
-/* Of the key of a rule, or of a source that is banned altogether. */
+/* For the key of a rule, or for a source that is banned altogether. */
 static void ban_describe(const struct watched *w, const struct rl_state_key *key,
 			 struct pending *pending)
 {

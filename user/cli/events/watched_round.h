@@ -5,7 +5,7 @@
 
 #include "watched.h"
 
-/* Opens the instance pinned at path. What is there is known, but for the bans and alarms of one
+/* Opens the instance pinned at path. All that is there is known, but for the bans and alarms of one
  * that `is_new`, attached just now: they are told in the next round. Silent. */
 int watched_open(const char *path, const char *device, enum rl_hook hook, bool is_new,
 		 struct watched **out);

@@ -21,7 +21,7 @@ static uint32_t reasons_wanted(bool passed)
 	return bits;
 }
 
-/* Of those alarms that have counted it and are of interest. */
+/* Adds it to the alarms that have counted it and are of interest. */
 static void alarms_sample(struct watched *w, const struct sampled *sampled)
 {
 	if (sampled->packet.time_ns < w->alarms_ns)
@@ -82,7 +82,7 @@ static bool is_near(const struct alarm_now *alarm, uint64_t now_ns)
 	return alarm->phase[0].period_ns && alarm->rate * ALARM_PART >= rate_on(alarm);
 }
 
-/* What was sampled of one that did not go on is forgotten. */
+/* Samples of one that did not go on are forgotten. */
 static void alarms_find(struct watched *w, uint64_t now_ns)
 {
 	w->alarms_near = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What monitor shows: samples of packets, and alarms that go on or off, as lines and JSON. */
+/* Output of monitor: samples of packets, and alarms that go on or off, as lines and JSON. */
 #ifndef RLCTL_SAMPLE_OUTPUT_H
 #define RLCTL_SAMPLE_OUTPUT_H
 

@@ -69,7 +69,7 @@ struct steps {
 	bool down;
 };
 
-/* What is there is seen: at least one unit. */
+/* A bar that is not empty is seen: at least one unit. */
 static uint64_t step_y(const struct steps *steps, size_t bin)
 {
 	uint64_t packets = steps->series->at[bin].packets;

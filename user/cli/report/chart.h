@@ -13,7 +13,7 @@
 #define CHART_WIDE   960u
 #define CHART_NARROW 340u
 
-/* What grows upwards from the line and what grows downwards, on one scale. */
+/* A part that grows upwards from the line and one that grows downwards, on one scale. */
 struct chart {
 	const struct timeline *timeline;
 	const struct series *up, *down;

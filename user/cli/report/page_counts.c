@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What passed and was dropped, by reason, by rule, and by time. */
+/* Packets that passed and were dropped, by reason, by rule, and by time. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What several parts of a page use. */
+/* Helpers that several parts of a page use. */
 #include "page_parts.h"
 
 #include "instance.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What an operator wants to know first: when it began, which rule stopped it, what was lost. */
+/* The first things that an operator wants to know: when it began, which rule stopped it, what was
+ * lost. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #include "text.h"
 #include "units.h"
 
-/* What dropped most: a rule, else a reason that no rule has. */
+/* The cause that dropped most: a rule, else a reason that no rule has. */
 struct stopper {
 	char words[RULE_TEXT_MAX];
 	uint64_t packets;

@@ -112,7 +112,7 @@ int record_restart(struct record *record);
 /* After the last one. 0 or < 0; reports. */
 int record_end(struct record *record);
 
-/* What record_turn() makes of a reading of alarms: at `now_ns` they stand so. */
+/* Reading of alarms for record_turn(): at `now_ns` they stand so. */
 void record_alarms(struct alarm_record *record, const struct alarms_now *now, uint64_t now_ns);
 
 /* The sum of the series; the series may be NULL. */

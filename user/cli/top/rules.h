@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What each rule let through and dropped between two moments: from the counters of the rules, so it
- * is exact, unlike the figures of sources and destinations. */
+/* Packets that each rule let through and dropped between two moments: from the counters of the
+ * rules, so it is exact, unlike the figures of sources and destinations. */
 #ifndef RLCTL_TOP_RULES_H
 #define RLCTL_TOP_RULES_H
 
@@ -31,7 +31,7 @@ int rule_counts_read(const struct instance *instance, const struct policy *polic
 		     struct rule_counts *out);
 void rule_counts_clear(struct rule_counts *counts);
 
-/* What was counted for the rule since `from`: everything, if the rule was not there or its counters
+/* The counts of the rule since `from`: everything, if the rule was not there or its counters
  * were set to zero meanwhile. Pure. */
 struct rule_count rule_counts_since(const struct rule_counts *from, const struct rule_counts *to,
 				    const struct rule *rule);

@@ -81,7 +81,7 @@ static struct json_object *json_estimate(const struct top_rate *rate, const stru
 	return object;
 }
 
-/* What a rule counted, and its rates. */
+/* The counts of a rule, and its rates. */
 static struct json_object *json_exact(const struct rl_amount *count, const struct top_rate *rate)
 {
 	struct json_object *object = json_rate(rate);

@@ -19,13 +19,13 @@
 #define TOP_HISTORY  120 /* snapshots */
 #define TOP_CELL_MAX 24
 
-/* What the rows are; as the choices of --by. */
+/* The kinds of rows; as the choices of --by. */
 enum top_by { TOP_BY_SOURCE, TOP_BY_DEST, TOP_BY_RULE, TOP_BYS };
 
 /* TOP_ADDRESS: rules are in the order of the policy. */
 enum top_sort { TOP_DROPPED, TOP_PASSED, TOP_BITS, TOP_ADDRESS, TOP_SORTS };
 
-/* What a view calls its rows: "source" is its heading and, with s, its list in JSON. */
+/* A view's name for its rows: "source" is its heading and, with s, its list in JSON. */
 struct top_view {
 	const char *name, *names;
 	const char *sorts[TOP_SORTS];
