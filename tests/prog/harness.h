@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "alarms.h"
 #include "algorithm/hot_key.h"
 #include "bans.h"
 #include "compile.h"
@@ -69,6 +70,9 @@ void harness_renew(struct harness *h, const char *text);
 
 /* Both clocks, and what `for` counts from. */
 void harness_clock(struct harness *h, uint64_t now_ns);
+
+/* The alarm of that name, as of the present; the test fails where there is none. */
+struct alarm_now harness_alarm(struct harness *h, const char *name);
 
 /* Sets what the sockets say of the packets that come from now on. Only where the program asks, and
  * not in real time. */

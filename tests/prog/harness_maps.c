@@ -150,3 +150,15 @@ size_t harness_forgive(struct harness *h, const uint8_t addr[16])
 	policy_clear(&policy);
 	return count;
 }
+
+struct alarm_now harness_alarm(struct harness *h, const char *name)
+{
+	struct alarms_now all;
+
+	assert_int_equal(alarms_read(&h->instance, &all), 0);
+	for (uint32_t i = 0; i < all.count; i++)
+		if (!strcmp(all.alarm[i].name, name))
+			return all.alarm[i];
+	fail_msg("no alarm of the name %s", name);
+	return (struct alarm_now){0};
+}

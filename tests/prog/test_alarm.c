@@ -3,7 +3,6 @@
  * off, rules with `while` wherever a rule may stand and beside every cache, and what the next
  * policy takes over.
  */
-#include <pthread.h>
 #include <string.h>
 
 #include "alarms.h"
@@ -80,14 +79,7 @@ static void tenths_of(const char *words, uint32_t tenths, uint32_t count)
 
 static struct alarm_now alarm_at(const char *name)
 {
-	struct alarms_now all;
-
-	assert_int_equal(alarms_read(&h->instance, &all), 0);
-	for (uint32_t i = 0; i < all.count; i++)
-		if (!strcmp(all.alarm[i].name, name))
-			return all.alarm[i];
-	fail_msg("no alarm of the name %s", name);
-	return (struct alarm_now){0};
+	return harness_alarm(h, name);
 }
 
 static bool is_on(const char *name)
@@ -626,56 +618,6 @@ static void many_test(void **state)
 	}
 }
 
-/* ---- two CPUs */
-
-#define RACE_PACKETS 40000
-
-struct racer {
-	unsigned int cpu;
-	struct frame frame;
-};
-
-static void *racer_run(void *arg)
-{
-	struct racer *racer = arg;
-
-	cpu_stay(racer->cpu);
-	for (int i = 0; i < RACE_PACKETS; i++)
-		harness_passes(h, &racer->frame);
-	return NULL;
-}
-
-/* No packet is counted twice or lost, while a third thread moves the time on, whole tenths at once;
- * and the alarm is where the sum says. */
-static void race_test(void **state)
-{
-	struct racer racers[2] = {{.cpu = 0}, {.cpu = 1}};
-	pthread_t threads[2];
-
-	(void)state;
-	if (cpus_usable() < 2) {
-		skip();
-		return;
-	}
-	begin_anew(ATTACK "any tcp deny while attack");
-	for (int i = 0; i < 2; i++) {
-		frame_build(&racers[i].frame, i ? "ip6 udp" : "ip4 udp");
-		assert_int_equal(pthread_create(&threads[i], NULL, racer_run, &racers[i]), 0);
-	}
-	for (int i = 0; i < 200; i++) {
-		time_pass(TENTH / 10);
-		alarm_at("attack");
-	}
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(pthread_join(threads[i], NULL), 0);
-	assert_int_equal(alarm_at("attack").counted, 2 * RACE_PACKETS);
-	time_pass(NS_PER_SECOND);
-	attack_begins();
-	expect("ip4 tcp", RL_REASON_DENIED);
-	attack_ends();
-	expect("ip4 tcp", RL_REASON_UNMATCHED);
-}
-
 static int close_all(void **state)
 {
 	(void)state;
@@ -695,9 +637,9 @@ int main(void)
 		cmocka_unit_test(known_test),    cmocka_unit_test(known_not_test),
 		cmocka_unit_test(same_test),     cmocka_unit_test(carried_test),
 		cmocka_unit_test(restored_test), cmocka_unit_test(read_test),
-		cmocka_unit_test(many_test),     cmocka_unit_test(race_test),
+		cmocka_unit_test(many_test),
 	};
-	size_t n = 14;
+	size_t n = 13;
 
 	ROWS(counted_rows, counted_test);
 	ROWS(held_rows, held_test);
