@@ -151,7 +151,9 @@ both_ways() {
 }
 
 short() {
-	printf '%d udp 198.51.100.7\n' 1 5 9 | capture short
+	capture short <<<'1 udp 198.51.100.7'
+	fails_with 'suggest: all packets are of the same second: capture 10 s at least' suggest --capture "$TMP/short" &&
+		printf '%d udp 198.51.100.7\n' 1 5 9 | capture short || return
 	fails_with 'suggest: 8s of packets is too short: capture 10 s at least' suggest --capture "$TMP/short" &&
 		printf '%d udp 198.51.100.7\n' 1 5 13 | capture short || return
 	fails_with 'too short to hold 33 % of it out' suggest --capture "$TMP/short" &&

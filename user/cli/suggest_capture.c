@@ -152,6 +152,10 @@ static int span_check(const struct suggest *s)
 {
 	char all[NUMBER_TEXT_MAX], cut[NUMBER_TEXT_MAX];
 
+	if (s->span_ns < NS_PER_SECOND)
+		return fail("suggest: all packets are of the same second: capture %u s at least, "
+			    "better ten minutes",
+			    SUGGEST_SECONDS_MIN);
 	wait_print(all, s->span_ns);
 	wait_print(cut, s->cut_ns);
 	if (s->span_ns < SUGGEST_SECONDS_MIN * NS_PER_SECOND)
