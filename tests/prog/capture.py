@@ -5,7 +5,7 @@
     TIME KIND [SOURCE] [dst=ADDRESS] [size=N] [cap=N] [sport=N] [dport=N] [vlan] [unsegmented] [macs=N,N] [sent]
         [flags=LETTERS] [seq=N] [ack=N] [type=N] [times=N] [every=SECONDS]
 
-TIME is SECONDS[.FRACTION]; KIND udp, udp6, tcp, tcp6 (flags: of SAFR), icmp, icmp6 (type 8 by default), arp or junk; size is that of the whole frame, cap how
+TIME is SECONDS[.FRACTION]; KIND udp, udp6, tcp, tcp6 (flags: of SAFR), icmp, icmp6 (type 8 by default), gre, arp or junk; size is that of the whole frame, cap how
 much of it was captured; macs: numbers of the stations it goes from and to, none without; sent: a cooked header says so; unsegmented: its IP header says 0 as length. Options: us or ns, big (endian), ng (pcapng), link=N (Ethernet frames under
 that link type) or link=NAME of LINKS (what is behind the Ethernet header, behind that link's).
 """
@@ -29,6 +29,10 @@ def tcp_header(words, room):
 
 def icmp_header(words, room):
     return struct.pack('>BBHHH', int(words.get('type', 8)), 0, 0, 7, 1)
+
+
+def gre_header(words, room):
+    return struct.pack('>HH', 0, 0x88BE)
 
 
 def stated(words, length):
@@ -55,7 +59,7 @@ def ipv6(proto, header):
 
 
 KINDS = {'udp': ipv4(17, udp_header), 'udp6': ipv6(17, udp_header), 'tcp': ipv4(6, tcp_header), 'tcp6': ipv6(6, tcp_header),
-         'icmp': ipv4(1, icmp_header), 'icmp6': ipv6(58, icmp_header), 'arp': lambda words, size: (0x806, bytes(28)),
+         'icmp': ipv4(1, icmp_header), 'icmp6': ipv6(58, icmp_header), 'gre': ipv4(47, gre_header), 'arp': lambda words, size: (0x806, bytes(28)),
          'junk': lambda words, size: (0x800, b'\xff' * 20)}
 
 

@@ -156,8 +156,19 @@ short() {
 		printf '%d udp 198.51.100.7\n' 1 5 9 | capture short || return
 	fails_with 'suggest: 8s of packets is too short: capture 10 s at least' suggest --capture "$TMP/short" &&
 		printf '%d udp 198.51.100.7\n' 1 5 13 | capture short || return
-	fails_with 'too short to hold 33 % of it out' suggest --capture "$TMP/short" &&
-		has 'Nothing was held out' suggest --capture "$TMP/short" --hold-out 0
+	fails_with 'too short to hold 33 % of it out' suggest --capture "$TMP/short" || return
+	echo '1 udp 198.51.100.7 times=499 every=.1' | capture short
+	fails_with '499 packets are too few to learn from' suggest --capture "$TMP/short" --hold-out 0 || return
+	echo '1 udp 198.51.100.7 times=500 every=.1' | capture short
+	has 'Nothing was held out' suggest --capture "$TMP/short" --hold-out 0
+}
+
+# GRE is never established, so no limit of it spares what is.
+other_protocols() {
+	printf '%d gre 198.51.100.7 times=30\n%d icmp 198.51.100.7 times=30\n' {1..20}{,} | capture gre
+	suggest --capture "$TMP/gre" --enforce >"$TMP/gre.policy" && "$RLCTL" apply --check "$TMP/gre.policy" &&
+		grep -x 'rule device gre limit [0-9]*/second burst [0-9]*' "$TMP/gre.policy" &&
+		grep -x 'rule device icmp limit .* over drop unless established' "$TMP/gre.policy"
 }
 
 sent_only() {
@@ -204,7 +215,8 @@ t 'clocks that jump' clocks
 t 'packets without headers' without_headers
 t 'what the machine sent' directions
 t 'both directions, but whose' both_ways
-t 'too short' short
+t 'too short, too few' short
+t 'protocols without ports' other_protocols
 t 'nothing arrives' sent_only
 t 'no IP' no_ip
 t 'no packets' empty

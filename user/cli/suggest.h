@@ -14,7 +14,9 @@
 #include "suggest_axis.h"
 #include "suggest_limits.h"
 
-#define SUGGEST_SECONDS_MIN 10u /* that are watched before limits are suggested */
+#define SUGGEST_SECONDS_MIN 10u  /* that are watched before limits are suggested */
+#define SUGGEST_PACKETS_MIN 500u /* that are learnt from: fewer say nothing of those that follow \
+				  */
 
 /* Captures are put end to end, each on its own axis, which is moved by whole seconds. */
 struct suggest_capture {
@@ -66,6 +68,8 @@ int suggest_attack_check(struct suggest *s);
 int suggest_attack(struct suggest *s);
 /* A packet that arrives. 0 or -1; reports. */
 int suggest_learn(struct suggest *s, const struct captured *captured, uint64_t packets);
+/* Whether so many were learnt from that limits may be suggested. 0 or -1; reports. */
+int suggest_suffices(const struct suggest *s);
 /* 0 or -1; reports. */
 int suggest_conclude(struct suggest *s, uint64_t watched_ns);
 

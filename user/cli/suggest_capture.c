@@ -263,6 +263,16 @@ static uint64_t place_of_cut(const struct suggest *s)
 	return s->hold_out ? s->begin_ns + s->cut_ns : UINT64_MAX;
 }
 
+int suggest_suffices(const struct suggest *s)
+{
+	if (s->seen.packets >= SUGGEST_PACKETS_MIN)
+		return 0;
+	return fail("suggest: %" PRIu64
+		    " packets are too few to learn from: %s until there are %u, better for "
+		    "ten minutes on a busy day",
+		    s->seen.packets, s->rate ? "watch" : "capture", SUGGEST_PACKETS_MIN);
+}
+
 int suggest_conclude(struct suggest *s, uint64_t watched_ns)
 {
 	const struct suggest_options options = {
@@ -288,6 +298,7 @@ static int captures_learn(struct suggest *s)
 	if (!ret && !s->seen.packets)
 		ret = fail(
 			"suggest: no IP packets to learn from: `tcpdump -nr FILE` shows what there is");
+	ret = ret ? ret : suggest_suffices(s);
 	return ret ? ret : suggest_conclude(s, s->cut_ns);
 }
 

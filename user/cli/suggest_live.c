@@ -284,7 +284,7 @@ static int finish(struct live *live, int ret)
 	if (!ret && !s->seen.packets)
 		ret = fail("%s: no packets arrived: try again while clients are served",
 			   live->instance.device);
-	return ret;
+	return ret ? ret : suggest_suffices(s);
 }
 
 static int times_set(struct live *live)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "proof.h"
 #include "units.h"
 
 /* The ports that have limits of their own: " not dport 22,443". */
@@ -62,13 +63,23 @@ bool suggest_has_rule(const struct suggest_class *class, bool sum)
 	return sum || class->kind != SUGGEST_FRAGMENT;
 }
 
+/* Packets of GRE, for example, are never established. */
+static bool may_be_spared(const struct suggest_class *class)
+{
+	const struct rl_match match = {.flags = RL_MATCH_PROTO, .proto = class->number};
+
+	return class->kind != SUGGEST_PROTO || match_may_be_established(&match);
+}
+
 /* A client that has proved to be there is spared, but by the limit that holds each client of a
  * service. */
 static const char *over_of(const struct suggest_class *class, bool sum, bool enforce)
 {
 	if (!enforce)
 		return " over count";
-	return sum || class->kind > SUGGEST_PROTO ? " over drop unless established" : "";
+	return (sum || class->kind > SUGGEST_PROTO) && may_be_spared(class)
+		       ? " over drop unless established"
+		       : "";
 }
 
 void suggest_rule_print(char buf[SUGGEST_RULE_MAX], const struct suggestion *suggestion,
