@@ -21,6 +21,7 @@
 #include "instance.h"
 #include "map_in_map.h"
 #include "object.h"
+#include "policy_read.h"
 #include "policy_write.h"
 #include "random.h"
 #include "slots.h"

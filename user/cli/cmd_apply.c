@@ -16,6 +16,8 @@
 #include "open.h"
 #include "output.h"
 #include "policy.h"
+#include "policy_read.h"
+#include "policy_read.h"
 #include "policy_write.h"
 #include "set_live.h"
 #include "report.h"

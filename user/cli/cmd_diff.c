@@ -10,6 +10,8 @@
 #include "open.h"
 #include "output.h"
 #include "policy.h"
+#include "policy_read.h"
+#include "policy_read.h"
 #include "policy_write.h"
 #include "set.h"
 #include "stats_output.h"

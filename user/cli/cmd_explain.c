@@ -17,7 +17,6 @@
 #include "names.h"
 #include "numbers.h"
 #include "output.h"
-#include "policy_write.h"
 #include "prefix_read.h"
 #include "session.h"
 #include "set_live.h"

@@ -18,7 +18,7 @@
 #include "open.h"
 #include "output.h"
 #include "policy.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "text.h"
 #include "tls.h"
 #include "units.h"

@@ -20,6 +20,8 @@
 #include "open.h"
 #include "output.h"
 #include "policy.h"
+#include "policy_read.h"
+#include "policy_read.h"
 #include "policy_write.h"
 #include "prefix_read.h"
 #include "prefix_write.h"

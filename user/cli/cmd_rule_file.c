@@ -11,6 +11,8 @@
 #include "message.h"
 #include "output.h"
 #include "policy.h"
+#include "policy_read.h"
+#include "policy_read.h"
 #include "policy_write.h"
 #include "session.h"
 #include "set.h"

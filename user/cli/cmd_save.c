@@ -13,7 +13,7 @@
 #include "open.h"
 #include "output.h"
 #include "policy.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "save_file.h"
 #include "selection.h"
 #include "set.h"

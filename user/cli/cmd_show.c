@@ -7,7 +7,7 @@
 #include "open.h"
 #include "output.h"
 #include "policy.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "set.h"
 #include "stats_output.h"
 

@@ -14,7 +14,7 @@
 #include "open.h"
 #include "output.h"
 #include "policy.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "source.h"
 #include "source_forgive.h"
 #include "state_output.h"

@@ -10,7 +10,7 @@
 #include "open.h"
 #include "output.h"
 #include "policy.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "selector.h"
 #include "source_list.h"
 #include "state_output.h"

@@ -7,7 +7,7 @@
 
 #include "open.h"
 #include "output.h"
-#include "policy_write.h"
+#include "policy_read.h"
 
 int session_open(const struct command *command, bool write, struct session *out)
 {

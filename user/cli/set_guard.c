@@ -8,7 +8,7 @@
 
 #include "instance.h"
 #include "open.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "set_live.h"
 #include "set_open.h"
 #include "units.h"

@@ -12,7 +12,7 @@
 #include "named.h"
 #include "open.h"
 #include "output.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "selection.h"
 #include "set.h"
 #include "set_load.h"

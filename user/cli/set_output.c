@@ -12,7 +12,6 @@
 #include "hook_names.h"
 #include "message.h"
 #include "output.h"
-#include "policy_write.h"
 #include "stats_output.h"
 
 /* ---- changes */

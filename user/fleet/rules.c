@@ -12,7 +12,7 @@
 #include "fleet_maps.h"
 #include "message.h"
 #include "policy.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "shed.h"
 #include "units.h"
 

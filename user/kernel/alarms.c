@@ -9,7 +9,7 @@
 #include "alarm_maps.h"
 #include "algorithm/alarm.h"
 #include "clock.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "units.h"
 
 #define READ_RETRIES 100

@@ -19,7 +19,7 @@
 #include "map_in_map.h"
 #include "message.h"
 #include "pins.h"
-#include "policy_write.h"
+#include "policy_read.h"
 
 uint64_t fleet_now_ns(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads, checks and replaces the policy of an instance. */
+/* Checks and replaces the policy of an instance. */
 #ifndef RLCTL_POLICY_WRITE_H
 #define RLCTL_POLICY_WRITE_H
 
@@ -12,12 +12,6 @@
 #include "origin.h"
 #include "rlctl_abi.h"
 
-/* The policy in force. *out must be empty. Reports. */
-int instance_policy_read(const struct instance *instance, struct policy *out);
-
-/* Increases with every policy that takes effect; 0: none did, or it cannot be read. */
-uint64_t instance_generation(const struct instance *instance);
-
 /* Replaces the policy atomically. On failure the old policy stays in force. `file` names the source
  * of the rules in errors ("FILE:LINE"), NULL for a command line. Reports. */
 int instance_policy_write(const struct instance *instance, struct policy *next, bool keep_expiry,
@@ -26,12 +20,6 @@ int instance_policy_write(const struct instance *instance, struct policy *next, 
 /* Checks whether instance_policy_write would succeed. Changes nothing. Reports. */
 int instance_policy_check(const struct instance *instance, struct policy *next,
 			  const struct policy_source *file);
-
-/* The policy's header; -ENOENT if none was written yet. Silent. */
-int policy_header_read(const struct instance *instance, struct rl_policy_header *out);
-
-/* Reads out->extras, of the policy that out->header is of. 0 or a negative errno. */
-int extras_read(const struct instance *instance, struct compiled *out);
 
 /* Replaces the header. Returns when no packet still uses the previous one. Silent. */
 int policy_header_swap(const struct instance *instance, const struct rl_policy_header *header);
@@ -46,13 +34,8 @@ void policy_in_force_settle(const struct instance *instance);
 /* After a write that failed: drops what the policy in force does not need. */
 void policy_write_undo(const struct instance *instance);
 
-/* Report why the policy could not be read or written. */
-void report_read_error(const struct instance *instance, int error);
+/* Reports why the policy could not be written. */
 int report_write_error(const struct instance *instance, int error);
-
-/* The context for compiling a policy for this instance now. */
-void instance_compile_context(const struct instance *instance, const struct policy_context *text,
-			      struct compile_context *out);
 
 /* Restores a former policy. Its rules keep their limit ids, and so find their states and counters.
  * Reports. */

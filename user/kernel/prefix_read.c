@@ -17,7 +17,7 @@
 #include "instance.h"
 #include "map_in_map.h"
 #include "policy.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "set.h"
 #include "sets.h"
 #include "units.h"

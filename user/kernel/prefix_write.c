@@ -30,6 +30,8 @@
 #include "lru.h"
 #include "map_in_map.h"
 #include "policy.h"
+#include "policy_read.h"
+#include "policy_read.h"
 #include "policy_write.h"
 #include "prefix_read.h"
 #include "program_fit.h"

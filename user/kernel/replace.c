@@ -24,6 +24,8 @@
 #include "open.h"
 #include "pins.h"
 #include "policy.h"
+#include "policy_read.h"
+#include "policy_read.h"
 #include "policy_write.h"
 #include "program_swap.h"
 #include "rename.h"

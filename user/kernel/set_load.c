@@ -11,7 +11,7 @@
 #include "message.h"
 #include "mmdb.h"
 #include "open.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "set_file.h"
 #include "text.h"
 

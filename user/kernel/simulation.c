@@ -23,6 +23,8 @@
 #include "message.h"
 #include "object.h"
 #include "policy.h"
+#include "policy_read.h"
+#include "policy_read.h"
 #include "policy_write.h"
 #include "rlctl.skel.h"
 #include "slot_maps.h"

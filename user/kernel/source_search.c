@@ -13,7 +13,7 @@
 #include "algorithm/key_parts.h"
 #include "map_in_map.h"
 #include "numbers.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "units.h"
 
 void search_begin(struct search *s)

@@ -24,7 +24,7 @@
 #include "map_in_map.h"
 #include "message.h"
 #include "policy.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "privilege.h"
 #include "program.h"
 

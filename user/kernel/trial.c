@@ -23,6 +23,8 @@
 #include "message.h"
 #include "pins.h"
 #include "policy.h"
+#include "policy_read.h"
+#include "policy_read.h"
 #include "policy_write.h"
 #include "trial_record.h"
 

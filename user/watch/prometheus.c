@@ -21,7 +21,7 @@
 #include "names.h"
 #include "open.h"
 #include "policy.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "source_list.h"
 #include "stats.h"
 #include "text.h"

@@ -4,7 +4,7 @@
 
 #include "instance.h"
 #include "policy.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "set_live.h"
 #include "units.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "doctor.h"
-#include "policy_write.h"
+#include "policy_read.h"
 
 int doctor_setting(const char *name)
 {

@@ -15,7 +15,7 @@
 #include "message.h"
 #include "open.h"
 #include "output.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "source_list.h"
 #include "state_output.h"
 #include "text.h"

@@ -6,7 +6,7 @@
 
 #include "alarm.h"
 #include "clock.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "trial_record.h"
 #include "units.h"
 #include "watched_drops.h"

@@ -17,7 +17,7 @@
 #include "message.h"
 #include "output.h"
 #include "policy.h"
-#include "policy_write.h"
+#include "policy_read.h"
 #include "deny.h"
 #include "draw.h"
 #include "signals.h"
