@@ -44,8 +44,8 @@ usage() {
 	END
 }
 
-# Running tests, and lint, by process id: source, start time and time limit; which of them run in idle time.
-declare -A source_of=() began_at=() limit_of=() is_idle=()
+# Running tests, and lint, by process id: source, start time and time limit; which of them take no place among the others.
+declare -A source_of=() began_at=() limit_of=() is_apart=()
 
 interrupted() {
 	trap '' INT TERM
@@ -116,7 +116,7 @@ collect() {
 	lint) step_ended lint "$status" $((SECONDS - began_at[$pid])) ;;
 	*) test_ended "${source_of[$pid]}" "$status" "${limit_of[$pid]}" $((SECONDS - began_at[$pid])) ;;
 	esac
-	unset "source_of[$pid]" "is_idle[$pid]"
+	unset "source_of[$pid]" "is_apart[$pid]"
 }
 
 test_ended() { # SOURCE STATUS LIMIT SECONDS
@@ -131,9 +131,9 @@ test_ended() { # SOURCE STATUS LIMIT SECONDS
 	note_skips "$name" "$log"
 }
 
-# collect_to N: until no more than N are running, not counting those that run in idle time.
+# collect_to N: until no more than N are running, not counting those apart.
 collect_to() {
-	while [[ $((${#source_of[@]} - ${#is_idle[@]})) -gt $1 ]]; do
+	while [[ $((${#source_of[@]} - ${#is_apart[@]})) -gt $1 ]]; do
 		collect
 	done
 }
@@ -201,28 +201,32 @@ sort_tests() {
 begin_beside() {
 	local file
 	for file in ${BESIDE[@]+"${BESIDE[@]}"}; do
-		launch "$file"
+		apart beside launch "$file"
 	done
 }
 
-# in_idle_time START ARG…: by a command that the scheduler gives only what others leave.
-in_idle_time() {
-	"$@"
-	is_idle[$!]=1
+# apart KIND START ARG…: takes no place among the others.
+apart() {
+	"${@:2}"
+	is_apart[$!]=$1
 }
 
+# By a command that the scheduler gives only what others leave.
 begin_idle() {
 	local file idle=(chrt --idle 0)
-	[[ $lint == 0 ]] || in_idle_time start lint 1800 "$LOG/lint.log" "${idle[@]}" make WERROR=1 lint
+	[[ $lint == 0 ]] || apart idle start lint 1800 "$LOG/lint.log" "${idle[@]}" make WERROR=1 lint
 	for file in ${IDLE[@]+"${IDLE[@]}"}; do
-		in_idle_time launch "$file" "${idle[@]}"
+		apart idle launch "$file" "${idle[@]}"
 	done
 }
 
 # Tests that measure time run last: first those that send at a pace, then those that flood or need both
 # processors.
 run_tests() {
-	run_some $(($(nproc) + 1 + ${#BESIDE[@]})) ${TOGETHER[@]+"${TOGETHER[@]}"}
+	run_some $(($(nproc) + 1)) ${TOGETHER[@]+"${TOGETHER[@]}"}
+	while [[ " ${is_apart[*]} " == *' beside '* ]]; do
+		collect
+	done
 	run_some "$(nproc)" ${PROCESSOR[@]+"${PROCESSOR[@]}"}
 	run_some 1 ${ALONE[@]+"${ALONE[@]}"}
 	while [[ ${#source_of[@]} -gt 0 ]]; do
