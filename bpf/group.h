@@ -55,8 +55,9 @@ struct decision {
 	__u32 uncharged; /* bits: nothing consumed from them yet */
 	__u32 asked;     /* the bit of which something is asked */
 	__u32 shadowed;  /* bits: would have dropped it */
-	__u16 decided;   /* 1: counter_id is valid; beside shadowed, so that one store zeroes all */
-	__u16 counted;   /* 1: it passes, and its limits have counted it */
+	__u8 decided;    /* 1: counter_id is valid; beside shadowed, so that one store zeroes all */
+	__u8 counted;    /* 1: it passes, and its limits have counted it */
+	__u16 alarmed;   /* bits: alarms that have counted it */
 	__u32 counter_id; /* counters of the one rule that decided alone (allow, deny, over) */
 	struct plan plan[DECISION_MAX];       /* of each limit that matched */
 	struct shared_refusal shared_refusal; /* stays from packet to packet */
@@ -66,7 +67,6 @@ struct decision {
 	__u32 at[DECISION_MAX]; /* the rule of each bit: index into the rules array */
 #if EXTENDED
 	struct rl_filter_view filter_view; /* filter.h */
-	__u32 alarmed;                     /* bits: alarms that have counted it */
 	/* Sets of which the lookup address is a member, by the length of that, descending: sets.h.
 	 */
 	__u32 set_levels;
@@ -106,10 +106,7 @@ static __always_inline struct decision *decision_begin(void)
 	d->shadowed = 0;
 	d->decided = 0;
 	d->counted = 0;
-#if EXTENDED
-	if (counts_alarms)
-		d->alarmed = 0;
-#endif
+	d->alarmed = 0;
 	return d;
 }
 

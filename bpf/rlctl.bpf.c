@@ -61,21 +61,12 @@ __noinline int policy_decide_apart(struct decision *d, const struct rl_policy_he
 	return d && header ? policy_decide(d, header) : RL_REASON_UNMATCHED;
 }
 
-static __always_inline void filters_keep(void *ctx, bool skb, struct decision *d)
-{
-	if (runs_filters)
-		skb ? skb_filters(ctx, d) : xdp_filters(ctx, d);
-}
-
 /* With EXTENDED. */
 static __always_inline enum rl_reason policy_prove(void *ctx, bool skb, struct decision *d,
 						   const struct rl_policy_header *header)
 {
-	enum rl_reason reason;
+	enum rl_reason reason = policy_decide_apart(d, header);
 
-	if (!counts_alarms)
-		filters_keep(ctx, skb, d);
-	reason = policy_decide_apart(d, header);
 	if (d->p.proof == PROOF_WANTED) {
 		is_established(ctx, skb, &d->p);
 		decision_again(d);
@@ -131,56 +122,51 @@ static __always_inline bool neighbours_pass(void)
 	return !header || !(header->uses & RL_USE_NEIGHBOURS);
 }
 
+#if EXTENDED
+
 /* The bytes that rules with `payload` compare: rules are classified without the packet itself. */
 static __always_inline void payload_keep(void *ctx, bool skb, struct decision *d,
 					 const struct rl_policy_header *header)
 {
-#if EXTENDED
 	if (matches_payload)
 		skb ? skb_payload_copy(ctx, &d->p, header) : xdp_payload_copy(ctx, &d->p, header);
-#endif
 }
 
-/* The sets that its addresses are in. */
-static __always_inline void sets_keep(struct decision *d, const struct rl_policy_header *header)
+/* The sets that its addresses are in, and the filters that hold. */
+static __always_inline void facts_keep(void *ctx, bool skb, struct decision *d,
+				       const struct rl_policy_header *header)
 {
-#if EXTENDED
+	payload_keep(ctx, skb, d, header);
 	if (walks_sets)
 		sets_find(d, header);
-#endif
+	if (runs_filters)
+		skb ? skb_filters(ctx, d) : xdp_filters(ctx, d);
 }
 
 /* Counts the packet for the alarms. Whether it is established is asked where one of them does. */
 static __always_inline void alarms_keep(void *ctx, bool skb, struct decision *d,
 					const struct rl_policy_header *header)
 {
-#if EXTENDED
-	payload_keep(ctx, skb, d, header);
-	sets_keep(d, header);
-	filters_keep(ctx, skb, d);
+	facts_keep(ctx, skb, d, header);
 	alarms_look(d, header);
 	alarms_count(d, header);
 	if (d->p.proof != PROOF_WANTED)
 		return;
 	is_established(ctx, skb, &d->p);
 	alarms_count(d, header);
-#endif
 }
 
 /* Answers that rules need beside the headers; alarms have asked before. */
 static __always_inline void rules_keep(void *ctx, bool skb, struct decision *d,
 				       const struct rl_policy_header *header)
 {
-#if EXTENDED
-	if (counts_alarms) {
-		if (walks_sets && (goes_by_dest ? d->p.facts.dst_sets : d->p.facts.src_sets))
-			d->p.cacheable = 0;
-		return;
-	}
-#endif
-	payload_keep(ctx, skb, d, header);
-	sets_keep(d, header);
+	if (!counts_alarms)
+		facts_keep(ctx, skb, d, header);
+	else if (walks_sets && (goes_by_dest ? d->p.facts.dst_sets : d->p.facts.src_sets))
+		d->p.cacheable = 0;
 }
+
+#endif
 
 static __always_inline bool becomes_known(struct decision *d, const struct rl_policy_header *header,
 					  enum rl_reason reason)
@@ -198,11 +184,15 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 		return RL_REASON_UNMATCHED;
 	if (hot_mask || header->prefixes)
 		d->p.lookup_hash = hot_word(&d->p, packet_lookup_address(&d->p));
-	if (EXTENDED && counts_alarms)
+#if EXTENDED
+	if (counts_alarms)
 		alarms_keep(ctx, skb, d, header);
+#endif
 	if (refused_by_shared(d, header) || refusal_cached(d, header))
 		return decided_alone(d, RL_REASON_OVER);
+#if EXTENDED
 	rules_keep(ctx, skb, d, header);
+#endif
 	reason = EXTENDED ? policy_prove(ctx, skb, d, header) : policy_decide(d, header);
 	if (becomes_known(d, header, reason))
 		source_remember(&d->p);

@@ -93,16 +93,6 @@ static __always_inline bool watcher_wants(const struct rl_watcher *w, const stru
 
 /* ---- what a sample says */
 
-/* Bits of the alarms that have counted the packet. */
-static __always_inline __u16 alarms_counted(const struct decision *d)
-{
-#if EXTENDED
-	return counts_alarms ? d->alarmed : 0;
-#else
-	return 0;
-#endif
-}
-
 static __always_inline void sample_packet(struct rl_sample *sample, const struct packet *p)
 {
 	sample->bytes = p->bytes;
@@ -160,7 +150,7 @@ static __always_inline int sample_put(void *ctx, bool skb, struct decision *d, i
 	sample->cpu = bpf_get_smp_processor_id();
 	sample->counter_id = decision_counter_id(d);
 	sample->reason = reason;
-	sample->alarms = alarms_counted(d);
+	sample->alarms = d->alarmed;
 	sample->pad = 0;
 	sample_packet(sample, &d->p);
 	sample_frame(sample, ctx, skb);
