@@ -44,12 +44,12 @@ ABOUT = {
     "two CPUs": "Each of two receive queues on two CPUs, as a share of its rate when it alone is flooded.",
     "admit": "A program that is run over one packet in a loop, every limit by another key; an empty program's time is subtracted. "
              "`look-up` is one look-up in an LRU map.",
-    "mechanisms": "What each is for: the ratio is how many times as fast it is on this row, and the row that suits it best has the goal. "
+    "mechanisms": "The purpose of each: the ratio is how many times as fast it is on this row, and the row that suits it best has the goal. "
                   "`per rule` takes batches of its bucket from a certain rate on (an admitted packet, less an empty program's time). "
                   "The prefix cache keeps what the trie says of 262,144 addresses; what stands for none keeps it of 1,024. All "
                   "packets are denied, so that there is no other state. Sixteen million sources are cached for nothing. `table cpu` is "
                   "compared with `lru`, both queues flooded at once, and generic XDP with tc.",
-    "accuracy": "What was admitted, divided by what the algorithm's definition admits of the same arrivals, at 1.01 to 100 times the "
+    "accuracy": "The packets admitted, divided by what the algorithm's definition admits of the same arrivals, at 1.01 to 100 times the "
                 "rate. `burst 1` is a token bucket without room.",
     "innocent": "Packets that a known source lost, of so many sent.",
     "rule add": "One rule, added while the device is flooded.",

@@ -214,7 +214,7 @@ somebody() { in_ns B setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 unmount() { ! mountpoint -q "$TMP/bpf" || umount "$TMP/bpf"; }
 
 veth_pair A B && echo "$POLICY" >"$TMP/policy" && echo 192.0.2.3 >"$TMP/list" || exit 1
-printf '%d udp 192.0.2.1\n' 1 15 30 | python3 "$TOP/tests/prog/capture.py" >"$TMP/pcap" || exit 1
+printf '%d udp 192.0.2.1 times=300\n' 1 15 30 | python3 "$TOP/tests/prog/capture.py" >"$TMP/pcap" || exit 1
 t 'every verb has a row' test_rows
 for verb in "${!WORDS[@]}"; do
 	t "$verb" test_verb "$verb"

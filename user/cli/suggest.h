@@ -15,8 +15,7 @@
 #include "suggest_limits.h"
 
 #define SUGGEST_SECONDS_MIN 10u  /* that are watched before limits are suggested */
-#define SUGGEST_PACKETS_MIN 500u /* that are learnt from: fewer say nothing of those that follow \
-				  */
+#define SUGGEST_PACKETS_MIN 500u /* fewer say nothing of those that follow */
 
 /* Captures are put end to end, each on its own axis, which is moved by whole seconds. */
 struct suggest_capture {
