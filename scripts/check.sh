@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The whole check: dependencies, build with -Werror, lint, all tests. The last line of output is
 # always `N passed, N failed, N skipped`. The tests speak TAP; each file's output stays in build/log.
-# Three more at once than there are processors, for many wait. A file may ask for another time limit with
+# One more at once than there are processors, for many wait. A file may ask for another time limit with
 # a comment `check: timeout SECONDS` in its source, for a processor of its own with `check: processor`,
 # for the whole machine with `check: alone`, and, if it lasts long and does little, for a place beside
 # all others with `check: beside`. Whatever computes much and does not depend on when, as lint does, asks for
@@ -223,7 +223,7 @@ begin_idle() {
 # Tests that measure time run last: first those that send at a pace, then those that flood or need both
 # processors.
 run_tests() {
-	run_some $(($(nproc) + 3)) ${TOGETHER[@]+"${TOGETHER[@]}"}
+	run_some $(($(nproc) + 1)) ${TOGETHER[@]+"${TOGETHER[@]}"}
 	while [[ " ${is_apart[*]} " == *' beside '* ]]; do
 		collect
 	done
