@@ -143,7 +143,7 @@ test_alive() {
 	flood A --count 100 --src 10.99.0.1 && sent=$(all_packets) || return
 	eventually 5 prints "$sent" exported && eventually 5 prints "$sent" printed &&
 		eventually 5 grep -F 10.99.0.1 "$TMP/monitor" &&
-		flood A --seconds 1 --rate 1000 --src 10.64.0.3 && eventually 5 fleet_is B '.leases > 0'
+		flood A --seconds 1 --rate 1000 --src 10.64.0.3 && eventually 20 fleet_is B '.leases > 0'
 }
 
 veth_pair A B && veth_quiet A B && ns_mute A && rl B -q attach veth-B --table hot || exit 1
