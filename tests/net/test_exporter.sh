@@ -188,13 +188,14 @@ test_dashboard() {
 	done < <(jq -er '.panels[].targets[].expr, .annotations.list[].expr' "$TOP/scripts/grafana.json")
 }
 
-# annotated NAME FILTER: what the annotation shows now, over the last three seconds; Grafana shows values of 1 and more.
+# annotated NAME FILTER: what the annotation has shown in the last eight seconds, over three seconds each time, so that a
+# query that comes late misses none; Grafana shows values of 1 and more.
 annotated() {
 	local expression
 	# shellcheck disable=SC2016 # jq's
 	expression=$(jq -er --arg name "$1" '.annotations.list[] | select(.name == $name).expr' "$TOP/scripts/grafana.json") || return
 	expression=${expression//\$__rate_interval/3s} expression=${expression//\$instance/.*}
-	query "${expression//\$device/.*}" "map(select(.value[1] | tonumber >= 1) | .metric) | $2"
+	query "max_over_time((${expression//\$device/.*})[8s:1s])" "map(select(.value[1] | tonumber >= 1) | .metric) | $2"
 }
 
 # Nothing happened in peace; then a rule begins to drop, a policy is applied, and its rule bans.
@@ -204,10 +205,10 @@ test_annotations() {
 		eventually 20 annotated "$kind" 'length == 0' || _say "$kind" || return
 	done
 	flood A --count 40 --src 10.78.1.1 >/dev/null &&
-		eventually 10 annotated 'Rules that begin to drop' 'map(.rule) == ["10.78.0.0/16 deny"]' || return
+		eventually 20 annotated 'Rules that begin to drop' 'map(.rule) == ["10.78.0.0/16 deny"]' || return
 	rl B apply -i veth-B - <<<'rule 10.78.0.0/16 limit 1/hour burst 1 over ban 1h' &&
-		eventually 10 annotated 'Policies that are applied' 'map(.device) == ["veth-B"]' &&
-		flood A --count 9 --src 10.78.1.1 >/dev/null && eventually 10 annotated 'Bans that begin' 'map(.device) == ["veth-B"]'
+		eventually 20 annotated 'Policies that are applied' 'map(.device) == ["veth-B"]' &&
+		flood A --count 9 --src 10.78.1.1 >/dev/null && eventually 20 annotated 'Bans that begin' 'map(.device) == ["veth-B"]'
 }
 test_annotated_attach() {
 	query "$(jq -er '.annotations.list[] | select(.name == "Attached").expr' "$TOP/scripts/grafana.json" |
