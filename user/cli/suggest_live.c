@@ -149,7 +149,7 @@ static int conclude(struct live *live, uint64_t now_ns)
 	ret = suggest_conclude(live->suggest, live->suggest->cut_ns);
 	if (ret)
 		return ret;
-	if (live->suggest->seen.packets)
+	if (live->suggest->seen.packets >= SUGGEST_PACKETS_MIN)
 		enough_note(live);
 	/* Judging much takes a while: no more than a tenth of the time. */
 	live->next_conclusion_ns = clock_ns(CLOCK_MONOTONIC);
