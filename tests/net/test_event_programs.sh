@@ -11,7 +11,7 @@ chmod 711 "$TMP" && cp -r "$TOP/scripts/events" "$PROGRAMS" || exit 1
 # ---- senders and receivers
 
 # in_b CMD…: in namespace B and with a /run and a journal of their own.
-in_b() { nsenter --net --mount --target "$HOLDER" --wd="$TMP" "$@"; }
+in_b() { nsenter --net --mount --root --target "$HOLDER" --wd="$TMP" "$@"; }
 
 holder_start() {
 	# shellcheck disable=SC2016 # for the inner shell
