@@ -69,8 +69,10 @@ COMMAND_O := $(call objects,$(COMMAND_C))
 CLI_O     := $(filter-out build/user/cli/main.o,$(filter build/user/cli/%,$(COMMAND_O)))
 LIBRARY_O := $(filter-out build/user/cli/%,$(COMMAND_O))
 ARCHIVES  := build/cli.a build/librlctl.a
+# Carried by the command compressed, for there are several megabytes of them: user/kernel/object_bytes.c.
+PACKED    := $(patsubst bpf/%.bpf.c,%,$(wildcard bpf/rlctl*.bpf.c))
 COMMAND_S := build/lazy_files.h $(call skeletons,$(wildcard bpf/*.bpf.c)) $(patsubst user/fleet/%,build/%.h,$(wildcard user/fleet/*.lua)) \
-	     build/style.css.h
+	     build/style.css.h $(PACKED:%=build/%.gz.h)
 BENCH_S   := $(call skeletons,$(wildcard tests/bench/*.bpf.c))
 TESTS     := $(call programs,unit) $(call programs,prog)
 SANE_TESTS:= $(patsubst build/%,build/sane/%,$(call programs,unit))
@@ -83,10 +85,12 @@ say  = @$(if $(V),:,printf '  %-6s %s\n' $(1) $(2))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all tests benches check quick check-vm lint fuzz bench bench-rules bench-matches bench-sets bench-set-lookups bench-proof bench-challenge bench-fleet install uninstall deb rpm clean help FORCE
+.PHONY: all tests sane fuzzers benches check quick check-vm lint fuzz bench bench-rules bench-matches bench-sets bench-set-lookups bench-policies bench-proof bench-challenge bench-fleet install uninstall deb rpm clean help FORCE
 
 all: build/rlctl
-tests: $(TESTS) $(SANE_TESTS) $(FUZZERS)
+tests: $(TESTS) sane fuzzers build/rlctl.sane
+sane: $(SANE_TESTS)
+fuzzers: $(FUZZERS)
 benches: $(BENCHES)
 
 build/rlctl: build/user/cli/main.o $(ARCHIVES)
@@ -145,6 +149,10 @@ $(SANE_TESTS): %: %.o $(SANE_A)
 	$(Q)$(CLANG) $(SANE) -o $@ $(filter %.o,$^) $(SANE_A) $(LIBS) -lcmocka
 $(SANE_TESTS): $(patsubst build/%,build/sane/%,$(call helpers,unit))
 
+build/rlctl.sane: build/sane/user/cli/main.o $(SANE_A)
+	$(call say,LD,$@)
+	$(Q)$(CLANG) $(SANE) -o $@ $^ $(LIBS) -ldl
+
 $(FUZZERS): build/fuzz/%: build/sane/tests/fuzz/%.o $(SANE_A)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
@@ -157,11 +165,13 @@ build/%.o: %.c build/.flags | build/.deps $(COMMAND_S)
 
 $(call objects,$(wildcard tests/*/*.c)): | build/.deps-tests $(BENCH_S)
 
+# libbpf reads neither the relocations of type information nor the labels that they are for.
+BPF_STRIP := $(LLVM_STRIP) -g --remove-section=.rel.BTF --remove-section=.rel.BTF.ext --wildcard --strip-symbol="*LBB*"
 define BPF_RULE
 build/%.bpf.o: $(1)/%.bpf.c build/.flags-bpf | build/.deps
 	$$(call say,BPF,$$<)
 	$$(Q)$$(CLANG) $$(BPF_CFLAGS) -I$(1) -MMD -MP -c -o $$@ $$<
-	$$(Q)$$(LLVM_STRIP) -g $$@
+	$$(Q)$$(BPF_STRIP) $$@
 endef
 $(foreach dir,bpf tests/bench,$(eval $(call BPF_RULE,$(dir))))
 
@@ -169,6 +179,13 @@ $(foreach dir,bpf tests/bench,$(eval $(call BPF_RULE,$(dir))))
 build/%.skel.h: build/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)echo '/* NOLINTBEGIN */' >$@ && $(BPFTOOL) gen skeleton $< >>$@ && echo '/* NOLINTEND */' >>$@
+	$(Q)$(WITHOUT_BYTES)
+
+# In the place of the bytes in the skeleton, which are lines that begin with a backslash.
+$(PACKED:%=build/%.skel.h): WITHOUT_BYTES = sed -i '/^\\.*\\$$/d; s/^\\.*";$$/";/' $@
+build/%.gz.h: build/%.bpf.o
+	$(call say,GZIP,$@)
+	$(Q)gzip -9nc $< | od -An -v -tx1 | sed 's/ /\\x/g; s/.*/"&"/' >$@
 
 # A script, or a style sheet, as one string literal.
 literal = mkdir -p $(@D) && sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $< >$@
@@ -188,8 +205,8 @@ build/.deps build/.deps-tests: scripts/deps.sh
 	@mkdir -p $(@D) && touch $@
 
 # Other flags or another version rebuild what they reach.
-build/.flags: NOW = $(LAYERS) $(CC) $(USER_CFLAGS) $(CLANG)
-build/.flags-bpf: NOW = $(CLANG) $(filter-out -Werror,$(BPF_CFLAGS))
+build/.flags: NOW = $(LAYERS) $(CC) $(filter-out -Werror,$(USER_CFLAGS)) $(CLANG)
+build/.flags-bpf: NOW = $(CLANG) $(filter-out -Werror,$(BPF_CFLAGS)) $(BPF_STRIP)
 build/.version: NOW = $(VERSION)
 build/.flags build/.flags-bpf build/.version: FORCE | build/.deps
 	@echo '$(NOW)' | cmp -s - $@ || echo '$(NOW)' >$@
@@ -230,6 +247,9 @@ bench-sets: all benches
 
 bench-set-lookups: all benches
 	@tests/bench/set_lookups.sh
+
+bench-policies: all benches
+	@tests/bench/policies.sh
 
 bench-proof: all benches
 	@tests/bench/proof.sh
@@ -305,6 +325,7 @@ help:
 	@echo 'make bench-matches  what each match costs (as root)'
 	@echo 'make bench-sets  adds to sets, swaps and their memory (as root)'
 	@echo 'make bench-set-lookups  what it costs to look an address up in a set (as root)'
+	@echo 'make bench-policies  whole policies under floods that they refuse (as root)'
 	@echo 'make bench-proof  what it costs to ask who is there (as root)'
 	@echo 'make bench-challenge  handshakes beside floods of SYNs (as root)'
 	@echo 'make bench-fleet  a fleet of eight members on this machine (as root)'

@@ -7,9 +7,11 @@
 
 #include "classify.h"
 
-static __always_inline void amount_add(struct rl_amount *amount, const struct packet *p)
+/* packets: packet_count(p), or what the caller knows of it. */
+static __always_inline void amount_add(struct rl_amount *amount, const struct packet *p,
+				       __u32 packets)
 {
-	amount->packets += packet_count(p);
+	amount->packets += packets;
 	amount->bytes += p->bytes;
 }
 
@@ -25,12 +27,12 @@ static __always_inline bool reason_answers(enum rl_reason reason)
 }
 
 static __always_inline void verdict_add(struct rl_counters_block *b, const struct decision *d,
-					bool passed)
+					bool passed, __u32 packets)
 {
 	__u32 at = counters_at(d->counter_id);
 
 	if (b)
-		amount_add(passed ? &b->passed[at] : &b->dropped[at], &d->p);
+		amount_add(passed ? &b->passed[at] : &b->dropped[at], &d->p, packets);
 }
 
 /* A limit that the packet was held to. */
@@ -40,7 +42,7 @@ static __always_inline void limit_add(struct rl_counters_block *b, const struct 
 	__u32 at = counters_at(counter_id);
 
 	if (b)
-		amount_add(shadow ? &b->shadow[at] : &b->passed[at], &d->p);
+		amount_add(shadow ? &b->shadow[at] : &b->passed[at], &d->p, packet_count(&d->p));
 }
 
 /* Counters that are in a chunk: apart, and with arguments that are in registers anyway, so that
@@ -48,7 +50,7 @@ static __always_inline void limit_add(struct rl_counters_block *b, const struct 
 __noinline int account_rule_chunk(struct decision *d, __u32 passed)
 {
 	if (d)
-		verdict_add(counters_find_chunk(d->counter_id), d, passed);
+		verdict_add(counters_find_chunk(d->counter_id), d, passed, packet_count(&d->p));
 	return 0;
 }
 
@@ -60,12 +62,12 @@ __noinline int account_limit_chunk(struct decision *d, __u32 counter_id, __u32 s
 }
 
 /* The rule that decided alone. */
-static __always_inline void account_rule(struct decision *d, bool passed)
+static __always_inline void account_rule(struct decision *d, bool passed, __u32 packets)
 {
 	struct rl_counters_block *b = counters_find(d->counter_id, counters_cpu());
 
 	if (__builtin_expect(b != NULL, 1))
-		verdict_add(b, d, passed);
+		verdict_add(b, d, passed, packets);
 	else
 		account_rule_chunk(d, passed);
 }
@@ -100,23 +102,21 @@ __noinline int account_limits(struct decision *d)
 	return 0;
 }
 
-static __always_inline int account(struct decision *d, int reason)
+/* packets: as of amount_add(). */
+static __always_inline void account(struct decision *d, int reason, __u32 packets)
 {
 	struct rl_amount *total = bpf_map_lookup_elem(&reasons, &reason);
 
-	if (!d)
-		return 0;
 	if (total)
-		amount_add(total, &d->p);
+		amount_add(total, &d->p, packets);
 	if (d->decided)
-		account_rule(d, reason_passes(reason));
+		account_rule(d, reason_passes(reason), packets);
 	else if (!reason_passes(reason) || d->counted)
-		return 0;
+		return;
 	else if (d->matched == 1)
 		account_limit(d, 0, d->plan[0].counter_id, counters_cpu());
 	else if (d->matched)
 		account_limits(d);
-	return 0;
 }
 
 #endif

@@ -4,7 +4,7 @@
  * the frame is turned around at the very end, behind the counters and whoever watches.
  *
  * All answers of an instance are held to one rate, in the map answers. Its first element is the
- * bucket that all CPUs share (algorithm/gcra.h), the others are what each CPU took of it: it takes
+ * bucket that all CPUs share (algorithm/gcra.h), the last are what each CPU took of it: it takes
  * answers_batch at once, and what it did not use within ANSWERS_NS lapses. So bucket and batches
  * together never send more than rate × time and an eightieth of a second's worth.
  */
@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "counters.h"
 #include "state.h"
+#include "xdp.h"
 
 #define ANSWERS_NS     8000000 /* two ticks of the slowest common tick clock */
 #define ANSWER_TTL     64
@@ -25,13 +26,12 @@ _Static_assert(LINK_BYTES_MAX + sizeof(struct ipv6hdr) <= ANSWER_AT, "the header
 
 const volatile struct rl_gcra answers_rate = {}; /* set at attach */
 const volatile __u32 answers_batch = 1;
-const volatile __u16 device_address[3] = {}; /* as Ethernet has it; 0: frames to any are answered */
 
 /* ---- the rate */
 
 static __always_inline struct rl_answers *answers_of_cpu(void *map)
 {
-	__u32 index = 1 + counters_cpu();
+	__u32 index = RL_ANSWERS_CPUS + counters_cpu();
 
 	return bpf_map_lookup_elem(map, &index);
 }
@@ -93,16 +93,22 @@ static __always_inline bool address_is_host(const struct packet *p, const __u8 a
 	return addr[0] != 0xff && halves[0]; /* ::, ::1 and their like */
 }
 
-/* A link may carry frames to other hosts here: a hub, or a bridge that floods. */
-static __always_inline bool is_device_address(const __u16 dest[3])
+/* A link may carry frames to other hosts here: a hub, or a bridge that floods. The device's own
+ * addresses are known to the map, and those of a bridge, bond or macvlan on top of it. */
+static __always_inline bool is_own_address(const __u16 dest[3])
 {
-	__u16 other = 0, any = 0;
+	__u64 word = rl_answer_address(dest);
+	__u32 index = RL_ANSWERS_ADDRESSES;
+	struct rl_answers *own;
+	void *map = only(&answers);
 
-	for (int i = 0; i < 3; i++) {
-		other |= dest[i] ^ device_address[i];
-		any |= device_address[i];
-	}
-	return !other || !any;
+	own = map ? bpf_map_lookup_elem(map, &index) : NULL;
+	if (!own)
+		return false;
+	for (int i = 0; i < RL_ANSWER_ADDRESS_MAX; i++)
+		if (word && own->address[i] == word)
+			return true;
+	return !own->address[0];
 }
 
 /* Is the frame one to this device alone and from one host, and all of it where it can be written in
@@ -116,7 +122,7 @@ static __always_inline bool frame_may_turn(struct xdp_md *ctx)
 		return false;
 	if (eth->dest[0] & ETHERNET_GROUP || eth->source[0] & ETHERNET_GROUP)
 		return false;
-	return is_device_address(eth->dest);
+	return is_own_address(eth->dest);
 }
 
 /* Can there be an answer? There can to a whole TCP or UDP packet from one host to another. */
@@ -135,10 +141,9 @@ static __always_inline bool answer_may(struct xdp_md *ctx, const struct packet *
 /* Where the IP header begins; 0: not found. */
 static __always_inline __u32 network_find(struct xdp_md *ctx)
 {
-	struct cursor c = {.start = (void *)(long)ctx->data, .end = (void *)(long)ctx->data_end};
+	struct cursor c = xdp_cursor(ctx);
 	__be16 proto;
 
-	c.pos = c.start;
 	return parse_ethernet(&c, &proto, 0) ? c.pos - c.start : 0;
 }
 

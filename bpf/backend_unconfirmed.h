@@ -12,7 +12,7 @@
  *               too early
  *   none        -                     -                                   -> first: within (1)
  *   first       refused               -> LRU: enter the first, ask it     -> first: within (2)
- *   SEEN_ONCE                         no state may be made:
+ *   SEEN_ONCE    (3)                  no state may be made:
  *                                       at its pace -> paced: within
  *                                       else refused
  *   paced       refused               -> paced: within                    -> first: within (2)
@@ -25,6 +25,8 @@
  *       set has a hint, the LRU is asked too; if it does not hold the key: -> first: within, or
  *       -> paced, if the key was spilled and still owes.
  *   (2) A packet whose cost a word cannot hold asks the LRU.
+ *   (3) A warm-up that was idle gives back lateness (algorithm/warm_up.h): the first packet after
+ *       it counts as come by the burst earlier.
  *
  * Too early: less than `wait` after the first packet, or than `pace` after a paced one. Whatever
  * changes a state in an LRU sees to it that the set's hint holds for as long as that state matters:
@@ -143,6 +145,12 @@ static __always_inline __u64 unconfirmed_until(const struct rl_rule *rule, __u64
 	return gcra_now(sliding_window_begin(w, sliding_window_slot(w, now_ns) + w->slots));
 }
 
+/* By how much earlier than it came the first packet of a key counts that is not a stranger. */
+static __always_inline __u64 unconfirmed_credit(const struct rl_rule *rule)
+{
+	return rule->limit.algorithm == RL_WARM_UP ? rule->warm_up.burst : 0;
+}
+
 /* When it came, in nanoseconds; in a sliding window, the beginning of the slot that it is in. */
 static __always_inline __u64 unconfirmed_since(const struct rl_rule *rule, __u64 word)
 {
@@ -221,7 +229,8 @@ static __always_inline int unconfirmed_again(struct packet *p, const struct rl_r
 	}
 	if (!debt) { /* -> first */
 		hot_flag(slot, key, HOT_AGAIN, 0);
-		return unconfirmed_set(slot, word, unconfirmed_until(rule, now_ns));
+		return unconfirmed_set(slot, word,
+				       unconfirmed_until(rule, now_ns) - unconfirmed_credit(rule));
 	}
 	if (kind != HOT_SEEN_AGAIN) {
 		if (creation_allowed(rule)) {

@@ -5,6 +5,7 @@
 #ifndef RLCTL_BPF_CLASSIFY_H
 #define RLCTL_BPF_CLASSIFY_H
 
+#include "algorithm/prefix_guide.h"
 #include "group.h"
 #include "levels.h"
 #include "prefix_cache.h"
@@ -120,13 +121,24 @@ static __always_inline int answer_collect(struct decision *d, __u64 word,
 		return FOUND_NONE;
 	if (!a.count)
 		return plain_collect(d, a.verdict_counter_id, a.action);
-	if (a.match_mode != RL_MATCH_MODE_NONE)
-		d->p.cacheable = 0;
 	counters_expect(a.counter_id);
 	found = group_collect(d, &range, 0);
-	if (found != FOUND_NONE || a.outer == NO_OUTER)
+	if (found != FOUND_NONE)
 		return found;
-	return trie_collect(d, header, a.outer);
+	d->p.cacheable = 0; /* other packets of the address may meet this group */
+	return a.outer == NO_OUTER ? FOUND_NONE : trie_collect(d, header, a.outer);
+}
+
+/* May a prefix lie around the packet's address? */
+static __always_inline bool prefix_may(const struct packet *p,
+				       const struct rl_policy_header *header)
+{
+	__u32 half = header->half;
+	void *inner = bpf_map_lookup_elem(&guides, &half);
+	const struct rl_prefix_guide *guide = inner ? only(inner) : NULL;
+
+	return !guide ||
+	       prefix_guide_may(guide, hot_seed, p->flags & PACKET_IPV4, packet_lookup_address(p));
 }
 
 /* The rules of the packet's prefix, or of `any` where no prefix has one that holds. */
@@ -140,7 +152,7 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 		return found != FOUND_NONE ? found : group_collect(d, &header->any, 0);
 	}
 #endif
-	if (header->prefixes) {
+	if (header->prefixes && (no_shortcuts || prefix_may(&d->p, header))) {
 		__u64 tag = cache_tag(&d->p, header->generation);
 		struct rl_prefix_set *set = cache_set_of(tag);
 		__u64 answer;

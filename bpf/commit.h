@@ -15,9 +15,6 @@
 #include "limiter.h"
 #include "shared_refusal.h"
 
-/* Tests: limits are asked in the order in which they stand, and no refusal is remembered. */
-const volatile bool limits_in_order = false;
-
 /* The limit of bit i of `bits`, which are of `matched`; NULL: there is none. */
 static __always_inline struct rl_rule *limit_at(const struct decision *d, __u32 bits, __u32 i)
 {
@@ -252,7 +249,7 @@ static __always_inline int limits_apply(struct decision *d, const struct rl_poli
 		return alone_commit(d, first);
 	d->unasked = d->matched;
 	d->uncharged = d->matched;
-	if (!(header->uses & RL_USE_BANS) && !limits_in_order)
+	if (!(header->uses & RL_USE_BANS) && !no_shortcuts)
 		outcome = buckets_apply(d, header);
 	if (outcome == OUTCOME_WITHIN && d->uncharged)
 		outcome = limits_apply_rest(d);

@@ -10,9 +10,8 @@
 
 #include "rlctl_abi.h"
 
-const volatile __u64 hot_seed[2] = {0}; /* of all hashes; drawn at attach */
-
-/* Conversations, by who began them: asked.h. All sets are one element. */
+/* Conversations, by who began them: asked.h. All sets are one element, which all instances of the
+ * network namespace share. */
 struct asked_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* as hot: no set lies in two cache lines */
@@ -27,6 +26,22 @@ struct {
 	__type(key, __u32);
 	__array(values, struct asked_inner);
 } asked SEC(".maps");
+
+/* The filter of peers: peers.h. Shared as asked is. */
+struct peers_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* no set lies in two cache lines */
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_peers));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct peers_inner);
+} peers SEC(".maps");
 
 /* A copy of headers that cannot be read where they lie: xdp.h, skb_parse.h. */
 const volatile __u32 headers_reach = RL_HEADERS_REACH; /* or RL_HEADERS_REACH_SMALL; at attach */

@@ -22,6 +22,8 @@
 const volatile bool matches_extra = false;   /* RL_USE_EXTRAS */
 const volatile bool matches_payload = false; /* RL_USE_PAYLOAD */
 const volatile bool counts_alarms = false;   /* RL_USE_ALARMS */
+const volatile bool known_by_match = false;  /* RL_USE_KNOWN_BY */
+const volatile bool keeps_states = true;     /* RL_USE_STATES, or --table lru or cpu */
 #endif
 
 #if EXTENDED
@@ -33,13 +35,14 @@ struct facts {
 	__u8 ttl, dscp;
 	__u8 tcp_flags; /* the 14th byte of the header */
 	__u8 icmp_type, icmp_code;
-	__u8 pad;
+	__u8 half;           /* of the policy; where it has alarms */
 	__u16 payload;       /* offset of what is behind the transport header */
 	__u16 payload_bytes; /* of the packet from there on; 0: it has none, or no such header */
 	__u32 room;          /* bytes of the frame from the IP header on */
 	__u32 filters;       /* bits of those that hold: filter.h */
 	__u16 copied, copied_end; /* which bytes of it are in the map payload: payload.h */
 	__u32 alarms;             /* bits of those that are on: alarm.h */
+	__u32 ripens_ms;          /* rl_policy_header.ripens_ms */
 	__u64 src_sets, dst_sets; /* bits of the sets that the addresses are in: sets.h */
 };
 

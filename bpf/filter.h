@@ -53,20 +53,51 @@ static __always_inline __u32 filter_room(void *ctx, bool skb, const struct packe
 	return bytes < p->facts.room ? bytes : p->facts.room;
 }
 
+#define FRAGMENT_HEADER 8
+
+/* Bytes of extension headers, but for the fragment header of a later fragment, which stands in
+ * front of no transport header. */
+static __always_inline __u32 filter_skipped(const struct packet *p)
+{
+	__u32 behind = p->flags & PACKET_LATER ? FRAGMENT_HEADER : 0;
+
+	if (!(p->flags & PACKET_EXTENDED))
+		return 0;
+	return p->transport - p->facts.network - sizeof(struct ipv6hdr) - behind;
+}
+
+/* The fixed header of IPv6 in front of what was copied from behind the extension headers. */
+static __always_inline long filter_head(void *ctx, bool skb, struct rl_filter_view *view,
+					const struct packet *p)
+{
+	struct ipv6hdr *ip = (void *)view->bytes;
+	long failed;
+
+	if (!(p->flags & PACKET_EXTENDED))
+		return 0;
+	failed = skb ? skb_load(ctx, p->facts.network, view->bytes, sizeof(*ip))
+		     : bpf_xdp_load_bytes(ctx, p->facts.network, view->bytes, sizeof(*ip));
+	ip->nexthdr = p->flags & PACKET_LATER ? IPPROTO_FRAGMENT : p->proto;
+	return failed;
+}
+
 static __always_inline int filters_find(void *ctx, bool skb, struct decision *d)
 {
 	struct rl_filter_view *view;
+	__u32 skipped;
 
 	if (!d)
 		return 0;
 	view = &d->filter_view;
-	view->start = d->p.facts.network;
+	skipped = filter_skipped(&d->p);
+	view->start = d->p.facts.network + skipped;
 	view->length = d->p.facts.room;
-	view->room = filter_room(ctx, skb, &d->p);
+	view->room = filter_room(ctx, skb, &d->p) - skipped;
 	view->found = 0;
 	d->p.facts.filters = 0;
 	if (!filter_copy(ctx, skb, view,
-			 view->room < RL_FILTER_BYTES ? view->room : RL_FILTER_BYTES))
+			 view->room < RL_FILTER_BYTES ? view->room : RL_FILTER_BYTES) &&
+	    !filter_head(ctx, skb, view, &d->p))
 		d->p.facts.filters = filters_run(ctx, view);
 	return 0;
 }

@@ -37,8 +37,11 @@ struct member_query {
 	__u64 epochs, pages; /* of the layout */
 	__u64 addr[2];       /* the first `len` bits; IPv4: addr[0], as it stands in the packet */
 	__u64 hash;
-	__u32 wanted; /* what a slot with it has besides the set and the epoch */
-	__u32 now;    /* member_time() */
+	__u64 lengths[2]; /* that are left: bit n - 1 of 128 */
+	__u64 seen;       /* sets of which a longer length is a member */
+	__u32 zero;       /* the length 0 is left */
+	__u32 wanted;     /* what a slot with it has besides the set and the epoch */
+	__u32 now;        /* member_time() */
 	__u32 page;
 	__u16 ipv4;
 	__u16 again; /* 1: the table has changed meanwhile, and the answer is void */
@@ -66,6 +69,11 @@ struct decision {
 	__u32 limits;           /* limits that matched in the group that is walked */
 	__u32 at[DECISION_MAX]; /* the rule of each bit: index into the rules array */
 #if EXTENDED
+	/* With counts_alarms: which are on, and when this CPU has looked. They stay from packet to
+	 * packet. */
+	__u64 alarms_ns; /* by the tick clock */
+	__u64 alarms_generation;
+	__u32 alarms_on;
 	struct rl_filter_view filter_view; /* filter.h */
 	/* Sets of which the lookup address is a member, by the length of that, descending: sets.h.
 	 */
@@ -86,14 +94,14 @@ struct {
 	__type(value, struct decision);
 } scratch SEC(".maps");
 
-static __always_inline struct decision *decision_begin(void)
+static __always_inline struct decision *decision_begin(bool skb)
 {
 	struct decision *d = only(&scratch);
 
 	if (!d)
 		return NULL;
 	d->p.precise_ns = 0;
-	if (frames_are_skbs)
+	if (skb)
 		d->p.wait = 0;
 	d->p.sport = 0;
 	d->p.dport = 0;

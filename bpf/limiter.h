@@ -17,7 +17,7 @@
 /* Apart: the verifier follows it once, and not for each limit of a packet. */
 __noinline int limit_admits_apart(struct packet *p, const struct rl_rule *rule, __u64 now_ns)
 {
-	if (!p || !rule)
+	if (!keeps_states || !p || !rule)
 		return 0;
 	switch (rule->backend) {
 	case RL_BACKEND_UNCONFIRMED:
@@ -54,7 +54,12 @@ static __always_inline int limit_admits(struct packet *p, const struct rl_rule *
 	case RL_BACKEND_SHARED:
 		return shared_admits_apart(p, rule, plan);
 	}
-	return limit_admits_apart(p, rule, clock_of(p, rule));
+	return keeps_states ? limit_admits_apart(p, rule, clock_of(p, rule)) : 0;
+}
+
+static __always_inline bool may_ban(const struct rl_rule *rule)
+{
+	return keeps_states && rule->flags & RL_RULE_BAN;
 }
 
 /* Is the key banned under this limit? */
@@ -62,7 +67,7 @@ __noinline int limit_bans(struct packet *p, const struct rl_rule *rule)
 {
 	struct rl_state_key key;
 
-	if (!p || !rule)
+	if (!keeps_states || !p || !rule)
 		return 0;
 	key_build(&key, p, rule);
 	return ban_holds(&key);
@@ -73,7 +78,7 @@ __noinline int limit_bans(struct packet *p, const struct rl_rule *rule)
 static __always_inline int limit_peek(struct packet *p, const struct rl_rule *rule,
 				      struct plan *plan)
 {
-	if (rule->flags & RL_RULE_BAN && limit_bans(p, rule))
+	if (may_ban(rule) && limit_bans(p, rule))
 		return OUTCOME_BANNED;
 	return limit_admits(p, rule, plan) ? OUTCOME_WITHIN : OUTCOME_OVER;
 }
@@ -92,6 +97,19 @@ static __always_inline bool limit_commit(const struct plan *plan)
 	return false;
 }
 
+/* A limit with keeps_states. */
+static __always_inline int state_of_limit_consume(struct packet *p, const struct rl_rule *rule,
+						  __u64 now_ns)
+{
+	switch (rule->backend) {
+	case RL_BACKEND_UNCONFIRMED:
+		return unconfirmed_consume(p, rule, now_ns);
+	case RL_BACKEND_FLEET:
+		return fleet_consume(p, rule, now_ns);
+	}
+	return lru_consume(p, rule, now_ns);
+}
+
 /* Consumes what the packet costs; p->receipt is then what limit_refund gives back. enum outcome. */
 __noinline int limit_consume(struct packet *p, const struct rl_rule *rule)
 {
@@ -99,7 +117,7 @@ __noinline int limit_consume(struct packet *p, const struct rl_rule *rule)
 
 	if (!p || !rule)
 		return OUTCOME_NO_ROOM;
-	if (rule->flags & RL_RULE_BAN && limit_bans(p, rule))
+	if (may_ban(rule) && limit_bans(p, rule))
 		return OUTCOME_BANNED;
 	now_ns = clock_of(p, rule);
 	switch (rule->backend) {
@@ -107,12 +125,22 @@ __noinline int limit_consume(struct packet *p, const struct rl_rule *rule)
 		return hot_consume(p, rule, now_ns);
 	case RL_BACKEND_SHARED:
 		return shared_consume(p, rule, now_ns, limit_amount(p, rule));
-	case RL_BACKEND_UNCONFIRMED:
-		return unconfirmed_consume(p, rule, now_ns);
-	case RL_BACKEND_FLEET:
-		return fleet_consume(p, rule, now_ns);
 	}
-	return lru_consume(p, rule, now_ns);
+	return keeps_states ? state_of_limit_consume(p, rule, now_ns) : OUTCOME_NO_ROOM;
+}
+
+static __always_inline void state_of_limit_refund(struct packet *p, const struct rl_rule *rule)
+{
+	switch (rule->backend) {
+	case RL_BACKEND_UNCONFIRMED:
+		unconfirmed_refund(p, rule);
+		break;
+	case RL_BACKEND_FLEET:
+		fleet_refund(p, rule);
+		break;
+	default:
+		lru_refund(p, rule);
+	}
 }
 
 __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
@@ -126,14 +154,9 @@ __noinline int limit_refund(struct packet *p, const struct rl_rule *rule)
 	case RL_BACKEND_SHARED:
 		shared_refund(p, rule);
 		break;
-	case RL_BACKEND_UNCONFIRMED:
-		unconfirmed_refund(p, rule);
-		break;
-	case RL_BACKEND_FLEET:
-		fleet_refund(p, rule);
-		break;
 	default:
-		lru_refund(p, rule);
+		if (keeps_states)
+			state_of_limit_refund(p, rule);
 	}
 	refusal_clear(p, rule);
 	return 0;
@@ -152,7 +175,7 @@ static __always_inline void limit_refusal_keep(struct packet *p, const struct rl
 	if (!slot)
 		return;
 	word = READ_ONCE(slot->word);
-	until = rule->backend == RL_BACKEND_UNCONFIRMED
+	until = keeps_states && rule->backend == RL_BACKEND_UNCONFIRMED
 			? unconfirmed_refused_until(rule, READ_ONCE(slot->fingerprint), word, now)
 			: hot_refused_until(rule, word, now);
 	if (rule->clock == RL_CLOCK_PRECISE)
@@ -172,7 +195,7 @@ __noinline int limit_refused(struct packet *p, const struct rl_rule *rule)
 
 	if (!p || !rule)
 		return 0;
-	if (rule->flags & RL_RULE_BAN) {
+	if (may_ban(rule)) {
 		key_build(&key, p, rule);
 		ban_start(p, rule, &key);
 	} else if (packet_count(p) == 1) {

@@ -7,6 +7,8 @@
 
 #include "common.h"
 
+const volatile __u64 hot_seed[2] = {0}; /* of all hashes but asked.h's; drawn at attach */
+
 /* Inner maps are given by size: clang 14 leaves types that only they name out of the BTF. */
 struct policy_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -49,6 +51,23 @@ struct {
 	__type(key, __u32);
 	__array(values, struct trie_inner);
 } tries SEC(".maps");
+
+/* Around which addresses the trie may have a prefix. */
+struct guide_inner {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* a bit is set in place */
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct rl_prefix_guide));
+};
+
+/* One for each half of the rules; there while the policy has a prefix. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__array(values, struct guide_inner);
+} guides SEC(".maps");
 
 struct extras_inner {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -94,15 +94,19 @@ static __always_inline struct rl_extra *extra_of(const struct rl_rule *rule)
 	return inner ? bpf_map_lookup_elem(inner, &index) : NULL;
 }
 
-static __always_inline bool payload_agrees(const struct packet *p, const struct rl_match *m,
+static __always_inline bool payload_agrees(const struct packet *p, const struct rl_rule *rule,
 					   const struct rl_extra *extra)
 {
+	const struct rl_match *m = &rule->match;
 	bool holds;
 
 	if (!(m->flags & RL_MATCH_PAYLOAD))
 		return true;
-	return matches_payload && payload_known(p, extra, &holds) &&
-	       AGREES(m, RL_MATCH_PAYLOAD, holds);
+	if (!matches_payload)
+		return false;
+	if (!payload_known(p, extra, &holds))
+		return payload_feared(p, rule, extra);
+	return AGREES(m, RL_MATCH_PAYLOAD, holds);
 }
 
 static __always_inline bool icmp_is(const struct facts *facts, const struct rl_extra *extra)
@@ -142,7 +146,7 @@ __noinline int extra_agrees(const struct packet *p, const struct rl_rule *rule)
 		      in_sports(p, m) && in_list(extra->sport, extra->sport_count, p->sport)) &&
 	       AGREES(m, RL_MATCH_DPORT,
 		      in_dports(p, m) && in_list(extra->dport, extra->dport_count, p->dport)) &&
-	       payload_agrees(p, m, extra);
+	       payload_agrees(p, rule, extra);
 }
 
 /* For a list, the match has the lowest and the highest port: under `not` a port between them may

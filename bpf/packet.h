@@ -51,6 +51,9 @@ const volatile bool frames_are_skbs = false; /* hook ingress or egress */
 const volatile bool frames_leave = false;    /* hook egress: the source is this machine */
 const volatile bool goes_by_dest = false;
 const volatile bool frames_are_captured = false; /* simulate: some before they were segmented */
+/* Tests: limits are asked in the order in which they stand, and no filter says beforehand which
+ * look-up would find nothing. */
+const volatile bool no_shortcuts = false;
 #endif
 
 /* The amount that one limit has consumed for a packet, in its algorithm's terms. */
@@ -68,8 +71,16 @@ union receipt {
 	} query; /* over truncate: what is answered */
 };
 
-/* Is it established: proof.h. Bound: no, but a UDP socket of this machine waits for it. */
-enum proof { PROOF_UNASKED, PROOF_WANTED, PROOF_NONE, PROOF_BOUND, PROOF_ESTABLISHED };
+/* Is it established: proof.h. Stranger: no, without a socket having been looked up. Bound: no, but
+ * a UDP socket of this machine waits for it. */
+enum proof {
+	PROOF_UNASKED,
+	PROOF_WANTED,
+	PROOF_STRANGER,
+	PROOF_NONE,
+	PROOF_BOUND,
+	PROOF_ESTABLISHED
+};
 
 /* The fields that most packets need are first, in one cache line. */
 struct packet {
@@ -150,7 +161,15 @@ struct cursor {
 	void *end;
 	void *start;
 	__u32 reach; /* no transport header begins further in; 2^n - 1 */
+	bool skb;    /* a constant of each caller, which costs no instruction */
 };
+
+/* At the begin of what can be read, [data, data_end). */
+static __always_inline struct cursor cursor_at(void *data, void *data_end, __u32 reach, bool skb)
+{
+	return (struct cursor){
+		.pos = data, .end = data_end, .start = data, .reach = reach, .skb = skb};
+}
 
 /* Remembers where the cursor is, and goes on from what it remembers: through memory, so that the
  * verifier forgets which headers were before and follows the rest once. */
@@ -242,7 +261,7 @@ static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 
 
 	if (!tcp || tcp->doff < 5 || tcp->doff * 4u > room)
 		return false;
-	if (frames_are_skbs)
+	if (c->skb)
 		p->headers += tcp->doff * 4u;
 	p->sport = bpf_ntohs(tcp->source);
 	p->dport = bpf_ntohs(tcp->dest);
@@ -255,6 +274,17 @@ static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 
 	return true;
 }
 
+/* The length is 0 in what is larger than it can say (BIG TCP in a UDP tunnel), before that is
+ * segmented: all the rest of the packet. */
+static __always_inline __u32 udp_bytes(const struct cursor *c, const struct packet *p,
+				       const struct udphdr *udp, __u32 room)
+{
+	if ((c->skb || frames_are_captured) && !udp->len &&
+	    p->bytes - p->transport > PACKET_BYTES_MAX)
+		return room;
+	return bpf_ntohs(udp->len);
+}
+
 static __always_inline bool parse_udp(struct cursor *c, struct packet *p, __u32 room)
 {
 	struct udphdr *udp = cursor_pull(c, struct udphdr);
@@ -263,10 +293,10 @@ static __always_inline bool parse_udp(struct cursor *c, struct packet *p, __u32 
 	if (!udp)
 		return false;
 	/* The length of a datagram in fragments is that of the whole, beyond this packet. */
-	len = bpf_ntohs(udp->len);
+	len = udp_bytes(c, p, udp, room);
 	if (len < sizeof(*udp) || (len > room && !(p->flags & PACKET_FRAGMENT)))
 		return false;
-	if (frames_are_skbs)
+	if (c->skb)
 		p->headers += sizeof(*udp);
 	p->sport = bpf_ntohs(udp->source);
 	p->dport = bpf_ntohs(udp->dest);
@@ -331,7 +361,7 @@ static __always_inline enum parse parse_transport(struct cursor *c, struct packe
 {
 	__u32 room = p->payload;
 
-	if (frames_are_skbs)
+	if (c->skb)
 		p->headers = p->transport;
 	FACT(p, lacks, LACKS_WITHOUT_TRANSPORT);
 	FACT(p, payload_bytes, 0);
@@ -356,18 +386,18 @@ static __always_inline enum parse parse_transport(struct cursor *c, struct packe
  * length. Linux says so of packets that are larger than the header can say (BIG TCP), other systems
  * of every IPv4 packet that their device is to segment: in a capture each counts that is longer
  * than Ethernet carries. `room` is as below, `most` what the packet fits in otherwise. */
-static __always_inline __u32 unstated_bytes(__u32 room, __u32 most)
+static __always_inline __u32 unstated_bytes(const struct cursor *c, __u32 room, __u32 most)
 {
-	if (frames_are_skbs)
+	if (c->skb)
 		return room > PACKET_BYTES_MAX ? room : 0;
 	if (!frames_are_captured || room <= most)
 		return 0;
 	return room < PACKET_BYTES_MAX ? room : PACKET_BYTES_MAX;
 }
 
-static __always_inline __u16 payload_of(__u32 len)
+static __always_inline __u16 payload_of(const struct cursor *c, __u32 len)
 {
-	if (!frames_are_skbs)
+	if (!c->skb)
 		return len;
 	return len > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : len;
 }
@@ -384,7 +414,7 @@ static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32
 	header = ip->ihl * 4;
 	len = bpf_ntohs(ip->tot_len);
 	if (!len) { /* apart from the other lengths, or the verifier of 6.1 loses its way */
-		len = unstated_bytes(room, ETH_DATA_LEN);
+		len = unstated_bytes(c, room, ETH_DATA_LEN);
 		if (!len)
 			return false;
 	}
@@ -399,7 +429,7 @@ static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32
 	p->proto = ip->protocol;
 	address_map(p->src, ip->saddr);
 	address_map(p->dst, ip->daddr);
-	p->payload = payload_of(len - header);
+	p->payload = payload_of(c, len - header);
 	FACT(p, length, len > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : len);
 	FACT(p, ttl, ip->ttl);
 	FACT(p, dscp, ip->tos >> 2);
@@ -457,7 +487,7 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 		return false;
 	payload = bpf_ntohs(ip->payload_len);
 	if (!payload)
-		payload = unstated_bytes(room - sizeof(*ip), PACKET_BYTES_MAX);
+		payload = unstated_bytes(c, room - sizeof(*ip), PACKET_BYTES_MAX);
 	if (sizeof(*ip) + payload > room)
 		return false;
 	address_copy(p->src, &ip->saddr);
@@ -480,7 +510,7 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 	extensions = p->transport - start;
 	if (extensions > payload)
 		return false;
-	p->payload = payload_of(payload - extensions);
+	p->payload = payload_of(c, payload - extensions);
 	return true;
 }
 
@@ -503,24 +533,17 @@ static __always_inline enum parse packet_parse_ip(struct packet *p, struct curso
 	return parse_transport(c, p);
 }
 
-static __always_inline enum parse packet_parse_within(struct packet *p, void *data, void *data_end,
-						      __u32 bytes, int tags, __u32 reach)
+/* `bytes` is the length of the whole frame, which begins at the cursor; `tags` are VLAN tags that
+ * were taken out of it. */
+static __always_inline enum parse packet_parse(struct packet *p, struct cursor c, __u32 bytes,
+					       int tags)
 {
-	struct cursor c = {.pos = data, .end = data_end, .start = data, .reach = reach};
 	__be16 proto;
 
 	p->bytes = bytes;
 	if (!parse_ethernet(&c, &proto, tags))
 		return PARSE_MALFORMED;
-	return packet_parse_ip(p, &c, proto, bytes - (__u32)(c.pos - data));
-}
-
-/* `bytes` is the length of the whole frame; [data, data_end) the part of it that can be read;
- * `tags` are VLAN tags that were taken out of it. */
-static __always_inline enum parse packet_parse(struct packet *p, void *data, void *data_end,
-					       __u32 bytes, int tags)
-{
-	return packet_parse_within(p, data, data_end, bytes, tags, TRANSPORT_MAX);
+	return packet_parse_ip(p, &c, proto, bytes - (__u32)(c.pos - c.start));
 }
 
 #endif

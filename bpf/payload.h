@@ -6,6 +6,7 @@
 #ifndef RLCTL_BPF_PAYLOAD_H
 #define RLCTL_BPF_PAYLOAD_H
 
+#include "clock.h"
 #include "common.h"
 #include "packet.h"
 #include "skb_parse.h"
@@ -19,14 +20,29 @@ struct {
 	__uint(value_size, PAYLOAD_SIZE);
 } payload SEC(".maps");
 
+/* With clock_injected: becomes 1 where a rule asks for bytes that were not captured. */
+volatile __u32 simulated_cut = 0;
+
 #if EXTENDED
 
-/* Where the copy cannot be had the packet counts as one without payload: in simulate, where a
- * capture has only its beginning. */
+/* How many bytes there are behind the header: a capture may have fewer than the packet. */
+static __always_inline __u64 payload_room(void *ctx, bool skb, const struct packet *p)
+{
+	__u64 bytes;
+
+	if (!clock_injected || skb)
+		return p->facts.payload_bytes;
+	bytes = bpf_xdp_get_buff_len(ctx);
+	bytes = bytes > p->facts.payload ? bytes - p->facts.payload : 0;
+	return bytes < p->facts.payload_bytes ? bytes : p->facts.payload_bytes;
+}
+
+/* Where the copy cannot be had the packet counts as one without payload. */
 static __always_inline int payload_copy(void *ctx, bool skb, struct packet *p,
 					const struct rl_policy_header *header)
 {
 	__u64 first, end, last; /* `last`: of the bytes to be copied, counted from `first` */
+	__u64 room;
 	void *copy;
 	long failed;
 
@@ -35,8 +51,9 @@ static __always_inline int payload_copy(void *ctx, bool skb, struct packet *p,
 	first = header->payload_first * RL_PAYLOAD_UNIT;
 	end = header->payload_end * RL_PAYLOAD_UNIT;
 	p->facts.copied = first;
-	if (end > p->facts.payload_bytes)
-		end = p->facts.payload_bytes;
+	room = payload_room(ctx, skb, p);
+	if (end > room)
+		end = room;
 	p->facts.copied_end = end;
 	last = end - first - 1;
 	barrier_var(last);
@@ -81,6 +98,20 @@ static __always_inline bool payload_known(const struct packet *p, const struct r
 			return true;
 	*holds = true;
 	return true;
+}
+
+/* For a packet of which they are not known. A first fragment may end before them, so that they
+ * never stand in one packet: rules that deny, and alarms, take it that they are as wanted. */
+static __always_inline bool payload_feared(const struct packet *p, const struct rl_rule *rule,
+					   const struct rl_extra *extra)
+{
+	if (extra->payload_at + extra->payload_len <= p->facts.payload_bytes) {
+		if (clock_injected)
+			simulated_cut = 1;
+		return false;
+	}
+	return p->flags & PACKET_FRAGMENT && rule->action != RL_ACTION_ALLOW &&
+	       rule->action != RL_ACTION_LIMIT;
 }
 
 #endif

@@ -24,14 +24,17 @@
 
 const volatile bool keeps_asked = false; /* RL_USE_ASKED, and there is the program at egress */
 
+const volatile bool asks_proof = false; /* RL_USE_PROOF */
+
 volatile __u32 simulated_proof = RL_SIMULATED_NONE; /* with clock_injected */
 volatile __u32 simulated_asked = 0;                 /* becomes 1 where the policy asks */
 
-/* States of a socket that has a connection, or asks for one. */
+/* States of a socket that has a connection, or asks for one. In SYN_RECV (fast open, or both sides
+ * connect at once) the handshake is not complete. */
 #define STATE(name) (1u << BPF_TCP_##name)
-#define STATES_PROVEN                                                                \
-	(STATE(ESTABLISHED) | STATE(SYN_SENT) | STATE(SYN_RECV) | STATE(FIN_WAIT1) | \
-	 STATE(FIN_WAIT2) | STATE(CLOSE_WAIT) | STATE(LAST_ACK) | STATE(CLOSING))
+#define STATES_PROVEN                                                                 \
+	(STATE(ESTABLISHED) | STATE(SYN_SENT) | STATE(FIN_WAIT1) | STATE(FIN_WAIT2) | \
+	 STATE(CLOSE_WAIT) | STATE(LAST_ACK) | STATE(CLOSING))
 
 /* A SYN begins a connection: it belongs to none. */
 static __always_inline bool proof_is_possible(const struct packet *p)
@@ -102,7 +105,7 @@ static __always_inline enum proof bound_proof(const struct packet *p)
 {
 	if (!keeps_asked)
 		return PROOF_NONE;
-	return asked_us_first(p) ? PROOF_ESTABLISHED : PROOF_BOUND;
+	return asked_us_first(p, p->sport, p->dport) ? PROOF_ESTABLISHED : PROOF_BOUND;
 }
 
 static __always_inline enum proof udp_proof(void *ctx, const struct packet *p,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A policy of RL_USE_PROGRAM decides this beside the others: it classifies a packet anew when it is
- * known whether that is established, and asks what becomes of one that is over a limit. Only with
- * EXTENDED.
+/* A policy of RL_USE_EXTENDED decides this beside the others: it classifies a packet anew when it
+ * is known whether that is established, and asks what becomes of one that is over a limit. Only
+ * with EXTENDED.
  */
 #ifndef RLCTL_BPF_PROVEN_H
 #define RLCTL_BPF_PROVEN_H
@@ -13,7 +13,7 @@
 
 static __always_inline bool is_established(void *ctx, bool skb, struct packet *p)
 {
-	if (p->proof < PROOF_NONE)
+	if (p->proof < PROOF_STRANGER)
 		p->proof = skb ? skb_proof(ctx, p) : xdp_proof(ctx, p);
 	return p->proof == PROOF_ESTABLISHED;
 }
@@ -25,6 +25,8 @@ static __always_inline int they_began_note(void *ctx, bool skb, struct packet *p
 		return 0;
 	if (p->proof < PROOF_NONE && asked_settled(p))
 		return 0;
+	if (p->proof == PROOF_STRANGER)
+		p->proof = PROOF_WANTED; /* is a socket bound? */
 	is_established(ctx, skb, p);
 	if (p->proof == PROOF_BOUND)
 		asked_they_began(p);

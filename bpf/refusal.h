@@ -33,7 +33,8 @@ const volatile __u32 refusal_mask = 0; /* sets - 1; set at attach */
 
 /* ---- of addresses */
 
-/* May packets of the address have one under this policy? */
+/* May packets of the address have one under this policy? Only in the hot table do limits have them.
+ */
 static __always_inline bool refusal_may(const struct packet *p, __u32 uses)
 {
 	return uses & (p->flags & PACKET_IPV4 ? RL_USE_REFUSALS4 : RL_USE_REFUSALS6);
@@ -171,7 +172,7 @@ static __always_inline void key_refusal_end(struct packet *p, const struct rl_ru
 /* Something was given back: the limit is to be asked again. */
 static __always_inline void refusal_clear(struct packet *p, const struct rl_rule *rule)
 {
-	if (rule->backend == RL_BACKEND_UNCONFIRMED)
+	if (keeps_states && rule->backend == RL_BACKEND_UNCONFIRMED)
 		key_refusal_end(p, rule);
 	if (rule->flags & RL_RULE_REFUSAL_CACHED)
 		refusal_end(p, rule);

@@ -9,14 +9,12 @@
 #include "alarm.h"
 #include "commit.h"
 #include "filter.h"
+#include "peers.h"
 #include "proven.h"
+#include "simulate.h"
 #include "skb.h"
 #include "watch.h"
 #include "xdp.h"
-
-/* With clock_injected: the result of a frame, for simulate. Dead code elsewhere. */
-volatile __u32 simulated_reason = 0;     /* enum rl_reason */
-volatile __u32 simulated_counter_id = 0; /* of the rule that decided, as in rl_sample */
 
 static __always_inline enum rl_reason limits_decide(struct decision *d,
 						    const struct rl_policy_header *header)
@@ -42,7 +40,7 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 	found = prefix_collect(d, header);
 	if (found == FOUND_ALLOW)
 		return decided_alone(d, RL_REASON_ALLOWED);
-	if (header->uses & RL_USE_SOURCE_BANS && source_is_banned(&d->p))
+	if (keeps_states && header->uses & RL_USE_SOURCE_BANS && source_is_banned(&d->p))
 		return RL_REASON_BANNED;
 	if (found == FOUND_DENY)
 		return decided_alone(d, RL_REASON_DENIED);
@@ -75,6 +73,11 @@ static __always_inline enum rl_reason policy_prove(void *ctx, bool skb, struct d
 	return reason == RL_REASON_OVER ? over_decide(ctx, skb, d) : reason;
 }
 
+static __always_inline bool is_new_source(struct decision *d)
+{
+	return (hot_mask && is_stranger(known_address(&d->p))) || !source_is_known(&d->p);
+}
+
 /* Has a limit that every packet meets refused such a packet in this tick? Then d->counter_id is the
  * rule's. */
 static __always_inline bool refused_by_shared(struct decision *d,
@@ -86,9 +89,12 @@ static __always_inline bool refused_by_shared(struct decision *d,
 		return false;
 	flags = shared_refusal_find(d, header);
 	d->counter_id = d->shared_refusal.counter_id;
-	return flags & RL_RULE_REFUSES_ALL ||
-	       (flags & RL_RULE_REFUSES_NEW &&
-		((hot_mask && is_stranger(known_address(&d->p))) || !source_is_known(&d->p)));
+	if (flags & RL_RULE_REFUSES_ALL)
+		return true;
+	if (flags & RL_RULE_REFUSES_NEW)
+		return is_new_source(d);
+	return flags & SHARED_GUARDED && !prefix_may(&d->p, header) &&
+	       (!(flags & SHARED_NEW) || is_new_source(d));
 }
 
 /* Then d->counter_id is the rule's. */
@@ -97,13 +103,16 @@ static __always_inline bool refusal_cached(struct decision *d,
 {
 	__u64 refusal;
 
-	if (!hot_mask || !refusal_may(&d->p, header->uses))
+	if (!refusal_may(&d->p, header->uses))
 		return false;
-	d->p.cacheable = 1;
 	d->p.generation = header->generation;
 	refusal = refusal_find(&d->p);
+	if (!refusal) {
+		d->p.cacheable = 1;
+		return false;
+	}
 	d->counter_id = refusal_counter_id(refusal);
-	return refusal;
+	return true;
 }
 
 static __always_inline struct rl_policy_header *policy_header(void)
@@ -123,6 +132,21 @@ static __always_inline bool neighbours_pass(void)
 }
 
 #if EXTENDED
+
+/* No socket has to be looked up to see that the packet is not established: a stranger's. */
+static __always_inline void stranger_note(struct packet *p)
+{
+	if (!proof_is_possible(p))
+		p->proof = PROOF_NONE;
+	else if (!peer_may(p))
+		p->proof = PROOF_STRANGER;
+}
+
+/* Do the refusals that are remembered hold for the packet, whether it is established or not? */
+static __always_inline bool refusals_hold(const struct packet *p, __u32 uses)
+{
+	return !(uses & RL_USE_STRANGERS) || p->proof >= PROOF_STRANGER;
+}
 
 /* The bytes that rules with `payload` compare: rules are classified without the packet itself. */
 static __always_inline void payload_keep(void *ctx, bool skb, struct decision *d,
@@ -147,7 +171,8 @@ static __always_inline void facts_keep(void *ctx, bool skb, struct decision *d,
 static __always_inline void alarms_keep(void *ctx, bool skb, struct decision *d,
 					const struct rl_policy_header *header)
 {
-	facts_keep(ctx, skb, d, header);
+	if (header->uses & RL_USE_FACTS_FIRST)
+		facts_keep(ctx, skb, d, header);
 	alarms_look(d, header);
 	alarms_count(d, header);
 	if (d->p.proof != PROOF_WANTED)
@@ -160,7 +185,7 @@ static __always_inline void alarms_keep(void *ctx, bool skb, struct decision *d,
 static __always_inline void rules_keep(void *ctx, bool skb, struct decision *d,
 				       const struct rl_policy_header *header)
 {
-	if (!counts_alarms)
+	if (!counts_alarms || !(header->uses & RL_USE_FACTS_FIRST))
 		facts_keep(ctx, skb, d, header);
 	else if (walks_sets && (goes_by_dest ? d->p.facts.dst_sets : d->p.facts.src_sets))
 		d->p.cacheable = 0;
@@ -168,12 +193,47 @@ static __always_inline void rules_keep(void *ctx, bool skb, struct decision *d,
 
 #endif
 
-static __always_inline bool becomes_known(struct decision *d, const struct rl_policy_header *header,
-					  enum rl_reason reason)
+#if EXTENDED
+
+/* Does a match hold that a rule has beside `new-source`? */
+__noinline int known_by_holds(struct decision *d, const struct rl_policy_header *header)
 {
-	return header->uses & RL_USE_NEW_SOURCE && reason_passes(reason) &&
-	       !(EXTENDED && counts_alarms && alarms_keep_unknown(d));
+	if (!known_by_match || !d || !header)
+		return 0;
+	for (__u32 i = 0; i < RL_KNOWN_BY_MAX && i < header->known_by.count; i++) {
+		struct rl_rule *rule = rule_at(header->known_by.first + i);
+
+		if (rule && rule_holds(&d->p, rule))
+			return 1;
+	}
+	return 0;
 }
+
+/* A packet that passes: does it make its source known, or keep it so? */
+static __always_inline bool may_become_known(void *ctx, bool skb, struct decision *d,
+					     const struct rl_policy_header *header)
+{
+	if (header->uses & RL_USE_KNOWN_BY && !known_by_holds(d, header))
+		return false;
+	if (!is_uneasy(&d->p) || source_is_known(&d->p))
+		return true;
+	return is_established(ctx, skb, &d->p);
+}
+
+#else
+
+static __always_inline bool refusals_hold(const struct packet *p, __u32 uses)
+{
+	return true;
+}
+
+static __always_inline bool may_become_known(void *ctx, bool skb, struct decision *d,
+					     const struct rl_policy_header *header)
+{
+	return true;
+}
+
+#endif
 
 static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct decision *d)
 {
@@ -185,16 +245,20 @@ static __always_inline enum rl_reason packet_decide(void *ctx, bool skb, struct 
 	if (hot_mask || header->prefixes)
 		d->p.lookup_hash = hot_word(&d->p, packet_lookup_address(&d->p));
 #if EXTENDED
+	if (asks_proof && !no_shortcuts)
+		stranger_note(&d->p);
 	if (counts_alarms)
 		alarms_keep(ctx, skb, d, header);
 #endif
-	if (refused_by_shared(d, header) || refusal_cached(d, header))
+	if (refusals_hold(&d->p, header->uses) &&
+	    (refused_by_shared(d, header) || refusal_cached(d, header)))
 		return decided_alone(d, RL_REASON_OVER);
 #if EXTENDED
 	rules_keep(ctx, skb, d, header);
 #endif
 	reason = EXTENDED ? policy_prove(ctx, skb, d, header) : policy_decide(d, header);
-	if (becomes_known(d, header, reason))
+	if (header->uses & RL_USE_NEW_SOURCE && reason_passes(reason) &&
+	    may_become_known(ctx, skb, d, header))
 		source_remember(&d->p);
 	if (EXTENDED && keeps_asked && reason_passes(reason))
 		skb ? skb_they_began(ctx, &d->p) : xdp_they_began(ctx, &d->p);
@@ -222,7 +286,7 @@ static __always_inline enum rl_reason frame_decide(void *ctx, bool skb, struct d
 	default:
 		reason = packet_decide(ctx, skb, d);
 	}
-	account(d, reason);
+	account(d, reason, skb ? packet_count(&d->p) : 1);
 	if (clock_injected) {
 		simulated_reason = reason;
 		simulated_counter_id = decision_counter_id(d);
@@ -233,7 +297,7 @@ static __always_inline enum rl_reason frame_decide(void *ctx, bool skb, struct d
 SEC("xdp.frags")
 int rlctl_xdp(struct xdp_md *ctx)
 {
-	struct decision *d = decision_begin();
+	struct decision *d = decision_begin(false);
 	enum rl_reason reason;
 
 	if (!d) /* cannot be */
@@ -250,7 +314,7 @@ int rlctl_xdp(struct xdp_md *ctx)
 SEC("tc")
 int rlctl_tc(struct __sk_buff *skb)
 {
-	struct decision *d = decision_begin();
+	struct decision *d = decision_begin(true);
 	enum rl_reason reason;
 
 	if (!d) /* cannot be */
@@ -264,6 +328,25 @@ int rlctl_tc(struct __sk_buff *skb)
 	if (frames_leave)
 		skb_delay(skb, &d->p);
 	return TC_ACT_UNSPEC;
+}
+
+/* Loaded for rlctl simulate, in the place of rlctl_xdp(), and never attached. Each packet of a
+ * batch is a program run of its own, which begins the next one: there is no room for one more
+ * function above those that decide. */
+SEC("?xdp.frags")
+int rlctl_simulate(struct xdp_md *ctx)
+{
+	struct rl_simulated_batch *batch = only(&simulated);
+	struct rl_simulated *packet = simulated_begin(ctx, batch);
+	struct decision *d = decision_begin(false);
+
+	if (!packet || !d)
+		return XDP_ABORTED;
+	frame_decide(ctx, false, d, xdp_parse(ctx, &d->p));
+	simulated_end(batch, packet);
+	if (simulated_in_turn && batch->done < batch->count)
+		bpf_tail_call(ctx, &simulate_again, 0);
+	return XDP_DROP;
 }
 
 char LICENSE[] SEC("license") = "GPL";

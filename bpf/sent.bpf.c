@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The companion of a program whose policy asks what is established: at egress of the same device,
- * it notes whom this machine asks (asked.h). Every packet goes on.
+ * it notes whom this machine asks (asked.h). Every packet goes on. A packet that came by another
+ * device, and is forwarded or bridged, is no question of this machine; one that a macvlan or veth
+ * hands over is told by its address, which is part of the key.
  */
 #include <linux/pkt_cls.h>
 
@@ -10,29 +12,24 @@
 static __always_inline void echo_note(struct __sk_buff *skb, const struct packet *p)
 {
 	struct icmp_header icmp;
-	struct asked_key key;
 
 	if (skb_load(skb, p->transport, &icmp, sizeof(icmp)) ||
 	    !is_echo(p, &icmp, ECHO_REQUEST, ECHO_REQUEST_ICMP6))
 		return;
-	key = asked_key_sent(p, echo_identifier(&icmp), 0);
-	asked_put_sent(&key, 0);
+	asked_put_sent(p, echo_identifier(&icmp), 0, 0);
 }
 
 SEC("tc")
 int rlctl_sent(struct __sk_buff *skb)
 {
 	struct packet p = {};
-	struct asked_key key;
 
-	if (skb_parse_headers(skb, &p) != PARSE_IP)
+	if (skb->ingress_ifindex || skb_parse_headers(skb, &p) != PARSE_IP)
 		return TC_ACT_UNSPEC;
-	if (is_icmp(&p) && !(p.flags & PACKET_LATER)) {
+	if (is_icmp(&p) && !(p.flags & PACKET_LATER))
 		echo_note(skb, &p);
-	} else if (p.proto == IPPROTO_UDP && p.flags & PACKET_PORTS) {
-		key = asked_key_sent(&p, p.sport, p.dport);
-		asked_put_sent(&key, p.sport);
-	}
+	else if (p.proto == IPPROTO_UDP && p.flags & PACKET_PORTS)
+		asked_put_sent(&p, p.sport, p.dport, p.sport);
 	return TC_ACT_UNSPEC;
 }
 

@@ -145,15 +145,11 @@ static __always_inline __u64 high_bits64(__u32 len)
 }
 
 /* The sets that have the first `len` bits of the source or destination as a member. */
-__noinline __u64 prefix_sets(struct decision *d, __u32 dst, __u32 len)
+static __always_inline __u64 prefix_sets(struct decision *d, __u32 dst, __u32 len)
 {
-	struct member_query *query;
-	const __u64 *addr;
+	const __u64 *addr = (const __u64 *)(dst ? d->p.dst : d->p.src);
+	struct member_query *query = &d->query;
 
-	if (!d || len > 128)
-		return 0;
-	query = &d->query;
-	addr = (const __u64 *)(dst ? d->p.dst : d->p.src);
 	query->wanted = RL_MEMBER_USED | len << RL_MEMBER_LEN_SHIFT;
 	if (query->ipv4) {
 		query->addr[0] = addr[1] >> 32 & bpf_htonl((__u32)(~0ULL << (32 - (len & 63))));
@@ -167,30 +163,23 @@ __noinline __u64 prefix_sets(struct decision *d, __u32 dst, __u32 len)
 	return query->ipv4 ? page4_sets(query) : page6_sets(query);
 }
 
-/* Lengths that members around an address may have: bit n - 1 of 128, and 0. */
-struct member_lengths {
-	__u64 word[2];
-	__u32 zero;
-};
-
-static __always_inline void lengths_of(struct member_lengths *out,
-				       const struct rl_member_layout *layout, bool ipv4,
-				       const __u8 *address)
+/* Lengths that members around the address may have. */
+static __always_inline void lengths_of(struct member_query *query,
+				       const struct rl_member_layout *layout, const __u8 *address)
 {
 	const __u32 *addr = (const __u32 *)address;
 
-	if (ipv4) {
-		out->word[0] = READ_ONCE(layout->guide4[guide4_index(bpf_ntohl(addr[3]))]);
-		out->word[1] = 0;
-		out->zero = READ_ONCE(layout->zero4);
+	if (query->ipv4) {
+		query->lengths[0] = READ_ONCE(layout->guide4[guide4_index(bpf_ntohl(addr[3]))]);
+		query->lengths[1] = 0;
+		query->zero = READ_ONCE(layout->zero4);
 	} else {
-		const struct rl_guide6 *guide = &layout->guide6[guide6_index(addr[0])];
-
+		const struct rl_guide6 *guide = &layout->guide6[guide6_index(hot_seed, addr[0])];
 		__u32 short6 = READ_ONCE(layout->short6);
 
-		out->word[0] = READ_ONCE(guide->lengths[0]) | short6 >> 1;
-		out->word[1] = READ_ONCE(guide->lengths[1]);
-		out->zero = short6 & 1;
+		query->lengths[0] = READ_ONCE(guide->lengths[0]) | short6 >> 1;
+		query->lengths[1] = READ_ONCE(guide->lengths[1]);
+		query->zero = short6 & 1;
 	}
 }
 
@@ -215,17 +204,15 @@ static __always_inline __u32 lowest_bit(__u64 word)
 }
 
 /* Takes the longest length; 0: there is none but 0. */
-static __always_inline __u32 length_take(struct member_lengths *lengths)
+static __always_inline __u32 length_take(struct member_query *query)
 {
-	__u32 high = !!lengths->word[1], bit;
+	__u32 high = !!query->lengths[1], bit;
+	__u64 word = query->lengths[high];
 
-	if (!lengths->word[0] && !high)
+	if (!word)
 		return 0;
-	bit = highest_bit(high ? lengths->word[1] : lengths->word[0]);
-	if (high)
-		lengths->word[1] &= ~(1ull << (bit & 63));
-	else
-		lengths->word[0] &= ~(1ull << (bit & 63));
+	bit = highest_bit(word) & 63;
+	query->lengths[high] = word & ~(1ull << bit);
 	return high * 64 + bit + 1;
 }
 
@@ -254,25 +241,32 @@ static __always_inline bool query_begin(struct decision *d, const struct rl_memb
 	return query->pages;
 }
 
-/* Asks for all lengths that the guide knows. */
-static __always_inline __u64 lengths_ask(struct decision *d, __u32 dst, __u64 prefixes,
-					 struct member_lengths *lengths)
+/* Asks for the longest length that is left. 0: none is. Apart, and with what is left in memory, so
+ * that the verifier follows it once and not for each of 129 lengths. */
+__noinline int length_ask(struct decision *d, __u32 dst, __u64 prefixes)
 {
-	__u64 seen = 0;
+	__u64 sets;
+	__u32 len;
 
-	for (int i = 0; i < 129; i++) {
-		__u32 len = length_take(lengths);
-		__u64 sets;
+	if (!d)
+		return 0;
+	len = length_take(&d->query);
+	if (!len && !d->query.zero)
+		return 0;
+	sets = prefix_sets(d, dst, len) & ~d->query.seen;
+	d->query.seen |= sets;
+	level_add(d, sets & prefixes, len);
+	return len;
+}
 
-		if (!len && !lengths->zero)
+/* All that the guide knows. */
+static __always_inline __u64 lengths_ask(struct decision *d, __u32 dst, __u64 prefixes)
+{
+	d->query.seen = 0;
+	for (int i = 0; i < 129; i++)
+		if (!length_ask(d, dst, prefixes))
 			break;
-		sets = prefix_sets(d, dst, len) & ~seen;
-		seen |= sets;
-		level_add(d, sets & prefixes, len);
-		if (!len)
-			break;
-	}
-	return seen;
+	return d->query.seen;
 }
 
 /* One try: void if it leaves d->query.again. The guide, the epochs and the lines have to be of one
@@ -280,7 +274,6 @@ static __always_inline __u64 lengths_ask(struct decision *d, __u32 dst, __u64 pr
 __noinline __u64 address_try(struct decision *d, __u32 dst, __u64 prefixes)
 {
 	const struct rl_member_layout *layout = inner_only(&member_layout);
-	struct member_lengths lengths;
 	__u64 sets = 0;
 	__u32 changes;
 
@@ -293,8 +286,8 @@ __noinline __u64 address_try(struct decision *d, __u32 dst, __u64 prefixes)
 		return 0;
 	changes = READ_ONCE(layout->changes);
 	if (query_begin(d, layout)) {
-		lengths_of(&lengths, layout, d->query.ipv4, dst ? d->p.dst : d->p.src);
-		sets = lengths_ask(d, dst, prefixes, &lengths);
+		lengths_of(&d->query, layout, dst ? d->p.dst : d->p.src);
+		sets = lengths_ask(d, dst, prefixes);
 	}
 	d->query.again = READ_ONCE(layout->changes) != changes;
 	return sets;

@@ -6,8 +6,9 @@
  * then costs the same from one source and from millions.
  *
  * Which rules may be remembered is decided when a policy is compiled (emit.c: group_refuses), and
- * none is where another rule could let the packet pass or begin a ban (RL_USE_VERDICTS,
- * RL_USE_BANS).
+ * none is where another rule could let packets of any address pass or begin a ban
+ * (RL_USE_ALLOWS_ANY, RL_USE_BANS). Where a prefix allows, the refusal holds for addresses around
+ * which no prefix lies (SHARED_GUARDED).
  *
  * Races: what another CPU gives back to the bucket in the meantime is not seen before the next
  * tick: packets too few in this tick, never one too many. A rule that allows may be added between
@@ -19,24 +20,33 @@
 
 #include "classify.h"
 
+/* In the place of RL_RULE_REFUSES_ANY: first look for a prefix, and whether the source is new. */
+#define SHARED_GUARDED (1u << 16)
+#define SHARED_NEW     (1u << 17)
+
 /* now_ns: the tick in which the limit was asked. */
 static __always_inline void shared_refusal_keep(struct decision *d,
 						const struct rl_policy_header *header,
 						const struct rl_rule *rule, __u64 now_ns)
 {
-	const __u32 excluded = RL_USE_VERDICTS | RL_USE_BANS;
+	const __u32 excluded = RL_USE_ALLOWS_ANY | RL_USE_BANS;
 	struct shared_refusal *r = &d->shared_refusal;
+	__u32 uses;
 
 	if (!(rule->flags & RL_RULE_REFUSES_ANY) || READ_ONCE(header->uses) & excluded)
 		return;
 	r->generation = READ_ONCE(header->generation);
 	full_barrier(&r->scratch);
-	if (READ_ONCE(header->uses) & excluded)
+	uses = READ_ONCE(header->uses);
+	if (uses & excluded)
 		r->generation = 0;
 	r->now_ns = now_ns;
 	r->amount = limit_amount(&d->p, rule);
 	r->counter_id = rule->counter_id;
 	r->flags = rule->flags;
+	if (uses & RL_USE_ALLOWS)
+		r->flags = (r->flags & ~RL_RULE_REFUSES_ANY) | SHARED_GUARDED |
+			   (r->flags & RL_RULE_REFUSES_NEW ? SHARED_NEW : 0);
 }
 
 /* Has a limit refused such a packet in this tick? Then its flags, else 0. */

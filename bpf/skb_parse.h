@@ -51,16 +51,15 @@ __noinline int skb_parse_network(struct __sk_buff *skb, struct packet *p)
 	    bpf_skb_load_bytes_relative(skb, 0, copy, reach, BPF_HDR_START_NET))
 		return PARSE_MALFORMED;
 	p->bytes = bytes;
-	c = (struct cursor){
-		.pos = copy, .end = copy + reach, .start = copy, .reach = headers_reach};
+	c = cursor_at(copy, copy + reach, headers_reach, true);
 	return packet_parse_ip(p, &c, skb->protocol, bytes);
 }
 
 /* Parses the part of the skb that can be read. */
 __noinline int skb_parse_linear(struct __sk_buff *skb, struct packet *p)
 {
-	void *data = (void *)(long)skb->data, *data_end = (void *)(long)skb->data_end;
-	struct cursor c = {.pos = data, .end = data_end, .start = data, .reach = TRANSPORT_MAX};
+	struct cursor c = cursor_at((void *)(long)skb->data, (void *)(long)skb->data_end,
+				    TRANSPORT_MAX, true);
 
 	if (!p)
 		return PARSE_MALFORMED;
@@ -69,7 +68,7 @@ __noinline int skb_parse_linear(struct __sk_buff *skb, struct packet *p)
 	if (frames_have_outer)
 		return skb_parse_network(skb, p);
 	if (frames_have_ethernet)
-		return packet_parse(p, data, data_end, skb->len, skb->vlan_present != 0);
+		return packet_parse(p, c, skb->len, skb->vlan_present != 0);
 	return packet_parse_ip(p, &c, skb->protocol, skb->len);
 }
 

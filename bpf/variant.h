@@ -5,7 +5,7 @@
 #ifndef RLCTL_BPF_VARIANT_H
 #define RLCTL_BPF_VARIANT_H
 
-/* Its programs are for policies of RL_USE_PROGRAM. Each of its capabilities is behind a constant
+/* Its programs are for policies of RL_USE_EXTENDED. Each of its capabilities is behind a constant
  * that is set at load, so that the kernel removes the code of those that a policy does not use. */
 #ifndef EXTENDED
 #define EXTENDED 0

@@ -26,14 +26,19 @@ static __always_inline __u32 xdp_bytes(struct xdp_md *ctx)
 	return bpf_xdp_get_buff_len(ctx);
 }
 
+static __always_inline struct cursor xdp_cursor(const struct xdp_md *ctx)
+{
+	return cursor_at((void *)(long)ctx->data, (void *)(long)ctx->data_end, TRANSPORT_MAX,
+			 false);
+}
+
 /* With the length of all pieces, which costs a call. */
 __noinline int xdp_parse_whole(struct xdp_md *ctx, struct packet *p)
 {
 	if (!p)
 		return PARSE_MALFORMED;
 	p->flags = 0;
-	return packet_parse(p, (void *)(long)ctx->data, (void *)(long)ctx->data_end, xdp_bytes(ctx),
-			    0);
+	return packet_parse(p, xdp_cursor(ctx), xdp_bytes(ctx), 0);
 }
 
 /* A copy of the first `most` bytes. The bounds are asked for as in watch.h. */
@@ -52,7 +57,8 @@ __noinline int xdp_parse_copy(struct xdp_md *ctx, struct packet *p, __u32 most)
 	if (bpf_xdp_load_bytes(ctx, 0, copy, bytes))
 		return PARSE_MALFORMED;
 	p->flags = 0;
-	return packet_parse_within(p, copy, copy + bytes, xdp_bytes(ctx), 0, headers_reach);
+	return packet_parse(p, cursor_at(copy, copy + bytes, headers_reach, false), xdp_bytes(ctx),
+			    0);
 }
 
 /* For a frame whose linear part seems malformed: only where there is more than that is there
@@ -89,11 +95,11 @@ __noinline int xdp_parse_neighbour(struct xdp_md *ctx, struct packet *p)
  * headers say, or where the device's frames may come in pieces, the whole length is asked for. */
 static __always_inline int xdp_parse(struct xdp_md *ctx, struct packet *p)
 {
-	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
+	struct cursor c = xdp_cursor(ctx);
 	int parse = PARSE_MALFORMED;
 
-	if (!frames_in_pieces && !clock_injected)
-		parse = packet_parse(p, data, data_end, data_end - data, 0);
+	if (!frames_in_pieces)
+		parse = packet_parse(p, c, c.end - c.start, 0);
 	if (parse == PARSE_MALFORMED)
 		parse = xdp_parse_whole(ctx, p);
 	if (parse == PARSE_MALFORMED)

@@ -36,7 +36,9 @@
  *   fleet_events                 0                  ring buffer of rl_state_key
  *   fleet_session                0                  rl_fleet_session
  *   asked                        0                  rl_asked                       abi/proof.h
+ *   peers                        0                  rl_peers
  *   answers                      0                  rl_answers
+ *   simulated                    0                  rl_simulated_batch             abi/simulated.h
  *   instance                     0                  rl_instance                    abi/instance.h
  *   filters                      0                  rl_filters                     abi/filter.h
  *   sets                         by number          rl_set                         abi/sets.h
@@ -52,7 +54,7 @@
 #ifndef RLCTL_ABI_H
 #define RLCTL_ABI_H
 
-#define RL_ABI_VERSION 11u
+#define RL_ABI_VERSION 14u
 
 #include "abi/alarms.h"
 #include "abi/filter.h"

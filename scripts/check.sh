@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The whole check: dependencies, build with -Werror, lint, all tests. The last line of output is
 # always `N passed, N failed, N skipped`. The tests speak TAP; each file's output stays in build/log.
-# One more at once than there are processors, for many wait. A file may ask for another time limit with
-# a comment `check: timeout SECONDS` in its source, for a processor of its own with `check: processor`,
+# One more at once than there are processors, for many wait. A file may ask for another time limit (of an idle machine)
+# with a comment `check: timeout SECONDS` in its source, for a processor of its own with `check: processor`,
 # for the whole machine with `check: alone`, and, if it lasts long and does little, for a place beside
 # all others with `check: beside`. Whatever computes much and does not depend on when, as lint does, asks for
 # the time in which all others leave a processor idle with `check: idle`.
@@ -22,6 +22,8 @@ fi
 
 LOG=build/log
 TIMEOUT=120
+LONGEST=2400
+IDLE_LIMIT=4500
 source scripts/tap.sh
 source scripts/root.sh
 ARGUMENTS=("$@")
@@ -40,16 +42,21 @@ usage() {
 	           origin/main, most of tests/unit, a few of tests/prog and tests/net
 	  --unit   only what needs no root: build, lint and tests/unit
 	  --slow   the soak lasts for five minutes
-	  NAME     only test files whose names contain NAME (and no lint)
+	  NAME     only test files whose names contain NAME, and no lint; builds only what they need
 	END
 }
 
-# Running tests, and lint, by process id: source, start time and time limit; which of them take no place among the others.
-declare -A source_of=() began_at=() limit_of=() is_apart=()
+# Running tests, and lint, by number: source, process, start time and time limit; which of them take no place among
+# the others. Each writes its number and exit status into the pipe ENDED, for bash forgets the status of a process
+# whose id is used again before it is asked for.
+declare -A source_of=() process_of=() began_at=() limit_of=() is_apart=()
+job=0
 
 interrupted() {
 	trap '' INT TERM
-	[[ ${#source_of[@]} -eq 0 ]] || kill -TERM "${!source_of[@]}" 2>/dev/null # timeout hands it on
+	for job in "${!source_of[@]}"; do
+		pkill -TERM -P "${process_of[$job]}" # timeout hands it on
+	done
 	wait
 	failed=$((failed + 1))
 	echo interrupted
@@ -61,7 +68,7 @@ trap interrupted INT TERM
 step() {
 	local name=$1 start=$SECONDS
 	shift
-	"$@" >"$LOG/$name.log" 2>&1 </dev/null
+	"$@" >"$LOG/$name.log" 2>&1 </dev/null {LOCK}>&-
 	step_ended "$name" $? $((SECONDS - start))
 }
 
@@ -72,13 +79,21 @@ step_ended() { # NAME STATUS SECONDS
 	fi
 	line "$1" 0 1 0 "$3"
 	sed 's/^/    /' "$LOG/$1.log"
+	failures+=("failed: $1" "$(tail -n 20 "$LOG/$1.log" | sed 's/^/    /')")
 	return 1
 }
 
+# It ends a file that hangs: three times what it needs on an idle machine, as `eventually` of tests/lib.sh, and
+# no later than the longest of them may last.
 time_limit() {
 	local limit
+	if asks_for idle "$1"; then
+		echo "$IDLE_LIMIT"
+		return
+	fi
 	limit=$(sed -nE 's/.*check: timeout ([0-9]+).*/\1/p' "$1" | head -n 1)
-	echo "${limit:-$TIMEOUT}"
+	limit=$((3 * ${limit:-$TIMEOUT}))
+	echo $((limit < LONGEST ? limit : LONGEST))
 }
 
 program_of() { # SOURCE: how to run it
@@ -88,16 +103,19 @@ program_of() { # SOURCE: how to run it
 	esac
 }
 
-log_of() { # SOURCE
-	local name=${1#tests/}
-	echo "$LOG/${name%.*}.log"
-}
+log_of() { echo "$LOG/${1#tests/}.log"; } # SOURCE: one each for test_lint.c and test_lint.sh
 
-# start SOURCE LIMIT LOG CMD…: in the background, where an interrupt reaches it.
+# start SOURCE LIMIT LOG CMD…: in the background, where an interrupt reaches it. LOG.cpu gets the seconds of processor
+# time, user and system.
 start() {
 	mkdir -p "${3%/*}"
-	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 "$2" "${@:4}" >"$3" 2>&1 </dev/null &
-	source_of[$!]=$1 began_at[$!]=$SECONDS limit_of[$!]=$2
+	job=$((job + 1))
+	{
+		TIMEFORMAT='%0U %0S'
+		{ time CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 10 "$2" "${@:4}" >"$3" 2>&1 </dev/null {ENDED}>&- {LOCK}>&-; } 2>"$3.cpu"
+		echo "$job $?" >&"$ENDED"
+	} &
+	source_of[$job]=$1 process_of[$job]=$! began_at[$job]=$SECONDS limit_of[$job]=$2
 }
 
 # launch SOURCE [CMD…]: a test, run by CMD.
@@ -110,13 +128,13 @@ launch() {
 
 # collect: waits for the next to end, and reports it.
 collect() {
-	local pid status=0
-	wait -n -p pid "${!source_of[@]}" || status=$?
-	case ${source_of[$pid]} in
-	lint) step_ended lint "$status" $((SECONDS - began_at[$pid])) ;;
-	*) test_ended "${source_of[$pid]}" "$status" "${limit_of[$pid]}" $((SECONDS - began_at[$pid])) ;;
+	local ended status
+	read -r ended status <&"$ENDED"
+	case ${source_of[$ended]} in
+	lint) step_ended lint "$status" $((SECONDS - began_at[$ended])) ;;
+	*) test_ended "${source_of[$ended]}" "$status" "${limit_of[$ended]}" $((SECONDS - began_at[$ended])) ;;
 	esac
-	unset "source_of[$pid]" "is_apart[$pid]"
+	unset "source_of[$ended]" "is_apart[$ended]"
 }
 
 test_ended() { # SOURCE STATUS LIMIT SECONDS
@@ -128,6 +146,7 @@ test_ended() { # SOURCE STATUS LIMIT SECONDS
 	line "$name" "$p" "$f" "$s" "$4"
 	[[ $f -eq 0 ]] || sed 's/^/    /' "$log"
 	[[ -z $why ]] || echo "    $name: $why (whole output: $log)"
+	[[ $f -eq 0 ]] || note_failures "$name" "$log" "$why"
 	note_skips "$name" "$log"
 }
 
@@ -208,13 +227,13 @@ begin_beside() {
 # apart KIND START ARG…: takes no place among the others.
 apart() {
 	"${@:2}"
-	is_apart[$!]=$1
+	is_apart[$job]=$1
 }
 
-# By a command that the scheduler gives only what others leave.
+# By a command that the scheduler gives only what others leave: how long it lasts depends on them.
 begin_idle() {
 	local file idle=(chrt --idle 0)
-	[[ $lint == 0 ]] || apart idle start lint 1800 "$LOG/lint.log" "${idle[@]}" make WERROR=1 lint
+	[[ $lint == 0 ]] || apart idle start lint "$IDLE_LIMIT" "$LOG/lint.log" "${idle[@]}" make WERROR=1 lint
 	for file in ${IDLE[@]+"${IDLE[@]}"}; do
 		apart idle launch "$file" "${idle[@]}"
 	done
@@ -232,6 +251,19 @@ run_tests() {
 	while [[ ${#source_of[@]} -gt 0 ]]; do
 		collect
 	done
+}
+
+# Prints the targets of make for the tests that were sorted.
+targets() {
+	local file
+	echo all
+	[[ $lint == 0 ]] || printf '%s\n' tests benches
+	for file in "${TOGETHER[@]}" "${PROCESSOR[@]}" "${ALONE[@]}" "${BESIDE[@]}" "${IDLE[@]}"; do
+		case "$file" in
+		*.sh) echo benches && sed -nE 's/.*check: builds ([^ ]+).*/\1/p' "$file" ;;
+		*) program_of "$file" ;;
+		esac
+	done | sort -u
 }
 
 become_root() {
@@ -257,16 +289,16 @@ while [[ ${1:-} == -* ]]; do
 done
 
 [[ $unit_only == 1 ]] || become_root
-rm -rf "$LOG" && mkdir -p "$LOG" || exit 1
+mkdir -p build && exec {LOCK}<build || exit 1
+flock -n "$LOCK" || { echo 'check.sh: another check runs in this tree: wait for it, or check a clone' >&2 && exit 1; }
+rm -rf "$LOG" && mkdir -p "$LOG" && mkfifo "$LOG/ended" && exec {ENDED}<>"$LOG/ended" || exit 1
 step deps ./scripts/deps.sh || finish
-step build make -j"$(nproc)" WERROR=1 all tests benches || finish
+[[ $quick == 1 || $# -gt 0 ]] || lint=1
 sort_tests "$@"
+mapfile -t TARGETS < <(targets)
+step build make -j"$(nproc)" WERROR=1 "${TARGETS[@]}" || finish
 begin_beside
-if [[ $quick == 1 ]]; then
-	step lint ./scripts/lint.sh --changed
-elif [[ $# -eq 0 ]]; then
-	lint=1
-fi
+[[ $quick == 0 ]] || step lint ./scripts/lint.sh --changed
 begin_idle
 run_tests
 finish

@@ -19,6 +19,7 @@ pkg-config         build  pkg-config        pkgconf-pkg-config
 clang              build  clang             clang
 llvm-strip         build  llvm              llvm
 bpftool            build  bpftool           bpftool
+gzip               build  gzip              gzip
 git                build  git               git
 stdlib.h           build  libc6-dev         glibc-devel
 linux/bpf.h        build  linux-libc-dev    kernel-headers
@@ -113,6 +114,7 @@ chromium-headless-shell test chromium-headless-shell -
 gnuplot            test   gnuplot-nox       gnuplot-minimal
 systemd-analyze    test   systemd           systemd
 udevadm            test   udev              systemd-udev
+/usr/lib/systemd/systemd-networkd test systemd systemd-networkd
 dpkg-buildpackage  test   dpkg-dev          -
 dh                 test   debhelper         -
 lintian            test   lintian           -

@@ -19,13 +19,14 @@ quiet() {
 	"$@" >"$log" 2>&1 </dev/null || { cat "$log" >&2 && return 1; }
 }
 
-# export_tree DIR: copies the tree without .git and build; keeps file times and an earlier DIR/build. The objects of the
-# BPF programs, on which a package's flags have no effect, come from here where they have been built.
+# export_tree DIR: copies the tree without .git and build; keeps file times and an earlier DIR/build. The objects that
+# have been built here come along: make builds those again whose flags are others in the package.
 export_tree() {
 	mkdir -p "$1/build"
 	find "$1" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 	tar -cf - --exclude=./.git --exclude=./build --exclude=./debian/rlctl . | tar -xf - -C "$1"
-	[[ ! -e build/.flags-bpf || -e $1/build/.flags-bpf ]] || cp -p build/*.bpf.[do] build/.flags-bpf "$1/build/"
+	[[ ! -e build/rlctl || -e $1/build/.flags ]] ||
+		cp -rp build/*.bpf.[do] build/.flags* build/.deps build/user build/*.h build/lazy build/lazy.needs "$1/build/"
 }
 
 # dpkg-buildpackage writes its results beside the tree. check.sh runs the tests, and make reports missing
@@ -46,7 +47,7 @@ build_rpm() { # VERSION
 	local dir=$PWD/build/rpm tree=rlctl-$1
 	export_tree "$dir/$tree"
 	mkdir -p "$dir/SOURCES"
-	tar -czf "$dir/SOURCES/$tree.tar.gz" -C "$dir" --exclude="$tree/build" "$tree"
+	tar -cf "$dir/SOURCES/$tree.tar.gz" -I "gzip -1" -C "$dir" "$tree"
 	sed "s/@VERSION@/$1/" packaging/rlctl.spec >"$dir/rlctl.spec"
 	rm -rf "$dir/RPMS" build/rlctl-*.rpm
 	quiet "$dir/build.log" rpmbuild -bb --nodeps --define "_topdir $dir" "$dir/rlctl.spec"

@@ -4,7 +4,8 @@
 # line.
 
 passed=0 failed=0 skipped=0 tests_run=0
-refused=() # skipped, but must run here
+refused=()  # skipped, but must run here
+failures=() # said once more at the end, where whoever reads a long output looks first
 
 # line NAME PASSED FAILED SKIPPED SECONDS: prints the line of one file.
 line() {
@@ -36,6 +37,17 @@ may_skip() { # NAME: the first word of a line of tests/may-skip
 	[[ -f tests/may-skip ]] && awk -v name="$1" '$1 == name { found = 1 } END { exit !found }' tests/may-skip
 }
 
+# failing_rows <LOG: each row that failed, with the first lines of its reason.
+failing_rows() {
+	awk '
+	/^(not )?ok/ { shown = /^not ok/ && !/# SKIP/ ? 1 : 0 }
+	shown && shown++ <= 20'
+}
+
+note_failures() { # FILE LOG COMPLAINT
+	failures+=("failed: $1${3:+: $3}" "$(failing_rows <"$2" | sed 's/^/    /')")
+}
+
 note_skips() { # FILE LOG
 	local skip
 	while read -r skip; do
@@ -58,6 +70,7 @@ complaint() { # STATUS PASSED FAILED SKIPPED MISSING LIMIT
 
 finish() {
 	local line
+	[[ ${#failures[@]} -eq 0 ]] || printf '%s\n' "${failures[@]}"
 	for line in ${refused[@]+"${refused[@]}"}; do
 		echo "must not be skipped here: $line"
 	done

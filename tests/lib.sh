@@ -237,10 +237,10 @@ admitted() {
 	between "$1" "$low" $(($3 + $2 * (ms + 10) / 1000))
 }
 
-# patiently CMD…: again, three times at most, while CMD returns 2.
+# patiently CMD…: again, ten times at most, while CMD returns 2: a machine that does other work keeps senders waiting.
 patiently() {
 	local n status
-	for n in 1 2 3; do
+	for n in {1..10}; do
 		status=0
 		"$@" || status=$?
 		[[ $status -eq 2 ]] || break
@@ -259,12 +259,20 @@ has() {
 # eventually SECONDS CMD…: CMD succeeds within that time, the most that an idle machine needs; a busy one is
 # given three times as much. Only its last output is shown.
 eventually() {
-	local end=$((SECONDS + 3 * $1))
+	local end=$((SECONDS + 3 * $1)) asked=0
 	shift
 	until "$@" >"$TMP/eventually" 2>&1; do
 		[[ $SECONDS -lt $end ]] || _say "$(<"$TMP/eventually")"$'\n'"still fails: $*" || return
-		sleep 0.1
+		if [[ $((++asked)) -lt 10 ]]; then sleep 0.1; else sleep 0.4; fi
 	done
+}
+
+# descriptors_of PID: how many it keeps open: the fewest of two seconds, for some are open only while it works.
+descriptors_of() {
+	for _ in {1..20}; do
+		find "/proc/$1/fd" -mindepth 1 | wc -l
+		sleep 0.1
+	done | sort -n | head -n 1
 }
 
 # json FILTER <DOCUMENT: jq's raw result; fails on null, on false and on input that is not JSON.

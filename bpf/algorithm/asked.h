@@ -3,9 +3,11 @@
  * and for the host.
  *
  * A way is a tag, the upper 32 bits, and a time in units of 2^24 ns, which is never 0: a way of
- * zeros is empty. Tag and set are a keyed hash of protocol, the peer's address and port, and this
- * machine's port. One of four tags is another conversation's once in 2^30. A way that nobody wrote
- * for 2.3 years counts again for a quarter second.
+ * zeros is empty. Set and tag are a keyed hash of protocol, the peer's address and port, and this
+ * machine's port; the tag of one that this machine began is one of its own address, too. A server
+ * may be asked at one of its addresses and answer from another, an answer goes to where the
+ * question came from. One of four tags is another conversation's once in 2^30. A way that nobody
+ * wrote for 2.3 years counts again for a quarter second.
  *
  * A way counts for a minute. It is written where its time is at least a quarter second old, hence
  * it counts for up to 0.3 s longer. Where all ways of a set count, the oldest goes: an answer that
@@ -46,13 +48,13 @@
 
 struct asked_key {
 	__u32 set;
-	__u32 tag;
+	__u32 ours, theirs; /* tags */
 };
 
-/* The peer's address is mapped. */
+/* Addresses are mapped. */
 static __always_inline struct asked_key asked_key_of(const volatile __u64 seed[2], bool ipv4,
-						     const __u64 peer[2], __u16 peer_port,
-						     __u16 own_port, __u8 proto)
+						     const __u64 peer[2], const __u64 own[2],
+						     __u16 peer_port, __u16 own_port, __u8 proto)
 {
 	__u64 address = ipv4 ? peer[1] : hot_hash(seed, peer[0], peer[1]);
 	__u64 rest = (__u64)proto << 32 | (__u64)peer_port << 16 | own_port;
@@ -60,7 +62,8 @@ static __always_inline struct asked_key asked_key_of(const volatile __u64 seed[2
 
 	return (struct asked_key){
 		.set = hash >> 32 & (RL_ASKED_SETS - 1),
-		.tag = hash,
+		.ours = hot_hash(seed, hash ^ own[0], own[1]),
+		.theirs = hash,
 	};
 }
 

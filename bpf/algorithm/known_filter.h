@@ -24,6 +24,7 @@
 #include "rlctl_abi.h"
 
 #define KNOWN_NS          300000000000ULL /* since the last packet that passed */
+#define KNOWN_RIPE        1ULL            /* in a word: known_source.h. A nanosecond is 16 */
 #define KNOWN_EPOCH_SHIFT 35              /* 3 * 2^35 ns */
 #define KNOWN_TAG_SHIFT   56
 #define KNOWN_SETS_MAX    ((4u << 20) / sizeof(struct rl_known_set))

@@ -3,7 +3,8 @@
  *
  * Source: Sentinel's LeapArray (alibaba/Sentinel, slots/statistic/base): time is cut into slots of
  * P/slots, aligned to the clock; a packet of cost c is admitted if what was admitted in the current
- * slot and the slots - 1 before it, + c, is <= N.
+ * slot and the slots - 1 before it, + c, is <= N. So never more than N in any P - P/slots, but up
+ * to 2·N in P: N at the end of a slot, and again when it has left, P - P/slots after its end.
  *
  * State: a ring of 16 words, one a slot: the slot's number above amount_bits of its sum. A word
  * with another number is worth nothing, so slots need no clearing. 0 is a slot never used (numbers
@@ -15,8 +16,8 @@
  *
  * Race: CPUs on two sides of a slot's edge. One that finds the next slot begun counts in that; each
  * looks at the whole sum once more after it has added, and takes its packet back if that is above N
- * or the next slot has begun meanwhile. Never above N while clocks differ by less than a slot; at
- * an edge it may cost a packet per CPU.
+ * or the next slot has begun meanwhile. The sum is never above N while clocks differ by less than a
+ * slot; at an edge it may cost a packet per CPU.
  */
 #ifndef RLCTL_BPF_SLIDING_WINDOW_H
 #define RLCTL_BPF_SLIDING_WINDOW_H

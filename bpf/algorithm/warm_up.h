@@ -3,11 +3,15 @@
  *
  * Source: Guava's SmoothRateLimiter.SmoothWarmingUp (com.google.common.util.concurrent), without
  * its waiting: what would have to wait is refused. stable interval s = P/N, cold interval F·s,
- * threshold = ramp/(2s), max = threshold + 2·ramp/(s + F·s), slope = (F·s - s)/(max - threshold). A
- * packet is admitted if next <= t; then stored = min(max, stored + (t - next)·max/ramp), next = t,
- * and one permit is paid for: k = min(1, stored) of it from the store, those above the threshold at
- * the area under the slope, all else at s. That is s + slope·(above - ka/2)·ka with ka = min(above,
- * k).
+ * threshold = ramp/(2s), max = threshold + 2·ramp/(s + F·s), slope = (F·s - s)/(max - threshold).
+ * A packet is admitted if next <= t. Guava's callers wait until `next`, and so are never late; a
+ * packet is, and its lateness is neither lost nor idleness, up to B = (burst - 1)·s, by default a
+ * cold interval: base = max(next, t - B). Only what lies before t - B was idle and refills the
+ * store: stored = min(max, stored + (base - next)·max/ramp). One permit is paid for: k = min(1,
+ * stored) of it from the store, those above the threshold at the area under the slope, all else at
+ * s. That is s + slope·(above - ka/2)·ka with ka = min(above, k). next = base + that.
+ *
+ * Every permit costs s at least, so in any time T at most burst + T/s pass.
  *
  * State: word is `next` in grains of 1/16 ns modulo 2^64 (0 = fresh: cold, next = now), aux the
  * stored permits in units of 2^-16.
@@ -18,9 +22,10 @@
  * Range: as gcra.h; n up to `most`, more is refused; ramp up to a day of 100 million
  * packets/s. Precision: s is rounded to a grain, 0.3 % at 100 million packets/s, nothing at 1/day.
  *
- * Race: an admission is the compare-and-swap of `next`, so two CPUs never share a permit. The
- * winner writes the store after it; whoever is admitted s later and reads the one before pays for
- * one permit at the wrong height.
+ * Race: an admission is the compare-and-swap of `next`, so two CPUs never share a permit, and the
+ * bound holds. The winner writes the store after it. Another that is admitted before that reads the
+ * store of before: it pays for one permit at the wrong height, or, if the winner came after a
+ * pause and writes first, what the pause refilled is lost and the source is as warm as before it.
  */
 #ifndef RLCTL_BPF_WARM_UP_H
 #define RLCTL_BPF_WARM_UP_H
@@ -36,14 +41,31 @@
 #define WARM_UP_MOST   2048 /* permits for one packet, where it can be several on the wire */
 #define WARM_UP_DEAR   (1ULL << 61) /* grains: four years, more than a packet costs */
 
-/* Permits stored at `now` (grains), in 2^-16. */
+/* By how much a packet at `now` (grains) is later than the burst gives back. */
+static __always_inline __u64 warm_up_idle(const struct rl_warm_up *w, __u64 word, __u64 now)
+{
+	__s64 late = now - word;
+
+	return late > 0 && (__u64)late > w->burst ? late - w->burst : 0;
+}
+
+/* From when on a packet at `now` pays: it was due then. Before a `next` that does not wait (see
+ * warm_up_waits), now. */
+static __always_inline __u64 warm_up_base(const struct rl_warm_up *w, __u64 word, __u64 now)
+{
+	if (word == 0 || (__s64)(now - word) < 0)
+		return now;
+	return word + warm_up_idle(w, word, now);
+}
+
+/* Permits stored at `now`, in 2^-16. */
 static __always_inline __u64 warm_up_stored(const struct rl_warm_up *w, const struct rl_state *s,
 					    __u64 word, __u64 now)
 {
-	__u64 idle = (__s64)(now - word) > 0 ? now - word : 0;
+	__u64 idle = warm_up_idle(w, word, now);
 	__u64 stored = READ_ONCE(s->aux);
 
-	if (word == 0 || idle >= w->ramp)
+	if (word == 0 || idle >> w->ramp_bits)
 		return w->max;
 	stored += idle * w->refill >> w->refill_shift;
 	return stored < w->max ? stored : w->max;
@@ -101,24 +123,25 @@ static __always_inline bool warm_up_consume(const struct rl_warm_up *w, struct r
 		return false;
 	for (int i = 0; i < WARM_UP_TRIES; i++) {
 		__u64 word = READ_ONCE(s->word);
-		__u64 stored, cost, next;
+		__u64 stored, base, next;
 
 		if (warm_up_waits(w, word, now))
 			return false;
 		stored = warm_up_stored(w, s, word, now);
-		cost = warm_up_cost_of(w, stored, permits);
-		next = now + cost ? now + cost : 1;
+		base = warm_up_base(w, word, now);
+		next = base + warm_up_cost_of(w, stored, permits);
+		next = next ? next : 1;
 		if (__sync_val_compare_and_swap(&s->word, word, next) != word)
 			continue;
 		WRITE_ONCE(s->aux,
 			   stored > permits * WARM_UP_ONE ? stored - permits * WARM_UP_ONE : 0);
-		*taken = next - now;
+		*taken = next - base;
 		return true;
 	}
 	return false;
 }
 
-/* Lets the next packet come at once; the permits go back to the store. */
+/* Takes the cost of a packet off `next`; its permits go back to the store. */
 static __always_inline void warm_up_refund(struct rl_state *s, __u64 taken, __u64 permits)
 {
 	__sync_fetch_and_add(&s->word, -taken);

@@ -17,6 +17,8 @@
 
 #define RL_ALARM_TENTH_MIN 100000000ull /* nanoseconds */
 #define RL_ALARM_TENTHS    10
+#define RL_ALARM_DURATIONS 3  /* over so many of the first, pulses and pauses are summed up */
+#define RL_ALARM_RECENT    32 /* tenths that are kept: those, as a power of two */
 
 /* One of an alarm's two conditions, as the operator wrote it and as packets read it. */
 struct rl_alarm_phase {
@@ -40,27 +42,36 @@ struct rl_alarm_state {
 	__u64 changes;        /* times that it went on or off */
 	__u32 run;            /* tenths in a row for which the condition of the change held */
 	__u32 on;             /* 1: it is */
+	__u32 tenth;          /* of `recent`, by its remainder: the one after the last that ended */
+	__u32 over;           /* bits: which of the last three durations' tenths were over the first
+			       * rate, the last that ended lowest */
+	__u64 sum;            /* packets or bytes in all of them, */
+	__u64 recent[RL_ALARM_RECENT]; /* and in each; all of them only while it is off */
 };
-_Static_assert(sizeof(struct rl_alarm_state) == 48, "rl_alarm_state");
+_Static_assert(sizeof(struct rl_alarm_state) == 320, "rl_alarm_state");
 
 struct rl_alarm {
 	char name[RL_ALARM_NAME_MAX + 1];
 	struct rl_alarm_phase phase[2]; /* to go on, to go off: that which is asked is phase[on] */
+	__u64 most; /* packets or bytes that the first rate gives in the tenths of three DURATIONs
+		     */
 	struct rl_alarm_state state;
 	__u8 unit; /* enum rl_unit of both; bits are counted as bytes */
 	__u8 pad[7];
 	char comment[RL_COMMENT_MAX + 8];
 };
-_Static_assert(sizeof(struct rl_alarm) == 312, "rl_alarm");
+_Static_assert(sizeof(struct rl_alarm) == 592, "rl_alarm");
 
 /* All alarms of a policy, in the order of their names: the one element of a map for each half. */
 struct rl_alarms {
-	__u64 next_ns; /* when a tenth of one of them ends; ~0: a packet is at it */
-	__u32 on;      /* a bit for each that is on */
-	__u32 count;   /* 0..RL_ALARMS_MAX */
+	__u64 next_ns;   /* when a tenth of one of them ends; ~0: a packet is at it */
+	__u32 on;        /* a bit for each that is on */
+	__u32 count;     /* 0..RL_ALARMS_MAX */
+	__u64 uneasy_ns; /* until when one of rl_policy_header.guards is on, or had a tenth over its
+			  * first rate in the last three DURATIONs; CLOCK_MONOTONIC */
 	struct rl_alarm alarm[RL_ALARMS_MAX];
 };
-_Static_assert(sizeof(struct rl_alarms) == 16 + RL_ALARMS_MAX * sizeof(struct rl_alarm),
+_Static_assert(sizeof(struct rl_alarms) == 24 + RL_ALARMS_MAX * sizeof(struct rl_alarm),
 	       "rl_alarms");
 
 /* The counts of one CPU, by number of the alarm: packets or bytes. One after the other for each

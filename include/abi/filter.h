@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The part of a packet that the filters of a policy see: bpf/filter.h fills it in, and the
- * instructions that user/kernel/filter_code.c writes read it. Part of rlctl_abi.h.
+ * instructions that user/kernel/filter_code.c writes read it. IPv6 stands there without its
+ * extension headers, so that no header hides what is behind it. Part of rlctl_abi.h.
  */
 #ifndef RLCTL_ABI_FILTER_H
 #define RLCTL_ABI_FILTER_H
@@ -25,8 +26,9 @@ struct rl_filter_view {
 	__u8 bytes[RL_FILTER_BYTES]; /* from the IP header on */
 	__u32 room;                  /* bytes that can be read, from the IP header on */
 	__u32 length;                /* bytes that the packet has: the `len` of a filter */
-	__u32 start;                 /* offset of the IP header in the frame */
-	__u32 found;                 /* a bit for each filter that holds */
+	__u32 start; /* offset in the frame of what follows the copy: of the IP header, and more by
+			the extension headers that are left out */
+	__u32 found; /* a bit for each filter that holds */
 };
 _Static_assert(sizeof(struct rl_filter_view) == RL_FILTER_BYTES + 16, "rl_filter_view");
 

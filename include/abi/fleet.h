@@ -47,7 +47,8 @@ struct rl_fleet_key {
 _Static_assert(sizeof(struct rl_fleet_key) == 32, "rl_fleet_key");
 #define RL_FLEET_SPENT_BITS 48
 
-/* How a member is doing, for `fleet status` and `fleet leave`. */
+/* How a member is doing, for `fleet status` and `fleet leave`. An agent that ends without
+ * leaving keeps the fleet and the number of members for the next one. */
 #define RL_FLEET_NAME    64
 #define RL_FLEET_MEMBERS 64 /* that are listed by name */
 struct rl_fleet_session {

@@ -65,6 +65,7 @@ _Static_assert(sizeof(struct rl_match) == 48, "rl_match");
 #define RL_SET_NAME_MAX       31  /* bytes of a set's name, without the NUL */
 #define RL_LEN_SET            255 /* rl_match.src_len, dst_len: the members of a set */
 #define RL_ALARMS_MAX         16  /* of a policy */
+#define RL_KNOWN_BY_MAX       16  /* different matches beside `new-source` */
 #define RL_ALARM_NAME_MAX     31  /* bytes of an alarm's name, without the NUL */
 
 struct rl_port_range {
@@ -105,7 +106,7 @@ _Static_assert(sizeof(struct rl_extra) == 544, "rl_extra");
 struct rl_limit {
 	__u64 amount;    /* N of RATE, in unit; > 0 */
 	__u64 period_ns; /* P of RATE; > 0 */
-	__u64 size;      /* burst or queue, in unit */
+	__u64 size;      /* burst or queue, in unit; warm-up: burst */
 	union {
 		__u64 ramp_ns;  /* warm-up */
 		__u64 queue_ns; /* leaky-bucket: its queue as time, where `size` is that rounded
@@ -157,14 +158,14 @@ struct rl_warm_up {
 	__u64 max;
 	__u64 threshold;
 	__u64 stable;
-	__u64 ramp;
+	__u64 burst;  /* lateness that is given back */
 	__u64 refill; /* permits in a grain, << refill_shift */
 	__u64 climb;  /* of twice the permits above the threshold >> climb_drop, << climb_shift */
 	__u8 refill_shift;
 	__u8 climb_shift;
 	__u8 climb_drop;
-	__u8 pad;
-	__u16 most; /* permits that one packet may cost: 1, or more where it may be several */
+	__u8 ramp_bits; /* the ramp is shorter than 1 << ramp_bits; so much refills all */
+	__u16 most;     /* permits that one packet may cost: 1, or more where it may be several */
 	__u8 pad2[2];
 };
 _Static_assert(sizeof(struct rl_warm_up) == 56, "rl_warm_up");
@@ -297,7 +298,7 @@ enum rl_index_axis { RL_INDEX_DPORT, RL_INDEX_SPORT, RL_INDEX_PROTO };
 enum rl_policy_use {
 	RL_USE_SOURCE_BANS = 1 << 0, /* a limit has `over ban … source` */
 	RL_USE_NEW_SOURCE = 1 << 1,  /* a rule matches `new-source` */
-	RL_USE_FLOWS = 1 << 2,       /* a key of two addresses, or with the protocol */
+	RL_USE_FLOWS = 1 << 2,       /* states of long keys (rl_state_key) in an LRU */
 	RL_USE_WINDOWS = 1 << 3,     /* sliding-window */
 	RL_USE_LOGS = 1 << 4,        /* sliding-log */
 	RL_USE_FLEET = 1 << 5,       /* a limit with the word fleet */
@@ -306,7 +307,7 @@ enum rl_policy_use {
 	RL_USE_NEIGHBOURS = 1 << 8,  /* neighbour discovery is held to it: bpf/neighbour.h */
 	RL_USE_BANS = 1 << 9,        /* a limit has `over ban` */
 	RL_USE_SHARED = 1 << 10,     /* packets share a bucket (RL_BACKEND_SHARED) */
-	RL_USE_VERDICTS = 1 << 11,   /* a rule allows or denies */
+	RL_USE_ALLOWS = 1 << 11,     /* a rule of a prefix allows */
 	RL_USE_REFUSES = 1 << 12,    /* a rule is RL_RULE_REFUSES_ANY */
 	RL_USE_PROOF = 1 << 13,      /* a rule asks whether a packet is established: bpf/proof.h */
 	RL_USE_ASKED = 1 << 14,      /* and that of UDP or ICMP: bpf/asked.h */
@@ -320,16 +321,26 @@ enum rl_policy_use {
 	RL_USE_SETS = 1 << 22,       /* the policy has a set */
 	RL_USE_SET_RULES = 1 << 23,  /* a rule names one: bpf/sets.h */
 	RL_USE_ALARMS = 1 << 24,     /* the policy has an alarm: bpf/alarm.h */
+	RL_USE_KNOWN_BY = 1 << 25,   /* rl_policy_header.known_by is not empty */
+	RL_USE_ALLOWS_ANY = 1 << 26, /* packets of any address may be allowed: by a rule of `any` or
+				      * of a set */
+	RL_USE_STRANGERS = 1 << 27,  /* refusals are remembered that hold for packets which are not
+				      * established, and for no others */
+	RL_USE_STATES = 1 << 28,     /* a limit bans, or its state is not that of a bucket */
+	RL_USE_FACTS_FIRST = 1 << 29, /* an alarm asks for a set, a payload or a filter */
 };
 
 #define RL_USE_ANSWERS (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
 
-/* Those whose code is in the program only where the policy in force uses them: a policy that begins
- * to use one, or ceases to, brings another program (user/kernel/program_fit.h). */
-#define RL_USE_PROGRAM                                                                          \
+/* Those for which a program of the objects with EXTENDED is taken (bpf/variant.h). */
+#define RL_USE_EXTENDED                                                                         \
 	(RL_USE_PROOF | RL_USE_ASKED | RL_USE_CHALLENGE | RL_USE_TRUNCATE | RL_USE_EXTRAS |     \
 	 RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_INDEX | RL_USE_KEY_PARTS | RL_USE_SET_RULES | \
-	 RL_USE_ALARMS)
+	 RL_USE_ALARMS | RL_USE_KNOWN_BY)
+
+/* Those whose code is in the program only where the policy in force uses them: a policy that begins
+ * to use one, or ceases to, brings another program (user/kernel/program_fit.h). */
+#define RL_USE_PROGRAM (RL_USE_EXTENDED | RL_USE_STATES)
 
 /* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */
 #define RL_USE_UNSETTLED (1u << 31)
@@ -350,14 +361,26 @@ struct rl_policy_header {
 	__u8 payload_end;    /* in units of RL_PAYLOAD_UNIT; 0: none */
 	struct rl_range any;
 	struct rl_range device;
-	struct rl_range alarms; /* what they count: abi/alarms.h */
+	struct rl_range alarms;   /* what they count: abi/alarms.h */
+	struct rl_range known_by; /* packets of which one of these holds make their source known;
+				   * none: all packets do */
+	__u32 guards;    /* bits: alarms that stand after `while` of a rule with `new-source`; */
+	__u32 ripens_ms; /* how long a source is to be there in peace then; 0: there is none */
 	/* what packets do not read */
 	__u64 written;         /* generation of the last policy that was written as a whole */
 	__u32 next_counter_id; /* the first one that nothing uses, nor anything behind it */
 	__u32 next_comment_id; /* the first one never used */
 	__u64 lengths[2][3];   /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
 };
-_Static_assert(sizeof(struct rl_policy_header) == 120, "rl_policy_header");
+_Static_assert(sizeof(struct rl_policy_header) == 136, "rl_policy_header");
+
+/* Around which addresses a prefix of the trie may lie: a bit for the first 16 bits of an IPv4
+ * address, and for a hash of the first 32 of an IPv6 one. bpf/algorithm/prefix_guide.h */
+#define RL_PREFIX_GUIDE6 1024
+struct rl_prefix_guide {
+	__u64 ipv4[65536 / 64];
+	__u64 ipv6[RL_PREFIX_GUIDE6 / 64];
+};
 
 /* Key of the trie: `len` counts the bits of family and address. IPv4 stands mapped, but the family
  * keeps ::/0 and its like from meaning IPv4 as well. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Proof of source, beside the kernel's own sockets: who of two peers sent first. Part of
- * rlctl_abi.h.
+/* Proof of source, beside the kernel's own sockets: who of two peers sent first, and with whom this
+ * machine has anything to do. Part of rlctl_abi.h.
  */
 #ifndef RLCTL_ABI_PROOF_H
 #define RLCTL_ABI_PROOF_H
@@ -18,23 +18,64 @@ struct rl_asked_set {
 };
 _Static_assert(sizeof(struct rl_asked_set) == 64, "a cache line");
 
-/* served: for each UDP port of this machine, when a peer last began there. */
+/* The instances of a network namespace share one. seed: of its hash, drawn when it is made. served:
+ * for each UDP port of this machine, when a peer last began there. */
 #define RL_ASKED_PORTS 65536u
 struct rl_asked {
 	struct rl_asked_set sets[RL_ASKED_SETS];
+	__u64 seed[2];
 	__u8 served[RL_ASKED_PORTS];
 };
 
-/* The rate of answers that the program sends itself (over challenge, over truncate): the bucket,
- * then what each possible CPU has taken from it. bpf/answer.h */
+/* The filter of peers: the addresses with which this machine has anything established, or which it
+ * asked (bpf/algorithm/peers.h). An address is a tag in a set; a way of a set has the tag, how many
+ * sockets there are, and when the last question was. The last word of a set counts what found no
+ * way: these are in a set of `more`, of which no other packet touches a line. fed: 1 while links
+ * feed it, so that an address that is not in it is nobody's. The instances of a network namespace
+ * share one. One size for all: a map of maps takes maps of one size alone.
+ */
+#define RL_PEER_WAYS 7
+#define RL_PEER_SETS 8192u              /* a power of two */
+#define RL_PEER_MORE (4 * RL_PEER_SETS) /* a power of two */
+struct rl_peer_set {
+	__u32 ways[RL_PEER_WAYS + 1];
+};
+_Static_assert(sizeof(struct rl_peer_set) == 32, "half a cache line");
+
+struct rl_peers {
+	__u64 seed[2]; /* of its hash, drawn when it is made */
+	__u32 fed;
+	__u32 unused[3];
+	struct rl_peer_set sets[RL_PEER_SETS], more[RL_PEER_MORE];
+};
+_Static_assert(sizeof(struct rl_peers) == 32 + 32 * (RL_PEER_SETS + RL_PEER_MORE),
+	       "no set in two cache lines");
+
+/* Answers that the program sends itself (over challenge, over truncate): their rate's bucket, then
+ * to which Ethernet addresses frames are answered, then what each possible CPU has taken from the
+ * bucket. bpf/answer.h */
+#define RL_ANSWERS_ADDRESSES  1 /* that element */
+#define RL_ANSWERS_CPUS       2 /* the first of theirs */
+#define RL_ANSWER_ADDRESS_MAX 8
 struct rl_answers {
-	__u64 word; /* the bucket, of rl_instance.challenge_rate */
-	__u64 left; /* a CPU's */
-	__u64 since_ns;
-	__u64 existing; /* a bucket: SYNs of connections that exist */
-	__u64 pad[4];
+	union {
+		struct {
+			__u64 word; /* the bucket, of rl_instance.challenge_rate */
+			__u64 left; /* a CPU's */
+			__u64 since_ns;
+			__u64 existing; /* a bucket: SYNs of connections that exist */
+		};
+		/* rl_answer_address(). The first 0: frames to any are answered. */
+		__u64 address[RL_ANSWER_ADDRESS_MAX];
+	};
 };
 _Static_assert(sizeof(struct rl_answers) == 64, "a cache line");
+
+/* As it stands in a frame. */
+static inline __u64 rl_answer_address(const __u16 words[3])
+{
+	return words[0] | (__u64)words[1] << 16 | (__u64)words[2] << 32;
+}
 
 /* Where time is injected, and sockets of this machine say nothing about a packet: what they would
  * have said. Bound: a UDP socket waits for it, and is connected to nobody. */

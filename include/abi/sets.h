@@ -115,7 +115,7 @@ _Static_assert(sizeof(struct rl_member_layout) == 64 + 16384 + 16384, "rl_member
 struct rl_set {
 	char name[RL_SET_NAME_MAX + 1]; /* "": no set has this number */
 	__u32 max;                      /* members, as the policy in force says */
-	__u32 pad;
+	__u32 file_words;               /* what the policy said of it when it was loaded */
 	__u32 members[2]; /* IPv4, IPv6; some may have expired and not been removed yet */
 	__u64 added, extended, expired, deleted;
 	__u64 refused;   /* for want of room */
@@ -137,7 +137,8 @@ struct rl_set_words {
 	__u64 every_ns;   /* 0: the file is loaded when the policy is applied, and by hand */
 	__u64 timeout_ns; /* of members that are added without one; 0: for ever */
 	__u32 max;        /* members */
-	__u32 source;     /* enum rl_set_source */
+	__u16 source;     /* enum rl_set_source */
+	__u8 shortest[2]; /* prefix of a member: IPv4, IPv6 */
 };
 _Static_assert(sizeof(struct rl_set_words) == 568, "rl_set_words");
 

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 
 from . import payload
-from .model import Chain, Left, Limit, Match, Step, apart, joined, meet
+from .model import LEFT_LIMIT, Chain, Left, Limit, Match, Step, apart, joined, meet
 from .policy import Policy, chains_carry
 from .words import WITH_PORTS
 
@@ -104,6 +104,18 @@ def exact_ports(match):
     return match.copy(sport=None, dport=None, other=match.other + ("ports of another protocol",))
 
 
+def covers(rule, other):
+    """Certainly every packet of the other matches the rule."""
+    return all(any(joined(m, o) == o for m in rule.matches) for o in other.matches)
+
+
+def is_rest(rule, after):
+    """Does a rule let what is within a limit go, and the next one drop what is over an equal limit?"""
+    a, b = rule.limit, after.limit
+    return bool(a and b and not rule.above and after.above and rule.target and covers(after, rule)) and \
+        dataclasses.replace(a, table=None) == dataclasses.replace(b, table=None)
+
+
 def narrowed(outer, rule):
     return [both for o in outer for m in rule.matches for both in [joined(o, m)] if both]
 
@@ -146,6 +158,8 @@ class Walk:
         dropped over the limit."""
         rules = self.chains.rules.get(name, [])
         acting = [rule for rule in rules if rule.target != "log"]
+        if self.policy.options.close:
+            rules = self.excess_dropped(rules, outer)
         if len(acting) < 2 or any(hook.chain == name for hook in self.chains.hooks):
             return rules
         first, last = acting[-2:]
@@ -155,12 +169,46 @@ class Walk:
             return [both if rule is first else rule for rule in rules if rule is not last]
         return rules
 
+    def excess_dropped(self, rules, outer):
+        """A limit that lets packets within it go on elsewhere, before a rule that drops those over it, drops them itself."""
+        found, acting, dead = [], [rule for rule in rules if rule.target != "log"], []
+        for rule in rules:
+            after = acting[acting.index(rule) + 1:][:1] if rule in acting else []
+            if rule in dead:
+                self.met.add(rule.place)
+                continue
+            if after and is_rest(rule, after[0]) and self.chains.target_of(after[0]) == "drop":
+                found += [dataclasses.replace(rule, above=True, target="drop"), dataclasses.replace(rule, limit=None)]
+                dead += after
+                self.policy.merged[after[0].place] = rule.place
+                continue
+            target = rule.target or ""
+            goes = target == "leave" or target.startswith("jump ") and target[5:] in self.chains.rules
+            if rule.limit and not rule.above and goes and after and not after[0].limit and not after[0].left and \
+                    self.chains.target_of(after[0]) == "drop" and covers(after[0], rule):
+                why = "what is within it goes on in the firewall" if target == "leave" else \
+                    f"what is within it goes on through chain {target[5:]}"
+                found += [dataclasses.replace(rule, above=True, target="drop", differs=rule.differs + (why,)),
+                          dataclasses.replace(rule, limit=None)]
+            elif rule.limit and rule.above and goes and self.drops_all(target[5:]):
+                why = f"chain {target[5:]} does more with what is over it than to drop it"
+                found.append(dataclasses.replace(rule, target="drop", differs=rule.differs + (why,)))
+            else:
+                found.append(rule)
+        return found
+
+    def drops_all(self, chain):
+        """Does nothing come out of it?"""
+        rules = self.chains.rules.get(chain, [])
+        return bool(rules) and all(rule.target not in ("accept", "leave") for rule in rules) and \
+            self.chains.target_of(rules[-1]) == "drop" and all(m == Match(family=m.family) for m in rules[-1].matches)
+
     def rule(self, rule, matches, seen):
         target = self.chains.target_of(rule)
         if rule.left:
             if target != "log":
                 self.policy.leave(rule.place, rule.left)
-            matches = [m.copy(other=m.other + ("a limit that was left out",)) for m in matches]
+            matches = [m.copy(other=m.other + (LEFT_LIMIT,)) for m in matches]
         if rule.limit or rule.left:
             return self.limit(rule, matches, target)
         if target == "log":
@@ -194,6 +242,9 @@ class Walk:
         return self.add(Step(rule.place, "unknown", matches, True))
 
     def share(self, step, why):
+        if self.policy.options.close:
+            step.differs += (why + ": each rule of a policy has its own",)
+            return
         self.policy.leave(step.place, why + ": each rule of a policy has its own")
         step.limit = True
 
@@ -299,6 +350,11 @@ def unordered_mark(chain, other):
 
 
 def chains_convert(policy, tables):
+    policy.limits = {rule.place for chains in tables for rules in chains.rules.values() for rule in rules
+                     if (rule.limit or rule.left) and rule.target != "log"}
+    guessed = policy.options.close and not policy.options.host
+    if guessed:
+        policy.options = dataclasses.replace(policy.options, host=True)
     host = policy.options.host
     hooks = [(chains, hook) for chains in tables for hook in chains.hooks
              if not (host and hook.name == "forward" and hook.default == "drop" and not chains.rules.get(hook.chain))]
@@ -317,6 +373,9 @@ def chains_convert(policy, tables):
     shared = shared_counts([(c, h) for c, h in hooks if not (host and h.name == "forward")])
     met.sort(key=lambda entry: (STAGES[entry[1].name], entry[1].priority))
     chains = [hook_walk(policy, c, h, device, shared, translates) for c, h in met]
+    if guessed and any(hook.name == "input" and chain.steps for chain, (_, hook) in zip(chains, met)):
+        policy.all_differ.append("rules of INPUT are for packets to this host; a policy is for all that arrive, also on their way to "
+                                 "others if this machine forwards")
     for (a, (_, hook)), (b, (_, other)) in itertools.permutations(zip(chains, met), 2):
         if (STAGES[hook.name], hook.priority) == (STAGES[other.name], other.priority):
             unordered_mark(a, b)

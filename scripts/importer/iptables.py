@@ -122,8 +122,8 @@ def negation(field, value):
 
 class Line:
     """The words after -A CHAIN, read into a rule."""
-    def __init__(self, words, place, family, sets):
-        self.words, self.family, self.sets = words, family, sets
+    def __init__(self, words, place, family, sets, close=False):
+        self.words, self.family, self.sets, self.close = words, family, sets, close
         self.match = Match(family=family)
         self.rule = Rule(place, [self.match])
         self.options = {}  # of hashlimit or limit
@@ -142,7 +142,7 @@ class Line:
             negated = self.words[0] == "!" and bool(self.take())
             word = self.take()
             if self.limits and word in MATCHING:
-                raise Left("counts packets before its last match: write the limit last")
+                self.soften("counts packets before its last match: write the limit last")
             if not self.word(word, negated):
                 argument = [] if not self.words or self.words[0][0] in "-!" else [self.take()]
                 self.other.append(" ".join(["not"] * negated + [word.lstrip("-")] + argument))
@@ -283,7 +283,14 @@ class Line:
         if self.limits > 1:
             raise Left("has two limits: write one rule for each")
         if self.limits and name not in ("hashlimit", "limit", "comment", "recent"):
-            raise Left("counts packets before its last match: write the limit last")
+            self.soften("counts packets before its last match: write the limit last")
+
+    def soften(self, why):
+        """A difference, or a reason to leave the rule out."""
+        if not self.close:
+            raise Left(why)
+        if why not in self.rule.differs:
+            self.rule.differs += (why,)
 
     def limit_word(self, word, negated):
         found = re.fullmatch(r"--(?:hashlimit|limit)-?(.*)", word)
@@ -299,7 +306,7 @@ class Line:
         if "rate-match" in self.options:
             raise Left("compares with the rate of an interval (rate-match), which is not a token bucket")
         if "htable-max" in self.options:
-            raise Left("drops new sources when its table is full (htable-max): a policy does not")
+            self.soften("drops new sources when its table is full (htable-max): a policy does not")
         text = self.options.get("above") or self.options.get("upto") or "3/hour"
         found = re.fullmatch(r"(\d+)(?:([kmg]?b))?(?:/(s|m|h|d)\w*)?", text)
         if not found:
@@ -322,7 +329,7 @@ class Line:
 
 def line_read(chains, place, family, text, policy, sets):
     words = shlex.split(text)
-    line = Line(words[2:], place, family, sets)
+    line = Line(words[2:], place, family, sets, policy.options.close)
     target = re.search(r" (-j|-g) (\S+)", text)
     try:
         line.read()

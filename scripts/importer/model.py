@@ -39,6 +39,7 @@ class Match:
     device: str = None
     known: bool = None  # of a connection: in rules of a policy alone
     only_syn: bool = False  # narrowed to SYN: in rules of a policy alone
+    fresh: bool = False  # of a source that is not known yet: in rules of a policy alone
     other: tuple = ()
 
     def copy(self, **changes):
@@ -49,6 +50,7 @@ ESTABLISHED = "state established"  # in Match.other: packets of known or related
 RELATED = "state related"  # the same of those that are only related
 NEW = "state NEW"
 INVALID = "state INVALID"
+LEFT_LIMIT = "a limit that was left out"
 
 
 def state_word(names):
@@ -108,6 +110,7 @@ class Options:
     conntrack: bool = False  # the policy is for attach --state conntrack
     every: bool = False  # `established` stands for ESTABLISHED of every protocol, not of TCP alone
     family: int = None  # 4 or 6: of tables of iptables that do not say it
+    close: bool = False  # limits that are not equal are carried, too, with what differs
 
 
 @dataclasses.dataclass

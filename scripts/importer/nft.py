@@ -12,6 +12,7 @@ from .nft_match import ADDRESSES, FAMILIES, PROTOCOLS, Test, Unknown, as_list, b
 
 VERDICTS = {"accept": "accept", "drop": "drop", "reject": "drop", "return": "leave", "queue": "queue"}
 PERIODS = {"second": "second", "minute": "minute", "hour": "hour", "day": "day", "week": "7d"}
+BYTES = {"bytes": 1, "kbytes": 1 << 10, "mbytes": 1 << 20, "gbytes": 1 << 30}
 IGNORED = ("counter", "comment", "mangle")
 ENDS = ("synproxy", "fwd")  # a packet does not come back from them
 TRANSLATES = ("dnat", "redirect", "snat", "masquerade", "tproxy")
@@ -26,6 +27,12 @@ class Reader:
         self.rules = []  # of a map of verdicts
         self.untracks = False
 
+    def soften(self, why):
+        """A difference, or a reason to leave the rule out."""
+        if not self.ruleset.close:
+            raise Left(why)
+        self.rule.differs += (why,)
+
     def read(self, expressions):
         for expression in expressions:
             for name, value in expression.items():
@@ -37,7 +44,7 @@ class Reader:
     def expression(self, name, value):
         if name == "match":
             if self.rule.limit:
-                raise Left("counts packets before its last match: write the limit last")
+                self.soften("counts packets before its last match: write the limit last")
             self.match(value)
         elif name == "limit":
             self.limit(value, frozenset(), (None, None), None)
@@ -125,7 +132,7 @@ class Reader:
         if found.get("stmt"):
             raise Left(f"counts by a limit in the set {value['set']}: move it to the rule")
         if not limits:
-            raise Left(f"adds to the set {value.get('set')}: a policy bans with `over ban`, write it by hand")
+            return self.soften(f"adds to the set {value.get('set')}: a policy bans with `over ban`, write it by hand")
         key = value["key"] if kind == "meter" else value["elem"]
         element = key.get("elem", {})
         key = element.get("val", key)
@@ -164,9 +171,13 @@ class Reader:
         if not limit or limit.get("per") not in PERIODS:
             raise Left("has an unknown limit")
         self.rule.above = bool(limit.get("inv"))
-        if limit.get("rate_unit", "packets") != "packets":
-            raise Left("counts bytes of IP packets, a policy counts bytes of frames, which are longer")
-        self.rule.limit = Limit(limit["rate"], PERIODS[limit["per"]], limit.get("burst", 5) or 5, False, fields, masks,
+        unit = limit.get("rate_unit", "packets")
+        if unit != "packets":
+            self.soften("counts bytes of IP packets, a policy counts bytes of frames, which are longer")
+        rate, burst = limit["rate"] * BYTES.get(unit, 1), limit.get("burst", 5) or 5
+        if unit != "packets":
+            burst = rate + limit.get("burst", 0) * BYTES.get(limit.get("burst_unit", "bytes"), 1)
+        self.rule.limit = Limit(rate, PERIODS[limit["per"]], burst, unit != "packets", fields, masks,
                                 table=table and " ".join(self.table + (table,)))
 
 
@@ -183,7 +194,8 @@ def words_in(value, names):
 
 
 class Ruleset:
-    def __init__(self, objects, handles):
+    def __init__(self, objects, handles, close=False):
+        self.close = close
         self.sets, self.limits, self.tables, self.handles = {}, {}, {}, handles
         self.count = collections.Counter()  # of rules by chain
         for entry in objects:
@@ -273,7 +285,7 @@ def read(policy, text):
     own = bool(nft_text.BEGINS.search(text)) and not text.lstrip().startswith("{")
     try:
         objects = json.loads(nft_text.as_json(text) if own else text)["nftables"]
-        ruleset = Ruleset(objects, not own)
+        ruleset = Ruleset(objects, not own, policy.options.close)
         for entry in objects:
             if "rule" in entry:
                 ruleset.rule(policy, entry["rule"])

@@ -7,10 +7,11 @@ import dataclasses
 import ipaddress
 
 from . import fields, kinds, proof
-from .model import ESTABLISHED, NEW, RELATED, Left, Match, Options, apart, check_separate, is_known, meet
+from .model import ESTABLISHED, LEFT_LIMIT, NEW, RELATED, Left, Match, Options, apart, check_separate, is_known, meet
 from .words import address_words, key_words, limit_words, match_words, pieces_of
 
 TCP = 6
+CARRIED = "carried, but "
 EVERYBODY = {None: "any", 4: "0.0.0.0/0", 6: "::/0"}
 
 
@@ -34,6 +35,11 @@ class Policy:
     def __init__(self, refused=None, options=None):
         self.options = options or Options()
         self.lines = []  # (rule, remark)
+        self.places = []  # of their steps
+        self.carried = set()  # places of all carried steps
+        self.merged = {}  # the place of a limit that another one says, too
+        self.all_differ = []  # what differs of all rules
+        self.limits = set()  # places of all limits that were read
         self.left = []  # (place, why)
         self.notes = []
         self.firewall = []  # places of steps without effect on the policy
@@ -47,6 +53,10 @@ class Policy:
     def leave_drop(self, place):
         if place not in self.drops:
             self.drops.append(place)
+
+    def differs(self, place):
+        """How what is carried of a place differs."""
+        return [why.removeprefix(CARRIED) for where, why in self.left if where == place and why.startswith(CARRIED)]
 
     def note(self, text):
         if text not in self.notes:
@@ -73,19 +83,26 @@ def unsaid(match):
     return f"matches by {words[0]}" if words else ""
 
 
+class Apart(Left):
+    """The rules of a limit can be said, but come to something else."""
+
+
 def limit_check(step, matches):
     """Raises Left if no single rule of a policy is equivalent. matches: those of the rules."""
     for match in matches:
         if match.other:
             raise Left(unsaid(match) + ("" if NEW in match.other[:1] else ": a policy cannot"))
         match_words(match)
-    if step.unordered:
-        raise Left(f"{step.unordered} may come before or after it: their chains have the same priority")
     used = {name for m in step.matches for name in ("src", "dst", "sport", "dport") if getattr(m, name)}
     used |= {{"saddr": "src", "daddr": "dst"}.get(f, f) for f in step.limit.fields}
     if used & set(step.translated):
         raise Left("matches or counts by fields that NAT rewrites: a policy sees packets as they arrive")
-    check_separate(step.matches, step.limit)
+    if step.unordered:
+        raise Apart(f"{step.unordered} may come before or after it: their chains have the same priority")
+    try:
+        check_separate(step.matches, step.limit)
+    except Left as why:
+        raise Apart(why) from None
 
 
 def past_words(cause, packet):
@@ -128,8 +145,9 @@ class Carrier:
         for step in self.steps:
             step.matches = [piece for match in step.matches for piece in pieces_of(match)]
         self.some_told = any(ESTABLISHED in m.other for c in chains if c.told for s in c.steps for m in s.matches)
-        self.carried = [s for s in self.steps if self.possible(s)]
         self.packets, self.rules, self.moot = [], [], set()
+        self.close = set()  # ids of limits that differ, and are carried
+        self.carried = [s for s in self.steps if self.possible(s)]
 
     def told(self, proto):
         """Does a policy know the same connections of the protocol as conntrack, or is it to be taken so?"""
@@ -143,8 +161,34 @@ class Carrier:
                            for other in chain.steps[:chain.steps.index(step)] for m in other.matches)
         return False
 
+    def close_match(self, step, match):
+        """The nearest match to the connections of a limit, which spares those that are known."""
+        new = any(word.startswith("state ") and "NEW" in word and "ESTABLISHED" not in word for word in match.other)
+        others = tuple(w for w in match.other if not (w.startswith("state ") and "NEW" in w) and w != LEFT_LIMIT)
+        if LEFT_LIMIT in match.other:
+            step.differs += ("in the firewall, another limit, which is left out, decides which packets it is asked about",)
+        if NEW in match.other and match.proto == TCP:
+            return match.copy(other=tuple(w for w in match.other if w != LEFT_LIMIT))
+        if set(others) & {ESTABLISHED, RELATED}:
+            step.differs += ("it counts packets of no connection, too",)
+            others = tuple(w for w in others if w not in (ESTABLISHED, RELATED))
+            return match.copy(other=others) if match.proto != TCP else match.copy(known=True, other=others)
+        if new and match.proto is None:
+            step.differs += ("it counts new connections of TCP alone",)
+            return match.copy(proto=TCP, other=(NEW, *others))
+        if not new and (others or not self.behind_known(step, match)):
+            return match.copy(other=others)
+        if match.proto in (None, TCP):
+            return match.copy(known=False, other=others)
+        step.differs += ("it counts packets of sources that are not known yet, as nearest to packets of no connection",)
+        return match.copy(fresh=True, other=others)
+
     def match_of(self, step, match):
         """The match of the step's rule."""
+        if self.policy.options.close and step.counts():
+            match = self.close_match(step, match)
+            if match.known is not None or match.fresh:
+                return match
         if NEW in match.other and match.proto == TCP:
             flags = fields.OPENS & (fields.EVERY_FLAGS if match.flags is None else match.flags)
             others = tuple(word for word in match.other if word != NEW)
@@ -161,11 +205,21 @@ class Carrier:
     def matches_of(self, step):
         return [self.match_of(step, m) for m in step.matches]
 
+    def limit_check(self, step, matches):
+        """A limit that may differ stays in, as long as its rules can be said."""
+        try:
+            limit_check(step, matches)
+        except Apart as why:
+            if not self.policy.options.close:
+                raise
+            step.differs += (str(why),)
+            self.close.add(id(step))
+
     def possible(self, step):
         matches = self.matches_of(step)
         if step.counts():
             try:
-                limit_check(step, matches)
+                self.limit_check(step, matches)
                 return bool([key_words(step.limit, m) for m in matches])
             except Left as why:
                 self.policy.leave(step.place, why)
@@ -182,7 +236,7 @@ class Carrier:
 
     def write(self):
         limits = [s for s in self.carried if s.limit]
-        mixed = any(m.family is None for s in limits for m in s.matches)
+        mixed = any(m.family is None for s in (self.carried if limits and self.policy.options.close else limits) for m in s.matches)
         self.rules = []
         for step in self.carried:
             verdict = "limit" if step.limit else {"accept": "allow", "drop": "deny"}[step.verdict]
@@ -215,23 +269,32 @@ class Carrier:
         while changed:
             changed = False
             for packet, found in self.packets:
-                wrong = proof.wrong(self.rules, found, packet)
+                wrong = proof.wrong(self.rules, found, packet, self.close)
                 while wrong:
                     step, cause = wrong
-                    self.remove(step, step.limit and why_wrong(self.chains, step, cause, packet))
+                    why = step.limit and why_wrong(self.chains, step, cause, packet)
+                    if self.policy.options.close and step.limit and not proof.drops_nothing(self.chains, step, packet):
+                        self.close.add(id(step))
+                    else:
+                        self.remove(step, why)
                     changed = True
-                    wrong = proof.wrong(self.rules, found, packet)
+                    wrong = proof.wrong(self.rules, found, packet, self.close)
 
     def texts(self):
         return list({r.text: r for r in reversed(self.rules)}.values())[::-1]
 
+    def verdicts(self):
+        """Which packets a rule drops, or may drop."""
+        return [proof.decide(self.rules, packet)[0] in ("deny", "limit") for packet, _ in self.packets]
+
     def prune(self):
         """Removes every `allow` without effect."""
         for step in [s for s in self.carried if s.verdict == "accept" and not s.limit]:
-            before = self.carried
+            before, verdicts = self.carried, self.close and self.verdicts()
             self.carried = [s for s in before if s is not step]
             self.write()
-            if any(proof.wrong(self.rules, found, packet) for packet, found in self.packets):
+            if any(proof.wrong(self.rules, found, packet, self.close) for packet, found in self.packets) or \
+                    self.close and verdicts != self.verdicts():
                 self.carried = before
         self.write()
 
@@ -243,9 +306,18 @@ class Carrier:
         self.policy.firewall += [step.place for step in self.steps if step in self.moot]
         self.write()
 
+    def tell_close(self, step, packet, found):
+        """The difference of a limit for one kind of packets."""
+        wrong = id(step) in self.close and proof.wrong(self.rules, found, packet, self.close - {id(step)})
+        if wrong and wrong[0] is step and wrong[1] is not step:
+            self.policy.leave(step.place, CARRIED + why_wrong(self.chains, *wrong, packet))
+
     def tell(self):
         """Notes what the firewall does beyond the policy."""
         named = {s.place for s in self.carried}
+        for step in self.carried if self.policy.options.close else ():
+            for text in step.differs if step.limit else ():
+                self.policy.leave(step.place, CARRIED + text)
         for step in self.steps:
             if step.verdict == "accept" and not step.limit and step.place not in named:
                 self.policy.firewall.append(step.place)
@@ -253,6 +325,8 @@ class Carrier:
             verdict, acting = proof.decide(self.rules, packet)
             if verdict != "pass" and verdict != "allow":
                 self.tell_rule(acting[0], packet, found)
+                for rule in acting if verdict == "limit" else ():
+                    self.tell_close(rule.step, packet, found)
             for event in found if verdict != "deny" else ():
                 if not event.step.limit:
                     self.policy.leave_drop(event.step.place)
@@ -269,7 +343,7 @@ class Carrier:
         if wide and packet.family == 6:
             differs.append("link-local sources count by /128")
         for text in differs:
-            self.policy.leave(step.place, "carried, but " + text)
+            self.policy.leave(step.place, CARRIED + text)
 
     def state_differs(self, rule, packet):
         """The packets that conntrack takes otherwise than the words of a policy."""
@@ -297,3 +371,7 @@ def chains_carry(policy, chains):
             if step.verdict == "drop" and not step.limit:
                 policy.leave_drop(step.place)
     policy.lines = [(r.text, r.remark()) for r in carrier.texts()]
+    policy.places = [r.step.place for r in carrier.texts()]
+    policy.carried = {s.place for s in carrier.carried}
+    policy.carried |= {place for place, of in policy.merged.items() if of in policy.carried}
+    policy.limits = policy.limits or {s.place for s in carrier.steps if s.limit}

@@ -91,6 +91,18 @@ def excess_kept(step, behind, way):
     return next(iter(way.maybe.values()), step)
 
 
+def drops_nothing(chains, step, p):
+    """Does a limit accept what is within it, and nothing drop the rest?"""
+    steps = next((c.steps for c in chains if step in c.steps), [])
+    for other in steps[steps.index(step) + 1:] if step.verdict == "within" else ():
+        hit = hits(other, p)
+        if other.verdict == "drop" and hit is not False:
+            return False
+        if other.verdict == "accept" and not other.limit and hit:
+            return True
+    return step.verdict == "within"
+
+
 def events(chains, p, moot):
     """The drops and limits that a packet may meet, in order. moot: gains the limits of what an earlier limit does not
     accept, and of which nothing is accepted anyway."""
@@ -167,7 +179,7 @@ def counted_too(found, step):
 
 def rule_holds(match, p):
     """The rule's own words beyond those of the firewall's match."""
-    return match.known in (None, p.known) and (p.opens or not match.only_syn)
+    return match.known in (None, p.known) and (p.opens or not match.only_syn) and not (match.fresh and p.known)
 
 
 def decide(rules, p):
@@ -191,17 +203,23 @@ def drops_surely(found):
     return False
 
 
-def wrong(rules, found, p):
-    """(step whose rules must be removed, the step that conflicts with it) or None."""
+def wrong(rules, found, p, close=frozenset()):
+    """(step whose rules must be removed, the step that conflicts with it) or None. close: the ids of limits that need not
+    be equal, which no `allow` may hide all the same."""
     verdict, acting = decide(rules, p)
     if verdict == "deny":
         return None if drops_surely(found) else (acting[0].step, None)
     carried = {id(r.step) for r in rules if r.verdict == "limit"}
     counting = [e.step for e in found if id(e.step) in carried]
+    if verdict == "allow" and counting:
+        return acting[0].step, None
+    counting = [step for step in counting if id(step) not in close]
     if verdict == "limit":
         for rule in acting:
+            if id(rule.step) in close:
+                continue
             first = next((e for e in found if not counted(e.step, rule.step)), None)
-            if not first and found:
+            if not first and drops_surely(found):
                 continue
             if not first or first.step is not rule.step:
                 told = first and (not first.cause or first.step.verdict == "drop")

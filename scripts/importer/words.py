@@ -105,7 +105,8 @@ def match_words(match, with_src=False):
     words += flag_words(match) + field_words(match, "length", "ttl", "dscp")
     patterns = [match.payload] * bool(match.payload) + list(match.not_payload)
     words += once([("" if p == match.payload else "not ") + payload_words(p) for p in patterns], "payloads")
-    return words + ([] if match.known is None else ["established"] if match.known else ["not", "established"])
+    words += [] if match.known is None else ["established"] if match.known else ["not", "established"]
+    return words + ["new-source"] * match.fresh
 
 
 # ---- a match as several

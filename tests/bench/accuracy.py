@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How many packets that came when they came each algorithm admits by its definition: the reference that
-admitted packets are compared with. Written from the definitions alone; knows nothing of rlctl."""
+admitted packets are compared with. Written from the definitions alone; knows nothing of rlctl. That of a
+warm-up is its source, Guava, whose callers wait: what they get, which is the rate or all that is offered."""
 
 import sys
 from bisect import bisect_right
 from collections import deque
 from functools import lru_cache
-from itertools import accumulate
+from heapq import merge
+from itertools import accumulate, count as counter, takewhile
 from math import ceil, inf
 
 EPSILON = 1e-9
@@ -68,29 +70,32 @@ class SlidingLog:
         self.times.append(t)
 
 
-class WarmUp:
-    """Guava's SmoothWarmingUp without waiting, cold at first."""
+class Guava:
+    """Guava's SmoothRateLimiter.SmoothWarmingUp, cold at first: resync() and reserveEarliestAvailable(1)."""
 
     def __init__(self, rate, ramp, cold=3):
-        self.stable, self.ramp = 1 / rate, ramp
-        coldest = cold * self.stable
-        self.threshold = ramp / (2 * self.stable)
-        self.most = self.threshold + 2 * ramp / (self.stable + coldest)
-        self.slope = (coldest - self.stable) / (self.most - self.threshold)
-        self.stored, self.next = self.most, 0.0
+        self.stable = 1 / rate
+        self.threshold = 0.5 * ramp / self.stable
+        self.most = self.threshold + 2 * ramp / (self.stable + cold * self.stable)
+        self.slope = (cold - 1) * self.stable / (self.most - self.threshold)
+        self.cool_down = ramp / self.most
+        self.stored, self.next_free = self.most, 0.0
 
-    def earliest(self):
-        return self.next
+    def height(self, permits):
+        return self.stable + permits * self.slope
 
-    def admit(self, t):
-        self.stored = min(self.most, self.stored + (t - self.next) * self.most / self.ramp)
-        self.next = t
-        take = min(1.0, self.stored)
-        above = min(take, max(0.0, self.stored - self.threshold))
-        high = self.stored - self.threshold
-        area = above * (2 * self.stable + (2 * high - above) * self.slope) / 2
-        self.next += area + (1 - above) * self.stable
-        self.stored -= take
+    def acquire(self, now):
+        """Returns until when its caller waits."""
+        if now > self.next_free:
+            self.stored = min(self.most, self.stored + (now - self.next_free) / self.cool_down)
+            self.next_free = now
+        moment, spent = self.next_free, min(1.0, self.stored)
+        above = max(0.0, self.stored - self.threshold)
+        dear = min(above, spent)
+        wait = dear * (self.height(above) + self.height(above - dear)) / 2 + self.stable * (spent - dear)
+        self.next_free += wait + (1 - spent) * self.stable
+        self.stored -= spent
+        return moment
 
 
 def models(rate):
@@ -103,7 +108,7 @@ def models(rate):
         "fixed-window": (f"fixed-window {per}", lambda: FixedWindow(window, WINDOW_S)),
         "sliding-window": (f"sliding-window {per} slots 10", lambda: SlidingWindow(window, WINDOW_S, 10)),
         "sliding-log": (f"sliding-log {per}", lambda: SlidingLog(window, WINDOW_S)),
-        "warm-up": (f"warm-up {rate}/second ramp 500ms", lambda: WarmUp(rate, 0.5)),
+        "warm-up": (f"warm-up {rate}/second ramp 500ms", lambda: Guava(rate, 0.5)),
         "burst 1": (f"token-bucket {rate}/second burst 1", lambda: Bucket(rate, 1)),
     }
 
@@ -143,9 +148,23 @@ class Timeline:
         return max(0, ceil((frame - self.number) / self.sources - EPSILON))
 
 
+def served(guava, timelines):
+    """How many packets Guava's caller sends on, each after the one before, until the last has come."""
+    end = max(line.grains[-1][1] for line in timelines) * 1e-9
+    done, count = 0.0, 0
+    for t in merge(*(takewhile(lambda t: t < inf, map(line.time, counter())) for line in timelines)):
+        done = guava.acquire(max(done, t))
+        if done > end:
+            break
+        count += 1
+    return count
+
+
 def allowed(name, rate, timelines):
     """How many of the packets of a source the algorithm NAME admits, at a limit of RATE per second."""
     model, admitted = models(rate)[name][1](), 0
+    if isinstance(model, Guava):
+        return served(model, timelines)
     due = [[line.time(0), 0, line] for line in timelines]  # its next packet
     while (first := min(due, key=lambda d: d[0]))[0] < inf:
         t, k, line = first

@@ -167,6 +167,28 @@ SET_LOOKUP_FLOODS = """ Floods come from as many sources
 as there are members, at random, and all packets are dropped: nanoseconds above a program that only drops, and above `rule any deny`, of fewer rounds."""
 
 
+POLICIES = """
+## Whole policies under floods that they refuse
+
+`sudo make bench-policies` writes [bench_policies.json](bench_policies.json): rlctl {version}, {date}, on {cpu}, Linux {kernel}; the load average
+was {busy[load]:.1f} before, and during the run other processes took {busy[others]:.1%} of one CPU, and other guests of the host {busy[stolen]:.1%}.
+The policies are those of `tests/bench/policy_texts.sh`, with `limit 1/second burst 1` for each source: `plain` is that alone, `plain-new` has
+`rule device new-source limit 10000/second` as well, and the others are compared with it. `quick-start` is README's; `ports-256`, `set-million` and
+`filter` are it with 256 rules of a port, a set of a million addresses, a filter; `web` and `game-alarm` are packaged policies. Where
+a name ends in `-port`, the flood goes to a port that the policy names. `readme` and `unless` have limits that admit most of the flood.
+The floors: `line` parses the packet and reads one line of an array by a hash of the source, `line_filter` two of such
+arrays, and `look_up_udp` and `look_up_tcp` look a socket up.
+
+The programs alone, over packets from random sources: nanoseconds above a program that only drops, the median of {rounds} rounds; in
+brackets how many times that of `plain-new`, where most packets are refused. The goal is {goal} times at most, and was met by {met} of {goals};
+bold is what misses it.
+"""
+POLICY_FLOODS = """
+Through a veth, as a share of what a program drops that only drops:
+
+"""
+
+
 class Figures:
     def __init__(self, document):
         self.document = document
@@ -228,7 +250,7 @@ def performance(figures):
             heading = title if title.startswith("rlctl") else title[0].upper() + title[1:]
             text += f"\n## {heading}\n\n{ABOUT[section]}\n\n"
             text += table([case, "", "median", "lowest to highest", "ratio", "goal"], map(cells, rows))
-    return text + instructions(figures.instructions) + rules(figures.rules) + matches(figures.matches) + sets(figures.sets) + set_lookups(figures.set_lookups) + proof(figures.proof) + challenge(figures.challenge)
+    return text + instructions(figures.instructions) + rules(figures.rules) + matches(figures.matches) + sets(figures.sets) + set_lookups(figures.set_lookups) + policies(figures.policies) + proof(figures.proof) + challenge(figures.challenge)
 
 
 def instructions(document):
@@ -330,6 +352,40 @@ def set_lookups(document):
                                            map(line, document["rows"]))
 
 
+PROTOCOLS = {"udp": "UDP", "syn": "SYN", "ack": "ACK"}
+
+
+def policies(document):
+    """A table for each number of sockets, with a line for each policy and a column for each kind of flood."""
+    rows = document["rows"]
+    by = {(r["section"], r["sockets"], r["proto"], r["sources"], r["candidate"]): r for r in rows}
+    judged = [r for r in rows if "met" in r]
+
+    def names(*where):
+        return list(dict.fromkeys(key[-1] for key in by if key[:len(where)] == where))
+
+    def kinds(*where):
+        return list(dict.fromkeys(key[2:4] for key in by if key[:len(where)] == where))
+
+    def title(kind):
+        return f"{PROTOCOLS[kind[0]]}, {'16 million' if kind[1] == MANY else f'{kind[1]:,}'}"
+
+    def cell(row):
+        if not row:
+            return ""
+        text = f"{row['ns']['median']:.0f}" + (f" ({row['ratio']['median']:.2f})" if "median" in row.get("ratio", {}) else "")
+        return f"**{text}**" if row.get("met") is False else text
+
+    def lines(cell, *where):
+        return [[name, *(cell(by.get((*where, *kind, name))) for kind in kinds(*where))] for name in names(*where)]
+
+    text = POLICIES.format(**document, met=sum(r["met"] for r in judged), goals=len(judged))
+    for sockets in dict.fromkeys(r["sockets"] for r in rows if r["section"] == "alone"):
+        crowd = f"With {sockets:,} connections and as many UDP sockets on the machine:" if sockets else "Without a socket on the machine:"
+        text += f"\n{crowd}\n\n" + table(["", *map(title, kinds("alone", sockets))], lines(cell, "alone", sockets))
+    return text + POLICY_FLOODS + table(["", *map(title, kinds("flood", 0))], lines(lambda r: f"{r['share']:.2f}" if r else "", "flood", 0))
+
+
 README_COLUMNS = {"hot": "`--table hot`", "device": "and a `device` limit", "lru": "`lru`", "cpu": "`cpu`", "nft": "nft meter",
                   "iptables": "iptables hashlimit", "line-4m": "one line of 4 MiB"}
 
@@ -339,13 +395,18 @@ def readme(figures):
     counts = (1, 256, 65536, MANY)
     names = [name for name in README_COLUMNS if sum(bool(figures.get("flood4", n, name)) for n in counts) > 1]
     rows = [[f"{n:,}" if n != MANY else "16 million", *(figures.share("flood4", n, name) for name in names)] for n in counts]
+    own = [r["ns_above_bare"] for r in figures.rows if r["section"] == "flood4" and r["candidate"] == "hot"]
+    times = [r["ratio"]["median"] for r in figures.policies["rows"]
+             if (r["section"], r["proto"], r["candidate"]) == ("flood", "udp", "quick-start")]
+    commit = figures.policies["version"].rpartition("+")[2]
     head = ["sources", *(README_COLUMNS[name] for name in names)]
     return (f"A flood that `any limit 1/second burst 1` drops, as a share of what a bare `XDP_DROP` drops ({min(bare):.1f} to {max(bare):.1f} "
-            f"million packets a\nsecond, on one core of a small virtual machine); commit {figures.commit()}:\n\n" + table(head, rows) +
-            f"\nA packet that is admitted costs {figures.named('admit/1/hot/median')} ns under one limit and "
-            f"{figures.named('admit/8/hot/median')} ns under eight. `apply` of 100,000 limits under\nflood takes "
-            f"{figures.get('apply', 100000, 'limits')['median'] / 1000:.1f} s. A known source beside 16 million strangers lost "
-            f"{figures.named('innocent/1500/lost of a known source/median')} of 1,500 packets.\n\n"
+            f"million packets a\nsecond, {1000 / max(bare):.0f} to {1000 / min(bare):.0f} ns each, on one core of a small virtual machine; "
+            f"`--table hot` adds {min(own):.0f} to {max(own):.0f} ns); commit {figures.commit()}:\n\n" + table(head, rows) +
+            f"\nUnder the policy of the quick start a packet of it costs {min(times):.1f} to {max(times):.1f} times as much as under a limit of each source and "
+            f"one of new sources (commit {commit}).\nA packet that is admitted costs {figures.named('admit/1/hot/median')} ns under one limit and {figures.named('admit/8/hot/median')} ns under eight. "
+            f"`apply` of 100,000 limits under flood takes {figures.get('apply', 100000, 'limits')['median'] / 1000:.1f} s. "
+            f"A known source beside 16 million strangers lost {figures.named('innocent/1500/lost of a known source/median')} of 1,500 packets.\n\n"
             "![throughput by number of sources, and cost per packet](docs/bench.svg)\n")
 
 
@@ -437,7 +498,7 @@ def differences(top, figures):
     for name, make in documents(figures).items():
         old = (top / name).read_text()
         if make(old) != old:
-            yield f"{name}: not what docs/bench.json, instructions.json, rules.json, matches.json, sets.json, set_lookups.json, proof.json and challenge.json say: run tests/bench/figures.py"
+            yield f"{name}: not what docs/bench.json, instructions.json, rules.json, matches.json, sets.json, set_lookups.json, bench_policies.json, proof.json and challenge.json say: run tests/bench/figures.py"
     for name in PROSE:
         yield from typed(name, (top / name).read_text())
     if not (top / "docs/bench.svg").read_text().endswith(drawn_from(figures)):
@@ -461,6 +522,7 @@ def main():
     figures.matches = json.loads((top / "docs/matches.json").read_text())
     figures.sets = json.loads((top / "docs/sets.json").read_text())
     figures.set_lookups = json.loads((top / "docs/set_lookups.json").read_text())
+    figures.policies = json.loads((top / "docs/bench_policies.json").read_text())
     figures.proof = json.loads((top / "docs/proof.json").read_text())
     if "--check" in sys.argv[1:]:
         wrong = list(differences(top, figures))

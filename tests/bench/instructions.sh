@@ -14,9 +14,10 @@ usage() {
 }
 
 cd "$(dirname "$0")/../.."
-options=("$@")
+options=("$@") rows=()
 while [[ $# -gt 0 ]]; do
 	[[ $1 =~ ^--(only|trace)$ && $# -gt 1 ]] || { usage && exit 2; }
+	rows+=("$2")
 	shift 2
 done
 scripts/deps.sh --missing qemu-system-x86_64 busybox cpio depmod jq objdump >&2
@@ -29,7 +30,8 @@ files=$(tests/vm/fetch.sh "${KERNEL:-sid}")
 tests/vm/image.sh programs "$work/programs"
 tests/vm/image.sh modules "$files" "$work/modules"
 echo '0 tests/vm/guest/instructions.sh' >"$work/list" # without a time limit
-(cd "$work" && echo list | cpio --quiet -o -H newc >list.cpio)
+printf '%s\n' ${rows[@]+"${rows[@]}"} | sed '/^$/d' >"$work/rows" # the guest attaches no others
+(cd "$work" && printf '%s\n' list rows | cpio --quiet -o -H newc >list.cpio)
 cat "$work/programs" "$work/modules" "$work/list.cpio" >"$work/initrd"
 # The guest's clock goes by instructions (-icount), so that no limit's time passes between two of its packets.
 tests/bench/instructions.py "${options[@]}" "$work" \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shared by rules.py, matches.py and set_lookups.py: the rounds that loops of mechanisms.sh recorded."""
+"""Shared by rules.py, matches.py, set_lookups.py and others: the rounds that loops of mechanisms.sh recorded, and the document."""
 
 import json
 import subprocess
@@ -28,9 +28,11 @@ def above(values, others):
     return {"median": round(median(values), 1), "low": round(low, 1), "high": round(high, 1)}
 
 
-def write(path, ns, rows):
+def write(path, ns, rows, **more):
+    """A row is a line."""
     version = subprocess.run(["build/rlctl", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     document = {"version": version, "date": time.strftime("%Y-%m-%d"), "cpu": cpu_model(),
                 "kernel": Path("/proc/sys/kernel/osrelease").read_text().strip(),
-                "rounds": max(len(values) for section in ns.values() for values in section.values()), "rows": rows}
-    Path(path).write_text(json.dumps(document, indent=1) + "\n")
+                "rounds": max(len(values) for section in ns.values() for values in section.values()), **more}
+    head, lines = json.dumps(document, indent=1).removesuffix("\n}"), ",\n".join(f"  {json.dumps(row)}" for row in rows)
+    Path(path).write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n')

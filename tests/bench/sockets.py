@@ -5,6 +5,8 @@
   sockets.py connect ADDR PORT FIRST SPORT N   makes N of them, from FIRST and the addresses behind it
   sockets.py udp ADDR PORT FIRST DPORT PEERS N   binds N of UDP, from PORT upwards, over as many addresses as that takes;
                                       the first sends a datagram to each of PEERS addresses
+  sockets.py udp-connected ADDR PORT FIRST DPORT N   connects N of UDP, from PORT and those after it, to FIRST and the
+                                      addresses after it; where the ports do not suffice, two share one
 Each says "ready" when it has them all. No process may have so many descriptors: each takes a share."""
 
 import os
@@ -47,6 +49,17 @@ def bound(address, port, n, asked=()):
     return held
 
 
+def udp_connected(address, port, first, dport, begin, n):
+    held = []
+    for i in range(begin, begin + n):
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        s.bind((address, port + i % (65536 - port)))
+        s.connect((str(first + i), dport))
+        held.append(s)
+    return held
+
+
 def hold(n, work):
     """work(first, count) in processes of SHARE each; says ready when all are."""
     children = []
@@ -80,6 +93,9 @@ def main():
         begin, dport, peers = ip_address(sys.argv[4]), int(sys.argv[5]), int(sys.argv[6])
         asked = [(str(begin + i), dport) for i in range(peers)]
         hold(n, lambda first, count: bound(ip_address(address) + first // PORTS, port, count, () if first else asked))
+    elif kind == "udp-connected":
+        begin, dport = ip_address(sys.argv[4]), int(sys.argv[5])
+        hold(n, lambda first, count: udp_connected(address, port, begin, dport, first, count))
     elif kind == "connect":
         begin, sport = ip_address(sys.argv[4]), int(sys.argv[5])
         hold(n, lambda first, count: connect((address, port), begin + first, sport, count))

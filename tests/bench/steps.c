@@ -21,7 +21,8 @@ static const char *const usage =
 	"  functions ID         \"function ADDRESS BYTES NAME\" of each in the loaded program\n"
 	"  lines ID             \"line ADDRESS FILE:LINE\" of each of its lines of source\n"
 	"  run ID N SOURCE ...  runs it N times over a packet from each source in turns, IPv4 or\n"
-	"                       IPv6, an echo request from SOURCE,icmp, TCP from SOURCE,tcp:\n"
+	"                       IPv6, an echo request from SOURCE,icmp, TCP from SOURCE,tcp,\n"
+	"                       a SYN from SOURCE,syn:\n"
 	"                       \"verdict NUMBER\" of each\n";
 
 struct program {
@@ -107,8 +108,8 @@ static int packet_build(struct frame *frame, char *source)
 
 	if (kind) {
 		*kind++ = 0;
-		spec.proto = !strcmp(kind, "tcp") ? FRAME_TCP : FRAME_ICMP;
-		spec.tcp_flags = TH_ACK;
+		spec.proto = !strcmp(kind, "icmp") ? FRAME_ICMP : FRAME_TCP;
+		spec.tcp_flags = !strcmp(kind, "syn") ? TH_SYN : TH_ACK;
 	}
 	spec.size = frame_bytes_min(&spec);
 	inet_pton(family, spec.ipv6 ? "fd77::2" : "10.77.0.2", spec.dst);

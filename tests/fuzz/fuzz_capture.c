@@ -16,6 +16,7 @@
 #include "output.h"
 #include "parser.h"
 #include "policy.h"
+#include "simulation.h"
 #include "stats.h"
 #include "units.h"
 
@@ -38,7 +39,7 @@ struct simulation {
 
 static FILE *verdicts; /* what should stand there, line by line, less the packet's number */
 
-int simulation_open(struct policy *policy, uint64_t now_ns, const char *file,
+int simulation_open(struct policy *policy, uint64_t now_ns, const struct policy_source *file,
 		    struct simulation **out)
 {
 	struct simulation *s = calloc(1, sizeof(*s));
@@ -62,7 +63,8 @@ static enum rl_reason reason_of(const struct captured *packet)
 {
 	uint8_t *frame = fuzz_frame(packet->data, packet->size);
 	struct packet p = {0};
-	enum parse parse = packet_parse(&p, frame, frame + packet->size, packet->bytes, 0);
+	enum parse parse = packet_parse(
+		&p, cursor_at(frame, frame + packet->size, TRANSPORT_MAX, false), packet->bytes, 0);
 
 	fuzz_frame_free(frame);
 	return parse == PARSE_NON_IP      ? RL_REASON_NON_IP
@@ -85,6 +87,17 @@ int simulation_run(struct simulation *s, const struct captured *packet, enum rl_
 	return 0;
 }
 
+int simulation_run_all(struct simulation *s, const struct captured *packets, size_t count,
+		       struct simulated *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		simulation_run(s, &packets[i], &out[i].reason);
+		out[i].counter_id = simulation_counter_id(s);
+		out[i].cut = simulation_is_cut(s);
+	}
+	return 0;
+}
+
 void simulation_prove(struct simulation *s, bool is_established)
 {
 	(void)s, (void)is_established;
@@ -93,6 +106,11 @@ void simulation_prove(struct simulation *s, bool is_established)
 bool simulation_has_asked(const struct simulation *s)
 {
 	return s->reasons[RL_REASON_WITHIN].packets % 2;
+}
+
+bool simulation_is_cut(const struct simulation *s)
+{
+	return s->reasons[RL_REASON_WITHIN].packets % 3 == 1;
 }
 
 int simulation_restart(struct simulation *s, uint64_t now_ns)

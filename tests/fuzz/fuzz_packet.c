@@ -41,7 +41,9 @@ static enum parse parse(const uint8_t *data, const struct view *view, struct pac
 	enum parse parse;
 
 	memset(out, 0, sizeof(*out));
-	parse = packet_parse(out, frame, frame + view->readable, view->bytes, view->tags);
+	parse = packet_parse(
+		out, cursor_at(frame, frame + view->readable, TRANSPORT_MAX, frames_are_skbs),
+		view->bytes, view->tags);
 	fuzz_frame_free(frame);
 	require(out->bytes == view->bytes);
 	if (parse == PARSE_ND_TYPE) {
@@ -139,12 +141,14 @@ static void padding_check(const uint8_t *data, const struct view *view, const st
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct view view;
+	struct cursor c = {0};
 	struct packet p;
 	enum parse whole;
 
 	if (size < HEAD)
 		return 0;
 	frames_are_skbs = data[0] & SKB;
+	c.skb = frames_are_skbs;
 	view.tags = frames_are_skbs ? TAGS(data[0]) % (VLAN_TAGS_MAX + 1) : 0;
 	view.readable = size - HEAD;
 	view.readable -= data[1] < view.readable ? data[1] : view.readable;
@@ -154,7 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (whole == PARSE_IP)
 		packet_check(data, &view, &p);
 	less_check(data, &view, &p, whole);
-	if (whole == PARSE_IP && !unstated_bytes(view.bytes, PACKET_BYTES_MAX))
+	if (whole == PARSE_IP && !unstated_bytes(&c, view.bytes, PACKET_BYTES_MAX))
 		padding_check(data, &view, &p);
 	return 0;
 }

@@ -125,7 +125,9 @@ static void warning_check(const struct rule *rule, const char *text, void *arg)
 
 	require(rule >= policy->rules && rule < policy->rules + policy->count);
 	require(rule->limit.ban_ns || rule->comment_cut || rule->size_cut ||
-		rule->match.flags & RL_MATCH_ESTABLISHED || rule->limit.over >= RL_OVER_UNLESS);
+		rule->match.flags & (RL_MATCH_ESTABLISHED | RL_MATCH_FILTER) ||
+		rule->limit.over >= RL_OVER_UNLESS || rule->kind == PREFIX_DEVICE ||
+		(rule->action == RL_ACTION_DENY && !rule->match.flags));
 	require(fuzz_is_plain(text));
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Every fuzz target over its corpus, and over a fixed number of further inputs from a fixed seed: the same
-# ones on every machine. `make fuzz` runs for hours. check: idle check: timeout 1200
+# ones on every machine. `make fuzz` runs for hours. check: idle check: timeout 1200 check: builds fuzzers
 # shellcheck source=tests/lib.sh
 source "$(dirname "$0")/../lib.sh"
 

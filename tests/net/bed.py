@@ -7,6 +7,8 @@ import signal
 import subprocess
 import tempfile
 
+from checks import Bad, need
+
 PREFIXES = 1000 + os.getpid() % 9000  # by which our maps are known
 SIZES = ["--sources", "1031", "--prefixes", str(PREFIXES)]
 TCX = os.path.join(os.path.dirname(__file__), "../../build/tcx")
@@ -24,15 +26,6 @@ rule 10.9.3.0/24 limit 20/second burst 3 per flow
 rule 192.0.2.2 deny
 rule device limit 1000k/second burst 5k
 """
-
-
-class Bad(Exception):
-    pass
-
-
-def need(condition, text):
-    if not condition:
-        raise Bad(text)
 
 
 class Run:

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import time
 
+from checks import Bad, need, same
+
 CLONE_NEWNET = 0x40000000
 RULES = ("any tcp established", "any tcp not established")
 POLICY = "".join(f"rule {rule} limit 1m/second burst 1m per rule\n" for rule in RULES)
@@ -32,26 +34,6 @@ FORGED = ("tcp-ack", "tcp-rst", "tcp-fin", "tcp-xmas", "tcp-null")
 CROWD, PARTS = 50000, 8
 PREFIX, RLCTL, FLOOD = sys.argv[1:4]
 LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-class Bad(Exception):
-    pass
-
-
-def need(condition, text):
-    if not condition:
-        raise Bad(text)
-
-
-def same(got, wanted, what):
-    need(got == wanted, f"{what}: {got}, wanted {wanted}")
-
-
-def eventually(condition, what):
-    end = time.monotonic() + 15
-    while not condition():
-        need(time.monotonic() < end, f"still not so: {what}")
-        time.sleep(0.01)
 
 
 # ---- namespaces

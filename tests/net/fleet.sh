@@ -5,6 +5,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
 REDIS=$TMP/redis
+export STATE_DIRECTORY=$TMP/state # not the machine's
 ns_new S && ns_mute S || exit 1
 MEMBERS=() LOADS=()
 FIRST=(nice -n -15) # as the senders: on machines of their own none would wait for another

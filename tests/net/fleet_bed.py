@@ -35,6 +35,7 @@ class Fleet:
         self.bed = bed
         folder = tempfile.mkdtemp(prefix="redis-", dir=os.path.dirname(bed.bpffs))
         self.socket = os.path.join(folder, "socket")
+        os.environ["STATE_DIRECTORY"] = folder  # not the machine's
         self.redis = subprocess.Popen(
             [*WITH_TEST, "redis-server", "--port", "0", "--unixsocket",
              self.socket, "--dir", folder, "--save", "", "--appendonly", "no"],

@@ -65,7 +65,7 @@ def echoed(connection, line):
 def each(address, port, count):
     served = 0
     for _ in range(count):
-        with socket.create_connection((address, port), timeout=5) as connection:
+        with socket.create_connection((address, port), timeout=30) as connection:
             served += echoed(connection, LINE)
     print(served)
 

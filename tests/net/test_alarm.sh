@@ -80,9 +80,11 @@ test_trial() {
 	policy 'rule any tcp deny' >"$TMP/trial" && rl B apply -q --try 2s "$TMP/trial" >"$TMP/tried" 2>&1
 	is_on true && is "$(of .changes)" 3 && expect_fail grep -q tcp <(rl B show)
 }
+# It is on when it goes, and begins anew: the flood has ended by then, which would soon turn it on again.
 test_gone() {
-	rl B apply -q - <<<'rule any udp dport 9 limit 10/second' && is "$(rl B stats -j | jq '.[0].alarms')" null &&
-		rl B apply -q "$TMP/policy" && is_on false && is "$(of .changes)" 0 && flood_end
+	is_on true && rl B apply -q - <<<'rule any udp dport 9 limit 10/second' || return
+	flood_end && is "$(rl B stats -j | jq '.[0].alarms')" null && rl B apply -q "$TMP/policy" && is_on false &&
+		is "$(of .changes)" 0
 }
 
 # ---- the language, on a living instance
@@ -142,6 +144,33 @@ language() {
 	t 'language: detached while on' test_detached_on
 }
 
+# ---- the same senders, from peace into the alarm
+
+# known_policy RULE…: of the strangers, a hundred packets a second while it is on.
+known_policy() {
+	printf '%s\n' 'alarm flood when udp over 1000/second for 1s until under 500/second for 5s' "$@" >"$TMP/known"
+	rl B apply -q "$TMP/known"
+}
+# From 2,000 sources, one after the other; at most a tenth of what comes after the alarm is on passes.
+test_senders() { # RULE
+	local before after
+	known_policy "rule $1" || return
+	flood A --seconds 6 --rate 20000 --src 10.77.64.0/21 --sequential --dport 27015 >"$TMP/flooded" || return
+	before=$(jq .sent "$TMP/flooded") after=$(rl B stats -j | jq '[.[0].rules[].dropped.packets] | add')
+	echo "# $before sent, $after dropped"
+	[[ $after -gt $((before / 2)) ]]
+}
+# Strangers that send something else first, while it is on.
+test_stray() {
+	known_policy 'rule device new-source udp dport 27015 limit 100/second while flood' || return
+	bg in_ns A nice -n -15 "$TOP/build/flood" -i veth-A --seconds 60 --rate 5000 --src 10.77.64.0/21 --dport 9
+	FLOOD=$BG_PID
+	eventually 5 flood_is_on && flood A --count 2000 --rate 5000 --src 10.77.128.0/21 --sequential --proto icmp >"$TMP/icmp" &&
+		flood A --count 4000 --rate 5000 --src 10.77.128.0/21 --sequential --dport 27015 >"$TMP/flooded" && flood_end &&
+		[[ $(rl B stats -j | jq '[.[0].rules[].dropped.packets] | add') -gt 3000 ]]
+}
+flood_is_on() { is "$(rl B stats -j | jq '.[0].alarms[0].on')" true; }
+
 all() { # NAME OPTION…
 	local name=$1
 	shift
@@ -155,6 +184,10 @@ all() { # NAME OPTION…
 	[[ $name != native ]] || t "$name: kept by a trial that is undone" test_trial
 	t "$name: gone with the policy" test_gone
 	[[ $name != native ]] || language
+	t "$name: the senders of a flood do not become known" test_senders \
+		'device new-source not established limit 100/second while flood'
+	t "$name: nor for a port" test_senders 'device new-source udp dport 27015 limit 100/second while flood'
+	t "$name: nor by a packet of another protocol" test_stray
 	t "$name: detached" finish "${KEEP[@]}"
 }
 

@@ -191,7 +191,7 @@ test_json() {
 	rl B stats -j | json "length == 1 and (.[0] | $KEYS)" &&
 		rl B status -j | json "length == 1 and (.[0] | $KEYS)" &&
 		rl B stats -j | json '([.[0].rules[].rule] | sort) ==
-			["192.0.2.1 limit 10/second burst 1", "any tcp deny"]' &&
+			["192.0.2.1 limit 10/second burst 5", "any tcp deny"]' &&
 		rl B status -j | json '.[0] | .mode == "native" and (.program_id > 0) and .state == "sockets" and .challenge_rate == 1000000 and
 			(.memory_bytes > 0) and (.sources | .used == 0 and .capacity > 0) and
 			(.since | fromdate > 0)' || return

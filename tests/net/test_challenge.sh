@@ -90,6 +90,35 @@ test_kernel_first() {
 		is "$(challenged)" "$before" && between "$(stat_of B .reasons.shadow.packets)" 5 9 && cookies 2
 }
 
+# ---- frames to other addresses than the device's
+
+# all_connect: every client is served, though each SYN is over the limit.
+all_connect() { is "$(in_ns A "$ENDS" each 10.77.0.2 80 4)" 4; }
+
+# doctor_misses ADDRESS; doctor_misses_none
+doctor_misses() { rl B doctor veth-B -j | jq -r '.[] | select(.check == "answers" and .result == "warn") | .what' | grep -qF "$1"; }
+doctor_misses_none() { rl B doctor veth-B -j | json 'all(.[]; .check != "answers")'; }
+
+neighbour_is() { ip -n "$(ns A)" neigh replace 10.77.0.2 lladdr "$1" dev veth-A nud permanent; }
+
+# The bridge has an address of its own: it comes before the policy, and after it.
+test_bridge() {
+	use generic && ip -n "$(ns B)" link add br0 address 02:00:00:00:00:b0 type bridge && in_ns B ip link set veth-B master br0 &&
+		ip -n "$(ns B)" addr del 10.77.0.2/24 dev veth-B && ip -n "$(ns B)" addr add 10.77.0.2/24 dev br0 &&
+		ip -n "$(ns B)" link set br0 up && neighbour_is 02:00:00:00:00:b0 || return
+	doctor_misses 02:00:00:00:00:b0 && rl B -q attach veth-B --replace && doctor_misses_none && eventually 5 all_connect &&
+		rl B detach veth-B && rl B -q attach veth-B --mode generic --policy - <<<"$POLICY" && doctor_misses_none &&
+		all_connect && all_connect && between "$(challenged)" 7 8
+}
+
+test_address_changed() {
+	ip -n "$(ns B)" link set br0 address 02:00:00:00:00:b1 && neighbour_is 02:00:00:00:00:b1 && doctor_misses 02:00:00:00:00:b1 &&
+		rl B apply -i veth-B - <<<"$POLICY" && doctor_misses_none && all_connect
+}
+
+# A frame that the bridge only passes on is not answered.
+test_bridge_passes_on() { silent --dport 80 --dmac 02:00:00:00:00:99; }
+
 # doctor_says RESULT TEXT SETTING: with that setting of the namespace, where a policy challenges.
 doctor_says() {
 	in_ns B sysctl -qw "net.ipv4.$3"
@@ -137,3 +166,6 @@ t 'the kernel wants no cookie yet' test_kernel_first
 t 'doctor' test_doctor
 t 'doctor, answers of a veth' test_doctor_answers
 t 'doctor, where nothing challenges' test_doctor_unasked
+t 'a port of a bridge with another address' test_bridge
+t 'an address that was changed' test_address_changed
+t 'a frame to another host' test_bridge_passes_on

@@ -37,8 +37,8 @@ link_xdp() { in_ns B ip link set dev "$DEVICE" "$@"; }
 
 # ---- healthy conditions
 
-CHECKS=(privilege kernel features program proof jit btf cpus memlock bpffs leftovers link native programs mode tcx tcx
-	asked instances shares trial state sets mtu queues gro lro gro-hw carriers vlan drops)
+CHECKS=(privilege kernel features program proof jit btf cpus memlock files bpffs leftovers link native programs mode tcx tcx
+	asked peers instances shares trial state sets mtu queues gro lro gro-hw carriers vlan drops)
 
 test_well() {
 	local check
@@ -55,6 +55,9 @@ test_attached() {
 		found mode ok native && found gro ok 'on, after' && found instances ok 1 &&
 		is "$(jq -r 'map(.device // empty) | unique[]' "$TMP/found")" veth-B && rl B detach veth-B
 }
+
+# Enough for an attach, but not by much.
+test_files() { (ulimit -n 100 && look 0 && found files warn 'at most 100 open files'); }
 
 # Without a device and with nothing attached: all but loopback.
 test_all_devices() {
@@ -128,7 +131,7 @@ unattended() { flock -n "$(ns_pins B)/veth-B-xdp/trial" true; }
 
 # An instance that asks connection tracking, in a namespace where no rule has anything tracked; and then one does.
 test_state() {
-	rl B attach veth-B --state conntrack >"$TMP/said" 2>&1 && grep -q 'connection tracking has no connection' "$TMP/said" &&
+	rl B attach veth-B --state conntrack >"$TMP/said" 2>&1 && grep -q 'connection tracking has no connections' "$TMP/said" &&
 		look 0 && found state warn 'ct state' &&
 		in_ns B nft 'add table inet t; add chain inet t c { type filter hook input priority 0; }; add rule inet t c ct state new' &&
 		in_ns B ping -qc 1 127.0.0.1 && look 0 && found state ok && rl B detach veth-B && in_ns B nft delete table inet t
@@ -141,6 +144,35 @@ test_state_forwards() {
 	in_ns B sysctl -qw net.ipv4.ip_forward=1 && look 0 && found state warn '--state conntrack' &&
 		rl B apply -i veth-B - <<<'rule any tcp limit 1000/second' && look 0 && found state ok &&
 		in_ns B sysctl -qw net.ipv4.ip_forward=0 && rl B detach veth-B
+}
+
+# said N TEXT CMD…: CMD succeeds and says TEXT N times.
+said() {
+	local output
+	output=$("${@:3}" 2>&1) || _say "exit status $? with output: $output" || return
+	is "$(grep -c -- "$2" <<<"$output")" "$1" || _say "$output"
+}
+
+# Each verb that brings rules into force says, once, what doctor would find, and -q silences it.
+test_said_where_typed() {
+	local asks='any limit 1000/second over drop unless established' forwards='--state conntrack --policy FILE'
+	echo "rule $asks" >"$TMP/asks" && in_ns B sysctl -qw net.ipv4.ip_forward=1 && said 1 'no rules yet' rl B attach veth-B &&
+		said 1 "$forwards" rl B rule add "$asks" && said 0 . rl B -q rule add "$asks" &&
+		said 0 "$forwards" rl B rule add any icmp limit 9/second &&
+		said 1 "$forwards" rl B rule add -f "$TMP/asks" && said 1 "$forwards" rl B apply "$TMP/asks" &&
+		said 1 "$forwards" rl B apply --check -i veth-B "$TMP/asks" && said 0 . rl B -q apply "$TMP/asks" || return
+	said 1 'one source can use up this limit of all' rl B rule add device limit 10/second &&
+		said 1 'a limit of all, as this one' rl B rule add any udp limit 20/second && rl B detach veth-B || return
+	said 1 "$forwards" rl B attach veth-B --policy "$TMP/asks" && rl B detach veth-B && in_ns B sysctl -qw net.ipv4.ip_forward=0 &&
+		said 0 "$forwards" rl B attach veth-B --policy "$TMP/asks" && rl B detach veth-B &&
+		said 1 'denies every packet' rl B attach veth-B --yes --policy - <<<'rule any deny' && rl B detach veth-B
+}
+
+test_said_answers() {
+	local lost='the peer of a veth takes answers'
+	echo 'rule any udp dport 53 limit 5/second over truncate' >"$TMP/dns" &&
+		said 1 "$lost" rl B attach veth-B --policy "$TMP/dns" && said 1 "$lost" rl B apply "$TMP/dns" &&
+		rl B detach veth-B && said 0 "$lost" rl B attach veth-B --mode generic --policy "$TMP/dns" && rl B detach veth-B
 }
 
 # carrier ETHERTYPE: frames of it come in until the test ends.
@@ -158,11 +190,12 @@ while True:
 test_carriers() {
 	in_ns B ethtool -K veth-B gro on && rl B attach veth-B && look 0 veth-B && found carriers ok || return
 	carrier 0806 && eventually 5 counted_non_ip && look 0 veth-B && found carriers ok 'none within' || return
-	carrier 8864 && look 0 veth-B && found carriers warn 'PPPoE sessions pass' || return
-	carrier 810000078847 && look 0 veth-B && found carriers warn 'MPLS pass' || return
-	kill -KILL -- "-$CARRIER" && look 0 veth-B && found carriers ok 'none within' && rl B detach veth-B || return
+	carrier 8864 && eventually 10 sees warn 'PPPoE sessions pass' || return
+	carrier 810000078847 && eventually 10 sees warn 'MPLS pass' || return
+	kill -KILL -- "-$CARRIER" && eventually 10 sees ok 'none within' && rl B detach veth-B || return
 	carrier 8864 && look 0 veth-B && found carriers ok 'not attached' && kill -KILL -- "-$CARRIER"
 }
+sees() { look 0 veth-B && found carriers "$@"; } # the sender may have been kept waiting meanwhile
 counted_non_ip() { stat_of B '.reasons["non-ip"].packets > 0'; }
 
 # ---- leftovers
@@ -240,9 +273,43 @@ test_words() {
 		expect_status 2 rl B doctor a/b && expect_status 0 rl B doctor --help
 }
 
+# ---- others' directories, and another kernel
+
+own_bpffs() { mkdir -p "$TMP/bpf" && mount -t bpf bpf "$TMP/bpf"; }
+
+# of_own CMD…: rlctl with that bpffs.
+of_own() { rl B --bpffs "$TMP/bpf" "$@"; }
+
+test_foreign_bpffs() {
+	local status=0
+	own_bpffs || return
+	of_own doctor -j "$DEVICE" >"$TMP/found" && found bpffs ok 'chmod 711' && mkdir "$TMP/bpf/rlctl" && chown 65534 "$TMP/bpf/rlctl" &&
+		expect_status 1 of_own doctor -j "$DEVICE" >"$TMP/found" && found bpffs fail 'belongs to another user' &&
+		expect_status 1 of_own attach "$DEVICE" || status=1
+	umount "$TMP/bpf" && return "$status"
+}
+
+# libxdp's directory is another user's: rlctl stands alone, and leaves all that is in it.
+test_foreign_dispatchers() {
+	local status=0
+	own_bpffs && mkdir -p "$TMP/bpf/xdp/dispatch-1-1" && chown 65534 "$TMP/bpf/xdp" || return
+	has 'belongs to another user' of_own attach "$DEVICE" && of_own rule add -i "$DEVICE" any udp dport 9 deny &&
+		of_own attach "$DEVICE" --replace && of_own doctor -j "$DEVICE" >"$TMP/found" &&
+		found programs ok 'no other XDP program can join it' && of_own detach "$DEVICE" &&
+		is "$(ls "$TMP/bpf/xdp")" dispatch-1-1 || status=1
+	umount "$TMP/bpf" && return "$status"
+}
+
+test_realtime() {
+	# shellcheck disable=SC2016 # of the inner shell
+	unshare -m sh -c 'mount -t tmpfs tmpfs /sys/kernel && echo 1 >/sys/kernel/realtime && "$1" doctor -j lo' sh "$RLCTL" >"$TMP/found"
+	jq -e 'any(.[]; .check == "kernel" and .result == "warn" and (.what | contains("PREEMPT_RT")))' "$TMP/found"
+}
+
 veth_pair A B || exit 1
 t 'all is well' test_well
 t 'attached' test_attached
+t 'few open files' test_files
 t 'all devices' test_all_devices
 t 'attached in generic mode, and GRO' test_generic
 t 'no native XDP' test_no_native
@@ -255,11 +322,16 @@ t 'queues in the way of native XDP' test_native_queues
 t 'a trial' test_trial
 t 'connection tracking' test_state
 t 'sockets, on a machine that forwards' test_state_forwards
+t 'said where rules are typed' test_said_where_typed
+t 'said where answers would be lost' test_said_answers
 t 'PPPoE and MPLS' test_carriers
 t 'left over' test_left_over
 t 'not left over: somebody is at work' test_in_work
 t 'no bpffs' test_no_bpffs
 t 'inside ip netns exec' test_netns_exec
+t "a bpffs where another user was first" test_foreign_bpffs
+t "libxdp's directory is another user's" test_foreign_dispatchers
+t 'PREEMPT_RT' test_realtime
 t 'without privilege' test_unprivileged
 t 'JSON' test_json
 t 'text' test_text

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The programs for events that the package brings, run by `rlctl events --exec` and each with its real receiver: mail by
 # msmtp to an SMTP server, posts to an HTTP server, lines in a journald, and blackholes by exabgp at a BIRD upstream.
-# B is limited and has the senders, A is the network upstream. check: beside
+# B is limited and has the senders, A is the network upstream. check: timeout 300, check: beside
 source "$(dirname "$0")/../lib.sh"
 
 PROGRAMS=$TMP/events
@@ -83,8 +83,8 @@ last() { tail -n 1 "$TMP/$1" | json "${@:2}"; }
 count() { [[ ! -e $TMP/$1 ]] || wc -l <"$TMP/$1"; }
 
 test_attach() {
-	echo 'rule any icmp limit 5/second burst 5 per dest over ban 4s
-		rule any icmp6 icmp-type echo-request limit 5/second burst 5 per dest over ban 4s' |
+	echo 'rule any icmp limit 5/second burst 5 per dest over ban 20s
+		rule any icmp6 icmp-type echo-request limit 5/second burst 5 per dest over ban 20s' |
 		rl B attach veth-B --policy -
 }
 
@@ -126,7 +126,7 @@ blackholes() {
 test_exabgp() {
 	in_ns A ping -q -f -c 30 -W 1 10.77.0.2
 	in_ns A ping -q -f -c 30 -W 1 fd77::2
-	eventually 10 blackholes '10.77.0.2/32 fd77::/64' && eventually 10 mailed ban-begin && eventually 20 blackholes ''
+	eventually 10 blackholes '10.77.0.2/32 fd77::/64' && eventually 10 mailed ban-begin && eventually 40 blackholes ''
 }
 
 # ---- refused
@@ -143,7 +143,7 @@ test_refused() {
 
 # ---- each by itself, for what would take long to happen
 
-# event EVENT [MEMBERS [SECOND]]: an event for `give`, so long after the first.
+# event EVENT [MEMBERS [SECOND]]: an event for `give`, so long after BEGUN. The program forgets an end a minute later.
 BEGUN=$(date +%s)
 event() {
 	printf '{"time":"%s","event":"%s","device":"eth0","hook":"xdp"%s,"text":"a flood"}' \
@@ -184,6 +184,7 @@ blackhole() { give exabgp exabgp --allow 10.77.0.0/24 --victim a=10.77.0.7 --vic
 
 # Two causes, the last of which withdraws; an end that overtook its begin holds.
 test_alarms() {
+	BEGUN=$(date +%s)
 	event alarm-on '"alarm":"a"' 1 && blackhole && event alarm-on '"alarm":"b"' 2 && blackhole &&
 		eventually 10 blackholes 10.77.0.7/32 && event alarm-off '"alarm":"a"' 4 && blackhole && event alarm-on '"alarm":"a"' 3 &&
 		blackhole && event alarm-on '"alarm":"c"' 5 && blackhole && eventually 10 blackholes '10.77.0.7/32 10.77.0.9/32' &&
@@ -218,6 +219,34 @@ test_withdrawn() {
 		blackhole && event apply && blackhole && eventually 10 blackholes 10.77.0.1/32 && give exabgp exabgp --clear &&
 		eventually 10 blackholes '' && event alarm-on '"alarm":"a"' &&
 		has 'No such file' expect_fail blackhole --pipe /run/exabgp/none && is "$(announced)" 0
+}
+
+# cut SIZE: a state that was not written to its end, with two victims announced.
+cut() {
+	event alarm-on '"alarm":"a"' 1 && blackhole && event alarm-on '"alarm":"c"' 1 && blackhole &&
+		eventually 10 blackholes '10.77.0.7/32 10.77.0.9/32' && in_b truncate -s "$1" /run/exabgp/rlctl-blackholes.json
+}
+
+# Whatever is called next withdraws what it finds in it, and goes on.
+test_cut() {
+	cut 40 && has 'cannot be read' give exabgp exabgp --clear && eventually 10 blackholes 10.77.0.9/32 &&
+		cut 180 && event alarm-off '"alarm":"b"' 2 && has 'cannot be read' blackhole && eventually 10 blackholes '' &&
+		is "$(announced)" 0 && in_b test -s /run/exabgp/rlctl-blackholes.json.bad && event alarm-on '"alarm":"a"' 3 && blackhole &&
+		eventually 10 blackholes 10.77.0.7/32 && echo '[7]' | in_b tee /run/exabgp/rlctl-blackholes.json &&
+		event apply && has 'cannot be read' blackhole && give exabgp exabgp --clear &&
+		echo 'withdraw route 10.77.0.7/32 next-hop self' | in_b tee /run/exabgp/exabgp.in && eventually 10 blackholes ''
+}
+
+# exabgp stands still, and its pipe is full: a withdrawal waits for some seconds, and then the state is as before.
+test_full_pipe() {
+	in_b mkfifo -m 666 "$TMP/full" && exec 9<>"$TMP/full" && event alarm-on '"alarm":"a"' 1 && blackhole --pipe "$TMP/full" \
+		--state /run/exabgp/full.json && timeout 1 cat /dev/zero >&9
+	event alarm-off '"alarm":"a"' 2
+	(sleep 2 && timeout 1 cat <&9 >"$TMP/drained") &
+	blackhole --pipe "$TMP/full" --state /run/exabgp/full.json && wait "$!"
+	timeout 1 cat <&9 >>"$TMP/drained"
+	exec 9>&-
+	is "$(in_b jq '[.[] | select(any(.on))] | length' /run/exabgp/full.json)" 0 && grep -aq 'withdraw route 10.77.0.7/32' "$TMP/drained"
 }
 
 # sync: with the alarms of B as they are now.
@@ -256,4 +285,6 @@ t 'webhook: secrets' test_webhook_secret
 t 'exabgp: alarms' test_alarms
 t 'exabgp: never announced' test_never
 t 'exabgp: withdrawn all the same' test_withdrawn
+t 'exabgp: a state that was cut' test_cut
+t 'exabgp: a full pipe' test_full_pipe
 t 'exabgp: alarms whose changes were not told' test_sync

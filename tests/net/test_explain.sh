@@ -54,7 +54,7 @@ test_ban() {
 		says 'its key is banned for' 198.51.100.9 udp && verdict_is 'pass unmatched' 198.51.100.9 tcp &&
 		policy $'rule any udp limit 3/hour burst 2 over ban 1h source\nrule device new-source limit 9/second' && sent 5 --dport 9 --src 198.51.100.12 &&
 		verdict_is 'drop banned' 198.51.100.12 tcp && says 'the source is banned for' 198.51.100.12 tcp &&
-		says 'device new-source limit 9/second burst 1	# not asked: the source is banned' 198.51.100.12 tcp &&
+		says 'device new-source limit 9/second burst 5	# not asked: the source is banned' 198.51.100.12 tcp &&
 		says 'source	# not asked: the source is banned' 198.51.100.12 udp &&
 		rl B source forgive 198.51.100.12 && verdict_is 'pass unmatched' 198.51.100.12 tcp
 }
@@ -67,10 +67,13 @@ test_allow_deny() {
 		is "$(rl B explain -j 198.51.100.8 | jq -r '.decided_by')" '198.51.100.0/24 deny'
 }
 
+# Packets of which the rule's other matches hold make their source known, and no others.
 test_new_source() {
-	policy 'rule any new-source deny' && verdict_is 'drop denied' 198.51.100.9 && policy 'rule any udp dport 99 new-source deny' &&
-		sent 2 --dport 9 && verdict_is 'pass unmatched' 198.51.100.9 udp dport 99 &&
-		says 'no, its source is known' 198.51.100.9 udp dport 99 && verdict_is 'drop denied' 198.51.100.9 udp dport 99 new-source &&
+	policy 'rule any new-source deny' && verdict_is 'drop denied' 198.51.100.9 &&
+		policy 'rule any udp dport 99 new-source limit 9/second burst 9' && sent 2 --dport 99 &&
+		verdict_is 'pass unmatched' 198.51.100.9 udp dport 99 && says 'no, its source is known' 198.51.100.9 udp dport 99 &&
+		verdict_is 'pass within' 198.51.100.9 udp dport 99 new-source && sent 2 --dport 9 --src 198.51.100.5 &&
+		verdict_is 'pass within' 198.51.100.5 udp dport 99 && policy 'rule any udp dport 99 new-source deny' &&
 		verdict_is 'drop denied' 198.51.100.5 udp dport 99
 }
 

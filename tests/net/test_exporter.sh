@@ -119,7 +119,13 @@ all_wait() {
 }
 
 # At most ten descriptors more than there are slots are open: the exporter's own.
-test_slow_bounded() { eventually 10 files_are 32 42; }
+test_slow_bounded() { eventually 10 files_are 12 42; }
+# Their time is over before Prometheus gives up a scrape, by default after 10 s.
+test_slow_soon() {
+	local began
+	exporter --listen '[::1]:9759' && bg_in_b slow2 python3 "$TOP/tests/net/clients.py" slow ::1 9759 40 &&
+		eventually 20 grep -q connected "$TMP/slow2" && began=$SECONDS && test_slow 9759 && between $((SECONDS - began)) 0 7
+}
 test_slow() { # PORT
 	body "http://[::1]:$1/metrics" | grep -q '^rlctl_scrape_duration_seconds'
 }
@@ -278,5 +284,6 @@ t 'annotations: when it was attached' test_annotated_attach
 t 'a device goes' test_goes
 t 'annotations: detached' eventually 10 annotated Detached 'any(.[]; .device == "q\"\\")'
 t 'Prometheus ends' test_prometheus_ends
+t 'slow clients hold a scrape up for little' test_slow_soon
 t 'slow clients keep nobody out' test_slow 9755
 t 'clients that never read keep nobody out' test_slow 9758

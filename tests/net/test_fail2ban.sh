@@ -36,9 +36,10 @@ log_in() {
 
 # reaches FROM TO: sshd answers.
 reaches() {
-	in_ns A timeout 2 /usr/bin/python3 - "$1" "$2" <<-'END'
+	in_ns A timeout 60 /usr/bin/python3 - "$1" "$2" <<-'END'
 		import socket, sys
-		with socket.create_connection((sys.argv[2], 22), 1, (sys.argv[1], 0)) as s:
+		with socket.create_connection((sys.argv[2], 22), 2, (sys.argv[1], 0)) as s:
+		    s.settimeout(30)
 		    sys.exit(not s.recv(4) == b'SSH-')
 	END
 }

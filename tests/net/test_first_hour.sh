@@ -107,13 +107,19 @@ floods_end() {
 
 # ---- the rows
 
-# download: for a second. Sets MBITS, which is this machine's, and what became of the packets.
+# download: sets MBITS, which is this machine's, and what became of the packets of its first second or more. Data that
+# arrives after its end, when the client has closed, is none of it.
 download() {
-	local passed dropped
+	local passed dropped job
 	passed=$(stat_of B .passed.packets) && dropped=$(stat_of B .dropped.packets) || return
-	MBITS=$(in_ns B iperf3 --client 10.77.0.1 --reverse --time 1 --json | json '.end.sum_received.bits_per_second / 1e6 | floor')
+	in_ns B iperf3 --client 10.77.0.1 --reverse --time 4 --json >"$TMP/download" & job=$!
+	eventually 5 has_begun "$passed"
+	sleep 1
 	LOST=$(($(stat_of B .dropped.packets) - dropped)) PASSED=$(($(stat_of B .passed.packets) - passed))
+	wait "$job"
+	MBITS=$(json '.end.sum_received.bits_per_second / 1e6 | floor' <"$TMP/download")
 }
+has_begun() { [[ $(stat_of B .passed.packets) -gt $(($1 + 100)) ]]; }
 
 typed_place && addresses && services || exit 1
 mapfile -t lines < <(section "$TOP/README.md" 'Protect a device' | blocks)

@@ -108,6 +108,26 @@ test_agent_dies() {
 		eventually 4 _together 2 m1 && join m3 && eventually 10 together "$N"
 }
 
+alone() { fleet_is "$2" ".mode == \"local\" and .member_count == $1"; }
+agent_stop() { kill -TERM "${AGENT[$1]}" && eventually 5 agent_gone "$1"; }
+anew() { rl "$1" -q detach "d-$1" && rl "$1" -q attach "d-$1" && _policy "$RULE" "$1"; }
+
+# While Redis is away, an agent that starts knows how many share: from the one before it, after a reboot from the
+# file, and if there was never one from --members, more than which are not believed.
+test_starts_alone() {
+	kill -KILL "$REDIS_PID" && eventually 5 each local_mode && agent_stop m1 && join m1 && eventually 5 alone 3 m1 &&
+		patiently third m1 && agent_stop m1 && anew m1 && join m1 && eventually 5 alone 3 m1 && patiently third m1 &&
+		agent_stop m1 && anew m1 && STATE_DIRECTORY=$TMP/none join m1 --members 3 && eventually 5 alone 3 m1 &&
+		patiently third m1 && agent_stop m1 && join m1 --members 2 && redis_start && eventually 10 _together 2 m1 &&
+		eventually 5 _together 3 m2 && agent_stop m1 && join m1 && eventually 10 together "$N"
+}
+
+# An agent that does not respond has not left, and when it goes on it finds that it has.
+test_stopped() {
+	kill -STOP "${AGENT[m1]}" && sleep 2.2 && has 'does not respond' expect_status 1 _leave m1 && kill -KILL "${AGENT[m1]}" &&
+		eventually 5 agent_gone m1 && _leave m1 && join m1 && eventually 10 together "$N"
+}
+
 # Every answer takes 0.2 s: too slow a Redis to share through, however often it is tried.
 test_slow() {
 	bg python3 "$TOP/tests/net/slow.py" "$TMP/slow" "$REDIS/socket" 0.2
@@ -152,6 +172,29 @@ test_liar() {
 			"$(json '.seconds * 1000 + 115 | round' <<<"$result")"
 }
 
+LIAR=0
+# lies HOW: m1 is in the fleet of such a Redis.
+lies() {
+	[[ $LIAR -eq 0 ]] || kill -KILL -- "-$LIAR" 2>/dev/null
+	: >"$TMP/bg" && rm -f "$TMP/liar" && bg python3 "$TOP/tests/net/liar.py" "$TMP/liar" "$1"
+	LIAR=$BG_PID
+	eventually 20 test -S "$TMP/liar" && _leave m1 && URL="unix://$TMP/liar" join m1 "${@:2}"
+}
+
+# A thousand members that are not there: no more are believed than --members says, nor is the rest remembered.
+test_lies_names() {
+	lies names --members 4 && eventually 5 _together 4 m1 && kill -KILL -- "-$LIAR" && eventually 5 alone 4 m1
+}
+
+# A signal is answered while an answer drips, and the kernel's memory is not Redis' to fill.
+test_lies_drip() {
+	lies drip && eventually 5 fleet_is m1 '.lost >= 1' && kill -TERM "${AGENT[m1]}" && eventually 1 agent_gone m1
+}
+test_lies_large() { # HOW
+	lies "$1" && eventually 5 fleet_is m1 '.lost >= 1' && sleep 0.5 && has 'the answer is too long' cat "$TMP/bg" &&
+		between "$(awk '/VmHWM/ { print $2 }' "/proc/${AGENT[m1]}/status")" 1 40000
+}
+
 _leave() { rl "$1" fleet leave; }
 
 test_leave() {
@@ -177,7 +220,13 @@ t 'Redis dies and comes back' patiently test_redis_dies
 t 'Redis stops for a while' test_stop
 t 'Redis is slow' test_slow
 t 'an agent dies' test_agent_dies
+t 'an agent starts while Redis is away' test_starts_alone
+t 'an agent that does not respond' test_stopped
 t 'a fixed window is one for all' test_fixed_window
 t 'a node of a cluster' test_cluster
 t 'Redis lies' test_liar
+t 'Redis lies: members' test_lies_names
+t 'Redis lies: an answer that drips' test_lies_drip
+t 'Redis lies: a long word' test_lies_large long
+t 'Redis lies: a wide array' test_lies_large wide
 t 'leave' test_leave

@@ -80,6 +80,39 @@ refused_by_kernel() {
 	! as $GROUP touch "$(pins)/x" && is "$(rl B show)" "$(<"$TMP/shown")"
 }
 
+# held_up DIR CMD…: CMD is over at once, though a member, or a user in no group, tries to lock this directory of
+# the pins for as long as it lasts.
+held_up() {
+	local folder=$1 gid holders=()
+	shift
+	for gid in $GROUP 54322; do
+		bg as "$gid" flock "$folder" sleep 60
+		holders+=("$BG_PID")
+	done
+	sleep 0.3 # they have the lock by now, or will never
+	timeout 10 "$@" || return
+	kill -KILL -- "${holders[@]/#/-}" 2>/dev/null
+	true
+}
+not_held_up() { # DIR: of a trial of another policy as well, which ends by itself
+	echo 'rule any deny' >"$TMP/other" && held_up "$1" "$RLCTL" -n "$(ns B)" rule add 198.51.100.9 deny &&
+		held_up "$1" "$RLCTL" -n "$(ns B)" rule del 198.51.100.9 &&
+		held_up "$1" "$RLCTL" -n "$(ns B)" attach veth-B --hook egress &&
+		held_up "$1" "$RLCTL" -n "$(ns B)" detach veth-B --hook egress &&
+		expect_status 1 held_up "$1" "$RLCTL" -n "$(ns B)" apply --try 1s "$TMP/other" && is "$(rl B show)" "$(<"$TMP/shown")"
+}
+# A member locks the trial's own directory, or tries to; afterwards a trial that was killed with it is no trial.
+not_held_up_in_trial() {
+	local trial watcher holder
+	bg into_trial "$TMP/other" && trial=$BG_PID && eventually 10 same_as 'rule any deny' || return
+	bg as $GROUP flock "$(pins)/trial" sleep 60
+	holder=$BG_PID
+	watcher=$(pgrep -P "$trial") && sleep 0.3 && kill -KILL "$watcher" "$trial" && eventually 10 gone "$watcher" &&
+		rl B apply "$TMP/policy" || return
+	kill -KILL -- "-$holder" 2>/dev/null
+	is "$(rl B show)" "$(<"$TMP/shown")"
+}
+
 # ---- what stays
 
 readable() { # what stands among the pins is the group's, and it reads the policy in force
@@ -172,6 +205,16 @@ pin_planted() {
 	has 'symbolic link' expect_status 1 bpf status && bpf detach veth-B && is "$(xdp_program B veth-B)" ''
 }
 
+# modes MODES: those of a private bpffs of our own and of the directories below.
+modes() { is "$(stat -c %a "$TMP/own" "$TMP/own/rlctl" "$TMP/own/rlctl/$(inode)" 2>/dev/null | xargs)" "$1"; }
+own() { rl B --bpffs "$TMP/own" "$@"; }
+way_closed() {
+	mkdir "$TMP/own" && mount -t bpf -o mode=0700 bpf "$TMP/own" && own attach veth-B --group $GROUP && modes '1711 1711 755' &&
+		own attach veth-B --hook egress && own detach veth-B && modes '1700 700 700' &&
+		own attach veth-B --group $GROUP && own detach veth-B --hook egress && modes '1711 1711 755' && own detach veth-B &&
+		modes '1700 700' && chmod 711 "$TMP/own" && own attach veth-B --group $GROUP && own detach veth-B && modes '711 700'
+}
+
 # ---- policies
 
 foreign_link() { # the link is somebody's, the file root's
@@ -191,7 +234,7 @@ devices() {
 
 veth_pair A B && policy >"$TMP/policy" && attach && rl B show >"$TMP/shown" || exit 1
 chmod 711 "$TMP" && chmod 644 "$TMP/policy" && mkdir "$TMP/bpf" && mount -t bpf -o mode=1777 bpf "$TMP/bpf" || exit 1
-trap 'umount "$TMP/bpf"; _cleanup' EXIT
+trap 'umount -q "$TMP/bpf" "$TMP/own"; _cleanup' EXIT
 test_same
 t 'exporter' test_exporter
 for verb in show stats status 'rule list' 'source show 192.0.2.1'; do
@@ -206,6 +249,10 @@ t 'top' refused 'missing capabilities: CAP_BPF' top --once
 t 'monitor' refused 'missing capabilities: CAP_BPF' monitor
 t 'detach' refused 'missing capabilities: CAP_NET_ADMIN' detach veth-B
 t 'another program' refused_by_kernel
+t "the lock of the instance is no reader's" not_held_up "$(pins)"
+t "the lock of all instances is no reader's" not_held_up "$(ns_pins B)"
+t "the directory of all directories is no reader's" not_held_up "$BPFFS/rlctl"
+t "the lock of a trial is no reader's" not_held_up_in_trial
 t 'kept over changes' test_apply
 t 'kept over a trial' test_trial
 t 'what was cut short is tidied up' test_tidied
@@ -222,6 +269,7 @@ t 'a link in place of the lock' link_planted "rlctl/$(inode)/veth-B-xdp"
 t 'a folder that is somebody else'\''s' folder_planted 54321 700
 t 'a folder that is everybody'\''s' folder_planted 0 777
 t 'a link in place of a pin' pin_planted
+t "the way to the pins closes after the last group" way_closed
 t 'a policy: a link of somebody else' foreign_link
 t 'a policy: own links' own_links
 t 'a policy that all may write to' open_file

@@ -164,6 +164,34 @@ test_members() {
 		rl B set test bad 203.0.113.7 && rl B set add bad 203.0.113.7
 }
 
+# A file may say what it likes: members that would cut the session off are left out, and a list that lacks those that
+# let it in is refused.
+list() { printf '%s\n' "$@" >"$TMP/list.new" && touch -d '-1 minute' "$TMP/list.new" && mv "$TMP/list.new" "$TMP/list"; }
+members() { is "$(rl B set list list | sort | tr '\n' ' ')" "$1"; }
+load_failed() { is "$(rl B stats -j | json '.[0].sets[0] | has("load_failed")')" "$1"; }
+# shellcheck disable=SC2016 # backquotes of a message
+test_load() {
+	list 192.0.2.1 203.0.113.0/24 203.0.113.7 203.0.113.8 && start "set list file $TMP/list"$'\nrule 192.0.2.9 allow' &&
+		ssh_rl "$SESSION" set load list && members '192.0.2.1 203.0.113.0/24 203.0.113.7 203.0.113.8 ' &&
+		start '' && policy "set list file $TMP/list"$'\nrule any src @list tcp deny' &&
+		has 'set list: 203.0.113.0/24 left out: this may lock you out: the rule `any tcp src @list deny`' \
+			ssh_rl "$SESSION" apply -q --yes "$TMP/policy" && members '192.0.2.1 203.0.113.8 ' && load_failed true &&
+		has '203.0.113.7 left out' expect_status 1 ssh_rl "$SESSION" set load -q list && members '192.0.2.1 203.0.113.8 ' &&
+		rl B doctor veth-B -j | json '.[].what' | grep -q 'members of the file of set list are left out' &&
+		list 203.0.113.7 192.0.2.1 && ssh_rl "$SESSION" set load list -j 2>/dev/null | json -c '.[0] | [.loaded, .guarded]' | grep -qF '[true,1]' &&
+		members '192.0.2.1 ' && ssh_rl "$SESSION" set load --yes list && members '192.0.2.1 203.0.113.7 ' && load_failed false &&
+		ssh_rl "$SESSION" set load list && members '192.0.2.1 203.0.113.7 '
+}
+
+# shellcheck disable=SC2016 # backquotes of a message
+test_load_allow() {
+	local status=0
+	list 203.0.113.0/24 192.0.2.1 && start '' && start "set list file $TMP/list"$'\nrule any deny\nrule @list allow' && list 192.0.2.1 192.0.2.2 &&
+		has 'this may lock you out: the rule `any deny` denies 203.0.113.7' expect_status 1 ssh_rl "$SESSION" set load list -q &&
+		members '192.0.2.1 203.0.113.0/24 ' && load_failed true && rl B set load list && members '192.0.2.1 192.0.2.2 ' || status=1
+	start && return "$status"
+}
+
 test_no_session() { start && rl B rule add any deny && shows 'rule any deny'; }
 
 test_pipe() { start && ssh_rl 'UNKNOWN 65535 UNKNOWN 65535' rule add any deny; }
@@ -198,6 +226,8 @@ t 'rule add' test_rule_add
 t 'rule del' test_rule_del
 t 'sets: members of now, and files that are still to be read' test_sets
 t 'members of a set' test_members
+t 'members from a file' test_load
+t 'members from a file that let the session in' test_load_allow
 t 'attach --policy' test_attach
 t 'by destination' test_by_dest
 t '--yes' test_yes

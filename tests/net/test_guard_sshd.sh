@@ -71,6 +71,20 @@ refuses() {
 		has 'nothing was changed; to keep this session: add' expect_status 1 rl B "$@" && is "$(rl B show)" "$before"
 }
 
+# As rlctl-sets.service does it.
+# shellcheck disable=SC2016 # backquotes of a message
+test_load() {
+	local pid status=0
+	printf '%s\n' 192.0.2.1 >"$TMP/list" && printf '%s\n' "set list file $TMP/list every 1s" 'rule @list deny' | rl B apply --yes - &&
+		login 10.77.0.3 || return
+	pid=$BG_PID
+	printf '%s\n' 10.77.0.3/32 192.0.2.1 192.0.2.2 >"$TMP/list" && sleep 1.1 &&
+		has 'set list: 10.77.0.3 left out: this may lock you out: the rule `@list deny` denies 10.77.0.3, the source of an open SSH session' \
+			expect_status 1 rl B set load --due -i all -q && is "$(rl B set list list | tr '\n' ' ')" '192.0.2.1 192.0.2.2 ' || status=1
+	logout "$pid" 10.77.0.3 && sleep 1.1 && rl B set load --due -i all -q && rl B set test list 10.77.0.3 || status=1
+	rl B apply --yes - <<<'' && return "$status"
+}
+
 # A connection that nobody has logged in on is no session: a rule may keep its source out.
 test_stranger() {
 	bg in_ns A bash -c "exec 3<>/dev/tcp/10.77.0.2/$PORT; sleep 100" && eventually 5 in_ns B sh -c \
@@ -106,6 +120,32 @@ test_user() {
 		expect_status 1 in_ns B setpriv --inh-caps=-all --bounding-set=-all,+net_admin,+sys_admin,+sys_ptrace \
 		"$RLCTL" rule add 10.77.0.3 deny && logout "$BG_PID" 10.77.0.3
 }
+
+# systemd listens, and starts an sshd for each connection: its socket is no sshd's.
+test_socket() {
+	local status=0
+	# shellcheck disable=SC2016 # for the inner shell
+	bg in_ns B unshare --mount --propagation private sh -c 'mount -t tmpfs tmpfs /run && mkdir /run/sshd &&
+		exec systemd-socket-activate --accept --inetd -l 2227 "$(command -v sshd)" -i -f "$1"' _ "$TMP/ssh/config"
+	local listener=$BG_PID
+	eventually 10 listens 2227 && PORT=2227 login 10.77.0.3 &&
+		refuses 'denies 10.77.0.3, the source of an open SSH session' rule add 10.77.0.3 deny || status=1
+	PORT=2227 logout "$BG_PID" 10.77.0.3
+	kill -TERM -- "-$listener" && return "$status"
+}
+
+# A connection that sshd makes for its client is none of a client's.
+test_forward() {
+	local status=0
+	bg in_ns A python3 -m http.server --bind 10.77.0.3 7002 && eventually 10 in_ns A sh -c 'ss -Hltn | grep -q 7002' &&
+		local client server=$BG_PID && bg client 10.77.0.1 -L 7001:10.77.0.3:7002 'echo logged in; sleep 100' || return
+	client=$BG_PID
+	eventually 10 logged_in 10.77.0.1 && eventually 10 forwards || status=1
+	rl B rule add 10.77.0.3 deny && rl B rule flush || status=1
+	kill -TERM -- "-$client" "-$server" "-$BG_PID" && return "$status"
+}
+forwards() { bg in_ns A bash -c 'exec 3<>/dev/tcp/127.0.0.1/7001; sleep 20'; eventually 5 forwarded; }
+forwarded() { in_ns B ss -Htn 'dport = :7002' | grep -q ESTAB; }
 
 # Other users' programs with the name, the title and a port of sshd protect no address from a rule.
 test_forged() {
@@ -172,9 +212,12 @@ PORT=2222
 veth_pair A B && ip -n "$(ns A)" addr add 10.77.0.3/24 dev veth-A && rl B attach veth-B && sshd_start "$PORT" || exit 1
 t 'a connection without a login' test_stranger
 t 'a login' test_login
+t 'a login, and the file of a set' test_load
 t 'several logins' test_several
 t 'over IPv6' test_six
 t 'a session of a user' test_user
+t 'a session that systemd accepted' test_socket
+t 'a connection that sshd forwards' test_forward
 t 'other programs called sshd' test_forged
 t 'many connections' test_many
 t 'the own session first' test_own

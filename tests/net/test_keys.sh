@@ -238,7 +238,7 @@ banned_until() { # OVER
 }
 # A policy that bans no source does not hold those that another one banned.
 unbanned() {
-	policy "any udp limit 1/hour over ban 10m source" && rl B source forgive fd78::1 &&
+	policy "any udp limit 1/hour burst 1 over ban 10m source" && rl B source forgive fd78::1 &&
 		sends 1 6 100 --src fd78::1 && has everything rl B source show fd78::1 &&
 		policy "any udp limit $TOKENS" && sends 10 6 10 --src fd78::1 &&
 		is "$(rl B -j source show fd78::1 | jq '[.states[] | select(.ban_ns)] | length')" 0

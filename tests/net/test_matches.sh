@@ -44,7 +44,40 @@ test_mode() { # OPTION…
 	rl B detach veth-B && return "$status"
 }
 
+# ---- a datagram whose header or bytes do not stand where they are looked for
+
+PAYLOAD='rule any udp dport 7021 payload 0 deadbeef deny'
+FILTER='rule any filter "udp dst port 7021" deny'
+
+listen() { in_ns B python3 "$TOP/tests/net/hidden.py" listen 7021 >"$TMP/heard"; }
+listens() { [[ $(in_ns B ss -Hlun 'sport = :7020' | wc -l) -eq 1 ]]; }
+# hears WORDS KIND ADDRESS: what the socket gets of that datagram and of the last.
+hears() {
+	local before
+	before=$(wc -l <"$TMP/heard")
+	in_ns A python3 "$TOP/tests/net/hidden.py" "$2" "$3" 7021 && eventually 5 heard_last "$before" &&
+		is "$(tail -n "+$((before + 1))" "$TMP/heard" | paste -sd ' ')" "$1"
+}
+heard_last() { tail -n "+$(($1 + 1))" "$TMP/heard" | grep -qx last; }
+
+# hidden RULE KIND ADDRESS: it reaches the socket, but not past the rule.
+hidden() {
+	local hook status=0
+	hears 'more last' "${@:2}" || return
+	for hook in xdp ingress; do
+		rl B attach veth-B --hook "$hook" --policy - <<<"$1" && hears last plain "$3" && hears last "${@:2}" || status=1
+		rl B detach veth-B || return
+	done
+	return "$status"
+}
+
 veth_pair A B || exit
 t 'native' test_mode --mode native
 t 'generic' test_mode --mode generic
 t 'ingress' test_mode --hook ingress
+bg listen
+eventually 5 listens || exit
+t 'payload, fragments of IPv4' hidden "$PAYLOAD" fragments 10.77.0.2
+t 'payload, fragments of IPv6' hidden "$PAYLOAD" fragments fd77::2
+t 'filter, an extension header' hidden "$FILTER" extension fd77::2
+t 'filter, fragments of IPv6' hidden "$FILTER" fragments fd77::2

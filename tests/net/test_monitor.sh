@@ -89,7 +89,8 @@ test_fields() {
 
 # ---- how many
 
-# A flood at full speed: never more than the rate, and shown, skipped and lost packets add up to all.
+# A flood at full speed: never more than the rate, and shown, skipped and lost packets add up to all. Those are lost
+# for which a busy machine left the reader no time.
 test_rate() {
 	local lines figures
 	begin_alone rate -j --rate 200 --seconds 2 || return
@@ -99,9 +100,9 @@ test_rate() {
 	figures=$(tr -d , <"$TMP/rate.err" | sed -nE \
 		's/.*: ([0-9]+) packets shown in .* of ([0-9]+) dropped; ([0-9]+) not sampled .*200\) ([0-9]+) lost.*/\1 \2 \3 \4/p')
 	read -r shown dropped skipped lost <<<"$figures"
-	is "$shown" "$lines" && is $((shown + skipped + lost)) "$dropped" && between "$lines" 100 $((200 * 2 + 20)) &&
-		[[ $dropped -gt 100000 ]] || return
-	between "$(jq -s 'map(.stands_for) | add' <"$TMP/rate")" $((dropped / 2)) "$dropped"
+	is "$shown" "$lines" && is $((shown + skipped + lost)) "$dropped" && between "$((lines + lost))" 50 $((200 * 2 + 20)) &&
+		[[ $dropped -gt $((20 * (lines + lost))) && $lines -gt 0 ]] || return
+	between "$(jq -s 'map(.stands_for) | add' <"$TMP/rate")" $((dropped * lines / (lines + lost) / 2)) "$dropped"
 }
 
 # ---- captures
@@ -122,9 +123,9 @@ test_capture() {
 rlctl_simulate() { "$RLCTL" simulate -j "$@"; }
 
 test_pipe() {
-	flood A --seconds 1 --rate 10000 --src 10.78.0.0/16 >&2 &
+	bg flood A --seconds 60 --rate 10000 --src 10.78.0.0/16
 	rl B monitor -w - | tcpdump -nr - -c 5 >"$TMP/pipe" 2>/dev/null # ends with its reader
-	wait $!
+	kill -- "-$BG_PID"
 	is "$(grep -c UDP "$TMP/pipe")" 5
 }
 
@@ -233,6 +234,19 @@ test_new_policy() {
 		eventually 10 reported anew --src 10.82.1.1 && is "$(json .rule <"$TMP/anew")" '10.82.0.0/16 deny'
 }
 
+# Captures are for their owner alone, and take no other's place.
+test_capture_file() {
+	local theirs=$TMP/theirs
+	mkdir "$theirs" && chown 54321 "$theirs" && ln -s "$TMP/made" "$theirs/link" && ln -s "$TMP/mine" "$theirs/mine" && echo theirs >"$theirs/file" &&
+		echo mine >"$TMP/mine" && chown -h 54321 "$theirs"/* && ln -s "$TMP/mine" "$TMP/link" || return
+	rl B monitor -w "$TMP/new" --seconds 1 && is "$(stat -c %a "$TMP/new")" 600 && rl B monitor -w "$TMP/new" --seconds 1 &&
+		tcpdump -nr "$TMP/new" >/dev/null && has 'symbolic link of another user' expect_status 1 rl B monitor -w "$theirs/link" &&
+		[[ ! -e $TMP/made ]] && has 'symbolic link of another user' expect_status 1 rl B monitor -w "$theirs/mine" && is "$(<"$TMP/mine")" mine &&
+		has 'a file of another user' expect_status 1 rl B monitor -w "$theirs/file" && is "$(<"$theirs/file")" theirs &&
+		rl B monitor -w "$TMP/link" --seconds 1 && tcpdump -nr "$TMP/mine" >/dev/null && rl B monitor -w >(cat >"$TMP/through") --seconds 1 &&
+		eventually 5 tcpdump -nr "$TMP/through"
+}
+
 test_wrong_words() {
 	t 'no such reason' expect_status 2 rl B monitor --reason dropped
 	t 'host bits' expect_status 2 rl B monitor --prefix 10.0.0.1/8
@@ -259,6 +273,7 @@ test_fields
 t 'the rate holds under a flood' test_rate
 t 'a capture' test_capture
 t 'a capture into a pipe' test_pipe
+t 'captures in files' test_capture_file
 test_filters
 t 'each watcher has its own samples' test_own_samples
 t 'SIGINT ends it with a summary' test_interrupt

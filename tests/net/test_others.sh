@@ -161,6 +161,37 @@ test_two_live() {
 	rl B detach veth-B --hook ingress && rl B detach veth-B && no_pins
 }
 
+# Its program goes along with a device, and so nothing of it is removed where it was attached.
+test_moved() {
+	ip -n "$(ns B)" link add wander type veth peer name wander-end && rl B -q attach wander --policy - <<<'rule any udp deny' &&
+		ip -n "$(ns B)" link set wander netns "$(ns A)" && [[ -n $(xdp_program A wander) ]] || return
+	has 'another network namespace' expect_status 1 rl B detach wander && [[ -e $(ns_pins B)/wander-xdp/policy ]] &&
+		has 'moved to another network namespace' rl B doctor && is "$(rl B status -j)" '[]' &&
+		has "$(ns_pins B)/wander-xdp" expect_status 1 rl A attach wander && [[ -n $(xdp_program A wander) ]] &&
+		has "attached in another network namespace ($(ns_pins B)/wander-xdp)" expect_status 1 rl A doctor wander || return
+	ip -n "$(ns B)" link add wander type veth peer name wander-two && has 'another network namespace' expect_status 1 rl B attach wander &&
+		ip -n "$(ns B)" link del wander && ip -n "$(ns A)" link set wander netns "$(ns B)" &&
+		is "$(rl B show -i wander)" 'rule any udp deny' && rl B detach wander && is "$(xdp_program B wander)" '' && no_pins
+}
+
+# Taken off where it is now, or deleted there: the pins go.
+test_moved_and_gone() {
+	ip -n "$(ns B)" link add stray type veth peer name stray-end && rl B -q attach stray && ip -n "$(ns B)" link set stray netns "$(ns A)" &&
+		expect_status 1 rl B detach stray && in_ns A ip link set dev stray xdp off && rl B detach stray && no_pins &&
+		rl A -q attach stray && rl A detach stray && ip -n "$(ns A)" link del stray
+}
+
+# A program of tcx goes along, too; a qdisc does not, and then nothing runs on.
+test_moved_tc() {
+	local runs=0
+	ip -n "$(ns B)" link add other type veth peer name other-end && rl B -q attach other --hook ingress &&
+		ip -n "$(ns B)" link set other netns "$(ns A)" || return
+	rl A doctor other | grep -q 'tcx .*rlctl_tc' && runs=1
+	expect_status "$runs" rl B detach other --hook ingress && ip -n "$(ns A)" link set other netns "$(ns B)" || return
+	((!runs)) || rl B detach other
+	no_pins && ip -n "$(ns B)" link del other
+}
+
 # Under another name the device keeps its program; it is found there or said to be lost, and the
 # pins of the old name do not stand in the way for good.
 test_renamed() {
@@ -232,5 +263,8 @@ t 'one of two devices dies' test_other_dies
 t 'all hooks die' test_all_die
 t 'two hooks live' test_two_live
 t 'a device renamed and back' test_renamed
+t 'a device that was moved to another namespace' test_moved
+t 'one that was moved, and lost its program there' test_moved_and_gone
+t 'one with a program at tc' test_moved_tc
 t 'a namespace that was deleted' test_namespace_deleted
 t 'a namespace without a name' test_namespace_unnamed

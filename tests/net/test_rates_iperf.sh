@@ -10,18 +10,21 @@ one_rule() {
 	rl B rule flush && rl B apply - <<<"rule $1 $2" && rl B show
 }
 
-# The packets that passed are those the server's socket received; iperf3 does not count its first datagram.
-test_udp() { # COUNTER ADDRESS PREFIX
+# The packets that passed are those that came to the server's socket, which has no room for some of them while the server
+# waits for a processor; iperf3 does not count its first datagram.
+test_udp() { # COUNTERS ADDRESS PREFIX
 	local result before passed
-	one_rule "$3" "udp limit 20mbit burst 250kbyte" && before=$(counter B "$1") || return 1
+	one_rule "$3" "udp limit 20mbit burst 250kbyte" && before=$(came "$1") || return 1
 	result=$(in_ns A iperf3 --client "$2" --udp --bitrate 60M --length 1400 --time 4 --json) || return 1
 	jq .end.sum_received <<<"$result" && rl B stats || return 1
 	passed=$(rule_stat B "$PREFIX" .passed.packets)
-	is $(($(counter B "$1") - before)) "$passed" &&
-		is "$(json '.end.sum_received.bytes / 1400' <<<"$result")" $((passed - 1)) &&
+	is $(($(came "$1") - before)) "$passed" &&
+		between "$(json '.end.sum_received.bytes / 1400' <<<"$result")" 1 $((passed - 1)) &&
 		admitted "$(rule_stat B "$PREFIX" .passed.bytes)" 2500000 250000 \
 			"$(json .end.sum.seconds <<<"$result")"
 }
+
+came() { echo $(($(counter B "$1InDatagrams") + $(counter B "$1RcvbufErrors"))); } # Udp|Udp6
 
 # Sixteen connections ask for more at any time; the burst gives them time to find their windows.
 test_tcp() { # ADDRESS PREFIX
@@ -36,7 +39,7 @@ test_tcp() { # ADDRESS PREFIX
 }
 
 veth_pair A B && veth_quiet A B && rl B attach veth-B && serve B || exit 1
-t 'UDP, IPv4' patiently test_udp UdpInDatagrams 10.77.0.2 10.77.0.1
-t 'UDP, IPv6' patiently test_udp Udp6InDatagrams fd77::2 fd77::1
+t 'UDP, IPv4' patiently test_udp Udp 10.77.0.2 10.77.0.1
+t 'UDP, IPv6' patiently test_udp Udp6 fd77::2 fd77::1
 t 'TCP, IPv4' patiently test_tcp 10.77.0.2 10.77.0.1
 t 'TCP, IPv6' patiently test_tcp fd77::2 fd77::1

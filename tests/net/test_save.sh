@@ -49,22 +49,37 @@ test_diff_too_large() {
 # shellcheck disable=SC2016 # the inner shell expands them
 in_etc() { unshare -m --propagation private sh -c 'mount --bind "$0" /etc && exec "$@"' "$TMP/etc" "$@"; }
 save_etc() { in_etc "$RLCTL" -n "$(ns B)" save "$@"; }
+# The same where B is the namespace of process 1, as on a machine that has no others.
+# shellcheck disable=SC2016 # the inner shell expands them
+save_first() { in_ns B unshare -m --pid --fork --mount-proc --propagation private sh -c 'mount --bind "$0" /etc && exec "$@"' "$TMP/etc" "$RLCTL" save "$@"; }
 
+# shellcheck disable=SC2016 # words of a message
 test_save_path() {
-	mkdir -p "$TMP/etc/rlctl" && in_force 'rule any deny # bob' 'rule 192.0.2.1 allow' &&
-		has 'saved 2 rules to /etc/rlctl/veth-B.policy' save_etc -i veth-B --hook xdp &&
-		is "$(<"$TMP/etc/rlctl/veth-B.policy")" "$(rl B show)" && is "$(stat -c %a "$TMP/etc/rlctl/veth-B.policy")" 640 &&
-		rl B attach veth-B --hook egress && rl B rule add any udp deny --hook egress && save_etc --hook egress &&
-		is "$(<"$TMP/etc/rlctl/veth-B.egress.policy")" 'rule any udp deny' && save_etc -i all &&
+	local first=$TMP/etc/rlctl etc
+	etc=$first/netns-$(ns B)
+	mkdir -p "$etc" && in_force 'rule any deny # bob' 'rule 192.0.2.1 allow' &&
+		has 'saved 2 rules to /etc/rlctl/veth-B.policy' save_first -i veth-B --hook xdp &&
+		is "$(<"$first/veth-B.policy")" "$(rl B show)" && is "$(stat -c %a "$first/veth-B.policy")" 640 &&
+		rl B attach veth-B --hook egress && rl B rule add any udp deny --hook egress && save_first --hook egress &&
+		is "$(<"$first/veth-B.egress.policy")" 'rule any udp deny' && save_first -i all &&
 		has 'leave out the file' expect_status 2 rl B save -i all "$P" &&
-		has './veth-B' expect_status 2 rl B save --hook xdp veth-B && rl B detach veth-B --hook egress &&
-		is "$(find "$TMP/etc" -type f | sort)" "$(lines "$TMP"/etc/rlctl/veth-B.{egress.,}policy)" &&
-		rm -r "$TMP/etc/rlctl" && has '/etc/rlctl/veth-B.policy: No such file' expect_status 1 save_etc
+		has './veth-B' expect_status 2 rl B save --hook xdp veth-B &&
+		is "$(find "$TMP/etc" -type f | sort)" "$(lines "$first"/veth-B.{egress.,}policy)" &&
+		has "saved 2 rules to /etc/rlctl/netns-$(ns B)/veth-B.policy" save_etc -i veth-B --hook xdp &&
+		rl B detach veth-B --hook egress && is "$(<"$etc/veth-B.policy")" "$(rl B show)" &&
+		rm -r "$etc" && has "/etc/rlctl/netns-$(ns B)/veth-B.policy: No such file" expect_status 1 save_etc &&
+		has 'no name of `ip netns`' expect_status 1 save_unnamed && rm -r "$first"
+}
+
+# shellcheck disable=SC2016 # words of a message
+save_unnamed() { # a namespace that is neither that of process 1 nor one with a name
+	in_etc unshare --net sh -c '"$0" attach lo --mode generic 2>&1 && "$0" save -i lo; rc=$?; "$0" detach lo; exit $rc' "$RLCTL"
 }
 
 # One file of two instances: neither takes the place of the other's policy.
 test_save_two() {
-	local both='veth-B.egress.policy: the file of' etc=$TMP/etc/rlctl
+	local both='veth-B.egress.policy: the file of' etc
+	etc=$TMP/etc/rlctl/netns-$(ns B)
 	rm -rf "$etc" && mkdir -p "$etc" && rl B attach veth-B --hook egress && save_etc --hook egress &&
 		ip -n "$(ns B)" link add veth-B.egress type veth peer name other && rl B attach veth-B.egress --hook xdp || return
 	has "$both veth-B at egress and of veth-B.egress at xdp: name another one: \`rlctl save -i veth-B --hook egress FILE\`" \
@@ -117,6 +132,15 @@ test_save_backup_time() {
 		echo 'rule any deny' >"$P" && rl B save "$P" && is "$(<"$P~")" 'rule any deny' && rm "$P~"
 }
 
+# The next one that saves removes what a killed process left, and not what one writes that runs.
+test_save_left() {
+	local gone
+	in_force 'rule any deny' && bg true && gone=$BG_PID && wait "$gone" &&
+		touch "$TMP"/.policy.{"$gone","$gone~",$$,x} "$TMP/.policyx.$gone" && rl B save "$P" &&
+		is "$(find "$TMP" -maxdepth 1 -name '.policy*' | sort)" "$(lines "$TMP"/.policy.{$$,x} "$TMP/.policyx.$gone" | sort)" &&
+		rm "$TMP"/.policy*
+}
+
 # Followed: links of root. Not followed: those of others, in whose folder anything may change.
 test_save_link() {
 	local target=$TMP/target
@@ -161,12 +185,12 @@ test_save_trial() {
 # Refused on one device, a change is made on none, with -j as without.
 test_save_json_many() {
 	local all
-	mkdir -p "$TMP/etc/rlctl" && ip -n "$(ns B)" link add more type veth peer name more-peer && rl B attach more --hook xdp &&
+	mkdir -p "$TMP/etc/rlctl/netns-$(ns B)" && ip -n "$(ns B)" link add more type veth peer name more-peer && rl B attach more --hook xdp &&
 		in_force_on veth-B 'rule any deny' && all=$(save_etc -j -i more,veth-B 2>/dev/null) &&
 		is "$(jq -c 'map([.device, .rules])' <<<"$all")" '[["more",0],["veth-B",1]]' || return
 	echo 'rule any allow' >"$P" && bg exec_try && eventually 10 prints 'rule any allow' rl B show -i veth-B && in_force_on more 'rule any deny' &&
 		has 'nothing was changed on any device' expect_status 1 save_etc -j -i more,veth-B &&
-		is "$(<"$TMP/etc/rlctl/more.policy")" '' && rl B confirm -i veth-B && rl B detach more && ip -n "$(ns B)" link del more
+		is "$(<"$TMP/etc/rlctl/netns-$(ns B)/more.policy")" '' && rl B confirm -i veth-B && rl B detach more && ip -n "$(ns B)" link del more
 }
 in_force_on() { printf '%s\n' "${@:2}" | rl B apply -i "$1" --yes -; }
 exec_try() { exec "$RLCTL" -n "$(ns B)" apply -i veth-B --try 1m "$P"; }
@@ -243,6 +267,16 @@ test_include_dir() {
 		says 'p:1:9: l: symbolic link of another user: name the file itself'
 }
 
+# A policy does not include a file that its owner may not read: an error would show the line.
+# shellcheck disable=SC2016 # words of a message
+test_include_owner() {
+	files p 'include secret\ninclude open\ninclude theirs\n' secret 'root:secret\n' open 'rule 10.0.0.1 deny\n' theirs 'rule 10.0.0.2 deny\n' &&
+		chmod 600 "$I/secret" "$I/theirs" && chmod 644 "$I/open" && chown 54321 "$I/p" "$I/theirs" &&
+		says 'p:1:9: secret: the owner of the policy that includes it (uid 54321) may not read it: name another file, or take over the policy with `chown`' &&
+		! has root:secret expect_status 1 "$RLCTL" apply --check "$I/p" && chown 0 "$I/p" && echo 'rule 10.0.0.3 deny' >"$I/secret" &&
+		"$RLCTL" apply --check "$I/p"
+}
+
 # Errors that only the instance knows name the file as well.
 test_include_instance() {
 	files p 'rule any deny\ninclude a\n' a '' && seq -f 'rule 10.0.%.0f.0/24 deny' 1 101 >"$I/a" &&
@@ -264,6 +298,7 @@ t 'save: JSON' test_save_json
 t 'save: what is not in force is kept' test_save_backup
 t 'save: a comment too long, no rules in force' test_save_backup_comment
 t 'save: time that has passed' test_save_backup_time
+t 'save: what a killed process left' test_save_left
 t 'save: symbolic links' test_save_link
 t 'save: what cannot be written' test_save_bad
 t 'save: no space beside a kept file' test_save_full
@@ -275,4 +310,5 @@ t 'include: a file that cannot be read' test_include_unreadable
 t 'include: cycles' test_include_cycle
 t 'include: depth and number' test_include_depth
 t 'include: directories and links' test_include_dir
+t 'include: what its owner may not read' test_include_owner
 t 'include: errors of the instance' test_include_instance

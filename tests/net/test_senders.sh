@@ -117,7 +117,7 @@ test_all_limits() {
 }
 
 test_expiry() {
-	policy <<<'rule 10.77.0.1 deny for 2s' && replies 0 -c 2 10.77.0.2 &&
+	policy <<<'rule 10.77.0.1 deny for 6s' && replies 0 -c 2 10.77.0.2 &&
 		eventually 10 replies 1 -c 1 10.77.0.2
 }
 

@@ -3,12 +3,15 @@
 # Sets whose members come from files and databases, and members that are saved and restored. check: timeout 180
 source "$(dirname "$0")/../lib.sh"
 
-L=$TMP/list P=$TMP/policy S=$TMP/state/rlctl
+L=$TMP/list P=$TMP/policy S=$TMP/state/rlctl/netns-$(ns B)
 # State files belong to the test alone, which does not make the machine's directory for them either.
-mkdir -p "$S"
+mkdir -p "$TMP/state"
 # shellcheck disable=SC2016 # the inner shell expands them
 mine() { unshare -m --propagation private sh -c 'mount --bind "$0" /var/lib && exec "$@"' "$TMP/state" "$@"; }
 rls() { mine "$RLCTL" -n "$(ns B)" set "$@"; }
+# The same in a namespace of process 1.
+# shellcheck disable=SC2016 # the inner shell expands them
+rls_first() { in_ns "$1" unshare -m --pid --fork --mount-proc --propagation private sh -c 'mount --bind "$0" /var/lib && exec "$@"' "$TMP/state" "$RLCTL" set "${@:2}"; }
 
 lines() { printf '%s\n' "$@"; }
 # A list that has been there for a while, so that it is not taken for one that is being written.
@@ -34,6 +37,15 @@ test_apply() {
 	list 10.77.0.9 && policy "set bad file $L" 'rule @bad deny' && is "$(members)" '10.77.0.9 ' && passes &&
 		list 10.77.0.1 && policy "set bad file $L" 'rule @bad deny' 'rule 192.0.2.1 deny' && drops &&
 		is "$(members)" '10.77.0.1 '
+}
+
+# A link is followed for root and for the file's owner: another's could show what only root may read.
+test_apply_link() {
+	local theirs=$TMP/others
+	mkdir "$theirs" && echo 'root:secret:1' >"$TMP/secret" && chmod 600 "$TMP/secret" && ln -s "$TMP/secret" "$theirs/list" && chown -h 54321 "$theirs/list" &&
+		has 'symbolic link of another user' policy "set bad file $theirs/list" 'rule @bad deny' && ! has root:secret expect_status 1 rl B set load && list 10.77.0.7 && ln -s "$L" "$TMP/own" &&
+		policy "set bad file $TMP/own" 'rule @bad deny' && is "$(members)" '10.77.0.7 ' && list 10.77.0.1 &&
+		policy "set bad file $L" 'rule @bad deny' 'rule 192.0.2.1 deny'
 }
 
 # A file that is loaded already is not read again; another one is, also if it is as old and as long.
@@ -82,7 +94,45 @@ test_broken_apply() {
 test_too_many() {
 	policy "set bad file $L max 3" 'rule @bad deny' && lines 10.77.0.{1..9} 10.77.0.1 >"$L" && keeps '9 members, and its max is 3' &&
 		lines 10.77.0.1 10.77.0.{1..3} >"$L" && rls load bad && is "$(members)" '10.77.0.1 10.77.0.2 10.77.0.3 ' &&
-		policy "set bad file $L" 'rule @bad deny' && list 10.77.0.1 && rls load bad
+		policy "set bad file $L" 'rule @bad deny' && list 10.77.0.1 && rls load -y bad
+}
+
+# A list does not mean everybody, an error page in its place, or a part of itself.
+test_wide() {
+	list 10.77.0.1 0.0.0.0/0 ::/0 0.0.0.0-255.255.255.255 10.0.0.0/7 12.0.0.0/8 2001:2000::/19 &&
+		has '4 prefixes left out: wider than the set'\''s shortest, /8,19: first 0.0.0.0/0' rls load -q bad &&
+		is "$(members)" '10.77.0.1 12.0.0.0/8 2001:2000::/19 ' && rl B show | grep -qx "set bad file $L" &&
+		list 0.0.0.0/0 && has 'wider than the set takes' expect_status 1 rls load -y bad && drops &&
+		list 10.77.0.1 192.0.2.0/23 && policy "set bad file $L shortest /24,48" 'rule @bad deny' && is "$(members)" '10.77.0.1 ' &&
+		rl B show | grep -qx "set bad file $L shortest /24,48" && policy "set bad file $L shortest /0,0" 'rule @bad deny' &&
+		is "$(members)" '10.77.0.1 192.0.2.0/23 ' && list 10.77.0.1 0.0.0.0/0 && rls load bad && is "$(members)" '0.0.0.0/0 10.77.0.1 ' &&
+		policy "set bad file $L" 'rule @bad deny' && is "$(members)" '10.77.0.1 '
+}
+
+# By hand and from a bouncer: none but those is refused.
+test_wide_by_hand() {
+	policy 'set dyn shortest /8,32 max 9' "set bad file $L" 'rule @dyn deny' 'rule @bad deny' && printf '%s\n' 0.0.0.0/0 192.0.2.1 ::/0 10.0.0.0/8 >"$TMP/swap" &&
+		has '0.0.0.0/0 refused: it is wider than the set'\''s shortest, /8,32' expect_status 1 rl B set swap dyn "$TMP/swap" &&
+		is "$(rl B set list dyn | tr '\n' ' ')" '10.0.0.0/8 192.0.2.1 ' && has '::/0 refused' expect_status 1 rl B set add dyn ::/0 192.0.2.2 &&
+		has '2001::/31 refused' expect_status 1 rl B set add dyn - <<<$'2001::/31 for 1h\n2001:db8::/32 for 1h\n192.0.2.3' &&
+		is "$(rl B set list dyn | sed 's/ for .*//' | tr '\n' ' ')" '10.0.0.0/8 192.0.2.1 192.0.2.2 192.0.2.3 2001:db8::/32 ' &&
+		rl B set list -j | json '.. | .shortest? // empty' | grep -qx /8,32 && policy "set bad file $L" 'rule @bad deny'
+}
+
+# shellcheck disable=SC2016 # backquotes of a message
+test_half() {
+	list 10.77.0.{1..40} && rls load bad && list 10.77.0.{1..20} 10.77.0.1 && rls load bad && list 10.77.0.{1..9} 10.77.0.{1..9} &&
+		has 'its members would go from 20 to 9, less than half: if it is right, `rlctl set load --yes bad`' expect_status 1 rls load -q bad &&
+		is "$(rl B set list bad | wc -l)" 20 && is "$(rl B stats -j | json '.[0].sets[0] | has("load_failed")')" true &&
+		rl B doctor veth-B -j | json '.[].what' | grep -q 'the file of set bad failed to load' && rls load -q --yes bad && is "$(rl B set list bad | wc -l)" 9 &&
+		is "$(rl B stats -j | json '.[0].sets[0] | has("load_failed")')" false && list 10.77.0.1 && cp -p "$L" "$L.other" &&
+		policy "set bad file $L.other" 'rule @bad deny' && is "$(members)" '10.77.0.1 ' && policy "set bad file $L" 'rule @bad deny'
+}
+
+test_page() {
+	list 10.77.0.1 && rls load bad && list '<html>' '<body>' 10.77.0.9 '</body>' &&
+		has 'most of its lines are no addresses (3, and 1 are)' expect_status 1 rls load -q bad && is "$(members)" '10.77.0.1 ' &&
+		rls load -qy bad && is "$(members)" '10.77.0.9 ' && list 10.77.0.1 && rls load bad
 }
 
 # Somebody writes to the file for as long as it is read: it is left alone, and then taken.
@@ -116,14 +166,14 @@ test_check() {
 # ---- every
 
 test_due() {
-	policy "set bad file $L every 1s" 'rule @bad deny' && rls load && sleep 1.1 && is "$(rls load --due)" '' && list 10.77.0.9 &&
-		has '1 members' rls load --due && passes && list 10.77.0.1 && is "$(rls load --due)" '' && passes && sleep 1.1 &&
+	policy "set bad file $L every 4s" 'rule @bad deny' && rls load && sleep 4.1 && is "$(rls load --due)" '' && list 10.77.0.9 &&
+		has '1 members' rls load --due && passes && list 10.77.0.1 && is "$(rls load --due)" '' && passes && sleep 4.1 &&
 		has '1 members' rls load --due && drops
 }
 
 # A file that came back is loaded; meanwhile each look at it says that it is missing.
 test_due_failed() {
-	rm "$L" && sleep 1.1 && has 'No such file' expect_status 1 rls load --due && drops && list 10.77.0.9 && sleep 1.1 && rls load --due && passes
+	rm "$L" && sleep 4.1 && has 'No such file' expect_status 1 rls load --due && drops && list 10.77.0.9 && sleep 4.1 && rls load --due && passes
 }
 
 # Without `every` a file waits for the next apply, or for `set load`.
@@ -146,8 +196,8 @@ reboot() { rl B detach veth-B && rl B attach veth-B --policy "$P"; }
 
 test_restore() {
 	list 10.77.0.9 && policy 'set dyn' 'set more' "set bad file $L" 'rule @dyn deny' 'rule @more deny' 'rule @bad deny' &&
-		rl B set flush dyn && rl B set add dyn 10.77.0.1 192.0.2.0/24 2001:db8::/32 for 1h && rl B set add dyn 192.0.2.9 for 2s &&
-		rl B set add more 198.51.100.1 && has 'saved 5 members' rls save && is "$(stat -c %a "$S/veth-B.sets")" 640 && sleep 2.2 &&
+		rl B set flush dyn && rl B set add dyn 10.77.0.1 192.0.2.0/24 2001:db8::/32 for 1h && rl B set add dyn 192.0.2.9 for 6s &&
+		rl B set add more 198.51.100.1 && has 'saved 5 members' rls save && is "$(stat -c %a "$S/veth-B.sets")" 640 && sleep 6.2 &&
 		reboot && passes && rls restore && drops && is "$(rl B set list more)" 198.51.100.1 &&
 		is "$(rl B set list dyn | sed 's/ for .*//' | sort | tr '\n' ' ')" '10.77.0.1 192.0.2.0/24 2001:db8::/32 ' &&
 		between "$(left)" 3500 3600 && ! grep -q '^10.77.0.1$' "$S/veth-B.sets"
@@ -166,6 +216,31 @@ test_restore_corrupt() {
 		has ':3: "rubbish" is not an address' expect_status 1 rls restore "$TMP/saved" && drops &&
 		is "$(rl B set list dyn | sort | tr '\n' ' ')" '10.77.0.1 192.0.2.7 ' && has 'cut off' expect_status 1 rls restore "$TMP/saved" &&
 		: >"$TMP/saved" && rls restore "$TMP/saved" && has 'No such file' expect_status 1 rls restore "$TMP/none"
+}
+
+# Instances of one name in different namespaces, and at different hooks, have files of their own.
+test_restore_own() {
+	local first=${S%/*}
+	ns_new D && ip -n "$(ns D)" link add veth-B type veth peer name other && rl D attach veth-B --policy "$P" &&
+		rl B set flush dyn && rl B set add dyn 192.0.2.1 && rl D set add dyn 192.0.2.2 &&
+		mine "$RLCTL" -n "$(ns D)" set load --due -i all -q && rls load --due -i all -q && rls_first D save -i all &&
+		is "$(cd "$first" && grep -r ^192 | sort)" "$(cd "$first" && lines "netns-$(ns B)/veth-B.sets:192.0.2.1" "netns-$(ns D)/veth-B.sets:192.0.2.2" "veth-B.sets:192.0.2.2" | sort)" &&
+		mine "$RLCTL" -n "$(ns D)" set restore && is "$(rl D set list dyn)" 192.0.2.2
+}
+# A file of another instance is neither replaced nor, unless it is named, restored.
+test_restore_owner() {
+	rls save && cp "$S/veth-B.sets" "$TMP/theirs" && sed -i '1s/veth-B at xdp/eth0 at egress/' "$S/veth-B.sets" &&
+		has 'it has the members of eth0 at egress in' expect_status 1 rls save && has 'it has the members of eth0' expect_status 1 rls restore &&
+		has 'it has the members of eth0' expect_status 1 rls load --due -i all && rls restore "$S/veth-B.sets" &&
+		cp "$TMP/theirs" "$S/veth-B.sets" && rls save
+}
+# shellcheck disable=SC2016 # words of a message
+test_restore_two() { # the file of both veth-B at egress and veth-B.egress
+	ip -n "$(ns B)" link add veth-B.egress type veth peer name other && rl B attach veth-B.egress --policy "$P" &&
+		has 'of veth-B.egress at xdp and of veth-B at egress: name another one: `rlctl set save -i veth-B.egress --hook xdp FILE`' \
+			expect_status 1 rls save -i veth-B.egress && rls save -i veth-B.egress "$TMP/saved" &&
+		expect_status 1 rls restore -i veth-B.egress && rls restore -i veth-B.egress "$TMP/saved" && rl B detach veth-B.egress &&
+		ip -n "$(ns B)" link del veth-B.egress
 }
 
 # Nothing is saved: a first boot is no error.
@@ -220,7 +295,7 @@ test_mmdb_broken() {
 	database | mmdb "$L.mmdb" --loop && has 'its tree is broken' expect_status 1 rls load bad && drops && echo text >"$L.mmdb" &&
 		has 'not a database' expect_status 1 rls load bad && : >"$L.mmdb" && has 'it is empty' expect_status 1 rls load bad && drops &&
 		lines '192.0.2.0/24 country=FR' | mmdb "$L.mmdb" && has 'none of its networks' expect_status 1 rls load bad && drops &&
-		lines '10.77.0.0/16 country=DE' | mmdb "$L.mmdb" && rls load bad && is "$(members)" '10.77.0.0/16 '
+		lines '10.77.0.0/16 country=DE' | mmdb "$L.mmdb" && has 'less than half' expect_status 1 rls load bad && rls load -y bad && is "$(members)" '10.77.0.0/16 '
 }
 
 test_mmdb_cut() {
@@ -236,6 +311,7 @@ test_mmdb_cut() {
 veth_pair A B && veth_quiet A B || exit 1
 t 'attach loads a file' test_attach
 t 'apply loads a file that has changed' test_apply
+t 'apply: a link to a file' test_apply_link
 t 'apply does not load a file again' test_apply_unchanged
 t 'attach --or-apply, as reload of the unit, loads it' test_or_apply
 t 'a trial loads it' test_trial
@@ -244,6 +320,10 @@ t 'bad lines are named' test_bad_lines
 t 'a broken, empty or missing file keeps the members' test_broken
 t 'the other rules come into force' test_broken_apply
 t 'too many members' test_too_many
+t 'members wider than the shortest prefix' test_wide
+t 'members wider than that, by hand' test_wide_by_hand
+t 'a list that has lost more than half' test_half
+t 'a page in the place of a list' test_page
 t 'a file that keeps changing' test_changing
 t 'names of sets' test_names
 t '--check: files that could not be loaded' test_check
@@ -255,6 +335,9 @@ t '--due saves what has changed' test_due_saves
 t 'save and restore: the time that is left' test_restore
 t 'restore: a clock that is behind' test_restore_clock
 t 'restore: a corrupt file' test_restore_corrupt
+t 'a file for each namespace' test_restore_own
+t 'a file of another instance' test_restore_owner
+t 'a file that would be of two instances' test_restore_two
 t 'restore: nothing was saved' test_restore_none
 t 'save and restore by a pipe' test_save_pipe
 t 'restore: not into a set with a file' test_restore_kind

@@ -26,7 +26,7 @@ test_counts() {
 		is "$(of feed '"\(.ipv4) \(.source) \(.loaded | length > 0)"')" '1 file true'
 }
 test_expired() {
-	rl B set add idle 198.51.100.1 for 1s -q && is "$(of idle .ipv4)" 1 && sleep 1.5 && is "$(of idle .ipv4)" 0
+	rl B set add idle 198.51.100.1 for 5s -q && is "$(of idle .ipv4)" 1 && sleep 5.5 && is "$(of idle .ipv4)" 0
 }
 test_refused() {
 	expect_status 1 rl B set add bad 198.51.100.{1..9} -q >/dev/null && is "$(of bad .refused)" 2 &&

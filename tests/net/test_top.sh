@@ -80,14 +80,17 @@ test_by_dest() {
 		is "$(picture --by dest --prefix 10.77.0.9/32 | json '[.destinations[].destination] | join(" ")')" 10.77.0.9
 }
 
-# A source alone has a rule of its own: not one packet more or less, and rates that are these over the window.
+# A source alone has a rule of its own: not one packet more or less than the limiter counted, for a busy machine loses
+# some before it, and rates that are these over the window.
 test_by_rule() {
+	local counted
 	picture --by rule --seconds 3 >"$TMP/rules" &
 	eventually 10 is_watched && flood A --count 500 --size 100 --src 10.82.0.1 >/dev/null && wait $! || return
 	cat "$TMP/rules"
+	counted=$(rule_stat B 10.82.0.0/16 .dropped.packets) && between "$counted" 250 500 || return
 	is "$(json '.rules | length' <"$TMP/rules")" 5 && is "$(json '.rules[0].rule' <"$TMP/rules")" '10.78.0.0/16 deny' &&
 		is "$(row_of rule '10.82.0.0/16 deny' '"\(.dropped.packets) \(.dropped.bytes) \(.passed.packets)"' <"$TMP/rules")" \
-			'500 50000 0' || return
+			"$counted $((counted * 100)) 0" || return
 	# shellcheck disable=SC2016 # jq's
 	json '.window_ns as $ns | all(.rules[].dropped, .rules[].passed; (.packets * 1e9 / $ns | floor) == .packets_per_second)
 			and (has("lost") | not)' <"$TMP/rules" &&

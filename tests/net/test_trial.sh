@@ -107,17 +107,31 @@ test_group_killed() {
 }
 
 test_stopped() {
-	apply_try 1s && kill -STOP "$TRIAL" && eventually 5 shows "$OLD" && kill -CONT "$TRIAL" &&
+	apply_try 5s && kill -STOP "$TRIAL" && eventually 5 shows "$OLD" && kill -CONT "$TRIAL" &&
 		expect_status 1 wait "$TRIAL" && free
 }
 
 test_watcher_killed() {
-	apply_try 1s && kill -KILL "$WATCHER" && ended 1 && shows "$OLD" && free
+	apply_try 5s && kill -KILL "$WATCHER" && ended 1 && shows "$OLD" && free
 }
 
 test_watcher_ended() { # as at a shutdown of the session's service
 	apply_try 60s && kill -TERM "$WATCHER" && ended 1 && shows "$OLD" && free
 }
+
+# A writer that does not move, as one whose pipe does not, holds a trial up for some seconds at most.
+test_writer_stopped() { # [CMD…]: run once the trial has begun
+	local holder
+	apply_try 5s && bg flock "$(ns_pins B)/veth-B-xdp" sleep 600 && holder=$BG_PID && eventually 2 locked || return
+	"$@" || return
+	eventually 12 shows "$OLD" && expect_status 1 wait "$TRIAL" && eventually 5 gone "$WATCHER" && locked || return
+	kill -KILL -- "-$holder"
+	eventually 5 free
+}
+locked() { ! unlocked; }
+watcher_kill() { kill -KILL "$WATCHER"; }
+watcher_stop() { kill -STOP "$WATCHER" && bg watcher_go; }
+watcher_go() { eventually 24 shows "$OLD" && kill -CONT "$WATCHER"; }
 
 # With both processes killed nothing takes the policy back: it stays, and does not block later commands.
 test_both_killed() {
@@ -230,6 +244,9 @@ t 'killed with its process group' test_group_killed
 t 'stopped' test_stopped
 t 'the watcher is killed' test_watcher_killed
 t 'the watcher is ended' test_watcher_ended
+t 'the lock is not to be had' test_writer_stopped true
+t 'nor is the watcher' test_writer_stopped watcher_kill
+t 'the watcher is stopped as well' test_writer_stopped watcher_stop
 t 'both are killed' test_both_killed
 t 'other writers are told to wait' test_writers
 t 'detached' test_detached

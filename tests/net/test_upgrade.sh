@@ -45,6 +45,57 @@ test_or_apply_no_policy() {
 		attached_as "$id" && is "$(rl B show)" 'rule any tcp deny'
 }
 
+# ---- attach --or-apply --last: what a boot does with a policy that has an error
+
+# boots POLICY [OPTION…]: as the unit's start does where nothing is attached.
+boots() {
+	rl B detach veth-B 2>/dev/null
+	echo "$1" >"$TMP/policy" && or_apply --policy "$TMP/policy" --last "$TMP/last" "${@:2}"
+}
+
+GOOD='rule any limit 9/second burst 1'
+falls_back() { has 'the policy that was in force last is in force again' expect_status 1 "$@" && is "$(rl B show)" "$GOOD"; }
+
+test_last() {
+	rm -f "$TMP/last" && has 'no earlier policy' expect_status 1 boots 'rule any limi' &&
+		is "$(program)" '' && boots "$GOOD" && is "$(<"$TMP/last")" "$GOOD" &&
+		falls_back boots 'rule any limi' && is "$(<"$TMP/last")" "$GOOD" && has limi expect_status 1 boots 'rule any limi'
+}
+
+# An include that is not there, more prefixes than there is room for, what only attach itself can refuse, no file.
+test_last_refused() {
+	falls_back boots "include $TMP/none" && falls_back boots $'rule 192.0.2.1 deny\nrule 192.0.2.2 deny' --prefixes 1 &&
+		falls_back boots 'rule any limit 9/second over mark 7' && rl B detach veth-B && rm "$TMP/policy" && falls_back or_apply --policy "$TMP/policy" --last "$TMP/last"
+}
+
+# Included files are kept as well, for they may be missing later.
+test_last_included() {
+	echo "$GOOD" >"$TMP/included" && boots "include $TMP/included" && rm "$TMP/included" &&
+		falls_back boots "include $TMP/included"
+}
+
+# Each success is kept, also one that changes an instance; what fails there leaves the instance as it was.
+test_last_follows() {
+	local new='rule any udp deny'
+	boots "$GOOD" && echo "$new" >"$TMP/policy" && or_apply --policy "$TMP/policy" --last "$TMP/last" &&
+		is "$(<"$TMP/last")" "$new" && echo 'rule any limi' >"$TMP/policy" &&
+		has 'stays in force' expect_status 1 or_apply --policy "$TMP/policy" --last "$TMP/last" &&
+		is "$(rl B show)" "$new" && is "$(<"$TMP/last")" "$new" && boots "$GOOD"
+}
+
+# The guard has the last word: nothing else comes into force.
+test_last_guard() {
+	rl B detach veth-B && echo 'rule any deny' >"$TMP/policy" && SSH_CONNECTION='10.77.0.1 50000 10.77.0.2 22' \
+		has 'may lock you out' expect_status 1 in_ns B "$RLCTL" attach veth-B --or-apply --policy "$TMP/policy" --last "$TMP/last" &&
+		is "$(program)" '' && is "$(<"$TMP/last")" "$GOOD" && boots "$GOOD"
+}
+
+# No place to keep it, and it is in force all the same.
+test_last_unwritable() {
+	rl B detach veth-B && echo "$GOOD" >"$TMP/policy" &&
+		has 'make its directory first' or_apply --policy "$TMP/policy" --last "$TMP/none/last" && is "$(rl B show)" "$GOOD"
+}
+
 # ---- other versions
 
 # A version that has one map less than this one.
@@ -104,6 +155,12 @@ t '--or-apply attaches where nothing is' test_or_apply_attaches
 t '--or-apply keeps program, state and counters' test_or_apply_keeps
 t '--or-apply with a bad policy changes nothing' test_or_apply_bad_policy
 t '--or-apply without a policy changes nothing' test_or_apply_no_policy
+t '--last, after a policy with an error' test_last
+t '--last, after other refusals' test_last_refused
+t '--last, with what is included' test_last_included
+t '--last, after each success' test_last_follows
+t '--last, and the guard' test_last_guard
+t '--last that cannot be written' test_last_unwritable
 rl B detach veth-B || exit 1
 t 'a version with other maps' test_other_version without_a_map
 t 'a version without a note' test_other_version without_a_note

@@ -142,12 +142,51 @@ test_lock() {
 		eventually 5 locked || return
 	bg rl B rule add 192.0.2.1 deny && writer=$BG_PID || return
 	expect_status 124 timeout 1 "$RLCTL" -n "$(ns B)" rule add 192.0.2.2 deny &&
-		is "$(timeout 5 "$RLCTL" -n "$(ns B)" show)" '' &&
-		timeout 5 "$RLCTL" -n "$(ns B)" stats || return
+		is "$(timeout 25 "$RLCTL" -n "$(ns B)" show)" '' &&
+		timeout 25 "$RLCTL" -n "$(ns B)" stats || return
 	kill -KILL -- "-$holder"
 	wait "$writer" && is "$(rl B show)" 'rule 192.0.2.1 deny'
 }
+
+# A writer says who holds the lock, and does not wait for ever.
+test_lock_bound() {
+	local began=$SECONDS holder
+	bg flock "$(ns_pins B)/veth-B-xdp" sleep 600 && holder=$BG_PID && eventually 5 locked || return
+	expect_status 1 rl B rule add 192.0.2.3 deny 2>"$TMP/said" && between $((SECONDS - began)) 28 120 || return
+	kill -KILL -- "-$holder"
+	has "locked by process $holder (flock " cat "$TMP/said" && has 'waiting up to 30 s' cat "$TMP/said" &&
+		has 'still locked after 30 s' cat "$TMP/said" && is "$(rl B show)" 'rule 192.0.2.1 deny'
+}
 locked() { ! flock -n "$(ns_pins B)/veth-B-xdp" true; }
+
+# ---- pipes of others
+
+# A pipe that gives nothing, and one that takes nothing.
+pipes_make() {
+	mkfifo "$TMP/idle" "$TMP/full" && exec 8<>"$TMP/idle" 9<>"$TMP/full" && ! timeout 1 cat /dev/zero >&9
+}
+stuck() { exec "$RLCTL" -n "$(ns B)" "$@" <"$TMP/idle" >"$TMP/full" 2>&1; }
+# Whatever the verb waits for, it does not hold the lock meanwhile.
+test_pipe() { # VERB…
+	local verb status=0
+	bg stuck "$@" && verb=$BG_PID && sleep 0.7 && timeout 25 "$RLCTL" -n "$(ns B)" rule add 192.0.2.7 deny &&
+		timeout 25 "$RLCTL" -n "$(ns B)" rule del 192.0.2.7 || status=1
+	kill -KILL -- "-$verb" || _say 'it does not wait' || status=1
+	wait "$verb"
+	return "$status"
+}
+# Nor does it hold up the end of a trial, here by its own messages.
+test_pipe_trial() {
+	local before verb
+	rl B apply "$TMP/sets" && before=$(rl B show) && bg stuck apply --try 6s "$TMP/notes" && verb=$BG_PID && eventually 5 has 'udp limit' rl B show &&
+		eventually 8 prints "$before" rl B show && timeout 25 "$RLCTL" -n "$(ns B)" rule add 192.0.2.7 deny && rl B rule del 192.0.2.7 || return
+	kill -KILL -- "-$verb"
+}
+test_pipes_begin() {
+	pipes_make && printf 'set bad\nrule @bad deny\n' >"$TMP/sets" && rl B apply "$TMP/sets" &&
+		printf '10.%s.1\n' {8..11}.{0..250} | rl B set add bad - && rl B set save "$TMP/saved" &&
+		for n in {1..400}; do echo "rule any udp limit $n/second burst 1"; done >"$TMP/notes" && cat "$TMP/sets" >>"$TMP/notes"
+}
 
 # ---- attach and detach at once
 
@@ -188,5 +227,43 @@ t 'readers of policies that are swapped' test_swaps
 t 'packets between two policies' test_no_gap
 t 'packets while prefixes change in place' test_no_gap_in_place
 t 'the lock' test_lock
+t 'the lock, never given back' test_lock_bound
+t 'pipes that do not move' test_pipes_begin
+while read -r verb; do
+	# shellcheck disable=SC2086 # words
+	t "a pipe that does not move: $verb" test_pipe ${verb//TMP/$TMP}
+done <<-'END'
+	set save -
+	set restore -
+	set restore TMP/idle
+	set restore TMP/saved
+	set restore -j TMP/saved
+	set add bad -
+	set del bad -
+	set swap bad -
+	set add bad 192.0.2.1
+	set list bad
+	rule add -f -
+	rule del -f -
+	rule del 10.1.1.1
+	apply -
+	apply --check -
+	apply --try 60s -
+	apply TMP/notes
+	attach veth-B --hook egress --policy -
+	attach veth-B --or-apply --policy TMP/notes
+	attach veth-B --replace
+	diff -
+	show
+	stats -j
+	rule list -v
+	save TMP/policy
+	simulate --policy TMP/sets -
+	events
+	monitor -w -
+	top --once
+END
+t "a pipe that does not move: a trial's" test_pipe_trial
+rl B apply --yes - <<<'rule any allow' || exit 1
 t 'attach and detach, six at once' test_attach_at_once
 t 'attach and detach against each other' test_churn

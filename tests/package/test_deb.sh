@@ -16,7 +16,7 @@ test_news() { is "$(grep -m 1 '^[0-9]' NEWS)" "$VERSION"; }
 
 test_build_depends() {
 	build_needs 3 "$(sed -n '/^Build-Depends:/,/^$/s/^ \([^, ]*\).*/\1/p' debian/control)" \
-		'gcc|make|libc6-dev|linux-libc-dev' # Debian takes these for granted
+		'gcc|gzip|make|libc6-dev|linux-libc-dev' # Debian takes these for granted
 }
 
 test_holds_all() {
@@ -35,7 +35,7 @@ test_install() {
 test_verify() {
 	in_root systemd-analyze verify --man=no rlctl@veth0.service rlctl-egress@veth0.service \
 		rlctl-fleet@f.service rlctl-exporter.service rlctl-crowdsec.service rlctl-sets.service \
-		rlctl-events@veth0.service rlctl-sets.timer
+		rlctl-events@veth0.service rlctl-sets.timer rlctl-boot.service
 }
 
 # The limit is 0.1 above the present score: a lost directive is noticed.
@@ -45,7 +45,7 @@ test_security() {
 		in_root systemd-analyze security --offline=true --threshold=22 rlctl-fleet@f.service &&
 		in_root systemd-analyze security --offline=true --threshold=20 rlctl-exporter.service &&
 		in_root systemd-analyze security --offline=true --threshold=20 rlctl-crowdsec.service &&
-		in_root systemd-analyze security --offline=true --threshold=20 rlctl-sets.service &&
+		in_root systemd-analyze security --offline=true --threshold=22 rlctl-sets.service &&
 		in_root systemd-analyze security --offline=true --threshold=24 rlctl-events@veth0.service
 }
 
@@ -90,11 +90,39 @@ still() {
 
 test_restart_error() {
 	local id
-	id=$(program) && echo 'rule any dany' | put /etc/rlctl/veth-B.policy && expect_fail unit restart && unit_is failed &&
+	id=$(program) && echo 'rule any dany' | put /etc/rlctl/veth-B.policy && expect_fail unit restart && unit_is activating &&
 		still 'rule any icmp deny' "$id" dany && still 'rule any icmp deny' "$id" 'was in force stays in force' &&
-		in_root rm /etc/rlctl/veth-B.policy && in_root systemctl reset-failed "$UNIT" && expect_fail unit start &&
+		in_root rm /etc/rlctl/veth-B.policy && expect_fail unit start &&
 		still 'rule any icmp deny' "$id" 'veth-B.policy: No such file' &&
 		echo 'rule any deny' | put /etc/rlctl/veth-B.policy && unit start && unit_is active && still 'rule any deny' "$id" ''
+}
+
+# As at a boot: nothing is attached, and the policy has an error since it was last in force. The policy of then is in
+# force again, with its bans; the unit is not satisfied, and tries again.
+test_last() {
+	printf 'set bad\nrule @bad deny\n' | put /etc/rlctl/veth-B.policy && unit restart && installed set add bad 192.0.2.7 &&
+		unit stop && is "$(program)" '' && echo 'rule any dany' | put /etc/rlctl/veth-B.policy || return
+	expect_fail unit start && unit_is activating && has 'in force last is in force again' in_root tail -n 3 /run/rlctl.log &&
+		is "$(installed show)" $'set bad\nrule @bad deny' && is "$(installed set list bad)" 192.0.2.7 || return
+	is "$(in_root systemctl show -P Restart -P RestartUSec -P StartLimitBurst "$UNIT" | sort | paste -sd' ')" '10 30s on-failure' &&
+		echo 'rule any deny' | put /etc/rlctl/veth-B.policy && unit start && unit_is active && is "$(installed show)" 'rule any deny'
+}
+
+test_last_none() {
+	unit stop && in_root mv /var/lib/rlctl/veth-B.xdp.last /run/last && echo 'rule any dany' | put /etc/rlctl/veth-B.policy &&
+		expect_fail unit start && is "$(program)" '' && has 'no earlier policy' in_root tail -n 3 /run/rlctl.log &&
+		in_root mv /run/last /var/lib/rlctl/veth-B.xdp.last && echo 'rule any deny' | put /etc/rlctl/veth-B.policy && unit start
+}
+
+# So many failures in a row, and it has failed for good: then OnFailure has its turn.
+test_on_failure() {
+	local conf='/run/systemd/system/rlctl@.service.d/failure.conf'
+	printf '[Unit]\nOnFailure=said.service\n[Service]\nRestartSec=50ms\n' | put "$conf" &&
+		printf '[Service]\nType=oneshot\nExecStart=touch /run/said\n' | put /run/systemd/system/said.service &&
+		in_root systemctl daemon-reload && echo 'rule any dany' | put /etc/rlctl/veth-B.policy && expect_fail unit restart &&
+		eventually 20 unit_is failed && eventually 5 in_root test -e /run/said && is "$(installed show)" 'rule any deny' || return
+	in_root rm "$conf" /run/systemd/system/said.service && in_root systemctl daemon-reload &&
+		echo 'rule any deny' | put /etc/rlctl/veth-B.policy && unit start
 }
 
 test_options() {
@@ -157,7 +185,11 @@ test_upgrade() {
 	local id
 	echo 'rule 192.0.2.1 deny' | put /etc/rlctl/veth-B.policy && unit reload && id=$(program) &&
 		echo 'rule any allow' | put /etc/rlctl/example.policy && next_version &&
-		has "'rlctl attach DEV --replace'" in_root dpkg --force-confold -i /root/rlctl.deb || return
+		echo 'rule any dany' | put /etc/rlctl/other.egress.policy &&
+		in_root dpkg --force-confold -i /root/rlctl.deb >"$TMP/upgrade" 2>&1 && in_root rm /etc/rlctl/other.egress.policy &&
+		has "'rlctl attach DEV --replace'" cat "$TMP/upgrade" &&
+		has 'other.egress.policy: this version refuses it' cat "$TMP/upgrade" &&
+		is "$(grep -c 'refuses it' "$TMP/upgrade")" 1 || return
 	is "$(in_root dpkg-query -W rlctl | cut -f 2)" "$VERSION+next" && is "$(program)" "$id" && unit_is active &&
 		is "$(installed show)" 'rule 192.0.2.1 deny' &&
 		is "$(in_root cat /etc/rlctl/veth-B.policy)" 'rule 192.0.2.1 deny' &&
@@ -250,6 +282,9 @@ t 'reload applies' test_reload
 t 'reload with an error changes nothing' test_reload_error
 t 'restart applies' test_restart
 t 'restart with an error changes nothing' test_restart_error
+t 'a boot with an error puts the last policy in force' test_last
+t 'a boot with an error, and no last policy' test_last_none
+t 'failures in a row are a failure' test_on_failure
 t 'other options need stop and start' test_options
 t 'the unit of what is sent' test_egress
 t 'the guard within the sandbox' test_guard

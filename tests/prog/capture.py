@@ -3,7 +3,7 @@
 """Writes a capture to standard output, from lines on standard input:
 
     TIME KIND [SOURCE] [dst=ADDRESS] [size=N] [cap=N] [sport=N] [dport=N] [vlan] [unsegmented] [macs=N,N] [sent]
-        [flags=LETTERS] [seq=N] [ack=N] [type=N] [times=N] [every=SECONDS]
+        [flags=LETTERS] [seq=N] [ack=N] [type=N] [udplen=N] [times=N] [every=SECONDS]
 
 TIME is SECONDS[.FRACTION]; KIND udp, udp6, tcp, tcp6 (flags: of SAFR), icmp, icmp6 (type 8 by default), gre, arp or junk; size is that of the whole frame, cap how
 much of it was captured; macs: numbers of the stations it goes from and to, none without; sent: a cooked header says so; unsegmented: its IP header says 0 as length. Options: us or ns, big (endian), ng (pcapng), link=N (Ethernet frames under
@@ -18,7 +18,7 @@ SECOND = 10**9
 
 
 def udp_header(words, room):
-    return struct.pack('>HHHH', int(words['sport']), int(words['dport']), room, 0)
+    return struct.pack('>HHHH', int(words['sport']), int(words['dport']), int(words.get('udplen', room)), 0)
 
 
 def tcp_header(words, room):

@@ -18,12 +18,15 @@ from itertools import accumulate
 
 from examples_found import found
 from traffic import (BEGIN, HOST, SECOND, SYN, TCP, answers, browsers, coming_from, connection,
-                     download, few_answers, forged, heavy, is_sent, pinged, pings, players, reflected, resolvers)
+                     download, few_answers, forged, fragments, heavy, is_sent, pinged, pings, players, reflected, resolvers)
 
 SERVER_RATE = 80_000
 SERVER_ROOM = 4096
 TICK_S = 0.01  # a limit may admit a tick more, here of the slowest kernel
 SMALL_BITS = 60 * 8
+PEACE_S = 2  # before the first flood: even a source that pings comes twice
+UNKNOWN = SECOND * 4 // 10  # with new-source and an alarm, for so long nobody is known after attach: three of its tenths
+BURST = 5  # packets that a token bucket without a burst admits at once, at least
 PREFIX_RULES = 8
 
 NEW = "device new-source"
@@ -71,6 +74,10 @@ PLAYS = {
           reflected(None, 53)]),
     "guide.md: Say more about a packet":
         ({"pings": pings, **SHELL, **WEB, **GAME}, []),
+    "rlctl-policy.5: Bytes behind the header of UDP, TCP (with its options) or ICMP: 1 to 16 bytes in hexadecimal digits, that many":
+        ({**REPLIES, **upstream(32768), **SHELL, **GAME, **WEB},
+         [heavy("any udp dport 27015 payload", 27015, payload=b"\xff\xff\xff\xff\x54"), fragments("any udp fragment"),
+          heavy("any udp dport 53 payload", 53)]),
     "rlctl-policy.5: In front of any of these: the packet does not match it.":
         ({**REPLIES, **SHELL, **WEB, **GAME}, [heavy("any udp dport 123 not src", 123)]),
     "guide.md: In front of a network":
@@ -135,7 +142,7 @@ class Group:
 
 def played(clients, floods):
     """(time, number of its group, frame) in order of time, and the groups."""
-    begins = list(accumulate((flood.seconds for flood in floods), initial=1))
+    begins = list(accumulate((flood.seconds for flood in floods), initial=PEACE_S))
     streams = {name: client(begins[-1]) for name, client in clients.items()}
     streams.update({flood.name: flood.packets(BEGIN + int(begin * SECOND)) for flood, begin in zip(floods, begins)})
 
@@ -198,12 +205,12 @@ def figures(rlctl, rules, clients, floods):
             f.write("".join(f"{line}\n" for line in [*sets_of(rules), *alarms_of(rules), *rules]))
         run = subprocess.run([rlctl, "-q", "simulate", policy, path, "--verdicts", "--local", HOST], capture_output=True,
                              text=True, check=True)
-    servers = {}
+    servers, unknown = {}, UNKNOWN if any("new-source" in line and " while " in line for line in rules) else 0
     for (time, number, service), verdict in zip(order, run.stdout.splitlines(), strict=True):
         group, passes = groups[number], " pass " in verdict
         group.sent += 1
         group.passed += passes
-        group.lost += not (passes and servers.setdefault(service, Server()).takes(time))
+        group.lost += not (passes and servers.setdefault(service, Server()).takes(time)) and time - BEGIN >= unknown
     return {group.name: group for group in groups}
 
 
@@ -227,7 +234,7 @@ def bound(rules, flood):
     elif burst:
         room = int(burst) * SCALE[burst_scale]
     else:
-        room = n if "window" in line or "-log" in line else max(rate / 10, 1)
+        room = n if "window" in line or "-log" in line else max(rate / 10, 1 if "leaky" in line else BURST)
     return int(flood.keys * (room + rate * (flood.seconds + TICK_S) + 1))
 
 

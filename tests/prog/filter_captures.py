@@ -10,6 +10,7 @@ that raw_capture.py takes out of the capture, and about the capture itself, wher
     VLAN tags            are taken off; tcpdump finds no IP packet behind one that a filter does not name
     ether[N]             is a byte of the IP packet, as in any capture of link type RAW; vlan, ether host … are refused
     not …                matches no packet but IP packets; tcpdump finds ARP as well
+    extension headers    of IPv6 are taken out; captures with such packets are not compared themselves
 Two kinds of IP packets come to no rule: malformed ones, and neighbour discovery, which passes.
 """
 import concurrent.futures
@@ -168,6 +169,10 @@ def has_tags(frame):
     return frame[12:14] in (b"\x81\0", b"\x88\xa8")
 
 
+def is_extended(frame):
+    return frame[12:14] == b"\x86\xdd" and frame[20:21] and frame[20] in raw_capture.EXTENSIONS
+
+
 def relinked(link, frames):
     """Those that the link type can carry: a RAW capture has no ARP, and one of IPv4 no IPv6."""
     wanted = {"ipv4": (b"\x08\0",), "ipv6": (b"\x86\xdd",), "raw": (b"\x08\0", b"\x86\xdd")}.get(link)
@@ -243,7 +248,7 @@ def jobs(folder):
     ethernet = Capture(folder, "ethernet", ETHERNET, frames)
     for text in FILTERS:
         yield text, ethernet, text, None, 3
-    plain = [frame for frame in frames if not has_tags(frame[0])]
+    plain = [frame for frame in frames if not has_tags(frame[0]) and not is_extended(frame[0])]
     untagged = Capture(folder, "untagged.pcapng", ETHERNET, plain, capture.pcapng)
     for text in filter(lambda text: not counts(text), FILTERS[::7]):
         yield f"untagged, pcapng: {text}", untagged, text, text, 3

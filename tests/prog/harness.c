@@ -7,11 +7,13 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "filters.h"
+#include "map_in_map.h"
 #include "pieces.h"
 #include "rlctl.skel.h"
 #include "sent.skel.h"
@@ -33,7 +35,7 @@ static struct rl_instance info_of(const struct harness_options *options)
 		.sources = options->sources ?: 4096,
 		.prefixes = options->prefixes ?: 4096,
 		.bans = options->bans,
-		.program_uses = options->program_uses,
+		.program_uses = options->program_uses | (options->buckets ? 0 : RL_USE_STATES),
 		.proof = options->proof,
 		.challenge_rate = options->challenge_rate,
 		.table = options->table,
@@ -63,8 +65,8 @@ static int object_load(struct harness *h, const struct harness_options *options)
 	if (!h->skel)
 		return -errno;
 	h->skel->rodata->clock_injected = h->instance.clock_injected;
-	h->skel->rodata->limits_in_order = options->limits_in_order;
-	memcpy((void *)h->skel->rodata->device_address, frame_device, sizeof(frame_device));
+	h->skel->rodata->frames_in_pieces |= h->instance.clock_injected;
+	h->skel->rodata->no_shortcuts = options->no_shortcuts;
 	if (rlctl_bpf__load(h->skel))
 		return -errno;
 #define TAKE_FD(map) h->instance.fd.map = bpf_map__fd(h->skel->maps.map);
@@ -91,8 +93,9 @@ static int companion_load(struct harness *h)
 		return -errno;
 	h->companion->rodata->clock_injected = h->instance.clock_injected;
 	h->companion->rodata->clock_tick_ns = info->tick_ns;
-	memcpy((void *)h->companion->rodata->hot_seed, info->hot_seed, sizeof(info->hot_seed));
 	ret = bpf_map__reuse_fd(h->companion->maps.asked, h->instance.fd.asked);
+	if (!ret)
+		ret = bpf_map__reuse_fd(h->companion->maps.peers, h->instance.fd.peers);
 	return ret ? ret : sent_bpf__load(h->companion);
 }
 
@@ -104,6 +107,7 @@ struct harness *harness_open(const struct harness_options *options)
 		return NULL;
 	h->instance.info = info_of(options);
 	h->instance.clock_injected = !options->real_time;
+	h->instance.no_refusals = options->no_shortcuts;
 	snprintf(h->instance.device, sizeof(h->instance.device), "harness");
 	if (h->instance.info.cpus > CPUS_MAX || object_load(h, options) || companion_load(h)) {
 		fprintf(stderr, "the program could not be loaded\n");
@@ -154,6 +158,22 @@ static void lines_of(char out[POLICY_MAX], const char *text)
 	}
 }
 
+/* Where packets may be answered: only frames to this device are. */
+static void address_give(struct harness *h)
+{
+	int fd = inner_open(&h->instance, h->instance.fd.answers, 0);
+	uint32_t index = RL_ANSWERS_ADDRESSES;
+	struct rl_answers own = {0};
+	uint16_t words[3];
+
+	if (fd < 0)
+		return;
+	memcpy(words, frame_device, sizeof(words));
+	own.address[0] = rl_answer_address(words);
+	assert_int_equal(bpf_map_update_elem(fd, &index, &own, BPF_ANY), 0);
+	close(fd);
+}
+
 void harness_policy(struct harness *h, const char *text)
 {
 	static const struct policy_source source = {.name = "policy"};
@@ -168,6 +188,7 @@ void harness_policy(struct harness *h, const char *text)
 		fail_msg("%u:%u: %s\n%s", errors.first[0].line, errors.first[0].column,
 			 errors.first[0].text, lines);
 	assert_int_equal(instance_policy_write(&h->instance, &policy, true, &source), 0);
+	address_give(h);
 	policy_clear(&policy);
 }
 
@@ -192,6 +213,16 @@ void harness_sockets(struct harness *h, enum rl_simulated_proof sockets)
 }
 
 /* ---- packets */
+
+static bool is_dropped_by_rule(enum rl_reason reason)
+{
+	return reason == RL_REASON_OVER || reason == RL_REASON_BANNED || reason == RL_REASON_DENIED;
+}
+
+bool reason_is_same(enum rl_reason a, enum rl_reason b)
+{
+	return a == b || (is_dropped_by_rule(a) && is_dropped_by_rule(b));
+}
 
 static bool reason_is_answer(enum rl_reason reason)
 {
@@ -333,10 +364,11 @@ enum rl_reason harness_skb(struct harness *h, const struct frame *frame, struct 
 	return reason;
 }
 
-void harness_send(struct harness *h, const struct frame *frame)
+void harness_send(struct harness *h, const struct frame *frame, bool forwarded)
 {
+	struct __sk_buff skb = {.ingress_ifindex = forwarded};
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame->bytes, .data_size_in = frame->size,
-		    .repeat = 1);
+		    .ctx_in = &skb, .ctx_size_in = sizeof(skb), .repeat = 1);
 
 	if (bpf_prog_test_run_opts(bpf_program__fd(h->companion->progs.rlctl_sent), &opts))
 		fail_msg("BPF_PROG_TEST_RUN of %u bytes: %s", frame->size, strerror(errno));
@@ -415,8 +447,9 @@ bool reason_is_pass(enum rl_reason reason)
 void limit_of(char *out, size_t size, enum rl_algorithm algorithm, unsigned int n)
 {
 	static const char *const formats[RL_ALGORITHM_COUNT] = {
-		"token-bucket 24/d burst %u", "leaky-bucket 24/d queue %u", "fixed-window %u/12h",
-		"sliding-window %u/12h",      "sliding-log %u/12h",         "warm-up 24/d ramp 1h",
+		"token-bucket 24/d burst %u", "leaky-bucket 24/d queue %u",
+		"fixed-window %u/12h",        "sliding-window %u/12h",
+		"sliding-log %u/12h",         "warm-up 24/d ramp 1h burst 1",
 	};
 
 	snprintf(out, size, formats[algorithm], n);

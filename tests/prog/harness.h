@@ -46,8 +46,9 @@ struct harness_options {
 	uint64_t seed[2];
 	uint32_t challenge_rate; /* 0: the usual */
 	bool by_dest;
-	bool real_time; /* the machine's clock */
-	bool limits_in_order;
+	bool real_time;    /* the machine's clock */
+	bool no_shortcuts; /* bpf/packet.h */
+	bool buckets;      /* its policies have no limits of RL_USE_STATES */
 };
 
 struct harness {
@@ -104,8 +105,9 @@ struct __sk_buff;
 enum rl_reason harness_skb(struct harness *h, const struct frame *frame, struct __sk_buff *skb,
 			   uint64_t packets, uint64_t bytes);
 
-/* This machine sends it: the companion of programs that keep whom it asked sees it. */
-void harness_send(struct harness *h, const struct frame *frame);
+/* This machine sends it, or forwards it: the companion of programs that keep whom it asked sees it.
+ */
+void harness_send(struct harness *h, const struct frame *frame, bool forwarded);
 
 /* harness_run of a frame in words; harness_expect: harness_count, and it must come to this. */
 enum rl_reason harness_words(struct harness *h, const char *words);
@@ -161,6 +163,9 @@ size_t harness_forgive(struct harness *h, const uint8_t addr[16]);
 const char *reason_name(enum rl_reason reason);
 enum rl_reason reason_by_name(const char *name);
 bool reason_is_pass(enum rl_reason reason);
+
+/* Where several rules of a packet would drop it, any of them counts it, as rlctl-policy(5) says. */
+bool reason_is_same(enum rl_reason a, enum rl_reason b);
 
 /* A limit that lets n packets pass at once (warm-up: one), and then none for an hour. */
 void limit_of(char *out, size_t size, enum rl_algorithm algorithm, unsigned int n);

@@ -56,7 +56,7 @@ def model_make(words):
         return models.SlidingWindow(n, p, int(more.get('slots', 10)), part)
     if words[0] == 'sliding-log':
         return models.SlidingLog(n, p)
-    return models.WarmUp(n, p, duration(more['ramp']), int(more.get('cold', 3)))
+    return models.WarmUp(n, p, duration(more['ramp']), int(more.get('cold', 3)), int(more.get('burst', 0)))
 
 
 class Limit:

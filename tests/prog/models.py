@@ -151,15 +151,17 @@ class SlidingLog(FixedWindow):
 
 
 class WarmUp:
-    """Guava's SmoothWarmingUp with no waiting. Times since the first packet, so that a double keeps
-    them. The doubt is the stated tolerance: a hundredth of the interval that is being waited."""
+    """Guava's SmoothWarmingUp with no waiting, but a packet may have been due up to burst - 1 intervals
+    ago, by default a cold one. Times since the first packet, so that a double keeps them. The doubt is
+    the stated tolerance: a hundredth of the interval that is being waited."""
 
-    def __init__(self, n, p, ramp, cold=3):
+    def __init__(self, n, p, ramp, cold=3, burst=None):
         self.stable, self.ramp = p / n, ramp
         self.threshold = ramp / (2 * self.stable)
         self.max = self.threshold + 2 * ramp / (self.stable * (1 + cold))
         self.slope = self.stable * (cold - 1) / (self.max - self.threshold)
-        self.stored, self.next, self.cost, self.first = self.max, 0, 0, None
+        self.late = self.stable * (burst - 1 if burst else cold)
+        self.stored, self.next, self.cost, self.first = self.max, None, 0, None
 
     def since(self, t):
         if self.first is None:
@@ -167,24 +169,25 @@ class WarmUp:
         return t - self.first
 
     def margin(self, t, c):
-        return self.since(t) - self.next
+        return self.since(t) - (self.next or 0)
 
     def admits(self, t, c):
         return self.margin(t, c) >= 0
 
     def take(self, t, c):
         t = self.since(t)
-        self.stored = min(self.max, self.stored + max(0, t - self.next) * self.max / self.ramp)
+        base = t if self.next is None else max(self.next, t - self.late)
+        self.stored = min(self.max, self.stored + (base - (self.next or base)) * self.max / self.ramp)
         k = min(1, self.stored)
         above = min(k, max(0, self.stored - self.threshold))
         height = self.stable + self.slope * (self.stored - self.threshold - above / 2)
         self.cost = above * height + (1 - above) * self.stable
-        self.next = t + self.cost
+        self.next = base + self.cost
         self.stored -= k
 
     def edge(self, t):
         self.since(t)
-        return self.first + int(self.next) + 1
+        return self.first + int(self.next or 0) + 1
 
     def left(self, t):
         return int(self.admits(t, 1))

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 
 import oracle_random
 from oracle_packet import Malformed, is_discovery, read, within
@@ -41,6 +42,14 @@ class Refused(Exception):
 
 # ---- what the manual says
 
+def knowing_matches(rules):
+    """Rules of which one must match a packet that makes its source known: what stands beside new-source, or all packets."""
+    beside = [replace(rule, matches={kind: value for kind, value in rule.matches.items() if kind not in ("new-source", "established")})
+              for rule in rules if "new-source" in rule.matches]
+    different = {frozenset(rule.matches.items()) for rule in beside}
+    return beside if len(different) <= 16 else [replace(beside[0], matches={})]
+
+
 class Policy:
     def __init__(self, lines):
         rules = {rule.identity(): rule for rule in map(rule_read, lines)}
@@ -51,7 +60,7 @@ class Policy:
             if not rule.device:
                 self.groups[rule.prefix].append(rule)
         self.shapes = sorted({(length, bits) for _, length, bits in self.groups if bits}, reverse=True)
-        self.knows = any("new-source" in rule.matches for rule in self.rules)
+        self.knowing = knowing_matches(self.rules)
         self.discovery = any(names_discovery(rule)
                              for rule in self.groups.get((0xFE80 << 112, 10, 128), ()))
         self.known, self.used = set(), collections.Counter()
@@ -120,7 +129,7 @@ class Policy:
         if is_discovery(packet) and not self.discovery:
             return "pass allowed"  # and its source does not become known
         verdict = self.decide(packet)
-        if self.knows and verdict.startswith("pass"):
+        if verdict.startswith("pass") and any(rule.holds(packet, None) for rule in self.knowing):
             self.known.add(address_key(packet.source, packet.bits))
         return verdict
 

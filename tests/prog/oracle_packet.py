@@ -65,7 +65,7 @@ def transport(packet, protocol, data):
         packet.flags, packet.payload = data[13], data[header:]
     elif protocol == UDP:
         need(number(data[4:6]) >= 8 and (packet.fragment or number(data[4:6]) <= len(data)))
-        packet.payload = data[8:]
+        packet.payload = data[8:number(data[4:6])]
     elif protocol in (ICMP, ICMP6):
         packet.icmp, packet.payload, packet.message = (data[0], data[1]), data[8:], data
     return packet

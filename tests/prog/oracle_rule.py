@@ -43,6 +43,8 @@ class Rule:
         """Whether it matches the packet, of a source that is known or not."""
         for kind, (negated, value) in self.matches.items():
             answer = MATCHES[kind](packet, value, self, known)
+            if kind == "payload" and answer is None and self.action == "deny" and packet.payload is not None and packet.fragment:
+                continue
             if answer is None or bool(answer) == negated:
                 return False
         return True

@@ -133,7 +133,7 @@ const struct row order_rows[] = {
 	 "device limit 200/s burst 40; any limit 300/s burst 30 per rule", CHANGING},
 	{"the limit goes", "any limit 40/s burst 5; device limit 200/s burst 20",
 	 "any limit 40/s burst 5", CHANGING},
-	{"all goes", "any limit 400/s burst 40 per rule; device limit 500/s burst 50", "",
+	{"all goes", "any limit 100/s burst 10 per rule; device limit 120/s burst 12", "",
 	 CHANGING},
 	{"another takes its place", "device limit 300/s burst 30; any limit 40/s burst 9",
 	 "device udp limit 900/s burst 90; any limit 40/s burst 9", CHANGING},
@@ -185,15 +185,21 @@ void frames_build(void)
 		frame_build(&frames[i], frame_words[i]);
 }
 
-/* Half of them from the first three. Neighbours in the last bits and in the network's. */
-static void address_draw(bool ip4, uint32_t count, uint8_t out[16])
+/* Neighbours in the last bits and in the network's. */
+void source_address(bool ip4, uint32_t n, uint8_t out[16])
 {
-	uint32_t n = random_under(&seed, random_under(&seed, 2) && count > 3 ? 3 : count);
-
 	if (ip4)
 		address_ip4(out, n % 20 + (n / 20 << 8));
 	else
 		address_ip6(out, n / 5 * 64, n % 5);
+}
+
+/* Half of them from the first three. */
+static void address_draw(bool ip4, uint32_t count, uint8_t out[16])
+{
+	uint32_t n = random_under(&seed, random_under(&seed, 2) && count > 3 ? 3 : count);
+
+	source_address(ip4, n, out);
 }
 
 static void frame_address(struct frame *frame, const struct row *row)
@@ -253,6 +259,10 @@ static const char *const matches[] = {"",
 				      "icmp6",
 				      "fragment",
 				      "dst 10.0.0.0/31"};
+/* Beside the matches, where the program has the code for them. */
+static const char *const proofs[] = {
+	"established",         "not established", "tcp established", "new-source not established",
+	"udp not established", "not udp",         "ttl 1-254",       "not fragment"};
 static const char *const limits[] = {"100/s burst 9",
 				     "1000/s burst 20",
 				     "700/s burst 70",
@@ -286,19 +296,27 @@ static const char *const overs[] = {"",
 				    "over mark 7",
 				    "over mark 8"};
 
-/* by_parts: the program has the code for such keys. */
-static void statement_draw(bool by_parts, char *out, size_t size)
+#define ALARM "alarm busy when udp over 200/s for 200ms until under 100/s for 200ms"
+static const char *const whiles[] = {"", "", "", "while busy", "while not busy"};
+
+/* uses: what the program has the code for. */
+static void statement_draw(uint32_t uses, char *out, size_t size)
 {
 	uint32_t action = random_under(&seed, 12);
+	bool by_parts = uses & RL_USE_KEY_PARTS, proof = uses & RL_USE_PROOF;
 	const char *key = by_parts && !random_under(&seed, 3) ? DRAW(part_keys) : DRAW(keys);
 	const char *ends = random_under(&seed, 10) ? "" : "for 200ms";
+	const char *match = proof && random_under(&seed, 2) ? DRAW(proofs) : DRAW(matches);
+	const char *over =
+		proof && random_under(&seed, 2) ? "over drop unless established" : DRAW(overs);
+	const char *alarm = proof ? DRAW(whiles) : "";
 
 	if (action < 2)
-		snprintf(out, size, "rule %s %s %s %s", DRAW(prefixes), DRAW(matches),
-			 action ? "allow" : "deny", ends);
+		snprintf(out, size, "rule %s %s %s %s %s", DRAW(prefixes), match,
+			 action ? "allow" : "deny", ends, alarm);
 	else
-		snprintf(out, size, "rule %s %s limit %s %s %s %s", DRAW(prefixes), DRAW(matches),
-			 DRAW(limits), key, DRAW(overs), ends);
+		snprintf(out, size, "rule %s %s limit %s %s %s %s %s", DRAW(prefixes), match,
+			 DRAW(limits), key, over, ends, alarm);
 }
 
 static void append(char *text, size_t size, const char *line)
@@ -312,13 +330,12 @@ static void append(char *text, size_t size, const char *line)
 static void statement_accepted(const struct harness *h, const struct policy_context *ctx,
 			       char *line, size_t size)
 {
-	bool by_parts = h->instance.info.program_uses & RL_USE_KEY_PARTS;
 	struct policy_error err;
 	struct rule rule;
 	bool found;
 
 	do
-		statement_draw(by_parts, line, size);
+		statement_draw(h->instance.info.program_uses, line, size);
 	while (statement_parse(line, ctx, &rule, &found, &err));
 }
 
@@ -335,6 +352,10 @@ void policy_draw(struct harness *h, struct row *row, char *rules, char *then, si
 	row->dests = DRAW(sources);
 	*rules = '\0';
 	*then = '\0';
+	if (h->instance.info.program_uses & RL_USE_PROOF) {
+		append(rules, size, ALARM);
+		append(then, size, ALARM);
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		char line[256];
 

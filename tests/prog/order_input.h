@@ -28,6 +28,10 @@ struct packet {
 
 void frames_build(void);
 
+/* The address of source n. */
+#define SOURCES_MAX 300
+void source_address(bool ip4, uint32_t n, uint8_t out[16]);
+
 /* Valid until the next one is drawn. */
 struct packet packet_draw(const struct row *row, bool skb);
 

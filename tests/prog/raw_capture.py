@@ -10,6 +10,7 @@ import sys
 
 TAGS = (0x8100, 0x88A8)
 IP = (0x800, 0x86DD)
+EXTENSIONS = (0, 43, 44, 51, 60, 135, 139, 140)
 PPP_IP = (0x21, 0x57)
 FAMILIES = (2, 10, 24, 28, 30)  # IPv4, and IPv6 on Linux and the BSDs
 
@@ -57,6 +58,20 @@ NETWORK_AT = {1: lambda frame: behind_tags(frame, 12), 113: lambda frame: behind
               228: whole, 229: whole, 0: family('<'), 108: family('>'), 9: ppp, 50: serial, 51: pppoe}
 
 
+def without_extensions(packet):
+    """IPv6 as a filter sees it: what is behind the extension headers follows the fixed one, and so does the fragment
+    header of a later fragment."""
+    if packet[:1] and packet[0] >> 4 != 6:
+        return packet
+    at, kind = 40, packet[6] if len(packet) > 6 else None
+    while kind in EXTENSIONS and len(packet) >= at + 8:
+        if kind == 44 and packet[at + 2] << 8 & 0xFFF8 | packet[at + 3] & 0xF8:
+            break
+        size = 8 if kind == 44 else (packet[at + 1] + 2) * 4 if kind == 51 else (packet[at + 1] + 1) * 8
+        kind, at = packet[at], at + size
+    return packet if at == 40 else packet[:6] + bytes([kind]) + packet[7:40] + packet[at:]
+
+
 def records(data):
     """Its packets: what was captured, how many bytes there were."""
     at = 24
@@ -75,7 +90,8 @@ def main():
     for number, (frame, bytes_) in enumerate(records(data), 1):
         start = NETWORK_AT[link](frame)
         if start is not None:
-            out.write(struct.pack('<IIII', number, 0, len(frame) - start, bytes_ - start) + frame[start:])
+            seen = without_extensions(frame[start:])
+            out.write(struct.pack('<IIII', number, 0, len(seen), bytes_ - start) + seen)
 
 
 if __name__ == '__main__':

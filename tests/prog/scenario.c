@@ -90,12 +90,14 @@ static void step_frames(struct harness *h, char *step)
 	}
 }
 
-static void step_sent(struct harness *h, const char *words)
+static void step_sent(struct harness *h, char *words)
 {
 	static struct frame frame;
 
-	frame_build(&frame, words);
-	harness_send(h, &frame);
+	bool forwarded = *words == '>';
+
+	frame_build(&frame, trim(words + forwarded));
+	harness_send(h, &frame, forwarded);
 }
 
 static void step_sockets(struct harness *h, const char *words)

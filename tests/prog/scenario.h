@@ -4,7 +4,7 @@
  *   + DURATION              time passes
  *   @ RULE +DURATION        it is that long after the rule's expiry; -DURATION: before
  *   [N *] WORDS : REASON    N frames (frame.h), each with this reason
- *   > WORDS                 this machine sends that frame
+ *   > WORDS                 this machine sends that frame; >> WORDS: forwards it
  *   ! established           the packets that follow are for a socket that is connected to their
  *                           peer; ! bound: to none; ! not established: no socket waits for them
  *   # RULE : P D S          the rule has passed, dropped, shadowed so many packets

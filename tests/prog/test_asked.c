@@ -38,6 +38,12 @@ static const struct scenario rows[] = {
 			    "ip6=2001:db8::2>2001:db8:1::1 udp=53>4000 : denied | "
 			    "ip6=2001:db8:0:1::1>2001:db8:1::1 udp=53>4000 : denied | "
 			    "ip4=192.0.2.1>198.51.100.1 tcp=53>4000 : denied"},
+	{"answers to another address of this machine",
+	 DENYING ASKS ASKS6 "ip4=192.0.2.1>198.51.100.2 udp=53>4000 : denied | "
+			    "ip6=2001:db8::1>2001:db8:1::2 udp=53>4000 : denied"},
+	{"what is forwarded is no question of this machine",
+	 DENYING ">" ASKS ANSWER "denied | >" PINGS PONG "denied | >" ASKS6 ANSWER6
+		 "denied | >" PINGS6 PONG6 "denied"},
 	{"a client is not established by being answered",
 	 PASSING REQUEST "within | " REPLIES REQUEST "within | " REPLIES REQUEST "within"},
 	{"nor one of IPv6", PASSING "ip6 udp=5000>443 : within | "
@@ -185,7 +191,7 @@ static void crowd_is_asked(void)
 	for (uint32_t i = 0; i < PEERS; i++) {
 		address_ip4(addr, i);
 		frame_dest(&frame, addr);
-		harness_send(h, &frame);
+		harness_send(h, &frame, false);
 	}
 }
 

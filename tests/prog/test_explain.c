@@ -57,9 +57,10 @@ static const char *const matches[] = {"",
 				      "dport 0-99",
 				      "proto 50",
 				      "tcp fragment",
-				      "udp dport 53 new-source",
+				      "icmp",
 				      "icmp6"};
-static const char *const more_matches[] = {"not udp",
+static const char *const more_matches[] = {"udp dport 53 new-source",
+					   "not udp",
 					   "not dport 53",
 					   "dport 7,2000",
 					   "not sport 7,53",
@@ -127,7 +128,7 @@ static void policy_draw(const struct harness *h, char *out, size_t size)
 	while (rules) {
 		size_t used = strlen(out);
 
-		rule_draw(out + used, size - used, h->instance.info.program_uses);
+		rule_draw(out + used, size - used, h->instance.info.program_uses & RL_USE_PROOF);
 		if (statement_parse(out + used, &ctx, &rule, &found, &err))
 			out[used] = '\0';
 		else

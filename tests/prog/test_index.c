@@ -607,8 +607,8 @@ static const struct scenario rows[] = {
 			   "# device dport 1-100 limit 3/hour burst 3 : 3 1 0"},
 	{"the shorter prefix where none matches",
 	 "= " NINE("10.0.0.0/24") NINE("10.0.0.0/8") NINE(
-		 "any") "10.0.0.0/24 tcp allow; 10.0.0.0/8 udp dport 53 limit 1/hour; any icmp deny; "
-			"10.0.0.0/16 gre allow; any udp limit 1/hour | "
+		 "any") "10.0.0.0/24 tcp allow; 10.0.0.0/8 udp dport 53 limit 1/hour burst 1; any icmp deny; "
+			"10.0.0.0/16 gre allow; any udp limit 1/hour burst 1 | "
 			"ip4=10.0.0.1 tcp : allowed | "
 			"ip4=10.0.0.1 udp=8>53 : within | "
 			"ip4=10.0.0.1 udp=8>53 : over | "
@@ -620,7 +620,7 @@ static const struct scenario rows[] = {
 			"ip4=10.0.0.1 udp=8>99 : over"},
 	{"a prefix of few rules inside, and outside",
 	 "= " NINE(
-		 "10.0.0.0/16") "10.0.0.1 udp dport 53 limit 1/hour; 10.0.0.1 udp sport 7 deny; "
+		 "10.0.0.0/16") "10.0.0.1 udp dport 53 limit 1/hour burst 1; 10.0.0.1 udp sport 7 deny; "
 				"10.0.0.0/8 limit 1/hour burst 1; 10.0.0.0/16 udp dport 53 allow | "
 				"ip4=10.0.0.1 udp=8>53 : within | "
 				"ip4=10.0.0.1 udp=8>53 : over | "
@@ -635,13 +635,14 @@ static const struct scenario rows[] = {
 			  "+ 31s | "
 			  "ip4 udp=8>53 : unmatched"},
 	{"deny expires before the limit",
-	 "= " NINE("any") "any udp dport 53 deny for 10s; any udp dport 53 limit 1/hour for 20s | "
-			  "ip4 udp=8>53 : denied | "
-			  "+ 11s | "
-			  "ip4 udp=8>53 : within | "
-			  "ip4 udp=8>53 : over | "
-			  "+ 10s | "
-			  "ip4 udp=8>53 : unmatched"},
+	 "= " NINE(
+		 "any") "any udp dport 53 deny for 10s; any udp dport 53 limit 1/hour burst 1 for 20s | "
+			"ip4 udp=8>53 : denied | "
+			"+ 11s | "
+			"ip4 udp=8>53 : within | "
+			"ip4 udp=8>53 : over | "
+			"+ 10s | "
+			"ip4 udp=8>53 : unmatched"},
 	{"new sources", "= " NINE("device") "device new-source limit 2/hour burst 2; "
 					    "device udp dport 53 new-source limit 1/hour burst 1 | "
 					    "ip4=10.0.0.1 udp=8>53 : within | "
@@ -667,7 +668,7 @@ static const struct scenario rows[] = {
 			  "2 * ip4 udp=8>53 : shadow | "
 			  "ip4 udp=8>53 : over | "
 			  "# any udp dport 53 limit 1/hour burst 1 over count : 1 0 2"},
-	{"fragments", "= " NINE("any") "any fragment limit 1/hour; any udp dport 53 deny | "
+	{"fragments", "= " NINE("any") "any fragment limit 1/hour burst 1; any udp dport 53 deny | "
 				       "ip4 frag=0+ udp=8>53 data=64 : denied | "
 				       "ip4 frag=100 udp=8>53 data=64 : within | "
 				       "ip4 frag=100 udp=8>53 data=64 : over"},

@@ -249,7 +249,7 @@ static const struct scenario rows[] = {
 	{"other rules come and go",
 	 "= any limit 1/h burst 2; 9.9.9.9 deny | "
 	 "ip4 udp : within | "
-	 "= any limit 1/h burst 2; 8.0.0.0/8 deny; 7.7.7.7 tcp limit 9/s; device udp limit 9/s | "
+	 "= any limit 1/h burst 2; 8.0.0.0/8 deny; 7.7.7.7 tcp limit 9/s; device udp limit 9/s burst 1 | "
 	 "ip4 udp : within | "
 	 "ip4 udp : over | "
 	 "# any limit 1/h : 2 0 0 | "

@@ -15,9 +15,9 @@
 #include "units.h"
 
 /* The result of the match for the packet; it lacks what the match asks for: `not` does not hold
- * either.
+ * either; it may hide it: to deny, both hold.
  */
-enum expected { HOLDS, FAILS, LACKS };
+enum expected { HOLDS, FAILS, LACKS, HIDES };
 
 #define SIXTEEN "00112233445566778899aabbccddeeff"
 
@@ -172,6 +172,15 @@ static const struct row {
 	{"payload 0 deadbeef", "IP ping=1", LACKS, NULL},
 	{"payload 0 deadbeef", "IP frag=0+ udp bytes=deadbeef", HOLDS, NULL},
 	{"payload 0 deadbeef", "IP frag=8 udp bytes=deadbeef", LACKS, NULL},
+	{"payload 0 deadbeef", "IP frag=0+ udp", HIDES, NULL},
+	{"payload 0 deadbeef", "IP frag=0+ udp bytes=deadbe", HIDES, NULL},
+	{"payload 0 deadbeef", "IP frag=0+ udp bytes=00adbe pad=9", HIDES, NULL},
+	{"payload 0 deadbeef", "IP frag=0+ udp bytes=00adbeef", FAILS, NULL},
+	{"payload 512 " SIXTEEN, "IP frag=0+ tcp data=520 doff=10", HIDES, NULL},
+	{"payload 8 00", "IP frag=0+ ping=1 data=8", HIDES, "ICMP"},
+	{"payload 0 00", "IP frag=0+ sctp", LACKS, NULL},
+	{"payload 0 00", "IP frag=0+ gre data=8", LACKS, NULL},
+	{"payload 0 00", "ip6 frag=0 udp", LACKS, NULL},
 	{"payload 0 deadbeef", "IP sctp bytes=deadbeef", LACKS, NULL},
 	{"payload 0 deadbeef", "IP gre bytes=deadbeef", LACKS, NULL},
 	{"payload 0 deadbeef", "IP esp bytes=deadbeef", LACKS, NULL},
@@ -301,8 +310,9 @@ static size_t judge(const struct packet_row *packet, bool negated, enum rl_reaso
 		    const char *where)
 {
 	enum expected holds = negated ? FAILS : HOLDS;
-	enum rl_reason expected =
-		packet->row->expected == holds ? RL_REASON_DENIED : RL_REASON_UNMATCHED;
+	enum rl_reason expected = packet->row->expected == holds || packet->row->expected == HIDES
+					  ? RL_REASON_DENIED
+					  : RL_REASON_UNMATCHED;
 
 	if (reason == expected)
 		return 0;
@@ -435,7 +445,24 @@ static void swapped_test(void **state)
 	}
 }
 
-static struct CMUnitTest tests[ARRAY_SIZE(rows) + 4];
+/* A first fragment that ends before the bytes: only who denies it fears them. */
+static void fragments_test(void **state)
+{
+	static const char *const ends[] = {"allow", "limit 1/d burst 1 per rule", "deny"};
+	char policy[80];
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(ends); i++) {
+		snprintf(policy, sizeof(policy), "any udp %spayload 0 aa %s", i % 2 ? "not " : "",
+			 ends[i / 2]);
+		harness_policy(xdp, policy);
+		harness_expect(xdp, policy, "ip4 frag=0+ udp",
+			       i / 2 == 2 ? RL_REASON_DENIED : RL_REASON_UNMATCHED);
+		harness_expect(xdp, policy, "ip4 udp", RL_REASON_UNMATCHED);
+	}
+}
+
+static struct CMUnitTest tests[ARRAY_SIZE(rows) + 5];
 static char names[ARRAY_SIZE(rows)][200];
 
 int main(void)
@@ -453,5 +480,7 @@ int main(void)
 	tests[count++] = (struct CMUnitTest){"not new-source", known_test, NULL, NULL, NULL};
 	tests[count++] =
 		(struct CMUnitTest){"one policy after the other", swapped_test, NULL, NULL, NULL};
+	tests[count++] = (struct CMUnitTest){"who fears what fragments hide", fragments_test, NULL,
+					     NULL, NULL};
 	return _cmocka_run_group_tests("matches", tests, count, set_up, tear_down);
 }

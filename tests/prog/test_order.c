@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The verdict does not depend on the order in which a packet's limits are asked, nor on what a
- * shared limit refused before. Two instances get the same packets at the same instants: one asks
- * the limits in the order in which they stand, the other as on a device. A packet has the same
+/* Shortcuts change no verdict: the order in which a packet's limits are asked, refusals that are
+ * remembered, the guide of prefixes, the filter of peers. Two instances get the same packets at the
+ * same instants, one with shortcuts and one without. A packet has the same
  * verdict in both, and a packet that passes the same reason, mark, departure time and counters.
  * Packets are those of the rows, of random policies, and of captures that are named as arguments.
  * Clocks are exact, or the tick clock is up to a tick late.
@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 
+#include "algorithm/peers.h"
 #include "capture.h"
 #include "order_input.h"
 #include "prefix_write.h"
@@ -46,7 +48,87 @@ static struct pair pairs[] = {
 	{.name = "ingress, cpu", .options = {.table = RL_TABLE_CPU, .hook = RL_HOOK_INGRESS}},
 	{.name = "egress",
 	 .options = {.hook = RL_HOOK_EGRESS, .by_dest = true, .program_uses = RL_USE_KEY_PARTS}},
+#define PAIRS_PLAIN 4 /* those above; rows say for which of their hooks they are */
+	{.name = "xdp, proof",
+	 .options = {.program_uses = RL_USE_EXTENDED & ~(RL_USE_CHALLENGE | RL_USE_TRUNCATE)}},
 };
+
+/* ---- sockets of this machine: peers are in the filter of the instance with shortcuts, beside some
+ * strangers, and nobody else has anything established */
+
+static bool asks_proof(const struct pair *pair)
+{
+	return pair->options.program_uses & RL_USE_PROOF;
+}
+
+static bool is_peer(const uint8_t addr[16])
+{
+	return (addr[5] + addr[7] + addr[14] + addr[15]) % 3 == 0;
+}
+
+static void peer_put(struct rl_peers *table, bool ip4, const uint8_t addr[16])
+{
+	__u64 halves[2];
+	struct peers_key key;
+
+	memcpy(halves, addr, sizeof(halves));
+	if (!is_peer(addr) && random_under(&seed, 40))
+		return;
+	key = peers_key_of(table->seed, ip4, halves);
+	peers_note(table, key, 1, PEERS_STICK);
+}
+
+static void peers_feed(struct harness *h)
+{
+	int fd = inner_open(&h->instance, h->instance.fd.peers, 0);
+	struct rl_peers *table = malloc(sizeof(*table));
+	uint32_t zero = 0;
+	uint8_t addr[16];
+
+	if (fd < 0) { /* no rule asks */
+		free(table);
+		return;
+	}
+	assert_non_null(table);
+	assert_int_equal(bpf_map_lookup_elem(fd, &zero, table), 0);
+	for (uint32_t n = 0; n < SOURCES_MAX; n++) {
+		source_address(true, n, addr);
+		peer_put(table, true, addr);
+		source_address(false, n, addr);
+		peer_put(table, false, addr);
+	}
+	table->fed = 1;
+	assert_int_equal(bpf_map_update_elem(fd, &zero, table, BPF_ANY), 0);
+	close(fd);
+	free(table);
+}
+
+static void frame_source_of(const struct frame *frame, uint8_t out[16])
+{
+	const uint8_t *ip = frame->bytes + frame->ip_at;
+
+	memset(out, 0, 16);
+	if (*ip >> 4 == 4)
+		memcpy(out + 12, ip + 12, 4);
+	else
+		memcpy(out, ip + 8, 16);
+}
+
+/* The same for both. */
+static void sockets_draw(struct pair *pair, const struct frame *frame)
+{
+	enum rl_simulated_proof sockets =
+		random_under(&seed, 2) ? RL_SIMULATED_NONE : RL_SIMULATED_BOUND;
+	uint8_t addr[16];
+
+	if (!asks_proof(pair))
+		return;
+	frame_source_of(frame, addr);
+	if (is_peer(addr) && random_under(&seed, 3))
+		sockets = RL_SIMULATED_ESTABLISHED;
+	harness_sockets(pair->in_order, sockets);
+	harness_sockets(pair->other, sockets);
+}
 
 static void pair_clock(struct pair *pair, uint64_t now_ns)
 {
@@ -109,6 +191,8 @@ static void pair_apply(struct pair *pair, const char *text)
 	pair->text = text;
 	harness_policy(pair->in_order, text);
 	harness_policy(pair->other, text);
+	if (asks_proof(pair))
+		peers_feed(pair->other);
 	pair_note(pair);
 }
 
@@ -131,7 +215,7 @@ static void pair_change(struct pair *pair, const char *text)
 	pair_apply(pair, text);
 }
 
-/* How many packets had each reason in this run; a limit and a ban are one. */
+/* How many packets had each reason in this run; what rules drop is one. */
 static void reasons_since(struct harness *h, const struct rl_amount before[RL_REASON_COUNT],
 			  uint64_t out[RL_REASON_COUNT])
 {
@@ -140,8 +224,9 @@ static void reasons_since(struct harness *h, const struct rl_amount before[RL_RE
 	harness_reasons(h, now);
 	for (int i = 0; i < RL_REASON_COUNT; i++)
 		out[i] = now[i].packets - before[i].packets;
-	out[RL_REASON_OVER] += out[RL_REASON_BANNED];
+	out[RL_REASON_OVER] += out[RL_REASON_BANNED] + out[RL_REASON_DENIED];
 	out[RL_REASON_BANNED] = 0;
+	out[RL_REASON_DENIED] = 0;
 }
 
 static void pair_end(struct pair *pair)
@@ -179,22 +264,20 @@ static struct verdict verdict_of(struct harness *h, const struct packet *packet)
 	return (struct verdict){opts.retval, out.mark, out.tstamp, h->skel->bss->simulated_reason};
 }
 
-/* A ban may be told as a limit that refuses, and a limit as another; nothing else. */
 static bool same_verdict(const struct verdict *a, const struct verdict *b)
 {
-	bool limited = b->reason == RL_REASON_OVER || b->reason == RL_REASON_BANNED;
-
-	if (a->reason == RL_REASON_OVER || a->reason == RL_REASON_BANNED)
-		return limited && a->value == b->value;
-	return a->value == b->value && a->reason == b->reason && a->mark == b->mark &&
-	       a->departs_ns == b->departs_ns;
+	if (a->value != b->value || !reason_is_same(a->reason, b->reason))
+		return false;
+	return a->mark == b->mark && a->departs_ns == b->departs_ns;
 }
 
 static enum rl_reason pair_run(struct pair *pair, const struct packet *packet, uint32_t number)
 {
-	struct verdict a = verdict_of(pair->in_order, packet);
-	struct verdict b = verdict_of(pair->other, packet);
+	struct verdict a, b;
 
+	sockets_draw(pair, packet->frame);
+	a = verdict_of(pair->in_order, packet);
+	b = verdict_of(pair->other, packet);
 	if (!same_verdict(&a, &b))
 		fail_msg("%s, %s clock, seed %llu: packet %u \"%s\" of %u bytes is %s (mark %u, "
 			 "departs %llu), in order %s (mark %u, departs %llu), under\n%s",
@@ -248,11 +331,13 @@ static void row_test(void **state)
 
 	if (!row->changes && !(row->not_at & 1 << RL_HOOK_XDP)) {
 		row_check(row, &pairs[0], true);
-		other = 1 + other % (ARRAY_SIZE(pairs) - 1);
+		if (other % 3 == 0)
+			row_check(row, &pairs[PAIRS_PLAIN], false);
+		other = 1 + other % (PAIRS_PLAIN - 1);
 	}
-	while (row->not_at & 1 << pairs[other % ARRAY_SIZE(pairs)].options.hook)
+	while (row->not_at & 1 << pairs[other % PAIRS_PLAIN].options.hook)
 		other++;
-	row_check(row, &pairs[other % ARRAY_SIZE(pairs)], false);
+	row_check(row, &pairs[other % PAIRS_PLAIN], false);
 }
 
 /* ---- random policies, and random changes of one prefix */
@@ -403,7 +488,7 @@ static int set_up(void **state)
 		options.sources = 65536;
 		options.seed[0] = options.seed[1] = 17;
 		pairs[i].other = harness_open(&options);
-		options.limits_in_order = true;
+		options.no_shortcuts = true;
 		pairs[i].in_order = harness_open(&options);
 		if (!pairs[i].other || !pairs[i].in_order)
 			return -1;

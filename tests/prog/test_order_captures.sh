@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # test_order.c on recorded packets: each capture is replayed at its own pace, ten times as fast and ten times
 # as slow, under several policies, on two instances that ask a packet's limits in different orders.
+# check: builds build/tests/prog/test_order
 # shellcheck source=simulate.sh
 . "$(dirname "${BASH_SOURCE[0]}")/simulate.sh"
 

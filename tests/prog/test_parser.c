@@ -143,12 +143,15 @@ static enum parse host_parse_neighbour(struct seen *s)
 	return neighbour_message_holds(&m, p->payload) ? PARSE_NEIGHBOUR : PARSE_IP;
 }
 
+static struct cursor cursor_of(struct frame *frame, bool as_skb)
+{
+	return cursor_at(frame->bytes, frame->bytes + frame->size, TRANSPORT_MAX, as_skb);
+}
+
 static void host_parse(struct seen *s, bool as_skb)
 {
-	frames_are_skbs = as_skb;
 	memset(&s->packet, 0, sizeof(s->packet));
-	s->parse = packet_parse(&s->packet, s->frame.bytes, s->frame.bytes + s->frame.size,
-				s->frame.size, 0);
+	s->parse = packet_parse(&s->packet, cursor_of(&s->frame, as_skb), s->frame.size, 0);
 	if (s->parse == PARSE_ND_TYPE)
 		s->parse = host_parse_neighbour(s);
 }
@@ -353,6 +356,43 @@ static void parser_test(void **state)
 		assert_true(reasons[common[i]] > batches * BATCH * POLICIES / 100);
 }
 
+/* ---- packets before they are segmented, of which tests see the beginning */
+
+static const struct unstated_row {
+	const char *words;
+	uint32_t bytes; /* of the frame */
+	uint16_t udp_len;
+	enum parse as_skb, at_xdp;
+} unstated_rows[] = {
+	{"ip4 udp", 70000, 0, PARSE_IP, PARSE_MALFORMED},
+	{"ip6 udp", 180000, 0, PARSE_IP, PARSE_MALFORMED},
+	{"ip4 udp", 70000, 8, PARSE_IP, PARSE_MALFORMED},
+	{"ip4 udp", 70000, 7, PARSE_MALFORMED, PARSE_MALFORMED},
+	{"ip4 udp", ETH_HLEN + 20 + 65536, 0, PARSE_IP, PARSE_MALFORMED},
+	{"ip4 udp", ETH_HLEN + 20 + 65535, 0, PARSE_MALFORMED, PARSE_MALFORMED},
+};
+
+static enum parse unstated_parse(const struct unstated_row *row, bool as_skb)
+{
+	struct packet p = {0};
+	struct frame frame;
+
+	frame_build(&frame, row->words);
+	memset(frame.bytes + ETH_HLEN + (row->words[2] == '4' ? 2 : 4), 0, 2);
+	frame.bytes[frame.udp_at + 4] = 0;
+	frame.bytes[frame.udp_at + 5] = (uint8_t)row->udp_len;
+	return packet_parse(&p, cursor_of(&frame, as_skb), row->bytes, 0);
+}
+
+static void unstated_test(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(unstated_rows); i++) {
+		assert_int_equal(unstated_parse(&unstated_rows[i], true), unstated_rows[i].as_skb);
+		assert_int_equal(unstated_parse(&unstated_rows[i], false), unstated_rows[i].at_xdp);
+	}
+}
+
 static int set_up(void **state)
 {
 	const struct harness_options at_xdp = {.prefixes = 2 * BATCH};
@@ -376,6 +416,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		{"the host and the program see the same", parser_test, NULL, NULL, NULL},
+		{"lengths of 0 before segmentation", unstated_test, NULL, NULL, NULL},
 	};
 
 	return _cmocka_run_group_tests("parser", tests, ARRAY_SIZE(tests), set_up, tear_down);

@@ -49,7 +49,7 @@ static const struct row {
 				 "ip4 udp : within | 3 * ip4 udp : over"},
 	{"what the device denies", "= any limit 1/h burst 1; device tcp deny | ip4 udp : within | "
 				   "3 * ip4 udp : over | ip4 tcp "
-				   ": denied"},
+				   ": over | ip4=192.0.2.7 tcp : denied"},
 	{"who is banned", "= any limit 1/h burst 1; any tcp limit 1/h burst 1 over ban 1m source | "
 			  "ip4 udp : within | 2 "
 			  "* ip4 udp : over | 2 * ip4 tcp : over"},
@@ -194,14 +194,22 @@ static const struct stands_row {
 	{"any limit sliding-log 1/h", true, true},
 	{"any limit sliding-log 1/7ms", false, false}, /* over before two ticks are */
 	{"any limit 1/h burst 1; device limit 9/h burst 9", true, true},
-	{"any limit 1/h burst 1; any limit 9/h", true, true},
+	{"any limit 1/h burst 1; any limit 9/h burst 1", true, true},
 	{"any limit 1/h burst 1; device new-source limit 9/h burst 9", true, true},
 	{"any limit 1/h burst 1; 10.0.0.0/8 limit 1/h burst 1; 2001:db8::/32 limit 1/h burst 1",
 	 true, true},
 	{"any limit 1/h burst 1; 2001:db8:9::1 deny", true, false},
 	{"any limit 1/h burst 1; 10.0.0.1 udp dport 7 deny", false, true},
-	{"any limit 1/h burst 1; any tcp limit 1/h", false, false},
-	{"any limit 1/h burst 1; device tcp deny", false, false},
+	{"any limit 1/h burst 1; any tcp limit 1/h", true, true},
+	{"any udp limit 9/h burst 9; any limit 1/h burst 1", true, true},
+	{"any udp limit 1/h over ban 1s; any limit 1/h burst 1", true, true},
+	{"any tcp allow; any limit 1/h burst 1", false, false},
+	{"any tcp deny; any limit 1/h burst 1", true, true},
+	{"any limit 1/h burst 1 over count; any limit 1/h burst 2", true, true},
+	{"any limit 1/h burst 1; device tcp deny", true, true},
+	{"any limit 1/h burst 1; device tcp allow", true, true},
+	{"0.0.0.0/0 tcp limit 9/h; 0.0.0.0/0 limit 1/h burst 1", true, false},
+	{"0.0.0.0/0 tcp limit 9/h; any limit 1/h burst 1", false, true},
 	{"any limit 1/h burst 1; 192.0.2.1 limit 1/h over ban 1s source", false, false},
 	{"any limit 1/h burst 1 over ban 1s", false, false},
 	{"any limit 1514byte/h burst 1514byte", false, false},

@@ -171,6 +171,19 @@ unsegmented() {
 		sum_is "$ALL" unsegmented "$LONG" "6 $((4000 + 1515 + 65000 + 180000 + 180000 + 4000))"
 }
 
+# In a tunnel of UDP its length is 0 as well, where the packet is larger than that can say.
+unsegmented_tunnel() {
+	capture tunnel <<-'END'
+		1 udp 192.0.2.1 size=70000 cap=96 unsegmented udplen=0
+		2 udp6 2001:db8::2 size=180000 cap=96 unsegmented udplen=0 dport=80
+		3 udp 192.0.2.1 size=65549 cap=96 udplen=0
+		4 udp 192.0.2.1 size=4000 unsegmented udplen=0
+		5 udp 192.0.2.1 size=70000 cap=96 unsegmented udplen=7
+	END
+	local m='drop malformed'
+	verdicts_are 'rule any dport 80 deny;rule any payload 50 00000000 allow' tunnel "pass allowed,drop denied,$m,$m,$m"
+}
+
 # Bytes of a frame that were not captured count all the same.
 snaplen() {
 	capture snap <<-'END'
@@ -191,6 +204,56 @@ cut_headers() {
 	verdicts_are "$ALL" cut 'drop malformed,drop malformed,pass within' 2>"$TMP/stderr" &&
 		has '2 packets were captured without all headers' cat "$TMP/stderr" &&
 		is "$(simulate "$ALL" cut -q 2>&1 >/dev/null)" ''
+}
+
+# The frame has 42 bytes of headers, and all bytes of its payload are zero: each rule sees what was captured of it,
+# whatever another asks for.
+cut_payloads() {
+	local far='rule any payload 500 ff allow' near='rule any udp payload 0 00000000 deny' third='rule any payload 4 0000 deny'
+	capture cut <<-'END'
+		1 udp 192.0.2.1 size=900 cap=46
+		1 udp 192.0.2.1 size=900 cap=45
+		1 udp 192.0.2.1 size=900 cap=48
+		1 udp 192.0.2.1 size=900
+		1 udp 192.0.2.1 size=45
+	END
+	local d='drop denied' u='pass unmatched'
+	verdicts_are "$near" cut "$d,$u,$d,$d,$u" 2>"$TMP/stderr" &&
+		has '1 packet was captured without bytes that' cat "$TMP/stderr" &&
+		verdicts_are "$near;$far" cut "$d,$u,$d,$d,$u" 2>"$TMP/stderr" &&
+		has '3 packets were captured without bytes that' cat "$TMP/stderr" &&
+		verdicts_are "$third;$far" cut "$u,$u,$d,$d,$u" &&
+		verdicts_are "${near/deny/allow}" two 'pass allowed,pass allowed' 2>"$TMP/stderr" && is "$(cat "$TMP/stderr")" ''
+}
+
+# ---- sets
+
+# Their times begin with the first packet, and again where time jumps back.
+set_files() {
+	printf '%s\n' 192.0.2.1 '192.0.2.2 for 5s' '192.0.2.3 until 1970-01-01T00:01:00Z' 192.0.2.7/24 junk >"$TMP/list"
+	capture members <<-'END'
+		50 udp 198.51.100.1
+		51 udp 192.0.2.2
+		56 udp 192.0.2.2
+		59 udp 192.0.2.3 dport=7
+		61 udp 192.0.2.3 dport=7
+		20 udp 192.0.2.2
+		21 arp
+	END
+	local d='drop denied' u='pass unmatched'
+	verdicts_are "set few file $TMP/list max 8;rule any src @few deny" members "$u,$d,$d,$d,$d,$d,pass non-ip" 2>"$TMP/stderr" &&
+		has "$TMP/list:5: \"junk\"" cat "$TMP/stderr" && is "$(grep -c junk "$TMP/stderr")" 1 || return
+	sed -i '/junk\|\/24/d' "$TMP/list"
+	verdicts_are "set few file $TMP/list;rule @few deny" members "$u,$d,$u,$d,$u,$d,pass non-ip"
+}
+set_without_file() {
+	local text='set bad has no file, so no packet is of a member'
+	verdicts_are 'set bad;rule any src @bad deny;rule any not src @bad allow' two 'pass allowed,pass allowed' 2>"$TMP/stderr" &&
+		is "$(grep -c "$text" "$TMP/stderr")" 1
+}
+set_file_missing() {
+	verdicts_are "set bad file $TMP/none;rule @bad deny" two 'pass unmatched,pass unmatched' 2>"$TMP/stderr" &&
+		has "warning: set bad: $TMP/none: No such file or directory: it has no members" cat "$TMP/stderr"
 }
 
 # ---- output
@@ -395,6 +458,18 @@ echo "$ALL" >"$TMP/policy"
 capture two <<<'1 udp 192.0.2.1 times=2'
 capture big <<<'1 udp 192.0.2.1 times=6000' # more than twice what is read at once
 
+# ---- the policy for DNS
+
+# 20,000 strangers in a second send a packet each of something else, and 500 resolvers their first query among them, which is
+# answered: the others have limits of their own.
+dns_strangers() {
+	awk -v kind="${1%% *}" -v words="${1#* }" 'BEGIN { for (i = 0; i < 20000; i++) {
+		printf "%.6f %s 10.0.%d.%d %s\n", 1 + i / 20000, kind, i / 256, i % 256, words
+		if (i % 40 == 0) printf "%.6f udp 192.0.%d.%d dport=53\n", 1 + i / 20000, i / 10240, i / 40 % 256
+	} }' | capture strangers || return
+	is "$("$RLCTL" simulate dns "$TMP/strangers" --verdicts 2>"$TMP/stderr" | awk 'NR % 41 == 2 && $3 == "pass" { passed++ } END { print passed }')" 500
+}
+
 t 'both formats, both precisions, both byte orders' formats
 t 'nanoseconds, and times after 2038' nanoseconds
 t 'a capture from a pipe' from_pipe
@@ -418,8 +493,13 @@ t 'IP of another version than the link says' wrong_version
 t 'frames too short to run' short_frames
 t 'frames too long to run' long_frames
 t 'frames captured before segmentation' unsegmented
+t 'frames of a tunnel captured before segmentation' unsegmented_tunnel
 t 'frames captured in part count in full' snaplen
 t 'headers that were not captured' cut_headers
+t 'payloads that were captured in part' cut_payloads
+t 'members of sets from files' set_files
+t 'a set whose members are elsewhere' set_without_file
+t 'a set whose file is missing' set_file_missing
 t 'JSON, table, counts' shape
 t 'an empty capture' empty_capture
 t 'an empty policy' no_policy
@@ -449,3 +529,6 @@ t 'one direction of a tunnel, but for a few' not_warned raw < <(tunnel 7)
 t 'loopback: a machine talks to itself' not_warned null <<<'1 udp 192.0.2.1 times=9'
 t 'progress of a pipe' bar
 t 'progress of a file' bar_of_file
+t 'dns: queries beside strangers that ping' dns_strangers 'icmp type=8'
+t 'dns: queries beside strangers at another port' dns_strangers 'udp dport=99'
+t 'dns: queries beside strangers that connect' dns_strangers 'tcp dport=53 flags=S'

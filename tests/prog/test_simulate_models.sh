@@ -35,6 +35,8 @@ python3 "$(dirname "${BASH_SOURCE[0]}")/judge.py" "$RLCTL" "$PACKETS" <<-'END'
 	18 1790000000123456789 edges  sliding-log 1024/hour
 	19 1                   edges  warm-up 1000/second ramp 10s
 	20 1790000000123456789 edges  warm-up 3/second ramp 10s cold 5
+	24 0                   edges  warm-up 1000/second ramp 2s burst 50
+	25 1                   edges  warm-up 20/second ramp 1ms cold 2 burst 1
 	21 0                   steady token-bucket 3/second burst 5
 	22 1                   steady warm-up 1000/second ramp 10s
 	23 1790000000123456789 steady warm-up 3/second ramp 1minute cold 5

@@ -252,13 +252,13 @@ static void new_source_test(void **state)
 	expect("known since", "ip4=192.0.2.2 udp", RL_REASON_UNMATCHED);
 }
 
-/* Whatever let it pass. */
+/* Whatever let it pass: one of the rules with `new-source` has no other match than its prefix. */
 static void new_source_passed_test(void **state)
 {
 	(void)state;
 	cpu_stay(0);
-	fresh("any new-source udp deny;any icmp allow;any gre limit 1/h burst 1 over count;any esp "
-	      "deny");
+	fresh("any new-source udp deny;198.51.100.1 new-source deny;any icmp allow;"
+	      "any gre limit 1/h burst 1 over count;any esp deny");
 	for (int i = 0; i < 3; i++)
 		expect("new", "ip4=192.0.2.3 udp", RL_REASON_DENIED);
 	expect("new", "ip4=192.0.2.3 esp", RL_REASON_DENIED);

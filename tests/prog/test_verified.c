@@ -10,7 +10,7 @@
 #include "rlctl.skel.h"
 #include "sent.skel.h"
 
-#define STEPS_MAX 900000 /* of the kernel's 1,000,000 */
+#define STEPS_MAX 400000 /* of the kernel's 1,000,000 */
 
 /* As many as there may be, of many ways and loads. */
 #define LOADS(n)                                                                              \

@@ -20,11 +20,11 @@ def address(text):
     return bytes(map(int, text.split(".")))
 
 
-def frame(source, proto, sport=0, dport=0, flags=ACK):
+def frame(source, proto, sport=0, dport=0, flags=ACK, payload=b""):
     """The bytes that the limiter reads, and a few more; the size of Ethernet's least."""
     head = bytes(12) + b"\x08\x00" + b"\x45\0\0\x2e\0\0\0\0\x40" + bytes([proto, 0, 0])
     ports = sport.to_bytes(2, "big") + dport.to_bytes(2, "big")
-    rest = {UDP: ports + b"\0\x1a\0\0", TCP: ports + bytes(8) + bytes([0x50, flags, 0, 9]) + bytes(4),
+    rest = {UDP: ports + b"\0\x1a\0\0" + payload, TCP: ports + bytes(8) + bytes([0x50, flags, 0, 9]) + bytes(4),
             ICMP: b"\x08" + bytes(7)}[proto]
     return head + (address(source) if isinstance(source, str) else source) + address(HOST) + rest.ljust(26, b"\0")
 
@@ -136,10 +136,16 @@ def forged(rule, dport, proto=UDP):
     return Flood(f"forged {KINDS[proto, SYN]} to port {dport}", rule, 1, play, FORGED_S)
 
 
-def heavy(rule, dport, proto=UDP, flags=ACK):
+def heavy(rule, dport, proto=UDP, flags=ACK, payload=b""):
     """Four addresses of four networks."""
     return Flood(f"{KINDS[proto, flags]} of four sources to port {dport}", rule, 4,
-                 of([frame(f"198.19.{i}.1", proto, 1000, dport, flags) for i in range(4)]))
+                 of([frame(f"198.19.{i}.1", proto, 1000, dport, flags, payload) for i in range(4)]))
+
+
+def fragments(rule):
+    """Fragments of UDP after the first, from four addresses."""
+    whole = [frame(f"198.22.0.{i}", UDP) for i in range(4)]
+    return Flood("fragments", rule, 1, of([data[:20] + b"\0\x64" + data[22:] for data in whole]))
 
 
 def reflected(rule, sport):

@@ -125,14 +125,13 @@ static enum rl_clock clock_wanted(const struct rl_limit *limit, uint64_t tick_ns
 	switch (limit->algorithm) {
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
+	case RL_WARM_UP:
 		return period * limit->size >= least * limit->amount ? RL_CLOCK_TICK
 								     : RL_CLOCK_PRECISE;
 	case RL_SLIDING_WINDOW:
 		return period >= least * limit->slots ? RL_CLOCK_TICK : RL_CLOCK_PRECISE;
 	case RL_FIXED_WINDOW:
 		return period >= least ? RL_CLOCK_TICK : RL_CLOCK_PRECISE;
-	case RL_WARM_UP:
-		return period >= 8 * least * limit->amount ? RL_CLOCK_TICK : RL_CLOCK_PRECISE;
 	default:
 		return RL_CLOCK_PRECISE;
 	}
@@ -162,7 +161,7 @@ static void assert_numbers(const struct rl_rule *rule, const struct compile_cont
 		return;
 	case RL_WARM_UP:
 		assert_true(is_part(rule->warm_up.stable, 0, limit->period_ns, limit->amount));
-		assert_true(rule->warm_up.ramp >> RL_GRAIN_SHIFT == limit->ramp_ns);
+		assert_true(rule->warm_up.burst >= rule->warm_up.stable * limit->cold);
 		return;
 	default:
 		assert_true(rule->window.amount == limit->amount / bits);
@@ -199,6 +198,8 @@ void assert_layout(const struct compiled *compiled, const struct compile_context
 	}
 	for (uint32_t i = 0; i < compiled->header.alarms.count; i++)
 		assert_int_equal(seen[compiled->header.alarms.first - base + i]++, 0);
+	for (uint32_t i = 0; i < compiled->header.known_by.count; i++)
+		assert_int_equal(seen[compiled->header.known_by.first - base + i]++, 0);
 	assert_null(memchr(seen, 0, compiled->rule_count));
 	for (uint32_t i = 0; i < compiled->rule_count; i++) {
 		const struct rl_rule *rule = &compiled->rules[i];

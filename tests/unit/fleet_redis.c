@@ -18,7 +18,7 @@
 
 #define SCRIPT_MAX 4096
 
-static char folder[] = "/tmp/rlctl-fleet.XXXXXX", path[64];
+static char folder[] = "/tmp/rlctl-fleet.XXXXXX", path[64], kept[64];
 static pid_t server;
 static struct fleet_link redis_link;
 
@@ -47,6 +47,7 @@ static void script_load(enum fleet_script script)
 	replace(text, "redis.call('TIME')", "cjson.decode(redis.call('GET', 'now'))");
 	replace(text, "'PX', 2500)", "'PX', 3000000)");
 	replace(text, "'PX', 3000)", "'PX', 3000000)");
+	replace(text, "'PX', left)", "'PX', 3000000)");
 	replace(text, "'PX', lasts)", "'PX', 3000000)");
 	reply = redisCommand(redis_link.redis, "SCRIPT LOAD %s", text);
 	assert_non_null(reply);
@@ -61,6 +62,8 @@ int fleet_redis_start(void **state)
 	if (!mkdtemp(folder))
 		return -1;
 	snprintf(path, sizeof(path), "%s/socket", folder);
+	snprintf(kept, sizeof(kept), "%s/fleet-f.members", folder);
+	setenv("STATE_DIRECTORY", folder, 1);
 	server = fork();
 	if (!server) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -79,6 +82,7 @@ int fleet_redis_start(void **state)
 	}
 	if (!redis_link.redis)
 		return -1;
+	redis_link.timeout_ns = 60 * NS_PER_SECOND;
 	script_load(SCRIPT_HEARTBEAT);
 	script_load(SCRIPT_RATE);
 	script_load(SCRIPT_WINDOW);
@@ -93,6 +97,7 @@ int fleet_redis_stop(void **state)
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
 	unlink(path);
+	unlink(kept);
 	return rmdir(folder);
 }
 

@@ -22,7 +22,8 @@ def outcome(text, form, flags):
     """Rules joined by ; and what is said to be left out."""
     try:
         policy = importer.convert([text], rlctl=RLCTL, options=importer.Options(
-            host="-host" not in flags, conntrack="-conntrack" in flags, every="-all" in flags, family=6 if "-ipv6" in flags else None))
+            host="-host" not in flags, conntrack="-conntrack" in flags, every="-all" in flags, family=6 if "-ipv6" in flags else None,
+            close="-close" in flags))
     except importer.Left as why:
         return None, str(why)
     if importer.format_of(text) != form:

@@ -208,6 +208,15 @@ NFT = [
       by({"concat": [SADDR, {"meta": {"key": "l4proto"}}]}, ABOVE), DROP]),
     ("a table of bridges", None, "is for the family bridge", {"family": "bridge"}, [ABOVE, DROP]),
     ("sent", None, "is for packets that are sent", {"hook": "output"}, [ABOVE, DROP]),
+    ("an accept of both families between a drop that a policy cannot say and a limit of one", None, "handle 1 drops packets before it",
+     [match({"meta": {"key": "mark"}}, 1), DROP], [match(payload("tcp", "dport"), 22), ACCEPT], [TCP, by(SADDR, ABOVE), DROP]),
+    ("close: what is over goes into a set, too", ONE, "adds to the set @bad", "-close", [by(SADDR, ABOVE), {"set": {"op": "add", "elem": SADDR, "set": "@bad"}}, DROP]),
+    ("close: a limit of bytes", "any limit 100kibyte/second burst 120kibyte per rule", "a policy counts bytes of frames", "-close",
+     [limit(100, 20, rate_unit="kbytes", burst_unit="kbytes"), DROP]),
+    ("close: an accept of both families before a limit of one", "any tcp dport 22 allow;any tcp src 0.0.0.0/0 limit 100/second burst 50 per dest",
+     "drops packets before it", "-close", [match({"meta": {"key": "mark"}}, 1), DROP], [match(payload("tcp", "dport"), 22), ACCEPT],
+     [TCP, by(DADDR, ABOVE), DROP]),
+    ("close: drops what is within its limit", None, "drops what is within its limit", "-close", [UDP, WITHIN, DROP]),
 ]
 
 

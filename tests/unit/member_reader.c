@@ -53,7 +53,8 @@ static void length_step(struct reader *reader)
 
 	for (; reader->len >= 0; reader->len--) {
 		mask(reader);
-		if (guide_has(reader->layout, reader->ipv6, reader->masked, reader->len))
+		if (guide_has(reader->layout, reader->seed, reader->ipv6, reader->masked,
+			      reader->len))
 			break;
 	}
 	if (reader->len < 0 || !reader->pages) {

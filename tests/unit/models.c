@@ -139,6 +139,7 @@ struct warm_model warm_model(const struct rl_limit *limit, uint64_t now_ns)
 	m.max = m.threshold + 2 * ramp / (m.stable + cold);
 	m.slope = (cold - m.stable) / (m.max - m.threshold);
 	m.refill = m.max / ramp;
+	m.burst = (limit->size - 1) * m.stable;
 	m.stored = m.max;
 	m.start_ns = now_ns;
 	return m;
@@ -151,12 +152,15 @@ bool warm_model_admits(const struct warm_model *m, uint64_t now_ns)
 
 void warm_model_take(struct warm_model *m, uint64_t now_ns)
 {
-	long double t = now_ns - m->start_ns, k, above, from, to;
+	long double t = now_ns - m->start_ns, due = m->seen ? t - m->burst : t, k, above, from, to;
 
-	m->stored += (t - m->next) * m->refill;
+	if (due > m->next) {
+		m->stored += (due - m->next) * m->refill;
+		m->next = due;
+	}
 	if (m->stored > m->max)
 		m->stored = m->max;
-	m->next = t;
+	m->seen = true;
 	k = m->stored < 1 ? m->stored : 1;
 	above = m->stored > m->threshold ? m->stored - m->threshold : 0;
 	if (above > k)

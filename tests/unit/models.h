@@ -61,9 +61,10 @@ void log_model_take(struct log_model *m, uint64_t now_ns);
 /* ---- warm-up; times in nanoseconds since start_ns, so that a long double keeps the grains */
 
 struct warm_model {
-	long double stable, threshold, max, slope, refill;
+	long double stable, threshold, max, slope, refill, burst;
 	long double stored, next;
 	uint64_t start_ns;
+	bool seen;
 };
 
 struct warm_model warm_model(const struct rl_limit *limit, uint64_t now_ns);

@@ -79,8 +79,8 @@ static const struct {
 	{ATTACK "rule 10.0.0.0/8 deny while attack for 10m\n",
 	 ATTACK "rule 10.0.0.0/8 deny for 10m while attack\n"},
 	{ATTACK "rule any limit 9/s while attack per flow fleet\n",
-	 ATTACK "rule any limit 9/second burst 1 per flow fleet while attack\n"},
-	{ATTACK "rule device limit 9/second burst 1 over count for 1h while not attack\n", NULL},
+	 ATTACK "rule any limit 9/second burst 5 per flow fleet while attack\n"},
+	{ATTACK "rule device limit 9/second burst 5 over count for 1h while not attack\n", NULL},
 	{ATTACK "rule any dscp cs0 deny while attack\n", NULL},
 	{ATTACK "rule any udp dport 1,3 filter \"udp[8] = 0\" deny while attack\n", NULL},
 	/* one identity */
@@ -92,7 +92,7 @@ static const struct {
 	 NULL},
 	{ATTACK "rule any limit 9/s\nrule any limit 5/s while attack\nrule any limit 7/s while "
 		"attack\n",
-	 ATTACK "rule any limit 9/second burst 1\nrule any limit 7/second burst 1 while attack\n"},
+	 ATTACK "rule any limit 9/second burst 5\nrule any limit 7/second burst 5 while attack\n"},
 };
 
 static void test_statements(void **state)
@@ -371,7 +371,7 @@ static void test_selectors(void **state)
 		{"any tcp while attack", "any tcp deny while attack", 2},
 		{"any tcp deny while attack", "any tcp deny while attack", 1},
 		{"any tcp while not attack", "any tcp allow while not attack", 1},
-		{"any tcp limit 5/s while attack", "any tcp limit 9/second burst 1 while attack",
+		{"any tcp limit 5/s while attack", "any tcp limit 9/second burst 5 while attack",
 		 1},
 		{"any tcp while other", "", 0},
 	};

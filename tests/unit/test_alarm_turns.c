@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* When an alarm goes on and off, against a model that keeps every packet's time and asks each tenth
- * anew how many came in it: floods, silence and what is between, at random times and at the exact
- * ends of tenths; and that a copy moved on by a reader says the same at any time.
+ * anew how many came in it: floods, pulses, silence and what is between, at random times and at the
+ * exact ends of tenths; that a copy moved on by a reader says the same at any time; and the bound
+ * of what pulses may carry.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,12 +15,13 @@
 #include "algorithm/alarm.h"
 #include "random.h"
 #include "rows.h"
+#include "turns.h"
 
 #define MS            1000000ull
 #define SECOND        (1000 * MS)
 #define BEGIN         (86400 * SECOND)
 #define PACKETS       3000
-#define ROUNDS        300
+#define ROUNDS        TURNS(300)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -34,6 +36,7 @@ struct model {
 	uint32_t count;
 	bool on;
 	uint64_t began, changes, since; /* of the tenths; of the changes */
+	uint64_t pulses;                /* times that it went on without a run */
 };
 
 static uint64_t amount_between(const struct model *m, uint64_t from, uint64_t to)
@@ -46,21 +49,56 @@ static uint64_t amount_between(const struct model *m, uint64_t from, uint64_t to
 	return amount;
 }
 
-/* Did the condition of the change hold in each of the tenths that end at `end`? */
+/* Was the rate over RATE, exactly, in so many nanoseconds from then on? Time before the last change
+ * has no packets. */
+static bool was_over(const struct model *m, uint64_t from, uint64_t ns)
+{
+	const struct rl_alarm_phase *phase = &m->alarm->phase[0];
+	uint64_t amount = amount_between(m, from < m->began ? m->began : from, from + ns);
+
+	return (unsigned __int128)amount * phase->period_ns > (unsigned __int128)phase->amount * ns;
+}
+
+/* Was the rate over the first, or under the second, in each of the tenths that end at `end`? */
 static bool holds_until(const struct model *m, uint64_t end)
 {
 	const struct rl_alarm_phase *phase = &m->alarm->phase[m->on];
 
-	for (uint32_t i = 0; i < phase->tenths; i++) {
-		uint64_t from = end - (i + 1) * phase->tenth_ns;
-		uint64_t amount;
+	for (uint32_t i = 1; i <= phase->tenths; i++) {
+		uint64_t from = end - i * phase->tenth_ns;
 
 		if (from < m->began || from > end)
 			return false;
-		amount = amount_between(m, from, from + phase->tenth_ns);
-		if (m->on ? amount >= phase->limit : amount <= phase->limit)
+		if (m->on ? amount_between(m, from, from + phase->tenth_ns) >= phase->limit
+			  : !was_over(m, from, phase->tenth_ns))
 			return false;
 	}
+	return true;
+}
+
+/* In the last three durations, and in at least three of their tenths. */
+static bool pulses_until(const struct model *m, uint64_t end)
+{
+	const struct rl_alarm_phase *phase = &m->alarm->phase[0];
+	uint64_t durations = 3 * phase->tenths * phase->tenth_ns;
+	uint32_t over = 0;
+
+	if (!was_over(m, end - durations, durations))
+		return false;
+	for (uint32_t i = 1; i <= 3 * phase->tenths && end - i * phase->tenth_ns >= m->began; i++)
+		over += was_over(m, end - i * phase->tenth_ns, phase->tenth_ns);
+	return over >= 3;
+}
+
+static bool turns_at(struct model *m, uint64_t end)
+{
+	bool holds = holds_until(m, end);
+
+	if (m->on || holds)
+		return holds;
+	if (!pulses_until(m, end))
+		return false;
+	m->pulses++;
 	return true;
 }
 
@@ -70,7 +108,7 @@ static void model_advance(struct model *m, uint64_t now)
 	uint64_t end = m->began + m->alarm->phase[m->on].tenth_ns;
 
 	for (; m->count && end <= now; end += m->alarm->phase[m->on].tenth_ns) {
-		if (!holds_until(m, end))
+		if (!turns_at(m, end))
 			continue;
 		m->on = !m->on;
 		m->changes++;
@@ -148,18 +186,30 @@ static void pair_begin(struct pair *p, const struct rl_alarm_phase *on,
 	memset(p, 0, sizeof(*p));
 	p->alarm.phase[0] = *on;
 	p->alarm.phase[1] = *off;
+	if (!on->amount) { /* the rate is `limit` in a tenth */
+		p->alarm.phase[0].amount = on->limit;
+		p->alarm.phase[0].period_ns = on->tenth_ns;
+	}
+	on = &p->alarm.phase[0];
+	p->alarm.most =
+		(unsigned __int128)on->amount * on->tenth_ns * 3 * on->tenths / on->period_ns;
 	p->model.alarm = &p->alarm;
 }
 
 /* ---- random arrivals */
 
+/* A tenth's part of the rate may have a rest. */
 static struct rl_alarm_phase random_phase(uint64_t *seed)
 {
-	return (struct rl_alarm_phase){
+	struct rl_alarm_phase phase = {
 		.tenths = 1 + random_under(seed, RL_ALARM_TENTHS),
 		.tenth_ns = RL_ALARM_TENTH_MIN + random_under(seed, 3) * random_under(seed, SECOND),
 		.limit = 1 + random_under(seed, 12),
 	};
+
+	phase.amount = 8 * phase.limit + random_under(seed, 8);
+	phase.period_ns = 8 * phase.tenth_ns;
+	return phase;
 }
 
 /* To the next packet: of a flood, at the exact end of a tenth, or after silence of any length. */
@@ -186,7 +236,7 @@ static uint64_t random_next_at(const struct pair *p, uint64_t *seed, uint32_t pa
 static void arrivals_test(void **state)
 {
 	static struct pair pair;
-	uint64_t seed = 11, changes = 0;
+	uint64_t seed = 11, changes = 0, pulses = 0;
 
 	(void)state;
 	for (int round = 0; round < ROUNDS; round++) {
@@ -204,9 +254,133 @@ static void arrivals_test(void **state)
 				read_at(&pair, pair.now + random_under(&seed, 20 * SECOND));
 		}
 		changes += pair.model.changes;
+		pulses += pair.model.pulses;
 	}
-	print_message("# %llu changes\n", (unsigned long long)changes);
-	assert_true(changes > 4 * ROUNDS); /* else the arrivals are not what this is about */
+	print_message("# %llu changes, %llu by pulses\n", (unsigned long long)changes,
+		      (unsigned long long)pulses);
+	/* else the arrivals are not what this is about */
+	assert_true(changes > 4 * ROUNDS && pulses > ROUNDS / 2);
+}
+
+/* ---- the bound of pulses */
+
+/* A second, so that windows have 30 tenths; in a tenth the rate gives RATE. */
+#define TENTH   (100 * MS)
+#define RATE    1000
+#define WINDOW  30
+#define TOUCHED (WINDOW + 1) /* tenths that three durations lie in, wherever they begin */
+#define TWICE   (2 * WINDOW * RATE)
+
+static void bound_begin(struct pair *p)
+{
+	const struct rl_alarm_phase phase = {.tenths = 10, .tenth_ns = TENTH, .limit = RATE};
+
+	pair_begin(p, &phase, &phase);
+	alarm_advance(&p->alarm.state, &p->alarm, BEGIN, 0);
+}
+
+/* These amounts, in tenths from the first on. Did it go on by their end? */
+static bool tenths_turn_on(struct pair *p, uint64_t first, const uint64_t *amounts, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (!amounts[i]) /* it is moved on by packets alone */
+			continue;
+		alarm_advance(&p->alarm.state, &p->alarm, BEGIN + (first + i) * TENTH, p->counted);
+		p->counted += amounts[i];
+	}
+	alarm_advance(&p->alarm.state, &p->alarm, BEGIN + (first + count) * TENTH, p->counted);
+	return p->alarm.state.changes;
+}
+
+/* `over` tenths over the rate, some of them at the ends, and all together so much; what is beyond
+ * that falls into tenths at random, from all in one to a little in each. */
+static void amounts_spread(uint64_t amounts[TOUCHED], uint32_t over, uint64_t total, uint64_t *seed)
+{
+	uint64_t rest = total - over * (RATE + 1ull);
+	uint32_t chosen[TOUCHED] = {0}, at;
+
+	memset(amounts, 0, TOUCHED * sizeof(*amounts));
+	for (uint32_t i = 0; i < over; i++) {
+		do
+			at = random_under(seed, 3) ? random_under(seed, TOUCHED)
+						   : random_under(seed, 2) * (TOUCHED - 1);
+		while (amounts[at]);
+		amounts[at] = RATE + 1;
+		chosen[i] = at;
+	}
+	while (rest) {
+		uint64_t part = 1 + random_under(seed, rest) / (1 + random_under(seed, 3));
+
+		amounts[chosen[random_under(seed, over)]] += part;
+		rest -= part;
+	}
+}
+
+/* Any arrivals of twice the rate over three durations, in four or more tenths of those that they
+ * touch, after any silence. */
+static void twice_test(void **state)
+{
+	uint64_t seed = 23, amounts[TOUCHED];
+	static struct pair p;
+
+	(void)state;
+	for (int i = 0; i < TURNS(20000); i++) {
+		bound_begin(&p);
+		amounts_spread(amounts, 4 + random_under(&seed, TOUCHED - 3), TWICE, &seed);
+		if (!tenths_turn_on(&p, random_under(&seed, 70), amounts, TOUCHED))
+			fail_msg("round %d: off", i);
+	}
+}
+
+/* The bound is exact: half in each of the tenths at the ends, and four over; with one packet less
+ * at one end it goes on a tenth later or not at all, and with three tenths over it need not. */
+static void twice_exact_test(void **state)
+{
+	uint64_t half = TWICE / 2 - RATE - 1, amounts[TOUCHED] = {0};
+	static struct pair p;
+
+	(void)state;
+	amounts[0] = amounts[TOUCHED - 1] = half;
+	amounts[9] = amounts[17] = RATE + 1;
+	bound_begin(&p);
+	assert_true(tenths_turn_on(&p, 3, amounts, TOUCHED));
+	amounts[0] = amounts[TOUCHED - 1] = WINDOW * RATE - 2 * (RATE + 1);
+	bound_begin(&p);
+	assert_false(tenths_turn_on(&p, 3, amounts, TOUCHED));
+	amounts[0] = amounts[TOUCHED - 1] = TWICE;
+	amounts[17] = 0;
+	bound_begin(&p);
+	assert_false(tenths_turn_on(&p, 3, amounts, TOUCHED));
+}
+
+/* Two bursts in three durations, however large they are, never do; nor does a mean of the rate. */
+static void bursts_test(void **state)
+{
+	uint64_t seed = 29, amounts[4 * WINDOW];
+	static struct pair p;
+
+	(void)state;
+	for (int i = 0; i < TURNS(5000); i++) {
+		uint32_t at = random_under(&seed, WINDOW / 2), next;
+
+		memset(amounts, 0, sizeof(amounts));
+		for (; at < 4 * WINDOW - WINDOW; at += WINDOW) {
+			next = at + 1 + random_under(&seed, WINDOW - 1);
+			amounts[at] = random_under(&seed, 1ull << 40);
+			amounts[next] = random_under(&seed, 1ull << 40);
+			at = next;
+		}
+		bound_begin(&p);
+		assert_false(tenths_turn_on(&p, random_under(&seed, 70), amounts, 4 * WINDOW));
+	}
+	for (int i = 0; i < 4 * WINDOW; i++)
+		amounts[i] = i % 10 ? RATE * 10 / 9 : 0;
+	bound_begin(&p);
+	assert_false(tenths_turn_on(&p, 0, amounts, 4 * WINDOW));
+	for (int i = 0; i < 4 * WINDOW; i++)
+		amounts[i] += i % 10 == 5 ? 10 : 0; /* and with a packet in a second more it does */
+	bound_begin(&p);
+	assert_true(tenths_turn_on(&p, 0, amounts, 4 * WINDOW));
 }
 
 /* ---- exact instants */
@@ -222,9 +396,9 @@ static const struct alarm_row {
 } rows[] = {
 	{"one tenth each", PHASE(1, 100, 5), PHASE(1, 100, 5)},
 	{"a second, and ten", PHASE(10, 100, 9), PHASE(10, 1000, 5)},
-	{"more than nothing, less than one", PHASE(3, 100, 0), PHASE(4, 250, 1)},
+	{"more than one, less than one", PHASE(3, 100, 1), PHASE(4, 250, 1)},
 	{"hours", PHASE(10, 360000, 2), PHASE(10, 8640000, 1)},
-	{"large", PHASE(10, 100, 1ull << 62), PHASE(10, 100, (1ull << 62) + 5)},
+	{"large", PHASE(10, 100, 1ull << 57), PHASE(10, 100, (1ull << 57) + 5)},
 };
 
 static void run_tenths(struct pair *p, uint32_t tenths, uint64_t amount)
@@ -310,7 +484,7 @@ static void goes_off_test(void **state)
 }
 
 /* Whatever comes, an alarm is on for no less than the time of its second condition, and off for no
- * less than that of its first. */
+ * less than that of its first, or three of its tenths. */
 static void stays_test(void **state)
 {
 	const struct alarm_row *row = *state;
@@ -319,7 +493,7 @@ static void stays_test(void **state)
 
 	pair_begin(&p, &row->on, &row->off);
 	p.now = BEGIN;
-	for (int i = 0; i < 200000; i++) {
+	for (int i = 0; i < TURNS(200000); i++) {
 		const struct rl_alarm_phase *before = &p.alarm.phase[p.alarm.state.on];
 
 		p.now += random_under(&seed, 2 * before->tenth_ns / (1 + i % 7));
@@ -327,19 +501,28 @@ static void stays_test(void **state)
 		p.counted += i / 1000 % 2 ? row->on.limit + 1 : 0;
 		if (p.alarm.state.changes == changes)
 			continue;
-		if (p.alarm.state.changes == changes + 1 && since)
-			assert_true(p.alarm.state.since_ns - since >=
-				    before->tenths * before->tenth_ns);
+		if (p.alarm.state.changes == changes + 1 && since) {
+			uint32_t least = before->tenths;
+
+			if (p.alarm.state.on && least > 3)
+				least = 3;
+			assert_true(p.alarm.state.since_ns - since >= least * before->tenth_ns);
+		}
 		changes = p.alarm.state.changes;
 		since = p.alarm.state.since_ns;
 	}
-	assert_true(changes > 20);
+	assert_true(changes > TURNS(20));
 }
 
 int main(void)
 {
-	struct CMUnitTest tests[1 + 3 * ARRAY_SIZE(rows)] = {cmocka_unit_test(arrivals_test)};
-	size_t n = 1;
+	struct CMUnitTest tests[4 + 3 * ARRAY_SIZE(rows)] = {
+		cmocka_unit_test(arrivals_test),
+		cmocka_unit_test(twice_test),
+		cmocka_unit_test(twice_exact_test),
+		cmocka_unit_test(bursts_test),
+	};
+	size_t n = 4;
 
 	ROWS(rows, goes_on_test);
 	ROWS(rows, goes_off_test);

@@ -142,7 +142,7 @@ static void oldest_test(void **state)
 /* ---- keys */
 
 struct conversation {
-	__u64 peer[2];
+	__u64 peer[2], own[2];
 	__u16 peer_port, own_port;
 	__u8 proto;
 };
@@ -151,15 +151,17 @@ static struct asked_key key_of(const struct conversation *c)
 {
 	bool ipv4 = address_is_mapped(c->peer);
 
-	return asked_key_of(seed, ipv4, c->peer, c->peer_port, c->own_port, c->proto);
+	return asked_key_of(seed, ipv4, c->peer, c->own, c->peer_port, c->own_port, c->proto);
 }
 
 static struct conversation ip4(uint32_t host, uint16_t peer_port, uint16_t own_port)
 {
 	uint8_t bytes[16] = {[10] = 0xff, 0xff, host >> 24, host >> 16, host >> 8, host};
+	static const uint8_t own[16] = {[10] = 0xff, 0xff, 198, 51, 100, 1};
 	struct conversation c = {.peer_port = peer_port, .own_port = own_port, .proto = 17};
 
 	memcpy(c.peer, bytes, sizeof(c.peer));
+	memcpy(c.own, own, sizeof(c.own));
 	return c;
 }
 
@@ -167,7 +169,21 @@ static bool same(struct conversation a, struct conversation b)
 {
 	struct asked_key x = key_of(&a), y = key_of(&b);
 
-	return x.tag == y.tag;
+	return x.theirs == y.theirs;
+}
+
+/* An answer to another address of this machine is none, but a client that wrote to it is the same.
+ */
+static void own_address_test(struct conversation a, int bit)
+{
+	struct conversation b = a;
+	struct asked_key x = key_of(&a), y;
+
+	b.own[bit / 64] ^= 1ull << bit % 64;
+	y = key_of(&b);
+	assert_int_not_equal(x.ours, y.ours);
+	assert_int_equal(x.theirs, y.theirs);
+	assert_int_equal(x.set, y.set);
 }
 
 /* Each bit of a conversation is in its tag. */
@@ -192,6 +208,7 @@ static void bits_test(void **state)
 			for (int bit = family ? 0 : 96; bit < 128; bit++) {
 				b = a, b.peer[bit / 64] ^= 1ull << bit % 64;
 				assert_false(same(a, b));
+				own_address_test(a, bit);
 			}
 			b = a, b.proto = 58;
 			assert_false(same(a, b));
@@ -226,7 +243,7 @@ static void spread_test(void **state)
 
 			assert_in_range(key.set, 0, RL_ASKED_SETS - 1);
 			used[key.set]++;
-			all[n++] = (uint64_t)key.set << 32 | key.tag;
+			all[n++] = (uint64_t)key.set << 32 | key.ours;
 		}
 	for (size_t i = 0; i < RL_ASKED_SETS; i++) /* 64 each, on average; sigma 8 */
 		assert_in_range(used[i], 64 - 6 * 8, 64 + 6 * 8);
@@ -259,11 +276,11 @@ static void lost_test(void **state)
 		struct asked_key key = random_key(&asks);
 
 		now += SECOND / 50000;
-		put(sets[key.set].ours, key.tag, now);
+		put(sets[key.set].ours, key.ours, now);
 		if (i < AHEAD)
 			continue;
 		key = random_key(&answers);
-		lost += !counts(sets[key.set].ours, key.tag, now);
+		lost += !counts(sets[key.set].ours, key.ours, now);
 	}
 	free(sets);
 	assert_in_range(lost, 295 - 5 * 17, 295 + 5 * 17);
@@ -280,12 +297,12 @@ static void unasked_test(void **state)
 	for (int i = 0; i < 8 * (int)RL_ASKED_SETS * RL_ASKED_WAYS; i++) {
 		struct asked_key key = random_key(&asks);
 
-		put(sets[key.set].ours, key.tag, now);
+		put(sets[key.set].ours, key.ours, now);
 	}
 	for (int i = 0; i < TURNS(QUERIES); i++) {
 		struct asked_key key = random_key(&others);
 
-		assert_false(counts(sets[key.set].ours, key.tag, now));
+		assert_false(counts(sets[key.set].ours, key.ours, now));
 	}
 	free(sets);
 }
@@ -350,23 +367,23 @@ static void slow_answer_test(void **state)
 	for (int i = 0; i < CLIENTS; i++) {
 		struct asked_key key = random_key(&clients);
 
-		put(sets[key.set].theirs, key.tag, now);
+		put(sets[key.set].theirs, key.theirs, now);
 	}
 	served = asked_serving_time(now);
 	for (int i = 0; i < 8 * CROWD; i++) {
 		struct asked_key key = random_key(&others);
 
 		now += SECOND / CROWD;
-		put(sets[key.set].theirs, key.tag, now);
+		put(sets[key.set].theirs, key.theirs, now);
 	}
 	for (int i = 0; i < CLIENTS; i++) {
 		struct asked_key key = random_key(&answered);
-		bool known = counts(sets[key.set].theirs, key.tag, now);
+		bool known = counts(sets[key.set].theirs, key.theirs, now);
 
 		pushed_out += !known;
-		assert_true(known || !asked_may_begin(&sets[key.set], key.tag, served, now));
+		assert_true(known || !asked_may_begin(&sets[key.set], key.ours, served, now));
 		assert_true(known ||
-			    !asked_may_begin(&sets[key.set], key.tag, served, 61 * SECOND));
+			    !asked_may_begin(&sets[key.set], key.ours, served, 61 * SECOND));
 	}
 	free(sets);
 	assert_in_range(pushed_out, CLIENTS * 9 / 10, CLIENTS);
@@ -383,14 +400,15 @@ static void few_marks_test(void **state)
 	for (int i = 0; i < 1000; i++) {
 		struct asked_key key = random_key(&clients);
 
-		put(sets[key.set].theirs, key.tag, now);
+		put(sets[key.set].theirs, key.theirs, now);
 	}
 	for (int i = 0; i < TURNS(QUERIES); i++) {
 		struct asked_key key = random_key(&asks);
 
 		now += SECOND / 50000;
-		assert_true(asked_may_begin(&sets[key.set], key.tag, asked_serving_time(now), now));
-		put(sets[key.set].ours, key.tag, now);
+		assert_true(
+			asked_may_begin(&sets[key.set], key.ours, asked_serving_time(now), now));
+		put(sets[key.set].ours, key.ours, now);
 	}
 	free(sets);
 }

@@ -16,6 +16,7 @@
 #include "policy_helpers.h"
 #include "set.h"
 #include "rows.h"
+#include "turns.h"
 #include "units.h"
 
 /* ---- what becomes of a policy */
@@ -163,7 +164,7 @@ static void identity_test(void **state)
 
 	(void)state;
 	random_start(20240612);
-	for (unsigned int i = 0; i < 20000; i++) {
+	for (unsigned int i = 0; i < TURNS(20000); i++) {
 		struct policy policy = random_policy(), back = {0}, none = {0};
 		struct rl_policy_header header = {.half = random_below(2), .generation = i};
 		struct compiled compiled = {0};
@@ -183,7 +184,7 @@ static void identity_test(void **state)
 		policy_clear(&policy);
 		policy_clear(&back);
 	}
-	assert_true(compiled_count > 10000);
+	assert_true(compiled_count > TURNS(10000));
 }
 
 /* Inconsistent maps are not decompiled to a policy. */
@@ -304,7 +305,7 @@ static const struct fit_row {
 	 8,
 	 {0},
 	 1,
-	 "rule any dport 0 limit 9/second burst 1: a packet of \"tcp dport 0\" would meet this limit "
+	 "rule any dport 0 limit 9/second burst 5: a packet of \"tcp dport 0\" would meet this limit "
 	 "and 8 others of its prefix (at most 8): remove one, or narrow their matches"},
 	{"nested IPv4 prefixes", NULL, 4, 32, {0}, 0, "too many nested prefixes (at most 32)"},
 	{"nested IPv6 prefixes", NULL, 6, 32, {0}, 0, "too many nested prefixes (at most 32)"},
@@ -472,9 +473,9 @@ static void many_unfit_test(void **state)
 static void old_bans_test(void **state)
 {
 	static const char *const lines[] = {
-		"rule device limit 10/second burst 1 over ban 1h",
-		"rule any udp limit 10/second burst 1 per rule over ban 1h",
-		"rule any limit 10/second burst 1 over ban 1h source",
+		"rule device limit 10/second burst 5 over ban 1h",
+		"rule any udp limit 10/second burst 5 per rule over ban 1h",
+		"rule any limit 10/second burst 5 over ban 1h source",
 	};
 	struct policy policy = {0}, back = {0};
 	struct force force = {.ctx = roomy};
@@ -535,6 +536,43 @@ static void old_syn_test(void **state)
 	compiled_clear(&compiled);
 }
 
+/* ---- the maps for states that a policy needs */
+
+static const struct uses_row {
+	const char *name, *policy;
+	bool hot; /* is there a hot table? */
+	uint32_t uses;
+} uses_rows[] = {
+	{"hot: a bucket of a flow needs no LRU", "rule any limit 9/s per flow", true, 0},
+	{"hot: a bucket of a source", "rule any limit 9/s", true, 0},
+	{"hot: a window of a flow", "rule any limit fixed-window 9/s per flow", true, RL_USE_FLOWS},
+	{"hot: both", "rule any limit 9/s per flow; rule any limit fixed-window 9/s per flow", true,
+	 RL_USE_FLOWS},
+	{"hot: a sliding window of a flow", "rule any limit sliding-window 9/s per flow", true,
+	 RL_USE_WINDOWS},
+	{"hot: a sliding log", "rule any limit sliding-log 9/s", true, RL_USE_LOGS},
+	{"hot: a bucket of a rule", "rule any limit 9/s per rule", true, RL_USE_SHARED},
+	{"hot: a fleet's bucket of a flow", "rule any limit 9/s per flow fleet", true,
+	 RL_USE_FLOWS},
+	{"no hot table: a bucket of a flow", "rule any limit 9/s per flow", false, RL_USE_FLOWS},
+	{"no hot table: a bucket of a source", "rule any limit 9/s", false, 0},
+};
+
+static void uses_test(void **state)
+{
+	const uint32_t asked = RL_USE_FLOWS | RL_USE_WINDOWS | RL_USE_LOGS | RL_USE_SHARED;
+	const struct uses_row *row = *state;
+	struct force force = {.ctx = roomy};
+	struct policy policy = must_parse_policy(row->policy);
+	struct compiled compiled;
+
+	force.ctx.hot = row->hot;
+	must_compile(&policy, &force, false, &compiled);
+	assert_int_equal(compiled.header.uses & asked, row->uses);
+	policy_clear(&policy);
+	compiled_clear(&compiled);
+}
+
 static const struct CMUnitTest singles[] = {
 	cmocka_unit_test(identity_test),     cmocka_unit_test(bad_maps_test),
 	cmocka_unit_test(crowd_test),        cmocka_unit_test(many_unfit_test),
@@ -544,11 +582,13 @@ static const struct CMUnitTest singles[] = {
 
 int main(void)
 {
-	struct CMUnitTest tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(singles)];
+	struct CMUnitTest tests[ARRAY_SIZE(layouts) + ARRAY_SIZE(fits) + ARRAY_SIZE(uses_rows) +
+				ARRAY_SIZE(singles)];
 	size_t n = 0;
 
 	ROWS(layouts, layout_test);
 	ROWS(fits, fit_test);
+	ROWS(uses_rows, uses_test);
 	memcpy(tests + n, singles, sizeof(singles));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,7 @@ static void uses_test(void **state)
 	} rows[] = {
 		{"alarm a when" RATES "rule any limit 1/s", RL_USE_ALARMS | RL_USE_REFUSALS4},
 		{"alarm a when" RATES "rule any limit 1/s while a", RL_USE_ALARMS},
-		{"alarm a when" RATES "rule any deny while a", RL_USE_ALARMS | RL_USE_VERDICTS},
+		{"alarm a when" RATES "rule any deny while a", RL_USE_ALARMS},
 		{"alarm a when" RATES "rule device limit 1/s", RL_USE_ALARMS | RL_USE_REFUSES},
 		{"alarm a when" RATES "rule device limit 1/s while not a", RL_USE_ALARMS},
 		{"alarm a when length 20-99" RATES, RL_USE_ALARMS | RL_USE_EXTRAS},
@@ -164,9 +164,8 @@ static void uses_test(void **state)
 		{"alarm a when new-source" RATES, RL_USE_ALARMS | RL_USE_NEW_SOURCE},
 		{"rule any limit 1/s", RL_USE_REFUSALS4},
 	};
-	const uint32_t asked = RL_USE_ALARMS | RL_USE_VERDICTS | RL_USE_REFUSALS4 | RL_USE_REFUSES |
-			       RL_USE_EXTRAS | RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_PROOF |
-			       RL_USE_NEW_SOURCE;
+	const uint32_t asked = RL_USE_ALARMS | RL_USE_REFUSALS4 | RL_USE_REFUSES | RL_USE_EXTRAS |
+			       RL_USE_PAYLOAD | RL_USE_FILTERS | RL_USE_PROOF | RL_USE_NEW_SOURCE;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -176,9 +176,9 @@ static void test_back(void **state)
 		"rule device tcp src @bad deny\n"
 		"rule any not dst @de deny\n"
 		"rule @bad udp deny\n"
-		"rule @bad limit 9/second burst 1 per source/24,56\n"
+		"rule @bad limit 9/second burst 5 per source/24,56\n"
 		"rule @free allow\n"
-		"rule 10.0.0.0/8 src @free not dst @bad limit 9/second burst 1 for 1h\n";
+		"rule 10.0.0.0/8 src @free not dst @bad limit 9/second burst 5 for 1h\n";
 	static const char *const kernel[] = {"x", "free", "y", "bad"};
 	struct policy policy, back = {0};
 	char said[4096] = "";

@@ -113,7 +113,7 @@ units of a rate, begun|rlctl rule add any limit 100/m|100/minute
 no bytes for a log|rlctl rule add any limit sliding-log 10|10/second 10/minute 10/hour 10/day 10pps
 options of a token bucket|rlctl rule add any limit 100/second |burst per over fleet for while
 options of a leaky bucket|rlctl rule add any limit leaky-bucket 100/second |queue per over fleet for while
-options of a warm-up|rlctl rule add any limit warm-up 100/second |ramp cold per over fleet for while
+options of a warm-up|rlctl rule add any limit warm-up 100/second |burst ramp cold per over fleet for while
 no option twice in a rule|rlctl rule add any limit 100/second burst 20 |per over fleet for while
 keys|rlctl rule add any limit 100/second per |proto sport dport source dest source+dport source+dest flow rule
 keys that begin|rlctl rule add any limit 100/second per source+|source+dport source+dest source+sport source+proto

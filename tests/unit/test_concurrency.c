@@ -215,12 +215,18 @@ static void bucket_bound(const struct contest *c, size_t count)
 	}
 }
 
-/* Each paid for a permit of its own: the packets admitted after it came a stable interval later. */
+/* Each paid for a permit of its own, a stable interval at least: the burst and the rate, as of a
+ * bucket. */
 static void warm_bound(const struct contest *c, size_t count)
 {
-	for (size_t i = 1; i < count; i++)
-		assert_true(gcra_now(c->admitted[i].at_ns - c->admitted[i - 1].at_ns) >=
-			    c->warm_up.stable);
+	uint64_t slack = gcra_now(c->row->lag_ns + c->row->lead_ns), debt = 0, past = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			past = gcra_now(c->admitted[i].at_ns - c->admitted[i - 1].at_ns);
+		debt = (debt > past ? debt - past : 0) + c->warm_up.stable;
+		assert_true(debt <= c->warm_up.stable + c->warm_up.burst + slack);
+	}
 }
 
 static void (*const bounds[RL_ALGORITHM_COUNT])(const struct contest *c, size_t count) = {

@@ -14,6 +14,7 @@
 #include "policy_helpers.h"
 #include "units.h"
 #include "while.h"
+#include "turns.h"
 
 static void address_of(const char *text, uint8_t out[16])
 {
@@ -114,7 +115,7 @@ static const struct decide_row {
 	{"device, where all is denied but by limits",
 	 "rule 192.0.2.1 tcp limit 9/s\nrule any deny\nrule device udp deny\n"
 	 "rule device tcp dport 5 deny",
-	 "192.0.2.1", "192.0.2.1 tcp limit 9/second burst 1; any deny; device tcp dport 5 deny",
+	 "192.0.2.1", "192.0.2.1 tcp limit 9/second burst 5; any deny; device tcp dport 5 deny",
 	 false},
 	{"device, all allowed before",
 	 "rule any tcp allow\nrule device tcp deny\nrule device udp deny", "192.0.2.1",
@@ -143,7 +144,7 @@ static const struct decide_row {
 	 "any proto 0 fragment allow", false},
 	{"behind all but one port",
 	 "rule any udp not dport 53 deny\nrule any udp dport 1-99 limit 9/s", "192.0.2.1",
-	 "any udp not dport 53 deny; any udp dport 1-99 limit 9/second burst 1", false},
+	 "any udp not dport 53 deny; any udp dport 1-99 limit 9/second burst 5", false},
 	{"behind a list", "rule any udp dport 1,3,5-9 allow\nrule any udp dport 5-6 deny",
 	 "192.0.2.1", "any udp dport 1,3,5-9 allow", false},
 	{"behind both halves of a match",
@@ -212,12 +213,12 @@ static const struct decide_row {
 	 "any src @c allow; any not src @c deny", false},
 	{"dst of two sets, of which the peer may be in one",
 	 SETS "rule any dst @a allow\nrule any not dst @b deny\nrule any limit 9/s", "192.0.2.1",
-	 "any dst @a allow; any not dst @b deny; any limit 9/second burst 1", false},
+	 "any dst @a allow; any not dst @b deny; any limit 9/second burst 5", false},
 	{"while an alarm is on, and off",
 	 ALARMS "rule any udp deny while on\nrule any udp sport 5 limit 9/s\n"
 		"rule any tcp deny while off\nrule any limit 9/s while not on\nrule any limit 8/s "
 		"while not off",
-	 "192.0.2.1", "any udp deny while on; any limit 8/second burst 1 while not off", false},
+	 "192.0.2.1", "any udp deny while on; any limit 8/second burst 5 while not off", false},
 	{"an alarm that may be on hides nothing", ALARMS "rule any allow while x\nrule any deny",
 	 "192.0.2.1", "any allow while x; any deny", false},
 	{"an alarm that may be on, and the same that is not",
@@ -225,11 +226,11 @@ static const struct decide_row {
 	 "192.0.2.1", "any allow while x; any deny while not x", false},
 	{"two alarms",
 	 ALARMS "rule any allow while x\nrule any deny while not y\nrule any limit 9/s",
-	 "192.0.2.1", "any allow while x; any deny while not y; any limit 9/second burst 1", false},
+	 "192.0.2.1", "any allow while x; any deny while not y; any limit 9/second burst 5", false},
 	{"an alarm within a match",
 	 ALARMS "rule any udp allow while x\nrule any udp dport 5 deny while x\n"
 		"rule any udp deny while not x\nrule any limit 9/s",
-	 "192.0.2.1", "any udp allow while x; any udp deny while not x; any limit 9/second burst 1",
+	 "192.0.2.1", "any udp allow while x; any udp deny while not x; any limit 9/second burst 5",
 	 false},
 	{"an alarm before a shorter prefix and the device",
 	 ALARMS "rule 192.0.2.1 deny while x\nrule 192.0.2.0/24 allow\nrule any deny\n"
@@ -780,7 +781,7 @@ static void test_random(void **state)
 
 	(void)state;
 	random_start(20);
-	for (int i = 0; i < POLICIES; i++) {
+	for (int i = 0; i < TURNS(POLICIES); i++) {
 		const struct policy_context ctx = {.mtu = 1500, .by_dest = i % 2};
 		const char *addr = random_below(2) ? PICK(asked4) : PICK(asked6);
 		size_t count = 1 + random_below(RULES_MAX);
@@ -800,7 +801,7 @@ static void test_random(void **state)
 		policy_clear(&policy);
 	}
 	hidden -= named;
-	assert_true(named > POLICIES && hidden > POLICIES);
+	assert_true(named > TURNS(POLICIES) && hidden > TURNS(POLICIES));
 	assert_in_range(too_many, 0, POLICIES / 50);
 }
 

@@ -35,12 +35,12 @@
 
 #define MEMBERS    8
 #define STEP_NS    500000ull
-#define BEGIN_NS   (1000 * NS_PER_SECOND)
+#define BEGIN_NS   (100000 * NS_PER_SECOND)
 #define PASSES_MAX 100000
 #define RATE       1000 /* of every limit here, packets a second */
 #define BYTES      64   /* of a packet */
 
-static uint64_t now_ns;
+static uint64_t now_ns, redis_back_ns; /* by which Redis' clock was set back */
 
 /* ---- one member: its kernel, and its agent */
 
@@ -153,7 +153,7 @@ static void member_tick(struct member *m)
 {
 	struct agent *a = &m->agent;
 
-	fleet_redis_time(now_ns);
+	fleet_redis_time(now_ns - redis_back_ns);
 	if (m->packets.asked)
 		agent_key_wanted(a, &the_key, sizeof(the_key));
 	m->packets.asked = false;
@@ -188,6 +188,12 @@ static double load_moved(int member, double s)
 static double load_dying(int member, double s)
 {
 	return member == (s < 2 ? 0 : 1) ? 3 : 0;
+}
+
+/* All at the last member until Redis is gone, then at all of them. */
+static double load_spread(int member, double s)
+{
+	return member == MEMBERS - 1 || s >= 2 ? 3 : 0;
 }
 
 /* Another one for every half second and member, from nothing to twice the limit. */
@@ -256,6 +262,9 @@ struct run {
 	double death_s;               /* when the agent of member 0 dies, if it does */
 	double gone_s, back_s;        /* when Redis is gone, if it is */
 	uint64_t interval_ms;         /* 0: 50 */
+	double late_s;                /* until the last member has noted that Redis is gone */
+	double set_s;                 /* when Redis' clock goes back by an hour, if it does */
+	uint32_t claims;              /* by member 0, which is wrong, as Redis comes back */
 };
 
 #define BUCKET "rule any limit 1000/second burst 100 fleet"
@@ -304,6 +313,12 @@ static const struct run runs[] = {
 	    .back_s = 4),
 	RUN("Redis is gone", BUCKET, even, 3, 5, .95, 1.02, .gone_s = 2, .back_s = 99),
 	RUN("Redis is gone and back", BUCKET, even, 2, 8, .8, 1.02, .gone_s = 2, .back_s = 4),
+	RUN("members note one after the other that Redis is gone", BUCKET, spread, 3, 8, .95, 1.02,
+	    .gone_s = 2, .back_s = 99, .late_s = .2),
+	RUN("Redis' clock goes back, all loaded", BUCKET, even, 3, 5, .95, 1.02, .set_s = 3),
+	RUN("Redis' clock goes back, one loaded", BUCKET, alone, 3, 5, .95, 1.02, .set_s = 3),
+	RUN("a member counts wrong as Redis is back", BUCKET, even, 4.5, 6, .8, 1.02, .gone_s = 2,
+	    .back_s = 4, .claims = 900),
 };
 
 static void member_begin(struct member *m, int number, uint64_t interval_ns)
@@ -324,7 +339,7 @@ static void member_begin(struct member *m, int number, uint64_t interval_ns)
 		.ask = {{m->asked, 0}, {m->asked + 1, 0}},
 		.keys_per_tick = 1,
 		.random = number + 1,
-		.keys = {"members", "outage", "capacity"},
+		.keys = {"members", "outage", "rlctl:{f}:capacity"},
 		.pace = {.interval_ns = interval_ns,
 			 .check_ns = 250 * NS_PER_MS,
 			 .retry_ns = 100 * NS_PER_MS,
@@ -388,14 +403,27 @@ static void member_share(struct member *m, bool shared)
 	}
 }
 
+/* Redis' clock is set back by an hour, and an agent starts anew in that moment. */
+static void clock_set(const struct run *run, double s)
+{
+	if (redis_back_ns || run->set_s <= 0 || s < run->set_s)
+		return;
+	redis_back_ns = NS_PER_HOUR;
+	snprintf(members[0].agent.token, sizeof(members[0].agent.token), "anew");
+}
+
 /* Runs the events of this time. */
 static void run_events(const struct run *run, double s)
 {
 	bool gone = run->gone_s > 0 && s >= run->gone_s && s < run->back_s;
 
+	clock_set(run, s);
+	if (gone && run->claims)
+		members[0].agent.pace.members = run->claims;
 	members[0].dead = run->death_s > 0 && s >= run->death_s;
 	for (int i = 0; i < MEMBERS; i++)
-		member_share(&members[i], !gone);
+		member_share(&members[i],
+			     !gone || s < run->gone_s + run->late_s * i / (MEMBERS - 1));
 }
 
 static void run_step(const struct run *run, struct result *result)
@@ -426,6 +454,10 @@ static void judge(const struct run *run, const struct result *r)
 	double bound = (double)(limit->burst + fleet_limit_overshoot(limit, MEMBERS)) / amount + 1;
 	double got = mean(r, run->from, run->to) / RATE;
 
+	/* as the manual says */
+	if (run->late_s > 0)
+		bound += RATE * run->late_s + (double)limit->burst / 2;
+
 	if (limit->window) {
 		bound = (double)limit->rule.limit.amount;
 		over = (double)window_most(r, limit->rule.limit.period_ns);
@@ -446,6 +478,7 @@ static void fleet_run_test(void **state)
 	const struct run *run = *state;
 
 	now_ns = BEGIN_NS;
+	redis_back_ns = 0;
 	result.count = 0;
 	fleet_redis_clear();
 	fleet_redis_time(now_ns);

@@ -18,6 +18,7 @@
 #include "meet.h"
 #include "policy_helpers.h"
 #include "rows.h"
+#include "turns.h"
 #include "units.h"
 
 /* ---- the small world: a few ports, protocols, flags and addresses */
@@ -328,7 +329,7 @@ static void index_test(void **state)
 		assert_int_equal(index_append(&index, rules, policy.count, 7000, &crowd), 0);
 		assert_int_equal(index.entries[root].first, 7000);
 		assert_int_equal(index.entries[root].count, policy.count);
-		for (uint32_t i = 0; i < 3000; i++) {
+		for (uint32_t i = 0; i < TURNS(3000); i++) {
 			struct packet p = packet_at(random_below(PACKETS));
 
 			run_check(&index, root, &policy, 7000, &p);

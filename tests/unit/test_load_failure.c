@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 
+#include "object.h"
 #include "unsupported.h"
 #include "rlctl.skel.h"
 
@@ -214,11 +215,15 @@ static void type_known(const char *kind, const char *name)
 
 static void table_complete(void **state)
 {
-	struct rlctl_bpf *skel = rlctl_bpf__open();
+	struct rl_instance info = {
+		.sources = 1024, .prefixes = 1024, .log_depth = 2, .cpus = 1, .possible_cpus = 1};
 	struct bpf_program *program;
+	struct rlctl_bpf *skel;
 	struct bpf_map *map;
 
 	(void)state;
+	instance_sizes(&info);
+	skel = object_open(&info);
 	assert_non_null(skel);
 	bpf_object__for_each_map(map, skel->obj)
 	{

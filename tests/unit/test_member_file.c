@@ -279,6 +279,62 @@ static void list_is_bounded(void **state)
 	member_list_clear(&list);
 }
 
+/* A text costs so many steps at most, whatever it says: short lines that are many prefixes each. */
+static void costly_text_is_given_up(void **state)
+{
+	static const char many[] = "::2-ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffd\n";
+	static const char half[] = "0.0.0.1-255.255.255.254\n";
+	struct member_list list = {.max = 4};
+
+	(void)state;
+	assert_int_equal(member_line_parse(many, strlen(many) - 1, 1, NOW, &list), -22);
+	assert_non_null(strstr(list.bad[0].why, "more than 64 prefixes"));
+	assert_int_equal(list.work, 0);
+	assert_int_equal(member_line_parse(half, strlen(half) - 1, 2, NOW, &list), 1);
+	assert_int_equal(list.work, 62);
+	for (size_t i = 0; i < MEMBER_WORK_MAX(4) / 62 + 10; i++)
+		member_line_parse(half, strlen(half) - 1, 3, NOW, &list);
+	assert_true(list.over);
+	assert_true(list.work <= MEMBER_WORK_MAX(4) + 1);
+	member_list_clear(&list);
+}
+
+static const struct wide_row {
+	const char *text, *members;
+	size_t wide;
+} wides[] = {
+	{"0.0.0.0/0\n::/0\n192.0.2.1\n", "192.0.2.1", 2},
+	{"10.0.0.0/8\n10.0.0.0/7\n2001:2000::/19\n2000::/18\n", "10.0.0.0/8 / 2001:2000::/19", 2},
+	/* All of a range, or nothing of it. */
+	{"1.0.0.0-255.255.255.255\n10.0.0.0-11.255.255.255\n10.0.0.1-11.0.0.0\n9.0.0.0-9.0.0.1\n",
+	 "10.0.0.1 / 10.0.0.2/31 / 10.0.0.4/30 / 10.0.0.8/29 / 10.0.0.16/28 / 10.0.0.32/27 / "
+	 "10.0.0.64/26 / 10.0.0.128/25 / 10.0.1.0/24 / 10.0.2.0/23 / 10.0.4.0/22 / 10.0.8.0/21 / "
+	 "10.0.16.0/20 / 10.0.32.0/19 / 10.0.64.0/18 / 10.0.128.0/17 / 10.1.0.0/16 / 10.2.0.0/15 / "
+	 "10.4.0.0/14 / 10.8.0.0/13 / 10.16.0.0/12 / 10.32.0.0/11 / 10.64.0.0/10 / 10.128.0.0/9 / "
+	 "11.0.0.0 / 9.0.0.0/31",
+	 2},
+	{"add x 0.0.0.0/1\nadd x 192.0.2.1\n", "192.0.2.1", 1},
+	{"add element ip f x { 0.0.0.0/1, 192.0.2.1 }\n", "192.0.2.1", 1},
+};
+
+static void wide_is_left_out(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(wides) / sizeof(wides[0]); i++) {
+		struct member_list list = {.max = 100, .shortest = {8, 19}};
+		const char *text = wides[i].text;
+		char *members;
+
+		assert_ptr_equal(member_file_parse(text, strlen(text), "x", NOW, &list), NULL);
+		members = list_print(&list);
+		assert_string_equal(members, wides[i].members);
+		assert_int_equal(list.wide_count, wides[i].wide);
+		assert_int_equal(list.bad_count, 0);
+		free(members);
+		member_list_clear(&list);
+	}
+}
+
 /* The prefixes of a range are its addresses: each once, and none beside it. */
 static void ranges_are_exact(void **state)
 {
@@ -316,5 +372,7 @@ int main(void)
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(duplicates_unite);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(list_is_bounded);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(ranges_are_exact);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(costly_text_is_given_up);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(wide_is_left_out);
 	return _cmocka_run_group_tests("files of addresses", tests, n, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "algorithm/member_hash.h"
 #include "member_model.h"
 #include "turns.h"
 
@@ -190,6 +191,28 @@ static void listed_test(void **state)
 	assert_true(meanwhile > LISTS / 2);
 }
 
+/* Networks that meet in one entry of the guide, where each adds a length, are found for one seed,
+ * and are scattered under the next: those who choose members do not know it. */
+static void guide_seed_test(void **state)
+{
+	static const __u64 known[2] = {3, 5}, drawn[2] = {0x243f6a8885a308d3, 0x13198a2e03707344};
+	uint8_t used[RL_GUIDE6_SIZE] = {0};
+	uint32_t meet = 0, entries = 0;
+
+	(void)state;
+	for (uint32_t first = 0; meet < 97; first++) {
+		uint32_t entry;
+
+		if (guide6_index(known, first))
+			continue;
+		entry = guide6_index(drawn, first);
+		assert_in_range(entry, 0, RL_GUIDE6_SIZE - 1);
+		meet++;
+		entries += !used[entry]++;
+	}
+	assert_in_range(entries, 80, 97); /* 92.6 on average */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +220,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(killed_test, model_begin, model_end),
 		cmocka_unit_test_setup_teardown(error_test, model_begin, model_end),
 		cmocka_unit_test_setup_teardown(listed_test, model_begin, model_end),
+		cmocka_unit_test(guide_seed_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

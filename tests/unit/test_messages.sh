@@ -64,6 +64,11 @@ if capable true 2>/dev/null; then
 	rows command <<END
 2 frobnicate => unknown verb 'frobnicate' (\`rlctl help\` lists the verbs)
 2 atach lo => unknown verb 'atach' (did you mean attach?)
+2 deny 192.0.2.1 => unknown verb 'deny': write \`rlctl rule add ADDRESS deny for 1h\`
+2 unban 192.0.2.1 => unknown verb 'unban': write \`rlctl rule del ADDRESS deny\`
+2 stop => unknown verb 'stop': write \`rlctl detach DEV\`
+2 restart => unknown verb 'restart': write \`rlctl apply FILE\`
+2 log => unknown verb 'log': write \`rlctl events\`
 2 help frobnicate => unknown verb 'frobnicate' (\`rlctl help\` lists the verbs)
 2 rule => rule: missing subcommand (one of: add, del, get, list, flush)
 2 rule remove => rule: unknown subcommand 'remove' (one of: add, del, get, list, flush)
@@ -111,6 +116,8 @@ if capable true 2>/dev/null; then
 2 attach nosuch0 --replace --try 1m => attach: --replace cannot be undone: leave --try out
 2 attach nosuch0 --replace --policy p => attach: --replace keeps the policy: leave --policy out, and run \`rlctl apply\` afterwards
 2 attach nosuch0 --replace --or-apply => attach: --or-apply and --replace exclude each other: leave one out
+2 attach nosuch0 --last f => attach: --last needs --or-apply and --policy: add them, or leave it out
+2 attach nosuch0 --or-apply --last f --policy p --try 1m => attach: a policy on trial is not kept: leave --last or --try out
 2 attach nosuch0 --try 1m --hook xdp --hook egress => attach: --try takes only one --hook: attach one after the other
 2 attach nosuch0 --group nosuch.group => --group 'nosuch.group': no such group: use a name that \`getent group\` lists, or a number
 2 rule get 192.0.2.0/24 => '192.0.2.0/24' is a prefix: use an address, or \`rlctl rule list 192.0.2.0/24\`
@@ -156,6 +163,8 @@ if capable true 2>/dev/null; then
 2 monitor -j -w - => monitor: --write and --json exclude each other: leave one out
 2 top --seconds 2 => top: --seconds applies only to --once and --json: add one of them
 2 top --prefix 192.0.2.1/24 => invalid --prefix '192.0.2.1/24': use an IPv4 or IPv6 address, with /LEN for a prefix whose host bits are zero
+1 top -n 1 => -n 1: No such file or directory: -n names a network namespace; \`rlctl top --once\` shows one screen
+1 -n nosuch status => -n nosuch: No such file or directory: \`ip netns list\` lists the namespaces
 1 top => top: not a terminal: use --once for one snapshot, or -j for JSON
 2 stats --prometheus --watch => stats: --prometheus and --watch exclude each other: leave one out
 2 stats --prometheus --since f => stats: --prometheus and --since exclude each other: leave one out
@@ -170,6 +179,7 @@ if capable true 2>/dev/null; then
 1 fleet join --redis @empty => --redis @empty: empty file
 2 fleet join --redis redis://h --name a/b => invalid --name 'a/b': use up to 63 letters, digits and ._:-
 2 fleet join --redis redis://h --name f --interval 1s => invalid --interval '1s': use a time from 5ms to 500ms
+2 fleet join --redis redis://h --name f --members 0 => invalid --members '0': use a number from 1 to 1000
 1 apply --check . => .: Is a directory: name a file
 1 apply --check absent => absent: No such file or directory, and no policy of that name ($NAMES)
 1 policies absent => absent: is not the name of a policy ($NAMES)
@@ -227,7 +237,21 @@ test_all_errors() {
 		wrong_rows "$(seq -f %.0f:1 20 | xargs) rlctl: wrong: 27 errors" "$RLCTL" apply --check wrong
 }
 
+# Words, names that nothing defines, and rules that only together are one too many. A name that has an error of its own, or that an
+# include might have defined which is not there, is no second error, nor are the rules that use it.
+test_kinds_of_errors() {
+	{
+		printf 'rule any udp bogus deny\nrule @nowhere deny\nrule @here deny while never\nset here max 0\nrule any deny while odd\nalarm odd\n'
+		for key in source dest sport dport flow rule source+dport source+dest source+sport; do echo "rule any limit 9/second per $key"; done
+		echo 'rule @there limit sliding-log 9999/second'
+	} >wrong
+	wrong_rows "1:14 2:6 3:23 4:14 6:10 $(seq -f %.0f:1 7 15 | xargs) 16:31 rlctl: wrong: 15 errors" "$RLCTL" apply --check wrong &&
+		{ cat wrong && echo 'include none'; } >longer && mv longer wrong &&
+		wrong_rows "1:14 4:14 6:10 $(seq -f %.0f:1 7 15 | xargs) 16:31 17:9 rlctl: wrong: 14 errors" "$RLCTL" apply --check wrong
+}
+
 t 'all errors of a policy' test_all_errors
+t 'errors of several kinds' test_kinds_of_errors
 
 rows nobody <<END
 1 attach nosuch0 => attach: missing capabilities: CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON: run it as root (sudo)

@@ -37,8 +37,9 @@ static const struct clock_row {
 	{"slots", "sliding-window 9/640ms", 4000000, RL_CLOCK_TICK},
 	{"short slots", "sliding-window 9/640ms slots 11", 4000000, RL_CLOCK_PRECISE},
 	{"sliding-log", "sliding-log 9/day", 1000000, RL_CLOCK_PRECISE},
-	{"warm-up", "warm-up 60/512s ramp 1h", 66666666, RL_CLOCK_TICK},
-	{"a faster warm-up", "warm-up 60/512s ramp 1h", 66666667, RL_CLOCK_PRECISE},
+	{"warm-up", "warm-up 1000/16s ramp 1h", 4000000, RL_CLOCK_TICK}, /* its burst is 4 */
+	{"a faster warm-up", "warm-up 1001/16s ramp 1h", 4000000, RL_CLOCK_PRECISE},
+	{"its burst", "warm-up 1001/16s ramp 1h burst 5", 4000000, RL_CLOCK_TICK},
 };
 
 static void clock_test(void **state)

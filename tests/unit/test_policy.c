@@ -387,12 +387,12 @@ static const struct diff_row {
 	{"rule any deny", "", "-any deny;"},
 	{"rule any deny", "rule any allow", "-any deny;+any allow;"},
 	{"rule any deny", "rule any udp deny", "-any deny;+any udp deny;"},
-	{"rule any limit 9/s", "rule any limit 9/s burst 5",
-	 "-any limit 9/second burst 1;"
-	 "+any limit 9/second burst 5;"},
+	{"rule any limit 9/s", "rule any limit 9/s burst 6",
+	 "-any limit 9/second burst 5;"
+	 "+any limit 9/second burst 6;"},
 	{"rule any limit 60/m", "rule any limit 60/m per source", ""},
 	{"rule any limit 9/s", "rule any limit 9/s per dest",
-	 "-any limit 9/second burst 1;+any limit 9/second burst 1 per dest;"},
+	 "-any limit 9/second burst 5;+any limit 9/second burst 5 per dest;"},
 	{"rule any deny # a", "rule any deny # b", "-any deny # a;+any deny # b;"},
 	{"rule any deny # a", "rule any deny", "-any deny # a;+any deny;"},
 	{"rule any deny for 60s", "rule any deny for 58s", ""},
@@ -455,20 +455,27 @@ static void diff_test(void **state)
 
 /* ---- warnings */
 
-#define FORGED    "a single packet with a forged"
-#define UNLIMITED "passes without any limit"
-#define LEAVING   "UDP is established only if its socket is"
-#define CLIENTS   "servers of this machine get no new clients"
-#define PATH_MTU  "path MTU discovery fails"
-#define ADD_SYN   "those of open connections too: add syn"
-#define QUERIES   "write udp dport 53"
-#define INNOCENT  "innocent sources"
-#define TEN       "characters"
+#define FORGED     "a single packet with a forged"
+#define UNLIMITED  "passes without any limit"
+#define LEAVING    "UDP is established only if its socket is"
+#define CLIENTS    "servers of this machine get no new clients"
+#define PATH_MTU   "path MTU discovery fails"
+#define ADD_SYN    "those of open connections too: add syn"
+#define QUERIES    "write udp dport 53"
+#define DENIES_ALL "denies every packet that no other rule allows"
+#define LOWER      "one source can use up this limit of all"
+#define INNOCENT   "innocent sources"
+#define TEN        "characters"
 
 static const struct warn_row {
 	const char *line;
 	const char *said[2];
 } warn_rows[] = {
+	{"rule any filter \"tcp[13] = 3\" deny", {"match no IPv6: write flags or payload"}},
+	{"rule ::/0 not filter \"udp[8] = 4\" allow", {"match no IPv6"}},
+	{"rule 0.0.0.0/0 filter \"tcp[13] = 3\" deny", {NULL}},
+	{"rule any filter \"udp[8] = 4\" allow", {NULL}},
+	{"rule any filter \"tcp[13] = 3 or ip6[53] = 3\" deny", {NULL}},
 	{"rule any allow # " TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN, {NULL}},
 	{"rule any allow # " TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN ".",
 	 {"longer than 120 bytes"}},
@@ -491,6 +498,21 @@ static const struct warn_row {
 	{"rule any tcp syn limit 9/s over drop", {NULL}},
 	{"rule any udp limit 9/s over count", {NULL}},
 	{"rule any udp deny", {NULL}},
+	{"rule any deny", {DENIES_ALL}},
+	{"rule 0.0.0.0/0 deny", {DENIES_ALL}},
+	{"rule any limit 9/s\nrule 10.0.0.0/8 deny", {NULL}},
+	{"rule device limit 9/s\nrule any limit 99/s", {LOWER}},
+	{"rule device limit 9/s\nrule any limit 599/minute", {LOWER}},
+	{"rule device limit 9/s\nrule any udp limit 99/s", {LOWER}},
+	{"rule device udp limit 9/s\nrule any udp dport 53 limit 99/s", {LOWER}},
+	{"rule device limit 9/s\nrule any limit 540/minute", {NULL}},
+	{"rule device limit 9/s\nrule any limit 9/s", {NULL}},
+	{"rule device udp limit 9/s\nrule any limit 99/s", {NULL}},
+	{"rule device limit 9mbit\nrule any limit 99/s", {NULL}},
+	{"rule device limit 9/s over count\nrule any limit 99/s", {NULL}},
+	{"rule device new-source limit 9/s\nrule any limit 99/s", {NULL}},
+	{"rule device limit 9/s per source\nrule any limit 99/s", {NULL}},
+	{"rule device limit 9/s\nrule any limit 99/s per rule", {NULL}},
 	{"rule device udp limit 9/s over ban 1h source", {INNOCENT, FORGED}},
 	{"rule device tcp limit 9/s over ban 1h source", {INNOCENT}},
 	{"rule device tcp limit 9/s per source over ban 1h source", {NULL}},
@@ -548,7 +570,7 @@ static size_t warnings_count(const struct warn_row *row, const struct policy_con
 	struct policy policy = {0};
 	struct policy_errors errors;
 	char text[RULE_TEXT_MAX];
-	int len = snprintf(text, sizeof(text), "rule any deny\n%s\n", row->line);
+	int len = snprintf(text, sizeof(text), "rule 192.0.2.99 deny\n%s\n", row->line);
 
 	assert_int_equal(policy_parse(text, len, ctx, NULL, &policy, &errors), 0);
 	policy_warn(&policy, ctx, warning_note, &warnings);

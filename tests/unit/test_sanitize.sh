@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The unit tests once more, built with the address and undefined behaviour sanitizers; their first
 # finding ends a program. Needs no root.
-# check: idle check: timeout 2400
+# check: idle check: timeout 2400 check: builds sane
 # shellcheck source=tests/lib.sh
 source "$(dirname "$0")/../lib.sh"
 

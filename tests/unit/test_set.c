@@ -45,6 +45,14 @@ static const struct {
 	{"set bad timeout 10m max 9\n", "set bad max 9 timeout 10m\n"},
 	{"set bad timeout 600s\n", "set bad timeout 10m\n"},
 	{"set bad timeout 2920d\n", NULL},
+	{"set bad shortest /16,32\n", NULL},
+	{"set bad shortest /0,0\n", "set bad\n"},
+	{"set bad shortest /16\n", "set bad shortest /16,0\n"},
+	{"set bad file /a shortest /8,19\n", "set bad file /a\n"},
+	{"set bad shortest /16 file /a\n", "set bad file /a shortest /16,19\n"},
+	{"set bad file /a timeout 1h shortest /0,0 max 9\n",
+	 "set bad file /a max 9 shortest /0,0 timeout 1h\n"},
+	{"set de mmdb /g.mmdb country DE shortest /4,12\n", NULL},
 	{"set bad file /a\n", NULL},
 	{"set bad every 1h file /a\n", "set bad file /a every 1h\n"},
 	{"set bad file \"/a\"\n", "set bad file /a\n"},
@@ -67,7 +75,7 @@ static const struct {
 	/* rules */
 	{"rule @bad deny\nset bad\n", "set bad\nrule @bad deny\n"},
 	{"set bad\nrule @bad udp limit 9/s for 1h # x\n",
-	 "set bad\nrule @bad udp limit 9/second burst 1 for 1h # x\n"},
+	 "set bad\nrule @bad udp limit 9/second burst 5 for 1h # x\n"},
 	{"set bad\nrule any src @bad not dst @bad deny\n", NULL},
 	{"set bad\nrule any not src @bad tcp deny\n", "set bad\nrule any tcp not src @bad deny\n"},
 	{"set bad\nrule 10.0.0.0/8 src @bad deny\n", NULL},
@@ -76,11 +84,11 @@ static const struct {
 	{"set bad\nrule @bad icmp deny\nrule @bad icmp6 deny\n",
 	 "set bad\nrule @bad icmp deny\nrule @bad icmp6 deny\n"},
 	{"set bad\nrule @bad limit 9/s per dest\n",
-	 "set bad\nrule @bad limit 9/second burst 1 per dest\n"},
+	 "set bad\nrule @bad limit 9/second burst 5 per dest\n"},
 	{"set bad\nrule @bad limit 9/s per source/24,56\n",
-	 "set bad\nrule @bad limit 9/second burst 1 per source/24,56\n"},
+	 "set bad\nrule @bad limit 9/second burst 5 per source/24,56\n"},
 	{"set bad\nrule @bad limit 9/s per source\n",
-	 "set bad\nrule @bad limit 9/second burst 1\n"},
+	 "set bad\nrule @bad limit 9/second burst 5\n"},
 	{"set bad\nrule @bad src @bad deny\n", NULL},
 	{"set any\nset device\nrule @any deny\nrule @device deny\nrule any deny\nrule device tcp deny\n"
 	 "rule 10.0.0.0/8 deny\n",
@@ -137,6 +145,12 @@ static const struct refusal refusals[] = {
 	{"set bad timeout 10", 1, 17, "\"10\" is not a duration", 0},
 	{"set bad timeout 0s", 1, 17, "", 0},
 	{"set bad timeout 2921d", 1, 17, "is too long: write up to 2920d", 0},
+	{"set bad shortest", 1, 17, "must be followed by the shortest prefix of members", 0},
+	{"set bad shortest 8,19", 1, 18, "write for example shortest /16", 0},
+	{"set bad shortest /33", 1, 18, "(0 to 32 for IPv4, 0 to 128 for IPv6)", 0},
+	{"set bad shortest /8,129", 1, 18, "is not the shortest prefix", 0},
+	{"set bad shortest /8,", 1, 18, "is not the shortest prefix", 0},
+	{"set bad shortest /0000000016", 1, 18, "is not the shortest prefix", 0},
 	{"set bad every 1h", 1, 9, "needs a file that is looked at: add file PATH", 0},
 	{"set bad file /a every 999ms", 1, 23, "is too short", 0},
 	{"set bad file", 1, 13, "must be followed by the path of a file", 0},
@@ -182,7 +196,7 @@ static const struct refusal refusals[] = {
 	 "@badguys",
 	 0},
 	{"rule any src @bad src @bad deny", 1, 19, "repeats an earlier word", 0},
-	{"rule any src @bad not src @bad deny", 1, 19, "contradicts", 0},
+	{"rule any src @bad not src @bad deny", 1, 19, "is a second src", 0},
 	{"rule @bad allow per source", 1, 17, "is not allowed after allow", 0},
 	{"rule device deny", 1, 13, "needs a match", 0},
 	/* twice */
@@ -358,12 +372,14 @@ static void random_set(char *text, const char *name)
 	static const char *const rests[] = {"",
 					    " max 9",
 					    " timeout 90s",
+					    " shortest /24",
+					    " timeout 1d shortest /8,19",
 					    " max 77 timeout 1d",
 					    " # why",
 					    " max 65536 # \xc3\xa4"};
 
 	sprintf(text + strlen(text), "set %s%s%s\n", name, sources[random_below(5)],
-		rests[random_below(6)]);
+		rests[random_below(sizeof(rests) / sizeof(rests[0]))]);
 }
 
 static void test_random(void **state)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The data path's warm-up against Guava's formulas in long double: each step from the same state to
  * within grains, whole runs to within the stated 1 % of the rate, the shape of the ramp from cold,
- * refunds, and the corners of the range.
+ * what senders get that stay at the rate, against Guava with its waiting, refunds, and the corners
+ * of the range.
  */
 #include "models.h"
+
+#include <math.h>
 
 #include "algorithm/warm_up.h"
 #include "turns.h"
@@ -68,23 +71,26 @@ static void assert_near(const char *what, long double is, long double should, lo
 static void step_check(struct warm_pair *p, uint64_t now_ns)
 {
 	struct warm_model *m = &p->model;
-	long double cost, rounded, off; /* the store may be off by so much */
+	long double base, cost, rounded, off; /* the store may be off by so much */
 	bool should;
 
 	if (p->state.word) {
 		m->next = warm_next(p);
 		m->stored = p->state.aux / PERMIT;
 	}
-	off = (now_ns - p->start_ns - m->next) * m->refill;
+	base = now_ns - p->start_ns - (m->seen ? m->burst : 0);
+	off = base > m->next ? (base - m->next) * m->refill : 0;
+	base = base > m->next ? base : m->next;
 	off = 4 / PERMIT + (off < m->max ? TOLERANCE * off : 0);
+	off += .5L / GRAINS * (p->limit.size - 1) * m->refill; /* the burst, s to a grain */
 	should = warm_model_admits(m, now_ns);
 	assert_true(warm_admits(p, gcra_now(now_ns)) == should);
 	assert_true(warm_take(p, now_ns) == should);
 	if (!should)
 		return;
 	warm_model_take(m, now_ns);
-	cost = m->next - (now_ns - p->start_ns);
-	rounded = cost * (1e-6L + 0.5L / GRAINS / m->stable); /* s to a grain */
+	cost = m->next - base;
+	rounded = (cost + m->burst) * (1e-6L + 0.5L / GRAINS / m->stable); /* s to a grain */
 	assert_near("next", warm_next(p), m->next, 2 / GRAINS + rounded + m->slope * off);
 	assert_near("stored", p->state.aux / PERMIT, m->stored, off);
 }
@@ -262,6 +268,157 @@ static void ramp_test(void **state)
 	assert_near("after it", admitted, should, TOLERANCE * should + 1);
 }
 
+/* ---- senders at the rate */
+
+/* Guava's caller, who waits in acquire() for its turn and so loses nothing: SmoothRateLimiter's
+ * resync(), reserveEarliestAvailable(1) and storedPermitsToWaitTime(), in microseconds as there. */
+struct guava {
+	double stable_us, threshold, most, slope, cool_us;
+	double stored, next_free_us;
+};
+
+static struct guava guava_start(const struct rl_limit *limit)
+{
+	double stable_us = limit->period_ns / 1e3 / limit->amount, warm_us = limit->ramp_ns / 1e3;
+	double cold_us = stable_us * limit->cold, threshold = .5 * warm_us / stable_us;
+	double most = threshold + 2 * warm_us / (stable_us + cold_us);
+
+	return (struct guava){.stable_us = stable_us,
+			      .threshold = threshold,
+			      .most = most,
+			      .slope = (cold_us - stable_us) / (most - threshold),
+			      .cool_us = warm_us / most,
+			      .stored = most};
+}
+
+/* Returns when a caller that comes at now_us has its permit. */
+static double guava_acquire(struct guava *g, double now_us)
+{
+	double free_us, spend, above, wait_us;
+
+	if (now_us > g->next_free_us) {
+		g->stored += (now_us - g->next_free_us) / g->cool_us;
+		g->stored = g->stored < g->most ? g->stored : g->most;
+		g->next_free_us = now_us;
+	}
+	free_us = g->next_free_us;
+	spend = g->stored < 1 ? g->stored : 1;
+	above = g->stored - g->threshold;
+	wait_us = 0;
+	if (above > 0) {
+		double dear = above < spend ? above : spend;
+
+		wait_us = dear * (2 * g->stable_us + g->slope * (2 * above - dear)) / 2;
+		spend -= dear;
+	}
+	wait_us += g->stable_us * spend;
+	spend = g->stored < 1 ? 1 - g->stored : 0; /* fresh ones */
+	g->next_free_us += wait_us + spend * g->stable_us;
+	g->stored -= g->stored < 1 ? g->stored : 1;
+	return free_us;
+}
+
+static const char *const paces[] = {
+	"warm-up 1/hour ramp 5h",
+	"warm-up 3/second ramp 1ms",
+	"warm-up 7/13s ramp 1m cold 2",
+	"warm-up 100/second ramp 6s",
+	"warm-up 100/second ramp 6s cold 2",
+	"warm-up 1000/second ramp 5s cold 10",
+	"warm-up 1000/second ramp 2s cold 100",
+	"warm-up 333333/second ramp 10ms cold 5",
+	"warm-up 14880952/second ramp 100us",
+	"warm-up 100m/second ramp 10us",
+};
+
+static const struct sender_row {
+	const char *name;
+	unsigned int together; /* packets at one instant */
+	bool random;           /* exponential gaps; else even ones */
+	unsigned int percent;  /* of the rate that it sends */
+	unsigned int least;    /* percent of what Guava's caller gets */
+} senders[] = {
+	{"even, half the rate", 1, false, 50, 99},
+	{"even", 1, false, 100, 99},
+	{"even, twice the rate", 1, false, 200, 99},
+	{"even, a flood", 1, false, 5000, 99},
+	{"in pairs", 2, false, 100, 99},
+	{"random, half the rate", 1, true, 50, 80},
+	{"random, nine tenths", 1, true, 90, 85},
+	{"random", 1, true, 100, 80},
+	{"random, twice the rate", 1, true, 200, 97},
+};
+
+#define SENDER_SPAN 20000 /* intervals, in which each sends from 1.5 ramps on */
+
+/* Sends until `end`; counts from `from` on what is offered, what Guava's caller gets, who waits,
+ * each packet after the one before, and what the data path admits. */
+static void sender_run(const struct rl_limit *limit, const struct sender_row *row,
+		       uint64_t count[3])
+{
+	long double stable = (long double)limit->period_ns / limit->amount, t = 0;
+	long double gap = stable * 100 * row->together / row->percent;
+	long double from = 1.5L * limit->ramp_ns, end = from + SENDER_SPAN * stable;
+	struct guava guava = guava_start(limit);
+	double done_us = 0;
+	struct warm_pair p;
+
+	warm_start(&p, limit, NS_PER_DAY);
+	for (uint64_t i = 0; t < end; i++) {
+		uint64_t at_ns = (uint64_t)t;
+
+		if (done_us < end / 1e3L)
+			done_us = guava_acquire(&guava, fmax(done_us, at_ns / 1e3));
+		count[0] += t >= from;
+		count[1] += done_us >= (double)from / 1e3 && done_us < (double)end / 1e3;
+		count[2] += warm_take(&p, NS_PER_DAY + at_ns) && t >= from;
+		if ((i + 1) % row->together == 0)
+			t += row->random ? -gap * logl((random_below(1u << 30) + 1) / 0x1p30L)
+					 : gap;
+	}
+}
+
+static void sender_test(void **state)
+{
+	const struct sender_row *row = *state;
+
+	random_start(20240736);
+	for (size_t i = 0; i < ARRAY_SIZE(paces); i++) {
+		struct rl_limit limit = limit_of(paces[i]);
+		uint64_t count[3] = {0}, least; /* offered, of Guava's caller, admitted */
+
+		sender_run(&limit, row, count);
+		least = count[0] < SENDER_SPAN ? count[0] : SENDER_SPAN;
+		assert_near("Guava's caller", fminl(count[0], count[1]), least, .02L * least);
+		least = count[0] < count[1] ? count[0] : count[1];
+		if (count[2] * 100 < least * row->least)
+			fail_msg("%s: %llu of %llu pass, and %llu of Guava's caller", paces[i],
+				 (unsigned long long)count[2], (unsigned long long)count[0],
+				 (unsigned long long)count[1]);
+	}
+}
+
+/* Never more than the burst and the rate, whoever sends. */
+static void bound_test(void **state)
+{
+	(void)state;
+	random_start(20240737);
+	for (size_t i = 0; i < ARRAY_SIZE(paces); i++) {
+		struct rl_limit limit = limit_of(paces[i]);
+		long double stable = (long double)limit.period_ns / limit.amount, debt = 0;
+		uint64_t now_ns = NS_PER_DAY, step;
+		struct warm_pair p;
+
+		warm_start(&p, &limit, now_ns);
+		for (int turn = 0; turn < 20000; turn++, now_ns += step) {
+			debt += warm_take(&p, now_ns);
+			assert_true(debt <= limit.size * (1 + TOLERANCE));
+			step = random_below(random_below(64) ? 2 * stable : 3 * limit.ramp_ns) + 1;
+			debt = step < debt * stable ? debt - step / stable : 0;
+		}
+	}
+}
+
 /* ---- refund */
 
 /* The next packet is admitted at once, and pays what the one given back did. */
@@ -356,10 +513,8 @@ static void range_test(void **state)
 /* ---- */
 
 static const struct CMUnitTest singles[] = {
-	cmocka_unit_test(random_test),
-	cmocka_unit_test(zero_test),
-	cmocka_unit_test(change_test),
-	cmocka_unit_test(range_test),
+	cmocka_unit_test(random_test), cmocka_unit_test(bound_test), cmocka_unit_test(zero_test),
+	cmocka_unit_test(change_test), cmocka_unit_test(range_test),
 };
 
 static const struct {
@@ -369,7 +524,8 @@ static const struct {
 
 #define RATED (ARRAY_SIZE(rated) * ARRAY_SIZE(rates))
 
-static struct CMUnitTest tests[RATED + ARRAY_SIZE(ramps) + ARRAY_SIZE(singles)];
+static struct CMUnitTest
+	tests[RATED + ARRAY_SIZE(ramps) + ARRAY_SIZE(senders) + ARRAY_SIZE(singles)];
 static char names[RATED][96];
 
 int main(void)
@@ -385,6 +541,9 @@ int main(void)
 						   (void *)rates[row]};
 	}
 	count += tests_of(tests + count, ramps, ARRAY_SIZE(ramps), ramp_test);
+	for (size_t i = 0; i < ARRAY_SIZE(senders); i++)
+		tests[count++] = (struct CMUnitTest){senders[i].name, sender_test, NULL, NULL,
+						     (void *)&senders[i]};
 	memcpy(tests + count, singles, sizeof(singles));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

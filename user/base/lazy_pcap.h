@@ -19,7 +19,7 @@
 	X(pcap_dump_close)                          \
 	X(pcap_dump_file)                           \
 	X(pcap_dump_flush)                          \
-	X(pcap_dump_open)                           \
+	X(pcap_dump_fopen)                          \
 	X(pcap_file)                                \
 	X(pcap_fopen_offline_with_tstamp_precision) \
 	X(pcap_freecode)                            \
@@ -44,7 +44,7 @@ int pcap_load(void);
 #define pcap_dump_close                          pcap_calls.pcap_dump_close
 #define pcap_dump_file                           pcap_calls.pcap_dump_file
 #define pcap_dump_flush                          pcap_calls.pcap_dump_flush
-#define pcap_dump_open                           pcap_calls.pcap_dump_open
+#define pcap_dump_fopen                          pcap_calls.pcap_dump_fopen
 #define pcap_file                                pcap_calls.pcap_file
 #define pcap_fopen_offline_with_tstamp_precision pcap_calls.pcap_fopen_offline_with_tstamp_precision
 #define pcap_freecode                            pcap_calls.pcap_freecode

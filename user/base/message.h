@@ -34,6 +34,15 @@ void message_sink_set(const struct message_sink *sink);
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same, unless the text was noted so before, for another device, say; it remembers 32 texts. */
+void note_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Between hold and release this thread's messages are kept, and progress is not shown: a terminal
+ * or pipe that does not move must not hold up who waits for a lock. Calls may be nested. */
+void message_hold(void);
+void message_release(void);
+/* Before this process ends: passes on whatever is still kept. */
+void message_flush(void);
+
 /* Returns the length of the text. */
 int message_send(enum message_kind kind, const char *format, va_list args)
 	__attribute__((format(printf, 2, 0)));

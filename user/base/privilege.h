@@ -44,6 +44,11 @@ int privileges_keep(const char *verb, uint32_t needs, uint32_t uses, uint32_t as
 bool privileges_raise(uint32_t wanted, uint32_t *raised);
 void privileges_lower(uint32_t raised);
 
+/* The capabilities that replacing the running program takes, or attaching those that feed the
+ * filter of peers; kept aside, and raised for that alone. */
+#define PRIVILEGES_PROGRAM \
+	(PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON) | PRIVILEGE_BIT(SYS_ADMIN))
+
 /* Drops all. 0 or -1; reports. */
 int privileges_drop(void);
 

@@ -86,6 +86,15 @@ void headers_note(uint64_t cut, const char *name, const char *then)
 		     name, cut, cut == 1 ? " was" : "s were", then);
 }
 
+void payload_note(uint64_t cut, const char *name)
+{
+	if (cut)
+		note("%s: %" PRIu64
+		     " packet%s captured without bytes that `payload` compares, so that it "
+		     "did not match: capture more bytes of each packet",
+		     name, cut, cut == 1 ? " was" : "s were");
+}
+
 void timestamps_note(const struct capture *capture)
 {
 	if (capture->skipped)

@@ -27,6 +27,9 @@ bool epoch_ends(struct epoch *epoch, uint64_t number, uint64_t now_ns);
  * headers. */
 void epoch_note(const struct epoch *epoch, const char *name, const char *then);
 void headers_note(uint64_t cut, const char *name, const char *then);
+
+/* ... have not all bytes that rules compare. */
+void payload_note(uint64_t cut, const char *name);
 void timestamps_note(const struct capture *capture);
 
 #endif

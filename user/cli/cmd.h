@@ -16,6 +16,7 @@
 #include "origin.h"
 
 struct json_object;
+struct policy_file;
 
 /* Every option of every verb: X(NAME, "long", letter or 0, argument or NULL, "help").
  * An argument A|B|C is a choice, numbered from 0; [X] is optional.
@@ -46,6 +47,7 @@ struct json_object;
 	X(FQ, "fq", 0, NULL, "install the qdisc fq at egress, for leaky-bucket")                   \
 	X(GROUP, "group", 0, "GROUP", "let this group read the instance")                          \
 	X(OR_APPLY, "or-apply", 0, NULL, "if already attached, only apply the policy")             \
+	X(LAST, "last", 0, "FILE", "keep the policy here, and use it if the next is refused")      \
 	X(REPLACE, "replace", 0, NULL, "swap in this build's program, keep the state")             \
 	X(CHECK, "check", 0, NULL, "only check for mistakes; needs no privilege")                  \
 	X(TRY, "try", 0, "DURATION", "undo it unless confirmed within this time")                  \
@@ -84,6 +86,7 @@ struct json_object;
 	X(NAME, "name", 0, "FLEET", "name of the fleet")                                           \
 	X(NODE, "node", 0, "NAME", "name of this member; default HOST:DEV")                        \
 	X(INTERVAL, "interval", 0, "TIME", "interval between exchanges with Redis; default 50ms")  \
+	X(MEMBERS, "members", 0, "N", "the fleet has at most so many members")                     \
 	X(CAPTURE, "capture", 0, "FILE", "learn from this capture, and from those that follow")    \
 	X(FOR, "for", 0, "DURATION", "watch the device so long; default: until it is enough")      \
 	X(HEADROOM, "headroom", 0, "N", "limits are so many times what was seen; default 2")       \
@@ -221,6 +224,10 @@ int attach_replace(const struct command *command,
 
 /* `rule add` or `rule del` with --file. 0, < 0 or EXIT_USAGE; reports. */
 int rules_file_change(const struct command *command, bool adds); /* cmd_rule_file.c */
+
+/* `apply` of a file that was read. 0, < 0 or EXIT_USAGE; reports. */
+int policy_file_apply(const struct command *command,
+		      const struct policy_file *file); /* cmd_apply.c */
 
 /* ---- cmd_try.c */
 

@@ -4,6 +4,7 @@
  */
 #include <limits.h>
 #include <net/if.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -17,12 +18,12 @@
 #include "output.h"
 #include "policy.h"
 #include "policy_read.h"
-#include "policy_read.h"
 #include "policy_write.h"
 #include "set_live.h"
 #include "report.h"
 #include "set_each.h"
 #include "set_load.h"
+#include "surroundings.h"
 #include "trial_record.h"
 
 static void say_count(const struct policy *policy)
@@ -37,7 +38,9 @@ struct check {
 	const struct policy_file *file;
 	struct policy *policy;
 	struct policy_context ctx;
-	bool found; /* an instance that could be read */
+	bool found; /* an instance that could be read: */
+	struct rl_instance info;
+	char device[IF_NAMESIZE];
 };
 
 static int hook_add(struct instance *instance, void *arg)
@@ -55,6 +58,8 @@ static int check_against(struct instance *instance, void *arg)
 
 	instance_context(instance, &check->ctx);
 	check->found = true;
+	check->info = instance->info;
+	memcpy(check->device, instance->device, sizeof(check->device));
 	rc = policy_file_parse(check->file, &check->ctx, check->policy);
 	return rc ? rc : instance_policy_check(instance, check->policy, &check->file->source);
 }
@@ -109,6 +114,10 @@ static int check_file(const struct target *target, const struct policy_file *fil
 	if (rc)
 		return rc;
 	policy_warnings_note(&file->source, policy, &check.ctx);
+	if (check.found)
+		surroundings_note(check.device, &check.info, policy);
+	else if (target->device)
+		surroundings_note(target->device, NULL, policy);
 	sets_files_check(policy);
 	return policy_lint_note(&file->source, policy, &check.ctx);
 }
@@ -176,6 +185,8 @@ static int apply_file(struct apply *apply, struct policy *policy)
 		policy_warnings_note(&apply->file->source, policy, &ctx);
 	if (!rc)
 		rc = policy_put_in_force(apply, &instance, policy);
+	if (!rc && apply->command->phase != PHASE_CHECK)
+		surroundings_note(instance.device, &instance.info, policy);
 	instance_close(&instance);
 	if (!rc && policy->set_count && apply->command->phase != PHASE_CHECK && !apply->try_ns)
 		sets_load_new(apply->target);
@@ -194,7 +205,7 @@ static int apply_guarded(struct apply *apply, struct policy *policy)
 
 /* The file is read once, for all instances. */
 struct input {
-	struct policy_file file;
+	const struct policy_file *file;
 	uint64_t try_ns;
 };
 
@@ -203,7 +214,7 @@ static int apply_run(const struct command *command, void *arg)
 	const struct input *input = arg;
 	struct apply apply = {.command = command,
 			      .target = &command->target,
-			      .file = &input->file,
+			      .file = input->file,
 			      .try_ns = input->try_ns};
 	struct policy policy = {0};
 	int rc;
@@ -211,7 +222,7 @@ static int apply_run(const struct command *command, void *arg)
 	if (apply.try_ns && command->phase != PHASE_ALONE)
 		return wrong("apply: --try takes only one device: apply to one after the other");
 	if (option_given(command, OPTION_CHECK)) {
-		rc = check_file(&command->target, &input->file, &policy);
+		rc = check_file(&command->target, input->file, &policy);
 	} else {
 		guard_start(&apply.guard, apply.try_ns || option_given(command, OPTION_YES));
 		apply.guard.agreed = command->phase == PHASE_CHANGE;
@@ -224,20 +235,33 @@ static int apply_run(const struct command *command, void *arg)
 	return rc;
 }
 
-int cmd_apply(const struct command *command)
+static int input_apply(const struct command *command, struct input *input)
 {
-	bool check = option_given(command, OPTION_CHECK);
-	struct input input = {0};
+	return option_given(command, OPTION_CHECK) ? targets_check(command, apply_run, input)
+						   : targets_change(command, apply_run, input);
+}
+
+int policy_file_apply(const struct command *command, const struct policy_file *file)
+{
+	struct input input = {.file = file};
 	int rc = try_get(command, &input.try_ns);
 
-	if (!rc && input.try_ns && check)
+	return rc ? rc : input_apply(command, &input);
+}
+
+int cmd_apply(const struct command *command)
+{
+	struct policy_file file;
+	struct input input = {.file = &file};
+	int rc = try_get(command, &input.try_ns);
+
+	if (!rc && input.try_ns && option_given(command, OPTION_CHECK))
 		return wrong("apply: --check and --try exclude each other: leave one out");
 	if (!rc)
-		rc = policy_file_read(command->words[0], &input.file);
+		rc = policy_file_read(command->words[0], &file);
 	if (rc)
 		return rc;
-	rc = check ? targets_check(command, apply_run, &input)
-		   : targets_change(command, apply_run, &input);
-	policy_file_clear(&input.file);
+	rc = input_apply(command, &input);
+	policy_file_clear(&file);
 	return rc;
 }

@@ -4,8 +4,10 @@
  * with.
  */
 
+#include <errno.h>
 #include <grp.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "attach.h"
 #include "cmd.h"
@@ -19,10 +21,14 @@
 #include "object.h"
 #include "open.h"
 #include "policy.h"
+#include "save_file.h"
 #include "set_each.h"
+#include "surroundings.h"
 #include "units.h"
 
-#define CAPACITY_MAX       16777216u
+/* Why a plan fails: the policy cannot come into force. -1: any other reason. */
+#define POLICY_REFUSED     (-2)
+
 #define CHALLENGE_RATE_MAX 100000000u
 
 /* --by source|dest */
@@ -193,7 +199,7 @@ static int plan_make(const struct command *command, const struct attach_options 
 	if (context_get(out))
 		return -1;
 	if (file && policy_get(out))
-		return -1;
+		return POLICY_REFUSED;
 	return policy_guard(command, out);
 }
 
@@ -203,6 +209,21 @@ static int plan_run(struct plan *plan)
 		return limiter_try(&plan->target, &plan->options, &plan->policy, &plan->ctx,
 				   plan->try_ns);
 	return instance_attach(&plan->target, &plan->options, &plan->policy, &plan->ctx);
+}
+
+/* An operator would otherwise find that out from doctor, or too late. */
+static void attached_note(const struct plan *plan)
+{
+	struct instance instance;
+
+	if (instance_open(&plan->target, false, &instance))
+		return;
+	surroundings_note(instance.device, &instance.info, &plan->policy);
+	if (!plan->file)
+		note("%s: no rules yet, so every packet passes: `rlctl rule add` or `rlctl apply` "
+		     "brings some",
+		     instance.device);
+	instance_close(&instance);
 }
 
 static int plan_attach(struct plan *plan)
@@ -217,6 +238,8 @@ static int plan_attach(struct plan *plan)
 	}
 	if (!rc && plan->policy.set_count && !plan->try_ns)
 		sets_load_new(&plan->target);
+	if (!rc)
+		attached_note(plan);
 	return rc;
 }
 
@@ -233,7 +256,7 @@ static int plans_attach(struct plan *plans)
 		while (--hook >= RL_HOOK_XDP)
 			if (plans[hook].wanted)
 				instance_detach(&plans[hook].target);
-		return -1;
+		return POLICY_REFUSED; /* by the kernel, or it takes no program here */
 	}
 	return 0;
 }
@@ -289,45 +312,112 @@ static int found_add(struct instance *instance, void *arg)
 }
 
 /* The instance keeps its state and its options, and gets the policy if one is given. */
-static int policy_apply(const struct command *command, enum rl_hook hook)
+static int policy_apply(const struct command *command, enum rl_hook hook,
+			const struct policy_file *file)
 {
-	char *words[] = {(char *)command->arguments[OPTION_POLICY]};
+	bool wanted = option_given(command, OPTION_POLICY);
 	struct command apply = *command;
-	int rc;
+	int rc = 0;
 
 	apply.target.hook = hook;
-	apply.words = words;
-	apply.word_count = 1;
-	rc = words[0] ? cmd_apply(&apply) : 0;
+	if (wanted)
+		rc = file ? policy_file_apply(&apply, file) : -1;
 	if (rc && !option_given(command, OPTION_TRY))
 		note("%s: the policy that was in force stays in force; `rlctl detach %s --hook %s` "
 		     "ends it",
 		     apply.target.device, apply.target.device, hook_name(hook));
 	if (!rc)
 		note("%s: already attached: the instance stays%s", apply.target.device,
-		     words[0] ? " and the policy was applied" : "");
+		     wanted ? " and the policy was applied" : "");
 	return rc;
 }
 
 /* Removes from *hooks those that are already attached. */
 static int found_apply(const struct command *command, const struct attach_options *options,
-		       unsigned int *hooks)
+		       const struct policy_file *file, unsigned int *hooks)
 {
-	const char *path = command->arguments[OPTION_POLICY];
 	struct target any = {
 		.bpffs = command->target.bpffs, .device = command->target.device, .hook = -1};
 	struct found there = {.command = command, .options = options, .wanted = *hooks};
 	int rc = instance_for_each(&any, found_add, &there);
 	unsigned int found = there.hooks & *hooks;
 
-	if (found && *hooks & (*hooks - 1) && path && !strcmp(path, "-"))
-		return wrong(
-			"attach: standard input can be read only once: use a file for --policy, "
-			"or only one --hook");
 	for (int hook = RL_HOOK_XDP; !rc && hook <= RL_HOOK_EGRESS; hook++)
 		if (found & 1u << hook)
-			rc = policy_apply(command, hook);
+			rc = policy_apply(command, hook, file);
 	*hooks &= ~found;
+	return rc;
+}
+
+/* ---- --last: the policy that came into force last, for a boot that meets an error in the new one
+ */
+
+static int last_check(const struct command *command)
+{
+	const char *policy = command->arguments[OPTION_POLICY];
+
+	if (!option_given(command, OPTION_LAST))
+		return 0;
+	if (!option_given(command, OPTION_OR_APPLY) || !policy)
+		return wrong(
+			"attach: --last needs --or-apply and --policy: add them, or leave it out");
+	if (option_given(command, OPTION_TRY))
+		return wrong("attach: a policy on trial is not kept: leave --last or --try out");
+	return 0;
+}
+
+/* That it is in force is what counts: an error here is reported and no more. */
+static void last_keep(const struct command *command, const struct policy_file *file)
+{
+	const char *path = command->arguments[OPTION_LAST];
+
+	if (path)
+		file_save(path, file->text, file->size, NULL, NULL, NULL);
+}
+
+/* In place of the refused file, which is NULL if it could not be read. Returns -1: what the
+ * operator wants is not in force. */
+static int last_attach(const struct command *command, const struct attach_options *options,
+		       unsigned int hooks, const struct policy_file *refused)
+{
+	const char *path = command->arguments[OPTION_LAST], *device = command->target.device;
+	struct policy_file last;
+	bool same;
+
+	if (access(path, F_OK) && errno == ENOENT)
+		return fail("%s: nothing is attached: no earlier policy in %s", device, path);
+	if (policy_file_read(path, &last))
+		return fail("%s: nothing is attached", device);
+	same = refused && last.size == refused->size &&
+	       !memcmp(last.text, refused->text, last.size);
+	if (same)
+		fail("%s: nothing is attached: the policy in %s is the same one", device, path);
+	else if (hooks_attach(command, options, hooks, &last))
+		fail("%s: nothing is attached: neither that policy nor the one before it, %s",
+		     device, path);
+	else
+		fail("%s: the policy that was in force last is in force again, %s; `rlctl detach "
+		     "%s` ends it",
+		     device, path, device);
+	policy_file_clear(&last);
+	return -1;
+}
+
+/* file: NULL if there is none, or if it cannot be read. */
+static int policy_attach(const struct command *command, const struct attach_options *options,
+			 unsigned int hooks, const struct policy_file *file)
+{
+	bool unread = option_given(command, OPTION_POLICY) && !file;
+	int rc = 0;
+
+	if (option_given(command, OPTION_OR_APPLY))
+		rc = found_apply(command, options, file, &hooks);
+	if (!rc && hooks)
+		rc = unread ? POLICY_REFUSED : hooks_attach(command, options, hooks, file);
+	if (!rc && file)
+		last_keep(command, file);
+	if (rc == POLICY_REFUSED && option_given(command, OPTION_LAST))
+		return last_attach(command, options, hooks, file);
 	return rc;
 }
 
@@ -337,22 +427,22 @@ int cmd_attach(const struct command *command)
 	const char *path = command->arguments[OPTION_POLICY];
 	struct attach_options options = {0};
 	struct policy_file file;
+	bool read;
 	int rc = options_get(command, &options);
 
 	if (!rc)
 		rc = hooks_check(command, hooks);
 	if (!rc)
 		rc = try_check(command, hooks);
+	if (!rc)
+		rc = last_check(command);
 	if (!rc && option_given(command, OPTION_REPLACE))
 		return attach_replace(command, &options);
-	if (!rc && option_given(command, OPTION_OR_APPLY))
-		rc = found_apply(command, &options, &hooks);
-	if (rc || !hooks)
+	if (rc)
 		return rc;
-	if (path && policy_file_read(path, &file))
-		return -1;
-	rc = hooks_attach(command, &options, hooks, path ? &file : NULL);
-	if (path)
+	read = path && !policy_file_read(path, &file);
+	rc = policy_attach(command, &options, hooks, read ? &file : NULL);
+	if (read)
 		policy_file_clear(&file);
 	return rc;
 }

@@ -27,8 +27,10 @@
 #include "prometheus.h"
 #include "units.h"
 
-#define LISTEN_DEFAULT   "127.0.0.1:9754"
-#define CLIENTS_MAX      32
+#define LISTEN_DEFAULT "127.0.0.1:9754"
+#define CLIENTS_MAX    32
+#define HEAD_TIME_NS \
+	(2 * NS_PER_SECOND) /* for a request: many slow clients hold a scrape up so long */
 #define CLIENT_TIME_NS   (10 * NS_PER_SECOND) /* for a request and its answer */
 #define DOCUMENT_TIME_NS NS_PER_SECOND
 #define REQUEST_MEMORY   ((size_t)16 * 1024) /* for the head of a request */
@@ -40,6 +42,7 @@
 struct client {
 	int fd; /* -1: unused */
 	uint64_t since_ns;
+	bool asked; /* its request is whole */
 };
 
 /* The answer to every scrape until a time; without a response there is none yet. */
@@ -270,12 +273,23 @@ static enum MHD_Result answer_metrics(struct MHD_Connection *connection, struct 
 	return MHD_queue_response(connection, document->status, document->response);
 }
 
+static void client_asks(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	struct client *client = info ? info->socket_context : NULL;
+
+	if (client)
+		client->asked = true;
+}
+
 static enum MHD_Result answer(void *arg, struct MHD_Connection *connection, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_size, void **state)
 {
 	bool root = !strcmp(url, "/");
 
+	client_asks(connection);
 	(void)version, (void)upload, (void)upload_size, (void)state;
 	if (!root && strcmp(url, "/metrics") != 0)
 		return answer_text(connection, MHD_HTTP_NOT_FOUND,
@@ -302,7 +316,7 @@ static void client_add(struct exporter *exporter, struct MHD_Connection *connect
 
 		if (client->fd >= 0)
 			continue;
-		*client = (struct client){info->connect_fd, clock_ns(CLOCK_MONOTONIC)};
+		*client = (struct client){info->connect_fd, clock_ns(CLOCK_MONOTONIC), false};
 		*out = client;
 		return;
 	}
@@ -324,10 +338,13 @@ static void clients_expire(struct exporter *exporter)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-	for (size_t i = 0; i < CLIENTS_MAX; i++)
-		if (exporter->clients[i].fd >= 0 &&
-		    now > exporter->clients[i].since_ns + CLIENT_TIME_NS)
-			shutdown(exporter->clients[i].fd, SHUT_RDWR);
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		const struct client *client = &exporter->clients[i];
+		uint64_t most_ns = client->asked ? CLIENT_TIME_NS : HEAD_TIME_NS;
+
+		if (client->fd >= 0 && now > client->since_ns + most_ns)
+			shutdown(client->fd, SHUT_RDWR);
+	}
 }
 
 /* ---- serving ---- */

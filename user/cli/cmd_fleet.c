@@ -172,6 +172,18 @@ static int member_run(const struct command *command, struct fleet_options option
 	return rc;
 }
 
+static int members_get(const struct command *command, struct fleet_options *out)
+{
+	const char *word = command->arguments[OPTION_MEMBERS];
+	uint64_t members = 0;
+
+	if (word && number_parse(word, 1, FLEET_SIZE_MAX, &members))
+		return wrong("invalid --members '%s': use a number from 1 to %u", word,
+			     FLEET_SIZE_MAX);
+	out->members = (uint32_t)members;
+	return 0;
+}
+
 int cmd_fleet_join(const struct command *command)
 {
 	struct fleet_options options = {0};
@@ -181,6 +193,8 @@ int cmd_fleet_join(const struct command *command)
 		rc = names_get(command, &options);
 	if (!rc)
 		rc = interval_get(command, &options);
+	if (!rc)
+		rc = members_get(command, &options);
 	return rc ? rc : member_run(command, options);
 }
 
@@ -332,13 +346,33 @@ int cmd_fleet_status(const struct command *command)
 
 /* ---- leave */
 
+/* An agent that waits for something does not update the session, and writes its shares again
+ * when it goes on. */
+static bool agent_runs(const struct rl_fleet_session *session)
+{
+	char path[64], name[32] = "";
+	FILE *file;
+
+	if (!session->since_ns || fleet_session_is_alive(session))
+		return session->since_ns;
+	snprintf(path, sizeof(path), "/proc/%u/comm", session->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	if (!fgets(name, sizeof(name), file))
+		*name = '\0';
+	fclose(file);
+	name[strcspn(name, "\n")] = '\0';
+	return !strcmp(name, program_invocation_short_name);
+}
+
 /* Asks the agent to stop, and waits. */
 static int leave_ask(const struct instance *instance)
 {
 	struct rl_fleet_session session;
 	int ret = session_read(instance, &session);
 
-	for (int i = 0; !ret && i < LEAVE_TRIES && fleet_session_is_alive(&session); i++) {
+	for (int i = 0; !ret && i < LEAVE_TRIES && agent_runs(&session); i++) {
 		session.leave = 1;
 		ret = fleet_session_write(instance, &session);
 		if (ret)
@@ -347,7 +381,7 @@ static int leave_ask(const struct instance *instance)
 		step_wait();
 		ret = session_read(instance, &session);
 	}
-	if (ret || !fleet_session_is_alive(&session))
+	if (ret || !agent_runs(&session))
 		return ret;
 	return fail("%s: the agent (process %u) does not respond: kill it, then try again",
 		    instance->device, session.pid);

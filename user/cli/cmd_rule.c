@@ -12,6 +12,7 @@
 
 #include "cmd.h"
 #include "compile.h"
+#include "everybody.h"
 #include "guard.h"
 #include "instance.h"
 #include "message.h"
@@ -21,13 +22,13 @@
 #include "output.h"
 #include "policy.h"
 #include "policy_read.h"
-#include "policy_read.h"
 #include "policy_write.h"
 #include "prefix_read.h"
 #include "prefix_write.h"
 #include "set.h"
 #include "set_live.h"
 #include "stats_output.h"
+#include "surroundings.h"
 #include "text.h"
 #include "trial_record.h"
 #include "units.h"
@@ -117,14 +118,13 @@ static void report_rule(struct report *report, const struct session *session,
 	report_text(report, NULL, "rule", line);
 }
 
-static void lines_print(FILE *file, const char *before, const struct policy *policy,
-			const struct policy_context *ctx)
+static void lines_print(const struct policy *policy, const struct policy_context *ctx)
 {
 	char line[STATEMENT_TEXT_MAX];
 
 	policy_for_each (policy, rule) {
 		statement_format(line, rule, ctx);
-		fprintf(file, "%s%s\n", before, line);
+		puts(line);
 	}
 }
 
@@ -144,7 +144,7 @@ void rules_print(const struct command *command, const struct session *session,
 			return;
 		}
 	} else {
-		lines_print(stdout, "", rules, &session->ctx);
+		lines_print(rules, &session->ctx);
 	}
 	json_object_put(document);
 }
@@ -207,6 +207,22 @@ static int change_guard(const struct session *session, const struct rule *words,
 	return rc;
 }
 
+/* Warns of the rule by itself, beside the other rules in force, and on this machine. */
+static void added_note(const struct session *session, const struct rule *rule)
+{
+	const struct rule others = {.kind = rule->kind == PREFIX_ANY ? PREFIX_DEVICE : PREFIX_ANY};
+	const struct policy added = {.rules = (struct rule *)rule, .count = 1};
+	struct policy beside = {0};
+
+	policy_warnings_note(NULL, &added, &session->ctx);
+	surroundings_note(session->instance.device, &session->instance.info, &added);
+	if (rule->kind != PREFIX_ANY && rule->kind != PREFIX_DEVICE)
+		return;
+	if (!instance_prefix_read(&session->instance, &others, &beside))
+		lower_limit_warn(&beside, rule, &session->ctx, warning_note, NULL);
+	policy_clear(&beside);
+}
+
 struct change {
 	change_fn make;
 	bool selects; /* the words are a selector */
@@ -218,7 +234,6 @@ static int change_once(const struct command *command, struct change *change)
 {
 	struct session session;
 	struct rule words;
-	const struct policy added = {.rules = &words, .count = 1};
 	int rc = session_open(command, true, &session);
 
 	if (rc)
@@ -234,8 +249,8 @@ static int change_once(const struct command *command, struct change *change)
 		rc = instance_prefix_check(&session.instance, &words, &session.policy);
 	else if (!rc)
 		rc = instance_prefix_write(&session.instance, &words, &session.policy);
-	if (!rc && !change->selects)
-		policy_warnings_note(NULL, &added, &session.ctx);
+	if (!rc && !change->selects && command->phase != PHASE_CHECK)
+		added_note(&session, &words);
 	session_close(&session);
 	return rc == CHANGE_NONE ? 0 : rc;
 }
@@ -276,7 +291,7 @@ int cmd_rule_add(const struct command *command)
 static int report_missing(const struct session *session, const struct rule *selector)
 {
 	struct policy near = {0};
-	char words[RULE_TEXT_MAX], prefix[PREFIX_TEXT_MAX];
+	char words[RULE_TEXT_MAX], prefix[PREFIX_TEXT_MAX], line[STATEMENT_TEXT_MAX];
 
 	rule_format(words, selector, &session->ctx);
 	fail("no such rule: %s", words);
@@ -284,9 +299,11 @@ static int report_missing(const struct session *session, const struct rule *sele
 		if (same_prefix(rule, selector))
 			rules_append(&near, rule);
 	prefix_format(prefix, selector);
-	if (near.count && !output_quiet) {
+	if (near.count)
 		note("the rules of %s are:", prefix);
-		lines_print(stderr, "  ", &near, &session->ctx);
+	policy_for_each (&near, rule) {
+		statement_format(line, rule, &session->ctx);
+		note("  %s", line);
 	}
 	policy_clear(&near);
 	return -ENOENT;

@@ -12,11 +12,11 @@
 #include "output.h"
 #include "policy.h"
 #include "policy_read.h"
-#include "policy_read.h"
 #include "policy_write.h"
 #include "session.h"
 #include "set.h"
 #include "set_live.h"
+#include "surroundings.h"
 #include "trial_record.h"
 
 struct change {
@@ -113,6 +113,8 @@ static int change_make(struct change *change, struct session *session, const str
 		policy_warnings_note(&change->file.source, rules, &session->ctx);
 	if (!rc)
 		rc = next_write(change, session, &next);
+	if (!rc && change->adds && change->command->phase != PHASE_CHECK)
+		surroundings_note(session->instance.device, &session->instance.info, rules);
 	policy_clear(&next);
 	return rc;
 }

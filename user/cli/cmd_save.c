@@ -6,9 +6,8 @@
 
 #include "alarm.h"
 #include "cmd.h"
-#include "device.h"
-#include "hook_names.h"
 #include "instance.h"
+#include "instance_file.h"
 #include "message.h"
 #include "open.h"
 #include "output.h"
@@ -23,48 +22,6 @@
 #ifndef RLCTL_POLICIES
 #define RLCTL_POLICIES "/etc/rlctl"
 #endif
-
-static bool tc_hook_named(const char *name, enum rl_hook *out)
-{
-	*out = strcmp(name, hook_name(RL_HOOK_EGRESS)) ? RL_HOOK_INGRESS : RL_HOOK_EGRESS;
-	return !strcmp(name, hook_name(*out));
-}
-
-/* rlctl@DEV reads the first of these, rlctl-egress@DEV that of egress. */
-static char *path_default(const struct instance *instance)
-{
-	enum rl_hook hook = instance->info.hook;
-	char *path = NULL;
-
-	if (asprintf(&path, RLCTL_POLICIES "/%s%s%s.policy", instance->device,
-		     hook == RL_HOOK_XDP ? "" : ".",
-		     hook == RL_HOOK_XDP ? "" : hook_name(hook)) < 0)
-		out_of_memory();
-	return path;
-}
-
-/* The file of DEV at a hook of tc is that of a device DEV.HOOK at xdp as well. 0, or -1 if there
- * are both devices; reports. */
-static int path_check(const struct instance *instance, const char *path)
-{
-	enum rl_hook own = instance->info.hook, other = RL_HOOK_XDP;
-	const char *device = instance->device, *dot = strrchr(device, '.');
-	char name[IF_NAMESIZE];
-
-	if (own != RL_HOOK_XDP) {
-		if (snprintf(name, sizeof(name), "%s.%s", device, hook_name(own)) >= IF_NAMESIZE)
-			return 0;
-	} else {
-		if (!dot || !tc_hook_named(dot + 1, &other))
-			return 0;
-		snprintf(name, sizeof(name), "%.*s", (int)(dot - device), device);
-	}
-	if (device_index(name) < 0)
-		return 0;
-	return fail("%s: the file of %s at %s and of %s at %s: name another one: `rlctl save -i %s "
-		    "--hook %s FILE`",
-		    path, device, hook_name(own), name, hook_name(other), device, hook_name(own));
-}
 
 /* The text that is written. */
 struct saving {
@@ -224,7 +181,7 @@ static int file_refuse(const char *file, const char *device)
 static int save(const struct command *command, void *arg)
 {
 	struct instance instance;
-	char *path = NULL;
+	char path[PATH_MAX];
 	int rc;
 
 	(void)arg;
@@ -234,13 +191,12 @@ static int save(const struct command *command, void *arg)
 	rc = command->word_count ? file_refuse(command->words[0], instance.device) : 0;
 	if (!rc)
 		rc = trial_refuse(&instance);
-	if (!rc && !command->word_count) {
-		path = path_default(&instance);
-		rc = path_check(&instance, path);
-	}
+	if (!rc && !command->word_count) /* rlctl@DEV reads it, rlctl-egress@DEV that of egress */
+		rc = instance_file_path("save", RLCTL_POLICIES, instance.device, instance.info.hook,
+					"policy", path);
 	if (!rc && command->phase != PHASE_CHECK)
-		rc = policy_save(command, &instance, path ? path : command->words[0]);
-	free(path);
+		rc = policy_save(command, &instance,
+				 command->word_count ? command->words[0] : path);
 	instance_close(&instance);
 	return rc;
 }

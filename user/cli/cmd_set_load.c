@@ -12,6 +12,7 @@
 #include "output.h"
 #include "selection.h"
 #include "set_each.h"
+#include "set_guard.h"
 #include "set_load.h"
 #include "set_state.h"
 
@@ -26,10 +27,12 @@ struct loads {
 static void text_print(const struct command *one, const struct rl_set_words *words,
 		       const struct member_list *list)
 {
+	size_t left_out = list->bad_count + list->wide_count;
+
 	printf("%s %s: %s: %zu members from %s", one->target.device, hook_name(one->target.hook),
 	       words->name, list->count, words->path);
-	if (list->bad_count)
-		printf(", %zu line%s left out", list->bad_count, list->bad_count == 1 ? "" : "s");
+	if (left_out)
+		printf(", %zu line%s left out", left_out, left_out == 1 ? "" : "s");
 	putchar('\n');
 }
 
@@ -52,7 +55,8 @@ static void loaded_print(const struct rl_set_words *words, const struct member_l
 	json_put(document, "file", json_object_new_string(words->path));
 	json_put(document, "loaded", json_object_new_boolean(!failed));
 	json_put(document, "added", json_object_new_uint64(result->added));
-	json_put(document, "left_out", json_object_new_uint64(list->bad_count));
+	json_put(document, "left_out", json_object_new_uint64(list->bad_count + list->wide_count));
+	json_put(document, "guarded", json_object_new_uint64(list->guarded));
 	json_put(document, "host_bits", json_object_new_uint64(list->host_bits));
 	document_print(one, document);
 }
@@ -78,6 +82,8 @@ static int load_one(const struct command *one, void *arg)
 		.when = due ? SET_LOAD_DUE : SET_LOAD_NOW,
 		.names = one->words,
 		.name_count = one->word_count,
+		.accepts = option_given(one, OPTION_YES),
+		.guard = set_load_guard,
 		.tell = loaded_print,
 		.arg = loads,
 	};
@@ -111,7 +117,8 @@ int cmd_set_load(const struct command *command)
 
 void sets_load_new(const struct target *target)
 {
-	struct set_load load = {.target = target, .when = SET_LOAD_CHANGED, .warns = true};
+	struct set_load load = {
+		.target = target, .when = SET_LOAD_CHANGED, .warns = true, .guard = set_load_guard};
 
 	sets_load(&load);
 }

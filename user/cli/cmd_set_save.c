@@ -9,7 +9,8 @@
 
 #include "clock.h"
 #include "cmd.h"
-#include "hook_names.h"
+#include "instance_file.h"
+#include "lock.h"
 #include "message.h"
 #include "open.h"
 #include "output.h"
@@ -21,62 +22,54 @@
 
 #define STATE_FOLDER "/var/lib/rlctl"
 
-static char *path_default(const struct instance *instance)
-{
-	enum rl_hook hook = instance->info.hook;
-	char *path = NULL;
-
-	if (asprintf(&path, STATE_FOLDER "/%s%s%s.sets", instance->device,
-		     hook == RL_HOOK_XDP ? "" : ".",
-		     hook == RL_HOOK_XDP ? "" : hook_name(hook)) < 0)
-		out_of_memory();
-	return path;
-}
-
-static char *path_of(const struct command *command, const struct instance *instance)
-{
-	char *path = command->word_count ? strdup(command->words[0]) : path_default(instance);
-
-	if (!path)
-		out_of_memory();
-	return path;
-}
-
 /* ---- saving */
 
-static bool no_backup(const char *text, size_t size, const void *arg)
+static int folders_make(const char *path)
 {
-	(void)text;
-	(void)size;
-	(void)arg;
-	return false;
+	char folder[PATH_MAX];
+
+	if (strncmp(path, STATE_FOLDER "/", sizeof(STATE_FOLDER)) != 0)
+		return 0;
+	snprintf(folder, sizeof(folder), "%s", path);
+	*strrchr(folder, '/') = '\0';
+	if ((mkdir(STATE_FOLDER, 0700) && errno != EEXIST) ||
+	    (mkdir(folder, 0700) && errno != EEXIST))
+		return fail("%s: %s: make this directory, or name a file", folder, strerror(errno));
+	return 0;
 }
 
-static int text_save(const char *path, const char *text, size_t size)
+/* "saved TIME # TAG of OWNER": what stands after `#`; "" if nothing does. */
+static void head_read(const char *path, char out[SET_TAG_MAX + OWNER_MAX])
 {
-	bool backup;
-
-	if (!strncmp(path, STATE_FOLDER "/", sizeof(STATE_FOLDER)) && mkdir(STATE_FOLDER, 0700) &&
-	    errno != EEXIST)
-		return fail("%s: %s: make this directory, or name a file", STATE_FOLDER,
-			    strerror(errno));
-	return file_save(path, text, size, no_backup, NULL, &backup);
-}
-
-/* Was the file written when the members were as they are now? */
-static bool is_current(const struct instance *instance, const char *path)
-{
-	char line[128] = "", tag[SET_TAG_MAX];
+	char line[SET_TAG_MAX + OWNER_MAX + 64] = "";
 	FILE *file = fopen(path, "re");
-	char *found;
+	const char *found;
 
+	out[0] = '\0';
 	if (!file)
-		return false;
+		return;
 	found = fgets(line, sizeof(line), file) ? strstr(line, "# ") : NULL;
 	fclose(file);
-	if (!found || set_tag(instance, tag) || !tag[0])
-		return false;
-	return !strncmp(found + 2, tag, strlen(tag)) && found[2 + strlen(tag)] == '\n';
+	if (found && !strncmp(line, "saved ", strlen("saved ")))
+		snprintf(out, SET_TAG_MAX + OWNER_MAX, "%.*s", (int)strcspn(found + 2, "\n"),
+			 found + 2);
+}
+
+/* Refuses a file with the members of another instance. 0 or -1; reports. */
+static int owner_check(const char *verb, const char *path, const char *owner)
+{
+	char head[SET_TAG_MAX + OWNER_MAX];
+	const char *other;
+
+	head_read(path, head);
+	other = strstr(head, " of ");
+	if (!other || !strcmp(other + strlen(" of "), owner))
+		return 0;
+	return fail("%s: it has the members of %s, and this is %s: %s", path,
+		    other + strlen(" of "), owner,
+		    strcmp(verb, "set save")
+			    ? "name it, if they are meant: `rlctl set restore FILE`"
+			    : "name another file, or remove this one");
 }
 
 static void saved_print(const struct command *command, const struct instance *instance,
@@ -95,82 +88,142 @@ static void saved_print(const struct command *command, const struct instance *in
 	document_print(command, document);
 }
 
-static int instance_save(const struct command *command, const struct instance *instance,
-			 const char *path)
-{
-	size_t size, members;
-	char *text;
-	int rc = set_state_print(instance, &text, &size, &members);
+/* The members of one moment. */
+struct members {
+	struct instance instance; /* closed */
+	char owner[OWNER_MAX];
+	char *text; /* NULL: there are no dynamic sets */
+	size_t size, count;
+};
 
-	if (rc || !text)
+/* The writers' lock is held while they are read, and not while they are written. */
+static int members_take(const struct target *target, struct members *out)
+{
+	struct instance *instance = &out->instance;
+	int rc = instance_open(target, true, instance);
+
+	if (rc)
 		return rc;
-	if (!strcmp(path, "-"))
-		fwrite(text, 1, size, stdout);
-	else
-		rc = text_save(path, text, size);
-	if (!rc && command && strcmp(path, "-") != 0)
-		saved_print(command, instance, path, members);
-	free(text);
+	instance_file_owner(instance->device, instance->info.hook, out->owner);
+	rc = set_state_print(instance, out->owner, &out->text, &out->size, &out->count);
+	instance_close(instance);
 	return rc;
 }
 
-/* Under the writers' lock, so that the members are those of one moment. */
+static int members_save(const struct command *command, const struct target *target,
+			const char *path)
+{
+	struct members members = {0};
+	int rc = members_take(target, &members);
+
+	if (rc || !members.text)
+		return rc;
+	if (!strcmp(path, "-"))
+		fwrite(members.text, 1, members.size, stdout);
+	else
+		rc = owner_check("set save", path, members.owner);
+	if (!rc && strcmp(path, "-") != 0)
+		rc = file_save(path, members.text, members.size, NULL, NULL, NULL);
+	if (!rc && command && strcmp(path, "-") != 0)
+		saved_print(command, &members.instance, path, members.count);
+	free(members.text);
+	return rc;
+}
+
+/* Two that save at once do it one after the other: the later members are the ones that stay. */
+static int file_lock(const char *path)
+{
+	int fd, ret = folders_make(path);
+
+	if (ret)
+		return ret;
+	fd = open(STATE_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return fail("%s: %s", STATE_FOLDER, strerror(errno));
+	ret = lock_wait(fd, STATE_FOLDER, LOCK_WAIT_MS);
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret == -ETIMEDOUT ? -1 : fail("%s: %s", STATE_FOLDER, strerror(-ret));
+}
+
+static int default_save(const struct command *command, const struct target *target,
+			const char *path)
+{
+	int rc, lock = file_lock(path);
+
+	if (lock < 0)
+		return -1;
+	rc = members_save(command, target, path);
+	close(lock);
+	return rc;
+}
+
+static int path_get(const char *verb, const struct target *target, char out[PATH_MAX])
+{
+	return instance_file_path(verb, STATE_FOLDER, target->device, target->hook, "sets", out);
+}
+
 static int save_one(const struct command *command, void *arg)
 {
-	struct instance instance;
-	int rc = instance_open(&command->target, true, &instance);
-	char *path;
+	char path[PATH_MAX];
 
 	(void)arg;
-	if (rc)
-		return rc;
-	path = path_of(command, &instance);
-	rc = instance_save(command, &instance, path);
-	free(path);
+	if (command->word_count)
+		return members_save(command, &command->target, command->words[0]);
+	if (path_get(command->verb->name, &command->target, path))
+		return -1;
+	return default_save(command, &command->target, path);
+}
+
+/* Was the file written when the members were as they are now? */
+static bool is_current(const struct target *target, const char *path, int *rc)
+{
+	char head[SET_TAG_MAX + OWNER_MAX], tag[SET_TAG_MAX], owner[OWNER_MAX];
+	struct instance instance;
+
+	*rc = instance_open(target, false, &instance);
+	if (*rc)
+		return false;
+	head_read(path, head);
+	instance_file_owner(instance.device, instance.info.hook, owner);
+	if (set_tag(&instance, tag))
+		tag[0] = '\0';
 	instance_close(&instance);
-	return rc;
+	return tag[0] && !strncmp(head, tag, strlen(tag)) &&
+	       !strncmp(head + strlen(tag), " of ", strlen(" of ")) &&
+	       !strcmp(head + strlen(tag) + strlen(" of "), owner);
 }
 
 int set_save_changed(const struct target *target)
 {
-	struct instance instance;
-	int rc = instance_open(target, true, &instance);
-	char *path;
+	char path[PATH_MAX];
+	int rc = path_get("set save", target, path);
 
-	if (rc)
-		return rc;
-	path = path_default(&instance);
-	if (!is_current(&instance, path))
-		rc = instance_save(NULL, &instance, path);
-	free(path);
-	instance_close(&instance);
+	if (!rc && !is_current(target, path, &rc) && !rc)
+		rc = default_save(NULL, target, path);
 	return rc;
 }
 
 /* ---- restoring */
 
-struct restoring {
-	const struct command *command;
-	const struct instance *instance;
-};
-
-static void restored_print(const char *set, const struct member_result *result, void *arg)
+static void restored_print(const struct command *command, const struct instance *instance,
+			   const char *set, const struct member_result *result)
 {
-	const struct restoring *restoring = arg;
 	struct json_object *document;
 
 	if (!output_json) {
-		note("%s: %s: %zu added, %zu extended, %zu present", restoring->instance->device,
-		     set, result->added, result->extended, result->present);
+		note("%s: %s: %zu added, %zu extended, %zu present", instance->device, set,
+		     result->added, result->extended, result->present);
 		return;
 	}
-	document = json_instance(restoring->instance);
+	document = json_instance(instance);
 	json_put(document, "set", json_object_new_string(set));
 	json_put(document, "added", json_object_new_uint64(result->added));
 	json_put(document, "extended", json_object_new_uint64(result->extended));
 	json_put(document, "present", json_object_new_uint64(result->present));
 	json_put(document, "refused", json_object_new_uint64(result->refused));
-	document_print(restoring->command, document);
+	document_print(command, document);
 }
 
 static size_t bad_note(const char *path, const struct member_list *list)
@@ -194,16 +247,35 @@ static int bad_report(const char *path, const struct member_state *state)
 		    bad == 1 ? "" : "s");
 }
 
-static int text_restore(const struct command *command, struct instance *instance, const char *path,
+/* The lock is held for the change alone. */
+static int members_restore(const struct command *command, const struct member_state *state)
+{
+	struct member_result *results = calloc(state->count + 1, sizeof(*results));
+	struct instance instance;
+	int rc;
+
+	if (!results)
+		out_of_memory();
+	rc = instance_open(&command->target, true, &instance);
+	if (!rc) {
+		rc = set_state_restore(&instance, state, results);
+		instance_close(&instance);
+		for (size_t i = 0; i < state->count; i++)
+			restored_print(command, &instance, state->sets[i].name, &results[i]);
+	}
+	free(results);
+	return rc;
+}
+
+static int text_restore(const struct command *command, const char *path,
 			const struct policy_file *file)
 {
-	struct restoring restoring = {command, instance};
 	struct member_state state = {0};
 	int rc;
 
 	if (member_state_parse(file->text, file->size, clock_ns(CLOCK_REALTIME), &state))
 		out_of_memory();
-	rc = set_state_restore(instance, &state, restored_print, &restoring);
+	rc = members_restore(command, &state);
 	if (bad_report(path, &state))
 		rc = -1;
 	member_state_clear(&state);
@@ -226,28 +298,34 @@ static int file_get(const struct command *command, const char *path, struct poli
 	return rc;
 }
 
+static int default_check(const struct command *command, char path[PATH_MAX])
+{
+	const struct target *target = &command->target;
+	char owner[OWNER_MAX];
+
+	if (path_get(command->verb->name, target, path))
+		return -1;
+	instance_file_owner(target->device, target->hook, owner);
+	return owner_check(command->verb->name, path, owner);
+}
+
 static int restore_one(const struct command *command, void *arg)
 {
 	struct policy_file file = {0};
-	struct instance instance;
-	char *path;
-	int rc;
+	char path[PATH_MAX];
+	const char *from = command->word_count ? command->words[0] : path;
+	int rc = command->word_count ? 0 : default_check(command, path);
 
 	(void)arg;
-	rc = instance_open(&command->target, true, &instance);
-	if (rc)
-		return rc;
-	path = path_of(command, &instance);
-	rc = file_get(command, path, &file);
+	if (!rc)
+		rc = file_get(command, from, &file);
 	if (rc == 1) {
-		note("%s: nothing is saved in %s", instance.device, path);
+		note("%s: nothing is saved in %s", command->target.device, from);
 		rc = 0;
 	} else if (!rc) {
-		rc = text_restore(command, &instance, path, &file);
+		rc = text_restore(command, from, &file);
 	}
 	policy_file_clear(&file);
-	free(path);
-	instance_close(&instance);
 	return rc;
 }
 

@@ -23,6 +23,7 @@
 #include "record.h"
 #include "save_file.h"
 #include "simulate_against.h"
+#include "simulate_batch.h"
 #include "simulate_local.h"
 #include "simulation.h"
 #include "stats.h"
@@ -43,6 +44,7 @@ struct side {
 struct run {
 	struct epoch epoch;
 	struct capture capture;
+	struct simulate_batch batch;
 	struct directions *directions;
 	struct side sides[RECORD_SIDES]; /* the second is that of --against */
 	int side_count;
@@ -50,7 +52,8 @@ struct run {
 	const char *report; /* file of --report, or NULL */
 	struct progress progress;
 	bool verdicts;
-	uint64_t cut; /* malformed because the capture lacks headers */
+	uint64_t cut;     /* malformed because the capture lacks headers */
+	uint64_t without; /* bytes of the payload that a rule asks for */
 };
 
 /* Writes at least `width` digits, two per division. Returns the end. */
@@ -75,12 +78,12 @@ static char *digits_put(char *at, uint64_t n, int width)
 
 /* "NUMBER SECONDS.NANOSECONDS pass|drop REASON", the last two for each side. printf would take a
  * third of the time of running the packet. */
-static void print_verdict(const struct run *run, const struct captured *packet,
+static void print_verdict(const struct run *run, const struct captured *packet, uint64_t number,
 			  const struct record_verdict *verdicts)
 {
 	char line[128], *at;
 
-	at = digits_put(line, run->capture.packets, 1);
+	at = digits_put(line, number, 1);
 	*at++ = ' ';
 	at = digits_put(at, packet->time_ns / NS_PER_SECOND, 1);
 	*at++ = '.';
@@ -96,14 +99,14 @@ static void print_verdict(const struct run *run, const struct captured *packet,
 }
 
 /* 0 or < 0, also if standard output is closed. */
-static int verdicts_note(struct run *run, const struct captured *packet,
+static int verdicts_note(struct run *run, const struct captured *packet, uint64_t number,
 			 const struct record_verdict *verdicts)
 {
 	if (verdicts[0].reason == RL_REASON_MALFORMED && packet->size < packet->bytes)
 		run->cut++;
 	if (!run->verdicts)
 		return 0;
-	print_verdict(run, packet, verdicts);
+	print_verdict(run, packet, number, verdicts);
 	return ferror(stdout) ? output_flush() : 0;
 }
 
@@ -119,43 +122,87 @@ static int sides_restart(struct run *run, uint64_t now_ns)
 	return rc;
 }
 
-/* Which packets arrive does not depend on the policy, so that all sides run the same ones. */
-static int sides_run(struct run *run, const struct captured *packet, bool *ran,
-		     struct record_verdict *verdicts)
+/* With --local the batch is one packet: whether the next is established depends on its verdict. */
+static int side_run(const struct simulate_batch *batch, struct side *side, bool *ran,
+		    struct simulated *out)
 {
-	int rc = 0;
+	int rc;
 
-	for (int i = 0; !rc && i < run->side_count; i++) {
-		struct side *side = &run->sides[i];
-
-		rc = simulate_local_run(&side->local, side->simulation, packet, ran,
-					&verdicts[i].reason);
-		if (!rc && *ran)
-			verdicts[i].counter_id = simulation_counter_id(side->simulation);
-	}
+	*ran = true;
+	if (!side->local.stack)
+		return simulation_run_all(side->simulation, batch->packets, batch->count, out);
+	rc = simulate_local_run(&side->local, side->simulation, batch->packets, ran, &out->reason);
+	out->counter_id = simulation_counter_id(side->simulation);
+	out->cut = simulation_is_cut(side->simulation);
 	return rc;
 }
 
-static int packet_run(struct run *run, const struct captured *packet)
+/* Packet n of the batch has been run. */
+static int result_note(struct run *run, size_t n,
+		       struct simulated results[RECORD_SIDES][SIMULATE_BATCH_MAX])
 {
+	const struct captured *packet = &run->batch.packets[n];
 	struct record_verdict verdicts[RECORD_SIDES];
-	bool ran = false;
+	bool cut = false;
+	int rc;
+
+	for (int i = 0; i < run->side_count; i++) {
+		verdicts[i].reason = results[i][n].reason;
+		verdicts[i].counter_id = results[i][n].counter_id;
+		cut |= results[i][n].cut;
+	}
+	run->without += cut;
+	rc = record_packet(&run->record, packet, verdicts);
+	return rc ? rc : verdicts_note(run, packet, run->batch.numbers[n], verdicts);
+}
+
+/* Which packets arrive does not depend on the policy, so that all sides run the same ones. */
+static int batch_run(struct run *run)
+{
+	struct simulated results[RECORD_SIDES][SIMULATE_BATCH_MAX];
+	bool ran = true;
+	int rc = 0;
+
+	if (!run->batch.count)
+		return 0;
+	for (int i = 0; !rc && i < run->side_count; i++)
+		rc = side_run(&run->batch, &run->sides[i], &ran, results[i]);
+	for (size_t n = 0; !rc && ran && n < run->batch.count; n++)
+		rc = result_note(run, n, results);
+	simulate_batch_clear(&run->batch);
+	return rc;
+}
+
+/* The packet waits for its batch, which runs before anything is read or cleared. */
+static int packet_take(struct run *run, const struct captured *packet)
+{
+	bool ends = epoch_ends(&run->epoch, run->capture.packets, packet->time_ns);
 	int rc = 0;
 
 	directions_count(run->directions, packet);
-	if (epoch_ends(&run->epoch, run->capture.packets, packet->time_ns))
+	if (ends || record_turns(&run->record, packet->time_ns) ||
+	    !simulate_batch_has_room(&run->batch, packet->size))
+		rc = batch_run(run);
+	if (!rc && ends)
 		rc = sides_restart(run, packet->time_ns);
 	if (!rc)
 		rc = record_turn(&run->record, packet->time_ns);
-	if (!rc)
-		rc = sides_run(run, packet, &ran, verdicts);
-	if (!rc && ran)
-		rc = record_packet(&run->record, packet, verdicts);
-	if (!rc && ran)
-		rc = verdicts_note(run, packet, verdicts);
+	if (rc)
+		return rc;
+	simulate_batch_add(&run->batch, packet, run->capture.packets);
+	if (run->batch.count == run->batch.limit)
+		rc = batch_run(run);
 	if (!rc && progress_due(&run->progress))
 		progress_draw(run->capture.packets, "packets", capture_permille(&run->capture));
 	return rc;
+}
+
+/* How many packets run together. Verdicts that somebody watches as packets come are not held up. */
+static size_t batch_limit(const struct run *run)
+{
+	bool watched = run->verdicts && !run->capture.size && isatty(STDOUT_FILENO);
+
+	return run->sides[0].local.stack || watched ? 1 : SIMULATE_BATCH_MAX;
 }
 
 /* Shows a progress bar, unless verdicts go to a terminal. */
@@ -214,11 +261,15 @@ static int capture_run(struct run *run)
 	if (got < 0)
 		return got;
 	cpu_pin();
-	rc = sides_open(run, packet.time_ns);
+	rc = simulate_batch_open(&run->batch, batch_limit(run));
+	if (!rc)
+		rc = sides_open(run, packet.time_ns);
 	while (!rc && got > 0) {
-		rc = packet_run(run, &packet);
+		rc = packet_take(run, &packet);
 		got = rc ? rc : capture_next(&run->capture, &packet);
 	}
+	if (!rc)
+		rc = batch_run(run);
 	if (!rc && !got)
 		rc = record_end(&run->record);
 	progress_end();
@@ -297,6 +348,7 @@ static void notes_print(const struct run *run)
 		     "that arrive: capture with `tcpdump -Q in`, or give the machine's addresses with --local",
 		     capture->name);
 	headers_note(run->cut, capture->name, "counted as malformed");
+	payload_note(run->without, capture->name);
 	timestamps_note(capture);
 	epoch_note(&run->epoch, capture->name, "the policy starts over there, without any state");
 }
@@ -337,6 +389,7 @@ static int side_open(const struct command *command, const char *policy, struct r
 static void run_close(struct run *run)
 {
 	record_clear(&run->record);
+	simulate_batch_close(&run->batch);
 	for (int i = 0; i < run->side_count; i++) {
 		struct side *side = &run->sides[i];
 

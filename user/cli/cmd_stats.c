@@ -166,7 +166,9 @@ static void print(const struct readings *now, const struct readings *before,
 			   &sorted.items[i].stats);
 	}
 	sorted_print(&sorted, before, style);
-	readings_clear(&sorted);
+	for (size_t i = 0; i < sorted.count; i++)
+		stats_sorted_clear(&sorted.items[i].stats);
+	free(sorted.items);
 }
 
 static int readings_subtract(const struct since *since, struct readings *now)

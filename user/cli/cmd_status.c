@@ -247,7 +247,7 @@ int nothing_attached(const struct target *target)
 	struct instance instance;
 
 	if (!target->device) {
-		note("nothing attached");
+		note("nothing attached: `rlctl attach DEV`");
 		return 0;
 	}
 	if (!instance_open(target, false, &instance)) { /* reports */

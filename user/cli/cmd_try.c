@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* --try of apply and attach: a policy or a limiter on trial. Two processes supervise a trial: this
- * one, which has the terminal, and a watcher in its own session. Each undoes the trial when its
- * time is over; the watcher also when this process ends, for example with its terminal. Only if
- * both are killed does it stay in force. The first to decide wins; the other process sees the
- * result.
+ * one, which has the terminal, and a watcher in its own session. The watcher undoes the trial when
+ * its time is over, or when this process asks for that or ends, for example with its terminal; this
+ * process does so itself if the watcher does not, so that they never do it at once. Only if both
+ * are killed does it stay in force.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,8 @@
 
 #define TRY_MIN_NS NS_PER_SECOND
 #define TRY_MAX_NS NS_PER_DAY
-#define LOOK_MS    100 /* how often a `confirm` from elsewhere is looked for */
+#define LOOK_MS    100  /* how often a `confirm` from elsewhere is looked for */
+#define WATCHER_MS 8000 /* it takes to undo a trial at most, unless it is stopped */
 #define IN_TIME    "not confirmed in time"
 
 /* A trial as this process supervises it. */
@@ -176,6 +177,16 @@ static const char *end_reason(struct supervision *a, bool *keep)
 	return key ? "refused" : NULL;
 }
 
+/* Leaves it to the watcher, whose end closes the line. */
+static int undo(struct supervision *a)
+{
+	struct pollfd line = {.fd = a->line, .events = POLLIN};
+
+	shutdown(a->line, SHUT_WR);
+	poll(&line, 1, WATCHER_MS);
+	return trial_end(&a->trial, false);
+}
+
 /* Waits for the end of the trial. Its state, or a negative errno. */
 static int supervise(struct supervision *a, const char **why)
 {
@@ -191,7 +202,7 @@ static int supervise(struct supervision *a, const char **why)
 		if (!reason)
 			continue;
 		*why = reason;
-		return trial_end(&a->trial, keep);
+		return keep ? trial_end(&a->trial, true) : undo(a);
 	}
 	return state;
 }

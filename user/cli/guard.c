@@ -49,14 +49,23 @@ bool guard_wanted(const struct guard *guard)
 
 /* ---- words */
 
+#define SESSION_TEXT_MAX 160
+
 /* "ADDRESS, the source of your SSH session" */
-static void session_format(char out[128], const struct harm *harm, bool by_dest)
+static void session_format(char out[SESSION_TEXT_MAX], const struct harm *harm, bool by_dest)
 {
 	char addr[PREFIX_TEXT_MAX];
 
+	const char *end = by_dest ? "destination" : "source";
+	const char *whose = harm->session->own ? "your" : "an open";
+
 	prefix_print(addr, sizeof(addr), by_dest ? harm->seen.dst : harm->seen.src, 128);
-	snprintf(out, 128, "%s, the %s of %s SSH session", addr, by_dest ? "destination" : "source",
-		 harm->session->own ? "your" : "an open");
+	if (*harm->session->tunnel)
+		snprintf(out, SESSION_TEXT_MAX,
+			 "%s, the %s of packets of %s, which carry %s SSH session", addr, end,
+			 harm->session->tunnel, whose);
+	else
+		snprintf(out, SESSION_TEXT_MAX, "%s, the %s of %s SSH session", addr, end, whose);
 }
 
 static void question_format(struct guard *guard, const struct harm *harm, const char *rule,
@@ -64,7 +73,7 @@ static void question_format(struct guard *guard, const struct harm *harm, const 
 {
 	const struct rl_limit *limit = &harm->verdict.rule.limit;
 	bool banned = harm->verdict.danger <= SESSION_BANNED;
-	char who[128], time[NUMBER_TEXT_MAX], banned_for[NUMBER_TEXT_MAX + 32] = "";
+	char who[SESSION_TEXT_MAX], time[NUMBER_TEXT_MAX], banned_for[NUMBER_TEXT_MAX + 32] = "";
 	const char *does = "leaves almost nothing to";
 
 	if (banned) {
@@ -133,8 +142,16 @@ static int change_verdict(const struct guarded *change, const struct policy *bef
 	return verdict_of_change(before, after, change->ctx->by_dest, seen, change->members, out);
 }
 
-/* Compares the verdicts on one session, and keeps the worst harm. The own session counts on every
- * device. 0 or an error. */
+/* Does the device have the session's packets? The own session counts on every device, unless they
+ * are those of a tunnel. */
+static bool session_counts(const struct ssh_session *session, int ifindex)
+{
+	if (session->own && !session->inside && !*session->tunnel)
+		return true;
+	return device_carries(ifindex, &session->flow);
+}
+
+/* Compares the verdicts on one session, and keeps the worst harm. 0 or an error. */
 static int session_compare(const struct guarded *change, const struct ssh_session *session,
 			   struct harm *worst)
 {
@@ -151,9 +168,38 @@ static int session_compare(const struct guarded *change, const struct ssh_sessio
 	if (change_verdict(change, before, after, &harm.seen, &harm.verdict))
 		out_of_memory();
 	if (verdict_worse(&harm.verdict, &worst->verdict) &&
-	    (session->own || device_carries(change->ifindex, &session->flow)))
+	    session_counts(session, change->ifindex))
 		*worst = harm;
 	return 0;
+}
+
+/* Has it a rule that refuses packets, and that was not there before? */
+static bool refuses_more(const struct policy *before, const struct policy *after)
+{
+	policy_for_each (after, rule) {
+		const struct rule *former = policy_find(before, rule);
+
+		if (rule->action != RL_ACTION_ALLOW && (!former || !same_rule(former, rule)))
+			return true;
+	}
+	return false;
+}
+
+/* Says of a tunnel whose packets cannot be judged that rules which the change adds could be against
+ * them. 0 or an error. */
+static int tunnel_note(const struct guarded *change, const struct ssh_session *session)
+{
+	const struct policy *before, *after;
+	int rc;
+
+	if (change->ifindex == session->tunnel_index)
+		return 0;
+	rc = change->rules(change->arg, session->flow.src, &before, &after);
+	if (!rc && refuses_more(before, after))
+		note("warning: %s SSH session comes through %s, and by whose packets cannot be "
+		     "found out: see that no rule is against those of the tunnel",
+		     session->own ? "your" : "an open", session->tunnel);
+	return rc;
 }
 
 int guard_pass(struct guard *guard, const struct guarded *change)
@@ -165,13 +211,18 @@ int guard_pass(struct guard *guard, const struct guarded *change)
 
 	if (!guard_wanted(guard))
 		return 0;
-	for (size_t i = 0; !rc && i < guard->sessions.count; i++)
-		rc = session_compare(change, &guard->sessions.session[i], &worst);
+	for (size_t i = 0; !rc && i < guard->sessions.count; i++) {
+		const struct ssh_session *session = &guard->sessions.session[i];
+
+		rc = session->unknown ? tunnel_note(change, session)
+				      : session_compare(change, session, &worst);
+	}
 	if (rc || !worst.session)
 		return rc;
 	rule_format(rule, &worst.verdict.rule, change->ctx);
 	question_format(guard, &worst, rule, by_dest);
 	remedy_format(guard, &worst, change);
+	guard->cut = worst.seen;
 	if (worst.verdict.danger == SESSION_MAY_BE_BANNED) {
 		warning_note(guard);
 		return 0;

@@ -13,6 +13,7 @@ struct guard {
 	struct ssh_sessions sessions;
 	bool agreed;     /* the user has confirmed */
 	bool only_warns; /* --yes, or --try, which undoes the policy by itself */
+	struct flow cut; /* the session that GUARD_ASKS is about, as the instance sees it */
 	char question[RULE_TEXT_MAX + 256];
 	char remedy[RULE_TEXT_MAX + 256];
 };

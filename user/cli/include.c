@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file_link.h"
 #include "message.h"
 #include "output.h"
 #include "policy.h"
@@ -108,13 +109,12 @@ static void folder_of(const char *path, char out[PATH_MAX])
 
 /* ---- files */
 
-/* A link of another user could point to any file that this process can read, see policy_file.c. */
-static bool is_foreign_link(const char *path, const struct stat *file)
+/* An error shows the line that it is in, so another user's policy includes only what its owner may
+ * read. */
+static bool may_include(const struct stat *by, const struct stat *file)
 {
-	struct stat link;
-
-	return !lstat(path, &link) && S_ISLNK(link.st_mode) && link.st_uid &&
-	       link.st_uid != geteuid() && link.st_uid != file->st_uid;
+	return !S_ISREG(by->st_mode) || !by->st_uid || by->st_uid == geteuid() ||
+	       by->st_uid == file->st_uid || file->st_mode & S_IROTH;
 }
 
 /* The descriptor, or -1 with the error. */
@@ -127,8 +127,13 @@ static int include_open(struct include *include, struct stat *out)
 		return refuse(include, "%s: %s", path, strerror(errno));
 	if (fstat(fd, out))
 		refuse(include, "%s: %s", path, strerror(errno));
-	else if (is_foreign_link(path, out))
+	else if (link_is_foreign(path, out))
 		refuse(include, "%s: symbolic link of another user: name the file itself", path);
+	else if (!may_include(&include->in->stat, out))
+		refuse(include,
+		       "%s: the owner of the policy that includes it (uid %u) may not read it: name "
+		       "another file, or take over the policy with `chown`",
+		       path, (unsigned int)include->in->stat.st_uid);
 	else if (!S_ISREG(out->st_mode) && !S_ISDIR(out->st_mode))
 		refuse(include, "%s: neither a file nor a directory", path);
 	else

@@ -9,6 +9,7 @@
 #include "cmd.h"
 #include "journal.h"
 #include "log.h"
+#include "message.h"
 #include "netns.h"
 #include "output.h"
 #include "privilege.h"
@@ -72,6 +73,7 @@ int main(int argc, char **argv)
 	rc = command_parse(argc, argv, &command);
 	if (!rc)
 		rc = dispatch(&command);
+	message_flush();
 	if (!rc && output_flush())
 		rc = -1;
 	return rc < 0 ? EXIT_FAILURE : rc;

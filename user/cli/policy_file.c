@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "cmd.h"
 #include "compile.h"
+#include "file_link.h"
 #include "include.h"
 #include "lint.h"
 #include "message.h"
@@ -27,22 +28,17 @@
 #define MEM_NULL     3
 #define TICK_ASSUMED (4 * NS_PER_MS) /* selects the clock of a limit; no error depends on it */
 
-/* A link could point to any file that this process can read, so it is followed only if it belongs
- * to root, to the caller or to the file's owner. Checked after open(): another user cannot replace
- * his own link by one of these. */
 static int link_check(const char *path, int fd)
 {
-	struct stat link, file;
+	struct stat file;
 
-	if (fstat(fd, &file) || lstat(path, &link))
+	if (fstat(fd, &file))
 		return fail("%s: %s", path, strerror(errno));
-	if (!S_ISLNK(link.st_mode) || !link.st_uid || link.st_uid == geteuid() ||
-	    link.st_uid == file.st_uid)
+	if (!link_is_foreign(path, &file))
 		return 0;
-	return fail(
-		"%s: symbolic link of another user (uid %u) to a file that is not theirs: name the "
-		"file itself",
-		path, (unsigned int)link.st_uid);
+	return fail("%s: symbolic link of another user to a file that is not theirs: name the file "
+		    "itself",
+		    path);
 }
 
 int file_kind_check(const char *path, int fd)
@@ -199,12 +195,56 @@ static int report_errors(const struct policy_file *file, const struct policy_err
 	return errors->count ? -1 : fail("%s: out of memory", file->name);
 }
 
+/* Compiles the policy as for an instance of that size that has nothing, for its errors alone. */
+static int compile_alone(const struct policy_context *ctx, uint32_t prefixes, uint32_t rules,
+			 struct policy *policy, struct policy_errors *errors)
+{
+	const struct compile_context context = {
+		.rules_max = rules < RULES_MAX ? rules : RULES_MAX,
+		.prefixes_max = prefixes,
+		.slots_max = 2 * prefixes,
+		.batches_max = 2 * prefixes,
+		.tick_ns = TICK_ASSUMED,
+		.cpus = 1,
+		.possible_cpus = 1,
+		.log_max = RL_SLIDING_LOG_MAX,
+		.now_ns = clock_ns(CLOCK_MONOTONIC),
+		.text = ctx,
+	};
+	const struct rl_policy_header nothing = {0};
+	const struct policy empty = {0};
+	struct compiled compiled = {0};
+	int rc = policy_compile(policy, &empty, &nothing, false, &context, &compiled, errors);
+
+	compiled_clear(&compiled);
+	return rc;
+}
+
+/* Adds errors that several rules make together, of the statements that have none of their own. The
+ * instance, which is not known here, may be as large as they come. */
+static void joint_errors_add(const struct policy_file *file, const struct policy_context *ctx,
+			     struct policy_errors *errors)
+{
+	struct policy_errors joint = {0};
+	struct policy rest = {0};
+
+	if (ctx->known || policy_parse_rest(file->text, file->size, ctx, &rest))
+		return;
+	compile_alone(ctx, CAPACITY_MAX, RULES_MAX, &rest, &joint);
+	for (size_t i = 0; i < policy_errors_kept(&joint); i++)
+		policy_errors_add(errors, &joint.first[i]);
+	errors->count += joint.count - policy_errors_kept(&joint);
+	policy_clear(&rest);
+}
+
 static int parse(const struct policy_file *file, const struct policy_context *ctx,
 		 struct policy *replaced, struct policy *out)
 {
 	struct policy_errors errors;
 	int rc = policy_parse(file->text, file->size, ctx, replaced, out, &errors);
 
+	if (rc == -EINVAL)
+		joint_errors_add(file, ctx, &errors);
 	return rc ? report_errors(file, &errors) : 0;
 }
 
@@ -243,11 +283,11 @@ void warning_note(const struct rule *rule, const char *text, void *file)
 	struct policy_place place;
 
 	if (!file || !rule || !rule->line) {
-		note("warning: %s", text);
+		note_once("warning: %s", text);
 		return;
 	}
 	place = policy_place(file, rule->line);
-	note("%s:%" PRIu32 ": warning: %s", place.name, place.line, text);
+	note_once("%s:%" PRIu32 ": warning: %s", place.name, place.line, text);
 }
 
 void policy_warnings_note(const struct policy_source *file, const struct policy *policy,
@@ -261,38 +301,25 @@ void policy_warnings_note(const struct policy_source *file, const struct policy 
 int policy_lint_note(const struct policy_source *file, const struct policy *policy,
 		     const struct policy_context *ctx)
 {
+	char shadow[24] = "none";
 	struct policy_sum sum;
 
 	policy_sum(policy, &sum);
 	if (policy_lint(policy, ctx, file, warning_note, (void *)file))
 		return fail("%s: out of memory", file->name);
-	note("%s: %zu rule%s, %zu prefix%s, %zu limit%s in shadow", file->name, sum.rules,
-	     sum.rules == 1 ? "" : "s", sum.prefixes, sum.prefixes == 1 ? "" : "es", sum.shadow,
-	     sum.shadow == 1 ? "" : "s");
+	if (sum.shadow)
+		snprintf(shadow, sizeof(shadow), "%zu", sum.shadow);
+	note("%s: %zu rule%s, %zu prefix%s, %s only count%s", file->name, sum.rules,
+	     sum.rules == 1 ? "" : "s", sum.prefixes, sum.prefixes == 1 ? "" : "es", shadow,
+	     sum.shadow > 1 ? "" : "s");
 	return 0;
 }
 
 int policy_file_check(const struct policy_file *file, const struct policy_context *ctx,
 		      uint32_t prefixes, uint32_t rules, struct policy *policy)
 {
-	const struct compile_context context = {
-		.rules_max = rules < RULES_MAX ? rules : RULES_MAX,
-		.prefixes_max = prefixes,
-		.slots_max = 2 * prefixes,
-		.batches_max = 2 * prefixes,
-		.tick_ns = TICK_ASSUMED,
-		.cpus = 1,
-		.possible_cpus = 1,
-		.log_max = RL_SLIDING_LOG_MAX,
-		.now_ns = clock_ns(CLOCK_MONOTONIC),
-		.text = ctx,
-	};
-	const struct rl_policy_header nothing = {0};
-	const struct policy empty = {0};
-	struct compiled compiled = {0};
 	struct policy_errors errors;
-	int rc = policy_compile(policy, &empty, &nothing, false, &context, &compiled, &errors);
+	int rc = compile_alone(ctx, prefixes, rules, policy, &errors);
 
-	compiled_clear(&compiled);
 	return rc ? report_errors(file, &errors) : 0;
 }

@@ -4,9 +4,11 @@
  * his. */
 #include "save_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +144,36 @@ static void temporary_name(const struct place *place, const char *suffix, char o
 	snprintf(out, NAME_MAX + 1, ".%.200s.%ld%s", place->name, (long)getpid(), suffix);
 }
 
+/* Is it a name of temporary_name(), of a process that has ended? */
+static bool is_left(const struct place *place, const char *name)
+{
+	char own[NAME_MAX + 1], *end;
+	size_t len = snprintf(own, sizeof(own), ".%.200s.", place->name);
+	long pid;
+
+	if (strncmp(name, own, len) != 0)
+		return false;
+	pid = strtol(name + len, &end, 10);
+	return pid > 0 && end > name + len && (!*end || !strcmp(end, "~")) && kill((pid_t)pid, 0) &&
+	       errno == ESRCH;
+}
+
+/* Removes what processes left that were killed as they wrote this file. */
+static void left_remove(const struct place *place)
+{
+	int fd = openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (is_left(place, entry->d_name))
+			unlinkat(place->folder, entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+}
+
 static int text_write(int fd, const char *text, size_t size)
 {
 	while (size) {
@@ -211,6 +243,7 @@ static int file_replace(const struct place *place, const char *text, size_t size
 	char name[NAME_MAX + 1];
 	int ret;
 
+	left_remove(place);
 	temporary_name(place, "", name);
 	ret = temporary_write(place, name, text, size);
 	if (!ret && keep)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "member_list.h"
 #include "message.h"
 #include "output.h"
 
@@ -86,12 +87,12 @@ static int report_error(const struct set_change *change, const struct set_use *u
 }
 
 static void refused_name(const struct set_change *change, const struct set_use *use,
-			 struct set_answer *answer)
+			 struct set_answer *answer, size_t count)
 {
 	uint32_t max = use->session.sets[use->set].max;
 	char member[PREFIX_TEXT_MAX];
 
-	for (size_t i = 0; answer->named < SET_NAMED_MAX && i < change->items.count; i++) {
+	for (size_t i = 0; answer->named < SET_NAMED_MAX && i < count; i++) {
 		const struct member_entry *entry = &change->items.entries[i];
 
 		if (entry->became != MEMBER_REFUSED)
@@ -103,17 +104,50 @@ static void refused_name(const struct set_change *change, const struct set_use *
 	}
 }
 
+static void item_swap(const struct set_items *items, size_t a, size_t b)
+{
+	const struct member_entry entry = items->entries[a];
+	uint64_t life_ns = items->lives[a];
+
+	items->entries[a] = items->entries[b];
+	items->lives[a] = items->lives[b];
+	items->entries[b] = entry;
+	items->lives[b] = life_ns;
+}
+
+/* Moves prefixes that are wider than the set's shortest to the end. Returns how many are not. */
+static size_t wide_refuse(const struct set_change *change, const struct set_use *use,
+			  struct set_answer *answer)
+{
+	const uint8_t *shortest = use->words.shortest;
+	const struct set_items *items = &change->items;
+	char member[PREFIX_TEXT_MAX];
+	size_t kept = 0;
+
+	for (size_t i = 0; i < items->count; i++)
+		if (!member_is_wide(shortest, &items->entries[i].member))
+			item_swap(items, kept++, i);
+	for (size_t i = kept; i < items->count && answer->named < SET_NAMED_MAX; i++) {
+		member_print(member, &items->entries[i].member);
+		fail("%s: %s: %s refused: it is wider than the set's shortest, /%u,%u",
+		     use->instance.device, change->name, member, shortest[0], shortest[1]);
+		answer->named++;
+	}
+	return kept;
+}
+
 static int items_add(const struct set_change *change, struct set_use *use,
 		     struct set_answer *answer)
 {
-	size_t refused = answer->result.refused;
+	size_t count = wide_refuse(change, use, answer), refused = answer->result.refused;
 	int rc;
 
 	times_set(change, use);
-	rc = member_table_add(&use->session.table, use->set, change->items.entries,
-			      change->items.count, &answer->result);
+	rc = member_table_add(&use->session.table, use->set, change->items.entries, count,
+			      &answer->result);
 	if (!rc && answer->result.refused > refused)
-		refused_name(change, use, answer);
+		refused_name(change, use, answer, count);
+	answer->result.refused += change->items.count - count;
 	return rc;
 }
 
@@ -136,9 +170,15 @@ static int items_delete(const struct set_change *change, struct set_use *use,
 static int items_swap(const struct set_change *change, struct set_use *use,
 		      struct set_answer *answer)
 {
+	size_t count = wide_refuse(change, use, answer);
+	int rc;
+
 	times_set(change, use);
-	return member_table_swap(&use->session.table, use->set, change->items.entries,
-				 change->items.count, &answer->result);
+	rc = member_table_swap(&use->session.table, use->set, change->items.entries, count,
+			       &answer->result);
+	/* A swap counts from zero. */
+	answer->result.refused += change->items.count - count;
+	return rc;
 }
 
 static int set_empty(struct set_use *use, struct set_answer *answer)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "instance.h"
+#include "message.h"
 #include "open.h"
 #include "policy_read.h"
 #include "set_live.h"
@@ -137,4 +138,70 @@ int set_guarded_apply(struct set_change *change)
 		change->answers[i].failed = rc;
 	change->items.count = 0;
 	return rc;
+}
+
+/* ---- a list from a file */
+
+static bool holds_session(const struct member *member, const struct flow *flow)
+{
+	return prefix_contains(member->addr, member->len, flow->src) ||
+	       (flow->dst_known && prefix_contains(member->addr, member->len, flow->dst));
+}
+
+/* Those of the list that matter: nobody asks for other addresses. */
+static void items_near(struct set_change *change, const struct member_list *list)
+{
+	const struct ssh_sessions *sessions = &change->guard.sessions;
+
+	for (size_t i = 0; i < list->count; i++)
+		for (size_t k = 0; k < sessions->count; k++)
+			if (holds_session(&list->items[i].member, &sessions->session[k].flow)) {
+				set_items_add(&change->items, &list->items[i].member, 0);
+				break;
+			}
+}
+
+/* Members with the addresses of the session that would be cut off. Returns how many there were. */
+static size_t members_remove(const struct set_change *change, struct member_list *list)
+{
+	const struct guard *guard = &change->guard;
+	char text[PREFIX_TEXT_MAX];
+	size_t kept = 0, count = list->count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct member_item *item = &list->items[i];
+
+		if (!holds_session(&item->member, &guard->cut)) {
+			list->items[kept++] = *item;
+			continue;
+		}
+		member_print(text, &item->member);
+		fail("set %s: %s left out: %s; to load it anyway: `rlctl set load --yes %s`",
+		     change->name, text, guard->question, change->name);
+	}
+	list->count = kept;
+	list->guarded += count - kept;
+	return count - kept;
+}
+
+int set_load_guard(const struct target *target, const struct rl_set_words *words,
+		   struct member_list *list, char *why, size_t size)
+{
+	struct set_change change = {.name = words->name, .verb = SET_SWAP};
+	int rc = 0;
+
+	guard_start(&change.guard, false);
+	do {
+		set_items_clear(&change.items);
+		items_near(&change, list);
+		rc = guard_wanted(&change.guard) ? target_pass(&change, target) : 0;
+	} while (rc == GUARD_ASKS && members_remove(&change, list));
+	if (rc == GUARD_ASKS)
+		snprintf(why, size, "%s; to load it anyway: `rlctl set load --yes %s`",
+			 change.guard.question, words->name);
+	else if (rc)
+		snprintf(why, size, "the policy could not be read");
+	set_items_clear(&change.items);
+	guard_clear(&change.guard);
+	return rc ? -1 : 0;
 }

@@ -305,14 +305,16 @@ static void report_duration(struct report *report, const char *key, const char *
 static void report_set(struct report *report, const struct rl_set *set,
 		       const struct rl_set_words *words, const struct rl_amount *matched)
 {
-	char source[RL_SET_PATH_MAX + RL_SET_PICK_MAX + 8];
+	char source[RL_SET_PATH_MAX + RL_SET_PICK_MAX + 8], shortest[16];
 
 	source_print(source, sizeof(source), words);
+	snprintf(shortest, sizeof(shortest), "/%u,%u", words->shortest[0], words->shortest[1]);
 	report_begin(report, NULL);
 	report_text(report, "set", "set", set->name);
 	report_number(report, "ipv4", "ipv4", set->members[0]);
 	report_number(report, "ipv6", "ipv6", set->members[1]);
 	report_number(report, "max", "max", set->max);
+	report_text(report, "shortest", NULL, shortest);
 	report_duration(report, "timeout", "timeout", words->timeout_ns);
 	report_number(report, "matched", "matched", matched->packets);
 	report_number(report, "matched_bytes", NULL, matched->bytes);

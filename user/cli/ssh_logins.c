@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The SSH sessions of this machine: the established connections on sshd's ports that a process of
- * sshd holds which has logged a user in. A connection that has not is no session: it may be a
- * guesser of passwords, whom a rule is to keep out.
+/* The SSH sessions of this machine: the established connections on ports where somebody listens
+ * that a process of sshd holds which has logged a user in. A connection that has not is no session:
+ * it may be a guesser of passwords, whom a rule is to keep out.
  *
  * Every user can run a program with the name and the title of sshd, and sshd's own program. Only
  * processes count that such a user cannot make: sshd of root, and its children. */
@@ -21,10 +21,10 @@
 #include "output.h"
 #include "ssh_session.h"
 #include "tcp_sockets.h"
+#include "tunnels.h"
 
-#define SSH_PORT     22
-#define PORTS_MAX    16
 #define TITLE_MAX    256
+#define GUARDED_MAX  1000 /* sessions of which tunnels are looked for */
 #define STATUS_MAX   1024 /* enough for the first lines of /proc/PID/status */
 #define PID_TEXT_MAX 16
 #define SOCKET_TEXT  "socket:["
@@ -36,10 +36,8 @@ struct inodes {
 };
 
 struct scan {
-	struct inodes listening; /* sockets of sshd that serves nobody in particular */
 	struct inodes logged_in;
-	uint16_t ports[PORTS_MAX];
-	size_t port_count;
+	uint8_t ports[(UINT16_MAX + 1) / 8]; /* bits: somebody listens there */
 	struct ssh_sessions *out;
 };
 
@@ -166,17 +164,12 @@ static void sockets_read(const char *pid, struct inodes *out)
 static void process_add(struct scan *scan, const char *pid)
 {
 	char title[TITLE_MAX], status[STATUS_MAX];
-	bool login, root;
 
 	if (!runs_sshd(pid))
 		return;
 	process_read(pid, "status", status, sizeof(status));
 	process_read(pid, "cmdline", title, sizeof(title));
-	login = sshd_title_is_login(title);
-	root = is_root(status);
-	if (root && !login)
-		sockets_read(pid, &scan->listening);
-	else if (login && (root || parent_is_sshd_of_root(status)))
+	if (sshd_title_is_login(title) && (is_root(status) || parent_is_sshd_of_root(status)))
 		sockets_read(pid, &scan->logged_in);
 }
 
@@ -190,71 +183,106 @@ static void processes_read(struct scan *scan)
 			process_add(scan, entry->d_name);
 	if (dir)
 		closedir(dir);
-	inodes_sort(&scan->listening);
 	inodes_sort(&scan->logged_in);
 }
 
 /* ---- connections */
 
+/* Sockets that a session holds itself listen for what is forwarded to its client. */
 static void port_add(const struct flow *flow, uint32_t inode, void *arg)
 {
 	struct scan *scan = arg;
 
-	if (!inodes_have(&scan->listening, inode) || scan->port_count == PORTS_MAX)
-		return;
-	for (size_t i = 0; i < scan->port_count; i++)
-		if (scan->ports[i] == flow->dport)
-			return;
-	scan->ports[scan->port_count++] = flow->dport;
+	if (!inodes_have(&scan->logged_in, inode))
+		scan->ports[flow->dport / 8] |= 1u << flow->dport % 8;
 }
 
-static void session_add(struct ssh_sessions *out, const struct flow *flow, bool own)
+static bool same_session(const struct ssh_session *a, const struct ssh_session *b)
 {
-	for (size_t i = 0; i < out->count; i++) {
-		const struct flow *other = &out->session[i].flow;
+	return !memcmp(a->flow.src, b->flow.src, 16) && a->flow.proto == b->flow.proto &&
+	       a->flow.dport == b->flow.dport && a->unknown == b->unknown &&
+	       (!a->flow.dst_known || !memcmp(a->flow.dst, b->flow.dst, 16));
+}
 
-		if (!memcmp(other->src, flow->src, 16) && other->dport == flow->dport &&
-		    (!other->dst_known || !memcmp(other->dst, flow->dst, 16)))
+static void session_add(struct ssh_sessions *out, const struct ssh_session *session)
+{
+	for (size_t i = 0; i < out->count; i++)
+		if (same_session(&out->session[i], session))
 			return;
-	}
 	out->session = grown(out->session, out->count, &out->room, sizeof(*out->session));
-	out->session[out->count++] = (struct ssh_session){.flow = *flow, .own = own};
+	out->session[out->count++] = *session;
 }
 
 static void connection_add(const struct flow *flow, uint32_t inode, void *arg)
 {
 	struct scan *scan = arg;
+	bool served = scan->ports[flow->dport / 8] & 1u << flow->dport % 8;
 
-	if (inodes_have(&scan->logged_in, inode))
-		session_add(scan->out, flow, false);
+	if (served && inodes_have(&scan->logged_in, inode))
+		session_add(scan->out, &(struct ssh_session){.flow = *flow});
 }
 
+/* Whoever listens, sshd or systemd for it; the connections that a session makes have no such port.
+ */
 static void connections_read(struct scan *scan)
 {
 	tcp_sockets_read(TCP_LISTEN, 0, port_add, scan);
-	for (size_t i = 0; i < scan->port_count; i++)
-		tcp_sockets_read(TCP_ESTABLISHED, scan->ports[i], connection_add, scan);
+	tcp_sockets_read(TCP_ESTABLISHED, 0, connection_add, scan);
+}
+
+/* ---- tunnels */
+
+/* A tunnel may come through another one: its packets are looked at in their turn. */
+static void tunnels_add(struct ssh_sessions *out)
+{
+	struct tunnel tunnels[TUNNELS_MAX];
+
+	for (size_t i = 0; i < out->count && i < GUARDED_MAX; i++) {
+		struct ssh_session inner = out->session[i];
+		size_t count = inner.unknown ? 0 : tunnels_find(&inner.flow, tunnels);
+
+		out->session[i].inside = count > 0;
+		for (size_t j = 0; j < count; j++) {
+			const struct tunnel *tunnel = &tunnels[j];
+			struct ssh_session outer = {.flow = tunnel->known ? tunnel->outer
+									  : inner.flow,
+						    .own = inner.own,
+						    .unknown = !tunnel->known,
+						    .tunnel_index = tunnel->ifindex};
+
+			memcpy(outer.tunnel, tunnel->device, sizeof(outer.tunnel));
+			session_add(out, &outer);
+		}
+	}
+}
+
+/* ---- public */
+
+static void own_find(struct ssh_sessions *out)
+{
+	struct ssh_session own = {.own = true};
+
+	*out = (struct ssh_sessions){0};
+	if (ssh_session_find(&own.flow))
+		session_add(out, &own);
 }
 
 void ssh_sessions_find_own(struct ssh_sessions *out)
 {
-	struct flow own;
-
-	*out = (struct ssh_sessions){0};
-	if (ssh_session_find(&own))
-		session_add(out, &own, true);
+	own_find(out);
+	tunnels_add(out);
 }
 
 void ssh_sessions_find(struct ssh_sessions *out)
 {
-	struct scan scan = {.ports = {SSH_PORT}, .port_count = 1, .out = out};
+	struct scan scan = {.out = out};
 
-	ssh_sessions_find_own(out);
+	own_find(out);
 	processes_read(&scan);
 	if (scan.logged_in.count)
 		connections_read(&scan);
-	free(scan.listening.inode);
 	free(scan.logged_in.inode);
+	tunnels_add(out);
 }
 
 void ssh_sessions_clear(struct ssh_sessions *sessions)

@@ -3,11 +3,19 @@
 #ifndef RLCTL_SSH_LOGINS_H
 #define RLCTL_SSH_LOGINS_H
 
+#include <net/if.h>
+
 #include "decide.h"
 
 struct ssh_session {
 	struct flow flow;
-	bool own; /* this process belongs to it */
+	bool own;    /* this process belongs to it */
+	bool inside; /* it comes through a tunnel, whose packets are another element */
+	/* A tunnel has: its device; and whether its packets are unknown, `flow` being those within
+	 * it. */
+	char tunnel[IF_NAMESIZE];
+	int tunnel_index;
+	bool unknown;
 };
 
 /* One for each pair of addresses and port of the server. */
@@ -16,6 +24,7 @@ struct ssh_sessions {
 	size_t count, room;
 };
 
+/* With each session that comes through a tunnel, the packets of that tunnel. */
 /* This process's own session first, then the connections in this network namespace on which sshd
  * of root has logged somebody in. Those need CAP_SYS_PTRACE; without it only the own one is found.
  */

@@ -70,3 +70,11 @@ void stats_sort(const struct instance_stats *stats, const struct instance_stats 
 	}
 	free(rows);
 }
+
+void stats_sorted_clear(struct instance_stats *sorted)
+{
+	free(sorted->policy.rules);
+	free(sorted->rules);
+	sorted->policy.rules = NULL;
+	sorted->rules = NULL;
+}

@@ -68,8 +68,38 @@ static int family_unknown(char *const *words, int count)
 	return EXIT_USAGE;
 }
 
+/* Words of other tools, and what to write here: the verb with the nearest letters may do the
+ * contrary. */
+static const char *intent_find(const char *word)
+{
+	static const struct {
+		const char *words, *instead; /* between spaces */
+	} intents[] = {
+		{" ban block deny drop reject ", "rule add ADDRESS deny for 1h"},
+		{" unban unblock ", "rule del ADDRESS deny"},
+		{" allow accept permit whitelist ", "rule add ADDRESS allow"},
+		{" limit throttle ", "rule add any limit 1000/second"},
+		{" start on enable load ", "attach DEV"},
+		{" stop off disable unload ", "detach DEV"},
+		{" restart reload ", "apply FILE"},
+		{" undo rollback revert ", "apply FILE"},
+		{" log logs history drops ", "events"},
+		{" bans list ", "source list"},
+		{" report ", "simulate --report FILE"},
+		{" version ", "--version"},
+	};
+	char whole[32];
+
+	snprintf(whole, sizeof(whole), " %.29s ", word);
+	for (size_t i = 0; i < sizeof(intents) / sizeof(intents[0]); i++)
+		if (!strchr(word, ' ') && strstr(intents[i].words, whole))
+			return intents[i].instead;
+	return NULL;
+}
+
 int verb_unknown(char *const *words, int count)
 {
+	const char *instead = intent_find(words[0]);
 	struct hint hint = {.word = words[0]};
 	const struct verb *best = NULL;
 
@@ -84,6 +114,8 @@ int verb_unknown(char *const *words, int count)
 		if (hint.best != before)
 			best = verb;
 	}
+	if (instead)
+		return wrong("unknown verb '%s': write `rlctl %s`", words[0], instead);
 	if (best)
 		return wrong("unknown verb '%s' (did you mean %s?)", words[0], best->name);
 	return wrong("unknown verb '%s' (`rlctl help` lists the verbs)", words[0]);

@@ -22,7 +22,9 @@
 
 #define PRIVILEGES_LOAD (PRIVILEGE_BIT(BPF) | PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON))
 /* To find the SSH session in the environment of other users' processes, and to read their files. */
-#define PRIVILEGES_GUARD (PRIVILEGE_BIT(SYS_PTRACE) | PRIVILEGE_BIT(DAC_READ_SEARCH))
+/* The guard asks the kernel for the peers of WireGuard with it. */
+#define PRIVILEGES_TUNNEL PRIVILEGE_BIT(NET_ADMIN)
+#define PRIVILEGES_GUARD  (PRIVILEGE_BIT(SYS_PTRACE) | PRIVILEGE_BIT(DAC_READ_SEARCH))
 
 const struct verb all_verbs[] = {
 	{
@@ -33,8 +35,8 @@ const struct verb all_verbs[] = {
 			   OPTION_BIT(POLICY) | OPTION_BIT(TABLE) | OPTION_BIT(SOURCES) |
 			   OPTION_BIT(PREFIXES) | OPTION_BIT(BANS) | OPTION_BIT(LOG_DEPTH) |
 			   OPTION_BIT(STATE) | OPTION_BIT(CHALLENGE_RATE) | OPTION_BIT(FQ) |
-			   OPTION_BIT(GROUP) | OPTION_BIT(OR_APPLY) | OPTION_BIT(REPLACE) |
-			   OPTION_BIT(TRY),
+			   OPTION_BIT(GROUP) | OPTION_BIT(OR_APPLY) | OPTION_BIT(LAST) |
+			   OPTION_BIT(REPLACE) | OPTION_BIT(TRY),
 		.device = DEVICE_MUST,
 		.hooks = true,
 		.needs = PRIVILEGES_LOAD,
@@ -138,6 +140,7 @@ const struct verb all_verbs[] = {
 		.words_min = 2,
 		.words_max = -1,
 		.needs = PRIVILEGE_BIT(BPF),
+		.aside = PRIVILEGES_TUNNEL,
 		.many = true,
 		.run = cmd_set_add,
 	},
@@ -150,6 +153,7 @@ const struct verb all_verbs[] = {
 		.words_min = 2,
 		.words_max = -1,
 		.needs = PRIVILEGE_BIT(BPF),
+		.aside = PRIVILEGES_TUNNEL,
 		.many = true,
 		.run = cmd_set_del,
 	},
@@ -180,6 +184,7 @@ const struct verb all_verbs[] = {
 		.words_min = 1,
 		.words_max = 1,
 		.needs = PRIVILEGE_BIT(BPF),
+		.aside = PRIVILEGES_TUNNEL,
 		.many = true,
 		.run = cmd_set_flush,
 	},
@@ -191,6 +196,7 @@ const struct verb all_verbs[] = {
 		.words_min = 2,
 		.words_max = 2,
 		.needs = PRIVILEGE_BIT(BPF),
+		.aside = PRIVILEGES_TUNNEL,
 		.many = true,
 		.run = cmd_set_swap,
 	},
@@ -198,11 +204,11 @@ const struct verb all_verbs[] = {
 		.name = "set load",
 		.words = "[SET ...]",
 		.summary = "Load the files of sets",
-		.options = OPTIONS_INSTANCE | OPTION_BIT(DUE),
+		.options = OPTIONS_INSTANCE | OPTION_BIT(DUE) | OPTION_BIT(YES),
 		.words_max = -1,
 		.needs = PRIVILEGE_BIT(BPF),
-		.uses = PRIVILEGE_BIT(DAC_READ_SEARCH) | PRIVILEGE_BIT(DAC_OVERRIDE) |
-			PRIVILEGE_BIT(CHOWN),
+		.uses = PRIVILEGES_GUARD | PRIVILEGE_BIT(DAC_OVERRIDE) | PRIVILEGE_BIT(CHOWN),
+		.texts = {{OPTION_YES, "load what is refused otherwise", NULL}},
 		.many = true,
 		.run = cmd_set_load,
 	},
@@ -437,7 +443,7 @@ const struct verb all_verbs[] = {
 		.summary = "Share fleet limits with other machines; runs until stopped",
 		.more = FLEET_MORE,
 		.options = OPTIONS_INSTANCE | OPTION_BIT(REDIS) | OPTION_BIT(NAME) |
-			   OPTION_BIT(NODE) | OPTION_BIT(INTERVAL),
+			   OPTION_BIT(NODE) | OPTION_BIT(INTERVAL) | OPTION_BIT(MEMBERS),
 		.uses = PRIVILEGE_BIT(
 			DAC_OVERRIDE), /* for a socket that only Redis' user may open */
 		.run = cmd_fleet_join,

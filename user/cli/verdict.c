@@ -37,11 +37,13 @@ static void worst_keep(struct verdict *worst, const struct verdict *one)
 		*worst = *one;
 }
 
-/* `over drop unless established` spares an open session, which is established. */
-static bool drops(const struct rl_limit *limit)
+/* `over drop unless established` spares an open session, which is established; the packets of a
+ * tunnel may not be. */
+static bool drops(const struct rl_limit *limit, const struct flow *flow)
 {
-	return limit->over == RL_OVER_DROP || limit->over == RL_OVER_BAN ||
-	       limit->over == RL_OVER_CHALLENGE || limit->over == RL_OVER_TRUNCATE;
+	return (flow->proto && limit->over == RL_OVER_UNLESS) || limit->over == RL_OVER_DROP ||
+	       limit->over == RL_OVER_BAN || limit->over == RL_OVER_CHALLENGE ||
+	       limit->over == RL_OVER_TRUNCATE;
 }
 
 /* Does it match only those segments of a session that begin it? */
@@ -54,10 +56,10 @@ static bool takes_only_syns(const struct rule *rule)
 }
 
 /* Does it match only packets that begin a connection? */
-static bool is_of_first(const struct rule *rule)
+static bool is_of_first(const struct rule *rule, const struct flow *flow)
 {
 	return takes_only_syns(rule) || match_wants(&rule->match, RL_MATCH_NEW_SOURCE) ||
-	       match_wants_strangers(&rule->match);
+	       (!flow->proto && match_wants_strangers(&rule->match));
 }
 
 static bool is_slow(const struct verdict *verdict)
@@ -86,15 +88,15 @@ static void limit_of_all(struct verdict *one)
 }
 
 /* A rule that decides on packets of the session. */
-static void verdict_add(struct verdict *worst, const struct rule *rule)
+static void verdict_add(struct verdict *worst, const struct rule *rule, const struct flow *flow)
 {
 	struct verdict one = {.rule = *rule};
 
 	if (rule->action == RL_ACTION_DENY) {
 		one.danger = SESSION_DENIED;
-	} else if (rule->action == RL_ACTION_LIMIT && drops(&rule->limit)) {
+	} else if (rule->action == RL_ACTION_LIMIT && drops(&rule->limit, flow)) {
 		one.packets_a_day = packets_a_day(&rule->limit);
-		if (is_of_first(rule))
+		if (is_of_first(rule, flow))
 			limit_of_first(&one);
 		else
 			limit_of_all(&one);
@@ -163,6 +165,7 @@ struct flow flow_reversed(const struct flow *flow)
 	struct flow out = {
 		.dst_known = true,
 		.answers = !flow->answers,
+		.proto = flow->proto,
 		.sport = flow->dport,
 		.dport = flow->sport,
 	};
@@ -186,7 +189,7 @@ static int verdict_of(const struct policy *policy, struct asked asked, struct ve
 		ret = rules_decide(&near, &asked, &found);
 	policy_for_each (&found, rule) {
 		bannable |= rule->line == UINT32_MAX;
-		verdict_add(out, rule);
+		verdict_add(out, rule, session);
 	}
 	if (!ret && bans && bannable)
 		ret = bans_find(&near, asked, out);

@@ -19,11 +19,12 @@ static int alarm_number(const struct policy *policy, const char *name)
 	return alarm ? (int)(alarm - policy->alarms) : -ENOENT;
 }
 
-/* Packets or bytes that the rate gives in a tenth, in *out, and whether there is a rest: more than
- * the rate is more than that many, and less than the rate is less than one more if there is. */
-static bool amount_in(const struct rl_alarm_phase *phase, uint8_t unit, __u64 *out)
+/* Packets or bytes that the rate gives in so many tenths, in *out, and whether there is a rest:
+ * more than the rate is more than that many, and less than the rate is less than one more if there
+ * is. */
+static bool amount_in(const struct rl_alarm_phase *phase, uint32_t tenths, uint8_t unit, __u64 *out)
 {
-	unsigned __int128 amount = (unsigned __int128)phase->amount * phase->tenth_ns;
+	unsigned __int128 amount = (unsigned __int128)phase->amount * phase->tenth_ns * tenths;
 	unsigned __int128 per = (unsigned __int128)phase->period_ns * (unit == RL_BITS ? 8 : 1);
 	unsigned __int128 whole = amount / per;
 
@@ -40,7 +41,7 @@ static void phase_emit(const struct policy_alarm *alarm, int which, struct rl_al
 	out->for_ns = alarm->phase[which].for_ns;
 	out->tenths = alarm_tenths(out->for_ns);
 	out->tenth_ns = out->for_ns / out->tenths;
-	rest = amount_in(out, alarm->unit, &out->limit);
+	rest = amount_in(out, 1, alarm->unit, &out->limit);
 	if (which)
 		out->limit += rest || !out->limit;
 }
@@ -52,6 +53,8 @@ static void words_emit(const struct policy_alarm *alarm, struct rl_alarm *out)
 	memcpy(out->comment, alarm->comment, sizeof(alarm->comment));
 	phase_emit(alarm, 0, &out->phase[0]);
 	phase_emit(alarm, 1, &out->phase[1]);
+	amount_in(&out->phase[0], RL_ALARM_DURATIONS * out->phase[0].tenths, alarm->unit,
+		  &out->most);
 }
 
 /* ---- the policy in force */
@@ -79,12 +82,11 @@ void alarms_inherit(const struct policy *next, const struct policy *in_force, st
 
 /* ---- */
 
-static void refuse_room(struct build *b)
+/* Does its count need more than headers, as to which sets an address is in? */
+static bool asks_facts(const struct rl_match *match)
 {
-	build_refuse_max(b, NULL, -E2BIG, "too many limits, rules with matches, and alarms",
-			 b->ctx->rules_max,
-			 "remove some; or detach, then attach with a larger --prefixes, up to "
-			 "131072");
+	return match->flags & (RL_MATCH_PAYLOAD | RL_MATCH_FILTER) ||
+	       match_names_set(match, RL_MATCH_SRC) || match_names_set(match, RL_MATCH_DST);
 }
 
 static void alarm_emit(struct build *b, const struct policy_alarm *alarm, uint32_t number)
@@ -92,6 +94,8 @@ static void alarm_emit(struct build *b, const struct policy_alarm *alarm, uint32
 	struct rule counts = alarm->counts;
 
 	counts.line = alarm->line;
+	if (asks_facts(&counts.match))
+		b->out->header.uses |= RL_USE_FACTS_FIRST;
 	words_emit(alarm, &b->out->alarms->alarm[number]);
 	counting_emit(b, &counts, alarm->unit != RL_PACKETS);
 }
@@ -107,7 +111,7 @@ int alarms_emit(struct build *b, const struct policy *policy)
 		return 0;
 	}
 	if (b->out->first_rule + b->out->rule_count + policy->alarm_count > b->ctx->rules_max) {
-		refuse_room(b);
+		build_refuse_room(b);
 		return 0;
 	}
 	b->out->alarms = calloc(1, sizeof(*b->out->alarms));

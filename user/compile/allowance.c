@@ -68,11 +68,17 @@ static struct allowance sliding_log_allowance(const struct rl_rule *rule, struct
 	return a;
 }
 
+/* Counted one by one, as each costs another; WARM_UP_MOST at most. */
 static struct allowance warm_up_allowance(const struct rl_rule *rule, const struct rl_state *state,
 					  __u64 now_ns)
 {
-	struct allowance a = {.remaining = warm_up_admits(&rule->warm_up, state, gcra_now(now_ns))};
+	struct rl_state copy = *state;
+	struct allowance a = {0};
+	__u64 taken;
 
+	while (a.remaining < WARM_UP_MOST &&
+	       warm_up_consume(&rule->warm_up, &copy, gcra_now(now_ns), 1, &taken))
+		a.remaining++;
 	if (!a.remaining)
 		a.wait_ns = grains_to_ns(state->word - gcra_now(now_ns));
 	return a;

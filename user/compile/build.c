@@ -2,6 +2,7 @@
 /* Errors of a compilation. */
 #include "build.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "policy.h"
@@ -34,4 +35,12 @@ int build_refuse(struct build *b, const struct rule *rule, int error, const char
 	rule_print(text, sizeof(text), rule, b->ctx->text);
 	snprintf(err.text, sizeof(err.text), "%.160s: %s", text, what);
 	return build_error(b, &err, error);
+}
+
+void build_refuse_room(struct build *b)
+{
+	build_refuse_max(b, NULL, -E2BIG, "too many limits, rules with matches, and alarms",
+			 b->ctx->rules_max,
+			 "remove some; or detach, then attach with a larger --prefixes, up to "
+			 "131072");
 }

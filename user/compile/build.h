@@ -32,4 +32,7 @@ int build_refuse(struct build *b, const struct rule *rule, int error, const char
 int build_refuse_max(struct build *b, const struct rule *rule, int error, const char *what,
 		     uint32_t max, const char *remedy);
 
+/* The rules array has no room for the policy. */
+void build_refuse_room(struct build *b);
+
 #endif

@@ -13,6 +13,7 @@
 #include "build.h"
 #include "emit.h"
 #include "inherit.h"
+#include "known_by.h"
 #include "policy.h"
 #include "set_groups.h"
 #include "units.h"
@@ -54,11 +55,20 @@ static size_t extras_count(const struct policy *policy)
 	return count;
 }
 
+/* Those that make a source known are beside them. */
+size_t compiled_rules_most(const struct policy *policy)
+{
+	return policy->count + policy->alarm_count + RL_KNOWN_BY_MAX;
+}
+
 static int build_allocate(struct build *b, const struct policy *next)
 {
-	b->out->rules = calloc(next->count + next->alarm_count + 1, sizeof(*b->out->rules));
+	size_t rules = compiled_rules_most(next);
+	size_t extras = extras_count(next) + RL_KNOWN_BY_MAX;
+
+	b->out->rules = calloc(rules, sizeof(*b->out->rules));
 	b->out->prefixes = calloc(next->count + 1, sizeof(*b->out->prefixes));
-	b->out->extras = calloc(extras_count(next) + 1, sizeof(*b->out->extras));
+	b->out->extras = calloc(extras, sizeof(*b->out->extras));
 	b->out->fresh = calloc(next->count + 1, sizeof(*b->out->fresh));
 	b->used = calloc(b->ctx->slots_max / 8 + 1, 1);
 	return b->out->rules && b->out->extras && b->out->prefixes && b->out->fresh && b->used
@@ -106,6 +116,8 @@ static int build(struct build *b, struct policy *next, const struct policy *curr
 		lanes_choose(next);
 	if (!ret)
 		ret = rules_emit(b, next);
+	if (!ret)
+		ret = known_by_emit(b, next);
 	if (!ret)
 		ret = alarms_emit(b, next);
 	if (!ret)
@@ -158,7 +170,6 @@ static bool others_stay_valid(const struct rl_policy_header *before,
 			      const struct rl_policy_header *after)
 {
 	return !(after->uses & ~before->uses & RL_USE_SOURCE_BANS) &&
-	       device_asks_each(before) == device_asks_each(after) &&
 	       nesting_bound(after->lengths[0]) <= RL_NEST_MAX &&
 	       nesting_bound(after->lengths[1]) <= RL_NEST_MAX;
 }
@@ -222,6 +233,8 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		return -EAGAIN; /* the program may no longer need it: all rules tell */
 	if (extras_count(next))
 		return -EAGAIN; /* theirs are written with the whole policy */
+	if (known_by_changes(current, header) || known_by_changes(next, header))
+		return -EAGAIN; /* that is of all rules together */
 	if (next->count > RL_GROUP_MAX || current->count > RL_GROUP_MAX)
 		return -EAGAIN; /* the index is written as a whole */
 	if (slots_need_compaction(header, next, ctx))

@@ -29,6 +29,9 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 		   const struct policy *current, const struct rl_policy_header *header,
 		   const struct compile_context *ctx, struct compiled *out);
 
+/* The most entries of the rules array that policy_compile makes of the policy. */
+size_t compiled_rules_most(const struct policy *policy);
+
 /* The key of a prefix in the trie. */
 void prefix_key_compile(const struct rule *prefix, struct rl_prefix_key *out);
 

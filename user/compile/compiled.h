@@ -52,6 +52,7 @@ struct compile_context {
 	uint32_t possible_cpus; /* may come online and take a batch; >= cpus */
 	bool share;             /* --table cpu: each CPU enforces its share of every rate */
 	bool hot;               /* buckets are in the hot table */
+	bool no_refusals;       /* tests: no refusal is remembered */
 	enum rl_hook hook;
 	uint32_t log_max;                  /* packets in a sliding-log */
 	uint64_t now_ns;                   /* CLOCK_MONOTONIC; `for` counts from here */

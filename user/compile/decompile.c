@@ -172,6 +172,7 @@ void set_decompile(const struct rl_set_words *in, uint32_t id, struct policy_set
 		.every_ns = in->every_ns,
 		.timeout_ns = in->timeout_ns,
 		.max = in->max,
+		.shortest = {in->shortest[0], in->shortest[1]},
 		.id = id,
 	};
 	memcpy(out->name, in->name, sizeof(out->name) - 1);

@@ -83,8 +83,12 @@ uint32_t rule_uses(const struct rule *rule)
 		return uses;
 	if (rule_names_neighbour_discovery(rule))
 		uses |= RL_USE_NEIGHBOURS;
+	if (rule->action == RL_ACTION_ALLOW && rule->kind != PREFIX_DEVICE)
+		uses |= rule->kind == PREFIX_ADDR ? RL_USE_ALLOWS : RL_USE_ALLOWS_ANY;
 	if (rule->action != RL_ACTION_LIMIT)
-		return uses | RL_USE_VERDICTS;
+		return uses;
+	if (!limit_is_bucket(limit) || limit->fleet || limit->over == RL_OVER_BAN)
+		uses |= RL_USE_STATES;
 	if (limit->fleet)
 		uses |= RL_USE_FLEET;
 	if (limit->over == RL_OVER_BAN)
@@ -93,12 +97,6 @@ uint32_t rule_uses(const struct rule *rule)
 		uses |= RL_USE_CHALLENGE;
 	if (limit->over == RL_OVER_TRUNCATE)
 		uses |= RL_USE_TRUNCATE;
-	if (limit->algorithm == RL_SLIDING_WINDOW)
-		uses |= RL_USE_WINDOWS;
-	else if (limit->algorithm == RL_SLIDING_LOG)
-		uses |= RL_USE_LOGS;
-	else if (parts_are_long(key_parts(limit)))
-		uses |= RL_USE_FLOWS;
 	return limit->key == RL_KEY_PARTS ? uses | RL_USE_KEY_PARTS : uses;
 }
 
@@ -151,11 +149,24 @@ static void emit_extra(struct build *b, const struct rule *rule, struct rl_rule 
 	payload_widen(&b->out->header, rule);
 }
 
+/* Where the limit's states are. Buckets in the hot table have none elsewhere. */
+static uint32_t state_uses(const struct rl_rule *entry)
+{
+	if (entry->backend == RL_BACKEND_SHARED)
+		return RL_USE_SHARED;
+	if (entry->backend == RL_BACKEND_HOT)
+		return 0;
+	if (entry->limit.algorithm == RL_SLIDING_WINDOW)
+		return RL_USE_WINDOWS;
+	if (entry->limit.algorithm == RL_SLIDING_LOG)
+		return RL_USE_LOGS;
+	return parts_are_long(key_parts(&entry->limit)) ? RL_USE_FLOWS : 0;
+}
+
 static void emit_limit(struct build *b, const struct rule *rule, struct rl_rule *entry)
 {
 	numbers_compile(&rule->limit, b->ctx, entry);
-	if (entry->backend == RL_BACKEND_SHARED)
-		b->out->header.uses |= RL_USE_SHARED;
+	b->out->header.uses |= state_uses(entry);
 	entry->flags |= rule->lane << RL_RULE_LANE_SHIFT;
 	entry->generation = b->out->header.generation;
 }
@@ -401,14 +412,55 @@ int rules_emit(struct build *b, const struct policy *policy)
 	return 0;
 }
 
-/* Is what is over the limit dropped, whatever the packet? */
-static bool refusal_is_final(const struct rl_rule *rule)
+/* ---- refusals that are remembered */
+
+/* The rules of a range, as far as they are written now: with prefix_compile those of other prefixes
+ * stay as they are. */
+static struct rl_rule *range_rules(const struct build *b, const struct rl_range *range,
+				   uint32_t *count)
 {
-	return rule->limit.over == RL_OVER_DROP;
+	bool indexed = range->count && range->match_mode == RL_MATCH_MODE_INDEXED;
+	const struct rl_index_entry *root = NULL;
+	uint32_t first = range->first;
+
+	if (indexed && b->out->index.count)
+		root = &b->out->index.entries[range->first];
+	if (root)
+		first = root->first;
+	*count = root ? root->count : range->count;
+	if (first < b->base || (indexed && !root))
+		*count = 0;
+	return *count ? &b->out->rules[first - b->base] : NULL;
 }
 
-/* ---- refusals that may be cached (bpf/refusal.h): those of the first rule of a group, if nothing
- * before it can let the packet pass or ban it */
+/* Is what is over the limit dropped, unless it is established? */
+static bool refusal_is_final(const struct rl_rule *rule)
+{
+	return rule->limit.over == RL_OVER_DROP || rule->limit.over == RL_OVER_UNLESS;
+}
+
+/* Does the limit hold for every packet that is not established, but for these matches? */
+static bool holds_but_for(const struct rl_rule *rule, uint32_t matches)
+{
+	uint32_t negated = rule->match.negated;
+
+	return rule->action == RL_ACTION_LIMIT && !rule->expires_ns &&
+	       !(rule->flags & (RL_RULE_WHILE | RL_RULE_WHILE_NOT)) &&
+	       !(rule->match.flags & ~(RL_MATCH_ESTABLISHED | matches)) &&
+	       negated == (rule->match.flags & RL_MATCH_ESTABLISHED);
+}
+
+/* Where refusals of the rule hold only for packets that are not established, packets that may be
+ * are to ask the limit. */
+static void strangers_note(struct build *b, const struct rl_rule *rule)
+{
+	if (rule->limit.over == RL_OVER_UNLESS || rule->match.flags & RL_MATCH_ESTABLISHED)
+		b->out->header.uses |= RL_USE_STRANGERS;
+}
+
+/* ---- those of addresses (bpf/refusal.h): of the first limit of a group that holds for every
+ * packet, if the group allows none and no limit before it bans. Others of the group, and the rules
+ * of the device, cannot let a packet pass that this one refuses. */
 
 static bool rule_refusal_cached(const struct build *b, const struct rl_rule *rule)
 {
@@ -418,56 +470,53 @@ static bool rule_refusal_cached(const struct build *b, const struct rl_rule *rul
 
 	return slow && rule->flags & RL_RULE_SIMPLE && rule->flags & RL_RULE_LOOKUP_ADDRESS &&
 	       !(rule->flags & (RL_RULE_BYTES | RL_RULE_SHADOW | RL_RULE_BAN)) &&
-	       refusal_is_final(rule) &&
+	       refusal_is_final(rule) && holds_but_for(rule, 0) &&
 	       (rule->backend == RL_BACKEND_HOT || rule->backend == RL_BACKEND_UNCONFIRMED) &&
 	       rule->counter_id >> RL_REFUSAL_COUNTER_BITS == 0;
 }
 
 static void group_refusals_cached(struct build *b, const struct rl_range *range)
 {
-	struct rl_rule *rule;
+	uint32_t count;
+	struct rl_rule *rule = range_rules(b, range, &count), *end;
 
-	if (!range->count || range->match_mode != RL_MATCH_MODE_NONE || range->first < b->base)
-		return; /* below b->base: written before */
-	rule = &b->out->rules[range->first - b->base];
-	if (!rule_refusal_cached(b, rule))
+	if (!rule || rule->action == RL_ACTION_ALLOW) /* these stand first */
+		return;
+	end = rule + count;
+	while (rule < end && !(rule->flags & RL_RULE_BAN) && !rule_refusal_cached(b, rule))
+		rule++;
+	if (rule == end || rule->flags & RL_RULE_BAN)
 		return;
 	rule->flags |= RL_RULE_REFUSAL_CACHED;
+	strangers_note(b, rule);
 	b->out->header.uses |= RL_USE_REFUSALS4 | RL_USE_REFUSALS6;
 }
 
-/* ---- refusals of limits that every packet meets (bpf/shared_refusal.h) */
+/* ---- of limits that every packet meets (bpf/shared_refusal.h) */
 
 static bool rule_refuses(const struct rl_rule *rule)
 {
 	return rule->backend == RL_BACKEND_SHARED && rule->clock == RL_CLOCK_TICK &&
-	       !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN)) && refusal_is_final(rule);
+	       !(rule->flags & (RL_RULE_SHADOW | RL_RULE_BAN)) && refusal_is_final(rule) &&
+	       holds_but_for(rule, RL_MATCH_NEW_SOURCE);
 }
 
-/* Are the rules matched one by one? */
-static bool asks_each(const struct rl_range *range)
-{
-	return range->match_mode == RL_MATCH_MODE_EACH ||
-	       range->match_mode == RL_MATCH_MODE_INDEXED;
-}
-
+/* Where the device allows packets, its limits do not hold for them. */
 static void group_refuses(struct build *b, const struct rl_range *range)
 {
-	uint16_t flag = range->match_mode == RL_MATCH_MODE_NEW_SOURCE ? RL_RULE_REFUSES_NEW
-								      : RL_RULE_REFUSES_ALL;
+	uint32_t count;
+	struct rl_rule *rule = range_rules(b, range, &count);
 
-	if (!range->count || asks_each(range) || range->first < b->base)
-		return; /* below b->base: written before */
-	for (uint32_t i = range->first - b->base; i < range->first - b->base + range->count; i++)
-		if (rule_refuses(&b->out->rules[i])) {
-			b->out->rules[i].flags |= flag;
+	if (!rule || rule->action == RL_ACTION_ALLOW)
+		return;
+	for (struct rl_rule *end = rule + count; rule < end; rule++)
+		if (rule_refuses(rule)) {
+			rule->flags |= rule->match.flags & RL_MATCH_NEW_SOURCE
+					       ? RL_RULE_REFUSES_NEW
+					       : RL_RULE_REFUSES_ALL;
+			strangers_note(b, rule);
 			b->out->header.uses |= RL_USE_REFUSES;
 		}
-}
-
-bool device_asks_each(const struct rl_policy_header *header)
-{
-	return header->device.count && asks_each(&header->device);
 }
 
 /* An IPv6 lookup address is a /64: longer prefixes, and members of sets, split it, so its refusals
@@ -477,10 +526,12 @@ void refusals_choose(struct build *b)
 	struct rl_policy_header *header = &b->out->header;
 	const __u64 *longer = &header->lengths[1][1]; /* 64 and more, 128 */
 
+	if (b->ctx->no_refusals)
+		return;
 	group_refuses(b, &header->device);
 	if (!header->prefixes && !(b->out->groups && b->out->groups->prefixes))
 		group_refuses(b, &header->any);
-	if (header->uses & RL_USE_SOURCE_BANS || device_asks_each(header))
+	if (header->uses & RL_USE_SOURCE_BANS)
 		return;
 	group_refusals_cached(b, &header->any);
 	for (uint32_t i = 0; i < b->out->prefix_count; i++)

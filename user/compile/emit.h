@@ -16,10 +16,7 @@ void counting_emit(struct build *b, const struct rule *rule, bool bytes);
 /* Is the prefix fe80::/10? A rule for it may apply to neighbour discovery of any address. */
 bool is_link_local_prefix(const struct rule *rule);
 
-/* Does the device have rules that must be matched one by one? */
-bool device_asks_each(const struct rl_policy_header *header);
-
-/* Marks the rules whose refusals the data path may cache (bpf/refusal.h). */
+/* Marks the rules whose refusals the data path remembers (bpf/refusal.h, bpf/shared_refusal.h). */
 void refusals_choose(struct build *b);
 
 #endif

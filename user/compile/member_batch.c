@@ -116,7 +116,7 @@ static bool entry_put(struct member_batch *batch, struct member_page *page,
 			page->members[batch->set]++;
 	}
 	if (written.entry->became != MEMBER_PRESENT || batch->former != batch->epoch) {
-		guide_add(layout, page->ipv6, &written.slot);
+		guide_add(layout, batch->table->seed, page->ipv6, &written.slot);
 		expiry_note(layout, written.slot.expires);
 	}
 	return true;

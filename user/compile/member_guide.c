@@ -20,12 +20,12 @@ static void bits_add64(__u64 *word, uint64_t bits)
 		__atomic_store_n(word, *word | bits, __ATOMIC_RELEASE);
 }
 
-static uint32_t guide6_place(const __u64 addr[2])
+static uint32_t guide6_place(const __u64 seed[2], const __u64 addr[2])
 {
 	uint32_t first;
 
 	memcpy(&first, addr, sizeof(first));
-	return guide6_index(first);
+	return guide6_index(seed, first);
 }
 
 /* A prefix of fewer bits than the guide has covers several of its words. */
@@ -43,7 +43,8 @@ static void guide4_add(struct rl_member_layout *layout, uint32_t addr, uint32_t 
 		bits_add32(&layout->guide4[first + i], 1u << (len - 1));
 }
 
-void guide_add(struct rl_member_layout *layout, bool ipv6, const struct member_slot *slot)
+void guide_add(struct rl_member_layout *layout, const __u64 seed[2], bool ipv6,
+	       const struct member_slot *slot)
 {
 	uint32_t len = slot_len(slot);
 
@@ -52,11 +53,12 @@ void guide_add(struct rl_member_layout *layout, bool ipv6, const struct member_s
 	else if (len < RL_GUIDE6_BITS)
 		bits_add32(&layout->short6, 1u << len);
 	else
-		bits_add64(&layout->guide6[guide6_place(slot->addr)].lengths[(len - 1) / 64],
+		bits_add64(&layout->guide6[guide6_place(seed, slot->addr)].lengths[(len - 1) / 64],
 			   1ull << (len - 1) % 64);
 }
 
-bool guide_has(const struct rl_member_layout *layout, bool ipv6, const __u64 addr[2], uint32_t len)
+bool guide_has(const struct rl_member_layout *layout, const __u64 seed[2], bool ipv6,
+	       const __u64 addr[2], uint32_t len)
 {
 	const struct rl_guide6 *guide;
 
@@ -66,7 +68,7 @@ bool guide_has(const struct rl_member_layout *layout, bool ipv6, const __u64 add
 		return layout->guide4[guide4_index(ntohl(addr[0]))] >> (len - 1) & 1;
 	if (len < RL_GUIDE6_BITS)
 		return layout->short6 >> len & 1;
-	guide = &layout->guide6[guide6_place(addr)];
+	guide = &layout->guide6[guide6_place(seed, addr)];
 	return guide->lengths[(len - 1) / 64] >> (len - 1) % 64 & 1;
 }
 

@@ -42,7 +42,7 @@ static int wanted_read(struct member_table *table, const struct wanted *wanted,
 	slot_of_member(&wanted->member, wanted->set,
 		       epochs >> wanted->set & 1 ? RL_MEMBER_EPOCH : 0, 0, &slot);
 	if (!pages_count(table, ipv6) ||
-	    !guide_has(table->layout, ipv6, slot.addr, slot_len(&slot)))
+	    !guide_has(table->layout, table->seed, ipv6, slot.addr, slot_len(&slot)))
 		return -ENOENT;
 	hash = slot_hash(table, ipv6, &slot);
 	key = page_key(ipv6, page_of(table, ipv6, hash));

@@ -135,7 +135,7 @@ static void page_note(const struct member_table *table, const struct member_page
 	uint32_t next = 0;
 
 	while (slot_next(&page->lines, page->ipv6, &next, &slot)) {
-		guide_add(&sweep->guide, page->ipv6, &slot);
+		guide_add(&sweep->guide, table->seed, page->ipv6, &slot);
 		sweep->next_expiry = earlier(sweep->next_expiry, slot.expires);
 		sweep->members[slot_set(&slot)][page->ipv6] += slot_is_current(table, &slot);
 	}

@@ -120,17 +120,19 @@ void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *w)
 	u128 ramp_permits = ((u128)limit->ramp_ns * limit->amount << 16) / limit->period_ns;
 	u128 stable = cost_of((u128)limit->period_ns << RL_GRAIN_SHIFT, limit->amount, 0);
 	u128 climb = stable * (limit->cold - 1); /* at max */
+	uint64_t ramp = limit->ramp_ns << RL_GRAIN_SHIFT;
 	u128 twice;
 
 	*w = (struct rl_warm_up){
 		.threshold = ramp_permits / 2,
 		.max = ramp_permits / 2 + 2 * ramp_permits / (1 + limit->cold),
 		.stable = stable,
-		.ramp = limit->ramp_ns << RL_GRAIN_SHIFT,
+		.burst = stable * (limit->size - 1),
+		.ramp_bits = 64 - __builtin_clzll(ramp),
 		.most = 1,
 	};
 	w->refill_shift = shift_below(w->max, 62, 62);
-	w->refill = ((u128)w->max << w->refill_shift) / w->ramp;
+	w->refill = (((u128)w->max << w->refill_shift) + ramp - 1) / ramp; /* in a ramp, all */
 	twice = 2 * (u128)(w->max - w->threshold);
 	while (twice >> w->climb_drop >> 30)
 		w->climb_drop++;
@@ -156,7 +158,8 @@ static struct rl_limit limit_share(const struct rl_limit *limit, const struct co
 
 	if (!is_split_by_cpu(limit, ctx))
 		return part;
-	part.size = limit->size / ctx->cpus;
+	if (limit->algorithm != RL_WARM_UP) /* of each CPU: a cold interval has to fit */
+		part.size = limit->size / ctx->cpus;
 	if (part.size < least) {
 		part.size = least < limit->size ? least : limit->size;
 		if (limit->algorithm == RL_LEAKY_BUCKET)
@@ -204,7 +207,7 @@ static void masks_compile(const struct rl_limit *limit, struct rl_rule *out)
 	out->mask6[1] = limit->key_len6 > 64 ? mask_be64(limit->key_len6 - 64) : 0;
 }
 
-static bool is_bucket(const struct rl_limit *limit)
+bool limit_is_bucket(const struct rl_limit *limit)
 {
 	return limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET;
 }
@@ -215,10 +218,10 @@ static enum rl_backend backend_choose(const struct rl_limit *limit,
 	if (limit->fleet)
 		return RL_BACKEND_FLEET;
 	if (limit->key == RL_KEY_RULE)
-		return is_bucket(limit) ? RL_BACKEND_SHARED : RL_BACKEND_LRU;
+		return limit_is_bucket(limit) ? RL_BACKEND_SHARED : RL_BACKEND_LRU;
 	if (!ctx->hot)
 		return RL_BACKEND_LRU;
-	return is_bucket(limit) ? RL_BACKEND_HOT : RL_BACKEND_UNCONFIRMED;
+	return limit_is_bucket(limit) ? RL_BACKEND_HOT : RL_BACKEND_UNCONFIRMED;
 }
 
 /* Meanings: rl_unconfirmed. For bytes, a packet has the size of the device's MTU. */
@@ -235,7 +238,7 @@ static void unconfirmed_compile(const struct rl_limit *limit, const struct compi
 	n->wait = limit->amount == 1 ? n->span : 0;
 	if (limit->algorithm == RL_WARM_UP) {
 		n->wait = warm_up_cost(&out->warm_up, out->warm_up.max);
-		n->span = out->warm_up.ramp + n->wait;
+		n->span = (limit->ramp_ns << RL_GRAIN_SHIFT) + out->warm_up.burst + n->wait;
 	}
 }
 
@@ -304,6 +307,7 @@ static uint64_t limit_span_ns(const struct rl_limit *limit)
 	switch (limit->algorithm) {
 	case RL_TOKEN_BUCKET:
 	case RL_LEAKY_BUCKET:
+	case RL_WARM_UP:
 		span = (u128)limit->size * limit->period_ns / limit->amount;
 		break;
 	case RL_FIXED_WINDOW:
@@ -311,9 +315,6 @@ static uint64_t limit_span_ns(const struct rl_limit *limit)
 		break;
 	case RL_SLIDING_WINDOW:
 		span = limit->period_ns / limit->slots;
-		break;
-	case RL_WARM_UP: /* each packet may wait for a tick: 0.8 % of 128 */
-		span = limit->period_ns / limit->amount / (128 / TICKS_MIN);
 		break;
 	default: /* a sliding-log always uses the precise clock */
 		break;

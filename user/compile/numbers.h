@@ -14,11 +14,14 @@ void warm_up_compile(const struct rl_limit *limit, struct rl_warm_up *out);
 void numbers_compile(const struct rl_limit *limit, const struct compile_context *ctx,
 		     struct rl_rule *out);
 
+/* Is its state a bucket: one word (bpf/algorithm/gcra.h)? */
+bool limit_is_bucket(const struct rl_limit *limit);
+
 /* Is it a leaky bucket that delays packets? Only at egress, and not if packets over it pass. */
 bool limit_paces(const struct rl_limit *limit, enum rl_hook hook);
 
 /* The clock of a limit: precise if it paces; otherwise the tick clock if a burst (queue, window)
- * spans at least 16 ticks, or the interval of a warm-up at least 128. */
+ * spans at least 16 ticks. */
 enum rl_clock clock_choose(const struct rl_limit *limit, enum rl_hook hook, uint64_t tick_ns);
 
 #endif

@@ -45,6 +45,7 @@ static void words_emit(const struct policy_set *set, struct rl_set_words *out)
 		.timeout_ns = set->timeout_ns,
 		.max = set->max,
 		.source = set->source,
+		.shortest = {set->shortest[0], set->shortest[1]},
 	};
 	memcpy(out->name, set->name, sizeof(out->name));
 	memcpy(out->path, set->path, sizeof(out->path));

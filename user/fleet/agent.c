@@ -22,6 +22,7 @@
 #include "fleet.h"
 #include "fleet_maps.h"
 #include "instance.h"
+#include "members.h"
 #include "message.h"
 #include "redis.h"
 #include "rules.h"
@@ -92,23 +93,6 @@ void agent_shared_end(struct agent *a, uint64_t now_ns, const char *why)
 	agent_limits_write(a, fleet_now_ns());
 }
 
-static void members_read(struct agent *a, const redisReply *reply)
-{
-	uint32_t count = reply_number(reply, 1, 1, FLEET_SIZE_MAX);
-	uint32_t listed = 0;
-
-	memset(a->session.member, 0, sizeof(a->session.member));
-	for (size_t i = 3; i < reply->elements && listed < RL_FLEET_MEMBERS; i++)
-		if (reply->element[i]->type == REDIS_REPLY_STRING)
-			snprintf(a->session.member[listed++], RL_FLEET_NAME, "%.63s",
-				 reply->element[i]->str);
-	if (count == a->pace.members)
-		return;
-	a->pace.members = count;
-	a->session.members = count;
-	agent_limits_write(a, fleet_now_ns());
-}
-
 static int heartbeat(struct agent *a, bool leave, char error[LINK_ERROR_MAX])
 {
 	const struct fleet_options *o = a->options;
@@ -119,7 +103,7 @@ static int heartbeat(struct agent *a, bool leave, char error[LINK_ERROR_MAX])
 	redisReply *reply;
 	int ret = 0;
 
-	snprintf(claimed, sizeof(claimed), "%u", a->was_shared ? a->pace.members : 0);
+	snprintf(claimed, sizeof(claimed), "%u", a->pace.members);
 	for (int i = 2; i < 10; i++)
 		lengths[i] = strlen(words[i]);
 	if (link_call(&a->link, SCRIPT_HEARTBEAT, 10, words, lengths))
@@ -133,7 +117,7 @@ static int heartbeat(struct agent *a, bool leave, char error[LINK_ERROR_MAX])
 			 o->node);
 		ret = -1;
 	} else if (!leave) {
-		members_read(a, reply);
+		agent_members_read(a, reply);
 	}
 	freeReplyObject(reply);
 	return ret;
@@ -285,7 +269,8 @@ void agent_exchange(struct agent *a, uint64_t now_ns)
 /* ---- the loop */
 
 /* Reads the session record. If two agents write it (started together, or one was stopped for long),
- * the last writer stays: the other one finds a foreign start time and ends. */
+ * the last writer stays: the other one finds a foreign start time and ends. So does one that was
+ * stopped while `fleet leave` cleared the record. */
 static int session_check(struct agent *a)
 {
 	struct rl_fleet_session other;
@@ -297,10 +282,12 @@ static int session_check(struct agent *a)
 		a->ending = a->ending || other.leave;
 		return 0;
 	}
-	a->replaced = fleet_session_is_alive(&other);
-	return a->replaced ? fail("%s: another agent (process %u) is in fleet %s: this one ends",
-				  a->instance->device, other.pid, other.fleet)
-			   : 0;
+	a->replaced = true;
+	if (!other.since_ns)
+		return fail("%s: `rlctl fleet leave` did not wait for this agent: it ends",
+			    a->instance->device);
+	return fail("%s: another agent (process %u) is in fleet %s: this one ends",
+		    a->instance->device, other.pid, other.fleet);
 }
 
 /* Writes this agent's session record, and reads what others wrote there. */
@@ -333,6 +320,8 @@ static int tick(struct agent *a)
 {
 	uint64_t now_ns = fleet_now_ns();
 
+	if (now_ns - a->session.updated_ns >= LIMITS_NS && session_check(a))
+		return -1;
 	if (agent_policy_watch(a, now_ns))
 		return -1;
 	fleet_events_poll(&a->maps);
@@ -365,6 +354,7 @@ static void wait_for(struct agent *a, int signals, uint64_t until_ns)
  * its part until it is back. */
 static void agent_end(struct agent *a)
 {
+	struct rl_fleet_session kept = {0};
 	char error[LINK_ERROR_MAX];
 	bool left = a->session.leave;
 
@@ -376,12 +366,17 @@ static void agent_end(struct agent *a)
 	if (a->link.redis)
 		heartbeat(a, true, error);
 	link_close(&a->link);
-	memset(&a->session, 0, sizeof(a->session));
-	fleet_session_write(a->instance, &a->session);
+	if (!left) {
+		kept.members = a->session.members;
+		memcpy(kept.fleet, a->session.fleet, sizeof(kept.fleet));
+	}
+	fleet_session_write(a->instance, &kept);
 }
 
 static int agent_begin(struct agent *a)
 {
+	struct rl_fleet_session former = {0};
+
 	a->due = calloc(KEYS_MAX, sizeof(struct fleet_entry *));
 	for (int kind = 0; kind < FLEET_REQUEST_KINDS; kind++)
 		a->ask[kind].entries = calloc(KEYS_PER_TICK, sizeof(struct fleet_entry *));
@@ -395,9 +390,12 @@ static int agent_begin(struct agent *a)
 	snprintf(a->keys[1], sizeof(a->keys[1]), "rlctl:{%s}:outage", a->options->fleet);
 	snprintf(a->keys[2], sizeof(a->keys[2]), "rlctl:{%s}:capacity", a->options->fleet);
 	a->session.pid = getpid();
-	a->session.members = a->pace.members;
 	snprintf(a->session.fleet, RL_FLEET_NAME, "%s", a->options->fleet);
 	snprintf(a->session.node, RL_FLEET_NAME, "%s", a->options->node);
+	fleet_session_read(a->instance, &former);
+	agent_members_begin(a, &former);
+	a->session.updated_ns = fleet_now_ns();
+	fleet_session_write(a->instance, &a->session);
 	return agent_policy_load(a) ? -1 : 0;
 }
 
@@ -428,9 +426,7 @@ int fleet_run(const struct instance *instance, const struct fleet_options *optio
 		.options = options,
 		.maps = {.keys = -1, .events = -1},
 		.keys_per_tick = KEYS_USUAL,
-		.pace = {.interval_ns = options->interval_ns,
-			 .members = 1,
-			 .patience_ns = PATIENCE_NS},
+		.pace = {.interval_ns = options->interval_ns, .patience_ns = PATIENCE_NS},
 	};
 	int signals = signals_open(), ret = signals < 0 ? -1 : 0;
 	bool begun;

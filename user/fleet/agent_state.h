@@ -24,10 +24,12 @@ struct agent {
 	char token[17];
 	uint64_t random;
 	uint64_t heartbeat_ns, policy_ns, limits_ns, retry_ns, backoff_ns, shed_ns;
-	uint64_t begin_ns;  /* when it connected */
-	uint64_t timely_ns; /* last answer of Redis in time */
-	uint64_t shedding;  /* keys since the last note */
-	bool was_shared;    /* was connected at least once */
+	uint64_t begin_ns;     /* when it connected */
+	uint64_t timely_ns;    /* last answer of Redis in time */
+	uint64_t shedding;     /* keys since the last note */
+	uint32_t members_kept; /* in the file; 0: not known */
+	bool was_shared;       /* was connected at least once */
+	bool too_many;         /* members, which was reported */
 	bool ending;
 	bool replaced;                    /* another agent has the instance */
 	char keys[3][RL_FLEET_NAME + 40]; /* of the heartbeat, in Redis */

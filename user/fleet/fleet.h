@@ -26,7 +26,7 @@
 #define HEARTBEAT_NS   (250 * NS_PER_MS)
 #define KEYS_PER_TICK  20000u
 #define KEYS_MAX       RL_FLEET_GRANTS
-#define FLEET_SIZE_MAX 10000
+#define FLEET_SIZE_MAX 1000 /* members: an answer of Redis names so many */
 
 /* ---- limit.c: one limit of the instance */
 
@@ -150,6 +150,7 @@ struct fleet_options {
 	const char *fleet;
 	const char *node;
 	uint64_t interval_ns;
+	uint32_t members; /* the most that there are; 0: not known */
 };
 
 /* Runs a member until `fleet leave`, a signal, or the instance is detached. 0 or -1; reports. */

@@ -7,7 +7,8 @@
 -- A key is granted what it wants or, if all want more than the capacity, its part of it. The part that it
 -- holds stays reserved until it reports that it holds less. A value is the present second, and
 -- the sums of reservations and of wishes by the second in which they end (this one, the next
--- two): its size does not depend on the number of members.
+-- two): its size does not depend on the number of members. After the clock was set back, all of them
+-- count as ending last.
 
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -25,13 +26,14 @@ for i = 2, #KEYS do
   if value and #value == 28 then
     local base, v0, v1, v2, x0, x1, x2 = unpack('<I4I4I4I4I4I4I4', value)
     local past = second - base
-    if past <= 0 then r0, r1, r2, w0, w1, w2 = v0, v1, v2, x0, x1, x2
+    if past < 0 then r2, w2 = v0 + v1 + v2, x0 + x1 + x2
+    elseif past == 0 then r0, r1, r2, w0, w1, w2 = v0, v1, v2, x0, x1, x2
     elseif past == 1 then r0, r1, w0, w1 = v1, v2, x1, x2
     elseif past == 2 then r0, w0 = v2, x2 end
   end
   if ends == 0 then r0, w0 = max(0, r0 - reserved), max(0, w0 - wanted)
   elseif ends == 1 then r1, w1 = max(0, r1 - reserved), max(0, w1 - wanted)
-  elseif ends == 2 then r2, w2 = max(0, r2 - reserved), max(0, w2 - wanted) end
+  elseif ends >= 2 then r2, w2 = max(0, r2 - reserved), max(0, w2 - wanted) end
   local others, wishes = r0 + r1 + r2, w0 + w1 + w2 + want
   local part = want
   if wishes > capacity then part = floor(capacity * want / wishes) end

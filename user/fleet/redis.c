@@ -3,14 +3,28 @@
 
 #include "redis.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "clock.h"
 #include "tls.h"
 #include "units.h"
 #include "url.h"
+#include "wait.h"
+
+#define ANSWER_BYTES    (256 << 10) /* the longest answer lists a thousand members */
+#define ANSWER_ELEMENTS 4096
+#define COMMAND_NS      (300 * NS_PER_MS)
+
+#if HIREDIS_MAJOR < 1
+typedef int element_count;
+#else
+typedef size_t element_count;
+#endif
 
 static int error_set(char error[LINK_ERROR_MAX], const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -31,16 +45,59 @@ static struct timeval timeval_of(uint64_t ns)
 				.tv_usec = ns % NS_PER_SECOND / NS_PER_US};
 }
 
-/* The error of a connection. */
-static const char *connection_error(const redisContext *redis)
+/* ---- answers */
+
+static redisReplyObjectFunctions usual, bounded;
+static size_t elements; /* of the answer that is being read: one at a time */
+
+/* hiredis has no bound on what elements take: an answer of some bytes may claim gigabytes. */
+static void *array_make(const redisReadTask *task, element_count count)
 {
-	if (!redis)
-		return "out of memory";
-	if (redis->err == REDIS_ERR_IO &&
-	    !strcmp(redis->errstr, "Resource temporarily unavailable"))
-		return "no answer in time";
-	return redis->errstr;
+	elements += (size_t)count;
+	return elements > ANSWER_ELEMENTS ? NULL : usual.createArray(task, count);
 }
+
+static void answers_bound(redisContext *redis)
+{
+	usual = *redis->reader->fn;
+	bounded = usual;
+	bounded.createArray = array_make;
+	redis->reader->fn = &bounded;
+	redis->flags &= ~REDIS_BLOCK;
+	fcntl(redis->fd, F_SETFL, fcntl(redis->fd, F_GETFL) | O_NONBLOCK);
+}
+
+/* Sends what is queued, and reads the next answer, for timeout_ns from now at most: a server that
+ * sends a byte now and then does not prolong it. */
+static redisReply *reply_wait(redisContext *redis, uint64_t timeout_ns, const char **wrong)
+{
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + timeout_ns;
+	void *reply = NULL;
+	short ready = 0;
+	int sent = 0;
+
+	elements = 0;
+	for (;;) {
+		if ((ready & ~POLLOUT && redisBufferRead(redis)) ||
+		    redisGetReplyFromReader(redis, &reply) ||
+		    (!reply && !sent && redisBufferWrite(redis, &sent))) {
+			*wrong = elements > ANSWER_ELEMENTS ? "the answer is too long"
+							    : redis->errstr;
+			return NULL;
+		}
+		if (reply)
+			return reply;
+		*wrong = "the answer is too long";
+		if (redis->reader->len > ANSWER_BYTES)
+			return NULL;
+		*wrong = "no answer in time";
+		ready = socket_wait(redis->fd, (short)(sent ? POLLIN : POLLIN | POLLOUT), &end_ns);
+		if (!ready)
+			return NULL;
+	}
+}
+
+/* ---- connections */
 
 static redisContext *connect_to(const struct fleet_host *host, const char *path,
 				uint64_t timeout_ns, char error[LINK_ERROR_MAX])
@@ -49,12 +106,15 @@ static redisContext *connect_to(const struct fleet_host *host, const char *path,
 	redisContext *redis = path ? redisConnectUnixWithTimeout(path, timeout)
 				   : redisConnectWithTimeout(host->name, host->port, timeout);
 
-	if (redis && !redis->err && !redisSetTimeout(redis, timeout))
+	if (redis && !redis->err) {
+		answers_bound(redis);
 		return redis;
+	}
 	if (path)
-		error_set(error, "%s: %s", path, connection_error(redis));
+		error_set(error, "%s: %s", path, redis ? redis->errstr : "out of memory");
 	else
-		error_set(error, "%s:%u: %s", host->name, host->port, connection_error(redis));
+		error_set(error, "%s:%u: %s", host->name, host->port,
+			  redis ? redis->errstr : "out of memory");
 	if (redis)
 		redisFree(redis);
 	return NULL;
@@ -64,12 +124,15 @@ static redisContext *connect_to(const struct fleet_host *host, const char *path,
 static redisReply *command_reply(redisContext *redis, int type, char error[LINK_ERROR_MAX],
 				 int count, const char **words)
 {
-	redisReply *reply = redisCommandArgv(redis, count, words, NULL);
+	const char *wrong = "out of memory";
+	redisReply *reply = NULL;
 
+	if (!redisAppendCommandArgv(redis, count, words, NULL))
+		reply = reply_wait(redis, COMMAND_NS, &wrong);
 	if (reply && reply->type == type)
 		return reply;
 	if (!reply)
-		error_set(error, "%s", connection_error(redis));
+		error_set(error, "%s", wrong);
 	else if (reply->type == REDIS_REPLY_ERROR)
 		error_set(error, "error from Redis: %s", reply->str);
 	else
@@ -178,7 +241,8 @@ static int master_find(const struct fleet_url *url, uint64_t timeout_ns, struct 
 static int tls_begin(struct fleet_link *link, const struct fleet_host *host,
 		     char error[LINK_ERROR_MAX])
 {
-	const char *tls_error = fleet_tls_begin(link->redis, host->name);
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + COMMAND_NS;
+	const char *tls_error = fleet_tls_begin(link->redis, host->name, end_ns);
 
 	if (!tls_error)
 		return 0;
@@ -191,7 +255,7 @@ int link_open(const struct fleet_url *url, uint64_t timeout_ns, struct fleet_lin
 	      char error[LINK_ERROR_MAX])
 {
 	struct fleet_host host = url->hosts[0];
-	struct fleet_link link = {0};
+	struct fleet_link link = {.timeout_ns = COMMAND_NS};
 
 	if (url->scheme == FLEET_SENTINEL && master_find(url, timeout_ns, &host, error))
 		return -1;
@@ -223,7 +287,7 @@ void link_close(struct fleet_link *link)
 
 void link_timeout(struct fleet_link *link, uint64_t timeout_ns)
 {
-	redisSetTimeout(link->redis, timeval_of(timeout_ns));
+	link->timeout_ns = timeout_ns;
 }
 
 int link_call(struct fleet_link *link, enum fleet_script script, int count, const char **words,
@@ -238,10 +302,11 @@ int link_call(struct fleet_link *link, enum fleet_script script, int count, cons
 
 redisReply *link_answer(struct fleet_link *link, char error[LINK_ERROR_MAX])
 {
-	redisReply *reply = NULL;
+	const char *wrong;
+	redisReply *reply = reply_wait(link->redis, link->timeout_ns, &wrong);
 
-	if (redisGetReply(link->redis, (void **)&reply) != REDIS_OK || !reply) {
-		error_set(error, "%s: %s", link->server, connection_error(link->redis));
+	if (!reply) {
+		error_set(error, "%s: %s", link->server, wrong);
 		return NULL;
 	}
 	if (reply->type == REDIS_REPLY_ARRAY && reply->elements)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A connection to a fleet's Redis, and the scripts that run there. No call waits longer than its
- * timeout. Errors are texts without secrets.
+/* A connection to a fleet's Redis, and the scripts that run there. Errors are texts without
+ * secrets.
  *
- * Redis' numbers are untrusted: reply_number() clamps them to a range.
+ * Redis is untrusted: reply_number() clamps its numbers to a range, no answer as a whole takes
+ * longer than its timeout, whatever arrives meanwhile, or much memory, and a signal to end shortens
+ * it.
  */
 #ifndef RLCTL_FLEET_REDIS_H
 #define RLCTL_FLEET_REDIS_H
@@ -18,6 +20,7 @@
 #define LINK_SHA_MAX 41
 struct fleet_link {
 	redisContext *redis; /* NULL: not connected */
+	uint64_t timeout_ns; /* of link_answer */
 	char sha[SCRIPT_COUNT][LINK_SHA_MAX];
 	char server[FLEET_TEXT_MAX]; /* HOST:PORT or a path */
 };
@@ -29,7 +32,7 @@ int link_open(const struct fleet_url *url, uint64_t timeout_ns, struct fleet_lin
 	      char error[LINK_ERROR_MAX]);
 void link_close(struct fleet_link *link);
 
-/* Timeout of link_answer from now on. */
+/* Timeout of link_answer, for the whole answer, from now on. */
 void link_timeout(struct fleet_link *link, uint64_t timeout_ns);
 
 /* Queues a call of a script, sent by the next link_answer. words[0] and [1] are filled in here;

@@ -7,10 +7,13 @@
 #if __has_include(<hiredis/hiredis_ssl.h>) && __has_include(<openssl/ssl.h>)
 
 #include <arpa/inet.h>
+#include <poll.h>
 
 #include <hiredis/hiredis_ssl.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+
+#include "wait.h"
 
 bool fleet_tls_is_supported(void)
 {
@@ -46,19 +49,40 @@ static SSL *session_make(const char *host)
 	return ssl;
 }
 
-/* On success, hiredis owns the session. */
-const char *fleet_tls_begin(redisContext *redis, const char *host)
+/* The socket does not block, so that hiredis leaves most of the handshake to others. */
+static bool handshake_end(const redisContext *redis, SSL *ssl, uint64_t end_ns)
+{
+	int ret;
+
+	while ((ret = SSL_do_handshake(ssl)) != 1) {
+		int want = SSL_get_error(ssl, ret);
+
+		if ((want != SSL_ERROR_WANT_READ && want != SSL_ERROR_WANT_WRITE) ||
+		    !socket_wait(redis->fd, want == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT,
+				 &end_ns))
+			return false;
+	}
+	return true;
+}
+
+/* hiredis owns the session unless it refuses it. */
+const char *fleet_tls_begin(redisContext *redis, const char *host, uint64_t end_ns)
 {
 	SSL *ssl = session_make(host);
+	bool owned;
 	long result;
 
 	if (!ssl)
 		return "cannot set up TLS";
-	if (redisInitiateSSL(redis, ssl) == REDIS_OK)
+	owned = redisInitiateSSL(redis, ssl) == REDIS_OK;
+	if (owned && handshake_end(redis, ssl, end_ns))
 		return NULL;
 	result = SSL_get_verify_result(ssl);
-	SSL_free(ssl);
-	return result == X509_V_OK ? redis->errstr : X509_verify_cert_error_string(result);
+	if (!owned)
+		SSL_free(ssl);
+	if (result != X509_V_OK)
+		return X509_verify_cert_error_string(result);
+	return owned ? "the TLS handshake failed" : redis->errstr;
 }
 
 #else
@@ -68,10 +92,11 @@ bool fleet_tls_is_supported(void)
 	return false;
 }
 
-const char *fleet_tls_begin(redisContext *redis, const char *host)
+const char *fleet_tls_begin(redisContext *redis, const char *host, uint64_t end_ns)
 {
 	(void)redis;
 	(void)host;
+	(void)end_ns;
 	return FLEET_TLS_NONE;
 }
 

@@ -4,6 +4,7 @@
 #define RLCTL_FLEET_TLS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <hiredis/hiredis.h>
 
@@ -14,9 +15,9 @@ bool fleet_tls_is_supported(void);
 	"this rlctl was built with a hiredis without TLS: use redis:// through a tunnel, such " \
 	"as stunnel, or unix://"
 
-/* Starts TLS on a new connection. The server's certificate must be for the host, and signed by an
- * authority that this machine trusts (or of SSL_CERT_FILE or SSL_CERT_DIR). NULL, or the error,
- * valid as long as the connection. */
-const char *fleet_tls_begin(redisContext *redis, const char *host);
+/* Starts TLS on a new connection that does not block, until end_ns at most. The server's
+ * certificate must be for the host, and signed by an authority that this machine trusts (or of
+ * SSL_CERT_FILE or SSL_CERT_DIR). NULL, or the error, valid as long as the connection. */
+const char *fleet_tls_begin(redisContext *redis, const char *host, uint64_t end_ns);
 
 #endif

@@ -153,6 +153,7 @@ static int states_carry(const struct instance *instance, const struct compiled *
 
 	if (!ret)
 		ret = alarm_counts_sum(instance, half, sums);
+	next->uneasy_ns = ret ? 0 : in_force->uneasy_ns;
 	for (uint32_t i = 0; !ret && i < next->count; i++) {
 		uint8_t from = compiled->alarm_from[i];
 

@@ -105,6 +105,7 @@ int alarms_restart(const struct instance *instance)
 		fresh.alarms->alarm[i].state = (struct rl_alarm_state){0};
 	if (!ret && fresh.alarms) {
 		fresh.alarms->on = 0;
+		fresh.alarms->uneasy_ns = 0;
 		fresh.alarms->next_ns = 0;
 		ret = alarms_go_on(instance, &fresh);
 	}

@@ -171,7 +171,6 @@ static int info_make(const struct target *target, const struct attach_options *o
 	ret = conntrack_check(target->device, out);
 	if (ret)
 		return ret;
-	conntrack_empty_note(target->device, out);
 	instance_sizes(out);
 	if (getrandom(out->hot_seed, sizeof(out->hot_seed), 0) != sizeof(out->hot_seed)) {
 		fail("cannot get a random seed: %s", strerror(errno));
@@ -241,6 +240,8 @@ static int attach_point_clear(const char *root, const char *path, const struct t
 	if (ret != -ENOENT)
 		return target->hook == RL_HOOK_XDP ? report_xdp_error(device, ret)
 						   : report_tc_error(device, ret);
+	if (instance_is_elsewhere(path))
+		return report_elsewhere(device, target->hook);
 	ret = instance_clean(root, path, device);
 	if (ret)
 		fail("%s: removing what an earlier attach left failed: %s", device, strerror(-ret));
@@ -256,6 +257,7 @@ static void attach_undo(const char *root, const char *path, const struct target 
 		program_detach(target->device, target->hook, policy);
 	instance_clean(root, path, target->device);
 	pins_remove(path);
+	group_way_close(root);
 }
 
 /* Call with the lock held and nothing attached at the hook. */
@@ -295,7 +297,8 @@ int instance_attach(const struct target *target, const struct attach_options *op
 	hooks_clear(root, target->device, target->hook);
 	lock = pins_lock(path, true);
 	if (lock < 0) {
-		fail("%s: %s%s", path, strerror(-lock), pins_error_hint(lock));
+		if (lock != -ETIMEDOUT)
+			fail("%s: %s%s", path, strerror(-lock), pins_error_hint(lock));
 		return lock;
 	}
 	ret = attach_point_clear(root, path, target);
@@ -317,7 +320,7 @@ int instance_attach(const struct target *target, const struct attach_options *op
 						      .hook = target->hook,
 						      .time_ns = info.since_ns,
 						      .number = policy->count});
-	close(lock);
+	pins_unlock(lock);
 	return ret;
 }
 
@@ -347,6 +350,7 @@ int instance_teardown(const char *path, const char *device, enum rl_hook hook)
 	ret = instance_clean(root, path, device);
 	if (!ret)
 		ret = pins_remove(path);
+	group_way_close(root);
 	change_tell(&(struct instance_change){
 		.kind = CHANGE_DETACHED, .path = path, .device = device, .hook = hook});
 	if (ret)
@@ -369,6 +373,14 @@ static void rest_note(const char *root, const char *device, int ret)
 	}
 }
 
+/* Pins whose program runs elsewhere are the only way to it. */
+static int here_check(const char *root, const char *path, const char *device, enum rl_hook hook)
+{
+	if (instance_is_attached(root, device, hook) || !instance_is_elsewhere(path))
+		return 0;
+	return report_elsewhere(device, hook);
+}
+
 int instance_detach(const struct target *target)
 {
 	char root[INSTANCE_PATH_MAX], path[INSTANCE_PATH_MAX];
@@ -384,16 +396,14 @@ int instance_detach(const struct target *target)
 	if (ret)
 		return ret;
 	lock = pins_lock(path, false);
-	if (lock < 0) {
-		if (lock == -ENOENT)
-			return report_open_error(target->device, hook, lock);
-		fail("%s: %s%s", target->device, strerror(-lock), pins_error_hint(lock));
-		return lock;
-	}
-	ret = instance_program_detach(path, target->device, hook);
+	if (lock < 0)
+		return report_open_error(target->device, hook, lock);
+	ret = here_check(root, path, target->device, hook);
+	if (!ret)
+		ret = instance_program_detach(path, target->device, hook);
 	if (!ret)
 		ret = instance_teardown(path, target->device, hook);
-	close(lock);
+	pins_unlock(lock);
 	if (target->hook < 0) {
 		hooks_clear(root, target->device, hook);
 		rest_note(root, target->device, ret);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The companion is recognised by the map that it fills: only it uses the one of its instance at
- * that hook. The instance map notes it before it is attached, so that whoever cleans up after a
- * crash finds it; the link of tcx is pinned in a directory of its own among the instance's pins. */
+/* The companion is recognised by its map `asked`: only it uses the one of its instance at that
+ * hook, though the table in it is that of all instances of the network namespace. The instance map
+ * notes it before it is attached, so that whoever cleans up after a crash finds it; the link of tcx
+ * is pinned in a directory of its own among the instance's pins. */
 
 #include "companion.h"
 
@@ -61,7 +62,7 @@ bool companion_is_dead(const char *path)
 
 /* ---- loading */
 
-/* It shares the table with the instance; `headers` is its own, and the other maps are those of
+/* It shares the tables with the instance; `headers` is its own, and the other maps are those of
  * functions that it does not call. */
 static int map_settle(const char *path, const struct rl_instance *info, struct bpf_map *map)
 {
@@ -70,7 +71,7 @@ static int map_settle(const char *path, const struct rl_instance *info, struct b
 
 	if (bpf_map__is_internal(map))
 		return 0;
-	if (!strcmp(name, "asked")) {
+	if (!strcmp(name, "asked") || !strcmp(name, "peers")) {
 		snprintf(pin, sizeof(pin), "%s/%s", path, name);
 		return bpf_map__set_pin_path(map, pin);
 	}
@@ -86,8 +87,6 @@ static void constants_set(struct sent_bpf *skel, const struct rl_instance *info)
 	skel->rodata->headers_reach = object_headers_reach(info);
 	skel->rodata->clock_tick_ns = info->tick_ns;
 	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
-	skel->rodata->hot_seed[0] = info->hot_seed[0];
-	skel->rodata->hot_seed[1] = info->hot_seed[1];
 }
 
 /* NULL with errno. */
@@ -231,13 +230,13 @@ static int clsact_give_back(const struct instance *instance, struct rl_instance 
 		return 0;
 	snprintf(root, sizeof(root), "%s", instance->path);
 	*strrchr(root, '/') = '\0';
-	lock = pins_lock(root, true);
+	lock = pins_lock_all(root, LOCK_WAIT_MS);
 	if (lock < 0)
 		return lock;
 	ret = instance_info_now(instance, info);
 	if (!ret)
 		ret = clsact_undo(root, instance->device, info, instance->fd.instance);
-	close(lock);
+	pins_unlock(lock);
 	return ret;
 }
 

@@ -80,11 +80,3 @@ int conntrack_check(const char *device, const struct rl_instance *info)
 		return 0;
 	}
 }
-
-void conntrack_empty_note(const char *device, const struct rl_instance *info)
-{
-	if (info->proof == RL_PROOF_CONNTRACK && !connections())
-		note("%s: connection tracking has no connection here: nothing is established until "
-		     "a rule of nft or iptables has connections tracked (ct state, NAT)",
-		     device);
-}

@@ -21,7 +21,4 @@ enum conntrack conntrack_read(void);
 /* Fails where the instance's program is to ask it, and cannot. */
 int conntrack_check(const char *device, const struct rl_instance *info);
 
-/* Notes where the instance is to ask it, and it has no connection. */
-void conntrack_empty_note(const char *device, const struct rl_instance *info);
-
 #endif

@@ -6,77 +6,21 @@
 
 #include <errno.h>
 #include <linux/if_addr.h>
-#include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "device_stack.h"
 #include "netlink.h"
 #include "units.h"
 
-#define DEVICES_MAX 64
-
 /* The device and those on top of it. */
-struct stack {
-	int ifindex[DEVICES_MAX];
-	int count;
+struct search {
+	struct device_stack stack;
 	const uint8_t *addr; /* looked for among their addresses */
 	bool has_addr;
 	bool has_any; /* an address that others can reach */
 };
-
-static bool stack_has(const struct stack *stack, int ifindex)
-{
-	for (int i = 0; i < stack->count; i++)
-		if (stack->ifindex[i] == ifindex)
-			return true;
-	return false;
-}
-
-static void stack_add(struct stack *stack, int ifindex)
-{
-	if (!stack_has(stack, ifindex) && stack->count < DEVICES_MAX)
-		stack->ifindex[stack->count++] = ifindex;
-}
-
-/* ---- links */
-
-static int index_attribute(const struct nlmsghdr *message, uint16_t type)
-{
-	const struct nlattr *at =
-		netlink_attribute(message, sizeof(struct ifinfomsg), type, sizeof(uint32_t));
-
-	return at ? (int)mnl_attr_get_u32(at) : 0;
-}
-
-static int link_read(const struct nlmsghdr *message, void *arg)
-{
-	const struct ifinfomsg *link = mnl_nlmsg_get_payload(message);
-	int master = index_attribute(message, IFLA_MASTER);
-	int below = index_attribute(message, IFLA_LINK);
-	struct stack *stack = arg;
-
-	if (netlink_attribute(message, sizeof(*link), IFLA_LINK_NETNSID, 0))
-		below = 0; /* a number of another namespace */
-	if (master && stack_has(stack, link->ifi_index))
-		stack_add(stack, master);
-	if (below && stack_has(stack, below))
-		stack_add(stack, link->ifi_index);
-	return MNL_CB_OK;
-}
-
-static int links_read(struct stack *stack)
-{
-	union netlink_request request;
-	int ret, before;
-
-	do {
-		before = stack->count;
-		netlink_start(&request, RTM_GETLINK, NLM_F_DUMP, sizeof(struct ifinfomsg));
-		ret = netlink_ask(NETLINK_ROUTE, &request, link_read, stack);
-	} while (!ret && stack->count > before);
-	return stack->count < DEVICES_MAX ? ret : -E2BIG;
-}
 
 /* ---- addresses */
 
@@ -93,61 +37,91 @@ static int address_read(const struct nlmsghdr *message, void *arg)
 {
 	const struct ifaddrmsg *msg = mnl_nlmsg_get_payload(message);
 	const struct nlattr *at = netlink_attribute(message, sizeof(*msg), IFA_LOCAL, 4);
-	struct stack *stack = arg;
+	struct search *search = arg;
 
-	if (!stack_has(stack, (int)msg->ifa_index))
+	if (!device_stack_has(&search->stack, (int)msg->ifa_index))
 		return MNL_CB_OK;
 	if (!at)
 		at = netlink_attribute(message, sizeof(*msg), IFA_ADDRESS, 4);
-	stack->has_any |= msg->ifa_scope < RT_SCOPE_LINK;
-	stack->has_addr |= address_is(at, msg->ifa_family, stack->addr);
+	search->has_any |= msg->ifa_scope < RT_SCOPE_LINK;
+	search->has_addr |= address_is(at, msg->ifa_family, search->addr);
 	return MNL_CB_OK;
 }
 
-static int addresses_read(struct stack *stack)
+static int addresses_read(struct search *search)
 {
 	union netlink_request request;
 
 	netlink_start(&request, RTM_GETADDR, NLM_F_DUMP, sizeof(struct ifaddrmsg));
-	return netlink_ask(NETLINK_ROUTE, &request, address_read, stack);
+	return netlink_ask(NETLINK_ROUTE, &request, address_read, search);
 }
 
 /* ---- the route back */
 
 static int route_read(const struct nlmsghdr *message, void *arg)
 {
-	const struct nlattr *at =
-		netlink_attribute(message, sizeof(struct rtmsg), RTA_OIF, sizeof(uint32_t));
+	const size_t after = sizeof(struct rtmsg);
+	const struct nlattr *device = netlink_attribute(message, after, RTA_OIF, 4);
+	const struct nlattr *local = netlink_attribute(message, after, RTA_PREFSRC, 4);
+	struct route_back *route = arg;
 
-	*(int *)arg = at ? (int)mnl_attr_get_u32(at) : 0;
+	route->ifindex = device ? (int)mnl_attr_get_u32(device) : 0;
+	route->has_local = local;
+	if (local)
+		address_map(mnl_attr_get_payload(local), mnl_attr_get_payload_len(local),
+			    route->local);
 	return MNL_CB_OK;
 }
 
-/* The device, or 0 if there is no route. */
-static int route_device(const struct flow *flow)
+void address_map(const void *from, size_t size, uint8_t out[16])
+{
+	memset(out, 0, 16);
+	if (size < 16)
+		memset(out + 10, 0xff, 2);
+	memcpy(size < 16 ? out + 12 : out, from, size < 16 ? 4 : 16);
+}
+
+void route_back_find(const struct flow *flow, struct route_back *out)
 {
 	bool ipv4 = prefix_is_ipv4(flow->src, 128);
 	size_t at = ipv4 ? 12 : 0;
 	union netlink_request request;
 	struct rtmsg *route = netlink_start(&request, RTM_GETROUTE, 0, sizeof(*route));
-	int ifindex = 0;
 
+	*out = (struct route_back){0};
 	route->rtm_family = ipv4 ? AF_INET : AF_INET6;
-	route->rtm_dst_len = route->rtm_src_len = ipv4 ? 32 : 128;
+	route->rtm_dst_len = ipv4 ? 32 : 128;
 	mnl_attr_put(&request.head, RTA_DST, 16 - at, flow->src + at);
-	mnl_attr_put(&request.head, RTA_SRC, 16 - at, flow->dst + at);
-	return netlink_ask(NETLINK_ROUTE, &request, route_read, &ifindex) ? 0 : ifindex;
+	if (flow->dst_known) {
+		route->rtm_src_len = route->rtm_dst_len;
+		mnl_attr_put(&request.head, RTA_SRC, 16 - at, flow->dst + at);
+	}
+	if (netlink_ask(NETLINK_ROUTE, &request, route_read, out))
+		*out = (struct route_back){0};
 }
 
 bool device_carries(int ifindex, const struct flow *flow)
 {
-	struct stack stack = {.ifindex = {ifindex}, .count = 1, .addr = flow->dst};
-	int back;
+	struct search search = {.addr = flow->dst};
+	struct route_back back;
 
-	if (!flow->dst_known || links_read(&stack) || addresses_read(&stack))
+	if (!flow->dst_known || device_stack_read(ifindex, &search.stack) ||
+	    addresses_read(&search))
 		return true;
-	if (stack.has_addr || !stack.has_any)
+	if (search.has_addr || !search.has_any)
 		return true;
-	back = route_device(flow);
-	return !back || stack_has(&stack, back);
+	route_back_find(flow, &back);
+	return !back.ifindex || device_stack_has(&search.stack, back.ifindex);
+}
+
+bool device_holds(int ifindex, const struct flow *flow)
+{
+	struct search search = {.addr = flow->dst};
+	struct route_back back;
+
+	if (!flow->dst_known || device_stack_read(ifindex, &search.stack) ||
+	    addresses_read(&search))
+		return false;
+	route_back_find(flow, &back);
+	return search.has_addr || device_stack_has(&search.stack, back.ifindex);
 }

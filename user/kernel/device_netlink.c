@@ -95,36 +95,6 @@ int device_link_read(struct device_facts *facts)
 
 /* ---- XDP features */
 
-static void generic_start(union netlink_request *request, uint16_t family, uint8_t command)
-{
-	struct genlmsghdr *head = netlink_start(request, family, 0, sizeof(*head));
-
-	head->cmd = command;
-	head->version = 1;
-}
-
-static int family_take(const struct nlmsghdr *message, void *arg)
-{
-	const struct nlattr *at = netlink_attribute(message, sizeof(struct genlmsghdr),
-						    CTRL_ATTR_FAMILY_ID, sizeof(uint16_t));
-
-	if (at)
-		*(uint16_t *)arg = mnl_attr_get_u16(at);
-	return MNL_CB_OK;
-}
-
-static int family_find(uint16_t *out)
-{
-	union netlink_request request;
-	int ret;
-
-	*out = 0;
-	generic_start(&request, GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
-	mnl_attr_put_strz(&request.head, CTRL_ATTR_FAMILY_NAME, NETDEV_FAMILY);
-	ret = netlink_ask(NETLINK_GENERIC, &request, family_take, out);
-	return ret || *out ? ret : -ENOENT;
-}
-
 struct xdp_answer {
 	bool found;
 	uint64_t features;
@@ -146,11 +116,11 @@ int device_xdp_read(int ifindex, uint64_t *features)
 	struct xdp_answer answer = {0};
 	union netlink_request request;
 	uint16_t family;
-	int ret = family_find(&family);
+	int ret = netlink_family_find(NETDEV_FAMILY, &family);
 
 	if (ret)
 		return ret;
-	generic_start(&request, family, NETDEV_DEV_GET);
+	netlink_generic_start(&request, family, NETDEV_DEV_GET, 0);
 	mnl_attr_put_u32(&request.head, NETDEV_DEV_IFINDEX, (uint32_t)ifindex);
 	ret = netlink_ask(NETLINK_GENERIC, &request, features_take, &answer);
 	if (ret || !answer.found)

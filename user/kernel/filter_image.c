@@ -8,7 +8,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FUNCTION "filters_run"
@@ -82,27 +81,19 @@ static int function_put(const struct image *image, const struct bpf_insn *code, 
 
 	if (!section || symbol->st_value > section->sh_size ||
 	    symbol->st_size > section->sh_size - symbol->st_value)
-		return ENOEXEC;
+		return -ENOEXEC;
 	if (bytes > symbol->st_size)
-		return E2BIG;
+		return -E2BIG;
 	memcpy(image->bytes + section->sh_offset + symbol->st_value, code, bytes);
 	symbol->st_size = bytes;
 	return 0;
 }
 
-void *filter_image_make(const void *object, size_t size, const struct bpf_insn *code,
-			uint32_t count)
+int filter_image_put(void *object, size_t size, const struct bpf_insn *code, uint32_t count)
 {
-	char *copy = malloc(size);
 	struct image image;
 
-	if (!copy)
-		return NULL;
-	memcpy(copy, object, size);
-	errno = image_open(copy, size, &image) ? function_put(&image, code, count * sizeof(*code))
-					       : ENOEXEC;
-	if (!errno)
-		return copy;
-	free(copy);
-	return NULL;
+	if (!image_open(object, size, &image))
+		return -ENOEXEC;
+	return function_put(&image, code, count * sizeof(*code));
 }

@@ -8,10 +8,8 @@
 
 #include <linux/bpf.h>
 
-/* A copy of the object in which filters_run() of bpf/filter.h has these instructions, to be freed
- * when it was opened. NULL with errno: ENOMEM, E2BIG where they do not fit, ENOEXEC where the
- * object has no such function. */
-void *filter_image_make(const void *object, size_t size, const struct bpf_insn *code,
-			uint32_t count);
+/* Gives filters_run() of bpf/filter.h in the object these instructions. -E2BIG where they do not
+ * fit, -ENOEXEC where the object has no such function. */
+int filter_image_put(void *object, size_t size, const struct bpf_insn *code, uint32_t count);
 
 #endif

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,10 +21,12 @@
 
 #include "bpffs.h"
 #include "find.h"
+#include "group.h"
 #include "instance.h"
 #include "liveness.h"
 #include "map.h"
 #include "pins.h"
+#include "privilege.h"
 #include "program.h"
 #include "rename.h"
 #include "stale_dispatchers.h"
@@ -64,6 +65,20 @@ static bool is_unused(struct liveness *liveness, const char *path)
 	       stale_dispatchers(liveness, path, false);
 }
 
+bool instance_is_elsewhere(const char *path)
+{
+	bool elsewhere = privilege_held(PRIVILEGE_SYS_ADMIN);
+	struct liveness liveness = {0};
+
+	for (int i = 0; i < UNLOAD_WAITS && elsewhere; i++) {
+		elsewhere = !is_unused(&liveness, path);
+		if (elsewhere)
+			usleep(UNLOAD_WAIT_US);
+	}
+	liveness_close(&liveness);
+	return elsewhere;
+}
+
 /* A namespace's directory is named after its inode number. */
 static bool is_of_gone_netns(struct liveness *liveness, const char *name)
 {
@@ -84,17 +99,18 @@ static void stale_programs_clear(struct liveness *liveness, const char *path)
 		usleep(UNLOAD_WAIT_US);
 }
 
-/* Removes one instance's directory; waits for its lock, which an attach in progress holds. */
-static void instance_gc(struct liveness *liveness, const char *path)
+/* Removes one instance's directory; leaves it to another command if an attach holds its lock. */
+static void instance_gc(struct liveness *liveness, const char *folder, const char *path)
 {
-	int lock = pins_lock(path, false);
+	int lock = pins_lock_within(path, false, LOCK_WORD_MS);
 
 	if (lock < 0)
 		return;
 	stale_programs_clear(liveness, path);
 	if (is_unused(liveness, path))
 		pins_remove(path);
-	close(lock);
+	group_way_close(folder);
+	pins_unlock(lock);
 }
 
 static void namespace_gc(struct liveness *liveness, const char *folder, const char *netns)
@@ -108,7 +124,7 @@ static void namespace_gc(struct liveness *liveness, const char *folder, const ch
 		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
 			    INSTANCE_PATH_MAX &&
 		    is_unused(liveness, path) && is_of_gone_netns(liveness, netns))
-			instance_gc(liveness, path);
+			instance_gc(liveness, folder, path);
 	if (dir)
 		closedir(dir);
 }
@@ -144,12 +160,10 @@ struct leftovers {
 /* Another process has the lock: an incomplete instance may be completed. */
 static bool is_busy(const char *path)
 {
-	int fd = pins_folder_open(path);
-	bool busy = fd < 0 || flock(fd, LOCK_SH | LOCK_NB);
+	int lock = pins_lock_within(path, false, 0);
 
-	if (fd >= 0)
-		close(fd);
-	return busy;
+	pins_unlock(lock);
+	return lock < 0;
 }
 
 /* For instances of this namespace: is the program not on the device? */

@@ -3,10 +3,16 @@
 #ifndef RLCTL_GC_H
 #define RLCTL_GC_H
 
+#include <stdbool.h>
+
 #include "rlctl_abi.h"
 
 /* Removes the pins of deleted network namespaces; `root` is this namespace's directory. Silent. */
 void pins_gc(const char *root);
+
+/* The program of these pins is on no device of this namespace: does it run in another one, to which
+ * its device was moved? False if unknown. Waits a moment for one that is being unloaded. Silent. */
+bool instance_is_elsewhere(const char *path);
 
 /* Calls `visit` for the directory of every unused instance, with its device if it belongs to this
  * namespace, else NULL. Skips directories that another process has locked. Silent. */

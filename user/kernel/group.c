@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Read access for a group. It is stored only in the group and mode of the pin directory. Parent
- * directories are made searchable for everyone; their other contents keep their modes. */
+ * directories are made searchable for everyone as long as one instance has a group; their other
+ * contents keep their modes. */
 
 #include "group.h"
 
@@ -17,7 +18,7 @@
 #include "message.h"
 #include "pins.h"
 
-#define FOLDER_MODE 0750
+#define FOLDER_MODE 0710 /* who may read a directory can lock it */
 #define PIN_MODE    0640
 #define LIST_MODE   0755 /* of the namespace's directory: lists the devices */
 #define PASS_MODE   0711
@@ -35,7 +36,7 @@ static int group_read(const char *path, gid_t *out)
 	if (ret)
 		return ret;
 	*out = folder.st_gid;
-	return folder.st_mode & S_IRGRP ? 0 : -ENOENT;
+	return folder.st_mode & S_IXGRP ? 0 : -ENOENT;
 }
 
 int instance_group(const struct instance *instance, gid_t *out)
@@ -77,22 +78,23 @@ int group_inherit(const char *path, const char *name)
 }
 
 /* Entries first, then the directory itself. */
-static int folder_give(const char *path, int folder, gid_t group)
+static int folder_give(const char *path, gid_t group)
 {
 	struct dirent *entry;
 	DIR *dir;
-	int ret = pins_dir_open(path, &dir);
+	int folder, ret = pins_dir_open(path, &dir);
 
 	if (ret)
 		return ret;
+	folder = dirfd(dir);
 	for (errno = 0; !ret && (entry = readdir(dir)); errno = 0)
 		if (entry->d_name[0] != '.' && strcmp(entry->d_name, "trial") != 0)
 			ret = entry_give(folder, entry->d_name, group, PIN_MODE);
 	if (!ret)
 		ret = -errno;
-	closedir(dir);
 	if (!ret && (fchown(folder, -1, group) || fchmod(folder, FOLDER_MODE)))
 		ret = -errno;
+	closedir(dir);
 	return ret;
 }
 
@@ -108,28 +110,99 @@ static int path_open_up(const char *path, mode_t mode)
 	return chmod(path, (folder.st_mode & 07777) | mode) ? -errno : 0;
 }
 
+/* BPFFS/rlctl/NETNS/DEVICE-HOOK */
+struct way {
+	char netns[INSTANCE_PATH_MAX], all[INSTANCE_PATH_MAX], bpffs[INSTANCE_PATH_MAX];
+};
+
+static struct way way_of(const char *root)
+{
+	struct way way;
+
+	snprintf(way.netns, sizeof(way.netns), "%s", root);
+	snprintf(way.all, sizeof(way.all), "%s", root);
+	*strrchr(way.all, '/') = '\0';
+	snprintf(way.bpffs, sizeof(way.bpffs), "%s", way.all);
+	*strrchr(way.bpffs, '/') = '\0';
+	return way;
+}
+
+static bool has_mode(const char *path, mode_t mode)
+{
+	struct stat file;
+
+	return !stat(path, &file) && (file.st_mode & mode) == mode;
+}
+
+/* That the bpffs was private is noted in the mode of the directory rlctl. */
 static int way_open_up(const char *path)
 {
-	char part[INSTANCE_PATH_MAX];
-	int ret = 0;
+	char root[INSTANCE_PATH_MAX];
+	struct way way;
+	int ret, lock;
 
-	snprintf(part, sizeof(part), "%s", path);
-	for (int up = 1; !ret && up <= 3; up++) { /* BPFFS/rlctl/NETNS/DEVICE-HOOK */
-		*strrchr(part, '/') = '\0';
-		ret = path_open_up(part, up == 1 ? LIST_MODE & 0555 : PASS_MODE & 0111);
-	}
+	snprintf(root, sizeof(root), "%s", path);
+	*strrchr(root, '/') = '\0';
+	way = way_of(root);
+	lock = ret = pins_lock_all(root, LOCK_WAIT_MS);
+	if (lock < 0)
+		return ret;
+	ret = path_open_up(way.netns, LIST_MODE & 0555);
+	if (!ret)
+		ret = path_open_up(way.all, PASS_MODE & 0111);
+	if (!ret && !has_mode(way.bpffs, S_IXOTH) && !has_mode(way.bpffs, S_IXGRP))
+		ret = path_open_up(way.all, S_ISVTX);
+	if (!ret)
+		ret = path_open_up(way.bpffs, PASS_MODE & 0111);
+	pins_unlock(lock);
 	return ret;
+}
+
+/* Has a directory in this one the mode? */
+static bool is_needed(const char *path, mode_t mode)
+{
+	struct dirent *entry;
+	struct stat folder;
+	bool needed = false;
+	DIR *dir = opendir(path);
+
+	while (dir && !needed && (entry = readdir(dir)))
+		needed = entry->d_name[0] != '.' &&
+			 !fstatat(dirfd(dir), entry->d_name, &folder, AT_SYMLINK_NOFOLLOW) &&
+			 S_ISDIR(folder.st_mode) && folder.st_mode & mode;
+	if (dir)
+		closedir(dir);
+	return needed;
+}
+
+void group_way_close(const char *root)
+{
+	struct way way = way_of(root);
+	bool ours = has_mode(way.all, S_ISVTX);
+	struct stat bpffs;
+	int lock;
+
+	if (!has_mode(way.all, S_IXOTH))
+		return;
+	lock = pins_lock_all(root, LOCK_WORD_MS);
+	if (lock < 0)
+		return; /* the next one does it */
+	if (!is_needed(way.netns, S_IXGRP))
+		chmod(way.netns, 0700);
+	if (!is_needed(way.all, S_IXOTH)) {
+		chmod(way.all, 0700);
+		if (ours && !stat(way.bpffs, &bpffs))
+			chmod(way.bpffs, bpffs.st_mode & 07700);
+	}
+	pins_unlock(lock);
 }
 
 int group_give(const char *path, const char *device, gid_t group)
 {
-	int folder = pins_folder_open(path);
-	int ret = folder < 0 ? folder : folder_give(path, folder, group);
+	int ret = folder_give(path, group);
 
 	if (!ret)
 		ret = way_open_up(path);
-	if (folder >= 0)
-		close(folder);
 	if (ret)
 		fail("%s: giving the group its pins failed: %s%s", device, strerror(-ret),
 		     ret == -EPERM ? ": this needs CAP_CHOWN, or membership of the group" : "");

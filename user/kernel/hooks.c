@@ -9,6 +9,8 @@
 
 #include "companion.h"
 #include "find.h"
+#include "gc.h"
+#include "group.h"
 #include "instance.h"
 #include "message.h"
 #include "pins.h"
@@ -85,13 +87,17 @@ int hook_choose(const char *root, const struct target *target, enum rl_hook *out
 static void detached_clear(const char *root, const char *device, enum rl_hook hook)
 {
 	char path[INSTANCE_PATH_MAX];
-	int lock = pins_path(root, device, hook, path) ? -1 : pins_lock(path, false);
+	int lock = -1;
 
+	if (!pins_path(root, device, hook, path))
+		lock = pins_lock_within(path, false, LOCK_WORD_MS);
 	if (lock < 0)
 		return;
-	if (!instance_is_attached(root, device, hook) && !instance_clean(root, path, device))
+	if (!instance_is_attached(root, device, hook) && !instance_is_elsewhere(path) &&
+	    !instance_clean(root, path, device))
 		pins_remove(path);
-	close(lock);
+	group_way_close(root);
+	pins_unlock(lock);
 }
 
 void hooks_clear(const char *root, const char *device, enum rl_hook except)
@@ -109,7 +115,7 @@ void hooks_clear(const char *root, const char *device, enum rl_hook except)
 int instance_clean(const char *root, const char *path, const char *device)
 {
 	struct instance instance;
-	int lock = pins_lock(root, true), ret;
+	int lock = pins_lock_all(root, LOCK_WAIT_MS), ret;
 
 	if (lock < 0)
 		return lock;
@@ -126,6 +132,6 @@ int instance_clean(const char *root, const char *path, const char *device)
 	stale_dispatchers_remove(path);
 	if (!ret)
 		ret = pins_clear(path);
-	close(lock);
+	pins_unlock(lock);
 	return ret;
 }

@@ -54,8 +54,7 @@ int instance_open_maps(const char *path, const char *device, bool write, uint64_
 void instance_close(struct instance *instance)
 {
 	maps_close(&instance->fd);
-	if (instance->lock_fd >= 0)
-		close(instance->lock_fd);
+	pins_unlock(instance->lock_fd);
 	instance->lock_fd = -1;
 }
 

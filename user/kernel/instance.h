@@ -45,6 +45,7 @@ struct instance {
 	bool read_only;      /* its maps are open for reading only */
 	bool unattached;     /* attach makes it: its program comes later */
 	bool on_trial;       /* this process runs the trial and may write the policy */
+	bool no_refusals;    /* tests: compile_context.no_refusals */
 	bool clock_injected; /* simulate: time is now_ns, not CLOCK_MONOTONIC */
 	uint64_t now_ns;
 	struct kept_map *kept; /* KEPT_MAPS entries instead of pins, or NULL */

@@ -6,6 +6,7 @@
 #define INSTANCE_MAPS(X)   \
 	X(policy)          \
 	X(tries)           \
+	X(guides)          \
 	X(extras)          \
 	X(rules)           \
 	X(rule_index)      \
@@ -16,6 +17,7 @@
 	X(prefix_cache)    \
 	X(known_filter)    \
 	X(asked)           \
+	X(peers)           \
 	X(answers)         \
 	X(pressure)        \
 	X(flows)           \

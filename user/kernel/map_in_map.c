@@ -286,6 +286,7 @@ static int all_slots_read(const struct instance *instance, struct ids *ids)
 		{fd->answers, 1},    {fd->rule_index, 2},    {fd->sets, 1},
 		{fd->members, 1},    {fd->member_layout, 1}, {fd->set_groups, 2},
 		{fd->set_counts, 1}, {fd->alarms, 2},        {fd->alarm_counts, 2},
+		{fd->peers, 1},      {fd->guides, 2},
 	};
 	const int chunks[] = {fd->counters_chunks, fd->shared_chunks};
 	int ret = 0;

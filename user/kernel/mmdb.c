@@ -101,6 +101,14 @@ static bool is_zero(const struct walk *walk)
 	return !memcmp(walk->addr, zero, 12);
 }
 
+static void take(struct walk *walk, const struct member *member)
+{
+	if (member_is_wide(walk->list->shortest, member))
+		walk->list->wide_count++;
+	else if (member_list_add(walk->list, member, 0))
+		walk->why = MEMBER_NO_MEMORY;
+}
+
 static void emit(struct walk *walk, uint8_t len)
 {
 	struct member member = {.len = len};
@@ -110,16 +118,12 @@ static void emit(struct walk *walk, uint8_t len)
 	if (!walk->ipv6 || (is_zero(walk) && len >= 96)) {
 		memset(&member.addr[10], 0xff, 2);
 		member.len = walk->ipv6 ? len : len + 96;
-	} else if (is_zero(walk) &&
-		   member_list_add(walk->list,
-				   &(struct member){.addr = {[10] = 0xff, [11] = 0xff}, .len = 96},
-				   0)) {
-		walk->why = MEMBER_NO_MEMORY;
+	} else if (is_zero(walk)) {
+		take(walk, &(struct member){.addr = {[10] = 0xff, [11] = 0xff}, .len = 96});
 	} else if (member_is_ipv4(&member)) {
 		return; /* IPv4 addresses a second time */
 	}
-	if (member_list_add(walk->list, &member, 0))
-		walk->why = MEMBER_NO_MEMORY;
+	take(walk, &member);
 }
 
 /* The bit of the path at this depth; a tree of IPv4 begins at the last four bytes. */
@@ -197,6 +201,9 @@ static const char *tree_walk(MMDB_s *mmdb, const char *pick, struct member_list 
 		emit(walk, 0);
 	why = walk->why;
 	free(walk);
+	list->lines = list->count;
+	if (!why && !list->count && list->wide_count)
+		return "all its networks are wider than the shortest prefix of the set";
 	return why || list->count ? why : "none of its networks is what is asked for";
 }
 

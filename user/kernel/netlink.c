@@ -3,6 +3,7 @@
 #include "netlink.h"
 
 #include <errno.h>
+#include <linux/genetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -75,4 +76,37 @@ const struct nlattr *netlink_attribute_in(const struct nlattr *outer, uint16_t t
 
 	return attribute_find((const void *)inside, inside + mnl_attr_get_payload_len(outer), type,
 			      size);
+}
+
+/* ---- generic netlink */
+
+void netlink_generic_start(union netlink_request *request, uint16_t family, uint8_t command,
+			   uint16_t flags)
+{
+	struct genlmsghdr *head = netlink_start(request, family, flags, sizeof(*head));
+
+	head->cmd = command;
+	head->version = 1;
+}
+
+static int family_take(const struct nlmsghdr *message, void *arg)
+{
+	const struct nlattr *at = netlink_attribute(message, sizeof(struct genlmsghdr),
+						    CTRL_ATTR_FAMILY_ID, sizeof(uint16_t));
+
+	if (at)
+		*(uint16_t *)arg = mnl_attr_get_u16(at);
+	return MNL_CB_OK;
+}
+
+int netlink_family_find(const char *name, uint16_t *out)
+{
+	union netlink_request request;
+	int ret;
+
+	*out = 0;
+	netlink_generic_start(&request, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0);
+	mnl_attr_put_strz(&request.head, CTRL_ATTR_FAMILY_NAME, name);
+	ret = netlink_ask(NETLINK_GENERIC, &request, family_take, out);
+	return ret || *out ? ret : -ENOENT;
 }

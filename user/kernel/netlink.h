@@ -31,4 +31,10 @@ const struct nlattr *netlink_attribute(const struct nlmsghdr *message, size_t he
 				       size_t size);
 const struct nlattr *netlink_attribute_in(const struct nlattr *outer, uint16_t type, size_t size);
 
+/* Starts a request to a family of generic netlink, whose number netlink_family_find() gets: 0 or a
+ * negative errno. */
+void netlink_generic_start(union netlink_request *request, uint16_t family, uint8_t command,
+			   uint16_t flags);
+int netlink_family_find(const char *name, uint16_t *out);
+
 #endif

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Enters network namespaces by name. */
+/* Network namespaces and their names. */
 #ifndef RLCTL_NETNS_H
 #define RLCTL_NETNS_H
 
+#include <limits.h>
+
 /* Enters /run/netns/NAME, as `ip -n` does, without changing the mount namespace. Reports. */
 int netns_enter(const char *name);
+
+/* The name by which `ip netns` knows the network namespace of this process; "" for that of process
+ * 1, or if that cannot be told and this one has no name. -ENOENT: another without a name. Silent.
+ */
+int netns_name(char out[NAME_MAX + 1]);
 
 #endif

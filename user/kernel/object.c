@@ -14,6 +14,7 @@
 #include "alarm_maps.h"
 #include "algorithm/known_filter.h"
 #include "answers.h"
+#include "asked_table.h"
 #include "bans.h"
 #include "compiled.h"
 #include "filter_image.h"
@@ -24,6 +25,8 @@
 #include "lru.h"
 #include "map_in_map.h"
 #include "message.h"
+#include "object_bytes.h"
+#include "peers.h"
 #include "rlctl.skel.h"
 #include "rlctl_answers.skel.h"
 #include "rlctl_conntrack.skel.h"
@@ -125,40 +128,45 @@ bool object_asks_conntrack(const struct rl_instance *info)
 	return info->proof == RL_PROOF_CONNTRACK && info->program_uses & RL_USE_PROOF;
 }
 
-static const void *object_data(const struct rl_instance *info, size_t *size)
+static enum object_kind object_choose(const struct rl_instance *info)
 {
 	bool answers = info->program_uses & RL_USE_ANSWERS;
 
-	if (!(info->program_uses & RL_USE_PROGRAM))
-		return rlctl_bpf__elf_bytes(size);
+	if (!(info->program_uses & RL_USE_EXTENDED))
+		return OBJECT_PLAIN;
 	if (object_asks_conntrack(info))
-		return answers ? rlctl_conntrack_answers_bpf__elf_bytes(size)
-			       : rlctl_conntrack_bpf__elf_bytes(size);
-	return answers ? rlctl_answers_bpf__elf_bytes(size) : rlctl_proof_bpf__elf_bytes(size);
+		return answers ? OBJECT_CONNTRACK_ANSWERS : OBJECT_CONNTRACK;
+	return answers ? OBJECT_ANSWERS : OBJECT_PROOF;
 }
 
-static int skeleton_open_from(struct rlctl_bpf *skel, const void *data, size_t size)
-{
-	skel->skeleton->data = data;
-	skel->skeleton->data_sz = size;
-	return bpf_object__open_skeleton(skel->skeleton, NULL);
-}
-
-/* With the instructions of the filters, which the object has room for. */
-static int skeleton_open_filled(struct rlctl_bpf *skel, const struct rl_instance *info,
-				const struct rl_filters *filters, const void *data, size_t size)
+/* The instructions of the filters, which the object has room for. */
+static int filters_put(const struct rl_instance *info, const struct rl_filters *filters,
+		       void *object, size_t size)
 {
 	struct bpf_insn *code = calloc(RL_FILTER_STEPS, sizeof(*code));
 	int ret = code ? filters_code(info, filters, code) : -ENOMEM;
-	void *image = NULL;
 
-	if (ret >= 0) {
-		image = filter_image_make(data, size, code, ret);
-		ret = image ? skeleton_open_from(skel, image, size) : -(errno ?: ENOMEM);
-	}
-	skel->skeleton->data = data; /* libbpf has read it */
-	free(image);
+	if (ret >= 0)
+		ret = filter_image_put(object, size, code, ret);
 	free(code);
+	return ret;
+}
+
+static int skeleton_read(struct rlctl_bpf *skel, const struct rl_instance *info,
+			 const struct rl_filters *filters)
+{
+	size_t size = 0;
+	void *object = object_unpack(object_choose(info), &size);
+	int ret = object ? 0 : -errno;
+
+	if (!ret && info->program_uses & RL_USE_EXTENDED)
+		ret = filters_put(info, filters, object, size);
+	skel->skeleton->data = object;
+	skel->skeleton->data_sz = size;
+	if (!ret)
+		ret = bpf_object__open_skeleton(skel->skeleton, NULL);
+	skel->skeleton->data = NULL; /* libbpf has read it */
+	free(object);
 	return ret;
 }
 
@@ -167,14 +175,9 @@ static struct rlctl_bpf *skeleton_open(const struct rl_instance *info,
 {
 	struct rlctl_bpf *skel = calloc(1, sizeof(*skel));
 	int ret = skel ? rlctl_bpf__create_skeleton(skel) : -ENOMEM;
-	const void *data;
-	size_t size;
 
-	data = object_data(info, &size);
 	if (!ret)
-		ret = info->program_uses & RL_USE_PROGRAM
-			      ? skeleton_open_filled(skel, info, filters, data, size)
-			      : skeleton_open_from(skel, data, size);
+		ret = skeleton_read(skel, info, filters);
 	if (!ret && skel->rodata)
 		return skel;
 	rlctl_bpf__destroy(skel);
@@ -185,6 +188,15 @@ static struct rlctl_bpf *skeleton_open(const struct rl_instance *info,
 struct rlctl_bpf *object_open(const struct rl_instance *info)
 {
 	return object_open_with(info, NULL);
+}
+
+/* The one of the hook; simulation.c loads another in its place, and makes its maps. */
+static void program_choose(struct rlctl_bpf *skel, const struct rl_instance *info)
+{
+	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);
+	bpf_program__set_autoload(skel->progs.rlctl_tc, info->mode == RL_MODE_TC);
+	bpf_map__set_autocreate(skel->maps.simulated, false);
+	bpf_map__set_autocreate(skel->maps.simulate_again, false);
 }
 
 struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct rl_filters *filters)
@@ -202,8 +214,7 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	skel->rodata->frames_have_ethernet = !info->raw_ip;
 	skel->rodata->frames_leave = info->hook == RL_HOOK_EGRESS;
 	skel->rodata->keeps_asked = instance_asks(info, info->program_uses);
-	bpf_program__set_autoload(skel->progs.rlctl_xdp, info->mode != RL_MODE_TC);
-	bpf_program__set_autoload(skel->progs.rlctl_tc, info->mode == RL_MODE_TC);
+	program_choose(skel, info);
 	skel->rodata->clock_tick_ns = info->tick_ns;
 	skel->rodata->clock_tick_base_ns = info->tick_base_ns;
 	skel->rodata->hot_seed[0] = info->hot_seed[0];
@@ -232,6 +243,10 @@ struct rlctl_bpf *object_open_with(const struct rl_instance *info, const struct 
 	skel->rodata->walks_index = info->program_uses & (RL_USE_INDEX | RL_USE_SET_RULES);
 	skel->rodata->walks_sets = info->program_uses & RL_USE_SET_RULES;
 	skel->rodata->counts_alarms = info->program_uses & RL_USE_ALARMS;
+	skel->rodata->known_by_match = info->program_uses & RL_USE_KNOWN_BY;
+	skel->rodata->asks_proof = info->program_uses & RL_USE_PROOF;
+	skel->rodata->keeps_states =
+		info->program_uses & RL_USE_STATES || info->table != RL_TABLE_HOT;
 	bpf_map__set_value_size(bpf_map__inner_map(skel->maps.alarm_counts),
 				alarm_counts_size(info));
 	skel->rodata->runs_filters = info->program_uses & RL_USE_FILTERS;
@@ -320,13 +335,6 @@ static int lru_make(const struct instance *instance, int outer, const char *name
 			  sizeof(struct rl_state_key), value_size, entries);
 }
 
-/* All sets are one element, as of the filter of known sources. */
-static int asked_make(const struct instance *instance)
-{
-	return inner_make(instance, instance->fd.asked, BPF_MAP_TYPE_ARRAY, BPF_F_MMAPABLE,
-			  "rlctl_asked", sizeof(uint32_t), sizeof(struct rl_asked), 1);
-}
-
 static int fleet_maps_make(const struct instance *instance)
 {
 	int ret = inner_make(instance, instance->fd.fleet_keys, BPF_MAP_TYPE_LRU_HASH, 0,
@@ -348,6 +356,8 @@ int policy_maps_make(const struct instance *instance, uint32_t uses)
 		ret = bans_make(instance);
 	if (ret >= 0 && uses & RL_USE_NEW_SOURCE)
 		ret = known_filter_make(instance);
+	if (ret >= 0 && uses & RL_USE_PROOF && info->proof == RL_PROOF_SOCKETS)
+		ret = peers_make(instance);
 	if (ret >= 0 && instance_asks(info, uses))
 		ret = asked_make(instance);
 	if (ret >= 0 && uses & RL_USE_ANSWERS)
@@ -384,6 +394,8 @@ void policy_maps_trim(const struct instance *instance, uint32_t uses)
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
 		if (!(uses & maps[i].use))
 			inner_drop(instance, maps[i].outer, 0);
+	if (!(uses & RL_USE_PROOF))
+		peers_drop(instance);
 	if (!(uses & RL_USE_BANS))
 		bans_drop(instance);
 }

@@ -14,6 +14,7 @@ struct rlctl_bpf;
 #define RULES_DEFAULT    16384u /* with matches or limits; see RULES_MAX */
 #define SOURCES_DEFAULT  262144u
 #define PREFIXES_DEFAULT 262144u
+#define CAPACITY_MAX     16777216u /* of sources, prefixes and bans */
 #define BANS_DEFAULT     65536u
 
 /* The object sized for this instance, opened but not loaded; NULL with errno. Without filters: for

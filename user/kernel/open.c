@@ -58,8 +58,8 @@ static int maps_open_at(const char *path, const char *device, enum rl_hook hook,
 	}
 	if (!ret)
 		out->lock_fd = lock;
-	else if (lock >= 0)
-		close(lock);
+	else
+		pins_unlock(lock);
 	return ret;
 }
 

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,24 +137,46 @@ static int bpffs_open(const char *path, const char **below)
 	return fd < 0 ? -errno : fd;
 }
 
+/* The path leads through a link or a directory of another user: nothing below is ours to remove. */
+static bool is_foreign(int error)
+{
+	return error == -ELOOP || error == -ENOTDIR || error == -PINS_FOREIGN;
+}
+
 /* A bpffs may be writable by everyone, as /tmp is; whoever creates the directory first controls its
  * contents. */
+int folder_owner_check(int folder)
+{
+	struct stat entry;
+
+	if (fstat(folder, &entry))
+		return -errno;
+	return (entry.st_uid && entry.st_uid != geteuid()) || entry.st_mode & (S_IWGRP | S_IWOTH)
+		       ? -PINS_FOREIGN
+		       : 0;
+}
+
 static int root_owner_check(int bpffs)
 {
-	int fd = open_below(bpffs, PINS_FOLDER, O_PATH | O_DIRECTORY), ret = fd < 0 ? fd : 0;
-	struct stat folder;
+	int fd = open_below(bpffs, PINS_FOLDER, O_PATH | O_DIRECTORY);
+	int ret = fd < 0 ? fd : folder_owner_check(fd);
 
-	if (!ret && fstat(fd, &folder))
-		ret = -errno;
-	else if (!ret && ((folder.st_uid && folder.st_uid != geteuid()) ||
-			  folder.st_mode & (S_IWGRP | S_IWOTH)))
-		ret = -PINS_FOREIGN;
 	if (fd >= 0)
 		close(fd);
 	return ret;
 }
 
-int pins_folder_open(const char *path)
+bool pins_are_foreign(const char *bpffs)
+{
+	int fd = open(bpffs, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool foreign = fd >= 0 && is_foreign(root_owner_check(fd));
+
+	if (fd >= 0)
+		close(fd);
+	return foreign;
+}
+
+static int folder_open(const char *path, int flags)
 {
 	const char *below;
 	int fd, bpffs = bpffs_open(path, &below);
@@ -164,14 +185,24 @@ int pins_folder_open(const char *path)
 		return bpffs;
 	fd = root_owner_check(bpffs);
 	if (!fd)
-		fd = open_below(bpffs, below, O_RDONLY | O_DIRECTORY);
+		fd = open_below(bpffs, below, flags | O_DIRECTORY);
 	close(bpffs);
 	return fd;
 }
 
+int pins_folder_open(const char *path)
+{
+	return folder_open(path, O_PATH);
+}
+
+int pins_folder_open_to_read(const char *path)
+{
+	return folder_open(path, O_RDONLY);
+}
+
 int pins_dir_open(const char *path, DIR **out)
 {
-	int ret, folder = pins_folder_open(path);
+	int ret, folder = pins_folder_open_to_read(path);
 
 	if (folder < 0)
 		return folder;
@@ -213,12 +244,6 @@ static int folders_make(const char *path)
 	return 0;
 }
 
-/* The path leads through a link or a directory of another user: nothing below is ours to remove. */
-static bool is_foreign(int error)
-{
-	return error == -ELOOP || error == -ENOTDIR || error == -PINS_FOREIGN;
-}
-
 static int parent_remove(const char *path)
 {
 	char parent[INSTANCE_PATH_MAX];
@@ -235,7 +260,25 @@ static bool still_there(int fd, const char *path)
 	return !fstat(fd, &opened) && !lstat(path, &named) && opened.st_ino == named.st_ino;
 }
 
-int pins_lock(const char *path, bool create)
+/* Locks the descriptor and returns it, or closes it. The group of an earlier version could read the
+ * directory, and so lock it. */
+static int private_lock(int fd, const char *path, unsigned int wait_ms)
+{
+	struct stat folder;
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	if (!fstat(fd, &folder) && folder.st_mode & (S_IRGRP | S_IROTH))
+		fchmod(fd, folder.st_mode & 07777 & ~(S_IRGRP | S_IROTH));
+	ret = lock_wait(fd, path, wait_ms);
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+int pins_lock_within(const char *path, bool create, unsigned int wait_ms)
 {
 	for (;;) {
 		int ret = create ? folders_make(path) : 0;
@@ -249,25 +292,54 @@ int pins_lock(const char *path, bool create)
 				parent_remove(path);
 			return ret;
 		}
-		fd = pins_folder_open(path);
+		fd = private_lock(pins_folder_open_to_read(path), path, wait_ms);
 		if (fd == -ENOENT && create)
 			continue;
 		if (fd < 0)
 			return fd;
-		while ((ret = flock(fd, LOCK_EX)) && errno == EINTR)
-			;
-		if (ret) {
-			ret = -errno;
-			close(fd);
-			return ret;
-		}
 		/* The previous holder of the lock may have detached and removed the directory. */
-		if (still_there(fd, path))
+		if (still_there(fd, path)) {
+			message_hold();
 			return fd;
+		}
 		close(fd);
 		if (!create)
 			return -ENOENT;
 	}
+}
+
+int pins_lock(const char *path, bool create)
+{
+	return pins_lock_within(path, create, LOCK_WAIT_MS);
+}
+
+/* The directory rlctl itself, which lasts; others may search it at most. Earlier versions lock that
+ * of the namespace instead: theirs and ours exclude each other by the instance's lock alone. */
+int pins_lock_all(const char *root, unsigned int wait_ms)
+{
+	const char *below;
+	char path[INSTANCE_PATH_MAX];
+	int fd, bpffs = bpffs_open(root, &below);
+
+	if (bpffs < 0)
+		return bpffs;
+	snprintf(path, sizeof(path), "%.*s", (int)(below + strlen(PINS_FOLDER) - root), root);
+	fd = root_owner_check(bpffs);
+	if (!fd)
+		fd = open_below(bpffs, PINS_FOLDER, O_RDONLY | O_DIRECTORY);
+	close(bpffs);
+	fd = private_lock(fd, path, wait_ms);
+	if (fd >= 0)
+		message_hold();
+	return fd;
+}
+
+void pins_unlock(int lock)
+{
+	if (lock < 0)
+		return;
+	close(lock);
+	message_release();
 }
 
 /* The kernel follows symbolic links in pin paths, so the pin is named by a descriptor. */

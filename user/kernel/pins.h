@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "instance_maps.h"
+#include "lock.h"
 #include "rlctl_abi.h"
 
 #define TRIAL_FOLDER     "trial"     /* in the pin directory, while a trial runs */
@@ -25,7 +26,13 @@ const char *pins_error_hint(int error);
 /* The directory of all pins belongs to another user, or others may write to it. */
 #define PINS_FOREIGN EKEYREJECTED
 
-/* Descriptor of the directory. No symbolic link below the bpffs is followed: -ELOOP. */
+/* 0, or -PINS_FOREIGN: it is such a directory. */
+int folder_owner_check(int folder);
+/* Whether that of a bpffs is one. */
+bool pins_are_foreign(const char *bpffs);
+
+/* Descriptor of the directory, for names in it (O_PATH). No symbolic link below the bpffs is
+ * followed: -ELOOP. */
 int pins_folder_open(const char *path);
 /* The same, for readdir(). */
 int pins_dir_open(const char *path, DIR **out);
@@ -34,9 +41,20 @@ int pins_dir_open(const char *path, DIR **out);
 int pin_open(int folder, const char *name, bool write);
 int pin_open_at(const char *path, const char *name, bool write);
 
-/* Creates the directory if `create`, and waits for its lock. Returns the descriptor; -ENOENT
- * without a report if it does not exist. */
+/* Locks are those of directories that others may search but not read: whoever may open a directory
+ * for reading can lock it.
+ *
+ * pins_lock() creates the directory if `create`, and waits for its lock. Returns the descriptor;
+ * -ETIMEDOUT after lock_wait()'s report; -ENOENT without a report if it does not exist. Until
+ * pins_unlock() messages are held. */
 int pins_lock(const char *path, bool create);
+int pins_lock_within(const char *path, bool create, unsigned int wait_ms);
+/* The lock of all instances on this bpffs, for what they share; of any instance's parent. */
+int pins_lock_all(const char *root, unsigned int wait_ms);
+void pins_unlock(int lock); /* nothing if it is negative */
+
+/* Descriptor of a directory, for readdir() or flock(). */
+int pins_folder_open_to_read(const char *path);
 
 /* Opens these maps pinned at path (INSTANCE_MAP_BITs), read-only unless `write`; the others are -1.
  * -ENOENT without a report if one is missing. */

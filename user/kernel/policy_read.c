@@ -40,6 +40,7 @@ void instance_compile_context(const struct instance *instance, const struct poli
 		.possible_cpus = instance->info.possible_cpus,
 		.share = instance->info.table == RL_TABLE_CPU,
 		.hot = instance->info.table == RL_TABLE_HOT,
+		.no_refusals = instance->no_refusals,
 		.hook = instance->info.hook,
 		.log_max = instance->info.log_depth,
 		.now_ns = instance->clock_injected ? instance->now_ns : clock_ns(CLOCK_MONOTONIC),

@@ -21,6 +21,7 @@
 #include "comments.h"
 #include "compile.h"
 #include "filters.h"
+#include "guide.h"
 #include "index_map.h"
 #include "instance.h"
 #include "lru.h"
@@ -214,6 +215,8 @@ static int compiled_put(const struct instance *instance, const struct compiled *
 	if (!ret)
 		ret = trie_write(instance, compiled);
 	if (!ret)
+		ret = prefix_guide_write(instance, compiled);
+	if (!ret)
 		ret = index_write(instance, compiled);
 	if (!ret)
 		ret = sets_write(instance, compiled);
@@ -239,6 +242,7 @@ static int compiled_write(const struct instance *instance, const struct compiled
 		return ret;
 	}
 	inner_drop(instance, instance->fd.tries, old_half);
+	inner_drop(instance, instance->fd.guides, old_half);
 	inner_drop(instance, instance->fd.extras, old_half);
 	inner_drop(instance, instance->fd.rule_index, old_half);
 	inner_drop(instance, instance->fd.set_groups, old_half);

@@ -25,6 +25,7 @@
 #include "change.h"
 #include "comments.h"
 #include "compile.h"
+#include "guide.h"
 #include "header_in_force.h"
 #include "instance.h"
 #include "lru.h"
@@ -72,11 +73,13 @@ static int element_exchange(const struct change *change)
 	if (fd < 0)
 		return fd;
 	prefix_key_compile(change->prefix, &key);
-	if (compiled->prefix_count)
-		ret = bpf_map_update_elem(fd, &key, &compiled->prefixes[0].value, BPF_ANY);
-	else
-		ret = bpf_map_delete_elem(fd, &key);
-	ret = ret ? -errno : 0;
+	ret = compiled->prefix_count ? prefix_guide_extend(instance, compiled->header.half, &key)
+				     : 0;
+	if (!ret && compiled->prefix_count)
+		ret = bpf_map_update_elem(fd, &key, &compiled->prefixes[0].value, BPF_ANY) ? -errno
+											   : 0;
+	else if (!ret)
+		ret = bpf_map_delete_elem(fd, &key) ? -errno : 0;
 	close(fd);
 	if (ret == -ENOSPC) /* created before --prefixes was raised */
 		ret = -EAGAIN;

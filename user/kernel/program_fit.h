@@ -10,11 +10,6 @@
 #include "instance.h"
 #include "privilege.h"
 
-/* The capabilities that replacing the running program takes; kept aside, and raised for that alone.
- */
-#define PRIVILEGES_PROGRAM \
-	(PRIVILEGE_BIT(NET_ADMIN) | PRIVILEGE_BIT(PERFMON) | PRIVILEGE_BIT(SYS_ADMIN))
-
 /* Before this policy comes into force: the running program gets the code and the filters that it
  * lacks, and keeps what it has. On failure nothing has changed. Reports. */
 int program_widen(const struct instance *instance, const struct compiled *next);

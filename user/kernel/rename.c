@@ -36,7 +36,7 @@ static bool is_renamed(const char *path, const char *device, enum rl_hook hook,
 static void pins_rename(const char *root, const char *path, const char *device, enum rl_hook hook)
 {
 	char now[IF_NAMESIZE], to[INSTANCE_PATH_MAX];
-	int lock = pins_lock(path, false);
+	int lock = pins_lock_within(path, false, LOCK_WORD_MS);
 
 	if (lock < 0)
 		return;
@@ -44,7 +44,7 @@ static void pins_rename(const char *root, const char *path, const char *device, 
 	    trial_check(path) == -ENOENT && !rename(path, to))
 		note("%s: renamed to %s, and so is its instance at %s", device, now,
 		     hook_name(hook));
-	close(lock);
+	pins_unlock(lock);
 }
 
 static void pins_follow(const char *root)

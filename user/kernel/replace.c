@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "answers.h"
 #include "bans.h"
 #include "companion.h"
 #include "cpus.h"
@@ -22,6 +23,7 @@
 #include "message.h"
 #include "object.h"
 #include "open.h"
+#include "peers.h"
 #include "pins.h"
 #include "policy.h"
 #include "policy_read.h"
@@ -214,6 +216,11 @@ int instance_replace(struct instance *instance, const struct sizes *wanted)
 		ret = shares_renew(instance);
 	if (!ret && instance_asks(&instance->info, instance->info.program_uses))
 		ret = companion_replace(instance, &instance->info);
+	if (!ret && instance->info.program_uses & RL_USE_ANSWERS)
+		answers_make(instance); /* the addresses may be others now */
+	if (!ret && instance->info.program_uses & RL_USE_PROOF &&
+	    instance->info.proof == RL_PROOF_SOCKETS)
+		ret = peers_make(instance); /* it may be possible now */
 	if (!ret)
 		ret = program_swap(instance, &before, &now);
 	if (!ret && instance->info.program_uses & RL_USE_UNSETTLED)

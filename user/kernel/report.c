@@ -38,7 +38,7 @@ static int report_failure(const char *device, const struct rl_instance *info, en
 	struct load_failure failure = {
 		.stage = stage,
 		.hook = info->mode == RL_MODE_TC ? tc_hook(info) : RL_HOOK_XDP,
-		.uses = info->program_uses & RL_USE_PROGRAM,
+		.uses = info->program_uses & RL_USE_EXTENDED,
 		.error = error,
 	};
 	char words[LOAD_FAILURE_MAX];
@@ -94,6 +94,14 @@ int report_hooks(const char *device)
 	return -ENOTUNIQ;
 }
 
+int report_elsewhere(const char *device, enum rl_hook hook)
+{
+	fail("%s: its program runs on in another network namespace, to which the device was moved: "
+	     "move it back and run `rlctl detach %s --hook %s`: until then its pins stay",
+	     device, device, hook_name(hook));
+	return -EXDEV;
+}
+
 int report_open_error(const char *device, enum rl_hook hook, int error)
 {
 	const char *option = hook ? " --hook " : "", *at = hook ? hook_name(hook) : "";
@@ -116,6 +124,8 @@ int report_open_error(const char *device, enum rl_hook hook, int error)
 		fail("%s: attached by another version of rlctl: detach with that version or with "
 		     "`rlctl detach %s`, then attach again",
 		     device, device);
+		break;
+	case -ETIMEDOUT: /* lock_wait() has said it */
 		break;
 	default:
 		fail("%s: opening the instance failed: %s%s", device, strerror(-error),

@@ -27,6 +27,9 @@ int report_no_device(const char *device);
 /* The device has instances at ingress and egress, and no hook is given. -ENOTUNIQ */
 int report_hooks(const char *device);
 
+/* The device of the instance is in another network namespace (instance_is_elsewhere()). -EXDEV */
+int report_elsewhere(const char *device, enum rl_hook hook);
+
 int report_open_error(const char *device, enum rl_hook hook, int error);
 
 /* Why a driver refused native mode. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "file_link.h"
 #include "member_file.h"
 #include "units.h"
 
@@ -31,14 +32,16 @@ static uint64_t text_hash(uint64_t hash, const char *text)
 
 static struct set_stamp stamp_of(const struct rl_set_words *words, const struct stat *file)
 {
-	uint64_t taken =
-		text_hash(text_hash(file->st_dev ^ words->timeout_ns, words->path), words->pick);
+	uint64_t of = text_hash(
+		text_hash(words->shortest[0] | words->shortest[1] << 8, words->path), words->pick);
+	uint64_t taken = of ^ file->st_dev ^ words->timeout_ns;
 
 	return (struct set_stamp){
 		.time_ns = (uint64_t)file->st_mtim.tv_sec * NS_PER_SECOND +
 			   (uint64_t)file->st_mtim.tv_nsec,
 		.size = file->st_size,
 		.inode = file->st_ino ^ taken << 20,
+		.words = of ^ of >> 32,
 	};
 }
 
@@ -100,6 +103,8 @@ static int file_read(const char *path, uint64_t size_max, char **text, struct st
 	if (fd < 0)
 		return -errno;
 	ret = fstat(fd, file) ? -errno : kind_check(file, size_max);
+	if (!ret && link_is_foreign(path, file))
+		ret = -ELOOP;
 	if (!ret)
 		*text = malloc(file->st_size + 1);
 	if (!ret)
@@ -123,6 +128,9 @@ static const char *why_not(int error, uint64_t size_max)
 		return "it keeps changing: write a new file beside it, then rename that";
 	case -EINVAL:
 		return "it is not a file";
+	case -ELOOP:
+		return "symbolic link of another user to a file that is not theirs, or too many "
+		       "links: name the file itself";
 	case -EFBIG:
 		snprintf(text, sizeof(text),
 			 "it is larger than %llu MiB, so much can no set of this max hold",

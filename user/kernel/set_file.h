@@ -12,6 +12,7 @@
 struct set_stamp {
 	__u64 time_ns, size;
 	__u64 inode; /* mixed with what the statement takes from the file */
+	__u32 words; /* its path and what is taken of it: another list? */
 };
 
 /* 0 or -errno. */

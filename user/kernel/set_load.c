@@ -3,6 +3,7 @@
 #include "set_load.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +57,7 @@ struct loading {
 	struct member_list list;
 	struct member_result result;
 	const char *why; /* why the former members stay; NULL: they do not */
-	char why_text[256];
+	char why_text[RULE_TEXT_MAX + 512];
 };
 
 static bool is_loaded(const struct rl_set *set, const struct set_stamp *stamp)
@@ -86,31 +87,81 @@ static bool is_wanted(const struct set_load *load, const struct rl_set_words *wo
 	return set_stamp_get(words, &stamp) || !is_loaded(set, &stamp);
 }
 
-static void file_read(struct loading *loading)
+/* A page with a message in the place of the list has an address in it, too. */
+static void lines_check(struct loading *loading)
+{
+	const struct member_list *list = &loading->list;
+
+	if (list->bad_count <= list->lines || (loading->load && loading->load->accepts))
+		return;
+	snprintf(loading->why_text, sizeof(loading->why_text),
+		 "most of its lines are no addresses (%zu, and %zu are): if it is right, `rlctl "
+		 "set load --yes %s`",
+		 list->bad_count, list->lines, loading->words->name);
+	loading->why = loading->why_text;
+}
+
+/* `now_ns`: that of dates in the file. */
+static void file_read(struct loading *loading, uint64_t now_ns)
 {
 	const struct rl_set_words *words = loading->words;
 	char *text = NULL;
 	size_t size = 0;
 
 	loading->list.max = words->max;
+	memcpy(loading->list.shortest, words->shortest, sizeof(words->shortest));
 	loading->why = set_file_read(words, &text, &size, &loading->stamp);
 	if (!loading->why)
-		loading->why =
-			words->source == RL_SET_MMDB
-				? mmdb_read(text, size, words->pick, &loading->list)
-				: member_file_parse(text, size, words->name,
-						    clock_ns(CLOCK_REALTIME), &loading->list);
+		loading->why = words->source == RL_SET_MMDB
+				       ? mmdb_read(text, size, words->pick, &loading->list)
+				       : member_file_parse(text, size, words->name, now_ns,
+							   &loading->list);
 	free(text);
+	if (!loading->why)
+		lines_check(loading);
 	if (loading->why)
 		return;
-	if (loading->list.count > words->max)
-		member_list_unite(&loading->list);
-	if (loading->list.count <= words->max)
+	member_list_unite(&loading->list);
+	if (!loading->list.over && loading->list.count <= words->max)
 		return;
+	loading->why = loading->why_text;
+	if (loading->list.work > MEMBER_WORK_MAX(words->max)) {
+		snprintf(loading->why_text, sizeof(loading->why_text),
+			 "it has more than %zu addresses, the same ones again included: leave out "
+			 "what is there twice",
+			 MEMBER_WORK_MAX(words->max));
+		return;
+	}
 	snprintf(loading->why_text, sizeof(loading->why_text),
 		 "it would have %s%zu members, and its max is %u: raise max",
 		 loading->list.over ? "more than " : "", loading->list.count, words->max);
+}
+
+static uint64_t members_of(const struct rl_set *set)
+{
+	return (uint64_t)set->members[0] + set->members[1];
+}
+
+/* A list that was cut off by a download, or that somebody emptied, is a valid list. */
+static int shrink_check(struct loading *loading, struct set_session *session, uint32_t number)
+{
+	const struct rl_set *set = &session->sets[number];
+	uint64_t count = loading->list.count + loading->list.guarded;
+	int ret;
+
+	if (loading->load->accepts || !set->loaded_ns || set->file_words != loading->stamp.words ||
+	    2 * count >= members_of(set))
+		return 0;
+	/* Those whose time is over are none. */
+	ret = member_table_sweep(&session->table);
+	if (ret || 2 * count >= members_of(set))
+		return ret;
+	snprintf(loading->why_text, sizeof(loading->why_text),
+		 "its members would go from %" PRIu64 " to %" PRIu64
+		 ", less than half: if it is right, `rlctl set load --yes %s`",
+		 members_of(set), count, loading->words->name);
 	loading->why = loading->why_text;
+	return 0;
 }
 
 static void table_write(struct loading *loading, struct set_session *session, uint32_t number)
@@ -135,12 +186,17 @@ static void table_write(struct loading *loading, struct set_session *session, ui
 	set->file_ns = loading->stamp.time_ns;
 	set->file_size = loading->stamp.size;
 	set->file_inode = loading->stamp.inode;
+	set->file_words = loading->stamp.words;
+	/* It is tried again: the login may have ended by then. */
+	if (loading->list.guarded)
+		set->failed_ns = set->loaded_ns;
 }
 
 static bool same_source(const struct rl_set_words *a, const struct rl_set_words *b)
 {
 	return a->source == b->source && !strcmp(a->path, b->path) && !strcmp(a->pick, b->pick) &&
-	       a->max == b->max && a->timeout_ns == b->timeout_ns;
+	       a->max == b->max && a->timeout_ns == b->timeout_ns &&
+	       !memcmp(a->shortest, b->shortest, sizeof(a->shortest));
 }
 
 /* The policy may have been replaced since its words were read; then whoever did that loads it. */
@@ -153,6 +209,8 @@ static int session_write(struct loading *loading, struct instance *instance,
 
 	if (!ret && number >= 0 && same_source(&now[number], loading->words)) {
 		if (!loading->why)
+			ret = shrink_check(loading, session, number);
+		if (!ret && !loading->why)
 			table_write(loading, session, number);
 		if (loading->why)
 			session->sets[number].failed_ns = clock_ns(CLOCK_REALTIME);
@@ -192,6 +250,11 @@ static void bad_note(const struct loading *loading)
 	if (list->bad_count)
 		note("%s: %zu line%s left out: no address", words->path, list->bad_count,
 		     list->bad_count == 1 ? "" : "s");
+	if (list->wide_count)
+		fail("set %s: %s: %zu prefix%s left out: wider than the set's shortest, /%u,%u%s%s",
+		     words->name, words->path, list->wide_count, list->wide_count == 1 ? "" : "es",
+		     words->shortest[0], words->shortest[1], list->wide.text[0] ? ": first " : "",
+		     list->wide.text);
 	if (list->host_bits)
 		note("%s: %zu prefix%s with host bits, which were cleared", words->path,
 		     list->host_bits, list->host_bits == 1 ? "" : "es");
@@ -204,7 +267,7 @@ static int outcome_report(const struct loading *loading)
 
 	bad_note(loading);
 	if (!loading->why)
-		return 0;
+		return loading->list.guarded && !warns ? -1 : 0;
 	if (warns)
 		note("warning: set %s: %s: %s: its members stay as they were", words->name,
 		     words->path, loading->why);
@@ -219,7 +282,11 @@ static int set_load(const struct set_load *load, const struct rl_set_words *word
 	struct loading loading = {.load = load, .words = words};
 	int ret;
 
-	file_read(&loading);
+	file_read(&loading, clock_ns(CLOCK_REALTIME));
+	if (!loading.why && !load->accepts &&
+	    load->guard(load->target, words, &loading.list, loading.why_text,
+			sizeof(loading.why_text)))
+		loading.why = loading.why_text;
 	ret = set_write(&loading);
 	if (!ret)
 		ret = outcome_report(&loading);
@@ -288,26 +355,63 @@ int sets_load(struct set_load *load)
 	return ret || failed ? -1 : 0;
 }
 
-/* ---- without an instance */
+/* ---- without an instance, or in one of a simulation */
+
+static void trial_note(const struct loading *loading, const char *then)
+{
+	bad_note(loading);
+	if (loading->why)
+		note("warning: set %s: %s: %s: it %s no members", loading->words->name,
+		     loading->words->path, loading->why, then);
+}
+
+/* Reads the file; where there is a session, the set gets its members. `then`: NULL, if nothing is
+ * to be said. */
+static void set_try(const struct policy_set *set, struct set_session *session, const char *then)
+{
+	struct rl_set_words words = {
+		.source = set->source,
+		.max = set->max,
+		.timeout_ns = set->timeout_ns,
+		.shortest = {set->shortest[0], set->shortest[1]},
+	};
+	struct loading loading = {.words = &words};
+	int number = session ? set_session_find(session, set->name) : -ENOENT;
+
+	memcpy(words.name, set->name, sizeof(words.name));
+	memcpy(words.path, set->path, sizeof(words.path));
+	memcpy(words.pick, set->pick, sizeof(words.pick));
+	file_read(&loading, session ? set_clock(session->instance) : clock_ns(CLOCK_REALTIME));
+	if (!loading.why && number >= 0)
+		table_write(&loading, session, number);
+	if (then)
+		trial_note(&loading, then);
+	member_list_clear(&loading.list);
+}
 
 void sets_files_check(const struct policy *policy)
 {
+	for (size_t i = 0; i < policy->set_count; i++)
+		if (policy->sets[i].source != RL_SET_DYNAMIC)
+			set_try(&policy->sets[i], NULL, "would have");
+}
+
+int sets_simulate(const struct instance *instance, const struct policy *policy, bool again)
+{
+	struct set_session session;
+	int ret = set_session_open(instance, true, &session);
+
+	if (ret)
+		return ret == -ENOENT ? 0 : ret;
 	for (size_t i = 0; i < policy->set_count; i++) {
 		const struct policy_set *set = &policy->sets[i];
-		struct rl_set_words words = {
-			.source = set->source, .max = set->max, .timeout_ns = set->timeout_ns};
-		struct loading loading = {.words = &words};
 
-		if (set->source == RL_SET_DYNAMIC)
-			continue;
-		memcpy(words.name, set->name, sizeof(words.name));
-		memcpy(words.path, set->path, sizeof(words.path));
-		memcpy(words.pick, set->pick, sizeof(words.pick));
-		file_read(&loading);
-		bad_note(&loading);
-		if (loading.why)
-			note("warning: set %s: %s: %s: it would have no members", words.name,
-			     words.path, loading.why);
-		member_list_clear(&loading.list);
+		if (set->source != RL_SET_DYNAMIC)
+			set_try(set, &session, again ? NULL : "has");
+		else if (!again)
+			note("set %s has no file, so no packet is of a member: add `file PATH`, with what "
+			     "`rlctl set list %s` prints",
+			     set->name, set->name);
 	}
+	return set_session_close(&session);
 }

@@ -19,6 +19,11 @@ struct set_load {
 	char *const *names; /* of sets, at most 64 */
 	int name_count;     /* 0: all that have a file */
 	bool warns;         /* a set that cannot be loaded is no error */
+	bool accepts;       /* the user has said that the file is right, whatever is in it */
+	/* Takes those members out of the list that would cut off a login, reports them, and counts
+	 * them in list->guarded. < 0: the list would do so without them: why it is refused. */
+	int (*guard)(const struct target *target, const struct rl_set_words *words,
+		     struct member_list *list, char *why, size_t size);
 	/* Called for each set that was loaded or could not be; NULL: nobody. */
 	void (*tell)(const struct rl_set_words *words, const struct member_list *list,
 		     const struct member_result *result, bool failed, void *arg);
@@ -31,6 +36,10 @@ int sets_load(struct set_load *load);
 
 /* Prints a warning for each set whose file could not be loaded now. */
 void sets_files_check(const struct policy *policy);
+
+/* Gives the sets of a simulation the members of their files, whose times begin at the instance's
+ * now; prints notes and warnings, but not `again`. 0, or < 0 after a report. */
+int sets_simulate(const struct instance *instance, const struct policy *policy, bool again);
 
 /* The words of the policy in force on its sets, by number. 0 or -errno; silent. */
 int sets_words_read(const struct instance *instance, struct rl_set_words out[RL_SETS_MAX]);

@@ -34,6 +34,7 @@ int set_tag(const struct instance *instance, char out[SET_TAG_MAX])
 /* ---- saving */
 
 struct gathering {
+	const char *owner;
 	struct member_list lists[RL_SETS_MAX];
 	uint64_t dynamic; /* a bit each */
 	uint32_t now;     /* member_time() */
@@ -82,7 +83,7 @@ static int gathering_print(struct set_session *session, struct gathering *gather
 	file = ret ? NULL : open_memstream(text, size);
 	if (!file)
 		return ret ? ret : -ENOMEM;
-	member_state_begin(file, now_ns, tag);
+	member_state_begin(file, now_ns, tag, gathering->owner);
 	lists_print(file, gathering, words, now_ns, members);
 	return fclose(file) ? -ENOMEM : 0;
 }
@@ -116,15 +117,18 @@ static int dynamic_print(const struct instance *instance, struct gathering *gath
 	return ret;
 }
 
-int set_state_print(const struct instance *instance, char **text, size_t *size, size_t *members)
+int set_state_print(const struct instance *instance, const char *owner, char **text, size_t *size,
+		    size_t *members)
 {
 	struct gathering *gathering = calloc(1, sizeof(*gathering));
 	int ret = -ENOMEM;
 
 	*text = NULL;
 	*size = *members = 0;
-	if (gathering)
+	if (gathering) {
+		gathering->owner = owner;
 		ret = dynamic_print(instance, gathering, text, size, members);
+	}
 	for (uint32_t i = 0; gathering && i < RL_SETS_MAX; i++)
 		member_list_clear(&gathering->lists[i]);
 	free(gathering);
@@ -174,8 +178,7 @@ static int set_restore(struct set_session *session, const struct rl_set_words *w
 }
 
 int set_state_restore(struct instance *instance, const struct member_state *state,
-		      void (*tell)(const char *set, const struct member_result *result, void *arg),
-		      void *arg)
+		      struct member_result *results)
 {
 	struct rl_set_words *words = calloc(RL_SETS_MAX, sizeof(*words));
 	struct set_session session = {0};
@@ -183,13 +186,8 @@ int set_state_restore(struct instance *instance, const struct member_state *stat
 
 	if (!ret)
 		ret = set_session_open(instance, true, &session);
-	for (size_t i = 0; !ret && i < state->count; i++) {
-		struct member_result result = {0};
-
-		failed = set_restore(&session, words, &state->sets[i], &result) || failed;
-		if (tell)
-			tell(state->sets[i].name, &result, arg);
-	}
+	for (size_t i = 0; !ret && i < state->count; i++)
+		failed = set_restore(&session, words, &state->sets[i], &results[i]) || failed;
 	if (!ret && set_session_close(&session))
 		failed = 1;
 	free(words);

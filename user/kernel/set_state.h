@@ -12,15 +12,16 @@
  * for writing. 0 or -errno. */
 int set_tag(const struct instance *instance, char out[SET_TAG_MAX]);
 
-/* All members of its dynamic sets as text, to be freed, and how many there are. *text is NULL if
- * the policy has no dynamic set. The instance is open for writing. 0 or -1; reports. */
-int set_state_print(const struct instance *instance, char **text, size_t *size, size_t *members);
+/* All members of its dynamic sets as text, to be freed, and how many there are; the first line
+ * names the owner, "" for none. *text is NULL if the policy has no dynamic set. The instance is
+ * open for writing. 0 or -1; reports. */
+int set_state_print(const struct instance *instance, const char *owner, char **text, size_t *size,
+		    size_t *members);
 
-/* Adds what was saved to those of its sets that the policy still has. The instance is open for
- * writing. `tell` may be NULL. 0 or -1; reports. */
+/* Adds what was saved to those of its sets that the policy still has, with a result for each set of
+ * the state. The instance is open for writing. 0 or -1; reports. */
 int set_state_restore(struct instance *instance, const struct member_state *state,
-		      void (*tell)(const char *set, const struct member_result *result, void *arg),
-		      void *arg);
+		      struct member_result *results);
 
 /* Removes what has expired. The instance is open for writing. 0 or -1; reports. */
 int sets_sweep(struct instance *instance);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Runs the program by BPF_PROG_TEST_RUN. Time and reason are exchanged through the program's mapped
- * variables, so that a packet costs one system call. */
+/* Runs the program by BPF_PROG_TEST_RUN, which costs more than a packet does: a run of the program
+ * takes many packets out of mapped memory, and puts their results there. The call's own repeat
+ * count would be no use: with it the kernel rewrites its code for the program, on all CPUs and each
+ * time.
+ */
 
 #include "simulation.h"
 
@@ -8,11 +11,13 @@
 #include <linux/if_ether.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "abi/simulated.h"
 #include "alarms.h"
 #include "bans.h"
 #include "captured.h"
@@ -24,9 +29,9 @@
 #include "object.h"
 #include "policy.h"
 #include "policy_read.h"
-#include "policy_read.h"
 #include "policy_write.h"
 #include "rlctl.skel.h"
+#include "set_load.h"
 #include "slot_maps.h"
 #include "stats.h"
 #include "units.h"
@@ -47,8 +52,9 @@ struct simulation {
 	struct instance instance;
 	struct kept_map kept[KEPT_MAPS];
 	int program_fd;
-	struct rl_amount headless; /* frames without Ethernet header, which cannot be run */
-	uint32_t counter_id;       /* of the packet that was run last */
+	struct rl_simulated_batch *batch; /* the element of the program's map */
+	struct rl_amount headless;        /* frames without Ethernet header, which cannot be run */
+	struct simulated last;            /* of the packet that was run last */
 };
 
 /* The smallest ring for the policy's sliding logs, so that as many as possible fit. */
@@ -71,8 +77,8 @@ static struct rl_instance info_make(const struct policy *policy)
 		.mtu = MTU,
 		.tick_ns = TICK_ASSUMED,
 		.sources = SOURCES,
-		.prefixes = policy->count + policy->alarm_count + 1,
-		.rules = policy->count + policy->alarm_count + 1,
+		.prefixes = compiled_rules_most(policy),
+		.rules = compiled_rules_most(policy),
 		.bans = SOURCES / 4,
 		.table = RL_TABLE_LRU, /* the hot table may forget one packet of debt */
 		.log_depth = log_depth(policy),
@@ -109,6 +115,46 @@ static uint32_t uses_of(const struct simulation *s, const struct rl_filters *fil
 	return uses;
 }
 
+static void object_choose(struct rlctl_bpf *skel, bool in_turn)
+{
+	skel->rodata->clock_injected = true;
+	skel->rodata->frames_are_captured = true;
+	skel->rodata->frames_in_pieces = true; /* as long as the capture says */
+	skel->rodata->simulated_in_turn = in_turn;
+	bpf_program__set_autoload(skel->progs.rlctl_xdp, false);
+	bpf_program__set_autoload(skel->progs.rlctl_simulate, true);
+	bpf_map__set_autocreate(skel->maps.simulated, true);
+	bpf_map__set_autocreate(skel->maps.simulate_again, true);
+}
+
+static int skeleton_load(struct simulation *s, const struct rl_filters *filters, bool in_turn)
+{
+	int ret;
+
+	s->skel = object_open_with(&s->instance.info, filters);
+	if (!s->skel)
+		return -errno;
+	object_choose(s->skel, in_turn);
+	ret = rlctl_bpf__load(s->skel);
+	if (!ret)
+		return 0;
+	rlctl_bpf__destroy(s->skel);
+	s->skel = NULL;
+	return ret;
+}
+
+static int again_put(struct simulation *s)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.simulate_again), &zero, &s->program_fd,
+				   BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
+/* Not every kernel has tail calls beside functions: those of arm64 since 6.0, and none without JIT.
+ * Without them a run takes one packet. */
 static int object_load(struct simulation *s)
 {
 	struct rl_filters filters;
@@ -116,19 +162,28 @@ static int object_load(struct simulation *s)
 
 	filters_of(s->policy, &filters);
 	s->instance.info.program_uses = uses_of(s, &filters);
-	s->skel = object_open_with(&s->instance.info, &filters);
-	if (!s->skel)
-		return -errno;
-	s->skel->rodata->clock_injected = true;
-	s->skel->rodata->frames_are_captured = true;
-	ret = rlctl_bpf__load(s->skel);
+	ret = skeleton_load(s, &filters, true);
+	if (ret == -EINVAL)
+		ret = skeleton_load(s, &filters, false);
 	if (ret)
 		return ret;
 #define TAKE_FD(name) s->instance.fd.name = bpf_map__fd(s->skel->maps.name);
 	INSTANCE_MAPS(TAKE_FD)
 #undef TAKE_FD
-	s->program_fd = bpf_program__fd(s->skel->progs.rlctl_xdp);
-	return filters_write(&s->instance, &filters);
+	s->program_fd = bpf_program__fd(s->skel->progs.rlctl_simulate);
+	ret = again_put(s);
+	return ret ? ret : filters_write(&s->instance, &filters);
+}
+
+static int batch_map(struct simulation *s)
+{
+	void *batch = mmap(NULL, sizeof(*s->batch), PROT_READ | PROT_WRITE, MAP_SHARED,
+			   bpf_map__fd(s->skel->maps.simulated), 0);
+
+	if (batch == MAP_FAILED)
+		return -errno;
+	s->batch = batch;
+	return 0;
 }
 
 static void report_load_error(int error)
@@ -161,10 +216,14 @@ int simulation_open(struct policy *policy, uint64_t now_ns, const struct policy_
 	s->policy = policy;
 	s->file = file;
 	ret = object_load(s);
+	if (!ret)
+		ret = batch_map(s);
 	if (ret)
 		report_load_error(ret);
 	else
 		ret = instance_policy_write(&s->instance, policy, false, file);
+	if (!ret)
+		ret = sets_simulate(&s->instance, policy, false);
 	if (ret)
 		simulation_close(s);
 	else
@@ -176,6 +235,8 @@ void simulation_close(struct simulation *s)
 {
 	if (!s)
 		return;
+	if (s->batch)
+		munmap(s->batch, sizeof(*s->batch));
 	rlctl_bpf__destroy(s->skel);
 	for (size_t i = 0; i < KEPT_MAPS; i++)
 		if (s->kept[i].id)
@@ -277,7 +338,7 @@ static int expiry_begin(struct simulation *s, uint64_t now_ns)
 	if (any)
 		ret = instance_policy_write(&s->instance, s->policy, false, s->file);
 	s->instance.now_ns = now_ns;
-	return ret;
+	return ret ? ret : sets_simulate(&s->instance, s->policy, true);
 }
 
 int simulation_restart(struct simulation *s, uint64_t now_ns)
@@ -289,28 +350,128 @@ int simulation_restart(struct simulation *s, uint64_t now_ns)
 	return expiry_begin(s, now_ns);
 }
 
+/* A frame without Ethernet header. */
+static void headless_count(struct simulation *s, const struct captured *packet,
+			   struct simulated *out)
+{
+	s->headless.packets++;
+	s->headless.bytes += packet->bytes;
+	*out = (struct simulated){.reason = RL_REASON_MALFORMED, .counter_id = RL_WATCH_ANY};
+}
+
+/* Runs the next packets of the batch, one or more. `data`: the frame of the test run. */
+static int batch_advance(struct simulation *s, const void *data, uint32_t size)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = data, .data_size_in = size);
+	uint32_t done = s->batch->done;
+	int ret = bpf_prog_test_run_opts(s->program_fd, &opts);
+
+	if (!ret && s->batch->done == done)
+		ret = -EIO;
+	if (!ret)
+		return 0;
+	return fail("simulate: running the BPF program failed: %s%s", strerror(-ret),
+		    ret == -EPERM ? ": run as root" : "");
+}
+
+static int batch_run(struct simulation *s, const void *data, uint32_t size)
+{
+	int ret = 0;
+
+	s->batch->done = 0;
+	while (!ret && s->batch->done < s->batch->count)
+		ret = batch_advance(s, data, size);
+	return ret;
+}
+
+static void batch_results(const struct rl_simulated_batch *batch, struct simulated *out)
+{
+	for (uint32_t i = 0; i < batch->count; i++)
+		out[i] = (struct simulated){
+			.reason = batch->packets[i].reason,
+			.counter_id = batch->packets[i].counter_id,
+			.cut = batch->packets[i].cut,
+		};
+}
+
+static bool is_batched(const struct captured *packet)
+{
+	return packet->size >= ETH_HLEN && packet->size <= RL_SIMULATED_FRAME;
+}
+
+/* Puts packets into the batch until it is full, or one comes that cannot be in one. Returns how
+ * many they are. */
+static uint32_t batch_fill(struct rl_simulated_batch *batch, const struct captured *packets,
+			   size_t count)
+{
+	uint32_t at = 0, n = 0;
+
+	while (n < count && n < RL_SIMULATED_MAX && at < RL_SIMULATED_DATA &&
+	       is_batched(&packets[n])) {
+		batch->packets[n] = (struct rl_simulated){
+			.time_ns = packets[n].time_ns,
+			.bytes = packets[n].bytes,
+			.at = at,
+			.size = packets[n].size,
+		};
+		memcpy(batch->data + at, packets[n].data, packets[n].size);
+		at += (packets[n].size + 7) & ~7u;
+		n++;
+	}
+	batch->count = n;
+	return n;
+}
+
+/* A packet that cannot be in a batch of several. */
+static int large_run(struct simulation *s, const struct captured *packet)
+{
+	s->batch->packets[0] = (struct rl_simulated){
+		.time_ns = packet->time_ns,
+		.bytes = packet->bytes,
+	};
+	s->batch->count = 1;
+	return batch_run(s, packet->data, packet->size < RUN_BYTES ? packet->size : RUN_BYTES);
+}
+
+/* Runs the first packets, as many as can be together. Returns how many they are, or -1. */
+static int packets_run(struct simulation *s, const struct captured *packets, size_t count,
+		       struct simulated *out)
+{
+	static const uint8_t frame[ETH_HLEN];
+	uint32_t filled = batch_fill(s->batch, packets, count);
+	int ret = 0;
+
+	if (filled)
+		ret = batch_run(s, frame, sizeof(frame));
+	else if (packets->size >= ETH_HLEN)
+		ret = large_run(s, packets);
+	else
+		headless_count(s, packets, out);
+	if (ret)
+		return -1;
+	batch_results(s->batch, out);
+	return filled ? (int)filled : 1;
+}
+
+int simulation_run_all(struct simulation *s, const struct captured *packets, size_t count,
+		       struct simulated *out)
+{
+	for (size_t done = 0; done < count;) {
+		int ret = packets_run(s, packets + done, count - done, out + done);
+
+		if (ret < 0)
+			return ret;
+		done += (size_t)ret;
+	}
+	return 0;
+}
+
 int simulation_run(struct simulation *s, const struct captured *packet, enum rl_reason *out)
 {
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet->data,
-		    .data_size_in = packet->size < RUN_BYTES ? packet->size : RUN_BYTES);
-	int ret;
+	int ret = simulation_run_all(s, packet, 1, &s->last);
 
-	if (packet->size < ETH_HLEN) {
-		s->headless.packets++;
-		s->headless.bytes += packet->bytes;
-		*out = RL_REASON_MALFORMED;
-		s->counter_id = RL_WATCH_ANY;
-		return 0;
-	}
-	s->skel->bss->clock_now_ns = packet->time_ns;
-	s->skel->bss->simulated_bytes = packet->bytes;
-	ret = bpf_prog_test_run_opts(s->program_fd, &opts);
-	if (ret)
-		return fail("simulate: running the BPF program failed: %s%s", strerror(-ret),
-			    ret == -EPERM ? ": run as root" : "");
-	*out = s->skel->bss->simulated_reason;
-	s->counter_id = s->skel->bss->simulated_counter_id;
-	return 0;
+	*out = s->last.reason;
+	return ret;
 }
 
 void simulation_prove(struct simulation *s, bool is_established)
@@ -323,6 +484,11 @@ void simulation_prove(struct simulation *s, bool is_established)
 bool simulation_has_asked(const struct simulation *s)
 {
 	return s->skel->bss->simulated_asked;
+}
+
+bool simulation_is_cut(const struct simulation *s)
+{
+	return s->last.cut;
 }
 
 const struct instance *simulation_instance(const struct simulation *s)
@@ -343,7 +509,7 @@ int simulation_stats_read(const struct simulation *s, struct instance_stats *out
 
 uint32_t simulation_counter_id(const struct simulation *s)
 {
-	return s->counter_id;
+	return s->last.counter_id;
 }
 
 int simulation_counters_read(const struct simulation *s, struct rule_counters *out)

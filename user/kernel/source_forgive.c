@@ -28,22 +28,25 @@ static int map_forget(int fd, const struct source_entry *entry)
 	return ret;
 }
 
-/* Clears one entry in every map that may hold it. */
-static int entry_forget(struct search *s, const struct hot_table *table,
+/* A state that all keys share stays. */
+static bool is_shared(const struct source_entry *entry)
+{
+	return entry->rule && entry->rule->limit.key == RL_KEY_RULE;
+}
+
+/* Clears the state of one entry in every map that may hold it. */
+static int state_forget(struct search *s, const struct hot_table *table,
 			const struct source_entry *entry)
 {
 	struct rl_rule numbers = {0};
 	int ret;
 
-	if (entry->rule && entry->rule->limit.key == RL_KEY_RULE)
-		return 0; /* shared by all keys */
-	ret = ban_forget(s->instance, &entry->key);
 	if (!entry->has_state || !entry->rule)
-		return ret;
+		return 0;
 	numbers = search_numbers(s, entry->rule);
 	if (numbers.backend == RL_BACKEND_HOT)
-		return ret ? ret : hot_forget(table, &numbers, &entry->key);
-	ret = ret ? ret : map_forget(search_map_open(s->instance, entry->rule), entry);
+		return hot_forget(table, &numbers, &entry->key);
+	ret = map_forget(search_map_open(s->instance, entry->rule), entry);
 	if (!ret && entry->rule->limit.fleet)
 		ret = map_forget(inner_open(s->instance, s->instance->fd.fleet_keys, 0), entry);
 	if (!ret && numbers.backend == RL_BACKEND_UNCONFIRMED)
@@ -52,6 +55,8 @@ static int entry_forget(struct search *s, const struct hot_table *table,
 	return ret;
 }
 
+/* Bans after all states: a packet between the two would be over by its old state, and banned anew,
+ * while one that is banned reaches no state. */
 int instance_source_forgive(const struct instance *instance, const struct source_entry *entries,
 			    size_t count)
 {
@@ -61,7 +66,9 @@ int instance_source_forgive(const struct instance *instance, const struct source
 
 	search_begin(&s);
 	for (size_t i = 0; !ret && i < count; i++)
-		ret = entry_forget(&s, &table, &entries[i]);
+		ret = is_shared(&entries[i]) ? 0 : state_forget(&s, &table, &entries[i]);
+	for (size_t i = 0; !ret && i < count; i++)
+		ret = is_shared(&entries[i]) ? 0 : ban_forget(instance, &entries[i].key);
 	if (ret)
 		fail("%s: clearing the states failed: %s", instance->device, strerror(-ret));
 	if (table.sets)

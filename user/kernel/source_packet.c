@@ -13,9 +13,11 @@
 #include "algorithm/gcra.h"
 #include "algorithm/hot_key.h"
 #include "algorithm/key_parts.h"
+#include "algorithm/known_filter.h"
 #include "bans.h"
 #include "hot_table.h"
 #include "map_in_map.h"
+#include "policy_read.h"
 #include "slot_maps.h"
 #include "source_search.h"
 #include "units.h"
@@ -213,12 +215,22 @@ int instance_limit_look(const struct instance *instance, const struct policy *po
 	return 0;
 }
 
+/* As bpf/known_source.h says. */
+static bool is_ripe(const struct instance *instance, uint64_t word)
+{
+	struct rl_policy_header header;
+
+	return word & KNOWN_RIPE || policy_header_read(instance, &header) || !header.ripens_ms;
+}
+
 static int known_found(void *arg, const struct rl_state_key *key, const struct rl_hot_slot *slot)
 {
 	const struct search *s = arg;
 
 	(void)key;
-	return (int64_t)(slot->word - gcra_now(s->ctx.now_ns)) > 0;
+	if ((int64_t)(slot->word - gcra_now(s->ctx.now_ns)) <= 0)
+		return 0;
+	return is_ripe(s->instance, slot->word);
 }
 
 static int hot_source_is_known(struct search *s, const struct rl_state_key *key)
@@ -253,8 +265,10 @@ int instance_source_is_known(const struct instance *instance, const uint8_t sour
 	ret = !states                                                   ? -ENOMEM
 	      : bpf_map_lookup_elem(instance->fd.sources, &key, states) ? -errno
 									: 0;
+	*known = false;
+	for (int i = 0; !ret && i < search_parts(&s); i++)
+		*known |= is_ripe(instance, states[i].word);
 	free(states);
-	*known = !ret;
 	return ret == -ENOENT ? 0 : ret;
 }
 

@@ -12,13 +12,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "instance.h"
 #include "liveness.h"
+#include "lock.h"
 #include "pins.h"
 #include "program.h"
 
@@ -106,8 +106,8 @@ static bool is_stale(struct liveness *liveness, int all, const char *folder, uin
 	       !program_is_held(liveness, dispatcher.id, dispatcher.links);
 }
 
-/* The directory of all dispatchers, locked as libxdp locks it. */
-static int dispatchers_lock(const char *path)
+/* The directory of all dispatchers. */
+static int dispatchers_open(const char *path)
 {
 	char bpffs[INSTANCE_PATH_MAX], all[INSTANCE_PATH_MAX + 8];
 	int fd, ret;
@@ -117,13 +117,33 @@ static int dispatchers_lock(const char *path)
 		*strrchr(bpffs, '/') = '\0';
 	snprintf(all, sizeof(all), "%s/xdp", bpffs);
 	fd = open(all, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	while ((ret = flock(fd, LOCK_EX)) && errno == EINTR)
-		;
+	ret = fd < 0 ? -errno : folder_owner_check(fd);
 	if (!ret)
 		return fd;
-	ret = -errno;
+	if (fd >= 0)
+		close(fd);
+	return ret == -ENOTDIR || ret == -ELOOP ? -PINS_FOREIGN : ret;
+}
+
+bool dispatchers_are_foreign(const char *path)
+{
+	int fd = dispatchers_open(path);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -PINS_FOREIGN;
+}
+
+/* The same, locked as libxdp locks it. */
+static int dispatchers_lock(const char *path)
+{
+	int ret, fd = dispatchers_open(path);
+
+	if (fd < 0)
+		return fd;
+	ret = lock_wait(fd, path, LOCK_WAIT_MS);
+	if (!ret)
+		return fd;
 	close(fd);
 	return ret;
 }

@@ -8,6 +8,10 @@
 
 #include "liveness.h"
 
+/* Does another user own libxdp's directory in the bpffs that has this path, or may others write to
+ * it? Nothing is attached or removed there then. */
+bool dispatchers_are_foreign(const char *path);
+
 /* Number of stale dispatchers that run the instance's program; with `clear`, removes their pins,
  * and the kernel unloads the programs some time later. */
 int stale_dispatchers(struct liveness *liveness, const char *path, bool clear);

@@ -143,8 +143,14 @@ int tc_program_find(const char *device, enum rl_hook hook, uint32_t wanted,
 
 	if (ifindex < 0)
 		return ifindex == -ENODEV ? -ENOENT : ifindex;
+	/* Kernels that have no tcx answer without CAP_NET_ADMIN that this is not allowed. */
 	ret = tcx_program_find(ifindex, hook, wanted, out);
-	return ret == -ENOENT ? filter_find(ifindex, hook, wanted, out) : ret;
+	if (ret == -ENOENT || ret == -EPERM) {
+		int filter = filter_find(ifindex, hook, wanted, out);
+
+		ret = filter == -ENOENT ? ret : filter;
+	}
+	return ret;
 }
 
 uint32_t tc_program_count(const char *device, enum rl_hook hook, uint32_t wanted)
@@ -196,13 +202,12 @@ static int filter_add(const struct tc_place *place, int program_fd, uint32_t *pr
 static int filter_attach(const struct tc_place *place, const char *root, struct rl_instance *info,
 			 int info_fd, int program_fd, uint32_t *program)
 {
-	int lock = pins_lock(root, true); /* both hooks share one clsact */
+	int lock = pins_lock_all(root, LOCK_WAIT_MS); /* both hooks share one clsact */
 	int ret = lock < 0 ? lock : clsact_make(place->device, place->hook, info, info_fd);
 
 	if (!ret)
 		ret = filter_add(place, program_fd, program);
-	if (lock >= 0)
-		close(lock);
+	pins_unlock(lock);
 	return ret;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 #include <netinet/tcp.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -16,6 +17,7 @@
 struct reader {
 	tcp_socket_fn each;
 	void *arg;
+	bool whole; /* not what is left of a socket, nor what is to become one */
 };
 
 /* IPv4 as an IPv4-mapped address. */
@@ -34,6 +36,11 @@ static int socket_read(const struct nlmsghdr *message, void *arg)
 {
 	const struct inet_diag_msg *msg = mnl_nlmsg_get_payload(message);
 	const struct reader *reader = arg;
+
+	if (reader->whole &&
+	    !netlink_attribute(message, sizeof(*msg), INET_DIAG_SHUTDOWN, sizeof(uint8_t)))
+		return MNL_CB_OK;
+
 	struct flow flow = {.dst_known = true,
 			    .sport = ntohs(msg->id.idiag_dport),
 			    .dport = ntohs(msg->id.idiag_sport)};
@@ -68,9 +75,24 @@ static int sockets_read(uint8_t protocol, uint32_t states, uint16_t port, struct
 
 int tcp_sockets_read(int state, uint16_t port, tcp_socket_fn each, void *arg)
 {
-	struct reader reader = {each, arg};
+	struct reader reader = {.each = each, .arg = arg};
 
 	return sockets_read(IPPROTO_TCP, 1u << state, port, &reader);
+}
+
+/* ---- of peers */
+
+/* TIME_WAIT and handshakes are listed as two of these states, but have no attributes. */
+#define STATES_PEERS                                                                             \
+	(1u << TCP_ESTABLISHED | 1u << TCP_SYN_SENT | 1u << TCP_SYN_RECV | 1u << TCP_FIN_WAIT1 | \
+	 1u << TCP_FIN_WAIT2 | 1u << TCP_CLOSE_WAIT | 1u << TCP_LAST_ACK | 1u << TCP_CLOSING)
+
+int peer_sockets_read(tcp_socket_fn each, void *arg)
+{
+	struct reader reader = {.each = each, .arg = arg, .whole = true};
+	int ret = sockets_read(IPPROTO_TCP, STATES_PEERS, 0, &reader);
+
+	return ret ? ret : sockets_read(IPPROTO_UDP, 1u << TCP_ESTABLISHED, 0, &reader);
 }
 
 /* ---- of one address */
@@ -96,11 +118,12 @@ static void peer_count(const struct flow *flow, uint32_t inode, void *arg)
 int peer_sockets_count(const uint8_t addr[16], struct peer_sockets *out)
 {
 	struct peer tcp = {addr, 0}, udp = {addr, 0};
-	int ret = sockets_read(IPPROTO_TCP, STATES_OPEN, 0, &(struct reader){peer_count, &tcp});
+	int ret = sockets_read(IPPROTO_TCP, STATES_OPEN, 0,
+			       &(struct reader){.each = peer_count, .arg = &tcp});
 
 	if (!ret)
 		ret = sockets_read(IPPROTO_UDP, 1u << TCP_ESTABLISHED, 0,
-				   &(struct reader){peer_count, &udp});
+				   &(struct reader){.each = peer_count, .arg = &udp});
 	*out = (struct peer_sockets){tcp.count, udp.count};
 	return ret;
 }

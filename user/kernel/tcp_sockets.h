@@ -14,6 +14,12 @@ typedef void (*tcp_socket_fn)(const struct flow *flow, uint32_t inode, void *arg
  * 0, on this local port. 0 or a negative errno. Silent. */
 int tcp_sockets_read(int state, uint16_t port, tcp_socket_fn each, void *arg);
 
+/* Calls `each` for every socket that is connected, or on the way to it: whose packets are, or will
+ * be, `established`. A list may miss one that others leave meanwhile. 0 or a negative errno.
+ * Silent.
+ */
+int peer_sockets_read(tcp_socket_fn each, void *arg);
+
 /* Sockets of a remote address, whose packets are `established`. */
 struct peer_sockets {
 	uint64_t tcp; /* connections */

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,9 +23,12 @@
 #include "pins.h"
 #include "policy.h"
 #include "policy_read.h"
-#include "policy_read.h"
 #include "policy_write.h"
 #include "trial_record.h"
+
+/* A process that holds the lock for longer does not move. The writers that it would exclude are
+ * refused during a trial, but for changes of members, of which one may be lost. */
+#define UNDO_WAIT_MS 5000
 
 int instance_trial_keep(const struct instance *instance, enum trial_kind *kind)
 {
@@ -53,22 +55,19 @@ int instance_trial_keep(const struct instance *instance, enum trial_kind *kind)
 static int folder_make(const char *pins)
 {
 	char path[TRIAL_PATH_MAX];
-	int fd;
+	int fd, ret;
 
 	trial_clear(pins); /* left by a crash */
 	trial_folder_path(pins, path);
 	if (mkdir(path, 0700))
 		return -errno;
-	fd = group_inherit(pins, "trial");
-	if (!fd)
-		fd = pins_folder_open(path);
-	if (fd >= 0 && flock(fd, LOCK_EX)) {
-		int error = errno;
-
+	fd = pins_folder_open_to_read(path);
+	ret = fd < 0 ? fd : lock_wait(fd, path, LOCK_WAIT_MS);
+	if (!ret)
+		ret = group_inherit(pins, "trial");
+	if (fd >= 0 && ret)
 		close(fd);
-		return -error;
-	}
-	return fd;
+	return ret ? ret : fd;
 }
 
 static int record_make(const char *pins, const struct trial_record *record)
@@ -161,8 +160,7 @@ int limiter_trial_begin(const struct attach_point *point, uint64_t duration_ns, 
 
 void trial_unlock(struct trial *trial)
 {
-	if (*trial->lock_fd >= 0)
-		close(*trial->lock_fd);
+	pins_unlock(*trial->lock_fd);
 	*trial->lock_fd = -1;
 }
 
@@ -220,9 +218,11 @@ int trial_end(struct trial *trial, bool keep)
 
 	if (ret != TRIAL_RUNS)
 		return ret;
-	lock = pins_lock(trial->path, false);
+	lock = pins_lock_within(trial->path, false, keep ? LOCK_WAIT_MS : UNDO_WAIT_MS);
 	ret = trial_state_read(trial);
-	if (lock < 0 && ret == TRIAL_RUNS)
+	if (lock == -ETIMEDOUT && ret == TRIAL_RUNS && !keep)
+		note("%s: undone without it, as the trial is over", trial->device);
+	else if (lock < 0 && ret == TRIAL_RUNS)
 		ret = lock;
 	if (ret != TRIAL_RUNS)
 		goto out;
@@ -239,8 +239,7 @@ int trial_end(struct trial *trial, bool keep)
 						      .hook = trial->hook});
 	trial_finish(trial, ret);
 out:
-	if (lock >= 0)
-		close(lock);
+	pins_unlock(lock);
 	return ret;
 }
 
@@ -253,7 +252,7 @@ void policy_trial_settle(const struct trial *trial)
 		return;
 	if (trial_check(trial->path) == -ENOENT)
 		policy_in_force_settle(trial->instance);
-	close(lock);
+	pins_unlock(lock);
 }
 
 void trial_close(struct trial *trial)

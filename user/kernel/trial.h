@@ -39,8 +39,8 @@ void trial_unlock(struct trial *trial);
 enum trial_state trial_state_read(const struct trial *trial);
 
 /* Confirms the trial, or undoes it: restores the previous policy with its states, or detaches the
- * program. Waits for the writers' lock. A decision by another process stands. Returns the state, or
- * a negative errno. */
+ * program. Waits for the writers' lock; after some seconds it undoes the trial without. A decision
+ * by another process stands. Returns the state, or a negative errno. */
 int trial_end(struct trial *trial, bool keep);
 
 /* After a policy was confirmed: drops what only the previous one needed. */

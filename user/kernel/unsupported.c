@@ -22,6 +22,7 @@
 	X("map type", "lpm_trie", "4.11", NULL)          \
 	X("map type", "array_of_maps", "4.12", NULL)     \
 	X("map type", "ringbuf", "5.8", NULL)            \
+	X("map type", "prog_array", "4.2", NULL)         \
 	X("program type", "xdp", "4.8", INGRESS)         \
 	X("program type", "sched_cls", "4.1", OTHER)     \
 	X("program type", "syscall", "5.14", NULL)       \
@@ -53,6 +54,9 @@ static const struct feature {
 	FEATURES(FEATURE_ROW)
 #undef FEATURE_ROW
 };
+
+_Static_assert(sizeof(features) / sizeof(features[0]) <= MISSING_MAX,
+	       "a kernel may lack all features: the message names each");
 
 static const struct feature *feature_find(const struct kernel_feature *missing)
 {

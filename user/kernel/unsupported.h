@@ -10,8 +10,8 @@
 
 #include "rlctl_abi.h"
 
-#define MISSING_MAX      8
-#define LOAD_FAILURE_MAX 1024
+#define MISSING_MAX      32    /* no fewer than unsupported.c knows */
+#define LOAD_FAILURE_MAX 4096  /* has room for all of them */
 #define KERNEL_OLDEST    "6.1" /* oldest version that rlctl is tested on */
 
 /* A feature that the programs need and the kernel lacks: "helper", "xdp_load_bytes". */

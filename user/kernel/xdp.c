@@ -18,7 +18,9 @@
 #include "mode.h"
 #include "object.h"
 #include "owner.h"
+#include "pins.h"
 #include "program.h"
+#include "program_pins.h"
 #include "report.h"
 #include "rlctl.skel.h"
 #include "stale_dispatchers.h"
@@ -152,7 +154,8 @@ static int xdp_attach_mode(const char *path, const struct rl_instance *info, int
 {
 	struct xdp_program *program;
 	struct rlctl_bpf *skel;
-	int ret = object_open_pinned(path, info, &skel);
+	int ret = dispatchers_are_foreign(path) ? -PINS_FOREIGN
+						: object_open_pinned(path, info, &skel);
 
 	if (ret)
 		return ret;
@@ -210,14 +213,22 @@ static int lone_put(const char *path, const struct rl_instance *info, int ifinde
 /* May the dispatcher be why the program was refused? */
 static bool may_stand_alone(const struct rl_instance *info, int error)
 {
-	return error == -EINVAL && info->program_uses & RL_USE_ANSWERS;
+	return error == -PINS_FOREIGN || (error == -EINVAL && info->program_uses & RL_USE_ANSWERS);
 }
 
-static void alone_note(const char *device)
+/* error: that of an attempt with the dispatcher. Where the kernel does not take it, as where
+ * it has no freplace programs, libxdp attaches ours alone by itself. */
+static void alone_note(const char *device, int error)
 {
-	note("%s: the program is attached without libxdp's dispatcher, behind which this kernel "
-	     "takes none that sends answers: no other XDP program can join it",
-	     device);
+	const char *why = "which libxdp could not use";
+
+	if (error == -EINVAL)
+		why = "behind which this kernel takes no program that sends answers";
+	else if (error)
+		why = "whose directory in the bpffs, xdp, belongs to another user, or others may "
+		      "write to it: find out who created it, and remove it";
+	note("%s: the program is attached without libxdp's dispatcher, %s: " XDP_ALONE_TEXT, device,
+	     why);
 }
 
 static int report_not_alone(const char *device)
@@ -237,24 +248,43 @@ static bool may_fall_back(int error)
 	       error != -ENODEV;
 }
 
+/* Another program is there: perhaps one of ours, which came along with the device. */
+static int report_taken(const char *path, const char *device, int ifindex, int error)
+{
+	char bpffs[INSTANCE_PATH_MAX], pins[INSTANCE_PATH_MAX];
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+
+	snprintf(bpffs, sizeof(bpffs), "%s", path);
+	for (int i = 0; i < 3; i++) /* rlctl/NETNS/DEVICE-HOOK */
+		*strrchr(bpffs, '/') = '\0';
+	if ((error != -EBUSY && error != -EEXIST) || bpf_xdp_query(ifindex, 0, &query) ||
+	    !program_pins_find(bpffs, query.prog_id, pins))
+		return report_xdp_error(device, error);
+	fail("%s: the program on it is rlctl's, attached in another network namespace, with pins at "
+	     "%s: move the device back to detach it there, or take it off (`ip link set dev %s xdp "
+	     "off`), and attach again",
+	     device, pins, device);
+	return error;
+}
+
 int xdp_program_attach(const char *path, const struct rl_instance *info, const char *device,
 		       enum attach_mode mode)
 {
 	bool generic = info->mode == RL_MODE_GENERIC;
 	int ret = xdp_attach_mode(path, info, info->ifindex,
 				  generic ? XDP_MODE_SKB : XDP_MODE_NATIVE);
-	int refused = ret ? program_load_check(path, info) : 0;
+	int refused = ret ? program_load_check(path, info) : 0, tried = ret;
 
 	if (refused)
 		return report_program_refused_at(path, device, info, refused);
-	if (may_stand_alone(info, ret)) {
+	if (may_stand_alone(info, tried)) {
 		ret = lone_put(path, info, info->ifindex,
 			       &(struct device_program){.mode = info->mode});
-		if (ret == -EBUSY || ret == -EEXIST)
+		if (tried == -EINVAL && (ret == -EBUSY || ret == -EEXIST))
 			return report_not_alone(device);
-		if (!ret)
-			alone_note(device);
 	}
+	if (!ret && !has_dispatcher((int)info->ifindex))
+		alone_note(device, tried);
 	if (!ret && generic)
 		note("%s: generic mode counts merged packets as one (merged by GRO below a bridge "
 		     "or a VLAN, or by offloads of the other side of a veth or virtual device): a "
@@ -266,7 +296,7 @@ int xdp_program_attach(const char *path, const struct rl_instance *info, const c
 		     device, native_error_text(ret));
 		return ATTACH_FALLS_BACK;
 	}
-	return ret ? report_xdp_error(device, ret) : 0;
+	return ret ? report_taken(path, device, info->ifindex, ret) : 0;
 }
 
 /* ---- detach */
@@ -396,7 +426,7 @@ static int dispatcher_replace(const struct instance *instance, int ifindex,
 	if (ret)
 		return report_xdp_error(instance->device, ret);
 	replaced_dispatcher_remove(instance->path, ifindex, old->dispatcher.id);
-	alone_note(instance->device);
+	alone_note(instance->device, -EINVAL);
 	return 0;
 }
 

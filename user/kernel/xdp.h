@@ -22,4 +22,7 @@ int xdp_program_detach(const char *device, uint32_t map_id);
  */
 int xdp_program_replace(const struct instance *instance, uint32_t map_id);
 
+/* Without libxdp's dispatcher; attach and doctor say so. */
+#define XDP_ALONE_TEXT "no other XDP program can join it"
+
 #endif

@@ -22,7 +22,7 @@ static bool is_reserved(const char *name)
 	return !strcmp(name, "not");
 }
 
-static int parse_alarm_name(struct parser *p, char out[RL_ALARM_NAME_MAX + 1])
+int parse_alarm_name(struct parser *p, char out[RL_ALARM_NAME_MAX + 1])
 {
 	if (!p->span.len)
 		return expected(p, "the name of an alarm: write for example attack");

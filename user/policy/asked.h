@@ -6,10 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* TCP packets between two addresses (mapped), without fragments. */
+/* Packets between two addresses (mapped), without fragments. */
 struct flow {
 	uint8_t src[16], dst[16];
 	bool dst_known;
+	uint8_t proto;         /* 0: TCP; others come from a tunnel's other end, whatever it does */
 	bool answers;          /* of the connection's server: SYNs come with ACK */
 	uint16_t sport, dport; /* 0: unknown */
 };

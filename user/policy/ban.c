@@ -3,8 +3,10 @@
  * do words of a rule that are not kept as written.
  */
 #include <netinet/in.h>
+#include <string.h>
 
 #include "algorithm/key_parts.h"
+#include "everybody.h"
 #include "parser.h"
 #include "policy.h"
 #include "proof.h"
@@ -78,6 +80,19 @@ static bool bans_forged(const struct rule *rule)
 	return !match_is_proto(match, IPPROTO_TCP) || match_wants(match, RL_MATCH_SYN);
 }
 
+/* A filter of words that libpcap compiles for IPv4 alone, where IPv6 that it misses passes. */
+static bool misses_ipv6(const struct rule *rule)
+{
+	const char *filter = rule->extra ? rule->extra->filter : "";
+
+	if (!(rule->match.flags & RL_MATCH_FILTER) ||
+	    match_wants(&rule->match, RL_MATCH_FILTER) == (rule->action == RL_ACTION_ALLOW))
+		return false;
+	if (rule->kind == PREFIX_ADDR && prefix_is_ipv4(rule->addr, rule->len))
+		return false;
+	return (strstr(filter, "tcp[") || strstr(filter, "udp[")) && !strstr(filter, "ip6[");
+}
+
 _Static_assert(RL_COMMENT_MAX == 120, "as the warning says");
 
 void policy_warn(const struct policy *policy, const struct policy_context *ctx, policy_warn_fn warn,
@@ -93,7 +108,15 @@ void policy_warn(const struct policy *policy, const struct policy_context *ctx, 
 			     "the burst or queue is not a whole number of bytes, which this "
 			     "limit counts: it is rounded down, write a multiple of 8 bits",
 			     arg);
+		if (misses_ipv6(rule))
+			warn(rule,
+			     "tcp[...] and udp[...] match no IPv6: write flags or payload, or the "
+			     "prefix 0.0.0.0/0 to select IPv4 alone",
+			     arg);
 		proof_warn(rule, ctx, warn, arg);
+		deny_all_warn(rule, ctx, warn, arg);
+		if (rule->kind == PREFIX_DEVICE)
+			lower_limit_warn(policy, rule, ctx, warn, arg);
 		if (!is_ban(rule))
 			continue;
 		if (bans_innocents(rule, ctx))

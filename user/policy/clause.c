@@ -172,7 +172,7 @@ static int clause_while(struct parser *p)
 
 static const struct clause {
 	const char *name;
-	int algorithm; /* the only one that takes it, or ANY_LIMIT or ANY_ACTION */
+	int algorithm; /* as in PARSER_CLAUSES */
 	int (*parse)(struct parser *p);
 } clauses[CLAUSE_COUNT] = {
 #define CLAUSE_ROW(name, text, algorithm, parse) {text, algorithm, clause_##parse},
@@ -184,6 +184,12 @@ static int clause_find(const struct parser *p)
 		if (word_is(p, clauses[i].name))
 			return i;
 	return -1;
+}
+
+static bool clause_applies(int name, int algorithm)
+{
+	return clauses[name].algorithm >= ANY_LIMIT || clauses[name].algorithm == algorithm ||
+	       (name == CLAUSE_BURST && algorithm == RL_WARM_UP);
 }
 
 /* Checks that the action takes this option, and that it is not a repeat. */
@@ -206,7 +212,7 @@ static int clause_check(struct parser *p, int name)
 		return refuse(p, p->span,
 			      "is not an option of limit: write burst, queue, slots, ramp, cold, "
 			      "per, over, fleet, for or while; write matches before limit");
-	if (algorithm < ANY_LIMIT && algorithm != rule->limit.algorithm)
+	if (name >= 0 && !clause_applies(name, rule->limit.algorithm))
 		return refuse(p, p->span, "does not apply to %s: remove it, or write limit %s",
 			      algorithm_words[rule->limit.algorithm], algorithm_words[algorithm]);
 	return clause_given(p, name) ? refuse_twice(p) : 0;

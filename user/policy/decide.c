@@ -133,7 +133,7 @@ static void senseless_add(struct search *search)
 {
 	struct box box = packets_all(search->asked);
 
-	if (!search->asked->flow)
+	if (!search->asked->flow || search->asked->flow->proto)
 		return;
 	box_narrow_bits(&box, BIT_TCP(TH_SYN | TH_ACK), 0);
 	search_add(search, &search->before, &box);

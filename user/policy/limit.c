@@ -39,21 +39,18 @@ static int limit_rate_parse(struct parser *p)
 static int bucket_finish(struct parser *p)
 {
 	struct rl_limit *limit = &p->rule->limit;
-	uint64_t full = size_default(p);
-	uint64_t tenth = rate_amount_in(limit->amount, limit->period_ns, NS_PER_SECOND / 10);
 
 	if (clause_given(p, CLAUSE_BURST) || clause_given(p, CLAUSE_QUEUE))
 		return 0;
-	if (limit->algorithm == RL_LEAKY_BUCKET)
-		tenth = 0;
-	limit->size = tenth > full ? tenth : full;
+	limit->size = limit->algorithm == RL_LEAKY_BUCKET ? size_default(limit, p->ctx)
+							  : burst_default(limit, p->ctx);
 	return size_check(p, p->rate_at);
 }
 
 static int window_finish(struct parser *p)
 {
 	struct rl_limit *limit = &p->rule->limit;
-	uint64_t least = packet_size(p, ETHERNET_BYTES);
+	uint64_t least = packet_size(limit, p->ctx, ETHERNET_BYTES);
 
 	if (limit->amount < least)
 		return refuse_size(
@@ -106,6 +103,8 @@ static int warm_up_finish(struct parser *p)
 		return refuse(p, p->rate_at, "has too long a ramp: write ramp 1d or less");
 	if (!limit->cold)
 		limit->cold = 3;
+	if (!clause_given(p, CLAUSE_BURST))
+		limit->size = burst_default(limit, p->ctx);
 	return 0;
 }
 

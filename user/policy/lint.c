@@ -21,8 +21,6 @@
 
 #define QUESTIONS_MAX 100000 /* after so many nothing more is found */
 
-#define MARK          1 /* counter_id of the rule that is asked about; 0 in all others */
-
 /* The rules of one prefix. */
 struct group {
 	const struct rule *first;
@@ -179,7 +177,7 @@ static bool is_reached(struct lint *lint, const struct policy *way, const uint8_
 	if (rules_decide(way, &asked, &found))
 		lint->error = -ENOMEM;
 	policy_for_each (&found, rule)
-		reached |= rule->counter_id == MARK;
+		reached |= rule->counter_id == LINT_MARK;
 	policy_clear(&found);
 	return reached;
 }
@@ -199,7 +197,7 @@ static bool way_ends_at(struct lint *lint, struct way *way, const struct rule *r
 	copy.extra = of->extra;
 	if (!match_names_set(&copy.match, own_flag(lint->ctx->by_dest)))
 		copy.match.flags &= ~(copy.match.negated & own_flag(lint->ctx->by_dest));
-	copy.counter_id = MARK;
+	copy.counter_id = LINT_MARK;
 	if (policy_append(&way->rules, &copy))
 		lint->error = -ENOMEM;
 	if (way->range.any)
@@ -395,7 +393,8 @@ static void lint_effect(struct lint *lint, const struct group *others, const str
 
 static void lint_forged(struct lint *lint)
 {
-	const struct rule *first = lint->ctx->leaving ? NULL : forged_find(&lint->wide);
+	const struct rule *first =
+		lint->ctx->leaving ? NULL : forged_find(&lint->wide, &lint->error);
 
 	if (!first)
 		return;
@@ -423,6 +422,39 @@ static void lint_set(const struct policy_set *set, void *arg)
 		"or remove it",
 		set->name, set->name);
 	lint_warn(arg, &place, text);
+}
+
+/* ---- bursts */
+
+static void lint_burst(struct lint *lint, const struct rule *rule)
+{
+	char text[BURST_LOSS_MAX];
+
+	if (burst_loss(rule, lint->ctx, text))
+		lint_warn(lint, rule, text);
+}
+
+/* ---- known sources */
+
+static void lint_unknown(struct lint *lint, const struct rule *rule)
+{
+	enum unknown_rival kind;
+	const struct rule *wider = unknown_rival_find(rule, lint->policy, &kind);
+	struct lines lines = {0};
+
+	if (!wider)
+		return;
+	lines_add(&lines, wider->line);
+	if (kind == UNKNOWN_PASS)
+		lint_warn_of(
+			lint, rule, "by other packets sources become known at the rate of ", &lines,
+			", which is higher, and this limit does not hold known sources: leave "
+			"out of that rule, with not, what this one matches, and give it a lower "
+			"rate");
+	else
+		lint_warn_of(lint, rule, "all its packets are held to the lower limit on ", &lines,
+			     " too, so this one refuses nothing: leave out of that rule, with not, "
+			     "what this one matches, or remove this one");
 }
 
 /* ---- conditions that hold for every packet */
@@ -474,6 +506,10 @@ static void lint_group(struct lint *lint, const struct group *group, bool only_a
 		lint_effect(lint, device && only_any ? &all : group, rule, only_any);
 		if (key_lacks_ports(rule))
 			lint_warn(lint, rule, KEY_LACKS_PORTS);
+		if (!lint->ctx->leaving && is_hidden_in_fragments(rule, lint->policy))
+			lint_warn(lint, rule, HIDDEN_IN_FRAGMENTS);
+		lint_burst(lint, rule);
+		lint_unknown(lint, rule);
 	}
 	lint_hidden(lint, group);
 	if (!device && group->first->kind != PREFIX_SET &&

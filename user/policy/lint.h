@@ -13,6 +13,7 @@
  * - limit that hides one of a shorter prefix from its packets, and has nothing like it instead,
  *   or something that lets more pass,
  * - rule that decides on no packet, because others of its prefix allow or deny them all,
+ * - limit of some packets of unknown sources, if another has more of them,
  * - first limit per source, if nothing limits a flood of forged sources,
  * - set that no rule names: the rule has the line of the set, and nothing else.
  * Texts name other rules by their lines, as those of `source`. 0 or -ENOMEM. */

@@ -5,14 +5,19 @@
 
 #include "lint_limit.h"
 
+#include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "algorithm/key_parts.h"
+#include "decide.h"
 #include "names.h"
 #include "overlap.h"
+#include "parser.h"
 #include "proof.h"
 #include "units.h"
+#include "while.h"
 
 bool is_shadow(const struct rule *rule)
 {
@@ -59,14 +64,10 @@ static double in_bits(const struct rl_limit *limit, uint64_t amount)
 	return (double)amount * (limit->unit == RL_BYTES ? 8 : 1);
 }
 
-/* The most that may pass at once; 0: that depends on the packets before. */
+/* The most that may pass at once. */
 static double at_once(const struct rl_limit *limit)
 {
-	if (limit->algorithm == RL_WARM_UP)
-		return 0;
-	if (limit->algorithm == RL_TOKEN_BUCKET || limit->algorithm == RL_LEAKY_BUCKET)
-		return in_bits(limit, limit->size);
-	return in_bits(limit, limit->amount);
+	return in_bits(limit, limit->size ? limit->size : limit->amount);
 }
 
 /* Apart from rounding. */
@@ -85,7 +86,6 @@ static bool spares_more(const struct rule *limit, const struct rule *hidden)
 bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden)
 {
 	const struct rl_limit *a = &limit->limit, *b = &hidden->limit;
-	double most = at_once(b);
 
 	if (is_one_address(limit))
 		return true;
@@ -93,7 +93,7 @@ bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden)
 		return false;
 	return !is_more(in_bits(a, a->amount) / a->period_ns,
 			in_bits(b, b->amount) / b->period_ns) &&
-	       (most <= 0 || !is_more(at_once(a), most));
+	       !is_more(at_once(a), at_once(b));
 }
 
 /* ---- ports in the key */
@@ -105,6 +105,39 @@ bool key_lacks_ports(const struct rule *rule)
 	return is_limit(rule) && rule->limit.key != RL_KEY_FLOW &&
 	       key_parts(&rule->limit) & (RL_PART_SPORT | RL_PART_DPORT) &&
 	       match_wants(&rule->match, RL_MATCH_PROTO) && !(known && known->has_ports);
+}
+
+/* ---- bursts */
+
+bool burst_loss(const struct rule *rule, const struct policy_context *ctx,
+		char text[BURST_LOSS_MAX])
+{
+	const struct rl_limit *limit = &rule->limit;
+	uint64_t full = packet_size(limit, ctx, ETHERNET_BYTES), wanted, held;
+	char size[QUANTITY_TEXT_MAX], usual[QUANTITY_TEXT_MAX];
+
+	if (!is_limit(rule) || is_shadow(rule) ||
+	    (limit->algorithm != RL_TOKEN_BUCKET && limit->algorithm != RL_WARM_UP))
+		return false;
+	wanted = burst_default(limit, ctx);
+	held = limit->size / full;
+	if (limit->size >= wanted || held >= BURST_PACKETS)
+		return false;
+	limit_size_print(size, sizeof(size), limit, limit->size);
+	limit_size_print(usual, sizeof(usual), limit, wanted);
+	if (held == 1)
+		snprintf(
+			text, BURST_LOSS_MAX,
+			"its burst %s holds one packet, so of packets that come in pairs one in two "
+			"is dropped even below the rate: leave burst out for %s",
+			size, usual);
+	else
+		snprintf(
+			text, BURST_LOSS_MAX,
+			"its burst %s holds %u packets, so of %u that come together one is dropped "
+			"even below the rate: leave burst out for %s",
+			size, (unsigned int)held, (unsigned int)held + 1, usual);
+	return true;
 }
 
 /* ---- forged sources */
@@ -179,28 +212,77 @@ static bool match_covers(const struct rule *outer, const struct rule *inner)
 	return match_within(&some, &all);
 }
 
-/* Does `rule` hold back a flood of sources that send a packet each, of this family and within
- * `limit`? A rule of any is not asked about packets that a longer prefix decides on. */
-static bool holds_forged(const struct rule *rule, const struct rule *limit, bool ipv4)
+/* Does `rule` hold back what matches it of a flood of sources that send a packet each, for as long
+ * as `limit`? A rule of any is not asked about packets that a longer prefix decides on. */
+static bool holds_forged(const struct rule *rule, const struct rule *limit)
 {
 	if (!is_limit(rule) || is_shadow(rule) || !key_is_shared(rule))
 		return false;
 	if (rule->kind == PREFIX_ANY && limit->kind == PREFIX_ADDR)
 		return false;
-	return outlasts(rule, limit->for_ns) && has_family(rule, ipv4) && match_covers(rule, limit);
+	return outlasts(rule, limit->for_ns);
 }
 
-static bool passes_forged(const struct policy *wide, const struct rule *limit, bool ipv4)
+/* Adds a rule of the question, with matches as they are for forged sources. */
+static int question_add(struct policy *question, const struct rule *rule, enum rl_action as,
+			uint32_t mark)
 {
+	struct rule copy = rule_of_forged(rule);
+	struct rl_extra extra;
+	int ret = 0;
+
+	copy.kind = PREFIX_ANY;
+	copy.action = as;
+	copy.counter_id = mark;
+	copy.for_ns = 0;
+	if (as == RL_ACTION_DENY && extra_of_flood(copy.extra, &extra) == &extra)
+		copy.extra = extra_intern(&extra, &ret);
+	return ret ? ret : policy_append(question, &copy);
+}
+
+/* Is there a packet of the limit that none of the rules before it in the question holds? */
+static bool is_open(const struct policy *question, bool ipv4, int *error)
+{
+	static const struct asked from[] = {
+		{.addr = {0x20, 0x01, 0x0d, 0xb8, [15] = 1}},
+		{.addr = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 1}},
+	};
+	struct policy found = {0};
+	bool open = false;
+
+	if (rules_decide(question, &from[ipv4], &found))
+		*error = -ENOMEM;
+	policy_for_each (&found, rule)
+		open |= rule->counter_id == LINT_MARK;
+	policy_clear(&found);
+	return open;
+}
+
+static bool passes_forged(const struct policy *wide, const struct rule *limit, bool ipv4,
+			  int *error)
+{
+	struct policy question = {0};
+	bool open = false;
+
 	if (!has_family(limit, ipv4))
 		return false;
-	policy_for_each (wide, rule)
-		if (holds_forged(rule, limit, ipv4))
-			return false;
-	return true;
+	policy_for_each (wide, rule) {
+		if (!holds_forged(rule, limit) || !has_family(rule, ipv4))
+			continue;
+		if (match_covers(rule, limit))
+			goto out;
+		if (question_add(&question, rule, RL_ACTION_DENY, 0))
+			*error = -ENOMEM;
+	}
+	if (question_add(&question, limit, RL_ACTION_LIMIT, LINT_MARK))
+		*error = -ENOMEM;
+	open = is_open(&question, ipv4, error);
+out:
+	policy_clear(&question);
+	return open;
 }
 
-const struct rule *forged_find(const struct policy *wide)
+const struct rule *forged_find(const struct policy *wide, int *error)
 {
 	const struct rule *first = NULL;
 
@@ -208,8 +290,78 @@ const struct rule *forged_find(const struct policy *wide)
 		if (!is_limit(rule) || is_shadow(rule) || !is_wide(rule) || key_is_shared(rule) ||
 		    match_wants_established(&rule->match) || (first && rule->line > first->line))
 			continue;
-		if (passes_forged(wide, rule, true) || passes_forged(wide, rule, false))
+		if (passes_forged(wide, rule, true, error) ||
+		    passes_forged(wide, rule, false, error))
 			first = rule;
 	}
 	return first;
+}
+
+/* ---- known sources */
+
+/* A limit of all unknown sources together, at any time. */
+static bool holds_unknown(const struct rule *rule)
+{
+	bool off;
+
+	return rule->kind == PREFIX_DEVICE && is_limit(rule) && !is_shadow(rule) &&
+	       !key_parts(&rule->limit) && match_wants(&rule->match, RL_MATCH_NEW_SOURCE) &&
+	       !rule_while(rule, &off)[0];
+}
+
+static double rate_of(const struct rl_limit *limit)
+{
+	return in_bits(limit, limit->amount) / limit->period_ns;
+}
+
+static enum unknown_rival rival_kind(const struct rule *rule, const struct rule *wider)
+{
+	const struct rl_limit *own = &rule->limit, *other = &wider->limit;
+
+	if ((own->unit == RL_PACKETS) != (other->unit == RL_PACKETS) ||
+	    !outlasts(wider, rule->for_ns) || !match_covers(wider, rule) ||
+	    match_covers(rule, wider))
+		return UNKNOWN_NO_RIVAL;
+	if (is_more(rate_of(other), rate_of(own)))
+		return UNKNOWN_PASS;
+	return is_more(at_once(other), at_once(own)) ? UNKNOWN_NO_RIVAL : UNKNOWN_REFUSED;
+}
+
+const struct rule *unknown_rival_find(const struct rule *limit, const struct policy *policy,
+				      enum unknown_rival *kind)
+{
+	if (!holds_unknown(limit))
+		return NULL;
+	policy_for_each (policy, rule) {
+		*kind = holds_unknown(rule) ? rival_kind(limit, rule) : UNKNOWN_NO_RIVAL;
+		if (*kind != UNKNOWN_NO_RIVAL)
+			return rule;
+	}
+	return NULL;
+}
+
+/* ---- fragments */
+
+/* Does it hold back fragments of what the limit is for? */
+static bool holds_fragments(const struct rule *rule, const struct rule *limit)
+{
+	const struct rl_match *match = &rule->match;
+
+	if (rule->action == RL_ACTION_ALLOW || is_shadow(rule) ||
+	    !match_wants(match, RL_MATCH_FRAGMENT))
+		return false;
+	if (match_wants(match, RL_MATCH_PROTO) && !match_is_proto(&limit->match, match->proto))
+		return false;
+	return rule->kind == PREFIX_ANY || rule->kind == PREFIX_DEVICE || same_prefix(rule, limit);
+}
+
+bool is_hidden_in_fragments(const struct rule *limit, const struct policy *policy)
+{
+	if (!is_limit(limit) || is_shadow(limit) || !(limit->match.flags & RL_MATCH_PAYLOAD) ||
+	    limit->match.flags & RL_MATCH_FRAGMENT)
+		return false;
+	policy_for_each (policy, rule)
+		if (holds_fragments(rule, limit))
+			return false;
+	return true;
 }

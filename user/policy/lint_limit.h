@@ -35,9 +35,36 @@ bool limit_is_as_strict(const struct rule *limit, const struct rule *hidden);
 /* Does its key have ports where its protocol has none? */
 bool key_lacks_ports(const struct rule *rule);
 
-/* The first limit per source, by its line, of a flood of forged sources that no other limit holds
+#define HIDDEN_IN_FRAGMENTS                                                                      \
+	"does not hold datagrams whose first fragment ends before the payload: add for example " \
+	"\"rule any fragment limit 50/second per rule\""
+
+/* Is it a limit of a payload, and no rule holds fragments back? */
+bool is_hidden_in_fragments(const struct rule *limit, const struct policy *policy);
+
+/* The fate of a limit of some packets of unknown sources where another has more of them. */
+enum unknown_rival {
+	UNKNOWN_NO_RIVAL,
+	UNKNOWN_PASS,    /* the other lets more pass: their sources become known by other packets */
+	UNKNOWN_REFUSED, /* the other lets less pass, so that this one refuses nothing */
+};
+
+/* The other limit, or NULL. */
+const struct rule *unknown_rival_find(const struct rule *limit, const struct policy *policy,
+				      enum unknown_rival *kind);
+
+#define BURST_LOSS_MAX 448
+
+/* Does the limit drop of a sender below its rate, because its burst is smaller than the default and
+ * than a few packets? `text` says what. */
+bool burst_loss(const struct rule *rule, const struct policy_context *ctx,
+		char text[BURST_LOSS_MAX]);
+
+#define LINT_MARK 1 /* counter_id of the rule that a question is about; 0 in all others */
+
+/* The first limit per source, by its line, of a flood of forged sources that no other limits hold
  * back; NULL: there is none. `wide` has all rules of wide prefixes and of the device that have an
- * effect. */
-const struct rule *forged_find(const struct policy *wide);
+ * effect. *error is -ENOMEM if memory ran out, else as it was. */
+const struct rule *forged_find(const struct policy *wide, int *error);
 
 #endif

@@ -170,17 +170,35 @@ static const struct match *match_find(const struct parser *p)
 	return protocol_by_name(p->word) ? &matches[0] : NULL;
 }
 
-/* A match and the `not` of one of the same kind; a protocol is named as it is written. */
+/* How to write a rule with two conditions of a kind. */
+static const char *second_remedy(const struct parser *p, unsigned int flag)
+{
+	bool own = flag == (p->ctx->by_dest ? RL_MATCH_DST : RL_MATCH_SRC);
+
+	if (flag == RL_MATCH_PROTO)
+		return "remove one of the two";
+	if (flag & (RL_MATCH_SPORT | RL_MATCH_DPORT))
+		return "write the ports that are left, for example 1-21,23-1023";
+	if (own && p->rule->kind != PREFIX_ADDR)
+		return "write the one without not as the rule's prefix";
+	if (flag & (RL_MATCH_SRC | RL_MATCH_DST))
+		return "use a set of the addresses that are left, or a filter";
+	return "write what is left as one, or use a filter";
+}
+
+/* A match and the `not` of one of the same kind: a contradiction where it has no argument. */
 static int refuse_contrary(struct parser *p, const struct match *match, bool negated)
 {
-	struct span other = {.at = match->name, .len = strlen(match->name)}, own = p->span;
+	struct span own = p->span;
 
-	if (match->flag == RL_MATCH_PROTO)
-		other = p->match_at[MATCH_INDEX(match->flag)];
 	if (negated)
 		own = (struct span){.at = p->before.at, .len = own.at + own.len - p->before.at};
-	return refuse(p, own, "contradicts %s%.*s: remove one of the two", negated ? "" : "not ",
-		      (int)other.len, other.at);
+	if (match->parse)
+		return refuse(p, own, "is a second %s, and a rule has one, with not or without: %s",
+			      match->flag == RL_MATCH_PROTO ? "protocol" : match->name,
+			      second_remedy(p, match->flag));
+	return refuse(p, own, "contradicts %s%s: remove one of the two", negated ? "" : "not ",
+		      match->name);
 }
 
 static int parse_match(struct parser *p, const struct match *match, bool negated)

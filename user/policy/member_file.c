@@ -432,6 +432,10 @@ const char *member_file_parse(const char *text, size_t size, const char *set, ui
 	reading.names_only = false;
 	if (text_read(&reading, whole))
 		return MEMBER_NO_MEMORY;
+	list->lines = reading.found;
+	if (!reading.found && list->wide_count)
+		return "all its prefixes are wider than the set takes: write shortest behind the "
+		       "set if they are meant";
 	if (!reading.found)
 		return reading.lines ? "no line of it is an address" : "it is empty";
 	return NULL;

@@ -44,6 +44,10 @@ static const char *range_parse(const char *text, size_t size, const char *dash, 
 	if (ret == -EINVAL)
 		return "is not a range: the last address is before the first, or of the other "
 		       "family";
+	if (ret == -E2BIG)
+		return "is a range of more than 64 prefixes: write it as prefixes";
+	if (ret == -ERANGE)
+		return MEMBER_TOO_WIDE;
 	return ret ? MEMBER_NO_MEMORY : NULL;
 }
 
@@ -59,6 +63,8 @@ const char *member_word_parse(const char *word, size_t size, uint64_t life_ns,
 	why = address_read(word, size, &member, &host_bits);
 	if (why)
 		return why;
+	if (member_is_wide(list->shortest, &member))
+		return MEMBER_TOO_WIDE;
 	list->host_bits += host_bits;
 	return member_list_add(list, &member, life_ns) ? MEMBER_NO_MEMORY : NULL;
 }

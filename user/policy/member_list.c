@@ -67,8 +67,11 @@ static int list_grow(struct member_list *list)
 
 int member_list_add(struct member_list *list, const struct member *member, uint64_t life_ns)
 {
-	int ret = list->over ? 1 : list_grow(list);
+	int ret;
 
+	if (list->max && !list->over)
+		list->over = ++list->work > MEMBER_WORK_MAX(list->max);
+	ret = list->over ? 1 : list_grow(list);
 	if (ret)
 		return ret < 0 ? ret : 0;
 	list->items[list->count++] = (struct member_item){*member, life_ns};
@@ -105,39 +108,63 @@ static uint8_t len_from(number first, number last)
 	return len;
 }
 
+bool member_is_wide(const uint8_t shortest[2], const struct member *member)
+{
+	return member_is_ipv4(member) ? member->len < 96 + shortest[0] : member->len < shortest[1];
+}
+
+/* The prefixes of a range. Their number, -E2BIG or -ERANGE. */
+static int range_split(const uint8_t shortest[2], number from, number to, bool ipv4,
+		       struct member out[MEMBER_RANGE_MAX])
+{
+	for (int count = 0;;) {
+		struct member member = {.len = len_from(from, to)};
+		number size = member.len ? (number)1 << (128 - member.len) : 0;
+
+		number_put(member.addr, from);
+		/* A range of IPv6 addresses around the mapped ones has none of IPv4. */
+		if (ipv4 || !member_is_ipv4(&member)) {
+			if (member_is_wide(shortest, &member))
+				return -ERANGE;
+			if (count == MEMBER_RANGE_MAX)
+				return -E2BIG;
+			out[count++] = member;
+		}
+		if (!size || to - from < size)
+			return count;
+		from += size;
+	}
+}
+
 int member_list_add_range(struct member_list *list, const uint8_t first[16], const uint8_t last[16],
 			  uint64_t life_ns)
 {
 	number from = number_of(first), to = number_of(last);
 	bool ipv4 = prefix_is_ipv4(first, 128);
+	struct member members[MEMBER_RANGE_MAX];
+	int count, ret = 0;
 
 	if (from > to || ipv4 != prefix_is_ipv4(last, 128))
 		return -EINVAL;
-	for (;;) {
-		struct member member = {.len = len_from(from, to)};
-		number size = member.len ? (number)1 << (128 - member.len) : 0;
-		int ret = 0;
-
-		number_put(member.addr, from);
-		/* A range of IPv6 addresses around the mapped ones has none of IPv4. */
-		if (ipv4 || !member_is_ipv4(&member))
-			ret = member_list_add(list, &member, life_ns);
-		if (ret || !size || to - from < size)
-			return ret;
-		from += size;
-	}
+	count = range_split(list->shortest, from, to, ipv4, members);
+	for (int i = 0; !ret && i < count; i++)
+		ret = member_list_add(list, &members[i], life_ns);
+	return count < 0 ? count : ret;
 }
 
 /* ---- bad lines */
 
+const char MEMBER_TOO_WIDE[] = "is wider than the set takes";
+
 void member_list_bad(struct member_list *list, size_t line, const char *text, size_t size,
 		     const char *why)
 {
-	struct member_bad *bad;
+	struct member_bad *bad = &list->wide;
 
-	if (list->bad_count++ >= MEMBER_BAD_MAX)
+	if (why == MEMBER_TOO_WIDE ? list->wide_count++ : list->bad_count++ >= MEMBER_BAD_MAX)
 		return;
-	bad = &list->bad[list->bad_count - 1];
+	if (why != MEMBER_TOO_WIDE)
+		bad = &list->bad[list->bad_count - 1];
 	*bad = (struct member_bad){.line = line, .why = why};
 	for (size_t i = 0; i < size && i < MEMBER_BAD_TEXT; i++)
 		bad->text[i] = text[i] ? text[i] : '?';

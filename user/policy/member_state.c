@@ -134,12 +134,12 @@ void member_state_clear(struct member_state *state)
 
 /* ---- to text */
 
-void member_state_begin(FILE *file, uint64_t now_ns, const char *tag)
+void member_state_begin(FILE *file, uint64_t now_ns, const char *tag, const char *owner)
 {
 	char time[NUMBER_TEXT_MAX];
 
 	time_print(time, now_ns, false);
-	fprintf(file, "saved %s # %s\n", time, tag);
+	fprintf(file, "saved %s # %s%s%s\n", time, tag, *owner ? " of " : "", owner);
 }
 
 void member_state_set_begin(FILE *file, const char *name)

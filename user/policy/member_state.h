@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The members of dynamic sets as a text that outlives a reboot:
  *
- *   saved 2026-11-23T10:00:00Z
+ *   saved 2026-11-23T10:00:00Z # TAG of eth0 at xdp
  *   set badguys
  *   192.0.2.1 until 2026-11-23T12:30:00Z
  *   10.0.0.0/8
@@ -32,8 +32,9 @@ struct member_state {
 int member_state_parse(const char *text, size_t size, uint64_t now_ns, struct member_state *out);
 void member_state_clear(struct member_state *state);
 
-/* The parts of such a text; `tag` is a comment by which the writer knows what it wrote. */
-void member_state_begin(FILE *file, uint64_t now_ns, const char *tag);
+/* The parts of such a text; `tag` is a comment by which the writer knows what it wrote, `owner`
+ * whose members they are, "" for nobody's in particular. */
+void member_state_begin(FILE *file, uint64_t now_ns, const char *tag, const char *owner);
 void member_state_set_begin(FILE *file, const char *name);
 void member_state_member(FILE *file, const struct member *member, uint64_t end_ns);
 

@@ -301,39 +301,58 @@ static int alarm_add(struct policy *policy, const struct policy_alarm *alarm,
 	return 0;
 }
 
-struct missing {
+/* A text that is being read. */
+struct reading {
 	const struct policy_context *ctx;
-	const struct policy *known; /* that has the sets and alarms */
+	struct policy policy;
+	struct policy damaged; /* has the names of sets and alarms whose lines have an error */
+	bool lacks;            /* an include that could not be followed, which may define names */
 	struct policy_errors *errors;
 };
+
+static void reading_clear(struct reading *reading)
+{
+	policy_clear(&reading->policy);
+	policy_clear(&reading->damaged);
+}
+
+/* The policy that has the sets and alarms. */
+static const struct policy *reading_known(const struct reading *reading)
+{
+	return reading->ctx->known ? reading->ctx->known : &reading->policy;
+}
 
 /* An undefined set, at the word that names it. */
 static void missing_set_add(const struct rule *rule, uint32_t column, const char *name, void *arg)
 {
 	struct policy_error err = {.line = rule->line, .column = column};
-	const struct missing *missing = arg;
+	const struct reading *reading = arg;
 
-	if (missing->ctx->known)
+	if (policy_set_find(&reading->damaged, name))
+		return;
+	if (reading->ctx->known)
 		snprintf(err.text, sizeof(err.text),
 			 "unknown set \"%s\": apply a policy with a line \"set %s\" first", name,
 			 name);
 	else
 		snprintf(err.text, sizeof(err.text), "unknown set \"%s\": add a line \"set %s\"",
 			 name, name);
-	policy_errors_add(missing->errors, &err);
+	policy_errors_add(reading->errors, &err);
 }
 
 /* An undefined alarm, behind while. */
 static void missing_alarm_add(const struct rule *rule, const char *name, void *arg)
 {
 	struct policy_error err = {.line = rule->line, .column = rule->while_column};
-	const struct missing *missing = arg;
-	const char *near = policy_alarm_near(missing->known, name);
+	const struct reading *reading = arg;
+	const char *near = policy_alarm_near(reading_known(reading), name);
 
+	if (policy_alarm_find(&reading->damaged, name))
+		return;
 	if (near)
 		snprintf(err.text, sizeof(err.text), "unknown alarm \"%s\": did you mean %s?", name,
 			 near);
-	else if (missing->ctx->known)
+	else if (reading->ctx->known)
 		snprintf(err.text, sizeof(err.text),
 			 "unknown alarm \"%s\": apply a policy with a line \"alarm %s when ...\" "
 			 "first",
@@ -341,49 +360,70 @@ static void missing_alarm_add(const struct rule *rule, const char *name, void *a
 	else
 		snprintf(err.text, sizeof(err.text),
 			 "unknown alarm \"%s\": add a line \"alarm %s when ...\"", name, name);
-	policy_errors_add(missing->errors, &err);
+	policy_errors_add(reading->errors, &err);
 }
 
 /* Names that nothing defines. */
-static void names_check(const struct policy *policy, const struct policy_context *ctx,
-			struct policy_errors *errors)
+static void names_check(struct reading *reading)
 {
-	struct missing missing = {ctx, ctx->known ? ctx->known : policy, errors};
+	const struct policy *known = reading_known(reading);
 
-	policy_sets_missing(policy, missing.known, missing_set_add, &missing);
-	policy_alarms_missing(policy, missing.known, missing_alarm_add, &missing);
+	if (reading->lacks)
+		return;
+	policy_sets_missing(&reading->policy, known, missing_set_add, reading);
+	policy_alarms_missing(&reading->policy, known, missing_alarm_add, reading);
+}
+
+/* Keeps what a line with an error would have defined, so that rules may name it. 0 or -ENOMEM. */
+static int damaged_keep(struct reading *reading, const char *line, size_t len)
+{
+	struct policy_alarm alarm = {0};
+	struct policy_set set = {0};
+	struct policy_error ignored;
+	struct rule rule = {0};
+	struct parser p = {.ctx = reading->ctx, .err = &ignored, .rule = &rule};
+	bool is_set;
+
+	if (line_open(&p, line, len))
+		return 0;
+	reading->lacks |= word_is(&p, "include");
+	is_set = word_is(&p, "set");
+	if (!is_set && !word_is(&p, "alarm"))
+		return 0;
+	word_next(&p);
+	if (is_set)
+		return parse_set_name(&p, set.name) ? 0 : policy_set_put(&reading->damaged, &set);
+	return parse_alarm_name(&p, alarm.name) ? 0 : policy_alarm_put(&reading->damaged, &alarm);
 }
 
 /* Appends the statement of the line, if it has one, or adds its error. 0 or -ENOMEM. */
-static int line_add(const char *line, size_t len, uint32_t number, const struct policy_context *ctx,
-		    struct policy *policy, struct policy_errors *errors)
+static int line_add(struct reading *reading, const char *line, size_t len, uint32_t number)
 {
 	struct policy_error err = {.line = number};
 	struct statement found;
 
-	if (line_parse(line, len, ctx, ctx->known, &found, &err)) {
-		policy_errors_add(errors, &err);
-		return 0;
+	if (line_parse(line, len, reading->ctx, reading->ctx->known, &found, &err)) {
+		policy_errors_add(reading->errors, &err);
+		return damaged_keep(reading, line, len);
 	}
 	switch (found.kind) {
 	case STATEMENT_NONE:
 		return 0;
 	case STATEMENT_SET:
 		found.set.line = number;
-		return set_add(policy, &found.set, errors);
+		return set_add(&reading->policy, &found.set, reading->errors);
 	case STATEMENT_ALARM:
 		found.alarm.line = found.alarm.counts.line = number;
-		return alarm_add(policy, &found.alarm, errors);
+		return alarm_add(&reading->policy, &found.alarm, reading->errors);
 	case STATEMENT_RULE:
 		break;
 	}
 	found.rule.line = number;
-	return policy_append(policy, &found.rule);
+	return policy_append(&reading->policy, &found.rule);
 }
 
-/* Appends every statement of the text. */
-static int lines_parse(const char *text, size_t size, const struct policy_context *ctx,
-		       struct policy *policy, struct policy_errors *errors)
+/* Reads every statement of the text. 0 or -ENOMEM; errors of the text are added. */
+static int text_read(struct reading *reading, const char *text, size_t size)
 {
 	const char *end = size ? text + size : text;
 	uint32_t number = 0;
@@ -393,28 +433,81 @@ static int lines_parse(const char *text, size_t size, const struct policy_contex
 		const char *newline = memchr(line, '\n', end - line);
 
 		next = newline ? newline + 1 : end;
-		rc = line_add(line, line_length(line, next - line), ++number, ctx, policy, errors);
+		rc = line_add(reading, line, line_length(line, next - line), ++number);
 	}
+	if (!rc)
+		names_check(reading);
 	return rc;
 }
 
 int policy_parse(const char *text, size_t size, const struct policy_context *ctx,
 		 struct policy *replaced, struct policy *out, struct policy_errors *errors)
 {
-	struct policy policy = {0};
+	struct reading reading = {.ctx = ctx, .errors = errors};
 	int rc;
 
 	errors->count = 0;
-	rc = lines_parse(text, size, ctx, &policy, errors);
-	if (!rc && !errors->count)
-		names_check(&policy, ctx, errors);
+	rc = text_read(&reading, text, size);
 	if (!rc && errors->count)
 		rc = -EINVAL;
 	if (!rc)
-		rc = policy_sort(&policy, replaced);
-	if (rc)
-		policy_clear(&policy);
+		rc = policy_sort(&reading.policy, replaced);
+	if (!rc)
+		*out = reading.policy;
 	else
-		*out = policy;
+		reading_clear(&reading);
+	return rc;
+}
+
+static void name_ignore(const struct rule *rule, const char *name, void *arg)
+{
+	(void)rule;
+	(void)name;
+	(void)arg;
+}
+
+static void set_ignore(const struct rule *rule, uint32_t column, const char *name, void *arg)
+{
+	(void)column;
+	name_ignore(rule, name, arg);
+}
+
+/* Removes rules that name what the policy does not define. */
+static void rules_keep_defined(struct policy *policy)
+{
+	size_t kept = 0;
+
+	policy_for_each (policy, rule) {
+		const struct policy one = {.rules = rule, .count = 1};
+
+		if (!policy_sets_missing(&one, policy, set_ignore, NULL) &&
+		    !policy_alarms_missing(&one, policy, name_ignore, NULL))
+			policy->rules[kept++] = *rule;
+	}
+	policy->count = kept;
+}
+
+int policy_parse_rest(const char *text, size_t size, const struct policy_context *ctx,
+		      struct policy *out)
+{
+	struct policy_errors ignored = {0};
+	struct reading reading = {.ctx = ctx, .errors = &ignored};
+	struct policy *rest = &reading.policy;
+	int rc = text_read(&reading, text, size);
+
+	if (!rc) {
+		const struct policy alarms = {.alarms = rest->alarms,
+					      .alarm_count = rest->alarm_count};
+
+		if (policy_sets_missing(&alarms, rest, set_ignore, NULL))
+			rest->count = rest->alarm_count = 0;
+		rules_keep_defined(rest);
+		rc = policy_sort(rest, NULL);
+	}
+	if (!rc) {
+		*out = *rest;
+		*rest = (struct policy){0};
+	}
+	reading_clear(&reading);
 	return rc;
 }

@@ -35,8 +35,8 @@
 #define PARSER_MATCH_ENUM(name, ...) MATCH_##name,
 enum match_name { PARSER_MATCHES(PARSER_MATCH_ENUM) MATCH_COUNT };
 
-/* Options of an action: X(NAME, "word", the only algorithm or action that takes it, parser of its
- * argument). */
+/* Options of an action: X(NAME, "word", the only algorithm or action that takes it (a warm-up takes
+ * burst as well), parser of its argument). */
 #define PARSER_CLAUSES(X)                           \
 	X(BURST, "burst", RL_TOKEN_BUCKET, burst)   \
 	X(QUEUE, "queue", RL_LEAKY_BUCKET, queue)   \
@@ -195,6 +195,7 @@ int parse_set_name(struct parser *p, char out[RL_SET_NAME_MAX + 1]);
 
 /* The words behind "alarm"; what it counts is p->rule. */
 int parse_alarm(struct parser *p, struct policy_alarm *out);
+int parse_alarm_name(struct parser *p, char out[RL_ALARM_NAME_MAX + 1]);
 /* The words behind "while". */
 int parse_while(struct parser *p);
 
@@ -206,6 +207,7 @@ int parse_limit(struct parser *p);
 
 #define ETHERNET_BYTES      14 /* Ethernet header */
 #define ETHERNET_VLAN_BYTES 22 /* Ethernet header with two VLAN tags */
+#define BURST_PACKETS       5  /* that a default burst holds at least */
 
 static inline bool counts_packets(const struct rl_limit *limit)
 {
@@ -213,7 +215,8 @@ static inline bool counts_packets(const struct rl_limit *limit)
 }
 
 /* One packet of MTU + header_bytes, in the unit of the rate. */
-uint64_t packet_size(const struct parser *p, unsigned int header_bytes);
+uint64_t packet_size(const struct rl_limit *limit, const struct policy_context *ctx,
+		     unsigned int header_bytes);
 
 /* An error about the words `at`: "WORDS WHY SIZE". Returns -EINVAL. */
 int refuse_size(struct parser *p, struct span at, const char *why, uint64_t size);
@@ -221,8 +224,12 @@ int refuse_size(struct parser *p, struct span at, const char *why, uint64_t size
 /* Checks that the limit's size is neither too small nor too large. */
 int size_check(struct parser *p, struct span at);
 
-/* Minimum size of a bucket or queue for which none is written. */
-uint64_t size_default(const struct parser *p);
+/* One full packet; if packets come merged, one merged packet, which would otherwise never fit,
+ * unless that exceeds a day of the rate. */
+uint64_t size_default(const struct rl_limit *limit, const struct policy_context *ctx);
+
+/* Burst of a token bucket or a warm-up for which none is written. */
+uint64_t burst_default(const struct rl_limit *limit, const struct policy_context *ctx);
 
 /* Sets the limit's size to `q`, converted to the unit of the rate, and checks it. */
 int size_set(struct parser *p, const struct quantity *q);

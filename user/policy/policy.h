@@ -58,6 +58,7 @@ struct policy_set {
 	uint64_t every_ns;   /* 0: not given */
 	uint64_t timeout_ns; /* 0: members stay for ever */
 	uint32_t max;        /* members: 1..RL_SET_MEMBERS_MAX */
+	uint8_t shortest[2]; /* prefix of a member: of IPv4, of IPv6 */
 	uint32_t line;       /* in the policy, from 1; 0: read from the kernel */
 	uint32_t column;     /* of its name in that line */
 	uint32_t id;         /* its number in the kernel, 0..RL_SETS_MAX - 1; see sets_inherit() */
@@ -153,6 +154,11 @@ int selector_parse(const char *words, const struct policy_context *ctx, struct r
  * cleared by the caller. 0, -EINVAL with *errors filled, or -ENOMEM. */
 int policy_parse(const char *text, size_t size, const struct policy_context *ctx,
 		 struct policy *replaced, struct policy *out, struct policy_errors *errors);
+
+/* The statements of a refused text that are right, without the rules that name what is not defined,
+ * for errors that are in several of them together. *out must be empty. 0 or -ENOMEM. */
+int policy_parse_rest(const char *text, size_t size, const struct policy_context *ctx,
+		      struct policy *out);
 
 /* Calls `warn` for each rule that is valid but dangerous, in canonical order; once per danger. */
 typedef void (*policy_warn_fn)(const struct rule *rule, const char *text, void *arg);

@@ -227,6 +227,8 @@ static void put_algorithm(struct writer *w, const struct rl_limit *limit)
 	if (limit->algorithm == RL_WARM_UP) {
 		put_duration(w, " ramp ", limit->ramp_ns);
 		put(w, " cold %u", limit->cold);
+		if (limit->size != limit->cold + 1)
+			put_amount(w, " burst ", limit);
 	}
 }
 

@@ -69,16 +69,19 @@ void box_narrow_prefix(struct box *box, const uint8_t addr[16], uint8_t len)
 	box_narrow_peer(box, first, last);
 }
 
-/* The segments that a connection needs: a rule on others does not stop it. */
+/* The segments that a connection needs: a rule on others does not stop it. A tunnel needs packets
+ * as large as these. */
 static void narrow_flow(const struct asked *asked, struct box *box)
 {
 	const struct flow *flow = asked->flow;
+	uint8_t proto = flow->proto ? flow->proto : IPPROTO_TCP;
 
-	box_narrow(box, PROTO, IPPROTO_TCP, IPPROTO_TCP);
+	box_narrow(box, PROTO, proto, proto);
 	box_narrow(box, SHAPE, SHAPE_WHOLE, SHAPE_WHOLE);
 	box_narrow(box, LENGTH, is_ipv4(asked) ? 40 : 60, UINT32_MAX);
 	box_narrow(box, TTL, 2, UINT8_MAX);
-	box_narrow_bits(box, BIT_TCP(0xff & ~(TH_SYN | TH_ACK | TH_PUSH)), 0);
+	if (!flow->proto)
+		box_narrow_bits(box, BIT_TCP(0xff & ~(TH_SYN | TH_ACK | TH_PUSH)), 0);
 	/* Any port of the client: the next connection uses another one. */
 	if (flow->answers && flow->sport)
 		box_narrow(box, SPORT, flow->sport, flow->sport);

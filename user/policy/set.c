@@ -18,11 +18,26 @@ static int put_duration(char *buf, size_t size, const char *word, uint64_t ns)
 	return snprintf(buf, size, " %s %s", word, text);
 }
 
+void set_shortest_default(uint8_t source, uint8_t out[2])
+{
+	out[0] = source == RL_SET_FILE ? 8 : 0;
+	out[1] = source == RL_SET_FILE ? 19 : 0;
+}
+
+static void put_shortest(char *buf, size_t size, const struct policy_set *set)
+{
+	uint8_t usual[2];
+
+	set_shortest_default(set->source, usual);
+	if (memcmp(usual, set->shortest, sizeof(usual)) != 0)
+		snprintf(buf, size, " shortest /%u,%u", set->shortest[0], set->shortest[1]);
+}
+
 int set_print(char *buf, size_t size, const struct policy_set *set)
 {
 	const char *quote = strpbrk(set->path, " \t#") ? "\"" : "";
 	char source[RL_SET_PATH_MAX + RL_SET_PICK_MAX + 16] = "", every[QUANTITY_TEXT_MAX + 8] = "";
-	char max[24] = "", timeout[QUANTITY_TEXT_MAX + 10] = "";
+	char max[24] = "", shortest[24] = "", timeout[QUANTITY_TEXT_MAX + 10] = "";
 
 	if (set->source != RL_SET_DYNAMIC)
 		snprintf(source, sizeof(source), " %s %s%s%s%s%s",
@@ -31,9 +46,10 @@ int set_print(char *buf, size_t size, const struct policy_set *set)
 	put_duration(every, sizeof(every), "every", set->every_ns);
 	if (set->max != RL_SET_MAX_DEFAULT)
 		snprintf(max, sizeof(max), " max %u", set->max);
+	put_shortest(shortest, sizeof(shortest), set);
 	put_duration(timeout, sizeof(timeout), "timeout", set->timeout_ns);
-	return snprintf(buf, size, "set %s%s%s%s%s%s%s", set->name, source, every, max, timeout,
-			set->comment[0] ? " # " : "", set->comment);
+	return snprintf(buf, size, "set %s%s%s%s%s%s%s%s", set->name, source, every, max, shortest,
+			timeout, set->comment[0] ? " # " : "", set->comment);
 }
 
 static struct named named_sets(const struct policy *policy)
@@ -71,7 +87,8 @@ bool same_set(const struct policy_set *a, const struct policy_set *b)
 	return !strcmp(a->name, b->name) && !strcmp(a->path, b->path) &&
 	       !strcmp(a->pick, b->pick) && !strcmp(a->comment, b->comment) &&
 	       a->source == b->source && a->every_ns == b->every_ns &&
-	       a->timeout_ns == b->timeout_ns && a->max == b->max;
+	       a->timeout_ns == b->timeout_ns && a->max == b->max &&
+	       !memcmp(a->shortest, b->shortest, sizeof(a->shortest));
 }
 
 size_t policy_sets_diff(const struct policy *from, const struct policy *to, set_diff_fn tell,

@@ -7,6 +7,10 @@
 
 #define SET_TEXT_MAX (RL_SET_NAME_MAX + RL_SET_PATH_MAX + RL_SET_PICK_MAX + RL_COMMENT_MAX + 128)
 
+/* The shortest prefixes of members, of IPv4 and of IPv6, unless the statement says others: lists of
+ * addresses have no whole continents. */
+void set_shortest_default(uint8_t source, uint8_t out[2]);
+
 /* The canonical line, beginning with the word "set", with its comment. Returns the length, like
  * snprintf. */
 int set_print(char *buf, size_t size, const struct policy_set *set);

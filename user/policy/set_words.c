@@ -11,6 +11,8 @@
 #include "set.h"
 #include "units.h"
 
+#define NOT_GIVEN 255 /* a length: the default is that of the source, which may follow */
+
 struct option {
 	const char *word;
 	int (*parse)(struct parser *p, struct policy_set *set);
@@ -159,9 +161,28 @@ static int option_timeout(struct parser *p, struct policy_set *set)
 	return rc;
 }
 
+/* "/16,32", as in a key; "/16" is of IPv4 alone. */
+static int option_shortest(struct parser *p, struct policy_set *set)
+{
+	size_t len = strcspn(p->word, ",");
+	char first[8] = "";
+	uint64_t len4, len6 = set->shortest[1];
+
+	if (len < sizeof(first))
+		memcpy(first, p->word, len);
+	if (first[0] != '/' || number_parse(first + 1, 0, 32, &len4) ||
+	    (p->word[len] && number_parse(p->word + len + 1, 0, 128, &len6)))
+		return expected(p, "the shortest prefix of members: write for example shortest "
+				   "/16 or shortest /16,32 (0 to 32 for IPv4, 0 to 128 for IPv6)");
+	set->shortest[0] = len4;
+	set->shortest[1] = len6;
+	word_next(p);
+	return 0;
+}
+
 static const struct option options[] = {
 	{"file", option_file}, {"mmdb", option_mmdb},       {"every", option_every},
-	{"max", option_max},   {"timeout", option_timeout},
+	{"max", option_max},   {"timeout", option_timeout}, {"shortest", option_shortest},
 };
 
 static int parse_options(struct parser *p, struct policy_set *set)
@@ -177,7 +198,8 @@ static int parse_options(struct parser *p, struct policy_set *set)
 			i++;
 		if (i == ARRAY_SIZE(options))
 			return expected(p, "an option of a set: write file PATH, mmdb PATH, every "
-					   "DURATION, max N or timeout DURATION");
+					   "DURATION, max N, shortest /LEN4,LEN6 or timeout "
+					   "DURATION");
 		if (given >> i & 1)
 			return refuse_twice(p);
 		given |= 1u << i;
@@ -195,7 +217,8 @@ static int parse_options(struct parser *p, struct policy_set *set)
 
 int parse_set(struct parser *p, struct policy_set *out)
 {
-	struct policy_set set = {.max = RL_SET_MAX_DEFAULT};
+	struct policy_set set = {.max = RL_SET_MAX_DEFAULT, .shortest = {NOT_GIVEN, NOT_GIVEN}};
+	uint8_t usual[2];
 	int rc;
 
 	if (p->word[0] == '@' && name_is_valid(p->word + 1))
@@ -204,6 +227,10 @@ int parse_set(struct parser *p, struct policy_set *out)
 	rc = parse_set_name(p, set.name);
 	if (!rc)
 		rc = parse_options(p, &set);
+	set_shortest_default(set.source, usual);
+	for (int i = 0; i < 2; i++)
+		if (set.shortest[i] == NOT_GIVEN)
+			set.shortest[i] = usual[i];
 	if (!rc)
 		*out = set;
 	return rc;

@@ -7,10 +7,10 @@
 #define SEGMENTS_BYTES 73728 /* largest GSO packet at tc: 64 KiB of data, and its headers */
 #define REFILL_MAX_NS  (9 * 365 * NS_PER_DAY)
 
-uint64_t packet_size(const struct parser *p, unsigned int header_bytes)
+uint64_t packet_size(const struct rl_limit *limit, const struct policy_context *ctx,
+		     unsigned int header_bytes)
 {
-	const struct rl_limit *limit = &p->rule->limit;
-	uint64_t bytes = (uint64_t)p->ctx->mtu + header_bytes;
+	uint64_t bytes = (uint64_t)ctx->mtu + header_bytes;
 
 	if (counts_packets(limit))
 		return 1;
@@ -25,13 +25,20 @@ int refuse_size(struct parser *p, struct span at, const char *why, uint64_t size
 	return refuse(p, at, "%s %s", why, text);
 }
 
+/* A day of the rate, but a packet at least. */
+static uint64_t size_most(const struct rl_limit *limit, const struct policy_context *ctx)
+{
+	uint64_t day = rate_amount_in(limit->amount, limit->period_ns, NS_PER_DAY);
+	uint64_t full = packet_size(limit, ctx, ETHERNET_VLAN_BYTES);
+
+	return day > full ? day : full;
+}
+
 int size_check(struct parser *p, struct span at)
 {
 	const struct rl_limit *limit = &p->rule->limit;
-	uint64_t least = packet_size(p, ETHERNET_BYTES);
-	uint64_t full = packet_size(p, ETHERNET_VLAN_BYTES);
-	uint64_t day = rate_amount_in(limit->amount, limit->period_ns, NS_PER_DAY);
-	uint64_t most = day > full ? day : full;
+	uint64_t least = packet_size(limit, p->ctx, ETHERNET_BYTES);
+	uint64_t most = size_most(limit, p->ctx);
 
 	if (limit->size < least)
 		return refuse_size(p, at,
@@ -94,18 +101,30 @@ int size_set(struct parser *p, const struct quantity *q)
 	return rc ? rc : size_check(p, q->at);
 }
 
-/* One full packet; if packets come merged by GRO, one merged packet, which would otherwise never
- * fit, unless that exceeds a day of the rate.
- */
-uint64_t size_default(const struct parser *p)
+uint64_t size_default(const struct rl_limit *limit, const struct policy_context *ctx)
 {
-	const struct rl_limit *limit = &p->rule->limit;
-	uint64_t full = packet_size(p, ETHERNET_VLAN_BYTES);
+	uint64_t full = packet_size(limit, ctx, ETHERNET_VLAN_BYTES);
 	uint64_t segments = SEGMENTS_BYTES * (limit->unit == RL_BITS ? 8ull : 1ull);
-	bool merged = p->ctx->tc || p->ctx->generic;
+	bool merged = ctx->tc || ctx->generic;
 
 	if (!merged || counts_packets(limit) || segments < full ||
 	    rate_amount_in(limit->amount, limit->period_ns, NS_PER_DAY) < segments)
 		return full;
 	return segments;
+}
+
+/* A sender that stays below the rate loses nothing, even if it sends a few packets together, as
+ * with A and AAAA queries: a tenth of a second, and BURST_PACKETS at least, within a day of the
+ * rate. A warm-up needs a cold interval. */
+uint64_t burst_default(const struct rl_limit *limit, const struct policy_context *ctx)
+{
+	uint64_t tenth = rate_amount_in(limit->amount, limit->period_ns, NS_PER_SECOND / 10);
+	uint64_t few = BURST_PACKETS * packet_size(limit, ctx, ETHERNET_VLAN_BYTES);
+	uint64_t most = size_most(limit, ctx), least = size_default(limit, ctx);
+
+	if (limit->algorithm == RL_WARM_UP)
+		return limit->cold + 1;
+	few = few < most ? few : most;
+	least = few > least ? few : least;
+	return tenth > least ? tenth : least;
 }

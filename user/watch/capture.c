@@ -18,12 +18,12 @@
 #include "message.h"
 #include "units.h"
 
-#define BUFFER_BYTES (1u << 18)
+#define BUFFER_BYTES (CAPTURED_MAX - ETH_HLEN)
 #define SECONDS_MAX  (INT64_MAX / (int64_t)NS_PER_SECOND)
 
 /* For the one open capture. libpcap rejects packets larger than 256 KiB. */
 static char buffer[BUFFER_BYTES];
-static uint8_t frame[ETH_HLEN + BUFFER_BYTES];
+static uint8_t frame[CAPTURED_MAX];
 
 static uint64_t file_size(FILE *file)
 {

@@ -10,6 +10,9 @@
 
 #include "captured.h"
 
+/* Most bytes of a packet, its Ethernet header included. */
+#define CAPTURED_MAX ((1u << 18) + 14)
+
 struct pcap;
 
 struct capture {

@@ -4,11 +4,14 @@
 #include "capture_write.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "captured.h"
+#include "file_link.h"
 #include "lazy_pcap.h"
 #include "message.h"
 #include "units.h"
@@ -18,6 +21,49 @@ struct capture_writer {
 	pcap_t *pcap;
 	pcap_dumper_t *dumper;
 };
+
+/* A file of ours, or none: another user's would show him what is captured. The name may be that of
+ * a pipe, as in `-w >(tshark -r -)`. NULL; reports. */
+static FILE *file_create(const char *path)
+{
+	const struct stat own = {.st_uid = geteuid()};
+	int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct stat file;
+	FILE *out;
+
+	if (fd < 0 && errno == ELOOP && !link_is_foreign(path, &own))
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &file)) {
+		fail("%s: %s", path,
+		     errno == ELOOP ? "symbolic link of another user: name the file itself"
+				    : strerror(errno));
+	} else if (S_ISREG(file.st_mode) && file.st_uid != own.st_uid) {
+		fail("%s: a file of another user: remove it, or name another file", path);
+	} else if (S_ISREG(file.st_mode) && ftruncate(fd, 0)) {
+		fail("%s: %s", path, strerror(errno));
+	} else {
+		out = fdopen(fd, "w");
+		if (out)
+			return out;
+		fail("out of memory");
+	}
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
+static int dumper_open(struct capture_writer *writer, const char *path)
+{
+	FILE *file = path ? file_create(path) : fdopen(dup(STDOUT_FILENO), "w");
+
+	if (!file)
+		return path ? -1 : fail("standard output: %s", strerror(errno));
+	writer->dumper = pcap_dump_fopen(writer->pcap, file);
+	if (writer->dumper)
+		return 0;
+	fclose(file);
+	return fail("%s", pcap_geterr(writer->pcap));
+}
 
 int capture_create(const char *path, uint32_t kept, bool ethernet, struct capture_writer **out)
 {
@@ -35,10 +81,7 @@ int capture_create(const char *path, uint32_t kept, bool ethernet, struct captur
 	writer->name = is_stdout ? "standard output" : path;
 	writer->pcap = pcap_open_dead_with_tstamp_precision(ethernet ? DLT_EN10MB : DLT_RAW,
 							    (int)kept, PCAP_TSTAMP_PRECISION_NANO);
-	writer->dumper = writer->pcap ? pcap_dump_open(writer->pcap, path) : NULL;
-	if (!writer->dumper) {
-		fail("%s", writer->pcap ? pcap_geterr(writer->pcap) /* names the file */
-					: "out of memory");
+	if (!writer->pcap ? fail("out of memory") : dumper_open(writer, is_stdout ? NULL : path)) {
 		capture_end(writer);
 		return -1;
 	}

@@ -91,7 +91,8 @@ void local_packet_parse(const struct captured *captured, struct local_packet *ou
 	enum parse parse;
 
 	memcpy(data, captured->data, size);
-	parse = packet_parse(&p, data, data + size, captured->bytes, 0);
+	parse = packet_parse(&p, cursor_at(data, data + size, TRANSPORT_MAX, false),
+			     captured->bytes, 0);
 
 	*out = (struct local_packet){
 		.time_ns = captured->time_ns,

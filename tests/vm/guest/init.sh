@@ -9,6 +9,7 @@ make_system() {
 	"$(type -P busybox)" --install -s /bin
 	mount -t proc proc /proc
 	mount -t sysfs sysfs /sys
+	mount -t cgroup2 cgroup /sys/fs/cgroup
 	mount -t devtmpfs dev /dev
 	mount -t tmpfs run /run
 	mkdir -p /run/netns

@@ -4,11 +4,13 @@
 # "symbol ADDRESS NAME" of the kernel's functions, and becomes build/steps, which runs the programs as the other end of
 # the serial line says. See tests/bench/instructions.sh.
 set -u
+source tests/bench/policy_texts.sh
 
 # They differ in each of the keys that the policies count by.
 declare -A SOURCES=([IPv4]='10.11.12.13 10.200.77.5 10.97.200.44'
 	[IPv6]='2001:db8:b:c::1 2001:db8:a2c8:4d05::1 2001:db8:6161:c82c::1')
 SOURCES[ICMPv6]=${SOURCES[IPv6]//::1/::1,icmp}
+SOURCES[SYN]='10.11.12.13,syn 10.200.77.5,syn 10.97.200.44,syn'
 SOURCES[TCP]='10.11.12.13,tcp 10.200.77.5,tcp 10.97.200.44,tcp'
 
 # tell NAME ID POLICY PACKET…
@@ -29,12 +31,16 @@ cable() {
 	ip link add "a-$CABLE" type veth peer name "b-$CABLE"
 }
 
+# wanted ROW: all are, or those that /rows names.
+wanted() { [[ ! -s /rows ]] || grep -qxF -- "$1" /rows; }
+
 program_id() { ip -j link show "b-$CABLE" | jq -r '.[0].xdp.prog.id'; }
 
 # attach "NAME [PACKET…]" POLICY OPTION…: with IPv4 and IPv6 packets, or the named ones.
 attach() {
 	local name packets policy=$2
 	read -r name packets <<<"$1"
+	wanted "$name" || return 0
 	cable && LIBXDP_SKIP_DISPATCHER=1 build/rlctl -q attach "b-$CABLE" --mode native --policy - "${@:3}" \
 		<<<"$policy" || exit 1
 	[[ $# -eq 2 ]] || policy+=$'\n'"attach ${*:3}"
@@ -94,6 +100,7 @@ alarms() {
 
 # The look-up that a limiter by source cannot do without; its keys are of its own.
 floor() {
+	wanted floor || return 0
 	cable && : >/tmp/floor || exit 1
 	build/floor -i "b-$CABLE" --keys 131072 2>/tmp/floor &
 	until grep -q attached /tmp/floor; do
@@ -115,8 +122,10 @@ attach 'drop-prefix IPv4' "$(both "rule any $DROP" "rule 10.0.0.0/8 $DROP")"
 attach 'drop-prefixes IPv4' "$(prefixes "$DROP")"
 attach drop-new "$(both "rule any $DROP" 'rule device new-source limit 10000/second burst 1000')"
 attach stranger "$(both "rule any $PASS" 'rule device new-source limit 1/day burst 1')"
-ip link set "a-$CABLE" up && ip link set "b-$CABLE" up && # another one has had what strangers may
-	build/flood -i "a-$CABLE" --count 10 --src 10.99.0.1 --rate 100 >/dev/null || exit 1
+if wanted stranger; then
+	ip link set "a-$CABLE" up && ip link set "b-$CABLE" up && # another one has had what strangers may
+		build/flood -i "a-$CABLE" --count 10 --src 10.99.0.1 --rate 100 >/dev/null || exit 1
+fi
 attach deny 'rule any deny'
 attach 'pass IPv4 IPv6 ICMPv6' "rule any $PASS"
 attach pass-device "$(both "rule any $PASS" "rule device $PASS")"
@@ -166,6 +175,12 @@ alone 'while-not IPv4' "$(alarms 1 'any udp deny while not a1')"
 for count in 1 8 64 256 1024; do
 	alone "rules-$count IPv4" "$(ports any "$count")"
 	alone "prefix-rules-$count IPv4" "$(ports 10.0.0.0/8 "$count")"
+done
+# Whole policies that refuse the packet, of which no rule names the port.
+for name in plain-new quick-start web game-alarm ports-256 set-million filter; do
+	alone "whole-$name IPv4 SYN TCP" "$(grep '^[^#]' <<<"${TEXT[$name]}")"
+	[[ $name != set-million ]] || ! wanted "whole-$name" || # a few of them take as many instructions
+		printf '100.64.0.%d\n' {0..255} | build/rlctl -q set swap -i "b-$CABLE" bad - || exit 1
 done
 awk '$2 ~ /[tT]/ && $3 ~ /^(__|___)?(bpf|htab|trie|array|ktime|jhash|longest|lru|mem)/ { print "symbol", $1, $3 }' /proc/kallsyms
 echo ready

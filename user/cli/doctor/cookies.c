@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* doctor's checks of what `over challenge` and `over truncate` depend on, where the policy in force
- * has such a limit: settings of the device's network namespace, and a way for the answers.
- */
+/* doctor's checks of what `over challenge` depends on, where the policy in force has such a limit:
+ * settings of the device's network namespace, and the addresses that answers are for. */
 #include <stdio.h>
-#include <string.h>
 
+#include "answers.h"
 #include "doctor.h"
 #include "policy_read.h"
-
-int doctor_setting(const char *name)
-{
-	char path[64];
-	int value;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/sys/net/%s", name);
-	file = fopen(path, "re");
-	if (!file)
-		return -1;
-	if (fscanf(file, "%d", &value) != 1)
-		value = -1;
-	fclose(file);
-	return value;
-}
+#include "surroundings.h"
 
 uint32_t doctor_uses(const struct doctor *doctor)
 {
@@ -33,7 +17,7 @@ uint32_t doctor_uses(const struct doctor *doctor)
 
 static void check_syncookies(struct doctor *doctor)
 {
-	switch (doctor_setting("ipv4/tcp_syncookies")) {
+	switch (net_setting("ipv4/tcp_syncookies")) {
 	case -1:
 		doctor_finds(doctor, HEALTH_FAIL, "write over drop in place of over challenge",
 			     "this kernel makes no SYN cookies: every SYN over the limit passes");
@@ -57,7 +41,7 @@ static void check_syncookies(struct doctor *doctor)
 /* An answer has no timestamp: it matters only for cookies that the kernel sends itself. */
 static void check_timestamps(struct doctor *doctor)
 {
-	if (doctor_setting("ipv4/tcp_timestamps") > 0)
+	if (net_setting("ipv4/tcp_timestamps") > 0)
 		doctor_finds(doctor, HEALTH_OK, NULL,
 			     "tcp_timestamps is on: connections keep window scaling and SACK after "
 			     "the kernel's own cookies, but not after an answer of over challenge");
@@ -75,18 +59,19 @@ void check_cookies(struct doctor *doctor)
 	check_timestamps(doctor);
 }
 
-/* A veth hands frames that a program sends to a ring that its peer has only with a program. */
-void check_answers(struct doctor *doctor)
+/* The device's address was changed, or a bridge or macvlan has come, since the policy was applied.
+ */
+void check_addresses(struct doctor *doctor)
 {
-	const char *device = doctor->facts->name;
 	char remedy[REMEDY_MAX];
+	uint8_t a[ETH_ALEN];
 
-	if (!(doctor_uses(doctor) & (RL_USE_CHALLENGE | RL_USE_TRUNCATE)) ||
-	    doctor->status.mode != RL_MODE_NATIVE || strcmp(doctor->facts->driver, "veth") != 0)
-		return;
-	snprintf(remedy, sizeof(remedy),
-		 "rlctl detach %s && rlctl attach %s --mode generic --policy FILE", device, device);
-	doctor_finds(doctor, HEALTH_WARN, remedy,
-		     "the peer of a veth takes answers in native mode only if it has an XDP "
-		     "program: without one they are lost");
+	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
+	if (answers_miss(doctor->instance, a))
+		doctor_finds(
+			doctor, HEALTH_WARN, remedy,
+			"frames to %02x:%02x:%02x:%02x:%02x:%02x are dropped over the limit, not "
+			"answered: the device, or one on top of it, got that address after the "
+			"policy was applied",
+			a[0], a[1], a[2], a[3], a[4], a[5]);
 }

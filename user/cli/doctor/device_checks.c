@@ -11,7 +11,10 @@
 #include "features.h"
 #include "hook_names.h"
 #include "object.h"
+#include "program_pins.h"
 #include "trial_record.h"
+#include "uplinks.h"
+#include "xdp.h"
 
 /* A page less XDP's headroom and tailroom and the frame's Ethernet header. */
 #define MTU_IN_ONE_PIECE 3498u
@@ -128,8 +131,9 @@ static void report_ours(struct doctor *doctor, const struct device_xdp_program *
 	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
 	if (program->id == doctor->status.program_id)
 		doctor_finds(doctor, HEALTH_OK, NULL, "ours (%u)%s", program->id,
-			     doctor->programs.dispatcher ? ", after libxdp's dispatcher"
-							 : ", alone");
+			     doctor->programs.dispatcher
+				     ? ", after libxdp's dispatcher"
+				     : ", alone, without libxdp's dispatcher: " XDP_ALONE_TEXT);
 	else
 		doctor_finds(
 			doctor, HEALTH_WARN, remedy,
@@ -141,13 +145,19 @@ static void report_ours(struct doctor *doctor, const struct device_xdp_program *
 static void report_program(struct doctor *doctor, const struct device_xdp_program *program)
 {
 	const char *device = doctor->facts->name;
-	char remedy[REMEDY_MAX];
+	char remedy[REMEDY_MAX], pins[INSTANCE_PATH_MAX];
 
 	snprintf(remedy, sizeof(remedy),
 		 "bpftool net show dev %s identifies it; ip link set dev %s xdp off removes it",
 		 device, device);
 	if (is_ours(doctor, program))
 		report_ours(doctor, program);
+	else if (program_pins_find(doctor->target->bpffs, program->id, pins))
+		doctor_finds(doctor, HEALTH_FAIL,
+			     "move the device back to change its policy or to detach it",
+			     "%s (%u) is rlctl's, attached in another network namespace (%s): "
+			     "attach is refused",
+			     program->name, program->id, pins);
 	else if (doctor->programs.dispatcher)
 		doctor_finds(doctor, HEALTH_OK, NULL,
 			     "%s (%u), attached through libxdp: ours can run beside it",
@@ -278,21 +288,39 @@ void check_tcx(struct doctor *doctor)
 
 /* ---- ours */
 
+/* Clients of the other device are answered by this one, as if they had been asked. */
+static void check_uplinks(struct doctor *doctor)
+{
+	char remedy[REMEDY_MAX], other[IF_NAMESIZE];
+
+	if (!uplink_unseen(doctor->instance, other))
+		return;
+	snprintf(remedy, sizeof(remedy),
+		 "rlctl attach %s, with a rule that asks whether UDP is established", other);
+	doctor_finds(doctor, HEALTH_WARN, remedy,
+		     "a client that comes by %s, where nothing notes it, is established once %s "
+		     "answers it",
+		     other, doctor->facts->name);
+}
+
 void check_asked(struct doctor *doctor)
 {
 	const struct instance *instance = doctor->instance;
 	char remedy[REMEDY_MAX];
 
 	snprintf(remedy, sizeof(remedy), "rlctl attach %s --replace", doctor->facts->name);
-	if (!instance || !instance_asks(&instance->info, instance->info.program_uses))
+	if (!instance || !instance_asks(&instance->info, instance->info.program_uses)) {
 		doctor_finds(doctor, HEALTH_OK, NULL, "no rule asks whether UDP is established");
-	else if (doctor->status.companion_id)
+		return;
+	}
+	if (doctor->status.companion_id)
 		doctor_finds(doctor, HEALTH_OK, NULL, "noted at egress by program %u",
 			     doctor->status.companion_id);
 	else
 		doctor_finds(doctor, HEALTH_WARN, remedy,
 			     "nothing notes at egress what this machine asks: answers are not "
 			     "established");
+	check_uplinks(doctor);
 }
 
 void check_instances(struct doctor *doctor)

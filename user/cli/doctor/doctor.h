@@ -11,6 +11,7 @@
 #include "features.h"
 #include "instance.h"
 #include "stats.h"
+#include "surroundings.h"
 
 /* X(name, "name in the output", "why it matters") */
 #define MACHINE_CHECKS(X)                                                                       \
@@ -23,6 +24,7 @@
 	X(btf, "btf", "libxdp needs it to let several XDP programs share a device")             \
 	X(cpus, "cpus", "counters are kept for every CPU that the kernel could bring online")   \
 	X(memlock, "memlock", "kernels before 5.11 charge maps to the limit of locked memory")  \
+	X(files, "files", "each map of an instance is an open file while a verb works on it")   \
 	X(bpffs, "bpffs", "state lives in maps that are pinned there")                          \
 	X(leftovers, "leftovers", "pins without a program keep their maps in memory")
 
@@ -33,6 +35,8 @@
 	X(mode, "mode", "modes other than native lose most of the speed")                       \
 	X(tcx, "tcx", "ours does not see packets that a tcx program before it passes or drops") \
 	X(asked, "asked", "an answer is established only if the question was noted at egress")  \
+	X(peers, "peers",                                                                       \
+	  "a packet from an address without a socket here needs no look-up of one")             \
 	X(instances, "instances", "two instances on one device count the same packets twice")   \
 	X(shares, "shares", "rates are divided among the CPUs that were online at attach")      \
 	X(trial, "trial", "a trial is undone unless it is confirmed")                           \
@@ -78,14 +82,8 @@ struct doctor {
 	bool colours;
 };
 
-#define REMEDY_MAX 256
-
 /* The uses of the policy in force (enum rl_policy_use); 0 without one. */
 uint32_t doctor_uses(const struct doctor *doctor);
-
-/* A number in that file below /proc/sys/net, of the device's network namespace; negative: there is
- * no such setting. */
-int doctor_setting(const char *name);
 
 /* Prints a finding of the running check, and the remedy, or NULL. */
 void doctor_finds(struct doctor *doctor, enum health health, const char *remedy, const char *format,
@@ -93,6 +91,9 @@ void doctor_finds(struct doctor *doctor, enum health health, const char *remedy,
 
 /* Whether instances can be listed without changes and without a lack of privilege. */
 bool doctor_may_list(const struct doctor *doctor);
+
+/* A part of the check `answers`. */
+void check_addresses(struct doctor *doctor);
 
 #define CHECK_DECLARE(name, ...) void check_##name(struct doctor *doctor);
 MACHINE_CHECKS(CHECK_DECLARE)

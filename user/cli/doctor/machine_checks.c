@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -14,11 +15,14 @@
 #include "features.h"
 #include "gc.h"
 #include "hook_names.h"
+#include "pins.h"
 #include "text.h"
 #include "unsupported.h"
 
-#define BTF_PATH "/sys/kernel/btf/vmlinux"
-#define AS_ROOT  "sudo rlctl doctor"
+#define BTF_PATH    "/sys/kernel/btf/vmlinux"
+#define AS_ROOT     "sudo rlctl doctor"
+
+#define FILES_LEAST 128 /* twice what an attach without sets and filters opens */
 
 /* Without privilege, reports the check as unknown. */
 static bool is_unknown(struct doctor *doctor)
@@ -52,11 +56,26 @@ void check_privilege(struct doctor *doctor)
 			     net ? "" : "CAP_NET_ADMIN");
 }
 
+/* Such a kernel says so. */
+static bool kernel_is_realtime(void)
+{
+	FILE *file = fopen("/sys/kernel/realtime", "re");
+	bool realtime = file && getc(file) == '1';
+
+	if (file)
+		fclose(file);
+	return realtime;
+}
+
 void check_kernel(struct doctor *doctor)
 {
 	struct utsname name;
 	bool old;
 
+	if (kernel_is_realtime())
+		doctor_finds(doctor, HEALTH_WARN, "boot a kernel without PREEMPT_RT",
+			     "PREEMPT_RT is not supported: a packet may interrupt another one on "
+			     "the same CPU, whose memory for the work on a packet it shares");
 	uname(&name);
 	old = release_is_before(name.release, KERNEL_OLDEST);
 	doctor_finds(doctor, old ? HEALTH_WARN : HEALTH_OK,
@@ -209,6 +228,46 @@ void check_memlock(struct doctor *doctor)
 			     (uint64_t)limit.rlim_cur / 1024);
 }
 
+void check_files(struct doctor *doctor)
+{
+	struct rlimit limit = {0};
+	uint64_t files;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	files = limit.rlim_cur;
+	if (limit.rlim_cur == RLIM_INFINITY)
+		doctor_finds(doctor, HEALTH_OK, NULL, "unlimited");
+	else if (files >= FILES_LEAST)
+		doctor_finds(doctor, HEALTH_OK, NULL, "at most %" PRIu64, files);
+	else
+		doctor_finds(doctor, HEALTH_WARN, "ulimit -n 1024, or LimitNOFILE= in a unit",
+			     "at most %" PRIu64 " open files: attach needs some 60, and more for "
+			     "sets and filters",
+			     files);
+}
+
+/* Mounted by hand it has mode 1777, as /tmp has. */
+static void check_bpffs_owner(struct doctor *doctor, const char *bpffs)
+{
+	char remedy[2 * REMEDY_MAX], ours[REMEDY_MAX];
+	struct stat folder;
+
+	snprintf(ours, sizeof(ours), "%.200s/rlctl", bpffs);
+	snprintf(remedy, sizeof(remedy), "find out who created %s, and remove it", ours);
+	if (pins_are_foreign(bpffs))
+		doctor_finds(
+			doctor, HEALTH_FAIL, remedy,
+			"%s belongs to another user, or others may write to it: attach is refused",
+			ours);
+	else if (access(ours, F_OK) && !stat(bpffs, &folder) && folder.st_mode & S_IWOTH)
+		doctor_finds(doctor, HEALTH_OK, NULL,
+			     "%s, where any user can create %s before attach does, which is "
+			     "refused then: chmod 711 %s prevents that",
+			     bpffs, ours, bpffs);
+	else
+		doctor_finds(doctor, HEALTH_OK, NULL, "%s", bpffs);
+}
+
 void check_bpffs(struct doctor *doctor)
 {
 	const char *bpffs = doctor->target->bpffs;
@@ -217,7 +276,7 @@ void check_bpffs(struct doctor *doctor)
 	snprintf(remedy, sizeof(remedy), "mount -t bpf bpf %s", bpffs);
 	switch (bpffs_state_read(bpffs)) {
 	case BPFFS_MOUNTED:
-		doctor_finds(doctor, HEALTH_OK, NULL, "%s", bpffs);
+		check_bpffs_owner(doctor, bpffs);
 		break;
 	case BPFFS_ABSENT:
 		doctor_finds(doctor, HEALTH_WARN, remedy, "%s is not a bpffs: attach mounts one",
@@ -252,6 +311,15 @@ static void leftover_found(const char *path, const char *device, enum rl_hook ho
 	char remedy[REMEDY_MAX];
 
 	leftovers->count++;
+	if (device && instance_is_elsewhere(path)) {
+		snprintf(remedy, sizeof(remedy), "move the device back, then rlctl detach %s",
+			 device);
+		doctor_finds(leftovers->doctor, HEALTH_WARN, remedy,
+			     "%s: the device was moved to another network namespace, where the "
+			     "program runs on",
+			     path);
+		return;
+	}
 	if (device)
 		snprintf(remedy, sizeof(remedy), "rlctl detach %s --hook %s", device,
 			 hook_name(hook));

@@ -53,6 +53,15 @@ static bool check_load(const struct looked *set)
 
 	if (!set->stats->set.failed_ns)
 		return false;
+	if (set->stats->set.failed_ns == set->stats->set.loaded_ns) {
+		snprintf(remedy, sizeof(remedy), "rlctl set load %s, which names them",
+			 set->words->name);
+		doctor_finds(set->doctor, HEALTH_WARN, remedy,
+			     "members of the file of set %s are left out: they would cut off an "
+			     "SSH session",
+			     set->words->name);
+		return true;
+	}
 	snprintf(remedy, sizeof(remedy), "rlctl set load %s, which says why", set->words->name);
 	doctor_finds(set->doctor, HEALTH_WARN, remedy,
 		     "the file of set %s failed to load: its former members are in force",

@@ -217,14 +217,26 @@ static int bin_end(struct record *record)
 	return ret;
 }
 
-int record_turn(struct record *record, uint64_t time_ns)
+static bool bin_ends(const struct record *record, uint64_t time_ns)
 {
 	uint64_t width_ns = timeline_width_ns(&record->timeline);
+
+	return record->timeline.count && time_ns / width_ns != record->turned_ns / width_ns;
+}
+
+bool record_turns(const struct record *record, uint64_t time_ns)
+{
+	return record->side_count &&
+	       (bin_ends(record, time_ns) || time_ns >= record->alarms_due_ns);
+}
+
+int record_turn(struct record *record, uint64_t time_ns)
+{
 	int ret = 0;
 
 	if (!record->side_count)
 		return 0;
-	if (record->timeline.count && time_ns / width_ns != record->turned_ns / width_ns)
+	if (bin_ends(record, time_ns))
 		ret = bin_end(record);
 	if (!ret)
 		ret = alarms_turn(record, time_ns);

@@ -102,6 +102,8 @@ int record_side_add(struct record *record, const char *name, const struct policy
 		    const struct simulation *simulation);
 void record_clear(struct record *record);
 
+/* Does record_turn() read what the packets before have left, so that all of them have to be run? */
+bool record_turns(const struct record *record, uint64_t time_ns);
 /* Before each packet is run, with its time. 0 or < 0; reports. */
 int record_turn(struct record *record, uint64_t time_ns);
 /* Behind it, with the verdict of each side. 0 or -1; reports. */

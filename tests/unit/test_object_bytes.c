@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The objects that the command carries are those that were compiled: a row each. Run from the top
+ * of the tree.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "object_bytes.h"
+
+static const struct row {
+	const char *file;
+	enum object_kind kind;
+} rows[] = {
+	{"build/rlctl.bpf.o", OBJECT_PLAIN},
+	{"build/rlctl_proof.bpf.o", OBJECT_PROOF},
+	{"build/rlctl_answers.bpf.o", OBJECT_ANSWERS},
+	{"build/rlctl_conntrack.bpf.o", OBJECT_CONNTRACK},
+	{"build/rlctl_conntrack_answers.bpf.o", OBJECT_CONNTRACK_ANSWERS},
+};
+_Static_assert(sizeof(rows) / sizeof(rows[0]) == OBJECT_COUNT, "a row for each");
+
+static void same_bytes(void **state)
+{
+	const struct row *row = *state;
+	FILE *file = fopen(row->file, "re");
+	size_t size = 0;
+	unsigned char *unpacked = object_unpack(row->kind, &size), *there = malloc(size + 1);
+
+	assert_non_null(file);
+	assert_non_null(unpacked);
+	assert_non_null(there);
+	assert_int_equal(fread(there, 1, size + 1, file), size);
+	assert_memory_equal(unpacked, there, size);
+	fclose(file);
+	free(unpacked);
+	free(there);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[OBJECT_COUNT];
+
+	for (size_t i = 0; i < OBJECT_COUNT; i++)
+		tests[i] =
+			(struct CMUnitTest){rows[i].file, same_bytes, NULL, NULL, (void *)&rows[i]};
+	return cmocka_run_group_tests_name("object_bytes", tests, NULL, NULL);
+}

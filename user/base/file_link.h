@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whose files and links are followed. */
+#ifndef RLCTL_FILE_LINK_H
+#define RLCTL_FILE_LINK_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/* A link could point to any file that this process can read, so it is followed only if it belongs
+ * to root, to the caller or to the file's owner. `file` is of the file that open() found: another
+ * user cannot replace his own link by one of these afterwards. */
+bool link_is_foreign(const char *path, const struct stat *file);
+
+#endif
