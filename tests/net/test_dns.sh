@@ -9,11 +9,13 @@ source "$(dirname "$0")/../lib.sh"
 source "$(dirname "$0")/dns.sh"
 
 SERVERS=(10.77.0.2 fd77::2) ANSWER=192.0.2.80
+ANSWERS=(any udp sport 53) # what A counts: the network says more, such as who has which address
 SMOOTH=(--batch 16) # of a flood, so that no queue overflows
 
 # A has a native program too: without one a veth does not take what another's program sends.
 place() {
-	veth_pair A B && veth_quiet A B && rl A attach veth-A --mode native && in_ns B ethtool -K veth-B gro on &&
+	veth_pair A B && veth_quiet A B && rl A attach veth-A --mode native &&
+		rl A rule add "${ANSWERS[@]}" allow && in_ns B ethtool -K veth-B gro on &&
 		resolver B "${SERVERS[0]}" " interface: ${SERVERS[1]}" ' incoming-num-tcp: 1000' \
 			' local-zone: "example." redirect' " local-data: \"example. 60 A $ANSWER\""
 }
@@ -63,14 +65,15 @@ performed() {
 # reflected COUNT ARG…: each forged query has one answer; together these are no longer than the queries.
 reflected() {
 	local before after
-	before=$(stat_of A '"\(.passed.packets) \(.passed.bytes)"') && _truncated >"$TMP/before" || return
+	before=$(_answered) && _truncated >"$TMP/before" || return
 	flood A --proto dns --dport 53 --sport 0 --count "$1" --rate 100000 "${SMOOTH[@]}" "${@:2}" | json .sent >"$TMP/sent" || return
-	after=$(stat_of A '"\(.passed.packets) \(.passed.bytes)"') || return
+	after=$(_answered) || return
 	echo "$before $after $(<"$TMP/before") $(_truncated) $(<"$TMP/sent")" >&2
 	echo "$before $after $(<"$TMP/before") $(_truncated) $(<"$TMP/sent")" |
 		awk '{ exit !($3 - $1 == $9 && $7 - $5 == $9 && $4 - $2 <= $8 - $6) }'
 }
 
+_answered() { rule_stat A "${ANSWERS[*]}" '"\(.passed.packets) \(.passed.bytes)"'; }
 _truncated() { stat_of B '.reasons.truncated | "\(.packets) \(.bytes)"'; }
 
 t 'a server and its clients' place || exit
