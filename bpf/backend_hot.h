@@ -71,6 +71,15 @@ static __always_inline enum gcra_tried hot_slot_try(struct packet *p, const stru
 	return tried;
 }
 
+/* The same, apart, so that the verifier follows it once for all attempts. */
+__noinline int hot_slot_try_apart(struct packet *p, const struct rl_rule *rule,
+				  struct rl_hot_slot *slot, __u64 now, __u64 old)
+{
+	if (!p || !rule || !slot)
+		return GCRA_REFUSED;
+	return hot_slot_try(p, rule, slot, now, limit_amount(p, rule), old);
+}
+
 /* The others, after another CPU was quicker. GCRA_LOST: it no longer is the key's. */
 __noinline int hot_slot_retry(struct packet *p, const struct rl_rule *rule,
 			      struct rl_hot_slot *slot, __u64 fingerprint, __u64 now)
@@ -83,7 +92,7 @@ __noinline int hot_slot_retry(struct packet *p, const struct rl_rule *rule,
 
 		if (!hot_is(slot, fingerprint))
 			return GCRA_LOST;
-		tried = hot_slot_try(p, rule, slot, now, limit_amount(p, rule), old);
+		tried = hot_slot_try_apart(p, rule, slot, now, old);
 		if (tried != GCRA_LOST)
 			return tried;
 	}

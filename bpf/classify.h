@@ -15,7 +15,7 @@ __noinline int value_collect(struct decision *d, const struct rl_prefix_value *v
 	if (!d || !value)
 		return FOUND_NONE;
 	if (value->range.count)
-		return group_collect(d, &value->range, 0);
+		return group_collect(d, &value->range);
 	if (is_expired(value->expires_ns))
 		return FOUND_NONE;
 	return plain_collect(d, value->counter_id, value->action);
@@ -122,7 +122,7 @@ static __always_inline int answer_collect(struct decision *d, __u64 word,
 	if (!a.count)
 		return plain_collect(d, a.verdict_counter_id, a.action);
 	counters_expect(a.counter_id);
-	found = group_collect(d, &range, 0);
+	found = group_collect(d, &range);
 	if (found != FOUND_NONE)
 		return found;
 	d->p.cacheable = 0; /* other packets of the address may meet this group */
@@ -149,7 +149,7 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 #if EXTENDED
 	if (walks_sets && d->set_levels) {
 		found = levels_collect(d, header);
-		return found != FOUND_NONE ? found : group_collect(d, &header->any, 0);
+		return found != FOUND_NONE ? found : group_collect(d, &header->any);
 	}
 #endif
 	if (header->prefixes && (no_shortcuts || prefix_may(&d->p, header))) {
@@ -167,12 +167,12 @@ static __always_inline int prefix_collect(struct decision *d, const struct rl_po
 		found = answer ? answer_collect(d, answer, header)
 			       : trie_collect(d, header, RL_FAMILY_BITS + 128);
 	}
-	return found != FOUND_NONE ? found : group_collect(d, &header->any, 0);
+	return found != FOUND_NONE ? found : group_collect(d, &header->any);
 }
 
 static __always_inline int device_collect(struct decision *d, const struct rl_policy_header *header)
 {
-	return group_collect(d, &header->device, 1);
+	return group_collect(d, &header->device);
 }
 
 #endif

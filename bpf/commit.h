@@ -38,20 +38,30 @@ static __always_inline __u64 limit_clock(struct decision *d, const struct rl_rul
 
 /* ---- buckets; as one piece, because the return of a function may cost more than a limit */
 
-/* Those that packets share. enum outcome. */
-static __always_inline int buckets_peek_shared(struct decision *d,
-					       const struct rl_policy_header *header, __u64 now_ns)
+/* So many limits of a packet are asked and charged in that piece. Those behind them are asked by
+ * functions of their own: the verifier follows each turn of such a loop anew, in all the ways that
+ * a bucket may go, and hardly a packet meets more. */
+#define TOGETHER 4
+
+/* Those of the bits `from`..`to` - 1 that packets share. enum outcome. */
+static __always_inline int shared_peek(struct decision *d, const struct rl_policy_header *header,
+				       __u64 now_ns, __u32 from, __u32 to)
 {
-	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
+	for (__u32 i = from; i < to && d->matched >> i; i++) {
 		struct rl_rule *rule = limit_at(d, d->matched, i);
 		struct plan *plan = plan_at(d, i);
+		bool admits;
 
 		if (!rule || rule->backend != RL_BACKEND_SHARED || rule->flags & RL_RULE_SHADOW)
 			continue;
 		d->unasked &= ~(1u << i);
 		plan_begin(plan, rule);
-		if (!shared_admits(rule, limit_clock(d, rule, now_ns), limit_amount(&d->p, rule),
-				   plan)) {
+		if (from < TOGETHER)
+			admits = shared_admits(rule, limit_clock(d, rule, now_ns),
+					       limit_amount(&d->p, rule), plan);
+		else
+			admits = shared_admits_apart(&d->p, rule, plan);
+		if (!admits) {
 			shared_refusal_keep(d, header, rule, now_ns);
 			return OUTCOME_OVER;
 		}
@@ -60,26 +70,43 @@ static __always_inline int buckets_peek_shared(struct decision *d,
 }
 
 /* Those in the hot table. enum outcome. */
-static __always_inline int buckets_peek(struct decision *d, __u64 now_ns)
+static __always_inline int hot_peek(struct decision *d, __u64 now_ns, __u32 from, __u32 to)
 {
-	for (__u32 i = 0; i < DECISION_MAX && d->unasked >> i; i++) {
+	for (__u32 i = from; i < to && d->unasked >> i; i++) {
 		struct rl_rule *rule = limit_at(d, d->unasked, i);
 		struct plan *plan = plan_at(d, i);
+		bool admits;
 
 		if (!rule || rule->backend != RL_BACKEND_HOT || rule->flags & RL_RULE_SHADOW)
 			continue;
 		d->unasked &= ~(1u << i);
 		plan_begin(plan, rule);
-		if (!hot_admits(&d->p, rule, limit_clock(d, rule, now_ns),
-				limit_amount(&d->p, rule), plan))
+		if (from < TOGETHER)
+			admits = hot_admits(&d->p, rule, limit_clock(d, rule, now_ns),
+					    limit_amount(&d->p, rule), plan);
+		else
+			admits = hot_admits_apart(&d->p, rule, plan);
+		if (!admits)
 			return OUTCOME_OVER;
 	}
 	return OUTCOME_WITHIN;
 }
 
+__noinline int shared_peek_more(struct decision *d, const struct rl_policy_header *header,
+				__u64 now_ns)
+{
+	return d && header ? shared_peek(d, header, now_ns, TOGETHER, DECISION_MAX)
+			   : OUTCOME_NO_ROOM;
+}
+
+__noinline int hot_peek_more(struct decision *d, __u64 now_ns)
+{
+	return d ? hot_peek(d, now_ns, TOGETHER, DECISION_MAX) : OUTCOME_NO_ROOM;
+}
+
 static __always_inline void buckets_commit(struct decision *d)
 {
-	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
+	for (__u32 i = 0; i < TOGETHER && d->matched >> i; i++) {
 		struct plan *plan = plan_at(d, i);
 
 		if (d->matched & 1u << i && limit_commit(plan))
@@ -96,11 +123,16 @@ __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *
 
 	if (!d || !header)
 		return OUTCOME_NO_ROOM;
-	if (header->uses & RL_USE_SHARED)
-		outcome = buckets_peek_shared(d, header, now_ns);
+	if (header->uses & RL_USE_SHARED) {
+		outcome = shared_peek(d, header, now_ns, 0, TOGETHER);
+		if (outcome == OUTCOME_WITHIN && d->matched >> TOGETHER)
+			outcome = shared_peek_more(d, header, now_ns);
+	}
 	if (outcome != OUTCOME_WITHIN)
 		return outcome;
-	outcome = buckets_peek(d, now_ns);
+	outcome = hot_peek(d, now_ns, 0, TOGETHER);
+	if (outcome == OUTCOME_WITHIN && d->unasked >> TOGETHER)
+		outcome = hot_peek_more(d, now_ns);
 	if (outcome == OUTCOME_WITHIN && !d->unasked)
 		buckets_commit(d);
 	if (!d->uncharged)

@@ -47,27 +47,24 @@ struct member_query {
 	__u16 again; /* 1: the table has changed meanwhile, and the answer is void */
 };
 
-/* A packet on its way to a verdict: the limits that apply, then who decided and why. Bits of
- * `matched` are rules of the prefix's group, from 0 on, and then of the device's. */
+/* A packet on its way to a verdict: the limits that apply, then who decided and why. Limits have
+ * bits in the order in which they were found, those of its prefix before those of the device. */
 struct decision {
 	struct packet p;
-	__u32 first[2]; /* where the two groups begin in the rules array, less their first bit */
-	__u32 second;   /* the first bit of the device's */
-	__u32 matched;
-	__u32 unasked;   /* bits: no peek at them yet */
-	__u32 uncharged; /* bits: nothing consumed from them yet */
-	__u32 asked;     /* the bit of which something is asked */
-	__u32 shadowed;  /* bits: would have dropped it */
-	__u8 decided;    /* 1: counter_id is valid; beside shadowed, so that one store zeroes all */
-	__u8 counted;    /* 1: it passes, and its limits have counted it */
-	__u16 alarmed;   /* bits: alarms that have counted it */
+	__u32 limits;           /* that apply, 0..DECISION_MAX */
+	__u32 matched;          /* their bits: as many as `limits`, from 0 on */
+	__u32 at[DECISION_MAX]; /* the rule of each bit: index into the rules array */
+	__u32 unasked;          /* bits: no peek at them yet */
+	__u32 uncharged;        /* bits: nothing consumed from them yet */
+	__u32 asked;            /* the bit of which something is asked */
+	__u32 shadowed;         /* bits: would have dropped it */
+	__u8 decided;  /* 1: counter_id is valid; beside shadowed, so that one store zeroes all */
+	__u8 counted;  /* 1: it passes, and its limits have counted it */
+	__u16 alarmed; /* bits: alarms that have counted it */
 	__u32 counter_id; /* counters of the one rule that decided alone (allow, deny, over) */
 	struct plan plan[DECISION_MAX];       /* of each limit that matched */
 	struct shared_refusal shared_refusal; /* stays from packet to packet */
-	/* With walks_index. */
-	__u32 half;             /* of the policy */
-	__u32 limits;           /* limits that matched in the group that is walked */
-	__u32 at[DECISION_MAX]; /* the rule of each bit: index into the rules array */
+	__u32 half;                           /* of the policy; with walks_index */
 #if EXTENDED
 	/* With counts_alarms: which are on, and when this CPU has looked. They stay from packet to
 	 * packet. */
@@ -109,7 +106,7 @@ static __always_inline struct decision *decision_begin(bool skb)
 	d->p.proto = 0;
 	d->p.cacheable = 0;
 	d->p.proof = PROOF_UNASKED;
-	d->second = 0;
+	d->limits = 0;
 	d->matched = 0;
 	d->shadowed = 0;
 	d->decided = 0;
@@ -128,56 +125,34 @@ static __always_inline struct rl_rule *rule_at(__u32 index)
 /* The rule of bit i of `matched`, 0..DECISION_MAX - 1. */
 static __always_inline struct rl_rule *matched_rule(const struct decision *d, __u32 i)
 {
-	__u32 index = (i < d->second ? d->first[0] : d->first[1]) + i;
-
-	if (EXTENDED && walks_index)
-		index = d->at[i & (DECISION_MAX - 1)];
-	return rule_at(index);
+	return rule_at(d->at[i & (DECISION_MAX - 1)]);
 }
 
-/* Rules of a group stand in the order allow, deny, limit, so the first that holds decides, and
- * where it is a limit all others that hold apply too. `base` is their first bit. enum found. */
-__noinline int group_walk(struct decision *d, __u32 first, __u32 count, __u32 base)
+/* The limit gets the next bit. The compiler has seen to it that there is one: no packet matches
+ * more than RL_GROUP_MAX of its prefix, and as many of the device. */
+static __always_inline void limit_join(struct decision *d, __u32 at)
 {
-	int found = FOUND_NONE;
+	__u32 bit = d->limits & (DECISION_MAX - 1);
 
-	if (!d)
-		return FOUND_NONE;
-	for (__u32 i = 0; i < RL_GROUP_MAX && i < count; i++) {
-		struct rl_rule *rule = rule_at(first + i);
-
-		if (!rule || !rule_holds(&d->p, rule))
-			continue;
-		if (rule->action == RL_ACTION_LIMIT) {
-			d->matched |= 1u << ((base + i) & (DECISION_MAX - 1));
-			found = FOUND_LIMITS;
-		} else if (found == FOUND_NONE) {
-			d->counter_id = rule->counter_id;
-			return rule->action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
-		}
-	}
-	return found;
+	d->at[bit] = at;
+	d->matched |= 1u << bit;
+	d->limits = bit + 1;
 }
 
-/* A rule of an indexed group holds: its verdict, or the limit gets the next bit. The compiler has
- * seen to it that there is one: no packet matches more than RL_GROUP_MAX limits. */
-static __always_inline int indexed_holds(struct decision *d, const struct rl_rule *rule, __u32 at,
-					 __u32 base)
+/* A rule that holds: its verdict, or a limit more. enum found. */
+static __always_inline int rule_join(struct decision *d, const struct rl_rule *rule, __u32 at)
 {
-	__u32 bit = (base + d->limits) & (DECISION_MAX - 1);
-
 	if (rule->action != RL_ACTION_LIMIT) {
 		d->counter_id = rule->counter_id;
 		return rule->action == RL_ACTION_ALLOW ? FOUND_ALLOW : FOUND_DENY;
 	}
-	d->at[bit] = at;
-	d->matched |= 1u << bit;
-	d->limits++;
+	limit_join(d, at);
 	return FOUND_LIMITS;
 }
 
-/* As group_walk, with walks_index: the limits that hold get bits from `base` on, without a gap. */
-__noinline int each_walk(struct decision *d, __u32 first, __u32 count, __u32 base)
+/* Rules of a group stand in the order allow, deny, limit, so the first that holds decides, and
+ * where it is a limit all others that hold apply too. enum found. */
+__noinline int each_collect(struct decision *d, __u32 first, __u32 count)
 {
 	int found = FOUND_NONE;
 
@@ -188,7 +163,7 @@ __noinline int each_walk(struct decision *d, __u32 first, __u32 count, __u32 bas
 
 		if (!rule || !rule_holds(&d->p, rule))
 			continue;
-		found = indexed_holds(d, rule, first + i, base);
+		found = rule_join(d, rule, first + i);
 		if (found != FOUND_LIMITS)
 			return found;
 	}
@@ -196,7 +171,7 @@ __noinline int each_walk(struct decision *d, __u32 first, __u32 count, __u32 bas
 }
 
 /* The same for the rules that the index names: the run of the packet's protocol and port. */
-__noinline int index_walk(struct decision *d, __u32 root, __u32 base)
+__noinline int index_collect(struct decision *d, __u32 root)
 {
 	int found = FOUND_NONE;
 	struct index_run run;
@@ -210,76 +185,40 @@ __noinline int index_walk(struct decision *d, __u32 root, __u32 base)
 
 		if (!rule || !rule_holds(&d->p, rule))
 			continue;
-		found = indexed_holds(d, rule, at, base);
-		if (found != FOUND_LIMITS || d->limits == RL_GROUP_MAX)
+		found = rule_join(d, rule, at);
+		if (found != FOUND_LIMITS)
 			return found;
 	}
 	return found;
 }
 
-/* Limits that hold for every packet, or for every one of a new source. */
-static __always_inline int all_collect(struct decision *d, __u32 first, __u32 count,
-				       __u32 match_mode, __u32 base)
-{
-	if (match_mode == RL_MATCH_MODE_NEW_SOURCE && source_is_known(&d->p))
-		return FOUND_NONE;
-	for (__u32 i = 0; i < RL_GROUP_MAX && i < count; i++)
-		d->at[(base + i) & (DECISION_MAX - 1)] = first + i;
-	d->limits = count;
-	d->matched |= ((1u << count) - 1) << base;
-	return FOUND_LIMITS;
-}
-
-/* Any group, with walks_index: its limits that hold get the bits from `base` on, d->limits of them.
- */
-__noinline int group_collect_at(struct decision *d, __u32 first, __u32 count, __u32 match_mode,
-				__u32 base)
+/* More than one limit that hold for every packet; apart, for most groups have one. */
+__noinline int all_collect(struct decision *d, __u32 first, __u32 count)
 {
 	if (!d)
 		return FOUND_NONE;
-	d->limits = 0;
-	base &= DECISION_MAX - 1; /* for the verifier */
-	if (!count)
-		return FOUND_NONE;
-	if (match_mode == RL_MATCH_MODE_INDEXED)
-		return index_walk(d, first, base);
-	if (match_mode == RL_MATCH_MODE_EACH)
-		return each_walk(d, first, count, base);
-	return all_collect(d, first, count & 15, match_mode, base);
-}
-
-/* A group without an index. */
-static __always_inline int plain_group_collect(struct decision *d, const struct rl_range *range,
-					       __u32 group)
-{
-	__u32 base = group ? d->second : 0;
-
-	if (!range->count)
-		return FOUND_NONE;
-	d->first[group] = range->first - base;
-	if (!group)
-		d->second = range->count;
-	if (range->match_mode == RL_MATCH_MODE_EACH)
-		return group_walk(d, range->first, range->count, base);
-	if (range->match_mode == RL_MATCH_MODE_NEW_SOURCE && source_is_known(&d->p))
-		return FOUND_NONE;
-	d->matched |= ((1u << range->count) - 1) << base;
+	for (__u32 i = 0; i < RL_GROUP_MAX && i < count; i++)
+		limit_join(d, first + i);
 	return FOUND_LIMITS;
 }
 
-/* group: 0 for the prefix's, 1 for the device's. */
-static __always_inline int group_collect(struct decision *d, const struct rl_range *range,
-					 __u32 group)
+/* The limits and verdicts of a group that hold. enum found. */
+static __always_inline int group_collect(struct decision *d, const struct rl_range *range)
 {
-	int found;
+	__u32 first = range->first, count = range->count;
 
-	if (!EXTENDED || !walks_index)
-		return plain_group_collect(d, range, group);
-	found = group_collect_at(d, range->first, range->count, range->match_mode,
-				 group ? d->second : 0);
-	if (!group)
-		d->second = d->limits;
-	return found;
+	if (!count)
+		return FOUND_NONE;
+	if (range->match_mode == RL_MATCH_MODE_EACH)
+		return each_collect(d, first, count);
+	if (EXTENDED && walks_index && range->match_mode == RL_MATCH_MODE_INDEXED)
+		return index_collect(d, first);
+	if (range->match_mode == RL_MATCH_MODE_NEW_SOURCE && source_is_known(&d->p))
+		return FOUND_NONE;
+	if (count > 1)
+		return all_collect(d, first, count);
+	limit_join(d, first);
+	return FOUND_LIMITS;
 }
 
 static __always_inline int plain_collect(struct decision *d, __u32 counter_id, __u32 action)

@@ -19,14 +19,12 @@ static __always_inline void prefix_key(struct rl_prefix_key *key, const struct p
 
 #if EXTENDED
 
-/* One more group of the same length: d->second is the first free bit, d->counter_id that of the
- * verdict in `found`. */
+/* One more group of the same length; d->counter_id is that of the verdict in `found`. */
 static __always_inline int level_join(struct decision *d, int found, const struct rl_range *range)
 {
 	__u32 counter_id = d->counter_id;
-	int own = group_collect_at(d, range->first, range->count, range->match_mode, d->second);
+	int own = group_collect(d, range);
 
-	d->second += d->limits;
 	if (own == FOUND_ALLOW || found == FOUND_NONE)
 		return own;
 	if (found == FOUND_DENY)
@@ -99,7 +97,7 @@ __noinline int level_collect(struct decision *d, const struct rl_policy_header *
 	d->level_over = !len && !plain;
 	if (d->level_over)
 		return FOUND_NONE;
-	d->second = 0;
+	d->limits = 0;
 	d->matched = 0;
 	if (value && plain >= len) {
 		found = level_value_collect(d, value);

@@ -47,7 +47,7 @@ __noinline int skb_they_began(struct __sk_buff *skb, struct packet *p)
 static __always_inline void decision_again(struct decision *d)
 {
 	d->p.cacheable = 0;
-	d->second = 0;
+	d->limits = 0;
 	d->matched = 0;
 	d->shadowed = 0;
 	d->decided = 0;
