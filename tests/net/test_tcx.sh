@@ -138,10 +138,11 @@ test_came_back() {
 }
 
 # The leftovers of a deleted namespace are found, though its program is still loaded, and removed; in a bpffs
-# of its own, which no test beside this one clears. Not if a namespace of another test got its number at once: then again.
+# of its own, which no test beside this one clears. A namespace of another test gets the lowest number that is free: with
+# its own number it would keep the leftovers, so that lower ones are made free first; where it has it all the same, again.
 test_namespace_deleted() {
-	local status=0
-	mkdir -p "$TMP/bpf" && mount -t bpf bpf "$TMP/bpf" || return
+	local status=0 lower=(L{1..16})
+	mkdir -p "$TMP/bpf" && mount -t bpf bpf "$TMP/bpf" && ns_new "${lower[@]}" || return
 	left_and_cleared || status=$?
 	umount "$TMP/bpf" && return "$status"
 }
@@ -152,8 +153,9 @@ left_and_cleared() {
 	return 1
 }
 cleared() {
-	local id
-	ns_new C && device_new C gone && own C attach gone --hook egress && pins=$TMP/bpf/rlctl/$(basename "$(ns_pins C)") &&
+	local id name
+	ns_new C && for name in "${lower[@]}"; do ip netns del "$(ns "$name")" 2>/dev/null; done
+	device_new C gone && own C attach gone --hook egress && pins=$TMP/bpf/rlctl/$(basename "$(ns_pins C)") &&
 		id=$(own C status -j | json '.[0].program_id') && ip netns del "$(ns C)" && eventually 5 left_over || return
 	[[ -e $pins/gone-egress/link ]] && ! unloaded "$id" && own B attach veth-B --hook egress &&
 		own B detach veth-B && [[ ! -e $pins ]] && eventually 5 unloaded "$id"
