@@ -5,13 +5,15 @@
  *
  * Addresses: a map of their own, for addresses whose first limit is known to drop every packet
  * until a given time. In a flood most packets end here: half a cache line, and no look-up of
- * prefix, rule or bucket. Which addresses may have one is decided when a policy is compiled
- * (emit.c: rule_refusal_cached), and that this packet met no match is seen here
- * (packet.cacheable). Four words of eight bytes are a set, a mebibyte by default, so that they stay
- * in a core's own cache. None takes the place of one that still holds: without room the bucket
- * refuses. Two addresses of one set are taken for one, for a second at most, once in 2^32 such
- * pairs. The tick clock gives all packets of a tick the same answer; a sliding log goes by the
- * precise one: its refusals end two ticks early, because a tick may be late.
+ * prefix, rule or bucket. Which limits may is decided when a policy is compiled (refusals.c:
+ * rule_refusal_cached): those that hold for every packet of the address, or for every packet of one
+ * class, and then packets of that class alone ask here. That this packet met no rules of a prefix
+ * which might decide others is seen here (packet.cacheable). Four words of eight bytes are a set, a
+ * mebibyte by default, so that they stay in a core's own cache. None takes the place of one that
+ * still holds: without room the bucket refuses. Two addresses of one set are taken for one, for a
+ * second at most, once in 2^32 such pairs. The tick clock gives all packets of a tick the same
+ * answer; a sliding log goes by the precise one: its refusals end two ticks early, because a tick
+ * may be late.
  *
  * Keys: a key whose state is in an LRU has its refusal in its slot of the hot table
  * (HOT_IS_REFUSED): a line, and no look-up in the LRU.
@@ -33,11 +35,26 @@ const volatile __u32 refusal_mask = 0; /* sets - 1; set at attach */
 
 /* ---- of addresses */
 
-/* May packets of the address have one under this policy? Only in the hot table do limits have them.
- */
-static __always_inline bool refusal_may(const struct packet *p, __u32 uses)
+static __always_inline bool refusal_class_holds(const struct packet *p,
+						const struct rl_refusal_class *class)
 {
-	return uses & (p->flags & PACKET_IPV4 ? RL_USE_REFUSALS4 : RL_USE_REFUSALS6);
+	if (!(p->flags & PACKET_IPV4) && !class->ipv6)
+		return false;
+	if (class->match & RL_MATCH_PROTO && p->proto != class->proto)
+		return false;
+	return !(class->match & RL_MATCH_DPORT) ||
+	       (p->flags & PACKET_PORTS && p->dport >= class->dport_first &&
+		p->dport <= class->dport_last);
+}
+
+/* May the packet have one under this policy? Only in the hot table do limits have them. */
+static __always_inline bool refusal_may(const struct packet *p,
+					const struct rl_policy_header *header)
+{
+	__u32 family = p->flags & PACKET_IPV4 ? RL_USE_REFUSALS4 : RL_USE_REFUSALS6;
+
+	return header->uses & family || (header->uses & RL_USE_REFUSAL_CLASS &&
+					 refusal_class_holds(p, &header->refusal_class));
 }
 
 /* *time: now_ns, as the set goes by it. */

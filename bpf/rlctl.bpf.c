@@ -103,7 +103,7 @@ static __always_inline bool refusal_cached(struct decision *d,
 {
 	__u64 refusal;
 
-	if (!refusal_may(&d->p, header->uses))
+	if (!refusal_may(&d->p, header))
 		return false;
 	d->p.generation = header->generation;
 	refusal = refusal_find(&d->p);

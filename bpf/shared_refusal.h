@@ -5,8 +5,8 @@
  * refuses what comes in the same tick before it looks for a prefix, a rule or a bucket: a flood
  * then costs the same from one source and from millions.
  *
- * Which rules may be remembered is decided when a policy is compiled (emit.c: group_refuses), and
- * none is where another rule could let packets of any address pass or begin a ban
+ * Which rules may be remembered is decided when a policy is compiled (refusals.c: group_refuses),
+ * and none is where another rule could let packets of any address pass or begin a ban
  * (RL_USE_ALLOWS_ANY, RL_USE_BANS). Where a prefix allows, the refusal holds for addresses around
  * which no prefix lies (SHARED_GUARDED).
  *

@@ -54,7 +54,7 @@
 #ifndef RLCTL_ABI_H
 #define RLCTL_ABI_H
 
-#define RL_ABI_VERSION 14u
+#define RL_ABI_VERSION 15u
 
 #include "abi/alarms.h"
 #include "abi/filter.h"

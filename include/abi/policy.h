@@ -327,7 +327,8 @@ enum rl_policy_use {
 	RL_USE_STRANGERS = 1 << 27,  /* refusals are remembered that hold for packets which are not
 				      * established, and for no others */
 	RL_USE_STATES = 1 << 28,     /* a limit bans, or its state is not that of a bucket */
-	RL_USE_FACTS_FIRST = 1 << 29, /* an alarm asks for a set, a payload or a filter */
+	RL_USE_FACTS_FIRST = 1 << 29,   /* an alarm asks for a set, a payload or a filter */
+	RL_USE_REFUSAL_CLASS = 1 << 30, /* those of rl_policy_header.refusal_class alone may be */
 };
 
 #define RL_USE_ANSWERS (RL_USE_CHALLENGE | RL_USE_TRUNCATE)
@@ -344,6 +345,16 @@ enum rl_policy_use {
 
 /* In rl_instance.program_uses: a change of the program was interrupted, and may have left more. */
 #define RL_USE_UNSETTLED (1u << 31)
+
+/* The packets for which refusals of addresses are remembered, where no limit holds for all: those
+ * of a protocol, of a range of destination ports, or both. bpf/refusal.h */
+struct rl_refusal_class {
+	__u16 match; /* RL_MATCH_PROTO, RL_MATCH_DPORT */
+	__u16 dport_first, dport_last;
+	__u8 proto;
+	__u8 ipv6; /* 0: of IPv4 alone */
+};
+_Static_assert(sizeof(struct rl_refusal_class) == 8, "rl_refusal_class");
 
 /* The policy as a whole: what the one slot that a swap changes leads to. Where one prefix changes,
  * the trie's element is exchanged and the header is written in place, field by field: the counts
@@ -366,13 +377,14 @@ struct rl_policy_header {
 				   * none: all packets do */
 	__u32 guards;    /* bits: alarms that stand after `while` of a rule with `new-source`; */
 	__u32 ripens_ms; /* how long a source is to be there in peace then; 0: there is none */
+	struct rl_refusal_class refusal_class;
 	/* what packets do not read */
 	__u64 written;         /* generation of the last policy that was written as a whole */
 	__u32 next_counter_id; /* the first one that nothing uses, nor anything behind it */
 	__u32 next_comment_id; /* the first one never used */
 	__u64 lengths[2][3];   /* IPv4, IPv6: a bit for each prefix length, 0..128, in the trie */
 };
-_Static_assert(sizeof(struct rl_policy_header) == 136, "rl_policy_header");
+_Static_assert(sizeof(struct rl_policy_header) == 144, "rl_policy_header");
 
 /* Around which addresses a prefix of the trie may lie: a bit for the first 16 bits of an IPv4
  * address, and for a hash of the first 32 of an IPv6 one. bpf/algorithm/prefix_guide.h */

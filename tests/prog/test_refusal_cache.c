@@ -94,6 +94,26 @@ static const struct row {
 	{"the other family",
 	 "= any limit 1/h burst 1 | ip4 udp : within | 2 * ip4 udp : over | ip6 "
 	 "udp : within | 2 * ip6 udp : over"},
+	{"packets of another class",
+	 "= any udp limit 1/h burst 1 | ip4 udp : within | 3 * ip4 udp : over | 2 * ip4 tcp : "
+	 "unmatched | 2 * ip4 udp : over | # any udp limit 1/h burst 1 : 1 5 0"},
+	{"ports outside of the class",
+	 "= any udp dport 50-60 limit 1/h burst 1 | ip4 udp=1>53 : within | 3 * ip4 udp=1>60 : over "
+	 "| 2 * ip4 udp=1>49 : unmatched | 2 * ip4 udp=1>61 : unmatched | 2 * ip4 tcp=1>53 : "
+	 "unmatched | 2 * ip4 udp=1>50 : over"},
+	{"another limit beside that of the class",
+	 "= any udp limit 1/h burst 1; any tcp limit 1/h burst 2 | ip4 udp : within | 3 * ip4 udp : "
+	 "over | 2 * ip4 tcp : within | 3 * ip4 tcp : over | 2 * ip4 udp : over"},
+	{"another prefix than that of the class",
+	 "= any udp limit 1/h burst 1; 192.0.2.1 tcp limit 1/h burst 1 | ip4 tcp : within | 2 * ip4 "
+	 "tcp : over | ip4 udp : within | 3 * ip4 udp : over | 2 * ip4 tcp : over"},
+	{"what a prefix allows of the class",
+	 "= any udp limit 1/h burst 1; 192.0.2.1 udp dport 53 allow | ip4 udp=1>54 : within | 2 * "
+	 "ip4 udp=1>54 : over | 2 * ip4 udp=1>53 : allowed"},
+	{"a class that ends",
+	 "= any udp limit 1/h burst 1 | ip4 udp : within | 2 * ip4 udp : over | = any tcp limit 1/h "
+	 "burst 1 | 2 * ip4 udp : unmatched | ip4 tcp : within | 2 * ip4 tcp : over | 2 * ip4 udp : "
+	 "unmatched"},
 	{"windows, logs, warm-up",
 	 "= any limit fixed-window 2/h | 2 * ip4 udp : within | 3 * ip4 udp : over | = any limit "
 	 "sliding-window 2/h | 2 * ip4 udp : within | 3 * ip4 udp : over | + 70m | 2 * ip4 udp : "
@@ -217,6 +237,14 @@ static const struct stands_row {
 	{"any limit 1/h burst 1 per dest", false, false},
 	{"any limit 1/h burst 1 for 2h", false, false},
 	{"any limit 1000/s burst 1", false, false}, /* by the precise clock */
+	{"any udp limit 1/h burst 1", true, true},
+	{"any udp dport 1-65535 limit 1/h burst 1", true, true},
+	{"any udp limit 1/h burst 1; 192.0.2.0/24 udp limit 1/h burst 1", true, true},
+	{"any udp limit 1/h burst 1; any sctp limit 1/h burst 1", true, true},
+	{"any tcp limit 1/h burst 1; any udp limit 1/h burst 1", false, false}, /* of the first */
+	{"any tcp limit 1/h burst 1; 0.0.0.0/0 udp limit 1/h burst 1", false, false},
+	{"any udp limit 1/h burst 1; any tcp allow", false, false},
+	{"any udp limit 1/h burst 1; 2001:db8:9::1 deny", true, false},
 };
 
 static void stands_test(void **state)

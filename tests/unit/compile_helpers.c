@@ -265,3 +265,13 @@ void compiled_dump(const struct compiled *compiled, const struct compile_context
 	for (uint32_t i = 0; i < compiled->header.prefixes; i++)
 		say_prefix(out, compiled, ctx, &compiled->prefixes[i]);
 }
+
+int compile_first(const char *text, const struct compile_context *ctx, struct policy *policy,
+		  struct compiled *out, struct policy_errors *errors)
+{
+	const struct rl_policy_header header = {0};
+	const struct policy none = {0};
+
+	*policy = must_parse_policy(text);
+	return policy_compile(policy, &none, &header, false, ctx, out, errors);
+}

@@ -39,4 +39,8 @@ void assert_layout(const struct compiled *compiled, const struct compile_context
 void compiled_dump(const struct compiled *compiled, const struct compile_context *ctx,
 		   char out[DUMP_MAX]);
 
+/* policy_compile of a text as the first policy. */
+int compile_first(const char *text, const struct compile_context *ctx, struct policy *policy,
+		  struct compiled *out, struct policy_errors *errors);
+
 #endif

@@ -21,21 +21,11 @@
 
 #define RATES " over 100/second for 1s until under 50/second for 1s;"
 
-static int compile_text(const char *text, const struct compile_context *ctx, struct policy *policy,
-			struct compiled *out, struct policy_errors *errors)
-{
-	const struct rl_policy_header header = {0};
-	const struct policy none = {0};
-
-	*policy = must_parse_policy(text);
-	return policy_compile(policy, &none, &header, false, ctx, out, errors);
-}
-
 static void must_compile_text(const char *text, struct policy *policy, struct compiled *out)
 {
 	struct policy_errors errors;
 
-	if (compile_text(text, &roomy, policy, out, &errors))
+	if (compile_first(text, &roomy, policy, out, &errors))
 		fail_msg("%s: %s", text, errors.first[0].text);
 	assert_layout(out, &roomy);
 }
@@ -175,7 +165,7 @@ static void uses_test(void **state)
 		struct policy policy;
 
 		ctx.hot = true;
-		assert_int_equal(compile_text(rows[i].text, &ctx, &policy, &compiled, &errors), 0);
+		assert_int_equal(compile_first(rows[i].text, &ctx, &policy, &compiled, &errors), 0);
 		if ((compiled.header.uses & asked) != rows[i].uses)
 			fail_msg("%s: %x, wanted %x", rows[i].text, compiled.header.uses & asked,
 				 rows[i].uses);
@@ -196,16 +186,16 @@ static void refused_test(void **state)
 	(void)state;
 	/* As many elements as the rules array has, and one more. */
 	ctx.rules_max = 3;
-	assert_int_equal(compile_text("alarm a when" RATES "alarm b when" RATES
-				      "rule any deny while a",
-				      &ctx, &policy, &compiled, &errors),
+	assert_int_equal(compile_first("alarm a when" RATES "alarm b when" RATES
+				       "rule any deny while a",
+				       &ctx, &policy, &compiled, &errors),
 			 0);
 	compiled_clear(&compiled);
 	policy_clear(&policy);
 	ctx.rules_max = 2;
-	assert_int_equal(compile_text("alarm a when" RATES "alarm b when" RATES
-				      "rule any deny while a",
-				      &ctx, &policy, &compiled, &errors),
+	assert_int_equal(compile_first("alarm a when" RATES "alarm b when" RATES
+				       "rule any deny while a",
+				       &ctx, &policy, &compiled, &errors),
 			 -E2BIG);
 	assert_non_null(strstr(errors.first[0].text, "too many limits, rules with matches, and "
 						     "alarms (at most 2): remove some"));
@@ -268,7 +258,7 @@ static void meet_test(void **state)
 		limits_say(text, " while not a", 1, rows[i].off);
 		limits_say(text, " while b", 1, rows[i].other);
 		limits_say(text, "", 1, rows[i].always);
-		ret = compile_text(text, &roomy, &policy, &compiled, &errors);
+		ret = compile_first(text, &roomy, &policy, &compiled, &errors);
 		if (ret != rows[i].wanted)
 			fail_msg("row %zu: %d", i, ret);
 		if (!ret)

@@ -137,6 +137,31 @@ static void check_header(struct maps *maps)
 	}
 }
 
+static unsigned int classes_seen;
+
+/* A limit whose refusals are remembered holds for every packet of their class. */
+static void check_class(struct maps *maps)
+{
+	const struct rl_refusal_class *class = &maps->header.refusal_class;
+	const __u64 *longer = &maps->header.lengths[1][1];
+
+	assert_false(class->ipv6 && (longer[0] & ~1ull || longer[1])); /* of 65 bits and more */
+	for (uint32_t i = 0; i < maps->header.rules; i++) {
+		const struct rl_rule *rule = &maps->rules[maps->header.half * RULES_ROOM + i];
+		uint32_t asks = rule->match.flags & (RL_MATCH_PROTO | RL_MATCH_DPORT);
+
+		if (!(rule->flags & RL_RULE_REFUSAL_CACHED) || !asks)
+			continue;
+		classes_seen++;
+		assert_true(maps->header.uses & RL_USE_REFUSAL_CLASS);
+		assert_int_equal(asks, class->match);
+		assert_true(!(asks & RL_MATCH_PROTO) || rule->match.proto == class->proto);
+		assert_true(!(asks & RL_MATCH_DPORT) ||
+			    (rule->match.dport_first == class->dport_first &&
+			     rule->match.dport_last == class->dport_last));
+	}
+}
+
 /* Flags that concern other rules must not come or go in place. */
 static void check_uses(struct maps *maps, const struct policy *policy)
 {
@@ -148,8 +173,9 @@ static void check_uses(struct maps *maps, const struct policy *policy)
 		assert_int_equal(policy_append(&copy, rule), 0);
 	assert_int_equal(
 		policy_compile(&copy, &none, &maps->header, false, &maps->ctx, &whole, &errors), 0);
-	assert_int_equal(
-		whole.header.uses & ~maps->header.uses & ~(RL_USE_REFUSALS4 | RL_USE_REFUSALS6), 0);
+	assert_int_equal(whole.header.uses & ~maps->header.uses &
+				 ~(RL_USE_REFUSALS4 | RL_USE_REFUSALS6 | RL_USE_REFUSAL_CLASS),
+			 0);
 	if (!(whole.header.uses & RL_USE_REFUSALS6) && whole.header.uses & RL_USE_REFUSALS4)
 		assert_int_equal(maps->header.uses & RL_USE_REFUSALS6, 0);
 	if (whole.header.uses & RL_USE_SOURCE_BANS)
@@ -157,6 +183,7 @@ static void check_uses(struct maps *maps, const struct policy *policy)
 			assert_int_equal(maps->rules[maps->header.half * RULES_ROOM + i].flags &
 						 RL_RULE_REFUSAL_CACHED,
 					 0);
+	check_class(maps);
 	compiled_clear(&whole);
 	policy_clear(&copy);
 }
@@ -305,6 +332,7 @@ static void changes_test(void **state)
 	}
 	assert_true(in_place > count / 2);
 	assert_true(in_place < count);
+	assert_true(classes_seen > 0);
 }
 
 /* ---- what can and what cannot be changed in place */
@@ -319,6 +347,10 @@ static const struct place_row {
 	{"a limit in place of a deny", "10.0.0.0/8 deny", "10.0.0.0/8 limit 9/s", true},
 	{"any", "10.0.0.0/8 deny; rule any limit 9/s", "any limit 8/s", true},
 	{"the device's limit", "10.0.0.0/8 deny; rule device limit 9/s", "device limit 8/s", true},
+	{"a deny beside a class", "10.0.0.0/8 deny; rule any udp limit 9/s", "10.0.0.1 deny", true},
+	{"a limit beside a class", "10.0.0.0/8 deny; rule any udp limit 9/s", "10.0.0.1 limit 9/s",
+	 false},
+	{"the first class", "10.0.0.0/8 deny", "any udp limit 9/s", true},
 	{"the first window", "10.0.0.0/8 deny", "10.0.0.1 limit sliding-window 9/s", true},
 	{"the first prefix", "any deny", "10.0.0.0/8 deny", false},
 	{"the first ban of sources", "10.0.0.0/8 deny; rule any limit 9/s",

@@ -16,7 +16,4 @@ void counting_emit(struct build *b, const struct rule *rule, bool bytes);
 /* Is the prefix fe80::/10? A rule for it may apply to neighbour discovery of any address. */
 bool is_link_local_prefix(const struct rule *rule);
 
-/* Marks the rules whose refusals the data path remembers (bpf/refusal.h, bpf/shared_refusal.h). */
-void refusals_choose(struct build *b);
-
 #endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which refusals the data path remembers. */
+#ifndef RLCTL_COMPILE_REFUSALS_H
+#define RLCTL_COMPILE_REFUSALS_H
+
+#include "build.h"
+
+/* Marks the rules whose refusals it remembers, and says in the header for which packets. */
+void refusals_choose(struct build *b);
+
+#endif
