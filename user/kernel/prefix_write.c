@@ -58,6 +58,7 @@ static void header_widen(struct rl_policy_header *live, const struct rl_policy_h
 	__atomic_store_n(&live->shortest4, next->shortest4, __ATOMIC_RELEASE);
 	__atomic_store_n(&live->shortest6, next->shortest6, __ATOMIC_RELEASE);
 	__atomic_store_n(&live->uses, next->uses, __ATOMIC_RELEASE);
+	__atomic_store_n(&live->refusal_class.ipv6, next->refusal_class.ipv6, __ATOMIC_RELEASE);
 	if (next->prefixes > live->prefixes)
 		__atomic_store_n(&live->prefixes, next->prefixes, __ATOMIC_RELEASE);
 }
