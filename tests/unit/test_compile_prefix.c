@@ -323,10 +323,15 @@ static void changes_test(void **state)
 	(void)state;
 	random_start(20261122);
 	for (unsigned int i = 0; i < count; i++) {
-		struct policy flushed = {0};
+		struct policy anew = {0};
 
-		if (random_below(200) == 0)
-			whole_put(&maps, &flushed);
+		if (random_below(80) == 0) {
+			if (random_below(2))
+				anew = must_parse_policy(
+					"rule any udp limit 9/s; rule 10.0.0.0/8 deny");
+			whole_put(&maps, &anew);
+			policy_clear(&anew);
+		}
 		maps.ctx.now_ns += random_below(NS_PER_MINUTE);
 		one_change(&maps, &in_place);
 	}
