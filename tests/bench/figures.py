@@ -173,7 +173,8 @@ POLICIES = """
 `sudo make bench-policies` writes [bench_policies.json](bench_policies.json): rlctl {version}, {date}, on {cpu}, Linux {kernel}; the load average
 was {busy[load]:.1f} before, and during the run other processes took {busy[others]:.1%} of one CPU, and other guests of the host {busy[stolen]:.1%}.
 The policies are those of `tests/bench/policy_texts.sh`, with `limit 1/second burst 1` for each source: `plain` is that alone, `plain-new` has
-`rule device new-source limit 10000/second` as well, and the others are compared with it. `quick-start` is README's; `ports-256`, `set-million` and
+`rule device new-source limit 10000/second` as well, and the others are compared with it. `udp` and `udp-port` limit that
+protocol alone, and a range of its ports; `quick-start` is README's; `ports-256`, `set-million` and
 `filter` are it with 256 rules of a port, a set of a million addresses, a filter; `web` and `game-alarm` are packaged policies. Where
 a name ends in `-port`, the flood goes to a port that the policy names. `readme` and `unless` have limits that admit most of the flood.
 The floors: `line` parses the packet and reads one line of an array by a hash of the source, `line_filter` two of such

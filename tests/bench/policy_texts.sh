@@ -38,6 +38,8 @@ policy_add() { # NAME TEXT [DPORT]
 QUICK=$(quick_start "$REFUSE")
 policy_add plain "rule any $REFUSE"
 policy_add plain-new "rule any $REFUSE"$'\n''rule device new-source limit 10000/second'
+policy_add udp "rule any udp $REFUSE"
+policy_add udp-port "rule any udp dport 7-99 $REFUSE"
 policy_add quick-start "$QUICK"
 policy_add web "$(refusing web)"
 policy_add web-port "$(refusing web)" 443
