@@ -21,6 +21,7 @@
 #include <net/if.h>
 
 #include "frame.h"
+#include "number.h"
 #include "floor.skel.h"
 
 enum { FAILED = 1, EXIT_USAGE = 2 };
@@ -79,12 +80,9 @@ static void wrong_words(const char *what)
 
 static uint64_t number_parse(const char *text, uint64_t max)
 {
-	char *end;
-	unsigned long long n;
+	uint64_t n = number_read(text, max);
 
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || *end || n < 1 || n > max)
+	if (!n)
 		wrong_words("a number is wrong");
 	return n;
 }

@@ -16,6 +16,7 @@
 #include <net/if.h>
 
 #include "frame.h"
+#include "number.h"
 #include "strangers.skel.h"
 
 enum { FAILED = 1, EXIT_USAGE = 2 };
@@ -71,12 +72,9 @@ static void wrong_words(const char *what)
 
 static uint32_t number_parse(const char *text, uint32_t max)
 {
-	char *end;
-	unsigned long n;
+	uint64_t n = number_read(text, max);
 
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || *end || n < 1 || n > max)
+	if (!n)
 		wrong_words("a number is wrong");
 	return (uint32_t)n;
 }
