@@ -38,7 +38,7 @@ static __always_inline __u64 limit_clock(struct decision *d, const struct rl_rul
 
 /* ---- buckets; as one piece, because the return of a function may cost more than a limit */
 
-/* So many limits of a packet are asked and charged in that piece. Those behind them are asked by
+/* So many limits of a packet are asked and charged in that piece. Those after them are asked by
  * functions of their own: the verifier follows each turn of such a loop anew, in all the ways that
  * a bucket may go, and hardly a packet meets more. */
 #define TOGETHER 4

@@ -66,7 +66,7 @@ static __always_inline __u32 filter_skipped(const struct packet *p)
 	return p->transport - p->facts.network - sizeof(struct ipv6hdr) - behind;
 }
 
-/* The fixed header of IPv6 in front of what was copied from behind the extension headers. */
+/* The fixed header of IPv6 in front of what was copied from after the extension headers. */
 static __always_inline long filter_head(void *ctx, bool skb, struct rl_filter_view *view,
 					const struct packet *p)
 {

@@ -25,7 +25,7 @@ volatile __u32 simulated_cut = 0;
 
 #if EXTENDED
 
-/* How many bytes there are behind the header: a capture may have fewer than the packet. */
+/* How many bytes there are after the header: a capture may have fewer than the packet. */
 static __always_inline __u64 payload_room(void *ctx, bool skb, const struct packet *p)
 {
 	__u64 bytes;

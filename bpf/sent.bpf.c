@@ -2,7 +2,7 @@
 /* The companion of a program whose policy asks what is established: at egress of the same device,
  * it notes whom this machine asks (asked.h). Every packet goes on. A packet that came by another
  * device, and is forwarded or bridged, is no question of this machine; one that a macvlan or veth
- * hands over is told by its address, which is part of the key.
+ * hands over is known by its address, which is part of the key.
  */
 #include <linux/pkt_cls.h>
 

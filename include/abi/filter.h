@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The part of a packet that the filters of a policy see: bpf/filter.h fills it in, and the
  * instructions that user/kernel/filter_code.c writes read it. IPv6 stands there without its
- * extension headers, so that no header hides what is behind it. Part of rlctl_abi.h.
+ * extension headers, so that no header hides what follows it. Part of rlctl_abi.h.
  */
 #ifndef RLCTL_ABI_FILTER_H
 #define RLCTL_ABI_FILTER_H

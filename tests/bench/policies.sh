@@ -200,7 +200,7 @@ if [[ -n $BRIEF ]]; then
 	python3 tests/bench/policies.py "$RAW" || exit 1
 	exit 0
 fi
-python3 tests/bench/busy.py $$ >"$TMP/busy-before" || die 'cannot tell how busy the machine is'
+python3 tests/bench/busy.py $$ >"$TMP/busy-before" || die 'cannot read how busy the machine is'
 candidates_setup
 helper bare "$RECEIVER" --bare
 sections
@@ -209,7 +209,7 @@ for n in 1 65536 $MANY; do
 done
 sockets
 sections "$SOCKETS"
-python3 tests/bench/busy.py $$ >"$TMP/busy-after" || die 'cannot tell how busy the machine was'
+python3 tests/bench/busy.py $$ >"$TMP/busy-after" || die 'cannot read how busy the machine was'
 mkdir -p "$OUT/docs"
 python3 tests/bench/policies.py "$RAW" "$OUT/docs/bench_policies.json" "$TMP" || exit 1
 [[ $OUT != "$TOP" ]] || python3 tests/bench/figures.py

@@ -251,7 +251,7 @@ test_detach() {
 	return "$status"
 }
 
-# A ban of the first packets, before a follower could look, is told behind the attach. They come until it is told,
+# A ban of the first packets, before a follower could look, is reported after the attach. They come until it is,
 # however long the attach takes.
 test_attach_again() {
 	local since

@@ -142,7 +142,7 @@ exported() {
 }
 printed() { tail -n 1 "$TMP/stats" | json '.[0] | .passed.packets + .dropped.packets'; }
 
-# Each of them tells of packets that are sent only now; a lease ends soon after the packets that need it.
+# Each of them depends on packets that are sent only now; a lease ends soon after the packets that need it.
 test_alive() {
 	local sent
 	flood A --count 100 --src 10.99.0.1 && sent=$(all_packets) || return

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whose files and links are followed. */
+/* Users by whose files and links a path may lead. */
 #ifndef RLCTL_FILE_LINK_H
 #define RLCTL_FILE_LINK_H
 

@@ -231,7 +231,7 @@ int prefix_compile(const struct rule *prefix, bool in_trie, struct policy *next,
 	if (is_link_local_prefix(prefix))
 		return -EAGAIN; /* neighbour discovery of other prefixes may depend on it */
 	if (header->uses & RL_USE_REFUSAL_CLASS && has_limit(next))
-		return -EAGAIN; /* which class is remembered, all rules tell */
+		return -EAGAIN; /* which class is remembered depends on all rules */
 	if (program_uses_of(current) & ~program_uses_of(next))
 		return -EAGAIN; /* the program may no longer need it: all rules tell */
 	if (extras_count(next))

@@ -52,7 +52,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
-/* -1: it cannot be told, as in services that do not see process 1. A file of a namespace has a
+/* -1: unknown, as in services that do not see process 1. A file of a namespace has a
  * number of its own, and unlike /proc/1/ns/net can be looked at without capabilities. */
 static int is_first(void)
 {

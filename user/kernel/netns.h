@@ -9,7 +9,7 @@
 int netns_enter(const char *name);
 
 /* The name by which `ip netns` knows the network namespace of this process; "" for that of process
- * 1, or if that cannot be told and this one has no name. -ENOENT: another without a name. Silent.
+ * 1, or if that is unknown and this one has no name. -ENOENT: another without a name. Silent.
  */
 int netns_name(char out[NAME_MAX + 1]);
 

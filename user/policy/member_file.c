@@ -434,8 +434,8 @@ const char *member_file_parse(const char *text, size_t size, const char *set, ui
 		return MEMBER_NO_MEMORY;
 	list->lines = reading.found;
 	if (!reading.found && list->wide_count)
-		return "all its prefixes are wider than the set takes: write shortest behind the "
-		       "set if they are meant";
+		return "all its prefixes are wider than the set takes: write shortest after the "
+		       "set's name if they are meant";
 	if (!reading.found)
 		return reading.lines ? "no line of it is an address" : "it is empty";
 	return NULL;
