@@ -474,6 +474,7 @@ static __always_inline bool parse_extension(struct cursor *c, struct packet *p)
 	}
 	p->flags |= PACKET_EXTENDED;
 	p->proto = ext->next;
+	asm volatile("" ::: "memory"); /* the verifier forgets which header it was */
 	c->pos = (void *)ext + len;
 	return cursor_settle(c, p);
 }
