@@ -47,7 +47,7 @@ below_watch   := $(below_kernel) watch
 below_cli     := $(LAYERS)
 LIBS     := $(or $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null),-lxdp -lbpf -ljson-c -lpcap \
 	    -lmicrohttpd -lncursesw -ltinfo -lhiredis -lcap -lmnl -lmaxminddb) \
-	    -lelf -lm -lz
+	    -lelf -lm -lz -pthread
 # Loaded by the verbs that call them (user/base/lazy.h); tests are linked with them.
 LAZY     := pcap microhttpd
 USER_FLAGS   := -std=gnu11 -D_GNU_SOURCE $(INCLUDES) $(WARNINGS) \

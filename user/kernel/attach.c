@@ -27,6 +27,7 @@
 #include "hook_names.h"
 #include "hooks.h"
 #include "instance.h"
+#include "map_in_map.h"
 #include "message.h"
 #include "mode.h"
 #include "object.h"
@@ -188,6 +189,7 @@ static int info_make(const struct target *target, const struct attach_options *o
 static int instance_make(const char *path, const char *device, struct rl_instance *info,
 			 const struct attach_options *options, struct policy *policy)
 {
+	struct slot_writes writes = {0};
 	struct instance instance;
 	int ret = owner_record_make(path, info); /* first, because every complete instance has it */
 
@@ -204,7 +206,7 @@ static int instance_make(const char *path, const char *device, struct rl_instanc
 		fail("%s: opening the new maps failed: %s", device, strerror(-ret));
 		return ret;
 	}
-	instance.unattached = true;
+	instance.writes = &writes;
 	ret = fq_put(device, info);
 	if (!ret)
 		ret = instance_policy_write(&instance, policy, false, NULL);
@@ -212,6 +214,7 @@ static int instance_make(const char *path, const char *device, struct rl_instanc
 		fail("%s: reading the new instance failed", device);
 		ret = -EIO;
 	}
+	inner_writes_end(&writes);
 	instance_close(&instance);
 	return ret;
 }

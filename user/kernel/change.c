@@ -19,7 +19,7 @@ void change_tell(const struct instance_change *change)
 void instance_change_tell(const struct instance *instance, enum change_kind kind, uint64_t number,
 			  const char *name)
 {
-	if (!instance->unattached && !instance->clock_injected)
+	if (!is_being_made(instance) && !instance->clock_injected)
 		change_tell(&(struct instance_change){.kind = kind,
 						      .path = instance->path,
 						      .device = instance->device,

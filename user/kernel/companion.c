@@ -155,7 +155,7 @@ static bool is_there(const struct instance *instance, const struct rl_instance *
 	struct device_program there;
 	int ret;
 
-	if (instance->unattached || !info->companion)
+	if (is_being_made(instance) || !info->companion)
 		return false;
 	ret = companion_find(instance->path, instance->device, &there);
 	if (ret == -ENOENT)

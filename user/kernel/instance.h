@@ -4,6 +4,7 @@
 #define RLCTL_INSTANCE_H
 
 #include <net/if.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,20 +37,40 @@ struct kept_map {
 	int fd;
 };
 
+/* Slots of maps of maps, written in threads of their own (map_in_map.h). */
+#define SLOT_WRITES 16
+struct slot_write {
+	pthread_t thread;
+	uint32_t slot;
+	int outer_fd, fd, ret;
+	bool is_over;
+};
+
+struct slot_writes {
+	size_t count;
+	struct slot_write list[SLOT_WRITES];
+};
+
 struct instance {
 	char device[IF_NAMESIZE];
 	char path[INSTANCE_PATH_MAX]; /* pin directory */
 	struct rl_instance info;
 	struct instance_maps fd;
-	int lock_fd;         /* of the pin directory; held by writers, -1 for readers */
-	bool read_only;      /* its maps are open for reading only */
-	bool unattached;     /* attach makes it: its program comes later */
-	bool on_trial;       /* this process runs the trial and may write the policy */
-	bool no_refusals;    /* tests: compile_context.no_refusals */
-	bool clock_injected; /* simulate: time is now_ns, not CLOCK_MONOTONIC */
+	int lock_fd;                /* of the pin directory; held by writers, -1 for readers */
+	bool read_only;             /* its maps are open for reading only */
+	struct slot_writes *writes; /* while attach makes it, else NULL */
+	bool on_trial;              /* this process runs the trial and may write the policy */
+	bool no_refusals;           /* tests: compile_context.no_refusals */
+	bool clock_injected;        /* simulate: time is now_ns, not CLOCK_MONOTONIC */
 	uint64_t now_ns;
 	struct kept_map *kept; /* KEPT_MAPS entries instead of pins, or NULL */
 };
+
+/* Does attach make it? Then its program comes later. */
+static inline bool is_being_made(const struct instance *instance)
+{
+	return instance->writes;
+}
 
 void instance_close(struct instance *instance);
 

@@ -171,6 +171,59 @@ static bool is_shared(int outer_fd, uint32_t slot, uint32_t id)
 	return id && !slot_read(outer_fd, slot ^ 1, &other) && other == id;
 }
 
+/* ---- writes. The kernel fills the slot, and then waits until no program reads what was there.
+ * Nothing was there while attach makes an instance: its waits go on beside what comes next. */
+
+#define WRITE_POLL_US 100
+
+static void *write_run(void *arg)
+{
+	struct slot_write *write = arg;
+
+	write->ret = bpf_map_update_elem(write->outer_fd, &write->slot, &write->fd, BPF_ANY)
+			     ? -errno
+			     : 0;
+	__atomic_store_n(&write->is_over, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Until the slot names the map, or the write has failed. */
+static int write_begun(const struct slot_write *write, uint32_t id)
+{
+	uint32_t now;
+
+	do {
+		usleep(WRITE_POLL_US);
+		if (__atomic_load_n(&write->is_over, __ATOMIC_ACQUIRE))
+			return write->ret;
+	} while (slot_read(write->outer_fd, write->slot, &now) || now != id);
+	return 0;
+}
+
+static int slot_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd,
+		    uint32_t id)
+{
+	struct slot_write alone = {.outer_fd = outer_fd, .slot = slot, .fd = fd}, *beside;
+	struct slot_writes *writes = instance->writes;
+
+	if (writes && writes->count < SLOT_WRITES) {
+		beside = &writes->list[writes->count];
+		*beside = alone;
+		if (!pthread_create(&beside->thread, NULL, write_run, beside)) {
+			writes->count++;
+			return write_begun(beside, id);
+		}
+	}
+	write_run(&alone);
+	return alone.ret;
+}
+
+void inner_writes_end(struct slot_writes *writes)
+{
+	while (writes->count)
+		pthread_join(writes->list[--writes->count].thread, NULL);
+}
+
 int inner_share(const struct instance *instance, int outer_fd, uint32_t slot)
 {
 	uint32_t before;
@@ -197,8 +250,8 @@ int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int 
 		ret = inner_pin(instance, id, fd);
 	if (ret)
 		return ret;
-	if (bpf_map_update_elem(outer_fd, &slot, &fd, BPF_ANY)) {
-		ret = -errno;
+	ret = slot_put(instance, outer_fd, slot, fd, id);
+	if (ret) {
 		inner_unpin(instance, id);
 		return ret;
 	}

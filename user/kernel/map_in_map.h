@@ -11,8 +11,10 @@
 
 /* The inner map of a slot, or -ENOENT; -ESTALE: the instance was detached. */
 int inner_open(const struct instance *instance, int outer_fd, uint32_t slot);
-/* Replaces the inner map of a slot. On failure the old one stays. */
+/* Replaces the inner map of a slot. On failure the old one stays. When it returns, no program reads
+ * the old one; where instance->writes is set, not before these have ended. */
 int inner_put(const struct instance *instance, int outer_fd, uint32_t slot, int fd);
+void inner_writes_end(struct slot_writes *writes);
 /* This one of two slots gets the inner map of the other as well; its pin stays until both are
  * without it. */
 int inner_share(const struct instance *instance, int outer_fd, uint32_t slot);

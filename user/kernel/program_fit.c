@@ -185,7 +185,7 @@ int program_widen(const struct instance *instance, const struct compiled *next)
 	ret = filters_check(instance, &wanted.filters);
 	if (ret)
 		return ret;
-	if (instance->unattached)
+	if (is_being_made(instance))
 		return widen_unattached(instance, &info, &wanted);
 	if (privileges_raise(PRIVILEGES_PROGRAM, &raised))
 		ret = widen(instance, &info, uses, &there, &wanted, lacking);
@@ -258,7 +258,7 @@ void policy_settle(const struct instance *instance, const struct compiled *polic
 	struct rl_instance info;
 
 	filters_add(&wanted.filters, policy);
-	if (has_pins(instance) && !instance->unattached && !instance_info_now(instance, &info) &&
+	if (has_pins(instance) && !is_being_made(instance) && !instance_info_now(instance, &info) &&
 	    !filters_read(instance, &there.filters)) {
 		there.uses = info.program_uses & RL_USE_PROGRAM;
 		if (info.program_uses != wanted.uses || !same_fit(&there, &wanted) ||
