@@ -49,18 +49,17 @@ static __always_inline void batch_return(const struct rl_rule *rule, struct rl_b
 
 /* From the batch, or from a new one. False: the bucket has not so much; it may still have `amount`.
  */
-static __always_inline bool batch_consume(const struct rl_rule *rule, struct rl_batch *batch,
-					  struct rl_state *bucket, __u64 now_ns, __u64 amount)
+static __always_inline bool batch_consume(struct packet *p, const struct rl_rule *rule,
+					  struct rl_batch *batch, struct rl_state *bucket,
+					  __u64 now_ns, __u64 amount)
 {
-	__u64 taken;
-
 	if (batch_covers(rule, batch, now_ns, amount)) {
 		batch->left -= amount;
 		return true;
 	}
 	batch_return(rule, batch, bucket);
 	if (amount > rule->batch ||
-	    !gcra_consume(&rule->gcra, &bucket->word, gcra_now(now_ns), rule->batch, &taken))
+	    !bucket_consume(p, rule, &bucket->word, gcra_now(now_ns), rule->batch))
 		return false;
 	batch->limit_id = rule->limit_id;
 	batch->since_ns = now_ns;
@@ -128,9 +127,10 @@ __noinline int shared_consume(struct packet *p, const struct rl_rule *rule, __u6
 	batch = batch_find(rule);
 	if (!state)
 		return OUTCOME_NO_ROOM;
-	p->receipt.grains = RECEIPT_OF_BATCH;
-	if (batch && batch_consume(rule, batch, state, now_ns, amount))
+	if (batch && batch_consume(p, rule, batch, state, now_ns, amount)) {
+		p->receipt.grains = RECEIPT_OF_BATCH;
 		return OUTCOME_WITHIN;
+	}
 	return bucket_consume(p, rule, &state->word, gcra_now(now_ns), amount) ? OUTCOME_WITHIN
 									       : OUTCOME_OVER;
 }
