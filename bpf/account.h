@@ -89,9 +89,8 @@ static __always_inline void limits_count(struct decision *d)
 	__u32 cpu = counters_cpu();
 
 	d->counted = 1;
-	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++)
-		if (d->matched & 1u << i)
-			account_limit(d, i, d->plan[i].counter_id, cpu);
+	for (__u32 i = 0; i < DECISION_MAX && i < d->limits; i++)
+		account_limit(d, i, d->plan[i].counter_id, cpu);
 }
 
 /* Apart: packets of several limits have most often been counted with the last charge. */
@@ -113,9 +112,9 @@ static __always_inline void account(struct decision *d, int reason, __u32 packet
 		account_rule(d, reason_passes(reason), packets);
 	else if (!reason_passes(reason) || d->counted)
 		return;
-	else if (d->matched == 1)
+	else if (d->limits == 1)
 		account_limit(d, 0, d->plan[0].counter_id, counters_cpu());
-	else if (d->matched)
+	else if (d->limits)
 		account_limits(d);
 }
 

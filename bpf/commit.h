@@ -15,7 +15,7 @@
 #include "limiter.h"
 #include "shared_refusal.h"
 
-/* The limit of bit i of `bits`, which are of `matched`; NULL: there is none. */
+/* The limit of bit i of `bits`; NULL: it is not among them. */
 static __always_inline struct rl_rule *limit_at(const struct decision *d, __u32 bits, __u32 i)
 {
 	return bits & 1u << i ? matched_rule(d, i) : NULL;
@@ -47,8 +47,8 @@ static __always_inline __u64 limit_clock(struct decision *d, const struct rl_rul
 static __always_inline int shared_peek(struct decision *d, const struct rl_policy_header *header,
 				       __u64 now_ns, __u32 from, __u32 to)
 {
-	for (__u32 i = from; i < to && d->matched >> i; i++) {
-		struct rl_rule *rule = limit_at(d, d->matched, i);
+	for (__u32 i = from; i < to && i < d->limits; i++) {
+		struct rl_rule *rule = matched_rule(d, i);
 		struct plan *plan = plan_at(d, i);
 		bool admits;
 
@@ -106,10 +106,10 @@ __noinline int hot_peek_more(struct decision *d, __u64 now_ns)
 
 static __always_inline void buckets_commit(struct decision *d)
 {
-	for (__u32 i = 0; i < TOGETHER && d->matched >> i; i++) {
+	for (__u32 i = 0; i < TOGETHER && i < d->limits; i++) {
 		struct plan *plan = plan_at(d, i);
 
-		if (d->matched & 1u << i && limit_commit(plan))
+		if (limit_commit(plan))
 			d->uncharged &= ~(1u << i);
 	}
 }
@@ -125,7 +125,7 @@ __noinline int buckets_apply(struct decision *d, const struct rl_policy_header *
 		return OUTCOME_NO_ROOM;
 	if (header->uses & RL_USE_SHARED) {
 		outcome = shared_peek(d, header, now_ns, 0, TOGETHER);
-		if (outcome == OUTCOME_WITHIN && d->matched >> TOGETHER)
+		if (outcome == OUTCOME_WITHIN && d->limits > TOGETHER)
 			outcome = shared_peek_more(d, header, now_ns);
 	}
 	if (outcome != OUTCOME_WITHIN)
@@ -215,7 +215,7 @@ __noinline int limits_commit_passing(struct decision *d, __u32 passing)
 /* Gives back what was charged. */
 __noinline int limits_refund(struct decision *d)
 {
-	__u32 charged = d ? d->matched & ~d->uncharged & ~d->shadowed : 0;
+	__u32 charged = d ? limits_bits(d) & ~d->uncharged & ~d->shadowed : 0;
 
 	if (!d)
 		return 0;
@@ -265,7 +265,7 @@ static __always_inline int limits_refused(struct decision *d, int outcome)
 {
 	struct rl_rule *rule;
 
-	if (d->uncharged != d->matched)
+	if (d->uncharged != limits_bits(d))
 		limits_refund(d);
 	rule = matched_rule(d, READ_ONCE(d->asked));
 	return rule ? refused(d, rule, outcome) : outcome;
@@ -274,13 +274,13 @@ static __always_inline int limits_refused(struct decision *d, int outcome)
 /* Consumes from every limit, or from none. enum outcome. */
 static __always_inline int limits_apply(struct decision *d, const struct rl_policy_header *header)
 {
-	struct rl_rule *first = d->matched == 1 ? matched_rule(d, 0) : NULL;
+	struct rl_rule *first = d->limits == 1 ? matched_rule(d, 0) : NULL;
 	int outcome = OUTCOME_WITHIN;
 
 	if (first && is_alone(first))
 		return alone_commit(d, first);
-	d->unasked = d->matched;
-	d->uncharged = d->matched;
+	d->unasked = limits_bits(d);
+	d->uncharged = limits_bits(d);
 	if (!(header->uses & RL_USE_BANS) && !no_shortcuts)
 		outcome = buckets_apply(d, header);
 	if (outcome == OUTCOME_WITHIN && d->uncharged)

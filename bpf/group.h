@@ -51,8 +51,7 @@ struct member_query {
  * bits in the order in which they were found, those of its prefix before those of the device. */
 struct decision {
 	struct packet p;
-	__u32 limits;           /* that apply, 0..DECISION_MAX */
-	__u32 matched;          /* their bits: as many as `limits`, from 0 on */
+	__u32 limits;           /* that apply, 0..DECISION_MAX; their bits are as many, from 0 on */
 	__u32 at[DECISION_MAX]; /* the rule of each bit: index into the rules array */
 	__u32 unasked;          /* bits: no peek at them yet */
 	__u32 uncharged;        /* bits: nothing consumed from them yet */
@@ -107,7 +106,6 @@ static __always_inline struct decision *decision_begin(bool skb)
 	d->p.cacheable = 0;
 	d->p.proof = PROOF_UNASKED;
 	d->limits = 0;
-	d->matched = 0;
 	d->shadowed = 0;
 	d->decided = 0;
 	d->counted = 0;
@@ -122,7 +120,13 @@ static __always_inline struct rl_rule *rule_at(__u32 index)
 	return bpf_map_lookup_elem(&rules, &index);
 }
 
-/* The rule of bit i of `matched`, 0..DECISION_MAX - 1. */
+/* The bits of all limits that apply. */
+static __always_inline __u32 limits_bits(const struct decision *d)
+{
+	return (1u << d->limits) - 1;
+}
+
+/* The rule of bit i, 0..DECISION_MAX - 1. */
 static __always_inline struct rl_rule *matched_rule(const struct decision *d, __u32 i)
 {
 	return rule_at(d->at[i & (DECISION_MAX - 1)]);
@@ -135,7 +139,6 @@ static __always_inline void limit_join(struct decision *d, __u32 at)
 	__u32 bit = d->limits & (DECISION_MAX - 1);
 
 	d->at[bit] = at;
-	d->matched |= 1u << bit;
 	d->limits = bit + 1;
 }
 

@@ -98,7 +98,6 @@ __noinline int level_collect(struct decision *d, const struct rl_policy_header *
 	if (d->level_over)
 		return FOUND_NONE;
 	d->limits = 0;
-	d->matched = 0;
 	if (value && plain >= len) {
 		found = level_value_collect(d, value);
 		d->level_key.len = plain - 1;

@@ -48,7 +48,6 @@ static __always_inline void decision_again(struct decision *d)
 {
 	d->p.cacheable = 0;
 	d->limits = 0;
-	d->matched = 0;
 	d->shadowed = 0;
 	d->decided = 0;
 	d->counted = 0;
@@ -57,8 +56,8 @@ static __always_inline void decision_again(struct decision *d)
 /* A limit has refused the packet: do all others admit it, but those over which it may pass? */
 static __always_inline int others_peek(struct decision *d, __u32 passing)
 {
-	d->unasked = d->matched;
-	d->uncharged = d->matched;
+	d->unasked = limits_bits(d);
+	d->uncharged = limits_bits(d);
 	return limits_peek_passing(d, passing);
 }
 

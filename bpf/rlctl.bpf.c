@@ -49,7 +49,7 @@ static __always_inline enum rl_reason policy_decide(struct decision *d,
 		return decided_alone(d, RL_REASON_DENIED);
 	if (EXTENDED && d->p.proof == PROOF_WANTED)
 		return RL_REASON_UNMATCHED;
-	if (d->matched)
+	if (d->limits)
 		return limits_decide(d, header);
 	return found == FOUND_ALLOW ? decided_alone(d, RL_REASON_ALLOWED) : RL_REASON_UNMATCHED;
 }

@@ -32,7 +32,7 @@ static __always_inline bool reason_has_addresses(int reason)
 
 static __always_inline __u32 limits_shown(const struct decision *d)
 {
-	return EXTENDED && d->shadowed ? d->shadowed : d->matched;
+	return EXTENDED && d->shadowed ? d->shadowed : limits_bits(d);
 }
 
 /* The rule of the first limit that applied, in a program that proves of those over which the packet
@@ -44,7 +44,7 @@ static __always_inline __u32 decision_counter_id(const struct decision *d)
 
 	if (d->decided)
 		return d->counter_id;
-	if (!d->matched)
+	if (!d->limits)
 		return RL_WATCH_ANY;
 	while (first < DECISION_MAX - 1 && !(limits_shown(d) >> first & 1))
 		first++;
@@ -59,8 +59,8 @@ __noinline int rule_took_part(const struct decision *d, __u32 counter_id)
 		return 0;
 	if (d->decided)
 		return d->counter_id == counter_id;
-	for (__u32 i = 0; i < DECISION_MAX && d->matched >> i; i++) {
-		struct rl_rule *rule = d->matched & 1u << i ? matched_rule(d, i) : NULL;
+	for (__u32 i = 0; i < DECISION_MAX && i < d->limits; i++) {
+		struct rl_rule *rule = matched_rule(d, i);
 
 		if (rule && rule->counter_id == counter_id)
 			return 1;
