@@ -53,12 +53,13 @@ struct {
 	__uint(value_size, RL_HEADERS_SIZE(RL_HEADERS_REACH)); /* at attach */
 } headers SEC(".maps");
 
+/* A key, ready in memory: one on the stack would be written for each look-up. */
+const volatile __u32 only_key = 0;
+
 /* The one element of an array, or the one map of an array of maps. */
 static __always_inline void *only(void *array)
 {
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(array, &zero);
+	return bpf_map_lookup_elem(array, (const void *)&only_key);
 }
 
 #endif

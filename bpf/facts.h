@@ -46,11 +46,14 @@ struct facts {
 	__u64 src_sets, dst_sets; /* bits of the sets that the addresses are in: sets.h */
 };
 
-/* The value is not computed where nothing asks for the fact. */
-#define FACT(p, name, value)                       \
-	do {                                       \
-		if (matches_extra)                 \
-			(p)->facts.name = (value); \
+/* Assignments to fields of `fact`, computed where something asks for one. Each use loads the
+ * constant anew, so that facts which are found at once stand together. */
+#define FACTS(p, ...)                                     \
+	do {                                              \
+		if (matches_extra) {                      \
+			struct facts *fact = &(p)->facts; \
+			__VA_ARGS__;                      \
+		}                                         \
 	} while (0)
 
 #define FACT_PAYLOAD(p, header, bytes)                                          \
@@ -63,7 +66,7 @@ struct facts {
 
 #else
 
-#define FACT(p, name, value)           ((void)(p))
+#define FACTS(p, ...)                  ((void)(p))
 #define FACT_PAYLOAD(p, header, bytes) ((void)(p))
 
 #endif

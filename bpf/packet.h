@@ -268,8 +268,7 @@ static __always_inline bool parse_tcp(struct cursor *c, struct packet *p, __u32 
 	p->flags |= PACKET_PORTS;
 	if (tcp->syn && !tcp->ack)
 		p->flags |= PACKET_SYN;
-	FACT(p, lacks, LACKS_OF_TCP);
-	FACT(p, tcp_flags, flags_of_tcp(tcp));
+	FACTS(p, fact->lacks = LACKS_OF_TCP, fact->tcp_flags = flags_of_tcp(tcp));
 	FACT_PAYLOAD(p, tcp->doff * 4u, room);
 	return true;
 }
@@ -301,7 +300,7 @@ static __always_inline bool parse_udp(struct cursor *c, struct packet *p, __u32 
 	p->sport = bpf_ntohs(udp->source);
 	p->dport = bpf_ntohs(udp->dest);
 	p->flags |= PACKET_PORTS;
-	FACT(p, lacks, LACKS_OF_UDP);
+	FACTS(p, fact->lacks = LACKS_OF_UDP);
 	FACT_PAYLOAD(p, sizeof(*udp), len < room ? len : room);
 	return true;
 }
@@ -320,7 +319,7 @@ static __always_inline bool parse_sctp(struct cursor *c, struct packet *p)
 	p->sport = bpf_ntohs(sctp->source);
 	p->dport = bpf_ntohs(sctp->dest);
 	p->flags |= PACKET_PORTS;
-	FACT(p, lacks, LACKS_OF_SCTP);
+	FACTS(p, fact->lacks = LACKS_OF_SCTP);
 	return true;
 }
 
@@ -335,9 +334,8 @@ static __always_inline struct icmp_header *parse_icmp(struct cursor *c, struct p
 
 	if (!icmp)
 		return NULL;
-	FACT(p, lacks, LACKS_OF_ICMP);
-	FACT(p, icmp_type, icmp->bytes[0]);
-	FACT(p, icmp_code, icmp->bytes[1]);
+	FACTS(p, fact->lacks = LACKS_OF_ICMP, fact->icmp_type = icmp->bytes[0],
+	      fact->icmp_code = icmp->bytes[1]);
 	FACT_PAYLOAD(p, sizeof(*icmp), p->payload);
 	return icmp;
 }
@@ -363,8 +361,7 @@ static __always_inline enum parse parse_transport(struct cursor *c, struct packe
 
 	if (c->skb)
 		p->headers = p->transport;
-	FACT(p, lacks, LACKS_WITHOUT_TRANSPORT);
-	FACT(p, payload_bytes, 0);
+	FACTS(p, fact->lacks = LACKS_WITHOUT_TRANSPORT, fact->payload_bytes = 0);
 	if (p->flags & PACKET_LATER)
 		return PARSE_IP;
 	switch (p->proto) {
@@ -430,9 +427,8 @@ static __always_inline bool parse_ipv4(struct cursor *c, struct packet *p, __u32
 	address_map(p->src, ip->saddr);
 	address_map(p->dst, ip->daddr);
 	p->payload = payload_of(c, len - header);
-	FACT(p, length, len > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : len);
-	FACT(p, ttl, ip->ttl);
-	FACT(p, dscp, ip->tos >> 2);
+	FACTS(p, fact->length = len > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : len,
+	      fact->ttl = ip->ttl, fact->dscp = ip->tos >> 2);
 	return true;
 }
 
@@ -497,10 +493,10 @@ static __always_inline bool parse_ipv6(struct cursor *c, struct packet *p, __u32
 	if (address_is_mapped((const __u64 *)p->src) || address_is_mapped((const __u64 *)p->dst))
 		return false;
 	p->proto = ip->nexthdr;
-	FACT(p, length,
-	     sizeof(*ip) + payload > PACKET_BYTES_MAX ? PACKET_BYTES_MAX : sizeof(*ip) + payload);
-	FACT(p, ttl, ip->hop_limit);
-	FACT(p, dscp, dscp_of_ipv6(ip));
+	FACTS(p,
+	      fact->length = sizeof(*ip) + payload > PACKET_BYTES_MAX ? PACKET_BYTES_MAX
+								      : sizeof(*ip) + payload,
+	      fact->ttl = ip->hop_limit, fact->dscp = dscp_of_ipv6(ip));
 	start = c->pos - c->start;
 	if (!cursor_settle(c, p))
 		return false;
@@ -521,8 +517,7 @@ static __always_inline enum parse packet_parse_ip(struct packet *p, struct curso
 {
 	bool whole;
 
-	FACT(p, network, c->pos - c->start);
-	FACT(p, room, room);
+	FACTS(p, fact->network = c->pos - c->start, fact->room = room);
 	if (proto == bpf_htons(ETH_P_IP))
 		whole = parse_ipv4(c, p, room);
 	else if (proto == bpf_htons(ETH_P_IPV6))

@@ -33,13 +33,15 @@ static __noinline int peers_may_apart(struct rl_peers *table, __u32 set, __u32 t
 static __always_inline bool peer_may(const struct packet *p)
 {
 	struct rl_peers *table = peers_table();
+	struct rl_peer_set *set;
 	struct peers_key key;
 
 	if (!table || !READ_ONCE(table->fed))
 		return true;
 	key = peers_key_in(table, p, frames_leave ? p->dst : p->src);
-	return !peers_is_nobody(peers_first(table, key), key.tag) &&
-	       peers_may_apart(table, key.set, key.tag);
+	set = peers_first(table, key);
+	barrier_var(set); /* or the compiler computes it for each way anew */
+	return !peers_is_nobody(set, key.tag) && peers_may_apart(table, key.set, key.tag);
 }
 
 /* This machine sends it, and that is a question. */

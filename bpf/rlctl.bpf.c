@@ -88,6 +88,8 @@ static __always_inline bool refused_by_shared(struct decision *d,
 	if (!(header->uses & RL_USE_REFUSES))
 		return false;
 	flags = shared_refusal_find(d, header);
+	if (!flags)
+		return false;
 	d->counter_id = d->shared_refusal.counter_id;
 	if (flags & RL_RULE_REFUSES_ALL)
 		return true;

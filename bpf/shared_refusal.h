@@ -54,11 +54,12 @@ static __always_inline __u32 shared_refusal_find(const struct decision *d,
 						 const struct rl_policy_header *header)
 {
 	const struct shared_refusal *r = &d->shared_refusal;
-	__u64 amount = r->flags & RL_RULE_BYTES ? d->p.bytes : packet_count(&d->p);
+	__u64 amount;
 
-	if (r->now_ns != clock_tick() || r->generation != header->generation || amount < r->amount)
+	if (r->now_ns != clock_tick() || r->generation != header->generation)
 		return 0;
-	return r->flags;
+	amount = READ_ONCE(r->flags) & RL_RULE_BYTES ? d->p.bytes : packet_count(&d->p);
+	return amount < r->amount ? 0 : r->flags;
 }
 
 #endif
