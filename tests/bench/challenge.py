@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 
 sys.dont_write_bytecode = True
+from document import document_write
 from report import busy_during, cpu_model, rounded
 
 DIGITS = {"p50": 2, "p95": 2, "softirq": 2, "share": 3}
@@ -57,7 +58,7 @@ def main():
                 "rounds": max(sum((t["where"], t["rate"], t["defence"]) == (r["where"], r["rate"], r["defence"]) for t in turns)
                               for r in rows),
                 "busy": rounded(busy_during(folder)), "rows": rows}
-    Path(out).write_text(json.dumps(document, indent=1) + "\n")
+    document_write(out, document)
 
 
 if __name__ == "__main__":

@@ -4,18 +4,17 @@
 of three sources, and tells how many instructions it takes and how many cache lines it touches."""
 
 import argparse
-import json
 import re
 import signal
 import socket
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from statistics import median_low
 
 sys.dont_write_bytecode = True
 from annotate import TOP, Program, annotated
+from document import document_write
 from gdb_remote import Gdb
 from operands import BYTES_MAX, disassemble
 
@@ -232,7 +231,7 @@ def main():
     finally:
         guest.end()
     if options.json:
-        Path(options.json).write_text(json.dumps(document, indent=1) + "\n")
+        document_write(options.json, document)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 """proof.py RAW JSON: what proof.sh measured, as a table and as docs/proof.json: nanoseconds a packet above a program
 that only drops, in the same round."""
 
-import json
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 from statistics import median
 
 sys.dont_write_bytecode = True
+from document import document_write
 from report import cpu_model
 
 
@@ -46,7 +46,7 @@ def main():
                 "kernel": Path("/proc/sys/kernel/osrelease").read_text().strip(),
                 "bare": {proto: round(median(v)) for (proto, n, c), v in ns.items() if c == "bare" and n == 1},
                 "rounds": max(map(len, ns.values())), "rows": rows}
-    Path(out).write_text(json.dumps(document, indent=1) + "\n")
+    document_write(out, document)
 
 
 if __name__ == "__main__":

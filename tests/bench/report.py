@@ -12,6 +12,7 @@ from statistics import median
 
 from accuracy import Timeline, allowed, models
 from busy import between
+from document import document_write
 
 MANY = 16777216
 PEERS = ("nft", "iptables", "iptables-8k")
@@ -366,9 +367,7 @@ def main():
     missing = {name: rounds["-"][0] for (name, _), rounds in raw["peer"].items()}
     rows = [rounded(r) for r in report.rows]
     print_table(rows, missing)
-    with open(json_path, "w") as f:
-        json.dump(document(rows, missing, raw["run"]["seconds", "-"]["-"], rounded(busy_during(folder))), f, indent=1)
-        f.write("\n")
+    document_write(json_path, document(rows, missing, raw["run"]["seconds", "-"]["-"], rounded(busy_during(folder))))
 
 
 if __name__ == "__main__":

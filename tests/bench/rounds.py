@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Shared by rules.py, matches.py, set_lookups.py and others: the rounds that loops of mechanisms.sh recorded, and the document."""
 
-import json
 import subprocess
 import sys
 import time
@@ -9,6 +8,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 sys.dont_write_bytecode = True
+from document import document_write
 from report import cpu_model
 
 
@@ -29,10 +29,8 @@ def above(values, others):
 
 
 def write(path, ns, rows, **more):
-    """A row is a line."""
     version = subprocess.run(["build/rlctl", "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
     document = {"version": version, "date": time.strftime("%Y-%m-%d"), "cpu": cpu_model(),
                 "kernel": Path("/proc/sys/kernel/osrelease").read_text().strip(),
-                "rounds": max(len(values) for section in ns.values() for values in section.values()), **more}
-    head, lines = json.dumps(document, indent=1).removesuffix("\n}"), ",\n".join(f"  {json.dumps(row)}" for row in rows)
-    Path(path).write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n')
+                "rounds": max(len(values) for section in ns.values() for values in section.values()), **more, "rows": rows}
+    document_write(path, document)
